@@ -1,0 +1,35 @@
+// Time as an argument: everything with a deadline asks a Clock, so that tests can move it.
+//
+// Thread rule: any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace weir {
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+
+  // Milliseconds since an arbitrary start; never goes back.
+  virtual int64_t NowMs() const = 0;
+
+  // The machine's monotonic clock.
+  static const Clock& Real();
+};
+
+// Stands still until told otherwise.
+class ManualClock : public Clock {
+ public:
+  int64_t NowMs() const override { return now_ms_.load(); }
+  void Advance(int64_t duration_ms) { now_ms_ += duration_ms; }
+
+ private:
+  std::atomic<int64_t> now_ms_{0};
+};
+
+// Seconds on the monotonic clock, for measuring and reporting only.
+double MonotonicSeconds();
+
+}  // namespace weir

@@ -1,0 +1,31 @@
+// The races that Hogwild permits, all in one place.
+//
+// A worker's threads read the shared replica while its I/O thread writes answers into it (Niu et
+// al. 2011: sparse updates seldom meet, and a torn read costs one stale value). Every such access
+// goes through this header. Loads and stores of an aligned float are atomic on our machines; plain
+// accesses are used because relaxed atomics keep the compiler from vectorising. Under
+// ThreadSanitizer the functions here are not instrumented; everything else is.
+//
+// What is not permitted to race: residuals (a lost update loses gradient mass), optimizer state,
+// counters, anything on a server.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#define WEIR_HOGWILD __attribute__((no_sanitize("thread"), noinline))
+
+namespace weir::hogwild {
+
+// destination[0..count) = source[0..count); either side may be written or read meanwhile.
+WEIR_HOGWILD inline void Copy(const float* source, float* destination, size_t count) {
+  for (size_t i = 0; i < count; ++i) destination[i] = source[i];
+}
+
+// destination[indexes[i]] = values[i].
+WEIR_HOGWILD inline void Scatter(const float* values, const uint16_t* indexes, size_t count,
+                                 float* destination) {
+  for (size_t i = 0; i < count; ++i) destination[indexes[i]] = values[i];
+}
+
+}  // namespace weir::hogwild

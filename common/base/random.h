@@ -1,0 +1,58 @@
+// Random numbers as a function of a key: the value does not depend on who asks, when, or in which
+// order, so a run is reproducible whatever its threads and servers do.
+//
+// KeyedHash is a chain of the SplitMix64 finaliser (Steele, Lea, Flood 2014) over the key's words.
+// Thread rule: pure functions, any thread; RandomStream is thread-compatible.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+
+namespace weir {
+
+inline uint64_t Mix64(uint64_t x) {
+  x += 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+template <typename... Words>
+uint64_t KeyedHash(uint64_t seed, Words... words) {
+  uint64_t hash = Mix64(seed);
+  ((hash = Mix64(hash ^ static_cast<uint64_t>(words))), ...);
+  return hash;
+}
+
+// Uniform in [0, 1), 53 bits.
+inline double UnitFromHash(uint64_t hash) { return static_cast<double>(hash >> 11) * 0x1.0p-53; }
+
+// Standard normal from one hash (Box-Muller on the hash and its successor).
+inline double NormalFromHash(uint64_t hash) {
+  const double u = 1.0 - UnitFromHash(hash);  // (0, 1]
+  const double v = UnitFromHash(Mix64(hash));
+  return std::sqrt(-2.0 * std::log(u)) * std::cos(2.0 * std::numbers::pi * v);
+}
+
+// A sequence keyed by whatever names its use, for example (seed, layer, step).
+class RandomStream {
+ public:
+  template <typename... Words>
+  explicit RandomStream(uint64_t seed, Words... words) : key_(KeyedHash(seed, words...)) {}
+
+  uint64_t Next() { return Mix64(key_ ^ Mix64(counter_++)); }
+  double NextUnit() { return UnitFromHash(Next()); }
+  double NextNormal() { return NormalFromHash(Next()); }
+
+  // Uniform in [0, bound); bound > 0. Multiply-shift: bias below 2^-32 for bounds below 2^32.
+  uint64_t NextBelow(uint64_t bound) {
+    return static_cast<uint64_t>((static_cast<unsigned __int128>(Next()) * bound) >> 64);
+  }
+
+ private:
+  uint64_t key_;
+  uint64_t counter_ = 0;
+};
+
+}  // namespace weir

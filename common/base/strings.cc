@@ -1,0 +1,44 @@
+#include "common/base/strings.h"
+
+#include <array>
+#include <cstdio>
+
+namespace weir {
+
+std::string StrJoin(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string out;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) out += separator;
+    out += parts[i];
+  }
+  return out;
+}
+
+std::vector<std::string> StrSplit(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  if (text.empty()) return parts;
+  while (true) {
+    const size_t end = text.find(separator);
+    parts.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string Format(const char* format, double value) {
+  std::array<char, 64> buffer;
+  const int length = std::snprintf(buffer.data(), buffer.size(), format, value);
+  return {buffer.data(), static_cast<size_t>(length)};
+}
+
+std::string FormatBytes(double byte_count) {
+  const std::array<const char*, 5> units = {"B", "kB", "MB", "GB", "TB"};
+  size_t unit = 0;
+  while (byte_count >= 1000 && unit + 1 < units.size()) {
+    byte_count /= 1000;
+    ++unit;
+  }
+  return Format(unit == 0 ? "%.0f " : "%.1f ", byte_count) + units[unit];
+}
+
+}  // namespace weir

@@ -1,0 +1,125 @@
+#include "common/layout/model_layout.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/base/check.h"
+#include "common/base/random.h"
+#include "common/base/strings.h"
+
+namespace weir {
+namespace {
+
+constexpr int64_t kAlignmentElements = 16;  // 64 bytes
+
+// Words that keep the keys of different uses of the seed apart.
+constexpr uint64_t kDenseInitialKey = 1;
+constexpr uint64_t kRowInitialKey = 2;
+
+struct InputShape {
+  int32_t dense_feature_count = 0;
+  std::vector<int64_t> table_rows;
+};
+
+InputShape ReadInputShape(const v1::DataConfig& data) {
+  if (data.has_synthetic()) {
+    const v1::SyntheticConfig& synthetic = data.synthetic();
+    return {synthetic.dense_features(),
+            std::vector<int64_t>(static_cast<size_t>(synthetic.tables()),
+                                 synthetic.rows_per_table())};
+  }
+  CHECK(data.has_criteo_tsv()) << "validate_config lets no other reader through";
+  return {13, std::vector<int64_t>(26, data.criteo_tsv().rows_per_table())};
+}
+
+}  // namespace
+
+ModelLayout::ModelLayout(const v1::Config& config, uint32_t server_count)
+    : server_count_(server_count),
+      embedding_dimension_(config.model().embedding_dimension()),
+      seed_(config.run().seed()) {
+  CHECK_GE(server_count, 1u);
+  const InputShape input = ReadInputShape(config.data());
+  dense_feature_count_ = input.dense_feature_count;
+  for (const int64_t rows : input.table_rows) {
+    const auto id = static_cast<uint32_t>(tables_.size());
+    tables_.push_back({id, StrCat("C", id + 1), rows});
+  }
+  const auto& bottom = config.model().bottom_widths();
+  const auto& top = config.model().top_widths();
+  AddMlp("bottom", dense_feature_count_, {bottom.begin(), bottom.end()}, bottom_weights_);
+  AddMlp("top", InteractionWidth(std::ssize(tables_), embedding_dimension_),
+         {top.begin(), top.end()}, top_weights_);
+  CutPieces();
+}
+
+void ModelLayout::AddMlp(const std::string& name, int64_t input_width,
+                         std::span<const int32_t> widths, std::vector<uint32_t>& weights) {
+  for (size_t i = 0; i < widths.size(); ++i) {
+    const int64_t width = widths[i];
+    const auto fan_in = static_cast<double>(input_width), fan_out = static_cast<double>(width);
+    weights.push_back(static_cast<uint32_t>(tensors_.size()));
+    AddTensor(StrCat(name, "/", i, "/weight"), width, input_width,
+              std::sqrt(2.0 / (fan_in + fan_out)));
+    AddTensor(StrCat(name, "/", i, "/bias"), width, 1, std::sqrt(1.0 / fan_out));
+    input_width = width;
+  }
+}
+
+void ModelLayout::AddTensor(std::string name, int64_t row_count, int64_t column_count,
+                            double deviation) {
+  const auto id = static_cast<uint32_t>(tensors_.size());
+  tensors_.push_back(
+      {id, std::move(name), row_count, column_count, deviation, flat_element_count_});
+  const int64_t elements = row_count * column_count;
+  dense_element_count_ += elements;
+  flat_element_count_ +=
+      (elements + kAlignmentElements - 1) / kAlignmentElements * kAlignmentElements;
+}
+
+void ModelLayout::CutPieces() {
+  constexpr int64_t kPieceElements = kPieceStripes * kStripeElements;
+  for (const TensorSpec& tensor : tensors_) {
+    first_piece_.push_back(static_cast<uint32_t>(pieces_.size()));
+    for (int64_t begin = 0; begin < tensor.element_count(); begin += kPieceElements) {
+      const auto id = static_cast<uint32_t>(pieces_.size());
+      pieces_.push_back({id, tensor.id, begin,
+                         std::min(kPieceElements, tensor.element_count() - begin),
+                         id % server_count_});
+    }
+  }
+  first_piece_.push_back(static_cast<uint32_t>(pieces_.size()));
+}
+
+std::span<const PieceSpec> ModelLayout::tensor_pieces(uint32_t tensor) const {
+  const uint32_t first = first_piece_[tensor];
+  return std::span(pieces_).subspan(first, first_piece_[tensor + 1] - first);
+}
+
+int64_t InteractionWidth(int64_t table_count, int64_t embedding_dimension) {
+  const int64_t vectors = table_count + 1;
+  return embedding_dimension + vectors * (vectors - 1) / 2;
+}
+
+float InitialDenseValue(uint64_t seed, const TensorSpec& tensor, int64_t index) {
+  const uint64_t hash = KeyedHash(seed, kDenseInitialKey, tensor.id, index);
+  return static_cast<float>(tensor.init_deviation * NormalFromHash(hash));
+}
+
+void InitialRowValues(uint64_t seed, const TableSpec& table, uint64_t id, std::span<float> row) {
+  const double bound = 1.0 / std::sqrt(static_cast<double>(table.row_count));
+  const uint64_t key = KeyedHash(seed, kRowInitialKey, table.id, id);
+  for (size_t i = 0; i < row.size(); ++i) {
+    row[i] = static_cast<float>(bound * (2.0 * UnitFromHash(Mix64(key ^ Mix64(i))) - 1.0));
+  }
+}
+
+uint32_t RowServer(uint32_t table, uint64_t id, uint32_t server_count) {
+  return static_cast<uint32_t>((KeyedHash(0x5e12, table, id) >> 32) % server_count);
+}
+
+uint32_t RowPartition(uint32_t table, uint64_t id, uint32_t partition_count) {
+  return static_cast<uint32_t>((KeyedHash(0x9a27, table, id) >> 32) % partition_count);
+}
+
+}  // namespace weir

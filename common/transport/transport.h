@@ -1,0 +1,84 @@
+// How processes exchange messages: a server end that many peers reach, and a client end with several
+// outgoing connections. Two implementations with one contract: ZeroMQ ROUTER/DEALER over tcp
+// (zmq_transport.h) and in-process queues (loopback.h).
+//
+// Delivery: per connection, messages arrive in order and whole, or not at all. A connection may break
+// and come back without notice, losing what was in flight in both directions: detecting that and
+// replaying is the session's work (common/session). Nothing here interprets bytes.
+//
+// Thread rule: one owner thread per object calls everything; only Wake() may be called from any
+// thread. Queues are bounded: Send refuses with ResourceExhausted instead of blocking.
+// Legal order: server: Bind (Receive | Send)* ; client: (Open | Close | Send | Receive)*.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/base/status.h"
+#include "common/transport/message.h"
+
+namespace weir::transport {
+
+struct Limits {
+  int64_t max_message_bytes = int64_t{1} << 30;  // larger incoming messages end the connection
+  int queue_messages = 1000;                     // per connection and direction
+};
+
+// Opaque name of a connected client, unique within the server's life; a client that reconnects has
+// a new one.
+using PeerId = std::string;
+
+struct IncomingMessage {
+  PeerId peer;
+  Message message;
+};
+
+class ServerTransport {
+ public:
+  virtual ~ServerTransport() = default;
+
+  // Starts to accept clients. address: "tcp://0.0.0.0:7100"; with port 0 ("tcp://127.0.0.1:0") a
+  // free port is taken. Returns the bound address. Fails with a message that names the address and,
+  // if it is in use, says so.
+  virtual Result<std::string> Bind(const std::string& address) = 0;
+
+  // Waits for a message, a Wake() or the timeout; nothing in the latter two cases.
+  virtual std::optional<IncomingMessage> Receive(int64_t timeout_ms) = 0;
+
+  // Queues a message. NotFound when the peer is gone (it is then the caller's to forget it).
+  virtual Status Send(const PeerId& peer, Message message) = 0;
+
+  // Makes the current or the next Receive return. Any thread.
+  virtual void Wake() = 0;
+};
+
+// Names an outgoing connection of one ClientTransport; never reused.
+using ConnectionId = uint64_t;
+
+struct ConnectionMessage {
+  ConnectionId connection = 0;
+  Message message;
+};
+
+class ClientTransport {
+ public:
+  virtual ~ClientTransport() = default;
+
+  // Starts to connect; does not wait, and succeeds also when nobody listens yet.
+  virtual Result<ConnectionId> Open(const std::string& address) = 0;
+
+  // Drops the connection with everything queued in it.
+  virtual void Close(ConnectionId connection) = 0;
+
+  virtual Status Send(ConnectionId connection, Message message) = 0;
+
+  // Waits for a message on any connection, a Wake() or the timeout; nothing in the latter two cases.
+  virtual std::optional<ConnectionMessage> Receive(int64_t timeout_ms) = 0;
+
+  // Makes the current or the next Receive return. Any thread.
+  virtual void Wake() = 0;
+};
+
+}  // namespace weir::transport

@@ -1,0 +1,21 @@
+# Third-party packages, all from Debian 12. CONTRIBUTING says why each is here.
+
+find_package(Threads REQUIRED)
+find_package(Protobuf REQUIRED)
+find_package(TBB REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(gflags REQUIRED)
+find_package(GTest REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(GLOG REQUIRED IMPORTED_TARGET libglog)
+pkg_check_modules(ZMQ REQUIRED IMPORTED_TARGET libzmq)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+
+# libdnnl-dev's own CMake package asks for OpenCL headers, which we do not need.
+find_path(DNNL_INCLUDE_DIR dnnl.h REQUIRED)
+find_library(DNNL_LIBRARY dnnl REQUIRED)
+add_library(DNNL::dnnl UNKNOWN IMPORTED)
+set_target_properties(DNNL::dnnl PROPERTIES
+  IMPORTED_LOCATION ${DNNL_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${DNNL_INCLUDE_DIR})

@@ -1,0 +1,26 @@
+# How every target is compiled: language level, warnings, sanitizers, where binaries land.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+
+set(WEIR_SANITIZE "" CACHE STRING "Value for -fsanitize=, empty for none")
+
+add_compile_options(-Wall -Wextra -Wconversion -Wshadow -Werror)
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  # -O3 without NDEBUG surprises: CHECK stays, DCHECK and assert go.
+  set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
+endif()
+
+if(WEIR_SANITIZE)
+  add_compile_options(-fsanitize=${WEIR_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${WEIR_SANITIZE})
+  if(WEIR_SANITIZE MATCHES "undefined")
+    add_compile_options(-fno-sanitize-recover=undefined)
+  endif()
+  if(WEIR_SANITIZE MATCHES "thread")
+    # Fences are not modelled by ThreadSanitizer; g++ warns at each one in TBB's headers.
+    add_compile_options(-Wno-error=tsan -Wno-tsan)
+  endif()
+endif()
