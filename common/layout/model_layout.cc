@@ -47,9 +47,9 @@ ModelLayout::ModelLayout(const v1::Config& config, uint32_t server_count)
   }
   const auto& bottom = config.model().bottom_widths();
   const auto& top = config.model().top_widths();
-  AddMlp("bottom", dense_feature_count_, {bottom.begin(), bottom.end()}, bottom_weights_);
+  AddMlp("bottom", dense_feature_count_, std::span(bottom.begin(), bottom.end()), bottom_weights_);
   AddMlp("top", InteractionWidth(std::ssize(tables_), embedding_dimension_),
-         {top.begin(), top.end()}, top_weights_);
+         std::span(top.begin(), top.end()), top_weights_);
   CutPieces();
 }
 

@@ -1,0 +1,55 @@
+// Where rows come from: a Reader gives the rows of a chunk, wherever it lies.
+//
+// A chunk is a fixed number of raw lines of one file (or rows of the synthetic set), a multiple of
+// the batch size; the coordinator lends chunks to trainers (architecture 13), so a reader is asked
+// for increasing, not consecutive, chunks.
+//
+// Place in the life of a batch: lease -> **read -> parse** -> batch.
+// Thread rule: thread-compatible; a worker has one reader thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/proto/config.pb.h"
+#include "worker/data/batch.h"
+
+namespace weir::data {
+
+enum class Split { kTrain, kTest };
+
+struct ChunkId {
+  Split split = Split::kTrain;
+  int32_t epoch = 0;
+  int32_t file = 0;  // index into data.train or data.test; 0 for synthetic
+  int64_t chunk = 0;  // raw lines [chunk * lines_per_chunk, ...) of the file
+};
+
+struct ChunkResult {
+  int64_t line_count = 0;       // raw lines in the chunk, malformed ones included
+  int64_t malformed_count = 0;  // of them, skipped
+  bool end_of_file = false;     // the file ends in this chunk or before it
+  std::vector<std::string> problems;  // the first few malformed lines: "file:line: what is wrong"
+};
+
+class Reader {
+ public:
+  virtual ~Reader() = default;
+
+  // Reads the whole chunk into block (cleared first). Rows keep file order unless data.shuffle, which
+  // permutes the rows of a training chunk, keyed by (run.seed, epoch, file, chunk). A chunk past the
+  // end gives no rows and end_of_file. Fails on a file that is missing, empty or damaged, naming it.
+  virtual Result<ChunkResult> ReadChunk(const ChunkId& chunk, RowBlock* block) = 0;
+
+  // Files of a split: the configured list, or 1 for synthetic.
+  virtual int32_t file_count(Split split) const = 0;
+};
+
+// The reader that the config chose. Checks that every file is there and can be opened, so that a
+// wrong path is reported before anything starts.
+Result<std::unique_ptr<Reader>> MakeReader(const v1::Config& config);
+
+}  // namespace weir::data
