@@ -18,14 +18,14 @@ namespace weir {
 
 enum class StatusCode {
   kOk,
-  kInvalidConfig,      // exit code 2: flags or config files
-  kInvalidData,        // input rows, received bytes or stored bytes do not parse
-  kNotFound,           // a file or a peer that is not there
-  kUnavailable,        // a peer that went away, a queue that was closed
-  kDeadlineExceeded,   // names whom we waited for, at which address
-  kFailedPrecondition, // refused by a peer, lost state, wrong time
-  kResourceExhausted,  // a bound was reached
-  kInterrupted,        // exit code 130
+  kInvalidConfig,       // exit code 2: flags or config files
+  kInvalidData,         // input rows, received bytes or stored bytes do not parse
+  kNotFound,            // a file or a peer that is not there
+  kUnavailable,         // a peer that went away, a queue that was closed
+  kDeadlineExceeded,    // names whom we waited for, at which address
+  kFailedPrecondition,  // refused by a peer, lost state, wrong time
+  kResourceExhausted,   // a bound was reached
+  kInterrupted,         // exit code 130
   kInternal,
 };
 
@@ -65,7 +65,8 @@ std::ostream& operator<<(std::ostream& out, const Status& status);
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}  // NOLINT: implicit by intent, as in `return value;`
+  Result(T value)
+      : value_(std::move(value)) {}  // NOLINT: implicit by intent, as in `return value;`
   Result(Status status) : status_(std::move(status)) {  // NOLINT
     CHECK(!status_.ok()) << "a Result without a value needs a reason";
   }
@@ -98,8 +99,8 @@ class [[nodiscard]] Result {
 
 }  // namespace weir
 
-#define WEIR_RETURN_IF_ERROR(expression)          \
-  do {                                            \
+#define WEIR_RETURN_IF_ERROR(expression)                                                  \
+  do {                                                                                    \
     if (::weir::Status weir_status = (expression); !weir_status.ok()) return weir_status; \
   } while (false)
 

@@ -24,9 +24,9 @@ struct InputShape {
 InputShape ReadInputShape(const v1::DataConfig& data) {
   if (data.has_synthetic()) {
     const v1::SyntheticConfig& synthetic = data.synthetic();
-    return {synthetic.dense_features(),
-            std::vector<int64_t>(static_cast<size_t>(synthetic.tables()),
-                                 synthetic.rows_per_table())};
+    return {
+        synthetic.dense_features(),
+        std::vector<int64_t>(static_cast<size_t>(synthetic.tables()), synthetic.rows_per_table())};
   }
   CHECK(data.has_criteo_tsv()) << "validate_config lets no other reader through";
   return {13, std::vector<int64_t>(26, data.criteo_tsv().rows_per_table())};
@@ -47,9 +47,10 @@ ModelLayout::ModelLayout(const v1::Config& config, uint32_t server_count)
   }
   const auto& bottom = config.model().bottom_widths();
   const auto& top = config.model().top_widths();
-  AddMlp("bottom", dense_feature_count_, std::span(bottom.begin(), bottom.end()), bottom_weights_);
+  AddMlp("bottom", dense_feature_count_,
+         std::span(bottom.data(), static_cast<size_t>(bottom.size())), bottom_weights_);
   AddMlp("top", InteractionWidth(std::ssize(tables_), embedding_dimension_),
-         std::span(top.begin(), top.end()), top_weights_);
+         std::span(top.data(), static_cast<size_t>(top.size())), top_weights_);
   CutPieces();
 }
 

@@ -1,8 +1,9 @@
 // What a model consists of, as a pure function of the config: tensors, tables, pieces, and who
 // serves which. Servers and workers derive it independently and must agree (hello compares hashes).
 //
-// A dense tensor is cut into pieces of whole stripes; pieces are dealt round-robin over the servers.
-// Initial values are a function of (seed, tensor, index), so nothing depends on the server count.
+// A dense tensor is cut into pieces of whole stripes; pieces are dealt round-robin over the
+// servers. Initial values are a function of (seed, tensor, index), so nothing depends on the server
+// count.
 //
 // Place in the life of a batch: none; it is the map that every other part reads.
 // Thread rule: immutable after construction, any thread.
@@ -25,9 +26,9 @@ inline constexpr int64_t kPieceStripes = 8;
 // One weight or bias of an MLP.
 struct TensorSpec {
   uint32_t id = 0;
-  std::string name;       // "bottom/0/weight"
-  int64_t row_count = 0;  // outputs of the layer
-  int64_t column_count = 0;  // inputs of the layer; 1 for a bias
+  std::string name;           // "bottom/0/weight"
+  int64_t row_count = 0;      // outputs of the layer
+  int64_t column_count = 0;   // inputs of the layer; 1 for a bias
   double init_deviation = 0;  // of the normal distribution of the initial values
   int64_t offset = 0;         // first element in the flat buffer of all dense parameters
 

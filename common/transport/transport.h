@@ -1,10 +1,10 @@
-// How processes exchange messages: a server end that many peers reach, and a client end with several
-// outgoing connections. Two implementations with one contract: ZeroMQ ROUTER/DEALER over tcp
-// (zmq_transport.h) and in-process queues (loopback.h).
+// How processes exchange messages: a server end that many peers reach, and a client end with
+// several outgoing connections. Two implementations with one contract: ZeroMQ ROUTER/DEALER over
+// tcp (zmq_transport.h) and in-process queues (loopback.h).
 //
-// Delivery: per connection, messages arrive in order and whole, or not at all. A connection may break
-// and come back without notice, losing what was in flight in both directions: detecting that and
-// replaying is the session's work (common/session). Nothing here interprets bytes.
+// Delivery: per connection, messages arrive in order and whole, or not at all. A connection may
+// break and come back without notice, losing what was in flight in both directions: detecting that
+// and replaying is the session's work (common/session). Nothing here interprets bytes.
 //
 // Thread rule: one owner thread per object calls everything; only Wake() may be called from any
 // thread. Queues are bounded: Send refuses with ResourceExhausted instead of blocking.
@@ -74,7 +74,8 @@ class ClientTransport {
 
   virtual Status Send(ConnectionId connection, Message message) = 0;
 
-  // Waits for a message on any connection, a Wake() or the timeout; nothing in the latter two cases.
+  // Waits for a message on any connection, a Wake() or the timeout; nothing in the latter two
+  // cases.
   virtual std::optional<ConnectionMessage> Receive(int64_t timeout_ms) = 0;
 
   // Makes the current or the next Receive return. Any thread.

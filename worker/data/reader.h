@@ -24,14 +24,14 @@ enum class Split { kTrain, kTest };
 struct ChunkId {
   Split split = Split::kTrain;
   int32_t epoch = 0;
-  int32_t file = 0;  // index into data.train or data.test; 0 for synthetic
+  int32_t file = 0;   // index into data.train or data.test; 0 for synthetic
   int64_t chunk = 0;  // raw lines [chunk * lines_per_chunk, ...) of the file
 };
 
 struct ChunkResult {
-  int64_t line_count = 0;       // raw lines in the chunk, malformed ones included
-  int64_t malformed_count = 0;  // of them, skipped
-  bool end_of_file = false;     // the file ends in this chunk or before it
+  int64_t line_count = 0;             // raw lines in the chunk, malformed ones included
+  int64_t malformed_count = 0;        // of them, skipped
+  bool end_of_file = false;           // the file ends in this chunk or before it
   std::vector<std::string> problems;  // the first few malformed lines: "file:line: what is wrong"
 };
 
@@ -39,9 +39,10 @@ class Reader {
  public:
   virtual ~Reader() = default;
 
-  // Reads the whole chunk into block (cleared first). Rows keep file order unless data.shuffle, which
-  // permutes the rows of a training chunk, keyed by (run.seed, epoch, file, chunk). A chunk past the
-  // end gives no rows and end_of_file. Fails on a file that is missing, empty or damaged, naming it.
+  // Reads the whole chunk into block (cleared first). Rows keep file order unless data.shuffle,
+  // which permutes the rows of a training chunk, keyed by (run.seed, epoch, file, chunk). A chunk
+  // past the end gives no rows and end_of_file. Fails on a file that is missing, empty or damaged,
+  // naming it.
   virtual Result<ChunkResult> ReadChunk(const ChunkId& chunk, RowBlock* block) = 0;
 
   // Files of a split: the configured list, or 1 for synthetic.
