@@ -1,0 +1,196 @@
+#include "common/session/client_session.h"
+
+#include <algorithm>
+
+#include "common/base/check.h"
+#include "common/base/strings.h"
+
+namespace weir::session {
+namespace {
+
+int64_t BodyBytes(const std::vector<transport::Part>& body) {
+  int64_t total = 0;
+  for (const transport::Part& part : body) total += static_cast<int64_t>(part.size());
+  return total;
+}
+
+}  // namespace
+
+ClientSession::ClientSession(ClientSessionOptions options) : options_(std::move(options)) {}
+
+ClientActions ClientSession::Start(int64_t now_ms) {
+  CHECK(state_ == State::kIdle);
+  progress_ms_ = now_ms;
+  retry_ms_ = options_.first_retry_ms;
+  ClientActions actions;
+  Connect(now_ms, actions);
+  return actions;
+}
+
+void ClientSession::Connect(int64_t now_ms, ClientActions& actions) {
+  state_ = State::kConnecting;
+  ++connection_;
+  opened_ms_ = heard_ms_ = now_ms;
+  retry_ms_ = std::min(2 * retry_ms_, options_.silence_ms);
+
+  actions.push_back({.kind = ClientAction::Kind::kConnect});
+  ClientAction send{.kind = ClientAction::Kind::kSend};
+  v1::Hello& hello = *send.header.mutable_hello();
+  *hello.mutable_identity() = options_.identity;
+  hello.set_trainer(options_.trainer);
+  hello.set_stage(options_.stage);
+  hello.set_incarnation(options_.incarnation);
+  hello.set_membership_epoch(options_.membership_epoch);
+  hello.set_connection(connection_);
+  if (has_version_) {
+    hello.set_server_epoch(server_epoch_);
+    hello.set_version(version_);
+  }
+  actions.push_back(std::move(send));
+}
+
+ClientAction ClientSession::SendPush(const KeptPush& kept) const {
+  ClientAction send{.kind = ClientAction::Kind::kSend, .body = kept.body};
+  *send.header.mutable_push() = kept.push;
+  send.header.mutable_push()->set_connection(connection_);
+  return send;
+}
+
+ClientActions ClientSession::Submit(v1::Push push, std::vector<transport::Part> body,
+                                    int64_t now_ms) {
+  if (state_ == State::kFailed) return {};
+  if (!IsOwed()) progress_ms_ = heard_ms_ = now_ms;
+  push.set_sequence(++submitted_);
+  kept_bytes_ += BodyBytes(body);
+  kept_.push_back({std::move(push), std::move(body)});
+  if (state_ != State::kReady) return {};
+  ClientActions actions;
+  actions.push_back(SendPush(kept_.back()));
+  return actions;
+}
+
+ClientActions ClientSession::OnHelloReply(const v1::HelloReply& reply, int64_t now_ms) {
+  ClientActions actions;
+  if (state_ != State::kConnecting || reply.connection() != connection_) return actions;
+  heard_ms_ = now_ms;
+  if (server_epoch_ != 0 && reply.server_epoch() != server_epoch_) {
+    Fail(FailedPrecondition(StrCat(options_.peer_name,
+                                   " was restarted without its log and has lost its parameters; "
+                                   "the run cannot go on: start it again")),
+         actions);
+    return actions;
+  }
+  const bool in_range = reply.last_sequence() >= submitted_ - kept_.size() &&
+                        reply.last_sequence() <= submitted_;
+  if (reply.server_epoch() == 0 || !in_range) {
+    Fail(InvalidData(StrCat(options_.peer_name, " says it has push ", reply.last_sequence(),
+                            " of ours; we have sent ", submitted_)),
+         actions);
+    return actions;
+  }
+  server_epoch_ = reply.server_epoch();
+  state_ = State::kReady;
+  next_answer_index_ = 0;
+  Accept(reply.last_sequence(), actions);
+  for (const KeptPush& kept : kept_) {
+    if (kept.push.sequence() <= reply.last_sequence()) continue;
+    if (connection_ > 1) ++replayed_;
+    actions.push_back(SendPush(kept));
+  }
+  return actions;
+}
+
+ClientActions ClientSession::OnAnswer(const v1::Answer& answer, int64_t now_ms) {
+  ClientActions actions;
+  if (state_ != State::kReady || answer.connection() != connection_) return actions;
+  heard_ms_ = now_ms;
+  if (answer.index() != next_answer_index_) {  // an answer was lost with a broken connection
+    Connect(now_ms, actions);
+    return actions;
+  }
+  const bool goes_back = has_version_ && answer.version() < version_;
+  if (answer.sequence() > submitted_ || goes_back) {
+    Fail(InvalidData(StrCat(options_.peer_name, " answers push ", answer.sequence(), " at version ",
+                            answer.version(), "; the last push is ", submitted_,
+                            " and the last version ", version_)),
+         actions);
+    return actions;
+  }
+  ++next_answer_index_;
+  progress_ms_ = now_ms;
+  retry_ms_ = options_.first_retry_ms;
+  version_ = answer.version();
+  has_version_ = true;
+  actions.push_back({.kind = ClientAction::Kind::kApply});
+  Accept(answer.sequence(), actions);
+  ForgetDurable(answer.durable_sequence());
+  return actions;
+}
+
+ClientActions ClientSession::OnRefusal(const v1::Refusal& refusal, int64_t now_ms) {
+  ClientActions actions;
+  if (state_ == State::kFailed) return actions;
+  if (!refusal.retry()) {
+    Fail(FailedPrecondition(StrCat(options_.peer_name, " refuses: ", refusal.reason())), actions);
+  } else if (state_ == State::kReady) {
+    Connect(now_ms, actions);
+  }
+  return actions;
+}
+
+ClientActions ClientSession::Tick(std::optional<int64_t> other_since_ms, int64_t now_ms) {
+  ClientActions actions;
+  if (state_ == State::kIdle || state_ == State::kFailed) return actions;
+  if (!IsOwed()) progress_ms_ = heard_ms_ = now_ms;
+  const int64_t since_ms = std::min(progress_ms_, other_since_ms.value_or(now_ms));
+  const int64_t timeout_ms =
+      has_version_ ? options_.answer_timeout_ms : options_.connect_timeout_ms;
+  if (now_ms - since_ms > timeout_ms) {
+    Fail(SilenceStatus(since_ms, now_ms), actions);
+    return actions;
+  }
+  const int64_t patience_ms = state_ == State::kConnecting ? retry_ms_ : options_.silence_ms;
+  const int64_t other_heard_ms = std::max(opened_ms_, other_since_ms.value_or(now_ms));
+  if (now_ms - std::min(heard_ms_, other_heard_ms) > patience_ms) Connect(now_ms, actions);
+  return actions;
+}
+
+void ClientSession::Accept(uint64_t sequence, ClientActions& actions) {
+  if (sequence <= accepted_) return;
+  accepted_ = sequence;
+  progress_ms_ = heard_ms_;
+  ClientAction action{.kind = ClientAction::Kind::kAccepted};
+  action.sequence = sequence;
+  actions.push_back(std::move(action));
+}
+
+void ClientSession::ForgetDurable(uint64_t sequence) {
+  while (!kept_.empty() && kept_.front().push.sequence() <= std::min(sequence, accepted_)) {
+    kept_bytes_ -= BodyBytes(kept_.front().body);
+    kept_.pop_front();
+  }
+}
+
+bool ClientSession::IsOwed() const {
+  return state_ == State::kConnecting || next_answer_index_ == 0 || accepted_ < submitted_;
+}
+
+Status ClientSession::SilenceStatus(int64_t since_ms, int64_t now_ms) const {
+  const std::string seconds = Format("%.1f s", static_cast<double>(now_ms - since_ms) * 1e-3);
+  if (!has_version_) {
+    return DeadlineExceeded(StrCat(options_.peer_name, " did not answer for ", seconds,
+                                   "; is weir-server running there, and is the port open?"));
+  }
+  return DeadlineExceeded(StrCat(options_.peer_name, " has not answered for ", seconds,
+                                 " (push ", accepted_ + 1, " of ", submitted_,
+                                 "); it has stopped, or the network between us has"));
+}
+
+void ClientSession::Fail(Status status, ClientActions& actions) {
+  state_ = State::kFailed;
+  ClientAction action{.kind = ClientAction::Kind::kFail};
+  action.status = std::move(status);
+  actions.push_back(std::move(action));
+}
+
+}  // namespace weir::session

@@ -1,0 +1,122 @@
+// The worker's half of a session with one server: numbered pushes out, numbered answers in, and
+// what to do when a connection breaks. A pure state machine (architecture 6.7): events in, actions
+// out; no thread, clock or socket inside.
+//
+// A session is one sequence of pushes that outlives connections. Each connection begins with a hello
+// that names the last version taken; the reply names the last push taken. From these two numbers both
+// sides know what was lost: the worker replays pushes, the server sends one catch-up answer with all
+// that changed since that version. A connection is given up when the server asks for it, when an
+// answer is missing (their indexes are consecutive), or when something is owed and the server is
+// silent for silence_ms.
+//
+// Place in the life of a batch: push -> **sequence, keep, replay** -> ... -> answer -> replica.
+// Thread rule: owner thread only (the worker's I/O thread). Owns the pushes until they are durable.
+// Legal order: Start (Submit | On* | Tick)*. After a kFail action nothing more happens.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/proto/protocol.pb.h"
+#include "common/transport/message.h"
+
+namespace weir::session {
+
+inline constexpr uint32_t kProtocolVersion = 1;
+
+struct ClientSessionOptions {
+  std::string peer_name;  // "server 1 at tcp://h1:7100", for messages
+  v1::RunIdentity identity;
+  uint32_t trainer = 0;
+  uint32_t stage = 0;
+  uint64_t incarnation = 0;
+  uint64_t membership_epoch = 0;
+  int64_t silence_ms = 3000;           // something is owed and nothing came: try a new connection
+  int64_t connect_timeout_ms = 30000;  // until the first answer ever
+  int64_t answer_timeout_ms = 30000;   // without any answer while something is owed: fail
+  int64_t first_retry_ms = 50;         // doubled for each vain connection, up to silence_ms
+};
+
+struct ClientAction {
+  enum class Kind {
+    kConnect,  // drop the connection, if any, and open a new one
+    kSend,     // header and body on the current connection
+    kApply,    // the answer just given to OnAnswer is in order: put its frames into the replica
+    kAccepted, // pushes up to `sequence` are taken: their credit is free
+    kFail,     // the session is over
+  };
+  Kind kind;
+  v1::Header header = {};                    // kSend
+  std::vector<transport::Part> body = {};    // kSend
+  uint64_t sequence = 0;                     // kAccepted
+  Status status = {};                        // kFail
+};
+using ClientActions = std::vector<ClientAction>;
+
+class ClientSession {
+ public:
+  explicit ClientSession(ClientSessionOptions options);
+
+  ClientActions Start(int64_t now_ms);
+
+  // Takes over a push; fields of header.push() other than connection and sequence are the caller's.
+  // Returns kSend at once when connected; else it leaves with the replay.
+  ClientActions Submit(v1::Push push, std::vector<transport::Part> body, int64_t now_ms);
+
+  ClientActions OnHelloReply(const v1::HelloReply& reply, int64_t now_ms);
+  ClientActions OnAnswer(const v1::Answer& answer, int64_t now_ms);
+  ClientActions OnRefusal(const v1::Refusal& refusal, int64_t now_ms);
+  // Call at least every 50 ms. other_since_ms: since when a reply outside the sequence (a row pull) is
+  // outstanding, if one is; the caller repeats its request when the session is ready again.
+  ClientActions Tick(std::optional<int64_t> other_since_ms, int64_t now_ms);
+
+  bool ready() const { return state_ == State::kReady; }
+  // The first answer has come: the replica holds this server's pieces.
+  bool has_version() const { return server_epoch_ != 0 && has_version_; }
+  uint64_t version() const { return version_; }
+  uint64_t accepted_sequence() const { return accepted_; }
+  uint64_t submitted_sequence() const { return submitted_; }
+  // Bytes of the pushes that are kept for a replay.
+  int64_t kept_bytes() const { return kept_bytes_; }
+  uint64_t replayed_pushes() const { return replayed_; }
+  uint64_t reconnects() const { return connection_ == 0 ? 0 : connection_ - 1; }
+
+ private:
+  enum class State { kIdle, kConnecting, kReady, kFailed };
+  struct KeptPush {
+    v1::Push push;
+    std::vector<transport::Part> body;
+  };
+
+  ClientAction SendPush(const KeptPush& kept) const;
+  void Connect(int64_t now_ms, ClientActions& actions);
+  void Fail(Status status, ClientActions& actions);
+  void Accept(uint64_t sequence, ClientActions& actions);
+  void ForgetDurable(uint64_t sequence);
+  bool IsOwed() const;
+  Status SilenceStatus(int64_t since_ms, int64_t now_ms) const;
+
+  const ClientSessionOptions options_;
+  State state_ = State::kIdle;
+  uint32_t connection_ = 0;
+  uint64_t server_epoch_ = 0;
+  bool has_version_ = false;
+  uint64_t version_ = 0;
+  uint64_t next_answer_index_ = 0;
+  uint64_t submitted_ = 0;
+  uint64_t accepted_ = 0;
+  std::deque<KeptPush> kept_;  // consecutive sequences, ending at submitted_
+  int64_t kept_bytes_ = 0;
+  uint64_t replayed_ = 0;
+
+  int64_t opened_ms_ = 0;    // when the current connection was opened
+  int64_t heard_ms_ = 0;     // last message of the sequence, or since when one is owed
+  int64_t progress_ms_ = 0;  // last time that nothing was owed, or something owed came
+  int64_t retry_ms_ = 0;     // silence allowed to the current connection attempt
+};
+
+}  // namespace weir::session
