@@ -4,10 +4,13 @@
 //
 // Delivery: per connection, messages arrive in order and whole, or not at all. A connection may
 // break and come back without notice, losing what was in flight in both directions: detecting that
-// and replaying is the session's work (common/session). Nothing here interprets bytes.
+// and replaying is the session's work (common/session). What a client had queued before a break may
+// arrive after it, from a new PeerId. Nothing here interprets bytes.
 //
 // Thread rule: one owner thread per object calls everything; only Wake() may be called from any
-// thread. Queues are bounded: Send refuses with ResourceExhausted instead of blocking.
+// thread. Queues are bounded: Send refuses with ResourceExhausted instead of blocking. A message
+// above the sender's own max_message_bytes is refused with FailedPrecondition: a retry is useless.
+// What is queued when a transport is destroyed still leaves, within a bounded time.
 // Legal order: server: Bind (Receive | Send)* ; client: (Open | Close | Send | Receive)*.
 #pragma once
 
@@ -22,7 +25,7 @@
 namespace weir::transport {
 
 struct Limits {
-  int64_t max_message_bytes = int64_t{1} << 30;  // larger incoming messages end the connection
+  int64_t max_message_bytes = int64_t{1} << 30;  // a larger one never reaches a receiver
   int queue_messages = 1000;                     // per connection and direction
 };
 
@@ -44,10 +47,12 @@ class ServerTransport {
   // if it is in use, says so.
   virtual Result<std::string> Bind(const std::string& address) = 0;
 
-  // Waits for a message, a Wake() or the timeout; nothing in the latter two cases.
+  // Waits for a message, a Wake() or the timeout; nothing in the latter two cases, and sometimes
+  // early without a reason (a signal). A negative timeout counts as 0.
   virtual std::optional<IncomingMessage> Receive(int64_t timeout_ms) = 0;
 
-  // Queues a message. NotFound when the peer is gone (it is then the caller's to forget it).
+  // Queues a message of one part or more. NotFound when the peer is gone (it is then the caller's
+  // to forget it).
   virtual Status Send(const PeerId& peer, Message message) = 0;
 
   // Makes the current or the next Receive return. Any thread.
@@ -69,13 +74,15 @@ class ClientTransport {
   // Starts to connect; does not wait, and succeeds also when nobody listens yet.
   virtual Result<ConnectionId> Open(const std::string& address) = 0;
 
-  // Drops the connection with everything queued in it.
+  // Drops the connection with everything queued in it. Nothing happens when it is closed already.
   virtual void Close(ConnectionId connection) = 0;
 
+  // Queues a message of one part or more, also while nobody listens. NotFound when the connection
+  // is closed.
   virtual Status Send(ConnectionId connection, Message message) = 0;
 
-  // Waits for a message on any connection, a Wake() or the timeout; nothing in the latter two
-  // cases.
+  // Waits for a message on any connection, a Wake() or the timeout; as ServerTransport::Receive.
+  // Connections with messages take turns.
   virtual std::optional<ConnectionMessage> Receive(int64_t timeout_ms) = 0;
 
   // Makes the current or the next Receive return. Any thread.

@@ -1,0 +1,84 @@
+// Which chunk of the input goes to whom: lends the chunks of one pass in order, takes back what a dead
+// trainer left unfinished, and knows when all of it is done. A pure state machine (architecture 6.7).
+//
+// Nobody knows beforehand how many chunks a file has: the trainer that meets its end says so
+// (LearnEnd). Until then chunks past the end may be lent; they come back empty.
+//
+// Place in the life of a batch: **lease** -> read -> parse -> ...
+// Thread rule: owner thread only (the coordinator's, or the embedded worker's input thread).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "common/cluster/membership.h"
+#include "common/proto/protocol.pb.h"
+
+namespace weir::cluster {
+
+struct ChunkKey {
+  uint32_t epoch = 0;
+  uint32_t file = 0;
+  uint64_t chunk = 0;
+  auto operator<=>(const ChunkKey&) const = default;
+};
+
+struct Lease {
+  ChunkKey key;
+  uint64_t first_row = 0;  // rows before it were finished under an earlier lease
+};
+
+class LeaseBook {
+ public:
+  // One or more passes over file_count files.
+  LeaseBook(v1::InputSplit split, uint32_t file_count, uint32_t epoch_count);
+
+  // The next chunk for this member; nothing when all are lent (some may come back).
+  std::optional<v1::ChunkLease> Lend(Seat member);
+
+  // The member has finished the lease. Returns what it was; nothing for an unknown lease, for
+  // example one that was given to another meanwhile.
+  std::optional<Lease> Finish(Seat member, uint64_t lease_id);
+
+  // The first `row` rows of the lease are finished: if the member dies, the next starts there.
+  void Advance(Seat member, uint64_t lease_id, uint64_t row);
+
+  void LearnEnd(uint32_t file, uint64_t chunk_count);
+
+  // The member is gone: its leases will be lent again, from where they were finished.
+  void TakeBack(Seat member);
+
+  // Starts over with the first chunk of the first epoch; what was learned of file ends stays.
+  void Restart();
+
+  size_t lent_count() const { return lent_.size(); }
+  // Every chunk was lent and finished.
+  bool done() const { return lent_.empty() && returned_.empty() && exhausted(); }
+  // Nothing is left to lend, though some may still be at work.
+  bool exhausted() const;
+  // Chunks of one epoch, when the ends of all files are known.
+  std::optional<uint64_t> chunks_per_epoch() const;
+
+ private:
+  struct Lent {
+    Seat member;
+    Lease lease;
+  };
+
+  bool IsPastEnd(const ChunkKey& key) const;
+  void SkipPastEnds(ChunkKey& key) const;
+
+  const v1::InputSplit split_;
+  const uint32_t file_count_;
+  const uint32_t epoch_count_;
+  std::vector<std::optional<uint64_t>> chunk_counts_;  // per file
+  ChunkKey next_;
+  uint64_t next_id_ = 1;
+  std::map<uint64_t, Lent> lent_;
+  std::deque<Lease> returned_;
+};
+
+}  // namespace weir::cluster

@@ -1,0 +1,63 @@
+// Who takes part in the run: incarnations, the membership epoch, and who has gone silent. A pure
+// state machine (architecture 6.7).
+//
+// A trainer's stage is a seat. A process that joins gets the seat's next incarnation; whatever an
+// older incarnation still says is refused. A seat is free again when its member has left or has not
+// been heard of for member_timeout_ms, so two processes started for one seat by mistake do not fight.
+//
+// Place in the life of a batch: before it; only members are lent input.
+// Thread rule: owner thread only (the coordinator's).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace weir::cluster {
+
+struct Seat {
+  uint32_t trainer = 0;
+  uint32_t stage = 0;
+  auto operator<=>(const Seat&) const = default;
+};
+
+class Membership {
+ public:
+  explicit Membership(int64_t member_timeout_ms) : member_timeout_ms_(member_timeout_ms) {}
+
+  struct Admission {
+    uint64_t incarnation = 0;  // 0: the seat is taken
+    uint64_t epoch = 0;
+    std::optional<Seat> replaced;  // a silent member whose leases are free now
+    int64_t silent_ms = 0;         // of the member that holds the seat
+  };
+  // nonce: of the asking process; a repeated request gets the same answer.
+  Admission Join(Seat seat, uint64_t nonce, int64_t now_ms);
+
+  // False when this incarnation is not (or no longer) a member.
+  bool Heard(Seat seat, uint64_t incarnation, int64_t now_ms);
+
+  void Leave(Seat seat);
+
+  // Removes and returns the members that were silent for too long.
+  std::vector<Seat> Expire(int64_t now_ms);
+
+  size_t member_count() const;
+  uint64_t epoch() const { return epoch_; }
+
+ private:
+  struct Member {
+    uint64_t nonce = 0;
+    uint64_t incarnation = 0;
+    int64_t heard_ms = 0;
+    bool present = false;
+  };
+
+  const int64_t member_timeout_ms_;
+  uint64_t epoch_ = 0;
+  std::map<Seat, Member> members_;  // seats ever taken
+};
+
+}  // namespace weir::cluster

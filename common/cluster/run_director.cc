@@ -1,0 +1,180 @@
+#include "common/cluster/run_director.h"
+
+#include <utility>
+
+#include "common/eval/metrics.h"
+
+namespace weir::cluster {
+namespace {
+
+// How long a worker that has nothing to do waits before it asks again.
+constexpr uint32_t kWaitMs = 5;
+
+v1::EvaluationReport Evaluate(const std::map<ChunkKey, Scores>& chunks) {
+  Scores all;
+  for (const auto& [key, scores] : chunks) {
+    all.probabilities.insert(all.probabilities.end(), scores.probabilities.begin(),
+                             scores.probabilities.end());
+    all.labels.insert(all.labels.end(), scores.labels.begin(), scores.labels.end());
+  }
+  const eval::Metrics metrics = eval::ComputeMetrics(all.probabilities, all.labels);
+  v1::EvaluationReport report;
+  report.set_samples(static_cast<uint64_t>(metrics.samples));
+  report.set_logloss(metrics.logloss);
+  report.set_auc(metrics.auc);
+  report.set_accuracy(metrics.accuracy);
+  report.set_normalized_entropy(metrics.normalized_entropy);
+  report.set_calibration(metrics.calibration);
+  return report;
+}
+
+}  // namespace
+
+RunPlan PlanRun(const v1::Config& config) {
+  const v1::DataConfig& data = config.data();
+  RunPlan plan;
+  const bool is_synthetic = data.has_synthetic();
+  plan.train_file_count = is_synthetic ? 1 : static_cast<uint32_t>(data.train_size());
+  plan.test_file_count = is_synthetic ? static_cast<uint32_t>(data.synthetic().test_rows() > 0)
+                                      : static_cast<uint32_t>(data.test_size());
+  plan.epoch_count = static_cast<uint32_t>(data.epochs());
+  plan.lines_per_chunk =
+      static_cast<uint64_t>(data.batch_size()) * static_cast<uint64_t>(data.chunk_batches());
+  plan.evaluate_every_samples = static_cast<uint64_t>(config.run().evaluate_every_samples());
+  return plan;
+}
+
+RunDirector::RunDirector(const RunPlan& plan)
+    : plan_(plan),
+      train_(v1::TRAIN, plan.train_file_count, plan.epoch_count),
+      test_(v1::TEST, plan.test_file_count, 1),
+      next_evaluation_(plan.evaluate_every_samples) {}
+
+void RunDirector::Complete(Seat member, const v1::Completion& completion, Scores scores,
+                           int64_t now_ms) {
+  if (completion.has_scores()) {
+    if (const auto lease = test_.Finish(member, completion.lease())) {
+      scores_[lease->key] = std::move(scores);
+    }
+  } else if (train_.Finish(member, completion.lease())) {
+    samples_ += completion.row_count();
+  }
+  StepPhase(now_ms);
+}
+
+void RunDirector::LearnEnd(const v1::FileEnd& end) {
+  (end.split() == v1::TEST ? test_ : train_).LearnEnd(end.file(), end.chunk_count());
+}
+
+void RunDirector::Advance(Seat member, uint64_t lease_id, uint64_t row) {
+  train_.Advance(member, lease_id, row);
+}
+
+void RunDirector::TakeBack(Seat member) {
+  train_.TakeBack(member);
+  test_.TakeBack(member);
+}
+
+void RunDirector::Fail(std::string reason) {
+  if (state_ != State::kRunning) return;
+  state_ = State::kFailed;
+  failure_ = std::move(reason);
+}
+
+v1::WorkReply RunDirector::Next(Seat member, int64_t now_ms) {
+  v1::WorkReply reply;
+  StepPhase(now_ms);
+  if (state_ == State::kFailed) {
+    reply.set_failed(failure_);
+    return reply;
+  }
+  if (state_ == State::kFinished) {
+    reply.mutable_finished();
+    return reply;
+  }
+  std::optional<v1::ChunkLease> lease;
+  if (phase_ == Phase::kTraining) {
+    lease = train_.Lend(member);
+    if (lease && !train_clock_runs_) {
+      train_clock_runs_ = true;
+      train_since_ms_ = now_ms;
+    }
+  } else if (phase_ == Phase::kEvaluating) {
+    lease = test_.Lend(member);
+  }
+  if (lease) {
+    *reply.mutable_chunk() = *std::move(lease);
+  } else {
+    reply.set_wait_ms(kWaitMs);
+  }
+  return reply;
+}
+
+uint64_t RunDirector::total_samples() const {
+  const auto chunks = train_.chunks_per_epoch();
+  return chunks ? *chunks * plan_.lines_per_chunk * plan_.epoch_count : 0;
+}
+
+double RunDirector::TrainSeconds(int64_t now_ms) const {
+  const int64_t running_ms = train_clock_runs_ ? now_ms - train_since_ms_ : 0;
+  return static_cast<double>(train_ms_ + running_ms) * 1e-3;
+}
+
+bool RunDirector::IsEvaluationDue() const {
+  if (plan_.evaluate_every_samples == 0 || plan_.test_file_count == 0) return false;
+  return samples_ + train_.lent_count() * plan_.lines_per_chunk >= next_evaluation_;
+}
+
+void RunDirector::StepPhase(int64_t now_ms) {
+  if (state_ != State::kRunning) return;
+  if (phase_ == Phase::kTraining && (train_.exhausted() || IsEvaluationDue())) {
+    phase_ = Phase::kDraining;
+  }
+  if (phase_ == Phase::kDraining) {
+    if (train_.lent_count() == 0) {
+      StopTrainClock(now_ms);
+      BeginEvaluation(now_ms);
+    } else if (!train_.exhausted() && !IsEvaluationDue()) {
+      phase_ = Phase::kTraining;  // a lease came back, or a chunk was shorter than it might be
+    }
+  }
+  if (phase_ == Phase::kEvaluating && test_.done()) EndEvaluation(now_ms);
+}
+
+void RunDirector::BeginEvaluation(int64_t now_ms) {
+  if (!train_.exhausted() && !IsEvaluationDue()) {
+    phase_ = Phase::kTraining;
+    return;
+  }
+  const bool is_evaluated = !evaluations_.empty() && evaluations_.back().at_samples() == samples_;
+  if (is_evaluated && train_.done()) {  // the last regular evaluation was at the very end
+    state_ = State::kFinished;
+    return;
+  }
+  test_.Restart();
+  scores_.clear();
+  evaluation_since_ms_ = now_ms;
+  phase_ = Phase::kEvaluating;
+}
+
+void RunDirector::EndEvaluation(int64_t now_ms) {
+  if (plan_.test_file_count > 0) {
+    v1::EvaluationReport report = Evaluate(scores_);
+    report.set_at_samples(samples_);
+    report.set_seconds(static_cast<double>(now_ms - evaluation_since_ms_) * 1e-3);
+    evaluations_.push_back(std::move(report));
+    scores_.clear();
+  }
+  if (plan_.evaluate_every_samples > 0) {
+    while (next_evaluation_ <= samples_) next_evaluation_ += plan_.evaluate_every_samples;
+  }
+  phase_ = Phase::kTraining;
+  if (train_.done()) state_ = State::kFinished;
+}
+
+void RunDirector::StopTrainClock(int64_t now_ms) {
+  if (train_clock_runs_) train_ms_ += now_ms - train_since_ms_;
+  train_clock_runs_ = false;
+}
+
+}  // namespace weir::cluster

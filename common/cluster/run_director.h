@@ -1,0 +1,93 @@
+// What happens when in a run: training, evaluation every so many samples and at the end, the end. A
+// pure state machine (architecture 6.7) that the coordinator drives for many workers and an embedded
+// worker for itself.
+//
+// Evaluation closes admission: no training chunk is lent, the ones at work are finished (their pushes
+// answered by every server), then test chunks are lent, and all scores are merged before training goes
+// on. Its time is kept apart.
+//
+// Place in the life of a batch: the very beginning (**lease**) and the very end.
+// Thread rule: owner thread only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/cluster/lease_book.h"
+#include "common/cluster/membership.h"
+#include "common/proto/config.pb.h"
+#include "common/proto/protocol.pb.h"
+
+namespace weir::cluster {
+
+struct RunPlan {
+  uint32_t train_file_count = 1;
+  uint32_t test_file_count = 0;
+  uint32_t epoch_count = 1;
+  uint64_t lines_per_chunk = 0;
+  uint64_t evaluate_every_samples = 0;  // 0: only at the end
+};
+
+// config: valid, with defaults filled in.
+RunPlan PlanRun(const v1::Config& config);
+
+// Probabilities and labels of one test chunk.
+struct Scores {
+  std::vector<float> probabilities;
+  std::vector<uint8_t> labels;
+};
+
+class RunDirector {
+ public:
+  enum class State { kRunning, kFinished, kFailed };
+
+  explicit RunDirector(const RunPlan& plan);
+
+  // A worker has finished a lease; scores only for a test chunk.
+  void Complete(Seat member, const v1::Completion& completion, Scores scores, int64_t now_ms);
+  void LearnEnd(const v1::FileEnd& end);
+  void Advance(Seat member, uint64_t lease_id, uint64_t row);
+  void TakeBack(Seat member);
+  void Fail(std::string reason);
+
+  // A chunk, a wait, or the state of a run that is over; the caller fills in the final report.
+  v1::WorkReply Next(Seat member, int64_t now_ms);
+
+  State state() const { return state_; }
+  const std::string& failure() const { return failure_; }
+  uint64_t samples() const { return samples_; }
+  // Of all epochs; 0 while unknown, and up to a chunk per file too large.
+  uint64_t total_samples() const;
+  const std::vector<v1::EvaluationReport>& evaluations() const { return evaluations_; }
+  // From the first lease to now or the end, evaluations apart.
+  double TrainSeconds(int64_t now_ms) const;
+
+ private:
+  enum class Phase { kTraining, kDraining, kEvaluating };
+
+  bool IsEvaluationDue() const;
+  void StepPhase(int64_t now_ms);
+  void BeginEvaluation(int64_t now_ms);
+  void EndEvaluation(int64_t now_ms);
+  void StopTrainClock(int64_t now_ms);
+
+  const RunPlan plan_;
+  State state_ = State::kRunning;
+  std::string failure_;
+  Phase phase_ = Phase::kTraining;
+  LeaseBook train_;
+  LeaseBook test_;
+  uint64_t samples_ = 0;
+  uint64_t next_evaluation_ = 0;
+  std::map<ChunkKey, Scores> scores_;
+  std::vector<v1::EvaluationReport> evaluations_;
+
+  bool train_clock_runs_ = false;
+  int64_t train_since_ms_ = 0;
+  int64_t train_ms_ = 0;
+  int64_t evaluation_since_ms_ = 0;
+};
+
+}  // namespace weir::cluster

@@ -1,0 +1,183 @@
+// DCT is Dynamic Communication Thresholding (Gupta et al., KDD 2021), not the cosine transform.
+//
+// acc = gradient + residual; what reaches the threshold is sent and leaves the residual; the threshold
+// is a quantile of |acc|, recomputed every `lifespan` steps (section 3.2). Deviations: the residual is
+// locked by stripes, because a racy one loses gradient mass; the quantile is taken of a sample; a
+// start schedule and a controller keep the density near its target; zeros are never sent; the rounding
+// of values stays in the residual; a drain may send the residual instead of forgetting it.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "common/base/check.h"
+#include "common/base/random.h"
+#include "common/compress/density_controller.h"
+#include "common/compress/policies.h"
+#include "common/compress/residual.h"
+#include "common/compress/stripe_select.h"
+
+namespace weir::compress {
+namespace {
+
+// Enough that the density of a 1 % quantile is within 4 % of its target (one deviation).
+constexpr int64_t kSampleElements = 65536;
+
+// Words that keep the keys of different random choices of a layer apart.
+constexpr uint64_t kSampleKey = 101;
+constexpr uint64_t kDrainKey = 102;
+
+// Kept elements of N at sparsity eta, N - floor(N * eta), with eta * N taken as the decimal that the
+// user wrote and not as its nearest binary neighbour (0.29 * 100 is 29).
+int64_t KeptCount(int64_t element_count, double sparsity) {
+  const double dropped = std::floor(static_cast<double>(element_count) * sparsity + 1e-9);
+  return std::max<int64_t>(1, element_count - static_cast<int64_t>(dropped));
+}
+
+struct DctState : PolicyState {
+  DctState(const Scope& s, const v1::DctPolicy& config)
+      : scope(s),
+        residual(s.element_count),
+        controller(static_cast<double>(KeptCount(s.element_count, config.sparsity())),
+                   config.controller()) {}
+
+  const Scope scope;
+  Residual residual;
+  DensityController controller;
+  std::atomic<uint64_t> step{0};
+  std::atomic<double> discarded_l1{0};
+};
+
+DctState& Cast(PolicyState& state) { return static_cast<DctState&>(state); }
+const DctState& Cast(const PolicyState& state) { return static_cast<const DctState&>(state); }
+
+class DctDp : public Policy {
+ public:
+  explicit DctDp(const v1::DctPolicy& config) : config_(config) {}
+
+  std::string_view name() const override { return "dct"; }
+  bool keeps_residual() const override { return true; }
+
+  std::unique_ptr<PolicyState> MakeState(const Scope& scope) const override {
+    return std::make_unique<DctState>(scope, config_);
+  }
+
+  StepPlan BeginStep(PolicyState& base, std::span<const float> gradient) const override {
+    DctState& state = Cast(base);
+    StepPlan plan;
+    plan.step = state.step.fetch_add(1, std::memory_order_relaxed);
+    if (IsRecomputeStep(plan.step)) {
+      state.controller.Recompute(Quantile(state, plan.step, gradient));
+    }
+    plan.threshold = state.controller.threshold();
+    plan.flush = config_.drain() == v1::DctPolicy::FLUSH && Drains(state, plan.step);
+    if (plan.flush) plan.threshold = 0;
+    return plan;
+  }
+
+  bool SelectStripe(PolicyState& base, const StepPlan& plan, uint32_t stripe,
+                    std::span<const float> gradient, bool wait,
+                    StripeSelection* selection) const override {
+    DctState& state = Cast(base);
+    if (wait) {
+      Select(state, plan, gradient, state.residual.Lock(stripe), selection);
+      return true;
+    }
+    auto guard = state.residual.TryLock(stripe);
+    if (!guard) return false;
+    Select(state, plan, gradient, *std::move(guard), selection);
+    return true;
+  }
+
+  void EndStep(PolicyState& base, const StepPlan& plan, int64_t sent_count) const override {
+    DctState& state = Cast(base);
+    if (!plan.flush) state.controller.Observe(sent_count);
+    if (config_.drain() == v1::DctPolicy::DISCARD && Drains(state, plan.step)) Discard(state);
+  }
+
+  void Accumulate(PolicyState& base, std::span<const float> gradient) const override {
+    DctState& state = Cast(base);
+    for (uint32_t stripe = 0; stripe < state.residual.stripe_count(); ++stripe) {
+      const Residual::Guard guard = state.residual.Lock(stripe);
+      AccumulateStripe(gradient.subspan(stripe * kStripeElements, guard.values().size()),
+                       guard.values());
+    }
+  }
+
+  void AddBack(PolicyState& base, uint32_t stripe, std::span<const uint16_t> indexes,
+               std::span<const float> values) const override {
+    const Residual::Guard guard = Cast(base).residual.Lock(stripe);
+    for (size_t i = 0; i < indexes.size(); ++i) guard.values()[indexes[i]] += values[i];
+  }
+
+  double threshold(const PolicyState& state) const override {
+    return Cast(state).controller.threshold();
+  }
+  double discarded_l1(const PolicyState& state) const override {
+    return Cast(state).discarded_l1.load();
+  }
+
+ private:
+  static void Select(const DctState& state, const StepPlan& plan, std::span<const float> gradient,
+                     const Residual::Guard& guard, StripeSelection* selection) {
+    AccumulateAndSelect(gradient, plan.threshold, state.scope.values, guard.values(), selection);
+  }
+
+  // At 0 and every lifespan; with DOUBLING also at 1, 2, 4, ... below the lifespan.
+  bool IsRecomputeStep(uint64_t step) const {
+    const auto lifespan = static_cast<uint64_t>(config_.lifespan());
+    if (step % lifespan == 0) return true;
+    const bool is_power_of_two = (step & (step - 1)) == 0;
+    return config_.start() == v1::DctPolicy::DOUBLING && step < lifespan && is_power_of_two;
+  }
+
+  // The threshold that KeptCount of |gradient + residual| reach, on a sample spread over all stripes.
+  double Quantile(DctState& state, uint64_t step, std::span<const float> gradient) const {
+    const int64_t total = state.scope.element_count;
+    const int64_t stride = (total + kSampleElements - 1) / kSampleElements;
+    const uint64_t key = KeyedHash(state.scope.seed, kSampleKey, state.scope.tensor, step);
+    std::vector<float> sample;
+    sample.reserve(static_cast<size_t>(total / stride + 1));
+    for (uint32_t stripe = 0; stripe < state.residual.stripe_count(); ++stripe) {
+      const Residual::Guard guard = state.residual.Lock(stripe);
+      const std::span<const float> values = guard.values();
+      const float* stripe_gradient = gradient.data() + stripe * kStripeElements;
+      const size_t start = Mix64(key ^ stripe) % static_cast<uint64_t>(stride);
+      for (size_t i = start; i < values.size(); i += static_cast<size_t>(stride)) {
+        sample.push_back(std::fabs(values[i] + stripe_gradient[i]));
+      }
+    }
+    if (sample.empty()) return 0;
+    const auto kept = KeptCount(std::ssize(sample), config_.sparsity());
+    const auto nth = sample.end() - kept;
+    std::nth_element(sample.begin(), nth, sample.end());
+    return *nth;
+  }
+
+  // A Bernoulli draw of its own for each layer and step, so that layers do not drain in a burst.
+  bool Drains(const DctState& state, uint64_t step) const {
+    const uint64_t hash = KeyedHash(state.scope.seed, kDrainKey, state.scope.tensor, step);
+    return UnitFromHash(hash) * static_cast<double>(config_.drain_period()) < 1.0;
+  }
+
+  static void Discard(DctState& state) {
+    double mass = 0;
+    for (uint32_t stripe = 0; stripe < state.residual.stripe_count(); ++stripe) {
+      const Residual::Guard guard = state.residual.Lock(stripe);
+      for (float& value : guard.values()) {
+        mass += std::fabs(value);
+        value = 0;
+      }
+    }
+    state.discarded_l1.fetch_add(mass);
+  }
+
+  const v1::DctPolicy config_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Policy> MakeDctDp(const v1::PolicyRule& rule) {
+  return std::make_unique<DctDp>(rule.dct());
+}
+
+}  // namespace weir::compress

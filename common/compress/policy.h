@@ -1,0 +1,102 @@
+// Who decides what of a layer's gradient is sent: a Policy selects, stripe by stripe, from the
+// gradient and what it has not sent yet. How the selection looks on the wire is the coding's business
+// (common/wire); servers know codings and no policy.
+//
+// A policy object is immutable and shared; everything that changes is in the PolicyState it makes for
+// each layer, which the Hogwild threads of a worker share. Stripes may be taken in any order, and
+// different threads may be in different steps of one layer at once.
+//
+// Place in the life of a batch: backward -> residual += gradient -> **select** -> encode -> push.
+// Thread rule: any thread; states synchronise inside (a lock per stripe).
+// Legal order, per step and thread: BeginStep, SelectStripe for each stripe once, EndStep; or, without
+// credit, Accumulate alone.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "common/layout/model_layout.h"
+#include "common/proto/config.pb.h"
+#include "common/wire/value_coding.h"
+
+namespace weir::compress {
+
+// What a policy selects over: one tensor.
+struct Scope {
+  uint32_t tensor = 0;
+  int64_t element_count = 0;
+  wire::ValueCoding values = wire::ValueCoding::kF32;
+  uint64_t seed = 0;
+
+  uint32_t stripe_count() const {
+    return static_cast<uint32_t>((element_count + kStripeElements - 1) / kStripeElements);
+  }
+  int64_t stripe_elements(uint32_t stripe) const {
+    return std::min(kStripeElements, element_count - stripe * kStripeElements);
+  }
+};
+
+// What is sent of one stripe: offsets within it, ascending, and their values as the receiver will
+// decode them. Dense: every element has a value and there are no indexes.
+struct StripeSelection {
+  bool dense = false;
+  uint32_t count = 0;
+  std::array<uint16_t, kStripeElements> indexes;
+  std::array<float, kStripeElements> values;
+};
+
+// Fixed for the stripes of one step.
+struct StepPlan {
+  uint64_t step = 0;  // of this layer in this worker
+  float threshold = 0;
+  bool flush = false;  // send whatever is not zero
+};
+
+// One policy's memory of one layer. Made and understood by its policy only.
+class PolicyState {
+ public:
+  virtual ~PolicyState() = default;
+};
+
+class Policy {
+ public:
+  virtual ~Policy() = default;
+
+  // The name of its field in PolicyRule.
+  virtual std::string_view name() const = 0;
+
+  // True: what is not sent is kept, so a step may go without a push.
+  virtual bool keeps_residual() const = 0;
+
+  virtual std::unique_ptr<PolicyState> MakeState(const Scope& scope) const = 0;
+
+  // gradient: the whole layer's, in every method but SelectStripe.
+  virtual StepPlan BeginStep(PolicyState& state, std::span<const float> gradient) const = 0;
+
+  // Takes the stripe's gradient in and selects what leaves. False if another thread is at the stripe
+  // and wait is false: nothing has happened, come back later.
+  virtual bool SelectStripe(PolicyState& state, const StepPlan& plan, uint32_t stripe,
+                            std::span<const float> gradient, bool wait,
+                            StripeSelection* selection) const = 0;
+
+  // sent_count: elements selected in the step.
+  virtual void EndStep(PolicyState& state, const StepPlan& plan, int64_t sent_count) const = 0;
+
+  // A step without a push. Only for policies that keep a residual.
+  virtual void Accumulate(PolicyState& state, std::span<const float> gradient) const = 0;
+
+  // A selection that will never arrive goes back into the residual. As Accumulate.
+  virtual void AddBack(PolicyState& state, uint32_t stripe, std::span<const uint16_t> indexes,
+                       std::span<const float> values) const = 0;
+
+  // The last threshold, for reports; 0 if the policy has none.
+  virtual double threshold(const PolicyState& state) const = 0;
+  // Residual mass (sum of magnitudes) that drains have forgotten.
+  virtual double discarded_l1(const PolicyState& state) const = 0;
+};
+
+}  // namespace weir::compress

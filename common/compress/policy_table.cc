@@ -1,0 +1,29 @@
+#include "common/compress/policy_table.h"
+
+#include "common/base/check.h"
+#include "common/compress/policies.h"
+
+namespace weir::compress {
+namespace {
+
+struct Entry {
+  v1::PolicyRule::PolicyCase field;
+  std::unique_ptr<const Policy> (*make)(const v1::PolicyRule&);
+};
+
+constexpr Entry kPolicies[] = {
+    {v1::PolicyRule::kNone, MakeNone},
+    {v1::PolicyRule::kDct, MakeDctDp},
+};
+
+}  // namespace
+
+std::unique_ptr<const Policy> MakePolicy(const v1::PolicyRule& rule) {
+  for (const Entry& entry : kPolicies) {
+    if (entry.field == rule.policy_case()) return entry.make(rule);
+  }
+  LOG(FATAL) << "validate_config lets no rule without a policy through: "
+             << rule.ShortDebugString();
+}
+
+}  // namespace weir::compress

@@ -1,0 +1,23 @@
+// The inner loops of threshold policies on one stripe: accumulate, compare, compact, store.
+//
+// Place in the life of a batch: residual += gradient -> **select**.
+// Thread rule: pure functions; the caller holds the stripe.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "common/compress/policy.h"
+
+namespace weir::compress {
+
+// residual += gradient; elements with |residual| >= threshold that are not zero are selected, their
+// values rounded to the coding, and the rounding stays in the residual.
+void AccumulateAndSelect(std::span<const float> gradient, float threshold,
+                         wire::ValueCoding values, std::span<float> residual,
+                         StripeSelection* selection);
+
+// residual += gradient.
+void AccumulateStripe(std::span<const float> gradient, std::span<float> residual);
+
+}  // namespace weir::compress

@@ -1,0 +1,81 @@
+#include "common/config/config_hash.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <array>
+#include <cstdio>
+#include <vector>
+
+#include "common/base/check.h"
+#include "common/base/random.h"
+#include "common/base/strings.h"
+
+namespace weir::config {
+namespace {
+
+// FNV-1a, finished with a mix because FNV hardly spreads the last bytes.
+uint64_t HashBytes(const std::string& bytes) {
+  uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const char byte : bytes) {
+    hash = (hash ^ static_cast<uint8_t>(byte)) * 0x100000001b3ULL;
+  }
+  return Mix64(hash);
+}
+
+uint64_t HashMessage(const google::protobuf::Message& message) {
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.SetSerializationDeterministic(true);
+    CHECK(message.SerializeToCodedStream(&coded));
+  }
+  return HashBytes(bytes);
+}
+
+uint64_t HashReader(const v1::DataConfig& data) {
+  v1::DataConfig reader;
+  if (data.has_criteo_tsv()) *reader.mutable_criteo_tsv() = data.criteo_tsv();
+  if (data.has_synthetic()) *reader.mutable_synthetic() = data.synthetic();
+  return HashMessage(reader);
+}
+
+uint64_t HashAgreement(const v1::DataConfig& data) {
+  const int64_t chunk_lines = int64_t{data.batch_size()} * data.chunk_batches();
+  return KeyedHash(1, chunk_lines, data.train_size(), data.test_size(), data.epochs(),
+                   data.shuffle());
+}
+
+}  // namespace
+
+RunHashes HashRun(const v1::Config& config) {
+  return {
+      .model = KeyedHash(HashMessage(config.model()), config.run().seed()),
+      .data = HashReader(config.data()),
+      .update = HashMessage(config.update()),
+      .agreement = HashAgreement(config.data()),
+  };
+}
+
+std::string DescribeMismatch(const RunHashes& ours, const RunHashes& theirs) {
+  std::vector<std::string> parts;
+  if (ours.model != theirs.model) parts.emplace_back("the model (model, run.seed)");
+  if (ours.data != theirs.data) parts.emplace_back("the reader (data.criteo_tsv, data.synthetic)");
+  if (ours.update != theirs.update) parts.emplace_back("the update rules (update)");
+  if (ours.agreement != theirs.agreement) {
+    parts.emplace_back(
+        "how the input is lent out (data.batch_size * data.chunk_batches, data.epochs, "
+        "data.shuffle, the number of data.train and data.test files)");
+  }
+  return parts.empty() ? "" : StrCat("the configs differ in ", StrJoin(parts, ", "));
+}
+
+std::string ConfigHash(const v1::Config& config) {
+  std::array<char, 17> digits;
+  std::snprintf(digits.data(), digits.size(), "%016llx",
+                static_cast<unsigned long long>(HashMessage(config)));
+  return digits.data();
+}
+
+}  // namespace weir::config

@@ -1,0 +1,104 @@
+#include "common/config/defaults.h"
+
+#include <initializer_list>
+
+// Sets an optional field of `message` unless it is set.
+#define WEIR_DEFAULT(message, field, value) \
+  if (!(message).has_##field()) (message).set_##field(value)
+
+namespace weir::config {
+namespace {
+
+void FillModel(v1::ModelConfig& model) {
+  if (model.bottom_widths().empty()) {
+    for (const int32_t width : {512, 256, 64, 16}) model.add_bottom_widths(width);
+  }
+  if (model.top_widths().empty()) {
+    for (const int32_t width : {512, 256, 128, 1}) model.add_top_widths(width);
+  }
+  WEIR_DEFAULT(model, embedding_dimension, 16);
+}
+
+void FillData(v1::DataConfig& data) {
+  WEIR_DEFAULT(data, batch_size, 128);
+  WEIR_DEFAULT(data, epochs, 1);
+  WEIR_DEFAULT(data, chunk_batches, 32);
+  WEIR_DEFAULT(data, shuffle, false);
+  WEIR_DEFAULT(data, max_malformed_share, 0.001);
+  if (data.has_criteo_tsv()) {
+    WEIR_DEFAULT(*data.mutable_criteo_tsv(), rows_per_table, 100'000);
+  }
+  if (data.has_synthetic()) {
+    v1::SyntheticConfig& synthetic = *data.mutable_synthetic();
+    WEIR_DEFAULT(synthetic, rows, 2'000'000);
+    WEIR_DEFAULT(synthetic, test_rows, 500'000);
+    WEIR_DEFAULT(synthetic, seed, 1);
+    WEIR_DEFAULT(synthetic, tables, 26);
+    WEIR_DEFAULT(synthetic, dense_features, 13);
+    WEIR_DEFAULT(synthetic, rows_per_table, 100'000);
+  }
+}
+
+void FillRule(v1::PolicyRule& rule) {
+  if (rule.values() == v1::VALUE_CODING_UNSPECIFIED) rule.set_values(v1::F32);
+  if (!rule.has_dct()) return;
+  v1::DctPolicy& dct = *rule.mutable_dct();
+  WEIR_DEFAULT(dct, lifespan, 1000);
+  if (dct.start() == v1::DctPolicy::START_UNSPECIFIED) dct.set_start(v1::DctPolicy::DOUBLING);
+  WEIR_DEFAULT(dct, controller, true);
+  if (dct.drain() == v1::DctPolicy::DRAIN_MODE_UNSPECIFIED) dct.set_drain(v1::DctPolicy::DISCARD);
+  WEIR_DEFAULT(dct, drain_period, 1'000'000);
+}
+
+void FillCompression(v1::CompressionConfig& compression) {
+  if (!compression.has_default_()) compression.mutable_default_()->mutable_none();
+  FillRule(*compression.mutable_default_());
+  for (v1::PolicyRule& rule : *compression.mutable_layer()) FillRule(rule);
+}
+
+void FillAdagrad(v1::AdagradRule& rule) {
+  WEIR_DEFAULT(rule, initial_accumulator, 0.0);
+  WEIR_DEFAULT(rule, epsilon, 1e-10);
+}
+
+void FillUpdate(v1::UpdateConfig& update) {
+  if (!update.has_dense()) update.mutable_dense()->mutable_adagrad()->set_learning_rate(0.01);
+  if (!update.has_rows()) update.mutable_rows()->mutable_rowwise_adagrad()->set_learning_rate(0.03);
+  for (v1::UpdateRule* rule : {update.mutable_dense(), update.mutable_rows()}) {
+    if (rule->has_adagrad()) FillAdagrad(*rule->mutable_adagrad());
+    if (rule->has_rowwise_adagrad()) FillAdagrad(*rule->mutable_rowwise_adagrad());
+  }
+}
+
+void FillCluster(v1::ClusterConfig& cluster) {
+  WEIR_DEFAULT(cluster, window, 4);
+  WEIR_DEFAULT(cluster, prefetch_batches, 1);
+  if (cluster.answer_values() == v1::VALUE_CODING_UNSPECIFIED) cluster.set_answer_values(v1::F32);
+  WEIR_DEFAULT(cluster, server_threads, 1);
+  WEIR_DEFAULT(cluster, row_partitions, 8);
+  WEIR_DEFAULT(cluster, connect_timeout_ms, 30'000);
+  WEIR_DEFAULT(cluster, answer_timeout_ms, 30'000);
+  WEIR_DEFAULT(cluster, join_timeout_ms, 600'000);
+  WEIR_DEFAULT(cluster, member_timeout_ms, 15'000);
+  WEIR_DEFAULT(cluster, max_message_bytes, int64_t{1} << 30);
+  WEIR_DEFAULT(cluster, max_unacknowledged_bytes, int64_t{1} << 28);
+}
+
+void FillRun(v1::RunConfig& run) {
+  WEIR_DEFAULT(run, seed, 1);
+  WEIR_DEFAULT(run, evaluate_every_samples, 0);
+  WEIR_DEFAULT(run, report_interval_ms, 2000);
+}
+
+}  // namespace
+
+void FillDefaults(v1::Config* config) {
+  FillModel(*config->mutable_model());
+  FillData(*config->mutable_data());
+  FillCompression(*config->mutable_compression());
+  FillUpdate(*config->mutable_update());
+  FillCluster(*config->mutable_cluster());
+  FillRun(*config->mutable_run());
+}
+
+}  // namespace weir::config

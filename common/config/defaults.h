@@ -1,0 +1,16 @@
+// Fills in what a config leaves out. The only place that knows a default; the comments in
+// common/proto/config.proto repeat them for the reader of a config.
+//
+// What has no default stays unset and is for validate_config.h to demand: the reader, a policy in a
+// rule that is written out, dct.sparsity, the learning rate of an update rule that is written out.
+//
+// Thread rule: any thread.
+#pragma once
+
+#include "common/proto/config.pb.h"
+
+namespace weir::config {
+
+void FillDefaults(v1::Config* config);
+
+}  // namespace weir::config

@@ -1,0 +1,82 @@
+#include "common/config/load_config.h"
+
+#include <google/protobuf/text_format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+#include <utility>
+
+#include "common/base/strings.h"
+#include "common/config/defaults.h"
+#include "common/config/overlay.h"
+#include "common/config/parse_text.h"
+#include "common/config/validate_config.h"
+
+namespace weir::config {
+namespace {
+
+Result<std::string> ReadFile(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return InvalidConfig(StrCat(path, ": is a directory; --config takes files"));
+  }
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file.is_open() || file.bad()) {
+    return InvalidConfig(
+        StrCat(path, ": cannot be read: ", std::strerror(errno == 0 ? EIO : errno)));
+  }
+  return text;
+}
+
+// The overlay of everything read so far, and what was wrong with it.
+struct Loader {
+  v1::Config config;
+  std::vector<std::string> mistakes;
+  bool whole = true;
+
+  void Add(ParsedText parsed) {
+    whole = whole && parsed.whole;
+    std::move(parsed.mistakes.begin(), parsed.mistakes.end(), std::back_inserter(mistakes));
+    Overlay(parsed.config, &config);
+  }
+
+  void AddFile(const std::string& path) {
+    Result<std::string> text = ReadFile(path);
+    if (text.ok()) return Add(ParseText(path, *std::move(text)));
+    whole = false;
+    mistakes.push_back(text.status().message());
+  }
+};
+
+}  // namespace
+
+Result<v1::Config> LoadConfig(const std::vector<std::string>& files,
+                              const std::string& override_text) {
+  Loader loader;
+  for (const std::string& path : files) loader.AddFile(path);
+  loader.Add(ParseText("--override", override_text));
+
+  FillDefaults(&loader.config);
+  if (loader.whole) {
+    std::vector<std::string> violations = ValidateConfig(loader.config);
+    std::move(violations.begin(), violations.end(), std::back_inserter(loader.mistakes));
+  }
+  if (!loader.mistakes.empty()) return InvalidConfig(StrJoin(loader.mistakes, "\n"));
+  return std::move(loader.config);
+}
+
+std::string ToText(const v1::Config& config) {
+  google::protobuf::TextFormat::Printer printer;
+  printer.SetUseShortRepeatedPrimitives(true);
+  std::string fields;
+  CHECK(printer.PrintToString(config, &fields));
+  return "# proto-file: common/proto/config.proto\n# proto-message: weir.v1.Config\n\n" + fields;
+}
+
+}  // namespace weir::config

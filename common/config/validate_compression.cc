@@ -1,0 +1,112 @@
+#include "common/config/validate_compression.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "common/config/policy_rules.h"
+#include "common/layout/model_layout.h"
+
+namespace weir::config {
+namespace {
+
+std::string Quoted(const std::string& text) { return StrCat("\"", text, "\""); }
+
+std::vector<std::string> LayerNames(const v1::Config& config) {
+  const ModelLayout layout(config, 1);
+  std::vector<std::string> names;
+  for (const TensorSpec& tensor : layout.tensors()) names.push_back(tensor.name);
+  for (const TableSpec& table : layout.tables()) names.push_back(StrCat("table/", table.name));
+  return names;
+}
+
+// Enough of the names to show their form: the first two, and the last of each kind.
+std::string SomeLayerNames(const std::vector<std::string>& names) {
+  const auto first_table =
+      std::find_if(names.begin(), names.end(), [](const auto& name) { return IsTable(name); });
+  std::vector<std::string> some(names.begin(), names.begin() + 2);
+  some.push_back(*(first_table - 1));
+  if (first_table != names.end()) some.push_back(names.back());
+  return StrJoin(some, ", ");
+}
+
+void ValidateDct(const std::string& path, const v1::DctPolicy& dct, Violations* violations) {
+  if (!dct.has_sparsity()) {
+    violations->Add(path + ".sparsity", "is not set; give the share not sent, for example 0.99");
+  } else if (!(dct.sparsity() >= 0 && dct.sparsity() < 1)) {
+    violations->Add(path + ".sparsity", dct.sparsity(),
+                    " is out of range; choose from 0 to below 1, for example 0.99");
+  }
+  violations->RequireRange(path + ".lifespan", dct.lifespan(), 1,
+                           std::numeric_limits<int32_t>::max());
+  violations->RequireRange(path + ".drain_period", dct.drain_period(), 1,
+                           std::numeric_limits<int64_t>::max());
+  if (!v1::DctPolicy::Start_IsValid(dct.start())) {
+    violations->Add(path + ".start", "unknown value ", dct.start(), "; choose PAPER or DOUBLING");
+  }
+  if (!v1::DctPolicy::DrainMode_IsValid(dct.drain())) {
+    violations->Add(path + ".drain", "unknown value ", dct.drain(),
+                    "; choose NO_DRAIN, DISCARD or FLUSH");
+  }
+}
+
+void ValidateRule(const std::string& path, const v1::PolicyRule& rule, Violations* violations) {
+  if (rule.policy_case() == v1::PolicyRule::POLICY_NOT_SET) {
+    violations->Add(path,
+                    "has no policy; write none {} to send everything, or dct { sparsity: 0.99 }");
+  }
+  if (rule.has_dct()) ValidateDct(path + ".dct", rule.dct(), violations);
+  if (!v1::ValueCoding_IsValid(rule.values())) {
+    violations->Add(path + ".values", "unknown value ", rule.values(), "; choose F32 or BF16");
+  }
+}
+
+// Rows have no residual: nothing may be left out or rounded.
+void ValidateTableRule(const std::string& path, const v1::PolicyRule& rule,
+                       Violations* violations) {
+  if (rule.has_dct()) {
+    violations->Add(path, "dct cannot serve ", Quoted(rule.match()),
+                    ": rows of a table have no residual; use none {}");
+  }
+  if (rule.values() == v1::BF16) {
+    violations->Add(path + ".values", "BF16 cannot serve ", Quoted(rule.match()),
+                    ": rows are sent as F32; remove it");
+  }
+}
+
+void ValidatePattern(const std::string& path, const std::string& pattern,
+                     const std::vector<std::string>& names, Violations* violations) {
+  const bool any = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    return PatternSelectsLayer(pattern, name);
+  });
+  if (any) return;
+  violations->Add(path + ".match", Quoted(pattern), " matches no layer; layers are named ",
+                  SomeLayerNames(names));
+}
+
+}  // namespace
+
+void ValidateCompression(const v1::Config& config, bool check_patterns, Violations* violations) {
+  const v1::CompressionConfig& compression = config.compression();
+  ValidateRule("compression.default", compression.default_(), violations);
+  if (!compression.default_().match().empty()) {
+    violations->Add("compression.default.match", "the default serves every layer without a rule; ",
+                    "remove match, or write a layer { ... } rule");
+  }
+  const auto names = check_patterns ? LayerNames(config) : std::vector<std::string>();
+  for (int i = 0; i < compression.layer_size(); ++i) {
+    const std::string path = StrCat("compression.layer[", i, "]");
+    const v1::PolicyRule& rule = compression.layer(i);
+    ValidateRule(path, rule, violations);
+    if (IsTable(rule.match())) ValidateTableRule(path, rule, violations);
+    if (rule.match().empty()) {
+      violations->Add(path + ".match", "is empty; name a layer or a pattern, for example ",
+                      "\"top/0/*\"");
+    } else if (check_patterns) {
+      ValidatePattern(path, rule.match(), names, violations);
+    }
+  }
+}
+
+}  // namespace weir::config

@@ -1,0 +1,188 @@
+#include "common/config/validate_config.h"
+
+#include <cmath>
+#include <limits>
+
+#include "common/config/policy_rules.h"
+#include "common/config/validate_compression.h"
+#include "common/config/violations.h"
+
+namespace weir::config {
+namespace {
+
+constexpr int32_t kMaxInt32 = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMaxRows = int64_t{1} << 40;
+constexpr int32_t kMaxWidth = 65'536;
+constexpr int32_t kMaxTables = 1024;
+constexpr int64_t kMaxChunkLines = int64_t{1} << 24;
+constexpr int64_t kMinMessageBytes = int64_t{1} << 20;
+
+void ValidateWidths(const std::string& path, const google::protobuf::RepeatedField<int32_t>& widths,
+                    Violations* violations) {
+  for (int i = 0; i < widths.size(); ++i) {
+    violations->RequireRange(StrCat(path, "[", i, "]"), widths[i], 1, kMaxWidth);
+  }
+}
+
+void ValidateModel(const v1::ModelConfig& model, Violations* violations) {
+  ValidateWidths("model.bottom_widths", model.bottom_widths(), violations);
+  ValidateWidths("model.top_widths", model.top_widths(), violations);
+  violations->RequireRange("model.embedding_dimension", model.embedding_dimension(), 1, 4096);
+  const int32_t bottom_output = *model.bottom_widths().rbegin();
+  if (bottom_output != model.embedding_dimension()) {
+    violations->Add("model.bottom_widths", "the last width, ", bottom_output,
+                    ", differs from model.embedding_dimension, ", model.embedding_dimension(),
+                    "; the interaction needs them equal");
+  }
+  if (const int32_t top_output = *model.top_widths().rbegin(); top_output != 1) {
+    violations->Add("model.top_widths", "the last width is ", top_output,
+                    "; the top MLP ends in one logit, so make it 1");
+  }
+}
+
+void ValidateReader(const v1::DataConfig& data, Violations* violations) {
+  if (data.has_criteo_tsv()) {
+    violations->RequireRange("data.criteo_tsv.rows_per_table", data.criteo_tsv().rows_per_table(),
+                             1, kMaxRows);
+    if (data.train().empty()) {
+      violations->Add("data.train", "lists no file; criteo_tsv needs at least one");
+    }
+  } else if (data.has_synthetic()) {
+    const v1::SyntheticConfig& synthetic = data.synthetic();
+    violations->RequireRange("data.synthetic.rows", synthetic.rows(), 1, kMaxRows);
+    violations->RequireRange("data.synthetic.test_rows", synthetic.test_rows(), 0, kMaxRows);
+    violations->RequireRange("data.synthetic.tables", synthetic.tables(), 0, kMaxTables);
+    violations->RequireRange("data.synthetic.dense_features", synthetic.dense_features(), 1,
+                             kMaxWidth);
+    violations->RequireRange("data.synthetic.rows_per_table", synthetic.rows_per_table(), 1,
+                             kMaxRows);
+  } else {
+    violations->Add("data", "no reader is chosen; write criteo_tsv { ... } or synthetic { ... }");
+  }
+}
+
+void ValidateFileNames(const std::string& path,
+                       const google::protobuf::RepeatedPtrField<std::string>& names,
+                       Violations* violations) {
+  for (int i = 0; i < names.size(); ++i) {
+    if (names[i].empty()) violations->Add(StrCat(path, "[", i, "]"), "is empty; name a file");
+  }
+}
+
+void ValidateData(const v1::DataConfig& data, Violations* violations) {
+  ValidateFileNames("data.train", data.train(), violations);
+  ValidateFileNames("data.test", data.test(), violations);
+  violations->RequireRange("data.batch_size", data.batch_size(), 1, 65'536);
+  violations->RequireRange("data.epochs", data.epochs(), 1, kMaxInt32);
+  violations->RequireRange("data.chunk_batches", data.chunk_batches(), 1, kMaxInt32);
+  violations->RequireRange("data.max_malformed_share", data.max_malformed_share(), 0, 1);
+  const int64_t chunk_lines = int64_t{data.batch_size()} * data.chunk_batches();
+  if (data.batch_size() >= 1 && chunk_lines > kMaxChunkLines) {
+    violations->Add("data.chunk_batches", "a chunk of ", data.chunk_batches(), " batches of ",
+                    data.batch_size(), " has ", chunk_lines,
+                    " rows, which a worker holds in memory; at most ", kMaxChunkLines,
+                    " are allowed");
+  }
+}
+
+void ValidateLearningRate(const std::string& path, bool is_set, double rate,
+                          Violations* violations) {
+  if (!is_set) {
+    violations->Add(path + ".learning_rate", "is not set; give it, for example 0.01");
+  } else if (!(std::isfinite(static_cast<float>(rate)) && static_cast<float>(rate) > 0)) {
+    violations->Add(path + ".learning_rate", rate, " is not a positive 32-bit float; choose one");
+  }
+}
+
+void ValidateAdagrad(const std::string& path, const v1::AdagradRule& rule, Violations* violations) {
+  constexpr double kMaxFloat = std::numeric_limits<float>::max();
+  ValidateLearningRate(path, rule.has_learning_rate(), rule.learning_rate(), violations);
+  violations->RequireRange(path + ".initial_accumulator", rule.initial_accumulator(), 0, kMaxFloat);
+  violations->RequireRange(path + ".epsilon", rule.epsilon(), 0, kMaxFloat);
+  if (static_cast<float>(rule.initial_accumulator()) == 0 &&
+      static_cast<float>(rule.epsilon()) == 0) {
+    violations->Add(path, "epsilon and initial_accumulator are both 0, so a zero gradient would ",
+                    "divide 0 by 0; make one of them positive");
+  }
+}
+
+void ValidateUpdateRule(const std::string& path, const v1::UpdateRule& rule,
+                        const std::string& choices, Violations* violations) {
+  switch (rule.rule_case()) {
+    case v1::UpdateRule::kSgd:
+      return ValidateLearningRate(path + ".sgd", rule.sgd().has_learning_rate(),
+                                  rule.sgd().learning_rate(), violations);
+    case v1::UpdateRule::kAdagrad:
+      return ValidateAdagrad(path + ".adagrad", rule.adagrad(), violations);
+    case v1::UpdateRule::kRowwiseAdagrad:
+      return ValidateAdagrad(path + ".rowwise_adagrad", rule.rowwise_adagrad(), violations);
+    case v1::UpdateRule::RULE_NOT_SET:
+      return violations->Add(path, "has no rule; choose ", choices);
+  }
+}
+
+void ValidateUpdate(const v1::UpdateConfig& update, Violations* violations) {
+  ValidateUpdateRule("update.dense", update.dense(), "sgd or adagrad", violations);
+  ValidateUpdateRule("update.rows", update.rows(), "sgd, adagrad or rowwise_adagrad", violations);
+  if (update.dense().has_rowwise_adagrad()) {
+    violations->Add("update.dense", "rowwise_adagrad is for embedding rows; choose sgd or adagrad");
+  }
+}
+
+void ValidateCluster(const v1::ClusterConfig& cluster, Violations* violations) {
+  violations->RequireRange("cluster.window", cluster.window(), 1, 64);
+  violations->RequireRange("cluster.prefetch_batches", cluster.prefetch_batches(), 0, 16);
+  if (!v1::ValueCoding_IsValid(cluster.answer_values())) {
+    violations->Add("cluster.answer_values", "unknown value ", cluster.answer_values(),
+                    "; choose F32 or BF16");
+  }
+  violations->RequireRange("cluster.server_threads", cluster.server_threads(), 1, 64);
+  violations->RequireRange("cluster.row_partitions", cluster.row_partitions(), 1, 256);
+  violations->RequireRange("cluster.connect_timeout_ms", cluster.connect_timeout_ms(), 1,
+                           kMaxInt32);
+  violations->RequireRange("cluster.answer_timeout_ms", cluster.answer_timeout_ms(), 1, kMaxInt32);
+  violations->RequireRange("cluster.join_timeout_ms", cluster.join_timeout_ms(), 1, kMaxInt32);
+  violations->RequireRange("cluster.member_timeout_ms", cluster.member_timeout_ms(), 1, kMaxInt32);
+  violations->RequireRange("cluster.max_message_bytes", cluster.max_message_bytes(),
+                           kMinMessageBytes, kMaxRows);
+  violations->RequireRange("cluster.max_unacknowledged_bytes", cluster.max_unacknowledged_bytes(),
+                           kMinMessageBytes, kMaxRows);
+}
+
+void ValidateRun(const v1::RunConfig& run, Violations* violations) {
+  violations->RequireRange("run.evaluate_every_samples", run.evaluate_every_samples(), 0,
+                           std::numeric_limits<int64_t>::max());
+  violations->RequireRange("run.report_interval_ms", run.report_interval_ms(), 1, kMaxInt32);
+}
+
+}  // namespace
+
+std::vector<std::string> ValidateConfig(const v1::Config& config) {
+  Violations violations;
+  ValidateModel(config.model(), &violations);
+  ValidateReader(config.data(), &violations);
+  const bool layers_known = violations.size() == 0;
+  ValidateData(config.data(), &violations);
+  ValidateCompression(config, layers_known, &violations);
+  ValidateUpdate(config.update(), &violations);
+  ValidateCluster(config.cluster(), &violations);
+  ValidateRun(config.run(), &violations);
+  return violations.Take();
+}
+
+std::vector<std::string> ValidateEmbedded(const v1::Config& config) {
+  Violations violations;
+  const auto require_none = [&](const std::string& path, const v1::PolicyRule& rule) {
+    if (rule.has_none()) return;
+    violations.Add(path, PolicyName(rule),
+                   " chooses what is pushed to servers and there are none; give --servers, or "
+                   "write none {}");
+  };
+  require_none("compression.default", config.compression().default_());
+  for (int i = 0; i < config.compression().layer_size(); ++i) {
+    require_none(StrCat("compression.layer[", i, "]"), config.compression().layer(i));
+  }
+  return violations.Take();
+}
+
+}  // namespace weir::config

@@ -1,0 +1,24 @@
+// Every semantic rule of a config: what the schema cannot say.
+//
+// Rules are kept here rather than where a value is used, so that a user sees all mistakes at once,
+// before anything starts, and so that the parts may CHECK what is promised here.
+//
+// Thread rule: any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/proto/config.pb.h"
+
+namespace weir::config {
+
+// config: with defaults filled in. Every violation, as "field.path: what is wrong; what to do";
+// empty when the config can be run with servers.
+std::vector<std::string> ValidateConfig(const v1::Config& config);
+
+// Further rules for a worker without servers: nothing is pushed there, so no policy can choose what
+// is.
+std::vector<std::string> ValidateEmbedded(const v1::Config& config);
+
+}  // namespace weir::config

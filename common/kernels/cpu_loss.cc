@@ -1,0 +1,44 @@
+#include <cmath>
+
+#include "common/base/check.h"
+#include "common/kernels/cpu_functions.h"
+
+namespace weir::kernels::cpu {
+namespace {
+
+// exp only ever sees an argument at or below 0.
+double SigmoidOf(double logit) {
+  const double tail = std::exp(-std::fabs(logit));  // of the smaller side
+  return (logit < 0.0 ? tail : 1.0) / (1.0 + tail);
+}
+
+// -y log p - (1 - y) log(1 - p) = max(z, 0) - z y + log(1 + exp(-|z|)) for p = sigmoid(z).
+double LoglossOf(double logit, double label) {
+  const double positive = 0.0 > logit ? 0.0 : logit;
+  return positive - logit * label + std::log1p(std::exp(-std::fabs(logit)));
+}
+
+}  // namespace
+
+void Sigmoid(const ConstVectorView& logits, const VectorView& probabilities) {
+  CHECK_EQ(logits.count, probabilities.count);
+  for (int64_t s = 0; s < logits.count; ++s) {
+    probabilities.data[s] = static_cast<float>(SigmoidOf(logits.data[s]));
+  }
+}
+
+double Logloss(const ConstVectorView& logits, const ConstVectorView& labels,
+               const VectorView& logit_gradients) {
+  CHECK_EQ(logits.count, labels.count);
+  CHECK_EQ(logits.count, logit_gradients.count);
+  const auto sample_count = static_cast<double>(logits.count);
+  double sum = 0.0;
+  for (int64_t s = 0; s < logits.count; ++s) {
+    const double logit = logits.data[s], label = labels.data[s];
+    sum += LoglossOf(logit, label);
+    logit_gradients.data[s] = static_cast<float>((SigmoidOf(logit) - label) / sample_count);
+  }
+  return sum;
+}
+
+}  // namespace weir::kernels::cpu

@@ -1,0 +1,110 @@
+#include "common/metrics/metrics_log.h"
+
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+
+#include "common/base/strings.h"
+#include "common/metrics/report.h"
+
+namespace weir::metrics {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double Ratio(double numerator, double denominator) {
+  if (denominator <= 0) return std::numeric_limits<double>::quiet_NaN();
+  return numerator / denominator;
+}
+
+// What happened since `last`. A trainer that left can make a total shrink; the interval then has no
+// defined figure rather than a huge one.
+double Increase(uint64_t now, uint64_t last) {
+  return now < last ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(now - last);
+}
+
+Json BytesJson(const v1::WorkerReport& total) {
+  const v1::KindBytes bytes = WireBytes(total);
+  return {{"push", bytes.push()},         {"pull", bytes.pull()},
+          {"row_push", bytes.row_push()}, {"row_pull", bytes.row_pull()},
+          {"forward", bytes.forward()},   {"backward", bytes.backward()},
+          {"control", bytes.control()},   {"total", TotalBytes(bytes)}};
+}
+
+Json LayersJson(const v1::WorkerReport& total, const v1::WorkerReport& last) {
+  std::unordered_map<std::string, const v1::LayerReport*> before;
+  for (const v1::LayerReport& layer : last.layers()) before[layer.name()] = &layer;
+  Json layers = Json::array();
+  for (const v1::LayerReport& layer : total.layers()) {
+    const auto found = before.find(layer.name());
+    const v1::LayerReport& old =
+        found == before.end() ? v1::LayerReport::default_instance() : *found->second;
+    const double possible =
+        static_cast<double>(layer.elements()) * Increase(layer.steps(), old.steps());
+    Json entry = {
+        {"name", layer.name()},
+        {"density", Ratio(Increase(layer.elements_sent(), old.elements_sent()), possible)}};
+    entry["threshold"] = layer.has_threshold() ? Json(layer.threshold()) : Json(nullptr);
+    layers.push_back(std::move(entry));
+  }
+  return layers;
+}
+
+}  // namespace
+
+MetricsLog::MetricsLog(std::string path) : path_(std::move(path)) {
+  errno = 0;
+  file_.open(path_, std::ios::binary | std::ios::trunc);
+}
+
+Result<std::unique_ptr<MetricsLog>> MetricsLog::Open(const std::string& directory) {
+  std::unique_ptr<MetricsLog> log(new MetricsLog(directory + "/metrics.jsonl"));
+  if (!log->file_) {
+    return Unavailable(StrCat("cannot write ", log->path_, ": ", std::strerror(errno)));
+  }
+  return log;
+}
+
+Status MetricsLog::WriteTrain(double seconds, const v1::WorkerReport& total) {
+  const double samples = Increase(total.samples(), last_.samples());
+  const Json line = {
+      {"kind", "train"},
+      {"seconds", seconds},
+      {"samples", total.samples()},
+      {"steps", total.steps()},
+      {"samples_per_second", Ratio(samples, seconds - last_seconds_)},
+      {"logloss", Ratio(total.logloss_sum() - last_.logloss_sum(), samples)},
+      {"bytes", BytesJson(total)},
+      {"layers", LayersJson(total, last_)},
+  };
+  last_seconds_ = seconds;
+  last_ = total;
+  return WriteLine(line.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+Status MetricsLog::WriteTest(double seconds, const v1::EvaluationReport& test) {
+  const Json line = {
+      {"kind", "test"},
+      {"seconds", seconds},
+      {"samples", test.at_samples()},
+      {"test_samples", test.samples()},
+      {"logloss", test.logloss()},
+      {"auc", test.auc()},
+      {"accuracy", test.accuracy()},
+      {"normalized_entropy", test.normalized_entropy()},
+      {"calibration", test.calibration()},
+      {"test_seconds", test.seconds()},
+  };
+  return WriteLine(line.dump());
+}
+
+Status MetricsLog::WriteLine(const std::string& line) {
+  errno = 0;
+  file_ << line << '\n' << std::flush;
+  if (file_) return OkStatus();
+  return Unavailable(StrCat("cannot write ", path_, ": ", std::strerror(errno)));
+}
+
+}  // namespace weir::metrics

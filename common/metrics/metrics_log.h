@@ -1,0 +1,43 @@
+// DIR/metrics.jsonl: how a run went, one JSON object a line, flushed so that it can be followed.
+//
+// {"kind": "train", "seconds", "samples", "steps", "samples_per_second", "logloss", "bytes": {...},
+//  "layers": [{"name", "density", "threshold"}]}: seconds, samples, steps and bytes since the
+//  start;
+// the rate, the logloss and the densities over the interval since the last such line.
+// {"kind": "test", "seconds", "samples", "test_samples", "logloss", "auc", "accuracy",
+//  "normalized_entropy", "calibration", "test_seconds"}: one evaluation; samples are the training
+//  samples before it.
+// What is undefined is null.
+//
+// Thread rule: thread-compatible; the run's reporting thread owns it.
+#pragma once
+
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "common/base/status.h"
+#include "common/proto/report.pb.h"
+
+namespace weir::metrics {
+
+class MetricsLog {
+ public:
+  // Starts directory/metrics.jsonl anew; the directory exists.
+  static Result<std::unique_ptr<MetricsLog>> Open(const std::string& directory);
+
+  // seconds: training time so far, evaluations apart. total: all workers' counters, merged.
+  Status WriteTrain(double seconds, const v1::WorkerReport& total);
+  Status WriteTest(double seconds, const v1::EvaluationReport& test);
+
+ private:
+  explicit MetricsLog(std::string path);
+  Status WriteLine(const std::string& line);
+
+  const std::string path_;
+  std::ofstream file_;
+  double last_seconds_ = 0;
+  v1::WorkerReport last_;
+};
+
+}  // namespace weir::metrics

@@ -1,0 +1,122 @@
+#include "common/metrics/report.h"
+
+#include <limits>
+#include <string>
+#include <unordered_map>
+
+#include "common/base/strings.h"
+#include "common/metrics/histogram.h"
+
+namespace weir::metrics {
+namespace {
+
+void AddBytes(const v1::KindBytes& from, v1::KindBytes* to) {
+  to->set_push(to->push() + from.push());
+  to->set_pull(to->pull() + from.pull());
+  to->set_row_push(to->row_push() + from.row_push());
+  to->set_row_pull(to->row_pull() + from.row_pull());
+  to->set_forward(to->forward() + from.forward());
+  to->set_backward(to->backward() + from.backward());
+  to->set_control(to->control() + from.control());
+}
+
+// Sums layers and stage times by name. Names come from peers, hence a map rather than trust in
+// their order.
+class Merger {
+ public:
+  Status Add(const v1::WorkerReport& report) {
+    AddCounters(report);
+    for (const v1::LayerReport& layer : report.layers()) WEIR_RETURN_IF_ERROR(AddLayer(layer));
+    for (const v1::StageTime& time : report.stage_times()) AddStageTime(time);
+    WEIR_ASSIGN_OR_RETURN(const Histogram staleness, Histogram::FromProto(report.staleness()));
+    staleness_.Merge(staleness);
+    return OkStatus();
+  }
+
+  v1::WorkerReport Take() {
+    *total_.mutable_staleness() = staleness_.ToProto();
+    for (v1::LayerReport& layer : *total_.mutable_layers()) {
+      const int count = threshold_counts_[layer.name()];
+      if (count > 0) layer.set_threshold(layer.threshold() / count);
+    }
+    return std::move(total_);
+  }
+
+ private:
+  void AddCounters(const v1::WorkerReport& report) {
+    total_.set_samples(total_.samples() + report.samples());
+    total_.set_steps(total_.steps() + report.steps());
+    total_.set_logloss_sum(total_.logloss_sum() + report.logloss_sum());
+    AddBytes(report.sent(), total_.mutable_sent());
+    AddBytes(report.received(), total_.mutable_received());
+    AddBytes(report.dense(), total_.mutable_dense());
+    total_.set_lines(total_.lines() + report.lines());
+    total_.set_malformed_lines(total_.malformed_lines() + report.malformed_lines());
+    total_.set_reconnects(total_.reconnects() + report.reconnects());
+    total_.set_replayed_pushes(total_.replayed_pushes() + report.replayed_pushes());
+  }
+
+  Status AddLayer(const v1::LayerReport& layer) {
+    const auto [entry, is_new] = layer_indexes_.emplace(layer.name(), total_.layers_size());
+    if (layer.has_threshold()) ++threshold_counts_[layer.name()];
+    if (is_new) {
+      *total_.add_layers() = layer;
+      return OkStatus();
+    }
+    v1::LayerReport& sum = *total_.mutable_layers(entry->second);
+    if (sum.elements() != layer.elements() || sum.policy() != layer.policy()) {
+      return InvalidData(StrCat("workers disagree about layer ", layer.name(), ": ", sum.policy(),
+                                " on ", sum.elements(), " elements, ", layer.policy(), " on ",
+                                layer.elements()));
+    }
+    sum.set_elements_sent(sum.elements_sent() + layer.elements_sent());
+    sum.set_steps(sum.steps() + layer.steps());
+    sum.set_steps_without_credit(sum.steps_without_credit() + layer.steps_without_credit());
+    sum.set_bytes(sum.bytes() + layer.bytes());
+    if (layer.has_threshold()) sum.set_threshold(sum.threshold() + layer.threshold());
+    return OkStatus();
+  }
+
+  void AddStageTime(const v1::StageTime& time) {
+    const auto [entry, is_new] = stage_indexes_.emplace(time.name(), total_.stage_times_size());
+    if (is_new) total_.add_stage_times()->set_name(time.name());
+    v1::StageTime& sum = *total_.mutable_stage_times(entry->second);
+    sum.set_seconds(sum.seconds() + time.seconds());
+  }
+
+  v1::WorkerReport total_;
+  Histogram staleness_;
+  std::unordered_map<std::string, int> layer_indexes_;
+  std::unordered_map<std::string, int> stage_indexes_;
+  std::unordered_map<std::string, int> threshold_counts_;
+};
+
+}  // namespace
+
+Result<v1::WorkerReport> MergeReports(std::span<const v1::WorkerReport> reports) {
+  Merger merger;
+  for (const v1::WorkerReport& report : reports) WEIR_RETURN_IF_ERROR(merger.Add(report));
+  return merger.Take();
+}
+
+v1::KindBytes WireBytes(const v1::WorkerReport& report) {
+  v1::KindBytes bytes = report.sent();
+  AddBytes(report.received(), &bytes);
+  bytes.set_forward(report.sent().forward());
+  bytes.set_backward(report.sent().backward());
+  return bytes;
+}
+
+uint64_t TotalBytes(const v1::KindBytes& bytes) {
+  return bytes.push() + bytes.pull() + bytes.row_push() + bytes.row_pull() + bytes.forward() +
+         bytes.backward() + bytes.control();
+}
+
+double Density(const v1::LayerReport& layer) {
+  const double possible =
+      static_cast<double>(layer.elements()) * static_cast<double>(layer.steps());
+  if (possible == 0) return std::numeric_limits<double>::quiet_NaN();
+  return static_cast<double>(layer.elements_sent()) / possible;
+}
+
+}  // namespace weir::metrics

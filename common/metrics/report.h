@@ -1,0 +1,29 @@
+// Arithmetic on reports: the sum over workers, and the figures that follow from the counters.
+//
+// Reports come from other processes, so nothing in them is trusted to be consistent.
+// Thread rule: any thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "common/base/status.h"
+#include "common/proto/report.pb.h"
+
+namespace weir::metrics {
+
+// Sums every counter; layers are matched by name and keep the order of their first appearance, a
+// layer's threshold is the mean of the workers'. InvalidData when workers disagree about a layer's
+// policy or size, or a histogram is malformed.
+Result<v1::WorkerReport> MergeReports(std::span<const v1::WorkerReport> reports);
+
+// Both directions, each byte once. Links connect two workers, which both count: there only what was
+// sent is taken.
+v1::KindBytes WireBytes(const v1::WorkerReport& report);
+
+uint64_t TotalBytes(const v1::KindBytes& bytes);
+
+// Elements sent over elements times steps; NaN before the first step.
+double Density(const v1::LayerReport& layer);
+
+}  // namespace weir::metrics

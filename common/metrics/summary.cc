@@ -1,0 +1,154 @@
+#include "common/metrics/summary.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "common/base/strings.h"
+#include "common/metrics/histogram.h"
+#include "common/metrics/report.h"
+
+namespace weir::metrics {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
+
+// NaN where the denominator is 0; nlohmann writes NaN and infinities as null.
+double Ratio(double numerator, double denominator) {
+  return denominator == 0 ? kUndefined : numerator / denominator;
+}
+
+double Ratio(uint64_t numerator, uint64_t denominator) {
+  return Ratio(static_cast<double>(numerator), static_cast<double>(denominator));
+}
+
+Json TrainJson(const v1::RunReport& report) {
+  const v1::WorkerReport& total = report.total();
+  const auto samples = static_cast<double>(total.samples());
+  return {
+      {"samples", total.samples()},
+      {"seconds", report.train_seconds()},
+      {"samples_per_second", Ratio(samples, report.train_seconds())},
+      {"steps", total.steps()},
+      {"logloss", Ratio(total.logloss_sum(), samples)},
+      {"lines", total.lines()},
+      {"malformed_lines", total.malformed_lines()},
+  };
+}
+
+Json TestJson(const v1::RunReport& report) {
+  const v1::EvaluationReport& test = report.test();
+  const auto figure = [&](double value) { return test.samples() == 0 ? kUndefined : value; };
+  Json json = {
+      {"samples", test.samples()},
+      {"logloss", figure(test.logloss())},
+      {"auc", figure(test.auc())},
+      {"accuracy", figure(test.accuracy())},
+      {"normalized_entropy", figure(test.normalized_entropy())},
+      {"calibration", figure(test.calibration())},
+      {"seconds", test.seconds()},
+  };
+  if (report.has_bayes_logloss()) json["bayes_logloss"] = report.bayes_logloss();
+  return json;
+}
+
+Json WireJson(const v1::WorkerReport& total) {
+  const v1::KindBytes bytes = WireBytes(total);
+  const v1::KindBytes& dense = total.dense();
+  return {
+      {"push_bytes", bytes.push()},         {"push_bytes_dense", dense.push()},
+      {"pull_bytes", bytes.pull()},         {"pull_bytes_dense", dense.pull()},
+      {"row_push_bytes", bytes.row_push()}, {"row_push_bytes_dense", dense.row_push()},
+      {"row_pull_bytes", bytes.row_pull()}, {"row_pull_bytes_dense", dense.row_pull()},
+      {"forward_bytes", bytes.forward()},   {"forward_bytes_dense", dense.forward()},
+      {"backward_bytes", bytes.backward()}, {"backward_bytes_dense", dense.backward()},
+      {"control_bytes", bytes.control()},   {"total_bytes", TotalBytes(bytes)},
+  };
+}
+
+Json LayersJson(const v1::WorkerReport& total) {
+  Json layers = Json::array();
+  for (const v1::LayerReport& layer : total.layers()) {
+    layers.push_back({
+        {"name", layer.name()},
+        {"policy", layer.policy()},
+        {"elements", layer.elements()},
+        {"density", Density(layer)},
+        {"bytes_per_step", Ratio(layer.bytes(), layer.steps())},
+        {"threshold", layer.has_threshold() ? layer.threshold() : kUndefined},
+        {"share_without_credit", Ratio(layer.steps_without_credit(), layer.steps())},
+    });
+  }
+  return layers;
+}
+
+Json StalenessJson(const v1::WorkerReport& total) {
+  const Result<Histogram> staleness = Histogram::FromProto(total.staleness());
+  if (!staleness.ok() || staleness->count() == 0) {
+    return {{"p50", nullptr}, {"p99", nullptr}, {"max", nullptr}};
+  }
+  return {{"p50", staleness->Quantile(0.5)},
+          {"p99", staleness->Quantile(0.99)},
+          {"max", staleness->max()}};
+}
+
+Json StagesTimeJson(const v1::WorkerReport& total) {
+  Json times = Json::object();
+  for (const v1::StageTime& time : total.stage_times()) times[time.name()] = time.seconds();
+  return times;
+}
+
+Json RecoveryJson(const v1::RunReport& report) {
+  return {
+      {"server_restarts", report.server_restarts()},
+      {"replayed_pushes", report.total().replayed_pushes()},
+      {"reconnects", report.total().reconnects()},
+  };
+}
+
+Status FileError(const std::string& path) {
+  return Unavailable(StrCat("cannot write ", path, ": ", std::strerror(errno)));
+}
+
+}  // namespace
+
+std::string SummaryJson(const v1::RunReport& report) {
+  const Json summary = {
+      {"mode", report.mode()},
+      {"servers", report.servers()},
+      {"trainers", report.trainers()},
+      {"stages", report.stages()},
+      {"threads", report.threads()},
+      {"device", report.device()},
+      {"seed", report.seed()},
+      {"config_hash", report.config_hash()},
+      {"train", TrainJson(report)},
+      {"test", TestJson(report)},
+      {"wire", WireJson(report.total())},
+      {"layers", LayersJson(report.total())},
+      {"staleness", StalenessJson(report.total())},
+      {"stages_time", StagesTimeJson(report.total())},
+      {"recovery", RecoveryJson(report)},
+  };
+  // Names may come from peers: what is not UTF-8 is replaced instead of thrown at.
+  return summary.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Status WriteSummary(const std::string& directory, const v1::RunReport& report) {
+  const std::string path = directory + "/summary.json";
+  const std::string aside = path + ".partial";
+  errno = 0;
+  std::ofstream file(aside, std::ios::binary | std::ios::trunc);
+  file << SummaryJson(report);
+  file.close();
+  if (!file) return FileError(aside);
+  if (std::rename(aside.c_str(), path.c_str()) != 0) return FileError(path);
+  return OkStatus();
+}
+
+}  // namespace weir::metrics

@@ -1,0 +1,40 @@
+#include "common/session/run_identity.h"
+
+#include "common/base/strings.h"
+#include "common/config/config_hash.h"
+#include "common/session/client_session.h"
+
+namespace weir::session {
+namespace {
+
+config::RunHashes Hashes(const v1::RunIdentity& identity) {
+  return {identity.model(), identity.data(), identity.update(), identity.agreement()};
+}
+
+}  // namespace
+
+v1::RunIdentity MakeRunIdentity(const v1::Config& config, uint32_t server_count) {
+  const config::RunHashes hashes = config::HashRun(config);
+  v1::RunIdentity identity;
+  identity.set_protocol_version(kProtocolVersion);
+  identity.set_model(hashes.model);
+  identity.set_data(hashes.data);
+  identity.set_update(hashes.update);
+  identity.set_agreement(hashes.agreement);
+  identity.set_server_count(server_count);
+  return identity;
+}
+
+std::string DescribeMismatch(const v1::RunIdentity& ours, const v1::RunIdentity& theirs) {
+  if (ours.protocol_version() != theirs.protocol_version()) {
+    return StrCat("protocol version ", theirs.protocol_version(), " meets ",
+                  ours.protocol_version(), ": both sides must run the same release");
+  }
+  if (ours.server_count() != theirs.server_count()) {
+    return StrCat("--servers lists ", theirs.server_count(), " servers there and ",
+                  ours.server_count(), " here: all processes need the same list");
+  }
+  return config::DescribeMismatch(Hashes(ours), Hashes(theirs));
+}
+
+}  // namespace weir::session

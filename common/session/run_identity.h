@@ -1,0 +1,20 @@
+// What two processes must agree on before they exchange a parameter: protocol, model, data schema,
+// update rules, how the input is cut, number of servers. Travels in join, hello and shard reports.
+//
+// Thread rule: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "common/proto/config.pb.h"
+#include "common/proto/protocol.pb.h"
+
+namespace weir::session {
+
+v1::RunIdentity MakeRunIdentity(const v1::Config& config, uint32_t server_count);
+
+// "" when they agree; else what differs, for the one who is refused.
+std::string DescribeMismatch(const v1::RunIdentity& ours, const v1::RunIdentity& theirs);
+
+}  // namespace weir::session

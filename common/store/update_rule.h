@@ -1,0 +1,59 @@
+// How a gradient changes a parameter: SGD, Adagrad, row-wise Adagrad, behind one interface.
+//
+// A rule is arithmetic over spans that somebody else owns: pieces (piece.h) and rows (row_table.h)
+// keep value and state side by side and hand both in. A gradient that is not given is zero, and a
+// gradient of exactly zero changes neither value nor state, so a sparse push may leave it out.
+// Element for element, the sparse, the dense and the row form give the same bits.
+//
+// Place in the life of a batch: push -> number -> decode -> **apply** -> stamp -> answer.
+// Thread rule: immutable, any thread; the spans belong to the caller's strand.
+// Sources: Duchi, Hazan, Singer 2011 (Adagrad); row-wise Adagrad in the form of FBGEMM and
+// TorchRec.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "common/proto/config.pb.h"
+
+namespace weir::store {
+
+class UpdateRule {
+ public:
+  virtual ~UpdateRule() = default;
+
+  // The rule's field in v1::UpdateRule.
+  virtual std::string_view name() const = 0;
+
+  // False for rules that are defined for embedding rows only. Such a rule must not be given to
+  // ApplySparse or ApplyDense; validate_config keeps it away from dense tensors.
+  virtual bool serves_dense() const { return true; }
+
+  // State floats kept with each element of a dense tensor: 0 or 1.
+  virtual int64_t StatePerElement() const = 0;
+  // State floats kept with a row of `dimension` values: 0, 1 or dimension.
+  virtual int64_t StatePerRow(int64_t dimension) const { return StatePerElement() * dimension; }
+
+  // Writes the state of parameters that have seen no gradient.
+  virtual void InitialState(std::span<float> state) const = 0;
+
+  // In all three, `state` has the size given above, so it is empty for a stateless rule.
+
+  // values[indexes[i]] gets gradients[i]. Indexes are distinct and below values.size().
+  virtual void ApplySparse(std::span<float> values, std::span<float> state,
+                           std::span<const uint16_t> indexes,
+                           std::span<const float> gradients) const = 0;
+  // values[i] gets gradients[i]; both have one size.
+  virtual void ApplyDense(std::span<float> values, std::span<float> state,
+                          std::span<const float> gradients) const = 0;
+  // One embedding row, with StatePerRow(row.size()) floats of state.
+  virtual void ApplyRow(std::span<float> row, std::span<float> state,
+                        std::span<const float> gradient) const = 0;
+};
+
+// The rule that the config chose. config: with defaults filled in and valid.
+std::unique_ptr<const UpdateRule> MakeUpdateRule(const v1::UpdateRule& config);
+
+}  // namespace weir::store

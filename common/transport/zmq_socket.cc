@@ -1,0 +1,215 @@
+#include "common/transport/zmq_socket.h"
+
+#include <cerrno>
+#include <string_view>
+#include <utility>
+#include <vector>
+#include <zmq.hpp>
+
+#include "common/base/check.h"
+#include "common/base/strings.h"
+#include "common/transport/tcp_address.h"
+
+namespace weir::transport {
+namespace {
+
+// Below this a copy costs less than the two allocations of a shared buffer.
+constexpr size_t kShareFromBytes = 1024;
+
+// How long a destroyed socket may go on sending.
+constexpr int kLingerMs = 1000;
+
+// An unanswered heartbeat ends a connection. A peer answers between two parts, so the timeout must
+// exceed the time that one large part takes on a slow network.
+constexpr int kHeartbeatIntervalMs = 10'000;
+constexpr int kHeartbeatTimeoutMs = 60'000;
+
+constexpr int kFirstReconnectMs = 50;
+constexpr int kLongestReconnectMs = 5'000;
+constexpr int kConnectTimeoutMs = 10'000;
+
+void SetConnectionOptions(zmq::socket_t& socket) {
+  socket.set(zmq::sockopt::ipv6, false);
+  socket.set(zmq::sockopt::heartbeat_ivl, kHeartbeatIntervalMs);
+  socket.set(zmq::sockopt::heartbeat_timeout, kHeartbeatTimeoutMs);
+  socket.set(zmq::sockopt::reconnect_ivl, kFirstReconnectMs);
+  socket.set(zmq::sockopt::reconnect_ivl_max, kLongestReconnectMs);
+  socket.set(zmq::sockopt::connect_timeout, kConnectTimeoutMs);
+  // The kernel's view of a silent peer, in seconds: noticed also while nothing is read.
+  socket.set(zmq::sockopt::tcp_keepalive, 1);
+  socket.set(zmq::sockopt::tcp_keepalive_idle, 30);
+  socket.set(zmq::sockopt::tcp_keepalive_intvl, 10);
+  socket.set(zmq::sockopt::tcp_keepalive_cnt, 3);
+}
+
+void SetOptions(zmq::socket_t& socket, ZmqSocket::Kind kind, const Limits& limits) {
+  SetConnectionOptions(socket);
+  socket.set(zmq::sockopt::linger, kLingerMs);
+  socket.set(zmq::sockopt::sndhwm, limits.queue_messages);
+  socket.set(zmq::sockopt::rcvhwm, limits.queue_messages);
+  socket.set(zmq::sockopt::maxmsgsize, limits.max_message_bytes);
+  // Off: messages queue while nobody listens, as the contract has it.
+  socket.set(zmq::sockopt::immediate, false);
+  // An unknown or full peer is an error instead of a silent loss.
+  if (kind == ZmqSocket::Kind::kRouter) socket.set(zmq::sockopt::router_mandatory, true);
+}
+
+// Called by ZeroMQ, in its own thread, when a shared buffer has left.
+void ReleaseSharedBytes(void* /*data*/, void* owner) {
+  delete static_cast<std::shared_ptr<const Bytes>*>(owner);
+}
+
+zmq::message_t ToFrame(const Part& part) {
+  if (part.size() < kShareFromBytes) return {part.span().data(), part.size()};
+  auto owner = std::make_unique<std::shared_ptr<const Bytes>>(part.shared());
+  // ZeroMQ takes a mutable pointer, but only reads an outgoing message.
+  zmq::message_t frame(const_cast<uint8_t*>(part.span().data()), part.size(), &ReleaseSharedBytes,
+                       owner.get());
+  static_cast<void>(owner.release());  // NOLINT(bugprone-unused-return-value): the frame has it
+  return frame;
+}
+
+// Before the first frame leaves, so that no message stays half sent for want of memory.
+std::vector<zmq::message_t> ToFrames(const PeerId* peer, const Message& message) {
+  std::vector<zmq::message_t> frames;
+  frames.reserve(message.parts.size() + 1);
+  if (peer != nullptr) frames.emplace_back(peer->data(), peer->size());
+  for (const Part& part : message.parts) frames.push_back(ToFrame(part));
+  return frames;
+}
+
+Status BindError(const std::string& address, int error) {
+  const std::string prefix = StrCat("cannot listen on ", address, ": ");
+  switch (error) {
+    case EADDRINUSE:
+      return FailedPrecondition(
+          StrCat(prefix, "address already in use; is another server running there?"));
+    case EADDRNOTAVAIL:
+    case ENODEV:
+      return InvalidConfig(StrCat(prefix, "no network interface of this machine has this address"));
+    default:
+      return FailedPrecondition(StrCat(prefix, zmq_strerror(error)));
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ZmqSocket>> ZmqSocket::Make(zmq::context_t& context, Kind kind,
+                                                   const Limits& limits) {
+  const auto type = kind == Kind::kRouter ? zmq::socket_type::router : zmq::socket_type::dealer;
+  try {
+    auto socket = std::make_unique<zmq::socket_t>(context, type);
+    SetOptions(*socket, kind, limits);
+    return std::unique_ptr<ZmqSocket>(new ZmqSocket(std::move(socket), kind, limits));
+  } catch (const zmq::error_t& error) {
+    return Unavailable(StrCat("cannot make a ZeroMQ socket: ", error.what()));
+  }
+}
+
+ZmqSocket::ZmqSocket(std::unique_ptr<zmq::socket_t> socket, Kind kind, const Limits& limits)
+    : socket_(std::move(socket)), kind_(kind), limits_(limits) {}
+
+ZmqSocket::~ZmqSocket() = default;
+
+Result<std::string> ZmqSocket::Bind(const std::string& address) {
+  WEIR_ASSIGN_OR_RETURN(TcpAddress parsed, ParseTcpAddress(address));
+  int rc = zmq_bind(handle(), address.c_str());
+  // ZeroMQ listens at interface names and numbers only; what is neither may be a host name.
+  if (rc != 0 && zmq_errno() == ENODEV) {
+    Result<std::string> number = ResolveHost(parsed.host);
+    if (!number.ok()) {
+      return InvalidConfig(StrCat("cannot listen on ", address, ": ", number.status().message()));
+    }
+    parsed.host = *number;
+    rc = zmq_bind(handle(), ToString(parsed).c_str());
+  }
+  if (rc != 0) return BindError(address, zmq_errno());
+  return socket_->get(zmq::sockopt::last_endpoint);
+}
+
+Status ZmqSocket::Connect(const std::string& address) {
+  WEIR_ASSIGN_OR_RETURN(const TcpAddress parsed, ParseTcpAddress(address));
+  if (parsed.host == "*" || parsed.port == 0) {
+    return InvalidConfig(StrCat("cannot connect to ", address, ": it names no host or no port"));
+  }
+  if (zmq_connect(handle(), address.c_str()) == 0) return OkStatus();
+  return InvalidConfig(StrCat("cannot connect to ", address, ": ", zmq_strerror(zmq_errno())));
+}
+
+int ZmqSocket::Send(const PeerId* peer, const Message& message) {
+  DCHECK_EQ(peer != nullptr, kind_ == Kind::kRouter);
+  try {
+    std::vector<zmq::message_t> frames = ToFrames(peer, message);
+    for (size_t i = 0; i < frames.size(); ++i) {
+      const int error = SendFrame(frames[i], i + 1 < frames.size());
+      // Only the first frame can be refused. A later one fails when the connection ends under it:
+      // the message is lost with the connection, and ZeroMQ discards the frames that follow.
+      if (error != 0 && i == 0) return error;
+    }
+    return 0;
+  } catch (const zmq::error_t& error) {
+    return error.num();
+  }
+}
+
+int ZmqSocket::SendFrame(zmq::message_t& frame, bool more) {
+  const int flags = ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0);
+  while (zmq_msg_send(frame.handle(), handle(), flags) < 0) {
+    if (zmq_errno() != EINTR) return zmq_errno();
+  }
+  return 0;
+}
+
+std::optional<IncomingMessage> ZmqSocket::TryReceive() {
+  zmq::message_t frame;
+  while (TryReceiveFrame(frame)) {
+    IncomingMessage incoming;
+    if (kind_ == Kind::kRouter) {
+      incoming.peer = frame.to_string();
+      CHECK(frame.more() && TryReceiveFrame(frame)) << "ZeroMQ delivers whole messages";
+    }
+    if (ReceiveParts(frame, incoming.message)) return incoming;
+  }
+  return std::nullopt;
+}
+
+bool ZmqSocket::ReceiveParts(zmq::message_t& frame, Message& message) {
+  size_t total = 0;
+  bool small_enough = true;
+  for (;;) {
+    total += frame.size();
+    small_enough = small_enough && total <= static_cast<size_t>(limits_.max_message_bytes);
+    if (small_enough) {
+      const auto* data = frame.data<uint8_t>();
+      message.parts.emplace_back(Bytes(data, data + frame.size()));
+    } else {
+      message.parts.clear();
+    }
+    if (!frame.more()) break;
+    CHECK(TryReceiveFrame(frame)) << "ZeroMQ delivers whole messages";
+  }
+  if (!small_enough) {
+    const char* sender = zmq_msg_gets(frame.handle(), "Peer-Address");
+    LOG(WARNING) << "dropped a message of " << total << " bytes from "
+                 << (sender == nullptr ? "an unknown address" : sender) << ": the limit is "
+                 << limits_.max_message_bytes << " bytes (max_message_bytes)";
+  }
+  return small_enough;
+}
+
+bool ZmqSocket::TryReceiveFrame(zmq::message_t& frame) {
+  while (zmq_msg_recv(frame.handle(), handle(), ZMQ_DONTWAIT) < 0) {
+    if (zmq_errno() == EAGAIN) return false;
+    CHECK_EQ(zmq_errno(), EINTR) << zmq_strerror(zmq_errno());
+  }
+  return true;
+}
+
+void ZmqSocket::DropQueued() {
+  const int no_linger = 0;
+  CHECK_EQ(zmq_setsockopt(handle(), ZMQ_LINGER, &no_linger, sizeof(no_linger)), 0);
+}
+
+void* ZmqSocket::handle() const { return socket_->handle(); }
+
+}  // namespace weir::transport

@@ -1,0 +1,66 @@
+// One ZeroMQ socket with our options, speaking Message instead of frames; private to this folder.
+//
+// Exceptions of cppzmq end here. What the machine or a peer can do wrong comes back as a Status or
+// as an errno value.
+//
+// Thread rule: owner thread only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/base/status.h"
+#include "common/transport/transport.h"
+
+namespace zmq {
+class context_t;
+class message_t;
+class socket_t;
+}  // namespace zmq
+
+namespace weir::transport {
+
+class ZmqSocket {
+ public:
+  enum class Kind { kRouter, kDealer };
+
+  // The context must outlive the socket.
+  static Result<std::unique_ptr<ZmqSocket>> Make(zmq::context_t& context, Kind kind,
+                                                 const Limits& limits);
+  ~ZmqSocket();
+  ZmqSocket(const ZmqSocket&) = delete;  // owns a socket
+  ZmqSocket& operator=(const ZmqSocket&) = delete;
+
+  // Returns the bound address.
+  Result<std::string> Bind(const std::string& address);
+  Status Connect(const std::string& address);
+
+  // Never waits. peer is null for a dealer. Returns 0, EAGAIN when the queue is full, EHOSTUNREACH
+  // when the peer is gone, or another errno value.
+  int Send(const PeerId* peer, const Message& message);
+
+  // Never waits; nothing when no message is there. peer is empty from a dealer.
+  std::optional<IncomingMessage> TryReceive();
+
+  // What is queued does not delay the destruction, and is lost.
+  void DropQueued();
+
+  // For zmq_poll.
+  void* handle() const;
+
+ private:
+  ZmqSocket(std::unique_ptr<zmq::socket_t> socket, Kind kind, const Limits& limits);
+
+  int SendFrame(zmq::message_t& frame, bool more);
+  bool TryReceiveFrame(zmq::message_t& frame);
+  // The remaining frames of a message whose first part is frame; false when it was too large.
+  bool ReceiveParts(zmq::message_t& frame, Message& message);
+
+  const std::unique_ptr<zmq::socket_t> socket_;
+  const Kind kind_;
+  const Limits limits_;
+};
+
+}  // namespace weir::transport

@@ -1,0 +1,32 @@
+// The transport between processes: ZeroMQ ROUTER (server) and DEALER (client) over tcp, without
+// delimiter frames.
+//
+// Parts of a kilobyte and more are sent from the buffer they live in; received parts are copied
+// once, out of ZeroMQ's buffers. A client keeps what it queued while nobody listens, and after a
+// break what had not left yet goes to the server's next incarnation, under a new PeerId. A silent
+// peer is noticed by heartbeats. Destroying a transport waits up to a second for queued messages
+// to leave, so that a refusal or a goodbye arrives; Close() of a connection drops them.
+//
+// Limits: ZeroMQ bounds each part by max_message_bytes before allocation and ends the connection
+// of a peer that sends a larger one; a message whose parts are only together too large is dropped
+// when received. A client's connection that ended so, or that reached something which does not
+// speak ZMTP, does not come back by itself: Send then refuses, and the cure is Close and Open.
+//
+// Thread rule: as transport.h says; Wake() also in a signal handler.
+#pragma once
+
+#include <memory>
+
+#include "common/transport/transport.h"
+
+namespace weir::transport {
+
+// Bind: InvalidConfig for a malformed address or one that is not of this machine,
+// FailedPrecondition for one in use; the message names the address. A host name is resolved.
+std::unique_ptr<ServerTransport> MakeZmqServerTransport(const Limits& limits);
+
+// Open: InvalidConfig for a malformed address. A host name is looked up at each attempt to connect,
+// so it may become known later.
+std::unique_ptr<ClientTransport> MakeZmqClientTransport(const Limits& limits);
+
+}  // namespace weir::transport

@@ -1,0 +1,83 @@
+// A frame: 32 bytes of header and a payload, the unit in which parameters, gradients, rows and
+// scores travel, are logged and are stored. FORMAT.md documents every byte.
+//
+// Place in the life of a batch: behind a message's small protobuf header, one part holds one or
+// more frames end to end. A sender appends frames to a buffer (piece_frame.h, row_frame.h,
+// score_frame.h); a receiver walks them with FrameCursor, which alone looks at headers, and gives
+// each view to the decoder for its kind.
+//
+// A view that FrameCursor returned has a known kind and coding, lies inside the buffer, has a
+// correct checksum, and counts no more things than its payload has bits. The payload's inside is
+// still a peer's: the decoders check it.
+// Thread rule: thread-compatible. FrameCursor and FrameView borrow the buffer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "common/base/bytes.h"
+#include "common/base/status.h"
+#include "common/wire/value_coding.h"
+
+namespace weir::wire {
+
+inline constexpr uint32_t kFrameMagic = 0x52494557;  // the bytes "WEIR"
+inline constexpr uint8_t kFrameVersion = 1;
+inline constexpr size_t kFrameHeaderBytes = 32;
+
+enum class FrameKind : uint8_t {
+  kGradient = 1,      // selected elements of a piece's gradient
+  kValues = 2,        // changed elements of a piece
+  kRowIds = 3,        // rows that a worker asks for
+  kRowValues = 4,     // the answer, in the order of the request
+  kRowGradients = 5,  // ids and gradients of rows
+  kScores = 6,        // predictions and labels, for evaluation
+};
+
+// "gradient", "values", "row ids", ... for messages and metrics.
+const char* FrameKindName(FrameKind kind);
+
+struct FrameHeader {
+  FrameKind kind = FrameKind::kGradient;
+  ValueCoding coding = ValueCoding::kF32;  // kF32 also for kinds that leave no choice
+  uint32_t tensor = 0;                     // tensor id; table id of row frames; 0 for scores
+  uint32_t begin = 0;   // piece: its first element in the tensor; rows: their dimension; else 0
+  uint32_t count = 0;   // elements, rows or scores carried
+  uint32_t length = 0;  // payload bytes
+};
+
+struct FrameView {
+  FrameHeader header;
+  ByteSpan payload;  // header.length bytes
+
+  // What the frame occupies on the wire.
+  size_t frame_bytes() const { return kFrameHeaderBytes + payload.size(); }
+};
+
+// "gradient frame of tensor 3 at element 8192", for messages.
+std::string DescribeFrame(const FrameHeader& header);
+
+// Reads frames that lie end to end: while (!cursor.done()) { cursor.Next() ... }.
+class FrameCursor {
+ public:
+  explicit FrameCursor(ByteSpan bytes) : bytes_(bytes) {}
+
+  bool done() const { return position_ == bytes_.size(); }
+
+  // The next frame. InvalidData, with the byte at which the frame begins, when what is there is not
+  // a whole and undamaged frame of this version; the cursor then stays where it is.
+  Result<FrameView> Next();
+
+ private:
+  ByteSpan bytes_;
+  size_t position_ = 0;
+};
+
+// For the encoders of this folder. OpenFrame leaves room for a header at the end of *out and
+// returns where the frame begins; the payload is then appended; CloseFrame writes the header
+// (filling length and checksum itself) and returns the bytes of the whole frame.
+size_t OpenFrame(Bytes* out);
+size_t CloseFrame(Bytes* out, size_t frame_begin, FrameHeader header);
+
+}  // namespace weir::wire

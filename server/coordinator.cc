@@ -1,0 +1,246 @@
+#include "server/coordinator.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/base/strings.h"
+#include "common/config/config_hash.h"
+#include "common/metrics/report.h"
+#include "common/session/run_identity.h"
+#include "common/wire/score_frame.h"
+
+namespace weir::server {
+namespace {
+
+// After the end, how long the coordinator stays for those who have not asked yet.
+constexpr int64_t kFarewellMs = 5000;
+
+std::string Name(cluster::Seat seat) {
+  return seat.stage == 0 ? StrCat("trainer ", seat.trainer)
+                         : StrCat("trainer ", seat.trainer, " stage ", seat.stage);
+}
+
+v1::Header RefusalHeader(std::string reason, bool retry) {
+  v1::Header header;
+  header.mutable_refusal()->set_reason(std::move(reason));
+  header.mutable_refusal()->set_retry(retry);
+  return header;
+}
+
+}  // namespace
+
+Coordinator::Coordinator(const v1::Config& config, v1::RunIdentity identity, uint32_t server_count,
+                         int64_t now_ms)
+    : config_(config),
+      identity_(std::move(identity)),
+      server_count_(server_count),
+      started_ms_(now_ms),
+      membership_(config.cluster().member_timeout_ms()),
+      director_(cluster::PlanRun(config)) {}
+
+v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
+  const std::string difference = session::DescribeMismatch(identity_, join.identity());
+  if (!difference.empty()) return RefusalHeader(difference, false);
+  if (!running()) return RefusalHeader("the run is over", false);
+  const cluster::Seat seat{join.trainer(), join.stage()};
+  const cluster::Membership::Admission admission = membership_.Join(seat, join.nonce(), now_ms);
+  if (admission.incarnation == 0) {
+    return RefusalHeader(StrCat(Name(seat), " is already running: another process answered ",
+                                admission.silent_ms, " ms ago; give each its own --trainer"),
+                         true);
+  }
+  anyone_joined_ = true;
+  Desk& desk = desks_[seat];
+  if (desk.incarnation != admission.incarnation) {
+    director_.TakeBack(seat);
+    const v1::WorkerReport reports[] = {desk.earlier.value_or(v1::WorkerReport()), desk.report};
+    auto merged = metrics::MergeReports(reports);
+    if (desk.incarnation != 0 && merged.ok()) desk.earlier = *std::move(merged);
+    desk.incarnation = admission.incarnation;
+    desk.last_request_id = 0;
+    desk.report.Clear();
+    LOG(INFO) << Name(seat) << " joined as incarnation " << admission.incarnation;
+  }
+  v1::Header header;
+  v1::JoinReply& reply = *header.mutable_join_reply();
+  reply.set_nonce(join.nonce());
+  reply.set_incarnation(admission.incarnation);
+  reply.set_membership_epoch(admission.epoch);
+  return header;
+}
+
+std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& request,
+                                                     const transport::Message& message,
+                                                     int64_t now_ms) {
+  const cluster::Seat seat{request.trainer(), 0};
+  if (!membership_.Heard(seat, request.incarnation(), now_ms)) {
+    return RefusalHeader(StrCat(Name(seat), " was silent for more than ",
+                                config_.cluster().member_timeout_ms(),
+                                " ms and its work was given to others"),
+                         false);
+  }
+  Desk& desk = desks_[seat];
+  if (!request.failure().empty()) {
+    director_.Fail(StrCat(Name(seat), ": ", request.failure()));
+    Dismiss(seat);
+    return std::nullopt;
+  }
+  const bool is_repeat = request.request_id() <= desk.last_request_id;
+  if (!request.heartbeat_only() && is_repeat) {
+    if (request.request_id() == desk.last_request_id) return desk.last_reply;
+    return std::nullopt;
+  }
+  if (request.has_report()) desk.report = request.report();
+  v1::Header header;
+  v1::WorkReply& reply = *header.mutable_work_reply();
+  reply.set_request_id(request.request_id());
+  if (request.heartbeat_only()) {
+    reply.set_wait_ms(0);
+    if (failed()) FillReply(seat, now_ms, &reply);
+    return header;
+  }
+  if (Status status = TakeCompletions(request, seat, message, now_ms); !status.ok()) {
+    director_.Fail(StrCat(Name(seat), " sent a damaged message: ", status.message()));
+  }
+  reply.MergeFrom(director_.Next(seat, now_ms));
+  FillReply(seat, now_ms, &reply);
+  desk.last_request_id = request.request_id();
+  desk.last_reply = header;
+  return header;
+}
+
+Status Coordinator::TakeCompletions(const v1::WorkRequest& request, cluster::Seat seat,
+                                    const transport::Message& message, int64_t now_ms) {
+  for (const v1::FileEnd& end : request.file_ends()) director_.LearnEnd(end);
+  size_t part = 1;  // one score frame per part, in the order of the completions that have one
+  for (const v1::Completion& completion : request.completions()) {
+    cluster::Scores scores;
+    if (completion.has_scores()) {
+      if (part >= message.parts.size()) return InvalidData("scores were announced and are missing");
+      wire::FrameCursor cursor(message.parts[part++].span());
+      WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, cursor.Next());
+      WEIR_RETURN_IF_ERROR(wire::DecodeScores(frame, &scores.probabilities, &scores.labels));
+    }
+    director_.Complete(seat, completion, std::move(scores), now_ms);
+  }
+  return OkStatus();
+}
+
+void Coordinator::FillReply(cluster::Seat seat, int64_t now_ms, v1::WorkReply* reply) {
+  if (failed()) {
+    reply->set_failed(director_.failure());
+    return Dismiss(seat);
+  }
+  v1::RunProgress& progress = *reply->mutable_progress();
+  progress.set_samples(director_.samples());
+  progress.set_total_samples(director_.total_samples());
+  progress.set_train_seconds(director_.TrainSeconds(now_ms));
+  *progress.mutable_merged() = Merged();
+  progress.mutable_merged()->clear_staleness();
+  for (const v1::EvaluationReport& evaluation : director_.evaluations()) {
+    *progress.add_evaluations() = evaluation;
+  }
+  if (reply->has_finished()) {
+    *reply->mutable_finished() = FinalReport(now_ms);
+    Dismiss(seat);
+  }
+}
+
+void Coordinator::Dismiss(cluster::Seat seat) {
+  director_.TakeBack(seat);
+  membership_.Leave(seat);
+}
+
+v1::Header Coordinator::OnShardReport(const v1::ShardReport& report, int64_t now_ms) {
+  v1::Header header;
+  v1::ShardReply& reply = *header.mutable_shard_reply();
+  std::string refusal = RefuseShard(report, now_ms);
+  if (!refusal.empty()) {
+    reply.set_state(v1::ShardReply::REFUSED);
+    reply.set_reason(std::move(refusal));
+    return header;
+  }
+  shards_[report.shard()] = {report.nonce(), now_ms, !running()};
+  reply.set_state(running()  ? v1::ShardReply::RUNNING
+                  : failed() ? v1::ShardReply::FAILED
+                             : v1::ShardReply::FINISHED);
+  reply.set_reason(director_.failure());
+  return header;
+}
+
+std::string Coordinator::RefuseShard(const v1::ShardReport& report, int64_t now_ms) const {
+  std::string difference = session::DescribeMismatch(identity_, report.identity());
+  if (!difference.empty()) return difference;
+  if (report.shard() == 0 || report.shard() >= server_count_) {
+    return StrCat("there is no shard ", report.shard(), " to be had among ", server_count_,
+                  " servers");
+  }
+  const auto found = shards_.find(report.shard());
+  if (found == shards_.end() || found->second.nonce == report.nonce()) return "";
+  if (now_ms - found->second.heard_ms > config_.cluster().member_timeout_ms()) return "";
+  return StrCat("shard ", report.shard(), " is already served by another process");
+}
+
+void Coordinator::OnOffset(cluster::Seat seat, const v1::Push& push) {
+  director_.Advance(seat, push.lease(), push.offset());
+}
+
+void Coordinator::Tick(int64_t now_ms) {
+  for (const cluster::Seat seat : membership_.Expire(now_ms)) {
+    LOG(WARNING) << Name(seat) << " was silent for more than "
+                 << config_.cluster().member_timeout_ms() << " ms: its work goes to others";
+    director_.TakeBack(seat);
+  }
+  if (running() && anyone_joined_ && membership_.member_count() == 0) {
+    director_.Fail("all trainers are gone");
+  }
+  if (running() && !anyone_joined_ &&
+      now_ms - started_ms_ > config_.cluster().join_timeout_ms()) {
+    director_.Fail(StrCat("no trainer joined within ", config_.cluster().join_timeout_ms(),
+                          " ms (cluster.join_timeout_ms)"));
+  }
+  for (const auto& [index, shard] : shards_) {
+    const int64_t silent_ms = now_ms - shard.heard_ms;
+    if (running() && silent_ms > config_.cluster().member_timeout_ms()) {
+      director_.Fail(StrCat("server ", index, " was not heard of for ", silent_ms, " ms"));
+    }
+  }
+  if (!running() && !ended_ms_) ended_ms_ = now_ms;
+}
+
+bool Coordinator::over(int64_t now_ms) const {
+  if (!ended_ms_) return false;
+  const bool all_told =
+      membership_.member_count() == 0 &&
+      std::all_of(shards_.begin(), shards_.end(),
+                  [](const auto& entry) { return entry.second.told; });
+  return all_told || now_ms - *ended_ms_ > kFarewellMs;
+}
+
+v1::WorkerReport Coordinator::Merged() const {
+  std::vector<v1::WorkerReport> reports;
+  for (const auto& [seat, desk] : desks_) {
+    reports.push_back(desk.report);
+    if (desk.earlier) reports.push_back(*desk.earlier);
+  }
+  auto merged = metrics::MergeReports(reports);
+  if (!merged.ok()) LOG(WARNING) << "reports do not merge: " << merged.status();
+  return merged.ok() ? *std::move(merged) : v1::WorkerReport();
+}
+
+v1::RunReport Coordinator::FinalReport(int64_t now_ms) const {
+  v1::RunReport report;
+  report.set_mode("async");
+  report.set_servers(server_count_);
+  report.set_trainers(static_cast<uint32_t>(desks_.size()));
+  report.set_stages(1);
+  report.set_seed(config_.run().seed());
+  report.set_config_hash(config::ConfigHash(config_));
+  report.set_train_seconds(director_.TrainSeconds(now_ms));
+  *report.mutable_total() = Merged();
+  if (!director_.evaluations().empty()) *report.mutable_test() = director_.evaluations().back();
+  return report;
+}
+
+}  // namespace weir::server

@@ -1,0 +1,81 @@
+// The part of shard 0 that runs the run: admits workers, lends them input, merges what they report,
+// evaluates, ends. Glue between messages and the state machines of common/cluster.
+//
+// Place in the life of a batch: before it (join, **lease**) and after it (completion, progress).
+// Thread rule: I/O thread of shard 0 only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "common/base/status.h"
+#include "common/cluster/membership.h"
+#include "common/cluster/run_director.h"
+#include "common/proto/config.pb.h"
+#include "common/proto/protocol.pb.h"
+#include "common/transport/message.h"
+
+namespace weir::server {
+
+class Coordinator {
+ public:
+  Coordinator(const v1::Config& config, v1::RunIdentity identity, uint32_t server_count,
+              int64_t now_ms);
+
+  // Each returns the reply, if there is one to send.
+  v1::Header OnJoin(const v1::Join& join, int64_t now_ms);
+  std::optional<v1::Header> OnWorkRequest(const v1::WorkRequest& request,
+                                          const transport::Message& message, int64_t now_ms);
+  v1::Header OnShardReport(const v1::ShardReport& report, int64_t now_ms);
+
+  // A push of this worker was queued: how far its lease has come.
+  void OnOffset(cluster::Seat seat, const v1::Push& push);
+
+  void Tick(int64_t now_ms);
+  void Fail(std::string reason) { director_.Fail(std::move(reason)); }
+
+  // The run has ended and everybody who is still there was told, or had time enough to ask.
+  bool over(int64_t now_ms) const;
+  bool failed() const { return director_.state() == cluster::RunDirector::State::kFailed; }
+  const std::string& failure() const { return director_.failure(); }
+
+ private:
+  struct Desk {  // what is remembered of one worker
+    uint64_t incarnation = 0;
+    uint64_t last_request_id = 0;
+    v1::Header last_reply;
+    v1::WorkerReport report;
+    std::optional<v1::WorkerReport> earlier;  // of incarnations before
+  };
+  struct ShardSeat {
+    uint64_t nonce = 0;
+    int64_t heard_ms = 0;
+    bool told = false;
+  };
+
+  Status TakeCompletions(const v1::WorkRequest& request, cluster::Seat seat,
+                         const transport::Message& message, int64_t now_ms);
+  void FillReply(cluster::Seat seat, int64_t now_ms, v1::WorkReply* reply);
+  void Dismiss(cluster::Seat seat);
+  // "" if the shard is welcome, else why not.
+  std::string RefuseShard(const v1::ShardReport& report, int64_t now_ms) const;
+  v1::WorkerReport Merged() const;
+  v1::RunReport FinalReport(int64_t now_ms) const;
+  bool running() const { return director_.state() == cluster::RunDirector::State::kRunning; }
+
+  const v1::Config config_;
+  const v1::RunIdentity identity_;
+  const uint32_t server_count_;
+  const int64_t started_ms_;
+  cluster::Membership membership_;
+  cluster::RunDirector director_;
+  std::map<cluster::Seat, Desk> desks_;
+  std::map<uint32_t, ShardSeat> shards_;
+  bool anyone_joined_ = false;
+  std::optional<int64_t> ended_ms_;
+};
+
+}  // namespace weir::server

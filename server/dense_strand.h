@@ -1,0 +1,48 @@
+// One piece on its strand: applies what pushes bring and writes down what changed since the pushing
+// session was last answered.
+//
+// Place in the life of a batch: push -> **decode, apply, stamp, answer**.
+// Thread rule: Visit from the I/O thread; the piece belongs to the strand.
+#pragma once
+
+#include <memory>
+
+#include "common/layout/model_layout.h"
+#include "common/store/piece.h"
+#include "common/store/update_rule.h"
+#include "common/wire/value_coding.h"
+#include "server/pending.h"
+#include "server/strand.h"
+
+namespace weir::server {
+
+class DenseStrand {
+ public:
+  // slot: this strand's index in PendingAnswer.
+  DenseStrand(const ModelLayout& layout, const PieceSpec& spec, const store::UpdateRule& rule,
+              wire::ValueCoding answer_values, size_t slot, StrandArena* arena);
+
+  // Queues this strand's part of the work.
+  void Visit(std::shared_ptr<PendingAnswer> pending, Outbox* outbox);
+
+  const store::Piece& piece() const { return piece_; }  // when the strand is idle
+  int64_t memory_bytes() const { return piece_.memory_bytes(); }
+
+ private:
+  Status Apply(const wire::FrameView& frame, uint64_t version);
+  void Answer(uint64_t since, Bytes* out) const;
+
+  const std::string tensor_name_;
+  store::Piece piece_;
+  const wire::ValueCoding answer_values_;
+  const size_t slot_;
+  Strand strand_;
+};
+
+// Counts the task down; the last strand of it hands it over.
+template <typename Pending>
+void FinishPart(std::shared_ptr<Pending> pending, Outbox* outbox) {
+  if (pending->left.fetch_sub(1, std::memory_order_acq_rel) == 1) outbox->Put(std::move(pending));
+}
+
+}  // namespace weir::server

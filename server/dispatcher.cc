@@ -1,0 +1,190 @@
+#include "server/dispatcher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/base/strings.h"
+#include "common/session/run_identity.h"
+#include "common/wire/row_frame.h"
+
+namespace weir::server {
+namespace {
+
+// Far above what validate_config lets a worker have in flight: only a broken peer gets there.
+constexpr int kMaxTasksInFlight = 256;
+constexpr int kMaxPullsInFlight = 4096;
+
+uint32_t Staleness(const v1::Push& push, uint64_t version) {
+  const uint64_t known = push.read_version() + push.own_in_flight() + 1;
+  return version > known ? static_cast<uint32_t>(std::min<uint64_t>(version - known, UINT32_MAX))
+                         : 0;
+}
+
+}  // namespace
+
+transport::Message MakeMessage(const v1::Header& header, std::vector<Bytes> body) {
+  transport::Message message;
+  Bytes bytes(header.ByteSizeLong());
+  CHECK(header.SerializeToArray(bytes.data(), static_cast<int>(bytes.size())));
+  message.parts.emplace_back(std::move(bytes));
+  for (Bytes& part : body) {
+    if (!part.empty()) message.parts.emplace_back(std::move(part));
+  }
+  return message;
+}
+
+Dispatcher::Dispatcher(Shard* shard, transport::ServerTransport* transport,
+                       v1::RunIdentity identity, uint64_t server_epoch, uint32_t shard_index,
+                       std::function<void(cluster::Seat, const v1::Push&)> on_offset)
+    : shard_(shard),
+      transport_(transport),
+      identity_(std::move(identity)),
+      server_epoch_(server_epoch),
+      shard_index_(shard_index),
+      on_offset_(std::move(on_offset)) {
+  CHECK_NE(server_epoch, 0u);
+}
+
+void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello) {
+  const std::string difference = session::DescribeMismatch(identity_, hello.identity());
+  if (!difference.empty()) return Refuse(peer, difference, false);
+  const cluster::Seat seat{hello.trainer(), hello.stage()};
+  Worker& worker = workers_.try_emplace(seat, seat).first->second;
+  const transport::PeerId old_peer = worker.session.peer();
+  auto verdict = worker.session.OnHello(peer, hello, server_epoch_, shard_->version());
+  if (verdict.reply) {
+    verdict.reply->set_shard(shard_index_);
+    peers_.erase(old_peer);
+    peers_[peer] = seat;
+    LOG(INFO) << "trainer " << seat.trainer << " stage " << seat.stage << " incarnation "
+              << hello.incarnation() << " connection " << hello.connection();
+  }
+  auto pending = std::make_shared<PendingAnswer>();
+  CHECK(shard_->Route(pending.get()).ok());  // no frames: only makes the slots
+  Do(worker, peer, std::move(verdict), std::move(pending));
+}
+
+void Dispatcher::OnPush(const transport::PeerId& peer, const v1::Push& push,
+                        transport::Message message) {
+  Worker* worker = FindByPeer(peer);
+  if (worker == nullptr) return Refuse(peer, "a push without a hello", true);
+  if (worker->tasks_in_flight >= kMaxTasksInFlight) {
+    return Refuse(peer, StrCat("more than ", kMaxTasksInFlight, " pushes in flight"), false);
+  }
+  auto pending = std::make_shared<PendingAnswer>();
+  const bool is_next = push.sequence() == worker->session.last_sequence() + 1;
+  if (is_next) pending->push = std::move(message);  // a repeated one is answered, not applied
+  if (Status status = shard_->Route(pending.get()); !status.ok()) {
+    return Refuse(peer, status.message(), false);
+  }
+  auto verdict = worker->session.OnPush(peer, push, shard_->version() + 1);
+  if (verdict.task && verdict.task->apply) {
+    pending->staleness = Staleness(push, shard_->version() + 1);
+    on_offset_(worker->seat, push);
+  }
+  Do(*worker, peer, std::move(verdict), std::move(pending));
+}
+
+void Dispatcher::Do(Worker& worker, const transport::PeerId& peer,
+                    session::ServerSession::Verdict verdict,
+                    std::shared_ptr<PendingAnswer> pending) {
+  if (verdict.refusal) return Refuse(peer, *verdict.refusal, verdict.refusal_retry);
+  if (verdict.reply) {
+    v1::Header header;
+    *header.mutable_hello_reply() = *std::move(verdict.reply);
+    Send(peer, header, {});
+  }
+  if (!verdict.task) return;
+  pending->task = *verdict.task;
+  ++worker.tasks_in_flight;
+  shard_->Post(std::move(pending));
+}
+
+void Dispatcher::OnRowPull(const transport::PeerId& peer, const v1::RowPull& pull,
+                           const transport::Message& message) {
+  Worker* worker = FindByPeer(peer);
+  if (worker == nullptr) return Refuse(peer, "a row pull without a hello", true);
+  if (worker->pulls_in_flight >= kMaxPullsInFlight) {
+    return Refuse(peer, StrCat("more than ", kMaxPullsInFlight, " row pulls in flight"), false);
+  }
+  auto pending = std::make_shared<PendingRows>();
+  pending->peer = peer;
+  pending->request_id = pull.request_id();
+  pending->read_only = pull.read_only();
+  if (Status status = shard_->PostRows(std::move(pending), message); !status.ok()) {
+    return Refuse(peer, status.message(), false);
+  }
+  ++worker->pulls_in_flight;
+}
+
+void Dispatcher::Flush(Outbox::Contents finished) {
+  for (const auto& answer : finished.answers) SendAnswer(*answer);
+  for (const auto& rows : finished.rows) SendRows(*rows);
+}
+
+void Dispatcher::SendAnswer(PendingAnswer& pending) {
+  const session::AnswerSlot& slot = pending.task.slot;
+  Worker& worker = workers_.at({slot.trainer, slot.stage});
+  --worker.tasks_in_flight;
+  if (!pending.status.ok()) return Refuse(worker.session.peer(), pending.status.message(), false);
+
+  v1::Header header;
+  v1::Answer& answer = *header.mutable_answer();
+  answer.set_connection(slot.connection);
+  answer.set_index(slot.index);
+  answer.set_sequence(pending.task.sequence);
+  answer.set_version(pending.version);
+  answer.set_durable_sequence(pending.task.sequence);  // without a log: the last answered
+  answer.set_staleness(pending.staleness);
+  answer.set_is_catch_up(!pending.task.apply);
+  for (transport::Message& message :
+       worker.session.OnAnswerBuilt(slot, MakeMessage(header, std::move(pending.answers)))) {
+    if (Status status = transport_->Send(worker.session.peer(), std::move(message));
+        !status.ok()) {
+      LOG(WARNING) << "answer to trainer " << slot.trainer << " lost: " << status;
+    }
+  }
+}
+
+void Dispatcher::SendRows(const PendingRows& rows) {
+  const auto dimension = static_cast<size_t>(shard_->layout().embedding_dimension());
+  Bytes body;
+  const std::span<const float> values(rows.values);
+  size_t first = 0;
+  for (const PendingRows::Table& table : rows.tables) {
+    wire::AppendRowValues(&body, table.table, static_cast<uint32_t>(dimension),
+                          values.subspan(first * dimension, table.row_count * dimension),
+                          wire::ValueCoding::kF32);
+    first += table.row_count;
+  }
+  if (Worker* worker = FindByPeer(rows.peer)) --worker->pulls_in_flight;
+  v1::Header header;
+  header.mutable_row_reply()->set_request_id(rows.request_id);
+  std::vector<Bytes> parts;
+  parts.push_back(std::move(body));
+  Send(rows.peer, header, std::move(parts));
+}
+
+void Dispatcher::Refuse(const transport::PeerId& peer, std::string reason, bool retry) {
+  LOG(WARNING) << "refused: " << reason;
+  v1::Header header;
+  header.mutable_refusal()->set_reason(std::move(reason));
+  header.mutable_refusal()->set_retry(retry);
+  Send(peer, header, {});
+}
+
+Dispatcher::Worker* Dispatcher::FindByPeer(const transport::PeerId& peer) {
+  const auto found = peers_.find(peer);
+  return found == peers_.end() ? nullptr : &workers_.at(found->second);
+}
+
+void Dispatcher::Send(const transport::PeerId& peer, const v1::Header& header,
+                      std::vector<Bytes> body) {
+  // A peer that is gone comes back with a hello, and is told then what it missed.
+  if (Status status = transport_->Send(peer, MakeMessage(header, std::move(body))); !status.ok()) {
+    LOG(WARNING) << "message lost: " << status;
+  }
+}
+
+}  // namespace weir::server

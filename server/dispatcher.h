@@ -1,0 +1,69 @@
+// Where messages of workers become work for the strands, and finished work becomes messages: checks
+// the session, numbers the push, queues its parts, sends the answers in order.
+//
+// Place in the life of a batch: I/O thread -> **number** -> strands -> outbox -> **answer**.
+// Thread rule: I/O thread only. Borrows shard and transport; owns the sessions.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "common/cluster/membership.h"
+#include "common/proto/protocol.pb.h"
+#include "common/session/server_session.h"
+#include "common/transport/transport.h"
+#include "server/pending.h"
+#include "server/shard.h"
+
+namespace weir::server {
+
+class Dispatcher {
+ public:
+  // server_epoch: of this process's parameters, not 0. on_offset hears how far each lease has come.
+  Dispatcher(Shard* shard, transport::ServerTransport* transport, v1::RunIdentity identity,
+             uint64_t server_epoch, uint32_t shard_index,
+             std::function<void(cluster::Seat, const v1::Push&)> on_offset);
+
+  void OnHello(const transport::PeerId& peer, const v1::Hello& hello);
+  void OnPush(const transport::PeerId& peer, const v1::Push& push, transport::Message message);
+  void OnRowPull(const transport::PeerId& peer, const v1::RowPull& pull,
+                 const transport::Message& message);
+
+  // Sends what the strands have finished.
+  void Flush(Outbox::Contents finished);
+
+  void Refuse(const transport::PeerId& peer, std::string reason, bool retry);
+
+ private:
+  struct Worker {
+    explicit Worker(cluster::Seat s) : seat(s), session(s.trainer, s.stage) {}
+    const cluster::Seat seat;
+    session::ServerSession session;
+    int tasks_in_flight = 0;
+    int pulls_in_flight = 0;
+  };
+
+  Worker* FindByPeer(const transport::PeerId& peer);
+  void Do(Worker& worker, const transport::PeerId& peer, session::ServerSession::Verdict verdict,
+          std::shared_ptr<PendingAnswer> pending);
+  void SendAnswer(PendingAnswer& pending);
+  void SendRows(const PendingRows& rows);
+  void Send(const transport::PeerId& peer, const v1::Header& header, std::vector<Bytes> body);
+
+  Shard* const shard_;
+  transport::ServerTransport* const transport_;
+  const v1::RunIdentity identity_;
+  const uint64_t server_epoch_;
+  const uint32_t shard_index_;
+  const std::function<void(cluster::Seat, const v1::Push&)> on_offset_;
+  std::map<cluster::Seat, Worker> workers_;
+  std::map<transport::PeerId, cluster::Seat> peers_;  // current peer of each session
+};
+
+// A message of a header part and the body parts that are not empty.
+transport::Message MakeMessage(const v1::Header& header, std::vector<Bytes> body);
+
+}  // namespace weir::server

@@ -1,0 +1,103 @@
+// weir-server: one shard of the parameters; shard 0 also coordinates the run.
+#include <gflags/gflags.h>
+#include <malloc.h>
+
+#include <iostream>
+#include <memory>
+
+#include "common/base/check.h"
+#include "common/base/exit_code.h"
+#include "common/base/signal_watcher.h"
+#include "common/base/strings.h"
+#include "common/config/load_config.h"
+#include "common/transport/zmq_transport.h"
+#include "server/server.h"
+#include "server/shard_reporter.h"
+
+DEFINE_string(config, "", "config files, comma-separated; later ones overlay earlier ones");
+DEFINE_string(override, "", "protobuf text merged over the config last");
+DEFINE_string(servers, "", "advertised address of every shard, comma-separated; the same list everywhere");
+DEFINE_int32(shard, -1, "which entry of --servers this process is");
+DEFINE_string(listen, "", "address to bind, if it is not the advertised one");
+
+namespace weir::server {
+namespace {
+
+struct Setup {
+  v1::Config config;
+  std::vector<std::string> addresses;
+  std::string listen;
+};
+
+Result<Setup> ReadFlags(int argc, char** argv) {
+  std::vector<std::string> problems;
+  for (int i = 1; i < argc; ++i) problems.push_back(StrCat("unexpected argument '", argv[i], "'"));
+  Setup setup;
+  setup.addresses = StrSplit(FLAGS_servers, ',');
+  const auto count = std::ssize(setup.addresses);
+  if (count == 0) problems.push_back("--servers: list the address of every shard");
+  if (FLAGS_shard < 0 || (count > 0 && FLAGS_shard >= count)) {
+    problems.push_back(StrCat("--shard: ", FLAGS_shard, " is not an index into the ", count,
+                              " entries of --servers"));
+  }
+  if (FLAGS_config.empty()) problems.push_back("--config: name at least one file");
+  auto config = config::LoadConfig(StrSplit(FLAGS_config, ','), FLAGS_override);
+  if (!FLAGS_config.empty() && !config.ok()) problems.push_back(config.status().message());
+  if (!problems.empty()) return InvalidConfig(StrJoin(problems, "\n"));
+  setup.config = *std::move(config);
+  setup.listen =
+      FLAGS_listen.empty() ? setup.addresses[static_cast<size_t>(FLAGS_shard)] : FLAGS_listen;
+  return setup;
+}
+
+std::unique_ptr<ShardReporter> StartReporter(const Setup& setup, Server* server,
+                                             const transport::Limits& limits) {
+  const v1::ClusterConfig& cluster = setup.config.cluster();
+  ShardReporterOptions options;
+  options.coordinator_address = setup.addresses[0];
+  options.identity = server->identity();
+  options.shard_index = static_cast<uint32_t>(FLAGS_shard);
+  options.first_timeout_ms = cluster.connect_timeout_ms();
+  options.timeout_ms = cluster.member_timeout_ms();
+  auto reporter = std::make_unique<ShardReporter>(
+      std::move(options), transport::MakeZmqClientTransport(limits),
+      [server](Status status) { server->End(std::move(status)); });
+  reporter->Start();
+  return reporter;
+}
+
+Status RunServer(int argc, char** argv) {
+  WEIR_ASSIGN_OR_RETURN(const Setup setup, ReadFlags(argc, argv));
+  transport::Limits limits;
+  limits.max_message_bytes = setup.config.cluster().max_message_bytes();
+  auto transport = transport::MakeZmqServerTransport(limits);
+  WEIR_ASSIGN_OR_RETURN(const std::string bound, transport->Bind(setup.listen));
+
+  Server* running = nullptr;
+  SignalWatcher signals([&] {
+    if (running != nullptr) running->Stop();
+  });
+  Server server(setup.config, static_cast<uint32_t>(setup.addresses.size()),
+                static_cast<uint32_t>(FLAGS_shard), std::move(transport));
+  running = &server;
+  std::unique_ptr<ShardReporter> reporter;
+  if (FLAGS_shard > 0) reporter = StartReporter(setup, &server, limits);
+  LOG(INFO) << "shard " << FLAGS_shard << " of " << setup.addresses.size() << " listens on "
+            << bound;
+  return server.Run();
+}
+
+}  // namespace
+}  // namespace weir::server
+
+int main(int argc, char** argv) {
+  FLAGS_logtostderr = true;
+  // Large buffers come and go with every push: give their memory back instead of keeping holes.
+  mallopt(M_TRIM_THRESHOLD, 64 << 20);
+  gflags::SetUsageMessage("serves one shard of a Weir run; see README.md");
+  gflags::ParseCommandLineFlags(&argc, &argv, true);
+  google::InitGoogleLogging(argv[0]);
+  const weir::Status status = weir::server::RunServer(argc, argv);
+  if (!status.ok()) std::cerr << "error: " << status.message() << std::endl;
+  return weir::ExitCode(status);
+}

@@ -1,0 +1,113 @@
+// Work on its way through the strands: a push (or a hello) that becomes an answer, and a row pull that
+// becomes a reply. Each strand fills its own slot; the last one to finish hands the whole to the
+// outbox.
+//
+// Place in the life of a batch: dispatcher -> **strands** -> outbox -> I/O thread.
+// Thread rule: the dispatcher fills everything before posting; then each strand touches only its own
+// slots, and the countdown orders them before the I/O thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/session/server_session.h"
+#include "common/transport/transport.h"
+#include "common/wire/frame.h"
+
+namespace weir::server {
+
+// Row gradients of a push for one row partition.
+struct RowGradients {
+  struct Row {
+    uint32_t table = 0;
+    uint64_t id = 0;
+  };
+  std::vector<Row> rows;
+  std::vector<float> values;  // [rows.size(), dimension]
+};
+
+struct PendingAnswer {
+  session::AnswerTask task;
+  uint64_t version = 0;
+  uint32_t staleness = 0;
+  transport::Message push;  // owns the bytes that the frames point into
+  std::vector<const wire::FrameView*> dense_frames;  // per dense strand; null: nothing for it
+  std::vector<wire::FrameView> frames;
+  std::vector<RowGradients> row_gradients;  // per row partition
+  std::vector<Bytes> answers;               // per dense strand: a VALUES frame or nothing
+  std::atomic<int> left{0};
+
+  // The first failure of any strand (bytes that a peer should not have sent).
+  void Fail(Status failure) {
+    std::lock_guard lock(mutex);
+    if (status.ok()) status = std::move(failure);
+  }
+  std::mutex mutex;
+  Status status;
+};
+
+struct PendingRows {
+  transport::PeerId peer;
+  uint64_t request_id = 0;
+  bool read_only = false;
+  struct Table {
+    uint32_t table = 0;
+    size_t row_count = 0;
+  };
+  std::vector<Table> tables;  // in the order of the request
+  struct Row {
+    uint32_t table = 0;
+    uint64_t id = 0;
+    size_t position = 0;  // row of values
+  };
+  std::vector<std::vector<Row>> rows;  // per row partition
+  std::vector<float> values;           // [sum of row_count, dimension]
+  std::atomic<int> left{0};
+};
+
+// Where finished work waits for the I/O thread.
+class Outbox {
+ public:
+  // wake: ends the I/O thread's wait; any thread.
+  explicit Outbox(std::function<void()> wake) : wake_(std::move(wake)) {}
+
+  void Put(std::shared_ptr<PendingAnswer> answer) {
+    {
+      std::lock_guard lock(mutex_);
+      answers_.push_back(std::move(answer));
+    }
+    wake_();
+  }
+  void Put(std::shared_ptr<PendingRows> rows) {
+    {
+      std::lock_guard lock(mutex_);
+      rows_.push_back(std::move(rows));
+    }
+    wake_();
+  }
+
+  struct Contents {
+    std::vector<std::shared_ptr<PendingAnswer>> answers;
+    std::vector<std::shared_ptr<PendingRows>> rows;
+  };
+  Contents TakeAll() {
+    std::lock_guard lock(mutex_);
+    Contents contents{std::move(answers_), std::move(rows_)};
+    answers_.clear();
+    rows_.clear();
+    return contents;
+  }
+
+ private:
+  const std::function<void()> wake_;
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<PendingAnswer>> answers_;
+  std::vector<std::shared_ptr<PendingRows>> rows_;
+};
+
+}  // namespace weir::server

@@ -1,0 +1,35 @@
+// One row partition on its strand: reads rows for pulls, applies row gradients of pushes.
+//
+// Place in the life of a batch: row pull -> **read or create** ; push -> **apply**.
+// Thread rule: Visit and Read from the I/O thread; the rows belong to the strand.
+#pragma once
+
+#include <memory>
+
+#include "common/store/row_table.h"
+#include "server/pending.h"
+#include "server/strand.h"
+
+namespace weir::server {
+
+class RowStrand {
+ public:
+  // slot: this partition's index in the pending work.
+  RowStrand(const ModelLayout& layout, const store::UpdateRule& rule, size_t slot,
+            StrandArena* arena);
+
+  void Visit(std::shared_ptr<PendingAnswer> pending, Outbox* outbox);
+  void Read(std::shared_ptr<PendingRows> pending, Outbox* outbox);
+
+  const store::RowPartitionStore& rows() const { return rows_; }  // when the strand is idle
+
+ private:
+  Status Apply(const RowGradients& gradients);
+
+  const size_t dimension_;
+  store::RowPartitionStore rows_;
+  const size_t slot_;
+  Strand strand_;
+};
+
+}  // namespace weir::server

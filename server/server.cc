@@ -1,0 +1,122 @@
+#include "server/server.h"
+
+#include <random>
+
+#include "common/base/clock.h"
+#include "common/session/run_identity.h"
+
+namespace weir::server {
+namespace {
+
+constexpr int64_t kTickMs = 100;
+
+uint64_t NewEpoch() {
+  std::random_device random;
+  return (static_cast<uint64_t>(random()) << 32 | random()) | 1;
+}
+
+}  // namespace
+
+Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_index,
+               std::unique_ptr<transport::ServerTransport> transport)
+    : config_(config),
+      shard_index_(shard_index),
+      layout_(config, server_count),
+      identity_(session::MakeRunIdentity(config, server_count)),
+      transport_(std::move(transport)),
+      outbox_([this] { transport_->Wake(); }),
+      shard_(std::make_unique<Shard>(config_, layout_, shard_index, &outbox_)) {
+  if (shard_index == 0) {
+    coordinator_ = std::make_unique<Coordinator>(config_, identity_, server_count,
+                                                 Clock::Real().NowMs());
+  }
+  dispatcher_ = std::make_unique<Dispatcher>(
+      shard_.get(), transport_.get(), identity_, NewEpoch(), shard_index,
+      [this](cluster::Seat seat, const v1::Push& push) {
+        if (coordinator_) coordinator_->OnOffset(seat, push);
+      });
+}
+
+Server::~Server() = default;
+
+Status Server::Run() {
+  const Clock& clock = Clock::Real();
+  int64_t next_tick_ms = 0;
+  while (true) {
+    auto incoming = transport_->Receive(kTickMs);
+    const int64_t now_ms = clock.NowMs();
+    if (incoming) Receive(*std::move(incoming), now_ms);
+    dispatcher_->Flush(outbox_.TakeAll());
+    if (now_ms < next_tick_ms && !stopping_) continue;
+    next_tick_ms = now_ms + kTickMs;
+    if (coordinator_) coordinator_->Tick(now_ms);
+    if (auto outcome = Outcome(now_ms)) return *std::move(outcome);
+  }
+}
+
+void Server::Receive(transport::IncomingMessage incoming, int64_t now_ms) {
+  const transport::PeerId& peer = incoming.peer;
+  v1::Header header;
+  const ByteSpan bytes =
+      incoming.message.parts.empty() ? ByteSpan() : incoming.message.parts[0].span();
+  if (!header.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return dispatcher_->Refuse(peer, "a message whose header does not parse", false);
+  }
+  switch (header.body_case()) {
+    case v1::Header::kPush:
+      return dispatcher_->OnPush(peer, header.push(), std::move(incoming.message));
+    case v1::Header::kRowPull:
+      return dispatcher_->OnRowPull(peer, header.row_pull(), incoming.message);
+    case v1::Header::kHello: return dispatcher_->OnHello(peer, header.hello());
+    default: return ReceiveControl(peer, header, incoming.message, now_ms);
+  }
+}
+
+void Server::ReceiveControl(const transport::PeerId& peer, const v1::Header& header,
+                            const transport::Message& message, int64_t now_ms) {
+  if (!coordinator_) {
+    return dispatcher_->Refuse(peer, "this server is not shard 0, the coordinator", false);
+  }
+  switch (header.body_case()) {
+    case v1::Header::kJoin: return Reply(peer, coordinator_->OnJoin(header.join(), now_ms));
+    case v1::Header::kShardReport:
+      return Reply(peer, coordinator_->OnShardReport(header.shard_report(), now_ms));
+    case v1::Header::kWorkRequest:
+      if (auto reply = coordinator_->OnWorkRequest(header.work_request(), message, now_ms)) {
+        Reply(peer, *reply);
+      }
+      return;
+    default: return dispatcher_->Refuse(peer, "a message that servers do not take", false);
+  }
+}
+
+void Server::Reply(const transport::PeerId& peer, const v1::Header& header) {
+  if (Status status = transport_->Send(peer, MakeMessage(header, {})); !status.ok()) {
+    LOG(WARNING) << "reply lost: " << status;  // whoever waits for it asks again
+  }
+}
+
+std::optional<Status> Server::Outcome(int64_t now_ms) {
+  if (stopping_) return Interrupted("stopped");
+  if (coordinator_ && coordinator_->over(now_ms)) {
+    if (!coordinator_->failed()) return OkStatus();
+    return FailedPrecondition("the run has failed: " + coordinator_->failure());
+  }
+  std::lock_guard lock(mutex_);
+  return ended_;
+}
+
+void Server::Stop() {
+  stopping_ = true;
+  transport_->Wake();
+}
+
+void Server::End(Status status) {
+  {
+    std::lock_guard lock(mutex_);
+    ended_ = std::move(status);
+  }
+  transport_->Wake();
+}
+
+}  // namespace weir::server

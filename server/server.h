@@ -1,0 +1,67 @@
+// A server: one shard of the parameters behind one socket. This is the main path: receive, hand to
+// the dispatcher or the coordinator, send what the strands have finished.
+//
+// Place in the life of a batch: push and row pull in, answer and reply out.
+// Thread rule: Run on one thread, which is the I/O thread; Stop from any thread and from a signal
+// handler. Owns everything that it builds.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "common/base/status.h"
+#include "common/layout/model_layout.h"
+#include "common/proto/config.pb.h"
+#include "common/transport/transport.h"
+#include "server/coordinator.h"
+#include "server/dispatcher.h"
+#include "server/pending.h"
+#include "server/shard.h"
+
+namespace weir::server {
+
+class Server {
+ public:
+  // transport: bound. shard_index below server_count; shard 0 coordinates.
+  Server(const v1::Config& config, uint32_t server_count, uint32_t shard_index,
+         std::unique_ptr<transport::ServerTransport> transport);
+  ~Server();
+
+  // Serves until the run is over (OK), has failed, or Stop was called (Interrupted).
+  Status Run();
+
+  // Any thread, or a signal handler. end: what Run returns.
+  void Stop();
+  // Any thread. The run is over, for reasons that Run cannot see (ShardReporter).
+  void End(Status status);
+
+  const v1::RunIdentity& identity() const { return identity_; }
+  // For tests, with nothing in flight.
+  Shard& shard() { return *shard_; }
+
+ private:
+  void Receive(transport::IncomingMessage incoming, int64_t now_ms);
+  void ReceiveControl(const transport::PeerId& peer, const v1::Header& header,
+                      const transport::Message& message, int64_t now_ms);
+  void Reply(const transport::PeerId& peer, const v1::Header& header);
+  std::optional<Status> Outcome(int64_t now_ms);
+
+  const v1::Config config_;
+  const uint32_t shard_index_;
+  const ModelLayout layout_;
+  const v1::RunIdentity identity_;
+  std::unique_ptr<transport::ServerTransport> transport_;
+  Outbox outbox_;
+  std::unique_ptr<Shard> shard_;
+  std::unique_ptr<Coordinator> coordinator_;  // shard 0 only
+  std::unique_ptr<Dispatcher> dispatcher_;
+  std::atomic<bool> stopping_{false};
+  std::mutex mutex_;
+  std::optional<Status> ended_;
+};
+
+}  // namespace weir::server

@@ -1,0 +1,152 @@
+#include "server/shard.h"
+
+#include <algorithm>
+
+#include "common/base/check.h"
+#include "common/base/strings.h"
+#include "common/wire/row_frame.h"
+
+namespace weir::server {
+
+Shard::Shard(const v1::Config& config, const ModelLayout& layout, uint32_t shard_index,
+             Outbox* outbox)
+    : layout_(layout),
+      shard_index_(shard_index),
+      partition_count_(static_cast<uint32_t>(config.cluster().row_partitions())),
+      outbox_(outbox),
+      dense_rule_(store::MakeUpdateRule(config.update().dense())),
+      row_rule_(store::MakeUpdateRule(config.update().rows())),
+      arena_(config.cluster().server_threads()) {
+  const bool answers_bf16 = config.cluster().answer_values() == v1::BF16;
+  const auto coding = answers_bf16 ? wire::ValueCoding::kBf16 : wire::ValueCoding::kF32;
+  for (const PieceSpec& piece : layout.pieces()) {
+    if (piece.server != shard_index) continue;
+    const size_t slot = dense_.size();
+    dense_slots_[{piece.tensor, static_cast<uint32_t>(piece.begin)}] = slot;
+    dense_.push_back(
+        std::make_unique<DenseStrand>(layout, piece, *dense_rule_, coding, slot, &arena_));
+  }
+  for (size_t slot = 0; slot < partition_count_; ++slot) {
+    rows_.push_back(std::make_unique<RowStrand>(layout, *row_rule_, slot, &arena_));
+  }
+}
+
+Shard::~Shard() { arena_.WaitIdle(); }
+
+Status Shard::Route(PendingAnswer* pending) const {
+  pending->dense_frames.assign(dense_.size(), nullptr);
+  pending->answers.resize(dense_.size());
+  pending->row_gradients.resize(rows_.size());
+  for (size_t i = 1; i < pending->push.parts.size(); ++i) {
+    wire::FrameCursor cursor(pending->push.parts[i].span());
+    while (!cursor.done()) {
+      WEIR_ASSIGN_OR_RETURN(wire::FrameView frame, cursor.Next());
+      pending->frames.push_back(frame);
+      if (pending->frames.size() > dense_.size() + layout_.tables().size()) {
+        return InvalidData("a push carries more frames than this server has pieces and tables");
+      }
+    }
+  }
+  for (const wire::FrameView& frame : pending->frames) {
+    if (frame.header.kind == wire::FrameKind::kGradient) {
+      WEIR_RETURN_IF_ERROR(RouteDense(frame, pending));
+    } else if (frame.header.kind == wire::FrameKind::kRowGradients) {
+      WEIR_RETURN_IF_ERROR(RouteRows(frame, pending));
+    } else {
+      return InvalidData(StrCat("a push carries a ", wire::DescribeFrame(frame.header)));
+    }
+  }
+  return OkStatus();
+}
+
+Status Shard::RouteDense(const wire::FrameView& frame, PendingAnswer* pending) const {
+  const auto found = dense_slots_.find({frame.header.tensor, frame.header.begin});
+  if (found == dense_slots_.end()) {
+    return InvalidData(StrCat("server ", shard_index_, " does not serve the piece of tensor ",
+                              frame.header.tensor, " at ", frame.header.begin));
+  }
+  const wire::FrameView*& slot = pending->dense_frames[found->second];
+  if (slot != nullptr) return InvalidData("a push carries two gradients for one piece");
+  slot = &frame;
+  return OkStatus();
+}
+
+Status Shard::CheckTable(uint32_t table) const {
+  if (table < layout_.tables().size()) return OkStatus();
+  return InvalidData(StrCat("there is no table ", table));
+}
+
+Status Shard::RouteRows(const wire::FrameView& frame, PendingAnswer* pending) const {
+  const uint32_t table = frame.header.tensor;
+  WEIR_RETURN_IF_ERROR(CheckTable(table));
+  const auto dimension = static_cast<uint32_t>(layout_.embedding_dimension());
+  std::vector<uint64_t> ids;
+  std::vector<float> values;
+  WEIR_RETURN_IF_ERROR(wire::DecodeRowGradients(
+      frame, dimension, static_cast<uint64_t>(layout_.tables()[table].row_count), &ids, &values));
+  for (size_t i = 0; i < ids.size(); ++i) {
+    RowGradients& part = pending->row_gradients[RowPartition(table, ids[i], partition_count_)];
+    part.rows.push_back({table, ids[i]});
+    const auto first = values.begin() + static_cast<std::ptrdiff_t>(i * dimension);
+    part.values.insert(part.values.end(), first, first + dimension);
+  }
+  return OkStatus();
+}
+
+void Shard::Post(std::shared_ptr<PendingAnswer> pending) {
+  if (pending->task.apply) ++version_;
+  pending->version = version_;
+  std::vector<RowStrand*> touched;
+  for (size_t slot = 0; slot < pending->row_gradients.size(); ++slot) {
+    if (!pending->row_gradients[slot].rows.empty()) touched.push_back(rows_[slot].get());
+  }
+  pending->left = static_cast<int>(dense_.size() + touched.size());
+  if (pending->left == 0) return outbox_->Put(std::move(pending));
+  for (const auto& strand : dense_) strand->Visit(pending, outbox_);
+  for (RowStrand* strand : touched) strand->Visit(pending, outbox_);
+}
+
+Status Shard::PostRows(std::shared_ptr<PendingRows> pending, const transport::Message& message) {
+  const auto dimension = static_cast<uint32_t>(layout_.embedding_dimension());
+  pending->rows.resize(rows_.size());
+  size_t position = 0;
+  std::vector<uint64_t> ids;
+  for (size_t i = 1; i < message.parts.size(); ++i) {
+    wire::FrameCursor cursor(message.parts[i].span());
+    while (!cursor.done()) {
+      WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, cursor.Next());
+      const uint32_t table = frame.header.tensor;
+      if (frame.header.kind != wire::FrameKind::kRowIds) {
+        return InvalidData(StrCat("a row pull carries a ", wire::DescribeFrame(frame.header)));
+      }
+      WEIR_RETURN_IF_ERROR(CheckTable(table));
+      WEIR_RETURN_IF_ERROR(wire::DecodeRowIds(
+          frame, dimension, static_cast<uint64_t>(layout_.tables()[table].row_count), &ids));
+      pending->tables.push_back({table, ids.size()});
+      for (const uint64_t id : ids) {
+        pending->rows[RowPartition(table, id, partition_count_)].push_back({table, id, position});
+        ++position;
+      }
+    }
+  }
+  pending->values.resize(position * dimension);
+  std::vector<RowStrand*> touched;
+  for (size_t slot = 0; slot < rows_.size(); ++slot) {
+    if (!pending->rows[slot].empty()) touched.push_back(rows_[slot].get());
+  }
+  pending->left = static_cast<int>(touched.size());
+  if (touched.empty()) {
+    outbox_->Put(std::move(pending));
+    return OkStatus();
+  }
+  for (RowStrand* strand : touched) strand->Read(pending, outbox_);
+  return OkStatus();
+}
+
+int64_t Shard::row_count() const {
+  int64_t total = 0;
+  for (const auto& strand : rows_) total += strand->rows().row_count();
+  return total;
+}
+
+}  // namespace weir::server

@@ -1,0 +1,66 @@
+// What one server owns: its pieces and row partitions, each on a strand, and the number of the last
+// push that was queued on them.
+//
+// Place in the life of a batch: dispatcher -> **strands** -> outbox.
+// Thread rule: I/O thread only, except the strands' own work. Owns arena, strands, update rules.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "common/layout/model_layout.h"
+#include "common/proto/config.pb.h"
+#include "server/dense_strand.h"
+#include "server/pending.h"
+#include "server/row_strand.h"
+
+namespace weir::server {
+
+class Shard {
+ public:
+  // outbox outlives the shard.
+  Shard(const v1::Config& config, const ModelLayout& layout, uint32_t shard_index, Outbox* outbox);
+  ~Shard();
+
+  // Sorts the push's frames into the strands' slots. InvalidData for anything that this server does
+  // not serve; nothing is queued then.
+  Status Route(PendingAnswer* pending) const;
+
+  // Queues a routed push, or an answer without one. A push gets the next version.
+  void Post(std::shared_ptr<PendingAnswer> pending);
+
+  // Sorts the request's ROW_IDS frames by partition and queues the reads.
+  Status PostRows(std::shared_ptr<PendingRows> pending, const transport::Message& message);
+
+  // Pushes queued so far.
+  uint64_t version() const { return version_; }
+  const ModelLayout& layout() const { return layout_; }
+
+  // The rest is for tests and reports, with nothing in flight.
+  void WaitIdle() { arena_.WaitIdle(); }
+  const std::vector<std::unique_ptr<DenseStrand>>& dense_strands() const { return dense_; }
+  const std::vector<std::unique_ptr<RowStrand>>& row_strands() const { return rows_; }
+  int64_t row_count() const;
+
+ private:
+  Status RouteDense(const wire::FrameView& frame, PendingAnswer* pending) const;
+  Status RouteRows(const wire::FrameView& frame, PendingAnswer* pending) const;
+  Status CheckTable(uint32_t table) const;
+
+  const ModelLayout& layout_;
+  const uint32_t shard_index_;
+  const uint32_t partition_count_;
+  Outbox* const outbox_;
+  std::unique_ptr<const store::UpdateRule> dense_rule_;
+  std::unique_ptr<const store::UpdateRule> row_rule_;
+  StrandArena arena_;
+  std::vector<std::unique_ptr<DenseStrand>> dense_;
+  std::vector<std::unique_ptr<RowStrand>> rows_;
+  std::map<std::pair<uint32_t, uint32_t>, size_t> dense_slots_;  // (tensor, begin)
+  uint64_t version_ = 0;
+};
+
+}  // namespace weir::server

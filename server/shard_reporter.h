@@ -1,0 +1,53 @@
+// A shard other than 0 telling the coordinator every second that it is there, and learning from the
+// replies when the run is over. Shards are clients of shard 0 for membership (architecture 7).
+//
+// Place in the life of a batch: none.
+// Thread rule: runs a thread of its own between Start and destruction.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "common/base/status.h"
+#include "common/proto/protocol.pb.h"
+#include "common/transport/transport.h"
+
+namespace weir::server {
+
+struct ShardReporterOptions {
+  std::string coordinator_address;
+  v1::RunIdentity identity;
+  uint32_t shard_index = 1;
+  int64_t first_timeout_ms = 30000;  // until the coordinator answers for the first time
+  int64_t timeout_ms = 15000;        // of its silence later
+  int64_t interval_ms = 1000;
+};
+
+class ShardReporter {
+ public:
+  // on_end: the run is over (OK) or cannot go on; called once, from the reporter's thread.
+  ShardReporter(ShardReporterOptions options,
+                std::unique_ptr<transport::ClientTransport> transport,
+                std::function<void(Status)> on_end);
+  ~ShardReporter();
+
+  void Start();
+
+ private:
+  void Run();
+  Status Report();
+
+  const ShardReporterOptions options_;
+  const std::unique_ptr<transport::ClientTransport> transport_;
+  const std::function<void(Status)> on_end_;
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+}  // namespace weir::server

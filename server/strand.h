@@ -1,0 +1,56 @@
+// A strand: a queue whose tasks run one at a time, in order, on a shared arena of threads. Whatever a
+// strand owns (a piece, a row partition) therefore has one writer at a time and needs no lock, and its
+// state is a function of the order in which tasks were posted.
+//
+// Place in the life of a batch: dispatcher -> **queue** -> decode and apply -> answer.
+// Thread rule: Post from any thread; tasks run on the arena. The arena outlives its strands, and
+// WaitIdle() comes before the strands go.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+
+#include <tbb/task_arena.h>
+
+namespace weir::server {
+
+class StrandArena {
+ public:
+  explicit StrandArena(int thread_count) : arena_(thread_count, 0) {}
+
+  // Until no strand has anything queued or running. Nobody may post meanwhile.
+  void WaitIdle();
+
+ private:
+  friend class Strand;
+  void Enqueue(std::function<void()> work);
+  void Finished();
+
+  tbb::task_arena arena_;
+  std::mutex mutex_;
+  std::condition_variable idle_;
+  int64_t running_ = 0;
+};
+
+class Strand {
+ public:
+  explicit Strand(StrandArena* arena) : arena_(arena) {}
+  Strand(const Strand&) = delete;  // tasks hold its address
+  Strand& operator=(const Strand&) = delete;
+  ~Strand();
+
+  void Post(std::function<void()> task);
+
+ private:
+  void Drain();
+
+  StrandArena* const arena_;
+  std::mutex mutex_;
+  std::deque<std::function<void()>> tasks_;
+  bool scheduled_ = false;
+};
+
+}  // namespace weir::server

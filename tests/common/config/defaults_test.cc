@@ -1,0 +1,118 @@
+#include "common/config/defaults.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+#include <google/protobuf/util/message_differencer.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "common/base/strings.h"
+#include "common/config/validate_config.h"
+
+namespace weir::config {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+// Required, or with a zero that means what it says.
+const std::set<std::string> kWithoutDefault = {
+    "weir.v1.SgdRule.learning_rate", "weir.v1.AdagradRule.learning_rate",
+    "weir.v1.DctPolicy.sparsity",    "weir.v1.PolicyRule.match",
+    "weir.v1.DataConfig.root",       "weir.v1.DataConfig.train",
+    "weir.v1.DataConfig.test",       "weir.v1.CompressionConfig.layer",
+};
+
+// Adds the full name of every field of the message tree that has neither a value nor an excuse.
+void CollectUnset(const Message& message, std::set<std::string>* unset) {
+  const auto& reflection = *message.GetReflection();
+  const Descriptor& type = *message.GetDescriptor();
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor* field = type.field(i);
+    if (field->real_containing_oneof() == nullptr &&
+        !kWithoutDefault.contains(field->full_name())) {
+      const bool is_set = field->is_repeated() ? reflection.FieldSize(message, field) > 0
+                                               : reflection.HasField(message, field);
+      if (!is_set) unset->insert(field->full_name());
+    }
+    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    if (field->is_repeated()) {
+      for (int k = 0; k < reflection.FieldSize(message, field); ++k) {
+        CollectUnset(reflection.GetRepeatedMessage(message, field, k), unset);
+      }
+    } else if (reflection.HasField(message, field)) {
+      CollectUnset(reflection.GetMessage(message, field), unset);
+    }
+  }
+}
+
+std::set<std::string> UnsetAfterDefaults(v1::Config config) {
+  FillDefaults(&config);
+  std::set<std::string> unset;
+  CollectUnset(config, &unset);
+  return unset;
+}
+
+// Calls `use` once for each member of the message's only oneof, with that member chosen.
+template <typename Use>
+void ForEachChoice(Message* message, Use use) {
+  const auto* choice = message->GetDescriptor()->oneof_decl(0);
+  ASSERT_GT(choice->field_count(), 1);
+  for (int i = 0; i < choice->field_count(); ++i) {
+    message->GetReflection()->MutableMessage(message, choice->field(i));
+    SCOPED_TRACE(choice->field(i)->full_name());
+    use();
+  }
+}
+
+TEST(FillDefaults, SetsEveryFieldOfEveryChoice) {
+  v1::Config config;
+  v1::PolicyRule* layer = config.mutable_compression()->add_layer();
+  ForEachChoice(config.mutable_data(), [&] {
+    ForEachChoice(layer, [&] {
+      ForEachChoice(config.mutable_update()->mutable_rows(),
+                    [&] { EXPECT_THAT(UnsetAfterDefaults(config), testing::IsEmpty()); });
+    });
+  });
+}
+
+TEST(FillDefaults, IsAValidConfigOnceAReaderIsChosen) {
+  v1::Config config;
+  config.mutable_data()->mutable_synthetic();
+  FillDefaults(&config);
+  EXPECT_THAT(ValidateConfig(config), testing::IsEmpty());
+}
+
+TEST(FillDefaults, ChangesNothingTheSecondTime) {
+  v1::Config config;
+  FillDefaults(&config);
+  v1::Config twice = config;
+  FillDefaults(&twice);
+  EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(config, twice));
+}
+
+TEST(FillDefaults, KeepsWhatIsSetEvenToZero) {
+  v1::Config config;
+  config.mutable_cluster()->set_prefetch_batches(0);
+  config.mutable_run()->set_seed(0);
+  config.mutable_compression()->mutable_default_()->mutable_dct()->set_controller(false);
+  FillDefaults(&config);
+  EXPECT_EQ(config.cluster().prefetch_batches(), 0);
+  EXPECT_EQ(config.run().seed(), 0u);
+  EXPECT_FALSE(config.compression().default_().dct().controller());
+}
+
+TEST(FillDefaults, ChoosesNothingForARuleThatIsWrittenOut) {
+  v1::Config config;
+  config.mutable_compression()->mutable_default_()->set_values(v1::BF16);
+  config.mutable_update()->mutable_dense();
+  FillDefaults(&config);
+  EXPECT_EQ(config.compression().default_().policy_case(), v1::PolicyRule::POLICY_NOT_SET);
+  EXPECT_EQ(config.update().dense().rule_case(), v1::UpdateRule::RULE_NOT_SET);
+}
+
+}  // namespace
+}  // namespace weir::config

@@ -1,0 +1,191 @@
+#include "common/config/load_config.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/util/message_differencer.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "common/base/strings.h"
+#include "common/config/config_hash.h"
+
+namespace weir::config {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class LoadConfig : public testing::Test {
+ protected:
+  std::string File(const std::string& name, const std::string& text) {
+    const std::string path = StrCat(testing::TempDir(), "/load_config_test_", getpid(), "_", name);
+    std::ofstream(path) << text;
+    return path;
+  }
+};
+
+std::vector<std::string> Mistakes(const std::vector<std::string>& files,
+                                  const std::string& override_text) {
+  const auto config = config::LoadConfig(files, override_text);
+  EXPECT_FALSE(config.ok());
+  if (config.ok()) return {};
+  EXPECT_EQ(config.status().code(), StatusCode::kInvalidConfig);
+  return StrSplit(config.status().message(), '\n');
+}
+
+TEST_F(LoadConfig, LaterScalarsWinAndMessagesMerge) {
+  const auto base = File("base", "data { batch_size: 64 epochs: 3 synthetic { rows: 10 } }");
+  const auto later = File("later", "data { batch_size: 32 synthetic { test_rows: 7 } }");
+  const auto config = config::LoadConfig({base, later}, "run { seed: 9 }");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->data().batch_size(), 32);
+  EXPECT_EQ(config->data().epochs(), 3);
+  EXPECT_EQ(config->data().synthetic().rows(), 10);
+  EXPECT_EQ(config->data().synthetic().test_rows(), 7);
+  EXPECT_EQ(config->run().seed(), 9u);
+}
+
+TEST_F(LoadConfig, ListsAreReplacedWhole) {
+  const auto base = File("base", R"(
+      data { synthetic {} train: "a" train: "b" }
+      compression { layer { match: "top/*" none {} } layer { match: "bottom/*" none {} } })");
+  const auto config = config::LoadConfig({base}, R"(
+      data { train: "c" }  model { bottom_widths: 16 }
+      compression { layer { match: "top/0/weight" dct { sparsity: 0.5 } } })");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_THAT(config->data().train(), ElementsAre("c"));
+  EXPECT_THAT(config->model().bottom_widths(), ElementsAre(16));
+  ASSERT_EQ(config->compression().layer_size(), 1);
+  EXPECT_TRUE(config->compression().layer(0).has_dct());
+}
+
+TEST_F(LoadConfig, TheDefaultPolicyIsReplacedWhole) {
+  const auto base = File("base", R"(data { synthetic {} }
+      compression { default { dct { sparsity: 0.9 lifespan: 7 } values: BF16 } })");
+  const auto config =
+      config::LoadConfig({base}, "compression { default { dct { sparsity: 0.5 } } }");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const v1::PolicyRule& rule = config->compression().default_();
+  EXPECT_EQ(rule.dct().sparsity(), 0.5);
+  EXPECT_EQ(rule.dct().lifespan(), 1000);
+  EXPECT_EQ(rule.values(), v1::F32);
+}
+
+TEST_F(LoadConfig, AnotherChoiceReplacesAndTheSameChoiceMerges) {
+  const auto base = File("base", R"(data { criteo_tsv { rows_per_table: 5 } }
+      update { rows { adagrad { learning_rate: 0.5 epsilon: 0.25 } } })");
+  const auto config = config::LoadConfig(
+      {base}, "data { synthetic {} } update { rows { adagrad { learning_rate: 0.125 } } }");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_TRUE(config->data().has_synthetic());
+  EXPECT_EQ(config->update().rows().adagrad().learning_rate(), 0.125);
+  EXPECT_EQ(config->update().rows().adagrad().epsilon(), 0.25);
+}
+
+TEST_F(LoadConfig, ReportsMistakesOfAllFilesWithTheirPlaces) {
+  const auto first = File("first", "data {\n  batchsize: 3\n  epochs: \"two\"\n  synthetic {}\n}");
+  const auto second = File("second", "run {\n  seed: -1\n}\n");
+  EXPECT_THAT(Mistakes({first, second}, "model { depth: 2 }"),
+              ElementsAre(AllOf(StartsWith(first + ":2:12: "), HasSubstr("batchsize")),
+                          StartsWith(first + ":3:11: "), StartsWith(second + ":2:9: "),
+                          AllOf(StartsWith("--override:1:"), HasSubstr("depth"))));
+}
+
+TEST_F(LoadConfig, ReportsSeveralWrongLinesOfOneFile) {
+  const auto file =
+      File("file", "run {\n  seed: x\n  report_interval_ms: y\n}\ndata { synthetic { }");
+  EXPECT_THAT(Mistakes({file}, ""), ElementsAre(StartsWith(file + ":2:"), StartsWith(file + ":3:"),
+                                                StartsWith(file + ":5:")));
+}
+
+TEST_F(LoadConfig, ReportsUnknownFieldsAndBrokenRulesTogether) {
+  EXPECT_THAT(
+      Mistakes({}, "data { synthetic {} batch_size: 0 colour: 3 } run { report_interval_ms: 0 }"),
+      ElementsAre(AllOf(StartsWith("--override:1:"), HasSubstr("colour")),
+                  StartsWith("data.batch_size: 0 "), StartsWith("run.report_interval_ms: ")));
+}
+
+TEST_F(LoadConfig, DoesNotComplainAboutWhatAnUnreadLineMayHaveHeld) {
+  EXPECT_THAT(Mistakes({}, "data {\n synthetic { rows: x }\n}"),
+              ElementsAre(StartsWith("--override:2:")));
+}
+
+TEST_F(LoadConfig, RejectsTwoChoicesAndRepeatedScalars) {
+  EXPECT_THAT(Mistakes({}, "data {\n synthetic {}\n criteo_tsv {}\n}"),
+              ElementsAre(StartsWith("--override:3:")));
+  EXPECT_THAT(Mistakes({}, "data { synthetic {} epochs: 1 epochs: 2 }"),
+              ElementsAre(StartsWith("--override:1:")));
+}
+
+TEST_F(LoadConfig, NamesMissingFilesAndDirectories) {
+  EXPECT_THAT(Mistakes({"/no/such.textproto", testing::TempDir()}, ""),
+              ElementsAre("/no/such.textproto: cannot be read: No such file or directory",
+                          StartsWith(testing::TempDir() + ": is a directory")));
+}
+
+TEST_F(LoadConfig, SurvivesDeepNestingInUnknownFields) {
+  std::string text = "nested ";
+  for (int i = 0; i < 100'000; ++i) text += "{ a ";
+  EXPECT_FALSE(config::LoadConfig({}, text).ok());
+}
+
+TEST_F(LoadConfig, ReadsItsOwnTextBack) {
+  const auto config = config::LoadConfig({}, R"(data { synthetic {} max_malformed_share: 0.1 }
+      compression { layer { match: "top/*" dct { sparsity: 0.99 } values: BF16 } })");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const std::string text = ToText(*config);
+  EXPECT_THAT(text, StartsWith("# proto-file: common/proto/config.proto\n"
+                               "# proto-message: weir.v1.Config\n"));
+  const auto again = config::LoadConfig({File("resolved", text)}, "");
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(*config, *again));
+  EXPECT_EQ(ConfigHash(*config), ConfigHash(*again));
+}
+
+std::vector<std::string> FilesUnder(const std::string& folder) {
+  std::vector<std::string> files;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(StrCat(WEIR_SOURCE_DIR, "/configs/", folder))) {
+    files.push_back(entry.path());
+  }
+  return files;
+}
+
+TEST(ShippedConfigs, EveryRunIsCompleteAndEveryPartLaysOverIt) {
+  ASSERT_GE(FilesUnder("runs").size(), 3u);
+  for (const std::string& run : FilesUnder("runs")) {
+    const auto config = config::LoadConfig({run}, "");
+    EXPECT_TRUE(config.ok()) << config.status();
+    for (const char* folder : {"models", "policies"}) {
+      for (const std::string& part : FilesUnder(folder)) {
+        const auto both = config::LoadConfig({run, part}, "");
+        EXPECT_TRUE(both.ok()) << run << " and " << part << ": " << both.status();
+      }
+    }
+  }
+}
+
+TEST(ShippedConfigs, NameTheirSchemaAndAreListedInTheReadme) {
+  std::ifstream readme(StrCat(WEIR_SOURCE_DIR, "/configs/README.md"));
+  const std::string list{std::istreambuf_iterator<char>(readme), {}};
+  for (const char* folder : {"models", "policies", "runs"}) {
+    for (const std::string& path : FilesUnder(folder)) {
+      std::ifstream file(path);
+      std::string first, second;
+      std::getline(file, first);
+      std::getline(file, second);
+      EXPECT_EQ(first, "# proto-file: common/proto/config.proto") << path;
+      EXPECT_EQ(second, "# proto-message: weir.v1.Config") << path;
+      const auto name = StrCat(folder, "/", std::filesystem::path(path).filename().string());
+      EXPECT_THAT(list, HasSubstr(name));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weir::config

@@ -1,0 +1,182 @@
+#include "common/config/validate_config.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include "common/config/defaults.h"
+
+namespace weir::config {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+v1::Config Parse(const std::string& text) {
+  v1::Config config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config)) << text;
+  FillDefaults(&config);
+  return config;
+}
+
+// Violations of a valid config with a synthetic reader to which `text` is added.
+std::vector<std::string> Violations(const std::string& text) {
+  v1::Config config = Parse("data { synthetic { tables: 2 } }");
+  v1::Config changes;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &changes)) << text;
+  if (changes.has_compression()) config.clear_compression();
+  if (changes.model().bottom_widths_size() > 0) config.mutable_model()->clear_bottom_widths();
+  if (changes.model().top_widths_size() > 0) config.mutable_model()->clear_top_widths();
+  config.MergeFrom(changes);
+  FillDefaults(&config);
+  return ValidateConfig(config);
+}
+
+struct BrokenRule {
+  const char* text;
+  const char* path;  // what the only violation starts with
+};
+
+class ValidateConfigRules : public testing::TestWithParam<BrokenRule> {};
+
+TEST_P(ValidateConfigRules, AreEachReportedAlone) {
+  EXPECT_THAT(Violations(GetParam().text), ElementsAre(StartsWith(GetParam().path)))
+      << GetParam().text;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ValidateConfigRules,
+    testing::Values(
+        BrokenRule{"model { bottom_widths: [0, 16] }", "model.bottom_widths[0]: 0 "},
+        BrokenRule{"model { bottom_widths: [-1, 16] }", "model.bottom_widths[0]: -1 "},
+        BrokenRule{"model { top_widths: [70000, 1] }", "model.top_widths[0]: "},
+        BrokenRule{"model { top_widths: [8, 2] }", "model.top_widths: the last width is 2;"},
+        BrokenRule{"model { bottom_widths: 5000 embedding_dimension: 5000 }",
+                   "model.embedding_dimension: "},
+        BrokenRule{"data { criteo_tsv {} }", "data.train: "},
+        BrokenRule{R"(data { train: "a" criteo_tsv { rows_per_table: 0 } })",
+                   "data.criteo_tsv.rows_per_table: 0 "},
+        BrokenRule{R"(data { test: "" })", "data.test[0]: "},
+        BrokenRule{"data { synthetic { rows: 0 } }", "data.synthetic.rows: "},
+        BrokenRule{"data { synthetic { test_rows: -1 } }", "data.synthetic.test_rows: "},
+        BrokenRule{"data { synthetic { tables: -1 } }", "data.synthetic.tables: "},
+        BrokenRule{"data { synthetic { dense_features: 0 } }", "data.synthetic.dense_features: "},
+        BrokenRule{"data { synthetic { rows_per_table: 2000000000000 } }",
+                   "data.synthetic.rows_per_table: "},
+        BrokenRule{"data { batch_size: 0 }", "data.batch_size: "},
+        BrokenRule{"data { batch_size: 65537 }", "data.batch_size: "},
+        BrokenRule{"data { epochs: 0 }", "data.epochs: "},
+        BrokenRule{"data { chunk_batches: 0 }", "data.chunk_batches: "},
+        BrokenRule{"data { batch_size: 65536 chunk_batches: 257 }", "data.chunk_batches: "},
+        BrokenRule{"data { max_malformed_share: 1.5 }", "data.max_malformed_share: "},
+        BrokenRule{"data { max_malformed_share: nan }", "data.max_malformed_share: nan "},
+        BrokenRule{"update { dense { sgd {} } }", "update.dense.sgd.learning_rate: is not set"},
+        BrokenRule{"update { dense {adagrad { learning_rate: 0 }} }",
+                   "update.dense.adagrad.learning_rate: 0 "},
+        BrokenRule{"update { rows { sgd { learning_rate: inf } } }",
+                   "update.rows.sgd.learning_rate: inf "},
+        BrokenRule{"update { rows { sgd { learning_rate: 1e-60 } } }",
+                   "update.rows.sgd.learning_rate: "},
+        BrokenRule{"update { rows { rowwise_adagrad { initial_accumulator: -1 } } }",
+                   "update.rows.rowwise_adagrad.initial_accumulator: "},
+        BrokenRule{"update { rows { rowwise_adagrad { epsilon: nan } } }",
+                   "update.rows.rowwise_adagrad.epsilon: "},
+        BrokenRule{"update { dense { adagrad { epsilon: 0 } } }", "update.dense.adagrad: epsilon"},
+        BrokenRule{"update { dense { rowwise_adagrad { learning_rate: 1 } } }", "update.dense: "},
+        BrokenRule{"cluster { window: 0 }", "cluster.window: "},
+        BrokenRule{"cluster { prefetch_batches: 17 }", "cluster.prefetch_batches: "},
+        BrokenRule{"cluster { answer_values: 9 }", "cluster.answer_values: unknown value 9"},
+        BrokenRule{"cluster { server_threads: 65 }", "cluster.server_threads: "},
+        BrokenRule{"cluster { row_partitions: 0 }", "cluster.row_partitions: "},
+        BrokenRule{"cluster { connect_timeout_ms: 0 }", "cluster.connect_timeout_ms: "},
+        BrokenRule{"cluster { answer_timeout_ms: 0 }", "cluster.answer_timeout_ms: "},
+        BrokenRule{"cluster { join_timeout_ms: 0 }", "cluster.join_timeout_ms: "},
+        BrokenRule{"cluster { member_timeout_ms: 0 }", "cluster.member_timeout_ms: "},
+        BrokenRule{"cluster { max_message_bytes: 1048575 }", "cluster.max_message_bytes: "},
+        BrokenRule{"cluster { max_unacknowledged_bytes: 0 }", "cluster.max_unacknowledged_bytes: "},
+        BrokenRule{"run { evaluate_every_samples: -1 }", "run.evaluate_every_samples: "},
+        BrokenRule{"run { report_interval_ms: 0 }", "run.report_interval_ms: "}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Compression, ValidateConfigRules,
+    testing::Values(
+        BrokenRule{"compression { default { values: BF16 } }",
+                   "compression.default: has no policy; write none {}"},
+        BrokenRule{R"(compression { default { match: "top/*" none {} } })",
+                   "compression.default.match: "},
+        BrokenRule{"compression { default { dct {} } }",
+                   "compression.default.dct.sparsity: is not set"},
+        BrokenRule{"compression { default { dct { sparsity: 1 } } }",
+                   "compression.default.dct.sparsity: 1 "},
+        BrokenRule{"compression { default { dct { sparsity: nan } } }",
+                   "compression.default.dct.sparsity: nan "},
+        BrokenRule{"compression { default { dct { sparsity: 0.9 lifespan: 0 } } }",
+                   "compression.default.dct.lifespan: "},
+        BrokenRule{"compression { default { dct { sparsity: 0.9 drain_period: 0 } } }",
+                   "compression.default.dct.drain_period: "},
+        BrokenRule{"compression { default { dct { sparsity: 0.9 start: 9 drain: FLUSH } } }",
+                   "compression.default.dct.start: unknown value 9"},
+        BrokenRule{"compression { default { dct { sparsity: 0.9 drain: 9 } } }",
+                   "compression.default.dct.drain: unknown value 9"},
+        BrokenRule{"compression { default { none {} values: 9 } }",
+                   "compression.default.values: unknown value 9"},
+        BrokenRule{"compression { layer { none {} } }", "compression.layer[0].match: is empty"},
+        BrokenRule{
+            R"(compression { layer { match: "top/*" none {} } layer { match: "t" none {} } })",
+            "compression.layer[1].match: \"t\" matches no layer; layers are named "
+            "bottom/0/weight, bottom/0/bias, top/3/bias, table/C2"},
+        BrokenRule{R"(compression { layer { match: "table/C3" none {} } })",
+                   "compression.layer[0].match: "},
+        BrokenRule{R"(compression { layer { match: "table/*" dct { sparsity: 0.9 } } })",
+                   "compression.layer[0]: dct cannot serve \"table/*\""},
+        BrokenRule{R"(compression { layer { match: "table/C1" none {} values: BF16 } })",
+                   "compression.layer[0].values: "}));
+
+TEST(ValidateConfig, AcceptsTheEdgesOfItsRanges) {
+  EXPECT_THAT(Violations(R"(
+      model { bottom_widths: 1 top_widths: 1 embedding_dimension: 1 }
+      data { synthetic { tables: 0 test_rows: 0 rows_per_table: 1 } batch_size: 65536
+             chunk_batches: 256 max_malformed_share: 0 }
+      update { dense { adagrad { epsilon: 0 initial_accumulator: 0.5 } } }
+      compression { default { dct { sparsity: 0 lifespan: 1 drain_period: 1 } values: BF16 } }
+      cluster { window: 64 prefetch_batches: 0 max_message_bytes: 1048576 })"),
+              IsEmpty());
+}
+
+TEST(ValidateConfig, DemandsAReader) {
+  EXPECT_THAT(ValidateConfig(Parse("")), ElementsAre(StartsWith("data: no reader is chosen")));
+}
+
+TEST(ValidateConfig, NamesBothWidthsThatMustBeEqual) {
+  EXPECT_THAT(
+      Violations("model { embedding_dimension: 24 }"),
+      ElementsAre(AllOf(StartsWith("model.bottom_widths: "), HasSubstr("16"), HasSubstr("24"))));
+}
+
+TEST(ValidateConfig, ListsAllViolationsAtOnce) {
+  EXPECT_THAT(Violations("model { top_widths: 2 } data { epochs: 0 } cluster { window: 0 }"),
+              ElementsAre(StartsWith("model.top_widths"), StartsWith("data.epochs"),
+                          StartsWith("cluster.window")));
+}
+
+TEST(ValidateConfig, DoesNotLookForLayersOfAModelThatIsWrong) {
+  EXPECT_THAT(Violations(R"(data { synthetic { tables: -5 } }
+                            compression { layer { match: "nothing" none {} } })"),
+              ElementsAre(StartsWith("data.synthetic.tables")));
+}
+
+TEST(ValidateEmbedded, RefusesPoliciesThatNeedServers) {
+  const auto violations = ValidateEmbedded(Parse(R"(data { synthetic {} } compression {
+      default { dct { sparsity: 0.9 } }
+      layer { match: "top/*" none {} }
+      layer { match: "bottom/*" dct { sparsity: 0.9 } } })"));
+  EXPECT_THAT(violations, ElementsAre(StartsWith("compression.default: dct "),
+                                      StartsWith("compression.layer[1]: dct ")));
+  EXPECT_THAT(ValidateEmbedded(Parse("data { synthetic {} }")), IsEmpty());
+}
+
+}  // namespace
+}  // namespace weir::config

@@ -1,0 +1,109 @@
+#include "common/metrics/metrics_log.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "common/base/strings.h"
+
+namespace weir::metrics {
+namespace {
+
+using nlohmann::json;
+
+class MetricsLogTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directories(directory_);
+    auto log = MetricsLog::Open(directory_);
+    ASSERT_TRUE(log.ok()) << log.status();
+    log_ = *std::move(log);
+  }
+
+  // What a reader sees while the log is still open.
+  std::vector<json> Lines() const {
+    std::ifstream file(directory_ + "/metrics.jsonl");
+    std::vector<json> lines;
+    for (std::string line; std::getline(file, line);) lines.push_back(json::parse(line));
+    return lines;
+  }
+
+  static v1::WorkerReport Parse(const std::string& text) {
+    v1::WorkerReport report;
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &report)) << text;
+    return report;
+  }
+
+  const std::string directory_ = StrCat(testing::TempDir(), "/metrics_log_test_", getpid());
+  std::unique_ptr<MetricsLog> log_;
+};
+
+TEST_F(MetricsLogTest, GivesRatesOverTheIntervalAndBytesSinceTheStart) {
+  ASSERT_TRUE(log_->WriteTrain(2, Parse(R"(samples: 100 steps: 10 logloss_sum: 60
+      sent { push: 40 } layers { name: "a" elements: 10 elements_sent: 50 steps: 10 })"))
+                  .ok());
+  ASSERT_TRUE(log_->WriteTrain(3, Parse(R"(samples: 400 steps: 40 logloss_sum: 210
+      sent { push: 70 } received { pull: 5 }
+      layers { name: "a" elements: 10 elements_sent: 80 steps: 40 threshold: 0.5 })"))
+                  .ok());
+  const auto lines = Lines();
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0]["kind"], "train");
+  EXPECT_EQ(lines[0]["samples_per_second"], 50);
+  EXPECT_EQ(lines[0]["logloss"], 0.6);
+  EXPECT_EQ(lines[0]["layers"][0]["density"], 0.5);
+  EXPECT_TRUE(lines[0]["layers"][0]["threshold"].is_null());
+  EXPECT_EQ(lines[1]["samples"], 400);
+  EXPECT_EQ(lines[1]["samples_per_second"], 300);
+  EXPECT_EQ(lines[1]["logloss"], 0.5);
+  EXPECT_EQ(lines[1]["bytes"]["push"], 70);
+  EXPECT_EQ(lines[1]["bytes"]["total"], 75);
+  EXPECT_EQ(lines[1]["layers"][0]["density"], 0.1);
+  EXPECT_EQ(lines[1]["layers"][0]["threshold"], 0.5);
+}
+
+TEST_F(MetricsLogTest, WritesEvaluationsBetween) {
+  v1::EvaluationReport test;
+  test.set_samples(50);
+  test.set_at_samples(1000);
+  test.set_logloss(0.5);
+  test.set_auc(std::numeric_limits<double>::quiet_NaN());
+  ASSERT_TRUE(log_->WriteTest(4, test).ok());
+  const auto lines = Lines();
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0]["kind"], "test");
+  EXPECT_EQ(lines[0]["samples"], 1000);
+  EXPECT_EQ(lines[0]["test_samples"], 50);
+  EXPECT_TRUE(lines[0]["auc"].is_null());
+}
+
+TEST_F(MetricsLogTest, HasNoFigureForAnIntervalWithoutSamplesOrWithFewerThanBefore) {
+  ASSERT_TRUE(log_->WriteTrain(1, Parse("samples: 100 logloss_sum: 60")).ok());
+  ASSERT_TRUE(log_->WriteTrain(1, Parse("samples: 100 logloss_sum: 60")).ok());
+  ASSERT_TRUE(log_->WriteTrain(2, Parse("samples: 50 logloss_sum: 30")).ok());
+  for (const json& line : {Lines()[1], Lines()[2]}) {
+    EXPECT_TRUE(line["logloss"].is_null());
+    EXPECT_TRUE(line["samples_per_second"].is_null());
+  }
+}
+
+TEST_F(MetricsLogTest, StartsAnew) {
+  ASSERT_TRUE(log_->WriteTest(1, {}).ok());
+  ASSERT_TRUE(MetricsLog::Open(directory_).ok());
+  EXPECT_TRUE(Lines().empty());
+}
+
+TEST_F(MetricsLogTest, NamesTheFileItCannotWrite) {
+  const auto log = MetricsLog::Open("/no/such");
+  EXPECT_THAT(log.status().message(), testing::HasSubstr("/no/such/metrics.jsonl: No such file"));
+}
+
+}  // namespace
+}  // namespace weir::metrics

@@ -1,0 +1,93 @@
+#include "common/metrics/report.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+namespace weir::metrics {
+namespace {
+
+v1::WorkerReport Parse(const std::string& text) {
+  v1::WorkerReport report;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &report)) << text;
+  return report;
+}
+
+TEST(MergeReports, SumsCountersAndMatchesLayersByName) {
+  const std::vector<v1::WorkerReport> reports = {
+      Parse(R"(samples: 10 steps: 2 logloss_sum: 5 lines: 11 malformed_lines: 1 reconnects: 1
+               sent { push: 100 row_push: 1 } received { pull: 50 control: 2 } dense { push: 400 }
+               layers { name: "a" policy: "dct" elements: 8 elements_sent: 4 steps: 2 bytes: 9
+                        steps_without_credit: 1 threshold: 1 }
+               layers { name: "b" policy: "none" elements: 2 elements_sent: 4 steps: 2 }
+               staleness { counts: [1, 1] max: 1 } stage_times { name: "read" seconds: 1 })"),
+      Parse(R"(samples: 5 steps: 1 logloss_sum: 2 lines: 5 replayed_pushes: 3
+               sent { push: 10 backward: 7 } received { pull: 5 backward: 7 } dense { push: 200 }
+               layers { name: "b" policy: "none" elements: 2 elements_sent: 2 steps: 1 }
+               layers { name: "a" policy: "dct" elements: 8 elements_sent: 1 steps: 1 bytes: 3
+                        threshold: 3 }
+               staleness { counts: [0, 0, 5] max: 2 } stage_times { name: "pull" seconds: 2 }
+               stage_times { name: "read" seconds: 3 })")};
+  const auto merged = MergeReports(reports);
+  ASSERT_TRUE(merged.ok()) << merged.status();
+  const auto expected = Parse(
+      R"(samples: 15 steps: 3 logloss_sum: 7 lines: 16 malformed_lines: 1 reconnects: 1
+         replayed_pushes: 3 sent { push: 110 row_push: 1 backward: 7 }
+         received { pull: 55 control: 2 backward: 7 } dense { push: 600 }
+         layers { name: "a" policy: "dct" elements: 8 elements_sent: 5 steps: 3 bytes: 12
+                  steps_without_credit: 1 threshold: 2 }
+         layers { name: "b" policy: "none" elements: 2 elements_sent: 6 steps: 3 }
+         staleness { counts: [1, 1, 5] max: 2 } stage_times { name: "read" seconds: 4 }
+         stage_times { name: "pull" seconds: 2 })");
+  EXPECT_EQ(merged->DebugString(), expected.DebugString());
+}
+
+TEST(MergeReports, OfNothingIsEmpty) {
+  const auto merged = MergeReports({});
+  ASSERT_TRUE(merged.ok());
+  EXPECT_EQ(merged->samples(), 0u);
+  EXPECT_EQ(merged->layers_size(), 0);
+}
+
+TEST(MergeReports, RefusesWorkersThatDisagreeAboutALayer) {
+  const std::vector<v1::WorkerReport> reports = {
+      Parse(R"(layers { name: "a" policy: "none" elements: 8 })"),
+      Parse(R"(layers { name: "a" policy: "none" elements: 9 })")};
+  const auto merged = MergeReports(reports);
+  EXPECT_EQ(merged.status().code(), StatusCode::kInvalidData);
+  EXPECT_THAT(merged.status().message(), testing::HasSubstr("layer a"));
+}
+
+TEST(MergeReports, RefusesAMalformedHistogram) {
+  v1::WorkerReport report;
+  for (int i = 0; i < 5000; ++i) report.mutable_staleness()->add_counts(1);
+  EXPECT_EQ(MergeReports({&report, 1}).status().code(), StatusCode::kInvalidData);
+}
+
+TEST(WireBytes, CountsBothDirectionsButLinksOnce) {
+  const v1::KindBytes bytes = WireBytes(Parse(R"(
+      sent { push: 10 row_pull: 1 control: 2 forward: 5 }
+      received { pull: 20 row_pull: 9 control: 3 forward: 5 backward: 4 })"));
+  EXPECT_EQ(bytes.push(), 10u);
+  EXPECT_EQ(bytes.pull(), 20u);
+  EXPECT_EQ(bytes.row_pull(), 10u);
+  EXPECT_EQ(bytes.control(), 5u);
+  EXPECT_EQ(bytes.forward(), 5u);
+  EXPECT_EQ(bytes.backward(), 0u);
+  EXPECT_EQ(TotalBytes(bytes), 50u);
+}
+
+TEST(Density, IsWhatWasSentOverWhatCouldHaveBeen) {
+  v1::LayerReport layer;
+  EXPECT_TRUE(std::isnan(Density(layer)));
+  layer.set_elements(1000);
+  layer.set_steps(50);
+  layer.set_elements_sent(500);
+  EXPECT_DOUBLE_EQ(Density(layer), 0.01);
+}
+
+}  // namespace
+}  // namespace weir::metrics

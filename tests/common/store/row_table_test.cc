@@ -1,0 +1,210 @@
+#include "common/store/row_table.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "common/base/random.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/common/store/store_test_support.h"
+
+namespace weir::store {
+namespace {
+
+constexpr uint64_t kIdLimit = uint64_t{1} << 48;
+
+using Key = std::pair<uint32_t, uint64_t>;
+
+struct KeyHash {
+  size_t operator()(const Key& key) const { return KeyedHash(0, key.first, key.second); }
+};
+
+std::vector<float> InitialRow(const ModelLayout& layout, const Key& key) {
+  std::vector<float> row(static_cast<size_t>(layout.embedding_dimension()));
+  InitialRowValues(layout.seed(), layout.tables()[key.first], key.second, row);
+  return row;
+}
+
+std::vector<float> Copy(std::span<const float> values) { return {values.begin(), values.end()}; }
+
+// All rows by key: values, then state.
+std::map<Key, std::vector<float>> Rows(const RowPartitionStore& store) {
+  std::map<Key, std::vector<float>> rows;
+  store.ForEachRow([&](uint32_t table, uint64_t id, std::span<const float> values,
+                       std::span<const float> state) {
+    std::vector<float>& row = rows[{table, id}];
+    row.assign(values.begin(), values.end());
+    row.insert(row.end(), state.begin(), state.end());
+  });
+  EXPECT_EQ(std::ssize(rows), store.row_count());
+  return rows;
+}
+
+class RowPartitionStoreTest : public ::testing::Test {
+ protected:
+  const ModelLayout layout_ = MakeLayout({});
+  const std::unique_ptr<const UpdateRule> rule_ = MakeRule("rowwise_adagrad", 0.1);
+};
+
+TEST_F(RowPartitionStoreTest, CreatesARowFromItsInitialValues) {
+  RowPartitionStore store(layout_, *rule_);
+  EXPECT_TRUE(store.Find(1, 42).empty());
+  EXPECT_EQ(Copy(store.FindOrCreate(1, 42)), InitialRow(layout_, {1, 42}));
+  EXPECT_EQ(Copy(store.Find(1, 42)), InitialRow(layout_, {1, 42}));
+  EXPECT_TRUE(store.Find(2, 42).empty());
+  EXPECT_EQ(store.row_count(), 1);
+}
+
+TEST_F(RowPartitionStoreTest, ReadingOnlyCreatesNothing) {
+  RowPartitionStore store(layout_, *rule_);
+  std::vector<float> row(4);
+  for (uint64_t id = 0; id < 5000; ++id) {
+    store.ReadOrInitial(0, id, row);
+    ASSERT_EQ(row, InitialRow(layout_, {0, id}));
+  }
+  EXPECT_EQ(store.row_count(), 0);
+  EXPECT_TRUE(Rows(store).empty());
+}
+
+TEST_F(RowPartitionStoreTest, AppliesToARowThatNobodyPulled) {
+  const auto sgd = MakeRule("sgd", 1);
+  RowPartitionStore store(layout_, *sgd);
+  std::vector<float> expected = InitialRow(layout_, {0, 9}), row(4);
+  for (float& value : expected) value -= 2.0f;
+  store.Apply(0, 9, std::vector<float>(4, 2.0f));
+  EXPECT_EQ(store.row_count(), 1);
+  store.ReadOrInitial(0, 9, row);
+  EXPECT_EQ(row, expected);
+}
+
+// Initial value of the state, where the rule has any.
+constexpr float kAccumulator = 0.25f;
+
+// Random reads and gradients on the store and on a plain map, until there are row_count rows.
+void CompareWithMap(const ModelLayout& layout, const UpdateRule& rule, size_t row_count) {
+  RandomStream random(21);
+  RowPartitionStore store(layout, rule);
+  std::unordered_map<Key, std::vector<float>, KeyHash> model;
+  std::vector<Key> known;
+  while (model.size() < row_count) {
+    const bool fresh = known.empty() || random.NextBelow(3) != 0;
+    const Key key = fresh ? Key(random.NextBelow(3), random.NextBelow(kIdLimit))
+                          : known[random.NextBelow(known.size())];
+    const bool absent = !model.contains(key);
+    ASSERT_EQ(store.Find(key.first, key.second).empty(), absent);
+    std::vector<float> row = absent ? InitialRow(layout, key) : model[key], read(4);
+    store.ReadOrInitial(key.first, key.second, read);
+    ASSERT_EQ(read, std::vector<float>(row.begin(), row.begin() + 4));
+    if (random.NextBelow(8) == 0) continue;
+
+    if (absent) known.push_back(key);
+    row.resize(4 + static_cast<size_t>(rule.StatePerRow(4)), kAccumulator);
+    std::vector<float> gradient(4);
+    for (float& g : gradient) g = static_cast<float>(random.NextNormal());
+    rule.ApplyRow(std::span(row).first(4), std::span(row).subspan(4), gradient);
+    store.Apply(key.first, key.second, gradient);
+    model[key] = std::move(row);
+  }
+  EXPECT_EQ(Rows(store), (std::map<Key, std::vector<float>>(model.begin(), model.end())));
+}
+
+TEST_F(RowPartitionStoreTest, AgreesWithAPlainMapThroughGrowth) {
+  CompareWithMap(layout_, *MakeUpdateRule(RuleConfig("rowwise_adagrad", 0.1, kAccumulator)),
+                 200'000);
+}
+
+TEST_F(RowPartitionStoreTest, AgreesWithAPlainMapUnderEveryRule) {
+  for (const char* name : {"sgd", "adagrad", "rowwise_adagrad"}) {
+    SCOPED_TRACE(name);
+    CompareWithMap(layout_, *MakeUpdateRule(RuleConfig(name, 0.1, kAccumulator)), 5'000);
+  }
+}
+
+TEST_F(RowPartitionStoreTest, SurvivesRegularIds) {
+  RowPartitionStore store(layout_, *rule_);
+  std::vector<Key> keys;
+  for (uint64_t i = 0; i < 4000; ++i) {
+    for (int shift = 0; shift <= 36; shift += 4) keys.emplace_back(1, i << shift);
+    keys.emplace_back(0, i);
+    keys.emplace_back(2, kIdLimit - 1 - i);
+  }
+  for (const Key& key : keys) store.FindOrCreate(key.first, key.second);
+  std::ranges::sort(keys);
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  ASSERT_EQ(store.row_count(), std::ssize(keys));
+  for (const Key& key : keys) {
+    ASSERT_EQ(Copy(store.Find(key.first, key.second)), InitialRow(layout_, key));
+  }
+}
+
+TEST_F(RowPartitionStoreTest, InitialValuesDependOnNeitherOrderNorPartition) {
+  constexpr uint32_t kPartitions = 8;
+  constexpr uint64_t kRows = 5000;
+  RowPartitionStore forward(layout_, *rule_);
+  std::vector<std::unique_ptr<RowPartitionStore>> partitions;
+  for (uint32_t i = 0; i < kPartitions; ++i) {
+    partitions.push_back(std::make_unique<RowPartitionStore>(layout_, *rule_));
+  }
+  for (uint64_t i = 0; i < kRows; ++i) {
+    forward.FindOrCreate(0, i);
+    const uint64_t id = kRows - 1 - i;
+    partitions[RowPartition(0, id, kPartitions)]->FindOrCreate(0, id);
+  }
+  std::map<Key, std::vector<float>> merged;
+  for (const auto& partition : partitions) {
+    EXPECT_GT(partition->row_count(), 0);
+    merged.merge(Rows(*partition));
+  }
+  EXPECT_EQ(merged, Rows(forward));
+}
+
+TEST_F(RowPartitionStoreTest, RowsNeverMove) {
+  RowPartitionStore store(layout_, *rule_);
+  const std::span<const float> first = store.FindOrCreate(0, 0);
+  for (uint64_t id = 1; id < 20'000; ++id) store.FindOrCreate(0, id);
+  EXPECT_EQ(store.Find(0, 0).data(), first.data());
+}
+
+TEST_F(RowPartitionStoreTest, VisitsRowsInTheOrderOfTheirCreation) {
+  RowPartitionStore store(layout_, *rule_);
+  std::vector<Key> created, visited;
+  RandomStream random(22);
+  for (int i = 0; i < 3000; ++i) {
+    created.emplace_back(random.NextBelow(3), random.NextBelow(kIdLimit));
+    store.FindOrCreate(created.back().first, created.back().second);
+  }
+  store.ForEachRow([&](uint32_t table, uint64_t id, std::span<const float> values,
+                       std::span<const float> state) {
+    EXPECT_EQ(values.size(), 4u);
+    EXPECT_EQ(state.size(), 1u);
+    visited.emplace_back(table, id);
+  });
+  EXPECT_EQ(visited, created);
+}
+
+TEST(RowPartitionStore, RefusesATableWhoseIdsDoNotFitAKey) {
+  const ModelLayout layout = MakeLayout({.rows_per_table = (int64_t{1} << 48) + 1});
+  const auto rule = MakeRule("sgd", 1);
+  EXPECT_DEATH(RowPartitionStore(layout, *rule), "rows of table C1");
+}
+
+TEST(RowIndex, FindsAppendedKeysAndNoOthers) {
+  RowIndex index;
+  std::vector<uint64_t> keys;
+  const auto key_of = [&](uint32_t slot) { return keys[slot]; };
+  for (uint64_t key = 0; key < 100'000; ++key) {
+    ASSERT_EQ(index.Find(key, key_of), RowIndex::kAbsent);
+    index.Append(key, key_of);
+    keys.push_back(key);
+    ASSERT_EQ(index.Find(key, key_of), key);
+    ASSERT_EQ(index.Find(key / 2, key_of), key / 2);
+  }
+  EXPECT_EQ(index.size(), 100'000u);
+}
+
+}  // namespace
+}  // namespace weir::store

@@ -1,0 +1,55 @@
+// Small layouts and rules for the tests of common/store.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "common/layout/model_layout.h"
+#include "common/store/update_rule.h"
+
+namespace weir::store {
+
+struct LayoutOptions {
+  std::vector<int32_t> bottom_widths = {700, 4};
+  int32_t dimension = 4;
+  int32_t tables = 3;
+  int64_t rows_per_table = int64_t{1} << 48;
+  uint64_t seed = 7;
+};
+
+inline ModelLayout MakeLayout(const LayoutOptions& options) {
+  v1::Config config;
+  for (const int32_t width : options.bottom_widths)
+    config.mutable_model()->add_bottom_widths(width);
+  config.mutable_model()->add_top_widths(1);
+  config.mutable_model()->set_embedding_dimension(options.dimension);
+  v1::SyntheticConfig* synthetic = config.mutable_data()->mutable_synthetic();
+  synthetic->set_tables(options.tables);
+  synthetic->set_dense_features(13);
+  synthetic->set_rows_per_table(options.rows_per_table);
+  config.mutable_run()->set_seed(options.seed);
+  return {config, 1};
+}
+
+inline v1::UpdateRule RuleConfig(std::string_view name, double learning_rate,
+                                 double initial_accumulator = 0, double epsilon = 1e-10) {
+  v1::UpdateRule config;
+  if (name == "sgd") {
+    config.mutable_sgd()->set_learning_rate(learning_rate);
+    return config;
+  }
+  v1::AdagradRule* adagrad =
+      name == "adagrad" ? config.mutable_adagrad() : config.mutable_rowwise_adagrad();
+  adagrad->set_learning_rate(learning_rate);
+  adagrad->set_initial_accumulator(initial_accumulator);
+  adagrad->set_epsilon(epsilon);
+  return config;
+}
+
+inline std::unique_ptr<const UpdateRule> MakeRule(std::string_view name, double learning_rate) {
+  return MakeUpdateRule(RuleConfig(name, learning_rate));
+}
+
+}  // namespace weir::store

@@ -1,0 +1,182 @@
+#include "common/store/update_rule.h"
+
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+#include "common/base/random.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/common/store/store_test_support.h"
+
+namespace weir::store {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+
+constexpr std::array<std::string_view, 3> kRules = {"sgd", "adagrad", "rowwise_adagrad"};
+
+std::vector<float> RandomVector(RandomStream& random, size_t size) {
+  std::vector<float> values(size);
+  for (float& value : values) value = static_cast<float>(random.NextNormal());
+  return values;
+}
+
+std::vector<float> InitialState(const UpdateRule& rule, int64_t size) {
+  std::vector<float> state(static_cast<size_t>(size));
+  rule.InitialState(state);
+  return state;
+}
+
+TEST(UpdateRule, EveryRuleOfTheConfigHasAnEntryOfItsName) {
+  const auto* oneof = v1::UpdateRule::descriptor()->FindOneofByName("rule");
+  ASSERT_NE(oneof, nullptr);
+  ASSERT_EQ(oneof->field_count(), std::ssize(kRules)) << "add the rule to kRules of this test";
+  for (int i = 0; i < oneof->field_count(); ++i) {
+    v1::UpdateRule config;
+    config.GetReflection()->MutableMessage(&config, oneof->field(i));
+    EXPECT_EQ(MakeUpdateRule(config)->name(), oneof->field(i)->name());
+  }
+}
+
+TEST(UpdateRule, KeepsTheStateThatItsFormulaNeeds) {
+  const auto sgd = MakeRule("sgd", 1), adagrad = MakeRule("adagrad", 1);
+  const auto rowwise = MakeRule("rowwise_adagrad", 1);
+  EXPECT_EQ(sgd->StatePerElement(), 0);
+  EXPECT_EQ(sgd->StatePerRow(16), 0);
+  EXPECT_EQ(adagrad->StatePerElement(), 1);
+  EXPECT_EQ(adagrad->StatePerRow(16), 16);
+  EXPECT_EQ(rowwise->StatePerRow(16), 1);
+  EXPECT_TRUE(sgd->serves_dense() && adagrad->serves_dense());
+  EXPECT_FALSE(rowwise->serves_dense());
+}
+
+TEST(UpdateRule, StartsFromTheInitialAccumulator) {
+  for (const char* name : {"adagrad", "rowwise_adagrad"}) {
+    const auto rule = MakeUpdateRule(RuleConfig(name, 0.1, 0.25));
+    EXPECT_THAT(InitialState(*rule, 5), Each(0.25f)) << name;
+  }
+}
+
+TEST(Sgd, SubtractsTheScaledSumOfGradients) {
+  RandomStream random(1);
+  const auto rule = MakeRule("sgd", 0.05);
+  std::vector<float> values = RandomVector(random, 37);
+  std::vector<double> expected(values.begin(), values.end());
+  for (int step = 0; step < 100; ++step) {
+    const std::vector<float> gradients = RandomVector(random, 37);
+    rule->ApplyDense(values, {}, gradients);
+    for (size_t i = 0; i < 37; ++i) expected[i] -= 0.05 * gradients[i];
+  }
+  for (size_t i = 0; i < 37; ++i) EXPECT_NEAR(values[i], expected[i], 1e-5);
+}
+
+TEST(Adagrad, FollowsItsFormulaInDouble) {
+  RandomStream random(2);
+  const auto rule = MakeUpdateRule(RuleConfig("adagrad", 0.05, 0.1, 1e-3));
+  std::vector<float> values = RandomVector(random, 37);
+  std::vector<float> state = InitialState(*rule, 37);
+  std::vector<double> expected(values.begin(), values.end()), sums(37, 0.1);
+  for (int step = 0; step < 100; ++step) {
+    const std::vector<float> gradients = RandomVector(random, 37);
+    rule->ApplyDense(values, state, gradients);
+    for (size_t i = 0; i < 37; ++i) {
+      const double gradient = gradients[i];
+      sums[i] += gradient * gradient;
+      expected[i] -= 0.05 * gradient / (std::sqrt(sums[i]) + 1e-3);
+    }
+  }
+  for (size_t i = 0; i < 37; ++i) {
+    EXPECT_NEAR(values[i], expected[i], 1e-5);
+    EXPECT_NEAR(state[i], sums[i], 1e-5 * sums[i]);
+  }
+}
+
+TEST(RowwiseAdagrad, FollowsItsFormulaInDouble) {
+  constexpr size_t kDimension = 16;
+  RandomStream random(3);
+  const auto rule = MakeUpdateRule(RuleConfig("rowwise_adagrad", 0.05, 0.1, 1e-3));
+  std::vector<float> row = RandomVector(random, kDimension);
+  std::vector<float> state = InitialState(*rule, 1);
+  std::vector<double> expected(row.begin(), row.end());
+  double sum = 0.1;
+  for (int step = 0; step < 100; ++step) {
+    const std::vector<float> gradient = RandomVector(random, kDimension);
+    rule->ApplyRow(row, state, gradient);
+    for (const double g : gradient) sum += g * g / kDimension;
+    for (size_t i = 0; i < kDimension; ++i) {
+      expected[i] -= 0.05 * gradient[i] / (std::sqrt(sum) + 1e-3);
+    }
+  }
+  for (size_t i = 0; i < kDimension; ++i) EXPECT_NEAR(row[i], expected[i], 1e-5);
+  EXPECT_NEAR(state[0], sum, 1e-5 * sum);
+}
+
+TEST(RowwiseAdagrad, FirstStepDividesByTheRootMeanSquare) {
+  const auto rule = MakeUpdateRule(RuleConfig("rowwise_adagrad", 1, 0, 0));
+  std::vector<float> row = {0, 0}, state = {0};
+  rule->ApplyRow(row, state, std::vector<float>{1, 7});  // root mean square 5
+  EXPECT_THAT(state, ElementsAre(25.0f));
+  EXPECT_THAT(row, ElementsAre(-0.2f, -1.4f));
+}
+
+TEST(UpdateRule, ZeroGradientLeavesValueAndState) {
+  for (const std::string_view name : kRules) {
+    for (const double epsilon : {0.0, 1e-10}) {
+      const auto rule = MakeUpdateRule(RuleConfig(name, 0.1, 0, epsilon));
+      const std::vector<float> before = {1, -2, 0, 1e-30f}, zero(4);
+      std::vector<float> row = before, state = InitialState(*rule, rule->StatePerRow(4));
+      rule->ApplyRow(row, state, zero);
+      EXPECT_EQ(row, before) << name;
+      EXPECT_THAT(state, Each(0.0f)) << name;
+      if (!rule->serves_dense()) continue;
+      rule->ApplyDense(row, state, zero);
+      rule->ApplySparse(row, state, std::vector<uint16_t>{0, 3}, std::vector<float>{0, 0});
+      EXPECT_EQ(row, before) << name;
+      EXPECT_THAT(state, Each(0.0f)) << name;
+    }
+  }
+}
+
+TEST(UpdateRule, StaysFiniteWhenTheSquareUnderflowsAndThereIsNoEpsilon) {
+  for (const std::string_view name : kRules) {
+    const auto rule = MakeUpdateRule(RuleConfig(name, 0.1, 0, 0));
+    std::vector<float> row = {1, 2}, state = InitialState(*rule, rule->StatePerRow(2));
+    rule->ApplyRow(row, state, std::vector<float>{1e-30f, -1e-30f});
+    EXPECT_EQ(row, (std::vector<float>{1, 2})) << name;
+  }
+}
+
+TEST(UpdateRule, SparseDenseAndRowFormsGiveTheSameBits) {
+  for (const char* name : {"sgd", "adagrad"}) {
+    RandomStream random(4);
+    const auto rule = MakeRule(name, 0.03);
+    const std::vector<float> initial = RandomVector(random, 1000);
+    std::vector<float> sparse = initial, dense = initial, row = initial;
+    const int64_t state_size = 1000 * rule->StatePerElement();
+    std::vector<float> sparse_state = InitialState(*rule, state_size);
+    std::vector<float> dense_state = sparse_state, row_state = sparse_state;
+    for (int step = 0; step < 20; ++step) {
+      std::vector<float> gradients(1000), kept;
+      std::vector<uint16_t> indexes;
+      for (uint16_t i = 0; i < 1000; ++i) {
+        if (random.NextBelow(10) != 0) continue;
+        gradients[i] = static_cast<float>(random.NextNormal());
+        kept.push_back(gradients[i]);
+        indexes.push_back(i);
+      }
+      rule->ApplySparse(sparse, sparse_state, indexes, kept);
+      rule->ApplyDense(dense, dense_state, gradients);
+      rule->ApplyRow(row, row_state, gradients);
+    }
+    EXPECT_EQ(sparse, dense) << name;
+    EXPECT_EQ(sparse_state, dense_state) << name;
+    EXPECT_EQ(row, dense) << name;
+    EXPECT_NE(dense, initial) << name;
+  }
+}
+
+}  // namespace
+}  // namespace weir::store

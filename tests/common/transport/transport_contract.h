@@ -1,0 +1,412 @@
+// What every transport must do, as transport.h says. A test file gives a network type with
+//   std::unique_ptr<ServerTransport> MakeServer(const Limits&);
+//   std::unique_ptr<ClientTransport> MakeClient(const Limits&);
+//   std::string FreeAddress();     // nobody is bound there
+//   std::string BadAddress();
+// and instantiates TransportContract with it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/random.h"
+#include "common/transport/transport.h"
+
+namespace weir::transport {
+
+// A generous bound: reached only by a failing test.
+inline constexpr int64_t kLongMs = 30'000;
+
+inline Part TextPart(const std::string& text) { return Part(Bytes(text.begin(), text.end())); }
+
+inline Message TextMessage(const std::vector<std::string>& texts) {
+  Message message;
+  for (const std::string& text : texts) message.parts.push_back(TextPart(text));
+  return message;
+}
+
+inline std::vector<std::string> Texts(const Message& message) {
+  std::vector<std::string> texts;
+  for (const Part& part : message.parts) {
+    texts.emplace_back(part.span().begin(), part.span().end());
+  }
+  return texts;
+}
+
+inline Message RandomMessage(size_t byte_count, uint64_t seed) {
+  Bytes bytes(byte_count);
+  RandomStream random(seed);
+  for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random.Next());
+  return {{Part(std::move(bytes))}};
+}
+
+// One text from whoever sends next; "" when nothing comes.
+template <typename Transport>
+std::string ReceiveText(Transport& transport, int64_t timeout_ms = kLongMs) {
+  const auto incoming = transport.Receive(timeout_ms);
+  return incoming ? Texts(incoming->message).at(0) : "";
+}
+
+// Sends every message back where it came from, in a thread of its own.
+class EchoServer {
+ public:
+  explicit EchoServer(ServerTransport& server) : server_(server), thread_([this] { Run(); }) {}
+  ~EchoServer() {
+    stop_ = true;
+    server_.Wake();
+    thread_.join();
+  }
+
+ private:
+  void Run() {
+    while (!stop_) {
+      if (auto incoming = server_.Receive(kLongMs)) {
+        EXPECT_TRUE(server_.Send(incoming->peer, std::move(incoming->message)).ok());
+      }
+    }
+  }
+
+  ServerTransport& server_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+template <typename Network>
+class TransportContract : public testing::Test {
+ protected:
+  std::unique_ptr<ServerTransport> BoundServer(const Limits& limits = {}) {
+    auto server = network_.MakeServer(limits);
+    auto bound = server->Bind(network_.FreeAddress());
+    EXPECT_TRUE(bound.ok()) << bound.status();
+    address_ = *bound;
+    return server;
+  }
+
+  // A server and a client whose first message ("hello") has arrived.
+  void Connect(const Limits& limits = {}) {
+    server_ = BoundServer(limits);
+    client_ = network_.MakeClient(limits);
+    connection_ = client_->Open(address_).value();
+    ASSERT_TRUE(client_->Send(connection_, TextMessage({"hello"})).ok());
+    auto incoming = server_->Receive(kLongMs);
+    ASSERT_TRUE(incoming.has_value());
+    peer_ = incoming->peer;
+  }
+
+  Network network_;
+  std::string address_;
+  std::unique_ptr<ServerTransport> server_;
+  std::unique_ptr<ClientTransport> client_;
+  ConnectionId connection_ = 0;
+  PeerId peer_;
+};
+
+TYPED_TEST_SUITE_P(TransportContract);
+
+TYPED_TEST_P(TransportContract, KeepsOrderInBothDirections) {
+  this->Connect();
+  for (int i = 0; i < 500; ++i) {
+    ASSERT_TRUE(this->client_->Send(this->connection_, TextMessage({std::to_string(i)})).ok());
+    ASSERT_TRUE(this->server_->Send(this->peer_, TextMessage({std::to_string(i)})).ok());
+  }
+  for (int i = 0; i < 500; ++i) {
+    ASSERT_EQ(ReceiveText(*this->server_), std::to_string(i));
+    ASSERT_EQ(ReceiveText(*this->client_), std::to_string(i));
+  }
+}
+
+TYPED_TEST_P(TransportContract, KeepsPartsEmptyOnesIncluded) {
+  this->Connect();
+  const std::vector<std::string> texts = {"", "header", "", std::string(5000, 'x'), ""};
+  ASSERT_TRUE(this->client_->Send(this->connection_, TextMessage(texts)).ok());
+  auto incoming = this->server_->Receive(kLongMs);
+  ASSERT_TRUE(incoming.has_value());
+  EXPECT_EQ(incoming->peer, this->peer_);
+  EXPECT_EQ(Texts(incoming->message), texts);
+
+  ASSERT_TRUE(this->server_->Send(this->peer_, TextMessage({""})).ok());
+  auto reply = this->client_->Receive(kLongMs);
+  ASSERT_TRUE(reply.has_value());
+  EXPECT_EQ(reply->connection, this->connection_);
+  EXPECT_EQ(Texts(reply->message), std::vector<std::string>{""});
+}
+
+TYPED_TEST_P(TransportContract, CarriesLargePartsIntact) {
+  this->Connect();
+  const Message sent = RandomMessage(16 << 20, 7);
+  ASSERT_TRUE(this->client_->Send(this->connection_, sent).ok());
+  auto incoming = this->server_->Receive(kLongMs);
+  ASSERT_TRUE(incoming.has_value());
+  ASSERT_EQ(incoming->message.parts.size(), 1u);
+  EXPECT_TRUE(std::ranges::equal(incoming->message.parts[0].span(), sent.parts[0].span()));
+
+  ASSERT_TRUE(this->server_->Send(this->peer_, std::move(incoming->message)).ok());
+  auto reply = this->client_->Receive(kLongMs);
+  ASSERT_TRUE(reply.has_value());
+  EXPECT_TRUE(std::ranges::equal(reply->message.parts[0].span(), sent.parts[0].span()));
+}
+
+TYPED_TEST_P(TransportContract, SendsASharedPartAfterItsOwnerIsGone) {
+  this->Connect();
+  {
+    const Message shared = RandomMessage(100'000, 8);
+    for (int i = 0; i < 10; ++i) {
+      ASSERT_TRUE(this->client_->Send(this->connection_, shared).ok());
+    }
+  }
+  const Message expected = RandomMessage(100'000, 8);
+  for (int i = 0; i < 10; ++i) {
+    auto incoming = this->server_->Receive(kLongMs);
+    ASSERT_TRUE(incoming.has_value());
+    ASSERT_TRUE(std::ranges::equal(incoming->message.parts[0].span(), expected.parts[0].span()));
+  }
+}
+
+TYPED_TEST_P(TransportContract, AnswersEachOfManyClients) {
+  constexpr int kClients = 8;
+  constexpr int kMessages = 100;
+  const auto server = this->BoundServer();
+  const EchoServer echo(*server);
+  std::vector<std::thread> threads;
+  threads.reserve(kClients);
+  for (int c = 0; c < kClients; ++c) {
+    threads.emplace_back([this, c] {
+      const auto client = this->network_.MakeClient({});
+      const ConnectionId connection = client->Open(this->address_).value();
+      for (int i = 0; i < kMessages; ++i) {
+        const std::string text = std::to_string(c) + ":" + std::to_string(i);
+        ASSERT_TRUE(client->Send(connection, TextMessage({text})).ok());
+        ASSERT_EQ(ReceiveText(*client), text);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TYPED_TEST_P(TransportContract, ClientTakesTurnsAmongItsConnections) {
+  const auto busy = this->BoundServer();
+  auto client = this->network_.MakeClient({});
+  const ConnectionId busy_id = client->Open(this->address_).value();
+  const auto quiet = this->BoundServer();
+  const ConnectionId quiet_id = client->Open(this->address_).value();
+  ASSERT_NE(busy_id, quiet_id);
+  ASSERT_TRUE(client->Send(busy_id, TextMessage({"hello"})).ok());
+  ASSERT_TRUE(client->Send(quiet_id, TextMessage({"hello"})).ok());
+  const PeerId from_busy = busy->Receive(kLongMs).value().peer;
+  const PeerId from_quiet = quiet->Receive(kLongMs).value().peer;
+
+  constexpr int kMessages = 900;
+  for (int i = 0; i < kMessages; ++i) {
+    ASSERT_TRUE(busy->Send(from_busy, TextMessage({"noise"})).ok());
+  }
+  ASSERT_TRUE(quiet->Send(from_quiet, TextMessage({"signal"})).ok());
+  std::map<ConnectionId, int> counts;
+  for (int i = 0; i < kMessages + 1; ++i) {
+    auto incoming = client->Receive(kLongMs);
+    ASSERT_TRUE(incoming.has_value());
+    ++counts[incoming->connection];
+    EXPECT_EQ(Texts(incoming->message)[0], incoming->connection == busy_id ? "noise" : "signal");
+  }
+  EXPECT_EQ(counts[busy_id], kMessages);
+  EXPECT_EQ(counts[quiet_id], 1);
+}
+
+TYPED_TEST_P(TransportContract, WakeEndsReceive) {
+  this->Connect();
+  const int64_t start_ms = Clock::Real().NowMs();
+  std::thread waker([this] {
+    this->server_->Wake();
+    this->client_->Wake();
+  });
+  // Whether the wake-up comes before or during the wait.
+  EXPECT_FALSE(this->server_->Receive(10 * kLongMs).has_value());
+  EXPECT_FALSE(this->client_->Receive(10 * kLongMs).has_value());
+  waker.join();
+  EXPECT_LT(Clock::Real().NowMs() - start_ms, kLongMs);
+}
+
+TYPED_TEST_P(TransportContract, WakeLosesNoMessage) {
+  this->Connect();
+  ASSERT_TRUE(this->client_->Send(this->connection_, TextMessage({"kept"})).ok());
+  this->server_->Wake();
+  std::string text = ReceiveText(*this->server_);
+  if (text.empty()) text = ReceiveText(*this->server_);
+  EXPECT_EQ(text, "kept");
+}
+
+TYPED_TEST_P(TransportContract, ReceiveGivesNothingAfterItsTimeout) {
+  this->Connect();
+  for (const int64_t timeout_ms : {20, 0, -5}) {
+    EXPECT_FALSE(this->server_->Receive(timeout_ms).has_value());
+    EXPECT_FALSE(this->client_->Receive(timeout_ms).has_value());
+  }
+  const auto unconnected = this->network_.MakeClient({});
+  EXPECT_FALSE(unconnected->Receive(20).has_value());
+}
+
+TYPED_TEST_P(TransportContract, RefusesToSendToADepartedPeer) {
+  this->Connect();
+  this->client_.reset();
+  const int64_t start_ms = Clock::Real().NowMs();
+  Status status;
+  while (status.ok() && Clock::Real().NowMs() - start_ms < kLongMs) {
+    status = this->server_->Send(this->peer_, TextMessage({"anyone?"}));
+    this->server_->Receive(5);
+  }
+  EXPECT_EQ(status.code(), StatusCode::kNotFound) << status;
+  EXPECT_EQ(this->server_->Send("nobody", TextMessage({"?"})).code(), StatusCode::kNotFound);
+}
+
+TYPED_TEST_P(TransportContract, RefusesToSendOnAClosedConnection) {
+  this->Connect();
+  this->client_->Close(this->connection_);
+  this->client_->Close(this->connection_);
+  EXPECT_EQ(this->client_->Send(this->connection_, TextMessage({"?"})).code(),
+            StatusCode::kNotFound);
+  const ConnectionId again = this->client_->Open(this->address_).value();
+  EXPECT_NE(again, this->connection_);
+  ASSERT_TRUE(this->client_->Send(again, TextMessage({"again"})).ok());
+  auto incoming = this->server_->Receive(kLongMs);
+  ASSERT_TRUE(incoming.has_value());
+  EXPECT_EQ(Texts(incoming->message)[0], "again");
+  EXPECT_NE(incoming->peer, this->peer_);
+}
+
+TYPED_TEST_P(TransportContract, LastWordsArriveAfterDestruction) {
+  this->Connect();
+  ASSERT_TRUE(this->server_->Send(this->peer_, TextMessage({"refused"})).ok());
+  this->server_.reset();
+  EXPECT_EQ(ReceiveText(*this->client_), "refused");
+
+  this->Connect();
+  ASSERT_TRUE(this->client_->Send(this->connection_, TextMessage({"goodbye"})).ok());
+  this->client_.reset();
+  EXPECT_EQ(ReceiveText(*this->server_), "goodbye");
+}
+
+TYPED_TEST_P(TransportContract, FullQueueRefusesAndRecovers) {
+  const Limits limits{.queue_messages = 4};
+  this->Connect(limits);
+  // Below the queue there are socket buffers: it fills once they are full.
+  const Message block = RandomMessage(1 << 20, 9);
+  int sent = 0;
+  Status status;
+  while (sent < 2000 && (status = this->server_->Send(this->peer_, block)).ok()) ++sent;
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted) << status;
+  EXPECT_GE(sent, limits.queue_messages);
+  for (int i = 0; i < sent; ++i) {
+    auto received = this->client_->Receive(kLongMs);
+    ASSERT_TRUE(received.has_value());
+    ASSERT_EQ(received->message.parts[0].size(), block.parts[0].size());
+  }
+  const int64_t start_ms = Clock::Real().NowMs();
+  do {
+    status = this->server_->Send(this->peer_, TextMessage({"room"}));
+    this->server_->Receive(1);
+  } while (!status.ok() && Clock::Real().NowMs() - start_ms < kLongMs);
+  EXPECT_EQ(ReceiveText(*this->client_), "room");
+}
+
+TYPED_TEST_P(TransportContract, QueuesABoundedNumberWhileNobodyListens) {
+  const std::string address = this->network_.FreeAddress();
+  const auto client = this->network_.MakeClient({.queue_messages = 3});
+  const ConnectionId connection = client->Open(address).value();
+  for (const char* text : {"one", "two", "three"}) {
+    ASSERT_TRUE(client->Send(connection, TextMessage({text})).ok());
+  }
+  EXPECT_EQ(client->Send(connection, TextMessage({"four"})).code(), StatusCode::kResourceExhausted);
+
+  const auto server = this->network_.MakeServer({});
+  ASSERT_TRUE(server->Bind(address).ok());
+  for (const char* text : {"one", "two", "three"}) EXPECT_EQ(ReceiveText(*server), text);
+}
+
+TYPED_TEST_P(TransportContract, ReachesARestartedServerAsANewPeer) {
+  this->Connect();
+  this->server_.reset();
+  this->server_ = this->network_.MakeServer({});
+  ASSERT_TRUE(this->server_->Bind(this->address_).ok());
+  const int64_t start_ms = Clock::Real().NowMs();
+  std::optional<IncomingMessage> incoming;
+  while (!incoming && Clock::Real().NowMs() - start_ms < kLongMs) {
+    ASSERT_TRUE(this->client_->Send(this->connection_, TextMessage({"again"})).ok());
+    incoming = this->server_->Receive(50);
+  }
+  ASSERT_TRUE(incoming.has_value());
+  EXPECT_NE(incoming->peer, this->peer_);
+  ASSERT_TRUE(this->server_->Send(incoming->peer, TextMessage({"welcome"})).ok());
+  auto reply = this->client_->Receive(kLongMs);
+  ASSERT_TRUE(reply.has_value());
+  EXPECT_EQ(reply->connection, this->connection_);
+  EXPECT_EQ(Texts(reply->message)[0], "welcome");
+}
+
+TYPED_TEST_P(TransportContract, OversizedMessageReachesNobody) {
+  this->server_ = this->BoundServer({.max_message_bytes = 1000});
+  this->client_ = this->network_.MakeClient({});
+  this->connection_ = this->client_->Open(this->address_).value();
+  const std::string half(501, 'x');
+  ASSERT_TRUE(this->client_->Send(this->connection_, TextMessage({half, half})).ok());
+  ASSERT_TRUE(this->client_->Send(this->connection_, TextMessage({half + half})).ok());
+  const int64_t start_ms = Clock::Real().NowMs();
+  std::string text;
+  while (text.empty() && Clock::Real().NowMs() - start_ms < kLongMs) {
+    ASSERT_TRUE(this->client_->Send(this->connection_, TextMessage({"small"})).ok());
+    text = ReceiveText(*this->server_, 50);
+  }
+  EXPECT_EQ(text, "small");
+}
+
+TYPED_TEST_P(TransportContract, RefusesToSendAnOversizedMessage) {
+  this->Connect({.max_message_bytes = 1000});
+  const Message large = TextMessage({std::string(600, 'x'), std::string(401, 'x')});
+  EXPECT_EQ(this->client_->Send(this->connection_, large).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(this->server_->Send(this->peer_, large).code(), StatusCode::kFailedPrecondition);
+  const Message largest = TextMessage({std::string(600, 'x'), std::string(400, 'x')});
+  ASSERT_TRUE(this->client_->Send(this->connection_, largest).ok());
+  EXPECT_TRUE(this->server_->Receive(kLongMs).has_value());
+}
+
+TYPED_TEST_P(TransportContract, BindToAUsedAddressNamesIt) {
+  const auto server = this->BoundServer();
+  const auto second = this->network_.MakeServer({});
+  const Status status = second->Bind(this->address_).status();
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_NE(status.message().find(this->address_), std::string::npos) << status;
+  EXPECT_NE(status.message().find("in use"), std::string::npos) << status;
+  EXPECT_TRUE(second->Bind(this->network_.FreeAddress()).ok());
+}
+
+TYPED_TEST_P(TransportContract, BadAddressIsAConfigError) {
+  const std::string bad = this->network_.BadAddress();
+  const Status bind = this->network_.MakeServer({})->Bind(bad).status();
+  const Status open = this->network_.MakeClient({})->Open(bad).status();
+  EXPECT_EQ(bind.code(), StatusCode::kInvalidConfig);
+  EXPECT_EQ(open.code(), StatusCode::kInvalidConfig);
+  EXPECT_NE(bind.message().find("'" + bad + "'"), std::string::npos) << bind;
+  EXPECT_NE(open.message().find("'" + bad + "'"), std::string::npos) << open;
+}
+
+REGISTER_TYPED_TEST_SUITE_P(TransportContract, KeepsOrderInBothDirections,
+                            KeepsPartsEmptyOnesIncluded, CarriesLargePartsIntact,
+                            SendsASharedPartAfterItsOwnerIsGone, AnswersEachOfManyClients,
+                            ClientTakesTurnsAmongItsConnections, WakeEndsReceive,
+                            WakeLosesNoMessage, ReceiveGivesNothingAfterItsTimeout,
+                            RefusesToSendToADepartedPeer, RefusesToSendOnAClosedConnection,
+                            LastWordsArriveAfterDestruction, FullQueueRefusesAndRecovers,
+                            QueuesABoundedNumberWhileNobodyListens,
+                            ReachesARestartedServerAsANewPeer, OversizedMessageReachesNobody,
+                            RefusesToSendAnOversizedMessage, BindToAUsedAddressNamesIt,
+                            BadAddressIsAConfigError);
+
+}  // namespace weir::transport

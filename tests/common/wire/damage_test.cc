@@ -1,0 +1,218 @@
+// Frames that were damaged, and then sealed again as a hostile peer would: decoding must neither
+// crash nor accept what contradicts itself. Of most use under the address and undefined-behaviour
+// sanitizers.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+#include "common/wire/piece_frame.h"
+#include "common/wire/row_frame.h"
+#include "common/wire/score_frame.h"
+#include "tests/common/wire/frame_bytes.h"
+
+namespace weir::wire {
+namespace {
+
+constexpr uint32_t kPieceElements = 2 * kMaxBlockElements + 100;
+constexpr uint32_t kDimension = 4;
+constexpr uint64_t kTableRows = 10000;
+
+Status DecodePiece(const FrameView& frame) {
+  PieceFrameReader reader(frame, kPieceElements);
+  Block block;
+  uint64_t element_count = 0;
+  std::vector<uint32_t> stripes;
+  while (true) {
+    WEIR_ASSIGN_OR_RETURN(const bool more, reader.Next(&block));
+    if (!more) break;
+    const uint32_t stripe_elements = block.stripe < 2 ? kMaxBlockElements : 100;
+    EXPECT_LE(block.stripe, 2u);
+    EXPECT_EQ(std::ranges::count(stripes, block.stripe), 0);
+    stripes.push_back(block.stripe);
+    EXPECT_EQ(block.values.size(), block.dense ? stripe_elements : block.indexes.size());
+    for (size_t i = 0; i < block.indexes.size(); ++i) {
+      EXPECT_LT(block.indexes[i], stripe_elements);
+      EXPECT_TRUE(i == 0 || block.indexes[i - 1] < block.indexes[i]);
+    }
+    element_count += block.values.size();
+  }
+  EXPECT_EQ(element_count, frame.header.count);
+  return OkStatus();
+}
+
+void ExpectSoundIds(const std::vector<uint64_t>& ids, uint32_t count) {
+  EXPECT_EQ(ids.size(), count);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    EXPECT_LT(ids[i], kTableRows);
+    EXPECT_TRUE(i == 0 || ids[i - 1] < ids[i]);
+  }
+}
+
+Status DecodeRows(const FrameView& frame) {
+  std::vector<uint64_t> ids;
+  std::vector<float> values;
+  const uint32_t count = frame.header.count;
+  if (frame.header.kind == FrameKind::kRowIds) {
+    WEIR_RETURN_IF_ERROR(DecodeRowIds(frame, kDimension, kTableRows, &ids));
+    ExpectSoundIds(ids, count);
+    return OkStatus();
+  }
+  if (frame.header.kind == FrameKind::kRowGradients) {
+    WEIR_RETURN_IF_ERROR(DecodeRowGradients(frame, kDimension, kTableRows, &ids, &values));
+    ExpectSoundIds(ids, count);
+  } else {
+    WEIR_RETURN_IF_ERROR(DecodeRowValues(frame, kDimension, count, &values));
+  }
+  EXPECT_EQ(values.size(), size_t{count} * kDimension);
+  return OkStatus();
+}
+
+// Decodes a lone frame whatever its kind; a success that contradicts itself fails the test.
+Status Decode(const Bytes& bytes) {
+  FrameCursor cursor(bytes);
+  WEIR_ASSIGN_OR_RETURN(const FrameView frame, cursor.Next());
+  if (!cursor.done()) return InvalidData("more than a frame");
+  switch (frame.header.kind) {
+    case FrameKind::kGradient:
+    case FrameKind::kValues:
+      return DecodePiece(frame);
+    case FrameKind::kRowIds:
+    case FrameKind::kRowValues:
+    case FrameKind::kRowGradients:
+      return DecodeRows(frame);
+    case FrameKind::kScores:
+      break;
+  }
+  std::vector<float> scores;
+  std::vector<uint8_t> labels;
+  WEIR_RETURN_IF_ERROR(DecodeScores(frame, &scores, &labels));
+  EXPECT_EQ(scores.size(), frame.header.count);
+  EXPECT_EQ(labels.size(), frame.header.count);
+  return OkStatus();
+}
+
+Bytes PieceSample(FrameKind kind, ValueCoding coding, double density) {
+  RandomStream random(1);
+  Bytes bytes;
+  PieceFrameWriter writer(&bytes, kind, 1, 0, coding);
+  for (const uint32_t stripe : {2u, 0u}) {
+    const uint32_t stripe_elements = stripe == 2 ? 100 : kMaxBlockElements;
+    const double stripe_density = stripe == 2 ? density : 0.005;
+    const auto indexes = RandomIndexes(random, stripe_elements, stripe_density);
+    writer.AppendBlock(stripe, stripe_elements, indexes, RandomValues(random, indexes.size()));
+  }
+  writer.Finish();
+  return bytes;
+}
+
+std::vector<Bytes> Samples() {
+  RandomStream random(2);
+  const std::vector<uint64_t> ids = {0, 1, 17, 900, 901, 5000, 9999};
+  const std::vector<float> values = RandomValues(random, ids.size() * kDimension);
+  std::vector<Bytes> samples = {
+      PieceSample(FrameKind::kGradient, ValueCoding::kBf16, 0.05),  // Rice
+      PieceSample(FrameKind::kGradient, ValueCoding::kF32, 0.6),    // bitmap
+      PieceSample(FrameKind::kValues, ValueCoding::kF32, 1)};       // dense
+  AppendRowIds(&samples.emplace_back(), 1, kDimension, ids);
+  AppendRowValues(&samples.emplace_back(), 1, kDimension, values, ValueCoding::kBf16);
+  AppendRowGradients(&samples.emplace_back(), 1, kDimension, ids, values, ValueCoding::kF32);
+  AppendScores(&samples.emplace_back(), values, Bytes(values.size(), 1));
+  return samples;
+}
+
+// Length and checksum as the bytes now are.
+void Repair(Bytes* frame) {
+  PutU32(frame, kLengthOffset, static_cast<uint32_t>(frame->size() - kFrameHeaderBytes));
+  Reseal(frame);
+}
+
+TEST(DamagedFrames, AreWholeBeforeTheDamage) {
+  for (const Bytes& sample : Samples()) EXPECT_TRUE(Decode(sample).ok()) << Decode(sample);
+}
+
+TEST(DamagedFrames, AreRefusedWhenCutAtAnyByte) {
+  for (const Bytes& sample : Samples()) {
+    for (size_t size = 0; size < sample.size(); ++size) {
+      Bytes cut(sample.begin(), sample.begin() + static_cast<ptrdiff_t>(size));
+      ASSERT_FALSE(Decode(cut).ok()) << size;
+      if (size < kFrameHeaderBytes) continue;
+      Repair(&cut);
+      ASSERT_FALSE(Decode(cut).ok()) << "sealed again, " << size;
+    }
+  }
+}
+
+TEST(DamagedFrames, AreRefusedWhenBytesAreAdded) {
+  for (Bytes bytes : Samples()) {
+    for (int added = 1; added < 20; ++added) {
+      bytes.push_back(0);
+      Repair(&bytes);
+      ASSERT_FALSE(Decode(bytes).ok()) << added;
+    }
+  }
+}
+
+TEST(DamagedFrames, AreRefusedForAnyFlippedBit) {
+  for (Bytes bytes : Samples()) {
+    for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+      const auto mask = static_cast<uint8_t>(1u << bit % 8);
+      bytes[bit / 8] ^= mask;
+      ASSERT_FALSE(Decode(bytes).ok()) << "bit " << bit;
+      bytes[bit / 8] ^= mask;
+    }
+  }
+}
+
+TEST(DamagedFrames, AreSoundOrRefusedWhenSealedAgain) {
+  RandomStream random(3);
+  for (const Bytes& sample : Samples()) {
+    for (size_t bit = 0; bit < 8 * sample.size(); ++bit) {
+      Bytes bytes = sample;
+      bytes[bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
+      Reseal(&bytes);
+      std::ignore = Decode(bytes);
+      const uint64_t second = random.NextBelow(8 * sample.size());
+      bytes[second / 8] ^= static_cast<uint8_t>(1u << second % 8);
+      Reseal(&bytes);
+      std::ignore = Decode(bytes);
+      ASSERT_FALSE(::testing::Test::HasFailure()) << "bits " << bit << " and " << second;
+    }
+  }
+}
+
+// Few and mostly small bytes, so that many come far into a decoder.
+Bytes RandomPayload(RandomStream& random) {
+  Bytes payload(random.NextBelow(24));
+  const uint64_t bound = uint64_t{1} << (1 + random.NextBelow(8));
+  for (uint8_t& byte : payload) byte = static_cast<uint8_t>(random.NextBelow(bound));
+  return payload;
+}
+
+TEST(DamagedFrames, MayBeGarbageUnderAGoodChecksum) {
+  RandomStream random(4);
+  int accepted_count = 0;
+  for (int i = 0; i < 200000; ++i) {
+    const auto kind = static_cast<FrameKind>(1 + random.NextBelow(6));
+    const bool rows = kind >= FrameKind::kRowIds && kind <= FrameKind::kRowGradients;
+    const FrameHeader header = {.kind = kind,
+                                .coding = static_cast<ValueCoding>(1 + random.NextBelow(2)),
+                                .begin = rows ? kDimension : 0,
+                                .count = static_cast<uint32_t>(random.NextBelow(4))};
+    accepted_count += Decode(MakeFrame(header, RandomPayload(random))).ok() ? 1 : 0;
+    ASSERT_FALSE(::testing::Test::HasFailure()) << "frame " << i;
+  }
+  EXPECT_GT(accepted_count, 1000) << "the garbage no longer reaches the decoders' insides";
+}
+
+TEST(DamagedFrames, AreRefusedForAnImpossibleCount) {
+  for (Bytes bytes : Samples()) {
+    PutU32(&bytes, kCountOffset, 0xffffffff);
+    Reseal(&bytes);
+    EXPECT_FALSE(Decode(bytes).ok());
+  }
+}
+
+}  // namespace
+}  // namespace weir::wire

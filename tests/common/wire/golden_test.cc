@@ -1,0 +1,148 @@
+// The bytes of every frame kind, written by hand after FORMAT.md (the checksums by another
+// program). Later code must write the same and read them for ever.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "common/wire/piece_frame.h"
+#include "common/wire/row_frame.h"
+#include "common/wire/score_frame.h"
+#include "tests/common/wire/frame_bytes.h"
+
+namespace weir::wire {
+namespace {
+
+using Indexes = std::vector<uint16_t>;
+using Ids = std::vector<uint64_t>;
+using Values = std::vector<float>;
+
+std::string ReadText(const std::string& path) {
+  std::ifstream file(std::string(WEIR_SOURCE_DIR) + "/" + path);
+  EXPECT_TRUE(file.is_open()) << path;
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// Two-digit bytes, with comments from # to the end of the line.
+Bytes ParseHex(const std::string& text) {
+  Bytes bytes;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line.substr(0, line.find('#')));
+    for (std::string word; words >> word;) {
+      bytes.push_back(static_cast<uint8_t>(std::stoul(word, nullptr, 16)));
+    }
+  }
+  return bytes;
+}
+
+Bytes Golden(const std::string& name) { return ParseHex(ReadText("tests/golden/wire/" + name)); }
+
+constexpr uint64_t kHugeId = 0xfedcba9876543210;
+
+TEST(GoldenFrames, GradientOfBitmapAndRiceBlocks) {
+  const Bytes golden = Golden("gradient_bf16.hex");
+  Bytes bytes;
+  PieceFrameWriter writer(&bytes, FrameKind::kGradient, 3, 32768, ValueCoding::kBf16);
+  writer.AppendBlock(1, 12, Indexes{1, 6, 11}, Values{1, -2, 0.5});
+  writer.AppendBlock(0, 4096, Indexes{5, 100, 1000}, Values{3, -0.25, 0.0078125});
+  writer.Finish();
+  EXPECT_EQ(bytes, golden);
+
+  const FrameView frame = OnlyFrame(golden);
+  PieceFrameReader reader(frame, 4096 + 12);
+  Block block;
+  ASSERT_TRUE(*reader.Next(&block));
+  EXPECT_EQ(block.stripe, 1u);
+  EXPECT_EQ(Indexes(block.indexes.begin(), block.indexes.end()), (Indexes{1, 6, 11}));
+  EXPECT_EQ(Values(block.values.begin(), block.values.end()), (Values{1, -2, 0.5}));
+  ASSERT_TRUE(*reader.Next(&block));
+  EXPECT_EQ(block.stripe, 0u);
+  EXPECT_EQ(Indexes(block.indexes.begin(), block.indexes.end()), (Indexes{5, 100, 1000}));
+  EXPECT_EQ(Values(block.values.begin(), block.values.end()), (Values{3, -0.25, 0.0078125}));
+  EXPECT_FALSE(*reader.Next(&block));
+}
+
+TEST(GoldenFrames, TheFormatPageShowsTheGradientFrame) {
+  const std::string page = ReadText("common/wire/FORMAT.md");
+  const std::string fence = "```hex\n";
+  const size_t begin = page.find(fence);
+  ASSERT_NE(begin, std::string::npos);
+  const size_t end = page.find("```", begin + fence.size());
+  ASSERT_NE(end, std::string::npos);
+  EXPECT_EQ(page.substr(begin + fence.size(), end - begin - fence.size()),
+            ReadText("tests/golden/wire/gradient_bf16.hex"));
+}
+
+TEST(GoldenFrames, DenseValues) {
+  const Bytes golden = Golden("values_f32.hex");
+  Bytes bytes;
+  PieceFrameWriter writer(&bytes, FrameKind::kValues, 0, 0, ValueCoding::kF32);
+  writer.AppendDenseBlock(0, Values{1, -1.5, 0});
+  writer.Finish();
+  EXPECT_EQ(bytes, golden);
+  const FrameView frame = OnlyFrame(golden);
+  PieceFrameReader reader(frame, 3);
+  Block block;
+  ASSERT_TRUE(*reader.Next(&block));
+  EXPECT_TRUE(block.dense);
+  EXPECT_EQ(Values(block.values.begin(), block.values.end()), (Values{1, -1.5, 0}));
+  EXPECT_FALSE(*reader.Next(&block));
+}
+
+TEST(GoldenFrames, RowIds) {
+  Bytes bytes;
+  AppendRowIds(&bytes, 2, 16, Ids{3, 4, 10, 42});
+  EXPECT_EQ(bytes, Golden("row_ids.hex"));
+  Ids ids;
+  ASSERT_TRUE(DecodeRowIds(OnlyFrame(Golden("row_ids.hex")), 16, 43, &ids).ok());
+  EXPECT_EQ(ids, (Ids{3, 4, 10, 42}));
+}
+
+TEST(GoldenFrames, RawRowIds) {
+  Bytes bytes;
+  AppendRowIds(&bytes, 0, 1, Ids{kHugeId});
+  EXPECT_EQ(bytes, Golden("row_ids_raw.hex"));
+  Ids ids;
+  ASSERT_TRUE(DecodeRowIds(OnlyFrame(Golden("row_ids_raw.hex")), 1, kHugeId + 1, &ids).ok());
+  EXPECT_EQ(ids, (Ids{kHugeId}));
+}
+
+TEST(GoldenFrames, RowValues) {
+  Bytes bytes;
+  AppendRowValues(&bytes, 2, 2, Values{1, 2, -1, 0.5}, ValueCoding::kBf16);
+  EXPECT_EQ(bytes, Golden("row_values_bf16.hex"));
+  Values values;
+  ASSERT_TRUE(DecodeRowValues(OnlyFrame(Golden("row_values_bf16.hex")), 2, 2, &values).ok());
+  EXPECT_EQ(values, (Values{1, 2, -1, 0.5}));
+}
+
+TEST(GoldenFrames, RowGradients) {
+  Bytes bytes;
+  AppendRowGradients(&bytes, 1, 2, Ids{0, 3}, Values{0.5, -0.5, 4, 0}, ValueCoding::kF32);
+  EXPECT_EQ(bytes, Golden("row_gradients_f32.hex"));
+  Ids ids;
+  Values values;
+  const Bytes golden = Golden("row_gradients_f32.hex");
+  ASSERT_TRUE(DecodeRowGradients(OnlyFrame(golden), 2, 4, &ids, &values).ok());
+  EXPECT_EQ(ids, (Ids{0, 3}));
+  EXPECT_EQ(values, (Values{0.5, -0.5, 4, 0}));
+}
+
+TEST(GoldenFrames, Scores) {
+  Bytes bytes;
+  AppendScores(&bytes, Values{0.25, 0.75}, Bytes{0, 1});
+  EXPECT_EQ(bytes, Golden("scores.hex"));
+  Values scores;
+  Bytes labels;
+  ASSERT_TRUE(DecodeScores(OnlyFrame(Golden("scores.hex")), &scores, &labels).ok());
+  EXPECT_EQ(scores, (Values{0.25, 0.75}));
+  EXPECT_EQ(labels, (Bytes{0, 1}));
+}
+
+}  // namespace
+}  // namespace weir::wire

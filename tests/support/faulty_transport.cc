@@ -1,0 +1,210 @@
+#include "tests/support/faulty_transport.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/base/clock.h"
+#include "common/base/random.h"
+#include "common/base/strings.h"
+#include "common/transport/deadline.h"
+
+namespace weir::transport {
+namespace {
+
+// Per connection and direction.
+constexpr size_t kMaxHeld = 1000;
+
+enum class Draw { kFault, kDelay };
+
+int64_t NowMs() { return Clock::Real().NowMs(); }
+
+}  // namespace
+
+FaultyClientTransport::FaultyClientTransport(std::unique_ptr<ClientTransport> inner,
+                                             const FaultPlan& plan)
+    : inner_(std::move(inner)), plan_(plan) {
+  CHECK_GE(plan.break_probability, 0);
+  CHECK_GE(plan.drop_probability, 0);
+  CHECK_GE(plan.duplicate_probability, 0);
+  CHECK_LE(plan.break_probability + plan.drop_probability + plan.duplicate_probability, 1.0);
+  CHECK_GE(plan.max_delay_ms, 0);
+}
+
+// What is held back still leaves, as the contract has it.
+FaultyClientTransport::~FaultyClientTransport() { SendDue(std::numeric_limits<int64_t>::max()); }
+
+Result<ConnectionId> FaultyClientTransport::Open(const std::string& address) {
+  WEIR_ASSIGN_OR_RETURN(const ConnectionId inner, inner_->Open(address));
+  Connection& connection = connections_[next_id_];
+  connection.address = address;
+  connection.inner = inner;
+  return next_id_++;
+}
+
+void FaultyClientTransport::Close(ConnectionId connection) {
+  const auto found = connections_.find(connection);
+  if (found == connections_.end()) return;
+  inner_->Close(found->second.inner);
+  connections_.erase(found);
+}
+
+Status FaultyClientTransport::Send(ConnectionId id, Message message) {
+  const auto entry = connections_.find(id);
+  if (entry == connections_.end()) return NotFound(StrCat("connection ", id, " is not open"));
+  SendDue(NowMs());
+  Connection& connection = entry->second;
+  Lane& lane = connection.out;
+  const uint64_t index = lane.message_count;
+  const Fault fault = DrawFault(*entry, Direction::kOut, index);
+  if (fault == Fault::kBreak) {
+    Break(connection);
+  } else if (fault == Fault::kDrop) {
+    ++counts_.drops;
+  } else {
+    const bool twice = fault == Fault::kDuplicate;
+    const int64_t delay_ms = DrawDelayMs(*entry, Direction::kOut, index);
+    if (lane.held.size() >= kMaxHeld) {
+      return ResourceExhausted(StrCat("the queue to ", connection.address, " is full"));
+    }
+    if (delay_ms == 0 && lane.held.empty()) {
+      WEIR_RETURN_IF_ERROR(SendThrough(connection, message, twice));
+    } else {
+      Hold(lane, std::move(message), delay_ms, twice);
+    }
+  }
+  // Only now: a refused message is offered again, and meets the same fault.
+  ++lane.message_count;
+  return OkStatus();
+}
+
+std::optional<ConnectionMessage> FaultyClientTransport::Receive(int64_t timeout_ms) {
+  const Deadline deadline(timeout_ms);
+  for (;;) {
+    const int64_t now_ms = NowMs();
+    SendDue(now_ms);
+    if (auto due = TakeDue(now_ms)) return due;
+    if (woken_.exchange(false)) return std::nullopt;
+    const int64_t remaining_ms = deadline.RemainingMs();
+    if (auto received = inner_->Receive(WaitMs(now_ms, remaining_ms))) {
+      Admit(*std::move(received));
+    } else if (remaining_ms == 0) {
+      return std::nullopt;
+    }
+  }
+}
+
+void FaultyClientTransport::Wake() {
+  woken_ = true;
+  inner_->Wake();
+}
+
+void FaultyClientTransport::BreakAll() {
+  for (auto& [id, connection] : connections_) Break(connection);
+}
+
+FaultyClientTransport::Fault FaultyClientTransport::DrawFault(const Entry& entry,
+                                                              Direction direction,
+                                                              uint64_t message_index) const {
+  const double unit =
+      UnitFromHash(KeyedHash(plan_.seed, entry.first, direction, message_index, Draw::kFault));
+  const double break_below = plan_.break_probability;
+  const double drop_below = break_below + plan_.drop_probability;
+  if (unit < break_below) return Fault::kBreak;
+  if (unit < drop_below) return Fault::kDrop;
+  if (unit < drop_below + plan_.duplicate_probability) return Fault::kDuplicate;
+  return Fault::kNone;
+}
+
+int64_t FaultyClientTransport::DrawDelayMs(const Entry& entry, Direction direction,
+                                           uint64_t message_index) const {
+  RandomStream stream(plan_.seed, entry.first, direction, message_index, Draw::kDelay);
+  return static_cast<int64_t>(stream.NextBelow(static_cast<uint64_t>(plan_.max_delay_ms) + 1));
+}
+
+void FaultyClientTransport::Break(Connection& connection) {
+  inner_->Close(connection.inner);
+  connection.inner = inner_->Open(connection.address).value();
+  connection.out.held.clear();
+  connection.in.held.clear();
+  ++counts_.breaks;
+}
+
+void FaultyClientTransport::Hold(Lane& lane, Message message, int64_t delay_ms, bool twice) {
+  const int64_t due_ms = NowMs() + delay_ms;
+  if (twice) {
+    lane.held.push_back({due_ms, message});
+    ++counts_.duplicates;
+  }
+  lane.held.push_back({due_ms, std::move(message)});
+  if (delay_ms > 0) ++counts_.delays;
+}
+
+Status FaultyClientTransport::SendThrough(Connection& connection, const Message& message,
+                                          bool twice) {
+  WEIR_RETURN_IF_ERROR(inner_->Send(connection.inner, message));
+  if (twice && inner_->Send(connection.inner, message).ok()) ++counts_.duplicates;
+  return OkStatus();
+}
+
+void FaultyClientTransport::SendDue(int64_t now_ms) {
+  for (auto& [id, connection] : connections_) {
+    std::deque<Held>& held = connection.out.held;
+    while (!held.empty() && held.front().due_ms <= now_ms) {
+      const Status sent = inner_->Send(connection.inner, held.front().message);
+      if (sent.code() == StatusCode::kResourceExhausted) break;
+      held.pop_front();
+    }
+  }
+}
+
+void FaultyClientTransport::Admit(ConnectionMessage received) {
+  const auto entry = std::find_if(
+      connections_.begin(), connections_.end(),
+      [&](const Entry& candidate) { return candidate.second.inner == received.connection; });
+  if (entry == connections_.end()) return;
+  Lane& lane = entry->second.in;
+  const uint64_t index = lane.message_count++;
+  const Fault fault = DrawFault(*entry, Direction::kIn, index);
+  if (fault == Fault::kBreak) {
+    Break(entry->second);
+  } else if (fault == Fault::kDrop) {
+    ++counts_.drops;
+  } else {
+    Hold(lane, std::move(received.message), DrawDelayMs(*entry, Direction::kIn, index),
+         fault == Fault::kDuplicate);
+  }
+}
+
+// The one that is due first goes first, so that no connection starves another.
+std::optional<ConnectionMessage> FaultyClientTransport::TakeDue(int64_t now_ms) {
+  Entry* first = nullptr;
+  for (Entry& entry : connections_) {
+    const std::deque<Held>& held = entry.second.in.held;
+    if (held.empty() || held.front().due_ms > now_ms) continue;
+    if (first == nullptr || held.front().due_ms < first->second.in.held.front().due_ms) {
+      first = &entry;
+    }
+  }
+  if (first == nullptr) return std::nullopt;
+  std::deque<Held>& held = first->second.in.held;
+  ConnectionMessage message{first->first, std::move(held.front().message)};
+  held.pop_front();
+  return message;
+}
+
+int64_t FaultyClientTransport::WaitMs(int64_t now_ms, int64_t limit_ms) const {
+  int64_t wait_ms = limit_ms;
+  for (const auto& [id, connection] : connections_) {
+    for (const Lane* lane : {&connection.out, &connection.in}) {
+      if (lane->held.empty()) continue;
+      // One that is due and still here waits for room below.
+      const int64_t until_due_ms = std::max<int64_t>(1, lane->held.front().due_ms - now_ms);
+      wait_ms = std::min(wait_ms, until_due_ms);
+    }
+  }
+  return wait_ms;
+}
+
+}  // namespace weir::transport

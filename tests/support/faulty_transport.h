@@ -1,0 +1,99 @@
+// A client transport on a bad network: a wrapper that breaks connections, loses, doubles and delays
+// messages, as a seed says. For tests of sessions and of everything that must survive them.
+//
+// A break is ZeroMQ's silent reconnect: both directions lose what is in flight, the caller keeps
+// its ConnectionId, the server meets a new PeerId. The fault that befalls message n of a connection
+// and direction is a function of (seed, connection, direction, n) alone, so that threads and clocks
+// do not change it; connections count from 1 in the order of Open. A delayed message holds back
+// those behind it: order is kept.
+//
+// Thread rule: as transport.h says. Delayed messages move only while the owner thread calls Send or
+// Receive.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/transport/transport.h"
+
+namespace weir::transport {
+
+// Probabilities are per message and direction; their sum is at most 1.
+struct FaultPlan {
+  uint64_t seed = 1;
+  double break_probability = 0;  // the connection breaks, and this message is lost with it
+  double drop_probability = 0;   // only this message is lost: a gap that no tcp connection makes
+  double duplicate_probability = 0;  // it arrives twice
+  int64_t max_delay_ms = 0;          // each message waits for 0..max_delay_ms, uniformly
+};
+
+struct FaultCounts {
+  int64_t breaks = 0;
+  int64_t drops = 0;
+  int64_t duplicates = 0;
+  int64_t delays = 0;
+};
+
+class FaultyClientTransport final : public ClientTransport {
+ public:
+  FaultyClientTransport(std::unique_ptr<ClientTransport> inner, const FaultPlan& plan);
+  ~FaultyClientTransport() override;
+
+  Result<ConnectionId> Open(const std::string& address) override;
+  void Close(ConnectionId connection) override;
+  // A message that a fault swallows was accepted. Delayed messages count against a bound, too.
+  Status Send(ConnectionId connection, Message message) override;
+  std::optional<ConnectionMessage> Receive(int64_t timeout_ms) override;
+  void Wake() override;
+
+  // Breaks every open connection now.
+  void BreakAll();
+
+  // What has happened so far, BreakAll() included.
+  const FaultCounts& counts() const { return counts_; }
+
+ private:
+  enum class Fault { kNone, kBreak, kDrop, kDuplicate };
+  enum class Direction { kOut, kIn };
+
+  struct Held {
+    int64_t due_ms;
+    Message message;
+  };
+  struct Lane {
+    uint64_t message_count = 0;
+    std::deque<Held> held;
+  };
+  struct Connection {
+    std::string address;
+    ConnectionId inner = 0;
+    Lane out;
+    Lane in;
+  };
+  using Entry = std::map<ConnectionId, Connection>::value_type;
+
+  Fault DrawFault(const Entry& entry, Direction direction, uint64_t message_index) const;
+  int64_t DrawDelayMs(const Entry& entry, Direction direction, uint64_t message_index) const;
+  void Break(Connection& connection);
+  void Hold(Lane& lane, Message message, int64_t delay_ms, bool twice);
+  Status SendThrough(Connection& connection, const Message& message, bool twice);
+  void SendDue(int64_t now_ms);
+  void Admit(ConnectionMessage received);
+  std::optional<ConnectionMessage> TakeDue(int64_t now_ms);
+  // The time until a held message can move, at most limit_ms.
+  int64_t WaitMs(int64_t now_ms, int64_t limit_ms) const;
+
+  const std::unique_ptr<ClientTransport> inner_;
+  const FaultPlan plan_;
+  std::map<ConnectionId, Connection> connections_;
+  ConnectionId next_id_ = 1;
+  FaultCounts counts_;
+  std::atomic<bool> woken_{false};
+};
+
+}  // namespace weir::transport

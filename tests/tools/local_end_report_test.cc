@@ -1,0 +1,44 @@
+#include "tools/local/end_report.h"
+
+#include <gtest/gtest.h>
+
+namespace weir::tools {
+namespace {
+
+TEST(LocalEndReport, TellsSpeedQualityAndTraffic) {
+  const auto report = EndReport(R"({
+      "train": {"samples": 100000, "seconds": 12.34, "samples_per_second": 8103.7, "steps": 1000,
+                "logloss": 0.5},
+      "test": {"samples": 17547, "logloss": 0.48461, "auc": 0.75773, "bayes_logloss": 0.4512},
+      "wire": {"push_bytes": 20300000, "push_bytes_dense": 2030000000, "pull_bytes": 40600000,
+               "pull_bytes_dense": 2030000000, "row_push_bytes": 3000, "row_push_bytes_dense": 3000,
+               "row_pull_bytes": 0, "row_pull_bytes_dense": 0, "total_bytes": 60903000}})");
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(*report,
+            "  train   100,000 samples in 12.3 s, 8,104 samples/s, logloss 0.5000\n"
+            "  test    17,547 samples, logloss 0.4846, AUC 0.7577"
+            " (the best logloss possible is 0.4512)\n"
+            "  dense   push 20.3 kB per step (100.0 times fewer),"
+            " pull 40.6 kB per step (50.0 times fewer)\n"
+            "  rows    push 3 B per step (1.0 times fewer), pull nothing\n"
+            "  wire    60.9 MB in all, both ways\n");
+}
+
+TEST(LocalEndReport, LeavesOutWhatIsNotThere) {
+  const auto embedded = EndReport(R"({
+      "train": {"samples": 10, "seconds": 1, "samples_per_second": 10, "steps": 1, "logloss": null},
+      "test": {"samples": 0, "logloss": null, "auc": null}, "wire": {"push_bytes": 0}})");
+  ASSERT_TRUE(embedded.ok()) << embedded.status();
+  EXPECT_EQ(*embedded, "  train   10 samples in 1.0 s, 10 samples/s\n");
+  EXPECT_EQ(*EndReport("{}"), "");
+  EXPECT_EQ(*EndReport(R"({"train": 3, "test": [], "wire": "x"})"), "");
+}
+
+TEST(LocalEndReport, RejectsWhatIsNoJsonObject) {
+  EXPECT_FALSE(EndReport("").ok());
+  EXPECT_FALSE(EndReport("{\"train\":").ok());
+  EXPECT_FALSE(EndReport("[]").ok());
+}
+
+}  // namespace
+}  // namespace weir::tools

@@ -1,0 +1,106 @@
+#include "tools/local/options.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/tools/local_support.h"
+#include "tools/local/commands.h"
+#include "tools/local/ports.h"
+
+namespace weir::tools {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class LocalOptionsTest : public LocalTest {
+ protected:
+  LocalOptionsTest() {
+    for (const char* name : {"weir-server", "weir-worker"}) {
+      WriteFile(Path(name), "");
+      std::filesystem::permissions(Path(name), std::filesystem::perms::owner_all);
+    }
+    options_.config_files = {"a.textproto"};
+    options_.out_directory = "out";
+    options_.binary_directory = directory();
+  }
+
+  LocalOptions options_;
+};
+
+TEST_F(LocalOptionsTest, AreFineByDefault) { EXPECT_THAT(OptionMistakes(options_), IsEmpty()); }
+
+TEST_F(LocalOptionsTest, HaveAllMistakesToldAtOnce) {
+  LocalOptions options;
+  options.server_count = -1;
+  options.trainer_count = 0;
+  options.thread_count = 0;
+  options.stage_count = 2;
+  options.device = "gpu";
+  options.base_port = 70000;
+  options.binary_directory = "/absent";
+  EXPECT_THAT(
+      OptionMistakes(options),
+      ElementsAre(HasSubstr("--config"), HasSubstr("--servers=-1"), HasSubstr("--trainers=0"),
+                  HasSubstr("--threads=0"), HasSubstr("--stages=2"), HasSubstr("--base_port=70000"),
+                  HasSubstr("--device=gpu"), HasSubstr("--out"), HasSubstr("/absent/weir-server"),
+                  HasSubstr("/absent/weir-worker")));
+}
+
+TEST_F(LocalOptionsTest, AllowOneTrainerWithoutServers) {
+  options_.server_count = 0;
+  options_.trainer_count = 1;
+  std::filesystem::remove(Path("weir-server"));
+  EXPECT_THAT(OptionMistakes(options_), IsEmpty());
+  options_.trainer_count = 2;
+  EXPECT_THAT(OptionMistakes(options_), ElementsAre(HasSubstr("--trainers=2")));
+}
+
+TEST_F(LocalOptionsTest, BoundPortsAndDevices) {
+  options_.base_port = 65535;
+  EXPECT_THAT(OptionMistakes(options_), ElementsAre(HasSubstr("port 65536")));
+  options_.base_port = 65534;
+  options_.device = "cuda:1";
+  EXPECT_THAT(OptionMistakes(options_), IsEmpty());
+  for (const char* device : {"", "cuda", "cuda:", "cuda:x", "CPU"}) {
+    options_.device = device;
+    EXPECT_THAT(OptionMistakes(options_), SizeIs(1)) << device;
+  }
+}
+
+TEST_F(LocalOptionsTest, RefuseAFileAsOutput) {
+  options_.out_directory = Path("weir-server");
+  EXPECT_THAT(OptionMistakes(options_), ElementsAre(HasSubstr("not a directory")));
+}
+
+TEST_F(LocalOptionsTest, BecomeACommandForEachProcess) {
+  options_.thread_count = 3;
+  const auto commands = RunCommands(options_, {"tcp://h:1", "tcp://h:2"});
+  ASSERT_THAT(commands, SizeIs(4));
+  EXPECT_EQ(commands[1].name, "server-1");
+  EXPECT_EQ(commands[1].role, Role::kServer);
+  EXPECT_EQ(commands[1].log_path, "out/logs/server-1.log");
+  EXPECT_THAT(commands[1].arguments,
+              ElementsAre(Path("weir-server"), "--config=out/config.textproto",
+                          "--servers=tcp://h:1,tcp://h:2", "--shard=1"));
+  EXPECT_EQ(commands[2].name, "trainer-0");
+  EXPECT_EQ(commands[2].role, Role::kWorker);
+  EXPECT_THAT(commands[2].arguments,
+              ElementsAre(Path("weir-worker"), "--config=out/config.textproto",
+                          "--servers=tcp://h:1,tcp://h:2", "--trainer=0", "--threads=3",
+                          "--device=cpu", "--out=out/trainer-0"));
+}
+
+TEST_F(LocalOptionsTest, BecomeOneWorkerWithoutServersWhenEmbedded) {
+  options_.server_count = 0;
+  options_.trainer_count = 1;
+  const auto commands = RunCommands(options_, {});
+  ASSERT_THAT(commands, SizeIs(1));
+  EXPECT_THAT(commands[0].arguments,
+              ElementsAre(Path("weir-worker"), "--config=out/config.textproto", "--trainer=0",
+                          "--threads=1", "--device=cpu", "--out=out/trainer-0"));
+}
+
+}  // namespace
+}  // namespace weir::tools

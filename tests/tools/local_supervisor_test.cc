@@ -1,0 +1,143 @@
+#include "tools/local/supervisor.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/tools/local_support.h"
+
+namespace weir::tools {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kSleep = "exec sleep 600";
+constexpr const char* kIgnoreEverything =
+    "trap '' TERM INT; echo > $0/ignoring; while :; do sleep 600; done";
+// The stand-in's parent is the test, which runs the supervisor.
+constexpr const char* kInterruptParent = "kill -INT $PPID; exec sleep 600";
+constexpr const char* kWaitUntilOtherIgnores = "while ! [ -e $0/ignoring ]; do sleep 0.01; done; ";
+
+class LocalSupervisor : public LocalTest {
+ protected:
+  Ending Run(const std::vector<ChildCommand>& commands) {
+    Supervisor supervisor(
+        options_, [this] { ++tick_count_; },
+        [this](const std::string& line) { notices_.push_back(line); });
+    return supervisor.Run(commands);
+  }
+
+  void ExpectGone(const std::vector<std::string>& names) const {
+    for (const std::string& name : names) EXPECT_FALSE(ProcessExists(PidOf(name))) << name;
+  }
+
+  SupervisorOptions options_{.grace_ms = 60000, .finish_timeout_ms = 60000, .tick_ms = 10};
+  int tick_count_ = 0;
+  std::vector<std::string> notices_;
+};
+
+TEST_F(LocalSupervisor, EndsWellWhenAllDo) {
+  const Ending ending =
+      Run({Shell("server-0", "sleep 0.1", Role::kServer), Shell("trainer-0", "")});
+  EXPECT_EQ(ending.exit_code, 0);
+  EXPECT_EQ(ending.message, "");
+  EXPECT_GT(tick_count_, 0);
+  EXPECT_THAT(notices_, testing::IsEmpty());
+}
+
+TEST_F(LocalSupervisor, TellsWhoFailedAndWhyAndStopsTheOthers) {
+  const Ending ending = Run({Shell("server-0", kSleep, Role::kServer),
+                             Shell("trainer-0",
+                                   "while ! [ -s $0/server-0.pid ]; do sleep 0.01; done;"
+                                   "echo noise; echo 'error: the disk is full'; exit 7")});
+  EXPECT_EQ(ending.exit_code, 1);
+  EXPECT_EQ(ending.message, "trainer-0 exited with code 7; from its log " + Path("trainer-0.log") +
+                                ":\n    error: the disk is full");
+  ExpectGone({"server-0", "trainer-0"});
+}
+
+TEST_F(LocalSupervisor, NamesTheSignalOfACrash) {
+  const Ending ending = Run({Shell("server-0", "kill -SEGV $$", Role::kServer)});
+  EXPECT_EQ(ending.exit_code, 1);
+  EXPECT_EQ(ending.message,
+            "server-0 was killed by signal 11 (Segmentation fault) and wrote nothing to its log " +
+                Path("server-0.log"));
+}
+
+TEST_F(LocalSupervisor, PassesOnThatAConfigWasRefused) {
+  const Ending ending = Run({Shell("trainer-0", "echo 'error: bad field'; exit 2")});
+  EXPECT_EQ(ending.exit_code, 2);
+  EXPECT_THAT(ending.message, HasSubstr("error: bad field"));
+}
+
+TEST_F(LocalSupervisor, BlamesTheFirstFailureNotWhatFollowsFromIt) {
+  const Ending ending = Run({Shell("server-0",
+                                   "trap 'echo error: stopped; exit 9' TERM; echo > $0/ignoring;"
+                                   "while :; do sleep 0.01; done",
+                                   Role::kServer),
+                             Shell("trainer-0", std::string(kWaitUntilOtherIgnores) + "exit 1")});
+  EXPECT_THAT(ending.message, HasSubstr("trainer-0 exited with code 1"));
+  EXPECT_THAT(ending.message, Not(HasSubstr("server-0")));
+}
+
+TEST_F(LocalSupervisor, KillsWhoIgnoresTheRequestToStop) {
+  options_.grace_ms = 50;
+  const Ending ending = Run({Shell("server-0", kIgnoreEverything, Role::kServer),
+                             Shell("trainer-0", std::string(kWaitUntilOtherIgnores) + "exit 1")});
+  EXPECT_EQ(ending.exit_code, 1);
+  EXPECT_THAT(notices_, Contains(HasSubstr("killing server-0")));
+  ExpectGone({"server-0"});
+}
+
+TEST_F(LocalSupervisor, PassesAnInterruptOn) {
+  const Ending ending =
+      Run({Shell("server-0",
+                 "trap 'echo asked > $0/asked; exit 130' INT; echo > $0/ignoring;"
+                 "while :; do sleep 0.01; done",
+                 Role::kServer),
+           Shell("trainer-0", std::string(kWaitUntilOtherIgnores) + kInterruptParent)});
+  EXPECT_EQ(ending.exit_code, 130);
+  EXPECT_EQ(ReadFile(Path("asked")), "asked\n");
+  EXPECT_THAT(notices_, Contains(HasSubstr("stopping server-0, trainer-0")));
+  ExpectGone({"server-0", "trainer-0"});
+}
+
+TEST_F(LocalSupervisor, KillsWhoIgnoresAnInterrupt) {
+  options_.grace_ms = 50;
+  const Ending ending =
+      Run({Shell("server-0", kIgnoreEverything, Role::kServer),
+           Shell("trainer-0", std::string(kWaitUntilOtherIgnores) + kInterruptParent)});
+  EXPECT_EQ(ending.exit_code, 130);
+  ExpectGone({"server-0", "trainer-0"});
+}
+
+TEST_F(LocalSupervisor, KillsAtOnceAtTheSecondInterrupt) {
+  const Ending ending = Run({Shell("server-0", kIgnoreEverything, Role::kServer),
+                             Shell("trainer-0", std::string(kWaitUntilOtherIgnores) +
+                                                    "trap 'kill -INT $PPID' INT; kill -INT $PPID;"
+                                                    "while :; do sleep 0.01; done")});
+  EXPECT_EQ(ending.exit_code, 130);
+  EXPECT_THAT(notices_, Contains(HasSubstr("killing server-0")));
+  ExpectGone({"server-0", "trainer-0"});
+}
+
+TEST_F(LocalSupervisor, StopsServersThatDoNotLeaveAfterTheTrainers) {
+  options_.finish_timeout_ms = 50;
+  const Ending ending = Run({Shell("server-0", "", Role::kServer),
+                             Shell("server-1", kSleep, Role::kServer), Shell("trainer-0", "")});
+  EXPECT_EQ(ending.exit_code, 1);
+  EXPECT_THAT(ending.message, HasSubstr("all trainers are done"));
+  EXPECT_THAT(ending.message, HasSubstr("server-1"));
+  EXPECT_THAT(ending.message, Not(HasSubstr("server-0")));
+}
+
+TEST_F(LocalSupervisor, StopsWhatItStartedWhenAProgramIsMissing) {
+  ChildCommand missing = Shell("trainer-0", "");
+  missing.arguments = {Path("absent")};
+  const Ending ending = Run({Shell("server-0", kSleep, Role::kServer), missing});
+  EXPECT_EQ(ending.exit_code, 1);
+  EXPECT_THAT(ending.message, HasSubstr("cannot start trainer-0"));
+}
+
+}  // namespace
+}  // namespace weir::tools

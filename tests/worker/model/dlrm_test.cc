@@ -1,0 +1,239 @@
+#include "worker/model/dlrm.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "common/kernels/cpu_kernels.h"
+#include "tests/worker/model/model_support.h"
+#include "tests/worker/model/reference_dlrm.h"
+
+namespace weir::model {
+namespace {
+
+using test::GradientsAgree;
+using test::ModelShape;
+using ::testing::HasSubstr;
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+// A model with its input and its gradients.
+struct TrainingStep {
+  explicit TrainingStep(const ModelShape& shape, int32_t row_count = 7, int64_t max_rows = 7)
+      : layout(test::MakeLayout(shape)),
+        parameters(test::InitialParameters(layout)),
+        batch(test::RandomBatch(layout, row_count, 4, 11)),
+        rows(test::RandomRows(layout, batch, 12)),
+        model(layout, kernels::CpuKernels(), max_rows),
+        gradients(test::FlatSize(layout)),
+        row_gradients(rows.size(), kNan) {}
+
+  LossResult Run() {
+    model.Forward(parameters.data(), batch, rows);
+    const LossResult loss = model.Loss(batch);
+    model.Backward(parameters.data(), batch, gradients.data(), row_gradients);
+    return loss;
+  }
+  // The message of the step's failure.
+  std::string Failure() {
+    model.Forward(parameters.data(), batch, rows);
+    return model.CheckFinite(model.Loss(batch), parameters.data(), batch, rows).message();
+  }
+  float& Parameter(const std::string& name, int64_t index) {
+    for (const TensorSpec& spec : layout.tensors()) {
+      if (spec.name == name) return parameters[static_cast<size_t>(spec.offset + index)];
+    }
+    LOG(FATAL) << name;
+  }
+  std::span<const float> GradientOf(const TensorSpec& spec) const {
+    return gradients.span().subspan(static_cast<size_t>(spec.offset),
+                                    static_cast<size_t>(spec.element_count()));
+  }
+
+  ModelLayout layout;
+  tensor::AlignedBuffer parameters;
+  data::Batch batch;
+  std::vector<float> rows;
+  Dlrm model;
+  tensor::AlignedBuffer gradients;
+  std::vector<float> row_gradients;
+};
+
+class DlrmShapes : public ::testing::TestWithParam<ModelShape> {};
+
+TEST_P(DlrmShapes, LossIsThatOfTheReference) {
+  TrainingStep step(GetParam());
+  const test::ReferenceDlrm reference(step.layout, step.batch);
+  const double expected =
+      reference.MeanLogloss(test::Widen(step.parameters.span()), test::Widen(step.rows));
+  const LossResult loss = step.Run();
+  EXPECT_NEAR(loss.logloss_sum / static_cast<double>(loss.row_count), expected, 1e-5 * expected);
+}
+
+// At most kSampled coordinates of each tensor, spread evenly.
+TEST_P(DlrmShapes, GradientsOfParametersAreTheDerivatives) {
+  constexpr size_t kSampled = 60;
+  TrainingStep step(GetParam());
+  step.Run();
+  std::vector<double> parameters = test::Widen(step.parameters.span());
+  const std::vector<double> rows = test::Widen(step.rows);
+  const test::ReferenceDlrm reference(step.layout, step.batch);
+  const auto loss = [&] { return reference.MeanLogloss(parameters, rows); };
+  for (const TensorSpec& spec : step.layout.tensors()) {
+    const std::span<const float> gradient = step.GradientOf(spec);
+    const size_t stride = gradient.size() / kSampled + 1;
+    std::vector<float> actual;
+    std::vector<double> expected;
+    for (size_t i = 0; i < gradient.size(); i += stride) {
+      actual.push_back(gradient[i]);
+      expected.push_back(
+          test::CentralDifference(parameters, static_cast<size_t>(spec.offset) + i, loss));
+    }
+    EXPECT_TRUE(GradientsAgree(actual, expected)) << spec.name;
+  }
+}
+
+TEST_P(DlrmShapes, GradientsOfRowsAreTheDerivatives) {
+  TrainingStep step(GetParam());
+  step.Run();
+  const std::vector<double> parameters = test::Widen(step.parameters.span());
+  std::vector<double> rows = test::Widen(step.rows);
+  const test::ReferenceDlrm reference(step.layout, step.batch);
+  const auto loss = [&] { return reference.MeanLogloss(parameters, rows); };
+  EXPECT_TRUE(GradientsAgree(step.row_gradients, test::NumericGradient(rows, loss)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, DlrmShapes,
+                         ::testing::Values(ModelShape{}, ModelShape{2, 0, 3, {3}, {1}},
+                                           ModelShape{5, 1, 8, {7, 6, 8}, {9, 5, 3, 1}},
+                                           ModelShape{4, 3, 1, {1}, {8, 1}},
+                                           ModelShape{13, 26, 16, {24, 16}, {20, 1}}));
+
+TEST(Dlrm, EveryTensorIsOverwrittenAndThePaddingLeftAlone) {
+  TrainingStep step{ModelShape{}};
+  step.Run();
+  const std::vector<float> first(step.gradients.span().begin(), step.gradients.span().end());
+  for (float& value : step.gradients.span()) value = 77.0f;
+  step.Run();
+  std::vector<float> expected(first.size(), 77.0f);
+  for (const TensorSpec& spec : step.layout.tensors()) {
+    std::copy_n(first.begin() + spec.offset, spec.element_count(), expected.begin() + spec.offset);
+  }
+  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), step.gradients.data()));
+}
+
+TEST(Dlrm, AShortBatchAfterALongOneGivesWhatAFreshModelGives) {
+  TrainingStep step(ModelShape{}, 7, 7);
+  step.Run();
+  TrainingStep fresh(ModelShape{}, 3, 3);
+  step.batch = fresh.batch;
+  step.rows = fresh.rows;
+  step.row_gradients.assign(fresh.rows.size(), kNan);
+  const LossResult loss = step.Run();
+  const LossResult expected = fresh.Run();
+  EXPECT_EQ(loss.row_count, 3);
+  EXPECT_DOUBLE_EQ(loss.logloss_sum, expected.logloss_sum);
+  for (size_t i = 0; i < step.gradients.size(); ++i) {
+    EXPECT_FLOAT_EQ(step.gradients[i], fresh.gradients[i]) << i;
+  }
+  for (size_t i = 0; i < step.row_gradients.size(); ++i) {
+    EXPECT_FLOAT_EQ(step.row_gradients[i], fresh.row_gradients[i]) << i;
+  }
+}
+
+TEST(Dlrm, ABatchWithoutRowsHasNoLossAndGradientsOfZero) {
+  TrainingStep step(ModelShape{}, 0, 7);
+  for (float& value : step.gradients.span()) value = kNan;
+  EXPECT_EQ(step.Run().logloss_sum, 0.0);
+  for (const TensorSpec& spec : step.layout.tensors()) {
+    for (const float value : step.GradientOf(spec)) EXPECT_EQ(value, 0.0f) << spec.name;
+  }
+}
+
+TEST(Dlrm, TheSameStepTwiceIsTheSameBits) {
+  TrainingStep a(ModelShape{13, 26, 16, {64, 16}, {64, 1}}, 64, 64);
+  TrainingStep b(ModelShape{13, 26, 16, {64, 16}, {64, 1}}, 64, 64);
+  EXPECT_EQ(a.Run().logloss_sum, b.Run().logloss_sum);
+  EXPECT_TRUE(std::equal(a.gradients.span().begin(), a.gradients.span().end(), b.gradients.data()));
+  EXPECT_EQ(a.row_gradients, b.row_gradients);
+}
+
+TEST(Dlrm, GradientStepsOnOneBatchLowerItsLoss) {
+  TrainingStep step{ModelShape{}};
+  const double before = step.Run().logloss_sum;
+  for (int repeat = 0; repeat < 50; ++repeat) {
+    for (size_t i = 0; i < step.gradients.size(); ++i) {
+      step.parameters[i] -= 0.1f * step.gradients[i];
+    }
+    for (size_t i = 0; i < step.rows.size(); ++i) step.rows[i] -= 0.1f * step.row_gradients[i];
+    step.Run();
+  }
+  EXPECT_LT(step.Run().logloss_sum, 0.7 * before);
+}
+
+TEST(Dlrm, MovedModelGoesOn) {
+  TrainingStep step{ModelShape{}};
+  const double expected = step.Run().logloss_sum;
+  Dlrm moved = std::move(step.model);
+  moved.Forward(step.parameters.data(), step.batch, step.rows);
+  EXPECT_EQ(moved.Loss(step.batch).logloss_sum, expected);
+}
+
+TEST(DlrmCheckFinite, PassesAFiniteLoss) {
+  TrainingStep step{ModelShape{}};
+  EXPECT_EQ(step.Failure(), "");
+}
+
+TEST(DlrmCheckFinite, NamesTheFirstLayerInForwardOrder) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const char* name : {"top/1/weight", "top/0/bias", "bottom/1/bias", "bottom/0/weight"}) {
+    TrainingStep step{ModelShape{}};
+    for (const float bad : {kNan, infinity}) {
+      step.Parameter(name, 0) = bad;
+      step.Parameter("top/1/bias", 0) = kNan;
+      EXPECT_THAT(step.Failure(), HasSubstr(std::string(name) + ".")) << bad;
+    }
+  }
+}
+
+TEST(DlrmCheckFinite, NamesTheTableOfABadRow) {
+  TrainingStep step{ModelShape{}};
+  const size_t third = (step.batch.tables[0].unique.size() + step.batch.tables[1].unique.size()) *
+                       static_cast<size_t>(step.layout.embedding_dimension());
+  step.rows[third] = kNan;
+  EXPECT_THAT(step.Failure(), HasSubstr("table/C3."));
+}
+
+TEST(DlrmCheckFinite, NamesAnOutputThatOverflowsFromFiniteParameters) {
+  TrainingStep step{ModelShape{}};
+  for (int64_t i = 0; i < 5 * 4; ++i) step.Parameter("bottom/1/weight", i) = 3e38f;
+  EXPECT_THAT(step.Failure(), HasSubstr("the output of bottom/1."));
+}
+
+TEST(DlrmCheckFinite, NamesTheInteractionWhenOnlyItsProductsOverflow) {
+  TrainingStep step{ModelShape{}};
+  for (float& value : step.rows) value = 1e20f;
+  EXPECT_THAT(step.Failure(), HasSubstr("the output of the interaction."));
+}
+
+TEST(DlrmCheckFinite, NamesBadInput) {
+  TrainingStep step{ModelShape{}};
+  step.batch.dense[4] = kNan;
+  EXPECT_THAT(step.Failure(), HasSubstr("the dense features."));
+}
+
+TEST(DlrmDeathTest, ABatchThatDoesNotFitIsOurOwnMistake) {
+  TrainingStep step(ModelShape{}, 7, 6);
+  EXPECT_DEATH(step.Run(), "7 vs. 6");
+  TrainingStep short_rows{ModelShape{}};
+  short_rows.rows.pop_back();
+  EXPECT_DEATH(short_rows.Run(), "row_element_count");
+}
+
+}  // namespace
+}  // namespace weir::model

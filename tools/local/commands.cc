@@ -1,0 +1,70 @@
+#include "tools/local/commands.h"
+
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/base/strings.h"
+#include "tools/local/output_directory.h"
+
+namespace weir::tools {
+namespace {
+
+ChildCommand MakeCommand(const LocalOptions& options, Role role, const std::string& program,
+                         std::string name) {
+  const OutputDirectory out(options.out_directory);
+  ChildCommand command;
+  command.role = role;
+  command.log_path = out.LogPath(name);
+  command.arguments = {StrCat(options.binary_directory, "/", program),
+                       StrCat("--config=", out.ConfigPath())};
+  command.name = std::move(name);
+  return command;
+}
+
+ChildCommand ServerCommand(const LocalOptions& options, const std::string& servers, int shard) {
+  ChildCommand command =
+      MakeCommand(options, Role::kServer, "weir-server", StrCat("server-", shard));
+  command.arguments.push_back(StrCat("--servers=", servers));
+  command.arguments.push_back(StrCat("--shard=", shard));
+  return command;
+}
+
+ChildCommand TrainerCommand(const LocalOptions& options, const std::string& servers, int trainer) {
+  ChildCommand command =
+      MakeCommand(options, Role::kWorker, "weir-worker", StrCat("trainer-", trainer));
+  if (!servers.empty()) command.arguments.push_back(StrCat("--servers=", servers));
+  command.arguments.push_back(StrCat("--trainer=", trainer));
+  command.arguments.push_back(StrCat("--threads=", options.thread_count));
+  command.arguments.push_back(StrCat("--device=", options.device));
+  command.arguments.push_back(
+      StrCat("--out=", OutputDirectory(options.out_directory).TrainerPath(trainer)));
+  return command;
+}
+
+std::string Plural(int count, const char* noun) {
+  return StrCat(count, " ", noun, count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::vector<ChildCommand> RunCommands(const LocalOptions& options,
+                                      const std::vector<std::string>& addresses) {
+  CHECK_EQ(addresses.size(), static_cast<size_t>(options.server_count));
+  const std::string servers = StrJoin(addresses, ",");
+  std::vector<ChildCommand> commands;
+  for (int shard = 0; shard < options.server_count; ++shard) {
+    commands.push_back(ServerCommand(options, servers, shard));
+  }
+  for (int trainer = 0; trainer < options.trainer_count; ++trainer) {
+    commands.push_back(TrainerCommand(options, servers, trainer));
+  }
+  return commands;
+}
+
+std::string CountText(const LocalOptions& options) {
+  if (IsEmbedded(options)) return "1 worker, embedded";
+  return StrCat(Plural(options.server_count, "server"), ", ",
+                Plural(options.trainer_count, "trainer"));
+}
+
+}  // namespace weir::tools

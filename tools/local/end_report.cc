@@ -1,0 +1,71 @@
+#include "tools/local/end_report.h"
+
+#include "common/base/strings.h"
+#include "tools/local/json_fields.h"
+#include "tools/local/number_text.h"
+
+namespace weir::tools {
+namespace {
+
+using nlohmann::json;
+
+std::string TrainLine(const json& summary) {
+  const auto samples = NumberAt(summary, "/train/samples");
+  const auto seconds = NumberAt(summary, "/train/seconds");
+  const auto rate = NumberAt(summary, "/train/samples_per_second");
+  if (!samples || !seconds || !rate) return "";
+  std::string line = StrCat("  train   ", CountWithCommas(*samples), " samples in ",
+                            Format("%.1f s, ", *seconds), CountWithCommas(*rate), " samples/s");
+  if (const auto loss = NumberAt(summary, "/train/logloss")) {
+    line += Format(", logloss %.4f", *loss);
+  }
+  return line + "\n";
+}
+
+std::string TestLine(const json& summary) {
+  const auto samples = NumberAt(summary, "/test/samples");
+  if (samples.value_or(0) == 0) return "";
+  std::string line = StrCat("  test    ", CountWithCommas(*samples), " samples");
+  if (const auto loss = NumberAt(summary, "/test/logloss")) line += Format(", logloss %.4f", *loss);
+  if (const auto auc = NumberAt(summary, "/test/auc")) line += Format(", AUC %.4f", *auc);
+  if (const auto best = NumberAt(summary, "/test/bayes_logloss")) {
+    line += Format(" (the best logloss possible is %.4f)", *best);
+  }
+  return line + "\n";
+}
+
+// Bytes per step, and how many times fewer than 32-bit values without indexes would have cost.
+std::string TrafficText(const json& summary, const std::string& kind) {
+  const auto steps = NumberAt(summary, "/train/steps");
+  const auto bytes = NumberAt(summary, StrCat("/wire/", kind, "_bytes"));
+  const auto dense = NumberAt(summary, StrCat("/wire/", kind, "_bytes_dense"));
+  if (!bytes || *bytes <= 0 || !(steps.value_or(0) > 0)) return "";
+  std::string text = StrCat(FormatBytes(*bytes / *steps), " per step");
+  if (dense && *dense > 0) text += StrCat(" (", Format("%.1f", *dense / *bytes), " times fewer)");
+  return text;
+}
+
+std::string TrafficLine(const json& summary, const char* title, const std::string& prefix) {
+  const std::string push = TrafficText(summary, prefix + "push");
+  const std::string pull = TrafficText(summary, prefix + "pull");
+  if (push.empty() && pull.empty()) return "";
+  const auto shown = [](const std::string& text) { return text.empty() ? "nothing" : text; };
+  return StrCat(title, "push ", shown(push), ", pull ", shown(pull), "\n");
+}
+
+std::string TotalLine(const json& summary) {
+  const auto bytes = NumberAt(summary, "/wire/total_bytes");
+  if (bytes.value_or(0) <= 0) return "";
+  return StrCat("  wire    ", FormatBytes(*bytes), " in all, both ways\n");
+}
+
+}  // namespace
+
+Result<std::string> EndReport(const std::string& summary_text) {
+  const json summary = json::parse(summary_text, nullptr, /*allow_exceptions=*/false);
+  if (!summary.is_object()) return InvalidData("summary.json is no JSON object");
+  return StrCat(TrainLine(summary), TestLine(summary), TrafficLine(summary, "  dense   ", ""),
+                TrafficLine(summary, "  rows    ", "row_"), TotalLine(summary));
+}
+
+}  // namespace weir::tools

@@ -1,0 +1,90 @@
+#include "tools/local/options.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+
+#include "common/base/strings.h"
+
+namespace weir::tools {
+namespace {
+
+constexpr int kMaxProcesses = 1024;
+constexpr int kLastPort = 65535;
+
+using Mistakes = std::vector<std::string>;
+
+void CheckRange(const char* flag, int value, int first, int last, Mistakes& mistakes) {
+  if (value >= first && value <= last) return;
+  mistakes.push_back(StrCat("--", flag, "=", value, ": must be from ", first, " to ", last));
+}
+
+bool IsDevice(std::string_view device) {
+  constexpr std::string_view kCuda = "cuda:";
+  if (device == "cpu") return true;
+  if (!device.starts_with(kCuda) || device.size() == kCuda.size()) return false;
+  device.remove_prefix(kCuda.size());
+  return std::ranges::all_of(device, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+void CheckCounts(const LocalOptions& options, Mistakes& mistakes) {
+  CheckRange("servers", options.server_count, 0, kMaxProcesses, mistakes);
+  CheckRange("trainers", options.trainer_count, 1, kMaxProcesses, mistakes);
+  CheckRange("threads", options.thread_count, 1, kMaxProcesses, mistakes);
+  if (IsEmbedded(options) && options.trainer_count > 1) {
+    mistakes.push_back(StrCat("--servers=0 trains embedded, in one worker, but --trainers=",
+                              options.trainer_count, "; use --trainers=1, or --servers=1 or more"));
+  }
+  if (options.stage_count != 1) {
+    mistakes.push_back(StrCat("--stages=", options.stage_count, ": must be 1, the whole model"));
+  }
+}
+
+void CheckPorts(const LocalOptions& options, Mistakes& mistakes) {
+  CheckRange("base_port", options.base_port, 0, kLastPort, mistakes);
+  const int last_port = options.base_port + options.server_count - 1;
+  if (options.base_port > 0 && options.base_port <= kLastPort && last_port > kLastPort) {
+    mistakes.push_back(StrCat("--base_port=", options.base_port,
+                              " with --servers=", options.server_count, " ends at port ", last_port,
+                              "; the last there is is ", kLastPort));
+  }
+}
+
+void CheckBinary(const LocalOptions& options, const char* name, Mistakes& mistakes) {
+  const auto path = std::filesystem::path(options.binary_directory) / name;
+  if (access(path.c_str(), X_OK) == 0) return;
+  mistakes.push_back(StrCat("there is no program ", path.string(),
+                            "; build it, or say where it is with --binaries=DIR"));
+}
+
+void CheckOutDirectory(const LocalOptions& options, Mistakes& mistakes) {
+  std::error_code ignored;
+  if (options.out_directory.empty()) {
+    mistakes.push_back("--out=DIR is required: the directory for logs and results");
+  } else if (std::filesystem::exists(options.out_directory, ignored) &&
+             !std::filesystem::is_directory(options.out_directory, ignored)) {
+    mistakes.push_back(StrCat("--out=", options.out_directory, ": is not a directory"));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> OptionMistakes(const LocalOptions& options) {
+  Mistakes mistakes;
+  if (options.config_files.empty()) {
+    mistakes.push_back("--config=a.textproto,b.textproto is required: the files to overlay");
+  }
+  CheckCounts(options, mistakes);
+  CheckPorts(options, mistakes);
+  if (!IsDevice(options.device)) {
+    mistakes.push_back(StrCat("--device=", options.device, ": must be cpu or cuda:<number>"));
+  }
+  CheckOutDirectory(options, mistakes);
+  if (!IsEmbedded(options)) CheckBinary(options, "weir-server", mistakes);
+  CheckBinary(options, "weir-worker", mistakes);
+  return mistakes;
+}
+
+}  // namespace weir::tools

@@ -1,0 +1,40 @@
+// What weir-local was asked to do, as its flags say it, and the rules these must obey.
+//
+// The flags only say who runs and where; what affects results is in the config files. Everything
+// that can be wrong is found before a process is started, and all of it is told at once.
+//
+// Thread rule: values; any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace weir::tools {
+
+struct LocalOptions {
+  // An ordered overlay: later files win.
+  std::vector<std::string> config_files;
+  // Protobuf text merged after the last file; may be empty.
+  std::string override_text;
+  // 0: one worker trains embedded, without servers.
+  int server_count = 2;
+  int trainer_count = 2;
+  int stage_count = 1;
+  // Hogwild threads of each worker.
+  int thread_count = 1;
+  // "cpu" or "cuda:<n>". Whether there is such a device is for the worker to say.
+  std::string device = "cpu";
+  std::string out_directory;
+  // Where weir-server and weir-worker are.
+  std::string binary_directory;
+  // Server i listens on base_port + i; 0 takes free ports.
+  int base_port = 0;
+};
+
+inline bool IsEmbedded(const LocalOptions& options) { return options.server_count == 0; }
+
+// Every rule that `options` breaks, each with the flag's name and what it should be. Looks at the
+// file system for the binaries and the output directory; does not read config files.
+std::vector<std::string> OptionMistakes(const LocalOptions& options);
+
+}  // namespace weir::tools

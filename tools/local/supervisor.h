@@ -1,0 +1,93 @@
+// Runs the processes of a local run to their common end.
+//
+// All are started, then waited for. When one fails, the others are asked to stop and, after a
+// grace period, killed; so too on Ctrl-C, SIGTERM or SIGHUP, where a second signal kills at once.
+// When the last trainer is done the servers have a bounded time to leave. Run returns only when no
+// process is left.
+//
+// The supervisor sleeps in the kernel until a signal (SIGCHLD among them), a deadline or the next
+// tick. It blocks these signals for its thread from construction to destruction: build it before
+// any other thread is started.
+//
+// Thread rule: one thread, which must live as long as the children (child_process.h).
+#pragma once
+
+#include <signal.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/local/child_process.h"
+
+namespace weir::tools {
+
+struct SupervisorOptions {
+  // From being asked to stop to being killed.
+  int64_t grace_ms = 5000;
+  // From the end of the last trainer to that of the last server.
+  int64_t finish_timeout_ms = 60000;
+  // Between two calls of the progress callback.
+  int64_t tick_ms = 500;
+};
+
+// How the whole run ended.
+struct Ending {
+  // 0 all done, 1 a process failed, 2 a process refused its flags or config, 130 interrupted.
+  int exit_code = 0;
+  // For the user; empty when all is done. May have several lines.
+  std::string message;
+};
+
+class Supervisor {
+ public:
+  // `on_tick` is called while the run goes on, from Run; `on_notice` with a line that the user
+  // should see at once.
+  Supervisor(SupervisorOptions options, std::function<void()> on_tick,
+             std::function<void(const std::string&)> on_notice);
+  ~Supervisor();
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
+
+  // Starts the processes in the order given and returns when all have ended. Once only.
+  Ending Run(const std::vector<ChildCommand>& commands);
+
+ private:
+  struct Failure {
+    const ChildCommand* command;
+    ChildExit exit;
+  };
+
+  Status StartAll(const std::vector<ChildCommand>& commands);
+  // Of the processes that run now.
+  int RunningCount() const;
+  bool AnyRunning(Role role) const;
+  std::string RunningNames() const;
+
+  // Waits until a signal, a deadline or the next tick; 0 when it was no signal.
+  int WaitForSignal() const;
+  // Notes every process that has ended; the failure to blame, if there is one.
+  std::optional<Failure> Reap();
+  void OnFailure(const Failure& failure);
+  void OnInterrupt(int signal_number);
+  void CheckDeadlines();
+
+  // The first ending given is the one that counts.
+  void BeginStop(Ending ending, int signal_number);
+  void SignalAll(int signal_number) const;
+
+  const SupervisorOptions options_;
+  const std::function<void()> on_tick_;
+  const std::function<void(const std::string&)> on_notice_;
+  sigset_t signals_;
+  sigset_t previous_mask_;
+  std::vector<ChildProcess> children_;
+  std::optional<Ending> ending_;
+  // On Clock::Real; unset while there is none.
+  std::optional<int64_t> kill_at_ms_;
+  std::optional<int64_t> finish_by_ms_;
+};
+
+}  // namespace weir::tools

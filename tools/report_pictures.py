@@ -1,0 +1,295 @@
+"""The pictures of tools/report.py, as SVG text: loss, density of each layer, traffic.
+
+Text and lines are a grey that reads on white and on black, backgrounds are transparent, and colours
+are Okabe and Ito's, which the colour-blind can tell apart; from the seventh run on they repeat with
+dashes.
+"""
+
+import math
+from xml.sax.saxutils import escape
+
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+TEXT = "#767c85"
+GRID = "#8a909a"
+FONT = "font-family=\"'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif\""
+
+
+def color(index):
+    return COLORS[index % len(COLORS)]
+
+
+def dash(index):
+    return ' stroke-dasharray="6 3"' if index >= len(COLORS) else ""
+
+
+# ------------------------------------------------------------------------------ numbers as words
+
+
+def si(value, unit=""):
+    """1234567 -> 1.23 M."""
+    for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= factor * 0.9995:
+            return f"{value / factor:.3g} {prefix}{unit}"
+    return f"{value:.3g} {unit}".rstrip()
+
+
+def density_label(value):
+    return f"{value * 100:.3g} %" if value >= 1e-4 else f"{value:.0e}"
+
+
+# ------------------------------------------------------------------------------ axes
+
+
+class Axis:
+    """Maps values to pixels, from `pixels[0]` to `pixels[1]`."""
+
+    def __init__(self, low, high, pixels, is_log=False):
+        self.low, self.high, self.pixels, self.is_log = low, high, pixels, is_log
+        if not high > low:
+            self.low, self.high = (low / 2, high * 2) if is_log else (low - 0.5, high + 0.5)
+
+    def place(self, value):
+        low, high = self.low, self.high
+        if self.is_log:
+            low, high, value = (math.log10(max(x, 1e-300)) for x in (low, high, value))
+        begin, end = self.pixels
+        return begin + (value - low) / (high - low) * (end - begin)
+
+    def ticks(self):
+        return self.log_ticks() if self.is_log else self.linear_ticks(5)
+
+    def linear_ticks(self, wanted):
+        rough = (self.high - self.low) / wanted
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough * 0.999)
+        first = math.ceil(self.low / step - 1e-9)
+        last = math.floor(self.high / step + 1e-9)
+        return [round(i * step, 12) for i in range(first, last + 1)]
+
+    def log_ticks(self):
+        first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
+        for steps in ((1,), (1, 3), (1, 2, 5)):
+            ticks = [m * 10.0**e for e in range(first, last + 1) for m in steps]
+            ticks = [t for t in ticks if self.low * 0.999 <= t <= self.high * 1.001]
+            if len(ticks) >= 3:
+                break
+        return ticks
+
+
+# ------------------------------------------------------------------------------ shapes
+
+
+def text(x, y, words, size=12, anchor="start", fill=TEXT, extra=""):
+    return (f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" '
+            f'fill="{fill}" {extra}>{escape(words)}</text>')
+
+
+def line(x1, y1, x2, y2, stroke=GRID, width=1.0, extra=""):
+    return (f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{stroke}" '
+            f'stroke-width="{width}" {extra}/>')
+
+
+def polyline(points, stroke, width, extra=""):
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return (f'<polyline points="{path}" fill="none" stroke="{stroke}" stroke-width="{width}" '
+            f'stroke-linejoin="round" {extra}/>')
+
+
+def dot(x, y, fill, radius=4.0, tip=""):
+    title = f"<title>{escape(tip)}</title>" if tip else ""
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{fill}">{title}</circle>'
+
+
+def svg(width, height, title, parts):
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+            f'width="{width}" height="{height}" role="img" {FONT}>\n'
+            f"<title>{escape(title)}</title>\n" + "\n".join(parts) + "\n</svg>\n")
+
+
+def legend(names, x, y, width):
+    """Swatches and names from left to right, and the height they take."""
+    parts, at, top = [], x, y
+    for i, name in enumerate(names):
+        needed = 34 + 7.0 * len(name)
+        if at > x and at + needed > x + width:
+            at, top = x, top + 20
+        parts.append(line(at, top - 4, at + 18, top - 4, color(i), 3, dash(i)))
+        parts.append(text(at + 24, top, name))
+        at += needed
+    return parts, top - y + 20
+
+
+def spread(positions, gap, low, high):
+    """Moves label positions apart to at least gap, in order, within [low, high] if they fit."""
+    order = sorted(range(len(positions)), key=lambda i: positions[i])
+    placed = list(positions)
+    floor = low
+    for i in order:
+        placed[i] = max(placed[i], floor)
+        floor = placed[i] + gap
+    ceiling = high
+    for i in reversed(order):
+        placed[i] = min(placed[i], ceiling)
+        ceiling = placed[i] - gap
+    return placed
+
+
+# ------------------------------------------------------------------------------ loss
+
+
+def smoothed(points):
+    """Exponential mean over about a twentieth of the points, corrected for its start."""
+    keep = 1 - 1 / max(1.0, len(points) / 20)
+    total = weight = 0.0
+    result = []
+    for x, y in points:
+        total, weight = keep * total + (1 - keep) * y, keep * weight + (1 - keep)
+        result.append((x, total / weight))
+    return result
+
+
+def loss_range(curves):
+    """The losses worth showing: the steep start of a run would flatten all the rest."""
+    settled = [y for curve in curves for _, y in curve["train"][len(curve["train"]) // 5:]]
+    shown = sorted(settled) or [0.5]
+    low, high = shown[0], shown[min(len(shown) - 1, int(len(shown) * 0.98))]
+    tests = [y for curve in curves for _, y in curve["test"]]
+    low, high = min([low] + tests), max([high] + tests)
+    margin = max((high - low) * 0.06, 1e-4)
+    return low - margin, high + margin
+
+
+def loss_panel(number, curves, box, y_axis, x_label, is_log):
+    left, top, right, bottom = box
+    points = [p for curve in curves for p in curve["train"] + curve["test"] if p[0] > 0]
+    xs = [x for x, _ in points] or [1]
+    visible = [x for x, y in points if y <= y_axis.high] or xs
+    x_axis = Axis(min(visible) / 1.5 if is_log else 0, max(xs), (left, right), is_log)
+    clip = f'clip-path="url(#panel{number})"'
+    parts = [f'<clipPath id="panel{number}"><rect x="{left}" y="{top}" width="{right - left}" '
+             f'height="{bottom - top}"/></clipPath>']
+    for tick in y_axis.ticks():
+        y = y_axis.place(tick)
+        parts.append(line(left, y, right, y, extra='stroke-opacity="0.25"'))
+        parts.append(text(left - 8, y + 4, f"{tick:.3g}", anchor="end"))
+    for tick in x_axis.ticks():
+        x = x_axis.place(tick)
+        parts.append(line(x, bottom, x, bottom + 5))
+        parts.append(text(x, bottom + 19, si(tick, "B" if is_log else ""), anchor="middle"))
+    parts.append(line(left, bottom, right, bottom))
+    parts.append(text((left + right) / 2, bottom + 40, x_label, 13, "middle"))
+    for i, curve in enumerate(curves):
+        def at(point):
+            return x_axis.place(point[0]), y_axis.place(point[1])
+        train = [p for p in curve["train"] if p[0] > 0]
+        parts.append(polyline(map(at, train), color(i), 1, f'stroke-opacity="0.25" {clip}'))
+        parts.append(polyline(map(at, smoothed(train)), color(i), 2, clip + dash(i)))
+        for point in curve["test"]:
+            if point[0] > 0:
+                x, y = at(point)
+                parts.append(dot(x, y, color(i), tip=f"{curve['name']}: test {point[1]:.4f}"))
+    return parts
+
+
+def end_labels(curves, x, y_axis):
+    """Each run's name and last test loss, beside the right panel at their height."""
+    ends = [(curve["test"] or smoothed(curve["train"]) or [(0, y_axis.low)])[-1][1]
+            for curve in curves]
+    places = spread([y_axis.place(y) for y in ends], 17, y_axis.pixels[1], y_axis.pixels[0])
+    return [text(x, y + 4, f"{curve['name']}  {end:.4f}", 13, fill=color(i),
+                 extra='font-weight="600"')
+            for i, (curve, end, y) in enumerate(zip(curves, ends, places))]
+
+
+def loss_picture(runs):
+    """runs: dicts with "name" and, against samples and against bytes, lists of (x, logloss):
+    "samples": {"train", "test"}, "bytes": {"train", "test"}."""
+    width, height = 1060, 430
+    by_samples = [{"name": run["name"], **run["samples"]} for run in runs]
+    by_bytes = [{"name": run["name"], **run["bytes"]} for run in runs]
+    y_axis = Axis(*loss_range(by_samples), (height - 60, 62))
+    label_width = 22 + 8.0 * max(len(run["name"]) + 8 for run in runs)
+    middle = (width - label_width) / 2
+    parts = [text(16, 24, "Logloss", 16, extra='font-weight="600"'),
+             text(16, 44, "line: training, over each interval and smoothed; dot: test")]
+    parts += loss_panel(1, by_samples, (62, 62, middle - 10, height - 60), y_axis,
+                        "training samples", False)
+    parts += loss_panel(2, by_bytes, (middle + 52, 62, width - label_width - 14, height - 60),
+                        y_axis, "bytes on the wire (log scale)", True)
+    parts += end_labels(by_samples, width - label_width, y_axis)
+    return svg(width, height, "Logloss against training samples and against bytes", parts)
+
+
+# ------------------------------------------------------------------------------ density
+
+
+def density_picture(runs):
+    """runs: dicts with "name" and "density", layer -> kept fraction, zero or None for none."""
+    layers = list(dict.fromkeys(layer for run in runs for layer in run["density"]))
+    values = [d for run in runs for d in run["density"].values() if d]
+    low = 10 ** math.floor(math.log10(min(values + [0.1])) + 1e-9)
+    left, right, row = 30 + 7.4 * max(map(len, layers), default=5), 920, 22
+    keys, keys_height = legend([run["name"] for run in runs], left, 74, right - left)
+    top = 72 + keys_height
+    bottom = top + row * max(len(layers), 1)
+    axis = Axis(low, 1, (left, right), is_log=True)
+    parts = [text(16, 24, "Density of each layer", 16, extra='font-weight="600"'),
+             text(16, 44, "share of the elements of a step that was sent, over the run")] + keys
+    for tick in axis.ticks():
+        x = axis.place(tick)
+        parts.append(line(x, top, x, bottom, extra='stroke-opacity="0.3"'))
+        parts.append(text(x, bottom + 18, density_label(tick), anchor="middle"))
+    parts.append(text((left + right) / 2, bottom + 40, "density (log scale)", 13, "middle"))
+    for i, layer in enumerate(layers):
+        y = top + row * (i + 0.5)
+        parts.append(text(left - 10, y + 4, layer, anchor="end"))
+        parts.append(line(left, y, right, y, extra='stroke-opacity="0.12"'))
+        parts += density_dots(runs, layer, axis, y)
+    return svg(right + 60, bottom + 56, "Density of each layer", parts)
+
+
+def density_dots(runs, layer, axis, y):
+    shown = [(i, run["density"].get(layer)) for i, run in enumerate(runs)]
+    shown = [(i, density) for i, density in shown if density]
+    # Runs of one row share its height, so that equal densities do not hide each other.
+    step = min(4.0, 14.0 / max(len(runs), 1))
+    for i, density in shown:
+        shift = (i - (len(runs) - 1) / 2) * step
+        tip = f"{runs[i]['name']}: {layer} {density_label(density)}"
+        yield dot(axis.place(density), y + shift, color(i), 4.5, tip)
+
+
+# ------------------------------------------------------------------------------ traffic
+
+
+KINDS = (("push", "push"), ("pull", "pull"), ("row_push", "rows up"), ("row_pull", "rows down"),
+         ("links", "links"), ("control", "control"))
+
+
+def traffic_picture(runs):
+    """runs: dicts with "name" and "per_step", kind -> bytes of a step."""
+    kinds = [(key, word) for key, word in KINDS if any(run["per_step"].get(key) for run in runs)]
+    totals = [sum(run["per_step"].get(key) or 0 for key, _ in kinds) for run in runs]
+    left, right, row = 30 + 8.0 * max(len(run["name"]) for run in runs), 860, 34
+    keys, keys_height = legend([word for _, word in kinds], left, 74, right - left)
+    top = 72 + keys_height
+    bottom = top + row * len(runs)
+    axis = Axis(0, max(totals + [1]), (left, right))
+    parts = [text(16, 24, "Bytes per step", 16, extra='font-weight="600"'),
+             text(16, 44, "on the wire, both directions, by kind")] + keys
+    for tick in axis.ticks():
+        x = axis.place(tick)
+        parts.append(line(x, top, x, bottom, extra='stroke-opacity="0.3"'))
+        parts.append(text(x, bottom + 18, si(tick, "B"), anchor="middle"))
+    for i, (run, total) in enumerate(zip(runs, totals)):
+        y, at = top + row * i + 6, 0.0
+        parts.append(text(left - 10, y + 16, run["name"], 13, "end"))
+        for k, (key, word) in enumerate(kinds):
+            size = run["per_step"].get(key) or 0
+            x, end = axis.place(at), axis.place(at + size)
+            parts.append(f'<rect x="{x:.1f}" y="{y}" width="{end - x:.1f}" height="{row - 12}" '
+                         f'fill="{color(k)}"><title>{escape(run["name"])}: {word} '
+                         f'{si(size, "B")}</title></rect>')
+            at += size
+        parts.append(text(axis.place(at) + 8, y + 16, si(total, "B"), 13))
+    return svg(right + 100, bottom + 34, "Bytes per step by kind", parts)

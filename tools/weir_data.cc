@@ -1,0 +1,112 @@
+// weir-data: makes input files and looks into them.
+//
+//   weir-data generate --config=a.textproto --out=FILE[.gz] [--split=train|test] [--rows=N]
+//   weir-data inspect FILE [--rows=N]
+//
+// Exit codes: 0 done, 1 failed while running, 2 wrong flags or config.
+
+#include <gflags/gflags.h>
+
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "common/base/strings.h"
+#include "common/config/load_config.h"
+#include "tools/data/generate.h"
+#include "tools/data/inspect.h"
+
+DEFINE_string(config, "", "generate: config files, overlaid in order: a.textproto,b.textproto");
+DEFINE_string(override, "", "generate: protobuf text laid over the config files, last");
+DEFINE_string(out, "", "generate: the file to write; compressed when its name ends in .gz");
+DEFINE_string(split, "train", "generate: train or test rows");
+DEFINE_int64(rows, 0, "only the first so many rows; 0 is all");
+
+// gflags defines this and no header declares it: what it calls after telling wrong flags.
+namespace GFLAGS_NAMESPACE {
+extern void (*gflags_exitfunc)(int);
+}
+
+namespace weir::tools {
+namespace {
+
+constexpr int kExitFailed = 1;
+constexpr int kExitRefused = 2;
+
+bool gflags_found_mistakes = false;
+
+constexpr const char* kUsage =
+    "makes input files and looks into them\n"
+    "  weir-data generate --config=a.textproto --out=FILE[.gz] [--split=train|test] [--rows=N]\n"
+    "      writes the synthetic set of the config as a Criteo click log\n"
+    "  weir-data inspect FILE [--rows=N]\n"
+    "      tells what a Criteo click log holds";
+
+using Arguments = std::vector<std::string>;
+
+void RequireRows(std::vector<std::string>& mistakes) {
+  if (FLAGS_rows < 0) mistakes.push_back(StrCat("--rows=", FLAGS_rows, " is negative"));
+}
+
+Status Refuse(const std::vector<std::string>& mistakes) {
+  return InvalidConfig(StrJoin(mistakes, "\n"));
+}
+
+Status RunGenerate(const Arguments& arguments) {
+  std::vector<std::string> mistakes;
+  RequireRows(mistakes);
+  if (!arguments.empty()) {
+    mistakes.push_back(StrCat("\"", arguments[0], "\": generate takes flags only"));
+  }
+  if (FLAGS_config.empty() && FLAGS_override.empty()) {
+    mistakes.push_back("--config is missing; give a file that has data { synthetic {} }");
+  }
+  if (FLAGS_out.empty()) mistakes.push_back("--out is missing; give the file to write");
+  if (FLAGS_split != "train" && FLAGS_split != "test") {
+    mistakes.push_back(StrCat("--split=", FLAGS_split, " is neither train nor test"));
+  }
+  if (!mistakes.empty()) return Refuse(mistakes);
+  WEIR_ASSIGN_OR_RETURN(const v1::Config config,
+                        config::LoadConfig(StrSplit(FLAGS_config, ','), FLAGS_override));
+  const auto split = FLAGS_split == "train" ? data::Split::kTrain : data::Split::kTest;
+  return Generate(config, {FLAGS_out, split, FLAGS_rows}, std::cout);
+}
+
+Status RunInspect(const Arguments& arguments) {
+  std::vector<std::string> mistakes;
+  RequireRows(mistakes);
+  if (arguments.size() != 1) mistakes.push_back("inspect takes one file");
+  if (!mistakes.empty()) return Refuse(mistakes);
+  return Inspect(arguments[0], FLAGS_rows, std::cout);
+}
+
+Status Run(const Arguments& arguments) {
+  if (arguments.empty()) return InvalidConfig("say what to do: generate or inspect (see --help)");
+  const Arguments rest(arguments.begin() + 1, arguments.end());
+  if (arguments[0] == "generate") return RunGenerate(rest);
+  if (arguments[0] == "inspect") return RunInspect(rest);
+  return InvalidConfig(StrCat("\"", arguments[0], "\" is neither generate nor inspect"));
+}
+
+int Main(int argc, char** argv) {
+  gflags::SetUsageMessage(kUsage);
+  // By default gflags exits with 1 at its first complaint; here all mistakes are told, then 2.
+  GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { gflags_found_mistakes = true; };
+  gflags::ParseCommandLineNonHelpFlags(&argc, &argv, /*remove_flags=*/true);
+  if (gflags::GetCommandLineFlagInfoOrDie("help").current_value == "true") {
+    gflags::ShowUsageWithFlagsRestrict(argv[0], "weir_data");
+    return 0;
+  }
+  if (gflags_found_mistakes) return kExitRefused;
+  const Status status = Run(Arguments(argv + 1, argv + argc));
+  if (status.ok()) return 0;
+  for (const std::string& mistake : StrSplit(status.message(), '\n')) {
+    std::cerr << "error: " << mistake << "\n";
+  }
+  return status.code() == StatusCode::kInvalidConfig ? kExitRefused : kExitFailed;
+}
+
+}  // namespace
+}  // namespace weir::tools
+
+int main(int argc, char** argv) { return weir::tools::Main(argc, argv); }

@@ -1,0 +1,169 @@
+// weir-local: all processes of a run on this machine.
+//
+//   weir-local --config=a.textproto,b.textproto --servers=2 --trainers=2 --out=DIR
+//
+// Checks flags and config, starts the servers and the workers, shows how far they are, and gathers
+// their results in DIR. Exit codes: 0 done, 1 failed while running, 2 wrong flags or config,
+// 130 interrupted.
+
+#include <gflags/gflags.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/strings.h"
+#include "common/config/load_config.h"
+#include "common/config/validate_config.h"
+#include "tools/local/commands.h"
+#include "tools/local/end_report.h"
+#include "tools/local/options.h"
+#include "tools/local/output_directory.h"
+#include "tools/local/ports.h"
+#include "tools/local/progress.h"
+#include "tools/local/supervisor.h"
+
+DEFINE_string(config, "", "config files, overlaid in order: a.textproto,b.textproto");
+DEFINE_string(override, "", "protobuf text laid over the config files, last");
+DEFINE_int32(servers, 2, "server processes; 0 trains embedded, in one worker");
+DEFINE_int32(trainers, 2, "trainers, one worker process each");
+DEFINE_int32(stages, 1, "workers that share a model; 1 is the whole model in each");
+DEFINE_int32(threads, 1, "Hogwild threads of each worker");
+DEFINE_string(device, "cpu", "cpu or cuda:<number>");
+DEFINE_string(out, "", "directory for logs and results; made if it is not there");
+DEFINE_string(binaries, "", "where weir-server and weir-worker are; default beside this program");
+DEFINE_int32(base_port, 0, "server i listens on base_port + i; 0 takes free ports");
+
+// gflags defines this and no header declares it: what it calls after telling wrong flags.
+namespace GFLAGS_NAMESPACE {
+extern void (*gflags_exitfunc)(int);
+}
+
+namespace weir::tools {
+namespace {
+
+constexpr int kExitFailed = 1;
+constexpr int kExitRefused = 2;
+
+bool gflags_found_mistakes = false;
+
+constexpr const char* kUsage =
+    "all processes of a run on this machine\n"
+    "  weir-local --config=a.textproto,b.textproto --servers=2 --trainers=2 --threads=1 --out=DIR\n"
+    "What affects results is in the config files; --override lays protobuf text over them.";
+
+int Fail(const Status& status) {
+  std::cerr << "error: " << status.message() << "\n";
+  return status.code() == StatusCode::kInvalidConfig ? kExitRefused : kExitFailed;
+}
+
+std::string OwnDirectory() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
+}
+
+LocalOptions OptionsFromFlags() {
+  LocalOptions options;
+  options.config_files = StrSplit(FLAGS_config, ',');
+  options.override_text = FLAGS_override;
+  options.server_count = FLAGS_servers;
+  options.trainer_count = FLAGS_trainers;
+  options.stage_count = FLAGS_stages;
+  options.thread_count = FLAGS_threads;
+  options.device = FLAGS_device;
+  options.out_directory = FLAGS_out;
+  options.binary_directory = FLAGS_binaries.empty() ? OwnDirectory() : FLAGS_binaries;
+  options.base_port = FLAGS_base_port;
+  return options;
+}
+
+// Everything that can be wrong before a process starts. The config is meaningful without mistakes.
+std::vector<std::string> AllMistakes(const LocalOptions& options, v1::Config& resolved) {
+  std::vector<std::string> mistakes = OptionMistakes(options);
+  if (options.config_files.empty()) return mistakes;
+  auto config = config::LoadConfig(options.config_files, options.override_text);
+  std::vector<std::string> found;
+  if (!config.ok()) {
+    found = StrSplit(config.status().message(), '\n');
+  } else {
+    resolved = *std::move(config);
+    if (IsEmbedded(options)) found = config::ValidateEmbedded(resolved);
+  }
+  mistakes.insert(mistakes.end(), found.begin(), found.end());
+  return mistakes;
+}
+
+// 0 when standard error is no terminal.
+int TerminalColumns() {
+  constexpr int kUsualColumns = 80;
+  winsize size = {};
+  if (isatty(STDERR_FILENO) == 0) return 0;
+  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  return known ? size.ws_col : kUsualColumns;
+}
+
+// 0 when only reading the data would tell.
+int64_t TotalSamples(const v1::DataConfig& data) {
+  return data.has_synthetic() ? data.synthetic().rows() * data.epochs() : 0;
+}
+
+int Finish(const LocalOptions& options) {
+  const OutputDirectory out(options.out_directory);
+  const auto summary = out.Collect(options.trainer_count);
+  if (!summary.ok()) return Fail(summary.status());
+  const auto report = EndReport(*summary);
+  if (!report.ok()) return Fail(report.status());
+  std::cout << "done: " << CountText(options) << "\n"
+            << *report << "  files   " << out.SummaryPath() << ", " << out.RunMetricsPath() << ", "
+            << out.LogDirectory() << "/\n";
+  return 0;
+}
+
+int RunProcesses(const LocalOptions& options, const v1::Config& config) {
+  const OutputDirectory out(options.out_directory);
+  Status prepared = out.Prepare(options.trainer_count, config::ToText(config));
+  if (!prepared.ok()) return Fail(prepared);
+  const auto addresses = LoopbackAddresses(options.server_count, options.base_port);
+  if (!addresses.ok()) return Fail(addresses.status());
+
+  Progress progress(out.MetricsPath(0), TotalSamples(config.data()),
+                    Display{std::cerr, TerminalColumns()}, Clock::Real());
+  Supervisor supervisor(
+      SupervisorOptions{}, [&progress] { progress.Update(); },
+      [&progress](const std::string& line) { progress.Notice(line); });
+  progress.Notice(StrCat("starting ", CountText(options), "; logs in ", out.LogDirectory(), "/"));
+  const Ending ending = supervisor.Run(RunCommands(options, *addresses));
+  progress.Finish();
+  if (ending.exit_code == 0) return Finish(options);
+  std::cerr << "error: " << ending.message << "\n";
+  return ending.exit_code;
+}
+
+int Main(int argc, char** argv) {
+  gflags::SetUsageMessage(kUsage);
+  // By default gflags exits with 1 at its first complaint; here all mistakes are told, then 2.
+  GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { gflags_found_mistakes = true; };
+  gflags::ParseCommandLineNonHelpFlags(&argc, &argv, /*remove_flags=*/true);
+  if (gflags::GetCommandLineFlagInfoOrDie("help").current_value == "true") {
+    gflags::ShowUsageWithFlagsRestrict(argv[0], "weir_local");
+    return 0;
+  }
+  const LocalOptions options = OptionsFromFlags();
+  v1::Config config;
+  std::vector<std::string> mistakes = AllMistakes(options, config);
+  for (int i = 1; i < argc; ++i) {
+    mistakes.push_back(StrCat("\"", argv[i], "\": only flags are understood, as in --out=DIR"));
+  }
+  for (const std::string& mistake : mistakes) std::cerr << "error: " << mistake << "\n";
+  if (gflags_found_mistakes || !mistakes.empty()) return kExitRefused;
+  return RunProcesses(options, config);
+}
+
+}  // namespace
+}  // namespace weir::tools
+
+int main(int argc, char** argv) { return weir::tools::Main(argc, argv); }

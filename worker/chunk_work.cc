@@ -1,0 +1,69 @@
+#include "worker/chunk_work.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/check.h"
+
+namespace weir::worker {
+
+ChunkWork::ChunkWork(v1::ChunkLease lease, data::RowBlock rows, int64_t batch_size)
+    : lease_(std::move(lease)),
+      rows_(std::move(rows)),
+      batch_size_(batch_size),
+      first_row_(std::min(static_cast<int64_t>(lease_.first_row()), rows_.row_count())),
+      batch_count_(static_cast<size_t>((row_count() + batch_size - 1) / batch_size)),
+      sequences_(batch_count_) {
+  if (is_test()) probabilities_.resize(static_cast<size_t>(rows_.row_count()));
+}
+
+std::optional<ChunkWork::Slice> ChunkWork::Take() {
+  std::lock_guard lock(mutex_);
+  if (abandoned_ || next_ == batch_count_) return std::nullopt;
+  Slice slice;
+  slice.index = next_++;
+  slice.begin = first_row_ + static_cast<int64_t>(slice.index) * batch_size_;
+  slice.end = std::min(slice.begin + batch_size_, rows_.row_count());
+  return slice;
+}
+
+void ChunkWork::Finish(const Slice& slice, uint64_t push_sequence) {
+  std::lock_guard lock(mutex_);
+  CHECK(!sequences_[slice.index].has_value());
+  sequences_[slice.index] = push_sequence;
+  ++finished_;
+  changed_.notify_all();
+}
+
+void ChunkWork::FinishScores(const Slice& slice, std::span<const float> probabilities) {
+  CHECK_EQ(std::ssize(probabilities), slice.end - slice.begin);
+  std::copy(probabilities.begin(), probabilities.end(), probabilities_.begin() + slice.begin);
+  Finish(slice, 0);
+}
+
+uint64_t ChunkWork::FinishedRows(uint64_t accepted_sequence) {
+  std::lock_guard lock(mutex_);
+  while (accepted_prefix_ < batch_count_ && sequences_[accepted_prefix_] &&
+         *sequences_[accepted_prefix_] <= accepted_sequence) {
+    ++accepted_prefix_;
+  }
+  const int64_t rows = static_cast<int64_t>(accepted_prefix_) * batch_size_;
+  return static_cast<uint64_t>(std::min(first_row_ + rows, rows_.row_count()));
+}
+
+std::optional<uint64_t> ChunkWork::AwaitFinished() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return abandoned_ || finished_ == batch_count_; });
+  if (abandoned_) return std::nullopt;
+  uint64_t highest = 0;
+  for (const auto& sequence : sequences_) highest = std::max(highest, *sequence);
+  return highest;
+}
+
+void ChunkWork::Abandon() {
+  std::lock_guard lock(mutex_);
+  abandoned_ = true;
+  changed_.notify_all();
+}
+
+}  // namespace weir::worker

@@ -1,0 +1,66 @@
+// A leased chunk on its way through the Hogwild threads: its rows, which of its batches are taken, how
+// far it is finished, and, for test chunks, the scores.
+//
+// Place in the life of a batch: parse -> **chunk** -> batch.
+// Thread rule: any thread.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "common/proto/protocol.pb.h"
+#include "worker/data/batch.h"
+
+namespace weir::worker {
+
+class ChunkWork {
+ public:
+  // Rows from lease.first_row() on, cut into batches of batch_size and a shorter last one.
+  ChunkWork(v1::ChunkLease lease, data::RowBlock rows, int64_t batch_size);
+
+  struct Slice {
+    size_t index = 0;  // of the batch in the chunk
+    int64_t begin = 0, end = 0;  // rows
+  };
+  // The next batch nobody has taken.
+  std::optional<Slice> Take();
+
+  // The batch was pushed under this number (0: nothing to wait for), or scored.
+  void Finish(const Slice& slice, uint64_t push_sequence);
+  void FinishScores(const Slice& slice, std::span<const float> probabilities);
+
+  // Rows, from the chunk's first, in batches that are pushed and accepted without a gap.
+  uint64_t FinishedRows(uint64_t accepted_sequence);
+
+  // Until every batch is finished, or Abandon. Returns the highest push number.
+  std::optional<uint64_t> AwaitFinished();
+  // Nobody will finish it.
+  void Abandon();
+
+  const v1::ChunkLease& lease() const { return lease_; }
+  const data::RowBlock& rows() const { return rows_; }
+  bool is_test() const { return lease_.split() == v1::TEST; }
+  int64_t row_count() const { return rows_.row_count() - first_row_; }
+  const std::vector<float>& probabilities() const { return probabilities_; }
+
+ private:
+  const v1::ChunkLease lease_;
+  const data::RowBlock rows_;
+  const int64_t batch_size_;
+  const int64_t first_row_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  size_t batch_count_ = 0;
+  size_t next_ = 0;
+  size_t finished_ = 0;
+  size_t accepted_prefix_ = 0;  // batches
+  bool abandoned_ = false;
+  std::vector<std::optional<uint64_t>> sequences_;  // per batch
+  std::vector<float> probabilities_;                // test chunks: per row
+};
+
+}  // namespace weir::worker

@@ -1,0 +1,133 @@
+#include "worker/data/criteo_tsv.h"
+
+#include <array>
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/check.h"
+#include "common/base/strings.h"
+#include "worker/data/criteo_line.h"
+#include "worker/data/dense_transform.h"
+#include "worker/data/line_reader.h"
+
+namespace weir::data {
+namespace {
+
+// Malformed lines of a chunk that are described.
+constexpr size_t kDescribedProblems = 5;
+
+void AppendRow(const CriteoFields& fields, uint64_t rows_per_table, RowBlock* block) {
+  block->labels.push_back(fields.clicked ? 1.0f : 0.0f);
+  const auto rows = static_cast<size_t>(block->row_count());
+  block->dense.resize(rows * kCriteoDenseCount);
+  float* dense = &block->dense[(rows - 1) * kCriteoDenseCount];
+  for (size_t i = 0; i < kCriteoDenseCount; ++i) dense[i] = LogCount(fields.integers[i]);
+  block->ids.resize(rows * kCriteoTableCount);
+  uint64_t* ids = &block->ids[(rows - 1) * kCriteoTableCount];
+  // Criteo's values have 32 bits, and so narrow a division takes half the time.
+  const bool is_narrow = rows_per_table <= std::numeric_limits<uint32_t>::max();
+  const auto modulus = static_cast<uint32_t>(is_narrow ? rows_per_table : 1);
+  for (size_t i = 0; i < kCriteoTableCount; ++i) {
+    ids[i] = is_narrow ? fields.categoricals[i] % modulus : fields.categoricals[i];
+  }
+}
+
+class CriteoTsvReader : public Reader {
+ public:
+  static Result<std::unique_ptr<Reader>> Make(const v1::DataConfig& data) {
+    auto reader = std::make_unique<CriteoTsvReader>(data);
+    for (const std::vector<InputFile>& files : reader->files_) {
+      for (const InputFile& file : files) {
+        WEIR_RETURN_IF_ERROR(LineReader::Open(file.path).status());
+      }
+    }
+    return std::unique_ptr<Reader>(std::move(reader));
+  }
+
+  explicit CriteoTsvReader(const v1::DataConfig& data)
+      : rows_per_table_(static_cast<uint64_t>(data.criteo_tsv().rows_per_table())),
+        lines_per_chunk_(int64_t{data.batch_size()} * data.chunk_batches()) {
+    CHECK_GE(data.criteo_tsv().rows_per_table(), 1);
+    CHECK_GE(lines_per_chunk_, 1);
+    const std::filesystem::path root = data.root();
+    for (const std::string& path : data.train())
+      Files(Split::kTrain).push_back({root / path, nullptr});
+    for (const std::string& path : data.test())
+      Files(Split::kTest).push_back({root / path, nullptr});
+  }
+
+  Result<ChunkResult> ReadChunk(const ChunkId& chunk, RowBlock* block) override {
+    CHECK(chunk.file >= 0 && chunk.file < file_count(chunk.split)) << chunk.file;
+    CHECK_GE(chunk.chunk, 0);
+    block->Clear();
+    block->dense_count = static_cast<int32_t>(kCriteoDenseCount);
+    block->table_count = static_cast<int32_t>(kCriteoTableCount);
+    InputFile& file = Files(chunk.split)[static_cast<size_t>(chunk.file)];
+    ChunkResult result;
+    WEIR_ASSIGN_OR_RETURN(const bool there, Seek(chunk.chunk * lines_per_chunk_, &file));
+    if (there) WEIR_RETURN_IF_ERROR(ReadLines(file, block, &result));
+    WEIR_ASSIGN_OR_RETURN(result.end_of_file, file.lines->AtEnd());
+    // A file that was read to its end gives its buffer back: of many files few are open at a time.
+    if (result.end_of_file) file.lines.reset();
+    return result;
+  }
+
+  int32_t file_count(Split split) const override {
+    return static_cast<int32_t>(files_[static_cast<size_t>(split)].size());
+  }
+
+ private:
+  struct InputFile {
+    std::string path;
+    std::unique_ptr<LineReader> lines;  // null when not being read
+  };
+
+  std::vector<InputFile>& Files(Split split) { return files_[static_cast<size_t>(split)]; }
+
+  // Puts the file at a line, counted from 0. False when it ends before.
+  static Result<bool> Seek(int64_t line, InputFile* file) {
+    if (file->lines == nullptr || file->lines->line_count() > line) {
+      WEIR_ASSIGN_OR_RETURN(file->lines, LineReader::Open(file->path));
+    }
+    const int64_t ahead = line - file->lines->line_count();
+    WEIR_ASSIGN_OR_RETURN(const int64_t skipped, file->lines->Skip(ahead));
+    return skipped == ahead;
+  }
+
+  Status ReadLines(const InputFile& file, RowBlock* block, ChunkResult* result) const {
+    Line line;
+    CriteoFields fields;
+    for (; result->line_count < lines_per_chunk_; ++result->line_count) {
+      WEIR_ASSIGN_OR_RETURN(const bool there, file.lines->Next(&line));
+      if (!there) break;
+      const std::string problem = ParseCriteoLine(line, &fields);
+      if (problem.empty()) {
+        AppendRow(fields, rows_per_table_, block);
+      } else {
+        ++result->malformed_count;
+        Describe(file, problem, result);
+      }
+    }
+    return OkStatus();
+  }
+
+  static void Describe(const InputFile& file, const std::string& problem, ChunkResult* result) {
+    if (result->problems.size() >= kDescribedProblems) return;
+    result->problems.push_back(StrCat(file.path, ":", file.lines->line_count(), ": ", problem));
+  }
+
+  const uint64_t rows_per_table_;
+  const int64_t lines_per_chunk_;
+  std::array<std::vector<InputFile>, 2> files_;  // by Split
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Reader>> MakeCriteoTsvReader(const v1::Config& config) {
+  return CriteoTsvReader::Make(config.data());
+}
+
+}  // namespace weir::data

@@ -1,0 +1,80 @@
+#include "worker/data/criteo_writer.h"
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/base/strings.h"
+#include "worker/data/criteo_line.h"
+
+namespace weir::data {
+namespace {
+
+void AppendNumber(uint64_t value, int base, std::string* line) {
+  std::array<char, 20> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value, base).ptr;
+  line->append(digits.data(), end);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CriteoWriter>> CriteoWriter::Create(const std::string& path) {
+  const std::string partial_path = path + ".partial";
+  // "T": as it is. Level 3 is some three times as fast as zlib's default, for a tenth more bytes.
+  gzFile file = gzopen(partial_path.c_str(), path.ends_with(".gz") ? "wb3" : "wbT");
+  if (file == nullptr) {
+    return NotFound(StrCat(partial_path, " cannot be created: ", std::strerror(errno)));
+  }
+  return std::unique_ptr<CriteoWriter>(new CriteoWriter(path, partial_path, file));
+}
+
+CriteoWriter::CriteoWriter(std::string path, std::string partial_path, gzFile file)
+    : path_(std::move(path)), partial_path_(std::move(partial_path)), file_(file) {
+  gzbuffer(file_, 1u << 18);
+}
+
+CriteoWriter::~CriteoWriter() {
+  if (file_ == nullptr) return;
+  gzclose_w(file_);
+  std::error_code ignored;
+  std::filesystem::remove(partial_path_, ignored);
+}
+
+Status CriteoWriter::Write(const SyntheticRow& row) {
+  CHECK_EQ(row.features.counts.size(), kCriteoDenseCount);
+  CHECK_EQ(row.features.ids.size(), kCriteoTableCount);
+  line_.assign(1, row.label > 0 ? '1' : '0');
+  for (const int64_t count : row.features.counts) {
+    line_ += '\t';
+    if (count >= 0) AppendNumber(static_cast<uint64_t>(count), 10, &line_);
+  }
+  for (const uint64_t id : row.features.ids) {
+    line_ += '\t';
+    if (id != 0) AppendNumber(id, 16, &line_);
+  }
+  line_ += '\n';
+  const auto size = static_cast<unsigned>(line_.size());
+  if (gzwrite(file_, line_.data(), size) != static_cast<int>(size)) return Failure();
+  return OkStatus();
+}
+
+Status CriteoWriter::Close() {
+  CHECK(file_ != nullptr) << "closed twice";
+  const int code = gzclose_w(std::exchange(file_, nullptr));
+  if (code != Z_OK) return Failure();
+  std::error_code error;
+  std::filesystem::rename(partial_path_, path_, error);
+  if (error) return Internal(StrCat(path_, " cannot be put in place: ", error.message()));
+  return OkStatus();
+}
+
+Status CriteoWriter::Failure() const {
+  return ResourceExhausted(
+      StrCat(partial_path_, " cannot be written: ", std::strerror(errno), " (disk full?)"));
+}
+
+}  // namespace weir::data

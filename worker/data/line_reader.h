@@ -1,0 +1,73 @@
+// Lines of a plain or gzip-compressed file, one after the other, through a buffer of fixed size.
+//
+// Compression is recognised by the file's first bytes, not by its name; several gzip members in a
+// row count as one file. A line ends at '\n' or at the end of the file; a '\r' at its
+// end is dropped. A line longer than kMaxLineBytes is reported without its text.
+//
+// Place in the life of a batch: lease -> **read** -> parse -> batch.
+// Thread rule: thread-compatible. Owns the open file.
+#pragma once
+
+#include <zlib.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/status.h"
+
+namespace weir::data {
+
+// Bytes of the longest line that is read.
+inline constexpr size_t kMaxLineBytes = size_t{1} << 20;
+
+struct Line {
+  std::string_view text;  // valid until the next call
+  bool too_long = false;  // text is then empty
+};
+
+class LineReader {
+ public:
+  // NotFound when path is no readable file, InvalidData when it holds nothing or does not unpack.
+  static Result<std::unique_ptr<LineReader>> Open(const std::string& path);
+
+  // The file's next line; false when there is none. Every error names the file, and all calls after
+  // it are errors too.
+  Result<bool> Next(Line* line);
+
+  // Goes past up to count lines without looking at them; returns how many there were.
+  Result<int64_t> Skip(int64_t count);
+
+  // True when no line is left; reads ahead to know.
+  Result<bool> AtEnd();
+
+  // Lines gone past so far.
+  int64_t line_count() const { return line_count_; }
+
+ private:
+  struct CloseFile {
+    void operator()(gzFile file) const { gzclose_r(file); }
+  };
+  using File = std::unique_ptr<gzFile_s, CloseFile>;
+
+  LineReader(std::string path, File file);
+
+  // Gives out the next length bytes as a line; its '\n' stays.
+  Line Take(size_t length);
+  // Goes past the rest of a line that was given out already.
+  Result<bool> SkipLineEnd();
+  // Makes room at the end of the buffer and reads on. False at the end of the file.
+  Result<bool> Fill();
+  Status ReadError() const;
+
+  std::string path_;
+  File file_;
+  std::vector<char> buffer_;
+  size_t begin_ = 0;  // [begin_, end_) of buffer_ is read and not yet given out
+  size_t end_ = 0;
+  int64_t line_count_ = 0;
+};
+
+}  // namespace weir::data

@@ -1,0 +1,68 @@
+// ParameterClient without servers: the store in this process, applied to directly, and a director of
+// its own for the input.
+//
+// Threads update the dense parameters under one lock per tensor (two threads must not lose optimizer
+// state) and read them without (common/base/hogwild.h). Rows are locked by partition.
+//
+// Place in the life of a batch: **pull rows** ... **apply**.
+// Thread rule: any thread. Borrows config and layout.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "common/cluster/run_director.h"
+#include "common/layout/model_layout.h"
+#include "common/proto/config.pb.h"
+#include "common/store/row_table.h"
+#include "common/store/update_rule.h"
+#include "common/tensor/aligned_buffer.h"
+#include "worker/parameter_client.h"
+
+namespace weir::worker {
+
+class EmbeddedClient : public ParameterClient {
+ public:
+  EmbeddedClient(const v1::Config& config, const ModelLayout& layout);
+
+  const float* replica() const override { return values_.data(); }
+  std::unique_ptr<RowPull> PullRows(const data::Batch& batch, bool read_only) override;
+  Status AwaitRows(RowPull* pull, std::span<float> rows) override;
+  ReadMark MarkRead() override { return {}; }
+  Result<uint64_t> Push(const StepGradients& step) override;
+  Status AwaitAccepted(uint64_t) override { return failure(); }
+  Status Refresh() override { return failure(); }
+  Result<v1::WorkReply> RequestWork(v1::WorkRequest request, std::vector<Bytes> scores) override;
+  void FillReport(v1::WorkerReport*) override {}
+  void Stop(const Status& status, bool tell_others) override;
+
+ private:
+  struct RowPartitionSlot {
+    RowPartitionSlot(const ModelLayout& layout, const store::UpdateRule& rule)
+        : rows(layout, rule) {}
+    std::mutex mutex;
+    store::RowPartitionStore rows;
+  };
+
+  void ApplyDense(std::span<const float> gradients);
+  void ApplyRows(const data::Batch& batch, std::span<const float> gradients);
+  RowPartitionSlot& PartitionOf(uint32_t table, uint64_t id);
+  Status failure() const;
+
+  const v1::Config& config_;
+  const ModelLayout& layout_;
+  const std::unique_ptr<const store::UpdateRule> dense_rule_;
+  const std::unique_ptr<const store::UpdateRule> row_rule_;
+  tensor::AlignedBuffer values_;  // flat
+  tensor::AlignedBuffer state_;   // flat, StatePerElement() floats per element
+  std::vector<std::mutex> tensor_mutexes_;
+  std::vector<std::unique_ptr<RowPartitionSlot>> partitions_;
+
+  mutable std::mutex mutex_;
+  Status failure_;
+  cluster::RunDirector director_;
+  v1::WorkerReport report_;
+};
+
+}  // namespace weir::worker

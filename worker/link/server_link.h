@@ -1,0 +1,167 @@
+// A worker's I/O thread: its connections to all servers, the sessions on them, and everything that is
+// outstanding. Compute threads hand it messages and wait for what they need.
+//
+// A push goes to every server under one number and counts as accepted when all have answered. The
+// replica changes only here, by answers. Row pulls and work requests carry ids instead of numbers and
+// are repeated on a new connection, since repeating them changes nothing.
+//
+// Place in the life of a batch: **pull rows**, **push**, **answer -> replica**.
+// Thread rule: public methods from any thread. The replica is written by the I/O thread only.
+// Legal order: Connect, then anything, then Stop or destruction.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/layout/model_layout.h"
+#include "common/metrics/histogram.h"
+#include "common/proto/config.pb.h"
+#include "common/proto/protocol.pb.h"
+#include "common/session/client_session.h"
+#include "common/tensor/aligned_buffer.h"
+#include "common/transport/transport.h"
+#include "common/wire/frame.h"
+#include "worker/link/wire_meter.h"
+
+namespace weir::worker {
+
+struct LinkOptions {
+  std::vector<std::string> server_addresses;  // entry i is shard i
+  uint32_t trainer = 0;
+  uint32_t stage = 0;
+};
+
+// Body parts for one server.
+using Body = std::vector<transport::Part>;
+
+class ServerLink {
+ public:
+  // config, layout: outlive the link.
+  ServerLink(const v1::Config& config, const ModelLayout& layout, LinkOptions options,
+             std::unique_ptr<transport::ClientTransport> transport);
+  ~ServerLink();
+
+  // Joins the run and waits until the replica holds every server's pieces.
+  Status Connect();
+
+  const float* replica() const { return replica_.data(); }
+
+  // A place among the pushes in flight (cluster.window). TryAcquire does not wait.
+  bool TryAcquireCredit();
+  Status AcquireCredit();
+
+  struct Progress {
+    std::vector<uint64_t> versions;  // of the last answer taken, per server
+    uint64_t accepted_sequence = 0;  // by all servers
+  };
+  Progress progress() const;
+
+  // Takes a credit acquired before. bodies[i]: for server i. own_in_flight and read_version are
+  // filled in from `read`. Returns the push's number.
+  uint64_t SubmitPush(v1::Push push, std::vector<Body> bodies, const Progress& read);
+  Status AwaitAccepted(uint64_t sequence);
+
+  // requests[i]: ROW_IDS frames for server i, possibly empty. Waits in AwaitReplies.
+  uint64_t SubmitRowPull(std::vector<Body> requests, bool read_only);
+  // The servers' replies, bodies only, in server order; empty where nothing was asked.
+  Result<std::vector<Body>> AwaitRowReplies(uint64_t request_id);
+
+  Result<v1::WorkReply> RequestWork(v1::WorkRequest request, Body scores);
+
+  // Fails everything that waits, now and later. tell_others: the coordinator hears the reason.
+  void Stop(const Status& status, bool tell_others);
+
+  WireMeter& meter() { return meter_; }
+  // Staleness, reconnects, replays.
+  void FillReport(v1::WorkerReport* report) const;
+
+ private:
+  struct Peer {  // I/O thread only
+    std::string address;
+    std::optional<session::ClientSession> session;
+    transport::ConnectionId connection = 0;
+  };
+  struct PendingPull {
+    bool read_only = false;
+    std::vector<Body> requests;
+    std::vector<std::optional<Body>> replies;
+    int64_t since_ms = 0;
+    size_t left = 0;
+  };
+  struct PendingWork {
+    v1::WorkRequest request;
+    Body scores;
+    int64_t since_ms = 0;
+    std::optional<v1::WorkReply> reply;
+  };
+
+  Result<v1::JoinReply> Join();
+  void OpenSessions(const v1::JoinReply& joined);
+  Status AwaitReplica();
+
+  // The I/O thread.
+  void Run();
+  void RunCommands();
+  void Receive(transport::ConnectionMessage incoming);
+  void Handle(size_t server, const v1::Header& header, const transport::Message& message);
+  void Do(size_t server, session::ClientActions actions, const transport::Message* answer);
+  void ApplyAnswer(size_t server, const transport::Message& answer);
+  Status ApplyFrame(size_t server, const wire::FrameView& frame);
+  void TakeRowReply(size_t server, uint64_t request_id, const transport::Message& message);
+  void TakeWorkReply(const v1::WorkReply& reply);
+  void Tick();
+  void SendHeartbeat();
+  void RepeatOutstanding(size_t server);
+  void PublishProgress();
+  void SendPull(size_t server, uint64_t request_id, const PendingPull& pull);
+  void SendWork(const PendingWork& work);
+  void Send(size_t server, const v1::Header& header, const Body& body);
+  std::optional<int64_t> OldestOutstanding(size_t server) const;
+  std::string PeerName(size_t server) const;
+
+  void Post(std::function<void()> command);
+  void Fail(const Status& status);
+
+  const v1::Config& config_;
+  const ModelLayout& layout_;
+  const LinkOptions options_;
+  const v1::RunIdentity identity_;
+  const std::unique_ptr<transport::ClientTransport> transport_;
+  tensor::AlignedBuffer replica_;
+  std::map<std::pair<uint32_t, uint32_t>, const PieceSpec*> pieces_;  // (tensor, begin)
+  WireMeter meter_;
+  std::vector<Peer> peers_;
+  uint64_t incarnation_ = 0;
+  int64_t next_heartbeat_ms_ = 0;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::function<void()>> commands_;
+  Status failure_;
+  Progress progress_;
+  size_t servers_ready_ = 0;  // whose pieces the replica holds
+  uint64_t submitted_ = 0;
+  int64_t credits_taken_ = 0;
+  std::map<uint64_t, PendingPull> pulls_;
+  uint64_t next_pull_id_ = 1;
+  std::optional<PendingWork> work_;
+  uint64_t next_work_id_ = 1;
+  metrics::Histogram staleness_;
+  uint64_t reconnects_ = 0;
+  uint64_t replayed_ = 0;
+
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+}  // namespace weir::worker

@@ -1,0 +1,54 @@
+#include "worker/link/wire_meter.h"
+
+#include "common/wire/frame.h"
+
+namespace weir::worker {
+namespace {
+
+// Adds to the counter of the part's kind. The kind is the header's sixth byte (FORMAT.md).
+void AddPart(const transport::Part& part, uint64_t byte_count, v1::KindBytes* bytes) {
+  constexpr size_t kKindOffset = 5;
+  const bool has_frame = part.size() >= wire::kFrameHeaderBytes;
+  const auto kind = has_frame ? static_cast<wire::FrameKind>(part.span()[kKindOffset])
+                              : wire::FrameKind::kScores;
+  switch (kind) {
+    case wire::FrameKind::kGradient: return bytes->set_push(bytes->push() + byte_count);
+    case wire::FrameKind::kValues: return bytes->set_pull(bytes->pull() + byte_count);
+    case wire::FrameKind::kRowIds:
+    case wire::FrameKind::kRowValues: return bytes->set_row_pull(bytes->row_pull() + byte_count);
+    case wire::FrameKind::kRowGradients: return bytes->set_row_push(bytes->row_push() + byte_count);
+    default: return bytes->set_control(bytes->control() + byte_count);
+  }
+}
+
+}  // namespace
+
+void WireMeter::Add(const transport::Message& message, v1::KindBytes* bytes) {
+  std::lock_guard lock(mutex_);
+  const size_t header_bytes = transport::WireBytes(message.parts[0]);
+  if (message.parts.size() == 1) {
+    bytes->set_control(bytes->control() + header_bytes);
+    return;
+  }
+  AddPart(message.parts[1], header_bytes, bytes);
+  for (size_t i = 1; i < message.parts.size(); ++i) {
+    AddPart(message.parts[i], transport::WireBytes(message.parts[i]), bytes);
+  }
+}
+
+void WireMeter::AddDense(const v1::KindBytes& bytes) {
+  std::lock_guard lock(mutex_);
+  dense_.set_push(dense_.push() + bytes.push());
+  dense_.set_pull(dense_.pull() + bytes.pull());
+  dense_.set_row_push(dense_.row_push() + bytes.row_push());
+  dense_.set_row_pull(dense_.row_pull() + bytes.row_pull());
+}
+
+void WireMeter::FillReport(v1::WorkerReport* report) const {
+  std::lock_guard lock(mutex_);
+  *report->mutable_sent() = sent_;
+  *report->mutable_received() = received_;
+  *report->mutable_dense() = dense_;
+}
+
+}  // namespace weir::worker

@@ -1,0 +1,33 @@
+// Bytes on a worker's sockets by kind of frame, both directions: parts and their ZMTP headers
+// (common/transport/message.h). Each body part holds frames of one kind; the header part counts for
+// the first one's kind, and for control when there is no body. So the kinds add up to the total.
+//
+// Thread rule: any thread.
+#pragma once
+
+#include <mutex>
+
+#include "common/proto/report.pb.h"
+#include "common/transport/message.h"
+
+namespace weir::worker {
+
+class WireMeter {
+ public:
+  void AddSent(const transport::Message& message) { Add(message, &sent_); }
+  void AddReceived(const transport::Message& message) { Add(message, &received_); }
+  // What 32-bit values without indexes would have cost.
+  void AddDense(const v1::KindBytes& bytes);
+
+  void FillReport(v1::WorkerReport* report) const;
+
+ private:
+  void Add(const transport::Message& message, v1::KindBytes* bytes);
+
+  mutable std::mutex mutex_;
+  v1::KindBytes sent_;
+  v1::KindBytes received_;
+  v1::KindBytes dense_;
+};
+
+}  // namespace weir::worker

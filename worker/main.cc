@@ -1,0 +1,148 @@
+// weir-worker: trains; with --servers as part of a run, without them embedded, in this process alone.
+#include <gflags/gflags.h>
+
+#include <atomic>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "common/base/check.h"
+#include "common/base/exit_code.h"
+#include "common/base/signal_watcher.h"
+#include "common/base/strings.h"
+#include "common/config/load_config.h"
+#include "common/config/validate_config.h"
+#include "common/transport/zmq_transport.h"
+#include "worker/data/reader.h"
+#include "worker/embedded_client.h"
+#include "worker/server_client.h"
+#include "worker/worker.h"
+
+DEFINE_string(config, "", "config files, comma-separated; later ones overlay earlier ones");
+DEFINE_string(override, "", "protobuf text merged over the config last");
+DEFINE_string(servers, "", "advertised address of every shard, comma-separated; empty: embedded");
+DEFINE_int32(trainer, 0, "which trainer this process is");
+DEFINE_int32(stage, 0, "which stage of the trainer's model this process runs");
+DEFINE_int32(threads, 1, "Hogwild threads");
+DEFINE_string(device, "cpu", "where to compute: cpu");
+DEFINE_string(out, "", "directory for summary.json and metrics.jsonl");
+
+namespace weir::worker {
+namespace {
+
+struct Setup {
+  v1::Config config;
+  std::vector<std::string> addresses;
+};
+
+std::vector<std::string> CheckFlags(int argc, char** argv) {
+  std::vector<std::string> problems;
+  for (int i = 1; i < argc; ++i) problems.push_back(StrCat("unexpected argument '", argv[i], "'"));
+  if (FLAGS_config.empty()) problems.push_back("--config: name at least one file");
+  if (FLAGS_trainer < 0) problems.push_back("--trainer: must not be negative");
+  if (FLAGS_stage != 0) problems.push_back("--stage: the model has one stage, 0");
+  if (FLAGS_threads < 1 || FLAGS_threads > 1024) problems.push_back("--threads: 1 to 1024");
+  if (FLAGS_device != "cpu") {
+    problems.push_back(StrCat("--device: this build has no '", FLAGS_device, "'; it has cpu"));
+  }
+  return problems;
+}
+
+Result<Setup> ReadFlags(int argc, char** argv) {
+  std::vector<std::string> problems = CheckFlags(argc, argv);
+  Setup setup;
+  setup.addresses = StrSplit(FLAGS_servers, ',');
+  auto config = config::LoadConfig(StrSplit(FLAGS_config, ','), FLAGS_override);
+  if (config.ok()) {
+    setup.config = *std::move(config);
+    if (setup.addresses.empty()) {
+      for (std::string& problem : config::ValidateEmbedded(setup.config)) {
+        problems.push_back(std::move(problem));
+      }
+    }
+  } else if (!FLAGS_config.empty()) {
+    problems.push_back(config.status().message());
+  }
+  if (!problems.empty()) return InvalidConfig(StrJoin(problems, "\n"));
+  return setup;
+}
+
+// Calls whatever is there to be interrupted; what comes later is told at once.
+class InterruptTarget {
+ public:
+  void Set(std::function<void()> target) {
+    std::lock_guard lock(mutex_);
+    target_ = std::move(target);
+    if (fired_ && target_) target_();
+  }
+  void Fire() {
+    std::lock_guard lock(mutex_);
+    fired_ = true;
+    if (target_) target_();
+  }
+
+ private:
+  std::mutex mutex_;
+  bool fired_ = false;
+  std::function<void()> target_;
+};
+
+Result<std::unique_ptr<ParameterClient>> MakeClient(const Setup& setup, const ModelLayout& layout,
+                                                    InterruptTarget* interrupt) {
+  if (setup.addresses.empty()) {
+    return std::unique_ptr<ParameterClient>(
+        std::make_unique<EmbeddedClient>(setup.config, layout));
+  }
+  transport::Limits limits;
+  limits.max_message_bytes = setup.config.cluster().max_message_bytes();
+  LinkOptions options;
+  options.server_addresses = setup.addresses;
+  options.trainer = static_cast<uint32_t>(FLAGS_trainer);
+  auto client = std::make_unique<ServerClient>(setup.config, layout, std::move(options),
+                                               transport::MakeZmqClientTransport(limits));
+  interrupt->Set([link = client.get()] { link->Stop(Interrupted("interrupted"), true); });
+  const Status connected = client->Connect();
+  interrupt->Set({});
+  WEIR_RETURN_IF_ERROR(connected);
+  return std::unique_ptr<ParameterClient>(std::move(client));
+}
+
+Status RunWorker(int argc, char** argv) {
+  WEIR_ASSIGN_OR_RETURN(const Setup setup, ReadFlags(argc, argv));
+  if (!FLAGS_out.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(FLAGS_out, error);
+    if (error) return Unavailable(StrCat("--out: cannot make ", FLAGS_out, ": ", error.message()));
+  }
+  WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<data::Reader> reader,
+                        data::MakeReader(setup.config));
+  InterruptTarget interrupt;
+  SignalWatcher signals([&] { interrupt.Fire(); });
+  const auto server_count = std::max<size_t>(1, setup.addresses.size());
+  const ModelLayout layout(setup.config, static_cast<uint32_t>(server_count));
+  WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<ParameterClient> client,
+                        MakeClient(setup, layout, &interrupt));
+  WorkerOptions options;
+  options.threads = FLAGS_threads;
+  options.device = FLAGS_device;
+  options.out_directory = FLAGS_out;
+  options.show_progress = true;
+  Worker worker(setup.config, layout, std::move(options), reader.get(), client.get());
+  interrupt.Set([&] { worker.Interrupt(); });
+  const Result<v1::RunReport> report = worker.Run();
+  interrupt.Set({});
+  return report.status();
+}
+
+}  // namespace
+}  // namespace weir::worker
+
+int main(int argc, char** argv) {
+  FLAGS_logtostderr = true;
+  gflags::SetUsageMessage("trains a model of a Weir run; see README.md");
+  gflags::ParseCommandLineFlags(&argc, &argv, true);
+  google::InitGoogleLogging(argv[0]);
+  const weir::Status status = weir::worker::RunWorker(argc, argv);
+  if (!status.ok()) std::cerr << "error: " << status.message() << std::endl;
+  return weir::ExitCode(status);
+}

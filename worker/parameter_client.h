@@ -1,0 +1,79 @@
+// What a worker's threads need of whoever keeps the parameters: servers over the network (ServerClient)
+// or the store in this process (EmbeddedClient). Trainer and input are written once against this.
+//
+// Place in the life of a batch: **pull rows** ... forward, backward ... **push** ; and **lease**.
+// Thread rule: any thread. Every wait has a deadline and fails with a Status that names whom it waited
+// for; after a failure, or Stop, every call fails.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "common/base/bytes.h"
+#include "common/base/status.h"
+#include "common/proto/protocol.pb.h"
+#include "worker/data/batch.h"
+
+namespace weir::worker {
+
+// A row pull on its way.
+class RowPull {
+ public:
+  virtual ~RowPull() = default;
+};
+
+// What of each server's pushes the replica contained when a step began to read it.
+struct ReadMark {
+  std::vector<uint64_t> versions;  // per server
+  uint64_t accepted_sequence = 0;  // own pushes up to it are contained
+};
+
+// One step's result.
+struct StepGradients {
+  const data::Batch* batch = nullptr;
+  std::span<const float> dense;  // flat, as ModelLayout places tensors
+  std::span<const float> rows;   // [sum over tables of unique ids, dimension]
+  ReadMark mark;
+  uint64_t lease = 0;
+  uint64_t offset = 0;  // rows of the lease that are finished
+};
+
+class ParameterClient {
+ public:
+  virtual ~ParameterClient() = default;
+
+  // The replica of the dense parameters, flat. Changes while it is read (common/base/hogwild.h).
+  virtual const float* replica() const = 0;
+
+  // Asks for the batch's rows. read_only: rows nobody has trained are not created.
+  virtual std::unique_ptr<RowPull> PullRows(const data::Batch& batch, bool read_only) = 0;
+  // Waits for them. rows: [sum over tables of unique ids, dimension].
+  virtual Status AwaitRows(RowPull* pull, std::span<float> rows) = 0;
+
+  // Call before reading the replica.
+  virtual ReadMark MarkRead() = 0;
+
+  // Hands a step's gradients on; waits for credit if they cannot wait. Returns the number of the push,
+  // or 0 if the gradients only went into residuals.
+  virtual Result<uint64_t> Push(const StepGradients& step) = 0;
+
+  // Until every server has answered all pushes up to this one.
+  virtual Status AwaitAccepted(uint64_t sequence) = 0;
+
+  // Until the replica is what the servers have now.
+  virtual Status Refresh() = 0;
+
+  // One exchange with the coordinator. scores: a SCORES frame for each completion that has scores.
+  virtual Result<v1::WorkReply> RequestWork(v1::WorkRequest request, std::vector<Bytes> scores) = 0;
+
+  // Adds what the client knows: bytes, layers, staleness, reconnects.
+  virtual void FillReport(v1::WorkerReport* report) = 0;
+
+  // Everything that waits or comes fails with this status. If tell_others, the run is reported as
+  // failed to the coordinator first.
+  virtual void Stop(const Status& status, bool tell_others) = 0;
+};
+
+}  // namespace weir::worker

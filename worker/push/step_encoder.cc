@@ -1,0 +1,169 @@
+#include "worker/push/step_encoder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/compress/policy_table.h"
+#include "common/config/policy_rules.h"
+#include "common/wire/piece_frame.h"
+#include "common/wire/row_frame.h"
+
+namespace weir::worker {
+
+struct StepEncoder::Layer {
+  const TensorSpec* tensor = nullptr;
+  wire::ValueCoding values = wire::ValueCoding::kF32;
+  std::unique_ptr<const compress::Policy> policy;
+  std::unique_ptr<compress::PolicyState> state;
+  std::atomic<uint64_t> steps{0};
+  std::atomic<uint64_t> steps_without_credit{0};
+  std::atomic<uint64_t> elements_sent{0};
+  std::atomic<uint64_t> bytes{0};
+};
+
+StepEncoder::StepEncoder(const v1::Config& config, const ModelLayout& layout) : layout_(layout) {
+  for (const TensorSpec& tensor : layout.tensors()) {
+    const v1::PolicyRule& rule = config::RuleForLayer(config.compression(), tensor.name);
+    auto layer = std::make_unique<Layer>();
+    layer->tensor = &tensor;
+    layer->values = rule.values() == v1::BF16 ? wire::ValueCoding::kBf16 : wire::ValueCoding::kF32;
+    layer->policy = compress::MakePolicy(rule);
+    compress::Scope scope;
+    scope.tensor = tensor.id;
+    scope.element_count = tensor.element_count();
+    scope.values = layer->values;
+    scope.seed = layout.seed();
+    layer->state = layer->policy->MakeState(scope);
+    all_keep_residuals_ = all_keep_residuals_ && layer->policy->keeps_residual();
+    layers_.push_back(std::move(layer));
+  }
+}
+
+StepEncoder::~StepEncoder() = default;
+
+bool StepEncoder::MayWait(const data::Batch& batch) const {
+  return all_keep_residuals_ && batch.tables.empty();
+}
+
+std::vector<std::vector<transport::Part>> StepEncoder::Encode(std::span<const float> dense,
+                                                              const data::Batch& batch,
+                                                              std::span<const float> rows,
+                                                              Scratch* scratch) {
+  std::vector<Bytes> dense_bodies(layout_.server_count());
+  std::vector<Bytes> row_bodies(layout_.server_count());
+  for (const auto& layer : layers_) {
+    const TensorSpec& tensor = *layer->tensor;
+    EncodeLayer(*layer,
+                dense.subspan(static_cast<size_t>(tensor.offset),
+                              static_cast<size_t>(tensor.element_count())),
+                dense_bodies, scratch);
+  }
+  EncodeRows(batch, rows, row_bodies);
+  std::vector<std::vector<transport::Part>> parts(layout_.server_count());
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (!dense_bodies[i].empty()) parts[i].emplace_back(std::move(dense_bodies[i]));
+    if (!row_bodies[i].empty()) parts[i].emplace_back(std::move(row_bodies[i]));
+  }
+  return parts;
+}
+
+void StepEncoder::EncodeLayer(Layer& layer, std::span<const float> gradient,
+                              std::vector<Bytes>& bodies, Scratch* scratch) {
+  const compress::StepPlan plan = layer.policy->BeginStep(*layer.state, gradient);
+  compress::StripeSelection& selection = scratch->selection;
+  uint64_t sent = 0, bytes = 0;
+  for (const PieceSpec& piece : layout_.tensor_pieces(layer.tensor->id)) {
+    wire::PieceFrameWriter writer(&bodies[piece.server], wire::FrameKind::kGradient, piece.tensor,
+                                  static_cast<uint32_t>(piece.begin), layer.values);
+    const auto first_stripe = static_cast<uint32_t>(piece.begin / kStripeElements);
+    const auto stripe_count = static_cast<uint32_t>(
+        (piece.element_count + kStripeElements - 1) / kStripeElements);
+    auto take = [&](uint32_t stripe, bool wait) {  // stripe: within the piece
+      const int64_t begin = (first_stripe + stripe) * kStripeElements;
+      const int64_t length = std::min(kStripeElements, std::ssize(gradient) - begin);
+      const auto part =
+          gradient.subspan(static_cast<size_t>(begin), static_cast<size_t>(length));
+      if (!layer.policy->SelectStripe(*layer.state, plan, first_stripe + stripe, part, wait,
+                                      &selection)) {
+        return false;
+      }
+      const std::span<const float> values(selection.values.data(), selection.count);
+      if (selection.dense) {
+        writer.AppendDenseBlock(stripe, values);
+      } else {
+        writer.AppendBlock(stripe, static_cast<uint32_t>(length),
+                           {selection.indexes.data(), selection.count}, values);
+      }
+      sent += selection.count;
+      return true;
+    };
+    // Whatever another thread holds comes second, so that threads do not queue behind each other.
+    scratch->busy_stripes.clear();
+    for (uint32_t stripe = 0; stripe < stripe_count; ++stripe) {
+      if (!take(stripe, false)) scratch->busy_stripes.push_back(stripe);
+    }
+    for (const uint32_t stripe : scratch->busy_stripes) take(stripe, true);
+    if (writer.empty()) {
+      writer.Discard();
+    } else {
+      bytes += writer.Finish();
+    }
+  }
+  layer.policy->EndStep(*layer.state, plan, static_cast<int64_t>(sent));
+  layer.steps.fetch_add(1, std::memory_order_relaxed);
+  layer.elements_sent.fetch_add(sent, std::memory_order_relaxed);
+  layer.bytes.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+void StepEncoder::EncodeRows(const data::Batch& batch, std::span<const float> rows,
+                             std::vector<Bytes>& bodies) const {
+  const auto dimension = static_cast<size_t>(layout_.embedding_dimension());
+  const uint32_t servers = layout_.server_count();
+  std::vector<std::vector<uint64_t>> ids(servers);
+  std::vector<std::vector<float>> values(servers);
+  size_t first = 0;  // row of the table's first unique id
+  for (uint32_t table = 0; table < batch.tables.size(); ++table) {
+    const std::vector<uint64_t>& unique = batch.tables[table].unique;
+    for (size_t i = 0; i < unique.size(); ++i) {
+      const uint32_t server = RowServer(table, unique[i], servers);
+      ids[server].push_back(unique[i]);
+      const float* row = rows.data() + (first + i) * dimension;
+      values[server].insert(values[server].end(), row, row + dimension);
+    }
+    first += unique.size();
+    for (uint32_t server = 0; server < servers; ++server) {
+      if (ids[server].empty()) continue;
+      wire::AppendRowGradients(&bodies[server], table, static_cast<uint32_t>(dimension),
+                               ids[server], values[server], wire::ValueCoding::kF32);
+      ids[server].clear();
+      values[server].clear();
+    }
+  }
+}
+
+void StepEncoder::Accumulate(std::span<const float> dense) {
+  for (const auto& layer : layers_) {
+    const TensorSpec& tensor = *layer->tensor;
+    layer->policy->Accumulate(*layer->state,
+                              dense.subspan(static_cast<size_t>(tensor.offset),
+                                            static_cast<size_t>(tensor.element_count())));
+    layer->steps.fetch_add(1, std::memory_order_relaxed);
+    layer->steps_without_credit.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+void StepEncoder::FillReport(v1::WorkerReport* report) const {
+  for (const auto& layer : layers_) {
+    v1::LayerReport& out = *report->add_layers();
+    out.set_name(layer->tensor->name);
+    out.set_policy(std::string(layer->policy->name()));
+    out.set_elements(static_cast<uint64_t>(layer->tensor->element_count()));
+    out.set_elements_sent(layer->elements_sent.load());
+    out.set_steps(layer->steps.load());
+    out.set_steps_without_credit(layer->steps_without_credit.load());
+    out.set_bytes(layer->bytes.load());
+    if (layer->policy->keeps_residual()) out.set_threshold(layer->policy->threshold(*layer->state));
+  }
+}
+
+}  // namespace weir::worker

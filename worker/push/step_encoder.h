@@ -1,0 +1,65 @@
+// Turns one step's gradients into a push: each layer through its policy, each selection through its
+// coding, each frame to the server that owns the piece; row gradients beside them.
+//
+// Holds the policies and their states (the residuals), shared by the worker's Hogwild threads.
+//
+// Place in the life of a batch: backward -> **residual += gradient -> select -> encode** -> push.
+// Thread rule: any thread, each with its own Scratch.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/compress/policy.h"
+#include "common/layout/model_layout.h"
+#include "common/proto/config.pb.h"
+#include "common/proto/report.pb.h"
+#include "common/transport/message.h"
+#include "worker/data/batch.h"
+
+namespace weir::worker {
+
+class StepEncoder {
+ public:
+  // layout outlives the encoder.
+  StepEncoder(const v1::Config& config, const ModelLayout& layout);
+  ~StepEncoder();
+
+  // A step of this batch may go without a push: nothing but residuals is concerned.
+  bool MayWait(const data::Batch& batch) const;
+
+  // What one thread needs to encode a step; reused.
+  struct Scratch {
+    compress::StripeSelection selection;
+    std::vector<uint32_t> busy_stripes;
+  };
+
+  // Body parts per server: dense frames, then row frames, each part only if it holds anything.
+  // dense: flat gradients; rows: [sum over tables of unique ids, dimension].
+  std::vector<std::vector<transport::Part>> Encode(std::span<const float> dense,
+                                                   const data::Batch& batch,
+                                                   std::span<const float> rows, Scratch* scratch);
+
+  // A step without a push.
+  void Accumulate(std::span<const float> dense);
+
+  void FillReport(v1::WorkerReport* report) const;
+
+ private:
+  struct Layer;
+
+  void EncodeLayer(Layer& layer, std::span<const float> gradient, std::vector<Bytes>& bodies,
+                   Scratch* scratch);
+  void EncodeRows(const data::Batch& batch, std::span<const float> rows,
+                  std::vector<Bytes>& bodies) const;
+
+  const ModelLayout& layout_;
+  std::vector<std::unique_ptr<Layer>> layers_;
+  bool all_keep_residuals_ = true;
+};
+
+}  // namespace weir::worker

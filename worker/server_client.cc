@@ -1,0 +1,165 @@
+#include "worker/server_client.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/base/strings.h"
+#include "common/wire/row_frame.h"
+
+namespace weir::worker {
+namespace {
+
+// Which of the batch's rows each server was asked for, as positions among all unique rows.
+struct ServerPull : RowPull {
+  struct Table {
+    uint32_t table = 0;
+    std::vector<size_t> positions;
+  };
+  uint64_t request_id = 0;
+  std::vector<std::vector<Table>> servers;
+};
+
+size_t UniqueCount(const data::Batch& batch) {
+  size_t total = 0;
+  for (const data::TableIds& ids : batch.tables) total += ids.unique.size();
+  return total;
+}
+
+StepEncoder::Scratch& ThreadScratch() {
+  thread_local StepEncoder::Scratch scratch;
+  return scratch;
+}
+
+}  // namespace
+
+ServerClient::ServerClient(const v1::Config& config, const ModelLayout& layout,
+                           LinkOptions options,
+                           std::unique_ptr<transport::ClientTransport> transport)
+    : layout_(layout),
+      link_(config, layout, std::move(options), std::move(transport)),
+      encoder_(config, layout) {}
+
+std::unique_ptr<RowPull> ServerClient::PullRows(const data::Batch& batch, bool read_only) {
+  const uint32_t servers = layout_.server_count();
+  auto pull = std::make_unique<ServerPull>();
+  pull->servers.resize(servers);
+  std::vector<Bytes> bodies(servers);
+  std::vector<std::vector<uint64_t>> ids(servers);
+  size_t position = 0;
+  for (uint32_t table = 0; table < batch.tables.size(); ++table) {
+    for (uint32_t server = 0; server < servers; ++server) {
+      ids[server].clear();
+      pull->servers[server].push_back({table, {}});
+    }
+    for (const uint64_t id : batch.tables[table].unique) {
+      const uint32_t server = RowServer(table, id, servers);
+      ids[server].push_back(id);
+      pull->servers[server].back().positions.push_back(position++);
+    }
+    for (uint32_t server = 0; server < servers; ++server) {
+      if (ids[server].empty()) {
+        pull->servers[server].pop_back();
+        continue;
+      }
+      wire::AppendRowIds(&bodies[server], table,
+                         static_cast<uint32_t>(layout_.embedding_dimension()), ids[server]);
+    }
+  }
+  std::vector<Body> requests(servers);
+  for (uint32_t server = 0; server < servers; ++server) {
+    if (!bodies[server].empty()) requests[server].emplace_back(std::move(bodies[server]));
+  }
+  if (read_only) CountDense(batch, false);
+  pull->request_id = link_.SubmitRowPull(std::move(requests), read_only);
+  return pull;
+}
+
+Status ServerClient::AwaitRows(RowPull* base, std::span<float> rows) {
+  auto& pull = static_cast<ServerPull&>(*base);
+  WEIR_ASSIGN_OR_RETURN(const std::vector<Body> replies, link_.AwaitRowReplies(pull.request_id));
+  const auto dimension = static_cast<size_t>(layout_.embedding_dimension());
+  std::vector<float> values;
+  for (size_t server = 0; server < replies.size(); ++server) {
+    if (pull.servers[server].empty()) continue;
+    if (replies[server].size() != 1) {
+      return InvalidData(StrCat("server ", server, " answers a row pull with ",
+                                replies[server].size(), " parts instead of 1"));
+    }
+    wire::FrameCursor cursor(replies[server][0].span());
+    for (const ServerPull::Table& table : pull.servers[server]) {
+      WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, cursor.Next());
+      if (frame.header.tensor != table.table) {
+        return InvalidData(StrCat("server ", server, " answers with rows of table ",
+                                  frame.header.tensor, " instead of ", table.table));
+      }
+      WEIR_RETURN_IF_ERROR(wire::DecodeRowValues(frame, static_cast<uint32_t>(dimension),
+                                                 static_cast<uint32_t>(table.positions.size()),
+                                                 &values));
+      for (size_t i = 0; i < table.positions.size(); ++i) {
+        std::copy_n(values.data() + i * dimension, dimension,
+                    rows.data() + table.positions[i] * dimension);
+      }
+    }
+  }
+  return OkStatus();
+}
+
+ReadMark ServerClient::MarkRead() {
+  ServerLink::Progress progress = link_.progress();
+  return {std::move(progress.versions), progress.accepted_sequence};
+}
+
+Result<uint64_t> ServerClient::Push(const StepGradients& step) {
+  // Credit first, then select: what is selected leaves at once and is never selected twice.
+  if (!link_.TryAcquireCredit()) {
+    if (encoder_.MayWait(*step.batch)) {
+      encoder_.Accumulate(step.dense);
+      return uint64_t{0};
+    }
+    WEIR_RETURN_IF_ERROR(link_.AcquireCredit());
+  }
+  CountDense(*step.batch, true);
+  auto bodies = encoder_.Encode(step.dense, *step.batch, step.rows, &ThreadScratch());
+  v1::Push push;
+  push.set_lease(step.lease);
+  push.set_offset(step.offset);
+  return link_.SubmitPush(std::move(push), std::move(bodies),
+                          {step.mark.versions, step.mark.accepted_sequence});
+}
+
+Status ServerClient::Refresh() {
+  WEIR_RETURN_IF_ERROR(link_.AcquireCredit());
+  const uint64_t sequence =
+      link_.SubmitPush({}, std::vector<Body>(layout_.server_count()), link_.progress());
+  return link_.AwaitAccepted(sequence);
+}
+
+Result<v1::WorkReply> ServerClient::RequestWork(v1::WorkRequest request,
+                                                std::vector<Bytes> scores) {
+  Body body;
+  for (Bytes& frame : scores) body.emplace_back(std::move(frame));
+  return link_.RequestWork(std::move(request), std::move(body));
+}
+
+// Evaluation pulls rows and nothing else.
+void ServerClient::CountDense(const data::Batch& batch, bool is_step) {
+  const uint64_t row_bytes = UniqueCount(batch) * sizeof(float) *
+                             static_cast<uint64_t>(layout_.embedding_dimension());
+  v1::KindBytes bytes;
+  bytes.set_row_pull(row_bytes);
+  if (is_step) {
+    const uint64_t dense_bytes = static_cast<uint64_t>(layout_.dense_element_count()) * sizeof(float);
+    bytes.set_push(dense_bytes);
+    bytes.set_pull(dense_bytes);
+    bytes.set_row_push(row_bytes);
+  }
+  link_.meter().AddDense(bytes);
+}
+
+void ServerClient::FillReport(v1::WorkerReport* report) {
+  link_.FillReport(report);
+  encoder_.FillReport(report);
+}
+
+}  // namespace weir::worker

@@ -1,0 +1,42 @@
+// ParameterClient over the network: row pulls and pushes through the link, gradients through the
+// policies.
+//
+// Place in the life of a batch: **pull rows** ... **push**.
+// Thread rule: any thread. Borrows config and layout; owns link and encoder.
+#pragma once
+
+#include <memory>
+
+#include "worker/link/server_link.h"
+#include "worker/parameter_client.h"
+#include "worker/push/step_encoder.h"
+
+namespace weir::worker {
+
+class ServerClient : public ParameterClient {
+ public:
+  ServerClient(const v1::Config& config, const ModelLayout& layout, LinkOptions options,
+               std::unique_ptr<transport::ClientTransport> transport);
+
+  Status Connect() { return link_.Connect(); }
+
+  const float* replica() const override { return link_.replica(); }
+  std::unique_ptr<RowPull> PullRows(const data::Batch& batch, bool read_only) override;
+  Status AwaitRows(RowPull* pull, std::span<float> rows) override;
+  ReadMark MarkRead() override;
+  Result<uint64_t> Push(const StepGradients& step) override;
+  Status AwaitAccepted(uint64_t sequence) override { return link_.AwaitAccepted(sequence); }
+  Status Refresh() override;
+  Result<v1::WorkReply> RequestWork(v1::WorkRequest request, std::vector<Bytes> scores) override;
+  void FillReport(v1::WorkerReport* report) override;
+  void Stop(const Status& status, bool tell_others) override { link_.Stop(status, tell_others); }
+
+ private:
+  void CountDense(const data::Batch& batch, bool is_step);
+
+  const ModelLayout& layout_;
+  ServerLink link_;
+  StepEncoder encoder_;
+};
+
+}  // namespace weir::worker

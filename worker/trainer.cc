@@ -1,0 +1,183 @@
+#include "worker/trainer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/kernels/cpu_kernels.h"
+#include "common/tensor/aligned_buffer.h"
+#include "worker/data/batch.h"
+#include "worker/model/dlrm.h"
+
+namespace weir::worker {
+
+// One Hogwild thread.
+class Trainer::Thread {
+ public:
+  explicit Thread(Trainer* trainer)
+      : trainer_(*trainer),
+        batch_size_(trainer->config_.data().batch_size()),
+        dimension_(static_cast<size_t>(trainer->layout_.embedding_dimension())),
+        model_(trainer->layout_, kernels::CpuKernels(), batch_size_),
+        gradients_(static_cast<size_t>(trainer->layout_.flat_element_count())) {}
+
+  void Run() {
+    while (const std::shared_ptr<ChunkWork> chunk = trainer_.Current()) {
+      if (Status status = RunChunk(*chunk); !status.ok()) return trainer_.Fail(status);
+      trainer_.Retire(chunk);
+    }
+  }
+
+ private:
+  // A batch whose rows are on their way.
+  struct Prepared {
+    ChunkWork::Slice slice;
+    data::Batch batch;
+    std::unique_ptr<RowPull> pull;
+    size_t row_elements = 0;
+  };
+
+  Status RunChunk(ChunkWork& chunk) {
+    const auto ahead = static_cast<size_t>(trainer_.config_.cluster().prefetch_batches());
+    std::deque<std::unique_ptr<Prepared>> prepared;
+    while (true) {
+      while (prepared.size() <= ahead) {
+        const auto slice = chunk.Take();
+        if (!slice) break;
+        prepared.push_back(Prepare(chunk, *slice));
+      }
+      if (prepared.empty()) return OkStatus();
+      WEIR_RETURN_IF_ERROR(Step(chunk, *prepared.front()));
+      spare_.push_back(std::move(prepared.front()));
+      prepared.pop_front();
+    }
+  }
+
+  std::unique_ptr<Prepared> Prepare(const ChunkWork& chunk, const ChunkWork::Slice& slice) {
+    std::unique_ptr<Prepared> prepared;
+    if (spare_.empty()) {
+      prepared = std::make_unique<Prepared>();
+    } else {
+      prepared = std::move(spare_.back());
+      spare_.pop_back();
+    }
+    prepared->slice = slice;
+    data::MakeBatch(chunk.rows(), slice.begin, slice.end, &prepared->batch);
+    prepared->row_elements = 0;
+    for (const data::TableIds& ids : prepared->batch.tables) {
+      prepared->row_elements += ids.unique.size() * dimension_;
+    }
+    prepared->pull = trainer_.client_->PullRows(prepared->batch, chunk.is_test());
+    return prepared;
+  }
+
+  Status Step(ChunkWork& chunk, Prepared& prepared) {
+    if (rows_.size() < prepared.row_elements) {
+      rows_ = tensor::AlignedBuffer(prepared.row_elements * 5 / 4);
+      row_gradients_ = tensor::AlignedBuffer(prepared.row_elements * 5 / 4);
+    }
+    const std::span<float> rows = rows_.span().first(prepared.row_elements);
+    WEIR_RETURN_IF_ERROR(trainer_.client_->AwaitRows(prepared.pull.get(), rows));
+    return chunk.is_test() ? Score(chunk, prepared, rows) : Train(chunk, prepared, rows);
+  }
+
+  Status Score(ChunkWork& chunk, const Prepared& prepared, std::span<const float> rows) {
+    probabilities_.resize(static_cast<size_t>(prepared.batch.row_count));
+    model_.Score(trainer_.client_->replica(), prepared.batch, rows, probabilities_);
+    chunk.FinishScores(prepared.slice, probabilities_);
+    return OkStatus();
+  }
+
+  Status Train(ChunkWork& chunk, const Prepared& prepared, std::span<const float> rows) {
+    const data::Batch& batch = prepared.batch;
+    StepGradients step;
+    step.mark = trainer_.client_->MarkRead();
+    const float* replica = trainer_.client_->replica();
+    model_.Forward(replica, batch, rows);
+    const model::LossResult loss = model_.Loss(batch);
+    WEIR_RETURN_IF_ERROR(model_.CheckFinite(loss, replica, batch, rows));
+    const std::span<float> row_gradients = row_gradients_.span().first(prepared.row_elements);
+    model_.Backward(replica, batch, gradients_.data(), row_gradients);
+
+    step.batch = &batch;
+    step.dense = gradients_.span();
+    step.rows = row_gradients;
+    step.lease = chunk.lease().lease();
+    step.offset = chunk.FinishedRows(step.mark.accepted_sequence);
+    WEIR_ASSIGN_OR_RETURN(const uint64_t sequence, trainer_.client_->Push(step));
+    chunk.Finish(prepared.slice, sequence);
+    trainer_.samples_ += static_cast<uint64_t>(batch.row_count);
+    trainer_.steps_ += 1;
+    trainer_.logloss_sum_ += loss.logloss_sum;
+    if (trainer_.config_.cluster().window() == 1) {
+      return trainer_.client_->AwaitAccepted(sequence);
+    }
+    return OkStatus();
+  }
+
+  Trainer& trainer_;
+  const int64_t batch_size_;
+  const size_t dimension_;
+  model::Dlrm model_;
+  tensor::AlignedBuffer gradients_;      // flat, dense
+  tensor::AlignedBuffer rows_;           // of the batch, [unique, dimension]
+  tensor::AlignedBuffer row_gradients_;  // likewise
+  std::vector<float> probabilities_;
+  std::vector<std::unique_ptr<Prepared>> spare_;
+};
+
+Trainer::Trainer(const v1::Config& config, const ModelLayout& layout, int thread_count,
+                 ParameterClient* client, std::function<void(const Status&)> on_failure)
+    : config_(config),
+      layout_(layout),
+      client_(client),
+      on_failure_(std::move(on_failure)) {
+  CHECK_GT(thread_count, 0);
+  for (int i = 0; i < thread_count; ++i) {
+    threads_.emplace_back([this] { Thread(this).Run(); });
+  }
+}
+
+Trainer::~Trainer() {
+  Abandon();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Trainer::Add(std::shared_ptr<ChunkWork> chunk) {
+  std::lock_guard lock(mutex_);
+  if (stopping_) return chunk->Abandon();
+  chunks_.push_back(std::move(chunk));
+  changed_.notify_all();
+}
+
+std::shared_ptr<ChunkWork> Trainer::Current() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return stopping_ || !chunks_.empty(); });
+  return stopping_ ? nullptr : chunks_.front();
+}
+
+// The first thread that finds nothing left to take moves everybody on.
+void Trainer::Retire(const std::shared_ptr<ChunkWork>& chunk) {
+  std::lock_guard lock(mutex_);
+  if (!chunks_.empty() && chunks_.front() == chunk) chunks_.pop_front();
+}
+
+void Trainer::Abandon() {
+  std::lock_guard lock(mutex_);
+  stopping_ = true;
+  for (const auto& chunk : chunks_) chunk->Abandon();
+  changed_.notify_all();
+}
+
+void Trainer::Fail(const Status& status) {
+  Abandon();
+  on_failure_(status);
+}
+
+void Trainer::FillReport(v1::WorkerReport* report) const {
+  report->set_samples(samples_);
+  report->set_steps(steps_);
+  report->set_logloss_sum(logloss_sum_);
+}
+
+}  // namespace weir::worker

@@ -1,0 +1,75 @@
+// The Hogwild threads of a worker: take batches of the chunk at hand, pull rows, run the model, hand the
+// gradients on. This is the main path of a worker.
+//
+//   take -> cut batch -> ask for rows (prefetch_batches ahead) -> [rows] -> forward -> loss -> backward
+//        -> push
+//
+// Threads share the replica without locks (common/base/hogwild.h) and nothing else. A test chunk goes
+// the same way without loss, backward and push. Rows are not asked for across the border of a chunk, so
+// that one thread's order of reads and pushes does not depend on time: with one trainer, one thread and
+// window 1 a run is reproducible to the bit.
+//
+// Place in the life of a batch: **batch, pull, forward, loss, backward**, push.
+// Thread rule: Add from the input thread; threads of its own in between. Borrows client.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/layout/model_layout.h"
+#include "common/proto/config.pb.h"
+#include "common/proto/report.pb.h"
+#include "worker/chunk_work.h"
+#include "worker/parameter_client.h"
+
+namespace weir::worker {
+
+class Trainer {
+ public:
+  // on_failure: called at the first failure of any thread, from that thread.
+  Trainer(const v1::Config& config, const ModelLayout& layout, int thread_count,
+          ParameterClient* client, std::function<void(const Status&)> on_failure);
+  // Stops the threads; chunks that are not finished are abandoned.
+  ~Trainer();
+
+  // Gives the threads a chunk; they take chunks in this order.
+  void Add(std::shared_ptr<ChunkWork> chunk);
+
+  // Stops the threads after the step they are in. Any thread; again does no harm.
+  void Abandon();
+
+  // Samples, steps, logloss.
+  void FillReport(v1::WorkerReport* report) const;
+
+ private:
+  class Thread;
+
+  std::shared_ptr<ChunkWork> Current();
+  void Retire(const std::shared_ptr<ChunkWork>& chunk);
+  void Fail(const Status& status);
+
+  const v1::Config& config_;
+  const ModelLayout& layout_;
+  ParameterClient* const client_;
+  const std::function<void(const Status&)> on_failure_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::shared_ptr<ChunkWork>> chunks_;
+  bool stopping_ = false;
+
+  std::atomic<uint64_t> samples_{0};
+  std::atomic<uint64_t> steps_{0};
+  std::atomic<double> logloss_sum_{0};
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace weir::worker

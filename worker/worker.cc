@@ -1,0 +1,197 @@
+#include "worker/worker.h"
+
+#include <chrono>
+#include <iostream>
+#include <thread>
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/base/clock.h"
+#include "common/base/strings.h"
+#include "common/metrics/summary.h"
+#include "common/wire/score_frame.h"
+#include "worker/data/synthetic.h"
+
+namespace weir::worker {
+namespace {
+
+// Chunks in hand: one at work, one read ahead.
+constexpr size_t kChunksInHand = 2;
+
+// Fewer malformed lines than this never end a run, however short the file is so far.
+constexpr uint64_t kToleratedLines = 1;
+
+data::Split SplitOf(v1::InputSplit split) {
+  return split == v1::TEST ? data::Split::kTest : data::Split::kTrain;
+}
+
+}  // namespace
+
+Worker::Worker(const v1::Config& config, const ModelLayout& layout, WorkerOptions options,
+               data::Reader* reader, ParameterClient* client)
+    : config_(config),
+      layout_(layout),
+      options_(std::move(options)),
+      reader_(reader),
+      client_(client) {}
+
+Worker::~Worker() = default;
+
+Result<v1::RunReport> Worker::Run() {
+  if (!options_.out_directory.empty()) {
+    WEIR_ASSIGN_OR_RETURN(log_, metrics::MetricsLog::Open(options_.out_directory));
+  }
+  trainer_ = std::make_unique<Trainer>(config_, layout_, options_.threads, client_,
+                                       [this](const Status& status) { Fail(status); });
+  Result<v1::RunReport> report = RunLoop();
+  if (!report.ok()) Fail(report.status());
+  trainer_.reset();
+  std::lock_guard lock(mutex_);
+  if (!failure_.ok()) return failure_;  // the first one explains the others
+  return report;
+}
+
+void Worker::Interrupt() { Fail(Interrupted("interrupted")); }
+
+void Worker::Fail(const Status& status) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!failure_.ok()) return;
+    failure_ = status;
+  }
+  client_->Stop(status, true);
+  // Wakes the input thread if it waits for a chunk.
+  if (trainer_) trainer_->Abandon();
+}
+
+Result<v1::RunReport> Worker::RunLoop() {
+  while (true) {
+    std::vector<Bytes> scores;
+    v1::WorkRequest request = MakeRequest(&scores);
+    WEIR_ASSIGN_OR_RETURN(v1::WorkReply reply,
+                          client_->RequestWork(std::move(request), std::move(scores)));
+    WEIR_RETURN_IF_ERROR(ShowProgress(reply.progress()));
+    if (reply.has_finished()) return Conclude(std::move(*reply.mutable_finished()));
+    if (reply.has_failed()) return FailedPrecondition(reply.failed());
+    if (reply.has_chunk()) {
+      WEIR_RETURN_IF_ERROR(TakeLease(reply.chunk()));
+      while (at_work_.size() >= kChunksInHand) WEIR_RETURN_IF_ERROR(FinishOldest());
+    } else if (!at_work_.empty()) {
+      WEIR_RETURN_IF_ERROR(FinishOldest());  // nothing more to lend until this is done
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(reply.wait_ms()));
+    }
+  }
+}
+
+Status Worker::TakeLease(const v1::ChunkLease& lease) {
+  const data::ChunkId id{SplitOf(lease.split()), static_cast<int32_t>(lease.epoch()),
+                         static_cast<int32_t>(lease.file()), static_cast<int64_t>(lease.chunk())};
+  if (id.split == data::Split::kTest && !replica_is_current_) {
+    WEIR_RETURN_IF_ERROR(client_->Refresh());
+  }
+  replica_is_current_ = id.split == data::Split::kTest;
+
+  data::RowBlock rows;
+  WEIR_ASSIGN_OR_RETURN(const data::ChunkResult result, reader_->ReadChunk(id, &rows));
+  line_count_ += static_cast<uint64_t>(result.line_count);
+  malformed_count_ += static_cast<uint64_t>(result.malformed_count);
+  for (const std::string& problem : result.problems) LOG(WARNING) << "malformed: " << problem;
+  if (first_problem_.empty() && !result.problems.empty()) first_problem_ = result.problems[0];
+  WEIR_RETURN_IF_ERROR(CheckMalformed(first_problem_));
+  if (result.end_of_file) {
+    v1::FileEnd end;
+    end.set_split(lease.split());
+    end.set_file(lease.file());
+    end.set_chunk_count(lease.chunk() + (result.line_count > 0 ? 1 : 0));
+    file_ends_.push_back(std::move(end));
+  }
+  lines_[lease.lease()] = static_cast<uint64_t>(result.line_count);
+  auto chunk = std::make_shared<ChunkWork>(lease, std::move(rows), config_.data().batch_size());
+  at_work_.push_back(chunk);
+  trainer_->Add(std::move(chunk));
+  return OkStatus();
+}
+
+Status Worker::CheckMalformed(const std::string& first_problem) {
+  const double share = config_.data().max_malformed_share();
+  const double allowed = share * static_cast<double>(line_count_);
+  if (malformed_count_ <= kToleratedLines && share > 0) return OkStatus();
+  if (static_cast<double>(malformed_count_) <= allowed) return OkStatus();
+  return InvalidData(StrCat(malformed_count_, " of ", line_count_,
+                            " lines are malformed, more than data.max_malformed_share (", share,
+                            ") allows; the first is ", first_problem));
+}
+
+Status Worker::FinishOldest() {
+  const std::shared_ptr<ChunkWork> chunk = at_work_.front();
+  const auto sequence = chunk->AwaitFinished();
+  if (!sequence) return Internal("a chunk was abandoned");
+  WEIR_RETURN_IF_ERROR(client_->AwaitAccepted(*sequence));
+  at_work_.pop_front();
+  finished_.push_back(chunk);
+  return OkStatus();
+}
+
+v1::WorkRequest Worker::MakeRequest(std::vector<Bytes>* scores) {
+  v1::WorkRequest request;
+  for (const auto& chunk : finished_) {
+    v1::Completion& completion = *request.add_completions();
+    completion.set_lease(chunk->lease().lease());
+    completion.set_line_count(lines_[chunk->lease().lease()]);
+    completion.set_row_count(static_cast<uint64_t>(chunk->row_count()));
+    lines_.erase(chunk->lease().lease());
+    if (!chunk->is_test()) continue;
+    completion.set_has_scores(true);
+    const std::vector<float>& labels = chunk->rows().labels;
+    const std::vector<uint8_t> bits(labels.begin(), labels.end());
+    wire::AppendScores(&scores->emplace_back(), chunk->probabilities(), bits);
+  }
+  finished_.clear();
+  for (v1::FileEnd& end : file_ends_) *request.add_file_ends() = std::move(end);
+  file_ends_.clear();
+  v1::WorkerReport& report = *request.mutable_report();
+  trainer_->FillReport(&report);
+  client_->FillReport(&report);
+  report.set_lines(line_count_);
+  report.set_malformed_lines(malformed_count_);
+  return request;
+}
+
+Status Worker::ShowProgress(const v1::RunProgress& progress) {
+  const double seconds = progress.train_seconds();
+  for (; evaluations_shown_ < progress.evaluations_size(); ++evaluations_shown_) {
+    const v1::EvaluationReport& test = progress.evaluations(evaluations_shown_);
+    if (log_) WEIR_RETURN_IF_ERROR(log_->WriteTest(seconds, test));
+    if (!options_.show_progress) continue;
+    std::cout << "test after " << test.at_samples() << " samples: logloss "
+              << Format("%.5f", test.logloss()) << "  auc " << Format("%.5f", test.auc())
+              << std::endl;
+  }
+  if (seconds < next_report_seconds_ || progress.merged().steps() == 0) return OkStatus();
+  next_report_seconds_ = seconds + config_.run().report_interval_ms() * 1e-3;
+  if (log_) WEIR_RETURN_IF_ERROR(log_->WriteTrain(seconds, progress.merged()));
+  if (options_.show_progress) {
+    const v1::WorkerReport& merged = progress.merged();
+    const auto samples = static_cast<double>(merged.samples());
+    std::cout << merged.samples() << " samples  " << Format("%.0f", samples / seconds)
+              << " samples/s  logloss " << Format("%.5f", merged.logloss_sum() / samples)
+              << std::endl;
+  }
+  return OkStatus();
+}
+
+Result<v1::RunReport> Worker::Conclude(v1::RunReport report) {
+  report.set_threads(static_cast<uint32_t>(options_.threads));
+  report.set_device(options_.device);
+  if (config_.data().has_synthetic() && report.has_test()) {
+    report.set_bayes_logloss(data::BayesLogloss(config_.data().synthetic(), data::Split::kTest,
+                                                config_.data().synthetic().test_rows()));
+  }
+  if (!options_.out_directory.empty()) {
+    WEIR_RETURN_IF_ERROR(metrics::WriteSummary(options_.out_directory, report));
+  }
+  return report;
+}
+
+}  // namespace weir::worker

@@ -1,0 +1,80 @@
+// A worker process, or an embedded run: fetches work from the coordinator, reads it, gives it to the
+// Hogwild threads, reports what was done, and writes metrics and the summary.
+//
+// Place in the life of a batch: **lease -> read -> parse** -> trainer ... -> **completion**.
+// Thread rule: Run on one thread (the input thread); Interrupt from any thread, not from a signal
+// handler. Borrows reader and client.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/layout/model_layout.h"
+#include "common/metrics/metrics_log.h"
+#include "common/proto/config.pb.h"
+#include "common/proto/protocol.pb.h"
+#include "worker/chunk_work.h"
+#include "worker/data/reader.h"
+#include "worker/parameter_client.h"
+#include "worker/trainer.h"
+
+namespace weir::worker {
+
+struct WorkerOptions {
+  int threads = 1;
+  std::string device = "cpu";
+  std::string out_directory;  // "": write nothing
+  bool show_progress = false;  // a line on stdout at every report
+};
+
+class Worker {
+ public:
+  Worker(const v1::Config& config, const ModelLayout& layout, WorkerOptions options,
+         data::Reader* reader, ParameterClient* client);
+  ~Worker();
+
+  // Until the run is over: its report. Whatever fails is also told to the coordinator.
+  Result<v1::RunReport> Run();
+
+  void Interrupt();
+
+ private:
+  Result<v1::RunReport> RunLoop();
+  Status TakeLease(const v1::ChunkLease& lease);
+  Status FinishOldest();
+  Status CheckMalformed(const std::string& first_problem);
+  v1::WorkRequest MakeRequest(std::vector<Bytes>* scores);
+  Status ShowProgress(const v1::RunProgress& progress);
+  Result<v1::RunReport> Conclude(v1::RunReport report);
+  void Fail(const Status& status);
+
+  const v1::Config& config_;
+  const ModelLayout& layout_;
+  const WorkerOptions options_;
+  data::Reader* const reader_;
+  ParameterClient* const client_;
+  std::unique_ptr<metrics::MetricsLog> log_;
+  std::unique_ptr<Trainer> trainer_;
+
+  std::deque<std::shared_ptr<ChunkWork>> at_work_;  // in the order they were added
+  std::vector<std::shared_ptr<ChunkWork>> finished_;  // not reported yet
+  std::map<uint64_t, uint64_t> lines_;                // of each lease at work
+  std::vector<v1::FileEnd> file_ends_;                // not reported yet
+  bool replica_is_current_ = false;
+  uint64_t line_count_ = 0;
+  uint64_t malformed_count_ = 0;
+  std::string first_problem_;
+  double next_report_seconds_ = 0;
+  int evaluations_shown_ = 0;
+
+  std::mutex mutex_;
+  Status failure_;
+};
+
+}  // namespace weir::worker
