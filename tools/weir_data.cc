@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/exit_code.h"
 #include "common/base/strings.h"
 #include "common/config/load_config.h"
 #include "tools/data/generate.h"
@@ -29,9 +30,6 @@ extern void (*gflags_exitfunc)(int);
 
 namespace weir::tools {
 namespace {
-
-constexpr int kExitFailed = 1;
-constexpr int kExitRefused = 2;
 
 bool gflags_found_mistakes = false;
 
@@ -97,13 +95,12 @@ int Main(int argc, char** argv) {
     gflags::ShowUsageWithFlagsRestrict(argv[0], "weir_data");
     return 0;
   }
-  if (gflags_found_mistakes) return kExitRefused;
-  const Status status = Run(Arguments(argv + 1, argv + argc));
-  if (status.ok()) return 0;
+  const Status status =
+      gflags_found_mistakes ? InvalidConfig("see --help") : Run(Arguments(argv + 1, argv + argc));
   for (const std::string& mistake : StrSplit(status.message(), '\n')) {
     std::cerr << "error: " << mistake << "\n";
   }
-  return status.code() == StatusCode::kInvalidConfig ? kExitRefused : kExitFailed;
+  return ExitCode(status);
 }
 
 }  // namespace

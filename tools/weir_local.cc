@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "common/base/clock.h"
+#include "common/base/exit_code.h"
 #include "common/base/strings.h"
 #include "common/config/load_config.h"
 #include "common/config/validate_config.h"
@@ -46,7 +47,6 @@ extern void (*gflags_exitfunc)(int);
 namespace weir::tools {
 namespace {
 
-constexpr int kExitFailed = 1;
 constexpr int kExitRefused = 2;
 
 bool gflags_found_mistakes = false;
@@ -58,7 +58,7 @@ constexpr const char* kUsage =
 
 int Fail(const Status& status) {
   std::cerr << "error: " << status.message() << "\n";
-  return status.code() == StatusCode::kInvalidConfig ? kExitRefused : kExitFailed;
+  return ExitCode(status);
 }
 
 std::string OwnDirectory() {

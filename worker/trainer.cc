@@ -94,7 +94,7 @@ class Trainer::Thread {
     step.mark = trainer_.client_->MarkRead();
     const float* replica = trainer_.client_->replica();
     model_.Forward(replica, batch, rows);
-    const model::LossResult loss = model_.Loss(batch);
+    const model::LossResult loss = model_.Loss(batch, batch_size_);
     WEIR_RETURN_IF_ERROR(model_.CheckFinite(loss, replica, batch, rows));
     const std::span<float> row_gradients = row_gradients_.span().first(prepared.row_elements);
     model_.Backward(replica, batch, gradients_.data(), row_gradients);

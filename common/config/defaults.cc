@@ -58,12 +58,16 @@ void FillCompression(v1::CompressionConfig& compression) {
 
 void FillAdagrad(v1::AdagradRule& rule) {
   WEIR_DEFAULT(rule, initial_accumulator, 0.0);
-  WEIR_DEFAULT(rule, epsilon, 1e-10);
+  WEIR_DEFAULT(rule, epsilon, 1e-8);
 }
 
 void FillUpdate(v1::UpdateConfig& update) {
-  if (!update.has_dense()) update.mutable_dense()->mutable_adagrad()->set_learning_rate(0.01);
-  if (!update.has_rows()) update.mutable_rows()->mutable_rowwise_adagrad()->set_learning_rate(0.03);
+  if (!update.has_dense()) update.mutable_dense()->mutable_adagrad()->set_learning_rate(0.005);
+  if (!update.has_rows()) {
+    v1::AdagradRule& rows = *update.mutable_rows()->mutable_rowwise_adagrad();
+    rows.set_learning_rate(0.03);
+    rows.set_initial_accumulator(1e-7);
+  }
   for (v1::UpdateRule* rule : {update.mutable_dense(), update.mutable_rows()}) {
     if (rule->has_adagrad()) FillAdagrad(*rule->mutable_adagrad());
     if (rule->has_rowwise_adagrad()) FillAdagrad(*rule->mutable_rowwise_adagrad());

@@ -90,7 +90,8 @@ class CheckTree(unittest.TestCase):
                                             "only server/main.cc and worker/main.cc")
 
     def test_folders_of_common_keep_to_their_table(self):
-        self.assert_include_refused("common/base/a.h", "common/layout/c.h", "it may include: nothing")
+        self.assert_include_refused("common/base/a.h", "common/layout/c.h",
+                                    "it may include: nothing")
         self.assert_include_refused("common/wire/w.h", "common/proto/config.pb.h", "base")
         self.assert_include_refused("common/layout/c.h", "common/transport/t.h", "base, proto")
 
@@ -133,7 +134,8 @@ class CheckTree(unittest.TestCase):
             "common/base/a.h": '#pragma once\n#include "common/base/m.h"\n',
             "common/base/m.h": '#pragma once\n#include "common/base/n.h"\n',
             "common/base/n.h": '#pragma once\n\n#include "common/base/a.h"\n',
-        }, "common/base/n.h:3", "common/base/a.h -> common/base/m.h -> common/base/n.h -> common/base/a.h")
+        }, "common/base/n.h:3",
+            "common/base/a.h -> common/base/m.h -> common/base/n.h -> common/base/a.h")
 
     def test_folders_have_tests(self):
         self.assert_only({"tests/common/wire/x_test.cc": None}, "common/wire/g.cc:1",

@@ -12,7 +12,7 @@ TEST(LocalEndReport, TellsSpeedQualityAndTraffic) {
       "test": {"samples": 17547, "logloss": 0.48461, "auc": 0.75773, "bayes_logloss": 0.4512},
       "wire": {"push_bytes": 20300000, "push_bytes_dense": 2030000000, "pull_bytes": 40600000,
                "pull_bytes_dense": 2030000000, "row_push_bytes": 3000, "row_push_bytes_dense": 3000,
-               "row_pull_bytes": 0, "row_pull_bytes_dense": 0, "total_bytes": 60903000}})");
+               "row_pull_bytes": 6000, "row_pull_bytes_dense": 3000, "total_bytes": 60903000}})");
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(*report,
             "  train   100,000 samples in 12.3 s, 8,104 samples/s, logloss 0.5000\n"
@@ -20,7 +20,7 @@ TEST(LocalEndReport, TellsSpeedQualityAndTraffic) {
             " (the best logloss possible is 0.4512)\n"
             "  dense   push 20.3 kB per step (100.0 times fewer),"
             " pull 40.6 kB per step (50.0 times fewer)\n"
-            "  rows    push 3 B per step (1.0 times fewer), pull nothing\n"
+            "  rows    push 3 B per step (1.0 times fewer), pull 6 B per step (2.0 times more)\n"
             "  wire    60.9 MB in all, both ways\n");
 }
 
@@ -32,6 +32,12 @@ TEST(LocalEndReport, LeavesOutWhatIsNotThere) {
   EXPECT_EQ(*embedded, "  train   10 samples in 1.0 s, 10 samples/s\n");
   EXPECT_EQ(*EndReport("{}"), "");
   EXPECT_EQ(*EndReport(R"({"train": 3, "test": [], "wire": "x"})"), "");
+}
+
+TEST(LocalEndReport, SaysThatNothingWasPulled) {
+  const auto report = EndReport(R"({"train": {"steps": 2}, "wire": {"push_bytes": 8}})");
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(*report, "  dense   push 4 B per step, pull nothing\n");
 }
 
 TEST(LocalEndReport, RejectsWhatIsNoJsonObject) {

@@ -24,10 +24,10 @@ TEST_F(LogExcerptTest, IsTheLastError) {
 }
 
 TEST_F(LogExcerptTest, KeepsErrorsThatWereToldTogether) {
-  EXPECT_THAT(
-      Excerpt("error: old\nstart\nerror: a.textproto:3:1: no field x\n  did you mean y\n"
-              "error: --threads=0\nend\n"),
-      ElementsAre("error: a.textproto:3:1: no field x", "  did you mean y", "error: --threads=0"));
+  EXPECT_THAT(Excerpt("error: old\nstart\nerror: a.textproto:3:1: no field x\nerror: --threads=0\n"
+                      "--stage: must be 0\nI1121 end\n"),
+              ElementsAre("error: a.textproto:3:1: no field x", "error: --threads=0",
+                          "--stage: must be 0"));
 }
 
 TEST_F(LogExcerptTest, IsTheFailedCheckRatherThanItsStackTrace) {

@@ -53,8 +53,8 @@ class Report(unittest.TestCase):
         return f"{name}={directory}"
 
     def run_report(self, *runs):
-        return subprocess.run([sys.executable, "-B", TOOLS / "report.py", f"--out={self.out}", *runs],
-                              capture_output=True, text=True, check=False)
+        command = [sys.executable, "-B", TOOLS / "report.py", f"--out={self.out}", *runs]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
 
     def assert_fails(self, runs, *words):
         result = self.run_report(*runs)

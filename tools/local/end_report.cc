@@ -41,8 +41,10 @@ std::string TrafficText(const json& summary, const std::string& kind) {
   const auto dense = NumberAt(summary, StrCat("/wire/", kind, "_bytes_dense"));
   if (!bytes || *bytes <= 0 || !(steps.value_or(0) > 0)) return "";
   std::string text = StrCat(FormatBytes(*bytes / *steps), " per step");
-  if (dense && *dense > 0) text += StrCat(" (", Format("%.1f", *dense / *bytes), " times fewer)");
-  return text;
+  if (!dense || *dense <= 0) return text;
+  const bool fewer = *bytes <= *dense;
+  const double times = fewer ? *dense / *bytes : *bytes / *dense;
+  return StrCat(text, " (", Format("%.1f", times), fewer ? " times fewer)" : " times more)");
 }
 
 std::string TrafficLine(const json& summary, const char* title, const std::string& prefix) {

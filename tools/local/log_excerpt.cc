@@ -32,26 +32,25 @@ Lines LastLines(const std::string& path) {
 
 bool IsError(const std::string& line) { return line.starts_with("error:"); }
 
-bool IsErrorOrContinuation(const std::string& line) {
-  return IsError(line) || line.starts_with("  ");
-}
-
-// glog's fatal lines start with F and the date; the stack trace that follows says less.
-bool IsFailedCheck(const std::string& line) {
-  return line.size() > 4 && line[0] == 'F' &&
-         std::all_of(line.begin() + 1, line.begin() + 5,
+// glog's lines start with a letter for the severity and the date.
+bool IsLogLine(const std::string& line, std::string_view severities) {
+  constexpr size_t kDateDigits = 4;
+  return line.size() > kDateDigits && severities.find(line[0]) != std::string_view::npos &&
+         std::all_of(line.begin() + 1, line.begin() + 1 + kDateDigits,
                      [](char c) { return c >= '0' && c <= '9'; });
 }
+
+// The stack trace that follows a failed check says less.
+bool IsFailedCheck(const std::string& line) { return IsLogLine(line, "F"); }
 
 Lines LastError(const Lines& lines) {
   const auto last = std::find_if(lines.rbegin(), lines.rend(), IsError);
   if (last == lines.rend()) return {};
   auto begin = last.base() - 1;
-  auto end = std::find_if_not(begin, lines.end(), IsErrorOrContinuation);
-  // Back over errors that were told together, to the first of them.
-  for (auto line = begin; line != lines.begin() && IsErrorOrContinuation(*(line - 1));) {
-    if (IsError(*--line)) begin = line;
-  }
+  auto end = std::find_if(begin, lines.end(),
+                          [](const std::string& line) { return IsLogLine(line, "IWEF"); });
+  // Back over errors that were told together.
+  while (begin != lines.begin() && IsError(*(begin - 1))) --begin;
   if (static_cast<size_t>(end - begin) > kMaxErrorLines) end = begin + kMaxErrorLines;
   return {begin, end};
 }

@@ -8,8 +8,8 @@
 
 namespace weir::tools {
 
-// From the end of the log: the last error (a run of lines that start with "error:" and the indented
-// lines that continue them); else the last failed check; else the last five lines. Without empty
+// From the end of the log: the last error (lines that start with "error:" and what follows them up
+// to the next log message); else the last failed check; else the last five lines. Without empty
 // lines. Empty if there is no log or nothing in it. Reads the last 64 KiB only.
 std::vector<std::string> LogExcerpt(const std::string& path);
 

@@ -39,11 +39,8 @@ class CriteoTsvReader : public Reader {
  public:
   static Result<std::unique_ptr<Reader>> Make(const v1::DataConfig& data) {
     auto reader = std::make_unique<CriteoTsvReader>(data);
-    for (const std::vector<InputFile>& files : reader->files_) {
-      for (const InputFile& file : files) {
-        WEIR_RETURN_IF_ERROR(LineReader::Open(file.path).status());
-      }
-    }
+    WEIR_RETURN_IF_ERROR(TryFiles("data.train", reader->Files(Split::kTrain)));
+    WEIR_RETURN_IF_ERROR(TryFiles("data.test", reader->Files(Split::kTest)));
     return std::unique_ptr<Reader>(std::move(reader));
   }
 
@@ -54,9 +51,9 @@ class CriteoTsvReader : public Reader {
     CHECK_GE(lines_per_chunk_, 1);
     const std::filesystem::path root = data.root();
     for (const std::string& path : data.train())
-      Files(Split::kTrain).push_back({root / path, nullptr});
+      Files(Split::kTrain).push_back({.path = root / path});
     for (const std::string& path : data.test())
-      Files(Split::kTest).push_back({root / path, nullptr});
+      Files(Split::kTest).push_back({.path = root / path});
   }
 
   Result<ChunkResult> ReadChunk(const ChunkId& chunk, RowBlock* block) override {
@@ -67,11 +64,13 @@ class CriteoTsvReader : public Reader {
     block->table_count = static_cast<int32_t>(kCriteoTableCount);
     InputFile& file = Files(chunk.split)[static_cast<size_t>(chunk.file)];
     ChunkResult result;
-    WEIR_ASSIGN_OR_RETURN(const bool there, Seek(chunk.chunk * lines_per_chunk_, &file));
+    const int64_t first_line = chunk.chunk * lines_per_chunk_;
+    result.end_of_file = first_line >= file.line_count;
+    if (result.end_of_file) return result;
+    WEIR_ASSIGN_OR_RETURN(const bool there, Seek(first_line, &file));
     if (there) WEIR_RETURN_IF_ERROR(ReadLines(file, block, &result));
     WEIR_ASSIGN_OR_RETURN(result.end_of_file, file.lines->AtEnd());
-    // A file that was read to its end gives its buffer back: of many files few are open at a time.
-    if (result.end_of_file) file.lines.reset();
+    if (result.end_of_file) Finish(&file);
     return result;
   }
 
@@ -82,8 +81,21 @@ class CriteoTsvReader : public Reader {
  private:
   struct InputFile {
     std::string path;
-    std::unique_ptr<LineReader> lines;  // null when not being read
+    std::unique_ptr<LineReader> lines = nullptr;  // null when not being read
+    // Known once the end was met.
+    int64_t line_count = std::numeric_limits<int64_t>::max();
   };
+
+  static Status TryFiles(const std::string& field, const std::vector<InputFile>& files) {
+    for (size_t i = 0; i < files.size(); ++i) {
+      const Status status = LineReader::Open(files[i].path).status();
+      if (status.ok()) continue;
+      const char* advice =
+          status.code() == StatusCode::kNotFound ? "; correct it or data.root" : "";
+      return {status.code(), StrCat(field, "[", i, "]: ", status.message(), advice)};
+    }
+    return OkStatus();
+  }
 
   std::vector<InputFile>& Files(Split split) { return files_[static_cast<size_t>(split)]; }
 
@@ -95,6 +107,12 @@ class CriteoTsvReader : public Reader {
     const int64_t ahead = line - file->lines->line_count();
     WEIR_ASSIGN_OR_RETURN(const int64_t skipped, file->lines->Skip(ahead));
     return skipped == ahead;
+  }
+
+  // Gives the buffer back: of many files, few are open at a time.
+  static void Finish(InputFile* file) {
+    file->line_count = file->lines->line_count();
+    file->lines.reset();
   }
 
   Status ReadLines(const InputFile& file, RowBlock* block, ChunkResult* result) const {

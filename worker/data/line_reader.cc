@@ -18,8 +18,7 @@ Status CheckIsFile(const std::string& path) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
   if (status.type() == std::filesystem::file_type::not_found) {
-    return NotFound(StrCat(path, ": no such file; check data.train, data.test and data.root ",
-                           "(relative paths start at data.root, or else where the program runs)"));
+    return NotFound(StrCat(path, ": no such file"));
   }
   if (error) return NotFound(StrCat(path, " cannot be reached: ", error.message()));
   if (std::filesystem::is_directory(status)) {

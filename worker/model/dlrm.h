@@ -29,7 +29,7 @@
 namespace weir::model {
 
 struct LossResult {
-  double logloss_sum = 0;  // over the batch; the gradient is that of the mean
+  double logloss_sum = 0;  // over the batch
   int64_t row_count = 0;
 };
 
@@ -42,8 +42,10 @@ class Dlrm {
   std::span<const float> Forward(const float* parameters, const data::Batch& batch,
                                  std::span<const float> rows);
 
-  // After Forward of this batch.
-  LossResult Loss(const data::Batch& batch);
+  // After Forward of this batch. The gradient is that of the mean over mean_rows rows: the batch's
+  // own, or, so that each sample weighs the same in a short last batch, those of a full one.
+  LossResult Loss(const data::Batch& batch) { return Loss(batch, batch.row_count); }
+  LossResult Loss(const data::Batch& batch, int64_t mean_rows);
 
   // After Loss of this batch. gradients: flat; every tensor is overwritten, the padding between
   // them is left alone. row_gradients: shaped like rows; overwritten.

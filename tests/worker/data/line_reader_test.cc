@@ -1,0 +1,171 @@
+#include "worker/data/line_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/random.h"
+#include "tests/worker/data/data_files.h"
+
+namespace weir::data {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class LineReaderTest : public DataFilesTest {
+ protected:
+  static std::unique_ptr<LineReader> Open(const std::string& path) {
+    auto reader = LineReader::Open(path);
+    EXPECT_TRUE(reader.ok()) << reader.status();
+    return reader.ok() ? *std::move(reader) : nullptr;
+  }
+
+  static std::vector<std::string> AllLines(const std::string& path) {
+    const auto reader = Open(path);
+    std::vector<std::string> lines;
+    Line line;
+    for (;;) {
+      const auto there = reader->Next(&line);
+      EXPECT_TRUE(there.ok()) << there.status();
+      if (!there.ok() || !*there) return lines;
+      lines.push_back(line.too_long ? "(too long)" : std::string(line.text));
+    }
+  }
+
+  // The error that reading the file to its end meets.
+  static Status ReadError(const std::string& path) {
+    auto reader = LineReader::Open(path);
+    if (!reader.ok()) return reader.status();
+    Line line;
+    for (;;) {
+      const auto there = (*reader)->Next(&line);
+      if (!there.ok()) return there.status();
+      if (!*there) return OkStatus();
+    }
+  }
+};
+
+// Text that hardly compresses, so that gzip members are as long as it.
+std::string NoisyLines(int count) {
+  RandomStream random(1);
+  std::string text;
+  for (int i = 0; i < count; ++i) text += StrCat(random.Next(), random.Next(), "\n");
+  return text;
+}
+
+TEST_F(LineReaderTest, ReadsPlainAndCompressedAlikeWhateverTheName) {
+  const std::string text = "a\tb\n\nccc\n";
+  for (const std::string& path :
+       {Write("plain", text), Write("plain.gz", text), WriteGzip("zipped", text)}) {
+    EXPECT_THAT(AllLines(path), ElementsAre("a\tb", "", "ccc")) << path;
+  }
+}
+
+TEST_F(LineReaderTest, ReadsGzipMembersInARowAsOneFile) {
+  WriteGzip("two.gz", "a\nb");
+  EXPECT_THAT(AllLines(WriteGzip("two.gz", "c\nd\n")), ElementsAre("a", "bc", "d"));
+}
+
+TEST_F(LineReaderTest, DropsCarriageReturnsAndNeedsNoLastNewline) {
+  EXPECT_THAT(AllLines(Write("f", "a\r\n\r\nb\rc\r\nd")), ElementsAre("a", "", "b\rc", "d"));
+  EXPECT_THAT(AllLines(Write("f", "a\r\nb\r")), ElementsAre("a", "b"));
+}
+
+TEST_F(LineReaderTest, GivesEveryLineOfAFileManyBuffersLong) {
+  const std::string text = NoisyLines(100'000);
+  std::string joined;
+  for (const std::string& line : AllLines(WriteGzip("long.gz", text))) joined += line + "\n";
+  EXPECT_TRUE(joined == text);
+}
+
+TEST_F(LineReaderTest, SkipsLinesAndCountsThem) {
+  const auto reader = Open(Write("f", CriteoLines(0, 5000) + "last"));
+  EXPECT_EQ(*reader->Skip(4999), 4999);
+  Line line;
+  ASSERT_TRUE(*reader->Next(&line));
+  EXPECT_EQ(line.text, CriteoLine(4999));
+  EXPECT_EQ(reader->line_count(), 5000);
+  EXPECT_FALSE(*reader->AtEnd());
+  EXPECT_EQ(*reader->Skip(10), 1) << "the line without a newline counts";
+  EXPECT_EQ(reader->line_count(), 5001);
+  EXPECT_TRUE(*reader->AtEnd());
+  EXPECT_FALSE(*reader->Next(&line));
+  EXPECT_EQ(*reader->Skip(1), 0);
+}
+
+TEST_F(LineReaderTest, ReportsTooLongLinesWithoutTheirText) {
+  const std::string longest(kMaxLineBytes, 'x');
+  const std::string huge(5 * kMaxLineBytes, 'y');
+  EXPECT_THAT(
+      AllLines(Write("f", "a\n" + huge + "\n" + longest + "\n" + longest + "z\nb\n" + huge)),
+      ElementsAre("a", "(too long)", longest, "(too long)", "b", "(too long)"));
+  const auto reader = Open(Path("f"));
+  EXPECT_EQ(*reader->Skip(100), 6);
+}
+
+TEST_F(LineReaderTest, ALongLineThatEndsTheFileAtTheLimitCountsOnce) {
+  for (const size_t extra : {0, 1, 2}) {
+    const auto path = Write("f", std::string(kMaxLineBytes + extra, 'x'));
+    EXPECT_EQ(AllLines(path).size(), 1u) << extra;
+    EXPECT_EQ(AllLines(Write("f", std::string(kMaxLineBytes + extra, 'x') + "\n")).size(), 1u);
+  }
+}
+
+TEST_F(LineReaderTest, RefusesWhatIsNoFileWithItsName) {
+  const auto missing = LineReader::Open(Path("missing")).status();
+  EXPECT_EQ(missing.code(), StatusCode::kNotFound);
+  EXPECT_EQ(missing.message(), Path("missing") + ": no such file");
+  const auto folder = LineReader::Open(directory()).status();
+  EXPECT_EQ(folder.code(), StatusCode::kNotFound);
+  EXPECT_EQ(folder.message(), directory() + " is a directory; name the files in it");
+  EXPECT_EQ(LineReader::Open("/dev/null").status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(LineReaderTest, RefusesAnEmptyFilePlainOrCompressed) {
+  for (const std::string& path : {Write("plain", ""), WriteGzip("zipped.gz", "")}) {
+    const auto status = LineReader::Open(path).status();
+    EXPECT_EQ(status.code(), StatusCode::kInvalidData);
+    EXPECT_EQ(status.message(), path + " is empty");
+  }
+}
+
+TEST_F(LineReaderTest, SaysThatCompressedDataEndsEarlyWhereverItIsCut) {
+  const std::string text = NoisyLines(20'000);
+  const auto path = WriteGzip("cut.gz", text);
+  const auto full_size = std::filesystem::file_size(path);
+  for (const auto size : {full_size - 1, full_size - 8, full_size / 2, uintmax_t{100}}) {
+    std::filesystem::resize_file(path, size);
+    const Status status = ReadError(path);
+    EXPECT_EQ(status.code(), StatusCode::kInvalidData) << size;
+    EXPECT_EQ(status.message(), path + ": compressed data ends early (truncated file?)") << size;
+  }
+}
+
+TEST_F(LineReaderTest, SaysThatCompressedDataIsDamaged) {
+  const auto path = WriteGzip("damaged.gz", NoisyLines(20'000));
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(50'000);
+  file << std::string(64, '\xff');
+  file.close();
+  const Status status = ReadError(path);
+  EXPECT_EQ(status.code(), StatusCode::kInvalidData);
+  EXPECT_THAT(status.message(), StartsWith(path + ": compressed data is damaged ("));
+}
+
+TEST_F(LineReaderTest, StaysFailedAfterAnError) {
+  const auto path = WriteGzip("cut.gz", NoisyLines(2'000));
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+  const auto reader = Open(path);
+  EXPECT_FALSE(reader->Skip(1'000'000).ok());
+  Line line;
+  EXPECT_FALSE(reader->Next(&line).ok());
+  EXPECT_FALSE(reader->AtEnd().ok());
+}
+
+}  // namespace
+}  // namespace weir::data
