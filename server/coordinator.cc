@@ -16,6 +16,9 @@ namespace {
 // After the end, how long the coordinator stays for those who have not asked yet.
 constexpr int64_t kFarewellMs = 5000;
 
+// A shard that has not reported for so long is not there any more (it reports every second).
+constexpr int64_t kShardSilenceMs = 3000;
+
 std::string Name(cluster::Seat seat) {
   return seat.stage == 0 ? StrCat("trainer ", seat.trainer)
                          : StrCat("trainer ", seat.trainer, " stage ", seat.stage);
@@ -74,6 +77,7 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
                                                      const transport::Message& message,
                                                      int64_t now_ms) {
   const cluster::Seat seat{request.trainer(), 0};
+  if (const v1::Header* last_word = LastWord(seat, request)) return *last_word;
   if (!membership_.Heard(seat, request.incarnation(), now_ms)) {
     return RefusalHeader(StrCat(Name(seat), " was silent for more than ",
                                 config_.cluster().member_timeout_ms(),
@@ -108,6 +112,18 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
   desk.last_request_id = request.request_id();
   desk.last_reply = header;
   return header;
+}
+
+const v1::Header* Coordinator::LastWord(cluster::Seat seat, const v1::WorkRequest& request) const {
+  const auto found = desks_.find(seat);
+  if (found == desks_.end() || request.heartbeat_only() || !request.failure().empty()) {
+    return nullptr;
+  }
+  const Desk& desk = found->second;
+  const bool is_repeat = desk.incarnation == request.incarnation() &&
+                         desk.last_request_id == request.request_id() && request.request_id() != 0;
+  const v1::WorkReply& reply = desk.last_reply.work_reply();
+  return is_repeat && (reply.has_finished() || reply.has_failed()) ? &desk.last_reply : nullptr;
 }
 
 Status Coordinator::TakeCompletions(const v1::WorkRequest& request, cluster::Seat seat,
@@ -155,11 +171,21 @@ void Coordinator::Dismiss(cluster::Seat seat) {
 v1::Header Coordinator::OnShardReport(const v1::ShardReport& report, int64_t now_ms) {
   v1::Header header;
   v1::ShardReply& reply = *header.mutable_shard_reply();
-  std::string refusal = RefuseShard(report, now_ms);
+  std::string refusal = RefuseShard(report);
   if (!refusal.empty()) {
     reply.set_state(v1::ShardReply::REFUSED);
     reply.set_reason(std::move(refusal));
     return header;
+  }
+  const auto found = shards_.find(report.shard());
+  if (found != shards_.end() && found->second.nonce != report.nonce()) {
+    if (now_ms - found->second.heard_ms <= kShardSilenceMs) {
+      reply.set_state(v1::ShardReply::TAKEN);
+      reply.set_reason(StrCat("shard ", report.shard(), " is already served by another process"));
+      return header;
+    }
+    director_.Fail(StrCat("server ", report.shard(),
+                          " was restarted without its log and has lost its parameters"));
   }
   shards_[report.shard()] = {report.nonce(), now_ms, !running()};
   reply.set_state(running()  ? v1::ShardReply::RUNNING
@@ -169,17 +195,12 @@ v1::Header Coordinator::OnShardReport(const v1::ShardReport& report, int64_t now
   return header;
 }
 
-std::string Coordinator::RefuseShard(const v1::ShardReport& report, int64_t now_ms) const {
+std::string Coordinator::RefuseShard(const v1::ShardReport& report) const {
   std::string difference = session::DescribeMismatch(identity_, report.identity());
   if (!difference.empty()) return difference;
-  if (report.shard() == 0 || report.shard() >= server_count_) {
-    return StrCat("there is no shard ", report.shard(), " to be had among ", server_count_,
-                  " servers");
-  }
-  const auto found = shards_.find(report.shard());
-  if (found == shards_.end() || found->second.nonce == report.nonce()) return "";
-  if (now_ms - found->second.heard_ms > config_.cluster().member_timeout_ms()) return "";
-  return StrCat("shard ", report.shard(), " is already served by another process");
+  if (report.shard() > 0 && report.shard() < server_count_) return "";
+  return StrCat("there is no shard ", report.shard(), " to be had among ", server_count_,
+                " servers");
 }
 
 void Coordinator::OnOffset(cluster::Seat seat, const v1::Push& push) {

@@ -56,12 +56,14 @@ class Coordinator {
     bool told = false;
   };
 
+  // What a member was told on leaving, if this request asks for it again: the reply may be lost.
+  const v1::Header* LastWord(cluster::Seat seat, const v1::WorkRequest& request) const;
   Status TakeCompletions(const v1::WorkRequest& request, cluster::Seat seat,
                          const transport::Message& message, int64_t now_ms);
   void FillReply(cluster::Seat seat, int64_t now_ms, v1::WorkReply* reply);
   void Dismiss(cluster::Seat seat);
   // "" if the shard is welcome, else why not.
-  std::string RefuseShard(const v1::ShardReport& report, int64_t now_ms) const;
+  std::string RefuseShard(const v1::ShardReport& report) const;
   v1::WorkerReport Merged() const;
   v1::RunReport FinalReport(int64_t now_ms) const;
   bool running() const { return director_.state() == cluster::RunDirector::State::kRunning; }

@@ -55,6 +55,7 @@ void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello) 
   auto verdict = worker.session.OnHello(peer, hello, server_epoch_, shard_->version());
   if (verdict.reply) {
     verdict.reply->set_shard(shard_index_);
+    if (peer != old_peer) worker.pulls_in_flight = 0;  // the replies will not find their way
     peers_.erase(old_peer);
     peers_[peer] = seat;
     LOG(INFO) << "trainer " << seat.trainer << " stage " << seat.stage << " incarnation "
@@ -127,7 +128,11 @@ void Dispatcher::SendAnswer(PendingAnswer& pending) {
   const session::AnswerSlot& slot = pending.task.slot;
   Worker& worker = workers_.at({slot.trainer, slot.stage});
   --worker.tasks_in_flight;
-  if (!pending.status.ok()) return Refuse(worker.session.peer(), pending.status.message(), false);
+  if (!pending.status.ok()) {
+    // A process that took the seat meanwhile has nothing to do with it.
+    if (slot.incarnation != worker.session.incarnation()) return;
+    return Refuse(worker.session.peer(), pending.status.message(), false);
+  }
 
   v1::Header header;
   v1::Answer& answer = *header.mutable_answer();

@@ -13,6 +13,7 @@ Shard::Shard(const v1::Config& config, const ModelLayout& layout, uint32_t shard
     : layout_(layout),
       shard_index_(shard_index),
       partition_count_(static_cast<uint32_t>(config.cluster().row_partitions())),
+      max_message_bytes_(config.cluster().max_message_bytes()),
       outbox_(outbox),
       dense_rule_(store::MakeUpdateRule(config.update().dense())),
       row_rule_(store::MakeUpdateRule(config.update().rows())),
@@ -107,29 +108,16 @@ void Shard::Post(std::shared_ptr<PendingAnswer> pending) {
 }
 
 Status Shard::PostRows(std::shared_ptr<PendingRows> pending, const transport::Message& message) {
-  const auto dimension = static_cast<uint32_t>(layout_.embedding_dimension());
   pending->rows.resize(rows_.size());
-  size_t position = 0;
-  std::vector<uint64_t> ids;
+  size_t row_count = 0;
   for (size_t i = 1; i < message.parts.size(); ++i) {
     wire::FrameCursor cursor(message.parts[i].span());
     while (!cursor.done()) {
       WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, cursor.Next());
-      const uint32_t table = frame.header.tensor;
-      if (frame.header.kind != wire::FrameKind::kRowIds) {
-        return InvalidData(StrCat("a row pull carries a ", wire::DescribeFrame(frame.header)));
-      }
-      WEIR_RETURN_IF_ERROR(CheckTable(table));
-      WEIR_RETURN_IF_ERROR(wire::DecodeRowIds(
-          frame, dimension, static_cast<uint64_t>(layout_.tables()[table].row_count), &ids));
-      pending->tables.push_back({table, ids.size()});
-      for (const uint64_t id : ids) {
-        pending->rows[RowPartition(table, id, partition_count_)].push_back({table, id, position});
-        ++position;
-      }
+      WEIR_RETURN_IF_ERROR(RouteRowIds(frame, &row_count, pending.get()));
     }
   }
-  pending->values.resize(position * dimension);
+  pending->values.resize(row_count * static_cast<size_t>(layout_.embedding_dimension()));
   std::vector<RowStrand*> touched;
   for (size_t slot = 0; slot < rows_.size(); ++slot) {
     if (!pending->rows[slot].empty()) touched.push_back(rows_[slot].get());
@@ -140,6 +128,34 @@ Status Shard::PostRows(std::shared_ptr<PendingRows> pending, const transport::Me
     return OkStatus();
   }
   for (RowStrand* strand : touched) strand->Read(pending, outbox_);
+  return OkStatus();
+}
+
+Status Shard::RouteRowIds(const wire::FrameView& frame, size_t* row_count,
+                          PendingRows* pending) const {
+  const uint32_t table = frame.header.tensor;
+  if (frame.header.kind != wire::FrameKind::kRowIds) {
+    return InvalidData(StrCat("a row pull carries a ", wire::DescribeFrame(frame.header)));
+  }
+  WEIR_RETURN_IF_ERROR(CheckTable(table));
+  if (pending->tables.size() == layout_.tables().size()) {
+    return InvalidData("a row pull carries more frames than there are tables");
+  }
+  // An id may cost a bit and its row hundreds of bytes, so the reply is bounded, not the request.
+  const auto dimension = static_cast<uint32_t>(layout_.embedding_dimension());
+  const uint64_t rows = uint64_t{*row_count} + frame.header.count;
+  if (rows > static_cast<uint64_t>(max_message_bytes_) / (dimension * sizeof(float))) {
+    return InvalidData(StrCat("a row pull asks for ", rows, " rows of ", dimension,
+                              " floats, more than a message may hold (cluster.max_message_bytes)"));
+  }
+  std::vector<uint64_t> ids;
+  WEIR_RETURN_IF_ERROR(wire::DecodeRowIds(
+      frame, dimension, static_cast<uint64_t>(layout_.tables()[table].row_count), &ids));
+  pending->tables.push_back({table, ids.size()});
+  for (const uint64_t id : ids) {
+    pending->rows[RowPartition(table, id, partition_count_)].push_back({table, id, *row_count});
+    ++*row_count;
+  }
   return OkStatus();
 }
 

@@ -48,11 +48,14 @@ class Shard {
  private:
   Status RouteDense(const wire::FrameView& frame, PendingAnswer* pending) const;
   Status RouteRows(const wire::FrameView& frame, PendingAnswer* pending) const;
+  // row_count: rows of the request's frames so far.
+  Status RouteRowIds(const wire::FrameView& frame, size_t* row_count, PendingRows* pending) const;
   Status CheckTable(uint32_t table) const;
 
   const ModelLayout& layout_;
   const uint32_t shard_index_;
   const uint32_t partition_count_;
+  const int64_t max_message_bytes_;
   Outbox* const outbox_;
   std::unique_ptr<const store::UpdateRule> dense_rule_;
   std::unique_ptr<const store::UpdateRule> row_rule_;

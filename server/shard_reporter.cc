@@ -68,8 +68,16 @@ Status ShardReporter::Report() {
     const auto received = transport_->Receive(next_report_ms - now_ms);
     if (received) {
       if (const auto reply = ParseReply(received->message)) {
-        heard_ms = clock.NowMs();
         heard_once = true;
+        if (reply->state() == v1::ShardReply::TAKEN) {
+          // A restarted server stays for a while, so that workers learn that it was restarted.
+          if (clock.NowMs() - heard_ms > options_.taken_timeout_ms) {
+            return FailedPrecondition(StrCat("server 0 at ", options_.coordinator_address,
+                                             " refuses: ", reply->reason()));
+          }
+          continue;
+        }
+        heard_ms = clock.NowMs();
         if (reply->state() == v1::ShardReply::FINISHED) return OkStatus();
         if (reply->state() == v1::ShardReply::FAILED) {
           return FailedPrecondition(StrCat("the run has failed: ", reply->reason()));

@@ -26,6 +26,7 @@ struct ShardReporterOptions {
   uint32_t shard_index = 1;
   int64_t first_timeout_ms = 30000;  // until the coordinator answers for the first time
   int64_t timeout_ms = 15000;        // of its silence later
+  int64_t taken_timeout_ms = 5000;   // of another process serving the shard
   int64_t interval_ms = 1000;
 };
 

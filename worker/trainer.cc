@@ -170,8 +170,8 @@ void Trainer::Abandon() {
 }
 
 void Trainer::Fail(const Status& status) {
+  on_failure_(status);  // before anybody is woken: the reason comes first, then its consequences
   Abandon();
-  on_failure_(status);
 }
 
 void Trainer::FillReport(v1::WorkerReport* report) const {

@@ -41,14 +41,27 @@ Result<v1::RunReport> Worker::Run() {
   if (!options_.out_directory.empty()) {
     WEIR_ASSIGN_OR_RETURN(log_, metrics::MetricsLog::Open(options_.out_directory));
   }
-  trainer_ = std::make_unique<Trainer>(config_, layout_, options_.threads, client_,
-                                       [this](const Status& status) { Fail(status); });
+  auto trainer = std::make_unique<Trainer>(config_, layout_, options_.threads, client_,
+                                           [this](const Status& status) { Fail(status); });
+  {
+    std::lock_guard lock(mutex_);
+    trainer_ = std::move(trainer);
+  }
   Result<v1::RunReport> report = RunLoop();
   if (!report.ok()) Fail(report.status());
-  trainer_.reset();
+  StopTrainer();
   std::lock_guard lock(mutex_);
   if (!failure_.ok()) return failure_;  // the first one explains the others
   return report;
+}
+
+// Threads that end may still say why, and that takes the lock.
+void Worker::StopTrainer() {
+  std::unique_ptr<Trainer> trainer;
+  {
+    std::lock_guard lock(mutex_);
+    trainer = std::move(trainer_);
+  }
 }
 
 void Worker::Interrupt() { Fail(Interrupted("interrupted")); }
@@ -61,6 +74,7 @@ void Worker::Fail(const Status& status) {
   }
   client_->Stop(status, true);
   // Wakes the input thread if it waits for a chunk.
+  std::lock_guard lock(mutex_);
   if (trainer_) trainer_->Abandon();
 }
 

@@ -53,6 +53,7 @@ class Worker {
   Status ShowProgress(const v1::RunProgress& progress);
   Result<v1::RunReport> Conclude(v1::RunReport report);
   void Fail(const Status& status);
+  void StopTrainer();
 
   const v1::Config& config_;
   const ModelLayout& layout_;

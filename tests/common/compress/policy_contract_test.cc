@@ -1,0 +1,160 @@
+// What every policy of the config must do, whatever it selects. A new field of PolicyRule is found
+// here by reflection and fails until it has a row in the table.
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "tests/common/compress/policy_support.h"
+
+namespace weir::compress {
+namespace {
+
+const google::protobuf::OneofDescriptor& PolicyFields() {
+  return *v1::PolicyRule::descriptor()->FindOneofByName("policy");
+}
+
+std::vector<std::string> PolicyNames() {
+  std::vector<std::string> names;
+  for (int i = 0; i < PolicyFields().field_count(); ++i) {
+    names.push_back(PolicyFields().field(i)->name());
+  }
+  return names;
+}
+
+// The rule of a policy with defaults, and the values of fields that have none.
+v1::PolicyRule RuleNamed(const std::string& name) {
+  v1::PolicyRule rule;
+  google::protobuf::Message& policy = *rule.GetReflection()->MutableMessage(
+      &rule, v1::PolicyRule::descriptor()->FindFieldByName(name));
+  if (const auto* sparsity = policy.GetDescriptor()->FindFieldByName("sparsity")) {
+    policy.GetReflection()->SetDouble(&policy, sparsity, 0.9);
+  }
+  return WithDefaults(rule);
+}
+
+TEST(PolicyTable, HasAPolicyForEachFieldOfTheConfig) {
+  ASSERT_GE(PolicyNames().size(), 2u);
+  for (const std::string& name : PolicyNames()) {
+    EXPECT_EQ(MakePolicy(RuleNamed(name))->name(), name);
+  }
+}
+
+using NameAndValues = std::tuple<std::string, wire::ValueCoding>;
+
+class PolicyContract : public testing::TestWithParam<NameAndValues> {
+ protected:
+  std::unique_ptr<const Policy> Make() const { return MakePolicy(RuleNamed(std::get<0>(GetParam()))); }
+  Scope MakeScope(int64_t elements) const {
+    return compress::MakeScope(elements, std::get<1>(GetParam()));
+  }
+
+  void ExpectSound(const Policy& policy, const Scope& scope, const Sent& sent) const {
+    ASSERT_EQ(sent.indexes.size(), sent.values.size());
+    int64_t next = 0;
+    for (size_t i = 0; i < sent.indexes.size(); ++i) {
+      ASSERT_GE(sent.indexes[i], next) << "sorted, each once";
+      ASSERT_LT(sent.indexes[i], scope.element_count);
+      next = sent.indexes[i] + 1;
+      if (policy.keeps_residual()) ASSERT_NE(sent.values[i], 0);
+      if (sent.values[i] == sent.values[i]) {
+        ASSERT_EQ(sent.values[i], wire::Round(sent.values[i], scope.values)) << "as decoded";
+      }
+    }
+    if (!policy.keeps_residual()) ASSERT_EQ(std::ssize(sent.indexes), scope.element_count);
+  }
+};
+
+TEST_P(PolicyContract, SelectsSortedIndexesInRangeAndDecodedValues) {
+  const auto policy = Make();
+  for (const int64_t elements : {int64_t{1}, int64_t{2}, kStripeElements - 1, kStripeElements,
+                                 kStripeElements + 1, 3 * kStripeElements + 17}) {
+    const Scope scope = MakeScope(elements);
+    const auto state = policy->MakeState(scope);
+    for (uint64_t step = 0; step < 6; ++step) {
+      ExpectSound(*policy, scope,
+                  TakeStep(*policy, *state, scope, NormalGradient(elements, step)));
+    }
+  }
+}
+
+TEST_P(PolicyContract, SendsNothingForNothingIfItKeepsAResidual) {
+  const auto policy = Make();
+  const Scope scope = MakeScope(kStripeElements + 100);
+  const auto state = policy->MakeState(scope);
+  const std::vector<float> zeros(static_cast<size_t>(scope.element_count));
+  for (int step = 0; step < 5; ++step) {
+    const Sent sent = TakeStep(*policy, *state, scope, zeros);
+    EXPECT_EQ(sent.values.size(), policy->keeps_residual() ? 0 : zeros.size());
+  }
+}
+
+TEST_P(PolicyContract, TakesOddInputs) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  for (const float odd : {1.0f, -0.0f, 1e-45f, -1e-39f, 3e38f, kInfinity, -kInfinity, kNaN}) {
+    const auto policy = Make();
+    const Scope scope = MakeScope(kStripeElements + 100);
+    const auto all = policy->MakeState(scope);
+    const auto some = policy->MakeState(scope);
+    std::vector<float> mixed = NormalGradient(scope.element_count, 2);
+    for (size_t i = 0; i < mixed.size(); i += 3) mixed[i] = odd;
+    for (int step = 0; step < 3; ++step) {
+      TakeStep(*policy, *all, scope, std::vector<float>(mixed.size(), odd));
+      TakeStep(*policy, *some, scope, mixed);
+    }
+  }
+}
+
+TEST_P(PolicyContract, SendsAllThatIsEqualOrNothing) {
+  const auto policy = Make();
+  const Scope scope = MakeScope(1000);
+  const auto state = policy->MakeState(scope);
+  const std::vector<float> equal(1000, 0.5f);
+  for (int step = 0; step < 4; ++step) {
+    const size_t count = TakeStep(*policy, *state, scope, equal).values.size();
+    EXPECT_TRUE(count == 0 || count == equal.size()) << count;
+  }
+}
+
+TEST_P(PolicyContract, SendsEverythingSoonerOrLater) {
+  const auto policy = Make();
+  const Scope scope = MakeScope(500);
+  const auto state = policy->MakeState(scope);
+  std::vector<float> gradient = NormalGradient(scope.element_count, 9);
+  std::vector<int> sent_times(gradient.size());
+  for (int step = 0; step < 500; ++step) {
+    for (const int64_t i : TakeStep(*policy, *state, scope, gradient).indexes) {
+      ++sent_times[static_cast<size_t>(i)];
+    }
+  }
+  const auto never = std::count(sent_times.begin(), sent_times.end(), 0);
+  EXPECT_LE(never, 10) << "a constant gradient crosses any threshold in time";
+}
+
+TEST_P(PolicyContract, IsAFunctionOfItsSeedAndGradients) {
+  const auto policy = Make();
+  const Scope scope = MakeScope(70'000);
+  const auto one = policy->MakeState(scope);
+  const auto other = policy->MakeState(scope);
+  for (uint64_t step = 0; step < 5; ++step) {
+    const std::vector<float> gradient = NormalGradient(scope.element_count, step);
+    const Sent a = TakeStep(*policy, *one, scope, gradient);
+    const Sent b = TakeStep(*policy, *other, scope, gradient);
+    ASSERT_EQ(a.indexes, b.indexes);
+    ASSERT_EQ(a.values, b.values);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Policies, PolicyContract,
+    testing::Combine(testing::ValuesIn(PolicyNames()),
+                     testing::Values(wire::ValueCoding::kF32, wire::ValueCoding::kBf16)),
+    [](const testing::TestParamInfo<NameAndValues>& info) {
+      return std::get<0>(info.param) + wire::ValueCodingName(std::get<1>(info.param));
+    });
+
+}  // namespace
+}  // namespace weir::compress

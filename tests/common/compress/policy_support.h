@@ -1,0 +1,118 @@
+// What the tests of the policies share: rules with their defaults, whole steps on one thread, and the
+// residual as it can be seen from outside.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "common/base/check.h"
+#include "common/base/random.h"
+#include "common/compress/policy.h"
+#include "common/compress/policy_table.h"
+#include "common/config/defaults.h"
+
+namespace weir::compress {
+
+inline v1::PolicyRule WithDefaults(const v1::PolicyRule& rule) {
+  v1::Config config;
+  *config.mutable_compression()->mutable_default_() = rule;
+  config::FillDefaults(&config);
+  return config.compression().default_();
+}
+
+struct DctOptions {
+  double sparsity = 0.99;
+  int32_t lifespan = 1000;
+  v1::DctPolicy::Start start = v1::DctPolicy::DOUBLING;
+  bool controller = true;
+  v1::DctPolicy::DrainMode drain = v1::DctPolicy::NO_DRAIN;
+  int64_t drain_period = 1'000'000;
+};
+
+inline std::unique_ptr<const Policy> MakeDct(const DctOptions& options) {
+  v1::PolicyRule rule;
+  v1::DctPolicy& dct = *rule.mutable_dct();
+  dct.set_sparsity(options.sparsity);
+  dct.set_lifespan(options.lifespan);
+  dct.set_start(options.start);
+  dct.set_controller(options.controller);
+  dct.set_drain(options.drain);
+  dct.set_drain_period(options.drain_period);
+  return MakePolicy(WithDefaults(rule));
+}
+
+inline Scope MakeScope(int64_t element_count,
+                       wire::ValueCoding values = wire::ValueCoding::kF32) {
+  return {.tensor = 3, .element_count = element_count, .values = values, .seed = 17};
+}
+
+// The part of a layer's gradient that belongs to a stripe.
+inline std::span<const float> StripeOf(std::span<const float> gradient, const Scope& scope,
+                                       uint32_t stripe) {
+  return gradient.subspan(static_cast<size_t>(stripe * kStripeElements),
+                          static_cast<size_t>(scope.stripe_elements(stripe)));
+}
+
+struct Sent {
+  StepPlan plan;
+  std::vector<int64_t> indexes;  // within the tensor
+  std::vector<float> values;
+};
+
+inline void AppendSelection(uint32_t stripe, const StripeSelection& selection, Sent* sent) {
+  for (uint32_t i = 0; i < selection.count; ++i) {
+    const int64_t offset = selection.dense ? i : selection.indexes[i];
+    sent->indexes.push_back(stripe * kStripeElements + offset);
+    sent->values.push_back(selection.values[i]);
+  }
+}
+
+// A step with credit, all stripes in order.
+inline Sent TakeStep(const Policy& policy, PolicyState& state, const Scope& scope,
+                     std::span<const float> gradient) {
+  Sent sent;
+  sent.plan = policy.BeginStep(state, gradient);
+  const auto selection = std::make_unique<StripeSelection>();
+  for (uint32_t stripe = 0; stripe < scope.stripe_count(); ++stripe) {
+    CHECK(policy.SelectStripe(state, sent.plan, stripe, StripeOf(gradient, scope, stripe), true,
+                              selection.get()));
+    AppendSelection(stripe, *selection, &sent);
+  }
+  policy.EndStep(state, sent.plan, std::ssize(sent.values));
+  return sent;
+}
+
+// Takes everything out of the residual. What BF16 rounds off stays behind at first, so several rounds
+// are needed before nothing is left.
+inline std::vector<double> TakeResidual(const Policy& policy, PolicyState& state,
+                                        const Scope& scope) {
+  std::vector<double> residual(static_cast<size_t>(scope.element_count));
+  const std::vector<float> zeros(residual.size());
+  const auto selection = std::make_unique<StripeSelection>();
+  const StepPlan everything = {.step = 1, .threshold = 0, .flush = true};
+  for (uint32_t stripe = 0; stripe < scope.stripe_count(); ++stripe) {
+    Sent sent;
+    for (int round = 0; round < 8; ++round) {
+      CHECK(policy.SelectStripe(state, everything, stripe, StripeOf(zeros, scope, stripe), true,
+                                selection.get()));
+      AppendSelection(stripe, *selection, &sent);
+    }
+    for (size_t i = 0; i < sent.values.size(); ++i) {
+      residual[static_cast<size_t>(sent.indexes[i])] += static_cast<double>(sent.values[i]);
+    }
+  }
+  return residual;
+}
+
+inline std::vector<float> NormalGradient(int64_t element_count, uint64_t key, double scale = 1.0) {
+  RandomStream random(key);
+  std::vector<float> gradient(static_cast<size_t>(element_count));
+  for (float& value : gradient) value = static_cast<float>(scale * random.NextNormal());
+  return gradient;
+}
+
+}  // namespace weir::compress

@@ -1,0 +1,403 @@
+// The worker's half of a session, one behaviour a test; session_simulation_test.cc has both halves
+// on a bad network.
+#include "common/session/client_session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace weir::session {
+namespace {
+
+using Kind = ClientAction::Kind;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr uint64_t kEpoch = 77;
+
+ClientSessionOptions Options() {
+  ClientSessionOptions options;
+  options.peer_name = "server 1 at tcp://h1:7100";
+  options.trainer = 5;
+  options.incarnation = 3;
+  options.membership_epoch = 9;
+  options.silence_ms = 400;
+  options.connect_timeout_ms = 10000;
+  options.answer_timeout_ms = 5000;
+  options.first_retry_ms = 50;
+  return options;
+}
+
+std::vector<Kind> Kinds(const ClientActions& actions) {
+  std::vector<Kind> kinds;
+  for (const ClientAction& action : actions) kinds.push_back(action.kind);
+  return kinds;
+}
+
+std::vector<uint64_t> SentPushes(const ClientActions& actions) {
+  std::vector<uint64_t> sequences;
+  for (const ClientAction& action : actions) {
+    if (action.header.has_push()) sequences.push_back(action.header.push().sequence());
+  }
+  return sequences;
+}
+
+const v1::Hello* SentHello(const ClientActions& actions) {
+  for (const ClientAction& action : actions) {
+    if (action.header.has_hello()) return &action.header.hello();
+  }
+  return nullptr;
+}
+
+Status FailureOf(const ClientActions& actions) {
+  for (const ClientAction& action : actions) {
+    if (action.kind == Kind::kFail) return action.status;
+  }
+  return OkStatus();
+}
+
+v1::HelloReply HelloReply(uint32_t connection, uint64_t last_sequence, uint64_t epoch = kEpoch) {
+  v1::HelloReply reply;
+  reply.set_connection(connection);
+  reply.set_server_epoch(epoch);
+  reply.set_last_sequence(last_sequence);
+  return reply;
+}
+
+struct AnswerFields {
+  uint32_t connection = 1;
+  uint64_t index = 0;
+  uint64_t sequence = 0;
+  uint64_t version = 0;
+  uint64_t durable = 0;
+};
+
+v1::Answer Answer(const AnswerFields& fields) {
+  v1::Answer answer;
+  answer.set_connection(fields.connection);
+  answer.set_index(fields.index);
+  answer.set_sequence(fields.sequence);
+  answer.set_version(fields.version);
+  answer.set_durable_sequence(fields.durable);
+  return answer;
+}
+
+v1::Refusal Refusal(const std::string& reason, bool retry) {
+  v1::Refusal refusal;
+  refusal.set_reason(reason);
+  refusal.set_retry(retry);
+  return refusal;
+}
+
+std::vector<transport::Part> Body(size_t byte_count) {
+  return {transport::Part(Bytes(byte_count))};
+}
+
+class ClientSessionTest : public testing::Test {
+ protected:
+  // Connected, with the catch-up answer taken at version 10.
+  void BeReady() {
+    session_.Start(0);
+    session_.OnHelloReply(HelloReply(1, 0), 0);
+    session_.OnAnswer(Answer({.version = 10}), 0);
+    ASSERT_TRUE(session_.ready() && session_.has_version());
+  }
+  void Submit(int count) {
+    for (int i = 0; i < count; ++i) session_.Submit({}, Body(100), 0);
+  }
+
+  ClientSession session_{Options()};
+};
+
+TEST_F(ClientSessionTest, FirstHelloNamesItselfAndNoVersion) {
+  const ClientActions actions = session_.Start(0);
+  EXPECT_THAT(Kinds(actions), ElementsAre(Kind::kConnect, Kind::kSend));
+  const v1::Hello* hello = SentHello(actions);
+  ASSERT_NE(hello, nullptr);
+  EXPECT_EQ(hello->trainer(), 5u);
+  EXPECT_EQ(hello->incarnation(), 3u);
+  EXPECT_EQ(hello->membership_epoch(), 9u);
+  EXPECT_EQ(hello->connection(), 1u);
+  EXPECT_EQ(hello->server_epoch(), 0u);
+}
+
+TEST_F(ClientSessionTest, HelloAfterABreakNamesTheLastVersionTaken) {
+  BeReady();
+  Submit(1);
+  session_.OnAnswer(Answer({.index = 1, .sequence = 1, .version = 14}), 0);
+  const ClientActions actions = session_.OnRefusal(Refusal("say hello", true), 1);
+  const v1::Hello* hello = SentHello(actions);
+  ASSERT_NE(hello, nullptr);
+  EXPECT_EQ(hello->connection(), 2u);
+  EXPECT_EQ(hello->server_epoch(), kEpoch);
+  EXPECT_EQ(hello->version(), 14u);
+  EXPECT_EQ(session_.reconnects(), 1u);
+}
+
+TEST_F(ClientSessionTest, PushesLeaveAtOnceWhenReady) {
+  BeReady();
+  v1::Push push;
+  push.set_lease(8);
+  const ClientActions actions = session_.Submit(push, Body(7), 0);
+  ASSERT_THAT(Kinds(actions), ElementsAre(Kind::kSend));
+  EXPECT_EQ(actions[0].header.push().sequence(), 1u);
+  EXPECT_EQ(actions[0].header.push().connection(), 1u);
+  EXPECT_EQ(actions[0].header.push().lease(), 8u);
+  EXPECT_EQ(actions[0].body[0].size(), 7u);
+}
+
+TEST_F(ClientSessionTest, PushesBeforeTheHelloReplyLeaveWithIt) {
+  session_.Start(0);
+  EXPECT_THAT(session_.Submit({}, Body(1), 0), IsEmpty());
+  EXPECT_THAT(session_.Submit({}, Body(1), 0), IsEmpty());
+  EXPECT_THAT(SentPushes(session_.OnHelloReply(HelloReply(1, 0), 0)), ElementsAre(1, 2));
+  EXPECT_EQ(session_.replayed_pushes(), 0u) << "nothing was sent twice";
+}
+
+TEST_F(ClientSessionTest, ReplaysExactlyThePushesThatTheServerHasNotTaken) {
+  BeReady();
+  Submit(5);
+  session_.OnAnswer(Answer({.index = 1, .sequence = 1, .version = 11, .durable = 1}), 0);
+  session_.OnRefusal(Refusal("say hello", true), 1);
+  const ClientActions actions = session_.OnHelloReply(HelloReply(2, 3), 2);
+  EXPECT_THAT(SentPushes(actions), ElementsAre(4, 5));
+  for (const ClientAction& action : actions) {
+    if (action.kind == Kind::kSend) EXPECT_EQ(action.header.push().connection(), 2u);
+  }
+  EXPECT_EQ(actions[0].kind, Kind::kAccepted);
+  EXPECT_EQ(actions[0].sequence, 3u);
+  EXPECT_EQ(session_.replayed_pushes(), 2u);
+}
+
+TEST_F(ClientSessionTest, AnswersAreAppliedAndFreeTheCreditOnce) {
+  BeReady();
+  Submit(2);
+  const ClientActions first =
+      session_.OnAnswer(Answer({.index = 1, .sequence = 2, .version = 12}), 0);
+  EXPECT_THAT(Kinds(first), ElementsAre(Kind::kApply, Kind::kAccepted));
+  EXPECT_EQ(first[1].sequence, 2u);
+  const ClientActions second =
+      session_.OnAnswer(Answer({.index = 2, .sequence = 2, .version = 12}), 0);
+  EXPECT_THAT(Kinds(second), ElementsAre(Kind::kApply));
+  EXPECT_EQ(session_.version(), 12u);
+}
+
+TEST_F(ClientSessionTest, KeptPushesAreFreedWhenDurableAndNotBefore) {
+  BeReady();
+  Submit(3);
+  EXPECT_EQ(session_.kept_bytes(), 300);
+  session_.OnAnswer(Answer({.index = 1, .sequence = 3, .version = 13, .durable = 1}), 0);
+  EXPECT_EQ(session_.kept_bytes(), 200) << "accepted is not durable";
+  session_.OnAnswer(Answer({.index = 2, .sequence = 3, .version = 13, .durable = 3}), 0);
+  EXPECT_EQ(session_.kept_bytes(), 0);
+}
+
+TEST_F(ClientSessionTest, APushThatWasNotAcceptedIsKeptWhateverIsCalledDurable) {
+  BeReady();
+  Submit(2);
+  session_.OnAnswer(Answer({.index = 1, .sequence = 1, .version = 11, .durable = 99}), 0);
+  EXPECT_EQ(session_.kept_bytes(), 100);
+}
+
+TEST_F(ClientSessionTest, ALostAnswerLeadsToANewConnectionAndTheCatchUpIsTaken) {
+  BeReady();
+  Submit(2);
+  const ClientActions gap =
+      session_.OnAnswer(Answer({.index = 2, .sequence = 2, .version = 12}), 5);
+  EXPECT_THAT(Kinds(gap), ElementsAre(Kind::kConnect, Kind::kSend));
+  EXPECT_EQ(SentHello(gap)->version(), 10u) << "the answer behind the gap was not taken";
+
+  EXPECT_THAT(SentPushes(session_.OnHelloReply(HelloReply(2, 2), 6)), IsEmpty());
+  const ClientActions catch_up = session_.OnAnswer(
+      Answer({.connection = 2, .index = 0, .sequence = 2, .version = 12, .durable = 2}), 7);
+  EXPECT_THAT(Kinds(catch_up), ElementsAre(Kind::kApply));
+  EXPECT_EQ(session_.version(), 12u);
+  EXPECT_EQ(session_.kept_bytes(), 0);
+}
+
+TEST_F(ClientSessionTest, MessagesOfAnEarlierConnectionAreIgnored) {
+  BeReady();
+  Submit(1);
+  session_.OnRefusal(Refusal("say hello", true), 1);
+  EXPECT_THAT(session_.OnHelloReply(HelloReply(1, 1), 2), IsEmpty());
+  EXPECT_FALSE(session_.ready());
+  session_.OnHelloReply(HelloReply(2, 0), 3);
+  EXPECT_THAT(session_.OnAnswer(Answer({.index = 1, .sequence = 1, .version = 11}), 4), IsEmpty());
+  EXPECT_EQ(session_.version(), 10u);
+}
+
+TEST_F(ClientSessionTest, AnswersBeforeTheHelloReplyAreIgnored) {
+  session_.Start(0);
+  EXPECT_THAT(session_.OnAnswer(Answer({.version = 4}), 0), IsEmpty());
+  EXPECT_FALSE(session_.has_version());
+}
+
+TEST_F(ClientSessionTest, ASecondHelloReplyOfOneConnectionIsIgnored) {
+  BeReady();
+  Submit(2);
+  EXPECT_THAT(session_.OnHelloReply(HelloReply(1, 0), 1), IsEmpty());
+  EXPECT_EQ(session_.replayed_pushes(), 0u);
+}
+
+TEST_F(ClientSessionTest, AServerWithAnotherEpochHasLostItsParameters) {
+  BeReady();
+  session_.OnRefusal(Refusal("say hello", true), 1);
+  const Status failure = FailureOf(session_.OnHelloReply(HelloReply(2, 0, kEpoch + 1), 2));
+  EXPECT_EQ(failure.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(failure.message(), AllOf(HasSubstr("server 1 at tcp://h1:7100"),
+                                       HasSubstr("restarted without its log")));
+}
+
+TEST_F(ClientSessionTest, ARefusalForGoodFailsWithTheReason) {
+  session_.Start(0);
+  const Status failure = FailureOf(session_.OnRefusal(Refusal("the configs differ", false), 1));
+  EXPECT_EQ(failure.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(failure.message(),
+              AllOf(HasSubstr("tcp://h1:7100"), HasSubstr("the configs differ")));
+}
+
+TEST_F(ClientSessionTest, ARefusalWithRetryWhileConnectingWaitsForTheBackOff) {
+  session_.Start(0);
+  EXPECT_THAT(session_.OnRefusal(Refusal("say hello", true), 1), IsEmpty());
+}
+
+TEST_F(ClientSessionTest, NothingHappensAfterAFailure) {
+  BeReady();
+  session_.OnRefusal(Refusal("no", false), 1);
+  EXPECT_THAT(session_.Submit({}, Body(1), 2), IsEmpty());
+  EXPECT_THAT(session_.OnAnswer(Answer({.index = 1, .version = 12}), 2), IsEmpty());
+  EXPECT_THAT(session_.OnHelloReply(HelloReply(1, 0), 2), IsEmpty());
+  EXPECT_THAT(session_.OnRefusal(Refusal("no", false), 2), IsEmpty());
+  EXPECT_THAT(session_.Tick({}, 1'000'000), IsEmpty());
+}
+
+// The times at which Tick opens another connection, asked every 10 ms.
+std::vector<int64_t> ConnectTimes(ClientSession& session, int64_t from_ms, int64_t to_ms) {
+  std::vector<int64_t> times;
+  for (int64_t now_ms = from_ms; now_ms <= to_ms; now_ms += 10) {
+    for (const ClientAction& action : session.Tick({}, now_ms)) {
+      if (action.kind == Kind::kConnect) times.push_back(now_ms);
+    }
+  }
+  return times;
+}
+
+TEST_F(ClientSessionTest, VainConnectionsAreRepeatedWithABackOffThatDoublesUpToTheSilence) {
+  session_.Start(0);
+  // 100, 200, 400, 400, ... ms of patience, each noticed at the next call after it.
+  EXPECT_THAT(ConnectTimes(session_, 10, 2000), ElementsAre(110, 320, 730, 1140, 1550, 1960));
+}
+
+TEST_F(ClientSessionTest, SilenceOnAPushOpensANewConnectionAfterSilenceMs) {
+  BeReady();
+  ConnectTimes(session_, 0, 1000);
+  session_.Submit({}, Body(1), 1000);
+  EXPECT_THAT(ConnectTimes(session_, 1010, 1420), ElementsAre(1410));
+}
+
+TEST_F(ClientSessionTest, SilenceIsNothingWhenNothingIsOwed) {
+  BeReady();
+  EXPECT_THAT(ConnectTimes(session_, 10, 100'000), IsEmpty());
+}
+
+TEST_F(ClientSessionTest, SilenceOnARowPullOpensANewConnectionToo) {
+  BeReady();
+  session_.Tick({}, 1000);
+  EXPECT_THAT(session_.Tick(1000, 1400), IsEmpty());
+  EXPECT_THAT(Kinds(session_.Tick(1000, 1401)), ElementsAre(Kind::kConnect, Kind::kSend));
+}
+
+Status FailureWithin(ClientSession& session, int64_t from_ms, int64_t to_ms) {
+  for (int64_t now_ms = from_ms; now_ms <= to_ms; now_ms += 10) {
+    Status failure = FailureOf(session.Tick({}, now_ms));
+    if (!failure.ok()) return failure;
+  }
+  return OkStatus();
+}
+
+TEST_F(ClientSessionTest, AServerThatNeverAnswersFailsAfterTheConnectTimeout) {
+  session_.Start(0);
+  EXPECT_TRUE(FailureWithin(session_, 10, 10'000).ok());
+  const Status failure = FailureWithin(session_, 10'010, 10'010);
+  EXPECT_EQ(failure.code(), StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(failure.message(), AllOf(HasSubstr("server 1 at tcp://h1:7100"),
+                                       HasSubstr("is weir-server running there")));
+}
+
+TEST_F(ClientSessionTest, AServerThatFallsSilentFailsAfterTheAnswerTimeout) {
+  BeReady();
+  session_.Tick({}, 20'000);
+  session_.Submit({}, Body(1), 20'000);
+  EXPECT_TRUE(FailureWithin(session_, 20'010, 25'000).ok());
+  const Status failure = FailureWithin(session_, 25'010, 25'010);
+  EXPECT_EQ(failure.code(), StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(failure.message(),
+              AllOf(HasSubstr("server 1 at tcp://h1:7100"), HasSubstr("push 1 of 1")));
+}
+
+TEST_F(ClientSessionTest, HelloRepliesAloneDoNotPostponeTheTimeout) {
+  BeReady();
+  session_.Submit({}, Body(1), 0);
+  Status failure;
+  int64_t now_ms = 0;
+  uint32_t connection = 1;
+  while (failure.ok() && now_ms < 20'000) {
+    now_ms += 10;
+    const ClientActions actions = session_.Tick({}, now_ms);
+    failure = FailureOf(actions);
+    if (SentHello(actions) != nullptr) session_.OnHelloReply(HelloReply(++connection, 0), now_ms);
+  }
+  EXPECT_EQ(failure.code(), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(now_ms, 5010);
+}
+
+TEST_F(ClientSessionTest, AnAnswerResetsTheBackOff) {
+  session_.Start(0);
+  ConnectTimes(session_, 10, 2000);
+  const auto connection = static_cast<uint32_t>(session_.reconnects() + 1);
+  session_.OnHelloReply(HelloReply(connection, 0), 2000);
+  session_.OnAnswer(Answer({.connection = connection, .version = 1}), 2000);
+  session_.OnRefusal(Refusal("say hello", true), 2000);
+  EXPECT_THAT(ConnectTimes(session_, 2010, 2110), ElementsAre(2110));
+}
+
+TEST_F(ClientSessionTest, AServerCannotHaveTakenWhatWasNotSent) {
+  BeReady();
+  Submit(1);
+  session_.OnRefusal(Refusal("say hello", true), 1);
+  EXPECT_EQ(FailureOf(session_.OnHelloReply(HelloReply(2, 2), 2)).code(),
+            StatusCode::kInvalidData);
+}
+
+TEST_F(ClientSessionTest, AServerCannotWantBackWhatItCalledDurable) {
+  BeReady();
+  Submit(3);
+  session_.OnAnswer(Answer({.index = 1, .sequence = 2, .version = 12, .durable = 2}), 0);
+  session_.OnRefusal(Refusal("say hello", true), 1);
+  EXPECT_EQ(FailureOf(session_.OnHelloReply(HelloReply(2, 1), 2)).code(),
+            StatusCode::kInvalidData);
+}
+
+TEST_F(ClientSessionTest, AnEpochOfZeroIsInvalid) {
+  session_.Start(0);
+  EXPECT_EQ(FailureOf(session_.OnHelloReply(HelloReply(1, 0, 0), 0)).code(),
+            StatusCode::kInvalidData);
+}
+
+TEST_F(ClientSessionTest, AnAnswerCannotTakeWhatWasNotSent) {
+  BeReady();
+  Submit(1);
+  EXPECT_EQ(
+      FailureOf(session_.OnAnswer(Answer({.index = 1, .sequence = 2, .version = 12}), 1)).code(),
+      StatusCode::kInvalidData);
+}
+
+TEST_F(ClientSessionTest, VersionsCannotGoBack) {
+  BeReady();
+  EXPECT_EQ(FailureOf(session_.OnAnswer(Answer({.index = 1, .version = 9}), 1)).code(),
+            StatusCode::kInvalidData);
+}
+
+}  // namespace
+}  // namespace weir::session

@@ -1,0 +1,63 @@
+#include "common/session/run_identity.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/config/defaults.h"
+#include "common/session/client_session.h"
+
+namespace weir::session {
+namespace {
+
+using testing::HasSubstr;
+
+v1::Config Config() {
+  v1::Config config;
+  config.mutable_data()->mutable_synthetic();
+  config::FillDefaults(&config);
+  return config;
+}
+
+TEST(RunIdentity, OfOneConfigAgrees) {
+  EXPECT_EQ(DescribeMismatch(MakeRunIdentity(Config(), 2), MakeRunIdentity(Config(), 2)), "");
+}
+
+TEST(RunIdentity, DoesNotDependOnHowTheWorkIsDone) {
+  v1::Config other = Config();
+  other.mutable_cluster()->set_window(1);
+  other.mutable_compression()->mutable_default_()->mutable_dct()->set_sparsity(0.9);
+  EXPECT_EQ(DescribeMismatch(MakeRunIdentity(Config(), 2), MakeRunIdentity(other, 2)), "");
+}
+
+TEST(RunIdentity, MismatchNamesWhatDiffers) {
+  const v1::RunIdentity ours = MakeRunIdentity(Config(), 2);
+  v1::Config other = Config();
+  other.mutable_model()->set_bottom_widths(0, 300);
+  EXPECT_THAT(DescribeMismatch(ours, MakeRunIdentity(other, 2)), HasSubstr("model"));
+  other = Config();
+  other.mutable_data()->mutable_synthetic()->set_seed(9);
+  EXPECT_THAT(DescribeMismatch(ours, MakeRunIdentity(other, 2)), HasSubstr("reader"));
+  other = Config();
+  other.mutable_update()->mutable_dense()->mutable_adagrad()->set_learning_rate(0.5);
+  EXPECT_THAT(DescribeMismatch(ours, MakeRunIdentity(other, 2)), HasSubstr("update"));
+  other = Config();
+  other.mutable_data()->set_epochs(3);
+  EXPECT_THAT(DescribeMismatch(ours, MakeRunIdentity(other, 2)), HasSubstr("data.epochs"));
+}
+
+TEST(RunIdentity, MismatchNamesBothServerCounts) {
+  const std::string text =
+      DescribeMismatch(MakeRunIdentity(Config(), 2), MakeRunIdentity(Config(), 3));
+  EXPECT_THAT(text, HasSubstr("3 servers there and 2 here"));
+}
+
+TEST(RunIdentity, AnotherProtocolVersionIsSaidFirst) {
+  v1::RunIdentity theirs = MakeRunIdentity(Config(), 3);
+  theirs.set_protocol_version(kProtocolVersion + 1);
+  theirs.set_model(1);
+  EXPECT_THAT(DescribeMismatch(MakeRunIdentity(Config(), 2), theirs),
+              HasSubstr("protocol version 2 meets 1"));
+}
+
+}  // namespace
+}  // namespace weir::session

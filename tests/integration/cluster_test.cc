@@ -1,0 +1,179 @@
+// Whole runs in one process: servers and workers as threads, with and without faults between them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+#include "common/wire/value_coding.h"
+#include "tests/support/loopback_cluster.h"
+
+namespace weir::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kSmallRun[] = R"(
+    data { batch_size: 64 chunk_batches: 4
+           synthetic { rows: 12000 test_rows: 3000 tables: 4 dense_features: 5 rows_per_table: 500 } }
+    model { bottom_widths: [96, 8] top_widths: [64, 1] embedding_dimension: 8 }
+    cluster { window: 4 row_partitions: 3 }
+)";
+constexpr char kDct[] =
+    "compression { default { dct { sparsity: 0.95 lifespan: 50 } values: BF16 } }";
+
+void ExpectAllOk(const LoopbackCluster& cluster) {
+  for (const Status& status : cluster.server_statuses()) EXPECT_TRUE(status.ok()) << status;
+  for (const Status& status : cluster.trainer_statuses()) EXPECT_TRUE(status.ok()) << status;
+}
+
+// The end of a run is a quiet moment: the last evaluation refreshed every replica.
+void ExpectReplicasEqualServers(LoopbackCluster& cluster, uint32_t trainers) {
+  const std::vector<float> servers = cluster.ServerValues();
+  for (uint32_t t = 0; t < trainers; ++t) {
+    const std::vector<float> replica = cluster.ReplicaValues(t);
+    ASSERT_EQ(servers.size(), replica.size());
+    for (size_t i = 0; i < servers.size(); ++i) {
+      ASSERT_EQ(servers[i], replica[i]) << "trainer " << t << " element " << i;
+    }
+  }
+}
+
+void ExpectBytesAddUp(const v1::RunReport& report) {
+  EXPECT_GT(report.total().sent().push(), 0u);
+  EXPECT_GT(report.total().received().pull(), 0u);
+  EXPECT_GT(report.total().sent().row_push(), 0u);
+  EXPECT_GT(report.total().received().row_pull(), 0u);
+}
+
+TEST(Cluster, TwoServersAndTwoTrainersLearn) {
+  LoopbackCluster cluster(MakeConfig({kSmallRun}), {});
+  cluster.Run();
+  ExpectAllOk(cluster);
+  ExpectReplicasEqualServers(cluster, 2);
+  const v1::RunReport& report = cluster.report();
+  EXPECT_EQ(report.total().samples(), 12000u);
+  EXPECT_EQ(report.test().samples(), 3000u);
+  EXPECT_LT(report.test().normalized_entropy(), 0.99);
+  EXPECT_GT(report.test().auc(), 0.6);
+  EXPECT_EQ(report.trainers(), 2u);
+  ExpectBytesAddUp(report);
+}
+
+TEST(Cluster, DctSendsFewerBytesBothWays) {
+  LoopbackCluster cluster(MakeConfig({kSmallRun, kDct}), {});
+  cluster.Run();
+  ExpectAllOk(cluster);
+  ExpectReplicasEqualServers(cluster, 2);
+  const v1::WorkerReport& total = cluster.report().total();
+  EXPECT_LT(total.sent().push() * 10, total.dense().push());
+  EXPECT_LT(total.received().pull() * 4, total.dense().pull());
+  EXPECT_GT(cluster.report().test().auc(), 0.6);
+}
+
+TEST(Cluster, SeveralThreadsShareOneReplicaAndOneResidual) {
+  LoopbackCluster cluster(MakeConfig({kSmallRun, kDct}),
+                          {.servers = 3, .trainers = 2, .threads = 3, .faults = {}});
+  cluster.Run();
+  ExpectAllOk(cluster);
+  ExpectReplicasEqualServers(cluster, 2);
+  EXPECT_EQ(cluster.report().total().samples(), 12000u);
+}
+
+TEST(Cluster, Bf16AnswersMakeTheReplicaTheRoundedMaster) {
+  LoopbackCluster cluster(
+      MakeConfig({kSmallRun, kDct, "cluster { answer_values: BF16 }"}), {});
+  cluster.Run();
+  ExpectAllOk(cluster);
+  std::vector<float> servers = cluster.ServerValues();
+  for (float& value : servers) value = wire::RoundToBf16(value);
+  EXPECT_EQ(servers, cluster.ReplicaValues(0));
+  EXPECT_EQ(servers, cluster.ReplicaValues(1));
+}
+
+TEST(Cluster, EvaluatesEverySoManySamples) {
+  LoopbackCluster cluster(
+      MakeConfig({kSmallRun, "run { evaluate_every_samples: 4000 }"}), {});
+  cluster.Run();
+  ExpectAllOk(cluster);
+  EXPECT_EQ(cluster.report().test().at_samples(), 12000u);
+}
+
+class FaultyCluster : public testing::TestWithParam<uint64_t> {};
+
+// Every sample is trained once and every push applied once, whatever the connections do.
+TEST_P(FaultyCluster, LosesNothingAndConverges) {
+  ClusterOptions options;
+  options.faults.seed = GetParam();
+  options.faults.break_probability = 0.01;
+  options.faults.duplicate_probability = 0.01;
+  LoopbackCluster cluster(
+      MakeConfig({kSmallRun, kDct, "cluster { answer_timeout_ms: 4000 }"}), options);
+  cluster.Run();
+  ExpectAllOk(cluster);
+  ExpectReplicasEqualServers(cluster, 2);
+  EXPECT_EQ(cluster.report().total().samples(), 12000u);
+  EXPECT_GT(cluster.report().total().reconnects(), 0u) << "the faults must have been felt";
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, FaultyCluster, testing::Range<uint64_t>(1, 5));
+
+struct Outcome {
+  std::vector<float> values;
+  uint64_t rows_hash;
+  double logloss;
+};
+
+Outcome RunAlone(const std::string& more) {
+  LoopbackCluster cluster(MakeConfig({kSmallRun, kDct, more}),
+                          {.servers = 2, .trainers = 1, .threads = 1, .faults = {}});
+  cluster.Run();
+  ExpectAllOk(cluster);
+  return {cluster.ServerValues(), cluster.RowsHash(), cluster.report().test().logloss()};
+}
+
+TEST(Cluster, OneTrainerOneThreadWindowOneIsReproducibleToTheBit) {
+  const Outcome first = RunAlone("cluster { window: 1 }");
+  const Outcome second = RunAlone("cluster { window: 1 }");
+  EXPECT_EQ(first.values, second.values);
+  EXPECT_EQ(first.rows_hash, second.rows_hash);
+  EXPECT_EQ(first.logloss, second.logloss);
+  const Outcome other = RunAlone("cluster { window: 1 } run { seed: 2 }");
+  EXPECT_NE(first.values, other.values) << "the comparison must be able to fail";
+}
+
+TEST(Cluster, ServerRestartedWithoutALogEndsTheRun) {
+  LoopbackCluster cluster(
+      MakeConfig({kSmallRun,
+                 "data { epochs: 1000 } cluster { answer_timeout_ms: 8000 }"}),
+      {});
+  cluster.Start();
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  cluster.RestartServer(1);
+  cluster.Wait();
+  int explained = 0;
+  for (const Status& status : cluster.trainer_statuses()) {
+    EXPECT_FALSE(status.ok());
+    explained += status.message().find("was restarted without its log") != std::string::npos;
+  }
+  EXPECT_GT(explained, 0) << cluster.trainer_statuses()[0] << "\n" << cluster.trainer_statuses()[1];
+  for (const Status& status : cluster.server_statuses()) EXPECT_FALSE(status.ok());
+}
+
+TEST(Cluster, LossThatIsNotFiniteStopsTheRunAndNamesTheLayer) {
+  LoopbackCluster cluster(
+      MakeConfig({kSmallRun, "update { dense { sgd { learning_rate: 1e18 } } }"}), {});
+  cluster.Run();
+  bool named = false;
+  for (const Status& status : cluster.trainer_statuses()) {
+    EXPECT_FALSE(status.ok());
+    named = named || status.message().find("bottom/") != std::string::npos ||
+            status.message().find("top/") != std::string::npos ||
+            status.message().find("NaN or infinite") != std::string::npos;
+  }
+  EXPECT_TRUE(named) << cluster.trainer_statuses()[0];
+}
+
+}  // namespace
+}  // namespace weir::test

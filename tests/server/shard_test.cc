@@ -1,0 +1,338 @@
+// A shard by hand: frames in, answers out, without sessions and sockets.
+#include "server/shard.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "common/base/random.h"
+#include "common/wire/score_frame.h"
+#include "tests/server/server_test_support.h"
+
+namespace weir::server {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::UnorderedElementsAre;
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+std::shared_ptr<PendingAnswer> MakePush(std::vector<Bytes> body) {
+  auto pending = std::make_shared<PendingAnswer>();
+  pending->push = MakeParts({}, std::move(body));
+  pending->task.apply = true;
+  pending->task.since = 0;
+  return pending;
+}
+
+class ShardTest : public testing::Test {
+ protected:
+  Status Route(std::vector<Bytes> body) { return shard_.Route(MakePush(std::move(body)).get()); }
+
+  std::shared_ptr<PendingAnswer> Run(std::shared_ptr<PendingAnswer> pending) {
+    const Status routed = shard_.Route(pending.get());
+    CHECK(routed.ok()) << routed;
+    shard_.Post(std::move(pending));
+    shard_.WaitIdle();
+    Outbox::Contents contents = outbox_.TakeAll();
+    CHECK_EQ(contents.answers.size(), 1u);
+    return contents.answers[0];
+  }
+  std::shared_ptr<PendingAnswer> Apply(std::vector<Bytes> body) {
+    return Run(MakePush(std::move(body)));
+  }
+  DenseChanges ChangesSince(uint64_t since) {
+    auto pending = std::make_shared<PendingAnswer>();
+    pending->task.since = since;
+    return ChangesOf(*Run(std::move(pending)));
+  }
+  DenseChanges ChangesOf(const PendingAnswer& answer) {
+    DenseChanges changes;
+    for (const Bytes& bytes : answer.answers) AddChanges(layout_, bytes, &changes);
+    return changes;
+  }
+
+  Status Pull(std::vector<Bytes> body, bool read_only, std::vector<float>* values) {
+    auto pending = std::make_shared<PendingRows>();
+    pending->read_only = read_only;
+    WEIR_RETURN_IF_ERROR(shard_.PostRows(pending, MakeParts({}, std::move(body))));
+    shard_.WaitIdle();
+    CHECK_EQ(outbox_.TakeAll().rows.size(), 1u);
+    *values = pending->values;
+    return OkStatus();
+  }
+  std::vector<float> Row(uint32_t table, uint64_t id) {
+    std::vector<float> values;
+    CHECK(Pull({RowIdsFrame(table, {id})}, true, &values).ok());
+    return values;
+  }
+
+  void ExpectNothingQueued() {
+    EXPECT_EQ(shard_.version(), 0u);
+    shard_.WaitIdle();
+    const Outbox::Contents contents = outbox_.TakeAll();
+    EXPECT_TRUE(contents.answers.empty() && contents.rows.empty());
+  }
+
+  const v1::Config config_ = TinyConfig();
+  const ModelLayout layout_{config_, 1};
+  Outbox outbox_{[] {}};
+  Shard shard_{config_, layout_, 0, &outbox_};
+};
+
+TEST_F(ShardTest, ServesEveryPieceFromItsInitialValues) {
+  const DenseChanges all = ChangesSince(session::kNoVersion);
+  for (const TensorSpec& tensor : layout_.tensors()) {
+    const auto& values = all.at(tensor.id);
+    ASSERT_EQ(std::ssize(values), tensor.element_count());
+    for (const auto& [element, value] : values) {
+      ASSERT_EQ(value, InitialValue(layout_, tensor.id, element)) << tensor.name;
+    }
+  }
+}
+
+TEST_F(ShardTest, AppliesTheUpdateRuleAndAnswersExactlyWhatChanged) {
+  const auto answer = Apply({GradientFrame(layout_.pieces()[0], 2, {0, 1000}, {3, -0.5})});
+  ASSERT_TRUE(answer->status.ok()) << answer->status;
+  EXPECT_EQ(answer->version, 1u);
+  const int64_t first = 2 * kStripeElements, second = first + 1000;
+  const auto expected = [&](int64_t element, float gradient) {
+    return Pair(element, testing::FloatEq(InitialValue(layout_, 0, element) - 0.5f * gradient));
+  };
+  const DenseChanges changes = ChangesOf(*answer);
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_THAT(changes.at(0), UnorderedElementsAre(expected(first, 3), expected(second, -0.5)));
+}
+
+TEST_F(ShardTest, TwoFramesInOnePartAndAcrossPartsAreOnePush) {
+  const auto pieces = layout_.tensor_pieces(2);
+  ASSERT_GE(pieces.size(), 2u);
+  Bytes part = GradientFrame(pieces[0], 0, {5}, {1});
+  const Bytes more = GradientFrame(pieces[1], 0, {6}, {1});
+  part.insert(part.end(), more.begin(), more.end());
+  const auto answer = Apply({part, GradientFrame(layout_.tensor_pieces(1)[0], 0, {7}, {1})});
+  EXPECT_EQ(shard_.version(), 1u);
+  const DenseChanges changes = ChangesOf(*answer);
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_EQ(changes.at(2).size(), 2u);
+  EXPECT_EQ(changes.at(2).count(pieces[1].begin + 6), 1u);
+  EXPECT_EQ(changes.at(1).count(7), 1u);
+}
+
+TEST_F(ShardTest, AnswersFromEachVersionOn) {
+  for (uint16_t i = 0; i < 3; ++i) Apply({GradientFrame(layout_.pieces()[0], 0, {i}, {1})});
+  EXPECT_THAT(ChangesSince(3), IsEmpty());
+  EXPECT_EQ(ChangesSince(1).at(0).size(), 2u);
+  EXPECT_EQ(ChangesSince(0).at(0).size(), 3u);
+  EXPECT_EQ(shard_.version(), 3u) << "an answer without a push has no number of its own";
+}
+
+TEST_F(ShardTest, AnEmptyPushGetsANumberAndAnEmptyAnswer) {
+  const auto answer = Apply({});
+  EXPECT_EQ(answer->version, 1u);
+  EXPECT_THAT(ChangesOf(*answer), IsEmpty());
+}
+
+TEST_F(ShardTest, AnswersAreRoundedWhenTheConfigSaysSo) {
+  v1::Config config = config_;
+  config.mutable_cluster()->set_answer_values(v1::BF16);
+  Shard shard(config, layout_, 0, &outbox_);
+  auto pending = MakePush({GradientFrame(layout_.pieces()[0], 0, {9}, {0.1f})});
+  ASSERT_TRUE(shard.Route(pending.get()).ok());
+  shard.Post(pending);
+  shard.WaitIdle();
+  outbox_.TakeAll();
+  const float sent = ChangesOf(*pending).at(0).at(9);
+  const float kept = shard.dense_strands()[0]->piece().values()[9];
+  EXPECT_EQ(sent, wire::Round(kept, wire::ValueCoding::kBf16));
+  EXPECT_NE(sent, kept);
+}
+
+TEST_F(ShardTest, RefusesAPieceThatItDoesNotServe) {
+  PieceSpec unknown = layout_.pieces()[0];
+  unknown.tensor = 99;
+  EXPECT_THAT(Route({GradientFrame(unknown, 0, {1}, {1})}).message(),
+              HasSubstr("does not serve the piece of tensor 99"));
+  unknown = layout_.pieces()[0];
+  unknown.begin = kStripeElements;  // inside a piece, where none begins
+  EXPECT_EQ(Route({GradientFrame(unknown, 0, {1}, {1})}).code(), StatusCode::kInvalidData);
+  ExpectNothingQueued();
+}
+
+TEST_F(ShardTest, RefusesAPieceOfAnotherServer) {
+  const ModelLayout two(config_, 2);
+  Shard shard(config_, two, 1, &outbox_);
+  ASSERT_EQ(two.pieces()[0].server, 0u);
+  auto foreign = MakePush({GradientFrame(two.pieces()[0], 0, {1}, {1})});
+  EXPECT_THAT(shard.Route(foreign.get()).message(), HasSubstr("server 1 does not serve"));
+  auto own = MakePush({GradientFrame(two.pieces()[1], 0, {1}, {1})});
+  EXPECT_TRUE(shard.Route(own.get()).ok());
+}
+
+TEST_F(ShardTest, RefusesTwoGradientsForOnePiece) {
+  const PieceSpec& piece = layout_.pieces()[0];
+  EXPECT_THAT(
+      Route({GradientFrame(piece, 0, {1}, {1}), GradientFrame(piece, 1, {1}, {1})}).message(),
+      HasSubstr("two gradients for one piece"));
+}
+
+TEST_F(ShardTest, RefusesFramesOfOtherKinds) {
+  Bytes scores;
+  const float probability = 0.5;
+  const uint8_t label = 1;
+  wire::AppendScores(&scores, {&probability, 1}, {&label, 1});
+  EXPECT_EQ(Route({scores}).code(), StatusCode::kInvalidData);
+  EXPECT_EQ(Route({RowIdsFrame(0, {1})}).code(), StatusCode::kInvalidData);
+  ExpectNothingQueued();
+}
+
+TEST_F(ShardTest, RefusesMoreFramesThanItHasPiecesAndTables) {
+  Bytes part;
+  const size_t limit = shard_.dense_strands().size() + layout_.tables().size();
+  for (size_t i = 0; i <= limit; ++i) {
+    const Bytes frame = RowGradientsFrame(0, {i % kTableRows}, 1);
+    part.insert(part.end(), frame.begin(), frame.end());
+  }
+  EXPECT_THAT(Route({part}).message(), HasSubstr("more frames"));
+}
+
+TEST_F(ShardTest, RefusesADamagedFrameWhereverTheDamageIs) {
+  const Bytes sound = GradientFrame(layout_.pieces()[0], 0, {1, 7, 900}, {1, 2, 3});
+  for (size_t i = 0; i < sound.size(); ++i) {
+    Bytes damaged = sound;
+    damaged[i] ^= 0x20;
+    EXPECT_FALSE(Route({damaged}).ok()) << "byte " << i;
+  }
+  for (size_t length = 1; length < sound.size(); ++length) {
+    EXPECT_FALSE(Route({Bytes(sound.begin(), sound.begin() + static_cast<int>(length))}).ok());
+  }
+  ExpectNothingQueued();
+}
+
+TEST_F(ShardTest, AGradientThatIsNotFiniteIsAStatusAndChangesNothing) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const float bad : {kNan, infinity, -infinity}) {
+    const auto answer = Apply({GradientFrame(layout_.pieces()[0], 0, {1, 2}, {1, bad})});
+    EXPECT_EQ(answer->status.code(), StatusCode::kInvalidData);
+    EXPECT_THAT(answer->status.message(), HasSubstr("bottom/0/weight is NaN or infinite"));
+  }
+  EXPECT_THAT(ChangesSince(0), IsEmpty());
+}
+
+TEST_F(ShardTest, APieceFrameWhoseInsideIsWrongIsAStatus) {
+  PieceSpec longer = layout_.tensor_pieces(1)[0];  // a bias, one short stripe
+  const int64_t elements = longer.element_count;
+  longer.element_count = kStripeElements;
+  const auto past_end = static_cast<uint16_t>(elements);
+  const auto answer = Apply({GradientFrame(longer, 0, {past_end}, {1})});
+  EXPECT_EQ(answer->status.code(), StatusCode::kInvalidData);
+}
+
+TEST_F(ShardTest, RowsComeInTheOrderOfTheRequestAndAreCreated) {
+  std::vector<float> values;
+  const std::vector<uint64_t> ids = {0, 3, 7, 8, 21, 49};
+  ASSERT_TRUE(Pull({RowIdsFrame(1, ids), RowIdsFrame(0, {3})}, false, &values).ok());
+  EXPECT_EQ(shard_.row_count(), 7);
+  std::vector<float> expected;
+  for (const uint64_t id : ids) {
+    for (const float x : InitialRow(layout_, 1, id)) expected.push_back(x);
+  }
+  for (const float x : InitialRow(layout_, 0, 3)) expected.push_back(x);
+  EXPECT_EQ(values, expected);
+}
+
+TEST_F(ShardTest, ReadOnlyPullsCreateNothing) {
+  EXPECT_EQ(Row(0, 5), InitialRow(layout_, 0, 5));
+  EXPECT_EQ(shard_.row_count(), 0);
+}
+
+TEST_F(ShardTest, RowGradientsAreAppliedOnceToTheirRows) {
+  const auto answer = Apply({RowGradientsFrame(1, {4, 9}, 2)});
+  ASSERT_TRUE(answer->status.ok());
+  for (const uint64_t id : {4, 9}) {
+    const std::vector<float> before = InitialRow(layout_, 1, id), after = Row(1, id);
+    for (size_t i = 0; i < kDimension; ++i) EXPECT_FLOAT_EQ(after[i], before[i] - 0.25f * 2);
+  }
+  EXPECT_EQ(Row(0, 4), InitialRow(layout_, 0, 4)) << "another table's row of the same number";
+  EXPECT_THAT(ChangesOf(*answer), IsEmpty());
+}
+
+TEST_F(ShardTest, RowGradientsThatAreNotFiniteAreAStatus) {
+  const auto answer = Apply({RowGradientsFrame(1, {4}, kNan)});
+  EXPECT_THAT(answer->status.message(), HasSubstr("row 4 of table 1"));
+  EXPECT_EQ(Row(1, 4), InitialRow(layout_, 1, 4));
+}
+
+TEST_F(ShardTest, RefusesRowsThatCannotBe) {
+  std::vector<float> values;
+  EXPECT_THAT(Route({RowGradientsFrame(2, {1}, 1)}).message(), HasSubstr("no table 2"));
+  EXPECT_EQ(Route({RowGradientsFrame(0, {kTableRows}, 1)}).code(), StatusCode::kInvalidData);
+  EXPECT_FALSE(Pull({RowIdsFrame(2, {1})}, false, &values).ok());
+  EXPECT_FALSE(Pull({RowIdsFrame(0, {kTableRows})}, false, &values).ok());
+  EXPECT_FALSE(Pull({RowGradientsFrame(0, {1}, 1)}, false, &values).ok());
+  Bytes other_dimension;
+  const uint64_t id = 1;
+  wire::AppendRowIds(&other_dimension, 0, kDimension + 1, {&id, 1});
+  EXPECT_FALSE(Pull({other_dimension}, false, &values).ok());
+  EXPECT_EQ(shard_.row_count(), 0);
+  ExpectNothingQueued();
+}
+
+TEST_F(ShardTest, RefusesAPullThatNamesATableMoreOftenThanThereAreTables) {
+  std::vector<float> values;
+  EXPECT_THAT(
+      Pull({RowIdsFrame(0, {1}), RowIdsFrame(0, {2}), RowIdsFrame(0, {3})}, false, &values)
+          .message(),
+      HasSubstr("more frames"));
+  ExpectNothingQueued();
+}
+
+TEST_F(ShardTest, RefusesAPullWhoseReplyWouldBeTooLarge) {
+  v1::Config config = config_;
+  config.mutable_cluster()->set_max_message_bytes(100);
+  Shard shard(config, layout_, 0, &outbox_);
+  const auto pending = std::make_shared<PendingRows>();
+  const Status status =
+      shard.PostRows(pending, MakeParts({}, {RowIdsFrame(0, {1, 2, 3, 4, 5, 6, 7, 8})}));
+  EXPECT_THAT(status.message(), HasSubstr("max_message_bytes"));
+}
+
+TEST_F(ShardTest, AnEmptyPullIsAnswered) {
+  std::vector<float> values = {1};
+  ASSERT_TRUE(Pull({}, false, &values).ok());
+  EXPECT_TRUE(values.empty());
+}
+
+TEST_F(ShardTest, ServersThreadsDoNotChangeTheResult) {
+  v1::Config config = config_;
+  config.mutable_cluster()->set_server_threads(4);
+  Shard parallel(config, layout_, 0, &outbox_);
+  RandomStream random(3);
+  for (int push = 0; push < 100; ++push) {
+    std::vector<Bytes> body;
+    for (const PieceSpec& piece : layout_.pieces()) {
+      const auto index = static_cast<uint16_t>(random.NextBelow(4));
+      body.push_back(GradientFrame(piece, 0, {index}, {static_cast<float>(random.NextNormal())}));
+    }
+    auto pending = MakePush(body);
+    ASSERT_TRUE(parallel.Route(pending.get()).ok());
+    parallel.Post(std::move(pending));
+    auto again = MakePush(std::move(body));
+    ASSERT_TRUE(shard_.Route(again.get()).ok());
+    shard_.Post(std::move(again));
+  }
+  parallel.WaitIdle();
+  shard_.WaitIdle();
+  EXPECT_EQ(outbox_.TakeAll().answers.size(), 200u);
+  for (size_t slot = 0; slot < layout_.pieces().size(); ++slot) {
+    const auto one = shard_.dense_strands()[slot]->piece().values();
+    const auto other = parallel.dense_strands()[slot]->piece().values();
+    EXPECT_TRUE(std::equal(one.begin(), one.end(), other.begin(), other.end()));
+  }
+}
+
+}  // namespace
+}  // namespace weir::server

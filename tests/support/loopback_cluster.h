@@ -1,0 +1,81 @@
+// A whole run in one process: servers and workers as threads over in-process queues, with faults on the
+// workers' connections if wanted. What a test looks at afterwards, the servers' pieces and the workers'
+// replicas, is kept until the cluster goes.
+//
+// Thread rule: one test thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/layout/model_layout.h"
+#include "common/proto/config.pb.h"
+#include "common/proto/report.pb.h"
+#include "common/transport/loopback.h"
+#include "server/server.h"
+#include "server/shard_reporter.h"
+#include "tests/support/faulty_transport.h"
+#include "worker/data/reader.h"
+#include "worker/server_client.h"
+#include "worker/worker.h"
+
+namespace weir::test {
+
+struct ClusterOptions {
+  uint32_t servers = 2;
+  uint32_t trainers = 2;
+  int threads = 1;
+  transport::FaultPlan faults;  // of every worker; its seed is varied by trainer
+};
+
+// Texts laid over each other, with defaults filled in. Dies on a config that is not valid.
+v1::Config MakeConfig(const std::vector<std::string>& texts);
+
+class LoopbackCluster {
+ public:
+  LoopbackCluster(v1::Config config, ClusterOptions options);
+  ~LoopbackCluster();
+
+  // Starts everything and waits until all have ended. Statuses: servers first, then trainers.
+  void Run();
+  // In pieces, for tests that interfere.
+  void Start();
+  void Wait();
+  // Ends a server without a farewell, as a crash does, and starts a new one at its address.
+  void RestartServer(uint32_t index);
+
+  const std::vector<Status>& server_statuses() const { return server_statuses_; }
+  const std::vector<Status>& trainer_statuses() const { return trainer_statuses_; }
+  // Of trainer 0.
+  const v1::RunReport& report() const { return report_; }
+
+  // Dense parameters as the servers hold them and as a worker's replica holds them, flat.
+  std::vector<float> ServerValues();
+  std::vector<float> ReplicaValues(uint32_t trainer);
+  // Hash of all rows with their state, whatever the order of their creation.
+  uint64_t RowsHash();
+
+ private:
+  struct Trainer;
+
+  std::string Address(uint32_t server) const { return "inproc://shard-" + std::to_string(server); }
+  void StartServer(uint32_t index);
+
+  const v1::Config config_;
+  const ClusterOptions options_;
+  const ModelLayout layout_;
+  transport::LoopbackNetwork network_;
+  std::vector<std::unique_ptr<server::Server>> servers_;
+  std::vector<std::unique_ptr<server::ShardReporter>> reporters_;
+  std::vector<std::thread> server_threads_;
+  std::vector<std::unique_ptr<Trainer>> trainers_;
+  std::vector<Status> server_statuses_;
+  std::vector<Status> trainer_statuses_;
+  v1::RunReport report_;
+};
+
+}  // namespace weir::test
