@@ -9,6 +9,7 @@
 
 #include "common/base/check.h"
 #include "common/base/strings.h"
+#include "worker/data/chunk_lines.h"
 #include "worker/data/criteo_line.h"
 #include "worker/data/dense_transform.h"
 #include "worker/data/line_reader.h"
@@ -57,14 +58,13 @@ class CriteoTsvReader : public Reader {
   }
 
   Result<ChunkResult> ReadChunk(const ChunkId& chunk, RowBlock* block) override {
-    CHECK(chunk.file >= 0 && chunk.file < file_count(chunk.split)) << chunk.file;
-    CHECK_GE(chunk.chunk, 0);
+    WEIR_ASSIGN_OR_RETURN(const int64_t first_line,
+                          FirstLine(chunk, file_count(chunk.split), lines_per_chunk_));
     block->Clear();
     block->dense_count = static_cast<int32_t>(kCriteoDenseCount);
     block->table_count = static_cast<int32_t>(kCriteoTableCount);
     InputFile& file = Files(chunk.split)[static_cast<size_t>(chunk.file)];
     ChunkResult result;
-    const int64_t first_line = chunk.chunk * lines_per_chunk_;
     result.end_of_file = first_line >= file.line_count;
     if (result.end_of_file) return result;
     WEIR_ASSIGN_OR_RETURN(const bool there, Seek(first_line, &file));

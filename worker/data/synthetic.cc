@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/base/check.h"
+#include "worker/data/chunk_lines.h"
 
 namespace weir::data {
 namespace {
@@ -21,10 +22,10 @@ class SyntheticReader : public Reader {
   }
 
   Result<ChunkResult> ReadChunk(const ChunkId& chunk, RowBlock* block) override {
-    CHECK_EQ(chunk.file, 0);
-    CHECK_GE(chunk.chunk, 0);
+    WEIR_ASSIGN_OR_RETURN(const int64_t first_row,
+                          FirstLine(chunk, file_count(chunk.split), rows_per_chunk_));
     const int64_t row_count = set_.row_count(chunk.split);
-    const int64_t begin = std::min(row_count, chunk.chunk * rows_per_chunk_);
+    const int64_t begin = std::min(row_count, first_row);
     const int64_t end = std::min(row_count, begin + rows_per_chunk_);
     block->Clear();
     for (int64_t i = begin; i < end; ++i) {

@@ -42,7 +42,7 @@ double BruteForceAuc(const Scored& rows) {
 }
 
 TEST(Metrics, AucIsTheShareOfPairsInOrderWithTiesAveraged) {
-  for (const uint64_t level_count : {2, 3, 10, 100, 1'000'000}) {
+  for (const uint64_t level_count : {2u, 3u, 10u, 100u, 1'000'000u}) {
     for (uint64_t seed = 0; seed < 5; ++seed) {
       const Scored rows = MakeScored(301, level_count, seed);
       EXPECT_NEAR(ComputeMetrics(rows.scores, rows.labels).auc, BruteForceAuc(rows), 1e-12)

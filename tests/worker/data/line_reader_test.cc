@@ -109,7 +109,7 @@ TEST_F(LineReaderTest, ReportsTooLongLinesWithoutTheirText) {
 }
 
 TEST_F(LineReaderTest, ALongLineThatEndsTheFileAtTheLimitCountsOnce) {
-  for (const size_t extra : {0, 1, 2}) {
+  for (const size_t extra : {0u, 1u, 2u}) {
     const auto path = Write("f", std::string(kMaxLineBytes + extra, 'x'));
     EXPECT_EQ(AllLines(path).size(), 1u) << extra;
     EXPECT_EQ(AllLines(Write("f", std::string(kMaxLineBytes + extra, 'x') + "\n")).size(), 1u);

@@ -37,6 +37,20 @@ TEST(ReaderTable, HasARowForEveryReaderOfTheConfig) {
   EXPECT_EQ(ReaderTable().size(), static_cast<size_t>(readers->field_count()));
 }
 
+// Its numbers come from the coordinator.
+TEST(ReaderTable, EveryReaderRefusesAChunkThatCannotBe) {
+  for (const v1::Config& config : {CriteoConfig({}), SyntheticConfig(100, 100)}) {
+    const auto reader = Make(config);
+    const int32_t files = reader->file_count(Split::kTrain);
+    for (const ChunkId& chunk :
+         {ChunkId{Split::kTrain, 0, files, 0}, ChunkId{Split::kTrain, 0, -1, 0},
+          ChunkId{Split::kTrain, 0, 0, -1}, ChunkId{Split::kTrain, 0, 0, int64_t{1} << 61}}) {
+      RowBlock block;
+      EXPECT_EQ(reader->ReadChunk(chunk, &block).status().code(), StatusCode::kInvalidData);
+    }
+  }
+}
+
 TEST(ReaderTable, RefusesAConfigThatChoosesNone) {
   const Status status = MakeReader(v1::Config()).status();
   EXPECT_EQ(status.code(), StatusCode::kInvalidConfig);

@@ -70,7 +70,7 @@ TEST(Synthetic, EndsLikeAFileOfSoManyLines) {
 }
 
 TEST(Synthetic, ClickRateIsAQuarterAndLabelsFollowTheProbabilities) {
-  for (const uint64_t seed : {1, 2, 3}) {
+  for (const uint64_t seed : {1u, 2u, 3u}) {
     v1::SyntheticConfig config = SyntheticShape(20'000, 0);
     config.set_seed(seed);
     const SyntheticSet set(config);

@@ -1,0 +1,239 @@
+"""The binaries as a user starts them: the command lines of the README, and what happens when something
+is wrong. Usage: process_test.py BIN_DIR"""
+
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BIN = sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/bin"
+RUN = "configs/runs/local.textproto"
+FAST = "cluster { connect_timeout_ms: 1500 answer_timeout_ms: 3000 } "
+FOREVER = FAST + "data { epochs: 100000 } "
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for s in sockets:
+        s.bind(("127.0.0.1", 0))
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+class ProcessTest(unittest.TestCase):
+    def setUp(self):
+        self.children = []
+        self.directory = tempfile.TemporaryDirectory()
+        self.addCleanup(self.directory.cleanup)
+
+    def tearDown(self):
+        for child in self.children:
+            if child.poll() is None:
+                child.kill()
+            child.communicate()
+
+    def path(self, name):
+        return os.path.join(self.directory.name, name)
+
+    def write(self, name, content):
+        with open(self.path(name), "wb") as f:
+            f.write(content)
+        return self.path(name)
+
+    def start(self, program, *flags):
+        child = subprocess.Popen(
+            [os.path.join(BIN, program), *flags],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.children.append(child)
+        return child
+
+    def end(self, child, code, *texts, timeout=60):
+        try:
+            output = child.communicate(timeout=timeout)[0]
+        except subprocess.TimeoutExpired:
+            child.kill()
+            self.fail("still running: " + child.communicate()[0])
+        self.assertEqual(child.returncode, code, output)
+        for text in texts:
+            self.assertIn(text, output)
+        self.assertNotIn("stack trace", output)
+        return output
+
+    def run_once(self, code, program, *flags, texts=()):
+        return self.end(self.start(program, *flags), code, *texts)
+
+    def servers(self, count):
+        return ",".join("tcp://127.0.0.1:%d" % port for port in free_ports(count))
+
+    def cluster(self, override="", servers=2, trainers=2):
+        addresses = self.servers(servers)
+        flags = ["--config=" + RUN, "--override=" + override, "--servers=" + addresses]
+        server = [self.start("weir-server", *flags, "--shard=%d" % i) for i in range(servers)]
+        worker = [self.start("weir-worker", *flags, "--trainer=%d" % i,
+                             "--out=" + self.path("t%d" % i)) for i in range(trainers)]
+        return server, worker, flags
+
+    # --- what should work
+
+    def test_four_command_lines_make_a_run(self):
+        servers, workers, _ = self.cluster()
+        for child in servers + workers:
+            self.end(child, 0)
+        with open(self.path("t0/summary.json"), encoding="utf-8") as f:
+            summary = json.load(f)
+        self.assertEqual(summary["train"]["samples"], 20000)
+        self.assertEqual(summary["test"]["samples"], 5000)
+        self.assertEqual((summary["servers"], summary["trainers"]), (2, 2))
+        wire = summary["wire"]
+        kinds = ["push", "pull", "row_push", "row_pull", "forward", "backward", "control"]
+        self.assertEqual(sum(wire[k + "_bytes"] for k in kinds), wire["total_bytes"])
+
+    def test_embedded_run_needs_no_server(self):
+        self.run_once(0, "weir-worker", "--config=" + RUN, "--out=" + self.path("e"))
+        with open(self.path("e/summary.json"), encoding="utf-8") as f:
+            self.assertEqual(json.load(f)["mode"], "embedded")
+
+    def test_weir_local_runs_everything(self):
+        self.run_once(0, "weir-local", "--config=" + RUN, "--servers=2", "--trainers=2",
+                      "--out=" + self.path("l"),
+                      "--override=compression { default { dct { sparsity: 0.95 } values: BF16 } }")
+        with open(self.path("l/summary.json"), encoding="utf-8") as f:
+            summary = json.load(f)
+        self.assertEqual(summary["train"]["samples"], 20000)
+        self.assertLess(summary["wire"]["push_bytes"] * 5, summary["wire"]["push_bytes_dense"])
+
+    # --- what should be refused
+
+    def test_all_config_mistakes_at_once(self):
+        self.run_once(2, "weir-worker", "--config=" + RUN,
+                      "--override=data { batch_size: 0 } model { bottom_widths: 7 }",
+                      texts=["data.batch_size", "bottom_widths", "embedding_dimension"])
+
+    def test_unknown_policy(self):
+        self.run_once(2, "weir-worker", "--config=" + RUN,
+                      "--override=compression { default { telepathy {} } }", texts=["telepathy"])
+
+    def test_policy_without_servers(self):
+        self.run_once(2, "weir-worker", "--config=" + RUN,
+                      "--override=compression { default { dct { sparsity: 0.9 } } }",
+                      texts=["servers"])
+
+    def criteo(self, path, extra=""):
+        return ["--config=configs/models/dlrm_tiny.textproto",
+                '--override=data { train: "%s" criteo_tsv { rows_per_table: 100 } %s }' % (path, extra)]
+
+    def test_missing_file(self):
+        self.run_once(1, "weir-worker", *self.criteo(self.path("nowhere.tsv")),
+                      texts=["nowhere.tsv"])
+
+    def test_empty_file(self):
+        path = self.write("empty.tsv", b"")
+        self.run_once(1, "weir-worker", *self.criteo(path), texts=["empty.tsv", "empty"])
+
+    def test_truncated_gz(self):
+        import gzip
+        line = b"1" + b"\t5" * 13 + b"\tdeadbeef" * 26 + b"\n"
+        whole = gzip.compress(b"".join(line.replace(b"5", b"%d" % random.randrange(10**6))
+                                       for _ in range(3000)))
+        path = self.write("cut.tsv.gz", whole[: len(whole) // 2])
+        self.run_once(1, "weir-worker", *self.criteo(path), texts=["cut.tsv.gz"])
+
+    def test_malformed_rows_beyond_the_share(self):
+        line = b"1" + b"\t5" * 13 + b"\tdeadbeef" * 26 + b"\n"
+        path = self.write("bad.tsv", line * 50 + b"7" + line[1:] + b"nonsense\n" * 3 + line * 50)
+        self.run_once(1, "weir-worker", *self.criteo(path),
+                      texts=["bad.tsv:51", "max_malformed_share"])
+
+    def test_id_space_of_zero(self):
+        path = self.write("x.tsv", b"1" + b"\t" * 39 + b"\n")
+        self.run_once(2, "weir-worker", "--config=configs/models/dlrm_tiny.textproto",
+                      '--override=data { train: "%s" criteo_tsv { rows_per_table: 0 } }' % path,
+                      texts=["rows_per_table"])
+
+    def test_two_servers_on_one_port(self):
+        servers, workers, flags = self.cluster(FOREVER, servers=1, trainers=1)
+        time.sleep(0.5)
+        self.run_once(1, "weir-server", *flags, "--shard=0", texts=["in use"])
+        servers[0].send_signal(signal.SIGINT)
+        self.end(servers[0], 130)
+        self.end(workers[0], 1)
+
+    def test_server_that_is_not_there(self):
+        self.run_once(1, "weir-worker", "--config=" + RUN, "--override=" + FAST,
+                      "--servers=" + self.servers(1), texts=["tcp://127.0.0.1:"])
+
+    def test_second_process_for_a_trainer(self):
+        servers, workers, flags = self.cluster(FOREVER, servers=1, trainers=1)
+        time.sleep(0.7)
+        self.run_once(1, "weir-worker", *flags, "--trainer=0", texts=["already running"])
+        workers[0].send_signal(signal.SIGINT)
+        self.end(workers[0], 130)
+        self.end(servers[0], 1, "interrupted")
+
+    def test_different_configs(self):
+        addresses = self.servers(1)
+        server = self.start("weir-server", "--config=" + RUN, "--servers=" + addresses, "--shard=0")
+        self.run_once(1, "weir-worker", "--config=" + RUN, "--servers=" + addresses,
+                      "--override=run { seed: 9 }", texts=["refuses"])
+        server.send_signal(signal.SIGTERM)
+        self.end(server, 130)
+
+    # --- what dies
+
+    def test_killed_and_restarted_server_ends_the_run(self):
+        servers, workers, flags = self.cluster(FOREVER)
+        time.sleep(1)
+        servers[1].kill()
+        servers[1].wait()
+        restarted = self.start("weir-server", *flags, "--shard=1")
+        outputs = [self.end(worker, 1) for worker in workers]
+        self.assertIn("was restarted without its log", "".join(outputs))
+        self.end(servers[0], 1)
+        self.end(restarted, 1)
+
+    def test_killed_server_is_named(self):
+        servers, workers, flags = self.cluster(FOREVER)
+        time.sleep(1)
+        servers[1].kill()
+        servers[1].wait()
+        outputs = [self.end(worker, 1) for worker in workers]
+        self.assertIn("server 1 at " + flags[2].split(",")[1], "".join(outputs))
+        self.end(servers[0], 1)
+
+    def test_killed_trainer_leaves_its_work_to_the_other(self):
+        servers, workers, _ = self.cluster(
+            "cluster { member_timeout_ms: 1500 } data { epochs: 5 chunk_batches: 2 }")
+        time.sleep(0.8)
+        workers[1].kill()
+        self.end(workers[0], 0)
+        for server in servers:
+            self.end(server, 0)
+        with open(self.path("t0/summary.json"), encoding="utf-8") as f:
+            self.assertEqual(json.load(f)["test"]["samples"], 5000)
+
+    def test_diverging_run_names_the_layer(self):
+        self.run_once(1, "weir-worker", "--config=" + RUN,
+                      "--override=update { dense { sgd { learning_rate: 1e18 } } }",
+                      texts=["error:", "/"])
+
+    def test_interrupted_weir_local_leaves_nothing_running(self):
+        local = self.start("weir-local", "--config=" + RUN, "--servers=2", "--trainers=2",
+                           "--out=" + self.path("l"), "--override=" + FOREVER)
+        time.sleep(1.5)
+        local.send_signal(signal.SIGINT)
+        self.end(local, 130)
+        time.sleep(0.2)
+        left = subprocess.run(["pgrep", "-f", self.path("l")], capture_output=True, text=True)
+        self.assertEqual(left.stdout, "")
+
+
+if __name__ == "__main__":
+    unittest.main()

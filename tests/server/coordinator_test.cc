@@ -1,0 +1,405 @@
+// The coordinator as a state machine: time and messages are arguments.
+#include "server/coordinator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/session/run_identity.h"
+#include "common/wire/score_frame.h"
+#include "tests/server/server_test_support.h"
+
+namespace weir::server {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr uint32_t kServers = 3;
+constexpr int64_t kMemberTimeoutMs = 15000;
+constexpr int64_t kJoinTimeoutMs = 60000;
+
+v1::Config CoordinatorConfig() {
+  v1::Config config = TinyConfig();  // two training chunks of 10 rows and a test chunk of 10
+  config.mutable_cluster()->set_member_timeout_ms(kMemberTimeoutMs);
+  config.mutable_cluster()->set_join_timeout_ms(kJoinTimeoutMs);
+  return config;
+}
+
+class CoordinatorTest : public testing::Test {
+ protected:
+  v1::Header Join(uint32_t trainer, uint64_t nonce) {
+    v1::Join join;
+    *join.mutable_identity() = identity_;
+    join.set_trainer(trainer);
+    join.set_nonce(nonce);
+    return coordinator_.OnJoin(join, now_ms_);
+  }
+  // Joins and returns the incarnation.
+  uint64_t Admit(uint32_t trainer) {
+    const v1::Header reply = Join(trainer, 100 + trainer);
+    CHECK(reply.has_join_reply()) << reply.DebugString();
+    return reply.join_reply().incarnation();
+  }
+
+  v1::WorkRequest Request(uint32_t trainer, uint64_t request_id, uint64_t incarnation = 1) const {
+    v1::WorkRequest request;
+    request.set_trainer(trainer);
+    request.set_incarnation(incarnation);
+    request.set_request_id(request_id);
+    return request;
+  }
+  std::optional<v1::Header> Ask(const v1::WorkRequest& request, std::vector<Bytes> scores = {}) {
+    return coordinator_.OnWorkRequest(request, MakeParts({}, std::move(scores)), now_ms_);
+  }
+  v1::WorkReply Work(const v1::WorkRequest& request, std::vector<Bytes> scores = {}) {
+    const auto reply = Ask(request, std::move(scores));
+    CHECK(reply && reply->has_work_reply());
+    return reply->work_reply();
+  }
+  v1::WorkReply Heartbeat(uint32_t trainer) {
+    v1::WorkRequest request = Request(trainer, 0);
+    request.set_heartbeat_only(true);
+    return Work(request);
+  }
+
+  static void AddCompletion(v1::WorkRequest* request, uint64_t lease, bool has_scores = false) {
+    v1::Completion& completion = *request->add_completions();
+    completion.set_lease(lease);
+    completion.set_line_count(10);
+    completion.set_row_count(10);
+    completion.set_has_scores(has_scores);
+  }
+  static void AddFileEnd(v1::WorkRequest* request, v1::InputSplit split, uint64_t chunk_count) {
+    v1::FileEnd& end = *request->add_file_ends();
+    end.set_split(split);
+    end.set_chunk_count(chunk_count);
+  }
+  static Bytes Scores() {
+    const std::vector<float> probabilities = {0.9f, 0.8f, 0.3f, 0.1f, 0.2f,
+                                              0.7f, 0.6f, 0.4f, 0.5f, 0.1f};
+    const std::vector<uint8_t> labels = {1, 1, 0, 0, 0, 1, 1, 0, 1, 0};
+    Bytes bytes;
+    wire::AppendScores(&bytes, probabilities, labels);
+    return bytes;
+  }
+  // Trainer 0 does all the work; returns its last reply.
+  v1::WorkReply FinishTheRun(uint64_t* last_request_id) {
+    uint64_t id = 1;
+    std::vector<uint64_t> leases = {Work(Request(0, id++)).chunk().lease()};
+    leases.push_back(Work(Request(0, id++)).chunk().lease());
+    v1::WorkRequest trained = Request(0, id++);
+    for (const uint64_t lease : leases) AddCompletion(&trained, lease);
+    AddFileEnd(&trained, v1::TRAIN, 2);
+    const v1::WorkReply test = Work(trained);
+    CHECK_EQ(test.chunk().split(), v1::TEST) << test.DebugString();
+    v1::WorkRequest scored = Request(0, id);
+    AddCompletion(&scored, test.chunk().lease(), true);
+    AddFileEnd(&scored, v1::TEST, 1);
+    *last_request_id = id;
+    return Work(scored, {Scores()});
+  }
+
+  v1::ShardReply Report(uint32_t shard, uint64_t nonce) {
+    v1::ShardReport report;
+    *report.mutable_identity() = identity_;
+    report.set_shard(shard);
+    report.set_nonce(nonce);
+    return coordinator_.OnShardReport(report, now_ms_).shard_reply();
+  }
+
+  const v1::Config config_ = CoordinatorConfig();
+  const v1::RunIdentity identity_ = session::MakeRunIdentity(config_, kServers);
+  int64_t now_ms_ = 1000;
+  Coordinator coordinator_{config_, identity_, kServers, now_ms_};
+};
+
+TEST_F(CoordinatorTest, AJoinGetsAnIncarnationAndItsRepetitionTheSame) {
+  const v1::Header first = Join(0, 55);
+  EXPECT_EQ(first.join_reply().nonce(), 55u);
+  EXPECT_EQ(first.join_reply().incarnation(), 1u);
+  EXPECT_EQ(Join(0, 55).join_reply().incarnation(), 1u);
+  EXPECT_EQ(Join(1, 56).join_reply().incarnation(), 1u) << "another seat";
+}
+
+TEST_F(CoordinatorTest, AJoinOfAnotherConfigIsRefusedForGoodAndSaysWhatDiffers) {
+  v1::Join join;
+  *join.mutable_identity() = identity_;
+  join.mutable_identity()->set_update(1);
+  const v1::Header reply = coordinator_.OnJoin(join, now_ms_);
+  EXPECT_THAT(reply.refusal().reason(), HasSubstr("the update rules"));
+  EXPECT_FALSE(reply.refusal().retry());
+}
+
+TEST_F(CoordinatorTest, ASecondProcessForASeatIsRefusedUntilTheFirstIsSilent) {
+  Join(0, 55);
+  now_ms_ += kMemberTimeoutMs;
+  const v1::Header refused = Join(0, 66);
+  EXPECT_THAT(refused.refusal().reason(),
+              AllOf(HasSubstr("trainer 0 is already running"), HasSubstr("--trainer")));
+  EXPECT_TRUE(refused.refusal().retry());
+  now_ms_ += 1;
+  EXPECT_EQ(Join(0, 66).join_reply().incarnation(), 2u);
+}
+
+TEST_F(CoordinatorTest, ARepeatedRequestGetsTheSameReply) {
+  Admit(0);
+  const v1::WorkReply first = Work(Request(0, 1));
+  EXPECT_EQ(first.request_id(), 1u);
+  const v1::WorkReply repeated = Work(Request(0, 1));
+  EXPECT_EQ(repeated.SerializeAsString(), first.SerializeAsString());
+  EXPECT_NE(Work(Request(0, 2)).chunk().lease(), first.chunk().lease());
+  EXPECT_FALSE(Ask(Request(0, 1))) << "an answered request's late double";
+}
+
+TEST_F(CoordinatorTest, ARepeatedRequestIsNotCountedTwice) {
+  Admit(0);
+  v1::WorkRequest request = Request(0, 2);
+  AddCompletion(&request, Work(Request(0, 1)).chunk().lease());
+  EXPECT_EQ(Work(request).progress().samples(), 10u);
+  EXPECT_EQ(Work(request).progress().samples(), 10u);
+}
+
+TEST_F(CoordinatorTest, TrainersGetDifferentChunks) {
+  Admit(0);
+  Admit(1);
+  const v1::ChunkLease one = Work(Request(0, 1)).chunk(), other = Work(Request(1, 1)).chunk();
+  EXPECT_EQ(one.chunk(), 0u);
+  EXPECT_EQ(other.chunk(), 1u);
+  EXPECT_NE(one.lease(), other.lease());
+}
+
+TEST_F(CoordinatorTest, RequestsOfStrangersAreRefused) {
+  const auto reply = Ask(Request(4, 1));
+  ASSERT_TRUE(reply && reply->has_refusal());
+  EXPECT_FALSE(reply->refusal().retry());
+}
+
+TEST_F(CoordinatorTest, AHeartbeatAsksForNothingAndKeepsTheSeat) {
+  Admit(0);
+  for (int i = 0; i < 5; ++i) {
+    now_ms_ += kMemberTimeoutMs;
+    EXPECT_EQ(Heartbeat(0).wait_ms(), 0u);
+    coordinator_.Tick(now_ms_);
+  }
+  EXPECT_FALSE(coordinator_.failed());
+  EXPECT_EQ(Work(Request(0, 1)).chunk().chunk(), 0u);
+}
+
+TEST_F(CoordinatorTest, AFailureOfOneWorkerReachesTheOthersHeartbeat) {
+  Admit(0);
+  Admit(1);
+  v1::WorkRequest failing = Request(0, 0);
+  failing.set_failure("top/0/weight is NaN");
+  EXPECT_FALSE(Ask(failing)) << "it does not wait for an answer";
+  EXPECT_TRUE(coordinator_.failed());
+  EXPECT_THAT(Heartbeat(1).failed(),
+              AllOf(HasSubstr("trainer 0"), HasSubstr("top/0/weight is NaN")));
+}
+
+TEST_F(CoordinatorTest, AnExpiredMembersWorkGoesToAnotherFromWhereItWasFinished) {
+  Admit(0);
+  Admit(1);
+  const v1::ChunkLease lost = Work(Request(0, 1)).chunk();
+  v1::Push push;
+  push.set_lease(lost.lease());
+  push.set_offset(7);
+  coordinator_.OnOffset({0, 0}, push);
+  now_ms_ += kMemberTimeoutMs;
+  Heartbeat(1);
+  now_ms_ += 1;
+  coordinator_.Tick(now_ms_);
+  const v1::ChunkLease again = Work(Request(1, 1)).chunk();
+  EXPECT_EQ(again.chunk(), lost.chunk());
+  EXPECT_EQ(again.first_row(), 7u);
+  EXPECT_NE(again.lease(), lost.lease());
+
+  const auto late = Ask(Request(0, 2));
+  ASSERT_TRUE(late && late->has_refusal());
+  EXPECT_THAT(late->refusal().reason(), HasSubstr("was silent for more than 15000 ms"));
+}
+
+TEST_F(CoordinatorTest, ARestartedTrainersLeasesAreLentAgain) {
+  Admit(0);
+  const v1::ChunkLease lost = Work(Request(0, 1)).chunk();
+  now_ms_ += kMemberTimeoutMs + 1;
+  ASSERT_EQ(Join(0, 777).join_reply().incarnation(), 2u);
+  EXPECT_EQ(Work(Request(0, 1, 2)).chunk().chunk(), lost.chunk());
+  const auto old = Ask(Request(0, 2, 1));
+  EXPECT_TRUE(old && old->has_refusal());
+}
+
+TEST_F(CoordinatorTest, ReportsOfAllIncarnationsAddUp) {
+  Admit(0);
+  v1::WorkRequest request = Request(0, 1);
+  request.mutable_report()->set_steps(5);
+  Work(request);
+  now_ms_ += kMemberTimeoutMs + 1;
+  Join(0, 777);
+  request = Request(0, 1, 2);
+  request.mutable_report()->set_steps(3);
+  EXPECT_EQ(Work(request).progress().merged().steps(), 8u);
+  request = Request(0, 2, 2);
+  request.mutable_report()->set_steps(4);  // counters are cumulative
+  EXPECT_EQ(Work(request).progress().merged().steps(), 9u);
+}
+
+TEST_F(CoordinatorTest, TheRunEndsWithTheMergedEvaluation) {
+  Admit(0);
+  uint64_t last_id = 0;
+  const v1::WorkReply reply = FinishTheRun(&last_id);
+  ASSERT_TRUE(reply.has_finished()) << reply.DebugString();
+  EXPECT_EQ(reply.finished().servers(), kServers);
+  EXPECT_EQ(reply.finished().trainers(), 1u);
+  EXPECT_EQ(reply.finished().test().samples(), 10u);
+  EXPECT_EQ(reply.finished().test().auc(), 1.0);
+  EXPECT_EQ(reply.finished().test().at_samples(), 20u);
+}
+
+TEST_F(CoordinatorTest, TheLastReplyIsRepeatedToo) {
+  Admit(0);
+  uint64_t last_id = 0;
+  const v1::WorkReply reply = FinishTheRun(&last_id);
+  coordinator_.Tick(now_ms_);
+  EXPECT_EQ(Work(Request(0, last_id)).SerializeAsString(), reply.SerializeAsString());
+}
+
+TEST_F(CoordinatorTest, AnExpiredMembersLastReplyIsNotRepeated) {
+  Admit(0);
+  Admit(1);
+  Work(Request(0, 1));
+  now_ms_ += kMemberTimeoutMs + 1;
+  Heartbeat(1);
+  coordinator_.Tick(now_ms_);
+  const auto reply = Ask(Request(0, 1));
+  EXPECT_TRUE(reply && reply->has_refusal()) << "its chunk may be another's by now";
+}
+
+TEST_F(CoordinatorTest, ScoresThatAreMissingOrDamagedFailTheRun) {
+  Admit(0);
+  v1::WorkRequest request = Request(0, 1);
+  AddCompletion(&request, 1, true);
+  EXPECT_THAT(Work(request).failed(), HasSubstr("trainer 0 sent a damaged message"));
+
+  Coordinator other(config_, identity_, kServers, now_ms_);
+  v1::Join join;
+  *join.mutable_identity() = identity_;
+  other.OnJoin(join, now_ms_);
+  Bytes damaged = Scores();
+  damaged.back() ^= 1;
+  other.OnWorkRequest(request, MakeParts({}, {damaged}), now_ms_);
+  EXPECT_THAT(other.failure(), HasSubstr("checksum"));
+}
+
+TEST_F(CoordinatorTest, ARunWithoutTrainersLeftHasFailed) {
+  Admit(0);
+  now_ms_ += kMemberTimeoutMs + 1;
+  coordinator_.Tick(now_ms_);
+  EXPECT_TRUE(coordinator_.failed());
+  EXPECT_EQ(coordinator_.failure(), "all trainers are gone");
+}
+
+TEST_F(CoordinatorTest, ARunThatNobodyJoinsFailsAndNamesTheSetting) {
+  now_ms_ += kJoinTimeoutMs;
+  coordinator_.Tick(now_ms_);
+  EXPECT_FALSE(coordinator_.failed());
+  now_ms_ += 1;
+  coordinator_.Tick(now_ms_);
+  EXPECT_THAT(coordinator_.failure(),
+              AllOf(HasSubstr("no trainer joined"), HasSubstr("cluster.join_timeout_ms")));
+}
+
+TEST_F(CoordinatorTest, NobodyJoinsARunThatIsOver) {
+  coordinator_.Fail("no reason");
+  EXPECT_THAT(Join(0, 1).refusal().reason(), HasSubstr("the run is over"));
+}
+
+TEST_F(CoordinatorTest, ShardsAreToldHowTheRunIs) {
+  EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::RUNNING);
+  coordinator_.Fail("out of luck");
+  const v1::ShardReply reply = Report(1, 8);
+  EXPECT_EQ(reply.state(), v1::ShardReply::FAILED);
+  EXPECT_EQ(reply.reason(), "out of luck");
+}
+
+TEST_F(CoordinatorTest, ShardsAreToldThatTheRunIsFinished) {
+  Admit(0);
+  uint64_t last_id = 0;
+  FinishTheRun(&last_id);
+  EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::FINISHED);
+}
+
+TEST_F(CoordinatorTest, ShardsThatDoNotExistAreRefused) {
+  for (const uint32_t shard : {0u, kServers, 4000000000u}) {
+    EXPECT_EQ(Report(shard, 8).state(), v1::ShardReply::REFUSED) << shard;
+  }
+}
+
+TEST_F(CoordinatorTest, AShardOfAnotherConfigIsRefused) {
+  v1::ShardReport report;
+  *report.mutable_identity() = identity_;
+  report.mutable_identity()->set_server_count(2);
+  report.set_shard(1);
+  const v1::ShardReply reply = coordinator_.OnShardReport(report, now_ms_).shard_reply();
+  EXPECT_EQ(reply.state(), v1::ShardReply::REFUSED);
+  EXPECT_THAT(reply.reason(), HasSubstr("--servers lists 2"));
+}
+
+TEST_F(CoordinatorTest, ASecondProcessForAShardIsRefusedWhileTheFirstIsHeard) {
+  Report(1, 8);
+  const v1::ShardReply reply = Report(1, 9);
+  EXPECT_EQ(reply.state(), v1::ShardReply::REFUSED);
+  EXPECT_THAT(reply.reason(), HasSubstr("already served by another process"));
+  EXPECT_EQ(Report(2, 9).state(), v1::ShardReply::RUNNING);
+}
+
+TEST_F(CoordinatorTest, AShardThatFallsSilentFailsTheRun) {
+  Admit(0);
+  Report(2, 8);
+  now_ms_ += kMemberTimeoutMs + 1;
+  Heartbeat(0);
+  coordinator_.Tick(now_ms_);
+  EXPECT_THAT(coordinator_.failure(), HasSubstr("server 2 was not heard of"));
+}
+
+TEST_F(CoordinatorTest, ItIsOverWhenTrainersAndShardsWereTold) {
+  Admit(0);
+  Report(1, 8);
+  uint64_t last_id = 0;
+  FinishTheRun(&last_id);
+  EXPECT_FALSE(coordinator_.over(now_ms_)) << "the end is noticed by Tick";
+  coordinator_.Tick(now_ms_);
+  EXPECT_FALSE(coordinator_.over(now_ms_)) << "shard 1 has not asked yet";
+  Report(1, 8);
+  EXPECT_TRUE(coordinator_.over(now_ms_));
+}
+
+TEST_F(CoordinatorTest, ItIsOverAfterFiveSecondsWhoeverHasNotAsked) {
+  Admit(0);
+  Admit(1);
+  v1::WorkRequest failing = Request(0, 0);
+  failing.set_failure("no reason");
+  Ask(failing);
+  coordinator_.Tick(now_ms_);
+  EXPECT_FALSE(coordinator_.over(now_ms_ + 5000));
+  EXPECT_TRUE(coordinator_.over(now_ms_ + 5001));
+}
+
+TEST_F(CoordinatorTest, ItIsOverAtOnceWhenTheLastOneHasHeardOfTheFailure) {
+  Admit(0);
+  Admit(1);
+  v1::WorkRequest failing = Request(0, 0);
+  failing.set_failure("no reason");
+  Ask(failing);
+  coordinator_.Tick(now_ms_);
+  Heartbeat(1);
+  EXPECT_TRUE(coordinator_.over(now_ms_));
+}
+
+TEST_F(CoordinatorTest, ItIsNotOverWhileTheRunGoesOn) {
+  Admit(0);
+  coordinator_.Tick(now_ms_);
+  EXPECT_FALSE(coordinator_.over(now_ms_ + 1'000'000));
+}
+
+}  // namespace
+}  // namespace weir::server

@@ -1,0 +1,340 @@
+// The dispatcher with real strands and a loopback network, pumped by the test's own thread; the
+// worker's half is written out by hand.
+#include "server/dispatcher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "common/session/run_identity.h"
+#include "common/transport/loopback.h"
+#include "tests/server/server_test_support.h"
+
+namespace weir::server {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr uint64_t kEpoch = 4711;
+constexpr char kAddress[] = "inproc://server";
+
+struct Received {
+  v1::Header header;
+  std::vector<transport::Part> body;
+};
+
+class DispatcherTest : public testing::Test {
+ protected:
+  static constexpr transport::Limits kLimits = {.queue_messages = 10000};
+
+  DispatcherTest() {
+    CHECK(server_->Bind(kAddress).ok());
+  }
+
+  transport::ConnectionId Open() { return client_->Open(kAddress).value(); }
+
+  void Send(transport::ConnectionId connection, const v1::Header& header,
+            std::vector<Bytes> body = {}) {
+    CHECK(client_->Send(connection, MakeParts(header, std::move(body))).ok());
+  }
+
+  // Hands what has arrived to the dispatcher; strands may run, but nothing is sent yet.
+  void Receive() {
+    while (auto incoming = server_->Receive(0)) {
+      v1::Header header;
+      const ByteSpan bytes = incoming->message.parts[0].span();
+      CHECK(header.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
+      if (header.has_hello()) dispatcher_.OnHello(incoming->peer, header.hello());
+      if (header.has_row_pull()) {
+        dispatcher_.OnRowPull(incoming->peer, header.row_pull(), incoming->message);
+      }
+      if (header.has_push()) {
+        dispatcher_.OnPush(incoming->peer, header.push(), std::move(incoming->message));
+      }
+    }
+  }
+  void Flush() {
+    shard_.WaitIdle();
+    dispatcher_.Flush(outbox_.TakeAll());
+  }
+
+  std::vector<Received> TakeReplies(transport::ConnectionId connection) {
+    std::vector<Received> replies;
+    while (auto incoming = client_->Receive(0)) {
+      if (incoming->connection != connection) continue;
+      Received received;
+      const ByteSpan bytes = incoming->message.parts[0].span();
+      CHECK(received.header.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
+      received.body.assign(incoming->message.parts.begin() + 1, incoming->message.parts.end());
+      replies.push_back(std::move(received));
+    }
+    return replies;
+  }
+  std::vector<Received> Exchange(transport::ConnectionId connection, const v1::Header& header,
+                                 std::vector<Bytes> body = {}) {
+    Send(connection, header, std::move(body));
+    Receive();
+    Flush();
+    return TakeReplies(connection);
+  }
+
+  v1::Header Hello(uint32_t trainer, uint32_t connection = 1, uint64_t incarnation = 1) const {
+    v1::Header header;
+    *header.mutable_hello()->mutable_identity() = identity_;
+    header.mutable_hello()->set_trainer(trainer);
+    header.mutable_hello()->set_incarnation(incarnation);
+    header.mutable_hello()->set_connection(connection);
+    return header;
+  }
+  // A connection whose hello was answered.
+  transport::ConnectionId Connected(uint32_t trainer) {
+    const transport::ConnectionId connection = Open();
+    CHECK_EQ(Exchange(connection, Hello(trainer)).size(), 2u);
+    return connection;
+  }
+  static v1::Header Push(uint64_t sequence, uint32_t connection = 1) {
+    v1::Header header;
+    header.mutable_push()->set_sequence(sequence);
+    header.mutable_push()->set_connection(connection);
+    return header;
+  }
+  static v1::Header RowPull(uint64_t request_id, bool read_only = false) {
+    v1::Header header;
+    header.mutable_row_pull()->set_request_id(request_id);
+    header.mutable_row_pull()->set_read_only(read_only);
+    return header;
+  }
+  Bytes Gradient(uint16_t index, float value = 1) const {
+    return GradientFrame(layout_.pieces()[0], 0, {index}, {value});
+  }
+  DenseChanges ChangesOf(const Received& received) const {
+    DenseChanges changes;
+    for (const transport::Part& part : received.body) AddChanges(layout_, part.span(), &changes);
+    return changes;
+  }
+
+  const v1::Config config_ = TinyConfig();
+  const ModelLayout layout_{config_, 1};
+  const v1::RunIdentity identity_ = session::MakeRunIdentity(config_, 1);
+  transport::LoopbackNetwork network_;
+  std::unique_ptr<transport::ServerTransport> server_ = network_.MakeServer(kLimits);
+  std::unique_ptr<transport::ClientTransport> client_ = network_.MakeClient(kLimits);
+  Outbox outbox_{[] {}};
+  Shard shard_{config_, layout_, 0, &outbox_};
+  std::vector<std::pair<cluster::Seat, uint64_t>> offsets_;
+  Dispatcher dispatcher_{&shard_,
+                         server_.get(),
+                         identity_,
+                         kEpoch,
+                         0,
+                         [this](cluster::Seat seat, const v1::Push& push) {
+                           offsets_.emplace_back(seat, push.offset());
+                         }};
+};
+
+void ExpectRefusal(const std::vector<Received>& replies, const std::string& text, bool retry) {
+  ASSERT_EQ(replies.size(), 1u);
+  ASSERT_TRUE(replies[0].header.has_refusal()) << replies[0].header.DebugString();
+  EXPECT_THAT(replies[0].header.refusal().reason(), HasSubstr(text));
+  EXPECT_EQ(replies[0].header.refusal().retry(), retry);
+}
+
+TEST_F(DispatcherTest, AHelloGetsItsReplyAndThenEverything) {
+  const auto replies = Exchange(Open(), Hello(0));
+  ASSERT_EQ(replies.size(), 2u);
+  const v1::HelloReply& reply = replies[0].header.hello_reply();
+  EXPECT_EQ(reply.connection(), 1u);
+  EXPECT_EQ(reply.server_epoch(), kEpoch);
+  EXPECT_EQ(reply.shard(), 0u);
+  EXPECT_TRUE(replies[1].header.answer().is_catch_up());
+  EXPECT_EQ(replies[1].header.answer().version(), 0u);
+  const DenseChanges all = ChangesOf(replies[1]);
+  for (const TensorSpec& tensor : layout_.tensors()) {
+    EXPECT_EQ(std::ssize(all.at(tensor.id)), tensor.element_count()) << tensor.name;
+  }
+}
+
+TEST_F(DispatcherTest, AHelloOfAnotherModelIsRefusedForGoodAndSaysWhatDiffers) {
+  v1::Header hello = Hello(0);
+  hello.mutable_hello()->mutable_identity()->set_model(1);
+  ExpectRefusal(Exchange(Open(), hello), "the model", false);
+}
+
+TEST_F(DispatcherTest, APushOrARowPullWithoutAHelloIsRefusedWithRetry) {
+  ExpectRefusal(Exchange(Open(), Push(1), {Gradient(1)}), "a push without a hello", true);
+  ExpectRefusal(Exchange(Open(), RowPull(1), {RowIdsFrame(0, {1})}), "a row pull without a hello",
+                true);
+  EXPECT_EQ(shard_.version(), 0u);
+}
+
+TEST_F(DispatcherTest, APushIsAppliedAndAnsweredWithWhatChanged) {
+  const auto connection = Connected(0);
+  const auto replies = Exchange(connection, Push(1), {Gradient(3)});
+  ASSERT_EQ(replies.size(), 1u);
+  const v1::Answer& answer = replies[0].header.answer();
+  EXPECT_EQ(answer.index(), 1u);
+  EXPECT_EQ(answer.sequence(), 1u);
+  EXPECT_EQ(answer.durable_sequence(), 1u);
+  EXPECT_EQ(answer.version(), 1u);
+  EXPECT_FALSE(answer.is_catch_up());
+  const DenseChanges changes = ChangesOf(replies[0]);
+  ASSERT_EQ(changes.size(), 1u);
+  ASSERT_EQ(changes.at(0).size(), 1u);
+  EXPECT_FLOAT_EQ(changes.at(0).at(3), InitialValue(layout_, 0, 3) - 0.5f);
+}
+
+TEST_F(DispatcherTest, ARepeatedPushIsAnsweredAndNotApplied) {
+  const auto connection = Connected(0);
+  Exchange(connection, Push(1), {Gradient(3)});
+  const auto replies = Exchange(connection, Push(1), {Gradient(3)});
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_TRUE(replies[0].header.answer().is_catch_up());
+  EXPECT_EQ(replies[0].header.answer().sequence(), 1u);
+  EXPECT_EQ(shard_.version(), 1u);
+  EXPECT_EQ(offsets_.size(), 1u);
+}
+
+TEST_F(DispatcherTest, AnAnswerCarriesWhatOthersChangedToo) {
+  const auto one = Connected(0);
+  const auto other = Connected(1);
+  Exchange(one, Push(1), {Gradient(3)});
+  Exchange(one, Push(2), {Gradient(4)});
+  v1::Header push = Push(1);
+  push.mutable_push()->set_read_version(0);
+  const auto replies = Exchange(other, push, {Gradient(5)});
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(ChangesOf(replies[0]).at(0).size(), 3u);
+  EXPECT_EQ(replies[0].header.answer().staleness(), 2u) << "two foreign pushes came between";
+}
+
+TEST_F(DispatcherTest, OwnPushesInFlightAreNotStaleness) {
+  const auto connection = Connected(0);
+  Exchange(connection, Push(1), {Gradient(3)});
+  v1::Header push = Push(2);
+  push.mutable_push()->set_read_version(0);
+  push.mutable_push()->set_own_in_flight(1);
+  EXPECT_EQ(Exchange(connection, push, {Gradient(4)})[0].header.answer().staleness(), 0u);
+}
+
+TEST_F(DispatcherTest, AReconnectIsToldTheLastPushAndTheChangesSinceItsVersion) {
+  const auto first = Connected(0);
+  Exchange(first, Push(1), {Gradient(3)});
+  Exchange(first, Push(2), {Gradient(4)});
+  client_->Close(first);
+  v1::Header hello = Hello(0, 2);
+  hello.mutable_hello()->set_server_epoch(kEpoch);
+  hello.mutable_hello()->set_version(1);
+  const auto second = Open();
+  const auto replies = Exchange(second, hello);
+  ASSERT_EQ(replies.size(), 2u);
+  EXPECT_EQ(replies[0].header.hello_reply().last_sequence(), 2u);
+  const DenseChanges changes = ChangesOf(replies[1]);
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes.at(0).size(), 1u);
+  EXPECT_EQ(changes.at(0).count(4), 1u);
+}
+
+TEST_F(DispatcherTest, OffsetsOfNewPushesReachTheCoordinator) {
+  const auto connection = Connected(6);
+  v1::Header push = Push(1);
+  push.mutable_push()->set_offset(30);
+  Exchange(connection, push);
+  ASSERT_EQ(offsets_.size(), 1u);
+  EXPECT_EQ(offsets_[0].first, (cluster::Seat{6, 0}));
+  EXPECT_EQ(offsets_[0].second, 30u);
+}
+
+TEST_F(DispatcherTest, AGapIsRefusedWithRetry) {
+  ExpectRefusal(Exchange(Connected(0), Push(2), {Gradient(1)}), "push 2 came after 0", true);
+}
+
+TEST_F(DispatcherTest, ADamagedPushIsRefusedForGoodAndNotApplied) {
+  Bytes frame = Gradient(1);
+  frame.back() ^= 1;
+  ExpectRefusal(Exchange(Connected(0), Push(1), {frame}), "checksum", false);
+  EXPECT_EQ(shard_.version(), 0u);
+}
+
+TEST_F(DispatcherTest, AGradientThatIsNotFiniteIsRefusedForGood) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  ExpectRefusal(Exchange(Connected(0), Push(1), {Gradient(1, infinity)}), "bottom/0/weight", false);
+}
+
+TEST_F(DispatcherTest, WhatAnOldIncarnationDidWrongIsNotToldToTheNewOne) {
+  const auto old = Connected(0);
+  const float infinity = std::numeric_limits<float>::infinity();
+  Send(old, Push(1), {Gradient(1, infinity)});
+  Receive();
+  const auto current = Open();
+  Send(current, Hello(0, 1, 2));
+  Receive();
+  Flush();
+  const auto replies = TakeReplies(current);
+  ASSERT_EQ(replies.size(), 2u);
+  EXPECT_TRUE(replies[0].header.has_hello_reply());
+  EXPECT_TRUE(replies[1].header.has_answer());
+}
+
+TEST_F(DispatcherTest, ARowPullIsAnsweredTableByTableInTheOrderOfTheRequest) {
+  const auto connection = Connected(0);
+  const auto replies =
+      Exchange(connection, RowPull(17), {RowIdsFrame(1, {2, 40}), RowIdsFrame(0, {7})});
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].header.row_reply().request_id(), 17u);
+  ASSERT_EQ(replies[0].body.size(), 1u);
+  wire::FrameCursor cursor(replies[0].body[0].span());
+  std::vector<float> values;
+  const wire::FrameView first = cursor.Next().value();
+  EXPECT_EQ(first.header.tensor, 1u);
+  ASSERT_TRUE(wire::DecodeRowValues(first, kDimension, 2, &values).ok());
+  const std::vector<float> last_row(values.begin() + kDimension, values.end());
+  EXPECT_EQ(last_row, InitialRow(layout_, 1, 40));
+  const wire::FrameView second = cursor.Next().value();
+  EXPECT_EQ(second.header.tensor, 0u);
+  ASSERT_TRUE(wire::DecodeRowValues(second, kDimension, 1, &values).ok());
+  EXPECT_EQ(values, InitialRow(layout_, 0, 7));
+  EXPECT_TRUE(cursor.done());
+  EXPECT_EQ(shard_.row_count(), 3);
+}
+
+TEST_F(DispatcherTest, AReadOnlyPullCreatesNothing) {
+  Exchange(Connected(0), RowPull(1, true), {RowIdsFrame(1, {2, 40})});
+  EXPECT_EQ(shard_.row_count(), 0);
+}
+
+TEST_F(DispatcherTest, ADamagedRowPullIsRefusedForGood) {
+  Bytes frame = RowIdsFrame(1, {2, 40});
+  frame.back() ^= 1;
+  ExpectRefusal(Exchange(Connected(0), RowPull(1), {frame}), "checksum", false);
+}
+
+TEST_F(DispatcherTest, PullsOfALostConnectionDoNotCountAgainstTheNextOne) {
+  const auto first = Connected(0);
+  for (uint64_t id = 1; id <= 4096; ++id) Send(first, RowPull(id), {RowIdsFrame(0, {1})});
+  Receive();
+  const auto second = Open();
+  Send(second, Hello(0, 2));
+  Receive();
+  Flush();
+  TakeReplies(second);
+  const auto replies = Exchange(second, RowPull(5000), {RowIdsFrame(0, {1})});
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].header.row_reply().request_id(), 5000u)
+      << replies[0].header.DebugString();
+}
+
+TEST_F(DispatcherTest, MorePushesInFlightThanAWorkerMayHaveAreRefused) {
+  const auto connection = Connected(0);
+  for (uint64_t sequence = 1; sequence <= 257; ++sequence) Send(connection, Push(sequence));
+  Receive();
+  Flush();
+  const auto replies = TakeReplies(connection);
+  ASSERT_EQ(replies.size(), 257u);
+  EXPECT_TRUE(replies[0].header.has_refusal()) << "it does not wait for the strands";
+  EXPECT_EQ(shard_.version(), 256u);
+}
+
+}  // namespace
+}  // namespace weir::server

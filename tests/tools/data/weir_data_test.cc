@@ -1,0 +1,93 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+
+#include "tests/worker/data/data_files.h"
+#include "tools/data/generate.h"
+#include "tools/data/inspect.h"
+#include "worker/data/synthetic.h"
+
+namespace weir::tools {
+namespace {
+
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+class WeirData : public data::DataFilesTest {
+ protected:
+  // What inspect prints of a file that has rows.
+  static std::string Inspected(const std::string& path, int64_t line_limit = 0) {
+    std::ostringstream out;
+    const Status status = Inspect(path, line_limit, out);
+    EXPECT_TRUE(status.ok()) << status;
+    return out.str();
+  }
+
+  std::ostringstream out_;
+};
+
+TEST_F(WeirData, GenerateWritesRowsThatInspectFindsWellFormed) {
+  const v1::Config config = data::SyntheticConfig(500, 300);
+  const GenerateOptions options = {Path("rows.tsv.gz"), data::Split::kTest, 0};
+  ASSERT_TRUE(Generate(config, options, out_).ok());
+  const double bayes = data::BayesLogloss(config.data().synthetic(), data::Split::kTest, 300);
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("rows           300\n"),
+                                HasSubstr("Bayes logloss  " + Format("%.5f", bayes))));
+  EXPECT_THAT(Inspected(options.out),
+              AllOf(HasSubstr("rows        300\n"), HasSubstr("malformed   0\n")));
+}
+
+TEST_F(WeirData, GenerateStopsAtTheRowLimit) {
+  const v1::Config config = data::SyntheticConfig(500, 300);
+  ASSERT_TRUE(Generate(config, {Path("rows.tsv"), data::Split::kTrain, 40}, out_).ok());
+  EXPECT_THAT(Inspected(Path("rows.tsv")), HasSubstr("rows        40\n"));
+}
+
+TEST_F(WeirData, GenerateRefusesWhatACriteoLogCannotHold) {
+  v1::Config config = data::SyntheticConfig(10, 0);
+  config.mutable_data()->mutable_synthetic()->set_tables(3);
+  const GenerateOptions options = {Path("rows.tsv"), data::Split::kTrain, 0};
+  EXPECT_EQ(Generate(config, options, out_).code(), StatusCode::kInvalidConfig);
+  EXPECT_EQ(Generate(data::CriteoConfig({}), options, out_).code(), StatusCode::kInvalidConfig);
+  const v1::Config no_test_rows = data::SyntheticConfig(10, 0);
+  EXPECT_EQ(Generate(no_test_rows, {options.out, data::Split::kTest, 0}, out_).code(),
+            StatusCode::kInvalidConfig);
+  EXPECT_FALSE(std::filesystem::exists(options.out));
+}
+
+TEST_F(WeirData, InspectSummarisesEachColumn) {
+  const std::string tail(24, '\t');
+  std::string text;
+  text += "1\t-3\t" + std::string(12, '\t') + "a\t7" + tail + "\n";
+  text += "0\t7\t" + std::string(12, '\t') + "b\t7" + tail + "\n";
+  text += "0\t\t" + std::string(12, '\t') + "a\t" + tail + "\n";
+  text += "0\t2\t" + std::string(12, '\t') + "c\t7" + tail + "\n";
+  const std::string printed = Inspected(Write("f", text));
+  EXPECT_THAT(printed, HasSubstr("click rate  0.2500\n"));
+  EXPECT_THAT(printed, ContainsRegex("I1 +25.00 % +-3 +7 +2.00\n"));
+  EXPECT_THAT(printed, ContainsRegex("I2 +100.00 %\n"));
+  EXPECT_THAT(printed, ContainsRegex("C1 +0.00 % +3\n"));
+  EXPECT_THAT(printed, ContainsRegex("C2 +25.00 % +1\n"));
+  EXPECT_THAT(printed, ContainsRegex("C26 +100.00 % +0\n"));
+}
+
+TEST_F(WeirData, InspectCountsMalformedLinesAndDescribesTheFirst) {
+  const auto path = Write("f", data::CriteoLine(1) + "\n" + std::string(7, '\n'));
+  EXPECT_THAT(Inspected(path), AllOf(HasSubstr("rows        1\nmalformed   7\n"),
+                                     HasSubstr(path + ":2: empty line\n"),
+                                     HasSubstr(path + ":6: empty line\nclick rate")));
+  EXPECT_THAT(Inspected(path, 3), HasSubstr("rows        1\nmalformed   2\n"));
+}
+
+TEST_F(WeirData, InspectFailsOnAFileWithoutARow) {
+  const Status wrong = Inspect(Write("f", "hello\n"), 0, out_);
+  EXPECT_EQ(wrong.code(), StatusCode::kInvalidData);
+  EXPECT_THAT(out_.str(), HasSubstr(":1: 40 fields expected, found 1"));
+  EXPECT_EQ(Inspect(Path("gone"), 0, out_).code(), StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace weir::tools
