@@ -1,0 +1,256 @@
+// A whole server on its thread, over the loopback network.
+#include "server/server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "common/base/clock.h"
+#include "common/base/random.h"
+#include "common/transport/loopback.h"
+#include "common/wire/score_frame.h"
+#include "server/dispatcher.h"
+#include "tests/server/server_test_support.h"
+
+namespace weir::server {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr char kAddress[] = "inproc://server";
+constexpr int64_t kPatienceMs = 20000;  // for a machine under load; nothing waits so long
+
+class ServerTest : public testing::Test {
+ protected:
+  void StartServer(uint32_t server_count = 1, uint32_t shard_index = 0) {
+    auto transport = network_.MakeServer();
+    CHECK(transport->Bind(kAddress).ok());
+    server_ =
+        std::make_unique<Server>(config_, server_count, shard_index, std::move(transport));
+    thread_ = std::thread([this] { outcome_ = server_->Run(); });
+  }
+  void TearDown() override {
+    if (!thread_.joinable()) return;
+    server_->Stop();
+    thread_.join();
+  }
+
+  // The next message on the connection; one without a body if none comes.
+  v1::Header Receive(transport::ConnectionId connection) {
+    const Clock& clock = Clock::Real();
+    const int64_t deadline_ms = clock.NowMs() + kPatienceMs;
+    while (clock.NowMs() < deadline_ms) {
+      auto incoming = client_->Receive(100);
+      if (!incoming || incoming->connection != connection) continue;
+      v1::Header header;
+      const ByteSpan bytes = incoming->message.parts[0].span();
+      EXPECT_TRUE(header.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
+      return header;
+    }
+    ADD_FAILURE() << "no reply";
+    return {};
+  }
+  v1::Header Exchange(transport::ConnectionId connection, const v1::Header& header,
+                      std::vector<Bytes> body = {}) {
+    EXPECT_TRUE(client_->Send(connection, MakeParts(header, std::move(body))).ok());
+    return Receive(connection);
+  }
+
+  v1::Header Join(uint32_t trainer) const {
+    v1::Header header;
+    *header.mutable_join()->mutable_identity() = server_->identity();
+    header.mutable_join()->set_trainer(trainer);
+    header.mutable_join()->set_nonce(50 + trainer);
+    return header;
+  }
+  v1::Header Hello(uint32_t trainer, uint64_t incarnation) const {
+    v1::Header header;
+    *header.mutable_hello()->mutable_identity() = server_->identity();
+    header.mutable_hello()->set_trainer(trainer);
+    header.mutable_hello()->set_incarnation(incarnation);
+    header.mutable_hello()->set_connection(1);
+    return header;
+  }
+  static v1::Header Push(uint64_t sequence) {
+    v1::Header header;
+    header.mutable_push()->set_connection(1);
+    header.mutable_push()->set_sequence(sequence);
+    return header;
+  }
+
+  // Everything that a worker asks of a server, once.
+  void ExpectATrainerIsServed(uint32_t trainer) {
+    const auto connection = client_->Open(kAddress).value();
+    const v1::Header joined = Exchange(connection, Join(trainer));
+    ASSERT_TRUE(joined.has_join_reply()) << joined.DebugString();
+    const uint64_t incarnation = joined.join_reply().incarnation();
+    ASSERT_TRUE(Exchange(connection, Hello(trainer, incarnation)).has_hello_reply());
+    const v1::Header catch_up = Receive(connection);
+    ASSERT_TRUE(catch_up.answer().is_catch_up());
+
+    v1::Header pull;
+    pull.mutable_row_pull()->set_request_id(9);
+    const v1::Header rows = Exchange(connection, pull, {RowIdsFrame(0, {1, 2})});
+    EXPECT_EQ(rows.row_reply().request_id(), 9u);
+    const v1::Header answer = Exchange(
+        connection, Push(1), {GradientFrame(layout_.pieces()[0], 0, {1}, {1})});
+    EXPECT_EQ(answer.answer().sequence(), 1u);
+    EXPECT_EQ(answer.answer().version(), catch_up.answer().version() + 1);
+
+    v1::Header request;
+    request.mutable_work_request()->set_trainer(trainer);
+    request.mutable_work_request()->set_incarnation(incarnation);
+    request.mutable_work_request()->set_request_id(1);
+    EXPECT_TRUE(Exchange(connection, request).work_reply().has_chunk());
+  }
+
+  const v1::Config config_ = TinyConfig();
+  const ModelLayout layout_{config_, 1};
+  transport::LoopbackNetwork network_;
+  std::unique_ptr<transport::ClientTransport> client_ = network_.MakeClient();
+  std::unique_ptr<Server> server_;
+  std::thread thread_;
+  Status outcome_;
+};
+
+TEST_F(ServerTest, ServesATrainerFromJoinToWork) {
+  StartServer();
+  ExpectATrainerIsServed(0);
+}
+
+TEST_F(ServerTest, StopEndsItAsInterrupted) {
+  StartServer();
+  server_->Stop();
+  thread_.join();
+  EXPECT_EQ(outcome_.code(), StatusCode::kInterrupted);
+}
+
+TEST_F(ServerTest, EndEndsItWithTheGivenStatus) {
+  StartServer(2, 1);
+  server_->End(FailedPrecondition("the run has failed: why not"));
+  thread_.join();
+  EXPECT_EQ(outcome_.message(), "the run has failed: why not");
+}
+
+TEST_F(ServerTest, AFailedRunEndsItWithTheReason) {
+  StartServer();
+  ExpectATrainerIsServed(0);
+  const auto connection = client_->Open(kAddress).value();
+  v1::Header failure;
+  failure.mutable_work_request()->set_incarnation(1);
+  failure.mutable_work_request()->set_failure("the disk is full");
+  ASSERT_TRUE(client_->Send(connection, MakeParts(failure, {})).ok());
+  thread_.join();
+  EXPECT_EQ(outcome_.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(outcome_.message(), HasSubstr("trainer 0: the disk is full"));
+}
+
+TEST_F(ServerTest, OnlyShardZeroAdmitsTrainers) {
+  StartServer(2, 1);
+  const v1::Header reply = Exchange(client_->Open(kAddress).value(), Join(0));
+  EXPECT_THAT(reply.refusal().reason(), HasSubstr("not shard 0"));
+  EXPECT_FALSE(reply.refusal().retry());
+}
+
+TEST_F(ServerTest, MessagesOfServersAreNotTaken) {
+  StartServer();
+  v1::Header header;
+  header.mutable_answer();
+  EXPECT_TRUE(Exchange(client_->Open(kAddress).value(), header).has_refusal());
+  EXPECT_TRUE(Exchange(client_->Open(kAddress).value(), {}).has_refusal());
+}
+
+// What a broken or hostile peer sends: noise, and sound messages that were changed on the way.
+class GarbageMaker {
+ public:
+  GarbageMaker(std::vector<transport::Message> sound, uint64_t seed)
+      : sound_(std::move(sound)), random_(seed) {}
+
+  transport::Message Next() {
+    if (random_.NextBelow(4) == 0) return Noise();
+    transport::Message message = sound_[random_.NextBelow(sound_.size())];
+    const uint64_t changes = 1 + random_.NextBelow(3);
+    for (uint64_t i = 0; i < changes; ++i) Damage(message);
+    return message;
+  }
+
+ private:
+  Bytes RandomBytes(uint64_t byte_count) {
+    Bytes bytes(byte_count);
+    for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random_.Next());
+    return bytes;
+  }
+  transport::Message Noise() {
+    transport::Message message;
+    const uint64_t parts = 1 + random_.NextBelow(3);
+    for (uint64_t i = 0; i < parts; ++i) {
+      message.parts.emplace_back(RandomBytes(random_.NextBelow(200)));
+    }
+    return message;
+  }
+  void Damage(transport::Message& message) {
+    transport::Part& part = message.parts[random_.NextBelow(message.parts.size())];
+    Bytes bytes(part.span().begin(), part.span().end());
+    switch (random_.NextBelow(4)) {
+      case 0: bytes.resize(random_.NextBelow(bytes.size() + 1)); break;
+      case 1: {
+        if (!bytes.empty()) {
+          bytes[random_.NextBelow(bytes.size())] ^= static_cast<uint8_t>(1 + random_.NextBelow(255));
+        }
+        break;
+      }
+      case 2: {
+        const Bytes tail = RandomBytes(random_.NextBelow(40));
+        bytes.insert(bytes.end(), tail.begin(), tail.end());
+        break;
+      }
+      default: message.parts.push_back(part); return;
+    }
+    part = transport::Part(std::move(bytes));
+  }
+
+  const std::vector<transport::Message> sound_;
+  RandomStream random_;
+};
+
+TEST_F(ServerTest, GarbageDoesNotKeepItFromServing) {
+  StartServer();
+  std::vector<transport::Message> sound;
+  sound.push_back(MakeParts(Join(3), {}));
+  sound.push_back(MakeParts(Hello(3, 1), {}));
+  sound.push_back(MakeParts(Push(1), {GradientFrame(layout_.pieces()[0], 0, {1, 9}, {1, 2}),
+                                      RowGradientsFrame(1, {3, 4}, 1)}));
+  v1::Header pull;
+  pull.mutable_row_pull()->set_request_id(1);
+  sound.push_back(MakeParts(pull, {RowIdsFrame(0, {1, 2}), RowIdsFrame(1, {5})}));
+  v1::Header request;
+  request.mutable_work_request()->set_trainer(3);
+  request.mutable_work_request()->set_incarnation(99);
+  request.mutable_work_request()->set_request_id(1);
+  request.mutable_work_request()->add_completions()->set_has_scores(true);
+  Bytes scores;
+  const float probability = 0.5;
+  const uint8_t label = 1;
+  wire::AppendScores(&scores, {&probability, 1}, {&label, 1});
+  sound.push_back(MakeParts(request, {scores}));
+  v1::Header report;
+  *report.mutable_shard_report()->mutable_identity() = server_->identity();
+  report.mutable_shard_report()->set_shard(1);
+  sound.push_back(MakeParts(report, {}));
+
+  GarbageMaker garbage(sound, 5);
+  const auto connection = client_->Open(kAddress).value();
+  ASSERT_TRUE(Exchange(connection, Hello(3, 1)).has_hello_reply()) << "so that pushes get far";
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_TRUE(client_->Send(connection, garbage.Next()).ok());
+    if (i % 50 == 49) {  // what was sent is handled before the queue is full
+      Exchange(connection, Join(3));
+      while (client_->Receive(0)) continue;
+    }
+  }
+  ExpectATrainerIsServed(7);
+}
+
+}  // namespace
+}  // namespace weir::server

@@ -1,0 +1,343 @@
+// What arrives at the servers, decoded, against the gradients that went in.
+#include "worker/push/step_encoder.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "common/base/random.h"
+#include "common/config/defaults.h"
+#include "common/wire/piece_frame.h"
+#include "common/wire/row_frame.h"
+
+namespace weir::worker {
+namespace {
+
+constexpr uint32_t kDimension = 4;
+constexpr uint64_t kTableRows = 1000;
+
+v1::Config Config() {
+  v1::Config config;
+  for (const int32_t width : {700, 60, 4}) config.mutable_model()->add_bottom_widths(width);
+  config.mutable_model()->add_top_widths(1);
+  config.mutable_model()->set_embedding_dimension(kDimension);
+  config.mutable_data()->mutable_synthetic()->set_tables(2);
+  config.mutable_data()->mutable_synthetic()->set_rows_per_table(kTableRows);
+  config::FillDefaults(&config);
+  return config;
+}
+
+v1::Config DctConfig(double sparsity, v1::ValueCoding values = v1::F32) {
+  v1::Config config = Config();
+  v1::PolicyRule& rule = *config.mutable_compression()->mutable_default_();
+  rule.mutable_dct()->set_sparsity(sparsity);
+  rule.mutable_dct()->set_drain(v1::DctPolicy::NO_DRAIN);
+  rule.set_values(values);
+  config::FillDefaults(&config);
+  return config;
+}
+
+data::Batch RowBatch() {
+  data::Batch batch;
+  batch.tables.resize(2);
+  for (uint64_t id = 0; id < 40; ++id) batch.tables[0].unique.push_back(3 * id);
+  batch.tables[1].unique = {0, 1, 999};
+  return batch;
+}
+size_t RowCount(const data::Batch& batch) {
+  size_t count = 0;
+  for (const data::TableIds& table : batch.tables) count += table.unique.size();
+  return count;
+}
+
+std::vector<float> RandomGradients(size_t count, uint64_t seed) {
+  RandomStream random(seed);
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(random.NextNormal());
+  return values;
+}
+
+// Adds up everything that was pushed.
+class Receiver {
+ public:
+  explicit Receiver(const ModelLayout& layout)
+      : layout_(layout), dense(static_cast<size_t>(layout.flat_element_count())) {}
+
+  void Take(const std::vector<std::vector<transport::Part>>& bodies) {
+    ASSERT_EQ(bodies.size(), layout_.server_count());
+    for (uint32_t server = 0; server < bodies.size(); ++server) {
+      for (const transport::Part& part : bodies[server]) {
+        wire::FrameCursor cursor(part.span());
+        while (!cursor.done()) TakeFrame(server, cursor.Next().value());
+      }
+    }
+  }
+
+  void TakeFrame(uint32_t server, const wire::FrameView& frame) {
+    if (frame.header.kind == wire::FrameKind::kRowGradients) return TakeRows(server, frame);
+    ASSERT_EQ(frame.header.kind, wire::FrameKind::kGradient);
+    for (const PieceSpec& piece : layout_.tensor_pieces(frame.header.tensor)) {
+      if (piece.begin == frame.header.begin) return TakePiece(server, piece, frame);
+    }
+    ADD_FAILURE() << "no such piece";
+  }
+
+ private:
+  const ModelLayout& layout_;
+
+  void TakePiece(uint32_t server, const PieceSpec& piece, const wire::FrameView& frame) {
+    EXPECT_EQ(piece.server, server);
+    pieces.insert(piece.id);
+    wire::PieceFrameReader reader(frame, static_cast<uint32_t>(piece.element_count));
+    wire::Block block;
+    while (reader.Next(&block).value()) {
+      const int64_t begin = layout_.tensors()[piece.tensor].offset + piece.begin +
+                            block.stripe * kStripeElements;
+      for (size_t i = 0; i < block.values.size(); ++i) {
+        const size_t offset = block.dense ? i : block.indexes[i];
+        dense[static_cast<size_t>(begin) + offset] += block.values[i];
+        ++elements;
+      }
+    }
+  }
+  void TakeRows(uint32_t server, const wire::FrameView& frame) {
+    std::vector<uint64_t> ids;
+    std::vector<float> values;
+    ASSERT_TRUE(wire::DecodeRowGradients(frame, kDimension, kTableRows, &ids, &values).ok());
+    for (size_t i = 0; i < ids.size(); ++i) {
+      EXPECT_EQ(RowServer(frame.header.tensor, ids[i], layout_.server_count()), server);
+      const auto first = values.begin() + static_cast<std::ptrdiff_t>(i * kDimension);
+      const bool is_new = rows.emplace(std::pair(frame.header.tensor, ids[i]),
+                                       std::vector<float>(first, first + kDimension))
+                              .second;
+      EXPECT_TRUE(is_new) << "a row came twice";
+    }
+  }
+
+ public:
+  std::vector<double> dense;  // flat
+  std::set<uint32_t> pieces;
+  uint64_t elements = 0;
+  std::map<std::pair<uint32_t, uint64_t>, std::vector<float>> rows;
+};
+
+// Calls visit(flat position) for every element of every tensor, and not for the padding.
+template <typename Visit>
+void ForEachElement(const ModelLayout& layout, Visit visit) {
+  for (const TensorSpec& tensor : layout.tensors()) {
+    for (int64_t i = 0; i < tensor.element_count(); ++i) {
+      visit(static_cast<size_t>(tensor.offset + i));
+    }
+  }
+}
+
+std::vector<float> FlatGradients(const ModelLayout& layout, uint64_t seed) {
+  return RandomGradients(static_cast<size_t>(layout.flat_element_count()), seed);
+}
+
+class StepEncoderOnServers : public testing::TestWithParam<uint32_t> {};
+
+TEST_P(StepEncoderOnServers, NoneSendsExactlyTheGradientToWhoeverOwnsIt) {
+  const v1::Config config = Config();
+  const ModelLayout layout(config, GetParam());
+  StepEncoder encoder(config, layout);
+  StepEncoder::Scratch scratch;
+  const std::vector<float> dense = FlatGradients(layout, 1);
+  Receiver receiver(layout);
+  receiver.Take(encoder.Encode(dense, {}, {}, &scratch));
+  ForEachElement(layout, [&](size_t i) { ASSERT_EQ(receiver.dense[i], dense[i]); });
+  EXPECT_EQ(receiver.elements, static_cast<uint64_t>(layout.dense_element_count()));
+  EXPECT_EQ(receiver.pieces.size(), layout.pieces().size());
+}
+
+TEST_P(StepEncoderOnServers, RowsGoToTheirServersOnce) {
+  const v1::Config config = Config();
+  const ModelLayout layout(config, GetParam());
+  StepEncoder encoder(config, layout);
+  StepEncoder::Scratch scratch;
+  const data::Batch batch = RowBatch();
+  const std::vector<float> rows = RandomGradients(RowCount(batch) * kDimension, 2);
+  Receiver receiver(layout);
+  receiver.Take(encoder.Encode(FlatGradients(layout, 1), batch, rows, &scratch));
+  EXPECT_EQ(receiver.rows.size(), RowCount(batch));
+  size_t first = 0;
+  for (uint32_t table = 0; table < batch.tables.size(); ++table) {
+    for (const uint64_t id : batch.tables[table].unique) {
+      const std::vector<float>& row = receiver.rows.at({table, id});
+      EXPECT_TRUE(std::equal(row.begin(), row.end(), &rows[first * kDimension]));
+      ++first;
+    }
+  }
+}
+
+// What is in the residual comes out with a gradient of zero, a little each step.
+void DrainInto(StepEncoder& encoder, const ModelLayout& layout, int steps, Receiver* receiver) {
+  StepEncoder::Scratch scratch;
+  const std::vector<float> zero(static_cast<size_t>(layout.flat_element_count()));
+  for (int i = 0; i < steps; ++i) receiver->Take(encoder.Encode(zero, {}, {}, &scratch));
+}
+
+TEST_P(StepEncoderOnServers, DctLosesNothingOverManySteps) {
+  v1::Config config = DctConfig(0.5);
+  config.mutable_compression()->mutable_default_()->mutable_dct()->set_lifespan(1);
+  const ModelLayout layout(config, GetParam());
+  StepEncoder encoder(config, layout);
+  StepEncoder::Scratch scratch;
+  Receiver receiver(layout);
+  std::vector<double> expected(static_cast<size_t>(layout.flat_element_count()));
+  for (uint64_t step = 0; step < 10; ++step) {
+    const std::vector<float> dense = FlatGradients(layout, step);
+    for (size_t i = 0; i < dense.size(); ++i) expected[i] += dense[i];
+    receiver.Take(encoder.Encode(dense, {}, {}, &scratch));
+  }
+  EXPECT_LT(receiver.elements, static_cast<uint64_t>(layout.dense_element_count()) * 8);
+  DrainInto(encoder, layout, 60, &receiver);
+  ForEachElement(layout, [&](size_t i) { ASSERT_NEAR(receiver.dense[i], expected[i], 1e-4); });
+}
+
+INSTANTIATE_TEST_SUITE_P(Counts, StepEncoderOnServers, testing::Values(1, 2, 3));
+
+TEST(StepEncoder, RoundingToBf16StaysInTheResidual) {
+  v1::Config config = DctConfig(0.5, v1::BF16);
+  config.mutable_compression()->mutable_default_()->mutable_dct()->set_lifespan(1);
+  const ModelLayout layout(config, 2);
+  StepEncoder encoder(config, layout);
+  StepEncoder::Scratch scratch;
+  const std::vector<float> dense = FlatGradients(layout, 3);
+  Receiver receiver(layout);
+  receiver.Take(encoder.Encode(dense, {}, {}, &scratch));
+  DrainInto(encoder, layout, 120, &receiver);
+  ForEachElement(layout, [&](size_t i) { ASSERT_NEAR(receiver.dense[i], dense[i], 1e-5); });
+}
+
+TEST(StepEncoder, AccumulatedStepsLeaveLater) {
+  v1::Config config = DctConfig(0);
+  const ModelLayout layout(config, 2);
+  StepEncoder encoder(config, layout);
+  StepEncoder::Scratch scratch;
+  const std::vector<float> first = FlatGradients(layout, 1), second = FlatGradients(layout, 2);
+  encoder.Accumulate(first);
+  Receiver receiver(layout);
+  receiver.Take(encoder.Encode(second, {}, {}, &scratch));
+  ForEachElement(layout, [&](size_t i) { ASSERT_EQ(receiver.dense[i], first[i] + second[i]); });
+  v1::WorkerReport report;
+  encoder.FillReport(&report);
+  EXPECT_EQ(report.layers(0).steps(), 2u);
+  EXPECT_EQ(report.layers(0).steps_without_credit(), 1u);
+}
+
+TEST(StepEncoder, ABodyHasADensePartAndThenARowPart) {
+  const v1::Config config = Config();
+  const ModelLayout layout(config, 2);
+  StepEncoder encoder(config, layout);
+  StepEncoder::Scratch scratch;
+  const data::Batch batch = RowBatch();
+  const std::vector<float> rows(RowCount(batch) * kDimension, 1);
+  for (const auto& body : encoder.Encode(FlatGradients(layout, 1), batch, rows, &scratch)) {
+    ASSERT_EQ(body.size(), 2u);
+    for (size_t part = 0; part < 2; ++part) {
+      wire::FrameCursor cursor(body[part].span());
+      while (!cursor.done()) {
+        EXPECT_EQ(cursor.Next().value().header.kind, part == 0 ? wire::FrameKind::kGradient
+                                                               : wire::FrameKind::kRowGradients);
+      }
+    }
+  }
+}
+
+TEST(StepEncoder, PartsWithoutAnythingAreLeftOut) {
+  const v1::Config config = DctConfig(0.9);
+  const ModelLayout layout(config, 2);
+  StepEncoder encoder(config, layout);
+  StepEncoder::Scratch scratch;
+  const std::vector<float> zero(static_cast<size_t>(layout.flat_element_count()));
+  for (const auto& body : encoder.Encode(zero, {}, {}, &scratch)) EXPECT_TRUE(body.empty());
+  data::Batch batch;
+  batch.tables.resize(2);
+  batch.tables[1].unique = {5};
+  const std::vector<float> row(kDimension, 1);
+  const auto bodies = encoder.Encode(zero, batch, row, &scratch);
+  const uint32_t owner = RowServer(1, 5, 2);
+  EXPECT_EQ(bodies[owner].size(), 1u);
+  EXPECT_TRUE(bodies[1 - owner].empty());
+}
+
+TEST(StepEncoder, AStepMayWaitOnlyIfNothingButResidualsIsConcerned) {
+  const v1::Config none = Config(), dct = DctConfig(0.9);
+  v1::Config mixed = DctConfig(0.9);
+  v1::PolicyRule& rule = *mixed.mutable_compression()->add_layer();
+  rule.set_match("top/*");
+  rule.mutable_none();
+  config::FillDefaults(&mixed);
+  const ModelLayout layout(none, 1);
+  EXPECT_TRUE(StepEncoder(dct, layout).MayWait({}));
+  EXPECT_FALSE(StepEncoder(dct, layout).MayWait(RowBatch()));
+  EXPECT_FALSE(StepEncoder(none, layout).MayWait({}));
+  EXPECT_FALSE(StepEncoder(mixed, layout).MayWait({}));
+}
+
+TEST(StepEncoder, ReportsEachLayersElementsAndBytes) {
+  const v1::Config config = Config();
+  const ModelLayout layout(config, 3);
+  StepEncoder encoder(config, layout);
+  StepEncoder::Scratch scratch;
+  uint64_t bytes = 0;
+  for (const auto& body : encoder.Encode(FlatGradients(layout, 1), {}, {}, &scratch)) {
+    for (const transport::Part& part : body) bytes += part.size();
+  }
+  v1::WorkerReport report;
+  encoder.FillReport(&report);
+  ASSERT_EQ(static_cast<size_t>(report.layers_size()), layout.tensors().size());
+  uint64_t reported = 0;
+  for (int i = 0; i < report.layers_size(); ++i) {
+    const TensorSpec& tensor = layout.tensors()[static_cast<size_t>(i)];
+    EXPECT_EQ(report.layers(i).name(), tensor.name);
+    EXPECT_EQ(report.layers(i).policy(), "none");
+    EXPECT_EQ(report.layers(i).elements_sent(), static_cast<uint64_t>(tensor.element_count()));
+    reported += report.layers(i).bytes();
+  }
+  EXPECT_EQ(reported, bytes);
+}
+
+TEST(StepEncoder, ThreadsThatEncodeAtOnceLoseNothing) {
+  constexpr size_t kThreads = 2;
+  constexpr uint64_t kSteps = 20;
+  v1::Config config = DctConfig(0.8);
+  config.mutable_compression()->mutable_default_()->mutable_dct()->set_lifespan(5);
+  const ModelLayout layout(config, 2);
+  StepEncoder encoder(config, layout);
+  std::vector<std::vector<std::vector<std::vector<transport::Part>>>> pushed(kThreads);
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      StepEncoder::Scratch scratch;
+      for (uint64_t step = 0; step < kSteps; ++step) {
+        const std::vector<float> dense = FlatGradients(layout, 100 * t + step);
+        if (step % 7 == 6) {
+          encoder.Accumulate(dense);
+        } else {
+          pushed[t].push_back(encoder.Encode(dense, {}, {}, &scratch));
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+
+  Receiver receiver(layout);
+  std::vector<double> expected(static_cast<size_t>(layout.flat_element_count()));
+  for (size_t t = 0; t < kThreads; ++t) {
+    for (const auto& bodies : pushed[t]) receiver.Take(bodies);
+    for (uint64_t step = 0; step < kSteps; ++step) {
+      const std::vector<float> dense = FlatGradients(layout, 100 * t + step);
+      for (size_t i = 0; i < dense.size(); ++i) expected[i] += dense[i];
+    }
+  }
+  DrainInto(encoder, layout, 200, &receiver);
+  ForEachElement(layout, [&](size_t i) { ASSERT_NEAR(receiver.dense[i], expected[i], 1e-3); });
+}
+
+}  // namespace
+}  // namespace weir::worker
