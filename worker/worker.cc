@@ -21,6 +21,19 @@ constexpr size_t kChunksInHand = 2;
 // Fewer malformed lines than this never end a run, however short the file is so far.
 constexpr uint64_t kToleratedLines = 1;
 
+void PrintTrain(double seconds, const v1::WorkerReport& merged) {
+  const auto samples = static_cast<double>(merged.samples());
+  std::cout << merged.samples() << " samples  " << Format("%.0f", samples / seconds)
+            << " samples/s  logloss " << Format("%.5f", merged.logloss_sum() / samples)
+            << std::endl;
+}
+
+void PrintTest(const v1::EvaluationReport& test) {
+  std::cout << "test after " << test.at_samples() << " samples: logloss "
+            << Format("%.5f", test.logloss()) << "  auc " << Format("%.5f", test.auc())
+            << std::endl;
+}
+
 data::Split SplitOf(v1::InputSplit split) {
   return split == v1::TEST ? data::Split::kTest : data::Split::kTrain;
 }
@@ -84,7 +97,7 @@ Result<v1::RunReport> Worker::RunLoop() {
     v1::WorkRequest request = MakeRequest(&scores);
     WEIR_ASSIGN_OR_RETURN(v1::WorkReply reply,
                           client_->RequestWork(std::move(request), std::move(scores)));
-    WEIR_RETURN_IF_ERROR(ShowProgress(reply.progress()));
+    WEIR_RETURN_IF_ERROR(ShowProgress(reply.progress(), reply.has_finished()));
     if (reply.has_finished()) return Conclude(std::move(*reply.mutable_finished()));
     if (reply.has_failed()) return FailedPrecondition(reply.failed());
     if (reply.has_chunk()) {
@@ -112,7 +125,7 @@ Status Worker::TakeLease(const v1::ChunkLease& lease) {
   malformed_count_ += static_cast<uint64_t>(result.malformed_count);
   for (const std::string& problem : result.problems) LOG(WARNING) << "malformed: " << problem;
   if (first_problem_.empty() && !result.problems.empty()) first_problem_ = result.problems[0];
-  WEIR_RETURN_IF_ERROR(CheckMalformed(first_problem_));
+  WEIR_RETURN_IF_ERROR(CheckMalformed());
   if (result.end_of_file) {
     v1::FileEnd end;
     end.set_split(lease.split());
@@ -127,14 +140,14 @@ Status Worker::TakeLease(const v1::ChunkLease& lease) {
   return OkStatus();
 }
 
-Status Worker::CheckMalformed(const std::string& first_problem) {
+Status Worker::CheckMalformed() const {
   const double share = config_.data().max_malformed_share();
   const double allowed = share * static_cast<double>(line_count_);
   if (malformed_count_ <= kToleratedLines && share > 0) return OkStatus();
   if (static_cast<double>(malformed_count_) <= allowed) return OkStatus();
   return InvalidData(StrCat(malformed_count_, " of ", line_count_,
                             " lines are malformed, more than data.max_malformed_share (", share,
-                            ") allows; the first is ", first_problem));
+                            ") allows; the first is ", first_problem_));
 }
 
 Status Worker::FinishOldest() {
@@ -172,25 +185,22 @@ v1::WorkRequest Worker::MakeRequest(std::vector<Bytes>* scores) {
   return request;
 }
 
-Status Worker::ShowProgress(const v1::RunProgress& progress) {
+Status Worker::ShowProgress(const v1::RunProgress& progress, bool is_last) {
   const double seconds = progress.train_seconds();
+  const v1::WorkerReport& merged = progress.merged();
+  const bool is_due = seconds >= next_report_seconds_ || is_last;
+  if (is_due && merged.samples() > last_shown_samples_) {
+    last_shown_samples_ = merged.samples();
+    next_report_seconds_ = seconds + config_.run().report_interval_ms() * 1e-3;
+    if (log_) {
+      WEIR_RETURN_IF_ERROR(log_->WriteTrain(seconds, merged, progress.total_samples()));
+    }
+    if (options_.show_progress) PrintTrain(seconds, merged);
+  }
   for (; evaluations_shown_ < progress.evaluations_size(); ++evaluations_shown_) {
     const v1::EvaluationReport& test = progress.evaluations(evaluations_shown_);
     if (log_) WEIR_RETURN_IF_ERROR(log_->WriteTest(seconds, test));
-    if (!options_.show_progress) continue;
-    std::cout << "test after " << test.at_samples() << " samples: logloss "
-              << Format("%.5f", test.logloss()) << "  auc " << Format("%.5f", test.auc())
-              << std::endl;
-  }
-  if (seconds < next_report_seconds_ || progress.merged().steps() == 0) return OkStatus();
-  next_report_seconds_ = seconds + config_.run().report_interval_ms() * 1e-3;
-  if (log_) WEIR_RETURN_IF_ERROR(log_->WriteTrain(seconds, progress.merged()));
-  if (options_.show_progress) {
-    const v1::WorkerReport& merged = progress.merged();
-    const auto samples = static_cast<double>(merged.samples());
-    std::cout << merged.samples() << " samples  " << Format("%.0f", samples / seconds)
-              << " samples/s  logloss " << Format("%.5f", merged.logloss_sum() / samples)
-              << std::endl;
+    if (options_.show_progress) PrintTest(test);
   }
   return OkStatus();
 }

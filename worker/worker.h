@@ -48,9 +48,9 @@ class Worker {
   Result<v1::RunReport> RunLoop();
   Status TakeLease(const v1::ChunkLease& lease);
   Status FinishOldest();
-  Status CheckMalformed(const std::string& first_problem);
+  Status CheckMalformed() const;
   v1::WorkRequest MakeRequest(std::vector<Bytes>* scores);
-  Status ShowProgress(const v1::RunProgress& progress);
+  Status ShowProgress(const v1::RunProgress& progress, bool is_last);
   Result<v1::RunReport> Conclude(v1::RunReport report);
   void Fail(const Status& status);
   void StopTrainer();
@@ -73,6 +73,7 @@ class Worker {
   std::string first_problem_;
   double next_report_seconds_ = 0;
   int evaluations_shown_ = 0;
+  uint64_t last_shown_samples_ = 0;
 
   std::mutex mutex_;
   Status failure_;

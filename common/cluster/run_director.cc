@@ -40,6 +40,7 @@ RunPlan PlanRun(const v1::Config& config) {
   plan.epoch_count = static_cast<uint32_t>(data.epochs());
   plan.lines_per_chunk =
       static_cast<uint64_t>(data.batch_size()) * static_cast<uint64_t>(data.chunk_batches());
+  if (is_synthetic) plan.train_rows = static_cast<uint64_t>(data.synthetic().rows());
   plan.evaluate_every_samples = static_cast<uint64_t>(config.run().evaluate_every_samples());
   return plan;
 }
@@ -111,6 +112,7 @@ v1::WorkReply RunDirector::Next(Seat member, int64_t now_ms) {
 }
 
 uint64_t RunDirector::total_samples() const {
+  if (plan_.train_rows > 0) return plan_.train_rows * plan_.epoch_count;
   const auto chunks = train_.chunks_per_epoch();
   return chunks ? *chunks * plan_.lines_per_chunk * plan_.epoch_count : 0;
 }

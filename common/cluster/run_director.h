@@ -28,6 +28,7 @@ struct RunPlan {
   uint32_t epoch_count = 1;
   uint64_t lines_per_chunk = 0;
   uint64_t evaluate_every_samples = 0;  // 0: only at the end
+  uint64_t train_rows = 0;              // of one epoch; 0: not known before it was read
 };
 
 // config: valid, with defaults filled in.
@@ -58,7 +59,7 @@ class RunDirector {
   State state() const { return state_; }
   const std::string& failure() const { return failure_; }
   uint64_t samples() const { return samples_; }
-  // Of all epochs; 0 while unknown, and up to a chunk per file too large.
+  // Of all epochs; 0 while unknown, and up to a chunk per file too large if counted in chunks.
   uint64_t total_samples() const;
   const std::vector<v1::EvaluationReport>& evaluations() const { return evaluations_; }
   // From the first lease to now or the end, evaluations apart.

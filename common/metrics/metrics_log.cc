@@ -67,12 +67,14 @@ Result<std::unique_ptr<MetricsLog>> MetricsLog::Open(const std::string& director
   return log;
 }
 
-Status MetricsLog::WriteTrain(double seconds, const v1::WorkerReport& total) {
+Status MetricsLog::WriteTrain(double seconds, const v1::WorkerReport& total,
+                              uint64_t total_samples) {
   const double samples = Increase(total.samples(), last_.samples());
   const Json line = {
       {"kind", "train"},
       {"seconds", seconds},
       {"samples", total.samples()},
+      {"total_samples", total_samples},
       {"steps", total.steps()},
       {"samples_per_second", Ratio(samples, seconds - last_seconds_)},
       {"logloss", Ratio(total.logloss_sum() - last_.logloss_sum(), samples)},

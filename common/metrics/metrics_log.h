@@ -1,9 +1,8 @@
 // DIR/metrics.jsonl: how a run went, one JSON object a line, flushed so that it can be followed.
 //
-// {"kind": "train", "seconds", "samples", "steps", "samples_per_second", "logloss", "bytes": {...},
-//  "layers": [{"name", "density", "threshold"}]}: seconds, samples, steps and bytes since the
-//  start;
-// the rate, the logloss and the densities over the interval since the last such line.
+// {"kind": "train", "seconds", "samples", "total_samples", "steps", "samples_per_second", "logloss",
+//  "bytes": {...}, "layers": [{"name", "density", "threshold"}]}: seconds, samples, steps and bytes
+// since the start; total_samples of the whole run, 0 while that is not known; the rate, the logloss and the densities over the interval since the last such line.
 // {"kind": "test", "seconds", "samples", "test_samples", "logloss", "auc", "accuracy",
 //  "normalized_entropy", "calibration", "test_seconds"}: one evaluation; samples are the training
 //  samples before it.
@@ -27,7 +26,8 @@ class MetricsLog {
   static Result<std::unique_ptr<MetricsLog>> Open(const std::string& directory);
 
   // seconds: training time so far, evaluations apart. total: all workers' counters, merged.
-  Status WriteTrain(double seconds, const v1::WorkerReport& total);
+  // total_samples: of the whole run; 0 while it is not known.
+  Status WriteTrain(double seconds, const v1::WorkerReport& total, uint64_t total_samples);
   Status WriteTest(double seconds, const v1::EvaluationReport& test);
 
  private:

@@ -47,15 +47,16 @@ class MetricsLogTest : public testing::Test {
 
 TEST_F(MetricsLogTest, GivesRatesOverTheIntervalAndBytesSinceTheStart) {
   ASSERT_TRUE(log_->WriteTrain(2, Parse(R"(samples: 100 steps: 10 logloss_sum: 60
-      sent { push: 40 } layers { name: "a" elements: 10 elements_sent: 50 steps: 10 })"))
+      sent { push: 40 } layers { name: "a" elements: 10 elements_sent: 50 steps: 10 })"), 1000)
                   .ok());
   ASSERT_TRUE(log_->WriteTrain(3, Parse(R"(samples: 400 steps: 40 logloss_sum: 210
       sent { push: 70 } received { pull: 5 }
-      layers { name: "a" elements: 10 elements_sent: 80 steps: 40 threshold: 0.5 })"))
+      layers { name: "a" elements: 10 elements_sent: 80 steps: 40 threshold: 0.5 })"), 1000)
                   .ok());
   const auto lines = Lines();
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(lines[0]["kind"], "train");
+  EXPECT_EQ(lines[0]["total_samples"], 1000);
   EXPECT_EQ(lines[0]["samples_per_second"], 50);
   EXPECT_EQ(lines[0]["logloss"], 0.6);
   EXPECT_EQ(lines[0]["layers"][0]["density"], 0.5);
@@ -85,9 +86,9 @@ TEST_F(MetricsLogTest, WritesEvaluationsBetween) {
 }
 
 TEST_F(MetricsLogTest, HasNoFigureForAnIntervalWithoutSamplesOrWithFewerThanBefore) {
-  ASSERT_TRUE(log_->WriteTrain(1, Parse("samples: 100 logloss_sum: 60")).ok());
-  ASSERT_TRUE(log_->WriteTrain(1, Parse("samples: 100 logloss_sum: 60")).ok());
-  ASSERT_TRUE(log_->WriteTrain(2, Parse("samples: 50 logloss_sum: 30")).ok());
+  ASSERT_TRUE(log_->WriteTrain(1, Parse("samples: 100 logloss_sum: 60"), 0).ok());
+  ASSERT_TRUE(log_->WriteTrain(1, Parse("samples: 100 logloss_sum: 60"), 0).ok());
+  ASSERT_TRUE(log_->WriteTrain(2, Parse("samples: 50 logloss_sum: 30"), 0).ok());
   for (const json& line : {Lines()[1], Lines()[2]}) {
     EXPECT_TRUE(line["logloss"].is_null());
     EXPECT_TRUE(line["samples_per_second"].is_null());
