@@ -200,9 +200,9 @@ INSTANTIATE_TEST_SUITE_P(
     DctDp, Conservation,
     testing::Combine(testing::Values(1, 2, 8),
                      testing::Values(wire::ValueCoding::kF32, wire::ValueCoding::kBf16)),
-    [](const testing::TestParamInfo<ThreadsAndValues>& info) {
-      return std::to_string(std::get<0>(info.param)) + "Threads" +
-             wire::ValueCodingName(std::get<1>(info.param));
+    [](const testing::TestParamInfo<ThreadsAndValues>& test) {
+      return std::to_string(std::get<0>(test.param)) + "Threads" +
+             wire::ValueCodingName(std::get<1>(test.param));
     });
 
 // Gaussian gradients do not add exactly; here the account closes up to the rounding of float sums.

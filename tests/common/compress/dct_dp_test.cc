@@ -266,12 +266,12 @@ TEST(DctDp, ANaNIsNotSentAndDoesNotSpoilTheThreshold) {
     Layer layer(Plain(0.9, 1), 10'000);
     std::vector<float> gradient = NormalGradient(10'000, 4);
     for (size_t i = 0; i < gradient.size(); i += nan_stride) gradient[i] = kNaN;
+    const double share_of_numbers = 1.0 - 1.0 / static_cast<double>(nan_stride);
     for (int step = 0; step < 3; ++step) {
       const Sent sent = layer.Step(gradient);
       EXPECT_FALSE(std::isnan(sent.plan.threshold)) << nan_stride;
       for (const float value : sent.values) ASSERT_FALSE(std::isnan(value)) << nan_stride;
-      if (nan_stride > 1) EXPECT_NEAR(static_cast<double>(sent.values.size()),
-                                      1000.0 * (1.0 - 1.0 / static_cast<double>(nan_stride)), 5);
+      EXPECT_NEAR(static_cast<double>(sent.values.size()), 1000 * share_of_numbers, 5);
     }
   }
 }
@@ -282,7 +282,7 @@ TEST(DctDp, AnInfinityIsSentAndTheOthersGoOn) {
   gradient[3] = -std::numeric_limits<float>::infinity();
   EXPECT_THAT(layer.Step(gradient).indexes, ElementsAre(3, 7));
   gradient[3] = 0;
-  EXPECT_THAT(layer.Step(gradient).indexes, ElementsAre(6));
+  EXPECT_THAT(layer.Step(gradient).indexes, ElementsAre(5, 6));
 }
 
 }  // namespace

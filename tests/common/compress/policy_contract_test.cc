@@ -58,12 +58,16 @@ class PolicyContract : public testing::TestWithParam<NameAndValues> {
       ASSERT_GE(sent.indexes[i], next) << "sorted, each once";
       ASSERT_LT(sent.indexes[i], scope.element_count);
       next = sent.indexes[i] + 1;
-      if (policy.keeps_residual()) ASSERT_NE(sent.values[i], 0);
+      if (policy.keeps_residual()) {
+        ASSERT_NE(sent.values[i], 0);
+      }
       if (sent.values[i] == sent.values[i]) {
         ASSERT_EQ(sent.values[i], wire::Round(sent.values[i], scope.values)) << "as decoded";
       }
     }
-    if (!policy.keeps_residual()) ASSERT_EQ(std::ssize(sent.indexes), scope.element_count);
+    if (!policy.keeps_residual()) {
+      ASSERT_EQ(std::ssize(sent.indexes), scope.element_count);
+    }
   }
 };
 
@@ -152,8 +156,8 @@ INSTANTIATE_TEST_SUITE_P(
     Policies, PolicyContract,
     testing::Combine(testing::ValuesIn(PolicyNames()),
                      testing::Values(wire::ValueCoding::kF32, wire::ValueCoding::kBf16)),
-    [](const testing::TestParamInfo<NameAndValues>& info) {
-      return std::get<0>(info.param) + wire::ValueCodingName(std::get<1>(info.param));
+    [](const testing::TestParamInfo<NameAndValues>& test) {
+      return std::get<0>(test.param) + wire::ValueCodingName(std::get<1>(test.param));
     });
 
 }  // namespace

@@ -163,7 +163,9 @@ TEST_F(ClientSessionTest, ReplaysExactlyThePushesThatTheServerHasNotTaken) {
   const ClientActions actions = session_.OnHelloReply(HelloReply(2, 3), 2);
   EXPECT_THAT(SentPushes(actions), ElementsAre(4, 5));
   for (const ClientAction& action : actions) {
-    if (action.kind == Kind::kSend) EXPECT_EQ(action.header.push().connection(), 2u);
+    if (action.kind == Kind::kSend) {
+      EXPECT_EQ(action.header.push().connection(), 2u);
+    }
   }
   EXPECT_EQ(actions[0].kind, Kind::kAccepted);
   EXPECT_EQ(actions[0].sequence, 3u);
