@@ -79,10 +79,10 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
   const cluster::Seat seat{request.trainer(), 0};
   if (const v1::Header* last_word = LastWord(seat, request)) return *last_word;
   if (!membership_.Heard(seat, request.incarnation(), now_ms)) {
-    return RefusalHeader(StrCat(Name(seat), " was silent for more than ",
-                                config_.cluster().member_timeout_ms(),
-                                " ms and its work was given to others"),
-                         false);
+    return RefusalHeader(
+        StrCat(Name(seat), " was silent for more than ", config_.cluster().member_timeout_ms(),
+               " ms and its work was given to others"),
+        false);
   }
   Desk& desk = desks_[seat];
   if (!request.failure().empty()) {
@@ -216,8 +216,7 @@ void Coordinator::Tick(int64_t now_ms) {
   if (running() && anyone_joined_ && membership_.member_count() == 0) {
     director_.Fail("all trainers are gone");
   }
-  if (running() && !anyone_joined_ &&
-      now_ms - started_ms_ > config_.cluster().join_timeout_ms()) {
+  if (running() && !anyone_joined_ && now_ms - started_ms_ > config_.cluster().join_timeout_ms()) {
     director_.Fail(StrCat("no trainer joined within ", config_.cluster().join_timeout_ms(),
                           " ms (cluster.join_timeout_ms)"));
   }
@@ -232,10 +231,9 @@ void Coordinator::Tick(int64_t now_ms) {
 
 bool Coordinator::over(int64_t now_ms) const {
   if (!ended_ms_) return false;
-  const bool all_told =
-      membership_.member_count() == 0 &&
-      std::all_of(shards_.begin(), shards_.end(),
-                  [](const auto& entry) { return entry.second.told; });
+  const bool all_told = membership_.member_count() == 0 &&
+                        std::all_of(shards_.begin(), shards_.end(),
+                                    [](const auto& entry) { return entry.second.told; });
   return all_told || now_ms - *ended_ms_ > kFarewellMs;
 }
 

@@ -69,8 +69,8 @@ void DenseStrand::Answer(uint64_t since, Bytes* out) const {
     if (stripe.dense) {
       writer.AppendDenseBlock(stripe.stripe, values);
     } else if (!stripe.indexes.empty()) {
-      writer.AppendBlock(stripe.stripe, static_cast<uint32_t>(stripe.element_count),
-                         stripe.indexes, values);
+      writer.AppendBlock(stripe.stripe, static_cast<uint32_t>(stripe.element_count), stripe.indexes,
+                         values);
     }
   });
   if (writer.empty()) {

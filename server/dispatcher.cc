@@ -145,8 +145,7 @@ void Dispatcher::SendAnswer(PendingAnswer& pending) {
   answer.set_is_catch_up(!pending.task.apply);
   for (transport::Message& message :
        worker.session.OnAnswerBuilt(slot, MakeMessage(header, std::move(pending.answers)))) {
-    if (Status status = transport_->Send(worker.session.peer(), std::move(message));
-        !status.ok()) {
+    if (Status status = transport_->Send(worker.session.peer(), std::move(message)); !status.ok()) {
       LOG(WARNING) << "answer to trainer " << slot.trainer << " lost: " << status;
     }
   }

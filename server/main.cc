@@ -2,6 +2,7 @@
 #include <gflags/gflags.h>
 #include <malloc.h>
 
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 
@@ -16,9 +17,15 @@
 
 DEFINE_string(config, "", "config files, comma-separated; later ones overlay earlier ones");
 DEFINE_string(override, "", "protobuf text merged over the config last");
-DEFINE_string(servers, "", "advertised address of every shard, comma-separated; the same list everywhere");
+DEFINE_string(servers, "",
+              "advertised address of every shard, comma-separated; the same list everywhere");
 DEFINE_int32(shard, -1, "which entry of --servers this process is");
 DEFINE_string(listen, "", "address to bind, if it is not the advertised one");
+
+// gflags defines this and no header declares it: what it calls after telling wrong flags, or help.
+namespace GFLAGS_NAMESPACE {
+extern void (*gflags_exitfunc)(int);
+}
 
 namespace weir::server {
 namespace {
@@ -59,9 +66,9 @@ std::unique_ptr<ShardReporter> StartReporter(const Setup& setup, Server* server,
   options.shard_index = static_cast<uint32_t>(FLAGS_shard);
   options.first_timeout_ms = cluster.connect_timeout_ms();
   options.timeout_ms = cluster.member_timeout_ms();
-  auto reporter = std::make_unique<ShardReporter>(
-      std::move(options), transport::MakeZmqClientTransport(limits),
-      [server](Status status) { server->End(std::move(status)); });
+  auto reporter =
+      std::make_unique<ShardReporter>(std::move(options), transport::MakeZmqClientTransport(limits),
+                                      [server](Status status) { server->End(std::move(status)); });
   reporter->Start();
   return reporter;
 }
@@ -95,7 +102,10 @@ int main(int argc, char** argv) {
   // Large buffers come and go with every push: give their memory back instead of keeping holes.
   mallopt(M_TRIM_THRESHOLD, 64 << 20);
   gflags::SetUsageMessage("serves one shard of a Weir run; see README.md");
-  gflags::ParseCommandLineFlags(&argc, &argv, true);
+  GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { std::exit(2); };  // a flag that does not parse
+  gflags::ParseCommandLineNonHelpFlags(&argc, &argv, true);
+  GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { std::exit(0); };
+  gflags::HandleCommandLineHelpFlags();
   google::InitGoogleLogging(argv[0]);
   const weir::Status status = weir::server::RunServer(argc, argv);
   if (!status.ok()) std::cerr << "error: " << status.message() << std::endl;

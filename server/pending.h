@@ -1,10 +1,10 @@
-// Work on its way through the strands: a push (or a hello) that becomes an answer, and a row pull that
-// becomes a reply. Each strand fills its own slot; the last one to finish hands the whole to the
-// outbox.
+// Work on its way through the strands: a push (or a hello) that becomes an answer, and a row pull
+// that becomes a reply. Each strand fills its own slot; the last one to finish hands the whole to
+// the outbox.
 //
 // Place in the life of a batch: dispatcher -> **strands** -> outbox -> I/O thread.
-// Thread rule: the dispatcher fills everything before posting; then each strand touches only its own
-// slots, and the countdown orders them before the I/O thread.
+// Thread rule: the dispatcher fills everything before posting; then each strand touches only its
+// own slots, and the countdown orders them before the I/O thread.
 #pragma once
 
 #include <atomic>
@@ -35,7 +35,7 @@ struct PendingAnswer {
   session::AnswerTask task;
   uint64_t version = 0;
   uint32_t staleness = 0;
-  transport::Message push;  // owns the bytes that the frames point into
+  transport::Message push;                           // owns the bytes that the frames point into
   std::vector<const wire::FrameView*> dense_frames;  // per dense strand; null: nothing for it
   std::vector<wire::FrameView> frames;
   std::vector<RowGradients> row_gradients;  // per row partition

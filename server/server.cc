@@ -27,14 +27,14 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
       outbox_([this] { transport_->Wake(); }),
       shard_(std::make_unique<Shard>(config_, layout_, shard_index, &outbox_)) {
   if (shard_index == 0) {
-    coordinator_ = std::make_unique<Coordinator>(config_, identity_, server_count,
-                                                 Clock::Real().NowMs());
+    coordinator_ =
+        std::make_unique<Coordinator>(config_, identity_, server_count, Clock::Real().NowMs());
   }
-  dispatcher_ = std::make_unique<Dispatcher>(
-      shard_.get(), transport_.get(), identity_, NewEpoch(), shard_index,
-      [this](cluster::Seat seat, const v1::Push& push) {
-        if (coordinator_) coordinator_->OnOffset(seat, push);
-      });
+  dispatcher_ =
+      std::make_unique<Dispatcher>(shard_.get(), transport_.get(), identity_, NewEpoch(),
+                                   shard_index, [this](cluster::Seat seat, const v1::Push& push) {
+                                     if (coordinator_) coordinator_->OnOffset(seat, push);
+                                   });
 }
 
 Server::~Server() = default;
@@ -67,8 +67,10 @@ void Server::Receive(transport::IncomingMessage incoming, int64_t now_ms) {
       return dispatcher_->OnPush(peer, header.push(), std::move(incoming.message));
     case v1::Header::kRowPull:
       return dispatcher_->OnRowPull(peer, header.row_pull(), incoming.message);
-    case v1::Header::kHello: return dispatcher_->OnHello(peer, header.hello());
-    default: return ReceiveControl(peer, header, incoming.message, now_ms);
+    case v1::Header::kHello:
+      return dispatcher_->OnHello(peer, header.hello());
+    default:
+      return ReceiveControl(peer, header, incoming.message, now_ms);
   }
 }
 
@@ -78,7 +80,8 @@ void Server::ReceiveControl(const transport::PeerId& peer, const v1::Header& hea
     return dispatcher_->Refuse(peer, "this server is not shard 0, the coordinator", false);
   }
   switch (header.body_case()) {
-    case v1::Header::kJoin: return Reply(peer, coordinator_->OnJoin(header.join(), now_ms));
+    case v1::Header::kJoin:
+      return Reply(peer, coordinator_->OnJoin(header.join(), now_ms));
     case v1::Header::kShardReport:
       return Reply(peer, coordinator_->OnShardReport(header.shard_report(), now_ms));
     case v1::Header::kWorkRequest:
@@ -86,7 +89,8 @@ void Server::ReceiveControl(const transport::PeerId& peer, const v1::Header& hea
         Reply(peer, *reply);
       }
       return;
-    default: return dispatcher_->Refuse(peer, "a message that servers do not take", false);
+    default:
+      return dispatcher_->Refuse(peer, "a message that servers do not take", false);
   }
 }
 

@@ -24,9 +24,7 @@ std::optional<v1::ShardReply> ParseReply(const transport::Message& message) {
 ShardReporter::ShardReporter(ShardReporterOptions options,
                              std::unique_ptr<transport::ClientTransport> transport,
                              std::function<void(Status)> on_end)
-    : options_(std::move(options)),
-      transport_(std::move(transport)),
-      on_end_(std::move(on_end)) {}
+    : options_(std::move(options)), transport_(std::move(transport)), on_end_(std::move(on_end)) {}
 
 ShardReporter::~ShardReporter() {
   stopping_ = true;
@@ -90,9 +88,8 @@ Status ShardReporter::Report() {
     }
     const int64_t silent_ms = clock.NowMs() - heard_ms;
     if (silent_ms > (heard_once ? options_.timeout_ms : options_.first_timeout_ms)) {
-      return DeadlineExceeded(StrCat("server 0 (the coordinator) at ",
-                                     options_.coordinator_address, " did not answer for ",
-                                     silent_ms, " ms; is it running?"));
+      return DeadlineExceeded(StrCat("server 0 (the coordinator) at ", options_.coordinator_address,
+                                     " did not answer for ", silent_ms, " ms; is it running?"));
     }
   }
   return OkStatus();

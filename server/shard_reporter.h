@@ -33,8 +33,7 @@ struct ShardReporterOptions {
 class ShardReporter {
  public:
   // on_end: the run is over (OK) or cannot go on; called once, from the reporter's thread.
-  ShardReporter(ShardReporterOptions options,
-                std::unique_ptr<transport::ClientTransport> transport,
+  ShardReporter(ShardReporterOptions options, std::unique_ptr<transport::ClientTransport> transport,
                 std::function<void(Status)> on_end);
   ~ShardReporter();
 

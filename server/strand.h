@@ -1,6 +1,6 @@
-// A strand: a queue whose tasks run one at a time, in order, on a shared arena of threads. Whatever a
-// strand owns (a piece, a row partition) therefore has one writer at a time and needs no lock, and its
-// state is a function of the order in which tasks were posted.
+// A strand: a queue whose tasks run one at a time, in order, on a shared arena of threads. Whatever
+// a strand owns (a piece, a row partition) therefore has one writer at a time and needs no lock,
+// and its state is a function of the order in which tasks were posted.
 //
 // Place in the life of a batch: dispatcher -> **queue** -> decode and apply -> answer.
 // Thread rule: Post from any thread; tasks run on the arena. The arena outlives its strands, and

@@ -1,5 +1,5 @@
-// A leased chunk on its way through the Hogwild threads: its rows, which of its batches are taken, how
-// far it is finished, and, for test chunks, the scores.
+// A leased chunk on its way through the Hogwild threads: its rows, which of its batches are taken,
+// how far it is finished, and, for test chunks, the scores.
 //
 // Place in the life of a batch: parse -> **chunk** -> batch.
 // Thread rule: any thread.
@@ -23,7 +23,7 @@ class ChunkWork {
   ChunkWork(v1::ChunkLease lease, data::RowBlock rows, int64_t batch_size);
 
   struct Slice {
-    size_t index = 0;  // of the batch in the chunk
+    size_t index = 0;            // of the batch in the chunk
     int64_t begin = 0, end = 0;  // rows
   };
   // The next batch nobody has taken.

@@ -1,8 +1,8 @@
-// ParameterClient without servers: the store in this process, applied to directly, and a director of
-// its own for the input.
+// ParameterClient without servers: the store in this process, applied to directly, and a director
+// of its own for the input.
 //
-// Threads update the dense parameters under one lock per tensor (two threads must not lose optimizer
-// state) and read them without (common/base/hogwild.h). Rows are locked by partition.
+// Threads update the dense parameters under one lock per tensor (two threads must not lose
+// optimizer state) and read them without (common/base/hogwild.h). Rows are locked by partition.
 //
 // Place in the life of a batch: **pull rows** ... **apply**.
 // Thread rule: any thread. Borrows config and layout.

@@ -1,7 +1,9 @@
-// weir-worker: trains; with --servers as part of a run, without them embedded, in this process alone.
+// weir-worker: trains; with --servers as part of a run, without them embedded, in this process
+// alone.
 #include <gflags/gflags.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -26,6 +28,11 @@ DEFINE_int32(stage, 0, "which stage of the trainer's model this process runs");
 DEFINE_int32(threads, 1, "Hogwild threads");
 DEFINE_string(device, "cpu", "where to compute: cpu");
 DEFINE_string(out, "", "directory for summary.json and metrics.jsonl");
+
+// gflags defines this and no header declares it: what it calls after telling wrong flags, or help.
+namespace GFLAGS_NAMESPACE {
+extern void (*gflags_exitfunc)(int);
+}
 
 namespace weir::worker {
 namespace {
@@ -90,8 +97,7 @@ class InterruptTarget {
 Result<std::unique_ptr<ParameterClient>> MakeClient(const Setup& setup, const ModelLayout& layout,
                                                     InterruptTarget* interrupt) {
   if (setup.addresses.empty()) {
-    return std::unique_ptr<ParameterClient>(
-        std::make_unique<EmbeddedClient>(setup.config, layout));
+    return std::unique_ptr<ParameterClient>(std::make_unique<EmbeddedClient>(setup.config, layout));
   }
   transport::Limits limits;
   limits.max_message_bytes = setup.config.cluster().max_message_bytes();
@@ -114,8 +120,7 @@ Status RunWorker(int argc, char** argv) {
     std::filesystem::create_directories(FLAGS_out, error);
     if (error) return Unavailable(StrCat("--out: cannot make ", FLAGS_out, ": ", error.message()));
   }
-  WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<data::Reader> reader,
-                        data::MakeReader(setup.config));
+  WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<data::Reader> reader, data::MakeReader(setup.config));
   InterruptTarget interrupt;
   SignalWatcher signals([&] { interrupt.Fire(); });
   const auto server_count = std::max<size_t>(1, setup.addresses.size());
@@ -140,7 +145,10 @@ Status RunWorker(int argc, char** argv) {
 int main(int argc, char** argv) {
   FLAGS_logtostderr = true;
   gflags::SetUsageMessage("trains a model of a Weir run; see README.md");
-  gflags::ParseCommandLineFlags(&argc, &argv, true);
+  GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { std::exit(2); };  // a flag that does not parse
+  gflags::ParseCommandLineNonHelpFlags(&argc, &argv, true);
+  GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { std::exit(0); };
+  gflags::HandleCommandLineHelpFlags();
   google::InitGoogleLogging(argv[0]);
   const weir::Status status = weir::worker::RunWorker(argc, argv);
   if (!status.ok()) std::cerr << "error: " << status.message() << std::endl;

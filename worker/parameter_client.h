@@ -1,9 +1,10 @@
-// What a worker's threads need of whoever keeps the parameters: servers over the network (ServerClient)
-// or the store in this process (EmbeddedClient). Trainer and input are written once against this.
+// What a worker's threads need of whoever keeps the parameters: servers over the network
+// (ServerClient) or the store in this process (EmbeddedClient). Trainer and input are written once
+// against this.
 //
 // Place in the life of a batch: **pull rows** ... forward, backward ... **push** ; and **lease**.
-// Thread rule: any thread. Every wait has a deadline and fails with a Status that names whom it waited
-// for; after a failure, or Stop, every call fails.
+// Thread rule: any thread. Every wait has a deadline and fails with a Status that names whom it
+// waited for; after a failure, or Stop, every call fails.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +56,8 @@ class ParameterClient {
   // Call before reading the replica.
   virtual ReadMark MarkRead() = 0;
 
-  // Hands a step's gradients on; waits for credit if they cannot wait. Returns the number of the push,
-  // or 0 if the gradients only went into residuals.
+  // Hands a step's gradients on; waits for credit if they cannot wait. Returns the number of the
+  // push, or 0 if the gradients only went into residuals.
   virtual Result<uint64_t> Push(const StepGradients& step) = 0;
 
   // Until every server has answered all pushes up to this one.

@@ -33,8 +33,7 @@ StepEncoder::Scratch& ThreadScratch() {
 
 }  // namespace
 
-ServerClient::ServerClient(const v1::Config& config, const ModelLayout& layout,
-                           LinkOptions options,
+ServerClient::ServerClient(const v1::Config& config, const ModelLayout& layout, LinkOptions options,
                            std::unique_ptr<transport::ClientTransport> transport)
     : layout_(layout),
       link_(config, layout, std::move(options), std::move(transport)),
@@ -144,12 +143,13 @@ Result<v1::WorkReply> ServerClient::RequestWork(v1::WorkRequest request,
 
 // Evaluation pulls rows and nothing else.
 void ServerClient::CountDense(const data::Batch& batch, bool is_step) {
-  const uint64_t row_bytes = UniqueCount(batch) * sizeof(float) *
-                             static_cast<uint64_t>(layout_.embedding_dimension());
+  const uint64_t row_bytes =
+      UniqueCount(batch) * sizeof(float) * static_cast<uint64_t>(layout_.embedding_dimension());
   v1::KindBytes bytes;
   bytes.set_row_pull(row_bytes);
   if (is_step) {
-    const uint64_t dense_bytes = static_cast<uint64_t>(layout_.dense_element_count()) * sizeof(float);
+    const uint64_t dense_bytes =
+        static_cast<uint64_t>(layout_.dense_element_count()) * sizeof(float);
     bytes.set_push(dense_bytes);
     bytes.set_pull(dense_bytes);
     bytes.set_row_push(row_bytes);

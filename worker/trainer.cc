@@ -105,10 +105,11 @@ class Trainer::Thread {
     step.lease = chunk.lease().lease();
     step.offset = chunk.FinishedRows(step.mark.accepted_sequence);
     WEIR_ASSIGN_OR_RETURN(const uint64_t sequence, trainer_.client_->Push(step));
-    chunk.Finish(prepared.slice, sequence);
+    // Counted before it is finished: whoever waits for the chunk reports it next.
     trainer_.samples_ += static_cast<uint64_t>(batch.row_count);
     trainer_.steps_ += 1;
     trainer_.logloss_sum_ += loss.logloss_sum;
+    chunk.Finish(prepared.slice, sequence);
     if (trainer_.config_.cluster().window() == 1) {
       return trainer_.client_->AwaitAccepted(sequence);
     }
@@ -128,10 +129,7 @@ class Trainer::Thread {
 
 Trainer::Trainer(const v1::Config& config, const ModelLayout& layout, int thread_count,
                  ParameterClient* client, std::function<void(const Status&)> on_failure)
-    : config_(config),
-      layout_(layout),
-      client_(client),
-      on_failure_(std::move(on_failure)) {
+    : config_(config), layout_(layout), client_(client), on_failure_(std::move(on_failure)) {
   CHECK_GT(thread_count, 0);
   for (int i = 0; i < thread_count; ++i) {
     threads_.emplace_back([this] { Thread(this).Run(); });

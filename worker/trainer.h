@@ -1,13 +1,14 @@
-// The Hogwild threads of a worker: take batches of the chunk at hand, pull rows, run the model, hand the
-// gradients on. This is the main path of a worker.
+// The Hogwild threads of a worker: take batches of the chunk at hand, pull rows, run the model,
+// hand the gradients on. This is the main path of a worker.
 //
-//   take -> cut batch -> ask for rows (prefetch_batches ahead) -> [rows] -> forward -> loss -> backward
+//   take -> cut batch -> ask for rows (prefetch_batches ahead) -> [rows] -> forward -> loss ->
+//   backward
 //        -> push
 //
-// Threads share the replica without locks (common/base/hogwild.h) and nothing else. A test chunk goes
-// the same way without loss, backward and push. Rows are not asked for across the border of a chunk, so
-// that one thread's order of reads and pushes does not depend on time: with one trainer, one thread and
-// window 1 a run is reproducible to the bit.
+// Threads share the replica without locks (common/base/hogwild.h) and nothing else. A test chunk
+// goes the same way without loss, backward and push. Rows are not asked for across the border of a
+// chunk, so that one thread's order of reads and pushes does not depend on time: with one trainer,
+// one thread and window 1 a run is reproducible to the bit.
 //
 // Place in the life of a batch: **batch, pull, forward, loss, backward**, push.
 // Thread rule: Add from the input thread; threads of its own in between. Borrows client.

@@ -1,5 +1,5 @@
-// A worker process, or an embedded run: fetches work from the coordinator, reads it, gives it to the
-// Hogwild threads, reports what was done, and writes metrics and the summary.
+// A worker process, or an embedded run: fetches work from the coordinator, reads it, gives it to
+// the Hogwild threads, reports what was done, and writes metrics and the summary.
 //
 // Place in the life of a batch: **lease -> read -> parse** -> trainer ... -> **completion**.
 // Thread rule: Run on one thread (the input thread); Interrupt from any thread, not from a signal
@@ -29,7 +29,7 @@ namespace weir::worker {
 struct WorkerOptions {
   int threads = 1;
   std::string device = "cpu";
-  std::string out_directory;  // "": write nothing
+  std::string out_directory;   // "": write nothing
   bool show_progress = false;  // a line on stdout at every report
 };
 
@@ -63,7 +63,7 @@ class Worker {
   std::unique_ptr<metrics::MetricsLog> log_;
   std::unique_ptr<Trainer> trainer_;
 
-  std::deque<std::shared_ptr<ChunkWork>> at_work_;  // in the order they were added
+  std::deque<std::shared_ptr<ChunkWork>> at_work_;    // in the order they were added
   std::vector<std::shared_ptr<ChunkWork>> finished_;  // not reported yet
   std::map<uint64_t, uint64_t> lines_;                // of each lease at work
   std::vector<v1::FileEnd> file_ends_;                // not reported yet

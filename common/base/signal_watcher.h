@@ -1,5 +1,5 @@
-// Ctrl-C and SIGTERM as an ordinary call: blocks both signals in every thread and waits for them in one
-// of its own, so the handler may take locks and wake queues.
+// Ctrl-C and SIGTERM as an ordinary call: blocks both signals in every thread and waits for them in
+// one of its own, so the handler may take locks and wake queues.
 //
 // Thread rule: construct in main before any other thread starts. The handler runs on the watcher's
 // thread, once.

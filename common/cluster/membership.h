@@ -3,7 +3,8 @@
 //
 // A trainer's stage is a seat. A process that joins gets the seat's next incarnation; whatever an
 // older incarnation still says is refused. A seat is free again when its member has left or has not
-// been heard of for member_timeout_ms, so two processes started for one seat by mistake do not fight.
+// been heard of for member_timeout_ms, so two processes started for one seat by mistake do not
+// fight.
 //
 // Place in the life of a batch: before it; only members are lent input.
 // Thread rule: owner thread only (the coordinator's).

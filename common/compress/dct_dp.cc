@@ -1,10 +1,11 @@
 // DCT is Dynamic Communication Thresholding (Gupta et al., KDD 2021), not the cosine transform.
 //
-// acc = gradient + residual; what reaches the threshold is sent and leaves the residual; the threshold
-// is a quantile of |acc|, recomputed every `lifespan` steps (section 3.2). Deviations: the residual is
-// locked by stripes, because a racy one loses gradient mass; the quantile is taken of a sample; a
-// start schedule and a controller keep the density near its target; zeros are never sent; the rounding
-// of values stays in the residual; a drain may send the residual instead of forgetting it.
+// acc = gradient + residual; what reaches the threshold is sent and leaves the residual; the
+// threshold is a quantile of |acc|, recomputed every `lifespan` steps (section 3.2). Deviations:
+// the residual is locked by stripes, because a racy one loses gradient mass; the quantile is taken
+// of a sample; a start schedule and a controller keep the density near its target; zeros are never
+// sent; the rounding of values stays in the residual; a drain may send the residual instead of
+// forgetting it.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -26,8 +27,8 @@ constexpr int64_t kSampleElements = 65536;
 constexpr uint64_t kSampleKey = 101;
 constexpr uint64_t kDrainKey = 102;
 
-// Kept elements of N at sparsity eta, N - floor(N * eta), with eta * N taken as the decimal that the
-// user wrote and not as its nearest binary neighbour (0.29 * 100 is 29).
+// Kept elements of N at sparsity eta, N - floor(N * eta), with eta * N taken as the decimal that
+// the user wrote and not as its nearest binary neighbour (0.29 * 100 is 29).
 int64_t KeptCount(int64_t element_count, double sparsity) {
   const double dropped = std::floor(static_cast<double>(element_count) * sparsity + 1e-9);
   return std::max<int64_t>(1, element_count - static_cast<int64_t>(dropped));
@@ -130,10 +131,12 @@ class DctDp : public Policy {
     return config_.start() == v1::DctPolicy::DOUBLING && step < lifespan && is_power_of_two;
   }
 
-  // The threshold that KeptCount of |gradient + residual| reach, on a sample spread over all stripes.
+  // The threshold that KeptCount of |gradient + residual| reach, on a sample spread over all
+  // stripes. NaNs are left out: nth_element cannot order them, and one might become the threshold.
   double Quantile(DctState& state, uint64_t step, std::span<const float> gradient) const {
     const int64_t total = state.scope.element_count;
-    const int64_t stride = (total + kSampleElements - 1) / kSampleElements;
+    if (total == 0) return 0;
+    const int64_t stride = std::max<int64_t>(1, (total + kSampleElements - 1) / kSampleElements);
     const uint64_t key = KeyedHash(state.scope.seed, kSampleKey, state.scope.tensor, step);
     std::vector<float> sample;
     sample.reserve(static_cast<size_t>(total / stride + 1));
@@ -143,10 +146,10 @@ class DctDp : public Policy {
       const float* stripe_gradient = gradient.data() + stripe * kStripeElements;
       const size_t start = Mix64(key ^ stripe) % static_cast<uint64_t>(stride);
       for (size_t i = start; i < values.size(); i += static_cast<size_t>(stride)) {
-        sample.push_back(std::fabs(values[i] + stripe_gradient[i]));
+        const float magnitude = std::fabs(values[i] + stripe_gradient[i]);
+        if (!std::isnan(magnitude)) sample.push_back(magnitude);
       }
     }
-    if (sample.empty()) return 0;
     const auto kept = KeptCount(std::ssize(sample), config_.sparsity());
     const auto nth = sample.end() - kept;
     std::nth_element(sample.begin(), nth, sample.end());

@@ -1,12 +1,12 @@
-// Keeps a threshold where it realises the wanted density between two recomputations. Architecture 9;
-// not in the DCT paper, whose form is `controller: false`.
+// Keeps a threshold where it realises the wanted density between two recomputations. Architecture
+// 9; not in the DCT paper, whose form is `controller: false`.
 //
 // A threshold that was right for one step is wrong for the next hundred: at a cold start residuals
 // still grow and too much crosses it, later the gradient's scale falls and too little does. The
 // correction is integral, in the logarithm of the threshold and linear in the relative surplus
 //   log t += gain * (sent / target - 1),
-// so that over T steps the mean density is off by at most |change of log t| / (gain * T). (Linear, not
-// a power of sent / target: that one is biased by the noise of small counts.)
+// so that over T steps the mean density is off by at most |change of log t| / (gain * T). (Linear,
+// not a power of sent / target: that one is biased by the noise of small counts.)
 //
 // Thread rule: any thread (one lock, held for a few instructions).
 #pragma once

@@ -1,15 +1,15 @@
 // Who decides what of a layer's gradient is sent: a Policy selects, stripe by stripe, from the
-// gradient and what it has not sent yet. How the selection looks on the wire is the coding's business
-// (common/wire); servers know codings and no policy.
+// gradient and what it has not sent yet. How the selection looks on the wire is the coding's
+// business (common/wire); servers know codings and no policy.
 //
-// A policy object is immutable and shared; everything that changes is in the PolicyState it makes for
-// each layer, which the Hogwild threads of a worker share. Stripes may be taken in any order, and
-// different threads may be in different steps of one layer at once.
+// A policy object is immutable and shared; everything that changes is in the PolicyState it makes
+// for each layer, which the Hogwild threads of a worker share. Stripes may be taken in any order,
+// and different threads may be in different steps of one layer at once.
 //
 // Place in the life of a batch: backward -> residual += gradient -> **select** -> encode -> push.
 // Thread rule: any thread; states synchronise inside (a lock per stripe).
-// Legal order, per step and thread: BeginStep, SelectStripe for each stripe once, EndStep; or, without
-// credit, Accumulate alone.
+// Legal order, per step and thread: BeginStep, SelectStripe for each stripe once, EndStep; or,
+// without credit, Accumulate alone.
 #pragma once
 
 #include <algorithm>
@@ -77,8 +77,8 @@ class Policy {
   // gradient: the whole layer's, in every method but SelectStripe.
   virtual StepPlan BeginStep(PolicyState& state, std::span<const float> gradient) const = 0;
 
-  // Takes the stripe's gradient in and selects what leaves. False if another thread is at the stripe
-  // and wait is false: nothing has happened, come back later.
+  // Takes the stripe's gradient in and selects what leaves. False if another thread is at the
+  // stripe and wait is false: nothing has happened, come back later.
   virtual bool SelectStripe(PolicyState& state, const StepPlan& plan, uint32_t stripe,
                             std::span<const float> gradient, bool wait,
                             StripeSelection* selection) const = 0;

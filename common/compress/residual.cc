@@ -9,8 +9,7 @@ namespace weir::compress {
 
 Residual::Residual(int64_t element_count)
     : element_count_(element_count),
-      stripe_count_(
-          static_cast<uint32_t>((element_count + kStripeElements - 1) / kStripeElements)),
+      stripe_count_(static_cast<uint32_t>((element_count + kStripeElements - 1) / kStripeElements)),
       values_(static_cast<size_t>(element_count)),
       locks_(std::make_unique<std::atomic<bool>[]>(stripe_count_)) {}
 

@@ -6,9 +6,8 @@
 
 namespace weir::compress {
 
-void AccumulateAndSelect(std::span<const float> gradient, float threshold,
-                         wire::ValueCoding values, std::span<float> residual,
-                         StripeSelection* selection) {
+void AccumulateAndSelect(std::span<const float> gradient, float threshold, wire::ValueCoding values,
+                         std::span<float> residual, StripeSelection* selection) {
   DCHECK_EQ(gradient.size(), residual.size());
   uint32_t count = 0;
   for (size_t i = 0; i < gradient.size(); ++i) {
@@ -16,8 +15,8 @@ void AccumulateAndSelect(std::span<const float> gradient, float threshold,
     residual[i] = sum;
     // Written without a branch: an index past the last selected one is overwritten by the next.
     selection->indexes[count] = static_cast<uint16_t>(i);
-    count += static_cast<uint32_t>(std::fabs(sum) >= threshold) &
-             static_cast<uint32_t>(sum != 0.0f);
+    count +=
+        static_cast<uint32_t>(std::fabs(sum) >= threshold) & static_cast<uint32_t>(sum != 0.0f);
   }
   for (uint32_t k = 0; k < count; ++k) {
     float& left = residual[selection->indexes[k]];

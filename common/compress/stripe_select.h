@@ -13,9 +13,8 @@ namespace weir::compress {
 
 // residual += gradient; elements with |residual| >= threshold that are not zero are selected, their
 // values rounded to the coding, and the rounding stays in the residual.
-void AccumulateAndSelect(std::span<const float> gradient, float threshold,
-                         wire::ValueCoding values, std::span<float> residual,
-                         StripeSelection* selection);
+void AccumulateAndSelect(std::span<const float> gradient, float threshold, wire::ValueCoding values,
+                         std::span<float> residual, StripeSelection* selection);
 
 // residual += gradient.
 void AccumulateStripe(std::span<const float> gradient, std::span<float> residual);

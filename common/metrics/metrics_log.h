@@ -1,8 +1,10 @@
 // DIR/metrics.jsonl: how a run went, one JSON object a line, flushed so that it can be followed.
 //
-// {"kind": "train", "seconds", "samples", "total_samples", "steps", "samples_per_second", "logloss",
+// {"kind": "train", "seconds", "samples", "total_samples", "steps", "samples_per_second",
+// "logloss",
 //  "bytes": {...}, "layers": [{"name", "density", "threshold"}]}: seconds, samples, steps and bytes
-// since the start; total_samples of the whole run, 0 while that is not known; the rate, the logloss and the densities over the interval since the last such line.
+// since the start; total_samples of the whole run, 0 while that is not known; the rate, the logloss
+// and the densities over the interval since the last such line.
 // {"kind": "test", "seconds", "samples", "test_samples", "logloss", "auc", "accuracy",
 //  "normalized_entropy", "calibration", "test_seconds"}: one evaluation; samples are the training
 //  samples before it.

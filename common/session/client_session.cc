@@ -80,8 +80,8 @@ ClientActions ClientSession::OnHelloReply(const v1::HelloReply& reply, int64_t n
          actions);
     return actions;
   }
-  const bool in_range = reply.last_sequence() >= submitted_ - kept_.size() &&
-                        reply.last_sequence() <= submitted_;
+  const bool in_range =
+      reply.last_sequence() >= submitted_ - kept_.size() && reply.last_sequence() <= submitted_;
   if (reply.server_epoch() == 0 || !in_range) {
     Fail(InvalidData(StrCat(options_.peer_name, " says it has push ", reply.last_sequence(),
                             " of ours; we have sent ", submitted_)),
@@ -181,8 +181,8 @@ Status ClientSession::SilenceStatus(int64_t since_ms, int64_t now_ms) const {
     return DeadlineExceeded(StrCat(options_.peer_name, " did not answer for ", seconds,
                                    "; is weir-server running there, and is the port open?"));
   }
-  return DeadlineExceeded(StrCat(options_.peer_name, " has not answered for ", seconds,
-                                 " (push ", accepted_ + 1, " of ", submitted_,
+  return DeadlineExceeded(StrCat(options_.peer_name, " has not answered for ", seconds, " (push ",
+                                 accepted_ + 1, " of ", submitted_,
                                  "); it has stopped, or the network between us has"));
 }
 

@@ -2,12 +2,12 @@
 // what to do when a connection breaks. A pure state machine (architecture 6.7): events in, actions
 // out; no thread, clock or socket inside.
 //
-// A session is one sequence of pushes that outlives connections. Each connection begins with a hello
-// that names the last version taken; the reply names the last push taken. From these two numbers both
-// sides know what was lost: the worker replays pushes, the server sends one catch-up answer with all
-// that changed since that version. A connection is given up when the server asks for it, when an
-// answer is missing (their indexes are consecutive), or when something is owed and the server is
-// silent for silence_ms.
+// A session is one sequence of pushes that outlives connections. Each connection begins with a
+// hello that names the last version taken; the reply names the last push taken. From these two
+// numbers both sides know what was lost: the worker replays pushes, the server sends one catch-up
+// answer with all that changed since that version. A connection is given up when the server asks
+// for it, when an answer is missing (their indexes are consecutive), or when something is owed and
+// the server is silent for silence_ms.
 //
 // Place in the life of a batch: push -> **sequence, keep, replay** -> ... -> answer -> replica.
 // Thread rule: owner thread only (the worker's I/O thread). Owns the pushes until they are durable.
@@ -43,17 +43,17 @@ struct ClientSessionOptions {
 
 struct ClientAction {
   enum class Kind {
-    kConnect,  // drop the connection, if any, and open a new one
-    kSend,     // header and body on the current connection
-    kApply,    // the answer just given to OnAnswer is in order: put its frames into the replica
-    kAccepted, // pushes up to `sequence` are taken: their credit is free
-    kFail,     // the session is over
+    kConnect,   // drop the connection, if any, and open a new one
+    kSend,      // header and body on the current connection
+    kApply,     // the answer just given to OnAnswer is in order: put its frames into the replica
+    kAccepted,  // pushes up to `sequence` are taken: their credit is free
+    kFail,      // the session is over
   };
   Kind kind;
-  v1::Header header = {};                    // kSend
-  std::vector<transport::Part> body = {};    // kSend
-  uint64_t sequence = 0;                     // kAccepted
-  Status status = {};                        // kFail
+  v1::Header header = {};                  // kSend
+  std::vector<transport::Part> body = {};  // kSend
+  uint64_t sequence = 0;                   // kAccepted
+  Status status = {};                      // kFail
 };
 using ClientActions = std::vector<ClientAction>;
 
@@ -70,8 +70,8 @@ class ClientSession {
   ClientActions OnHelloReply(const v1::HelloReply& reply, int64_t now_ms);
   ClientActions OnAnswer(const v1::Answer& answer, int64_t now_ms);
   ClientActions OnRefusal(const v1::Refusal& refusal, int64_t now_ms);
-  // Call at least every 50 ms. other_since_ms: since when a reply outside the sequence (a row pull) is
-  // outstanding, if one is; the caller repeats its request when the session is ready again.
+  // Call at least every 50 ms. other_since_ms: since when a reply outside the sequence (a row pull)
+  // is outstanding, if one is; the caller repeats its request when the session is ready again.
   ClientActions Tick(std::optional<int64_t> other_since_ms, int64_t now_ms);
 
   bool ready() const { return state_ == State::kReady; }

@@ -1,10 +1,10 @@
 // The server's half of a session with one worker: takes each push once, knows what this worker was
 // last sent, and hands out answers in order. A pure state machine (architecture 6.7).
 //
-// The cursor is one number for all pieces: every push visits every dense strand, and strands work in
-// the order of the dispatcher, so an answer built for push number v contains exactly the changes in
-// (cursor, v] of every piece. A push that was taken before is not applied again but answered anew,
-// because its answer may be what was lost.
+// The cursor is one number for all pieces: every push visits every dense strand, and strands work
+// in the order of the dispatcher, so an answer built for push number v contains exactly the changes
+// in (cursor, v] of every piece. A push that was taken before is not applied again but answered
+// anew, because its answer may be what was lost.
 //
 // Place in the life of a batch: push -> **number, or recognise** -> strands -> answer.
 // Thread rule: owner thread only (the server's I/O thread).
@@ -36,9 +36,9 @@ struct AnswerSlot {
 // What the strands are to do for one push or hello.
 struct AnswerTask {
   AnswerSlot slot;
-  uint64_t sequence = 0;  // every push of the session up to this one is taken
+  uint64_t sequence = 0;        // every push of the session up to this one is taken
   uint64_t since = kNoVersion;  // send what changed after this version
-  bool apply = false;  // a new push: give it the next number and apply its frames
+  bool apply = false;           // a new push: give it the next number and apply its frames
 };
 
 class ServerSession {
@@ -59,8 +59,7 @@ class ServerSession {
   Verdict OnPush(const std::string& peer, const v1::Push& push, uint64_t next_version);
 
   // The strands have finished a task. Returns the messages that may leave now, in order.
-  std::vector<transport::Message> OnAnswerBuilt(const AnswerSlot& slot,
-                                                transport::Message message);
+  std::vector<transport::Message> OnAnswerBuilt(const AnswerSlot& slot, transport::Message message);
 
   const std::string& peer() const { return peer_; }
   uint64_t incarnation() const { return incarnation_; }

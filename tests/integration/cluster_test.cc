@@ -82,8 +82,7 @@ TEST(Cluster, SeveralThreadsShareOneReplicaAndOneResidual) {
 }
 
 TEST(Cluster, Bf16AnswersMakeTheReplicaTheRoundedMaster) {
-  LoopbackCluster cluster(
-      MakeConfig({kSmallRun, kDct, "cluster { answer_values: BF16 }"}), {});
+  LoopbackCluster cluster(MakeConfig({kSmallRun, kDct, "cluster { answer_values: BF16 }"}), {});
   cluster.Run();
   ExpectAllOk(cluster);
   std::vector<float> servers = cluster.ServerValues();
@@ -93,8 +92,7 @@ TEST(Cluster, Bf16AnswersMakeTheReplicaTheRoundedMaster) {
 }
 
 TEST(Cluster, EvaluatesEverySoManySamples) {
-  LoopbackCluster cluster(
-      MakeConfig({kSmallRun, "run { evaluate_every_samples: 4000 }"}), {});
+  LoopbackCluster cluster(MakeConfig({kSmallRun, "run { evaluate_every_samples: 4000 }"}), {});
   cluster.Run();
   ExpectAllOk(cluster);
   EXPECT_EQ(cluster.report().test().at_samples(), 12000u);
@@ -108,8 +106,8 @@ TEST_P(FaultyCluster, LosesNothingAndConverges) {
   options.faults.seed = GetParam();
   options.faults.break_probability = 0.01;
   options.faults.duplicate_probability = 0.01;
-  LoopbackCluster cluster(
-      MakeConfig({kSmallRun, kDct, "cluster { answer_timeout_ms: 4000 }"}), options);
+  LoopbackCluster cluster(MakeConfig({kSmallRun, kDct, "cluster { answer_timeout_ms: 4000 }"}),
+                          options);
   cluster.Run();
   ExpectAllOk(cluster);
   ExpectReplicasEqualServers(cluster, 2);
@@ -145,9 +143,7 @@ TEST(Cluster, OneTrainerOneThreadWindowOneIsReproducibleToTheBit) {
 
 TEST(Cluster, ServerRestartedWithoutALogEndsTheRun) {
   LoopbackCluster cluster(
-      MakeConfig({kSmallRun,
-                 "data { epochs: 1000 } cluster { answer_timeout_ms: 8000 }"}),
-      {});
+      MakeConfig({kSmallRun, "data { epochs: 1000 } cluster { answer_timeout_ms: 8000 }"}), {});
   cluster.Start();
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   cluster.RestartServer(1);

@@ -1,5 +1,5 @@
-// Memory of a server that holds two million rows: its growth over its start, with every buffer on the
-// way in counted, against what the rows themselves need.
+// Memory of a server that holds two million rows: its growth over its start, with every buffer on
+// the way in counted, against what the rows themselves need.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -56,7 +56,8 @@ TEST(ServerMemory, GrowsByAtMostThirtyPercentMoreThanItsRows) {
         std::vector<worker::Body> bodies(1);
         bodies[0].emplace_back(std::move(frame));
         ASSERT_TRUE(link.AcquireCredit().ok());
-        ASSERT_TRUE(link.AwaitAccepted(link.SubmitPush({}, std::move(bodies), link.progress())).ok());
+        ASSERT_TRUE(
+            link.AwaitAccepted(link.SubmitPush({}, std::move(bodies), link.progress())).ok());
       }
     }
     const int64_t growth = ResidentBytes() - before;

@@ -117,6 +117,10 @@ class ProcessTest(unittest.TestCase):
                       "--override=data { batch_size: 0 } model { bottom_widths: 7 }",
                       texts=["data.batch_size", "bottom_widths", "embedding_dimension"])
 
+    def test_unknown_flag(self):
+        self.run_once(2, "weir-worker", "--colour=blue", texts=["colour"])
+        self.run_once(2, "weir-server", "--colour=blue", texts=["colour"])
+
     def test_unknown_policy(self):
         self.run_once(2, "weir-worker", "--config=" + RUN,
                       "--override=compression { default { telepathy {} } }", texts=["telepathy"])

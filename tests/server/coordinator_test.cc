@@ -344,12 +344,23 @@ TEST_F(CoordinatorTest, AShardOfAnotherConfigIsRefused) {
   EXPECT_THAT(reply.reason(), HasSubstr("--servers lists 2"));
 }
 
-TEST_F(CoordinatorTest, ASecondProcessForAShardIsRefusedWhileTheFirstIsHeard) {
+TEST_F(CoordinatorTest, AShardIsTakenWhileItsProcessIsHeard) {
   Report(1, 8);
+  now_ms_ += 3000;
   const v1::ShardReply reply = Report(1, 9);
-  EXPECT_EQ(reply.state(), v1::ShardReply::REFUSED);
+  EXPECT_EQ(reply.state(), v1::ShardReply::TAKEN);
   EXPECT_THAT(reply.reason(), HasSubstr("already served by another process"));
   EXPECT_EQ(Report(2, 9).state(), v1::ShardReply::RUNNING);
+  EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::RUNNING);
+  EXPECT_FALSE(coordinator_.failed());
+}
+
+TEST_F(CoordinatorTest, AShardThatComesBackAsAnotherProcessHasLostItsParameters) {
+  Report(1, 8);
+  now_ms_ += 3001;
+  const v1::ShardReply reply = Report(1, 9);
+  EXPECT_EQ(reply.state(), v1::ShardReply::FAILED);
+  EXPECT_THAT(reply.reason(), HasSubstr("server 1 was restarted without its log"));
 }
 
 TEST_F(CoordinatorTest, AShardThatFallsSilentFailsTheRun) {

@@ -29,9 +29,7 @@ class DispatcherTest : public testing::Test {
  protected:
   static constexpr transport::Limits kLimits = {.queue_messages = 10000};
 
-  DispatcherTest() {
-    CHECK(server_->Bind(kAddress).ok());
-  }
+  DispatcherTest() { CHECK(server_->Bind(kAddress).ok()); }
 
   transport::ConnectionId Open() { return client_->Open(kAddress).value(); }
 
@@ -321,8 +319,7 @@ TEST_F(DispatcherTest, PullsOfALostConnectionDoNotCountAgainstTheNextOne) {
   TakeReplies(second);
   const auto replies = Exchange(second, RowPull(5000), {RowIdsFrame(0, {1})});
   ASSERT_EQ(replies.size(), 1u);
-  EXPECT_EQ(replies[0].header.row_reply().request_id(), 5000u)
-      << replies[0].header.DebugString();
+  EXPECT_EQ(replies[0].header.row_reply().request_id(), 5000u) << replies[0].header.DebugString();
 }
 
 TEST_F(DispatcherTest, MorePushesInFlightThanAWorkerMayHaveAreRefused) {

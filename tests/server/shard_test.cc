@@ -283,10 +283,9 @@ TEST_F(ShardTest, RefusesRowsThatCannotBe) {
 
 TEST_F(ShardTest, RefusesAPullThatNamesATableMoreOftenThanThereAreTables) {
   std::vector<float> values;
-  EXPECT_THAT(
-      Pull({RowIdsFrame(0, {1}), RowIdsFrame(0, {2}), RowIdsFrame(0, {3})}, false, &values)
-          .message(),
-      HasSubstr("more frames"));
+  EXPECT_THAT(Pull({RowIdsFrame(0, {1}), RowIdsFrame(0, {2}), RowIdsFrame(0, {3})}, false, &values)
+                  .message(),
+              HasSubstr("more frames"));
   ExpectNothingQueued();
 }
 
@@ -314,7 +313,8 @@ TEST_F(ShardTest, ServersThreadsDoNotChangeTheResult) {
   for (int push = 0; push < 100; ++push) {
     std::vector<Bytes> body;
     for (const PieceSpec& piece : layout_.pieces()) {
-      const auto index = static_cast<uint16_t>(random.NextBelow(4));
+      const auto elements = static_cast<uint64_t>(std::min<int64_t>(piece.element_count, 4));
+      const auto index = static_cast<uint16_t>(random.NextBelow(elements));
       body.push_back(GradientFrame(piece, 0, {index}, {static_cast<float>(random.NextNormal())}));
     }
     auto pending = MakePush(body);

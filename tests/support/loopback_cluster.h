@@ -1,6 +1,6 @@
-// A whole run in one process: servers and workers as threads over in-process queues, with faults on the
-// workers' connections if wanted. What a test looks at afterwards, the servers' pieces and the workers'
-// replicas, is kept until the cluster goes.
+// A whole run in one process: servers and workers as threads over in-process queues, with faults on
+// the workers' connections if wanted. What a test looks at afterwards, the servers' pieces and the
+// workers' replicas, is kept until the cluster goes.
 //
 // Thread rule: one test thread.
 #pragma once

@@ -20,7 +20,7 @@ TEST(LocalEndReport, TellsSpeedQualityAndTraffic) {
             " (the best logloss possible is 0.4512)\n"
             "  dense   push 20.3 kB per step (100.0 times fewer),"
             " pull 40.6 kB per step (50.0 times fewer)\n"
-            "  rows    push 3 B per step (1.0 times fewer), pull 6 B per step (2.0 times more)\n"
+            "  rows    push 3 B per step (as many as dense), pull 6 B per step (2.0 times more)\n"
             "  wire    60.9 MB in all, both ways\n");
 }
 

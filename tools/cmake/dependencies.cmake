@@ -10,7 +10,6 @@ find_package(ZLIB REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(GLOG REQUIRED IMPORTED_TARGET libglog)
-pkg_check_modules(ZMQ REQUIRED IMPORTED_TARGET libzmq)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 
 # libdnnl-dev's own CMake package asks for OpenCL headers, which we do not need.
@@ -19,3 +18,10 @@ find_library(DNNL_LIBRARY dnnl REQUIRED)
 add_library(DNNL::dnnl UNKNOWN IMPORTED)
 set_target_properties(DNNL::dnnl PROPERTIES
   IMPORTED_LOCATION ${DNNL_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${DNNL_INCLUDE_DIR})
+
+# libzmq's pkg-config entry drags in include paths of libraries that it uses inside.
+find_path(ZMQ_INCLUDE_DIR zmq.hpp REQUIRED)
+find_library(ZMQ_LIBRARY zmq REQUIRED)
+add_library(ZMQ::zmq UNKNOWN IMPORTED)
+set_target_properties(ZMQ::zmq PROPERTIES
+  IMPORTED_LOCATION ${ZMQ_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${ZMQ_INCLUDE_DIR})

@@ -44,6 +44,8 @@ std::string TrafficText(const json& summary, const std::string& kind) {
   if (!dense || *dense <= 0) return text;
   const bool fewer = *bytes <= *dense;
   const double times = fewer ? *dense / *bytes : *bytes / *dense;
+  // Would be shown as 1.0 times.
+  if (times < 1.05) return text + " (as many as dense)";
   return StrCat(text, " (", Format("%.1f", times), fewer ? " times fewer)" : " times more)");
 }
 

@@ -51,8 +51,8 @@ ServerLink::ServerLink(const v1::Config& config, const ModelLayout& layout, Link
     : config_(config),
       layout_(layout),
       options_(std::move(options)),
-      identity_(session::MakeRunIdentity(
-          config, static_cast<uint32_t>(options_.server_addresses.size()))),
+      identity_(session::MakeRunIdentity(config,
+                                         static_cast<uint32_t>(options_.server_addresses.size()))),
       transport_(std::move(transport)),
       replica_(static_cast<size_t>(layout.flat_element_count())),
       peers_(options_.server_addresses.size()) {
@@ -168,7 +168,8 @@ uint64_t ServerLink::SubmitPush(v1::Push push, std::vector<Body> bodies, const P
   CHECK_EQ(bodies.size(), peers_.size());
   uint64_t sequence = 0;
   {
-    // One lock for number and queue, so that pushes reach the sessions in the order of their numbers.
+    // One lock for number and queue, so that pushes reach the sessions in the order of their
+    // numbers.
     std::lock_guard lock(mutex_);
     sequence = ++submitted_;
     push.set_own_in_flight(static_cast<uint32_t>(sequence - 1 - read.accepted_sequence));
@@ -186,8 +187,7 @@ uint64_t ServerLink::SubmitPush(v1::Push push, std::vector<Body> bodies, const P
 
 Status ServerLink::AwaitAccepted(uint64_t sequence) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock,
-                [&] { return !failure_.ok() || progress_.accepted_sequence >= sequence; });
+  changed_.wait(lock, [&] { return !failure_.ok() || progress_.accepted_sequence >= sequence; });
   return failure_;
 }
 
@@ -239,7 +239,8 @@ Result<v1::WorkReply> ServerLink::RequestWork(v1::WorkRequest request, Body scor
   request.set_request_id(next_work_id_++);
   request.set_trainer(options_.trainer);
   request.set_incarnation(incarnation_);
-  work_ = {.request = std::move(request), .scores = std::move(scores), .since_ms = NowMs(), .reply = {}};
+  work_ = {
+      .request = std::move(request), .scores = std::move(scores), .since_ms = NowMs(), .reply = {}};
   commands_.push_back([this, work = *work_] { SendWork(work); });
   transport_->Wake();
   changed_.wait(lock, [&] { return !failure_.ok() || work_->reply.has_value(); });
@@ -316,9 +317,9 @@ void ServerLink::RunCommands() {
 
 void ServerLink::Receive(transport::ConnectionMessage incoming) {
   meter_.AddReceived(incoming.message);
-  const auto peer =
-      std::find_if(peers_.begin(), peers_.end(),
-                   [&](const Peer& p) { return p.connection == incoming.connection; });
+  const auto peer = std::find_if(peers_.begin(), peers_.end(), [&](const Peer& p) {
+    return p.connection == incoming.connection;
+  });
   if (peer == peers_.end()) return;  // a connection that was given up
   const auto server = static_cast<size_t>(peer - peers_.begin());
   v1::Header header;
@@ -354,8 +355,11 @@ void ServerLink::Handle(size_t server, const v1::Header& header,
     case v1::Header::kRowReply:
       TakeRowReply(server, header.row_reply().request_id(), message);
       break;
-    case v1::Header::kWorkReply: TakeWorkReply(header.work_reply()); break;
-    default: break;  // a late reply to a join
+    case v1::Header::kWorkReply:
+      TakeWorkReply(header.work_reply());
+      break;
+    default:
+      break;  // a late reply to a join
   }
   PublishProgress();
 }
@@ -373,10 +377,17 @@ void ServerLink::Do(size_t server, session::ClientActions actions,
         peer.connection = *opened;
         break;
       }
-      case Kind::kSend: Send(server, action.header, action.body); break;
-      case Kind::kApply: ApplyAnswer(server, *answer); break;
-      case Kind::kAccepted: break;  // PublishProgress reads it from the session
-      case Kind::kFail: Fail(action.status); break;
+      case Kind::kSend:
+        Send(server, action.header, action.body);
+        break;
+      case Kind::kApply:
+        ApplyAnswer(server, *answer);
+        break;
+      case Kind::kAccepted:
+        break;  // PublishProgress reads it from the session
+      case Kind::kFail:
+        Fail(action.status);
+        break;
     }
   }
 }
@@ -388,8 +399,8 @@ void ServerLink::ApplyAnswer(size_t server, const transport::Message& answer) {
       auto frame = cursor.Next();
       Status status = frame.ok() ? ApplyFrame(server, *frame) : frame.status();
       if (!status.ok()) {
-        return Fail(InvalidData(StrCat(PeerName(server), " sent a damaged answer: ",
-                                       status.message())));
+        return Fail(
+            InvalidData(StrCat(PeerName(server), " sent a damaged answer: ", status.message())));
       }
     }
   }

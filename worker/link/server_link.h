@@ -1,9 +1,9 @@
-// A worker's I/O thread: its connections to all servers, the sessions on them, and everything that is
-// outstanding. Compute threads hand it messages and wait for what they need.
+// A worker's I/O thread: its connections to all servers, the sessions on them, and everything that
+// is outstanding. Compute threads hand it messages and wait for what they need.
 //
 // A push goes to every server under one number and counts as accepted when all have answered. The
-// replica changes only here, by answers. Row pulls and work requests carry ids instead of numbers and
-// are repeated on a new connection, since repeating them changes nothing.
+// replica changes only here, by answers. Row pulls and work requests carry ids instead of numbers
+// and are repeated on a new connection, since repeating them changes nothing.
 //
 // Place in the life of a batch: **pull rows**, **push**, **answer -> replica**.
 // Thread rule: public methods from any thread. The replica is written by the I/O thread only.

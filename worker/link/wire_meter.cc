@@ -9,15 +9,20 @@ namespace {
 void AddPart(const transport::Part& part, uint64_t byte_count, v1::KindBytes* bytes) {
   constexpr size_t kKindOffset = 5;
   const bool has_frame = part.size() >= wire::kFrameHeaderBytes;
-  const auto kind = has_frame ? static_cast<wire::FrameKind>(part.span()[kKindOffset])
-                              : wire::FrameKind::kScores;
+  const auto kind =
+      has_frame ? static_cast<wire::FrameKind>(part.span()[kKindOffset]) : wire::FrameKind::kScores;
   switch (kind) {
-    case wire::FrameKind::kGradient: return bytes->set_push(bytes->push() + byte_count);
-    case wire::FrameKind::kValues: return bytes->set_pull(bytes->pull() + byte_count);
+    case wire::FrameKind::kGradient:
+      return bytes->set_push(bytes->push() + byte_count);
+    case wire::FrameKind::kValues:
+      return bytes->set_pull(bytes->pull() + byte_count);
     case wire::FrameKind::kRowIds:
-    case wire::FrameKind::kRowValues: return bytes->set_row_pull(bytes->row_pull() + byte_count);
-    case wire::FrameKind::kRowGradients: return bytes->set_row_push(bytes->row_push() + byte_count);
-    default: return bytes->set_control(bytes->control() + byte_count);
+    case wire::FrameKind::kRowValues:
+      return bytes->set_row_pull(bytes->row_pull() + byte_count);
+    case wire::FrameKind::kRowGradients:
+      return bytes->set_row_push(bytes->row_push() + byte_count);
+    default:
+      return bytes->set_control(bytes->control() + byte_count);
   }
 }
 

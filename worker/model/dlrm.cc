@@ -39,8 +39,8 @@ LossResult Dlrm::Loss(const data::Batch& batch, int64_t mean_rows) {
   const double sum = kernels_->logloss({logits_.data(), batch.row_count}, Labels(batch),
                                        {logit_gradients_.data(), batch.row_count});
   if (mean_rows != batch.row_count) {
-    const auto weight = static_cast<float>(static_cast<double>(batch.row_count) /
-                                           static_cast<double>(mean_rows));
+    const auto weight =
+        static_cast<float>(static_cast<double>(batch.row_count) / static_cast<double>(mean_rows));
     for (int32_t s = 0; s < batch.row_count; ++s) logit_gradients_.data()[s] *= weight;
   }
   return {sum, batch.row_count};

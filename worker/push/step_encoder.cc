@@ -76,13 +76,12 @@ void StepEncoder::EncodeLayer(Layer& layer, std::span<const float> gradient,
     wire::PieceFrameWriter writer(&bodies[piece.server], wire::FrameKind::kGradient, piece.tensor,
                                   static_cast<uint32_t>(piece.begin), layer.values);
     const auto first_stripe = static_cast<uint32_t>(piece.begin / kStripeElements);
-    const auto stripe_count = static_cast<uint32_t>(
-        (piece.element_count + kStripeElements - 1) / kStripeElements);
+    const auto stripe_count =
+        static_cast<uint32_t>((piece.element_count + kStripeElements - 1) / kStripeElements);
     auto take = [&](uint32_t stripe, bool wait) {  // stripe: within the piece
       const int64_t begin = (first_stripe + stripe) * kStripeElements;
       const int64_t length = std::min(kStripeElements, std::ssize(gradient) - begin);
-      const auto part =
-          gradient.subspan(static_cast<size_t>(begin), static_cast<size_t>(length));
+      const auto part = gradient.subspan(static_cast<size_t>(begin), static_cast<size_t>(length));
       if (!layer.policy->SelectStripe(*layer.state, plan, first_stripe + stripe, part, wait,
                                       &selection)) {
         return false;

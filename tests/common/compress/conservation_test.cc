@@ -26,8 +26,8 @@ struct Ledger {
   uint64_t busy_stripes = 0;
 };
 
-// Multiples of 1/8: every sum of them is exact in a float, in any order, so nothing that is lost can
-// hide behind rounding. With one_sign a coordinate's gradients all point the same way.
+// Multiples of 1/8: every sum of them is exact in a float, in any order, so nothing that is lost
+// can hide behind rounding. With one_sign a coordinate's gradients all point the same way.
 void FillGradient(RandomStream& random, bool one_sign, std::vector<float>* gradient) {
   for (size_t i = 0; i < gradient->size(); ++i) {
     const double magnitude = static_cast<double>(1 + random.NextBelow(16)) / 8;
@@ -39,7 +39,8 @@ void FillGradient(RandomStream& random, bool one_sign, std::vector<float>* gradi
 std::vector<uint32_t> ShuffledStripes(RandomStream& random, uint32_t count) {
   std::vector<uint32_t> stripes(count);
   std::iota(stripes.begin(), stripes.end(), 0u);
-  for (size_t i = stripes.size(); i > 1; --i) std::swap(stripes[i - 1], stripes[random.NextBelow(i)]);
+  for (size_t i = stripes.size(); i > 1; --i)
+    std::swap(stripes[i - 1], stripes[random.NextBelow(i)]);
   return stripes;
 }
 
@@ -166,17 +167,13 @@ TEST_P(Conservation, SentAndResidualAreTheSumOfGradients) {
 }
 
 TEST_P(Conservation, HoldsWhenTheResidualIsFlushed) {
-  ExpectClosedAccounts({.sparsity = 0.95,
-                        .lifespan = 16,
-                        .drain = v1::DctPolicy::FLUSH,
-                        .drain_period = 10});
+  ExpectClosedAccounts(
+      {.sparsity = 0.95, .lifespan = 16, .drain = v1::DctPolicy::FLUSH, .drain_period = 10});
 }
 
 TEST_P(Conservation, DiscardedMassIsWhatIsMissing) {
-  const auto policy = MakeDct({.sparsity = 0.95,
-                               .lifespan = 16,
-                               .drain = v1::DctPolicy::DISCARD,
-                               .drain_period = 10});
+  const auto policy = MakeDct(
+      {.sparsity = 0.95, .lifespan = 16, .drain = v1::DctPolicy::DISCARD, .drain_period = 10});
   const auto state = policy->MakeState(scope());
   const Ledger ledger = HammerWith(thread_count(), *policy, *state, scope(), true);
   const std::vector<double> residual = TakeResidual(*policy, *state, scope());
@@ -196,14 +193,14 @@ TEST_P(Conservation, DiscardedMassIsWhatIsMissing) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    DctDp, Conservation,
-    testing::Combine(testing::Values(1, 2, 8),
-                     testing::Values(wire::ValueCoding::kF32, wire::ValueCoding::kBf16)),
-    [](const testing::TestParamInfo<ThreadsAndValues>& test) {
-      return std::to_string(std::get<0>(test.param)) + "Threads" +
-             wire::ValueCodingName(std::get<1>(test.param));
-    });
+INSTANTIATE_TEST_SUITE_P(DctDp, Conservation,
+                         testing::Combine(testing::Values(1, 2, 8),
+                                          testing::Values(wire::ValueCoding::kF32,
+                                                          wire::ValueCoding::kBf16)),
+                         [](const testing::TestParamInfo<ThreadsAndValues>& test) {
+                           return std::to_string(std::get<0>(test.param)) + "Threads" +
+                                  wire::ValueCodingName(std::get<1>(test.param));
+                         });
 
 // Gaussian gradients do not add exactly; here the account closes up to the rounding of float sums.
 TEST(ConservationOfReals, HoldsUpToFloatRounding) {

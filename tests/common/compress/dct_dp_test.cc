@@ -154,11 +154,9 @@ TEST(DctDp, AddBackRestoresTheResidual) {
   const StepPlan plan = layer.policy->BeginStep(*layer.state, gradient);
   StripeSelection selection;
   for (uint32_t stripe = 0; stripe < layer.scope.stripe_count(); ++stripe) {
-    ASSERT_TRUE(layer.policy->SelectStripe(*layer.state, plan, stripe,
-                                           StripeOf(gradient, layer.scope, stripe), true,
-                                           &selection));
-    layer.policy->AddBack(*layer.state, stripe,
-                          std::span(selection.indexes).first(selection.count),
+    ASSERT_TRUE(layer.policy->SelectStripe(
+        *layer.state, plan, stripe, StripeOf(gradient, layer.scope, stripe), true, &selection));
+    layer.policy->AddBack(*layer.state, stripe, std::span(selection.indexes).first(selection.count),
                           std::span(selection.values).first(selection.count));
   }
   const std::vector<double> residual = layer.TakeResidual();
@@ -232,11 +230,9 @@ TEST(DctDp, DrainsOncePerPeriodOnAverageEachLayerForItself) {
 
 TEST(DctDp, OneThreadIsReproducible) {
   const auto run = [] {
-    Layer layer({.sparsity = 0.95,
-                 .lifespan = 8,
-                 .drain = v1::DctPolicy::DISCARD,
-                 .drain_period = 10},
-                MakeScope(100'000, wire::ValueCoding::kBf16));
+    Layer layer(
+        {.sparsity = 0.95, .lifespan = 8, .drain = v1::DctPolicy::DISCARD, .drain_period = 10},
+        MakeScope(100'000, wire::ValueCoding::kBf16));
     std::vector<std::pair<std::vector<int64_t>, std::vector<float>>> sent;
     for (uint64_t step = 0; step < 20; ++step) {
       Sent taken = layer.Step(NormalGradient(100'000, step));

@@ -46,7 +46,9 @@ using NameAndValues = std::tuple<std::string, wire::ValueCoding>;
 
 class PolicyContract : public testing::TestWithParam<NameAndValues> {
  protected:
-  std::unique_ptr<const Policy> Make() const { return MakePolicy(RuleNamed(std::get<0>(GetParam()))); }
+  std::unique_ptr<const Policy> Make() const {
+    return MakePolicy(RuleNamed(std::get<0>(GetParam())));
+  }
   Scope MakeScope(int64_t elements) const {
     return compress::MakeScope(elements, std::get<1>(GetParam()));
   }
@@ -78,8 +80,7 @@ TEST_P(PolicyContract, SelectsSortedIndexesInRangeAndDecodedValues) {
     const Scope scope = MakeScope(elements);
     const auto state = policy->MakeState(scope);
     for (uint64_t step = 0; step < 6; ++step) {
-      ExpectSound(*policy, scope,
-                  TakeStep(*policy, *state, scope, NormalGradient(elements, step)));
+      ExpectSound(*policy, scope, TakeStep(*policy, *state, scope, NormalGradient(elements, step)));
     }
   }
 }
@@ -152,13 +153,14 @@ TEST_P(PolicyContract, IsAFunctionOfItsSeedAndGradients) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Policies, PolicyContract,
-    testing::Combine(testing::ValuesIn(PolicyNames()),
-                     testing::Values(wire::ValueCoding::kF32, wire::ValueCoding::kBf16)),
-    [](const testing::TestParamInfo<NameAndValues>& test) {
-      return std::get<0>(test.param) + wire::ValueCodingName(std::get<1>(test.param));
-    });
+INSTANTIATE_TEST_SUITE_P(Policies, PolicyContract,
+                         testing::Combine(testing::ValuesIn(PolicyNames()),
+                                          testing::Values(wire::ValueCoding::kF32,
+                                                          wire::ValueCoding::kBf16)),
+                         [](const testing::TestParamInfo<NameAndValues>& test) {
+                           return std::get<0>(test.param) +
+                                  wire::ValueCodingName(std::get<1>(test.param));
+                         });
 
 }  // namespace
 }  // namespace weir::compress

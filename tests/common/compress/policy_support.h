@@ -1,5 +1,5 @@
-// What the tests of the policies share: rules with their defaults, whole steps on one thread, and the
-// residual as it can be seen from outside.
+// What the tests of the policies share: rules with their defaults, whole steps on one thread, and
+// the residual as it can be seen from outside.
 #pragma once
 
 #include <algorithm>
@@ -45,8 +45,7 @@ inline std::unique_ptr<const Policy> MakeDct(const DctOptions& options) {
   return MakePolicy(WithDefaults(rule));
 }
 
-inline Scope MakeScope(int64_t element_count,
-                       wire::ValueCoding values = wire::ValueCoding::kF32) {
+inline Scope MakeScope(int64_t element_count, wire::ValueCoding values = wire::ValueCoding::kF32) {
   return {.tensor = 3, .element_count = element_count, .values = values, .seed = 17};
 }
 
@@ -86,8 +85,8 @@ inline Sent TakeStep(const Policy& policy, PolicyState& state, const Scope& scop
   return sent;
 }
 
-// Takes everything out of the residual. What BF16 rounds off stays behind at first, so several rounds
-// are needed before nothing is left.
+// Takes everything out of the residual. What BF16 rounds off stays behind at first, so several
+// rounds are needed before nothing is left.
 inline std::vector<double> TakeResidual(const Policy& policy, PolicyState& state,
                                         const Scope& scope) {
   std::vector<double> residual(static_cast<size_t>(scope.element_count));

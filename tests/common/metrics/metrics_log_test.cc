@@ -47,11 +47,13 @@ class MetricsLogTest : public testing::Test {
 
 TEST_F(MetricsLogTest, GivesRatesOverTheIntervalAndBytesSinceTheStart) {
   ASSERT_TRUE(log_->WriteTrain(2, Parse(R"(samples: 100 steps: 10 logloss_sum: 60
-      sent { push: 40 } layers { name: "a" elements: 10 elements_sent: 50 steps: 10 })"), 1000)
+      sent { push: 40 } layers { name: "a" elements: 10 elements_sent: 50 steps: 10 })"),
+                               1000)
                   .ok());
   ASSERT_TRUE(log_->WriteTrain(3, Parse(R"(samples: 400 steps: 40 logloss_sum: 210
       sent { push: 70 } received { pull: 5 }
-      layers { name: "a" elements: 10 elements_sent: 80 steps: 40 threshold: 0.5 })"), 1000)
+      layers { name: "a" elements: 10 elements_sent: 80 steps: 40 threshold: 0.5 })"),
+                               1000)
                   .ok());
   const auto lines = Lines();
   ASSERT_EQ(lines.size(), 2u);

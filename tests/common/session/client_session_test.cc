@@ -368,8 +368,7 @@ TEST_F(ClientSessionTest, AServerCannotHaveTakenWhatWasNotSent) {
   BeReady();
   Submit(1);
   session_.OnRefusal(Refusal("say hello", true), 1);
-  EXPECT_EQ(FailureOf(session_.OnHelloReply(HelloReply(2, 2), 2)).code(),
-            StatusCode::kInvalidData);
+  EXPECT_EQ(FailureOf(session_.OnHelloReply(HelloReply(2, 2), 2)).code(), StatusCode::kInvalidData);
 }
 
 TEST_F(ClientSessionTest, AServerCannotWantBackWhatItCalledDurable) {
@@ -377,8 +376,7 @@ TEST_F(ClientSessionTest, AServerCannotWantBackWhatItCalledDurable) {
   Submit(3);
   session_.OnAnswer(Answer({.index = 1, .sequence = 2, .version = 12, .durable = 2}), 0);
   session_.OnRefusal(Refusal("say hello", true), 1);
-  EXPECT_EQ(FailureOf(session_.OnHelloReply(HelloReply(2, 1), 2)).code(),
-            StatusCode::kInvalidData);
+  EXPECT_EQ(FailureOf(session_.OnHelloReply(HelloReply(2, 1), 2)).code(), StatusCode::kInvalidData);
 }
 
 TEST_F(ClientSessionTest, AnEpochOfZeroIsInvalid) {

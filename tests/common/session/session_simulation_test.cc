@@ -147,7 +147,8 @@ class Simulation {
       if (Chance(fault_probability)) Break(*client);
       if (Chance(fault_probability) && !client->up.empty()) client->up.pop_front();
       if (Chance(fault_probability) && !client->down.empty()) client->down.pop_front();
-      if (Chance(fault_probability) && !client->up.empty()) client->up.push_back(client->up.front());
+      if (Chance(fault_probability) && !client->up.empty())
+        client->up.push_back(client->up.front());
       Do(*client, client->session.Tick({}, now_ms_));
     }
     for (int i = 0; i < kPieces; ++i) {
@@ -180,7 +181,9 @@ class Simulation {
   void Do(Client& client, const ClientActions& actions) {
     for (const ClientAction& action : actions) {
       switch (action.kind) {
-        case ClientAction::Kind::kConnect: Break(client); break;
+        case ClientAction::Kind::kConnect:
+          Break(client);
+          break;
         case ClientAction::Kind::kSend: {
           ToServer message{action.header, {}};
           if (action.header.has_push()) {
@@ -194,8 +197,11 @@ class Simulation {
             client.replica[value.piece][value.element] = value.value;
           }
           break;
-        case ClientAction::Kind::kAccepted: break;
-        case ClientAction::Kind::kFail: client.failure = action.status; break;
+        case ClientAction::Kind::kAccepted:
+          break;
+        case ClientAction::Kind::kFail:
+          client.failure = action.status;
+          break;
       }
     }
   }

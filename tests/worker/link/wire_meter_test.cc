@@ -107,8 +107,8 @@ TEST(WireMeter, KindsAddUpToWhatTheMessagesOccupy) {
       MessageOf({RowIds()}),
       MessageOf({RowValues()}),
       MessageOf({Scores(), Scores()}),
-      MessageOf({transport::Part(Bytes{1, 2, 3})}),         // no frame
-      MessageOf({transport::Part(Bytes(40, 0xee))}),        // no kind
+      MessageOf({transport::Part(Bytes{1, 2, 3})}),   // no frame
+      MessageOf({transport::Part(Bytes(40, 0xee))}),  // no kind
       MessageOf({transport::Part()})};
   WireMeter meter;
   uint64_t total = 0;

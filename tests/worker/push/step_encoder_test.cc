@@ -94,8 +94,8 @@ class Receiver {
     wire::PieceFrameReader reader(frame, static_cast<uint32_t>(piece.element_count));
     wire::Block block;
     while (reader.Next(&block).value()) {
-      const int64_t begin = layout_.tensors()[piece.tensor].offset + piece.begin +
-                            block.stripe * kStripeElements;
+      const int64_t begin =
+          layout_.tensors()[piece.tensor].offset + piece.begin + block.stripe * kStripeElements;
       for (size_t i = 0; i < block.values.size(); ++i) {
         const size_t offset = block.dense ? i : block.indexes[i];
         dense[static_cast<size_t>(begin) + offset] += block.values[i];
@@ -241,8 +241,8 @@ TEST(StepEncoder, ABodyHasADensePartAndThenARowPart) {
     for (size_t part = 0; part < 2; ++part) {
       wire::FrameCursor cursor(body[part].span());
       while (!cursor.done()) {
-        EXPECT_EQ(cursor.Next().value().header.kind, part == 0 ? wire::FrameKind::kGradient
-                                                               : wire::FrameKind::kRowGradients);
+        EXPECT_EQ(cursor.Next().value().header.kind,
+                  part == 0 ? wire::FrameKind::kGradient : wire::FrameKind::kRowGradients);
       }
     }
   }

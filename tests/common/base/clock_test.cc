@@ -1,0 +1,28 @@
+#include "common/base/clock.h"
+
+#include <gtest/gtest.h>
+
+namespace weir {
+namespace {
+
+TEST(Clock, TheManualOneStandsStillUntilTold) {
+  ManualClock clock;
+  const int64_t start = clock.NowMs();
+  EXPECT_EQ(clock.NowMs(), start);
+  clock.Advance(250);
+  EXPECT_EQ(clock.NowMs(), start + 250);
+}
+
+TEST(Clock, TheRealOneDoesNotGoBack) {
+  int64_t last_ms = Clock::Real().NowMs();
+  double last_seconds = MonotonicSeconds();
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_GE(Clock::Real().NowMs(), last_ms);
+    EXPECT_GE(MonotonicSeconds(), last_seconds);
+    last_ms = Clock::Real().NowMs();
+    last_seconds = MonotonicSeconds();
+  }
+}
+
+}  // namespace
+}  // namespace weir

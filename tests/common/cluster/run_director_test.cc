@@ -1,0 +1,326 @@
+#include "common/cluster/run_director.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "common/base/random.h"
+#include "common/eval/metrics.h"
+
+namespace weir::cluster {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr Seat kFirst = {.trainer = 0};
+constexpr Seat kSecond = {.trainer = 1};
+constexpr uint64_t kLines = 10;
+
+RunPlan Plan(uint64_t evaluate_every_samples, uint32_t test_file_count = 1) {
+  return {.train_file_count = 1,
+          .test_file_count = test_file_count,
+          .epoch_count = 1,
+          .lines_per_chunk = kLines,
+          .evaluate_every_samples = evaluate_every_samples};
+}
+
+// A director, and the data that its trainers would read: one training file, one test file.
+class TrialRun {
+ public:
+  explicit TrialRun(const RunPlan& plan, uint64_t train_rows = 100, uint64_t test_rows = 35)
+      : director(plan), train_rows_(train_rows) {
+    RandomStream random(3);
+    for (uint64_t row = 0; row < test_rows; ++row) {
+      test_.probabilities.push_back(static_cast<float>(random.NextBelow(20)) / 20);
+      test_.labels.push_back(random.NextUnit() < 0.4);
+    }
+  }
+
+  // The member's next chunk, which must be of this split.
+  v1::ChunkLease Take(Seat member, v1::InputSplit split) {
+    const v1::WorkReply reply = director.Next(member, now_ms);
+    EXPECT_TRUE(reply.has_chunk()) << reply.ShortDebugString();
+    EXPECT_EQ(reply.chunk().split(), split);
+    return reply.chunk();
+  }
+  v1::ChunkLease TakeTrain(Seat member) { return Take(member, v1::TRAIN); }
+  v1::ChunkLease TakeTest(Seat member) { return Take(member, v1::TEST); }
+
+  void Complete(Seat member, const v1::ChunkLease& lease) {
+    const bool is_test = lease.split() == v1::TEST;
+    const uint64_t rows = is_test ? test_.labels.size() : train_rows_;
+    const uint64_t first = std::min(rows, lease.chunk() * kLines);
+    const uint64_t count = std::min(kLines, rows - first);
+    if (count < kLines) {
+      v1::FileEnd end;
+      end.set_split(lease.split());
+      end.set_chunk_count(lease.chunk() + (count > 0 ? 1 : 0));
+      director.LearnEnd(end);
+    }
+    v1::Completion completion;
+    completion.set_lease(lease.lease());
+    completion.set_row_count(count);
+    completion.set_has_scores(is_test);
+    director.Complete(member, completion, is_test ? ScoresOf(first, count) : Scores{}, now_ms);
+  }
+
+  // Both trainers work until the run is over; each holds up to two chunks.
+  void WorkToTheEnd() {
+    std::vector<std::pair<Seat, v1::ChunkLease>> held;
+    for (int turn = 0; turn < 1000 && director.state() == RunDirector::State::kRunning; ++turn) {
+      const Seat member = turn % 2 == 0 ? kFirst : kSecond;
+      const v1::WorkReply reply = director.Next(member, now_ms);
+      if (reply.has_chunk()) held.emplace_back(member, reply.chunk());
+      if (!held.empty() && (held.size() == 3 || !reply.has_chunk())) {
+        Complete(held.front().first, held.front().second);
+        held.erase(held.begin());
+      }
+    }
+    EXPECT_EQ(director.state(), RunDirector::State::kFinished);
+  }
+
+  std::vector<uint64_t> EvaluatedAt() const {
+    std::vector<uint64_t> samples;
+    for (const auto& evaluation : director.evaluations())
+      samples.push_back(evaluation.at_samples());
+    return samples;
+  }
+
+  eval::Metrics DirectMetrics() const {
+    return eval::ComputeMetrics(test_.probabilities, test_.labels);
+  }
+
+  RunDirector director;
+  int64_t now_ms = 0;
+
+ private:
+  Scores ScoresOf(uint64_t first, uint64_t count) const {
+    const auto begin = static_cast<int64_t>(first), end = static_cast<int64_t>(first + count);
+    return {{test_.probabilities.begin() + begin, test_.probabilities.begin() + end},
+            {test_.labels.begin() + begin, test_.labels.begin() + end}};
+  }
+
+  const uint64_t train_rows_;
+  Scores test_;
+};
+
+void ExpectWaits(TrialRun& run, Seat member) {
+  const v1::WorkReply reply = run.director.Next(member, run.now_ms);
+  EXPECT_GT(reply.wait_ms(), 0u) << reply.ShortDebugString();
+}
+
+TEST(RunDirector, EvaluatesOnceAtTheEndByDefault) {
+  TrialRun run(Plan(0));
+  run.WorkToTheEnd();
+  EXPECT_EQ(run.director.samples(), 100u);
+  EXPECT_THAT(run.EvaluatedAt(), ElementsAre(100));
+}
+
+TEST(RunDirector, EvaluatesEverySoManySamplesAndAtTheEnd) {
+  TrialRun run(Plan(30));
+  run.WorkToTheEnd();
+  EXPECT_THAT(run.EvaluatedAt(), ElementsAre(30, 60, 90, 100));
+  for (const auto& evaluation : run.director.evaluations()) EXPECT_EQ(evaluation.samples(), 35u);
+}
+
+TEST(RunDirector, DoesNotEvaluateTheEndTwice) {
+  TrialRun run(Plan(30), 60);
+  run.WorkToTheEnd();
+  EXPECT_THAT(run.EvaluatedAt(), ElementsAre(30, 60));
+}
+
+TEST(RunDirector, FinishesWithoutEvaluationWhenThereIsNoTestFile) {
+  for (const uint64_t every : {0, 30}) {
+    TrialRun run(Plan(every, 0));
+    run.WorkToTheEnd();
+    EXPECT_EQ(run.director.samples(), 100u);
+    EXPECT_THAT(run.director.evaluations(), IsEmpty());
+  }
+}
+
+TEST(RunDirector, FinishesWithEmptyFiles) {
+  TrialRun run(Plan(0), 0, 0);
+  run.WorkToTheEnd();
+  EXPECT_EQ(run.director.samples(), 0u);
+  ASSERT_THAT(run.director.evaluations(), SizeIs(1));
+  EXPECT_EQ(run.director.evaluations()[0].samples(), 0u);
+}
+
+TEST(RunDirector, DrainsTrainingBeforeItEvaluates) {
+  TrialRun run(Plan(20));
+  const auto first = run.TakeTrain(kFirst);
+  const auto second = run.TakeTrain(kSecond);
+  ExpectWaits(run, kFirst);  // the 20 samples are at work already
+  run.Complete(kFirst, first);
+  ExpectWaits(run, kFirst);
+  run.Complete(kSecond, second);
+  run.TakeTest(kFirst);
+}
+
+TEST(RunDirector, LendsNoTrainingWhileItEvaluates) {
+  TrialRun run(Plan(10), 100, 5);
+  run.Complete(kFirst, run.TakeTrain(kFirst));
+  const auto test = run.TakeTest(kFirst);
+  const auto past_end = run.TakeTest(kSecond);
+  run.Complete(kFirst, test);
+  ExpectWaits(run, kFirst);
+  run.Complete(kSecond, past_end);
+  EXPECT_THAT(run.EvaluatedAt(), ElementsAre(10));
+  EXPECT_EQ(run.TakeTrain(kFirst).chunk(), 1u);
+}
+
+TEST(RunDirector, GoesOnTrainingWhenChunksWereShorterThanExpected) {
+  TrialRun run(Plan(20));
+  for (int chunk = 0; chunk < 2; ++chunk) {
+    v1::Completion completion;  // four of the ten lines were malformed
+    completion.set_lease(run.TakeTrain(kFirst).lease());
+    completion.set_row_count(6);
+    run.director.Complete(kFirst, completion, {}, 0);
+  }
+  EXPECT_EQ(run.director.samples(), 12u);
+  run.Complete(kFirst, run.TakeTrain(kFirst));
+  run.TakeTest(kFirst);
+}
+
+TEST(RunDirector, MergesScoresInWhateverOrderTheyArrive) {
+  for (const bool in_reverse : {false, true}) {
+    TrialRun run(Plan(0), 0);
+    run.Complete(kFirst, run.TakeTrain(kFirst));
+    std::vector<v1::ChunkLease> leases;
+    for (int i = 0; i < 5; ++i) leases.push_back(run.TakeTest(i % 2 == 0 ? kFirst : kSecond));
+    if (in_reverse) std::reverse(leases.begin(), leases.end());
+    for (const auto& lease : leases) {
+      run.Complete(lease.chunk() % 2 == 0 ? kFirst : kSecond, lease);
+    }
+    const eval::Metrics direct = run.DirectMetrics();
+    ASSERT_THAT(run.director.evaluations(), SizeIs(1));
+    const v1::EvaluationReport& report = run.director.evaluations()[0];
+    EXPECT_EQ(report.samples(), 35u);
+    EXPECT_EQ(report.auc(), direct.auc);
+    EXPECT_EQ(report.logloss(), direct.logloss) << "merged in the order of the file";
+    EXPECT_EQ(report.accuracy(), direct.accuracy);
+    EXPECT_EQ(report.normalized_entropy(), direct.normalized_entropy);
+    EXPECT_EQ(report.calibration(), direct.calibration);
+  }
+}
+
+TEST(RunDirector, ADeadTrainersTestChunkIsScoredByAnotherAndCountsOnce) {
+  TrialRun run(Plan(0), 0, 10);
+  run.Complete(kFirst, run.TakeTrain(kFirst));
+  const auto lost = run.TakeTest(kFirst);
+  run.director.TakeBack(kFirst);
+  const auto again = run.TakeTest(kSecond);
+  EXPECT_EQ(again.chunk(), lost.chunk());
+  run.Complete(kFirst, lost);  // late, from a trainer that was given up
+  run.Complete(kSecond, again);
+  run.WorkToTheEnd();
+  ASSERT_THAT(run.director.evaluations(), SizeIs(1));
+  EXPECT_EQ(run.director.evaluations()[0].samples(), 10u);
+}
+
+TEST(RunDirector, ADeadTrainersChunkIsTrainedBeforeTheEvaluation) {
+  TrialRun run(Plan(20));
+  const auto first = run.TakeTrain(kFirst);
+  run.director.Advance(kFirst, first.lease(), 4);
+  run.Complete(kSecond, run.TakeTrain(kSecond));
+  ExpectWaits(run, kSecond);
+  run.director.TakeBack(kFirst);
+  const auto again = run.TakeTrain(kSecond);
+  EXPECT_EQ(again.chunk(), first.chunk());
+  EXPECT_EQ(again.first_row(), 4u);
+  run.Complete(kFirst, first);
+  EXPECT_EQ(run.director.samples(), 10u) << "a lease that was given to another does not count";
+  run.Complete(kSecond, again);
+  run.TakeTest(kSecond);
+}
+
+TEST(RunDirector, AFailureReachesEveryone) {
+  TrialRun run(Plan(0));
+  run.TakeTrain(kFirst);
+  run.director.Fail("trainer 0: the disk is full");
+  run.director.Fail("trainer 1: connection lost");
+  EXPECT_EQ(run.director.state(), RunDirector::State::kFailed);
+  for (const Seat member : {kFirst, kSecond}) {
+    EXPECT_EQ(run.director.Next(member, 5).failed(), "trainer 0: the disk is full") << "the first";
+  }
+}
+
+TEST(RunDirector, AFinishedRunStaysFinished) {
+  TrialRun run(Plan(0));
+  run.WorkToTheEnd();
+  run.director.Fail("too late");
+  EXPECT_EQ(run.director.failure(), "");
+  for (const Seat member : {kFirst, kSecond}) {
+    EXPECT_TRUE(run.director.Next(member, 0).has_finished());
+  }
+}
+
+TEST(RunDirector, TrainSecondsLeaveEvaluationsOut) {
+  TrialRun run(Plan(10), 15, 5);
+  run.now_ms = 1000;
+  EXPECT_EQ(run.director.TrainSeconds(run.now_ms), 0) << "nobody has come yet";
+  const auto first = run.TakeTrain(kFirst);
+  run.now_ms = 3000;
+  EXPECT_EQ(run.director.TrainSeconds(run.now_ms), 2);
+  run.Complete(kFirst, first);
+  const auto test = run.TakeTest(kFirst);
+  run.now_ms = 8000;
+  EXPECT_EQ(run.director.TrainSeconds(run.now_ms), 2);
+  run.Complete(kFirst, test);
+  EXPECT_EQ(run.director.evaluations()[0].seconds(), 5);
+  const auto last = run.TakeTrain(kFirst);
+  run.now_ms = 8500;
+  run.Complete(kFirst, last);
+  run.now_ms = 9000;
+  run.WorkToTheEnd();
+  EXPECT_THAT(run.EvaluatedAt(), ElementsAre(10, 15));
+  EXPECT_EQ(run.director.TrainSeconds(20'000), 2.5);
+}
+
+TEST(RunDirector, TellsTheLengthOfTheRunWhenTheEndsAreKnown) {
+  RunPlan plan = Plan(0);
+  plan.epoch_count = 3;
+  RunDirector director(plan);
+  EXPECT_EQ(director.total_samples(), 0u);
+  v1::FileEnd end;
+  end.set_split(v1::TRAIN);
+  end.set_chunk_count(7);
+  director.LearnEnd(end);
+  EXPECT_EQ(director.total_samples(), 3 * 7 * kLines);
+
+  plan.train_rows = 65;
+  EXPECT_EQ(RunDirector(plan).total_samples(), 3u * 65) << "exact, and from the start";
+}
+
+TEST(PlanRun, CountsFilesAndLines) {
+  v1::Config config;
+  v1::DataConfig& data = *config.mutable_data();
+  data.set_batch_size(128);
+  data.set_chunk_batches(4);
+  data.set_epochs(2);
+  data.mutable_criteo_tsv();
+  for (const char* file : {"a", "b", "c"}) data.add_train(file);
+  data.add_test("d");
+  config.mutable_run()->set_evaluate_every_samples(1000);
+  const RunPlan plan = PlanRun(config);
+  EXPECT_EQ(plan.train_file_count, 3u);
+  EXPECT_EQ(plan.test_file_count, 1u);
+  EXPECT_EQ(plan.epoch_count, 2u);
+  EXPECT_EQ(plan.lines_per_chunk, 512u);
+  EXPECT_EQ(plan.evaluate_every_samples, 1000u);
+
+  data.mutable_synthetic()->set_test_rows(0);
+  EXPECT_EQ(PlanRun(config).train_file_count, 1u);
+  EXPECT_EQ(PlanRun(config).test_file_count, 0u);
+  data.mutable_synthetic()->set_test_rows(5);
+  data.mutable_synthetic()->set_rows(70);
+  EXPECT_EQ(PlanRun(config).train_rows, 70u);
+  EXPECT_EQ(PlanRun(config).test_file_count, 1u);
+}
+
+}  // namespace
+}  // namespace weir::cluster

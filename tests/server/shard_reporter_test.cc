@@ -1,0 +1,127 @@
+// A shard's reporter against a coordinator that is played by hand, over the loopback network.
+#include "server/shard_reporter.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "common/transport/loopback.h"
+#include "server/dispatcher.h"
+
+namespace weir::server {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr char kAddress[] = "inproc://coordinator";
+constexpr int64_t kPatienceMs = 20000;  // for a machine under load
+
+class ShardReporterTest : public testing::Test {
+ protected:
+  ShardReporterTest() { CHECK(coordinator_->Bind(kAddress).ok()); }
+
+  std::unique_ptr<ShardReporter> Start(int64_t timeout_ms) {
+    ShardReporterOptions options;
+    options.coordinator_address = kAddress;
+    options.identity.set_model(42);
+    options.shard_index = 2;
+    options.first_timeout_ms = options.timeout_ms = timeout_ms;
+    options.taken_timeout_ms = 50;
+    options.interval_ms = 20;
+    auto reporter = std::make_unique<ShardReporter>(
+        options, network_.MakeClient(),
+        [this](Status status) { end_.set_value(std::move(status)); });
+    reporter->Start();
+    return reporter;
+  }
+  v1::ShardReport AnswerOne(v1::ShardReply::State state, const std::string& reason = "") {
+    const auto incoming = coordinator_->Receive(kPatienceMs);
+    CHECK(incoming) << "no report";
+    v1::Header report, reply;
+    const ByteSpan bytes = incoming->message.parts[0].span();
+    CHECK(report.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
+    reply.mutable_shard_reply()->set_state(state);
+    reply.mutable_shard_reply()->set_reason(reason);
+    CHECK(coordinator_->Send(incoming->peer, MakeMessage(reply, {})).ok());
+    return report.shard_report();
+  }
+  Status End() {
+    auto end = end_.get_future();
+    CHECK(end.wait_for(std::chrono::milliseconds(kPatienceMs)) == std::future_status::ready);
+    return end.get();
+  }
+
+  transport::LoopbackNetwork network_;
+  std::unique_ptr<transport::ServerTransport> coordinator_ = network_.MakeServer();
+  std::promise<Status> end_;
+};
+
+TEST_F(ShardReporterTest, ReportsAsOneProcessUntilTheRunIsFinished) {
+  const auto reporter = Start(kPatienceMs);
+  const v1::ShardReport first = AnswerOne(v1::ShardReply::RUNNING);
+  EXPECT_EQ(first.shard(), 2u);
+  EXPECT_EQ(first.identity().model(), 42u);
+  EXPECT_NE(first.nonce(), 0u);
+  EXPECT_EQ(AnswerOne(v1::ShardReply::RUNNING).nonce(), first.nonce());
+  AnswerOne(v1::ShardReply::FINISHED);
+  EXPECT_TRUE(End().ok());
+}
+
+TEST_F(ShardReporterTest, AFailedRunIsAStatusWithTheReason) {
+  const auto reporter = Start(kPatienceMs);
+  AnswerOne(v1::ShardReply::FAILED, "trainer 0: the disk is full");
+  EXPECT_THAT(End().message(), HasSubstr("the run has failed: trainer 0: the disk is full"));
+}
+
+TEST_F(ShardReporterTest, ARefusalNamesTheCoordinator) {
+  const auto reporter = Start(kPatienceMs);
+  AnswerOne(v1::ShardReply::REFUSED, "the configs differ");
+  EXPECT_THAT(End().message(), AllOf(HasSubstr(kAddress), HasSubstr("the configs differ")));
+}
+
+TEST_F(ShardReporterTest, AShardThatStaysTakenIsGivenUp) {
+  const auto reporter = Start(kPatienceMs);
+  auto end = end_.get_future();
+  while (end.wait_for(std::chrono::milliseconds(0)) != std::future_status::ready) {
+    const auto incoming = coordinator_->Receive(20);
+    if (!incoming) continue;
+    v1::Header reply;
+    reply.mutable_shard_reply()->set_state(v1::ShardReply::TAKEN);
+    reply.mutable_shard_reply()->set_reason("shard 2 is already served");
+    ASSERT_TRUE(coordinator_->Send(incoming->peer, MakeMessage(reply, {})).ok());
+  }
+  EXPECT_THAT(end.get().message(), HasSubstr("shard 2 is already served"));
+}
+
+TEST_F(ShardReporterTest, ASilentCoordinatorIsNamed) {
+  const auto reporter = Start(60);
+  const Status status = End();
+  EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("server 0"), HasSubstr(kAddress)));
+}
+
+TEST_F(ShardReporterTest, NoiseFromTheCoordinatorIsIgnored) {
+  const auto reporter = Start(kPatienceMs);
+  const auto incoming = coordinator_->Receive(kPatienceMs);
+  ASSERT_TRUE(incoming);
+  ASSERT_TRUE(coordinator_->Send(incoming->peer, {{transport::Part(Bytes{0xff, 0xff, 1})}}).ok());
+  ASSERT_TRUE(coordinator_->Send(incoming->peer, MakeMessage({}, {})).ok());
+  AnswerOne(v1::ShardReply::FINISHED);
+  EXPECT_TRUE(End().ok());
+}
+
+TEST_F(ShardReporterTest, DestructionEndsItWithoutAWord) {
+  bool told = false;
+  {
+    ShardReporterOptions options;
+    options.coordinator_address = kAddress;
+    ShardReporter reporter(options, network_.MakeClient(), [&](const Status&) { told = true; });
+    reporter.Start();
+  }
+  EXPECT_FALSE(told);
+}
+
+}  // namespace
+}  // namespace weir::server

@@ -1,0 +1,138 @@
+#include "worker/chunk_work.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace weir::worker {
+namespace {
+
+v1::ChunkLease Lease(v1::InputSplit split = v1::TRAIN, uint64_t first_row = 0) {
+  v1::ChunkLease lease;
+  lease.set_split(split);
+  lease.set_first_row(first_row);
+  return lease;
+}
+
+data::RowBlock Rows(size_t count) {
+  data::RowBlock rows;
+  rows.labels.assign(count, 0);
+  return rows;
+}
+
+std::vector<ChunkWork::Slice> TakeAll(ChunkWork& chunk) {
+  std::vector<ChunkWork::Slice> slices;
+  while (const auto slice = chunk.Take()) slices.push_back(*slice);
+  return slices;
+}
+
+void ExpectSlice(const ChunkWork::Slice& slice, size_t index, int64_t begin, int64_t end) {
+  EXPECT_EQ(slice.index, index);
+  EXPECT_EQ(slice.begin, begin);
+  EXPECT_EQ(slice.end, end);
+}
+
+TEST(ChunkWork, SlicesCoverTheRowsInOrderAndTheLastIsShorter) {
+  ChunkWork chunk(Lease(), Rows(25), 10);
+  const auto slices = TakeAll(chunk);
+  ASSERT_EQ(slices.size(), 3u);
+  ExpectSlice(slices[0], 0, 0, 10);
+  ExpectSlice(slices[1], 1, 10, 20);
+  ExpectSlice(slices[2], 2, 20, 25);
+  EXPECT_EQ(chunk.row_count(), 25);
+}
+
+TEST(ChunkWork, SlicesBeginWhereTheEarlierLeaseEnded) {
+  ChunkWork chunk(Lease(v1::TRAIN, 13), Rows(25), 10);
+  const auto slices = TakeAll(chunk);
+  ASSERT_EQ(slices.size(), 2u);
+  ExpectSlice(slices[0], 0, 13, 23);
+  ExpectSlice(slices[1], 1, 23, 25);
+  EXPECT_EQ(chunk.row_count(), 12);
+}
+
+TEST(ChunkWork, AChunkWithoutRowsIsFinished) {
+  ChunkWork empty(Lease(), Rows(0), 10);
+  EXPECT_FALSE(empty.Take());
+  EXPECT_EQ(empty.AwaitFinished(), 0u);
+  ChunkWork past_end(Lease(v1::TRAIN, 90), Rows(25), 10);
+  EXPECT_FALSE(past_end.Take());
+  EXPECT_EQ(past_end.row_count(), 0);
+  EXPECT_EQ(past_end.AwaitFinished(), 0u);
+}
+
+TEST(ChunkWork, FinishedRowsAreTheAcceptedPrefixWithoutAGap) {
+  ChunkWork chunk(Lease(), Rows(35), 10);
+  const auto slices = TakeAll(chunk);
+  EXPECT_EQ(chunk.FinishedRows(100), 0u);
+  chunk.Finish(slices[1], 5);
+  EXPECT_EQ(chunk.FinishedRows(100), 0u) << "batch 0 is missing";
+  chunk.Finish(slices[0], 7);
+  EXPECT_EQ(chunk.FinishedRows(6), 0u) << "push 7 is not accepted";
+  EXPECT_EQ(chunk.FinishedRows(7), 20u);
+  chunk.Finish(slices[2], 8);
+  chunk.Finish(slices[3], 9);
+  EXPECT_EQ(chunk.FinishedRows(8), 30u);
+  EXPECT_EQ(chunk.FinishedRows(9), 35u) << "the last batch is short";
+}
+
+TEST(ChunkWork, FinishedRowsCountFromTheChunksBeginning) {
+  ChunkWork chunk(Lease(v1::TRAIN, 13), Rows(25), 10);
+  EXPECT_EQ(chunk.FinishedRows(0), 13u);
+  chunk.Finish(*chunk.Take(), 1);
+  EXPECT_EQ(chunk.FinishedRows(1), 23u);
+}
+
+TEST(ChunkWork, ABatchWithoutAPushOfItsOwnIsFinishedAtOnce) {
+  ChunkWork chunk(Lease(), Rows(20), 10);
+  chunk.Finish(*chunk.Take(), 0);
+  EXPECT_EQ(chunk.FinishedRows(0), 10u);
+}
+
+TEST(ChunkWork, AwaitFinishedGivesTheHighestPush) {
+  ChunkWork chunk(Lease(), Rows(30), 10);
+  const auto slices = TakeAll(chunk);
+  std::thread finisher([&] {
+    chunk.Finish(slices[2], 4);
+    chunk.Finish(slices[0], 9);
+    chunk.Finish(slices[1], 0);
+  });
+  EXPECT_EQ(chunk.AwaitFinished(), 9u);
+  finisher.join();
+}
+
+TEST(ChunkWork, AbandonWakesWhoeverWaitsAndLeavesNothingToTake) {
+  ChunkWork chunk(Lease(), Rows(30), 10);
+  std::optional<uint64_t> result = 1;
+  std::thread waiter([&] { result = chunk.AwaitFinished(); });
+  chunk.Abandon();
+  waiter.join();
+  EXPECT_FALSE(result);
+  EXPECT_FALSE(chunk.Take());
+}
+
+TEST(ChunkWork, ScoresLieWithTheirRows) {
+  ChunkWork chunk(Lease(v1::TEST), Rows(5), 2);
+  const auto slices = TakeAll(chunk);
+  chunk.FinishScores(slices[2], std::vector<float>{0.5f});
+  chunk.FinishScores(slices[0], std::vector<float>{0.1f, 0.2f});
+  chunk.FinishScores(slices[1], std::vector<float>{0.3f, 0.4f});
+  EXPECT_EQ(chunk.AwaitFinished(), 0u);
+  EXPECT_EQ(chunk.probabilities(), (std::vector<float>{0.1f, 0.2f, 0.3f, 0.4f, 0.5f}));
+}
+
+TEST(ChunkWork, ThreadsTakeEachBatchOnce) {
+  ChunkWork chunk(Lease(), Rows(1000), 1);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      while (const auto slice = chunk.Take()) chunk.Finish(*slice, slice->index + 1);
+    });
+  }
+  EXPECT_EQ(chunk.AwaitFinished(), 1000u);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(chunk.FinishedRows(1000), 1000u);
+}
+
+}  // namespace
+}  // namespace weir::worker

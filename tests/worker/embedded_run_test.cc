@@ -1,0 +1,201 @@
+// A worker without servers, end to end: reader, Hogwild threads, store, evaluation, summary.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "tests/worker/worker_test_support.h"
+#include "worker/data/reader.h"
+#include "worker/embedded_client.h"
+#include "worker/worker.h"
+
+namespace weir::worker {
+namespace {
+
+using testing::AnyOf;
+using testing::HasSubstr;
+
+Result<v1::RunReport> RunEmbedded(const v1::Config& config, const WorkerOptions& options) {
+  const ModelLayout layout(config, 1);
+  auto reader = data::MakeReader(config);
+  CHECK(reader.ok()) << reader.status();
+  EmbeddedClient client(config, layout);
+  return Worker(config, layout, options, reader->get(), &client).Run();
+}
+
+// Of the constant that predicts best.
+double BaseRateLogloss(const v1::Config& config) {
+  auto reader = data::MakeReader(config);
+  CHECK(reader.ok());
+  double clicks = 0, rows = 0;
+  data::RowBlock block;
+  for (data::ChunkId id{.split = data::Split::kTest};; ++id.chunk) {
+    const auto result = (*reader)->ReadChunk(id, &block);
+    CHECK(result.ok());
+    for (const float label : block.labels) clicks += label;
+    rows += static_cast<double>(block.row_count());
+    if (result->end_of_file) break;
+  }
+  const double rate = clicks / rows;
+  return -rate * std::log(rate) - (1 - rate) * std::log1p(-rate);
+}
+
+WorkerOptions Threads(int count) {
+  WorkerOptions options;
+  options.threads = count;
+  return options;
+}
+
+WorkerOptions Out(const std::filesystem::path& directory) {
+  WorkerOptions options;
+  options.out_directory = directory;
+  return options;
+}
+
+std::string ReadFile(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+TEST(EmbeddedRun, TrainsEverySampleAndLearns) {
+  const v1::Config config = TinyRun();
+  const auto report = RunEmbedded(config, {});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->mode(), "embedded");
+  EXPECT_EQ(report->total().samples(), 8000u);
+  EXPECT_EQ(report->total().steps(), 400u);
+  EXPECT_EQ(report->test().samples(), 1000u);
+  EXPECT_EQ(report->test().at_samples(), 8000u);
+  EXPECT_LT(report->test().logloss(), BaseRateLogloss(config));
+  EXPECT_GT(report->test().logloss(), report->bayes_logloss());
+  EXPECT_GT(report->test().auc(), 0.55);
+}
+
+TEST(EmbeddedRun, IsReproducibleToTheBitWithOneThread) {
+  const v1::Config config = TinyRun();
+  const auto one = RunEmbedded(config, {}), other = RunEmbedded(config, {});
+  ASSERT_TRUE(one.ok() && other.ok());
+  EXPECT_EQ(one->test().logloss(), other->test().logloss());
+  EXPECT_EQ(one->test().auc(), other->test().auc());
+  EXPECT_EQ(one->total().logloss_sum(), other->total().logloss_sum());
+}
+
+TEST(EmbeddedRun, DependsOnTheSeed) {
+  v1::Config config = TinyRun();
+  const auto one = RunEmbedded(config, {});
+  config.mutable_run()->set_seed(2);
+  const auto other = RunEmbedded(config, {});
+  ASSERT_TRUE(one.ok() && other.ok());
+  EXPECT_NE(one->test().logloss(), other->test().logloss());
+}
+
+TEST(EmbeddedRun, HogwildThreadsTrainEverySampleOnce) {
+  const v1::Config config = TinyRun();
+  const auto report = RunEmbedded(config, Threads(3));
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->total().samples(), 8000u);
+  EXPECT_EQ(report->threads(), 3u);
+  EXPECT_LT(report->test().logloss(), BaseRateLogloss(config) * 1.05);
+}
+
+TEST(EmbeddedRun, AShortLastChunkAndBatchAreTrainedToo) {
+  v1::Config config = TinyRun();
+  config.mutable_data()->mutable_synthetic()->set_rows(507);
+  config.mutable_data()->mutable_synthetic()->set_test_rows(13);
+  config.mutable_data()->set_epochs(2);
+  const auto report = RunEmbedded(config, {});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->total().samples(), 1014u);
+  EXPECT_EQ(report->total().steps(), 52u);
+  EXPECT_EQ(report->test().samples(), 13u);
+}
+
+TEST(EmbeddedRun, WithoutTestRowsHasNoTestFigures) {
+  v1::Config config = TinyRun();
+  config.mutable_data()->mutable_synthetic()->set_test_rows(0);
+  const auto report = RunEmbedded(config, {});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_FALSE(report->has_test());
+  EXPECT_EQ(report->total().samples(), 8000u);
+}
+
+class EmbeddedRunFiles : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = testing::TempDir() + "weir_embedded_XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    directory_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+  std::filesystem::path directory_;
+};
+
+TEST_F(EmbeddedRunFiles, WritesSummaryAndMetrics) {
+  v1::Config config = TinyRun();
+  config.mutable_run()->set_evaluate_every_samples(4000);
+  const auto report = RunEmbedded(config, Out(directory_));
+  ASSERT_TRUE(report.ok()) << report.status();
+  const std::string summary = ReadFile(directory_ / "summary.json");
+  EXPECT_THAT(summary, HasSubstr("\"mode\": \"embedded\""));
+  EXPECT_THAT(summary, HasSubstr("\"samples\": 8000"));
+  const std::string metrics = ReadFile(directory_ / "metrics.jsonl");
+  EXPECT_GE(std::count(metrics.begin(), metrics.end(), '\n'), 2) << "two evaluations at least";
+}
+
+TEST_F(EmbeddedRunFiles, AMissingDirectoryIsAnError) {
+  const std::filesystem::path missing = directory_ / "not" / "there";
+  const auto report = RunEmbedded(TinyRun(), Out(missing));
+  ASSERT_FALSE(report.ok());
+  EXPECT_THAT(report.status().message(), HasSubstr(missing.string()));
+}
+
+TEST(EmbeddedRun, ALearningRateThatBlowsUpStopsItAndNamesThePlace) {
+  v1::Config config = TinyRun();
+  config.mutable_update()->mutable_dense()->mutable_sgd()->set_learning_rate(1e20);
+  for (const int threads : {1, 3}) {
+    const auto report = RunEmbedded(config, Threads(threads));
+    ASSERT_FALSE(report.ok());
+    EXPECT_THAT(report.status().message(), HasSubstr("try a smaller learning rate"));
+    EXPECT_THAT(report.status().message(),
+                AnyOf(HasSubstr("bottom/"), HasSubstr("top/"), HasSubstr("the interaction")));
+  }
+}
+
+TEST(EmbeddedRun, AnInterruptEndsIt) {
+  v1::Config config = TinyRun();
+  config.mutable_data()->set_epochs(1000000);
+  const ModelLayout layout(config, 1);
+  auto reader = data::MakeReader(config);
+  ASSERT_TRUE(reader.ok());
+  EmbeddedClient client(config, layout);
+  Worker worker(config, layout, Threads(2), reader->get(), &client);
+  std::thread interrupter([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    worker.Interrupt();
+  });
+  const auto report = worker.Run();
+  interrupter.join();
+  EXPECT_EQ(report.status().code(), StatusCode::kInterrupted);
+}
+
+TEST(EmbeddedRun, AnInterruptBeforeTheStartCountsToo) {
+  const v1::Config config = TinyRun();
+  const ModelLayout layout(config, 1);
+  auto reader = data::MakeReader(config);
+  ASSERT_TRUE(reader.ok());
+  EmbeddedClient client(config, layout);
+  Worker worker(config, layout, {}, reader->get(), &client);
+  worker.Interrupt();
+  EXPECT_EQ(worker.Run().status().code(), StatusCode::kInterrupted);
+}
+
+}  // namespace
+}  // namespace weir::worker

@@ -1,0 +1,115 @@
+#include "worker/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "tests/worker/worker_test_support.h"
+#include "worker/data/reader.h"
+#include "worker/embedded_client.h"
+
+namespace weir::worker {
+namespace {
+
+// Counts pushes, and refuses them from some number on.
+class ScriptedClient : public EmbeddedClient {
+ public:
+  ScriptedClient(const v1::Config& config, const ModelLayout& layout, int allowed_pushes)
+      : EmbeddedClient(config, layout), left_(allowed_pushes) {}
+
+  Result<uint64_t> Push(const StepGradients& step) override {
+    if (left_.fetch_sub(1) <= 0) return Unavailable("no more pushes");
+    WEIR_RETURN_IF_ERROR(EmbeddedClient::Push(step).status());
+    return ++pushes_;
+  }
+  uint64_t pushes() const { return pushes_; }
+
+ private:
+  std::atomic<int> left_;
+  std::atomic<uint64_t> pushes_{0};
+};
+
+class TrainerTest : public testing::Test {
+ protected:
+  std::shared_ptr<ChunkWork> Chunk(data::Split split = data::Split::kTrain) {
+    data::RowBlock rows;
+    CHECK(reader_->ReadChunk({.split = split}, &rows).ok());
+    v1::ChunkLease lease;
+    lease.set_split(split == data::Split::kTest ? v1::TEST : v1::TRAIN);
+    return std::make_shared<ChunkWork>(lease, std::move(rows), config_.data().batch_size());
+  }
+
+  const v1::Config config_ = TinyRun();
+  const ModelLayout layout_{config_, 1};
+  std::unique_ptr<data::Reader> reader_ = data::MakeReader(config_).value();
+};
+
+TEST_F(TrainerTest, PushesEachBatchOfAChunkOnce) {
+  ScriptedClient client(config_, layout_, 1000);
+  Trainer trainer(config_, layout_, 3, &client, [](const Status& s) { ADD_FAILURE() << s; });
+  const auto first = Chunk(), second = Chunk();
+  trainer.Add(first);
+  trainer.Add(second);
+  const auto first_end = first->AwaitFinished(), second_end = second->AwaitFinished();
+  ASSERT_TRUE(first_end && second_end);
+  EXPECT_EQ(std::max(*first_end, *second_end), 16u);
+  EXPECT_EQ(client.pushes(), 16u);
+  v1::WorkerReport report;
+  trainer.FillReport(&report);
+  EXPECT_EQ(report.samples(), 320u);
+  EXPECT_EQ(report.steps(), 16u);
+  EXPECT_GT(report.logloss_sum(), 0);
+}
+
+TEST_F(TrainerTest, ScoresATestChunkWithoutPushing) {
+  ScriptedClient client(config_, layout_, 0);
+  Trainer trainer(config_, layout_, 2, &client, [](const Status& s) { ADD_FAILURE() << s; });
+  const auto chunk = Chunk(data::Split::kTest);
+  trainer.Add(chunk);
+  EXPECT_EQ(chunk->AwaitFinished(), 0u);
+  for (const float probability : chunk->probabilities()) {
+    ASSERT_GT(probability, 0);
+    ASSERT_LT(probability, 1);
+  }
+}
+
+TEST_F(TrainerTest, AFailureIsToldAndAbandonsTheChunksAtWork) {
+  ScriptedClient client(config_, layout_, 3);
+  Status failure;
+  const auto first = Chunk(), second = Chunk();
+  {
+    Trainer trainer(config_, layout_, 1, &client, [&](const Status& status) { failure = status; });
+    trainer.Add(first);
+    trainer.Add(second);
+    EXPECT_FALSE(first->AwaitFinished());
+    EXPECT_FALSE(second->AwaitFinished());
+  }
+  EXPECT_EQ(failure.message(), "no more pushes");
+}
+
+TEST_F(TrainerTest, TheReasonIsKnownBeforeAnybodyIsWoken) {
+  ScriptedClient client(config_, layout_, 0);
+  std::atomic<bool> reason_known{false};
+  Trainer trainer(config_, layout_, 1, &client, [&](const Status&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    reason_known = true;
+  });
+  const auto chunk = Chunk();
+  trainer.Add(chunk);
+  EXPECT_FALSE(chunk->AwaitFinished());
+  EXPECT_TRUE(reason_known);
+}
+
+TEST_F(TrainerTest, ChunksThatComeAfterTheEndAreAbandoned) {
+  ScriptedClient client(config_, layout_, 1000);
+  Trainer trainer(config_, layout_, 1, &client, [](const Status&) {});
+  trainer.Abandon();
+  trainer.Abandon();
+  const auto chunk = Chunk();
+  trainer.Add(chunk);
+  EXPECT_FALSE(chunk->AwaitFinished());
+}
+
+}  // namespace
+}  // namespace weir::worker
