@@ -2,6 +2,7 @@
 #include <gflags/gflags.h>
 #include <malloc.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
@@ -80,13 +81,14 @@ Status RunServer(int argc, char** argv) {
   auto transport = transport::MakeZmqServerTransport(limits);
   WEIR_ASSIGN_OR_RETURN(const std::string bound, transport->Bind(setup.listen));
 
-  Server* running = nullptr;
+  std::atomic<Server*> running = nullptr;
   SignalWatcher signals([&] {
-    if (running != nullptr) running->Stop();
+    if (Server* server = running) server->Stop();
   });
   Server server(setup.config, static_cast<uint32_t>(setup.addresses.size()),
                 static_cast<uint32_t>(FLAGS_shard), std::move(transport));
   running = &server;
+  if (signals.signalled()) server.Stop();  // it came before there was anything to stop
   std::unique_ptr<ShardReporter> reporter;
   if (FLAGS_shard > 0) reporter = StartReporter(setup, &server, limits);
   LOG(INFO) << "shard " << FLAGS_shard << " of " << setup.addresses.size() << " listens on "

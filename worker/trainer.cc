@@ -23,7 +23,9 @@ class Trainer::Thread {
 
   void Run() {
     while (const std::shared_ptr<ChunkWork> chunk = trainer_.Current()) {
-      if (Status status = RunChunk(*chunk); !status.ok()) return trainer_.Fail(status);
+      if (Status status = RunChunk(*chunk); !status.ok()) {
+        return trainer_.Fail(status, chunk.get());
+      }
       trainer_.Retire(chunk);
     }
   }
@@ -167,8 +169,9 @@ void Trainer::Abandon() {
   changed_.notify_all();
 }
 
-void Trainer::Fail(const Status& status) {
+void Trainer::Fail(const Status& status, ChunkWork* chunk) {
   on_failure_(status);  // before anybody is woken: the reason comes first, then its consequences
+  chunk->Abandon();     // another thread may have retired it: all its batches are taken
   Abandon();
 }
 

@@ -55,7 +55,8 @@ class Trainer {
 
   std::shared_ptr<ChunkWork> Current();
   void Retire(const std::shared_ptr<ChunkWork>& chunk);
-  void Fail(const Status& status);
+  // The thread leaves this chunk unfinished.
+  void Fail(const Status& status, ChunkWork* chunk);
 
   const v1::Config& config_;
   const ModelLayout& layout_;

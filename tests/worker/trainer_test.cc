@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <future>
 #include <thread>
 
 #include "tests/worker/worker_test_support.h"
@@ -99,6 +100,43 @@ TEST_F(TrainerTest, TheReasonIsKnownBeforeAnybodyIsWoken) {
   trainer.Add(chunk);
   EXPECT_FALSE(chunk->AwaitFinished());
   EXPECT_TRUE(reason_known);
+}
+
+// Fails the first push, after the second has come.
+class FirstPushFailsLate : public EmbeddedClient {
+ public:
+  using EmbeddedClient::EmbeddedClient;
+  Result<uint64_t> Push(const StepGradients&) override {
+    std::unique_lock lock(mutex_);
+    const int number = ++pushes_;
+    changed_.notify_all();
+    if (number > 1) return uint64_t{0};
+    changed_.wait(lock, [&] { return pushes_ > 1; });
+    return Unavailable("no more pushes");
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int pushes_ = 0;
+};
+
+TEST_F(TrainerTest, AFailureAbandonsAChunkThatTheOtherThreadsHaveLeftBehind) {
+  FirstPushFailsLate client(config_, layout_);
+  Trainer trainer(config_, layout_, 2, &client, [](const Status&) {});
+  data::RowBlock rows;
+  ASSERT_TRUE(reader_->ReadChunk({}, &rows).ok());
+  const int64_t one_batch = config_.data().batch_size();
+  rows.labels.resize(static_cast<size_t>(one_batch));
+  const auto first = std::make_shared<ChunkWork>(v1::ChunkLease(), rows, one_batch);
+  const auto second = std::make_shared<ChunkWork>(v1::ChunkLease(), rows, one_batch);
+  trainer.Add(first);
+  trainer.Add(second);
+  auto finished = std::async(std::launch::async, [&] { return first->AwaitFinished(); });
+  const bool woken = finished.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+  EXPECT_TRUE(woken) << "nobody will finish it";
+  first->Abandon();
+  EXPECT_FALSE(finished.get());
 }
 
 TEST_F(TrainerTest, ChunksThatComeAfterTheEndAreAbandoned) {

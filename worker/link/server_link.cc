@@ -143,17 +143,23 @@ Status ServerLink::AwaitReplica() {
 
 // --- For compute threads -----------------------------------------------------------------------
 
+bool ServerLink::HasCreditLocked() const {
+  const v1::ClusterConfig& cluster = config_.cluster();
+  // One push may always be under way, however large it is.
+  return credits_taken_ == 0 ||
+         (credits_taken_ < cluster.window() && kept_bytes_ < cluster.max_unacknowledged_bytes());
+}
+
 bool ServerLink::TryAcquireCredit() {
   std::lock_guard lock(mutex_);
-  if (!failure_.ok() || credits_taken_ >= config_.cluster().window()) return false;
+  if (!failure_.ok() || !HasCreditLocked()) return false;
   ++credits_taken_;
   return true;
 }
 
 Status ServerLink::AcquireCredit() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock,
-                [&] { return !failure_.ok() || credits_taken_ < config_.cluster().window(); });
+  changed_.wait(lock, [&] { return !failure_.ok() || HasCreditLocked(); });
   if (!failure_.ok()) return failure_;
   ++credits_taken_;
   return OkStatus();
@@ -432,6 +438,7 @@ void ServerLink::PublishProgress() {
   uint64_t accepted = UINT64_MAX;
   servers_ready_ = 0;
   reconnects_ = replayed_ = 0;
+  kept_bytes_ = 0;
   for (size_t i = 0; i < peers_.size(); ++i) {
     const session::ClientSession& session = *peers_[i].session;
     accepted = std::min(accepted, session.accepted_sequence());
@@ -439,6 +446,7 @@ void ServerLink::PublishProgress() {
     servers_ready_ += session.has_version() ? 1 : 0;
     reconnects_ += session.reconnects();
     replayed_ += session.replayed_pushes();
+    kept_bytes_ += session.kept_bytes();
   }
   credits_taken_ -= static_cast<int64_t>(accepted - progress_.accepted_sequence);
   progress_.accepted_sequence = accepted;

@@ -56,7 +56,8 @@ class ServerLink {
 
   const float* replica() const { return replica_.data(); }
 
-  // A place among the pushes in flight (cluster.window). TryAcquire does not wait.
+  // A place among the pushes in flight (cluster.window, cluster.max_unacknowledged_bytes).
+  // TryAcquire does not wait.
   bool TryAcquireCredit();
   Status AcquireCredit();
 
@@ -129,6 +130,7 @@ class ServerLink {
   std::optional<int64_t> OldestOutstanding(size_t server) const;
   std::string PeerName(size_t server) const;
 
+  bool HasCreditLocked() const;
   void Post(std::function<void()> command);
   void Fail(const Status& status);
 
@@ -152,6 +154,7 @@ class ServerLink {
   size_t servers_ready_ = 0;  // whose pieces the replica holds
   uint64_t submitted_ = 0;
   int64_t credits_taken_ = 0;
+  int64_t kept_bytes_ = 0;  // of pushes that are not durable, all servers
   std::map<uint64_t, PendingPull> pulls_;
   uint64_t next_pull_id_ = 1;
   std::optional<PendingWork> work_;

@@ -70,7 +70,7 @@ TEST(Random, UnitsAreInRangeAndUniform) {
 
 TEST(Random, NextBelowIsUniformAndBelow) {
   RandomStream random(5);
-  for (const uint64_t bound : {1, 2, 3, 7, 1000}) {
+  for (const uint64_t bound : {1u, 2u, 3u, 7u, 1000u}) {
     std::vector<int> counts(bound);
     for (uint64_t i = 0; i < bound * 1000; ++i) ++counts.at(random.NextBelow(bound));
     for (const int count : counts) EXPECT_NEAR(count, 1000, 160) << bound;

@@ -2,6 +2,7 @@
 // seed decides. A failure prints its seed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <tuple>

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/random.h"
@@ -134,7 +136,7 @@ TEST(RunDirector, DoesNotEvaluateTheEndTwice) {
 }
 
 TEST(RunDirector, FinishesWithoutEvaluationWhenThereIsNoTestFile) {
-  for (const uint64_t every : {0, 30}) {
+  for (const uint64_t every : {0u, 30u}) {
     TrialRun run(Plan(every, 0));
     run.WorkToTheEnd();
     EXPECT_EQ(run.director.samples(), 100u);

@@ -4,7 +4,8 @@
 
 #include <cmath>
 #include <limits>
-#include <numeric>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "tests/common/compress/policy_support.h"
@@ -258,7 +259,7 @@ TEST(DctDp, TakesATensorWithoutElements) {
 // A diverging layer must not take the rest of it along.
 TEST(DctDp, ANaNIsNotSentAndDoesNotSpoilTheThreshold) {
   constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-  for (const size_t nan_stride : {1, 2, 3, 1000}) {
+  for (const size_t nan_stride : {1u, 2u, 3u, 1000u}) {
     Layer layer(Plain(0.9, 1), 10'000);
     std::vector<float> gradient = NormalGradient(10'000, 4);
     for (size_t i = 0; i < gradient.size(); i += nan_stride) gradient[i] = kNaN;

@@ -2,7 +2,9 @@
 // 30 % over any 1,000 steps after the first 200, on noise whose scale falls by a factor of three.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <ostream>
 #include <vector>
 
 #include "tests/common/compress/policy_support.h"

@@ -2,7 +2,9 @@
 // here by reflection and fails until it has a row in the table.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
