@@ -106,7 +106,7 @@ TEST_P(FaultyCluster, LosesNothingAndConverges) {
   options.faults.seed = GetParam();
   options.faults.break_probability = 0.01;
   options.faults.duplicate_probability = 0.01;
-  LoopbackCluster cluster(MakeConfig({kSmallRun, kDct, "cluster { answer_timeout_ms: 4000 }"}),
+  LoopbackCluster cluster(MakeConfig({kSmallRun, kDct, "cluster { answer_timeout_ms: 8000 }"}),
                           options);
   cluster.Run();
   ExpectAllOk(cluster);

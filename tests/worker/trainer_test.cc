@@ -128,6 +128,8 @@ TEST_F(TrainerTest, AFailureAbandonsAChunkThatTheOtherThreadsHaveLeftBehind) {
   ASSERT_TRUE(reader_->ReadChunk({}, &rows).ok());
   const int64_t one_batch = config_.data().batch_size();
   rows.labels.resize(static_cast<size_t>(one_batch));
+  rows.dense.resize(static_cast<size_t>(one_batch * rows.dense_count));
+  rows.ids.resize(static_cast<size_t>(one_batch * rows.table_count));
   const auto first = std::make_shared<ChunkWork>(v1::ChunkLease(), rows, one_batch);
   const auto second = std::make_shared<ChunkWork>(v1::ChunkLease(), rows, one_batch);
   trainer.Add(first);
