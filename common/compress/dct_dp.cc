@@ -150,6 +150,7 @@ class DctDp : public Policy {
         if (!std::isnan(magnitude)) sample.push_back(magnitude);
       }
     }
+    if (sample.empty()) return 0;  // nothing but NaN
     const auto kept = KeptCount(std::ssize(sample), config_.sparsity());
     const auto nth = sample.end() - kept;
     std::nth_element(sample.begin(), nth, sample.end());
