@@ -13,7 +13,7 @@
 namespace weir::server {
 namespace {
 
-// After the end, how long the coordinator stays for those who have not asked yet.
+// After the end, how long the coordinator stays for those who have not said farewell.
 constexpr int64_t kFarewellMs = 5000;
 
 // A shard that has not reported for so long is not there any more (it reports every second).
@@ -77,7 +77,7 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
                                                      const transport::Message& message,
                                                      int64_t now_ms) {
   const cluster::Seat seat{request.trainer(), 0};
-  if (const v1::Header* last_word = LastWord(seat, request)) return *last_word;
+  if (IsAfterFarewell(seat, request)) return std::nullopt;
   if (!membership_.Heard(seat, request.incarnation(), now_ms)) {
     return RefusalHeader(
         StrCat(Name(seat), " was silent for more than ", config_.cluster().member_timeout_ms(),
@@ -87,6 +87,8 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
   Desk& desk = desks_[seat];
   if (!request.failure().empty()) {
     director_.Fail(StrCat(Name(seat), ": ", request.failure()));
+  }
+  if (request.farewell() || !request.failure().empty()) {
     Dismiss(seat);
     return std::nullopt;
   }
@@ -101,29 +103,23 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
   reply.set_request_id(request.request_id());
   if (request.heartbeat_only()) {
     reply.set_wait_ms(0);
-    if (failed()) FillReply(seat, now_ms, &reply);
+    if (failed()) FillReply(now_ms, &reply);
     return header;
   }
   if (Status status = TakeCompletions(request, seat, message, now_ms); !status.ok()) {
     director_.Fail(StrCat(Name(seat), " sent a damaged message: ", status.message()));
   }
   reply.MergeFrom(director_.Next(seat, now_ms));
-  FillReply(seat, now_ms, &reply);
+  FillReply(now_ms, &reply);
   desk.last_request_id = request.request_id();
   desk.last_reply = header;
   return header;
 }
 
-const v1::Header* Coordinator::LastWord(cluster::Seat seat, const v1::WorkRequest& request) const {
+bool Coordinator::IsAfterFarewell(cluster::Seat seat, const v1::WorkRequest& request) const {
   const auto found = desks_.find(seat);
-  if (found == desks_.end() || request.heartbeat_only() || !request.failure().empty()) {
-    return nullptr;
-  }
-  const Desk& desk = found->second;
-  const bool is_repeat = desk.incarnation == request.incarnation() &&
-                         desk.last_request_id == request.request_id() && request.request_id() != 0;
-  const v1::WorkReply& reply = desk.last_reply.work_reply();
-  return is_repeat && (reply.has_finished() || reply.has_failed()) ? &desk.last_reply : nullptr;
+  return found != desks_.end() && found->second.has_left &&
+         found->second.incarnation == request.incarnation();
 }
 
 Status Coordinator::TakeCompletions(const v1::WorkRequest& request, cluster::Seat seat,
@@ -143,10 +139,10 @@ Status Coordinator::TakeCompletions(const v1::WorkRequest& request, cluster::Sea
   return OkStatus();
 }
 
-void Coordinator::FillReply(cluster::Seat seat, int64_t now_ms, v1::WorkReply* reply) {
+void Coordinator::FillReply(int64_t now_ms, v1::WorkReply* reply) const {
   if (failed()) {
     reply->set_failed(director_.failure());
-    return Dismiss(seat);
+    return;
   }
   v1::RunProgress& progress = *reply->mutable_progress();
   progress.set_samples(director_.samples());
@@ -157,18 +153,17 @@ void Coordinator::FillReply(cluster::Seat seat, int64_t now_ms, v1::WorkReply* r
   for (const v1::EvaluationReport& evaluation : director_.evaluations()) {
     *progress.add_evaluations() = evaluation;
   }
-  if (reply->has_finished()) {
-    *reply->mutable_finished() = FinalReport(now_ms);
-    Dismiss(seat);
-  }
+  if (reply->has_finished()) *reply->mutable_finished() = FinalReport(now_ms);
 }
 
 void Coordinator::Dismiss(cluster::Seat seat) {
+  desks_[seat].has_left = true;
   director_.TakeBack(seat);
   membership_.Leave(seat);
 }
 
-v1::Header Coordinator::OnShardReport(const v1::ShardReport& report, int64_t now_ms) {
+std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& report,
+                                                     int64_t now_ms) {
   v1::Header header;
   v1::ShardReply& reply = *header.mutable_shard_reply();
   std::string refusal = RefuseShard(report);
@@ -178,6 +173,10 @@ v1::Header Coordinator::OnShardReport(const v1::ShardReport& report, int64_t now
     return header;
   }
   const auto found = shards_.find(report.shard());
+  if (report.farewell()) {
+    if (found != shards_.end()) found->second.has_left |= found->second.nonce == report.nonce();
+    return std::nullopt;
+  }
   if (found != shards_.end() && found->second.nonce != report.nonce()) {
     if (now_ms - found->second.heard_ms <= kShardSilenceMs) {
       reply.set_state(v1::ShardReply::TAKEN);
@@ -187,7 +186,9 @@ v1::Header Coordinator::OnShardReport(const v1::ShardReport& report, int64_t now
     director_.Fail(StrCat("server ", report.shard(),
                           " was restarted without its log and has lost its parameters"));
   }
-  shards_[report.shard()] = {report.nonce(), now_ms, !running()};
+  ShardSeat& shard = shards_[report.shard()];
+  shard.nonce = report.nonce();
+  shard.heard_ms = now_ms;
   reply.set_state(running()  ? v1::ShardReply::RUNNING
                   : failed() ? v1::ShardReply::FAILED
                              : v1::ShardReply::FINISHED);
@@ -231,10 +232,10 @@ void Coordinator::Tick(int64_t now_ms) {
 
 bool Coordinator::over(int64_t now_ms) const {
   if (!ended_ms_) return false;
-  const bool all_told = membership_.member_count() == 0 &&
+  const bool all_left = membership_.member_count() == 0 &&
                         std::all_of(shards_.begin(), shards_.end(),
-                                    [](const auto& entry) { return entry.second.told; });
-  return all_told || now_ms - *ended_ms_ > kFarewellMs;
+                                    [](const auto& entry) { return entry.second.has_left; });
+  return all_left || now_ms - *ended_ms_ > kFarewellMs;
 }
 
 v1::WorkerReport Coordinator::Merged() const {

@@ -29,7 +29,7 @@ class Coordinator {
   v1::Header OnJoin(const v1::Join& join, int64_t now_ms);
   std::optional<v1::Header> OnWorkRequest(const v1::WorkRequest& request,
                                           const transport::Message& message, int64_t now_ms);
-  v1::Header OnShardReport(const v1::ShardReport& report, int64_t now_ms);
+  std::optional<v1::Header> OnShardReport(const v1::ShardReport& report, int64_t now_ms);
 
   // A push of this worker was queued: how far its lease has come.
   void OnOffset(cluster::Seat seat, const v1::Push& push);
@@ -37,7 +37,7 @@ class Coordinator {
   void Tick(int64_t now_ms);
   void Fail(std::string reason) { director_.Fail(std::move(reason)); }
 
-  // The run has ended and everybody who is still there was told, or had time enough to ask.
+  // The run has ended, and everybody who is still there has said farewell or had time enough to.
   bool over(int64_t now_ms) const;
   bool failed() const { return director_.state() == cluster::RunDirector::State::kFailed; }
   const std::string& failure() const { return director_.failure(); }
@@ -46,6 +46,7 @@ class Coordinator {
   struct Desk {  // what is remembered of one worker
     uint64_t incarnation = 0;
     uint64_t last_request_id = 0;
+    bool has_left = false;
     v1::Header last_reply;
     v1::WorkerReport report;
     std::optional<v1::WorkerReport> earlier;  // of incarnations before
@@ -53,14 +54,14 @@ class Coordinator {
   struct ShardSeat {
     uint64_t nonce = 0;
     int64_t heard_ms = 0;
-    bool told = false;
+    bool has_left = false;
   };
 
-  // What a member was told on leaving, if this request asks for it again: the reply may be lost.
-  const v1::Header* LastWord(cluster::Seat seat, const v1::WorkRequest& request) const;
+  // A double of something that was sent before its sender left.
+  bool IsAfterFarewell(cluster::Seat seat, const v1::WorkRequest& request) const;
   Status TakeCompletions(const v1::WorkRequest& request, cluster::Seat seat,
                          const transport::Message& message, int64_t now_ms);
-  void FillReply(cluster::Seat seat, int64_t now_ms, v1::WorkReply* reply);
+  void FillReply(int64_t now_ms, v1::WorkReply* reply) const;
   void Dismiss(cluster::Seat seat);
   // "" if the shard is welcome, else why not.
   std::string RefuseShard(const v1::ShardReport& report) const;

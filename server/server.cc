@@ -83,7 +83,10 @@ void Server::ReceiveControl(const transport::PeerId& peer, const v1::Header& hea
     case v1::Header::kJoin:
       return Reply(peer, coordinator_->OnJoin(header.join(), now_ms));
     case v1::Header::kShardReport:
-      return Reply(peer, coordinator_->OnShardReport(header.shard_report(), now_ms));
+      if (auto reply = coordinator_->OnShardReport(header.shard_report(), now_ms)) {
+        Reply(peer, *reply);
+      }
+      return;
     case v1::Header::kWorkRequest:
       if (auto reply = coordinator_->OnWorkRequest(header.work_request(), message, now_ms)) {
         Reply(peer, *reply);

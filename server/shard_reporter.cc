@@ -76,6 +76,11 @@ Status ShardReporter::Report() {
           continue;
         }
         heard_ms = clock.NowMs();
+        if (reply->state() == v1::ShardReply::FINISHED ||
+            reply->state() == v1::ShardReply::FAILED) {
+          report.set_farewell(true);
+          (void)transport_->Send(connection, MakeMessage(header, {}));
+        }
         if (reply->state() == v1::ShardReply::FINISHED) return OkStatus();
         if (reply->state() == v1::ShardReply::FAILED) {
           return FailedPrecondition(StrCat("the run has failed: ", reply->reason()));

@@ -91,7 +91,6 @@ ClientActions ClientSession::OnHelloReply(const v1::HelloReply& reply, int64_t n
   server_epoch_ = reply.server_epoch();
   state_ = State::kReady;
   next_answer_index_ = 0;
-  Accept(reply.last_sequence(), actions);
   for (const KeptPush& kept : kept_) {
     if (kept.push.sequence() <= reply.last_sequence()) continue;
     if (connection_ > 1) ++replayed_;
@@ -158,7 +157,6 @@ ClientActions ClientSession::Tick(std::optional<int64_t> other_since_ms, int64_t
 void ClientSession::Accept(uint64_t sequence, ClientActions& actions) {
   if (sequence <= accepted_) return;
   accepted_ = sequence;
-  progress_ms_ = heard_ms_;
   ClientAction action{.kind = ClientAction::Kind::kAccepted};
   action.sequence = sequence;
   actions.push_back(std::move(action));

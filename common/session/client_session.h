@@ -46,7 +46,7 @@ struct ClientAction {
     kConnect,   // drop the connection, if any, and open a new one
     kSend,      // header and body on the current connection
     kApply,     // the answer just given to OnAnswer is in order: put its frames into the replica
-    kAccepted,  // pushes up to `sequence` are taken: their credit is free
+    kAccepted,  // pushes up to `sequence` are taken, the replica has them: their credit is free
     kFail,      // the session is over
   };
   Kind kind;
@@ -67,6 +67,7 @@ class ClientSession {
   // Returns kSend at once when connected; else it leaves with the replay.
   ClientActions Submit(v1::Push push, std::vector<transport::Part> body, int64_t now_ms);
 
+  // Accepts nothing: what the server took is in the replica with its first answer, not before.
   ClientActions OnHelloReply(const v1::HelloReply& reply, int64_t now_ms);
   ClientActions OnAnswer(const v1::Answer& answer, int64_t now_ms);
   ClientActions OnRefusal(const v1::Refusal& refusal, int64_t now_ms);

@@ -104,7 +104,20 @@ class CoordinatorTest : public testing::Test {
     *report.mutable_identity() = identity_;
     report.set_shard(shard);
     report.set_nonce(nonce);
-    return coordinator_.OnShardReport(report, now_ms_).shard_reply();
+    return coordinator_.OnShardReport(report, now_ms_)->shard_reply();
+  }
+  void SayFarewell(uint32_t trainer) {
+    v1::WorkRequest request = Request(trainer, 0);
+    request.set_farewell(true);
+    EXPECT_FALSE(Ask(request)) << "nobody is there to take a reply";
+  }
+  void ShardSaysFarewell(uint32_t shard, uint64_t nonce) {
+    v1::ShardReport report;
+    *report.mutable_identity() = identity_;
+    report.set_shard(shard);
+    report.set_nonce(nonce);
+    report.set_farewell(true);
+    EXPECT_FALSE(coordinator_.OnShardReport(report, now_ms_));
   }
 
   const v1::Config config_ = CoordinatorConfig();
@@ -339,7 +352,7 @@ TEST_F(CoordinatorTest, AShardOfAnotherConfigIsRefused) {
   *report.mutable_identity() = identity_;
   report.mutable_identity()->set_server_count(2);
   report.set_shard(1);
-  const v1::ShardReply reply = coordinator_.OnShardReport(report, now_ms_).shard_reply();
+  const v1::ShardReply reply = coordinator_.OnShardReport(report, now_ms_)->shard_reply();
   EXPECT_EQ(reply.state(), v1::ShardReply::REFUSED);
   EXPECT_THAT(reply.reason(), HasSubstr("--servers lists 2"));
 }
@@ -372,19 +385,24 @@ TEST_F(CoordinatorTest, AShardThatFallsSilentFailsTheRun) {
   EXPECT_THAT(coordinator_.failure(), HasSubstr("server 2 was not heard of"));
 }
 
-TEST_F(CoordinatorTest, ItIsOverWhenTrainersAndShardsWereTold) {
+TEST_F(CoordinatorTest, ItIsOverWhenTrainersAndShardsHaveSaidFarewell) {
   Admit(0);
   Report(1, 8);
   uint64_t last_id = 0;
   FinishTheRun(&last_id);
   EXPECT_FALSE(coordinator_.over(now_ms_)) << "the end is noticed by Tick";
   coordinator_.Tick(now_ms_);
-  EXPECT_FALSE(coordinator_.over(now_ms_)) << "shard 1 has not asked yet";
   Report(1, 8);
+  EXPECT_FALSE(coordinator_.over(now_ms_)) << "both replies may be lost";
+  SayFarewell(0);
+  EXPECT_FALSE(coordinator_.over(now_ms_)) << "shard 1 may not know";
+  ShardSaysFarewell(1, 9);
+  EXPECT_FALSE(coordinator_.over(now_ms_)) << "that was another process";
+  ShardSaysFarewell(1, 8);
   EXPECT_TRUE(coordinator_.over(now_ms_));
 }
 
-TEST_F(CoordinatorTest, ItIsOverAfterFiveSecondsWhoeverHasNotAsked) {
+TEST_F(CoordinatorTest, ItIsOverAfterFiveSecondsWhoeverSaysNothing) {
   Admit(0);
   Admit(1);
   v1::WorkRequest failing = Request(0, 0);
@@ -403,7 +421,21 @@ TEST_F(CoordinatorTest, ItIsOverAtOnceWhenTheLastOneHasHeardOfTheFailure) {
   Ask(failing);
   coordinator_.Tick(now_ms_);
   Heartbeat(1);
+  EXPECT_FALSE(coordinator_.over(now_ms_));
+  SayFarewell(1);
   EXPECT_TRUE(coordinator_.over(now_ms_));
+}
+
+TEST_F(CoordinatorTest, DoublesThatComeAfterAFarewellAreNotAnswered) {
+  Admit(0);
+  uint64_t last_id = 0;
+  FinishTheRun(&last_id);
+  SayFarewell(0);
+  v1::WorkRequest heartbeat = Request(0, 0);
+  heartbeat.set_heartbeat_only(true);
+  EXPECT_FALSE(Ask(heartbeat));
+  EXPECT_FALSE(Ask(Request(0, last_id)));
+  SayFarewell(0);
 }
 
 TEST_F(CoordinatorTest, ItIsNotOverWhileTheRunGoesOn) {

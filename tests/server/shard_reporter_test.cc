@@ -36,16 +36,21 @@ class ShardReporterTest : public testing::Test {
     reporter->Start();
     return reporter;
   }
-  v1::ShardReport AnswerOne(v1::ShardReply::State state, const std::string& reason = "") {
-    const auto incoming = coordinator_->Receive(kPatienceMs);
+  static v1::ShardReport ReportOf(const std::optional<transport::IncomingMessage>& incoming) {
     CHECK(incoming) << "no report";
-    v1::Header report, reply;
+    v1::Header report;
     const ByteSpan bytes = incoming->message.parts[0].span();
     CHECK(report.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
+    return report.shard_report();
+  }
+  v1::ShardReport AnswerOne(v1::ShardReply::State state, const std::string& reason = "") {
+    const auto incoming = coordinator_->Receive(kPatienceMs);
+    v1::ShardReport report = ReportOf(incoming);
+    v1::Header reply;
     reply.mutable_shard_reply()->set_state(state);
     reply.mutable_shard_reply()->set_reason(reason);
     CHECK(coordinator_->Send(incoming->peer, MakeMessage(reply, {})).ok());
-    return report.shard_report();
+    return report;
   }
   Status End() {
     auto end = end_.get_future();
@@ -67,6 +72,9 @@ TEST_F(ShardReporterTest, ReportsAsOneProcessUntilTheRunIsFinished) {
   EXPECT_EQ(AnswerOne(v1::ShardReply::RUNNING).nonce(), first.nonce());
   AnswerOne(v1::ShardReply::FINISHED);
   EXPECT_TRUE(End().ok());
+  const v1::ShardReport last = ReportOf(coordinator_->Receive(kPatienceMs));
+  EXPECT_TRUE(last.farewell());
+  EXPECT_EQ(last.nonce(), first.nonce());
 }
 
 TEST_F(ShardReporterTest, AFailedRunIsAStatusWithTheReason) {

@@ -43,11 +43,15 @@ LoopbackCluster::LoopbackCluster(v1::Config config, ClusterOptions options)
       trainer_statuses_(options.trainers) {}
 
 LoopbackCluster::~LoopbackCluster() {
+  StopServers();
+  reporters_.clear();
+}
+
+void LoopbackCluster::StopServers() {
   for (const auto& server : servers_) {
     if (server) server->Stop();
   }
   Wait();
-  reporters_.clear();
 }
 
 void LoopbackCluster::Run() {
@@ -76,21 +80,29 @@ void LoopbackCluster::StartServer(uint32_t index) {
       std::thread([this, server, index] { server_statuses_[index] = server->Run(); });
 }
 
-void LoopbackCluster::Start() {
+void LoopbackCluster::StartServers() {
   for (uint32_t i = 0; i < options_.servers; ++i) StartServer(i);
+}
+
+std::unique_ptr<worker::ServerClient> LoopbackCluster::MakeClient(uint32_t trainer) {
   worker::LinkOptions link;
   for (uint32_t i = 0; i < options_.servers; ++i) link.server_addresses.push_back(Address(i));
+  link.trainer = trainer;
+  transport::FaultPlan faults = options_.faults;
+  faults.seed += trainer;
+  return std::make_unique<worker::ServerClient>(
+      config_, layout_, link,
+      std::make_unique<transport::FaultyClientTransport>(network_.MakeClient(), faults));
+}
+
+void LoopbackCluster::Start() {
+  StartServers();
   for (uint32_t i = 0; i < options_.trainers; ++i) {
     auto trainer = std::make_unique<Trainer>();
     auto reader = data::MakeReader(config_);
     CHECK(reader.ok()) << reader.status();
     trainer->reader = *std::move(reader);
-    link.trainer = i;
-    transport::FaultPlan faults = options_.faults;
-    faults.seed += i;
-    trainer->client = std::make_unique<worker::ServerClient>(
-        config_, layout_, link,
-        std::make_unique<transport::FaultyClientTransport>(network_.MakeClient(), faults));
+    trainer->client = MakeClient(i);
     trainers_.push_back(std::move(trainer));
   }
   for (uint32_t i = 0; i < options_.trainers; ++i) {
@@ -138,11 +150,6 @@ std::vector<float> LoopbackCluster::ServerValues() {
     }
   }
   return values;
-}
-
-std::vector<float> LoopbackCluster::ReplicaValues(uint32_t trainer) {
-  const float* replica = trainers_[trainer]->client->replica();
-  return {replica, replica + layout_.flat_element_count()};
 }
 
 uint64_t LoopbackCluster::RowsHash() {

@@ -1,6 +1,6 @@
 // A whole run in one process: servers and workers as threads over in-process queues, with faults on
-// the workers' connections if wanted. What a test looks at afterwards, the servers' pieces and the
-// workers' replicas, is kept until the cluster goes.
+// the workers' connections if wanted. What a test looks at afterwards, the servers' pieces and
+// rows, is kept until the cluster goes.
 //
 // Thread rule: one test thread.
 #pragma once
@@ -45,6 +45,11 @@ class LoopbackCluster {
   // In pieces, for tests that interfere.
   void Start();
   void Wait();
+  // For tests that play the workers: only the servers, a worker's client that is not connected yet,
+  // and the servers' end.
+  void StartServers();
+  std::unique_ptr<worker::ServerClient> MakeClient(uint32_t trainer);
+  void StopServers();
   // Ends a server without a farewell, as a crash does, and starts a new one at its address.
   void RestartServer(uint32_t index);
 
@@ -53,9 +58,9 @@ class LoopbackCluster {
   // Of trainer 0.
   const v1::RunReport& report() const { return report_; }
 
-  // Dense parameters as the servers hold them and as a worker's replica holds them, flat.
+  const ModelLayout& layout() const { return layout_; }
+  // Dense parameters as the servers hold them, flat.
   std::vector<float> ServerValues();
-  std::vector<float> ReplicaValues(uint32_t trainer);
   // Hash of all rows with their state, whatever the order of their creation.
   uint64_t RowsHash();
 

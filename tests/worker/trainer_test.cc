@@ -102,27 +102,29 @@ TEST_F(TrainerTest, TheReasonIsKnownBeforeAnybodyIsWoken) {
   EXPECT_TRUE(reason_known);
 }
 
-// Fails the first push, after the second has come.
-class FirstPushFailsLate : public EmbeddedClient {
+// Fails the push of lease 1, after one of another lease has come.
+class FirstLeaseFailsLate : public EmbeddedClient {
  public:
   using EmbeddedClient::EmbeddedClient;
-  Result<uint64_t> Push(const StepGradients&) override {
+  Result<uint64_t> Push(const StepGradients& step) override {
     std::unique_lock lock(mutex_);
-    const int number = ++pushes_;
-    changed_.notify_all();
-    if (number > 1) return uint64_t{0};
-    changed_.wait(lock, [&] { return pushes_ > 1; });
+    if (step.lease != 1) {
+      other_came_ = true;
+      changed_.notify_all();
+      return uint64_t{0};
+    }
+    changed_.wait(lock, [&] { return other_came_; });
     return Unavailable("no more pushes");
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  int pushes_ = 0;
+  bool other_came_ = false;
 };
 
 TEST_F(TrainerTest, AFailureAbandonsAChunkThatTheOtherThreadsHaveLeftBehind) {
-  FirstPushFailsLate client(config_, layout_);
+  FirstLeaseFailsLate client(config_, layout_);
   Trainer trainer(config_, layout_, 2, &client, [](const Status&) {});
   data::RowBlock rows;
   ASSERT_TRUE(reader_->ReadChunk({}, &rows).ok());
@@ -130,8 +132,11 @@ TEST_F(TrainerTest, AFailureAbandonsAChunkThatTheOtherThreadsHaveLeftBehind) {
   rows.labels.resize(static_cast<size_t>(one_batch));
   rows.dense.resize(static_cast<size_t>(one_batch * rows.dense_count));
   rows.ids.resize(static_cast<size_t>(one_batch * rows.table_count));
-  const auto first = std::make_shared<ChunkWork>(v1::ChunkLease(), rows, one_batch);
-  const auto second = std::make_shared<ChunkWork>(v1::ChunkLease(), rows, one_batch);
+  v1::ChunkLease lease;
+  lease.set_lease(1);
+  const auto first = std::make_shared<ChunkWork>(lease, rows, one_batch);
+  lease.set_lease(2);
+  const auto second = std::make_shared<ChunkWork>(lease, rows, one_batch);
   trainer.Add(first);
   trainer.Add(second);
   auto finished = std::async(std::launch::async, [&] { return first->AwaitFinished(); });

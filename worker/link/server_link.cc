@@ -464,10 +464,23 @@ void ServerLink::TakeRowReply(size_t server, uint64_t request_id,
 
 void ServerLink::TakeWorkReply(const v1::WorkReply& reply) {
   if (reply.has_failed()) {
+    SayFarewell();
     return Fail(FailedPrecondition(StrCat("the run has failed: ", reply.failed())));
   }
+  if (reply.has_finished()) SayFarewell();
   std::lock_guard lock(mutex_);
   if (work_ && work_->request.request_id() == reply.request_id()) work_->reply = reply;
+}
+
+// The coordinator waits for it before it goes, so that nobody is left asking.
+void ServerLink::SayFarewell() {
+  run_is_over_ = true;
+  v1::Header header;
+  v1::WorkRequest& request = *header.mutable_work_request();
+  request.set_trainer(options_.trainer);
+  request.set_incarnation(incarnation_);
+  request.set_farewell(true);
+  Send(0, header, {});
 }
 
 void ServerLink::Tick() {
@@ -481,7 +494,7 @@ void ServerLink::Tick() {
 }
 
 void ServerLink::SendHeartbeat() {
-  if (!peers_[0].session->ready()) return;
+  if (run_is_over_ || !peers_[0].session->ready()) return;
   v1::Header header;
   v1::WorkRequest& request = *header.mutable_work_request();
   request.set_trainer(options_.trainer);

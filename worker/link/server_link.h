@@ -122,6 +122,7 @@ class ServerLink {
   void TakeWorkReply(const v1::WorkReply& reply);
   void Tick();
   void SendHeartbeat();
+  void SayFarewell();
   void RepeatOutstanding(size_t server);
   void PublishProgress();
   void SendPull(size_t server, uint64_t request_id, const PendingPull& pull);
@@ -145,6 +146,7 @@ class ServerLink {
   std::vector<Peer> peers_;
   uint64_t incarnation_ = 0;
   int64_t next_heartbeat_ms_ = 0;
+  bool run_is_over_ = false;  // as the coordinator says
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

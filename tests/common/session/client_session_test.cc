@@ -167,9 +167,19 @@ TEST_F(ClientSessionTest, ReplaysExactlyThePushesThatTheServerHasNotTaken) {
       EXPECT_EQ(action.header.push().connection(), 2u);
     }
   }
-  EXPECT_EQ(actions[0].kind, Kind::kAccepted);
-  EXPECT_EQ(actions[0].sequence, 3u);
   EXPECT_EQ(session_.replayed_pushes(), 2u);
+}
+
+TEST_F(ClientSessionTest, APushThatTheServerHasTakenIsAcceptedOnceTheReplicaHasIt) {
+  BeReady();
+  Submit(2);
+  session_.OnRefusal(Refusal("say hello", true), 1);
+  EXPECT_THAT(session_.OnHelloReply(HelloReply(2, 2), 2), IsEmpty());
+  EXPECT_EQ(session_.accepted_sequence(), 0u);
+  const ClientActions actions =
+      session_.OnAnswer(Answer({.connection = 2, .index = 0, .sequence = 2, .version = 12}), 3);
+  EXPECT_THAT(Kinds(actions), ElementsAre(Kind::kApply, Kind::kAccepted));
+  EXPECT_EQ(session_.accepted_sequence(), 2u);
 }
 
 TEST_F(ClientSessionTest, AnswersAreAppliedAndFreeTheCreditOnce) {
@@ -213,7 +223,7 @@ TEST_F(ClientSessionTest, ALostAnswerLeadsToANewConnectionAndTheCatchUpIsTaken) 
   EXPECT_THAT(SentPushes(session_.OnHelloReply(HelloReply(2, 2), 6)), IsEmpty());
   const ClientActions catch_up = session_.OnAnswer(
       Answer({.connection = 2, .index = 0, .sequence = 2, .version = 12, .durable = 2}), 7);
-  EXPECT_THAT(Kinds(catch_up), ElementsAre(Kind::kApply));
+  EXPECT_THAT(Kinds(catch_up), ElementsAre(Kind::kApply, Kind::kAccepted));
   EXPECT_EQ(session_.version(), 12u);
   EXPECT_EQ(session_.kept_bytes(), 0);
 }
