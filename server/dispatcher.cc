@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/base/strings.h"
+#include "common/session/header_message.h"
 #include "common/session/run_identity.h"
 #include "common/wire/row_frame.h"
 
@@ -22,17 +23,6 @@ uint32_t Staleness(const v1::Push& push, uint64_t version) {
 }
 
 }  // namespace
-
-transport::Message MakeMessage(const v1::Header& header, std::vector<Bytes> body) {
-  transport::Message message;
-  Bytes bytes(header.ByteSizeLong());
-  CHECK(header.SerializeToArray(bytes.data(), static_cast<int>(bytes.size())));
-  message.parts.emplace_back(std::move(bytes));
-  for (Bytes& part : body) {
-    if (!part.empty()) message.parts.emplace_back(std::move(part));
-  }
-  return message;
-}
 
 Dispatcher::Dispatcher(Shard* shard, transport::ServerTransport* transport,
                        v1::RunIdentity identity, uint64_t server_epoch, uint32_t shard_index,
@@ -143,8 +133,8 @@ void Dispatcher::SendAnswer(PendingAnswer& pending) {
   answer.set_durable_sequence(pending.task.sequence);  // without a log: the last answered
   answer.set_staleness(pending.staleness);
   answer.set_is_catch_up(!pending.task.apply);
-  for (transport::Message& message :
-       worker.session.OnAnswerBuilt(slot, MakeMessage(header, std::move(pending.answers)))) {
+  for (transport::Message& message : worker.session.OnAnswerBuilt(
+           slot, session::MakeMessage(header, session::ToBody(std::move(pending.answers))))) {
     if (Status status = transport_->Send(worker.session.peer(), std::move(message)); !status.ok()) {
       LOG(WARNING) << "answer to trainer " << slot.trainer << " lost: " << status;
     }
@@ -186,7 +176,9 @@ Dispatcher::Worker* Dispatcher::FindByPeer(const transport::PeerId& peer) {
 void Dispatcher::Send(const transport::PeerId& peer, const v1::Header& header,
                       std::vector<Bytes> body) {
   // A peer that is gone comes back with a hello, and is told then what it missed.
-  if (Status status = transport_->Send(peer, MakeMessage(header, std::move(body))); !status.ok()) {
+  if (Status status =
+          transport_->Send(peer, session::MakeMessage(header, session::ToBody(std::move(body))));
+      !status.ok()) {
     LOG(WARNING) << "message lost: " << status;
   }
 }

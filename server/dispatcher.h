@@ -63,7 +63,4 @@ class Dispatcher {
   std::map<transport::PeerId, cluster::Seat> peers_;  // current peer of each session
 };
 
-// A message of a header part and the body parts that are not empty.
-transport::Message MakeMessage(const v1::Header& header, std::vector<Bytes> body);
-
 }  // namespace weir::server

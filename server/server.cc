@@ -3,6 +3,7 @@
 #include <random>
 
 #include "common/base/clock.h"
+#include "common/session/header_message.h"
 #include "common/session/run_identity.h"
 
 namespace weir::server {
@@ -56,21 +57,17 @@ Status Server::Run() {
 
 void Server::Receive(transport::IncomingMessage incoming, int64_t now_ms) {
   const transport::PeerId& peer = incoming.peer;
-  v1::Header header;
-  const ByteSpan bytes =
-      incoming.message.parts.empty() ? ByteSpan() : incoming.message.parts[0].span();
-  if (!header.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return dispatcher_->Refuse(peer, "a message whose header does not parse", false);
-  }
-  switch (header.body_case()) {
+  const auto header = session::ParseHeader(incoming.message);
+  if (!header) return dispatcher_->Refuse(peer, "a message without a header that parses", false);
+  switch (header->body_case()) {
     case v1::Header::kPush:
-      return dispatcher_->OnPush(peer, header.push(), std::move(incoming.message));
+      return dispatcher_->OnPush(peer, header->push(), std::move(incoming.message));
     case v1::Header::kRowPull:
-      return dispatcher_->OnRowPull(peer, header.row_pull(), incoming.message);
+      return dispatcher_->OnRowPull(peer, header->row_pull(), incoming.message);
     case v1::Header::kHello:
-      return dispatcher_->OnHello(peer, header.hello());
+      return dispatcher_->OnHello(peer, header->hello());
     default:
-      return ReceiveControl(peer, header, incoming.message, now_ms);
+      return ReceiveControl(peer, *header, incoming.message, now_ms);
   }
 }
 
@@ -98,7 +95,7 @@ void Server::ReceiveControl(const transport::PeerId& peer, const v1::Header& hea
 }
 
 void Server::Reply(const transport::PeerId& peer, const v1::Header& header) {
-  if (Status status = transport_->Send(peer, MakeMessage(header, {})); !status.ok()) {
+  if (Status status = transport_->Send(peer, session::MakeMessage(header)); !status.ok()) {
     LOG(WARNING) << "reply lost: " << status;  // whoever waits for it asks again
   }
 }

@@ -5,18 +5,15 @@
 
 #include "common/base/clock.h"
 #include "common/base/strings.h"
-#include "server/dispatcher.h"
+#include "common/session/header_message.h"
 
 namespace weir::server {
 namespace {
 
 std::optional<v1::ShardReply> ParseReply(const transport::Message& message) {
-  v1::Header header;
-  if (message.parts.empty()) return std::nullopt;
-  const ByteSpan bytes = message.parts[0].span();
-  if (!header.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return std::nullopt;
-  if (!header.has_shard_reply()) return std::nullopt;
-  return header.shard_reply();
+  const auto header = session::ParseHeader(message);
+  if (!header || !header->has_shard_reply()) return std::nullopt;
+  return header->shard_reply();
 }
 
 }  // namespace
@@ -61,7 +58,7 @@ Status ShardReporter::Report() {
     if (now_ms >= next_report_ms) {
       next_report_ms = now_ms + options_.interval_ms;
       // A full queue means that nobody takes our reports; the timeout below speaks of that.
-      (void)transport_->Send(connection, MakeMessage(header, {}));
+      (void)transport_->Send(connection, session::MakeMessage(header));
     }
     const auto received = transport_->Receive(next_report_ms - now_ms);
     if (received) {
@@ -79,7 +76,7 @@ Status ShardReporter::Report() {
         if (reply->state() == v1::ShardReply::FINISHED ||
             reply->state() == v1::ShardReply::FAILED) {
           report.set_farewell(true);
-          (void)transport_->Send(connection, MakeMessage(header, {}));
+          (void)transport_->Send(connection, session::MakeMessage(header));
         }
         if (reply->state() == v1::ShardReply::FINISHED) return OkStatus();
         if (reply->state() == v1::ShardReply::FAILED) {

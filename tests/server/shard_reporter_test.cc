@@ -6,8 +6,8 @@
 
 #include <future>
 
+#include "common/session/header_message.h"
 #include "common/transport/loopback.h"
-#include "server/dispatcher.h"
 
 namespace weir::server {
 namespace {
@@ -38,10 +38,7 @@ class ShardReporterTest : public testing::Test {
   }
   static v1::ShardReport ReportOf(const std::optional<transport::IncomingMessage>& incoming) {
     CHECK(incoming) << "no report";
-    v1::Header report;
-    const ByteSpan bytes = incoming->message.parts[0].span();
-    CHECK(report.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
-    return report.shard_report();
+    return session::ParseHeader(incoming->message).value().shard_report();
   }
   v1::ShardReport AnswerOne(v1::ShardReply::State state, const std::string& reason = "") {
     const auto incoming = coordinator_->Receive(kPatienceMs);
@@ -49,7 +46,7 @@ class ShardReporterTest : public testing::Test {
     v1::Header reply;
     reply.mutable_shard_reply()->set_state(state);
     reply.mutable_shard_reply()->set_reason(reason);
-    CHECK(coordinator_->Send(incoming->peer, MakeMessage(reply, {})).ok());
+    CHECK(coordinator_->Send(incoming->peer, session::MakeMessage(reply)).ok());
     return report;
   }
   Status End() {
@@ -98,7 +95,7 @@ TEST_F(ShardReporterTest, AShardThatStaysTakenIsGivenUp) {
     v1::Header reply;
     reply.mutable_shard_reply()->set_state(v1::ShardReply::TAKEN);
     reply.mutable_shard_reply()->set_reason("shard 2 is already served");
-    ASSERT_TRUE(coordinator_->Send(incoming->peer, MakeMessage(reply, {})).ok());
+    ASSERT_TRUE(coordinator_->Send(incoming->peer, session::MakeMessage(reply)).ok());
   }
   EXPECT_THAT(end.get().message(), HasSubstr("shard 2 is already served"));
 }
@@ -115,7 +112,7 @@ TEST_F(ShardReporterTest, NoiseFromTheCoordinatorIsIgnored) {
   const auto incoming = coordinator_->Receive(kPatienceMs);
   ASSERT_TRUE(incoming);
   ASSERT_TRUE(coordinator_->Send(incoming->peer, {{transport::Part(Bytes{0xff, 0xff, 1})}}).ok());
-  ASSERT_TRUE(coordinator_->Send(incoming->peer, MakeMessage({}, {})).ok());
+  ASSERT_TRUE(coordinator_->Send(incoming->peer, session::MakeMessage({})).ok());
   AnswerOne(v1::ShardReply::FINISHED);
   EXPECT_TRUE(End().ok());
 }

@@ -1,48 +1,21 @@
 #include "worker/link/server_link.h"
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 #include "common/base/check.h"
 #include "common/base/clock.h"
-#include "common/base/hogwild.h"
 #include "common/base/strings.h"
 #include "common/session/run_identity.h"
-#include "common/wire/piece_frame.h"
+#include "worker/link/joining.h"
 
 namespace weir::worker {
 namespace {
 
 constexpr int64_t kTickMs = 20;
 constexpr int64_t kHeartbeatMs = 1000;
-constexpr int64_t kJoinRetryMs = 300;
 
 int64_t NowMs() { return Clock::Real().NowMs(); }
-
-transport::Message MakeMessage(const v1::Header& header, const Body& body) {
-  Bytes bytes(header.ByteSizeLong());
-  CHECK(header.SerializeToArray(bytes.data(), static_cast<int>(bytes.size())));
-  transport::Message message;
-  message.parts.emplace_back(std::move(bytes));
-  message.parts.insert(message.parts.end(), body.begin(), body.end());
-  return message;
-}
-
-bool ParseHeader(const transport::Message& message, v1::Header* header) {
-  if (message.parts.empty()) return false;
-  const ByteSpan bytes = message.parts[0].span();
-  return header->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-}
-
-Body BodyOf(const transport::Message& message) {
-  return {message.parts.begin() + 1, message.parts.end()};
-}
-
-uint64_t RandomNonce() {
-  std::random_device random;
-  return (static_cast<uint64_t>(random()) << 32 | random()) | 1;
-}
 
 }  // namespace
 
@@ -54,13 +27,10 @@ ServerLink::ServerLink(const v1::Config& config, const ModelLayout& layout, Link
       identity_(session::MakeRunIdentity(config,
                                          static_cast<uint32_t>(options_.server_addresses.size()))),
       transport_(std::move(transport)),
-      replica_(static_cast<size_t>(layout.flat_element_count())),
+      replica_(layout),
       peers_(options_.server_addresses.size()) {
   CHECK_EQ(layout.server_count(), peers_.size());
   for (size_t i = 0; i < peers_.size(); ++i) peers_[i].address = options_.server_addresses[i];
-  for (const PieceSpec& piece : layout.pieces()) {
-    pieces_[{piece.tensor, static_cast<uint32_t>(piece.begin)}] = &piece;
-  }
   progress_.versions.resize(peers_.size());
 }
 
@@ -77,44 +47,17 @@ std::string ServerLink::PeerName(size_t server) const {
 // --- Joining -----------------------------------------------------------------------------------
 
 Status ServerLink::Connect() {
-  WEIR_ASSIGN_OR_RETURN(const v1::JoinReply joined, Join());
+  WEIR_ASSIGN_OR_RETURN(peers_[0].connection, transport_->Open(peers_[0].address));
+  const JoinOptions join{.coordinator_name = PeerName(0),
+                         .identity = identity_,
+                         .trainer = options_.trainer,
+                         .stage = options_.stage,
+                         .timeout_ms = config_.cluster().connect_timeout_ms()};
+  WEIR_ASSIGN_OR_RETURN(const v1::JoinReply joined,
+                        JoinRun(join, peers_[0].connection, transport_.get(), &meter_, stopping_));
   OpenSessions(joined);
   thread_ = std::thread([this] { Run(); });
   return AwaitReplica();
-}
-
-Result<v1::JoinReply> ServerLink::Join() {
-  v1::Header header;
-  v1::Join& join = *header.mutable_join();
-  *join.mutable_identity() = identity_;
-  join.set_trainer(options_.trainer);
-  join.set_stage(options_.stage);
-  join.set_nonce(RandomNonce());
-
-  WEIR_ASSIGN_OR_RETURN(peers_[0].connection, transport_->Open(peers_[0].address));
-  const int64_t timeout_ms = config_.cluster().connect_timeout_ms();
-  const int64_t deadline_ms = NowMs() + timeout_ms;
-  std::string reason = "is weir-server running there, and is the port open?";
-  int64_t next_ms = 0;
-  while (NowMs() < deadline_ms) {
-    if (stopping_) return Interrupted("stopped");
-    if (NowMs() >= next_ms) {
-      const transport::Message message = MakeMessage(header, {});
-      meter_.AddSent(message);
-      WEIR_RETURN_IF_ERROR(transport_->Send(peers_[0].connection, message));
-      next_ms = NowMs() + kJoinRetryMs;
-    }
-    const auto incoming = transport_->Receive(kTickMs);
-    v1::Header reply;
-    if (!incoming || !ParseHeader(incoming->message, &reply)) continue;
-    meter_.AddReceived(incoming->message);
-    if (reply.has_join_reply()) return reply.join_reply();
-    if (!reply.has_refusal()) continue;
-    reason = StrCat("it refuses: ", reply.refusal().reason());
-    if (!reply.refusal().retry()) return FailedPrecondition(StrCat(PeerName(0), " ", reason));
-  }
-  return DeadlineExceeded(StrCat("could not join the run through ", PeerName(0), " within ",
-                                 timeout_ms, " ms; ", reason));
 }
 
 void ServerLink::OpenSessions(const v1::JoinReply& joined) {
@@ -199,61 +142,38 @@ Status ServerLink::AwaitAccepted(uint64_t sequence) {
 
 uint64_t ServerLink::SubmitRowPull(std::vector<Body> requests, bool read_only) {
   CHECK_EQ(requests.size(), peers_.size());
-  std::lock_guard lock(mutex_);
-  const uint64_t id = next_pull_id_++;
-  PendingPull& pull = pulls_[id];
-  pull.read_only = read_only;
-  pull.requests = std::move(requests);
-  pull.replies.resize(peers_.size());
-  pull.since_ms = NowMs();
-  for (size_t i = 0; i < peers_.size(); ++i) {
-    if (pull.requests[i].empty()) {
-      pull.replies[i] = Body();
-    } else {
-      ++pull.left;
-    }
+  uint64_t id = 0;
+  {
+    std::lock_guard lock(mutex_);
+    id = outstanding_.AddPull(std::move(requests), read_only, NowMs());
+    commands_.push_back([this, id] {
+      for (size_t i = 0; i < peers_.size(); ++i) {
+        SendRequest(i, [&] { return outstanding_.PullFor(i, id); });
+      }
+    });
   }
-  commands_.push_back([this, id] {
-    std::unique_lock command_lock(mutex_);
-    const auto found = pulls_.find(id);
-    if (found == pulls_.end()) return;
-    const PendingPull pull_copy = found->second;
-    command_lock.unlock();
-    for (size_t i = 0; i < peers_.size(); ++i) SendPull(i, id, pull_copy);
-  });
   transport_->Wake();
   return id;
 }
 
 Result<std::vector<Body>> ServerLink::AwaitRowReplies(uint64_t request_id) {
   std::unique_lock lock(mutex_);
-  const auto found = pulls_.find(request_id);
-  CHECK(found != pulls_.end());
-  PendingPull& pull = found->second;
-  changed_.wait(lock, [&] { return !failure_.ok() || pull.left == 0; });
+  changed_.wait(lock, [&] { return !failure_.ok() || outstanding_.PullIsDone(request_id); });
   if (!failure_.ok()) return failure_;
-  std::vector<Body> replies;
-  for (auto& reply : pull.replies) replies.push_back(*std::move(reply));
-  pulls_.erase(found);
-  return replies;
+  return outstanding_.TakePull(request_id);
 }
 
 Result<v1::WorkReply> ServerLink::RequestWork(v1::WorkRequest request, Body scores) {
   std::unique_lock lock(mutex_);
   if (!failure_.ok()) return failure_;
-  CHECK(!work_.has_value()) << "one request at a time";
-  request.set_request_id(next_work_id_++);
   request.set_trainer(options_.trainer);
   request.set_incarnation(incarnation_);
-  work_ = {
-      .request = std::move(request), .scores = std::move(scores), .since_ms = NowMs(), .reply = {}};
-  commands_.push_back([this, work = *work_] { SendWork(work); });
+  outstanding_.SetWork(std::move(request), std::move(scores), NowMs());
+  commands_.push_back([this] { SendRequest(0, [&] { return outstanding_.WorkFor(0); }); });
   transport_->Wake();
-  changed_.wait(lock, [&] { return !failure_.ok() || work_->reply.has_value(); });
-  const std::optional<PendingWork> done = std::move(work_);
-  work_.reset();
+  changed_.wait(lock, [&] { return !failure_.ok() || outstanding_.WorkIsDone(); });
   // What the coordinator said counts even if the link has failed since.
-  if (done->reply) return *done->reply;
+  if (auto reply = outstanding_.TakeWork()) return *std::move(reply);
   return failure_;
 }
 
@@ -264,12 +184,7 @@ void ServerLink::Stop(const Status& status, bool tell_others) {
   }
   if (tell_others) {
     Post([this, reason = status.message()] {
-      v1::Header header;
-      v1::WorkRequest& request = *header.mutable_work_request();
-      request.set_trainer(options_.trainer);
-      request.set_incarnation(incarnation_);
-      request.set_failure(reason);
-      Send(0, header, {});
+      Tell([&](v1::WorkRequest* request) { request->set_failure(reason); });
     });
   }
   Fail(status);
@@ -328,11 +243,11 @@ void ServerLink::Receive(transport::ConnectionMessage incoming) {
   });
   if (peer == peers_.end()) return;  // a connection that was given up
   const auto server = static_cast<size_t>(peer - peers_.begin());
-  v1::Header header;
-  if (!ParseHeader(incoming.message, &header)) {
+  const auto header = session::ParseHeader(incoming.message);
+  if (!header) {
     return Fail(InvalidData(StrCat(PeerName(server), " sent a header that does not parse")));
   }
-  Handle(server, header, incoming.message);
+  Handle(server, *header, incoming.message);
 }
 
 void ServerLink::Handle(size_t server, const v1::Header& header,
@@ -399,37 +314,8 @@ void ServerLink::Do(size_t server, session::ClientActions actions,
 }
 
 void ServerLink::ApplyAnswer(size_t server, const transport::Message& answer) {
-  for (size_t i = 1; i < answer.parts.size(); ++i) {
-    wire::FrameCursor cursor(answer.parts[i].span());
-    while (!cursor.done()) {
-      auto frame = cursor.Next();
-      Status status = frame.ok() ? ApplyFrame(server, *frame) : frame.status();
-      if (!status.ok()) {
-        return Fail(
-            InvalidData(StrCat(PeerName(server), " sent a damaged answer: ", status.message())));
-      }
-    }
-  }
-}
-
-Status ServerLink::ApplyFrame(size_t server, const wire::FrameView& frame) {
-  const auto found = pieces_.find({frame.header.tensor, frame.header.begin});
-  const bool is_its_piece = found != pieces_.end() && found->second->server == server &&
-                            frame.header.kind == wire::FrameKind::kValues;
-  if (!is_its_piece) return InvalidData("unexpected " + wire::DescribeFrame(frame.header));
-  const PieceSpec& piece = *found->second;
-  float* first = replica_.data() + layout_.tensors()[piece.tensor].offset + piece.begin;
-  wire::PieceFrameReader reader(frame, static_cast<uint32_t>(piece.element_count));
-  wire::Block block;
-  while (true) {
-    WEIR_ASSIGN_OR_RETURN(const bool more, reader.Next(&block));
-    if (!more) return OkStatus();
-    float* stripe = first + block.stripe * kStripeElements;
-    if (block.dense) {
-      hogwild::Copy(block.values.data(), stripe, block.values.size());
-    } else {
-      hogwild::Scatter(block.values.data(), block.indexes.data(), block.indexes.size(), stripe);
-    }
+  if (Status status = replica_.Apply(server, answer); !status.ok()) {
+    Fail(InvalidData(StrCat(PeerName(server), " sent a damaged answer: ", status.message())));
   }
 }
 
@@ -456,10 +342,7 @@ void ServerLink::PublishProgress() {
 void ServerLink::TakeRowReply(size_t server, uint64_t request_id,
                               const transport::Message& message) {
   std::lock_guard lock(mutex_);
-  const auto found = pulls_.find(request_id);
-  if (found == pulls_.end() || found->second.replies[server]) return;  // answered twice
-  found->second.replies[server] = BodyOf(message);
-  --found->second.left;
+  outstanding_.OnRowReply(server, request_id, session::BodyOf(message));
 }
 
 void ServerLink::TakeWorkReply(const v1::WorkReply& reply) {
@@ -469,81 +352,62 @@ void ServerLink::TakeWorkReply(const v1::WorkReply& reply) {
   }
   if (reply.has_finished()) SayFarewell();
   std::lock_guard lock(mutex_);
-  if (work_ && work_->request.request_id() == reply.request_id()) work_->reply = reply;
+  outstanding_.OnWorkReply(reply);
 }
 
 // The coordinator waits for it before it goes, so that nobody is left asking.
 void ServerLink::SayFarewell() {
   run_is_over_ = true;
-  v1::Header header;
-  v1::WorkRequest& request = *header.mutable_work_request();
-  request.set_trainer(options_.trainer);
-  request.set_incarnation(incarnation_);
-  request.set_farewell(true);
-  Send(0, header, {});
+  Tell([](v1::WorkRequest* request) { request->set_farewell(true); });
 }
 
 void ServerLink::Tick() {
   const int64_t now_ms = NowMs();
   for (size_t i = 0; i < peers_.size(); ++i) {
-    Do(i, peers_[i].session->Tick(OldestOutstanding(i), now_ms), nullptr);
+    Do(i, peers_[i].session->Tick(OldestOutstandingMs(i), now_ms), nullptr);
   }
   if (now_ms < next_heartbeat_ms_) return;
   next_heartbeat_ms_ = now_ms + kHeartbeatMs;
-  SendHeartbeat();
+  if (run_is_over_ || !peers_[0].session->ready()) return;
+  Tell([](v1::WorkRequest* request) { request->set_heartbeat_only(true); });
 }
 
-void ServerLink::SendHeartbeat() {
-  if (run_is_over_ || !peers_[0].session->ready()) return;
+std::optional<int64_t> ServerLink::OldestOutstandingMs(size_t server) const {
+  std::lock_guard lock(mutex_);
+  return outstanding_.OldestMs(server);
+}
+
+void ServerLink::RepeatOutstanding(size_t server) {
+  std::vector<Request> requests;
+  {
+    std::lock_guard lock(mutex_);
+    requests = outstanding_.AllFor(server);
+  }
+  for (const Request& request : requests) Send(server, request.header, request.body);
+}
+
+// get() is called under the lock. Without a session the request leaves once there is one.
+void ServerLink::SendRequest(size_t server, const std::function<std::optional<Request>()>& get) {
+  std::optional<Request> request;
+  {
+    std::lock_guard lock(mutex_);
+    request = get();
+  }
+  if (request && peers_[server].session->ready()) Send(server, request->header, request->body);
+}
+
+// A word to the coordinator that needs no reply.
+void ServerLink::Tell(const std::function<void(v1::WorkRequest*)>& fill) {
   v1::Header header;
   v1::WorkRequest& request = *header.mutable_work_request();
   request.set_trainer(options_.trainer);
   request.set_incarnation(incarnation_);
-  request.set_heartbeat_only(true);
+  fill(&request);
   Send(0, header, {});
 }
 
-std::optional<int64_t> ServerLink::OldestOutstanding(size_t server) const {
-  std::lock_guard lock(mutex_);
-  std::optional<int64_t> oldest;
-  for (const auto& [id, pull] : pulls_) {
-    if (!pull.replies[server]) oldest = std::min(oldest.value_or(pull.since_ms), pull.since_ms);
-  }
-  if (server == 0 && work_ && !work_->reply) {
-    oldest = std::min(oldest.value_or(work_->since_ms), work_->since_ms);
-  }
-  return oldest;
-}
-
-void ServerLink::RepeatOutstanding(size_t server) {
-  std::map<uint64_t, PendingPull> pulls;
-  std::optional<PendingWork> work;
-  {
-    std::lock_guard lock(mutex_);
-    pulls = pulls_;
-    work = work_;
-  }
-  for (const auto& [id, pull] : pulls) SendPull(server, id, pull);
-  if (server == 0 && work && !work->reply) SendWork(*work);
-}
-
-void ServerLink::SendPull(size_t server, uint64_t request_id, const PendingPull& pull) {
-  if (pull.replies[server] || !peers_[server].session->ready()) return;
-  v1::Header header;
-  header.mutable_row_pull()->set_request_id(request_id);
-  header.mutable_row_pull()->set_read_only(pull.read_only);
-  Send(server, header, pull.requests[server]);
-}
-
-void ServerLink::SendWork(const PendingWork& work) {
-  if (!peers_[0].session->ready()) return;
-  v1::Header header;
-  *header.mutable_work_request() = work.request;
-  Send(0, header, work.scores);
-}
-
 void ServerLink::Send(size_t server, const v1::Header& header, const Body& body) {
-  const transport::Message message = MakeMessage(header, body);
+  const transport::Message message = session::MakeMessage(header, body);
   // A full queue is as good as a lost message: whatever is owed is asked for again.
   if (transport_->Send(peers_[server].connection, message).ok()) meter_.AddSent(message);
 }

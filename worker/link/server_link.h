@@ -14,7 +14,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -28,9 +27,9 @@
 #include "common/proto/config.pb.h"
 #include "common/proto/protocol.pb.h"
 #include "common/session/client_session.h"
-#include "common/tensor/aligned_buffer.h"
 #include "common/transport/transport.h"
-#include "common/wire/frame.h"
+#include "worker/link/outstanding.h"
+#include "worker/link/replica.h"
 #include "worker/link/wire_meter.h"
 
 namespace weir::worker {
@@ -40,9 +39,6 @@ struct LinkOptions {
   uint32_t trainer = 0;
   uint32_t stage = 0;
 };
-
-// Body parts for one server.
-using Body = std::vector<transport::Part>;
 
 class ServerLink {
  public:
@@ -54,7 +50,7 @@ class ServerLink {
   // Joins the run and waits until the replica holds every server's pieces.
   Status Connect();
 
-  const float* replica() const { return replica_.data(); }
+  const float* replica() const { return replica_.values(); }
 
   // A place among the pushes in flight (cluster.window, cluster.max_unacknowledged_bytes).
   // TryAcquire does not wait.
@@ -92,21 +88,7 @@ class ServerLink {
     std::optional<session::ClientSession> session;
     transport::ConnectionId connection = 0;
   };
-  struct PendingPull {
-    bool read_only = false;
-    std::vector<Body> requests;
-    std::vector<std::optional<Body>> replies;
-    int64_t since_ms = 0;
-    size_t left = 0;
-  };
-  struct PendingWork {
-    v1::WorkRequest request;
-    Body scores;
-    int64_t since_ms = 0;
-    std::optional<v1::WorkReply> reply;
-  };
 
-  Result<v1::JoinReply> Join();
   void OpenSessions(const v1::JoinReply& joined);
   Status AwaitReplica();
 
@@ -117,18 +99,16 @@ class ServerLink {
   void Handle(size_t server, const v1::Header& header, const transport::Message& message);
   void Do(size_t server, session::ClientActions actions, const transport::Message* answer);
   void ApplyAnswer(size_t server, const transport::Message& answer);
-  Status ApplyFrame(size_t server, const wire::FrameView& frame);
   void TakeRowReply(size_t server, uint64_t request_id, const transport::Message& message);
   void TakeWorkReply(const v1::WorkReply& reply);
   void Tick();
-  void SendHeartbeat();
   void SayFarewell();
   void RepeatOutstanding(size_t server);
   void PublishProgress();
-  void SendPull(size_t server, uint64_t request_id, const PendingPull& pull);
-  void SendWork(const PendingWork& work);
+  void SendRequest(size_t server, const std::function<std::optional<Request>()>& get);
+  void Tell(const std::function<void(v1::WorkRequest*)>& fill);
   void Send(size_t server, const v1::Header& header, const Body& body);
-  std::optional<int64_t> OldestOutstanding(size_t server) const;
+  std::optional<int64_t> OldestOutstandingMs(size_t server) const;
   std::string PeerName(size_t server) const;
 
   bool HasCreditLocked() const;
@@ -140,8 +120,7 @@ class ServerLink {
   const LinkOptions options_;
   const v1::RunIdentity identity_;
   const std::unique_ptr<transport::ClientTransport> transport_;
-  tensor::AlignedBuffer replica_;
-  std::map<std::pair<uint32_t, uint32_t>, const PieceSpec*> pieces_;  // (tensor, begin)
+  Replica replica_;
   WireMeter meter_;
   std::vector<Peer> peers_;
   uint64_t incarnation_ = 0;
@@ -157,10 +136,7 @@ class ServerLink {
   uint64_t submitted_ = 0;
   int64_t credits_taken_ = 0;
   int64_t kept_bytes_ = 0;  // of pushes that are not durable, all servers
-  std::map<uint64_t, PendingPull> pulls_;
-  uint64_t next_pull_id_ = 1;
-  std::optional<PendingWork> work_;
-  uint64_t next_work_id_ = 1;
+  Outstanding outstanding_;
   metrics::Histogram staleness_;
   uint64_t reconnects_ = 0;
   uint64_t replayed_ = 0;

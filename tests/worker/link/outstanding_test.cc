@@ -1,0 +1,90 @@
+#include "worker/link/outstanding.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace weir::worker {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+Body OnePart(size_t size) { return {transport::Part(Bytes(size))}; }
+
+TEST(OutstandingTest, APullIsDoneWhenEveryServerThatWasAskedHasAnswered) {
+  Outstanding outstanding;
+  const uint64_t id = outstanding.AddPull({OnePart(1), {}, OnePart(2)}, false, 10);
+  EXPECT_FALSE(outstanding.PullFor(1, id)) << "nothing was asked of it";
+  EXPECT_FALSE(outstanding.PullIsDone(id));
+  outstanding.OnRowReply(0, id, OnePart(7));
+  outstanding.OnRowReply(0, id, OnePart(8));
+  EXPECT_FALSE(outstanding.PullIsDone(id)) << "a second answer of the same server counts once";
+  outstanding.OnRowReply(2, id, OnePart(9));
+  ASSERT_TRUE(outstanding.PullIsDone(id));
+  const std::vector<Body> replies = outstanding.TakePull(id);
+  ASSERT_THAT(replies, SizeIs(3));
+  EXPECT_EQ(replies[0][0].size(), 7u) << "the first answer stands";
+  EXPECT_THAT(replies[1], IsEmpty());
+  EXPECT_EQ(replies[2][0].size(), 9u);
+  outstanding.OnRowReply(2, id, OnePart(9));  // late: nobody waits any more
+}
+
+TEST(OutstandingTest, OnlyWhatAServerOwesIsRepeated) {
+  Outstanding outstanding;
+  const uint64_t first = outstanding.AddPull({OnePart(1), OnePart(2)}, false, 10);
+  const uint64_t second = outstanding.AddPull({OnePart(3), {}}, true, 20);
+  outstanding.OnRowReply(0, first, OnePart(5));
+  const std::vector<Request> of_first_server = outstanding.AllFor(0);
+  ASSERT_THAT(of_first_server, SizeIs(1));
+  EXPECT_EQ(of_first_server[0].header.row_pull().request_id(), second);
+  EXPECT_TRUE(of_first_server[0].header.row_pull().read_only());
+  const std::vector<Request> of_second_server = outstanding.AllFor(1);
+  ASSERT_THAT(of_second_server, SizeIs(1));
+  EXPECT_EQ(of_second_server[0].header.row_pull().request_id(), first);
+  EXPECT_EQ(of_second_server[0].body[0].size(), 2u);
+}
+
+TEST(OutstandingTest, WorkIsOwedByTheCoordinatorAlone) {
+  Outstanding outstanding;
+  outstanding.SetWork({}, OnePart(4), 10);
+  EXPECT_FALSE(outstanding.WorkFor(1));
+  const auto request = outstanding.WorkFor(0);
+  ASSERT_TRUE(request);
+  EXPECT_EQ(request->body[0].size(), 4u);
+  v1::WorkReply other;
+  other.set_request_id(request->header.work_request().request_id() + 1);
+  outstanding.OnWorkReply(other);
+  EXPECT_FALSE(outstanding.WorkIsDone()) << "a reply to something else";
+  v1::WorkReply reply;
+  reply.set_request_id(request->header.work_request().request_id());
+  reply.set_wait_ms(5);
+  outstanding.OnWorkReply(reply);
+  EXPECT_TRUE(outstanding.WorkIsDone());
+  EXPECT_FALSE(outstanding.WorkFor(0)) << "it is not repeated";
+  EXPECT_EQ(outstanding.TakeWork()->wait_ms(), 5u);
+}
+
+TEST(OutstandingTest, EveryExchangeHasItsOwnNumber) {
+  Outstanding outstanding;
+  outstanding.SetWork({}, {}, 0);
+  const uint64_t first = outstanding.WorkFor(0)->header.work_request().request_id();
+  EXPECT_FALSE(outstanding.TakeWork()) << "given up without a reply";
+  outstanding.SetWork({}, {}, 0);
+  EXPECT_EQ(outstanding.WorkFor(0)->header.work_request().request_id(), first + 1);
+}
+
+TEST(OutstandingTest, TheOldestIsPerServer) {
+  Outstanding outstanding;
+  EXPECT_FALSE(outstanding.OldestMs(0));
+  outstanding.SetWork({}, {}, 30);
+  const uint64_t id = outstanding.AddPull({OnePart(1), OnePart(1)}, false, 20);
+  EXPECT_EQ(outstanding.OldestMs(0), 20);
+  EXPECT_EQ(outstanding.OldestMs(1), 20);
+  outstanding.OnRowReply(0, id, {});
+  EXPECT_EQ(outstanding.OldestMs(0), 30);
+  outstanding.OnRowReply(1, id, {});
+  EXPECT_FALSE(outstanding.OldestMs(1));
+}
+
+}  // namespace
+}  // namespace weir::worker

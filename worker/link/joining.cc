@@ -1,0 +1,64 @@
+#include "worker/link/joining.h"
+
+#include <random>
+
+#include "common/base/clock.h"
+#include "common/base/strings.h"
+#include "common/session/header_message.h"
+
+namespace weir::worker {
+namespace {
+
+constexpr int64_t kReceiveMs = 20;
+constexpr int64_t kRetryMs = 300;
+
+// Tells this process from another that wants the same seat.
+uint64_t RandomNonce() {
+  std::random_device random;
+  return (static_cast<uint64_t>(random()) << 32 | random()) | 1;
+}
+
+transport::Message JoinMessage(const JoinOptions& options) {
+  v1::Header header;
+  v1::Join& join = *header.mutable_join();
+  *join.mutable_identity() = options.identity;
+  join.set_trainer(options.trainer);
+  join.set_stage(options.stage);
+  join.set_nonce(RandomNonce());
+  return session::MakeMessage(header);
+}
+
+}  // namespace
+
+Result<v1::JoinReply> JoinRun(const JoinOptions& options, transport::ConnectionId coordinator,
+                              transport::ClientTransport* transport, WireMeter* meter,
+                              const std::atomic<bool>& stopping) {
+  const Clock& clock = Clock::Real();
+  const transport::Message join = JoinMessage(options);
+  const int64_t deadline_ms = clock.NowMs() + options.timeout_ms;
+  std::string reason = "is weir-server running there, and is the port open?";
+  int64_t next_ms = 0;
+  while (clock.NowMs() < deadline_ms) {
+    if (stopping) return Interrupted("stopped");
+    if (clock.NowMs() >= next_ms) {
+      WEIR_RETURN_IF_ERROR(transport->Send(coordinator, join));
+      meter->AddSent(join);
+      next_ms = clock.NowMs() + kRetryMs;
+    }
+    const auto incoming = transport->Receive(kReceiveMs);
+    if (!incoming) continue;
+    meter->AddReceived(incoming->message);
+    const auto reply = session::ParseHeader(incoming->message);
+    if (!reply) continue;
+    if (reply->has_join_reply()) return reply->join_reply();
+    if (!reply->has_refusal()) continue;
+    reason = StrCat("it refuses: ", reply->refusal().reason());
+    if (!reply->refusal().retry()) {
+      return FailedPrecondition(StrCat(options.coordinator_name, " ", reason));
+    }
+  }
+  return DeadlineExceeded(StrCat("could not join the run through ", options.coordinator_name,
+                                 " within ", options.timeout_ms, " ms; ", reason));
+}
+
+}  // namespace weir::worker

@@ -1,0 +1,31 @@
+// A worker's way into the run: it asks shard 0 for its place until it has one.
+//
+// Place in the life of a batch: before it.
+// Thread rule: the caller's thread, before the link's I/O thread starts.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "common/base/status.h"
+#include "common/proto/protocol.pb.h"
+#include "common/transport/transport.h"
+#include "worker/link/wire_meter.h"
+
+namespace weir::worker {
+
+struct JoinOptions {
+  std::string coordinator_name;  // for messages
+  v1::RunIdentity identity;
+  uint32_t trainer = 0;
+  uint32_t stage = 0;
+  int64_t timeout_ms = 30000;
+};
+
+// Fails if the coordinator refuses for good, is silent for the timeout, or `stopping` becomes true.
+Result<v1::JoinReply> JoinRun(const JoinOptions& options, transport::ConnectionId coordinator,
+                              transport::ClientTransport* transport, WireMeter* meter,
+                              const std::atomic<bool>& stopping);
+
+}  // namespace weir::worker

@@ -1,0 +1,102 @@
+#include "worker/link/outstanding.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/check.h"
+
+namespace weir::worker {
+
+uint64_t Outstanding::AddPull(std::vector<Body> requests, bool read_only, int64_t now_ms) {
+  const uint64_t id = next_pull_id_++;
+  Pull& pull = pulls_[id];
+  pull.read_only = read_only;
+  pull.since_ms = now_ms;
+  pull.requests = std::move(requests);
+  pull.replies.resize(pull.requests.size());
+  for (size_t server = 0; server < pull.requests.size(); ++server) {
+    if (pull.requests[server].empty()) {
+      pull.replies[server] = Body();
+    } else {
+      ++pull.left;
+    }
+  }
+  return id;
+}
+
+bool Outstanding::PullIsDone(uint64_t id) const { return pulls_.at(id).left == 0; }
+
+std::vector<Body> Outstanding::TakePull(uint64_t id) {
+  const auto found = pulls_.find(id);
+  CHECK(found != pulls_.end() && found->second.left == 0);
+  std::vector<Body> replies;
+  for (auto& reply : found->second.replies) replies.push_back(*std::move(reply));
+  pulls_.erase(found);
+  return replies;
+}
+
+void Outstanding::OnRowReply(size_t server, uint64_t id, Body reply) {
+  const auto found = pulls_.find(id);
+  if (found == pulls_.end() || found->second.replies[server]) return;  // answered twice
+  found->second.replies[server] = std::move(reply);
+  --found->second.left;
+}
+
+void Outstanding::SetWork(v1::WorkRequest request, Body scores, int64_t now_ms) {
+  CHECK(!work_.has_value()) << "one request at a time";
+  request.set_request_id(next_work_id_++);
+  work_ = {.request = std::move(request),
+           .scores = std::move(scores),
+           .since_ms = now_ms,
+           .reply = std::nullopt};
+}
+
+std::optional<v1::WorkReply> Outstanding::TakeWork() {
+  CHECK(work_.has_value());
+  std::optional<v1::WorkReply> reply = std::move(work_->reply);
+  work_.reset();
+  return reply;
+}
+
+void Outstanding::OnWorkReply(const v1::WorkReply& reply) {
+  if (work_ && work_->request.request_id() == reply.request_id()) work_->reply = reply;
+}
+
+std::optional<Request> Outstanding::PullFor(size_t server, uint64_t id) const {
+  const auto found = pulls_.find(id);
+  if (found == pulls_.end() || found->second.replies[server]) return std::nullopt;
+  Request request{.header = {}, .body = found->second.requests[server]};
+  request.header.mutable_row_pull()->set_request_id(id);
+  request.header.mutable_row_pull()->set_read_only(found->second.read_only);
+  return request;
+}
+
+std::optional<Request> Outstanding::WorkFor(size_t server) const {
+  if (server != 0 || !work_ || work_->reply) return std::nullopt;
+  Request request{.header = {}, .body = work_->scores};
+  *request.header.mutable_work_request() = work_->request;
+  return request;
+}
+
+std::vector<Request> Outstanding::AllFor(size_t server) const {
+  std::vector<Request> all;
+  for (const auto& [id, pull] : pulls_) {
+    if (auto request = PullFor(server, id)) all.push_back(*std::move(request));
+  }
+  if (auto request = WorkFor(server)) all.push_back(*std::move(request));
+  return all;
+}
+
+std::optional<int64_t> Outstanding::OldestMs(size_t server) const {
+  std::optional<int64_t> oldest_ms;
+  for (const auto& [id, pull] : pulls_) {
+    if (pull.replies[server]) continue;
+    oldest_ms = std::min(oldest_ms.value_or(pull.since_ms), pull.since_ms);
+  }
+  if (server == 0 && work_ && !work_->reply) {
+    oldest_ms = std::min(oldest_ms.value_or(work_->since_ms), work_->since_ms);
+  }
+  return oldest_ms;
+}
+
+}  // namespace weir::worker

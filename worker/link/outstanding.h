@@ -1,0 +1,70 @@
+// Requests without a number that wait for replies: row pulls, and one exchange with the
+// coordinator. Repeating one changes nothing, so a new connection simply gets them again.
+//
+// Place in the life of a batch: **pull rows** ; **lease**.
+// Thread rule: none of its own; ServerLink guards it with its mutex.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "common/proto/protocol.pb.h"
+#include "common/session/header_message.h"
+
+namespace weir::worker {
+
+using session::Body;
+
+// A request ready to be sent.
+struct Request {
+  v1::Header header;
+  Body body;
+};
+
+class Outstanding {
+ public:
+  // requests[i]: ROW_IDS frames for server i; where there are none, no reply is expected.
+  uint64_t AddPull(std::vector<Body> requests, bool read_only, int64_t now_ms);
+  bool PullIsDone(uint64_t id) const;
+  // Call when it is done, once. The replies in server order.
+  std::vector<Body> TakePull(uint64_t id);
+  void OnRowReply(size_t server, uint64_t id, Body reply);
+
+  // One at a time. Fills in the request's id.
+  void SetWork(v1::WorkRequest request, Body scores, int64_t now_ms);
+  bool WorkIsDone() const { return work_ && work_->reply; }
+  // The reply, if one came; the exchange is over either way.
+  std::optional<v1::WorkReply> TakeWork();
+  void OnWorkReply(const v1::WorkReply& reply);
+
+  // What this server still owes a reply to: one pull, the exchange, or everything.
+  std::optional<Request> PullFor(size_t server, uint64_t id) const;
+  std::optional<Request> WorkFor(size_t server) const;
+  std::vector<Request> AllFor(size_t server) const;
+  // Since when the oldest of these waits.
+  std::optional<int64_t> OldestMs(size_t server) const;
+
+ private:
+  struct Pull {
+    bool read_only = false;
+    int64_t since_ms = 0;
+    size_t left = 0;
+    std::vector<Body> requests;
+    std::vector<std::optional<Body>> replies;
+  };
+  struct Work {
+    v1::WorkRequest request;
+    Body scores;
+    int64_t since_ms = 0;
+    std::optional<v1::WorkReply> reply;
+  };
+
+  std::map<uint64_t, Pull> pulls_;
+  uint64_t next_pull_id_ = 1;
+  std::optional<Work> work_;
+  uint64_t next_work_id_ = 1;
+};
+
+}  // namespace weir::worker

@@ -1,0 +1,47 @@
+#include "worker/link/replica.h"
+
+#include "common/base/hogwild.h"
+#include "common/wire/piece_frame.h"
+
+namespace weir::worker {
+
+Replica::Replica(const ModelLayout& layout)
+    : layout_(layout), values_(static_cast<size_t>(layout.flat_element_count())) {
+  for (const PieceSpec& piece : layout.pieces()) {
+    pieces_[{piece.tensor, static_cast<uint32_t>(piece.begin)}] = &piece;
+  }
+}
+
+Status Replica::Apply(size_t server, const transport::Message& answer) {
+  for (size_t i = 1; i < answer.parts.size(); ++i) {
+    wire::FrameCursor cursor(answer.parts[i].span());
+    while (!cursor.done()) {
+      WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, cursor.Next());
+      WEIR_RETURN_IF_ERROR(ApplyFrame(server, frame));
+    }
+  }
+  return OkStatus();
+}
+
+Status Replica::ApplyFrame(size_t server, const wire::FrameView& frame) {
+  const auto found = pieces_.find({frame.header.tensor, frame.header.begin});
+  const bool is_its_piece = found != pieces_.end() && found->second->server == server &&
+                            frame.header.kind == wire::FrameKind::kValues;
+  if (!is_its_piece) return InvalidData("unexpected " + wire::DescribeFrame(frame.header));
+  const PieceSpec& piece = *found->second;
+  float* first = values_.data() + layout_.tensors()[piece.tensor].offset + piece.begin;
+  wire::PieceFrameReader reader(frame, static_cast<uint32_t>(piece.element_count));
+  wire::Block block;
+  while (true) {
+    WEIR_ASSIGN_OR_RETURN(const bool more, reader.Next(&block));
+    if (!more) return OkStatus();
+    float* stripe = first + block.stripe * kStripeElements;
+    if (block.dense) {
+      hogwild::Copy(block.values.data(), stripe, block.values.size());
+    } else {
+      hogwild::Scatter(block.values.data(), block.indexes.data(), block.indexes.size(), stripe);
+    }
+  }
+}
+
+}  // namespace weir::worker
