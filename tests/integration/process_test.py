@@ -110,6 +110,32 @@ class ProcessTest(unittest.TestCase):
         self.assertEqual(summary["train"]["samples"], 20000)
         self.assertLess(summary["wire"]["push_bytes"] * 5, summary["wire"]["push_bytes_dense"])
 
+    # --- what it costs
+
+    def peak_bytes_of_worker(self, rows):
+        """Of a worker on so many rows, most of whose ids are new."""
+        servers, workers, _ = self.cluster(
+            "data { synthetic { rows: %d rows_per_table: 1000000 } } "
+            "compression { default { dct { sparsity: 0.95 } values: BF16 } }" % rows,
+            servers=1, trainers=1)
+        peak = 0
+        while workers[0].poll() is None:
+            try:
+                with open("/proc/%d/status" % workers[0].pid, encoding="ascii") as f:
+                    lines = [line for line in f if line.startswith("VmHWM")]
+            except (FileNotFoundError, ProcessLookupError):
+                break
+            peak = max([peak] + [1024 * int(line.split()[1]) for line in lines])
+            time.sleep(0.05)
+        for child in workers + servers:
+            self.end(child, 0)
+        return peak
+
+    def test_a_longer_run_needs_no_more_memory_in_the_worker(self):
+        short, long = self.peak_bytes_of_worker(20000), self.peak_bytes_of_worker(200000)
+        self.assertGreater(short, 1e6)
+        self.assertLess(long - short, 3e6, "8 bytes for each id of the long run are 5e6")
+
     # --- what should be refused
 
     def test_all_config_mistakes_at_once(self):
