@@ -109,7 +109,7 @@ void Dispatcher::OnRowPull(const transport::PeerId& peer, const v1::RowPull& pul
   ++worker->pulls_in_flight;
 }
 
-void Dispatcher::Flush(Outbox::Contents finished) {
+void Dispatcher::Flush(const Outbox::Contents& finished) {
   for (const auto& answer : finished.answers) SendAnswer(*answer);
   for (const auto& rows : finished.rows) SendRows(*rows);
 }

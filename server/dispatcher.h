@@ -33,7 +33,7 @@ class Dispatcher {
                  const transport::Message& message);
 
   // Sends what the strands have finished.
-  void Flush(Outbox::Contents finished);
+  void Flush(const Outbox::Contents& finished);
 
   void Refuse(const transport::PeerId& peer, std::string reason, bool retry);
 

@@ -108,9 +108,11 @@ class [[nodiscard]] Result {
 #define WEIR_CONCAT(a, b) WEIR_CONCAT_INNER(a, b)
 
 // WEIR_ASSIGN_OR_RETURN(auto piece, LoadPiece(id));
+// NOLINTBEGIN(bugprone-macro-parentheses): a declaration takes none.
 #define WEIR_ASSIGN_OR_RETURN(declaration, expression) \
   WEIR_ASSIGN_OR_RETURN_INNER(WEIR_CONCAT(weir_result_, __LINE__), declaration, expression)
 #define WEIR_ASSIGN_OR_RETURN_INNER(result, declaration, expression) \
   auto result = (expression);                                        \
   if (!result.ok()) return result.status();                          \
   declaration = *std::move(result)
+// NOLINTEND(bugprone-macro-parentheses)

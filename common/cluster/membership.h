@@ -21,7 +21,7 @@ namespace weir::cluster {
 struct Seat {
   uint32_t trainer = 0;
   uint32_t stage = 0;
-  auto operator<=>(const Seat&) const = default;
+  auto operator<=>(const Seat&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 class Membership {

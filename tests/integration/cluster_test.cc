@@ -1,5 +1,4 @@
 // Whole runs in one process: servers and workers as threads, with and without faults between them.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -10,8 +9,6 @@
 
 namespace weir::test {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr char kSmallRun[] = R"(
     data { batch_size: 64 chunk_batches: 4

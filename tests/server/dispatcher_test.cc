@@ -15,7 +15,6 @@ namespace weir::server {
 namespace {
 
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 constexpr uint64_t kEpoch = 4711;
 constexpr char kAddress[] = "inproc://server";

@@ -14,6 +14,8 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
 endif()
 
 if(WEIR_SANITIZE)
+  # Without NDEBUG: what is looked for here is also what DCHECK and assert say.
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g")
   add_compile_options(-fsanitize=${WEIR_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${WEIR_SANITIZE})
   if(WEIR_SANITIZE MATCHES "undefined")

@@ -16,14 +16,13 @@ namespace {
 
 using testing::AllOf;
 using testing::ElementsAre;
-using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
 class LoadConfig : public testing::Test {
  protected:
   std::string File(const std::string& name, const std::string& text) {
-    const std::string path = StrCat(testing::TempDir(), "/load_config_test_", getpid(), "_", name);
+    std::string path = StrCat(testing::TempDir(), "/load_config_test_", getpid(), "_", name);
     std::ofstream(path) << text;
     return path;
   }

@@ -17,9 +17,9 @@ using test::Widen;
 constexpr int64_t kSamples = 7, kUnique = 4, kDimension = 5, kStride = 8;
 
 // Row 3 is in no sample, row 0 in three.
-const std::vector<uint32_t> kPositions = {0, 2, 1, 0, 2, 1, 0};
+const std::vector<uint32_t> positions = {0, 2, 1, 0, 2, 1, 0};
 
-IndexView Positions() { return {kPositions.data(), kSamples}; }
+IndexView Positions() { return {positions.data(), kSamples}; }
 
 TEST(EmbeddingKernels, GatherPutsEachSamplesRowIntoItsSlot) {
   const std::vector<float> rows = RandomFloats(kUnique * kDimension, 1);

@@ -287,6 +287,7 @@ class Simulation {
     } else {
       Do(client, client.session.OnRefusal(header.refusal(), now_ms_));
     }
+    applying_ = nullptr;
   }
 
   RandomStream random_;
