@@ -29,7 +29,7 @@ TEST(EmbeddingKernels, GatherPutsEachSamplesRowIntoItsSlot) {
   for (size_t s = 0; s < kSamples; ++s) {
     for (size_t c = 0; c < kStride; ++c) {
       const bool inside = c >= 2 && c < 2 + kDimension;
-      const float expected = inside ? rows[kPositions[s] * kDimension + c - 2] : 9.0f;
+      const float expected = inside ? rows[positions[s] * kDimension + c - 2] : 9.0f;
       EXPECT_EQ(samples[s * kStride + c], expected) << s << " " << c;
     }
   }
@@ -42,7 +42,7 @@ TEST(EmbeddingKernels, ScatterIsTheDerivativeOfGather) {
     double sum = 0.0;
     for (size_t s = 0; s < kSamples; ++s) {
       for (size_t c = 0; c < kDimension; ++c) {
-        sum += rows[kPositions[s] * kDimension + c] * sample_gradients[s * kStride + c];
+        sum += rows[positions[s] * kDimension + c] * sample_gradients[s * kStride + c];
       }
     }
     return sum;
