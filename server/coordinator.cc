@@ -19,11 +19,6 @@ constexpr int64_t kFarewellMs = 5000;
 // A shard that has not reported for so long is not there any more (it reports every second).
 constexpr int64_t kShardSilenceMs = 3000;
 
-std::string Name(cluster::Seat seat) {
-  return seat.stage == 0 ? StrCat("trainer ", seat.trainer)
-                         : StrCat("trainer ", seat.trainer, " stage ", seat.stage);
-}
-
 v1::Header RefusalHeader(std::string reason, bool retry) {
   v1::Header header;
   header.mutable_refusal()->set_reason(std::move(reason));
@@ -62,6 +57,7 @@ v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
     if (desk.incarnation != 0 && merged.ok()) desk.earlier = *std::move(merged);
     desk.incarnation = admission.incarnation;
     desk.last_request_id = 0;
+    desk.has_left = false;
     desk.report.Clear();
     LOG(INFO) << Name(seat) << " joined as incarnation " << admission.incarnation;
   }
@@ -97,20 +93,20 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
     if (request.request_id() == desk.last_request_id) return desk.last_reply;
     return std::nullopt;
   }
-  if (request.has_report()) desk.report = request.report();
+  if (request.has_report()) TakeReport(seat, request.report());
   v1::Header header;
   v1::WorkReply& reply = *header.mutable_work_reply();
   reply.set_request_id(request.request_id());
   if (request.heartbeat_only()) {
     reply.set_wait_ms(0);
-    if (failed()) FillReply(now_ms, &reply);
+    if (failed()) FillReply(request, now_ms, &reply);
     return header;
   }
   if (Status status = TakeCompletions(request, seat, message, now_ms); !status.ok()) {
     director_.Fail(StrCat(Name(seat), " sent a damaged message: ", status.message()));
   }
   reply.MergeFrom(director_.Next(seat, now_ms));
-  FillReply(now_ms, &reply);
+  FillReply(request, now_ms, &reply);
   desk.last_request_id = request.request_id();
   desk.last_reply = header;
   return header;
@@ -124,7 +120,7 @@ bool Coordinator::IsAfterFarewell(cluster::Seat seat, const v1::WorkRequest& req
 
 Status Coordinator::TakeCompletions(const v1::WorkRequest& request, cluster::Seat seat,
                                     const transport::Message& message, int64_t now_ms) {
-  for (const v1::FileEnd& end : request.file_ends()) director_.LearnEnd(end);
+  for (const v1::FileEnd& end : request.file_ends()) director_.LearnEnd(seat, end);
   size_t part = 1;  // one score frame per part, in the order of the completions that have one
   for (const v1::Completion& completion : request.completions()) {
     cluster::Scores scores;
@@ -133,13 +129,25 @@ Status Coordinator::TakeCompletions(const v1::WorkRequest& request, cluster::Sea
       wire::FrameCursor cursor(message.parts[part++].span());
       WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, cursor.Next());
       WEIR_RETURN_IF_ERROR(wire::DecodeScores(frame, &scores.probabilities, &scores.labels));
+      if (!cursor.done()) return InvalidData("more than one frame of scores for a chunk");
     }
     director_.Complete(seat, completion, std::move(scores), now_ms);
   }
+  if (part < message.parts.size()) return InvalidData("scores that were not announced");
   return OkStatus();
 }
 
-void Coordinator::FillReply(int64_t now_ms, v1::WorkReply* reply) const {
+void Coordinator::TakeReport(cluster::Seat seat, const v1::WorkerReport& report) {
+  const v1::WorkerReport previous = std::exchange(desks_[seat].report, report);
+  if (auto merged = Merged(); !merged.ok()) {
+    desks_[seat].report = previous;
+    director_.Fail(StrCat(
+        Name(seat), " sent a report that does not fit the others: ", merged.status().message()));
+  }
+}
+
+void Coordinator::FillReply(const v1::WorkRequest& request, int64_t now_ms,
+                            v1::WorkReply* reply) const {
   if (failed()) {
     reply->set_failed(director_.failure());
     return;
@@ -148,10 +156,11 @@ void Coordinator::FillReply(int64_t now_ms, v1::WorkReply* reply) const {
   progress.set_samples(director_.samples());
   progress.set_total_samples(director_.total_samples());
   progress.set_train_seconds(director_.TrainSeconds(now_ms));
-  *progress.mutable_merged() = Merged();
+  *progress.mutable_merged() = Merged().value();
   progress.mutable_merged()->clear_staleness();
-  for (const v1::EvaluationReport& evaluation : director_.evaluations()) {
-    *progress.add_evaluations() = evaluation;
+  const auto& evaluations = director_.evaluations();
+  for (size_t i = request.known_evaluations(); i < evaluations.size(); ++i) {
+    *progress.add_evaluations() = evaluations[i];
   }
   if (reply->has_finished()) *reply->mutable_finished() = FinalReport(now_ms);
 }
@@ -238,15 +247,13 @@ bool Coordinator::over(int64_t now_ms) const {
   return all_left || now_ms - *ended_ms_ > kFarewellMs;
 }
 
-v1::WorkerReport Coordinator::Merged() const {
+Result<v1::WorkerReport> Coordinator::Merged() const {
   std::vector<v1::WorkerReport> reports;
   for (const auto& [seat, desk] : desks_) {
     reports.push_back(desk.report);
     if (desk.earlier) reports.push_back(*desk.earlier);
   }
-  auto merged = metrics::MergeReports(reports);
-  if (!merged.ok()) LOG(WARNING) << "reports do not merge: " << merged.status();
-  return merged.ok() ? *std::move(merged) : v1::WorkerReport();
+  return metrics::MergeReports(reports);
 }
 
 v1::RunReport Coordinator::FinalReport(int64_t now_ms) const {
@@ -258,7 +265,7 @@ v1::RunReport Coordinator::FinalReport(int64_t now_ms) const {
   report.set_seed(config_.run().seed());
   report.set_config_hash(config::ConfigHash(config_));
   report.set_train_seconds(director_.TrainSeconds(now_ms));
-  *report.mutable_total() = Merged();
+  *report.mutable_total() = Merged().value();
   if (!director_.evaluations().empty()) *report.mutable_test() = director_.evaluations().back();
   return report;
 }

@@ -61,11 +61,13 @@ class Coordinator {
   bool IsAfterFarewell(cluster::Seat seat, const v1::WorkRequest& request) const;
   Status TakeCompletions(const v1::WorkRequest& request, cluster::Seat seat,
                          const transport::Message& message, int64_t now_ms);
-  void FillReply(int64_t now_ms, v1::WorkReply* reply) const;
+  void TakeReport(cluster::Seat seat, const v1::WorkerReport& report);
+  void FillReply(const v1::WorkRequest& request, int64_t now_ms, v1::WorkReply* reply) const;
   void Dismiss(cluster::Seat seat);
   // "" if the shard is welcome, else why not.
   std::string RefuseShard(const v1::ShardReport& report) const;
-  v1::WorkerReport Merged() const;
+  // Fails if reports do not fit each other, which TakeReport sees to.
+  Result<v1::WorkerReport> Merged() const;
   v1::RunReport FinalReport(int64_t now_ms) const;
   bool running() const { return director_.state() == cluster::RunDirector::State::kRunning; }
 

@@ -135,9 +135,7 @@ void Dispatcher::SendAnswer(PendingAnswer& pending) {
   answer.set_is_catch_up(!pending.task.apply);
   for (transport::Message& message : worker.session.OnAnswerBuilt(
            slot, session::MakeMessage(header, session::ToBody(std::move(pending.answers))))) {
-    if (Status status = transport_->Send(worker.session.peer(), std::move(message)); !status.ok()) {
-      LOG(WARNING) << "answer to trainer " << slot.trainer << " lost: " << status;
-    }
+    Send(worker.session.peer(), std::move(message));
   }
 }
 
@@ -175,12 +173,17 @@ Dispatcher::Worker* Dispatcher::FindByPeer(const transport::PeerId& peer) {
 
 void Dispatcher::Send(const transport::PeerId& peer, const v1::Header& header,
                       std::vector<Bytes> body) {
-  // A peer that is gone comes back with a hello, and is told then what it missed.
-  if (Status status =
-          transport_->Send(peer, session::MakeMessage(header, session::ToBody(std::move(body))));
-      !status.ok()) {
-    LOG(WARNING) << "message lost: " << status;
+  Send(peer, session::MakeMessage(header, session::ToBody(std::move(body))));
+}
+
+void Dispatcher::Send(const transport::PeerId& peer, transport::Message message) {
+  const Status status = transport_->Send(peer, std::move(message));
+  if (status.ok()) return;
+  if (status.code() == StatusCode::kFailedPrecondition) {
+    return Refuse(peer, StrCat("its answer cannot be sent: ", status.message()), false);
   }
+  // A peer that is gone comes back with a hello, and is told then what it missed.
+  LOG(WARNING) << "message lost: " << status;
 }
 
 }  // namespace weir::server

@@ -52,6 +52,7 @@ class Dispatcher {
   void SendAnswer(PendingAnswer& pending);
   void SendRows(const PendingRows& rows);
   void Send(const transport::PeerId& peer, const v1::Header& header, std::vector<Bytes> body);
+  void Send(const transport::PeerId& peer, transport::Message message);
 
   Shard* const shard_;
   transport::ServerTransport* const transport_;

@@ -110,7 +110,7 @@ Result<v1::WorkReply> EmbeddedClient::RequestWork(v1::WorkRequest request,
   if (!failure_.ok()) return failure_;
   const int64_t now_ms = Clock::Real().NowMs();
   report_ = request.report();
-  for (const v1::FileEnd& end : request.file_ends()) director_.LearnEnd(end);
+  for (const v1::FileEnd& end : request.file_ends()) director_.LearnEnd(kSelf, end);
   size_t next_frame = 0;
   for (const v1::Completion& completion : request.completions()) {
     cluster::Scores scores;
@@ -127,8 +127,9 @@ Result<v1::WorkReply> EmbeddedClient::RequestWork(v1::WorkRequest request,
   progress.set_total_samples(director_.total_samples());
   progress.set_train_seconds(director_.TrainSeconds(now_ms));
   *progress.mutable_merged() = report_;
-  for (const v1::EvaluationReport& evaluation : director_.evaluations()) {
-    *progress.add_evaluations() = evaluation;
+  const auto& evaluations = director_.evaluations();
+  for (size_t i = request.known_evaluations(); i < evaluations.size(); ++i) {
+    *progress.add_evaluations() = evaluations[i];
   }
   if (reply.has_finished()) {
     v1::RunReport& report = *reply.mutable_finished();

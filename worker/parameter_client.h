@@ -28,7 +28,8 @@ class RowPull {
 // What of each server's pushes the replica contained when a step began to read it.
 struct ReadMark {
   std::vector<uint64_t> versions;  // per server
-  uint64_t accepted_sequence = 0;  // own pushes up to it are contained
+  std::vector<uint64_t> accepted;  // per server: own pushes up to it are contained
+  uint64_t accepted_sequence = 0;  // the least of these
 };
 
 // One step's result.

@@ -100,13 +100,16 @@ Status ServerClient::AwaitRows(RowPull* base, std::span<float> rows) {
                     rows.data() + table.positions[i] * dimension);
       }
     }
+    if (!cursor.done()) {
+      return InvalidData(StrCat("server ", server, " answers with rows nobody asked for"));
+    }
   }
   return OkStatus();
 }
 
 ReadMark ServerClient::MarkRead() {
   ServerLink::Progress progress = link_.progress();
-  return {std::move(progress.versions), progress.accepted_sequence};
+  return {std::move(progress.versions), std::move(progress.accepted), progress.accepted_sequence};
 }
 
 Result<uint64_t> ServerClient::Push(const StepGradients& step) {
@@ -124,7 +127,7 @@ Result<uint64_t> ServerClient::Push(const StepGradients& step) {
   push.set_lease(step.lease);
   push.set_offset(step.offset);
   return link_.SubmitPush(std::move(push), std::move(bodies),
-                          {step.mark.versions, step.mark.accepted_sequence});
+                          {step.mark.versions, step.mark.accepted, step.mark.accepted_sequence});
 }
 
 Status ServerClient::Refresh() {

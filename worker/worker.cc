@@ -18,7 +18,7 @@ namespace {
 // Chunks in hand: one at work, one read ahead.
 constexpr size_t kChunksInHand = 2;
 
-// Fewer malformed lines than this never end a run, however short the file is so far.
+// So many malformed lines never end a run, however short the file is so far.
 constexpr uint64_t kToleratedLines = 1;
 
 void PrintTrain(double seconds, const v1::WorkerReport& merged) {
@@ -114,15 +114,15 @@ Result<v1::RunReport> Worker::RunLoop() {
 Status Worker::TakeLease(const v1::ChunkLease& lease) {
   const data::ChunkId id{SplitOf(lease.split()), static_cast<int32_t>(lease.epoch()),
                          static_cast<int32_t>(lease.file()), static_cast<int64_t>(lease.chunk())};
-  if (id.split == data::Split::kTest && !replica_is_current_) {
+  // Once for each evaluation, whether this worker trained before it or not: others did.
+  if (id.split == data::Split::kTest && refreshed_for_ != known_evaluations_) {
     WEIR_RETURN_IF_ERROR(client_->Refresh());
+    refreshed_for_ = known_evaluations_;
   }
-  replica_is_current_ = id.split == data::Split::kTest;
 
   data::RowBlock rows;
   WEIR_ASSIGN_OR_RETURN(const data::ChunkResult result, reader_->ReadChunk(id, &rows));
-  line_count_ += static_cast<uint64_t>(result.line_count);
-  malformed_count_ += static_cast<uint64_t>(result.malformed_count);
+  CountLines(id.split, result);
   for (const std::string& problem : result.problems) LOG(WARNING) << "malformed: " << problem;
   if (first_problem_.empty() && !result.problems.empty()) first_problem_ = result.problems[0];
   WEIR_RETURN_IF_ERROR(CheckMalformed());
@@ -133,11 +133,18 @@ Status Worker::TakeLease(const v1::ChunkLease& lease) {
     end.set_chunk_count(lease.chunk() + (result.line_count > 0 ? 1 : 0));
     file_ends_.push_back(std::move(end));
   }
-  lines_[lease.lease()] = static_cast<uint64_t>(result.line_count);
   auto chunk = std::make_shared<ChunkWork>(lease, std::move(rows), config_.data().batch_size());
   at_work_.push_back(chunk);
   trainer_->Add(std::move(chunk));
   return OkStatus();
+}
+
+void Worker::CountLines(data::Split split, const data::ChunkResult& result) {
+  line_count_ += static_cast<uint64_t>(result.line_count);
+  malformed_count_ += static_cast<uint64_t>(result.malformed_count);
+  if (split != data::Split::kTrain) return;
+  train_line_count_ += static_cast<uint64_t>(result.line_count);
+  train_malformed_count_ += static_cast<uint64_t>(result.malformed_count);
 }
 
 Status Worker::CheckMalformed() const {
@@ -165,9 +172,7 @@ v1::WorkRequest Worker::MakeRequest(std::vector<Bytes>* scores) {
   for (const auto& chunk : finished_) {
     v1::Completion& completion = *request.add_completions();
     completion.set_lease(chunk->lease().lease());
-    completion.set_line_count(lines_[chunk->lease().lease()]);
     completion.set_row_count(static_cast<uint64_t>(chunk->row_count()));
-    lines_.erase(chunk->lease().lease());
     if (!chunk->is_test()) continue;
     completion.set_has_scores(true);
     const std::vector<float>& labels = chunk->rows().labels;
@@ -180,8 +185,9 @@ v1::WorkRequest Worker::MakeRequest(std::vector<Bytes>* scores) {
   v1::WorkerReport& report = *request.mutable_report();
   trainer_->FillReport(&report);
   client_->FillReport(&report);
-  report.set_lines(line_count_);
-  report.set_malformed_lines(malformed_count_);
+  report.set_lines(train_line_count_);
+  report.set_malformed_lines(train_malformed_count_);
+  request.set_known_evaluations(known_evaluations_);
   return request;
 }
 
@@ -197,8 +203,8 @@ Status Worker::ShowProgress(const v1::RunProgress& progress, bool is_last) {
     }
     if (options_.show_progress) PrintTrain(seconds, merged);
   }
-  for (; evaluations_shown_ < progress.evaluations_size(); ++evaluations_shown_) {
-    const v1::EvaluationReport& test = progress.evaluations(evaluations_shown_);
+  for (const v1::EvaluationReport& test : progress.evaluations()) {
+    ++known_evaluations_;
     if (log_) WEIR_RETURN_IF_ERROR(log_->WriteTest(seconds, test));
     if (options_.show_progress) PrintTest(test);
   }

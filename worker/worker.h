@@ -8,9 +8,9 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +48,7 @@ class Worker {
   Result<v1::RunReport> RunLoop();
   Status TakeLease(const v1::ChunkLease& lease);
   Status FinishOldest();
+  void CountLines(data::Split split, const data::ChunkResult& result);
   Status CheckMalformed() const;
   v1::WorkRequest MakeRequest(std::vector<Bytes>* scores);
   Status ShowProgress(const v1::RunProgress& progress, bool is_last);
@@ -65,14 +66,15 @@ class Worker {
 
   std::deque<std::shared_ptr<ChunkWork>> at_work_;    // in the order they were added
   std::vector<std::shared_ptr<ChunkWork>> finished_;  // not reported yet
-  std::map<uint64_t, uint64_t> lines_;                // of each lease at work
   std::vector<v1::FileEnd> file_ends_;                // not reported yet
-  bool replica_is_current_ = false;
-  uint64_t line_count_ = 0;
+  uint32_t known_evaluations_ = 0;
+  std::optional<uint32_t> refreshed_for_;  // evaluations before the one it was refreshed for
+  uint64_t line_count_ = 0;                // of both splits
   uint64_t malformed_count_ = 0;
+  uint64_t train_line_count_ = 0;
+  uint64_t train_malformed_count_ = 0;
   std::string first_problem_;
   double next_report_seconds_ = 0;
-  int evaluations_shown_ = 0;
   uint64_t last_shown_samples_ = 0;
 
   std::mutex mutex_;

@@ -8,7 +8,8 @@ LeaseBook::LeaseBook(v1::InputSplit split, uint32_t file_count, uint32_t epoch_c
     : split_(split),
       file_count_(file_count),
       epoch_count_(epoch_count),
-      chunk_counts_(file_count) {}
+      chunk_counts_(file_count),
+      chunks_with_rows_(file_count) {}
 
 std::optional<v1::ChunkLease> LeaseBook::Lend(Seat member) {
   Lease lease;
@@ -22,7 +23,7 @@ std::optional<v1::ChunkLease> LeaseBook::Lend(Seat member) {
     ++next_.chunk;
   }
   const uint64_t id = next_id_++;
-  lent_[id] = {member, lease};
+  lent_[id] = {member, lease, lease.first_row};
 
   v1::ChunkLease message;
   message.set_lease(id);
@@ -49,16 +50,25 @@ void LeaseBook::Advance(Seat member, uint64_t lease_id, uint64_t row) {
   first_row = std::max(first_row, row);
 }
 
-void LeaseBook::LearnEnd(uint32_t file, uint64_t chunk_count) {
-  if (file >= file_count_) return;
+bool LeaseBook::LearnEnd(uint32_t file, uint64_t chunk_count) {
+  if (file >= file_count_) return true;
   std::optional<uint64_t>& known = chunk_counts_[file];
   known = std::min(known.value_or(chunk_count), chunk_count);
   std::erase_if(returned_, [&](const Lease& lease) { return IsPastEnd(lease.key); });
+  return *known >= chunks_with_rows_[file];
 }
 
-void LeaseBook::TakeBack(Seat member) {
+bool LeaseBook::LearnRows(const ChunkKey& key) {
+  uint64_t& met = chunks_with_rows_[key.file];
+  met = std::max(met, key.chunk + 1);
+  return !IsPastEnd(key);
+}
+
+uint64_t LeaseBook::TakeBack(Seat member) {
+  uint64_t finished_rows = 0;
   for (auto it = lent_.begin(); it != lent_.end();) {
     if (it->second.member == member) {
+      finished_rows += it->second.lease.first_row - it->second.lent_from_row;
       returned_.push_back(it->second.lease);
       it = lent_.erase(it);
     } else {
@@ -66,6 +76,7 @@ void LeaseBook::TakeBack(Seat member) {
     }
   }
   std::erase_if(returned_, [&](const Lease& lease) { return IsPastEnd(lease.key); });
+  return finished_rows;
 }
 
 void LeaseBook::Restart() {

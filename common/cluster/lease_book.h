@@ -47,10 +47,14 @@ class LeaseBook {
   // The first `row` rows of the lease are finished: if the member dies, the next starts there.
   void Advance(Seat member, uint64_t lease_id, uint64_t row);
 
-  void LearnEnd(uint32_t file, uint64_t chunk_count);
+  // A file has this many chunks at most. And: this chunk of it has rows. Both return false if that
+  // contradicts what others have met: then members read different files.
+  bool LearnEnd(uint32_t file, uint64_t chunk_count);
+  bool LearnRows(const ChunkKey& key);
 
-  // The member is gone: its leases will be lent again, from where they were finished.
-  void TakeBack(Seat member);
+  // The member is gone: its leases will be lent again, from where they were finished. Returns the
+  // rows that it had finished in them.
+  uint64_t TakeBack(Seat member);
 
   // Starts over with the first chunk of the first epoch; what was learned of file ends stays.
   void Restart();
@@ -67,6 +71,7 @@ class LeaseBook {
   struct Lent {
     Seat member;
     Lease lease;
+    uint64_t lent_from_row = 0;
   };
 
   bool IsPastEnd(const ChunkKey& key) const;
@@ -75,7 +80,8 @@ class LeaseBook {
   const v1::InputSplit split_;
   const uint32_t file_count_;
   const uint32_t epoch_count_;
-  std::vector<std::optional<uint64_t>> chunk_counts_;  // per file
+  std::vector<std::optional<uint64_t>> chunk_counts_;  // per file, once its end was met
+  std::vector<uint64_t> chunks_with_rows_;             // per file: up to the last one met
   ChunkKey next_;
   uint64_t next_id_ = 1;
   std::map<uint64_t, Lent> lent_;

@@ -2,7 +2,14 @@
 
 #include <algorithm>
 
+#include "common/base/strings.h"
+
 namespace weir::cluster {
+
+std::string Name(Seat seat) {
+  return seat.stage == 0 ? StrCat("trainer ", seat.trainer)
+                         : StrCat("trainer ", seat.trainer, " stage ", seat.stage);
+}
 
 Membership::Admission Membership::Join(Seat seat, uint64_t nonce, int64_t now_ms) {
   Member& member = members_[seat];

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct Seat {
   uint32_t stage = 0;
   auto operator<=>(const Seat&) const = default;  // NOLINT(modernize-use-nullptr)
 };
+
+// "trainer 3", "trainer 3 stage 1".
+std::string Name(Seat seat);
 
 class Membership {
  public:

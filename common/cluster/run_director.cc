@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/base/strings.h"
 #include "common/eval/metrics.h"
 
 namespace weir::cluster {
@@ -53,26 +54,46 @@ RunDirector::RunDirector(const RunPlan& plan)
 
 void RunDirector::Complete(Seat member, const v1::Completion& completion, Scores scores,
                            int64_t now_ms) {
-  if (completion.has_scores()) {
-    if (const auto lease = test_.Finish(member, completion.lease())) {
-      scores_[lease->key] = std::move(scores);
+  const bool is_test = completion.has_scores();
+  const uint64_t rows = completion.row_count();
+  if (rows > plan_.lines_per_chunk || (is_test && scores.labels.size() != rows)) {
+    return Fail(StrCat(Name(member), " reports ", rows, " rows and ", scores.labels.size(),
+                       " scores of a chunk of ", plan_.lines_per_chunk, " lines"));
+  }
+  LeaseBook& book = is_test ? test_ : train_;
+  if (const auto lease = book.Finish(member, completion.lease())) {
+    if (rows > 0 && !book.LearnRows(lease->key)) {
+      return FailBecauseFilesDiffer(member, is_test ? v1::TEST : v1::TRAIN, lease->key.file);
     }
-  } else if (train_.Finish(member, completion.lease())) {
-    samples_ += completion.row_count();
+    if (is_test) scores_[lease->key] = std::move(scores);
+    if (!is_test) samples_ += rows;
   }
   StepPhase(now_ms);
 }
 
-void RunDirector::LearnEnd(const v1::FileEnd& end) {
-  (end.split() == v1::TEST ? test_ : train_).LearnEnd(end.file(), end.chunk_count());
+void RunDirector::LearnEnd(Seat member, const v1::FileEnd& end) {
+  LeaseBook& book = end.split() == v1::TEST ? test_ : train_;
+  if (!book.LearnEnd(end.file(), end.chunk_count())) {
+    FailBecauseFilesDiffer(member, end.split(), end.file());
+  }
+}
+
+void RunDirector::FailBecauseFilesDiffer(Seat member, v1::InputSplit split, uint32_t file) {
+  Fail(StrCat(Name(member), " and another trainer disagree about where ",
+              split == v1::TEST ? "data.test" : "data.train", "[", file,
+              "] ends; give all trainers the same file"));
 }
 
 void RunDirector::Advance(Seat member, uint64_t lease_id, uint64_t row) {
+  if (row > plan_.lines_per_chunk) {
+    return Fail(StrCat(Name(member), " reports row ", row, " of a chunk of ", plan_.lines_per_chunk,
+                       " lines"));
+  }
   train_.Advance(member, lease_id, row);
 }
 
 void RunDirector::TakeBack(Seat member) {
-  train_.TakeBack(member);
+  samples_ += train_.TakeBack(member);
   test_.TakeBack(member);
 }
 
@@ -168,7 +189,8 @@ void RunDirector::EndEvaluation(int64_t now_ms) {
     scores_.clear();
   }
   if (plan_.evaluate_every_samples > 0) {
-    while (next_evaluation_ <= samples_) next_evaluation_ += plan_.evaluate_every_samples;
+    const uint64_t passed = samples_ / plan_.evaluate_every_samples;
+    next_evaluation_ = (passed + 1) * plan_.evaluate_every_samples;
   }
   phase_ = Phase::kTraining;
   if (train_.done()) state_ = State::kFinished;

@@ -46,9 +46,10 @@ class RunDirector {
 
   explicit RunDirector(const RunPlan& plan);
 
-  // A worker has finished a lease; scores only for a test chunk.
+  // Of a worker; what cannot be true fails the run, and the reason names the worker.
+  // It has finished a lease; scores only for a test chunk.
   void Complete(Seat member, const v1::Completion& completion, Scores scores, int64_t now_ms);
-  void LearnEnd(const v1::FileEnd& end);
+  void LearnEnd(Seat member, const v1::FileEnd& end);
   void Advance(Seat member, uint64_t lease_id, uint64_t row);
   void TakeBack(Seat member);
   void Fail(std::string reason);
@@ -68,6 +69,7 @@ class RunDirector {
  private:
   enum class Phase { kTraining, kDraining, kEvaluating };
 
+  void FailBecauseFilesDiffer(Seat member, v1::InputSplit split, uint32_t file);
   bool IsEvaluationDue() const;
   void StepPhase(int64_t now_ms);
   void BeginEvaluation(int64_t now_ms);

@@ -16,7 +16,11 @@ int64_t BodyBytes(const std::vector<transport::Part>& body) {
 
 }  // namespace
 
-ClientSession::ClientSession(ClientSessionOptions options) : options_(std::move(options)) {}
+ClientSession::ClientSession(ClientSessionOptions options)
+    : options_(std::move(options)),
+      answer_patience_(options_.silence_ms,
+                       std::max(options_.silence_ms, options_.answer_timeout_ms / 2)),
+      other_patience_(answer_patience_) {}
 
 ClientActions ClientSession::Start(int64_t now_ms) {
   CHECK(state_ == State::kIdle);
@@ -102,6 +106,7 @@ ClientActions ClientSession::OnHelloReply(const v1::HelloReply& reply, int64_t n
 ClientActions ClientSession::OnAnswer(const v1::Answer& answer, int64_t now_ms) {
   ClientActions actions;
   if (state_ != State::kReady || answer.connection() != connection_) return actions;
+  const int64_t waited_ms = now_ms - heard_ms_;
   heard_ms_ = now_ms;
   if (answer.index() != next_answer_index_) {  // an answer was lost with a broken connection
     Connect(now_ms, actions);
@@ -116,12 +121,13 @@ ClientActions ClientSession::OnAnswer(const v1::Answer& answer, int64_t now_ms) 
     return actions;
   }
   ++next_answer_index_;
+  answer_patience_.Learn(waited_ms);
   progress_ms_ = now_ms;
   retry_ms_ = options_.first_retry_ms;
   version_ = answer.version();
   has_version_ = true;
   actions.push_back({.kind = ClientAction::Kind::kApply});
-  Accept(answer.sequence(), actions);
+  accepted_ = std::max(accepted_, answer.sequence());
   ForgetDurable(answer.durable_sequence());
   return actions;
 }
@@ -148,18 +154,22 @@ ClientActions ClientSession::Tick(std::optional<int64_t> other_since_ms, int64_t
     Fail(SilenceStatus(since_ms, now_ms), actions);
     return actions;
   }
-  const int64_t patience_ms = state_ == State::kConnecting ? retry_ms_ : options_.silence_ms;
-  const int64_t other_heard_ms = std::max(opened_ms_, other_since_ms.value_or(now_ms));
-  if (now_ms - std::min(heard_ms_, other_heard_ms) > patience_ms) Connect(now_ms, actions);
+  if (IsSilent(other_since_ms, now_ms)) Connect(now_ms, actions);
   return actions;
 }
 
-void ClientSession::Accept(uint64_t sequence, ClientActions& actions) {
-  if (sequence <= accepted_) return;
-  accepted_ = sequence;
-  ClientAction action{.kind = ClientAction::Kind::kAccepted};
-  action.sequence = sequence;
-  actions.push_back(std::move(action));
+bool ClientSession::IsSilent(std::optional<int64_t> other_since_ms, int64_t now_ms) {
+  if (state_ == State::kConnecting) return now_ms - heard_ms_ > retry_ms_;
+  if (now_ms - heard_ms_ > answer_patience_.ms()) {
+    answer_patience_.WasVain();
+    return true;
+  }
+  const int64_t other_heard_ms = std::max(opened_ms_, other_since_ms.value_or(now_ms));
+  if (now_ms - other_heard_ms > other_patience_.ms()) {
+    other_patience_.WasVain();
+    return true;
+  }
+  return false;
 }
 
 void ClientSession::ForgetDurable(uint64_t sequence) {
@@ -179,8 +189,10 @@ Status ClientSession::SilenceStatus(int64_t since_ms, int64_t now_ms) const {
     return DeadlineExceeded(StrCat(options_.peer_name, " did not answer for ", seconds,
                                    "; is weir-server running there, and is the port open?"));
   }
-  return DeadlineExceeded(StrCat(options_.peer_name, " has not answered for ", seconds, " (push ",
-                                 accepted_ + 1, " of ", submitted_,
+  const std::string what = accepted_ < submitted_
+                               ? StrCat("push ", accepted_ + 1, " of ", submitted_)
+                               : std::string("a request for rows or for work");
+  return DeadlineExceeded(StrCat(options_.peer_name, " has not answered for ", seconds, " (", what,
                                  "); it has stopped, or the network between us has"));
 }
 

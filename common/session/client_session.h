@@ -7,13 +7,15 @@
 // numbers both sides know what was lost: the worker replays pushes, the server sends one catch-up
 // answer with all that changed since that version. A connection is given up when the server asks
 // for it, when an answer is missing (their indexes are consecutive), or when something is owed and
-// the server is silent for silence_ms.
+// nothing whole comes for a while: silence_ms at first, twice as long after each vain try, so that
+// a slow network gets its large answers through.
 //
 // Place in the life of a batch: push -> **sequence, keep, replay** -> ... -> answer -> replica.
 // Thread rule: owner thread only (the worker's I/O thread). Owns the pushes until they are durable.
 // Legal order: Start (Submit | On* | Tick)*. After a kFail action nothing more happens.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -43,19 +45,32 @@ struct ClientSessionOptions {
 
 struct ClientAction {
   enum class Kind {
-    kConnect,   // drop the connection, if any, and open a new one
-    kSend,      // header and body on the current connection
-    kApply,     // the answer just given to OnAnswer is in order: put its frames into the replica
-    kAccepted,  // pushes up to `sequence` are taken, the replica has them: their credit is free
-    kFail,      // the session is over
+    kConnect,  // drop the connection, if any, and open a new one
+    kSend,     // header and body on the current connection
+    kApply,    // the answer just given to OnAnswer is in order: put its frames into the replica
+    kFail,     // the session is over
   };
   Kind kind;
   v1::Header header = {};                  // kSend
   std::vector<transport::Part> body = {};  // kSend
-  uint64_t sequence = 0;                   // kAccepted
   Status status = {};                      // kFail
 };
 using ClientActions = std::vector<ClientAction>;
+
+// How long a silence is borne: longer after each vain wait, and what the waits that were not vain
+// taught.
+class Patience {
+ public:
+  Patience(int64_t base_ms, int64_t cap_ms) : base_ms_(base_ms), cap_ms_(cap_ms), ms_(base_ms) {}
+  int64_t ms() const { return ms_; }
+  void WasVain() { ms_ = std::min(2 * ms_, cap_ms_); }
+  void Learn(int64_t waited_ms) { ms_ = std::clamp(2 * waited_ms, base_ms_, cap_ms_); }
+
+ private:
+  const int64_t base_ms_;
+  const int64_t cap_ms_;
+  int64_t ms_;
+};
 
 class ClientSession {
  public:
@@ -74,6 +89,8 @@ class ClientSession {
   // Call at least every 50 ms. other_since_ms: since when a reply outside the sequence (a row pull)
   // is outstanding, if one is; the caller repeats its request when the session is ready again.
   ClientActions Tick(std::optional<int64_t> other_since_ms, int64_t now_ms);
+  // A reply outside the sequence came after so long.
+  void OnOtherReply(int64_t waited_ms) { other_patience_.Learn(waited_ms); }
 
   bool ready() const { return state_ == State::kReady; }
   // The first answer has come: the replica holds this server's pieces.
@@ -96,9 +113,9 @@ class ClientSession {
   ClientAction SendPush(const KeptPush& kept) const;
   void Connect(int64_t now_ms, ClientActions& actions);
   void Fail(Status status, ClientActions& actions);
-  void Accept(uint64_t sequence, ClientActions& actions);
   void ForgetDurable(uint64_t sequence);
   bool IsOwed() const;
+  bool IsSilent(std::optional<int64_t> other_since_ms, int64_t now_ms);
   Status SilenceStatus(int64_t since_ms, int64_t now_ms) const;
 
   const ClientSessionOptions options_;
@@ -114,6 +131,8 @@ class ClientSession {
   int64_t kept_bytes_ = 0;
   uint64_t replayed_ = 0;
 
+  Patience answer_patience_;
+  Patience other_patience_;
   int64_t opened_ms_ = 0;    // when the current connection was opened
   int64_t heard_ms_ = 0;     // last message of the sequence, or since when one is owed
   int64_t progress_ms_ = 0;  // last time that nothing was owed, or something owed came

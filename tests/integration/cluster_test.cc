@@ -82,6 +82,9 @@ TEST_P(FaultyCluster, LosesNothingAndLearns) {
   cluster.Run();
   ExpectAllOk(cluster);
   EXPECT_EQ(cluster.report().total().samples(), 12000u);
+  const std::vector<uint64_t> pushes = cluster.ServerVersions();
+  EXPECT_GE(pushes[0], 12000u / 64) << "a push for every step, and for every refresh";
+  EXPECT_EQ(pushes[0], pushes[1]) << "each server takes each push once";
   EXPECT_GT(cluster.report().total().reconnects(), 0u) << "the faults must have been felt";
   EXPECT_GT(cluster.report().test().auc(), 0.6);
 }

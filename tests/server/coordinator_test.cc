@@ -65,7 +65,6 @@ class CoordinatorTest : public testing::Test {
   static void AddCompletion(v1::WorkRequest* request, uint64_t lease, bool has_scores = false) {
     v1::Completion& completion = *request->add_completions();
     completion.set_lease(lease);
-    completion.set_line_count(10);
     completion.set_row_count(10);
     completion.set_has_scores(has_scores);
   }

@@ -152,6 +152,12 @@ std::vector<float> LoopbackCluster::ServerValues() {
   return values;
 }
 
+std::vector<uint64_t> LoopbackCluster::ServerVersions() const {
+  std::vector<uint64_t> versions;
+  for (const auto& server : servers_) versions.push_back(server->shard().version());
+  return versions;
+}
+
 uint64_t LoopbackCluster::RowsHash() {
   uint64_t hash = 0;
   for (const auto& server : servers_) {

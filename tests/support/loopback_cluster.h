@@ -61,6 +61,8 @@ class LoopbackCluster {
   const ModelLayout& layout() const { return layout_; }
   // Dense parameters as the servers hold them, flat.
   std::vector<float> ServerValues();
+  // Pushes that each server has taken.
+  std::vector<uint64_t> ServerVersions() const;
   // Hash of all rows with their state, whatever the order of their creation.
   uint64_t RowsHash();
 

@@ -65,6 +65,46 @@ std::string ReadFile(const std::filesystem::path& path) {
   return text.str();
 }
 
+// Lends one test chunk of each of two evaluations, and nothing to train between them.
+class TwoEvaluations : public EmbeddedClient {
+ public:
+  using EmbeddedClient::EmbeddedClient;
+  Status Refresh() override {
+    ++refreshes;
+    return EmbeddedClient::Refresh();
+  }
+  Result<v1::WorkReply> RequestWork(v1::WorkRequest request, std::vector<Bytes>) override {
+    v1::WorkReply reply;
+    const uint32_t asked = requests_++;
+    for (uint32_t i = request.known_evaluations(); i < asked / 2; ++i) {
+      reply.mutable_progress()->add_evaluations()->set_at_samples(i);
+    }
+    if (asked == 4) {
+      reply.mutable_finished();
+      return reply;
+    }
+    reply.mutable_chunk()->set_lease(asked + 1);
+    reply.mutable_chunk()->set_split(v1::TEST);
+    reply.mutable_chunk()->set_chunk(asked % 2);
+    return reply;
+  }
+  int refreshes = 0;
+
+ private:
+  uint32_t requests_ = 0;
+};
+
+TEST(EmbeddedRun, EveryEvaluationUsesTheParametersOfItsTime) {
+  const v1::Config config = TinyRun();
+  const ModelLayout layout(config, 1);
+  auto reader = data::MakeReader(config);
+  ASSERT_TRUE(reader.ok());
+  TwoEvaluations client(config, layout);
+  const auto report = Worker(config, layout, {}, reader->get(), &client).Run();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(client.refreshes, 2) << "others may have trained in between";
+}
+
 TEST(EmbeddedRun, TrainsEverySampleAndLearns) {
   const v1::Config config = TinyRun();
   const auto report = RunEmbedded(config, {});

@@ -32,14 +32,14 @@ transport::Message JoinMessage(const JoinOptions& options) {
 
 Result<v1::JoinReply> JoinRun(const JoinOptions& options, transport::ConnectionId coordinator,
                               transport::ClientTransport* transport, WireMeter* meter,
-                              const std::atomic<bool>& stopping) {
+                              const std::function<Status()>& failure) {
   const Clock& clock = Clock::Real();
   const transport::Message join = JoinMessage(options);
   const int64_t deadline_ms = clock.NowMs() + options.timeout_ms;
   std::string reason = "is weir-server running there, and is the port open?";
   int64_t next_ms = 0;
   while (clock.NowMs() < deadline_ms) {
-    if (stopping) return Interrupted("stopped");
+    WEIR_RETURN_IF_ERROR(failure());
     if (clock.NowMs() >= next_ms) {
       WEIR_RETURN_IF_ERROR(transport->Send(coordinator, join));
       meter->AddSent(join);

@@ -4,8 +4,8 @@
 // Thread rule: the caller's thread, before the link's I/O thread starts.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "common/base/status.h"
@@ -23,9 +23,10 @@ struct JoinOptions {
   int64_t timeout_ms = 30000;
 };
 
-// Fails if the coordinator refuses for good, is silent for the timeout, or `stopping` becomes true.
+// Fails if the coordinator refuses for good, is silent for the timeout, or as soon as failure()
+// does.
 Result<v1::JoinReply> JoinRun(const JoinOptions& options, transport::ConnectionId coordinator,
                               transport::ClientTransport* transport, WireMeter* meter,
-                              const std::atomic<bool>& stopping);
+                              const std::function<Status()>& failure);
 
 }  // namespace weir::worker

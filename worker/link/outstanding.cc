@@ -35,11 +35,12 @@ std::vector<Body> Outstanding::TakePull(uint64_t id) {
   return replies;
 }
 
-void Outstanding::OnRowReply(size_t server, uint64_t id, Body reply) {
+std::optional<int64_t> Outstanding::OnRowReply(size_t server, uint64_t id, Body reply) {
   const auto found = pulls_.find(id);
-  if (found == pulls_.end() || found->second.replies[server]) return;  // answered twice
+  if (found == pulls_.end() || found->second.replies[server]) return std::nullopt;
   found->second.replies[server] = std::move(reply);
   --found->second.left;
+  return found->second.since_ms;
 }
 
 void Outstanding::SetWork(v1::WorkRequest request, Body scores, int64_t now_ms) {

@@ -30,7 +30,8 @@ class Outstanding {
   bool PullIsDone(uint64_t id) const;
   // Call when it is done, once. The replies in server order.
   std::vector<Body> TakePull(uint64_t id);
-  void OnRowReply(size_t server, uint64_t id, Body reply);
+  // Since when it was waited for; nothing if it was not.
+  std::optional<int64_t> OnRowReply(size_t server, uint64_t id, Body reply);
 
   // One at a time. Fills in the request's id.
   void SetWork(v1::WorkRequest request, Body scores, int64_t now_ms);

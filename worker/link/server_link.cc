@@ -32,6 +32,7 @@ ServerLink::ServerLink(const v1::Config& config, const ModelLayout& layout, Link
   CHECK_EQ(layout.server_count(), peers_.size());
   for (size_t i = 0; i < peers_.size(); ++i) peers_[i].address = options_.server_addresses[i];
   progress_.versions.resize(peers_.size());
+  progress_.accepted.resize(peers_.size());
 }
 
 ServerLink::~ServerLink() {
@@ -53,11 +54,14 @@ Status ServerLink::Connect() {
                          .trainer = options_.trainer,
                          .stage = options_.stage,
                          .timeout_ms = config_.cluster().connect_timeout_ms()};
-  WEIR_ASSIGN_OR_RETURN(const v1::JoinReply joined,
-                        JoinRun(join, peers_[0].connection, transport_.get(), &meter_, stopping_));
+  WEIR_ASSIGN_OR_RETURN(
+      const v1::JoinReply joined,
+      JoinRun(join, peers_[0].connection, transport_.get(), &meter_, [this] { return failure(); }));
   OpenSessions(joined);
   thread_ = std::thread([this] { Run(); });
-  return AwaitReplica();
+  Status status = AwaitReplica();
+  if (!status.ok()) Stop(status, true);  // who has joined is waited for, unless he says so
+  return status;
 }
 
 void ServerLink::OpenSessions(const v1::JoinReply& joined) {
@@ -121,12 +125,12 @@ uint64_t ServerLink::SubmitPush(v1::Push push, std::vector<Body> bodies, const P
     // numbers.
     std::lock_guard lock(mutex_);
     sequence = ++submitted_;
-    push.set_own_in_flight(static_cast<uint32_t>(sequence - 1 - read.accepted_sequence));
-    commands_.push_back([this, push = std::move(push), bodies = std::move(bodies),
-                         versions = read.versions]() mutable {
+    commands_.push_back([this, sequence, push = std::move(push), bodies = std::move(bodies),
+                         versions = read.versions, accepted = read.accepted]() mutable {
       for (size_t i = 0; i < peers_.size(); ++i) {
         push.set_read_version(versions[i]);
-        Do(i, peers_[i].session->Submit(push, std::move(bodies[i]), NowMs()), nullptr);
+        push.set_own_in_flight(static_cast<uint32_t>(sequence - 1 - accepted[i]));
+        Do(i, peers_[i].session->Submit(push, std::move(bodies[i]), NowMs()));
       }
     });
   }
@@ -178,10 +182,6 @@ Result<v1::WorkReply> ServerLink::RequestWork(v1::WorkRequest request, Body scor
 }
 
 void ServerLink::Stop(const Status& status, bool tell_others) {
-  if (!thread_.joinable()) {
-    stopping_ = true;
-    return;
-  }
   if (tell_others) {
     Post([this, reason = status.message()] {
       Tell([&](v1::WorkRequest* request) { request->set_failure(reason); });
@@ -206,6 +206,11 @@ void ServerLink::Post(std::function<void()> command) {
   transport_->Wake();
 }
 
+Status ServerLink::failure() const {
+  std::lock_guard lock(mutex_);
+  return failure_;
+}
+
 void ServerLink::Fail(const Status& status) {
   std::lock_guard lock(mutex_);
   if (failure_.ok()) failure_ = status;
@@ -215,7 +220,7 @@ void ServerLink::Fail(const Status& status) {
 // --- The I/O thread ----------------------------------------------------------------------------
 
 void ServerLink::Run() {
-  for (size_t i = 0; i < peers_.size(); ++i) Do(i, peers_[i].session->Start(NowMs()), nullptr);
+  for (size_t i = 0; i < peers_.size(); ++i) Do(i, peers_[i].session->Start(NowMs()));
   int64_t next_tick_ms = 0;
   while (!stopping_) {
     RunCommands();
@@ -260,7 +265,7 @@ void ServerLink::Handle(size_t server, const v1::Header& header,
                                               header.hello_reply().shard(),
                                               "; give all processes the same --servers list")));
       }
-      Do(server, session.OnHelloReply(header.hello_reply(), NowMs()), nullptr);
+      Do(server, session.OnHelloReply(header.hello_reply(), NowMs()));
       if (session.ready()) RepeatOutstanding(server);
       break;
     case v1::Header::kAnswer:
@@ -271,7 +276,7 @@ void ServerLink::Handle(size_t server, const v1::Header& header,
       }
       break;
     case v1::Header::kRefusal:
-      Do(server, session.OnRefusal(header.refusal(), NowMs()), nullptr);
+      Do(server, session.OnRefusal(header.refusal(), NowMs()));
       break;
     case v1::Header::kRowReply:
       TakeRowReply(server, header.row_reply().request_id(), message);
@@ -285,11 +290,11 @@ void ServerLink::Handle(size_t server, const v1::Header& header,
   PublishProgress();
 }
 
-void ServerLink::Do(size_t server, session::ClientActions actions,
+void ServerLink::Do(size_t server, const session::ClientActions& actions,
                     const transport::Message* answer) {
   using Kind = session::ClientAction::Kind;
   Peer& peer = peers_[server];
-  for (session::ClientAction& action : actions) {
+  for (const session::ClientAction& action : actions) {
     switch (action.kind) {
       case Kind::kConnect: {
         if (peer.connection != 0) transport_->Close(peer.connection);
@@ -302,10 +307,8 @@ void ServerLink::Do(size_t server, session::ClientActions actions,
         Send(server, action.header, action.body);
         break;
       case Kind::kApply:
-        ApplyAnswer(server, *answer);
+        ApplyAnswer(server, answer);
         break;
-      case Kind::kAccepted:
-        break;  // PublishProgress reads it from the session
       case Kind::kFail:
         Fail(action.status);
         break;
@@ -313,8 +316,9 @@ void ServerLink::Do(size_t server, session::ClientActions actions,
   }
 }
 
-void ServerLink::ApplyAnswer(size_t server, const transport::Message& answer) {
-  if (Status status = replica_.Apply(server, answer); !status.ok()) {
+void ServerLink::ApplyAnswer(size_t server, const transport::Message* answer) {
+  CHECK(answer != nullptr) << "kApply follows OnAnswer only";
+  if (Status status = replica_.Apply(server, *answer); !status.ok()) {
     Fail(InvalidData(StrCat(PeerName(server), " sent a damaged answer: ", status.message())));
   }
 }
@@ -327,6 +331,7 @@ void ServerLink::PublishProgress() {
   kept_bytes_ = 0;
   for (size_t i = 0; i < peers_.size(); ++i) {
     const session::ClientSession& session = *peers_[i].session;
+    progress_.accepted[i] = session.accepted_sequence();
     accepted = std::min(accepted, session.accepted_sequence());
     progress_.versions[i] = session.version();
     servers_ready_ += session.has_version() ? 1 : 0;
@@ -342,7 +347,8 @@ void ServerLink::PublishProgress() {
 void ServerLink::TakeRowReply(size_t server, uint64_t request_id,
                               const transport::Message& message) {
   std::lock_guard lock(mutex_);
-  outstanding_.OnRowReply(server, request_id, session::BodyOf(message));
+  const auto since_ms = outstanding_.OnRowReply(server, request_id, session::BodyOf(message));
+  if (since_ms) peers_[server].session->OnOtherReply(NowMs() - *since_ms);
 }
 
 void ServerLink::TakeWorkReply(const v1::WorkReply& reply) {
@@ -364,7 +370,7 @@ void ServerLink::SayFarewell() {
 void ServerLink::Tick() {
   const int64_t now_ms = NowMs();
   for (size_t i = 0; i < peers_.size(); ++i) {
-    Do(i, peers_[i].session->Tick(OldestOutstandingMs(i), now_ms), nullptr);
+    Do(i, peers_[i].session->Tick(OldestOutstandingMs(i), now_ms));
   }
   if (now_ms < next_heartbeat_ms_) return;
   next_heartbeat_ms_ = now_ms + kHeartbeatMs;
@@ -408,8 +414,12 @@ void ServerLink::Tell(const std::function<void(v1::WorkRequest*)>& fill) {
 
 void ServerLink::Send(size_t server, const v1::Header& header, const Body& body) {
   const transport::Message message = session::MakeMessage(header, body);
-  // A full queue is as good as a lost message: whatever is owed is asked for again.
-  if (transport_->Send(peers_[server].connection, message).ok()) meter_.AddSent(message);
+  const Status status = transport_->Send(peers_[server].connection, message);
+  if (status.ok()) {
+    meter_.AddSent(message);
+  } else if (status.code() == StatusCode::kFailedPrecondition) {
+    Fail(FailedPrecondition(StrCat("to ", PeerName(server), ": ", status.message())));
+  }  // else a full queue, as good as a lost message: whatever is owed is asked for again
 }
 
 }  // namespace weir::worker

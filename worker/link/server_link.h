@@ -7,7 +7,7 @@
 //
 // Place in the life of a batch: **pull rows**, **push**, **answer -> replica**.
 // Thread rule: public methods from any thread. The replica is written by the I/O thread only.
-// Legal order: Connect, then anything, then Stop or destruction.
+// Legal order: Connect, then anything, then destruction; Stop at any time.
 #pragma once
 
 #include <atomic>
@@ -59,6 +59,7 @@ class ServerLink {
 
   struct Progress {
     std::vector<uint64_t> versions;  // of the last answer taken, per server
+    std::vector<uint64_t> accepted;  // push that it answered, per server
     uint64_t accepted_sequence = 0;  // by all servers
   };
   Progress progress() const;
@@ -75,7 +76,8 @@ class ServerLink {
 
   Result<v1::WorkReply> RequestWork(v1::WorkRequest request, Body scores);
 
-  // Fails everything that waits, now and later. tell_others: the coordinator hears the reason.
+  // Fails everything that waits, Connect included, now and later. tell_others: the coordinator
+  // hears the reason, if this worker has joined.
   void Stop(const Status& status, bool tell_others);
 
   WireMeter& meter() { return meter_; }
@@ -97,8 +99,9 @@ class ServerLink {
   void RunCommands();
   void Receive(transport::ConnectionMessage incoming);
   void Handle(size_t server, const v1::Header& header, const transport::Message& message);
-  void Do(size_t server, session::ClientActions actions, const transport::Message* answer);
-  void ApplyAnswer(size_t server, const transport::Message& answer);
+  void Do(size_t server, const session::ClientActions& actions,
+          const transport::Message* answer = nullptr);
+  void ApplyAnswer(size_t server, const transport::Message* answer);
   void TakeRowReply(size_t server, uint64_t request_id, const transport::Message& message);
   void TakeWorkReply(const v1::WorkReply& reply);
   void Tick();
@@ -114,6 +117,7 @@ class ServerLink {
   bool HasCreditLocked() const;
   void Post(std::function<void()> command);
   void Fail(const Status& status);
+  Status failure() const;
 
   const v1::Config& config_;
   const ModelLayout& layout_;

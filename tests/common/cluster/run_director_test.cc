@@ -14,7 +14,9 @@
 namespace weir::cluster {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -61,11 +63,11 @@ class TrialRun {
       v1::FileEnd end;
       end.set_split(lease.split());
       end.set_chunk_count(lease.chunk() + (count > 0 ? 1 : 0));
-      director.LearnEnd(end);
+      director.LearnEnd(member, end);
     }
     v1::Completion completion;
     completion.set_lease(lease.lease());
-    completion.set_row_count(count);
+    completion.set_row_count(count - lease.first_row());
     completion.set_has_scores(is_test);
     director.Complete(member, completion, is_test ? ScoresOf(first, count) : Scores{}, now_ms);
   }
@@ -235,9 +237,49 @@ TEST(RunDirector, ADeadTrainersChunkIsTrainedBeforeTheEvaluation) {
   EXPECT_EQ(again.chunk(), first.chunk());
   EXPECT_EQ(again.first_row(), 4u);
   run.Complete(kFirst, first);
-  EXPECT_EQ(run.director.samples(), 10u) << "a lease that was given to another does not count";
+  EXPECT_EQ(run.director.samples(), 14u) << "a lease that was given to another does not count";
   run.Complete(kSecond, again);
+  EXPECT_EQ(run.director.samples(), 20u) << "what the dead one had finished does";
   run.TakeTest(kSecond);
+}
+
+TEST(RunDirector, TrainersThatReadDifferentFilesEndTheRun) {
+  for (const bool end_comes_first : {true, false}) {
+    TrialRun run(Plan(0));
+    const auto first = run.TakeTrain(kFirst);
+    const auto second = run.TakeTrain(kSecond);
+    v1::FileEnd end;  // the first one's copy is empty
+    end.set_split(v1::TRAIN);
+    if (end_comes_first) run.director.LearnEnd(kFirst, end);
+    run.Complete(kSecond, second);
+    if (!end_comes_first) run.director.LearnEnd(kFirst, end);
+    EXPECT_THAT(run.director.failure(),
+                AllOf(HasSubstr("disagree about where data.train[0] ends"), HasSubstr("trainer")));
+  }
+}
+
+TEST(RunDirector, WhatAChunkCannotHoldEndsTheRunAndNamesTheTrainer) {
+  TrialRun rows(Plan(10));
+  v1::Completion completion;
+  completion.set_lease(rows.TakeTrain(kSecond).lease());
+  completion.set_row_count(uint64_t{1} << 62);
+  rows.director.Complete(kSecond, completion, {}, 0);
+  EXPECT_THAT(rows.director.failure(), HasSubstr("trainer 1 reports 4611686018427387904 rows"));
+
+  TrialRun offset(Plan(10));
+  const auto lease = offset.TakeTrain(kFirst);
+  offset.director.Advance(kFirst, lease.lease(), kLines);
+  EXPECT_EQ(offset.director.state(), RunDirector::State::kRunning);
+  offset.director.Advance(kFirst, lease.lease(), uint64_t{1} << 63);
+  EXPECT_EQ(offset.director.state(), RunDirector::State::kFailed);
+
+  TrialRun scores(Plan(0), 0, 10);
+  scores.Complete(kFirst, scores.TakeTrain(kFirst));
+  completion.set_lease(scores.TakeTest(kFirst).lease());
+  completion.set_row_count(10);
+  completion.set_has_scores(true);
+  scores.director.Complete(kFirst, completion, {{0.5f}, {1}}, 0);
+  EXPECT_THAT(scores.director.failure(), HasSubstr("10 rows and 1 scores"));
 }
 
 TEST(RunDirector, AFailureReachesEveryone) {
@@ -291,7 +333,7 @@ TEST(RunDirector, TellsTheLengthOfTheRunWhenTheEndsAreKnown) {
   v1::FileEnd end;
   end.set_split(v1::TRAIN);
   end.set_chunk_count(7);
-  director.LearnEnd(end);
+  director.LearnEnd(kFirst, end);
   EXPECT_EQ(director.total_samples(), 3 * 7 * kLines);
 
   plan.train_rows = 65;

@@ -178,7 +178,7 @@ TEST_F(ClientSessionTest, APushThatTheServerHasTakenIsAcceptedOnceTheReplicaHasI
   EXPECT_EQ(session_.accepted_sequence(), 0u);
   const ClientActions actions =
       session_.OnAnswer(Answer({.connection = 2, .index = 0, .sequence = 2, .version = 12}), 3);
-  EXPECT_THAT(Kinds(actions), ElementsAre(Kind::kApply, Kind::kAccepted));
+  EXPECT_THAT(Kinds(actions), ElementsAre(Kind::kApply));
   EXPECT_EQ(session_.accepted_sequence(), 2u);
 }
 
@@ -187,8 +187,8 @@ TEST_F(ClientSessionTest, AnswersAreAppliedAndFreeTheCreditOnce) {
   Submit(2);
   const ClientActions first =
       session_.OnAnswer(Answer({.index = 1, .sequence = 2, .version = 12}), 0);
-  EXPECT_THAT(Kinds(first), ElementsAre(Kind::kApply, Kind::kAccepted));
-  EXPECT_EQ(first[1].sequence, 2u);
+  EXPECT_THAT(Kinds(first), ElementsAre(Kind::kApply));
+  EXPECT_EQ(session_.accepted_sequence(), 2u);
   const ClientActions second =
       session_.OnAnswer(Answer({.index = 2, .sequence = 2, .version = 12}), 0);
   EXPECT_THAT(Kinds(second), ElementsAre(Kind::kApply));
@@ -223,7 +223,7 @@ TEST_F(ClientSessionTest, ALostAnswerLeadsToANewConnectionAndTheCatchUpIsTaken) 
   EXPECT_THAT(SentPushes(session_.OnHelloReply(HelloReply(2, 2), 6)), IsEmpty());
   const ClientActions catch_up = session_.OnAnswer(
       Answer({.connection = 2, .index = 0, .sequence = 2, .version = 12, .durable = 2}), 7);
-  EXPECT_THAT(Kinds(catch_up), ElementsAre(Kind::kApply, Kind::kAccepted));
+  EXPECT_THAT(Kinds(catch_up), ElementsAre(Kind::kApply));
   EXPECT_EQ(session_.version(), 12u);
   EXPECT_EQ(session_.kept_bytes(), 0);
 }
@@ -306,6 +306,49 @@ TEST_F(ClientSessionTest, SilenceOnAPushOpensANewConnectionAfterSilenceMs) {
   ConnectTimes(session_, 0, 1000);
   session_.Submit({}, Body(1), 1000);
   EXPECT_THAT(ConnectTimes(session_, 1010, 1420), ElementsAre(1410));
+}
+
+TEST_F(ClientSessionTest, ASilenceIsBorneLongerAfterEachVainTry) {
+  BeReady();
+  session_.Submit({}, Body(1), 1000);
+  std::vector<int64_t> patience_ms;
+  int64_t since_ms = 1000;
+  for (int i = 0; i < 3; ++i) {
+    const auto connection = static_cast<uint32_t>(i + 2);
+    int64_t now_ms = since_ms;
+    while (ConnectTimes(session_, now_ms, now_ms).empty() && now_ms < 10'000) now_ms += 10;
+    patience_ms.push_back(now_ms - since_ms);
+    since_ms = now_ms;
+    session_.OnHelloReply(HelloReply(connection, 0), since_ms);
+  }
+  EXPECT_THAT(patience_ms, ElementsAre(410, 810, 1610));
+}
+
+TEST(PatienceTest, DoublesUpToItsCapAndLearnsFromWhatItWaitedFor) {
+  Patience patience(400, 2500);
+  EXPECT_EQ(patience.ms(), 400);
+  for (int i = 0; i < 10; ++i) patience.WasVain();
+  EXPECT_EQ(patience.ms(), 2500);
+  patience.Learn(600);
+  EXPECT_EQ(patience.ms(), 1200);
+  patience.Learn(1);
+  EXPECT_EQ(patience.ms(), 400);
+}
+
+TEST_F(ClientSessionTest, AnAnswerThatCameLateTeachesPatience) {
+  BeReady();
+  session_.Submit({}, Body(1), 0);
+  session_.OnAnswer(Answer({.index = 1, .sequence = 1, .version = 11}), 300);
+  session_.Submit({}, Body(1), 300);
+  EXPECT_THAT(ConnectTimes(session_, 310, 1000), ElementsAre(910));
+}
+
+TEST_F(ClientSessionTest, RowRepliesTeachPatienceOfTheirOwn) {
+  BeReady();
+  session_.OnOtherReply(350);
+  session_.Tick({}, 1000);
+  EXPECT_THAT(session_.Tick(1000, 1700), IsEmpty());
+  EXPECT_THAT(Kinds(session_.Tick(1000, 1701)), ElementsAre(Kind::kConnect, Kind::kSend));
 }
 
 TEST_F(ClientSessionTest, SilenceIsNothingWhenNothingIsOwed) {

@@ -197,7 +197,6 @@ class Simulation {
             client.replica[value.piece][value.element] = value.value;
           }
           break;
-        case ClientAction::Kind::kAccepted:
           break;
         case ClientAction::Kind::kFail:
           client.failure = action.status;

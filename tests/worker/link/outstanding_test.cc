@@ -16,8 +16,8 @@ TEST(OutstandingTest, APullIsDoneWhenEveryServerThatWasAskedHasAnswered) {
   const uint64_t id = outstanding.AddPull({OnePart(1), {}, OnePart(2)}, false, 10);
   EXPECT_FALSE(outstanding.PullFor(1, id)) << "nothing was asked of it";
   EXPECT_FALSE(outstanding.PullIsDone(id));
-  outstanding.OnRowReply(0, id, OnePart(7));
-  outstanding.OnRowReply(0, id, OnePart(8));
+  EXPECT_EQ(outstanding.OnRowReply(0, id, OnePart(7)), 10) << "waited for since then";
+  EXPECT_FALSE(outstanding.OnRowReply(0, id, OnePart(8)));
   EXPECT_FALSE(outstanding.PullIsDone(id)) << "a second answer of the same server counts once";
   outstanding.OnRowReply(2, id, OnePart(9));
   ASSERT_TRUE(outstanding.PullIsDone(id));
@@ -26,7 +26,7 @@ TEST(OutstandingTest, APullIsDoneWhenEveryServerThatWasAskedHasAnswered) {
   EXPECT_EQ(replies[0][0].size(), 7u) << "the first answer stands";
   EXPECT_THAT(replies[1], IsEmpty());
   EXPECT_EQ(replies[2][0].size(), 9u);
-  outstanding.OnRowReply(2, id, OnePart(9));  // late: nobody waits any more
+  EXPECT_FALSE(outstanding.OnRowReply(2, id, OnePart(9))) << "nobody waits any more";
 }
 
 TEST(OutstandingTest, OnlyWhatAServerOwesIsRepeated) {

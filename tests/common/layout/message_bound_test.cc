@@ -1,0 +1,41 @@
+#include "common/layout/message_bound.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/config/defaults.h"
+
+namespace weir {
+namespace {
+
+using testing::HasSubstr;
+
+v1::Config ConfigWithBound(int64_t max_message_bytes) {
+  v1::Config config;
+  for (const int32_t width : {512, 256, 16}) config.mutable_model()->add_bottom_widths(width);
+  for (const int32_t width : {512, 256, 1}) config.mutable_model()->add_top_widths(width);
+  config.mutable_model()->set_embedding_dimension(16);
+  config.mutable_data()->mutable_synthetic()->set_rows(10);
+  config::FillDefaults(&config);
+  config.mutable_cluster()->set_max_message_bytes(max_message_bytes);
+  return config;
+}
+
+TEST(MessageBoundTest, NamesTheFieldAndAValueThatWillDo) {
+  const v1::Config small = ConfigWithBound(1 << 20);
+  const ModelLayout layout(small, 1);
+  const Status status = CheckMessageBound(small, layout);
+  EXPECT_EQ(status.code(), StatusCode::kInvalidConfig);
+  EXPECT_THAT(status.message(), HasSubstr("cluster.max_message_bytes: 1048576 is too small"));
+  const int64_t dense_bytes = layout.dense_element_count() * 4;
+  EXPECT_TRUE(CheckMessageBound(ConfigWithBound(dense_bytes * 3 / 2), layout).ok());
+  EXPECT_FALSE(CheckMessageBound(ConfigWithBound(dense_bytes), layout).ok());
+}
+
+TEST(MessageBoundTest, MoreServersNeedSmallerMessages) {
+  const v1::Config config = ConfigWithBound(1 << 20);
+  EXPECT_TRUE(CheckMessageBound(config, ModelLayout(config, 8)).ok());
+}
+
+}  // namespace
+}  // namespace weir

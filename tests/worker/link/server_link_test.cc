@@ -1,0 +1,199 @@
+// A worker's link against servers that are played by hand, over the loopback network.
+#include "worker/link/server_link.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "common/config/defaults.h"
+#include "common/transport/loopback.h"
+
+namespace weir::worker {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr int64_t kPatienceMs = 60000;  // for a machine under load
+constexpr uint64_t kIncarnation = 3;
+
+v1::Config TwoServers() {
+  v1::Config config;
+  for (const int32_t width : {8, 4}) config.mutable_model()->add_bottom_widths(width);
+  config.mutable_model()->add_top_widths(1);
+  config.mutable_model()->set_embedding_dimension(4);
+  config.mutable_data()->mutable_synthetic()->set_rows(10);
+  config::FillDefaults(&config);
+  return config;
+}
+
+class ServerLinkTest : public testing::Test {
+ protected:
+  ServerLinkTest() {
+    for (const uint32_t i : {0u, 1u}) CHECK(servers_[i]->Bind(Address(i)).ok());
+  }
+  ~ServerLinkTest() override { link_.reset(); }
+
+  static std::string Address(uint32_t server) { return "inproc://" + std::to_string(server); }
+
+  void StartConnecting() {
+    connected_ = std::async(std::launch::async, [this] { return link_->Connect(); });
+  }
+  Status Connected() {
+    CHECK(connected_.wait_for(std::chrono::milliseconds(kPatienceMs)) == std::future_status::ready)
+        << "Connect hangs";
+    return connected_.get();
+  }
+
+  // The next message to this server of this kind; others are left aside.
+  transport::IncomingMessage Expect(uint32_t server, v1::Header::BodyCase kind) {
+    while (true) {
+      auto incoming = servers_[server]->Receive(kPatienceMs);
+      CHECK(incoming) << "server " << server << " waits in vain";
+      if (session::ParseHeader(incoming->message)->body_case() == kind) return *incoming;
+    }
+  }
+  v1::WorkRequest ExpectWord(const std::function<bool(const v1::WorkRequest&)>& is_it) {
+    while (true) {
+      const auto incoming = Expect(0, v1::Header::kWorkRequest);
+      const v1::Header header = *session::ParseHeader(incoming.message);
+      if (is_it(header.work_request())) return header.work_request();
+    }
+  }
+  void Reply(uint32_t server, const transport::PeerId& peer, const v1::Header& header) {
+    CHECK(servers_[server]->Send(peer, session::MakeMessage(header)).ok());
+  }
+  void LetJoin() {
+    const auto join = Expect(0, v1::Header::kJoin);
+    v1::Header reply;
+    reply.mutable_join_reply()->set_incarnation(kIncarnation);
+    Reply(0, join.peer, reply);
+  }
+  // Takes the hello; the first answer holds nothing, which is enough.
+  void LetIn(uint32_t server) {
+    const auto incoming = Expect(server, v1::Header::kHello);
+    const v1::Hello hello = session::ParseHeader(incoming.message)->hello();
+    EXPECT_EQ(hello.incarnation(), kIncarnation);
+    v1::Header reply;
+    reply.mutable_hello_reply()->set_connection(hello.connection());
+    reply.mutable_hello_reply()->set_server_epoch(9);
+    reply.mutable_hello_reply()->set_shard(server);
+    Reply(server, incoming.peer, reply);
+    v1::Header answer;
+    answer.mutable_answer()->set_connection(hello.connection());
+    answer.mutable_answer()->set_is_catch_up(true);
+    Reply(server, incoming.peer, answer);
+    peers_[server] = incoming.peer;
+  }
+  void BeConnected() {
+    StartConnecting();
+    LetJoin();
+    LetIn(0);
+    LetIn(1);
+    ASSERT_TRUE(Connected().ok());
+  }
+
+  const v1::Config config_ = TwoServers();
+  const ModelLayout layout_{config_, 2};
+  transport::LoopbackNetwork network_;
+  std::unique_ptr<transport::ServerTransport> servers_[2] = {network_.MakeServer(),
+                                                             network_.MakeServer()};
+  transport::PeerId peers_[2];
+  std::unique_ptr<ServerLink> link_ = std::make_unique<ServerLink>(
+      config_, layout_, LinkOptions{.server_addresses = {Address(0), Address(1)}},
+      network_.MakeClient({.max_message_bytes = 1 << 20}));
+  std::future<Status> connected_;
+};
+
+TEST_F(ServerLinkTest, AStopBeforeTheJoinReplyEndsConnect) {
+  StartConnecting();
+  Expect(0, v1::Header::kJoin);
+  link_->Stop(Interrupted("interrupted"), true);
+  EXPECT_EQ(Connected().code(), StatusCode::kInterrupted);
+}
+
+TEST_F(ServerLinkTest, AStopBeforeConnectEndsItToo) {
+  link_->Stop(Interrupted("interrupted"), true);
+  StartConnecting();
+  EXPECT_EQ(Connected().code(), StatusCode::kInterrupted);
+}
+
+TEST_F(ServerLinkTest, AStopWhileAServerIsMissingEndsConnectAndTheCoordinatorHearsWhy) {
+  StartConnecting();
+  LetJoin();
+  LetIn(0);
+  link_->Stop(Interrupted("interrupted"), true);
+  EXPECT_EQ(Connected().code(), StatusCode::kInterrupted);
+  link_.reset();
+  const v1::WorkRequest word =
+      ExpectWord([](const v1::WorkRequest& request) { return !request.failure().empty(); });
+  EXPECT_EQ(word.failure(), "interrupted");
+  EXPECT_EQ(word.incarnation(), kIncarnation);
+}
+
+TEST_F(ServerLinkTest, ARefusalByOneServerIsToldToTheCoordinator) {
+  StartConnecting();
+  LetJoin();
+  LetIn(0);
+  const auto hello = Expect(1, v1::Header::kHello);
+  v1::Header refusal;
+  refusal.mutable_refusal()->set_reason("the model section differs");
+  Reply(1, hello.peer, refusal);
+  EXPECT_THAT(Connected().message(), HasSubstr("the model section differs"));
+  link_.reset();
+  EXPECT_THAT(ExpectWord([](const v1::WorkRequest& request) {
+                return !request.failure().empty();
+              }).failure(),
+              AllOf(HasSubstr("server 1"), HasSubstr("the model section differs")));
+}
+
+TEST_F(ServerLinkTest, WhoeverHearsThatTheRunIsOverSaysFarewell) {
+  BeConnected();
+  auto reply = std::async(std::launch::async, [this] { return link_->RequestWork({}, {}); });
+  const v1::WorkRequest request =
+      ExpectWord([](const v1::WorkRequest& word) { return word.request_id() > 0; });
+  v1::Header header;
+  header.mutable_work_reply()->set_request_id(request.request_id());
+  header.mutable_work_reply()->mutable_finished();
+  Reply(0, peers_[0], header);
+  EXPECT_TRUE(reply.get()->has_finished());
+  EXPECT_EQ(ExpectWord([](const v1::WorkRequest& word) { return word.farewell(); }).incarnation(),
+            kIncarnation);
+}
+
+TEST_F(ServerLinkTest, AMessageAboveTheLimitEndsTheRunAndSaysWhy) {
+  BeConnected();
+  ASSERT_TRUE(link_->AcquireCredit().ok());
+  std::vector<Body> bodies(2);
+  bodies[1].emplace_back(Bytes((1 << 20) + 1));
+  const uint64_t push = link_->SubmitPush({}, std::move(bodies), link_->progress());
+  EXPECT_THAT(link_->AwaitAccepted(push).message(),
+              AllOf(HasSubstr("server 1 at inproc://1"), HasSubstr("max_message_bytes")));
+}
+
+TEST_F(ServerLinkTest, OwnPushesInFlightAreCountedForEachServer) {
+  BeConnected();
+  const auto submit = [&] {
+    ASSERT_TRUE(link_->AcquireCredit().ok());
+    link_->SubmitPush({}, std::vector<Body>(2), link_->progress());
+  };
+  submit();
+  const auto first = Expect(1, v1::Header::kPush);
+  v1::Header answer;
+  answer.mutable_answer()->set_connection(session::ParseHeader(first.message)->push().connection());
+  answer.mutable_answer()->set_index(1);
+  answer.mutable_answer()->set_sequence(1);
+  answer.mutable_answer()->set_version(1);
+  Reply(1, peers_[1], answer);
+  while (link_->progress().accepted[1] == 0) std::this_thread::yield();
+  submit();
+  Expect(0, v1::Header::kPush);
+  const auto to_slow = Expect(0, v1::Header::kPush), to_fast = Expect(1, v1::Header::kPush);
+  EXPECT_EQ(session::ParseHeader(to_slow.message)->push().own_in_flight(), 1u);
+  EXPECT_EQ(session::ParseHeader(to_fast.message)->push().own_in_flight(), 0u)
+      << "its read_version holds the first push";
+}
+
+}  // namespace
+}  // namespace weir::worker
