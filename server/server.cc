@@ -1,8 +1,7 @@
 #include "server/server.h"
 
-#include <random>
-
 #include "common/base/clock.h"
+#include "common/base/random.h"
 #include "common/session/header_message.h"
 #include "common/session/run_identity.h"
 
@@ -10,11 +9,6 @@ namespace weir::server {
 namespace {
 
 constexpr int64_t kTickMs = 100;
-
-uint64_t NewEpoch() {
-  std::random_device random;
-  return (static_cast<uint64_t>(random()) << 32 | random()) | 1;
-}
 
 }  // namespace
 
@@ -32,7 +26,7 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
         std::make_unique<Coordinator>(config_, identity_, server_count, Clock::Real().NowMs());
   }
   dispatcher_ =
-      std::make_unique<Dispatcher>(shard_.get(), transport_.get(), identity_, NewEpoch(),
+      std::make_unique<Dispatcher>(shard_.get(), transport_.get(), identity_, RandomNonce(),
                                    shard_index, [this](cluster::Seat seat, const v1::Push& push) {
                                      if (coordinator_) coordinator_->OnOffset(seat, push);
                                    });
