@@ -2,7 +2,6 @@
 // alone.
 #include <gflags/gflags.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -10,6 +9,7 @@
 
 #include "common/base/check.h"
 #include "common/base/exit_code.h"
+#include "common/base/interrupt_target.h"
 #include "common/base/signal_watcher.h"
 #include "common/base/strings.h"
 #include "common/config/load_config.h"
@@ -73,26 +73,6 @@ Result<Setup> ReadFlags(int argc, char** argv) {
   if (!problems.empty()) return InvalidConfig(StrJoin(problems, "\n"));
   return setup;
 }
-
-// Calls whatever is there to be interrupted; what comes later is told at once.
-class InterruptTarget {
- public:
-  void Set(std::function<void()> target) {
-    std::lock_guard lock(mutex_);
-    target_ = std::move(target);
-    if (fired_ && target_) target_();
-  }
-  void Fire() {
-    std::lock_guard lock(mutex_);
-    fired_ = true;
-    if (target_) target_();
-  }
-
- private:
-  std::mutex mutex_;
-  bool fired_ = false;
-  std::function<void()> target_;
-};
 
 Result<std::unique_ptr<ParameterClient>> MakeClient(const Setup& setup, const ModelLayout& layout,
                                                     InterruptTarget* interrupt) {
