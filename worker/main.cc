@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <memory>
 
@@ -27,7 +28,7 @@ DEFINE_int32(trainer, 0, "which trainer this process is");
 DEFINE_int32(stage, 0, "which stage of the trainer's model this process runs");
 DEFINE_int32(threads, 1, "Hogwild threads");
 DEFINE_string(device, "cpu", "where to compute: cpu");
-DEFINE_string(out, "", "directory for summary.json and metrics.jsonl");
+DEFINE_string(out, "", "directory for summary.json, metrics.jsonl and config.textproto");
 
 // gflags defines this and no header declares it: what it calls after telling wrong flags, or help.
 namespace GFLAGS_NAMESPACE {
@@ -93,13 +94,22 @@ Result<std::unique_ptr<ParameterClient>> MakeClient(const Setup& setup, const Mo
   return std::unique_ptr<ParameterClient>(std::move(client));
 }
 
+// Makes the directory and writes down what will have been run.
+Status PrepareOut(const v1::Config& config) {
+  std::error_code error;
+  std::filesystem::create_directories(FLAGS_out, error);
+  if (error) return Unavailable(StrCat("--out: cannot make ", FLAGS_out, ": ", error.message()));
+  const std::string path = StrCat(FLAGS_out, "/config.textproto");
+  std::ofstream file(path, std::ios::binary);
+  file << config::ToText(config);
+  file.close();
+  if (file) return OkStatus();
+  return Unavailable(StrCat("--out: cannot write ", path, "; is the disk full?"));
+}
+
 Status RunWorker(int argc, char** argv) {
   WEIR_ASSIGN_OR_RETURN(const Setup setup, ReadFlags(argc, argv));
-  if (!FLAGS_out.empty()) {
-    std::error_code error;
-    std::filesystem::create_directories(FLAGS_out, error);
-    if (error) return Unavailable(StrCat("--out: cannot make ", FLAGS_out, ": ", error.message()));
-  }
+  if (!FLAGS_out.empty()) WEIR_RETURN_IF_ERROR(PrepareOut(setup.config));
   WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<data::Reader> reader, data::MakeReader(setup.config));
   InterruptTarget interrupt;
   SignalWatcher signals([&] { interrupt.Fire(); });
