@@ -40,21 +40,18 @@ void DenseStrand::Visit(std::shared_ptr<PendingAnswer> pending, Outbox* outbox) 
 Status DenseStrand::Apply(const wire::FrameView& frame, uint64_t version) {
   const auto elements = static_cast<uint32_t>(piece_.spec().element_count);
   // The whole frame first: a frame is applied entirely or not at all.
-  WEIR_RETURN_IF_ERROR(wire::ValidatePieceFrame(frame, elements));
-  wire::PieceFrameReader reader(frame, elements);
-  wire::Block block;
-  while (true) {
-    WEIR_ASSIGN_OR_RETURN(const bool more, reader.Next(&block));
-    if (!more) return OkStatus();
-    if (!AllFinite(block.values)) {
-      return InvalidData(StrCat("a gradient of ", tensor_name_, " is NaN or infinite"));
-    }
+  WEIR_RETURN_IF_ERROR(wire::ForEachBlock(frame, elements, [&](const wire::Block& block) {
+    if (AllFinite(block.values)) return OkStatus();
+    return InvalidData(StrCat("a gradient of ", tensor_name_, " is NaN or infinite"));
+  }));
+  return wire::ForEachBlock(frame, elements, [&](const wire::Block& block) {
     if (block.dense) {
       piece_.ApplyDense(block.stripe, block.values, version);
     } else {
       piece_.ApplySparse(block.stripe, block.indexes, block.values, version);
     }
-  }
+    return OkStatus();
+  });
 }
 
 void DenseStrand::Answer(uint64_t since, Bytes* out) const {

@@ -2,16 +2,17 @@
 #include <gflags/gflags.h>
 #include <malloc.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
 
 #include "common/base/check.h"
 #include "common/base/exit_code.h"
+#include "common/base/interrupt_target.h"
 #include "common/base/signal_watcher.h"
 #include "common/base/strings.h"
 #include "common/config/load_config.h"
+#include "common/layout/message_bound.h"
 #include "common/transport/zmq_transport.h"
 #include "server/server.h"
 #include "server/shard_reporter.h"
@@ -76,24 +77,25 @@ std::unique_ptr<ShardReporter> StartReporter(const Setup& setup, Server* server,
 
 Status RunServer(int argc, char** argv) {
   WEIR_ASSIGN_OR_RETURN(const Setup setup, ReadFlags(argc, argv));
+  const auto server_count = static_cast<uint32_t>(setup.addresses.size());
+  WEIR_RETURN_IF_ERROR(CheckMessageBound(setup.config, ModelLayout(setup.config, server_count)));
   transport::Limits limits;
   limits.max_message_bytes = setup.config.cluster().max_message_bytes();
   auto transport = transport::MakeZmqServerTransport(limits);
   WEIR_ASSIGN_OR_RETURN(const std::string bound, transport->Bind(setup.listen));
 
-  std::atomic<Server*> running = nullptr;
-  SignalWatcher signals([&] {
-    if (Server* server = running) server->Stop();
-  });
-  Server server(setup.config, static_cast<uint32_t>(setup.addresses.size()),
-                static_cast<uint32_t>(FLAGS_shard), std::move(transport));
-  running = &server;
-  if (signals.signalled()) server.Stop();  // it came before there was anything to stop
+  InterruptTarget interrupt;
+  SignalWatcher signals([&] { interrupt.Fire(); });
+  Server server(setup.config, server_count, static_cast<uint32_t>(FLAGS_shard),
+                std::move(transport));
+  interrupt.Set([&] { server.Stop(); });
   std::unique_ptr<ShardReporter> reporter;
   if (FLAGS_shard > 0) reporter = StartReporter(setup, &server, limits);
   LOG(INFO) << "shard " << FLAGS_shard << " of " << setup.addresses.size() << " listens on "
             << bound;
-  return server.Run();
+  Status status = server.Run();
+  interrupt.Set({});
+  return status;
 }
 
 }  // namespace

@@ -25,17 +25,24 @@ void RowStrand::Visit(std::shared_ptr<PendingAnswer> pending, Outbox* outbox) {
 }
 
 Status RowStrand::Apply(const RowGradients& gradients) {
+  WEIR_RETURN_IF_ERROR(Check(gradients));
   const std::span<const float> values(gradients.values);
   for (size_t i = 0; i < gradients.rows.size(); ++i) {
-    const auto gradient = values.subspan(i * dimension_, dimension_);
     const RowGradients::Row& row = gradients.rows[i];
-    if (!std::all_of(gradient.begin(), gradient.end(), [](float x) { return std::isfinite(x); })) {
-      return InvalidData(
-          StrCat("a gradient of row ", row.id, " of table ", row.table, " is NaN or infinite"));
-    }
-    rows_.Apply(row.table, row.id, gradient);
+    rows_.Apply(row.table, row.id, values.subspan(i * dimension_, dimension_));
   }
   return OkStatus();
+}
+
+// All of them are sound: a partition's share of a push is applied entirely or not at all.
+Status RowStrand::Check(const RowGradients& gradients) const {
+  const auto bad = std::find_if_not(gradients.values.begin(), gradients.values.end(),
+                                    [](float x) { return std::isfinite(x); });
+  if (bad == gradients.values.end()) return OkStatus();
+  const auto position = static_cast<size_t>(bad - gradients.values.begin());
+  const RowGradients::Row& row = gradients.rows[position / dimension_];
+  return InvalidData(
+      StrCat("a gradient of row ", row.id, " of table ", row.table, " is NaN or infinite"));
 }
 
 void RowStrand::Read(std::shared_ptr<PendingRows> pending, Outbox* outbox) {

@@ -25,6 +25,7 @@ class RowStrand {
 
  private:
   Status Apply(const RowGradients& gradients);
+  Status Check(const RowGradients& gradients) const;
 
   const size_t dimension_;
   store::RowPartitionStore rows_;

@@ -1,8 +1,7 @@
 #include "server/server.h"
 
-#include <random>
-
 #include "common/base/clock.h"
+#include "common/base/random.h"
 #include "common/session/header_message.h"
 #include "common/session/run_identity.h"
 
@@ -11,10 +10,9 @@ namespace {
 
 constexpr int64_t kTickMs = 100;
 
-uint64_t NewEpoch() {
-  std::random_device random;
-  return (static_cast<uint64_t>(random()) << 32 | random()) | 1;
-}
+// Of those that wait, how many are taken before a tick: more than wait after any stall that
+// heartbeats survive, and a bound for who never stops sending.
+constexpr int kMessagesBeforeTick = 1000;
 
 }  // namespace
 
@@ -32,7 +30,7 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
         std::make_unique<Coordinator>(config_, identity_, server_count, Clock::Real().NowMs());
   }
   dispatcher_ =
-      std::make_unique<Dispatcher>(shard_.get(), transport_.get(), identity_, NewEpoch(),
+      std::make_unique<Dispatcher>(shard_.get(), transport_.get(), identity_, RandomNonce(),
                                    shard_index, [this](cluster::Seat seat, const v1::Push& push) {
                                      if (coordinator_) coordinator_->OnOffset(seat, push);
                                    });
@@ -45,13 +43,24 @@ Status Server::Run() {
   int64_t next_tick_ms = 0;
   while (true) {
     auto incoming = transport_->Receive(kTickMs);
-    const int64_t now_ms = clock.NowMs();
-    if (incoming) Receive(*std::move(incoming), now_ms);
+    if (incoming) Receive(*std::move(incoming), clock.NowMs());
     dispatcher_->Flush(outbox_.TakeAll());
-    if (now_ms < next_tick_ms && !stopping_) continue;
+    if (clock.NowMs() < next_tick_ms && !stopping_) continue;
+    ReceiveQueued();
+    const int64_t now_ms = clock.NowMs();
     next_tick_ms = now_ms + kTickMs;
     if (coordinator_) coordinator_->Tick(now_ms);
     if (auto outcome = Outcome(now_ms)) return *std::move(outcome);
+  }
+}
+
+// A tick judges who was silent. After a stall of this thread the proof that they were not is still
+// in the queue.
+void Server::ReceiveQueued() {
+  for (int i = 0; i < kMessagesBeforeTick && !stopping_; ++i) {
+    auto incoming = transport_->Receive(0);
+    if (!incoming) return;
+    Receive(*std::move(incoming), Clock::Real().NowMs());
   }
 }
 

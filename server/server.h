@@ -44,6 +44,7 @@ class Server {
   Shard& shard() { return *shard_; }
 
  private:
+  void ReceiveQueued();
   void Receive(transport::IncomingMessage incoming, int64_t now_ms);
   void ReceiveControl(const transport::PeerId& peer, const v1::Header& header,
                       const transport::Message& message, int64_t now_ms);

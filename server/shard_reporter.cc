@@ -1,22 +1,11 @@
 #include "server/shard_reporter.h"
 
-#include <optional>
-#include <random>
-
 #include "common/base/clock.h"
+#include "common/base/random.h"
 #include "common/base/strings.h"
 #include "common/session/header_message.h"
 
 namespace weir::server {
-namespace {
-
-std::optional<v1::ShardReply> ParseReply(const transport::Message& message) {
-  const auto header = session::ParseHeader(message);
-  if (!header || !header->has_shard_reply()) return std::nullopt;
-  return header->shard_reply();
-}
-
-}  // namespace
 
 ShardReporter::ShardReporter(ShardReporterOptions options,
                              std::unique_ptr<transport::ClientTransport> transport,
@@ -40,61 +29,79 @@ void ShardReporter::Run() {
 
 // Ends when the run does, when the coordinator refuses or falls silent, or when it is stopped.
 Status ShardReporter::Report() {
-  v1::Header header;
-  v1::ShardReport& report = *header.mutable_shard_report();
-  *report.mutable_identity() = options_.identity;
-  report.set_shard(options_.shard_index);
-  std::random_device random;
-  report.set_nonce((static_cast<uint64_t>(random()) << 32 | random()) | 1);
-
-  WEIR_ASSIGN_OR_RETURN(const transport::ConnectionId connection,
-                        transport_->Open(options_.coordinator_address));
+  WEIR_RETURN_IF_ERROR(Open());
   const Clock& clock = Clock::Real();
-  int64_t heard_ms = clock.NowMs();
   int64_t next_report_ms = 0;
-  bool heard_once = false;
   while (!stopping_) {
     const int64_t now_ms = clock.NowMs();
     if (now_ms >= next_report_ms) {
       next_report_ms = now_ms + options_.interval_ms;
-      // A full queue means that nobody takes our reports; the timeout below speaks of that.
-      (void)transport_->Send(connection, session::MakeMessage(header));
+      SendReport();
     }
-    const auto received = transport_->Receive(next_report_ms - now_ms);
-    if (received) {
-      if (const auto reply = ParseReply(received->message)) {
-        heard_once = true;
-        if (reply->state() == v1::ShardReply::TAKEN) {
-          // A restarted server stays for a while, so that workers learn that it was restarted.
-          if (clock.NowMs() - heard_ms > options_.taken_timeout_ms) {
-            return FailedPrecondition(StrCat("server 0 at ", options_.coordinator_address,
-                                             " refuses: ", reply->reason()));
-          }
-          continue;
-        }
-        heard_ms = clock.NowMs();
-        if (reply->state() == v1::ShardReply::FINISHED ||
-            reply->state() == v1::ShardReply::FAILED) {
-          report.set_farewell(true);
-          (void)transport_->Send(connection, session::MakeMessage(header));
-        }
-        if (reply->state() == v1::ShardReply::FINISHED) return OkStatus();
-        if (reply->state() == v1::ShardReply::FAILED) {
-          return FailedPrecondition(StrCat("the run has failed: ", reply->reason()));
-        }
-        if (reply->state() == v1::ShardReply::REFUSED) {
-          return FailedPrecondition(
-              StrCat("server 0 at ", options_.coordinator_address, " refuses: ", reply->reason()));
-        }
-      }
+    if (const auto received = transport_->Receive(next_report_ms - now_ms)) {
+      if (auto end = OnMessage(received->message)) return *std::move(end);
     }
-    const int64_t silent_ms = clock.NowMs() - heard_ms;
-    if (silent_ms > (heard_once ? options_.timeout_ms : options_.first_timeout_ms)) {
-      return DeadlineExceeded(StrCat("server 0 (the coordinator) at ", options_.coordinator_address,
-                                     " did not answer for ", silent_ms, " ms; is it running?"));
-    }
+    if (auto end = CheckSilence()) return *std::move(end);
   }
   return OkStatus();
+}
+
+Status ShardReporter::Open() {
+  v1::ShardReport& report = *header_.mutable_shard_report();
+  *report.mutable_identity() = options_.identity;
+  report.set_shard(options_.shard_index);
+  report.set_nonce(RandomNonce());
+  heard_ms_ = Clock::Real().NowMs();
+  WEIR_ASSIGN_OR_RETURN(connection_, transport_->Open(options_.coordinator_address));
+  return OkStatus();
+}
+
+// A full queue means that nobody takes our reports; CheckSilence speaks of that.
+void ShardReporter::SendReport() {
+  (void)transport_->Send(connection_, session::MakeMessage(header_));
+}
+
+std::optional<Status> ShardReporter::OnMessage(const transport::Message& message) {
+  const auto header = session::ParseHeader(message);
+  if (!header) return std::nullopt;
+  if (header->has_shard_reply()) return OnReply(header->shard_reply());
+  // Whoever is there does not take reports: it is not the coordinator, or not of our kind.
+  if (header->has_refusal() && !header->refusal().retry()) {
+    return Refused(header->refusal().reason());
+  }
+  return std::nullopt;
+}
+
+std::optional<Status> ShardReporter::OnReply(const v1::ShardReply& reply) {
+  heard_once_ = true;
+  const int64_t now_ms = Clock::Real().NowMs();
+  if (reply.state() == v1::ShardReply::TAKEN) {
+    // A restarted server stays for a while, so that workers learn that it was restarted.
+    if (now_ms - heard_ms_ <= options_.taken_timeout_ms) return std::nullopt;
+    return Refused(reply.reason());
+  }
+  heard_ms_ = now_ms;
+  if (reply.state() == v1::ShardReply::REFUSED) return Refused(reply.reason());
+  const bool failed = reply.state() == v1::ShardReply::FAILED;
+  if (!failed && reply.state() != v1::ShardReply::FINISHED) return std::nullopt;
+  header_.mutable_shard_report()->set_farewell(true);
+  SendReport();
+  if (!failed) return OkStatus();
+  return FailedPrecondition(StrCat("the run has failed: ", reply.reason()));
+}
+
+std::optional<Status> ShardReporter::CheckSilence() const {
+  const int64_t silent_ms = Clock::Real().NowMs() - heard_ms_;
+  if (silent_ms <= (heard_once_ ? options_.timeout_ms : options_.first_timeout_ms)) {
+    return std::nullopt;
+  }
+  return DeadlineExceeded(StrCat("server 0 (the coordinator) at ", options_.coordinator_address,
+                                 " did not answer for ", silent_ms, " ms; is it running?"));
+}
+
+Status ShardReporter::Refused(const std::string& reason) const {
+  return FailedPrecondition(
+      StrCat("server 0 at ", options_.coordinator_address, " refuses: ", reason));
 }
 
 }  // namespace weir::server

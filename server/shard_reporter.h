@@ -6,11 +6,10 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -42,12 +41,25 @@ class ShardReporter {
  private:
   void Run();
   Status Report();
+  Status Open();
+  void SendReport();
+  // How the reporter ends, if this ends it.
+  std::optional<Status> OnMessage(const transport::Message& message);
+  std::optional<Status> OnReply(const v1::ShardReply& reply);
+  std::optional<Status> CheckSilence() const;
+  Status Refused(const std::string& reason) const;
 
   const ShardReporterOptions options_;
   const std::unique_ptr<transport::ClientTransport> transport_;
   const std::function<void(Status)> on_end_;
   std::atomic<bool> stopping_{false};
   std::thread thread_;
+
+  // The thread's own.
+  v1::Header header_;
+  transport::ConnectionId connection_ = 0;
+  bool heard_once_ = false;
+  int64_t heard_ms_ = 0;
 };
 
 }  // namespace weir::server

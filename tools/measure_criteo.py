@@ -2,9 +2,10 @@
 """The learning figures of docs/measurements.md: trains the Criteo sample with several settings and seeds
 and prints mean and spread, paired by seed with the dense run of the same update rule.
 
-  tools/measure_criteo.py [--seeds=8] [--out=build/measure] [--only=NAME,NAME]
+  tools/measure_criteo.py [--seeds=8] [--out=build/measure] [--only=NAME,NAME] [--reuse]
 
-Needs a Release build and ../shared/data. About 15 s a run on two idle cores."""
+Needs a Release build and ../shared/data. About 15 s a run on two idle cores. --reuse goes on where an
+earlier call ended: what was run before the programs, the config or this script changed is run again."""
 
 import argparse
 import json
@@ -13,7 +14,7 @@ import statistics
 import subprocess
 import sys
 
-BIN = "build/release/bin/weir-local"
+PROGRAMS = ["build/release/bin/weir-" + name for name in ("local", "server", "worker")]
 CONFIG = "configs/runs/criteo_sample.textproto"
 DCT = "compression { default { dct { sparsity: %s lifespan: 100 } values: BF16 } }"
 SGD = "update { dense { sgd { learning_rate: 0.1 } } rows { sgd { learning_rate: 3 } } }"
@@ -32,13 +33,19 @@ SETTINGS = {
 }
 
 
-def run(out, name, seed):
+def is_current(summary):
+    return os.path.exists(summary) and all(
+        os.path.getmtime(path) < os.path.getmtime(summary) for path in [*PROGRAMS, CONFIG, __file__])
+
+
+def run(out, name, seed, reuse):
     servers, trainers, override, _ = SETTINGS[name]
     directory = os.path.join(out, "%s-%d" % (name, seed))
     summary = os.path.join(directory, "summary.json")
-    if not os.path.exists(summary):
-        command = [BIN, "--config=" + CONFIG, "--servers=%d" % servers, "--trainers=%d" % trainers,
-                   "--out=" + directory, "--override=%s run { seed: %d }" % (override, seed)]
+    if not (reuse and is_current(summary)):
+        command = [PROGRAMS[0], "--config=" + CONFIG, "--servers=%d" % servers,
+                   "--trainers=%d" % trainers, "--out=" + directory,
+                   "--override=%s run { seed: %d }" % (override, seed)]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode != 0:
             sys.exit("error: %s\n%s" % (" ".join(command), done.stdout))
@@ -62,25 +69,41 @@ def density(results):
             / sum(layer["elements"] for layer in layers))
 
 
-def main():
+def print_row(name, results, base_auc):
+    auc = [r["test"]["auc"] for r in results]
+    pairs = [a - b for a, b in zip(auc, base_auc)] if base_auc else []
+    print("| %s | %s | %s | %s | %.4f | %.1f | %.1f | %.1f |" % (
+        name, mean_and_deviation(auc), mean_and_deviation([r["test"]["logloss"] for r in results]),
+        mean_and_deviation(pairs) if pairs else "", density(results), fewer(results, "push"),
+        fewer(results, "pull"), fewer(results, "push", "pull")), flush=True)
+    return auc
+
+
+def parse_flags():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=8)
     parser.add_argument("--out", default="build/measure")
     parser.add_argument("--only", default=",".join(SETTINGS))
+    parser.add_argument("--reuse", action="store_true")
     flags = parser.parse_args()
-    print("| run | AUC | logloss | AUC difference, paired | density | push fewer | push + pull fewer |")
-    print("|---|---|---|---|---|---|---|")
+    unknown = [name for name in flags.only.split(",") if name not in SETTINGS]
+    if unknown:
+        parser.error("--only: no run is called %s; there are %s"
+                     % (", ".join(map(repr, unknown)), ", ".join(SETTINGS)))
+    if flags.seeds < 1:
+        parser.error("--seeds: at least 1")
+    return flags
+
+
+def main():
+    flags = parse_flags()
+    print("| run | AUC | logloss | AUC difference, paired | density | push fewer | pull fewer "
+          "| push + pull fewer |")
+    print("|---|---|---|---|---|---|---|---|")
     auc = {}
     for name in flags.only.split(","):
-        results = [run(flags.out, name, seed) for seed in range(1, flags.seeds + 1)]
-        auc[name] = [r["test"]["auc"] for r in results]
-        base = auc.get(SETTINGS[name][3])
-        pairs = [a - b for a, b in zip(auc[name], base)] if base else []
-        print("| %s | %s | %s | %s | %.4f | %.1f | %.1f |" % (
-            name, mean_and_deviation(auc[name]),
-            mean_and_deviation([r["test"]["logloss"] for r in results]),
-            mean_and_deviation(pairs) if pairs else "", density(results),
-            fewer(results, "push"), fewer(results, "push", "pull")), flush=True)
+        results = [run(flags.out, name, seed, flags.reuse) for seed in range(1, flags.seeds + 1)]
+        auc[name] = print_row(name, results, auc.get(SETTINGS[name][3]))
 
 
 if __name__ == "__main__":

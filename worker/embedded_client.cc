@@ -111,6 +111,15 @@ Result<v1::WorkReply> EmbeddedClient::RequestWork(v1::WorkRequest request,
   const int64_t now_ms = Clock::Real().NowMs();
   report_ = request.report();
   for (const v1::FileEnd& end : request.file_ends()) director_.LearnEnd(kSelf, end);
+  WEIR_RETURN_IF_ERROR(TakeCompletions(request, score_frames, now_ms));
+  v1::WorkReply reply = director_.Next(kSelf, now_ms);
+  FillProgress(request, now_ms, reply.mutable_progress());
+  if (reply.has_finished()) FillRunReport(now_ms, reply.mutable_finished());
+  return reply;
+}
+
+Status EmbeddedClient::TakeCompletions(const v1::WorkRequest& request,
+                                       const std::vector<Bytes>& score_frames, int64_t now_ms) {
   size_t next_frame = 0;
   for (const v1::Completion& completion : request.completions()) {
     cluster::Scores scores;
@@ -121,28 +130,30 @@ Result<v1::WorkReply> EmbeddedClient::RequestWork(v1::WorkRequest request,
     }
     director_.Complete(kSelf, completion, std::move(scores), now_ms);
   }
-  v1::WorkReply reply = director_.Next(kSelf, now_ms);
-  v1::RunProgress& progress = *reply.mutable_progress();
-  progress.set_samples(director_.samples());
-  progress.set_total_samples(director_.total_samples());
-  progress.set_train_seconds(director_.TrainSeconds(now_ms));
-  *progress.mutable_merged() = report_;
+  return OkStatus();
+}
+
+void EmbeddedClient::FillProgress(const v1::WorkRequest& request, int64_t now_ms,
+                                  v1::RunProgress* progress) const {
+  progress->set_samples(director_.samples());
+  progress->set_total_samples(director_.total_samples());
+  progress->set_train_seconds(director_.TrainSeconds(now_ms));
+  *progress->mutable_merged() = report_;
   const auto& evaluations = director_.evaluations();
   for (size_t i = request.known_evaluations(); i < evaluations.size(); ++i) {
-    *progress.add_evaluations() = evaluations[i];
+    *progress->add_evaluations() = evaluations[i];
   }
-  if (reply.has_finished()) {
-    v1::RunReport& report = *reply.mutable_finished();
-    report.set_mode("embedded");
-    report.set_trainers(1);
-    report.set_stages(1);
-    report.set_seed(config_.run().seed());
-    report.set_config_hash(config::ConfigHash(config_));
-    report.set_train_seconds(director_.TrainSeconds(now_ms));
-    *report.mutable_total() = report_;
-    if (!director_.evaluations().empty()) *report.mutable_test() = director_.evaluations().back();
-  }
-  return reply;
+}
+
+void EmbeddedClient::FillRunReport(int64_t now_ms, v1::RunReport* report) const {
+  report->set_mode("embedded");
+  report->set_trainers(1);
+  report->set_stages(1);
+  report->set_seed(config_.run().seed());
+  report->set_config_hash(config::ConfigHash(config_));
+  report->set_train_seconds(director_.TrainSeconds(now_ms));
+  *report->mutable_total() = report_;
+  if (!director_.evaluations().empty()) *report->mutable_test() = director_.evaluations().back();
 }
 
 void EmbeddedClient::Stop(const Status& status, bool) {

@@ -50,6 +50,13 @@ class EmbeddedClient : public ParameterClient {
   RowPartitionSlot& PartitionOf(uint32_t table, uint64_t id);
   Status failure() const;
 
+  // With the lock held.
+  Status TakeCompletions(const v1::WorkRequest& request, const std::vector<Bytes>& score_frames,
+                         int64_t now_ms);
+  void FillProgress(const v1::WorkRequest& request, int64_t now_ms,
+                    v1::RunProgress* progress) const;
+  void FillRunReport(int64_t now_ms, v1::RunReport* report) const;
+
   const v1::Config& config_;
   const ModelLayout& layout_;
   const std::unique_ptr<const store::UpdateRule> dense_rule_;

@@ -2,18 +2,20 @@
 // alone.
 #include <gflags/gflags.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <memory>
 
 #include "common/base/check.h"
 #include "common/base/exit_code.h"
+#include "common/base/interrupt_target.h"
 #include "common/base/signal_watcher.h"
 #include "common/base/strings.h"
 #include "common/config/load_config.h"
 #include "common/config/validate_config.h"
+#include "common/layout/message_bound.h"
 #include "common/transport/zmq_transport.h"
 #include "worker/data/reader.h"
 #include "worker/embedded_client.h"
@@ -27,7 +29,7 @@ DEFINE_int32(trainer, 0, "which trainer this process is");
 DEFINE_int32(stage, 0, "which stage of the trainer's model this process runs");
 DEFINE_int32(threads, 1, "Hogwild threads");
 DEFINE_string(device, "cpu", "where to compute: cpu");
-DEFINE_string(out, "", "directory for summary.json and metrics.jsonl");
+DEFINE_string(out, "", "directory for summary.json, metrics.jsonl and config.textproto");
 
 // gflags defines this and no header declares it: what it calls after telling wrong flags, or help.
 namespace GFLAGS_NAMESPACE {
@@ -74,26 +76,6 @@ Result<Setup> ReadFlags(int argc, char** argv) {
   return setup;
 }
 
-// Calls whatever is there to be interrupted; what comes later is told at once.
-class InterruptTarget {
- public:
-  void Set(std::function<void()> target) {
-    std::lock_guard lock(mutex_);
-    target_ = std::move(target);
-    if (fired_ && target_) target_();
-  }
-  void Fire() {
-    std::lock_guard lock(mutex_);
-    fired_ = true;
-    if (target_) target_();
-  }
-
- private:
-  std::mutex mutex_;
-  bool fired_ = false;
-  std::function<void()> target_;
-};
-
 Result<std::unique_ptr<ParameterClient>> MakeClient(const Setup& setup, const ModelLayout& layout,
                                                     InterruptTarget* interrupt) {
   if (setup.addresses.empty()) {
@@ -113,18 +95,28 @@ Result<std::unique_ptr<ParameterClient>> MakeClient(const Setup& setup, const Mo
   return std::unique_ptr<ParameterClient>(std::move(client));
 }
 
+// Makes the directory and writes down what will have been run.
+Status PrepareOut(const v1::Config& config) {
+  std::error_code error;
+  std::filesystem::create_directories(FLAGS_out, error);
+  if (error) return Unavailable(StrCat("--out: cannot make ", FLAGS_out, ": ", error.message()));
+  const std::string path = StrCat(FLAGS_out, "/config.textproto");
+  std::ofstream file(path, std::ios::binary);
+  file << config::ToText(config);
+  file.close();
+  if (file) return OkStatus();
+  return Unavailable(StrCat("--out: cannot write ", path, "; is the disk full?"));
+}
+
 Status RunWorker(int argc, char** argv) {
   WEIR_ASSIGN_OR_RETURN(const Setup setup, ReadFlags(argc, argv));
-  if (!FLAGS_out.empty()) {
-    std::error_code error;
-    std::filesystem::create_directories(FLAGS_out, error);
-    if (error) return Unavailable(StrCat("--out: cannot make ", FLAGS_out, ": ", error.message()));
-  }
+  if (!FLAGS_out.empty()) WEIR_RETURN_IF_ERROR(PrepareOut(setup.config));
   WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<data::Reader> reader, data::MakeReader(setup.config));
   InterruptTarget interrupt;
   SignalWatcher signals([&] { interrupt.Fire(); });
   const auto server_count = std::max<size_t>(1, setup.addresses.size());
   const ModelLayout layout(setup.config, static_cast<uint32_t>(server_count));
+  if (!setup.addresses.empty()) WEIR_RETURN_IF_ERROR(CheckMessageBound(setup.config, layout));
   WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<ParameterClient> client,
                         MakeClient(setup, layout, &interrupt));
   WorkerOptions options;

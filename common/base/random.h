@@ -2,7 +2,8 @@
 // order, so a run is reproducible whatever its threads and servers do.
 //
 // KeyedHash is a chain of the SplitMix64 finaliser (Steele, Lea, Flood 2014) over the key's words.
-// Thread rule: pure functions, any thread; RandomStream is thread-compatible.
+// Names that no other process may draw (RandomNonce) are the exception: nothing computes with them.
+// Thread rule: any thread; RandomStream is thread-compatible.
 #pragma once
 
 #include <cmath>
@@ -34,6 +35,9 @@ inline double NormalFromHash(uint64_t hash) {
   const double v = UnitFromHash(Mix64(hash));
   return std::sqrt(-2.0 * std::log(u)) * std::cos(2.0 * std::numbers::pi * v);
 }
+
+// From the system, never 0: tells this process, or this life of it, from every other.
+uint64_t RandomNonce();
 
 // A sequence keyed by whatever names its use, for example (seed, layer, step).
 class RandomStream {

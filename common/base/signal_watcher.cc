@@ -1,10 +1,14 @@
 #include "common/base/signal_watcher.h"
 
+#include <unistd.h>
+
 #include <csignal>
 #include <ctime>
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/base/clock.h"
+#include "common/base/exit_code.h"
 
 namespace weir {
 namespace {
@@ -19,7 +23,8 @@ sigset_t StopSignals() {
 
 }  // namespace
 
-SignalWatcher::SignalWatcher(std::function<void()> on_signal) : on_signal_(std::move(on_signal)) {
+SignalWatcher::SignalWatcher(std::function<void()> on_signal, int64_t same_signal_ms)
+    : on_signal_(std::move(on_signal)), same_signal_ms_(same_signal_ms) {
   const sigset_t set = StopSignals();
   CHECK_EQ(pthread_sigmask(SIG_BLOCK, &set, nullptr), 0);
   thread_ = std::thread([this] { Run(); });
@@ -31,14 +36,22 @@ SignalWatcher::~SignalWatcher() {
 }
 
 void SignalWatcher::Run() {
+  if (!AwaitSignal()) return;
+  const int64_t first_ms = Clock::Real().NowMs();
+  std::thread handler(on_signal_);  // it may take long, or never return
+  while (AwaitSignal()) {
+    if (Clock::Real().NowMs() - first_ms >= same_signal_ms_) _exit(ExitCode(Interrupted("twice")));
+  }
+  handler.join();
+}
+
+bool SignalWatcher::AwaitSignal() const {
   const sigset_t set = StopSignals();
   const timespec patience = {.tv_sec = 0, .tv_nsec = 50'000'000};
   while (!stopping_) {
-    if (sigtimedwait(&set, nullptr, &patience) < 0) continue;
-    signalled_ = true;
-    on_signal_();
-    return;
+    if (sigtimedwait(&set, nullptr, &patience) > 0) return true;
   }
+  return false;
 }
 
 }  // namespace weir

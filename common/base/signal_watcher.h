@@ -1,11 +1,15 @@
 // Ctrl-C and SIGTERM as an ordinary call: blocks both signals in every thread and waits for them in
 // one of its own, so the handler may take locks and wake queues.
 //
-// Thread rule: construct in main before any other thread starts. The handler runs on the watcher's
-// thread, once.
+// The handler asks for an orderly end. Whoever does not want to wait for it sends a second signal:
+// the process then ends at once, with exit code 130 like after the first, whatever its threads do.
+//
+// Thread rule: construct in main before any other thread starts, one at a time. The handler runs
+// once, on a thread of the watcher's.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <thread>
 
@@ -13,16 +17,19 @@ namespace weir {
 
 class SignalWatcher {
  public:
-  explicit SignalWatcher(std::function<void()> on_signal);
+  // same_signal_ms: what comes so soon after the first is the first again. Some senders (timeout(1)
+  // is one) signal a process and then its whole group.
+  explicit SignalWatcher(std::function<void()> on_signal, int64_t same_signal_ms = 100);
+  // Waits for a handler that runs.
   ~SignalWatcher();
-
-  bool signalled() const { return signalled_; }
 
  private:
   void Run();
+  // False once the watcher is to end.
+  bool AwaitSignal() const;
 
   const std::function<void()> on_signal_;
-  std::atomic<bool> signalled_{false};
+  const int64_t same_signal_ms_;
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 };

@@ -15,6 +15,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "common/base/bytes.h"
@@ -100,7 +101,16 @@ class PieceFrameReader {
   std::array<float, kMaxBlockElements> values_;
 };
 
-// Walks all blocks; OK when a reader would reach the end.
-Status ValidatePieceFrame(const FrameView& frame, uint32_t piece_elements);
+// Walks all blocks, or up to the first for which visit(const Block&) is not OK.
+template <typename Visit>
+Status ForEachBlock(const FrameView& frame, uint32_t piece_elements, Visit&& visit) {
+  PieceFrameReader reader(frame, piece_elements);
+  Block block;
+  while (true) {
+    WEIR_ASSIGN_OR_RETURN(const bool more, reader.Next(&block));
+    if (!more) return OkStatus();
+    WEIR_RETURN_IF_ERROR(visit(std::as_const(block)));
+  }
+}
 
 }  // namespace weir::wire

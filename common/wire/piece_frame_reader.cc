@@ -96,13 +96,4 @@ Status PieceFrameReader::CheckEnd() const {
       StrCat("the blocks hold ", elements_read_, " elements, the header says ", header_.count));
 }
 
-Status ValidatePieceFrame(const FrameView& frame, uint32_t piece_elements) {
-  PieceFrameReader reader(frame, piece_elements);
-  Block block;
-  while (true) {
-    WEIR_ASSIGN_OR_RETURN(const bool more, reader.Next(&block));
-    if (!more) return OkStatus();
-  }
-}
-
 }  // namespace weir::wire

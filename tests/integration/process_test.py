@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -26,6 +27,47 @@ def free_ports(count):
     for s in sockets:
         s.close()
     return ports
+
+
+class CountingProxy:
+    """Passes on what clients of its address send to the target, and back, and counts the bytes."""
+
+    def __init__(self, target_port):
+        self.target_port = target_port
+        self.counts = []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = "tcp://127.0.0.1:%d" % self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                client = self.listener.accept()[0]
+                server = socket.create_connection(("127.0.0.1", self.target_port))
+            except OSError:
+                return
+            for ends in ((client, server), (server, client)):
+                count = [0]
+                self.counts.append(count)
+                threading.Thread(target=self.pump, args=(*ends, count), daemon=True).start()
+
+    @staticmethod
+    def pump(source, sink, count):
+        try:
+            while data := source.recv(1 << 16):
+                count[0] += len(data)
+                sink.sendall(data)
+        except OSError:
+            pass
+        for end in (source, sink):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+        source.close()
+
+    def total(self):
+        return sum(count[0] for count in self.counts)
 
 
 class ProcessTest(unittest.TestCase):
@@ -70,6 +112,24 @@ class ProcessTest(unittest.TestCase):
     def run_once(self, code, program, *flags, texts=()):
         return self.end(self.start(program, *flags), code, *texts)
 
+    def summary(self, directory):
+        with open(self.path(directory + "/summary.json"), encoding="utf-8") as f:
+            return json.load(f)
+
+    def metrics(self, directory, kind):
+        try:
+            with open(self.path(directory + "/metrics.jsonl"), encoding="utf-8") as f:
+                lines = [json.loads(line) for line in f if line.endswith("\n")]
+        except FileNotFoundError:
+            return []
+        return [line for line in lines if line["kind"] == kind]
+
+    def until(self, condition, timeout=60):
+        deadline = time.monotonic() + timeout
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, "waited too long")
+            time.sleep(0.02)
+
     def servers(self, count):
         return ",".join("tcp://127.0.0.1:%d" % port for port in free_ports(count))
 
@@ -87,26 +147,47 @@ class ProcessTest(unittest.TestCase):
         servers, workers, _ = self.cluster()
         for child in servers + workers:
             self.end(child, 0)
-        with open(self.path("t0/summary.json"), encoding="utf-8") as f:
-            summary = json.load(f)
+        summary = self.summary("t0")
         self.assertEqual(summary["train"]["samples"], 20000)
         self.assertEqual(summary["test"]["samples"], 5000)
         self.assertEqual((summary["servers"], summary["trainers"]), (2, 2))
-        wire = summary["wire"]
-        kinds = ["push", "pull", "row_push", "row_pull", "forward", "backward", "control"]
-        self.assertEqual(sum(wire[k + "_bytes"] for k in kinds), wire["total_bytes"])
+
+    def test_counts_the_bytes_that_cross_the_wire(self):
+        port = free_ports(1)[0]
+        proxy = CountingProxy(port)
+        self.addCleanup(proxy.listener.close)
+        flags = ["--config=" + RUN, "--servers=" + proxy.address]
+        server = self.start("weir-server", *flags, "--shard=0", "--listen=tcp://127.0.0.1:%d" % port)
+        time.sleep(0.3)
+        workers = [self.start("weir-worker", *flags, "--trainer=%d" % i,
+                              "--out=" + self.path("t%d" % i)) for i in range(2)]
+        for child in [server] + workers:
+            self.end(child, 0)
+        wire = self.summary("t0")["wire"]
+        # Not in the summary: greetings, and what follows the trainers' last reports.
+        self.assertGreater(wire["total_bytes"], 1e6)
+        self.assertLess(wire["total_bytes"], proxy.total())
+        self.assertGreater(wire["total_bytes"], 0.995 * proxy.total())
 
     def test_embedded_run_needs_no_server(self):
         self.run_once(0, "weir-worker", "--config=" + RUN, "--out=" + self.path("e"))
-        with open(self.path("e/summary.json"), encoding="utf-8") as f:
-            self.assertEqual(json.load(f)["mode"], "embedded")
+        self.assertEqual(self.summary("e")["mode"], "embedded")
+
+    def test_the_config_beside_the_results_makes_the_run_again(self):
+        self.run_once(0, "weir-worker", "--config=" + RUN, "--override=data { epochs: 2 }",
+                      "--out=" + self.path("one"))
+        self.run_once(0, "weir-worker", "--config=" + self.path("one/config.textproto"),
+                      "--out=" + self.path("two"))
+        one, two = self.summary("one"), self.summary("two")
+        self.assertEqual(one["config_hash"], two["config_hash"])
+        self.assertEqual(one["test"]["logloss"], two["test"]["logloss"])
+        self.assertEqual(two["train"]["samples"], 40000)
 
     def test_weir_local_runs_everything(self):
         self.run_once(0, "weir-local", "--config=" + RUN, "--servers=2", "--trainers=2",
                       "--out=" + self.path("l"),
                       "--override=compression { default { dct { sparsity: 0.95 } values: BF16 } }")
-        with open(self.path("l/summary.json"), encoding="utf-8") as f:
-            summary = json.load(f)
+        summary = self.summary("l")
         self.assertEqual(summary["train"]["samples"], 20000)
         self.assertLess(summary["wire"]["push_bytes"] * 5, summary["wire"]["push_bytes_dense"])
 
@@ -147,6 +228,12 @@ class ProcessTest(unittest.TestCase):
         self.run_once(2, "weir-worker", "--colour=blue", texts=["colour"])
         self.run_once(2, "weir-server", "--colour=blue", texts=["colour"])
 
+    def test_messages_too_small_for_the_model(self):
+        for program, flag in (("weir-server", "--shard=0"), ("weir-worker", "--trainer=0")):
+            self.run_once(2, program, "--config=configs/runs/quickstart.textproto", flag, "--servers=" + self.servers(1),
+                          "--override=cluster { max_message_bytes: 1048576 }",
+                          texts=["cluster.max_message_bytes", "dense parameters"])
+
     def test_unknown_policy(self):
         self.run_once(2, "weir-worker", "--config=" + RUN,
                       "--override=compression { default { telepathy {} } }", texts=["telepathy"])
@@ -171,7 +258,8 @@ class ProcessTest(unittest.TestCase):
     def test_truncated_gz(self):
         import gzip
         line = b"1" + b"\t5" * 13 + b"\tdeadbeef" * 26 + b"\n"
-        whole = gzip.compress(b"".join(line.replace(b"5", b"%d" % random.randrange(10**6))
+        numbers = random.Random(1)
+        whole = gzip.compress(b"".join(line.replace(b"5", b"%d" % numbers.randrange(10**6))
                                        for _ in range(3000)))
         path = self.write("cut.tsv.gz", whole[: len(whole) // 2])
         self.run_once(1, "weir-worker", *self.criteo(path), texts=["cut.tsv.gz"])
@@ -216,6 +304,15 @@ class ProcessTest(unittest.TestCase):
         server.send_signal(signal.SIGTERM)
         self.end(server, 130)
 
+    def test_shard_whose_first_server_is_another_shard(self):
+        a, b, c = self.servers(3).split(",")
+        first = self.start("weir-server", "--config=" + RUN, "--servers=%s,%s" % (a, b), "--shard=1")
+        time.sleep(0.3)
+        second = self.start("weir-server", "--config=" + RUN, "--servers=%s,%s" % (b, c), "--shard=1")
+        self.end(second, 1, "server 0 at %s refuses: this server is not shard 0" % b, timeout=15)
+        first.send_signal(signal.SIGTERM)
+        self.end(first, 130)
+
     # --- what dies
 
     def test_killed_and_restarted_server_ends_the_run(self):
@@ -240,19 +337,40 @@ class ProcessTest(unittest.TestCase):
 
     def test_killed_trainer_leaves_its_work_to_the_other(self):
         servers, workers, _ = self.cluster(
-            "cluster { member_timeout_ms: 1500 } data { epochs: 5 chunk_batches: 2 }")
-        time.sleep(0.8)
+            "cluster { member_timeout_ms: 1500 } run { report_interval_ms: 50 } "
+            "data { epochs: 20 chunk_batches: 2 }")
+        self.until(lambda: len(self.metrics("t1", "train")) > 1)  # it has had work
+        self.assertIsNone(workers[1].poll())
         workers[1].kill()
         self.end(workers[0], 0)
+        self.assertEqual(workers[1].wait(), -signal.SIGKILL)
         for server in servers:
             self.end(server, 0)
-        with open(self.path("t0/summary.json"), encoding="utf-8") as f:
-            self.assertEqual(json.load(f)["test"]["samples"], 5000)
+        self.assertEqual(self.metrics("t0", "test")[-1]["samples"], 20 * 20000)
+        self.assertEqual(self.summary("t0")["test"]["samples"], 5000)
 
     def test_diverging_run_names_the_layer(self):
-        self.run_once(1, "weir-worker", "--config=" + RUN,
-                      "--override=update { dense { sgd { learning_rate: 1e18 } } }",
-                      texts=["error:", "/"])
+        output = self.run_once(1, "weir-worker", "--config=" + RUN,
+                               "--override=update { dense { sgd { learning_rate: 1e18 } } }",
+                               texts=["error:"])
+        self.assertRegex(output, r"(bottom|top)/\d")
+
+    def test_interrupted_worker_ends_while_no_server_is_there(self):
+        worker = self.start("weir-worker", "--config=" + RUN, "--servers=" + self.servers(1))
+        time.sleep(1)
+        self.assertIsNone(worker.poll())
+        worker.send_signal(signal.SIGINT)
+        self.end(worker, 130, timeout=5)
+
+    def test_interrupted_worker_ends_while_a_shard_is_missing(self):
+        flags = ["--config=" + RUN, "--servers=" + self.servers(2)]
+        server = self.start("weir-server", *flags, "--shard=0")
+        worker = self.start("weir-worker", *flags)
+        time.sleep(1)
+        self.assertIsNone(worker.poll())
+        worker.send_signal(signal.SIGINT)
+        self.end(worker, 130, timeout=5)
+        self.end(server, 1, "trainer 0 joined", "interrupted", timeout=10)
 
     def test_interrupted_weir_local_leaves_nothing_running(self):
         local = self.start("weir-local", "--config=" + RUN, "--servers=2", "--trainers=2",

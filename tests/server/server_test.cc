@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <latch>
 #include <thread>
 
 #include "common/base/clock.h"
@@ -21,15 +23,44 @@ using testing::HasSubstr;
 constexpr char kAddress[] = "inproc://server";
 constexpr int64_t kPatienceMs = 120000;  // for a machine under load; nothing waits so long
 
+// Hands one message to the server and then stands still until it is told to go on: the server's I/O
+// thread did not get the processor, say, while messages arrived.
+class StallingTransport final : public transport::ServerTransport {
+ public:
+  StallingTransport(std::unique_ptr<transport::ServerTransport> inner, std::latch* go_on)
+      : inner_(std::move(inner)), go_on_(go_on) {}
+
+  Result<std::string> Bind(const std::string& address) override { return inner_->Bind(address); }
+  std::optional<transport::IncomingMessage> Receive(int64_t timeout_ms) override {
+    if (gave_one_) go_on_->wait();
+    auto incoming = inner_->Receive(timeout_ms);
+    gave_one_ |= incoming.has_value();
+    return incoming;
+  }
+  Status Send(const transport::PeerId& peer, transport::Message message) override {
+    return inner_->Send(peer, std::move(message));
+  }
+  void Wake() override { inner_->Wake(); }
+
+ private:
+  const std::unique_ptr<transport::ServerTransport> inner_;
+  std::latch* const go_on_;
+  bool gave_one_ = false;
+};
+
 class ServerTest : public testing::Test {
  protected:
   void StartServer(uint32_t server_count = 1, uint32_t shard_index = 0) {
-    auto transport = network_.MakeServer();
+    StartServer(config_, server_count, shard_index, network_.MakeServer());
+  }
+  void StartServer(const v1::Config& config, uint32_t server_count, uint32_t shard_index,
+                   std::unique_ptr<transport::ServerTransport> transport) {
     CHECK(transport->Bind(kAddress).ok());
-    server_ = std::make_unique<Server>(config_, server_count, shard_index, std::move(transport));
+    server_ = std::make_unique<Server>(config, server_count, shard_index, std::move(transport));
     thread_ = std::thread([this] { outcome_ = server_->Run(); });
   }
   void TearDown() override {
+    if (!go_on_.try_wait()) go_on_.count_down();
     if (!thread_.joinable()) return;
     server_->Stop();
     thread_.join();
@@ -114,6 +145,7 @@ class ServerTest : public testing::Test {
   const ModelLayout layout_{config_, 1};
   transport::LoopbackNetwork network_;
   std::unique_ptr<transport::ClientTransport> client_ = network_.MakeClient();
+  std::latch go_on_{1};
   std::unique_ptr<Server> server_;
   std::thread thread_;
   Status outcome_;
@@ -149,6 +181,24 @@ TEST_F(ServerTest, AFailedRunEndsItWithTheReason) {
   thread_.join();
   EXPECT_EQ(outcome_.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(outcome_.message(), HasSubstr("trainer 0: the disk is full"));
+}
+
+TEST_F(ServerTest, AStallOfTheServerIsNotTheSilenceOfATrainer) {
+  v1::Config config = config_;
+  config.mutable_cluster()->set_member_timeout_ms(300);
+  StartServer(config, 1, 0, std::make_unique<StallingTransport>(network_.MakeServer(), &go_on_));
+  const auto connection = client_->Open(kAddress).value();
+  const v1::Header joined = Exchange(connection, Join(0));
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(client_->Send(connection, MakeParts({}, {})).ok());
+  v1::Header request;
+  request.mutable_work_request()->set_incarnation(joined.join_reply().incarnation());
+  request.mutable_work_request()->set_request_id(1);
+  ASSERT_TRUE(client_->Send(connection, MakeParts(request, {})).ok());
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  go_on_.count_down();
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(Receive(connection).has_refusal()) << "of noise";
+  const v1::Header reply = Receive(connection);
+  EXPECT_TRUE(reply.work_reply().has_chunk()) << reply.DebugString();
 }
 
 TEST_F(ServerTest, OnlyShardZeroAdmitsTrainers) {

@@ -49,6 +49,14 @@ class ShardReporterTest : public testing::Test {
     CHECK(coordinator_->Send(incoming->peer, session::MakeMessage(reply)).ok());
     return report;
   }
+  void AnswerWithRefusal(const std::string& reason, bool retry) {
+    const auto incoming = coordinator_->Receive(kPatienceMs);
+    ASSERT_TRUE(incoming);
+    v1::Header reply;
+    reply.mutable_refusal()->set_reason(reason);
+    reply.mutable_refusal()->set_retry(retry);
+    ASSERT_TRUE(coordinator_->Send(incoming->peer, session::MakeMessage(reply)).ok());
+  }
   Status End() {
     auto end = end_.get_future();
     CHECK(end.wait_for(std::chrono::milliseconds(kPatienceMs)) == std::future_status::ready);
@@ -84,6 +92,21 @@ TEST_F(ShardReporterTest, ARefusalNamesTheCoordinator) {
   const auto reporter = Start(kPatienceMs);
   AnswerOne(v1::ShardReply::REFUSED, "the configs differ");
   EXPECT_THAT(End().message(), AllOf(HasSubstr(kAddress), HasSubstr("the configs differ")));
+}
+
+TEST_F(ShardReporterTest, AServerThatIsNotTheCoordinatorIsNamed) {
+  const auto reporter = Start(kPatienceMs);
+  AnswerWithRefusal("this server is not shard 0, the coordinator", false);
+  EXPECT_EQ(
+      End().message(),
+      "server 0 at inproc://coordinator refuses: this server is not shard 0, the coordinator");
+}
+
+TEST_F(ShardReporterTest, ARefusalForNowIsNotTheEnd) {
+  const auto reporter = Start(kPatienceMs);
+  AnswerWithRefusal("ask again", true);
+  AnswerOne(v1::ShardReply::FINISHED);
+  EXPECT_TRUE(End().ok());
 }
 
 TEST_F(ShardReporterTest, AShardThatStaysTakenIsGivenUp) {

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <numeric>
+#include <vector>
 
 #include "common/base/random.h"
 #include "common/wire/score_frame.h"
@@ -222,6 +224,22 @@ TEST_F(ShardTest, AGradientThatIsNotFiniteIsAStatusAndChangesNothing) {
   EXPECT_THAT(ChangesSince(0), IsEmpty());
 }
 
+TEST_F(ShardTest, AFrameWhoseLastStripeIsNotFiniteChangesNothing) {
+  const PieceSpec& piece = layout_.pieces()[0];
+  ASSERT_EQ(piece.element_count, 3 * kStripeElements - 2688) << "three stripes";
+  Bytes frame;
+  wire::PieceFrameWriter writer(&frame, wire::FrameKind::kGradient, piece.tensor,
+                                static_cast<uint32_t>(piece.begin), wire::ValueCoding::kF32);
+  const std::vector<uint16_t> indexes = {1, 2};
+  for (const uint32_t stripe : {0, 1}) {
+    writer.AppendBlock(stripe, kStripeElements, indexes, std::vector<float>{1, 1});
+  }
+  writer.AppendBlock(2, kStripeElements - 2688, indexes, std::vector<float>{1, kNan});
+  writer.Finish();
+  EXPECT_EQ(Apply({frame})->status.code(), StatusCode::kInvalidData);
+  EXPECT_THAT(ChangesSince(0), IsEmpty());
+}
+
 TEST_F(ShardTest, APieceFrameWhoseInsideIsWrongIsAStatus) {
   PieceSpec longer = layout_.tensor_pieces(1)[0];  // a bias, one short stripe
   const int64_t elements = longer.element_count;
@@ -264,6 +282,25 @@ TEST_F(ShardTest, RowGradientsThatAreNotFiniteAreAStatus) {
   const auto answer = Apply({RowGradientsFrame(1, {4}, kNan)});
   EXPECT_THAT(answer->status.message(), HasSubstr("row 4 of table 1"));
   EXPECT_EQ(Row(1, 4), InitialRow(layout_, 1, 4));
+}
+
+TEST_F(ShardTest, RowsWhoseLastGradientIsNotFiniteAreNotChanged) {
+  std::vector<uint64_t> ids(kTableRows);
+  std::iota(ids.begin(), ids.end(), 0);
+  std::vector<float> values(ids.size() * kDimension, 1);
+  values.back() = kNan;
+  Bytes frame;
+  wire::AppendRowGradients(&frame, 1, kDimension, ids, values, wire::ValueCoding::kF32);
+  const auto answer = Apply({frame});
+  EXPECT_THAT(answer->status.message(), HasSubstr("row 49 of table 1"));
+  const auto partitions = static_cast<uint32_t>(config_.cluster().row_partitions());
+  int beside = 0;  // the other rows of the partition
+  for (const uint64_t id : ids) {
+    if (RowPartition(1, id, partitions) != RowPartition(1, ids.back(), partitions)) continue;
+    EXPECT_EQ(Row(1, id), InitialRow(layout_, 1, id)) << id;
+    ++beside;
+  }
+  EXPECT_GT(beside, 1);
 }
 
 TEST_F(ShardTest, RefusesRowsThatCannotBe) {

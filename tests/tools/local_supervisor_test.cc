@@ -18,6 +18,13 @@ constexpr const char* kIgnoreEverything =
 constexpr const char* kInterruptParent = "kill -INT $PPID; exec sleep 600";
 constexpr const char* kWaitUntilOtherIgnores = "while ! [ -e $0/ignoring ]; do sleep 0.01; done; ";
 
+// The supervisor has noted the end of the other process: its number is free again.
+std::string WaitForTheEndOf(const std::string& name) {
+  const std::string file = "$0/" + name + ".pid";
+  return "while ! [ -s " + file + " ]; do sleep 0.01; done; while kill -0 $(cat " + file +
+         ") 2>/dev/null; do sleep 0.01; done; ";
+}
+
 class LocalSupervisor : public LocalTest {
  protected:
   Ending Run(const std::vector<ChildCommand>& commands) {
@@ -31,7 +38,8 @@ class LocalSupervisor : public LocalTest {
     for (const std::string& name : names) EXPECT_FALSE(ProcessExists(PidOf(name))) << name;
   }
 
-  SupervisorOptions options_{.grace_ms = 60000, .finish_timeout_ms = 60000, .tick_ms = 10};
+  SupervisorOptions options_{
+      .grace_ms = 60000, .finish_timeout_ms = 60000, .late_timeout_ms = 60000, .tick_ms = 10};
   int tick_count_ = 0;
   std::vector<std::string> notices_;
 };
@@ -129,6 +137,67 @@ TEST_F(LocalSupervisor, StopsServersThatDoNotLeaveAfterTheTrainers) {
   EXPECT_THAT(ending.message, HasSubstr("all trainers are done"));
   EXPECT_THAT(ending.message, HasSubstr("server-1"));
   EXPECT_THAT(ending.message, Not(HasSubstr("server-0")));
+}
+
+TEST_F(LocalSupervisor, StopsATrainerThatCameTooLate) {
+  options_.late_timeout_ms = 50;
+  const Ending ending =
+      Run({Shell("server-0", "while ! [ -e $0/trapped ]; do sleep 0.01; done", Role::kServer),
+           Shell("trainer-0", ""),
+           Shell("trainer-1",
+                 "trap 'exit 130' TERM; echo > $0/trapped; while :; do sleep 0.01; done")});
+  EXPECT_EQ(ending.exit_code, 0) << ending.message;
+  EXPECT_THAT(notices_, testing::ElementsAre(HasSubstr("stopping trainer-1")));
+  ExpectGone({"trainer-1"});
+}
+
+TEST_F(LocalSupervisor, KillsATrainerThatCameTooLateAndIgnoresTheRequestToStop) {
+  options_.late_timeout_ms = options_.grace_ms = 50;
+  const Ending ending = Run({Shell("server-0", kWaitUntilOtherIgnores, Role::kServer),
+                             Shell("trainer-0", ""), Shell("trainer-1", kIgnoreEverything)});
+  EXPECT_EQ(ending.exit_code, 0) << ending.message;
+  EXPECT_THAT(notices_, Contains(HasSubstr("killing trainer-1")));
+  ExpectGone({"trainer-1"});
+}
+
+TEST_F(LocalSupervisor, ATrainerThatIsRefusedWhenTheRunIsOverIsNoFailure) {
+  const Ending ending =
+      Run({Shell("server-0", WaitForTheEndOf("trainer-1"), Role::kServer), Shell("trainer-0", ""),
+           Shell("trainer-1", WaitForTheEndOf("trainer-0") + "exit 1")});
+  EXPECT_EQ(ending.exit_code, 0) << ending.message;
+  EXPECT_THAT(notices_, testing::ElementsAre(HasSubstr("without trainer-1")));
+}
+
+TEST_F(LocalSupervisor, ATrainerThatIsRefusedJustBeforeAnotherEndsWellIsNoFailure) {
+  const Ending ending =
+      Run({Shell("server-0", WaitForTheEndOf("trainer-0"), Role::kServer),
+           Shell("trainer-0", WaitForTheEndOf("trainer-1")), Shell("trainer-1", "exit 1")});
+  EXPECT_EQ(ending.exit_code, 0) << ending.message;
+  EXPECT_THAT(notices_, testing::ElementsAre(HasSubstr("without trainer-1")));
+}
+
+TEST_F(LocalSupervisor, ATrainerThatFailsIsAFailureWhenNoOtherEndsWell) {
+  options_.late_timeout_ms = 50;
+  const Ending ending = Run({Shell("server-0", kSleep, Role::kServer), Shell("trainer-0", kSleep),
+                             Shell("trainer-1", "exit 7")});
+  EXPECT_EQ(ending.exit_code, 1);
+  EXPECT_THAT(ending.message, HasSubstr("trainer-1 exited with code 7"));
+  ExpectGone({"server-0", "trainer-0"});
+}
+
+TEST_F(LocalSupervisor, BlamesTheTrainerThatFailedBeforeTheServerThatFollowed) {
+  const Ending ending =
+      Run({Shell("server-0", WaitForTheEndOf("trainer-1") + "exit 9", Role::kServer),
+           Shell("trainer-0", kSleep), Shell("trainer-1", "exit 7")});
+  EXPECT_EQ(ending.exit_code, 1);
+  EXPECT_THAT(ending.message, HasSubstr("trainer-1 exited with code 7"));
+}
+
+TEST_F(LocalSupervisor, AServerThatEndsBeforeAnyTrainerIsAFailure) {
+  options_.late_timeout_ms = 50;
+  const Ending ending = Run({Shell("server-0", "", Role::kServer), Shell("trainer-0", kSleep)});
+  EXPECT_EQ(ending.exit_code, 1);
+  EXPECT_THAT(ending.message, HasSubstr("no trainer is; there still runs trainer-0"));
 }
 
 TEST_F(LocalSupervisor, StopsWhatItStartedWhenAProgramIsMissing) {

@@ -46,56 +46,28 @@ Supervisor::Supervisor(SupervisorOptions options, std::function<void()> on_tick,
 }
 
 Supervisor::~Supervisor() {
-  children_.clear();
+  group_ = {};  // kills what still runs, while its signals are still blocked
   pthread_sigmask(SIG_SETMASK, &previous_mask_, nullptr);
 }
 
 Ending Supervisor::Run(const std::vector<ChildCommand>& commands) {
-  CHECK(children_.empty()) << "Run was called twice";
-  if (Status status = StartAll(commands); !status.ok()) {
+  if (Status status = group_.Start(commands); !status.ok()) {
     BeginStop({kExitFailed, status.message()}, SIGTERM);
   }
-  while (RunningCount() > 0) {
+  while (group_.AnyRunning()) {
     const int signal_number = WaitForSignal();
     if (signal_number != 0 && signal_number != SIGCHLD) OnInterrupt(signal_number);
-    if (const auto failure = Reap(); failure && !ending_) OnFailure(*failure);
+    for (const Failure& failure : group_.Reap()) OnFailure(failure);
     CheckDeadlines();
     if (!ending_) on_tick_();
   }
   return ending_.value_or(Ending{});
 }
 
-Status Supervisor::StartAll(const std::vector<ChildCommand>& commands) {
-  children_.reserve(commands.size());
-  for (const ChildCommand& command : commands) {
-    WEIR_ASSIGN_OR_RETURN(ChildProcess child, ChildProcess::Start(command));
-    children_.push_back(std::move(child));
-  }
-  return OkStatus();
-}
-
-int Supervisor::RunningCount() const {
-  return static_cast<int>(std::ranges::count_if(children_, &ChildProcess::running));
-}
-
-bool Supervisor::AnyRunning(Role role) const {
-  return std::ranges::any_of(children_, [role](const ChildProcess& child) {
-    return child.running() && child.command().role == role;
-  });
-}
-
-std::string Supervisor::RunningNames() const {
-  std::vector<std::string> names;
-  for (const ChildProcess& child : children_) {
-    if (child.running()) names.push_back(child.command().name);
-  }
-  return StrJoin(names, ", ");
-}
-
 int Supervisor::WaitForSignal() const {
   const int64_t now_ms = Clock::Real().NowMs();
   int64_t wait_ms = options_.tick_ms;
-  for (const auto& deadline_ms : {kill_at_ms_, finish_by_ms_}) {
+  for (const auto& deadline_ms : {kill_at_ms_, finish_by_ms_, judge_at_ms_, leave_by_ms_}) {
     if (deadline_ms) wait_ms = std::clamp<int64_t>(*deadline_ms - now_ms, 0, wait_ms);
   }
   const timespec timeout = ToTimespec(wait_ms);
@@ -103,64 +75,116 @@ int Supervisor::WaitForSignal() const {
   return signal_number > 0 ? signal_number : 0;
 }
 
-std::optional<Supervisor::Failure> Supervisor::Reap() {
-  std::optional<Failure> failure;
-  for (ChildProcess& child : children_) {
-    const std::optional<ChildExit> exit = child.Poll();
-    if (!exit || exit->ok()) continue;
-    // Of several at once, a crash is rather the cause than an orderly error exit.
-    const bool crash_before_exit = failure && failure->exit.signal_number == 0;
-    if (!failure || (crash_before_exit && exit->signal_number != 0)) {
-      failure = Failure{&child.command(), *exit};
-    }
+void Supervisor::OnFailure(const Failure& failure) {
+  if (ending_) return;
+  if (failure.command->role == Role::kWorker) {
+    OnTrainerFailure(failure);
+  } else {
+    Blame(failure);
   }
-  return failure;
 }
 
-void Supervisor::OnFailure(const Failure& failure) {
-  const int exit_code = failure.exit.exit_code == kExitRefused ? kExitRefused : kExitFailed;
-  BeginStop({exit_code, FailureMessage(*failure.command, failure.exit)}, SIGTERM);
+void Supervisor::OnTrainerFailure(const Failure& failure) {
+  if (group_.AnyDone(Role::kWorker)) {
+    Excuse(failure);
+  } else if (!group_.AnyRunning(Role::kWorker) || failure.exit.exit_code == kExitRefused) {
+    Blame(failure);
+  } else if (!doubted_) {
+    doubted_ = failure;
+    judge_at_ms_ = Clock::Real().NowMs() + options_.late_timeout_ms;
+  }
+}
+
+// What failed first is the likeliest cause.
+void Supervisor::Blame(const Failure& failure) {
+  const Failure first = doubted_ && !group_.AnyDone(Role::kWorker) ? *doubted_ : failure;
+  const int exit_code = first.exit.exit_code == kExitRefused ? kExitRefused : kExitFailed;
+  BeginStop({exit_code, FailureMessage(*first.command, first.exit)}, SIGTERM);
+}
+
+void Supervisor::Excuse(const Failure& failure) {
+  if (late_trainers_stopped_) return;  // a notice has named it
+  on_notice_(StrCat("the run ended well without ", failure.command->name, ", which ",
+                    ToString(failure.exit), "; its log is ", failure.command->log_path));
 }
 
 void Supervisor::OnInterrupt(int signal_number) {
   if (ending_) {
-    on_notice_(StrCat("killing ", RunningNames()));
-    SignalAll(SIGKILL);
+    on_notice_(StrCat("killing ", group_.RunningNames()));
+    group_.Signal(SIGKILL);
     return;
   }
   BeginStop({kExitInterrupted, StrCat("interrupted by ", strsignal(signal_number))}, SIGINT);
-  on_notice_(StrCat("interrupted; stopping ", RunningNames(), " (once more kills at once)"));
+  on_notice_(StrCat("interrupted; stopping ", group_.RunningNames(), " (once more kills at once)"));
 }
 
 void Supervisor::CheckDeadlines() {
   const int64_t now_ms = Clock::Real().NowMs();
-  if (kill_at_ms_ && now_ms >= *kill_at_ms_) {
-    if (RunningCount() > 0) {
-      on_notice_(StrCat("killing ", RunningNames(), ", still there ", options_.grace_ms,
-                        " ms after being asked to stop"));
-    }
-    SignalAll(SIGKILL);
-    kill_at_ms_.reset();
+  CheckKill(now_ms);
+  if (!ending_) CheckDoubt(now_ms);
+  if (!ending_) CheckLateTrainers(now_ms);
+  if (!ending_) CheckLateServers(now_ms);
+}
+
+void Supervisor::CheckKill(int64_t now_ms) {
+  if (!kill_at_ms_ || now_ms < *kill_at_ms_) return;
+  kill_at_ms_.reset();
+  const std::string names = ending_ ? group_.RunningNames() : group_.RunningNames(Role::kWorker);
+  if (names.empty()) return;
+  on_notice_(StrCat("killing ", names, ", still there ", options_.grace_ms,
+                    " ms after being asked to stop"));
+  if (ending_) {
+    group_.Signal(SIGKILL);
+  } else {
+    group_.Signal(Role::kWorker, SIGKILL);
   }
-  if (ending_ || AnyRunning(Role::kWorker) || !AnyRunning(Role::kServer)) return;
+}
+
+void Supervisor::CheckDoubt(int64_t now_ms) {
+  if (!doubted_) return;
+  if (group_.AnyDone(Role::kWorker)) {
+    Excuse(*doubted_);
+    doubted_.reset();
+    judge_at_ms_.reset();
+  } else if (now_ms >= *judge_at_ms_) {
+    Blame(*doubted_);
+  }
+}
+
+void Supervisor::CheckLateTrainers(int64_t now_ms) {
+  if (late_trainers_stopped_ || !group_.ServerZeroDone() || !group_.AnyRunning(Role::kWorker))
+    return;
+  if (!leave_by_ms_) leave_by_ms_ = now_ms + options_.late_timeout_ms;
+  if (now_ms < *leave_by_ms_) return;
+  leave_by_ms_.reset();
+  if (!group_.AnyDone(Role::kWorker)) {
+    BeginStop({kExitFailed, StrCat("server 0 is done, but no trainer is; there still runs ",
+                                   group_.RunningNames())},
+              SIGTERM);
+    return;
+  }
+  late_trainers_stopped_ = true;
+  on_notice_(StrCat("the run ended well; stopping ", group_.RunningNames(Role::kWorker),
+                    ", which came too late"));
+  group_.Signal(Role::kWorker, SIGTERM);
+  kill_at_ms_ = now_ms + options_.grace_ms;
+}
+
+void Supervisor::CheckLateServers(int64_t now_ms) {
+  if (group_.AnyRunning(Role::kWorker) || !group_.AnyRunning(Role::kServer)) return;
   if (!finish_by_ms_) finish_by_ms_ = now_ms + options_.finish_timeout_ms;
   if (now_ms < *finish_by_ms_) return;
-  finish_by_ms_.reset();
   BeginStop({kExitFailed, StrCat("all trainers are done, but after ", options_.finish_timeout_ms,
-                                 " ms there still runs ", RunningNames())},
+                                 " ms there still runs ", group_.RunningNames())},
             SIGTERM);
 }
 
 void Supervisor::BeginStop(Ending ending, int signal_number) {
   CHECK(!ending_);
   ending_ = std::move(ending);
-  SignalAll(signal_number);
+  group_.Signal(signal_number);
   kill_at_ms_ = Clock::Real().NowMs() + options_.grace_ms;
-  finish_by_ms_.reset();
-}
-
-void Supervisor::SignalAll(int signal_number) const {
-  for (const ChildProcess& child : children_) child.Signal(signal_number);
+  for (auto* deadline : {&finish_by_ms_, &judge_at_ms_, &leave_by_ms_}) deadline->reset();
 }
 
 }  // namespace weir::tools

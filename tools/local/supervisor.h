@@ -5,6 +5,10 @@
 // When the last trainer is done the servers have a bounded time to leave. Run returns only when no
 // process is left.
 //
+// A trainer ends well only when the run did. One that came too late for a short run is refused, or
+// waits for servers that have left; that is no failure once another trainer has ended well: such a
+// trainer is named in a notice and, when server 0 is done, stopped.
+//
 // The supervisor sleeps in the kernel until a signal (SIGCHLD among them), a deadline or the next
 // tick. It blocks these signals for its thread from construction to destruction: build it before
 // any other thread is started.
@@ -21,6 +25,7 @@
 #include <vector>
 
 #include "tools/local/child_process.h"
+#include "tools/local/process_group.h"
 
 namespace weir::tools {
 
@@ -29,6 +34,9 @@ struct SupervisorOptions {
   int64_t grace_ms = 5000;
   // From the end of the last trainer to that of the last server.
   int64_t finish_timeout_ms = 60000;
+  // For a trainer to end well: after server 0 did, or after another trainer failed, before that
+  // counts.
+  int64_t late_timeout_ms = 2000;
   // Between two calls of the progress callback.
   int64_t tick_ms = 500;
 };
@@ -55,39 +63,41 @@ class Supervisor {
   Ending Run(const std::vector<ChildCommand>& commands);
 
  private:
-  struct Failure {
-    const ChildCommand* command;
-    ChildExit exit;
-  };
-
-  Status StartAll(const std::vector<ChildCommand>& commands);
-  // Of the processes that run now.
-  int RunningCount() const;
-  bool AnyRunning(Role role) const;
-  std::string RunningNames() const;
+  using Failure = ProcessGroup::Failure;
 
   // Waits until a signal, a deadline or the next tick; 0 when it was no signal.
   int WaitForSignal() const;
-  // Notes every process that has ended; the failure to blame, if there is one.
-  std::optional<Failure> Reap();
   void OnFailure(const Failure& failure);
+  // A trainer's failure may turn out to be none.
+  void OnTrainerFailure(const Failure& failure);
+  void Blame(const Failure& failure);
+  void Excuse(const Failure& failure);
   void OnInterrupt(int signal_number);
+
   void CheckDeadlines();
+  void CheckDoubt(int64_t now_ms);
+  void CheckLateTrainers(int64_t now_ms);
+  void CheckLateServers(int64_t now_ms);
+  void CheckKill(int64_t now_ms);
 
   // The first ending given is the one that counts.
   void BeginStop(Ending ending, int signal_number);
-  void SignalAll(int signal_number) const;
 
   const SupervisorOptions options_;
   const std::function<void()> on_tick_;
   const std::function<void(const std::string&)> on_notice_;
   sigset_t signals_;
   sigset_t previous_mask_;
-  std::vector<ChildProcess> children_;
+  ProcessGroup group_;
   std::optional<Ending> ending_;
+  // A trainer's failure that counts unless another trainer ends well in time.
+  std::optional<Failure> doubted_;
+  bool late_trainers_stopped_ = false;
   // On Clock::Real; unset while there is none.
   std::optional<int64_t> kill_at_ms_;
   std::optional<int64_t> finish_by_ms_;
+  std::optional<int64_t> judge_at_ms_;
+  std::optional<int64_t> leave_by_ms_;
 };
 
 }  // namespace weir::tools

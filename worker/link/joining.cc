@@ -1,8 +1,7 @@
 #include "worker/link/joining.h"
 
-#include <random>
-
 #include "common/base/clock.h"
+#include "common/base/random.h"
 #include "common/base/strings.h"
 #include "common/session/header_message.h"
 
@@ -12,19 +11,13 @@ namespace {
 constexpr int64_t kReceiveMs = 20;
 constexpr int64_t kRetryMs = 300;
 
-// Tells this process from another that wants the same seat.
-uint64_t RandomNonce() {
-  std::random_device random;
-  return (static_cast<uint64_t>(random()) << 32 | random()) | 1;
-}
-
 transport::Message JoinMessage(const JoinOptions& options) {
   v1::Header header;
   v1::Join& join = *header.mutable_join();
   *join.mutable_identity() = options.identity;
   join.set_trainer(options.trainer);
   join.set_stage(options.stage);
-  join.set_nonce(RandomNonce());
+  join.set_nonce(RandomNonce());  // tells this process from another that wants the same seat
   return session::MakeMessage(header);
 }
 

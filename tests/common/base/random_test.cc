@@ -110,5 +110,12 @@ TEST(Random, StreamsOfNeighbouringKeysAreUnrelated) {
   EXPECT_LT(std::fabs(Correlation(base, later)), 0.02);
 }
 
+TEST(Random, NoncesAreNeverZeroAndDoNotComeTwice) {
+  std::set<uint64_t> nonces;
+  for (int i = 0; i < 1000; ++i) nonces.insert(RandomNonce());
+  EXPECT_EQ(nonces.size(), 1000u);
+  EXPECT_FALSE(nonces.contains(0));
+}
+
 }  // namespace
 }  // namespace weir

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <latch>
+#include <thread>
 
 namespace weir {
 namespace {
@@ -16,16 +18,50 @@ class SignalWatcherTest : public testing::TestWithParam<int> {
   SignalWatcherTest() { pthread_sigmask(SIG_SETMASK, nullptr, &mask_); }
   ~SignalWatcherTest() override { pthread_sigmask(SIG_SETMASK, &mask_, nullptr); }
 
+  static bool IsPending(int signal_number) {
+    sigset_t pending;
+    sigpending(&pending);
+    return sigismember(&pending, signal_number) == 1;
+  }
+
   sigset_t mask_;
 };
 
 TEST_P(SignalWatcherTest, CallsTheHandlerOnASignal) {
   std::latch called(1);
   SignalWatcher watcher([&] { called.count_down(); });
-  EXPECT_FALSE(watcher.signalled());
   ASSERT_EQ(kill(getpid(), GetParam()), 0);
   called.wait();
-  EXPECT_TRUE(watcher.signalled());
+}
+
+// Ends with 130 if the second signal works and with 1 if it does not.
+[[noreturn]] void GetTwoSignalsInAHandlerThatHangs(int second) {
+  std::latch called(1);
+  const SignalWatcher watcher(
+      [&] {
+        called.count_down();
+        while (true) std::this_thread::sleep_for(std::chrono::seconds(1));
+      },
+      0);
+  kill(getpid(), SIGINT);
+  called.wait();
+  kill(getpid(), second);
+  std::this_thread::sleep_for(std::chrono::seconds(60));
+  _exit(1);
+}
+
+TEST_P(SignalWatcherTest, TheSecondSignalEndsTheProcessAtOnce) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(GetTwoSignalsInAHandlerThatHangs(GetParam()), testing::ExitedWithCode(130), "");
+}
+
+TEST_P(SignalWatcherTest, ASignalSentTwiceAtOnceIsOne) {
+  std::latch called(1);
+  SignalWatcher watcher([&] { called.count_down(); }, 1'000'000'000);
+  ASSERT_EQ(kill(getpid(), GetParam()), 0);
+  called.wait();
+  ASSERT_EQ(kill(getpid(), GetParam()), 0);
+  while (IsPending(GetParam())) std::this_thread::yield();
 }
 
 INSTANTIATE_TEST_SUITE_P(Signals, SignalWatcherTest, testing::Values(SIGINT, SIGTERM));

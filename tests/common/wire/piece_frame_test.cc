@@ -38,10 +38,14 @@ std::vector<float> DecodeInto(const FrameView& frame, uint32_t piece_elements) {
   }
 }
 
+Status Walk(const FrameView& frame, uint32_t piece_elements) {
+  return ForEachBlock(frame, piece_elements, [](const Block&) { return OkStatus(); });
+}
+
 // The message of a refused gradient frame for a piece of 4096 + 10 elements.
 std::string Refusal(uint32_t count, const Bytes& payload) {
   const FrameHeader header = {.kind = FrameKind::kGradient, .tensor = 5, .count = count};
-  const Status status = ValidatePieceFrame(UncheckedView(header, payload), kMaxBlockElements + 10);
+  const Status status = Walk(UncheckedView(header, payload), kMaxBlockElements + 10);
   EXPECT_EQ(status.code(), StatusCode::kInvalidData);
   return status.message();
 }
@@ -106,13 +110,28 @@ TEST(PieceFrame, KeepsNanAndInfinity) {
   EXPECT_EQ(piece[4], values[1]);
 }
 
+TEST(PieceFrame, AWalkEndsAtTheBlockThatIsNotLiked) {
+  Bytes bytes;
+  const std::vector<float> values = {1};
+  PieceFrameWriter writer(&bytes, FrameKind::kGradient, 0, 0, ValueCoding::kF32);
+  for (const uint32_t stripe : {2, 0, 1}) writer.AppendBlock(stripe, 4096, Indexes{7}, values);
+  writer.Finish();
+  std::vector<uint32_t> seen;
+  const Status status = ForEachBlock(OnlyFrame(bytes), kPieceElements, [&](const Block& block) {
+    seen.push_back(block.stripe);
+    return block.stripe == 0 ? InvalidData("not this one") : OkStatus();
+  });
+  EXPECT_EQ(status.message(), "not this one");
+  EXPECT_EQ(seen, (std::vector<uint32_t>{2, 0}));
+}
+
 TEST(PieceFrame, MayBeEmpty) {
   Bytes bytes;
   PieceFrameWriter writer(&bytes, FrameKind::kGradient, 1, 0, ValueCoding::kF32);
   writer.AppendBlock(0, 50, {}, {});
   EXPECT_TRUE(writer.empty());
   EXPECT_EQ(writer.Finish(), kFrameHeaderBytes);
-  EXPECT_TRUE(ValidatePieceFrame(OnlyFrame(bytes), 50).ok());
+  EXPECT_TRUE(Walk(OnlyFrame(bytes), 50).ok());
 }
 
 TEST(PieceFrame, FollowsOtherFramesAndLeavesNoTraceWhenDiscarded) {
@@ -163,7 +182,7 @@ TEST(PieceFrame, RejectsAnIndexBeyondTheLastStripe) {
   // Parameter 2: gap 9 is 00 1 10 and gap 10 is 00 1 01, lowest bit first.
   const Bytes index_9 = {2 | 2 << 2, 1, 1, 0b01100, 0, 0, 0, 0};
   const FrameHeader header = {.kind = FrameKind::kGradient, .count = 1};
-  EXPECT_TRUE(ValidatePieceFrame(UncheckedView(header, index_9), kMaxBlockElements + 10).ok());
+  EXPECT_TRUE(Walk(UncheckedView(header, index_9), kMaxBlockElements + 10).ok());
   EXPECT_THAT(Refusal(1, {2 | 2 << 2, 1, 1, 0b10100, 0, 0, 0, 0}),
               HasSubstr("beyond its stripe of 10 elements"));
 }
@@ -185,7 +204,7 @@ TEST(PieceFrame, RejectsMissingAndSurplusBytes) {
 
 TEST(PieceFrame, RejectsAFrameOfAnotherKind) {
   const FrameHeader header = {.kind = FrameKind::kRowIds, .tensor = 5};
-  const Status status = ValidatePieceFrame(UncheckedView(header, {}), 10);
+  const Status status = Walk(UncheckedView(header, {}), 10);
   EXPECT_THAT(status.message(), HasSubstr("got a row ids frame of table 5"));
 }
 

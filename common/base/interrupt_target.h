@@ -1,0 +1,36 @@
+// Where a signal goes: to whatever of a process can be interrupted at the moment, and to what takes
+// its place later. A target is only ever called while it is set, so it may die once it is cleared.
+//
+// Place in the life of a batch: none; between SignalWatcher and what the mains run.
+// Thread rule: any thread. The target is called under the lock and must not call back.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <utility>
+
+namespace weir {
+
+class InterruptTarget {
+ public:
+  // Calls the target at once if Fire came before it. Empty: nothing to interrupt; when this
+  // returns, the target before is not running and will not be called.
+  void Set(std::function<void()> target) {
+    std::lock_guard lock(mutex_);
+    target_ = std::move(target);
+    if (fired_ && target_) target_();
+  }
+
+  void Fire() {
+    std::lock_guard lock(mutex_);
+    fired_ = true;
+    if (target_) target_();
+  }
+
+ private:
+  std::mutex mutex_;
+  bool fired_ = false;
+  std::function<void()> target_;
+};
+
+}  // namespace weir
