@@ -240,7 +240,7 @@ class ProcessTest(unittest.TestCase):
 
     def test_killed_trainer_leaves_its_work_to_the_other(self):
         servers, workers, _ = self.cluster(
-            "cluster { member_timeout_ms: 1500 } data { epochs: 5 chunk_batches: 2 }")
+            "cluster { member_timeout_ms: 3000 } data { epochs: 5 chunk_batches: 2 }")
         time.sleep(0.8)
         workers[1].kill()
         self.end(workers[0], 0)
