@@ -5,10 +5,15 @@
 #include <cmath>
 
 #include "common/base/strings.h"
+#include "common/session/server_session.h"
 #include "common/wire/piece_frame.h"
 
 namespace weir::server {
 namespace {
+
+static_assert(session::kNoVersion == store::kEverything,
+              "a session that knows nothing is answered with everything");
+static_assert(wire::kMaxBlockElements == kStripeElements, "a block is a stripe");
 
 bool AllFinite(std::span<const float> values) {
   return std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });

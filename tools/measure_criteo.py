@@ -17,7 +17,7 @@ import sys
 PROGRAMS = ["build/release/bin/weir-" + name for name in ("local", "server", "worker")]
 CONFIG = "configs/runs/criteo_sample.textproto"
 DCT = "compression { default { dct { sparsity: %s lifespan: 100 } values: BF16 } }"
-SGD = "update { dense { sgd { learning_rate: 0.1 } } rows { sgd { learning_rate: 3 } } }"
+SGD = "update { dense { sgd { learning_rate: 0.1 } } rows { sgd { learning_rate: %d } } }"
 
 # name: (servers, trainers, override, the run it is paired with)
 SETTINGS = {
@@ -25,9 +25,13 @@ SETTINGS = {
     "adagrad-2x2": (2, 2, "", "adagrad"),
     "adagrad-dct95": (1, 1, DCT % 0.95, "adagrad"),
     "adagrad-dct99": (1, 1, DCT % 0.99, "adagrad"),
-    "sgd": (1, 1, SGD, None),
-    "sgd-dct95": (1, 1, SGD + DCT % 0.95, "sgd"),
-    "sgd-dct99": (1, 1, SGD + DCT % 0.99, "sgd"),
+    "sgd3": (1, 1, SGD % 3, None),
+    "sgd3-dct95": (1, 1, SGD % 3 + DCT % 0.95, "sgd3"),
+    "sgd3-dct99": (1, 1, SGD % 3 + DCT % 0.99, "sgd3"),
+    # The rate of the rows that was best for the dense run.
+    "sgd20": (1, 1, SGD % 20, None),
+    "sgd20-dct95": (1, 1, SGD % 20 + DCT % 0.95, "sgd20"),
+    "sgd20-dct99": (1, 1, SGD % 20 + DCT % 0.99, "sgd20"),
     "dct99-1x2": (1, 2, DCT % 0.99, "adagrad"),
     "dct99-1x4": (1, 4, DCT % 0.99, "adagrad"),
 }

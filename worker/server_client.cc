@@ -36,8 +36,8 @@ StepEncoder::Scratch& ThreadScratch() {
 ServerClient::ServerClient(const v1::Config& config, const ModelLayout& layout, LinkOptions options,
                            std::unique_ptr<transport::ClientTransport> transport)
     : layout_(layout),
-      link_(config, layout, std::move(options), std::move(transport)),
-      encoder_(config, layout) {}
+      encoder_(config, layout, options.trainer),
+      link_(config, layout, std::move(options), std::move(transport)) {}
 
 std::unique_ptr<RowPull> ServerClient::PullRows(const data::Batch& batch, bool read_only) {
   const uint32_t servers = layout_.server_count();

@@ -35,8 +35,8 @@ class ServerClient : public ParameterClient {
   void CountDense(const data::Batch& batch, bool is_step);
 
   const ModelLayout& layout_;
-  ServerLink link_;
   StepEncoder encoder_;
+  ServerLink link_;
 };
 
 }  // namespace weir::worker

@@ -1,10 +1,12 @@
-// The races that Hogwild permits, all in one place.
+// The races that Hogwild permits, and the mark that every function with one of them bears.
 //
 // A worker's threads read the shared replica while its I/O thread writes answers into it (Niu et
 // al. 2011: sparse updates seldom meet, and a torn read costs one stale value). Every such access
-// goes through this header. Loads and stores of an aligned float are atomic on our machines; plain
-// accesses are used because relaxed atomics keep the compiler from vectorising. Under
-// ThreadSanitizer the functions here are not instrumented; everything else is.
+// in our code is in a function marked WEIR_HOGWILD, here or with its caller (the kernels that add a
+// bias, the finiteness test); GEMMs read the weights inside oneDNN. Loads and stores of an aligned
+// float are atomic on our machines; plain accesses are used because relaxed atomics keep the
+// compiler from vectorising. Under ThreadSanitizer functions so marked are not instrumented, nor is
+// oneDNN; everything else is.
 //
 // What is not permitted to race: residuals (a lost update loses gradient mass), optimizer state,
 // counters, anything on a server.

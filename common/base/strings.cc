@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdio>
 
+#include "common/base/check.h"
+
 namespace weir {
 
 std::string StrJoin(const std::vector<std::string>& parts, std::string_view separator) {
@@ -26,9 +28,11 @@ std::vector<std::string> StrSplit(std::string_view text, char separator) {
 }
 
 std::string Format(const char* format, double value) {
-  std::array<char, 64> buffer;
-  const int length = std::snprintf(buffer.data(), buffer.size(), format, value);
-  return {buffer.data(), static_cast<size_t>(length)};
+  const int length = std::snprintf(nullptr, 0, format, value);
+  CHECK_GE(length, 0) << format;
+  std::string text(static_cast<size_t>(length), '\0');
+  std::snprintf(text.data(), text.size() + 1, format, value);  // its last byte is the string's own
+  return text;
 }
 
 std::string FormatBytes(double byte_count) {

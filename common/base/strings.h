@@ -23,7 +23,7 @@ std::string StrJoin(const std::vector<std::string>& parts, std::string_view sepa
 // Splits at every separator; empty parts are kept, and "" gives no part.
 std::vector<std::string> StrSplit(std::string_view text, char separator);
 
-// printf for one value, as in Format("%.4f", x).
+// printf for one value, as in Format("%.4f", x); of any length.
 std::string Format(const char* format, double value);
 
 // 1234567 -> "1.2 MB" (powers of 1000).

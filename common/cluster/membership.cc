@@ -14,13 +14,12 @@ std::string Name(Seat seat) {
 Membership::Admission Membership::Join(Seat seat, uint64_t nonce, int64_t now_ms) {
   Member& member = members_[seat];
   if (member.present && member.nonce == nonce) {
-    return {.incarnation = member.incarnation, .epoch = epoch_, .replaced = {}};
+    return {.incarnation = member.incarnation, .epoch = epoch_, .silent_ms = 0};
   }
   Admission admission;
   if (member.present) {
     admission.silent_ms = now_ms - member.heard_ms;
     if (admission.silent_ms <= member_timeout_ms_) return admission;
-    admission.replaced = seat;
   }
   member = {nonce, member.incarnation + 1, now_ms, true};
   admission.incarnation = member.incarnation;

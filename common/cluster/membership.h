@@ -10,9 +10,9 @@
 // Thread rule: owner thread only (the coordinator's).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,8 +35,7 @@ class Membership {
   struct Admission {
     uint64_t incarnation = 0;  // 0: the seat is taken
     uint64_t epoch = 0;
-    std::optional<Seat> replaced;  // a silent member whose leases are free now
-    int64_t silent_ms = 0;         // of the member that holds the seat
+    int64_t silent_ms = 0;  // of the member that holds the seat
   };
   // nonce: of the asking process; a repeated request gets the same answer.
   Admission Join(Seat seat, uint64_t nonce, int64_t now_ms);

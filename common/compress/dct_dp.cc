@@ -3,9 +3,10 @@
 // acc = gradient + residual; what reaches the threshold is sent and leaves the residual; the
 // threshold is a quantile of |acc|, recomputed every `lifespan` steps (section 3.2). Deviations:
 // the residual is locked by stripes, because a racy one loses gradient mass; the quantile is taken
-// of a sample; a start schedule and a controller keep the density near its target; zeros are never
-// sent; the rounding of values stays in the residual; a drain may send the residual instead of
-// forgetting it.
+// of a sample and of what is not zero; a step that finds no threshold takes its own instead of
+// sending everything; a start schedule and a controller keep the density near its target; zeros are
+// never sent; the rounding of values stays in the residual; a drain may send the residual instead
+// of forgetting it.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -20,7 +21,8 @@
 namespace weir::compress {
 namespace {
 
-// Enough that the density of a 1 % quantile is within 4 % of its target (one deviation).
+// At most so many, and of a larger layer at least half of it: enough that the density of a 1 %
+// quantile has a standard deviation of 4 to 6 % of its target.
 constexpr int64_t kSampleElements = 65536;
 
 // Words that keep the keys of different random choices of a layer apart.
@@ -66,7 +68,9 @@ class DctDp : public Policy {
     DctState& state = Cast(base);
     StepPlan plan;
     plan.step = state.step.fetch_add(1, std::memory_order_relaxed);
-    if (IsRecomputeStep(plan.step)) {
+    // At the start other threads come here while the first takes its quantile; and after a step of
+    // zeros there is none to be had before the next.
+    if (IsRecomputeStep(plan.step) || !state.controller.threshold()) {
       state.controller.Recompute(Quantile(state, plan.step, gradient));
     }
     plan.threshold = state.controller.threshold();
@@ -91,7 +95,8 @@ class DctDp : public Policy {
 
   void EndStep(PolicyState& base, const StepPlan& plan, int64_t sent_count) const override {
     DctState& state = Cast(base);
-    if (!plan.flush) state.controller.Observe(sent_count);
+    // A step without a threshold says nothing about one that came meanwhile.
+    if (!plan.flush && plan.threshold) state.controller.Observe(sent_count);
     if (config_.drain() == v1::DctPolicy::DISCARD && Drains(state, plan.step)) Discard(state);
   }
 
@@ -104,14 +109,8 @@ class DctDp : public Policy {
     }
   }
 
-  void AddBack(PolicyState& base, uint32_t stripe, std::span<const uint16_t> indexes,
-               std::span<const float> values) const override {
-    const Residual::Guard guard = Cast(base).residual.Lock(stripe);
-    for (size_t i = 0; i < indexes.size(); ++i) guard.values()[indexes[i]] += values[i];
-  }
-
   double threshold(const PolicyState& state) const override {
-    return Cast(state).controller.threshold();
+    return Cast(state).controller.threshold().value_or(0);
   }
   double discarded_l1(const PolicyState& state) const override {
     return Cast(state).discarded_l1.load();
@@ -120,7 +119,13 @@ class DctDp : public Policy {
  private:
   static void Select(const DctState& state, const StepPlan& plan, std::span<const float> gradient,
                      const Residual::Guard& guard, StripeSelection* selection) {
-    AccumulateAndSelect(gradient, plan.threshold, state.scope.values, guard.values(), selection);
+    if (plan.threshold) {
+      AccumulateAndSelect(gradient, *plan.threshold, state.scope.values, guard.values(), selection);
+      return;
+    }
+    AccumulateStripe(gradient, guard.values());
+    selection->dense = false;
+    selection->count = 0;
   }
 
   // At 0 and every lifespan; with DOUBLING also at 1, 2, 4, ... below the lifespan.
@@ -131,11 +136,25 @@ class DctDp : public Policy {
     return config_.start() == v1::DctPolicy::DOUBLING && step < lifespan && is_power_of_two;
   }
 
-  // The threshold that KeptCount of |gradient + residual| reach, on a sample spread over all
-  // stripes. NaNs are left out: nth_element cannot order them, and one might become the threshold.
-  double Quantile(DctState& state, uint64_t step, std::span<const float> gradient) const {
+  // The threshold that KeptCount of |gradient + residual| reach, on a sample of them, or all that
+  // are not zero when they are fewer. None if there is nothing but zeros.
+  std::optional<float> Quantile(DctState& state, uint64_t step,
+                                std::span<const float> gradient) const {
+    std::vector<float> sample = Sample(state, step, gradient);
+    const auto nonzero =
+        std::partition(sample.begin(), sample.end(), [](float x) { return x == 0; });
+    if (nonzero == sample.end()) return std::nullopt;
+    const auto kept = KeptCount(std::ssize(sample), config_.sparsity());
+    const auto nth = std::max(sample.end() - kept, nonzero);
+    std::nth_element(nonzero, nth, sample.end());
+    return *nth;
+  }
+
+  // Magnitudes of gradient + residual, spread over all stripes. NaNs are left out: nth_element
+  // cannot order them, and one might become the threshold.
+  static std::vector<float> Sample(DctState& state, uint64_t step,
+                                   std::span<const float> gradient) {
     const int64_t total = state.scope.element_count;
-    if (total == 0) return 0;
     const int64_t stride = std::max<int64_t>(1, (total + kSampleElements - 1) / kSampleElements);
     const uint64_t key = KeyedHash(state.scope.seed, kSampleKey, state.scope.tensor, step);
     std::vector<float> sample;
@@ -150,14 +169,11 @@ class DctDp : public Policy {
         if (!std::isnan(magnitude)) sample.push_back(magnitude);
       }
     }
-    if (sample.empty()) return 0;  // nothing but NaN
-    const auto kept = KeptCount(std::ssize(sample), config_.sparsity());
-    const auto nth = sample.end() - kept;
-    std::nth_element(sample.begin(), nth, sample.end());
-    return *nth;
+    return sample;
   }
 
-  // A Bernoulli draw of its own for each layer and step, so that layers do not drain in a burst.
+  // A Bernoulli draw of its own for each layer, step and trainer (the seed), so that neither layers
+  // nor trainers drain in a burst.
   bool Drains(const DctState& state, uint64_t step) const {
     const uint64_t hash = KeyedHash(state.scope.seed, kDrainKey, state.scope.tensor, step);
     return UnitFromHash(hash) * static_cast<double>(config_.drain_period()) < 1.0;

@@ -2,17 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+
+#include "common/base/check.h"
 
 namespace weir::compress {
 namespace {
 
 constexpr double kGain = 0.1;
-// One step's count enters as at most so many targets: a burst is not a trend.
+// One step's count enters as at most so many targets.
 constexpr double kMaxRatio = 6.0;
+// Where corrections end, so that none makes the threshold 0.
+constexpr double kLeastThreshold = std::numeric_limits<float>::denorm_min();
 
 }  // namespace
 
-void DensityController::Recompute(double quantile) {
+void DensityController::Recompute(std::optional<float> quantile) {
+  DCHECK(!quantile || *quantile > 0) << *quantile;
   std::lock_guard lock(mutex_);
   threshold_ = quantile;
 }
@@ -21,12 +27,15 @@ void DensityController::Observe(int64_t sent_count) {
   if (!enabled_) return;
   const double ratio = static_cast<double>(sent_count) / target_count_;
   std::lock_guard lock(mutex_);
-  threshold_ *= std::exp(kGain * (std::min(ratio, kMaxRatio) - 1.0));
+  if (!threshold_) return;
+  const double correction = std::exp(kGain * (std::min(ratio, kMaxRatio) - 1.0));
+  threshold_ = std::max(*threshold_ * correction, kLeastThreshold);
 }
 
-float DensityController::threshold() const {
+std::optional<float> DensityController::threshold() const {
   std::lock_guard lock(mutex_);
-  return static_cast<float>(threshold_);
+  if (!threshold_) return std::nullopt;
+  return static_cast<float>(*threshold_);
 }
 
 }  // namespace weir::compress

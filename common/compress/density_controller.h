@@ -4,15 +4,21 @@
 // A threshold that was right for one step is wrong for the next hundred: at a cold start residuals
 // still grow and too much crosses it, later the gradient's scale falls and too little does. The
 // correction is integral, in the logarithm of the threshold and linear in the relative surplus
-//   log t += gain * (sent / target - 1),
-// so that over T steps the mean density is off by at most |change of log t| / (gain * T). (Linear,
-// not a power of sent / target: that one is biased by the noise of small counts.)
+//   log t += gain * (min(sent / target, 6) - 1),
+// so that over T steps the mean of min(sent / target, 6) is off 1 by |change of log t| / (gain *
+// T). What a burst sends above six targets comes on top of that: one step is no trend, and
+// correcting for it would silence the layer afterwards. (Linear, not a power of sent / target: that
+// one is biased by the noise of small counts.)
+//
+// A threshold is positive, or there is none yet: 0 would stay 0 under any correction and would let
+// the whole layer through.
 //
 // Thread rule: any thread (one lock, held for a few instructions).
 #pragma once
 
 #include <cstdint>
 #include <mutex>
+#include <optional>
 
 namespace weir::compress {
 
@@ -22,19 +28,20 @@ class DensityController {
   DensityController(double target_count, bool enabled)
       : target_count_(target_count), enabled_(enabled) {}
 
-  // A new quantile of the live residual.
-  void Recompute(double quantile);
+  // A new quantile of the live residual, > 0; none if the residual has nothing to take one of.
+  void Recompute(std::optional<float> quantile);
 
-  // A step under the threshold has sent so many elements.
+  // A step under a threshold has sent so many elements.
   void Observe(int64_t sent_count);
 
-  float threshold() const;
+  // None, or > 0.
+  std::optional<float> threshold() const;
 
  private:
   const double target_count_;
   const bool enabled_;
   mutable std::mutex mutex_;
-  double threshold_ = 0;
+  std::optional<double> threshold_;
 };
 
 }  // namespace weir::compress

@@ -34,10 +34,6 @@ class None : public Policy {
   void Accumulate(PolicyState&, std::span<const float>) const override {
     LOG(FATAL) << "none has no residual: a step without credit must wait";
   }
-  void AddBack(PolicyState&, uint32_t, std::span<const uint16_t>,
-               std::span<const float>) const override {
-    LOG(FATAL) << "none has no residual to add back to";
-  }
   double threshold(const PolicyState&) const override { return 0; }
   double discarded_l1(const PolicyState&) const override { return 0; }
 };

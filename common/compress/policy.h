@@ -16,6 +16,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -30,7 +31,7 @@ struct Scope {
   uint32_t tensor = 0;
   int64_t element_count = 0;
   wire::ValueCoding values = wire::ValueCoding::kF32;
-  uint64_t seed = 0;
+  uint64_t seed = 0;  // of its random choices; each trainer has another, so that they differ
 
   uint32_t stripe_count() const {
     return static_cast<uint32_t>((element_count + kStripeElements - 1) / kStripeElements);
@@ -51,9 +52,9 @@ struct StripeSelection {
 
 // Fixed for the stripes of one step.
 struct StepPlan {
-  uint64_t step = 0;  // of this layer in this worker
-  float threshold = 0;
-  bool flush = false;  // send whatever is not zero
+  uint64_t step = 0;               // of this layer in this worker
+  std::optional<float> threshold;  // none: there is none yet, and nothing is sent
+  bool flush = false;              // send whatever is not zero
 };
 
 // One policy's memory of one layer. Made and understood by its policy only.
@@ -89,11 +90,7 @@ class Policy {
   // A step without a push. Only for policies that keep a residual.
   virtual void Accumulate(PolicyState& state, std::span<const float> gradient) const = 0;
 
-  // A selection that will never arrive goes back into the residual. As Accumulate.
-  virtual void AddBack(PolicyState& state, uint32_t stripe, std::span<const uint16_t> indexes,
-                       std::span<const float> values) const = 0;
-
-  // The last threshold, for reports; 0 if the policy has none.
+  // The last threshold, for reports; 0 if there is none.
   virtual double threshold(const PolicyState& state) const = 0;
   // Residual mass (sum of magnitudes) that drains have forgotten.
   virtual double discarded_l1(const PolicyState& state) const = 0;

@@ -18,13 +18,17 @@ void AccumulateAndSelect(std::span<const float> gradient, float threshold, wire:
     count +=
         static_cast<uint32_t>(std::fabs(sum) >= threshold) & static_cast<uint32_t>(sum != 0.0f);
   }
+  uint32_t sent = 0;
   for (uint32_t k = 0; k < count; ++k) {
     float& left = residual[selection->indexes[k]];
-    selection->values[k] = wire::Round(left, values);
-    left -= selection->values[k];
+    const float value = wire::Round(left, values);
+    left -= value;
+    selection->indexes[sent] = selection->indexes[k];
+    selection->values[sent] = value;
+    sent += static_cast<uint32_t>(value != 0.0f);  // BF16 has no room for the tiniest
   }
   selection->dense = false;
-  selection->count = count;
+  selection->count = sent;
 }
 
 void AccumulateStripe(std::span<const float> gradient, std::span<float> residual) {

@@ -12,7 +12,8 @@
 namespace weir::compress {
 
 // residual += gradient; elements with |residual| >= threshold that are not zero are selected, their
-// values rounded to the coding, and the rounding stays in the residual.
+// values rounded to the coding, and the rounding stays in the residual. What rounds to 0 is not
+// selected.
 void AccumulateAndSelect(std::span<const float> gradient, float threshold, wire::ValueCoding values,
                          std::span<float> residual, StripeSelection* selection);
 

@@ -2,10 +2,12 @@
 
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "common/config/policy_rules.h"
 #include "common/config/validate_compression.h"
 #include "common/config/violations.h"
+#include "common/layout/model_layout.h"
 
 namespace weir::config {
 namespace {
@@ -16,6 +18,11 @@ constexpr int32_t kMaxWidth = 65'536;
 constexpr int32_t kMaxTables = 1024;
 constexpr int64_t kMaxChunkLines = int64_t{1} << 24;
 constexpr int64_t kMinMessageBytes = int64_t{1} << 20;
+constexpr int64_t kMaxMessageBytes = int64_t{1} << 40;  // beyond any memory; sums of it fit
+// Frames name the first element of a piece with 32 bits.
+constexpr int64_t kMaxTensorElements = (int64_t{1} << 32) - 1;
+// Three of a trainer's heartbeats, one a second: below, a late one would count as its death.
+constexpr int32_t kMinMemberTimeoutMs = 3000;
 
 void ValidateWidths(const std::string& path, const google::protobuf::RepeatedField<int32_t>& widths,
                     Violations* violations) {
@@ -59,6 +66,22 @@ void ValidateReader(const v1::DataConfig& data, Violations* violations) {
   } else {
     violations->Add("data", "no reader is chosen; write criteo_tsv { ... } or synthetic { ... }");
   }
+}
+
+// Widths and reader are valid.
+void ValidateTensorSizes(const v1::Config& config, Violations* violations) {
+  const ModelLayout layout(config, 1);
+  const auto require_small = [&](const std::string& path, std::span<const uint32_t> weights) {
+    for (size_t i = 0; i < weights.size(); ++i) {
+      const TensorSpec& tensor = layout.tensors()[weights[i]];
+      if (tensor.element_count() <= kMaxTensorElements) continue;
+      violations->Add(StrCat(path, "[", i, "]"), tensor.name, " would have ", tensor.row_count,
+                      " x ", tensor.column_count, " elements; at most ", kMaxTensorElements,
+                      " are allowed, so choose smaller widths");
+    }
+  };
+  require_small("model.bottom_widths", layout.bottom_weights());
+  require_small("model.top_widths", layout.top_weights());
 }
 
 void ValidateFileNames(const std::string& path,
@@ -142,11 +165,12 @@ void ValidateCluster(const v1::ClusterConfig& cluster, Violations* violations) {
                            kMaxInt32);
   violations->RequireRange("cluster.answer_timeout_ms", cluster.answer_timeout_ms(), 1, kMaxInt32);
   violations->RequireRange("cluster.join_timeout_ms", cluster.join_timeout_ms(), 1, kMaxInt32);
-  violations->RequireRange("cluster.member_timeout_ms", cluster.member_timeout_ms(), 1, kMaxInt32);
+  violations->RequireRange("cluster.member_timeout_ms", cluster.member_timeout_ms(),
+                           kMinMemberTimeoutMs, kMaxInt32);
   violations->RequireRange("cluster.max_message_bytes", cluster.max_message_bytes(),
-                           kMinMessageBytes, kMaxRows);
+                           kMinMessageBytes, kMaxMessageBytes);
   violations->RequireRange("cluster.max_unacknowledged_bytes", cluster.max_unacknowledged_bytes(),
-                           kMinMessageBytes, kMaxRows);
+                           kMinMessageBytes, kMaxMessageBytes);
 }
 
 void ValidateRun(const v1::RunConfig& run, Violations* violations) {
@@ -162,6 +186,7 @@ std::vector<std::string> ValidateConfig(const v1::Config& config) {
   ValidateModel(config.model(), &violations);
   ValidateReader(config.data(), &violations);
   const bool layers_known = violations.size() == 0;
+  if (layers_known) ValidateTensorSizes(config, &violations);
   ValidateData(config.data(), &violations);
   ValidateCompression(config, layers_known, &violations);
   ValidateUpdate(config.update(), &violations);

@@ -38,7 +38,9 @@ void ReluBackward(const ConstMatrixView& output, const MatrixView& gradient) {
   for (int64_t r = 0; r < gradient.row_count; ++r) {
     const float* y = output.row(r);
     float* dy = gradient.row(r);
-    for (int64_t c = 0; c < gradient.column_count; ++c) dy[c] = y[c] > 0.0f ? dy[c] : 0.0f;
+    for (int64_t c = 0; c < gradient.column_count; ++c) {
+      dy[c] = y[c] <= 0.0f ? 0.0f : dy[c];  // written so that the gradient of a NaN stays
+    }
   }
 }
 

@@ -7,7 +7,8 @@
 // Thread rule: the functions are pure but for their outputs; any thread, at once. Weights and
 // biases may be written by another thread meanwhile (common/base/hogwild.h); nothing else may.
 // Shapes must agree and outputs must not overlap inputs unless the contract says so: both are our
-// own mistakes and are checked. NaN and infinity pass through every function, never vanish in one.
+// own mistakes and are checked. NaN and infinity pass through every function; only relu_backward
+// stops them, as it stops every gradient, where the ReLU's result was 0.
 // C++17-clean, because gpu/ includes it.
 #pragma once
 
@@ -29,7 +30,7 @@ struct KernelTable {
   // y[r, c] = max(0, y[r, c] + bias[c]).
   void (*add_bias_relu)(const ConstVectorView& bias, const MatrixView& y);
 
-  // gradient[r, c] = 0 where output[r, c], the ReLU's result, is not above 0.
+  // gradient[r, c] = 0 where output[r, c], the ReLU's result, is 0; it stays where that is NaN.
   void (*relu_backward)(const ConstMatrixView& output, const MatrixView& gradient);
 
   // bias_gradient[c] = sum over r of gradient[r, c].

@@ -14,11 +14,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double Ratio(double numerator, double denominator) {
-  if (denominator <= 0) return std::numeric_limits<double>::quiet_NaN();
-  return numerator / denominator;
-}
-
 // What happened since `last`. A trainer that left can make a total shrink; the interval then has no
 // defined figure rather than a huge one.
 double Increase(uint64_t now, uint64_t last) {

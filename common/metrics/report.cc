@@ -64,15 +64,17 @@ class Merger {
       return OkStatus();
     }
     v1::LayerReport& sum = *total_.mutable_layers(entry->second);
-    if (sum.elements() != layer.elements() || sum.policy() != layer.policy()) {
-      return InvalidData(StrCat("workers disagree about layer ", layer.name(), ": ", sum.policy(),
-                                " on ", sum.elements(), " elements, ", layer.policy(), " on ",
-                                layer.elements()));
+    if (sum.elements() != layer.elements()) {
+      return InvalidData(StrCat("workers disagree about layer ", layer.name(), ": it has ",
+                                sum.elements(), " elements in one report and ", layer.elements(),
+                                " in another"));
     }
+    if (sum.policy() != layer.policy()) sum.set_policy(kMixedPolicy);
     sum.set_elements_sent(sum.elements_sent() + layer.elements_sent());
     sum.set_steps(sum.steps() + layer.steps());
     sum.set_steps_without_credit(sum.steps_without_credit() + layer.steps_without_credit());
     sum.set_bytes(sum.bytes() + layer.bytes());
+    sum.set_discarded_l1(sum.discarded_l1() + layer.discarded_l1());
     if (layer.has_threshold()) sum.set_threshold(sum.threshold() + layer.threshold());
     return OkStatus();
   }
@@ -112,11 +114,13 @@ uint64_t TotalBytes(const v1::KindBytes& bytes) {
          bytes.backward() + bytes.control();
 }
 
+double Ratio(double numerator, double denominator) {
+  return denominator > 0 ? numerator / denominator : std::numeric_limits<double>::quiet_NaN();
+}
+
 double Density(const v1::LayerReport& layer) {
-  const double possible =
-      static_cast<double>(layer.elements()) * static_cast<double>(layer.steps());
-  if (possible == 0) return std::numeric_limits<double>::quiet_NaN();
-  return static_cast<double>(layer.elements_sent()) / possible;
+  return Ratio(static_cast<double>(layer.elements_sent()),
+               static_cast<double>(layer.elements()) * static_cast<double>(layer.steps()));
 }
 
 }  // namespace weir::metrics

@@ -12,9 +12,12 @@
 
 namespace weir::metrics {
 
+inline constexpr char kMixedPolicy[] = "mixed";
+
 // Sums every counter; layers are matched by name and keep the order of their first appearance, a
-// layer's threshold is the mean of the workers'. InvalidData when workers disagree about a layer's
-// policy or size, or a histogram is malformed.
+// layer's threshold is the mean of the workers'. Workers may choose different policies for a layer,
+// whose sum is then called kMixedPolicy. InvalidData when they disagree about a layer's size, or a
+// histogram is malformed.
 Result<v1::WorkerReport> MergeReports(std::span<const v1::WorkerReport> reports);
 
 // Both directions, each byte once. Links connect two workers, which both count: there only what was
@@ -22,6 +25,9 @@ Result<v1::WorkerReport> MergeReports(std::span<const v1::WorkerReport> reports)
 v1::KindBytes WireBytes(const v1::WorkerReport& report);
 
 uint64_t TotalBytes(const v1::KindBytes& bytes);
+
+// NaN unless the denominator is above 0.
+double Ratio(double numerator, double denominator);
 
 // Elements sent over elements times steps; NaN before the first step.
 double Density(const v1::LayerReport& layer);

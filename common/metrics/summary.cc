@@ -16,16 +16,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// nlohmann writes NaN and infinities as null.
 constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
-
-// NaN where the denominator is 0; nlohmann writes NaN and infinities as null.
-double Ratio(double numerator, double denominator) {
-  return denominator == 0 ? kUndefined : numerator / denominator;
-}
-
-double Ratio(uint64_t numerator, uint64_t denominator) {
-  return Ratio(static_cast<double>(numerator), static_cast<double>(denominator));
-}
 
 Json TrainJson(const v1::RunReport& report) {
   const v1::WorkerReport& total = report.total();
@@ -74,14 +66,16 @@ Json WireJson(const v1::WorkerReport& total) {
 Json LayersJson(const v1::WorkerReport& total) {
   Json layers = Json::array();
   for (const v1::LayerReport& layer : total.layers()) {
+    const auto steps = static_cast<double>(layer.steps());
     layers.push_back({
         {"name", layer.name()},
         {"policy", layer.policy()},
         {"elements", layer.elements()},
         {"density", Density(layer)},
-        {"bytes_per_step", Ratio(layer.bytes(), layer.steps())},
+        {"bytes_per_step", Ratio(static_cast<double>(layer.bytes()), steps)},
         {"threshold", layer.has_threshold() ? layer.threshold() : kUndefined},
-        {"share_without_credit", Ratio(layer.steps_without_credit(), layer.steps())},
+        {"share_without_credit", Ratio(static_cast<double>(layer.steps_without_credit()), steps)},
+        {"discarded_l1", layer.discarded_l1()},
     });
   }
   return layers;

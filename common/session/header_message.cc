@@ -19,6 +19,7 @@ transport::Message MakeMessage(const v1::Header& header, const Body& body) {
 std::optional<v1::Header> ParseHeader(const transport::Message& message) {
   if (message.parts.empty()) return std::nullopt;
   const ByteSpan bytes = message.parts[0].span();
+  if (bytes.size() > kMaxHeaderBytes) return std::nullopt;
   v1::Header header;
   if (!header.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return std::nullopt;
   return header;

@@ -4,6 +4,7 @@
 // Thread rule: pure functions.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -18,7 +19,12 @@ using Body = std::vector<transport::Part>;
 
 transport::Message MakeMessage(const v1::Header& header, const Body& body = {});
 
-// Nothing if there is no header or it does not parse: the bytes are a peer's.
+// A header names and counts; what grows with the model is in the other parts. One above this is
+// not ours, and would become several times its size as messages.
+inline constexpr size_t kMaxHeaderBytes = size_t{64} << 20;
+
+// Nothing if there is no header, it is above kMaxHeaderBytes or it does not parse: the bytes are a
+// peer's.
 std::optional<v1::Header> ParseHeader(const transport::Message& message);
 
 Body BodyOf(const transport::Message& message);

@@ -31,8 +31,8 @@ std::string DescribeMismatch(const v1::RunIdentity& ours, const v1::RunIdentity&
                   ours.protocol_version(), ": both sides must run the same release");
   }
   if (ours.server_count() != theirs.server_count()) {
-    return StrCat("--servers lists ", theirs.server_count(), " servers there and ",
-                  ours.server_count(), " here: all processes need the same list");
+    return StrCat("--servers lists ", theirs.server_count(), " servers here and ",
+                  ours.server_count(), " at the process that refuses: all need the same list");
   }
   return config::DescribeMismatch(Hashes(ours), Hashes(theirs));
 }

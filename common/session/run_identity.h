@@ -14,7 +14,8 @@ namespace weir::session {
 
 v1::RunIdentity MakeRunIdentity(const v1::Config& config, uint32_t server_count);
 
-// "" when they agree; else what differs, for the one who is refused.
+// "" when they agree; else what differs, in words for theirs, the one who is refused: it reads them
+// and is "here".
 std::string DescribeMismatch(const v1::RunIdentity& ours, const v1::RunIdentity& theirs);
 
 }  // namespace weir::session

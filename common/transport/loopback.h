@@ -5,7 +5,7 @@
 // before anyone is bound to its address and then keeps its messages; a server's end loses what was
 // sent to it, and the next one bound to the address meets the same connection as a new peer; the
 // last messages of a transport still arrive after its destruction. A message above the receiver's
-// max_message_bytes breaks the connection: what is in flight is lost, and the peer is a new one.
+// limits breaks the connection: what is in flight is lost, and the peer is a new one.
 //
 // Thread rule: LoopbackNetwork any thread; the transports as transport.h says. The network belongs
 // to the caller and must outlive its transports.

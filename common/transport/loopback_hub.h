@@ -80,7 +80,7 @@ class LoopbackHub {
     while (Connection* connection = NextWithMessage(way, receiver, cursor)) {
       Message message = std::move((connection->*way).queue.front());
       (connection->*way).queue.pop_front();
-      if (PayloadBytes(message) > receiver->limits.max_message_bytes) {
+      if (!IsWithin(receiver->limits, message)) {
         Break(*connection);
         continue;
       }

@@ -9,7 +9,8 @@
 //
 // Thread rule: one owner thread per object calls everything; only Wake() may be called from any
 // thread. Queues are bounded: Send refuses with ResourceExhausted instead of blocking. A message
-// above the sender's own max_message_bytes is refused with FailedPrecondition: a retry is useless.
+// above the sender's own max_message_bytes or max_message_parts is refused with FailedPrecondition:
+// a retry is useless.
 // What is queued when a transport is destroyed still leaves, within a bounded time.
 // Legal order: server: Bind (Receive | Send)* ; client: (Open | Close | Send | Receive)*.
 #pragma once
@@ -24,9 +25,15 @@
 
 namespace weir::transport {
 
+// Many more than any message of ours has. Each part costs its receiver some 100 bytes beside its
+// own, so the limit of bytes alone would let a message of empty parts take all memory.
+inline constexpr int64_t kMaxMessageParts = 65'536;
+
+// A message above either of the first two never reaches a receiver.
 struct Limits {
-  int64_t max_message_bytes = int64_t{1} << 30;  // a larger one never reaches a receiver
-  int queue_messages = 1000;                     // per connection and direction
+  int64_t max_message_bytes = int64_t{1} << 30;
+  int64_t max_message_parts = kMaxMessageParts;
+  int queue_messages = 1000;  // per connection and direction
 };
 
 // Opaque name of a connected client, unique within the server's life; a client that reconnects has

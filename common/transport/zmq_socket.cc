@@ -175,10 +175,13 @@ std::optional<IncomingMessage> ZmqSocket::TryReceive() {
 
 bool ZmqSocket::ReceiveParts(zmq::message_t& frame, Message& message) {
   size_t total = 0;
+  int64_t part_count = 0;
   bool small_enough = true;
   for (;;) {
     total += frame.size();
-    small_enough = small_enough && total <= static_cast<size_t>(limits_.max_message_bytes);
+    ++part_count;
+    small_enough = small_enough && total <= static_cast<size_t>(limits_.max_message_bytes) &&
+                   part_count <= limits_.max_message_parts;
     if (small_enough) {
       const auto* data = frame.data<uint8_t>();
       message.parts.emplace_back(Bytes(data, data + frame.size()));
@@ -190,9 +193,10 @@ bool ZmqSocket::ReceiveParts(zmq::message_t& frame, Message& message) {
   }
   if (!small_enough) {
     const char* sender = zmq_msg_gets(frame.handle(), "Peer-Address");
-    LOG(WARNING) << "dropped a message of " << total << " bytes from "
-                 << (sender == nullptr ? "an unknown address" : sender) << ": the limit is "
-                 << limits_.max_message_bytes << " bytes (max_message_bytes)";
+    LOG(WARNING) << "dropped a message of " << total << " bytes in " << part_count << " parts from "
+                 << (sender == nullptr ? "an unknown address" : sender) << ": the limits are "
+                 << limits_.max_message_bytes << " bytes (max_message_bytes) and "
+                 << limits_.max_message_parts << " parts";
   }
   return small_enough;
 }

@@ -55,7 +55,8 @@ class ZmqSocket {
 
   int SendFrame(zmq::message_t& frame, bool more);
   bool TryReceiveFrame(zmq::message_t& frame);
-  // The remaining frames of a message whose first part is frame; false when it was too large.
+  // The remaining frames of a message whose first part is frame; false when it was above the
+  // limits.
   bool ReceiveParts(zmq::message_t& frame, Message& message);
 
   const std::unique_ptr<zmq::socket_t> socket_;

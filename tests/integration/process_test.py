@@ -337,7 +337,7 @@ class ProcessTest(unittest.TestCase):
 
     def test_killed_trainer_leaves_its_work_to_the_other(self):
         servers, workers, _ = self.cluster(
-            "cluster { member_timeout_ms: 1500 } run { report_interval_ms: 50 } "
+            "cluster { member_timeout_ms: 3000 } run { report_interval_ms: 50 } "
             "data { epochs: 20 chunk_batches: 2 }")
         self.until(lambda: len(self.metrics("t1", "train")) > 1)  # it has had work
         self.assertIsNone(workers[1].poll())

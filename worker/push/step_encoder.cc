@@ -3,12 +3,19 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/random.h"
 #include "common/compress/policy_table.h"
 #include "common/config/policy_rules.h"
 #include "common/wire/piece_frame.h"
 #include "common/wire/row_frame.h"
 
 namespace weir::worker {
+namespace {
+
+// Keeps these keys apart from other uses of the run's seed.
+constexpr uint64_t kTrainerKey = 201;
+
+}  // namespace
 
 struct StepEncoder::Layer {
   const TensorSpec* tensor = nullptr;
@@ -21,7 +28,8 @@ struct StepEncoder::Layer {
   std::atomic<uint64_t> bytes{0};
 };
 
-StepEncoder::StepEncoder(const v1::Config& config, const ModelLayout& layout) : layout_(layout) {
+StepEncoder::StepEncoder(const v1::Config& config, const ModelLayout& layout, uint32_t trainer)
+    : layout_(layout) {
   for (const TensorSpec& tensor : layout.tensors()) {
     const v1::PolicyRule& rule = config::RuleForLayer(config.compression(), tensor.name);
     auto layer = std::make_unique<Layer>();
@@ -32,7 +40,7 @@ StepEncoder::StepEncoder(const v1::Config& config, const ModelLayout& layout) : 
     scope.tensor = tensor.id;
     scope.element_count = tensor.element_count();
     scope.values = layer->values;
-    scope.seed = layout.seed();
+    scope.seed = KeyedHash(layout.seed(), kTrainerKey, trainer);
     layer->state = layer->policy->MakeState(scope);
     all_keep_residuals_ = all_keep_residuals_ && layer->policy->keeps_residual();
     layers_.push_back(std::move(layer));
@@ -161,6 +169,7 @@ void StepEncoder::FillReport(v1::WorkerReport* report) const {
     out.set_steps(layer->steps.load());
     out.set_steps_without_credit(layer->steps_without_credit.load());
     out.set_bytes(layer->bytes.load());
+    out.set_discarded_l1(layer->policy->discarded_l1(*layer->state));
     if (layer->policy->keeps_residual()) out.set_threshold(layer->policy->threshold(*layer->state));
   }
 }

@@ -25,8 +25,8 @@ namespace weir::worker {
 
 class StepEncoder {
  public:
-  // layout outlives the encoder.
-  StepEncoder(const v1::Config& config, const ModelLayout& layout);
+  // layout outlives the encoder. trainer: gives it random choices of its own.
+  StepEncoder(const v1::Config& config, const ModelLayout& layout, uint32_t trainer);
   ~StepEncoder();
 
   // A step of this batch may go without a push: nothing but residuals is concerned.

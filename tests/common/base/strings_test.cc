@@ -38,5 +38,13 @@ TEST(Strings, FormatsValuesAndBytes) {
   EXPECT_EQ(FormatBytes(7.25e15), "7250.0 TB");
 }
 
+TEST(Strings, FormatsValuesOfAnyLength) {
+  const std::string text = Format("%.5f", 1e300);
+  EXPECT_EQ(text.size(), 301u + 6u);
+  EXPECT_EQ(text.substr(text.size() - 6), ".00000");
+  EXPECT_EQ(std::stod(text), 1e300);
+  EXPECT_EQ(Format("", 1), "");
+}
+
 }  // namespace
 }  // namespace weir

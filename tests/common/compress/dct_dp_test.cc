@@ -2,9 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <barrier>
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -15,6 +18,7 @@ namespace {
 
 using testing::Each;
 using testing::ElementsAre;
+using testing::IsEmpty;
 
 // The paper's rule with nothing added to it.
 DctOptions Plain(double sparsity, int32_t lifespan = 1000) {
@@ -82,14 +86,79 @@ TEST(DctDp, SendsAllTies) {
   EXPECT_THAT(layer.Step(gradient).indexes, ElementsAre(3, 4, 5));
 }
 
-TEST(DctDp, SendsNoZerosThoughTheThresholdIsZero) {
-  Layer layer(Plain(0.8), 10);
+TEST(DctDp, TakesTheSmallestThatIsNotZeroForAQuantileOfZero) {
+  Layer layer(Plain(0.5), 10);
   std::vector<float> gradient(10);
   gradient[4] = 0.5f;
   gradient[7] = -0.0f;
+  gradient[8] = -0.25f;
   const Sent sent = layer.Step(gradient);
-  EXPECT_EQ(sent.plan.threshold, 0);
-  EXPECT_THAT(sent.indexes, ElementsAre(4));
+  EXPECT_EQ(sent.plan.threshold, 0.25f);
+  EXPECT_THAT(sent.indexes, ElementsAre(4, 8));
+  EXPECT_THAT(layer.Step(std::vector<float>(10, 0.1f)).indexes, IsEmpty())
+      << "elements that come to life later are compared with it";
+}
+
+TEST(DctDp, HasNoThresholdUntilSomethingIsNotZero) {
+  Layer layer(Plain(0.8), 10);
+  for (int step = 0; step < 3; ++step) {
+    const Sent sent = layer.Step(std::vector<float>(10));
+    EXPECT_FALSE(sent.plan.threshold);
+    EXPECT_THAT(sent.indexes, IsEmpty());
+    EXPECT_EQ(layer.threshold(), 0);
+  }
+  const Sent sent = layer.Step(Ramp(10));
+  EXPECT_EQ(sent.plan.threshold, 9);
+  EXPECT_THAT(sent.indexes, ElementsAre(8, 9));
+}
+
+TEST(DctDp, ZerosAtARecomputeStepDoNotOpenTheLayer) {
+  DctOptions options = Plain(0.9, 4);
+  options.drain = v1::DctPolicy::DISCARD;  // so that the residual is zero at the next step
+  options.drain_period = 1;
+  Layer layer(options, 10);
+  for (int step = 0; step < 4; ++step) layer.Step(Ramp(10));
+  EXPECT_THAT(layer.Step(std::vector<float>(10)).indexes, IsEmpty());
+  EXPECT_THAT(layer.Step(Ramp(10)).indexes, ElementsAre(9));
+}
+
+TEST(DctDp, AStepWithoutAThresholdSaysNothingAboutTheOneThatCame) {
+  DctOptions options = Plain(0.9);
+  options.controller = true;
+  Layer layer(options, 10);
+  const StepPlan early = layer.policy->BeginStep(*layer.state, std::vector<float>(10));
+  layer.policy->BeginStep(*layer.state, Ramp(10));
+  ASSERT_EQ(layer.threshold(), 10);
+  auto selection = std::make_unique<StripeSelection>();
+  ASSERT_TRUE(layer.policy->SelectStripe(*layer.state, early, 0, Ramp(10), true, selection.get()));
+  EXPECT_EQ(selection->count, 0u);
+  layer.policy->EndStep(*layer.state, early, 0);
+  EXPECT_EQ(layer.threshold(), 10);
+  EXPECT_EQ(layer.TakeResidual()[9], -10) << "what was not sent is kept";
+}
+
+// While one thread takes the first quantile, the others are already at their steps.
+TEST(DctDp, NoThreadSendsTheWholeLayerAtTheStart) {
+  constexpr size_t kThreads = 8;
+  constexpr int64_t kElements = 200'000;
+  for (const auto start : {v1::DctPolicy::PAPER, v1::DctPolicy::DOUBLING}) {
+    for (uint64_t round = 0; round < 5; ++round) {
+      Layer layer({.sparsity = 0.99, .start = start}, MakeScope(kElements));
+      std::barrier all_ready(kThreads);
+      std::array<size_t, kThreads> sent_counts = {};
+      std::vector<std::jthread> threads;
+      for (size_t thread = 0; thread < kThreads; ++thread) {
+        threads.emplace_back([&, thread] {
+          const std::vector<float> gradient = NormalGradient(kElements, 10 * round + thread);
+          all_ready.arrive_and_wait();
+          sent_counts[thread] = layer.Step(gradient).values.size();
+        });
+      }
+      threads.clear();
+      // The sum of eight gradients, compared with the threshold of one, passes with 36 %.
+      for (const size_t count : sent_counts) EXPECT_LT(count, kElements / 2);
+    }
+  }
 }
 
 TEST(DctDp, ComparesTheResidualTogetherWithTheGradient) {
@@ -147,21 +216,6 @@ TEST(DctDp, KeepsWhatBf16CannotReach) {
   EXPECT_TRUE(std::isfinite(sent.values[0]));
   EXPECT_EQ(layer.TakeResidual()[0],
             static_cast<double>(largest) - static_cast<double>(sent.values[0]));
-}
-
-TEST(DctDp, AddBackRestoresTheResidual) {
-  Layer layer(Plain(0.9), MakeScope(2 * kStripeElements + 5, wire::ValueCoding::kBf16));
-  const std::vector<float> gradient = NormalGradient(layer.scope.element_count, 1);
-  const StepPlan plan = layer.policy->BeginStep(*layer.state, gradient);
-  StripeSelection selection;
-  for (uint32_t stripe = 0; stripe < layer.scope.stripe_count(); ++stripe) {
-    ASSERT_TRUE(layer.policy->SelectStripe(
-        *layer.state, plan, stripe, StripeOf(gradient, layer.scope, stripe), true, &selection));
-    layer.policy->AddBack(*layer.state, stripe, std::span(selection.indexes).first(selection.count),
-                          std::span(selection.values).first(selection.count));
-  }
-  const std::vector<double> residual = layer.TakeResidual();
-  for (size_t i = 0; i < gradient.size(); ++i) ASSERT_EQ(residual[i], gradient[i]) << i;
 }
 
 TEST(DctDp, AccumulatesWithoutSending) {
@@ -266,7 +320,7 @@ TEST(DctDp, ANaNIsNotSentAndDoesNotSpoilTheThreshold) {
     const double share_of_numbers = 1.0 - 1.0 / static_cast<double>(nan_stride);
     for (int step = 0; step < 3; ++step) {
       const Sent sent = layer.Step(gradient);
-      EXPECT_FALSE(std::isnan(sent.plan.threshold)) << nan_stride;
+      EXPECT_FALSE(std::isnan(sent.plan.threshold.value_or(0))) << nan_stride;
       for (const float value : sent.values) ASSERT_FALSE(std::isnan(value)) << nan_stride;
       EXPECT_NEAR(static_cast<double>(sent.values.size()), 1000 * share_of_numbers, 5);
     }

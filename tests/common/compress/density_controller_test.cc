@@ -13,8 +13,8 @@ constexpr double kGain = 0.1;
 
 TEST(DensityController, TakesARecomputedThresholdAsItIs) {
   DensityController controller(10, true);
-  EXPECT_EQ(controller.threshold(), 0);
-  controller.Recompute(0.25);
+  EXPECT_FALSE(controller.threshold());
+  controller.Recompute(0.25f);
   EXPECT_EQ(controller.threshold(), 0.25f);
 }
 
@@ -22,25 +22,25 @@ TEST(DensityController, StaysWhereTheTargetIsMet) {
   DensityController controller(10, true);
   controller.Recompute(2);
   for (int step = 0; step < 100; ++step) controller.Observe(10);
-  EXPECT_EQ(controller.threshold(), 2);
+  EXPECT_EQ(controller.threshold(), 2.0f);
 }
 
 TEST(DensityController, MovesTheLogarithmByTheRelativeSurplus) {
   DensityController controller(10, true);
   controller.Recompute(2);
   controller.Observe(0);
-  EXPECT_FLOAT_EQ(controller.threshold(), static_cast<float>(2 * std::exp(-kGain)));
+  EXPECT_FLOAT_EQ(*controller.threshold(), static_cast<float>(2 * std::exp(-kGain)));
   controller.Observe(15);
-  EXPECT_FLOAT_EQ(controller.threshold(), static_cast<float>(2 * std::exp(-kGain / 2)));
+  EXPECT_FLOAT_EQ(*controller.threshold(), static_cast<float>(2 * std::exp(-kGain / 2)));
   controller.Observe(15);
-  EXPECT_FLOAT_EQ(controller.threshold(), 2);
+  EXPECT_FLOAT_EQ(*controller.threshold(), 2);
 }
 
 TEST(DensityController, TakesABurstAsSixTargets) {
   DensityController controller(10, true);
   controller.Recompute(1);
   controller.Observe(1'000'000);
-  EXPECT_FLOAT_EQ(controller.threshold(), static_cast<float>(std::exp(5 * kGain)));
+  EXPECT_FLOAT_EQ(*controller.threshold(), static_cast<float>(std::exp(5 * kGain)));
 }
 
 TEST(DensityController, ForgetsItsCorrectionsWithTheNextRecomputation) {
@@ -48,7 +48,7 @@ TEST(DensityController, ForgetsItsCorrectionsWithTheNextRecomputation) {
   controller.Recompute(1);
   for (int step = 0; step < 20; ++step) controller.Observe(0);
   controller.Recompute(3);
-  EXPECT_EQ(controller.threshold(), 3);
+  EXPECT_EQ(controller.threshold(), 3.0f);
 }
 
 // The mean surplus over T steps is (change of log t) / (gain * T), whatever the order of counts.
@@ -62,7 +62,27 @@ TEST(DensityController, MeanSurplusIsTheChangeOfTheLogarithm) {
     controller.Observe(count);
     surplus += static_cast<double>(count) / 10 - 1;
   }
-  EXPECT_NEAR(std::log(static_cast<double>(controller.threshold())), kGain * surplus, 1e-6);
+  EXPECT_NEAR(std::log(static_cast<double>(*controller.threshold())), kGain * surplus, 1e-6);
+}
+
+TEST(DensityController, HasNothingToCorrectWithoutAThreshold) {
+  DensityController controller(10, true);
+  controller.Observe(100);
+  EXPECT_FALSE(controller.threshold());
+  controller.Recompute(2);
+  controller.Recompute(std::nullopt);
+  controller.Observe(100);
+  EXPECT_FALSE(controller.threshold());
+}
+
+TEST(DensityController, NoCorrectionMakesTheThresholdZero) {
+  DensityController controller(10, true);
+  controller.Recompute(1);
+  for (int step = 0; step < 10'000; ++step) controller.Observe(0);
+  ASSERT_TRUE(controller.threshold());
+  EXPECT_GT(*controller.threshold(), 0);
+  for (int step = 0; step < 300; ++step) controller.Observe(1'000'000);
+  EXPECT_GT(*controller.threshold(), 1) << "from 0 it would never come back";
 }
 
 TEST(DensityController, DoesNothingWhenDisabled) {
@@ -70,7 +90,7 @@ TEST(DensityController, DoesNothingWhenDisabled) {
   controller.Recompute(2);
   controller.Observe(0);
   controller.Observe(1000);
-  EXPECT_EQ(controller.threshold(), 2);
+  EXPECT_EQ(controller.threshold(), 2.0f);
 }
 
 }  // namespace

@@ -94,8 +94,9 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenRule{"cluster { connect_timeout_ms: 0 }", "cluster.connect_timeout_ms: "},
         BrokenRule{"cluster { answer_timeout_ms: 0 }", "cluster.answer_timeout_ms: "},
         BrokenRule{"cluster { join_timeout_ms: 0 }", "cluster.join_timeout_ms: "},
-        BrokenRule{"cluster { member_timeout_ms: 0 }", "cluster.member_timeout_ms: "},
+        BrokenRule{"cluster { member_timeout_ms: 2999 }", "cluster.member_timeout_ms: 2999 "},
         BrokenRule{"cluster { max_message_bytes: 1048575 }", "cluster.max_message_bytes: "},
+        BrokenRule{"cluster { max_message_bytes: 1099511627777 }", "cluster.max_message_bytes: "},
         BrokenRule{"cluster { max_unacknowledged_bytes: 0 }", "cluster.max_unacknowledged_bytes: "},
         BrokenRule{"run { evaluate_every_samples: -1 }", "run.evaluate_every_samples: "},
         BrokenRule{"run { report_interval_ms: 0 }", "run.report_interval_ms: "}));
@@ -142,7 +143,8 @@ TEST(ValidateConfig, AcceptsTheEdgesOfItsRanges) {
              chunk_batches: 256 max_malformed_share: 0 }
       update { dense { adagrad { epsilon: 0 initial_accumulator: 0.5 } } }
       compression { default { dct { sparsity: 0 lifespan: 1 drain_period: 1 } values: BF16 } }
-      cluster { window: 64 prefetch_batches: 0 max_message_bytes: 1048576 })"),
+      cluster { window: 64 prefetch_batches: 0 max_message_bytes: 1048576
+                member_timeout_ms: 3000 })"),
               IsEmpty());
 }
 
@@ -154,6 +156,23 @@ TEST(ValidateConfig, NamesBothWidthsThatMustBeEqual) {
   EXPECT_THAT(
       Violations("model { embedding_dimension: 24 }"),
       ElementsAre(AllOf(StartsWith("model.bottom_widths: "), HasSubstr("16"), HasSubstr("24"))));
+}
+
+TEST(ValidateConfig, NoTensorHasMoreElementsThanAFrameCanName) {
+  EXPECT_THAT(Violations("model { bottom_widths: [65536, 65535, 16] }"), IsEmpty());
+  EXPECT_THAT(Violations("model { bottom_widths: [2, 65536, 65536, 16] }"),
+              ElementsAre(AllOf(StartsWith("model.bottom_widths[2]: bottom/2/weight"),
+                                HasSubstr("65536 x 65536"), HasSubstr("4294967295"))));
+  EXPECT_THAT(Violations("data { synthetic { dense_features: 65536 } } "
+                         "model { bottom_widths: [65536, 16] }"),
+              ElementsAre(StartsWith("model.bottom_widths[0]: bottom/0/weight")));
+  // 1024 tables and the bottom output of 16 make an input of 524,816.
+  EXPECT_THAT(
+      Violations("data { synthetic { tables: 1024 } } model { top_widths: [8183, 65536, 1] }"),
+      IsEmpty());
+  EXPECT_THAT(
+      Violations("data { synthetic { tables: 1024 } } model { top_widths: [8184, 65536, 1] }"),
+      ElementsAre(StartsWith("model.top_widths[0]: top/0/weight")));
 }
 
 TEST(ValidateConfig, ListsAllViolationsAtOnce) {

@@ -97,6 +97,20 @@ TEST(DenseKernels, ReluKeepsNan) {
   for (const float value : y) EXPECT_TRUE(std::isnan(value));
 }
 
+TEST(DenseKernels, ReluBackwardKeepsTheGradientOfNan) {
+  const std::vector<float> y(9, std::nanf(""));
+  std::vector<float> dy(9, 2.0f);
+  dy[3] = std::nanf("");
+  CpuKernels().relu_backward(Dense(y.data(), 1, 9), Dense(dy.data(), 1, 9));
+  for (size_t i = 0; i < dy.size(); ++i) {
+    if (i == 3) {
+      EXPECT_TRUE(std::isnan(dy[i]));
+    } else {
+      EXPECT_EQ(dy[i], 2.0f) << i;
+    }
+  }
+}
+
 TEST(DenseKernels, ColumnsBeyondTheViewStayAsTheyWere) {
   std::vector<float> y(4 * 5, -1.0f), output(4 * 5, 0.0f);
   const std::vector<float> bias = {0.5f, 2.0f};

@@ -21,14 +21,14 @@ TEST(MergeReports, SumsCountersAndMatchesLayersByName) {
       Parse(R"(samples: 10 steps: 2 logloss_sum: 5 lines: 11 malformed_lines: 1 reconnects: 1
                sent { push: 100 row_push: 1 } received { pull: 50 control: 2 } dense { push: 400 }
                layers { name: "a" policy: "dct" elements: 8 elements_sent: 4 steps: 2 bytes: 9
-                        steps_without_credit: 1 threshold: 1 }
+                        steps_without_credit: 1 threshold: 1 discarded_l1: 1.5 }
                layers { name: "b" policy: "none" elements: 2 elements_sent: 4 steps: 2 }
                staleness { counts: [1, 1] max: 1 } stage_times { name: "read" seconds: 1 })"),
       Parse(R"(samples: 5 steps: 1 logloss_sum: 2 lines: 5 replayed_pushes: 3
                sent { push: 10 backward: 7 } received { pull: 5 backward: 7 } dense { push: 200 }
                layers { name: "b" policy: "none" elements: 2 elements_sent: 2 steps: 1 }
                layers { name: "a" policy: "dct" elements: 8 elements_sent: 1 steps: 1 bytes: 3
-                        threshold: 3 }
+                        threshold: 3 discarded_l1: 0.25 }
                staleness { counts: [0, 0, 5] max: 2 } stage_times { name: "pull" seconds: 2 }
                stage_times { name: "read" seconds: 3 })")};
   const auto merged = MergeReports(reports);
@@ -38,7 +38,7 @@ TEST(MergeReports, SumsCountersAndMatchesLayersByName) {
          replayed_pushes: 3 sent { push: 110 row_push: 1 backward: 7 }
          received { pull: 55 control: 2 backward: 7 } dense { push: 600 }
          layers { name: "a" policy: "dct" elements: 8 elements_sent: 5 steps: 3 bytes: 12
-                  steps_without_credit: 1 threshold: 2 }
+                  steps_without_credit: 1 threshold: 2 discarded_l1: 1.75 }
          layers { name: "b" policy: "none" elements: 2 elements_sent: 6 steps: 3 }
          staleness { counts: [1, 1, 5] max: 2 } stage_times { name: "read" seconds: 4 }
          stage_times { name: "pull" seconds: 2 })");
@@ -61,6 +61,21 @@ TEST(MergeReports, RefusesWorkersThatDisagreeAboutALayer) {
   EXPECT_THAT(merged.status().message(), testing::HasSubstr("layer a"));
 }
 
+TEST(MergeReports, CallsALayerMixedWhosePoliciesDiffer) {
+  const std::vector<v1::WorkerReport> reports = {
+      Parse(R"(layers { name: "a" policy: "none" elements: 8 elements_sent: 8 steps: 1 })"),
+      Parse(R"(layers { name: "a" policy: "dct" elements: 8 elements_sent: 1 steps: 1
+                        threshold: 0.5 })"),
+      Parse(R"(layers { name: "a" policy: "none" elements: 8 elements_sent: 8 steps: 1 })")};
+  const auto merged = MergeReports(reports);
+  ASSERT_TRUE(merged.ok()) << merged.status();
+  EXPECT_EQ(merged->DebugString(),
+            Parse(R"(layers { name: "a" policy: "mixed" elements: 8 elements_sent: 17 steps: 3
+                              threshold: 0.5 }
+                     sent {} received {} dense {} staleness {})")
+                .DebugString());
+}
+
 TEST(MergeReports, RefusesAMalformedHistogram) {
   v1::WorkerReport report;
   for (int i = 0; i < 5000; ++i) report.mutable_staleness()->add_counts(1);
@@ -78,6 +93,14 @@ TEST(WireBytes, CountsBothDirectionsButLinksOnce) {
   EXPECT_EQ(bytes.forward(), 5u);
   EXPECT_EQ(bytes.backward(), 0u);
   EXPECT_EQ(TotalBytes(bytes), 50u);
+}
+
+TEST(Ratio, IsUndefinedUnlessTheDenominatorIsPositive) {
+  EXPECT_EQ(Ratio(3, 2), 1.5);
+  EXPECT_EQ(Ratio(0, 2), 0);
+  for (const double denominator : {0.0, -1.0, std::nan("")}) {
+    EXPECT_TRUE(std::isnan(Ratio(1, denominator))) << denominator;
+  }
 }
 
 TEST(Density, IsWhatWasSentOverWhatCouldHaveBeen) {

@@ -45,10 +45,10 @@ TEST(RunIdentity, MismatchNamesWhatDiffers) {
   EXPECT_THAT(DescribeMismatch(ours, MakeRunIdentity(other, 2)), HasSubstr("data.epochs"));
 }
 
-TEST(RunIdentity, MismatchNamesBothServerCounts) {
+TEST(RunIdentity, MismatchNamesBothServerCountsAsTheRefusedOneSeesThem) {
   const std::string text =
       DescribeMismatch(MakeRunIdentity(Config(), 2), MakeRunIdentity(Config(), 3));
-  EXPECT_THAT(text, HasSubstr("3 servers there and 2 here"));
+  EXPECT_THAT(text, HasSubstr("3 servers here and 2 at the process that refuses"));
 }
 
 TEST(RunIdentity, AnotherProtocolVersionIsSaidFirst) {

@@ -143,7 +143,7 @@ class StepEncoderOnServers : public testing::TestWithParam<uint32_t> {};
 TEST_P(StepEncoderOnServers, NoneSendsExactlyTheGradientToWhoeverOwnsIt) {
   const v1::Config config = Config();
   const ModelLayout layout(config, GetParam());
-  StepEncoder encoder(config, layout);
+  StepEncoder encoder(config, layout, 0);
   StepEncoder::Scratch scratch;
   const std::vector<float> dense = FlatGradients(layout, 1);
   Receiver receiver(layout);
@@ -156,7 +156,7 @@ TEST_P(StepEncoderOnServers, NoneSendsExactlyTheGradientToWhoeverOwnsIt) {
 TEST_P(StepEncoderOnServers, RowsGoToTheirServersOnce) {
   const v1::Config config = Config();
   const ModelLayout layout(config, GetParam());
-  StepEncoder encoder(config, layout);
+  StepEncoder encoder(config, layout, 0);
   StepEncoder::Scratch scratch;
   const data::Batch batch = RowBatch();
   const std::vector<float> rows = RandomGradients(RowCount(batch) * kDimension, 2);
@@ -184,7 +184,7 @@ TEST_P(StepEncoderOnServers, DctLosesNothingOverManySteps) {
   v1::Config config = DctConfig(0.5);
   config.mutable_compression()->mutable_default_()->mutable_dct()->set_lifespan(1);
   const ModelLayout layout(config, GetParam());
-  StepEncoder encoder(config, layout);
+  StepEncoder encoder(config, layout, 0);
   StepEncoder::Scratch scratch;
   Receiver receiver(layout);
   std::vector<double> expected(static_cast<size_t>(layout.flat_element_count()));
@@ -204,7 +204,7 @@ TEST(StepEncoder, RoundingToBf16StaysInTheResidual) {
   v1::Config config = DctConfig(0.5, v1::BF16);
   config.mutable_compression()->mutable_default_()->mutable_dct()->set_lifespan(1);
   const ModelLayout layout(config, 2);
-  StepEncoder encoder(config, layout);
+  StepEncoder encoder(config, layout, 0);
   StepEncoder::Scratch scratch;
   const std::vector<float> dense = FlatGradients(layout, 3);
   Receiver receiver(layout);
@@ -216,7 +216,7 @@ TEST(StepEncoder, RoundingToBf16StaysInTheResidual) {
 TEST(StepEncoder, AccumulatedStepsLeaveLater) {
   v1::Config config = DctConfig(0);
   const ModelLayout layout(config, 2);
-  StepEncoder encoder(config, layout);
+  StepEncoder encoder(config, layout, 0);
   StepEncoder::Scratch scratch;
   const std::vector<float> first = FlatGradients(layout, 1), second = FlatGradients(layout, 2);
   encoder.Accumulate(first);
@@ -232,7 +232,7 @@ TEST(StepEncoder, AccumulatedStepsLeaveLater) {
 TEST(StepEncoder, ABodyHasADensePartAndThenARowPart) {
   const v1::Config config = Config();
   const ModelLayout layout(config, 2);
-  StepEncoder encoder(config, layout);
+  StepEncoder encoder(config, layout, 0);
   StepEncoder::Scratch scratch;
   const data::Batch batch = RowBatch();
   const std::vector<float> rows(RowCount(batch) * kDimension, 1);
@@ -251,7 +251,7 @@ TEST(StepEncoder, ABodyHasADensePartAndThenARowPart) {
 TEST(StepEncoder, PartsWithoutAnythingAreLeftOut) {
   const v1::Config config = DctConfig(0.9);
   const ModelLayout layout(config, 2);
-  StepEncoder encoder(config, layout);
+  StepEncoder encoder(config, layout, 0);
   StepEncoder::Scratch scratch;
   const std::vector<float> zero(static_cast<size_t>(layout.flat_element_count()));
   for (const auto& body : encoder.Encode(zero, {}, {}, &scratch)) EXPECT_TRUE(body.empty());
@@ -273,16 +273,16 @@ TEST(StepEncoder, AStepMayWaitOnlyIfNothingButResidualsIsConcerned) {
   rule.mutable_none();
   config::FillDefaults(&mixed);
   const ModelLayout layout(none, 1);
-  EXPECT_TRUE(StepEncoder(dct, layout).MayWait({}));
-  EXPECT_FALSE(StepEncoder(dct, layout).MayWait(RowBatch()));
-  EXPECT_FALSE(StepEncoder(none, layout).MayWait({}));
-  EXPECT_FALSE(StepEncoder(mixed, layout).MayWait({}));
+  EXPECT_TRUE(StepEncoder(dct, layout, 0).MayWait({}));
+  EXPECT_FALSE(StepEncoder(dct, layout, 0).MayWait(RowBatch()));
+  EXPECT_FALSE(StepEncoder(none, layout, 0).MayWait({}));
+  EXPECT_FALSE(StepEncoder(mixed, layout, 0).MayWait({}));
 }
 
 TEST(StepEncoder, ReportsEachLayersElementsAndBytes) {
   const v1::Config config = Config();
   const ModelLayout layout(config, 3);
-  StepEncoder encoder(config, layout);
+  StepEncoder encoder(config, layout, 0);
   StepEncoder::Scratch scratch;
   uint64_t bytes = 0;
   for (const auto& body : encoder.Encode(FlatGradients(layout, 1), {}, {}, &scratch)) {
@@ -302,13 +302,63 @@ TEST(StepEncoder, ReportsEachLayersElementsAndBytes) {
   EXPECT_EQ(reported, bytes);
 }
 
+TEST(StepEncoder, ReportsWhatDrainsForgot) {
+  v1::Config config = DctConfig(0.5);
+  v1::DctPolicy& dct = *config.mutable_compression()->mutable_default_()->mutable_dct();
+  dct.set_drain(v1::DctPolicy::DISCARD);
+  dct.set_drain_period(1);
+  const ModelLayout layout(config, 2);
+  StepEncoder encoder(config, layout, 0);
+  StepEncoder::Scratch scratch;
+  Receiver receiver(layout);
+  const std::vector<float> dense = FlatGradients(layout, 1);
+  receiver.Take(encoder.Encode(dense, {}, {}, &scratch));
+  v1::WorkerReport report;
+  encoder.FillReport(&report);
+  double missing = 0, reported = 0;
+  ForEachElement(layout, [&](size_t i) { missing += std::fabs(dense[i] - receiver.dense[i]); });
+  for (const v1::LayerReport& layer : report.layers()) reported += layer.discarded_l1();
+  EXPECT_GT(reported, 0);
+  EXPECT_NEAR(reported, missing, 1e-9 * missing);
+}
+
+// Steps in which the first layer was sent whole.
+std::vector<int> FlushSteps(uint32_t trainer) {
+  v1::Config config = DctConfig(0.9);
+  v1::DctPolicy& dct = *config.mutable_compression()->mutable_default_()->mutable_dct();
+  dct.set_drain(v1::DctPolicy::FLUSH);
+  dct.set_drain_period(8);
+  const ModelLayout layout(config, 1);
+  StepEncoder encoder(config, layout, trainer);
+  StepEncoder::Scratch scratch;
+  std::vector<int> steps;
+  uint64_t sent = 0;
+  for (int step = 0; step < 100; ++step) {
+    encoder.Encode(FlatGradients(layout, static_cast<uint64_t>(step)), {}, {}, &scratch);
+    v1::WorkerReport report;
+    encoder.FillReport(&report);
+    if (report.layers(0).elements_sent() - sent == report.layers(0).elements()) {
+      steps.push_back(step);
+    }
+    sent = report.layers(0).elements_sent();
+  }
+  return steps;
+}
+
+TEST(StepEncoder, TrainersDoNotDrainALayerAtTheSameSteps) {
+  EXPECT_FALSE(FlushSteps(0).empty());
+  EXPECT_EQ(FlushSteps(0), FlushSteps(0));
+  EXPECT_NE(FlushSteps(0), FlushSteps(1));
+  EXPECT_NE(FlushSteps(1), FlushSteps(2));
+}
+
 TEST(StepEncoder, ThreadsThatEncodeAtOnceLoseNothing) {
   constexpr size_t kThreads = 2;
   constexpr uint64_t kSteps = 20;
   v1::Config config = DctConfig(0.8);
   config.mutable_compression()->mutable_default_()->mutable_dct()->set_lifespan(5);
   const ModelLayout layout(config, 2);
-  StepEncoder encoder(config, layout);
+  StepEncoder encoder(config, layout, 0);
   std::vector<std::vector<std::vector<std::vector<transport::Part>>>> pushed(kThreads);
   std::vector<std::thread> threads;
   for (size_t t = 0; t < kThreads; ++t) {
