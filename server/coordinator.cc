@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/base/random.h"
 #include "common/base/strings.h"
 #include "common/config/config_hash.h"
 #include "common/metrics/report.h"
@@ -34,13 +35,15 @@ Coordinator::Coordinator(const v1::Config& config, v1::RunIdentity identity, uin
       identity_(std::move(identity)),
       server_count_(server_count),
       started_ms_(now_ms),
+      nonce_(RandomNonce()),
       membership_(config.cluster().member_timeout_ms()),
       director_(cluster::PlanRun(config)) {}
 
 v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
   const std::string difference = session::DescribeMismatch(identity_, join.identity());
   if (!difference.empty()) return RefusalHeader(difference, false);
-  if (!running()) return RefusalHeader("the run is over", false);
+  if (failed()) return RefusalHeader("the run has failed: " + failure(), false);
+  if (!running()) return RefusalHeader("the run is over: it has finished well", false);
   const cluster::Seat seat{join.trainer(), join.stage()};
   const cluster::Membership::Admission admission = membership_.Join(seat, join.nonce(), now_ms);
   if (admission.incarnation == 0) {
@@ -175,6 +178,7 @@ std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& repo
                                                      int64_t now_ms) {
   v1::Header header;
   v1::ShardReply& reply = *header.mutable_shard_reply();
+  reply.set_coordinator_nonce(nonce_);
   std::string refusal = RefuseShard(report);
   if (!refusal.empty()) {
     reply.set_state(v1::ShardReply::REFUSED);
@@ -265,6 +269,7 @@ v1::RunReport Coordinator::FinalReport(int64_t now_ms) const {
   report.set_seed(config_.run().seed());
   report.set_config_hash(config::ConfigHash(config_));
   report.set_train_seconds(director_.TrainSeconds(now_ms));
+  report.set_samples(director_.samples());
   *report.mutable_total() = Merged().value();
   if (!director_.evaluations().empty()) *report.mutable_test() = director_.evaluations().back();
   return report;

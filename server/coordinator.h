@@ -75,6 +75,7 @@ class Coordinator {
   const v1::RunIdentity identity_;
   const uint32_t server_count_;
   const int64_t started_ms_;
+  const uint64_t nonce_;
   cluster::Membership membership_;
   cluster::RunDirector director_;
   std::map<cluster::Seat, Desk> desks_;

@@ -10,6 +10,9 @@ namespace {
 
 constexpr int64_t kTickMs = 100;
 
+// A coordinator that is stopped stays so long, to tell the others.
+constexpr int64_t kStopMs = 2000;
+
 // Of those that wait, how many are taken before a tick: more than wait after any stall that
 // heartbeats survive, and a bound for who never stops sending.
 constexpr int kMessagesBeforeTick = 1000;
@@ -49,6 +52,7 @@ Status Server::Run() {
     ReceiveQueued();
     const int64_t now_ms = clock.NowMs();
     next_tick_ms = now_ms + kTickMs;
+    if (coordinator_ && stopping_) coordinator_->Fail("server 0 was stopped");
     if (coordinator_) coordinator_->Tick(now_ms);
     if (auto outcome = Outcome(now_ms)) return *std::move(outcome);
   }
@@ -110,7 +114,12 @@ void Server::Reply(const transport::PeerId& peer, const v1::Header& header) {
 }
 
 std::optional<Status> Server::Outcome(int64_t now_ms) {
-  if (stopping_) return Interrupted("stopped");
+  if (stopping_) {
+    if (!stop_by_ms_) stop_by_ms_ = now_ms + kStopMs;
+    const bool is_done = !coordinator_ || coordinator_->over(now_ms) || now_ms > *stop_by_ms_;
+    if (is_done) return Interrupted("stopped");
+    return std::nullopt;
+  }
   if (coordinator_ && coordinator_->over(now_ms)) {
     if (!coordinator_->failed()) return OkStatus();
     return FailedPrecondition("the run has failed: " + coordinator_->failure());

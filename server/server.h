@@ -61,6 +61,7 @@ class Server {
   std::unique_ptr<Coordinator> coordinator_;  // shard 0 only
   std::unique_ptr<Dispatcher> dispatcher_;
   std::atomic<bool> stopping_{false};
+  std::optional<int64_t> stop_by_ms_;  // once stopping was noticed
   std::mutex mutex_;
   std::optional<Status> ended_;
 };

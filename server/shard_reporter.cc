@@ -81,6 +81,12 @@ std::optional<Status> ShardReporter::OnReply(const v1::ShardReply& reply) {
     return Refused(reply.reason());
   }
   heard_ms_ = now_ms;
+  if (coordinator_nonce_ == 0) coordinator_nonce_ = reply.coordinator_nonce();
+  if (coordinator_nonce_ != reply.coordinator_nonce()) {
+    return FailedPrecondition(StrCat("server 0 at ", options_.coordinator_address,
+                                     " was restarted and knows nothing of this run; start the run "
+                                     "again, with all servers"));
+  }
   if (reply.state() == v1::ShardReply::REFUSED) return Refused(reply.reason());
   const bool failed = reply.state() == v1::ShardReply::FAILED;
   if (!failed && reply.state() != v1::ShardReply::FINISHED) return std::nullopt;

@@ -59,6 +59,7 @@ class ShardReporter {
   v1::Header header_;
   transport::ConnectionId connection_ = 0;
   bool heard_once_ = false;
+  uint64_t coordinator_nonce_ = 0;  // of the first one heard
   int64_t heard_ms_ = 0;
 };
 

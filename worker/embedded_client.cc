@@ -152,6 +152,7 @@ void EmbeddedClient::FillRunReport(int64_t now_ms, v1::RunReport* report) const 
   report->set_seed(config_.run().seed());
   report->set_config_hash(config::ConfigHash(config_));
   report->set_train_seconds(director_.TrainSeconds(now_ms));
+  report->set_samples(director_.samples());
   *report->mutable_total() = report_;
   if (!director_.evaluations().empty()) *report->mutable_test() = director_.evaluations().back();
 }

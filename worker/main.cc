@@ -100,6 +100,11 @@ Status PrepareOut(const v1::Config& config) {
   std::error_code error;
   std::filesystem::create_directories(FLAGS_out, error);
   if (error) return Unavailable(StrCat("--out: cannot make ", FLAGS_out, ": ", error.message()));
+  // Results of an earlier run must not be taken for this one's.
+  for (const char* name : {"summary.json", "metrics.jsonl"}) {
+    std::filesystem::remove(std::filesystem::path(FLAGS_out) / name, error);
+    if (error) return Unavailable(StrCat("--out: cannot replace ", name, ": ", error.message()));
+  }
   const std::string path = StrCat(FLAGS_out, "/config.textproto");
   std::ofstream file(path, std::ios::binary);
   file << config::ToText(config);

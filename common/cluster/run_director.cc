@@ -193,7 +193,9 @@ void RunDirector::EndEvaluation(int64_t now_ms) {
     next_evaluation_ = (passed + 1) * plan_.evaluate_every_samples;
   }
   phase_ = Phase::kTraining;
-  if (train_.done()) state_ = State::kFinished;
+  if (!train_.done()) return;
+  if (samples_ == 0) return Fail("data.train has no usable row: nothing was trained");
+  state_ = State::kFinished;
 }
 
 void RunDirector::StopTrainClock(int64_t now_ms) {

@@ -21,13 +21,13 @@ constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
 
 Json TrainJson(const v1::RunReport& report) {
   const v1::WorkerReport& total = report.total();
-  const auto samples = static_cast<double>(total.samples());
+  const auto samples = static_cast<double>(report.samples());
   return {
-      {"samples", total.samples()},
+      {"samples", report.samples()},
       {"seconds", report.train_seconds()},
       {"samples_per_second", Ratio(samples, report.train_seconds())},
       {"steps", total.steps()},
-      {"logloss", Ratio(total.logloss_sum(), samples)},
+      {"logloss", Ratio(total.logloss_sum(), static_cast<double>(total.samples()))},
       {"lines", total.lines()},
       {"malformed_lines", total.malformed_lines()},
   };

@@ -347,7 +347,23 @@ class ProcessTest(unittest.TestCase):
         for server in servers:
             self.end(server, 0)
         self.assertEqual(self.metrics("t0", "test")[-1]["samples"], 20 * 20000)
+        self.assertEqual(self.summary("t0")["train"]["samples"], 20 * 20000)
         self.assertEqual(self.summary("t0")["test"]["samples"], 5000)
+
+    def test_stopped_coordinator_tells_the_others(self):
+        servers, workers, _ = self.cluster("data { epochs: 1000 }")
+        self.until(lambda: len(self.metrics("t0", "train")) > 1)
+        servers[0].terminate()
+        for child in workers + servers[1:]:
+            self.end(child, 1, "server 0 was stopped", timeout=10)
+        self.end(servers[0], 130, timeout=10)
+
+    def test_an_earlier_summary_is_not_taken_for_a_failed_runs(self):
+        flags = ["--config=" + RUN, "--out=" + self.path("o")]
+        self.run_once(0, "weir-worker", *flags)
+        self.run_once(1, "weir-worker", *flags,
+                      "--override=update { dense { sgd { learning_rate: 1e18 } } }")
+        self.assertFalse(os.path.exists(self.path("o/summary.json")))
 
     def test_diverging_run_names_the_layer(self):
         output = self.run_once(1, "weir-worker", "--config=" + RUN,

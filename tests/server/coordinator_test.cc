@@ -322,7 +322,7 @@ TEST_F(CoordinatorTest, ARunThatNobodyJoinsFailsAndNamesTheSetting) {
 
 TEST_F(CoordinatorTest, NobodyJoinsARunThatIsOver) {
   coordinator_.Fail("no reason");
-  EXPECT_THAT(Join(0, 1).refusal().reason(), HasSubstr("the run is over"));
+  EXPECT_THAT(Join(0, 1).refusal().reason(), HasSubstr("the run has failed: no reason"));
 }
 
 TEST_F(CoordinatorTest, ShardsAreToldHowTheRunIs) {

@@ -46,6 +46,7 @@ class ShardReporterTest : public testing::Test {
     v1::Header reply;
     reply.mutable_shard_reply()->set_state(state);
     reply.mutable_shard_reply()->set_reason(reason);
+    reply.mutable_shard_reply()->set_coordinator_nonce(coordinator_nonce_);
     CHECK(coordinator_->Send(incoming->peer, session::MakeMessage(reply)).ok());
     return report;
   }
@@ -66,6 +67,7 @@ class ShardReporterTest : public testing::Test {
   transport::LoopbackNetwork network_;
   std::unique_ptr<transport::ServerTransport> coordinator_ = network_.MakeServer();
   std::promise<Status> end_;
+  uint64_t coordinator_nonce_ = 5;
 };
 
 TEST_F(ShardReporterTest, ReportsAsOneProcessUntilTheRunIsFinished) {
@@ -80,6 +82,16 @@ TEST_F(ShardReporterTest, ReportsAsOneProcessUntilTheRunIsFinished) {
   const v1::ShardReport last = ReportOf(coordinator_->Receive(kPatienceMs));
   EXPECT_TRUE(last.farewell());
   EXPECT_EQ(last.nonce(), first.nonce());
+}
+
+TEST_F(ShardReporterTest, ARestartedCoordinatorEndsTheShardToo) {
+  const auto reporter = Start(kPatienceMs);
+  coordinator_nonce_ = 7;
+  AnswerOne(v1::ShardReply::RUNNING);
+  AnswerOne(v1::ShardReply::RUNNING);
+  coordinator_nonce_ = 8;
+  AnswerOne(v1::ShardReply::RUNNING);
+  EXPECT_THAT(End().message(), AllOf(HasSubstr(kAddress), HasSubstr("was restarted")));
 }
 
 TEST_F(ShardReporterTest, AFailedRunIsAStatusWithTheReason) {

@@ -63,6 +63,8 @@ void CheckOutDirectory(const LocalOptions& options, Mistakes& mistakes) {
   std::error_code ignored;
   if (options.out_directory.empty()) {
     mistakes.push_back("--out=DIR is required: the directory for logs and results");
+  } else if (options.out_directory.find(',') != std::string::npos) {
+    mistakes.push_back(StrCat("--out=", options.out_directory, ": must not contain a comma"));
   } else if (std::filesystem::exists(options.out_directory, ignored) &&
              !std::filesystem::is_directory(options.out_directory, ignored)) {
     mistakes.push_back(StrCat("--out=", options.out_directory, ": is not a directory"));

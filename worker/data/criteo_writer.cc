@@ -22,7 +22,13 @@ void AppendNumber(uint64_t value, int base, std::string* line) {
 
 }  // namespace
 
-Result<std::unique_ptr<CriteoWriter>> CriteoWriter::Create(const std::string& path) {
+Result<std::unique_ptr<CriteoWriter>> CriteoWriter::Create(const std::string& link_or_path) {
+  std::error_code error;
+  std::string path = std::filesystem::weakly_canonical(link_or_path, error).string();
+  if (error) return NotFound(StrCat(link_or_path, " cannot be reached: ", error.message()));
+  if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path)) {
+    return InvalidConfig(StrCat(link_or_path, " is a directory or a device; name a file"));
+  }
   const std::string partial_path = path + ".partial";
   // "T": as it is. Level 3 is some three times as fast as zlib's default, for a tenth more bytes.
   gzFile file = gzopen(partial_path.c_str(), path.ends_with(".gz") ? "wb3" : "wbT");
@@ -65,11 +71,14 @@ Status CriteoWriter::Write(const SyntheticRow& row) {
 Status CriteoWriter::Close() {
   CHECK(file_ != nullptr) << "closed twice";
   const int code = gzclose_w(std::exchange(file_, nullptr));
-  if (code != Z_OK) return Failure();
+  Status status = code == Z_OK ? OkStatus() : Failure();
   std::error_code error;
-  std::filesystem::rename(partial_path_, path_, error);
-  if (error) return Internal(StrCat(path_, " cannot be put in place: ", error.message()));
-  return OkStatus();
+  if (status.ok()) {
+    std::filesystem::rename(partial_path_, path_, error);
+    if (error) status = Internal(StrCat(path_, " cannot be put in place: ", error.message()));
+  }
+  if (!status.ok()) std::filesystem::remove(partial_path_, error);
+  return status;
 }
 
 Status CriteoWriter::Failure() const {

@@ -1,6 +1,5 @@
 #include "worker/data/line_reader.h"
 
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <utility>
@@ -11,9 +10,6 @@ namespace weir::data {
 namespace {
 
 constexpr size_t kReadBytes = size_t{1} << 18;
-// Compressed bytes that zlib holds; its default of 8 KiB costs a system call each.
-constexpr unsigned kCompressedBytes = 1u << 16;
-
 Status CheckIsFile(const std::string& path) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
@@ -35,19 +31,15 @@ Status CheckIsFile(const std::string& path) {
 
 Result<std::unique_ptr<LineReader>> LineReader::Open(const std::string& path) {
   WEIR_RETURN_IF_ERROR(CheckIsFile(path));
-  File file(gzopen(path.c_str(), "rb"));
-  if (file == nullptr) {
-    return NotFound(StrCat(path, " cannot be opened: ", std::strerror(errno)));
-  }
-  gzbuffer(file.get(), kCompressedBytes);
-  std::unique_ptr<LineReader> reader(new LineReader(path, std::move(file)));
+  WEIR_ASSIGN_OR_RETURN(auto source, ByteSource::Open(path));
+  std::unique_ptr<LineReader> reader(new LineReader(std::move(source)));
   WEIR_ASSIGN_OR_RETURN(const bool empty, reader->AtEnd());
   if (empty) return InvalidData(StrCat(path, " is empty"));
   return reader;
 }
 
-LineReader::LineReader(std::string path, File file)
-    : path_(std::move(path)), file_(std::move(file)), buffer_(kMaxLineBytes + kReadBytes) {}
+LineReader::LineReader(std::unique_ptr<ByteSource> source)
+    : source_(std::move(source)), buffer_(kMaxLineBytes + kReadBytes) {}
 
 Result<bool> LineReader::Next(Line* line) {
   *line = {};
@@ -120,25 +112,9 @@ Result<bool> LineReader::Fill() {
   std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
   end_ -= begin_;
   begin_ = 0;
-  const int read = gzread(file_.get(), buffer_.data() + end_, kReadBytes);
-  int code = Z_OK;
-  gzerror(file_.get(), &code);
-  // zlib hands out what it could unpack first, and remembers why it stopped.
-  if (read < 0 || (read == 0 && code != Z_OK)) return ReadError();
-  end_ += static_cast<size_t>(read);
+  WEIR_ASSIGN_OR_RETURN(const size_t read, source_->Read(buffer_.data() + end_, kReadBytes));
+  end_ += read;
   return read > 0;
-}
-
-Status LineReader::ReadError() const {
-  int code = Z_OK;
-  std::string_view reason = gzerror(file_.get(), &code);
-  if (code == Z_BUF_ERROR) {
-    return InvalidData(StrCat(path_, ": compressed data ends early (truncated file?)"));
-  }
-  // zlib puts the path in front.
-  if (reason.starts_with(path_ + ": ")) reason.remove_prefix(path_.size() + 2);
-  if (code == Z_ERRNO) return InvalidData(StrCat(path_, " cannot be read: ", reason));
-  return InvalidData(StrCat(path_, ": compressed data is damaged (", reason, ")"));
 }
 
 }  // namespace weir::data

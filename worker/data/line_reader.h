@@ -1,14 +1,12 @@
 // Lines of a plain or gzip-compressed file, one after the other, through a buffer of fixed size.
 //
-// Compression is recognised by the file's first bytes, not by its name; several gzip members in a
-// row count as one file. A line ends at '\n' or at the end of the file; a '\r' at its
-// end is dropped. A line longer than kMaxLineBytes is reported without its text.
+// What is compressed is told apart and unpacked below (worker/data/byte_source.h). A line ends at
+// '\n' or at the end of the file; a '\r' at its end is dropped. A line longer than kMaxLineBytes is
+// reported without its text.
 //
 // Place in the life of a batch: lease -> **read** -> parse -> batch.
 // Thread rule: thread-compatible. Owns the open file.
 #pragma once
-
-#include <zlib.h>
 
 #include <cstdint>
 #include <memory>
@@ -17,6 +15,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "worker/data/byte_source.h"
 
 namespace weir::data {
 
@@ -47,12 +46,7 @@ class LineReader {
   int64_t line_count() const { return line_count_; }
 
  private:
-  struct CloseFile {
-    void operator()(gzFile file) const { gzclose_r(file); }
-  };
-  using File = std::unique_ptr<gzFile_s, CloseFile>;
-
-  LineReader(std::string path, File file);
+  explicit LineReader(std::unique_ptr<ByteSource> source);
 
   // Gives out the next length bytes as a line; its '\n' stays.
   Line Take(size_t length);
@@ -60,10 +54,8 @@ class LineReader {
   Result<bool> SkipLineEnd();
   // Makes room at the end of the buffer and reads on. False at the end of the file.
   Result<bool> Fill();
-  Status ReadError() const;
 
-  std::string path_;
-  File file_;
+  std::unique_ptr<ByteSource> source_;
   std::vector<char> buffer_;
   size_t begin_ = 0;  // [begin_, end_) of buffer_ is read and not yet given out
   size_t end_ = 0;

@@ -230,6 +230,7 @@ void ServerLink::Run() {
     Tick();
   }
   RunCommands();  // a last word, if there is one
+  if (!run_is_over_) SayFarewell();
 }
 
 void ServerLink::RunCommands() {

@@ -146,10 +146,17 @@ TEST(RunDirector, FinishesWithoutEvaluationWhenThereIsNoTestFile) {
   }
 }
 
-TEST(RunDirector, FinishesWithEmptyFiles) {
-  TrialRun run(Plan(0), 0, 0);
+TEST(RunDirector, ARunThatTrainedNothingHasFailed) {
+  TrialRun run(Plan(0), 0, 5);
+  run.Complete(kFirst, run.TakeTrain(kFirst));
+  run.Complete(kFirst, run.TakeTest(kFirst));
+  EXPECT_THAT(run.director.failure(), HasSubstr("data.train has no usable row"));
+}
+
+TEST(RunDirector, FinishesWithAnEmptyTestFile) {
+  TrialRun run(Plan(0), 5, 0);
   run.WorkToTheEnd();
-  EXPECT_EQ(run.director.samples(), 0u);
+  EXPECT_EQ(run.director.samples(), 5u);
   ASSERT_THAT(run.director.evaluations(), SizeIs(1));
   EXPECT_EQ(run.director.evaluations()[0].samples(), 0u);
 }
@@ -192,7 +199,7 @@ TEST(RunDirector, GoesOnTrainingWhenChunksWereShorterThanExpected) {
 
 TEST(RunDirector, MergesScoresInWhateverOrderTheyArrive) {
   for (const bool in_reverse : {false, true}) {
-    TrialRun run(Plan(0), 0);
+    TrialRun run(Plan(0), 5);
     run.Complete(kFirst, run.TakeTrain(kFirst));
     std::vector<v1::ChunkLease> leases;
     for (int i = 0; i < 5; ++i) leases.push_back(run.TakeTest(i % 2 == 0 ? kFirst : kSecond));
@@ -213,7 +220,7 @@ TEST(RunDirector, MergesScoresInWhateverOrderTheyArrive) {
 }
 
 TEST(RunDirector, ADeadTrainersTestChunkIsScoredByAnotherAndCountsOnce) {
-  TrialRun run(Plan(0), 0, 10);
+  TrialRun run(Plan(0), 5, 10);
   run.Complete(kFirst, run.TakeTrain(kFirst));
   const auto lost = run.TakeTest(kFirst);
   run.director.TakeBack(kFirst);
@@ -273,7 +280,7 @@ TEST(RunDirector, WhatAChunkCannotHoldEndsTheRunAndNamesTheTrainer) {
   offset.director.Advance(kFirst, lease.lease(), uint64_t{1} << 63);
   EXPECT_EQ(offset.director.state(), RunDirector::State::kFailed);
 
-  TrialRun scores(Plan(0), 0, 10);
+  TrialRun scores(Plan(0), 5, 10);
   scores.Complete(kFirst, scores.TakeTrain(kFirst));
   completion.set_lease(scores.TakeTest(kFirst).lease());
   completion.set_row_count(10);

@@ -22,7 +22,7 @@ v1::RunReport Example() {
   v1::RunReport report;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
       R"(mode: "async" servers: 2 trainers: 3 stages: 1 threads: 4 device: "cpu" seed: 7
-         config_hash: "00ff" train_seconds: 2 server_restarts: 0
+         config_hash: "00ff" train_seconds: 2 server_restarts: 0 samples: 1200
          total { samples: 1000 steps: 10 logloss_sum: 500 lines: 1001 malformed_lines: 1
                  sent { push: 100 row_push: 10 control: 1 } received { pull: 50 row_pull: 5 }
                  dense { push: 400 pull: 400 row_push: 20 row_pull: 30 }
@@ -70,7 +70,8 @@ TEST(SummaryJson, DerivesItsFigures) {
   EXPECT_EQ(summary["mode"], "async");
   EXPECT_EQ(summary["threads"], 4);
   EXPECT_EQ(summary["config_hash"], "00ff");
-  EXPECT_EQ(summary["train"]["samples_per_second"], 500);
+  EXPECT_EQ(summary["train"]["samples"], 1200) << "those of a dead trainer too";
+  EXPECT_EQ(summary["train"]["samples_per_second"], 600);
   EXPECT_EQ(summary["train"]["logloss"], 0.5);
   EXPECT_EQ(summary["test"]["auc"], 0.75);
   EXPECT_FALSE(summary["test"].contains("bayes_logloss"));

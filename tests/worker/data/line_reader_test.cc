@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 namespace weir::data {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -69,6 +71,12 @@ TEST_F(LineReaderTest, ReadsPlainAndCompressedAlikeWhateverTheName) {
 TEST_F(LineReaderTest, ReadsGzipMembersInARowAsOneFile) {
   WriteGzip("two.gz", "a\nb");
   EXPECT_THAT(AllLines(WriteGzip("two.gz", "c\nd\n")), ElementsAre("a", "bc", "d"));
+}
+
+TEST_F(LineReaderTest, WhatFollowsAGzipMemberAndIsNoneIsAnError) {
+  const std::string path = WriteGzip("garbage.gz", "a\nb\n");
+  std::ofstream(path, std::ios::app | std::ios::binary) << "not gzip at all";
+  EXPECT_THAT(ReadError(path).message(), AllOf(HasSubstr(path), HasSubstr("damaged")));
 }
 
 TEST_F(LineReaderTest, DropsCarriageReturnsAndNeedsNoLastNewline) {
