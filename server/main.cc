@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <new>
 
 #include "common/base/check.h"
 #include "common/base/exit_code.h"
@@ -111,7 +112,13 @@ int main(int argc, char** argv) {
   GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { std::exit(0); };
   gflags::HandleCommandLineHelpFlags();
   google::InitGoogleLogging(argv[0]);
-  const weir::Status status = weir::server::RunServer(argc, argv);
+  weir::Status status;
+  try {
+    status = weir::server::RunServer(argc, argv);
+  } catch (const std::bad_alloc&) {
+    status =
+        weir::ResourceExhausted("not enough memory for the model; see its widths in the config");
+  }
   if (!status.ok()) std::cerr << "error: " << status.message() << std::endl;
   return weir::ExitCode(status);
 }

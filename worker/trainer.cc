@@ -1,9 +1,12 @@
 #include "worker/trainer.h"
 
 #include <algorithm>
+#include <new>
+#include <system_error>
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/base/strings.h"
 #include "common/kernels/cpu_kernels.h"
 #include "common/tensor/aligned_buffer.h"
 #include "worker/data/batch.h"
@@ -133,8 +136,23 @@ Trainer::Trainer(const v1::Config& config, const ModelLayout& layout, int thread
                  ParameterClient* client, std::function<void(const Status&)> on_failure)
     : config_(config), layout_(layout), client_(client), on_failure_(std::move(on_failure)) {
   CHECK_GT(thread_count, 0);
-  for (int i = 0; i < thread_count; ++i) {
-    threads_.emplace_back([this] { Thread(this).Run(); });
+  try {
+    for (int i = 0; i < thread_count; ++i) threads_.emplace_back([this] { RunThread(); });
+  } catch (const std::system_error& error) {
+    on_failure_(ResourceExhausted(StrCat("cannot start ", thread_count, " threads: ", error.what(),
+                                         "; use a smaller --threads")));
+    Abandon();
+  }
+}
+
+void Trainer::RunThread() {
+  try {
+    Thread(this).Run();
+  } catch (const std::bad_alloc&) {
+    on_failure_(
+        ResourceExhausted("no memory for a thread's gradients and activations; use fewer "
+                          "--threads, a smaller data.batch_size or a smaller model"));
+    Abandon();
   }
 }
 

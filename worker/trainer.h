@@ -53,6 +53,7 @@ class Trainer {
  private:
   class Thread;
 
+  void RunThread();
   std::shared_ptr<ChunkWork> Current();
   void Retire(const std::shared_ptr<ChunkWork>& chunk);
   // The thread leaves this chunk unfinished.

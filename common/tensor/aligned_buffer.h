@@ -13,6 +13,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <new>
 #include <span>
 #include <utility>
 
@@ -68,7 +69,7 @@ class AlignedBuffer {
     const size_t byte_count =
         (element_count * sizeof(float) + kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes;
     auto* data = static_cast<float*>(std::aligned_alloc(kAlignmentBytes, byte_count));
-    CHECK(data != nullptr) << "no memory for " << byte_count << " bytes";
+    if (data == nullptr) throw std::bad_alloc();  // as operator new has it; main() tells the user
     std::memset(data, 0, byte_count);
     return Memory(data);
   }

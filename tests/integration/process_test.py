@@ -234,6 +234,15 @@ class ProcessTest(unittest.TestCase):
                           "--override=cluster { max_message_bytes: 1048576 }",
                           texts=["cluster.max_message_bytes", "dense parameters"])
 
+    def test_model_that_does_not_fit_into_memory(self):
+        child = subprocess.Popen(
+            ["bash", "-c", 'ulimit -v 2000000 && exec "$@"', "-", os.path.join(BIN, "weir-worker"),
+             "--config=" + RUN, "--override=model { bottom_widths: [65535, 8192, 8] }"],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.children.append(child)
+        output = self.end(child, 1, "not enough memory")
+        self.assertNotIn("terminate", output)
+
     def test_unknown_policy(self):
         self.run_once(2, "weir-worker", "--config=" + RUN,
                       "--override=compression { default { telepathy {} } }", texts=["telepathy"])

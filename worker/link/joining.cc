@@ -29,7 +29,7 @@ Result<v1::JoinReply> JoinRun(const JoinOptions& options, transport::ConnectionI
   const Clock& clock = Clock::Real();
   const transport::Message join = JoinMessage(options);
   const int64_t deadline_ms = clock.NowMs() + options.timeout_ms;
-  std::string reason = "is weir-server running there, and is the port open?";
+  std::string reason = "is weir-server running there, and are host and port right and open?";
   int64_t next_ms = 0;
   while (clock.NowMs() < deadline_ms) {
     WEIR_RETURN_IF_ERROR(failure());
