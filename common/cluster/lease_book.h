@@ -24,7 +24,7 @@ struct ChunkKey {
   uint32_t epoch = 0;
   uint32_t file = 0;
   uint64_t chunk = 0;
-  auto operator<=>(const ChunkKey&) const = default;
+  auto operator<=>(const ChunkKey&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 struct Lease {

@@ -23,7 +23,7 @@ struct Mistake {
   int column = 0;
   std::string message;
 
-  auto operator<=>(const Mistake&) const = default;
+  auto operator<=>(const Mistake&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 // Unknown fields arrive as warnings, everything else as errors.

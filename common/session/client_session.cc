@@ -186,8 +186,9 @@ bool ClientSession::IsOwed() const {
 Status ClientSession::SilenceStatus(int64_t since_ms, int64_t now_ms) const {
   const std::string seconds = Format("%.1f s", static_cast<double>(now_ms - since_ms) * 1e-3);
   if (!has_version_) {
-    return DeadlineExceeded(StrCat(options_.peer_name, " did not answer for ", seconds,
-                                   "; is weir-server running there, and are host and port right and open?"));
+    return DeadlineExceeded(
+        StrCat(options_.peer_name, " did not answer for ", seconds,
+               "; is weir-server running there, and are host and port right and open?"));
   }
   const std::string what = accepted_ < submitted_
                                ? StrCat("push ", accepted_ + 1, " of ", submitted_)

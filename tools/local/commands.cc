@@ -52,7 +52,7 @@ std::vector<ChildCommand> RunCommands(const LocalOptions& options,
   CHECK_EQ(addresses.size(), static_cast<size_t>(options.server_count));
   const std::string servers = StrJoin(addresses, ",");
   std::vector<ChildCommand> commands;
-  commands.reserve(static_cast<size_t>(options.server_count + options.trainer_count));
+  commands.reserve(addresses.size() + static_cast<size_t>(options.trainer_count));
   for (int shard = 0; shard < options.server_count; ++shard) {
     commands.push_back(ServerCommand(options, servers, shard));
   }

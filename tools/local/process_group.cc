@@ -27,8 +27,8 @@ std::vector<ProcessGroup::Failure> ProcessGroup::Reap() {
     if (!exit->ok()) failures.push_back({&member.process.command(), *exit});
   }
   // Of several at once, a crash is rather the cause than an orderly error exit.
-  std::ranges::stable_partition(failures,
-                                [](const Failure& f) { return f.exit.signal_number != 0; });
+  std::stable_partition(failures.begin(), failures.end(),
+                        [](const Failure& f) { return f.exit.signal_number != 0; });
   return failures;
 }
 

@@ -163,7 +163,7 @@ void FeatureModel::Draw(RandomStream& random, FeatureRow* row) const {
         static_cast<uint64_t>(std::pow(1.0f - u * categorical.tail, categorical.root));
     row->ranks[i] = missing || last == 0 ? 0 : std::clamp<uint64_t>(rank, 1, last);
     const uint64_t r = row->ranks[i];
-    row->ids[i] = r == 0 ? 0 : 1 + (r - 1) * categorical.multiplier % last;
+    row->ids[i] = r == 0 || last == 0 ? 0 : 1 + (r - 1) * categorical.multiplier % last;
   }
 }
 
