@@ -142,7 +142,9 @@ Status Coordinator::TakeCompletions(const v1::WorkRequest& request, cluster::Sea
 
 void Coordinator::TakeReport(cluster::Seat seat, const v1::WorkerReport& report) {
   const v1::WorkerReport previous = std::exchange(desks_[seat].report, report);
-  if (auto merged = Merged(); !merged.ok()) {
+  if (auto merged = Merge(); merged.ok()) {
+    merged_ = *std::move(merged);
+  } else {
     desks_[seat].report = previous;
     director_.Fail(StrCat(
         Name(seat), " sent a report that does not fit the others: ", merged.status().message()));
@@ -156,15 +158,9 @@ void Coordinator::FillReply(const v1::WorkRequest& request, int64_t now_ms,
     return;
   }
   v1::RunProgress& progress = *reply->mutable_progress();
-  progress.set_samples(director_.samples());
-  progress.set_total_samples(director_.total_samples());
-  progress.set_train_seconds(director_.TrainSeconds(now_ms));
-  *progress.mutable_merged() = Merged().value();
+  director_.FillProgress(request.known_evaluations(), now_ms, &progress);
+  *progress.mutable_merged() = merged_;
   progress.mutable_merged()->clear_staleness();
-  const auto& evaluations = director_.evaluations();
-  for (size_t i = request.known_evaluations(); i < evaluations.size(); ++i) {
-    *progress.add_evaluations() = evaluations[i];
-  }
   if (reply->has_finished()) *reply->mutable_finished() = FinalReport(now_ms);
 }
 
@@ -251,7 +247,7 @@ bool Coordinator::over(int64_t now_ms) const {
   return all_left || now_ms - *ended_ms_ > kFarewellMs;
 }
 
-Result<v1::WorkerReport> Coordinator::Merged() const {
+Result<v1::WorkerReport> Coordinator::Merge() const {
   std::vector<v1::WorkerReport> reports;
   for (const auto& [seat, desk] : desks_) {
     reports.push_back(desk.report);
@@ -268,10 +264,8 @@ v1::RunReport Coordinator::FinalReport(int64_t now_ms) const {
   report.set_stages(1);
   report.set_seed(config_.run().seed());
   report.set_config_hash(config::ConfigHash(config_));
-  report.set_train_seconds(director_.TrainSeconds(now_ms));
-  report.set_samples(director_.samples());
-  *report.mutable_total() = Merged().value();
-  if (!director_.evaluations().empty()) *report.mutable_test() = director_.evaluations().back();
+  director_.FillReport(now_ms, &report);
+  *report.mutable_total() = merged_;
   return report;
 }
 

@@ -66,8 +66,8 @@ class Coordinator {
   void Dismiss(cluster::Seat seat);
   // "" if the shard is welcome, else why not.
   std::string RefuseShard(const v1::ShardReport& report) const;
-  // Fails if reports do not fit each other, which TakeReport sees to.
-  Result<v1::WorkerReport> Merged() const;
+  // Fails if the reports do not fit each other.
+  Result<v1::WorkerReport> Merge() const;
   v1::RunReport FinalReport(int64_t now_ms) const;
   bool running() const { return director_.state() == cluster::RunDirector::State::kRunning; }
 
@@ -79,6 +79,7 @@ class Coordinator {
   cluster::Membership membership_;
   cluster::RunDirector director_;
   std::map<cluster::Seat, Desk> desks_;
+  v1::WorkerReport merged_;  // of all desks
   std::map<uint32_t, ShardSeat> shards_;
   bool anyone_joined_ = false;
   std::optional<int64_t> ended_ms_;

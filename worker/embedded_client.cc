@@ -113,7 +113,8 @@ Result<v1::WorkReply> EmbeddedClient::RequestWork(v1::WorkRequest request,
   for (const v1::FileEnd& end : request.file_ends()) director_.LearnEnd(kSelf, end);
   WEIR_RETURN_IF_ERROR(TakeCompletions(request, score_frames, now_ms));
   v1::WorkReply reply = director_.Next(kSelf, now_ms);
-  FillProgress(request, now_ms, reply.mutable_progress());
+  director_.FillProgress(request.known_evaluations(), now_ms, reply.mutable_progress());
+  *reply.mutable_progress()->mutable_merged() = report_;
   if (reply.has_finished()) FillRunReport(now_ms, reply.mutable_finished());
   return reply;
 }
@@ -133,28 +134,14 @@ Status EmbeddedClient::TakeCompletions(const v1::WorkRequest& request,
   return OkStatus();
 }
 
-void EmbeddedClient::FillProgress(const v1::WorkRequest& request, int64_t now_ms,
-                                  v1::RunProgress* progress) const {
-  progress->set_samples(director_.samples());
-  progress->set_total_samples(director_.total_samples());
-  progress->set_train_seconds(director_.TrainSeconds(now_ms));
-  *progress->mutable_merged() = report_;
-  const auto& evaluations = director_.evaluations();
-  for (size_t i = request.known_evaluations(); i < evaluations.size(); ++i) {
-    *progress->add_evaluations() = evaluations[i];
-  }
-}
-
 void EmbeddedClient::FillRunReport(int64_t now_ms, v1::RunReport* report) const {
   report->set_mode("embedded");
   report->set_trainers(1);
   report->set_stages(1);
   report->set_seed(config_.run().seed());
   report->set_config_hash(config::ConfigHash(config_));
-  report->set_train_seconds(director_.TrainSeconds(now_ms));
-  report->set_samples(director_.samples());
+  director_.FillReport(now_ms, report);
   *report->mutable_total() = report_;
-  if (!director_.evaluations().empty()) *report->mutable_test() = director_.evaluations().back();
 }
 
 void EmbeddedClient::Stop(const Status& status, bool) {

@@ -53,8 +53,6 @@ class EmbeddedClient : public ParameterClient {
   // With the lock held.
   Status TakeCompletions(const v1::WorkRequest& request, const std::vector<Bytes>& score_frames,
                          int64_t now_ms);
-  void FillProgress(const v1::WorkRequest& request, int64_t now_ms,
-                    v1::RunProgress* progress) const;
   void FillRunReport(int64_t now_ms, v1::RunReport* report) const;
 
   const v1::Config& config_;

@@ -138,6 +138,22 @@ uint64_t RunDirector::total_samples() const {
   return chunks ? *chunks * plan_.lines_per_chunk * plan_.epoch_count : 0;
 }
 
+void RunDirector::FillProgress(uint32_t known_evaluations, int64_t now_ms,
+                               v1::RunProgress* progress) const {
+  progress->set_samples(samples_);
+  progress->set_total_samples(total_samples());
+  progress->set_train_seconds(TrainSeconds(now_ms));
+  for (size_t i = known_evaluations; i < evaluations_.size(); ++i) {
+    *progress->add_evaluations() = evaluations_[i];
+  }
+}
+
+void RunDirector::FillReport(int64_t now_ms, v1::RunReport* report) const {
+  report->set_samples(samples_);
+  report->set_train_seconds(TrainSeconds(now_ms));
+  if (!evaluations_.empty()) *report->mutable_test() = evaluations_.back();
+}
+
 double RunDirector::TrainSeconds(int64_t now_ms) const {
   const int64_t running_ms = train_clock_runs_ ? now_ms - train_since_ms_ : 0;
   return static_cast<double>(train_ms_ + running_ms) * 1e-3;

@@ -57,6 +57,11 @@ class RunDirector {
   // A chunk, a wait, or the state of a run that is over; the caller fills in the final report.
   v1::WorkReply Next(Seat member, int64_t now_ms);
 
+  // What the run knows of itself; `merged` and `total`, the workers' counters, are the caller's.
+  // Evaluations after the first known_evaluations only.
+  void FillProgress(uint32_t known_evaluations, int64_t now_ms, v1::RunProgress* progress) const;
+  void FillReport(int64_t now_ms, v1::RunReport* report) const;
+
   State state() const { return state_; }
   const std::string& failure() const { return failure_; }
   uint64_t samples() const { return samples_; }

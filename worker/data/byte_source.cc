@@ -83,8 +83,8 @@ Result<size_t> ByteSource::Unpack(char* to, size_t size) {
       inside_member_ = false;
       CHECK_EQ(inflateReset(&stream_), Z_OK);
     } else if (code != Z_OK && code != Z_BUF_ERROR) {
-      if (stream_.avail_out < size)
-        break;  // what is sound comes first; the next call says it again
+      // What is sound comes first; the next call meets the damage again.
+      if (stream_.avail_out < size) break;
       const char* reason = stream_.msg == nullptr ? "no reason given" : stream_.msg;
       return InvalidData(StrCat(path_, ": compressed data is damaged (", reason, ")"));
     }
