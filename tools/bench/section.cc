@@ -1,0 +1,23 @@
+#include "tools/bench/section.h"
+
+#include "tools/bench/sections.h"
+
+namespace weir::bench {
+namespace {
+
+constexpr Section kSections[] = {
+    {"gemm", "the products of a step, without anything around them", BenchGemm},
+};
+
+}  // namespace
+
+std::span<const Section> Sections() { return kSections; }
+
+const Section* FindSection(std::string_view name) {
+  for (const Section& section : kSections) {
+    if (section.name == name) return &section;
+  }
+  return nullptr;
+}
+
+}  // namespace weir::bench

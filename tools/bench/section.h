@@ -1,0 +1,33 @@
+// The sections of weir-bench: one `.cc` each, one table that lists them (section.cc).
+//
+// A section measures, and verifies what it measured: a kernel's result against a plain reference, a
+// message's bytes on arrival. A result that is wrong is an error, whatever its speed.
+//
+// Thread rule: one section at a time, from the main thread.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "common/base/status.h"
+#include "tools/bench/line.h"
+
+namespace weir::bench {
+
+struct Options {
+  int repeats = 5;     // of each measurement, in turns with its peer's
+  bool quick = false;  // smallest sizes, one repeat: does it run and verify; the times mean nothing
+};
+
+struct Section {
+  std::string_view name;
+  std::string_view help;
+  Result<Lines> (*run)(const Options&);
+};
+
+std::span<const Section> Sections();
+
+// The section of that name, or null.
+const Section* FindSection(std::string_view name);
+
+}  // namespace weir::bench

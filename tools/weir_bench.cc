@@ -1,0 +1,103 @@
+// weir-bench: how fast Weir is, with a peer or a limit of the machine beside each number.
+//
+//   weir-bench all|SECTION... [--json=FILE] [--repeats=N] [--quick]
+//
+// Exit codes: 0 done, 1 failed while running or a result was wrong, 2 wrong flags.
+
+#include <gflags/gflags.h>
+
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "common/base/exit_code.h"
+#include "common/base/strings.h"
+#include "tools/bench/machine.h"
+#include "tools/bench/report.h"
+#include "tools/bench/section.h"
+
+DEFINE_string(json, "", "also write the lines to this file, as JSON");
+DEFINE_int32(repeats, 5, "how often each measurement is made; the median counts");
+DEFINE_bool(quick, false, "smallest sizes, once: verifies the results, the times mean nothing");
+
+// gflags defines this and no header declares it: what it calls after telling wrong flags.
+namespace GFLAGS_NAMESPACE {
+extern void (*gflags_exitfunc)(int);
+}
+
+namespace weir::bench {
+namespace {
+
+bool gflags_found_mistakes = false;
+
+std::string Usage() {
+  std::string text =
+      "measures Weir beside a peer or a limit of the machine\n"
+      "  weir-bench all|SECTION... [--json=FILE] [--repeats=N] [--quick]\n"
+      "sections:";
+  for (const Section& section : Sections())
+    text += StrCat("\n  ", section.name, ": ", section.help);
+  return text;
+}
+
+Result<std::vector<const Section*>> Choose(const std::vector<std::string>& names) {
+  std::vector<std::string> mistakes;
+  std::vector<const Section*> chosen;
+  if (names.empty()) mistakes.push_back("say which section to measure, or all (see --help)");
+  for (const std::string& name : names) {
+    if (name == "all") {
+      for (const Section& section : Sections()) chosen.push_back(&section);
+    } else if (const Section* section = FindSection(name)) {
+      chosen.push_back(section);
+    } else {
+      mistakes.push_back(StrCat("\"", name, "\" is no section (see --help)"));
+    }
+  }
+  if (FLAGS_repeats < 1) mistakes.push_back(StrCat("--repeats=", FLAGS_repeats, " is less than 1"));
+  if (!mistakes.empty()) return InvalidConfig(StrJoin(mistakes, "\n"));
+  return chosen;
+}
+
+Status WriteJson(const Lines& lines, const Machine& machine) {
+  std::ofstream file(FLAGS_json);
+  file << ToJson(lines, machine) << std::flush;
+  if (file) return OkStatus();
+  return Unavailable(StrCat("--json: cannot write ", FLAGS_json));
+}
+
+Status Run(const std::vector<std::string>& names) {
+  WEIR_ASSIGN_OR_RETURN(const std::vector<const Section*> sections, Choose(names));
+  const Options options{.repeats = FLAGS_quick ? 1 : FLAGS_repeats, .quick = FLAGS_quick};
+  const Machine machine = DescribeMachine();
+  PrintMachine(machine, std::cout);
+  Lines all;
+  for (const Section* section : sections) {
+    std::cout << "\n" << section->name << ": " << section->help << std::endl;
+    WEIR_ASSIGN_OR_RETURN(const Lines lines, section->run(options));
+    PrintTable(lines, std::cout);
+    all.insert(all.end(), lines.begin(), lines.end());
+  }
+  return FLAGS_json.empty() ? OkStatus() : WriteJson(all, machine);
+}
+
+int Main(int argc, char** argv) {
+  gflags::SetUsageMessage(Usage());
+  GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { gflags_found_mistakes = true; };
+  gflags::ParseCommandLineNonHelpFlags(&argc, &argv, /*remove_flags=*/true);
+  if (gflags::GetCommandLineFlagInfoOrDie("help").current_value == "true") {
+    gflags::ShowUsageWithFlagsRestrict(argv[0], "weir_bench");
+    return 0;
+  }
+  const Status status =
+      gflags_found_mistakes ? InvalidConfig("see --help") : Run({argv + 1, argv + argc});
+  for (const std::string& mistake : StrSplit(status.message(), '\n')) {
+    std::cerr << "error: " << mistake << "\n";
+  }
+  return ExitCode(status);
+}
+
+}  // namespace
+}  // namespace weir::bench
+
+int main(int argc, char** argv) { return weir::bench::Main(argc, argv); }
