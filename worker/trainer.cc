@@ -21,7 +21,7 @@ class Trainer::Thread {
       : trainer_(*trainer),
         batch_size_(trainer->config_.data().batch_size()),
         dimension_(static_cast<size_t>(trainer->layout_.embedding_dimension())),
-        model_(trainer->layout_, kernels::CpuKernels(), batch_size_),
+        model_(trainer->layout_, kernels::CpuKernels()),
         gradients_(static_cast<size_t>(trainer->layout_.flat_element_count())) {}
 
   void Run() {
@@ -97,12 +97,10 @@ class Trainer::Thread {
     const data::Batch& batch = prepared.batch;
     StepGradients step;
     step.mark = trainer_.client_->MarkRead();
-    const float* replica = trainer_.client_->replica();
-    model_.Forward(replica, batch, rows);
-    const model::LossResult loss = model_.Loss(batch, batch_size_);
-    WEIR_RETURN_IF_ERROR(model_.CheckFinite(loss, replica, batch, rows));
     const std::span<float> row_gradients = row_gradients_.span().first(prepared.row_elements);
-    model_.Backward(replica, batch, gradients_.data(), row_gradients);
+    WEIR_ASSIGN_OR_RETURN(const double logloss_sum,
+                          model_.Train(trainer_.client_->replica(), batch, rows, batch_size_,
+                                       gradients_.data(), row_gradients));
 
     step.batch = &batch;
     step.dense = gradients_.span();
@@ -113,7 +111,7 @@ class Trainer::Thread {
     // Counted before it is finished: whoever waits for the chunk reports it next.
     trainer_.samples_ += static_cast<uint64_t>(batch.row_count);
     trainer_.steps_ += 1;
-    trainer_.logloss_sum_ += loss.logloss_sum;
+    trainer_.logloss_sum_ += logloss_sum;
     chunk.Finish(prepared.slice, sequence);
     if (trainer_.config_.cluster().window() == 1) {
       return trainer_.client_->AwaitAccepted(sequence);

@@ -19,9 +19,6 @@ void ScatterAddRows(const ConstMatrixView& sample_gradients, const IndexView& po
                     const MatrixView& row_gradients) {
   CHECK_EQ(positions.count, sample_gradients.row_count);
   CHECK_EQ(row_gradients.column_count, sample_gradients.column_count);
-  for (int64_t r = 0; r < row_gradients.row_count; ++r) {
-    std::fill_n(row_gradients.row(r), row_gradients.column_count, 0.0f);
-  }
   for (int64_t s = 0; s < positions.count; ++s) {
     DCHECK_LT(static_cast<int64_t>(positions.data[s]), row_gradients.row_count);
     const float* gradient = sample_gradients.row(s);

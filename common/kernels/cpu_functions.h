@@ -8,12 +8,15 @@
 
 namespace weir::kernels::cpu {
 
-void Gemm(const ConstMatrixView& a, Transpose transpose_a, const ConstMatrixView& b,
-          Transpose transpose_b, const MatrixView& c, bool accumulate);
-void AddBias(const ConstVectorView& bias, const MatrixView& y);
-void AddBiasRelu(const ConstVectorView& bias, const MatrixView& y);
+int64_t PackedLinearFloats(int64_t outputs, int64_t inputs);
+void PackLinear(const ConstMatrixView& weight, const ConstVectorView& bias, float* packed);
+void LinearForward(const ConstMatrixView& x, const PackedLinear& layer, Activation activation,
+                   const MatrixView& y);
+void LinearBackwardData(const ConstMatrixView& dy, const PackedLinear& layer,
+                        const ConstMatrixView& relu_output, const MatrixView& dx);
+void LinearBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
+                          const MatrixView& dw, const VectorView& bias_gradient);
 void ReluBackward(const ConstMatrixView& output, const MatrixView& gradient);
-void BiasGradient(const ConstMatrixView& gradient, const VectorView& bias_gradient);
 void GatherRows(const ConstMatrixView& rows, const IndexView& positions, const MatrixView& samples);
 void ScatterAddRows(const ConstMatrixView& sample_gradients, const IndexView& positions,
                     const MatrixView& row_gradients);

@@ -6,11 +6,12 @@ namespace weir::kernels {
 
 const KernelTable& CpuKernels() {
   static constexpr KernelTable kTable{
-      .gemm = cpu::Gemm,
-      .add_bias = cpu::AddBias,
-      .add_bias_relu = cpu::AddBiasRelu,
+      .packed_linear_floats = cpu::PackedLinearFloats,
+      .pack_linear = cpu::PackLinear,
+      .linear_forward = cpu::LinearForward,
+      .linear_backward_data = cpu::LinearBackwardData,
+      .linear_backward_weight = cpu::LinearBackwardWeight,
       .relu_backward = cpu::ReluBackward,
-      .bias_gradient = cpu::BiasGradient,
       .gather_rows = cpu::GatherRows,
       .scatter_add_rows = cpu::ScatterAddRows,
       .interaction_forward = cpu::InteractionForward,

@@ -2,9 +2,8 @@
 // Hogwild threads, never a team inside a kernel.
 //
 // Place in the life of a batch: forward, loss and backward.
-// Thread rule: any thread. What may race is stated in kernel_table.h; the loops that read a bias
-// are marked WEIR_HOGWILD, and GEMM reads weights inside oneDNN, which ThreadSanitizer does not
-// see.
+// Thread rule: any thread. What may race is stated in kernel_table.h; the loops that pack it are
+// marked WEIR_HOGWILD.
 #pragma once
 
 #include "common/kernels/kernel_table.h"

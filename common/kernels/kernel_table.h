@@ -4,44 +4,58 @@
 //
 // Place in the life of a batch: forward, loss and backward; Dlrm calls these and nothing else does
 // arithmetic on activations.
-// Thread rule: the functions are pure but for their outputs; any thread, at once. Weights and
-// biases may be written by another thread meanwhile (common/base/hogwild.h); nothing else may.
+// Thread rule: the functions are pure but for their outputs; any thread, at once. What pack_linear
+// reads may be written by another thread meanwhile (common/base/hogwild.h); nothing else may.
 // Shapes must agree and outputs must not overlap inputs unless the contract says so: both are our
-// own mistakes and are checked. NaN and infinity pass through every function; only relu_backward
-// stops them, as it stops every gradient, where the ReLU's result was 0.
-// C++17-clean, because gpu/ includes it.
+// own mistakes and are checked. NaN and infinity pass through every function; only a ReLU's
+// gradient stops them, as it stops every gradient, where the ReLU's result was 0. C++17-clean,
+// because gpu/ includes it.
 #pragma once
 
 #include "common/kernels/views.h"
 
 namespace weir::kernels {
 
-enum class Transpose { kNo, kYes };
+enum class Activation { kNone, kRelu };
+
+// A linear layer's parameters in the order in which the device's products want them.
+struct PackedLinear {
+  const float* data = nullptr;
+  int64_t outputs = 0;
+  int64_t inputs = 0;
+};
 
 struct KernelTable {
-  // c = op(a) op(b), or c += op(a) op(b) with accumulate. Without it c's old content is not read.
-  // An inner dimension of 0 gives zeros.
-  void (*gemm)(const ConstMatrixView& a, Transpose transpose_a, const ConstMatrixView& b,
-               Transpose transpose_b, const MatrixView& c, bool accumulate);
+  // How many floats pack_linear writes.
+  int64_t (*packed_linear_floats)(int64_t outputs, int64_t inputs);
 
-  // y[r, c] += bias[c].
-  void (*add_bias)(const ConstVectorView& bias, const MatrixView& y);
+  // Takes the parameters of a linear layer, weight [outputs, inputs] and bias [outputs], into
+  // `packed`. The only function here that reads what other threads may be writing.
+  void (*pack_linear)(const ConstMatrixView& weight, const ConstVectorView& bias, float* packed);
 
-  // y[r, c] = max(0, y[r, c] + bias[c]).
-  void (*add_bias_relu)(const ConstVectorView& bias, const MatrixView& y);
+  // y = activation(x W^T + b). x: [samples, inputs], y: [samples, outputs].
+  void (*linear_forward)(const ConstMatrixView& x, const PackedLinear& layer, Activation activation,
+                         const MatrixView& y);
+
+  // dx = dy W, then 0 where relu_output, shaped like dx, is 0: x was a ReLU's result, and a
+  // gradient stays where that is NaN. relu_output without data: x was not.
+  void (*linear_backward_data)(const ConstMatrixView& dy, const PackedLinear& layer,
+                               const ConstMatrixView& relu_output, const MatrixView& dx);
+
+  // dw = dy^T x and bias_gradient = the sum of dy over the samples; with accumulate both are added
+  // to what is there.
+  void (*linear_backward_weight)(const ConstMatrixView& dy, const ConstMatrixView& x,
+                                 bool accumulate, const MatrixView& dw,
+                                 const VectorView& bias_gradient);
 
   // gradient[r, c] = 0 where output[r, c], the ReLU's result, is 0; it stays where that is NaN.
   void (*relu_backward)(const ConstMatrixView& output, const MatrixView& gradient);
-
-  // bias_gradient[c] = sum over r of gradient[r, c].
-  void (*bias_gradient)(const ConstMatrixView& gradient, const VectorView& bias_gradient);
 
   // samples[s, :] = rows[positions[s], :]; positions: one per sample, each below rows.row_count.
   void (*gather_rows)(const ConstMatrixView& rows, const IndexView& positions,
                       const MatrixView& samples);
 
-  // row_gradients[r, :] = sum of sample_gradients[s, :] over the s with positions[s] == r, in the
-  // order of s; zero where there is none.
+  // row_gradients[positions[s], :] += sample_gradients[s, :], in the order of s.
   void (*scatter_add_rows)(const ConstMatrixView& sample_gradients, const IndexView& positions,
                            const MatrixView& row_gradients);
 

@@ -60,6 +60,14 @@ struct IndexView {
   int64_t count = 0;
 };
 
+// The distance between rows at which a buffer of activations is fastest: aligned for vectors, and
+// no multiple of a cache way's size, for then a column of a tile would compete for a few cache
+// sets.
+inline int64_t PaddedStride(int64_t columns) {
+  const int64_t aligned = (columns + 15) / 16 * 16;
+  return aligned % 128 == 0 ? aligned + 16 : aligned;
+}
+
 // Rows that lie one after the other.
 inline MatrixView Dense(float* data, int64_t rows, int64_t columns) {
   return {data, rows, columns, columns};

@@ -13,12 +13,12 @@
 #include "tools/bench/dlrm_shape.h"
 #include "tools/bench/measure.h"
 #include "tools/bench/sections.h"
+#include "worker/model/dlrm.h"
 
 namespace weir::bench {
 namespace {
 
 using kernels::Dense;
-using kernels::Transpose;
 
 struct Operands {
   Operands(const GemmShape& shape, int64_t batch_in)
@@ -26,9 +26,14 @@ struct Operands {
         outputs(shape.outputs),
         batch(batch_in),
         first(shape.first),
-        x(static_cast<size_t>(batch * inputs)),
+        x_stride(kernels::PaddedStride(inputs)),
+        y_stride(kernels::PaddedStride(outputs)),
+        x(static_cast<size_t>(batch * x_stride)),
         w(static_cast<size_t>(inputs * outputs)),
-        y(static_cast<size_t>(batch * outputs)),
+        y(static_cast<size_t>(batch * y_stride)),
+        bias(static_cast<size_t>(outputs)),
+        bias_gradient(bias.size()),
+        packed(static_cast<size_t>(kernels::CpuKernels().packed_linear_floats(outputs, inputs))),
         dx(x.size()),
         dw(w.size()) {
     std::minstd_rand random(1);
@@ -44,17 +49,25 @@ struct Operands {
 
   int64_t inputs, outputs, batch;
   bool first;
-  tensor::AlignedBuffer x, w, y, dx, dw;
+  int64_t x_stride, y_stride;
+  tensor::AlignedBuffer x, w, y, bias, bias_gradient, packed, dx, dw;
 };
 
 void ByTable(Operands& o) {
   const kernels::KernelTable& table = kernels::CpuKernels();
-  const auto x = Dense(o.x.data(), o.batch, o.inputs), w = Dense(o.w.data(), o.outputs, o.inputs),
-             y = Dense(o.y.data(), o.batch, o.outputs);
-  table.gemm(x, Transpose::kNo, w, Transpose::kYes, y, false);
-  table.gemm(y, Transpose::kYes, x, Transpose::kNo, Dense(o.dw.data(), o.outputs, o.inputs), false);
-  if (o.first) return;
-  table.gemm(y, Transpose::kNo, w, Transpose::kNo, Dense(o.dx.data(), o.batch, o.inputs), false);
+  const kernels::PackedLinear layer{o.packed.data(), o.outputs, o.inputs};
+  table.pack_linear(Dense(o.w.data(), o.outputs, o.inputs), {o.bias.data(), o.outputs},
+                    o.packed.data());
+  for (int64_t begin = 0; begin < o.batch; begin += model::Dlrm::kSliceRows) {
+    const int64_t rows = std::min(model::Dlrm::kSliceRows, o.batch - begin);
+    const kernels::MatrixView x{o.x.data() + begin * o.x_stride, rows, o.inputs, o.x_stride};
+    const kernels::MatrixView dx{o.dx.data() + begin * o.x_stride, rows, o.inputs, o.x_stride};
+    const kernels::MatrixView y{o.y.data() + begin * o.y_stride, rows, o.outputs, o.y_stride};
+    table.linear_forward(x, layer, kernels::Activation::kRelu, y);
+    table.linear_backward_weight(y, x, begin > 0, Dense(o.dw.data(), o.outputs, o.inputs),
+                                 {o.bias_gradient.data(), o.outputs});
+    if (!o.first) table.linear_backward_data(y, layer, x, dx);
+  }
 }
 
 void ByOneDnn(Operands& o) {

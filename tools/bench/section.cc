@@ -7,6 +7,7 @@ namespace {
 
 constexpr Section kSections[] = {
     {"gemm", "the products of a step, without anything around them", BenchGemm},
+    {"train", "whole training steps, without servers", BenchTrain},
 };
 
 }  // namespace

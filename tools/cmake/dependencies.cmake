@@ -19,6 +19,16 @@ add_library(DNNL::dnnl UNKNOWN IMPORTED)
 set_target_properties(DNNL::dnnl PROPERTIES
   IMPORTED_LOCATION ${DNNL_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${DNNL_INCLUDE_DIR})
 
+# A static library that expects to be given a BLAS for what it does not do itself; we ask it for
+# nothing of that kind.
+find_path(LIBXSMM_INCLUDE_DIR libxsmm.h REQUIRED)
+find_library(LIBXSMM_LIBRARY xsmm REQUIRED)
+find_library(LIBXSMM_NO_BLAS_LIBRARY xsmmnoblas REQUIRED)
+add_library(LIBXSMM::libxsmm STATIC IMPORTED)
+set_target_properties(LIBXSMM::libxsmm PROPERTIES
+  IMPORTED_LOCATION ${LIBXSMM_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${LIBXSMM_INCLUDE_DIR}
+  INTERFACE_LINK_LIBRARIES "${LIBXSMM_NO_BLAS_LIBRARY};Threads::Threads;${CMAKE_DL_LIBS};m;rt")
+
 # libzmq's pkg-config entry drags in include paths of libraries that it uses inside.
 find_path(ZMQ_INCLUDE_DIR zmq.hpp REQUIRED)
 find_library(ZMQ_LIBRARY zmq REQUIRED)

@@ -1,5 +1,6 @@
 #include "worker/model/dlrm.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "common/base/check.h"
@@ -9,82 +10,114 @@
 namespace weir::model {
 namespace {
 
-kernels::ConstVectorView Labels(const data::Batch& batch) {
-  return {batch.labels.data(), batch.row_count};
+kernels::ConstVectorView Labels(const data::Batch& batch, const Slice& slice) {
+  return {batch.labels.data() + slice.begin, slice.row_count};
 }
 
 }  // namespace
 
-Dlrm::Dlrm(const ModelLayout& layout, const kernels::KernelTable& kernels, int64_t max_rows)
+Dlrm::Dlrm(const ModelLayout& layout, const kernels::KernelTable& kernels)
     : layout_(&layout),
       kernels_(&kernels),
-      max_rows_(max_rows),
-      bottom_(layout, layout.bottom_weights(), LastActivation::kRelu, kernels, max_rows),
-      interaction_(std::ssize(layout.tables()), layout.embedding_dimension(), kernels, max_rows),
-      top_(layout, layout.top_weights(), LastActivation::kNone, kernels, max_rows),
-      logits_(static_cast<size_t>(max_rows)),
-      logit_gradients_(static_cast<size_t>(max_rows)) {}
+      bottom_(layout, layout.bottom_weights(), LastActivation::kRelu, kernels, kSliceRows),
+      interaction_(std::ssize(layout.tables()), layout.embedding_dimension(), kernels, kSliceRows),
+      top_(layout, layout.top_weights(), LastActivation::kNone, kernels, kSliceRows),
+      logits_(static_cast<size_t>(kSliceRows)),
+      logit_gradients_(static_cast<size_t>(kSliceRows)) {}
 
-std::span<const float> Dlrm::Forward(const float* parameters, const data::Batch& batch,
-                                     std::span<const float> rows) {
+Result<double> Dlrm::Train(const float* parameters, const data::Batch& batch,
+                           std::span<const float> rows, int64_t mean_rows, float* gradients,
+                           std::span<float> row_gradients) {
   CheckShapes(batch, rows.size());
-  const int64_t row_count = batch.row_count;
-  bottom_.Forward(parameters, DenseInput(batch), interaction_.bottom_output(row_count));
-  interaction_.Forward(batch, rows);
-  top_.Forward(parameters, interaction_.output(row_count), Logits(row_count));
-  return {logits_.data(), static_cast<size_t>(row_count)};
-}
-
-LossResult Dlrm::Loss(const data::Batch& batch, int64_t mean_rows) {
-  const double sum = kernels_->logloss({logits_.data(), batch.row_count}, Labels(batch),
-                                       {logit_gradients_.data(), batch.row_count});
-  if (mean_rows != batch.row_count) {
-    const auto weight =
-        static_cast<float>(static_cast<double>(batch.row_count) / static_cast<double>(mean_rows));
-    for (int32_t s = 0; s < batch.row_count; ++s) logit_gradients_.data()[s] *= weight;
+  CHECK_EQ(rows.size(), row_gradients.size());
+  std::fill(row_gradients.begin(), row_gradients.end(), 0.0f);
+  if (batch.row_count == 0) ZeroGradients(gradients);
+  Load(parameters);
+  double sum = 0;
+  for (int64_t begin = 0; begin < batch.row_count; begin += kSliceRows) {
+    const Slice slice{begin, std::min(kSliceRows, batch.row_count - begin)};
+    Forward(batch, slice, rows);
+    sum += Loss(batch, slice, mean_rows);
+    if (!std::isfinite(sum)) return Diverged(parameters, batch, slice, rows);
+    Backward(batch, slice, gradients, row_gradients);
   }
-  return {sum, batch.row_count};
-}
-
-void Dlrm::Backward(const float* parameters, const data::Batch& batch, float* gradients,
-                    std::span<float> row_gradients) {
-  CheckShapes(batch, row_gradients.size());
-  const int64_t row_count = batch.row_count;
-  top_.Backward(parameters, interaction_.output(row_count), Logits(row_count),
-                kernels::Dense(logit_gradients_.data(), row_count, 1), gradients,
-                interaction_.output_gradient(row_count));
-  interaction_.Backward(batch, row_gradients);
-  bottom_.Backward(parameters, DenseInput(batch), interaction_.bottom_output(row_count),
-                   interaction_.bottom_gradient(row_count), gradients, kernels::MatrixView{});
+  return sum;
 }
 
 void Dlrm::Score(const float* parameters, const data::Batch& batch, std::span<const float> rows,
                  std::span<float> probabilities) {
+  CheckShapes(batch, rows.size());
   CHECK_EQ(std::ssize(probabilities), batch.row_count);
-  Forward(parameters, batch, rows);
-  kernels_->sigmoid({logits_.data(), batch.row_count}, {probabilities.data(), batch.row_count});
+  Load(parameters);
+  for (int64_t begin = 0; begin < batch.row_count; begin += kSliceRows) {
+    const Slice slice{begin, std::min(kSliceRows, batch.row_count - begin)};
+    Forward(batch, slice, rows);
+    kernels_->sigmoid({logits_.data(), slice.row_count},
+                      {probabilities.data() + begin, slice.row_count});
+  }
 }
 
-Status Dlrm::CheckFinite(const LossResult& loss, const float* parameters, const data::Batch& batch,
-                         std::span<const float> rows) {
-  if (std::isfinite(loss.logloss_sum)) return OkStatus();
+void Dlrm::Load(const float* parameters) {
+  bottom_.Load(parameters);
+  top_.Load(parameters);
+}
+
+void Dlrm::Forward(const data::Batch& batch, const Slice& slice, std::span<const float> rows) {
+  bottom_.Forward(DenseInput(batch, slice), interaction_.bottom_output(slice.row_count));
+  interaction_.Forward(batch, slice, rows);
+  top_.Forward(interaction_.output(slice.row_count), Logits(slice.row_count));
+}
+
+double Dlrm::Loss(const data::Batch& batch, const Slice& slice, int64_t mean_rows) {
+  const kernels::VectorView gradients{logit_gradients_.data(), slice.row_count};
+  const double sum =
+      kernels_->logloss({logits_.data(), slice.row_count}, Labels(batch, slice), gradients);
+  if (mean_rows != slice.row_count) {  // what logloss takes the mean over
+    const auto weight =
+        static_cast<float>(static_cast<double>(slice.row_count) / static_cast<double>(mean_rows));
+    for (int64_t s = 0; s < slice.row_count; ++s) gradients.data[s] *= weight;
+  }
+  return sum;
+}
+
+void Dlrm::Backward(const data::Batch& batch, const Slice& slice, float* gradients,
+                    std::span<float> row_gradients) {
+  const int64_t row_count = slice.row_count;
+  const bool accumulate = slice.begin > 0;
+  top_.Backward(interaction_.output(row_count), Logits(row_count),
+                kernels::Dense(logit_gradients_.data(), row_count, 1), accumulate, gradients,
+                interaction_.output_gradient(row_count));
+  interaction_.Backward(batch, slice, row_gradients);
+  bottom_.Backward(DenseInput(batch, slice), interaction_.bottom_output(row_count),
+                   interaction_.bottom_gradient(row_count), accumulate, gradients,
+                   kernels::MatrixView{});
+}
+
+void Dlrm::ZeroGradients(float* gradients) {
+  for (const TensorSpec& tensor : layout_->tensors()) {
+    std::fill_n(gradients + tensor.offset, tensor.element_count(), 0.0f);
+  }
+}
+
+Status Dlrm::Diverged(const float* parameters, const data::Batch& batch, const Slice& slice,
+                      std::span<const float> rows) {
   return Internal(StrCat("the loss is not finite; the first place that is not: ",
-                         FirstNonFinite(parameters, batch, rows),
+                         FirstNonFinite(parameters, batch, slice, rows),
                          ". Training has diverged: try a smaller learning rate"));
 }
 
 std::string Dlrm::FirstNonFinite(const float* parameters, const data::Batch& batch,
-                                 std::span<const float> rows) {
-  if (!AllFinite(DenseInput(batch))) return "the dense features";
-  const int64_t row_count = batch.row_count;
+                                 const Slice& slice, std::span<const float> rows) {
+  if (!AllFinite(DenseInput(batch, slice))) return "the dense features";
+  const int64_t row_count = slice.row_count;
   std::string name = bottom_.FirstNonFinite(parameters, interaction_.bottom_output(row_count));
   if (name.empty()) name = FirstNonFiniteTable(batch, rows);
   if (name.empty() && !AllFinite(interaction_.output(row_count))) {
     name = "the output of the interaction";
   }
   if (name.empty()) name = top_.FirstNonFinite(parameters, Logits(row_count));
-  if (name.empty() && !AllFinite(batch.labels.data(), row_count)) name = "the labels";
-  // The replica may have been overwritten since the loss was computed.
+  if (name.empty() && !AllFinite(Labels(batch, slice).data, row_count)) name = "the labels";
+  // The replica may have been overwritten since it was loaded.
   return name.empty() ? "none any more" : name;
 }
 
@@ -102,7 +135,6 @@ std::string Dlrm::FirstNonFiniteTable(const data::Batch& batch, std::span<const 
 
 void Dlrm::CheckShapes(const data::Batch& batch, size_t row_element_count) const {
   const auto row_count = static_cast<size_t>(batch.row_count);
-  CHECK_LE(batch.row_count, max_rows_);
   CHECK_EQ(batch.labels.size(), row_count);
   CHECK_EQ(batch.dense.size(), row_count * static_cast<size_t>(layout_->dense_feature_count()));
   CHECK_EQ(batch.tables.size(), layout_->tables().size());
@@ -114,8 +146,9 @@ void Dlrm::CheckShapes(const data::Batch& batch, size_t row_element_count) const
   CHECK_EQ(row_element_count, unique_count * static_cast<size_t>(layout_->embedding_dimension()));
 }
 
-kernels::ConstMatrixView Dlrm::DenseInput(const data::Batch& batch) const {
-  return kernels::Dense(batch.dense.data(), batch.row_count, layout_->dense_feature_count());
+kernels::ConstMatrixView Dlrm::DenseInput(const data::Batch& batch, const Slice& slice) const {
+  const int64_t count = layout_->dense_feature_count();
+  return kernels::Dense(batch.dense.data() + slice.begin * count, slice.row_count, count);
 }
 
 }  // namespace weir::model

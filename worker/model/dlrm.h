@@ -8,10 +8,14 @@
 //   flat: ModelLayout::flat_element_count() floats;
 //   rows: the batch's unique rows, table after table, [sum of unique, embedding_dimension].
 //
-// Place in the life of a batch: forward -> loss -> backward, in this order, once each:
-// Forward Loss Backward per training step, Score alone for evaluation. No allocation in any of
-// them. Thread rule: thread-compatible; one per Hogwild thread. The replica may be written
-// meanwhile (common/base/hogwild.h). Borrows layout and kernels, which outlive it. Move-only.
+// A batch is computed in slices of kSliceRows rows, forward, loss and backward, so that what passes
+// between layers stays in the second-level cache whatever the batch size. The parameters are taken
+// from the replica once a step: all slices, forward and backward, see the same.
+//
+// Place in the life of a batch: forward -> loss -> backward, which is Train; Score for evaluation.
+// No allocation in either. Thread rule: thread-compatible; one per Hogwild thread. The replica may
+// be written meanwhile (common/base/hogwild.h). Borrows layout and kernels, which outlive it.
+// Move-only.
 #pragma once
 
 #include <cstdint>
@@ -28,57 +32,54 @@
 
 namespace weir::model {
 
-struct LossResult {
-  double logloss_sum = 0;  // over the batch
-  int64_t row_count = 0;
-};
-
 class Dlrm {
  public:
-  // max_rows: rows of the largest batch; smaller ones are welcome.
-  Dlrm(const ModelLayout& layout, const kernels::KernelTable& kernels, int64_t max_rows);
+  static constexpr int64_t kSliceRows = 128;
 
-  // Returns the logits, [batch rows], valid until the next call.
-  std::span<const float> Forward(const float* parameters, const data::Batch& batch,
-                                 std::span<const float> rows);
+  Dlrm(const ModelLayout& layout, const kernels::KernelTable& kernels);
 
-  // After Forward of this batch. The gradient is that of the mean over mean_rows rows: the batch's
-  // own, or, so that each sample weighs the same in a short last batch, those of a full one.
-  LossResult Loss(const data::Batch& batch) { return Loss(batch, batch.row_count); }
-  LossResult Loss(const data::Batch& batch, int64_t mean_rows);
-
-  // After Loss of this batch. gradients: flat; every tensor is overwritten, the padding between
-  // them is left alone. row_gradients: shaped like rows; overwritten.
-  void Backward(const float* parameters, const data::Batch& batch, float* gradients,
-                std::span<float> row_gradients);
+  // Returns the sum of the logloss over the batch. The gradients are those of the mean over
+  // mean_rows rows: the batch's own, or, so that each sample weighs the same in a short last batch,
+  // those of a full one. gradients: flat; every tensor is overwritten, the padding between them is
+  // left alone. row_gradients: shaped like rows; overwritten. A loss that is not finite is an error
+  // that names the first layer, in forward order, whose parameters or output are not finite; the
+  // gradients are then of no use.
+  Result<double> Train(const float* parameters, const data::Batch& batch,
+                       std::span<const float> rows, int64_t mean_rows, float* gradients,
+                       std::span<float> row_gradients);
 
   // The probability of label 1 for each row of the batch.
   void Score(const float* parameters, const data::Batch& batch, std::span<const float> rows,
              std::span<float> probabilities);
 
-  // After Loss of this batch: ok for a finite loss; else an error that names the first layer, in
-  // forward order, whose parameters or output are not finite.
-  Status CheckFinite(const LossResult& loss, const float* parameters, const data::Batch& batch,
-                     std::span<const float> rows);
-
  private:
-  std::string FirstNonFinite(const float* parameters, const data::Batch& batch,
+  void Load(const float* parameters);
+  // From the dense features and the rows to logits_.
+  void Forward(const data::Batch& batch, const Slice& slice, std::span<const float> rows);
+  // From logits_ to logit_gradients_; returns the sum over the slice.
+  double Loss(const data::Batch& batch, const Slice& slice, int64_t mean_rows);
+  void Backward(const data::Batch& batch, const Slice& slice, float* gradients,
+                std::span<float> row_gradients);
+  void ZeroGradients(float* gradients);
+
+  Status Diverged(const float* parameters, const data::Batch& batch, const Slice& slice,
+                  std::span<const float> rows);
+  std::string FirstNonFinite(const float* parameters, const data::Batch& batch, const Slice& slice,
                              std::span<const float> rows);
   std::string FirstNonFiniteTable(const data::Batch& batch, std::span<const float> rows) const;
   void CheckShapes(const data::Batch& batch, size_t row_element_count) const;
-  kernels::ConstMatrixView DenseInput(const data::Batch& batch) const;
+  kernels::ConstMatrixView DenseInput(const data::Batch& batch, const Slice& slice) const;
   kernels::MatrixView Logits(int64_t row_count) {
     return kernels::Dense(logits_.data(), row_count, 1);
   }
 
   const ModelLayout* layout_;
   const kernels::KernelTable* kernels_;
-  int64_t max_rows_;
   Mlp bottom_;
   Interaction interaction_;
   Mlp top_;
-  tensor::AlignedBuffer logits_;           // [max_rows]
-  tensor::AlignedBuffer logit_gradients_;  // [max_rows]
+  tensor::AlignedBuffer logits_;           // [kSliceRows]
+  tensor::AlignedBuffer logit_gradients_;  // [kSliceRows]
 };
 
 }  // namespace weir::model

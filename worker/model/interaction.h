@@ -18,6 +18,12 @@
 
 namespace weir::model {
 
+// Rows of a batch that are computed together.
+struct Slice {
+  int64_t begin = 0;
+  int64_t row_count = 0;
+};
+
 class Interaction {
  public:
   // table_count may be 0: the output is then the bottom output alone.
@@ -33,17 +39,19 @@ class Interaction {
 
   // [rows, InteractionWidth]: what Forward gives, and the gradient that Backward takes.
   kernels::MatrixView output(int64_t row_count) {
-    return kernels::Dense(output_.data(), row_count, output_width_);
+    return {output_.data(), row_count, output_width_, kernels::PaddedStride(output_width_)};
   }
   kernels::MatrixView output_gradient(int64_t row_count) {
-    return kernels::Dense(output_gradient_.data(), row_count, output_width_);
+    return {output_gradient_.data(), row_count, output_width_,
+            kernels::PaddedStride(output_width_)};
   }
 
-  // rows: the unique rows of the batch, table after table, [sum of unique, dimension].
-  void Forward(const data::Batch& batch, std::span<const float> rows);
+  // For the batch's rows of the slice. rows: the unique rows of the batch, table after table,
+  // [sum of unique, dimension].
+  void Forward(const data::Batch& batch, const Slice& slice, std::span<const float> rows);
 
-  // row_gradients: shaped like rows, overwritten; the sum over the samples that share a row.
-  void Backward(const data::Batch& batch, std::span<float> row_gradients);
+  // row_gradients: shaped like rows; the slice's gradients are added.
+  void Backward(const data::Batch& batch, const Slice& slice, std::span<float> row_gradients);
 
  private:
   kernels::MatrixView Vector(tensor::AlignedBuffer& vectors, int64_t index, int64_t row_count) {
@@ -56,7 +64,7 @@ class Interaction {
   int64_t output_width_;
   tensor::AlignedBuffer vectors_;           // [max_rows, vectors_width_]
   tensor::AlignedBuffer vector_gradients_;  // the same shape
-  tensor::AlignedBuffer output_;            // [max_rows, output_width_]
+  tensor::AlignedBuffer output_;            // [max_rows, PaddedStride(output_width_)]
   tensor::AlignedBuffer output_gradient_;   // the same shape
 };
 

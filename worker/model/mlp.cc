@@ -10,7 +10,7 @@ namespace weir::model {
 
 using kernels::ConstMatrixView;
 using kernels::MatrixView;
-using kernels::Transpose;
+using kernels::PackedLinear;
 
 namespace {
 
@@ -18,7 +18,9 @@ ConstMatrixView WeightView(const TensorSpec& weight, const float* parameters) {
   return kernels::Dense(parameters + weight.offset, weight.row_count, weight.column_count);
 }
 
-size_t ElementCount(int64_t rows, int64_t columns) { return static_cast<size_t>(rows * columns); }
+PackedLinear Packed(const TensorSpec& weight, const tensor::AlignedBuffer& packed) {
+  return {packed.data(), weight.row_count, weight.column_count};
+}
 
 }  // namespace
 
@@ -31,12 +33,16 @@ Mlp::Mlp(const ModelLayout& layout, std::span<const uint32_t> weights,
     const bool is_last = layers_.size() + 1 == weights.size();
     Layer layer{&layout.tensors()[index],
                 &layout.tensors()[index + 1],
-                !is_last || last_activation == LastActivation::kRelu,
+                is_last && last_activation == LastActivation::kNone ? kernels::Activation::kNone
+                                                                    : kernels::Activation::kRelu,
+                tensor::AlignedBuffer(static_cast<size_t>(kernels.packed_linear_floats(
+                    layout.tensors()[index].row_count, layout.tensors()[index].column_count))),
                 {},
                 {}};
     CHECK_EQ(layer.bias->element_count(), layer.weight->row_count) << layer.weight->name;
     if (!is_last) {
-      const size_t element_count = ElementCount(max_rows, layer.weight->row_count);
+      const auto element_count =
+          static_cast<size_t>(max_rows * kernels::PaddedStride(layer.weight->row_count));
       layer.output = tensor::AlignedBuffer(element_count);
       layer.output_gradient = tensor::AlignedBuffer(element_count);
     }
@@ -44,59 +50,61 @@ Mlp::Mlp(const ModelLayout& layout, std::span<const uint32_t> weights,
   }
 }
 
+MatrixView Mlp::Hidden(tensor::AlignedBuffer& buffer, size_t layer, int64_t row_count) const {
+  const int64_t width = layers_[layer].weight->row_count;
+  return {buffer.data(), row_count, width, kernels::PaddedStride(width)};
+}
+
 ConstMatrixView Mlp::HiddenOutput(size_t layer, int64_t row_count) const {
-  return kernels::Dense(layers_[layer].output.data(), row_count, layers_[layer].weight->row_count);
+  const int64_t width = layers_[layer].weight->row_count;
+  return {layers_[layer].output.data(), row_count, width, kernels::PaddedStride(width)};
 }
 
-MatrixView Mlp::HiddenGradient(size_t layer, int64_t row_count) {
-  return kernels::Dense(layers_[layer].output_gradient.data(), row_count,
-                        layers_[layer].weight->row_count);
+void Mlp::Load(const float* parameters) {
+  for (Layer& layer : layers_) {
+    kernels_->pack_linear(WeightView(*layer.weight, parameters),
+                          {parameters + layer.bias->offset, layer.bias->row_count},
+                          layer.packed.data());
+  }
 }
 
-void Mlp::ForwardLayer(const Layer& layer, const float* parameters, const ConstMatrixView& input,
-                       const MatrixView& output) const {
-  kernels_->gemm(input, Transpose::kNo, WeightView(*layer.weight, parameters), Transpose::kYes,
-                 output, /*accumulate=*/false);
-  const kernels::ConstVectorView bias{parameters + layer.bias->offset, layer.bias->row_count};
-  (layer.has_relu ? kernels_->add_bias_relu : kernels_->add_bias)(bias, output);
-}
-
-void Mlp::Forward(const float* parameters, const ConstMatrixView& input, const MatrixView& output) {
+void Mlp::Forward(const ConstMatrixView& input, const MatrixView& output) {
   CHECK_LE(input.row_count, max_rows_);
   ConstMatrixView layer_input = input;
   for (size_t i = 0; i < layers_.size(); ++i) {
     Layer& layer = layers_[i];
     const bool is_last = i + 1 == layers_.size();
-    const MatrixView layer_output =
-        is_last ? output
-                : kernels::Dense(layer.output.data(), input.row_count, layer.weight->row_count);
-    ForwardLayer(layer, parameters, layer_input, layer_output);
+    const MatrixView layer_output = is_last ? output : Hidden(layer.output, i, input.row_count);
+    kernels_->linear_forward(layer_input, Packed(*layer.weight, layer.packed), layer.activation,
+                             layer_output);
     layer_input = layer_output;
   }
 }
 
-void Mlp::Backward(const float* parameters, const ConstMatrixView& input,
-                   const ConstMatrixView& output, const MatrixView& output_gradient,
-                   float* gradients, const MatrixView& input_gradient) {
+void Mlp::Backward(const ConstMatrixView& input, const ConstMatrixView& output,
+                   const MatrixView& output_gradient, bool accumulate, float* gradients,
+                   const MatrixView& input_gradient) {
   CHECK_LE(input.row_count, max_rows_);
-  ConstMatrixView y = output;
+  if (layers_.back().activation == kernels::Activation::kRelu) {
+    kernels_->relu_backward(output, output_gradient);
+  }
   MatrixView dy = output_gradient;
   for (size_t i = layers_.size(); i-- > 0;) {
     const Layer& layer = layers_[i];
     const TensorSpec& weight = *layer.weight;
-    const ConstMatrixView x = i == 0 ? input : HiddenOutput(i - 1, input.row_count);
-    const MatrixView dx = i == 0 ? input_gradient : HiddenGradient(i - 1, input.row_count);
-    if (layer.has_relu) kernels_->relu_backward(y, dy);
-    kernels_->bias_gradient(dy, {gradients + layer.bias->offset, layer.bias->row_count});
-    // dW = dy^T x, dx = dy W
-    kernels_->gemm(dy, Transpose::kYes, x, Transpose::kNo,
-                   kernels::Dense(gradients + weight.offset, weight.row_count, weight.column_count),
-                   /*accumulate=*/false);
+    const bool is_first = i == 0;
+    const ConstMatrixView x = is_first ? input : HiddenOutput(i - 1, input.row_count);
+    kernels_->linear_backward_weight(
+        dy, x, accumulate,
+        kernels::Dense(gradients + weight.offset, weight.row_count, weight.column_count),
+        {gradients + layer.bias->offset, layer.bias->row_count});
+    const MatrixView dx =
+        is_first ? input_gradient : Hidden(layers_[i - 1].output_gradient, i - 1, input.row_count);
     if (dx.data != nullptr) {
-      kernels_->gemm(dy, Transpose::kNo, WeightView(weight, parameters), Transpose::kNo, dx,
-                     /*accumulate=*/false);
+      // Every hidden layer ends in a ReLU; what comes in at the first one is not known to.
+      kernels_->linear_backward_data(dy, Packed(weight, layer.packed),
+                                     is_first ? ConstMatrixView{} : x, dx);
     }
-    y = x;
     dy = dx;
   }
 }

@@ -1,0 +1,34 @@
+#include "common/kernels/gemm_tile.h"
+
+#include <libxsmm.h>
+
+#include <algorithm>
+
+namespace weir::kernels::cpu {
+
+GemmTile::GemmTile(const GemmTileShape& shape) : shape_(shape) {
+  const auto lda = static_cast<libxsmm_blasint>(shape.lda);
+  const auto ldb = static_cast<libxsmm_blasint>(shape.ldb);
+  const auto ldc = static_cast<libxsmm_blasint>(shape.ldc);
+  const float alpha = 1.0f, beta = shape.accumulate ? 1.0f : 0.0f;
+  const int flags = shape.transpose_b ? LIBXSMM_GEMM_FLAG_TRANS_B : LIBXSMM_GEMM_FLAG_NONE;
+  const int prefetch = LIBXSMM_GEMM_PREFETCH_NONE;
+  generated_ = libxsmm_smmdispatch(
+      static_cast<libxsmm_blasint>(shape.m), static_cast<libxsmm_blasint>(shape.n),
+      static_cast<libxsmm_blasint>(shape.k), &lda, &ldb, &ldc, &alpha, &beta, &flags, &prefetch);
+}
+
+void GemmTile::MultiplyPlainly(const GemmTileShape& shape, const float* a, const float* b,
+                               float* c) {
+  for (int64_t j = 0; j < shape.n; ++j) {
+    float* out = c + j * shape.ldc;
+    if (!shape.accumulate) std::fill_n(out, shape.m, 0.0f);
+    for (int64_t p = 0; p < shape.k; ++p) {
+      const float scale = shape.transpose_b ? b[p * shape.ldb + j] : b[j * shape.ldb + p];
+      const float* column = a + p * shape.lda;
+      for (int64_t i = 0; i < shape.m; ++i) out[i] += scale * column[i];
+    }
+  }
+}
+
+}  // namespace weir::kernels::cpu

@@ -1,0 +1,47 @@
+// The product that everything dense is cut into: c = a b, or c += a b, of a size that fits the
+// first-level cache, by code that libxsmm generates at run time for this processor.
+//
+// Column-major, as libxsmm has it: a is [m, k] with element (i, p) at a[p * lda + i]; b is [k, n]
+// with (p, j) at b[j * ldb + p], or, transposed, at b[p * ldb + j]; c is [m, n] with (i, j) at
+// c[j * ldc + i]. Fastest for m = 32 and by far slowest when m is no multiple of 8, so callers pad
+// m.
+//
+// Place in the life of a batch: forward and backward, below the linear layers (cpu_linear.cc).
+// Thread rule: any thread; a tile is a value. Runs on the calling thread alone.
+#pragma once
+
+#include <cstdint>
+
+namespace weir::kernels::cpu {
+
+struct GemmTileShape {
+  int64_t m = 0, n = 0, k = 0;
+  int64_t lda = 0, ldb = 0, ldc = 0;
+  bool transpose_b = false;
+  bool accumulate = false;
+};
+
+class GemmTile {
+ public:
+  GemmTile() = default;
+  // Generates the code, or finds it generated. Where code cannot be generated (a processor without
+  // AVX, memory that must not be executed) the tile is a plain loop.
+  explicit GemmTile(const GemmTileShape& shape);
+
+  void operator()(const float* a, const float* b, float* c) const {
+    if (generated_ != nullptr) {
+      generated_(a, b, c);
+    } else {
+      MultiplyPlainly(shape_, a, b, c);
+    }
+  }
+
+  // The plain loop, whose speed nobody needs.
+  static void MultiplyPlainly(const GemmTileShape& shape, const float* a, const float* b, float* c);
+
+ private:
+  GemmTileShape shape_;
+  void (*generated_)(const float* a, const float* b, float* c, ...) = nullptr;
+};
+
+}  // namespace weir::kernels::cpu

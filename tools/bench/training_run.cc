@@ -1,0 +1,68 @@
+#include "tools/bench/training_run.h"
+
+#include <random>
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/base/random.h"
+#include "common/config/defaults.h"
+#include "common/config/validate_config.h"
+#include "tools/bench/dlrm_shape.h"
+
+namespace weir::bench {
+
+v1::Config TrainingConfig(int64_t batch_size) {
+  v1::Config config;
+  v1::DataConfig& data = *config.mutable_data();
+  data.set_batch_size(static_cast<int32_t>(batch_size));
+  data.mutable_synthetic()->set_dense_features(kDenseFeatures);
+  data.mutable_synthetic()->set_tables(kTables);
+  data.mutable_synthetic()->set_rows_per_table(kTableRows);
+  config.mutable_update()->mutable_dense()->mutable_sgd()->set_learning_rate(0.1f);
+  config.mutable_update()->mutable_rows()->mutable_sgd()->set_learning_rate(0.1f);
+  config::FillDefaults(&config);
+  const auto violations = config::ValidateConfig(config);
+  CHECK(violations.empty()) << violations.front();
+  return config;
+}
+
+data::RowBlock RandomRows(int64_t row_count) {
+  data::RowBlock rows;
+  rows.dense_count = kDenseFeatures;
+  rows.table_count = kTables;
+  RandomStream random(1);
+  for (int64_t r = 0; r < row_count; ++r) {
+    rows.labels.push_back(random.NextUnit() < 0.5 ? 0.0f : 1.0f);
+    for (int i = 0; i < kDenseFeatures; ++i) {
+      rows.dense.push_back(static_cast<float>(random.NextUnit()));
+    }
+    for (int t = 0; t < kTables; ++t) rows.ids.push_back(random.NextBelow(kTableRows));
+  }
+  return rows;
+}
+
+TrainingRun::TrainingRun(int64_t batch_size, int thread_count)
+    : batch_size_(batch_size),
+      config_(TrainingConfig(batch_size)),
+      layout_(config_, 1),
+      client_(config_, layout_),
+      trainer_(std::make_unique<worker::Trainer>(config_, layout_, thread_count, &client_,
+                                                 [this](const Status& s) { failure_ = s; })) {}
+
+Status TrainingRun::Train(const data::RowBlock& rows) {
+  v1::ChunkLease lease;
+  lease.set_split(v1::TRAIN);
+  const auto chunk = std::make_shared<worker::ChunkWork>(lease, rows, batch_size_);
+  trainer_->Add(chunk);
+  if (chunk->AwaitFinished()) return OkStatus();
+  trainer_.reset();  // its threads have told their failure once they are joined
+  return failure_;
+}
+
+double TrainingRun::mean_logloss() const {
+  v1::WorkerReport report;
+  trainer_->FillReport(&report);
+  return report.logloss_sum() / static_cast<double>(report.samples());
+}
+
+}  // namespace weir::bench

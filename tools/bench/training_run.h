@@ -1,0 +1,44 @@
+// A training run in this process, without servers, on rows that are already in memory: what the
+// train section times.
+//
+// Thread rule: one thread; the run starts its own Hogwild threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "common/base/status.h"
+#include "common/layout/model_layout.h"
+#include "common/proto/config.pb.h"
+#include "worker/data/batch.h"
+#include "worker/embedded_client.h"
+#include "worker/trainer.h"
+
+namespace weir::bench {
+
+// The paper's model (dlrm_shape.h), SGD, no servers.
+v1::Config TrainingConfig(int64_t batch_size);
+
+// Uniform ids, so that the batches share few rows, and labels that nothing can be learned from.
+data::RowBlock RandomRows(int64_t row_count);
+
+class TrainingRun {
+ public:
+  TrainingRun(int64_t batch_size, int thread_count);
+
+  // Trains on the rows once, in batches of the size given above.
+  Status Train(const data::RowBlock& rows);
+
+  // The mean logloss of the samples so far.
+  double mean_logloss() const;
+
+ private:
+  const int64_t batch_size_;
+  const v1::Config config_;
+  const ModelLayout layout_;
+  worker::EmbeddedClient client_;
+  Status failure_;
+  std::unique_ptr<worker::Trainer> trainer_;
+};
+
+}  // namespace weir::bench
