@@ -1,30 +1,91 @@
-#include <algorithm>
+// Rows of a batch's tables, to and from the samples that name them. Compiled for each instruction
+// set.
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "common/kernels/cpu_embedding.cc"
+#include "hwy/foreach_target.h"
+// It includes this file again for each target, so it stands before the rest.
 #include "common/base/check.h"
 #include "common/kernels/cpu_functions.h"
+#include "hwy/cache_control.h"
+#include "hwy/highway.h"
 
+HWY_BEFORE_NAMESPACE();
 namespace weir::kernels::cpu {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr int64_t kAhead = 8;  // samples whose rows are fetched before they are needed
+
+// Calls visit(tag, column) for the columns of a row, a register at a time and then one by one.
+template <typename Visit>
+HWY_INLINE void ForEachVector(int64_t columns, const Visit& visit) {
+  const hn::ScalableTag<float> tag;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
+  int64_t c = 0;
+  for (; c + lanes <= columns; c += lanes) visit(tag, c);
+  for (; c < columns; ++c) visit(hn::CappedTag<float, 1>(), c);
+}
+
+void Gather(const ConstMatrixView& rows, const IndexView& positions, const MatrixView& samples) {
+  for (int64_t s = 0; s < positions.count; ++s) {
+    if (s + kAhead < positions.count) hwy::Prefetch(rows.row(positions.data[s + kAhead]));
+    const float* from = rows.row(positions.data[s]);
+    float* to = samples.row(s);
+    ForEachVector(rows.column_count, [&](auto tag, int64_t c) HWY_ATTR {
+      hn::StoreU(hn::LoadU(tag, from + c), tag, to + c);
+    });
+  }
+}
+
+void ScatterAdd(const ConstMatrixView& sample_gradients, const IndexView& positions,
+                const MatrixView& row_gradients) {
+  for (int64_t s = 0; s < positions.count; ++s) {
+    if (s + kAhead < positions.count) hwy::Prefetch(row_gradients.row(positions.data[s + kAhead]));
+    const float* gradient = sample_gradients.row(s);
+    float* sum = row_gradients.row(positions.data[s]);
+    ForEachVector(row_gradients.column_count, [&](auto tag, int64_t c) HWY_ATTR {
+      hn::StoreU(hn::Add(hn::LoadU(tag, sum + c), hn::LoadU(tag, gradient + c)), tag, sum + c);
+    });
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace weir::kernels::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weir::kernels::cpu {
+namespace {
+
+HWY_EXPORT(Gather);
+HWY_EXPORT(ScatterAdd);
+
+void CheckPositions([[maybe_unused]] const IndexView& positions,
+                    [[maybe_unused]] int64_t row_count) {
+  for (int64_t s = 0; s < positions.count; ++s) {
+    DCHECK_LT(static_cast<int64_t>(positions.data[s]), row_count);
+  }
+}
+
+}  // namespace
 
 void GatherRows(const ConstMatrixView& rows, const IndexView& positions,
                 const MatrixView& samples) {
   CHECK_EQ(positions.count, samples.row_count);
   CHECK_EQ(rows.column_count, samples.column_count);
-  for (int64_t s = 0; s < positions.count; ++s) {
-    DCHECK_LT(static_cast<int64_t>(positions.data[s]), rows.row_count);
-    std::copy_n(rows.row(positions.data[s]), rows.column_count, samples.row(s));
-  }
+  CheckPositions(positions, rows.row_count);
+  HWY_DYNAMIC_DISPATCH(Gather)(rows, positions, samples);
 }
 
 void ScatterAddRows(const ConstMatrixView& sample_gradients, const IndexView& positions,
                     const MatrixView& row_gradients) {
   CHECK_EQ(positions.count, sample_gradients.row_count);
   CHECK_EQ(row_gradients.column_count, sample_gradients.column_count);
-  for (int64_t s = 0; s < positions.count; ++s) {
-    DCHECK_LT(static_cast<int64_t>(positions.data[s]), row_gradients.row_count);
-    const float* gradient = sample_gradients.row(s);
-    float* sum = row_gradients.row(positions.data[s]);
-    for (int64_t c = 0; c < row_gradients.column_count; ++c) sum[c] += gradient[c];
-  }
+  CheckPositions(positions, row_gradients.row_count);
+  HWY_DYNAMIC_DISPATCH(ScatterAdd)(sample_gradients, positions, row_gradients);
 }
 
 }  // namespace weir::kernels::cpu
+#endif

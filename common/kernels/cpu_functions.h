@@ -8,14 +8,13 @@
 
 namespace weir::kernels::cpu {
 
-int64_t PackedLinearFloats(int64_t outputs, int64_t inputs);
-void PackLinear(const ConstMatrixView& weight, const ConstVectorView& bias, float* packed);
-void LinearForward(const ConstMatrixView& x, const PackedLinear& layer, Activation activation,
-                   const MatrixView& y);
-void LinearBackwardData(const ConstMatrixView& dy, const PackedLinear& layer,
+void LinearForward(const ConstMatrixView& x, const ConstMatrixView& weight,
+                   const ConstVectorView& bias, Activation activation, const MatrixView& y);
+void LinearBackwardData(const ConstMatrixView& dy, const ConstMatrixView& weight,
                         const ConstMatrixView& relu_output, const MatrixView& dx);
 void LinearBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
                           const MatrixView& dw, const VectorView& bias_gradient);
+void Transpose(const ConstMatrixView& from, const MatrixView& to);
 void ReluBackward(const ConstMatrixView& output, const MatrixView& gradient);
 void GatherRows(const ConstMatrixView& rows, const IndexView& positions, const MatrixView& samples);
 void ScatterAddRows(const ConstMatrixView& sample_gradients, const IndexView& positions,

@@ -1,25 +1,170 @@
+// The pairwise dot products and their gradient, one sample at a time: its vectors (27 x 16 floats
+// for Criteo) stay in the first-level cache for all their pairs. Compiled for each instruction set;
+// the best that this processor has is called.
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "common/kernels/cpu_interaction.cc"
+#include "hwy/foreach_target.h"
+// It includes this file again for each target, so it stands first.
 #include <algorithm>
 
 #include "common/base/check.h"
 #include "common/kernels/cpu_functions.h"
+#include "common/kernels/scratch.h"
+#include "hwy/highway.h"
 
+HWY_BEFORE_NAMESPACE();
+namespace weir::kernels::cpu {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr int64_t kBlock = 4;  // vectors of a sample that share a load
+
+// Where <v_i, v_0>, ..., <v_i, v_{i-1}> begin among a sample's pairs.
+constexpr int64_t PairRow(int64_t i) { return i * (i - 1) / 2; }
+
+// A sample's vectors as [dimension, stride], so that one load takes a component of several vectors
+// and no sum goes across a register.
+struct Transposed {
+  float* data;
+  int64_t dimension;
+  int64_t stride;  // vectors, kBlock - 1 of zeros and what fills the last register
+};
+
+// products[b, j] = <v_{i+b}, v_j> for b < kBlock and at least all j < i + kBlock - 1.
+template <typename Tag>
+void Products(Tag tag, const Transposed& v, int64_t i, float* products) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
+  for (int64_t j = 0; j < i + kBlock - 1; j += lanes) {
+    auto sum0 = hn::Zero(tag), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+    const float* component = v.data;
+    for (int64_t d = 0; d < v.dimension; ++d, component += v.stride) {
+      const auto others = hn::LoadU(tag, component + j);
+      sum0 = hn::MulAdd(hn::Set(tag, component[i]), others, sum0);
+      sum1 = hn::MulAdd(hn::Set(tag, component[i + 1]), others, sum1);
+      sum2 = hn::MulAdd(hn::Set(tag, component[i + 2]), others, sum2);
+      sum3 = hn::MulAdd(hn::Set(tag, component[i + 3]), others, sum3);
+    }
+    hn::StoreU(sum0, tag, products + j);
+    hn::StoreU(sum1, tag, products + v.stride + j);
+    hn::StoreU(sum2, tag, products + 2 * v.stride + j);
+    hn::StoreU(sum3, tag, products + 3 * v.stride + j);
+  }
+}
+
+void ForwardSamples(const ConstMatrixView& vectors, int64_t dimension, int64_t vector_count,
+                    const MatrixView& output) {
+  const hn::ScalableTag<float> tag;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
+  const int64_t stride = (vector_count + kBlock - 1 + lanes - 1) / lanes * lanes;
+  const int64_t pair_count = PairRow(vector_count + kBlock) + lanes;
+  float* const scratch = Scratch(static_cast<size_t>((dimension + kBlock) * stride + pair_count));
+  const Transposed transposed{scratch, dimension, stride};
+  float* const products = scratch + dimension * stride;
+  float* const pairs = products + kBlock * stride;
+  std::fill_n(transposed.data, dimension * stride, 0.0f);
+  for (int64_t s = 0; s < vectors.row_count; ++s) {
+    const float* v = vectors.row(s);
+    for (int64_t j = 0; j < vector_count; ++j) {
+      for (int64_t d = 0; d < dimension; ++d) {
+        transposed.data[d * stride + j] = v[j * dimension + d];
+      }
+    }
+    for (int64_t i = 0; i < vector_count; i += kBlock) {
+      Products(tag, transposed, i, products);
+      // What is stored beyond a row's end, the next row overwrites.
+      for (int64_t b = 0; b < kBlock; ++b) {
+        for (int64_t j = 0; j < i + b; j += lanes) {
+          hn::StoreU(hn::LoadU(tag, products + b * stride + j), tag, pairs + PairRow(i + b) + j);
+        }
+      }
+    }
+    std::copy_n(pairs, PairRow(vector_count), std::copy_n(v, dimension, output.row(s)));
+  }
+}
+
+// The gradient of pair (i, j), whichever is larger; the diagonal has none.
+inline float PairGradient(const float* pairs, int64_t i, int64_t j) {
+  if (i == j) return 0.0f;
+  return i > j ? pairs[PairRow(i) + j] : pairs[PairRow(j) + i];
+}
+
+// Components [d, d + lanes) of dv_i = sum over j of gradient(i, j) v_j, for kBlock vectors from i
+// on, or for fewer at the end.
+template <typename Tag>
+void GradientBlock(Tag tag, const float* v, const float* pairs, int64_t vector_count,
+                   int64_t dimension, int64_t i, int64_t d, float* dv) {
+  const int64_t i1 = std::min(i + 1, vector_count - 1), i2 = std::min(i + 2, vector_count - 1),
+                i3 = std::min(i + 3, vector_count - 1);
+  auto sum0 = hn::Zero(tag), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+  const auto add = [&](int64_t j, float g0, float g1, float g2, float g3) HWY_ATTR {
+    const auto other = hn::LoadU(tag, v + j * dimension + d);
+    sum0 = hn::MulAdd(hn::Set(tag, g0), other, sum0);
+    sum1 = hn::MulAdd(hn::Set(tag, g1), other, sum1);
+    sum2 = hn::MulAdd(hn::Set(tag, g2), other, sum2);
+    sum3 = hn::MulAdd(hn::Set(tag, g3), other, sum3);
+  };
+  const float* row0 = pairs + PairRow(i);
+  const float* row1 = pairs + PairRow(i1);
+  const float* row2 = pairs + PairRow(i2);
+  const float* row3 = pairs + PairRow(i3);
+  for (int64_t j = 0; j < i; ++j) add(j, row0[j], row1[j], row2[j], row3[j]);
+  const int64_t end = std::min(i + kBlock, vector_count);
+  for (int64_t j = i; j < end; ++j) {
+    add(j, PairGradient(pairs, i, j), PairGradient(pairs, i1, j), PairGradient(pairs, i2, j),
+        PairGradient(pairs, i3, j));
+  }
+  const float* column =
+      pairs + PairRow(end) + i;  // gradient of (end, i), and of i + 1 .. behind it
+  for (int64_t j = end; j < vector_count; column += j, ++j) {
+    add(j, column[0], column[1], column[2], column[3]);
+  }
+  // The last ones first: past the end they are copies of the last vector's.
+  hn::StoreU(sum3, tag, dv + i3 * dimension + d);
+  hn::StoreU(sum2, tag, dv + i2 * dimension + d);
+  hn::StoreU(sum1, tag, dv + i1 * dimension + d);
+  hn::StoreU(sum0, tag, dv + i * dimension + d);
+}
+
+template <typename Tag>
+void GradientOfComponents(Tag tag, const float* v, const float* pairs, int64_t vector_count,
+                          int64_t dimension, int64_t d, float* dv) {
+  for (int64_t i = 0; i < vector_count; i += kBlock) {
+    GradientBlock(tag, v, pairs, vector_count, dimension, i, d, dv);
+  }
+}
+
+void BackwardSamples(const ConstMatrixView& vectors, int64_t dimension, int64_t vector_count,
+                     const ConstMatrixView& output_gradient, const MatrixView& vector_gradients) {
+  const hn::ScalableTag<float> tag;
+  const hn::CappedTag<float, 1> one;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
+  for (int64_t s = 0; s < vectors.row_count; ++s) {
+    const float* v = vectors.row(s);
+    const float* first = output_gradient.row(s);
+    float* dv = vector_gradients.row(s);
+    int64_t d = 0;
+    for (; d + lanes <= dimension; d += lanes) {
+      GradientOfComponents(tag, v, first + dimension, vector_count, dimension, d, dv);
+    }
+    for (; d < dimension; ++d) {
+      GradientOfComponents(one, v, first + dimension, vector_count, dimension, d, dv);
+    }
+    for (d = 0; d < dimension; ++d) dv[d] += first[d];
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace weir::kernels::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace weir::kernels::cpu {
 namespace {
 
-// One sample at a time: its vectors (27 x 16 floats for Criteo) stay in the first-level cache for
-// all their pairs. The simd pragmas let sums be reordered; they start no thread.
-
-float Dot(const float* a, const float* b, int64_t count) {
-  float sum = 0.0f;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t d = 0; d < count; ++d) sum += a[d] * b[d];
-  return sum;
-}
-
-void AddScaled(float scale, const float* source, int64_t count, float* destination) {
-#pragma omp simd
-  for (int64_t d = 0; d < count; ++d) destination[d] += scale * source[d];
-}
+HWY_EXPORT(ForwardSamples);
+HWY_EXPORT(BackwardSamples);
 
 // Returns F, after checking that the shapes fit it.
 int64_t VectorCount(const ConstMatrixView& vectors, int64_t dimension,
@@ -38,13 +183,7 @@ int64_t VectorCount(const ConstMatrixView& vectors, int64_t dimension,
 void InteractionForward(const ConstMatrixView& vectors, int64_t dimension,
                         const MatrixView& output) {
   const int64_t vector_count = VectorCount(vectors, dimension, output);
-  for (int64_t s = 0; s < vectors.row_count; ++s) {
-    const float* v = vectors.row(s);
-    float* out = std::copy_n(v, dimension, output.row(s));
-    for (int64_t i = 1; i < vector_count; ++i) {
-      for (int64_t j = 0; j < i; ++j) *out++ = Dot(v + i * dimension, v + j * dimension, dimension);
-    }
-  }
+  HWY_DYNAMIC_DISPATCH(ForwardSamples)(vectors, dimension, vector_count, output);
 }
 
 void InteractionBackward(const ConstMatrixView& vectors, int64_t dimension,
@@ -53,20 +192,9 @@ void InteractionBackward(const ConstMatrixView& vectors, int64_t dimension,
   const int64_t vector_count = VectorCount(vectors, dimension, output_gradient);
   CHECK_EQ(vector_gradients.row_count, vectors.row_count);
   CHECK_EQ(vector_gradients.column_count, vectors.column_count);
-  for (int64_t s = 0; s < vectors.row_count; ++s) {
-    const float* v = vectors.row(s);
-    const float* pair_gradient = output_gradient.row(s) + dimension;
-    float* dv = vector_gradients.row(s);
-    std::copy_n(output_gradient.row(s), dimension, dv);
-    std::fill_n(dv + dimension, (vector_count - 1) * dimension, 0.0f);
-    for (int64_t i = 1; i < vector_count; ++i) {
-      for (int64_t j = 0; j < i; ++j, ++pair_gradient) {
-        // d<v_i, v_j> = <dv_i, v_j> + <v_i, dv_j>
-        AddScaled(*pair_gradient, v + j * dimension, dimension, dv + i * dimension);
-        AddScaled(*pair_gradient, v + i * dimension, dimension, dv + j * dimension);
-      }
-    }
-  }
+  HWY_DYNAMIC_DISPATCH(BackwardSamples)
+  (vectors, dimension, vector_count, output_gradient, vector_gradients);
 }
 
 }  // namespace weir::kernels::cpu
+#endif

@@ -6,11 +6,10 @@ namespace weir::kernels {
 
 const KernelTable& CpuKernels() {
   static constexpr KernelTable kTable{
-      .packed_linear_floats = cpu::PackedLinearFloats,
-      .pack_linear = cpu::PackLinear,
       .linear_forward = cpu::LinearForward,
       .linear_backward_data = cpu::LinearBackwardData,
       .linear_backward_weight = cpu::LinearBackwardWeight,
+      .transpose = cpu::Transpose,
       .relu_backward = cpu::ReluBackward,
       .gather_rows = cpu::GatherRows,
       .scatter_add_rows = cpu::ScatterAddRows,

@@ -1,130 +1,121 @@
-// Linear layers on tiles: each tile's bias, ReLU or ReLU gradient is done while it is in the
-// first-level cache. A tile that is narrower than its padding is computed beside its place and
-// copied there, so nothing outside a view is read or written.
+// Linear layers on tiles: 32 samples by 64 features at a time, each tile's bias, ReLU or ReLU
+// gradient done while the tile is in the cache. A block of the weight serves all samples of a slice
+// before the next one is touched, so the weight is read from memory once, where it lies.
 
 #include <algorithm>
 #include <array>
 
 #include "common/base/check.h"
+#include "common/base/hogwild.h"
 #include "common/kernels/cpu_functions.h"
 #include "common/kernels/gemm_tile.h"
-#include "common/kernels/packed_linear.h"
 
 namespace weir::kernels::cpu {
 namespace {
 
-constexpr int64_t kTileRows = 64;    // samples, or outputs of a weight gradient
+constexpr int64_t kTileSamples = 32;
+constexpr int64_t kTileFeatures = 64;
 constexpr int64_t kTileDepth = 128;  // what is summed over in one call
 
-// Outputs that make a product not worth its packing: done by hand.
+// A layer with fewer outputs is done by hand: a product of one column is no product.
 constexpr int64_t kThinOutputs = 4;
 
-// The tiles of one product a b with panels for a, for all depths: the first overwrites, the rest
-// add, the last may be short.
-class DepthTiles {
- public:
-  DepthTiles(GemmTileShape shape, int64_t depth) : depth_(depth) {
-    shape.k = std::min(depth, kTileDepth);
-    first_ = GemmTile(shape);
-    if (depth <= kTileDepth) return;
-    shape.accumulate = true;
-    next_ = GemmTile(shape);
-    if (depth % kTileDepth == 0) return;
-    shape.k = depth % kTileDepth;
-    last_ = GemmTile(shape);
-  }
+int64_t RoundUpToVector(int64_t count) {
+  return (count + kVectorFloats - 1) / kVectorFloats * kVectorFloats;
+}
 
-  // a and b: at depth 0; a_step and b_step: floats from one depth to the next.
-  void operator()(const float* a, int64_t a_step, const float* b, int64_t b_step, float* c) const {
-    first_(a, b, c);
-    for (int64_t p = kTileDepth; p < depth_; p += kTileDepth) {
-      const GemmTile& tile = p + kTileDepth <= depth_ ? next_ : last_;
-      tile(a + p * a_step, b + p * b_step, c);
-    }
-  }
+// Samples as computed: the rest of the last vector is part of the buffer, and nobody's.
+void CheckPadding(const ConstMatrixView& view) {
+  CHECK_GE(view.stride, RoundUpToVector(view.column_count));
+}
 
- private:
-  int64_t depth_;
-  GemmTile first_, next_, last_;
-};
-
-// What becomes of a finished tile: rows x columns at `tile`, of which `row` and `column` are the
-// place in the whole.
+// y[f, s] = max(0, y[f, s] + bias[f]), or without the max.
 struct BiasAndActivation {
   const float* bias;
   Activation activation;
 
-  void operator()(float* tile, int64_t stride, int64_t, int64_t column, int64_t rows,
-                  int64_t columns) const {
-    const float* b = bias + column;
-    for (int64_t r = 0; r < rows; ++r) {
-      float* y = tile + r * stride;
+  void operator()(const MatrixView& y, int64_t feature, int64_t sample, int64_t features,
+                  int64_t samples) const {
+    for (int64_t f = feature; f < feature + features; ++f) {
+      float* row = y.row(f) + sample;
+      const float b = bias[f];
       if (activation == Activation::kNone) {
-        for (int64_t c = 0; c < columns; ++c) y[c] += b[c];
+        for (int64_t s = 0; s < samples; ++s) row[s] += b;
       } else {
-        for (int64_t c = 0; c < columns; ++c) {
-          const float sum = y[c] + b[c];
-          y[c] = 0.0f > sum ? 0.0f : sum;  // in this order a NaN stays one
+        for (int64_t s = 0; s < samples; ++s) {
+          const float sum = row[s] + b;
+          row[s] = 0.0f > sum ? 0.0f : sum;  // in this order a NaN stays one
         }
       }
     }
   }
 };
 
+// dy[f, s] = 0 where the ReLU's output is 0.
 struct ReluGradient {
-  ConstMatrixView output;  // without data: nothing to do
+  ConstMatrixView output;  // without data: there was no ReLU
 
-  void operator()(float* tile, int64_t stride, int64_t row, int64_t column, int64_t rows,
-                  int64_t columns) const {
+  void operator()(const MatrixView& dy, int64_t feature, int64_t sample, int64_t features,
+                  int64_t samples) const {
     if (output.data == nullptr) return;
-    for (int64_t r = 0; r < rows; ++r) {
-      const float* y = output.row(row + r) + column;
-      float* dy = tile + r * stride;
-      for (int64_t c = 0; c < columns; ++c) {
-        dy[c] = y[c] <= 0.0f ? 0.0f : dy[c];  // written so that the gradient of a NaN stays
+    for (int64_t f = feature; f < feature + features; ++f) {
+      const float* y = output.row(f) + sample;
+      float* row = dy.row(f) + sample;
+      for (int64_t s = 0; s < samples; ++s) {
+        row[s] = y[s] <= 0.0f ? 0.0f : row[s];  // written so that the gradient of a NaN stays
       }
     }
   }
 };
 
-// c [rows, columns] = a [rows, depth] times a panel, then finish.
-template <typename Finish>
-void MultiplyByPanel(const ConstMatrixView& a, const Panels& panels, int64_t begin,
-                     const float* panel, const MatrixView& c, const Finish& finish) {
-  const int64_t width = panels.width(begin);
-  const int64_t columns = std::min(width, c.column_count - begin);
-  alignas(64) std::array<float, static_cast<size_t>(kTileRows * kPanelWidth)> beside;
-  const bool in_place = columns == width;
-  GemmTileShape shape{.m = width, .n = kTileRows, .lda = width, .ldb = a.stride};
-  shape.ldc = in_place ? c.stride : width;
-  const auto multiply = [&](const DepthTiles& tiles, int64_t row, int64_t rows) {
-    float* tile = in_place ? c.row(row) + begin : beside.data();
-    tiles(panel, width, a.row(row), 1, tile);
-    finish(tile, shape.ldc, row, begin, rows, columns);
-    for (int64_t r = 0; r < rows && !in_place; ++r) {
-      std::copy_n(tile + r * width, columns, c.row(row + r) + begin);
-    }
-  };
-  int64_t row = 0;
-  if (c.row_count >= kTileRows) {
-    const DepthTiles tiles(shape, panels.depth);
-    for (; row + kTileRows <= c.row_count; row += kTileRows) multiply(tiles, row, kTileRows);
-  }
-  if (row < c.row_count) {
-    shape.n = c.row_count - row;
-    multiply(DepthTiles(shape, panels.depth), row, shape.n);
-  }
-}
+// to [n, samples] = op(weight) from [k, samples], where op(weight) is [n, k], then finish.
+struct WeightProduct {
+  ConstMatrixView from;
+  ConstMatrixView weight;
+  bool transpose;
+  MatrixView to;
 
-template <typename Finish>
-void MultiplyByPanels(const ConstMatrixView& a, const Panels& panels, const float* packed,
-                      const MatrixView& c, const Finish& finish) {
-  CHECK_EQ(a.column_count, panels.depth);
-  CHECK_EQ(c.column_count, panels.column_count);
-  CHECK_EQ(a.row_count, c.row_count);
-  for (int64_t begin = 0; begin < panels.column_count; begin += kPanelWidth) {
-    MultiplyByPanel(a, panels, begin, packed + panels.offset(begin), c, finish);
+  // Tells finish of each block of `to` that is complete.
+  template <typename Finish>
+  void Run(const Finish& finish) const {
+    for (int64_t n = 0; n < to.row_count; n += kTileFeatures) {
+      const int64_t features = std::min(kTileFeatures, to.row_count - n);
+      for (int64_t k = 0; k < from.row_count; k += kTileDepth) {
+        Accumulate(n, features, k, std::min(kTileDepth, from.row_count - k));
+      }
+      finish(to, n, 0, features, RoundUpToVector(to.column_count));
+    }
   }
+
+  void Accumulate(int64_t n, int64_t features, int64_t k, int64_t depth) const {
+    GemmTileShape shape{.n = features,
+                        .k = depth,
+                        .lda = from.stride,
+                        .ldb = weight.stride,
+                        .ldc = to.stride,
+                        .transpose_b = transpose,
+                        .accumulate = k > 0};
+    const float* w = transpose ? weight.row(k) + n : weight.row(n) + k;
+    const int64_t samples = RoundUpToVector(to.column_count);
+    int64_t s = 0;
+    if (samples >= kTileSamples) {
+      shape.m = kTileSamples;
+      const GemmTile tile(shape);
+      for (; s + kTileSamples <= samples; s += kTileSamples)
+        tile(from.row(k) + s, w, to.row(n) + s);
+    }
+    if (s == samples) return;
+    shape.m = samples - s;
+    const GemmTile rest(shape);
+    rest(from.row(k) + s, w, to.row(n) + s);
+  }
+};
+
+// The weight and bias of a thin layer are read here and not inside a generated product.
+WEIR_HOGWILD void AddScaled(const float* scale, const float* from, int64_t count, float* to) {
+  const float factor = *scale;
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) to[i] += factor * from[i];
 }
 
 float Dot(const float* a, const float* b, int64_t count) {
@@ -134,166 +125,162 @@ float Dot(const float* a, const float* b, int64_t count) {
   return sum;
 }
 
-void AddScaled(float scale, const float* from, int64_t count, float* to) {
-#pragma omp simd
-  for (int64_t i = 0; i < count; ++i) to[i] += scale * from[i];
+float Sum(const float* a, int64_t count) {
+  float sum = 0.0f;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < count; ++i) sum += a[i];
+  return sum;
 }
 
-// The backward panels hold row o of the weight in pieces; this calls visit(piece, begin, count).
-template <typename Visit>
-void ForEachPieceOfRow(const PackedLinear& layer, int64_t o, const Visit& visit) {
-  const PackedLayout layout(layer.outputs, layer.inputs);
-  const float* panels = layer.data + layout.backward_offset();
-  for (int64_t begin = 0; begin < layer.inputs; begin += kPanelWidth) {
-    const int64_t width = layout.backward.width(begin);
-    visit(panels + layout.backward.offset(begin) + o * width, begin,
-          std::min(width, layer.inputs - begin));
+void Zero(const MatrixView& view) {
+  for (int64_t r = 0; r < view.row_count; ++r) std::fill_n(view.row(r), view.column_count, 0.0f);
+}
+
+void ThinForward(const ConstMatrixView& x, const ConstMatrixView& weight, const MatrixView& y) {
+  Zero(y);
+  for (int64_t o = 0; o < weight.row_count; ++o) {
+    for (int64_t i = 0; i < weight.column_count; ++i) {
+      AddScaled(weight.row(o) + i, x.row(i), x.column_count, y.row(o));
+    }
   }
 }
 
-void ThinForward(const ConstMatrixView& x, const PackedLinear& layer, Activation activation,
-                 const MatrixView& y) {
-  for (int64_t r = 0; r < x.row_count; ++r) std::fill_n(y.row(r), layer.outputs, 0.0f);
-  for (int64_t o = 0; o < layer.outputs; ++o) {
-    ForEachPieceOfRow(layer, o, [&](const float* piece, int64_t begin, int64_t count) {
-      for (int64_t r = 0; r < x.row_count; ++r) y.row(r)[o] += Dot(x.row(r) + begin, piece, count);
-    });
+void ThinBackwardData(const ConstMatrixView& dy, const ConstMatrixView& weight,
+                      const MatrixView& dx) {
+  Zero(dx);
+  for (int64_t o = 0; o < weight.row_count; ++o) {
+    for (int64_t i = 0; i < weight.column_count; ++i) {
+      AddScaled(weight.row(o) + i, dy.row(o), dy.column_count, dx.row(i));
+    }
   }
-  BiasAndActivation{layer.data, activation}(y.data, y.stride, 0, 0, y.row_count, y.column_count);
-}
-
-void ThinBackwardData(const ConstMatrixView& dy, const PackedLinear& layer,
-                      const ReluGradient& relu, const MatrixView& dx) {
-  for (int64_t r = 0; r < dx.row_count; ++r) std::fill_n(dx.row(r), layer.inputs, 0.0f);
-  for (int64_t o = 0; o < layer.outputs; ++o) {
-    ForEachPieceOfRow(layer, o, [&](const float* piece, int64_t begin, int64_t count) {
-      for (int64_t r = 0; r < dx.row_count; ++r) {
-        AddScaled(dy.row(r)[o], piece, count, dx.row(r) + begin);
-      }
-    });
-  }
-  relu(dx.data, dx.stride, 0, 0, dx.row_count, dx.column_count);
 }
 
 void ThinBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
                         const MatrixView& dw) {
   for (int64_t o = 0; o < dw.row_count; ++o) {
-    if (!accumulate) std::fill_n(dw.row(o), dw.column_count, 0.0f);
-    for (int64_t r = 0; r < x.row_count; ++r) {
-      AddScaled(dy.row(r)[o], x.row(r), dw.column_count, dw.row(o));
+    for (int64_t i = 0; i < dw.column_count; ++i) {
+      const float sum = Dot(x.row(i), dy.row(o), x.column_count);
+      dw.row(o)[i] = accumulate ? dw.row(o)[i] + sum : sum;
     }
   }
 }
 
-// dw[outputs, begin ..) of one depth of samples: dw^T (+)= x^T dy. x: the columns from begin on,
-// `width` wide with padding.
-void WeightTiles(const ConstMatrixView& dy, const float* x, int64_t x_stride, int64_t width,
-                 int64_t begin, bool accumulate, const MatrixView& dw) {
-  const int64_t columns = std::min(width, dw.column_count - begin);
-  alignas(64) std::array<float, static_cast<size_t>(kTileRows * kPanelWidth)> beside;
-  const bool in_place = columns == width;
-  GemmTileShape shape{.m = width,
-                      .n = kTileRows,
-                      .k = dy.row_count,
-                      .lda = x_stride,
-                      .ldb = dy.stride,
-                      .ldc = in_place ? dw.stride : width,
-                      .transpose_b = true,
-                      .accumulate = accumulate && in_place};
-  const auto multiply = [&](const GemmTile& tile, int64_t o, int64_t outputs) {
-    if (in_place) return tile(x, dy.data + o, dw.row(o) + begin);
-    tile(x, dy.data + o, beside.data());
+// Columns [begin, begin + columns) of dw, from that many features of at most kTileDepth samples,
+// which are turned into `panel`, [samples, width], once for all outputs.
+class WeightGradient {
+ public:
+  WeightGradient(const ConstMatrixView& dy, bool accumulate, const MatrixView& dw)
+      : dy_(dy), accumulate_(accumulate), dw_(dw) {}
+
+  void Run(const ConstMatrixView& x, int64_t begin) {
+    columns_ = x.row_count;
+    width_ = RoundUpToVector(columns_);
+    Transpose(x, {panel_.data(), x.column_count, columns_, width_});
+    for (int64_t r = 0; r < x.column_count && columns_ < width_; ++r) {
+      std::fill_n(panel_.data() + r * width_ + columns_, width_ - columns_, 0.0f);
+    }
+    for (int64_t o = 0; o < dw_.row_count; o += kTileFeatures) {
+      Tile(o, std::min(kTileFeatures, dw_.row_count - o), begin);
+    }
+  }
+
+ private:
+  void Tile(int64_t o, int64_t outputs, int64_t begin) {
+    const bool in_place = columns_ == width_;
+    const GemmTile tile({.m = width_,
+                         .n = outputs,
+                         .k = dy_.column_count,
+                         .lda = width_,
+                         .ldb = dy_.stride,
+                         .ldc = in_place ? dw_.stride : width_,
+                         .accumulate = accumulate_ && in_place});
+    if (in_place) return tile(panel_.data(), dy_.row(o), dw_.row(o) + begin);
+    tile(panel_.data(), dy_.row(o), beside_.data());
     for (int64_t r = 0; r < outputs; ++r) {
-      float* to = dw.row(o + r) + begin;
-      const float* from = beside.data() + r * width;
-      for (int64_t c = 0; c < columns; ++c) to[c] = accumulate ? to[c] + from[c] : from[c];
+      const float* from = beside_.data() + r * width_;
+      float* to = dw_.row(o + r) + begin;
+      for (int64_t c = 0; c < columns_; ++c) to[c] = accumulate_ ? to[c] + from[c] : from[c];
     }
-  };
-  int64_t o = 0;
-  if (dw.row_count >= kTileRows) {
-    const GemmTile tile(shape);
-    for (; o + kTileRows <= dw.row_count; o += kTileRows) multiply(tile, o, kTileRows);
   }
-  if (o < dw.row_count) {
-    shape.n = dw.row_count - o;
-    multiply(GemmTile(shape), o, shape.n);
-  }
+
+  const ConstMatrixView dy_;
+  const bool accumulate_;
+  const MatrixView dw_;
+  int64_t columns_ = 0;
+  int64_t width_ = 0;
+  alignas(64) std::array<float, static_cast<size_t>(kTileDepth* kTileSamples)> panel_;
+  alignas(64) std::array<float, static_cast<size_t>(kTileFeatures* kTileSamples)> beside_;
+};
+
+ConstMatrixView Part(const ConstMatrixView& view, int64_t row, int64_t rows, int64_t column,
+                     int64_t columns) {
+  return {view.row(row) + column, rows, columns, view.stride};
 }
 
-// At most kTileDepth samples.
-void BackwardWeightOfDepth(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
-                           const MatrixView& dw) {
-  int64_t begin = 0;
-  for (; begin + kPanelWidth <= x.column_count; begin += kPanelWidth) {
-    WeightTiles(dy, x.data + begin, x.stride, kPanelWidth, begin, accumulate, dw);
+void TiledBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
+                         const MatrixView& dw) {
+  for (int64_t s = 0; s < x.column_count; s += kTileDepth) {
+    const int64_t samples = std::min(kTileDepth, x.column_count - s);
+    WeightGradient gradient(Part(dy, 0, dy.row_count, s, samples), accumulate || s > 0, dw);
+    for (int64_t i = 0; i < x.row_count; i += kTileSamples) {
+      gradient.Run(Part(x, i, std::min(kTileSamples, x.row_count - i), s, samples), i);
+    }
   }
-  const int64_t columns = x.column_count - begin;
-  if (columns == 0) return;
-  alignas(64) std::array<float, static_cast<size_t>(kTileDepth * kPanelWidth)> rest;
-  const int64_t width = RoundUpToVector(columns);
-  for (int64_t r = 0; r < x.row_count; ++r) {
-    float* to = std::copy_n(x.row(r) + begin, columns, rest.data() + r * width);
-    std::fill_n(to, width - columns, 0.0f);
-  }
-  WeightTiles(dy, rest.data(), width, width, begin, accumulate, dw);
-}
-
-void AddBiasGradient(const ConstMatrixView& dy, bool accumulate, float* sum) {
-  if (!accumulate) std::fill_n(sum, dy.column_count, 0.0f);
-  for (int64_t r = 0; r < dy.row_count; ++r) AddScaled(1.0f, dy.row(r), dy.column_count, sum);
-}
-
-ConstMatrixView Rows(const ConstMatrixView& view, int64_t begin, int64_t count) {
-  return {view.row(begin), count, view.column_count, view.stride};
 }
 
 }  // namespace
 
-void LinearForward(const ConstMatrixView& x, const PackedLinear& layer, Activation activation,
-                   const MatrixView& y) {
-  CHECK_EQ(x.column_count, layer.inputs);
-  CHECK_EQ(y.column_count, layer.outputs);
-  CHECK_EQ(x.row_count, y.row_count);
-  if (layer.outputs <= kThinOutputs || layer.inputs == 0) {
-    return ThinForward(x, layer, activation, y);
+void LinearForward(const ConstMatrixView& x, const ConstMatrixView& weight,
+                   const ConstVectorView& bias, Activation activation, const MatrixView& y) {
+  CHECK_EQ(x.row_count, weight.column_count);
+  CHECK_EQ(y.row_count, weight.row_count);
+  CHECK_EQ(bias.count, weight.row_count);
+  CHECK_EQ(x.column_count, y.column_count);
+  CheckPadding(x);
+  CheckPadding(y);
+  const BiasAndActivation finish{bias.data, activation};
+  if (weight.row_count < kThinOutputs || weight.column_count == 0) {
+    ThinForward(x, weight, y);
+    return finish(y, 0, 0, y.row_count, y.column_count);
   }
-  const PackedLayout layout(layer.outputs, layer.inputs);
-  MultiplyByPanels(x, layout.forward, layer.data + layout.forward_offset(), y,
-                   BiasAndActivation{layer.data, activation});
+  WeightProduct{x, weight, false, y}.Run(finish);
 }
 
-void LinearBackwardData(const ConstMatrixView& dy, const PackedLinear& layer,
+void LinearBackwardData(const ConstMatrixView& dy, const ConstMatrixView& weight,
                         const ConstMatrixView& relu_output, const MatrixView& dx) {
-  CHECK_EQ(dy.column_count, layer.outputs);
-  CHECK_EQ(dx.column_count, layer.inputs);
-  CHECK_EQ(dy.row_count, dx.row_count);
-  const ReluGradient relu{relu_output};
-  if (layer.outputs <= kThinOutputs) return ThinBackwardData(dy, layer, relu, dx);
-  const PackedLayout layout(layer.outputs, layer.inputs);
-  MultiplyByPanels(dy, layout.backward, layer.data + layout.backward_offset(), dx, relu);
+  CHECK_EQ(dy.row_count, weight.row_count);
+  CHECK_EQ(dx.row_count, weight.column_count);
+  CHECK_EQ(dy.column_count, dx.column_count);
+  CheckPadding(dy);
+  CheckPadding(dx);
+  const ReluGradient finish{relu_output};
+  if (weight.row_count < kThinOutputs) {
+    ThinBackwardData(dy, weight, dx);
+    return finish(dx, 0, 0, dx.row_count, dx.column_count);
+  }
+  WeightProduct{dy, weight, true, dx}.Run(finish);
 }
 
 void ReluBackward(const ConstMatrixView& output, const MatrixView& gradient) {
   CHECK_EQ(output.row_count, gradient.row_count);
   CHECK_EQ(output.column_count, gradient.column_count);
-  ReluGradient{output}(gradient.data, gradient.stride, 0, 0, gradient.row_count,
-                       gradient.column_count);
+  ReluGradient{output}(gradient, 0, 0, gradient.row_count, gradient.column_count);
 }
 
 void LinearBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
                           const MatrixView& dw, const VectorView& bias_gradient) {
-  CHECK_EQ(dy.row_count, x.row_count);
-  CHECK_EQ(dw.row_count, dy.column_count);
-  CHECK_EQ(dw.column_count, x.column_count);
-  CHECK_EQ(bias_gradient.count, dy.column_count);
-  AddBiasGradient(dy, accumulate, bias_gradient.data);
-  if (dw.row_count <= kThinOutputs || x.row_count == 0) {
+  CHECK_EQ(dy.column_count, x.column_count);
+  CHECK_EQ(dw.row_count, dy.row_count);
+  CHECK_EQ(dw.column_count, x.row_count);
+  CHECK_EQ(bias_gradient.count, dy.row_count);
+  for (int64_t o = 0; o < dy.row_count; ++o) {
+    const float sum = Sum(dy.row(o), dy.column_count);
+    bias_gradient.data[o] = accumulate ? bias_gradient.data[o] + sum : sum;
+  }
+  if (dw.row_count < kThinOutputs || x.column_count == 0) {
     return ThinBackwardWeight(dy, x, accumulate, dw);
   }
-  for (int64_t row = 0; row < x.row_count; row += kTileDepth) {
-    const int64_t rows = std::min(kTileDepth, x.row_count - row);
-    BackwardWeightOfDepth(Rows(dy, row, rows), Rows(x, row, rows), accumulate || row > 0, dw);
-  }
+  TiledBackwardWeight(dy, x, accumulate, dw);
 }
 
 }  // namespace weir::kernels::cpu

@@ -4,8 +4,8 @@
 //
 // Place in the life of a batch: forward, loss and backward; Dlrm calls these and nothing else does
 // arithmetic on activations.
-// Thread rule: the functions are pure but for their outputs; any thread, at once. What pack_linear
-// reads may be written by another thread meanwhile (common/base/hogwild.h); nothing else may.
+// Thread rule: the functions are pure but for their outputs; any thread, at once. Weights and
+// biases may be written by another thread meanwhile (common/base/hogwild.h); nothing else may.
 // Shapes must agree and outputs must not overlap inputs unless the contract says so: both are our
 // own mistakes and are checked. NaN and infinity pass through every function; only a ReLU's
 // gradient stops them, as it stops every gradient, where the ReLU's result was 0. C++17-clean,
@@ -18,35 +18,28 @@ namespace weir::kernels {
 
 enum class Activation { kNone, kRelu };
 
-// A linear layer's parameters in the order in which the device's products want them.
-struct PackedLinear {
-  const float* data = nullptr;
-  int64_t outputs = 0;
-  int64_t inputs = 0;
-};
-
+// A linear layer's activations are features by samples, [features, samples]: the weight is then
+// read where it lies, row-major [outputs, inputs], both forward and backward. Their stride is at
+// least the samples rounded up to kVectorFloats (PaddedStride sees to it), and what lies between
+// belongs to the buffer and is overwritten.
 struct KernelTable {
-  // How many floats pack_linear writes.
-  int64_t (*packed_linear_floats)(int64_t outputs, int64_t inputs);
+  // y = activation(W x + b). x: [inputs, samples], y: [outputs, samples].
+  void (*linear_forward)(const ConstMatrixView& x, const ConstMatrixView& weight,
+                         const ConstVectorView& bias, Activation activation, const MatrixView& y);
 
-  // Takes the parameters of a linear layer, weight [outputs, inputs] and bias [outputs], into
-  // `packed`. The only function here that reads what other threads may be writing.
-  void (*pack_linear)(const ConstMatrixView& weight, const ConstVectorView& bias, float* packed);
-
-  // y = activation(x W^T + b). x: [samples, inputs], y: [samples, outputs].
-  void (*linear_forward)(const ConstMatrixView& x, const PackedLinear& layer, Activation activation,
-                         const MatrixView& y);
-
-  // dx = dy W, then 0 where relu_output, shaped like dx, is 0: x was a ReLU's result, and a
+  // dx = W^T dy, then 0 where relu_output, shaped like dx, is 0: x was a ReLU's result, and a
   // gradient stays where that is NaN. relu_output without data: x was not.
-  void (*linear_backward_data)(const ConstMatrixView& dy, const PackedLinear& layer,
+  void (*linear_backward_data)(const ConstMatrixView& dy, const ConstMatrixView& weight,
                                const ConstMatrixView& relu_output, const MatrixView& dx);
 
-  // dw = dy^T x and bias_gradient = the sum of dy over the samples; with accumulate both are added
+  // dw = dy x^T and bias_gradient = the sum of dy over the samples; with accumulate both are added
   // to what is there.
   void (*linear_backward_weight)(const ConstMatrixView& dy, const ConstMatrixView& x,
                                  bool accumulate, const MatrixView& dw,
                                  const VectorView& bias_gradient);
+
+  // to[c, r] = from[r, c].
+  void (*transpose)(const ConstMatrixView& from, const MatrixView& to);
 
   // gradient[r, c] = 0 where output[r, c], the ReLU's result, is 0; it stays where that is NaN.
   void (*relu_backward)(const ConstMatrixView& output, const MatrixView& gradient);

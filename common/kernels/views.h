@@ -60,9 +60,11 @@ struct IndexView {
   int64_t count = 0;
 };
 
-// The distance between rows at which a buffer of activations is fastest: aligned for vectors, and
-// no multiple of a cache way's size, for then a column of a tile would compete for a few cache
-// sets.
+// Floats of a vector register; kernels may compute on whole ones.
+inline constexpr int64_t kVectorFloats = 8;
+
+// The distance between rows at which a buffer of activations is fastest: whole cache lines, and no
+// multiple of a cache way's size, for then the rows of a tile would compete for a few cache sets.
 inline int64_t PaddedStride(int64_t columns) {
   const int64_t aligned = (columns + 15) / 16 * 16;
   return aligned % 128 == 0 ? aligned + 16 : aligned;

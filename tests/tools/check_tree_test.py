@@ -23,7 +23,7 @@ SOUND = {
     "common/config/b.h": '#pragma once\n#include "common/layout/c.h"\n#include "common/base/a.h"\n',
     "common/layout/c.h": '#pragma once\n#include "common/proto/config.pb.h"\n',
     "common/transport/d.cc": "#include <zmq.h>\n",
-    "common/kernels/e.cc": "#include <dnnl.h>\n#include <tbb/task_arena.h>\n",
+    "common/kernels/e.cc": "#include <libxsmm.h>\n#include <tbb/task_arena.h>\n",
     "common/metrics/f.cc": "#include <nlohmann/json.hpp>\n",
     "common/wire/g.cc": "#include <xxhash.h>\n",
     "worker/data/h.cc": "#include <zlib.h>\n",

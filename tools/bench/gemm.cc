@@ -1,6 +1,7 @@
 // The GEMMs of one training step (forward, backward by data, backward by weight of each layer), by
 // our kernel table and by the library alone.
 
+#include <cblas.h>
 #include <dnnl.h>
 #include <omp.h>
 
@@ -11,6 +12,7 @@
 #include "common/kernels/cpu_kernels.h"
 #include "common/tensor/aligned_buffer.h"
 #include "tools/bench/dlrm_shape.h"
+#include "tools/bench/gemm.h"
 #include "tools/bench/measure.h"
 #include "tools/bench/sections.h"
 #include "worker/model/dlrm.h"
@@ -26,14 +28,12 @@ struct Operands {
         outputs(shape.outputs),
         batch(batch_in),
         first(shape.first),
-        x_stride(kernels::PaddedStride(inputs)),
-        y_stride(kernels::PaddedStride(outputs)),
-        x(static_cast<size_t>(batch * x_stride)),
+        slices((batch + model::Dlrm::kSliceRows - 1) / model::Dlrm::kSliceRows),
+        x(static_cast<size_t>(slices * inputs * kernels::PaddedStride(model::Dlrm::kSliceRows))),
         w(static_cast<size_t>(inputs * outputs)),
-        y(static_cast<size_t>(batch * y_stride)),
+        y(static_cast<size_t>(slices * outputs * kernels::PaddedStride(model::Dlrm::kSliceRows))),
         bias(static_cast<size_t>(outputs)),
         bias_gradient(bias.size()),
-        packed(static_cast<size_t>(kernels::CpuKernels().packed_linear_floats(outputs, inputs))),
         dx(x.size()),
         dw(w.size()) {
     std::minstd_rand random(1);
@@ -49,61 +49,100 @@ struct Operands {
 
   int64_t inputs, outputs, batch;
   bool first;
-  int64_t x_stride, y_stride;
-  tensor::AlignedBuffer x, w, y, bias, bias_gradient, packed, dx, dw;
+  int64_t slices;
+  tensor::AlignedBuffer x, w, y, bias, bias_gradient, dx, dw;
 };
 
 void ByTable(Operands& o) {
   const kernels::KernelTable& table = kernels::CpuKernels();
-  const kernels::PackedLinear layer{o.packed.data(), o.outputs, o.inputs};
-  table.pack_linear(Dense(o.w.data(), o.outputs, o.inputs), {o.bias.data(), o.outputs},
-                    o.packed.data());
-  for (int64_t begin = 0; begin < o.batch; begin += model::Dlrm::kSliceRows) {
-    const int64_t rows = std::min(model::Dlrm::kSliceRows, o.batch - begin);
-    const kernels::MatrixView x{o.x.data() + begin * o.x_stride, rows, o.inputs, o.x_stride};
-    const kernels::MatrixView dx{o.dx.data() + begin * o.x_stride, rows, o.inputs, o.x_stride};
-    const kernels::MatrixView y{o.y.data() + begin * o.y_stride, rows, o.outputs, o.y_stride};
-    table.linear_forward(x, layer, kernels::Activation::kRelu, y);
+  constexpr int64_t kSlice = model::Dlrm::kSliceRows;
+  const int64_t stride = kernels::PaddedStride(kSlice);
+  const auto weight = Dense(o.w.data(), o.outputs, o.inputs);
+  for (int64_t begin = 0; begin < o.batch; begin += kSlice) {
+    const int64_t rows = std::min(kSlice, o.batch - begin);
+    const int64_t slice = begin / kSlice;
+    const kernels::MatrixView x{o.x.data() + slice * o.inputs * stride, o.inputs, rows, stride};
+    const kernels::MatrixView dx{o.dx.data() + slice * o.inputs * stride, o.inputs, rows, stride};
+    const kernels::MatrixView y{o.y.data() + slice * o.outputs * stride, o.outputs, rows, stride};
+    table.linear_forward(x, weight, {o.bias.data(), o.outputs}, kernels::Activation::kRelu, y);
     table.linear_backward_weight(y, x, begin > 0, Dense(o.dw.data(), o.outputs, o.inputs),
                                  {o.bias_gradient.data(), o.outputs});
-    if (!o.first) table.linear_backward_data(y, layer, x, dx);
+    if (!o.first) table.linear_backward_data(y, weight, x, dx);
   }
 }
 
-void ByOneDnn(Operands& o) {
-  omp_set_num_threads(1);
-  dnnl_sgemm('N', 'T', o.batch, o.outputs, o.inputs, 1, o.x.data(), o.inputs, o.w.data(), o.inputs,
-             0, o.y.data(), o.outputs);
-  dnnl_sgemm('T', 'N', o.outputs, o.inputs, o.batch, 1, o.y.data(), o.outputs, o.x.data(), o.inputs,
-             0, o.dw.data(), o.inputs);
-  if (o.first) return;
-  dnnl_sgemm('N', 'N', o.batch, o.inputs, o.outputs, 1, o.y.data(), o.outputs, o.w.data(), o.inputs,
-             0, o.dx.data(), o.inputs);
+// The three products of a layer, by a library's sgemm on row-major matrices.
+template <typename Sgemm>
+void ByLibrary(Operands& o, const Sgemm& sgemm) {
+  sgemm(false, true, o.batch, o.outputs, o.inputs, o.x.data(), o.w.data(), o.y.data());
+  sgemm(true, false, o.outputs, o.inputs, o.batch, o.y.data(), o.x.data(), o.dw.data());
+  if (!o.first) {
+    sgemm(false, false, o.batch, o.inputs, o.outputs, o.y.data(), o.w.data(), o.dx.data());
+  }
+}
+
+void OneDnn(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const float* a,
+            const float* b, float* c) {
+  dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, 1, a, transpose_a ? m : k,
+             b, transpose_b ? k : n, 0, c, n);
+}
+
+void OpenBlas(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const float* a,
+              const float* b, float* c) {
+  const auto i = [](int64_t value) { return static_cast<blasint>(value); };
+  cblas_sgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
+              transpose_b ? CblasTrans : CblasNoTrans, i(m), i(n), i(k), 1, a,
+              i(transpose_a ? m : k), b, i(transpose_b ? k : n), 0, c, i(n));
+}
+
+struct Rates {
+  double ours, one_dnn, open_blas;  // GFLOP/s
+};
+
+Rates Measure(int64_t batch, int repeats) {
+  std::vector<Operands> layers;
+  double flop = 0;
+  for (const GemmShape& shape : kDlrmLayers) {
+    layers.emplace_back(shape, batch);
+    flop += layers.back().flop();
+  }
+  const auto each = [&](const auto& work) {
+    return [&layers, work] {
+      for (Operands& o : layers) work(o);
+    };
+  };
+  const auto median = MedianSeconds(repeats, {each([](Operands& o) { ByTable(o); }),
+                                              each([](Operands& o) { ByLibrary(o, OneDnn); }),
+                                              each([](Operands& o) { ByLibrary(o, OpenBlas); })});
+  const double scale = flop / 1e9;
+  return {scale / median[0], scale / median[1], scale / median[2]};
 }
 
 }  // namespace
 
+double BestGemmSamplesPerSecond(int64_t batch, int repeats) {
+  omp_set_num_threads(1);
+  openblas_set_num_threads(1);
+  double flop_per_sample = 0;
+  for (const GemmShape& shape : kDlrmLayers) flop_per_sample += Operands(shape, 1).flop();
+  const Rates rates = Measure(batch, repeats);
+  return std::max({rates.ours, rates.one_dnn, rates.open_blas}) * 1e9 / flop_per_sample;
+}
+
 Result<Lines> BenchGemm(const Options& options) {
+  omp_set_num_threads(1);
+  openblas_set_num_threads(1);
   Lines lines;
   for (const int64_t batch : {128, 512, 2048}) {
     if (options.quick && batch > 128) break;
-    std::vector<Operands> layers;
-    double flop = 0;
-    for (const GemmShape& shape : kDlrmLayers) {
-      layers.emplace_back(shape, batch);
-      flop += layers.back().flop();
-    }
-    const auto median = MedianSeconds(options.repeats, {[&] {
-                                                          for (auto& o : layers) ByTable(o);
-                                                        },
-                                                        [&] {
-                                                          for (auto& o : layers) ByOneDnn(o);
-                                                        }});
-    lines.push_back({.name = StrCat("gemm/batch_", batch),
-                     .value = flop / median[0] / 1e9,
-                     .unit = "GFLOP/s",
-                     .peer = "oneDNN dnnl_sgemm",
-                     .peer_value = flop / median[1] / 1e9});
+    const Rates rates = Measure(batch, 3 * options.repeats);
+    const Line line{.name = StrCat("gemm/batch_", batch), .value = rates.ours, .unit = "GFLOP/s"};
+    lines.push_back(line);
+    lines.back().peer = "oneDNN dnnl_sgemm";
+    lines.back().peer_value = rates.one_dnn;
+    lines.push_back(line);
+    lines.back().peer = "OpenBLAS sgemm";
+    lines.back().peer_value = rates.open_blas;
   }
   return lines;
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "common/base/strings.h"
+#include "tools/bench/gemm.h"
 #include "tools/bench/measure.h"
 #include "tools/bench/peer_script.h"
 #include "tools/bench/sections.h"
@@ -71,6 +72,12 @@ Result<Lines> BenchTrain(const Options& options) {
       line.peer_value = peer.values.at(StrCat("batch_", size.batch));
     }
     lines.push_back(line);
+    lines.push_back({.name = StrCat("train/f32/batch_", size.batch, "/of_gemm"),
+                     .value = line.value,
+                     .unit = "samples/s",
+                     .peer = "the best library's products alone",
+                     .peer_value = BestGemmSamplesPerSecond(size.batch, options.repeats),
+                     .goal = 0.8});
   }
   return lines;
 }

@@ -10,9 +10,10 @@ find_package(ZLIB REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(GLOG REQUIRED IMPORTED_TARGET libglog)
+pkg_check_modules(HIGHWAY REQUIRED IMPORTED_TARGET libhwy)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 
-# libdnnl-dev's own CMake package asks for OpenCL headers, which we do not need.
+# The next two are peers of weir-bench. libdnnl-dev's own CMake package asks for OpenCL headers, which we do not need.
 find_path(DNNL_INCLUDE_DIR dnnl.h REQUIRED)
 find_library(DNNL_LIBRARY dnnl REQUIRED)
 add_library(DNNL::dnnl UNKNOWN IMPORTED)
@@ -28,6 +29,12 @@ add_library(LIBXSMM::libxsmm STATIC IMPORTED)
 set_target_properties(LIBXSMM::libxsmm PROPERTIES
   IMPORTED_LOCATION ${LIBXSMM_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${LIBXSMM_INCLUDE_DIR}
   INTERFACE_LINK_LIBRARIES "${LIBXSMM_NO_BLAS_LIBRARY};Threads::Threads;${CMAKE_DL_LIBS};m;rt")
+
+find_path(OPENBLAS_INCLUDE_DIR cblas.h REQUIRED)
+find_library(OPENBLAS_LIBRARY openblas REQUIRED)
+add_library(OpenBLAS::openblas UNKNOWN IMPORTED)
+set_target_properties(OpenBLAS::openblas PROPERTIES
+  IMPORTED_LOCATION ${OPENBLAS_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${OPENBLAS_INCLUDE_DIR})
 
 # libzmq's pkg-config entry drags in include paths of libraries that it uses inside.
 find_path(ZMQ_INCLUDE_DIR zmq.hpp REQUIRED)

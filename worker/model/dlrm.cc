@@ -22,8 +22,10 @@ Dlrm::Dlrm(const ModelLayout& layout, const kernels::KernelTable& kernels)
       bottom_(layout, layout.bottom_weights(), LastActivation::kRelu, kernels, kSliceRows),
       interaction_(std::ssize(layout.tables()), layout.embedding_dimension(), kernels, kSliceRows),
       top_(layout, layout.top_weights(), LastActivation::kNone, kernels, kSliceRows),
-      logits_(static_cast<size_t>(kSliceRows)),
-      logit_gradients_(static_cast<size_t>(kSliceRows)) {}
+      dense_input_(
+          static_cast<size_t>(layout.dense_feature_count() * kernels::PaddedStride(kSliceRows))),
+      logits_(static_cast<size_t>(kernels::PaddedStride(kSliceRows))),
+      logit_gradients_(logits_.size()) {}
 
 Result<double> Dlrm::Train(const float* parameters, const data::Batch& batch,
                            std::span<const float> rows, int64_t mean_rows, float* gradients,
@@ -32,14 +34,13 @@ Result<double> Dlrm::Train(const float* parameters, const data::Batch& batch,
   CHECK_EQ(rows.size(), row_gradients.size());
   std::fill(row_gradients.begin(), row_gradients.end(), 0.0f);
   if (batch.row_count == 0) ZeroGradients(gradients);
-  Load(parameters);
   double sum = 0;
   for (int64_t begin = 0; begin < batch.row_count; begin += kSliceRows) {
     const Slice slice{begin, std::min(kSliceRows, batch.row_count - begin)};
-    Forward(batch, slice, rows);
+    Forward(parameters, batch, slice, rows);
     sum += Loss(batch, slice, mean_rows);
     if (!std::isfinite(sum)) return Diverged(parameters, batch, slice, rows);
-    Backward(batch, slice, gradients, row_gradients);
+    Backward(parameters, batch, slice, gradients, row_gradients);
   }
   return sum;
 }
@@ -48,24 +49,21 @@ void Dlrm::Score(const float* parameters, const data::Batch& batch, std::span<co
                  std::span<float> probabilities) {
   CheckShapes(batch, rows.size());
   CHECK_EQ(std::ssize(probabilities), batch.row_count);
-  Load(parameters);
   for (int64_t begin = 0; begin < batch.row_count; begin += kSliceRows) {
     const Slice slice{begin, std::min(kSliceRows, batch.row_count - begin)};
-    Forward(batch, slice, rows);
+    Forward(parameters, batch, slice, rows);
     kernels_->sigmoid({logits_.data(), slice.row_count},
                       {probabilities.data() + begin, slice.row_count});
   }
 }
 
-void Dlrm::Load(const float* parameters) {
-  bottom_.Load(parameters);
-  top_.Load(parameters);
-}
-
-void Dlrm::Forward(const data::Batch& batch, const Slice& slice, std::span<const float> rows) {
-  bottom_.Forward(DenseInput(batch, slice), interaction_.bottom_output(slice.row_count));
+void Dlrm::Forward(const float* parameters, const data::Batch& batch, const Slice& slice,
+                   std::span<const float> rows) {
+  const int64_t count = slice.row_count;
+  kernels_->transpose(DenseRows(batch, slice), DenseInput(count));
+  bottom_.Forward(parameters, DenseInput(count), interaction_.bottom_output(count));
   interaction_.Forward(batch, slice, rows);
-  top_.Forward(interaction_.output(slice.row_count), Logits(slice.row_count));
+  top_.Forward(parameters, interaction_.output(count), Logits(count));
 }
 
 double Dlrm::Loss(const data::Batch& batch, const Slice& slice, int64_t mean_rows) {
@@ -80,16 +78,15 @@ double Dlrm::Loss(const data::Batch& batch, const Slice& slice, int64_t mean_row
   return sum;
 }
 
-void Dlrm::Backward(const data::Batch& batch, const Slice& slice, float* gradients,
-                    std::span<float> row_gradients) {
-  const int64_t row_count = slice.row_count;
+void Dlrm::Backward(const float* parameters, const data::Batch& batch, const Slice& slice,
+                    float* gradients, std::span<float> row_gradients) {
+  const int64_t count = slice.row_count;
   const bool accumulate = slice.begin > 0;
-  top_.Backward(interaction_.output(row_count), Logits(row_count),
-                kernels::Dense(logit_gradients_.data(), row_count, 1), accumulate, gradients,
-                interaction_.output_gradient(row_count));
+  top_.Backward(parameters, interaction_.output(count), Logits(count), LogitGradients(count),
+                accumulate, gradients, interaction_.output_gradient(count));
   interaction_.Backward(batch, slice, row_gradients);
-  bottom_.Backward(DenseInput(batch, slice), interaction_.bottom_output(row_count),
-                   interaction_.bottom_gradient(row_count), accumulate, gradients,
+  bottom_.Backward(parameters, DenseInput(count), interaction_.bottom_output(count),
+                   interaction_.bottom_gradient(count), accumulate, gradients,
                    kernels::MatrixView{});
 }
 
@@ -108,7 +105,7 @@ Status Dlrm::Diverged(const float* parameters, const data::Batch& batch, const S
 
 std::string Dlrm::FirstNonFinite(const float* parameters, const data::Batch& batch,
                                  const Slice& slice, std::span<const float> rows) {
-  if (!AllFinite(DenseInput(batch, slice))) return "the dense features";
+  if (!AllFinite(DenseRows(batch, slice))) return "the dense features";
   const int64_t row_count = slice.row_count;
   std::string name = bottom_.FirstNonFinite(parameters, interaction_.bottom_output(row_count));
   if (name.empty()) name = FirstNonFiniteTable(batch, rows);
@@ -146,9 +143,14 @@ void Dlrm::CheckShapes(const data::Batch& batch, size_t row_element_count) const
   CHECK_EQ(row_element_count, unique_count * static_cast<size_t>(layout_->embedding_dimension()));
 }
 
-kernels::ConstMatrixView Dlrm::DenseInput(const data::Batch& batch, const Slice& slice) const {
+kernels::ConstMatrixView Dlrm::DenseRows(const data::Batch& batch, const Slice& slice) const {
   const int64_t count = layout_->dense_feature_count();
   return kernels::Dense(batch.dense.data() + slice.begin * count, slice.row_count, count);
+}
+
+kernels::MatrixView Dlrm::DenseInput(int64_t sample_count) {
+  return {dense_input_.data(), layout_->dense_feature_count(), sample_count,
+          kernels::PaddedStride(kSliceRows)};
 }
 
 }  // namespace weir::model

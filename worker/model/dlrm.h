@@ -9,8 +9,7 @@
 //   rows: the batch's unique rows, table after table, [sum of unique, embedding_dimension].
 //
 // A batch is computed in slices of kSliceRows rows, forward, loss and backward, so that what passes
-// between layers stays in the second-level cache whatever the batch size. The parameters are taken
-// from the replica once a step: all slices, forward and backward, see the same.
+// between layers stays in the second-level cache whatever the batch size.
 //
 // Place in the life of a batch: forward -> loss -> backward, which is Train; Score for evaluation.
 // No allocation in either. Thread rule: thread-compatible; one per Hogwild thread. The replica may
@@ -53,13 +52,13 @@ class Dlrm {
              std::span<float> probabilities);
 
  private:
-  void Load(const float* parameters);
   // From the dense features and the rows to logits_.
-  void Forward(const data::Batch& batch, const Slice& slice, std::span<const float> rows);
+  void Forward(const float* parameters, const data::Batch& batch, const Slice& slice,
+               std::span<const float> rows);
   // From logits_ to logit_gradients_; returns the sum over the slice.
   double Loss(const data::Batch& batch, const Slice& slice, int64_t mean_rows);
-  void Backward(const data::Batch& batch, const Slice& slice, float* gradients,
-                std::span<float> row_gradients);
+  void Backward(const float* parameters, const data::Batch& batch, const Slice& slice,
+                float* gradients, std::span<float> row_gradients);
   void ZeroGradients(float* gradients);
 
   Status Diverged(const float* parameters, const data::Batch& batch, const Slice& slice,
@@ -68,9 +67,14 @@ class Dlrm {
                              std::span<const float> rows);
   std::string FirstNonFiniteTable(const data::Batch& batch, std::span<const float> rows) const;
   void CheckShapes(const data::Batch& batch, size_t row_element_count) const;
-  kernels::ConstMatrixView DenseInput(const data::Batch& batch, const Slice& slice) const;
-  kernels::MatrixView Logits(int64_t row_count) {
-    return kernels::Dense(logits_.data(), row_count, 1);
+  kernels::ConstMatrixView DenseRows(const data::Batch& batch, const Slice& slice) const;
+  kernels::MatrixView DenseInput(int64_t sample_count);
+  kernels::MatrixView Logits(int64_t sample_count) { return LogitView(logits_, sample_count); }
+  kernels::MatrixView LogitGradients(int64_t sample_count) {
+    return LogitView(logit_gradients_, sample_count);
+  }
+  static kernels::MatrixView LogitView(tensor::AlignedBuffer& values, int64_t sample_count) {
+    return {values.data(), 1, sample_count, kernels::PaddedStride(kSliceRows)};
   }
 
   const ModelLayout* layout_;
@@ -78,8 +82,9 @@ class Dlrm {
   Mlp bottom_;
   Interaction interaction_;
   Mlp top_;
-  tensor::AlignedBuffer logits_;           // [kSliceRows]
-  tensor::AlignedBuffer logit_gradients_;  // [kSliceRows]
+  tensor::AlignedBuffer dense_input_;      // [dense features, PaddedStride(kSliceRows)]
+  tensor::AlignedBuffer logits_;           // [PaddedStride(kSliceRows)]
+  tensor::AlignedBuffer logit_gradients_;  // the same shape
 };
 
 }  // namespace weir::model

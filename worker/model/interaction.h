@@ -1,8 +1,9 @@
 // Where the dense and the categorical half of the model meet: gathers each sample's embedding rows
 // beside the bottom MLP's output and takes all pairwise dot products (Naumov et al. 2019).
 //
-// A sample's vectors lie side by side, vector 0 the bottom output and vector t + 1 the row of table
-// t, so the bottom MLP writes straight into them and nothing is concatenated.
+// Inside, samples lie one after the other and a sample's vectors side by side, vector 0 the bottom
+// output and vector t + 1 the row of table t, so that one sample's arithmetic stays in the
+// first-level cache; on both sides the MLPs have features by samples, and it is turned here.
 //
 // Place in the life of a batch: forward and backward, between the bottom and the top MLP.
 // Thread rule: thread-compatible; one per Hogwild thread. Owns the vectors, the output and the
@@ -28,23 +29,16 @@ class Interaction {
  public:
   // table_count may be 0: the output is then the bottom output alone.
   Interaction(int64_t table_count, int64_t dimension, const kernels::KernelTable& kernels,
-              int64_t max_rows);
+              int64_t max_samples);
 
-  // [rows, dimension]: what the bottom MLP writes before Forward, and the gradient that it finds
-  // after Backward.
-  kernels::MatrixView bottom_output(int64_t row_count) { return Vector(vectors_, 0, row_count); }
-  kernels::MatrixView bottom_gradient(int64_t row_count) {
-    return Vector(vector_gradients_, 0, row_count);
-  }
+  // Features by samples, as the MLPs have it. [dimension, samples]: what the bottom MLP writes
+  // before Forward, and the gradient that it finds after Backward.
+  kernels::MatrixView bottom_output(int64_t count) { return Turned(bottom_output_, count); }
+  kernels::MatrixView bottom_gradient(int64_t count) { return Turned(bottom_gradient_, count); }
 
-  // [rows, InteractionWidth]: what Forward gives, and the gradient that Backward takes.
-  kernels::MatrixView output(int64_t row_count) {
-    return {output_.data(), row_count, output_width_, kernels::PaddedStride(output_width_)};
-  }
-  kernels::MatrixView output_gradient(int64_t row_count) {
-    return {output_gradient_.data(), row_count, output_width_,
-            kernels::PaddedStride(output_width_)};
-  }
+  // [InteractionWidth, samples]: what Forward gives, and the gradient that Backward takes.
+  kernels::MatrixView output(int64_t count) { return Turned(output_, count); }
+  kernels::MatrixView output_gradient(int64_t count) { return Turned(output_gradient_, count); }
 
   // For the batch's rows of the slice. rows: the unique rows of the batch, table after table,
   // [sum of unique, dimension].
@@ -54,18 +48,31 @@ class Interaction {
   void Backward(const data::Batch& batch, const Slice& slice, std::span<float> row_gradients);
 
  private:
-  kernels::MatrixView Vector(tensor::AlignedBuffer& vectors, int64_t index, int64_t row_count) {
-    return {vectors.data() + index * dimension_, row_count, dimension_, vectors_width_};
+  // Activations between the MLPs and here.
+  struct Edge {
+    int64_t width = 0;
+    tensor::AlignedBuffer values;  // [width, PaddedStride(max_samples)]
+  };
+
+  Edge MakeEdge(int64_t width) const;
+  kernels::MatrixView Turned(Edge& edge, int64_t sample_count) const {
+    return {edge.values.data(), edge.width, sample_count, kernels::PaddedStride(max_samples_)};
+  }
+  kernels::MatrixView Vector(tensor::AlignedBuffer& vectors, int64_t index, int64_t sample_count) {
+    return {vectors.data() + index * dimension_, sample_count, dimension_, vectors_width_};
   }
 
   const kernels::KernelTable* kernels_;
+  int64_t max_samples_;
   int64_t dimension_;
   int64_t vectors_width_;
-  int64_t output_width_;
-  tensor::AlignedBuffer vectors_;           // [max_rows, vectors_width_]
+  Edge bottom_output_;
+  Edge bottom_gradient_;
+  Edge output_;
+  Edge output_gradient_;
+  tensor::AlignedBuffer vectors_;           // [max_samples, vectors_width_]
   tensor::AlignedBuffer vector_gradients_;  // the same shape
-  tensor::AlignedBuffer output_;            // [max_rows, PaddedStride(output_width_)]
-  tensor::AlignedBuffer output_gradient_;   // the same shape
+  tensor::AlignedBuffer pairs_;             // [max_samples, output width]: output_, or its gradient
 };
 
 }  // namespace weir::model

@@ -10,7 +10,6 @@ namespace weir::model {
 
 using kernels::ConstMatrixView;
 using kernels::MatrixView;
-using kernels::PackedLinear;
 
 namespace {
 
@@ -18,15 +17,15 @@ ConstMatrixView WeightView(const TensorSpec& weight, const float* parameters) {
   return kernels::Dense(parameters + weight.offset, weight.row_count, weight.column_count);
 }
 
-PackedLinear Packed(const TensorSpec& weight, const tensor::AlignedBuffer& packed) {
-  return {packed.data(), weight.row_count, weight.column_count};
+kernels::ConstVectorView BiasView(const TensorSpec& bias, const float* parameters) {
+  return {parameters + bias.offset, bias.row_count};
 }
 
 }  // namespace
 
 Mlp::Mlp(const ModelLayout& layout, std::span<const uint32_t> weights,
-         LastActivation last_activation, const kernels::KernelTable& kernels, int64_t max_rows)
-    : kernels_(&kernels), max_rows_(max_rows) {
+         LastActivation last_activation, const kernels::KernelTable& kernels, int64_t max_samples)
+    : kernels_(&kernels), max_samples_(max_samples) {
   CHECK(!weights.empty());
   for (const uint32_t index : weights) {
     CHECK_LT(index + 1, layout.tensors().size());
@@ -35,14 +34,12 @@ Mlp::Mlp(const ModelLayout& layout, std::span<const uint32_t> weights,
                 &layout.tensors()[index + 1],
                 is_last && last_activation == LastActivation::kNone ? kernels::Activation::kNone
                                                                     : kernels::Activation::kRelu,
-                tensor::AlignedBuffer(static_cast<size_t>(kernels.packed_linear_floats(
-                    layout.tensors()[index].row_count, layout.tensors()[index].column_count))),
                 {},
                 {}};
     CHECK_EQ(layer.bias->element_count(), layer.weight->row_count) << layer.weight->name;
     if (!is_last) {
       const auto element_count =
-          static_cast<size_t>(max_rows * kernels::PaddedStride(layer.weight->row_count));
+          static_cast<size_t>(layer.weight->row_count * kernels::PaddedStride(max_samples));
       layer.output = tensor::AlignedBuffer(element_count);
       layer.output_gradient = tensor::AlignedBuffer(element_count);
     }
@@ -50,41 +47,36 @@ Mlp::Mlp(const ModelLayout& layout, std::span<const uint32_t> weights,
   }
 }
 
-MatrixView Mlp::Hidden(tensor::AlignedBuffer& buffer, size_t layer, int64_t row_count) const {
-  const int64_t width = layers_[layer].weight->row_count;
-  return {buffer.data(), row_count, width, kernels::PaddedStride(width)};
+MatrixView Mlp::HiddenGradient(size_t layer, int64_t sample_count) {
+  return {layers_[layer].output_gradient.data(), layers_[layer].weight->row_count, sample_count,
+          kernels::PaddedStride(max_samples_)};
 }
 
-ConstMatrixView Mlp::HiddenOutput(size_t layer, int64_t row_count) const {
-  const int64_t width = layers_[layer].weight->row_count;
-  return {layers_[layer].output.data(), row_count, width, kernels::PaddedStride(width)};
+ConstMatrixView Mlp::HiddenOutput(size_t layer, int64_t sample_count) const {
+  return {layers_[layer].output.data(), layers_[layer].weight->row_count, sample_count,
+          kernels::PaddedStride(max_samples_)};
 }
 
-void Mlp::Load(const float* parameters) {
-  for (Layer& layer : layers_) {
-    kernels_->pack_linear(WeightView(*layer.weight, parameters),
-                          {parameters + layer.bias->offset, layer.bias->row_count},
-                          layer.packed.data());
-  }
-}
-
-void Mlp::Forward(const ConstMatrixView& input, const MatrixView& output) {
-  CHECK_LE(input.row_count, max_rows_);
-  ConstMatrixView layer_input = input;
+void Mlp::Forward(const float* parameters, const ConstMatrixView& input, const MatrixView& output) {
+  CHECK_LE(input.column_count, max_samples_);
+  ConstMatrixView x = input;
   for (size_t i = 0; i < layers_.size(); ++i) {
     Layer& layer = layers_[i];
     const bool is_last = i + 1 == layers_.size();
-    const MatrixView layer_output = is_last ? output : Hidden(layer.output, i, input.row_count);
-    kernels_->linear_forward(layer_input, Packed(*layer.weight, layer.packed), layer.activation,
-                             layer_output);
-    layer_input = layer_output;
+    const MatrixView y = is_last
+                             ? output
+                             : MatrixView{layer.output.data(), layer.weight->row_count,
+                                          input.column_count, kernels::PaddedStride(max_samples_)};
+    kernels_->linear_forward(x, WeightView(*layer.weight, parameters),
+                             BiasView(*layer.bias, parameters), layer.activation, y);
+    x = y;
   }
 }
 
-void Mlp::Backward(const ConstMatrixView& input, const ConstMatrixView& output,
-                   const MatrixView& output_gradient, bool accumulate, float* gradients,
-                   const MatrixView& input_gradient) {
-  CHECK_LE(input.row_count, max_rows_);
+void Mlp::Backward(const float* parameters, const ConstMatrixView& input,
+                   const ConstMatrixView& output, const MatrixView& output_gradient,
+                   bool accumulate, float* gradients, const MatrixView& input_gradient) {
+  CHECK_LE(input.column_count, max_samples_);
   if (layers_.back().activation == kernels::Activation::kRelu) {
     kernels_->relu_backward(output, output_gradient);
   }
@@ -93,16 +85,15 @@ void Mlp::Backward(const ConstMatrixView& input, const ConstMatrixView& output,
     const Layer& layer = layers_[i];
     const TensorSpec& weight = *layer.weight;
     const bool is_first = i == 0;
-    const ConstMatrixView x = is_first ? input : HiddenOutput(i - 1, input.row_count);
+    const ConstMatrixView x = is_first ? input : HiddenOutput(i - 1, input.column_count);
     kernels_->linear_backward_weight(
         dy, x, accumulate,
         kernels::Dense(gradients + weight.offset, weight.row_count, weight.column_count),
         {gradients + layer.bias->offset, layer.bias->row_count});
-    const MatrixView dx =
-        is_first ? input_gradient : Hidden(layers_[i - 1].output_gradient, i - 1, input.row_count);
+    const MatrixView dx = is_first ? input_gradient : HiddenGradient(i - 1, input.column_count);
     if (dx.data != nullptr) {
       // Every hidden layer ends in a ReLU; what comes in at the first one is not known to.
-      kernels_->linear_backward_data(dy, Packed(weight, layer.packed),
+      kernels_->linear_backward_data(dy, WeightView(weight, parameters),
                                      is_first ? ConstMatrixView{} : x, dx);
     }
     dy = dx;
@@ -115,7 +106,7 @@ std::string Mlp::FirstNonFinite(const float* parameters, const ConstMatrixView& 
       if (!AllFinite(parameters + spec->offset, spec->element_count())) return spec->name;
     }
     const bool is_last = i + 1 == layers_.size();
-    if (!AllFinite(is_last ? output : HiddenOutput(i, output.row_count))) {
+    if (!AllFinite(is_last ? output : HiddenOutput(i, output.column_count))) {
       const std::string& name = layers_[i].weight->name;
       return StrCat("the output of ", name.substr(0, name.rfind('/')));
     }

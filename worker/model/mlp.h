@@ -3,10 +3,11 @@
 // layout gives, and gradients are written to a flat buffer of the same shape.
 //
 // Place in the life of a batch: forward and backward, below Dlrm.
-// Thread rule: thread-compatible; one per Hogwild thread. The replica may change while Load reads
-// it (common/base/hogwild.h); forward and backward of a step then use the same weights. Owns the
-// packed weights and the outputs of all layers but the last, which the caller places; borrows
-// layout and kernels. Allocates at construction only.
+// Thread rule: thread-compatible; one per Hogwild thread. The replica may change while it is read
+// (common/base/hogwild.h), so forward and backward of one step may see different weights.
+// Owns the outputs of all layers but the last, which the caller places; borrows layout and kernels.
+// Activations are features by samples (common/kernels/kernel_table.h), with the stride
+// PaddedStride(max_samples). Allocates at construction only.
 #pragma once
 
 #include <cstdint>
@@ -25,22 +26,20 @@ enum class LastActivation { kRelu, kNone };
 class Mlp {
  public:
   // weights: indexes of the layers' weights in layout.tensors(), at least one; each bias follows
-  // its weight. max_rows: the largest batch.
+  // its weight. max_samples: the largest slice of a batch.
   Mlp(const ModelLayout& layout, std::span<const uint32_t> weights, LastActivation last_activation,
-      const kernels::KernelTable& kernels, int64_t max_rows);
+      const kernels::KernelTable& kernels, int64_t max_samples);
 
-  // Takes this MLP's parameters from a flat buffer, for all calls until the next Load.
-  void Load(const float* parameters);
-
-  // input: [rows, input width]; output: [rows, output width].
-  void Forward(const kernels::ConstMatrixView& input, const kernels::MatrixView& output);
+  // input: [input width, samples]; output: [output width, samples].
+  void Forward(const float* parameters, const kernels::ConstMatrixView& input,
+               const kernels::MatrixView& output);
 
   // After Forward with the same input and output. output_gradient is used as scratch. Every element
   // of this MLP's tensors in gradients is overwritten, or, with accumulate, added to.
   // input_gradient: shaped like input, or without data when nobody needs it.
-  void Backward(const kernels::ConstMatrixView& input, const kernels::ConstMatrixView& output,
-                const kernels::MatrixView& output_gradient, bool accumulate, float* gradients,
-                const kernels::MatrixView& input_gradient);
+  void Backward(const float* parameters, const kernels::ConstMatrixView& input,
+                const kernels::ConstMatrixView& output, const kernels::MatrixView& output_gradient,
+                bool accumulate, float* gradients, const kernels::MatrixView& input_gradient);
 
   // For the failure path: the first tensor ("bottom/0/weight") or layer output ("the output of
   // bottom/0") that is not finite after Forward gave output; empty when all are.
@@ -51,16 +50,15 @@ class Mlp {
     const TensorSpec* weight;
     const TensorSpec* bias;
     kernels::Activation activation;
-    tensor::AlignedBuffer packed;
-    tensor::AlignedBuffer output;           // [max_rows, stride]; empty for the last layer
+    tensor::AlignedBuffer output;           // [outputs, stride]; empty for the last layer
     tensor::AlignedBuffer output_gradient;  // the same shape
   };
 
-  kernels::MatrixView Hidden(tensor::AlignedBuffer& buffer, size_t layer, int64_t row_count) const;
-  kernels::ConstMatrixView HiddenOutput(size_t layer, int64_t row_count) const;
+  kernels::MatrixView HiddenGradient(size_t layer, int64_t sample_count);
+  kernels::ConstMatrixView HiddenOutput(size_t layer, int64_t sample_count) const;
 
   const kernels::KernelTable* kernels_;
-  int64_t max_rows_;
+  int64_t max_samples_;
   std::vector<Layer> layers_;
 };
 

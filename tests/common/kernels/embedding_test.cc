@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "common/kernels/cpu_kernels.h"
+#include "tests/common/kernels/each_target.h"
 #include "tests/common/kernels/gradient_check.h"
 
 namespace weir::kernels {
@@ -47,18 +49,42 @@ TEST(EmbeddingKernels, ScatterIsTheDerivativeOfGather) {
     }
     return sum;
   };
-  std::vector<float> row_gradients(kUnique * kDimension, std::nanf(""));
+  std::vector<float> row_gradients(kUnique * kDimension);
   CpuKernels().scatter_add_rows({sample_gradients.data(), kSamples, kDimension, kStride},
                                 Positions(), Dense(row_gradients.data(), kUnique, kDimension));
   EXPECT_TRUE(GradientsAgree(row_gradients, NumericGradient(rows, loss)));
 }
 
-TEST(EmbeddingKernels, ARowWithoutSamplesHasGradientZero) {
+TEST(EmbeddingKernels, ScatterAddsToWhatIsThere) {
   const std::vector<float> sample_gradients = RandomFloats(kSamples * kDimension, 2);
   std::vector<float> row_gradients(kUnique * kDimension, 3.0f);
   CpuKernels().scatter_add_rows(Dense(sample_gradients.data(), kSamples, kDimension), Positions(),
                                 Dense(row_gradients.data(), kUnique, kDimension));
-  for (size_t c = 0; c < kDimension; ++c) EXPECT_EQ(row_gradients[3 * kDimension + c], 0.0f);
+  for (size_t c = 0; c < kDimension; ++c) {
+    EXPECT_EQ(row_gradients[3 * kDimension + c], 3.0f);
+    const float first = sample_gradients[2 * kDimension + c];
+    const float second = sample_gradients[5 * kDimension + c];
+    EXPECT_EQ(row_gradients[kDimension + c], 3.0f + first + second);
+  }
+}
+
+TEST(EmbeddingKernels, AnyWidthOnAnyInstructionSet) {
+  test::ForEachTarget([] {
+    for (const int64_t width : {1, 3, 8, 16, 31}) {
+      const std::vector<float> rows = RandomFloats(static_cast<size_t>(kUnique * width), 1);
+      std::vector<float> samples(static_cast<size_t>(kSamples * width));
+      CpuKernels().gather_rows(Dense(rows.data(), kUnique, width), Positions(),
+                               Dense(samples.data(), kSamples, width));
+      std::vector<float> sums(rows.size());
+      CpuKernels().scatter_add_rows(Dense(samples.data(), kSamples, width), Positions(),
+                                    Dense(sums.data(), kUnique, width));
+      for (size_t i = 0; i < sums.size(); ++i) {
+        const auto times = std::count(positions.begin(), positions.end(),
+                                      static_cast<uint32_t>(i / static_cast<size_t>(width)));
+        ASSERT_FLOAT_EQ(sums[i], static_cast<float>(times) * rows[i]) << width << " " << i;
+      }
+    }
+  });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/kernels/cpu_kernels.h"
+#include "tests/common/kernels/each_target.h"
 #include "tests/common/kernels/gradient_check.h"
 
 namespace weir::kernels {
@@ -65,22 +66,26 @@ TEST_P(InteractionShapes, ForwardAndBackwardFollowTheReference) {
       RandomFloats(static_cast<size_t>(shape.samples * shape.output_width()), 2);
   std::vector<float> output(loss_weight.size()), dv(v.size(), std::nanf(""));
 
-  CpuKernels().interaction_forward(Dense(v.data(), shape.samples, width), shape.dimension,
-                                   Dense(output.data(), shape.samples, shape.output_width()));
-  std::vector<double> reference = Widen(v);
-  EXPECT_NEAR(test::Dot(Widen(output), Widen(loss_weight)),
-              ReferenceLoss(shape, reference, loss_weight), 1e-4);
+  test::ForEachTarget([&] {
+    CpuKernels().interaction_forward(Dense(v.data(), shape.samples, width), shape.dimension,
+                                     Dense(output.data(), shape.samples, shape.output_width()));
+    std::vector<double> reference = Widen(v);
+    EXPECT_NEAR(test::Dot(Widen(output), Widen(loss_weight)),
+                ReferenceLoss(shape, reference, loss_weight), 1e-4);
 
-  CpuKernels().interaction_backward(Dense(v.data(), shape.samples, width), shape.dimension,
-                                    Dense(loss_weight.data(), shape.samples, shape.output_width()),
-                                    Dense(dv.data(), shape.samples, width));
-  const auto loss = [&] { return ReferenceLoss(shape, reference, loss_weight); };
-  EXPECT_TRUE(GradientsAgree(dv, NumericGradient(reference, loss)));
+    CpuKernels().interaction_backward(
+        Dense(v.data(), shape.samples, width), shape.dimension,
+        Dense(loss_weight.data(), shape.samples, shape.output_width()),
+        Dense(dv.data(), shape.samples, width));
+    const auto loss = [&] { return ReferenceLoss(shape, reference, loss_weight); };
+    EXPECT_TRUE(GradientsAgree(dv, NumericGradient(reference, loss)));
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, InteractionShapes,
                          ::testing::Values(Shape{3, 1, 4}, Shape{5, 2, 1}, Shape{4, 5, 3},
-                                           Shape{2, 27, 16}, Shape{0, 4, 4}));
+                                           Shape{2, 27, 16}, Shape{0, 4, 4}, Shape{2, 4, 5},
+                                           Shape{1, 9, 19}, Shape{2, 13, 8}));
 
 }  // namespace
 }  // namespace weir::kernels

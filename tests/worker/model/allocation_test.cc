@@ -43,16 +43,16 @@ TEST(DlrmAllocation, AStepAllocatesNothingAfterTheFirst) {
 #endif
   const ModelLayout layout = test::MakeLayout({13, 26, 16, {64, 32, 16}, {64, 32, 1}});
   const tensor::AlignedBuffer parameters = test::InitialParameters(layout);
-  Dlrm model(layout, kernels::CpuKernels(), 64);
+  Dlrm model(layout, kernels::CpuKernels());
   const data::Batch batch = test::RandomBatch(layout, 64, 20, 1);
   const std::vector<float> rows = test::RandomRows(layout, batch, 2);
   tensor::AlignedBuffer gradients(test::FlatSize(layout));
   std::vector<float> row_gradients(rows.size()), probabilities(batch.labels.size());
   const auto step = [&] {
-    model.Forward(parameters.data(), batch, rows);
-    const LossResult loss = model.Loss(batch);
-    const bool finite = model.CheckFinite(loss, parameters.data(), batch, rows).ok();
-    model.Backward(parameters.data(), batch, gradients.data(), row_gradients);
+    const bool finite =
+        model
+            .Train(parameters.data(), batch, rows, batch.row_count, gradients.data(), row_gradients)
+            .ok();
     model.Score(parameters.data(), batch, rows, probabilities);
     return finite;
   };

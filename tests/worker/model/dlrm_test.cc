@@ -24,25 +24,24 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 // A model with its input and its gradients.
 struct TrainingStep {
-  explicit TrainingStep(const ModelShape& shape, int32_t row_count = 7, int64_t max_rows = 7)
+  explicit TrainingStep(const ModelShape& shape, int32_t row_count = 7)
       : layout(test::MakeLayout(shape)),
         parameters(test::InitialParameters(layout)),
         batch(test::RandomBatch(layout, row_count, 4, 11)),
         rows(test::RandomRows(layout, batch, 12)),
-        model(layout, kernels::CpuKernels(), max_rows),
+        model(layout, kernels::CpuKernels()),
         gradients(test::FlatSize(layout)),
         row_gradients(rows.size(), kNan) {}
 
-  LossResult Run() {
-    model.Forward(parameters.data(), batch, rows);
-    const LossResult loss = model.Loss(batch);
-    model.Backward(parameters.data(), batch, gradients.data(), row_gradients);
-    return loss;
+  Result<double> Try() {
+    return model.Train(parameters.data(), batch, rows, batch.row_count, gradients.data(),
+                       row_gradients);
   }
-  // The message of the step's failure.
+  double Run() { return Try().value(); }
+  // The message of the step's failure; empty without one.
   std::string Failure() {
-    model.Forward(parameters.data(), batch, rows);
-    return model.CheckFinite(model.Loss(batch), parameters.data(), batch, rows).message();
+    const Result<double> sum = Try();
+    return sum.ok() ? "" : sum.status().message();
   }
   float& Parameter(const std::string& name, int64_t index) {
     for (const TensorSpec& spec : layout.tensors()) {
@@ -71,8 +70,7 @@ TEST_P(DlrmShapes, LossIsThatOfTheReference) {
   const test::ReferenceDlrm reference(step.layout, step.batch);
   const double expected =
       reference.MeanLogloss(test::Widen(step.parameters.span()), test::Widen(step.rows));
-  const LossResult loss = step.Run();
-  EXPECT_NEAR(loss.logloss_sum / static_cast<double>(loss.row_count), expected, 1e-5 * expected);
+  EXPECT_NEAR(step.Run() / step.batch.row_count, expected, 1e-5 * expected);
 }
 
 // At most kSampled coordinates of each tensor, spread evenly.
@@ -128,16 +126,13 @@ TEST(Dlrm, EveryTensorIsOverwrittenAndThePaddingLeftAlone) {
 }
 
 TEST(Dlrm, AShortBatchAfterALongOneGivesWhatAFreshModelGives) {
-  TrainingStep step(ModelShape{}, 7, 7);
+  TrainingStep step(ModelShape{}, 7);
   step.Run();
-  TrainingStep fresh(ModelShape{}, 3, 3);
+  TrainingStep fresh(ModelShape{}, 3);
   step.batch = fresh.batch;
   step.rows = fresh.rows;
   step.row_gradients.assign(fresh.rows.size(), kNan);
-  const LossResult loss = step.Run();
-  const LossResult expected = fresh.Run();
-  EXPECT_EQ(loss.row_count, 3);
-  EXPECT_DOUBLE_EQ(loss.logloss_sum, expected.logloss_sum);
+  EXPECT_DOUBLE_EQ(step.Run(), fresh.Run());
   for (size_t i = 0; i < step.gradients.size(); ++i) {
     EXPECT_FLOAT_EQ(step.gradients[i], fresh.gradients[i]) << i;
   }
@@ -147,25 +142,25 @@ TEST(Dlrm, AShortBatchAfterALongOneGivesWhatAFreshModelGives) {
 }
 
 TEST(Dlrm, ABatchWithoutRowsHasNoLossAndGradientsOfZero) {
-  TrainingStep step(ModelShape{}, 0, 7);
+  TrainingStep step(ModelShape{}, 0);
   for (float& value : step.gradients.span()) value = kNan;
-  EXPECT_EQ(step.Run().logloss_sum, 0.0);
+  EXPECT_EQ(step.Run(), 0.0);
   for (const TensorSpec& spec : step.layout.tensors()) {
     for (const float value : step.GradientOf(spec)) EXPECT_EQ(value, 0.0f) << spec.name;
   }
 }
 
 TEST(Dlrm, TheSameStepTwiceIsTheSameBits) {
-  TrainingStep a(ModelShape{13, 26, 16, {64, 16}, {64, 1}}, 64, 64);
-  TrainingStep b(ModelShape{13, 26, 16, {64, 16}, {64, 1}}, 64, 64);
-  EXPECT_EQ(a.Run().logloss_sum, b.Run().logloss_sum);
+  TrainingStep a(ModelShape{13, 26, 16, {64, 16}, {64, 1}}, 64);
+  TrainingStep b(ModelShape{13, 26, 16, {64, 16}, {64, 1}}, 64);
+  EXPECT_EQ(a.Run(), b.Run());
   EXPECT_TRUE(std::equal(a.gradients.span().begin(), a.gradients.span().end(), b.gradients.data()));
   EXPECT_EQ(a.row_gradients, b.row_gradients);
 }
 
 TEST(Dlrm, GradientStepsOnOneBatchLowerItsLoss) {
   TrainingStep step{ModelShape{}};
-  const double before = step.Run().logloss_sum;
+  const double before = step.Run();
   for (int repeat = 0; repeat < 50; ++repeat) {
     for (size_t i = 0; i < step.gradients.size(); ++i) {
       step.parameters[i] -= 0.1f * step.gradients[i];
@@ -173,15 +168,52 @@ TEST(Dlrm, GradientStepsOnOneBatchLowerItsLoss) {
     for (size_t i = 0; i < step.rows.size(); ++i) step.rows[i] -= 0.1f * step.row_gradients[i];
     step.Run();
   }
-  EXPECT_LT(step.Run().logloss_sum, 0.7 * before);
+  EXPECT_LT(step.Run(), 0.7 * before);
+}
+
+// Larger than a slice, and not a multiple of it.
+TEST(Dlrm, ABatchOfSeveralSlicesHasTheGradientsOfItsSum) {
+  const ModelShape shape{13, 3, 8, {40, 8}, {20, 1}};
+  const auto rows = static_cast<int32_t>(2 * Dlrm::kSliceRows + 11);
+  TrainingStep step(shape, rows);
+  const double sum = step.Run();
+  std::vector<double> parameters = test::Widen(step.parameters.span());
+  const std::vector<double> embedding = test::Widen(step.rows);
+  const test::ReferenceDlrm reference(step.layout, step.batch);
+  EXPECT_NEAR(sum / rows, reference.MeanLogloss(parameters, embedding), 1e-6);
+  const auto loss = [&] { return reference.MeanLogloss(parameters, embedding); };
+  std::vector<float> actual;
+  std::vector<double> expected;
+  for (const TensorSpec& spec : step.layout.tensors()) {
+    actual.push_back(step.GradientOf(spec).back());
+    const auto last = static_cast<size_t>(spec.offset + spec.element_count() - 1);
+    expected.push_back(test::CentralDifference(parameters, last, loss));
+  }
+  EXPECT_TRUE(GradientsAgree(actual, expected));
+}
+
+TEST(Dlrm, ASampleWeighsTheSameInAShortBatch) {
+  TrainingStep step{ModelShape{}};
+  step.Run();
+  const std::vector<float> own_mean = step.row_gradients;
+  ASSERT_TRUE(step.model
+                  .Train(step.parameters.data(), step.batch, step.rows, 14, step.gradients.data(),
+                         step.row_gradients)
+                  .ok());
+  for (size_t i = 0; i < own_mean.size(); ++i) {
+    EXPECT_FLOAT_EQ(step.row_gradients[i], own_mean[i] / 2) << i;
+  }
 }
 
 TEST(Dlrm, MovedModelGoesOn) {
   TrainingStep step{ModelShape{}};
-  const double expected = step.Run().logloss_sum;
+  const double expected = step.Run();
   Dlrm moved = std::move(step.model);
-  moved.Forward(step.parameters.data(), step.batch, step.rows);
-  EXPECT_EQ(moved.Loss(step.batch).logloss_sum, expected);
+  EXPECT_EQ(moved
+                .Train(step.parameters.data(), step.batch, step.rows, step.batch.row_count,
+                       step.gradients.data(), step.row_gradients)
+                .value(),
+            expected);
 }
 
 TEST(DlrmCheckFinite, PassesAFiniteLoss) {
@@ -228,8 +260,9 @@ TEST(DlrmCheckFinite, NamesBadInput) {
 }
 
 TEST(DlrmDeathTest, ABatchThatDoesNotFitIsOurOwnMistake) {
-  TrainingStep step(ModelShape{}, 7, 6);
-  EXPECT_DEATH(step.Run(), "7 vs. 6");
+  TrainingStep step{ModelShape{}};
+  step.batch.labels.pop_back();
+  EXPECT_DEATH(step.Run(), "6 vs. 7");
   TrainingStep short_rows{ModelShape{}};
   short_rows.rows.pop_back();
   EXPECT_DEATH(short_rows.Run(), "row_element_count");

@@ -1,0 +1,97 @@
+#include "common/kernels/gemm_tile.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <iterator>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "tests/common/kernels/gradient_check.h"
+
+namespace weir::kernels::cpu {
+namespace {
+
+using test::RandomFloats;
+
+struct Operands {
+  explicit Operands(const GemmTileShape& s)
+      : a(RandomFloats(static_cast<size_t>(s.lda * s.k), 1)),
+        b(RandomFloats(static_cast<size_t>(s.ldb * (s.transpose_b ? s.k : s.n)), 2)),
+        c(RandomFloats(static_cast<size_t>(s.ldc * s.n), 3)) {}
+  std::vector<float> a, b, c;
+};
+
+using Form = std::tuple<bool, bool>;  // transpose_b, accumulate
+
+class GemmTileForms : public ::testing::TestWithParam<Form> {
+ protected:
+  std::vector<GemmTileShape> Shapes() const {
+    const auto [transpose_b, accumulate] = GetParam();
+    std::vector<GemmTileShape> shapes;
+    for (const auto& [m, n, k] :
+         {std::tuple(1, 1, 1), {8, 3, 5}, {32, 64, 128}, {32, 7, 13}, {16, 64, 1}, {5, 2, 9}}) {
+      const int64_t ldb = (transpose_b ? n : k) + 2;
+      shapes.push_back({m, n, k, m + 3, ldb, m + 1, transpose_b, accumulate});
+    }
+    return shapes;
+  }
+};
+
+TEST_P(GemmTileForms, ThePlainLoopIsTheDefinition) {
+  for (const GemmTileShape& s : Shapes()) {
+    Operands o(s);
+    const std::vector<float> old = o.c;
+    GemmTile::MultiplyPlainly(s, o.a.data(), o.b.data(), o.c.data());
+    for (int64_t j = 0; j < s.n; ++j) {
+      for (int64_t i = 0; i < s.ldc; ++i) {
+        const auto at = static_cast<size_t>(j * s.ldc + i);
+        double expected = i < s.m && !s.accumulate ? 0.0 : old[at];
+        for (int64_t p = 0; p < s.k && i < s.m; ++p) {
+          const int64_t b_at = s.transpose_b ? p * s.ldb + j : j * s.ldb + p;
+          expected +=
+              double(o.a[static_cast<size_t>(p * s.lda + i)]) * o.b[static_cast<size_t>(b_at)];
+        }
+        ASSERT_NEAR(o.c[at], expected, 1e-5) << s.m << " " << s.n << " " << s.k;
+      }
+    }
+  }
+}
+
+TEST_P(GemmTileForms, GeneratedCodeDoesWhatThePlainLoopDoes) {
+  for (const GemmTileShape& s : Shapes()) {
+    Operands generated(s), plain(s);
+    const GemmTile tile(s);
+    tile(generated.a.data(), generated.b.data(), generated.c.data());
+    GemmTile::MultiplyPlainly(s, plain.a.data(), plain.b.data(), plain.c.data());
+    for (size_t i = 0; i < plain.c.size(); ++i) ASSERT_NEAR(generated.c[i], plain.c[i], 1e-5) << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, GemmTileForms,
+                         ::testing::Combine(::testing::Bool(), ::testing::Bool()));
+
+int64_t ThreadCount() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return std::distance(begin(tasks), end(tasks));
+}
+
+TEST(GemmTile, StartsNoThreadFromAnyThread) {
+  int64_t before = 0, after = 0;
+  std::thread hogwild([&] {
+    const GemmTileShape shape{32, 64, 128, 32, 128, 32};
+    Operands o(shape);
+    before = ThreadCount();
+    for (int i = 0; i < 3; ++i) {
+      const GemmTile tile(shape);
+      tile(o.a.data(), o.b.data(), o.c.data());
+    }
+    after = ThreadCount();
+  });
+  hogwild.join();
+  EXPECT_EQ(after, before);
+}
+
+}  // namespace
+}  // namespace weir::kernels::cpu

@@ -1,0 +1,199 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "common/kernels/cpu_kernels.h"
+#include "tests/common/kernels/each_target.h"
+#include "tests/common/kernels/gradient_check.h"
+
+namespace weir::kernels {
+namespace {
+
+using test::GradientsAgree;
+using test::RandomFloats;
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+struct Shape {
+  int64_t samples, inputs, outputs;
+};
+
+// Features by samples, in a buffer whose padding holds what must not matter.
+struct Activations {
+  Activations(int64_t features, int64_t samples, uint64_t seed)
+      : values(RandomFloats(static_cast<size_t>(features * PaddedStride(samples)), seed)),
+        view{values.data(), features, samples, PaddedStride(samples)} {}
+
+  std::vector<float> values;
+  MatrixView view;
+};
+
+std::vector<float> Contents(const MatrixView& view) {
+  std::vector<float> values;
+  for (int64_t r = 0; r < view.row_count; ++r) {
+    values.insert(values.end(), view.row(r), view.row(r) + view.column_count);
+  }
+  return values;
+}
+
+// A layer and the derivatives of the loss <y, loss_weight>, in 64 bits.
+struct Reference {
+  Reference(const Shape& s, Activation activation, const MatrixView& x, const MatrixView& dy,
+            const std::vector<float>& w, const std::vector<float>& b)
+      : y(static_cast<size_t>(s.outputs * s.samples)),
+        dx(static_cast<size_t>(s.inputs * s.samples)),
+        dw(w.size()),
+        db(b.size()) {
+    for (int64_t o = 0; o < s.outputs; ++o) {
+      for (int64_t n = 0; n < s.samples; ++n) {
+        double sum = b[static_cast<size_t>(o)];
+        for (int64_t i = 0; i < s.inputs; ++i) {
+          sum += double(w[static_cast<size_t>(o * s.inputs + i)]) * x.row(i)[n];
+        }
+        const bool cut = activation == Activation::kRelu && sum < 0;
+        y[static_cast<size_t>(o * s.samples + n)] = cut ? 0.0 : sum;
+        const double gradient = cut ? 0.0 : dy.row(o)[n];
+        db[static_cast<size_t>(o)] += gradient;
+        for (int64_t i = 0; i < s.inputs; ++i) {
+          const auto at = static_cast<size_t>(o * s.inputs + i);
+          dw[at] += gradient * x.row(i)[n];
+          dx[static_cast<size_t>(i * s.samples + n)] += gradient * w[at];
+        }
+      }
+    }
+  }
+  std::vector<double> y, dx, dw, db;
+};
+
+class LinearLayer : public ::testing::TestWithParam<Activation> {};
+
+TEST_P(LinearLayer, OutputAndGradientsAreTheDefinition) {
+  const KernelTable& kernels = CpuKernels();
+  for (const Shape& s : {Shape{6, 5, 9},
+                         {1, 1, 1},
+                         {128, 13, 70},
+                         {37, 367, 64},
+                         {129, 33, 16},
+                         {64, 64, 32},
+                         {9, 128, 1},
+                         {40, 6, 3},
+                         {300, 40, 5}}) {
+    SCOPED_TRACE(::testing::Message() << s.samples << " " << s.inputs << " " << s.outputs);
+    const Activations x(s.inputs, s.samples, 1), dy(s.outputs, s.samples, 4);
+    const Activations y(s.outputs, s.samples, 5), dx(s.inputs, s.samples, 6);
+    const std::vector<float> w = RandomFloats(static_cast<size_t>(s.outputs * s.inputs), 2);
+    const std::vector<float> b = RandomFloats(static_cast<size_t>(s.outputs), 3);
+    const Reference reference(s, GetParam(), x.view, dy.view, w, b);
+    const ConstMatrixView weight = Dense(w.data(), s.outputs, s.inputs);
+
+    kernels.linear_forward(x.view, weight, {b.data(), s.outputs}, GetParam(), y.view);
+    EXPECT_TRUE(GradientsAgree(Contents(y.view), reference.y));
+
+    if (GetParam() == Activation::kRelu) kernels.relu_backward(y.view, dy.view);
+    std::vector<float> dw(w.size(), kNan), db(b.size(), kNan);
+    const MatrixView dw_view = Dense(dw.data(), s.outputs, s.inputs);
+    kernels.linear_backward_weight(dy.view, x.view, false, dw_view, {db.data(), s.outputs});
+    EXPECT_TRUE(GradientsAgree(dw, reference.dw));
+    EXPECT_TRUE(GradientsAgree(db, reference.db));
+    const std::vector<float> dw_once = dw, db_once = db;
+    kernels.linear_backward_weight(dy.view, x.view, true, dw_view, {db.data(), s.outputs});
+    for (size_t i = 0; i < dw.size(); ++i) ASSERT_NEAR(dw[i], 2 * dw_once[i], 1e-3) << i;
+    for (size_t i = 0; i < db.size(); ++i) ASSERT_NEAR(db[i], 2 * db_once[i], 1e-3) << i;
+
+    kernels.linear_backward_data(dy.view, weight, ConstMatrixView{}, dx.view);
+    EXPECT_TRUE(GradientsAgree(Contents(dx.view), reference.dx));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(WithAndWithoutRelu, LinearLayer,
+                         ::testing::Values(Activation::kNone, Activation::kRelu));
+
+TEST(LinearKernels, TheGradientOfAReluBelowIsCutWithTheProduct) {
+  const Activations dy(9, 20, 1), x(70, 20, 2), dx(70, 20, 3), expected(70, 20, 4);
+  const std::vector<float> w = RandomFloats(9 * 70, 5);
+  const ConstMatrixView weight = Dense(w.data(), 9, 70);
+  x.view.row(3)[4] = 0.0f;
+  CpuKernels().linear_backward_data(dy.view, weight, ConstMatrixView{}, expected.view);
+  CpuKernels().relu_backward(x.view, expected.view);
+  CpuKernels().linear_backward_data(dy.view, weight, x.view, dx.view);
+  EXPECT_EQ(Contents(dx.view), Contents(expected.view));
+  EXPECT_EQ(dx.view.row(3)[4], 0.0f);
+}
+
+TEST(LinearKernels, EveryEntryOfTheTableIsFilled) {
+  const KernelTable& table = CpuKernels();
+  constexpr size_t kEntries = sizeof(KernelTable) / sizeof(void (*)());
+  void (*entries[kEntries])();
+  static_assert(sizeof(entries) == sizeof(KernelTable));
+  std::memcpy(entries, &table, sizeof(table));
+  for (size_t i = 0; i < kEntries; ++i) EXPECT_NE(entries[i], nullptr) << i;
+}
+
+TEST(LinearKernels, NoInputsGiveTheBiasAndNoSamplesGradientsOfZero) {
+  const std::vector<float> bias = {1.0f, -2.0f, 3.0f, 4.0f, 5.0f};
+  const Activations y(5, 3, 1);
+  CpuKernels().linear_forward({nullptr, 0, 3, 16}, {nullptr, 5, 0, 0}, {bias.data(), 5},
+                              Activation::kNone, y.view);
+  for (int64_t o = 0; o < 5; ++o) EXPECT_EQ(y.view.row(o)[2], bias[static_cast<size_t>(o)]);
+  std::vector<float> dw(5 * 2, kNan), db(5, kNan);
+  CpuKernels().linear_backward_weight({nullptr, 5, 0, 16}, {nullptr, 2, 0, 16}, false,
+                                      Dense(dw.data(), 5, 2), {db.data(), 5});
+  EXPECT_EQ(dw, std::vector<float>(10, 0.0f));
+  EXPECT_EQ(db, std::vector<float>(5, 0.0f));
+}
+
+TEST(LinearKernels, ANanInAWeightReachesItsOutputThroughTheRelu) {
+  const Activations x(40, 2, 1), y(9, 2, 2);
+  std::vector<float> w = RandomFloats(9 * 40, 3);
+  const std::vector<float> bias(9, 0.0f);
+  w[40 + 5] = kNan;
+  x.view.row(5)[0] = 0.0f;
+  CpuKernels().linear_forward(x.view, Dense(w.data(), 9, 40), {bias.data(), 9}, Activation::kRelu,
+                              y.view);
+  for (int64_t o = 0; o < 9; ++o) EXPECT_EQ(std::isnan(y.view.row(o)[0]), o == 1) << o;
+}
+
+TEST(LinearKernels, ReluPassesNothingBackAtZeroAndTheGradientOfNan) {
+  const std::vector<float> y = {0.0f, 2.0f, 0.0f, kNan, kNan};
+  std::vector<float> dy = {5.0f, 6.0f, -7.0f, 2.0f, kNan};
+  CpuKernels().relu_backward(Dense(y.data(), 1, 5), Dense(dy.data(), 1, 5));
+  EXPECT_EQ(std::vector<float>(dy.begin(), dy.end() - 1),
+            (std::vector<float>{0.0f, 6.0f, 0.0f, 2.0f}));
+  EXPECT_TRUE(std::isnan(dy[4]));
+}
+
+TEST(LinearKernelsDeathTest, ShapesThatDoNotFitAreOurOwnMistake) {
+  const Activations x(4, 5, 1), y(3, 5, 2);
+  const std::vector<float> w(15), b(3);
+  EXPECT_DEATH(CpuKernels().linear_forward(x.view, Dense(w.data(), 3, 5), {b.data(), 3},
+                                           Activation::kNone, y.view),
+               "4 vs. 5");
+  const MatrixView tight{y.view.data, 3, 5, 5};
+  EXPECT_DEATH(
+      CpuKernels().linear_backward_data(tight, Dense(w.data(), 3, 4), ConstMatrixView{}, x.view),
+      "5 vs. 8");
+}
+
+TEST(TransposeKernel, TurnsAnyShapeAndNothingElse) {
+  test::ForEachTarget([] {
+    for (const auto& [rows, columns] :
+         {std::pair(1, 1), {4, 4}, {13, 128}, {128, 367}, {3, 9}, {17, 5}, {0, 4}, {31, 33}}) {
+      const std::vector<float> from = RandomFloats(static_cast<size_t>(rows * (columns + 2)), 1);
+      std::vector<float> to(static_cast<size_t>(columns * (rows + 3)), 7.0f);
+      CpuKernels().transpose({from.data(), rows, columns, columns + 2},
+                             {to.data(), columns, rows, rows + 3});
+      for (int c = 0; c < columns; ++c) {
+        for (int r = 0; r < rows + 3; ++r) {
+          const float expected = r < rows ? from[static_cast<size_t>(r * (columns + 2) + c)] : 7.0f;
+          ASSERT_EQ(to[static_cast<size_t>(c * (rows + 3) + r)], expected) << r << " " << c;
+        }
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace weir::kernels
