@@ -7,6 +7,9 @@ namespace {
 
 constexpr Section kSections[] = {
     {"gemm", "the products of a step, without anything around them", BenchGemm},
+    {"read", "a Criteo log from the page cache to batches", BenchRead},
+    {"store", "embedding rows of one partition: reads, and updates by row-wise Adagrad",
+     BenchStore},
 };
 
 }  // namespace

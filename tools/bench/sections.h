@@ -8,5 +8,7 @@
 namespace weir::bench {
 
 Result<Lines> BenchGemm(const Options& options);
+Result<Lines> BenchRead(const Options& options);
+Result<Lines> BenchStore(const Options& options);
 
 }  // namespace weir::bench
