@@ -21,11 +21,21 @@ constexpr size_t kBlockBytes = 64;
 // Longest piece of a field that a message quotes.
 constexpr size_t kQuotedBytes = 32;
 
-uint64_t TabsOfBlock(const char* block) {
-  uint64_t tabs = 0;
-  for (size_t at = 0; at < kBlockBytes; at += kWordBytes) {
-    tabs |= TabsOfWord(LoadWord(block + at)) << at;
+// Of 64 characters: bit i of at says that character i is a tab.
+struct Tabs {
+  uint64_t at = 0;
+  size_t count = 0;
+};
+
+Tabs TabsOfBlock(const char* block) {
+  Tabs tabs;
+  uint64_t sums = 0;
+  for (size_t i = 0; i < kBlockBytes; i += kWordBytes) {
+    const uint64_t bytes = TabsOfWord(LoadWord(block + i));
+    tabs.at |= GatherBytes(bytes) << i;
+    sums += bytes;
   }
+  tabs.count = SumOfBytes(sums);
   return tabs;
 }
 
@@ -51,16 +61,15 @@ class FieldEnds {
 
  private:
   // Writes four at a time, whether they are there or not, for a branch that is seldom mispredicted.
-  bool Add(size_t block, uint64_t tabs) {
-    const auto found = static_cast<size_t>(std::popcount(tabs));
-    if (count_ + found >= kFieldCount) return false;
-    for (size_t i = count_; tabs != 0; i += 4) {
+  bool Add(size_t block, Tabs tabs) {
+    if (count_ + tabs.count >= kFieldCount) return false;
+    for (size_t i = count_; tabs.at != 0; i += 4) {
       for (size_t j = i; j < i + 4; ++j) {
-        ends_[j] = block + static_cast<size_t>(std::countr_zero(tabs));
-        tabs &= tabs - 1;
+        ends_[j] = block + static_cast<size_t>(std::countr_zero(tabs.at));
+        tabs.at &= tabs.at - 1;
       }
     }
-    count_ += found;
+    count_ += tabs.count;
     return true;
   }
 
@@ -79,35 +88,47 @@ bool IsHex(std::string_view field) {
          field.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
 }
 
-// Reads a line that is sound in every respect, to the end; false for any other.
+bool ParseIntegers(std::string_view line, const FieldEnds& ends, CriteoFields* fields) {
+  // Words are loaded by their ends, so those of the first fields begin before the line.
+  std::array<char, 3 * kWordBytes> head{};
+  std::memcpy(head.data() + kWordBytes, line.data(), kWordBytes);
+  for (size_t i = 0; i < kCriteoDenseCount; ++i) {
+    const size_t begin = ends.begin(1 + i), end = ends.end(1 + i), length = end - begin;
+    fields->missing |= uint64_t{length == 0} << i;
+    const uint64_t word =
+        LoadWord(end < kWordBytes ? head.data() + end : line.data() + end - kWordBytes);
+    if (length <= kWordBytes && DecimalWord(word, length, &fields->integers[i])) continue;
+    if (!ParseInteger(line.substr(begin, length), &fields->integers[i])) return false;
+  }
+  return true;
+}
+
+bool ParseCategoricals(std::string_view line, const FieldEnds& ends, CriteoFields* fields) {
+  std::array<uint64_t, kCriteoTableCount> words, reversed;
+  bool too_long = false;
+  for (size_t i = 0; i < kCriteoTableCount; ++i) {
+    const size_t field = 1 + kCriteoDenseCount + i;
+    const size_t end = ends.end(field), length = end - ends.begin(field);
+    fields->missing |= uint64_t{length == 0} << (kCriteoDenseCount + i);
+    too_long |= length > kMaxHexDigits;
+    words[i] = PadWord(LoadWord(line.data() + end - kWordBytes), std::min(length, kMaxHexDigits));
+  }
+  if (!HexWords(words, &reversed) || too_long) return false;
+  for (size_t i = 0; i < kCriteoTableCount; ++i) {
+    fields->categoricals[i] = ReverseBytes(reversed[i]);
+  }
+  return true;
+}
+
+// Reads a line that is sound in every respect; false for any other.
 bool ParseSound(std::string_view line, CriteoFields* fields) {
   if (line.size() < kFieldCount) return false;  // label and tabs alone are as long
   FieldEnds ends;
   if (!ends.Find(line)) return false;
   if (ends.end(0) != 1 || (line[0] != '0' && line[0] != '1')) return false;
   fields->clicked = line[0] == '1';
-  // Words are loaded by their ends, so those of the first fields begin before the line.
-  std::array<char, 3 * kWordBytes> head{};
-  std::memcpy(head.data() + kWordBytes, line.data(), kWordBytes);
-  uint64_t missing = 0, bad = 0;
-  for (size_t i = 0; i < kCriteoDenseCount; ++i) {
-    const size_t begin = ends.begin(1 + i), end = ends.end(1 + i), length = end - begin;
-    missing |= uint64_t{length == 0} << i;
-    const uint64_t word =
-        LoadWord(end < kWordBytes ? head.data() + end : line.data() + end - kWordBytes);
-    if (length <= kWordBytes && DecimalWord(word, length, &fields->integers[i])) continue;
-    if (!ParseInteger(line.substr(begin, length), &fields->integers[i])) return false;
-  }
-  for (size_t i = 0; i < kCriteoTableCount; ++i) {
-    const size_t field = 1 + kCriteoDenseCount + i;
-    const size_t end = ends.end(field), length = end - ends.begin(field);
-    missing |= uint64_t{length == 0} << (kCriteoDenseCount + i);
-    bad |= uint64_t{length > kMaxHexDigits};
-    fields->categoricals[i] =
-        HexWord(LoadWord(line.data() + end - kWordBytes), std::min(length, kMaxHexDigits), &bad);
-  }
-  fields->missing = missing;
-  return bad == 0;
+  fields->missing = 0;
+  return ParseIntegers(line, ends, fields) && ParseCategoricals(line, ends, fields);
 }
 
 // The file's bytes may be anything; a message must stay printable and short.
