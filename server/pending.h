@@ -16,6 +16,7 @@
 
 #include "common/base/status.h"
 #include "common/session/server_session.h"
+#include "common/store/row_table.h"
 #include "common/transport/transport.h"
 #include "common/wire/frame.h"
 
@@ -23,12 +24,8 @@ namespace weir::server {
 
 // Row gradients of a push for one row partition.
 struct RowGradients {
-  struct Row {
-    uint32_t table = 0;
-    uint64_t id = 0;
-  };
-  std::vector<Row> rows;
-  std::vector<float> values;  // [rows.size(), dimension]
+  std::vector<store::BatchRow> rows;
+  std::vector<float> values;  // [rows.size(), dimension], in the order of rows
 };
 
 struct PendingAnswer {
@@ -59,14 +56,9 @@ struct PendingRows {
     uint32_t table = 0;
     size_t row_count = 0;
   };
-  std::vector<Table> tables;  // in the order of the request
-  struct Row {
-    uint32_t table = 0;
-    uint64_t id = 0;
-    size_t position = 0;  // row of values
-  };
-  std::vector<std::vector<Row>> rows;  // per row partition
-  std::vector<float> values;           // [sum of row_count, dimension]
+  std::vector<Table> tables;                       // in the order of the request
+  std::vector<std::vector<store::BatchRow>> rows;  // per row partition
+  std::vector<float> values;                       // [sum of row_count, dimension]
   std::atomic<int> left{0};
 };
 

@@ -87,7 +87,7 @@ Status Shard::RouteRows(const wire::FrameView& frame, PendingAnswer* pending) co
       frame, dimension, static_cast<uint64_t>(layout_.tables()[table].row_count), &ids, &values));
   for (size_t i = 0; i < ids.size(); ++i) {
     RowGradients& part = pending->row_gradients[RowPartition(table, ids[i], partition_count_)];
-    part.rows.push_back({table, ids[i]});
+    part.rows.push_back({table, static_cast<uint32_t>(part.rows.size()), ids[i]});
     const auto first = values.begin() + static_cast<std::ptrdiff_t>(i * dimension);
     part.values.insert(part.values.end(), first, first + dimension);
   }
@@ -153,7 +153,8 @@ Status Shard::RouteRowIds(const wire::FrameView& frame, size_t* row_count,
       frame, dimension, static_cast<uint64_t>(layout_.tables()[table].row_count), &ids));
   pending->tables.push_back({table, ids.size()});
   for (const uint64_t id : ids) {
-    pending->rows[RowPartition(table, id, partition_count_)].push_back({table, id, *row_count});
+    pending->rows[RowPartition(table, id, partition_count_)].push_back(
+        {table, static_cast<uint32_t>(*row_count), id});
     ++*row_count;
   }
   return OkStatus();

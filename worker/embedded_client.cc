@@ -1,8 +1,9 @@
 #include "worker/embedded_client.h"
 
-#include <algorithm>
+#include <bitset>
 #include <utility>
 
+#include "common/base/check.h"
 #include "common/base/clock.h"
 #include "common/config/config_hash.h"
 #include "common/wire/score_frame.h"
@@ -17,6 +18,9 @@ struct EmbeddedPull : RowPull {
 };
 
 constexpr cluster::Seat kSelf{0, 0};
+
+// cluster.row_partitions is at most this.
+constexpr size_t kMaxPartitions = 256;
 
 }  // namespace
 
@@ -35,13 +39,41 @@ EmbeddedClient::EmbeddedClient(const v1::Config& config, const ModelLayout& layo
     }
   }
   dense_rule_->InitialState(state_.span());
+  CHECK_LE(static_cast<size_t>(config.cluster().row_partitions()), kMaxPartitions);
   for (int32_t i = 0; i < config.cluster().row_partitions(); ++i) {
     partitions_.push_back(std::make_unique<RowPartitionSlot>(layout, *row_rule_));
   }
 }
 
-EmbeddedClient::RowPartitionSlot& EmbeddedClient::PartitionOf(uint32_t table, uint64_t id) {
-  return *partitions_[RowPartition(table, id, static_cast<uint32_t>(partitions_.size()))];
+std::unique_ptr<PartitionedRows> EmbeddedClient::TakeScratch() {
+  std::lock_guard lock(scratch_mutex_);
+  if (scratch_.empty()) return std::make_unique<PartitionedRows>(partitions_.size());
+  std::unique_ptr<PartitionedRows> scratch = std::move(scratch_.back());
+  scratch_.pop_back();
+  return scratch;
+}
+
+void EmbeddedClient::GiveScratchBack(std::unique_ptr<PartitionedRows> scratch) {
+  std::lock_guard lock(scratch_mutex_);
+  scratch_.push_back(std::move(scratch));
+}
+
+template <typename Use>
+void EmbeddedClient::ForEachPartition(const data::Batch& batch, const Use& use) {
+  std::unique_ptr<PartitionedRows> rows = TakeScratch();
+  rows->Fill(batch);
+  std::bitset<kMaxPartitions> busy;
+  for (size_t i = 0; i < partitions_.size(); ++i) {
+    const std::unique_lock lock(partitions_[i]->mutex, std::try_to_lock);
+    busy[i] = !lock.owns_lock();
+    if (!busy[i]) use(partitions_[i]->rows, rows->part(i));
+  }
+  for (size_t i = 0; busy.any() && i < partitions_.size(); ++i) {
+    if (!busy[i]) continue;
+    const std::lock_guard lock(partitions_[i]->mutex);
+    use(partitions_[i]->rows, rows->part(i));
+  }
+  GiveScratchBack(std::move(rows));
 }
 
 std::unique_ptr<RowPull> EmbeddedClient::PullRows(const data::Batch& batch, bool read_only) {
@@ -54,28 +86,22 @@ std::unique_ptr<RowPull> EmbeddedClient::PullRows(const data::Batch& batch, bool
 Status EmbeddedClient::AwaitRows(RowPull* base, std::span<float> rows) {
   WEIR_RETURN_IF_ERROR(failure());
   const auto& pull = static_cast<EmbeddedPull&>(*base);
-  const auto dimension = static_cast<size_t>(layout_.embedding_dimension());
-  size_t position = 0;
-  for (uint32_t table = 0; table < pull.batch->tables.size(); ++table) {
-    for (const uint64_t id : pull.batch->tables[table].unique) {
-      const std::span<float> out = rows.subspan(position++ * dimension, dimension);
-      RowPartitionSlot& slot = PartitionOf(table, id);
-      std::lock_guard lock(slot.mutex);
-      if (pull.read_only) {
-        slot.rows.ReadOrInitial(table, id, out);
-      } else {
-        const std::span<const float> row = slot.rows.FindOrCreate(table, id);
-        std::copy(row.begin(), row.end(), out.begin());
-      }
+  ForEachPartition(*pull.batch, [&](store::RowPartitionStore& store, auto part) {
+    if (pull.read_only) {
+      store.ReadBatchOrInitial(part, rows);
+    } else {
+      store.ReadBatch(part, rows);
     }
-  }
+  });
   return OkStatus();
 }
 
 Result<uint64_t> EmbeddedClient::Push(const StepGradients& step) {
   WEIR_RETURN_IF_ERROR(failure());
   ApplyDense(step.dense);
-  ApplyRows(*step.batch, step.rows);
+  ForEachPartition(*step.batch, [&](store::RowPartitionStore& store, auto part) {
+    store.ApplyBatch(part, step.rows);
+  });
   return uint64_t{0};
 }
 
@@ -89,18 +115,6 @@ void EmbeddedClient::ApplyDense(std::span<const float> gradients) {
         values_.span().subspan(offset, count),
         state_.span().subspan(offset * state_per_element, count * state_per_element),
         gradients.subspan(offset, count));
-  }
-}
-
-void EmbeddedClient::ApplyRows(const data::Batch& batch, std::span<const float> gradients) {
-  const auto dimension = static_cast<size_t>(layout_.embedding_dimension());
-  size_t position = 0;
-  for (uint32_t table = 0; table < batch.tables.size(); ++table) {
-    for (const uint64_t id : batch.tables[table].unique) {
-      RowPartitionSlot& slot = PartitionOf(table, id);
-      std::lock_guard lock(slot.mutex);
-      slot.rows.Apply(table, id, gradients.subspan(position++ * dimension, dimension));
-    }
   }
 }
 

@@ -2,7 +2,10 @@
 // of its own for the input.
 //
 // Threads update the dense parameters under one lock per tensor (two threads must not lose
-// optimizer state) and read them without (common/base/hogwild.h). Rows are locked by partition.
+// optimizer state) and read them without (common/base/hogwild.h). Rows are locked by partition,
+// reads included: the index grows and optimizer state must not race. A batch takes each lock once,
+// those that are free first, so that threads seldom wait for each other; what a row becomes does
+// not depend on the order of the partitions.
 //
 // Place in the life of a batch: **pull rows** ... **apply**.
 // Thread rule: any thread. Borrows config and layout.
@@ -19,6 +22,7 @@
 #include "common/store/update_rule.h"
 #include "common/tensor/aligned_buffer.h"
 #include "worker/parameter_client.h"
+#include "worker/partitioned_rows.h"
 
 namespace weir::worker {
 
@@ -46,8 +50,11 @@ class EmbeddedClient : public ParameterClient {
   };
 
   void ApplyDense(std::span<const float> gradients);
-  void ApplyRows(const data::Batch& batch, std::span<const float> gradients);
-  RowPartitionSlot& PartitionOf(uint32_t table, uint64_t id);
+  // Calls use(store, rows) for each partition of the batch's rows, holding its lock.
+  template <typename Use>
+  void ForEachPartition(const data::Batch& batch, const Use& use);
+  std::unique_ptr<PartitionedRows> TakeScratch();
+  void GiveScratchBack(std::unique_ptr<PartitionedRows> scratch);
   Status failure() const;
 
   // With the lock held.
@@ -63,6 +70,8 @@ class EmbeddedClient : public ParameterClient {
   tensor::AlignedBuffer state_;   // flat, StatePerElement() floats per element
   std::vector<std::mutex> tensor_mutexes_;
   std::vector<std::unique_ptr<RowPartitionSlot>> partitions_;
+  std::mutex scratch_mutex_;
+  std::vector<std::unique_ptr<PartitionedRows>> scratch_;  // as many as threads used at once
 
   mutable std::mutex mutex_;
   Status failure_;

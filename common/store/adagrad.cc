@@ -49,9 +49,10 @@ class Adagrad : public UpdateRule {
     }
   }
 
-  void ApplyRow(std::span<float> row, std::span<float> state,
-                std::span<const float> gradient) const override {
-    ApplyDense(row, state, gradient);
+  void ApplyRows(std::span<const RowUpdate> updates, size_t dimension) const override {
+    ForEachUpdate(updates, dimension, [this](const RowUpdate& row, auto size) {
+      Adagrad::ApplyDense({row.values, size}, {row.state, size}, {row.gradient, size});
+    });
   }
 
  private:

@@ -4,25 +4,37 @@
 // A row is a function of its own history only: neither the order in which rows appear, nor the
 // partition, nor the number of servers changes it. Rows lie in slabs that never move and are never
 // freed before the store, so growth copies no row and a span stays valid as long as the store.
-// Memory is key + values + state and 5 to 10 bytes of index per row.
+// Memory is key + state + values, side by side, and 5 to 10 bytes of index per row.
+//
+// A store of millions of rows is read at random, and memory answers a hundred times slower than a
+// row is computed with. So the batch forms ask for the memory of many rows at a time; they do what
+// the one-row forms do, row by row in the batch's order, and a row may come twice.
 //
 // Place in the life of a batch: row pull -> **find or create**; row push -> **apply**.
 // Thread rule: thread-compatible; one strand at a time owns a partition, readers included.
 // Callers have checked what came from a peer: table is one of the layout's, id below its row_count.
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <cstring>
 #include <span>
 #include <vector>
 
+#include "common/base/divisor.h"
 #include "common/layout/model_layout.h"
 #include "common/store/row_index.h"
+#include "common/store/slab_pool.h"
 #include "common/store/update_rule.h"
-#include "common/tensor/aligned_buffer.h"
 
 namespace weir::store {
+
+// A row of a batch, and which row of the batch's matrix, [.., embedding_dimension], is its own.
+struct BatchRow {
+  uint32_t table = 0;
+  uint32_t position = 0;
+  uint64_t id = 0;
+};
 
 class RowPartitionStore {
  public:
@@ -40,6 +52,11 @@ class RowPartitionStore {
   // Adds a gradient, [embedding_dimension], to a row, creating it if need be.
   void Apply(uint32_t table, uint64_t id, std::span<const float> gradient);
 
+  // The same for each row of a batch. matrix: holds every row's position.
+  void ReadBatch(std::span<const BatchRow> rows, std::span<float> matrix);  // FindOrCreate
+  void ReadBatchOrInitial(std::span<const BatchRow> rows, std::span<float> matrix) const;
+  void ApplyBatch(std::span<const BatchRow> rows, std::span<const float> matrix);
+
   // Calls visit(table, id, values, state) for each row, in the order of their creation.
   template <typename Visitor>
   void ForEachRow(Visitor&& visit) const {
@@ -55,33 +72,44 @@ class RowPartitionStore {
  private:
   static constexpr int kIdBits = 48;
   static constexpr uint64_t kIdMask = (uint64_t{1} << kIdBits) - 1;
-  static constexpr uint32_t kSlabRows = 1024;
-
-  struct Slab {
-    explicit Slab(size_t floats_per_row) : floats(kSlabRows * floats_per_row) {}
-    std::array<uint64_t, kSlabRows> keys;
-    tensor::AlignedBuffer floats;  // values [kSlabRows, dimension], then state [kSlabRows, ...]
-  };
 
   static uint64_t PackKey(uint32_t table, uint64_t id);
-  uint64_t Key(uint32_t slot) const { return slabs_[slot / kSlabRows]->keys[slot % kSlabRows]; }
-  std::span<float> Values(uint32_t slot) const {
-    return slabs_[slot / kSlabRows]->floats.span().subspan(slot % kSlabRows * dimension_,
-                                                           dimension_);
+
+  // A row's memory: its key, its state, its values.
+  std::byte* Row(uint32_t slot) const {
+    const uint32_t slab = rows_per_slab_.Quotient(slot);
+    return slabs_[slab] + (slot - slab * slab_rows_) * row_bytes_;
+  }
+  uint64_t Key(uint32_t slot) const {
+    uint64_t key;
+    std::memcpy(&key, Row(slot), sizeof(key));
+    return key;
   }
   std::span<float> State(uint32_t slot) const {
-    return slabs_[slot / kSlabRows]->floats.span().subspan(
-        kSlabRows * dimension_ + slot % kSlabRows * state_per_row_, state_per_row_);
+    return {reinterpret_cast<float*>(Row(slot) + sizeof(uint64_t)), state_per_row_};
   }
+  std::span<float> Values(uint32_t slot) const {
+    return {State(slot).data() + state_per_row_, dimension_};
+  }
+
   uint32_t FindSlot(uint64_t key) const;
   uint32_t FindOrCreateSlot(uint32_t table, uint64_t id);
+  uint32_t CreateSlot(uint32_t table, uint64_t id);
+
+  template <typename Visit>
+  void VisitBatch(std::span<const BatchRow> rows, const Visit& visit) const;
+  void CopyRow(const float* from, float* to) const;
 
   const ModelLayout& layout_;
   const UpdateRule& rule_;
   const size_t dimension_;
   const size_t state_per_row_;
+  const size_t row_bytes_;
+  const uint32_t slab_rows_;
+  const Divisor rows_per_slab_;
   RowIndex index_;
-  std::vector<std::unique_ptr<Slab>> slabs_;
+  SlabPool pool_;
+  std::vector<std::byte*> slabs_;
 };
 
 }  // namespace weir::store

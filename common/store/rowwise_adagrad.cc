@@ -32,16 +32,17 @@ class RowwiseAdagrad : public UpdateRule {
     LOG(FATAL) << "rowwise_adagrad is for embedding rows only";
   }
 
-  void ApplyRow(std::span<float> row, std::span<float> state,
-                std::span<const float> gradient) const override {
-    DCHECK_EQ(row.size(), gradient.size());
-    DCHECK_EQ(state.size(), 1u);
-    float square_sum = 0;
-    for (const float g : gradient) square_sum += g * g;
-    state[0] += square_sum / static_cast<float>(row.size());
-    const float learning_rate = learning_rate_;
-    const float divisor = AdagradDivisor(state[0], epsilon_);
-    for (size_t i = 0; i < row.size(); ++i) row[i] -= learning_rate * gradient[i] / divisor;
+  void ApplyRows(std::span<const RowUpdate> updates, size_t dimension) const override {
+    const float learning_rate = learning_rate_, epsilon = epsilon_;
+    ForEachUpdate(updates, dimension, [=](const RowUpdate& row, auto size) {
+      float square_sum = 0;
+      for (size_t i = 0; i < size; ++i) square_sum += row.gradient[i] * row.gradient[i];
+      row.state[0] += square_sum / static_cast<float>(size);
+      const float divisor = AdagradDivisor(row.state[0], epsilon);
+      float* const __restrict values = row.values;
+      const float* const __restrict gradient = row.gradient;
+      for (size_t i = 0; i < size; ++i) values[i] -= learning_rate * gradient[i] / divisor;
+    });
   }
 
  private:

@@ -32,9 +32,10 @@ class Sgd : public UpdateRule {
     for (size_t i = 0; i < values.size(); ++i) values[i] -= learning_rate * gradients[i];
   }
 
-  void ApplyRow(std::span<float> row, std::span<float> state,
-                std::span<const float> gradient) const override {
-    ApplyDense(row, state, gradient);
+  void ApplyRows(std::span<const RowUpdate> updates, size_t dimension) const override {
+    ForEachUpdate(updates, dimension, [this](const RowUpdate& row, auto size) {
+      Sgd::ApplyDense({row.values, size}, {}, {row.gradient, size});
+    });
   }
 
  private:

@@ -11,14 +11,24 @@
 // TorchRec.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
 
+#include "common/base/check.h"
 #include "common/proto/config.pb.h"
 
 namespace weir::store {
+
+// One embedding row's part of a batch of updates: [dimension] values and gradient,
+// [StatePerRow(dimension)] state.
+struct RowUpdate {
+  float* values;
+  float* state;
+  const float* gradient;
+};
 
 class UpdateRule {
  public:
@@ -39,7 +49,7 @@ class UpdateRule {
   // Writes the state of parameters that have seen no gradient.
   virtual void InitialState(std::span<float> state) const = 0;
 
-  // In all three, `state` has the size given above, so it is empty for a stateless rule.
+  // In all three forms, `state` has the size given above, so it is empty for a stateless rule.
 
   // values[indexes[i]] gets gradients[i]. Indexes are distinct and below values.size().
   virtual void ApplySparse(std::span<float> values, std::span<float> state,
@@ -48,9 +58,16 @@ class UpdateRule {
   // values[i] gets gradients[i]; both have one size.
   virtual void ApplyDense(std::span<float> values, std::span<float> state,
                           std::span<const float> gradients) const = 0;
-  // One embedding row, with StatePerRow(row.size()) floats of state.
-  virtual void ApplyRow(std::span<float> row, std::span<float> state,
-                        std::span<const float> gradient) const = 0;
+  // Embedding rows, one after the other: a row may come twice.
+  virtual void ApplyRows(std::span<const RowUpdate> updates, size_t dimension) const = 0;
+
+  // ApplyRows for one row.
+  void ApplyRow(std::span<float> row, std::span<float> state,
+                std::span<const float> gradient) const {
+    DCHECK_EQ(row.size(), gradient.size());
+    const RowUpdate update{row.data(), state.data(), gradient.data()};
+    ApplyRows({&update, 1}, row.size());
+  }
 };
 
 // The rule that the config chose. config: with defaults filled in and valid.

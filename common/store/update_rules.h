@@ -1,5 +1,6 @@
-// What the files of the update rules share: a factory each, for the table in update_rule.cc, and
-// Adagrad's divisor. Everybody else calls MakeUpdateRule (update_rule.h).
+// What the files of the update rules share: a factory each, for the table in update_rule.cc, the
+// loop over a batch of rows and Adagrad's divisor. Everybody else calls MakeUpdateRule
+// (update_rule.h).
 //
 // Thread rule: pure functions, any thread.
 #pragma once
@@ -7,6 +8,8 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <span>
+#include <type_traits>
 
 #include "common/store/update_rule.h"
 
@@ -15,6 +18,19 @@ namespace weir::store {
 std::unique_ptr<const UpdateRule> MakeSgd(const v1::UpdateRule& config);
 std::unique_ptr<const UpdateRule> MakeAdagrad(const v1::UpdateRule& config);
 std::unique_ptr<const UpdateRule> MakeRowwiseAdagrad(const v1::UpdateRule& config);
+
+// Calls update(row, dimension) for each row, with the usual dimension as a constant: its loops are
+// then whole vectors, without a remainder.
+template <typename Update>
+inline void ForEachUpdate(std::span<const RowUpdate> updates, size_t dimension,
+                          const Update& update) {
+  constexpr std::integral_constant<size_t, 16> kUsualDimension;
+  if (dimension == kUsualDimension) {
+    for (const RowUpdate& row : updates) update(row, kUsualDimension);
+  } else {
+    for (const RowUpdate& row : updates) update(row, dimension);
+  }
+}
 
 // sqrt(sum) + epsilon. Without an epsilon the sum can be zero, either because the gradient is or
 // because its square underflows; infinity then makes the step zero, where zero would make it NaN or

@@ -1,12 +1,15 @@
-// Owned floats at 64-byte alignment: weights, activations, residuals and shards all live in one of
+// Owned numbers at 64-byte alignment: weights, activations, residuals and shards all live in one of
 // these, so vector loads never straddle a cache line and views may assume their alignment.
 //
 // Zero at construction. The size is fixed; move-only, a moved-from buffer is empty. Nothing is
-// promised about memory beyond size(). Views (span) borrow and must not outlive the buffer.
+// promised about memory beyond size(). Views (span) borrow and must not outlive the buffer. A large
+// buffer asks for huge pages: what is read at random in small ones misses the TLB at each access.
 //
 // Place in the life of a batch: none; what the other parts keep their numbers in.
 // Thread rule: thread-compatible.
 #pragma once
+
+#include <sys/mman.h>
 
 #include <cstddef>
 #include <cstdlib>
@@ -15,6 +18,7 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include "common/base/check.h"
@@ -22,60 +26,77 @@
 namespace weir::tensor {
 
 inline constexpr size_t kAlignmentBytes = 64;
+inline constexpr size_t kHugePageBytes = size_t{2} << 20;
 
-class AlignedBuffer {
+template <typename Element>
+class AlignedArray {
+  static_assert(std::is_arithmetic_v<Element>, "zero bytes must be a zero");
+
  public:
-  AlignedBuffer() = default;
+  AlignedArray() = default;
 
-  // element_count floats, all zero. Running out of memory ends the process.
-  explicit AlignedBuffer(size_t element_count)
+  // element_count elements, all zero. Running out of memory ends the process.
+  explicit AlignedArray(size_t element_count)
       : data_(Allocate(element_count)), size_(element_count) {}
 
-  AlignedBuffer(AlignedBuffer&& other) noexcept
+  AlignedArray(AlignedArray&& other) noexcept
       : data_(std::move(other.data_)), size_(std::exchange(other.size_, 0)) {}
-  AlignedBuffer& operator=(AlignedBuffer&& other) noexcept {
+  AlignedArray& operator=(AlignedArray&& other) noexcept {
     data_ = std::move(other.data_);
     size_ = std::exchange(other.size_, 0);
     return *this;
   }
 
-  float* data() { return data_.get(); }
-  const float* data() const { return data_.get(); }
+  Element* data() { return data_.get(); }
+  const Element* data() const { return data_.get(); }
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
 
-  std::span<float> span() { return {data_.get(), size_}; }
-  std::span<const float> span() const { return {data_.get(), size_}; }
+  std::span<Element> span() { return {data_.get(), size_}; }
+  std::span<const Element> span() const { return {data_.get(), size_}; }
 
-  float& operator[](size_t index) {
+  Element& operator[](size_t index) {
     DCHECK_LT(index, size_);
     return data_[index];
   }
-  float operator[](size_t index) const {
+  Element operator[](size_t index) const {
     DCHECK_LT(index, size_);
     return data_[index];
   }
 
  private:
   struct Free {
-    void operator()(float* data) const { std::free(data); }
+    void operator()(Element* data) const { std::free(data); }
   };
-  using Memory = std::unique_ptr<float[], Free>;
+  using Memory = std::unique_ptr<Element[], Free>;
 
   static Memory Allocate(size_t element_count) {
     if (element_count == 0) return nullptr;
-    CHECK_LE(element_count, (std::numeric_limits<size_t>::max() - kAlignmentBytes) / sizeof(float));
+    CHECK_LE(element_count,
+             (std::numeric_limits<size_t>::max() - kHugePageBytes) / sizeof(Element));
     // aligned_alloc wants a multiple of the alignment.
     const size_t byte_count =
-        (element_count * sizeof(float) + kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes;
-    auto* data = static_cast<float*>(std::aligned_alloc(kAlignmentBytes, byte_count));
+        (element_count * sizeof(Element) + kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes;
+    auto* data = static_cast<Element*>(byte_count < kHugePageBytes
+                                           ? std::aligned_alloc(kAlignmentBytes, byte_count)
+                                           : AllocateHuge(byte_count));
     if (data == nullptr) throw std::bad_alloc();  // as operator new has it; main() tells the user
     std::memset(data, 0, byte_count);
     return Memory(data);
   }
 
+  static void* AllocateHuge(size_t byte_count) {
+    const size_t whole_pages = (byte_count + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
+    void* data = std::aligned_alloc(kHugePageBytes, whole_pages);
+    // Only the pages that are filled; a system without huge pages goes on with small ones.
+    if (data != nullptr) madvise(data, byte_count / kHugePageBytes * kHugePageBytes, MADV_HUGEPAGE);
+    return data;
+  }
+
   Memory data_;
   size_t size_ = 0;
 };
+
+using AlignedBuffer = AlignedArray<float>;
 
 }  // namespace weir::tensor

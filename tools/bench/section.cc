@@ -8,6 +8,9 @@ namespace {
 constexpr Section kSections[] = {
     {"gemm", "the products of a step, without anything around them", BenchGemm},
     {"train", "whole training steps, without servers", BenchTrain},
+    {"read", "a Criteo log from the page cache to batches", BenchRead},
+    {"store", "embedding rows of one partition: reads, and updates by row-wise Adagrad",
+     BenchStore},
 };
 
 }  // namespace

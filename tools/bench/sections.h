@@ -9,5 +9,7 @@ namespace weir::bench {
 
 Result<Lines> BenchGemm(const Options& options);
 Result<Lines> BenchTrain(const Options& options);
+Result<Lines> BenchRead(const Options& options);
+Result<Lines> BenchStore(const Options& options);
 
 }  // namespace weir::bench

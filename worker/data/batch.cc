@@ -1,27 +1,65 @@
 #include "worker/data/batch.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
 
 #include "common/base/check.h"
 
 namespace weir::data {
 namespace {
 
-// Sorting a batch's ids in place needs no memory beyond the result, and gives the order that the
-// row frames want.
-void Deduplicate(const RowBlock& block, int64_t begin, int64_t end, int32_t table, TableIds* out) {
-  const uint64_t* ids = block.ids.data() + table;
-  std::vector<uint64_t>& unique = out->unique;
-  unique.clear();
-  for (int64_t row = begin; row < end; ++row) unique.push_back(ids[row * block.table_count]);
-  std::sort(unique.begin(), unique.end());
-  unique.erase(std::unique(unique.begin(), unique.end()), unique.end());
+// A digit's counters then stay within the first-level cache, beside the ids of a batch.
+constexpr int kMaxDigitBits = 10;
 
-  out->positions.clear();
-  for (int64_t row = begin; row < end; ++row) {
-    const auto found = std::lower_bound(unique.begin(), unique.end(), ids[row * block.table_count]);
-    out->positions.push_back(static_cast<uint32_t>(found - unique.begin()));
+// Sorts by the lowest bit_count bits of the ids, which are all they have: a radix sort from the
+// lowest digit on, in as few even digits as will do. Samples of equal ids keep their order.
+// scratch: as long as *sorted.
+void SortById(int bit_count, std::vector<SampleId>* sorted, std::vector<SampleId>* scratch) {
+  const int digits = (bit_count + kMaxDigitBits - 1) / kMaxDigitBits;
+  if (digits == 0) return;
+  const int digit_bits = (bit_count + digits - 1) / digits;
+  const uint64_t mask = (uint64_t{1} << digit_bits) - 1;
+  std::array<uint32_t, size_t{1} << kMaxDigitBits> next;  // where the next id of a digit goes
+  for (int shift = 0; shift < bit_count; shift += digit_bits) {
+    std::fill_n(next.begin(), mask + 1, 0u);
+    for (const SampleId& entry : *sorted) ++next[entry.id >> shift & mask];
+    uint32_t before = 0;
+    for (size_t digit = 0; digit <= mask; ++digit) before += std::exchange(next[digit], before);
+    for (const SampleId& entry : *sorted) (*scratch)[next[entry.id >> shift & mask]++] = entry;
+    sorted->swap(*scratch);
   }
+}
+
+// A table's ids of rows [begin, end), sorted, which is the order that the row frames want.
+void SortTable(const RowBlock& block, int64_t begin, int64_t end, int32_t table, Batch* batch) {
+  const auto count = static_cast<size_t>(end - begin);
+  const uint64_t* ids = block.ids.data() + begin * block.table_count + table;
+  batch->sorted.resize(count);
+  batch->scratch.resize(count);
+  uint64_t any = 0;
+  for (size_t sample = 0; sample < count; ++sample) {
+    const uint64_t id = ids[sample * static_cast<size_t>(block.table_count)];
+    batch->sorted[sample] = {id, static_cast<uint32_t>(sample)};
+    any |= id;
+  }
+  SortById(static_cast<int>(std::bit_width(any)), &batch->sorted, &batch->scratch);
+}
+
+void Deduplicate(const std::vector<SampleId>& sorted, TableIds* out) {
+  out->unique.resize(sorted.size());
+  out->positions.resize(sorted.size());
+  if (sorted.empty()) return;
+  uint32_t position = 0;
+  uint64_t previous = sorted.front().id;
+  for (const SampleId& entry : sorted) {
+    position += entry.id != previous;
+    previous = entry.id;
+    out->unique[position] = entry.id;
+    out->positions[entry.sample] = position;
+  }
+  out->unique.resize(position + 1);
 }
 
 }  // namespace
@@ -38,7 +76,8 @@ void MakeBatch(const RowBlock& block, int64_t begin, int64_t end, Batch* batch) 
                       block.dense.begin() + end * block.dense_count);
   batch->tables.resize(static_cast<size_t>(block.table_count));
   for (int32_t table = 0; table < block.table_count; ++table) {
-    Deduplicate(block, begin, end, table, &batch->tables[static_cast<size_t>(table)]);
+    SortTable(block, begin, end, table, batch);
+    Deduplicate(batch->sorted, &batch->tables[static_cast<size_t>(table)]);
   }
 }
 

@@ -5,6 +5,7 @@
 // Thread rule: values; handed from the reader thread to one Hogwild thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -20,6 +21,11 @@ struct RowBlock {
   std::vector<uint64_t> ids;
 
   int64_t row_count() const { return static_cast<int64_t>(labels.size()); }
+  void Reserve(int64_t rows) {
+    labels.reserve(static_cast<size_t>(rows));
+    dense.reserve(static_cast<size_t>(rows * dense_count));
+    ids.reserve(static_cast<size_t>(rows * table_count));
+  }
   void Clear() {
     labels.clear();
     dense.clear();
@@ -33,12 +39,19 @@ struct TableIds {
   std::vector<uint32_t> positions;  // [batch] index into unique
 };
 
+// One sample's id of a table.
+struct SampleId {
+  uint64_t id = 0;
+  uint32_t sample = 0;
+};
+
 // One step's input.
 struct Batch {
   int32_t row_count = 0;
-  std::vector<float> labels;     // [row_count]
-  std::vector<float> dense;      // [row_count, dense_count]
-  std::vector<TableIds> tables;  // [table_count]
+  std::vector<float> labels;              // [row_count]
+  std::vector<float> dense;               // [row_count, dense_count]
+  std::vector<TableIds> tables;           // [table_count]
+  std::vector<SampleId> sorted, scratch;  // MakeBatch's own, kept for their memory
 };
 
 // Cuts rows [begin, end) of the block into a batch, reusing batch's memory.

@@ -1,5 +1,6 @@
 #include "worker/data/criteo_tsv.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <limits>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "common/base/check.h"
+#include "common/base/divisor.h"
 #include "common/base/strings.h"
 #include "worker/data/chunk_lines.h"
 #include "worker/data/criteo_line.h"
@@ -20,20 +22,13 @@ namespace {
 // Malformed lines of a chunk that are described.
 constexpr size_t kDescribedProblems = 5;
 
-void AppendRow(const CriteoFields& fields, uint64_t rows_per_table, RowBlock* block) {
-  block->labels.push_back(fields.clicked ? 1.0f : 0.0f);
-  const auto rows = static_cast<size_t>(block->row_count());
-  block->dense.resize(rows * kCriteoDenseCount);
-  float* dense = &block->dense[(rows - 1) * kCriteoDenseCount];
-  for (size_t i = 0; i < kCriteoDenseCount; ++i) dense[i] = LogCount(fields.integers[i]);
-  block->ids.resize(rows * kCriteoTableCount);
-  uint64_t* ids = &block->ids[(rows - 1) * kCriteoTableCount];
-  // Criteo's values have 32 bits, and so narrow a division takes half the time.
-  const bool is_narrow = rows_per_table <= std::numeric_limits<uint32_t>::max();
-  const auto modulus = static_cast<uint32_t>(is_narrow ? rows_per_table : 1);
-  for (size_t i = 0; i < kCriteoTableCount; ++i) {
-    ids[i] = is_narrow ? fields.categoricals[i] % modulus : fields.categoricals[i];
-  }
+// Rows that a chunk gets memory for before it is read; a longer one grows.
+constexpr int64_t kReservedRows = int64_t{1} << 16;
+
+// Criteo's values have 32 bits: a table of more rows leaves them as they are.
+Divisor TableSize(int64_t rows_per_table) {
+  constexpr int64_t kLargest = std::numeric_limits<uint32_t>::max();
+  return Divisor(static_cast<uint32_t>(std::min(rows_per_table, kLargest)));
 }
 
 class CriteoTsvReader : public Reader {
@@ -46,7 +41,8 @@ class CriteoTsvReader : public Reader {
   }
 
   explicit CriteoTsvReader(const v1::DataConfig& data)
-      : rows_per_table_(static_cast<uint64_t>(data.criteo_tsv().rows_per_table())),
+      : keeps_values_(data.criteo_tsv().rows_per_table() > std::numeric_limits<uint32_t>::max()),
+        rows_per_table_(TableSize(data.criteo_tsv().rows_per_table())),
         lines_per_chunk_(int64_t{data.batch_size()} * data.chunk_batches()) {
     CHECK_GE(data.criteo_tsv().rows_per_table(), 1);
     CHECK_GE(lines_per_chunk_, 1);
@@ -63,6 +59,7 @@ class CriteoTsvReader : public Reader {
     block->Clear();
     block->dense_count = static_cast<int32_t>(kCriteoDenseCount);
     block->table_count = static_cast<int32_t>(kCriteoTableCount);
+    block->Reserve(std::min(lines_per_chunk_, kReservedRows));
     InputFile& file = Files(chunk.split)[static_cast<size_t>(chunk.file)];
     ChunkResult result;
     result.end_of_file = first_line >= file.line_count;
@@ -123,7 +120,7 @@ class CriteoTsvReader : public Reader {
       if (!there) break;
       const std::string problem = ParseCriteoLine(line, &fields);
       if (problem.empty()) {
-        AppendRow(fields, rows_per_table_, block);
+        AppendRow(fields, block);
       } else {
         ++result->malformed_count;
         Describe(file, problem, result);
@@ -132,12 +129,26 @@ class CriteoTsvReader : public Reader {
     return OkStatus();
   }
 
+  void AppendRow(const CriteoFields& fields, RowBlock* block) const {
+    std::array<float, kCriteoDenseCount> dense;
+    LogCounts(fields.integers, dense);
+    std::array<uint64_t, kCriteoTableCount> ids;
+    for (size_t i = 0; i < kCriteoTableCount; ++i) {
+      const uint32_t value = fields.categoricals[i];
+      ids[i] = keeps_values_ ? value : rows_per_table_.Remainder(value);
+    }
+    block->labels.push_back(fields.clicked ? 1.0f : 0.0f);
+    block->dense.insert(block->dense.end(), dense.begin(), dense.end());
+    block->ids.insert(block->ids.end(), ids.begin(), ids.end());
+  }
+
   static void Describe(const InputFile& file, const std::string& problem, ChunkResult* result) {
     if (result->problems.size() >= kDescribedProblems) return;
     result->problems.push_back(StrCat(file.path, ":", file.lines->line_count(), ": ", problem));
   }
 
-  const uint64_t rows_per_table_;
+  const bool keeps_values_;
+  const Divisor rows_per_table_;
   const int64_t lines_per_chunk_;
   std::array<std::vector<InputFile>, 2> files_;  // by Split
 };

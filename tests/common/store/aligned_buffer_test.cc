@@ -17,6 +17,19 @@ TEST(AlignedBuffer, IsAlignedAndZeroAtAnySize) {
   }
 }
 
+TEST(AlignedBuffer, IsZeroAroundTheSizeOfAHugePage) {
+  constexpr size_t kPage = kHugePageBytes / sizeof(float);
+  for (const size_t size : {kPage - 1, kPage, kPage + 1, 3 * kPage + 5}) {
+    AlignedBuffer buffer(size);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.data()) % kAlignmentBytes, 0u);
+    ASSERT_EQ(buffer.span().size(), size);
+    for (float& value : buffer.span()) {
+      ASSERT_EQ(value, 0.0f);
+      value = 1;
+    }
+  }
+}
+
 TEST(AlignedBuffer, MovesItsMemoryAndLeavesNothing) {
   AlignedBuffer first(3);
   first[2] = 5.0f;

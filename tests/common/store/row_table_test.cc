@@ -124,6 +124,59 @@ TEST_F(RowPartitionStoreTest, AgreesWithAPlainMapUnderEveryRule) {
   }
 }
 
+// Batches with rows that are new, known and repeated, in any order of positions, on one store; the
+// same rows one by one on another.
+void CompareBatchesWithSingleRows(const LayoutOptions& options, const UpdateRule& rule,
+                                  uint64_t id_limit) {
+  const ModelLayout layout = MakeLayout(options);
+  const auto dimension = static_cast<size_t>(options.dimension);
+  RandomStream random(31);
+  RowPartitionStore batched(layout, rule), single(layout, rule);
+  for (const size_t size : {0u, 1u, 15u, 16u, 17u, 31u, 32u, 33u, 100u, 800u, 3u, 800u}) {
+    std::vector<BatchRow> rows;
+    for (uint32_t i = 0; i < size; ++i) {
+      rows.push_back({static_cast<uint32_t>(random.NextBelow(3)), i, random.NextBelow(id_limit)});
+    }
+    for (size_t i = size; i > 1; --i) {
+      std::swap(rows[i - 1].position, rows[random.NextBelow(i)].position);
+    }
+    std::vector<float> matrix(size * dimension), expected(matrix.size());
+    const auto of = [&](std::vector<float>& values, const BatchRow& row) {
+      return std::span(values).subspan(row.position * dimension, dimension);
+    };
+    const RowPartitionStore& reader = batched;
+    reader.ReadBatchOrInitial(rows, matrix);
+    for (const BatchRow& row : rows) single.ReadOrInitial(row.table, row.id, of(expected, row));
+    ASSERT_EQ(matrix, expected);
+    ASSERT_EQ(batched.row_count(), single.row_count());
+
+    if (random.NextBelow(2) == 0) {
+      batched.ReadBatch(rows, matrix);
+      for (const BatchRow& row : rows) {
+        std::ranges::copy(single.FindOrCreate(row.table, row.id), of(expected, row).begin());
+      }
+      ASSERT_EQ(matrix, expected);
+    }
+    for (float& value : matrix) value = static_cast<float>(random.NextNormal());
+    batched.ApplyBatch(rows, matrix);
+    for (const BatchRow& row : rows) single.Apply(row.table, row.id, of(matrix, row));
+  }
+  EXPECT_EQ(Rows(batched), Rows(single));
+}
+
+TEST_F(RowPartitionStoreTest, BatchesDoWhatSingleRowsDoInOrder) {
+  for (const char* name : {"sgd", "adagrad", "rowwise_adagrad"}) {
+    for (const int32_t dimension : {1, 4, 16, 17, 600}) {
+      for (const uint64_t id_limit : {uint64_t{3}, uint64_t{900}, kIdLimit}) {
+        SCOPED_TRACE(testing::Message() << name << " " << dimension << " " << id_limit);
+        CompareBatchesWithSingleRows({.bottom_widths = {dimension}, .dimension = dimension},
+                                     *MakeUpdateRule(RuleConfig(name, 0.1, kAccumulator)),
+                                     id_limit);
+      }
+    }
+  }
+}
+
 TEST_F(RowPartitionStoreTest, SurvivesRegularIds) {
   RowPartitionStore store(layout_, *rule_);
   std::vector<Key> keys;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "common/base/random.h"
@@ -64,6 +65,33 @@ TEST(MakeBatch, EveryPositionLeadsBackToTheSamplesId) {
     EXPECT_EQ(std::adjacent_find(ids.unique.begin(), ids.unique.end()), ids.unique.end());
     for (size_t s = 0; s < 300; ++s) {
       EXPECT_EQ(ids.unique[ids.positions[s]], block.ids[(100 + s) * 3 + t]);
+    }
+  }
+}
+
+// Ids of every width, from none to all 64 bits, in batches of every size.
+TEST(MakeBatch, AgreesWithASetWhateverTheIds) {
+  RandomStream random(6);
+  Batch batch;
+  for (int bits = 0; bits <= 64; ++bits) {
+    RowBlock block;
+    block.table_count = 2;
+    const auto rows = static_cast<int64_t>(random.NextBelow(700));
+    block.labels.resize(static_cast<size_t>(rows));
+    for (int64_t i = 0; i < rows * 2; ++i) {
+      const uint64_t id = bits == 0 ? 0 : random.Next() >> (64 - bits);
+      block.ids.push_back(i % 3 == 0 && i > 1 ? block.ids[static_cast<size_t>(i) - 2] : id);
+    }
+    MakeBatch(block, 0, rows, &batch);
+    for (size_t t = 0; t < 2; ++t) {
+      std::set<uint64_t> expected;
+      for (size_t s = 0; s < static_cast<size_t>(rows); ++s) expected.insert(block.ids[s * 2 + t]);
+      const TableIds& ids = batch.tables[t];
+      EXPECT_THAT(ids.unique, testing::ElementsAreArray(expected)) << bits;
+      ASSERT_EQ(std::ssize(ids.positions), rows);
+      for (size_t s = 0; s < static_cast<size_t>(rows); ++s) {
+        ASSERT_EQ(ids.unique[ids.positions[s]], block.ids[s * 2 + t]) << bits;
+      }
     }
   }
 }

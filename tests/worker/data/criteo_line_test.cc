@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <charconv>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -117,6 +119,101 @@ TEST(CriteoLine, QuotesStrangeFieldsShortAndPrintable) {
 TEST(CriteoLine, RejectsALineThatWasTooLongToRead) {
   CriteoFields fields;
   EXPECT_EQ(ParseCriteoLine({{}, true}, &fields), "line is longer than 1048576 bytes");
+}
+
+// A plain parser: what a line must give, or empty when it is malformed.
+std::optional<CriteoFields> PlainParse(const std::string& line) {
+  std::vector<std::string> texts(1);
+  for (const char character : line) {
+    if (character == '\t') {
+      texts.emplace_back();
+    } else {
+      texts.back() += character;
+    }
+  }
+  if (texts.size() != 40 || (texts[0] != "0" && texts[0] != "1")) return std::nullopt;
+  CriteoFields fields{.clicked = texts[0] == "1", .integers = {}, .categoricals = {}};
+  const auto read = [&](size_t i, auto* value, int base) {
+    const std::string& text = texts[1 + i];
+    fields.missing |= uint64_t{text.empty()} << i;
+    const auto result = std::from_chars(text.data(), text.data() + text.size(), *value, base);
+    return text.empty() || (result.ec == std::errc() && result.ptr == text.data() + text.size());
+  };
+  for (size_t i = 0; i < 13; ++i) {
+    if (!read(i, &fields.integers[i], 10)) return std::nullopt;
+  }
+  for (size_t i = 0; i < 26; ++i) {
+    if (texts[14 + i].size() > 8 || !read(13 + i, &fields.categoricals[i], 16)) return std::nullopt;
+  }
+  return fields;
+}
+
+std::string RandomInteger(RandomStream& random) {
+  const uint64_t value = random.Next() >> random.NextBelow(64);
+  switch (random.NextBelow(8)) {
+    case 0:
+      return "";
+    case 1:
+      return StrCat(-static_cast<int64_t>(value >> 1));
+    case 2:
+      return std::string(random.NextBelow(12), '0') + StrCat(value & 0xffff);
+    default:
+      return StrCat(random.NextBelow(50) == 0 ? value : value >> 1);  // the former may be too large
+  }
+}
+
+std::string RandomLine(RandomStream& random) {
+  std::string line = random.NextBelow(2) == 0 ? "0" : "1";
+  for (int i = 0; i < 13; ++i) line.append(1, '\t').append(RandomInteger(random));
+  for (int i = 0; i < 26; ++i) {
+    line += '\t';
+    const uint64_t length = random.NextBelow(9) + (random.NextBelow(400) == 0 ? 1 : 0);
+    for (uint64_t j = 0; j < length; ++j) line += "0123456789abcdefABCDEF"[random.NextBelow(22)];
+  }
+  return line;
+}
+
+void Damage(RandomStream& random, std::string* line) {
+  const size_t at = random.NextBelow(line->size());
+  switch (random.NextBelow(4)) {
+    case 0:
+      (*line)[at] = static_cast<char>(random.Next());
+      break;
+    case 1:
+      line->erase(at, 1);
+      break;
+    case 2:
+      line->insert(at, 1, "\t0-gx "[random.NextBelow(6)]);
+      break;
+    default:
+      line->resize(at);
+  }
+}
+
+TEST(CriteoLine, AgreesWithAPlainParserOnSoundAndBrokenLines) {
+  RandomStream random(11);
+  int sound = 0, broken = 0;
+  for (int i = 0; i < 60'000; ++i) {
+    std::string line = RandomLine(random);
+    if (random.NextBelow(3) == 0) Damage(random, &line);
+    const std::vector<char> exact(line.begin(), line.end());  // nothing readable around it
+    const std::optional<CriteoFields> expected = PlainParse(line);
+    CriteoFields fields;
+    const std::string problem = ParseCriteoLine({{exact.data(), exact.size()}, false}, &fields);
+    ASSERT_EQ(problem.empty(), expected.has_value()) << line << "\n" << problem;
+    if (!expected) {
+      EXPECT_NE(problem, "not a line of a Criteo log") << line;
+      ++broken;
+      continue;
+    }
+    ASSERT_EQ(fields.clicked, expected->clicked) << line;
+    ASSERT_EQ(fields.integers, expected->integers) << line;
+    ASSERT_EQ(fields.categoricals, expected->categoricals) << line;
+    ASSERT_EQ(fields.missing, expected->missing) << line;
+    ++sound;
+  }
+  EXPECT_GT(sound, 20'000);
+  EXPECT_GT(broken, 10'000);
 }
 
 // Whatever the bytes, the parser stays inside the line (seen by the address sanitizer).

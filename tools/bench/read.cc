@@ -1,0 +1,304 @@
+// Reading a Criteo log from the page cache: lines to rows, rows to batches, plain and compressed.
+// The file is made up: the synthetic set's counts, its ids hashed to 32 bits as Criteo's are.
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/check.h"
+#include "common/base/random.h"
+#include "common/base/strings.h"
+#include "common/config/defaults.h"
+#include "tools/bench/dlrm_shape.h"
+#include "tools/bench/measure.h"
+#include "tools/bench/read_cost.h"
+#include "tools/bench/sections.h"
+#include "worker/data/batch.h"
+#include "worker/data/criteo_writer.h"
+#include "worker/data/reader.h"
+#include "worker/data/synthetic.h"
+
+namespace weir::bench {
+namespace {
+
+constexpr int64_t kBatchRows = 512;
+constexpr const char* kPlain = "log.tsv";
+constexpr const char* kPacked = "log.tsv.gz";
+
+int64_t RowCount(const Options& options) { return options.quick ? 2'048 : 65'536; }
+
+// A folder of its own, gone with the object.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern = std::filesystem::temp_directory_path() / "weir_bench_XXXXXX";
+    if (mkdtemp(pattern.data()) != nullptr) path_ = pattern;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  std::string File(const char* name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+v1::Config ReadConfig(const std::string& file) {
+  v1::Config config;
+  config.mutable_data()->add_train(file);
+  config.mutable_data()->set_batch_size(kBatchRows);
+  config.mutable_data()->mutable_criteo_tsv()->set_rows_per_table(kTableRows);
+  config::FillDefaults(&config);
+  return config;
+}
+
+class RowMaker {
+ public:
+  explicit RowMaker(int64_t row_count) : set_(Shape(row_count)) {}
+
+  const data::SyntheticRow& Make(int64_t index) {
+    set_.MakeRow(data::Split::kTrain, index, &row_);
+    for (size_t table = 0; table < row_.features.ids.size(); ++table) {
+      uint64_t& id = row_.features.ids[table];
+      if (id != 0) id = KeyedHash(1, table, id) >> 32;
+    }
+    return row_;
+  }
+
+ private:
+  static v1::SyntheticConfig Shape(int64_t row_count) {
+    v1::Config config;
+    config.mutable_data()->mutable_synthetic()->set_rows(row_count);
+    config::FillDefaults(&config);
+    return config.data().synthetic();
+  }
+
+  const data::SyntheticSet set_;
+  data::SyntheticRow row_;
+};
+
+Status WriteLog(const std::string& path, int64_t row_count) {
+  RowMaker maker(row_count);
+  WEIR_ASSIGN_OR_RETURN(const auto writer, data::CriteoWriter::Create(path));
+  for (int64_t i = 0; i < row_count; ++i) WEIR_RETURN_IF_ERROR(writer->Write(maker.Make(i)));
+  return writer->Close();
+}
+
+std::string Contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Calls visit(block) for each chunk of the file, in order. Returns the rows of it.
+template <typename Visit>
+Result<int64_t> ForEachChunk(data::Reader& reader, data::RowBlock* block, Visit&& visit) {
+  int64_t rows = 0;
+  for (data::ChunkId chunk;; ++chunk.chunk) {
+    WEIR_ASSIGN_OR_RETURN(const data::ChunkResult result, reader.ReadChunk(chunk, block));
+    if (result.malformed_count > 0) return Internal(result.problems.front());
+    rows += block->row_count();
+    visit(*block);
+    if (result.end_of_file) return rows;
+  }
+}
+
+void MakeBatches(const data::RowBlock& block, data::Batch* batch) {
+  for (int64_t begin = 0; begin < block.row_count(); begin += kBatchRows) {
+    data::MakeBatch(block, begin, std::min(begin + kBatchRows, block.row_count()), batch);
+    KeepAlive(batch);
+  }
+}
+
+void Look(const data::RowBlock& block) { KeepAlive(&block); }
+
+// Every id and label as they were written; dense features are tested by themselves.
+Status Verify(const std::string& path, int64_t row_count) {
+  WEIR_ASSIGN_OR_RETURN(const auto reader, data::MakeReader(ReadConfig(path)));
+  RowMaker maker(row_count);
+  data::RowBlock block;
+  int64_t row = 0;
+  bool equal = true;
+  const auto rows = ForEachChunk(*reader, &block, [&](const data::RowBlock& read) {
+    for (size_t i = 0; i < read.labels.size(); ++i) {
+      const data::SyntheticRow& written = maker.Make(row++);
+      equal = equal && read.labels[i] == written.label;
+      for (size_t table = 0; table < kTables; ++table) {
+        equal = equal && read.ids[i * kTables + table] == written.features.ids[table] % kTableRows;
+      }
+    }
+  });
+  WEIR_RETURN_IF_ERROR(rows.status());
+  if (!equal || *rows != row_count) return Internal(StrCat(path, " was not read as written"));
+  return OkStatus();
+}
+
+int64_t CountNewlines(const std::string& text) {
+  int64_t count = 0;
+  for (const char* at = text.data(); at != nullptr; ++count) {
+    at = static_cast<const char*>(
+        std::memchr(at, '\n', static_cast<size_t>(text.data() + text.size() - at)));
+    if (at != nullptr) ++at;
+  }
+  return count - 1;
+}
+
+// zlib by itself: the whole file's bytes through one window.
+size_t Inflate(const std::string& packed, std::string* window) {
+  z_stream stream = {};
+  inflateInit2(&stream, 15 + 16);
+  stream.next_in = reinterpret_cast<unsigned char*>(const_cast<char*>(packed.data()));
+  stream.avail_in = static_cast<unsigned>(packed.size());
+  int code = Z_OK;
+  while (code == Z_OK) {
+    stream.next_out = reinterpret_cast<unsigned char*>(window->data());
+    stream.avail_out = static_cast<unsigned>(window->size());
+    code = inflate(&stream, Z_NO_FLUSH);
+  }
+  const size_t size = stream.total_out;
+  inflateEnd(&stream);
+  return size;
+}
+
+struct Log {
+  TemporaryFolder folder;
+  int64_t row_count = 0;
+  std::string plain, packed;  // contents
+};
+
+Status MakeLog(const Options& options, Log* log) {
+  log->row_count = RowCount(options);
+  for (const char* name : {kPlain, kPacked}) {
+    WEIR_RETURN_IF_ERROR(WriteLog(log->folder.File(name), log->row_count));
+    WEIR_RETURN_IF_ERROR(Verify(log->folder.File(name), log->row_count));
+  }
+  log->plain = Contents(log->folder.File(kPlain));
+  log->packed = Contents(log->folder.File(kPacked));
+  return OkStatus();
+}
+
+// The same of a file that was read and verified before.
+template <typename Visit>
+void ReadAll(data::Reader& reader, data::RowBlock* block, Visit&& visit) {
+  const auto rows = ForEachChunk(reader, block, visit);
+  CHECK(rows.ok()) << rows.status().message();
+}
+
+void AddPlain(const Options& options, const Log& log, data::Reader& reader, Lines* lines) {
+  data::RowBlock block;
+  std::string copy(log.plain.size(), '\0');
+  int64_t newlines = 0;
+  const auto median =
+      MedianSeconds(options.repeats, {[&] { ReadAll(reader, &block, Look); },
+                                      [&] {
+                                        std::memcpy(copy.data(), log.plain.data(), copy.size());
+                                        KeepAlive(copy.data());
+                                      },
+                                      [&] {
+                                        newlines = CountNewlines(log.plain);
+                                        KeepAlive(&newlines);
+                                      }});
+  const double megabytes = static_cast<double>(log.plain.size()) / 1e6;
+  const auto rows = static_cast<double>(log.row_count);
+  const auto add = [&](const char* peer, double peer_value) {
+    lines->push_back({.name = "read/criteo_tsv",
+                      .value = megabytes / median[0],
+                      .unit = "MB/s",
+                      .peer = peer,
+                      .peer_value = peer_value});
+  };
+  add("memcpy", megabytes / median[1]);
+  add("newlines by memchr", megabytes / median[2]);
+  lines->push_back({.name = "read/criteo_tsv/rows",
+                    .value = rows / median[0] / 1e6,
+                    .unit = "M rows/s",
+                    .peer = "none"});
+}
+
+void AddPacked(const Options& options, const Log& log, data::Reader& reader, Lines* lines) {
+  data::RowBlock block;
+  std::string window(size_t{1} << 18, '\0');
+  size_t size = 0;
+  const auto median = MedianSeconds(options.repeats, {[&] { ReadAll(reader, &block, Look); },
+                                                      [&] {
+                                                        size = Inflate(log.packed, &window);
+                                                        KeepAlive(window.data());
+                                                      }});
+  const double megabytes = static_cast<double>(log.plain.size()) / 1e6;
+  lines->push_back({.name = "read/criteo_tsv_gz",
+                    .value = megabytes / median[0],
+                    .unit = "MB/s",
+                    .peer = "zlib inflate",
+                    .peer_value = megabytes / median[1]});
+}
+
+// Seconds to read all rows and make batches of them.
+double SecondsToBatches(const Options& options, data::Reader& reader) {
+  data::RowBlock block;
+  data::Batch batch;
+  const auto all = [&] {
+    ReadAll(reader, &block, [&](data::RowBlock& read) {
+      const data::RowBlock handed_on = std::move(read);  // as a worker does: new memory each time
+      MakeBatches(handed_on, &batch);
+    });
+  };
+  return MedianSeconds(options.repeats, {all}).front();
+}
+
+void AddMakeBatch(const Options& options, const Log& log, data::Reader& reader, Lines* lines) {
+  std::vector<data::RowBlock> blocks;
+  data::RowBlock block;
+  ReadAll(reader, &block, [&](const data::RowBlock& read) { blocks.push_back(read); });
+  data::Batch batch;
+  const auto all = [&] {
+    for (const data::RowBlock& each : blocks) MakeBatches(each, &batch);
+  };
+  const double seconds = MedianSeconds(options.repeats, {all}).front();
+  lines->push_back({.name = "read/make_batch",
+                    .value = static_cast<double>(log.row_count) / seconds / 1e6,
+                    .unit = "M rows/s",
+                    .peer = "none"});
+}
+
+}  // namespace
+
+double ReadSecondsPerRow(const Options& options) {
+  const TemporaryFolder folder;
+  const std::string path = folder.File(kPlain);
+  if (!WriteLog(path, RowCount(options)).ok()) return 0;
+  const auto reader = data::MakeReader(ReadConfig(path));
+  if (!reader.ok()) return 0;
+  return SecondsToBatches(options, **reader) / static_cast<double>(RowCount(options));
+}
+
+Result<Lines> BenchRead(const Options& options) {
+  Log log;
+  WEIR_RETURN_IF_ERROR(MakeLog(options, &log));
+  WEIR_ASSIGN_OR_RETURN(const auto plain, data::MakeReader(ReadConfig(log.folder.File(kPlain))));
+  WEIR_ASSIGN_OR_RETURN(const auto packed, data::MakeReader(ReadConfig(log.folder.File(kPacked))));
+  Lines lines;
+  AddPlain(options, log, *plain, &lines);
+  AddPacked(options, log, *packed, &lines);
+
+  AddMakeBatch(options, log, *plain, &lines);
+  lines.push_back(
+      {.name = "read/to_batch",
+       .value = SecondsToBatches(options, *plain) / static_cast<double>(log.row_count) * 1e6,
+       .unit = "us/row",
+       .peer = "none",
+       .better = Better::kLess});
+  return lines;
+}
+
+}  // namespace weir::bench

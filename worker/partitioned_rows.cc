@@ -1,0 +1,20 @@
+#include "worker/partitioned_rows.h"
+
+#include <cstdint>
+
+#include "common/layout/model_layout.h"
+
+namespace weir::worker {
+
+void PartitionedRows::Fill(const data::Batch& batch) {
+  for (auto& part : parts_) part.clear();
+  const auto partition_count = static_cast<uint32_t>(parts_.size());
+  uint32_t position = 0;
+  for (uint32_t table = 0; table < batch.tables.size(); ++table) {
+    for (const uint64_t id : batch.tables[table].unique) {
+      parts_[RowPartition(table, id, partition_count)].push_back({table, position++, id});
+    }
+  }
+}
+
+}  // namespace weir::worker
