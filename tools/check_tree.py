@@ -45,6 +45,8 @@ FENCES = (
     ("ZeroMQ", re.compile(r"zmq(_addon)?\.h(pp)?$"), ("common/transport", "tools/bench")),
     ("CUDA", re.compile(r"(cuda|cublas|curand|cub/|thrust/|nv)"), ("gpu",)),
     ("gflags", re.compile(r"gflags/"), MAINS + ("tools",)),
+    ("Highway", re.compile(r"hwy/"),
+     ("common/compress", "common/kernels", "common/wire", "tests")),
     ("oneDNN", re.compile(r"(oneapi/)?dnnl"), ("common/kernels", "tools/bench")),
     ("oneTBB", re.compile(r"(oneapi/)?tbb/"), ("server", "worker", "common/kernels")),
     ("nlohmann-json", re.compile(r"nlohmann/"), ("common/metrics", "tests", "tools")),
