@@ -7,6 +7,8 @@ namespace {
 
 constexpr Section kSections[] = {
     {"gemm", "the products of a step, without anything around them", BenchGemm},
+    {"select", "accumulate and select of one layer, in GB of gradient, beside memcpy and PyTorch",
+     BenchSelect},
 };
 
 }  // namespace
