@@ -9,11 +9,13 @@
 // of forgetting it.
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <vector>
 
 #include "common/base/check.h"
 #include "common/base/random.h"
 #include "common/compress/density_controller.h"
+#include "common/compress/kth_largest.h"
 #include "common/compress/policies.h"
 #include "common/compress/residual.h"
 #include "common/compress/stripe_select.h"
@@ -36,15 +38,28 @@ int64_t KeptCount(int64_t element_count, double sparsity) {
   return std::max<int64_t>(1, element_count - static_cast<int64_t>(dropped));
 }
 
+int64_t SampleStride(int64_t element_count) {
+  return std::max<int64_t>(1, (element_count + kSampleElements - 1) / kSampleElements);
+}
+
+// No sample is larger; one more for the element that is not kept.
+size_t SampleCapacity(const Scope& scope) {
+  const int64_t stride = SampleStride(scope.element_count);
+  return scope.stripe_count() * static_cast<size_t>((kStripeElements + stride - 1) / stride) + 1;
+}
+
 struct DctState : PolicyState {
   DctState(const Scope& s, const v1::DctPolicy& config)
       : scope(s),
         residual(s.element_count),
+        sample(SampleCapacity(s)),
         controller(static_cast<double>(KeptCount(s.element_count, config.sparsity())),
                    config.controller()) {}
 
   const Scope scope;
   Residual residual;
+  std::mutex sample_mutex;    // held while a threshold is taken, for sample
+  std::vector<float> sample;  // magnitudes
   DensityController controller;
   std::atomic<uint64_t> step{0};
   std::atomic<double> discarded_l1{0};
@@ -140,25 +155,26 @@ class DctDp : public Policy {
   // are not zero when they are fewer. None if there is nothing but zeros.
   std::optional<float> Quantile(DctState& state, uint64_t step,
                                 std::span<const float> gradient) const {
-    std::vector<float> sample = Sample(state, step, gradient);
-    const auto nonzero =
-        std::partition(sample.begin(), sample.end(), [](float x) { return x == 0; });
-    if (nonzero == sample.end()) return std::nullopt;
-    const auto kept = KeptCount(std::ssize(sample), config_.sparsity());
-    const auto nth = std::max(sample.end() - kept, nonzero);
-    std::nth_element(nonzero, nth, sample.end());
-    return *nth;
+    std::lock_guard lock(state.sample_mutex);
+    const Sample sample = TakeSample(state, step, gradient);
+    if (sample.nonzero.empty()) return std::nullopt;
+    const auto kept = static_cast<size_t>(KeptCount(sample.count, config_.sparsity()));
+    return KthLargest(sample.nonzero, std::min(kept, sample.nonzero.size()));
   }
 
-  // Magnitudes of gradient + residual, spread over all stripes. NaNs are left out: nth_element
-  // cannot order them, and one might become the threshold.
-  static std::vector<float> Sample(DctState& state, uint64_t step,
-                                   std::span<const float> gradient) {
-    const int64_t total = state.scope.element_count;
-    const int64_t stride = std::max<int64_t>(1, (total + kSampleElements - 1) / kSampleElements);
+  struct Sample {
+    int64_t count = 0;
+    std::span<float> nonzero;  // magnitudes; in the state's memory
+  };
+
+  // Magnitudes of gradient + residual, spread over all stripes. NaNs are left out: they have no
+  // order, and one might become the threshold.
+  static Sample TakeSample(DctState& state, uint64_t step, std::span<const float> gradient) {
+    const int64_t stride = SampleStride(state.scope.element_count);
     const uint64_t key = KeyedHash(state.scope.seed, kSampleKey, state.scope.tensor, step);
-    std::vector<float> sample;
-    sample.reserve(static_cast<size_t>(total / stride + 1));
+    float* const first = state.sample.data();
+    float* next = first;
+    int64_t count = 0;
     for (uint32_t stripe = 0; stripe < state.residual.stripe_count(); ++stripe) {
       const Residual::Guard guard = state.residual.Lock(stripe);
       const std::span<const float> values = guard.values();
@@ -166,10 +182,12 @@ class DctDp : public Policy {
       const size_t start = Mix64(key ^ stripe) % static_cast<uint64_t>(stride);
       for (size_t i = start; i < values.size(); i += static_cast<size_t>(stride)) {
         const float magnitude = std::fabs(values[i] + stripe_gradient[i]);
-        if (!std::isnan(magnitude)) sample.push_back(magnitude);
+        *next = magnitude;  // stays if it is a number and not zero
+        next += static_cast<ptrdiff_t>(magnitude > 0);
+        count += static_cast<int64_t>(magnitude >= 0);
       }
     }
-    return sample;
+    return {.count = count, .nonzero = {first, next}};
   }
 
   // A Bernoulli draw of its own for each layer, step and trainer (the seed), so that neither layers

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -41,13 +42,17 @@ struct Scope {
   }
 };
 
+// Room behind the last index and value of a selection, for whole vectors.
+inline constexpr size_t kSelectionSlack = 16;
+
 // What is sent of one stripe: offsets within it, ascending, and their values as the receiver will
-// decode them. Dense: every element has a value and there are no indexes.
+// decode them. Dense: every element has a value and there are no indexes. What lies behind the
+// first `count` has no meaning.
 struct StripeSelection {
   bool dense = false;
   uint32_t count = 0;
-  std::array<uint16_t, kStripeElements> indexes;
-  std::array<float, kStripeElements> values;
+  std::array<uint16_t, kStripeElements + kSelectionSlack> indexes;
+  std::array<float, kStripeElements + kSelectionSlack> values;
 };
 
 // Fixed for the stripes of one step.

@@ -1,5 +1,8 @@
 // The inner loops of threshold policies on one stripe: accumulate, compare, compact, store.
 //
+// Every instruction set's form gives the same bits (tests/common/compress/stripe_select_test.cc);
+// Highway picks the machine's at the first call.
+//
 // Place in the life of a batch: residual += gradient -> **select**.
 // Thread rule: pure functions; the caller holds the stripe.
 #pragma once
@@ -13,7 +16,7 @@ namespace weir::compress {
 
 // residual += gradient; elements with |residual| >= threshold that are not zero are selected, their
 // values rounded to the coding, and the rounding stays in the residual. What rounds to 0 is not
-// selected.
+// selected, nor is NaN. At most kStripeElements, at any alignment.
 void AccumulateAndSelect(std::span<const float> gradient, float threshold, wire::ValueCoding values,
                          std::span<float> residual, StripeSelection* selection);
 

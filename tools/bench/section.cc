@@ -11,6 +11,8 @@ constexpr Section kSections[] = {
     {"read", "a Criteo log from the page cache to batches", BenchRead},
     {"store", "embedding rows of one partition: reads, and updates by row-wise Adagrad",
      BenchStore},
+    {"select", "accumulate and select of one layer, in GB of gradient, beside memcpy and PyTorch",
+     BenchSelect},
 };
 
 }  // namespace

@@ -11,5 +11,6 @@ Result<Lines> BenchGemm(const Options& options);
 Result<Lines> BenchTrain(const Options& options);
 Result<Lines> BenchRead(const Options& options);
 Result<Lines> BenchStore(const Options& options);
+Result<Lines> BenchSelect(const Options& options);
 
 }  // namespace weir::bench

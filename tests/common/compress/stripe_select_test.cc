@@ -1,0 +1,200 @@
+// The vector kernels against a plain loop: on every instruction set that this machine has, to the
+// bit.
+#include "common/compress/stripe_select.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/random.h"
+#include "hwy/highway.h"
+
+namespace weir::compress {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kTiniest = std::numeric_limits<float>::denorm_min();
+const float kNan = std::nanf("");
+
+struct Stripe {
+  std::vector<float> gradient, residual;
+};
+
+struct Selected {
+  std::vector<uint16_t> indexes;
+  std::vector<float> values;
+  std::vector<float> residual;
+};
+
+Selected Plain(const Stripe& stripe, float threshold, wire::ValueCoding coding) {
+  Selected out = {.indexes = {}, .values = {}, .residual = stripe.residual};
+  for (size_t i = 0; i < stripe.gradient.size(); ++i) {
+    float& left = out.residual[i];
+    left += stripe.gradient[i];
+    if (!(std::fabs(left) >= threshold) || left == 0) continue;
+    const float value = wire::Round(left, coding);
+    left -= value;
+    if (value == 0) continue;
+    out.indexes.push_back(static_cast<uint16_t>(i));
+    out.values.push_back(value);
+  }
+  return out;
+}
+
+// shift: elements by which the stripe lies off the alignment of its memory.
+Selected Fast(const Stripe& stripe, float threshold, wire::ValueCoding coding, size_t shift) {
+  const size_t size = stripe.gradient.size();
+  std::vector<float> gradient(shift + size), residual(shift + size + 1, -7.0f);
+  std::copy(stripe.gradient.begin(), stripe.gradient.end(),
+            gradient.begin() + std::ssize(gradient) - std::ssize(stripe.gradient));
+  std::copy(stripe.residual.begin(), stripe.residual.end(),
+            residual.begin() + static_cast<ptrdiff_t>(shift));
+  const auto selection = std::make_unique<StripeSelection>();
+  selection->dense = true;
+  selection->count = 77;
+  AccumulateAndSelect(std::span(gradient).subspan(shift), threshold, coding,
+                      std::span(residual).subspan(shift, size), selection.get());
+  EXPECT_FALSE(selection->dense);
+  for (size_t i = 0; i < shift; ++i) EXPECT_EQ(residual[i], -7.0f) << "before the stripe";
+  EXPECT_EQ(residual.back(), -7.0f) << "behind the stripe";
+  return {.indexes = {selection->indexes.begin(), selection->indexes.begin() + selection->count},
+          .values = {selection->values.begin(), selection->values.begin() + selection->count},
+          .residual = {residual.begin() + static_cast<ptrdiff_t>(shift), residual.end() - 1}};
+}
+
+// Which NaN it is, the order of operands decides; nothing depends on it.
+uint32_t Bits(float value) {
+  return std::isnan(value) ? std::bit_cast<uint32_t>(kNan) : std::bit_cast<uint32_t>(value);
+}
+
+void ExpectSameBits(const std::vector<float>& actual, const std::vector<float>& expected) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (size_t i = 0; i < actual.size(); ++i) {
+    ASSERT_EQ(Bits(actual[i]), Bits(expected[i])) << i << ": " << actual[i] << ", " << expected[i];
+  }
+}
+
+void ExpectAsPlain(const Stripe& stripe, float threshold, size_t shift = 0) {
+  for (const auto coding : {wire::ValueCoding::kF32, wire::ValueCoding::kBf16}) {
+    SCOPED_TRACE(testing::Message()
+                 << wire::ValueCodingName(coding) << ", " << stripe.gradient.size()
+                 << " elements, shift " << shift << ", threshold " << threshold);
+    const Selected expected = Plain(stripe, threshold, coding);
+    const Selected actual = Fast(stripe, threshold, coding, shift);
+    ASSERT_EQ(actual.indexes, expected.indexes);
+    ExpectSameBits(actual.values, expected.values);
+    ExpectSameBits(actual.residual, expected.residual);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+Stripe NormalStripe(size_t size, RandomStream& random) {
+  Stripe stripe;
+  for (size_t i = 0; i < size; ++i) {
+    stripe.gradient.push_back(static_cast<float>(random.NextNormal()));
+    stripe.residual.push_back(static_cast<float>(random.NextNormal()));
+  }
+  return stripe;
+}
+
+// Any bits: NaNs, infinities, denormals and zeros of both signs among them.
+float AnyFloat(RandomStream& random) {
+  constexpr uint32_t kSpecial[] = {0x00000000, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000,
+                                   0x7f7fffff, 0xff7fffff, 0x00000001, 0x80000001, 0x00007fff,
+                                   0x00008000, 0x00008001, 0x007fffff, 0x00800000, 0x3f800000,
+                                   0xbf808000, 0x3f818000, 0x7f7f8000, 0x7f7f7fff, 0x7f800001};
+  const uint64_t draw = random.Next();
+  const auto bits = static_cast<uint32_t>(draw >> 32);
+  return std::bit_cast<float>(draw % 2 == 0 ? kSpecial[bits % std::size(kSpecial)] : bits);
+}
+
+class StripeSelect : public testing::TestWithParam<int64_t> {
+ protected:
+  void SetUp() override { Use(GetParam()); }
+  void TearDown() override { Use(0); }  // as the machine is
+
+ private:
+  static void Use(int64_t target) {
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  }
+};
+
+TEST_P(StripeSelect, IsThePlainLoopForEveryShapeAndDensity) {
+  RandomStream random(1);
+  for (const size_t size : {0u,  1u,  2u,   3u,   7u,   8u,   15u,   16u,   17u,   63u,
+                            64u, 65u, 127u, 511u, 512u, 513u, 1000u, 4031u, 4095u, 4096u}) {
+    for (const float threshold : {0.0f, 0.5f, 1.5f, 2.8f, 3.7f, 100.0f}) {
+      ExpectAsPlain(NormalStripe(size, random), threshold, random.NextBelow(20));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_P(StripeSelect, IsThePlainLoopWhereDensityChangesWithinTheStripe) {
+  RandomStream random(2);
+  for (int round = 0; round < 50; ++round) {
+    Stripe stripe = NormalStripe(4096 - random.NextBelow(600), random);
+    for (size_t i = 0; i < stripe.gradient.size(); ++i) {
+      if (KeyedHash(static_cast<uint64_t>(round), i / 200) % 3 == 0) stripe.gradient[i] *= 8;
+    }
+    ExpectAsPlain(stripe, 3.7f, random.NextBelow(20));
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(StripeSelect, IsThePlainLoopForAnyBits) {
+  RandomStream random(3);
+  for (int round = 0; round < 200; ++round) {
+    Stripe stripe;
+    const size_t size = random.NextBelow(700);
+    for (size_t i = 0; i < size; ++i) {
+      stripe.gradient.push_back(random.NextBelow(3) == 0 ? 0.0f : AnyFloat(random));
+      stripe.residual.push_back(random.NextBelow(3) == 0 ? -0.0f : AnyFloat(random));
+    }
+    for (const float threshold : {0.0f, -1.0f, kTiniest, 1e-39f, 1.0f, 1e38f, kInfinity, kNan}) {
+      ExpectAsPlain(stripe, threshold, random.NextBelow(20));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_P(StripeSelect, SelectsAWholeStripe) {
+  ExpectAsPlain({std::vector<float>(4096, 1.0f), std::vector<float>(4096, 0x1p-12f)}, 0);
+}
+
+TEST_P(StripeSelect, SelectsNoZerosNorWhatRoundsToThem) {
+  const Stripe stripe = {{0.0f, -0.0f, kTiniest, 1.0f, kNan, -kTiniest, -2.0f},
+                         {0.0f, -0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f}};
+  EXPECT_EQ(Fast(stripe, 0, wire::ValueCoding::kF32, 0).indexes,
+            (std::vector<uint16_t>{2, 3, 5, 6}));
+  const Selected rounded = Fast(stripe, 0, wire::ValueCoding::kBf16, 0);
+  EXPECT_EQ(rounded.indexes, (std::vector<uint16_t>{3, 6}));
+  EXPECT_EQ(rounded.residual[2], kTiniest);
+}
+
+TEST_P(StripeSelect, AccumulatesAtEveryLength) {
+  RandomStream random(4);
+  for (size_t size = 0; size < 100; ++size) {
+    const Stripe stripe = NormalStripe(size, random);
+    std::vector<float> residual = stripe.residual;
+    AccumulateStripe(stripe.gradient, residual);
+    for (size_t i = 0; i < size; ++i) {
+      ASSERT_EQ(residual[i], stripe.residual[i] + stripe.gradient[i]) << i;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, StripeSelect,
+                         testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
+                         [](const auto& target) {
+                           return std::string(hwy::TargetName(target.param));
+                         });
+
+}  // namespace
+}  // namespace weir::compress

@@ -1,0 +1,149 @@
+#include "tools/bench/select_layer.h"
+
+#include <cmath>
+#include <vector>
+
+#include "common/base/check.h"
+#include "common/base/random.h"
+#include "common/base/strings.h"
+#include "common/compress/policy_table.h"
+#include "tools/bench/measure.h"
+
+namespace weir::bench {
+namespace {
+
+constexpr int64_t kRowElements = 512;
+constexpr int64_t kRows = 64;                     // of different scale; then they repeat
+constexpr int64_t kShift = kRowElements * kRows;  // between windows: every element keeps its scale
+constexpr int64_t kWindows = 32;
+constexpr size_t kDrawn = 64;  // elements that are copied from the table of normal numbers at once
+constexpr double kDensityTolerance = 0.15;
+
+std::unique_ptr<const compress::Policy> MakeDct(const SelectOptions& options) {
+  v1::PolicyRule rule;
+  v1::DctPolicy& dct = *rule.mutable_dct();
+  dct.set_sparsity(options.percent / 100.0);
+  dct.set_lifespan(options.lifespan);
+  dct.set_start(v1::DctPolicy::DOUBLING);
+  dct.set_controller(true);
+  dct.set_drain(v1::DctPolicy::NO_DRAIN);
+  dct.set_drain_period(1);
+  return compress::MakePolicy(rule);
+}
+
+// The layer's residual by the definition of the policy.
+class PlainLoop {
+ public:
+  explicit PlainLoop(const SelectOptions& options)
+      : values_(options.values), residual_(static_cast<size_t>(options.element_count)) {}
+
+  void Add(std::span<const float> gradient) {
+    for (size_t i = 0; i < residual_.size(); ++i) residual_[i] += gradient[i];
+  }
+
+  // Whether selection is what threshold selects of the stripe, and takes it out.
+  bool Takes(uint32_t stripe, float threshold, const compress::StripeSelection& selection) {
+    const size_t first = stripe * static_cast<size_t>(kStripeElements);
+    const size_t size = std::min<size_t>(kStripeElements, residual_.size() - first);
+    uint32_t taken = 0;
+    for (size_t i = 0; i < size; ++i) {
+      float& left = residual_[first + i];
+      if (std::fabs(left) < threshold) continue;
+      const float value = wire::Round(left, values_);
+      if (taken == selection.count || selection.indexes[taken] != i ||
+          selection.values[taken] != value) {
+        return false;
+      }
+      left -= value;
+      ++taken;
+    }
+    return taken == selection.count;
+  }
+
+ private:
+  const wire::ValueCoding values_;
+  std::vector<float> residual_;
+};
+
+}  // namespace
+
+Gradients::Gradients(int64_t element_count)
+    : element_count_(element_count),
+      values_(static_cast<size_t>((element_count / kShift + 1 + kWindows) * kShift)) {
+  RandomStream random(1);
+  std::vector<float> normal(1 << 18);
+  for (float& value : normal) value = static_cast<float>(random.NextNormal());
+  for (size_t i = 0; i < values_.size(); i += kDrawn) {
+    const float* const drawn = &normal[random.NextBelow(normal.size() - kDrawn)];
+    const int64_t row = static_cast<int64_t>(i) / kRowElements % kRows;
+    const float scale = 1e-3f * (0.5f + static_cast<float>(row) / kRows);
+    for (size_t k = 0; k < kDrawn; ++k) values_[i + k] = scale * drawn[k];
+  }
+}
+
+std::span<const float> Gradients::Next() {
+  window_ = (window_ + 13) % kWindows;
+  return std::span<const float>(values_.span())
+      .subspan(static_cast<size_t>(window_ * kShift), static_cast<size_t>(element_count_));
+}
+
+SelectLayer::SelectLayer(const SelectOptions& options, Gradients& gradients)
+    : options_(options),
+      policy_(MakeDct(options)),
+      scope_{
+          .tensor = 0, .element_count = options.element_count, .values = options.values, .seed = 7},
+      state_(policy_->MakeState(scope_)),
+      selection_(std::make_unique<compress::StripeSelection>()),
+      gradients_(gradients) {}
+
+void SelectLayer::Step(std::span<const float> gradient, const Observe* observe) {
+  const compress::StepPlan plan = policy_->BeginStep(*state_, gradient);
+  int64_t sent = 0;
+  for (uint32_t stripe = 0; stripe < scope_.stripe_count(); ++stripe) {
+    const auto part = gradient.subspan(static_cast<size_t>(stripe * kStripeElements),
+                                       static_cast<size_t>(scope_.stripe_elements(stripe)));
+    CHECK(policy_->SelectStripe(*state_, plan, stripe, part, /*wait=*/true, selection_.get()));
+    KeepAlive(selection_.get());
+    if (observe != nullptr) (*observe)(stripe, *selection_);
+    sent += selection_->count;
+  }
+  policy_->EndStep(*state_, plan, sent);
+  sent_ += sent;
+  ++steps_;
+}
+
+void SelectLayer::Steps(int count) {
+  for (int i = 0; i < count; ++i) Step(gradients_.Next(), nullptr);
+}
+
+void SelectLayer::AccumulateSteps(int count) {
+  for (int i = 0; i < count; ++i) policy_->Accumulate(*state_, gradients_.Next());
+}
+
+Status SelectLayer::CheckDensity() {
+  const double wanted = 1 - options_.percent / 100.0;
+  const double density =
+      static_cast<double>(sent_) / static_cast<double>(steps_ * scope_.element_count);
+  sent_ = steps_ = 0;
+  if (std::fabs(density / wanted - 1) <= kDensityTolerance) return OkStatus();
+  return Internal(StrCat("select: a density of ", density, " instead of ", wanted));
+}
+
+Status SelectLayer::CheckAgainstPlainLoop(int count) {
+  CHECK_EQ(steps_, 0);
+  PlainLoop plain(options_);
+  for (int step = 0; step < count; ++step) {
+    const std::span<const float> gradient = gradients_.Next();
+    plain.Add(gradient);
+    bool same = true;
+    const Observe compare = [&](uint32_t stripe, const compress::StripeSelection& selection) {
+      const auto threshold = static_cast<float>(policy_->threshold(*state_));
+      same = same && plain.Takes(stripe, threshold, selection);
+    };
+    Step(gradient, &compare);
+    if (!same) return Internal(StrCat("select: step ", step, " differs from the plain loop"));
+  }
+  return OkStatus();
+}
+
+}  // namespace weir::bench

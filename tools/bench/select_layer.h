@@ -1,0 +1,73 @@
+// A layer's selection as a training step has it, for weir-bench: BeginStep, every stripe, EndStep.
+//
+// Gradients are normal, with another scale in each row of 512 elements, and differ in every step:
+// each step reads another window of one buffer. As after a backward pass they are in the cache if
+// they fit.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "common/base/status.h"
+#include "common/compress/policy.h"
+#include "common/tensor/aligned_buffer.h"
+
+namespace weir::bench {
+
+class Gradients {
+ public:
+  explicit Gradients(int64_t element_count);
+
+  // Another one at each call.
+  std::span<const float> Next();
+
+ private:
+  const int64_t element_count_;
+  tensor::AlignedBuffer values_;
+  int64_t window_ = 0;
+};
+
+struct SelectOptions {
+  int percent = 99;  // sparsity
+  int32_t lifespan = 1000;
+  int64_t element_count = 0;
+  wire::ValueCoding values = wire::ValueCoding::kF32;
+};
+
+// One layer with its residual.
+class SelectLayer {
+ public:
+  // gradients: outlives the layer.
+  SelectLayer(const SelectOptions& options, Gradients& gradients);
+
+  void Steps(int count);
+
+  // Steps of which nothing is sent: what bounds selection.
+  void AccumulateSteps(int count);
+
+  // The elements sent in the steps since the last call are the wanted share, within 15 %.
+  Status CheckDensity();
+
+  // Takes steps from a residual of zero, and each selects what a plain loop would, to the bit.
+  // Only on a layer that took none before.
+  Status CheckAgainstPlainLoop(int count);
+
+ private:
+  using Observe = std::function<void(uint32_t stripe, const compress::StripeSelection&)>;
+
+  void Step(std::span<const float> gradient, const Observe* observe);
+
+  const SelectOptions options_;
+  const std::unique_ptr<const compress::Policy> policy_;
+  const compress::Scope scope_;
+  const std::unique_ptr<compress::PolicyState> state_;
+  const std::unique_ptr<compress::StripeSelection> selection_;
+  Gradients& gradients_;
+  int64_t sent_ = 0, steps_ = 0;
+};
+
+}  // namespace weir::bench
