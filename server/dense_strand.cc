@@ -1,8 +1,5 @@
 #include "server/dense_strand.h"
 
-#include <algorithm>
-#include <array>
-
 #include "common/session/server_session.h"
 #include "common/wire/piece_frame.h"
 #include "server/gradient_applier.h"
@@ -12,11 +9,11 @@ namespace {
 
 static_assert(session::kNoVersion == store::kEverything,
               "a session that knows nothing is answered with everything");
+
 // What a thread of the arena needs while it is on a strand, whichever that is.
 struct ThreadScratch {
   GradientApplier applier;
   wire::PieceFrameWriter writer;
-  std::array<float, kStripeElements> rounded;
 };
 
 ThreadScratch& Scratch() {
@@ -53,18 +50,15 @@ Status DenseStrand::Apply(const wire::FrameView& frame, uint64_t version) {
 
 void DenseStrand::Answer(uint64_t since, Bytes* out) const {
   const PieceSpec& spec = piece_.spec();
-  auto& [applier, writer, rounded] = Scratch();
+  wire::PieceFrameWriter& writer = Scratch().writer;
   writer.Open(out, wire::FrameKind::kValues, spec.tensor, static_cast<uint32_t>(spec.begin),
               answer_values_);
   piece_.ForEachChangedStripe(since, [&](const store::ChangedStripe& stripe) {
-    std::transform(stripe.values.begin(), stripe.values.end(), rounded.begin(),
-                   [&](float value) { return wire::Round(value, answer_values_); });
-    const std::span<const float> values(rounded.data(), stripe.values.size());
     if (stripe.dense) {
-      writer.AppendDense(stripe.stripe, values);
-    } else if (!stripe.indexes.empty()) {
+      writer.AppendDense(stripe.stripe, stripe.values);
+    } else {
       writer.Append(stripe.stripe, static_cast<uint32_t>(stripe.element_count), stripe.indexes,
-                    values);
+                    stripe.values);
     }
   });
   if (writer.empty()) {

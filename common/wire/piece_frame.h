@@ -40,7 +40,8 @@ class PieceFrameWriter {
 
   // values[i] belongs to element indexes[i] of the stripe; indexes strictly increase and lie below
   // stripe_elements (1..4096). Takes the smallest index coding; stripes in ascending order share
-  // blocks where that is smaller. Without indexes, appends nothing.
+  // blocks where that is smaller. Values not yet rounded are rounded. Without indexes, appends
+  // nothing.
   void Append(uint32_t stripe, uint32_t stripe_elements, std::span<const uint16_t> indexes,
               std::span<const float> values);
   // All elements of the stripe (1..4096).
