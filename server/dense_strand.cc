@@ -1,22 +1,24 @@
 #include "server/dense_strand.h"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-
-#include "common/base/strings.h"
 #include "common/session/server_session.h"
 #include "common/wire/piece_frame.h"
+#include "server/gradient_applier.h"
 
 namespace weir::server {
 namespace {
 
 static_assert(session::kNoVersion == store::kEverything,
               "a session that knows nothing is answered with everything");
-static_assert(wire::kMaxBlockElements == kStripeElements, "a block is a stripe");
 
-bool AllFinite(std::span<const float> values) {
-  return std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
+// What a thread of the arena needs while it is on a strand, whichever that is.
+struct ThreadScratch {
+  GradientApplier applier;
+  wire::PieceFrameWriter writer;
+};
+
+ThreadScratch& Scratch() {
+  thread_local ThreadScratch scratch;
+  return scratch;
 }
 
 }  // namespace
@@ -43,36 +45,20 @@ void DenseStrand::Visit(std::shared_ptr<PendingAnswer> pending, Outbox* outbox) 
 }
 
 Status DenseStrand::Apply(const wire::FrameView& frame, uint64_t version) {
-  const auto elements = static_cast<uint32_t>(piece_.spec().element_count);
-  // The whole frame first: a frame is applied entirely or not at all.
-  WEIR_RETURN_IF_ERROR(wire::ForEachBlock(frame, elements, [&](const wire::Block& block) {
-    if (AllFinite(block.values)) return OkStatus();
-    return InvalidData(StrCat("a gradient of ", tensor_name_, " is NaN or infinite"));
-  }));
-  return wire::ForEachBlock(frame, elements, [&](const wire::Block& block) {
-    if (block.dense) {
-      piece_.ApplyDense(block.stripe, block.values, version);
-    } else {
-      piece_.ApplySparse(block.stripe, block.indexes, block.values, version);
-    }
-    return OkStatus();
-  });
+  return Scratch().applier.Apply(frame, version, tensor_name_, &piece_);
 }
 
 void DenseStrand::Answer(uint64_t since, Bytes* out) const {
   const PieceSpec& spec = piece_.spec();
-  wire::PieceFrameWriter writer(out, wire::FrameKind::kValues, spec.tensor,
-                                static_cast<uint32_t>(spec.begin), answer_values_);
-  std::array<float, kStripeElements> rounded;
+  wire::PieceFrameWriter& writer = Scratch().writer;
+  writer.Open(out, wire::FrameKind::kValues, spec.tensor, static_cast<uint32_t>(spec.begin),
+              answer_values_);
   piece_.ForEachChangedStripe(since, [&](const store::ChangedStripe& stripe) {
-    std::transform(stripe.values.begin(), stripe.values.end(), rounded.begin(),
-                   [&](float value) { return wire::Round(value, answer_values_); });
-    const std::span<const float> values(rounded.data(), stripe.values.size());
     if (stripe.dense) {
-      writer.AppendDenseBlock(stripe.stripe, values);
-    } else if (!stripe.indexes.empty()) {
-      writer.AppendBlock(stripe.stripe, static_cast<uint32_t>(stripe.element_count), stripe.indexes,
-                         values);
+      writer.AppendDense(stripe.stripe, stripe.values);
+    } else {
+      writer.Append(stripe.stripe, static_cast<uint32_t>(stripe.element_count), stripe.indexes,
+                    stripe.values);
     }
   });
   if (writer.empty()) {

@@ -1,4 +1,5 @@
-// Whether a server's dense parameters fit into one message: the first answer carries all of them.
+// Whether a server's dense parameters fit into one message: the first answer carries all of them,
+// and one that carries nearly all of them names them too.
 //
 // Thread rule: pure function.
 #pragma once

@@ -4,7 +4,20 @@
 
 namespace weir::wire {
 
-uint64_t BitReader::ReadLongRice(uint32_t parameter) {
+BitWriter BitWriter::WriteLongRice(BitWriter writer, uint64_t value, uint32_t parameter) {
+  uint64_t quotient = value >> parameter;
+  for (; quotient >= kShortBits; quotient -= kShortBits) writer.WriteShort(0, kShortBits);
+  writer.WriteShort(uint64_t{1} << quotient, static_cast<uint32_t>(quotient) + 1);
+  writer.Write(value & ((uint64_t{1} << parameter) - 1), parameter);
+  return writer;
+}
+
+BitReader::LongCode BitReader::ReadLongRice(BitReader reader, uint32_t parameter) {
+  const uint64_t value = reader.TakeLongRice(parameter);
+  return {reader, value};
+}
+
+uint64_t BitReader::TakeLongRice(uint32_t parameter) {
   uint64_t quotient = 0;
   Refill();
   auto zeros = static_cast<uint32_t>(std::countr_zero(word_));

@@ -22,52 +22,55 @@ namespace weir::wire {
 // Legal order: Write* Finish.
 class BitWriter {
  public:
-  // space: filled from its beginning; exactly as long as what will be written, in bytes rounded up.
+  // Writes are whole words, so the space must go on for so many bytes behind the last bit written.
+  static constexpr size_t kSlackBytes = 8;
+
+  // space: filled from its beginning.
   explicit BitWriter(std::span<uint8_t> space) : space_(space) {}
 
   // The low bit_count bits of value, which has no others. bit_count in 0..64.
   void Write(uint64_t value, uint32_t bit_count) {
     DCHECK(bit_count == 64 || value >> bit_count == 0) << value << " in " << bit_count << " bits";
-    word_ |= value << filled_;
-    if (filled_ + bit_count < 64) {
-      filled_ += bit_count;
-      return;
-    }
-    Store(sizeof(word_));
-    word_ = filled_ == 0 ? 0 : value >> (64 - filled_);
-    filled_ = filled_ + bit_count - 64;
+    if (bit_count <= kShortBits) return WriteShort(value, bit_count);
+    WriteShort(value & 0xffffffff, 32);
+    WriteShort(value >> 32, bit_count - 32);
   }
 
   // parameter in 0..63.
   void WriteRice(uint64_t value, uint32_t parameter) {
-    uint64_t quotient = value >> parameter;
-    const uint64_t low = value & ((uint64_t{1} << parameter) - 1);
-    if (quotient + parameter < 64) {
-      Write((low << 1 | 1) << quotient, static_cast<uint32_t>(quotient) + 1 + parameter);
+    const uint64_t quotient = value >> parameter;
+    if (quotient + parameter >= kShortBits) {
+      *this = WriteLongRice(*this, value, parameter);
       return;
     }
-    for (; quotient >= 64; quotient -= 64) Write(0, 64);
-    Write(uint64_t{1} << quotient, static_cast<uint32_t>(quotient) + 1);
-    Write(low, parameter);
+    const uint64_t low = value & ((uint64_t{1} << parameter) - 1);
+    WriteShort((low << 1 | 1) << quotient, static_cast<uint32_t>(quotient) + 1 + parameter);
   }
 
-  // Pads the last byte with zeros. The whole space must then be in use.
-  void Finish() {
-    Store((filled_ + 7) / 8);
-    CHECK_EQ(position_, space_.size());
-  }
+  // Pads the last byte with zeros. Returns the bytes written.
+  size_t Finish() const { return position_ + (filled_ > 0 ? 1 : 0); }
 
  private:
-  void Store(size_t byte_count) {
-    CHECK_LE(position_ + byte_count, space_.size());
-    if (byte_count > 0) std::memcpy(space_.data() + position_, &word_, byte_count);
-    position_ += byte_count;
+  // Behind the bits of a byte that is not full there is room for so many.
+  static constexpr uint32_t kShortBits = 56;
+
+  // By value: a writer whose address is taken cannot stay in registers.
+  static BitWriter WriteLongRice(BitWriter writer, uint64_t value, uint32_t parameter);
+
+  void WriteShort(uint64_t value, uint32_t bit_count) {
+    CHECK(position_ + sizeof(word_) <= space_.size());  // _LE would keep both in memory
+    word_ |= value << filled_;
+    std::memcpy(space_.data() + position_, &word_, sizeof(word_));
+    filled_ += bit_count;
+    position_ += filled_ / 8;
+    word_ >>= filled_ / 8 * 8;
+    filled_ %= 8;
   }
 
   std::span<uint8_t> space_;
-  size_t position_ = 0;
-  uint64_t word_ = 0;
-  uint32_t filled_ = 0;  // bits of word_ in use, below 64
+  size_t position_ = 0;  // whole bytes written
+  uint64_t word_ = 0;    // the bits behind them
+  uint32_t filled_ = 0;  // how many, below 8
 };
 
 class BitReader {
@@ -83,19 +86,7 @@ class BitReader {
   }
 
   // parameter in 0..63. A number of more than 64 bits is an error like the end of the bytes.
-  uint64_t ReadRice(uint32_t parameter) {
-    auto zeros = static_cast<uint32_t>(std::countr_zero(word_));
-    if (zeros + 1 + parameter > available_) {
-      Refill();
-      zeros = static_cast<uint32_t>(std::countr_zero(word_));
-      if (zeros + 1 + parameter > available_) return ReadLongRice(parameter);
-    }
-    word_ = word_ >> zeros >> 1;  // in two shifts: zeros + 1 may be the width of the word
-    const uint64_t low = word_ & ((uint64_t{1} << parameter) - 1);
-    word_ >>= parameter;
-    available_ -= zeros + 1 + parameter;
-    return static_cast<uint64_t>(zeros) << parameter | low;
-  }
+  uint64_t ReadRice(uint32_t parameter);
 
   // Bytes touched so far, the last one perhaps in part.
   size_t bytes_consumed() const { return static_cast<size_t>(next_ - begin_) - available_ / 8; }
@@ -132,8 +123,10 @@ class BitReader {
     }
   }
 
-  // A code that may not fit into one refilled word.
-  uint64_t ReadLongRice(uint32_t parameter);
+  // A code that may not fit into one refilled word, and the reader behind it.
+  struct LongCode;
+  static LongCode ReadLongRice(BitReader reader, uint32_t parameter);
+  uint64_t TakeLongRice(uint32_t parameter);
 
   uint64_t Fail() {
     ok_ = false;
@@ -150,5 +143,28 @@ class BitReader {
   uint32_t available_ = 0;  // how many of them count, at most 64
   bool ok_ = true;
 };
+
+struct BitReader::LongCode {
+  BitReader reader;
+  uint64_t value;
+};
+
+inline uint64_t BitReader::ReadRice(uint32_t parameter) {
+  auto zeros = static_cast<uint32_t>(std::countr_zero(word_));
+  if (zeros + 1 + parameter > available_) {
+    Refill();
+    zeros = static_cast<uint32_t>(std::countr_zero(word_));
+    if (zeros + 1 + parameter > available_) {
+      // By value, so that a loop over codes keeps its reader in registers.
+      const LongCode code = ReadLongRice(*this, parameter);
+      *this = code.reader;
+      return code.value;
+    }
+  }
+  const uint64_t low = word_ >> zeros >> 1 & ((uint64_t{1} << parameter) - 1);
+  word_ = word_ >> (zeros + parameter) >> 1;  // in two shifts: the code may be the whole word
+  available_ -= zeros + 1 + parameter;
+  return static_cast<uint64_t>(zeros) << parameter | low;
+}
 
 }  // namespace weir::wire

@@ -60,10 +60,11 @@ void AppendIdList(std::span<const uint64_t> ids, Bytes* out) {
   }
   PutTag(IdCoding::kRice, rice.parameter, out);
   const size_t start = out->size();
-  out->resize(start + rice.bytes());
+  out->resize(start + rice.bytes() + BitWriter::kSlackBytes);
   BitWriter writer(std::span<uint8_t>(*out).subspan(start));
   WriteRiceGaps(ids, rice.parameter, &writer);
-  writer.Finish();
+  CHECK_EQ(writer.Finish(), rice.bytes());
+  out->resize(start + rice.bytes());
 }
 
 Result<size_t> DecodeIdList(ByteSpan bytes, uint32_t count, uint64_t table_rows,

@@ -1,99 +1,197 @@
 #include <algorithm>
 
 #include "common/base/strings.h"
+#include "common/wire/bit_stream.h"
+#include "common/wire/bitmap.h"
 #include "common/wire/piece_frame.h"
 
 namespace weir::wire {
+namespace {
 
-PieceFrameReader::PieceFrameReader(const FrameView& frame, uint32_t piece_elements)
-    : header_(frame.header),
-      piece_elements_(piece_elements),
-      reader_(frame.payload),
-      stripe_seen_((uint64_t{piece_elements} + kMaxBlockElements - 1) / kMaxBlockElements) {
+template <typename T>
+void Grow(std::vector<T>& vector, size_t size) {
+  if (vector.size() < size) vector.resize(size);
+}
+
+// Why a frame with this header cannot be read into a piece of that length; empty if it may.
+std::string HeaderFault(const FrameHeader& header, size_t payload_bytes, uint32_t piece_elements) {
+  if (header.count > piece_elements) {
+    return StrCat("counts ", header.count, " elements, the piece has ", piece_elements);
+  }
+  if (header.count > payload_bytes / ValueBytes(header.coding)) {
+    return StrCat("counts ", header.count, " elements in ", payload_bytes, " bytes");
+  }
+  return "";
+}
+
+// How far into a piece the codes of a block have come.
+struct Place {
+  Place(uint32_t piece_elements, uint32_t first_stripe)
+      : stripe(first_stripe),
+        behind(uint64_t{piece_elements} - uint64_t{first_stripe} * kMaxStripeElements) {
+    EnterStripe();
+  }
+
+  // Goes on to the stripe of the element that is `gap` elements further, which is not this one, and
+  // makes gap what is left to go there. False if the piece ends before.
+  bool LeaveStripe(uint64_t* gap) {
+    *gap -= left;
+    if (*gap >= behind) return false;
+    const uint64_t skipped = *gap / kMaxStripeElements;
+    *gap %= kMaxStripeElements;
+    behind -= skipped * kMaxStripeElements;
+    stripe += 1 + static_cast<uint32_t>(skipped);
+    EnterStripe();
+    return true;
+  }
+
+  // The offset of the element that is gap < left elements further.
+  uint16_t Take(uint64_t gap) {
+    left -= static_cast<uint32_t>(gap) + 1;
+    return static_cast<uint16_t>(stripe_elements - left - 1);
+  }
+
+  uint32_t stripe;
+  uint32_t stripe_elements = 0;
+  uint32_t left = 0;  // of the stripe's elements
+  uint64_t behind;    // elements of the piece behind the stripe
+
+ private:
+  void EnterStripe() {
+    stripe_elements = static_cast<uint32_t>(std::min<uint64_t>(behind, kMaxStripeElements));
+    left = stripe_elements;
+    behind -= stripe_elements;
+  }
+};
+
+}  // namespace
+
+Status PieceFrameReader::Read(const FrameView& frame, uint32_t piece_elements) {
+  header_ = frame.header;
+  piece_elements_ = piece_elements;
+  bytes_ = ByteReader(frame.payload);
+  element_count_ = 0;
+  stripes_.clear();
   if (header_.kind != FrameKind::kGradient && header_.kind != FrameKind::kValues) {
-    failure_ =
-        InvalidData(StrCat("expected a gradient or values frame, got a ", DescribeFrame(header_)));
-  } else if (header_.count > piece_elements) {
-    failure_ = InvalidData(StrCat(DescribeFrame(header_), ": counts ", header_.count,
-                                  " elements, the piece has ", piece_elements));
+    return InvalidData(
+        StrCat("expected a gradient or values frame, got a ", DescribeFrame(header_)));
   }
-}
-
-Result<bool> PieceFrameReader::Next(Block* block) {
-  WEIR_RETURN_IF_ERROR(failure_);
-  const bool at_end = reader_.remaining() == 0;
-  const Status status = at_end ? CheckEnd() : ReadBlock(block);
-  if (!status.ok()) {
-    failure_ = InvalidData(StrCat(DescribeFrame(header_), ": ", status.message()));
-    return failure_;
+  if (const std::string fault = HeaderFault(header_, frame.payload.size(), piece_elements);
+      !fault.empty()) {
+    return InvalidData(StrCat(DescribeFrame(header_), ": ", fault));
   }
-  return !at_end;
-}
-
-Status PieceFrameReader::ReadBlock(Block* block) {
-  const auto tag = reader_.Get<uint8_t>();
-  const uint32_t rice_parameter = tag >> 2;
-  const uint32_t coding = tag & 3;
-  WEIR_RETURN_IF_ERROR(ReadStripe(block));
-  if (coding > static_cast<uint32_t>(IndexCoding::kRice) ||
-      (coding != static_cast<uint32_t>(IndexCoding::kRice) && rice_parameter != 0)) {
-    return InvalidData(StrCat("stripe ", block->stripe, " has unknown tag ", int{tag}));
-  }
-  const uint32_t stripe_elements =
-      std::min(kMaxBlockElements, piece_elements_ - block->stripe * kMaxBlockElements);
-  Status status =
-      ReadIndexes(static_cast<IndexCoding>(coding), rice_parameter, stripe_elements, block);
+  Grow(indexes_, header_.count);
+  Grow(values_, header_.count);
+  stripe_seen_.assign((size_t{piece_elements} + kMaxStripeElements - 1) / kMaxStripeElements,
+                      false);
+  Status status = ReadBlocks();
   if (status.ok()) return status;
-  return InvalidData(StrCat("stripe ", block->stripe, ": ", status.message()));
+  element_count_ = 0;
+  stripes_.clear();
+  return InvalidData(StrCat(DescribeFrame(header_), ": ", status.message()));
 }
 
-Status PieceFrameReader::ReadStripe(Block* block) {
-  const uint64_t stripe = reader_.GetVarint();
-  if (!reader_.ok()) return InvalidData("a block is cut short");
+Status PieceFrameReader::ReadBlocks() {
+  while (bytes_.remaining() > 0) WEIR_RETURN_IF_ERROR(ReadBlock());
+  if (element_count_ == header_.count) return OkStatus();
+  return InvalidData(
+      StrCat("the blocks hold ", element_count_, " elements, the header says ", header_.count));
+}
+
+Status PieceFrameReader::ReadBlock() {
+  const auto tag = bytes_.Get<uint8_t>();
+  const uint64_t stripe = bytes_.GetVarint();
+  if (!bytes_.ok()) return InvalidData("a block is cut short");
   if (stripe >= stripe_seen_.size()) {
     return InvalidData(
         StrCat("stripe ", stripe, " in a piece of ", stripe_seen_.size(), " stripes"));
   }
+  const uint32_t coding = tag & 3, rice_parameter = tag >> 2;
+  const bool rice = coding == static_cast<uint32_t>(IndexCoding::kRice);
+  if (coding > static_cast<uint32_t>(IndexCoding::kRice) ||
+      rice_parameter > (rice ? kMaxIndexRiceParameter : 0)) {
+    return InvalidData(StrCat("stripe ", stripe, " has unknown tag ", int{tag}));
+  }
+  Status status =
+      ReadElements(static_cast<IndexCoding>(coding), rice_parameter, static_cast<uint32_t>(stripe));
+  if (status.ok()) return status;
+  return InvalidData(StrCat("the block at stripe ", stripe, ": ", status.message()));
+}
+
+Status PieceFrameReader::ReadElements(IndexCoding coding, uint32_t rice_parameter,
+                                      uint32_t stripe) {
+  if (coding == IndexCoding::kDense) return ReadDense(stripe);
+  const uint64_t count = bytes_.GetVarint();
+  if (!bytes_.ok()) return InvalidData("its head is cut short");
+  if (count == 0) return InvalidData("no element is selected");
+  if (coding == IndexCoding::kRice) return ReadRice(stripe, rice_parameter, count);
+  return ReadBitmap(stripe, count);
+}
+
+Status PieceFrameReader::ReadDense(uint32_t stripe) {
+  const size_t first = element_count_, count = StripeElements(stripe);
+  WEIR_RETURN_IF_ERROR(ReadValues(count));
+  return AddStripe(stripe, true, first, count);
+}
+
+Status PieceFrameReader::ReadBitmap(uint32_t stripe, size_t count) {
+  const size_t first = element_count_;
+  const uint32_t elements = StripeElements(stripe);
+  WEIR_RETURN_IF_ERROR(ReadValues(count));
+  const ByteSpan bitmap = bytes_.GetSpan(BitmapBytes(elements));
+  if (!bytes_.ok()) return InvalidData("the bitmap is cut short");
+  WEIR_RETURN_IF_ERROR(DecodeBitmap(bitmap, elements, std::span(indexes_).subspan(first, count)));
+  return AddStripe(stripe, false, first, count);
+}
+
+Status PieceFrameReader::ReadRice(uint32_t stripe, uint32_t parameter, size_t count) {
+  size_t first = element_count_;  // of the current stripe
+  WEIR_RETURN_IF_ERROR(ReadValues(count));
+  ByteReader ahead = bytes_;  // the codes do not state how long they are
+  BitReader codes(ahead.GetSpan(ahead.remaining()));
+  uint16_t* const indexes = indexes_.data();
+  Place place(piece_elements_, stripe);
+  for (size_t i = first, end = first + count; i < end; ++i) {
+    uint64_t gap = codes.ReadRice(parameter);
+    if (gap >= place.left) {
+      if (i > first) WEIR_RETURN_IF_ERROR(AddStripe(place.stripe, false, first, i - first));
+      if (!place.LeaveStripe(&gap)) return InvalidData("an index is beyond the piece");
+      first = i;
+    }
+    indexes[i] = place.Take(gap);
+  }
+  if (!codes.ok()) return InvalidData("the Rice codes are cut short");
+  if (!codes.padding_is_zero()) return InvalidData("padding after the Rice codes is not zero");
+  bytes_.GetSpan(codes.bytes_consumed());
+  return AddStripe(place.stripe, false, first, element_count_ - first);
+}
+
+Status PieceFrameReader::ReadValues(size_t count) {
+  if (count > header_.count - element_count_) {
+    return InvalidData(
+        StrCat(count, " elements, the header leaves ", header_.count - element_count_));
+  }
+  const ByteSpan bytes = bytes_.GetSpan(count * ValueBytes(header_.coding));
+  if (!bytes_.ok()) return InvalidData("the values are cut short");
+  DecodeValues(bytes, header_.coding, std::span(values_).subspan(element_count_, count));
+  element_count_ += count;
+  return OkStatus();
+}
+
+// count elements of the stripe, the first of them element `first` of the frame.
+Status PieceFrameReader::AddStripe(uint32_t stripe, bool dense, size_t first, size_t count) {
   if (stripe_seen_[stripe]) return InvalidData(StrCat("stripe ", stripe, " comes twice"));
   stripe_seen_[stripe] = true;
-  block->stripe = static_cast<uint32_t>(stripe);
+  StripeUpdate& update = stripes_.emplace_back();
+  update.stripe = stripe;
+  update.dense = dense;
+  if (!dense) update.indexes = std::span(indexes_).subspan(first, count);
+  update.values = std::span(values_).subspan(first, count);
   return OkStatus();
 }
 
-Status PieceFrameReader::ReadIndexes(IndexCoding coding, uint32_t rice_parameter,
-                                     uint32_t stripe_elements, Block* block) {
-  block->dense = coding == IndexCoding::kDense;
-  block->indexes = {};
-  if (block->dense) return ReadValues(stripe_elements, block);
-  const uint64_t count = reader_.GetVarint();
-  if (!reader_.ok()) return InvalidData("the block is cut short");
-  if (count == 0 || count > stripe_elements) {
-    return InvalidData(StrCat(count, " of ", stripe_elements, " elements selected"));
-  }
-  const std::span<uint16_t> indexes(indexes_.data(), count);
-  ByteReader ahead = reader_;  // index codes do not state how long they are
-  WEIR_ASSIGN_OR_RETURN(const size_t index_bytes,
-                        DecodeIndexes(coding, rice_parameter, stripe_elements,
-                                      ahead.GetSpan(ahead.remaining()), indexes));
-  reader_.GetSpan(index_bytes);
-  block->indexes = indexes;
-  return ReadValues(count, block);
-}
-
-Status PieceFrameReader::ReadValues(size_t value_count, Block* block) {
-  const ByteSpan bytes = reader_.GetSpan(value_count * ValueBytes(header_.coding));
-  if (!reader_.ok()) return InvalidData("the values are cut short");
-  const std::span<float> values(values_.data(), value_count);
-  DecodeValues(bytes, header_.coding, values);
-  block->values = values;
-  elements_read_ += value_count;
-  return OkStatus();
-}
-
-Status PieceFrameReader::CheckEnd() const {
-  if (elements_read_ == header_.count) return OkStatus();
-  return InvalidData(
-      StrCat("the blocks hold ", elements_read_, " elements, the header says ", header_.count));
+uint32_t PieceFrameReader::StripeElements(uint32_t stripe) const {
+  return std::min(kMaxStripeElements, piece_elements_ - stripe * kMaxStripeElements);
 }
 
 }  // namespace weir::wire

@@ -1,60 +1,113 @@
+#include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "common/base/check.h"
+#include "common/wire/bitmap.h"
 #include "common/wire/piece_frame.h"
 
 namespace weir::wire {
+namespace {
 
-PieceFrameWriter::PieceFrameWriter(Bytes* out, FrameKind kind, uint32_t tensor, uint32_t begin,
-                                   ValueCoding coding)
-    : out_(out),
-      frame_begin_(OpenFrame(out)),
-      header_{.kind = kind, .coding = coding, .tensor = tensor, .begin = begin} {
+size_t VarintBytes(uint64_t value) {
+  size_t bytes = 1;
+  for (; value >= 0x80; value >>= 7) ++bytes;
+  return bytes;
+}
+
+}  // namespace
+
+void PieceFrameWriter::Open(Bytes* out, FrameKind kind, uint32_t tensor, uint32_t begin,
+                            ValueCoding coding) {
+  CHECK(out_ == nullptr) << "a frame is open";
   CHECK(kind == FrameKind::kGradient || kind == FrameKind::kValues) << FrameKindName(kind);
+  out_ = out;
+  frame_begin_ = OpenFrame(out);
+  header_ = {.kind = kind, .coding = coding, .tensor = tensor, .begin = begin};
+  count_ = 0;
 }
 
-void PieceFrameWriter::AppendBlock(uint32_t stripe, uint32_t stripe_elements,
-                                   std::span<const uint16_t> indexes,
-                                   std::span<const float> values) {
+void PieceFrameWriter::Append(uint32_t stripe, uint32_t stripe_elements,
+                              std::span<const uint16_t> indexes, std::span<const float> values) {
+  CHECK(out_ != nullptr) << "no frame is open";
   CHECK_EQ(indexes.size(), values.size());
+  CHECK_LE(stripe_elements, kMaxStripeElements);
   if (indexes.empty()) return;
-  const IndexPlan plan = PlanIndexes(indexes, stripe_elements);
-  if (plan.coding == IndexCoding::kDense) return AppendDenseBlock(stripe, values);
-  AppendBlockHead(plan.coding, plan.rice_parameter, stripe);
-  ByteWriter(*out_).PutVarint(indexes.size());
-  AppendIndexes(indexes, plan, out_);
-  AppendValues(values, header_.coding, out_);
+  CHECK_LT(indexes.back(), stripe_elements);
+  if (indexes.size() == stripe_elements) return AppendDense(stripe, values);
+  gaps_.Assign(stripe, indexes);
+  const RiceSize rice = gaps_.SizeAlone(run_.size().parameter);
+  const size_t rice_bytes = rice.bytes(), bitmap_bytes = BitmapBytes(stripe_elements);
+  const size_t head_bytes = 1 + VarintBytes(stripe) + VarintBytes(indexes.size());
+  if (JoinRun(head_bytes + std::min(rice_bytes, bitmap_bytes))) {
+    KeepRunValues(values);
+  } else if (bitmap_bytes <= rice_bytes) {
+    PutHead(IndexCoding::kBitmap, 0, stripe);
+    ByteWriter(*out_).PutVarint(indexes.size());
+    AppendValues(values, header_.coding, out_);
+    AppendBitmap(indexes, stripe_elements, out_);
+  } else {
+    FinishRun();
+    run_.Add(gaps_, rice);
+    KeepRunValues(values);
+  }
   count_ += values.size();
 }
 
-void PieceFrameWriter::AppendDenseBlock(uint32_t stripe, std::span<const float> values) {
+// Lets the stripe of gaps_ join the run unless that costs more than a block of its own, whose head
+// and indexes take alone_bytes.
+bool PieceFrameWriter::JoinRun(size_t alone_bytes) {
+  if (!run_.MayJoin(gaps_.stripe())) return false;
+  const RiceSize joined = run_.SizeWith(gaps_);
+  if (joined.bits > run_.size().bits + 8 * alone_bytes) return false;
+  run_.Add(gaps_, joined);
+  return true;
+}
+
+void PieceFrameWriter::AppendDense(uint32_t stripe, std::span<const float> values) {
+  CHECK(out_ != nullptr) << "no frame is open";
   CHECK(!values.empty());
-  CHECK_LE(values.size(), kMaxBlockElements);
-  AppendBlockHead(IndexCoding::kDense, 0, stripe);
+  CHECK_LE(values.size(), kMaxStripeElements);
+  PutHead(IndexCoding::kDense, 0, stripe);
   AppendValues(values, header_.coding, out_);
   count_ += values.size();
 }
 
-void PieceFrameWriter::AppendBlockHead(IndexCoding coding, uint32_t rice_parameter,
-                                       uint32_t stripe) {
-  CHECK(open_) << "a block after Finish or Discard";
+void PieceFrameWriter::FinishRun() {
+  if (run_.empty()) return;
+  PutHead(IndexCoding::kRice, run_.size().parameter, run_.first_stripe());
+  ByteWriter(*out_).PutVarint(run_.count());
+  AppendValues(std::span(run_values_).first(run_.count()), header_.coding, out_);
+  run_.Finish(out_);
+}
+
+// values: of the stripe that has just joined the run.
+void PieceFrameWriter::KeepRunValues(std::span<const float> values) {
+  if (run_values_.size() < run_.count()) {
+    run_values_.resize(std::max(2 * run_values_.size(), run_.count()));
+  }
+  std::ranges::copy(values, run_values_.data() + run_.count() - values.size());
+}
+
+void PieceFrameWriter::PutHead(IndexCoding coding, uint32_t rice_parameter, uint32_t stripe) {
   ByteWriter writer(*out_);
   writer.Put(static_cast<uint8_t>(static_cast<uint32_t>(coding) | rice_parameter << 2));
   writer.PutVarint(stripe);
 }
 
 size_t PieceFrameWriter::Finish() {
-  CHECK(open_);
+  CHECK(out_ != nullptr) << "no frame is open";
+  FinishRun();
   CHECK_LE(count_, std::numeric_limits<uint32_t>::max());
-  open_ = false;
   header_.count = static_cast<uint32_t>(count_);
-  return CloseFrame(out_, frame_begin_, header_);
+  Bytes* const out = std::exchange(out_, nullptr);
+  return CloseFrame(out, frame_begin_, header_);
 }
 
 void PieceFrameWriter::Discard() {
-  CHECK(open_);
-  open_ = false;
-  out_->resize(frame_begin_);
+  CHECK(out_ != nullptr) << "no frame is open";
+  run_.Clear();
+  std::exchange(out_, nullptr)->resize(frame_begin_);
 }
 
 }  // namespace weir::wire

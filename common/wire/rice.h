@@ -5,6 +5,7 @@
 // Thread rule: pure functions, any thread.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <span>
@@ -35,29 +36,37 @@ uint64_t RiceBits(std::span<const Number> sorted, uint32_t parameter) {
   return quotients + uint64_t{sorted.size()} * (parameter + 1);
 }
 
-// The best of all parameters up to parameter_max. sorted: strictly increasing, not empty.
+// The best of all parameters up to parameter_max, found from start. bits: size by parameter.
 //
 // Raising k by one costs a bit a number and saves ceil((gap >> k) / 2) bits a gap, which only falls
-// as k grows: the size is convex in k, so walking downhill from any start ends at the minimum. The
-// start is the logarithm of the mean gap; one neighbour on each side is what is usually tried.
+// as k grows: the size is convex in k, so walking downhill from any start ends at the minimum. Of
+// several the smallest is taken, wherever the walk began.
+template <typename BitsOf>
+RiceSize BestRiceFrom(uint32_t start, uint32_t parameter_max, const BitsOf& bits_of) {
+  RiceSize best = {start, bits_of(start)};
+  while (best.parameter < parameter_max) {
+    const uint64_t bits = bits_of(best.parameter + 1);
+    if (bits >= best.bits) break;
+    best = {best.parameter + 1, bits};
+  }
+  if (best.parameter > start) return best;
+  while (best.parameter > 0) {
+    const uint64_t bits = bits_of(best.parameter - 1);
+    if (bits > best.bits) break;
+    best = {best.parameter - 1, bits};
+  }
+  return best;
+}
+
+// The best of all parameters up to parameter_max. sorted: strictly increasing, not empty. The start
+// is the logarithm of the mean gap; one neighbour on each side is what is usually tried.
 template <typename Number>
 RiceSize BestRice(std::span<const Number> sorted, uint32_t parameter_max) {
   DCHECK(!sorted.empty());
   const uint64_t mean_gap = (uint64_t{sorted.back()} - (sorted.size() - 1)) / sorted.size();
   const auto log = static_cast<uint32_t>(std::bit_width(mean_gap | 1)) - 1;
-  const uint32_t start = log < parameter_max ? log : parameter_max;
-  RiceSize best = {start, RiceBits(sorted, start)};
-  const auto walk = [&](uint32_t limit, uint32_t direction) {
-    while (best.parameter != limit) {
-      const uint32_t parameter = best.parameter + direction;
-      const uint64_t bits = RiceBits(sorted, parameter);
-      if (bits >= best.bits) return;
-      best = {parameter, bits};
-    }
-  };
-  walk(parameter_max, 1);
-  if (best.parameter == start) walk(0, ~uint32_t{0});  // minus one
-  return best;
+  return BestRiceFrom(std::min(log, parameter_max), parameter_max,
+                      [&](uint32_t parameter) { return RiceBits(sorted, parameter); });
 }
 
 // Writes RiceBits(sorted, parameter) bits.

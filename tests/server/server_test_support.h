@@ -50,11 +50,11 @@ inline v1::Config TinyConfig() {
 inline Bytes GradientFrame(const PieceSpec& piece, uint32_t stripe,
                            const std::vector<uint16_t>& indexes, const std::vector<float>& values) {
   Bytes bytes;
-  wire::PieceFrameWriter writer(&bytes, wire::FrameKind::kGradient, piece.tensor,
-                                static_cast<uint32_t>(piece.begin), wire::ValueCoding::kF32);
+  wire::PieceFrameWriter writer;
+  writer.Open(&bytes, wire::FrameKind::kGradient, piece.tensor, static_cast<uint32_t>(piece.begin),
+              wire::ValueCoding::kF32);
   const int64_t left = piece.element_count - stripe * kStripeElements;
-  writer.AppendBlock(stripe, static_cast<uint32_t>(std::min(left, kStripeElements)), indexes,
-                     values);
+  writer.Append(stripe, static_cast<uint32_t>(std::min(left, kStripeElements)), indexes, values);
   writer.Finish();
   return bytes;
 }
@@ -97,14 +97,14 @@ inline void AddChanges(const ModelLayout& layout, ByteSpan bytes, DenseChanges* 
     CHECK(frame.header.kind == wire::FrameKind::kValues);
     for (const PieceSpec& piece : layout.tensor_pieces(frame.header.tensor)) {
       if (piece.begin != frame.header.begin) continue;
-      wire::PieceFrameReader reader(frame, static_cast<uint32_t>(piece.element_count));
-      wire::Block block;
-      while (reader.Next(&block).value()) {
-        for (size_t i = 0; i < block.values.size(); ++i) {
-          const size_t offset = block.dense ? i : block.indexes[i];
+      wire::PieceFrameReader reader;
+      CHECK(reader.Read(frame, static_cast<uint32_t>(piece.element_count)).ok());
+      for (const wire::StripeUpdate& update : reader.stripes()) {
+        for (size_t i = 0; i < update.values.size(); ++i) {
+          const size_t offset = update.dense ? i : update.indexes[i];
           const int64_t element =
-              piece.begin + block.stripe * kStripeElements + static_cast<int64_t>(offset);
-          (*changes)[piece.tensor][element] = block.values[i];
+              piece.begin + update.stripe * kStripeElements + static_cast<int64_t>(offset);
+          (*changes)[piece.tensor][element] = update.values[i];
         }
       }
     }

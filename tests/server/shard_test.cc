@@ -10,6 +10,7 @@
 
 #include "common/base/random.h"
 #include "common/wire/score_frame.h"
+#include "tests/common/wire/frame_bytes.h"
 #include "tests/server/server_test_support.h"
 
 namespace weir::server {
@@ -228,16 +229,41 @@ TEST_F(ShardTest, AFrameWhoseLastStripeIsNotFiniteChangesNothing) {
   const PieceSpec& piece = layout_.pieces()[0];
   ASSERT_EQ(piece.element_count, 3 * kStripeElements - 2688) << "three stripes";
   Bytes frame;
-  wire::PieceFrameWriter writer(&frame, wire::FrameKind::kGradient, piece.tensor,
-                                static_cast<uint32_t>(piece.begin), wire::ValueCoding::kF32);
+  wire::PieceFrameWriter writer;
+  writer.Open(&frame, wire::FrameKind::kGradient, piece.tensor, static_cast<uint32_t>(piece.begin),
+              wire::ValueCoding::kF32);
   const std::vector<uint16_t> indexes = {1, 2};
   for (const uint32_t stripe : {0, 1}) {
-    writer.AppendBlock(stripe, kStripeElements, indexes, std::vector<float>{1, 1});
+    writer.Append(stripe, kStripeElements, indexes, std::vector<float>{1, 1});
   }
-  writer.AppendBlock(2, kStripeElements - 2688, indexes, std::vector<float>{1, kNan});
+  writer.Append(2, kStripeElements - 2688, indexes, std::vector<float>{1, kNan});
   writer.Finish();
   EXPECT_EQ(Apply({frame})->status.code(), StatusCode::kInvalidData);
   EXPECT_THAT(ChangesSince(0), IsEmpty());
+}
+
+// A run of Rice codes over two stripes, damaged in any one bit under a good checksum.
+TEST_F(ShardTest, AFrameThatIsRefusedChangesNothingWhereverItIsDamaged) {
+  const PieceSpec& piece = layout_.pieces()[0];
+  Bytes frame;
+  wire::PieceFrameWriter writer;
+  writer.Open(&frame, wire::FrameKind::kGradient, piece.tensor, static_cast<uint32_t>(piece.begin),
+              wire::ValueCoding::kF32);
+  writer.Append(0, kStripeElements, std::vector<uint16_t>{1, 700}, std::vector<float>{1, 2});
+  writer.Append(1, kStripeElements, std::vector<uint16_t>{9}, std::vector<float>{3});
+  writer.Finish();
+  int refused_count = 0;
+  for (size_t bit = 8 * wire::kFrameHeaderBytes; bit < 8 * frame.size(); ++bit) {
+    Bytes damaged = frame;
+    damaged[bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
+    wire::Reseal(&damaged);
+    const uint64_t before = shard_.version();
+    const auto answer = Apply({damaged});
+    if (answer->status.ok()) continue;  // other values, or other elements
+    ++refused_count;
+    EXPECT_THAT(ChangesSince(before), IsEmpty()) << "bit " << bit;
+  }
+  EXPECT_GT(refused_count, 10);
 }
 
 TEST_F(ShardTest, APieceFrameWhoseInsideIsWrongIsAStatus) {

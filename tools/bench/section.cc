@@ -6,6 +6,7 @@ namespace weir::bench {
 namespace {
 
 constexpr Section kSections[] = {
+    {"code", "gradient frames: written, read, applied", BenchCode},
     {"gemm", "the products of a step, without anything around them", BenchGemm},
     {"train", "whole training steps, without servers", BenchTrain},
     {"read", "a Criteo log from the page cache to batches", BenchRead},

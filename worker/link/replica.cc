@@ -1,7 +1,6 @@
 #include "worker/link/replica.h"
 
 #include "common/base/hogwild.h"
-#include "common/wire/piece_frame.h"
 
 namespace weir::worker {
 
@@ -30,18 +29,16 @@ Status Replica::ApplyFrame(size_t server, const wire::FrameView& frame) {
   if (!is_its_piece) return InvalidData("unexpected " + wire::DescribeFrame(frame.header));
   const PieceSpec& piece = *found->second;
   float* first = values_.data() + layout_.tensors()[piece.tensor].offset + piece.begin;
-  wire::PieceFrameReader reader(frame, static_cast<uint32_t>(piece.element_count));
-  wire::Block block;
-  while (true) {
-    WEIR_ASSIGN_OR_RETURN(const bool more, reader.Next(&block));
-    if (!more) return OkStatus();
-    float* stripe = first + block.stripe * kStripeElements;
-    if (block.dense) {
-      hogwild::Copy(block.values.data(), stripe, block.values.size());
+  WEIR_RETURN_IF_ERROR(reader_.Read(frame, static_cast<uint32_t>(piece.element_count)));
+  for (const wire::StripeUpdate& update : reader_.stripes()) {
+    float* stripe = first + update.stripe * kStripeElements;
+    if (update.dense) {
+      hogwild::Copy(update.values.data(), stripe, update.values.size());
     } else {
-      hogwild::Scatter(block.values.data(), block.indexes.data(), block.indexes.size(), stripe);
+      hogwild::Scatter(update.values.data(), update.indexes.data(), update.indexes.size(), stripe);
     }
   }
+  return OkStatus();
 }
 
 }  // namespace weir::worker

@@ -14,6 +14,7 @@
 #include "common/tensor/aligned_buffer.h"
 #include "common/transport/message.h"
 #include "common/wire/frame.h"
+#include "common/wire/piece_frame.h"
 
 namespace weir::worker {
 
@@ -34,6 +35,7 @@ class Replica {
   const ModelLayout& layout_;
   std::map<std::pair<uint32_t, uint32_t>, const PieceSpec*> pieces_;  // (tensor, begin)
   tensor::AlignedBuffer values_;
+  wire::PieceFrameReader reader_;
 };
 
 }  // namespace weir::worker

@@ -6,7 +6,6 @@
 #include "common/base/random.h"
 #include "common/compress/policy_table.h"
 #include "common/config/policy_rules.h"
-#include "common/wire/piece_frame.h"
 #include "common/wire/row_frame.h"
 
 namespace weir::worker {
@@ -57,8 +56,8 @@ std::vector<std::vector<transport::Part>> StepEncoder::Encode(std::span<const fl
                                                               const data::Batch& batch,
                                                               std::span<const float> rows,
                                                               Scratch* scratch) {
-  std::vector<Bytes> dense_bodies(layout_.server_count());
-  std::vector<Bytes> row_bodies(layout_.server_count());
+  std::vector<Bytes> dense_bodies = scratch->dense_sizes.MakeBodies(layout_.server_count());
+  std::vector<Bytes> row_bodies = scratch->row_sizes.MakeBodies(layout_.server_count());
   for (const auto& layer : layers_) {
     const TensorSpec& tensor = *layer->tensor;
     EncodeLayer(*layer,
@@ -66,7 +65,9 @@ std::vector<std::vector<transport::Part>> StepEncoder::Encode(std::span<const fl
                               static_cast<size_t>(tensor.element_count())),
                 dense_bodies, scratch);
   }
-  EncodeRows(batch, rows, row_bodies);
+  EncodeRows(batch, rows, row_bodies, scratch);
+  scratch->dense_sizes.Remember(dense_bodies);
+  scratch->row_sizes.Remember(row_bodies);
   std::vector<std::vector<transport::Part>> parts(layout_.server_count());
   for (size_t i = 0; i < parts.size(); ++i) {
     if (!dense_bodies[i].empty()) parts[i].emplace_back(std::move(dense_bodies[i]));
@@ -75,14 +76,28 @@ std::vector<std::vector<transport::Part>> StepEncoder::Encode(std::span<const fl
   return parts;
 }
 
+std::vector<Bytes> StepEncoder::BodySizes::MakeBodies(size_t server_count) const {
+  std::vector<Bytes> bodies(server_count);
+  for (size_t i = 0; i < std::min(server_count, last_.size()); ++i) {
+    bodies[i].reserve(last_[i] + last_[i] / 8);
+  }
+  return bodies;
+}
+
+void StepEncoder::BodySizes::Remember(const std::vector<Bytes>& bodies) {
+  last_.resize(bodies.size());
+  for (size_t i = 0; i < bodies.size(); ++i) last_[i] = bodies[i].size();
+}
+
 void StepEncoder::EncodeLayer(Layer& layer, std::span<const float> gradient,
                               std::vector<Bytes>& bodies, Scratch* scratch) {
   const compress::StepPlan plan = layer.policy->BeginStep(*layer.state, gradient);
   compress::StripeSelection& selection = scratch->selection;
+  wire::PieceFrameWriter& writer = scratch->writer;
   uint64_t sent = 0, bytes = 0;
   for (const PieceSpec& piece : layout_.tensor_pieces(layer.tensor->id)) {
-    wire::PieceFrameWriter writer(&bodies[piece.server], wire::FrameKind::kGradient, piece.tensor,
-                                  static_cast<uint32_t>(piece.begin), layer.values);
+    writer.Open(&bodies[piece.server], wire::FrameKind::kGradient, piece.tensor,
+                static_cast<uint32_t>(piece.begin), layer.values);
     const auto first_stripe = static_cast<uint32_t>(piece.begin / kStripeElements);
     const auto stripe_count =
         static_cast<uint32_t>((piece.element_count + kStripeElements - 1) / kStripeElements);
@@ -96,10 +111,10 @@ void StepEncoder::EncodeLayer(Layer& layer, std::span<const float> gradient,
       }
       const std::span<const float> values(selection.values.data(), selection.count);
       if (selection.dense) {
-        writer.AppendDenseBlock(stripe, values);
+        writer.AppendDense(stripe, values);
       } else {
-        writer.AppendBlock(stripe, static_cast<uint32_t>(length),
-                           {selection.indexes.data(), selection.count}, values);
+        writer.Append(stripe, static_cast<uint32_t>(length),
+                      {selection.indexes.data(), selection.count}, values);
       }
       sent += selection.count;
       return true;
@@ -123,11 +138,13 @@ void StepEncoder::EncodeLayer(Layer& layer, std::span<const float> gradient,
 }
 
 void StepEncoder::EncodeRows(const data::Batch& batch, std::span<const float> rows,
-                             std::vector<Bytes>& bodies) const {
+                             std::vector<Bytes>& bodies, Scratch* scratch) const {
   const auto dimension = static_cast<size_t>(layout_.embedding_dimension());
   const uint32_t servers = layout_.server_count();
-  std::vector<std::vector<uint64_t>> ids(servers);
-  std::vector<std::vector<float>> values(servers);
+  std::vector<std::vector<uint64_t>>& ids = scratch->row_ids;
+  std::vector<std::vector<float>>& values = scratch->row_values;
+  ids.resize(servers);
+  values.resize(servers);
   size_t first = 0;  // row of the table's first unique id
   for (uint32_t table = 0; table < batch.tables.size(); ++table) {
     const std::vector<uint64_t>& unique = batch.tables[table].unique;

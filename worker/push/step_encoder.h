@@ -19,6 +19,7 @@
 #include "common/proto/config.pb.h"
 #include "common/proto/report.pb.h"
 #include "common/transport/message.h"
+#include "common/wire/piece_frame.h"
 #include "worker/data/batch.h"
 
 namespace weir::worker {
@@ -32,10 +33,25 @@ class StepEncoder {
   // A step of this batch may go without a push: nothing but residuals is concerned.
   bool MayWait(const data::Batch& batch) const;
 
+  // The last step's sizes: a message owns its bytes, so each body is new, but it need not grow.
+  class BodySizes {
+   public:
+    // Empty, with room for a little more than the last ones.
+    std::vector<Bytes> MakeBodies(size_t server_count) const;
+    void Remember(const std::vector<Bytes>& bodies);
+
+   private:
+    std::vector<size_t> last_;
+  };
+
   // What one thread needs to encode a step; reused.
   struct Scratch {
     compress::StripeSelection selection;
     std::vector<uint32_t> busy_stripes;
+    wire::PieceFrameWriter writer;
+    BodySizes dense_sizes, row_sizes;
+    std::vector<std::vector<uint64_t>> row_ids;  // per server, of one table; empty between tables
+    std::vector<std::vector<float>> row_values;  // likewise
   };
 
   // Body parts per server: dense frames, then row frames, each part only if it holds anything.
@@ -54,8 +70,8 @@ class StepEncoder {
 
   void EncodeLayer(Layer& layer, std::span<const float> gradient, std::vector<Bytes>& bodies,
                    Scratch* scratch);
-  void EncodeRows(const data::Batch& batch, std::span<const float> rows,
-                  std::vector<Bytes>& bodies) const;
+  void EncodeRows(const data::Batch& batch, std::span<const float> rows, std::vector<Bytes>& bodies,
+                  Scratch* scratch) const;
 
   const ModelLayout& layout_;
   std::vector<std::unique_ptr<Layer>> layers_;

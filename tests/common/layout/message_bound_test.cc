@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "common/config/defaults.h"
+#include "common/wire/piece_frame.h"
 
 namespace weir {
 namespace {
@@ -35,6 +39,32 @@ TEST(MessageBoundTest, NamesTheFieldAndAValueThatWillDo) {
 TEST(MessageBoundTest, MoreServersNeedSmallerMessages) {
   const v1::Config config = ConfigWithBound(1 << 20);
   EXPECT_TRUE(CheckMessageBound(config, ModelLayout(config, 8)).ok());
+}
+
+// All elements of each stripe but one: values, and a bitmap beside them.
+TEST(MessageBoundTest, CoversThePieceFramesThatAreLargest) {
+  const v1::Config config = ConfigWithBound(1 << 20);
+  const ModelLayout layout(config, 1);
+  Bytes body;
+  wire::PieceFrameWriter writer;
+  for (const PieceSpec& piece : layout.pieces()) {
+    writer.Open(&body, wire::FrameKind::kValues, piece.tensor, static_cast<uint32_t>(piece.begin),
+                wire::ValueCoding::kF32);
+    for (int64_t begin = 0; begin < piece.element_count; begin += kStripeElements) {
+      const int64_t elements = std::min(kStripeElements, piece.element_count - begin);
+      std::vector<uint16_t> indexes;
+      for (int64_t i = 0; i < elements; ++i) {
+        if (i != elements / 2) indexes.push_back(static_cast<uint16_t>(i));
+      }
+      const std::vector<float> values(indexes.size(), 1);
+      writer.Append(static_cast<uint32_t>(begin / kStripeElements), static_cast<uint32_t>(elements),
+                    indexes, values);
+    }
+    writer.Finish();
+  }
+  const auto size = static_cast<int64_t>(body.size());
+  EXPECT_GT(size, layout.dense_element_count() * 4) << "more than everything";
+  EXPECT_FALSE(CheckMessageBound(ConfigWithBound(size - 1), layout).ok());
 }
 
 }  // namespace

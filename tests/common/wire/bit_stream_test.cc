@@ -16,13 +16,14 @@ struct Field {
 };
 
 TEST(BitStream, FillsBytesFromTheLowestBit) {
-  Bytes bytes(2);
+  Bytes bytes(2 + BitWriter::kSlackBytes);
   BitWriter writer(bytes);
   writer.Write(1, 1);
   writer.Write(0b10, 2);
   writer.Write(0b10011, 5);
   writer.Write(1, 1);
-  writer.Finish();
+  ASSERT_EQ(writer.Finish(), 2u);
+  bytes.resize(2);
   EXPECT_EQ(bytes, (Bytes{0b10011101, 1}));
 }
 
@@ -35,10 +36,11 @@ TEST(BitStream, ReadsBackFieldsOfAnyWidth) {
     fields.push_back({width == 0 ? 0 : random.Next() >> (64 - width), width});
     bit_count += width;
   }
-  Bytes bytes((bit_count + 7) / 8);
+  Bytes bytes((bit_count + 7) / 8 + BitWriter::kSlackBytes);
   BitWriter writer(bytes);
   for (const Field& field : fields) writer.Write(field.value, field.bit_count);
-  writer.Finish();
+  bytes.resize(bytes.size() - BitWriter::kSlackBytes);
+  ASSERT_EQ(writer.Finish(), bytes.size());
   BitReader reader(bytes);
   for (const Field& field : fields) ASSERT_EQ(reader.Read(field.bit_count), field.value);
   EXPECT_TRUE(reader.ok());
@@ -62,10 +64,11 @@ TEST(BitStream, ReadsBackRiceCodesOfAnyParameterAndQuotient) {
     }
   }
   for (size_t i = codes.size() - 1; i > 0; --i) std::swap(codes[i], codes[random.NextBelow(i + 1)]);
-  Bytes bytes((bit_count + 7) / 8);
+  Bytes bytes((bit_count + 7) / 8 + BitWriter::kSlackBytes);
   BitWriter writer(bytes);
   for (const Field& code : codes) writer.WriteRice(code.value, code.bit_count);
-  writer.Finish();
+  bytes.resize(bytes.size() - BitWriter::kSlackBytes);
+  ASSERT_EQ(writer.Finish(), bytes.size());
   BitReader reader(bytes);
   for (const Field& code : codes) ASSERT_EQ(reader.ReadRice(code.bit_count), code.value);
   EXPECT_TRUE(reader.ok());
@@ -118,8 +121,11 @@ TEST(BitReader, TellsPaddingFromData) {
 
 TEST(BitWriterDeathTest, DiesRatherThanWritePastItsSpace) {
   Bytes bytes(16);
-  BitWriter writer(std::span<uint8_t>(bytes).first(7));
-  EXPECT_DEATH(writer.Write(0, 64), "space_.size");
+  BitWriter writer(std::span<uint8_t>(bytes).first(15));
+  writer.Write(0, 56);
+  writer.Write(0, 7);
+  writer.Write(0, 1);
+  EXPECT_DEATH(writer.Write(0, 1), "space_.size");
 }
 
 }  // namespace

@@ -15,30 +15,33 @@
 namespace weir::wire {
 namespace {
 
-constexpr uint32_t kPieceElements = 2 * kMaxBlockElements + 100;
+constexpr uint32_t kPieceElements = 2 * kMaxStripeElements + 100;
 constexpr uint32_t kDimension = 4;
 constexpr uint64_t kTableRows = 10000;
 
 Status DecodePiece(const FrameView& frame) {
-  PieceFrameReader reader(frame, kPieceElements);
-  Block block;
+  PieceFrameReader reader;
+  const Status status = reader.Read(frame, kPieceElements);
+  if (!status.ok()) {
+    EXPECT_TRUE(reader.stripes().empty() && reader.values().empty()) << "nothing of a bad frame";
+    return status;
+  }
   uint64_t element_count = 0;
   std::vector<uint32_t> stripes;
-  while (true) {
-    WEIR_ASSIGN_OR_RETURN(const bool more, reader.Next(&block));
-    if (!more) break;
-    const uint32_t stripe_elements = block.stripe < 2 ? kMaxBlockElements : 100;
-    EXPECT_LE(block.stripe, 2u);
-    EXPECT_EQ(std::ranges::count(stripes, block.stripe), 0);
-    stripes.push_back(block.stripe);
-    EXPECT_EQ(block.values.size(), block.dense ? stripe_elements : block.indexes.size());
-    for (size_t i = 0; i < block.indexes.size(); ++i) {
-      EXPECT_LT(block.indexes[i], stripe_elements);
-      EXPECT_TRUE(i == 0 || block.indexes[i - 1] < block.indexes[i]);
+  for (const StripeUpdate& update : reader.stripes()) {
+    const uint32_t stripe_elements = update.stripe < 2 ? kMaxStripeElements : 100;
+    EXPECT_LE(update.stripe, 2u);
+    EXPECT_EQ(std::ranges::count(stripes, update.stripe), 0);
+    stripes.push_back(update.stripe);
+    EXPECT_EQ(update.values.size(), update.dense ? stripe_elements : update.indexes.size());
+    for (size_t i = 0; i < update.indexes.size(); ++i) {
+      EXPECT_LT(update.indexes[i], stripe_elements);
+      EXPECT_TRUE(i == 0 || update.indexes[i - 1] < update.indexes[i]);
     }
-    element_count += block.values.size();
+    element_count += update.values.size();
   }
   EXPECT_EQ(element_count, frame.header.count);
+  EXPECT_EQ(element_count, reader.values().size());
   return OkStatus();
 }
 
@@ -93,15 +96,17 @@ Status Decode(const Bytes& bytes) {
   return OkStatus();
 }
 
+// Stripe 2 at the density first, then a run of Rice codes over stripes 0 and 1.
 Bytes PieceSample(FrameKind kind, ValueCoding coding, double density) {
   RandomStream random(1);
   Bytes bytes;
-  PieceFrameWriter writer(&bytes, kind, 1, 0, coding);
-  for (const uint32_t stripe : {2u, 0u}) {
-    const uint32_t stripe_elements = stripe == 2 ? 100 : kMaxBlockElements;
-    const double stripe_density = stripe == 2 ? density : 0.005;
+  PieceFrameWriter writer;
+  writer.Open(&bytes, kind, 1, 0, coding);
+  for (const uint32_t stripe : {2u, 0u, 1u}) {
+    const uint32_t stripe_elements = stripe == 2 ? 100 : kMaxStripeElements;
+    const double stripe_density = stripe == 2 ? density : 0.003;
     const auto indexes = RandomIndexes(random, stripe_elements, stripe_density);
-    writer.AppendBlock(stripe, stripe_elements, indexes, RandomValues(random, indexes.size()));
+    writer.Append(stripe, stripe_elements, indexes, RandomValues(random, indexes.size()));
   }
   writer.Finish();
   return bytes;

@@ -12,7 +12,6 @@
 #include "common/base/bytes.h"
 #include "common/base/random.h"
 #include "common/wire/frame.h"
-#include "common/wire/index_coding.h"
 
 namespace weir::wire {
 

@@ -42,29 +42,33 @@ Bytes ParseHex(const std::string& text) {
 
 Bytes Golden(const std::string& name) { return ParseHex(ReadText("tests/golden/wire/" + name)); }
 
+void ExpectStripe(const StripeUpdate& update, uint32_t stripe, const Indexes& indexes,
+                  const Values& values) {
+  EXPECT_EQ(update.stripe, stripe);
+  EXPECT_FALSE(update.dense);
+  EXPECT_EQ(Indexes(update.indexes.begin(), update.indexes.end()), indexes);
+  EXPECT_EQ(Values(update.values.begin(), update.values.end()), values);
+}
+
 constexpr uint64_t kHugeId = 0xfedcba9876543210;
 
 TEST(GoldenFrames, GradientOfBitmapAndRiceBlocks) {
   const Bytes golden = Golden("gradient_bf16.hex");
   Bytes bytes;
-  PieceFrameWriter writer(&bytes, FrameKind::kGradient, 3, 32768, ValueCoding::kBf16);
-  writer.AppendBlock(1, 12, Indexes{1, 6, 11}, Values{1, -2, 0.5});
-  writer.AppendBlock(0, 4096, Indexes{5, 100, 1000}, Values{3, -0.25, 0.0078125});
+  PieceFrameWriter writer;
+  writer.Open(&bytes, FrameKind::kGradient, 3, 32768, ValueCoding::kBf16);
+  writer.Append(2, 12, Indexes{1, 6, 11}, Values{1, -2, 0.5});
+  writer.Append(0, 4096, Indexes{5, 100, 1000}, Values{3, -0.25, 0.0078125});
+  writer.Append(1, 4096, Indexes{904}, Values{-1.5});
   writer.Finish();
   EXPECT_EQ(bytes, golden);
 
-  const FrameView frame = OnlyFrame(golden);
-  PieceFrameReader reader(frame, 4096 + 12);
-  Block block;
-  ASSERT_TRUE(*reader.Next(&block));
-  EXPECT_EQ(block.stripe, 1u);
-  EXPECT_EQ(Indexes(block.indexes.begin(), block.indexes.end()), (Indexes{1, 6, 11}));
-  EXPECT_EQ(Values(block.values.begin(), block.values.end()), (Values{1, -2, 0.5}));
-  ASSERT_TRUE(*reader.Next(&block));
-  EXPECT_EQ(block.stripe, 0u);
-  EXPECT_EQ(Indexes(block.indexes.begin(), block.indexes.end()), (Indexes{5, 100, 1000}));
-  EXPECT_EQ(Values(block.values.begin(), block.values.end()), (Values{3, -0.25, 0.0078125}));
-  EXPECT_FALSE(*reader.Next(&block));
+  PieceFrameReader reader;
+  ASSERT_TRUE(reader.Read(OnlyFrame(golden), 2 * 4096 + 12).ok());
+  ASSERT_EQ(reader.stripes().size(), 3u);
+  ExpectStripe(reader.stripes()[0], 2, {1, 6, 11}, {1, -2, 0.5});
+  ExpectStripe(reader.stripes()[1], 0, {5, 100, 1000}, {3, -0.25, 0.0078125});
+  ExpectStripe(reader.stripes()[2], 1, {904}, {-1.5});
 }
 
 TEST(GoldenFrames, TheFormatPageShowsTheGradientFrame) {
@@ -81,17 +85,16 @@ TEST(GoldenFrames, TheFormatPageShowsTheGradientFrame) {
 TEST(GoldenFrames, DenseValues) {
   const Bytes golden = Golden("values_f32.hex");
   Bytes bytes;
-  PieceFrameWriter writer(&bytes, FrameKind::kValues, 0, 0, ValueCoding::kF32);
-  writer.AppendDenseBlock(0, Values{1, -1.5, 0});
+  PieceFrameWriter writer;
+  writer.Open(&bytes, FrameKind::kValues, 0, 0, ValueCoding::kF32);
+  writer.AppendDense(0, Values{1, -1.5, 0});
   writer.Finish();
   EXPECT_EQ(bytes, golden);
-  const FrameView frame = OnlyFrame(golden);
-  PieceFrameReader reader(frame, 3);
-  Block block;
-  ASSERT_TRUE(*reader.Next(&block));
-  EXPECT_TRUE(block.dense);
-  EXPECT_EQ(Values(block.values.begin(), block.values.end()), (Values{1, -1.5, 0}));
-  EXPECT_FALSE(*reader.Next(&block));
+  PieceFrameReader reader;
+  ASSERT_TRUE(reader.Read(OnlyFrame(golden), 3).ok());
+  ASSERT_EQ(reader.stripes().size(), 1u);
+  EXPECT_TRUE(reader.stripes()[0].dense);
+  EXPECT_EQ(Values(reader.values().begin(), reader.values().end()), (Values{1, -1.5, 0}));
 }
 
 TEST(GoldenFrames, RowIds) {

@@ -15,8 +15,9 @@ constexpr uint64_t kHeaderCost = kHeaderBytes + 2;  // ZMTP: 2 bytes before a sh
 
 transport::Part PieceFrame(wire::FrameKind kind, uint32_t elements) {
   Bytes bytes;
-  wire::PieceFrameWriter writer(&bytes, kind, 0, 0, wire::ValueCoding::kF32);
-  writer.AppendDenseBlock(0, std::vector<float>(elements, 1));
+  wire::PieceFrameWriter writer;
+  writer.Open(&bytes, kind, 0, 0, wire::ValueCoding::kF32);
+  writer.AppendDense(0, std::vector<float>(elements, 1));
   writer.Finish();
   return transport::Part(std::move(bytes));
 }

@@ -91,14 +91,14 @@ class Receiver {
   void TakePiece(uint32_t server, const PieceSpec& piece, const wire::FrameView& frame) {
     EXPECT_EQ(piece.server, server);
     pieces.insert(piece.id);
-    wire::PieceFrameReader reader(frame, static_cast<uint32_t>(piece.element_count));
-    wire::Block block;
-    while (reader.Next(&block).value()) {
+    wire::PieceFrameReader reader;
+    ASSERT_TRUE(reader.Read(frame, static_cast<uint32_t>(piece.element_count)).ok());
+    for (const wire::StripeUpdate& update : reader.stripes()) {
       const int64_t begin =
-          layout_.tensors()[piece.tensor].offset + piece.begin + block.stripe * kStripeElements;
-      for (size_t i = 0; i < block.values.size(); ++i) {
-        const size_t offset = block.dense ? i : block.indexes[i];
-        dense[static_cast<size_t>(begin) + offset] += block.values[i];
+          layout_.tensors()[piece.tensor].offset + piece.begin + update.stripe * kStripeElements;
+      for (size_t i = 0; i < update.values.size(); ++i) {
+        const size_t offset = update.dense ? i : update.indexes[i];
+        dense[static_cast<size_t>(begin) + offset] += update.values[i];
         ++elements;
       }
     }
