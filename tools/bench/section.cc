@@ -7,6 +7,7 @@ namespace {
 
 constexpr Section kSections[] = {
     {"gemm", "the products of a step, without anything around them", BenchGemm},
+    {"transport", "messages between two threads over tcp on this machine", BenchTransport},
 };
 
 }  // namespace

@@ -8,5 +8,6 @@
 namespace weir::bench {
 
 Result<Lines> BenchGemm(const Options& options);
+Result<Lines> BenchTransport(const Options& options);
 
 }  // namespace weir::bench
