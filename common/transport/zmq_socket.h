@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/status.h"
 #include "common/transport/transport.h"
@@ -62,6 +63,7 @@ class ZmqSocket {
   const std::unique_ptr<zmq::socket_t> socket_;
   const Kind kind_;
   const Limits limits_;
+  std::vector<zmq::message_t> outgoing_;  // of one Send; keeps its memory for the next
 };
 
 }  // namespace weir::transport
