@@ -124,7 +124,10 @@ Result<std::unique_ptr<ZmqSocket>> ZmqSocket::Make(zmq::context_t& context, Kind
 }
 
 ZmqSocket::ZmqSocket(std::unique_ptr<zmq::socket_t> socket, Kind kind, const Limits& limits)
-    : socket_(std::move(socket)), kind_(kind), limits_(limits) {}
+    : socket_(std::move(socket)),
+      kind_(kind),
+      limits_(limits),
+      fd_(socket_->get(zmq::sockopt::fd)) {}
 
 ZmqSocket::~ZmqSocket() = default;
 

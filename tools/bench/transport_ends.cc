@@ -40,6 +40,7 @@ class TransportServerEnd final : public MessageEnd {
     return transport_->Send(last_.peer, WithHeader(payload));
   }
   std::optional<ByteSpan> Receive() override {
+    last_.message = {};  // as libzmq does, before it waits
     auto incoming = transport_->Receive(kGiveUpMs);
     if (!incoming) return std::nullopt;
     last_ = *std::move(incoming);
@@ -60,6 +61,7 @@ class TransportClientEnd final : public MessageEnd {
     return transport_->Send(connection_, WithHeader(payload));
   }
   std::optional<ByteSpan> Receive() override {
+    last_ = {};
     auto incoming = transport_->Receive(kGiveUpMs);
     if (!incoming) return std::nullopt;
     last_ = std::move(incoming->message);
