@@ -2,7 +2,9 @@
 //
 // Part 0 is a small protobuf header (common/proto/protocol.proto), the others hold wire frames
 // (common/wire); transport knows neither. A part is immutable once it is in a message and may be
-// shared by several messages, so a broadcast or a replay copies nothing.
+// shared by several messages, so a broadcast or a replay copies nothing. Its bytes lie in a buffer
+// of ours or in whatever memory the network library received them into; they may begin at any
+// address.
 //
 // Thread rule: a Message is a value; parts are immutable and may be read from any thread.
 #pragma once
@@ -17,16 +19,22 @@ namespace weir::transport {
 
 class Part {
  public:
-  Part() : bytes_(std::make_shared<const Bytes>()) {}
-  explicit Part(Bytes bytes) : bytes_(std::make_shared<const Bytes>(std::move(bytes))) {}
+  Part() = default;
+  explicit Part(Bytes bytes) : Part(std::make_shared<const Bytes>(std::move(bytes))) {}
+  // bytes: valid and constant while owner lives.
+  Part(std::shared_ptr<const void> owner, ByteSpan bytes)
+      : owner_(std::move(owner)), bytes_(bytes) {}
 
-  ByteSpan span() const { return *bytes_; }
-  size_t size() const { return bytes_->size(); }
+  ByteSpan span() const { return bytes_; }
+  size_t size() const { return bytes_.size(); }
   // Keeps the bytes alive while the network library sends them without copying.
-  const std::shared_ptr<const Bytes>& shared() const { return bytes_; }
+  const std::shared_ptr<const void>& owner() const { return owner_; }
 
  private:
-  std::shared_ptr<const Bytes> bytes_;
+  explicit Part(std::shared_ptr<const Bytes> bytes) : owner_(bytes), bytes_(*bytes) {}
+
+  std::shared_ptr<const void> owner_;
+  ByteSpan bytes_;
 };
 
 struct Message {

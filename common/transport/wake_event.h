@@ -4,6 +4,8 @@
 // Thread rule: Set() any thread and signal handlers; the rest belongs to the owner thread.
 #pragma once
 
+#include <atomic>
+
 #include "common/base/status.h"
 
 namespace weir::transport {
@@ -21,11 +23,13 @@ class WakeEvent {
   // Readable while the flag is set.
   int fd() const { return fd_; }
 
-  // Keeps errno, as a signal handler must.
+  // Keeps errno, as a signal handler must. Costs a system call only when the flag was clear.
   void Set();
+  // What happened before a Set that Clear undoes is seen after it.
   void Clear();
 
  private:
+  std::atomic<bool> is_set_{false};
   int fd_;
   int error_;
 };

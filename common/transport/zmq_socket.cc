@@ -1,6 +1,7 @@
 #include "common/transport/zmq_socket.h"
 
 #include <cerrno>
+#include <cstring>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -15,6 +16,13 @@ namespace {
 
 // Below this a copy costs less than the two allocations of a shared buffer.
 constexpr size_t kShareFromBytes = 1024;
+
+// Below this a received part is copied: ZeroMQ receives small frames several to one buffer of 8
+// KiB, which any of them would keep alive.
+constexpr size_t kKeepFromBytes = 4096;
+
+// A header, dense frames and row frames. More are taken, too.
+constexpr size_t kUsualParts = 3;
 
 // How long a destroyed socket may go on sending.
 constexpr int kLingerMs = 1000;
@@ -56,12 +64,12 @@ void SetOptions(zmq::socket_t& socket, ZmqSocket::Kind kind, const Limits& limit
 
 // Called by ZeroMQ, in its own thread, when a shared buffer has left.
 void ReleaseSharedBytes(void* /*data*/, void* owner) {
-  delete static_cast<std::shared_ptr<const Bytes>*>(owner);
+  delete static_cast<std::shared_ptr<const void>*>(owner);
 }
 
 zmq::message_t ToFrame(const Part& part) {
   if (part.size() < kShareFromBytes) return {part.span().data(), part.size()};
-  auto owner = std::make_unique<std::shared_ptr<const Bytes>>(part.shared());
+  auto owner = std::make_unique<std::shared_ptr<const void>>(part.owner());
   // ZeroMQ takes a mutable pointer, but only reads an outgoing message.
   zmq::message_t frame(const_cast<uint8_t*>(part.span().data()), part.size(), &ReleaseSharedBytes,
                        owner.get());
@@ -70,12 +78,21 @@ zmq::message_t ToFrame(const Part& part) {
 }
 
 // Before the first frame leaves, so that no message stays half sent for want of memory.
-std::vector<zmq::message_t> ToFrames(const PeerId* peer, const Message& message) {
-  std::vector<zmq::message_t> frames;
-  frames.reserve(message.parts.size() + 1);
+void ToFrames(const PeerId* peer, const Message& message, std::vector<zmq::message_t>& frames) {
+  frames.clear();
   if (peer != nullptr) frames.emplace_back(peer->data(), peer->size());
   for (const Part& part : message.parts) frames.push_back(ToFrame(part));
-  return frames;
+}
+
+// A large frame's memory becomes the part's; the frame is empty then.
+Part ToPart(zmq::message_t& frame) {
+  if (frame.size() < kKeepFromBytes) {
+    const auto copy = std::make_shared_for_overwrite<uint8_t[]>(frame.size());
+    std::memcpy(copy.get(), frame.data(), frame.size());
+    return {copy, ByteSpan(copy.get(), frame.size())};
+  }
+  const auto owner = std::make_shared<zmq::message_t>(std::move(frame));
+  return {owner, ByteSpan(owner->data<uint8_t>(), owner->size())};
 }
 
 Status BindError(const std::string& address, int error) {
@@ -107,7 +124,10 @@ Result<std::unique_ptr<ZmqSocket>> ZmqSocket::Make(zmq::context_t& context, Kind
 }
 
 ZmqSocket::ZmqSocket(std::unique_ptr<zmq::socket_t> socket, Kind kind, const Limits& limits)
-    : socket_(std::move(socket)), kind_(kind), limits_(limits) {}
+    : socket_(std::move(socket)),
+      kind_(kind),
+      limits_(limits),
+      fd_(socket_->get(zmq::sockopt::fd)) {}
 
 ZmqSocket::~ZmqSocket() = default;
 
@@ -139,9 +159,9 @@ Status ZmqSocket::Connect(const std::string& address) {
 int ZmqSocket::Send(const PeerId* peer, const Message& message) {
   DCHECK_EQ(peer != nullptr, kind_ == Kind::kRouter);
   try {
-    std::vector<zmq::message_t> frames = ToFrames(peer, message);
-    for (size_t i = 0; i < frames.size(); ++i) {
-      const int error = SendFrame(frames[i], i + 1 < frames.size());
+    ToFrames(peer, message, outgoing_);
+    for (size_t i = 0; i < outgoing_.size(); ++i) {
+      const int error = SendFrame(outgoing_[i], i + 1 < outgoing_.size());
       // Only the first frame can be refused. A later one fails when the connection ends under it:
       // the message is lost with the connection, and ZeroMQ discards the frames that follow.
       if (error != 0 && i == 0) return error;
@@ -177,18 +197,19 @@ bool ZmqSocket::ReceiveParts(zmq::message_t& frame, Message& message) {
   size_t total = 0;
   int64_t part_count = 0;
   bool small_enough = true;
+  message.parts.reserve(frame.more() ? kUsualParts : 1);
   for (;;) {
     total += frame.size();
     ++part_count;
     small_enough = small_enough && total <= static_cast<size_t>(limits_.max_message_bytes) &&
                    part_count <= limits_.max_message_parts;
+    const bool more = frame.more();
     if (small_enough) {
-      const auto* data = frame.data<uint8_t>();
-      message.parts.emplace_back(Bytes(data, data + frame.size()));
+      message.parts.push_back(ToPart(frame));
     } else {
       message.parts.clear();
     }
-    if (!frame.more()) break;
+    if (!more) break;
     CHECK(TryReceiveFrame(frame)) << "ZeroMQ delivers whole messages";
   }
   if (!small_enough) {

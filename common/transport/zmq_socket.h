@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/status.h"
 #include "common/transport/transport.h"
@@ -47,12 +48,14 @@ class ZmqSocket {
   // What is queued does not delay the destruction, and is lost.
   void DropQueued();
 
-  // For zmq_poll.
-  void* handle() const;
+  // Becomes readable when a message may have come since TryReceive gave nothing. Says nothing
+  // before that, nor once anything was sent in between.
+  int fd() const { return fd_; }
 
  private:
   ZmqSocket(std::unique_ptr<zmq::socket_t> socket, Kind kind, const Limits& limits);
 
+  void* handle() const;
   int SendFrame(zmq::message_t& frame, bool more);
   bool TryReceiveFrame(zmq::message_t& frame);
   // The remaining frames of a message whose first part is frame; false when it was above the
@@ -62,6 +65,8 @@ class ZmqSocket {
   const std::unique_ptr<zmq::socket_t> socket_;
   const Kind kind_;
   const Limits limits_;
+  const int fd_;
+  std::vector<zmq::message_t> outgoing_;  // of one Send; keeps its memory for the next
 };
 
 }  // namespace weir::transport

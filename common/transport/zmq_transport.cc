@@ -1,7 +1,10 @@
 #include "common/transport/zmq_transport.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <iomanip>
 #include <sstream>
 #include <utility>
@@ -18,15 +21,16 @@
 namespace weir::transport {
 namespace {
 
-zmq_pollitem_t PollItem(void* socket) { return {socket, 0, ZMQ_POLLIN, 0}; }
-zmq_pollitem_t PollItem(const WakeEvent& wake) { return {nullptr, wake.fd(), ZMQ_POLLIN, 0}; }
+pollfd PollItem(int fd) { return {fd, POLLIN, 0}; }
 
-// items[0] is the wake event, the others are sockets. True when a socket has a message: a wake-up
-// is then left for the wait after it. False on a wake-up, a signal or the timeout.
-bool WaitForMessage(std::vector<zmq_pollitem_t>& items, WakeEvent& wake, int64_t timeout_ms) {
-  const int ready = zmq_poll(items.data(), static_cast<int>(items.size()), timeout_ms);
+// items[0] is the wake event, the others are sockets. True when a socket may have a message: a
+// wake-up is then left for the wait after it. False on a wake-up, a signal or the timeout.
+//
+// zmq_poll would do the same with four system calls and more: it asks each socket before and after.
+bool WaitForMessage(std::vector<pollfd>& items, WakeEvent& wake, int64_t timeout_ms) {
+  const int ready = poll(items.data(), items.size(), static_cast<int>(timeout_ms));
   if (ready < 0) {
-    CHECK_EQ(zmq_errno(), EINTR) << zmq_strerror(zmq_errno());
+    CHECK_EQ(errno, EINTR) << std::strerror(errno);
     return false;
   }
   const bool woken = items[0].revents != 0;
@@ -54,16 +58,17 @@ class ZmqServer final : public ServerTransport {
                           ZmqSocket::Make(context_, ZmqSocket::Kind::kRouter, limits_));
     WEIR_ASSIGN_OR_RETURN(std::string bound, socket->Bind(address));
     socket_ = std::move(socket);
-    poll_items_ = {PollItem(wake_), PollItem(socket_->handle())};
+    poll_items_ = {PollItem(wake_.fd()), PollItem(socket_->fd())};
     return bound;
   }
 
   std::optional<IncomingMessage> Receive(int64_t timeout_ms) override {
     CHECK(socket_ != nullptr) << "Bind comes first";
+    if (auto incoming = socket_->TryReceive()) return incoming;
     const Deadline deadline(timeout_ms);
     for (;;) {
-      if (auto incoming = socket_->TryReceive()) return incoming;
       if (!WaitForMessage(poll_items_, wake_, deadline.RemainingMs())) return std::nullopt;
+      if (auto incoming = socket_->TryReceive()) return incoming;
     }
   }
 
@@ -87,12 +92,12 @@ class ZmqServer final : public ServerTransport {
   WakeEvent wake_;
   zmq::context_t context_;
   std::unique_ptr<ZmqSocket> socket_;  // destroyed before its context
-  std::vector<zmq_pollitem_t> poll_items_;
+  std::vector<pollfd> poll_items_;
 };
 
 class ZmqClient final : public ClientTransport {
  public:
-  explicit ZmqClient(const Limits& limits) : limits_(limits), poll_items_({PollItem(wake_)}) {
+  explicit ZmqClient(const Limits& limits) : limits_(limits), poll_items_({PollItem(wake_.fd())}) {
     CheckLimits(limits);
   }
 
@@ -101,7 +106,7 @@ class ZmqClient final : public ClientTransport {
     WEIR_ASSIGN_OR_RETURN(auto socket,
                           ZmqSocket::Make(context_, ZmqSocket::Kind::kDealer, limits_));
     WEIR_RETURN_IF_ERROR(socket->Connect(address));
-    poll_items_.push_back(PollItem(socket->handle()));
+    poll_items_.push_back(PollItem(socket->fd()));
     connections_.push_back({next_id_, address, std::move(socket)});
     return next_id_++;
   }
@@ -112,8 +117,6 @@ class ZmqClient final : public ClientTransport {
     found->socket->DropQueued();
     poll_items_.erase(poll_items_.begin() + 1 + (found - connections_.begin()));
     connections_.erase(found);
-    // Positions have moved: what was ready is found again by the next poll.
-    next_ready_ = connections_.size();
   }
 
   Status Send(ConnectionId connection, Message message) override {
@@ -122,6 +125,7 @@ class ZmqClient final : public ClientTransport {
     if (found == connections_.end()) {
       return NotFound(StrCat("connection ", connection, " is not open"));
     }
+    found->may_have_message = true;  // sending may take the sign of it
     const int error = found->socket->Send(nullptr, message);
     if (error == 0) return OkStatus();
     if (error != EAGAIN) {
@@ -131,20 +135,16 @@ class ZmqClient final : public ClientTransport {
                                     limits_.queue_messages, " messages)"));
   }
 
-  // Each connection that a poll finds ready gives one message before the next poll: none starves.
+  // Connections that may have a message take turns. Who else may is seen by a poll: before each
+  // round, and when nobody has any.
   std::optional<ConnectionMessage> Receive(int64_t timeout_ms) override {
+    if (auto incoming = TakeTurns()) return incoming;
     const Deadline deadline(timeout_ms);
-    for (;;) {
-      while (next_ready_ < connections_.size()) {
-        const size_t i = next_ready_++;
-        if (poll_items_[i + 1].revents == 0) continue;
-        if (auto incoming = connections_[i].socket->TryReceive()) {
-          return ConnectionMessage{connections_[i].id, std::move(incoming->message)};
-        }
-      }
-      if (!WaitForMessage(poll_items_, wake_, deadline.RemainingMs())) return std::nullopt;
-      next_ready_ = 0;
+    while (WaitForMessage(poll_items_, wake_, deadline.RemainingMs())) {
+      MarkReady();
+      if (auto incoming = TakeTurns()) return incoming;
     }
+    return std::nullopt;
   }
 
   void Wake() override { wake_.Set(); }
@@ -154,7 +154,35 @@ class ZmqClient final : public ClientTransport {
     ConnectionId id;
     std::string address;
     std::unique_ptr<ZmqSocket> socket;
+    bool may_have_message = true;
   };
+
+  // Nothing when no connection has a message.
+  std::optional<ConnectionMessage> TakeTurns() {
+    const size_t count = connections_.size();
+    for (size_t i = 0; i < count; ++i) {
+      next_turn_ = (next_turn_ + 1) % count;
+      // With a poll of no duration; an only connection has nobody to be fair to.
+      if (next_turn_ == 0 && count > 1) LookForReady();
+      Connection& connection = connections_[next_turn_];
+      if (!connection.may_have_message) continue;
+      if (auto incoming = connection.socket->TryReceive()) {
+        return ConnectionMessage{connection.id, std::move(incoming->message)};
+      }
+      connection.may_have_message = false;
+    }
+    return std::nullopt;
+  }
+
+  void LookForReady() {
+    if (poll(poll_items_.data(), poll_items_.size(), 0) > 0) MarkReady();
+  }
+
+  void MarkReady() {
+    for (size_t i = 0; i < connections_.size(); ++i) {
+      if (poll_items_[i + 1].revents != 0) connections_[i].may_have_message = true;
+    }
+  }
 
   std::vector<Connection>::iterator Find(ConnectionId id) {
     return std::find_if(connections_.begin(), connections_.end(),
@@ -164,9 +192,9 @@ class ZmqClient final : public ClientTransport {
   const Limits limits_;
   WakeEvent wake_;
   zmq::context_t context_;
-  std::vector<Connection> connections_;     // destroyed before their context
-  std::vector<zmq_pollitem_t> poll_items_;  // the wake event, then one for each connection
-  size_t next_ready_ = 0;                   // connection; at the end it is time to poll
+  std::vector<Connection> connections_;  // destroyed before their context
+  std::vector<pollfd> poll_items_;       // the wake event, then one for each connection
+  size_t next_turn_ = 0;                 // of the connections
   ConnectionId next_id_ = 1;
 };
 

@@ -14,6 +14,7 @@ constexpr Section kSections[] = {
      BenchStore},
     {"select", "accumulate and select of one layer, in GB of gradient, beside memcpy and PyTorch",
      BenchSelect},
+    {"transport", "messages between two threads over tcp on this machine", BenchTransport},
 };
 
 }  // namespace

@@ -13,5 +13,6 @@ Result<Lines> BenchTrain(const Options& options);
 Result<Lines> BenchRead(const Options& options);
 Result<Lines> BenchStore(const Options& options);
 Result<Lines> BenchSelect(const Options& options);
+Result<Lines> BenchTransport(const Options& options);
 
 }  // namespace weir::bench

@@ -35,6 +35,20 @@ TEST(Loopback, ServersEndLosesWhatWasSentToIt) {
   EXPECT_EQ(ReceiveText(*server), "kept");
 }
 
+TEST(Loopback, CopiesNoPart) {
+  LoopbackNetwork network;
+  const auto server = network.MakeServer();
+  ASSERT_TRUE(server->Bind("inproc://a").ok());
+  const auto client = network.MakeClient();
+  const ConnectionId connection = client->Open("inproc://a").value();
+  const Message sent = TextMessage({"small", std::string(100'000, 'x')});
+  ASSERT_TRUE(client->Send(connection, sent).ok());
+  const Message received = server->Receive(kLongMs).value().message;
+  for (size_t i = 0; i < sent.parts.size(); ++i) {
+    EXPECT_EQ(received.parts[i].span().data(), sent.parts[i].span().data());
+  }
+}
+
 TEST(Loopback, CloseDropsWhatIsQueued) {
   LoopbackNetwork network;
   const auto server = network.MakeServer();

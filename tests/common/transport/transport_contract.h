@@ -184,6 +184,79 @@ TYPED_TEST_P(TransportContract, SendsASharedPartAfterItsOwnerIsGone) {
   }
 }
 
+TYPED_TEST_P(TransportContract, ReleasesASharedPartOnceItHasLeft) {
+  this->Connect();
+  for (const size_t byte_count : {0, 10, 1023, 1024, 100'000}) {
+    auto owner = std::make_shared<const Bytes>(byte_count, uint8_t{7});
+    const std::weak_ptr<const Bytes> alive = owner;
+    const ByteSpan bytes = *owner;
+    ASSERT_TRUE(this->client_->Send(this->connection_, {{Part(std::move(owner), bytes)}}).ok());
+    auto incoming = this->server_->Receive(kLongMs);
+    ASSERT_TRUE(incoming.has_value());
+    EXPECT_EQ(incoming->message.parts[0].size(), byte_count);
+    incoming.reset();
+    // The network may let go a moment after the last byte has arrived.
+    const int64_t start_ms = Clock::Real().NowMs();
+    while (!alive.expired() && Clock::Real().NowMs() - start_ms < kLongMs) {
+      std::this_thread::yield();
+    }
+    EXPECT_TRUE(alive.expired()) << byte_count;
+  }
+}
+
+TYPED_TEST_P(TransportContract, KeepsOrderAndBytesOfPartsOfAllSizes) {
+  this->Connect();
+  RandomStream random(10);
+  std::vector<Message> messages(200);
+  for (Message& message : messages) {
+    message.parts.resize(1 + random.Next() % 4);
+    for (Part& part : message.parts) {
+      const size_t byte_count = random.Next() % (size_t{1} << (random.Next() % 16));
+      part = RandomMessage(byte_count, random.Next()).parts[0];
+    }
+    ASSERT_TRUE(this->client_->Send(this->connection_, message).ok());
+  }
+  // Received ones are kept, since they may share buffers, and outlive their transport.
+  std::vector<IncomingMessage> received;
+  for (size_t i = 0; i < messages.size(); ++i) {
+    auto incoming = this->server_->Receive(kLongMs);
+    ASSERT_TRUE(incoming.has_value());
+    received.push_back(*std::move(incoming));
+  }
+  this->client_.reset();
+  this->server_.reset();
+  for (size_t i = 0; i < messages.size(); ++i) {
+    ASSERT_EQ(Texts(received[i].message), Texts(messages[i])) << i;
+  }
+}
+
+TYPED_TEST_P(TransportContract, MissesNoReplyBetweenSends) {
+  constexpr int kServers = 3;
+  constexpr int kRequests = 2'000;
+  std::vector<std::unique_ptr<ServerTransport>> servers;
+  std::vector<std::unique_ptr<EchoServer>> echoes;
+  const auto client = this->network_.MakeClient({});
+  std::vector<ConnectionId> connections;
+  for (int i = 0; i < kServers; ++i) {
+    servers.push_back(this->BoundServer());
+    echoes.push_back(std::make_unique<EchoServer>(*servers.back()));
+    connections.push_back(client->Open(this->address_).value());
+  }
+  RandomStream random(11);
+  for (int sent = 0, received = 0; received < kRequests;) {
+    const size_t burst = std::min<size_t>(1 + random.Next() % 4, kRequests - sent);
+    for (size_t i = 0; i < burst; ++i, ++sent) {
+      const ConnectionId connection = connections[random.Next() % kServers];
+      ASSERT_TRUE(client->Send(connection, TextMessage({"ping"})).ok());
+    }
+    // All of them or all but a few, so that sends and replies cross.
+    const int kept_back = sent == kRequests ? 0 : static_cast<int>(random.Next() % 3);
+    for (; received < sent - kept_back; ++received) {
+      ASSERT_EQ(ReceiveText(*client), "ping") << "after " << received;
+    }
+  }
+}
+
 TYPED_TEST_P(TransportContract, AnswersEachOfManyClients) {
   constexpr int kClients = 8;
   constexpr int kMessages = 100;
@@ -444,9 +517,10 @@ TYPED_TEST_P(TransportContract, BadAddressIsAConfigError) {
 
 REGISTER_TYPED_TEST_SUITE_P(TransportContract, KeepsOrderInBothDirections,
                             KeepsPartsEmptyOnesIncluded, CarriesLargePartsIntact,
-                            SendsASharedPartAfterItsOwnerIsGone, AnswersEachOfManyClients,
-                            ClientTakesTurnsAmongItsConnections, WakeEndsReceive,
-                            WakeLosesNoMessage, ReceiveGivesNothingAfterItsTimeout,
+                            SendsASharedPartAfterItsOwnerIsGone, ReleasesASharedPartOnceItHasLeft,
+                            KeepsOrderAndBytesOfPartsOfAllSizes, MissesNoReplyBetweenSends,
+                            AnswersEachOfManyClients, ClientTakesTurnsAmongItsConnections,
+                            WakeEndsReceive, WakeLosesNoMessage, ReceiveGivesNothingAfterItsTimeout,
                             RefusesToSendToADepartedPeer, RefusesToSendOnAClosedConnection,
                             LastWordsArriveAfterDestruction, FullQueueRefusesAndRecovers,
                             QueuesABoundedNumberWhileNobodyListens,

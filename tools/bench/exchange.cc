@@ -1,0 +1,89 @@
+#include "tools/bench/exchange.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "common/base/strings.h"
+
+namespace weir::bench {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+double SecondsSince(SteadyClock::time_point start) {
+  return std::chrono::duration<double>(SteadyClock::now() - start).count();
+}
+
+const Payload& Turn(const Payloads& payloads, int64_t i) {
+  return payloads[static_cast<size_t>(i) % payloads.size()];
+}
+
+bool IsSame(ByteSpan got, ByteSpan sent, bool compare_all) {
+  if (got.size() != sent.size()) return false;
+  if (compare_all) return std::ranges::equal(got, sent);
+  const size_t length = std::min<size_t>(got.size(), 64);
+  for (const size_t begin : {size_t{0}, (got.size() - length) / 2, got.size() - length}) {
+    if (!std::ranges::equal(got.subspan(begin, length), sent.subspan(begin, length))) return false;
+  }
+  return true;
+}
+
+Status ReceiveAndCheck(MessageEnd& end, const Payloads& expected, int64_t i, bool compare_all,
+                       const char* what) {
+  const auto got = end.Receive();
+  if (!got) return DeadlineExceeded(StrCat(what, " ", i, " has not arrived"));
+  if (IsSame(*got, Turn(expected, i).part.span(), compare_all)) return OkStatus();
+  return Internal(StrCat(what, " ", i, " did not arrive as it was sent"));
+}
+
+Status Serve(MessageEnd& server, const Exchange& exchange) {
+  for (int64_t i = 0; i < exchange.count; ++i) {
+    WEIR_RETURN_IF_ERROR(
+        ReceiveAndCheck(server, *exchange.requests, i, exchange.compare_all, "request"));
+    if ((i + 1) % exchange.reply_every != 0) continue;
+    WEIR_RETURN_IF_ERROR(server.Send(Turn(*exchange.replies, i / exchange.reply_every)));
+  }
+  return OkStatus();
+}
+
+Result<ExchangeTimes> Ask(MessageEnd& client, const Exchange& exchange) {
+  ExchangeTimes times;
+  const int64_t reply_count = exchange.count / exchange.reply_every;
+  times.waits.reserve(static_cast<size_t>(reply_count));
+  const auto start = SteadyClock::now();
+  int64_t sent = 0;
+  for (int64_t reply = 0; reply < reply_count; ++reply) {
+    const auto sent_at = SteadyClock::now();
+    for (; sent < std::min(exchange.count, reply * exchange.reply_every + exchange.window);
+         ++sent) {
+      WEIR_RETURN_IF_ERROR(client.Send(Turn(*exchange.requests, sent)));
+    }
+    WEIR_RETURN_IF_ERROR(
+        ReceiveAndCheck(client, *exchange.replies, reply, exchange.compare_all, "reply"));
+    times.waits.push_back(SecondsSince(sent_at));
+  }
+  times.seconds = SecondsSince(start);
+  return times;
+}
+
+}  // namespace
+
+Payloads MakePayloads(size_t byte_count) {
+  Payloads payloads;
+  payloads.emplace_back(byte_count, 1);
+  payloads.emplace_back(byte_count, 2);
+  return payloads;
+}
+
+Result<ExchangeTimes> RunExchange(const MessageEnds& ends, const Exchange& exchange) {
+  Status served;
+  std::thread server([&] { served = Serve(*ends.server, exchange); });
+  Result<ExchangeTimes> times = Ask(*ends.client, exchange);
+  server.join();
+  // The client's failure comes first: the server then waits in vain.
+  if (times.ok()) WEIR_RETURN_IF_ERROR(served);
+  return times;
+}
+
+}  // namespace weir::bench
