@@ -9,6 +9,7 @@ constexpr Section kSections[] = {
     {"code", "gradient frames: written, read, applied", BenchCode},
     {"gemm", "the products of a step, without anything around them", BenchGemm},
     {"train", "whole training steps, without servers", BenchTrain},
+    {"step", "where the time of a training step goes", BenchStep},
     {"read", "a Criteo log from the page cache to batches", BenchRead},
     {"store", "embedding rows of one partition: reads, and updates by row-wise Adagrad",
      BenchStore},

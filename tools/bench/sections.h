@@ -10,6 +10,7 @@ namespace weir::bench {
 Result<Lines> BenchCode(const Options& options);
 Result<Lines> BenchGemm(const Options& options);
 Result<Lines> BenchTrain(const Options& options);
+Result<Lines> BenchStep(const Options& options);
 Result<Lines> BenchRead(const Options& options);
 Result<Lines> BenchStore(const Options& options);
 Result<Lines> BenchSelect(const Options& options);

@@ -1,0 +1,163 @@
+// Where the time of a training step goes: one thread without servers, each part timed by itself.
+
+#include <array>
+#include <chrono>
+#include <numeric>
+#include <optional>
+
+#include "common/base/strings.h"
+#include "common/kernels/cpu_kernels.h"
+#include "tools/bench/measure.h"
+#include "tools/bench/sections.h"
+#include "tools/bench/training_run.h"
+#include "worker/model/dlrm.h"
+
+namespace weir::bench {
+namespace {
+
+enum Part {
+  kCutBatch,
+  kReadRows,
+  kLinearForward,
+  kLinearBackwardData,
+  kLinearBackwardWeight,
+  kInteraction,
+  kGatherScatter,
+  kTranspose,
+  kOther,
+  kUpdate,
+  kPartCount
+};
+
+constexpr std::array<std::string_view, kPartCount> kNames = {"cut_batch",
+                                                             "read_rows",
+                                                             "linear_forward",
+                                                             "linear_backward_data",
+                                                             "linear_backward_weight",
+                                                             "interaction",
+                                                             "gather_scatter",
+                                                             "transpose",
+                                                             "loss_and_rest",
+                                                             "update"};
+
+std::array<double, kPartCount> seconds;
+
+template <typename Work>
+auto Timed(Part part, const Work& work) {
+  const auto start = std::chrono::steady_clock::now();
+  struct Stop {
+    Part part;
+    std::chrono::steady_clock::time_point start;
+    ~Stop() {
+      seconds[part] +=
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    }
+  } stop{part, start};
+  return work();
+}
+
+// A kernel table entry that is timed: Wrap<kTranspose, &KernelTable::transpose>::Call.
+template <Part part, auto entry>
+struct Wrap;
+template <Part part, typename... Arguments, void (*kernels::KernelTable::*entry)(Arguments...)>
+struct Wrap<part, entry> {
+  static void Call(Arguments... arguments) {
+    Timed(part, [&] { (kernels::CpuKernels().*entry)(arguments...); });
+  }
+};
+
+kernels::KernelTable TimedKernels() {
+  using Table = kernels::KernelTable;
+  Table table = kernels::CpuKernels();
+  table.linear_forward = Wrap<kLinearForward, &Table::linear_forward>::Call;
+  table.linear_backward_data = Wrap<kLinearBackwardData, &Table::linear_backward_data>::Call;
+  table.linear_backward_weight = Wrap<kLinearBackwardWeight, &Table::linear_backward_weight>::Call;
+  table.transpose = Wrap<kTranspose, &Table::transpose>::Call;
+  table.gather_rows = Wrap<kGatherScatter, &Table::gather_rows>::Call;
+  table.scatter_add_rows = Wrap<kGatherScatter, &Table::scatter_add_rows>::Call;
+  table.interaction_forward = Wrap<kInteraction, &Table::interaction_forward>::Call;
+  table.interaction_backward = Wrap<kInteraction, &Table::interaction_backward>::Call;
+  return table;
+}
+
+// A worker's main path without its threads.
+class TimedRun {
+ public:
+  explicit TimedRun(int64_t batch_size)
+      : batch_size_(batch_size),
+        config_(TrainingConfig(batch_size)),
+        layout_(config_, 1),
+        client_(config_, layout_),
+        kernels_(TimedKernels()),
+        model_(layout_, kernels_),
+        gradients_(static_cast<size_t>(layout_.flat_element_count())) {}
+
+  Status Train(const data::RowBlock& rows) {
+    for (int64_t begin = 0; begin < rows.row_count(); begin += batch_size_) {
+      WEIR_RETURN_IF_ERROR(Step(rows, begin));
+    }
+    return OkStatus();
+  }
+
+ private:
+  Status Step(const data::RowBlock& block, int64_t begin) {
+    Timed(kCutBatch, [&] { data::MakeBatch(block, begin, begin + batch_size_, &batch_); });
+    size_t unique_count = 0;
+    for (const data::TableIds& ids : batch_.tables) unique_count += ids.unique.size();
+    rows_.resize(unique_count * static_cast<size_t>(layout_.embedding_dimension()));
+    row_gradients_.resize(rows_.size());
+    WEIR_RETURN_IF_ERROR(Timed(kReadRows, [&] {
+      const auto pull = client_.PullRows(batch_, false);
+      return client_.AwaitRows(pull.get(), rows_);
+    }));
+    const double before = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+    std::optional<Result<double>> loss;
+    const double whole = Seconds([&] {
+      loss.emplace(model_.Train(client_.replica(), batch_, rows_, batch_size_, gradients_.data(),
+                                row_gradients_));
+    });
+    WEIR_RETURN_IF_ERROR(loss->status());
+    seconds[kOther] += whole - (std::accumulate(seconds.begin(), seconds.end(), 0.0) - before);
+    worker::StepGradients step;
+    step.batch = &batch_;
+    step.dense = gradients_.span();
+    step.rows = row_gradients_;
+    return Timed(kUpdate, [&] { return client_.Push(step).status(); });
+  }
+
+  const int64_t batch_size_;
+  const v1::Config config_;
+  const ModelLayout layout_;
+  worker::EmbeddedClient client_;
+  const kernels::KernelTable kernels_;
+  model::Dlrm model_;
+  data::Batch batch_;
+  tensor::AlignedBuffer gradients_;
+  std::vector<float> rows_, row_gradients_;
+};
+
+}  // namespace
+
+Result<Lines> BenchStep(const Options& options) {
+  Lines lines;
+  for (const int64_t batch : {128, 512, 2048}) {
+    if (options.quick && batch > 128) break;
+    const data::RowBlock rows = RandomRows(batch * (options.quick ? 2 : 32));
+    TimedRun run(batch);
+    WEIR_RETURN_IF_ERROR(run.Train(rows));
+    seconds.fill(0);
+    for (int i = 0; i < options.repeats; ++i) WEIR_RETURN_IF_ERROR(run.Train(rows));
+    const double scale = 1e6 / static_cast<double>(rows.row_count() * options.repeats);
+    const double whole = scale * std::accumulate(seconds.begin(), seconds.end(), 0.0);
+    for (int part = 0; part < kPartCount; ++part) {
+      lines.push_back({.name = StrCat("step/batch_", batch, "/", kNames[static_cast<size_t>(part)]),
+                       .value = scale * seconds[static_cast<size_t>(part)],
+                       .unit = "us/sample",
+                       .peer = "the whole step",
+                       .peer_value = whole});
+    }
+  }
+  return lines;
+}
+
+}  // namespace weir::bench
