@@ -3,12 +3,12 @@
 // before the next one is touched, so the weight is read from memory once, where it lies.
 
 #include <algorithm>
-#include <array>
 
 #include "common/base/check.h"
 #include "common/base/hogwild.h"
 #include "common/kernels/cpu_functions.h"
 #include "common/kernels/gemm_tile.h"
+#include "common/kernels/scratch.h"
 
 namespace weir::kernels::cpu {
 namespace {
@@ -16,6 +16,7 @@ namespace {
 constexpr int64_t kTileSamples = 32;
 constexpr int64_t kTileFeatures = 64;
 constexpr int64_t kTileDepth = 128;  // what is summed over in one call
+constexpr int64_t kLineFloats = 16;
 
 // A layer with fewer outputs is done by hand: a product of one column is no product.
 constexpr int64_t kThinOutputs = 4;
@@ -68,6 +69,16 @@ struct ReluGradient {
   }
 };
 
+// Turns `rows` rows of a matrix towards the second-level cache, before the tile that reads them:
+// the hardware does not guess the next of many short rows.
+void Prefetch(const float* first, int64_t stride, int64_t rows, int64_t columns) {
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; c += kLineFloats) {
+      __builtin_prefetch(first + r * stride + c, 1, 2);
+    }
+  }
+}
+
 // to [n, samples] = op(weight) from [k, samples], where op(weight) is [n, k], then finish.
 struct WeightProduct {
   ConstMatrixView from;
@@ -96,6 +107,7 @@ struct WeightProduct {
                         .transpose_b = transpose,
                         .accumulate = k > 0};
     const float* w = transpose ? weight.row(k) + n : weight.row(n) + k;
+    PrefetchNext(n, features, k, depth);
     const int64_t samples = RoundUpToVector(to.column_count);
     int64_t s = 0;
     if (samples >= kTileSamples) {
@@ -108,6 +120,20 @@ struct WeightProduct {
     shape.m = samples - s;
     const GemmTile rest(shape);
     rest(from.row(k) + s, w, to.row(n) + s);
+  }
+
+  // The block of the weight that Accumulate takes next.
+  void PrefetchNext(int64_t n, int64_t features, int64_t k, int64_t depth) const {
+    k += depth;
+    if (k >= from.row_count) {
+      k = 0;
+      n += features;
+    }
+    if (n >= to.row_count) return;
+    features = std::min(kTileFeatures, to.row_count - n);
+    depth = std::min(kTileDepth, from.row_count - k);
+    if (transpose) return Prefetch(weight.row(k) + n, weight.stride, depth, features);
+    Prefetch(weight.row(n) + k, weight.stride, features, depth);
   }
 };
 
@@ -165,66 +191,76 @@ void ThinBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x, boo
   }
 }
 
-// Columns [begin, begin + columns) of dw, from that many features of at most kTileDepth samples,
-// which are turned into `panel`, [samples, width], once for all outputs.
+// dw[outputs, begin ..) of a few features, which are turned once into a panel, [samples, width],
+// for all outputs.
 class WeightGradient {
  public:
   WeightGradient(const ConstMatrixView& dy, bool accumulate, const MatrixView& dw)
-      : dy_(dy), accumulate_(accumulate), dw_(dw) {}
+      : dy_(dy),
+        accumulate_(accumulate),
+        dw_(dw),
+        panel_(Scratch(static_cast<size_t>((dy.column_count + kTileFeatures) * kTileSamples))),
+        beside_(panel_ + dy.column_count * kTileSamples) {}
 
+  // x: [features, samples], at most kTileSamples features, which are those from begin on.
   void Run(const ConstMatrixView& x, int64_t begin) {
     columns_ = x.row_count;
     width_ = RoundUpToVector(columns_);
-    Transpose(x, {panel_.data(), x.column_count, columns_, width_});
-    for (int64_t r = 0; r < x.column_count && columns_ < width_; ++r) {
-      std::fill_n(panel_.data() + r * width_ + columns_, width_ - columns_, 0.0f);
+    in_place_ = columns_ == width_;
+    Transpose(x, {panel_, x.column_count, columns_, width_});
+    for (int64_t r = 0; r < x.column_count && !in_place_; ++r) {
+      std::fill_n(panel_ + r * width_ + columns_, width_ - columns_, 0.0f);
     }
     for (int64_t o = 0; o < dw_.row_count; o += kTileFeatures) {
+      const int64_t next = o + kTileFeatures;
+      if (next < dw_.row_count) {
+        Prefetch(dw_.row(next) + begin, dw_.stride, std::min(kTileFeatures, dw_.row_count - next),
+                 columns_);
+      }
       Tile(o, std::min(kTileFeatures, dw_.row_count - o), begin);
     }
   }
 
  private:
   void Tile(int64_t o, int64_t outputs, int64_t begin) {
-    const bool in_place = columns_ == width_;
-    const GemmTile tile({.m = width_,
-                         .n = outputs,
-                         .k = dy_.column_count,
-                         .lda = width_,
-                         .ldb = dy_.stride,
-                         .ldc = in_place ? dw_.stride : width_,
-                         .accumulate = accumulate_ && in_place});
-    if (in_place) return tile(panel_.data(), dy_.row(o), dw_.row(o) + begin);
-    tile(panel_.data(), dy_.row(o), beside_.data());
+    if (in_place_) return Sum(o, outputs, accumulate_, dw_.row(o) + begin, dw_.stride);
+    Sum(o, outputs, false, beside_, width_);
     for (int64_t r = 0; r < outputs; ++r) {
-      const float* from = beside_.data() + r * width_;
+      const float* from = beside_ + r * width_;
       float* to = dw_.row(o + r) + begin;
       for (int64_t c = 0; c < columns_; ++c) to[c] = accumulate_ ? to[c] + from[c] : from[c];
+    }
+  }
+
+  void Sum(int64_t o, int64_t outputs, bool accumulate, float* to, int64_t stride) const {
+    for (int64_t s = 0; s < dy_.column_count; s += kTileDepth) {
+      const GemmTile tile({.m = width_,
+                           .n = outputs,
+                           .k = std::min(kTileDepth, dy_.column_count - s),
+                           .lda = width_,
+                           .ldb = dy_.stride,
+                           .ldc = stride,
+                           .accumulate = accumulate || s > 0});
+      tile(panel_ + s * width_, dy_.row(o) + s, to);
     }
   }
 
   const ConstMatrixView dy_;
   const bool accumulate_;
   const MatrixView dw_;
+  float* const panel_;
+  float* const beside_;  // a tile that is narrower than its padding
   int64_t columns_ = 0;
   int64_t width_ = 0;
-  alignas(64) std::array<float, static_cast<size_t>(kTileDepth* kTileSamples)> panel_;
-  alignas(64) std::array<float, static_cast<size_t>(kTileFeatures* kTileSamples)> beside_;
+  bool in_place_ = false;
 };
-
-ConstMatrixView Part(const ConstMatrixView& view, int64_t row, int64_t rows, int64_t column,
-                     int64_t columns) {
-  return {view.row(row) + column, rows, columns, view.stride};
-}
 
 void TiledBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
                          const MatrixView& dw) {
-  for (int64_t s = 0; s < x.column_count; s += kTileDepth) {
-    const int64_t samples = std::min(kTileDepth, x.column_count - s);
-    WeightGradient gradient(Part(dy, 0, dy.row_count, s, samples), accumulate || s > 0, dw);
-    for (int64_t i = 0; i < x.row_count; i += kTileSamples) {
-      gradient.Run(Part(x, i, std::min(kTileSamples, x.row_count - i), s, samples), i);
-    }
+  WeightGradient gradient(dy, accumulate, dw);
+  for (int64_t i = 0; i < x.row_count; i += kTileSamples) {
+    const int64_t features = std::min(kTileSamples, x.row_count - i);
+    gradient.Run({x.row(i), features, x.column_count, x.stride}, i);
   }
 }
 
