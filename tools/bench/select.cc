@@ -158,7 +158,7 @@ Status MeasureSize(Run* run) {
   if (size.goal_of_pytorch != 0) {
     // Without PyTorch our lines stand alone.
     auto result = RunPeerScript("pytorch_select.py", StrCat(quick ? 65536 : size.element_count(),
-                                                            " ", size.mega == 1 ? 51 : 11));
+                                                            " ", size.mega == 1 ? 301 : 15));
     if (result.ok()) run->pytorch = *std::move(result);
   }
   for (const int percent : {99, 95}) {

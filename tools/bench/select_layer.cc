@@ -13,7 +13,7 @@ namespace weir::bench {
 namespace {
 
 constexpr int64_t kRowElements = 512;
-constexpr int64_t kRows = 64;                     // of different scale; then they repeat
+constexpr int64_t kRows = 8;                      // of different scale; then they repeat
 constexpr int64_t kShift = kRowElements * kRows;  // between windows: every element keeps its scale
 constexpr int64_t kWindows = 32;
 constexpr size_t kDrawn = 64;  // elements that are copied from the table of normal numbers at once

@@ -23,7 +23,7 @@ import time
 
 import torch
 
-ROW, ROWS, WINDOWS = 512, 64, 32
+ROW, ROWS, WINDOWS = 512, 8, 32
 SHIFT = ROW * ROWS
 TOLERANCE = 0.15
 
