@@ -9,5 +9,6 @@ namespace weir::bench {
 
 Result<Lines> BenchGemm(const Options& options);
 Result<Lines> BenchTransport(const Options& options);
+Result<Lines> BenchNetwork(const Options& options);
 
 }  // namespace weir::bench
