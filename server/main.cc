@@ -1,6 +1,5 @@
 // weir-server: one shard of the parameters; shard 0 also coordinates the run.
 #include <gflags/gflags.h>
-#include <malloc.h>
 
 #include <cstdlib>
 #include <iostream>
@@ -9,6 +8,7 @@
 
 #include "common/base/check.h"
 #include "common/base/exit_code.h"
+#include "common/base/heap.h"
 #include "common/base/interrupt_target.h"
 #include "common/base/signal_watcher.h"
 #include "common/base/strings.h"
@@ -104,8 +104,7 @@ Status RunServer(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   FLAGS_logtostderr = true;
-  // Large buffers come and go with every push: give their memory back instead of keeping holes.
-  mallopt(M_TRIM_THRESHOLD, 64 << 20);
+  weir::KeepFreedMemory();
   gflags::SetUsageMessage("serves one shard of a Weir run; see README.md");
   GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { std::exit(2); };  // a flag that does not parse
   gflags::ParseCommandLineNonHelpFlags(&argc, &argv, true);

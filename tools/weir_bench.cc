@@ -11,7 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "common/base/check.h"
 #include "common/base/exit_code.h"
+#include "common/base/heap.h"
 #include "common/base/strings.h"
 #include "tools/bench/machine.h"
 #include "tools/bench/report.h"
@@ -82,6 +84,8 @@ Status Run(const std::vector<std::string>& names) {
 }
 
 int Main(int argc, char** argv) {
+  KeepFreedMemory();  // as server and worker do; the peers have the same heap
+  FLAGS_minloglevel = google::GLOG_WARNING;
   gflags::SetUsageMessage(Usage());
   GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { gflags_found_mistakes = true; };
   gflags::ParseCommandLineNonHelpFlags(&argc, &argv, /*remove_flags=*/true);

@@ -11,6 +11,7 @@
 
 #include "common/base/check.h"
 #include "common/base/exit_code.h"
+#include "common/base/heap.h"
 #include "common/base/interrupt_target.h"
 #include "common/base/signal_watcher.h"
 #include "common/base/strings.h"
@@ -142,6 +143,7 @@ Status RunWorker(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   FLAGS_logtostderr = true;
+  weir::KeepFreedMemory();
   gflags::SetUsageMessage("trains a model of a Weir run; see README.md");
   GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { std::exit(2); };  // a flag that does not parse
   gflags::ParseCommandLineNonHelpFlags(&argc, &argv, true);

@@ -16,6 +16,8 @@ constexpr Section kSections[] = {
     {"select", "accumulate and select of one layer, in GB of gradient, beside memcpy and PyTorch",
      BenchSelect},
     {"transport", "messages between two threads over tcp on this machine", BenchTransport},
+    {"network", "training behind 1 Gbit/s and 100 Mbit/s: DCT beside sending everything",
+     BenchNetwork},
 };
 
 }  // namespace

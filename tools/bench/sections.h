@@ -15,5 +15,6 @@ Result<Lines> BenchRead(const Options& options);
 Result<Lines> BenchStore(const Options& options);
 Result<Lines> BenchSelect(const Options& options);
 Result<Lines> BenchTransport(const Options& options);
+Result<Lines> BenchNetwork(const Options& options);
 
 }  // namespace weir::bench
