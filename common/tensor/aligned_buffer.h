@@ -22,11 +22,11 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/tensor/huge_pages.h"
 
 namespace weir::tensor {
 
 inline constexpr size_t kAlignmentBytes = 64;
-inline constexpr size_t kHugePageBytes = size_t{2} << 20;
 
 template <typename Element>
 class AlignedArray {
@@ -66,7 +66,14 @@ class AlignedArray {
 
  private:
   struct Free {
-    void operator()(Element* data) const { std::free(data); }
+    void operator()(Element* data) const {
+      if (mapped.empty()) {
+        std::free(data);
+      } else {
+        UnmapHugePages(mapped);
+      }
+    }
+    std::span<std::byte> mapped = {};  // empty: from the allocator
   };
   using Memory = std::unique_ptr<Element[], Free>;
 
@@ -77,20 +84,22 @@ class AlignedArray {
     // aligned_alloc wants a multiple of the alignment.
     const size_t byte_count =
         (element_count * sizeof(Element) + kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes;
-    auto* data = static_cast<Element*>(byte_count < kHugePageBytes
-                                           ? std::aligned_alloc(kAlignmentBytes, byte_count)
-                                           : AllocateHuge(byte_count));
+    return byte_count < kHugePageBytes ? AllocateSmall(byte_count) : AllocateLarge(byte_count);
+  }
+
+  static Memory AllocateSmall(size_t byte_count) {
+    auto* data = static_cast<Element*>(std::aligned_alloc(kAlignmentBytes, byte_count));
     if (data == nullptr) throw std::bad_alloc();  // as operator new has it; main() tells the user
     std::memset(data, 0, byte_count);
     return Memory(data);
   }
 
-  static void* AllocateHuge(size_t byte_count) {
-    const size_t whole_pages = (byte_count + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
-    void* data = std::aligned_alloc(kHugePageBytes, whole_pages);
+  static Memory AllocateLarge(size_t byte_count) {
+    const std::span<std::byte> mapped = MapHugePages(byte_count);
     // Only the pages that are filled; a system without huge pages goes on with small ones.
-    if (data != nullptr) madvise(data, byte_count / kHugePageBytes * kHugePageBytes, MADV_HUGEPAGE);
-    return data;
+    madvise(mapped.data(), byte_count / kHugePageBytes * kHugePageBytes, MADV_HUGEPAGE);
+    std::memset(mapped.data(), 0, byte_count);  // now, so that too little memory shows here
+    return Memory(reinterpret_cast<Element*>(mapped.data()), Free{mapped});
   }
 
   Memory data_;
