@@ -2,11 +2,11 @@
 //
 // A worker's threads read the shared replica while its I/O thread writes answers into it (Niu et
 // al. 2011: sparse updates seldom meet, and a torn read costs one stale value). Every such access
-// in our code is in a function marked WEIR_HOGWILD, here or with its caller (the kernels that read a
-// bias, the finiteness test); matrix products read the weights in code that libxsmm generates. Loads and stores of an aligned
-// float are atomic on our machines; plain accesses are used because relaxed atomics keep the
-// compiler from vectorising. Under ThreadSanitizer functions so marked are not instrumented, nor is
-// that code; everything else is.
+// in our code is in a function marked WEIR_HOGWILD, here or with its caller (the kernels that read
+// a bias, the finiteness test); matrix products read the weights in code that libxsmm generates.
+// Loads and stores of an aligned float are atomic on our machines; plain accesses are used because
+// relaxed atomics keep the compiler from vectorising. Under ThreadSanitizer functions so marked are
+// not instrumented, nor is that code; everything else is.
 //
 // What is not permitted to race: residuals (a lost update loses gradient mass), optimizer state,
 // counters, anything on a server.
