@@ -8,6 +8,7 @@
 #include "common/config/defaults.h"
 #include "common/config/validate_config.h"
 #include "tools/bench/dlrm_shape.h"
+#include "tools/bench/measure.h"
 
 namespace weir::bench {
 
@@ -49,12 +50,16 @@ TrainingRun::TrainingRun(int64_t batch_size, int thread_count)
       trainer_(std::make_unique<worker::Trainer>(config_, layout_, thread_count, &client_,
                                                  [this](const Status& s) { failure_ = s; })) {}
 
-Status TrainingRun::Train(const data::RowBlock& rows) {
+Result<double> TrainingRun::Train(const data::RowBlock& rows) {
   v1::ChunkLease lease;
   lease.set_split(v1::TRAIN);
   const auto chunk = std::make_shared<worker::ChunkWork>(lease, rows, batch_size_);
-  trainer_->Add(chunk);
-  if (chunk->AwaitFinished()) return OkStatus();
+  bool finished = false;
+  const double seconds = Seconds([&] {
+    trainer_->Add(chunk);
+    finished = chunk->AwaitFinished().has_value();
+  });
+  if (finished) return seconds;
   trainer_.reset();  // its threads have told their failure once they are joined
   return failure_;
 }

@@ -26,8 +26,8 @@ class TrainingRun {
  public:
   TrainingRun(int64_t batch_size, int thread_count);
 
-  // Trains on the rows once, in batches of the size given above.
-  Status Train(const data::RowBlock& rows);
+  // Trains on the rows once, in batches of the size given above. Returns the seconds it took.
+  Result<double> Train(const data::RowBlock& rows);
 
   // The mean logloss of the samples so far.
   double mean_logloss() const;

@@ -16,6 +16,7 @@ import sys
 import time
 
 DENSE, TABLES, ROWS, DIMENSION = 13, 26, 100_000, 16
+DISTINCT_BATCHES = 32  # as in tools/bench/train.cc
 BOTTOM = [DENSE, 512, 256, 64, DIMENSION]
 VECTORS = TABLES + 1
 TOP = [DIMENSION + VECTORS * (VECTORS - 1) // 2, 512, 256, 128, 1]
@@ -80,7 +81,7 @@ def samples_per_second(batch, seconds, repeats):
             torch.randint(0, ROWS, (batch, TABLES)) + offsets,
             torch.randint(0, 2, (batch,)).float(),
         )
-        for _ in range(8)
+        for _ in range(DISTINCT_BATCHES)
     ]
     for inputs in batches[:3]:
         model.step(*inputs)
