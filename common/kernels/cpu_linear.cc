@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "common/base/check.h"
-#include "common/base/hogwild.h"
 #include "common/kernels/cpu_functions.h"
 #include "common/kernels/gemm_tile.h"
+#include "common/kernels/row_loops.h"
 #include "common/kernels/scratch.h"
 
 namespace weir::kernels::cpu {
@@ -30,44 +30,9 @@ void CheckPadding(const ConstMatrixView& view) {
   CHECK_GE(view.stride, RoundUpToVector(view.column_count));
 }
 
-// y[f, s] = max(0, y[f, s] + bias[f]), or without the max.
-struct BiasAndActivation {
-  const float* bias;
-  Activation activation;
-
-  void operator()(const MatrixView& y, int64_t feature, int64_t sample, int64_t features,
-                  int64_t samples) const {
-    for (int64_t f = feature; f < feature + features; ++f) {
-      float* row = y.row(f) + sample;
-      const float b = bias[f];
-      if (activation == Activation::kNone) {
-        for (int64_t s = 0; s < samples; ++s) row[s] += b;
-      } else {
-        for (int64_t s = 0; s < samples; ++s) {
-          const float sum = row[s] + b;
-          row[s] = 0.0f > sum ? 0.0f : sum;  // in this order a NaN stays one
-        }
-      }
-    }
-  }
-};
-
-// dy[f, s] = 0 where the ReLU's output is 0.
-struct ReluGradient {
-  ConstMatrixView output;  // without data: there was no ReLU
-
-  void operator()(const MatrixView& dy, int64_t feature, int64_t sample, int64_t features,
-                  int64_t samples) const {
-    if (output.data == nullptr) return;
-    for (int64_t f = feature; f < feature + features; ++f) {
-      const float* y = output.row(f) + sample;
-      float* row = dy.row(f) + sample;
-      for (int64_t s = 0; s < samples; ++s) {
-        row[s] = y[s] <= 0.0f ? 0.0f : row[s];  // written so that the gradient of a NaN stays
-      }
-    }
-  }
-};
+MatrixView Block(const MatrixView& view, int64_t row, int64_t rows, int64_t columns) {
+  return {view.row(row), rows, columns, view.stride};
+}
 
 // Turns `rows` rows of a matrix towards the second-level cache, before the tile that reads them:
 // the hardware does not guess the next of many short rows.
@@ -86,7 +51,7 @@ struct WeightProduct {
   bool transpose;
   MatrixView to;
 
-  // Tells finish of each block of `to` that is complete.
+  // Calls finish(first feature, features, samples) for each block of `to` that is complete.
   template <typename Finish>
   void Run(const Finish& finish) const {
     for (int64_t n = 0; n < to.row_count; n += kTileFeatures) {
@@ -94,7 +59,7 @@ struct WeightProduct {
       for (int64_t k = 0; k < from.row_count; k += kTileDepth) {
         Accumulate(n, features, k, std::min(kTileDepth, from.row_count - k));
       }
-      finish(to, n, 0, features, RoundUpToVector(to.column_count));
+      finish(n, features, RoundUpToVector(to.column_count));
     }
   }
 
@@ -136,27 +101,6 @@ struct WeightProduct {
     Prefetch(weight.row(n) + k, weight.stride, features, depth);
   }
 };
-
-// The weight and bias of a thin layer are read here and not inside a generated product.
-WEIR_HOGWILD void AddScaled(const float* scale, const float* from, int64_t count, float* to) {
-  const float factor = *scale;
-#pragma omp simd
-  for (int64_t i = 0; i < count; ++i) to[i] += factor * from[i];
-}
-
-float Dot(const float* a, const float* b, int64_t count) {
-  float sum = 0.0f;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < count; ++i) sum += a[i] * b[i];
-  return sum;
-}
-
-float Sum(const float* a, int64_t count) {
-  float sum = 0.0f;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < count; ++i) sum += a[i];
-  return sum;
-}
 
 void Zero(const MatrixView& view) {
   for (int64_t r = 0; r < view.row_count; ++r) std::fill_n(view.row(r), view.column_count, 0.0f);
@@ -274,10 +218,12 @@ void LinearForward(const ConstMatrixView& x, const ConstMatrixView& weight,
   CHECK_EQ(x.column_count, y.column_count);
   CheckPadding(x);
   CheckPadding(y);
-  const BiasAndActivation finish{bias.data, activation};
+  const auto finish = [&](int64_t feature, int64_t features, int64_t samples) {
+    AddBias(bias.data + feature, activation, Block(y, feature, features, samples));
+  };
   if (weight.row_count < kThinOutputs || weight.column_count == 0) {
     ThinForward(x, weight, y);
-    return finish(y, 0, 0, y.row_count, y.column_count);
+    return finish(0, y.row_count, y.column_count);
   }
   WeightProduct{x, weight, false, y}.Run(finish);
 }
@@ -289,18 +235,20 @@ void LinearBackwardData(const ConstMatrixView& dy, const ConstMatrixView& weight
   CHECK_EQ(dy.column_count, dx.column_count);
   CheckPadding(dy);
   CheckPadding(dx);
-  const ReluGradient finish{relu_output};
+  const auto finish = [&](int64_t feature, int64_t features, int64_t samples) {
+    if (relu_output.data == nullptr) return;
+    const ConstMatrixView output{relu_output.row(feature), features, samples, relu_output.stride};
+    ZeroWhereCut(output, Block(dx, feature, features, samples));
+  };
   if (weight.row_count < kThinOutputs) {
     ThinBackwardData(dy, weight, dx);
-    return finish(dx, 0, 0, dx.row_count, dx.column_count);
+    return finish(0, dx.row_count, dx.column_count);
   }
   WeightProduct{dy, weight, true, dx}.Run(finish);
 }
 
 void ReluBackward(const ConstMatrixView& output, const MatrixView& gradient) {
-  CHECK_EQ(output.row_count, gradient.row_count);
-  CHECK_EQ(output.column_count, gradient.column_count);
-  ReluGradient{output}(gradient, 0, 0, gradient.row_count, gradient.column_count);
+  ZeroWhereCut(output, gradient);
 }
 
 void LinearBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
@@ -309,10 +257,7 @@ void LinearBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x, b
   CHECK_EQ(dw.row_count, dy.row_count);
   CHECK_EQ(dw.column_count, x.row_count);
   CHECK_EQ(bias_gradient.count, dy.row_count);
-  for (int64_t o = 0; o < dy.row_count; ++o) {
-    const float sum = Sum(dy.row(o), dy.column_count);
-    bias_gradient.data[o] = accumulate ? bias_gradient.data[o] + sum : sum;
-  }
+  SumRows(dy, accumulate, bias_gradient.data);
   if (dw.row_count < kThinOutputs || x.column_count == 0) {
     return ThinBackwardWeight(dy, x, accumulate, dw);
   }

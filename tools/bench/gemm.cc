@@ -28,10 +28,11 @@ struct Operands {
         outputs(shape.outputs),
         batch(batch_in),
         first(shape.first),
-        slices((batch + model::Dlrm::kSliceRows - 1) / model::Dlrm::kSliceRows),
-        x(static_cast<size_t>(slices * inputs * kernels::PaddedStride(model::Dlrm::kSliceRows))),
+        stride(kernels::PaddedStride(std::min(batch, model::Dlrm::kBlockRows))),
+        blocks((batch + model::Dlrm::kBlockRows - 1) / model::Dlrm::kBlockRows),
+        x(static_cast<size_t>(blocks * inputs * stride)),
         w(static_cast<size_t>(inputs * outputs)),
-        y(static_cast<size_t>(slices * outputs * kernels::PaddedStride(model::Dlrm::kSliceRows))),
+        y(static_cast<size_t>(blocks * outputs * stride)),
         bias(static_cast<size_t>(outputs)),
         bias_gradient(bias.size()),
         dx(x.size()),
@@ -49,25 +50,33 @@ struct Operands {
 
   int64_t inputs, outputs, batch;
   bool first;
-  int64_t slices;
+  int64_t stride, blocks;
   tensor::AlignedBuffer x, w, y, bias, bias_gradient, dx, dw;
 };
 
+// As the model goes about it: slice by slice, and the gradients of the weights block by block.
 void ByTable(Operands& o) {
   const kernels::KernelTable& table = kernels::CpuKernels();
-  constexpr int64_t kSlice = model::Dlrm::kSliceRows;
-  const int64_t stride = kernels::PaddedStride(kSlice);
   const auto weight = Dense(o.w.data(), o.outputs, o.inputs);
-  for (int64_t begin = 0; begin < o.batch; begin += kSlice) {
-    const int64_t rows = std::min(kSlice, o.batch - begin);
-    const int64_t slice = begin / kSlice;
-    const kernels::MatrixView x{o.x.data() + slice * o.inputs * stride, o.inputs, rows, stride};
-    const kernels::MatrixView dx{o.dx.data() + slice * o.inputs * stride, o.inputs, rows, stride};
-    const kernels::MatrixView y{o.y.data() + slice * o.outputs * stride, o.outputs, rows, stride};
-    table.linear_forward(x, weight, {o.bias.data(), o.outputs}, kernels::Activation::kRelu, y);
-    table.linear_backward_weight(y, x, begin > 0, Dense(o.dw.data(), o.outputs, o.inputs),
+  for (int64_t block = 0; block < o.blocks; ++block) {
+    const int64_t rows =
+        std::min(model::Dlrm::kBlockRows, o.batch - block * model::Dlrm::kBlockRows);
+    const auto view = [&](tensor::AlignedBuffer& values, int64_t features, int64_t column,
+                          int64_t count) {
+      return kernels::MatrixView{values.data() + block * features * o.stride + column, features,
+                                 count, o.stride};
+    };
+    for (int64_t column = 0; column < rows; column += model::Dlrm::kSliceRows) {
+      const int64_t count = std::min(model::Dlrm::kSliceRows, rows - column);
+      const auto x = view(o.x, o.inputs, column, count), y = view(o.y, o.outputs, column, count);
+      table.linear_forward(x, weight, {o.bias.data(), o.outputs}, kernels::Activation::kRelu, y);
+      if (!o.first) {
+        table.linear_backward_data(y, weight, x, view(o.dx, o.inputs, column, count));
+      }
+    }
+    table.linear_backward_weight(view(o.y, o.outputs, 0, rows), view(o.x, o.inputs, 0, rows),
+                                 block > 0, Dense(o.dw.data(), o.outputs, o.inputs),
                                  {o.bias_gradient.data(), o.outputs});
-    if (!o.first) table.linear_backward_data(y, weight, x, dx);
   }
 }
 

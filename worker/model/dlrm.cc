@@ -14,17 +14,30 @@ kernels::ConstVectorView Labels(const data::Batch& batch, const Slice& slice) {
   return {batch.labels.data() + slice.begin, slice.row_count};
 }
 
+// The block's buffers are as wide as the block: the closer a feature's row is to the next one, the
+// fewer pages a tile touches.
+Slice BlockAt(const data::Batch& batch, int64_t begin) {
+  const int64_t row_count = std::min(Dlrm::kBlockRows, batch.row_count - begin);
+  return {begin, row_count, 0, kernels::PaddedStride(row_count)};
+}
+
+Slice SliceAt(const Slice& block, int64_t column) {
+  return {block.begin + column, std::min(Dlrm::kSliceRows, block.row_count - column), column,
+          block.stride};
+}
+
 }  // namespace
 
 Dlrm::Dlrm(const ModelLayout& layout, const kernels::KernelTable& kernels)
     : layout_(&layout),
       kernels_(&kernels),
-      bottom_(layout, layout.bottom_weights(), LastActivation::kRelu, kernels, kSliceRows),
-      interaction_(std::ssize(layout.tables()), layout.embedding_dimension(), kernels, kSliceRows),
-      top_(layout, layout.top_weights(), LastActivation::kNone, kernels, kSliceRows),
+      bottom_(layout, layout.bottom_weights(), LastActivation::kRelu, kernels, kBlockRows),
+      interaction_(std::ssize(layout.tables()), layout.embedding_dimension(), kernels, kSliceRows,
+                   kBlockRows),
+      top_(layout, layout.top_weights(), LastActivation::kNone, kernels, kBlockRows),
       dense_input_(
-          static_cast<size_t>(layout.dense_feature_count() * kernels::PaddedStride(kSliceRows))),
-      logits_(static_cast<size_t>(kernels::PaddedStride(kSliceRows))),
+          static_cast<size_t>(layout.dense_feature_count() * kernels::PaddedStride(kBlockRows))),
+      logits_(static_cast<size_t>(kernels::PaddedStride(kBlockRows))),
       logit_gradients_(logits_.size()) {}
 
 Result<double> Dlrm::Train(const float* parameters, const data::Batch& batch,
@@ -35,12 +48,16 @@ Result<double> Dlrm::Train(const float* parameters, const data::Batch& batch,
   std::fill(row_gradients.begin(), row_gradients.end(), 0.0f);
   if (batch.row_count == 0) ZeroGradients(gradients);
   double sum = 0;
-  for (int64_t begin = 0; begin < batch.row_count; begin += kSliceRows) {
-    const Slice slice{begin, std::min(kSliceRows, batch.row_count - begin)};
-    Forward(parameters, batch, slice, rows);
-    sum += Loss(batch, slice, mean_rows);
-    if (!std::isfinite(sum)) return Diverged(parameters, batch, slice, rows);
-    Backward(parameters, batch, slice, gradients, row_gradients);
+  for (int64_t begin = 0; begin < batch.row_count; begin += kBlockRows) {
+    const Slice block = BlockAt(batch, begin);
+    for (int64_t column = 0; column < block.row_count; column += kSliceRows) {
+      const Slice slice = SliceAt(block, column);
+      Forward(parameters, batch, slice, rows);
+      sum += Loss(batch, slice, mean_rows);
+      if (!std::isfinite(sum)) return Diverged(parameters, batch, slice, rows);
+      BackwardData(parameters, batch, slice, row_gradients);
+    }
+    BackwardWeight(block, begin > 0, gradients);
   }
   return sum;
 }
@@ -49,27 +66,29 @@ void Dlrm::Score(const float* parameters, const data::Batch& batch, std::span<co
                  std::span<float> probabilities) {
   CheckShapes(batch, rows.size());
   CHECK_EQ(std::ssize(probabilities), batch.row_count);
-  for (int64_t begin = 0; begin < batch.row_count; begin += kSliceRows) {
-    const Slice slice{begin, std::min(kSliceRows, batch.row_count - begin)};
-    Forward(parameters, batch, slice, rows);
-    kernels_->sigmoid({logits_.data(), slice.row_count},
-                      {probabilities.data() + begin, slice.row_count});
+  for (int64_t begin = 0; begin < batch.row_count; begin += kBlockRows) {
+    const Slice block = BlockAt(batch, begin);
+    for (int64_t column = 0; column < block.row_count; column += kSliceRows) {
+      const Slice slice = SliceAt(block, column);
+      Forward(parameters, batch, slice, rows);
+      kernels_->sigmoid({Logits(slice).data, slice.row_count},
+                        {probabilities.data() + slice.begin, slice.row_count});
+    }
   }
 }
 
 void Dlrm::Forward(const float* parameters, const data::Batch& batch, const Slice& slice,
                    std::span<const float> rows) {
-  const int64_t count = slice.row_count;
-  kernels_->transpose(DenseRows(batch, slice), DenseInput(count));
-  bottom_.Forward(parameters, DenseInput(count), interaction_.bottom_output(count));
+  kernels_->transpose(DenseRows(batch, slice), DenseInput(slice));
+  bottom_.Forward(parameters, slice, DenseInput(slice), interaction_.bottom_output(slice));
   interaction_.Forward(batch, slice, rows);
-  top_.Forward(parameters, interaction_.output(count), Logits(count));
+  top_.Forward(parameters, slice, interaction_.output(slice), Logits(slice));
 }
 
 double Dlrm::Loss(const data::Batch& batch, const Slice& slice, int64_t mean_rows) {
-  const kernels::VectorView gradients{logit_gradients_.data(), slice.row_count};
+  const kernels::VectorView gradients{LogitGradients(slice).data, slice.row_count};
   const double sum =
-      kernels_->logloss({logits_.data(), slice.row_count}, Labels(batch, slice), gradients);
+      kernels_->logloss({Logits(slice).data, slice.row_count}, Labels(batch, slice), gradients);
   if (mean_rows != slice.row_count) {  // what logloss takes the mean over
     const auto weight =
         static_cast<float>(static_cast<double>(slice.row_count) / static_cast<double>(mean_rows));
@@ -78,16 +97,20 @@ double Dlrm::Loss(const data::Batch& batch, const Slice& slice, int64_t mean_row
   return sum;
 }
 
-void Dlrm::Backward(const float* parameters, const data::Batch& batch, const Slice& slice,
-                    float* gradients, std::span<float> row_gradients) {
-  const int64_t count = slice.row_count;
-  const bool accumulate = slice.begin > 0;
-  top_.Backward(parameters, interaction_.output(count), Logits(count), LogitGradients(count),
-                accumulate, gradients, interaction_.output_gradient(count));
+void Dlrm::BackwardData(const float* parameters, const data::Batch& batch, const Slice& slice,
+                        std::span<float> row_gradients) {
+  top_.BackwardData(parameters, slice, interaction_.output(slice), Logits(slice),
+                    LogitGradients(slice), interaction_.output_gradient(slice));
   interaction_.Backward(batch, slice, row_gradients);
-  bottom_.Backward(parameters, DenseInput(count), interaction_.bottom_output(count),
-                   interaction_.bottom_gradient(count), accumulate, gradients,
-                   kernels::MatrixView{});
+  bottom_.BackwardData(parameters, slice, DenseInput(slice), interaction_.bottom_output(slice),
+                       interaction_.bottom_gradient(slice), kernels::MatrixView{});
+}
+
+void Dlrm::BackwardWeight(const Slice& block, bool accumulate, float* gradients) {
+  top_.BackwardWeight(block, interaction_.output(block), LogitGradients(block), accumulate,
+                      gradients);
+  bottom_.BackwardWeight(block, DenseInput(block), interaction_.bottom_gradient(block), accumulate,
+                         gradients);
 }
 
 void Dlrm::ZeroGradients(float* gradients) {
@@ -106,14 +129,13 @@ Status Dlrm::Diverged(const float* parameters, const data::Batch& batch, const S
 std::string Dlrm::FirstNonFinite(const float* parameters, const data::Batch& batch,
                                  const Slice& slice, std::span<const float> rows) {
   if (!AllFinite(DenseRows(batch, slice))) return "the dense features";
-  const int64_t row_count = slice.row_count;
-  std::string name = bottom_.FirstNonFinite(parameters, interaction_.bottom_output(row_count));
+  std::string name = bottom_.FirstNonFinite(parameters, slice, interaction_.bottom_output(slice));
   if (name.empty()) name = FirstNonFiniteTable(batch, rows);
-  if (name.empty() && !AllFinite(interaction_.output(row_count))) {
+  if (name.empty() && !AllFinite(interaction_.output(slice))) {
     name = "the output of the interaction";
   }
-  if (name.empty()) name = top_.FirstNonFinite(parameters, Logits(row_count));
-  if (name.empty() && !AllFinite(Labels(batch, slice).data, row_count)) name = "the labels";
+  if (name.empty()) name = top_.FirstNonFinite(parameters, slice, Logits(slice));
+  if (name.empty() && !AllFinite(Labels(batch, slice).data, slice.row_count)) name = "the labels";
   // The replica may have been overwritten since it was loaded.
   return name.empty() ? "none any more" : name;
 }
@@ -146,11 +168,6 @@ void Dlrm::CheckShapes(const data::Batch& batch, size_t row_element_count) const
 kernels::ConstMatrixView Dlrm::DenseRows(const data::Batch& batch, const Slice& slice) const {
   const int64_t count = layout_->dense_feature_count();
   return kernels::Dense(batch.dense.data() + slice.begin * count, slice.row_count, count);
-}
-
-kernels::MatrixView Dlrm::DenseInput(int64_t sample_count) {
-  return {dense_input_.data(), layout_->dense_feature_count(), sample_count,
-          kernels::PaddedStride(kSliceRows)};
 }
 
 }  // namespace weir::model

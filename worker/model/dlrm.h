@@ -8,8 +8,10 @@
 //   flat: ModelLayout::flat_element_count() floats;
 //   rows: the batch's unique rows, table after table, [sum of unique, embedding_dimension].
 //
-// A batch is computed in slices of kSliceRows rows, forward, loss and backward, so that what passes
-// between layers stays in the second-level cache whatever the batch size.
+// A batch is computed in slices of kSliceRows rows, forward, loss and gradients of activations, so
+// that what passes between layers stays in the second-level cache whatever the batch size. The
+// gradients of weights follow for a whole block of kBlockRows rows: they are larger than that
+// cache, and so memory sees them once a block.
 //
 // Place in the life of a batch: forward -> loss -> backward, which is Train; Score for evaluation.
 // No allocation in either. Thread rule: thread-compatible; one per Hogwild thread. The replica may
@@ -33,7 +35,8 @@ namespace weir::model {
 
 class Dlrm {
  public:
-  static constexpr int64_t kSliceRows = 128;
+  static constexpr int64_t kSliceRows = 64;
+  static constexpr int64_t kBlockRows = 512;
 
   Dlrm(const ModelLayout& layout, const kernels::KernelTable& kernels);
 
@@ -57,8 +60,9 @@ class Dlrm {
                std::span<const float> rows);
   // From logits_ to logit_gradients_; returns the sum over the slice.
   double Loss(const data::Batch& batch, const Slice& slice, int64_t mean_rows);
-  void Backward(const float* parameters, const data::Batch& batch, const Slice& slice,
-                float* gradients, std::span<float> row_gradients);
+  void BackwardData(const float* parameters, const data::Batch& batch, const Slice& slice,
+                    std::span<float> row_gradients);
+  void BackwardWeight(const Slice& block, bool accumulate, float* gradients);
   void ZeroGradients(float* gradients);
 
   Status Diverged(const float* parameters, const data::Batch& batch, const Slice& slice,
@@ -68,13 +72,12 @@ class Dlrm {
   std::string FirstNonFiniteTable(const data::Batch& batch, std::span<const float> rows) const;
   void CheckShapes(const data::Batch& batch, size_t row_element_count) const;
   kernels::ConstMatrixView DenseRows(const data::Batch& batch, const Slice& slice) const;
-  kernels::MatrixView DenseInput(int64_t sample_count);
-  kernels::MatrixView Logits(int64_t sample_count) { return LogitView(logits_, sample_count); }
-  kernels::MatrixView LogitGradients(int64_t sample_count) {
-    return LogitView(logit_gradients_, sample_count);
+  kernels::MatrixView DenseInput(const Slice& slice) {
+    return SliceOf(dense_input_, layout_->dense_feature_count(), slice);
   }
-  static kernels::MatrixView LogitView(tensor::AlignedBuffer& values, int64_t sample_count) {
-    return {values.data(), 1, sample_count, kernels::PaddedStride(kSliceRows)};
+  kernels::MatrixView Logits(const Slice& slice) { return SliceOf(logits_, 1, slice); }
+  kernels::MatrixView LogitGradients(const Slice& slice) {
+    return SliceOf(logit_gradients_, 1, slice);
   }
 
   const ModelLayout* layout_;
@@ -82,8 +85,8 @@ class Dlrm {
   Mlp bottom_;
   Interaction interaction_;
   Mlp top_;
-  tensor::AlignedBuffer dense_input_;      // [dense features, PaddedStride(kSliceRows)]
-  tensor::AlignedBuffer logits_;           // [PaddedStride(kSliceRows)]
+  tensor::AlignedBuffer dense_input_;      // [dense features, PaddedStride(kBlockRows)]
+  tensor::AlignedBuffer logits_;           // [PaddedStride(kBlockRows)]
   tensor::AlignedBuffer logit_gradients_;  // the same shape
 };
 

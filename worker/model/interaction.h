@@ -16,29 +16,29 @@
 #include "common/kernels/kernel_table.h"
 #include "common/tensor/aligned_buffer.h"
 #include "worker/data/batch.h"
+#include "worker/model/slice.h"
 
 namespace weir::model {
 
-// Rows of a batch that are computed together.
-struct Slice {
-  int64_t begin = 0;
-  int64_t row_count = 0;
-};
-
 class Interaction {
  public:
-  // table_count may be 0: the output is then the bottom output alone.
+  // table_count may be 0: the output is then the bottom output alone. A slice has at most
+  // slice_samples samples, the block that it is of at most block_samples.
   Interaction(int64_t table_count, int64_t dimension, const kernels::KernelTable& kernels,
-              int64_t max_samples);
+              int64_t slice_samples, int64_t block_samples);
 
   // Features by samples, as the MLPs have it. [dimension, samples]: what the bottom MLP writes
   // before Forward, and the gradient that it finds after Backward.
-  kernels::MatrixView bottom_output(int64_t count) { return Turned(bottom_output_, count); }
-  kernels::MatrixView bottom_gradient(int64_t count) { return Turned(bottom_gradient_, count); }
+  kernels::MatrixView bottom_output(const Slice& slice) { return Turned(bottom_output_, slice); }
+  kernels::MatrixView bottom_gradient(const Slice& slice) {
+    return Turned(bottom_gradient_, slice);
+  }
 
   // [InteractionWidth, samples]: what Forward gives, and the gradient that Backward takes.
-  kernels::MatrixView output(int64_t count) { return Turned(output_, count); }
-  kernels::MatrixView output_gradient(int64_t count) { return Turned(output_gradient_, count); }
+  kernels::MatrixView output(const Slice& slice) { return Turned(output_, slice); }
+  kernels::MatrixView output_gradient(const Slice& slice) {
+    return Turned(output_gradient_, slice);
+  }
 
   // For the batch's rows of the slice. rows: the unique rows of the batch, table after table,
   // [sum of unique, dimension].
@@ -51,28 +51,27 @@ class Interaction {
   // Activations between the MLPs and here.
   struct Edge {
     int64_t width = 0;
-    tensor::AlignedBuffer values;  // [width, PaddedStride(max_samples)]
+    tensor::AlignedBuffer values;  // of a block
   };
 
-  Edge MakeEdge(int64_t width) const;
-  kernels::MatrixView Turned(Edge& edge, int64_t sample_count) const {
-    return {edge.values.data(), edge.width, sample_count, kernels::PaddedStride(max_samples_)};
+  static Edge MakeEdge(int64_t width, int64_t block_samples);
+  static kernels::MatrixView Turned(Edge& edge, const Slice& slice) {
+    return SliceOf(edge.values, edge.width, slice);
   }
   kernels::MatrixView Vector(tensor::AlignedBuffer& vectors, int64_t index, int64_t sample_count) {
     return {vectors.data() + index * dimension_, sample_count, dimension_, vectors_width_};
   }
 
   const kernels::KernelTable* kernels_;
-  int64_t max_samples_;
   int64_t dimension_;
   int64_t vectors_width_;
   Edge bottom_output_;
   Edge bottom_gradient_;
   Edge output_;
   Edge output_gradient_;
-  tensor::AlignedBuffer vectors_;           // [max_samples, vectors_width_]
+  tensor::AlignedBuffer vectors_;           // [slice_samples, vectors_width_]
   tensor::AlignedBuffer vector_gradients_;  // the same shape
-  tensor::AlignedBuffer pairs_;             // [max_samples, output width]: output_, or its gradient
+  tensor::AlignedBuffer pairs_;  // [slice_samples, output width]: output_, or its gradient
 };
 
 }  // namespace weir::model

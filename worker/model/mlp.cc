@@ -25,7 +25,7 @@ kernels::ConstVectorView BiasView(const TensorSpec& bias, const float* parameter
 
 Mlp::Mlp(const ModelLayout& layout, std::span<const uint32_t> weights,
          LastActivation last_activation, const kernels::KernelTable& kernels, int64_t max_samples)
-    : kernels_(&kernels), max_samples_(max_samples) {
+    : kernels_(&kernels) {
   CHECK(!weights.empty());
   for (const uint32_t index : weights) {
     CHECK_LT(index + 1, layout.tensors().size());
@@ -47,66 +47,69 @@ Mlp::Mlp(const ModelLayout& layout, std::span<const uint32_t> weights,
   }
 }
 
-MatrixView Mlp::HiddenGradient(size_t layer, int64_t sample_count) {
-  return {layers_[layer].output_gradient.data(), layers_[layer].weight->row_count, sample_count,
-          kernels::PaddedStride(max_samples_)};
+MatrixView Mlp::HiddenGradient(size_t layer, const Slice& slice) {
+  return SliceOf(layers_[layer].output_gradient, layers_[layer].weight->row_count, slice);
 }
 
-ConstMatrixView Mlp::HiddenOutput(size_t layer, int64_t sample_count) const {
-  return {layers_[layer].output.data(), layers_[layer].weight->row_count, sample_count,
-          kernels::PaddedStride(max_samples_)};
+ConstMatrixView Mlp::HiddenOutput(size_t layer, const Slice& slice) const {
+  return SliceOf(layers_[layer].output, layers_[layer].weight->row_count, slice);
 }
 
-void Mlp::Forward(const float* parameters, const ConstMatrixView& input, const MatrixView& output) {
-  CHECK_LE(input.column_count, max_samples_);
+void Mlp::Forward(const float* parameters, const Slice& slice, const ConstMatrixView& input,
+                  const MatrixView& output) {
   ConstMatrixView x = input;
   for (size_t i = 0; i < layers_.size(); ++i) {
     Layer& layer = layers_[i];
     const bool is_last = i + 1 == layers_.size();
-    const MatrixView y = is_last
-                             ? output
-                             : MatrixView{layer.output.data(), layer.weight->row_count,
-                                          input.column_count, kernels::PaddedStride(max_samples_)};
+    const MatrixView y = is_last ? output : SliceOf(layer.output, layer.weight->row_count, slice);
     kernels_->linear_forward(x, WeightView(*layer.weight, parameters),
                              BiasView(*layer.bias, parameters), layer.activation, y);
     x = y;
   }
 }
 
-void Mlp::Backward(const float* parameters, const ConstMatrixView& input,
-                   const ConstMatrixView& output, const MatrixView& output_gradient,
-                   bool accumulate, float* gradients, const MatrixView& input_gradient) {
-  CHECK_LE(input.column_count, max_samples_);
+void Mlp::BackwardData(const float* parameters, const Slice& slice, const ConstMatrixView& input,
+                       const ConstMatrixView& output, const MatrixView& output_gradient,
+                       const MatrixView& input_gradient) {
+  CHECK_EQ(input.column_count, slice.row_count);
   if (layers_.back().activation == kernels::Activation::kRelu) {
     kernels_->relu_backward(output, output_gradient);
   }
   MatrixView dy = output_gradient;
   for (size_t i = layers_.size(); i-- > 0;) {
-    const Layer& layer = layers_[i];
-    const TensorSpec& weight = *layer.weight;
     const bool is_first = i == 0;
-    const ConstMatrixView x = is_first ? input : HiddenOutput(i - 1, input.column_count);
-    kernels_->linear_backward_weight(
-        dy, x, accumulate,
-        kernels::Dense(gradients + weight.offset, weight.row_count, weight.column_count),
-        {gradients + layer.bias->offset, layer.bias->row_count});
-    const MatrixView dx = is_first ? input_gradient : HiddenGradient(i - 1, input.column_count);
-    if (dx.data != nullptr) {
-      // Every hidden layer ends in a ReLU; what comes in at the first one is not known to.
-      kernels_->linear_backward_data(dy, WeightView(weight, parameters),
-                                     is_first ? ConstMatrixView{} : x, dx);
-    }
+    const MatrixView dx = is_first ? input_gradient : HiddenGradient(i - 1, slice);
+    if (dx.data == nullptr) return;
+    // Every hidden layer ends in a ReLU; what comes in at the first one is not known to.
+    kernels_->linear_backward_data(dy, WeightView(*layers_[i].weight, parameters),
+                                   is_first ? ConstMatrixView{} : HiddenOutput(i - 1, slice), dx);
     dy = dx;
   }
 }
 
-std::string Mlp::FirstNonFinite(const float* parameters, const ConstMatrixView& output) const {
+void Mlp::BackwardWeight(const Slice& block, const ConstMatrixView& input,
+                         const ConstMatrixView& output_gradient, bool accumulate,
+                         float* gradients) {
+  for (size_t i = layers_.size(); i-- > 0;) {
+    const bool is_last = i + 1 == layers_.size();
+    const TensorSpec& weight = *layers_[i].weight;
+    const TensorSpec& bias = *layers_[i].bias;
+    kernels_->linear_backward_weight(
+        is_last ? output_gradient : ConstMatrixView(HiddenGradient(i, block)),
+        i == 0 ? input : HiddenOutput(i - 1, block), accumulate,
+        kernels::Dense(gradients + weight.offset, weight.row_count, weight.column_count),
+        {gradients + bias.offset, bias.row_count});
+  }
+}
+
+std::string Mlp::FirstNonFinite(const float* parameters, const Slice& slice,
+                                const ConstMatrixView& output) const {
   for (size_t i = 0; i < layers_.size(); ++i) {
     for (const TensorSpec* spec : {layers_[i].weight, layers_[i].bias}) {
       if (!AllFinite(parameters + spec->offset, spec->element_count())) return spec->name;
     }
     const bool is_last = i + 1 == layers_.size();
-    if (!AllFinite(is_last ? output : HiddenOutput(i, output.column_count))) {
+    if (!AllFinite(is_last ? output : HiddenOutput(i, slice))) {
       const std::string& name = layers_[i].weight->name;
       return StrCat("the output of ", name.substr(0, name.rfind('/')));
     }

@@ -6,8 +6,8 @@
 // Thread rule: thread-compatible; one per Hogwild thread. The replica may change while it is read
 // (common/base/hogwild.h), so forward and backward of one step may see different weights.
 // Owns the outputs of all layers but the last, which the caller places; borrows layout and kernels.
-// Activations are features by samples (common/kernels/kernel_table.h), with the stride
-// PaddedStride(max_samples). Allocates at construction only.
+// Activations are features by samples (common/kernels/kernel_table.h). Allocates at construction
+// only.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@
 #include "common/kernels/kernel_table.h"
 #include "common/layout/model_layout.h"
 #include "common/tensor/aligned_buffer.h"
+#include "worker/model/slice.h"
 
 namespace weir::model {
 
@@ -26,39 +27,45 @@ enum class LastActivation { kRelu, kNone };
 class Mlp {
  public:
   // weights: indexes of the layers' weights in layout.tensors(), at least one; each bias follows
-  // its weight. max_samples: the largest slice of a batch.
+  // its weight. max_samples: the largest block of a batch.
   Mlp(const ModelLayout& layout, std::span<const uint32_t> weights, LastActivation last_activation,
       const kernels::KernelTable& kernels, int64_t max_samples);
 
-  // input: [input width, samples]; output: [output width, samples].
-  void Forward(const float* parameters, const kernels::ConstMatrixView& input,
+  // input: [input width, samples], the slice's; output: [output width, samples].
+  void Forward(const float* parameters, const Slice& slice, const kernels::ConstMatrixView& input,
                const kernels::MatrixView& output);
 
-  // After Forward with the same input and output. output_gradient is used as scratch. Every element
-  // of this MLP's tensors in gradients is overwritten, or, with accumulate, added to.
-  // input_gradient: shaped like input, or without data when nobody needs it.
-  void Backward(const float* parameters, const kernels::ConstMatrixView& input,
-                const kernels::ConstMatrixView& output, const kernels::MatrixView& output_gradient,
-                bool accumulate, float* gradients, const kernels::MatrixView& input_gradient);
+  // After Forward of the same slice. output_gradient becomes the last layer's. input_gradient:
+  // [input width, samples], or without data when nobody needs it.
+  void BackwardData(const float* parameters, const Slice& slice,
+                    const kernels::ConstMatrixView& input, const kernels::ConstMatrixView& output,
+                    const kernels::MatrixView& output_gradient,
+                    const kernels::MatrixView& input_gradient);
+
+  // After BackwardData of all slices of the block. input, output_gradient: the block's. Every
+  // element of this MLP's tensors in gradients is overwritten, or, with accumulate, added to.
+  void BackwardWeight(const Slice& block, const kernels::ConstMatrixView& input,
+                      const kernels::ConstMatrixView& output_gradient, bool accumulate,
+                      float* gradients);
 
   // For the failure path: the first tensor ("bottom/0/weight") or layer output ("the output of
   // bottom/0") that is not finite after Forward gave output; empty when all are.
-  std::string FirstNonFinite(const float* parameters, const kernels::ConstMatrixView& output) const;
+  std::string FirstNonFinite(const float* parameters, const Slice& slice,
+                             const kernels::ConstMatrixView& output) const;
 
  private:
   struct Layer {
     const TensorSpec* weight;
     const TensorSpec* bias;
     kernels::Activation activation;
-    tensor::AlignedBuffer output;           // [outputs, stride]; empty for the last layer
+    tensor::AlignedBuffer output;           // of a block; empty for the last layer
     tensor::AlignedBuffer output_gradient;  // the same shape
   };
 
-  kernels::MatrixView HiddenGradient(size_t layer, int64_t sample_count);
-  kernels::ConstMatrixView HiddenOutput(size_t layer, int64_t sample_count) const;
+  kernels::MatrixView HiddenGradient(size_t layer, const Slice& slice);
+  kernels::ConstMatrixView HiddenOutput(size_t layer, const Slice& slice) const;
 
   const kernels::KernelTable* kernels_;
-  int64_t max_samples_;
   std::vector<Layer> layers_;
 };
 

@@ -68,9 +68,7 @@ struct Reference {
   std::vector<double> y, dx, dw, db;
 };
 
-class LinearLayer : public ::testing::TestWithParam<Activation> {};
-
-TEST_P(LinearLayer, OutputAndGradientsAreTheDefinition) {
+void ExpectTheDefinition(Activation activation) {
   const KernelTable& kernels = CpuKernels();
   for (const Shape& s : {Shape{6, 5, 9},
                          {1, 1, 1},
@@ -86,13 +84,13 @@ TEST_P(LinearLayer, OutputAndGradientsAreTheDefinition) {
     const Activations y(s.outputs, s.samples, 5), dx(s.inputs, s.samples, 6);
     const std::vector<float> w = RandomFloats(static_cast<size_t>(s.outputs * s.inputs), 2);
     const std::vector<float> b = RandomFloats(static_cast<size_t>(s.outputs), 3);
-    const Reference reference(s, GetParam(), x.view, dy.view, w, b);
+    const Reference reference(s, activation, x.view, dy.view, w, b);
     const ConstMatrixView weight = Dense(w.data(), s.outputs, s.inputs);
 
-    kernels.linear_forward(x.view, weight, {b.data(), s.outputs}, GetParam(), y.view);
+    kernels.linear_forward(x.view, weight, {b.data(), s.outputs}, activation, y.view);
     EXPECT_TRUE(GradientsAgree(Contents(y.view), reference.y));
 
-    if (GetParam() == Activation::kRelu) kernels.relu_backward(y.view, dy.view);
+    if (activation == Activation::kRelu) kernels.relu_backward(y.view, dy.view);
     std::vector<float> dw(w.size(), kNan), db(b.size(), kNan);
     const MatrixView dw_view = Dense(dw.data(), s.outputs, s.inputs);
     kernels.linear_backward_weight(dy.view, x.view, false, dw_view, {db.data(), s.outputs});
@@ -106,6 +104,12 @@ TEST_P(LinearLayer, OutputAndGradientsAreTheDefinition) {
     kernels.linear_backward_data(dy.view, weight, ConstMatrixView{}, dx.view);
     EXPECT_TRUE(GradientsAgree(Contents(dx.view), reference.dx));
   }
+}
+
+class LinearLayer : public ::testing::TestWithParam<Activation> {};
+
+TEST_P(LinearLayer, OutputAndGradientsAreTheDefinition) {
+  test::ForEachTarget([&] { ExpectTheDefinition(GetParam()); });
 }
 
 INSTANTIATE_TEST_SUITE_P(WithAndWithoutRelu, LinearLayer,
@@ -146,23 +150,33 @@ TEST(LinearKernels, NoInputsGiveTheBiasAndNoSamplesGradientsOfZero) {
 }
 
 TEST(LinearKernels, ANanInAWeightReachesItsOutputThroughTheRelu) {
-  const Activations x(40, 2, 1), y(9, 2, 2);
-  std::vector<float> w = RandomFloats(9 * 40, 3);
-  const std::vector<float> bias(9, 0.0f);
-  w[40 + 5] = kNan;
-  x.view.row(5)[0] = 0.0f;
-  CpuKernels().linear_forward(x.view, Dense(w.data(), 9, 40), {bias.data(), 9}, Activation::kRelu,
-                              y.view);
-  for (int64_t o = 0; o < 9; ++o) EXPECT_EQ(std::isnan(y.view.row(o)[0]), o == 1) << o;
+  test::ForEachTarget([] {
+    const Activations x(40, 2, 1), y(9, 2, 2);
+    std::vector<float> w = RandomFloats(9 * 40, 3);
+    const std::vector<float> bias(9, 0.0f);
+    w[40 + 5] = kNan;
+    x.view.row(5)[0] = 0.0f;
+    CpuKernels().linear_forward(x.view, Dense(w.data(), 9, 40), {bias.data(), 9}, Activation::kRelu,
+                                y.view);
+    for (int64_t o = 0; o < 9; ++o) EXPECT_EQ(std::isnan(y.view.row(o)[0]), o == 1) << o;
+  });
 }
 
+// Long enough for whole vectors and a rest.
 TEST(LinearKernels, ReluPassesNothingBackAtZeroAndTheGradientOfNan) {
-  const std::vector<float> y = {0.0f, 2.0f, 0.0f, kNan, kNan};
-  std::vector<float> dy = {5.0f, 6.0f, -7.0f, 2.0f, kNan};
-  CpuKernels().relu_backward(Dense(y.data(), 1, 5), Dense(dy.data(), 1, 5));
-  EXPECT_EQ(std::vector<float>(dy.begin(), dy.end() - 1),
-            (std::vector<float>{0.0f, 6.0f, 0.0f, 2.0f}));
-  EXPECT_TRUE(std::isnan(dy[4]));
+  test::ForEachTarget([] {
+    std::vector<float> y(21), dy(21), expected(21);
+    for (size_t i = 0; i < y.size(); ++i) {
+      y[i] = std::vector<float>{0.0f, 2.0f, kNan}[i % 3];
+      expected[i] = dy[i] = static_cast<float>(i) + 1.0f;
+      if (i % 3 == 0) expected[i] = 0.0f;
+    }
+    dy[20] = kNan;
+    CpuKernels().relu_backward(Dense(y.data(), 1, 21), Dense(dy.data(), 1, 21));
+    EXPECT_TRUE(std::isnan(dy[20]));
+    dy[20] = expected[20];
+    EXPECT_EQ(dy, expected);
+  });
 }
 
 TEST(LinearKernelsDeathTest, ShapesThatDoNotFitAreOurOwnMistake) {

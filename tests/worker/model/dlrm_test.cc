@@ -171,10 +171,10 @@ TEST(Dlrm, GradientStepsOnOneBatchLowerItsLoss) {
   EXPECT_LT(step.Run(), 0.7 * before);
 }
 
-// Larger than a slice, and not a multiple of it.
-TEST(Dlrm, ABatchOfSeveralSlicesHasTheGradientsOfItsSum) {
+// Larger than a block, and a multiple of neither block nor slice.
+TEST(Dlrm, ABatchOfSeveralBlocksHasTheGradientsOfItsSum) {
   const ModelShape shape{13, 3, 8, {40, 8}, {20, 1}};
-  const auto rows = static_cast<int32_t>(2 * Dlrm::kSliceRows + 11);
+  const auto rows = static_cast<int32_t>(Dlrm::kBlockRows + Dlrm::kSliceRows + 11);
   TrainingStep step(shape, rows);
   const double sum = step.Run();
   std::vector<double> parameters = test::Widen(step.parameters.span());

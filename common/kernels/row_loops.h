@@ -1,0 +1,29 @@
+// What a linear layer does besides its products, row by row of features by samples: bias and ReLU,
+// the ReLU's gradient, sums over the samples, and the products of layers too thin for tiles.
+//
+// Place in the life of a batch: forward and backward, inside the linear layers (cpu_linear.cc),
+// while a tile is still in the cache.
+// Thread rule: any thread. Biases and scales may be written meanwhile (common/base/hogwild.h).
+// NaN and infinity pass through, as kernel_table.h promises.
+#pragma once
+
+#include "common/kernels/kernel_table.h"
+
+namespace weir::kernels::cpu {
+
+// y[f, s] += bias[f], then 0 where that is below 0 if there is a ReLU. bias: [y.row_count].
+void AddBias(const float* bias, Activation activation, const MatrixView& y);
+
+// gradient[r, c] = 0 where output[r, c] is 0 or below.
+void ZeroWhereCut(const ConstMatrixView& output, const MatrixView& gradient);
+
+// sums[r] = the sum of row r, or, with accumulate, that added to what is there.
+void SumRows(const ConstMatrixView& from, bool accumulate, float* sums);
+
+// to[i] += *scale * from[i].
+void AddScaled(const float* scale, const float* from, int64_t count, float* to);
+
+// The sum of a[i] * b[i].
+float Dot(const float* a, const float* b, int64_t count);
+
+}  // namespace weir::kernels::cpu
