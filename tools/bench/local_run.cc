@@ -65,12 +65,12 @@ std::string Command(const LocalRun& run, const std::string& out) {
     files.push_back(StrCat(WEIR_SOURCE_DIR, "/configs/", file));
   }
   const std::string override_text =
-      StrCat("data { batch_size: 128 synthetic { rows: ", run.rows, " test_rows: ", run.test_rows,
-             " } } compression { default { ", run.policy,
+      StrCat("data { batch_size: ", run.batch_size, " synthetic { rows: ", run.rows,
+             " test_rows: ", run.test_rows, " } } compression { default { ", run.policy,
              " } } run { evaluate_every_samples: ", run.evaluate_every_samples, " }");
   return StrCat("timeout ", kGiveUpSeconds, " ", Quoted(StrCat(WEIR_BINARY_DIR, "/weir-local")),
                 " --config=", Quoted(StrJoin(files, ",")), " --override=", Quoted(override_text),
-                " --servers=1 --trainers=1 --threads=1 --out=", Quoted(out));
+                " --servers=", run.servers, " --trainers=1 --threads=1 --out=", Quoted(out));
 }
 
 Result<LocalResult> ReadResult(const LocalRun& run, const std::string& out) {

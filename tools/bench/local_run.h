@@ -27,6 +27,8 @@ Status CheckLinks();
 struct LocalRun {
   std::string config_files;  // as weir-local takes them, relative to configs/
   std::string policy;        // text of a PolicyRule
+  int servers = 1;           // 0: embedded
+  int64_t batch_size = 128;
   int64_t rows = 0;
   int64_t test_rows = 1000;
   int64_t evaluate_every_samples = 0;
@@ -42,7 +44,7 @@ struct LocalResult {
   std::vector<Test> tests;  // as they were made; the last one at the end
 };
 
-// 1 server, 1 trainer, 1 thread. Fails when the run does, or did not train every row.
+// 1 trainer with 1 thread. Fails when the run does, or did not train every row.
 Result<LocalResult> RunLocal(const LocalRun& run);
 
 }  // namespace weir::bench

@@ -6,16 +6,18 @@ namespace weir::bench {
 namespace {
 
 constexpr Section kSections[] = {
-    {"code", "gradient frames: written, read, applied", BenchCode},
-    {"gemm", "the products of a step, without anything around them", BenchGemm},
-    {"train", "whole training steps, without servers", BenchTrain},
-    {"step", "where the time of a training step goes", BenchStep},
     {"read", "a Criteo log from the page cache to batches", BenchRead},
-    {"store", "embedding rows of one partition: reads, and updates by row-wise Adagrad",
-     BenchStore},
+    {"gemm", "the products of a step, without anything around them", BenchGemm},
+    {"step", "where the time of a training step goes", BenchStep},
+    {"train", "whole training steps, without servers", BenchTrain},
     {"select", "accumulate and select of one layer, in GB of gradient, beside memcpy and PyTorch",
      BenchSelect},
+    {"code", "gradient frames: written, read, applied", BenchCode},
+    {"store", "embedding rows of one partition: reads, and updates by row-wise Adagrad",
+     BenchStore},
     {"transport", "messages between two threads over tcp on this machine", BenchTransport},
+    {"distributed", "one server and one trainer on this machine, beside one process",
+     BenchDistributed},
     {"network", "training behind 1 Gbit/s and 100 Mbit/s: DCT beside sending everything",
      BenchNetwork},
 };

@@ -15,6 +15,7 @@ Result<Lines> BenchRead(const Options& options);
 Result<Lines> BenchStore(const Options& options);
 Result<Lines> BenchSelect(const Options& options);
 Result<Lines> BenchTransport(const Options& options);
+Result<Lines> BenchDistributed(const Options& options);
 Result<Lines> BenchNetwork(const Options& options);
 
 }  // namespace weir::bench

@@ -6,6 +6,7 @@
 #include "tools/bench/gemm.h"
 #include "tools/bench/measure.h"
 #include "tools/bench/peer_script.h"
+#include "tools/bench/read_cost.h"
 #include "tools/bench/sections.h"
 #include "tools/bench/training_run.h"
 
@@ -20,6 +21,10 @@ struct Size {
   double goal;  // times PyTorch on one thread
 };
 constexpr Size kSizes[] = {{128, 1.7}, {512, 1.45}, {2048, 1.4}};
+
+// At which reading is set beside a step; it may cost 1/25 of it.
+constexpr int64_t kReadingBatch = 512;
+constexpr double kReadingGoal = 25;
 
 // Samples per second of one repeat.
 Result<double> Rate(TrainingRun& run, const data::RowBlock& rows, bool quick) {
@@ -92,6 +97,33 @@ Result<Figures> Measure(int64_t batch, const Options& options) {
   return figures;
 }
 
+void AddLines(const Size& size, const Figures& f, const Options& options, Lines* lines) {
+  const auto add = [&](const std::string& name, double value, const std::string& peer,
+                       double peer_value, double goal) {
+    lines->push_back({.name = StrCat("train/f32/batch_", size.batch, name),
+                      .value = value,
+                      .unit = "samples/s",
+                      .peer = peer,
+                      .peer_value = peer_value,
+                      .goal = goal});
+  };
+  add("", f.one_thread, f.peer + ", 1 thread", f.peer_one_thread, size.goal);
+  add("/of_gemm", f.one_thread, "the fastest products alone",
+      BestGemmSamplesPerSecond(size.batch, options.repeats), 0.8);
+  add("/threads_2", f.two_threads, f.peer + ", 2 threads", f.peer_two_threads, 1.5);
+  add("/threads_2/of_1", f.two_threads, "one thread", f.one_thread, 1.85);
+}
+
+Line ReadingLine(double samples_per_second, const Options& options) {
+  return {.name = StrCat("train/f32/batch_", kReadingBatch, "/reading"),
+          .value = ReadSecondsPerRow(options) * 1e6,
+          .unit = "us/sample",
+          .peer = "a step of one thread",
+          .peer_value = 1e6 / samples_per_second,
+          .goal = kReadingGoal,
+          .better = Better::kLess};
+}
+
 }  // namespace
 
 Result<Lines> BenchTrain(const Options& options) {
@@ -99,20 +131,8 @@ Result<Lines> BenchTrain(const Options& options) {
   for (const Size& size : kSizes) {
     if (options.quick && size.batch > 128) break;
     WEIR_ASSIGN_OR_RETURN(const Figures f, Measure(size.batch, options));
-    const auto add = [&](const std::string& name, double value, const std::string& peer,
-                         double peer_value, double goal) {
-      lines.push_back({.name = StrCat("train/f32/batch_", size.batch, name),
-                       .value = value,
-                       .unit = "samples/s",
-                       .peer = peer,
-                       .peer_value = peer_value,
-                       .goal = goal});
-    };
-    add("", f.one_thread, f.peer + ", 1 thread", f.peer_one_thread, size.goal);
-    add("/of_gemm", f.one_thread, "the fastest products alone",
-        BestGemmSamplesPerSecond(size.batch, options.repeats), 0.8);
-    add("/threads_2", f.two_threads, f.peer + ", 2 threads", f.peer_two_threads, 1.5);
-    add("/threads_2/of_1", f.two_threads, "one thread", f.one_thread, 1.85);
+    AddLines(size, f, options, &lines);
+    if (size.batch == kReadingBatch) lines.push_back(ReadingLine(f.one_thread, options));
   }
   return lines;
 }
