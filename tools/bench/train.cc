@@ -14,7 +14,9 @@ namespace weir::bench {
 namespace {
 
 constexpr int64_t kDistinctBatches = 32;
-constexpr double kRepeatSeconds = 0.8;
+constexpr double kRepeatSeconds = 0.6;
+constexpr int kRepeatsOfATurn = 3;
+constexpr int kMaxTurns = 4;  // each starts PyTorch twice
 
 struct Size {
   int64_t batch;
@@ -45,59 +47,62 @@ Status Verify(const TrainingRun& run) {
   return Internal(StrCat("train: the mean logloss is ", logloss, ", not near log 2"));
 }
 
-struct Figures {
-  double one_thread = 0, two_threads = 0;  // samples/s, ours
+// samples/s, of each repeat.
+struct Rates {
+  std::vector<double> one_thread, two_threads;
   std::string peer = "PyTorch";
-  double peer_one_thread = 0, peer_two_threads = 0;  // 0: not measured
+  std::vector<double> peer_one_thread, peer_two_threads;  // empty: could not be measured
+  std::vector<double> gemm;                               // the fastest products alone
 };
 
-Status MeasureOurs(int64_t batch, const Options& options, const data::RowBlock& rows,
-                   std::vector<double>* one, std::vector<double>* two) {
-  TrainingRun one_thread(batch, 1), two_threads(batch, 2);
-  WEIR_RETURN_IF_ERROR(one_thread.Train(rows).status());
-  WEIR_RETURN_IF_ERROR(two_threads.Train(rows).status());
-  for (int repeat = 0; repeat < options.repeats; ++repeat) {
-    WEIR_ASSIGN_OR_RETURN(const double rate, Rate(one_thread, rows, options.quick));
-    one->push_back(rate);
-    WEIR_ASSIGN_OR_RETURN(const double rate_of_two, Rate(two_threads, rows, options.quick));
-    two->push_back(rate_of_two);
-  }
-  WEIR_RETURN_IF_ERROR(Verify(one_thread));
-  return Verify(two_threads);
+Status MeasureOurs(const data::RowBlock& rows, const Options& options, TrainingRun& run,
+                   std::vector<double>* rates) {
+  WEIR_ASSIGN_OR_RETURN(const double rate, Rate(run, rows, options.quick));
+  rates->push_back(rate);
+  return Verify(run);
 }
 
-Status MeasurePeer(int64_t batch, Figures* figures) {
+Status MeasurePeer(int64_t batch, Rates* rates) {
   for (const int threads : {1, 2}) {
     WEIR_ASSIGN_OR_RETURN(
         const PeerResult result,
         RunPeerScript("pytorch_dlrm.py",
-                      StrCat("--batches=", batch, " --threads=", threads, " --seconds=1")));
-    const double rate = result.values.at(StrCat("batch_", batch));
-    (threads == 1 ? figures->peer_one_thread : figures->peer_two_threads) = rate;
-    figures->peer = result.peer;
+                      StrCat("--batches=", batch, " --threads=", threads,
+                             " --seconds=", kRepeatSeconds, " --repeats=", kRepeatsOfATurn)));
+    auto& values = threads == 1 ? rates->peer_one_thread : rates->peer_two_threads;
+    values.push_back(result.values.at(StrCat("batch_", batch)));
+    rates->peer = result.peer;
   }
   return OkStatus();
 }
 
-// Ours, the peer, and ours again.
-Result<Figures> Measure(int64_t batch, const Options& options) {
+// Ours and the peer in turns.
+Result<Rates> Measure(int64_t batch, const Options& options) {
   const data::RowBlock rows = RandomRows(options.quick ? 512 : batch * kDistinctBatches);
-  std::vector<double> one, two;
-  Figures figures;
-  WEIR_RETURN_IF_ERROR(MeasureOurs(batch, options, rows, &one, &two));
-  if (!options.quick) {
-    // Without PyTorch our own figures are still worth something.
-    if (Status status = MeasurePeer(batch, &figures); !status.ok()) {
-      std::cout << status.message() << "\n";
+  TrainingRun one_thread(batch, 1), two_threads(batch, 2);
+  WEIR_RETURN_IF_ERROR(one_thread.Train(rows).status());
+  WEIR_RETURN_IF_ERROR(two_threads.Train(rows).status());
+  Rates rates;
+  Status peer = options.quick ? Unavailable("a quick run has no peer") : OkStatus();
+  for (int turn = 0; turn < std::min(options.repeats, kMaxTurns); ++turn) {
+    for (int repeat = 0; repeat < (options.quick ? 1 : kRepeatsOfATurn); ++repeat) {
+      WEIR_RETURN_IF_ERROR(MeasureOurs(rows, options, one_thread, &rates.one_thread));
+      WEIR_RETURN_IF_ERROR(MeasureOurs(rows, options, two_threads, &rates.two_threads));
     }
-    WEIR_RETURN_IF_ERROR(MeasureOurs(batch, options, rows, &one, &two));
+    if (peer.ok()) peer = MeasurePeer(batch, &rates);
+    rates.gemm.push_back(BestGemmSamplesPerSecond(batch, kRepeatsOfATurn));
   }
-  figures.one_thread = Median(one);
-  figures.two_threads = Median(two);
-  return figures;
+  // Without PyTorch our own figures are still worth something.
+  if (!peer.ok() && !options.quick) std::cout << peer.message() << "\n";
+  return rates;
 }
 
-void AddLines(const Size& size, const Figures& f, const Options& options, Lines* lines) {
+double MedianOrNothing(const std::vector<double>& values) {
+  return values.empty() ? 0 : Median(values);
+}
+
+void AddLines(const Size& size, const Rates& rates, Lines* lines) {
+  const double one = Median(rates.one_thread), two = Median(rates.two_threads);
   const auto add = [&](const std::string& name, double value, const std::string& peer,
                        double peer_value, double goal) {
     lines->push_back({.name = StrCat("train/f32/batch_", size.batch, name),
@@ -107,11 +112,10 @@ void AddLines(const Size& size, const Figures& f, const Options& options, Lines*
                       .peer_value = peer_value,
                       .goal = goal});
   };
-  add("", f.one_thread, f.peer + ", 1 thread", f.peer_one_thread, size.goal);
-  add("/of_gemm", f.one_thread, "the fastest products alone",
-      BestGemmSamplesPerSecond(size.batch, options.repeats), 0.8);
-  add("/threads_2", f.two_threads, f.peer + ", 2 threads", f.peer_two_threads, 1.5);
-  add("/threads_2/of_1", f.two_threads, "one thread", f.one_thread, 1.85);
+  add("", one, rates.peer + ", 1 thread", MedianOrNothing(rates.peer_one_thread), size.goal);
+  add("/of_gemm", one, "the fastest products alone", Median(rates.gemm), 0.8);
+  add("/threads_2", two, rates.peer + ", 2 threads", MedianOrNothing(rates.peer_two_threads), 1.5);
+  add("/threads_2/of_1", two, "one thread", one, 1.85);
 }
 
 Line ReadingLine(double samples_per_second, const Options& options) {
@@ -130,9 +134,11 @@ Result<Lines> BenchTrain(const Options& options) {
   Lines lines;
   for (const Size& size : kSizes) {
     if (options.quick && size.batch > 128) break;
-    WEIR_ASSIGN_OR_RETURN(const Figures f, Measure(size.batch, options));
-    AddLines(size, f, options, &lines);
-    if (size.batch == kReadingBatch) lines.push_back(ReadingLine(f.one_thread, options));
+    WEIR_ASSIGN_OR_RETURN(const Rates rates, Measure(size.batch, options));
+    AddLines(size, rates, &lines);
+    if (size.batch == kReadingBatch) {
+      lines.push_back(ReadingLine(Median(rates.one_thread), options));
+    }
   }
   return lines;
 }
