@@ -16,7 +16,7 @@ namespace weir::kernels::cpu {
 inline float* Scratch(size_t float_count) {
   thread_local tensor::AlignedBuffer buffer;
   if (buffer.size() < float_count) buffer = tensor::AlignedBuffer(float_count);
-  return buffer.data();
+  return buffer.data();  // NOLINT(clang-analyzer-unix.Malloc): it loses sight of the deleter
 }
 
 }  // namespace weir::kernels::cpu
