@@ -8,6 +8,7 @@
 #include "common/base/hogwild.h"
 #include "common/kernels/cpu_functions.h"
 #include "common/kernels/gemm_tile.h"
+#include "common/kernels/linear_parts.h"
 #include "common/kernels/scratch.h"
 
 namespace weir::kernels::cpu {
@@ -16,68 +17,6 @@ namespace {
 constexpr int64_t kTileSamples = 32;
 constexpr int64_t kTileFeatures = 64;
 constexpr int64_t kTileDepth = 128;  // what is summed over in one call
-constexpr int64_t kLineFloats = 16;
-
-// A layer with fewer outputs is done by hand: a product of one column is no product.
-constexpr int64_t kThinOutputs = 4;
-
-int64_t RoundUpToVector(int64_t count) {
-  return (count + kVectorFloats - 1) / kVectorFloats * kVectorFloats;
-}
-
-// Samples as computed: the rest of the last vector is part of the buffer, and nobody's.
-void CheckPadding(const ConstMatrixView& view) {
-  CHECK_GE(view.stride, RoundUpToVector(view.column_count));
-}
-
-// y[f, s] = max(0, y[f, s] + bias[f]), or without the max.
-struct BiasAndActivation {
-  const float* bias;
-  Activation activation;
-
-  void operator()(const MatrixView& y, int64_t feature, int64_t sample, int64_t features,
-                  int64_t samples) const {
-    for (int64_t f = feature; f < feature + features; ++f) {
-      float* row = y.row(f) + sample;
-      const float b = bias[f];
-      if (activation == Activation::kNone) {
-        for (int64_t s = 0; s < samples; ++s) row[s] += b;
-      } else {
-        for (int64_t s = 0; s < samples; ++s) {
-          const float sum = row[s] + b;
-          row[s] = 0.0f > sum ? 0.0f : sum;  // in this order a NaN stays one
-        }
-      }
-    }
-  }
-};
-
-// dy[f, s] = 0 where the ReLU's output is 0.
-struct ReluGradient {
-  ConstMatrixView output;  // without data: there was no ReLU
-
-  void operator()(const MatrixView& dy, int64_t feature, int64_t sample, int64_t features,
-                  int64_t samples) const {
-    if (output.data == nullptr) return;
-    for (int64_t f = feature; f < feature + features; ++f) {
-      const float* y = output.row(f) + sample;
-      float* row = dy.row(f) + sample;
-      for (int64_t s = 0; s < samples; ++s) {
-        row[s] = y[s] <= 0.0f ? 0.0f : row[s];  // written so that the gradient of a NaN stays
-      }
-    }
-  }
-};
-
-// Turns `rows` rows of a matrix towards the second-level cache, before the tile that reads them:
-// the hardware does not guess the next of many short rows.
-void Prefetch(const float* first, int64_t stride, int64_t rows, int64_t columns) {
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t c = 0; c < columns; c += kLineFloats) {
-      __builtin_prefetch(first + r * stride + c, 1, 2);
-    }
-  }
-}
 
 // to [n, samples] = op(weight) from [k, samples], where op(weight) is [n, k], then finish.
 struct WeightProduct {
@@ -148,13 +87,6 @@ float Dot(const float* a, const float* b, int64_t count) {
   float sum = 0.0f;
 #pragma omp simd reduction(+ : sum)
   for (int64_t i = 0; i < count; ++i) sum += a[i] * b[i];
-  return sum;
-}
-
-float Sum(const float* a, int64_t count) {
-  float sum = 0.0f;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < count; ++i) sum += a[i];
   return sum;
 }
 
@@ -309,10 +241,7 @@ void LinearBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x, b
   CHECK_EQ(dw.row_count, dy.row_count);
   CHECK_EQ(dw.column_count, x.row_count);
   CHECK_EQ(bias_gradient.count, dy.row_count);
-  for (int64_t o = 0; o < dy.row_count; ++o) {
-    const float sum = Sum(dy.row(o), dy.column_count);
-    bias_gradient.data[o] = accumulate ? bias_gradient.data[o] + sum : sum;
-  }
+  SumSamples(dy, accumulate, bias_gradient);
   if (dw.row_count < kThinOutputs || x.column_count == 0) {
     return ThinBackwardWeight(dy, x, accumulate, dw);
   }
