@@ -13,6 +13,14 @@
 #include "worker/model/dlrm.h"
 
 namespace weir::worker {
+namespace {
+
+const kernels::KernelTable& Kernels(const v1::ModelConfig& model) {
+  return model.precision() == v1::ModelConfig::BF16 ? kernels::CpuBf16Kernels()
+                                                    : kernels::CpuKernels();
+}
+
+}  // namespace
 
 // One Hogwild thread.
 class Trainer::Thread {
@@ -21,7 +29,7 @@ class Trainer::Thread {
       : trainer_(*trainer),
         batch_size_(trainer->config_.data().batch_size()),
         dimension_(static_cast<size_t>(trainer->layout_.embedding_dimension())),
-        model_(trainer->layout_, kernels::CpuKernels()),
+        model_(trainer->layout_, Kernels(trainer->config_.model())),
         gradients_(static_cast<size_t>(trainer->layout_.flat_element_count())) {}
 
   void Run() {
@@ -134,6 +142,10 @@ Trainer::Trainer(const v1::Config& config, const ModelLayout& layout, int thread
                  ParameterClient* client, std::function<void(const Status&)> on_failure)
     : config_(config), layout_(layout), client_(client), on_failure_(std::move(on_failure)) {
   CHECK_GT(thread_count, 0);
+  if (config.model().precision() == v1::ModelConfig::BF16 && !kernels::CpuHasBf16Units()) {
+    LOG(WARNING) << "model.precision is BF16, and this processor has no units for it "
+                    "(AVX512_BF16, Arm's BFDOT): F32 is faster here";
+  }
   try {
     for (int i = 0; i < thread_count; ++i) threads_.emplace_back([this] { RunThread(); });
   } catch (const std::system_error& error) {

@@ -17,6 +17,9 @@ void FillModel(v1::ModelConfig& model) {
     for (const int32_t width : {512, 256, 128, 1}) model.add_top_widths(width);
   }
   WEIR_DEFAULT(model, embedding_dimension, 16);
+  if (model.precision() == v1::ModelConfig::PRECISION_UNSPECIFIED) {
+    model.set_precision(v1::ModelConfig::F32);
+  }
 }
 
 void FillData(v1::DataConfig& data) {

@@ -45,6 +45,9 @@ void ValidateModel(const v1::ModelConfig& model, Violations* violations) {
     violations->Add("model.top_widths", "the last width is ", top_output,
                     "; the top MLP ends in one logit, so make it 1");
   }
+  if (!v1::ModelConfig::Precision_IsValid(model.precision())) {
+    violations->Add("model.precision", "unknown value ", model.precision(), "; choose F32 or BF16");
+  }
 }
 
 void ValidateReader(const v1::DataConfig& data, Violations* violations) {

@@ -14,6 +14,12 @@ void LinearBackwardData(const ConstMatrixView& dy, const ConstMatrixView& weight
                         const ConstMatrixView& relu_output, const MatrixView& dx);
 void LinearBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
                           const MatrixView& dw, const VectorView& bias_gradient);
+void Bf16LinearForward(const ConstMatrixView& x, const ConstMatrixView& weight,
+                       const ConstVectorView& bias, Activation activation, const MatrixView& y);
+void Bf16LinearBackwardData(const ConstMatrixView& dy, const ConstMatrixView& weight,
+                            const ConstMatrixView& relu_output, const MatrixView& dx);
+void Bf16LinearBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
+                              const MatrixView& dw, const VectorView& bias_gradient);
 void Transpose(const ConstMatrixView& from, const MatrixView& to);
 void ReluBackward(const ConstMatrixView& output, const MatrixView& gradient);
 void GatherRows(const ConstMatrixView& rows, const IndexView& positions, const MatrixView& samples);

@@ -1,24 +1,40 @@
 #include "common/kernels/cpu_kernels.h"
 
+#include "common/kernels/bf16_tile.h"
 #include "common/kernels/cpu_functions.h"
 
 namespace weir::kernels {
+namespace {
 
-const KernelTable& CpuKernels() {
-  static constexpr KernelTable kTable{
-      .linear_forward = cpu::LinearForward,
-      .linear_backward_data = cpu::LinearBackwardData,
-      .linear_backward_weight = cpu::LinearBackwardWeight,
-      .transpose = cpu::Transpose,
-      .relu_backward = cpu::ReluBackward,
-      .gather_rows = cpu::GatherRows,
-      .scatter_add_rows = cpu::ScatterAddRows,
-      .interaction_forward = cpu::InteractionForward,
-      .interaction_backward = cpu::InteractionBackward,
-      .sigmoid = cpu::Sigmoid,
-      .logloss = cpu::Logloss,
-  };
-  return kTable;
+constexpr KernelTable kF32{
+    .linear_forward = cpu::LinearForward,
+    .linear_backward_data = cpu::LinearBackwardData,
+    .linear_backward_weight = cpu::LinearBackwardWeight,
+    .transpose = cpu::Transpose,
+    .relu_backward = cpu::ReluBackward,
+    .gather_rows = cpu::GatherRows,
+    .scatter_add_rows = cpu::ScatterAddRows,
+    .interaction_forward = cpu::InteractionForward,
+    .interaction_backward = cpu::InteractionBackward,
+    .sigmoid = cpu::Sigmoid,
+    .logloss = cpu::Logloss,
+};
+
+constexpr KernelTable WithBf16Products(KernelTable table) {
+  table.linear_forward = cpu::Bf16LinearForward;
+  table.linear_backward_data = cpu::Bf16LinearBackwardData;
+  table.linear_backward_weight = cpu::Bf16LinearBackwardWeight;
+  return table;
 }
+
+constexpr KernelTable kBf16 = WithBf16Products(kF32);
+
+}  // namespace
+
+const KernelTable& CpuKernels() { return kF32; }
+
+const KernelTable& CpuBf16Kernels() { return kBf16; }
+
+bool CpuHasBf16Units() { return cpu::HasBf16Units(); }
 
 }  // namespace weir::kernels

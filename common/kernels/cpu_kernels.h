@@ -1,5 +1,5 @@
-// The kernel table for the CPU. Every function runs on the calling thread alone: parallelism is the
-// Hogwild threads, never a team inside a kernel.
+// The kernel tables for the CPU. Every function runs on the calling thread alone: parallelism is
+// the Hogwild threads, never a team inside a kernel.
 //
 // Place in the life of a batch: forward, loss and backward.
 // Thread rule: any thread. What may race is stated in kernel_table.h; the loops that read it are
@@ -11,5 +11,15 @@
 namespace weir::kernels {
 
 const KernelTable& CpuKernels();
+
+// The same but for the linear layers: those of at least four outputs multiply what they are given
+// rounded to bfloat16 (to nearest even), and sum in 32 bits. Weights, activations and gradients
+// stay in 32 bits.
+const KernelTable& CpuBf16Kernels();
+
+// Whether this processor multiplies bfloat16 numbers itself (AVX512_BF16, Arm's BFDOT). Without
+// such units the table above computes the same, up to rounding of the sums, slower than
+// CpuKernels().
+bool CpuHasBf16Units();
 
 }  // namespace weir::kernels

@@ -7,7 +7,7 @@
 #include "common/base/check.h"
 #include "common/kernels/cpu_functions.h"
 #include "common/kernels/gemm_tile.h"
-#include "common/kernels/row_loops.h"
+#include "common/kernels/linear_parts.h"
 #include "common/kernels/scratch.h"
 
 namespace weir::kernels::cpu {
@@ -16,33 +16,6 @@ namespace {
 constexpr int64_t kTileSamples = 32;
 constexpr int64_t kTileFeatures = 64;
 constexpr int64_t kTileDepth = 128;  // what is summed over in one call
-constexpr int64_t kLineFloats = 16;
-
-// A layer with fewer outputs is done by hand: a product of one column is no product.
-constexpr int64_t kThinOutputs = 4;
-
-int64_t RoundUpToVector(int64_t count) {
-  return (count + kVectorFloats - 1) / kVectorFloats * kVectorFloats;
-}
-
-// Samples as computed: the rest of the last vector is part of the buffer, and nobody's.
-void CheckPadding(const ConstMatrixView& view) {
-  CHECK_GE(view.stride, RoundUpToVector(view.column_count));
-}
-
-MatrixView Block(const MatrixView& view, int64_t row, int64_t rows, int64_t columns) {
-  return {view.row(row), rows, columns, view.stride};
-}
-
-// Turns `rows` rows of a matrix towards the second-level cache, before the tile that reads them:
-// the hardware does not guess the next of many short rows.
-void Prefetch(const float* first, int64_t stride, int64_t rows, int64_t columns) {
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t c = 0; c < columns; c += kLineFloats) {
-      __builtin_prefetch(first + r * stride + c, 1, 2);
-    }
-  }
-}
 
 // to [n, samples] = op(weight) from [k, samples], where op(weight) is [n, k], then finish.
 struct WeightProduct {
@@ -218,9 +191,7 @@ void LinearForward(const ConstMatrixView& x, const ConstMatrixView& weight,
   CHECK_EQ(x.column_count, y.column_count);
   CheckPadding(x);
   CheckPadding(y);
-  const auto finish = [&](int64_t feature, int64_t features, int64_t samples) {
-    AddBias(bias.data + feature, activation, Block(y, feature, features, samples));
-  };
+  const BiasAndActivation finish{bias.data, activation, y};
   if (weight.row_count < kThinOutputs || weight.column_count == 0) {
     ThinForward(x, weight, y);
     return finish(0, y.row_count, y.column_count);
@@ -235,11 +206,7 @@ void LinearBackwardData(const ConstMatrixView& dy, const ConstMatrixView& weight
   CHECK_EQ(dy.column_count, dx.column_count);
   CheckPadding(dy);
   CheckPadding(dx);
-  const auto finish = [&](int64_t feature, int64_t features, int64_t samples) {
-    if (relu_output.data == nullptr) return;
-    const ConstMatrixView output{relu_output.row(feature), features, samples, relu_output.stride};
-    ZeroWhereCut(output, Block(dx, feature, features, samples));
-  };
+  const ReluGradient finish{relu_output, dx};
   if (weight.row_count < kThinOutputs) {
     ThinBackwardData(dy, weight, dx);
     return finish(0, dx.row_count, dx.column_count);

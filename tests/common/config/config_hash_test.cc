@@ -43,6 +43,7 @@ TEST(HashRun, TellsTheModelsApart) {
   const auto is_model = AllOf(HasSubstr("the model"), Not(HasSubstr("reader")));
   EXPECT_THAT(Mismatch("model { embedding_dimension: 8 }"), is_model);
   EXPECT_THAT(Mismatch("model { top_widths: 1 }"), is_model);
+  EXPECT_THAT(Mismatch("model { precision: BF16 }"), is_model);
   EXPECT_THAT(Mismatch("run { seed: 2 }"), is_model);
 }
 

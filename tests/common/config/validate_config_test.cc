@@ -56,6 +56,7 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenRule{"model { top_widths: [8, 2] }", "model.top_widths: the last width is 2;"},
         BrokenRule{"model { bottom_widths: 5000 embedding_dimension: 5000 }",
                    "model.embedding_dimension: "},
+        BrokenRule{"model { precision: 9 }", "model.precision: unknown value 9"},
         BrokenRule{"data { criteo_tsv {} }", "data.train: "},
         BrokenRule{R"(data { train: "a" criteo_tsv { rows_per_table: 0 } })",
                    "data.criteo_tsv.rows_per_table: 0 "},

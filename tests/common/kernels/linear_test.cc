@@ -8,67 +8,23 @@
 #include "common/kernels/cpu_kernels.h"
 #include "tests/common/kernels/each_target.h"
 #include "tests/common/kernels/gradient_check.h"
+#include "tests/common/kernels/linear_support.h"
 
 namespace weir::kernels {
 namespace {
 
+using test::Activations;
+using test::Contents;
 using test::GradientsAgree;
 using test::RandomFloats;
+using test::Reference;
+using test::Shape;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-struct Shape {
-  int64_t samples, inputs, outputs;
-};
+class LinearLayer : public ::testing::TestWithParam<Activation> {};
 
-// Features by samples, in a buffer whose padding holds what must not matter.
-struct Activations {
-  Activations(int64_t features, int64_t samples, uint64_t seed)
-      : values(RandomFloats(static_cast<size_t>(features * PaddedStride(samples)), seed)),
-        view{values.data(), features, samples, PaddedStride(samples)} {}
-
-  std::vector<float> values;
-  MatrixView view;
-};
-
-std::vector<float> Contents(const MatrixView& view) {
-  std::vector<float> values;
-  for (int64_t r = 0; r < view.row_count; ++r) {
-    values.insert(values.end(), view.row(r), view.row(r) + view.column_count);
-  }
-  return values;
-}
-
-// A layer and the derivatives of the loss <y, loss_weight>, in 64 bits.
-struct Reference {
-  Reference(const Shape& s, Activation activation, const MatrixView& x, const MatrixView& dy,
-            const std::vector<float>& w, const std::vector<float>& b)
-      : y(static_cast<size_t>(s.outputs * s.samples)),
-        dx(static_cast<size_t>(s.inputs * s.samples)),
-        dw(w.size()),
-        db(b.size()) {
-    for (int64_t o = 0; o < s.outputs; ++o) {
-      for (int64_t n = 0; n < s.samples; ++n) {
-        double sum = b[static_cast<size_t>(o)];
-        for (int64_t i = 0; i < s.inputs; ++i) {
-          sum += double(w[static_cast<size_t>(o * s.inputs + i)]) * x.row(i)[n];
-        }
-        const bool cut = activation == Activation::kRelu && sum < 0;
-        y[static_cast<size_t>(o * s.samples + n)] = cut ? 0.0 : sum;
-        const double gradient = cut ? 0.0 : dy.row(o)[n];
-        db[static_cast<size_t>(o)] += gradient;
-        for (int64_t i = 0; i < s.inputs; ++i) {
-          const auto at = static_cast<size_t>(o * s.inputs + i);
-          dw[at] += gradient * x.row(i)[n];
-          dx[static_cast<size_t>(i * s.samples + n)] += gradient * w[at];
-        }
-      }
-    }
-  }
-  std::vector<double> y, dx, dw, db;
-};
-
-void ExpectTheDefinition(Activation activation) {
+TEST_P(LinearLayer, OutputAndGradientsAreTheDefinition) {
   const KernelTable& kernels = CpuKernels();
   for (const Shape& s : {Shape{6, 5, 9},
                          {1, 1, 1},

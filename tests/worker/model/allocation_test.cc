@@ -37,13 +37,10 @@ void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 namespace weir::model {
 namespace {
 
-TEST(DlrmAllocation, AStepAllocatesNothingAfterTheFirst) {
-#ifdef WEIR_TEST_SANITIZED
-  GTEST_SKIP() << "the sanitizer owns operator new";
-#endif
+void ExpectNoAllocationAfterTheFirstStep(const kernels::KernelTable& kernels) {
   const ModelLayout layout = test::MakeLayout({13, 26, 16, {64, 32, 16}, {64, 32, 1}});
   const tensor::AlignedBuffer parameters = test::InitialParameters(layout);
-  Dlrm model(layout, kernels::CpuKernels());
+  Dlrm model(layout, kernels);
   const data::Batch batch = test::RandomBatch(layout, 64, 20, 1);
   const std::vector<float> rows = test::RandomRows(layout, batch, 2);
   tensor::AlignedBuffer gradients(test::FlatSize(layout));
@@ -64,6 +61,14 @@ TEST(DlrmAllocation, AStepAllocatesNothingAfterTheFirst) {
   const int64_t before = allocation_count;
   for (int i = 0; i < 5; ++i) step();
   EXPECT_EQ(allocation_count, before);
+}
+
+TEST(DlrmAllocation, AStepAllocatesNothingAfterTheFirst) {
+#ifdef WEIR_TEST_SANITIZED
+  GTEST_SKIP() << "the sanitizer owns operator new";
+#endif
+  ExpectNoAllocationAfterTheFirstStep(kernels::CpuKernels());
+  ExpectNoAllocationAfterTheFirstStep(kernels::CpuBf16Kernels());
 }
 
 TEST(DlrmAllocation, CuttingABatchAllocatesNothingOnceItHasItsSize) {

@@ -24,12 +24,13 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 // A model with its input and its gradients.
 struct TrainingStep {
-  explicit TrainingStep(const ModelShape& shape, int32_t row_count = 7)
+  explicit TrainingStep(const ModelShape& shape, int32_t row_count = 7,
+                        const kernels::KernelTable& kernels = kernels::CpuKernels())
       : layout(test::MakeLayout(shape)),
         parameters(test::InitialParameters(layout)),
         batch(test::RandomBatch(layout, row_count, 4, 11)),
         rows(test::RandomRows(layout, batch, 12)),
-        model(layout, kernels::CpuKernels()),
+        model(layout, kernels),
         gradients(test::FlatSize(layout)),
         row_gradients(rows.size(), kNan) {}
 
@@ -214,6 +215,36 @@ TEST(Dlrm, MovedModelGoesOn) {
                        step.gradients.data(), step.row_gradients)
                 .value(),
             expected);
+}
+
+// A bfloat16 has 8 bits. What is summed over samples of either sign cancels and the error of each
+// does not, and a ReLU's input next to 0 may change its sign: so the gradient of a whole tensor is
+// held to a sixteenth of its length, and single elements to nothing.
+TEST(DlrmBf16, GradientsAreThoseOf32BitsUpToRounding) {
+  const ModelShape shape{13, 26, 16, {96, 16}, {80, 20, 1}};
+  TrainingStep bf16(shape, 200, kernels::CpuBf16Kernels()), f32(shape, 200);
+  EXPECT_NEAR(bf16.Run() / f32.Run(), 1.0, 1e-3);
+  const auto distance = [](std::span<const float> a, std::span<const float> b) {
+    double difference = 0, scale = 0;
+    for (size_t i = 0; i < a.size(); ++i) {
+      difference += std::pow(double(a[i]) - b[i], 2);
+      scale += std::pow(double(b[i]), 2);
+    }
+    return std::sqrt(difference / scale);
+  };
+  for (const TensorSpec& spec : f32.layout.tensors()) {
+    EXPECT_LT(distance(bf16.GradientOf(spec), f32.GradientOf(spec)), 0x1p-4) << spec.name;
+  }
+  EXPECT_LT(distance(bf16.row_gradients, f32.row_gradients), 0x1p-4);
+  EXPECT_GT(distance(bf16.row_gradients, f32.row_gradients), 1e-4) << "nothing was rounded";
+}
+
+TEST(DlrmBf16, TheSameStepTwiceIsTheSameBits) {
+  const ModelShape shape{13, 5, 16, {64, 16}, {64, 1}};
+  TrainingStep a(shape, 150, kernels::CpuBf16Kernels()), b(shape, 150, kernels::CpuBf16Kernels());
+  EXPECT_EQ(a.Run(), b.Run());
+  EXPECT_TRUE(std::equal(a.gradients.span().begin(), a.gradients.span().end(), b.gradients.data()));
+  EXPECT_EQ(a.row_gradients, b.row_gradients);
 }
 
 TEST(DlrmCheckFinite, PassesAFiniteLoss) {

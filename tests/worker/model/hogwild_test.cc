@@ -14,7 +14,7 @@
 namespace weir::model {
 namespace {
 
-TEST(DlrmHogwild, ThreadsStepOnAReplicaThatIsBeingWritten) {
+void StepOnAReplicaThatIsBeingWritten(const kernels::KernelTable& kernels) {
   const ModelLayout layout = test::MakeLayout({13, 5, 16, {64, 32, 16}, {64, 1}});
   tensor::AlignedBuffer replica = test::InitialParameters(layout);
   const tensor::AlignedBuffer answer = test::InitialParameters(layout);
@@ -23,7 +23,7 @@ TEST(DlrmHogwild, ThreadsStepOnAReplicaThatIsBeingWritten) {
     while (!stop) hogwild::Copy(answer.data(), replica.data(), replica.size());
   });
   const auto train = [&](uint64_t seed) {
-    Dlrm model(layout, kernels::CpuKernels());
+    Dlrm model(layout, kernels);
     const data::Batch batch = test::RandomBatch(layout, 32, 10, seed);
     const std::vector<float> rows = test::RandomRows(layout, batch, seed);
     tensor::AlignedBuffer gradients(test::FlatSize(layout));
@@ -40,6 +40,14 @@ TEST(DlrmHogwild, ThreadsStepOnAReplicaThatIsBeingWritten) {
   second.join();
   stop = true;
   writer.join();
+}
+
+TEST(DlrmHogwild, ThreadsStepOnAReplicaThatIsBeingWritten) {
+  StepOnAReplicaThatIsBeingWritten(kernels::CpuKernels());
+}
+
+TEST(DlrmHogwild, ThreadsWithBf16ProductsStepOnAReplicaThatIsBeingWritten) {
+  StepOnAReplicaThatIsBeingWritten(kernels::CpuBf16Kernels());
 }
 
 }  // namespace

@@ -1,0 +1,59 @@
+// The product that the bfloat16 layers are cut into: c = a b, or c += a b, of bfloat16 numbers
+// summed in 32 bits. By the processor's units for it where it has any (AVX512_BF16, Arm's BFDOT),
+// else by 32-bit multiplications of the same numbers.
+//
+// The units multiply two neighbours in k at once, so operands are made of pairs: two bfloat16
+// numbers in the bits of one float, the one of the lower k in the lower half. Nothing but loads and
+// stores may touch such a float. An odd k is filled up with a zero.
+//
+// Both ways sum in the same order, in 32 bits; they differ in how they round the sum of a pair (a
+// unit may round once where the other way rounds twice) and in that units take numbers
+// below 1.2e-38 for zeros.
+//
+// Place in the life of a batch: forward and backward, below the linear layers (cpu_linear_bf16.cc).
+// Thread rule: any thread, on which it runs alone. RoundRows and InterleaveRows may read what
+// another thread writes (common/base/hogwild.h).
+#pragma once
+
+#include <cstdint>
+
+#include "common/kernels/views.h"
+
+namespace weir::kernels::cpu {
+
+// Operands are padded to whole vectors of the widest units.
+inline constexpr int64_t kBf16Lanes = 16;
+
+// Column-major, as in gemm_tile.h, but for what is said here.
+struct Bf16Product {
+  int64_t m = 0, n = 0, pairs = 0;  // pairs: k / 2, rounded up
+  const float* a = nullptr;  // pair p of row i at a[p * lda + i]; readable up to a multiple of
+  int64_t lda = 0;           // kBf16Lanes rows, whatever lies there
+  const float* b = nullptr;  // pair p of column j at b[p * pair_stride + j * column_stride]
+  int64_t pair_stride = 0;
+  int64_t column_stride = 0;
+  float* c = nullptr;  // (i, j) at c[j * ldc + i]; nothing beyond m is touched
+  int64_t ldc = 0;
+  bool accumulate = false;
+};
+
+// By the units if there are any.
+void MultiplyBf16(const Bf16Product& product);
+
+// Without them.
+void MultiplyBf16Emulated(const Bf16Product& product);
+
+// With them; there must be some.
+void MultiplyBf16ByUnits(const Bf16Product& product);
+
+// Whether this processor, and the operating system on it, have units that are made use of.
+bool HasBf16Units();
+
+// Rounds as values on the wire are: to nearest, ties to even; NaN and infinities stay, and what is
+// finite stays so.
+// to[r, p] = the pair (from[r, 2 p], from[r, 2 p + 1]).
+void RoundRows(const ConstMatrixView& from, const MatrixView& to);
+// to[p, c] = the pair (from[2 p, c], from[2 p + 1, c]).
+void InterleaveRows(const ConstMatrixView& from, const MatrixView& to);
+
+}  // namespace weir::kernels::cpu

@@ -1,0 +1,139 @@
+// Products by a processor's own bfloat16 instructions. Highway 1.0 has none of them, so this is
+// written for each by hand, behind a test at run time.
+
+#include "common/base/check.h"
+#include "common/kernels/bf16_tile.h"
+#include "hwy/base.h"
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+HWY_PUSH_ATTRIBUTES("avx512f,avx512vl,avx512bw,avx512dq,avx512bf16,fma")
+namespace weir::kernels::cpu {
+namespace avx512 {
+
+struct UnitOps {
+  static constexpr int64_t kLanes = 16;
+  static constexpr int kVectors = 4, kColumns = 6;  // and the operands: 29 of 32 registers
+  using Sum = __m512;
+  using Pairs = __m512bh;
+
+  static HWY_INLINE __mmask16 First(int64_t count) {
+    return static_cast<__mmask16>((1u << count) - 1);
+  }
+  static HWY_INLINE Sum Zero() { return _mm512_setzero_ps(); }
+  static HWY_INLINE Sum Add(Sum a, Sum b) { return _mm512_add_ps(a, b); }
+  static HWY_INLINE Sum Load(const float* from) { return _mm512_loadu_ps(from); }
+  static HWY_INLINE void Store(Sum sum, float* to) { _mm512_storeu_ps(to, sum); }
+  static HWY_INLINE Sum LoadSome(const float* from, int64_t count) {
+    return _mm512_maskz_loadu_ps(First(count), from);
+  }
+  static HWY_INLINE void StoreSome(Sum sum, float* to, int64_t count) {
+    _mm512_mask_storeu_ps(to, First(count), sum);
+  }
+  static HWY_INLINE Pairs LoadPairs(const float* from) {
+    return reinterpret_cast<Pairs>(_mm512_loadu_ps(from));
+  }
+  static HWY_INLINE Pairs Broadcast(const float* from) {
+    return reinterpret_cast<Pairs>(_mm512_set1_ps(*from));
+  }
+  static HWY_INLINE Sum Dot(Sum sum, Pairs a, Pairs b) { return _mm512_dpbf16_ps(sum, a, b); }
+};
+
+#include "common/kernels/bf16_block.inc"
+
+void Multiply(const Bf16Product& product) { Bf16Multiply<UnitOps>(product); }
+
+}  // namespace avx512
+}  // namespace weir::kernels::cpu
+HWY_POP_ATTRIBUTES
+
+namespace weir::kernels::cpu {
+
+bool HasBf16Units() {
+  static const bool has = __builtin_cpu_supports("avx512bf16") &&
+                          __builtin_cpu_supports("avx512vl") &&
+                          __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
+  return has;
+}
+
+void MultiplyBf16ByUnits(const Bf16Product& product) {
+  CHECK(HasBf16Units());
+  avx512::Multiply(product);
+}
+
+}  // namespace weir::kernels::cpu
+
+#elif defined(__aarch64__) && defined(__linux__)
+
+#include <arm_neon.h>
+#include <sys/auxv.h>
+
+HWY_PUSH_ATTRIBUTES("arch=armv8.2-a+bf16")
+namespace weir::kernels::cpu {
+namespace neon {
+
+struct UnitOps {
+  static constexpr int64_t kLanes = 4;
+  static constexpr int kVectors = 4, kColumns = 6;  // and the operands: 29 of 32 registers
+  using Sum = float32x4_t;
+  using Pairs = bfloat16x8_t;
+
+  static HWY_INLINE Sum Zero() { return vdupq_n_f32(0.0f); }
+  static HWY_INLINE Sum Add(Sum a, Sum b) { return vaddq_f32(a, b); }
+  static HWY_INLINE Sum Load(const float* from) { return vld1q_f32(from); }
+  static HWY_INLINE void Store(Sum sum, float* to) { vst1q_f32(to, sum); }
+  static HWY_INLINE Sum LoadSome(const float* from, int64_t count) {
+    float values[kLanes] = {};
+    for (int64_t i = 0; i < count; ++i) values[i] = from[i];
+    return vld1q_f32(values);
+  }
+  static HWY_INLINE void StoreSome(Sum sum, float* to, int64_t count) {
+    float values[kLanes];
+    vst1q_f32(values, sum);
+    for (int64_t i = 0; i < count; ++i) to[i] = values[i];
+  }
+  static HWY_INLINE Pairs LoadPairs(const float* from) {
+    return vreinterpretq_bf16_f32(vld1q_f32(from));
+  }
+  static HWY_INLINE Pairs Broadcast(const float* from) {
+    return vreinterpretq_bf16_f32(vld1q_dup_f32(from));
+  }
+  static HWY_INLINE Sum Dot(Sum sum, Pairs a, Pairs b) { return vbfdotq_f32(sum, a, b); }
+};
+
+#include "common/kernels/bf16_block.inc"
+
+void Multiply(const Bf16Product& product) { Bf16Multiply<UnitOps>(product); }
+
+}  // namespace neon
+}  // namespace weir::kernels::cpu
+HWY_POP_ATTRIBUTES
+
+namespace weir::kernels::cpu {
+
+bool HasBf16Units() {
+  constexpr unsigned long kBf16 = 1ul << 14;  // HWCAP2_BF16, which older kernel headers lack
+  static const bool has = (getauxval(AT_HWCAP2) & kBf16) != 0;
+  return has;
+}
+
+void MultiplyBf16ByUnits(const Bf16Product& product) {
+  CHECK(HasBf16Units());
+  neon::Multiply(product);
+}
+
+}  // namespace weir::kernels::cpu
+
+#else
+
+namespace weir::kernels::cpu {
+
+bool HasBf16Units() { return false; }
+
+void MultiplyBf16ByUnits(const Bf16Product&) { LOG(FATAL) << "no units are made use of"; }
+
+}  // namespace weir::kernels::cpu
+
+#endif

@@ -1,0 +1,186 @@
+// Linear layers with bfloat16 products: what is multiplied is rounded, sums, weights, gradients and
+// activations stay in 32 bits. A slice's activations are rounded once in a call; each block of the
+// weight once, on its way to the tile that needs it, so the weight is read from memory once and
+// nowhere kept twice.
+
+#include <algorithm>
+
+#include "common/base/check.h"
+#include "common/kernels/bf16_tile.h"
+#include "common/kernels/cpu_functions.h"
+#include "common/kernels/linear_parts.h"
+#include "common/kernels/scratch.h"
+
+namespace weir::kernels::cpu {
+namespace {
+
+constexpr int64_t kTileFeatures = 96;  // 16 times the columns of a block
+constexpr int64_t kTileDepth = 128;    // whose pairs, by the rows of a block, fit the first cache
+constexpr int64_t kPanelFeatures = 64;
+
+int64_t Pairs(int64_t count) { return (count + 1) / 2; }
+
+// Scratch memory, cut into matrices of pairs.
+class PairMatrices {
+ public:
+  static int64_t Size(int64_t rows, int64_t columns) { return rows * PaddedStride(columns); }
+
+  explicit PairMatrices(int64_t size) : next_(Scratch(static_cast<size_t>(size))) {}
+
+  MatrixView Take(int64_t rows, int64_t columns) {
+    const MatrixView view{next_, rows, columns, PaddedStride(columns)};
+    next_ += Size(rows, columns);
+    return view;
+  }
+
+ private:
+  float* next_;
+};
+
+// to [n, samples] = op(weight) from [k, samples], where op(weight) is [n, k], then finish.
+class WeightProduct {
+ public:
+  WeightProduct(const ConstMatrixView& from, const ConstMatrixView& weight, bool transpose,
+                const MatrixView& to)
+      : weight_(weight), transpose_(transpose), to_(to), depth_(from.row_count) {
+    PairMatrices scratch(PairMatrices::Size(Pairs(depth_), from.column_count) + kBlockSize);
+    from_ = scratch.Take(Pairs(depth_), from.column_count);
+    block_ = scratch.Take(kBlockRows, kBlockRows);
+    InterleaveRows(from, from_);
+  }
+
+  template <typename Finish>
+  void Run(const Finish& finish) const {
+    for (int64_t n = 0; n < to_.row_count; n += kTileFeatures) {
+      const int64_t features = std::min(kTileFeatures, to_.row_count - n);
+      for (int64_t k = 0; k < depth_; k += kTileDepth) {
+        Accumulate(n, features, k, std::min(kTileDepth, depth_ - k));
+      }
+      finish(n, features, to_.column_count);
+    }
+  }
+
+ private:
+  // Room for a block of the weight either way: [features, pairs] or [pairs, features].
+  static constexpr int64_t kBlockRows = std::max(kTileFeatures, kTileDepth / 2);
+  static constexpr int64_t kBlockSize = kBlockRows * (kBlockRows + 16);
+
+  void Accumulate(int64_t n, int64_t features, int64_t k, int64_t depth) const {
+    const MatrixView block{block_.data, transpose_ ? Pairs(depth) : features,
+                           transpose_ ? features : Pairs(depth), block_.stride};
+    const ConstMatrixView weight = Block(n, features, k, depth);
+    transpose_ ? InterleaveRows(weight, block) : RoundRows(weight, block);
+    PrefetchNext(n, features, k, depth);
+    MultiplyBf16({.m = to_.column_count,
+                  .n = features,
+                  .pairs = Pairs(depth),
+                  .a = from_.row(k / 2),
+                  .lda = from_.stride,
+                  .b = block.data,
+                  .pair_stride = transpose_ ? block.stride : 1,
+                  .column_stride = transpose_ ? 1 : block.stride,
+                  .c = to_.row(n),
+                  .ldc = to_.stride,
+                  .accumulate = k > 0});
+  }
+
+  // Where op(weight)[n .. n + features, k .. k + depth) lies.
+  ConstMatrixView Block(int64_t n, int64_t features, int64_t k, int64_t depth) const {
+    if (transpose_) return {weight_.row(k) + n, depth, features, weight_.stride};
+    return {weight_.row(n) + k, features, depth, weight_.stride};
+  }
+
+  // The block that Accumulate takes next.
+  void PrefetchNext(int64_t n, int64_t features, int64_t k, int64_t depth) const {
+    k += depth;
+    if (k >= depth_) {
+      k = 0;
+      n += features;
+    }
+    if (n >= to_.row_count) return;
+    const ConstMatrixView next =
+        Block(n, std::min(kTileFeatures, to_.row_count - n), k, std::min(kTileDepth, depth_ - k));
+    Prefetch(next.data, next.stride, next.row_count, next.column_count);
+  }
+
+  const ConstMatrixView weight_;
+  const bool transpose_;
+  const MatrixView to_;
+  const int64_t depth_;
+  MatrixView from_;   // [pairs of k, samples]
+  MatrixView block_;  // of the weight
+};
+static_assert(kTileDepth % 2 == 0, "a pair must not cross the border of a tile");
+
+// dw [outputs, features] = dy x^T. A few features at a time are turned into a panel, [pairs of
+// samples, features], for all outputs.
+void WeightGradient(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
+                    const MatrixView& dw) {
+  const int64_t pairs = Pairs(dy.column_count);
+  PairMatrices scratch(PairMatrices::Size(dy.row_count, pairs) +
+                       PairMatrices::Size(kPanelFeatures, pairs) +
+                       PairMatrices::Size(pairs, kPanelFeatures));
+  const MatrixView gradients = scratch.Take(dy.row_count, pairs);
+  const MatrixView rows = scratch.Take(kPanelFeatures, pairs);
+  const MatrixView panel = scratch.Take(pairs, kPanelFeatures);
+  RoundRows(dy, gradients);
+  for (int64_t i = 0; i < x.row_count; i += kPanelFeatures) {
+    const int64_t features = std::min(kPanelFeatures, x.row_count - i);
+    const MatrixView part{rows.data, features, pairs, rows.stride};
+    RoundRows({x.row(i), features, x.column_count, x.stride}, part);
+    Transpose(part, {panel.data, pairs, features, panel.stride});
+    MultiplyBf16({.m = features,
+                  .n = dy.row_count,
+                  .pairs = pairs,
+                  .a = panel.data,
+                  .lda = panel.stride,
+                  .b = gradients.data,
+                  .pair_stride = 1,
+                  .column_stride = gradients.stride,
+                  .c = dw.row(0) + i,
+                  .ldc = dw.stride,
+                  .accumulate = accumulate});
+  }
+}
+
+}  // namespace
+
+void Bf16LinearForward(const ConstMatrixView& x, const ConstMatrixView& weight,
+                       const ConstVectorView& bias, Activation activation, const MatrixView& y) {
+  if (weight.row_count < kThinOutputs || weight.column_count == 0) {
+    return LinearForward(x, weight, bias, activation, y);
+  }
+  CHECK_EQ(x.row_count, weight.column_count);
+  CHECK_EQ(y.row_count, weight.row_count);
+  CHECK_EQ(bias.count, weight.row_count);
+  CHECK_EQ(x.column_count, y.column_count);
+  CheckPadding(x);
+  CheckPadding(y);
+  WeightProduct(x, weight, false, y).Run(BiasAndActivation{bias.data, activation, y});
+}
+
+void Bf16LinearBackwardData(const ConstMatrixView& dy, const ConstMatrixView& weight,
+                            const ConstMatrixView& relu_output, const MatrixView& dx) {
+  if (weight.row_count < kThinOutputs) return LinearBackwardData(dy, weight, relu_output, dx);
+  CHECK_EQ(dy.row_count, weight.row_count);
+  CHECK_EQ(dx.row_count, weight.column_count);
+  CHECK_EQ(dy.column_count, dx.column_count);
+  CheckPadding(dy);
+  CheckPadding(dx);
+  WeightProduct(dy, weight, true, dx).Run(ReluGradient{relu_output, dx});
+}
+
+void Bf16LinearBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
+                              const MatrixView& dw, const VectorView& bias_gradient) {
+  if (dw.row_count < kThinOutputs || x.column_count == 0) {
+    return LinearBackwardWeight(dy, x, accumulate, dw, bias_gradient);
+  }
+  CHECK_EQ(dy.column_count, x.column_count);
+  CHECK_EQ(dw.row_count, dy.row_count);
+  CHECK_EQ(dw.column_count, x.row_count);
+  CHECK_EQ(bias_gradient.count, dy.row_count);
+  SumRows(dy, accumulate, bias_gradient.data);
+  WeightGradient(dy, x, accumulate, dw);
+}
+
+}  // namespace weir::kernels::cpu

@@ -1,0 +1,238 @@
+#include "common/kernels/bf16_tile.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <tuple>
+#include <vector>
+
+#include "common/base/random.h"
+#include "common/wire/value_coding.h"
+#include "tests/common/kernels/each_target.h"
+#include "tests/common/kernels/gradient_check.h"
+
+namespace weir::kernels::cpu {
+namespace {
+
+using test::RandomFloats;
+
+#include "common/kernels/bf16_block.inc"
+
+float Low(float pair) { return std::bit_cast<float>(std::bit_cast<uint32_t>(pair) << 16); }
+float High(float pair) { return std::bit_cast<float>(std::bit_cast<uint32_t>(pair) & 0xffff0000); }
+
+// The blocks of the widest units, without them: sixteen lanes, four vectors by six columns.
+struct PlainOps {
+  static constexpr int64_t kLanes = kBf16Lanes;
+  static constexpr int kVectors = 4, kColumns = 6;
+  using Sum = std::array<float, kLanes>;
+  using Pairs = Sum;
+
+  static Sum Zero() { return {}; }
+  static Sum Add(const Sum& a, const Sum& b) {
+    Sum sum;
+    for (size_t i = 0; i < kLanes; ++i) sum[i] = a[i] + b[i];
+    return sum;
+  }
+  static Sum LoadSome(const float* from, int64_t count) {
+    Sum sum{};
+    std::memcpy(sum.data(), from, static_cast<size_t>(count) * sizeof(float));
+    return sum;
+  }
+  static void StoreSome(const Sum& sum, float* to, int64_t count) {
+    std::memcpy(to, sum.data(), static_cast<size_t>(count) * sizeof(float));
+  }
+  static Sum Load(const float* from) { return LoadSome(from, kLanes); }
+  static void Store(const Sum& sum, float* to) { StoreSome(sum, to, kLanes); }
+  static Pairs LoadPairs(const float* from) { return Load(from); }
+  static Pairs Broadcast(const float* from) {
+    Pairs pairs;
+    for (float& pair : pairs) std::memcpy(&pair, from, sizeof(pair));
+    return pairs;
+  }
+  static Sum Dot(Sum sum, const Pairs& a, const Pairs& b) {
+    for (size_t i = 0; i < kLanes; ++i) {
+      sum[i] += High(a[i]) * High(b[i]);
+      sum[i] += Low(a[i]) * Low(b[i]);
+    }
+    return sum;
+  }
+};
+
+// A product of random numbers, and what must come of it.
+struct Case {
+  Case(int64_t m, int64_t n, int64_t pairs, bool pairs_lie_together, bool accumulate) {
+    const int64_t lda = (m + kBf16Lanes - 1) / kBf16Lanes * kBf16Lanes + kBf16Lanes;
+    a = RandomFloats(static_cast<size_t>(lda * pairs), 1);
+    b = RandomFloats(static_cast<size_t>((n + 3) * (pairs + 3)), 2);
+    c = RandomFloats(static_cast<size_t>((m + 5) * n), 3);
+    product = {.m = m,
+               .n = n,
+               .pairs = pairs,
+               .a = a.data(),
+               .lda = lda,
+               .b = b.data(),
+               .pair_stride = pairs_lie_together ? 1 : n + 3,
+               .column_stride = pairs_lie_together ? pairs + 3 : 1,
+               .c = c.data(),
+               .ldc = m + 5,
+               .accumulate = accumulate};
+    for (int64_t j = 0; j < n; ++j) {
+      for (int64_t i = 0; i < product.ldc; ++i) expected.push_back(Expected(i, j));
+    }
+  }
+
+  double Expected(int64_t i, int64_t j) const {
+    double sum =
+        i >= product.m || product.accumulate ? c[static_cast<size_t>(j * product.ldc + i)] : 0.0;
+    for (int64_t p = 0; p < product.pairs && i < product.m; ++p) {
+      const float x = a[static_cast<size_t>(p * product.lda + i)];
+      const float y = b[static_cast<size_t>(p * product.pair_stride + j * product.column_stride)];
+      sum += double(Low(x)) * Low(y) + double(High(x)) * High(y);
+    }
+    return sum;
+  }
+
+  // Random bits in the lower halves are bfloat16 numbers of any size: those that are not near 1 are
+  // replaced, so that one bound fits all.
+  static std::vector<float> RandomFloats(size_t count, uint64_t seed) {
+    std::vector<float> values = test::RandomFloats(count, seed), low = test::RandomFloats(count, 9);
+    for (size_t i = 0; i < count; ++i) {
+      const auto half = std::bit_cast<uint32_t>(wire::RoundToBf16(low[i])) >> 16;
+      const auto bits = std::bit_cast<uint32_t>(wire::RoundToBf16(values[i])) | half;
+      values[i] = std::bit_cast<float>(bits);
+    }
+    return values;
+  }
+
+  std::vector<float> a, b, c;
+  Bf16Product product;
+  std::vector<double> expected;
+};
+
+template <typename Multiply>
+void ExpectProducts(const Multiply& multiply) {
+  for (const auto& [m, n, pairs] : {std::tuple(1, 1, 1),
+                                    {64, 6, 3},
+                                    {65, 7, 2},
+                                    {128, 12, 64},
+                                    {16, 5, 1},
+                                    {15, 4, 7},
+                                    {17, 3, 5},
+                                    {47, 2, 9},
+                                    {50, 11, 13},
+                                    {3, 9, 4},
+                                    {130, 1, 6},
+                                    {33, 6, 0},
+                                    {0, 3, 2},
+                                    {5, 0, 2}}) {
+    for (const bool together : {false, true}) {
+      for (const bool accumulate : {false, true}) {
+        SCOPED_TRACE(::testing::Message() << m << " " << n << " " << pairs << " " << together);
+        Case test(m, n, pairs, together, accumulate);
+        multiply(test.product);
+        for (size_t i = 0; i < test.c.size(); ++i) {
+          ASSERT_NEAR(test.c[i], test.expected[i], 2e-5) << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(Bf16Product, WithoutUnitsIsTheDefinition) {
+  test::ForEachTarget([] { ExpectProducts(MultiplyBf16Emulated); });
+}
+
+TEST(Bf16Product, InTheBlocksOfTheWidestUnitsIsTheDefinition) {
+  ExpectProducts(Bf16Multiply<PlainOps>);
+}
+
+TEST(Bf16Product, ByWhateverThisProcessorHasIsTheDefinition) { ExpectProducts(MultiplyBf16); }
+
+TEST(Bf16Product, ByUnitsIsTheDefinition) {
+  if (!HasBf16Units()) GTEST_SKIP() << "this processor has no bfloat16 units";
+  ExpectProducts(MultiplyBf16ByUnits);
+}
+
+// Of all magnitudes, with ties, infinities, NaN and numbers next to overflow among them.
+std::vector<float> AnyFloats(size_t count, uint64_t seed) {
+  constexpr uint32_t kSpecial[] = {0x00000000, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000,
+                                   0x7f800001, 0xffffffff, 0x7f7fffff, 0xff7fffff, 0x7f7f7fff,
+                                   0x7f7f8000, 0x3f808000, 0x3f818000, 0x3f808001, 0x00000001,
+                                   0x007fffff, 0x80008000, 0x7fffffff};
+  RandomStream stream(seed);
+  std::vector<float> values(count);
+  for (float& value : values) {
+    const auto random = static_cast<uint32_t>(stream.NextBelow(uint64_t{1} << 32));
+    value =
+        std::bit_cast<float>(random % 3 == 0 ? kSpecial[random / 3 % std::size(kSpecial)] : random);
+  }
+  return values;
+}
+
+uint32_t PairBits(float low, float high) {
+  return std::bit_cast<uint32_t>(wire::RoundToBf16(low)) >> 16 |
+         std::bit_cast<uint32_t>(wire::RoundToBf16(high));
+}
+
+class Bf16Rounding : public ::testing::TestWithParam<std::tuple<int, int>> {
+ protected:
+  // Element (r, c), or the zero that fills up a pair.
+  float From(int r, int c) const {
+    return r < rows_ && c < columns_ ? from_[static_cast<size_t>(r * (columns_ + 2) + c)] : 0.0f;
+  }
+  ConstMatrixView FromView() const { return {from_.data(), rows_, columns_, columns_ + 2}; }
+
+  const int rows_ = std::get<0>(GetParam()), columns_ = std::get<1>(GetParam());
+  const std::vector<float> from_ = AnyFloats(static_cast<size_t>(rows_ * (columns_ + 2)), 1);
+};
+
+TEST_P(Bf16Rounding, OfPairsInARowIsThatOfTheWireAndTouchesNothingElse) {
+  test::ForEachTarget([&] {
+    const int pairs = (columns_ + 1) / 2, stride = pairs + 3;
+    std::vector<float> to(static_cast<size_t>(rows_ * stride), 7.0f);
+    RoundRows(FromView(), {to.data(), rows_, pairs, stride});
+    for (int r = 0; r < rows_; ++r) {
+      for (int p = 0; p < stride; ++p) {
+        const uint32_t expected = p < pairs ? PairBits(From(r, 2 * p), From(r, 2 * p + 1))
+                                            : std::bit_cast<uint32_t>(7.0f);
+        ASSERT_EQ(std::bit_cast<uint32_t>(to[static_cast<size_t>(r * stride + p)]), expected)
+            << r << " " << p;
+      }
+    }
+  });
+}
+
+TEST_P(Bf16Rounding, OfPairsOfRowsIsThatOfTheWireAndTouchesNothingElse) {
+  test::ForEachTarget([&] {
+    const int pairs = (rows_ + 1) / 2, stride = columns_ + 3;
+    std::vector<float> to(static_cast<size_t>(pairs * stride), 7.0f);
+    InterleaveRows(FromView(), {to.data(), pairs, columns_, stride});
+    for (int p = 0; p < pairs; ++p) {
+      for (int c = 0; c < stride; ++c) {
+        const uint32_t expected = c < columns_ ? PairBits(From(2 * p, c), From(2 * p + 1, c))
+                                               : std::bit_cast<uint32_t>(7.0f);
+        ASSERT_EQ(std::bit_cast<uint32_t>(to[static_cast<size_t>(p * stride + c)]), expected)
+            << p << " " << c;
+      }
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Bf16Rounding,
+                         ::testing::Values(std::tuple(1, 1), std::tuple(2, 16), std::tuple(3, 31),
+                                           std::tuple(13, 128), std::tuple(5, 129),
+                                           std::tuple(64, 70), std::tuple(0, 4), std::tuple(4, 0)));
+
+TEST(Bf16ProductDeathTest, APanelThatEndsInsideAVectorIsOurOwnMistake) {
+  Case test(20, 3, 2, true, false);
+  test.product.lda = 20;
+  EXPECT_DEATH(MultiplyBf16(test.product), "20 vs. 32");
+}
+
+}  // namespace
+}  // namespace weir::kernels::cpu
