@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "common/base/strings.h"
+#include "common/kernels/cpu_kernels.h"
 #include "tools/bench/gemm.h"
 #include "tools/bench/measure.h"
 #include "tools/bench/peer_script.h"
@@ -20,9 +21,10 @@ constexpr int kMaxTurns = 4;  // each starts PyTorch twice
 
 struct Size {
   int64_t batch;
-  double goal;  // times PyTorch on one thread
+  double goal;       // times PyTorch on one thread
+  double bf16_goal;  // with bfloat16 products; PyTorch stays in 32 bits
 };
-constexpr Size kSizes[] = {{128, 1.7}, {512, 1.45}, {2048, 1.4}};
+constexpr Size kSizes[] = {{128, 1.7, 2.8}, {512, 1.45, 2.45}, {2048, 1.4, 2.3}};
 
 // At which reading is set beside a step; it may cost 1/25 of it.
 constexpr int64_t kReadingBatch = 512;
@@ -50,6 +52,7 @@ Status Verify(const TrainingRun& run) {
 // samples/s, of each repeat.
 struct Rates {
   std::vector<double> one_thread, two_threads;
+  std::vector<double> bf16;  // one thread; empty without units for it
   std::string peer = "PyTorch";
   std::vector<double> peer_one_thread, peer_two_threads;  // empty: could not be measured
   std::vector<double> gemm;                               // the fastest products alone
@@ -79,15 +82,19 @@ Status MeasurePeer(int64_t batch, Rates* rates) {
 // Ours and the peer in turns.
 Result<Rates> Measure(int64_t batch, const Options& options) {
   const data::RowBlock rows = RandomRows(options.quick ? 512 : batch * kDistinctBatches);
-  TrainingRun one_thread(batch, 1), two_threads(batch, 2);
-  WEIR_RETURN_IF_ERROR(one_thread.Train(rows).status());
-  WEIR_RETURN_IF_ERROR(two_threads.Train(rows).status());
+  TrainingRun one_thread(batch, 1), two_threads(batch, 2), bf16(batch, 1, v1::ModelConfig::BF16);
+  for (TrainingRun* run : {&one_thread, &two_threads, &bf16}) {
+    WEIR_RETURN_IF_ERROR(run->Train(rows).status());
+    WEIR_RETURN_IF_ERROR(Verify(*run));
+  }
   Rates rates;
   Status peer = options.quick ? Unavailable("a quick run has no peer") : OkStatus();
   for (int turn = 0; turn < std::min(options.repeats, kMaxTurns); ++turn) {
     for (int repeat = 0; repeat < (options.quick ? 1 : kRepeatsOfATurn); ++repeat) {
       WEIR_RETURN_IF_ERROR(MeasureOurs(rows, options, one_thread, &rates.one_thread));
       WEIR_RETURN_IF_ERROR(MeasureOurs(rows, options, two_threads, &rates.two_threads));
+      if (!kernels::CpuHasBf16Units()) continue;
+      WEIR_RETURN_IF_ERROR(MeasureOurs(rows, options, bf16, &rates.bf16));
     }
     if (peer.ok()) peer = MeasurePeer(batch, &rates);
     rates.gemm.push_back(BestGemmSamplesPerSecond(batch, kRepeatsOfATurn));
@@ -103,19 +110,22 @@ double MedianOrNothing(const std::vector<double>& values) {
 
 void AddLines(const Size& size, const Rates& rates, Lines* lines) {
   const double one = Median(rates.one_thread), two = Median(rates.two_threads);
+  const double peer_one = MedianOrNothing(rates.peer_one_thread);
   const auto add = [&](const std::string& name, double value, const std::string& peer,
-                       double peer_value, double goal) {
-    lines->push_back({.name = StrCat("train/f32/batch_", size.batch, name),
+                       double peer_value, double goal, const char* precision = "f32") {
+    lines->push_back({.name = StrCat("train/", precision, "/batch_", size.batch, name),
                       .value = value,
                       .unit = "samples/s",
                       .peer = peer,
                       .peer_value = peer_value,
                       .goal = goal});
   };
-  add("", one, rates.peer + ", 1 thread", MedianOrNothing(rates.peer_one_thread), size.goal);
+  add("", one, rates.peer + ", 1 thread", peer_one, size.goal);
   add("/of_gemm", one, "the fastest products alone", Median(rates.gemm), 0.8);
   add("/threads_2", two, rates.peer + ", 2 threads", MedianOrNothing(rates.peer_two_threads), 1.5);
   add("/threads_2/of_1", two, "one thread", one, 1.85);
+  if (rates.bf16.empty()) return;
+  add("", Median(rates.bf16), rates.peer + " in F32, 1 thread", peer_one, size.bf16_goal, "bf16");
 }
 
 Line ReadingLine(double samples_per_second, const Options& options) {
@@ -139,6 +149,9 @@ Result<Lines> BenchTrain(const Options& options) {
     if (size.batch == kReadingBatch) {
       lines.push_back(ReadingLine(Median(rates.one_thread), options));
     }
+  }
+  if (!kernels::CpuHasBf16Units()) {
+    std::cout << "train/bf16: verified, not measured: this processor has no units for it\n";
   }
   return lines;
 }

@@ -12,8 +12,9 @@
 
 namespace weir::bench {
 
-v1::Config TrainingConfig(int64_t batch_size) {
+v1::Config TrainingConfig(int64_t batch_size, v1::ModelConfig::Precision precision) {
   v1::Config config;
+  config.mutable_model()->set_precision(precision);
   v1::DataConfig& data = *config.mutable_data();
   data.set_batch_size(static_cast<int32_t>(batch_size));
   data.mutable_synthetic()->set_dense_features(kDenseFeatures);
@@ -42,9 +43,9 @@ data::RowBlock RandomRows(int64_t row_count) {
   return rows;
 }
 
-TrainingRun::TrainingRun(int64_t batch_size, int thread_count)
+TrainingRun::TrainingRun(int64_t batch_size, int thread_count, v1::ModelConfig::Precision precision)
     : batch_size_(batch_size),
-      config_(TrainingConfig(batch_size)),
+      config_(TrainingConfig(batch_size, precision)),
       layout_(config_, 1),
       client_(config_, layout_),
       trainer_(std::make_unique<worker::Trainer>(config_, layout_, thread_count, &client_,

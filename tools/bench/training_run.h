@@ -17,14 +17,16 @@
 namespace weir::bench {
 
 // The paper's model (dlrm_shape.h), SGD, no servers.
-v1::Config TrainingConfig(int64_t batch_size);
+v1::Config TrainingConfig(int64_t batch_size,
+                          v1::ModelConfig::Precision precision = v1::ModelConfig::F32);
 
 // Uniform ids, so that the batches share few rows, and labels that nothing can be learned from.
 data::RowBlock RandomRows(int64_t row_count);
 
 class TrainingRun {
  public:
-  TrainingRun(int64_t batch_size, int thread_count);
+  TrainingRun(int64_t batch_size, int thread_count,
+              v1::ModelConfig::Precision precision = v1::ModelConfig::F32);
 
   // Trains on the rows once, in batches of the size given above. Returns the seconds it took.
   Result<double> Train(const data::RowBlock& rows);
