@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Whether a long run keeps its memory: trains a small model for 200,000 steps on one server and two trainers and
-follows the resident memory of the three processes.
+"""Whether a long run keeps its memory: trains a small model for 200,000 steps on one server and two
+trainers and follows the resident memory of the three processes.
 
   tools/measure_memory.py [--steps=200000] [--warm_up=0.1] [--bound=0.02] [--bin=DIR] [--out=DIR]
 
-Needs a Release build; about a minute on two idle cores. Ends with 1 when a process was not flat: its largest value after
-the warm-up is more than the bound above its smallest.
+Needs a Release build; about a minute on two idle cores. Ends with 1 when a process was not flat: its
+largest value after the warm-up is more than the bound above its smallest.
 
-The warm-up, the first tenth of the steps, is when memory grows for honest reasons: tables get their rows (1,000 at
-most, and the rarest has come some ten times by then), residuals and versions are touched for the first time, heaps grow
-to the longest queues."""
+The warm-up, the first tenth of the steps, is when memory grows for honest reasons: tables get their
+rows (1,000 at most, and the rarest has come some ten times by then), residuals and versions are
+touched for the first time, heaps grow to the longest queues."""
 
 import argparse
 import json
@@ -49,16 +49,19 @@ def name_of(pid):
 
 
 def resident_bytes(pid):
-    """0 when the process has ended. Not VmRSS of status, which many kernels only estimate, to some 256 KiB."""
-    lines = [line for line in read("/proc/%d/smaps_rollup" % pid).splitlines() if line.startswith("Rss:")]
+    """0 when the process has ended. Not VmRSS of status, which many kernels only estimate, to some
+    256 KiB."""
+    lines = [line for line in read("/proc/%d/smaps_rollup" % pid).splitlines()
+             if line.startswith("Rss:")]
     return 1024 * int(lines[0].split()[1]) if lines else 0
 
 
 def steps_so_far(out):
     """Of the whole run, which each trainer's metrics tell."""
-    lines = [line for trainer in range(TRAINERS)
-             for line in read("%s/trainer-%d/metrics.jsonl" % (out, trainer)).splitlines(keepends=True)]
-    return max((json.loads(line).get("steps", 0) for line in lines if line.endswith("\n")), default=0)
+    texts = [read("%s/trainer-%d/metrics.jsonl" % (out, trainer)) for trainer in range(TRAINERS)]
+    lines = [line for text in texts for line in text.splitlines(keepends=True)]
+    return max((json.loads(line).get("steps", 0) for line in lines if line.endswith("\n")),
+               default=0)
 
 
 def follow(flags):
@@ -67,10 +70,12 @@ def follow(flags):
                "--trainers=%d" % TRAINERS, "--out=" + flags.out,
                "--override=" + OVERRIDE % (BATCH, BATCH * flags.steps)]
     samples = []
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as run:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True) as run:
         while run.poll() is None:
             steps = steps_so_far(flags.out)
-            samples.append((steps, {name_of(pid): resident_bytes(pid) for pid in children(run.pid)}))
+            now = {name_of(pid): resident_bytes(pid) for pid in children(run.pid)}
+            samples.append((steps, now))
             time.sleep(SAMPLE_S)
         if run.returncode != 0:
             sys.exit("error: %s\n%s" % (" ".join(command), run.stdout.read()))
