@@ -96,7 +96,7 @@ class EndToEnd(unittest.TestCase):
             self.assertEqual([(row["trainers"], row["policy"]) for row in rows],
                              [(trainers, policy) for trainers in (1, 4)
                               for policy in ("none", "dct_95", "dct_98", "dct_99")])
-            self.assertEqual(rows[0]["push_times_fewer"] // 1, 0)  # all of it and a few headers
+            self.assertEqual(rows[0]["push_times_fewer"] // 1, 0)  # everything, and headers
             self.assertLess(rows[3]["density"], 0.1)
             self.assertIn((Path(out) / "table.md").read_text(), one.stdout)
 
