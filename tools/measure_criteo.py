@@ -5,16 +5,17 @@ and prints mean and spread, paired by seed with the dense run of the same update
   tools/measure_criteo.py [--seeds=8] [--out=build/measure] [--only=NAME,NAME] [--reuse]
 
 Needs a Release build and ../shared/data. About 15 s a run on two idle cores. --reuse goes on where an
-earlier call ended: what was run before the programs, the config or this script changed is run again."""
+earlier call ended: what was run with other settings, or before the programs or the config changed,
+is run again."""
 
 import argparse
-import json
 import os
 import statistics
-import subprocess
-import sys
 
-PROGRAMS = ["build/release/bin/weir-" + name for name in ("local", "server", "worker")]
+import paired_runs
+from paired_runs import density, deviation, fewer
+
+BINARIES = "build/release/bin"
 CONFIG = "configs/runs/criteo_sample.textproto"
 DCT = "compression { default { dct { sparsity: %s lifespan: 100 } values: BF16 } }"
 SGD = "update { dense { sgd { learning_rate: 0.1 } } rows { sgd { learning_rate: %d } } }"
@@ -37,40 +38,14 @@ SETTINGS = {
 }
 
 
-def is_current(summary):
-    return os.path.exists(summary) and all(
-        os.path.getmtime(path) < os.path.getmtime(summary) for path in [*PROGRAMS, CONFIG, __file__])
-
-
 def run(out, name, seed, reuse):
     servers, trainers, override, _ = SETTINGS[name]
-    directory = os.path.join(out, "%s-%d" % (name, seed))
-    summary = os.path.join(directory, "summary.json")
-    if not (reuse and is_current(summary)):
-        command = [PROGRAMS[0], "--config=" + CONFIG, "--servers=%d" % servers,
-                   "--trainers=%d" % trainers, "--out=" + directory,
-                   "--override=%s run { seed: %d }" % (override, seed)]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if done.returncode != 0:
-            sys.exit("error: %s\n%s" % (" ".join(command), done.stdout))
-    with open(summary, encoding="utf-8") as f:
-        return json.load(f)
+    return paired_runs.run(os.path.join(out, "%s-%d" % (name, seed)), BINARIES, CONFIG, servers,
+                           trainers, "%s run { seed: %d }" % (override, seed), reuse)
 
 
 def mean_and_deviation(values):
-    deviation = statistics.stdev(values) if len(values) > 1 else 0.0
-    return "%.5f +- %.5f" % (statistics.mean(values), deviation)
-
-
-def fewer(results, *kinds):
-    dense = sum(r["wire"][k + "_bytes_dense"] for r in results for k in kinds)
-    return dense / sum(r["wire"][k + "_bytes"] for r in results for k in kinds)
-
-
-def density(results):
-    layers = [layer for r in results for layer in r["layers"] if layer["elements"] >= 1000]
-    return (sum(layer["density"] * layer["elements"] for layer in layers)
-            / sum(layer["elements"] for layer in layers))
+    return "%.5f +- %.5f" % (statistics.mean(values), deviation(values))
 
 
 def print_row(name, results, base_auc):

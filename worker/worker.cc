@@ -60,6 +60,12 @@ Result<v1::RunReport> Worker::Run() {
     std::lock_guard lock(mutex_);
     trainer_ = std::move(trainer);
   }
+  // First, because it takes seconds when there are many rows, and at the end of the run a trainer
+  // that does not leave soon is taken for one that came too late.
+  if (config_.data().has_synthetic()) {
+    bayes_logloss_ = data::BayesLogloss(config_.data().synthetic(), data::Split::kTest,
+                                        config_.data().synthetic().test_rows());
+  }
   Result<v1::RunReport> report = RunLoop();
   if (!report.ok()) Fail(report.status());
   StopTrainer();
@@ -214,10 +220,7 @@ Status Worker::ShowProgress(const v1::RunProgress& progress, bool is_last) {
 Result<v1::RunReport> Worker::Conclude(v1::RunReport report) {
   report.set_threads(static_cast<uint32_t>(options_.threads));
   report.set_device(options_.device);
-  if (config_.data().has_synthetic() && report.has_test()) {
-    report.set_bayes_logloss(data::BayesLogloss(config_.data().synthetic(), data::Split::kTest,
-                                                config_.data().synthetic().test_rows()));
-  }
+  if (bayes_logloss_ && report.has_test()) report.set_bayes_logloss(*bayes_logloss_);
   if (!options_.out_directory.empty()) {
     WEIR_RETURN_IF_ERROR(metrics::WriteSummary(options_.out_directory, report));
   }

@@ -75,6 +75,7 @@ class Worker {
   uint64_t train_malformed_count_ = 0;
   std::string first_problem_;
   double next_report_seconds_ = 0;
+  std::optional<double> bayes_logloss_;  // of synthetic test rows
   uint64_t last_shown_samples_ = 0;
 
   std::mutex mutex_;

@@ -191,6 +191,12 @@ class ProcessTest(unittest.TestCase):
         self.assertEqual(summary["train"]["samples"], 20000)
         self.assertLess(summary["wire"]["push_bytes"] * 5, summary["wire"]["push_bytes_dense"])
 
+    def test_many_test_rows_hold_no_trainer_up_at_the_end(self):
+        self.run_once(0, "weir-local", "--config=" + RUN, "--servers=1", "--trainers=4",
+                      "--out=" + self.path("l"),
+                      "--override=data { synthetic { rows: 2000 test_rows: 600000 tables: 26 } }")
+        self.assertEqual(self.summary("l")["test"]["samples"], 600000)
+
     # --- what it costs
 
     def peak_bytes_of_worker(self, rows):

@@ -1,11 +1,12 @@
-// One short run of weir-local on made-up rows of the paper's shape, perhaps behind a slow link, and
-// what it says about itself.
+// One run of weir-local on made-up rows of the paper's shape, perhaps behind a slow link, and what
+// it says about itself.
 //
 // The link is a network namespace of the run's own, whose loopback device lets only so many bits a
 // second through, both directions together. It has no name and goes with the run's last process,
 // however that ends.
 //
-// Thread rule: any thread; blocks until the run ends.
+// Thread rule: any thread; blocks until the run ends. TrainUntil: a thread that lives as long as
+// it.
 #pragma once
 
 #include <cstdint>
@@ -31,20 +32,25 @@ struct LocalRun {
   int64_t batch_size = 128;
   int64_t rows = 0;
   int64_t test_rows = 1000;
-  int64_t evaluate_every_samples = 0;
+  int64_t evaluate_every_samples = 0;  // 0: only at the end
   Link link = {nullptr};
 };
 
 struct LocalResult {
   double samples_per_second = 0;
-  struct Test {
-    double samples = 0;  // trained so far
-    double logloss = 0;
-  };
-  std::vector<Test> tests;  // as they were made; the last one at the end
+};
+
+// One scoring of the test rows while a run trains.
+struct TestPoint {
+  double seconds = 0;  // of training so far, tests apart
+  double logloss = 0;
 };
 
 // 1 trainer with 1 thread. Fails when the run does, or did not train every row.
 Result<LocalResult> RunLocal(const LocalRun& run);
+
+// The tests of a run that is stopped after the first one that is at or below the logloss, or comes
+// after so many seconds of training. Fails when the run ends before.
+Result<std::vector<TestPoint>> TrainUntil(const LocalRun& run, double logloss, double seconds);
 
 }  // namespace weir::bench

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""tools/reproduce_dct_dp and tools/paired_runs.py: the arithmetic, and a tiny set from end to end.
+
+Usage: reproduce_dct_dp_test.py BIN_DIR [unittest arguments]"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+
+TOOLS = Path(__file__).resolve().parents[2] / "tools"
+SCRIPT = str(TOOLS / "reproduce_dct_dp")
+BIN = "build/release/bin"
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(TOOLS))
+import paired_runs  # noqa: E402
+
+loader = SourceFileLoader("reproduce_dct_dp", SCRIPT)
+reproduce_dct_dp = module_from_spec(spec_from_loader("reproduce_dct_dp", loader))
+loader.exec_module(reproduce_dct_dp)
+
+
+class Statistics(unittest.TestCase):
+    def test_student_t_is_that_of_the_tables(self):
+        for share, freedom, value in ((0.95, 1, 6.3138), (0.95, 2, 2.9200), (0.95, 5, 2.0150),
+                                      (0.95, 7, 1.8946), (0.95, 30, 1.6973), (0.975, 5, 2.5706),
+                                      (0.99, 9, 2.8214), (0.9, 4, 1.5332)):
+            self.assertAlmostEqual(paired_runs.student_t(share, freedom), value, places=4)
+
+    def test_upper_limit_by_hand(self):
+        # Deviation sqrt(2.5), standard error sqrt(0.5), t of 4 degrees 2.1318.
+        mean, error, limit = paired_runs.upper_limit([1, 2, 3, 4, 5])
+        self.assertEqual(mean, 3)
+        self.assertAlmostEqual(error, 0.70711, places=5)
+        self.assertAlmostEqual(limit, 3 + 2.1318 * 0.70711, places=4)
+
+    def test_one_seed_has_no_limit(self):
+        self.assertEqual(paired_runs.upper_limit([2.5]), (2.5, None, None))
+
+
+def summary(logloss, density=0.05):
+    return {"test": {"logloss": logloss, "auc": 0.75},
+            "wire": {"push_bytes": 100, "push_bytes_dense": 2000},
+            "layers": [{"elements": 3000, "density": density}, {"elements": 9, "density": 1}]}
+
+
+class Comparison(unittest.TestCase):
+    DENSE = [summary(0.5), summary(0.4)]
+
+    def compare(self, policy, trainers, *loglosses):
+        return reproduce_dct_dp.compare(trainers, "sgd", policy, [summary(x) for x in loglosses],
+                                        self.DENSE)
+
+    def test_differences_are_relative_to_the_dense_run_of_the_seed(self):
+        row = self.compare("dct_99", 1, 0.505, 0.396)
+        self.assertAlmostEqual(row["differences"][0], 0.01)
+        self.assertAlmostEqual(row["differences"][1], -0.01)
+        self.assertAlmostEqual(row["difference"], 0)
+        self.assertAlmostEqual(row["limit"], 6.3138 * 0.01, places=5)
+        self.assertEqual((row["density"], row["push_times_fewer"]), (0.05, 20))
+
+    def test_the_limit_is_held_to_the_bound_and_not_the_mean(self):
+        self.assertTrue(self.compare("dct_95", 1, 0.49, 0.392)["met"])
+        self.assertFalse(self.compare("dct_95", 1, 0.505, 0.39)["met"])  # -0.75 % on average
+
+    def test_four_trainers_are_only_reported(self):
+        row = self.compare("dct_95", 4, 0.49, 0.39)
+        self.assertIn("limit", row)
+        self.assertNotIn("bound", row)
+
+    def test_the_table_has_a_line_for_each(self):
+        text = reproduce_dct_dp.table([self.compare("none", 1, 0.5, 0.4),
+                                       self.compare("dct_95", 1, 0.505, 0.396)])
+        lines = text.splitlines()
+        self.assertEqual(len(lines), 4)
+        self.assertEqual({line.count("|") for line in lines}, {lines[0].count("|")})
+        self.assertIn("| NO |", lines[3])
+
+
+class EndToEnd(unittest.TestCase):
+    def run_script(self, out, *flags):
+        return subprocess.run(
+            [SCRIPT, "--rules=sgd", "--rows=2000", "--test_rows=500", "--bin=" + BIN, "--out=" + out,
+             *flags], capture_output=True, text=True, timeout=250, check=False)
+
+    def test_a_tiny_set(self):
+        with tempfile.TemporaryDirectory() as out:
+            one = self.run_script(out, "--seeds=1")
+            self.assertEqual(one.returncode, 0, one.stdout + one.stderr)
+            rows = json.loads((Path(out) / "table.json").read_text())
+            self.assertEqual([(row["trainers"], row["policy"]) for row in rows],
+                             [(trainers, policy) for trainers in (1, 4)
+                              for policy in ("none", "dct_95", "dct_98", "dct_99")])
+            self.assertEqual(rows[0]["push_times_fewer"] // 1, 0)  # everything, and headers
+            self.assertLess(rows[3]["density"], 0.1)
+            self.assertIn((Path(out) / "table.md").read_text(), one.stdout)
+
+            # Runs that are there are used again, and one that is made again comes out the same.
+            stamp = (Path(out) / "sgd-1x-none-1/summary.json").stat().st_mtime_ns
+            (Path(out) / "sgd-1x-dct_99-1/summary.json").unlink()
+            again = self.run_script(out, "--seeds=1", "--trainers=1", "--reuse")
+            self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
+            self.assertEqual((Path(out) / "sgd-1x-none-1/summary.json").stat().st_mtime_ns, stamp)
+            repeated = json.loads((Path(out) / "table.json").read_text())
+            self.assertEqual(repeated[3]["differences"], rows[3]["differences"])
+
+
+if __name__ == "__main__":
+    BIN = sys.argv.pop(1) if len(sys.argv) > 1 else BIN
+    unittest.main()

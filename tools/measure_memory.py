@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Whether a long run keeps its memory: trains a small model for 200,000 steps on one server and two
+trainers and follows the resident memory of the three processes.
+
+  tools/measure_memory.py [--steps=200000] [--warm_up=0.1] [--bound=0.02] [--bin=DIR] [--out=DIR]
+
+Needs a Release build; about a minute on two idle cores. Ends with 1 when a process was not flat: its
+largest value after the warm-up is more than the bound above its smallest.
+
+The warm-up, the first tenth of the steps, is when memory grows for honest reasons: tables get their
+rows (1,000 at most, and the rarest has come some ten times by then), residuals and versions are
+touched for the first time, heaps grow to the longest queues."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+
+CONFIG = "configs/runs/local.textproto"
+BATCH = 16
+TRAINERS = 2
+SAMPLE_S = 0.2
+OVERRIDE = """
+data { batch_size: %d synthetic { rows: %d test_rows: 1000 rows_per_table: 1000 } }
+compression { default { dct { sparsity: 0.99 lifespan: 1000 } values: BF16 } }
+run { report_interval_ms: 200 }"""
+
+
+def read(path):
+    """What of a process or of a run is gone or not there yet is empty."""
+    try:
+        with open(path, encoding="utf-8") as f:
+            return f.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def children(pid):
+    return [int(child) for child in read("/proc/%d/task/%d/children" % (pid, pid)).split()]
+
+
+def name_of(pid):
+    """As weir-worker-1: the program and which of its kind it is."""
+    flags = read("/proc/%d/cmdline" % pid).split("\0")
+    number = [flag.split("=")[1] for flag in flags if flag.startswith(("--shard=", "--trainer="))]
+    return "-".join([os.path.basename(flags[0])] + number)
+
+
+def resident_bytes(pid):
+    """0 when the process has ended. Not VmRSS of status, which many kernels only estimate, to some
+    256 KiB."""
+    lines = [line for line in read("/proc/%d/smaps_rollup" % pid).splitlines()
+             if line.startswith("Rss:")]
+    return 1024 * int(lines[0].split()[1]) if lines else 0
+
+
+def steps_so_far(out):
+    """Of the whole run, which each trainer's metrics tell."""
+    texts = [read("%s/trainer-%d/metrics.jsonl" % (out, trainer)) for trainer in range(TRAINERS)]
+    lines = [line for text in texts for line in text.splitlines(keepends=True)]
+    return max((json.loads(line).get("steps", 0) for line in lines if line.endswith("\n")),
+               default=0)
+
+
+def follow(flags):
+    """Runs it. [(steps, {process: resident bytes})]"""
+    command = [os.path.join(flags.bin, "weir-local"), "--config=" + CONFIG, "--servers=1",
+               "--trainers=%d" % TRAINERS, "--out=" + flags.out,
+               "--override=" + OVERRIDE % (BATCH, BATCH * flags.steps)]
+    samples = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True) as run:
+        while run.poll() is None:
+            steps = steps_so_far(flags.out)
+            now = {name_of(pid): resident_bytes(pid) for pid in children(run.pid)}
+            samples.append((steps, now))
+            time.sleep(SAMPLE_S)
+        if run.returncode != 0:
+            sys.exit("error: %s\n%s" % (" ".join(command), run.stdout.read()))
+    return samples
+
+
+def spreads(samples, first_step, end_step):
+    """{process: (values, smallest, largest, last)} of the samples in [first_step, end_step)."""
+    values = {}
+    for steps, processes in samples:
+        if first_step <= steps < end_step:
+            for name, value in processes.items():
+                values.setdefault(name, []).append(value)
+    return {name: (len(v), min(v), max(v), v[-1]) for name, v in sorted(values.items())}
+
+
+def report(found, bound):
+    """Prints it. Whether every process was flat."""
+    print("| process | values | smallest, kB | largest, kB | last, kB | largest over smallest |")
+    print("|---|---|---|---|---|---|")
+    flat = True
+    for name, (count, low, high, last) in found.items():
+        flat = flat and high - low <= bound * low
+        print("| %s | %d | %.0f | %.0f | %.0f | +%.2f %% |"
+              % (name, count, low / 1e3, high / 1e3, last / 1e3, 100 * (high / max(low, 1) - 1)))
+    return flat
+
+
+def parse_flags():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--steps", type=int, default=200000)
+    parser.add_argument("--warm_up", type=float, default=0.1, help="share of the steps")
+    parser.add_argument("--bound", type=float, default=0.02, help="share of the memory")
+    parser.add_argument("--bin", default="build/release/bin")
+    parser.add_argument("--out", default="build/memory")
+    return parser.parse_args()
+
+
+def main():
+    flags = parse_flags()
+    found = spreads(follow(flags), flags.warm_up * flags.steps, flags.steps)
+    if len(found) != 1 + TRAINERS:
+        sys.exit("error: the run was too short to look at its %d processes: %s"
+                 % (1 + TRAINERS, ", ".join(found) or "none seen"))
+    flat = report(found, flags.bound)
+    print("%s within %g %% after the first %g %% of %d steps"
+          % ("flat" if flat else "NOT flat", 100 * flags.bound, 100 * flags.warm_up, flags.steps))
+    return 0 if flat else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,86 @@
+"""Runs of weir-local that are compared in pairs: done once and kept, what their summaries say, and
+how sure a mean difference is. What measure_criteo.py and reproduce_dct_dp share."""
+
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+
+PROGRAMS = ("weir-local", "weir-server", "weir-worker")
+# A tensor of fewer elements cannot be sent at a density of 1 %.
+MIN_ELEMENTS = 1000
+
+
+def is_current(directory, command, sources):
+    """Whether the directory holds the results of this command, younger than what they were made with."""
+    summary, told = (os.path.join(directory, name) for name in ("summary.json", "command.json"))
+    if not (os.path.exists(summary) and os.path.exists(told)):
+        return False
+    with open(told, encoding="utf-8") as f:
+        if json.load(f) != command:
+            return False
+    return all(os.path.getmtime(path) < os.path.getmtime(summary) for path in sources)
+
+
+def run(directory, binaries, config, servers, trainers, override, reuse=False):
+    """The summary of a run; with reuse, of an earlier one that would come out the same."""
+    programs = [os.path.join(binaries, name) for name in PROGRAMS]
+    command = [programs[0], "--config=" + config, "--servers=%d" % servers,
+               "--trainers=%d" % trainers, "--out=" + directory, "--override=" + override]
+    if not (reuse and is_current(directory, command, [*programs, config])):
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode != 0:
+            sys.exit("error: %s\n%s" % (" ".join(command), done.stdout))
+        with open(os.path.join(directory, "command.json"), "w", encoding="utf-8") as f:
+            json.dump(command, f)
+    with open(os.path.join(directory, "summary.json"), encoding="utf-8") as f:
+        return json.load(f)
+
+
+def fewer(results, *kinds):
+    """How many times fewer bytes of these kinds than 32-bit values of everything."""
+    dense = sum(r["wire"][k + "_bytes_dense"] for r in results for k in kinds)
+    return dense / sum(r["wire"][k + "_bytes"] for r in results for k in kinds)
+
+
+def density(results):
+    """Realised, over the tensors that are large enough; 1 when there are none."""
+    layers = [layer for r in results for layer in r["layers"] if layer["elements"] >= MIN_ELEMENTS]
+    elements = sum(layer["elements"] for layer in layers)
+    sent = sum(layer["density"] * layer["elements"] for layer in layers)
+    return sent / elements if layers else 1.0
+
+
+def deviation(values):
+    return statistics.stdev(values) if len(values) > 1 else 0.0
+
+
+def student_t(share, freedom):
+    """The value that Student's t stays below with this probability, between 0.5 and 1."""
+    scale = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(math.pi)
+
+    def below(t):
+        # Simpson's rule over an angle: with t = sqrt(freedom) tan(angle) there is no long tail.
+        steps = 400
+        width = math.atan(t / math.sqrt(freedom)) / steps
+        weights = (1 if i in (0, steps) else 4 if i % 2 else 2 for i in range(steps + 1))
+        area = sum(w * math.cos(i * width) ** (freedom - 1) for i, w in enumerate(weights))
+        return 0.5 + scale * area * width / 3
+
+    low, high = 0.0, 1e6
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if below(middle) < share else (low, middle)
+    return (low + high) / 2
+
+
+def upper_limit(values, share=0.95):
+    """(mean, its standard error, upper one-sided confidence limit of the mean) by Student's t; the
+    last two are None for one value."""
+    mean = statistics.mean(values)
+    if len(values) < 2:
+        return mean, None, None
+    error = statistics.stdev(values) / math.sqrt(len(values))
+    return mean, error, mean + student_t(share, len(values) - 1) * error
