@@ -55,20 +55,22 @@ Result<double> TrainingRun::Train(const data::RowBlock& rows) {
   v1::ChunkLease lease;
   lease.set_split(v1::TRAIN);
   const auto chunk = std::make_shared<worker::ChunkWork>(lease, rows, batch_size_);
+  v1::WorkerReport before;
+  trainer_->FillReport(&before);
   bool finished = false;
   const double seconds = Seconds([&] {
     trainer_->Add(chunk);
     finished = chunk->AwaitFinished().has_value();
   });
-  if (finished) return seconds;
-  trainer_.reset();  // its threads have told their failure once they are joined
-  return failure_;
-}
-
-double TrainingRun::mean_logloss() const {
-  v1::WorkerReport report;
-  trainer_->FillReport(&report);
-  return report.logloss_sum() / static_cast<double>(report.samples());
+  if (!finished) {
+    trainer_.reset();  // its threads have told their failure once they are joined
+    return failure_;
+  }
+  v1::WorkerReport after;
+  trainer_->FillReport(&after);
+  last_logloss_ = (after.logloss_sum() - before.logloss_sum()) /
+                  static_cast<double>(after.samples() - before.samples());
+  return seconds;
 }
 
 }  // namespace weir::bench

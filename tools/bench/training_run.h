@@ -31,8 +31,8 @@ class TrainingRun {
   // Trains on the rows once, in batches of the size given above. Returns the seconds it took.
   Result<double> Train(const data::RowBlock& rows);
 
-  // The mean logloss of the samples so far.
-  double mean_logloss() const;
+  // The mean logloss of the samples of the last Train.
+  double last_logloss() const { return last_logloss_; }
 
  private:
   const int64_t batch_size_;
@@ -41,6 +41,7 @@ class TrainingRun {
   worker::EmbeddedClient client_;
   Status failure_;
   std::unique_ptr<worker::Trainer> trainer_;
+  double last_logloss_ = 0;
 };
 
 }  // namespace weir::bench
