@@ -1,24 +1,12 @@
 #include "server/gradient_applier.h"
 
-#include <bit>
-#include <span>
-
 #include "common/base/strings.h"
+#include "server/finite.h"
 
 namespace weir::server {
 namespace {
 
 static_assert(wire::kMaxStripeElements == kStripeElements, "stripes of frames are those of pieces");
-
-// Without branches, so that the loop vectorises: the exponent of NaN and infinity is all ones.
-bool AllFinite(std::span<const float> values) {
-  constexpr uint32_t kExponent = 0x7f800000;
-  uint32_t any = 0;
-  for (const float value : values) {
-    any |= (std::bit_cast<uint32_t>(value) & kExponent) == kExponent ? 1u : 0u;
-  }
-  return any == 0;
-}
 
 }  // namespace
 

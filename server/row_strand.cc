@@ -1,30 +1,15 @@
 #include "server/row_strand.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <span>
 #include <vector>
 
 #include "common/base/strings.h"
 #include "server/dense_strand.h"
+#include "server/finite.h"
 
 namespace weir::server {
-namespace {
-
-// Without a way out of the loop, so that it is vectorised: an exponent of all ones adds a carry
-// into the sign.
-bool AllFinite(std::span<const float> values) {
-  constexpr uint32_t kMagnitude = 0x7fffffff, kLowestExponentBit = 0x00800000;
-  uint32_t carries = 0;
-  for (const float value : values) {
-    carries |= (std::bit_cast<uint32_t>(value) & kMagnitude) + kLowestExponentBit;
-  }
-  return carries >> 31 == 0;
-}
-
-}  // namespace
-
 RowStrand::RowStrand(const ModelLayout& layout, const store::UpdateRule& rule, size_t slot,
                      StrandArena* arena)
     : dimension_(static_cast<size_t>(layout.embedding_dimension())),

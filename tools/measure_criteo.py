@@ -69,6 +69,10 @@ def parse_flags():
     if unknown:
         parser.error("--only: no run is called %s; there are %s"
                      % (", ".join(map(repr, unknown)), ", ".join(SETTINGS)))
+    flags.only = [name for name in SETTINGS if name in flags.only.split(",")]  # bases come first
+    alone = [name for name in flags.only if SETTINGS[name][3] not in (None, *flags.only)]
+    if alone:
+        parser.error("--only: %s needs %s beside it" % (alone[0], SETTINGS[alone[0]][3]))
     if flags.seeds < 1:
         parser.error("--seeds: at least 1")
     return flags
@@ -80,7 +84,7 @@ def main():
           "| push + pull fewer |")
     print("|---|---|---|---|---|---|---|---|")
     auc = {}
-    for name in flags.only.split(","):
+    for name in flags.only:
         results = [run(flags.out, name, seed, flags.reuse) for seed in range(1, flags.seeds + 1)]
         auc[name] = print_row(name, results, auc.get(SETTINGS[name][3]))
 

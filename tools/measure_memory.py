@@ -73,9 +73,9 @@ def follow(flags):
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True) as run:
         while run.poll() is None:
-            steps = steps_so_far(flags.out)
             now = {name_of(pid): resident_bytes(pid) for pid in children(run.pid)}
-            samples.append((steps, now))
+            # Afterwards: a process that was about to end by then has told its last step.
+            samples.append((steps_so_far(flags.out), now))
             time.sleep(SAMPLE_S)
         if run.returncode != 0:
             sys.exit("error: %s\n%s" % (" ".join(command), run.stdout.read()))

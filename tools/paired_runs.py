@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 PROGRAMS = ("weir-local", "weir-server", "weir-worker")
-# A tensor of fewer elements cannot be sent at a density of 1 %.
+# Of a smaller tensor, one element more or less is a visible share of the density.
 MIN_ELEMENTS = 1000
 
 
@@ -30,11 +30,15 @@ def run(directory, binaries, config, servers, trainers, override, reuse=False):
     command = [programs[0], "--config=" + config, "--servers=%d" % servers,
                "--trainers=%d" % trainers, "--out=" + directory, "--override=" + override]
     if not (reuse and is_current(directory, command, [*programs, config])):
+        told = os.path.join(directory, "command.json")
+        if os.path.exists(told):
+            os.remove(told)  # what it tells of is about to be overwritten
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode != 0:
             sys.exit("error: %s\n%s" % (" ".join(command), done.stdout))
-        with open(os.path.join(directory, "command.json"), "w", encoding="utf-8") as f:
+        with open(told + ".partial", "w", encoding="utf-8") as f:
             json.dump(command, f)
+        os.replace(told + ".partial", told)
     with open(os.path.join(directory, "summary.json"), encoding="utf-8") as f:
         return json.load(f)
 

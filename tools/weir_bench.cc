@@ -84,7 +84,7 @@ Status Run(const std::vector<std::string>& names) {
 }
 
 int Main(int argc, char** argv) {
-  KeepFreedMemory();  // as server and worker do; the peers have the same heap
+  KeepFreedMemory();  // as server and worker do; peers in this process have the same heap
   FLAGS_minloglevel = google::GLOG_WARNING;
   gflags::SetUsageMessage(Usage());
   GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { gflags_found_mistakes = true; };

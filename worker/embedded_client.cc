@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/clock.h"
 #include "common/config/config_hash.h"
+#include "common/config/validate_config.h"
 #include "common/wire/score_frame.h"
 
 namespace weir::worker {
@@ -18,9 +19,6 @@ struct EmbeddedPull : RowPull {
 };
 
 constexpr cluster::Seat kSelf{0, 0};
-
-// cluster.row_partitions is at most this.
-constexpr size_t kMaxPartitions = 256;
 
 }  // namespace
 
@@ -39,7 +37,7 @@ EmbeddedClient::EmbeddedClient(const v1::Config& config, const ModelLayout& layo
     }
   }
   dense_rule_->InitialState(state_.span());
-  CHECK_LE(static_cast<size_t>(config.cluster().row_partitions()), kMaxPartitions);
+  CHECK_LE(config.cluster().row_partitions(), config::kMaxRowPartitions);
   for (int32_t i = 0; i < config.cluster().row_partitions(); ++i) {
     partitions_.push_back(std::make_unique<RowPartitionSlot>(layout, *row_rule_));
   }
@@ -62,7 +60,7 @@ template <typename Use>
 void EmbeddedClient::ForEachPartition(const data::Batch& batch, const Use& use) {
   std::unique_ptr<PartitionedRows> rows = TakeScratch();
   rows->Fill(batch);
-  std::bitset<kMaxPartitions> busy;
+  std::bitset<config::kMaxRowPartitions> busy;
   for (size_t i = 0; i < partitions_.size(); ++i) {
     const std::unique_lock lock(partitions_[i]->mutex, std::try_to_lock);
     busy[i] = !lock.owns_lock();

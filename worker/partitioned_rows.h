@@ -21,7 +21,6 @@ class PartitionedRows {
   // order.
   void Fill(const data::Batch& batch);
 
-  size_t partition_count() const { return parts_.size(); }
   std::span<const store::BatchRow> part(size_t partition) const { return parts_[partition]; }
 
  private:

@@ -42,10 +42,10 @@ int64_t SampleStride(int64_t element_count) {
   return std::max<int64_t>(1, (element_count + kSampleElements - 1) / kSampleElements);
 }
 
-// No sample is larger; one more for the element that is not kept.
+// No sample is larger.
 size_t SampleCapacity(const Scope& scope) {
   const int64_t stride = SampleStride(scope.element_count);
-  return scope.stripe_count() * static_cast<size_t>((kStripeElements + stride - 1) / stride) + 1;
+  return scope.stripe_count() * static_cast<size_t>((kStripeElements + stride - 1) / stride);
 }
 
 struct DctState : PolicyState {

@@ -39,7 +39,8 @@ constexpr size_t kBlockElements = 512;
 constexpr size_t kFew = 2;
 constexpr size_t kMany = 6;
 constexpr size_t kFewInBlock = 12;
-static_assert(kMany <= kSelectionSlack);
+// A word has at most as many indexes before it as elements, so these fit behind them.
+static_assert(kMany <= kWordElements && kStripeElements % kWordElements == 0);
 // How far ahead memory is asked for: the prefetchers of processors stop at each 4 KiB page.
 constexpr size_t kPrefetchBytes = 2048;
 constexpr size_t kCacheLineBytes = 64;

@@ -163,7 +163,8 @@ void ValidateCluster(const v1::ClusterConfig& cluster, Violations* violations) {
                     "; choose F32 or BF16");
   }
   violations->RequireRange("cluster.server_threads", cluster.server_threads(), 1, 64);
-  violations->RequireRange("cluster.row_partitions", cluster.row_partitions(), 1, 256);
+  violations->RequireRange("cluster.row_partitions", cluster.row_partitions(), 1,
+                           kMaxRowPartitions);
   violations->RequireRange("cluster.connect_timeout_ms", cluster.connect_timeout_ms(), 1,
                            kMaxInt32);
   violations->RequireRange("cluster.answer_timeout_ms", cluster.answer_timeout_ms(), 1, kMaxInt32);

@@ -6,12 +6,16 @@
 // Thread rule: any thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "common/proto/config.pb.h"
 
 namespace weir::config {
+
+// Of cluster.row_partitions.
+inline constexpr int32_t kMaxRowPartitions = 256;
 
 // config: with defaults filled in. Every violation, as "field.path: what is wrong; what to do";
 // empty when the config can be run with servers.

@@ -27,51 +27,31 @@ struct WeightProduct {
   // Calls finish(first feature, features, samples) for each block of `to` that is complete.
   template <typename Finish>
   void Run(const Finish& finish) const {
-    for (int64_t n = 0; n < to.row_count; n += kTileFeatures) {
-      const int64_t features = std::min(kTileFeatures, to.row_count - n);
-      for (int64_t k = 0; k < from.row_count; k += kTileDepth) {
-        Accumulate(n, features, k, std::min(kTileDepth, from.row_count - k));
-      }
-      finish(n, features, RoundUpToVector(to.column_count));
-    }
+    WeightBlocks{weight, transpose, kTileFeatures, kTileDepth}.ForEach(
+        [&](int64_t n, int64_t k, const ConstMatrixView& block) { Accumulate(n, k, block); },
+        [&](int64_t n, int64_t count) { finish(n, count, RoundUpToVector(to.column_count)); });
   }
 
-  void Accumulate(int64_t n, int64_t features, int64_t k, int64_t depth) const {
-    GemmTileShape shape{.n = features,
-                        .k = depth,
+  void Accumulate(int64_t n, int64_t k, const ConstMatrixView& block) const {
+    GemmTileShape shape{.n = transpose ? block.column_count : block.row_count,
+                        .k = transpose ? block.row_count : block.column_count,
                         .lda = from.stride,
-                        .ldb = weight.stride,
+                        .ldb = block.stride,
                         .ldc = to.stride,
                         .transpose_b = transpose,
                         .accumulate = k > 0};
-    const float* w = transpose ? weight.row(k) + n : weight.row(n) + k;
-    PrefetchNext(n, features, k, depth);
     const int64_t samples = RoundUpToVector(to.column_count);
     int64_t s = 0;
     if (samples >= kTileSamples) {
       shape.m = kTileSamples;
       const GemmTile tile(shape);
       for (; s + kTileSamples <= samples; s += kTileSamples)
-        tile(from.row(k) + s, w, to.row(n) + s);
+        tile(from.row(k) + s, block.data, to.row(n) + s);
     }
     if (s == samples) return;
     shape.m = samples - s;
     const GemmTile rest(shape);
-    rest(from.row(k) + s, w, to.row(n) + s);
-  }
-
-  // The block of the weight that Accumulate takes next.
-  void PrefetchNext(int64_t n, int64_t features, int64_t k, int64_t depth) const {
-    k += depth;
-    if (k >= from.row_count) {
-      k = 0;
-      n += features;
-    }
-    if (n >= to.row_count) return;
-    features = std::min(kTileFeatures, to.row_count - n);
-    depth = std::min(kTileDepth, from.row_count - k);
-    if (transpose) return Prefetch(weight.row(k) + n, weight.stride, depth, features);
-    Prefetch(weight.row(n) + k, weight.stride, features, depth);
+    rest(from.row(k) + s, block.data, to.row(n) + s);
   }
 };
 
@@ -206,6 +186,7 @@ void LinearBackwardData(const ConstMatrixView& dy, const ConstMatrixView& weight
   CHECK_EQ(dy.column_count, dx.column_count);
   CheckPadding(dy);
   CheckPadding(dx);
+  CheckReluOutput(relu_output, dx);
   const ReluGradient finish{relu_output, dx};
   if (weight.row_count < kThinOutputs) {
     ThinBackwardData(dy, weight, dx);

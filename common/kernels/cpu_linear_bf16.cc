@@ -42,22 +42,19 @@ class WeightProduct {
  public:
   WeightProduct(const ConstMatrixView& from, const ConstMatrixView& weight, bool transpose,
                 const MatrixView& to)
-      : weight_(weight), transpose_(transpose), to_(to), depth_(from.row_count) {
-    PairMatrices scratch(PairMatrices::Size(Pairs(depth_), from.column_count) + kBlockSize);
-    from_ = scratch.Take(Pairs(depth_), from.column_count);
+      : weight_(weight), transpose_(transpose), to_(to) {
+    const int64_t pairs = Pairs(from.row_count);
+    PairMatrices scratch(PairMatrices::Size(pairs, from.column_count) + kBlockSize);
+    from_ = scratch.Take(pairs, from.column_count);
     block_ = scratch.Take(kBlockRows, kBlockRows);
     InterleaveRows(from, from_);
   }
 
   template <typename Finish>
   void Run(const Finish& finish) const {
-    for (int64_t n = 0; n < to_.row_count; n += kTileFeatures) {
-      const int64_t features = std::min(kTileFeatures, to_.row_count - n);
-      for (int64_t k = 0; k < depth_; k += kTileDepth) {
-        Accumulate(n, features, k, std::min(kTileDepth, depth_ - k));
-      }
-      finish(n, features, to_.column_count);
-    }
+    WeightBlocks{weight_, transpose_, kTileFeatures, kTileDepth}.ForEach(
+        [&](int64_t n, int64_t k, const ConstMatrixView& block) { Accumulate(n, k, block); },
+        [&](int64_t n, int64_t count) { finish(n, count, to_.column_count); });
   }
 
  private:
@@ -65,48 +62,28 @@ class WeightProduct {
   static constexpr int64_t kBlockRows = std::max(kTileFeatures, kTileDepth / 2);
   static constexpr int64_t kBlockSize = kBlockRows * (kBlockRows + 16);
 
-  void Accumulate(int64_t n, int64_t features, int64_t k, int64_t depth) const {
-    const MatrixView block{block_.data, transpose_ ? Pairs(depth) : features,
-                           transpose_ ? features : Pairs(depth), block_.stride};
-    const ConstMatrixView weight = Block(n, features, k, depth);
-    transpose_ ? InterleaveRows(weight, block) : RoundRows(weight, block);
-    PrefetchNext(n, features, k, depth);
+  void Accumulate(int64_t n, int64_t k, const ConstMatrixView& weight) const {
+    const int64_t features = transpose_ ? weight.column_count : weight.row_count;
+    const int64_t pairs = Pairs(transpose_ ? weight.row_count : weight.column_count);
+    const MatrixView rounded{block_.data, transpose_ ? pairs : features,
+                             transpose_ ? features : pairs, block_.stride};
+    transpose_ ? InterleaveRows(weight, rounded) : RoundRows(weight, rounded);
     MultiplyBf16({.m = to_.column_count,
                   .n = features,
-                  .pairs = Pairs(depth),
+                  .pairs = pairs,
                   .a = from_.row(k / 2),
                   .lda = from_.stride,
-                  .b = block.data,
-                  .pair_stride = transpose_ ? block.stride : 1,
-                  .column_stride = transpose_ ? 1 : block.stride,
+                  .b = rounded.data,
+                  .pair_stride = transpose_ ? rounded.stride : 1,
+                  .column_stride = transpose_ ? 1 : rounded.stride,
                   .c = to_.row(n),
                   .ldc = to_.stride,
                   .accumulate = k > 0});
   }
 
-  // Where op(weight)[n .. n + features, k .. k + depth) lies.
-  ConstMatrixView Block(int64_t n, int64_t features, int64_t k, int64_t depth) const {
-    if (transpose_) return {weight_.row(k) + n, depth, features, weight_.stride};
-    return {weight_.row(n) + k, features, depth, weight_.stride};
-  }
-
-  // The block that Accumulate takes next.
-  void PrefetchNext(int64_t n, int64_t features, int64_t k, int64_t depth) const {
-    k += depth;
-    if (k >= depth_) {
-      k = 0;
-      n += features;
-    }
-    if (n >= to_.row_count) return;
-    const ConstMatrixView next =
-        Block(n, std::min(kTileFeatures, to_.row_count - n), k, std::min(kTileDepth, depth_ - k));
-    Prefetch(next.data, next.stride, next.row_count, next.column_count);
-  }
-
   const ConstMatrixView weight_;
   const bool transpose_;
   const MatrixView to_;
-  const int64_t depth_;
   MatrixView from_;   // [pairs of k, samples]
   MatrixView block_;  // of the weight
 };
@@ -167,6 +144,7 @@ void Bf16LinearBackwardData(const ConstMatrixView& dy, const ConstMatrixView& we
   CHECK_EQ(dy.column_count, dx.column_count);
   CheckPadding(dy);
   CheckPadding(dx);
+  CheckReluOutput(relu_output, dx);
   WeightProduct(dy, weight, true, dx).Run(ReluGradient{relu_output, dx});
 }
 

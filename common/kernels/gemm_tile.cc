@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "common/base/hogwild.h"
+
 namespace weir::kernels::cpu {
 
 GemmTile::GemmTile(const GemmTileShape& shape) : shape_(shape) {
@@ -18,8 +20,8 @@ GemmTile::GemmTile(const GemmTileShape& shape) : shape_(shape) {
       static_cast<libxsmm_blasint>(shape.k), &lda, &ldb, &ldc, &alpha, &beta, &flags, &prefetch);
 }
 
-void GemmTile::MultiplyPlainly(const GemmTileShape& shape, const float* a, const float* b,
-                               float* c) {
+WEIR_HOGWILD void GemmTile::MultiplyPlainly(const GemmTileShape& shape, const float* a,
+                                            const float* b, float* c) {
   for (int64_t j = 0; j < shape.n; ++j) {
     float* out = c + j * shape.ldc;
     if (!shape.accumulate) std::fill_n(out, shape.m, 0.0f);

@@ -7,7 +7,8 @@
 // m.
 //
 // Place in the life of a batch: forward and backward, below the linear layers (cpu_linear.cc).
-// Thread rule: any thread; a tile is a value. Runs on the calling thread alone.
+// Thread rule: any thread; a tile is a value. Runs on the calling thread alone. b may be weights
+// that are written meanwhile (common/base/hogwild.h).
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,6 @@ struct GemmTileShape {
 
 class GemmTile {
  public:
-  GemmTile() = default;
   // Generates the code, or finds it generated. Where code cannot be generated (a processor without
   // AVX, memory that must not be executed) the tile is a plain loop.
   explicit GemmTile(const GemmTileShape& shape);
@@ -35,6 +35,8 @@ class GemmTile {
       MultiplyPlainly(shape_, a, b, c);
     }
   }
+
+  bool is_generated() const { return generated_ != nullptr; }
 
   // The plain loop, whose speed nobody needs.
   static void MultiplyPlainly(const GemmTileShape& shape, const float* a, const float* b, float* c);

@@ -6,10 +6,10 @@
 // arithmetic on activations.
 // Thread rule: the functions are pure but for their outputs; any thread, at once. Weights and
 // biases may be written by another thread meanwhile (common/base/hogwild.h); nothing else may.
-// Shapes must agree and outputs must not overlap inputs unless the contract says so: both are our
-// own mistakes and are checked. NaN and infinity pass through every function; only a ReLU's
-// gradient stops them, as it stops every gradient, where the ReLU's result was 0. C++17-clean,
-// because gpu/ includes it.
+// Shapes must agree, which is checked: the mistake would be our own. Outputs must not overlap
+// inputs unless the contract says so. NaN and infinity pass through every function; only a ReLU's
+// gradient stops them, as it stops every gradient, where the ReLU's result was 0. C++17-clean, so
+// that a CUDA compiler can include it.
 #pragma once
 
 #include "common/kernels/views.h"

@@ -1,8 +1,8 @@
 // What a linear layer does besides its products, row by row of features by samples: bias and ReLU,
 // the ReLU's gradient, sums over the samples, and the products of layers too thin for tiles.
 //
-// Place in the life of a batch: forward and backward, inside the linear layers (cpu_linear.cc),
-// while a tile is still in the cache.
+// Place in the life of a batch: forward and backward, inside the linear layers (cpu_linear.cc,
+// cpu_linear_bf16.cc), while a tile is still in the cache.
 // Thread rule: any thread. Biases and scales may be written meanwhile (common/base/hogwild.h).
 // NaN and infinity pass through, as kernel_table.h promises.
 #pragma once

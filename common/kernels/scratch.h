@@ -1,12 +1,10 @@
 // Memory for what a kernel computes on the way: one buffer per thread, which grows to the largest
-// need and stays, so that no step but a thread's first allocates.
+// need so far and stays, so that only a step that is larger than all before it allocates.
 //
 // Place in the life of a batch: inside a kernel.
-// Thread rule: any thread, each its own. One kernel call at a time owns it: a kernel does not call
-// another one while it holds it.
+// Thread rule: any thread, each its own. One kernel at a time owns it: while it does, it calls none
+// that asks for it, too.
 #pragma once
-
-#include <algorithm>
 
 #include "common/tensor/aligned_buffer.h"
 

@@ -6,7 +6,7 @@
 // business.
 //
 // Place in the life of a batch: forward, loss and backward.
-// Thread rule: values. C++17-clean, because gpu/ includes it.
+// Thread rule: values. C++17-clean, so that a CUDA compiler can include it.
 #pragma once
 
 #include <cstdint>
@@ -64,7 +64,7 @@ struct IndexView {
 inline constexpr int64_t kVectorFloats = 8;
 
 // The distance between rows at which a buffer of activations is fastest: whole cache lines, and no
-// multiple of a cache way's size, for then the rows of a tile would compete for a few cache sets.
+// multiple of 512 bytes, for then the rows of a tile would compete for a few cache sets.
 inline int64_t PaddedStride(int64_t columns) {
   const int64_t aligned = (columns + 15) / 16 * 16;
   return aligned % 128 == 0 ? aligned + 16 : aligned;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "common/base/check.h"
+#include "common/store/update_rules.h"
 
 namespace weir::store {
 namespace {
@@ -16,9 +17,6 @@ constexpr size_t kAhead = 16;
 // processor foresees by itself.
 constexpr size_t kPrefetchBytes = 512;
 constexpr size_t kCacheLineBytes = 64;
-
-// The dimension that is worth a copy without a call.
-constexpr size_t kUsualDimension = 16;
 
 // Inlined by force: g++ 12 sees no effect in a function that only prefetches, and drops calls of
 // it.

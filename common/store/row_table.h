@@ -41,6 +41,8 @@ class RowPartitionStore {
   // layout and rule must outlive the store. At most 2^16 tables of at most 2^48 rows.
   RowPartitionStore(const ModelLayout& layout, const UpdateRule& rule);
 
+  // One row at a time, which runs do not: what the batch forms are defined and tested by.
+  //
   // The row's values, [embedding_dimension]; empty if nobody touched it yet.
   std::span<const float> Find(uint32_t table, uint64_t id) const;
   std::span<const float> FindOrCreate(uint32_t table, uint64_t id);

@@ -19,12 +19,13 @@ std::unique_ptr<const UpdateRule> MakeSgd(const v1::UpdateRule& config);
 std::unique_ptr<const UpdateRule> MakeAdagrad(const v1::UpdateRule& config);
 std::unique_ptr<const UpdateRule> MakeRowwiseAdagrad(const v1::UpdateRule& config);
 
-// Calls update(row, dimension) for each row, with the usual dimension as a constant: its loops are
-// then whole vectors, without a remainder.
+// The dimension of a row that has code of its own: loops of whole vectors, without a remainder.
+inline constexpr std::integral_constant<size_t, 16> kUsualDimension;
+
+// Calls update(row, dimension) for each row, with the usual dimension as a constant.
 template <typename Update>
 inline void ForEachUpdate(std::span<const RowUpdate> updates, size_t dimension,
                           const Update& update) {
-  constexpr std::integral_constant<size_t, 16> kUsualDimension;
   if (dimension == kUsualDimension) {
     for (const RowUpdate& row : updates) update(row, kUsualDimension);
   } else {

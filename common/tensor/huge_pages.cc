@@ -12,7 +12,7 @@ std::span<std::byte> MapHugePages(size_t byte_count) {
   if (byte_count > std::numeric_limits<size_t>::max() - 2 * kHugePageBytes) throw std::bad_alloc();
   byte_count = (byte_count + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
   void* mapped = mmap(nullptr, byte_count + kHugePageBytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) throw std::bad_alloc();
   auto* first = static_cast<std::byte*>(mapped);
   const size_t before =

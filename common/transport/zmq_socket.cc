@@ -158,6 +158,12 @@ Status ZmqSocket::Connect(const std::string& address) {
 
 int ZmqSocket::Send(const PeerId* peer, const Message& message) {
   DCHECK_EQ(peer != nullptr, kind_ == Kind::kRouter);
+  const int error = SendFrames(peer, message);
+  outgoing_.clear();  // what did not leave lets go of its owners, too
+  return error;
+}
+
+int ZmqSocket::SendFrames(const PeerId* peer, const Message& message) {
   try {
     ToFrames(peer, message, outgoing_);
     for (size_t i = 0; i < outgoing_.size(); ++i) {

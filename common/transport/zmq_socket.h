@@ -56,6 +56,7 @@ class ZmqSocket {
   ZmqSocket(std::unique_ptr<zmq::socket_t> socket, Kind kind, const Limits& limits);
 
   void* handle() const;
+  int SendFrames(const PeerId* peer, const Message& message);
   int SendFrame(zmq::message_t& frame, bool more);
   bool TryReceiveFrame(zmq::message_t& frame);
   // The remaining frames of a message whose first part is frame; false when it was above the

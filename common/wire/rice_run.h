@@ -78,7 +78,7 @@ class RiceRun {
   std::vector<uint32_t> gaps_;  // grows only; count_ of them count
   size_t count_ = 0;
   uint32_t first_stripe_ = 0;
-  uint64_t next_ = 0;  // one stripe's first element, or the one behind the last selected
+  uint64_t next_ = 0;  // the element behind the last selected; of no meaning while empty
   QuotientSums sums_{};
   RiceSize size_;
 };

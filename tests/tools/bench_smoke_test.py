@@ -22,7 +22,9 @@ class Smoke(unittest.TestCase):
             result = run("all", "--quick", f"--json={path}")
             self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
             report = json.loads(path.read_text())
-        self.assertGreater(len(report["lines"]), 0)
+        names = [line["name"] for line in report["lines"]]
+        self.assertGreater(len(names), 0)
+        self.assertEqual(len(names), len(set(names)), "lines are told apart by their names")
         for line in report["lines"]:
             self.assertEqual(
                 set(line), {"name", "value", "unit", "peer", "peer_value", "ratio", "goal"}

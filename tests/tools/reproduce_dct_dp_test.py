@@ -4,6 +4,7 @@
 Usage: reproduce_dct_dp_test.py BIN_DIR [unittest arguments]"""
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -82,29 +83,84 @@ class Comparison(unittest.TestCase):
         self.assertIn("| NO |", lines[3])
 
 
+class Reuse(unittest.TestCase):
+    COMMAND = ["weir-local", "--seed=1"]
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.source, self.out = Path(folder.name) / "program", Path(folder.name) / "out"
+        self.out.mkdir()
+        self.source.touch()
+        (self.out / "command.json").write_text(json.dumps(self.COMMAND))
+        (self.out / "summary.json").write_text("{}")
+        self.set_ages(source=20, summary=10)
+
+    def set_ages(self, source, summary):
+        for path, age in ((self.source, source), (self.out / "summary.json", summary)):
+            os.utime(path, (1e9 - age, 1e9 - age))
+
+    def is_current(self, command=None):
+        return paired_runs.is_current(str(self.out), command or self.COMMAND, [str(self.source)])
+
+    def test_what_would_come_out_the_same_is_current(self):
+        self.assertTrue(self.is_current())
+
+    def test_another_command_is_not(self):
+        self.assertFalse(self.is_current(["weir-local", "--seed=2"]))
+
+    def test_nor_results_of_an_earlier_program(self):
+        self.set_ages(source=10, summary=20)
+        self.assertFalse(self.is_current())
+
+    def test_nor_results_that_are_not_whole(self):
+        for name in ("command.json", "summary.json"):
+            self.setUp()
+            (self.out / name).unlink()
+            self.assertFalse(self.is_current(), name)
+
+
 class EndToEnd(unittest.TestCase):
     def run_script(self, out, *flags):
         return subprocess.run(
             [SCRIPT, "--rules=sgd", "--rows=2000", "--test_rows=500", "--bin=" + BIN, "--out=" + out,
              *flags], capture_output=True, text=True, timeout=250, check=False)
 
+    def logloss(self, out, policy, seed):
+        name = "sgd-1x-%s-%d/summary.json" % (policy, seed)
+        return json.loads((Path(out) / name).read_text())["test"]["logloss"]
+
+    def test_a_setting_counts_once(self):
+        for flag in ("--rules=sgd,sgd", "--trainers=1,1"):
+            with tempfile.TemporaryDirectory() as out:
+                result = self.run_script(out, flag)
+                self.assertEqual(result.returncode, 2)
+                self.assertIn("each once", result.stderr)
+
     def test_a_tiny_set(self):
         with tempfile.TemporaryDirectory() as out:
-            one = self.run_script(out, "--seeds=1")
-            self.assertEqual(one.returncode, 0, one.stdout + one.stderr)
+            one = self.run_script(out, "--seeds=2")
+            self.assertIn(one.returncode, (0, 1), one.stdout + one.stderr)
             rows = json.loads((Path(out) / "table.json").read_text())
             self.assertEqual([(row["trainers"], row["policy"]) for row in rows],
                              [(trainers, policy) for trainers in (1, 4)
                               for policy in ("none", "dct_95", "dct_98", "dct_99")])
             self.assertEqual(rows[0]["push_times_fewer"] // 1, 0)  # everything, and headers
             self.assertLess(rows[3]["density"], 0.1)
+            met = [row["met"] for row in rows if row["trainers"] == 1 and row["policy"] != "none"]
+            self.assertEqual(one.returncode, 0 if all(met) else 1)
+            dense = [self.logloss(out, "none", seed) for seed in (1, 2)]
+            self.assertNotEqual(*dense)
+            for i, seed in enumerate((1, 2)):
+                self.assertAlmostEqual(rows[3]["differences"][i],
+                                       self.logloss(out, "dct_99", seed) / dense[i] - 1)
             self.assertIn((Path(out) / "table.md").read_text(), one.stdout)
 
             # Runs that are there are used again, and one that is made again comes out the same.
             stamp = (Path(out) / "sgd-1x-none-1/summary.json").stat().st_mtime_ns
             (Path(out) / "sgd-1x-dct_99-1/summary.json").unlink()
-            again = self.run_script(out, "--seeds=1", "--trainers=1", "--reuse")
-            self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
+            again = self.run_script(out, "--seeds=2", "--trainers=1", "--reuse")
+            self.assertEqual(again.returncode, one.returncode, again.stdout + again.stderr)
             self.assertEqual((Path(out) / "sgd-1x-none-1/summary.json").stat().st_mtime_ns, stamp)
             repeated = json.loads((Path(out) / "table.json").read_text())
             self.assertEqual(repeated[3]["differences"], rows[3]["differences"])

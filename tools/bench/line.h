@@ -13,7 +13,7 @@ enum class Better { kMore, kLess };
 
 struct Line {
   std::string name = {};  // "select/dct_99/1M": section, what, at which size
-  double value = 0;       // ours, the median of the repeats
+  double value = 0;       // ours, the median of the repeats unless the section says otherwise
   std::string unit = {};  // "samples/s", "GB/s", "us"
   std::string peer = {};  // what stands beside it: "PyTorch 1.13.1", "memcpy", "raw libzmq"
   double peer_value = 0;  // in the same unit; 0 where the peer could not be measured

@@ -9,7 +9,7 @@ namespace weir::bench {
 
 struct Machine {
   std::string processor;  // as the kernel names it
-  std::string simd;       // "AVX-512 with BF16", "AVX2", ...: what the kernels can use of it
+  std::string simd;       // "AVX-512 with BF16", "AVX2", ...: the widest that it has
   int core_count = 0;
   double memory_gib = 0;
   std::string compiler;  // with its version and the build type

@@ -4,9 +4,7 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -21,6 +19,7 @@
 #include "tools/bench/measure.h"
 #include "tools/bench/read_cost.h"
 #include "tools/bench/sections.h"
+#include "tools/bench/temporary_folder.h"
 #include "worker/data/batch.h"
 #include "worker/data/criteo_writer.h"
 #include "worker/data/reader.h"
@@ -34,26 +33,6 @@ constexpr const char* kPlain = "log.tsv";
 constexpr const char* kPacked = "log.tsv.gz";
 
 int64_t RowCount(const Options& options) { return options.quick ? 2'048 : 65'536; }
-
-// A folder of its own, gone with the object.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = std::filesystem::temp_directory_path() / "weir_bench_XXXXXX";
-    if (mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  std::string File(const char* name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
 
 v1::Config ReadConfig(const std::string& file) {
   v1::Config config;
@@ -195,7 +174,7 @@ void ReadAll(data::Reader& reader, data::RowBlock* block, Visit&& visit) {
   CHECK(rows.ok()) << rows.status().message();
 }
 
-void AddPlain(const Options& options, const Log& log, data::Reader& reader, Lines* lines) {
+Status AddPlain(const Options& options, const Log& log, data::Reader& reader, Lines* lines) {
   data::RowBlock block;
   std::string copy(log.plain.size(), '\0');
   int64_t newlines = 0;
@@ -209,24 +188,26 @@ void AddPlain(const Options& options, const Log& log, data::Reader& reader, Line
                                         newlines = CountNewlines(log.plain);
                                         KeepAlive(&newlines);
                                       }});
+  if (newlines != log.row_count) return Internal(StrCat("memchr found ", newlines, " newlines"));
   const double megabytes = static_cast<double>(log.plain.size()) / 1e6;
   const auto rows = static_cast<double>(log.row_count);
-  const auto add = [&](const char* peer, double peer_value) {
-    lines->push_back({.name = "read/criteo_tsv",
+  const auto add = [&](const char* name, const char* peer, double peer_value) {
+    lines->push_back({.name = StrCat("read/criteo_tsv/of_", name),
                       .value = megabytes / median[0],
                       .unit = "MB/s",
                       .peer = peer,
                       .peer_value = peer_value});
   };
-  add("memcpy", megabytes / median[1]);
-  add("newlines by memchr", megabytes / median[2]);
+  add("memcpy", "memcpy", megabytes / median[1]);
+  add("newlines", "newlines by memchr", megabytes / median[2]);
   lines->push_back({.name = "read/criteo_tsv/rows",
                     .value = rows / median[0] / 1e6,
                     .unit = "M rows/s",
                     .peer = "none"});
+  return OkStatus();
 }
 
-void AddPacked(const Options& options, const Log& log, data::Reader& reader, Lines* lines) {
+Status AddPacked(const Options& options, const Log& log, data::Reader& reader, Lines* lines) {
   data::RowBlock block;
   std::string window(size_t{1} << 18, '\0');
   size_t size = 0;
@@ -235,12 +216,14 @@ void AddPacked(const Options& options, const Log& log, data::Reader& reader, Lin
                                                         size = Inflate(log.packed, &window);
                                                         KeepAlive(window.data());
                                                       }});
+  if (size != log.plain.size()) return Internal(StrCat("zlib inflated ", size, " bytes"));
   const double megabytes = static_cast<double>(log.plain.size()) / 1e6;
   lines->push_back({.name = "read/criteo_tsv_gz",
                     .value = megabytes / median[0],
                     .unit = "MB/s",
                     .peer = "zlib inflate",
                     .peer_value = megabytes / median[1]});
+  return OkStatus();
 }
 
 // Seconds to read all rows and make batches of them.
@@ -288,8 +271,8 @@ Result<Lines> BenchRead(const Options& options) {
   WEIR_ASSIGN_OR_RETURN(const auto plain, data::MakeReader(ReadConfig(log.folder.File(kPlain))));
   WEIR_ASSIGN_OR_RETURN(const auto packed, data::MakeReader(ReadConfig(log.folder.File(kPacked))));
   Lines lines;
-  AddPlain(options, log, *plain, &lines);
-  AddPacked(options, log, *packed, &lines);
+  WEIR_RETURN_IF_ERROR(AddPlain(options, log, *plain, &lines));
+  WEIR_RETURN_IF_ERROR(AddPacked(options, log, *packed, &lines));
 
   AddMakeBatch(options, log, *plain, &lines);
   lines.push_back(

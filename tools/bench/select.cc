@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <functional>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -159,7 +160,11 @@ Status MeasureSize(Run* run) {
     // Without PyTorch our lines stand alone.
     auto result = RunPeerScript("pytorch_select.py", StrCat(quick ? 65536 : size.element_count(),
                                                             " ", size.mega == 1 ? 301 : 15));
-    if (result.ok()) run->pytorch = *std::move(result);
+    if (result.ok()) {
+      run->pytorch = *std::move(result);
+    } else {
+      std::cout << result.status().message() << "\n";
+    }
   }
   for (const int percent : {99, 95}) {
     for (const Coding& coding : kCodings) WEIR_RETURN_IF_ERROR(Measure(percent, coding, run));

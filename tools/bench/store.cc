@@ -214,7 +214,7 @@ Status VerifyRead(RowPartitionStore& store, const BatchRows& batch, std::span<co
 }
 
 void AddLines(const std::string& name, double ours, double flat, double goal, Lines* lines) {
-  lines->push_back({.name = name,
+  lines->push_back({.name = name + "/of_flat_array",
                     .value = ours,
                     .unit = "M rows/s",
                     .peer = "flat array, same ids",

@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/base/random.h"
+#include "common/base/strings.h"
 #include "common/config/defaults.h"
 #include "common/config/validate_config.h"
 #include "tools/bench/dlrm_shape.h"
@@ -41,6 +42,11 @@ data::RowBlock RandomRows(int64_t row_count) {
     for (int t = 0; t < kTables; ++t) rows.ids.push_back(random.NextBelow(kTableRows));
   }
   return rows;
+}
+
+Status VerifyLogloss(const char* section, double logloss) {
+  if (logloss > 0 && logloss < 0.72) return OkStatus();
+  return Internal(StrCat(section, ": the mean logloss of a pass is ", logloss, ", not near log 2"));
 }
 
 TrainingRun::TrainingRun(int64_t batch_size, int thread_count, v1::ModelConfig::Precision precision)

@@ -23,6 +23,11 @@ v1::Config TrainingConfig(int64_t batch_size,
 // Uniform ids, so that the batches share few rows, and labels that nothing can be learned from.
 data::RowBlock RandomRows(int64_t row_count);
 
+// Fails unless a pass over them, after kWarmUpPasses others, has a mean logloss near log 2 or, when
+// the model learns the labels by heart, below it.
+Status VerifyLogloss(const char* section, double logloss);
+inline constexpr int kWarmUpPasses = 4;
+
 class TrainingRun {
  public:
   TrainingRun(int64_t batch_size, int thread_count,

@@ -35,12 +35,13 @@ void SortById(int bit_count, std::vector<SampleId>* sorted, std::vector<SampleId
 // A table's ids of rows [begin, end), sorted, which is the order that the row frames want.
 void SortTable(const RowBlock& block, int64_t begin, int64_t end, int32_t table, Batch* batch) {
   const auto count = static_cast<size_t>(end - begin);
-  const uint64_t* ids = block.ids.data() + begin * block.table_count + table;
+  const auto table_count = static_cast<size_t>(block.table_count);
+  size_t at = static_cast<size_t>(begin) * table_count + static_cast<size_t>(table);
   batch->sorted.resize(count);
   batch->scratch.resize(count);
   uint64_t any = 0;
-  for (size_t sample = 0; sample < count; ++sample) {
-    const uint64_t id = ids[sample * static_cast<size_t>(block.table_count)];
+  for (size_t sample = 0; sample < count; ++sample, at += table_count) {
+    const uint64_t id = block.ids[at];
     batch->sorted[sample] = {id, static_cast<uint32_t>(sample)};
     any |= id;
   }

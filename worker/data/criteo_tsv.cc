@@ -44,7 +44,6 @@ class CriteoTsvReader : public Reader {
       : keeps_values_(data.criteo_tsv().rows_per_table() > std::numeric_limits<uint32_t>::max()),
         rows_per_table_(TableSize(data.criteo_tsv().rows_per_table())),
         lines_per_chunk_(int64_t{data.batch_size()} * data.chunk_batches()) {
-    CHECK_GE(data.criteo_tsv().rows_per_table(), 1);
     CHECK_GE(lines_per_chunk_, 1);
     const std::filesystem::path root = data.root();
     for (const std::string& path : data.train())

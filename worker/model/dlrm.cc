@@ -99,10 +99,10 @@ double Dlrm::Loss(const data::Batch& batch, const Slice& slice, int64_t mean_row
 
 void Dlrm::BackwardData(const float* parameters, const data::Batch& batch, const Slice& slice,
                         std::span<float> row_gradients) {
-  top_.BackwardData(parameters, slice, interaction_.output(slice), Logits(slice),
-                    LogitGradients(slice), interaction_.output_gradient(slice));
+  top_.BackwardData(parameters, slice, Logits(slice), LogitGradients(slice),
+                    interaction_.output_gradient(slice));
   interaction_.Backward(batch, slice, row_gradients);
-  bottom_.BackwardData(parameters, slice, DenseInput(slice), interaction_.bottom_output(slice),
+  bottom_.BackwardData(parameters, slice, interaction_.bottom_output(slice),
                        interaction_.bottom_gradient(slice), kernels::MatrixView{});
 }
 

@@ -68,10 +68,8 @@ void Mlp::Forward(const float* parameters, const Slice& slice, const ConstMatrix
   }
 }
 
-void Mlp::BackwardData(const float* parameters, const Slice& slice, const ConstMatrixView& input,
-                       const ConstMatrixView& output, const MatrixView& output_gradient,
-                       const MatrixView& input_gradient) {
-  CHECK_EQ(input.column_count, slice.row_count);
+void Mlp::BackwardData(const float* parameters, const Slice& slice, const ConstMatrixView& output,
+                       const MatrixView& output_gradient, const MatrixView& input_gradient) {
   if (layers_.back().activation == kernels::Activation::kRelu) {
     kernels_->relu_backward(output, output_gradient);
   }

@@ -1,4 +1,4 @@
-// A stack of linear layers, y = x W^T + b, each followed by a ReLU (the last one perhaps not). Its
+// A stack of linear layers, y = W x + b, each followed by a ReLU (the last one perhaps not). Its
 // weights are not its own: they are read from the flat replica buffer at the offsets that the model
 // layout gives, and gradients are written to a flat buffer of the same shape.
 //
@@ -38,7 +38,7 @@ class Mlp {
   // After Forward of the same slice. output_gradient becomes the last layer's. input_gradient:
   // [input width, samples], or without data when nobody needs it.
   void BackwardData(const float* parameters, const Slice& slice,
-                    const kernels::ConstMatrixView& input, const kernels::ConstMatrixView& output,
+                    const kernels::ConstMatrixView& output,
                     const kernels::MatrixView& output_gradient,
                     const kernels::MatrixView& input_gradient);
 

@@ -211,6 +211,10 @@ TEST(Bf16LinearKernelsDeathTest, ShapesThatDoNotFitAreOurOwnMistake) {
   EXPECT_DEATH(CpuBf16Kernels().linear_backward_data(tight, Dense(w.data(), 8, 4),
                                                      ConstMatrixView{}, x.view),
                "5 vs. 8");
+  const Activations relu(5, 5, 3);  // dx is [4, 5]
+  EXPECT_DEATH(
+      CpuBf16Kernels().linear_backward_data(y.view, Dense(w.data(), 8, 4), relu.view, x.view),
+      "5 vs. 4");
 }
 
 }  // namespace

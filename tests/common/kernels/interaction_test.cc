@@ -64,9 +64,9 @@ TEST_P(InteractionShapes, ForwardAndBackwardFollowTheReference) {
   const std::vector<float> v = RandomFloats(static_cast<size_t>(shape.samples * width), 1);
   const std::vector<float> loss_weight =
       RandomFloats(static_cast<size_t>(shape.samples * shape.output_width()), 2);
-  std::vector<float> output(loss_weight.size()), dv(v.size(), std::nanf(""));
 
   test::ForEachTarget([&] {
+    std::vector<float> output(loss_weight.size(), std::nanf("")), dv(v.size(), std::nanf(""));
     CpuKernels().interaction_forward(Dense(v.data(), shape.samples, width), shape.dimension,
                                      Dense(output.data(), shape.samples, shape.output_width()));
     std::vector<double> reference = Widen(v);

@@ -143,6 +143,9 @@ TEST(LinearKernelsDeathTest, ShapesThatDoNotFitAreOurOwnMistake) {
   EXPECT_DEATH(
       CpuKernels().linear_backward_data(tight, Dense(w.data(), 3, 4), ConstMatrixView{}, x.view),
       "5 vs. 8");
+  const Activations relu(5, 5, 3);  // dx is [4, 5]
+  EXPECT_DEATH(CpuKernels().linear_backward_data(y.view, Dense(w.data(), 3, 4), relu.view, x.view),
+               "5 vs. 4");
 }
 
 TEST(TransposeKernel, TurnsAnyShapeAndNothingElse) {

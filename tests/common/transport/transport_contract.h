@@ -358,7 +358,12 @@ TYPED_TEST_P(TransportContract, RefusesToSendToADepartedPeer) {
     this->server_->Receive(5);
   }
   EXPECT_EQ(status.code(), StatusCode::kNotFound) << status;
-  EXPECT_EQ(this->server_->Send("nobody", TextMessage({"?"})).code(), StatusCode::kNotFound);
+  auto owner = std::make_shared<const Bytes>(100'000, uint8_t{7});
+  const std::weak_ptr<const Bytes> alive = owner;
+  const ByteSpan bytes = *owner;
+  EXPECT_EQ(this->server_->Send("nobody", {{Part(std::move(owner), bytes)}}).code(),
+            StatusCode::kNotFound);
+  EXPECT_TRUE(alive.expired()) << "what was refused is kept";
 }
 
 TYPED_TEST_P(TransportContract, RefusesToSendOnAClosedConnection) {

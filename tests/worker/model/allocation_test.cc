@@ -1,6 +1,10 @@
-// Counts operator new in the whole test binary. Sanitizers bring their own, so there the counting
-// is left out and the test skips.
+// Counts operator new, and what AlignedArray takes (aligned_alloc, mmap), in the whole test binary.
+// Sanitizers bring their own, so there the counting is left out and the test skips.
 #include <gtest/gtest.h>
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -32,6 +36,20 @@ void* operator new(size_t byte_count) {
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+
+extern "C" {
+void* __libc_memalign(size_t alignment, size_t byte_count);
+void* aligned_alloc(size_t alignment, size_t byte_count) noexcept {
+  ++allocation_count;
+  return __libc_memalign(alignment, byte_count);
+}
+void* mmap(void* address, size_t byte_count, int protection, int flags, int file,
+           off_t offset) noexcept {
+  ++allocation_count;
+  return reinterpret_cast<void*>(
+      syscall(SYS_mmap, address, byte_count, protection, flags, file, offset));
+}
+}
 #endif
 
 namespace weir::model {
@@ -53,6 +71,11 @@ void ExpectNoAllocationAfterTheFirstStep(const kernels::KernelTable& kernels) {
     model.Score(parameters.data(), batch, rows, probabilities);
     return finite;
   };
+  for (const size_t float_count : {size_t{16}, tensor::kHugePageBytes}) {
+    const int64_t at_start = allocation_count;
+    const tensor::AlignedBuffer counted(float_count);
+    ASSERT_GT(allocation_count, at_start) << "the counter must count";
+  }
   const int64_t at_start = allocation_count;
   const std::vector<int> counted(100);
   ASSERT_GT(allocation_count, at_start) << "the counter must count";

@@ -193,6 +193,31 @@ TEST(Dlrm, ABatchOfSeveralBlocksHasTheGradientsOfItsSum) {
   EXPECT_TRUE(GradientsAgree(actual, expected));
 }
 
+// Each row is named by samples of all slices.
+TEST(Dlrm, ABatchOfSeveralSlicesHasTheRowGradientsOfItsSum) {
+  TrainingStep step({13, 3, 8, {40, 8}, {20, 1}}, static_cast<int32_t>(2 * Dlrm::kSliceRows + 11));
+  step.Run();
+  const std::vector<double> parameters = test::Widen(step.parameters.span());
+  std::vector<double> rows = test::Widen(step.rows);
+  const test::ReferenceDlrm reference(step.layout, step.batch);
+  const auto loss = [&] { return reference.MeanLogloss(parameters, rows); };
+  EXPECT_TRUE(GradientsAgree(step.row_gradients, test::NumericGradient(rows, loss)));
+}
+
+TEST(Dlrm, ABatchOfSeveralBlocksIsScoredSampleBySample) {
+  TrainingStep step({13, 3, 8, {40, 8}, {20, 1}},
+                    static_cast<int32_t>(Dlrm::kBlockRows + Dlrm::kSliceRows + 11));
+  std::vector<float> probabilities(step.batch.labels.size(), kNan);
+  step.model.Score(step.parameters.data(), step.batch, step.rows, probabilities);
+  const test::ReferenceDlrm reference(step.layout, step.batch);
+  const std::vector<double> parameters = test::Widen(step.parameters.span());
+  const std::vector<double> rows = test::Widen(step.rows);
+  for (size_t s = 0; s < probabilities.size(); ++s) {
+    const double expected = 1 / (1 + std::exp(-reference.Logit(parameters, rows, s)));
+    ASSERT_NEAR(probabilities[s], expected, 1e-5) << s;
+  }
+}
+
 TEST(Dlrm, ASampleWeighsTheSameInAShortBatch) {
   TrainingStep step{ModelShape{}};
   step.Run();
