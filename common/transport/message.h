@@ -31,7 +31,7 @@ class Part {
   const std::shared_ptr<const void>& owner() const { return owner_; }
 
  private:
-  explicit Part(std::shared_ptr<const Bytes> bytes) : owner_(bytes), bytes_(*bytes) {}
+  explicit Part(const std::shared_ptr<const Bytes>& bytes) : owner_(bytes), bytes_(*bytes) {}
 
   std::shared_ptr<const void> owner_;
   ByteSpan bytes_;

@@ -1,127 +1,35 @@
 // Reading a Criteo log from the page cache: lines to rows, rows to batches, plain and compressed.
-// The file is made up: the synthetic set's counts, its ids hashed to 32 bits as Criteo's are.
 
 #include <zlib.h>
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "common/base/check.h"
-#include "common/base/random.h"
 #include "common/base/strings.h"
-#include "common/config/defaults.h"
-#include "tools/bench/dlrm_shape.h"
+#include "tools/bench/criteo_log.h"
 #include "tools/bench/measure.h"
 #include "tools/bench/read_cost.h"
 #include "tools/bench/sections.h"
-#include "tools/bench/temporary_folder.h"
 #include "worker/data/batch.h"
-#include "worker/data/criteo_writer.h"
 #include "worker/data/reader.h"
-#include "worker/data/synthetic.h"
 
 namespace weir::bench {
 namespace {
 
-constexpr int64_t kBatchRows = 512;
-constexpr const char* kPlain = "log.tsv";
-constexpr const char* kPacked = "log.tsv.gz";
-
 int64_t RowCount(const Options& options) { return options.quick ? 2'048 : 65'536; }
 
-v1::Config ReadConfig(const std::string& file) {
-  v1::Config config;
-  config.mutable_data()->add_train(file);
-  config.mutable_data()->set_batch_size(kBatchRows);
-  config.mutable_data()->mutable_criteo_tsv()->set_rows_per_table(kTableRows);
-  config::FillDefaults(&config);
-  return config;
-}
-
-class RowMaker {
- public:
-  explicit RowMaker(int64_t row_count) : set_(Shape(row_count)) {}
-
-  const data::SyntheticRow& Make(int64_t index) {
-    set_.MakeRow(data::Split::kTrain, index, &row_);
-    for (size_t table = 0; table < row_.features.ids.size(); ++table) {
-      uint64_t& id = row_.features.ids[table];
-      if (id != 0) id = KeyedHash(1, table, id) >> 32;
-    }
-    return row_;
-  }
-
- private:
-  static v1::SyntheticConfig Shape(int64_t row_count) {
-    v1::Config config;
-    config.mutable_data()->mutable_synthetic()->set_rows(row_count);
-    config::FillDefaults(&config);
-    return config.data().synthetic();
-  }
-
-  const data::SyntheticSet set_;
-  data::SyntheticRow row_;
-};
-
-Status WriteLog(const std::string& path, int64_t row_count) {
-  RowMaker maker(row_count);
-  WEIR_ASSIGN_OR_RETURN(const auto writer, data::CriteoWriter::Create(path));
-  for (int64_t i = 0; i < row_count; ++i) WEIR_RETURN_IF_ERROR(writer->Write(maker.Make(i)));
-  return writer->Close();
-}
-
-std::string Contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// Calls visit(block) for each chunk of the file, in order. Returns the rows of it.
-template <typename Visit>
-Result<int64_t> ForEachChunk(data::Reader& reader, data::RowBlock* block, Visit&& visit) {
-  int64_t rows = 0;
-  for (data::ChunkId chunk;; ++chunk.chunk) {
-    WEIR_ASSIGN_OR_RETURN(const data::ChunkResult result, reader.ReadChunk(chunk, block));
-    if (result.malformed_count > 0) return Internal(result.problems.front());
-    rows += block->row_count();
-    visit(*block);
-    if (result.end_of_file) return rows;
-  }
-}
-
 void MakeBatches(const data::RowBlock& block, data::Batch* batch) {
-  for (int64_t begin = 0; begin < block.row_count(); begin += kBatchRows) {
-    data::MakeBatch(block, begin, std::min(begin + kBatchRows, block.row_count()), batch);
+  for (int64_t begin = 0; begin < block.row_count(); begin += kLogBatchRows) {
+    data::MakeBatch(block, begin, std::min(begin + kLogBatchRows, block.row_count()), batch);
     KeepAlive(batch);
   }
 }
 
 void Look(const data::RowBlock& block) { KeepAlive(&block); }
-
-// Every id and label as they were written; dense features are tested by themselves.
-Status Verify(const std::string& path, int64_t row_count) {
-  WEIR_ASSIGN_OR_RETURN(const auto reader, data::MakeReader(ReadConfig(path)));
-  RowMaker maker(row_count);
-  data::RowBlock block;
-  int64_t row = 0;
-  bool equal = true;
-  const auto rows = ForEachChunk(*reader, &block, [&](const data::RowBlock& read) {
-    for (size_t i = 0; i < read.labels.size(); ++i) {
-      const data::SyntheticRow& written = maker.Make(row++);
-      equal = equal && read.labels[i] == written.label;
-      for (size_t table = 0; table < kTables; ++table) {
-        equal = equal && read.ids[i * kTables + table] == written.features.ids[table] % kTableRows;
-      }
-    }
-  });
-  WEIR_RETURN_IF_ERROR(rows.status());
-  if (!equal || *rows != row_count) return Internal(StrCat(path, " was not read as written"));
-  return OkStatus();
-}
 
 int64_t CountNewlines(const std::string& text) {
   int64_t count = 0;
@@ -148,23 +56,6 @@ size_t Inflate(const std::string& packed, std::string* window) {
   const size_t size = stream.total_out;
   inflateEnd(&stream);
   return size;
-}
-
-struct Log {
-  TemporaryFolder folder;
-  int64_t row_count = 0;
-  std::string plain, packed;  // contents
-};
-
-Status MakeLog(const Options& options, Log* log) {
-  log->row_count = RowCount(options);
-  for (const char* name : {kPlain, kPacked}) {
-    WEIR_RETURN_IF_ERROR(WriteLog(log->folder.File(name), log->row_count));
-    WEIR_RETURN_IF_ERROR(Verify(log->folder.File(name), log->row_count));
-  }
-  log->plain = Contents(log->folder.File(kPlain));
-  log->packed = Contents(log->folder.File(kPacked));
-  return OkStatus();
 }
 
 // The same of a file that was read and verified before.
@@ -258,18 +149,19 @@ void AddMakeBatch(const Options& options, const Log& log, data::Reader& reader, 
 
 double ReadSecondsPerRow(const Options& options) {
   const TemporaryFolder folder;
-  const std::string path = folder.File(kPlain);
+  const std::string path = folder.File(kPlainLog);
   if (!WriteLog(path, RowCount(options)).ok()) return 0;
-  const auto reader = data::MakeReader(ReadConfig(path));
+  const auto reader = data::MakeReader(LogConfig(path));
   if (!reader.ok()) return 0;
   return SecondsToBatches(options, **reader) / static_cast<double>(RowCount(options));
 }
 
 Result<Lines> BenchRead(const Options& options) {
   Log log;
-  WEIR_RETURN_IF_ERROR(MakeLog(options, &log));
-  WEIR_ASSIGN_OR_RETURN(const auto plain, data::MakeReader(ReadConfig(log.folder.File(kPlain))));
-  WEIR_ASSIGN_OR_RETURN(const auto packed, data::MakeReader(ReadConfig(log.folder.File(kPacked))));
+  WEIR_RETURN_IF_ERROR(MakeLog(RowCount(options), &log));
+  WEIR_ASSIGN_OR_RETURN(const auto plain, data::MakeReader(LogConfig(log.folder.File(kPlainLog))));
+  WEIR_ASSIGN_OR_RETURN(const auto packed,
+                        data::MakeReader(LogConfig(log.folder.File(kPackedLog))));
   Lines lines;
   WEIR_RETURN_IF_ERROR(AddPlain(options, log, *plain, &lines));
   WEIR_RETURN_IF_ERROR(AddPacked(options, log, *packed, &lines));

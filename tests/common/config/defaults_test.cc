@@ -6,7 +6,10 @@
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <set>
+#include <string_view>
 
 #include "common/base/strings.h"
 #include "common/config/validate_config.h"
@@ -19,12 +22,16 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
 // Required, or with a zero that means what it says.
-const std::set<std::string> kWithoutDefault = {
-    "weir.v1.SgdRule.learning_rate", "weir.v1.AdagradRule.learning_rate",
-    "weir.v1.DctPolicy.sparsity",    "weir.v1.PolicyRule.match",
-    "weir.v1.DataConfig.root",       "weir.v1.DataConfig.train",
-    "weir.v1.DataConfig.test",       "weir.v1.CompressionConfig.layer",
-};
+constexpr auto kWithoutDefault = std::to_array<std::string_view>({
+    "weir.v1.SgdRule.learning_rate",
+    "weir.v1.AdagradRule.learning_rate",
+    "weir.v1.DctPolicy.sparsity",
+    "weir.v1.PolicyRule.match",
+    "weir.v1.DataConfig.root",
+    "weir.v1.DataConfig.train",
+    "weir.v1.DataConfig.test",
+    "weir.v1.CompressionConfig.layer",
+});
 
 // Adds the full name of every field of the message tree that has neither a value nor an excuse.
 void CollectUnset(const Message& message, std::set<std::string>* unset) {
@@ -33,7 +40,7 @@ void CollectUnset(const Message& message, std::set<std::string>* unset) {
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor* field = type.field(i);
     if (field->real_containing_oneof() == nullptr &&
-        !kWithoutDefault.contains(field->full_name())) {
+        std::ranges::find(kWithoutDefault, field->full_name()) == kWithoutDefault.end()) {
       const bool is_set = field->is_repeated() ? reflection.FieldSize(message, field) > 0
                                                : reflection.HasField(message, field);
       if (!is_set) unset->insert(field->full_name());

@@ -129,18 +129,10 @@ TEST(Bf16LinearKernels, StayNearThoseOf32Bits) {
     layer->BackwardWeight(*table, false);
     layer->BackwardData(*table);
   }
-  const auto distance = [](const std::vector<float>& a, const std::vector<float>& b) {
-    double difference = 0, scale = 0;
-    for (size_t i = 0; i < a.size(); ++i) {
-      difference += std::pow(double(a[i]) - b[i], 2);
-      scale += std::pow(double(b[i]), 2);
-    }
-    return std::sqrt(difference / scale);
-  };
-  EXPECT_LT(distance(Contents(bf16.y.view), Contents(f32.y.view)), 0x1p-8);
-  EXPECT_LT(distance(Contents(bf16.dx.view), Contents(f32.dx.view)), 0x1p-8);
-  EXPECT_LT(distance(bf16.dw, f32.dw), 0x1p-8);
-  EXPECT_GT(distance(bf16.dw, f32.dw), 0x1p-11) << "nothing was rounded";
+  EXPECT_LT(test::RelativeDistance(Contents(bf16.y.view), Contents(f32.y.view)), 0x1p-8);
+  EXPECT_LT(test::RelativeDistance(Contents(bf16.dx.view), Contents(f32.dx.view)), 0x1p-8);
+  EXPECT_LT(test::RelativeDistance(bf16.dw, f32.dw), 0x1p-8);
+  EXPECT_GT(test::RelativeDistance(bf16.dw, f32.dw), 0x1p-11) << "nothing was rounded";
 }
 
 TEST(Bf16LinearKernels, TheGradientOfAReluBelowIsCutWithTheProduct) {

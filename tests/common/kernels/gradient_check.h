@@ -57,6 +57,16 @@ inline ::testing::AssertionResult GradientsAgree(std::span<const float> actual,
   return ::testing::AssertionSuccess();
 }
 
+// |a - b| / |b|, lengths over all elements.
+inline double RelativeDistance(std::span<const float> a, std::span<const float> b) {
+  double difference = 0, scale = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    difference += std::pow(double(a[i]) - b[i], 2);
+    scale += std::pow(double(b[i]), 2);
+  }
+  return std::sqrt(difference / scale);
+}
+
 // Uniform in [-1, 1), exact in 32 bits.
 inline std::vector<float> RandomFloats(size_t count, uint64_t seed) {
   RandomStream stream(seed, count);

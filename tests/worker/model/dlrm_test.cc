@@ -249,19 +249,13 @@ TEST(DlrmBf16, GradientsAreThoseOf32BitsUpToRounding) {
   const ModelShape shape{13, 26, 16, {96, 16}, {80, 20, 1}};
   TrainingStep bf16(shape, 200, kernels::CpuBf16Kernels()), f32(shape, 200);
   EXPECT_NEAR(bf16.Run() / f32.Run(), 1.0, 1e-3);
-  const auto distance = [](std::span<const float> a, std::span<const float> b) {
-    double difference = 0, scale = 0;
-    for (size_t i = 0; i < a.size(); ++i) {
-      difference += std::pow(double(a[i]) - b[i], 2);
-      scale += std::pow(double(b[i]), 2);
-    }
-    return std::sqrt(difference / scale);
-  };
   for (const TensorSpec& spec : f32.layout.tensors()) {
-    EXPECT_LT(distance(bf16.GradientOf(spec), f32.GradientOf(spec)), 0x1p-4) << spec.name;
+    EXPECT_LT(test::RelativeDistance(bf16.GradientOf(spec), f32.GradientOf(spec)), 0x1p-4)
+        << spec.name;
   }
-  EXPECT_LT(distance(bf16.row_gradients, f32.row_gradients), 0x1p-4);
-  EXPECT_GT(distance(bf16.row_gradients, f32.row_gradients), 1e-4) << "nothing was rounded";
+  EXPECT_LT(test::RelativeDistance(bf16.row_gradients, f32.row_gradients), 0x1p-4);
+  EXPECT_GT(test::RelativeDistance(bf16.row_gradients, f32.row_gradients), 1e-4)
+      << "nothing was rounded";
 }
 
 TEST(DlrmBf16, TheSameStepTwiceIsTheSameBits) {
