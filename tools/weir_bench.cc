@@ -6,18 +6,25 @@
 
 #include <gflags/gflags.h>
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <iostream>
+#include <new>
 #include <string>
 #include <vector>
 
 #include "common/base/check.h"
 #include "common/base/exit_code.h"
 #include "common/base/heap.h"
+#include "common/base/signal_watcher.h"
 #include "common/base/strings.h"
 #include "tools/bench/machine.h"
 #include "tools/bench/report.h"
 #include "tools/bench/section.h"
+#include "tools/bench/temporary_folder.h"
 
 DEFINE_string(json, "", "also write the lines to this file, as JSON");
 DEFINE_int32(repeats, 5, "how often each measurement is made; the median counts");
@@ -62,10 +69,11 @@ Result<std::vector<const Section*>> Choose(const std::vector<std::string>& names
 }
 
 Status WriteJson(const Lines& lines, const Machine& machine) {
+  if (FLAGS_json.empty()) return OkStatus();
   std::ofstream file(FLAGS_json);
   file << ToJson(lines, machine) << std::flush;
   if (file) return OkStatus();
-  return Unavailable(StrCat("--json: cannot write ", FLAGS_json));
+  return Unavailable(StrCat("--json: cannot write ", FLAGS_json, ": ", std::strerror(errno)));
 }
 
 Status Run(const std::vector<std::string>& names) {
@@ -74,13 +82,31 @@ Status Run(const std::vector<std::string>& names) {
   const Machine machine = DescribeMachine();
   PrintMachine(machine, std::cout);
   Lines all;
+  WEIR_RETURN_IF_ERROR(WriteJson(all, machine));  // now, and not after all has been measured
   for (const Section* section : sections) {
     std::cout << "\n" << section->name << ": " << section->help << std::endl;
     WEIR_ASSIGN_OR_RETURN(const Lines lines, section->run(options));
     PrintTable(lines, std::cout);
     all.insert(all.end(), lines.begin(), lines.end());
+    WEIR_RETURN_IF_ERROR(WriteJson(all, machine));
   }
-  return FLAGS_json.empty() ? OkStatus() : WriteJson(all, machine);
+  if (std::cout.flush()) return OkStatus();
+  return Unavailable("cannot write to standard output");
+}
+
+// Programs that sections run end with this process.
+[[noreturn]] void EndInterrupted() {
+  RemoveTemporaryFolders();
+  std::cerr << "error: interrupted" << std::endl;
+  _exit(ExitCode(Interrupted("")));
+}
+
+Status RunInMemory(const std::vector<std::string>& names) {
+  try {
+    return Run(names);
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted("not enough memory for this section");
+  }
 }
 
 int Main(int argc, char** argv) {
@@ -93,8 +119,11 @@ int Main(int argc, char** argv) {
     gflags::ShowUsageWithFlagsRestrict(argv[0], "weir_bench");
     return 0;
   }
+  FLAGS_logtostderr = true;
+  google::InitGoogleLogging(argv[0]);
+  const SignalWatcher watcher(EndInterrupted);
   const Status status =
-      gflags_found_mistakes ? InvalidConfig("see --help") : Run({argv + 1, argv + argc});
+      gflags_found_mistakes ? InvalidConfig("see --help") : RunInMemory({argv + 1, argv + argc});
   for (const std::string& mistake : StrSplit(status.message(), '\n')) {
     std::cerr << "error: " << mistake << "\n";
   }

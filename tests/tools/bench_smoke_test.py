@@ -2,17 +2,21 @@
 """weir-bench as a program: every section runs at its smallest sizes and verifies its results."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
 BENCH = None  # the program, from the command line
 
 
-def run(*arguments):
-    return subprocess.run([BENCH, *arguments], capture_output=True, text=True, timeout=500)
+def run(*arguments, **environment):
+    return subprocess.run([BENCH, *arguments], capture_output=True, text=True, timeout=500,
+                          env=os.environ | environment)
 
 
 class Smoke(unittest.TestCase):
@@ -45,7 +49,48 @@ class Smoke(unittest.TestCase):
     def test_a_file_that_cannot_be_written(self):
         result = run("gemm", "--quick", "--json=/nonexistent/lines.json")
         self.assertEqual(result.returncode, 1)
-        self.assertIn("cannot write /nonexistent/lines.json", result.stderr)
+        self.assertIn("cannot write /nonexistent/lines.json: No such file", result.stderr)
+        self.assertNotIn("gemm/batch_128", result.stdout)  # told before anything is measured
+
+    def test_sections_that_are_done_are_kept_when_a_later_one_fails(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "lines.json"
+            result = run("store", "read", "--quick", f"--json={path}", TMPDIR="/nonexistent")
+            names = [line["name"] for line in json.loads(path.read_text())["lines"]]
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("cannot make a temporary folder in /nonexistent: No such", result.stderr)
+        self.assertIn("store/row_reads", names)
+
+    def test_an_interruption_leaves_nothing_behind(self):
+        with tempfile.TemporaryDirectory(prefix="it's $HOME ") as folder:
+            bench = subprocess.Popen([BENCH, "distributed"], env=dict(os.environ, TMPDIR=folder),
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            until = time.monotonic() + 60
+            while not list(Path(folder).glob("*/summary.json")) + list(
+                    Path(folder).glob("*/trainer-0/metrics.jsonl")):
+                self.assertLess(time.monotonic(), until)
+                self.assertIsNone(bench.poll(), "ended by itself")
+                time.sleep(0.05)
+            bench.send_signal(signal.SIGTERM)
+            _, stderr = bench.communicate(timeout=60)
+            self.assertEqual(bench.returncode, 130)
+            self.assertIn("interrupted", stderr)
+            self.assertEqual(list(Path(folder).iterdir()), [])
+            while self.processes_of(folder):
+                self.assertLess(time.monotonic(), until, self.processes_of(folder))
+                time.sleep(0.05)
+
+    @staticmethod
+    def processes_of(folder):
+        found = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                command = path.read_text()
+            except OSError:
+                continue
+            if folder in command:
+                found.append(command)
+        return found
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "common/base/random.h"
 #include "common/base/strings.h"
@@ -82,15 +83,15 @@ Status WriteLog(const std::string& path, int64_t row_count) {
   return writer->Close();
 }
 
-Status MakeLog(int64_t row_count, Log* log) {
-  log->row_count = row_count;
+Result<Log> MakeLog(int64_t row_count) {
+  WEIR_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::Make());
   for (const char* name : {kPlainLog, kPackedLog}) {
-    WEIR_RETURN_IF_ERROR(WriteLog(log->folder.File(name), log->row_count));
-    WEIR_RETURN_IF_ERROR(Verify(log->folder.File(name), log->row_count));
+    WEIR_RETURN_IF_ERROR(WriteLog(folder.File(name), row_count));
+    WEIR_RETURN_IF_ERROR(Verify(folder.File(name), row_count));
   }
-  log->plain = Contents(log->folder.File(kPlainLog));
-  log->packed = Contents(log->folder.File(kPackedLog));
-  return OkStatus();
+  std::string plain = Contents(folder.File(kPlainLog));
+  std::string packed = Contents(folder.File(kPackedLog));
+  return Log{std::move(folder), row_count, std::move(plain), std::move(packed)};
 }
 
 }  // namespace weir::bench

@@ -27,7 +27,7 @@ struct Log {
   std::string plain, packed;  // contents
 };
 // Both files, verified to be read as they were written.
-Status MakeLog(int64_t row_count, Log* log);
+Result<Log> MakeLog(int64_t row_count);
 
 // Calls visit(block) for each chunk of the file, in order. Returns the rows of it.
 template <typename Visit>

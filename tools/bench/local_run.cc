@@ -1,56 +1,30 @@
 #include "tools/bench/local_run.h"
 
-#include <signal.h>
-
-#include <array>
-#include <chrono>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <thread>
 
-#include "common/base/clock.h"
 #include "common/base/strings.h"
+#include "tools/bench/program.h"
 #include "tools/bench/temporary_folder.h"
-#include "tools/local/child_process.h"
 #include "tools/local/metrics_tail.h"
 
 namespace weir::bench {
 namespace {
 
 // Far above what any run of RunLocal takes; and a run of TrainUntil beyond its seconds of training.
-constexpr int kGiveUpSeconds = 100;
+constexpr double kGiveUpSeconds = 100;
 
-// text: without single quotes.
-std::string Quoted(const std::string& text) { return StrCat("'", text, "'"); }
-
-// Fails with the command's last words.
-Status Execute(const std::string& command) {
-  FILE* pipe = popen(StrCat(command, " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return Internal(StrCat("cannot run ", command));
-  std::string last;
-  std::array<char, 4096> buffer{};
-  while (std::fgets(buffer.data(), buffer.size(), pipe)) {
-    if (buffer[0] != '\n') last = buffer.data();
-  }
-  if (pclose(pipe) == 0) return OkStatus();
-  if (last.ends_with('\n')) last.pop_back();
-  return Unavailable(StrCat("failed, saying \"", last, "\": ", command));
+// A command, perhaps behind a link.
+std::vector<std::string> Behind(const Link& link, std::vector<std::string> command) {
+  if (link.name == nullptr) return command;
+  const std::string script =
+      StrCat("ip link set lo up && tc qdisc replace dev lo root tbf rate ", link.name, " burst ",
+             link.burst, " latency 50ms && exec \"$@\"");
+  command.insert(command.begin(), {"unshare", "--net", "sh", "-c", script, "sh"});
+  return command;
 }
 
-// Runs a command of the shell behind a link, as the process that the shell was.
-std::string Behind(const Link& link, const std::string& command) {
-  if (link.name == nullptr) return StrCat("exec ", command);
-  return StrCat(
-      "exec unshare --net sh -c \"ip link set lo up && tc qdisc replace dev lo root tbf rate ",
-      link.name, " burst ", link.burst, " latency 50ms && exec ", command, "\"");
-}
-
-std::string Command(const LocalRun& run, const std::string& out) {
+std::vector<std::string> Command(const LocalRun& run, const std::string& out) {
   std::vector<std::string> files;
   for (const std::string& file : StrSplit(run.config_files, ',')) {
     files.push_back(StrCat(WEIR_SOURCE_DIR, "/configs/", file));
@@ -59,9 +33,9 @@ std::string Command(const LocalRun& run, const std::string& out) {
       StrCat("data { batch_size: ", run.batch_size, " synthetic { rows: ", run.rows,
              " test_rows: ", run.test_rows, " } } compression { default { ", run.policy,
              " } } run { evaluate_every_samples: ", run.evaluate_every_samples, " }");
-  return StrCat(Quoted(StrCat(WEIR_BINARY_DIR, "/weir-local")),
-                " --config=", Quoted(StrJoin(files, ",")), " --override=", Quoted(override_text),
-                " --servers=", run.servers, " --trainers=1 --threads=1 --out=", Quoted(out));
+  return Behind(run.link, {BinaryFolder() + "/weir-local", "--config=" + StrJoin(files, ","),
+                           "--override=" + override_text, StrCat("--servers=", run.servers),
+                           "--trainers=1", "--threads=1", "--out=" + out});
 }
 
 Result<LocalResult> ReadResult(const LocalRun& run, const std::string& out) {
@@ -105,47 +79,26 @@ class Watch {
   bool over_ = false;
 };
 
-// Until the process ends (how is returned), or done(), or so many seconds are over.
-template <typename Done>
-std::optional<tools::ChildExit> Wait(tools::ChildProcess* process, double seconds, Done done) {
-  const double until = MonotonicSeconds() + seconds;
-  std::optional<tools::ChildExit> exit;
-  while (!exit && !done() && MonotonicSeconds() < until) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    exit = process->Poll();
-  }
-  return exit;
-}
-
 }  // namespace
 
-Status CheckLinks() { return Execute(Behind({"1gbit"}, "true")); }
+Status CheckLinks() { return RunProgram({Behind({"1gbit"}, {"true"})}).status(); }
 
 Result<LocalResult> RunLocal(const LocalRun& run) {
-  const TemporaryFolder folder;
-  if (folder.path().empty()) return Unavailable("cannot make a temporary folder");
-  const std::string command = StrCat("timeout ", kGiveUpSeconds, " ", Command(run, folder.path()));
-  WEIR_RETURN_IF_ERROR(Execute(Behind(run.link, command)));
+  WEIR_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::Make());
+  const Program program{Command(run, folder.path()), kGiveUpSeconds};
+  WEIR_RETURN_IF_ERROR(RunProgram(program).status());
   return ReadResult(run, folder.path());
 }
 
 Result<std::vector<TestPoint>> TrainUntil(const LocalRun& run, double logloss, double seconds) {
-  const TemporaryFolder folder;
-  if (folder.path().empty()) return Unavailable("cannot make a temporary folder");
-  const std::string command = Behind(run.link, Command(run, folder.path()));
-  WEIR_ASSIGN_OR_RETURN(tools::ChildProcess process,
-                        tools::ChildProcess::Start({.name = "weir-local",
-                                                    .arguments = {"/bin/sh", "-c", command},
-                                                    .log_path = folder.path() + "/log"}));
+  WEIR_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::Make());
+  const Program program{Command(run, folder.path()), 2 * seconds + kGiveUpSeconds};
   Watch watch(folder.path(), logloss, seconds);
-  const auto ended =
-      Wait(&process, 2 * seconds + kGiveUpSeconds, [&watch] { return watch.IsOver(); });
+  WEIR_RETURN_IF_ERROR(RunProgram(program, [&watch] { return watch.IsOver(); }).status());
   if (!watch.IsOver()) {
-    return Unavailable(StrCat(ended ? ToString(*ended) : "does not end", " after ",
-                              watch.tests().size(), " tests: ", command));
+    return Unavailable(StrCat("the run ended after ", watch.tests().size(),
+                              " tests: ", StrJoin(program.arguments, " ")));
   }
-  process.Signal(SIGTERM);
-  Wait(&process, kGiveUpSeconds, [] { return false; });
   return watch.tests();
 }
 

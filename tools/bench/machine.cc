@@ -2,13 +2,11 @@
 
 #include <unistd.h>
 
-#include <array>
-#include <cstdio>
 #include <fstream>
-#include <memory>
 #include <thread>
 
 #include "common/base/strings.h"
+#include "weir_commit.h"
 
 namespace weir::bench {
 namespace {
@@ -23,16 +21,6 @@ std::string ProcessorField(const std::string& key) {
   return "";
 }
 
-// One line of a command's output, without its end of line; empty when it fails.
-std::string CommandLine(const std::string& command) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
-  std::array<char, 256> buffer{};
-  if (!pipe || !std::fgets(buffer.data(), buffer.size(), pipe.get())) return "";
-  std::string line(buffer.data());
-  if (line.ends_with('\n')) line.pop_back();
-  return line;
-}
-
 std::string Simd() {
   const std::string flags = ProcessorField("flags") + " ";
   const auto has = [&](const char* flag) {
@@ -42,14 +30,6 @@ std::string Simd() {
   if (has("avx512_bf16")) return "AVX-512 with BF16";
   if (has("avx512f")) return "AVX-512";
   return has("avx2") ? "AVX2" : "none that is known";
-}
-
-std::string Commit() {
-  const std::string git = StrCat("git -C ", WEIR_SOURCE_DIR, " ");
-  const std::string commit = CommandLine(git + "rev-parse --short=12 HEAD 2>/dev/null");
-  if (commit.empty()) return "unknown";
-  const bool changed = !CommandLine(git + "status --porcelain -uno 2>/dev/null").empty();
-  return changed ? commit + "+changes" : commit;
 }
 
 }  // namespace
@@ -62,7 +42,7 @@ Machine DescribeMachine() {
           .core_count = static_cast<int>(std::thread::hardware_concurrency()),
           .memory_gib = bytes / (1 << 30),
           .compiler = WEIR_COMPILER,
-          .commit = Commit()};
+          .commit = WEIR_COMMIT};
 }
 
 }  // namespace weir::bench

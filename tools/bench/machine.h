@@ -1,6 +1,6 @@
 // What a measurement was made with: processor, cores, memory, compiler, commit.
 //
-// Thread rule: any thread; reads files and runs git.
+// Thread rule: any thread; reads files.
 #pragma once
 
 #include <string>
@@ -13,7 +13,8 @@ struct Machine {
   int core_count = 0;
   double memory_gib = 0;
   std::string compiler;  // with its version and the build type
-  std::string commit;    // "unknown" outside a checkout; "+changes" behind it when files differ
+  std::string
+      commit;  // that was built; "unknown" outside a checkout; "+changes" where files differ
 };
 
 Machine DescribeMachine();

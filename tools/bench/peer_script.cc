@@ -1,19 +1,12 @@
 #include "tools/bench/peer_script.h"
 
-#include <array>
-#include <cstdio>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "common/base/strings.h"
+#include "tools/bench/program.h"
 
 namespace weir::bench {
 namespace {
-
-std::string LastLine(std::string text) {
-  while (text.ends_with('\n')) text.pop_back();
-  return text.substr(text.rfind('\n') + 1);
-}
 
 Result<PeerResult> Parse(const std::string& script, const std::string& line) {
   const auto json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
@@ -28,19 +21,14 @@ Result<PeerResult> Parse(const std::string& script, const std::string& line) {
 
 Result<PeerResult> RunPeerScript(const std::string& script, const std::string& arguments) {
   // Debian's packages belong to Debian's interpreter; another one may come first in PATH.
-  const std::string command =
-      StrCat("/usr/bin/python3 ", WEIR_SOURCE_DIR, "/tools/bench/peers/", script, " ", arguments);
-  FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return Internal(StrCat("cannot run ", command));
-  std::string output;
-  std::array<char, 4096> buffer{};
-  while (std::fgets(buffer.data(), buffer.size(), pipe)) output += buffer.data();
-  if (pclose(pipe) != 0) {
-    return Unavailable(StrCat("tools/bench/peers/", script,
-                              " failed; is its library there? tools/install_dependencies "
-                              "python3-torch"));
-  }
-  return Parse(script, LastLine(std::move(output)));
+  Program program{{"/usr/bin/python3", StrCat(WEIR_SOURCE_DIR, "/tools/bench/peers/", script)},
+                  300};
+  for (const std::string& argument : StrSplit(arguments, ' '))
+    program.arguments.push_back(argument);
+  const Result<std::string> line = RunProgram(program);
+  if (line.ok()) return Parse(script, *line);
+  return Unavailable(StrCat(line.status().message(),
+                            "; if a library is missing: tools/install_dependencies python3-torch"));
 }
 
 }  // namespace weir::bench

@@ -1,6 +1,6 @@
 // Runs one of tools/bench/peers/*.py, a peer that is not C++, and reads the numbers it prints.
 //
-// Thread rule: any thread; blocks until the script ends.
+// Thread rule: as in program.h; blocks until the script ends.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ struct PeerResult {
   std::map<std::string, double> values;  // by the names that the script's help lists
 };
 
-// script: a file name in tools/bench/peers; arguments: as the shell takes them. The script's last
+// script: a file name in tools/bench/peers; arguments: with spaces between them. The script's last
 // line is {"peer": "...", "values": {"name": number}}. The error tells what to install when a
 // module is missing.
 Result<PeerResult> RunPeerScript(const std::string& script, const std::string& arguments);

@@ -147,18 +147,16 @@ void AddMakeBatch(const Options& options, const Log& log, data::Reader& reader, 
 
 }  // namespace
 
-double ReadSecondsPerRow(const Options& options) {
-  const TemporaryFolder folder;
+Result<double> ReadSecondsPerRow(const Options& options) {
+  WEIR_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::Make());
   const std::string path = folder.File(kPlainLog);
-  if (!WriteLog(path, RowCount(options)).ok()) return 0;
-  const auto reader = data::MakeReader(LogConfig(path));
-  if (!reader.ok()) return 0;
-  return SecondsToBatches(options, **reader) / static_cast<double>(RowCount(options));
+  WEIR_RETURN_IF_ERROR(WriteLog(path, RowCount(options)));
+  WEIR_ASSIGN_OR_RETURN(const auto reader, data::MakeReader(LogConfig(path)));
+  return SecondsToBatches(options, *reader) / static_cast<double>(RowCount(options));
 }
 
 Result<Lines> BenchRead(const Options& options) {
-  Log log;
-  WEIR_RETURN_IF_ERROR(MakeLog(RowCount(options), &log));
+  WEIR_ASSIGN_OR_RETURN(const Log log, MakeLog(RowCount(options)));
   WEIR_ASSIGN_OR_RETURN(const auto plain, data::MakeReader(LogConfig(log.folder.File(kPlainLog))));
   WEIR_ASSIGN_OR_RETURN(const auto packed,
                         data::MakeReader(LogConfig(log.folder.File(kPackedLog))));

@@ -8,7 +8,7 @@
 namespace weir::bench {
 
 // Seconds for each row on one core: read, parse, transform, cut into batches of 512 with their ids
-// deduplicated. 0 where it cannot be measured (no room for the file).
-double ReadSecondsPerRow(const Options& options);
+// deduplicated. Fails where there is no room for the file.
+Result<double> ReadSecondsPerRow(const Options& options);
 
 }  // namespace weir::bench

@@ -1,32 +1,33 @@
-// A folder for what a section writes; gone with the object.
+// A folder for what a section writes; gone with the object, or when weir-bench is interrupted.
 //
-// Thread rule: thread-compatible.
+// Thread rule: one thread a folder; RemoveTemporaryFolders from any.
 #pragma once
 
-#include <cstdlib>
-#include <filesystem>
 #include <string>
+
+#include "common/base/status.h"
 
 namespace weir::bench {
 
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
-    std::string path = (std::filesystem::temp_directory_path() / "weir-bench-XXXXXX").string();
-    if (mkdtemp(path.data()) != nullptr) path_ = path;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;  // owns a folder
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  // In $TMPDIR, or /tmp.
+  static Result<TemporaryFolder> Make();
 
-  const std::string& path() const { return path_; }  // empty: there is none
+  TemporaryFolder(TemporaryFolder&& other) noexcept;
+  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
+  ~TemporaryFolder();
+
+  const std::string& path() const { return path_; }
   std::string File(const char* name) const { return path_ + "/" + name; }
 
  private:
-  std::string path_;
+  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+
+  std::string path_;  // empty once moved from
 };
+
+// All that there are, for a process that is about to end.
+void RemoveTemporaryFolders();
 
 }  // namespace weir::bench

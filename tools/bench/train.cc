@@ -127,9 +127,9 @@ void AddLines(const Size& size, const Rates& rates, Lines* lines) {
   add("", Median(rates.bf16), rates.peer + " in F32, 1 thread", peer_one, size.bf16_goal, "bf16");
 }
 
-Line ReadingLine(double samples_per_second, const Options& options) {
+Line ReadingLine(double samples_per_second, double reading_seconds) {
   return {.name = StrCat("train/f32/batch_", kReadingBatch, "/reading"),
-          .value = ReadSecondsPerRow(options) * 1e6,
+          .value = reading_seconds * 1e6,
           .unit = "us/sample",
           .peer = "a step of one thread",
           .peer_value = 1e6 / samples_per_second,
@@ -146,7 +146,8 @@ Result<Lines> BenchTrain(const Options& options) {
     WEIR_ASSIGN_OR_RETURN(const Rates rates, Measure(size.batch, options));
     AddLines(size, rates, &lines);
     if (size.batch == kReadingBatch) {
-      lines.push_back(ReadingLine(Median(rates.one_thread), options));
+      WEIR_ASSIGN_OR_RETURN(const double reading, ReadSecondsPerRow(options));
+      lines.push_back(ReadingLine(Median(rates.one_thread), reading));
     }
   }
   if (!kernels::CpuHasBf16Units()) {

@@ -1,0 +1,29 @@
+// Programs that a section runs: weir-local, peers that are not C++. They end with weir-bench,
+// however that ends.
+//
+// Thread rule: a thread that lives as long as the program runs.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+
+namespace weir::bench {
+
+// arguments: a program, as PATH finds it, and what it is called with; no shell reads them.
+struct Program {
+  std::vector<std::string> arguments;
+  double give_up_seconds = 100;  // then it is killed
+};
+
+// Waits for its end. Returns the last line that it printed, on standard output or error; a failure
+// quotes it. Once is_enough() the program is asked to end, and how it does is its own affair.
+Result<std::string> RunProgram(const Program& program,
+                               const std::function<bool()>& is_enough = nullptr);
+
+// The folder that weir-bench is in, and the other programs of its build.
+std::string BinaryFolder();
+
+}  // namespace weir::bench
