@@ -18,6 +18,10 @@ import subprocess
 import sys
 import time
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import paired_runs  # noqa: E402
+
 CONFIG = "configs/runs/local.textproto"
 BATCH = 16
 TRAINERS = 2
@@ -33,7 +37,7 @@ def read(path):
     try:
         with open(path, encoding="utf-8") as f:
             return f.read()
-    except (FileNotFoundError, ProcessLookupError):
+    except (OSError, UnicodeDecodeError):
         return ""
 
 
@@ -56,12 +60,18 @@ def resident_bytes(pid):
     return 1024 * int(lines[0].split()[1]) if lines else 0
 
 
+def steps_in(line):
+    try:
+        return json.loads(line).get("steps", 0)
+    except (ValueError, AttributeError):
+        return 0  # of an earlier run, which is about to be removed
+
+
 def steps_so_far(out):
     """Of the whole run, which each trainer's metrics tell."""
     texts = [read("%s/trainer-%d/metrics.jsonl" % (out, trainer)) for trainer in range(TRAINERS)]
     lines = [line for text in texts for line in text.splitlines(keepends=True)]
-    return max((json.loads(line).get("steps", 0) for line in lines if line.endswith("\n")),
-               default=0)
+    return max((steps_in(line) for line in lines if line.endswith("\n")), default=0)
 
 
 def follow(flags):
@@ -111,11 +121,16 @@ def parse_flags():
     parser.add_argument("--bound", type=float, default=0.02, help="share of the memory")
     parser.add_argument("--bin", default="build/release/bin")
     parser.add_argument("--out", default="build/memory")
-    return parser.parse_args()
+    flags = parser.parse_args()
+    if flags.steps < 1 or not 0 <= flags.warm_up < 1 or not flags.bound > 0:
+        parser.error("--steps: at least 1; --warm_up: a share from 0 to below 1; --bound: above 0")
+    return flags
 
 
 def main():
     flags = parse_flags()
+    paired_runs.check_programs(flags.bin, CONFIG)
+    paired_runs.make_folder(flags.out)
     found = spreads(follow(flags), flags.warm_up * flags.steps, flags.steps)
     if len(found) != 1 + TRAINERS:
         sys.exit("error: the run was too short to look at its %d processes: %s"

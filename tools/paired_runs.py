@@ -13,14 +13,36 @@ PROGRAMS = ("weir-local", "weir-server", "weir-worker")
 MIN_ELEMENTS = 1000
 
 
+def check_programs(binaries, config):
+    """Ends with a message when what every run needs is not there."""
+    for path in [os.path.join(binaries, name) for name in PROGRAMS] + [config]:
+        if not os.path.exists(path):
+            sys.exit("error: there is no %s; build Release, name its programs by --bin, and run this "
+                     "from the folder that the repository is in" % path)
+
+
+def make_folder(path):
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        sys.exit("error: --out: %s" % error)
+
+
+def load(path):
+    """What a JSON file holds; None when there is none, or a damaged one."""
+    try:
+        with open(path, encoding="utf-8") as f:
+            return json.load(f)
+    except (OSError, ValueError):
+        return None
+
+
 def is_current(directory, command, sources):
     """Whether the directory holds the results of this command, younger than what they were made with."""
     summary, told = (os.path.join(directory, name) for name in ("summary.json", "command.json"))
-    if not (os.path.exists(summary) and os.path.exists(told)):
+    results = load(summary)
+    if load(told) != command or not isinstance(results, dict) or "test" not in results:
         return False
-    with open(told, encoding="utf-8") as f:
-        if json.load(f) != command:
-            return False
     return all(os.path.getmtime(path) < os.path.getmtime(summary) for path in sources)
 
 

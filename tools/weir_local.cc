@@ -125,8 +125,8 @@ int Finish(const LocalOptions& options) {
 
 int RunProcesses(const LocalOptions& options, const v1::Config& config) {
   const OutputDirectory out(options.out_directory);
-  Status prepared = out.Prepare(options.trainer_count, config::ToText(config));
-  if (!prepared.ok()) return Fail(prepared);
+  const auto lock = out.Prepare(options.trainer_count, config::ToText(config));
+  if (!lock.ok()) return Fail(lock.status());
   const auto addresses = LoopbackAddresses(options.server_count, options.base_port);
   if (!addresses.ok()) return Fail(addresses.status());
 

@@ -154,8 +154,9 @@ int main(int argc, char** argv) {
   try {
     status = weir::worker::RunWorker(argc, argv);
   } catch (const std::bad_alloc&) {
-    status =
-        weir::ResourceExhausted("not enough memory for the model; see its widths in the config");
+    status = weir::ResourceExhausted(
+        "not enough memory for the model and its data; see the model's widths, "
+        "data.batch_size and data.chunk_batches in the config");
   }
   if (!status.ok()) std::cerr << "error: " << status.message() << std::endl;
   return weir::ExitCode(status);

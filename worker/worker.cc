@@ -21,6 +21,9 @@ constexpr size_t kChunksInHand = 2;
 // So many malformed lines never end a run, however short the file is so far.
 constexpr uint64_t kToleratedLines = 1;
 
+// So few that nobody wonders why nothing happens.
+constexpr int64_t kManyTestRows = 5'000'000;
+
 void PrintTrain(double seconds, const v1::WorkerReport& merged) {
   const auto samples = static_cast<double>(merged.samples());
   std::cout << merged.samples() << " samples  " << Format("%.0f", samples / seconds)
@@ -63,8 +66,13 @@ Result<v1::RunReport> Worker::Run() {
   // First, because it takes seconds when there are many rows, and at the end of the run a trainer
   // that does not leave soon is taken for one that came too late.
   if (config_.data().has_synthetic()) {
-    bayes_logloss_ = data::BayesLogloss(config_.data().synthetic(), data::Split::kTest,
-                                        config_.data().synthetic().test_rows());
+    const int64_t rows = config_.data().synthetic().test_rows();
+    if (rows > kManyTestRows) {
+      LOG(INFO) << "first, the best possible logloss of " << rows
+                << " test rows: some seconds for each million";
+    }
+    bayes_logloss_ = data::BayesLogloss(config_.data().synthetic(), data::Split::kTest, rows,
+                                        [this] { return HasFailed(); });
   }
   Result<v1::RunReport> report = RunLoop();
   if (!report.ok()) Fail(report.status());
@@ -81,6 +89,11 @@ void Worker::StopTrainer() {
     std::lock_guard lock(mutex_);
     trainer = std::move(trainer_);
   }
+}
+
+bool Worker::HasFailed() const {
+  std::lock_guard lock(mutex_);
+  return !failure_.ok();
 }
 
 void Worker::Interrupt() { Fail(Interrupted("interrupted")); }

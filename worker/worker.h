@@ -54,6 +54,7 @@ class Worker {
   Status ShowProgress(const v1::RunProgress& progress, bool is_last);
   Result<v1::RunReport> Conclude(v1::RunReport report);
   void Fail(const Status& status);
+  bool HasFailed() const;
   void StopTrainer();
 
   const v1::Config& config_;
@@ -78,7 +79,7 @@ class Worker {
   std::optional<double> bayes_logloss_;  // of synthetic test rows
   uint64_t last_shown_samples_ = 0;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   Status failure_;
 };
 

@@ -49,13 +49,15 @@ Json LayersJson(const v1::WorkerReport& total, const v1::WorkerReport& last) {
 
 }  // namespace
 
-MetricsLog::MetricsLog(std::string path) : path_(std::move(path)) {
+MetricsLog::MetricsLog(DirectoryLock lock, std::string path)
+    : lock_(std::move(lock)), path_(std::move(path)) {
   errno = 0;
   file_.open(path_, std::ios::binary | std::ios::trunc);
 }
 
 Result<std::unique_ptr<MetricsLog>> MetricsLog::Open(const std::string& directory) {
-  std::unique_ptr<MetricsLog> log(new MetricsLog(directory + "/metrics.jsonl"));
+  WEIR_ASSIGN_OR_RETURN(DirectoryLock lock, DirectoryLock::Take(directory));
+  std::unique_ptr<MetricsLog> log(new MetricsLog(std::move(lock), directory + "/metrics.jsonl"));
   if (!log->file_) {
     return Unavailable(StrCat("cannot write ", log->path_, ": ", std::strerror(errno)));
   }

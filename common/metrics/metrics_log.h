@@ -17,6 +17,7 @@
 #include <memory>
 #include <string>
 
+#include "common/base/directory_lock.h"
 #include "common/base/status.h"
 #include "common/proto/report.pb.h"
 
@@ -24,7 +25,7 @@ namespace weir::metrics {
 
 class MetricsLog {
  public:
-  // Starts directory/metrics.jsonl anew; the directory exists.
+  // Starts directory/metrics.jsonl anew; the directory exists, and is this log's while it lives.
   static Result<std::unique_ptr<MetricsLog>> Open(const std::string& directory);
 
   // seconds: training time so far, evaluations apart. total: all workers' counters, merged.
@@ -33,9 +34,10 @@ class MetricsLog {
   Status WriteTest(double seconds, const v1::EvaluationReport& test);
 
  private:
-  explicit MetricsLog(std::string path);
+  MetricsLog(DirectoryLock lock, std::string path);
   Status WriteLine(const std::string& line);
 
+  const DirectoryLock lock_;
   const std::string path_;
   std::ofstream file_;
   double last_seconds_ = 0;

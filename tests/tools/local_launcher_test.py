@@ -208,6 +208,20 @@ class Launcher(unittest.TestCase):
         self.assertIn("no trainer wrote", result.stderr)
         self.assertFalse((self.out / "summary.json").exists())
 
+    def test_refuses_a_folder_that_another_run_writes_to(self):
+        self.write_programs(server=SLEEP, worker=SLEEP)
+        first = self.start_launcher()
+        self.until(lambda: len(self.pids()) == 4)
+        config = (self.out / "config.textproto").read_text()
+        second = self.run_launcher("--override=run { seed: 5 }")
+        self.assertEqual(second.returncode, 1)
+        self.assertIn(f"another run writes to {self.out}", second.stderr)
+        self.assertEqual((self.out / "config.textproto").read_text(), config)
+        first.kill()
+        self.assert_nothing_left(4)
+        self.write_programs(server="", worker=WORKER)
+        self.assertEqual(self.run_launcher().returncode, 0)
+
     def test_stops_everything_when_interrupted(self):
         self.write_programs(server=SLEEP, worker=SLEEP)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -13,7 +13,7 @@ class LocalOutputDirectory : public LocalTest {
  protected:
   OutputDirectory Prepared(int trainer_count) const {
     OutputDirectory out(Path("run"));
-    const Status status = out.Prepare(trainer_count, "config text");
+    const Status status = out.Prepare(trainer_count, "config text").status();
     EXPECT_TRUE(status.ok()) << status;
     return out;
   }
@@ -60,7 +60,7 @@ TEST_F(LocalOutputDirectory, SaysThatNoTrainerWroteASummary) {
 
 TEST_F(LocalOutputDirectory, NamesThePathThatCannotBeMade) {
   WriteFile(Path("run"), "a file");
-  const Status status = OutputDirectory(Path("run")).Prepare(1, "");
+  const Status status = OutputDirectory(Path("run")).Prepare(1, "").status();
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.message(), HasSubstr(Path("run/logs")));
 }

@@ -93,7 +93,7 @@ class Reuse(unittest.TestCase):
         self.out.mkdir()
         self.source.touch()
         (self.out / "command.json").write_text(json.dumps(self.COMMAND))
-        (self.out / "summary.json").write_text("{}")
+        (self.out / "summary.json").write_text('{"test": {}}')
         self.set_ages(source=20, summary=10)
 
     def set_ages(self, source, summary):
@@ -118,6 +118,10 @@ class Reuse(unittest.TestCase):
             self.setUp()
             (self.out / name).unlink()
             self.assertFalse(self.is_current(), name)
+            for damage in (b"", b"{", b"[]", b"\xff\x00"):
+                self.setUp()
+                (self.out / name).write_bytes(damage)
+                self.assertFalse(self.is_current(), (name, damage))
 
 
 class EndToEnd(unittest.TestCase):
@@ -136,6 +140,18 @@ class EndToEnd(unittest.TestCase):
                 result = self.run_script(out, flag)
                 self.assertEqual(result.returncode, 2)
                 self.assertIn("each once", result.stderr)
+
+    def test_what_cannot_be_run_is_told_at_once(self):
+        with tempfile.TemporaryDirectory() as out:
+            for flags, exit_code, text in (
+                    (["--bin=/nonexistent"], 1, "there is no /nonexistent/weir-local"),
+                    (["--out=/proc/x"], 1, "error: --out: "),
+                    (["--trainers=a"], 2, "numbers, with commas between them"),
+                    (["--test_rows=1"], 2, "--test_rows: at least 100")):
+                result = self.run_script(out, *flags)
+                self.assertEqual(result.returncode, exit_code, result.stderr)
+                self.assertIn(text, result.stderr)
+                self.assertNotIn("Traceback", result.stderr)
 
     def test_a_tiny_set(self):
         with tempfile.TemporaryDirectory() as out:

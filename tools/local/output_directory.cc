@@ -68,13 +68,16 @@ std::string OutputDirectory::TrainerPath(int trainer) const {
   return StrCat(path_, "/trainer-", trainer);
 }
 
-Status OutputDirectory::Prepare(int trainer_count, const std::string& config_text) const {
+Result<DirectoryLock> OutputDirectory::Prepare(int trainer_count,
+                                               const std::string& config_text) const {
   WEIR_RETURN_IF_ERROR(MakeDirectory(LogDirectory()));
+  WEIR_ASSIGN_OR_RETURN(DirectoryLock lock, DirectoryLock::Take(path_));
   WEIR_RETURN_IF_ERROR(RemoveEarlierRun());
   for (int trainer = 0; trainer < trainer_count; ++trainer) {
     WEIR_RETURN_IF_ERROR(MakeDirectory(TrainerPath(trainer)));
   }
-  return WriteWhole(ConfigPath(), config_text);
+  WEIR_RETURN_IF_ERROR(WriteWhole(ConfigPath(), config_text));
+  return lock;
 }
 
 Status OutputDirectory::RemoveEarlierRun() const {

@@ -11,6 +11,7 @@
 
 #include <string>
 
+#include "common/base/directory_lock.h"
 #include "common/base/status.h"
 
 namespace weir::tools {
@@ -28,8 +29,9 @@ class OutputDirectory {
   std::string RunMetricsPath() const { return path_ + "/metrics.jsonl"; }
 
   // Makes the directories, writes the config, and removes the logs and results of an earlier run,
-  // so that nothing old is taken for new. Other files stay. The error names the path.
-  Status Prepare(int trainer_count, const std::string& config_text) const;
+  // so that nothing old is taken for new. Other files stay. The error names the path. Hold the
+  // lock until Collect: another run is refused meanwhile.
+  Result<DirectoryLock> Prepare(int trainer_count, const std::string& config_text) const;
 
   // Writes summary.json and metrics.jsonl of the run: those of trainer 0, which describe the whole
   // run, or of the first trainer that has them. Returns the summary's text. NotFound if no trainer

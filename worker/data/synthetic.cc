@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "common/base/check.h"
 #include "worker/data/chunk_lines.h"
@@ -69,12 +70,17 @@ void SyntheticSet::MakeRow(Split split, int64_t index, SyntheticRow* row) const 
   row->label = random.NextUnit() < row->probability ? 1.0f : 0.0f;
 }
 
-double BayesLogloss(const v1::SyntheticConfig& config, Split split, int64_t max_rows) {
+double BayesLogloss(const v1::SyntheticConfig& config, Split split, int64_t max_rows,
+                    const std::function<bool()>& stop) {
+  constexpr int64_t kRowsBetweenStops = 4096;
   const SyntheticSet set(config);
   const int64_t row_count = std::min(max_rows, set.row_count(split));
   SyntheticRow row;
   double sum = 0;
   for (int64_t i = 0; i < row_count; ++i) {
+    if (i % kRowsBetweenStops == 0 && stop && stop()) {
+      return std::numeric_limits<double>::quiet_NaN();
+    }
     set.MakeRow(split, i, &row);
     sum += Entropy(row.probability);
   }

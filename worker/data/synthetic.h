@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "common/base/status.h"
@@ -45,8 +46,10 @@ class SyntheticSet {
 };
 
 // The logloss of the one who knows the teacher: mean entropy of the click probability over the
-// first max_rows rows of a split, in nats. NaN when there are none.
-double BayesLogloss(const v1::SyntheticConfig& config, Split split, int64_t max_rows);
+// first max_rows rows of a split, in nats. NaN when there are none, or as soon as stop(), asked
+// every few milliseconds, says so: billions of rows take hours.
+double BayesLogloss(const v1::SyntheticConfig& config, Split split, int64_t max_rows,
+                    const std::function<bool()>& stop = nullptr);
 
 // config.data().synthetic() is set, defaults filled in.
 Result<std::unique_ptr<Reader>> MakeSyntheticReader(const v1::Config& config);

@@ -45,10 +45,11 @@ Result<v1::JoinReply> JoinRun(const JoinOptions& options, transport::ConnectionI
     if (!reply) continue;
     if (reply->has_join_reply()) return reply->join_reply();
     if (!reply->has_refusal()) continue;
-    reason = StrCat("it refuses: ", reply->refusal().reason());
+    reason = StrCat("refuses: ", reply->refusal().reason());
     if (!reply->refusal().retry()) {
       return FailedPrecondition(StrCat(options.coordinator_name, " ", reason));
     }
+    reason = StrCat("it ", reason);
   }
   return DeadlineExceeded(StrCat("could not join the run through ", options.coordinator_name,
                                  " within ", options.timeout_ms, " ms; ", reason));

@@ -99,13 +99,27 @@ TEST_F(MetricsLogTest, HasNoFigureForAnIntervalWithoutSamplesOrWithFewerThanBefo
 
 TEST_F(MetricsLogTest, StartsAnew) {
   ASSERT_TRUE(log_->WriteTest(1, {}).ok());
+  log_.reset();
   ASSERT_TRUE(MetricsLog::Open(directory_).ok());
   EXPECT_TRUE(Lines().empty());
 }
 
+TEST_F(MetricsLogTest, LeavesThatOfAnotherRunAlone) {
+  ASSERT_TRUE(log_->WriteTest(1, {}).ok());
+  EXPECT_THAT(MetricsLog::Open(directory_).status().message(),
+              testing::HasSubstr("another run writes to " + directory_));
+  EXPECT_EQ(Lines().size(), 1u);
+}
+
 TEST_F(MetricsLogTest, NamesTheFileItCannotWrite) {
-  const auto log = MetricsLog::Open("/no/such");
-  EXPECT_THAT(log.status().message(), testing::HasSubstr("/no/such/metrics.jsonl: No such file"));
+  EXPECT_THAT(MetricsLog::Open("/no/such").status().message(),
+              testing::HasSubstr("/no/such: No such file"));
+  log_.reset();
+  std::filesystem::remove(directory_ + "/metrics.jsonl");
+  std::filesystem::create_directory(directory_ + "/metrics.jsonl");
+  EXPECT_THAT(MetricsLog::Open(directory_).status().message(),
+              testing::HasSubstr("cannot write " + directory_ + "/metrics.jsonl: Is a directory"));
+  std::filesystem::remove(directory_ + "/metrics.jsonl");
 }
 
 }  // namespace

@@ -93,6 +93,13 @@ TEST(Synthetic, ClickRateIsAQuarterAndLabelsFollowTheProbabilities) {
   }
 }
 
+TEST(Synthetic, BayesLoglossOfBillionsOfRowsCanBeStopped) {
+  const v1::SyntheticConfig config = SyntheticShape(100, int64_t{1} << 40);
+  int asked = 0;
+  EXPECT_TRUE(std::isnan(
+      BayesLogloss(config, Split::kTest, config.test_rows(), [&] { return ++asked == 3; })));
+}
+
 TEST(Synthetic, BayesLoglossCoversOnlyTheRowsAskedFor) {
   const v1::SyntheticConfig config = SyntheticShape(100, 50);
   const SyntheticSet set(config);
