@@ -26,9 +26,10 @@ constexpr int64_t kManyTestRows = 5'000'000;
 
 void PrintTrain(double seconds, const v1::WorkerReport& merged) {
   const auto samples = static_cast<double>(merged.samples());
-  std::cout << merged.samples() << " samples  " << Format("%.0f", samples / seconds)
-            << " samples/s  logloss " << Format("%.5f", merged.logloss_sum() / samples)
-            << std::endl;
+  // Training so short that its time rounds to nothing has no rate.
+  const std::string rate = seconds > 0 ? Format("%.0f", samples / seconds) : "-";
+  std::cout << merged.samples() << " samples  " << rate << " samples/s  logloss "
+            << Format("%.5f", merged.logloss_sum() / samples) << std::endl;
 }
 
 void PrintTest(const v1::EvaluationReport& test) {

@@ -133,6 +133,7 @@ v1::WorkReply RunDirector::Next(Seat member, int64_t now_ms) {
 }
 
 uint64_t RunDirector::total_samples() const {
+  if (state_ == State::kFinished) return samples_;
   if (plan_.train_rows > 0) return plan_.train_rows * plan_.epoch_count;
   const auto chunks = train_.chunks_per_epoch();
   return chunks ? *chunks * plan_.lines_per_chunk * plan_.epoch_count : 0;

@@ -65,7 +65,8 @@ class RunDirector {
   State state() const { return state_; }
   const std::string& failure() const { return failure_; }
   uint64_t samples() const { return samples_; }
-  // Of all epochs; 0 while unknown, and up to a chunk per file too large if counted in chunks.
+  // Of all epochs; 0 while unknown, and up to a chunk per file too large if counted in chunks and
+  // not at the end yet.
   uint64_t total_samples() const;
   const std::vector<v1::EvaluationReport>& evaluations() const { return evaluations_; }
   // From the first lease to now or the end, evaluations apart.

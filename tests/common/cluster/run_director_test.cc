@@ -347,6 +347,13 @@ TEST(RunDirector, TellsTheLengthOfTheRunWhenTheEndsAreKnown) {
   EXPECT_EQ(RunDirector(plan).total_samples(), 3u * 65) << "exact, and from the start";
 }
 
+TEST(RunDirector, TellsTheLengthOfAFinishedRunExactly) {
+  TrialRun run(Plan(0), 93);
+  run.Complete(kFirst, run.TakeTrain(kFirst));
+  run.WorkToTheEnd();
+  EXPECT_EQ(run.director.total_samples(), 93u);
+}
+
 TEST(PlanRun, CountsFilesAndLines) {
   v1::Config config;
   v1::DataConfig& data = *config.mutable_data();
