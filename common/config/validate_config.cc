@@ -17,6 +17,7 @@ constexpr int64_t kMaxRows = int64_t{1} << 40;
 constexpr int32_t kMaxWidth = 65'536;
 constexpr int32_t kMaxTables = 1024;
 constexpr int64_t kMaxChunkLines = int64_t{1} << 24;
+constexpr int64_t kMaxChunkBytes = int64_t{8} << 30;
 constexpr int64_t kMinMessageBytes = int64_t{1} << 20;
 constexpr int64_t kMaxMessageBytes = int64_t{1} << 40;  // beyond any memory; sums of it fit
 // Frames name the first element of a piece with 32 bits.
@@ -69,6 +70,20 @@ void ValidateReader(const v1::DataConfig& data, Violations* violations) {
   } else {
     violations->Add("data", "no reader is chosen; write criteo_tsv { ... } or synthetic { ... }");
   }
+}
+
+// Reader and number of rows are valid. A row of a chunk is a label, dense features and ids.
+void ValidateChunkBytes(const v1::Config& config, Violations* violations) {
+  const ModelLayout layout(config, 1);
+  const int64_t row_bytes =
+      4 * (1 + int64_t{layout.dense_feature_count()}) + 8 * std::ssize(layout.tables());
+  const v1::DataConfig& data = config.data();
+  const int64_t bytes = int64_t{data.batch_size()} * data.chunk_batches() * row_bytes;
+  if (bytes <= kMaxChunkBytes) return;
+  violations->Add("data.chunk_batches", "a chunk of ", data.chunk_batches(), " batches of ",
+                  data.batch_size(), " has ", bytes,
+                  " bytes, which a worker holds in memory; at most ", kMaxChunkBytes,
+                  " are allowed");
 }
 
 // Widths and reader are valid.
@@ -191,7 +206,9 @@ std::vector<std::string> ValidateConfig(const v1::Config& config) {
   ValidateReader(config.data(), &violations);
   const bool layers_known = violations.size() == 0;
   if (layers_known) ValidateTensorSizes(config, &violations);
+  const size_t before_data = violations.size();
   ValidateData(config.data(), &violations);
+  if (layers_known && violations.size() == before_data) ValidateChunkBytes(config, &violations);
   ValidateCompression(config, layers_known, &violations);
   ValidateUpdate(config.update(), &violations);
   ValidateCluster(config.cluster(), &violations);

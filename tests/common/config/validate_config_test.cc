@@ -72,6 +72,8 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenRule{"data { epochs: 0 }", "data.epochs: "},
         BrokenRule{"data { chunk_batches: 0 }", "data.chunk_batches: "},
         BrokenRule{"data { batch_size: 65536 chunk_batches: 257 }", "data.chunk_batches: "},
+        BrokenRule{"data { batch_size: 65536 chunk_batches: 256 synthetic { tables: 100 } }",
+                   "data.chunk_batches: a chunk of 256 batches of 65536 has 14361296896 bytes"},
         BrokenRule{"data { max_malformed_share: 1.5 }", "data.max_malformed_share: "},
         BrokenRule{"data { max_malformed_share: nan }", "data.max_malformed_share: nan "},
         BrokenRule{"update { dense { sgd {} } }", "update.dense.sgd.learning_rate: is not set"},
