@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "common/base/check.h"
 #include "common/kernels/cpu_functions.h"
 #include "common/kernels/gemm_tile.h"
 #include "common/kernels/linear_parts.h"
@@ -165,12 +164,7 @@ void TiledBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x, bo
 
 void LinearForward(const ConstMatrixView& x, const ConstMatrixView& weight,
                    const ConstVectorView& bias, Activation activation, const MatrixView& y) {
-  CHECK_EQ(x.row_count, weight.column_count);
-  CHECK_EQ(y.row_count, weight.row_count);
-  CHECK_EQ(bias.count, weight.row_count);
-  CHECK_EQ(x.column_count, y.column_count);
-  CheckPadding(x);
-  CheckPadding(y);
+  CheckForward(x, weight, bias, y);
   const BiasAndActivation finish{bias.data, activation, y};
   if (weight.row_count < kThinOutputs || weight.column_count == 0) {
     ThinForward(x, weight, y);
@@ -181,12 +175,7 @@ void LinearForward(const ConstMatrixView& x, const ConstMatrixView& weight,
 
 void LinearBackwardData(const ConstMatrixView& dy, const ConstMatrixView& weight,
                         const ConstMatrixView& relu_output, const MatrixView& dx) {
-  CHECK_EQ(dy.row_count, weight.row_count);
-  CHECK_EQ(dx.row_count, weight.column_count);
-  CHECK_EQ(dy.column_count, dx.column_count);
-  CheckPadding(dy);
-  CheckPadding(dx);
-  CheckReluOutput(relu_output, dx);
+  CheckBackwardData(dy, weight, relu_output, dx);
   const ReluGradient finish{relu_output, dx};
   if (weight.row_count < kThinOutputs) {
     ThinBackwardData(dy, weight, dx);
@@ -201,10 +190,7 @@ void ReluBackward(const ConstMatrixView& output, const MatrixView& gradient) {
 
 void LinearBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
                           const MatrixView& dw, const VectorView& bias_gradient) {
-  CHECK_EQ(dy.column_count, x.column_count);
-  CHECK_EQ(dw.row_count, dy.row_count);
-  CHECK_EQ(dw.column_count, x.row_count);
-  CHECK_EQ(bias_gradient.count, dy.row_count);
+  CheckBackwardWeight(dy, x, dw, bias_gradient);
   SumRows(dy, accumulate, bias_gradient.data);
   if (dw.row_count < kThinOutputs || x.column_count == 0) {
     return ThinBackwardWeight(dy, x, accumulate, dw);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "common/base/check.h"
 #include "common/kernels/bf16_tile.h"
 #include "common/kernels/cpu_functions.h"
 #include "common/kernels/linear_parts.h"
@@ -127,24 +126,14 @@ void Bf16LinearForward(const ConstMatrixView& x, const ConstMatrixView& weight,
   if (weight.row_count < kThinOutputs || weight.column_count == 0) {
     return LinearForward(x, weight, bias, activation, y);
   }
-  CHECK_EQ(x.row_count, weight.column_count);
-  CHECK_EQ(y.row_count, weight.row_count);
-  CHECK_EQ(bias.count, weight.row_count);
-  CHECK_EQ(x.column_count, y.column_count);
-  CheckPadding(x);
-  CheckPadding(y);
+  CheckForward(x, weight, bias, y);
   WeightProduct(x, weight, false, y).Run(BiasAndActivation{bias.data, activation, y});
 }
 
 void Bf16LinearBackwardData(const ConstMatrixView& dy, const ConstMatrixView& weight,
                             const ConstMatrixView& relu_output, const MatrixView& dx) {
   if (weight.row_count < kThinOutputs) return LinearBackwardData(dy, weight, relu_output, dx);
-  CHECK_EQ(dy.row_count, weight.row_count);
-  CHECK_EQ(dx.row_count, weight.column_count);
-  CHECK_EQ(dy.column_count, dx.column_count);
-  CheckPadding(dy);
-  CheckPadding(dx);
-  CheckReluOutput(relu_output, dx);
+  CheckBackwardData(dy, weight, relu_output, dx);
   WeightProduct(dy, weight, true, dx).Run(ReluGradient{relu_output, dx});
 }
 
@@ -153,10 +142,7 @@ void Bf16LinearBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& 
   if (dw.row_count < kThinOutputs || x.column_count == 0) {
     return LinearBackwardWeight(dy, x, accumulate, dw, bias_gradient);
   }
-  CHECK_EQ(dy.column_count, x.column_count);
-  CHECK_EQ(dw.row_count, dy.row_count);
-  CHECK_EQ(dw.column_count, x.row_count);
-  CHECK_EQ(bias_gradient.count, dy.row_count);
+  CheckBackwardWeight(dy, x, dw, bias_gradient);
   SumRows(dy, accumulate, bias_gradient.data);
   WeightGradient(dy, x, accumulate, dw);
 }

@@ -34,6 +34,33 @@ inline void CheckReluOutput(const ConstMatrixView& relu_output, const MatrixView
   CheckPadding(relu_output);
 }
 
+// The shapes of a layer's three products: what kernel_table.h demands of each.
+inline void CheckForward(const ConstMatrixView& x, const ConstMatrixView& weight,
+                         const ConstVectorView& bias, const MatrixView& y) {
+  CHECK_EQ(x.row_count, weight.column_count);
+  CHECK_EQ(y.row_count, weight.row_count);
+  CHECK_EQ(bias.count, weight.row_count);
+  CHECK_EQ(x.column_count, y.column_count);
+  CheckPadding(x);
+  CheckPadding(y);
+}
+inline void CheckBackwardData(const ConstMatrixView& dy, const ConstMatrixView& weight,
+                              const ConstMatrixView& relu_output, const MatrixView& dx) {
+  CHECK_EQ(dy.row_count, weight.row_count);
+  CHECK_EQ(dx.row_count, weight.column_count);
+  CHECK_EQ(dy.column_count, dx.column_count);
+  CheckPadding(dy);
+  CheckPadding(dx);
+  CheckReluOutput(relu_output, dx);
+}
+inline void CheckBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x,
+                                const MatrixView& dw, const VectorView& bias_gradient) {
+  CHECK_EQ(dy.column_count, x.column_count);
+  CHECK_EQ(dw.row_count, dy.row_count);
+  CHECK_EQ(dw.column_count, x.row_count);
+  CHECK_EQ(bias_gradient.count, dy.row_count);
+}
+
 // For a block of y's features that is summed up: bias and activation.
 struct BiasAndActivation {
   const float* bias;
