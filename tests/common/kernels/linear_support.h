@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "common/kernels/kernel_table.h"
@@ -58,6 +59,41 @@ struct Reference {
     }
   }
   std::vector<double> y, dx, dw, db;
+};
+
+// A layer with operands of its own; what is computed starts as NaN or noise.
+struct Layer {
+  Layer(const Shape& shape_in, kernels::Activation activation_in)
+      : shape(shape_in),
+        activation(activation_in),
+        x(shape.inputs, shape.samples, 1),
+        dy(shape.outputs, shape.samples, 4),
+        y(shape.outputs, shape.samples, 5),
+        dx(shape.inputs, shape.samples, 6),
+        w(RandomFloats(static_cast<size_t>(shape.outputs * shape.inputs), 2)),
+        b(RandomFloats(static_cast<size_t>(shape.outputs), 3)),
+        dw(w.size(), std::numeric_limits<float>::quiet_NaN()),
+        db(b.size(), std::numeric_limits<float>::quiet_NaN()) {}
+
+  kernels::ConstMatrixView weight() const {
+    return kernels::Dense(w.data(), shape.outputs, shape.inputs);
+  }
+  void Forward(const kernels::KernelTable& table) {
+    table.linear_forward(x.view, weight(), {b.data(), shape.outputs}, activation, y.view);
+  }
+  void BackwardWeight(const kernels::KernelTable& table, bool accumulate) {
+    table.linear_backward_weight(dy.view, x.view, accumulate,
+                                 kernels::Dense(dw.data(), shape.outputs, shape.inputs),
+                                 {db.data(), shape.outputs});
+  }
+  void BackwardData(const kernels::KernelTable& table) {
+    table.linear_backward_data(dy.view, weight(), kernels::ConstMatrixView{}, dx.view);
+  }
+
+  Shape shape;
+  kernels::Activation activation;
+  Activations x, dy, y, dx;
+  std::vector<float> w, b, dw, db;
 };
 
 }  // namespace weir::test

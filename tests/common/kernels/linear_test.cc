@@ -69,18 +69,6 @@ TEST_P(LinearLayer, OutputAndGradientsAreTheDefinition) {
 INSTANTIATE_TEST_SUITE_P(WithAndWithoutRelu, LinearLayer,
                          ::testing::Values(Activation::kNone, Activation::kRelu));
 
-TEST(LinearKernels, TheGradientOfAReluBelowIsCutWithTheProduct) {
-  const Activations dy(9, 20, 1), x(70, 20, 2), dx(70, 20, 3), expected(70, 20, 4);
-  const std::vector<float> w = RandomFloats(9 * 70, 5);
-  const ConstMatrixView weight = Dense(w.data(), 9, 70);
-  x.view.row(3)[4] = 0.0f;
-  CpuKernels().linear_backward_data(dy.view, weight, ConstMatrixView{}, expected.view);
-  CpuKernels().relu_backward(x.view, expected.view);
-  CpuKernels().linear_backward_data(dy.view, weight, x.view, dx.view);
-  EXPECT_EQ(Contents(dx.view), Contents(expected.view));
-  EXPECT_EQ(dx.view.row(3)[4], 0.0f);
-}
-
 TEST(LinearKernels, EveryEntryOfTheTableIsFilled) {
   const KernelTable& table = CpuKernels();
   constexpr size_t kEntries = sizeof(KernelTable) / sizeof(void (*)());
@@ -88,32 +76,6 @@ TEST(LinearKernels, EveryEntryOfTheTableIsFilled) {
   static_assert(sizeof(entries) == sizeof(KernelTable));
   std::memcpy(entries, &table, sizeof(table));
   for (size_t i = 0; i < kEntries; ++i) EXPECT_NE(entries[i], nullptr) << i;
-}
-
-TEST(LinearKernels, NoInputsGiveTheBiasAndNoSamplesGradientsOfZero) {
-  const std::vector<float> bias = {1.0f, -2.0f, 3.0f, 4.0f, 5.0f};
-  const Activations y(5, 3, 1);
-  CpuKernels().linear_forward({nullptr, 0, 3, 16}, {nullptr, 5, 0, 0}, {bias.data(), 5},
-                              Activation::kNone, y.view);
-  for (int64_t o = 0; o < 5; ++o) EXPECT_EQ(y.view.row(o)[2], bias[static_cast<size_t>(o)]);
-  std::vector<float> dw(5 * 2, kNan), db(5, kNan);
-  CpuKernels().linear_backward_weight({nullptr, 5, 0, 16}, {nullptr, 2, 0, 16}, false,
-                                      Dense(dw.data(), 5, 2), {db.data(), 5});
-  EXPECT_EQ(dw, std::vector<float>(10, 0.0f));
-  EXPECT_EQ(db, std::vector<float>(5, 0.0f));
-}
-
-TEST(LinearKernels, ANanInAWeightReachesItsOutputThroughTheRelu) {
-  test::ForEachTarget([] {
-    const Activations x(40, 2, 1), y(9, 2, 2);
-    std::vector<float> w = RandomFloats(9 * 40, 3);
-    const std::vector<float> bias(9, 0.0f);
-    w[40 + 5] = kNan;
-    x.view.row(5)[0] = 0.0f;
-    CpuKernels().linear_forward(x.view, Dense(w.data(), 9, 40), {bias.data(), 9}, Activation::kRelu,
-                                y.view);
-    for (int64_t o = 0; o < 9; ++o) EXPECT_EQ(std::isnan(y.view.row(o)[0]), o == 1) << o;
-  });
 }
 
 // Long enough for whole vectors and a rest.
@@ -131,21 +93,6 @@ TEST(LinearKernels, ReluPassesNothingBackAtZeroAndTheGradientOfNan) {
     dy[20] = expected[20];
     EXPECT_EQ(dy, expected);
   });
-}
-
-TEST(LinearKernelsDeathTest, ShapesThatDoNotFitAreOurOwnMistake) {
-  const Activations x(4, 5, 1), y(3, 5, 2);
-  const std::vector<float> w(15), b(3);
-  EXPECT_DEATH(CpuKernels().linear_forward(x.view, Dense(w.data(), 3, 5), {b.data(), 3},
-                                           Activation::kNone, y.view),
-               "4 vs. 5");
-  const MatrixView tight{y.view.data, 3, 5, 5};
-  EXPECT_DEATH(
-      CpuKernels().linear_backward_data(tight, Dense(w.data(), 3, 4), ConstMatrixView{}, x.view),
-      "5 vs. 8");
-  const Activations relu(5, 5, 3);  // dx is [4, 5]
-  EXPECT_DEATH(CpuKernels().linear_backward_data(y.view, Dense(w.data(), 3, 4), relu.view, x.view),
-               "5 vs. 4");
 }
 
 TEST(TransposeKernel, TurnsAnyShapeAndNothingElse) {
