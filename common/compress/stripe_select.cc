@@ -101,6 +101,7 @@ HWY_INLINE uint64_t AccumulateWord(Floats floats, FloatVector threshold, const f
 HWY_INLINE void PrefetchWord(const float* values) {
   const uintptr_t address = reinterpret_cast<uintptr_t>(values) + kPrefetchBytes;
   for (size_t i = 0; i < kWordElements * sizeof(float); i += kCacheLineBytes) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
     hwy::Prefetch(reinterpret_cast<const float*>(address + i));
   }
 }

@@ -61,18 +61,19 @@ HWY_INLINE void RoundRow(const float* from, int64_t count, float* to) {
   }
 }
 
-// upper: null where there is no such row.
-HWY_INLINE void InterleaveTwo(const float* lower, const float* upper, int64_t count, float* to) {
+// Without an upper row zeros take its place, and upper is not read.
+HWY_INLINE void InterleaveTwo(const float* lower, bool has_upper, const float* upper, int64_t count,
+                              float* to) {
   const hn::ScalableTag<float> tag;
   const hn::CappedTag<float, 1> one;
   const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
   int64_t c = 0;
   for (; c + lanes <= count; c += lanes) {
-    const auto high = upper != nullptr ? hn::LoadU(tag, upper + c) : hn::Zero(tag);
+    const auto high = has_upper ? hn::LoadU(tag, upper + c) : hn::Zero(tag);
     StorePairs(tag, hn::LoadU(tag, lower + c), high, to + c);
   }
   for (; c < count; ++c) {
-    const auto high = upper != nullptr ? hn::LoadU(one, upper + c) : hn::Zero(one);
+    const auto high = has_upper ? hn::LoadU(one, upper + c) : hn::Zero(one);
     StorePairs(one, hn::LoadU(one, lower + c), high, to + c);
   }
 }
@@ -83,8 +84,9 @@ WEIR_HOGWILD void RoundEachRow(const ConstMatrixView& from, const MatrixView& to
 
 WEIR_HOGWILD void InterleaveEachTwo(const ConstMatrixView& from, const MatrixView& to) {
   for (int64_t r = 0; r < from.row_count; r += 2) {
-    const float* upper = r + 1 < from.row_count ? from.row(r + 1) : nullptr;
-    InterleaveTwo(from.row(r), upper, from.column_count, to.row(r / 2));
+    const bool has_upper = r + 1 < from.row_count;
+    InterleaveTwo(from.row(r), has_upper, from.row(has_upper ? r + 1 : r), from.column_count,
+                  to.row(r / 2));
   }
 }
 
