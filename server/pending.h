@@ -52,6 +52,7 @@ struct PendingRows {
   transport::PeerId peer;
   uint64_t request_id = 0;
   bool read_only = false;
+  uint64_t version = 0;  // of the last push before it
   struct Table {
     uint32_t table = 0;
     size_t row_count = 0;

@@ -19,16 +19,17 @@ RowStrand::RowStrand(const ModelLayout& layout, const store::UpdateRule& rule, s
 
 void RowStrand::Visit(std::shared_ptr<PendingAnswer> pending, Outbox* outbox) {
   strand_.Post([this, pending = std::move(pending), outbox]() mutable {
-    if (Status status = Apply(pending->row_gradients[slot_]); !status.ok()) {
+    if (Status status = Apply(pending->row_gradients[slot_], pending->version);
+        !status.ok()) {
       pending->Fail(std::move(status));
     }
     FinishPart(std::move(pending), outbox);
   });
 }
 
-Status RowStrand::Apply(const RowGradients& gradients) {
+Status RowStrand::Apply(const RowGradients& gradients, uint64_t version) {
   WEIR_RETURN_IF_ERROR(Check(gradients));
-  rows_.ApplyBatch(gradients.rows, gradients.values);
+  rows_.ApplyBatch(gradients.rows, gradients.values, version);
   return OkStatus();
 }
 
@@ -47,9 +48,9 @@ void RowStrand::Read(std::shared_ptr<PendingRows> pending, Outbox* outbox) {
   strand_.Post([this, pending = std::move(pending), outbox]() mutable {
     const std::vector<store::BatchRow>& rows = pending->rows[slot_];
     if (pending->read_only) {
-      rows_.ReadBatchOrInitial(rows, pending->values);
+      rows_.ReadBatchOrInitial(rows, pending->version, pending->values);
     } else {
-      rows_.ReadBatch(rows, pending->values);
+      rows_.ReadBatch(rows, pending->version, pending->values);
     }
     FinishPart(std::move(pending), outbox);
   });

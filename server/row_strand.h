@@ -24,7 +24,7 @@ class RowStrand {
   const store::RowPartitionStore& rows() const { return rows_; }  // when the strand is idle
 
  private:
-  Status Apply(const RowGradients& gradients);
+  Status Apply(const RowGradients& gradients, uint64_t version);
   Status Check(const RowGradients& gradients) const;
 
   const size_t dimension_;

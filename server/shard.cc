@@ -117,6 +117,7 @@ Status Shard::PostRows(std::shared_ptr<PendingRows> pending, const transport::Me
       WEIR_RETURN_IF_ERROR(RouteRowIds(frame, &row_count, pending.get()));
     }
   }
+  pending->version = version_;
   pending->values.resize(row_count * static_cast<size_t>(layout_.embedding_dimension()));
   std::vector<RowStrand*> touched;
   for (size_t slot = 0; slot < rows_.size(); ++slot) {

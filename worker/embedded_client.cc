@@ -36,7 +36,9 @@ EmbeddedClient::EmbeddedClient(const v1::Config& config, const ModelLayout& layo
       values_[static_cast<size_t>(tensor.offset + i)] = InitialDenseValue(layout.seed(), tensor, i);
     }
   }
-  dense_rule_->InitialState(state_.span());
+  ForEachTensor([&](const TensorSpec& tensor, auto /*values*/, std::span<float> state) {
+    dense_rule_->InitialState(static_cast<size_t>(tensor.element_count()), state);
+  });
   CHECK_LE(config.cluster().row_partitions(), config::kMaxRowPartitions);
   for (int32_t i = 0; i < config.cluster().row_partitions(); ++i) {
     partitions_.push_back(std::make_unique<RowPartitionSlot>(layout, *row_rule_));
@@ -86,9 +88,9 @@ Status EmbeddedClient::AwaitRows(RowPull* base, std::span<float> rows) {
   const auto& pull = static_cast<EmbeddedPull&>(*base);
   ForEachPartition(*pull.batch, [&](store::RowPartitionStore& store, auto part) {
     if (pull.read_only) {
-      store.ReadBatchOrInitial(part, rows);
+      store.ReadBatchOrInitial(part, step_, rows);
     } else {
-      store.ReadBatch(part, rows);
+      store.ReadBatch(part, step_, rows);
     }
   });
   return OkStatus();
@@ -96,23 +98,31 @@ Status EmbeddedClient::AwaitRows(RowPull* base, std::span<float> rows) {
 
 Result<uint64_t> EmbeddedClient::Push(const StepGradients& step) {
   WEIR_RETURN_IF_ERROR(failure());
-  ApplyDense(step.dense);
+  const uint64_t number = ++step_;
+  ApplyDense(step.dense, number);
   ForEachPartition(*step.batch, [&](store::RowPartitionStore& store, auto part) {
-    store.ApplyBatch(part, step.rows);
+    store.ApplyBatch(part, step.rows, number);
   });
   return uint64_t{0};
 }
 
-void EmbeddedClient::ApplyDense(std::span<const float> gradients) {
+void EmbeddedClient::ApplyDense(std::span<const float> gradients, uint64_t step) {
+  ForEachTensor([&](const TensorSpec& tensor, std::span<float> values, std::span<float> state) {
+    std::lock_guard lock(tensor_mutexes_[tensor.id]);
+    const auto offset = static_cast<size_t>(tensor.offset);
+    dense_rule_->ApplyDense(values, state, gradients.subspan(offset, values.size()), step);
+  });
+}
+
+// Calls visit(tensor, values, state) for each.
+template <typename Visit>
+void EmbeddedClient::ForEachTensor(const Visit& visit) {
   const auto state_per_element = static_cast<size_t>(dense_rule_->StatePerElement());
   for (const TensorSpec& tensor : layout_.tensors()) {
     const auto offset = static_cast<size_t>(tensor.offset);
     const auto count = static_cast<size_t>(tensor.element_count());
-    std::lock_guard lock(tensor_mutexes_[tensor.id]);
-    dense_rule_->ApplyDense(
-        values_.span().subspan(offset, count),
-        state_.span().subspan(offset * state_per_element, count * state_per_element),
-        gradients.subspan(offset, count));
+    visit(tensor, values_.span().subspan(offset, count),
+          state_.span().subspan(offset * state_per_element, count * state_per_element));
   }
 }
 

@@ -11,6 +11,7 @@
 // Thread rule: any thread. Borrows config and layout.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -49,7 +50,9 @@ class EmbeddedClient : public ParameterClient {
     store::RowPartitionStore rows;
   };
 
-  void ApplyDense(std::span<const float> gradients);
+  void ApplyDense(std::span<const float> gradients, uint64_t step);
+  template <typename Visit>
+  void ForEachTensor(const Visit& visit);
   // Calls use(store, rows) for each partition of the batch's rows, holding its lock.
   template <typename Use>
   void ForEachPartition(const data::Batch& batch, const Use& use);
@@ -68,6 +71,7 @@ class EmbeddedClient : public ParameterClient {
   const std::unique_ptr<const store::UpdateRule> row_rule_;
   tensor::AlignedBuffer values_;  // flat
   tensor::AlignedBuffer state_;   // flat, StatePerElement() floats per element
+  std::atomic<uint64_t> step_ = 0;
   std::vector<std::mutex> tensor_mutexes_;
   std::vector<std::unique_ptr<RowPartitionSlot>> partitions_;
   std::mutex scratch_mutex_;

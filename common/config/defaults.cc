@@ -64,6 +64,39 @@ void FillAdagrad(v1::AdagradRule& rule) {
   WEIR_DEFAULT(rule, epsilon, 1e-8);
 }
 
+void FillSchedule(v1::LearningRateSchedule& schedule) {
+  WEIR_DEFAULT(schedule, warmup_steps, 0);
+  WEIR_DEFAULT(schedule, decay_start, schedule.warmup_steps());
+  if (schedule.has_step()) WEIR_DEFAULT(*schedule.mutable_step(), factor, 0.1);
+  if (schedule.has_polynomial()) {
+    WEIR_DEFAULT(*schedule.mutable_polynomial(), power, 1.0);
+    WEIR_DEFAULT(*schedule.mutable_polynomial(), end, 0.0);
+  }
+  if (schedule.has_cosine()) WEIR_DEFAULT(*schedule.mutable_cosine(), end, 0.0);
+}
+
+void FillMomentum(v1::MomentumRule& rule) {
+  WEIR_DEFAULT(rule, momentum, 0.9);
+  WEIR_DEFAULT(rule, nesterov, false);
+}
+
+void FillAdam(v1::AdamRule& rule) {
+  WEIR_DEFAULT(rule, beta1, 0.9);
+  WEIR_DEFAULT(rule, beta2, 0.999);
+  WEIR_DEFAULT(rule, epsilon, 1e-8);
+}
+
+void FillUpdateRule(v1::UpdateRule& rule) {
+  if (rule.has_adagrad()) FillAdagrad(*rule.mutable_adagrad());
+  if (rule.has_rowwise_adagrad()) FillAdagrad(*rule.mutable_rowwise_adagrad());
+  if (rule.has_momentum()) FillMomentum(*rule.mutable_momentum());
+  if (rule.has_adam()) FillAdam(*rule.mutable_adam());
+  FillSchedule(*rule.mutable_schedule());
+  WEIR_DEFAULT(rule, weight_decay, 0.0);
+  WEIR_DEFAULT(rule, clip_norm, 0.0);
+  WEIR_DEFAULT(rule, dense_semantics, false);
+}
+
 void FillUpdate(v1::UpdateConfig& update) {
   if (!update.has_dense()) update.mutable_dense()->mutable_adagrad()->set_learning_rate(0.005);
   if (!update.has_rows()) {
@@ -71,10 +104,8 @@ void FillUpdate(v1::UpdateConfig& update) {
     rows.set_learning_rate(0.03);
     rows.set_initial_accumulator(1e-7);
   }
-  for (v1::UpdateRule* rule : {update.mutable_dense(), update.mutable_rows()}) {
-    if (rule->has_adagrad()) FillAdagrad(*rule->mutable_adagrad());
-    if (rule->has_rowwise_adagrad()) FillAdagrad(*rule->mutable_rowwise_adagrad());
-  }
+  FillUpdateRule(*update.mutable_dense());
+  FillUpdateRule(*update.mutable_rows());
 }
 
 void FillCluster(v1::ClusterConfig& cluster) {

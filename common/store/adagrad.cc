@@ -1,70 +1,38 @@
 // s += g^2; x -= learning_rate * g / (sqrt(s) + epsilon), with one s per element.
-#include <algorithm>
-
-#include "common/base/check.h"
-#include "common/store/update_rules.h"
+#include "common/store/elementwise_rule.h"
 
 namespace weir::store {
 namespace {
 
-class Adagrad : public UpdateRule {
- public:
-  explicit Adagrad(const v1::AdagradRule& config)
-      : learning_rate_(static_cast<float>(config.learning_rate())),
-        initial_accumulator_(static_cast<float>(config.initial_accumulator())),
-        epsilon_(static_cast<float>(config.epsilon())) {}
+struct AdagradKernel {
+  static constexpr int kMoments = 1;
+  struct Now {
+    float rate, decay, epsilon;
+  };
 
-  std::string_view name() const override { return "adagrad"; }
-  int64_t StatePerElement() const override { return 1; }
-  void InitialState(std::span<float> state) const override {
-    std::fill(state.begin(), state.end(), initial_accumulator_);
+  Now At(uint64_t step) const {
+    return {static_cast<float>(rate.At(step)), static_cast<float>(rate.DecayAt(step)), epsilon};
   }
-
-  void ApplySparse(std::span<float> values, std::span<float> state,
-                   std::span<const uint16_t> indexes,
-                   std::span<const float> gradients) const override {
-    DCHECK_EQ(indexes.size(), gradients.size());
-    DCHECK_EQ(values.size(), state.size());
-    const float learning_rate = learning_rate_, epsilon = epsilon_;
-    for (size_t i = 0; i < indexes.size(); ++i) {
-      const uint16_t index = indexes[i];
-      DCHECK_LT(index, values.size());
-      const float gradient = gradients[i];
-      const float sum = state[index] + gradient * gradient;
-      state[index] = sum;
-      values[index] -= learning_rate * gradient / AdagradDivisor(sum, epsilon);
-    }
+  static void Step(const Now& now, float gradient, float& x, float* s, float* /*v*/) {
+    const float sum = *s + gradient * gradient;
+    *s = sum;
+    x -= now.decay * x + now.rate * gradient / AdagradDivisor(sum, now.epsilon);
   }
+  void Catch(const Rest& rest, float& x, float* /*s*/, float* /*v*/) const { x -= rest.lost * x; }
+  std::unique_ptr<RestSums> MakeRests() const { return rate.DecayAlone(); }
 
-  void ApplyDense(std::span<float> values, std::span<float> state,
-                  std::span<const float> gradients) const override {
-    DCHECK_EQ(values.size(), gradients.size());
-    DCHECK_EQ(values.size(), state.size());
-    const float learning_rate = learning_rate_, epsilon = epsilon_;
-    for (size_t i = 0; i < values.size(); ++i) {
-      const float gradient = gradients[i];
-      const float sum = state[i] + gradient * gradient;
-      state[i] = sum;
-      values[i] -= learning_rate * gradient / AdagradDivisor(sum, epsilon);
-    }
-  }
-
-  void ApplyRows(std::span<const RowUpdate> updates, size_t dimension) const override {
-    ForEachUpdate(updates, dimension, [this](const RowUpdate& row, auto size) {
-      Adagrad::ApplyDense({row.values, size}, {row.state, size}, {row.gradient, size});
-    });
-  }
-
- private:
-  const float learning_rate_;
-  const float initial_accumulator_;
-  const float epsilon_;
+  StepRate rate;
+  float epsilon;
 };
 
 }  // namespace
 
 std::unique_ptr<const UpdateRule> MakeAdagrad(const v1::UpdateRule& config) {
-  return std::make_unique<Adagrad>(config.adagrad());
+  const v1::AdagradRule& rule = config.adagrad();
+  return std::make_unique<ElementwiseRule<AdagradKernel>>(
+      "adagrad",
+      AdagradKernel{{rule.learning_rate(), config}, static_cast<float>(rule.epsilon())},
+      static_cast<float>(rule.initial_accumulator()), config.dense_semantics());
 }
 
 }  // namespace weir::store

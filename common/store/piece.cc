@@ -77,7 +77,8 @@ Piece::Piece(const ModelLayout& layout, const PieceSpec& spec, const UpdateRule&
       state_(static_cast<size_t>(spec.element_count * rule.StatePerElement())),
       stamps_(static_cast<size_t>(spec.element_count)),
       stripe_versions_(
-          static_cast<size_t>((spec.element_count + kStripeElements - 1) / kStripeElements)) {
+          static_cast<size_t>((spec.element_count + kStripeElements - 1) / kStripeElements)),
+      full_gradients_(rule.dense_semantics() ? static_cast<size_t>(kStripeElements) : 0) {
   CHECK(rule.serves_dense()) << rule.name() << " cannot update a dense tensor";
   CHECK_LT(spec.tensor, layout.tensors().size());
   const TensorSpec& tensor = layout.tensors()[spec.tensor];
@@ -86,24 +87,50 @@ Piece::Piece(const ModelLayout& layout, const PieceSpec& spec, const UpdateRule&
   for (size_t i = 0; i < values_.size(); ++i) {
     values_[i] = InitialDenseValue(layout.seed(), tensor, spec.begin + static_cast<int64_t>(i));
   }
-  rule.InitialState(state_.span());
+  for (uint32_t stripe = 0; stripe < stripe_count(); ++stripe) {
+    rule.InitialState(StripeElements(stripe), StripeState(stripe));
+  }
 }
 
 void Piece::ApplySparse(uint32_t stripe, std::span<const uint16_t> indexes,
                         std::span<const float> gradients, uint64_t version) {
   CHECK_EQ(indexes.size(), gradients.size());
+  if (rule_->dense_semantics()) {
+    for (size_t i = 0; i < indexes.size(); ++i) full_gradients_[indexes[i]] = gradients[i];
+    ApplyToAll(stripe, std::span(full_gradients_).first(StripeElements(stripe)), version);
+    for (const uint16_t index : indexes) full_gradients_[index] = 0;
+    return;
+  }
   const uint32_t stamp = StampFor(version);
   const size_t begin = StripeBegin(stripe), count = StripeElements(stripe);
-  rule_->ApplySparse(values_.span().subspan(begin, count), StripeState(stripe), indexes, gradients);
+  rule_->ApplySparse(values_.span().subspan(begin, count), StripeState(stripe), indexes, gradients,
+                     version);
   if (StampNonzero(indexes, gradients, stamp, &stamps_[begin])) stripe_versions_[stripe] = version;
 }
 
 void Piece::ApplyDense(uint32_t stripe, std::span<const float> gradients, uint64_t version) {
   CHECK_EQ(gradients.size(), StripeElements(stripe));
+  if (rule_->dense_semantics()) return ApplyToAll(stripe, gradients, version);
   const uint32_t stamp = StampFor(version);
   const size_t begin = StripeBegin(stripe), count = StripeElements(stripe);
-  rule_->ApplyDense(values_.span().subspan(begin, count), StripeState(stripe), gradients);
+  rule_->ApplyDense(values_.span().subspan(begin, count), StripeState(stripe), gradients, version);
   if (StampNonzero(gradients, stamp, &stamps_[begin])) stripe_versions_[stripe] = version;
+}
+
+void Piece::ApplyToAll(uint32_t stripe, std::span<const float> gradients, uint64_t version) {
+  const uint32_t stamp = StampFor(version);
+  const size_t begin = StripeBegin(stripe), count = StripeElements(stripe);
+  rule_->ApplyDense(values_.span().subspan(begin, count), StripeState(stripe), gradients, version);
+  std::fill_n(&stamps_[begin], count, stamp);
+  stripe_versions_[stripe] = version;
+}
+
+void Piece::FinishPush(uint64_t version) {
+  if (!rule_->dense_semantics()) return;
+  for (uint32_t stripe = 0; stripe < stripe_count(); ++stripe) {
+    if (stripe_versions_[stripe] == version) continue;
+    ApplyToAll(stripe, std::span(full_gradients_).first(StripeElements(stripe)), version);
+  }
 }
 
 ChangedStripe Piece::Collect(uint32_t stripe, uint64_t since, Scratch& scratch) const {
@@ -129,8 +156,9 @@ size_t Piece::StripeElements(uint32_t stripe) const {
 }
 
 std::span<float> Piece::StripeState(uint32_t stripe) {
-  if (state_.empty()) return {};
-  return state_.span().subspan(StripeBegin(stripe), StripeElements(stripe));
+  const auto per_element = static_cast<size_t>(rule_->StatePerElement());
+  return state_.span().subspan(StripeBegin(stripe) * per_element,
+                               StripeElements(stripe) * per_element);
 }
 
 uint32_t Piece::StampFor(uint64_t version) {
@@ -149,6 +177,7 @@ void Piece::MoveStampBase(uint64_t base) {
 
 int64_t Piece::memory_bytes() const {
   return static_cast<int64_t>((values_.size() + state_.size()) * sizeof(float) +
+                              full_gradients_.size() * sizeof(float) +
                               stamps_.size() * sizeof(uint32_t) +
                               stripe_versions_.size() * sizeof(uint64_t));
 }

@@ -2,8 +2,9 @@
 // each element. It takes gradients stripe by stripe and says what changed since a version, which is
 // what an answer to a push is built from: sparse pushes get sparse answers.
 //
-// Versions are the numbers that the dispatcher gives to pushes, from 1; version 0 is the initial
-// model. An element whose gradient is exactly zero is neither touched nor stamped. Whoever applies
+// Versions are the numbers that the dispatcher gives to pushes, from 1, and the steps of the update
+// rule; version 0 is the initial model. An element whose gradient is exactly zero is neither
+// touched nor stamped, unless the rule has dense_semantics(): then every push touches all of them. Whoever applies
 // the changes since v to a copy as of v, or everything to any copy, holds the piece exactly.
 //
 // Stripes are numbered within the piece: element i of stripe s is element
@@ -49,6 +50,10 @@ class Piece {
                    std::span<const float> gradients, uint64_t version);
   void ApplyDense(uint32_t stripe, std::span<const float> gradients, uint64_t version);
 
+  // After the last gradient of a push, or for one without any: with dense_semantics() the step of
+  // the stripes that it gave none.
+  void FinishPush(uint64_t version);
+
   // Calls visit(const ChangedStripe&) for each stripe with a change after version `since`, in
   // order; stripes without one are skipped at the cost of a comparison. Exact as long as `since` is
   // less than 2^31 pushes old; an older one may be given elements that did not change since.
@@ -67,7 +72,7 @@ class Piece {
   size_t StripeElements(uint32_t stripe) const;
 
   std::span<const float> values() const { return values_.span(); }
-  // Optimizer state, StatePerElement() floats per element.
+  // Optimizer state, StatePerElement() floats per element, stripe by stripe.
   std::span<const float> state() const { return state_.span(); }
   int64_t memory_bytes() const;
 
@@ -79,6 +84,7 @@ class Piece {
   };
 
   ChangedStripe Collect(uint32_t stripe, uint64_t since, Scratch& scratch) const;
+  void ApplyToAll(uint32_t stripe, std::span<const float> gradients, uint64_t version);
   std::span<float> StripeState(uint32_t stripe);
   uint32_t StampFor(uint64_t version);
   void MoveStampBase(uint64_t base);
@@ -93,6 +99,8 @@ class Piece {
   std::vector<uint32_t> stamps_;
   uint64_t stamp_base_ = 0;
   std::vector<uint64_t> stripe_versions_;  // the newest of each stripe's elements
+  // With dense_semantics(): zeros, but while sparse gradients are applied.
+  std::vector<float> full_gradients_;
   uint64_t last_version_ = 0;
 };
 

@@ -31,6 +31,7 @@ constexpr size_t kCacheLineBytes = 64;
 RowPartitionStore::RowPartitionStore(const ModelLayout& layout, const UpdateRule& rule)
     : layout_(layout),
       rule_(rule),
+      moves_at_rest_(rule.moves_at_rest()),
       dimension_(static_cast<size_t>(layout.embedding_dimension())),
       state_per_row_(static_cast<size_t>(rule.StatePerRow(layout.embedding_dimension()))),
       row_bytes_(sizeof(uint64_t) + (state_per_row_ + dimension_) * sizeof(float)),
@@ -52,20 +53,22 @@ std::span<const float> RowPartitionStore::FindOrCreate(uint32_t table, uint64_t 
   return Values(FindOrCreateSlot(table, id));
 }
 
-void RowPartitionStore::ReadOrInitial(uint32_t table, uint64_t id, std::span<float> out) const {
+void RowPartitionStore::ReadOrInitial(uint32_t table, uint64_t id, uint64_t step,
+                                      std::span<float> out) const {
   CHECK_EQ(out.size(), dimension_);
-  const std::span<const float> row = Find(table, id);
-  if (row.empty()) {
-    InitialRowValues(layout_.seed(), layout_.tables()[table], id, out);
+  const uint32_t slot = FindSlot(PackKey(table, id));
+  if (slot == RowIndex::kAbsent) {
+    ReadUnseen(table, id, step, out);
   } else {
-    std::copy(row.begin(), row.end(), out.begin());
+    ReadSlot(slot, step, out);
   }
 }
 
-void RowPartitionStore::Apply(uint32_t table, uint64_t id, std::span<const float> gradient) {
+void RowPartitionStore::Apply(uint32_t table, uint64_t id, std::span<const float> gradient,
+                              uint64_t step) {
   CHECK_EQ(gradient.size(), dimension_);
   const uint32_t slot = FindOrCreateSlot(table, id);
-  rule_.ApplyRow(Values(slot), State(slot), gradient);
+  rule_.ApplyRow(Values(slot), State(slot), gradient, step);
 }
 
 uint64_t RowPartitionStore::PackKey(uint32_t table, uint64_t id) {
@@ -90,7 +93,7 @@ uint32_t RowPartitionStore::CreateSlot(uint32_t table, uint64_t id) {
   index_.Append(key, [this](uint32_t earlier) { return Key(earlier); });
   std::memcpy(Row(slot), &key, sizeof(key));
   InitialRowValues(layout_.seed(), layout_.tables()[table], id, Values(slot));
-  rule_.InitialState(State(slot));
+  rule_.InitialState(dimension_, State(slot));
   return slot;
 }
 
@@ -131,26 +134,43 @@ void RowPartitionStore::CopyRow(const float* from, float* to) const {
   }
 }
 
-void RowPartitionStore::ReadBatch(std::span<const BatchRow> rows, std::span<float> matrix) {
+void RowPartitionStore::ReadSlot(uint32_t slot, uint64_t step, std::span<float> out) const {
+  CopyRow(Values(slot).data(), out.data());
+  if (moves_at_rest_) rule_.CatchUp(out, State(slot), step);
+}
+
+// What weight decay would have left of the row if it had been there from the start.
+void RowPartitionStore::ReadUnseen(uint32_t table, uint64_t id, uint64_t step,
+                                   std::span<float> out) const {
+  InitialRowValues(layout_.seed(), layout_.tables()[table], id, out);
+  if (!moves_at_rest_) return;
+  std::vector<float> state(state_per_row_);
+  rule_.InitialState(dimension_, state);
+  rule_.CatchUp(out, state, step);
+}
+
+void RowPartitionStore::ReadBatch(std::span<const BatchRow> rows, uint64_t step,
+                                  std::span<float> matrix) {
   VisitBatch(rows, [&](const BatchRow& row, uint32_t slot) {
     if (slot == RowIndex::kAbsent) slot = CreateSlot(row.table, row.id);
-    CopyRow(Values(slot).data(), matrix.subspan(row.position * dimension_, dimension_).data());
+    ReadSlot(slot, step, matrix.subspan(row.position * dimension_, dimension_));
   });
 }
 
-void RowPartitionStore::ReadBatchOrInitial(std::span<const BatchRow> rows,
+void RowPartitionStore::ReadBatchOrInitial(std::span<const BatchRow> rows, uint64_t step,
                                            std::span<float> matrix) const {
   VisitBatch(rows, [&](const BatchRow& row, uint32_t slot) {
     const std::span<float> out = matrix.subspan(row.position * dimension_, dimension_);
     if (slot == RowIndex::kAbsent) {
-      InitialRowValues(layout_.seed(), layout_.tables()[row.table], row.id, out);
+      ReadUnseen(row.table, row.id, step, out);
     } else {
-      CopyRow(Values(slot).data(), out.data());
+      ReadSlot(slot, step, out);
     }
   });
 }
 
-void RowPartitionStore::ApplyBatch(std::span<const BatchRow> rows, std::span<const float> matrix) {
+void RowPartitionStore::ApplyBatch(std::span<const BatchRow> rows, std::span<const float> matrix,
+                                   uint64_t step) {
   std::array<RowUpdate, kAhead> updates;
   size_t count = 0;
   VisitBatch(rows, [&](const BatchRow& row, uint32_t slot) {
@@ -158,10 +178,10 @@ void RowPartitionStore::ApplyBatch(std::span<const BatchRow> rows, std::span<con
     updates[count++] = {Values(slot).data(), State(slot).data(),
                         matrix.subspan(row.position * dimension_, dimension_).data()};
     if (count < updates.size()) return;
-    rule_.ApplyRows(updates, dimension_);
+    rule_.ApplyRows(updates, dimension_, step);
     count = 0;
   });
-  rule_.ApplyRows(std::span(updates).first(count), dimension_);
+  rule_.ApplyRows(std::span(updates).first(count), dimension_, step);
 }
 
 // The first slab takes memory as its rows come, every other one at once.

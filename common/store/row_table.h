@@ -43,21 +43,22 @@ class RowPartitionStore {
 
   // One row at a time, which runs do not: what the batch forms are defined and tested by.
   //
-  // The row's values, [embedding_dimension]; empty if nobody touched it yet.
+  // The row's values after its last gradient, [embedding_dimension]; empty if nobody touched it yet.
   std::span<const float> Find(uint32_t table, uint64_t id) const;
   std::span<const float> FindOrCreate(uint32_t table, uint64_t id);
 
-  // Read-only: an unseen row gives its initial values and is not created.
-  // out: [embedding_dimension].
-  void ReadOrInitial(uint32_t table, uint64_t id, std::span<float> out) const;
+  // The row as it is after `step`. Read-only: an unseen row gives its initial values and is not
+  // created. out: [embedding_dimension].
+  void ReadOrInitial(uint32_t table, uint64_t id, uint64_t step, std::span<float> out) const;
 
-  // Adds a gradient, [embedding_dimension], to a row, creating it if need be.
-  void Apply(uint32_t table, uint64_t id, std::span<const float> gradient);
+  // Adds a step's gradient, [embedding_dimension], to a row, creating it if need be.
+  void Apply(uint32_t table, uint64_t id, std::span<const float> gradient, uint64_t step);
 
   // The same for each row of a batch. matrix: holds every row's position.
-  void ReadBatch(std::span<const BatchRow> rows, std::span<float> matrix);  // FindOrCreate
-  void ReadBatchOrInitial(std::span<const BatchRow> rows, std::span<float> matrix) const;
-  void ApplyBatch(std::span<const BatchRow> rows, std::span<const float> matrix);
+  void ReadBatch(std::span<const BatchRow> rows, uint64_t step, std::span<float> matrix);
+  void ReadBatchOrInitial(std::span<const BatchRow> rows, uint64_t step,
+                          std::span<float> matrix) const;
+  void ApplyBatch(std::span<const BatchRow> rows, std::span<const float> matrix, uint64_t step);
 
   // Calls visit(table, id, values, state) for each row, in the order of their creation.
   template <typename Visitor>
@@ -101,9 +102,12 @@ class RowPartitionStore {
   template <typename Visit>
   void VisitBatch(std::span<const BatchRow> rows, const Visit& visit) const;
   void CopyRow(const float* from, float* to) const;
+  void ReadSlot(uint32_t slot, uint64_t step, std::span<float> out) const;
+  void ReadUnseen(uint32_t table, uint64_t id, uint64_t step, std::span<float> out) const;
 
   const ModelLayout& layout_;
   const UpdateRule& rule_;
+  const bool moves_at_rest_;
   const size_t dimension_;
   const size_t state_per_row_;
   const size_t row_bytes_;

@@ -1,39 +1,46 @@
 // s += mean over the row of g^2; x -= learning_rate * g / (sqrt(s) + epsilon), with one s per row.
-#include <algorithm>
+#include <array>
 
 #include "common/base/check.h"
-#include "common/store/update_rules.h"
+#include "common/store/elementwise_rule.h"
 
 namespace weir::store {
 namespace {
 
 class RowwiseAdagrad : public UpdateRule {
  public:
-  explicit RowwiseAdagrad(const v1::AdagradRule& config)
-      : learning_rate_(static_cast<float>(config.learning_rate())),
-        initial_accumulator_(static_cast<float>(config.initial_accumulator())),
-        epsilon_(static_cast<float>(config.epsilon())) {}
+  explicit RowwiseAdagrad(const v1::UpdateRule& config)
+      : rate_(config.rowwise_adagrad().learning_rate(), config),
+        initial_accumulator_(static_cast<float>(config.rowwise_adagrad().initial_accumulator())),
+        epsilon_(static_cast<float>(config.rowwise_adagrad().epsilon())),
+        rests_(rate_.DecayAlone()) {}
 
   std::string_view name() const override { return "rowwise_adagrad"; }
   bool serves_dense() const override { return false; }
+  bool moves_at_rest() const override { return rests_ != nullptr; }
+  bool dense_semantics() const override { return false; }
   int64_t StatePerElement() const override { return 0; }
-  int64_t StatePerRow(int64_t /*dimension*/) const override { return 1; }
-  void InitialState(std::span<float> state) const override {
-    std::fill(state.begin(), state.end(), initial_accumulator_);
+  int64_t StatePerRow(int64_t /*dimension*/) const override { return moves_at_rest() ? 2 : 1; }
+  void InitialState(size_t /*value_count*/, std::span<float> state) const override {
+    state[0] = initial_accumulator_;
+    if (moves_at_rest()) state[1] = 0;
   }
 
   void ApplySparse(std::span<float> /*values*/, std::span<float> /*state*/,
-                   std::span<const uint16_t> /*indexes*/,
-                   std::span<const float> /*gradients*/) const override {
+                   std::span<const uint16_t> /*indexes*/, std::span<const float> /*gradients*/,
+                   uint64_t /*step*/) const override {
     LOG(FATAL) << "rowwise_adagrad is for embedding rows only";
   }
   void ApplyDense(std::span<float> /*values*/, std::span<float> /*state*/,
-                  std::span<const float> /*gradients*/) const override {
+                  std::span<const float> /*gradients*/, uint64_t /*step*/) const override {
     LOG(FATAL) << "rowwise_adagrad is for embedding rows only";
   }
 
-  void ApplyRows(std::span<const RowUpdate> updates, size_t dimension) const override {
-    const float learning_rate = learning_rate_, epsilon = epsilon_;
+  void ApplyRows(std::span<const RowUpdate> updates, size_t dimension,
+                 uint64_t step) const override {
+    if (moves_at_rest()) Decay(updates, dimension, step);
+    const auto rate = static_cast<float>(rate_.At(step));
+    const float epsilon = epsilon_;
     ForEachUpdate(updates, dimension, [=](const RowUpdate& row, auto size) {
       float square_sum = 0;
       for (size_t i = 0; i < size; ++i) square_sum += row.gradient[i] * row.gradient[i];
@@ -41,20 +48,42 @@ class RowwiseAdagrad : public UpdateRule {
       const float divisor = AdagradDivisor(row.state[0], epsilon);
       float* const __restrict values = row.values;
       const float* const __restrict gradient = row.gradient;
-      for (size_t i = 0; i < size; ++i) values[i] -= learning_rate * gradient[i] / divisor;
+      for (size_t i = 0; i < size; ++i) values[i] -= rate * gradient[i] / divisor;
     });
   }
 
+  void CatchUp(std::span<float> out, std::span<const float> state, uint64_t step) const override {
+    if (!moves_at_rest()) return;
+    float last_memory = state[1];
+    const uint64_t count = LastStep(&last_memory).RestsBefore(step + 1);
+    Lose(rests_->Between(step - count, step).lost, out);
+  }
+
  private:
-  const float learning_rate_;
+  static void Lose(float lost, std::span<float> values) {
+    for (float& value : values) value -= lost * value;
+  }
+
+  // The steps since each row's last one, this one included.
+  void Decay(std::span<const RowUpdate> updates, size_t dimension, uint64_t step) const {
+    for (const RowUpdate& row : updates) {
+      LastStep last(row.state + 1);
+      const uint64_t count = last.RestsBefore(step + 1);
+      Lose(rests_->Between(step - count, step).lost, {row.values, dimension});
+      last.MoveTo(step);
+    }
+  }
+
+  const StepRate rate_;
   const float initial_accumulator_;
   const float epsilon_;
+  const std::unique_ptr<const RestSums> rests_;
 };
 
 }  // namespace
 
 std::unique_ptr<const UpdateRule> MakeRowwiseAdagrad(const v1::UpdateRule& config) {
-  return std::make_unique<RowwiseAdagrad>(config.rowwise_adagrad());
+  return std::make_unique<RowwiseAdagrad>(config);
 }
 
 }  // namespace weir::store

@@ -15,6 +15,8 @@ constexpr Entry kEntries[] = {
     {v1::UpdateRule::kSgd, MakeSgd},
     {v1::UpdateRule::kAdagrad, MakeAdagrad},
     {v1::UpdateRule::kRowwiseAdagrad, MakeRowwiseAdagrad},
+    {v1::UpdateRule::kMomentum, MakeMomentum},
+    {v1::UpdateRule::kAdam, MakeAdam},
 };
 
 }  // namespace

@@ -1,14 +1,19 @@
-// How a gradient changes a parameter: SGD, Adagrad, row-wise Adagrad, behind one interface.
+// How a gradient changes a parameter: SGD, Adagrad, momentum, Adam, row-wise Adagrad, behind one
+// interface.
 //
 // A rule is arithmetic over spans that somebody else owns: pieces (piece.h) and rows (row_table.h)
-// keep value and state side by side and hand both in. A gradient that is not given is zero, and a
-// gradient of exactly zero changes neither value nor state, so a sparse push may leave it out.
+// keep value and state side by side and hand both in. A gradient that is not given is zero, and so
+// is one of exactly zero: a sparse push may leave it out. What a step without a gradient does is
+// done when the next gradient comes (common/store/rest.h), or, with dense_semantics(), at once.
 // Element for element, the sparse, the dense and the row form give the same bits.
+//
+// Steps are numbered from 1. A parameter's steps come in order; where threads race for it, a late
+// one is taken as if it came in its place.
 //
 // Place in the life of a batch: push -> number -> decode -> **apply** -> stamp -> answer.
 // Thread rule: immutable, any thread; the spans belong to the caller's strand.
 // Sources: Duchi, Hazan, Singer 2011 (Adagrad); row-wise Adagrad in the form of FBGEMM and
-// TorchRec.
+// TorchRec; momentum and Adam in the form of PyTorch; Loshchilov and Hutter 2019 (weight decay).
 #pragma once
 
 #include <cstddef>
@@ -41,32 +46,42 @@ class UpdateRule {
   // ApplySparse or ApplyDense; validate_config keeps it away from dense tensors.
   virtual bool serves_dense() const { return true; }
 
-  // State floats kept with each element of a dense tensor: 0 or 1.
+  // Whether steps without a gradient change values.
+  virtual bool moves_at_rest() const = 0;
+  // Whether every step must be applied to every dense element, with a gradient of zero if need be:
+  // by ApplyDense, which then leaves none out.
+  virtual bool dense_semantics() const = 0;
+
+  // State floats kept with each element of a dense tensor.
   virtual int64_t StatePerElement() const = 0;
-  // State floats kept with a row of `dimension` values: 0, 1 or dimension.
-  virtual int64_t StatePerRow(int64_t dimension) const { return StatePerElement() * dimension; }
+  // State floats kept with a row of `dimension` values.
+  virtual int64_t StatePerRow(int64_t dimension) const = 0;
 
-  // Writes the state of parameters that have seen no gradient.
-  virtual void InitialState(std::span<float> state) const = 0;
+  // Writes the state of dense elements or of a row, value_count of them, that have seen no gradient.
+  virtual void InitialState(size_t value_count, std::span<float> state) const = 0;
 
-  // In all three forms, `state` has the size given above, so it is empty for a stateless rule.
+  // In all forms, `state` has the size given above, so it is empty for a stateless rule. What is
+  // given together stays together: the state of one element does not lie by itself.
 
   // values[indexes[i]] gets gradients[i]. Indexes are distinct and below values.size().
   virtual void ApplySparse(std::span<float> values, std::span<float> state,
-                           std::span<const uint16_t> indexes,
-                           std::span<const float> gradients) const = 0;
+                           std::span<const uint16_t> indexes, std::span<const float> gradients,
+                           uint64_t step) const = 0;
   // values[i] gets gradients[i]; both have one size.
   virtual void ApplyDense(std::span<float> values, std::span<float> state,
-                          std::span<const float> gradients) const = 0;
+                          std::span<const float> gradients, uint64_t step) const = 0;
   // Embedding rows, one after the other: a row may come twice.
-  virtual void ApplyRows(std::span<const RowUpdate> updates, size_t dimension) const = 0;
+  virtual void ApplyRows(std::span<const RowUpdate> updates, size_t dimension,
+                         uint64_t step) const = 0;
+  // What a row is after `step`. out: its values, which become that.
+  virtual void CatchUp(std::span<float> out, std::span<const float> state, uint64_t step) const = 0;
 
   // ApplyRows for one row.
-  void ApplyRow(std::span<float> row, std::span<float> state,
-                std::span<const float> gradient) const {
+  void ApplyRow(std::span<float> row, std::span<float> state, std::span<const float> gradient,
+                uint64_t step) const {
     DCHECK_EQ(row.size(), gradient.size());
     const RowUpdate update{row.data(), state.data(), gradient.data()};
-    ApplyRows({&update, 1}, row.size());
+    ApplyRows({&update, 1}, row.size(), step);
   }
 };
 

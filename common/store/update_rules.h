@@ -1,6 +1,6 @@
 // What the files of the update rules share: a factory each, for the table in update_rule.cc, the
-// loop over a batch of rows and Adagrad's divisor. Everybody else calls MakeUpdateRule
-// (update_rule.h).
+// rate of a step with its weight decay, the loop over a batch of rows and Adagrad's divisor.
+// Everybody else calls MakeUpdateRule (update_rule.h).
 //
 // Thread rule: pure functions, any thread.
 #pragma once
@@ -11,6 +11,8 @@
 #include <span>
 #include <type_traits>
 
+#include "common/store/learning_rate.h"
+#include "common/store/rest.h"
 #include "common/store/update_rule.h"
 
 namespace weir::store {
@@ -18,6 +20,35 @@ namespace weir::store {
 std::unique_ptr<const UpdateRule> MakeSgd(const v1::UpdateRule& config);
 std::unique_ptr<const UpdateRule> MakeAdagrad(const v1::UpdateRule& config);
 std::unique_ptr<const UpdateRule> MakeRowwiseAdagrad(const v1::UpdateRule& config);
+std::unique_ptr<const UpdateRule> MakeMomentum(const v1::UpdateRule& config);
+std::unique_ptr<const UpdateRule> MakeAdam(const v1::UpdateRule& config);
+
+// The learning rate of each step, and the share of a value that weight decay takes off it.
+class StepRate {
+ public:
+  StepRate(double learning_rate, const v1::UpdateRule& config)
+      : rate_(learning_rate, config.schedule()), weight_decay_(config.weight_decay()) {}
+
+  double At(uint64_t step) const { return rate_.At(step); }
+  double DecayAt(uint64_t step) const { return weight_decay_ * rate_.At(step); }
+  bool decays() const { return weight_decay_ != 0; }
+  uint64_t settled_step() const { return rate_.settled_step(); }
+
+  // Of rules that only decay at rest; null when they do not.
+  std::unique_ptr<RestSums> DecayAlone() const {
+    if (!decays()) return nullptr;
+    return std::make_unique<RestSums>(
+        0, 1,
+        [rate = *this](uint64_t step) {
+          return StepFactors{.log_keep = std::log1p(-rate.DecayAt(step))};
+        },
+        settled_step());
+  }
+
+ private:
+  LearningRate rate_;
+  double weight_decay_;
+};
 
 // The dimension of a row that has code of its own: loops of whole vectors, without a remainder.
 inline constexpr std::integral_constant<size_t, 16> kUsualDimension;

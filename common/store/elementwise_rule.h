@@ -1,0 +1,210 @@
+// The loops of rules whose elements know nothing of each other, written once: over all elements,
+// over some, over rows, with and without steps at rest.
+//
+// State lies by kind: the first moments of all elements, then the second ones, then, for rules that
+// move at rest, the step of the last gradient: one for each dense element, one for a whole row.
+//
+// Thread rule: as UpdateRule.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/store/rest.h"
+#include "common/store/update_rules.h"
+
+namespace weir::store {
+
+// The step of a last gradient, in a float's memory; steps are told apart within 2^31 of each other.
+class LastStep {
+ public:
+  explicit LastStep(float* memory) : memory_(memory) {}
+
+  // Steps at rest between the last gradient and `step`, which has the next one.
+  uint64_t RestsBefore(uint64_t step) const {
+    const auto last = std::bit_cast<uint32_t>(*memory_);
+    const auto age = static_cast<int32_t>(static_cast<uint32_t>(step) - last);
+    return age > 1 ? static_cast<uint64_t>(age - 1) : 0;
+  }
+  void MoveTo(uint64_t step) {
+    const auto last = std::bit_cast<uint32_t>(*memory_);
+    const auto next = static_cast<uint32_t>(step);
+    if (static_cast<int32_t>(next - last) > 0) *memory_ = std::bit_cast<float>(next);
+  }
+
+ private:
+  float* memory_;
+};
+
+// Rests before one step; neighbours often had their last gradient together.
+class RestMemo {
+ public:
+  RestMemo(const RestSums& sums, uint64_t step) : sums_(sums), step_(step) {}
+
+  const Rest& After(uint64_t rests) {
+    if (rests != rests_) {
+      rests_ = rests;
+      rest_ = sums_.Between(step_ - 1 - rests, step_ - 1);
+    }
+    return rest_;
+  }
+
+ private:
+  const RestSums& sums_;
+  const uint64_t step_;
+  uint64_t rests_ = 0;
+  Rest rest_;
+};
+
+// Kernel: the formula, for one element. It has
+//   static constexpr int kMoments;                            // 0, 1 or 2
+//   auto At(uint64_t step) const;                             // what a step needs, the same for all
+//   static void Step(const Now& now, float gradient, float& x, float* m, float* v);
+//   void Catch(const Rest& rest, float& x, float* m, float* v) const;
+//   std::unique_ptr<RestSums> MakeRests() const;              // null: nothing moves at rest
+// m and v are null beyond kMoments.
+template <typename Kernel>
+class ElementwiseRule : public UpdateRule {
+ public:
+  ElementwiseRule(std::string_view name, Kernel kernel, float initial_moment, bool dense_semantics)
+      : name_(name),
+        kernel_(std::move(kernel)),
+        initial_moment_(initial_moment),
+        rests_(kernel_.MakeRests()),
+        dense_semantics_(dense_semantics && rests_ != nullptr) {}
+
+  std::string_view name() const override { return name_; }
+  bool moves_at_rest() const override { return rests_ != nullptr; }
+  bool dense_semantics() const override { return dense_semantics_; }
+  int64_t StatePerElement() const override { return Kernel::kMoments + (tracks_elements() ? 1 : 0); }
+  int64_t StatePerRow(int64_t dimension) const override {
+    return Kernel::kMoments * dimension + (moves_at_rest() ? 1 : 0);
+  }
+
+  void InitialState(size_t value_count, std::span<float> state) const override {
+    const size_t moments = Kernel::kMoments * value_count;
+    std::fill(state.begin(), state.begin() + static_cast<std::ptrdiff_t>(moments), initial_moment_);
+    std::fill(state.begin() + static_cast<std::ptrdiff_t>(moments), state.end(), 0.0f);
+  }
+
+  void ApplySparse(std::span<float> values, std::span<float> state,
+                   std::span<const uint16_t> indexes, std::span<const float> gradients,
+                   uint64_t step) const override {
+    DCHECK_EQ(indexes.size(), gradients.size());
+    const size_t count = values.size();
+    const auto now = kernel_.At(step);
+    if (!tracks_elements()) {
+      for (size_t i = 0; i < indexes.size(); ++i) {
+        DCHECK_LT(indexes[i], count);
+        StepAt(now, gradients[i], values.data(), state.data(), count, indexes[i]);
+      }
+      return;
+    }
+    RestMemo rests(*rests_, step);
+    for (size_t i = 0; i < indexes.size(); ++i) {
+      StepTracked(now, gradients[i], step, values.data(), state.data(), count, indexes[i], &rests);
+    }
+  }
+
+  void ApplyDense(std::span<float> values, std::span<float> state,
+                  std::span<const float> gradients, uint64_t step) const override {
+    DCHECK_EQ(values.size(), gradients.size());
+    const auto now = kernel_.At(step);
+    if (!tracks_elements()) {
+      StepAll(now, gradients.data(), values.data(), state.data(), values.size());
+      return;
+    }
+    RestMemo rests(*rests_, step);
+    for (size_t i = 0; i < values.size(); ++i) {
+      StepTracked(now, gradients[i], step, values.data(), state.data(), values.size(), i, &rests);
+    }
+  }
+
+  void ApplyRows(std::span<const RowUpdate> updates, size_t dimension,
+                 uint64_t step) const override {
+    const auto now = kernel_.At(step);
+    std::optional<RestMemo> rests;
+    if (rests_) rests.emplace(*rests_, step);
+    ForEachUpdate(updates, dimension, [&](const RowUpdate& row, auto size) {
+      if (rests) {
+        LastStep last(row.state + Kernel::kMoments * size);
+        if (const uint64_t count = last.RestsBefore(step); count > 0) {
+          CatchAll(rests->After(count), row.values, row.state, size);
+        }
+        last.MoveTo(step);
+      }
+      StepAll(now, row.gradient, row.values, row.state, size);
+    });
+  }
+
+  void CatchUp(std::span<float> out, std::span<const float> state, uint64_t step) const override {
+    if (!rests_) return;
+    const size_t size = out.size();
+    float last_memory = state[Kernel::kMoments * size];
+    const uint64_t count = LastStep(&last_memory).RestsBefore(step + 1);
+    if (count == 0) return;
+    const Rest rest = rests_->Between(step - count, step);
+    for (size_t i = 0; i < size; ++i) {
+      float m = Kernel::kMoments > 0 ? state[i] : 0;
+      float v = Kernel::kMoments > 1 ? state[size + i] : 0;
+      kernel_.Catch(rest, out[i], &m, &v);
+    }
+  }
+
+ private:
+  // Elements that every step moves need no step of their own.
+  bool tracks_elements() const { return rests_ != nullptr && !dense_semantics_; }
+
+  static float* First(float* state, size_t i) {
+    return Kernel::kMoments > 0 ? state + i : nullptr;
+  }
+  static float* Second(float* state, size_t count, size_t i) {
+    return Kernel::kMoments > 1 ? state + count + i : nullptr;
+  }
+
+  template <typename Now>
+  static void StepAt(const Now& now, float gradient, float* values, float* state, size_t count,
+                     size_t i) {
+    Kernel::Step(now, gradient, values[i], First(state, i), Second(state, count, i));
+  }
+
+  template <typename Now, typename Size>
+  static void StepAll(const Now& now, const float* __restrict gradients, float* __restrict values,
+                      float* __restrict state, Size count) {
+    for (size_t i = 0; i < count; ++i) StepAt(now, gradients[i], values, state, count, i);
+  }
+
+  template <typename Size>
+  void CatchAll(const Rest& rest, float* __restrict values, float* __restrict state,
+                Size count) const {
+    for (size_t i = 0; i < count; ++i) {
+      kernel_.Catch(rest, values[i], First(state, i), Second(state, count, i));
+    }
+  }
+
+  template <typename Now>
+  void StepTracked(const Now& now, float gradient, uint64_t step, float* values, float* state,
+                   size_t count, size_t i, RestMemo* rests) const {
+    if (gradient == 0.0f) return;  // at rest
+    LastStep last(state + Kernel::kMoments * count + i);
+    if (const uint64_t steps = last.RestsBefore(step); steps > 0) {
+      kernel_.Catch(rests->After(steps), values[i], First(state, i), Second(state, count, i));
+    }
+    last.MoveTo(step);
+    StepAt(now, gradient, values, state, count, i);
+  }
+
+  const std::string_view name_;
+  const Kernel kernel_;
+  const float initial_moment_;
+  const std::unique_ptr<const RestSums> rests_;
+  const bool dense_semantics_;
+};
+
+}  // namespace weir::store

@@ -1,0 +1,52 @@
+// v = momentum * v + g; x -= learning_rate * v, or, by Nesterov, learning_rate * (g + momentum * v).
+#include "common/store/elementwise_rule.h"
+
+namespace weir::store {
+namespace {
+
+struct MomentumKernel {
+  static constexpr int kMoments = 1;
+  // x moves by rate * v + gradient_rate * g.
+  struct Now {
+    float momentum, rate, gradient_rate, decay;
+  };
+
+  Now At(uint64_t step) const {
+    const double now = rate.At(step);
+    return {static_cast<float>(momentum), static_cast<float>(nesterov ? now * momentum : now),
+            static_cast<float>(nesterov ? now : 0), static_cast<float>(rate.DecayAt(step))};
+  }
+  static void Step(const Now& now, float gradient, float& x, float* m, float* /*v*/) {
+    const float velocity = now.momentum * *m + gradient;
+    *m = velocity;
+    x -= now.decay * x + (now.rate * velocity + now.gradient_rate * gradient);
+  }
+  void Catch(const Rest& rest, float& x, float* m, float* /*v*/) const {
+    x -= rest.lost * x + rest.displacement * *m;
+    *m *= rest.fade;
+  }
+  std::unique_ptr<RestSums> MakeRests() const {
+    if (momentum == 0) return rate.DecayAlone();
+    const auto factors = [kernel = *this](uint64_t step) {
+      const double now = kernel.rate.At(step);
+      return StepFactors{.rate = kernel.nesterov ? now * kernel.momentum : now,
+                         .log_keep = std::log1p(-kernel.rate.DecayAt(step))};
+    };
+    return std::make_unique<RestSums>(momentum, 1, factors, rate.settled_step());
+  }
+
+  StepRate rate;
+  double momentum;
+  bool nesterov;
+};
+
+}  // namespace
+
+std::unique_ptr<const UpdateRule> MakeMomentum(const v1::UpdateRule& config) {
+  const v1::MomentumRule& rule = config.momentum();
+  return std::make_unique<ElementwiseRule<MomentumKernel>>(
+      "momentum", MomentumKernel{{rule.learning_rate(), config}, rule.momentum(), rule.nesterov()},
+      0.0f, config.dense_semantics());
+}
+
+}  // namespace weir::store
