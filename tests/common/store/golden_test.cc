@@ -8,11 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "common/config/defaults.h"
 #include "common/store/update_rule.h"
-#include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "tests/common/store/store_test_support.h"
 
 namespace weir::store {
 namespace {
@@ -47,11 +46,7 @@ class UpdateRuleGolden : public ::testing::TestWithParam<Case> {
   }
 
   std::unique_ptr<const UpdateRule> Make(const std::string& more = "") {
-    v1::Config config;
-    CHECK(google::protobuf::TextFormat::ParseFromString(GetParam().config + more,
-                                                        config.mutable_update()->mutable_dense()));
-    config::FillDefaults(&config);
-    auto rule = MakeUpdateRule(config.update().dense());
+    auto rule = MakeRule(GetParam().config + more);
     state_.resize(count_ * static_cast<size_t>(rule->StatePerElement()));
     rule->InitialState(count_, state_);
     return rule;

@@ -63,7 +63,7 @@ TEST_F(RowPartitionStoreTest, ReadingOnlyCreatesNothing) {
   RowPartitionStore store(layout_, *rule_);
   std::vector<float> row(4);
   for (uint64_t id = 0; id < 5000; ++id) {
-    store.ReadOrInitial(0, id, row);
+    store.ReadOrInitial(0, id, 0, row);
     ASSERT_EQ(row, InitialRow(layout_, {0, id}));
   }
   EXPECT_EQ(store.row_count(), 0);
@@ -75,14 +75,24 @@ TEST_F(RowPartitionStoreTest, AppliesToARowThatNobodyPulled) {
   RowPartitionStore store(layout_, *sgd);
   std::vector<float> expected = InitialRow(layout_, {0, 9}), row(4);
   for (float& value : expected) value -= 2.0f;
-  store.Apply(0, 9, std::vector<float>(4, 2.0f));
+  store.Apply(0, 9, std::vector<float>(4, 2.0f), 1);
   EXPECT_EQ(store.row_count(), 1);
-  store.ReadOrInitial(0, 9, row);
+  store.ReadOrInitial(0, 9, 1, row);
   EXPECT_EQ(row, expected);
 }
 
 // Initial value of the state, where the rule has any.
 constexpr float kAccumulator = 0.25f;
+
+// With and without steps at rest.
+constexpr const char* kRules[] = {
+    "sgd { learning_rate: 0.1 }",
+    "adagrad { learning_rate: 0.1 initial_accumulator: 0.25 }",
+    "rowwise_adagrad { learning_rate: 0.1 initial_accumulator: 0.25 }",
+    "rowwise_adagrad { learning_rate: 0.1 } weight_decay: 0.01",
+    "momentum { learning_rate: 0.1 }",
+    "adam { learning_rate: 0.1 } weight_decay: 0.01",
+};
 
 // Random reads and gradients on the store and on a plain map, until there are row_count rows.
 void CompareWithMap(const ModelLayout& layout, const UpdateRule& rule, size_t row_count) {
@@ -90,23 +100,27 @@ void CompareWithMap(const ModelLayout& layout, const UpdateRule& rule, size_t ro
   RowPartitionStore store(layout, rule);
   std::unordered_map<Key, std::vector<float>, KeyHash> model;
   std::vector<Key> known;
-  while (model.size() < row_count) {
+  for (uint64_t step = 1; model.size() < row_count; ++step) {
     const bool fresh = known.empty() || random.NextBelow(3) != 0;
     const Key key = fresh ? Key(random.NextBelow(3), random.NextBelow(kIdLimit))
                           : known[random.NextBelow(known.size())];
     const bool absent = !model.contains(key);
     ASSERT_EQ(store.Find(key.first, key.second).empty(), absent);
     std::vector<float> row = absent ? InitialRow(layout, key) : model[key], read(4);
-    store.ReadOrInitial(key.first, key.second, read);
-    ASSERT_EQ(read, std::vector<float>(row.begin(), row.begin() + 4));
+    row.resize(4 + static_cast<size_t>(rule.StatePerRow(4)));
+    const std::span<float> values = std::span(row).first(4), state = std::span(row).subspan(4);
+    if (absent) rule.InitialState(4, state);
+    std::vector<float> expected(values.begin(), values.end());
+    rule.CatchUp(expected, state, step);
+    store.ReadOrInitial(key.first, key.second, step, read);
+    ASSERT_EQ(read, expected);
     if (random.NextBelow(8) == 0) continue;
 
     if (absent) known.push_back(key);
-    row.resize(4 + static_cast<size_t>(rule.StatePerRow(4)), kAccumulator);
     std::vector<float> gradient(4);
     for (float& g : gradient) g = static_cast<float>(random.NextNormal());
-    rule.ApplyRow(std::span(row).first(4), std::span(row).subspan(4), gradient);
-    store.Apply(key.first, key.second, gradient);
+    rule.ApplyRow(values, state, gradient, step);
+    store.Apply(key.first, key.second, gradient, step);
     model[key] = std::move(row);
   }
   EXPECT_EQ(Rows(store), (std::map<Key, std::vector<float>>(model.begin(), model.end())));
@@ -118,9 +132,9 @@ TEST_F(RowPartitionStoreTest, AgreesWithAPlainMapThroughGrowth) {
 }
 
 TEST_F(RowPartitionStoreTest, AgreesWithAPlainMapUnderEveryRule) {
-  for (const char* name : {"sgd", "adagrad", "rowwise_adagrad"}) {
-    SCOPED_TRACE(name);
-    CompareWithMap(layout_, *MakeUpdateRule(RuleConfig(name, 0.1, kAccumulator)), 5'000);
+  for (const char* rule : kRules) {
+    SCOPED_TRACE(rule);
+    CompareWithMap(layout_, *MakeRule(rule), 5'000);
   }
 }
 
@@ -132,6 +146,7 @@ void CompareBatchesWithSingleRows(const LayoutOptions& options, const UpdateRule
   const auto dimension = static_cast<size_t>(options.dimension);
   RandomStream random(31);
   RowPartitionStore batched(layout, rule), single(layout, rule);
+  uint64_t step = 0;
   for (const size_t size : {0u, 1u, 15u, 16u, 17u, 31u, 32u, 33u, 100u, 800u, 3u, 800u}) {
     std::vector<BatchRow> rows;
     for (uint32_t i = 0; i < size; ++i) {
@@ -145,33 +160,36 @@ void CompareBatchesWithSingleRows(const LayoutOptions& options, const UpdateRule
       return std::span(values).subspan(row.position * dimension, dimension);
     };
     const RowPartitionStore& reader = batched;
-    reader.ReadBatchOrInitial(rows, matrix);
-    for (const BatchRow& row : rows) single.ReadOrInitial(row.table, row.id, of(expected, row));
+    step += 1 + random.NextBelow(5);
+    reader.ReadBatchOrInitial(rows, step - 1, matrix);
+    for (const BatchRow& row : rows) {
+      single.ReadOrInitial(row.table, row.id, step - 1, of(expected, row));
+    }
     ASSERT_EQ(matrix, expected);
     ASSERT_EQ(batched.row_count(), single.row_count());
 
     if (random.NextBelow(2) == 0) {
-      batched.ReadBatch(rows, matrix);
+      batched.ReadBatch(rows, step - 1, matrix);
       for (const BatchRow& row : rows) {
-        std::ranges::copy(single.FindOrCreate(row.table, row.id), of(expected, row).begin());
+        single.FindOrCreate(row.table, row.id);
+        single.ReadOrInitial(row.table, row.id, step - 1, of(expected, row));
       }
       ASSERT_EQ(matrix, expected);
     }
     for (float& value : matrix) value = static_cast<float>(random.NextNormal());
-    batched.ApplyBatch(rows, matrix);
-    for (const BatchRow& row : rows) single.Apply(row.table, row.id, of(matrix, row));
+    batched.ApplyBatch(rows, matrix, step);
+    for (const BatchRow& row : rows) single.Apply(row.table, row.id, of(matrix, row), step);
   }
   EXPECT_EQ(Rows(batched), Rows(single));
 }
 
 TEST_F(RowPartitionStoreTest, BatchesDoWhatSingleRowsDoInOrder) {
-  for (const char* name : {"sgd", "adagrad", "rowwise_adagrad"}) {
+  for (const char* rule : kRules) {
     for (const int32_t dimension : {1, 4, 16, 17, 600}) {
       for (const uint64_t id_limit : {uint64_t{3}, uint64_t{900}, kIdLimit}) {
-        SCOPED_TRACE(testing::Message() << name << " " << dimension << " " << id_limit);
+        SCOPED_TRACE(testing::Message() << rule << " " << dimension << " " << id_limit);
         CompareBatchesWithSingleRows({.bottom_widths = {dimension}, .dimension = dimension},
-                                     *MakeUpdateRule(RuleConfig(name, 0.1, kAccumulator)),
-                                     id_limit);
+                                     *MakeRule(rule), id_limit);
       }
     }
   }

@@ -3,11 +3,15 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "common/base/check.h"
+#include "common/config/defaults.h"
 #include "common/layout/model_layout.h"
 #include "common/store/update_rule.h"
+#include "google/protobuf/text_format.h"
 
 namespace weir::store {
 
@@ -46,6 +50,15 @@ inline v1::UpdateRule RuleConfig(std::string_view name, double learning_rate,
   adagrad->set_initial_accumulator(initial_accumulator);
   adagrad->set_epsilon(epsilon);
   return config;
+}
+
+// From the text of an update rule, its defaults filled in.
+inline std::unique_ptr<const UpdateRule> MakeRule(const std::string& text) {
+  v1::Config config;
+  CHECK(google::protobuf::TextFormat::ParseFromString(text, config.mutable_update()->mutable_dense()))
+      << text;
+  config::FillDefaults(&config);
+  return MakeUpdateRule(config.update().dense());
 }
 
 inline std::unique_ptr<const UpdateRule> MakeRule(std::string_view name, double learning_rate) {

@@ -16,6 +16,7 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 
+// Those that without weight decay do nothing at rest.
 constexpr std::array<std::string_view, 3> kRules = {"sgd", "adagrad", "rowwise_adagrad"};
 
 std::vector<float> RandomVector(RandomStream& random, size_t size) {
@@ -24,20 +25,20 @@ std::vector<float> RandomVector(RandomStream& random, size_t size) {
   return values;
 }
 
-std::vector<float> InitialState(const UpdateRule& rule, int64_t size) {
-  std::vector<float> state(static_cast<size_t>(size));
-  rule.InitialState(state);
+// Of a row, and of as many dense elements of a rule that does not move at rest.
+std::vector<float> InitialState(const UpdateRule& rule, size_t dimension) {
+  std::vector<float> state(
+      static_cast<size_t>(rule.StatePerRow(static_cast<int64_t>(dimension))));
+  rule.InitialState(dimension, state);
   return state;
 }
 
 TEST(UpdateRule, EveryRuleOfTheConfigHasAnEntryOfItsName) {
   const auto* oneof = v1::UpdateRule::descriptor()->FindOneofByName("rule");
   ASSERT_NE(oneof, nullptr);
-  ASSERT_EQ(oneof->field_count(), std::ssize(kRules)) << "add the rule to kRules of this test";
   for (int i = 0; i < oneof->field_count(); ++i) {
-    v1::UpdateRule config;
-    config.GetReflection()->MutableMessage(&config, oneof->field(i));
-    EXPECT_EQ(MakeUpdateRule(config)->name(), oneof->field(i)->name());
+    const std::string& name = oneof->field(i)->name();
+    EXPECT_EQ(MakeRule(name + " { learning_rate: 0.1 }")->name(), name);
   }
 }
 
@@ -49,14 +50,38 @@ TEST(UpdateRule, KeepsTheStateThatItsFormulaNeeds) {
   EXPECT_EQ(adagrad->StatePerElement(), 1);
   EXPECT_EQ(adagrad->StatePerRow(16), 16);
   EXPECT_EQ(rowwise->StatePerRow(16), 1);
+  EXPECT_FALSE(sgd->moves_at_rest() || adagrad->moves_at_rest() || rowwise->moves_at_rest());
   EXPECT_TRUE(sgd->serves_dense() && adagrad->serves_dense());
   EXPECT_FALSE(rowwise->serves_dense());
+}
+
+TEST(UpdateRule, WhatMovesAtRestRemembersItsLastStepAsWell) {
+  const auto momentum = MakeRule("momentum { learning_rate: 1 }");
+  EXPECT_EQ(momentum->StatePerElement(), 2);
+  EXPECT_EQ(momentum->StatePerRow(16), 17);
+  const auto adam = MakeRule("adam { learning_rate: 1 }");
+  EXPECT_EQ(adam->StatePerElement(), 3);
+  EXPECT_EQ(adam->StatePerRow(16), 33);
+  const auto decayed = MakeRule("rowwise_adagrad { learning_rate: 1 } weight_decay: 0.1");
+  EXPECT_EQ(decayed->StatePerRow(16), 2);
+  EXPECT_TRUE(momentum->moves_at_rest() && adam->moves_at_rest() && decayed->moves_at_rest());
+  EXPECT_FALSE(MakeRule("momentum { learning_rate: 1 momentum: 0 }")->moves_at_rest());
+}
+
+TEST(UpdateRule, WhatEveryStepMovesNeedsNoLastStep) {
+  const auto adam = MakeRule("adam { learning_rate: 1 } dense_semantics: true");
+  EXPECT_TRUE(adam->dense_semantics());
+  EXPECT_EQ(adam->StatePerElement(), 2);
+  const auto sgd = MakeRule("sgd { learning_rate: 1 } dense_semantics: true");
+  EXPECT_FALSE(sgd->dense_semantics()) << "it does nothing at rest";
 }
 
 TEST(UpdateRule, StartsFromTheInitialAccumulator) {
   for (const char* name : {"adagrad", "rowwise_adagrad"}) {
     const auto rule = MakeUpdateRule(RuleConfig(name, 0.1, 0.25));
-    EXPECT_THAT(InitialState(*rule, 5), Each(0.25f)) << name;
+    const std::vector<float> state = InitialState(*rule, 5);
+    EXPECT_FALSE(state.empty());
+    EXPECT_THAT(state, Each(0.25f)) << name;
   }
 }
 
@@ -65,9 +90,9 @@ TEST(Sgd, SubtractsTheScaledSumOfGradients) {
   const auto rule = MakeRule("sgd", 0.05);
   std::vector<float> values = RandomVector(random, 37);
   std::vector<double> expected(values.begin(), values.end());
-  for (int step = 0; step < 100; ++step) {
+  for (uint64_t step = 1; step <= 100; ++step) {
     const std::vector<float> gradients = RandomVector(random, 37);
-    rule->ApplyDense(values, {}, gradients);
+    rule->ApplyDense(values, {}, gradients, step);
     for (size_t i = 0; i < 37; ++i) expected[i] -= 0.05 * gradients[i];
   }
   for (size_t i = 0; i < 37; ++i) EXPECT_NEAR(values[i], expected[i], 1e-5);
@@ -79,9 +104,9 @@ TEST(Adagrad, FollowsItsFormulaInDouble) {
   std::vector<float> values = RandomVector(random, 37);
   std::vector<float> state = InitialState(*rule, 37);
   std::vector<double> expected(values.begin(), values.end()), sums(37, 0.1);
-  for (int step = 0; step < 100; ++step) {
+  for (uint64_t step = 1; step <= 100; ++step) {
     const std::vector<float> gradients = RandomVector(random, 37);
-    rule->ApplyDense(values, state, gradients);
+    rule->ApplyDense(values, state, gradients, step);
     for (size_t i = 0; i < 37; ++i) {
       const double gradient = gradients[i];
       sums[i] += gradient * gradient;
@@ -99,12 +124,12 @@ TEST(RowwiseAdagrad, FollowsItsFormulaInDouble) {
   RandomStream random(3);
   const auto rule = MakeUpdateRule(RuleConfig("rowwise_adagrad", 0.05, 0.1, 1e-3));
   std::vector<float> row = RandomVector(random, kDimension);
-  std::vector<float> state = InitialState(*rule, 1);
+  std::vector<float> state = InitialState(*rule, kDimension);
   std::vector<double> expected(row.begin(), row.end());
   double sum = 0.1;
-  for (int step = 0; step < 100; ++step) {
+  for (uint64_t step = 1; step <= 100; ++step) {
     const std::vector<float> gradient = RandomVector(random, kDimension);
-    rule->ApplyRow(row, state, gradient);
+    rule->ApplyRow(row, state, gradient, step);
     for (const double g : gradient) sum += g * g / kDimension;
     for (size_t i = 0; i < kDimension; ++i) {
       expected[i] -= 0.05 * gradient[i] / (std::sqrt(sum) + 1e-3);
@@ -117,7 +142,7 @@ TEST(RowwiseAdagrad, FollowsItsFormulaInDouble) {
 TEST(RowwiseAdagrad, FirstStepDividesByTheRootMeanSquare) {
   const auto rule = MakeUpdateRule(RuleConfig("rowwise_adagrad", 1, 0, 0));
   std::vector<float> row = {0, 0}, state = {0};
-  rule->ApplyRow(row, state, std::vector<float>{1, 7});  // root mean square 5
+  rule->ApplyRow(row, state, std::vector<float>{1, 7}, 1);  // root mean square 5
   EXPECT_THAT(state, ElementsAre(25.0f));
   EXPECT_THAT(row, ElementsAre(-0.2f, -1.4f));
 }
@@ -127,13 +152,13 @@ TEST(UpdateRule, ZeroGradientLeavesValueAndState) {
     for (const double epsilon : {0.0, 1e-10}) {
       const auto rule = MakeUpdateRule(RuleConfig(name, 0.1, 0, epsilon));
       const std::vector<float> before = {1, -2, 0, 1e-30f}, zero(4);
-      std::vector<float> row = before, state = InitialState(*rule, rule->StatePerRow(4));
-      rule->ApplyRow(row, state, zero);
+      std::vector<float> row = before, state = InitialState(*rule, 4);
+      rule->ApplyRow(row, state, zero, 1);
       EXPECT_EQ(row, before) << name;
       EXPECT_THAT(state, Each(0.0f)) << name;
       if (!rule->serves_dense()) continue;
-      rule->ApplyDense(row, state, zero);
-      rule->ApplySparse(row, state, std::vector<uint16_t>{0, 3}, std::vector<float>{0, 0});
+      rule->ApplyDense(row, state, zero, 1);
+      rule->ApplySparse(row, state, std::vector<uint16_t>{0, 3}, std::vector<float>{0, 0}, 1);
       EXPECT_EQ(row, before) << name;
       EXPECT_THAT(state, Each(0.0f)) << name;
     }
@@ -143,8 +168,8 @@ TEST(UpdateRule, ZeroGradientLeavesValueAndState) {
 TEST(UpdateRule, StaysFiniteWhenTheSquareUnderflowsAndThereIsNoEpsilon) {
   for (const std::string_view name : kRules) {
     const auto rule = MakeUpdateRule(RuleConfig(name, 0.1, 0, 0));
-    std::vector<float> row = {1, 2}, state = InitialState(*rule, rule->StatePerRow(2));
-    rule->ApplyRow(row, state, std::vector<float>{1e-30f, -1e-30f});
+    std::vector<float> row = {1, 2}, state = InitialState(*rule, 2);
+    rule->ApplyRow(row, state, std::vector<float>{1e-30f, -1e-30f}, 1);
     EXPECT_EQ(row, (std::vector<float>{1, 2})) << name;
   }
 }
@@ -155,10 +180,9 @@ TEST(UpdateRule, SparseDenseAndRowFormsGiveTheSameBits) {
     const auto rule = MakeRule(name, 0.03);
     const std::vector<float> initial = RandomVector(random, 1000);
     std::vector<float> sparse = initial, dense = initial, row = initial;
-    const int64_t state_size = 1000 * rule->StatePerElement();
-    std::vector<float> sparse_state = InitialState(*rule, state_size);
+    std::vector<float> sparse_state = InitialState(*rule, 1000);
     std::vector<float> dense_state = sparse_state, row_state = sparse_state;
-    for (int step = 0; step < 20; ++step) {
+    for (uint64_t step = 1; step <= 20; ++step) {
       std::vector<float> gradients(1000), kept;
       std::vector<uint16_t> indexes;
       for (uint16_t i = 0; i < 1000; ++i) {
@@ -167,9 +191,9 @@ TEST(UpdateRule, SparseDenseAndRowFormsGiveTheSameBits) {
         kept.push_back(gradients[i]);
         indexes.push_back(i);
       }
-      rule->ApplySparse(sparse, sparse_state, indexes, kept);
-      rule->ApplyDense(dense, dense_state, gradients);
-      rule->ApplyRow(row, row_state, gradients);
+      rule->ApplySparse(sparse, sparse_state, indexes, kept, step);
+      rule->ApplyDense(dense, dense_state, gradients, step);
+      rule->ApplyRow(row, row_state, gradients, step);
     }
     EXPECT_EQ(sparse, dense) << name;
     EXPECT_EQ(sparse_state, dense_state) << name;
