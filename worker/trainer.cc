@@ -9,6 +9,7 @@
 #include "common/base/strings.h"
 #include "common/kernels/cpu_kernels.h"
 #include "common/tensor/aligned_buffer.h"
+#include "worker/clip_norm.h"
 #include "worker/data/batch.h"
 #include "worker/model/dlrm.h"
 
@@ -109,7 +110,9 @@ class Trainer::Thread {
     WEIR_ASSIGN_OR_RETURN(const double logloss_sum,
                           model_.Train(trainer_.client_->replica(), batch, rows, batch_size_,
                                        gradients_.data(), row_gradients));
-
+    const v1::UpdateConfig& update = trainer_.config_.update();
+    ClipNorm(update.dense().clip_norm(), gradients_.span());
+    ClipNorm(update.rows().clip_norm(), row_gradients);
     step.batch = &batch;
     step.dense = gradients_.span();
     step.rows = row_gradients;

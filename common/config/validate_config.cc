@@ -1,11 +1,11 @@
 #include "common/config/validate_config.h"
 
-#include <cmath>
 #include <limits>
 #include <span>
 
 #include "common/config/policy_rules.h"
 #include "common/config/validate_compression.h"
+#include "common/config/validate_update.h"
 #include "common/config/violations.h"
 #include "common/layout/model_layout.h"
 
@@ -123,50 +123,6 @@ void ValidateData(const v1::DataConfig& data, Violations* violations) {
                     data.batch_size(), " has ", chunk_lines,
                     " rows, which a worker holds in memory; at most ", kMaxChunkLines,
                     " are allowed");
-  }
-}
-
-void ValidateLearningRate(const std::string& path, bool is_set, double rate,
-                          Violations* violations) {
-  if (!is_set) {
-    violations->Add(path + ".learning_rate", "is not set; give it, for example 0.01");
-  } else if (!(std::isfinite(static_cast<float>(rate)) && static_cast<float>(rate) > 0)) {
-    violations->Add(path + ".learning_rate", rate, " is not a positive 32-bit float; choose one");
-  }
-}
-
-void ValidateAdagrad(const std::string& path, const v1::AdagradRule& rule, Violations* violations) {
-  constexpr double kMaxFloat = std::numeric_limits<float>::max();
-  ValidateLearningRate(path, rule.has_learning_rate(), rule.learning_rate(), violations);
-  violations->RequireRange(path + ".initial_accumulator", rule.initial_accumulator(), 0, kMaxFloat);
-  violations->RequireRange(path + ".epsilon", rule.epsilon(), 0, kMaxFloat);
-  if (static_cast<float>(rule.initial_accumulator()) == 0 &&
-      static_cast<float>(rule.epsilon()) == 0) {
-    violations->Add(path, "epsilon and initial_accumulator are both 0, so a zero gradient would ",
-                    "divide 0 by 0; make one of them positive");
-  }
-}
-
-void ValidateUpdateRule(const std::string& path, const v1::UpdateRule& rule,
-                        const std::string& choices, Violations* violations) {
-  switch (rule.rule_case()) {
-    case v1::UpdateRule::kSgd:
-      return ValidateLearningRate(path + ".sgd", rule.sgd().has_learning_rate(),
-                                  rule.sgd().learning_rate(), violations);
-    case v1::UpdateRule::kAdagrad:
-      return ValidateAdagrad(path + ".adagrad", rule.adagrad(), violations);
-    case v1::UpdateRule::kRowwiseAdagrad:
-      return ValidateAdagrad(path + ".rowwise_adagrad", rule.rowwise_adagrad(), violations);
-    case v1::UpdateRule::RULE_NOT_SET:
-      return violations->Add(path, "has no rule; choose ", choices);
-  }
-}
-
-void ValidateUpdate(const v1::UpdateConfig& update, Violations* violations) {
-  ValidateUpdateRule("update.dense", update.dense(), "sgd or adagrad", violations);
-  ValidateUpdateRule("update.rows", update.rows(), "sgd, adagrad or rowwise_adagrad", violations);
-  if (update.dense().has_rowwise_adagrad()) {
-    violations->Add("update.dense", "rowwise_adagrad is for embedding rows; choose sgd or adagrad");
   }
 }
 

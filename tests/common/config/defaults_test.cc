@@ -81,7 +81,11 @@ TEST(FillDefaults, SetsEveryFieldOfEveryChoice) {
   ForEachChoice(config.mutable_data(), [&] {
     ForEachChoice(layer, [&] {
       ForEachChoice(config.mutable_update()->mutable_rows(),
-                    [&] { EXPECT_THAT(UnsetAfterDefaults(config), testing::IsEmpty()); });
+                    [&] {
+                      ForEachChoice(
+                          config.mutable_update()->mutable_rows()->mutable_schedule(),
+                          [&] { EXPECT_THAT(UnsetAfterDefaults(config), testing::IsEmpty()); });
+                    });
     });
   });
 }

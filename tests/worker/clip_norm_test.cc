@@ -1,0 +1,52 @@
+#include "worker/clip_norm.h"
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace weir::worker {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(ClipNorm, ScalesALargeGradientDownToTheNorm) {
+  std::vector<float> gradients = {3, 0, -4};
+  ClipNorm(1, gradients);
+  EXPECT_FLOAT_EQ(gradients[0], 0.6f);
+  EXPECT_EQ(gradients[1], 0);
+  EXPECT_FLOAT_EQ(gradients[2], -0.8f);
+}
+
+TEST(ClipNorm, LeavesASmallOneAndEverythingWithoutALimit) {
+  std::vector<float> gradients = {3, -4};
+  ClipNorm(5, gradients);
+  EXPECT_THAT(gradients, ElementsAre(3, -4));
+  ClipNorm(0, gradients);
+  EXPECT_THAT(gradients, ElementsAre(3, -4));
+  ClipNorm(1, {});
+}
+
+TEST(ClipNorm, SumsEveryElementOfAnyLength) {
+  for (size_t size = 1; size < 40; ++size) {
+    std::vector<float> gradients(size);
+    std::iota(gradients.begin(), gradients.end(), 1.0f);
+    ClipNorm(0.5, gradients);
+    double sum = 0;
+    for (const float g : gradients) sum += static_cast<double>(g) * g;
+    EXPECT_NEAR(std::sqrt(sum), 0.5, 1e-6) << size;
+  }
+}
+
+TEST(ClipNorm, LeavesWhatIsNotANumberToWhoeverRefusesIt) {
+  std::vector<float> gradients = {std::numeric_limits<float>::quiet_NaN(), 100};
+  ClipNorm(1, gradients);
+  EXPECT_TRUE(std::isnan(gradients[0]));
+  EXPECT_EQ(gradients[1], 100);
+}
+
+}  // namespace
+}  // namespace weir::worker
