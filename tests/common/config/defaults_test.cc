@@ -25,6 +25,11 @@ using google::protobuf::Message;
 constexpr auto kWithoutDefault = std::to_array<std::string_view>({
     "weir.v1.SgdRule.learning_rate",
     "weir.v1.AdagradRule.learning_rate",
+    "weir.v1.MomentumRule.learning_rate",
+    "weir.v1.AdamRule.learning_rate",
+    "weir.v1.StepDecay.every",
+    "weir.v1.PolynomialDecay.steps",
+    "weir.v1.CosineDecay.steps",
     "weir.v1.DctPolicy.sparsity",
     "weir.v1.PolicyRule.match",
     "weir.v1.DataConfig.root",
