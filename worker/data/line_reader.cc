@@ -1,5 +1,6 @@
 #include "worker/data/line_reader.h"
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <utility>
@@ -10,6 +11,8 @@ namespace weir::data {
 namespace {
 
 constexpr size_t kReadBytes = size_t{1} << 18;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
 Status CheckIsFile(const std::string& path) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
@@ -29,60 +32,116 @@ Status CheckIsFile(const std::string& path) {
 
 }  // namespace
 
-Result<std::unique_ptr<LineReader>> LineReader::Open(const std::string& path) {
+Result<std::unique_ptr<LineReader>> LineReader::Open(const std::string& path,
+                                                     std::optional<QuoteScanner> quotes) {
   WEIR_RETURN_IF_ERROR(CheckIsFile(path));
   WEIR_ASSIGN_OR_RETURN(auto source, ByteSource::Open(path));
-  std::unique_ptr<LineReader> reader(new LineReader(std::move(source)));
+  std::unique_ptr<LineReader> reader(new LineReader(std::move(source), quotes));
   WEIR_ASSIGN_OR_RETURN(const bool empty, reader->AtEnd());
   if (empty) return InvalidData(StrCat(path, " is empty"));
+  const std::string_view start(reader->buffer_.data(), reader->end_);
+  if (start.starts_with(kByteOrderMark)) reader->begin_ = kByteOrderMark.size();
   return reader;
 }
 
-LineReader::LineReader(std::unique_ptr<ByteSource> source)
-    : source_(std::move(source)), buffer_(kMaxLineBytes + kReadBytes) {}
+LineReader::LineReader(std::unique_ptr<ByteSource> source, std::optional<QuoteScanner> quotes)
+    : source_(std::move(source)), quotes_(quotes), buffer_(kMaxLineBytes + kReadBytes) {}
 
 Result<bool> LineReader::Next(Line* line) {
   *line = {};
-  size_t searched = 0;  // bytes from begin_ on that hold no newline
+  first_text_line_ = text_line_count_ + 1;
+  Search search;
+  if (quotes_) quotes_->Reset();
   while (true) {
-    const char* first = buffer_.data() + begin_;
-    const size_t size = end_ - begin_;
-    const void* newline = std::memchr(first + searched, '\n', size - searched);
-    if (newline != nullptr) {
-      *line = Take(static_cast<size_t>(static_cast<const char*>(newline) - first));
+    if (const auto length = FindEnd(&search)) {
+      *line = Take(*length);
       ++begin_;
       return true;
     }
-    if (size > kMaxLineBytes) {
-      *line = Take(size);
-      // Its end is still ahead, and counted above.
-      return SkipLineEnd();
-    }
-    searched = size;
+    const size_t size = end_ - begin_;
+    if (size > kMaxLineBytes) return GiveUp(line);
     WEIR_ASSIGN_OR_RETURN(const bool more, Fill());
     if (more) continue;
-    if (size > 0) *line = Take(size);
-    return size > 0;
+    if (size == 0) return false;
+    if (EndsInQuotes(size, &search)) return GiveUp(line);
+    *line = Take(size);
+    return true;
   }
+}
+
+std::optional<size_t> LineReader::FindEnd(Search* search) {
+  const char* first = buffer_.data() + begin_;
+  while (true) {
+    const size_t size = end_ - begin_;
+    const void* newline = std::memchr(first + search->seen, '\n', size - search->seen);
+    if (newline == nullptr) {
+      search->seen = size;
+      return std::nullopt;
+    }
+    const auto length = static_cast<size_t>(static_cast<const char*>(newline) - first);
+    if (!EndsInQuotes(length, search)) return length;
+    search->seen = length + 1;
+  }
+}
+
+// Most lines have no quote, and then none of their characters needs to be looked at by itself.
+bool LineReader::EndsInQuotes(size_t length, Search* search) {
+  if (!quotes_) return false;
+  const std::string_view rest(buffer_.data() + begin_ + search->scanned, length - search->scanned);
+  if (rest.find('"') != std::string_view::npos) {
+    quotes_->Scan(rest);
+    search->scanned = length;
+  }
+  return quotes_->inside_quotes();
+}
+
+// Of a line without an end: its first newline ends it if quotes hid that.
+Result<bool> LineReader::GiveUp(Line* line) {
+  const std::string_view text(buffer_.data() + begin_, end_ - begin_);
+  const size_t newline = text.find('\n');
+  if (newline != std::string_view::npos) {
+    *line = Take(newline);
+    ++begin_;
+  } else if (text.size() <= kMaxLineBytes) {
+    *line = Take(text.size());
+  } else {
+    *line = Take(text.size());
+    return SkipLineEnd();  // its end is still ahead, and counted above
+  }
+  line->open_quote = true;
+  return true;
 }
 
 Line LineReader::Take(size_t length) {
   std::string_view text(buffer_.data() + begin_, length);
   begin_ += length;
   ++line_count_;
+  ++text_line_count_;
+  if (quotes_) text_line_count_ += std::ranges::count(text, '\n');
   if (length > kMaxLineBytes) return {{}, true};
   if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
   return {text, false};
 }
 
 Result<bool> LineReader::SkipLineEnd() {
-  const int64_t counted = line_count_;
-  WEIR_RETURN_IF_ERROR(Skip(1).status());
+  const int64_t counted = line_count_, text_counted = text_line_count_;
+  WEIR_RETURN_IF_ERROR(SkipText(1).status());
   line_count_ = counted;
+  text_line_count_ = text_counted;
   return true;
 }
 
 Result<int64_t> LineReader::Skip(int64_t count) {
+  if (!quotes_) return SkipText(count);
+  Line line;
+  for (int64_t skipped = 0; skipped < count; ++skipped) {
+    WEIR_ASSIGN_OR_RETURN(const bool there, Next(&line));
+    if (!there) return skipped;
+  }
+  return count;
+}
+
+Result<int64_t> LineReader::SkipText(int64_t count) {
   int64_t skipped = 0;
   bool inside = false;  // the bytes since the last newline
   while (skipped < count) {
@@ -99,6 +158,7 @@ Result<int64_t> LineReader::Skip(int64_t count) {
   }
   if (inside && skipped < count) ++skipped;
   line_count_ += skipped;
+  text_line_count_ += skipped;
   return skipped;
 }
 

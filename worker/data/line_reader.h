@@ -1,8 +1,12 @@
-// Lines of a plain or gzip-compressed file, one after the other, through a buffer of fixed size.
+// Lines of a plain or compressed file, one after the other, through a buffer of fixed size.
 //
 // What is compressed is told apart and unpacked below (worker/data/byte_source.h). A line ends at
 // '\n' or at the end of the file; a '\r' at its end is dropped. A line longer than kMaxLineBytes is
 // reported without its text.
+//
+// Where quotes count, a newline inside them does not end a line, so a line here may be several of an
+// editor's. Quotes that are not closed within kMaxLineBytes, or at all, are reported with the text
+// up to the first newline, and what follows is read as if they were not there.
 //
 // Place in the life of a batch: lease -> **read** -> parse -> batch.
 // Thread rule: thread-compatible. Owns the open file.
@@ -10,12 +14,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/base/status.h"
 #include "worker/data/byte_source.h"
+#include "worker/data/quote_scanner.h"
 
 namespace weir::data {
 
@@ -25,12 +31,15 @@ inline constexpr size_t kMaxLineBytes = size_t{1} << 20;
 struct Line {
   std::string_view text;  // valid until the next call
   bool too_long = false;  // text is then empty
+  bool open_quote = false;
 };
 
 class LineReader {
  public:
   // NotFound when path is no readable file, InvalidData when it holds nothing or does not unpack.
-  static Result<std::unique_ptr<LineReader>> Open(const std::string& path);
+  // quotes: whether quotes count, and what delimits the fields that they stand in.
+  static Result<std::unique_ptr<LineReader>> Open(const std::string& path,
+                                                  std::optional<QuoteScanner> quotes = {});
 
   // The file's next line; false when there is none. Every error names the file, and all calls after
   // it are errors too.
@@ -44,10 +53,24 @@ class LineReader {
 
   // Lines gone past so far.
   int64_t line_count() const { return line_count_; }
+  // The newline-terminated line, from 1, in which the last line that Next gave begins.
+  int64_t first_text_line() const { return first_text_line_; }
 
  private:
-  explicit LineReader(std::unique_ptr<ByteSource> source);
+  LineReader(std::unique_ptr<ByteSource> source, std::optional<QuoteScanner> quotes);
 
+  // Bytes of a line whose end was not found yet.
+  struct Search {
+    size_t seen = 0;     // without an end
+    size_t scanned = 0;  // that quotes_ has gone over
+  };
+
+  // Bytes of the line that begins at begin_; nothing when more must be read to know.
+  std::optional<size_t> FindEnd(Search* search);
+  bool EndsInQuotes(size_t length, Search* search);
+  Result<bool> GiveUp(Line* line);
+  // Skip, for lines of a text without quotes.
+  Result<int64_t> SkipText(int64_t count);
   // Gives out the next length bytes as a line; its '\n' stays.
   Line Take(size_t length);
   // Goes past the rest of a line that was given out already.
@@ -56,10 +79,13 @@ class LineReader {
   Result<bool> Fill();
 
   std::unique_ptr<ByteSource> source_;
+  std::optional<QuoteScanner> quotes_;
   std::vector<char> buffer_;
   size_t begin_ = 0;  // [begin_, end_) of buffer_ is read and not yet given out
   size_t end_ = 0;
   int64_t line_count_ = 0;
+  int64_t text_line_count_ = 0;  // newlines gone past
+  int64_t first_text_line_ = 0;
 };
 
 }  // namespace weir::data

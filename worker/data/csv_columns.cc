@@ -1,0 +1,126 @@
+#include "worker/data/csv_columns.h"
+
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+
+#include "common/base/check.h"
+#include "common/base/strings.h"
+
+namespace weir::data {
+namespace {
+
+// Characters of a field that a message shows.
+constexpr size_t kShownBytes = 40;
+
+char Delimiter(const v1::CsvConfig& config) {
+  return config.delimiter() == "\\t" ? '\t' : config.delimiter()[0];
+}
+
+class PlaceFinder {
+ public:
+  PlaceFinder(std::span<const std::string_view> header, bool has_names)
+      : header_(header), has_names_(has_names) {}
+
+  Result<Places> Find(const v1::CsvConfig& config) {
+    if (has_names_) WEIR_RETURN_IF_ERROR(CheckNames());
+    Places places;
+    places.width = header_.size();
+    WEIR_ASSIGN_OR_RETURN(places.label, FindOne("label", config.label().column()));
+    for (const v1::DenseColumn& column : config.dense()) {
+      places.dense.emplace_back();
+      WEIR_ASSIGN_OR_RETURN(places.dense.back(), FindOne("dense", column.column()));
+    }
+    for (const v1::CategoricalColumn& column : config.categorical()) {
+      places.categorical.emplace_back();
+      WEIR_ASSIGN_OR_RETURN(places.categorical.back(), FindOne("categorical", column.column()));
+    }
+    return places;
+  }
+
+ private:
+  Status CheckNames() const {
+    for (size_t i = 0; i < header_.size(); ++i) {
+      const auto first = std::ranges::find(header_, header_[i]);
+      if (first != header_.begin() + static_cast<std::ptrdiff_t>(i)) {
+        return InvalidData(StrCat("the header names ", Shown(header_[i]),
+                                  " twice; rename one of the columns"));
+      }
+    }
+    return OkStatus();
+  }
+
+  Result<size_t> FindOne(const char* kind, const std::string& column) const {
+    if (has_names_) {
+      const auto found = std::ranges::find(header_, column);
+      if (found != header_.end()) return static_cast<size_t>(found - header_.begin());
+      const std::vector<std::string> names(header_.begin(), header_.end());
+      return InvalidData(StrCat("data.csv.", kind, " names column '", column,
+                                "', which the file does not have; it has ",
+                                StrJoin(names, ", ")));
+    }
+    size_t number = 0;
+    const char* const end = column.data() + column.size();
+    const auto [stop, error] = std::from_chars(column.data(), end, number);
+    CHECK(error == std::errc() && stop == end) << "validate_config lets only numbers through";
+    if (number < header_.size()) return number;
+    return InvalidData(StrCat("data.csv.", kind, " names column ", number, ", and the first line has ",
+                              header_.size(), " fields, 0 to ", header_.size() - 1));
+  }
+
+  const std::span<const std::string_view> header_;
+  const bool has_names_;
+};
+
+}  // namespace
+
+Columns::Columns(const v1::CsvConfig& csv, const v1::LearnedColumns& learned)
+    : config(csv),
+      delimiter(Delimiter(csv)),
+      labels(csv.label().positive(), csv.label().negative()),
+      missing(csv.missing().begin(), csv.missing().end()) {
+  for (int i = 0; i < csv.dense_size(); ++i) {
+    dense.emplace_back(csv.dense(i),
+                       i < learned.dense_size() ? learned.dense(i) : v1::LearnedNumber());
+  }
+  for (int i = 0; i < csv.categorical_size(); ++i) {
+    categorical.emplace_back(csv.categorical(i), i < learned.categorical_size()
+                                                     ? learned.categorical(i)
+                                                     : v1::LearnedValues());
+    has_lists |= categorical.back().is_list();
+  }
+}
+
+bool Columns::IsMissing(std::string_view field) const {
+  return field.empty() || std::ranges::find(missing, field) != missing.end();
+}
+
+Result<Places> FindPlaces(const Columns& columns, const Line& first) {
+  if (first.open_quote) return InvalidData("a quote is opened in the first line and not closed");
+  if (first.too_long) {
+    return InvalidData(StrCat("the first line is longer than ", kMaxLineBytes, " bytes"));
+  }
+  if (!IsUtf8(first.text)) return InvalidData("the first line is not UTF-8");
+  CsvFields fields(columns.delimiter);
+  return PlaceFinder(fields.Split(first.text), columns.config.header()).Find(columns.config);
+}
+
+std::string RecordFields::Split(const Line& line) {
+  if (line.open_quote) return "a quote is opened and not closed";
+  if (!IsUtf8(line.text)) return "the line is not UTF-8";
+  found_ = fields_.Split(line.text);
+  if (found_.size() == width_) return "";
+  if (line.text.empty()) return "empty line";
+  return StrCat(width_, " fields expected, found ", found_.size());
+}
+
+std::string Shown(std::string_view field) {
+  if (field.size() <= kShownBytes) return StrCat("'", field, "'");
+  return StrCat("'", field.substr(0, kShownBytes), "...'");
+}
+
+std::string Unreadable(const std::string& column, std::string_view field, std::string_view wanted) {
+  return StrCat("column ", column, " is ", Shown(field), ", not ", wanted);
+}
+
+}  // namespace weir::data

@@ -1,0 +1,72 @@
+// The columns of comma-separated values: what the config says of them, where they are in a file, and
+// a record's fields.
+//
+// Place in the life of a batch: read -> **parse** -> batch.
+// Thread rule: Columns are immutable; RecordFields are one thread's.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/proto/config.pb.h"
+#include "common/proto/learned.pb.h"
+#include "worker/data/categorical_column.h"
+#include "worker/data/csv_fields.h"
+#include "worker/data/dense_column.h"
+#include "worker/data/labels.h"
+#include "worker/data/line_reader.h"
+
+namespace weir::data {
+
+// Whatever the file.
+struct Columns {
+  // csv: with defaults filled in and valid. learned: of these columns, or nothing yet.
+  Columns(const v1::CsvConfig& csv, const v1::LearnedColumns& learned);
+
+  bool IsMissing(std::string_view field) const;
+
+  v1::CsvConfig config;
+  char delimiter;
+  Labels labels;
+  std::vector<std::string> missing;
+  std::vector<DenseColumn> dense;
+  std::vector<CategoricalColumn> categorical;
+  bool has_lists = false;
+};
+
+// Which field of a file's records each column is.
+struct Places {
+  size_t width = 0;  // fields of a record
+  size_t label = 0;
+  std::vector<size_t> dense, categorical;
+};
+
+// first: the file's first record, its header if it has one.
+Result<Places> FindPlaces(const Columns& columns, const Line& first);
+
+// The fields of one record at a time.
+class RecordFields {
+ public:
+  RecordFields(char delimiter, size_t width) : fields_(delimiter), width_(width) {}
+
+  // What is wrong with the record; empty when nothing is.
+  std::string Split(const Line& line);
+  std::string_view operator[](size_t place) const { return found_[place]; }
+
+ private:
+  CsvFields fields_;
+  const size_t width_;
+  std::span<const std::string_view> found_;
+};
+
+// A field as a message shows it.
+std::string Shown(std::string_view field);
+
+// "column hour is 'x', not a number".
+std::string Unreadable(const std::string& column, std::string_view field, std::string_view wanted);
+
+}  // namespace weir::data

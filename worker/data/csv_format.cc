@@ -1,0 +1,107 @@
+#include "worker/data/csv_format.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "common/base/strings.h"
+#include "worker/data/csv_columns.h"
+
+namespace weir::data {
+namespace {
+
+class CsvParser : public LineParser {
+ public:
+  CsvParser(const Columns& columns, Places places)
+      : columns_(columns),
+        places_(std::move(places)),
+        fields_(columns.delimiter, places_.width) {}
+
+  std::string Append(const Line& line, RowBlock* block) override {
+    const size_t dense_size = block->dense.size(), id_count = block->ids.size(),
+                 list_count = block->id_ends.size();
+    std::string problem = fields_.Split(line);
+    if (problem.empty()) problem = AppendFields(block);
+    if (problem.empty()) return problem;
+    block->dense.resize(dense_size);
+    block->ids.resize(id_count);
+    block->id_ends.resize(list_count);
+    return problem;
+  }
+
+ private:
+  std::string AppendFields(RowBlock* block) const {
+    const std::string_view label_text = fields_[places_.label];
+    const std::optional<float> label = columns_.labels.Find(label_text);
+    if (!label) {
+      return StrCat("the label is ", Shown(label_text), ", none of ", columns_.labels.Known());
+    }
+    for (size_t i = 0; i < columns_.dense.size(); ++i) {
+      const std::string_view field = fields_[places_.dense[i]];
+      double value = columns_.dense[i].missing();
+      if (!columns_.IsMissing(field) && !ParseNumber(field, &value)) {
+        return Unreadable(columns_.config.dense(static_cast<int>(i)).column(), field, "a number");
+      }
+      block->dense.push_back(columns_.dense[i].Transformed(value));
+    }
+    for (size_t i = 0; i < columns_.categorical.size(); ++i) {
+      const std::string_view field = fields_[places_.categorical[i]];
+      if (!AppendIds(columns_.categorical[i], field, block)) {
+        return Unreadable(columns_.config.categorical(static_cast<int>(i)).column(), field,
+                          columns_.categorical[i].Wanted());
+      }
+    }
+    block->labels.push_back(*label);
+    return "";
+  }
+
+  bool AppendIds(const CategoricalColumn& column, std::string_view field, RowBlock* block) const {
+    const auto append = [&](std::string_view value) {
+      value = Trim(value);
+      if (value.empty()) return true;
+      const std::optional<uint64_t> key = column.Key(value);
+      if (key) block->ids.push_back(column.IdOfKey(*key));
+      return key.has_value();
+    };
+    if (!columns_.IsMissing(field)) {
+      if (!column.ForEachValue(field, append)) return false;
+    } else if (!column.is_list()) {
+      block->ids.push_back(kMissingId);
+    }
+    if (columns_.has_lists) block->id_ends.push_back(block->ids.size());
+    return true;
+  }
+
+  const Columns& columns_;
+  const Places places_;
+  RecordFields fields_;
+};
+
+class CsvFormat : public TextFormat {
+ public:
+  CsvFormat(const v1::CsvConfig& config, const v1::LearnedColumns& learned)
+      : columns_(config, learned) {}
+
+  int32_t dense_count() const override { return columns_.config.dense_size(); }
+  int32_t table_count() const override { return columns_.config.categorical_size(); }
+  std::optional<QuoteScanner> quotes() const override { return QuoteScanner(columns_.delimiter); }
+  bool has_header() const override { return columns_.config.header(); }
+
+  Result<std::unique_ptr<LineParser>> MakeParser(const Line& first) const override {
+    WEIR_ASSIGN_OR_RETURN(Places places, FindPlaces(columns_, first));
+    return std::unique_ptr<LineParser>(std::make_unique<CsvParser>(columns_, std::move(places)));
+  }
+
+ private:
+  const Columns columns_;
+};
+
+}  // namespace
+
+std::unique_ptr<const TextFormat> MakeCsvFormat(const v1::CsvConfig& config,
+                                                const v1::LearnedColumns& learned) {
+  return std::make_unique<CsvFormat>(config, learned);
+}
+
+}  // namespace weir::data

@@ -1,0 +1,38 @@
+#include "worker/data/dense_column.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <system_error>
+
+#include "worker/data/dense_transform.h"
+
+namespace weir::data {
+
+bool ParseNumber(std::string_view text, double* value) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  if (text.empty() || text.starts_with('+')) return false;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, *value);
+  return error == std::errc() && stop == end && std::isfinite(*value);
+}
+
+DenseColumn::DenseColumn(const v1::DenseColumn& config, const v1::LearnedNumber& learned)
+    : missing_(config.missing()),
+      log1p_(config.has_log1p()),
+      low_(config.log1p().low()),
+      high_(config.log1p().high()),
+      standardise_(config.has_standardise()),
+      mean_(learned.mean()),
+      scale_(learned.deviation() > 0 ? 1 / learned.deviation() : 0) {}
+
+double DenseColumn::Prepared(double value) const {
+  return log1p_ ? std::log1p(std::clamp(value, low_, high_)) : value;
+}
+
+float DenseColumn::Transformed(double value) const {
+  const double prepared = Prepared(value);
+  return static_cast<float>(standardise_ ? (prepared - mean_) * scale_ : prepared);
+}
+
+}  // namespace weir::data

@@ -1,0 +1,39 @@
+// A number of a text file: parsed, and transformed as its column's config says.
+//
+// Place in the life of a batch: read -> **parse** -> batch.
+// Thread rule: immutable, any thread.
+#pragma once
+
+#include <string_view>
+
+#include "common/proto/config.pb.h"
+#include "common/proto/learned.pb.h"
+
+namespace weir::data {
+
+// A number in decimal notation, finite; a '+' may precede it. False for everything else.
+bool ParseNumber(std::string_view text, double* value);
+
+class DenseColumn {
+ public:
+  // config: with defaults filled in and valid. learned: of this column, if it learns anything.
+  DenseColumn(const v1::DenseColumn& config, const v1::LearnedNumber& learned);
+
+  bool learns() const { return standardise_; }
+
+  // What of a value is learned from: it after the transforms before standardise.
+  double Prepared(double value) const;
+  float Transformed(double value) const;
+  // The value of a missing field.
+  double missing() const { return missing_; }
+
+ private:
+  const double missing_;
+  const bool log1p_;
+  const double low_, high_;
+  const bool standardise_;
+  const double mean_;
+  const double scale_;  // 1 / deviation
+};
+
+}  // namespace weir::data

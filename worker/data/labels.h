@@ -1,0 +1,46 @@
+// Which labels of a text file are clicks.
+//
+// Place in the life of a batch: read -> **parse** -> batch.
+// Thread rule: immutable, any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/strings.h"
+
+namespace weir::data {
+
+class Labels {
+ public:
+  template <typename Strings>
+  Labels(const Strings& positive, const Strings& negative)
+      : positive_(positive.begin(), positive.end()), negative_(negative.begin(), negative.end()) {}
+
+  // 1, 0, or nothing for a label in neither list.
+  std::optional<float> Find(std::string_view label) const {
+    if (Contains(positive_, label)) return 1.0f;
+    if (Contains(negative_, label)) return 0.0f;
+    return std::nullopt;
+  }
+
+  // "1 or 0": for messages.
+  std::string Known() const {
+    return StrCat(StrJoin(positive_, ", "), " (positive) or ", StrJoin(negative_, ", "),
+                  " (negative)");
+  }
+
+ private:
+  static bool Contains(const std::vector<std::string>& labels, std::string_view label) {
+    for (const std::string& known : labels) {
+      if (known == label) return true;
+    }
+    return false;
+  }
+
+  std::vector<std::string> positive_, negative_;
+};
+
+}  // namespace weir::data

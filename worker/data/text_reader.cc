@@ -1,0 +1,164 @@
+#include "worker/data/text_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "common/base/check.h"
+#include "common/base/strings.h"
+#include "worker/data/chunk_lines.h"
+
+namespace weir::data {
+namespace {
+
+// Malformed lines of a chunk that are described.
+constexpr size_t kDescribedProblems = 5;
+
+// Rows that a chunk gets memory for before it is read; a longer one grows.
+constexpr int64_t kReservedRows = int64_t{1} << 16;
+
+// A file that is being read.
+class OpenFile {
+ public:
+  static Result<std::unique_ptr<OpenFile>> Open(const std::string& path, const TextFormat& format) {
+    auto file = std::make_unique<OpenFile>();
+    WEIR_ASSIGN_OR_RETURN(file->lines_, LineReader::Open(path, format.quotes()));
+    Line first;
+    WEIR_RETURN_IF_ERROR(file->lines_->Next(&first).status());
+    auto parser = format.MakeParser(first);
+    if (!parser.ok()) return InvalidData(StrCat(path, ": ", parser.status().message()));
+    file->parser_ = *std::move(parser);
+    file->header_lines_ = file->lines_->line_count();
+    if (format.has_header()) return file;
+    WEIR_ASSIGN_OR_RETURN(file->lines_, LineReader::Open(path, format.quotes()));
+    file->header_lines_ = 0;
+    return file;
+  }
+
+  // Lines after the header.
+  int64_t line_count() const { return lines_->line_count() - header_lines_; }
+  LineReader& lines() { return *lines_; }
+  LineParser& parser() { return *parser_; }
+
+ private:
+  std::unique_ptr<LineReader> lines_;
+  std::unique_ptr<LineParser> parser_;
+  int64_t header_lines_ = 0;
+};
+
+// Each file that is being read stays open at its place, so increasing chunks cost one pass; going
+// back opens it again.
+class TextReader : public Reader {
+ public:
+  TextReader(const v1::DataConfig& data, std::unique_ptr<const TextFormat> format)
+      : format_(std::move(format)),
+        lines_per_chunk_(int64_t{data.batch_size()} * data.chunk_batches()) {
+    CHECK_GE(lines_per_chunk_, 1);
+    const std::filesystem::path root = data.root();
+    for (const std::string& path : data.train())
+      Files(Split::kTrain).push_back({.path = root / path});
+    for (const std::string& path : data.test())
+      Files(Split::kTest).push_back({.path = root / path});
+  }
+
+  Status TryFiles() {
+    WEIR_RETURN_IF_ERROR(TryFiles("data.train", Files(Split::kTrain)));
+    return TryFiles("data.test", Files(Split::kTest));
+  }
+
+  Result<ChunkResult> ReadChunk(const ChunkId& chunk, RowBlock* block) override {
+    WEIR_ASSIGN_OR_RETURN(const int64_t first_line,
+                          FirstLine(chunk, file_count(chunk.split), lines_per_chunk_));
+    block->Clear();
+    block->dense_count = format_->dense_count();
+    block->table_count = format_->table_count();
+    block->Reserve(std::min(lines_per_chunk_, kReservedRows));
+    InputFile& file = Files(chunk.split)[static_cast<size_t>(chunk.file)];
+    ChunkResult result;
+    result.end_of_file = first_line >= file.line_count;
+    if (result.end_of_file) return result;
+    WEIR_ASSIGN_OR_RETURN(const bool there, Seek(first_line, &file));
+    if (there) WEIR_RETURN_IF_ERROR(ReadLines(&file, block, &result));
+    WEIR_ASSIGN_OR_RETURN(result.end_of_file, file.open->lines().AtEnd());
+    if (result.end_of_file) Finish(&file);
+    return result;
+  }
+
+  int32_t file_count(Split split) const override {
+    return static_cast<int32_t>(files_[static_cast<size_t>(split)].size());
+  }
+
+ private:
+  struct InputFile {
+    std::string path;
+    std::unique_ptr<OpenFile> open = nullptr;  // null when not being read
+    // Known once the end was met.
+    int64_t line_count = std::numeric_limits<int64_t>::max();
+  };
+
+  Status TryFiles(const std::string& field, const std::vector<InputFile>& files) const {
+    for (size_t i = 0; i < files.size(); ++i) {
+      const Status status = OpenFile::Open(files[i].path, *format_).status();
+      if (status.ok()) continue;
+      const char* advice =
+          status.code() == StatusCode::kNotFound ? "; correct it or data.root" : "";
+      return {status.code(), StrCat(field, "[", i, "]: ", status.message(), advice)};
+    }
+    return OkStatus();
+  }
+
+  std::vector<InputFile>& Files(Split split) { return files_[static_cast<size_t>(split)]; }
+
+  // Puts the file at a line, counted from 0. False when it ends before.
+  Result<bool> Seek(int64_t line, InputFile* file) const {
+    if (file->open == nullptr || file->open->line_count() > line) {
+      WEIR_ASSIGN_OR_RETURN(file->open, OpenFile::Open(file->path, *format_));
+    }
+    const int64_t ahead = line - file->open->line_count();
+    WEIR_ASSIGN_OR_RETURN(const int64_t skipped, file->open->lines().Skip(ahead));
+    return skipped == ahead;
+  }
+
+  // Gives the buffer back: of many files, few are open at a time.
+  static void Finish(InputFile* file) {
+    file->line_count = file->open->line_count();
+    file->open.reset();
+  }
+
+  Status ReadLines(InputFile* file, RowBlock* block, ChunkResult* result) const {
+    LineReader& lines = file->open->lines();
+    LineParser& parser = file->open->parser();
+    Line line;
+    for (; result->line_count < lines_per_chunk_; ++result->line_count) {
+      WEIR_ASSIGN_OR_RETURN(const bool there, lines.Next(&line));
+      if (!there) break;
+      const std::string problem =
+          line.too_long ? StrCat("line is longer than ", kMaxLineBytes, " bytes")
+                        : parser.Append(line, block);
+      if (problem.empty()) continue;
+      ++result->malformed_count;
+      if (result->problems.size() >= kDescribedProblems) continue;
+      result->problems.push_back(
+          StrCat(file->path, ":", lines.first_text_line(), ": ", problem));
+    }
+    return OkStatus();
+  }
+
+  const std::unique_ptr<const TextFormat> format_;
+  const int64_t lines_per_chunk_;
+  std::array<std::vector<InputFile>, 2> files_;  // by Split
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Reader>> MakeTextReader(const v1::DataConfig& data,
+                                               std::unique_ptr<const TextFormat> format) {
+  auto reader = std::make_unique<TextReader>(data, std::move(format));
+  WEIR_RETURN_IF_ERROR(reader->TryFiles());
+  return std::unique_ptr<Reader>(std::move(reader));
+}
+
+}  // namespace weir::data
