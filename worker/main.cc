@@ -118,7 +118,9 @@ Status PrepareOut(const v1::Config& config) {
 Status RunWorker(int argc, char** argv) {
   WEIR_ASSIGN_OR_RETURN(const Setup setup, ReadFlags(argc, argv));
   if (!FLAGS_out.empty()) WEIR_RETURN_IF_ERROR(PrepareOut(setup.config));
-  WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<data::Reader> reader, data::MakeReader(setup.config));
+  WEIR_ASSIGN_OR_RETURN(const v1::LearnedColumns learned, data::LearnFromData(setup.config));
+  WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<data::Reader> reader,
+                        data::MakeReader(setup.config, learned));
   InterruptTarget interrupt;
   SignalWatcher signals([&] { interrupt.Fire(); });
   const auto server_count = std::max<size_t>(1, setup.addresses.size());

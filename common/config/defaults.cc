@@ -31,6 +31,8 @@ void FillData(v1::DataConfig& data) {
   if (data.has_criteo_tsv()) {
     WEIR_DEFAULT(*data.mutable_criteo_tsv(), rows_per_table, 100'000);
   }
+  if (data.has_csv()) FillCsv(*data.mutable_csv());
+  if (data.has_libsvm()) FillLibsvm(*data.mutable_libsvm());
   if (data.has_synthetic()) {
     v1::SyntheticConfig& synthetic = *data.mutable_synthetic();
     WEIR_DEFAULT(synthetic, rows, 2'000'000);
@@ -40,6 +42,37 @@ void FillData(v1::DataConfig& data) {
     WEIR_DEFAULT(synthetic, dense_features, 13);
     WEIR_DEFAULT(synthetic, rows_per_table, 100'000);
   }
+}
+
+void FillLabels(google::protobuf::RepeatedPtrField<std::string>& labels,
+                std::initializer_list<const char*> values) {
+  if (!labels.empty()) return;
+  for (const char* value : values) *labels.Add() = value;
+}
+
+void FillCsv(v1::CsvConfig& csv) {
+  WEIR_DEFAULT(csv, delimiter, ",");
+  WEIR_DEFAULT(csv, header, true);
+  FillLabels(*csv.mutable_label()->mutable_positive(), {"1"});
+  FillLabels(*csv.mutable_label()->mutable_negative(), {"0"});
+  for (v1::DenseColumn& column : *csv.mutable_dense()) {
+    WEIR_DEFAULT(column, missing, 0.0);
+    if (!column.has_log1p()) continue;
+    WEIR_DEFAULT(*column.mutable_log1p(), low, 0.0);
+    WEIR_DEFAULT(*column.mutable_log1p(), high, 1e30);
+  }
+  for (v1::CategoricalColumn& column : *csv.mutable_categorical()) {
+    WEIR_DEFAULT(column, name, column.column());
+    if (column.encoding_case() == v1::CategoricalColumn::ENCODING_NOT_SET) column.mutable_hash();
+    WEIR_DEFAULT(column, minimum_frequency, 0);
+  }
+}
+
+void FillLibsvm(v1::LibsvmConfig& libsvm) {
+  WEIR_DEFAULT(libsvm, fields, 0);
+  WEIR_DEFAULT(libsvm, rows_per_table, 1'000'000);
+  FillLabels(*libsvm.mutable_positive(), {"1", "+1"});
+  FillLabels(*libsvm.mutable_negative(), {"0", "-1"});
 }
 
 void FillRule(v1::PolicyRule& rule) {

@@ -5,6 +5,7 @@
 
 #include "common/config/policy_rules.h"
 #include "common/config/validate_compression.h"
+#include "common/config/validate_reader.h"
 #include "common/config/validate_update.h"
 #include "common/config/violations.h"
 #include "common/layout/model_layout.h"
@@ -13,9 +14,7 @@ namespace weir::config {
 namespace {
 
 constexpr int32_t kMaxInt32 = std::numeric_limits<int32_t>::max();
-constexpr int64_t kMaxRows = int64_t{1} << 40;
 constexpr int32_t kMaxWidth = 65'536;
-constexpr int32_t kMaxTables = 1024;
 constexpr int64_t kMaxChunkLines = int64_t{1} << 24;
 constexpr int64_t kMaxChunkBytes = int64_t{8} << 30;
 constexpr int64_t kMinMessageBytes = int64_t{1} << 20;
@@ -48,27 +47,6 @@ void ValidateModel(const v1::ModelConfig& model, Violations* violations) {
   }
   if (!v1::ModelConfig::Precision_IsValid(model.precision())) {
     violations->Add("model.precision", "unknown value ", model.precision(), "; choose F32 or BF16");
-  }
-}
-
-void ValidateReader(const v1::DataConfig& data, Violations* violations) {
-  if (data.has_criteo_tsv()) {
-    violations->RequireRange("data.criteo_tsv.rows_per_table", data.criteo_tsv().rows_per_table(),
-                             1, kMaxRows);
-    if (data.train().empty()) {
-      violations->Add("data.train", "lists no file; criteo_tsv needs at least one");
-    }
-  } else if (data.has_synthetic()) {
-    const v1::SyntheticConfig& synthetic = data.synthetic();
-    violations->RequireRange("data.synthetic.rows", synthetic.rows(), 1, kMaxRows);
-    violations->RequireRange("data.synthetic.test_rows", synthetic.test_rows(), 0, kMaxRows);
-    violations->RequireRange("data.synthetic.tables", synthetic.tables(), 0, kMaxTables);
-    violations->RequireRange("data.synthetic.dense_features", synthetic.dense_features(), 1,
-                             kMaxWidth);
-    violations->RequireRange("data.synthetic.rows_per_table", synthetic.rows_per_table(), 1,
-                             kMaxRows);
-  } else {
-    violations->Add("data", "no reader is chosen; write criteo_tsv { ... } or synthetic { ... }");
   }
 }
 

@@ -18,18 +18,46 @@ constexpr uint64_t kRowInitialKey = 2;
 
 struct InputShape {
   int32_t dense_feature_count = 0;
-  std::vector<int64_t> table_rows;
+  std::vector<TableSpec> tables;
 };
 
-InputShape ReadInputShape(const v1::DataConfig& data) {
-  if (data.has_synthetic()) {
-    const v1::SyntheticConfig& synthetic = data.synthetic();
-    return {
-        synthetic.dense_features(),
-        std::vector<int64_t>(static_cast<size_t>(synthetic.tables()), synthetic.rows_per_table())};
+// Tables without names of their own: C1, C2, ...
+std::vector<TableSpec> NumberedTables(int32_t count, int64_t row_count) {
+  std::vector<TableSpec> tables;
+  for (int32_t i = 0; i < count; ++i) {
+    tables.push_back({static_cast<uint32_t>(i), StrCat("C", i + 1), row_count});
   }
-  CHECK(data.has_criteo_tsv()) << "validate_config lets no other reader through";
-  return {13, std::vector<int64_t>(26, data.criteo_tsv().rows_per_table())};
+  return tables;
+}
+
+InputShape CsvShape(const v1::CsvConfig& csv) {
+  InputShape shape{csv.dense_size(), {}};
+  for (const v1::CategoricalColumn& column : csv.categorical()) {
+    shape.tables.push_back(
+        {static_cast<uint32_t>(shape.tables.size()), column.name(), column.rows()});
+  }
+  return shape;
+}
+
+InputShape ReadInputShape(const v1::DataConfig& data) {
+  switch (data.reader_case()) {
+    case v1::DataConfig::kSynthetic: {
+      const v1::SyntheticConfig& synthetic = data.synthetic();
+      return {synthetic.dense_features(),
+              NumberedTables(synthetic.tables(), synthetic.rows_per_table())};
+    }
+    case v1::DataConfig::kCriteoTsv:
+      return {13, NumberedTables(26, data.criteo_tsv().rows_per_table())};
+    case v1::DataConfig::kCsv:
+      return CsvShape(data.csv());
+    case v1::DataConfig::kLibsvm:
+      return {0, NumberedTables(std::max(1, data.libsvm().fields()),
+                                data.libsvm().rows_per_table())};
+    case v1::DataConfig::READER_NOT_SET:
+      break;
+  }
+  LOG(FATAL) << "validate_config lets no other reader through";
+  return {};
 }
 
 }  // namespace
@@ -39,12 +67,9 @@ ModelLayout::ModelLayout(const v1::Config& config, uint32_t server_count)
       embedding_dimension_(config.model().embedding_dimension()),
       seed_(config.run().seed()) {
   CHECK_GE(server_count, 1u);
-  const InputShape input = ReadInputShape(config.data());
+  InputShape input = ReadInputShape(config.data());
   dense_feature_count_ = input.dense_feature_count;
-  for (const int64_t rows : input.table_rows) {
-    const auto id = static_cast<uint32_t>(tables_.size());
-    tables_.push_back({id, StrCat("C", id + 1), rows});
-  }
+  tables_ = std::move(input.tables);
   const auto& bottom = config.model().bottom_widths();
   const auto& top = config.model().top_widths();
   AddMlp("bottom", dense_feature_count_,

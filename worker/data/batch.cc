@@ -14,7 +14,7 @@ namespace {
 constexpr int kMaxDigitBits = 10;
 
 // Sorts by the lowest bit_count bits of the ids, which are all they have: a radix sort from the
-// lowest digit on, in as few even digits as will do. Samples of equal ids keep their order.
+// lowest digit on, in as few even digits as will do. Equal ids keep their order.
 // scratch: as long as *sorted.
 void SortById(int bit_count, std::vector<SampleId>* sorted, std::vector<SampleId>* scratch) {
   const int digits = (bit_count + kMaxDigitBits - 1) / kMaxDigitBits;
@@ -32,19 +32,36 @@ void SortById(int bit_count, std::vector<SampleId>* sorted, std::vector<SampleId
   }
 }
 
+// Calls use(list, first, end) for a table's list in each row of [begin, end): ids[first, end).
+template <typename Use>
+void ForEachList(const RowBlock& block, int64_t begin, int64_t end, int32_t table, const Use& use) {
+  const auto table_count = static_cast<size_t>(block.table_count);
+  for (auto row = static_cast<size_t>(begin); row < static_cast<size_t>(end); ++row) {
+    const size_t list = row * table_count + static_cast<size_t>(table);
+    use(block.IdBegin(list), block.IdBegin(list + 1));
+  }
+}
+
 // A table's ids of rows [begin, end), sorted, which is the order that the row frames want.
 void SortTable(const RowBlock& block, int64_t begin, int64_t end, int32_t table, Batch* batch) {
-  const auto count = static_cast<size_t>(end - begin);
-  const auto table_count = static_cast<size_t>(block.table_count);
-  size_t at = static_cast<size_t>(begin) * table_count + static_cast<size_t>(table);
+  size_t count = 0;
+  if (block.has_lists()) {
+    ForEachList(block, begin, end, table, [&](size_t first, size_t last) { count += last - first; });
+  } else {
+    count = static_cast<size_t>(end - begin);
+  }
   batch->sorted.resize(count);
   batch->scratch.resize(count);
   uint64_t any = 0;
-  for (size_t sample = 0; sample < count; ++sample, at += table_count) {
-    const uint64_t id = block.ids[at];
-    batch->sorted[sample] = {id, static_cast<uint32_t>(sample)};
-    any |= id;
-  }
+  uint32_t number = 0;
+  ForEachList(block, begin, end, table, [&](size_t first, size_t last) {
+    for (size_t at = first; at < last; ++at) {
+      const uint64_t id = block.ids[at];
+      batch->sorted[number] = {id, number};
+      any |= id;
+      ++number;
+    }
+  });
   SortById(static_cast<int>(std::bit_width(any)), &batch->sorted, &batch->scratch);
 }
 
@@ -58,9 +75,25 @@ void Deduplicate(const std::vector<SampleId>& sorted, TableIds* out) {
     position += entry.id != previous;
     previous = entry.id;
     out->unique[position] = entry.id;
-    out->positions[entry.sample] = position;
+    out->positions[entry.number] = position;
   }
   out->unique.resize(position + 1);
+}
+
+// Ends and weights of lists.
+void CopyLists(const RowBlock& block, int64_t begin, int64_t end, int32_t table, TableIds* out) {
+  out->ends.clear();
+  out->weights.clear();
+  if (!block.has_lists()) return;
+  size_t count = 0;
+  ForEachList(block, begin, end, table, [&](size_t first, size_t last) {
+    count += last - first;
+    out->ends.push_back(static_cast<uint32_t>(count));
+    if (block.weights.empty()) return;
+    const auto weights = block.weights.begin();
+    out->weights.insert(out->weights.end(), weights + static_cast<std::ptrdiff_t>(first),
+                        weights + static_cast<std::ptrdiff_t>(last));
+  });
 }
 
 }  // namespace
@@ -70,7 +103,8 @@ void MakeBatch(const RowBlock& block, int64_t begin, int64_t end, Batch* batch) 
   CHECK_LE(begin, end);
   CHECK_LE(end, block.row_count());
   CHECK_EQ(std::ssize(block.dense), block.row_count() * block.dense_count);
-  CHECK_EQ(std::ssize(block.ids), block.row_count() * block.table_count);
+  const int64_t list_count = block.row_count() * block.table_count;
+  CHECK_EQ(std::ssize(block.has_lists() ? block.id_ends : block.ids), list_count);
   batch->row_count = static_cast<int32_t>(end - begin);
   batch->labels.assign(block.labels.begin() + begin, block.labels.begin() + end);
   batch->dense.assign(block.dense.begin() + begin * block.dense_count,
@@ -78,7 +112,9 @@ void MakeBatch(const RowBlock& block, int64_t begin, int64_t end, Batch* batch) 
   batch->tables.resize(static_cast<size_t>(block.table_count));
   for (int32_t table = 0; table < block.table_count; ++table) {
     SortTable(block, begin, end, table, batch);
-    Deduplicate(batch->sorted, &batch->tables[static_cast<size_t>(table)]);
+    TableIds* ids = &batch->tables[static_cast<size_t>(table)];
+    Deduplicate(batch->sorted, ids);
+    CopyLists(block, begin, end, table, ids);
   }
 }
 

@@ -11,16 +11,27 @@
 
 namespace weir::data {
 
-// Parsed rows, row-major: labels[row], dense[row * dense_count + feature] (already transformed),
-// ids[row * table_count + table] (already within the table's id space).
+// Parsed rows, row-major: labels[row], dense[row * dense_count + feature] (already transformed), and
+// the ids (already within their table's id space) row after row, within a row table after table.
 struct RowBlock {
   int32_t dense_count = 0;
   int32_t table_count = 0;
   std::vector<float> labels;  // 0 or 1
   std::vector<float> dense;
   std::vector<uint64_t> ids;
+  // Where the ids of a row's table end in `ids`: [row * table_count + table]. Empty when every row
+  // has one id of every table.
+  std::vector<uint64_t> id_ends;
+  // Of each id: what its row is multiplied by in the sum of a table's rows. Empty: 1.
+  std::vector<float> weights;
 
   int64_t row_count() const { return static_cast<int64_t>(labels.size()); }
+  bool has_lists() const { return !id_ends.empty(); }
+  // The first of the ids of list row * table_count + table.
+  size_t IdBegin(size_t list) const {
+    if (!has_lists()) return list;
+    return list == 0 ? 0 : id_ends[list - 1];
+  }
   void Reserve(int64_t rows) {
     labels.reserve(static_cast<size_t>(rows));
     dense.reserve(static_cast<size_t>(rows * dense_count));
@@ -30,19 +41,24 @@ struct RowBlock {
     labels.clear();
     dense.clear();
     ids.clear();
+    id_ends.clear();
+    weights.clear();
   }
 };
 
-// The distinct ids of one table in a batch, ascending, and where each sample's row is among them.
+// The distinct ids of one table in a batch, ascending, and where the rows of each sample are among
+// them. Without ends, each sample has one.
 struct TableIds {
   std::vector<uint64_t> unique;
-  std::vector<uint32_t> positions;  // [batch] index into unique
+  std::vector<uint32_t> positions;  // index into unique; sample after sample
+  std::vector<uint32_t> ends;       // [batch] of each sample's positions
+  std::vector<float> weights;       // one a position; empty: all 1
 };
 
-// One sample's id of a table.
+// An id of a table, and the how manieth of the batch it is.
 struct SampleId {
   uint64_t id = 0;
-  uint32_t sample = 0;
+  uint32_t number = 0;
 };
 
 // One step's input.

@@ -1,18 +1,18 @@
-// The bytes of a file, unpacked if it is gzip (RFC 1952; told by its first bytes, not its name).
-// All members of a file count, and whatever is not one is an error: nothing of a file is left out
-// in silence.
+// The bytes of a file, unpacked if they are packed (worker/data/unpacker.h; told by the first bytes,
+// not by the name). All members of a file count, and whatever is not one is an error: nothing of a
+// file is left out in silence.
 //
 // Place in the life of a batch: **read** -> lines -> parse.
 // Thread rule: one thread at a time.
 #pragma once
 
-#include <zlib.h>
-
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "common/base/status.h"
+#include "worker/data/unpacker.h"
 
 namespace weir::data {
 
@@ -32,15 +32,15 @@ class ByteSource {
 
   Result<size_t> ReadRaw(char* to, size_t size);
   Result<size_t> Unpack(char* to, size_t size);
-  // More packed bytes behind what was used; false at the end of the file.
+  // More of the file's bytes behind what was used; false at its end.
   Result<bool> FillInput();
 
   const std::string path_;
   const int file_;
-  bool is_packed_ = false;
-  bool inside_member_ = false;
-  std::vector<unsigned char> input_;
-  z_stream stream_ = {};
+  std::unique_ptr<Unpacker> unpacker_;  // null for a file that is not packed
+  std::string damage_;                  // told once what is sound before it was given out
+  std::vector<unsigned char> buffer_;
+  std::span<const unsigned char> input_;  // of buffer_: read and not used
 };
 
 }  // namespace weir::data

@@ -176,9 +176,8 @@ std::string Explain(std::string_view line) {
 
 }  // namespace
 
-std::string ParseCriteoLine(const Line& line, CriteoFields* fields) {
-  if (line.too_long) return StrCat("line is longer than ", kMaxLineBytes, " bytes");
-  return ParseSound(line.text, fields) ? std::string() : Explain(line.text);
+std::string ParseCriteoLine(std::string_view line, CriteoFields* fields) {
+  return ParseSound(line, fields) ? std::string() : Explain(line);
 }
 
 }  // namespace weir::data

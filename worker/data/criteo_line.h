@@ -8,8 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
-
-#include "worker/data/line_reader.h"
+#include <string_view>
 
 namespace weir::data {
 
@@ -26,6 +25,6 @@ struct CriteoFields {
 
 // Returns what is wrong with the line, for a person to read; empty when nothing is. fields is half
 // written when something is wrong.
-std::string ParseCriteoLine(const Line& line, CriteoFields* fields);
+std::string ParseCriteoLine(std::string_view line, CriteoFields* fields);
 
 }  // namespace weir::data

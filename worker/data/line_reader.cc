@@ -32,6 +32,8 @@ Status CheckIsFile(const std::string& path) {
 
 }  // namespace
 
+std::string TooLong() { return StrCat("line is longer than ", kMaxLineBytes, " bytes"); }
+
 Result<std::unique_ptr<LineReader>> LineReader::Open(const std::string& path,
                                                      std::optional<QuoteScanner> quotes) {
   WEIR_RETURN_IF_ERROR(CheckIsFile(path));

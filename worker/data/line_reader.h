@@ -34,6 +34,9 @@ struct Line {
   bool open_quote = false;
 };
 
+// What is wrong with a line that is too long.
+std::string TooLong();
+
 class LineReader {
  public:
   // NotFound when path is no readable file, InvalidData when it holds nothing or does not unpack.

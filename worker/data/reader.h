@@ -15,6 +15,7 @@
 
 #include "common/base/status.h"
 #include "common/proto/config.pb.h"
+#include "common/proto/learned.pb.h"
 #include "worker/data/batch.h"
 
 namespace weir::data {
@@ -49,8 +50,15 @@ class Reader {
   virtual int32_t file_count(Split split) const = 0;
 };
 
-// The reader that the config chose. Checks that every file is there and can be opened, so that a
-// wrong path is reported before anything starts.
+// What the columns of the config's reader learn from its data, the same in every worker.
+Result<v1::LearnedColumns> LearnFromData(const v1::Config& config);
+
+// The reader that the config chose. learned: by LearnFromData, now or for the model that reads.
+// Checks that every file is there and can be opened, so that a wrong path is reported before
+// anything starts.
+Result<std::unique_ptr<Reader>> MakeReader(const v1::Config& config,
+                                           const v1::LearnedColumns& learned);
+// Learns first.
 Result<std::unique_ptr<Reader>> MakeReader(const v1::Config& config);
 
 }  // namespace weir::data

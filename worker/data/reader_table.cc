@@ -4,27 +4,63 @@
 #include <utility>
 
 #include "worker/data/criteo_tsv.h"
+#include "worker/data/csv_format.h"
+#include "worker/data/libsvm_format.h"
 #include "worker/data/row_shuffle.h"
 #include "worker/data/synthetic.h"
+#include "worker/data/text_reader.h"
 
 namespace weir::data {
+namespace {
+
+Result<std::unique_ptr<Reader>> MakeCriteo(const v1::Config& config, const v1::LearnedColumns&) {
+  return MakeCriteoTsvReader(config);
+}
+
+Result<std::unique_ptr<Reader>> MakeSynthetic(const v1::Config& config, const v1::LearnedColumns&) {
+  return MakeSyntheticReader(config);
+}
+
+Result<std::unique_ptr<Reader>> MakeCsv(const v1::Config& config,
+                                        const v1::LearnedColumns& learned) {
+  return MakeTextReader(config.data(), MakeCsvFormat(config.data().csv(), learned));
+}
+
+Result<std::unique_ptr<Reader>> MakeLibsvm(const v1::Config& config, const v1::LearnedColumns&) {
+  return MakeTextReader(config.data(), MakeLibsvmFormat(config.data().libsvm()));
+}
+
+}  // namespace
 
 std::span<const ReaderEntry> ReaderTable() {
-  static constexpr std::array<ReaderEntry, 2> kTable = {{
-      {v1::DataConfig::kCriteoTsv, MakeCriteoTsvReader},
-      {v1::DataConfig::kSynthetic, MakeSyntheticReader},
+  static constexpr std::array<ReaderEntry, 4> kTable = {{
+      {v1::DataConfig::kCriteoTsv, MakeCriteo},
+      {v1::DataConfig::kSynthetic, MakeSynthetic},
+      {v1::DataConfig::kCsv, MakeCsv},
+      {v1::DataConfig::kLibsvm, MakeLibsvm},
   }};
   return kTable;
 }
 
-Result<std::unique_ptr<Reader>> MakeReader(const v1::Config& config) {
+Result<v1::LearnedColumns> LearnFromData(const v1::Config& config) {
+  if (config.data().has_csv()) return LearnColumns(config.data());
+  return v1::LearnedColumns();
+}
+
+Result<std::unique_ptr<Reader>> MakeReader(const v1::Config& config,
+                                           const v1::LearnedColumns& learned) {
   for (const ReaderEntry& entry : ReaderTable()) {
     if (entry.reader_case != config.data().reader_case()) continue;
-    WEIR_ASSIGN_OR_RETURN(std::unique_ptr<Reader> reader, entry.make(config));
+    WEIR_ASSIGN_OR_RETURN(std::unique_ptr<Reader> reader, entry.make(config, learned));
     if (!config.data().shuffle()) return reader;
     return MakeShufflingReader(std::move(reader), config.run().seed());
   }
-  return InvalidConfig("data: no reader is chosen; set criteo_tsv {} or synthetic {}");
+  return InvalidConfig("data: no reader is chosen; set criteo_tsv {}, csv {}, libsvm {} or synthetic {}");
+}
+
+Result<std::unique_ptr<Reader>> MakeReader(const v1::Config& config) {
+  WEIR_ASSIGN_OR_RETURN(const v1::LearnedColumns learned, LearnFromData(config));
+  return MakeReader(config, learned);
 }
 
 }  // namespace weir::data

@@ -9,6 +9,7 @@
 
 #include "common/base/status.h"
 #include "common/proto/config.pb.h"
+#include "common/proto/learned.pb.h"
 #include "worker/data/reader.h"
 
 namespace weir::data {
@@ -16,7 +17,8 @@ namespace weir::data {
 struct ReaderEntry {
   v1::DataConfig::ReaderCase reader_case;
   // The reader in file order; data.shuffle is MakeReader's.
-  Result<std::unique_ptr<Reader>> (*make)(const v1::Config& config);
+  Result<std::unique_ptr<Reader>> (*make)(const v1::Config& config,
+                                          const v1::LearnedColumns& learned);
 };
 
 std::span<const ReaderEntry> ReaderTable();

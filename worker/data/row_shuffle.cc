@@ -1,7 +1,9 @@
 #include "worker/data/row_shuffle.h"
 
-#include <algorithm>
+#include <cstddef>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "common/base/random.h"
 
@@ -11,14 +13,31 @@ namespace {
 // Keeps this use of run.seed apart from the others.
 constexpr uint64_t kShuffleKey = 0x5bff1e;
 
-void SwapRows(int64_t a, int64_t b, RowBlock* block) {
-  std::swap(block->labels[static_cast<size_t>(a)], block->labels[static_cast<size_t>(b)]);
-  const auto dense = block->dense.begin();
-  std::swap_ranges(dense + a * block->dense_count, dense + (a + 1) * block->dense_count,
-                   dense + b * block->dense_count);
-  const auto ids = block->ids.begin();
-  std::swap_ranges(ids + a * block->table_count, ids + (a + 1) * block->table_count,
-                   ids + b * block->table_count);
+// The block's rows in another order: row i of the result is row order[i].
+RowBlock InOrder(const RowBlock& block, const std::vector<size_t>& order) {
+  const auto dense_count = static_cast<size_t>(block.dense_count);
+  const auto table_count = static_cast<size_t>(block.table_count);
+  RowBlock result;
+  result.dense_count = block.dense_count;
+  result.table_count = block.table_count;
+  result.Reserve(block.row_count());
+  const auto append = [](const auto& from, size_t begin, size_t end, auto* to) {
+    to->insert(to->end(), from.begin() + static_cast<std::ptrdiff_t>(begin),
+               from.begin() + static_cast<std::ptrdiff_t>(end));
+  };
+  for (const size_t row : order) {
+    result.labels.push_back(block.labels[row]);
+    append(block.dense, row * dense_count, (row + 1) * dense_count, &result.dense);
+    const size_t list = row * table_count;
+    for (size_t t = 0; block.has_lists() && t < table_count; ++t) {
+      const size_t before = result.id_ends.empty() ? 0 : result.id_ends.back();
+      result.id_ends.push_back(before + block.IdBegin(list + t + 1) - block.IdBegin(list + t));
+    }
+    const size_t first = block.IdBegin(list), end = block.IdBegin(list + table_count);
+    append(block.ids, first, end, &result.ids);
+    if (!block.weights.empty()) append(block.weights, first, end, &result.weights);
+  }
+  return result;
 }
 
 class ShufflingReader : public Reader {
@@ -30,10 +49,12 @@ class ShufflingReader : public Reader {
     Result<ChunkResult> result = inside_->ReadChunk(chunk, block);
     if (!result.ok() || chunk.split != Split::kTrain) return result;
     RandomStream random(seed_, kShuffleKey, chunk.epoch, chunk.file, chunk.chunk);
-    for (int64_t last = block->row_count() - 1; last > 0; --last) {
-      const auto other = static_cast<int64_t>(random.NextBelow(static_cast<uint64_t>(last) + 1));
-      if (other != last) SwapRows(other, last, block);
+    std::vector<size_t> order(block->labels.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    for (size_t last = order.size(); last-- > 1;) {
+      std::swap(order[random.NextBelow(last + 1)], order[last]);
     }
+    *block = InOrder(*block, order);
     return result;
   }
 

@@ -136,8 +136,7 @@ class TextReader : public Reader {
       WEIR_ASSIGN_OR_RETURN(const bool there, lines.Next(&line));
       if (!there) break;
       const std::string problem =
-          line.too_long ? StrCat("line is longer than ", kMaxLineBytes, " bytes")
-                        : parser.Append(line, block);
+          line.too_long ? TooLong() : parser.Append(line, block);
       if (problem.empty()) continue;
       ++result->malformed_count;
       if (result->problems.size() >= kDescribedProblems) continue;

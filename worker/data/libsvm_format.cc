@@ -1,0 +1,125 @@
+#include "worker/data/libsvm_format.h"
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "common/base/strings.h"
+#include "worker/data/csv_fields.h"
+#include "worker/data/dense_column.h"
+#include "worker/data/labels.h"
+
+namespace weir::data {
+namespace {
+
+bool ParseId(std::string_view text, uint64_t* id) {
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, *id);
+  return error == std::errc() && stop == end;
+}
+
+// The text up to the next white space, taken off the line; empty at its end.
+std::string_view TakeWord(std::string_view* line) {
+  *line = Trim(*line);
+  const std::string_view word = line->substr(0, line->find_first_of(" \t"));
+  line->remove_prefix(word.size());
+  return word;
+}
+
+// The text up to the next colon, taken off the word with it; nothing when there is no colon.
+std::optional<std::string_view> TakePart(std::string_view* word) {
+  const size_t colon = word->find(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  const std::string_view part = word->substr(0, colon);
+  word->remove_prefix(colon + 1);
+  return part;
+}
+
+class LibsvmParser : public LineParser {
+ public:
+  explicit LibsvmParser(const v1::LibsvmConfig& config)
+      : labels_(config.positive(), config.negative()),
+        has_fields_(config.fields() > 0),
+        rows_per_table_(static_cast<uint64_t>(config.rows_per_table())),
+        tables_(has_fields_ ? static_cast<size_t>(config.fields()) : 1) {}
+
+  std::string Append(const Line& line, RowBlock* block) override {
+    for (Table& table : tables_) table = {};
+    std::string_view rest = line.text.substr(0, line.text.find('#'));
+    const std::string_view label_text = TakeWord(&rest);
+    if (label_text.empty()) return "empty line";
+    const std::optional<float> label = labels_.Find(label_text);
+    if (!label) return StrCat("the label is '", label_text, "', none of ", labels_.Known());
+    for (std::string_view word = TakeWord(&rest); !word.empty(); word = TakeWord(&rest)) {
+      if (std::string problem = TakeFeature(word); !problem.empty()) return problem;
+    }
+    block->labels.push_back(*label);
+    for (const Table& table : tables_) {
+      block->ids.insert(block->ids.end(), table.ids.begin(), table.ids.end());
+      block->weights.insert(block->weights.end(), table.weights.begin(), table.weights.end());
+      block->id_ends.push_back(block->ids.size());
+    }
+    return "";
+  }
+
+ private:
+  struct Table {
+    std::vector<uint64_t> ids;
+    std::vector<float> weights;
+  };
+
+  std::string TakeFeature(const std::string_view word) {
+    std::string_view value_text = word;
+    uint64_t field = 0, id = 0;
+    double value = 0;
+    if (has_fields_) {
+      const auto part = TakePart(&value_text);
+      if (!part || !ParseId(*part, &field)) return Malformed(word);
+      if (field >= tables_.size()) {
+        return StrCat("'", word, "' has field ", field, ", and data.libsvm.fields is ",
+                      tables_.size());
+      }
+    }
+    const auto part = TakePart(&value_text);
+    if (!part || !ParseId(*part, &id) || !ParseNumber(value_text, &value)) return Malformed(word);
+    tables_[field].ids.push_back(id % rows_per_table_);
+    tables_[field].weights.push_back(static_cast<float>(value));
+    return "";
+  }
+
+  std::string Malformed(std::string_view word) const {
+    return StrCat("'", word, "' is not ", has_fields_ ? "field:id:value" : "id:value");
+  }
+
+  const Labels labels_;
+  const bool has_fields_;
+  const uint64_t rows_per_table_;
+  std::vector<Table> tables_;  // of the line being read
+};
+
+class LibsvmFormat : public TextFormat {
+ public:
+  explicit LibsvmFormat(v1::LibsvmConfig config) : config_(std::move(config)) {}
+
+  int32_t dense_count() const override { return 0; }
+  int32_t table_count() const override { return config_.fields() > 0 ? config_.fields() : 1; }
+  Result<std::unique_ptr<LineParser>> MakeParser(const Line& /*first*/) const override {
+    return std::unique_ptr<LineParser>(std::make_unique<LibsvmParser>(config_));
+  }
+
+ private:
+  const v1::LibsvmConfig config_;
+};
+
+}  // namespace
+
+std::unique_ptr<const TextFormat> MakeLibsvmFormat(const v1::LibsvmConfig& config) {
+  return std::make_unique<LibsvmFormat>(config);
+}
+
+}  // namespace weir::data
