@@ -2,6 +2,8 @@
 
 #include <initializer_list>
 
+#include "common/layout/model_layout.h"
+
 // Sets an optional field of `message` unless it is set.
 #define WEIR_DEFAULT(message, field, value) \
   if (!(message).has_##field()) (message).set_##field(value)
@@ -9,8 +11,22 @@
 namespace weir::config {
 namespace {
 
-void FillModel(v1::ModelConfig& model) {
-  if (model.bottom_widths().empty()) {
+void FillActivations(int layer_count, google::protobuf::RepeatedField<int>& activations) {
+  const int first = activations.empty() ? int{v1::ModelConfig::RELU} : activations[0];
+  if (activations.size() > 1) return;
+  activations.Clear();
+  activations.Resize(layer_count, first);
+}
+
+void FillLoss(v1::LossConfig& loss) {
+  if (loss.loss_case() == v1::LossConfig::LOSS_NOT_SET) loss.mutable_bce();
+  if (!loss.has_weighted_bce()) return;
+  WEIR_DEFAULT(*loss.mutable_weighted_bce(), positive_weight, 1.0);
+  WEIR_DEFAULT(*loss.mutable_weighted_bce(), negative_weight, 1.0);
+}
+
+void FillModel(bool has_dense_features, v1::ModelConfig& model) {
+  if (model.bottom_widths().empty() && has_dense_features) {
     for (const int32_t width : {512, 256, 64, 16}) model.add_bottom_widths(width);
   }
   if (model.top_widths().empty()) {
@@ -20,28 +36,12 @@ void FillModel(v1::ModelConfig& model) {
   if (model.precision() == v1::ModelConfig::PRECISION_UNSPECIFIED) {
     model.set_precision(v1::ModelConfig::F32);
   }
-}
-
-void FillData(v1::DataConfig& data) {
-  WEIR_DEFAULT(data, batch_size, 128);
-  WEIR_DEFAULT(data, epochs, 1);
-  WEIR_DEFAULT(data, chunk_batches, 32);
-  WEIR_DEFAULT(data, shuffle, false);
-  WEIR_DEFAULT(data, max_malformed_share, 0.001);
-  if (data.has_criteo_tsv()) {
-    WEIR_DEFAULT(*data.mutable_criteo_tsv(), rows_per_table, 100'000);
+  if (model.interaction() == v1::ModelConfig::INTERACTION_UNSPECIFIED) {
+    model.set_interaction(v1::ModelConfig::DOT);
   }
-  if (data.has_csv()) FillCsv(*data.mutable_csv());
-  if (data.has_libsvm()) FillLibsvm(*data.mutable_libsvm());
-  if (data.has_synthetic()) {
-    v1::SyntheticConfig& synthetic = *data.mutable_synthetic();
-    WEIR_DEFAULT(synthetic, rows, 2'000'000);
-    WEIR_DEFAULT(synthetic, test_rows, 500'000);
-    WEIR_DEFAULT(synthetic, seed, 1);
-    WEIR_DEFAULT(synthetic, tables, 26);
-    WEIR_DEFAULT(synthetic, dense_features, 13);
-    WEIR_DEFAULT(synthetic, rows_per_table, 100'000);
-  }
+  FillActivations(model.bottom_widths_size(), *model.mutable_bottom_activations());
+  FillActivations(model.top_widths_size() - 1, *model.mutable_top_activations());
+  FillLoss(*model.mutable_loss());
 }
 
 void FillLabels(google::protobuf::RepeatedPtrField<std::string>& labels,
@@ -73,6 +73,28 @@ void FillLibsvm(v1::LibsvmConfig& libsvm) {
   WEIR_DEFAULT(libsvm, rows_per_table, 1'000'000);
   FillLabels(*libsvm.mutable_positive(), {"1", "+1"});
   FillLabels(*libsvm.mutable_negative(), {"0", "-1"});
+}
+
+void FillData(v1::DataConfig& data) {
+  WEIR_DEFAULT(data, batch_size, 128);
+  WEIR_DEFAULT(data, epochs, 1);
+  WEIR_DEFAULT(data, chunk_batches, 32);
+  WEIR_DEFAULT(data, shuffle, false);
+  WEIR_DEFAULT(data, max_malformed_share, 0.001);
+  if (data.has_criteo_tsv()) {
+    WEIR_DEFAULT(*data.mutable_criteo_tsv(), rows_per_table, 100'000);
+  }
+  if (data.has_csv()) FillCsv(*data.mutable_csv());
+  if (data.has_libsvm()) FillLibsvm(*data.mutable_libsvm());
+  if (data.has_synthetic()) {
+    v1::SyntheticConfig& synthetic = *data.mutable_synthetic();
+    WEIR_DEFAULT(synthetic, rows, 2'000'000);
+    WEIR_DEFAULT(synthetic, test_rows, 500'000);
+    WEIR_DEFAULT(synthetic, seed, 1);
+    WEIR_DEFAULT(synthetic, tables, 26);
+    WEIR_DEFAULT(synthetic, dense_features, 13);
+    WEIR_DEFAULT(synthetic, rows_per_table, 100'000);
+  }
 }
 
 void FillRule(v1::PolicyRule& rule) {
@@ -163,9 +185,13 @@ void FillRun(v1::RunConfig& run) {
 
 }  // namespace
 
+bool HasDenseFeatures(const v1::DataConfig& data) {
+  return data.reader_case() == v1::DataConfig::READER_NOT_SET || DenseFeatureCount(data) > 0;
+}
+
 void FillDefaults(v1::Config* config) {
-  FillModel(*config->mutable_model());
   FillData(*config->mutable_data());
+  FillModel(HasDenseFeatures(config->data()), *config->mutable_model());
   FillCompression(*config->mutable_compression());
   FillUpdate(*config->mutable_update());
   FillCluster(*config->mutable_cluster());

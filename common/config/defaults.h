@@ -13,4 +13,7 @@ namespace weir::config {
 
 void FillDefaults(v1::Config* config);
 
+// Whether the reader that the config chose, or any, gives dense features.
+bool HasDenseFeatures(const v1::DataConfig& data);
+
 }  // namespace weir::config

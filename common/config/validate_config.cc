@@ -3,6 +3,7 @@
 #include <limits>
 #include <span>
 
+#include "common/config/defaults.h"
 #include "common/config/policy_rules.h"
 #include "common/config/validate_compression.h"
 #include "common/config/validate_reader.h"
@@ -31,16 +32,54 @@ void ValidateWidths(const std::string& path, const google::protobuf::RepeatedFie
   }
 }
 
-void ValidateModel(const v1::ModelConfig& model, Violations* violations) {
+void ValidateBottom(const v1::ModelConfig& model, bool has_dense_features,
+                    Violations* violations) {
+  if (!has_dense_features) {
+    if (model.bottom_widths().empty()) return;
+    return violations->Add("model.bottom_widths", "gives the data without dense features an MLP; ",
+                           "leave it out");
+  }
+  const int32_t output = *model.bottom_widths().rbegin();
+  if (output == model.embedding_dimension()) return;
+  violations->Add("model.bottom_widths", "the last width, ", output,
+                  ", differs from model.embedding_dimension, ", model.embedding_dimension(),
+                  "; the interaction needs them equal");
+}
+
+void ValidateActivations(const std::string& path,
+                         const google::protobuf::RepeatedField<int>& activations, int layer_count,
+                         Violations* violations) {
+  for (int i = 0; i < activations.size(); ++i) {
+    if (v1::ModelConfig::Activation_IsValid(activations[i]) &&
+        activations[i] != v1::ModelConfig::ACTIVATION_UNSPECIFIED) {
+      continue;
+    }
+    violations->Add(StrCat(path, "[", i, "]"), "unknown value ", activations[i],
+                    "; choose RELU, SIGMOID or LINEAR");
+  }
+  if (activations.size() == layer_count) return;
+  violations->Add(path, "has ", activations.size(), " values for ", layer_count,
+                  " layers; give one for each, or one for all");
+}
+
+void ValidateLoss(const v1::WeightedBceLoss& loss, Violations* violations) {
+  constexpr double kMost = 1e6;
+  const auto require = [&](const char* field, double weight) {
+    const std::string path = StrCat("model.loss.weighted_bce.", field);
+    if (!(weight > 0 && weight <= kMost)) {
+      violations->Add(path, weight, " is out of range; choose from above 0 to ", kMost);
+    }
+  };
+  require("positive_weight", loss.positive_weight());
+  require("negative_weight", loss.negative_weight());
+}
+
+void ValidateModel(const v1::Config& config, Violations* violations) {
+  const v1::ModelConfig& model = config.model();
   ValidateWidths("model.bottom_widths", model.bottom_widths(), violations);
   ValidateWidths("model.top_widths", model.top_widths(), violations);
   violations->RequireRange("model.embedding_dimension", model.embedding_dimension(), 1, 4096);
-  const int32_t bottom_output = *model.bottom_widths().rbegin();
-  if (bottom_output != model.embedding_dimension()) {
-    violations->Add("model.bottom_widths", "the last width, ", bottom_output,
-                    ", differs from model.embedding_dimension, ", model.embedding_dimension(),
-                    "; the interaction needs them equal");
-  }
+  ValidateBottom(model, HasDenseFeatures(config.data()), violations);
   if (const int32_t top_output = *model.top_widths().rbegin(); top_output != 1) {
     violations->Add("model.top_widths", "the last width is ", top_output,
                     "; the top MLP ends in one logit, so make it 1");
@@ -48,6 +87,15 @@ void ValidateModel(const v1::ModelConfig& model, Violations* violations) {
   if (!v1::ModelConfig::Precision_IsValid(model.precision())) {
     violations->Add("model.precision", "unknown value ", model.precision(), "; choose F32 or BF16");
   }
+  if (!v1::ModelConfig::Interaction_IsValid(model.interaction())) {
+    violations->Add("model.interaction", "unknown value ", model.interaction(),
+                    "; choose DOT, DOT_WITH_SELF or CAT");
+  }
+  ValidateActivations("model.bottom_activations", model.bottom_activations(),
+                      model.bottom_widths_size(), violations);
+  ValidateActivations("model.top_activations", model.top_activations(), model.top_widths_size() - 1,
+                      violations);
+  if (model.loss().has_weighted_bce()) ValidateLoss(model.loss().weighted_bce(), violations);
 }
 
 // Reader and number of rows are valid. A row of a chunk is a label, dense features and ids.
@@ -136,7 +184,7 @@ void ValidateRun(const v1::RunConfig& run, Violations* violations) {
 
 std::vector<std::string> ValidateConfig(const v1::Config& config) {
   Violations violations;
-  ValidateModel(config.model(), &violations);
+  ValidateModel(config, &violations);
   ValidateReader(config.data(), &violations);
   const bool layers_known = violations.size() == 0;
   if (layers_known) ValidateTensorSizes(config, &violations);

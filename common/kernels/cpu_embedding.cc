@@ -5,6 +5,8 @@
 #define HWY_TARGET_INCLUDE "common/kernels/cpu_embedding.cc"
 #include "hwy/foreach_target.h"
 // It includes this file again for each target, so it stands before the rest.
+#include <algorithm>
+
 #include "common/base/check.h"
 #include "common/kernels/cpu_functions.h"
 #include "hwy/cache_control.h"
@@ -51,6 +53,44 @@ void ScatterAdd(const ConstMatrixView& sample_gradients, const IndexView& positi
   }
 }
 
+// Calls visit(sample, position in the lists).
+template <typename Visit>
+HWY_INLINE void ForEachIndex(const ListsView& lists, const Visit& visit) {
+  uint32_t k = lists.begin;
+  for (int64_t s = 0; s < lists.count; ++s) {
+    for (; k < lists.ends[s]; ++k) visit(s, k);
+  }
+}
+
+HWY_INLINE float WeightOf(const ListsView& lists, uint32_t k) {
+  return lists.weights == nullptr ? 1.0f : lists.weights[k];
+}
+
+// to += weight * from.
+HWY_INLINE void AddRow(const float* from, float weight, int64_t columns, float* to) {
+  ForEachVector(columns, [&](auto tag, int64_t c) HWY_ATTR {
+    const auto product = hn::Mul(hn::LoadU(tag, from + c), hn::Set(tag, weight));
+    hn::StoreU(hn::Add(hn::LoadU(tag, to + c), product), tag, to + c);
+  });
+}
+
+void Pool(const ConstMatrixView& rows, const ListsView& lists, const MatrixView& samples) {
+  for (int64_t s = 0; s < samples.row_count; ++s) {
+    std::fill_n(samples.row(s), samples.column_count, 0.0f);
+  }
+  ForEachIndex(lists, [&](int64_t s, uint32_t k) HWY_ATTR {
+    AddRow(rows.row(lists.indexes[k]), WeightOf(lists, k), rows.column_count, samples.row(s));
+  });
+}
+
+void ScatterLists(const ConstMatrixView& sample_gradients, const ListsView& lists,
+                  const MatrixView& row_gradients) {
+  ForEachIndex(lists, [&](int64_t s, uint32_t k) HWY_ATTR {
+    AddRow(sample_gradients.row(s), WeightOf(lists, k), row_gradients.column_count,
+           row_gradients.row(lists.indexes[k]));
+  });
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace weir::kernels::cpu
 HWY_AFTER_NAMESPACE();
@@ -61,11 +101,22 @@ namespace {
 
 HWY_EXPORT(Gather);
 HWY_EXPORT(ScatterAdd);
+HWY_EXPORT(Pool);
+HWY_EXPORT(ScatterLists);
 
 void CheckPositions([[maybe_unused]] const IndexView& positions,
                     [[maybe_unused]] int64_t row_count) {
   for (int64_t s = 0; s < positions.count; ++s) {
     DCHECK_LT(static_cast<int64_t>(positions.data[s]), row_count);
+  }
+}
+
+void CheckLists([[maybe_unused]] const ListsView& lists, [[maybe_unused]] int64_t row_count) {
+  for (int64_t s = 0; s < lists.count; ++s) {
+    DCHECK_LE(s == 0 ? lists.begin : lists.ends[s - 1], lists.ends[s]);
+  }
+  for (uint32_t k = lists.begin; lists.count > 0 && k < lists.ends[lists.count - 1]; ++k) {
+    DCHECK_LT(static_cast<int64_t>(lists.indexes[k]), row_count);
   }
 }
 
@@ -85,6 +136,21 @@ void ScatterAddRows(const ConstMatrixView& sample_gradients, const IndexView& po
   CHECK_EQ(row_gradients.column_count, sample_gradients.column_count);
   CheckPositions(positions, row_gradients.row_count);
   HWY_DYNAMIC_DISPATCH(ScatterAdd)(sample_gradients, positions, row_gradients);
+}
+
+void PoolRows(const ConstMatrixView& rows, const ListsView& lists, const MatrixView& samples) {
+  CHECK_EQ(lists.count, samples.row_count);
+  CHECK_EQ(rows.column_count, samples.column_count);
+  CheckLists(lists, rows.row_count);
+  HWY_DYNAMIC_DISPATCH(Pool)(rows, lists, samples);
+}
+
+void ScatterAddLists(const ConstMatrixView& sample_gradients, const ListsView& lists,
+                     const MatrixView& row_gradients) {
+  CHECK_EQ(lists.count, sample_gradients.row_count);
+  CHECK_EQ(row_gradients.column_count, sample_gradients.column_count);
+  CheckLists(lists, row_gradients.row_count);
+  HWY_DYNAMIC_DISPATCH(ScatterLists)(sample_gradients, lists, row_gradients);
 }
 
 }  // namespace weir::kernels::cpu

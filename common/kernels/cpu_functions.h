@@ -22,16 +22,21 @@ void Bf16LinearBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& 
                               const MatrixView& dw, const VectorView& bias_gradient);
 void Transpose(const ConstMatrixView& from, const MatrixView& to);
 void ReluBackward(const ConstMatrixView& output, const MatrixView& gradient);
+void SigmoidForward(const MatrixView& y);
+void SigmoidBackward(const ConstMatrixView& y, const MatrixView& gradient);
 void GatherRows(const ConstMatrixView& rows, const IndexView& positions, const MatrixView& samples);
 void ScatterAddRows(const ConstMatrixView& sample_gradients, const IndexView& positions,
                     const MatrixView& row_gradients);
-void InteractionForward(const ConstMatrixView& vectors, int64_t dimension,
+void PoolRows(const ConstMatrixView& rows, const ListsView& lists, const MatrixView& samples);
+void ScatterAddLists(const ConstMatrixView& sample_gradients, const ListsView& lists,
+                     const MatrixView& row_gradients);
+void InteractionForward(const ConstMatrixView& vectors, int64_t dimension, Pairs pairs,
                         const MatrixView& output);
-void InteractionBackward(const ConstMatrixView& vectors, int64_t dimension,
+void InteractionBackward(const ConstMatrixView& vectors, int64_t dimension, Pairs pairs,
                          const ConstMatrixView& output_gradient,
                          const MatrixView& vector_gradients);
 void Sigmoid(const ConstVectorView& logits, const VectorView& probabilities);
-double Logloss(const ConstVectorView& logits, const ConstVectorView& labels,
-               const VectorView& logit_gradients);
+double LossAndGradients(const Loss& loss, const ConstVectorView& logits,
+                        const ConstVectorView& labels, const VectorView& logit_gradients);
 
 }  // namespace weir::kernels::cpu

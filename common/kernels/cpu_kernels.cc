@@ -12,12 +12,16 @@ constexpr KernelTable kF32{
     .linear_backward_weight = cpu::LinearBackwardWeight,
     .transpose = cpu::Transpose,
     .relu_backward = cpu::ReluBackward,
+    .sigmoid_forward = cpu::SigmoidForward,
+    .sigmoid_backward = cpu::SigmoidBackward,
     .gather_rows = cpu::GatherRows,
     .scatter_add_rows = cpu::ScatterAddRows,
+    .pool_rows = cpu::PoolRows,
+    .scatter_add_lists = cpu::ScatterAddLists,
     .interaction_forward = cpu::InteractionForward,
     .interaction_backward = cpu::InteractionBackward,
     .sigmoid = cpu::Sigmoid,
-    .logloss = cpu::Logloss,
+    .loss = cpu::LossAndGradients,
 };
 
 constexpr KernelTable WithBf16Products(KernelTable table) {

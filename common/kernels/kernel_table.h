@@ -18,6 +18,18 @@ namespace weir::kernels {
 
 enum class Activation { kNone, kRelu };
 
+// Which dot products the interaction has: of distinct vectors, or of each with itself as well.
+enum class Pairs { kDistinct, kWithSelf };
+
+// What is made small: binary cross entropy, each sample's weighted by its label's class, or the
+// squared difference of probability and label.
+struct Loss {
+  enum class Kind { kCrossEntropy, kSquare };
+  Kind kind = Kind::kCrossEntropy;
+  double positive_weight = 1;
+  double negative_weight = 1;
+};
+
 // A linear layer's activations are features by samples, [features, samples]: the weight is then
 // read where it lies, row-major [outputs, inputs], both forward and backward. Their stride is at
 // least the samples rounded up to kVectorFloats (PaddedStride sees to it), and what lies between
@@ -44,6 +56,10 @@ struct KernelTable {
   // gradient[r, c] = 0 where output[r, c], the ReLU's result, is 0; it stays where that is NaN.
   void (*relu_backward)(const ConstMatrixView& output, const MatrixView& gradient);
 
+  // y[f, s] = 1 / (1 + exp(-y[f, s])), and its gradient: gradient[f, s] *= y[f, s] (1 - y[f, s]).
+  void (*sigmoid_forward)(const MatrixView& y);
+  void (*sigmoid_backward)(const ConstMatrixView& y, const MatrixView& gradient);
+
   // samples[s, :] = rows[positions[s], :]; positions: one per sample, each below rows.row_count.
   void (*gather_rows)(const ConstMatrixView& rows, const IndexView& positions,
                       const MatrixView& samples);
@@ -52,26 +68,35 @@ struct KernelTable {
   void (*scatter_add_rows)(const ConstMatrixView& sample_gradients, const IndexView& positions,
                            const MatrixView& row_gradients);
 
+  // samples[s, :] = the sum of rows[i, :] over the i of list s, each times its weight; zero for an
+  // empty list.
+  void (*pool_rows)(const ConstMatrixView& rows, const ListsView& lists, const MatrixView& samples);
+
+  // row_gradients[i, :] += weight * sample_gradients[s, :] for the i of list s, in the order of s.
+  void (*scatter_add_lists)(const ConstMatrixView& sample_gradients, const ListsView& lists,
+                            const MatrixView& row_gradients);
+
   // Pairwise dot products (Naumov et al. 2019, section 2.2), the first vector passed on before
   // them. vectors: [samples, F * dimension], the F vectors v_0 ... v_{F-1} of each sample. output:
   // [samples, dimension + F (F - 1) / 2] = v_0, then <v_i, v_j> for i = 1 .. F-1 and within it j =
-  // 0 .. i-1 (the strict lower triangle, as facebookresearch/dlrm orders it).
-  void (*interaction_forward)(const ConstMatrixView& vectors, int64_t dimension,
+  // 0 .. i-1 (the strict lower triangle, as facebookresearch/dlrm orders it). With self: F (F + 1) /
+  // 2 of them, i = 0 .. F-1 and j = 0 .. i.
+  void (*interaction_forward)(const ConstMatrixView& vectors, int64_t dimension, Pairs pairs,
                               const MatrixView& output);
 
   // vector_gradients, shaped like vectors, = the gradient of the above; overwritten.
-  void (*interaction_backward)(const ConstMatrixView& vectors, int64_t dimension,
+  void (*interaction_backward)(const ConstMatrixView& vectors, int64_t dimension, Pairs pairs,
                                const ConstMatrixView& output_gradient,
                                const MatrixView& vector_gradients);
 
   // probabilities[s] = 1 / (1 + exp(-logits[s])), without overflow. They may be the same memory.
   void (*sigmoid)(const ConstVectorView& logits, const VectorView& probabilities);
 
-  // Binary cross entropy of sigmoid(logit) with labels of 0 or 1, from the logits so that no log
-  // meets a 0. Returns its sum over the samples; logit_gradients are those of its mean:
-  // (sigmoid(logit) - label) / samples. A logit that is not finite makes the sum not finite.
-  double (*logloss)(const ConstVectorView& logits, const ConstVectorView& labels,
-                    const VectorView& logit_gradients);
+  // Writes the gradients of the loss's mean over the samples, whose labels are 0 or 1. Returns the
+  // sum over the samples of the binary cross entropy of sigmoid(logit), whatever the loss, from the
+  // logits so that no log meets a 0. A logit that is not finite makes it not finite.
+  double (*loss)(const Loss& loss, const ConstVectorView& logits, const ConstVectorView& labels,
+                 const VectorView& logit_gradients);
 };
 
 }  // namespace weir::kernels

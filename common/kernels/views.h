@@ -60,6 +60,16 @@ struct IndexView {
   int64_t count = 0;
 };
 
+// Lists of indexes with weights, one list for each of `count` samples: list s is
+// [s == 0 ? begin : ends[s - 1], ends[s]) of indexes and weights.
+struct ListsView {
+  const uint32_t* indexes = nullptr;
+  const float* weights = nullptr;  // null: all 1
+  const uint32_t* ends = nullptr;
+  uint32_t begin = 0;
+  int64_t count = 0;
+};
+
 // Floats of a vector register; kernels may compute on whole ones.
 inline constexpr int64_t kVectorFloats = 8;
 

@@ -63,7 +63,8 @@ InputShape ReadInputShape(const v1::DataConfig& data) {
 }  // namespace
 
 ModelLayout::ModelLayout(const v1::Config& config, uint32_t server_count)
-    : server_count_(server_count),
+    : model_(config.model()),
+      server_count_(server_count),
       embedding_dimension_(config.model().embedding_dimension()),
       seed_(config.run().seed()) {
   CHECK_GE(server_count, 1u);
@@ -74,7 +75,7 @@ ModelLayout::ModelLayout(const v1::Config& config, uint32_t server_count)
   const auto& top = config.model().top_widths();
   AddMlp("bottom", dense_feature_count_,
          std::span(bottom.data(), static_cast<size_t>(bottom.size())), bottom_weights_);
-  AddMlp("top", InteractionWidth(std::ssize(tables_), embedding_dimension_),
+  AddMlp("top", interaction_width(),
          std::span(top.data(), static_cast<size_t>(top.size())), top_weights_);
   CutPieces();
 }
@@ -122,9 +123,15 @@ std::span<const PieceSpec> ModelLayout::tensor_pieces(uint32_t tensor) const {
   return std::span(pieces_).subspan(first, first_piece_[tensor + 1] - first);
 }
 
-int64_t InteractionWidth(int64_t table_count, int64_t embedding_dimension) {
-  const int64_t vectors = table_count + 1;
-  return embedding_dimension + vectors * (vectors - 1) / 2;
+int64_t ModelLayout::interaction_width() const {
+  const int64_t vectors = vector_count();
+  if (model_.interaction() == v1::ModelConfig::CAT) return vectors * embedding_dimension_;
+  const int64_t self = model_.interaction() == v1::ModelConfig::DOT_WITH_SELF ? vectors : 0;
+  return embedding_dimension_ + vectors * (vectors - 1) / 2 + self;
+}
+
+int32_t DenseFeatureCount(const v1::DataConfig& data) {
+  return ReadInputShape(data).dense_feature_count;
 }
 
 float InitialDenseValue(uint64_t seed, const TensorSpec& tensor, int64_t index) {

@@ -68,6 +68,15 @@ class ModelLayout {
   std::span<const uint32_t> bottom_weights() const { return bottom_weights_; }
   std::span<const uint32_t> top_weights() const { return top_weights_; }
 
+  // The rest of the model's structure, as the config has it; without dense features there is no
+  // bottom MLP.
+  const v1::ModelConfig& model() const { return model_; }
+  bool has_bottom() const { return dense_feature_count_ > 0; }
+  // Vectors that interact: the bottom MLP's output and a row of each table.
+  int64_t vector_count() const { return std::ssize(tables_) + (has_bottom() ? 1 : 0); }
+  // Width of the top MLP's input.
+  int64_t interaction_width() const;
+
   // Length of the flat buffer that TensorSpec::offset points into (tensors are 64-byte aligned).
   int64_t flat_element_count() const { return flat_element_count_; }
   // Sum of the tensors' elements.
@@ -81,6 +90,7 @@ class ModelLayout {
   void AddTensor(std::string name, int64_t row_count, int64_t column_count, double deviation);
   void CutPieces();
 
+  v1::ModelConfig model_;
   uint32_t server_count_;
   int32_t dense_feature_count_;
   int32_t embedding_dimension_;
@@ -95,9 +105,8 @@ class ModelLayout {
   std::vector<uint32_t> top_weights_;
 };
 
-// Width of the top MLP's input: the strict lower triangle of dot products between the bottom output
-// and each table's row, after the bottom output itself.
-int64_t InteractionWidth(int64_t table_count, int64_t embedding_dimension);
+// Dense features of the reader that the config chose.
+int32_t DenseFeatureCount(const v1::DataConfig& data);
 
 // Initial value of one element of a dense tensor.
 float InitialDenseValue(uint64_t seed, const TensorSpec& tensor, int64_t index);

@@ -14,6 +14,16 @@ kernels::ConstVectorView Labels(const data::Batch& batch, const Slice& slice) {
   return {batch.labels.data() + slice.begin, slice.row_count};
 }
 
+kernels::Loss LossOf(const v1::LossConfig& config) {
+  kernels::Loss loss;
+  if (config.has_mse()) loss.kind = kernels::Loss::Kind::kSquare;
+  if (config.has_weighted_bce()) {
+    loss.positive_weight = config.weighted_bce().positive_weight();
+    loss.negative_weight = config.weighted_bce().negative_weight();
+  }
+  return loss;
+}
+
 // The block's buffers are as wide as the block: the closer a feature's row is to the next one, the
 // fewer pages a tile touches.
 Slice BlockAt(const data::Batch& batch, int64_t begin) {
@@ -31,14 +41,17 @@ Slice SliceAt(const Slice& block, int64_t column) {
 Dlrm::Dlrm(const ModelLayout& layout, const kernels::KernelTable& kernels)
     : layout_(&layout),
       kernels_(&kernels),
-      bottom_(layout, layout.bottom_weights(), LastActivation::kRelu, kernels, kBlockRows),
-      interaction_(std::ssize(layout.tables()), layout.embedding_dimension(), kernels, kSliceRows,
-                   kBlockRows),
-      top_(layout, layout.top_weights(), LastActivation::kNone, kernels, kBlockRows),
+      loss_(LossOf(layout.model().loss())),
+      interaction_(layout, kernels, kSliceRows, kBlockRows),
+      top_(layout, layout.top_weights(), layout.model().top_activations(), kernels, kBlockRows),
       dense_input_(
           static_cast<size_t>(layout.dense_feature_count() * kernels::PaddedStride(kBlockRows))),
       logits_(static_cast<size_t>(kernels::PaddedStride(kBlockRows))),
-      logit_gradients_(logits_.size()) {}
+      logit_gradients_(logits_.size()) {
+  if (!layout.has_bottom()) return;
+  bottom_.emplace(layout, layout.bottom_weights(), layout.model().bottom_activations(), kernels,
+                  kBlockRows);
+}
 
 Result<double> Dlrm::Train(const float* parameters, const data::Batch& batch,
                            std::span<const float> rows, int64_t mean_rows, float* gradients,
@@ -79,8 +92,10 @@ void Dlrm::Score(const float* parameters, const data::Batch& batch, std::span<co
 
 void Dlrm::Forward(const float* parameters, const data::Batch& batch, const Slice& slice,
                    std::span<const float> rows) {
-  kernels_->transpose(DenseRows(batch, slice), DenseInput(slice));
-  bottom_.Forward(parameters, slice, DenseInput(slice), interaction_.bottom_output(slice));
+  if (bottom_) {
+    kernels_->transpose(DenseRows(batch, slice), DenseInput(slice));
+    bottom_->Forward(parameters, slice, DenseInput(slice), interaction_.bottom_output(slice));
+  }
   interaction_.Forward(batch, slice, rows);
   top_.Forward(parameters, slice, interaction_.output(slice), Logits(slice));
 }
@@ -88,8 +103,8 @@ void Dlrm::Forward(const float* parameters, const data::Batch& batch, const Slic
 double Dlrm::Loss(const data::Batch& batch, const Slice& slice, int64_t mean_rows) {
   const kernels::VectorView gradients{LogitGradients(slice).data, slice.row_count};
   const double sum =
-      kernels_->logloss({Logits(slice).data, slice.row_count}, Labels(batch, slice), gradients);
-  if (mean_rows != slice.row_count) {  // what logloss takes the mean over
+      kernels_->loss(loss_, {Logits(slice).data, slice.row_count}, Labels(batch, slice), gradients);
+  if (mean_rows != slice.row_count) {  // what the kernel takes the mean over
     const auto weight =
         static_cast<float>(static_cast<double>(slice.row_count) / static_cast<double>(mean_rows));
     for (int64_t s = 0; s < slice.row_count; ++s) gradients.data[s] *= weight;
@@ -102,15 +117,17 @@ void Dlrm::BackwardData(const float* parameters, const data::Batch& batch, const
   top_.BackwardData(parameters, slice, Logits(slice), LogitGradients(slice),
                     interaction_.output_gradient(slice));
   interaction_.Backward(batch, slice, row_gradients);
-  bottom_.BackwardData(parameters, slice, interaction_.bottom_output(slice),
-                       interaction_.bottom_gradient(slice), kernels::MatrixView{});
+  if (!bottom_) return;
+  bottom_->BackwardData(parameters, slice, interaction_.bottom_output(slice),
+                        interaction_.bottom_gradient(slice), kernels::MatrixView{});
 }
 
 void Dlrm::BackwardWeight(const Slice& block, bool accumulate, float* gradients) {
   top_.BackwardWeight(block, interaction_.output(block), LogitGradients(block), accumulate,
                       gradients);
-  bottom_.BackwardWeight(block, DenseInput(block), interaction_.bottom_gradient(block), accumulate,
-                         gradients);
+  if (!bottom_) return;
+  bottom_->BackwardWeight(block, DenseInput(block), interaction_.bottom_gradient(block), accumulate,
+                          gradients);
 }
 
 void Dlrm::ZeroGradients(float* gradients) {
@@ -129,7 +146,10 @@ Status Dlrm::Diverged(const float* parameters, const data::Batch& batch, const S
 std::string Dlrm::FirstNonFinite(const float* parameters, const data::Batch& batch,
                                  const Slice& slice, std::span<const float> rows) {
   if (!AllFinite(DenseRows(batch, slice))) return "the dense features";
-  std::string name = bottom_.FirstNonFinite(parameters, slice, interaction_.bottom_output(slice));
+  std::string name;
+  if (bottom_) {
+    name = bottom_->FirstNonFinite(parameters, slice, interaction_.bottom_output(slice));
+  }
   if (name.empty()) name = FirstNonFiniteTable(batch, rows);
   if (name.empty() && !AllFinite(interaction_.output(slice))) {
     name = "the output of the interaction";
@@ -159,7 +179,7 @@ void Dlrm::CheckShapes(const data::Batch& batch, size_t row_element_count) const
   CHECK_EQ(batch.tables.size(), layout_->tables().size());
   size_t unique_count = 0;
   for (const data::TableIds& ids : batch.tables) {
-    CHECK_EQ(ids.positions.size(), row_count);
+    CHECK_EQ((ids.ends.empty() ? ids.positions : ids.ends).size(), row_count);
     unique_count += ids.unique.size();
   }
   CHECK_EQ(row_element_count, unique_count * static_cast<size_t>(layout_->embedding_dimension()));

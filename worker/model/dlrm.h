@@ -1,6 +1,6 @@
-// The network: bottom MLP over the dense features, one embedding row per table, pairwise dot
-// interaction, top MLP to one logit (Naumov et al. 2019, the structure of facebookresearch/dlrm;
-// one id per table and sample, so no pooling).
+// The network: bottom MLP over the dense features, one embedding row per table, or the sum of
+// several, their interaction, top MLP to one logit (Naumov et al. 2019, the structure of
+// facebookresearch/dlrm). Without dense features there is no bottom MLP.
 //
 // It holds activations, no parameters: weights are read from the replica's flat buffer at
 // TensorSpec::offset, embedding rows are those that were pulled for the batch, and gradients go to
@@ -20,6 +20,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -40,7 +41,7 @@ class Dlrm {
 
   Dlrm(const ModelLayout& layout, const kernels::KernelTable& kernels);
 
-  // Returns the sum of the logloss over the batch. The gradients are those of the mean over
+  // Returns the sum of the logloss over the batch. The gradients are those of the loss's mean over
   // mean_rows rows: the batch's own, or, so that each sample weighs the same in a short last batch,
   // those of a full one. gradients: flat; every tensor is overwritten, the padding between them is
   // left alone. row_gradients: shaped like rows; overwritten. A loss that is not finite is an error
@@ -82,7 +83,8 @@ class Dlrm {
 
   const ModelLayout* layout_;
   const kernels::KernelTable* kernels_;
-  Mlp bottom_;
+  kernels::Loss loss_;
+  std::optional<Mlp> bottom_;
   Interaction interaction_;
   Mlp top_;
   tensor::AlignedBuffer dense_input_;      // [dense features, PaddedStride(kBlockRows)]

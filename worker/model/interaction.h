@@ -1,8 +1,9 @@
-// Where the dense and the categorical half of the model meet: gathers each sample's embedding rows
-// beside the bottom MLP's output and takes all pairwise dot products (Naumov et al. 2019).
+// Where the dense and the categorical half of the model meet: gathers each sample's embedding rows,
+// summed where a table has several, beside the bottom MLP's output, and takes their dot products
+// (Naumov et al. 2019) or passes them on as they are.
 //
-// Inside, samples lie one after the other and a sample's vectors side by side, vector 0 the bottom
-// output and vector t + 1 the row of table t, so that one sample's arithmetic stays in the
+// Inside, samples lie one after the other and a sample's vectors side by side, the bottom output, if
+// there is one, before the tables', so that one sample's arithmetic stays in the
 // first-level cache; on both sides the MLPs have features by samples, and it is turned here.
 //
 // Place in the life of a batch: forward and backward, between the bottom and the top MLP.
@@ -14,6 +15,7 @@
 #include <span>
 
 #include "common/kernels/kernel_table.h"
+#include "common/layout/model_layout.h"
 #include "common/tensor/aligned_buffer.h"
 #include "worker/data/batch.h"
 #include "worker/model/slice.h"
@@ -22,9 +24,9 @@ namespace weir::model {
 
 class Interaction {
  public:
-  // table_count may be 0: the output is then the bottom output alone. A slice has at most
-  // slice_samples samples, the block that it is of at most block_samples.
-  Interaction(int64_t table_count, int64_t dimension, const kernels::KernelTable& kernels,
+  // The layout has at least one vector. A slice has at most slice_samples samples, the block that it
+  // is of at most block_samples.
+  Interaction(const ModelLayout& layout, const kernels::KernelTable& kernels,
               int64_t slice_samples, int64_t block_samples);
 
   // Features by samples, as the MLPs have it. [dimension, samples]: what the bottom MLP writes
@@ -34,7 +36,7 @@ class Interaction {
     return Turned(bottom_gradient_, slice);
   }
 
-  // [InteractionWidth, samples]: what Forward gives, and the gradient that Backward takes.
+  // [interaction_width, samples]: what Forward gives, and the gradient that Backward takes.
   kernels::MatrixView output(const Slice& slice) { return Turned(output_, slice); }
   kernels::MatrixView output_gradient(const Slice& slice) {
     return Turned(output_gradient_, slice);
@@ -62,7 +64,14 @@ class Interaction {
     return {vectors.data() + index * dimension_, sample_count, dimension_, vectors_width_};
   }
 
+  void Gather(const data::TableIds& ids, const Slice& slice, const float* rows,
+              const kernels::MatrixView& vectors) const;
+  void Scatter(const data::TableIds& ids, const Slice& slice,
+               const kernels::MatrixView& vector_gradients, float* row_gradients) const;
+
   const kernels::KernelTable* kernels_;
+  v1::ModelConfig::Interaction kind_;
+  int64_t first_table_;  // vectors before the tables': 0 or 1
   int64_t dimension_;
   int64_t vectors_width_;
   Edge bottom_output_;

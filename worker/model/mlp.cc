@@ -24,16 +24,16 @@ kernels::ConstVectorView BiasView(const TensorSpec& bias, const float* parameter
 }  // namespace
 
 Mlp::Mlp(const ModelLayout& layout, std::span<const uint32_t> weights,
-         LastActivation last_activation, const kernels::KernelTable& kernels, int64_t max_samples)
+         const Activations& activations, const kernels::KernelTable& kernels, int64_t max_samples)
     : kernels_(&kernels) {
   CHECK(!weights.empty());
   for (const uint32_t index : weights) {
     CHECK_LT(index + 1, layout.tensors().size());
     const bool is_last = layers_.size() + 1 == weights.size();
+    const auto number = static_cast<int>(layers_.size());
     Layer layer{&layout.tensors()[index],
                 &layout.tensors()[index + 1],
-                is_last && last_activation == LastActivation::kNone ? kernels::Activation::kNone
-                                                                    : kernels::Activation::kRelu,
+                number < activations.size() ? activations[number] : v1::ModelConfig::LINEAR,
                 {},
                 {}};
     CHECK_EQ(layer.bias->element_count(), layer.weight->row_count) << layer.weight->name;
@@ -62,27 +62,36 @@ void Mlp::Forward(const float* parameters, const Slice& slice, const ConstMatrix
     Layer& layer = layers_[i];
     const bool is_last = i + 1 == layers_.size();
     const MatrixView y = is_last ? output : SliceOf(layer.output, layer.weight->row_count, slice);
+    const bool is_relu = layer.activation == v1::ModelConfig::RELU;
     kernels_->linear_forward(x, WeightView(*layer.weight, parameters),
-                             BiasView(*layer.bias, parameters), layer.activation, y);
+                             BiasView(*layer.bias, parameters),
+                             is_relu ? kernels::Activation::kRelu : kernels::Activation::kNone, y);
+    if (layer.activation == v1::ModelConfig::SIGMOID) kernels_->sigmoid_forward(y);
     x = y;
   }
 }
 
 void Mlp::BackwardData(const float* parameters, const Slice& slice, const ConstMatrixView& output,
                        const MatrixView& output_gradient, const MatrixView& input_gradient) {
-  if (layers_.back().activation == kernels::Activation::kRelu) {
-    kernels_->relu_backward(output, output_gradient);
-  }
+  BackwardActivation(layers_.back(), output, output_gradient);
   MatrixView dy = output_gradient;
   for (size_t i = layers_.size(); i-- > 0;) {
     const bool is_first = i == 0;
     const MatrixView dx = is_first ? input_gradient : HiddenGradient(i - 1, slice);
     if (dx.data == nullptr) return;
-    // Every hidden layer ends in a ReLU; what comes in at the first one is not known to.
+    // A ReLU's gradient is taken on the way; what comes in at the first layer is not known to be one.
+    const bool is_relu = !is_first && layers_[i - 1].activation == v1::ModelConfig::RELU;
     kernels_->linear_backward_data(dy, WeightView(*layers_[i].weight, parameters),
-                                   is_first ? ConstMatrixView{} : HiddenOutput(i - 1, slice), dx);
+                                   is_relu ? HiddenOutput(i - 1, slice) : ConstMatrixView{}, dx);
+    if (!is_first && !is_relu) BackwardActivation(layers_[i - 1], HiddenOutput(i - 1, slice), dx);
     dy = dx;
   }
+}
+
+void Mlp::BackwardActivation(const Layer& layer, const ConstMatrixView& output,
+                             const MatrixView& gradient) const {
+  if (layer.activation == v1::ModelConfig::RELU) kernels_->relu_backward(output, gradient);
+  if (layer.activation == v1::ModelConfig::SIGMOID) kernels_->sigmoid_backward(output, gradient);
 }
 
 void Mlp::BackwardWeight(const Slice& block, const ConstMatrixView& input,

@@ -1,5 +1,4 @@
-// A stack of linear layers, y = W x + b, each followed by a ReLU (the last one perhaps not). Its
-// weights are not its own: they are read from the flat replica buffer at the offsets that the model
+// A stack of linear layers, y = W x + b, each followed by its activation. Its weights are not its own: they are read from the flat replica buffer at the offsets that the model
 // layout gives, and gradients are written to a flat buffer of the same shape.
 //
 // Place in the life of a batch: forward and backward, below Dlrm.
@@ -17,18 +16,20 @@
 
 #include "common/kernels/kernel_table.h"
 #include "common/layout/model_layout.h"
+#include "common/proto/config.pb.h"
 #include "common/tensor/aligned_buffer.h"
 #include "worker/model/slice.h"
 
 namespace weir::model {
 
-enum class LastActivation { kRelu, kNone };
+// After each layer: v1::ModelConfig::Activation. A layer beyond the list has none.
+using Activations = google::protobuf::RepeatedField<int>;
 
 class Mlp {
  public:
   // weights: indexes of the layers' weights in layout.tensors(), at least one; each bias follows
   // its weight. max_samples: the largest block of a batch.
-  Mlp(const ModelLayout& layout, std::span<const uint32_t> weights, LastActivation last_activation,
+  Mlp(const ModelLayout& layout, std::span<const uint32_t> weights, const Activations& activations,
       const kernels::KernelTable& kernels, int64_t max_samples);
 
   // input: [input width, samples], the slice's; output: [output width, samples].
@@ -57,11 +58,14 @@ class Mlp {
   struct Layer {
     const TensorSpec* weight;
     const TensorSpec* bias;
-    kernels::Activation activation;
+    int activation;
     tensor::AlignedBuffer output;           // of a block; empty for the last layer
     tensor::AlignedBuffer output_gradient;  // the same shape
   };
 
+  // The gradient of what the layer's activation took, from that of what it gave.
+  void BackwardActivation(const Layer& layer, const kernels::ConstMatrixView& output,
+                          const kernels::MatrixView& gradient) const;
   kernels::MatrixView HiddenGradient(size_t layer, const Slice& slice);
   kernels::ConstMatrixView HiddenOutput(size_t layer, const Slice& slice) const;
 

@@ -19,7 +19,8 @@ using test::Widen;
 TEST(InteractionKernel, PairsFollowTheFirstVectorInLowerTriangleOrder) {
   const std::vector<float> vectors = {1, 2, 3, 5, 7, 11, 13, 17};  // four vectors of two
   std::vector<float> output(2 + 6);
-  CpuKernels().interaction_forward(Dense(vectors.data(), 1, 8), 2, Dense(output.data(), 1, 8));
+  CpuKernels().interaction_forward(Dense(vectors.data(), 1, 8), 2, Pairs::kDistinct,
+                                   Dense(output.data(), 1, 8));
   const std::vector<float> expected = {1,
                                        2,
                                        3 * 1 + 5 * 2,
@@ -31,9 +32,22 @@ TEST(InteractionKernel, PairsFollowTheFirstVectorInLowerTriangleOrder) {
   EXPECT_EQ(output, expected);
 }
 
+TEST(InteractionKernel, WithSelfEachRowEndsInTheSquareOfItsVector) {
+  const std::vector<float> vectors = {1, 2, 3, 5};
+  std::vector<float> output(2 + 3);
+  CpuKernels().interaction_forward(Dense(vectors.data(), 1, 4), 2, Pairs::kWithSelf,
+                                   Dense(output.data(), 1, 5));
+  EXPECT_EQ(output, (std::vector<float>{1, 2, 1 + 4, 3 * 1 + 5 * 2, 9 + 25}));
+}
+
 struct Shape {
   int64_t samples, vectors, dimension;
-  int64_t output_width() const { return dimension + vectors * (vectors - 1) / 2; }
+  Pairs pairs = Pairs::kDistinct;
+
+  int64_t self() const { return pairs == Pairs::kWithSelf ? 1 : 0; }
+  int64_t output_width() const {
+    return dimension + vectors * (vectors - 1) / 2 + self() * vectors;
+  }
 };
 
 double ReferenceLoss(const Shape& shape, const std::vector<double>& v,
@@ -44,7 +58,7 @@ double ReferenceLoss(const Shape& shape, const std::vector<double>& v,
     const double* sample = v.data() + s * shape.vectors * shape.dimension;
     for (int64_t d = 0; d < shape.dimension; ++d) sum += sample[d] * loss_weight[out++];
     for (int64_t i = 0; i < shape.vectors; ++i) {
-      for (int64_t j = 0; j < i; ++j) {
+      for (int64_t j = 0; j < i + shape.self(); ++j) {
         double dot = 0.0;
         for (int64_t d = 0; d < shape.dimension; ++d) {
           dot += sample[i * shape.dimension + d] * sample[j * shape.dimension + d];
@@ -68,13 +82,14 @@ TEST_P(InteractionShapes, ForwardAndBackwardFollowTheReference) {
   test::ForEachTarget([&] {
     std::vector<float> output(loss_weight.size(), std::nanf("")), dv(v.size(), std::nanf(""));
     CpuKernels().interaction_forward(Dense(v.data(), shape.samples, width), shape.dimension,
+                                     shape.pairs,
                                      Dense(output.data(), shape.samples, shape.output_width()));
     std::vector<double> reference = Widen(v);
     EXPECT_NEAR(test::Dot(Widen(output), Widen(loss_weight)),
                 ReferenceLoss(shape, reference, loss_weight), 1e-4);
 
     CpuKernels().interaction_backward(
-        Dense(v.data(), shape.samples, width), shape.dimension,
+        Dense(v.data(), shape.samples, width), shape.dimension, shape.pairs,
         Dense(loss_weight.data(), shape.samples, shape.output_width()),
         Dense(dv.data(), shape.samples, width));
     const auto loss = [&] { return ReferenceLoss(shape, reference, loss_weight); };
@@ -85,7 +100,12 @@ TEST_P(InteractionShapes, ForwardAndBackwardFollowTheReference) {
 INSTANTIATE_TEST_SUITE_P(Shapes, InteractionShapes,
                          ::testing::Values(Shape{3, 1, 4}, Shape{5, 2, 1}, Shape{4, 5, 3},
                                            Shape{2, 27, 16}, Shape{0, 4, 4}, Shape{2, 4, 5},
-                                           Shape{1, 9, 19}, Shape{2, 13, 8}));
+                                           Shape{1, 9, 19}, Shape{2, 13, 8},
+                                           Shape{3, 1, 4, Pairs::kWithSelf},
+                                           Shape{4, 5, 3, Pairs::kWithSelf},
+                                           Shape{2, 27, 16, Pairs::kWithSelf},
+                                           Shape{2, 8, 8, Pairs::kWithSelf},
+                                           Shape{1, 9, 19, Pairs::kWithSelf}));
 
 }  // namespace
 }  // namespace weir::kernels

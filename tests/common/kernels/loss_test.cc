@@ -17,7 +17,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 double LoglossOf(float logit, float label) {
   float gradient = 0.0f;
-  return CpuKernels().logloss({&logit, 1}, {&label, 1}, {&gradient, 1});
+  return CpuKernels().loss({}, {&logit, 1}, {&label, 1}, {&gradient, 1});
 }
 
 TEST(LossKernel, SumAndGradientFollowTheDefinition) {
@@ -33,7 +33,7 @@ TEST(LossKernel, SumAndGradientFollowTheDefinition) {
     return total;
   };
   std::vector<float> gradient(logits.size(), std::nanf(""));
-  EXPECT_NEAR(CpuKernels().logloss({logits.data(), 6}, {labels.data(), 6}, {gradient.data(), 6}),
+  EXPECT_NEAR(CpuKernels().loss({}, {logits.data(), 6}, {labels.data(), 6}, {gradient.data(), 6}),
               sum(), 1e-12);
   const auto mean = [&] { return sum() / 6.0; };
   EXPECT_TRUE(GradientsAgree(gradient, NumericGradient(z, mean)));
@@ -54,7 +54,7 @@ TEST(LossKernel, LogitThatIsNotFiniteShowsInTheSum) {
 }
 
 TEST(LossKernel, NoSamplesHaveNoLoss) {
-  EXPECT_EQ(CpuKernels().logloss({nullptr, 0}, {nullptr, 0}, {nullptr, 0}), 0.0);
+  EXPECT_EQ(CpuKernels().loss({}, {nullptr, 0}, {nullptr, 0}, {nullptr, 0}), 0.0);
 }
 
 TEST(SigmoidKernel, StaysInRangeAndIsSymmetric) {

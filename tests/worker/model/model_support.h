@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/base/random.h"
+#include "common/config/defaults.h"
 #include "common/layout/model_layout.h"
 #include "common/tensor/aligned_buffer.h"
 #include "tests/common/kernels/gradient_check.h"
@@ -20,6 +21,10 @@ struct ModelShape {
   std::vector<int32_t> bottom = {5, 4};
   std::vector<int32_t> top = {6, 1};
   int64_t rows_per_table = 100;
+  v1::ModelConfig::Interaction interaction = v1::ModelConfig::DOT;
+  v1::ModelConfig::Activation bottom_activation = v1::ModelConfig::RELU;
+  v1::ModelConfig::Activation top_activation = v1::ModelConfig::RELU;
+  v1::LossConfig loss = {};
 };
 
 inline ModelLayout MakeLayout(const ModelShape& shape) {
@@ -32,6 +37,11 @@ inline ModelLayout MakeLayout(const ModelShape& shape) {
   data.set_tables(shape.tables);
   data.set_rows_per_table(shape.rows_per_table);
   config.mutable_run()->set_seed(1);
+  *config.mutable_model()->mutable_loss() = shape.loss;
+  config.mutable_model()->set_interaction(shape.interaction);
+  config.mutable_model()->add_bottom_activations(shape.bottom_activation);
+  config.mutable_model()->add_top_activations(shape.top_activation);
+  config::FillDefaults(&config);
   return ModelLayout(config, 1);
 }
 
