@@ -55,6 +55,61 @@ TEST(EmbeddingKernels, ScatterIsTheDerivativeOfGather) {
   EXPECT_TRUE(GradientsAgree(row_gradients, NumericGradient(rows, loss)));
 }
 
+// Four lists, the second empty, with what another slice has before them.
+const std::vector<uint32_t> list_indexes = {3, 3, 0, 2, 0, 1, 1, 2};
+const std::vector<uint32_t> list_ends = {5, 5, 6, 8};
+const std::vector<float> list_weights = {9, 9, 1, -2, 0.5f, 3, 0, 1};
+
+ListsView Lists(bool weighted) {
+  return {list_indexes.data(), weighted ? list_weights.data() : nullptr, list_ends.data(), 2, 4};
+}
+
+// The sum over samples and columns of what pooling gives, times factors.
+double PooledSum(const std::vector<double>& rows, const std::vector<float>& factors,
+                 bool weighted) {
+  double sum = 0;
+  size_t k = 2;
+  for (size_t s = 0; s < list_ends.size(); ++s) {
+    for (; k < list_ends[s]; ++k) {
+      for (size_t c = 0; c < kDimension; ++c) {
+        const double weight = weighted ? list_weights[k] : 1;
+        sum += weight * rows[list_indexes[k] * kDimension + c] * factors[s * kDimension + c];
+      }
+    }
+  }
+  return sum;
+}
+
+TEST(EmbeddingKernels, PoolSumsTheRowsOfEachList) {
+  for (const bool weighted : {false, true}) {
+    test::ForEachTarget([&] {
+      const std::vector<float> rows = RandomFloats(kUnique * kDimension, 1);
+      std::vector<float> samples(4 * kDimension, std::nanf(""));
+      CpuKernels().pool_rows(Dense(rows.data(), kUnique, kDimension), Lists(weighted),
+                             Dense(samples.data(), 4, kDimension));
+      for (size_t c = 0; c < kDimension; ++c) EXPECT_EQ(samples[kDimension + c], 0) << "no ids";
+      const std::vector<float> factors = RandomFloats(4 * kDimension, 2);
+      EXPECT_NEAR(test::Dot(Widen(samples), Widen(factors)),
+                  PooledSum(Widen(rows), factors, weighted), 1e-5);
+    });
+  }
+}
+
+TEST(EmbeddingKernels, ScatterOfListsIsTheDerivativeOfPool) {
+  for (const bool weighted : {false, true}) {
+    test::ForEachTarget([&] {
+      std::vector<double> rows = Widen(RandomFloats(kUnique * kDimension, 1));
+      const std::vector<float> sample_gradients = RandomFloats(4 * kDimension, 2);
+      std::vector<float> row_gradients(kUnique * kDimension);
+      CpuKernels().scatter_add_lists(Dense(sample_gradients.data(), 4, kDimension),
+                                     Lists(weighted),
+                                     Dense(row_gradients.data(), kUnique, kDimension));
+      const auto loss = [&] { return PooledSum(rows, sample_gradients, weighted); };
+      EXPECT_TRUE(GradientsAgree(row_gradients, NumericGradient(rows, loss)));
+    });
+  }
+}
+
 TEST(EmbeddingKernels, ScatterAddsToWhatIsThere) {
   const std::vector<float> sample_gradients = RandomFloats(kSamples * kDimension, 2);
   std::vector<float> row_gradients(kUnique * kDimension, 3.0f);

@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/check.h"
 #include "common/kernels/cpu_kernels.h"
+#include "google/protobuf/text_format.h"
 #include "tests/worker/model/model_support.h"
 #include "tests/worker/model/reference_dlrm.h"
 
@@ -28,7 +30,7 @@ struct TrainingStep {
                         const kernels::KernelTable& kernels = kernels::CpuKernels())
       : layout(test::MakeLayout(shape)),
         parameters(test::InitialParameters(layout)),
-        batch(test::RandomBatch(layout, row_count, 4, 11)),
+        batch(test::RandomBatch(layout, row_count, 4, 11, shape.lists, shape.weights)),
         rows(test::RandomRows(layout, batch, 12)),
         model(layout, kernels),
         gradients(test::FlatSize(layout)),
@@ -82,7 +84,7 @@ TEST_P(DlrmShapes, GradientsOfParametersAreTheDerivatives) {
   std::vector<double> parameters = test::Widen(step.parameters.span());
   const std::vector<double> rows = test::Widen(step.rows);
   const test::ReferenceDlrm reference(step.layout, step.batch);
-  const auto loss = [&] { return reference.MeanLogloss(parameters, rows); };
+  const auto loss = [&] { return reference.MeanLoss(parameters, rows); };
   for (const TensorSpec& spec : step.layout.tensors()) {
     const std::span<const float> gradient = step.GradientOf(spec);
     const size_t stride = gradient.size() / kSampled + 1;
@@ -103,7 +105,7 @@ TEST_P(DlrmShapes, GradientsOfRowsAreTheDerivatives) {
   const std::vector<double> parameters = test::Widen(step.parameters.span());
   std::vector<double> rows = test::Widen(step.rows);
   const test::ReferenceDlrm reference(step.layout, step.batch);
-  const auto loss = [&] { return reference.MeanLogloss(parameters, rows); };
+  const auto loss = [&] { return reference.MeanLoss(parameters, rows); };
   EXPECT_TRUE(GradientsAgree(step.row_gradients, test::NumericGradient(rows, loss)));
 }
 
@@ -112,6 +114,29 @@ INSTANTIATE_TEST_SUITE_P(Shapes, DlrmShapes,
                                            ModelShape{5, 1, 8, {7, 6, 8}, {9, 5, 3, 1}},
                                            ModelShape{4, 3, 1, {1}, {8, 1}},
                                            ModelShape{13, 26, 16, {24, 16}, {20, 1}}));
+
+using Model = v1::ModelConfig;
+
+v1::LossConfig LossOf(const char* text) {
+  v1::LossConfig loss;
+  CHECK(google::protobuf::TextFormat::ParseFromString(text, &loss));
+  return loss;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Variants, DlrmShapes,
+    ::testing::Values(
+        ModelShape{.interaction = Model::DOT_WITH_SELF}, ModelShape{.interaction = Model::CAT},
+        ModelShape{.dense_features = 0, .bottom = {}},
+        ModelShape{.dense_features = 0, .tables = 1, .bottom = {}},
+        ModelShape{.dense_features = 0, .tables = 5, .bottom = {}, .interaction = Model::CAT},
+        ModelShape{.tables = 0, .interaction = Model::DOT_WITH_SELF},
+        ModelShape{.bottom_activation = Model::SIGMOID, .top_activation = Model::LINEAR},
+        ModelShape{.bottom_activation = Model::LINEAR, .top_activation = Model::SIGMOID},
+        ModelShape{.loss = LossOf("mse {}")},
+        ModelShape{.loss = LossOf("weighted_bce { positive_weight: 3 negative_weight: 0.5 }")},
+        ModelShape{.lists = true}, ModelShape{.lists = true, .weights = true},
+        ModelShape{.dense_features = 0, .bottom = {}, .lists = true, .weights = true}));
 
 TEST(Dlrm, EveryTensorIsOverwrittenAndThePaddingLeftAlone) {
   TrainingStep step{ModelShape{}};
@@ -200,7 +225,7 @@ TEST(Dlrm, ABatchOfSeveralSlicesHasTheRowGradientsOfItsSum) {
   const std::vector<double> parameters = test::Widen(step.parameters.span());
   std::vector<double> rows = test::Widen(step.rows);
   const test::ReferenceDlrm reference(step.layout, step.batch);
-  const auto loss = [&] { return reference.MeanLogloss(parameters, rows); };
+  const auto loss = [&] { return reference.MeanLoss(parameters, rows); };
   EXPECT_TRUE(GradientsAgree(step.row_gradients, test::NumericGradient(rows, loss)));
 }
 

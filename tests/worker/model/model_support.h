@@ -25,6 +25,8 @@ struct ModelShape {
   v1::ModelConfig::Activation bottom_activation = v1::ModelConfig::RELU;
   v1::ModelConfig::Activation top_activation = v1::ModelConfig::RELU;
   v1::LossConfig loss = {};
+  bool lists = false;    // 0 to 3 ids of a table in a row
+  bool weights = false;  // of the ids
 };
 
 inline ModelLayout MakeLayout(const ModelShape& shape) {
@@ -62,7 +64,7 @@ inline tensor::AlignedBuffer InitialParameters(const ModelLayout& layout) {
 
 // ids are drawn from id_bound values, so a small bound repeats them.
 inline data::Batch RandomBatch(const ModelLayout& layout, int32_t row_count, uint64_t id_bound,
-                               uint64_t seed) {
+                               uint64_t seed, bool lists = false, bool weights = false) {
   data::RowBlock block;
   block.dense_count = layout.dense_feature_count();
   block.table_count = static_cast<int32_t>(layout.tables().size());
@@ -71,8 +73,11 @@ inline data::Batch RandomBatch(const ModelLayout& layout, int32_t row_count, uin
   for (size_t i = 0; i < count; ++i) block.labels.push_back(stream.NextUnit() < 0.5 ? 0.0f : 1.0f);
   block.dense = RandomFloats(count * static_cast<size_t>(block.dense_count), seed);
   for (size_t i = 0; i < count * layout.tables().size(); ++i) {
-    block.ids.push_back(stream.NextBelow(id_bound));
+    const uint64_t id_count = lists ? stream.NextBelow(4) : 1;
+    for (uint64_t k = 0; k < id_count; ++k) block.ids.push_back(stream.NextBelow(id_bound));
+    if (lists) block.id_ends.push_back(block.ids.size());
   }
+  if (weights) block.weights = RandomFloats(block.ids.size(), seed + 1);
   data::Batch batch;
   data::MakeBatch(block, 0, row_count, &batch);
   return batch;

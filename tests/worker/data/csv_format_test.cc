@@ -1,0 +1,190 @@
+#include "worker/data/csv_format.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/config/defaults.h"
+#include "google/protobuf/text_format.h"
+#include "tests/worker/data/data_files.h"
+
+namespace weir::data {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// A reader of one file, with chunks of a thousand rows.
+class Csv : public DataFilesTest {
+ protected:
+  v1::Config Config(const std::string& path, const std::string& csv) const {
+    v1::Config config;
+    CHECK(google::protobuf::TextFormat::ParseFromString(csv, config.mutable_data()->mutable_csv()))
+        << csv;
+    config.mutable_data()->add_train(path);
+    config.mutable_data()->set_batch_size(100);
+    config.mutable_data()->set_chunk_batches(10);
+    config::FillDefaults(&config);
+    return config;
+  }
+
+  Status Open(const std::string& text, const std::string& csv) {
+    auto reader = MakeReader(Config(Write("f.csv", text), csv));
+    if (!reader.ok()) return reader.status();
+    reader_ = *std::move(reader);
+    return OkStatus();
+  }
+
+  ChunkResult Read(const std::string& text, const std::string& csv, int64_t chunk = 0) {
+    const Status opened = Open(text, csv);
+    EXPECT_TRUE(opened.ok()) << opened;
+    if (!opened.ok()) return {};
+    auto result = reader_->ReadChunk({Split::kTrain, 0, 0, chunk}, &block_);
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result.ok() ? *result : ChunkResult{};
+  }
+
+  // What is wrong with the only row of the text.
+  std::string Problem(const std::string& text, const std::string& csv) {
+    const ChunkResult result = Read(text, csv);
+    EXPECT_EQ(result.malformed_count, 1);
+    EXPECT_TRUE(block_.labels.empty() && block_.dense.empty() && block_.ids.empty());
+    return result.problems.empty() ? "" : result.problems[0];
+  }
+
+  std::unique_ptr<Reader> reader_;
+  RowBlock block_;
+};
+
+constexpr const char* kClicks = R"(
+    label { column: "click" }
+    dense { column: "hour" }
+    categorical { column: "site" rows: 1000 })";
+
+TEST_F(Csv, FindsTheColumnsThatTheConfigNames) {
+  Read("site,ignored,hour,click\nx,?,3.5,1\ny,?,-2e1,0\nx,?,,1\n", kClicks);
+  EXPECT_THAT(block_.labels, ElementsAre(1, 0, 1));
+  EXPECT_THAT(block_.dense, ElementsAre(3.5f, -20.0f, 0.0f));
+  ASSERT_THAT(block_.ids, SizeIs(3));
+  EXPECT_EQ(block_.ids[0], block_.ids[2]);
+  EXPECT_NE(block_.ids[0], block_.ids[1]);
+  for (const uint64_t id : block_.ids) EXPECT_TRUE(id >= 1 && id < 1000);
+  EXPECT_FALSE(block_.has_lists());
+}
+
+TEST_F(Csv, ReadsFilesWithoutAHeaderByNumber) {
+  Read("1;x;3\n0;y;4\n", R"(delimiter: ";" header: false label { column: "0" }
+                            dense { column: "2" } categorical { column: "1" rows: 9 })");
+  EXPECT_THAT(block_.labels, ElementsAre(1, 0));
+  EXPECT_THAT(block_.dense, ElementsAre(3, 4));
+}
+
+TEST_F(Csv, ReadsTabsQuotesAndByteOrderMarks) {
+  Read("\xef\xbb\xbf" "click\thour\tsite\r\n1\t2\t\"a\nb\"\r\n0\t\"3\"\tx\r\n",
+       StrCat(kClicks, "delimiter: '\\\\t'"));
+  EXPECT_THAT(block_.labels, ElementsAre(1, 0));
+  EXPECT_THAT(block_.dense, ElementsAre(2, 3));
+}
+
+TEST_F(Csv, KnowsLabelsAndMissingValuesByTheirLists) {
+  Read("y,h,s\nyes,NA,NA\nno,?,?\n >50K ,1,q\n",
+       R"(label { column: "y" positive: "yes" positive: ">50K" negative: "no" } missing: "NA"
+          missing: "?" dense { column: "h" missing: -1 } categorical { column: "s" rows: 100 })");
+  EXPECT_THAT(block_.labels, ElementsAre(1, 0, 1));
+  EXPECT_THAT(block_.dense, ElementsAre(-1, -1, 1));
+  EXPECT_EQ(block_.ids[0], 0u);
+  EXPECT_EQ(block_.ids[1], 0u);
+  EXPECT_NE(block_.ids[2], 0u);
+}
+
+TEST_F(Csv, SplitsListsOfValues) {
+  Read("click,tags,site\n1,a|b|a,x\n0,,y\n1,c,z\n",
+       R"(label { column: "click" } categorical { column: "tags" rows: 1000 separator: "|" }
+          categorical { column: "site" rows: 1000 })");
+  EXPECT_THAT(block_.id_ends, ElementsAre(3, 4, 4, 5, 6, 7));
+  ASSERT_THAT(block_.ids, SizeIs(7));
+  EXPECT_EQ(block_.ids[0], block_.ids[2]);
+  EXPECT_NE(block_.ids[0], block_.ids[1]);
+}
+
+TEST_F(Csv, TransformsNumbers) {
+  Read("click,a\n1,-5\n0,3\n1,1e6\n",
+       R"(label { column: "click" } dense { column: "a" log1p { high: 100 } })");
+  EXPECT_THAT(block_.dense, ElementsAre(0.0f, std::log(4.0f), std::log(101.0f)));
+}
+
+TEST_F(Csv, StandardisesByTheFirstChunk) {
+  std::string text = "click,a,b\n";
+  for (int i = 0; i < 1000; ++i) text += StrCat("1,", i, ",7\n");
+  text += "1,1999,9\n";
+  const std::string csv = R"(label { column: "click" } dense { column: "a" standardise {} }
+                             dense { column: "b" standardise {} })";
+  Read(text, csv);
+  double sum = 0, squares = 0;
+  for (size_t i = 0; i < 2000; i += 2) {
+    sum += block_.dense[i];
+    squares += block_.dense[i] * block_.dense[i];
+    EXPECT_EQ(block_.dense[i + 1], 0.0f) << "it never changes";
+  }
+  EXPECT_NEAR(sum, 0, 1e-3);
+  EXPECT_NEAR(squares / 1000, 1, 1e-5);
+  Read(text, csv, 1);
+  EXPECT_NEAR(block_.dense[0], (1999 - 499.5) / std::sqrt((1e6 - 1) / 12), 1e-4);
+}
+
+TEST_F(Csv, GivesRareValuesOneId) {
+  Read("click,s\n1,often\n0,often\n1,rare\n1,\n",
+       R"(label { column: "click" } categorical { column: "s" rows: 100 minimum_frequency: 2 })");
+  EXPECT_EQ(block_.ids[0], block_.ids[1]);
+  EXPECT_GE(block_.ids[0], 2u);
+  EXPECT_EQ(block_.ids[2], 1u);
+  EXPECT_EQ(block_.ids[3], 0u);
+}
+
+TEST_F(Csv, EncodesIntegersAndBuckets) {
+  Read("click,n,b\n1,0,-1\n0,98,0\n1,99,5\n1,-1,1e9\n",
+       R"(label { column: "click" } categorical { column: "n" rows: 100 integer {} }
+          categorical { column: "b" rows: 4 bucketise { boundaries: [0, 10] } })");
+  EXPECT_THAT(block_.ids, ElementsAre(1, 1, 99, 2, 1, 2, testing::Ge(1u), 3));
+}
+
+TEST_F(Csv, TellsWhatIsWrongWithARow) {
+  const std::string header = "click,hour,site\n";
+  EXPECT_THAT(Problem(header + "2,1,x\n", kClicks),
+              HasSubstr("f.csv:2: the label is '2', none of 1 (positive) or 0 (negative)"));
+  EXPECT_THAT(Problem(header + "1,noon,x\n", kClicks),
+              HasSubstr(":2: column hour is 'noon', not a number"));
+  EXPECT_THAT(Problem(header + "1,nan,x\n", kClicks), HasSubstr("column hour is 'nan'"));
+  EXPECT_THAT(Problem(header + "1,2\n", kClicks), HasSubstr("3 fields expected, found 2"));
+  EXPECT_THAT(Problem(header + "\n", kClicks), HasSubstr("empty line"));
+  EXPECT_THAT(Problem(header + "1,2,\xff\n", kClicks), HasSubstr("the line is not UTF-8"));
+  EXPECT_THAT(Problem(header + "1,2,\"x\n", kClicks), HasSubstr("a quote is opened and not closed"));
+}
+
+TEST_F(Csv, GoesOnBehindAnOpenQuoteAndCountsLinesOfTheFile) {
+  const ChunkResult result = Read("click,hour,site\n1,1,\"a\nb\"\n1,2,\"x\n0,3,y\nz,4,z\n", kClicks);
+  EXPECT_THAT(block_.dense, ElementsAre(1, 3));
+  EXPECT_EQ(result.line_count, 4);
+  ASSERT_THAT(result.problems, SizeIs(2));
+  EXPECT_THAT(result.problems[0], HasSubstr("f.csv:4: a quote"));
+  EXPECT_THAT(result.problems[1], HasSubstr("f.csv:6: the label is 'z'"));
+}
+
+TEST_F(Csv, RefusesAFileWithoutAColumn) {
+  EXPECT_THAT(Open("click,hour\n1,2\n", kClicks).message(),
+              HasSubstr("f.csv: data.csv.categorical names column 'site', which the file does not "
+                        "have; it has click, hour"));
+  EXPECT_THAT(Open("click,hour,site,hour\n1,2,x,3\n", kClicks).message(),
+              HasSubstr("the header names 'hour' twice"));
+  EXPECT_THAT(Open("0,1\n", R"(header: false label { column: "2" } dense { column: "1" })").message(),
+              HasSubstr("names column 2, and the first line has 2 fields"));
+}
+
+}  // namespace
+}  // namespace weir::data
