@@ -39,6 +39,38 @@ TEST(LossKernel, SumAndGradientFollowTheDefinition) {
   EXPECT_TRUE(GradientsAgree(gradient, NumericGradient(z, mean)));
 }
 
+// The gradients of a loss, and what it is by definition, at a few logits.
+void CheckLoss(const Loss& loss, double (*definition)(double probability, bool positive)) {
+  const std::vector<float> logits = {0.0f, 1.5f, -2.25f, 4.0f, -0.5f, 3.0f};
+  const std::vector<float> labels = {1.0f, 0.0f, 1.0f, 1.0f, 0.0f, 0.0f};
+  std::vector<double> z(logits.begin(), logits.end());
+  const auto mean = [&] {
+    double total = 0.0;
+    for (size_t i = 0; i < z.size(); ++i) {
+      total += definition(1.0 / (1.0 + std::exp(-z[i])), labels[i] > 0.5f);
+    }
+    return total / 6;
+  };
+  std::vector<float> gradient(logits.size(), std::nanf("")), unused(logits.size());
+  const double sum =
+      CpuKernels().loss(loss, {logits.data(), 6}, {labels.data(), 6}, {gradient.data(), 6});
+  EXPECT_TRUE(GradientsAgree(gradient, NumericGradient(z, mean)));
+  EXPECT_EQ(sum, CpuKernels().loss({}, {logits.data(), 6}, {labels.data(), 6}, {unused.data(), 6}))
+      << "reports have the logloss";
+}
+
+TEST(LossKernel, WeighsCrossEntropyByTheLabel) {
+  CheckLoss({Loss::Kind::kCrossEntropy, 3.0, 0.25}, [](double probability, bool positive) {
+    return positive ? -3.0 * std::log(probability) : -0.25 * std::log(1 - probability);
+  });
+}
+
+TEST(LossKernel, SquaresTheDifferenceOfProbabilityAndLabel) {
+  CheckLoss({.kind = Loss::Kind::kSquare}, [](double probability, bool positive) {
+    return std::pow(probability - (positive ? 1 : 0), 2);
+  });
+}
+
 TEST(LossKernel, HugeLogitsOverflowNowhere) {
   EXPECT_DOUBLE_EQ(LoglossOf(3e38f, 1.0f), 0.0);
   EXPECT_DOUBLE_EQ(LoglossOf(-3e38f, 0.0f), 0.0);

@@ -50,6 +50,29 @@ TEST(MakeBatch, LooksOnlyAtItsOwnRows) {
   EXPECT_THAT(batch.tables[1].unique, ElementsAre(100));
 }
 
+TEST(MakeBatch, KeepsListsAndTheirWeights) {
+  RowBlock block;
+  block.table_count = 2;
+  block.labels = {0, 1, 1};
+  block.ids = {5, 9, 5, 7, 1, 9, 2, 2};
+  block.id_ends = {3, 4, 4, 5, 6, 8};  // rows of [5 9 5 | 7], [ | 1], [9 | 2 2]
+  block.weights = {1, 2, 3, 4, 5, 6, 7, 8};
+  Batch batch;
+  MakeBatch(block, 0, 3, &batch);
+  EXPECT_THAT(batch.tables[0].unique, ElementsAre(5, 9));
+  EXPECT_THAT(batch.tables[0].positions, ElementsAre(0, 1, 0, 1));
+  EXPECT_THAT(batch.tables[0].ends, ElementsAre(3, 3, 4));
+  EXPECT_THAT(batch.tables[0].weights, ElementsAre(1, 2, 3, 6));
+  EXPECT_THAT(batch.tables[1].unique, ElementsAre(1, 2, 7));
+  EXPECT_THAT(batch.tables[1].positions, ElementsAre(2, 0, 1, 1));
+  EXPECT_THAT(batch.tables[1].ends, ElementsAre(1, 2, 4));
+  EXPECT_THAT(batch.tables[1].weights, ElementsAre(4, 5, 7, 8));
+  MakeBatch(block, 1, 2, &batch);
+  EXPECT_THAT(batch.tables[0].unique, IsEmpty());
+  EXPECT_THAT(batch.tables[0].ends, ElementsAre(0));
+  EXPECT_THAT(batch.tables[1].positions, ElementsAre(0));
+}
+
 TEST(MakeBatch, EveryPositionLeadsBackToTheSamplesId) {
   RowBlock block;
   block.table_count = 3;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -36,6 +37,14 @@ class DataFilesTest : public testing::Test {
     EXPECT_EQ(gzwrite(file, text.data(), static_cast<unsigned>(text.size())),
               static_cast<int>(text.size()));
     EXPECT_EQ(gzclose(file), Z_OK);
+    return Path(name);
+  }
+
+  // Appends a zstd frame.
+  std::string WriteZstd(const std::string& name, const std::string& text) const {
+    std::string packed(ZSTD_compressBound(text.size()), '\0');
+    packed.resize(ZSTD_compress(packed.data(), packed.size(), text.data(), text.size(), 1));
+    std::ofstream(Path(name), std::ios::app | std::ios::binary) << packed;
     return Path(name);
   }
 

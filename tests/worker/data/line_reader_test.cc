@@ -79,6 +79,76 @@ TEST_F(LineReaderTest, WhatFollowsAGzipMemberAndIsNoneIsAnError) {
   EXPECT_THAT(ReadError(path).message(), AllOf(HasSubstr(path), HasSubstr("damaged")));
 }
 
+TEST_F(LineReaderTest, ReadsZstdFramesInARowAsOneFile) {
+  WriteZstd("two.zst", "a\nb");
+  EXPECT_THAT(AllLines(WriteZstd("two.zst", "c\nd\n")), ElementsAre("a", "bc", "d"));
+  const std::string text = NoisyLines(50'000);
+  std::string joined;
+  for (const std::string& line : AllLines(WriteZstd("long", text))) joined += line + "\n";
+  EXPECT_TRUE(joined == text);
+}
+
+TEST_F(LineReaderTest, TellsADamagedOrTruncatedZstdFile) {
+  const std::string path = WriteZstd("f.zst", NoisyLines(2'000));
+  const auto size = std::filesystem::file_size(path);
+  std::filesystem::resize_file(path, size - 1);
+  EXPECT_THAT(ReadError(path).message(), AllOf(HasSubstr(path), HasSubstr("ends early")));
+  const std::string garbage = WriteZstd("g.zst", "a\nb\n");
+  std::ofstream(garbage, std::ios::app | std::ios::binary) << "not zstd at all";
+  EXPECT_THAT(ReadError(garbage).message(), AllOf(HasSubstr(garbage), HasSubstr("damaged")));
+}
+
+TEST_F(LineReaderTest, PassesOverAByteOrderMark) {
+  EXPECT_THAT(AllLines(Write("f", "\xef\xbb\xbf" "a\nb\n")), ElementsAre("a", "b"));
+}
+
+// Lines where quotes count: "first text line: text", and '!' before those with an open quote.
+class QuotedLines : public LineReaderTest {
+ protected:
+  std::vector<std::string> Lines(const std::string& text) {
+    const auto reader = LineReader::Open(Write("q", text), QuoteScanner(','));
+    EXPECT_TRUE(reader.ok()) << reader.status();
+    std::vector<std::string> lines;
+    Line line;
+    while (*(*reader)->Next(&line)) {
+      lines.push_back(StrCat((*reader)->first_text_line(), line.open_quote ? "!" : ":", " ",
+                             line.too_long ? "(too long)" : line.text));
+    }
+    EXPECT_EQ((*reader)->line_count(), std::ssize(lines));
+    const auto skipping = LineReader::Open(Path("q"), QuoteScanner(','));
+    EXPECT_EQ(*(*skipping)->Skip(1'000'000), std::ssize(lines)) << "Skip counts the same lines";
+    return lines;
+  }
+};
+
+TEST_F(QuotedLines, GoOnBehindANewlineInQuotes) {
+  EXPECT_THAT(Lines("a,\"b\nc\",d\ne\n\"\n\n\"\nf"),
+              ElementsAre("1: a,\"b\nc\",d", "3: e", "4: \"\n\n\"", "7: f"));
+  EXPECT_THAT(Lines("\"a\"\"\nb\"\r\nc\n"), ElementsAre("1: \"a\"\"\nb\"", "3: c"));
+}
+
+TEST_F(QuotedLines, EndAtANewlineThatNoOpenQuoteHides) {
+  EXPECT_THAT(Lines("5\" pipe,a\nb\"\nc\n"), ElementsAre("1: 5\" pipe,a", "2: b\"", "3: c"));
+  EXPECT_THAT(Lines("\"a\",\"b\"\n\"c\"d\ne"), ElementsAre("1: \"a\",\"b\"", "2: \"c\"d", "3: e"));
+}
+
+TEST_F(QuotedLines, AnOpenQuoteSpoilsOneLine) {
+  EXPECT_THAT(Lines("a\n\"b\nc\nd\n"), ElementsAre("1: a", "2! \"b", "3: c", "4: d"));
+  EXPECT_THAT(Lines("a\n\"b"), ElementsAre("1: a", "2! \"b"));
+  EXPECT_THAT(Lines("\"a\n\"\"b\nc\""), ElementsAre("1: \"a\n\"\"b\nc\""));
+  const std::string far(2 * kMaxLineBytes, 'x');
+  EXPECT_THAT(Lines("\"a\nb\n" + far + "\nc\n"),
+              ElementsAre("1! \"a", "2: b", "3: (too long)", "4: c"));
+}
+
+TEST_F(QuotedLines, AreFoundOverTheEndsOfBuffers) {
+  std::string text, last;
+  for (int i = 0; i < 30'000; ++i) text += StrCat(i, ",\"x\n", std::string(i % 40, 'y'), "\"\n");
+  const std::vector<std::string> lines = Lines(text);
+  ASSERT_EQ(lines.size(), 30'000u);
+  EXPECT_EQ(lines[29'999], StrCat("59999: 29999,\"x\n", std::string(29'999 % 40, 'y'), "\""));
+}
+
 TEST_F(LineReaderTest, DropsCarriageReturnsAndNeedsNoLastNewline) {
   EXPECT_THAT(AllLines(Write("f", "a\r\n\r\nb\rc\r\nd")), ElementsAre("a", "", "b\rc", "d"));
   EXPECT_THAT(AllLines(Write("f", "a\r\nb\r")), ElementsAre("a", "b"));
