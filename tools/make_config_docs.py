@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Writes docs/config.md from the comments of common/proto/config.proto: every field with its path,
+type, default, range and meaning.
+
+  tools/make_config_docs.py [--check]
+
+--check writes nothing and ends with 1 when the page is not what would be written, or when a field
+lacks a comment, a default ("Default 3." or "Required.") or, if it is a number, a range ("1 to 64.").
+"""
+
+import argparse
+import os
+import re
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PROTO = os.path.join(ROOT, "common", "proto", "config.proto")
+PAGE = os.path.join(ROOT, "docs", "config.md")
+SCALARS = {"int32": "whole number", "int64": "whole number", "uint64": "whole number",
+           "double": "number", "bool": "true or false", "string": "text"}
+NUMBERS = ("int32", "int64", "double")
+INTRODUCTION = """# Every field of a config
+
+A config is protobuf text: files laid over each other in order, and `--override` last (configs/README.md). A field that is not there takes its default.
+`config.textproto` beside a run's results has every field with the value that it had. This page is made from the comments of
+[config.proto](../common/proto/config.proto) by `tools/make_config_docs.py`.
+"""
+
+
+class Field:
+    def __init__(self, label, kind, name, comment, oneof):
+        self.label, self.kind, self.name, self.oneof = label, kind, name, oneof
+        self.comment = comment
+
+    # A comment ends, or nearly, in "Default 3; 1 to 64." or "Required; above 0."
+    ENDING = re.compile(r"\b(?:Required|Default:? (?P<default>[^;]*?))(?:; (?P<range>[^;]*?))?\.(?=\s|$)")
+
+    def default(self):
+        """What the comment says of it: "3", "required", or None."""
+        found = self.ENDING.search(self.comment)
+        if not found:
+            return None
+        return found.group("default") or "required"
+
+    def range(self):
+        found = self.ENDING.search(self.comment)
+        return found.group("range") if found else None
+
+    def meaning(self):
+        return self.ENDING.sub("", self.comment).strip()
+
+
+class Message:
+    def __init__(self, name, comment):
+        self.name, self.comment = name, comment
+        self.fields, self.enums, self.messages = [], {}, []
+
+
+def parse(text):
+    """{name: Message} and {name: [(value, comment)]} of a .proto file in the form of ours."""
+    messages, enums, stack, comment = {}, {}, [], []
+    for line in text.splitlines():
+        line = line.strip()
+        if line.startswith("//"):
+            comment.append(line[2:].strip())
+            continue
+        note = " ".join(comment)
+        if line:
+            comment = []
+        opened = re.match(r"(message|enum|oneof) (\w+) \{(\}?)$", line)
+        if opened:
+            kind, name, closed = opened.groups()
+            if kind == "message":
+                messages[name] = Message(name, note)
+            if kind == "enum":
+                enums[name] = []
+            if not closed:
+                stack.append((kind, name))
+        elif line == "}":
+            stack.pop()
+        elif stack and stack[-1][0] == "enum":
+            value = re.match(r"(\w+) = (\d+);", line)
+            if value and int(value.group(2)) > 0:
+                enums[stack[-1][1]].append((value.group(1), note))
+        elif stack:
+            found = re.match(r"(?:(optional|repeated) )?([\w.]+) (\w+) = \d+;", line)
+            if found:
+                owner = next(name for kind, name in reversed(stack) if kind == "message")
+                oneof = stack[-1][1] if stack[-1][0] == "oneof" else None
+                messages[owner].fields.append(Field(*found.groups(), note, oneof))
+    return messages, enums
+
+
+def type_text(field, messages, enums):
+    if field.kind in enums:
+        text = ", ".join("`%s`" % value for value, _ in enums[field.kind])
+    else:
+        text = SCALARS.get(field.kind, "[%s](#%s)" % (field.kind, field.kind.lower()))
+    return ("list of " if field.label == "repeated" else "") + text
+
+
+def reachable(name, messages, found):
+    if name in found:
+        return
+    found.append(name)
+    for field in messages[name].fields:
+        if field.kind in messages:
+            reachable(field.kind, messages, found)
+
+
+def meaning(field, enums):
+    text = field.meaning()
+    for value, note in enums.get(field.kind, []):
+        if note:
+            text += " `%s`: %s" % (value, note)
+    return text.strip().replace("|", "\\|")
+
+
+def page(messages, enums):
+    lines = [INTRODUCTION]
+    order = []
+    reachable("Config", messages, order)
+    for name in order:
+        message = messages[name]
+        if not message.fields and not message.comment:
+            continue
+        lines += ["## %s\n" % name]
+        if message.comment:
+            lines += [message.comment + "\n"]
+        if not message.fields:
+            continue
+        lines += ["| field | type | default | range | meaning |", "|---|---|---|---|---|"]
+        for field in message.fields:
+            choice = " (one of `%s`)" % field.oneof if field.oneof else ""
+            lines += ["| `%s`%s | %s | %s | %s | %s |" % (
+                field.name, choice, type_text(field, messages, enums), field.default() or "",
+                field.range() or "", meaning(field, enums))]
+        lines += [""]
+    return "\n".join(lines)
+
+
+def mistakes(messages):
+    found = []
+    order = []
+    reachable("Config", messages, order)
+    for name in order:
+        for field in messages[name].fields:
+            path = "%s.%s" % (name, field.name)
+            if field.kind in SCALARS and not field.comment:
+                found.append("%s has no comment" % path)
+            if field.label == "optional" and field.default() is None:
+                found.append("%s: the comment says neither \"Default ...\" nor \"Required.\"" % path)
+            if field.label == "optional" and field.kind in NUMBERS and field.range() is None:
+                found.append("%s: the comment has no range, as in \"1 to 64.\"" % path)
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true")
+    flags = parser.parse_args()
+    with open(PROTO, encoding="utf-8") as f:
+        messages, enums = parse(f.read())
+    text = page(messages, enums)
+    found = mistakes(messages)
+    for line in found:
+        print(line, file=sys.stderr)
+    if not flags.check:
+        with open(PAGE, "w", encoding="utf-8") as f:
+            f.write(text)
+        return 1 if found else 0
+    with open(PAGE, encoding="utf-8") as f:
+        if f.read() != text:
+            print("docs/config.md is not what tools/make_config_docs.py writes; run it",
+                  file=sys.stderr)
+            return 1
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
