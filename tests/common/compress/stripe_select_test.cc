@@ -19,7 +19,7 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kTiniest = std::numeric_limits<float>::denorm_min();
-const float kNan = std::nanf("");
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 struct Stripe {
   std::vector<float> gradient, residual;

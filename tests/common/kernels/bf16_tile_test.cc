@@ -18,8 +18,6 @@
 namespace weir::kernels::cpu {
 namespace {
 
-using test::RandomFloats;
-
 #include "common/kernels/bf16_block.inc"
 
 float Low(float pair) { return std::bit_cast<float>(std::bit_cast<uint32_t>(pair) << 16); }
@@ -187,13 +185,13 @@ class Bf16Rounding : public ::testing::TestWithParam<std::tuple<int, int>> {
   }
   ConstMatrixView FromView() const { return {from_.data(), rows_, columns_, columns_ + 2}; }
 
-  const int rows_ = std::get<0>(GetParam()), columns_ = std::get<1>(GetParam());
+  const int64_t rows_ = std::get<0>(GetParam()), columns_ = std::get<1>(GetParam());
   const std::vector<float> from_ = AnyFloats(static_cast<size_t>(rows_ * (columns_ + 2)), 1);
 };
 
 TEST_P(Bf16Rounding, OfPairsInARowIsThatOfTheWireAndTouchesNothingElse) {
   test::ForEachTarget([&] {
-    const int pairs = (columns_ + 1) / 2, stride = pairs + 3;
+    const int64_t pairs = (columns_ + 1) / 2, stride = pairs + 3;
     std::vector<float> to(static_cast<size_t>(rows_ * stride), 7.0f);
     RoundRows(FromView(), {to.data(), rows_, pairs, stride});
     for (int r = 0; r < rows_; ++r) {
@@ -209,7 +207,7 @@ TEST_P(Bf16Rounding, OfPairsInARowIsThatOfTheWireAndTouchesNothingElse) {
 
 TEST_P(Bf16Rounding, OfPairsOfRowsIsThatOfTheWireAndTouchesNothingElse) {
   test::ForEachTarget([&] {
-    const int pairs = (rows_ + 1) / 2, stride = columns_ + 3;
+    const int64_t pairs = (rows_ + 1) / 2, stride = columns_ + 3;
     std::vector<float> to(static_cast<size_t>(pairs * stride), 7.0f);
     InterleaveRows(FromView(), {to.data(), pairs, columns_, stride});
     for (int p = 0; p < pairs; ++p) {

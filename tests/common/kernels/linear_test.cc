@@ -97,8 +97,14 @@ TEST(LinearKernels, ReluPassesNothingBackAtZeroAndTheGradientOfNan) {
 
 TEST(TransposeKernel, TurnsAnyShapeAndNothingElse) {
   test::ForEachTarget([] {
-    for (const auto& [rows, columns] :
-         {std::pair(1, 1), {4, 4}, {13, 128}, {128, 367}, {3, 9}, {17, 5}, {0, 4}, {31, 33}}) {
+    for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>(1, 1),
+                                        {4, 4},
+                                        {13, 128},
+                                        {128, 367},
+                                        {3, 9},
+                                        {17, 5},
+                                        {0, 4},
+                                        {31, 33}}) {
       const std::vector<float> from = RandomFloats(static_cast<size_t>(rows * (columns + 2)), 1);
       std::vector<float> to(static_cast<size_t>(columns * (rows + 3)), 7.0f);
       CpuKernels().transpose({from.data(), rows, columns, columns + 2},
