@@ -41,7 +41,7 @@ uint64_t Checksum(RawHeader header, ByteSpan payload) {
 
 bool IsKnownKind(uint8_t kind) {
   return kind >= static_cast<uint8_t>(FrameKind::kGradient) &&
-         kind <= static_cast<uint8_t>(FrameKind::kScores);
+         kind <= static_cast<uint8_t>(FrameKind::kSavedRows);
 }
 
 bool IsKnownCoding(uint8_t coding) {
@@ -86,6 +86,10 @@ const char* FrameKindName(FrameKind kind) {
       return "row gradients";
     case FrameKind::kScores:
       return "scores";
+    case FrameKind::kPieceState:
+      return "piece state";
+    case FrameKind::kSavedRows:
+      return "saved rows";
   }
   return "unknown";
 }
@@ -95,10 +99,12 @@ std::string DescribeFrame(const FrameHeader& header) {
   switch (header.kind) {
     case FrameKind::kGradient:
     case FrameKind::kValues:
+    case FrameKind::kPieceState:
       return StrCat(name, " of tensor ", header.tensor, " at element ", header.begin);
     case FrameKind::kRowIds:
     case FrameKind::kRowValues:
     case FrameKind::kRowGradients:
+    case FrameKind::kSavedRows:
       return StrCat(name, " of table ", header.tensor);
     case FrameKind::kScores:
       break;

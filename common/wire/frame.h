@@ -33,6 +33,8 @@ enum class FrameKind : uint8_t {
   kRowValues = 4,     // the answer, in the order of the request
   kRowGradients = 5,  // ids and gradients of rows
   kScores = 6,        // predictions and labels, for evaluation
+  kPieceState = 7,    // optimizer state of a piece, in a saved model
+  kSavedRows = 8,     // ids, values and optimizer state of rows, in a saved model
 };
 
 // "gradient", "values", "row ids", ... for messages and metrics.

@@ -57,6 +57,35 @@ Result<size_t> DecodeIds(const FrameView& frame, uint64_t table_rows, std::vecto
   return Refuse(frame.header, used.status().message());
 }
 
+size_t AppendIdsAndRows(FrameKind kind, Bytes* out, uint32_t table, uint32_t dimension,
+                        std::span<const uint64_t> ids, std::span<const float> values,
+                        ValueCoding coding) {
+  CHECK_GT(dimension, 0u);
+  CHECK_EQ(values.size(), ids.size() * dimension);
+  const size_t frame_begin = OpenFrame(out);
+  AppendIdList(ids, out);
+  AppendValues(values, coding, out);
+  return CloseFrame(out, frame_begin,
+                    {.kind = kind,
+                     .coding = coding,
+                     .tensor = table,
+                     .begin = dimension,
+                     .count = Count32(ids.size())});
+}
+
+Status DecodeIdsAndRows(FrameKind kind, const FrameView& frame, uint32_t dimension,
+                        uint64_t table_rows, std::vector<uint64_t>* ids,
+                        std::vector<float>* values) {
+  WEIR_RETURN_IF_ERROR(CheckHeader(frame.header, kind, dimension));
+  const size_t value_count_max = frame.payload.size() / ValueBytes(frame.header.coding);
+  if (ValueCount(frame.header, dimension) > value_count_max) {
+    return Refuse(frame.header, StrCat(frame.header.count, " rows of dimension ", dimension, " in ",
+                                       frame.payload.size(), " bytes"));
+  }
+  WEIR_ASSIGN_OR_RETURN(const size_t used, DecodeIds(frame, table_rows, ids));
+  return DecodeRows(frame.payload.subspan(used), frame.header, dimension, values);
+}
+
 }  // namespace
 
 size_t AppendRowIds(Bytes* out, uint32_t table, uint32_t dimension, std::span<const uint64_t> ids) {
@@ -88,17 +117,13 @@ size_t AppendRowValues(Bytes* out, uint32_t table, uint32_t dimension,
 size_t AppendRowGradients(Bytes* out, uint32_t table, uint32_t dimension,
                           std::span<const uint64_t> ids, std::span<const float> values,
                           ValueCoding coding) {
-  CHECK_GT(dimension, 0u);
-  CHECK_EQ(values.size(), ids.size() * dimension);
-  const size_t frame_begin = OpenFrame(out);
-  AppendIdList(ids, out);
-  AppendValues(values, coding, out);
-  return CloseFrame(out, frame_begin,
-                    {.kind = FrameKind::kRowGradients,
-                     .coding = coding,
-                     .tensor = table,
-                     .begin = dimension,
-                     .count = Count32(ids.size())});
+  return AppendIdsAndRows(FrameKind::kRowGradients, out, table, dimension, ids, values, coding);
+}
+
+size_t AppendSavedRows(Bytes* out, uint32_t table, uint32_t row_floats,
+                       std::span<const uint64_t> ids, std::span<const float> rows) {
+  return AppendIdsAndRows(FrameKind::kSavedRows, out, table, row_floats, ids, rows,
+                          ValueCoding::kF32);
 }
 
 Status DecodeRowIds(const FrameView& frame, uint32_t dimension, uint64_t table_rows,
@@ -125,14 +150,12 @@ Status DecodeRowValues(const FrameView& frame, uint32_t dimension, uint32_t row_
 
 Status DecodeRowGradients(const FrameView& frame, uint32_t dimension, uint64_t table_rows,
                           std::vector<uint64_t>* ids, std::vector<float>* values) {
-  WEIR_RETURN_IF_ERROR(CheckHeader(frame.header, FrameKind::kRowGradients, dimension));
-  const size_t value_count_max = frame.payload.size() / ValueBytes(frame.header.coding);
-  if (ValueCount(frame.header, dimension) > value_count_max) {
-    return Refuse(frame.header, StrCat(frame.header.count, " rows of dimension ", dimension, " in ",
-                                       frame.payload.size(), " bytes"));
-  }
-  WEIR_ASSIGN_OR_RETURN(const size_t used, DecodeIds(frame, table_rows, ids));
-  return DecodeRows(frame.payload.subspan(used), frame.header, dimension, values);
+  return DecodeIdsAndRows(FrameKind::kRowGradients, frame, dimension, table_rows, ids, values);
+}
+
+Status DecodeSavedRows(const FrameView& frame, uint32_t row_floats, uint64_t table_rows,
+                       std::vector<uint64_t>* ids, std::vector<float>* rows) {
+  return DecodeIdsAndRows(FrameKind::kSavedRows, frame, row_floats, table_rows, ids, rows);
 }
 
 }  // namespace weir::wire

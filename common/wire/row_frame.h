@@ -1,4 +1,4 @@
-// Row frames: embedding rows asked for, answered, and their gradients.
+// Row frames: embedding rows asked for, answered, their gradients, and rows as models are saved.
 //
 // Place in the life of a batch: a worker deduplicates and sorts the ids of a batch, asks each
 // server for its share (row ids), gets the rows back in the order of the request (row values), and
@@ -31,6 +31,10 @@ size_t AppendRowGradients(Bytes* out, uint32_t table, uint32_t dimension,
                           std::span<const uint64_t> ids, std::span<const float> values,
                           ValueCoding coding);
 
+// row_floats: values and optimizer state of a row.
+size_t AppendSavedRows(Bytes* out, uint32_t table, uint32_t row_floats,
+                       std::span<const uint64_t> ids, std::span<const float> rows);
+
 // The decoders take a view from FrameCursor and what this process knows of the table that the
 // header names; they replace the contents of their outputs, which are unspecified after an error.
 // table_rows: size of the table's id space, which bounds ids and so the memory taken.
@@ -46,5 +50,9 @@ Status DecodeRowValues(const FrameView& frame, uint32_t dimension, uint32_t row_
 // values: ids->size() x dimension.
 Status DecodeRowGradients(const FrameView& frame, uint32_t dimension, uint64_t table_rows,
                           std::vector<uint64_t>* ids, std::vector<float>* values);
+
+// rows: ids->size() x row_floats.
+Status DecodeSavedRows(const FrameView& frame, uint32_t row_floats, uint64_t table_rows,
+                       std::vector<uint64_t>* ids, std::vector<float>* rows);
 
 }  // namespace weir::wire
