@@ -1,6 +1,7 @@
 #include "server/dense_strand.h"
 
 #include "common/session/server_session.h"
+#include "common/store/saved_frames.h"
 #include "common/wire/piece_frame.h"
 #include "server/gradient_applier.h"
 
@@ -42,6 +43,13 @@ void DenseStrand::Visit(std::shared_ptr<PendingAnswer> pending, Outbox* outbox) 
     if (pending->task.apply) piece_.FinishPush(pending->version);
     Answer(pending->task.since, &pending->answers[slot_]);
     FinishPart(std::move(pending), outbox);
+  });
+}
+
+void DenseStrand::Save(std::shared_ptr<PendingPart> pending, Outbox* outbox) {
+  strand_.Post([this, pending = std::move(pending), outbox]() mutable {
+    store::AppendPiece(piece_, &pending->frames);
+    outbox->Put(std::move(pending));
   });
 }
 

@@ -25,6 +25,10 @@ class DenseStrand {
   // Queues this strand's part of the work.
   void Visit(std::shared_ptr<PendingAnswer> pending, Outbox* outbox);
 
+  // Queues writing the piece down for a saved model.
+  void Save(std::shared_ptr<PendingPart> pending, Outbox* outbox);
+  // Before the first push.
+  store::Piece& piece() { return piece_; }
   const store::Piece& piece() const { return piece_; }  // when the strand is idle
   int64_t memory_bytes() const { return piece_.memory_bytes(); }
 

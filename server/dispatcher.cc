@@ -109,7 +109,25 @@ void Dispatcher::OnRowPull(const transport::PeerId& peer, const v1::RowPull& pul
   ++worker->pulls_in_flight;
 }
 
+void Dispatcher::OnModelPull(const transport::PeerId& peer, const v1::ModelPull& pull) {
+  Worker* worker = FindByPeer(peer);
+  if (worker == nullptr) return Refuse(peer, "a model pull without a hello", true);
+  if (worker->pulls_in_flight >= kMaxPullsInFlight) {
+    return Refuse(peer, StrCat("more than ", kMaxPullsInFlight, " pulls in flight"), false);
+  }
+  auto pending = std::make_shared<PendingPart>();
+  pending->peer = peer;
+  pending->request_id = pull.request_id();
+  pending->strand = pull.place().strand();
+  pending->row = pull.place().row();
+  if (Status status = shard_->PostPart(std::move(pending)); !status.ok()) {
+    return Refuse(peer, status.message(), false);
+  }
+  ++worker->pulls_in_flight;
+}
+
 void Dispatcher::Flush(const Outbox::Contents& finished) {
+  for (const auto& part : finished.parts) SendPart(*part);
   for (const auto& answer : finished.answers) SendAnswer(*answer);
   for (const auto& rows : finished.rows) SendRows(*rows);
 }
@@ -156,6 +174,18 @@ void Dispatcher::SendRows(const PendingRows& rows) {
   std::vector<Bytes> parts;
   parts.push_back(std::move(body));
   Send(rows.peer, header, std::move(parts));
+}
+
+void Dispatcher::SendPart(PendingPart& part) {
+  if (Worker* worker = FindByPeer(part.peer)) --worker->pulls_in_flight;
+  v1::Header header;
+  v1::ModelReply& reply = *header.mutable_model_reply();
+  reply.set_request_id(part.request_id);
+  reply.set_version(shard_->version());
+  if (auto next = shard_->PlaceAfter(part)) *reply.mutable_next() = *std::move(next);
+  std::vector<Bytes> parts;
+  parts.push_back(std::move(part.frames));
+  Send(part.peer, header, std::move(parts));
 }
 
 void Dispatcher::Refuse(const transport::PeerId& peer, std::string reason, bool retry) {

@@ -29,6 +29,7 @@ class Dispatcher {
 
   void OnHello(const transport::PeerId& peer, const v1::Hello& hello);
   void OnPush(const transport::PeerId& peer, const v1::Push& push, transport::Message message);
+  void OnModelPull(const transport::PeerId& peer, const v1::ModelPull& pull);
   void OnRowPull(const transport::PeerId& peer, const v1::RowPull& pull,
                  const transport::Message& message);
 
@@ -51,6 +52,7 @@ class Dispatcher {
           std::shared_ptr<PendingAnswer> pending);
   void SendAnswer(PendingAnswer& pending);
   void SendRows(const PendingRows& rows);
+  void SendPart(PendingPart& part);
   void Send(const transport::PeerId& peer, const v1::Header& header, std::vector<Bytes> body);
   void Send(const transport::PeerId& peer, transport::Message message);
 

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "common/base/status.h"
@@ -63,6 +64,16 @@ struct PendingRows {
   std::atomic<int> left{0};
 };
 
+// A part of a saved model.
+struct PendingPart {
+  transport::PeerId peer;
+  uint64_t request_id = 0;
+  uint64_t strand = 0;
+  uint64_t row = 0;       // where it begins
+  uint64_t next_row = 0;  // where the strand's next part begins; 0: it has no more
+  Bytes frames;
+};
+
 // Where finished work waits for the I/O thread.
 class Outbox {
  public:
@@ -72,14 +83,22 @@ class Outbox {
   void Put(std::shared_ptr<PendingAnswer> answer) {
     {
       std::lock_guard lock(mutex_);
-      answers_.push_back(std::move(answer));
+      contents_.answers.push_back(std::move(answer));
     }
     wake_();
   }
   void Put(std::shared_ptr<PendingRows> rows) {
     {
       std::lock_guard lock(mutex_);
-      rows_.push_back(std::move(rows));
+      contents_.rows.push_back(std::move(rows));
+    }
+    wake_();
+  }
+
+  void Put(std::shared_ptr<PendingPart> part) {
+    {
+      std::lock_guard lock(mutex_);
+      contents_.parts.push_back(std::move(part));
     }
     wake_();
   }
@@ -87,20 +106,17 @@ class Outbox {
   struct Contents {
     std::vector<std::shared_ptr<PendingAnswer>> answers;
     std::vector<std::shared_ptr<PendingRows>> rows;
+    std::vector<std::shared_ptr<PendingPart>> parts;
   };
   Contents TakeAll() {
     std::lock_guard lock(mutex_);
-    Contents contents{std::move(answers_), std::move(rows_)};
-    answers_.clear();
-    rows_.clear();
-    return contents;
+    return std::exchange(contents_, Contents());
   }
 
  private:
   const std::function<void()> wake_;
   std::mutex mutex_;
-  std::vector<std::shared_ptr<PendingAnswer>> answers_;
-  std::vector<std::shared_ptr<PendingRows>> rows_;
+  Contents contents_;
 };
 
 }  // namespace weir::server

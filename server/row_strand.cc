@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/base/strings.h"
+#include "common/store/saved_frames.h"
 #include "server/dense_strand.h"
 #include "server/finite.h"
 
@@ -42,6 +43,13 @@ Status RowStrand::Check(const RowGradients& gradients) const {
   const store::BatchRow& row = gradients.rows[position / dimension_];
   return InvalidData(
       StrCat("a gradient of row ", row.id, " of table ", row.table, " is NaN or infinite"));
+}
+
+void RowStrand::Save(std::shared_ptr<PendingPart> pending, Outbox* outbox) {
+  strand_.Post([this, pending = std::move(pending), outbox]() mutable {
+    pending->next_row = store::AppendRows(rows_, pending->row, &pending->frames);
+    outbox->Put(std::move(pending));
+  });
 }
 
 void RowStrand::Read(std::shared_ptr<PendingRows> pending, Outbox* outbox) {

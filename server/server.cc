@@ -77,6 +77,8 @@ void Server::Receive(transport::IncomingMessage incoming, int64_t now_ms) {
       return dispatcher_->OnPush(peer, header->push(), std::move(incoming.message));
     case v1::Header::kRowPull:
       return dispatcher_->OnRowPull(peer, header->row_pull(), incoming.message);
+    case v1::Header::kModelPull:
+      return dispatcher_->OnModelPull(peer, header->model_pull());
     case v1::Header::kHello:
       return dispatcher_->OnHello(peer, header->hello());
     default:

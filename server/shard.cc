@@ -161,6 +161,27 @@ Status Shard::RouteRowIds(const wire::FrameView& frame, size_t* row_count,
   return OkStatus();
 }
 
+Status Shard::PostPart(std::shared_ptr<PendingPart> pending) {
+  const uint64_t strand = pending->strand;
+  if (strand < dense_.size()) {
+    dense_[strand]->Save(std::move(pending), outbox_);
+  } else if (strand < dense_.size() + rows_.size()) {
+    rows_[strand - dense_.size()]->Save(std::move(pending), outbox_);
+  } else {
+    return InvalidData(StrCat("strand ", strand, " of a saved model: this server has ",
+                              dense_.size() + rows_.size()));
+  }
+  return OkStatus();
+}
+
+std::optional<v1::ModelPlace> Shard::PlaceAfter(const PendingPart& part) const {
+  v1::ModelPlace next;
+  next.set_strand(static_cast<uint32_t>(part.strand + (part.next_row == 0 ? 1 : 0)));
+  next.set_row(part.next_row);
+  if (next.strand() == dense_.size() + rows_.size()) return std::nullopt;
+  return next;
+}
+
 int64_t Shard::row_count() const {
   int64_t total = 0;
   for (const auto& strand : rows_) total += strand->rows().row_count();

@@ -8,11 +8,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
+#include "common/proto/protocol.pb.h"
 #include "server/dense_strand.h"
 #include "server/pending.h"
 #include "server/row_strand.h"
@@ -34,6 +36,11 @@ class Shard {
 
   // Sorts the request's ROW_IDS frames by partition and queues the reads.
   Status PostRows(std::shared_ptr<PendingRows> pending, const transport::Message& message);
+
+  // Queues writing down a part of a saved model. InvalidData when the place is none of this shard's.
+  Status PostPart(std::shared_ptr<PendingPart> pending);
+  // The part after this one; nothing when that was all.
+  std::optional<v1::ModelPlace> PlaceAfter(const PendingPart& part) const;
 
   // Pushes queued so far.
   uint64_t version() const { return version_; }

@@ -133,6 +133,15 @@ void Piece::FinishPush(uint64_t version) {
   }
 }
 
+void Piece::Load(std::span<const float> values, std::span<const float> state) {
+  CHECK_EQ(last_version_, 0u) << "loaded after a push";
+  CHECK_EQ(values.size(), values_.size());
+  std::copy(values.begin(), values.end(), values_.begin());
+  if (state.empty()) return;
+  CHECK_EQ(state.size(), state_.size());
+  std::copy(state.begin(), state.end(), state_.begin());
+}
+
 ChangedStripe Piece::Collect(uint32_t stripe, uint64_t since, Scratch& scratch) const {
   const size_t begin = StripeBegin(stripe), count = StripeElements(stripe);
   const std::span<const float> values = values_.span().subspan(begin, count);

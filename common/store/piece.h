@@ -54,6 +54,10 @@ class Piece {
   // the stripes that it gave none.
   void FinishPush(uint64_t version);
 
+  // Takes values and optimizer state over from a saved model, before the first push. state: empty to
+  // begin with the rule's own.
+  void Load(std::span<const float> values, std::span<const float> state);
+
   // Calls visit(const ChangedStripe&) for each stripe with a change after version `since`, in
   // order; stripes without one are skipped at the cost of a comparison. Exact as long as `since` is
   // less than 2^31 pushes old; an older one may be given elements that did not change since.

@@ -71,6 +71,16 @@ void RowPartitionStore::Apply(uint32_t table, uint64_t id, std::span<const float
   rule_.ApplyRow(Values(slot), State(slot), gradient, step);
 }
 
+void RowPartitionStore::Load(uint32_t table, uint64_t id, std::span<const float> values,
+                             std::span<const float> state) {
+  CHECK_EQ(values.size(), dimension_);
+  const uint32_t slot = FindOrCreateSlot(table, id);
+  std::copy(values.begin(), values.end(), Values(slot).begin());
+  if (state.empty()) return;
+  CHECK_EQ(state.size(), state_per_row_);
+  std::copy(state.begin(), state.end(), State(slot).begin());
+}
+
 uint64_t RowPartitionStore::PackKey(uint32_t table, uint64_t id) {
   DCHECK_LE(id, kIdMask);
   return uint64_t{table} << kIdBits | id;

@@ -60,16 +60,27 @@ class RowPartitionStore {
                           std::span<float> matrix) const;
   void ApplyBatch(std::span<const BatchRow> rows, std::span<const float> matrix, uint64_t step);
 
+  // Takes a row over from a saved model. state: empty to begin with the rule's own.
+  void Load(uint32_t table, uint64_t id, std::span<const float> values,
+            std::span<const float> state);
+
   // Calls visit(table, id, values, state) for each row, in the order of their creation.
   template <typename Visitor>
   void ForEachRow(Visitor&& visit) const {
-    for (uint32_t slot = 0; slot < index_.size(); ++slot) {
+    ForEachRow(0, index_.size(), visit);
+  }
+  // For rows [begin, end) of that order.
+  template <typename Visitor>
+  void ForEachRow(uint32_t begin, uint32_t end, Visitor&& visit) const {
+    for (uint32_t slot = begin; slot < end; ++slot) {
       const uint64_t key = Key(slot);
       visit(static_cast<uint32_t>(key >> kIdBits), key & kIdMask, Values(slot), State(slot));
     }
   }
 
   int64_t row_count() const { return index_.size(); }
+  // Floats of a row: values and state.
+  size_t row_floats() const { return dimension_ + state_per_row_; }
   int64_t memory_bytes() const;
 
  private:
