@@ -40,7 +40,7 @@ void DenseStrand::Visit(std::shared_ptr<PendingAnswer> pending, Outbox* outbox) 
         pending->Fail(std::move(status));
       }
     }
-    if (pending->task.apply) piece_.FinishPush(pending->version);
+    if (pending->is_step) piece_.FinishPush(pending->version);
     Answer(pending->task.since, &pending->answers[slot_]);
     FinishPart(std::move(pending), outbox);
   });

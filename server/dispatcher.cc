@@ -69,9 +69,11 @@ void Dispatcher::OnPush(const transport::PeerId& peer, const v1::Push& push,
   if (Status status = shard_->Route(pending.get()); !status.ok()) {
     return Refuse(peer, status.message(), false);
   }
-  auto verdict = worker->session.OnPush(peer, push, shard_->version() + 1);
+  const uint64_t version = shard_->version() + (push.is_refresh() ? 0 : 1);
+  auto verdict = worker->session.OnPush(peer, push, version);
   if (verdict.task && verdict.task->apply) {
-    pending->staleness = Staleness(push, shard_->version() + 1);
+    pending->is_step = !push.is_refresh();
+    if (pending->is_step) pending->staleness = Staleness(push, version);
     on_offset_(worker->seat, push);
   }
   Do(*worker, peer, std::move(verdict), std::move(pending));

@@ -32,6 +32,7 @@ struct RowGradients {
 struct PendingAnswer {
   session::AnswerTask task;
   uint64_t version = 0;
+  bool is_step = false;  // a push that asks for more than its answer
   uint32_t staleness = 0;
   transport::Message push;                           // owns the bytes that the frames point into
   std::vector<const wire::FrameView*> dense_frames;  // per dense strand; null: nothing for it

@@ -95,7 +95,7 @@ Status Shard::RouteRows(const wire::FrameView& frame, PendingAnswer* pending) co
 }
 
 void Shard::Post(std::shared_ptr<PendingAnswer> pending) {
-  if (pending->task.apply) ++version_;
+  if (pending->is_step) ++version_;
   pending->version = version_;
   std::vector<RowStrand*> touched;
   for (size_t slot = 0; slot < pending->row_gradients.size(); ++slot) {

@@ -31,7 +31,7 @@ class Shard {
   // not serve; nothing is queued then.
   Status Route(PendingAnswer* pending) const;
 
-  // Queues a routed push, or an answer without one. A push gets the next version.
+  // Queues a routed push, or an answer without one. A step gets the next version.
   void Post(std::shared_ptr<PendingAnswer> pending);
 
   // Sorts the request's ROW_IDS frames by partition and queues the reads.
@@ -42,7 +42,7 @@ class Shard {
   // The part after this one; nothing when that was all.
   std::optional<v1::ModelPlace> PlaceAfter(const PendingPart& part) const;
 
-  // Pushes queued so far.
+  // Steps queued so far.
   uint64_t version() const { return version_; }
   const ModelLayout& layout() const { return layout_; }
 

@@ -132,8 +132,10 @@ Result<uint64_t> ServerClient::Push(const StepGradients& step) {
 
 Status ServerClient::Refresh() {
   WEIR_RETURN_IF_ERROR(link_.AcquireCredit());
+  v1::Push push;
+  push.set_is_refresh(true);
   const uint64_t sequence =
-      link_.SubmitPush({}, std::vector<Body>(layout_.server_count()), link_.progress());
+      link_.SubmitPush(std::move(push), std::vector<Body>(layout_.server_count()), link_.progress());
   return link_.AwaitAccepted(sequence);
 }
 

@@ -63,6 +63,40 @@ void Outstanding::OnWorkReply(const v1::WorkReply& reply) {
   if (work_ && work_->request.request_id() == reply.request_id()) work_->reply = reply;
 }
 
+void Outstanding::SetPart(size_t server, v1::ModelPlace place, int64_t now_ms) {
+  CHECK(!part_.has_value()) << "one part at a time";
+  part_.emplace();
+  part_->server = server;
+  part_->request.set_request_id(next_pull_id_++);
+  *part_->request.mutable_place() = std::move(place);
+  part_->since_ms = now_ms;
+}
+
+Outstanding::Part Outstanding::TakePart() {
+  CHECK(PartIsDone());
+  Part part = std::move(part_->part);
+  part_.reset();
+  return part;
+}
+
+std::optional<int64_t> Outstanding::OnModelReply(size_t server, const v1::ModelReply& reply,
+                                                 Body frames) {
+  if (!part_ || part_->done || part_->server != server ||
+      part_->request.request_id() != reply.request_id()) {
+    return std::nullopt;
+  }
+  part_->part = {reply, std::move(frames)};
+  part_->done = true;
+  return part_->since_ms;
+}
+
+std::optional<Request> Outstanding::PartFor(size_t server) const {
+  if (!part_ || part_->done || part_->server != server) return std::nullopt;
+  Request request;
+  *request.header.mutable_model_pull() = part_->request;
+  return request;
+}
+
 std::optional<Request> Outstanding::PullFor(size_t server, uint64_t id) const {
   const auto found = pulls_.find(id);
   if (found == pulls_.end() || found->second.replies[server]) return std::nullopt;
@@ -85,6 +119,7 @@ std::vector<Request> Outstanding::AllFor(size_t server) const {
     if (auto request = PullFor(server, id)) all.push_back(*std::move(request));
   }
   if (auto request = WorkFor(server)) all.push_back(*std::move(request));
+  if (auto request = PartFor(server)) all.push_back(*std::move(request));
   return all;
 }
 
@@ -96,6 +131,9 @@ std::optional<int64_t> Outstanding::OldestMs(size_t server) const {
   }
   if (server == 0 && work_ && !work_->reply) {
     oldest_ms = std::min(oldest_ms.value_or(work_->since_ms), work_->since_ms);
+  }
+  if (part_ && !part_->done && part_->server == server) {
+    oldest_ms = std::min(oldest_ms.value_or(part_->since_ms), part_->since_ms);
   }
   return oldest_ms;
 }

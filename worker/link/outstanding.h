@@ -1,5 +1,5 @@
-// Requests without a number that wait for replies: row pulls, and one exchange with the
-// coordinator. Repeating one changes nothing, so a new connection simply gets them again.
+// Requests without a number that wait for replies: row pulls, parts of a saved model, and one
+// exchange with the coordinator. Repeating one changes nothing, so a new connection simply gets them again.
 //
 // Place in the life of a batch: **pull rows** ; **lease**.
 // Thread rule: none of its own; ServerLink guards it with its mutex.
@@ -40,9 +40,21 @@ class Outstanding {
   std::optional<v1::WorkReply> TakeWork();
   void OnWorkReply(const v1::WorkReply& reply);
 
-  // What this server still owes a reply to: one pull, the exchange, or everything.
+  // A part of a saved model, one at a time.
+  struct Part {
+    v1::ModelReply reply;
+    Body frames;
+  };
+  void SetPart(size_t server, v1::ModelPlace place, int64_t now_ms);
+  bool PartIsDone() const { return part_ && part_->done; }
+  Part TakePart();
+  // Since when it was waited for; nothing if it was not.
+  std::optional<int64_t> OnModelReply(size_t server, const v1::ModelReply& reply, Body frames);
+
+  // What this server still owes a reply to: one pull, the exchange, a part, or everything.
   std::optional<Request> PullFor(size_t server, uint64_t id) const;
   std::optional<Request> WorkFor(size_t server) const;
+  std::optional<Request> PartFor(size_t server) const;
   std::vector<Request> AllFor(size_t server) const;
   // Since when the oldest of these waits.
   std::optional<int64_t> OldestMs(size_t server) const;
@@ -62,8 +74,17 @@ class Outstanding {
     std::optional<v1::WorkReply> reply;
   };
 
+  struct PartPull {
+    size_t server = 0;
+    v1::ModelPull request;
+    int64_t since_ms = 0;
+    bool done = false;
+    Part part;
+  };
+
   std::map<uint64_t, Pull> pulls_;
   uint64_t next_pull_id_ = 1;
+  std::optional<PartPull> part_;
   std::optional<Work> work_;
   uint64_t next_work_id_ = 1;
 };

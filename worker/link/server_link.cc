@@ -167,6 +167,18 @@ Result<std::vector<Body>> ServerLink::AwaitRowReplies(uint64_t request_id) {
   return outstanding_.TakePull(request_id);
 }
 
+Result<Outstanding::Part> ServerLink::PullPart(size_t server, const v1::ModelPlace& place) {
+  std::unique_lock lock(mutex_);
+  if (!failure_.ok()) return failure_;
+  outstanding_.SetPart(server, place, NowMs());
+  commands_.push_back(
+      [this, server] { SendRequest(server, [&] { return outstanding_.PartFor(server); }); });
+  transport_->Wake();
+  changed_.wait(lock, [&] { return !failure_.ok() || outstanding_.PartIsDone(); });
+  if (!failure_.ok()) return failure_;
+  return outstanding_.TakePart();
+}
+
 Result<v1::WorkReply> ServerLink::RequestWork(v1::WorkRequest request, Body scores) {
   std::unique_lock lock(mutex_);
   if (!failure_.ok()) return failure_;
@@ -282,6 +294,9 @@ void ServerLink::Handle(size_t server, const v1::Header& header,
     case v1::Header::kRowReply:
       TakeRowReply(server, header.row_reply().request_id(), message);
       break;
+    case v1::Header::kModelReply:
+      TakeModelReply(server, header.model_reply(), message);
+      break;
     case v1::Header::kWorkReply:
       TakeWorkReply(header.work_reply());
       break;
@@ -352,12 +367,19 @@ void ServerLink::TakeRowReply(size_t server, uint64_t request_id,
   if (since_ms) peers_[server].session->OnOtherReply(NowMs() - *since_ms);
 }
 
+void ServerLink::TakeModelReply(size_t server, const v1::ModelReply& reply,
+                                const transport::Message& message) {
+  std::lock_guard lock(mutex_);
+  const auto since_ms = outstanding_.OnModelReply(server, reply, session::BodyOf(message));
+  if (since_ms) peers_[server].session->OnOtherReply(NowMs() - *since_ms);
+}
+
 void ServerLink::TakeWorkReply(const v1::WorkReply& reply) {
   if (reply.has_failed()) {
     SayFarewell();
     return Fail(FailedPrecondition(StrCat("the run has failed: ", reply.failed())));
   }
-  if (reply.has_finished()) SayFarewell();
+  if (reply.has_finished() && !options_.stays) SayFarewell();
   std::lock_guard lock(mutex_);
   outstanding_.OnWorkReply(reply);
 }

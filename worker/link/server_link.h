@@ -38,6 +38,8 @@ struct LinkOptions {
   std::vector<std::string> server_addresses;  // entry i is shard i
   uint32_t trainer = 0;
   uint32_t stage = 0;
+  // Whether the servers are to stay when the run is over, until this link is destroyed.
+  bool stays = false;
 };
 
 class ServerLink {
@@ -74,6 +76,9 @@ class ServerLink {
   // The servers' replies, bodies only, in server order; empty where nothing was asked.
   Result<std::vector<Body>> AwaitRowReplies(uint64_t request_id);
 
+  // Waits for a part of what a server saves; one thread at a time.
+  Result<Outstanding::Part> PullPart(size_t server, const v1::ModelPlace& place);
+
   Result<v1::WorkReply> RequestWork(v1::WorkRequest request, Body scores);
 
   // Fails everything that waits, Connect included, now and later. tell_others: the coordinator
@@ -103,6 +108,8 @@ class ServerLink {
           const transport::Message* answer = nullptr);
   void ApplyAnswer(size_t server, const transport::Message* answer);
   void TakeRowReply(size_t server, uint64_t request_id, const transport::Message& message);
+  void TakeModelReply(size_t server, const v1::ModelReply& reply,
+                      const transport::Message& message);
   void TakeWorkReply(const v1::WorkReply& reply);
   void Tick();
   void SayFarewell();
