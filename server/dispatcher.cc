@@ -69,11 +69,10 @@ void Dispatcher::OnPush(const transport::PeerId& peer, const v1::Push& push,
   if (Status status = shard_->Route(pending.get()); !status.ok()) {
     return Refuse(peer, status.message(), false);
   }
-  const uint64_t version = shard_->version() + (push.is_refresh() ? 0 : 1);
-  auto verdict = worker->session.OnPush(peer, push, version);
+  auto verdict = worker->session.OnPush(peer, push, shard_->version());
   if (verdict.task && verdict.task->apply) {
     pending->is_step = !push.is_refresh();
-    if (pending->is_step) pending->staleness = Staleness(push, version);
+    if (pending->is_step) pending->staleness = Staleness(push, shard_->version() + 1);
     on_offset_(worker->seat, push);
   }
   Do(*worker, peer, std::move(verdict), std::move(pending));

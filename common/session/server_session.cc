@@ -50,7 +50,7 @@ ServerSession::Verdict ServerSession::OnHello(const std::string& peer, const v1:
 }
 
 ServerSession::Verdict ServerSession::OnPush(const std::string& peer, const v1::Push& push,
-                                             uint64_t next_version) {
+                                             uint64_t current_version) {
   Verdict verdict;
   if (incarnation_ == 0) {
     verdict.refusal = "a push without a hello";
@@ -65,9 +65,8 @@ ServerSession::Verdict ServerSession::OnPush(const std::string& peer, const v1::
   }
   const bool is_new = push.sequence() == last_sequence_ + 1;
   if (is_new) last_sequence_ = push.sequence();
-  const uint64_t version = is_new ? next_version : next_version - 1;
   verdict.task = NewTask(cursor_, is_new);
-  cursor_ = version;
+  cursor_ = current_version + (is_new && !push.is_refresh() ? 1 : 0);
   return verdict;
 }
 

@@ -55,8 +55,8 @@ class ServerSession {
   // The peer is whoever sent the message; from now on only this one is listened to.
   Verdict OnHello(const std::string& peer, const v1::Hello& hello, uint64_t server_epoch,
                   uint64_t current_version);
-  // next_version: the number the push will get if it is new.
-  Verdict OnPush(const std::string& peer, const v1::Push& push, uint64_t next_version);
+  // current_version: before the push, which gets the next one if it is new and no refresh.
+  Verdict OnPush(const std::string& peer, const v1::Push& push, uint64_t current_version);
 
   // The strands have finished a task. Returns the messages that may leave now, in order.
   std::vector<transport::Message> OnAnswerBuilt(const AnswerSlot& slot, transport::Message message);

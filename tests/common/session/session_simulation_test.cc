@@ -212,7 +212,7 @@ class Simulation {
     const bool is_hello = message.header.has_hello();
     const ServerSession::Verdict verdict =
         is_hello ? client.server.OnHello(client.peer, message.header.hello(), kEpoch, version_)
-                 : client.server.OnPush(client.peer, message.header.push(), version_ + 1);
+                 : client.server.OnPush(client.peer, message.header.push(), version_);
     if (verdict.refusal) {
       ToClient refusal;
       refusal.header.mutable_refusal()->set_reason(*verdict.refusal);
