@@ -1,7 +1,7 @@
 #include "server/dense_strand.h"
 
+#include "common/saved_model/frames.h"
 #include "common/session/server_session.h"
-#include "common/store/saved_frames.h"
 #include "common/wire/piece_frame.h"
 #include "server/gradient_applier.h"
 
@@ -48,7 +48,7 @@ void DenseStrand::Visit(std::shared_ptr<PendingAnswer> pending, Outbox* outbox) 
 
 void DenseStrand::Save(std::shared_ptr<PendingPart> pending, Outbox* outbox) {
   strand_.Post([this, pending = std::move(pending), outbox]() mutable {
-    store::AppendPiece(piece_, &pending->frames);
+    saved_model::AppendPiece(piece_.spec(), piece_.values(), piece_.state(), &pending->frames);
     outbox->Put(std::move(pending));
   });
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/base/strings.h"
-#include "common/store/saved_frames.h"
+#include "common/saved_model/frames.h"
 #include "server/dense_strand.h"
 #include "server/finite.h"
 
@@ -47,7 +47,7 @@ Status RowStrand::Check(const RowGradients& gradients) const {
 
 void RowStrand::Save(std::shared_ptr<PendingPart> pending, Outbox* outbox) {
   strand_.Post([this, pending = std::move(pending), outbox]() mutable {
-    pending->next_row = store::AppendRows(rows_, pending->row, &pending->frames);
+    pending->next_row = saved_model::AppendRows(rows_, pending->row, &pending->frames);
     outbox->Put(std::move(pending));
   });
 }

@@ -27,6 +27,7 @@ COMMON_MAY_INCLUDE = {
     "cluster": ("base", "proto", "eval", "metrics"),
     "compress": ("base", "proto", "tensor", "layout", "wire", "kernels", "config"),
     "store": ("base", "proto", "tensor", "layout"),
+    "saved_model": ("base", "proto", "config", "layout", "store", "wire"),
 }
 
 # Floors, and which others each may include besides itself.
@@ -52,7 +53,7 @@ FENCES = (
     ("OpenBLAS", re.compile(r"cblas"), ("tools/bench",)),
     ("oneTBB", re.compile(r"(oneapi/)?tbb/"), ("server", "worker", "common/kernels")),
     ("nlohmann-json", re.compile(r"nlohmann/"), ("common/metrics", "tests", "tools")),
-    ("xxHash", re.compile(r"xxh"), ("common/wire", "tests")),
+    ("xxHash", re.compile(r"xxh"), ("common/wire", "worker/data", "tests")),
     ("zlib", re.compile(r"z(lib|std)\.h$"), ("worker/data", "tests", "tools")),
 )
 

@@ -1,5 +1,6 @@
 #include "worker/embedded_client.h"
 
+#include <algorithm>
 #include <bitset>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "common/base/clock.h"
 #include "common/config/config_hash.h"
 #include "common/config/validate_config.h"
+#include "common/saved_model/frames.h"
 #include "common/wire/score_frame.h"
 
 namespace weir::worker {
@@ -36,9 +38,11 @@ EmbeddedClient::EmbeddedClient(const v1::Config& config, const ModelLayout& layo
       values_[static_cast<size_t>(tensor.offset + i)] = InitialDenseValue(layout.seed(), tensor, i);
     }
   }
-  ForEachTensor([&](const TensorSpec& tensor, auto /*values*/, std::span<float> state) {
-    dense_rule_->InitialState(static_cast<size_t>(tensor.element_count()), state);
-  });
+  for (const TensorSpec& tensor : layout.tensors()) {
+    ForEachStripe(tensor, [&](size_t /*first*/, std::span<float> values, std::span<float> state) {
+      dense_rule_->InitialState(values.size(), state);
+    });
+  }
   CHECK_LE(config.cluster().row_partitions(), config::kMaxRowPartitions);
   for (int32_t i = 0; i < config.cluster().row_partitions(); ++i) {
     partitions_.push_back(std::make_unique<RowPartitionSlot>(layout, *row_rule_));
@@ -107,23 +111,50 @@ Result<uint64_t> EmbeddedClient::Push(const StepGradients& step) {
 }
 
 void EmbeddedClient::ApplyDense(std::span<const float> gradients, uint64_t step) {
-  ForEachTensor([&](const TensorSpec& tensor, std::span<float> values, std::span<float> state) {
-    std::lock_guard lock(tensor_mutexes_[tensor.id]);
-    const auto offset = static_cast<size_t>(tensor.offset);
-    dense_rule_->ApplyDense(values, state, gradients.subspan(offset, values.size()), step);
-  });
-}
-
-// Calls visit(tensor, values, state) for each.
-template <typename Visit>
-void EmbeddedClient::ForEachTensor(const Visit& visit) {
-  const auto state_per_element = static_cast<size_t>(dense_rule_->StatePerElement());
   for (const TensorSpec& tensor : layout_.tensors()) {
     const auto offset = static_cast<size_t>(tensor.offset);
-    const auto count = static_cast<size_t>(tensor.element_count());
-    visit(tensor, values_.span().subspan(offset, count),
-          state_.span().subspan(offset * state_per_element, count * state_per_element));
+    std::lock_guard lock(tensor_mutexes_[tensor.id]);
+    ForEachStripe(tensor, [&](size_t first, std::span<float> values, std::span<float> state) {
+      dense_rule_->ApplyDense(values, state, gradients.subspan(offset + first, values.size()),
+                              step);
+    });
   }
+}
+
+template <typename Visit>
+void EmbeddedClient::ForEachStripe(const TensorSpec& tensor, const Visit& visit) {
+  const auto state_per_element = static_cast<size_t>(dense_rule_->StatePerElement());
+  const auto offset = static_cast<size_t>(tensor.offset);
+  const auto end = static_cast<size_t>(tensor.element_count());
+  for (size_t first = 0; first < end; first += kStripeElements) {
+    const size_t count = std::min(end - first, static_cast<size_t>(kStripeElements));
+    visit(first, values_.span().subspan(offset + first, count),
+          state_.span().subspan((offset + first) * state_per_element, count * state_per_element));
+  }
+}
+
+Result<uint64_t> EmbeddedClient::Save(const std::function<Status(ByteSpan frames)>& take) {
+  const auto state_per_element = static_cast<size_t>(dense_rule_->StatePerElement());
+  Bytes frames;
+  for (const PieceSpec& spec : layout_.pieces()) {
+    const auto first = static_cast<size_t>(layout_.tensors()[spec.tensor].offset + spec.begin);
+    const auto count = static_cast<size_t>(spec.element_count);
+    frames.clear();
+    saved_model::AppendPiece(
+        spec, values_.span().subspan(first, count),
+        state_.span().subspan(first * state_per_element, count * state_per_element), &frames);
+    WEIR_RETURN_IF_ERROR(take(frames));
+  }
+  for (const auto& partition : partitions_) {
+    const std::lock_guard lock(partition->mutex);
+    uint64_t next = 0;
+    do {
+      frames.clear();
+      next = saved_model::AppendRows(partition->rows, next, &frames);
+      WEIR_RETURN_IF_ERROR(take(frames));
+    } while (next > 0);
+  }
+  return step_.load();
 }
 
 Result<v1::WorkReply> EmbeddedClient::RequestWork(v1::WorkRequest request,

@@ -39,6 +39,7 @@ class EmbeddedClient : public ParameterClient {
   Status AwaitAccepted(uint64_t) override { return failure(); }
   Status Refresh() override { return failure(); }
   Result<v1::WorkReply> RequestWork(v1::WorkRequest request, std::vector<Bytes> scores) override;
+  Result<uint64_t> Save(const std::function<Status(ByteSpan frames)>& take) override;
   void FillReport(v1::WorkerReport*) override {}
   void Stop(const Status& status, bool tell_others) override;
 
@@ -51,8 +52,9 @@ class EmbeddedClient : public ParameterClient {
   };
 
   void ApplyDense(std::span<const float> gradients, uint64_t step);
+  // Calls visit(tensor, first element, values, state) for each stripe.
   template <typename Visit>
-  void ForEachTensor(const Visit& visit);
+  void ForEachStripe(const TensorSpec& tensor, const Visit& visit);
   // Calls use(store, rows) for each partition of the batch's rows, holding its lock.
   template <typename Use>
   void ForEachPartition(const data::Batch& batch, const Use& use);
@@ -70,7 +72,7 @@ class EmbeddedClient : public ParameterClient {
   const std::unique_ptr<const store::UpdateRule> dense_rule_;
   const std::unique_ptr<const store::UpdateRule> row_rule_;
   tensor::AlignedBuffer values_;  // flat
-  tensor::AlignedBuffer state_;   // flat, StatePerElement() floats per element
+  tensor::AlignedBuffer state_;   // flat, StatePerElement() floats per element, stripe by stripe
   std::atomic<uint64_t> step_ = 0;
   std::vector<std::mutex> tensor_mutexes_;
   std::vector<std::unique_ptr<RowPartitionSlot>> partitions_;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -69,6 +70,10 @@ class ParameterClient {
 
   // One exchange with the coordinator. scores: a SCORES frame for each completion that has scores.
   virtual Result<v1::WorkReply> RequestWork(v1::WorkRequest request, std::vector<Bytes> scores) = 0;
+
+  // When the run is over: calls take with frames (common/saved_model/frames.h), part by part, that
+  // together are the model. Returns the steps that made it.
+  virtual Result<uint64_t> Save(const std::function<Status(ByteSpan frames)>& take) = 0;
 
   // Adds what the client knows: bytes, layers, staleness, reconnects.
   virtual void FillReport(v1::WorkerReport* report) = 0;

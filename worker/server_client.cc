@@ -146,6 +146,20 @@ Result<v1::WorkReply> ServerClient::RequestWork(v1::WorkRequest request,
   return link_.RequestWork(std::move(request), std::move(body));
 }
 
+Result<uint64_t> ServerClient::Save(const std::function<Status(ByteSpan frames)>& take) {
+  uint64_t steps = 0;
+  for (uint32_t server = 0; server < layout_.server_count(); ++server) {
+    for (std::optional<v1::ModelPlace> place(std::in_place); place;) {
+      WEIR_ASSIGN_OR_RETURN(const Outstanding::Part part, link_.PullPart(server, *place));
+      for (const transport::Part& frames : part.frames) WEIR_RETURN_IF_ERROR(take(frames.span()));
+      steps = part.reply.version();
+      place.reset();
+      if (part.reply.has_next()) place = part.reply.next();
+    }
+  }
+  return steps;
+}
+
 // Evaluation pulls rows and nothing else.
 void ServerClient::CountDense(const data::Batch& batch, bool is_step) {
   const uint64_t row_bytes =

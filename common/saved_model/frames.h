@@ -1,0 +1,50 @@
+// Pieces and rows as frames of a saved model, and back.
+//
+// Place in the life of a batch: none; at the end of a run, and at the start of one that goes on or
+// only predicts.
+// Thread rule: that of the piece and the rows.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "common/base/bytes.h"
+#include "common/base/status.h"
+#include "common/layout/model_layout.h"
+#include "common/store/row_table.h"
+
+namespace weir::saved_model {
+
+// A VALUES frame of every element, and, if there is state, a PIECE_STATE frame.
+void AppendPiece(const PieceSpec& spec, std::span<const float> values, std::span<const float> state,
+                 Bytes* out);
+
+// SAVED_ROWS frames, one for each table, of rows from the first-th created on: so many that they
+// take some MB. Returns where the next ones begin; 0 after the last.
+uint64_t AppendRows(const store::RowPartitionStore& rows, uint64_t first, Bytes* out);
+
+// What the frames hold, borrowed until the visitor returns.
+struct SavedPiece {
+  uint32_t tensor = 0;
+  int64_t begin = 0;              // first element in the tensor
+  std::span<const float> values;  // of every element
+  std::span<const float> state;   // empty if the rule had none
+};
+struct SavedRows {
+  uint32_t table = 0;
+  std::span<const uint64_t> ids;
+  std::span<const float> rows;  // [ids, row_floats]: a row's values, then its state
+  size_t row_floats = 0;
+};
+struct Visitor {
+  std::function<void(const SavedPiece&)> piece;
+  std::function<void(const SavedRows&)> rows;
+};
+
+// Visits what the bytes hold, frames end to end, of a model with this layout. InvalidData when they
+// are damaged, or hold what the layout has not.
+Status VisitFrames(ByteSpan bytes, const ModelLayout& layout, const Visitor& visitor);
+
+}  // namespace weir::saved_model

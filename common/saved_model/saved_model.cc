@@ -1,0 +1,216 @@
+#include "common/saved_model/saved_model.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "common/base/strings.h"
+#include "common/config/validate_config.h"
+#include "google/protobuf/text_format.h"
+
+namespace weir::saved_model {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint32_t kFormat = 1;
+constexpr const char* kManifest = "manifest.textproto";
+constexpr const char* kParameters = "parameters.weir";
+
+std::string File(const std::string& directory, const char* name) {
+  return (fs::path(directory) / name).string();
+}
+
+// Without slashes at the end, for a name beside it.
+std::string Stripped(std::string directory) {
+  while (directory.size() > 1 && directory.back() == '/') directory.pop_back();
+  return directory;
+}
+
+Status CannotWrite(const std::string& path) {
+  return Unavailable(StrCat("cannot write ", path, ": ", std::strerror(errno)));
+}
+
+Status SyncFolder(const std::string& path) {
+  const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool done = folder >= 0 && fsync(folder) == 0;
+  const Status status = done ? OkStatus() : CannotWrite(path);
+  if (folder >= 0) close(folder);
+  return status;
+}
+
+// Nothing, an empty folder or a saved model may be replaced; whatever else is there stays.
+Status CheckReplaceable(const std::string& directory) {
+  std::error_code error;
+  if (!fs::exists(directory, error)) return OkStatus();
+  if (fs::is_directory(directory, error) &&
+      (fs::is_empty(directory, error) || fs::exists(File(directory, kManifest), error))) {
+    return OkStatus();
+  }
+  return FailedPrecondition(StrCat(directory, " is there and is no saved model; name another folder"));
+}
+
+Result<v1::SavedModelManifest> ReadManifest(const std::string& directory) {
+  const std::string path = File(directory, kManifest);
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return NotFound(StrCat(directory, " is no saved model: ", path, " cannot be opened"));
+  }
+  std::ostringstream text;
+  text << file.rdbuf();
+  v1::SavedModelManifest manifest;
+  if (!google::protobuf::TextFormat::ParseFromString(text.str(), &manifest)) {
+    return InvalidData(StrCat(path, " is damaged, or of another version: it does not parse"));
+  }
+  if (manifest.format() != kFormat) {
+    return InvalidData(StrCat(path, " has format ", manifest.format(), "; this program reads ",
+                              kFormat));
+  }
+  const std::vector<std::string> mistakes = config::ValidateConfig(manifest.config());
+  if (!mistakes.empty()) return InvalidData(StrCat(path, ": config: ", mistakes[0]));
+  return manifest;
+}
+
+Result<ByteSpan> Map(const std::string& path, uint64_t expected_bytes) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return InvalidData(StrCat(path, " cannot be opened: ", std::strerror(errno)));
+  struct stat info = {};
+  const bool known = fstat(file, &info) == 0;
+  const auto size = static_cast<uint64_t>(info.st_size);
+  void* memory = MAP_FAILED;
+  if (known && size == expected_bytes && size > 0) {
+    memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+  }
+  close(file);
+  if (known && size != expected_bytes) {
+    return InvalidData(StrCat(path, " has ", size, " bytes, and its manifest says ",
+                              expected_bytes, "; the model is incomplete"));
+  }
+  if (memory == MAP_FAILED) return InvalidData(StrCat(path, " cannot be read"));
+  return ByteSpan(static_cast<const uint8_t*>(memory), size);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Writer>> Writer::Create(const std::string& directory) {
+  const std::string target = Stripped(directory), aside = target + ".partial";
+  WEIR_RETURN_IF_ERROR(CheckReplaceable(target));
+  std::error_code error;
+  fs::remove_all(aside, error);
+  fs::create_directories(aside, error);
+  if (error) return Unavailable(StrCat("cannot make ", aside, ": ", error.message()));
+  const std::string path = File(aside, kParameters);
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) return CannotWrite(path);
+  return std::unique_ptr<Writer>(new Writer(target, aside, file));
+}
+
+Writer::Writer(std::string directory, std::string aside, int file)
+    : directory_(std::move(directory)), aside_(std::move(aside)), file_(file) {}
+
+Writer::~Writer() {
+  if (file_ >= 0) close(file_);
+  std::error_code error;
+  if (!finished_) fs::remove_all(aside_, error);
+}
+
+Status Writer::Append(ByteSpan frames) {
+  parameter_bytes_ += frames.size();
+  return WriteAll(file_, File(aside_, kParameters), frames);
+}
+
+Status Writer::WriteAll(int file, const std::string& name, ByteSpan bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return CannotWrite(name);
+    bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+  return OkStatus();
+}
+
+Status Writer::Finish(v1::SavedModelManifest manifest) {
+  const bool synced = fsync(file_) == 0 && close(std::exchange(file_, -1)) == 0;
+  if (!synced) return CannotWrite(File(aside_, kParameters));
+  manifest.set_format(kFormat);
+  manifest.set_parameter_bytes(parameter_bytes_);
+  WEIR_RETURN_IF_ERROR(WriteManifest(manifest));
+  WEIR_RETURN_IF_ERROR(SyncFolder(aside_));
+  return Rename();
+}
+
+Status Writer::WriteManifest(const v1::SavedModelManifest& manifest) {
+  std::string text;
+  google::protobuf::TextFormat::PrintToString(manifest, &text);
+  const std::string path = File(aside_, kManifest);
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) return CannotWrite(path);
+  const ByteSpan bytes(reinterpret_cast<const uint8_t*>(text.data()), text.size());
+  Status status = WriteAll(file, path, bytes);
+  if (status.ok() && fsync(file) != 0) status = CannotWrite(path);
+  close(file);
+  return status;
+}
+
+// An older folder changes places with the new one and then goes.
+Status Writer::Rename() {
+  std::error_code error;
+  if (fs::exists(directory_, error)) {
+    if (renameat2(AT_FDCWD, aside_.c_str(), AT_FDCWD, directory_.c_str(), RENAME_EXCHANGE) != 0) {
+      return CannotWrite(directory_);
+    }
+    fs::remove_all(aside_, error);
+  } else if (rename(aside_.c_str(), directory_.c_str()) != 0) {
+    return CannotWrite(directory_);
+  }
+  finished_ = true;
+  const fs::path parent = fs::absolute(directory_).parent_path();
+  return SyncFolder(parent.string());
+}
+
+Result<std::unique_ptr<SavedModel>> SavedModel::Open(const std::string& directory) {
+  const std::string stripped = Stripped(directory);
+  WEIR_ASSIGN_OR_RETURN(v1::SavedModelManifest manifest, ReadManifest(stripped));
+  WEIR_ASSIGN_OR_RETURN(const ByteSpan parameters,
+                        Map(File(stripped, kParameters), manifest.parameter_bytes()));
+  return std::unique_ptr<SavedModel>(new SavedModel(stripped, std::move(manifest), parameters));
+}
+
+SavedModel::SavedModel(std::string directory, v1::SavedModelManifest manifest, ByteSpan parameters)
+    : directory_(std::move(directory)),
+      manifest_(std::move(manifest)),
+      layout_(std::make_unique<const ModelLayout>(manifest_.config(), 1)),
+      parameters_(parameters) {}
+
+SavedModel::~SavedModel() {
+  munmap(const_cast<uint8_t*>(parameters_.data()), parameters_.size());
+}
+
+Status SavedModel::Visit(const Visitor& visitor) const {
+  std::set<std::pair<uint32_t, int64_t>> pieces;
+  Visitor counting = visitor;
+  bool repeated = false;
+  counting.piece = [&](const SavedPiece& piece) {
+    repeated |= !pieces.emplace(piece.tensor, piece.begin).second;
+    visitor.piece(piece);
+  };
+  const std::string path = File(directory_, kParameters);
+  if (Status status = VisitFrames(parameters_, *layout_, counting); !status.ok()) {
+    return InvalidData(StrCat(path, ": ", status.message()));
+  }
+  if (!repeated && pieces.size() == layout_->pieces().size()) return OkStatus();
+  return InvalidData(StrCat(path, " holds ", pieces.size(), " of ", layout_->pieces().size(),
+                            " pieces of the MLPs", repeated ? ", some twice" : "",
+                            "; the model is incomplete"));
+}
+
+}  // namespace weir::saved_model

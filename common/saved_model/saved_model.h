@@ -1,0 +1,79 @@
+// A trained model in a folder: what is needed to read new rows, to go on training, and to know where
+// it comes from.
+//
+//   manifest.textproto   v1::SavedModelManifest: config, learned columns, steps
+//   parameters.weir      frames (common/wire/FORMAT.md) of every piece and every row
+//
+// The folder is written aside and renamed when all of it is on disk, so that whoever finds it finds
+// all of it. A folder of the name that was there before is replaced by then.
+//
+// Place in the life of a batch: none; at the end of a run, and at the start of others.
+// Thread rule: thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "common/base/bytes.h"
+#include "common/base/status.h"
+#include "common/layout/model_layout.h"
+#include "common/proto/saved_model.pb.h"
+#include "common/saved_model/frames.h"
+
+namespace weir::saved_model {
+
+class Writer {
+ public:
+  // FailedPrecondition when the folder is there and is no saved model, Unavailable when it cannot be
+  // written.
+  static Result<std::unique_ptr<Writer>> Create(const std::string& directory);
+  // Takes away what was not finished.
+  ~Writer();
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  // Whole frames.
+  Status Append(ByteSpan frames);
+  // manifest: parameter_bytes and format are filled in.
+  Status Finish(v1::SavedModelManifest manifest);
+
+ private:
+  Writer(std::string directory, std::string aside, int file);
+  Status WriteAll(int file, const std::string& name, ByteSpan bytes);
+  Status WriteManifest(const v1::SavedModelManifest& manifest);
+  Status Rename();
+
+  const std::string directory_;
+  const std::string aside_;
+  int file_;  // parameters; -1 once closed
+  uint64_t parameter_bytes_ = 0;
+  bool finished_ = false;
+};
+
+class SavedModel {
+ public:
+  // InvalidData with the file when the folder is incomplete, damaged or of another version.
+  static Result<std::unique_ptr<SavedModel>> Open(const std::string& directory);
+  ~SavedModel();
+  SavedModel(const SavedModel&) = delete;
+  SavedModel& operator=(const SavedModel&) = delete;
+
+  const v1::SavedModelManifest& manifest() const { return manifest_; }
+  const v1::Config& config() const { return manifest_.config(); }
+  // Of the model, as if one server had it all.
+  const ModelLayout& layout() const { return *layout_; }
+
+  // Each piece once and each row once. InvalidData, with the file, when that is not so.
+  Status Visit(const Visitor& visitor) const;
+
+ private:
+  SavedModel(std::string directory, v1::SavedModelManifest manifest, ByteSpan parameters);
+
+  const std::string directory_;
+  const v1::SavedModelManifest manifest_;
+  const std::unique_ptr<const ModelLayout> layout_;
+  const ByteSpan parameters_;  // mapped
+};
+
+}  // namespace weir::saved_model
