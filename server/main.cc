@@ -23,6 +23,7 @@ DEFINE_string(override, "", "protobuf text merged over the config last");
 DEFINE_string(servers, "",
               "advertised address of every shard, comma-separated; the same list everywhere");
 DEFINE_int32(shard, -1, "which entry of --servers this process is");
+DEFINE_string(warm_start, "", "folder of a saved model to go on from; the same on every server");
 DEFINE_string(listen, "", "address to bind, if it is not the advertised one");
 
 // gflags defines this and no header declares it: what it calls after telling wrong flags, or help.
@@ -89,6 +90,10 @@ Status RunServer(int argc, char** argv) {
   SignalWatcher signals([&] { interrupt.Fire(); });
   Server server(setup.config, server_count, static_cast<uint32_t>(FLAGS_shard),
                 std::move(transport));
+  if (!FLAGS_warm_start.empty()) {
+    WEIR_ASSIGN_OR_RETURN(const auto model, saved_model::SavedModel::Open(FLAGS_warm_start));
+    WEIR_RETURN_IF_ERROR(server.Load(*model));
+  }
   interrupt.Set([&] { server.Stop(); });
   std::unique_ptr<ShardReporter> reporter;
   if (FLAGS_shard > 0) reporter = StartReporter(setup, &server, limits);

@@ -39,6 +39,9 @@ class Server {
   // Any thread. The run is over, for reasons that Run cannot see (ShardReporter).
   void End(Status status);
 
+  // Before Run.
+  Status Load(const saved_model::SavedModel& model) { return shard_->Load(model, config_); }
+
   const v1::RunIdentity& identity() const { return identity_; }
   // For tests, with nothing in flight.
   Shard& shard() { return *shard_; }

@@ -4,6 +4,7 @@
 
 #include "common/base/check.h"
 #include "common/base/strings.h"
+#include "common/saved_model/warm_start.h"
 #include "common/wire/row_frame.h"
 
 namespace weir::server {
@@ -33,6 +34,27 @@ Shard::Shard(const v1::Config& config, const ModelLayout& layout, uint32_t shard
 }
 
 Shard::~Shard() { arena_.WaitIdle(); }
+
+Status Shard::Load(const saved_model::SavedModel& model, const v1::Config& config) {
+  CHECK_EQ(version_, 0u);
+  const uint32_t server_count = layout_.server_count();
+  WEIR_RETURN_IF_ERROR(saved_model::TakeOver(
+      model, config, layout_,
+      {.piece =
+           [&](const PieceSpec& spec, std::span<const float> values, std::span<const float> state) {
+             if (spec.server != shard_index_) return;
+             const auto slot = dense_slots_.at({spec.tensor, static_cast<uint32_t>(spec.begin)});
+             dense_[slot]->piece().Load(values, state);
+           },
+       .row =
+           [&](uint32_t table, uint64_t id, std::span<const float> values,
+               std::span<const float> state) {
+             if (RowServer(table, id, server_count) != shard_index_) return;
+             rows_[RowPartition(table, id, partition_count_)]->rows().Load(table, id, values, state);
+           }}));
+  version_ = model.manifest().steps();
+  return OkStatus();
+}
 
 Status Shard::Route(PendingAnswer* pending) const {
   pending->dense_frames.assign(dense_.size(), nullptr);

@@ -15,6 +15,7 @@
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/protocol.pb.h"
+#include "common/saved_model/saved_model.h"
 #include "server/dense_strand.h"
 #include "server/pending.h"
 #include "server/row_strand.h"
@@ -26,6 +27,10 @@ class Shard {
   // outbox outlives the shard.
   Shard(const v1::Config& config, const ModelLayout& layout, uint32_t shard_index, Outbox* outbox);
   ~Shard();
+
+  // Takes over what this server owns of a saved model, before the first push. FailedPrecondition when
+  // it is another model.
+  Status Load(const saved_model::SavedModel& model, const v1::Config& config);
 
   // Sorts the push's frames into the strands' slots. InvalidData for anything that this server does
   // not serve; nothing is queued then.

@@ -36,6 +36,8 @@ DEFINE_int32(stages, 1, "workers that share a model; 1 is the whole model in eac
 DEFINE_int32(threads, 1, "Hogwild threads of each worker");
 DEFINE_string(device, "cpu", "cpu or cuda:<number>");
 DEFINE_string(out, "", "directory for logs and results; made if it is not there");
+DEFINE_string(save, "", "folder to save the trained model in");
+DEFINE_string(warm_start, "", "folder of a saved model to go on from");
 DEFINE_string(binaries, "", "where weir-server and weir-worker are; default beside this program");
 DEFINE_int32(base_port, 0, "server i listens on base_port + i; 0 takes free ports");
 
@@ -76,6 +78,8 @@ LocalOptions OptionsFromFlags() {
   options.thread_count = FLAGS_threads;
   options.device = FLAGS_device;
   options.out_directory = FLAGS_out;
+  options.save_directory = FLAGS_save;
+  options.warm_start_directory = FLAGS_warm_start;
   options.binary_directory = FLAGS_binaries.empty() ? OwnDirectory() : FLAGS_binaries;
   options.base_port = FLAGS_base_port;
   return options;

@@ -9,6 +9,7 @@
 #include "common/config/config_hash.h"
 #include "common/config/validate_config.h"
 #include "common/saved_model/frames.h"
+#include "common/saved_model/warm_start.h"
 #include "common/wire/score_frame.h"
 
 namespace weir::worker {
@@ -131,6 +132,28 @@ void EmbeddedClient::ForEachStripe(const TensorSpec& tensor, const Visit& visit)
     visit(first, values_.span().subspan(offset + first, count),
           state_.span().subspan((offset + first) * state_per_element, count * state_per_element));
   }
+}
+
+Status EmbeddedClient::Load(const saved_model::SavedModel& model) {
+  const auto state_per_element = static_cast<size_t>(dense_rule_->StatePerElement());
+  const auto partition_count = static_cast<uint32_t>(partitions_.size());
+  WEIR_RETURN_IF_ERROR(saved_model::TakeOver(
+      model, config_, layout_,
+      {.piece =
+           [&](const PieceSpec& spec, std::span<const float> values, std::span<const float> state) {
+             const auto first =
+                 static_cast<size_t>(layout_.tensors()[spec.tensor].offset + spec.begin);
+             std::ranges::copy(values, values_.span().subspan(first).begin());
+             std::ranges::copy(state, state_.span().subspan(first * state_per_element).begin());
+           },
+       .row =
+           [&](uint32_t table, uint64_t id, std::span<const float> values,
+               std::span<const float> state) {
+             partitions_[RowPartition(table, id, partition_count)]->rows.Load(table, id, values,
+                                                                              state);
+           }}));
+  step_ = model.manifest().steps();
+  return OkStatus();
 }
 
 Result<uint64_t> EmbeddedClient::Save(const std::function<Status(ByteSpan frames)>& take) {

@@ -19,6 +19,7 @@
 #include "common/cluster/run_director.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
+#include "common/saved_model/saved_model.h"
 #include "common/store/row_table.h"
 #include "common/store/update_rule.h"
 #include "common/tensor/aligned_buffer.h"
@@ -30,6 +31,9 @@ namespace weir::worker {
 class EmbeddedClient : public ParameterClient {
  public:
   EmbeddedClient(const v1::Config& config, const ModelLayout& layout);
+
+  // Takes a saved model over, before anything else. FailedPrecondition when it is another one.
+  Status Load(const saved_model::SavedModel& model);
 
   const float* replica() const override { return values_.data(); }
   std::unique_ptr<RowPull> PullRows(const data::Batch& batch, bool read_only) override;

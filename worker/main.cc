@@ -32,6 +32,9 @@ DEFINE_int32(stage, 0, "which stage of the trainer's model this process runs");
 DEFINE_int32(threads, 1, "Hogwild threads");
 DEFINE_string(device, "cpu", "where to compute: cpu");
 DEFINE_string(out, "", "directory for summary.json, metrics.jsonl and config.textproto");
+DEFINE_string(save, "", "folder to save the model in when the run is over; of one trainer");
+DEFINE_string(warm_start, "",
+              "folder of a saved model to go on from; the same as the servers' when there are any");
 
 // gflags defines this and no header declares it: what it calls after telling wrong flags, or help.
 namespace GFLAGS_NAMESPACE {
@@ -79,15 +82,19 @@ Result<Setup> ReadFlags(int argc, char** argv) {
 }
 
 Result<std::unique_ptr<ParameterClient>> MakeClient(const Setup& setup, const ModelLayout& layout,
+                                                    const saved_model::SavedModel* warm_start,
                                                     InterruptTarget* interrupt) {
   if (setup.addresses.empty()) {
-    return std::unique_ptr<ParameterClient>(std::make_unique<EmbeddedClient>(setup.config, layout));
+    auto client = std::make_unique<EmbeddedClient>(setup.config, layout);
+    if (warm_start != nullptr) WEIR_RETURN_IF_ERROR(client->Load(*warm_start));
+    return std::unique_ptr<ParameterClient>(std::move(client));
   }
   transport::Limits limits;
   limits.max_message_bytes = setup.config.cluster().max_message_bytes();
   LinkOptions options;
   options.server_addresses = setup.addresses;
   options.trainer = static_cast<uint32_t>(FLAGS_trainer);
+  options.stays = !FLAGS_save.empty();
   auto client = std::make_unique<ServerClient>(setup.config, layout, std::move(options),
                                                transport::MakeZmqClientTransport(limits));
   interrupt->Set([link = client.get()] { link->Stop(Interrupted("interrupted"), true); });
@@ -115,10 +122,25 @@ Status PrepareOut(const v1::Config& config) {
   return Unavailable(StrCat("--out: cannot write ", path, "; is the disk full?"));
 }
 
+// What the columns mean must not change when a run goes on.
+Result<v1::LearnedColumns> Learned(const v1::Config& config,
+                                   const saved_model::SavedModel* warm_start) {
+  if (warm_start != nullptr) return warm_start->manifest().learned();
+  return data::LearnFromData(config);
+}
+
 Status RunWorker(int argc, char** argv) {
   WEIR_ASSIGN_OR_RETURN(const Setup setup, ReadFlags(argc, argv));
   if (!FLAGS_out.empty()) WEIR_RETURN_IF_ERROR(PrepareOut(setup.config));
-  WEIR_ASSIGN_OR_RETURN(const v1::LearnedColumns learned, data::LearnFromData(setup.config));
+  std::unique_ptr<saved_model::SavedModel> warm_start;
+  if (!FLAGS_warm_start.empty()) {
+    WEIR_ASSIGN_OR_RETURN(warm_start, saved_model::SavedModel::Open(FLAGS_warm_start));
+  }
+  std::unique_ptr<saved_model::Writer> save;
+  if (!FLAGS_save.empty()) {
+    WEIR_ASSIGN_OR_RETURN(save, saved_model::Writer::Create(FLAGS_save));
+  }
+  WEIR_ASSIGN_OR_RETURN(const v1::LearnedColumns learned, Learned(setup.config, warm_start.get()));
   WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<data::Reader> reader,
                         data::MakeReader(setup.config, learned));
   InterruptTarget interrupt;
@@ -127,12 +149,14 @@ Status RunWorker(int argc, char** argv) {
   const ModelLayout layout(setup.config, static_cast<uint32_t>(server_count));
   if (!setup.addresses.empty()) WEIR_RETURN_IF_ERROR(CheckMessageBound(setup.config, layout));
   WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<ParameterClient> client,
-                        MakeClient(setup, layout, &interrupt));
+                        MakeClient(setup, layout, warm_start.get(), &interrupt));
   WorkerOptions options;
   options.threads = FLAGS_threads;
   options.device = FLAGS_device;
   options.out_directory = FLAGS_out;
   options.show_progress = true;
+  options.save = save.get();
+  options.learned = learned;
   Worker worker(setup.config, layout, std::move(options), reader.get(), client.get());
   interrupt.Set([&] { worker.Interrupt(); });
   const Result<v1::RunReport> report = worker.Run();

@@ -231,7 +231,19 @@ Status Worker::ShowProgress(const v1::RunProgress& progress, bool is_last) {
   return OkStatus();
 }
 
+Status Worker::Save() {
+  v1::SavedModelManifest manifest;
+  *manifest.mutable_config() = config_;
+  *manifest.mutable_learned() = options_.learned;
+  WEIR_ASSIGN_OR_RETURN(const uint64_t steps, client_->Save([this](ByteSpan frames) {
+    return options_.save->Append(frames);
+  }));
+  manifest.set_steps(steps);
+  return options_.save->Finish(std::move(manifest));
+}
+
 Result<v1::RunReport> Worker::Conclude(v1::RunReport report) {
+  if (options_.save != nullptr) WEIR_RETURN_IF_ERROR(Save());
   report.set_threads(static_cast<uint32_t>(options_.threads));
   report.set_device(options_.device);
   if (bayes_logloss_ && report.has_test()) report.set_bayes_logloss(*bayes_logloss_);

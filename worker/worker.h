@@ -16,6 +16,8 @@
 
 #include "common/base/status.h"
 #include "common/layout/model_layout.h"
+#include "common/proto/learned.pb.h"
+#include "common/saved_model/saved_model.h"
 #include "common/metrics/metrics_log.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/protocol.pb.h"
@@ -31,6 +33,8 @@ struct WorkerOptions {
   std::string device = "cpu";
   std::string out_directory;   // "": write nothing
   bool show_progress = false;  // a line on stdout at every report
+  saved_model::Writer* save = nullptr;  // takes the model when the run is over
+  v1::LearnedColumns learned;           // by the reader
 };
 
 class Worker {
@@ -53,6 +57,7 @@ class Worker {
   v1::WorkRequest MakeRequest(std::vector<Bytes>* scores);
   Status ShowProgress(const v1::RunProgress& progress, bool is_last);
   Result<v1::RunReport> Conclude(v1::RunReport report);
+  Status Save();
   void Fail(const Status& status);
   bool HasFailed() const;
   void StopTrainer();

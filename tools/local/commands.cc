@@ -21,11 +21,17 @@ ChildCommand MakeCommand(const LocalOptions& options, Role role, const std::stri
   return command;
 }
 
+void AddWarmStart(const LocalOptions& options, ChildCommand* command) {
+  if (options.warm_start_directory.empty()) return;
+  command->arguments.push_back(StrCat("--warm_start=", options.warm_start_directory));
+}
+
 ChildCommand ServerCommand(const LocalOptions& options, const std::string& servers, int shard) {
   ChildCommand command =
       MakeCommand(options, Role::kServer, "weir-server", StrCat("server-", shard));
   command.arguments.push_back(StrCat("--servers=", servers));
   command.arguments.push_back(StrCat("--shard=", shard));
+  AddWarmStart(options, &command);
   return command;
 }
 
@@ -38,6 +44,10 @@ ChildCommand TrainerCommand(const LocalOptions& options, const std::string& serv
   command.arguments.push_back(StrCat("--device=", options.device));
   command.arguments.push_back(
       StrCat("--out=", OutputDirectory(options.out_directory).TrainerPath(trainer)));
+  AddWarmStart(options, &command);
+  if (trainer == 0 && !options.save_directory.empty()) {
+    command.arguments.push_back(StrCat("--save=", options.save_directory));
+  }
   return command;
 }
 

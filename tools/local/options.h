@@ -25,6 +25,9 @@ struct LocalOptions {
   // "cpu" or "cuda:<n>". Whether there is such a device is for the worker to say.
   std::string device = "cpu";
   std::string out_directory;
+  // Of the model: to save it in, and to go on from. Empty: neither.
+  std::string save_directory;
+  std::string warm_start_directory;
   // Where weir-server and weir-worker are.
   std::string binary_directory;
   // Server i listens on base_port + i; 0 takes free ports.

@@ -1,0 +1,36 @@
+// Going on from a saved model: whether it fits the run, and what of it a process takes over.
+//
+// Place in the life of a batch: before the first.
+// Thread rule: thread-compatible.
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "common/base/status.h"
+#include "common/layout/model_layout.h"
+#include "common/proto/config.pb.h"
+#include "common/saved_model/saved_model.h"
+
+namespace weir::saved_model {
+
+// What takes values and optimizer state; state is empty when the rule is another than the model's.
+struct WarmStart {
+  std::function<void(const PieceSpec& spec, std::span<const float> values,
+                     std::span<const float> state)>
+      piece;
+  std::function<void(uint32_t table, uint64_t id, std::span<const float> values,
+                     std::span<const float> state)>
+      row;
+};
+
+// Gives every piece of `layout` and every row to `take`. config, layout: of the run.
+// FailedPrecondition, with every difference, when the model is another one.
+Status TakeOver(const SavedModel& model, const v1::Config& config, const ModelLayout& layout,
+                const WarmStart& take);
+
+// "top/0/weight is 512 x 367 there and 512 x 400 here; ...": empty when tensors and tables are the
+// same.
+std::string DescribeDifference(const ModelLayout& saved, const ModelLayout& wanted);
+
+}  // namespace weir::saved_model
