@@ -16,9 +16,11 @@ namespace weir::data {
 struct RowBlock {
   int32_t dense_count = 0;
   int32_t table_count = 0;
-  std::vector<float> labels;  // 0 or 1
+  std::vector<float> labels;  // 0 or 1; NaN where there is none
   std::vector<float> dense;
   std::vector<uint64_t> ids;
+  // The line of its file that each row comes from, from 1; empty for rows of no file.
+  std::vector<int64_t> lines;
   // Where the ids of a row's table end in `ids`: [row * table_count + table]. Empty when every row
   // has one id of every table.
   std::vector<uint64_t> id_ends;
@@ -41,6 +43,7 @@ struct RowBlock {
     labels.clear();
     dense.clear();
     ids.clear();
+    lines.clear();
     id_ends.clear();
     weights.clear();
   }

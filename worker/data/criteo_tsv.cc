@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <string>
+#include <string_view>
 
 #include "common/base/divisor.h"
 #include "worker/data/criteo_line.h"
@@ -18,18 +19,32 @@ constexpr int64_t kLargestValue = std::numeric_limits<uint32_t>::max();
 
 class CriteoParser : public LineParser {
  public:
-  explicit CriteoParser(int64_t rows_per_table)
-      : keeps_values_(rows_per_table > kLargestValue),
+  CriteoParser(int64_t rows_per_table, RowLabels labels)
+      : labels_(labels),
+        keeps_values_(rows_per_table > kLargestValue),
         rows_per_table_(static_cast<uint32_t>(std::min(rows_per_table, kLargestValue))) {}
 
   std::string Append(const Line& line, RowBlock* block) override {
     CriteoFields fields;
-    std::string problem = ParseCriteoLine(line.text, &fields);
-    if (problem.empty()) AppendRow(fields, block);
+    const bool labelled = labels_ == RowLabels::kRequired || HasLabel(line.text);
+    std::string_view text = line.text;
+    if (!labelled) {
+      with_label_.assign("0\t").append(line.text);
+      text = with_label_;
+    }
+    std::string problem = ParseCriteoLine(text, &fields);
+    if (!problem.empty()) return problem;
+    AppendRow(fields, block);
+    if (!labelled) block->labels.back() = std::numeric_limits<float>::quiet_NaN();
     return problem;
   }
 
  private:
+  static bool HasLabel(std::string_view line) {
+    constexpr auto kTabs = static_cast<std::ptrdiff_t>(kCriteoDenseCount + kCriteoTableCount);
+    return std::ranges::count(line, '\t') >= kTabs;
+  }
+
   void AppendRow(const CriteoFields& fields, RowBlock* block) const {
     std::array<float, kCriteoDenseCount> dense;
     LogCounts(fields.integers, dense);
@@ -43,29 +58,33 @@ class CriteoParser : public LineParser {
     block->ids.insert(block->ids.end(), ids.begin(), ids.end());
   }
 
+  const RowLabels labels_;
+  std::string with_label_;
   const bool keeps_values_;
   const Divisor rows_per_table_;
 };
 
 class CriteoFormat : public TextFormat {
  public:
-  explicit CriteoFormat(int64_t rows_per_table) : rows_per_table_(rows_per_table) {}
+  CriteoFormat(int64_t rows_per_table, RowLabels labels)
+      : rows_per_table_(rows_per_table), labels_(labels) {}
 
   int32_t dense_count() const override { return static_cast<int32_t>(kCriteoDenseCount); }
   int32_t table_count() const override { return static_cast<int32_t>(kCriteoTableCount); }
   Result<std::unique_ptr<LineParser>> MakeParser(const Line& /*first*/) const override {
-    return std::unique_ptr<LineParser>(std::make_unique<CriteoParser>(rows_per_table_));
+    return std::unique_ptr<LineParser>(std::make_unique<CriteoParser>(rows_per_table_, labels_));
   }
 
  private:
   const int64_t rows_per_table_;
+  const RowLabels labels_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Reader>> MakeCriteoTsvReader(const v1::Config& config) {
-  return MakeTextReader(config.data(), std::make_unique<CriteoFormat>(
-                                           config.data().criteo_tsv().rows_per_table()));
+Result<std::unique_ptr<Reader>> MakeCriteoTsvReader(const v1::Config& config, RowLabels labels) {
+  const int64_t rows_per_table = config.data().criteo_tsv().rows_per_table();
+  return MakeTextReader(config.data(), std::make_unique<CriteoFormat>(rows_per_table, labels));
 }
 
 }  // namespace weir::data

@@ -20,6 +20,8 @@ namespace weir::data {
 
 // Opens every file of data.train and data.test once: a missing, unreadable or empty one is reported
 // here. config.data().criteo_tsv() is set, defaults filled in.
-Result<std::unique_ptr<Reader>> MakeCriteoTsvReader(const v1::Config& config);
+// labels: optional, a line may have the 39 fields behind the label alone.
+Result<std::unique_ptr<Reader>> MakeCriteoTsvReader(const v1::Config& config,
+                                                    RowLabels labels = RowLabels::kRequired);
 
 }  // namespace weir::data

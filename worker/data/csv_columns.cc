@@ -22,11 +22,16 @@ class PlaceFinder {
   PlaceFinder(std::span<const std::string_view> header, bool has_names)
       : header_(header), has_names_(has_names) {}
 
-  Result<Places> Find(const v1::CsvConfig& config) {
+  Result<Places> Find(const v1::CsvConfig& config, RowLabels labels) {
     if (has_names_) WEIR_RETURN_IF_ERROR(CheckNames());
     Places places;
     places.width = header_.size();
-    WEIR_ASSIGN_OR_RETURN(places.label, FindOne("label", config.label().column()));
+    auto label = FindOne("label", config.label().column());
+    if (label.ok()) {
+      places.label = *label;
+    } else if (labels == RowLabels::kRequired) {
+      return label.status();
+    }
     for (const v1::DenseColumn& column : config.dense()) {
       places.dense.emplace_back();
       WEIR_ASSIGN_OR_RETURN(places.dense.back(), FindOne("dense", column.column()));
@@ -95,14 +100,15 @@ bool Columns::IsMissing(std::string_view field) const {
   return field.empty() || std::ranges::find(missing, field) != missing.end();
 }
 
-Result<Places> FindPlaces(const Columns& columns, const Line& first) {
+Result<Places> FindPlaces(const Columns& columns, const Line& first, RowLabels labels) {
   if (first.open_quote) return InvalidData("a quote is opened in the first line and not closed");
   if (first.too_long) {
     return InvalidData(StrCat("the first line is longer than ", kMaxLineBytes, " bytes"));
   }
   if (!IsUtf8(first.text)) return InvalidData("the first line is not UTF-8");
   CsvFields fields(columns.delimiter);
-  return PlaceFinder(fields.Split(first.text), columns.config.header()).Find(columns.config);
+  return PlaceFinder(fields.Split(first.text), columns.config.header())
+      .Find(columns.config, labels);
 }
 
 std::string RecordFields::Split(const Line& line) {

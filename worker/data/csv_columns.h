@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include "worker/data/dense_column.h"
 #include "worker/data/labels.h"
 #include "worker/data/line_reader.h"
+#include "worker/data/reader.h"
 
 namespace weir::data {
 
@@ -41,12 +43,13 @@ struct Columns {
 // Which field of a file's records each column is.
 struct Places {
   size_t width = 0;  // fields of a record
-  size_t label = 0;
+  std::optional<size_t> label;
   std::vector<size_t> dense, categorical;
 };
 
 // first: the file's first record, its header if it has one.
-Result<Places> FindPlaces(const Columns& columns, const Line& first);
+Result<Places> FindPlaces(const Columns& columns, const Line& first,
+                          RowLabels labels = RowLabels::kRequired);
 
 // The fields of one record at a time.
 class RecordFields {

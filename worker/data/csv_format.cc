@@ -1,5 +1,6 @@
 #include "worker/data/csv_format.h"
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,8 +14,9 @@ namespace {
 
 class CsvParser : public LineParser {
  public:
-  CsvParser(const Columns& columns, Places places)
+  CsvParser(const Columns& columns, Places places, RowLabels labels)
       : columns_(columns),
+        labels_(labels),
         places_(std::move(places)),
         fields_(columns.delimiter, places_.width) {}
 
@@ -32,11 +34,8 @@ class CsvParser : public LineParser {
 
  private:
   std::string AppendFields(RowBlock* block) const {
-    const std::string_view label_text = fields_[places_.label];
-    const std::optional<float> label = columns_.labels.Find(label_text);
-    if (!label) {
-      return StrCat("the label is ", Shown(label_text), ", none of ", columns_.labels.Known());
-    }
+    float label = std::numeric_limits<float>::quiet_NaN();
+    if (std::string problem = FindLabel(&label); !problem.empty()) return problem;
     for (size_t i = 0; i < columns_.dense.size(); ++i) {
       const std::string_view field = fields_[places_.dense[i]];
       double value = columns_.dense[i].missing();
@@ -52,7 +51,18 @@ class CsvParser : public LineParser {
                           columns_.categorical[i].Wanted());
       }
     }
-    block->labels.push_back(*label);
+    block->labels.push_back(label);
+    return "";
+  }
+
+  // Leaves *label where there is none and need not be.
+  std::string FindLabel(float* label) const {
+    if (!places_.label) return "";
+    const std::string_view text = fields_[*places_.label];
+    if (labels_ == RowLabels::kOptional && columns_.IsMissing(text)) return "";
+    const std::optional<float> found = columns_.labels.Find(text);
+    if (!found) return StrCat("the label is ", Shown(text), ", none of ", columns_.labels.Known());
+    *label = *found;
     return "";
   }
 
@@ -74,14 +84,15 @@ class CsvParser : public LineParser {
   }
 
   const Columns& columns_;
+  const RowLabels labels_;
   const Places places_;
   RecordFields fields_;
 };
 
 class CsvFormat : public TextFormat {
  public:
-  CsvFormat(const v1::CsvConfig& config, const v1::LearnedColumns& learned)
-      : columns_(config, learned) {}
+  CsvFormat(const v1::CsvConfig& config, const v1::LearnedColumns& learned, RowLabels labels)
+      : columns_(config, learned), labels_(labels) {}
 
   int32_t dense_count() const override { return columns_.config.dense_size(); }
   int32_t table_count() const override { return columns_.config.categorical_size(); }
@@ -89,19 +100,22 @@ class CsvFormat : public TextFormat {
   bool has_header() const override { return columns_.config.header(); }
 
   Result<std::unique_ptr<LineParser>> MakeParser(const Line& first) const override {
-    WEIR_ASSIGN_OR_RETURN(Places places, FindPlaces(columns_, first));
-    return std::unique_ptr<LineParser>(std::make_unique<CsvParser>(columns_, std::move(places)));
+    WEIR_ASSIGN_OR_RETURN(Places places, FindPlaces(columns_, first, labels_));
+    return std::unique_ptr<LineParser>(
+        std::make_unique<CsvParser>(columns_, std::move(places), labels_));
   }
 
  private:
   const Columns columns_;
+  const RowLabels labels_;
 };
 
 }  // namespace
 
 std::unique_ptr<const TextFormat> MakeCsvFormat(const v1::CsvConfig& config,
-                                                const v1::LearnedColumns& learned) {
-  return std::make_unique<CsvFormat>(config, learned);
+                                                const v1::LearnedColumns& learned,
+                                                RowLabels labels) {
+  return std::make_unique<CsvFormat>(config, learned, labels);
 }
 
 }  // namespace weir::data

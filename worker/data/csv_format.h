@@ -17,7 +17,8 @@ namespace weir::data {
 
 // config: data.csv, with defaults filled in and valid. learned: as LearnColumns gave it.
 std::unique_ptr<const TextFormat> MakeCsvFormat(const v1::CsvConfig& config,
-                                                const v1::LearnedColumns& learned);
+                                                const v1::LearnedColumns& learned,
+                                                RowLabels labels = RowLabels::kRequired);
 
 // What the columns learn from the first chunk of the first training file. Fails when that file, or
 // its header, does not fit.

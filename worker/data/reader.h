@@ -22,6 +22,9 @@ namespace weir::data {
 
 enum class Split { kTrain, kTest };
 
+// Whether a row without a label is malformed. Where they may miss, so may the label's column.
+enum class RowLabels { kRequired, kOptional };
+
 struct ChunkId {
   Split split = Split::kTrain;
   int32_t epoch = 0;
@@ -57,7 +60,8 @@ Result<v1::LearnedColumns> LearnFromData(const v1::Config& config);
 // Checks that every file is there and can be opened, so that a wrong path is reported before
 // anything starts.
 Result<std::unique_ptr<Reader>> MakeReader(const v1::Config& config,
-                                           const v1::LearnedColumns& learned);
+                                           const v1::LearnedColumns& learned,
+                                           RowLabels labels = RowLabels::kRequired);
 // Learns first.
 Result<std::unique_ptr<Reader>> MakeReader(const v1::Config& config);
 

@@ -13,20 +13,23 @@
 namespace weir::data {
 namespace {
 
-Result<std::unique_ptr<Reader>> MakeCriteo(const v1::Config& config, const v1::LearnedColumns&) {
-  return MakeCriteoTsvReader(config);
+Result<std::unique_ptr<Reader>> MakeCriteo(const v1::Config& config, const v1::LearnedColumns&,
+                                           RowLabels labels) {
+  return MakeCriteoTsvReader(config, labels);
 }
 
-Result<std::unique_ptr<Reader>> MakeSynthetic(const v1::Config& config, const v1::LearnedColumns&) {
+Result<std::unique_ptr<Reader>> MakeSynthetic(const v1::Config& config, const v1::LearnedColumns&,
+                                              RowLabels) {
   return MakeSyntheticReader(config);
 }
 
 Result<std::unique_ptr<Reader>> MakeCsv(const v1::Config& config,
-                                        const v1::LearnedColumns& learned) {
-  return MakeTextReader(config.data(), MakeCsvFormat(config.data().csv(), learned));
+                                        const v1::LearnedColumns& learned, RowLabels labels) {
+  return MakeTextReader(config.data(), MakeCsvFormat(config.data().csv(), learned, labels));
 }
 
-Result<std::unique_ptr<Reader>> MakeLibsvm(const v1::Config& config, const v1::LearnedColumns&) {
+Result<std::unique_ptr<Reader>> MakeLibsvm(const v1::Config& config, const v1::LearnedColumns&,
+                                           RowLabels) {
   return MakeTextReader(config.data(), MakeLibsvmFormat(config.data().libsvm()));
 }
 
@@ -48,10 +51,10 @@ Result<v1::LearnedColumns> LearnFromData(const v1::Config& config) {
 }
 
 Result<std::unique_ptr<Reader>> MakeReader(const v1::Config& config,
-                                           const v1::LearnedColumns& learned) {
+                                           const v1::LearnedColumns& learned, RowLabels labels) {
   for (const ReaderEntry& entry : ReaderTable()) {
     if (entry.reader_case != config.data().reader_case()) continue;
-    WEIR_ASSIGN_OR_RETURN(std::unique_ptr<Reader> reader, entry.make(config, learned));
+    WEIR_ASSIGN_OR_RETURN(std::unique_ptr<Reader> reader, entry.make(config, learned, labels));
     if (!config.data().shuffle()) return reader;
     return MakeShufflingReader(std::move(reader), config.run().seed());
   }

@@ -18,7 +18,7 @@ struct ReaderEntry {
   v1::DataConfig::ReaderCase reader_case;
   // The reader in file order; data.shuffle is MakeReader's.
   Result<std::unique_ptr<Reader>> (*make)(const v1::Config& config,
-                                          const v1::LearnedColumns& learned);
+                                          const v1::LearnedColumns& learned, RowLabels labels);
 };
 
 std::span<const ReaderEntry> ReaderTable();

@@ -27,6 +27,7 @@ RowBlock InOrder(const RowBlock& block, const std::vector<size_t>& order) {
   };
   for (const size_t row : order) {
     result.labels.push_back(block.labels[row]);
+    if (!block.lines.empty()) result.lines.push_back(block.lines[row]);
     append(block.dense, row * dense_count, (row + 1) * dense_count, &result.dense);
     const size_t list = row * table_count;
     for (size_t t = 0; block.has_lists() && t < table_count; ++t) {

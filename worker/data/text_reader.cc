@@ -137,7 +137,10 @@ class TextReader : public Reader {
       if (!there) break;
       const std::string problem =
           line.too_long ? TooLong() : parser.Append(line, block);
-      if (problem.empty()) continue;
+      if (problem.empty()) {
+        block->lines.push_back(lines.first_text_line());
+        continue;
+      }
       ++result->malformed_count;
       if (result->problems.size() >= kDescribedProblems) continue;
       result->problems.push_back(
