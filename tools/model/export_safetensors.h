@@ -1,0 +1,18 @@
+// A saved model as a safetensors file, with the names of facebookresearch/dlrm's state_dict:
+// emb_l.<i>.weight, bot_l.<2i>.weight and .bias, top_l.<2i>.weight and .bias.
+//
+// Thread rule: any thread.
+#pragma once
+
+#include <string>
+
+#include "common/base/status.h"
+#include "tools/model/loaded_model.h"
+
+namespace weir::tools {
+
+// Tables have all their rows, those that training has not seen with their initial values. Fails, and
+// leaves no file, when it cannot be written.
+Status ExportSafetensors(const LoadedModel& model, const std::string& path);
+
+}  // namespace weir::tools

@@ -1,0 +1,52 @@
+// A saved model in memory: scores rows, and tells its parameters.
+//
+// Thread rule: thread-compatible.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/saved_model/saved_model.h"
+#include "common/store/row_table.h"
+#include "common/store/update_rule.h"
+#include "common/tensor/aligned_buffer.h"
+#include "worker/data/batch.h"
+#include "worker/model/dlrm.h"
+
+namespace weir::tools {
+
+class LoadedModel {
+ public:
+  // Fails as SavedModel::Open and Visit do.
+  static Result<std::unique_ptr<LoadedModel>> Load(const std::string& directory);
+
+  const v1::SavedModelManifest& manifest() const { return saved_->manifest(); }
+  const v1::Config& config() const { return saved_->config(); }
+  const ModelLayout& layout() const { return saved_->layout(); }
+
+  // The probability of label 1 for each row of the batch, as an evaluation at the end of the run
+  // would give it. A row that training has not seen has its initial values.
+  void Score(const data::Batch& batch, std::span<float> probabilities);
+
+  // All elements of a tensor, row-major.
+  std::span<const float> tensor(const TensorSpec& tensor) const;
+  // A table's row, [embedding_dimension].
+  void ReadRow(uint32_t table, uint64_t id, std::span<float> out) const;
+
+ private:
+  explicit LoadedModel(std::unique_ptr<saved_model::SavedModel> saved);
+  Status LoadParameters();
+
+  const std::unique_ptr<const saved_model::SavedModel> saved_;
+  const std::unique_ptr<const store::UpdateRule> row_rule_;
+  tensor::AlignedBuffer parameters_;  // flat
+  store::RowPartitionStore rows_;
+  model::Dlrm dlrm_;
+  std::vector<store::BatchRow> wanted_;  // of a batch
+  std::vector<float> batch_rows_;
+};
+
+}  // namespace weir::tools

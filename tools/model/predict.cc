@@ -1,0 +1,153 @@
+#include "tools/model/predict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "common/base/strings.h"
+#include "worker/data/reader.h"
+
+namespace weir::tools {
+namespace {
+
+// Malformed lines that are described.
+constexpr size_t kDescribedProblems = 5;
+// So many malformed lines are never too many, however short the file is.
+constexpr int64_t kToleratedLines = 1;
+
+v1::Config ReadingConfig(const v1::Config& config, const std::string& in) {
+  v1::Config reading = config;
+  reading.mutable_data()->clear_train();
+  reading.mutable_data()->clear_test();
+  reading.mutable_data()->clear_root();
+  reading.mutable_data()->add_test(in);
+  reading.mutable_data()->set_shuffle(false);
+  return reading;
+}
+
+// Written aside and renamed, so that what bears the name is whole.
+class OutputFile {
+ public:
+  explicit OutputFile(std::string path)
+      : path_(std::move(path)), aside_(path_ + ".partial"), file_(aside_, std::ios::binary) {}
+  ~OutputFile() {
+    std::error_code error;
+    if (!finished_) std::filesystem::remove(aside_, error);
+  }
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  Status Write(const std::string& text) {
+    file_ << text;
+    return file_ ? OkStatus() : Failed();
+  }
+  Status Finish() {
+    file_.close();
+    std::error_code error;
+    if (file_) std::filesystem::rename(aside_, path_, error);
+    if (!file_ || error) return Failed();
+    finished_ = true;
+    return OkStatus();
+  }
+
+ private:
+  Status Failed() const { return Unavailable(StrCat("cannot write ", path_)); }
+
+  const std::string path_, aside_;
+  std::ofstream file_;
+  bool finished_ = false;
+};
+
+class Predictor {
+ public:
+  Predictor(LoadedModel* model, data::Reader* reader, OutputFile* out)
+      : model_(*model), reader_(*reader), out_(*out) {}
+
+  Result<Predictions> Run() {
+    WEIR_RETURN_IF_ERROR(out_.Write("line,probability\n"));
+    for (int64_t chunk = 0; !at_end_; ++chunk) WEIR_RETURN_IF_ERROR(RunChunk(chunk));
+    WEIR_RETURN_IF_ERROR(CheckMalformed());
+    WEIR_RETURN_IF_ERROR(out_.Finish());
+    if (predictions_.row_count > 0 && labels_.size() == scores_.size()) {
+      predictions_.metrics = eval::ComputeMetrics(scores_, labels_);
+    }
+    return std::move(predictions_);
+  }
+
+ private:
+  Status RunChunk(int64_t chunk) {
+    WEIR_ASSIGN_OR_RETURN(const data::ChunkResult result,
+                          reader_.ReadChunk({data::Split::kTest, 0, 0, chunk}, &block_));
+    at_end_ = result.end_of_file;
+    predictions_.malformed_count += result.malformed_count;
+    line_count_ += result.line_count;
+    for (const std::string& problem : result.problems) {
+      if (predictions_.problems.size() < kDescribedProblems) predictions_.problems.push_back(problem);
+    }
+    const int64_t batch_size = model_.config().data().batch_size();
+    for (int64_t begin = 0; begin < block_.row_count(); begin += batch_size) {
+      WEIR_RETURN_IF_ERROR(RunBatch(begin, std::min(begin + batch_size, block_.row_count())));
+    }
+    return OkStatus();
+  }
+
+  Status RunBatch(int64_t begin, int64_t end) {
+    data::MakeBatch(block_, begin, end, &batch_);
+    probabilities_.resize(static_cast<size_t>(end - begin));
+    model_.Score(batch_, probabilities_);
+    std::string text;
+    for (size_t i = 0; i < probabilities_.size(); ++i) {
+      const size_t row = static_cast<size_t>(begin) + i;
+      text += StrCat(block_.lines[row], ",", Format("%.9g", probabilities_[i]), "\n");
+      scores_.push_back(probabilities_[i]);
+      const float label = block_.labels[row];
+      if (!std::isnan(label)) labels_.push_back(label > 0.5f ? 1 : 0);
+    }
+    predictions_.row_count += end - begin;
+    return out_.Write(text);
+  }
+
+  Status CheckMalformed() const {
+    const double share = model_.config().data().max_malformed_share();
+    const auto malformed = static_cast<double>(predictions_.malformed_count);
+    if (predictions_.malformed_count <= kToleratedLines && share > 0 && predictions_.row_count > 0) {
+      return OkStatus();
+    }
+    if (malformed <= share * static_cast<double>(line_count_) && predictions_.row_count > 0) {
+      return OkStatus();
+    }
+    return InvalidData(StrCat(
+        predictions_.malformed_count, " of ", line_count_,
+        " lines are malformed, more than the model's data.max_malformed_share (", share,
+        ") allows", predictions_.problems.empty() ? "" : "; the first is ",
+        predictions_.problems.empty() ? "" : predictions_.problems[0]));
+  }
+
+  LoadedModel& model_;
+  data::Reader& reader_;
+  OutputFile& out_;
+  data::RowBlock block_;
+  data::Batch batch_;
+  std::vector<float> probabilities_, scores_;
+  std::vector<uint8_t> labels_;
+  int64_t line_count_ = 0;
+  bool at_end_ = false;
+  Predictions predictions_;
+};
+
+}  // namespace
+
+Result<Predictions> Predict(LoadedModel* model, const std::string& in, const std::string& out) {
+  if (model->config().data().has_synthetic()) {
+    return InvalidConfig("the model was trained on made-up rows, which no file holds");
+  }
+  const v1::Config config = ReadingConfig(model->config(), in);
+  WEIR_ASSIGN_OR_RETURN(const auto reader, data::MakeReader(config, model->manifest().learned(),
+                                                            data::RowLabels::kOptional));
+  OutputFile file(out);
+  return Predictor(model, reader.get(), &file).Run();
+}
+
+}  // namespace weir::tools

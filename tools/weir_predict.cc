@@ -1,0 +1,100 @@
+// weir-predict: what a saved model says of new rows.
+//
+//   weir-predict --model=DIR --in=FILE --out=FILE
+//   weir-predict --model=DIR --export=FILE.safetensors
+//
+// Exit codes: 0 done, 1 failed, 2 wrong flags.
+
+#include <gflags/gflags.h>
+
+#include <cstdio>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "common/base/exit_code.h"
+#include "common/base/strings.h"
+#include "tools/model/export_safetensors.h"
+#include "tools/model/loaded_model.h"
+#include "tools/model/predict.h"
+
+DEFINE_string(model, "", "folder of a saved model");
+DEFINE_string(in, "", "file of rows in the form that the model was trained on; labels may miss");
+DEFINE_string(out, "", "file for the probabilities: line,probability");
+DEFINE_string(export, "",
+              "writes the model itself, as safetensors with the names of facebookresearch/dlrm");
+
+// gflags defines this and no header declares it: what it calls after telling wrong flags.
+namespace GFLAGS_NAMESPACE {
+extern void (*gflags_exitfunc)(int);
+}
+
+namespace weir::tools {
+namespace {
+
+bool gflags_found_mistakes = false;
+
+constexpr const char* kUsage =
+    "what a saved model says of new rows\n"
+    "  weir-predict --model=DIR --in=FILE --out=FILE\n"
+    "      writes a probability for each row, and tells how good they are when rows have labels\n"
+    "  weir-predict --model=DIR --export=FILE.safetensors\n"
+    "      writes the model for PyTorch";
+
+Status CheckFlags(const std::vector<std::string>& arguments) {
+  std::vector<std::string> mistakes;
+  for (const std::string& argument : arguments) {
+    mistakes.push_back(StrCat("unexpected argument '", argument, "'"));
+  }
+  if (FLAGS_model.empty()) mistakes.push_back("--model is missing; give the folder of a saved model");
+  if (FLAGS_in.empty() != FLAGS_out.empty()) {
+    mistakes.push_back("--in and --out go together: rows to read and where to write");
+  }
+  if (FLAGS_in.empty() && FLAGS_export.empty()) {
+    mistakes.push_back("say what to do: --in and --out, or --export (see --help)");
+  }
+  return mistakes.empty() ? OkStatus() : InvalidConfig(StrJoin(mistakes, "\n"));
+}
+
+void Print(const Predictions& predictions) {
+  std::cout << "rows        " << predictions.row_count << "\n"
+            << "malformed   " << predictions.malformed_count << "\n";
+  for (const std::string& problem : predictions.problems) std::cout << "  " << problem << "\n";
+  if (!predictions.metrics) return;
+  std::cout << "logloss     " << Format("%.6f", predictions.metrics->logloss) << "\n"
+            << "auc         " << Format("%.6f", predictions.metrics->auc) << "\n"
+            << "accuracy    " << Format("%.6f", predictions.metrics->accuracy) << "\n";
+}
+
+Status Run(const std::vector<std::string>& arguments) {
+  WEIR_RETURN_IF_ERROR(CheckFlags(arguments));
+  WEIR_ASSIGN_OR_RETURN(const auto model, LoadedModel::Load(FLAGS_model));
+  if (!FLAGS_export.empty()) WEIR_RETURN_IF_ERROR(ExportSafetensors(*model, FLAGS_export));
+  if (FLAGS_in.empty()) return OkStatus();
+  WEIR_ASSIGN_OR_RETURN(const Predictions predictions, Predict(model.get(), FLAGS_in, FLAGS_out));
+  Print(predictions);
+  return OkStatus();
+}
+
+int Main(int argc, char** argv) {
+  gflags::SetUsageMessage(kUsage);
+  // By default gflags exits with 1 at its first complaint; here all mistakes are told, then 2.
+  GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { gflags_found_mistakes = true; };
+  gflags::ParseCommandLineNonHelpFlags(&argc, &argv, /*remove_flags=*/true);
+  if (gflags::GetCommandLineFlagInfoOrDie("help").current_value == "true") {
+    gflags::ShowUsageWithFlagsRestrict(argv[0], "weir_predict");
+    return 0;
+  }
+  const Status status = gflags_found_mistakes
+                            ? InvalidConfig("see --help")
+                            : Run(std::vector<std::string>(argv + 1, argv + argc));
+  for (const std::string& mistake : StrSplit(status.message(), '\n')) {
+    std::cerr << "error: " << mistake << "\n";
+  }
+  return ExitCode(status);
+}
+
+}  // namespace
+}  // namespace weir::tools
+
+int main(int argc, char** argv) { return weir::tools::Main(argc, argv); }
