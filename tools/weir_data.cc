@@ -38,7 +38,7 @@ constexpr const char* kUsage =
     "  weir-data generate --config=a.textproto --out=FILE[.gz] [--split=train|test] [--rows=N]\n"
     "      writes the synthetic set of the config as a Criteo click log\n"
     "  weir-data inspect FILE [--rows=N]\n"
-    "      tells what a Criteo click log holds";
+    "      tells what a file holds, and proposes the data {} section that reads it";
 
 using Arguments = std::vector<std::string>;
 

@@ -1,47 +1,121 @@
 #include "tools/data/inspect.h"
 
-#include <vector>
+#include <algorithm>
+#include <optional>
+#include <string_view>
 
 #include "common/base/strings.h"
-#include "tools/data/column_summary.h"
-#include "worker/data/criteo_line.h"
+#include "google/protobuf/text_format.h"
+#include "tools/data/csv_proposal.h"
+#include "tools/data/csv_sample.h"
+#include "tools/data/inspect_criteo.h"
+#include "worker/data/csv_fields.h"
 #include "worker/data/line_reader.h"
 
 namespace weir::tools {
 namespace {
 
-// Malformed lines that are described.
-constexpr size_t kDescribedProblems = 5;
+constexpr int64_t kSampledRecords = 100'000;
+
+void PrintSection(const v1::DataConfig& data, std::ostream& out) {
+  v1::Config config;
+  *config.mutable_data() = data;
+  std::string text;
+  google::protobuf::TextFormat::PrintToString(config, &text);
+  out << "--- a section to start from; look it over\n" << text << "---\n";
+}
+
+// Colons in each word behind the label: 1 for libsvm, 2 for libffm; nothing for other lines.
+std::optional<int> ColonsOfWords(std::string_view line) {
+  std::optional<int> colons;
+  line = data::Trim(line);
+  size_t space = line.find_first_of(" \t");
+  while (space != std::string_view::npos) {
+    line = data::Trim(line.substr(space));
+    space = line.find_first_of(" \t");
+    const auto count = static_cast<int>(std::ranges::count(line.substr(0, space), ':'));
+    if (count < 1 || count > 2 || (colons && *colons != count)) return std::nullopt;
+    colons = count;
+  }
+  return colons;
+}
+
+// 1: libsvm, 2: libffm, nothing: neither. most_fields: the largest field number, of libffm.
+Result<std::optional<int>> FindLibsvm(const std::string& path, int64_t limit, int* field_count) {
+  WEIR_ASSIGN_OR_RETURN(const auto lines, data::LineReader::Open(path));
+  std::optional<int> colons;
+  data::Line line;
+  *field_count = 0;
+  while (lines->line_count() < limit) {
+    WEIR_ASSIGN_OR_RETURN(const bool there, lines->Next(&line));
+    if (!there) break;
+    const std::optional<int> found = ColonsOfWords(line.text);
+    if (!found || (colons && *colons != *found)) return std::optional<int>();
+    colons = found;
+    if (*found != 2) continue;
+    for (size_t at = line.text.find(' '); at != std::string_view::npos;
+         at = line.text.find(' ', at + 1)) {
+      const int field = std::atoi(std::string(line.text.substr(at + 1, 9)).c_str());
+      *field_count = std::max(*field_count, field + 1);
+    }
+  }
+  return colons;
+}
+
+void PrintLibsvm(const std::string& path, int colons, int field_count, std::ostream& out) {
+  out << "file        " << path << "\n"
+      << "format      " << (colons == 1 ? "libsvm" : "libffm") << "\n";
+  v1::DataConfig data;
+  data.add_train(path);
+  data.mutable_libsvm()->set_rows_per_table(1'000'000);
+  if (colons == 2) data.mutable_libsvm()->set_fields(field_count);
+  PrintSection(data, out);
+}
+
+std::string Described(const ColumnSample& column) {
+  const std::string distinct =
+      StrCat(column.values.size(), column.more_values ? " values or more" : " values");
+  if (!column.is_number()) return distinct;
+  return StrCat(distinct, ", numbers from ", column.smallest, " to ", column.largest);
+}
+
+Status InspectCsv(const std::string& path, int64_t limit, std::ostream& out) {
+  WEIR_ASSIGN_OR_RETURN(const CsvSample sample, SampleCsv(path, limit));
+  const CsvProposal proposal = ProposeCsv(path, sample);
+  out << "file        " << path << "\n"
+      << "format      comma-separated values, delimiter "
+      << (sample.delimiter == '\t' ? "a tab" : StrCat("'", sample.delimiter, "'")) << ", "
+      << (sample.header ? "with a header" : "without a header") << "\n"
+      << "records     " << sample.record_count << " looked at, " << sample.malformed_count
+      << " of another width\n";
+  for (const ColumnSample& column : sample.columns) {
+    out << "  " << column.name << ": " << Described(column);
+    if (column.missing_count > 0) out << ", " << column.missing_count << " missing";
+    out << "\n";
+  }
+  if (proposal.data.csv().label().column().empty()) {
+    out << "label       no column has two values: name it yourself\n";
+  } else {
+    out << "label       " << proposal.data.csv().label().column() << ": " << proposal.label_reason
+        << "\n";
+  }
+  PrintSection(proposal.data, out);
+  return OkStatus();
+}
 
 }  // namespace
 
 Status Inspect(const std::string& path, int64_t line_limit, std::ostream& out) {
-  WEIR_ASSIGN_OR_RETURN(const auto lines, data::LineReader::Open(path));
-  data::Line line;
-  data::CriteoFields fields;
-  ColumnSummary summary;
-  std::vector<std::string> problems;
-  while (line_limit == 0 || lines->line_count() < line_limit) {
-    WEIR_ASSIGN_OR_RETURN(const bool there, lines->Next(&line));
-    if (!there) break;
-    const std::string problem = line.too_long ? data::TooLong()
-                                              : data::ParseCriteoLine(line.text, &fields);
-    if (problem.empty()) {
-      summary.Add(fields);
-    } else if (problems.size() < kDescribedProblems) {
-      problems.push_back(StrCat(path, ":", lines->line_count(), ": ", problem));
-    }
+  WEIR_ASSIGN_OR_RETURN(const bool is_criteo, IsCriteo(path));
+  if (is_criteo) return InspectCriteo(path, line_limit, out);
+  const int64_t limit = line_limit == 0 ? kSampledRecords : line_limit;
+  int field_count = 0;
+  WEIR_ASSIGN_OR_RETURN(const std::optional<int> colons, FindLibsvm(path, limit, &field_count));
+  if (colons) {
+    PrintLibsvm(path, *colons, field_count, out);
+    return OkStatus();
   }
-  const int64_t rows = summary.row_count();
-  out << "file        " << path << "\n"
-      << "rows        " << rows << "\n"
-      << "malformed   " << lines->line_count() - rows << "\n";
-  for (const std::string& problem : problems) out << "  " << problem << "\n";
-  if (rows == 0) return InvalidData(StrCat(path, " holds no row of a Criteo log"));
-  const double rate = static_cast<double>(summary.click_count()) / static_cast<double>(rows);
-  out << "click rate  " << Format("%.4f", rate) << "\n";
-  summary.Print(out);
-  return OkStatus();
+  return InspectCsv(path, limit, out);
 }
 
 }  // namespace weir::tools

@@ -1,4 +1,4 @@
-// weir-data inspect: what a Criteo click log holds, and what is wrong with it.
+// weir-data inspect: what a file of rows holds, and the data {} section that would read it.
 //
 // Thread rule: any thread.
 #pragma once
@@ -11,8 +11,9 @@
 
 namespace weir::tools {
 
-// Reads the first line_limit lines of the file (0: all) as the reader would, and prints rows,
-// malformed lines with the first few reasons, click rate and a line for each column.
+// Tells a Criteo click log, libsvm, libffm and comma-separated values apart, by the first lines, and
+// prints what the first line_limit lines hold (0: all of a click log, 100,000 of the others) and,
+// between marks, a section for a config.
 Status Inspect(const std::string& path, int64_t line_limit, std::ostream& out);
 
 }  // namespace weir::tools

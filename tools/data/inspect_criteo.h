@@ -1,0 +1,21 @@
+// What a Criteo click log holds, and what is wrong with it.
+//
+// Thread rule: any thread.
+#pragma once
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+
+#include "common/base/status.h"
+
+namespace weir::tools {
+
+// Reads the first line_limit lines of the file (0: all) as the reader would, and prints rows,
+// malformed lines with the first few reasons, click rate and a line for each column.
+Status InspectCriteo(const std::string& path, int64_t line_limit, std::ostream& out);
+
+// Whether the file begins with lines of such a log.
+Result<bool> IsCriteo(const std::string& path);
+
+}  // namespace weir::tools
