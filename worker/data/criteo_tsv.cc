@@ -71,7 +71,7 @@ class CriteoFormat : public TextFormat {
 
   int32_t dense_count() const override { return static_cast<int32_t>(kCriteoDenseCount); }
   int32_t table_count() const override { return static_cast<int32_t>(kCriteoTableCount); }
-  Result<std::unique_ptr<LineParser>> MakeParser(const Line& /*first*/) const override {
+  Result<std::unique_ptr<LineParser>> MakeParser(std::span<const Line> /*head*/) const override {
     return std::unique_ptr<LineParser>(std::make_unique<CriteoParser>(rows_per_table_, labels_));
   }
 

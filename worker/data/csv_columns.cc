@@ -77,6 +77,15 @@ class PlaceFinder {
   const bool has_names_;
 };
 
+Result<Places> FindPlacesIn(const Columns& columns, const Line& first, RowLabels labels) {
+  if (first.open_quote) return InvalidData("a quote is opened in the first line and not closed");
+  if (first.too_long) return InvalidData(StrCat("the first ", TooLong()));
+  if (!IsUtf8(first.text)) return InvalidData("the first line is not UTF-8");
+  CsvFields fields(columns.delimiter);
+  return PlaceFinder(fields.Split(first.text), columns.config.header())
+      .Find(columns.config, labels);
+}
+
 }  // namespace
 
 Columns::Columns(const v1::CsvConfig& csv, const v1::LearnedColumns& learned)
@@ -100,15 +109,13 @@ bool Columns::IsMissing(std::string_view field) const {
   return field.empty() || std::ranges::find(missing, field) != missing.end();
 }
 
-Result<Places> FindPlaces(const Columns& columns, const Line& first, RowLabels labels) {
-  if (first.open_quote) return InvalidData("a quote is opened in the first line and not closed");
-  if (first.too_long) {
-    return InvalidData(StrCat("the first line is longer than ", kMaxLineBytes, " bytes"));
+Result<Places> FindPlaces(const Columns& columns, std::span<const Line> head, RowLabels labels) {
+  Result<Places> places = FindPlacesIn(columns, head.front(), labels);
+  if (columns.config.header()) return places;
+  for (size_t i = 1; i < head.size() && !places.ok(); ++i) {
+    if (auto other = FindPlacesIn(columns, head[i], labels); other.ok()) places = std::move(other);
   }
-  if (!IsUtf8(first.text)) return InvalidData("the first line is not UTF-8");
-  CsvFields fields(columns.delimiter);
-  return PlaceFinder(fields.Split(first.text), columns.config.header())
-      .Find(columns.config, labels);
+  return places;
 }
 
 std::string RecordFields::Split(const Line& line) {

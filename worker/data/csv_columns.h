@@ -47,8 +47,9 @@ struct Places {
   std::vector<size_t> dense, categorical;
 };
 
-// first: the file's first record, its header if it has one.
-Result<Places> FindPlaces(const Columns& columns, const Line& first,
+// head: the file's first records, the header before them if it has one. Without one, records are as
+// wide as the first that has all columns.
+Result<Places> FindPlaces(const Columns& columns, std::span<const Line> head,
                           RowLabels labels = RowLabels::kRequired);
 
 // The fields of one record at a time.

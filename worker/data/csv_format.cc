@@ -99,8 +99,8 @@ class CsvFormat : public TextFormat {
   std::optional<QuoteScanner> quotes() const override { return QuoteScanner(columns_.delimiter); }
   bool has_header() const override { return columns_.config.header(); }
 
-  Result<std::unique_ptr<LineParser>> MakeParser(const Line& first) const override {
-    WEIR_ASSIGN_OR_RETURN(Places places, FindPlaces(columns_, first, labels_));
+  Result<std::unique_ptr<LineParser>> MakeParser(std::span<const Line> head) const override {
+    WEIR_ASSIGN_OR_RETURN(Places places, FindPlaces(columns_, head, labels_));
     return std::unique_ptr<LineParser>(
         std::make_unique<CsvParser>(columns_, std::move(places), labels_));
   }

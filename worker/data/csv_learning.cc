@@ -114,8 +114,8 @@ class LearningFormat : public TextFormat {
     return QuoteScanner(seen_->columns.delimiter);
   }
   bool has_header() const override { return seen_->columns.config.header(); }
-  Result<std::unique_ptr<LineParser>> MakeParser(const Line& first) const override {
-    WEIR_ASSIGN_OR_RETURN(Places places, FindPlaces(seen_->columns, first));
+  Result<std::unique_ptr<LineParser>> MakeParser(std::span<const Line> head) const override {
+    WEIR_ASSIGN_OR_RETURN(Places places, FindPlaces(seen_->columns, head));
     return std::unique_ptr<LineParser>(std::make_unique<LearningParser>(std::move(places), seen_));
   }
 

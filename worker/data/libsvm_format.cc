@@ -108,7 +108,7 @@ class LibsvmFormat : public TextFormat {
 
   int32_t dense_count() const override { return 0; }
   int32_t table_count() const override { return config_.fields() > 0 ? config_.fields() : 1; }
-  Result<std::unique_ptr<LineParser>> MakeParser(const Line& /*first*/) const override {
+  Result<std::unique_ptr<LineParser>> MakeParser(std::span<const Line> /*head*/) const override {
     return std::unique_ptr<LineParser>(std::make_unique<LibsvmParser>(config_));
   }
 

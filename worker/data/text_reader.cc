@@ -17,6 +17,9 @@ namespace {
 // Malformed lines of a chunk that are described.
 constexpr size_t kDescribedProblems = 5;
 
+// Lines that a format may look at before the first row.
+constexpr size_t kHeadLines = 5;
+
 // Rows that a chunk gets memory for before it is read; a longer one grows.
 constexpr int64_t kReservedRows = int64_t{1} << 16;
 
@@ -25,16 +28,10 @@ class OpenFile {
  public:
   static Result<std::unique_ptr<OpenFile>> Open(const std::string& path, const TextFormat& format) {
     auto file = std::make_unique<OpenFile>();
+    WEIR_ASSIGN_OR_RETURN(file->parser_, MakeParser(path, format));
     WEIR_ASSIGN_OR_RETURN(file->lines_, LineReader::Open(path, format.quotes()));
-    Line first;
-    WEIR_RETURN_IF_ERROR(file->lines_->Next(&first).status());
-    auto parser = format.MakeParser(first);
-    if (!parser.ok()) return InvalidData(StrCat(path, ": ", parser.status().message()));
-    file->parser_ = *std::move(parser);
-    file->header_lines_ = file->lines_->line_count();
-    if (format.has_header()) return file;
-    WEIR_ASSIGN_OR_RETURN(file->lines_, LineReader::Open(path, format.quotes()));
-    file->header_lines_ = 0;
+    file->header_lines_ = format.has_header() ? 1 : 0;
+    WEIR_RETURN_IF_ERROR(file->lines_->Skip(file->header_lines_).status());
     return file;
   }
 
@@ -44,6 +41,24 @@ class OpenFile {
   LineParser& parser() { return *parser_; }
 
  private:
+  static Result<std::unique_ptr<LineParser>> MakeParser(const std::string& path,
+                                                        const TextFormat& format) {
+    WEIR_ASSIGN_OR_RETURN(const auto reader, LineReader::Open(path, format.quotes()));
+    std::array<std::string, kHeadLines> texts;  // of lines, which the next one overwrites
+    std::vector<Line> head;
+    for (std::string& text : texts) {
+      Line line;
+      WEIR_ASSIGN_OR_RETURN(const bool there, reader->Next(&line));
+      if (!there) break;
+      text = line.text;
+      line.text = text;
+      head.push_back(line);
+    }
+    auto parser = format.MakeParser(head);
+    if (!parser.ok()) return InvalidData(StrCat(path, ": ", parser.status().message()));
+    return parser;
+  }
+
   std::unique_ptr<LineReader> lines_;
   std::unique_ptr<LineParser> parser_;
   int64_t header_lines_ = 0;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "common/base/status.h"
@@ -37,9 +38,9 @@ class TextFormat {
   virtual std::optional<QuoteScanner> quotes() const { return std::nullopt; }
   // Whether the first line of a file is no row.
   virtual bool has_header() const { return false; }
-  // first: a file's first line, header or not. Fails, without naming the file, when that does not
-  // fit the format.
-  virtual Result<std::unique_ptr<LineParser>> MakeParser(const Line& first) const = 0;
+  // head: a file's first few lines, at least one, the header among them. Fails, without naming the
+  // file, when they do not fit the format.
+  virtual Result<std::unique_ptr<LineParser>> MakeParser(std::span<const Line> head) const = 0;
 };
 
 // The files of data.train and data.test. Checks that each is there and begins as the format wants.
