@@ -1,0 +1,183 @@
+#include "common/saved_model/saved_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/config/defaults.h"
+#include "common/saved_model/warm_start.h"
+#include "google/protobuf/text_format.h"
+
+namespace weir::saved_model {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+v1::Config MakeConfig(const std::string& more = "") {
+  v1::Config config;
+  CHECK(google::protobuf::TextFormat::ParseFromString(R"(
+      model { bottom_widths: [700, 4] top_widths: [3, 1] embedding_dimension: 4 }
+      data { synthetic { tables: 2 dense_features: 13 rows_per_table: 100 } })" + more, &config));
+  config::FillDefaults(&config);
+  return config;
+}
+
+class SavedModelTest : public testing::Test {
+ protected:
+  SavedModelTest() : config_(MakeConfig()), layout_(config_, 1) {
+    std::string pattern = testing::TempDir() + "weir_model_XXXXXX";
+    directory_ = mkdtemp(pattern.data());
+  }
+  ~SavedModelTest() override { fs::remove_all(directory_); }
+
+  std::string Folder() const { return directory_ + "/model"; }
+
+  // Element i of a tensor is tensor + i / 1000, its state twice that; row i of a table is i, state 5.
+  Status Save() const {
+    WEIR_ASSIGN_OR_RETURN(const auto writer, Writer::Create(Folder()));
+    for (const PieceSpec& spec : layout_.pieces()) {
+      std::vector<float> values, state;
+      for (int64_t i = 0; i < spec.element_count; ++i) {
+        values.push_back(static_cast<float>(spec.tensor) + static_cast<float>(spec.begin + i) / 1000);
+        state.push_back(2 * values.back());
+      }
+      Bytes frames;
+      AppendPiece(spec, values, state, &frames);
+      WEIR_RETURN_IF_ERROR(writer->Append(frames));
+    }
+    const auto rule = store::MakeUpdateRule(config_.update().rows());
+    store::RowPartitionStore rows(layout_, *rule);
+    for (uint64_t id = 0; id < 100; id += 3) {
+      rows.Load(1, id, std::vector<float>(4, static_cast<float>(id)), std::vector<float>{5});
+    }
+    Bytes frames;
+    EXPECT_EQ(AppendRows(rows, 0, &frames), 0u);
+    WEIR_RETURN_IF_ERROR(writer->Append(frames));
+    v1::SavedModelManifest manifest;
+    *manifest.mutable_config() = config_;
+    manifest.set_steps(77);
+    return writer->Finish(std::move(manifest));
+  }
+
+  static Status VisitAll(const SavedModel& model) {
+    return model.Visit({.piece = [](const SavedPiece&) {}, .rows = [](const SavedRows&) {}});
+  }
+
+  std::string OpenProblem() const {
+    const auto model = SavedModel::Open(Folder());
+    if (!model.ok()) return model.status().message();
+    return VisitAll(**model).message();
+  }
+
+  const v1::Config config_;
+  const ModelLayout layout_;
+  std::string directory_;
+};
+
+TEST_F(SavedModelTest, GivesBackWhatWasSaved) {
+  ASSERT_TRUE(Save().ok());
+  const auto model = SavedModel::Open(Folder() + "/");
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ((*model)->manifest().steps(), 77u);
+  EXPECT_EQ((*model)->config().SerializeAsString(), config_.SerializeAsString());
+  int64_t elements = 0, rows = 0;
+  const Status status = TakeOver(
+      **model, config_, layout_,
+      {.piece =
+           [&](const PieceSpec& spec, std::span<const float> values, std::span<const float> state) {
+             ASSERT_EQ(state.size(), values.size());
+             for (size_t i = 0; i < values.size(); ++i) {
+               const auto element = static_cast<float>(spec.begin + static_cast<int64_t>(i));
+               ASSERT_EQ(values[i], static_cast<float>(spec.tensor) + element / 1000);
+               ASSERT_EQ(state[i], 2 * values[i]);
+             }
+             elements += static_cast<int64_t>(values.size());
+           },
+       .row =
+           [&](uint32_t table, uint64_t id, std::span<const float> values,
+               std::span<const float> state) {
+             EXPECT_EQ(table, 1u);
+             EXPECT_THAT(values, testing::Each(static_cast<float>(id)));
+             EXPECT_THAT(state, testing::ElementsAre(5));
+             ++rows;
+           }});
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(elements, layout_.dense_element_count());
+  EXPECT_EQ(rows, 34);
+}
+
+TEST_F(SavedModelTest, LeavesTheStateOfAnotherRule) {
+  ASSERT_TRUE(Save().ok());
+  const auto model = SavedModel::Open(Folder());
+  ASSERT_TRUE(model.ok());
+  const v1::Config other = MakeConfig("update { dense { sgd { learning_rate: 0.1 } } }");
+  size_t state_floats = 0, row_state_floats = 0;
+  ASSERT_TRUE(TakeOver(**model, other, layout_,
+                       {.piece = [&](const PieceSpec&, std::span<const float>,
+                                     std::span<const float> state) { state_floats += state.size(); },
+                        .row = [&](uint32_t, uint64_t, std::span<const float>,
+                                   std::span<const float> state) { row_state_floats += state.size(); }})
+                  .ok());
+  EXPECT_EQ(state_floats, 0u);
+  EXPECT_EQ(row_state_floats, 34u) << "the rows' rule is the same";
+}
+
+TEST_F(SavedModelTest, RefusesAnotherModelWithEveryDifference) {
+  ASSERT_TRUE(Save().ok());
+  const auto model = SavedModel::Open(Folder());
+  ASSERT_TRUE(model.ok());
+  v1::Config other = config_;
+  other.mutable_model()->set_top_widths(0, 9);
+  other.mutable_data()->mutable_synthetic()->set_rows_per_table(50);
+  const ModelLayout wanted(other, 1);
+  const std::string difference = DescribeDifference((*model)->layout(), wanted);
+  EXPECT_THAT(difference, HasSubstr("top/0/weight of 3 x 7 there and top/0/weight of 9 x 7 here"));
+  EXPECT_THAT(difference, HasSubstr("table C1 of 100 rows there and C1 of 50 here"));
+  EXPECT_EQ(TakeOver(**model, other, wanted, {}).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(DescribeDifference((*model)->layout(), layout_), "");
+}
+
+TEST_F(SavedModelTest, ReplacesAnOlderModelAndNothingElse) {
+  ASSERT_TRUE(Save().ok());
+  ASSERT_TRUE(Save().ok());
+  EXPECT_EQ(OpenProblem(), "");
+  EXPECT_FALSE(fs::exists(Folder() + ".partial"));
+  fs::remove(Folder() + "/manifest.textproto");
+  EXPECT_THAT(Writer::Create(Folder()).status().message(), HasSubstr("is no saved model"));
+  EXPECT_TRUE(fs::exists(Folder() + "/parameters.weir"));
+}
+
+TEST_F(SavedModelTest, LeavesNothingWhenItIsNotFinished) {
+  { const auto writer = Writer::Create(Folder()); }
+  EXPECT_TRUE(fs::is_empty(directory_));
+}
+
+TEST_F(SavedModelTest, TellsWhatIsMissingOrDamaged) {
+  EXPECT_THAT(OpenProblem(), HasSubstr("is no saved model"));
+  ASSERT_TRUE(Save().ok());
+  const std::string parameters = Folder() + "/parameters.weir";
+  const auto size = fs::file_size(parameters);
+  fs::resize_file(parameters, size - 1);
+  EXPECT_THAT(OpenProblem(), HasSubstr("the model is incomplete"));
+  ASSERT_TRUE(Save().ok());
+  std::fstream file(parameters, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(100).put('\x55');
+  file.close();
+  EXPECT_THAT(OpenProblem(), HasSubstr(parameters + ": "));
+  ASSERT_TRUE(Save().ok());
+  std::ofstream(Folder() + "/manifest.textproto") << "format: 2";
+  EXPECT_THAT(OpenProblem(), HasSubstr("has format 2; this program reads 1"));
+  std::ofstream(Folder() + "/manifest.textproto") << "what is this";
+  EXPECT_THAT(OpenProblem(), HasSubstr("does not parse"));
+}
+
+}  // namespace
+}  // namespace weir::saved_model
