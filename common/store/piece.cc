@@ -136,10 +136,10 @@ void Piece::FinishPush(uint64_t version) {
 void Piece::Load(std::span<const float> values, std::span<const float> state) {
   CHECK_EQ(last_version_, 0u) << "loaded after a push";
   CHECK_EQ(values.size(), values_.size());
-  std::copy(values.begin(), values.end(), values_.begin());
+  std::ranges::copy(values, values_.span().begin());
   if (state.empty()) return;
   CHECK_EQ(state.size(), state_.size());
-  std::copy(state.begin(), state.end(), state_.begin());
+  std::ranges::copy(state, state_.span().begin());
 }
 
 ChangedStripe Piece::Collect(uint32_t stripe, uint64_t since, Scratch& scratch) const {

@@ -26,6 +26,9 @@
 namespace weir::bench {
 namespace {
 
+// The rule here counts no steps.
+constexpr uint64_t kStep = 1;
+
 using store::RowPartitionStore;
 
 constexpr int64_t kSamples = 512;
@@ -172,7 +175,8 @@ class WatchedRows {
   void Update(std::span<const float> gradients) {
     for (const auto& [key, positions] : watched_) {
       for (const uint32_t position : positions) {
-        store_.Apply(key.first, key.second, gradients.subspan(position * kDimension, kDimension));
+        store_.Apply(key.first, key.second, gradients.subspan(position * kDimension, kDimension),
+                     kStep);
       }
     }
   }
@@ -245,15 +249,15 @@ Result<Lines> BenchStore(const Options& options) {
 
   const auto read = MedianSeconds(options.repeats, {[&] {
                                                       for (const BatchRows& batch : batches)
-                                                        rows.ReadBatch(batch, matrix.span());
+                                                        rows.ReadBatch(batch, kStep, matrix.span());
                                                     },
                                                     [&] { flat.Read(matrix.data()); }});
-  rows.ReadBatch(batches.back(), matrix.span());
+  rows.ReadBatch(batches.back(), kStep, matrix.span());
   WEIR_RETURN_IF_ERROR(VerifyRead(rows, batches.back(), matrix.span()));
 
   const auto update = MedianSeconds(options.repeats, {[&] {
                                                         for (const BatchRows& batch : batches) {
-                                                          rows.ApplyBatch(batch, gradients.span());
+                                                          rows.ApplyBatch(batch, gradients.span(), kStep);
                                                         }
                                                       },
                                                       [&] { flat.Update(gradients.data()); }});
