@@ -51,10 +51,30 @@ TEST(ModelLayout, HasThePapersTensors) {
   EXPECT_EQ(layout.dense_element_count(), 508'753);
 }
 
+int64_t InteractionWidth(int32_t dense_features, int32_t tables, int32_t dimension,
+                         v1::ModelConfig::Interaction interaction) {
+  v1::Config config;
+  config.mutable_data()->mutable_synthetic()->set_tables(tables);
+  config.mutable_data()->mutable_synthetic()->set_dense_features(dense_features);
+  config.mutable_model()->set_embedding_dimension(dimension);
+  config.mutable_model()->set_interaction(interaction);
+  config.mutable_model()->add_top_widths(1);
+  if (dense_features > 0) config.mutable_model()->add_bottom_widths(dimension);
+  config::FillDefaults(&config);
+  return ModelLayout(config, 1).interaction_width();
+}
+
 TEST(ModelLayout, InteractionIsTheBottomOutputAndAllPairs) {
-  EXPECT_EQ(InteractionWidth(26, 16), 367);
-  EXPECT_EQ(InteractionWidth(0, 8), 8);
-  EXPECT_EQ(InteractionWidth(1, 8), 9);
+  EXPECT_EQ(InteractionWidth(13, 26, 16, v1::ModelConfig::DOT), 367);
+  EXPECT_EQ(InteractionWidth(1, 0, 8, v1::ModelConfig::DOT), 8);
+  EXPECT_EQ(InteractionWidth(1, 1, 8, v1::ModelConfig::DOT), 9);
+}
+
+TEST(ModelLayout, InteractionCountsVectorsWithThemselvesOrSideBySide) {
+  EXPECT_EQ(InteractionWidth(13, 26, 16, v1::ModelConfig::DOT_WITH_SELF), 367 + 27);
+  EXPECT_EQ(InteractionWidth(13, 26, 16, v1::ModelConfig::CAT), 27 * 16);
+  EXPECT_EQ(InteractionWidth(0, 3, 4, v1::ModelConfig::DOT), 4 + 3) << "no bottom MLP";
+  EXPECT_EQ(InteractionWidth(0, 3, 4, v1::ModelConfig::CAT), 12);
 }
 
 TEST(ModelLayout, ListsTheLayersOfEachMlp) {

@@ -10,6 +10,7 @@
 #include "common/wire/piece_frame.h"
 #include "common/wire/row_frame.h"
 #include "common/wire/score_frame.h"
+#include "common/wire/state_frame.h"
 #include "tests/common/wire/frame_bytes.h"
 
 namespace weir::wire {
@@ -85,6 +86,19 @@ Status Decode(const Bytes& bytes) {
     case FrameKind::kRowValues:
     case FrameKind::kRowGradients:
       return DecodeRows(frame);
+    case FrameKind::kPieceState: {
+      std::vector<float> state;
+      WEIR_RETURN_IF_ERROR(DecodePieceState(frame, &state));
+      EXPECT_EQ(state.size(), frame.header.count);
+      return OkStatus();
+    }
+    case FrameKind::kSavedRows: {
+      std::vector<uint64_t> ids;
+      std::vector<float> rows;
+      WEIR_RETURN_IF_ERROR(DecodeSavedRows(frame, kDimension, kTableRows, &ids, &rows));
+      EXPECT_EQ(rows.size(), ids.size() * kDimension);
+      return OkStatus();
+    }
     case FrameKind::kScores:
       break;
   }
