@@ -34,23 +34,24 @@ inline void CheckReluOutput(const ConstMatrixView& relu_output, const MatrixView
   CheckPadding(relu_output);
 }
 
-// The shapes of a layer's three products: what kernel_table.h demands of each.
+// The shapes of a layer's three products: what kernel_table.h demands of each. Two of them take
+// `depth` features of each sample to `features`.
+inline void CheckWeightProduct(const ConstMatrixView& from, int64_t depth, const MatrixView& to,
+                               int64_t features) {
+  CHECK_EQ(from.row_count, depth);
+  CHECK_EQ(to.row_count, features);
+  CHECK_EQ(from.column_count, to.column_count);
+  CheckPadding(from);
+  CheckPadding(to);
+}
 inline void CheckForward(const ConstMatrixView& x, const ConstMatrixView& weight,
                          const ConstVectorView& bias, const MatrixView& y) {
-  CHECK_EQ(x.row_count, weight.column_count);
-  CHECK_EQ(y.row_count, weight.row_count);
+  CheckWeightProduct(x, weight.column_count, y, weight.row_count);
   CHECK_EQ(bias.count, weight.row_count);
-  CHECK_EQ(x.column_count, y.column_count);
-  CheckPadding(x);
-  CheckPadding(y);
 }
 inline void CheckBackwardData(const ConstMatrixView& dy, const ConstMatrixView& weight,
                               const ConstMatrixView& relu_output, const MatrixView& dx) {
-  CHECK_EQ(dy.row_count, weight.row_count);
-  CHECK_EQ(dx.row_count, weight.column_count);
-  CHECK_EQ(dy.column_count, dx.column_count);
-  CheckPadding(dy);
-  CheckPadding(dx);
+  CheckWeightProduct(dy, weight.row_count, dx, weight.column_count);
   CheckReluOutput(relu_output, dx);
 }
 inline void CheckBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x,
