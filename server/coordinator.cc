@@ -53,6 +53,7 @@ v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
   }
   anyone_joined_ = true;
   Desk& desk = desks_[seat];
+  desk.saves = join.saves();
   if (desk.incarnation != admission.incarnation) {
     director_.TakeBack(seat);
     const v1::WorkerReport reports[] = {desk.earlier.value_or(v1::WorkerReport()), desk.report};
@@ -198,9 +199,9 @@ std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& repo
   ShardSeat& shard = shards_[report.shard()];
   shard.nonce = report.nonce();
   shard.heard_ms = now_ms;
-  reply.set_state(running()  ? v1::ShardReply::RUNNING
-                  : failed() ? v1::ShardReply::FAILED
-                             : v1::ShardReply::FINISHED);
+  reply.set_state(needs_servers() ? v1::ShardReply::RUNNING
+                  : failed()      ? v1::ShardReply::FAILED
+                                  : v1::ShardReply::FINISHED);
   reply.set_reason(director_.failure());
   return header;
 }
@@ -236,7 +237,15 @@ void Coordinator::Tick(int64_t now_ms) {
       director_.Fail(StrCat("server ", index, " was not heard of for ", silent_ms, " ms"));
     }
   }
-  if (!running() && !ended_ms_) ended_ms_ = now_ms;
+  if (!needs_servers() && !ended_ms_) ended_ms_ = now_ms;
+}
+
+bool Coordinator::needs_servers() const {
+  if (running()) return true;
+  if (failed()) return false;
+  return std::any_of(desks_.begin(), desks_.end(), [this](const auto& entry) {
+    return entry.second.saves && membership_.IsMember(entry.first);
+  });
 }
 
 bool Coordinator::over(int64_t now_ms) const {

@@ -38,6 +38,7 @@ class Coordinator {
   void Fail(std::string reason) { director_.Fail(std::move(reason)); }
 
   // The run has ended, and everybody who is still there has said farewell or had time enough to.
+  // Whoever saves the model has as long as it is heard of.
   bool over(int64_t now_ms) const;
   bool failed() const { return director_.state() == cluster::RunDirector::State::kFailed; }
   const std::string& failure() const { return director_.failure(); }
@@ -47,6 +48,7 @@ class Coordinator {
     uint64_t incarnation = 0;
     uint64_t last_request_id = 0;
     bool has_left = false;
+    bool saves = false;
     v1::Header last_reply;
     v1::WorkerReport report;
     std::optional<v1::WorkerReport> earlier;  // of incarnations before
@@ -70,6 +72,8 @@ class Coordinator {
   Result<v1::WorkerReport> Merge() const;
   v1::RunReport FinalReport(int64_t now_ms) const;
   bool running() const { return director_.state() == cluster::RunDirector::State::kRunning; }
+  // Whether somebody still needs the parameters, or may.
+  bool needs_servers() const;
 
   const v1::Config config_;
   const v1::RunIdentity identity_;

@@ -182,7 +182,7 @@ void Dispatcher::SendPart(PendingPart& part) {
   v1::Header header;
   v1::ModelReply& reply = *header.mutable_model_reply();
   reply.set_request_id(part.request_id);
-  reply.set_version(shard_->version());
+  reply.set_version(part.version);
   if (auto next = shard_->PlaceAfter(part)) *reply.mutable_next() = *std::move(next);
   std::vector<Bytes> parts;
   parts.push_back(std::move(part.frames));

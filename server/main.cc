@@ -88,12 +88,13 @@ Status RunServer(int argc, char** argv) {
 
   InterruptTarget interrupt;
   SignalWatcher signals([&] { interrupt.Fire(); });
-  Server server(setup.config, server_count, static_cast<uint32_t>(FLAGS_shard),
-                std::move(transport));
+  std::unique_ptr<saved_model::SavedModel> warm_start;
   if (!FLAGS_warm_start.empty()) {
-    WEIR_ASSIGN_OR_RETURN(const auto model, saved_model::SavedModel::Open(FLAGS_warm_start));
-    WEIR_RETURN_IF_ERROR(server.Load(*model));
+    WEIR_ASSIGN_OR_RETURN(warm_start, saved_model::SavedModel::Open(FLAGS_warm_start));
   }
+  Server server(setup.config, server_count, static_cast<uint32_t>(FLAGS_shard),
+                std::move(transport), warm_start ? warm_start->manifest().id() : 0);
+  if (warm_start) WEIR_RETURN_IF_ERROR(server.Load(*warm_start));
   interrupt.Set([&] { server.Stop(); });
   std::unique_ptr<ShardReporter> reporter;
   if (FLAGS_shard > 0) reporter = StartReporter(setup, &server, limits);

@@ -47,7 +47,7 @@ Status RowStrand::Check(const RowGradients& gradients) const {
 
 void RowStrand::Save(std::shared_ptr<PendingPart> pending, Outbox* outbox) {
   strand_.Post([this, pending = std::move(pending), outbox]() mutable {
-    pending->next_row = saved_model::AppendRows(rows_, pending->row, &pending->frames);
+    pending->next_row = saved_model::AppendRows(pending->row, pending->version, &rows_, &pending->frames);
     outbox->Put(std::move(pending));
   });
 }

@@ -20,11 +20,11 @@ constexpr int kMessagesBeforeTick = 1000;
 }  // namespace
 
 Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_index,
-               std::unique_ptr<transport::ServerTransport> transport)
+               std::unique_ptr<transport::ServerTransport> transport, uint64_t warm_start)
     : config_(config),
       shard_index_(shard_index),
       layout_(config, server_count),
-      identity_(session::MakeRunIdentity(config, server_count)),
+      identity_(session::MakeRunIdentity(config, server_count, warm_start)),
       transport_(std::move(transport)),
       outbox_([this] { transport_->Wake(); }),
       shard_(std::make_unique<Shard>(config_, layout_, shard_index, &outbox_)) {

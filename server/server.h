@@ -28,7 +28,7 @@ class Server {
  public:
   // transport: bound. shard_index below server_count; shard 0 coordinates.
   Server(const v1::Config& config, uint32_t server_count, uint32_t shard_index,
-         std::unique_ptr<transport::ServerTransport> transport);
+         std::unique_ptr<transport::ServerTransport> transport, uint64_t warm_start = 0);
   ~Server();
 
   // Serves until the run is over (OK), has failed, or Stop was called (Interrupted).
@@ -39,7 +39,7 @@ class Server {
   // Any thread. The run is over, for reasons that Run cannot see (ShardReporter).
   void End(Status status);
 
-  // Before Run.
+  // Before Run, with the model that the constructor was told of.
   Status Load(const saved_model::SavedModel& model) { return shard_->Load(model, config_); }
 
   const v1::RunIdentity& identity() const { return identity_; }

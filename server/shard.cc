@@ -185,6 +185,7 @@ Status Shard::RouteRowIds(const wire::FrameView& frame, size_t* row_count,
 
 Status Shard::PostPart(std::shared_ptr<PendingPart> pending) {
   const uint64_t strand = pending->strand;
+  pending->version = version_;
   if (strand < dense_.size()) {
     dense_[strand]->Save(std::move(pending), outbox_);
   } else if (strand < dense_.size() + rows_.size()) {

@@ -173,7 +173,7 @@ Result<uint64_t> EmbeddedClient::Save(const std::function<Status(ByteSpan frames
     uint64_t next = 0;
     do {
       frames.clear();
-      next = saved_model::AppendRows(partition->rows, next, &frames);
+      next = saved_model::AppendRows(next, step_, &partition->rows, &frames);
       WEIR_RETURN_IF_ERROR(take(frames));
     } while (next > 0);
   }

@@ -94,7 +94,8 @@ Result<std::unique_ptr<ParameterClient>> MakeClient(const Setup& setup, const Mo
   LinkOptions options;
   options.server_addresses = setup.addresses;
   options.trainer = static_cast<uint32_t>(FLAGS_trainer);
-  options.stays = !FLAGS_save.empty();
+  options.saves = !FLAGS_save.empty();
+  if (warm_start != nullptr) options.warm_start = warm_start->manifest().id();
   auto client = std::make_unique<ServerClient>(setup.config, layout, std::move(options),
                                                transport::MakeZmqClientTransport(limits));
   interrupt->Set([link = client.get()] { link->Stop(Interrupted("interrupted"), true); });

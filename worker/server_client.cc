@@ -152,7 +152,7 @@ Result<uint64_t> ServerClient::Save(const std::function<Status(ByteSpan frames)>
     for (std::optional<v1::ModelPlace> place(std::in_place); place;) {
       WEIR_ASSIGN_OR_RETURN(const Outstanding::Part part, link_.PullPart(server, *place));
       for (const transport::Part& frames : part.frames) WEIR_RETURN_IF_ERROR(take(frames.span()));
-      steps = part.reply.version();
+      steps = std::max<uint64_t>(steps, part.reply.version());
       place.reset();
       if (part.reply.has_next()) place = part.reply.next();
     }

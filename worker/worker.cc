@@ -243,13 +243,15 @@ Status Worker::Save() {
 }
 
 Result<v1::RunReport> Worker::Conclude(v1::RunReport report) {
-  if (options_.save != nullptr) WEIR_RETURN_IF_ERROR(Save());
+  // Either is worth having without the other.
+  const Status saved = options_.save == nullptr ? OkStatus() : Save();
   report.set_threads(static_cast<uint32_t>(options_.threads));
   report.set_device(options_.device);
   if (bayes_logloss_ && report.has_test()) report.set_bayes_logloss(*bayes_logloss_);
   if (!options_.out_directory.empty()) {
     WEIR_RETURN_IF_ERROR(metrics::WriteSummary(options_.out_directory, report));
   }
+  WEIR_RETURN_IF_ERROR(saved);
   return report;
 }
 

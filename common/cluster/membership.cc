@@ -55,6 +55,11 @@ std::vector<Seat> Membership::Expire(int64_t now_ms) {
   return expired;
 }
 
+bool Membership::IsMember(Seat seat) const {
+  const auto found = members_.find(seat);
+  return found != members_.end() && found->second.present;
+}
+
 size_t Membership::member_count() const {
   return static_cast<size_t>(std::count_if(members_.begin(), members_.end(),
                                            [](const auto& entry) { return entry.second.present; }));

@@ -48,6 +48,7 @@ class Membership {
   // Removes and returns the members that were silent for too long.
   std::vector<Seat> Expire(int64_t now_ms);
 
+  bool IsMember(Seat seat) const;
   size_t member_count() const;
   uint64_t epoch() const { return epoch_; }
 

@@ -38,6 +38,8 @@ uint64_t HashReader(const v1::DataConfig& data) {
   v1::DataConfig reader;
   if (data.has_criteo_tsv()) *reader.mutable_criteo_tsv() = data.criteo_tsv();
   if (data.has_synthetic()) *reader.mutable_synthetic() = data.synthetic();
+  if (data.has_csv()) *reader.mutable_csv() = data.csv();
+  if (data.has_libsvm()) *reader.mutable_libsvm() = data.libsvm();
   return HashMessage(reader);
 }
 
@@ -61,7 +63,7 @@ RunHashes HashRun(const v1::Config& config) {
 std::string DescribeMismatch(const RunHashes& ours, const RunHashes& theirs) {
   std::vector<std::string> parts;
   if (ours.model != theirs.model) parts.emplace_back("the model (model, run.seed)");
-  if (ours.data != theirs.data) parts.emplace_back("the reader (data.criteo_tsv, data.synthetic)");
+  if (ours.data != theirs.data) parts.emplace_back("the reader (data.criteo_tsv, csv, libsvm or synthetic)");
   if (ours.update != theirs.update) parts.emplace_back("the update rules (update)");
   if (ours.agreement != theirs.agreement) {
     parts.emplace_back(

@@ -12,7 +12,8 @@
 namespace weir::saved_model {
 namespace {
 
-constexpr uint64_t kPartBytes = uint64_t{4} << 20;
+// Rows at a time: below the least cluster.max_message_bytes.
+constexpr uint64_t kPartBytes = uint64_t{1} << 19;
 
 struct RowView {
   uint32_t table;
@@ -136,14 +137,15 @@ void AppendPiece(const PieceSpec& spec, std::span<const float> values, std::span
   if (!state.empty()) wire::AppendPieceState(out, spec.tensor, begin, state);
 }
 
-uint64_t AppendRows(const store::RowPartitionStore& rows, uint64_t first, Bytes* out) {
-  const auto row_count = static_cast<uint64_t>(rows.row_count());
-  const uint64_t begin = std::min(first, row_count);
-  const uint64_t most = kPartBytes / (rows.row_floats() * sizeof(float)) + 1;
-  const uint64_t end = std::min(row_count, begin + most);
+uint64_t AppendRows(uint64_t first, uint64_t step, store::RowPartitionStore* rows, Bytes* out) {
+  const auto row_count = static_cast<uint64_t>(rows->row_count());
+  const auto begin = static_cast<uint32_t>(std::min(first, row_count));
+  const uint64_t most = kPartBytes / (rows->row_floats() * sizeof(float)) + 1;
+  const auto end = static_cast<uint32_t>(std::min(row_count, begin + most));
+  rows->Settle(begin, end, step);
   std::vector<RowView> views;
-  rows.ForEachRow(
-      static_cast<uint32_t>(begin), static_cast<uint32_t>(end),
+  rows->ForEachRow(
+      begin, end,
       [&](uint32_t table, uint64_t id, std::span<const float> values, std::span<const float> state) {
         views.push_back({table, id, values, state});
       });
@@ -151,7 +153,7 @@ uint64_t AppendRows(const store::RowPartitionStore& rows, uint64_t first, Bytes*
   for (auto from = views.begin(); from != views.end();) {
     const auto to = std::find_if(
         from, views.end(), [&](const RowView& row) { return row.table != from->table; });
-    AppendTable({from, to}, rows.row_floats(), out);
+    AppendTable({from, to}, rows->row_floats(), out);
     from = to;
   }
   return end < row_count ? end : 0;

@@ -13,8 +13,10 @@
 #include <sstream>
 #include <utility>
 
+#include "common/base/random.h"
 #include "common/base/strings.h"
 #include "common/config/validate_config.h"
+#include "common/store/update_rule.h"
 #include "google/protobuf/text_format.h"
 
 namespace weir::saved_model {
@@ -142,6 +144,7 @@ Status Writer::Finish(v1::SavedModelManifest manifest) {
   const bool synced = fsync(file_) == 0 && close(std::exchange(file_, -1)) == 0;
   if (!synced) return CannotWrite(File(aside_, kParameters));
   manifest.set_format(kFormat);
+  manifest.set_id(RandomNonce());
   manifest.set_parameter_bytes(parameter_bytes_);
   WEIR_RETURN_IF_ERROR(WriteManifest(manifest));
   WEIR_RETURN_IF_ERROR(SyncFolder(aside_));
@@ -196,16 +199,33 @@ SavedModel::~SavedModel() {
 }
 
 Status SavedModel::Visit(const Visitor& visitor) const {
+  const v1::UpdateConfig& update = config().update();
+  const int64_t dimension = layout_->embedding_dimension();
+  const auto element_floats =
+      static_cast<size_t>(store::MakeUpdateRule(update.dense())->StatePerElement());
+  const auto row_floats = static_cast<size_t>(
+      dimension + store::MakeUpdateRule(update.rows())->StatePerRow(dimension));
   std::set<std::pair<uint32_t, int64_t>> pieces;
-  Visitor counting = visitor;
-  bool repeated = false;
-  counting.piece = [&](const SavedPiece& piece) {
-    repeated |= !pieces.emplace(piece.tensor, piece.begin).second;
-    visitor.piece(piece);
-  };
+  bool repeated = false, state_fits = true;
+  const Visitor checking = {
+      .piece =
+          [&](const SavedPiece& piece) {
+            repeated |= !pieces.emplace(piece.tensor, piece.begin).second;
+            state_fits &= piece.state.size() == piece.values.size() * element_floats;
+            if (state_fits) visitor.piece(piece);
+          },
+      .rows =
+          [&](const SavedRows& rows) {
+            state_fits &= rows.row_floats == row_floats;
+            if (state_fits) visitor.rows(rows);
+          }};
   const std::string path = File(directory_, kParameters);
-  if (Status status = VisitFrames(parameters_, *layout_, counting); !status.ok()) {
+  if (Status status = VisitFrames(parameters_, *layout_, checking); !status.ok()) {
     return InvalidData(StrCat(path, ": ", status.message()));
+  }
+  if (!state_fits) {
+    return InvalidData(StrCat(path, " has optimizer state of other update rules than ", kManifest,
+                              "; the two are not of one model"));
   }
   if (!repeated && pieces.size() == layout_->pieces().size()) return OkStatus();
   return InvalidData(StrCat(path, " holds ", pieces.size(), " of ", layout_->pieces().size(),

@@ -35,7 +35,7 @@ class Writer {
 
   // Whole frames.
   Status Append(ByteSpan frames);
-  // manifest: parameter_bytes and format are filled in.
+  // manifest: format, parameter_bytes and id are filled in.
   Status Finish(v1::SavedModelManifest manifest);
 
  private:
@@ -64,7 +64,8 @@ class SavedModel {
   // Of the model, as if one server had it all.
   const ModelLayout& layout() const { return *layout_; }
 
-  // Each piece once and each row once. InvalidData, with the file, when that is not so.
+  // Each piece once, and rows, with the state of the config's update rules. InvalidData, with the
+  // file, when that is not so.
   Status Visit(const Visitor& visitor) const;
 
  private:

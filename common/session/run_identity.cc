@@ -13,7 +13,8 @@ config::RunHashes Hashes(const v1::RunIdentity& identity) {
 
 }  // namespace
 
-v1::RunIdentity MakeRunIdentity(const v1::Config& config, uint32_t server_count) {
+v1::RunIdentity MakeRunIdentity(const v1::Config& config, uint32_t server_count,
+                                uint64_t warm_start) {
   const config::RunHashes hashes = config::HashRun(config);
   v1::RunIdentity identity;
   identity.set_protocol_version(kProtocolVersion);
@@ -22,6 +23,7 @@ v1::RunIdentity MakeRunIdentity(const v1::Config& config, uint32_t server_count)
   identity.set_update(hashes.update);
   identity.set_agreement(hashes.agreement);
   identity.set_server_count(server_count);
+  identity.set_warm_start(warm_start);
   return identity;
 }
 
@@ -33,6 +35,10 @@ std::string DescribeMismatch(const v1::RunIdentity& ours, const v1::RunIdentity&
   if (ours.server_count() != theirs.server_count()) {
     return StrCat("--servers lists ", theirs.server_count(), " servers here and ",
                   ours.server_count(), " at the process that refuses: all need the same list");
+  }
+  if (ours.warm_start() != theirs.warm_start()) {
+    return "--warm_start names another saved model here than at the process that refuses, or only "
+           "one of the two has it: all need the same";
   }
   return config::DescribeMismatch(Hashes(ours), Hashes(theirs));
 }

@@ -1,5 +1,5 @@
 // What two processes must agree on before they exchange a parameter: protocol, model, data schema,
-// update rules, how the input is cut, number of servers. Travels in join, hello and shard reports.
+// update rules, how the input is cut, number of servers, the saved model to go on from. Travels in join, hello and shard reports.
 //
 // Thread rule: pure functions.
 #pragma once
@@ -12,7 +12,9 @@
 
 namespace weir::session {
 
-v1::RunIdentity MakeRunIdentity(const v1::Config& config, uint32_t server_count);
+// warm_start: id of the saved model that the run goes on from; 0: none.
+v1::RunIdentity MakeRunIdentity(const v1::Config& config, uint32_t server_count,
+                                uint64_t warm_start = 0);
 
 // "" when they agree; else what differs, in words for theirs, the one who is refused: it reads them
 // and is "here".

@@ -157,6 +157,20 @@ class ElementwiseRule : public UpdateRule {
     }
   }
 
+  void SettleRow(std::span<float> row, std::span<float> state, uint64_t step) const override {
+    if (!rests_) return;
+    LastStep last(state.data() + Kernel::kMoments * row.size());
+    const uint64_t count = last.RestsBefore(step + 1);
+    if (count == 0) return;
+    CatchAll(rests_->Between(step - count, step), row.data(), state.data(), row.size());
+    last.MoveTo(step);
+  }
+
+  void StartAt(size_t value_count, uint64_t step, std::span<float> state) const override {
+    const std::span<float> last = state.subspan(Kernel::kMoments * value_count);
+    std::fill(last.begin(), last.end(), std::bit_cast<float>(static_cast<uint32_t>(step)));
+  }
+
  private:
   // Elements that every step moves need no step of their own.
   bool tracks_elements() const { return rests_ != nullptr && !dense_semantics_; }

@@ -137,7 +137,6 @@ void Piece::Load(std::span<const float> values, std::span<const float> state) {
   CHECK_EQ(last_version_, 0u) << "loaded after a push";
   CHECK_EQ(values.size(), values_.size());
   std::ranges::copy(values, values_.span().begin());
-  if (state.empty()) return;
   CHECK_EQ(state.size(), state_.size());
   std::ranges::copy(state, state_.span().begin());
 }

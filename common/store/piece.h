@@ -4,8 +4,9 @@
 //
 // Versions are the numbers that the dispatcher gives to pushes, from 1, and the steps of the update
 // rule; version 0 is the initial model. An element whose gradient is exactly zero is neither
-// touched nor stamped, unless the rule has dense_semantics(): then every push touches all of them. Whoever applies
-// the changes since v to a copy as of v, or everything to any copy, holds the piece exactly.
+// touched nor stamped, unless the rule has dense_semantics(): then every push touches all of them.
+// Whoever applies the changes since v to a copy as of v, or everything to any copy, holds the piece
+// exactly.
 //
 // Stripes are numbered within the piece: element i of stripe s is element
 // spec.begin + s * kStripeElements + i of the tensor. Only a piece's last stripe may be short.
@@ -54,8 +55,7 @@ class Piece {
   // the stripes that it gave none.
   void FinishPush(uint64_t version);
 
-  // Takes values and optimizer state over from a saved model, before the first push. state: empty to
-  // begin with the rule's own.
+  // Takes values and optimizer state over from a saved model, before the first push.
   void Load(std::span<const float> values, std::span<const float> state);
 
   // Calls visit(const ChangedStripe&) for each stripe with a change after version `since`, in

@@ -76,9 +76,12 @@ void RowPartitionStore::Load(uint32_t table, uint64_t id, std::span<const float>
   CHECK_EQ(values.size(), dimension_);
   const uint32_t slot = FindOrCreateSlot(table, id);
   std::copy(values.begin(), values.end(), Values(slot).begin());
-  if (state.empty()) return;
   CHECK_EQ(state.size(), state_per_row_);
   std::copy(state.begin(), state.end(), State(slot).begin());
+}
+
+void RowPartitionStore::Settle(uint32_t begin, uint32_t end, uint64_t step) {
+  for (uint32_t slot = begin; slot < end; ++slot) rule_.SettleRow(Values(slot), State(slot), step);
 }
 
 uint64_t RowPartitionStore::PackKey(uint32_t table, uint64_t id) {

@@ -60,9 +60,12 @@ class RowPartitionStore {
                           std::span<float> matrix) const;
   void ApplyBatch(std::span<const BatchRow> rows, std::span<const float> matrix, uint64_t step);
 
-  // Takes a row over from a saved model. state: empty to begin with the rule's own.
+  // Takes a row over from a saved model.
   void Load(uint32_t table, uint64_t id, std::span<const float> values,
             std::span<const float> state);
+
+  // Makes rows [begin, end), in the order of their creation, what they are after `step`.
+  void Settle(uint32_t begin, uint32_t end, uint64_t step);
 
   // Calls visit(table, id, values, state) for each row, in the order of their creation.
   template <typename Visitor>

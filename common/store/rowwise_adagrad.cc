@@ -1,5 +1,6 @@
 // s += mean over the row of g^2; x -= learning_rate * g / (sqrt(s) + epsilon), with one s per row.
 #include <array>
+#include <bit>
 
 #include "common/base/check.h"
 #include "common/store/elementwise_rule.h"
@@ -59,6 +60,14 @@ class RowwiseAdagrad : public UpdateRule {
     Lose(rests_->Between(step - count, step).lost, out);
   }
 
+  void SettleRow(std::span<float> row, std::span<float> state, uint64_t step) const override {
+    if (moves_at_rest()) Settle(row, state, step);
+  }
+
+  void StartAt(size_t /*value_count*/, uint64_t step, std::span<float> state) const override {
+    if (moves_at_rest()) state[1] = std::bit_cast<float>(static_cast<uint32_t>(step));
+  }
+
  private:
   static void Lose(float lost, std::span<float> values) {
     for (float& value : values) value -= lost * value;
@@ -66,12 +75,14 @@ class RowwiseAdagrad : public UpdateRule {
 
   // The steps since each row's last one, this one included.
   void Decay(std::span<const RowUpdate> updates, size_t dimension, uint64_t step) const {
-    for (const RowUpdate& row : updates) {
-      LastStep last(row.state + 1);
-      const uint64_t count = last.RestsBefore(step + 1);
-      Lose(rests_->Between(step - count, step).lost, {row.values, dimension});
-      last.MoveTo(step);
-    }
+    for (const RowUpdate& row : updates) Settle({row.values, dimension}, {row.state, 2}, step);
+  }
+
+  void Settle(std::span<float> row, std::span<float> state, uint64_t step) const {
+    LastStep last(&state[1]);
+    const uint64_t count = last.RestsBefore(step + 1);
+    Lose(rests_->Between(step - count, step).lost, row);
+    last.MoveTo(step);
   }
 
   const StepRate rate_;

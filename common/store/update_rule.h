@@ -75,6 +75,11 @@ class UpdateRule {
                          uint64_t step) const = 0;
   // What a row is after `step`. out: its values, which become that.
   virtual void CatchUp(std::span<float> out, std::span<const float> state, uint64_t step) const = 0;
+  // The same for a row where it lies, and its state.
+  virtual void SettleRow(std::span<float> row, std::span<float> state, uint64_t step) const = 0;
+  // Makes a state, of dense elements or of a row, value_count of them, one of `step`: nothing moves
+  // at rest for the steps until then.
+  virtual void StartAt(size_t value_count, uint64_t step, std::span<float> state) const = 0;
 
   // ApplyRows for one row.
   void ApplyRow(std::span<float> row, std::span<float> state, std::span<const float> gradient,

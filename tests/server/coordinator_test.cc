@@ -27,10 +27,11 @@ v1::Config CoordinatorConfig() {
 
 class CoordinatorTest : public testing::Test {
  protected:
-  v1::Header Join(uint32_t trainer, uint64_t nonce) {
+  v1::Header Join(uint32_t trainer, uint64_t nonce, bool saves = false) {
     v1::Join join;
     *join.mutable_identity() = identity_;
     join.set_trainer(trainer);
+    join.set_saves(saves);
     join.set_nonce(nonce);
     return coordinator_.OnJoin(join, now_ms_);
   }
@@ -409,6 +410,34 @@ TEST_F(CoordinatorTest, ItIsOverAfterFiveSecondsWhoeverSaysNothing) {
   Ask(failing);
   coordinator_.Tick(now_ms_);
   EXPECT_FALSE(coordinator_.over(now_ms_ + 5000));
+  EXPECT_TRUE(coordinator_.over(now_ms_ + 5001));
+}
+
+TEST_F(CoordinatorTest, ServersStayUntilWhoSavesTheModelHasLeft) {
+  ASSERT_TRUE(Join(0, 100, true).has_join_reply());
+  uint64_t last_id = 0;
+  FinishTheRun(&last_id);
+  for (int second = 0; second < 60; ++second) {
+    now_ms_ += 1000;
+    Heartbeat(0);
+    coordinator_.Tick(now_ms_);
+    EXPECT_FALSE(coordinator_.over(now_ms_));
+    EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::RUNNING);
+  }
+  SayFarewell(0);
+  EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::FINISHED);
+  coordinator_.Tick(now_ms_);
+  ShardSaysFarewell(1, 8);
+  EXPECT_TRUE(coordinator_.over(now_ms_));
+}
+
+TEST_F(CoordinatorTest, ServersDoNotStayForWhoFallsSilentWhileSaving) {
+  ASSERT_TRUE(Join(0, 100, true).has_join_reply());
+  uint64_t last_id = 0;
+  FinishTheRun(&last_id);
+  now_ms_ += kMemberTimeoutMs + 1;
+  coordinator_.Tick(now_ms_);
+  EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::FINISHED);
   EXPECT_TRUE(coordinator_.over(now_ms_ + 5001));
 }
 

@@ -58,17 +58,16 @@ Result<bool> ByteSource::FillInput() {
 
 Result<size_t> ByteSource::Unpack(char* to, size_t size) {
   while (damage_.empty()) {
-    if (input_.empty()) {
-      WEIR_ASSIGN_OR_RETURN(const bool more, FillInput());
-      if (!more && unpacker_->inside_member()) {
-        return InvalidData(StrCat(path_, ": compressed data ends early (truncated file?)"));
-      }
-      if (!more) return size_t{0};
-    }
+    // Without packed bytes too: the unpacker may hold back what had no room before.
     Unpacker::Progress progress = unpacker_->Unpack(input_, {to, size});
     input_ = input_.subspan(progress.used);
     damage_ = std::move(progress.error);
     if (progress.made > 0) return progress.made;
+    if (!input_.empty() || !damage_.empty()) continue;
+    WEIR_ASSIGN_OR_RETURN(const bool more, FillInput());
+    if (more) continue;
+    if (!unpacker_->inside_member()) return size_t{0};
+    return InvalidData(StrCat(path_, ": compressed data ends early (truncated file?)"));
   }
   return InvalidData(StrCat(path_, ": compressed data is damaged (", damage_, ")"));
 }

@@ -30,9 +30,9 @@ class GzipUnpacker : public Unpacker {
     stream_.next_out = reinterpret_cast<unsigned char*>(unpacked.data());
     stream_.avail_out = static_cast<unsigned>(std::min(unpacked.size(), kMost));
     const unsigned in = stream_.avail_in, out = stream_.avail_out;
-    inside_member_ = true;
     const int code = inflate(&stream_, Z_NO_FLUSH);
     Progress progress = {in - stream_.avail_in, out - stream_.avail_out, ""};
+    if (progress.used > 0) inside_member_ = true;
     if (code == Z_STREAM_END) {
       inside_member_ = false;
       CHECK_EQ(inflateReset(&stream_), Z_OK);
@@ -57,7 +57,7 @@ class ZstdUnpacker : public Unpacker {
     Progress progress = {in.pos, out.pos, ""};
     if (ZSTD_isError(code) != 0) {
       progress.error = ZSTD_getErrorName(code);
-    } else {
+    } else if (progress.used + progress.made > 0) {
       inside_member_ = code != 0;
     }
     return progress;

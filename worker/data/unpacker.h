@@ -20,6 +20,8 @@ class Unpacker {
   };
 
   virtual ~Unpacker() = default;
+  // unpacked is not empty. Packed bytes may be used up before all is made of them: when nothing is
+  // made without any, nothing is left.
   virtual Progress Unpack(std::span<const unsigned char> packed, std::span<char> unpacked) = 0;
   // Whether the bytes so far end within a member, or frame.
   virtual bool inside_member() const = 0;

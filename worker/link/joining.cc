@@ -17,6 +17,7 @@ transport::Message JoinMessage(const JoinOptions& options) {
   *join.mutable_identity() = options.identity;
   join.set_trainer(options.trainer);
   join.set_stage(options.stage);
+  join.set_saves(options.saves);
   join.set_nonce(RandomNonce());  // tells this process from another that wants the same seat
   return session::MakeMessage(header);
 }

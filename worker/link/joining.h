@@ -20,6 +20,7 @@ struct JoinOptions {
   v1::RunIdentity identity;
   uint32_t trainer = 0;
   uint32_t stage = 0;
+  bool saves = false;
   int64_t timeout_ms = 30000;
 };
 

@@ -25,7 +25,8 @@ ServerLink::ServerLink(const v1::Config& config, const ModelLayout& layout, Link
       layout_(layout),
       options_(std::move(options)),
       identity_(session::MakeRunIdentity(config,
-                                         static_cast<uint32_t>(options_.server_addresses.size()))),
+                                         static_cast<uint32_t>(options_.server_addresses.size()),
+                                         options_.warm_start)),
       transport_(std::move(transport)),
       replica_(layout),
       peers_(options_.server_addresses.size()) {
@@ -53,6 +54,7 @@ Status ServerLink::Connect() {
                          .identity = identity_,
                          .trainer = options_.trainer,
                          .stage = options_.stage,
+                         .saves = options_.saves,
                          .timeout_ms = config_.cluster().connect_timeout_ms()};
   WEIR_ASSIGN_OR_RETURN(
       const v1::JoinReply joined,
@@ -379,7 +381,7 @@ void ServerLink::TakeWorkReply(const v1::WorkReply& reply) {
     SayFarewell();
     return Fail(FailedPrecondition(StrCat("the run has failed: ", reply.failed())));
   }
-  if (reply.has_finished() && !options_.stays) SayFarewell();
+  if (reply.has_finished() && !options_.saves) SayFarewell();
   std::lock_guard lock(mutex_);
   outstanding_.OnWorkReply(reply);
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <bit>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -59,12 +60,28 @@ class SavedModelTest : public testing::Test {
       rows.Load(1, id, std::vector<float>(4, static_cast<float>(id)), std::vector<float>{5});
     }
     Bytes frames;
-    EXPECT_EQ(AppendRows(rows, 0, &frames), 0u);
+    EXPECT_EQ(AppendRows(0, 77, &rows, &frames), 0u);
     WEIR_RETURN_IF_ERROR(writer->Append(frames));
     v1::SavedModelManifest manifest;
     *manifest.mutable_config() = config_;
     manifest.set_steps(77);
     return writer->Finish(std::move(manifest));
+  }
+
+  // Of the first element of each piece, as a run with this config takes it over.
+  std::vector<std::vector<float>> StatesTakenOver(const v1::Config& config) const {
+    const auto model = SavedModel::Open(Folder());
+    CHECK(model.ok());
+    std::vector<std::vector<float>> states;
+    CHECK(TakeOver(**model, config, layout_,
+                   {.piece =
+                        [&](const PieceSpec&, std::span<const float>, std::span<const float> state) {
+                          states.emplace_back(state.begin(), state.end());
+                        },
+                    .row = [](uint32_t, uint64_t, std::span<const float>, std::span<const float>) {
+                    }})
+              .ok());
+    return states;
   }
 
   static Status VisitAll(const SavedModel& model) {
@@ -116,18 +133,39 @@ TEST_F(SavedModelTest, GivesBackWhatWasSaved) {
 
 TEST_F(SavedModelTest, LeavesTheStateOfAnotherRule) {
   ASSERT_TRUE(Save().ok());
-  const auto model = SavedModel::Open(Folder());
-  ASSERT_TRUE(model.ok());
-  const v1::Config other = MakeConfig("update { dense { sgd { learning_rate: 0.1 } } }");
-  size_t state_floats = 0, row_state_floats = 0;
-  ASSERT_TRUE(TakeOver(**model, other, layout_,
-                       {.piece = [&](const PieceSpec&, std::span<const float>,
-                                     std::span<const float> state) { state_floats += state.size(); },
-                        .row = [&](uint32_t, uint64_t, std::span<const float>,
-                                   std::span<const float> state) { row_state_floats += state.size(); }})
-                  .ok());
-  EXPECT_EQ(state_floats, 0u);
-  EXPECT_EQ(row_state_floats, 34u) << "the rows' rule is the same";
+  for (const auto& state :
+       StatesTakenOver(MakeConfig("update { dense { sgd { learning_rate: 0.1 } } }"))) {
+    EXPECT_TRUE(state.empty());
+  }
+}
+
+TEST_F(SavedModelTest, KeepsTheStateWhenOnlySettingsDiffer) {
+  ASSERT_TRUE(Save().ok());
+  const auto states =
+      StatesTakenOver(MakeConfig("update { dense { adagrad { learning_rate: 0.7 } } }"));
+  EXPECT_EQ(states, StatesTakenOver(config_));
+  EXPECT_EQ(states.at(1).at(3), 2 * 1.003f) << "of bottom/0/bias";
+}
+
+// Or weight decay would take off again what it took off before.
+TEST_F(SavedModelTest, StateThatBeginsAnewBeginsAtTheModelsStep) {
+  ASSERT_TRUE(Save().ok());
+  const auto states = StatesTakenOver(
+      MakeConfig("update { dense { sgd { learning_rate: 0.1 } weight_decay: 0.5 } }"));
+  for (const auto& state : states) {
+    for (const float last : state) ASSERT_EQ(std::bit_cast<uint32_t>(last), 77u);
+  }
+  EXPECT_EQ(states.at(0).size(), static_cast<size_t>(layout_.pieces()[0].element_count));
+}
+
+TEST_F(SavedModelTest, RefusesStateThatTheConfigDoesNotHave) {
+  ASSERT_TRUE(Save().ok());
+  v1::SavedModelManifest manifest = (*SavedModel::Open(Folder()))->manifest();
+  manifest.mutable_config()->mutable_update()->mutable_rows()->mutable_sgd()->set_learning_rate(1);
+  std::string text;
+  google::protobuf::TextFormat::PrintToString(manifest, &text);
+  std::ofstream(Folder() + "/manifest.textproto") << text;
+  EXPECT_THAT(OpenProblem(), HasSubstr("has optimizer state of other update rules"));
 }
 
 TEST_F(SavedModelTest, RefusesAnotherModelWithEveryDifference) {

@@ -38,6 +38,11 @@ TEST(RunIdentity, MismatchNamesWhatDiffers) {
   other.mutable_data()->mutable_synthetic()->set_seed(9);
   EXPECT_THAT(DescribeMismatch(ours, MakeRunIdentity(other, 2)), HasSubstr("reader"));
   other = Config();
+  other.mutable_data()->mutable_csv()->add_missing("?");
+  const v1::RunIdentity csv = MakeRunIdentity(other, 2);
+  other.mutable_data()->mutable_csv()->add_missing("-");
+  EXPECT_THAT(DescribeMismatch(csv, MakeRunIdentity(other, 2)), HasSubstr("reader"));
+  other = Config();
   other.mutable_update()->mutable_dense()->mutable_adagrad()->set_learning_rate(0.5);
   EXPECT_THAT(DescribeMismatch(ours, MakeRunIdentity(other, 2)), HasSubstr("update"));
   other = Config();
@@ -49,6 +54,12 @@ TEST(RunIdentity, MismatchNamesBothServerCountsAsTheRefusedOneSeesThem) {
   const std::string text =
       DescribeMismatch(MakeRunIdentity(Config(), 2), MakeRunIdentity(Config(), 3));
   EXPECT_THAT(text, HasSubstr("3 servers here and 2 at the process that refuses"));
+}
+
+TEST(RunIdentity, AllGoOnFromOneSavedModel) {
+  EXPECT_EQ(DescribeMismatch(MakeRunIdentity(Config(), 2, 5), MakeRunIdentity(Config(), 2, 5)), "");
+  EXPECT_THAT(DescribeMismatch(MakeRunIdentity(Config(), 2, 5), MakeRunIdentity(Config(), 2)),
+              HasSubstr("--warm_start"));
 }
 
 TEST(RunIdentity, AnotherProtocolVersionIsSaidFirst) {

@@ -147,6 +147,48 @@ TEST(RowwiseAdagrad, FirstStepDividesByTheRootMeanSquare) {
   EXPECT_THAT(row, ElementsAre(-0.2f, -1.4f));
 }
 
+constexpr std::array<const char*, 4> kMovingRules = {
+    "momentum { learning_rate: 0.1 }",
+    "adam { learning_rate: 0.1 } weight_decay: 0.01",
+    "rowwise_adagrad { learning_rate: 0.1 } weight_decay: 0.01",
+    "sgd { learning_rate: 0.1 } weight_decay: 0.01"};
+
+TEST(UpdateRule, ASettledRowIsWhatIsReadAndGoesOnLikeOneThatIsNot) {
+  for (const char* text : kMovingRules) {
+    const auto rule = MakeRule(text);
+    RandomStream random(5);
+    std::vector<float> row = RandomVector(random, 16), state = InitialState(*rule, 16);
+    for (const uint64_t step : {1, 2, 5}) {
+      rule->ApplyRow(row, state, RandomVector(random, 16), step);
+    }
+    std::vector<float> read = row, settled = row, settled_state = state;
+    rule->CatchUp(read, state, 9);
+    EXPECT_NE(read, row) << text;
+    rule->SettleRow(settled, settled_state, 9);
+    EXPECT_EQ(settled, read) << text;
+    rule->SettleRow(settled, settled_state, 9);
+    EXPECT_EQ(settled, read) << text << ": a second time";
+    const std::vector<float> gradient = RandomVector(random, 16);
+    rule->ApplyRow(row, state, gradient, 12);
+    rule->ApplyRow(settled, settled_state, gradient, 12);
+    for (size_t i = 0; i < 16; ++i) EXPECT_NEAR(settled[i], row[i], 1e-5) << text;
+  }
+}
+
+TEST(UpdateRule, WhatStartsAtAStepHasNoRestBeforeIt) {
+  for (const char* text : kMovingRules) {
+    const auto rule = MakeRule(text);
+    const std::vector<float> start(16, 1);
+    std::vector<float> row = start, state = InitialState(*rule, 16);
+    rule->StartAt(16, 100, state);
+    rule->CatchUp(row, state, 100);
+    EXPECT_EQ(row, start) << text;
+    if (!std::string_view(text).ends_with("weight_decay: 0.01")) continue;
+    rule->CatchUp(row, state, 101);
+    for (const float value : row) EXPECT_NEAR(value, 1 - 0.1 * 0.01, 1e-6) << text;
+  }
+}
+
 TEST(UpdateRule, ZeroGradientLeavesValueAndState) {
   for (const std::string_view name : kRules) {
     for (const double epsilon : {0.0, 1e-10}) {

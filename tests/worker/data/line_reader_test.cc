@@ -88,6 +88,20 @@ TEST_F(LineReaderTest, ReadsZstdFramesInARowAsOneFile) {
   EXPECT_TRUE(joined == text);
 }
 
+// An unpacker may have taken all of the file and still hold text that found no room.
+TEST_F(LineReaderTest, GetsAllOfWhatCompressesToNearlyNothing) {
+  for (const size_t first_lines : {1u, 25'000u, 50'000u, 65'535u}) {
+    std::string first, second;
+    for (size_t i = 0; i < first_lines; ++i) first += "x\n";
+    for (size_t i = 0; i < 200'000; ++i) second += "y\n";
+    const std::string zstd = StrCat("zstd", first_lines), gzip = StrCat("gzip", first_lines);
+    WriteZstd(zstd, first);
+    WriteGzip(gzip, first);
+    EXPECT_EQ(AllLines(WriteZstd(zstd, second)).size(), first_lines + 200'000);
+    EXPECT_EQ(AllLines(WriteGzip(gzip, second)).size(), first_lines + 200'000);
+  }
+}
+
 TEST_F(LineReaderTest, TellsADamagedOrTruncatedZstdFile) {
   const std::string path = WriteZstd("f.zst", NoisyLines(2'000));
   const auto size = std::filesystem::file_size(path);
