@@ -22,7 +22,7 @@ NUMBERS = ("int32", "int64", "double")
 INTRODUCTION = """# Every field of a config
 
 A config is protobuf text: files laid over each other in order, and `--override` last (configs/README.md). A field that is not there takes its default.
-`config.textproto` beside a run's results has every field with the value that it had. This page is made from the comments of
+`config.textproto` beside a run's results has every field with the value that it had. Units end a field's name: `_ms`, `_bytes`, `_samples`, `_steps`. This page is made from the comments of
 [config.proto](../common/proto/config.proto) by `tools/make_config_docs.py`.
 """
 

@@ -6,6 +6,7 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 
 set(WEIR_SANITIZE "" CACHE STRING "Value for -fsanitize=, empty for none")
+option(WEIR_FUZZ "Fuzz targets are libFuzzer programs (clang); else they play made-up inputs" OFF)
 
 add_compile_options(-Wall -Wextra -Wconversion -Wshadow -Werror)
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
@@ -25,4 +26,8 @@ if(WEIR_SANITIZE)
     # Fences are not modelled by ThreadSanitizer; g++ warns at each one in TBB's headers.
     add_compile_options(-Wno-error=tsan -Wno-tsan)
   endif()
+endif()
+
+if(WEIR_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
 endif()

@@ -16,6 +16,23 @@ function(weir_library name)
   endif()
 endfunction()
 
+# weir_fuzz_target(name DEPENDS ...): a program from tests/fuzz/<name>_fuzz.cc, which is a test unless
+# libFuzzer drives it.
+function(weir_fuzz_target name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  set(folder ${PROJECT_SOURCE_DIR}/tests/fuzz)
+  add_executable(${name}_fuzz ${folder}/${name}_fuzz.cc ${folder}/text_file.cc)
+  target_include_directories(${name}_fuzz PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name}_fuzz PRIVATE ${ARG_DEPENDS})
+  if(WEIR_FUZZ)
+    target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
+  else()
+    target_sources(${name}_fuzz PRIVATE ${folder}/replay.cc)
+    add_test(NAME fuzz_${name} COMMAND ${name}_fuzz)
+    set_tests_properties(fuzz_${name} PROPERTIES LABELS unit)
+  endif()
+endfunction()
+
 # Options: SLOW marks the binary for the label "slow" (left out of sanitizer runs).
 function(weir_test folder)
   cmake_parse_arguments(ARG "SLOW" "" "DEPENDS" ${ARGN})

@@ -1,5 +1,6 @@
 #include "worker/data/csv_format.h"
 
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <string>
@@ -43,6 +44,10 @@ class CsvParser : public LineParser {
         return Unreadable(columns_.config.dense(static_cast<int>(i)).column(), field, "a number");
       }
       block->dense.push_back(columns_.dense[i].Transformed(value));
+      if (!std::isfinite(block->dense.back())) {
+        return Unreadable(columns_.config.dense(static_cast<int>(i)).column(), field,
+                          "a number that its transforms keep finite");
+      }
     }
     for (size_t i = 0; i < columns_.categorical.size(); ++i) {
       const std::string_view field = fields_[places_.categorical[i]];

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <system_error>
 
 #include "worker/data/dense_transform.h"
@@ -14,7 +15,7 @@ bool ParseNumber(std::string_view text, double* value) {
   if (text.empty() || text.starts_with('+')) return false;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, *value);
-  return error == std::errc() && stop == end && std::isfinite(*value);
+  return error == std::errc() && stop == end && std::abs(*value) <= std::numeric_limits<float>::max();
 }
 
 DenseColumn::DenseColumn(const v1::DenseColumn& config, const v1::LearnedNumber& learned)

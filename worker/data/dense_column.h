@@ -11,7 +11,8 @@
 
 namespace weir::data {
 
-// A number in decimal notation, finite; a '+' may precede it. False for everything else.
+// A number in decimal notation that a float can hold; a '+' may precede it. False for everything
+// else.
 bool ParseNumber(std::string_view text, double* value);
 
 class DenseColumn {

@@ -1,0 +1,93 @@
+#include "tests/fuzz/text_file.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <memory>
+
+#include "common/base/check.h"
+#include "common/base/strings.h"
+#include "common/config/defaults.h"
+#include "common/config/validate_config.h"
+#include "common/layout/model_layout.h"
+#include "worker/data/reader.h"
+
+namespace weir::fuzz {
+namespace {
+
+// A file in memory that has a path.
+class MemoryFile {
+ public:
+  MemoryFile(const uint8_t* bytes, size_t size) : file_(memfd_create("fuzz", 0)) {
+    CHECK_GE(file_, 0);
+    CHECK_EQ(write(file_, bytes, size), static_cast<ssize_t>(size));
+  }
+  ~MemoryFile() { close(file_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  std::string path() const { return StrCat("/proc/self/fd/", file_); }
+
+ private:
+  const int file_;
+};
+
+void CheckLists(const data::RowBlock& block, size_t row_count) {
+  if (block.id_ends.empty()) {
+    CHECK_EQ(block.ids.size(), row_count * static_cast<size_t>(block.table_count));
+    return;
+  }
+  CHECK_EQ(block.id_ends.size(), row_count * static_cast<size_t>(block.table_count));
+  size_t end = 0;
+  for (const auto list_end : block.id_ends) {
+    CHECK_GE(list_end, end);
+    end = list_end;
+  }
+  CHECK_EQ(end, block.ids.size());
+  CHECK(block.weights.empty() || block.weights.size() == block.ids.size());
+}
+
+void CheckRows(const data::RowBlock& block, const data::ChunkResult& result,
+               const ModelLayout& layout) {
+  const auto row_count = static_cast<size_t>(block.row_count());
+  CHECK_EQ(result.line_count, result.malformed_count + block.row_count());
+  CHECK_EQ(block.dense.size(), row_count * static_cast<size_t>(layout.dense_feature_count()));
+  CHECK_EQ(static_cast<size_t>(block.table_count), layout.tables().size());
+  for (const float label : block.labels) CHECK(label == 0.0f || label == 1.0f);
+  for (const float value : block.dense) CHECK(std::isfinite(value));
+  CheckLists(block, row_count);
+  if (row_count == 0) return;
+  data::Batch batch;
+  data::MakeBatch(block, 0, block.row_count(), &batch);
+  for (size_t table = 0; table < batch.tables.size(); ++table) {
+    for (const uint64_t id : batch.tables[table].unique) {
+      CHECK_LT(id, static_cast<uint64_t>(layout.tables()[table].row_count));
+    }
+  }
+}
+
+}  // namespace
+
+void ReadAsFile(const v1::DataConfig& data, const uint8_t* bytes, size_t size) {
+  const MemoryFile file(bytes, size);
+  v1::Config config;
+  *config.mutable_data() = data;
+  config.mutable_data()->add_train(file.path());
+  config.mutable_data()->set_batch_size(4);
+  config.mutable_data()->set_chunk_batches(2);
+  config::FillDefaults(&config);
+  CHECK(config::ValidateConfig(config).empty()) << config::ValidateConfig(config)[0];
+  const ModelLayout layout(config, 1);
+  const auto reader = data::MakeReader(config);
+  if (!reader.ok()) return;
+  data::RowBlock block;
+  for (int64_t chunk = 0;; ++chunk) {
+    const auto result = (*reader)->ReadChunk({data::Split::kTrain, 0, 0, chunk}, &block);
+    if (!result.ok()) return;
+    CheckRows(block, *result, layout);
+    if (result->end_of_file) return;
+  }
+}
+
+}  // namespace weir::fuzz
