@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/base/strings.h"
+#include "common/store/update_rule.h"
 #include "common/wire/row_frame.h"
 
 namespace weir::worker {
@@ -37,7 +38,13 @@ ServerClient::ServerClient(const v1::Config& config, const ModelLayout& layout, 
                            std::unique_ptr<transport::ClientTransport> transport)
     : layout_(layout),
       encoder_(config, layout, options.trainer),
-      link_(config, layout, std::move(options), std::move(transport)) {}
+      link_(config, layout, std::move(options), std::move(transport)) {
+  if (store::MakeUpdateRule(config.update().dense())->dense_semantics()) {
+    LOG(WARNING) << "update.dense.dense_semantics: every step moves every element of the MLPs, so "
+                    "every answer carries all of them, " << layout.dense_element_count()
+                 << " numbers";
+  }
+}
 
 std::unique_ptr<RowPull> ServerClient::PullRows(const data::Batch& batch, bool read_only) {
   const uint32_t servers = layout_.server_count();

@@ -4,19 +4,25 @@
   predict_test.py BIN      BIN: the folder of the programs
 
 The probabilities of weir-predict, those of the evaluation at the end of the run, and those of the
-exported parameters, computed here in plain Python (and in PyTorch where that is installed), must be
-the same."""
+exported parameters, computed here in plain Python and, where it is installed, by PyTorch with the
+layers and names of facebookresearch/dlrm, must be the same."""
 
 import csv
 import json
 import math
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
 import tempfile
 import unittest
+
+try:
+    import torch
+except ImportError:
+    torch = None
 
 BIN = sys.argv[1] if len(sys.argv) > 1 else "build/release/bin"
 AGREEMENT = 1e-5
@@ -29,8 +35,9 @@ data {
     label { column: "paid" positive: "yes" negative: "no" }
     dense { column: "age" standardise {} }
     dense { column: "visits" log1p {} }
-    categorical { column: "town" rows: 50 }
-    categorical { column: "tags" rows: 40 separator: "|" }
+    categorical { column: "town" rows: 50 integer {} }
+    categorical { column: "tags" rows: 40 integer {} separator: "|" }
+    categorical { column: "word" rows: 64 }
   }
 }
 update { dense { adam { learning_rate: 0.01 } } rows { adam { learning_rate: 0.01 } } }
@@ -38,17 +45,114 @@ cluster { window: 1 }
 """
 
 
+# Rows that a standardised column learns from: batch_size times the default of chunk_batches.
+LEARNED_ROWS = 16 * 32
+
+
 def write_rows(path, count, seed, labelled=True):
     generator = random.Random(seed)
     with open(path, "w", encoding="utf-8", newline="") as f:
         writer = csv.writer(f)
-        writer.writerow((["paid"] if labelled else []) + ["age", "visits", "town", "tags"])
+        writer.writerow((["paid"] if labelled else []) + ["age", "visits", "town", "tags", "word"])
         for _ in range(count):
             age, visits = generator.randint(18, 80), generator.randint(0, 300)
-            town = generator.choice(["Ulm", "Bonn", "Kiel", "new, or old", ""])
-            tags = "|".join(generator.sample(["a", "b", "c", "d"], generator.randint(0, 3)))
-            paid = "yes" if generator.random() < (0.8 if town == "Ulm" or "a" in tags else 0.2) else "no"
-            writer.writerow(([paid] if labelled else []) + [age, visits, town, tags])
+            town = generator.choice([7, 100, -3, 48, ""])
+            tags = generator.sample([1, 2, 3, 4000], generator.randint(0, 3))
+            word = generator.choice(["", "one, two", '"quoted"', "zwölf"])
+            paid = generator.random() < (0.8 if town == 7 or 1 in tags else 0.2)
+            writer.writerow((["yes" if paid else "no"] if labelled else []) +
+                            [age, visits, town, "|".join(map(str, tags)), word])
+
+
+def read_rows(path):
+    with open(path, encoding="utf-8", newline="") as f:
+        return list(csv.DictReader(f))
+
+
+def integer_id(text, rows):
+    """Of an integer encoding: 0 is for missing values; the value counts as 64 bits without a sign."""
+    return 1 + (int(text) & (1 << 64) - 1) % (rows - 1)
+
+
+def model_input(row, mean, deviation):
+    """Dense features, and for each table the ids to sum; None: of the hashed column, unknown here."""
+    dense = [(int(row["age"]) - mean) / deviation, math.log1p(int(row["visits"]))]
+    town = [integer_id(row["town"], 50) if row["town"] else 0]
+    tags = [integer_id(tag, 40) for tag in row["tags"].split("|") if tag]
+    return dense, [town, tags, None if row["word"] else [0]]
+
+
+def model_inputs(train, rows):
+    ages = [int(row["age"]) for row in train[:LEARNED_ROWS]]
+    mean = sum(ages) / len(ages)
+    deviation = math.sqrt(sum((age - mean) ** 2 for age in ages) / len(ages))
+    return [model_input(row, mean, deviation) for row in rows]
+
+
+def interact(vectors, interaction):
+    """As interact_features of facebookresearch/dlrm."""
+    if interaction == "CAT":
+        return [x for vector in vectors for x in vector]
+    offset = 1 if interaction == "DOT_WITH_SELF" else 0
+    dots = [sum(a * b for a, b in zip(vectors[i], vectors[j]))
+            for i in range(len(vectors)) for j in range(i + offset)]
+    return vectors[0] + dots
+
+
+def run_mlp(tensors, name, x, last_is_linear):
+    layers = sorted(int(key.split(".")[1]) for key in tensors if re.fullmatch(name + r"\.\d+\.bias", key))
+    for layer in layers:
+        (_, width), weights = tensors["%s.%d.weight" % (name, layer)]
+        biases = tensors["%s.%d.bias" % (name, layer)][1]
+        x = [bias + sum(w * v for w, v in zip(weights[i * width:(i + 1) * width], x))
+             for i, bias in enumerate(biases)]
+        if layer != layers[-1] or not last_is_linear:
+            x = [max(0.0, v) for v in x]
+    return x
+
+
+def predict_in_python(tensors, dense, tables, interaction):
+    vectors = [run_mlp(tensors, "bot_l", dense, False)]
+    for number, ids in enumerate(tables):
+        (_, width), weights = tensors["emb_l.%d.weight" % number]
+        vectors.append([sum(weights[i * width + k] for i in ids) for k in range(width)])
+    logit, = run_mlp(tensors, "top_l", interact(vectors, interaction), True)
+    return 1 / (1 + math.exp(-logit))
+
+
+def predict_in_torch(tensors, inputs, interaction):
+    """With the layers of facebookresearch/dlrm, loaded by its names."""
+    def sequence(name, last):
+        layers = sorted(int(key.split(".")[1]) for key in tensors
+                        if re.fullmatch(name + r"\.\d+\.bias", key))
+        modules = []
+        for layer in layers:
+            rows, columns = tensors["%s.%d.weight" % (name, layer)][0]
+            modules += [torch.nn.Linear(columns, rows),
+                        last if layer == layers[-1] else torch.nn.ReLU()]
+        return torch.nn.Sequential(*modules)
+
+    model = torch.nn.Module()
+    shapes = [tensors["emb_l.%d.weight" % i][0] for i in range(3)]
+    model.emb_l = torch.nn.ModuleList(torch.nn.EmbeddingBag(*shape, mode="sum") for shape in shapes)
+    model.bot_l, model.top_l = sequence("bot_l", torch.nn.ReLU()), sequence("top_l", torch.nn.Sigmoid())
+    model.load_state_dict({name: torch.tensor(values).reshape(shape)
+                           for name, (shape, values) in tensors.items()})
+    probabilities = []
+    for dense, tables in inputs:
+        x = model.bot_l(torch.tensor([dense]))
+        rows = [table(torch.tensor(ids, dtype=torch.long), torch.tensor([0]))
+                for table, ids in zip(model.emb_l, tables)]
+        if interaction == "CAT":
+            z = torch.cat([x] + rows, dim=1)
+        else:
+            t = torch.cat([x] + rows, dim=1).view(1, -1, x.shape[1])
+            products = torch.bmm(t, t.transpose(1, 2))
+            offset = 1 if interaction == "DOT_WITH_SELF" else 0
+            pairs = [(i, j) for i in range(t.shape[1]) for j in range(i + offset)]
+            z = torch.cat([x, products[:, [i for i, _ in pairs], [j for _, j in pairs]]], dim=1)
+        probabilities.append(model.top_l(z).item())
+    return probabilities
 
 
 def run(*arguments, status=0):
@@ -115,8 +219,7 @@ class Workflow(unittest.TestCase):
                 summary = self.train_model(servers)
                 probabilities, lines = self.predict(self.test)
                 self.assertEqual(lines, list(range(2, 302)))
-                with open(self.test, encoding="utf-8") as f:
-                    labels = [row["paid"] == "yes" for row in csv.DictReader(f)]
+                labels = [row["paid"] == "yes" for row in read_rows(self.test)]
                 logloss = -sum(math.log(p if label else 1 - p)
                                for p, label in zip(probabilities, labels)) / len(labels)
                 self.assertAlmostEqual(logloss, summary["test"]["logloss"], delta=AGREEMENT)
@@ -137,10 +240,18 @@ class Workflow(unittest.TestCase):
                 run("weir-predict", "--model=" + self.path("model"),
                     "--export=" + self.path("model.safetensors"))
                 tensors = read_safetensors(self.path("model.safetensors"))
-                self.assertEqual(tensors["emb_l.0.weight"][0], [50, 4])
-                self.assertEqual(tensors["bot_l.2.weight"][0], [4, 8])
-                self.assertEqual(tensors["top_l.2.bias"][0], [1])
-                self.assertGreater(len(set(probabilities)), 100)
+                inputs = model_inputs(read_rows(self.train), read_rows(self.test))
+                known = [i for i, (_, tables) in enumerate(inputs) if None not in tables]
+                self.assertGreater(len(known), 50)
+                self.agree([predict_in_python(tensors, *inputs[i], interaction) for i in known],
+                           [probabilities[i] for i in known])
+                if torch:
+                    self.agree(predict_in_torch(tensors, [inputs[i] for i in known], interaction),
+                               [probabilities[i] for i in known])
+
+    def agree(self, ours, theirs):
+        self.assertLess(max(abs(a - b) for a, b in zip(ours, theirs)), AGREEMENT)
+        self.assertGreater(max(theirs) - min(theirs), 0.3, "it has learned something")
 
     def test_going_on_keeps_what_was_learned(self):
         first = self.train_model()
@@ -177,7 +288,7 @@ class Workflow(unittest.TestCase):
     def test_a_file_of_another_schema_is_refused(self):
         self.train_model()
         with open(self.path("other.csv"), "w", encoding="utf-8") as f:
-            f.write("age,visits,town\n1,2,Ulm\n")
+            f.write("age,visits,town\n1,2,3\n")
         message = run("weir-predict", "--model=" + self.path("model"),
                       "--in=" + self.path("other.csv"), "--out=" + self.path("p.csv"), status=1)
         self.assertIn("names column 'tags', which the file does not have", message)

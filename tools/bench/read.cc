@@ -1,4 +1,5 @@
-// Reading a Criteo log from the page cache: lines to rows, rows to batches, plain and compressed.
+// Reading a Criteo log from the page cache: lines to rows, rows to batches, plain and compressed; and
+// the same bytes as those of a CSV file of somebody's own.
 
 #include <zlib.h>
 
@@ -11,7 +12,9 @@
 
 #include "common/base/check.h"
 #include "common/base/strings.h"
+#include "common/config/defaults.h"
 #include "tools/bench/criteo_log.h"
+#include "tools/bench/dlrm_shape.h"
 #include "tools/bench/measure.h"
 #include "tools/bench/read_cost.h"
 #include "tools/bench/sections.h"
@@ -113,6 +116,44 @@ Status AddPacked(const Options& options, const Log& log, data::Reader& reader, L
   return OkStatus();
 }
 
+// The log as a file of tab-separated values: counts, and categories by their hash.
+v1::Config CsvConfig(const std::string& path) {
+  v1::Config config = LogConfig(path);
+  v1::CsvConfig& csv = *config.mutable_data()->mutable_csv();
+  csv.set_delimiter("\\t");
+  csv.set_header(false);
+  csv.mutable_label()->set_column("0");
+  for (int i = 0; i < kDenseFeatures; ++i) {
+    v1::DenseColumn& column = *csv.add_dense();
+    column.set_column(StrCat(1 + i));
+    column.mutable_log1p();
+  }
+  for (int i = 0; i < kTables; ++i) {
+    v1::CategoricalColumn& column = *csv.add_categorical();
+    column.set_column(StrCat(1 + kDenseFeatures + i));
+    column.set_rows(kTableRows);
+  }
+  config::FillDefaults(&config);
+  return config;
+}
+
+Status AddCsv(const Options& options, const Log& log, data::Reader& criteo, Lines* lines) {
+  WEIR_ASSIGN_OR_RETURN(const auto csv,
+                        data::MakeReader(CsvConfig(log.folder.File(kPlainLog))));
+  data::RowBlock block;
+  const auto median =
+      MedianSeconds(options.repeats, {[&] { ReadAll(*csv, &block, Look); },
+                                      [&] { ReadAll(criteo, &block, Look); }});
+  const double megabytes = static_cast<double>(log.plain.size()) / 1e6;
+  lines->push_back({.name = "read/csv",
+                    .value = megabytes / median[0],
+                    .unit = "MB/s",
+                    .peer = "the Criteo reader",
+                    .peer_value = megabytes / median[1],
+                    .goal = 1 / 1.5});
+  return OkStatus();
+}
+
 // Medians of reading all rows and making batches of them, and of the work beside it, in turns.
 std::vector<double> SecondsToBatches(const Options& options, data::Reader& reader,
                                      const std::function<void()>& beside) {
@@ -184,6 +225,7 @@ Result<Lines> BenchRead(const Options& options) {
   Lines lines;
   WEIR_RETURN_IF_ERROR(AddPlain(options, log, *plain, &lines));
   WEIR_RETURN_IF_ERROR(AddPacked(options, log, *packed, &lines));
+  WEIR_RETURN_IF_ERROR(AddCsv(options, log, *plain, &lines));
 
   AddMakeBatch(options, log, *plain, &lines);
   AddToBatch(options, log, *plain, &lines);

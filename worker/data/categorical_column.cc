@@ -21,6 +21,10 @@ std::optional<uint64_t> ParseInteger(std::string_view text) {
   return static_cast<uint64_t>(value);
 }
 
+uint64_t HighProduct(uint64_t a, uint64_t b) {
+  return static_cast<uint64_t>((static_cast<unsigned __int128>(a) * b) >> 64);
+}
+
 }  // namespace
 
 CategoricalColumn::CategoricalColumn(const v1::CategoricalColumn& config,
@@ -56,7 +60,9 @@ std::optional<uint64_t> CategoricalColumn::Key(std::string_view value) const {
 
 uint64_t CategoricalColumn::IdOfKey(uint64_t key) const {
   if (learns_ && !frequent_.contains(key)) return kRareId;
-  return first_id_ + key % id_count_;
+  // All bits of a hash are as good, and a product is sooner there than a remainder.
+  const bool is_hash = encoding_ == v1::CategoricalColumn::kHash;
+  return first_id_ + (is_hash ? HighProduct(key, id_count_) : key % id_count_);
 }
 
 std::string CategoricalColumn::Wanted() const {

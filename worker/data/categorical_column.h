@@ -13,6 +13,7 @@
 
 #include "common/proto/config.pb.h"
 #include "common/proto/learned.pb.h"
+#include "worker/data/csv_fields.h"
 
 namespace weir::data {
 
@@ -33,8 +34,8 @@ class CategoricalColumn {
   std::optional<uint64_t> Key(std::string_view value) const;
   uint64_t IdOfKey(uint64_t key) const;
 
-  // Calls use(value) for each value of a field that is not missing; ends at the first false, and
-  // returns it.
+  // Calls use(value) for each value of a field that is not missing, without spaces around it; ends
+  // at the first false, and returns it. Nothing between two separators is no value.
   template <typename Use>
   bool ForEachValue(std::string_view field, const Use& use) const;
 
@@ -56,7 +57,8 @@ bool CategoricalColumn::ForEachValue(std::string_view field, const Use& use) con
   if (!is_list()) return use(field);
   while (true) {
     const size_t stop = field.find(separator_);
-    if (!use(field.substr(0, stop))) return false;
+    const std::string_view value = Trim(field.substr(0, stop));
+    if (!value.empty() && !use(value)) return false;
     if (stop == std::string_view::npos) return true;
     field.remove_prefix(stop + separator_.size());
   }

@@ -16,28 +16,9 @@ namespace {
 
 constexpr size_t kFieldCount = 1 + kCriteoDenseCount + kCriteoTableCount;
 constexpr size_t kMaxHexDigits = 8;
-constexpr size_t kBlockBytes = 64;
 
 // Longest piece of a field that a message quotes.
 constexpr size_t kQuotedBytes = 32;
-
-// Of 64 characters: bit i of at says that character i is a tab.
-struct Tabs {
-  uint64_t at = 0;
-  size_t count = 0;
-};
-
-Tabs TabsOfBlock(const char* block) {
-  Tabs tabs;
-  uint64_t sums = 0;
-  for (size_t i = 0; i < kBlockBytes; i += kWordBytes) {
-    const uint64_t bytes = TabsOfWord(LoadWord(block + i));
-    tabs.at |= GatherBytes(bytes) << i;
-    sums += bytes;
-  }
-  tabs.count = SumOfBytes(sums);
-  return tabs;
-}
 
 // Where the fields of a line end. Fields are short and of all lengths, so looking for one end after
 // the other would mispredict a branch at each; this looks at all bytes and only then at the ends.
@@ -47,11 +28,11 @@ class FieldEnds {
   bool Find(std::string_view line) {
     size_t at = 0;
     for (; at + kBlockBytes <= line.size(); at += kBlockBytes) {
-      if (!Add(at, TabsOfBlock(line.data() + at))) return false;
+      if (!Add(at, DelimitersOfBlock(line.data() + at, '\t'))) return false;
     }
     std::array<char, kBlockBytes> rest{};
     std::memcpy(rest.data(), line.data() + at, line.size() - at);
-    if (!Add(at, TabsOfBlock(rest.data()))) return false;
+    if (!Add(at, DelimitersOfBlock(rest.data(), '\t'))) return false;
     ends_[count_] = line.size();
     return count_ + 1 == kFieldCount;
   }
@@ -61,7 +42,7 @@ class FieldEnds {
 
  private:
   // Writes four at a time, whether they are there or not, for a branch that is seldom mispredicted.
-  bool Add(size_t block, Tabs tabs) {
+  bool Add(size_t block, Delimiters tabs) {
     if (count_ + tabs.count >= kFieldCount) return false;
     for (size_t i = count_; tabs.at != 0; i += 4) {
       for (size_t j = i; j < i + 4; ++j) {

@@ -23,10 +23,13 @@ class CsvFields {
 
  private:
   void SplitPlain(std::string_view record);
+  bool HasSpaces(std::string_view record) const;
+  void AddFields(std::string_view record, size_t block, uint64_t delimiters);
   void SplitQuoted(std::string_view record);
 
   const char delimiter_;
   std::vector<std::string_view> fields_;
+  size_t begin_ = 0;  // of the field that is looked at
   std::string unquoted_;  // the text of all fields of a record with quotes
 };
 

@@ -73,8 +73,6 @@ class CsvParser : public LineParser {
 
   bool AppendIds(const CategoricalColumn& column, std::string_view field, RowBlock* block) const {
     const auto append = [&](std::string_view value) {
-      value = Trim(value);
-      if (value.empty()) return true;
       const std::optional<uint64_t> key = column.Key(value);
       if (key) block->ids.push_back(column.IdOfKey(*key));
       return key.has_value();

@@ -91,9 +91,7 @@ class LearningParser : public LineParser {
     if (seen_.columns.IsMissing(field)) return;
     const CategoricalColumn& categorical = seen_.columns.categorical[column];
     categorical.ForEachValue(field, [&](std::string_view value) {
-      value = Trim(value);
-      const std::optional<uint64_t> key =
-          value.empty() ? std::nullopt : categorical.Key(value);
+      const std::optional<uint64_t> key = categorical.Key(value);
       if (key) ++seen_.counts[column][*key];
       return true;
     });

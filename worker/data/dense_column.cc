@@ -10,12 +10,41 @@
 
 namespace weir::data {
 
+namespace {
+
+// A whole number of so few digits is a double.
+constexpr size_t kExactDigits = 15;
+constexpr double kMaxExact = 1e15;
+
+// Most numbers are short and whole.
+bool ParseDigits(std::string_view text, double* value) {
+  if (text.empty() || text.size() > kExactDigits) return false;
+  int64_t whole = 0;
+  bool good = true;
+  for (const char c : text) {
+    good &= c >= '0' && c <= '9';
+    whole = 10 * whole + (c - '0');
+  }
+  *value = static_cast<double>(whole);
+  return good;
+}
+
+// Counts as other readers give them.
+double Log1p(double value) {
+  if (std::trunc(value) != value || value > kMaxExact) return std::log1p(value);
+  return LogCount(static_cast<int64_t>(value));
+}
+
+}  // namespace
+
 bool ParseNumber(std::string_view text, double* value) {
+  if (ParseDigits(text, value)) return true;
   if (text.starts_with('+')) text.remove_prefix(1);
   if (text.empty() || text.starts_with('+')) return false;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, *value);
-  return error == std::errc() && stop == end && std::abs(*value) <= std::numeric_limits<float>::max();
+  return error == std::errc() && stop == end &&
+         std::abs(*value) <= std::numeric_limits<float>::max();
 }
 
 DenseColumn::DenseColumn(const v1::DenseColumn& config, const v1::LearnedNumber& learned)
@@ -28,7 +57,7 @@ DenseColumn::DenseColumn(const v1::DenseColumn& config, const v1::LearnedNumber&
       scale_(learned.deviation() > 0 ? 1 / learned.deviation() : 0) {}
 
 double DenseColumn::Prepared(double value) const {
-  return log1p_ ? std::log1p(std::clamp(value, low_, high_)) : value;
+  return log1p_ ? Log1p(std::clamp(value, low_, high_)) : value;
 }
 
 float DenseColumn::Transformed(double value) const {

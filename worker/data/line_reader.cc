@@ -119,7 +119,9 @@ Line LineReader::Take(size_t length) {
   begin_ += length;
   ++line_count_;
   ++text_line_count_;
-  if (quotes_) text_line_count_ += std::ranges::count(text, '\n');
+  if (quotes_ && text.find('\n') != std::string_view::npos) {
+    text_line_count_ += std::ranges::count(text, '\n');
+  }
   if (length > kMaxLineBytes) return {{}, true};
   if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
   return {text, false};

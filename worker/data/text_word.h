@@ -1,5 +1,5 @@
-// Eight characters at a time, in the bytes of a word, the first in the lowest: where its tabs are,
-// and what number its last characters write, without a branch.
+// Eight characters at a time, in the bytes of a word, the first in the lowest: where its delimiters
+// are, and what number its last characters write, without a branch.
 //
 // Place in the life of a batch: read -> **parse** -> batch.
 // Thread rule: pure functions, any thread.
@@ -24,11 +24,11 @@ inline uint64_t LoadWord(const char* from) {
   return word;
 }
 
-// 1 in each byte that holds a tab, 0 in the others.
-inline uint64_t TabsOfWord(uint64_t word) {
-  const uint64_t zero_at_tabs = word ^ InEachByte('\t');
-  const uint64_t low = (zero_at_tabs & InEachByte(0x7f)) + InEachByte(0x7f);
-  return (~(low | zero_at_tabs) & InEachByte(0x80)) >> 7;
+// 1 in each byte that is `byte`, 0 in the others.
+inline uint64_t MatchesOfWord(uint64_t word, uint8_t byte) {
+  const uint64_t zero_at_matches = word ^ InEachByte(byte);
+  const uint64_t low = (zero_at_matches & InEachByte(0x7f)) + InEachByte(0x7f);
+  return (~(low | zero_at_matches) & InEachByte(0x80)) >> 7;
 }
 
 // Of bytes that are 0 or 1: bit i is byte i.
@@ -36,6 +36,26 @@ inline uint64_t GatherBytes(uint64_t bytes) { return bytes * 0x0102040810204080u
 
 // Of bytes whose sum is below 256.
 inline size_t SumOfBytes(uint64_t bytes) { return bytes * InEachByte(1) >> 56; }
+
+inline constexpr size_t kBlockBytes = 64;
+
+// Of a block of characters: bit i of at says that character i is a delimiter.
+struct Delimiters {
+  uint64_t at = 0;
+  size_t count = 0;
+};
+
+inline Delimiters DelimitersOfBlock(const char* block, char delimiter) {
+  Delimiters delimiters;
+  uint64_t sums = 0;
+  for (size_t i = 0; i < kBlockBytes; i += kWordBytes) {
+    const uint64_t bytes = MatchesOfWord(LoadWord(block + i), static_cast<uint8_t>(delimiter));
+    delimiters.at |= GatherBytes(bytes) << i;
+    sums += bytes;
+  }
+  delimiters.count = SumOfBytes(sums);
+  return delimiters;
+}
 
 // The last `length` bytes of a word.
 inline constexpr std::array<uint64_t, kWordBytes + 1> kLastBytes = [] {

@@ -43,7 +43,7 @@ TEST(TextWord, FindsEveryTabAndNothingElse) {
       std::string text(kWordBytes, '\t');
       text[at] = static_cast<char>(byte);
       const uint64_t expected = byte == '\t' ? 0xff : 0xff & ~(1u << at);
-      const uint64_t tabs = TabsOfWord(LoadWord(text.data()));
+      const uint64_t tabs = MatchesOfWord(LoadWord(text.data()), '\t');
       EXPECT_EQ(GatherBytes(tabs), expected) << byte << " at " << at;
       EXPECT_EQ(SumOfBytes(tabs), byte == '\t' ? 8u : 7u);
     }
