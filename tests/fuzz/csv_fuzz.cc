@@ -11,19 +11,19 @@ v1::DataConfig MakeData(uint8_t choice) {
   v1::CsvConfig& csv = *data.mutable_csv();
   const bool header = (choice & kHeader) != 0;
   csv.set_header(header);
-  csv.set_delimiter((choice & kTab) != 0 ? "\t" : ",");
-  csv.add_missing("?");
-  csv.mutable_label()->set_column(header ? "y" : "0");
+  csv.set_delimiter(std::string(1, (choice & kTab) != 0 ? '\t' : ','));
+  *csv.add_missing() = '?';
+  *csv.mutable_label()->mutable_column() = header ? 'y' : '0';
   v1::DenseColumn& dense = *csv.add_dense();
-  dense.set_column(header ? "n" : "1");
+  *dense.mutable_column() = header ? 'n' : '1';
   dense.mutable_log1p();
   dense.mutable_standardise();
   for (const char* name : {"hash", "integer", "buckets"}) {
     v1::CategoricalColumn& column = *csv.add_categorical();
-    column.set_column(header ? "c" : "2");
+    *column.mutable_column() = header ? 'c' : '2';
     column.set_name(name);
     column.set_rows(7);
-    if ((choice & kLists) != 0) column.set_separator("|");
+    if ((choice & kLists) != 0) *column.mutable_separator() = '|';
     if ((choice & kFrequent) != 0) column.set_minimum_frequency(2);
   }
   csv.mutable_categorical(1)->mutable_integer();

@@ -38,9 +38,9 @@ TEST(RunIdentity, MismatchNamesWhatDiffers) {
   other.mutable_data()->mutable_synthetic()->set_seed(9);
   EXPECT_THAT(DescribeMismatch(ours, MakeRunIdentity(other, 2)), HasSubstr("reader"));
   other = Config();
-  other.mutable_data()->mutable_csv()->add_missing("?");
+  other.mutable_data()->mutable_csv()->set_header(true);
   const v1::RunIdentity csv = MakeRunIdentity(other, 2);
-  other.mutable_data()->mutable_csv()->add_missing("-");
+  other.mutable_data()->mutable_csv()->set_header(false);
   EXPECT_THAT(DescribeMismatch(csv, MakeRunIdentity(other, 2)), HasSubstr("reader"));
   other = Config();
   other.mutable_update()->mutable_dense()->mutable_adagrad()->set_learning_rate(0.5);
