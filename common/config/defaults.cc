@@ -11,11 +11,9 @@
 namespace weir::config {
 namespace {
 
-void FillActivations(int layer_count, google::protobuf::RepeatedField<int>& activations) {
-  const int first = activations.empty() ? int{v1::ModelConfig::RELU} : activations[0];
-  if (activations.size() > 1) return;
-  activations.Clear();
-  activations.Resize(layer_count, first);
+// One for all, so that a config with other widths may be laid over this one.
+void FillActivations(google::protobuf::RepeatedField<int>& activations) {
+  if (activations.empty()) activations.Add(v1::ModelConfig::RELU);
 }
 
 void FillLoss(v1::LossConfig& loss) {
@@ -39,8 +37,8 @@ void FillModel(bool has_dense_features, v1::ModelConfig& model) {
   if (model.interaction() == v1::ModelConfig::INTERACTION_UNSPECIFIED) {
     model.set_interaction(v1::ModelConfig::DOT);
   }
-  FillActivations(model.bottom_widths_size(), *model.mutable_bottom_activations());
-  FillActivations(model.top_widths_size() - 1, *model.mutable_top_activations());
+  FillActivations(*model.mutable_bottom_activations());
+  FillActivations(*model.mutable_top_activations());
   FillLoss(*model.mutable_loss());
 }
 

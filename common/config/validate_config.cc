@@ -57,7 +57,7 @@ void ValidateActivations(const std::string& path,
     violations->Add(StrCat(path, "[", i, "]"), "unknown value ", activations[i],
                     "; choose RELU, SIGMOID or LINEAR");
   }
-  if (activations.size() == layer_count) return;
+  if (activations.size() == 1 || activations.size() == layer_count) return;
   violations->Add(path, "has ", activations.size(), " values for ", layer_count,
                   " layers; give one for each, or one for all");
 }

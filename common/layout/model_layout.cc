@@ -60,6 +60,17 @@ InputShape ReadInputShape(const v1::DataConfig& data) {
   return {};
 }
 
+// One for all layers, or one for each.
+std::vector<v1::ModelConfig::Activation> Activations(
+    const google::protobuf::RepeatedField<int>& config, size_t layer_count) {
+  std::vector<v1::ModelConfig::Activation> activations(layer_count, v1::ModelConfig::RELU);
+  for (size_t i = 0; i < layer_count; ++i) {
+    const int number = config.size() == 1 ? 0 : static_cast<int>(i);
+    if (number < config.size()) activations[i] = v1::ModelConfig::Activation(config[number]);
+  }
+  return activations;
+}
+
 }  // namespace
 
 ModelLayout::ModelLayout(const v1::Config& config, uint32_t server_count)
@@ -77,6 +88,9 @@ ModelLayout::ModelLayout(const v1::Config& config, uint32_t server_count)
          std::span(bottom.data(), static_cast<size_t>(bottom.size())), bottom_weights_);
   AddMlp("top", interaction_width(),
          std::span(top.data(), static_cast<size_t>(top.size())), top_weights_);
+  bottom_activations_ = Activations(config.model().bottom_activations(), bottom_weights_.size());
+  top_activations_ = Activations(config.model().top_activations(), top_weights_.size());
+  if (!top_activations_.empty()) top_activations_.back() = v1::ModelConfig::LINEAR;
   CutPieces();
 }
 

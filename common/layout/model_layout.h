@@ -68,6 +68,12 @@ class ModelLayout {
   std::span<const uint32_t> bottom_weights() const { return bottom_weights_; }
   std::span<const uint32_t> top_weights() const { return top_weights_; }
 
+  // What follows each of these layers; the last of the top MLP is linear, its output is the logit.
+  std::span<const v1::ModelConfig::Activation> bottom_activations() const {
+    return bottom_activations_;
+  }
+  std::span<const v1::ModelConfig::Activation> top_activations() const { return top_activations_; }
+
   // The rest of the model's structure, as the config has it; without dense features there is no
   // bottom MLP.
   const v1::ModelConfig& model() const { return model_; }
@@ -103,6 +109,7 @@ class ModelLayout {
   std::vector<uint32_t> first_piece_;  // per tensor, and one past the last
   std::vector<uint32_t> bottom_weights_;
   std::vector<uint32_t> top_weights_;
+  std::vector<v1::ModelConfig::Activation> bottom_activations_, top_activations_;
 };
 
 // Dense features of the reader that the config chose.

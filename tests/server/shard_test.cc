@@ -27,6 +27,7 @@ std::shared_ptr<PendingAnswer> MakePush(std::vector<Bytes> body) {
   auto pending = std::make_shared<PendingAnswer>();
   pending->push = MakeParts({}, std::move(body));
   pending->task.apply = true;
+  pending->is_step = true;
   pending->task.since = 0;
   return pending;
 }

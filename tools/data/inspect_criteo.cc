@@ -21,9 +21,11 @@ Result<bool> IsCriteo(const std::string& path) {
   data::Line line;
   data::CriteoFields fields;
   int tried = 0, sound = 0;
-  for (; tried < kTried; ++tried) {
+  while (tried < kTried) {
     WEIR_ASSIGN_OR_RETURN(const bool there, lines->Next(&line));
     if (!there) break;
+    if (line.text.empty()) continue;
+    ++tried;
     sound += data::ParseCriteoLine(line.text, &fields).empty() ? 1 : 0;
   }
   return 2 * sound > tried;

@@ -43,13 +43,13 @@ Dlrm::Dlrm(const ModelLayout& layout, const kernels::KernelTable& kernels)
       kernels_(&kernels),
       loss_(LossOf(layout.model().loss())),
       interaction_(layout, kernels, kSliceRows, kBlockRows),
-      top_(layout, layout.top_weights(), layout.model().top_activations(), kernels, kBlockRows),
+      top_(layout, layout.top_weights(), layout.top_activations(), kernels, kBlockRows),
       dense_input_(
           static_cast<size_t>(layout.dense_feature_count() * kernels::PaddedStride(kBlockRows))),
       logits_(static_cast<size_t>(kernels::PaddedStride(kBlockRows))),
       logit_gradients_(logits_.size()) {
   if (!layout.has_bottom()) return;
-  bottom_.emplace(layout, layout.bottom_weights(), layout.model().bottom_activations(), kernels,
+  bottom_.emplace(layout, layout.bottom_weights(), layout.bottom_activations(), kernels,
                   kBlockRows);
 }
 

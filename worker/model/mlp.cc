@@ -24,16 +24,16 @@ kernels::ConstVectorView BiasView(const TensorSpec& bias, const float* parameter
 }  // namespace
 
 Mlp::Mlp(const ModelLayout& layout, std::span<const uint32_t> weights,
-         const Activations& activations, const kernels::KernelTable& kernels, int64_t max_samples)
+         Activations activations, const kernels::KernelTable& kernels, int64_t max_samples)
     : kernels_(&kernels) {
   CHECK(!weights.empty());
+  CHECK_EQ(activations.size(), weights.size());
   for (const uint32_t index : weights) {
     CHECK_LT(index + 1, layout.tensors().size());
     const bool is_last = layers_.size() + 1 == weights.size();
-    const auto number = static_cast<int>(layers_.size());
     Layer layer{&layout.tensors()[index],
                 &layout.tensors()[index + 1],
-                number < activations.size() ? activations[number] : v1::ModelConfig::LINEAR,
+                activations[layers_.size()],
                 {},
                 {}};
     CHECK_EQ(layer.bias->element_count(), layer.weight->row_count) << layer.weight->name;

@@ -22,14 +22,14 @@
 
 namespace weir::model {
 
-// After each layer: v1::ModelConfig::Activation. A layer beyond the list has none.
-using Activations = google::protobuf::RepeatedField<int>;
+// After each layer.
+using Activations = std::span<const v1::ModelConfig::Activation>;
 
 class Mlp {
  public:
   // weights: indexes of the layers' weights in layout.tensors(), at least one; each bias follows
   // its weight. max_samples: the largest block of a batch.
-  Mlp(const ModelLayout& layout, std::span<const uint32_t> weights, const Activations& activations,
+  Mlp(const ModelLayout& layout, std::span<const uint32_t> weights, Activations activations,
       const kernels::KernelTable& kernels, int64_t max_samples);
 
   // input: [input width, samples], the slice's; output: [output width, samples].

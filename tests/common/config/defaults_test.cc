@@ -36,6 +36,11 @@ constexpr auto kWithoutDefault = std::to_array<std::string_view>({
     "weir.v1.DataConfig.train",
     "weir.v1.DataConfig.test",
     "weir.v1.CompressionConfig.layer",
+    "weir.v1.CsvConfig.dense",
+    "weir.v1.CsvConfig.categorical",
+    "weir.v1.CsvConfig.missing",
+    "weir.v1.CsvLabel.column",
+    "weir.v1.ModelConfig.bottom_widths",  // data without dense features has no bottom MLP
 });
 
 // Adds the full name of every field of the message tree that has neither a value nor an excuse.

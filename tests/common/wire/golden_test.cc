@@ -10,6 +10,7 @@
 #include "common/wire/piece_frame.h"
 #include "common/wire/row_frame.h"
 #include "common/wire/score_frame.h"
+#include "common/wire/state_frame.h"
 #include "tests/common/wire/frame_bytes.h"
 
 namespace weir::wire {
@@ -134,6 +135,28 @@ TEST(GoldenFrames, RowGradients) {
   ASSERT_TRUE(DecodeRowGradients(OnlyFrame(golden), 2, 4, &ids, &values).ok());
   EXPECT_EQ(ids, (Ids{0, 3}));
   EXPECT_EQ(values, (Values{0.5, -0.5, 4, 0}));
+}
+
+TEST(GoldenFrames, SavedRows) {
+  Bytes bytes;
+  AppendSavedRows(&bytes, 1, 3, Ids{0, 3}, Values{1, 2, 5, 3, 4, 6});
+  EXPECT_EQ(bytes, Golden("saved_rows.hex"));
+  Ids ids;
+  Values rows;
+  const Bytes golden = Golden("saved_rows.hex");
+  ASSERT_TRUE(DecodeSavedRows(OnlyFrame(golden), 3, 4, &ids, &rows).ok());
+  EXPECT_EQ(ids, (Ids{0, 3}));
+  EXPECT_EQ(rows, (Values{1, 2, 5, 3, 4, 6}));
+}
+
+TEST(GoldenFrames, PieceState) {
+  Bytes bytes;
+  AppendPieceState(&bytes, 3, 32768, Values{0.25, 7});
+  EXPECT_EQ(bytes, Golden("piece_state.hex"));
+  Values state;
+  const Bytes golden = Golden("piece_state.hex");
+  ASSERT_TRUE(DecodePieceState(OnlyFrame(golden), &state).ok());
+  EXPECT_EQ(state, (Values{0.25, 7}));
 }
 
 TEST(GoldenFrames, Scores) {

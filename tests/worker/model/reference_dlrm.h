@@ -43,14 +43,14 @@ class ReferenceDlrm {
     std::vector<std::vector<double>> vectors;
     if (dense_count > 0) {
       vectors.push_back(RunMlp(parameters, layout_.bottom_weights(),
-                               layout_.model().bottom_activations(), {dense, dense + dense_count}));
+                               layout_.bottom_activations(), {dense, dense + dense_count}));
     }
     const auto dimension = static_cast<size_t>(layout_.embedding_dimension());
     for (const data::TableIds& ids : batch_.tables) {
       vectors.push_back(Pool(ids, rows, sample, dimension));
       rows = rows.subspan(ids.unique.size() * dimension);
     }
-    return RunMlp(parameters, layout_.top_weights(), layout_.model().top_activations(),
+    return RunMlp(parameters, layout_.top_weights(), layout_.top_activations(),
                   Interact(vectors))[0];
   }
 
@@ -86,7 +86,7 @@ class ReferenceDlrm {
   }
 
   std::vector<double> RunMlp(std::span<const double> parameters, std::span<const uint32_t> weights,
-                             const google::protobuf::RepeatedField<int>& activations,
+                             std::span<const v1::ModelConfig::Activation> activations,
                              std::vector<double> x) const {
     for (size_t layer = 0; layer < weights.size(); ++layer) {
       const TensorSpec& weight = layout_.tensors()[weights[layer]];
@@ -98,8 +98,7 @@ class ReferenceDlrm {
           sum +=
               x[i] * parameters[static_cast<size_t>(weight.offset + o * weight.column_count) + i];
         }
-        const auto number = static_cast<int>(layer);
-        y.push_back(number < activations.size() ? Activate(activations[number], sum) : sum);
+        y.push_back(Activate(activations[layer], sum));
       }
       x = y;
     }
