@@ -184,7 +184,7 @@ void FillRun(v1::RunConfig& run) {
 }  // namespace
 
 bool HasDenseFeatures(const v1::DataConfig& data) {
-  return data.reader_case() == v1::DataConfig::READER_NOT_SET || DenseFeatureCount(data) > 0;
+  return !(data.has_csv() || data.has_libsvm()) || DenseFeatureCount(data) > 0;
 }
 
 void FillDefaults(v1::Config* config) {

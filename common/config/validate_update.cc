@@ -44,7 +44,7 @@ void ValidateAdam(const std::string& path, const v1::AdamRule& rule, Violations*
   violations->RequireRange(path + ".beta2", rule.beta2(), 1e-6, 1 - 1e-9);
   violations->RequireRange(path + ".epsilon", rule.epsilon(), std::numeric_limits<float>::min(),
                            kMaxFloat);
-  if (!(rule.beta1() < kMaxFade * std::sqrt(rule.beta2()))) {
+  if (rule.beta2() > 0 && !(rule.beta1() < kMaxFade * std::sqrt(rule.beta2()))) {
     violations->Add(path, "beta1, ", rule.beta1(), ", is not below ", kMaxFade,
                     " times the square root of beta2, ", rule.beta2(),
                     ", so without gradients the steps would hardly shrink; choose a larger beta2");
