@@ -23,7 +23,8 @@ int main(int argc, char** argv) {
   while (*(*lines)->Next(&line)) {
     nlohmann::json record;
     if (!line.open_quote) {
-      for (const std::string_view field : fields.Split(line.text)) record.push_back(field);
+      fields.Split(line.text);
+      for (const std::string_view field : fields.All()) record.push_back(field);
     }
     std::cout << record.dump() << "\n";
   }

@@ -38,7 +38,8 @@ Result<std::vector<Record>> ReadRecords(const std::string& path, char delimiter,
     WEIR_ASSIGN_OR_RETURN(const bool there, lines->Next(&line));
     if (!there) break;
     if (line.text.empty()) continue;
-    const auto found = fields.Split(line.text);
+    fields.Split(line.text);
+    const std::vector<std::string_view> found = fields.All();
     records.emplace_back(found.begin(), found.end());
   }
   return records;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <system_error>
 
 #include "common/base/check.h"
@@ -21,10 +22,6 @@ std::optional<uint64_t> ParseInteger(std::string_view text) {
   return static_cast<uint64_t>(value);
 }
 
-uint64_t HighProduct(uint64_t a, uint64_t b) {
-  return static_cast<uint64_t>((static_cast<unsigned __int128>(a) * b) >> 64);
-}
-
 }  // namespace
 
 CategoricalColumn::CategoricalColumn(const v1::CategoricalColumn& config,
@@ -39,10 +36,18 @@ CategoricalColumn::CategoricalColumn(const v1::CategoricalColumn& config,
   CHECK_GT(static_cast<uint64_t>(config.rows()), first_id_);
 }
 
+// Short values by themselves, without a function that is made for long ones.
+uint64_t CategoricalColumn::Hash(std::string_view value) {
+  if (value.size() > sizeof(uint64_t)) return XXH3_64bits(value.data(), value.size());
+  uint64_t word = 0;
+  std::memcpy(&word, value.data(), value.size());
+  return HashShort(word, value.size());
+}
+
 std::optional<uint64_t> CategoricalColumn::Key(std::string_view value) const {
   switch (encoding_) {
     case v1::CategoricalColumn::kHash:
-      return XXH3_64bits(value.data(), value.size());
+      return Hash(value);
     case v1::CategoricalColumn::kInteger:
       return ParseInteger(value);
     case v1::CategoricalColumn::kBucketise: {

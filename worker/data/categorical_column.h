@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "common/base/random.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/learned.pb.h"
 #include "worker/data/csv_fields.h"
@@ -34,6 +35,15 @@ class CategoricalColumn {
   std::optional<uint64_t> Key(std::string_view value) const;
   uint64_t IdOfKey(uint64_t key) const;
 
+  // Whether short values may go the way of IdOfShort.
+  bool hashes_alone() const { return encoding_ == v1::CategoricalColumn::kHash && !learns_; }
+  // The same of a value of at most eight characters, in the low bytes of a word; of an empty one,
+  // the id of what is missing.
+  uint64_t IdOfShort(uint64_t word, size_t length) const {
+    const uint64_t id = first_id_ + HighProduct(HashShort(word, length), id_count_);
+    return length == 0 ? kMissingId : id;
+  }
+
   // Calls use(value) for each value of a field that is not missing, without spaces around it; ends
   // at the first false, and returns it. Nothing between two separators is no value.
   template <typename Use>
@@ -43,6 +53,16 @@ class CategoricalColumn {
   std::string Wanted() const;
 
  private:
+  static uint64_t HighProduct(uint64_t a, uint64_t b) {
+    return static_cast<uint64_t>((static_cast<unsigned __int128>(a) * b) >> 64);
+  }
+  // Values of other lengths may have the same word: they differ by NULs.
+  static uint64_t HashShort(uint64_t word, size_t length) {
+    constexpr uint64_t kOddBits = 0x9e3779b97f4a7c15;
+    return Mix64(word + length * kOddBits);
+  }
+  static uint64_t Hash(std::string_view value);
+
   const v1::CategoricalColumn::EncodingCase encoding_;
   const std::string separator_;
   const std::vector<double> boundaries_;

@@ -82,8 +82,9 @@ Result<Places> FindPlacesIn(const Columns& columns, const Line& first, RowLabels
   if (first.too_long) return InvalidData(StrCat("the first ", TooLong()));
   if (!IsUtf8(first.text)) return InvalidData("the first line is not UTF-8");
   CsvFields fields(columns.delimiter);
-  return PlaceFinder(fields.Split(first.text), columns.config.header())
-      .Find(columns.config, labels);
+  fields.Split(first.text);
+  const std::vector<std::string_view> header = fields.All();
+  return PlaceFinder(header, columns.config.header()).Find(columns.config, labels);
 }
 
 }  // namespace
@@ -121,10 +122,10 @@ Result<Places> FindPlaces(const Columns& columns, std::span<const Line> head, Ro
 std::string RecordFields::Split(const Line& line) {
   if (line.open_quote) return "a quote is opened and not closed";
   if (!IsUtf8(line.text)) return "the line is not UTF-8";
-  found_ = fields_.Split(line.text);
-  if (found_.size() == width_) return "";
+  const size_t found = fields_.Split(line.text);
+  if (found == width_) return "";
   if (line.text.empty()) return "empty line";
-  return StrCat(width_, " fields expected, found ", found_.size());
+  return StrCat(width_, " fields expected, found ", found);
 }
 
 std::string Shown(std::string_view field) {

@@ -59,12 +59,12 @@ class RecordFields {
 
   // What is wrong with the record; empty when nothing is.
   std::string Split(const Line& line);
-  std::string_view operator[](size_t place) const { return found_[place]; }
+  std::string_view operator[](size_t place) const { return fields_[place]; }
+  const CsvFields& fields() const { return fields_; }
 
  private:
   CsvFields fields_;
   const size_t width_;
-  std::span<const std::string_view> found_;
 };
 
 // A field as a message shows it.

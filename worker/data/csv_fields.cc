@@ -1,11 +1,7 @@
 #include "worker/data/csv_fields.h"
 
-#include <array>
 #include <bit>
 #include <cstdint>
-#include <cstring>
-
-#include "worker/data/text_word.h"
 
 namespace weir::data {
 namespace {
@@ -62,38 +58,76 @@ bool IsUtf8(std::string_view text) {
   return true;
 }
 
-std::span<const std::string_view> CsvFields::Split(std::string_view record) {
-  fields_.clear();
+size_t CsvFields::Split(std::string_view record) {
+  text_.assign(kWordBytes, '\0');
+  text_.reserve(kWordBytes + record.size() + kBlockBytes);
+  count_ = 0;
   if (record.find('"') == std::string_view::npos) {
     SplitPlain(record);
   } else {
     SplitQuoted(record);
   }
-  return fields_;
+  if (HasSpaces(record)) TrimAll();
+  return count_;
+}
+
+std::vector<std::string_view> CsvFields::All() const {
+  std::vector<std::string_view> all;
+  for (size_t i = 0; i < count_; ++i) all.push_back((*this)[i]);
+  return all;
 }
 
 // Fields are short and of all lengths, so looking for one end after the other would mispredict a
 // branch at each; this looks at all bytes and only then at the ends.
 void CsvFields::SplitPlain(std::string_view record) {
-  begin_ = 0;
-  size_t at = 0;
-  for (; at + kBlockBytes <= record.size(); at += kBlockBytes) {
-    AddFields(record, at, DelimitersOfBlock(record.data() + at, delimiter_).at);
+  text_.append(record);
+  text_.append(kBlockBytes, static_cast<char>(~delimiter_));
+  Reserve(1);
+  begins_[0] = kWordBytes;
+  for (size_t at = kWordBytes; at < kWordBytes + record.size(); at += kBlockBytes) {
+    AddEnds(at, DelimitersOfBlock(text_.data() + at, delimiter_));
   }
-  std::array<char, kBlockBytes> rest;
-  rest.fill(static_cast<char>(~delimiter_));
-  std::memcpy(rest.data(), record.data() + at, record.size() - at);
-  AddFields(record, at, DelimitersOfBlock(rest.data(), delimiter_).at);
-  fields_.push_back(record.substr(begin_));
-  if (!HasSpaces(record)) return;
-  for (std::string_view& field : fields_) field = Trim(field);
+  ends_[count_++] = static_cast<uint32_t>(kWordBytes + record.size());
 }
 
-void CsvFields::AddFields(std::string_view record, size_t block, uint64_t delimiters) {
-  for (; delimiters != 0; delimiters &= delimiters - 1) {
-    const size_t end = block + static_cast<size_t>(std::countr_zero(delimiters));
-    fields_.emplace_back(record.data() + begin_, end - begin_);
-    begin_ = end + 1;
+// Writes four at a time, whether they are there or not, for a branch that is seldom mispredicted.
+void CsvFields::AddEnds(size_t block, Delimiters delimiters) {
+  Reserve(count_ + delimiters.count + 1);
+  uint32_t* const begins = begins_.data() + count_ + 1;
+  uint32_t* const ends = ends_.data() + count_;
+  for (size_t i = 0; i < delimiters.count; i += 4) {
+    for (size_t j = i; j < i + 4; ++j) {
+      const auto end = static_cast<uint32_t>(block) +
+                       static_cast<uint32_t>(std::countr_zero(delimiters.at));
+      ends[j] = end;
+      begins[j] = end + 1;
+      delimiters.at &= delimiters.at - 1;
+    }
+  }
+  count_ += delimiters.count;
+}
+
+// And a few more, which AddEnds writes before it knows.
+void CsvFields::Reserve(size_t count) {
+  constexpr size_t kMore = 8;
+  if (count + kMore <= ends_.size()) return;
+  begins_.resize(2 * (count + kMore));
+  ends_.resize(2 * (count + kMore));
+}
+
+void CsvFields::SplitQuoted(std::string_view record) {
+  for (size_t i = 0;; ++i) {
+    Reserve(count_ + 1);
+    begins_[count_] = static_cast<uint32_t>(text_.size());
+    if (i < record.size() && record[i] == '"') {
+      for (++i; i < record.size(); ++i) {
+        if (record[i] == '"' && (++i >= record.size() || record[i] != '"')) break;
+        text_.push_back(record[i]);
+      }
+    }
+    for (; i < record.size() && record[i] != delimiter_; ++i) text_.push_back(record[i]);
+    ends_[count_++] = static_cast<uint32_t>(text_.size());
+    if (i >= record.size()) return;
   }
 }
 
@@ -102,21 +136,11 @@ bool CsvFields::HasSpaces(std::string_view record) const {
          (delimiter_ != '\t' && record.find('\t') != std::string_view::npos);
 }
 
-// Quotes only ever make the text shorter, so what was taken from it does not move.
-void CsvFields::SplitQuoted(std::string_view record) {
-  unquoted_.clear();
-  unquoted_.reserve(record.size());
-  for (size_t i = 0;; ++i) {
-    const size_t field = unquoted_.size();
-    if (i < record.size() && record[i] == '"') {
-      for (++i; i < record.size(); ++i) {
-        if (record[i] == '"' && (++i >= record.size() || record[i] != '"')) break;
-        unquoted_.push_back(record[i]);
-      }
-    }
-    for (; i < record.size() && record[i] != delimiter_; ++i) unquoted_.push_back(record[i]);
-    fields_.push_back(Trim(std::string_view(unquoted_).substr(field)));
-    if (i >= record.size()) return;
+void CsvFields::TrimAll() {
+  for (size_t i = 0; i < count_; ++i) {
+    const std::string_view field = Trim((*this)[i]);
+    begins_[i] = static_cast<uint32_t>(field.data() - text_.data());
+    ends_[i] = begins_[i] + static_cast<uint32_t>(field.size());
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "common/base/strings.h"
 #include "worker/data/csv_columns.h"
@@ -19,7 +20,12 @@ class CsvParser : public LineParser {
       : columns_(columns),
         labels_(labels),
         places_(std::move(places)),
-        fields_(columns.delimiter, places_.width) {}
+        fields_(columns.delimiter, places_.width),
+        no_markers_(columns.missing.empty()) {
+    for (const CategoricalColumn& column : columns.categorical) {
+      is_simple_.push_back(no_markers_ && column.hashes_alone() && !column.is_list());
+    }
+  }
 
   std::string Append(const Line& line, RowBlock* block) override {
     const size_t dense_size = block->dense.size(), id_count = block->ids.size(),
@@ -37,25 +43,8 @@ class CsvParser : public LineParser {
   std::string AppendFields(RowBlock* block) const {
     float label = std::numeric_limits<float>::quiet_NaN();
     if (std::string problem = FindLabel(&label); !problem.empty()) return problem;
-    for (size_t i = 0; i < columns_.dense.size(); ++i) {
-      const std::string_view field = fields_[places_.dense[i]];
-      double value = columns_.dense[i].missing();
-      if (!columns_.IsMissing(field) && !ParseNumber(field, &value)) {
-        return Unreadable(columns_.config.dense(static_cast<int>(i)).column(), field, "a number");
-      }
-      block->dense.push_back(columns_.dense[i].Transformed(value));
-      if (!std::isfinite(block->dense.back())) {
-        return Unreadable(columns_.config.dense(static_cast<int>(i)).column(), field,
-                          "a number that its transforms keep finite");
-      }
-    }
-    for (size_t i = 0; i < columns_.categorical.size(); ++i) {
-      const std::string_view field = fields_[places_.categorical[i]];
-      if (!AppendIds(columns_.categorical[i], field, block)) {
-        return Unreadable(columns_.config.categorical(static_cast<int>(i)).column(), field,
-                          columns_.categorical[i].Wanted());
-      }
-    }
+    if (std::string problem = AppendDense(block); !problem.empty()) return problem;
+    if (std::string problem = AppendCategorical(block); !problem.empty()) return problem;
     block->labels.push_back(label);
     return "";
   }
@@ -71,25 +60,68 @@ class CsvParser : public LineParser {
     return "";
   }
 
+  std::string AppendDense(RowBlock* block) const {
+    const size_t first = block->dense.size();
+    block->dense.resize(first + columns_.dense.size());
+    float* const out = block->dense.data() + first;
+    for (size_t i = 0; i < columns_.dense.size(); ++i) {
+      const DenseColumn& column = columns_.dense[i];
+      int64_t count = 0;
+      size_t length = 0;
+      if (fields_.fields().ShortCount(places_.dense[i], &length, &count) &&
+          (length > 0 ? no_markers_ : column.missing() == 0)) {
+        out[i] = column.TransformedCount(count);
+      } else {
+        const std::string_view field = fields_[places_.dense[i]];
+        double value = column.missing();
+        if (!columns_.IsMissing(field) && !ParseNumber(field, &value)) {
+          return Unreadable(columns_.config.dense(static_cast<int>(i)).column(), field, "a number");
+        }
+        out[i] = column.Transformed(value);
+      }
+      if (!std::isfinite(out[i])) {
+        return Unreadable(columns_.config.dense(static_cast<int>(i)).column(),
+                          fields_[places_.dense[i]], "a number that its transforms keep finite");
+      }
+    }
+    return "";
+  }
+
+  std::string AppendCategorical(RowBlock* block) const {
+    for (size_t i = 0; i < columns_.categorical.size(); ++i) {
+      const CategoricalColumn& column = columns_.categorical[i];
+      const size_t place = places_.categorical[i];
+      uint64_t word = 0;
+      size_t length = 0;
+      if (is_simple_[i] && fields_.fields().ShortWord(place, &word, &length)) {
+        block->ids.push_back(column.IdOfShort(word, length));
+      } else if (!AppendIds(column, fields_[place], block)) {
+        return Unreadable(columns_.config.categorical(static_cast<int>(i)).column(), fields_[place],
+                          column.Wanted());
+      }
+      if (columns_.has_lists) block->id_ends.push_back(block->ids.size());
+    }
+    return "";
+  }
+
   bool AppendIds(const CategoricalColumn& column, std::string_view field, RowBlock* block) const {
-    const auto append = [&](std::string_view value) {
+    if (columns_.IsMissing(field)) {
+      if (!column.is_list()) block->ids.push_back(kMissingId);
+      return true;
+    }
+    return column.ForEachValue(field, [&](std::string_view value) {
       const std::optional<uint64_t> key = column.Key(value);
       if (key) block->ids.push_back(column.IdOfKey(*key));
       return key.has_value();
-    };
-    if (!columns_.IsMissing(field)) {
-      if (!column.ForEachValue(field, append)) return false;
-    } else if (!column.is_list()) {
-      block->ids.push_back(kMissingId);
-    }
-    if (columns_.has_lists) block->id_ends.push_back(block->ids.size());
-    return true;
+    });
   }
 
   const Columns& columns_;
   const RowLabels labels_;
   const Places places_;
   RecordFields fields_;
+  const bool no_markers_;          // only an empty field is a missing one
+  std::vector<uint8_t> is_simple_;  // per categorical column: a short field is one hashed value
 };
 
 class CsvFormat : public TextFormat {

@@ -39,6 +39,12 @@ struct Seen {
   explicit Seen(const v1::CsvConfig& config)
       : columns(config, {}), spreads(columns.dense.size()), counts(columns.categorical.size()) {}
 
+  bool learns() const {
+    const auto column_learns = [](const auto& column) { return column.learns(); };
+    return std::ranges::any_of(columns.dense, column_learns) ||
+           std::ranges::any_of(columns.categorical, column_learns);
+  }
+
   v1::LearnedColumns Learned() const {
     v1::LearnedColumns learned;
     for (size_t i = 0; i < spreads.size(); ++i) {
@@ -125,6 +131,7 @@ class LearningFormat : public TextFormat {
 
 Result<v1::LearnedColumns> LearnColumns(const v1::DataConfig& data) {
   Seen seen(data.csv());
+  if (!seen.learns()) return seen.Learned();
   WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<Reader> reader,
                         MakeTextReader(data, std::make_unique<LearningFormat>(&seen)));
   RowBlock no_rows;

@@ -31,8 +31,8 @@ bool ParseDigits(std::string_view text, double* value) {
 
 // Counts as other readers give them.
 double Log1p(double value) {
-  if (std::trunc(value) != value || value > kMaxExact) return std::log1p(value);
-  return LogCount(static_cast<int64_t>(value));
+  const auto whole = static_cast<int64_t>(std::min(value, kMaxExact));
+  return static_cast<double>(whole) == value ? LogCount(whole) : std::log1p(value);
 }
 
 }  // namespace
@@ -52,6 +52,10 @@ DenseColumn::DenseColumn(const v1::DenseColumn& config, const v1::LearnedNumber&
       log1p_(config.has_log1p()),
       low_(config.log1p().low()),
       high_(config.log1p().high()),
+      logs_(SmallLogs().data()),
+      looked_up_(log1p_ && low_ <= 0 && high_ >= static_cast<double>(SmallLogs().size())
+                     ? SmallLogs().size()
+                     : 0),
       standardise_(config.has_standardise()),
       mean_(learned.mean()),
       scale_(learned.deviation() > 0 ? 1 / learned.deviation() : 0) {}
@@ -61,8 +65,7 @@ double DenseColumn::Prepared(double value) const {
 }
 
 float DenseColumn::Transformed(double value) const {
-  const double prepared = Prepared(value);
-  return static_cast<float>(standardise_ ? (prepared - mean_) * scale_ : prepared);
+  return Standardised(Prepared(value));
 }
 
 }  // namespace weir::data

@@ -4,6 +4,7 @@
 // Thread rule: immutable, any thread.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "common/proto/config.pb.h"
@@ -25,13 +26,24 @@ class DenseColumn {
   // What of a value is learned from: it after the transforms before standardise.
   double Prepared(double value) const;
   float Transformed(double value) const;
+  // Of a whole number that is not negative.
+  float TransformedCount(int64_t value) const {
+    if (static_cast<uint64_t>(value) >= looked_up_) return Transformed(static_cast<double>(value));
+    return Standardised(logs_[static_cast<size_t>(value)]);
+  }
   // The value of a missing field.
   double missing() const { return missing_; }
 
  private:
+  float Standardised(double prepared) const {
+    return static_cast<float>(standardise_ ? (prepared - mean_) * scale_ : prepared);
+  }
+
   const double missing_;
   const bool log1p_;
   const double low_, high_;
+  const float* const logs_;
+  const uint64_t looked_up_;  // counts below it are in logs_, and log1p is their transform
   const bool standardise_;
   const double mean_;
   const double scale_;  // 1 / deviation

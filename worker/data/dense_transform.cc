@@ -37,6 +37,8 @@ inline float Look(const Table& table, int64_t value) {
 
 float LogCount(int64_t value) { return Look(LogTable(), value); }
 
+std::span<const float> SmallLogs() { return LogTable(); }
+
 void LogCounts(std::span<const int64_t> values, std::span<float> out) {
   DCHECK_EQ(values.size(), out.size());
   const Table& table = LogTable();

@@ -13,6 +13,9 @@ namespace weir::data {
 
 float LogCount(int64_t value);
 
+// LogCount of 0, 1, 2, ...
+std::span<const float> SmallLogs();
+
 // out[i] = LogCount(values[i]); both have one size.
 void LogCounts(std::span<const int64_t> values, std::span<float> out);
 

@@ -65,6 +65,11 @@ inline constexpr std::array<uint64_t, kWordBytes + 1> kLastBytes = [] {
   return masks;
 }();
 
+// The last `length` bytes of a word, at most eight, moved down; zeros above them.
+inline uint64_t LowBytes(uint64_t word, size_t length) {
+  return length == 0 ? 0 : word >> (8 * (kWordBytes - length) % 64);
+}
+
 // A word of at most eight decimal digits, the last `length` of the characters; false if one is no
 // digit.
 inline bool DecimalWord(uint64_t word, size_t length, int64_t* value) {

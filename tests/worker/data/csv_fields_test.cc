@@ -13,7 +13,9 @@ using testing::ElementsAre;
 
 std::vector<std::string> Split(std::string_view record, char delimiter = ',') {
   CsvFields fields(delimiter);
-  const auto found = fields.Split(record);
+  const size_t count = fields.Split(record);
+  const std::vector<std::string_view> found = fields.All();
+  EXPECT_EQ(found.size(), count);
   return {found.begin(), found.end()};
 }
 
@@ -34,6 +36,42 @@ TEST(CsvFields, TakesQuotesOff) {
 
 TEST(CsvFields, LeavesQuotesWithinAFieldAsTheyAre) {
   EXPECT_THAT(Split(R"(5" pipe,a"b"c, "d")"), ElementsAre(R"(5" pipe)", R"(a"b"c)", R"("d")"));
+}
+
+TEST(CsvFields, GivesManyFieldsOfAllLengths) {
+  for (const size_t count : {1u, 3u, 40u, 63u, 64u, 65u, 300u}) {
+    std::string record;
+    std::vector<std::string> expected;
+    for (size_t i = 0; i < count; ++i) {
+      expected.emplace_back(i * 7 % 19, static_cast<char>('a' + i % 26));
+      record += (i == 0 ? "" : ",") + expected.back();
+    }
+    EXPECT_EQ(Split(record), expected);
+  }
+}
+
+TEST(CsvFields, LoadsShortFieldsAsWordsAndNumbers) {
+  CsvFields fields(',');
+  ASSERT_EQ(fields.Split("7,12345678,123456789,,ab,-1"), 6u);
+  int64_t value = -1;
+  size_t length = 0;
+  EXPECT_TRUE(fields.ShortCount(0, &length, &value));
+  EXPECT_EQ(value, 7);
+  EXPECT_TRUE(fields.ShortCount(1, &length, &value));
+  EXPECT_EQ(value, 12345678);
+  EXPECT_TRUE(fields.ShortCount(3, &length, &value));
+  EXPECT_EQ(value, 0);
+  EXPECT_EQ(length, 0u);
+  for (const size_t other : {2u, 4u, 5u}) {
+    EXPECT_FALSE(fields.ShortCount(other, &length, &value));
+  }
+  uint64_t word = 0;
+  EXPECT_TRUE(fields.ShortWord(4, &word, &length));
+  EXPECT_EQ(word, uint64_t{'a'} | uint64_t{'b'} << 8);
+  EXPECT_EQ(length, 2u);
+  EXPECT_TRUE(fields.ShortWord(3, &word, &length));
+  EXPECT_EQ(word, 0u);
+  EXPECT_FALSE(fields.ShortWord(2, &word, &length));
 }
 
 TEST(CsvFields, TakesAnOpenQuoteToTheEnd) {
