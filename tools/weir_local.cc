@@ -35,7 +35,9 @@ DEFINE_int32(trainers, 2, "trainers, one worker process each");
 DEFINE_int32(stages, 1, "workers that share a model; 1 is the whole model in each");
 DEFINE_int32(threads, 1, "Hogwild threads of each worker");
 DEFINE_string(device, "cpu", "cpu or cuda:<number>");
-DEFINE_string(out, "", "directory for logs and results; made if it is not there");
+DEFINE_string(out, "",
+              "directory for logs and results; made if it is not there; out/<names of the configs> "
+              "if not given");
 DEFINE_string(save, "", "folder to save the trained model in");
 DEFINE_string(warm_start, "", "folder of a saved model to go on from");
 DEFINE_string(binaries, "", "where weir-server and weir-worker are; default beside this program");
@@ -77,7 +79,7 @@ LocalOptions OptionsFromFlags() {
   options.stage_count = FLAGS_stages;
   options.thread_count = FLAGS_threads;
   options.device = FLAGS_device;
-  options.out_directory = FLAGS_out;
+  options.out_directory = FLAGS_out.empty() ? DefaultOut(options.config_files) : FLAGS_out;
   options.save_directory = FLAGS_save;
   options.warm_start_directory = FLAGS_warm_start;
   options.binary_directory = FLAGS_binaries.empty() ? OwnDirectory() : FLAGS_binaries;

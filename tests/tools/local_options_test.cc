@@ -44,7 +44,7 @@ TEST_F(LocalOptionsTest, HaveAllMistakesToldAtOnce) {
       OptionMistakes(options),
       ElementsAre(HasSubstr("--config"), HasSubstr("--servers=-1"), HasSubstr("--trainers=0"),
                   HasSubstr("--threads=0"), HasSubstr("--stages=2"), HasSubstr("--base_port=70000"),
-                  HasSubstr("--device=gpu"), HasSubstr("--out"), HasSubstr("/absent/weir-server"),
+                  HasSubstr("--device=gpu"), HasSubstr("/absent/weir-server"),
                   HasSubstr("/absent/weir-worker")));
 }
 
@@ -67,6 +67,12 @@ TEST_F(LocalOptionsTest, BoundPortsAndDevices) {
     options_.device = device;
     EXPECT_THAT(OptionMistakes(options_), SizeIs(1)) << device;
   }
+}
+
+TEST(DefaultOut, NamesTheConfigs) {
+  EXPECT_EQ(DefaultOut({"configs/runs/adult.textproto"}), "out/adult");
+  EXPECT_EQ(DefaultOut({"a/b.textproto", "c.textproto"}), "out/b-c");
+  EXPECT_EQ(DefaultOut({}), "");
 }
 
 TEST_F(LocalOptionsTest, RefuseAFileAsOutput) {

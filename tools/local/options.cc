@@ -61,9 +61,8 @@ void CheckBinary(const LocalOptions& options, const char* name, Mistakes& mistak
 
 void CheckOutDirectory(const LocalOptions& options, Mistakes& mistakes) {
   std::error_code ignored;
-  if (options.out_directory.empty()) {
-    mistakes.push_back("--out=DIR is required: the directory for logs and results");
-  } else if (options.out_directory.find(',') != std::string::npos) {
+  if (options.out_directory.empty()) return;  // no config file either, which is said
+  if (options.out_directory.find(',') != std::string::npos) {
     mistakes.push_back(StrCat("--out=", options.out_directory, ": must not contain a comma"));
   } else if (std::filesystem::exists(options.out_directory, ignored) &&
              !std::filesystem::is_directory(options.out_directory, ignored)) {
@@ -72,6 +71,14 @@ void CheckOutDirectory(const LocalOptions& options, Mistakes& mistakes) {
 }
 
 }  // namespace
+
+std::string DefaultOut(const std::vector<std::string>& config_files) {
+  std::vector<std::string> names;
+  for (const std::string& file : config_files) {
+    names.push_back(std::filesystem::path(file).stem().string());
+  }
+  return names.empty() ? "" : StrCat("out/", StrJoin(names, "-"));
+}
 
 std::vector<std::string> OptionMistakes(const LocalOptions& options) {
   Mistakes mistakes;

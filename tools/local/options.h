@@ -34,6 +34,9 @@ struct LocalOptions {
   int base_port = 0;
 };
 
+// Where results go when nobody says: "out/adult-dct_99" of adult.textproto and dct_99.textproto.
+std::string DefaultOut(const std::vector<std::string>& config_files);
+
 inline bool IsEmbedded(const LocalOptions& options) { return options.server_count == 0; }
 
 // Every rule that `options` breaks, each with the flag's name and what it should be. Looks at the

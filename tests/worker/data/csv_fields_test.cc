@@ -81,9 +81,9 @@ TEST(CsvFields, TakesAnOpenQuoteToTheEnd) {
 
 TEST(CsvFields, IsReusedFromRecordToRecord) {
   CsvFields fields(',');
-  EXPECT_EQ(fields.Split(R"("a",b)").size(), 2u);
-  EXPECT_EQ(fields.Split("x").size(), 1u);
-  EXPECT_EQ(fields.Split("x")[0], "x");
+  EXPECT_EQ(fields.Split(R"("a",b)"), 2u);
+  EXPECT_EQ(fields.Split("x"), 1u);
+  EXPECT_EQ(fields[0], "x");
 }
 
 TEST(IsUtf8, TakesWhatTheStandardAllows) {
