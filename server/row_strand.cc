@@ -20,8 +20,7 @@ RowStrand::RowStrand(const ModelLayout& layout, const store::UpdateRule& rule, s
 
 void RowStrand::Visit(std::shared_ptr<PendingAnswer> pending, Outbox* outbox) {
   strand_.Post([this, pending = std::move(pending), outbox]() mutable {
-    if (Status status = Apply(pending->row_gradients[slot_], pending->version);
-        !status.ok()) {
+    if (Status status = Apply(pending->row_gradients[slot_], pending->version); !status.ok()) {
       pending->Fail(std::move(status));
     }
     FinishPart(std::move(pending), outbox);
@@ -47,7 +46,8 @@ Status RowStrand::Check(const RowGradients& gradients) const {
 
 void RowStrand::Save(std::shared_ptr<PendingPart> pending, Outbox* outbox) {
   strand_.Post([this, pending = std::move(pending), outbox]() mutable {
-    pending->next_row = saved_model::AppendRows(pending->row, pending->version, &rows_, &pending->frames);
+    pending->next_row =
+        saved_model::AppendRows(pending->row, pending->version, &rows_, &pending->frames);
     outbox->Put(std::move(pending));
   });
 }

@@ -50,7 +50,8 @@ Status Shard::Load(const saved_model::SavedModel& model, const v1::Config& confi
            [&](uint32_t table, uint64_t id, std::span<const float> values,
                std::span<const float> state) {
              if (RowServer(table, id, server_count) != shard_index_) return;
-             rows_[RowPartition(table, id, partition_count_)]->rows().Load(table, id, values, state);
+             rows_[RowPartition(table, id, partition_count_)]->rows().Load(table, id, values,
+                                                                           state);
            }}));
   version_ = model.manifest().steps();
   return OkStatus();

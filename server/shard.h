@@ -28,8 +28,8 @@ class Shard {
   Shard(const v1::Config& config, const ModelLayout& layout, uint32_t shard_index, Outbox* outbox);
   ~Shard();
 
-  // Takes over what this server owns of a saved model, before the first push. FailedPrecondition when
-  // it is another model.
+  // Takes over what this server owns of a saved model, before the first push. FailedPrecondition
+  // when it is another model.
   Status Load(const saved_model::SavedModel& model, const v1::Config& config);
 
   // Sorts the push's frames into the strands' slots. InvalidData for anything that this server does
@@ -42,7 +42,8 @@ class Shard {
   // Sorts the request's ROW_IDS frames by partition and queues the reads.
   Status PostRows(std::shared_ptr<PendingRows> pending, const transport::Message& message);
 
-  // Queues writing down a part of a saved model. InvalidData when the place is none of this shard's.
+  // Queues writing down a part of a saved model. InvalidData when the place is none of this
+  // shard's.
   Status PostPart(std::shared_ptr<PendingPart> pending);
   // The part after this one; nothing when that was all.
   std::optional<v1::ModelPlace> PlaceAfter(const PendingPart& part) const;

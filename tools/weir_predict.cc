@@ -46,7 +46,8 @@ Status CheckFlags(const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) {
     mistakes.push_back(StrCat("unexpected argument '", argument, "'"));
   }
-  if (FLAGS_model.empty()) mistakes.push_back("--model is missing; give the folder of a saved model");
+  if (FLAGS_model.empty())
+    mistakes.push_back("--model is missing; give the folder of a saved model");
   if (FLAGS_in.empty() != FLAGS_out.empty()) {
     mistakes.push_back("--in and --out go together: rows to read and where to write");
   }

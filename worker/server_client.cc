@@ -41,8 +41,8 @@ ServerClient::ServerClient(const v1::Config& config, const ModelLayout& layout, 
       link_(config, layout, std::move(options), std::move(transport)) {
   if (store::MakeUpdateRule(config.update().dense())->dense_semantics()) {
     LOG(WARNING) << "update.dense.dense_semantics: every step moves every element of the MLPs, so "
-                    "every answer carries all of them, " << layout.dense_element_count()
-                 << " numbers";
+                    "every answer carries all of them, "
+                 << layout.dense_element_count() << " numbers";
   }
 }
 
@@ -141,8 +141,8 @@ Status ServerClient::Refresh() {
   WEIR_RETURN_IF_ERROR(link_.AcquireCredit());
   v1::Push push;
   push.set_is_refresh(true);
-  const uint64_t sequence =
-      link_.SubmitPush(std::move(push), std::vector<Body>(layout_.server_count()), link_.progress());
+  const uint64_t sequence = link_.SubmitPush(
+      std::move(push), std::vector<Body>(layout_.server_count()), link_.progress());
   return link_.AwaitAccepted(sequence);
 }
 

@@ -16,11 +16,11 @@
 
 #include "common/base/status.h"
 #include "common/layout/model_layout.h"
-#include "common/proto/learned.pb.h"
-#include "common/saved_model/saved_model.h"
 #include "common/metrics/metrics_log.h"
 #include "common/proto/config.pb.h"
+#include "common/proto/learned.pb.h"
 #include "common/proto/protocol.pb.h"
+#include "common/saved_model/saved_model.h"
 #include "worker/chunk_work.h"
 #include "worker/data/reader.h"
 #include "worker/parameter_client.h"
@@ -31,8 +31,8 @@ namespace weir::worker {
 struct WorkerOptions {
   int threads = 1;
   std::string device = "cpu";
-  std::string out_directory;   // "": write nothing
-  bool show_progress = false;  // a line on stdout at every report
+  std::string out_directory;            // "": write nothing
+  bool show_progress = false;           // a line on stdout at every report
   saved_model::Writer* save = nullptr;  // takes the model when the run is over
   v1::LearnedColumns learned;           // by the reader
 };

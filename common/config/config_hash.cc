@@ -63,7 +63,8 @@ RunHashes HashRun(const v1::Config& config) {
 std::string DescribeMismatch(const RunHashes& ours, const RunHashes& theirs) {
   std::vector<std::string> parts;
   if (ours.model != theirs.model) parts.emplace_back("the model (model, run.seed)");
-  if (ours.data != theirs.data) parts.emplace_back("the reader (data.criteo_tsv, csv, libsvm or synthetic)");
+  if (ours.data != theirs.data)
+    parts.emplace_back("the reader (data.criteo_tsv, csv, libsvm or synthetic)");
   if (ours.update != theirs.update) parts.emplace_back("the update rules (update)");
   if (ours.agreement != theirs.agreement) {
     parts.emplace_back(

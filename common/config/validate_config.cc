@@ -32,8 +32,7 @@ void ValidateWidths(const std::string& path, const google::protobuf::RepeatedFie
   }
 }
 
-void ValidateBottom(const v1::ModelConfig& model, bool has_dense_features,
-                    Violations* violations) {
+void ValidateBottom(const v1::ModelConfig& model, bool has_dense_features, Violations* violations) {
   if (!has_dense_features) {
     if (model.bottom_widths().empty()) return;
     return violations->Add("model.bottom_widths", "gives the data without dense features an MLP; ",

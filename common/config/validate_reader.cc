@@ -81,14 +81,15 @@ class ColumnRules {
   }
 
   void RequireFew(const std::string& path, int count, int most) {
-    if (count > most) violations_.Add(path, "has ", count, " columns; at most ", most, " are allowed");
+    if (count > most)
+      violations_.Add(path, "has ", count, " columns; at most ", most, " are allowed");
   }
 
   void RequireColumn(const std::string& path, const std::string& column) {
     if (column.empty()) return violations_.Add(path, "is not set; name a column");
     constexpr size_t kMaxDigits = 6;
-    const bool is_number = column.size() <= kMaxDigits &&
-                           column.find_first_not_of("0123456789") == std::string::npos;
+    const bool is_number =
+        column.size() <= kMaxDigits && column.find_first_not_of("0123456789") == std::string::npos;
     if (csv_.header() || is_number) return;
     violations_.Add(path, "'", column,
                     "' is no number, and without a header columns are numbers, from 0");

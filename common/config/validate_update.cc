@@ -91,8 +91,8 @@ void ValidateSchedule(const std::string& path, const v1::LearningRateSchedule& s
   violations->RequireRange(path + ".warmup_steps", schedule.warmup_steps(), 0, kMaxSteps);
   violations->RequireRange(path + ".decay_start", schedule.decay_start(), 0, kMaxSteps);
   if (schedule.decay_start() < schedule.warmup_steps()) {
-    violations->Add(path + ".decay_start", schedule.decay_start(), " is before the end of ",
-                    path, ".warmup_steps, ", schedule.warmup_steps(),
+    violations->Add(path + ".decay_start", schedule.decay_start(), " is before the end of ", path,
+                    ".warmup_steps, ", schedule.warmup_steps(),
                     "; let the rate rise before it falls");
   }
   ValidateDecay(path, schedule, violations);
@@ -163,8 +163,9 @@ void ValidateUpdate(const v1::UpdateConfig& update, Violations* violations) {
                     "rowwise_adagrad is for embedding rows; choose sgd, adagrad, momentum or adam");
   }
   if (update.rows().dense_semantics()) {
-    violations->Add("update.rows.dense_semantics",
-                    "is for the MLPs; a row is brought up to date whenever it is read, so leave it out");
+    violations->Add(
+        "update.rows.dense_semantics",
+        "is for the MLPs; a row is brought up to date whenever it is read, so leave it out");
   }
 }
 

@@ -142,7 +142,8 @@ void GradientOfComponents(Tag tag, const float* v, const float* pairs, Triangle 
 }
 
 void BackwardSamples(const ConstMatrixView& vectors, int64_t dimension, int64_t vector_count,
-                     Triangle triangle, const ConstMatrixView& output_gradient, const MatrixView& vector_gradients) {
+                     Triangle triangle, const ConstMatrixView& output_gradient,
+                     const MatrixView& vector_gradients) {
   const hn::ScalableTag<float> tag;
   const hn::CappedTag<float, 1> one;
   const auto lanes = static_cast<int64_t>(hn::Lanes(tag));

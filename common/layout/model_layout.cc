@@ -51,8 +51,8 @@ InputShape ReadInputShape(const v1::DataConfig& data) {
     case v1::DataConfig::kCsv:
       return CsvShape(data.csv());
     case v1::DataConfig::kLibsvm:
-      return {0, NumberedTables(std::max(1, data.libsvm().fields()),
-                                data.libsvm().rows_per_table())};
+      return {0,
+              NumberedTables(std::max(1, data.libsvm().fields()), data.libsvm().rows_per_table())};
     case v1::DataConfig::READER_NOT_SET:
       break;
   }
@@ -86,8 +86,8 @@ ModelLayout::ModelLayout(const v1::Config& config, uint32_t server_count)
   const auto& top = config.model().top_widths();
   AddMlp("bottom", dense_feature_count_,
          std::span(bottom.data(), static_cast<size_t>(bottom.size())), bottom_weights_);
-  AddMlp("top", interaction_width(),
-         std::span(top.data(), static_cast<size_t>(top.size())), top_weights_);
+  AddMlp("top", interaction_width(), std::span(top.data(), static_cast<size_t>(top.size())),
+         top_weights_);
   bottom_activations_ = Activations(config.model().bottom_activations(), bottom_weights_.size());
   top_activations_ = Activations(config.model().top_activations(), top_weights_.size());
   if (!top_activations_.empty()) top_activations_.back() = v1::ModelConfig::LINEAR;

@@ -91,15 +91,16 @@ class FrameVisitor {
   Status TakeRows(const wire::FrameView& frame) {
     const uint32_t table = frame.header.tensor, row_floats = frame.header.begin;
     if (table >= layout_.tables().size()) {
-      return InvalidData(StrCat("rows of table ", table, "; the model has ",
-                                layout_.tables().size(), " tables"));
+      return InvalidData(
+          StrCat("rows of table ", table, "; the model has ", layout_.tables().size(), " tables"));
     }
     if (row_floats < static_cast<uint32_t>(layout_.embedding_dimension())) {
       return InvalidData(StrCat("rows of ", row_floats, " numbers; the model's have ",
                                 layout_.embedding_dimension(), " values alone"));
     }
     WEIR_RETURN_IF_ERROR(wire::DecodeSavedRows(
-        frame, row_floats, static_cast<uint64_t>(layout_.tables()[table].row_count), &ids_, &rows_));
+        frame, row_floats, static_cast<uint64_t>(layout_.tables()[table].row_count), &ids_,
+        &rows_));
     visitor_.rows({table, ids_, rows_, row_floats});
     return OkStatus();
   }
@@ -144,15 +145,15 @@ uint64_t AppendRows(uint64_t first, uint64_t step, store::RowPartitionStore* row
   const auto end = static_cast<uint32_t>(std::min(row_count, begin + most));
   rows->Settle(begin, end, step);
   std::vector<RowView> views;
-  rows->ForEachRow(
-      begin, end,
-      [&](uint32_t table, uint64_t id, std::span<const float> values, std::span<const float> state) {
-        views.push_back({table, id, values, state});
-      });
+  rows->ForEachRow(begin, end,
+                   [&](uint32_t table, uint64_t id, std::span<const float> values,
+                       std::span<const float> state) {
+                     views.push_back({table, id, values, state});
+                   });
   std::ranges::sort(views, {}, [](const RowView& row) { return std::tuple(row.table, row.id); });
   for (auto from = views.begin(); from != views.end();) {
-    const auto to = std::find_if(
-        from, views.end(), [&](const RowView& row) { return row.table != from->table; });
+    const auto to = std::find_if(from, views.end(),
+                                 [&](const RowView& row) { return row.table != from->table; });
     AppendTable({from, to}, rows->row_floats(), out);
     from = to;
   }

@@ -21,8 +21,9 @@ namespace weir::saved_model {
 void AppendPiece(const PieceSpec& spec, std::span<const float> values, std::span<const float> state,
                  Bytes* out);
 
-// SAVED_ROWS frames, one for each table, of rows as they are after `step`, from the first-th created
-// on: so many that they take half a MB. Returns where the next ones begin; 0 after the last.
+// SAVED_ROWS frames, one for each table, of rows as they are after `step`, from the first-th
+// created on: so many that they take half a MB. Returns where the next ones begin; 0 after the
+// last.
 uint64_t AppendRows(uint64_t first, uint64_t step, store::RowPartitionStore* rows, Bytes* out);
 
 // What the frames hold, borrowed until the visitor returns.

@@ -58,7 +58,8 @@ Status CheckReplaceable(const std::string& directory) {
       (fs::is_empty(directory, error) || fs::exists(File(directory, kManifest), error))) {
     return OkStatus();
   }
-  return FailedPrecondition(StrCat(directory, " is there and is no saved model; name another folder"));
+  return FailedPrecondition(
+      StrCat(directory, " is there and is no saved model; name another folder"));
 }
 
 Result<v1::SavedModelManifest> ReadManifest(const std::string& directory) {
@@ -74,8 +75,8 @@ Result<v1::SavedModelManifest> ReadManifest(const std::string& directory) {
     return InvalidData(StrCat(path, " is damaged, or of another version: it does not parse"));
   }
   if (manifest.format() != kFormat) {
-    return InvalidData(StrCat(path, " has format ", manifest.format(), "; this program reads ",
-                              kFormat));
+    return InvalidData(
+        StrCat(path, " has format ", manifest.format(), "; this program reads ", kFormat));
   }
   const std::vector<std::string> mistakes = config::ValidateConfig(manifest.config());
   if (!mistakes.empty()) return InvalidData(StrCat(path, ": config: ", mistakes[0]));
@@ -94,8 +95,8 @@ Result<ByteSpan> Map(const std::string& path, uint64_t expected_bytes) {
   }
   close(file);
   if (known && size != expected_bytes) {
-    return InvalidData(StrCat(path, " has ", size, " bytes, and its manifest says ",
-                              expected_bytes, "; the model is incomplete"));
+    return InvalidData(StrCat(path, " has ", size, " bytes, and its manifest says ", expected_bytes,
+                              "; the model is incomplete"));
   }
   if (memory == MAP_FAILED) return InvalidData(StrCat(path, " cannot be read"));
   return ByteSpan(static_cast<const uint8_t*>(memory), size);
@@ -194,31 +195,29 @@ SavedModel::SavedModel(std::string directory, v1::SavedModelManifest manifest, B
       layout_(std::make_unique<const ModelLayout>(manifest_.config(), 1)),
       parameters_(parameters) {}
 
-SavedModel::~SavedModel() {
-  munmap(const_cast<uint8_t*>(parameters_.data()), parameters_.size());
-}
+SavedModel::~SavedModel() { munmap(const_cast<uint8_t*>(parameters_.data()), parameters_.size()); }
 
 Status SavedModel::Visit(const Visitor& visitor) const {
   const v1::UpdateConfig& update = config().update();
   const int64_t dimension = layout_->embedding_dimension();
   const auto element_floats =
       static_cast<size_t>(store::MakeUpdateRule(update.dense())->StatePerElement());
-  const auto row_floats = static_cast<size_t>(
-      dimension + store::MakeUpdateRule(update.rows())->StatePerRow(dimension));
+  const auto row_floats =
+      static_cast<size_t>(dimension + store::MakeUpdateRule(update.rows())->StatePerRow(dimension));
   std::set<std::pair<uint32_t, int64_t>> pieces;
   bool repeated = false, state_fits = true;
-  const Visitor checking = {
-      .piece =
-          [&](const SavedPiece& piece) {
-            repeated |= !pieces.emplace(piece.tensor, piece.begin).second;
-            state_fits &= piece.state.size() == piece.values.size() * element_floats;
-            if (state_fits) visitor.piece(piece);
-          },
-      .rows =
-          [&](const SavedRows& rows) {
-            state_fits &= rows.row_floats == row_floats;
-            if (state_fits) visitor.rows(rows);
-          }};
+  const Visitor checking = {.piece =
+                                [&](const SavedPiece& piece) {
+                                  repeated |= !pieces.emplace(piece.tensor, piece.begin).second;
+                                  state_fits &=
+                                      piece.state.size() == piece.values.size() * element_floats;
+                                  if (state_fits) visitor.piece(piece);
+                                },
+                            .rows =
+                                [&](const SavedRows& rows) {
+                                  state_fits &= rows.row_floats == row_floats;
+                                  if (state_fits) visitor.rows(rows);
+                                }};
   const std::string path = File(directory_, kParameters);
   if (Status status = VisitFrames(parameters_, *layout_, checking); !status.ok()) {
     return InvalidData(StrCat(path, ": ", status.message()));

@@ -1,5 +1,5 @@
-// A trained model in a folder: what is needed to read new rows, to go on training, and to know where
-// it comes from.
+// A trained model in a folder: what is needed to read new rows, to go on training, and to know
+// where it comes from.
 //
 //   manifest.textproto   v1::SavedModelManifest: config, learned columns, steps
 //   parameters.weir      frames (common/wire/FORMAT.md) of every piece and every row
@@ -25,8 +25,8 @@ namespace weir::saved_model {
 
 class Writer {
  public:
-  // FailedPrecondition when the folder is there and is no saved model, Unavailable when it cannot be
-  // written.
+  // FailedPrecondition when the folder is there and is no saved model, Unavailable when it cannot
+  // be written.
   static Result<std::unique_ptr<Writer>> Create(const std::string& directory);
   // Takes away what was not finished.
   ~Writer();

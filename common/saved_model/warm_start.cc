@@ -84,7 +84,8 @@ class StateOf {
 std::string DescribeDifference(const ModelLayout& saved, const ModelLayout& wanted) {
   std::vector<std::string> differences;
   const auto compare_count = [&](const char* what, size_t there, size_t here) {
-    if (there != here) differences.push_back(StrCat(there, " ", what, " there and ", here, " here"));
+    if (there != here)
+      differences.push_back(StrCat(there, " ", what, " there and ", here, " here"));
   };
   compare_count("tensors", saved.tensors().size(), wanted.tensors().size());
   compare_count("tables", saved.tables().size(), wanted.tables().size());
@@ -111,8 +112,8 @@ Status TakeOver(const SavedModel& model, const v1::Config& config, const ModelLa
                 const WarmStart& take) {
   const std::string difference = DescribeDifference(model.layout(), layout);
   if (!difference.empty()) {
-    return FailedPrecondition(StrCat("the saved model is another one than the config's: ",
-                                     difference));
+    return FailedPrecondition(
+        StrCat("the saved model is another one than the config's: ", difference));
   }
   const int64_t dimension = layout.embedding_dimension();
   const auto value_count = static_cast<size_t>(dimension);

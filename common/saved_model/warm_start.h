@@ -14,8 +14,8 @@
 
 namespace weir::saved_model {
 
-// What takes values and optimizer state, as the rules of the run lay it. It is the model's where the
-// rule is of the same kind, else the rule's initial one.
+// What takes values and optimizer state, as the rules of the run lay it. It is the model's where
+// the rule is of the same kind, else the rule's initial one.
 struct WarmStart {
   std::function<void(const PieceSpec& spec, std::span<const float> values,
                      std::span<const float> state)>

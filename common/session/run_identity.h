@@ -1,5 +1,6 @@
 // What two processes must agree on before they exchange a parameter: protocol, model, data schema,
-// update rules, how the input is cut, number of servers, the saved model to go on from. Travels in join, hello and shard reports.
+// update rules, how the input is cut, number of servers, the saved model to go on from. Travels in
+// join, hello and shard reports.
 //
 // Thread rule: pure functions.
 #pragma once

@@ -64,10 +64,10 @@ class RestMemo {
 
 // Kernel: the formula, for one element. It has
 //   static constexpr int kMoments;                            // 0, 1 or 2
-//   auto At(uint64_t step) const;                             // what a step needs, the same for all
-//   static void Step(const Now& now, float gradient, float& x, float* m, float* v);
-//   void Catch(const Rest& rest, float& x, float* m, float* v) const;
-//   std::unique_ptr<RestSums> MakeRests() const;              // null: nothing moves at rest
+//   auto At(uint64_t step) const;                             // what a step needs, the same for
+//   all static void Step(const Now& now, float gradient, float& x, float* m, float* v); void
+//   Catch(const Rest& rest, float& x, float* m, float* v) const; std::unique_ptr<RestSums>
+//   MakeRests() const;              // null: nothing moves at rest
 // m and v are null beyond kMoments.
 template <typename Kernel>
 class ElementwiseRule : public UpdateRule {
@@ -82,7 +82,9 @@ class ElementwiseRule : public UpdateRule {
   std::string_view name() const override { return name_; }
   bool moves_at_rest() const override { return rests_ != nullptr; }
   bool dense_semantics() const override { return dense_semantics_; }
-  int64_t StatePerElement() const override { return Kernel::kMoments + (tracks_elements() ? 1 : 0); }
+  int64_t StatePerElement() const override {
+    return Kernel::kMoments + (tracks_elements() ? 1 : 0);
+  }
   int64_t StatePerRow(int64_t dimension) const override {
     return Kernel::kMoments * dimension + (moves_at_rest() ? 1 : 0);
   }
@@ -112,8 +114,8 @@ class ElementwiseRule : public UpdateRule {
     }
   }
 
-  void ApplyDense(std::span<float> values, std::span<float> state,
-                  std::span<const float> gradients, uint64_t step) const override {
+  void ApplyDense(std::span<float> values, std::span<float> state, std::span<const float> gradients,
+                  uint64_t step) const override {
     DCHECK_EQ(values.size(), gradients.size());
     const auto now = kernel_.At(step);
     if (!tracks_elements()) {
@@ -175,9 +177,7 @@ class ElementwiseRule : public UpdateRule {
   // Elements that every step moves need no step of their own.
   bool tracks_elements() const { return rests_ != nullptr && !dense_semantics_; }
 
-  static float* First(float* state, size_t i) {
-    return Kernel::kMoments > 0 ? state + i : nullptr;
-  }
+  static float* First(float* state, size_t i) { return Kernel::kMoments > 0 ? state + i : nullptr; }
   static float* Second(float* state, size_t count, size_t i) {
     return Kernel::kMoments > 1 ? state + count + i : nullptr;
   }

@@ -184,10 +184,9 @@ void Piece::MoveStampBase(uint64_t base) {
 }
 
 int64_t Piece::memory_bytes() const {
-  return static_cast<int64_t>((values_.size() + state_.size()) * sizeof(float) +
-                              full_gradients_.size() * sizeof(float) +
-                              stamps_.size() * sizeof(uint32_t) +
-                              stripe_versions_.size() * sizeof(uint64_t));
+  return static_cast<int64_t>(
+      (values_.size() + state_.size()) * sizeof(float) + full_gradients_.size() * sizeof(float) +
+      stamps_.size() * sizeof(uint32_t) + stripe_versions_.size() * sizeof(uint64_t));
 }
 
 }  // namespace weir::store

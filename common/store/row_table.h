@@ -43,7 +43,8 @@ class RowPartitionStore {
 
   // One row at a time, which runs do not: what the batch forms are defined and tested by.
   //
-  // The row's values after its last gradient, [embedding_dimension]; empty if nobody touched it yet.
+  // The row's values after its last gradient, [embedding_dimension]; empty if nobody touched it
+  // yet.
   std::span<const float> Find(uint32_t table, uint64_t id) const;
   std::span<const float> FindOrCreate(uint32_t table, uint64_t id);
 

@@ -44,8 +44,10 @@ const StepTable::Block& StepTable::BlockOf(uint64_t step) const {
 const StepTable::Block& StepTable::Make(size_t number) const {
   std::lock_guard lock(mutex_);
   while (block_count_ <= number) {
-    const double log_kept = block_count_ == 0 ? 0 : (*blocks_)[block_count_ - 1].load()->log_kept.back();
-    (*blocks_)[block_count_].store(MakeNext(block_count_, log_kept).release(), std::memory_order_release);
+    const double log_kept =
+        block_count_ == 0 ? 0 : (*blocks_)[block_count_ - 1].load()->log_kept.back();
+    (*blocks_)[block_count_].store(MakeNext(block_count_, log_kept).release(),
+                                   std::memory_order_release);
     ++block_count_;
   }
   return *(*blocks_)[number].load();

@@ -57,7 +57,8 @@ class UpdateRule {
   // State floats kept with a row of `dimension` values.
   virtual int64_t StatePerRow(int64_t dimension) const = 0;
 
-  // Writes the state of dense elements or of a row, value_count of them, that have seen no gradient.
+  // Writes the state of dense elements or of a row, value_count of them, that have seen no
+  // gradient.
   virtual void InitialState(size_t value_count, std::span<float> state) const = 0;
 
   // In all forms, `state` has the size given above, so it is empty for a stateless rule. What is

@@ -25,8 +25,8 @@ Status DecodePieceState(const FrameView& frame, std::vector<float>* state) {
                               DescribeFrame(header), " with ", ValueCodingName(header.coding)));
   }
   if (frame.payload.size() != uint64_t{header.count} * sizeof(float)) {
-    return InvalidData(StrCat(DescribeFrame(header), ": ", frame.payload.size(),
-                              " bytes are not ", header.count, " numbers"));
+    return InvalidData(StrCat(DescribeFrame(header), ": ", frame.payload.size(), " bytes are not ",
+                              header.count, " numbers"));
   }
   state->resize(header.count);
   DecodeValues(frame.payload, ValueCoding::kF32, *state);

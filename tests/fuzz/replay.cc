@@ -1,4 +1,5 @@
-// Plays a fuzz target without libFuzzer: its seeds, and many damaged forms of them, always the same.
+// Plays a fuzz target without libFuzzer: its seeds, and many damaged forms of them, always the
+// same.
 //
 //   <target>_fuzz [FILE...]     with files, plays these instead
 #include <fstream>

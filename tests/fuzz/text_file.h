@@ -1,4 +1,5 @@
-// What fuzz targets of text formats share: bytes become a file, and the file is read like data.train.
+// What fuzz targets of text formats share: bytes become a file, and the file is read like
+// data.train.
 //
 // A target is a file <format>_fuzz.cc with LLVMFuzzerTestOneInput, libFuzzer's name for its entry,
 // and FuzzSeeds. tests/CMakeLists.txt makes a program of it.

@@ -1,5 +1,5 @@
-// Reading a Criteo log from the page cache: lines to rows, rows to batches, plain and compressed; and
-// the same bytes as those of a CSV file of somebody's own.
+// Reading a Criteo log from the page cache: lines to rows, rows to batches, plain and compressed;
+// and the same bytes as those of a CSV file of somebody's own.
 
 #include <zlib.h>
 
@@ -138,12 +138,10 @@ v1::Config CsvConfig(const std::string& path) {
 }
 
 Status AddCsv(const Options& options, const Log& log, data::Reader& criteo, Lines* lines) {
-  WEIR_ASSIGN_OR_RETURN(const auto csv,
-                        data::MakeReader(CsvConfig(log.folder.File(kPlainLog))));
+  WEIR_ASSIGN_OR_RETURN(const auto csv, data::MakeReader(CsvConfig(log.folder.File(kPlainLog))));
   data::RowBlock block;
-  const auto median =
-      MedianSeconds(options.repeats, {[&] { ReadAll(*csv, &block, Look); },
-                                      [&] { ReadAll(criteo, &block, Look); }});
+  const auto median = MedianSeconds(options.repeats, {[&] { ReadAll(*csv, &block, Look); },
+                                                      [&] { ReadAll(criteo, &block, Look); }});
   const double megabytes = static_cast<double>(log.plain.size()) / 1e6;
   lines->push_back({.name = "read/csv",
                     .value = megabytes / median[0],

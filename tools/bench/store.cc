@@ -255,12 +255,13 @@ Result<Lines> BenchStore(const Options& options) {
   rows.ReadBatch(batches.back(), kStep, matrix.span());
   WEIR_RETURN_IF_ERROR(VerifyRead(rows, batches.back(), matrix.span()));
 
-  const auto update = MedianSeconds(options.repeats, {[&] {
-                                                        for (const BatchRows& batch : batches) {
-                                                          rows.ApplyBatch(batch, gradients.span(), kStep);
-                                                        }
-                                                      },
-                                                      [&] { flat.Update(gradients.data()); }});
+  const auto update =
+      MedianSeconds(options.repeats, {[&] {
+                                        for (const BatchRows& batch : batches) {
+                                          rows.ApplyBatch(batch, gradients.span(), kStep);
+                                        }
+                                      },
+                                      [&] { flat.Update(gradients.data()); }});
   for (int pass = 0; pass < options.repeats + 1; ++pass) watched.Update(gradients.span());
   WEIR_RETURN_IF_ERROR(watched.Verify(rows));
 

@@ -16,7 +16,7 @@ endif()
 
 if(WEIR_SANITIZE)
   # Without NDEBUG: what is looked for here is also what DCHECK and assert say.
-  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g")
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
   add_compile_options(-fsanitize=${WEIR_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${WEIR_SANITIZE})
   if(WEIR_SANITIZE MATCHES "undefined")

@@ -33,6 +33,15 @@ function(weir_fuzz_target name)
   endif()
 endfunction()
 
+# GoogleTest's headers take longer to read than most tests, so they are compiled once for all.
+function(weir_test_headers)
+  set(source ${CMAKE_BINARY_DIR}/test_headers.cc)
+  file(GENERATE OUTPUT ${source} CONTENT "// Nothing but precompiled headers.\n")
+  add_library(weir_test_headers STATIC ${source})
+  target_link_libraries(weir_test_headers PRIVATE GTest::gmock)
+  target_precompile_headers(weir_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+endfunction()
+
 # Options: SLOW marks the binary for the label "slow" (left out of sanitizer runs).
 function(weir_test folder)
   cmake_parse_arguments(ARG "SLOW" "" "DEPENDS" ${ARGN})
@@ -44,7 +53,9 @@ function(weir_test folder)
   add_executable(${name}_test ${sources})
   target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name}_test PRIVATE ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
-  target_compile_definitions(${name}_test PRIVATE WEIR_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_precompile_headers(${name}_test REUSE_FROM weir_test_headers)
+  set_source_files_properties(${sources} PROPERTIES COMPILE_DEFINITIONS
+    WEIR_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND ${name}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES TIMEOUT 600
     ENVIRONMENT "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp:halt_on_error=1;LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp;GLOG_logtostderr=1")

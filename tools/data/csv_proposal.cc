@@ -15,8 +15,8 @@ namespace {
 constexpr size_t kFewValues = 20;
 constexpr std::array<std::string_view, 9> kLabelNames = {
     "label", "target", "click", "clicked", "y", "class", "outcome", "conversion", "income"};
-constexpr std::array<std::string_view, 8> kPositive = {"1", "1.0", "+1", "true", "yes", "y", "t",
-                                                       "positive"};
+constexpr std::array<std::string_view, 8> kPositive = {"1",   "1.0", "+1", "true",
+                                                       "yes", "y",   "t",  "positive"};
 
 std::string Lower(std::string text) {
   std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });

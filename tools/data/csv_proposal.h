@@ -1,5 +1,5 @@
-// A data {} section for a file of comma-separated values that nobody has described yet: a start, to be
-// looked over by whoever knows the data.
+// A data {} section for a file of comma-separated values that nobody has described yet: a start, to
+// be looked over by whoever knows the data.
 //
 // Thread rule: pure function, any thread.
 #pragma once

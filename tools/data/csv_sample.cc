@@ -17,7 +17,8 @@ namespace {
 using Record = std::vector<std::string>;
 
 constexpr std::array<char, 5> kDelimiters = {',', '\t', ';', '|', ' '};
-constexpr std::array<std::string_view, 7> kMissing = {"?", "NA", "N/A", "NaN", "nan", "null", "\\N"};
+constexpr std::array<std::string_view, 7> kMissing = {"?",   "NA",   "N/A", "NaN",
+                                                      "nan", "null", "\\N"};
 
 bool IsMissingMarker(std::string_view field) {
   return std::ranges::find(kMissing, field) != kMissing.end();
@@ -78,9 +79,8 @@ Result<char> FindDelimiter(const std::string& path) {
 bool LooksLikeHeader(const std::vector<Record>& records) {
   const Record& first = records.front();
   if (std::set<std::string>(first.begin(), first.end()).size() < first.size()) return false;
-  if (std::ranges::any_of(first, [](const std::string& field) {
-        return field.empty() || IsNumber(field);
-      })) {
+  if (std::ranges::any_of(
+          first, [](const std::string& field) { return field.empty() || IsNumber(field); })) {
     return false;
   }
   for (size_t column = 0; column < first.size(); ++column) {

@@ -39,7 +39,8 @@ struct CsvSample {
   int64_t malformed_count = 0;       // of another width
 };
 
-// Looks at the first record_limit records. Fails when the file cannot be read or has no two columns.
+// Looks at the first record_limit records. Fails when the file cannot be read or has no two
+// columns.
 Result<CsvSample> SampleCsv(const std::string& path, int64_t record_limit);
 
 }  // namespace weir::tools

@@ -40,8 +40,8 @@ Status InspectCriteo(const std::string& path, int64_t line_limit, std::ostream& 
   while (line_limit == 0 || lines->line_count() < line_limit) {
     WEIR_ASSIGN_OR_RETURN(const bool there, lines->Next(&line));
     if (!there) break;
-    const std::string problem = line.too_long ? data::TooLong()
-                                              : data::ParseCriteoLine(line.text, &fields);
+    const std::string problem =
+        line.too_long ? data::TooLong() : data::ParseCriteoLine(line.text, &fields);
     if (problem.empty()) {
       summary.Add(fields);
     } else if (problems.size() < kDescribedProblems) {

@@ -11,8 +11,8 @@
 
 namespace weir::tools {
 
-// Tables have all their rows, those that training has not seen with their initial values. Fails, and
-// leaves no file, when it cannot be written.
+// Tables have all their rows, those that training has not seen with their initial values. Fails,
+// and leaves no file, when it cannot be written.
 Status ExportSafetensors(const LoadedModel& model, const std::string& path);
 
 }  // namespace weir::tools

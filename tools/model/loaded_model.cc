@@ -39,9 +39,8 @@ Status LoadedModel::LoadParameters() {
              const auto first = static_cast<size_t>(tensor.offset + spec.begin);
              std::ranges::copy(values, parameters_.span().subspan(first).begin());
            },
-       .row =
-           [&](uint32_t table, uint64_t id, std::span<const float> values,
-               std::span<const float> state) { rows_.Load(table, id, values, state); }});
+       .row = [&](uint32_t table, uint64_t id, std::span<const float> values,
+                  std::span<const float> state) { rows_.Load(table, id, values, state); }});
 }
 
 void LoadedModel::Score(const data::Batch& batch, std::span<float> probabilities) {

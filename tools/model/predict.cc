@@ -84,7 +84,8 @@ class Predictor {
     predictions_.malformed_count += result.malformed_count;
     line_count_ += result.line_count;
     for (const std::string& problem : result.problems) {
-      if (predictions_.problems.size() < kDescribedProblems) predictions_.problems.push_back(problem);
+      if (predictions_.problems.size() < kDescribedProblems)
+        predictions_.problems.push_back(problem);
     }
     const int64_t batch_size = model_.config().data().batch_size();
     for (int64_t begin = 0; begin < block_.row_count(); begin += batch_size) {
@@ -112,17 +113,18 @@ class Predictor {
   Status CheckMalformed() const {
     const double share = model_.config().data().max_malformed_share();
     const auto malformed = static_cast<double>(predictions_.malformed_count);
-    if (predictions_.malformed_count <= kToleratedLines && share > 0 && predictions_.row_count > 0) {
+    if (predictions_.malformed_count <= kToleratedLines && share > 0 &&
+        predictions_.row_count > 0) {
       return OkStatus();
     }
     if (malformed <= share * static_cast<double>(line_count_) && predictions_.row_count > 0) {
       return OkStatus();
     }
-    return InvalidData(StrCat(
-        predictions_.malformed_count, " of ", line_count_,
-        " lines are malformed, more than the model's data.max_malformed_share (", share,
-        ") allows", predictions_.problems.empty() ? "" : "; the first is ",
-        predictions_.problems.empty() ? "" : predictions_.problems[0]));
+    return InvalidData(
+        StrCat(predictions_.malformed_count, " of ", line_count_,
+               " lines are malformed, more than the model's data.max_malformed_share (", share,
+               ") allows", predictions_.problems.empty() ? "" : "; the first is ",
+               predictions_.problems.empty() ? "" : predictions_.problems[0]));
   }
 
   LoadedModel& model_;

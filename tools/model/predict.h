@@ -17,7 +17,7 @@ namespace weir::tools {
 struct Predictions {
   int64_t row_count = 0;
   int64_t malformed_count = 0;
-  std::vector<std::string> problems;      // the first few malformed lines
+  std::vector<std::string> problems;     // the first few malformed lines
   std::optional<eval::Metrics> metrics;  // when every row has a label
 };
 

@@ -46,7 +46,8 @@ void ForEachList(const RowBlock& block, int64_t begin, int64_t end, int32_t tabl
 void SortTable(const RowBlock& block, int64_t begin, int64_t end, int32_t table, Batch* batch) {
   size_t count = 0;
   if (block.has_lists()) {
-    ForEachList(block, begin, end, table, [&](size_t first, size_t last) { count += last - first; });
+    ForEachList(block, begin, end, table,
+                [&](size_t first, size_t last) { count += last - first; });
   } else {
     count = static_cast<size_t>(end - begin);
   }

@@ -11,8 +11,9 @@
 
 namespace weir::data {
 
-// Parsed rows, row-major: labels[row], dense[row * dense_count + feature] (already transformed), and
-// the ids (already within their table's id space) row after row, within a row table after table.
+// Parsed rows, row-major: labels[row], dense[row * dense_count + feature] (already transformed),
+// and the ids (already within their table's id space) row after row, within a row table after
+// table.
 struct RowBlock {
   int32_t dense_count = 0;
   int32_t table_count = 0;

@@ -1,6 +1,6 @@
-// The bytes of a file, unpacked if they are packed (worker/data/unpacker.h; told by the first bytes,
-// not by the name). All members of a file count, and whatever is not one is an error: nothing of a
-// file is left out in silence.
+// The bytes of a file, unpacked if they are packed (worker/data/unpacker.h; told by the first
+// bytes, not by the name). All members of a file count, and whatever is not one is an error:
+// nothing of a file is left out in silence.
 //
 // Place in the life of a batch: **read** -> lines -> parse.
 // Thread rule: one thread at a time.

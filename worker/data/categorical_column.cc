@@ -71,7 +71,8 @@ uint64_t CategoricalColumn::IdOfKey(uint64_t key) const {
 }
 
 std::string CategoricalColumn::Wanted() const {
-  return encoding_ == v1::CategoricalColumn::kInteger ? "a whole number within 64 bits" : "a number";
+  return encoding_ == v1::CategoricalColumn::kInteger ? "a whole number within 64 bits"
+                                                      : "a number";
 }
 
 }  // namespace weir::data

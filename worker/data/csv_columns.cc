@@ -48,8 +48,8 @@ class PlaceFinder {
     for (size_t i = 0; i < header_.size(); ++i) {
       const auto first = std::ranges::find(header_, header_[i]);
       if (first != header_.begin() + static_cast<std::ptrdiff_t>(i)) {
-        return InvalidData(StrCat("the header names ", Shown(header_[i]),
-                                  " twice; rename one of the columns"));
+        return InvalidData(
+            StrCat("the header names ", Shown(header_[i]), " twice; rename one of the columns"));
       }
     }
     return OkStatus();
@@ -61,16 +61,16 @@ class PlaceFinder {
       if (found != header_.end()) return static_cast<size_t>(found - header_.begin());
       const std::vector<std::string> names(header_.begin(), header_.end());
       return InvalidData(StrCat("data.csv.", kind, " names column '", column,
-                                "', which the file does not have; it has ",
-                                StrJoin(names, ", ")));
+                                "', which the file does not have; it has ", StrJoin(names, ", ")));
     }
     size_t number = 0;
     const char* const end = column.data() + column.size();
     const auto [stop, error] = std::from_chars(column.data(), end, number);
     CHECK(error == std::errc() && stop == end) << "validate_config lets only numbers through";
     if (number < header_.size()) return number;
-    return InvalidData(StrCat("data.csv.", kind, " names column ", number, ", and the first line has ",
-                              header_.size(), " fields, 0 to ", header_.size() - 1));
+    return InvalidData(StrCat("data.csv.", kind, " names column ", number,
+                              ", and the first line has ", header_.size(), " fields, 0 to ",
+                              header_.size() - 1));
   }
 
   const std::span<const std::string_view> header_;

@@ -1,5 +1,5 @@
-// The columns of comma-separated values: what the config says of them, where they are in a file, and
-// a record's fields.
+// The columns of comma-separated values: what the config says of them, where they are in a file,
+// and a record's fields.
 //
 // Place in the life of a batch: read -> **parse** -> batch.
 // Thread rule: Columns are immutable; RecordFields are one thread's.

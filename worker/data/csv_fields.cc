@@ -62,12 +62,13 @@ size_t CsvFields::Split(std::string_view record) {
   text_.assign(kWordBytes, '\0');
   text_.reserve(kWordBytes + record.size() + kBlockBytes);
   count_ = 0;
-  if (record.find('"') == std::string_view::npos) {
-    SplitPlain(record);
-  } else {
+  const bool is_quoted = record.find('"') != std::string_view::npos;
+  if (is_quoted) {
     SplitQuoted(record);
+  } else {
+    SplitPlain(record);
   }
-  if (HasSpaces(record)) TrimAll();
+  if (is_quoted || HasSpaces(record)) TrimAll();
   return count_;
 }
 
@@ -97,8 +98,8 @@ void CsvFields::AddEnds(size_t block, Delimiters delimiters) {
   uint32_t* const ends = ends_.data() + count_;
   for (size_t i = 0; i < delimiters.count; i += 4) {
     for (size_t j = i; j < i + 4; ++j) {
-      const auto end = static_cast<uint32_t>(block) +
-                       static_cast<uint32_t>(std::countr_zero(delimiters.at));
+      const auto end =
+          static_cast<uint32_t>(block) + static_cast<uint32_t>(std::countr_zero(delimiters.at));
       ends[j] = end;
       begins[j] = end + 1;
       delimiters.at &= delimiters.at - 1;

@@ -120,7 +120,7 @@ class CsvParser : public LineParser {
   const RowLabels labels_;
   const Places places_;
   RecordFields fields_;
-  const bool no_markers_;          // only an empty field is a missing one
+  const bool no_markers_;           // only an empty field is a missing one
   std::vector<uint8_t> is_simple_;  // per categorical column: a short field is one hashed value
 };
 

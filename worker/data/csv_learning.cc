@@ -70,9 +70,7 @@ struct Seen {
 class LearningParser : public LineParser {
  public:
   LearningParser(Places places, Seen* seen)
-      : places_(std::move(places)),
-        fields_(seen->columns.delimiter, places_.width),
-        seen_(*seen) {}
+      : places_(std::move(places)), fields_(seen->columns.delimiter, places_.width), seen_(*seen) {}
 
   std::string Append(const Line& line, RowBlock* /*block*/) override {
     if (std::string problem = fields_.Split(line); !problem.empty()) return problem;

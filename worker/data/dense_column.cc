@@ -64,8 +64,6 @@ double DenseColumn::Prepared(double value) const {
   return log1p_ ? Log1p(std::clamp(value, low_, high_)) : value;
 }
 
-float DenseColumn::Transformed(double value) const {
-  return Standardised(Prepared(value));
-}
+float DenseColumn::Transformed(double value) const { return Standardised(Prepared(value)); }
 
 }  // namespace weir::data

@@ -1,5 +1,5 @@
-// Lines of libsvm, "label id:value id:value ...", and of libffm, "label field:id:value ...": the ids
-// of each table as a list, weighted by their values. What follows a '#' is a comment.
+// Lines of libsvm, "label id:value id:value ...", and of libffm, "label field:id:value ...": the
+// ids of each table as a list, weighted by their values. What follows a '#' is a comment.
 //
 // Place in the life of a batch: read -> **parse** -> batch.
 // Thread rule: immutable, any thread; a parser, one thread.

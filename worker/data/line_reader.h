@@ -4,9 +4,9 @@
 // '\n' or at the end of the file; a '\r' at its end is dropped. A line longer than kMaxLineBytes is
 // reported without its text.
 //
-// Where quotes count, a newline inside them does not end a line, so a line here may be several of an
-// editor's. Quotes that are not closed within kMaxLineBytes, or at all, are reported with the text
-// up to the first newline, and what follows is read as if they were not there.
+// Where quotes count, a newline inside them does not end a line, so a line here may be several of
+// an editor's. Quotes that are not closed within kMaxLineBytes, or at all, are reported with the
+// text up to the first newline, and what follows is read as if they were not there.
 //
 // Place in the life of a batch: lease -> **read** -> parse -> batch.
 // Thread rule: thread-compatible. Owns the open file.

@@ -1,9 +1,9 @@
-// Whether a text of comma-separated values ends inside quotes, so that the newline behind it belongs
-// to a field (RFC 4180, section 2, rule 6).
+// Whether a text of comma-separated values ends inside quotes, so that the newline behind it
+// belongs to a field (RFC 4180, section 2, rule 6).
 //
-// A quote opens a quoted part only where a field begins; within it two quotes are one character, and
-// what follows the closing quote up to the delimiter is text like any other. Python's csv module
-// reads the same.
+// A quote opens a quoted part only where a field begins; within it two quotes are one character,
+// and what follows the closing quote up to the delimiter is text like any other. Python's csv
+// module reads the same.
 //
 // Place in the life of a batch: **read** -> parse -> batch.
 // Thread rule: thread-compatible.

@@ -23,8 +23,8 @@ Result<std::unique_ptr<Reader>> MakeSynthetic(const v1::Config& config, const v1
   return MakeSyntheticReader(config);
 }
 
-Result<std::unique_ptr<Reader>> MakeCsv(const v1::Config& config,
-                                        const v1::LearnedColumns& learned, RowLabels labels) {
+Result<std::unique_ptr<Reader>> MakeCsv(const v1::Config& config, const v1::LearnedColumns& learned,
+                                        RowLabels labels) {
   return MakeTextReader(config.data(), MakeCsvFormat(config.data().csv(), learned, labels));
 }
 
@@ -58,7 +58,8 @@ Result<std::unique_ptr<Reader>> MakeReader(const v1::Config& config,
     if (!config.data().shuffle()) return reader;
     return MakeShufflingReader(std::move(reader), config.run().seed());
   }
-  return InvalidConfig("data: no reader is chosen; set criteo_tsv {}, csv {}, libsvm {} or synthetic {}");
+  return InvalidConfig(
+      "data: no reader is chosen; set criteo_tsv {}, csv {}, libsvm {} or synthetic {}");
 }
 
 Result<std::unique_ptr<Reader>> MakeReader(const v1::Config& config) {

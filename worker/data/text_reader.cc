@@ -150,16 +150,14 @@ class TextReader : public Reader {
     for (; result->line_count < lines_per_chunk_; ++result->line_count) {
       WEIR_ASSIGN_OR_RETURN(const bool there, lines.Next(&line));
       if (!there) break;
-      const std::string problem =
-          line.too_long ? TooLong() : parser.Append(line, block);
+      const std::string problem = line.too_long ? TooLong() : parser.Append(line, block);
       if (problem.empty()) {
         block->lines.push_back(lines.first_text_line());
         continue;
       }
       ++result->malformed_count;
       if (result->problems.size() >= kDescribedProblems) continue;
-      result->problems.push_back(
-          StrCat(file->path, ":", lines.first_text_line(), ": ", problem));
+      result->problems.push_back(StrCat(file->path, ":", lines.first_text_line(), ": ", problem));
     }
     return OkStatus();
   }

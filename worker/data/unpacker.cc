@@ -74,7 +74,8 @@ class ZstdUnpacker : public Unpacker {
 };
 
 template <size_t kSize>
-bool StartsWith(std::span<const unsigned char> bytes, const std::array<unsigned char, kSize>& magic) {
+bool StartsWith(std::span<const unsigned char> bytes,
+                const std::array<unsigned char, kSize>& magic) {
   return bytes.size() >= kSize && std::ranges::equal(bytes.first(kSize), magic);
 }
 

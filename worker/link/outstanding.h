@@ -1,5 +1,6 @@
 // Requests without a number that wait for replies: row pulls, parts of a saved model, and one
-// exchange with the coordinator. Repeating one changes nothing, so a new connection simply gets them again.
+// exchange with the coordinator. Repeating one changes nothing, so a new connection simply gets
+// them again.
 //
 // Place in the life of a batch: **pull rows** ; **lease**.
 // Thread rule: none of its own; ServerLink guards it with its mutex.

@@ -24,9 +24,8 @@ ServerLink::ServerLink(const v1::Config& config, const ModelLayout& layout, Link
     : config_(config),
       layout_(layout),
       options_(std::move(options)),
-      identity_(session::MakeRunIdentity(config,
-                                         static_cast<uint32_t>(options_.server_addresses.size()),
-                                         options_.warm_start)),
+      identity_(session::MakeRunIdentity(
+          config, static_cast<uint32_t>(options_.server_addresses.size()), options_.warm_start)),
       transport_(std::move(transport)),
       replica_(layout),
       peers_(options_.server_addresses.size()) {

@@ -38,7 +38,8 @@ struct LinkOptions {
   std::vector<std::string> server_addresses;  // entry i is shard i
   uint32_t trainer = 0;
   uint32_t stage = 0;
-  // Whether the model is pulled when the run is over: the servers stay until this link is destroyed.
+  // Whether the model is pulled when the run is over: the servers stay until this link is
+  // destroyed.
   bool saves = false;
   // Id of the saved model that the run goes on from; 0: none.
   uint64_t warm_start = 0;

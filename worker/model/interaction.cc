@@ -90,8 +90,7 @@ void Interaction::Backward(const data::Batch& batch, const Slice& slice,
 
 void Interaction::Gather(const data::TableIds& ids, const Slice& slice, const float* rows,
                          const kernels::MatrixView& vectors) const {
-  const kernels::ConstMatrixView table =
-      kernels::Dense(rows, std::ssize(ids.unique), dimension_);
+  const kernels::ConstMatrixView table = kernels::Dense(rows, std::ssize(ids.unique), dimension_);
   if (ids.ends.empty()) {
     kernels_->gather_rows(table, Positions(ids, slice), vectors);
   } else {
@@ -100,8 +99,7 @@ void Interaction::Gather(const data::TableIds& ids, const Slice& slice, const fl
 }
 
 void Interaction::Scatter(const data::TableIds& ids, const Slice& slice,
-                          const kernels::MatrixView& vector_gradients,
-                          float* row_gradients) const {
+                          const kernels::MatrixView& vector_gradients, float* row_gradients) const {
   const kernels::MatrixView table =
       kernels::Dense(row_gradients, std::ssize(ids.unique), dimension_);
   if (ids.ends.empty()) {

@@ -2,9 +2,9 @@
 // summed where a table has several, beside the bottom MLP's output, and takes their dot products
 // (Naumov et al. 2019) or passes them on as they are.
 //
-// Inside, samples lie one after the other and a sample's vectors side by side, the bottom output, if
-// there is one, before the tables', so that one sample's arithmetic stays in the
-// first-level cache; on both sides the MLPs have features by samples, and it is turned here.
+// Inside, samples lie one after the other and a sample's vectors side by side, the bottom output,
+// if there is one, before the tables', so that one sample's arithmetic stays in the first-level
+// cache; on both sides the MLPs have features by samples, and it is turned here.
 //
 // Place in the life of a batch: forward and backward, between the bottom and the top MLP.
 // Thread rule: thread-compatible; one per Hogwild thread. Owns the vectors, the output and the
@@ -24,10 +24,10 @@ namespace weir::model {
 
 class Interaction {
  public:
-  // The layout has at least one vector. A slice has at most slice_samples samples, the block that it
-  // is of at most block_samples.
-  Interaction(const ModelLayout& layout, const kernels::KernelTable& kernels,
-              int64_t slice_samples, int64_t block_samples);
+  // The layout has at least one vector. A slice has at most slice_samples samples, the block that
+  // it is of at most block_samples.
+  Interaction(const ModelLayout& layout, const kernels::KernelTable& kernels, int64_t slice_samples,
+              int64_t block_samples);
 
   // Features by samples, as the MLPs have it. [dimension, samples]: what the bottom MLP writes
   // before Forward, and the gradient that it finds after Backward.

@@ -23,8 +23,8 @@ kernels::ConstVectorView BiasView(const TensorSpec& bias, const float* parameter
 
 }  // namespace
 
-Mlp::Mlp(const ModelLayout& layout, std::span<const uint32_t> weights,
-         Activations activations, const kernels::KernelTable& kernels, int64_t max_samples)
+Mlp::Mlp(const ModelLayout& layout, std::span<const uint32_t> weights, Activations activations,
+         const kernels::KernelTable& kernels, int64_t max_samples)
     : kernels_(&kernels) {
   CHECK(!weights.empty());
   CHECK_EQ(activations.size(), weights.size());
@@ -79,7 +79,8 @@ void Mlp::BackwardData(const float* parameters, const Slice& slice, const ConstM
     const bool is_first = i == 0;
     const MatrixView dx = is_first ? input_gradient : HiddenGradient(i - 1, slice);
     if (dx.data == nullptr) return;
-    // A ReLU's gradient is taken on the way; what comes in at the first layer is not known to be one.
+    // A ReLU's gradient is taken on the way; what comes in at the first layer is not known to be
+    // one.
     const bool is_relu = !is_first && layers_[i - 1].activation == v1::ModelConfig::RELU;
     kernels_->linear_backward_data(dy, WeightView(*layers_[i].weight, parameters),
                                    is_relu ? HiddenOutput(i - 1, slice) : ConstMatrixView{}, dx);

@@ -1,5 +1,6 @@
-// A stack of linear layers, y = W x + b, each followed by its activation. Its weights are not its own: they are read from the flat replica buffer at the offsets that the model
-// layout gives, and gradients are written to a flat buffer of the same shape.
+// A stack of linear layers, y = W x + b, each followed by its activation. Its weights are not its
+// own: they are read from the flat replica buffer at the offsets that the model layout gives, and
+// gradients are written to a flat buffer of the same shape.
 //
 // Place in the life of a batch: forward and backward, below Dlrm.
 // Thread rule: thread-compatible; one per Hogwild thread. The replica may change while it is read

@@ -101,8 +101,7 @@ TEST(EmbeddingKernels, ScatterOfListsIsTheDerivativeOfPool) {
       std::vector<double> rows = Widen(RandomFloats(kUnique * kDimension, 1));
       const std::vector<float> sample_gradients = RandomFloats(4 * kDimension, 2);
       std::vector<float> row_gradients(kUnique * kDimension);
-      CpuKernels().scatter_add_lists(Dense(sample_gradients.data(), 4, kDimension),
-                                     Lists(weighted),
+      CpuKernels().scatter_add_lists(Dense(sample_gradients.data(), 4, kDimension), Lists(weighted),
                                      Dense(row_gradients.data(), kUnique, kDimension));
       const auto loss = [&] { return PooledSum(rows, sample_gradients, weighted); };
       EXPECT_TRUE(GradientsAgree(row_gradients, NumericGradient(rows, loss)));

@@ -97,15 +97,13 @@ TEST_P(InteractionShapes, ForwardAndBackwardFollowTheReference) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, InteractionShapes,
-                         ::testing::Values(Shape{3, 1, 4}, Shape{5, 2, 1}, Shape{4, 5, 3},
-                                           Shape{2, 27, 16}, Shape{0, 4, 4}, Shape{2, 4, 5},
-                                           Shape{1, 9, 19}, Shape{2, 13, 8},
-                                           Shape{3, 1, 4, Pairs::kWithSelf},
-                                           Shape{4, 5, 3, Pairs::kWithSelf},
-                                           Shape{2, 27, 16, Pairs::kWithSelf},
-                                           Shape{2, 8, 8, Pairs::kWithSelf},
-                                           Shape{1, 9, 19, Pairs::kWithSelf}));
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, InteractionShapes,
+    ::testing::Values(Shape{3, 1, 4}, Shape{5, 2, 1}, Shape{4, 5, 3}, Shape{2, 27, 16},
+                      Shape{0, 4, 4}, Shape{2, 4, 5}, Shape{1, 9, 19}, Shape{2, 13, 8},
+                      Shape{3, 1, 4, Pairs::kWithSelf}, Shape{4, 5, 3, Pairs::kWithSelf},
+                      Shape{2, 27, 16, Pairs::kWithSelf}, Shape{2, 8, 8, Pairs::kWithSelf},
+                      Shape{1, 9, 19, Pairs::kWithSelf}));
 
 }  // namespace
 }  // namespace weir::kernels

@@ -26,7 +26,9 @@ v1::Config MakeConfig(const std::string& more = "") {
   v1::Config config;
   CHECK(google::protobuf::TextFormat::ParseFromString(R"(
       model { bottom_widths: [700, 4] top_widths: [3, 1] embedding_dimension: 4 }
-      data { synthetic { tables: 2 dense_features: 13 rows_per_table: 100 } })" + more, &config));
+      data { synthetic { tables: 2 dense_features: 13 rows_per_table: 100 } })" +
+                                                          more,
+                                                      &config));
   config::FillDefaults(&config);
   return config;
 }
@@ -41,13 +43,15 @@ class SavedModelTest : public testing::Test {
 
   std::string Folder() const { return directory_ + "/model"; }
 
-  // Element i of a tensor is tensor + i / 1000, its state twice that; row i of a table is i, state 5.
+  // Element i of a tensor is tensor + i / 1000, its state twice that; row i of a table is i,
+  // state 5.
   Status Save() const {
     WEIR_ASSIGN_OR_RETURN(const auto writer, Writer::Create(Folder()));
     for (const PieceSpec& spec : layout_.pieces()) {
       std::vector<float> values, state;
       for (int64_t i = 0; i < spec.element_count; ++i) {
-        values.push_back(static_cast<float>(spec.tensor) + static_cast<float>(spec.begin + i) / 1000);
+        values.push_back(static_cast<float>(spec.tensor) +
+                         static_cast<float>(spec.begin + i) / 1000);
         state.push_back(2 * values.back());
       }
       Bytes frames;
@@ -73,14 +77,14 @@ class SavedModelTest : public testing::Test {
     const auto model = SavedModel::Open(Folder());
     CHECK(model.ok());
     std::vector<std::vector<float>> states;
-    CHECK(TakeOver(**model, config, layout_,
-                   {.piece =
-                        [&](const PieceSpec&, std::span<const float>, std::span<const float> state) {
-                          states.emplace_back(state.begin(), state.end());
-                        },
-                    .row = [](uint32_t, uint64_t, std::span<const float>, std::span<const float>) {
-                    }})
-              .ok());
+    CHECK(
+        TakeOver(**model, config, layout_,
+                 {.piece =
+                      [&](const PieceSpec&, std::span<const float>, std::span<const float> state) {
+                        states.emplace_back(state.begin(), state.end());
+                      },
+                  .row = [](uint32_t, uint64_t, std::span<const float>, std::span<const float>) {}})
+            .ok());
     return states;
   }
 

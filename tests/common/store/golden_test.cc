@@ -1,6 +1,6 @@
-// tests/golden/update_rules/update_rules.json holds what PyTorch's optimizers make of values of 1 to
-// 1.4 in 100 steps (make_golden.py beside it): with a gradient in every step, in 32 bits, and with
-// gradients of zero in six of seven, which move the values all the same, in 64 bits.
+// tests/golden/update_rules/update_rules.json holds what PyTorch's optimizers make of values of 1
+// to 1.4 in 100 steps (make_golden.py beside it): with a gradient in every step, in 32 bits, and
+// with gradients of zero in six of seven, which move the values all the same, in 64 bits.
 
 #include <algorithm>
 #include <cmath>
@@ -132,7 +132,8 @@ TEST_P(UpdateRuleGolden, ARowThatIsReadAgreesHoweverLongItRested) {
     std::vector<float> read = values_;
     for (size_t i = 0; i < count_; ++i) {
       const std::span<float> row = std::span(values_).subspan(i, 1);
-      if (gradients[i] != 0) rule->ApplyRow(row, states[i], std::span(gradients).subspan(i, 1), step);
+      if (gradients[i] != 0)
+        rule->ApplyRow(row, states[i], std::span(gradients).subspan(i, 1), step);
       read[i] = values_[i];
       rule->CatchUp(std::span(read).subspan(i, 1), states[i], step);
     }

@@ -188,7 +188,8 @@ TEST_P(PieceFromVersion, WithDenseSemanticsEveryPushMovesEveryElement) {
       } else {
         of_stripe[5] = 1.0f;
         of_stripe[900] = -2.0f;
-        piece.ApplySparse(stripe, std::vector<uint16_t>{5, 900}, std::vector<float>{1, -2}, version);
+        piece.ApplySparse(stripe, std::vector<uint16_t>{5, 900}, std::vector<float>{1, -2},
+                          version);
       }
     }
     piece.FinishPush(version);

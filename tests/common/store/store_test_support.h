@@ -55,7 +55,8 @@ inline v1::UpdateRule RuleConfig(std::string_view name, double learning_rate,
 // From the text of an update rule, its defaults filled in.
 inline std::unique_ptr<const UpdateRule> MakeRule(const std::string& text) {
   v1::Config config;
-  CHECK(google::protobuf::TextFormat::ParseFromString(text, config.mutable_update()->mutable_dense()))
+  CHECK(
+      google::protobuf::TextFormat::ParseFromString(text, config.mutable_update()->mutable_dense()))
       << text;
   config::FillDefaults(&config);
   return MakeUpdateRule(config.update().dense());

@@ -27,8 +27,7 @@ std::vector<float> RandomVector(RandomStream& random, size_t size) {
 
 // Of a row, and of as many dense elements of a rule that does not move at rest.
 std::vector<float> InitialState(const UpdateRule& rule, size_t dimension) {
-  std::vector<float> state(
-      static_cast<size_t>(rule.StatePerRow(static_cast<int64_t>(dimension))));
+  std::vector<float> state(static_cast<size_t>(rule.StatePerRow(static_cast<int64_t>(dimension))));
   rule.InitialState(dimension, state);
   return state;
 }
@@ -148,8 +147,7 @@ TEST(RowwiseAdagrad, FirstStepDividesByTheRootMeanSquare) {
 }
 
 constexpr std::array<const char*, 4> kMovingRules = {
-    "momentum { learning_rate: 0.1 }",
-    "adam { learning_rate: 0.1 } weight_decay: 0.01",
+    "momentum { learning_rate: 0.1 }", "adam { learning_rate: 0.1 } weight_decay: 0.01",
     "rowwise_adagrad { learning_rate: 0.1 } weight_decay: 0.01",
     "sgd { learning_rate: 0.1 } weight_decay: 0.01"};
 

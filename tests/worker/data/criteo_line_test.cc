@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/base/random.h"
+#include "common/base/strings.h"
 #include "tests/worker/data/data_files.h"
 
 namespace weir::data {
@@ -113,7 +114,8 @@ TEST(CriteoLine, NamesAWrongNumberOfFieldsBeforeAnythingElse) {
 
 TEST(CriteoLine, QuotesStrangeFieldsShortAndPrintable) {
   EXPECT_THAT(ProblemWith(1, std::string("a\x01\xff\0b", 5)), HasSubstr("\"a???b\""));
-  EXPECT_THAT(ProblemWith(1, std::string(1000, 'z')), HasSubstr(std::string(32, 'z') + "...\""));
+  EXPECT_THAT(ProblemWith(1, std::string(1000, 'z')),
+              HasSubstr(StrCat(std::string(32, 'z'), "...\"")));
 }
 
 // A plain parser: what a line must give, or empty when it is malformed.

@@ -86,8 +86,10 @@ TEST_F(Csv, ReadsFilesWithoutAHeaderByNumber) {
 }
 
 TEST_F(Csv, ReadsTabsQuotesAndByteOrderMarks) {
-  Read("\xef\xbb\xbf" "click\thour\tsite\r\n1\t2\t\"a\nb\"\r\n0\t\"3\"\tx\r\n",
-       StrCat(kClicks, "delimiter: '\\\\t'"));
+  Read(
+      "\xef\xbb\xbf"
+      "click\thour\tsite\r\n1\t2\t\"a\nb\"\r\n0\t\"3\"\tx\r\n",
+      StrCat(kClicks, "delimiter: '\\\\t'"));
   EXPECT_THAT(block_.labels, ElementsAre(1, 0));
   EXPECT_THAT(block_.dense, ElementsAre(2, 3));
 }
@@ -164,11 +166,13 @@ TEST_F(Csv, TellsWhatIsWrongWithARow) {
   EXPECT_THAT(Problem(header + "1,2\n", kClicks), HasSubstr("3 fields expected, found 2"));
   EXPECT_THAT(Problem(header + "\n", kClicks), HasSubstr("empty line"));
   EXPECT_THAT(Problem(header + "1,2,\xff\n", kClicks), HasSubstr("the line is not UTF-8"));
-  EXPECT_THAT(Problem(header + "1,2,\"x\n", kClicks), HasSubstr("a quote is opened and not closed"));
+  EXPECT_THAT(Problem(header + "1,2,\"x\n", kClicks),
+              HasSubstr("a quote is opened and not closed"));
 }
 
 TEST_F(Csv, GoesOnBehindAnOpenQuoteAndCountsLinesOfTheFile) {
-  const ChunkResult result = Read("click,hour,site\n1,1,\"a\nb\"\n1,2,\"x\n0,3,y\nz,4,z\n", kClicks);
+  const ChunkResult result =
+      Read("click,hour,site\n1,1,\"a\nb\"\n1,2,\"x\n0,3,y\nz,4,z\n", kClicks);
   EXPECT_THAT(block_.dense, ElementsAre(1, 3));
   EXPECT_EQ(result.line_count, 4);
   ASSERT_THAT(result.problems, SizeIs(2));
@@ -182,8 +186,9 @@ TEST_F(Csv, RefusesAFileWithoutAColumn) {
                         "have; it has click, hour"));
   EXPECT_THAT(Open("click,hour,site,hour\n1,2,x,3\n", kClicks).message(),
               HasSubstr("the header names 'hour' twice"));
-  EXPECT_THAT(Open("0,1\n", R"(header: false label { column: "2" } dense { column: "1" })").message(),
-              HasSubstr("names column 2, and the first line has 2 fields"));
+  EXPECT_THAT(
+      Open("0,1\n", R"(header: false label { column: "2" } dense { column: "1" })").message(),
+      HasSubstr("names column 2, and the first line has 2 fields"));
 }
 
 }  // namespace

@@ -113,7 +113,10 @@ TEST_F(LineReaderTest, TellsADamagedOrTruncatedZstdFile) {
 }
 
 TEST_F(LineReaderTest, PassesOverAByteOrderMark) {
-  EXPECT_THAT(AllLines(Write("f", "\xef\xbb\xbf" "a\nb\n")), ElementsAre("a", "b"));
+  EXPECT_THAT(AllLines(Write("f",
+                             "\xef\xbb\xbf"
+                             "a\nb\n")),
+              ElementsAre("a", "b"));
 }
 
 // Lines where quotes count: "first text line: text", and '!' before those with an open quote.

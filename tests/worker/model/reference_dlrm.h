@@ -1,5 +1,5 @@
-// The model's mean logloss, and the loss that its config chose, in 64 bits, one sample and one sum at
-// a time: what the gradients of Dlrm are checked against by central differences.
+// The model's mean logloss, and the loss that its config chose, in 64 bits, one sample and one sum
+// at a time: what the gradients of Dlrm are checked against by central differences.
 #pragma once
 
 #include <cmath>
@@ -42,8 +42,8 @@ class ReferenceDlrm {
     const float* dense = batch_.dense.data() + sample * dense_count;
     std::vector<std::vector<double>> vectors;
     if (dense_count > 0) {
-      vectors.push_back(RunMlp(parameters, layout_.bottom_weights(),
-                               layout_.bottom_activations(), {dense, dense + dense_count}));
+      vectors.push_back(RunMlp(parameters, layout_.bottom_weights(), layout_.bottom_activations(),
+                               {dense, dense + dense_count}));
     }
     const auto dimension = static_cast<size_t>(layout_.embedding_dimension());
     for (const data::TableIds& ids : batch_.tables) {
