@@ -63,6 +63,9 @@ void Dispatcher::OnPush(const transport::PeerId& peer, const v1::Push& push,
   if (worker->tasks_in_flight >= kMaxTasksInFlight) {
     return Refuse(peer, StrCat("more than ", kMaxTasksInFlight, " pushes in flight"), false);
   }
+  if (push.is_refresh() && message.parts.size() > 1) {
+    return Refuse(peer, "a refresh with gradients", false);
+  }
   auto pending = std::make_shared<PendingAnswer>();
   const bool is_next = push.sequence() == worker->session.last_sequence() + 1;
   if (is_next) pending->push = std::move(message);  // a repeated one is answered, not applied

@@ -40,7 +40,11 @@ Status Shard::Load(const saved_model::SavedModel& model, const v1::Config& confi
   const uint32_t server_count = layout_.server_count();
   WEIR_RETURN_IF_ERROR(saved_model::TakeOver(
       model, config, layout_,
-      {.piece =
+      {.start_rows =
+           [&](uint64_t step) {
+             for (const auto& strand : rows_) strand->rows().StartAt(step);
+           },
+       .piece =
            [&](const PieceSpec& spec, std::span<const float> values, std::span<const float> state) {
              if (spec.server != shard_index_) return;
              const auto slot = dense_slots_.at({spec.tensor, static_cast<uint32_t>(spec.begin)});

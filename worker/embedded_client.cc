@@ -139,7 +139,11 @@ Status EmbeddedClient::Load(const saved_model::SavedModel& model) {
   const auto partition_count = static_cast<uint32_t>(partitions_.size());
   WEIR_RETURN_IF_ERROR(saved_model::TakeOver(
       model, config_, layout_,
-      {.piece =
+      {.start_rows =
+           [&](uint64_t step) {
+             for (const auto& partition : partitions_) partition->rows.StartAt(step);
+           },
+       .piece =
            [&](const PieceSpec& spec, std::span<const float> values, std::span<const float> state) {
              const auto first =
                  static_cast<size_t>(layout_.tensors()[spec.tensor].offset + spec.begin);

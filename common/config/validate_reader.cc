@@ -74,7 +74,8 @@ class ColumnRules {
   void ValidateDelimiter() {
     const std::string& delimiter = csv_.delimiter();
     if (delimiter == "\\t") return;
-    if (delimiter.size() == 1 && delimiter.find_first_of("\"\r\n") == std::string::npos) return;
+    const bool is_ascii = delimiter.size() == 1 && delimiter[0] >= ' ' && delimiter[0] < 0x7f;
+    if (delimiter == "\t" || (is_ascii && delimiter != "\"")) return;
     violations_.Add("data.csv.delimiter", "'", delimiter,
                     "' is not one character that can stand between fields; choose for example "
                     "\",\" or \"\\\\t\"");
@@ -119,6 +120,10 @@ class ColumnRules {
     }
     violations_.RequireRange(path + ".minimum_frequency", column.minimum_frequency(), 0,
                              std::numeric_limits<int64_t>::max());
+    if (!column.separator().empty() && column.separator() == csv_.delimiter()) {
+      violations_.Add(path + ".separator", "'", column.separator(),
+                      "' is the delimiter of the fields; values of one field need another");
+    }
     ValidateBoundaries(path + ".bucketise.boundaries", column.bucketise());
     if (column.has_bucketise() && column.bucketise().boundaries().empty()) {
       violations_.Add(path + ".bucketise.boundaries", "is empty; give at least one number");

@@ -13,7 +13,7 @@ namespace weir::saved_model {
 namespace {
 
 // Rows at a time: below the least cluster.max_message_bytes.
-constexpr uint64_t kPartBytes = uint64_t{1} << 19;
+constexpr uint64_t kPartBytes = uint64_t{1} << 18;
 
 struct RowView {
   uint32_t table;

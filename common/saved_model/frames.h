@@ -22,8 +22,8 @@ void AppendPiece(const PieceSpec& spec, std::span<const float> values, std::span
                  Bytes* out);
 
 // SAVED_ROWS frames, one for each table, of rows as they are after `step`, from the first-th
-// created on: so many that they take half a MB. Returns where the next ones begin; 0 after the
-// last.
+// created on: so many that they take a quarter of a MB. Returns where the next ones begin; 0 after
+// the last.
 uint64_t AppendRows(uint64_t first, uint64_t step, store::RowPartitionStore* rows, Bytes* out);
 
 // What the frames hold, borrowed until the visitor returns.

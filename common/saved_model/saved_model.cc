@@ -15,6 +15,7 @@
 
 #include "common/base/random.h"
 #include "common/base/strings.h"
+#include "common/config/defaults.h"
 #include "common/config/validate_config.h"
 #include "common/store/update_rule.h"
 #include "google/protobuf/text_format.h"
@@ -50,16 +51,30 @@ Status SyncFolder(const std::string& path) {
   return status;
 }
 
-// Nothing, an empty folder or a saved model may be replaced; whatever else is there stays.
+// Nothing, an empty folder, or one with files of a saved model and no other may be replaced.
 Status CheckReplaceable(const std::string& directory) {
   std::error_code error;
-  if (!fs::exists(directory, error)) return OkStatus();
-  if (fs::is_directory(directory, error) &&
-      (fs::is_empty(directory, error) || fs::exists(File(directory, kManifest), error))) {
-    return OkStatus();
+  if (!fs::exists(fs::symlink_status(directory, error))) return OkStatus();
+  if (!fs::is_directory(fs::symlink_status(directory, error))) {
+    return FailedPrecondition(StrCat(directory, " is there and is no folder; name another"));
   }
+  bool has_manifest = false, has_other = false;
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename().string();
+    has_manifest |= name == kManifest;
+    has_other |= name != kManifest && name != kParameters;
+  }
+  if (!error && !has_other && (has_manifest || fs::is_empty(directory, error))) return OkStatus();
   return FailedPrecondition(
-      StrCat(directory, " is there and is no saved model; name another folder"));
+      StrCat(directory, " is there and ",
+             has_manifest ? "holds other files beside a saved model" : "is no saved model",
+             "; name another folder"));
+}
+
+bool LearnedFits(const v1::SavedModelManifest& manifest) {
+  const v1::CsvConfig& csv = manifest.config().data().csv();
+  return manifest.learned().dense_size() == csv.dense_size() &&
+         manifest.learned().categorical_size() == csv.categorical_size();
 }
 
 Result<v1::SavedModelManifest> ReadManifest(const std::string& directory) {
@@ -78,8 +93,12 @@ Result<v1::SavedModelManifest> ReadManifest(const std::string& directory) {
     return InvalidData(
         StrCat(path, " has format ", manifest.format(), "; this program reads ", kFormat));
   }
+  config::FillDefaults(manifest.mutable_config());  // what is missing is damage, found below
   const std::vector<std::string> mistakes = config::ValidateConfig(manifest.config());
   if (!mistakes.empty()) return InvalidData(StrCat(path, ": config: ", mistakes[0]));
+  if (manifest.id() == 0 || !LearnedFits(manifest)) {
+    return InvalidData(StrCat(path, " is cut short, or lacks what columns have learned"));
+  }
   return manifest;
 }
 
@@ -105,8 +124,10 @@ Result<ByteSpan> Map(const std::string& path, uint64_t expected_bytes) {
 }  // namespace
 
 Result<std::unique_ptr<Writer>> Writer::Create(const std::string& directory) {
-  const std::string target = Stripped(directory), aside = target + ".partial";
+  const std::string target = Stripped(directory);
+  const std::string aside = StrCat(target, ".partial-", static_cast<int64_t>(getpid()));
   WEIR_RETURN_IF_ERROR(CheckReplaceable(target));
+  WEIR_RETURN_IF_ERROR(CheckReplaceable(aside));
   std::error_code error;
   fs::remove_all(aside, error);
   fs::create_directories(aside, error);
@@ -165,18 +186,27 @@ Status Writer::WriteManifest(const v1::SavedModelManifest& manifest) {
   return status;
 }
 
-// An older folder changes places with the new one and then goes.
+// An older folder changes places with the new one and then goes; where the file system cannot do
+// that, it makes place first. The model stays under its other name when neither works.
 Status Writer::Rename() {
-  std::error_code error;
-  if (fs::exists(directory_, error)) {
-    if (renameat2(AT_FDCWD, aside_.c_str(), AT_FDCWD, directory_.c_str(), RENAME_EXCHANGE) != 0) {
-      return CannotWrite(directory_);
-    }
-    fs::remove_all(aside_, error);
-  } else if (rename(aside_.c_str(), directory_.c_str()) != 0) {
-    return CannotWrite(directory_);
-  }
   finished_ = true;
+  std::error_code error;
+  if (!fs::exists(directory_, error)) {
+    fs::rename(aside_, directory_, error);
+  } else if (renameat2(AT_FDCWD, aside_.c_str(), AT_FDCWD, directory_.c_str(), RENAME_EXCHANGE) ==
+             0) {
+    fs::remove_all(aside_, error);
+    error.clear();
+  } else {
+    const std::string old = directory_ + ".old";
+    fs::rename(directory_, old, error);
+    if (!error) fs::rename(aside_, directory_, error);
+    if (!error) fs::remove_all(old, error);
+  }
+  if (error) {
+    return Unavailable(StrCat("the model is in ", aside_, " and cannot be renamed to ", directory_,
+                              ": ", error.message()));
+  }
   const fs::path parent = fs::absolute(directory_).parent_path();
   return SyncFolder(parent.string());
 }

@@ -9,6 +9,7 @@
 
 #include "common/base/check.h"
 #include "common/base/strings.h"
+#include "common/store/learning_rate.h"
 #include "common/store/update_rule.h"
 #include "google/protobuf/util/message_differencer.h"
 
@@ -19,65 +20,108 @@ std::string Shape(const TensorSpec& tensor) {
   return StrCat(tensor.row_count, " x ", tensor.column_count);
 }
 
-// Optimizer state of a saved model, as the run that goes on needs it.
-class StateOf {
+// Values and optimizer state of a saved model, as a run with perhaps another update rule needs
+// them. Under another one, steps at rest are done by the old rule up to the model's last step.
+class Handover {
  public:
   // what: for messages. step: of the saved model.
-  StateOf(const char* what, const v1::UpdateRule& saved, const v1::UpdateRule& wanted,
-          int64_t dimension, uint64_t step)
-      : rule_(store::MakeUpdateRule(wanted)),
+  Handover(const char* what, const v1::UpdateRule& saved, const v1::UpdateRule& wanted,
+           uint64_t step)
+      : before_(store::MakeUpdateRule(saved)),
+        now_(store::MakeUpdateRule(wanted)),
         same_config_(google::protobuf::util::MessageDifferencer::Equals(saved, wanted)),
-        kept_(same_config_ || KeepsSameState(saved, wanted, dimension)),
+        same_rule_(saved.rule_case() == wanted.rule_case()),
         step_(step) {
-    if (kept_) return;
-    LOG(WARNING) << "the saved model was trained with another update rule of " << what
-                 << ": its optimizer state is left, and begins anew";
+    if (!same_rule_) {
+      LOG(WARNING) << "the saved model was trained with another update rule of " << what
+                   << ": its optimizer state is left, and begins anew";
+    }
+    WarnIfOver(what, wanted);
   }
 
-  std::span<const float> OfRow(std::span<const float> saved, int64_t dimension) {
-    state_.resize(static_cast<size_t>(rule_->StatePerRow(dimension)));
-    Fill(saved, static_cast<size_t>(dimension), state_);
-    return state_;
+  bool same_config() const { return same_config_; }
+  std::span<const float> values() const { return values_; }
+  std::span<const float> state() const { return state_; }
+
+  void TakeRow(std::span<const float> values, std::span<const float> state) {
+    const size_t count = values.size();
+    values_.assign(values.begin(), values.end());
+    state_.resize(static_cast<size_t>(now_->StatePerRow(static_cast<int64_t>(count))));
+    if (same_config_) {
+      std::ranges::copy(state, state_.begin());
+      return;
+    }
+    std::vector<float> settled(state.begin(), state.end());
+    before_->SettleRow(values_, settled, step_);
+    Convert(settled, count, state_);
   }
 
   // Stripe by stripe, as it lies.
-  std::span<const float> OfPiece(std::span<const float> saved, size_t element_count) {
-    const auto per_element = static_cast<size_t>(rule_->StatePerElement());
-    state_.resize(element_count * per_element);
-    for (size_t begin = 0; begin < element_count; begin += kStripeElements) {
-      const size_t count = std::min(element_count - begin, static_cast<size_t>(kStripeElements));
-      const size_t first = begin * per_element, floats = count * per_element;
-      Fill(kept_ ? saved.subspan(first, floats) : saved, count,
-           std::span(state_).subspan(first, floats));
+  void TakePiece(std::span<const float> values, std::span<const float> state) {
+    const auto floats_before = static_cast<size_t>(before_->StatePerElement());
+    const auto floats_now = static_cast<size_t>(now_->StatePerElement());
+    values_.assign(values.begin(), values.end());
+    state_.resize(values.size() * floats_now);
+    for (size_t begin = 0; begin < values.size(); begin += kStripeElements) {
+      const size_t count = std::min(values.size() - begin, static_cast<size_t>(kStripeElements));
+      const auto saved = state.subspan(begin * floats_before, count * floats_before);
+      const auto out = std::span(state_).subspan(begin * floats_now, count * floats_now);
+      if (same_config_) {
+        std::ranges::copy(saved, out.begin());
+        continue;
+      }
+      std::vector<float> settled(saved.begin(), saved.end());
+      before_->SettleDense(std::span(values_).subspan(begin, count), settled, step_);
+      Convert(settled, count, out);
     }
-    return state_;
   }
 
  private:
-  // The same kind of rule, at rest in the same way, lays its state alike.
-  bool KeepsSameState(const v1::UpdateRule& saved, const v1::UpdateRule& wanted,
-                      int64_t dimension) const {
-    if (saved.rule_case() != wanted.rule_case()) return false;
-    const auto before = store::MakeUpdateRule(saved);
-    return before->StatePerElement() == rule_->StatePerElement() &&
-           before->StatePerRow(dimension) == rule_->StatePerRow(dimension);
+  // Rules of one kind have the same moments, and behind them perhaps a last step.
+  void Convert(std::span<const float> settled, size_t count, std::span<float> out) const {
+    now_->InitialState(count, out);
+    if (same_rule_)
+      std::ranges::copy(settled.first(std::min(settled.size(), out.size())), out.begin());
+    now_->StartAt(count, step_, out);
   }
 
-  // Steps at rest were the other config's business.
-  void Fill(std::span<const float> saved, size_t count, std::span<float> state) const {
-    if (kept_) {
-      std::ranges::copy(saved, state.begin());
-    } else {
-      rule_->InitialState(count, state);
-    }
-    if (!same_config_) rule_->StartAt(count, step_, state);
+  void WarnIfOver(const char* what, const v1::UpdateRule& wanted) const {
+    if (store::LearningRate(1, wanted.schedule()).At(step_ + 1) > 0) return;
+    LOG(WARNING) << "the learning rate of " << what << " is 0 from step " << step_ + 1
+                 << " on, where this run begins: its schedule ended with the saved model's run; "
+                    "give update another schedule";
   }
 
-  const std::unique_ptr<const store::UpdateRule> rule_;
-  const bool same_config_, kept_;
+  const std::unique_ptr<const store::UpdateRule> before_, now_;
+  const bool same_config_, same_rule_;
   const uint64_t step_;
-  std::vector<float> state_;  // of the last call
+  std::vector<float> values_, state_;  // of the last call
 };
+
+// What the columns of a file become: other columns would make of the same weights another model.
+std::string DescribeColumns(const v1::DataConfig& saved, const v1::DataConfig& wanted) {
+  if (saved.reader_case() != wanted.reader_case()) return "data has another reader";
+  if (!saved.has_csv()) return "";
+  google::protobuf::util::MessageDifferencer differencer;
+  differencer.IgnoreField(v1::CsvConfig::descriptor()->FindFieldByName("label"));
+  std::string differences;
+  differencer.ReportDifferencesToString(&differences);
+  if (differencer.Compare(saved.csv(), wanted.csv())) return "";
+  while (differences.ends_with('\n')) differences.pop_back();
+  return StrCat("data.csv, ", StrJoin(StrSplit(differences, '\n'), ", "));
+}
+
+std::string DescribeStructure(const v1::ModelConfig& saved, const v1::ModelConfig& wanted) {
+  google::protobuf::util::MessageDifferencer differencer;
+  for (const char* field : {"loss", "precision"}) {
+    differencer.IgnoreField(v1::ModelConfig::descriptor()->FindFieldByName(field));
+  }
+  std::string differences;
+  differencer.ReportDifferencesToString(&differences);
+  if (differencer.Compare(saved, wanted)) return "";
+  while (differences.ends_with('\n')) differences.pop_back();
+  return StrCat("model, ", StrJoin(StrSplit(differences, '\n'), ", "));
+}
 
 }  // namespace
 
@@ -110,33 +154,39 @@ std::string DescribeDifference(const ModelLayout& saved, const ModelLayout& want
 
 Status TakeOver(const SavedModel& model, const v1::Config& config, const ModelLayout& layout,
                 const WarmStart& take) {
-  const std::string difference = DescribeDifference(model.layout(), layout);
-  if (!difference.empty()) {
+  std::vector<std::string> differences;
+  const auto add = [&](std::string difference) {
+    if (!difference.empty()) differences.push_back(std::move(difference));
+  };
+  add(DescribeDifference(model.layout(), layout));
+  if (differences.empty()) add(DescribeStructure(model.config().model(), config.model()));
+  add(DescribeColumns(model.config().data(), config.data()));
+  if (!differences.empty()) {
     return FailedPrecondition(
-        StrCat("the saved model is another one than the config's: ", difference));
+        StrCat("the saved model is another one than the config's: ", StrJoin(differences, "; ")));
   }
-  const int64_t dimension = layout.embedding_dimension();
-  const auto value_count = static_cast<size_t>(dimension);
+  const auto dimension = static_cast<size_t>(layout.embedding_dimension());
   const uint64_t step = model.manifest().steps();
   const v1::UpdateConfig &before = model.config().update(), &now = config.update();
-  StateOf dense("the MLPs", before.dense(), now.dense(), 1, step);
-  StateOf of_rows("the rows", before.rows(), now.rows(), dimension, step);
+  Handover dense("the MLPs", before.dense(), now.dense(), step);
+  Handover row("the rows", before.rows(), now.rows(), step);
   std::map<std::pair<uint32_t, int64_t>, const PieceSpec*> pieces;
   for (const PieceSpec& spec : layout.pieces()) pieces[{spec.tensor, spec.begin}] = &spec;
-  return model.Visit({.piece =
-                          [&](const SavedPiece& piece) {
-                            take.piece(*pieces.at({piece.tensor, piece.begin}), piece.values,
-                                       dense.OfPiece(piece.state, piece.values.size()));
-                          },
-                      .rows =
-                          [&](const SavedRows& rows) {
-                            for (size_t i = 0; i < rows.ids.size(); ++i) {
-                              const auto row =
-                                  rows.rows.subspan(i * rows.row_floats, rows.row_floats);
-                              take.row(rows.table, rows.ids[i], row.first(value_count),
-                                       of_rows.OfRow(row.subspan(value_count), dimension));
-                            }
-                          }});
+  take.start_rows(row.same_config() ? 0 : step);
+  return model.Visit(
+      {.piece =
+           [&](const SavedPiece& piece) {
+             dense.TakePiece(piece.values, piece.state);
+             take.piece(*pieces.at({piece.tensor, piece.begin}), dense.values(), dense.state());
+           },
+       .rows =
+           [&](const SavedRows& rows) {
+             for (size_t i = 0; i < rows.ids.size(); ++i) {
+               const auto saved = rows.rows.subspan(i * rows.row_floats, rows.row_floats);
+               row.TakeRow(saved.first(dimension), saved.subspan(dimension));
+               take.row(rows.table, rows.ids[i], row.values(), row.state());
+             }
+           }});
 }
 
 }  // namespace weir::saved_model

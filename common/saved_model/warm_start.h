@@ -17,6 +17,8 @@ namespace weir::saved_model {
 // What takes values and optimizer state, as the rules of the run lay it. It is the model's where
 // the rule is of the same kind, else the rule's initial one.
 struct WarmStart {
+  // First: the step that rows which training has not touched begin at.
+  std::function<void(uint64_t step)> start_rows;
   std::function<void(const PieceSpec& spec, std::span<const float> values,
                      std::span<const float> state)>
       piece;

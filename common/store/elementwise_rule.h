@@ -63,11 +63,19 @@ class RestMemo {
 };
 
 // Kernel: the formula, for one element. It has
-//   static constexpr int kMoments;                            // 0, 1 or 2
-//   auto At(uint64_t step) const;                             // what a step needs, the same for
-//   all static void Step(const Now& now, float gradient, float& x, float* m, float* v); void
-//   Catch(const Rest& rest, float& x, float* m, float* v) const; std::unique_ptr<RestSums>
-//   MakeRests() const;              // null: nothing moves at rest
+//
+//   static constexpr int kMoments;  // 0, 1 or 2
+//
+//   // What a step needs, the same for all elements.
+//   auto At(uint64_t step) const;
+//
+//   static void Step(const Now& now, float gradient, float& x, float* m, float* v);
+//
+//   void Catch(const Rest& rest, float& x, float* m, float* v) const;
+//
+//   // Null: nothing moves at rest.
+//   std::unique_ptr<RestSums> MakeRests() const;
+//
 // m and v are null beyond kMoments.
 template <typename Kernel>
 class ElementwiseRule : public UpdateRule {
@@ -166,6 +174,20 @@ class ElementwiseRule : public UpdateRule {
     if (count == 0) return;
     CatchAll(rests_->Between(step - count, step), row.data(), state.data(), row.size());
     last.MoveTo(step);
+  }
+
+  void SettleDense(std::span<float> values, std::span<float> state, uint64_t step) const override {
+    if (!tracks_elements()) return;
+    const size_t count = values.size();
+    RestMemo rests(*rests_, step + 1);
+    for (size_t i = 0; i < count; ++i) {
+      LastStep last(state.data() + Kernel::kMoments * count + i);
+      const uint64_t steps = last.RestsBefore(step + 1);
+      if (steps == 0) continue;
+      kernel_.Catch(rests.After(steps), values[i], First(state.data(), i),
+                    Second(state.data(), count, i));
+      last.MoveTo(step);
+    }
   }
 
   void StartAt(size_t value_count, uint64_t step, std::span<float> state) const override {

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 namespace weir::store {
 namespace {
 
-constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
+// A factor that makes of any step nothing.
+constexpr double kNothing = 1e-12;
 
 // From 1 down to `end`; shape: from 1 down to 0.
 double Between(double end, double shape) { return (1 - end) * shape + end; }
@@ -16,13 +16,15 @@ double Between(double end, double shape) { return (1 - end) * shape + end; }
 }  // namespace
 
 LearningRate::LearningRate(double rate, const v1::LearningRateSchedule& schedule)
-    : rate_(rate), schedule_(schedule) {}
+    : rate_(rate),
+      schedule_(schedule),
+      decay_start_(std::max<int64_t>(schedule.decay_start(), 1)) {}
 
 double LearningRate::At(uint64_t step) const {
   const auto now = static_cast<double>(step);
   const auto warmup = static_cast<double>(schedule_.warmup_steps());
   const double rise = now < warmup ? now / warmup : 1.0;
-  return rate_ * rise * DecayAt(now - static_cast<double>(schedule_.decay_start()));
+  return rate_ * rise * DecayAt(now - static_cast<double>(decay_start_));
 }
 
 // step: since decay_start, and perhaps before it.
@@ -50,11 +52,16 @@ double LearningRate::DecayAt(double step) const {
 }
 
 uint64_t LearningRate::settled_step() const {
-  const auto start = static_cast<uint64_t>(schedule_.decay_start());
+  const auto start = static_cast<uint64_t>(decay_start_);
   const auto warmup = static_cast<uint64_t>(schedule_.warmup_steps());
   switch (schedule_.decay_case()) {
-    case v1::LearningRateSchedule::kStep:
-      return schedule_.step().factor() == 1 ? warmup : kNever;
+    case v1::LearningRateSchedule::kStep: {
+      const v1::StepDecay& decay = schedule_.step();
+      if (decay.factor() == 1) return warmup;
+      const double falls = std::ceil(std::log(kNothing) / std::log(decay.factor()));
+      return std::max(warmup,
+                      start + static_cast<uint64_t>(falls) * static_cast<uint64_t>(decay.every()));
+    }
     case v1::LearningRateSchedule::kPolynomial:
       return std::max(warmup, start + static_cast<uint64_t>(schedule_.polynomial().steps()));
     case v1::LearningRateSchedule::kCosine:
@@ -62,7 +69,7 @@ uint64_t LearningRate::settled_step() const {
     case v1::LearningRateSchedule::DECAY_NOT_SET:
       return warmup;
   }
-  return kNever;
+  return warmup;
 }
 
 }  // namespace weir::store

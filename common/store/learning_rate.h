@@ -18,7 +18,7 @@ class LearningRate {
   // step: from 1.
   double At(uint64_t step) const;
 
-  // From this step on the rate stays as it is; the largest number when it never does.
+  // From this step on the rate stays as it is, or is too small to matter.
   uint64_t settled_step() const;
 
  private:
@@ -26,6 +26,7 @@ class LearningRate {
 
   const double rate_;
   const v1::LearningRateSchedule schedule_;
+  const int64_t decay_start_;  // at least the first step
 };
 
 }  // namespace weir::store

@@ -9,8 +9,10 @@
 // c being Adam's correction of the root. Between them b2^j hardly changes: b1^j is gone after some
 // hundred steps. So the sum is taken as W / (sqrt(v) D + epsilon), where W is the sum of the b1^j
 // rate(t + j) and D such that it is exact without epsilon; it is exact as well where epsilon alone
-// counts, and in between off by some 1e-5 of itself. Without second moments there is no
-// approximation. Terms below 2^-30 of the first are left out.
+// counts. In between, where epsilon is as large as the root, it is off: with Adam's usual fades by
+// up to 4.5 % of itself at the first step, 1 % at the tenth, 0.05 % at the hundredth and some 1e-5
+// when the corrections have settled; with b2 near b1 by more (both 0.9: 12 %). Without second
+// moments there is no approximation. Terms below 2^-30 of the first are left out.
 //
 // Place in the life of a batch: push -> number -> decode -> **apply**; row pull -> **read**.
 // Thread rule: any thread.

@@ -106,7 +106,7 @@ uint32_t RowPartitionStore::CreateSlot(uint32_t table, uint64_t id) {
   index_.Append(key, [this](uint32_t earlier) { return Key(earlier); });
   std::memcpy(Row(slot), &key, sizeof(key));
   InitialRowValues(layout_.seed(), layout_.tables()[table], id, Values(slot));
-  rule_.InitialState(dimension_, State(slot));
+  MakeState(State(slot));
   return slot;
 }
 
@@ -158,8 +158,13 @@ void RowPartitionStore::ReadUnseen(uint32_t table, uint64_t id, uint64_t step,
   InitialRowValues(layout_.seed(), layout_.tables()[table], id, out);
   if (!moves_at_rest_) return;
   std::vector<float> state(state_per_row_);
-  rule_.InitialState(dimension_, state);
+  MakeState(state);
   rule_.CatchUp(out, state, step);
+}
+
+void RowPartitionStore::MakeState(std::span<float> state) const {
+  rule_.InitialState(dimension_, state);
+  if (first_step_ > 0) rule_.StartAt(dimension_, first_step_, state);
 }
 
 void RowPartitionStore::ReadBatch(std::span<const BatchRow> rows, uint64_t step,

@@ -65,6 +65,10 @@ class RowPartitionStore {
   void Load(uint32_t table, uint64_t id, std::span<const float> values,
             std::span<const float> state);
 
+  // What nobody has touched yet is, until this step, as it was made: of a run that goes on from a
+  // saved model under other update rules.
+  void StartAt(uint64_t step) { first_step_ = step; }
+
   // Makes rows [begin, end), in the order of their creation, what they are after `step`.
   void Settle(uint32_t begin, uint32_t end, uint64_t step);
 
@@ -119,10 +123,12 @@ class RowPartitionStore {
   void CopyRow(const float* from, float* to) const;
   void ReadSlot(uint32_t slot, uint64_t step, std::span<float> out) const;
   void ReadUnseen(uint32_t table, uint64_t id, uint64_t step, std::span<float> out) const;
+  void MakeState(std::span<float> state) const;
 
   const ModelLayout& layout_;
   const UpdateRule& rule_;
   const bool moves_at_rest_;
+  uint64_t first_step_ = 0;
   const size_t dimension_;
   const size_t state_per_row_;
   const size_t row_bytes_;

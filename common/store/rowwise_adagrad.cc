@@ -64,6 +64,11 @@ class RowwiseAdagrad : public UpdateRule {
     if (moves_at_rest()) Settle(row, state, step);
   }
 
+  void SettleDense(std::span<float> /*values*/, std::span<float> /*state*/,
+                   uint64_t /*step*/) const override {
+    LOG(FATAL) << "rowwise_adagrad is for embedding rows only";
+  }
+
   void StartAt(size_t /*value_count*/, uint64_t step, std::span<float> state) const override {
     if (moves_at_rest()) state[1] = std::bit_cast<float>(static_cast<uint32_t>(step));
   }

@@ -55,6 +55,10 @@ const StepTable::Block& StepTable::Make(size_t number) const {
 
 std::unique_ptr<const StepTable::Block> StepTable::MakeNext(size_t number, double log_kept) const {
   auto block = std::make_unique<Block>();
+  for (auto* factors : {&block->rates, &block->scaled_rates, &block->keeps}) {
+    factors->reserve(kBlockSteps + window_);
+  }
+  block->log_kept.reserve(kBlockSteps);
   for (size_t i = 0; i < kBlockSteps + window_; ++i) {
     const uint64_t step = number * kBlockSteps + i;
     const StepFactors factors = step == 0 ? StepFactors{} : factors_(step);  // there is no step 0

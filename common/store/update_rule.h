@@ -5,7 +5,9 @@
 // keep value and state side by side and hand both in. A gradient that is not given is zero, and so
 // is one of exactly zero: a sparse push may leave it out. What a step without a gradient does is
 // done when the next gradient comes (common/store/rest.h), or, with dense_semantics(), at once.
-// Element for element, the sparse, the dense and the row form give the same bits.
+// Element for element, the sparse and the dense form give the same bits, and without moves at rest
+// the row form too; a rule that moves at rest takes a row's step for all its elements, those with a
+// gradient of zero included, which is the same to rounding.
 //
 // Steps are numbered from 1. A parameter's steps come in order; where threads race for it, a late
 // one is taken as if it came in its place.
@@ -76,8 +78,10 @@ class UpdateRule {
                          uint64_t step) const = 0;
   // What a row is after `step`. out: its values, which become that.
   virtual void CatchUp(std::span<float> out, std::span<const float> state, uint64_t step) const = 0;
-  // The same for a row where it lies, and its state.
+  // The same for a row where it lies, and its state; and for dense elements.
   virtual void SettleRow(std::span<float> row, std::span<float> state, uint64_t step) const = 0;
+  virtual void SettleDense(std::span<float> values, std::span<float> state,
+                           uint64_t step) const = 0;
   // Makes a state, of dense elements or of a row, value_count of them, one of `step`: nothing moves
   // at rest for the steps until then.
   virtual void StartAt(size_t value_count, uint64_t step, std::span<float> state) const = 0;

@@ -39,8 +39,9 @@ std::vector<std::string> FuzzSeeds() {
   const std::string quoted = "y,n,c\n1,\"2\",\"3|4\"\n0,\"\"\"\",\"a,b\nc\"\n1, 4 ,5|6|7\n";
   std::string tabbed = quoted;
   for (char& c : tabbed) c = c == ',' ? '\t' : c;
-  return {char(0) + plain, char(kFrequent) + plain, char(kHeader) + quoted,
-          char(kHeader | kLists) + quoted, char(kHeader | kTab | kLists | kFrequent) + tabbed};
+  return {std::string("\0\xef\xbb\xbf", 4), char(0) + plain,
+          char(kFrequent) + plain,          char(kHeader) + quoted,
+          char(kHeader | kLists) + quoted,  char(kHeader | kTab | kLists | kFrequent) + tabbed};
 }
 
 }  // namespace weir::fuzz

@@ -15,6 +15,7 @@ namespace weir::fuzz {
 namespace {
 
 constexpr int kDamagedForms = 3000;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr std::string_view kTokens = "\n\r\t ,;:|\"#?+-.019eN\x80\xff";
 
 void Play(const std::string& input) {
@@ -24,7 +25,10 @@ void Play(const std::string& input) {
 void DamageOnce(RandomStream* random, std::string* text) {
   const size_t at = random->NextBelow(text->size() + 1);
   const size_t length = random->Next() % 8;
-  switch (random->Next() % 5) {
+  switch (random->Next() % 6) {
+    case 5:
+      text->insert(at, kByteOrderMark);
+      return;
     case 0:
       text->insert(at, 1, kTokens[random->Next() % kTokens.size()]);
       return;

@@ -176,6 +176,16 @@ TEST_F(LocalSupervisor, ATrainerThatIsRefusedJustBeforeAnotherEndsWellIsNoFailur
   EXPECT_THAT(notices_, testing::ElementsAre(HasSubstr("without trainer-1")));
 }
 
+TEST_F(LocalSupervisor, ATrainerThatMustEndWellIsAFailureThoughOthersDo) {
+  std::vector<ChildCommand> commands = {
+      Shell("trainer-0", "while ! [ -s $0/trainer-1.pid ]; do sleep 0.01; done; sleep 0.2; exit 1"),
+      Shell("trainer-1", "")};
+  commands[0].must_end_well = true;
+  const Ending ending = Run(commands);
+  EXPECT_EQ(ending.exit_code, kExitFailed);
+  EXPECT_THAT(ending.message, HasSubstr("trainer-0"));
+}
+
 TEST_F(LocalSupervisor, ATrainerThatFailsIsAFailureWhenNoOtherEndsWell) {
   options_.late_timeout_ms = 50;
   const Ending ending = Run({Shell("server-0", kSleep, Role::kServer), Shell("trainer-0", kSleep),

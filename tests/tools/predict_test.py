@@ -264,6 +264,19 @@ class Workflow(unittest.TestCase):
             second = json.load(f)
         self.assertAlmostEqual(first["test"]["logloss"], second["test"]["logloss"], delta=1e-4)
 
+    def test_going_on_is_the_same_as_not_having_stopped(self):
+        def epochs(count):
+            return "--override=data { epochs: %d }" % count
+
+        for servers in (0, 1):
+            with self.subTest(servers=servers):
+                self.train_model(servers, epochs(2))
+                at_once, _ = self.predict(self.test)
+                self.train_model(servers, epochs(1))
+                os.rename(self.path("model"), self.path("half%d" % servers))
+                self.train_model(servers, epochs(1), "--warm_start=" + self.path("half%d" % servers))
+                self.assertEqual(self.predict(self.test)[0], at_once)
+
     def test_a_model_is_refused_when_it_is_incomplete_or_another(self):
         self.train_model()
         parameters = self.path("model/parameters.weir")

@@ -16,6 +16,10 @@ namespace weir::tools {
 namespace {
 
 constexpr int64_t kSampledRecords = 100'000;
+// Of libffm that a config takes.
+constexpr int kMaxFields = 1024;
+// A longer first word is no label.
+constexpr size_t kLabelBytes = 8;
 
 void PrintSection(const v1::DataConfig& data, std::ostream& out) {
   v1::Config config;
@@ -40,7 +44,8 @@ std::optional<int> ColonsOfWords(std::string_view line) {
   return colons;
 }
 
-// 1: libsvm, 2: libffm, nothing: neither. most_fields: the largest field number, of libffm.
+// 1: libsvm, 2: libffm, nothing: neither. Lines with a label alone, or nothing, tell neither way.
+// field_count: of libffm.
 Result<std::optional<int>> FindLibsvm(const std::string& path, int64_t limit, int* field_count) {
   WEIR_ASSIGN_OR_RETURN(const auto lines, data::LineReader::Open(path));
   std::optional<int> colons;
@@ -49,7 +54,9 @@ Result<std::optional<int>> FindLibsvm(const std::string& path, int64_t limit, in
   while (lines->line_count() < limit) {
     WEIR_ASSIGN_OR_RETURN(const bool there, lines->Next(&line));
     if (!there) break;
-    const std::optional<int> found = ColonsOfWords(line.text);
+    const std::string_view text = data::Trim(line.text.substr(0, line.text.find('#')));
+    if (text.find_first_of(" \t") == std::string_view::npos && text.size() <= kLabelBytes) continue;
+    const std::optional<int> found = ColonsOfWords(text);
     if (!found || (colons && *colons != *found)) return std::optional<int>();
     colons = found;
     if (*found != 2) continue;
@@ -107,11 +114,18 @@ Status InspectCsv(const std::string& path, int64_t limit, std::ostream& out) {
 
 Status Inspect(const std::string& path, int64_t line_limit, std::ostream& out) {
   WEIR_ASSIGN_OR_RETURN(const bool is_criteo, IsCriteo(path));
-  if (is_criteo) return InspectCriteo(path, line_limit, out);
+  if (is_criteo) {
+    WEIR_RETURN_IF_ERROR(InspectCriteo(path, line_limit, out));
+    v1::DataConfig data;
+    data.add_train(path);
+    data.mutable_criteo_tsv()->set_rows_per_table(100'000);
+    PrintSection(data, out);
+    return OkStatus();
+  }
   const int64_t limit = line_limit == 0 ? kSampledRecords : line_limit;
   int field_count = 0;
   WEIR_ASSIGN_OR_RETURN(const std::optional<int> colons, FindLibsvm(path, limit, &field_count));
-  if (colons) {
+  if (colons && field_count <= kMaxFields) {
     PrintLibsvm(path, *colons, field_count, out);
     return OkStatus();
   }

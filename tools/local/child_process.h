@@ -28,6 +28,8 @@ struct ChildCommand {
   std::vector<std::string> arguments;
   // Gets standard output and standard error; written from its beginning.
   std::string log_path;
+  // Whether the run has failed when this process has, however well others ended.
+  bool must_end_well = false;
 };
 
 // How a process ended.

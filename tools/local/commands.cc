@@ -47,6 +47,7 @@ ChildCommand TrainerCommand(const LocalOptions& options, const std::string& serv
   AddWarmStart(options, &command);
   if (trainer == 0 && !options.save_directory.empty()) {
     command.arguments.push_back(StrCat("--save=", options.save_directory));
+    command.must_end_well = true;
   }
   return command;
 }

@@ -85,7 +85,9 @@ void Supervisor::OnFailure(const Failure& failure) {
 }
 
 void Supervisor::OnTrainerFailure(const Failure& failure) {
-  if (group_.AnyDone(Role::kWorker)) {
+  if (failure.command->must_end_well) {
+    Blame(failure);
+  } else if (group_.AnyDone(Role::kWorker)) {
     Excuse(failure);
   } else if (!group_.AnyRunning(Role::kWorker) || failure.exit.exit_code == kExitRefused) {
     Blame(failure);

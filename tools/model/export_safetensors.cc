@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 #include <vector>
 
 #include "common/base/strings.h"
 #include "nlohmann/json.hpp"
+#include "tools/model/output_file.h"
 
 namespace weir::tools {
 namespace {
@@ -68,39 +68,45 @@ std::string Header(const std::vector<Entry>& entries) {
   return std::string(reinterpret_cast<const char*>(&length), sizeof(length)) + text;
 }
 
-void WriteFloats(std::span<const float> values, std::ofstream* file) {
-  file->write(reinterpret_cast<const char*>(values.data()),
-              static_cast<std::streamsize>(values.size_bytes()));
+Status WriteFloats(std::span<const float> values, OutputFile* file) {
+  return file->Write(reinterpret_cast<const char*>(values.data()), values.size_bytes());
 }
 
-void WriteTable(const LoadedModel& model, const TableSpec& table, std::ofstream* file) {
+Status WriteTable(const LoadedModel& model, const TableSpec& table, OutputFile* file) {
   std::vector<float> row(static_cast<size_t>(model.layout().embedding_dimension()));
-  for (int64_t id = 0; id < table.row_count && *file; ++id) {
+  for (int64_t id = 0; id < table.row_count; ++id) {
     model.ReadRow(table.id, static_cast<uint64_t>(id), row);
-    WriteFloats(row, file);
+    WEIR_RETURN_IF_ERROR(WriteFloats(row, file));
   }
+  return OkStatus();
+}
+
+// Tables are written whole, however few of their rows training has seen.
+Status CheckRoom(const std::vector<Entry>& entries, const std::string& path) {
+  double bytes = 0;
+  for (const Entry& entry : entries) bytes += 4.0 * static_cast<double>(entry.element_count());
+  std::error_code error;
+  const auto folder = std::filesystem::absolute(path, error).parent_path();
+  const auto space = std::filesystem::space(folder, error);
+  if (error || bytes <= static_cast<double>(space.available)) return OkStatus();
+  return ResourceExhausted(StrCat(path, " would have ", Format("%.0f", bytes / 1e6), " MB, and ",
+                                  Format("%.0f", static_cast<double>(space.available) / 1e6),
+                                  " MB are free: tables are written with all their rows"));
 }
 
 }  // namespace
 
 Status ExportSafetensors(const LoadedModel& model, const std::string& path) {
-  const std::string aside = path + ".partial";
-  std::ofstream file(aside, std::ios::binary);
   const std::vector<Entry> entries = Entries(model.layout());
-  file << Header(entries);
+  WEIR_RETURN_IF_ERROR(CheckRoom(entries, path));
+  WEIR_ASSIGN_OR_RETURN(const auto file, OutputFile::Create(path));
+  WEIR_RETURN_IF_ERROR(file->Write(Header(entries)));
   for (const Entry& entry : entries) {
-    if (entry.tensor != nullptr) {
-      WriteFloats(model.tensor(*entry.tensor), &file);
-    } else {
-      WriteTable(model, *entry.table, &file);
-    }
+    WEIR_RETURN_IF_ERROR(entry.tensor != nullptr
+                             ? WriteFloats(model.tensor(*entry.tensor), file.get())
+                             : WriteTable(model, *entry.table, file.get()));
   }
-  file.close();
-  std::error_code error;
-  if (file) std::filesystem::rename(aside, path, error);
-  if (file && !error) return OkStatus();
-  std::filesystem::remove(aside, error);
-  return Unavailable(StrCat("cannot write ", path, "; is there room?"));
+  return file->Finish();
 }
 
 }  // namespace weir::tools

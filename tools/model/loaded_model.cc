@@ -33,7 +33,8 @@ LoadedModel::LoadedModel(std::unique_ptr<saved_model::SavedModel> saved)
 Status LoadedModel::LoadParameters() {
   return saved_model::TakeOver(
       *saved_, config(), layout(),
-      {.piece =
+      {.start_rows = [&](uint64_t step) { rows_.StartAt(step); },
+       .piece =
            [&](const PieceSpec& spec, std::span<const float> values, std::span<const float>) {
              const TensorSpec& tensor = layout().tensors()[spec.tensor];
              const auto first = static_cast<size_t>(tensor.offset + spec.begin);

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "common/base/strings.h"
+#include "tools/model/output_file.h"
+#include "worker/data/line_reader.h"
 #include "worker/data/reader.h"
 
 namespace weir::tools {
@@ -27,43 +28,10 @@ v1::Config ReadingConfig(const v1::Config& config, const std::string& in) {
   return reading;
 }
 
-// Written aside and renamed, so that what bears the name is whole.
-class OutputFile {
- public:
-  explicit OutputFile(std::string path)
-      : path_(std::move(path)), aside_(path_ + ".partial"), file_(aside_, std::ios::binary) {}
-  ~OutputFile() {
-    std::error_code error;
-    if (!finished_) std::filesystem::remove(aside_, error);
-  }
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
-
-  Status Write(const std::string& text) {
-    file_ << text;
-    return file_ ? OkStatus() : Failed();
-  }
-  Status Finish() {
-    file_.close();
-    std::error_code error;
-    if (file_) std::filesystem::rename(aside_, path_, error);
-    if (!file_ || error) return Failed();
-    finished_ = true;
-    return OkStatus();
-  }
-
- private:
-  Status Failed() const { return Unavailable(StrCat("cannot write ", path_)); }
-
-  const std::string path_, aside_;
-  std::ofstream file_;
-  bool finished_ = false;
-};
-
 class Predictor {
  public:
-  Predictor(LoadedModel* model, data::Reader* reader, OutputFile* out)
-      : model_(*model), reader_(*reader), out_(*out) {}
+  Predictor(LoadedModel* model, std::string in, data::Reader* reader, OutputFile* out)
+      : model_(*model), in_(std::move(in)), reader_(*reader), out_(*out) {}
 
   Result<Predictions> Run() {
     WEIR_RETURN_IF_ERROR(out_.Write("line,probability\n"));
@@ -120,6 +88,7 @@ class Predictor {
     if (malformed <= share * static_cast<double>(line_count_) && predictions_.row_count > 0) {
       return OkStatus();
     }
+    if (line_count_ == 0) return InvalidData(StrCat(in_, " has no rows"));
     return InvalidData(
         StrCat(predictions_.malformed_count, " of ", line_count_,
                " lines are malformed, more than the model's data.max_malformed_share (", share,
@@ -128,6 +97,7 @@ class Predictor {
   }
 
   LoadedModel& model_;
+  const std::string in_;
   data::Reader& reader_;
   OutputFile& out_;
   data::RowBlock block_;
@@ -145,11 +115,16 @@ Result<Predictions> Predict(LoadedModel* model, const std::string& in, const std
   if (model->config().data().has_synthetic()) {
     return InvalidConfig("the model was trained on made-up rows, which no file holds");
   }
+  WEIR_RETURN_IF_ERROR(data::LineReader::Open(in).status());
   const v1::Config config = ReadingConfig(model->config(), in);
   WEIR_ASSIGN_OR_RETURN(const auto reader, data::MakeReader(config, model->manifest().learned(),
                                                             data::RowLabels::kOptional));
-  OutputFile file(out);
-  return Predictor(model, reader.get(), &file).Run();
+  std::error_code error;
+  if (std::filesystem::equivalent(in, out, error)) {
+    return FailedPrecondition(StrCat("--out=", out, " is what is read; name another file"));
+  }
+  WEIR_ASSIGN_OR_RETURN(const auto file, OutputFile::Create(out));
+  return Predictor(model, in, reader.get(), file.get()).Run();
 }
 
 }  // namespace weir::tools

@@ -16,6 +16,7 @@ namespace {
 
 std::optional<uint64_t> ParseInteger(std::string_view text) {
   int64_t value = 0;
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || stop != end) return std::nullopt;

@@ -29,7 +29,9 @@ class CriteoParser : public LineParser {
     const bool labelled = labels_ == RowLabels::kRequired || HasLabel(line.text);
     std::string_view text = line.text;
     if (!labelled) {
-      with_label_.assign("0\t").append(line.text);
+      constexpr auto kTabs = static_cast<std::ptrdiff_t>(kCriteoDenseCount + kCriteoTableCount);
+      const bool has_field = std::ranges::count(line.text, '\t') >= kTabs;  // and nothing in it
+      with_label_.assign(has_field ? "0" : "0\t").append(line.text);
       text = with_label_;
     }
     std::string problem = ParseCriteoLine(text, &fields);
@@ -42,7 +44,7 @@ class CriteoParser : public LineParser {
  private:
   static bool HasLabel(std::string_view line) {
     constexpr auto kTabs = static_cast<std::ptrdiff_t>(kCriteoDenseCount + kCriteoTableCount);
-    return std::ranges::count(line, '\t') >= kTabs;
+    return !line.starts_with('\t') && std::ranges::count(line, '\t') >= kTabs;
   }
 
   void AppendRow(const CriteoFields& fields, RowBlock* block) const {

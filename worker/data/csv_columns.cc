@@ -123,14 +123,24 @@ std::string RecordFields::Split(const Line& line) {
   if (line.open_quote) return "a quote is opened and not closed";
   if (!IsUtf8(line.text)) return "the line is not UTF-8";
   const size_t found = fields_.Split(line.text);
+  if (fields_.has_text_after_quote()) return "text follows a closing quote";
   if (found == width_) return "";
   if (line.text.empty()) return "empty line";
   return StrCat(width_, " fields expected, found ", found);
 }
 
 std::string Shown(std::string_view field) {
-  if (field.size() <= kShownBytes) return StrCat("'", field, "'");
-  return StrCat("'", field.substr(0, kShownBytes), "...'");
+  const bool is_utf8 = IsUtf8(field);
+  size_t length = std::min(field.size(), kShownBytes);
+  // Not within a character: its bytes but the first begin with 10.
+  while (length < field.size() && (static_cast<uint8_t>(field[length]) & 0xc0) == 0x80) ++length;
+  if (!is_utf8) length = std::min(length, kShownBytes);
+  std::string shown(field.substr(0, length));
+  for (char& c : shown) {
+    const auto byte = static_cast<uint8_t>(c);
+    if (byte < 0x20 || byte == 0x7f || (byte > 0x7f && !is_utf8)) c = '?';
+  }
+  return StrCat("'", shown, length < field.size() ? "...'" : "'");
 }
 
 std::string Unreadable(const std::string& column, std::string_view field, std::string_view wanted) {

@@ -67,7 +67,7 @@ class RecordFields {
   const size_t width_;
 };
 
-// A field as a message shows it.
+// A field as a message shows it: short, and printable whatever the file holds.
 std::string Shown(std::string_view field);
 
 // "column hour is 'x', not a number".

@@ -62,6 +62,7 @@ size_t CsvFields::Split(std::string_view record) {
   text_.assign(kWordBytes, '\0');
   text_.reserve(kWordBytes + record.size() + kBlockBytes);
   count_ = 0;
+  has_text_after_quote_ = false;
   const bool is_quoted = record.find('"') != std::string_view::npos;
   if (is_quoted) {
     SplitQuoted(record);
@@ -120,13 +121,17 @@ void CsvFields::SplitQuoted(std::string_view record) {
   for (size_t i = 0;; ++i) {
     Reserve(count_ + 1);
     begins_[count_] = static_cast<uint32_t>(text_.size());
-    if (i < record.size() && record[i] == '"') {
+    const bool is_quoted = i < record.size() && record[i] == '"';
+    if (is_quoted) {
       for (++i; i < record.size(); ++i) {
         if (record[i] == '"' && (++i >= record.size() || record[i] != '"')) break;
         text_.push_back(record[i]);
       }
     }
-    for (; i < record.size() && record[i] != delimiter_; ++i) text_.push_back(record[i]);
+    for (; i < record.size() && record[i] != delimiter_; ++i) {
+      has_text_after_quote_ |= is_quoted && !IsSpace(record[i]);
+      text_.push_back(record[i]);
+    }
     ends_[count_++] = static_cast<uint32_t>(text_.size());
     if (i >= record.size()) return;
   }

@@ -29,6 +29,9 @@ class CsvFields {
 
   std::vector<std::string_view> All() const;
 
+  // Whether text stands between a closing quote and the delimiter, which RFC 4180 does not allow.
+  bool has_text_after_quote() const { return has_text_after_quote_; }
+
   // A field of at most eight characters in the low bytes of a word, zeros above; false for a longer
   // one.
   bool ShortWord(size_t field, uint64_t* word, size_t* length) const {
@@ -56,6 +59,7 @@ class CsvFields {
   // there. Fields are counted from its begin.
   std::string text_;
   size_t count_ = 0;
+  bool has_text_after_quote_ = false;
   std::vector<uint32_t> begins_, ends_;
 };
 

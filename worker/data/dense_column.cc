@@ -39,8 +39,9 @@ double Log1p(double value) {
 
 bool ParseNumber(std::string_view text, double* value) {
   if (ParseDigits(text, value)) return true;
-  if (text.starts_with('+')) text.remove_prefix(1);
-  if (text.empty() || text.starts_with('+')) return false;
+  const bool plus = text.starts_with('+');
+  if (plus) text.remove_prefix(1);
+  if (text.empty() || (plus && (text[0] == '+' || text[0] == '-'))) return false;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, *value);
   return error == std::errc() && stop == end &&

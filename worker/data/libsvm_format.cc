@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "common/base/strings.h"
+#include "worker/data/csv_columns.h"
 #include "worker/data/csv_fields.h"
 #include "worker/data/dense_column.h"
 #include "worker/data/labels.h"
@@ -42,8 +44,9 @@ std::optional<std::string_view> TakePart(std::string_view* word) {
 
 class LibsvmParser : public LineParser {
  public:
-  explicit LibsvmParser(const v1::LibsvmConfig& config)
+  LibsvmParser(const v1::LibsvmConfig& config, RowLabels need)
       : labels_(config.positive(), config.negative()),
+        label_may_miss_(need == RowLabels::kOptional),
         has_fields_(config.fields() > 0),
         rows_per_table_(static_cast<uint64_t>(config.rows_per_table())),
         tables_(has_fields_ ? static_cast<size_t>(config.fields()) : 1) {}
@@ -51,14 +54,13 @@ class LibsvmParser : public LineParser {
   std::string Append(const Line& line, RowBlock* block) override {
     for (Table& table : tables_) table = {};
     std::string_view rest = line.text.substr(0, line.text.find('#'));
-    const std::string_view label_text = TakeWord(&rest);
-    if (label_text.empty()) return "empty line";
-    const std::optional<float> label = labels_.Find(label_text);
-    if (!label) return StrCat("the label is '", label_text, "', none of ", labels_.Known());
+    if (Trim(rest).empty()) return "empty line";
+    float label = std::numeric_limits<float>::quiet_NaN();
+    if (std::string problem = TakeLabel(&rest, &label); !problem.empty()) return problem;
     for (std::string_view word = TakeWord(&rest); !word.empty(); word = TakeWord(&rest)) {
       if (std::string problem = TakeFeature(word); !problem.empty()) return problem;
     }
-    block->labels.push_back(*label);
+    block->labels.push_back(label);
     for (const Table& table : tables_) {
       block->ids.insert(block->ids.end(), table.ids.begin(), table.ids.end());
       block->weights.insert(block->weights.end(), table.weights.begin(), table.weights.end());
@@ -73,6 +75,17 @@ class LibsvmParser : public LineParser {
     std::vector<float> weights;
   };
 
+  std::string TakeLabel(std::string_view* rest, float* label) const {
+    std::string_view behind = *rest;
+    const std::string_view text = TakeWord(&behind);
+    if (label_may_miss_ && text.find(':') != std::string_view::npos) return "";
+    const std::optional<float> found = labels_.Find(text);
+    if (!found) return StrCat("the label is ", Shown(text), ", none of ", labels_.Known());
+    *label = *found;
+    *rest = behind;
+    return "";
+  }
+
   std::string TakeFeature(const std::string_view word) {
     std::string_view value_text = word;
     uint64_t field = 0, id = 0;
@@ -81,7 +94,7 @@ class LibsvmParser : public LineParser {
       const auto part = TakePart(&value_text);
       if (!part || !ParseId(*part, &field)) return Malformed(word);
       if (field >= tables_.size()) {
-        return StrCat("'", word, "' has field ", field, ", and data.libsvm.fields is ",
+        return StrCat(Shown(word), " has field ", field, ", and data.libsvm.fields is ",
                       tables_.size());
       }
     }
@@ -93,10 +106,11 @@ class LibsvmParser : public LineParser {
   }
 
   std::string Malformed(std::string_view word) const {
-    return StrCat("'", word, "' is not ", has_fields_ ? "field:id:value" : "id:value");
+    return StrCat(Shown(word), " is not ", has_fields_ ? "field:id:value" : "id:value");
   }
 
   const Labels labels_;
+  const bool label_may_miss_;
   const bool has_fields_;
   const uint64_t rows_per_table_;
   std::vector<Table> tables_;  // of the line being read
@@ -104,22 +118,25 @@ class LibsvmParser : public LineParser {
 
 class LibsvmFormat : public TextFormat {
  public:
-  explicit LibsvmFormat(v1::LibsvmConfig config) : config_(std::move(config)) {}
+  LibsvmFormat(v1::LibsvmConfig config, RowLabels labels)
+      : config_(std::move(config)), labels_(labels) {}
 
   int32_t dense_count() const override { return 0; }
   int32_t table_count() const override { return config_.fields() > 0 ? config_.fields() : 1; }
   Result<std::unique_ptr<LineParser>> MakeParser(std::span<const Line> /*head*/) const override {
-    return std::unique_ptr<LineParser>(std::make_unique<LibsvmParser>(config_));
+    return std::unique_ptr<LineParser>(std::make_unique<LibsvmParser>(config_, labels_));
   }
 
  private:
   const v1::LibsvmConfig config_;
+  const RowLabels labels_;
 };
 
 }  // namespace
 
-std::unique_ptr<const TextFormat> MakeLibsvmFormat(const v1::LibsvmConfig& config) {
-  return std::make_unique<LibsvmFormat>(config);
+std::unique_ptr<const TextFormat> MakeLibsvmFormat(const v1::LibsvmConfig& config,
+                                                   RowLabels labels) {
+  return std::make_unique<LibsvmFormat>(config, labels);
 }
 
 }  // namespace weir::data

@@ -8,11 +8,14 @@
 #include <memory>
 
 #include "common/proto/config.pb.h"
+#include "worker/data/reader.h"
 #include "worker/data/text_reader.h"
 
 namespace weir::data {
 
-// config: data.libsvm, with defaults filled in and valid.
-std::unique_ptr<const TextFormat> MakeLibsvmFormat(const v1::LibsvmConfig& config);
+// config: data.libsvm, with defaults filled in and valid. Where labels may miss, a line that begins
+// with a feature has none.
+std::unique_ptr<const TextFormat> MakeLibsvmFormat(const v1::LibsvmConfig& config,
+                                                   RowLabels labels = RowLabels::kRequired);
 
 }  // namespace weir::data

@@ -42,7 +42,10 @@ Result<std::unique_ptr<LineReader>> LineReader::Open(const std::string& path,
   WEIR_ASSIGN_OR_RETURN(const bool empty, reader->AtEnd());
   if (empty) return InvalidData(StrCat(path, " is empty"));
   const std::string_view start(reader->buffer_.data(), reader->end_);
-  if (start.starts_with(kByteOrderMark)) reader->begin_ = kByteOrderMark.size();
+  if (!start.starts_with(kByteOrderMark)) return reader;
+  reader->begin_ = kByteOrderMark.size();
+  WEIR_ASSIGN_OR_RETURN(const bool only_mark, reader->AtEnd());
+  if (only_mark) return InvalidData(StrCat(path, " is empty but for a byte order mark"));
   return reader;
 }
 
@@ -92,6 +95,8 @@ bool LineReader::EndsInQuotes(size_t length, Search* search) {
   const std::string_view rest(buffer_.data() + begin_ + search->scanned, length - search->scanned);
   if (rest.find('"') != std::string_view::npos) {
     quotes_->Scan(rest);
+    search->scanned = length;
+  } else if (quotes_->inside_quotes()) {
     search->scanned = length;
   }
   return quotes_->inside_quotes();

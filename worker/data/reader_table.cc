@@ -29,8 +29,8 @@ Result<std::unique_ptr<Reader>> MakeCsv(const v1::Config& config, const v1::Lear
 }
 
 Result<std::unique_ptr<Reader>> MakeLibsvm(const v1::Config& config, const v1::LearnedColumns&,
-                                           RowLabels) {
-  return MakeTextReader(config.data(), MakeLibsvmFormat(config.data().libsvm()));
+                                           RowLabels labels) {
+  return MakeTextReader(config.data(), MakeLibsvmFormat(config.data().libsvm(), labels));
 }
 
 }  // namespace

@@ -54,6 +54,7 @@ class OpenFile {
       line.text = text;
       head.push_back(line);
     }
+    if (head.empty()) return InvalidData(StrCat(path, " holds no line"));
     auto parser = format.MakeParser(head);
     if (!parser.ok()) return InvalidData(StrCat(path, ": ", parser.status().message()));
     return parser;

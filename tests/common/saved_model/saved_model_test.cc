@@ -7,6 +7,7 @@
 #include <bit>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -31,6 +32,15 @@ v1::Config MakeConfig(const std::string& more = "") {
                                                       &config));
   config::FillDefaults(&config);
   return config;
+}
+
+std::string ReadText(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void WriteText(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
 }
 
 class SavedModelTest : public testing::Test {
@@ -79,7 +89,8 @@ class SavedModelTest : public testing::Test {
     std::vector<std::vector<float>> states;
     CHECK(
         TakeOver(**model, config, layout_,
-                 {.piece =
+                 {.start_rows = [](uint64_t) {},
+                  .piece =
                       [&](const PieceSpec&, std::span<const float>, std::span<const float> state) {
                         states.emplace_back(state.begin(), state.end());
                       },
@@ -112,7 +123,8 @@ TEST_F(SavedModelTest, GivesBackWhatWasSaved) {
   int64_t elements = 0, rows = 0;
   const Status status = TakeOver(
       **model, config_, layout_,
-      {.piece =
+      {.start_rows = [](uint64_t step) { EXPECT_EQ(step, 0u); },
+       .piece =
            [&](const PieceSpec& spec, std::span<const float> values, std::span<const float> state) {
              ASSERT_EQ(state.size(), values.size());
              for (size_t i = 0; i < values.size(); ++i) {
@@ -191,7 +203,10 @@ TEST_F(SavedModelTest, ReplacesAnOlderModelAndNothingElse) {
   ASSERT_TRUE(Save().ok());
   ASSERT_TRUE(Save().ok());
   EXPECT_EQ(OpenProblem(), "");
-  EXPECT_FALSE(fs::exists(Folder() + ".partial"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory_), {}), 1) << "nothing is left aside";
+  WriteText(Folder() + "/notes.txt", "mine");
+  EXPECT_THAT(Writer::Create(Folder()).status().message(), HasSubstr("other files"));
+  fs::remove(Folder() + "/notes.txt");
   fs::remove(Folder() + "/manifest.textproto");
   EXPECT_THAT(Writer::Create(Folder()).status().message(), HasSubstr("is no saved model"));
   EXPECT_TRUE(fs::exists(Folder() + "/parameters.weir"));
@@ -219,6 +234,113 @@ TEST_F(SavedModelTest, TellsWhatIsMissingOrDamaged) {
   EXPECT_THAT(OpenProblem(), HasSubstr("has format 2; this program reads 1"));
   std::ofstream(Folder() + "/manifest.textproto") << "what is this";
   EXPECT_THAT(OpenProblem(), HasSubstr("does not parse"));
+}
+
+// Refused, or another model that is sound in itself; never the end of the process.
+TEST_F(SavedModelTest, SurvivesAManifestWithoutAnyOneOfItsLines) {
+  ASSERT_TRUE(Save().ok());
+  const std::string path = Folder() + "/manifest.textproto", whole = ReadText(path);
+  for (size_t begin = 0; begin < whole.size();) {
+    const size_t end = whole.find('\n', begin) + 1;
+    WriteText(path, whole.substr(0, begin) + whole.substr(end));
+    OpenProblem();
+    WriteText(path, whole.substr(0, begin));
+    OpenProblem();
+    begin = end;
+  }
+  WriteText(path, "format: 1 parameter_bytes: 4 steps: 1 id: 5");
+  EXPECT_NE(OpenProblem(), "");
+}
+
+TEST_F(SavedModelTest, RefusesEveryDamagedByteAndEveryTruncationOfItsFrames) {
+  ASSERT_TRUE(Save().ok());
+  const std::string path = Folder() + "/parameters.weir", whole = ReadText(path);
+  for (size_t at = 0; at < whole.size(); at += 1 + whole.size() / 300) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
+    WriteText(path, damaged);
+    EXPECT_NE(OpenProblem(), "") << at;
+    // Bytes that are as many as the manifest says, but another frame's in place of the last.
+    WriteText(path, whole.substr(0, at) + std::string(whole.size() - at, '\0'));
+    EXPECT_NE(OpenProblem(), "") << at;
+  }
+}
+
+// A run with other settings must not do the steps at rest that the saved one owes with its own.
+TEST_F(SavedModelTest, StepsAtRestAreDoneByTheRuleThatOwesThem) {
+  const v1::Config saved = MakeConfig(
+      "update { dense { sgd { learning_rate: 0.1 } weight_decay: 1 } "
+      "         rows { sgd { learning_rate: 0.1 } weight_decay: 1 } }");
+  {
+    const auto writer = Writer::Create(Folder());
+    ASSERT_TRUE(writer.ok());
+    for (const PieceSpec& spec : layout_.pieces()) {
+      const std::vector<float> ones(static_cast<size_t>(spec.element_count), 1), zeros(ones.size());
+      Bytes frames;
+      AppendPiece(spec, ones, zeros, &frames);
+      ASSERT_TRUE((*writer)->Append(frames).ok());
+    }
+    v1::SavedModelManifest manifest;
+    *manifest.mutable_config() = saved;
+    manifest.set_steps(5);
+    ASSERT_TRUE((*writer)->Finish(std::move(manifest)).ok());
+  }
+  const auto model = SavedModel::Open(Folder());
+  ASSERT_TRUE(model.ok()) << model.status();
+  const auto first_value = [&](const v1::Config& config, uint64_t* rows_start) {
+    float value = 0;
+    EXPECT_TRUE(
+        TakeOver(**model, config, layout_,
+                 {.start_rows = [&](uint64_t step) { *rows_start = step; },
+                  .piece = [&](const PieceSpec&, std::span<const float> values,
+                               std::span<const float>) { value = values[0]; },
+                  .row = [](uint32_t, uint64_t, std::span<const float>, std::span<const float>) {}})
+            .ok());
+    return value;
+  };
+  uint64_t rows_start = 99;
+  EXPECT_EQ(first_value(saved, &rows_start), 1);
+  EXPECT_EQ(rows_start, 0u);
+  const v1::Config other = MakeConfig("update { dense { sgd { learning_rate: 0.5 } } }");
+  EXPECT_NEAR(first_value(other, &rows_start), 0.9 * 0.9 * 0.9 * 0.9 * 0.9, 1e-6);
+  EXPECT_EQ(rows_start, 5u);
+}
+
+TEST_F(SavedModelTest, RefusesOtherColumnsAndOtherStructure) {
+  const auto csv = [](const std::string& more) {
+    v1::Config config;
+    CHECK(google::protobuf::TextFormat::ParseFromString(
+        R"(model { bottom_widths: [4] top_widths: [1] embedding_dimension: 4 }
+           data { train: "f" csv { label { column: "y" } dense { column: "a" )" +
+            more + R"( } categorical { column: "b" rows: 9 } } })",
+        &config));
+    config::FillDefaults(&config);
+    return config;
+  };
+  const v1::Config saved = csv("");
+  const ModelLayout layout(saved, 1);
+  {
+    const auto writer = Writer::Create(Folder());
+    ASSERT_TRUE(writer.ok());
+    for (const PieceSpec& spec : layout.pieces()) {
+      const std::vector<float> zeros(static_cast<size_t>(spec.element_count));
+      Bytes frames;
+      AppendPiece(spec, zeros, zeros, &frames);
+      ASSERT_TRUE((*writer)->Append(frames).ok());
+    }
+    v1::SavedModelManifest manifest;
+    *manifest.mutable_config() = saved;
+    manifest.mutable_learned()->add_dense();
+    manifest.mutable_learned()->add_categorical();
+    ASSERT_TRUE((*writer)->Finish(std::move(manifest)).ok());
+  }
+  const auto model = SavedModel::Open(Folder());
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_THAT(TakeOver(**model, csv("standardise {}"), layout, {}).message(),
+              testing::AllOf(HasSubstr("data.csv"), HasSubstr("standardise")));
+  v1::Config linear = saved;
+  linear.mutable_model()->set_bottom_activations(0, v1::ModelConfig::LINEAR);
+  EXPECT_THAT(TakeOver(**model, linear, layout, {}).message(), HasSubstr("bottom_activations"));
 }
 
 }  // namespace

@@ -119,6 +119,7 @@ TEST_P(UpdateRuleGolden, WithDenseSemanticsAgreesOnAllElements) {
     rule->ApplyDense(values_, state_, Gradients(step, true), step);
     Compare("sparse", step, values_, std::vector<float>(count_, 1));
   }
+  EXPECT_GT(compared_, 10);
 }
 
 TEST_P(UpdateRuleGolden, ARowThatIsReadAgreesHoweverLongItRested) {
@@ -139,6 +140,7 @@ TEST_P(UpdateRuleGolden, ARowThatIsReadAgreesHoweverLongItRested) {
     }
     Compare("sparse", step, read, std::vector<float>(count_, 1));
   }
+  EXPECT_GT(compared_, 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(PyTorch, UpdateRuleGolden, ::testing::ValuesIn(kCases),

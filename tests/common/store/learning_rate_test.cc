@@ -39,7 +39,16 @@ TEST(LearningRate, FallsByAFactorAfterEverySoManySteps) {
   EXPECT_DOUBLE_EQ(rate.At(130), 0.05);
   EXPECT_DOUBLE_EQ(rate.At(159), 0.05);
   EXPECT_DOUBLE_EQ(rate.At(160), 0.005);
-  EXPECT_EQ(rate.settled_step(), std::numeric_limits<uint64_t>::max());
+  EXPECT_EQ(rate.settled_step(), 100u + 12 * 30) << "at 1e-12";
+}
+
+TEST(LearningRate, TheFirstFallComesAfterAsManyStepsWithoutAStart) {
+  const LearningRate rate = Make("step { every: 30 factor: 0.1 }");
+  EXPECT_EQ(rate.At(1), 0.5);
+  EXPECT_EQ(rate.At(30), 0.5);
+  EXPECT_DOUBLE_EQ(rate.At(31), 0.05);
+  EXPECT_EQ(Make("cosine { steps: 10 }").At(1), 0.5);
+  EXPECT_NEAR(Make("cosine { steps: 10 }").At(11), 0, 1e-15);
 }
 
 TEST(LearningRate, FallsAlongAPolynomial) {

@@ -34,6 +34,18 @@ TEST(CsvFields, TakesQuotesOff) {
   EXPECT_THAT(Split(R"("")"), ElementsAre(""));
 }
 
+TEST(CsvFields, TellsTextAfterAClosingQuote) {
+  CsvFields fields(',');
+  for (const char* good : {R"("a",b)", R"(a,"b" ,c)", R"("a""b",c)", R"(a"b",c)", R"(,"")"}) {
+    fields.Split(good);
+    EXPECT_FALSE(fields.has_text_after_quote()) << good;
+  }
+  for (const char* bad : {R"("a"b,c)", R"(x,"a" b)", R"("a"" "x)"}) {
+    fields.Split(bad);
+    EXPECT_TRUE(fields.has_text_after_quote()) << bad;
+  }
+}
+
 TEST(CsvFields, TrimsWithinQuotes) {
   EXPECT_THAT(Split(R"(" a ","b)"), ElementsAre("a", "b"));
   EXPECT_THAT(Split("\"a\t\"\tb", '\t'), ElementsAre("a", "b"));

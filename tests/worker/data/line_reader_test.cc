@@ -112,6 +112,10 @@ TEST_F(LineReaderTest, TellsADamagedOrTruncatedZstdFile) {
   EXPECT_THAT(ReadError(garbage).message(), AllOf(HasSubstr(garbage), HasSubstr("damaged")));
 }
 
+TEST_F(LineReaderTest, AByteOrderMarkAloneIsAnEmptyFile) {
+  EXPECT_THAT(ReadError(Write("f", "\xef\xbb\xbf")).message(), HasSubstr("is empty"));
+}
+
 TEST_F(LineReaderTest, PassesOverAByteOrderMark) {
   EXPECT_THAT(AllLines(Write("f",
                              "\xef\xbb\xbf"
