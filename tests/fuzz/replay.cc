@@ -14,7 +14,7 @@
 namespace weir::fuzz {
 namespace {
 
-constexpr int kDamagedForms = 3000;
+constexpr int kDamagedForms = 1000;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr std::string_view kTokens = "\n\r\t ,;:|\"#?+-.019eN\x80\xff";
 
