@@ -262,7 +262,8 @@ class Workflow(unittest.TestCase):
             "rows { adam { learning_rate: 1e-9 } } }")
         with open(os.path.join(again, "summary.json"), encoding="utf-8") as f:
             second = json.load(f)
-        self.assertAlmostEqual(first["test"]["logloss"], second["test"]["logloss"], delta=1e-4)
+        # Not the same: under another rule, what momentum still owed is done at once.
+        self.assertAlmostEqual(first["test"]["logloss"], second["test"]["logloss"], delta=5e-3)
 
     def test_going_on_is_the_same_as_not_having_stopped(self):
         def epochs(count):
