@@ -18,6 +18,7 @@
 #include "common/config/load_config.h"
 #include "common/config/validate_config.h"
 #include "common/layout/message_bound.h"
+#include "common/saved_model/warm_start.h"
 #include "common/transport/zmq_transport.h"
 #include "worker/data/reader.h"
 #include "worker/embedded_client.h"
@@ -136,6 +137,7 @@ Status RunWorker(int argc, char** argv) {
   std::unique_ptr<saved_model::SavedModel> warm_start;
   if (!FLAGS_warm_start.empty()) {
     WEIR_ASSIGN_OR_RETURN(warm_start, saved_model::SavedModel::Open(FLAGS_warm_start));
+    saved_model::WarnOfSchedulesThatAreOver(*warm_start, setup.config.update());
   }
   std::unique_ptr<saved_model::Writer> save;
   if (!FLAGS_save.empty()) {

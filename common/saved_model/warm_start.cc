@@ -36,7 +36,6 @@ class Handover {
       LOG(WARNING) << "the saved model was trained with another update rule of " << what
                    << ": its optimizer state is left, and begins anew";
     }
-    WarnIfOver(what, wanted);
   }
 
   bool same_config() const { return same_config_; }
@@ -83,13 +82,6 @@ class Handover {
     if (same_rule_)
       std::ranges::copy(settled.first(std::min(settled.size(), out.size())), out.begin());
     now_->StartAt(count, step_, out);
-  }
-
-  void WarnIfOver(const char* what, const v1::UpdateRule& wanted) const {
-    if (store::LearningRate(1, wanted.schedule()).At(step_ + 1) > 0) return;
-    LOG(WARNING) << "the learning rate of " << what << " is 0 from step " << step_ + 1
-                 << " on, where this run begins: its schedule ended with the saved model's run; "
-                    "give update another schedule";
   }
 
   const std::unique_ptr<const store::UpdateRule> before_, now_;
@@ -150,6 +142,18 @@ std::string DescribeDifference(const ModelLayout& saved, const ModelLayout& want
                                  wanted.embedding_dimension(), " here"));
   }
   return StrJoin(differences, "; ");
+}
+
+void WarnOfSchedulesThatAreOver(const SavedModel& model, const v1::UpdateConfig& update) {
+  const uint64_t step = model.manifest().steps() + 1;
+  for (const auto& [what, rule] :
+       {std::pair("update.dense", &update.dense()), std::pair("update.rows", &update.rows())}) {
+    if (store::LearningRate(1, rule->schedule()).At(step) > 0) continue;
+    LOG(WARNING)
+        << what << ": the learning rate is 0 from step " << step
+        << " on, where this run begins, for its schedule ended with the saved model's run; "
+           "give it another schedule";
+  }
 }
 
 Status TakeOver(const SavedModel& model, const v1::Config& config, const ModelLayout& layout,

@@ -32,6 +32,9 @@ struct WarmStart {
 Status TakeOver(const SavedModel& model, const v1::Config& config, const ModelLayout& layout,
                 const WarmStart& take);
 
+// Says so, in the log, when a run that goes on from the model would learn nothing.
+void WarnOfSchedulesThatAreOver(const SavedModel& model, const v1::UpdateConfig& update);
+
 // "top/0/weight is 512 x 367 there and 512 x 400 here; ...": empty when tensors and tables are the
 // same.
 std::string DescribeDifference(const ModelLayout& saved, const ModelLayout& wanted);
