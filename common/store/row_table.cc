@@ -171,7 +171,11 @@ void RowPartitionStore::ReadBatch(std::span<const BatchRow> rows, uint64_t step,
                                   std::span<float> matrix) {
   VisitBatch(rows, [&](const BatchRow& row, uint32_t slot) {
     if (slot == RowIndex::kAbsent) slot = CreateSlot(row.table, row.id);
-    ReadSlot(slot, step, matrix.subspan(row.position * dimension_, dimension_));
+    float* const out = matrix.data() + row.position * dimension_;
+    CopyRow(Values(slot).data(), out);
+    if (moves_at_rest_) [[unlikely]] {
+      rule_.CatchUp({out, dimension_}, State(slot), step);
+    }
   });
 }
 
