@@ -1,6 +1,7 @@
 #include "common/saved_model/warm_start.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <string>
@@ -90,29 +91,32 @@ class Handover {
   std::vector<float> values_, state_;  // of the last call
 };
 
-// What the columns of a file become: other columns would make of the same weights another model.
-std::string DescribeColumns(const v1::DataConfig& saved, const v1::DataConfig& wanted) {
-  if (saved.reader_case() != wanted.reader_case()) return "data has another reader";
-  if (!saved.has_csv()) return "";
+// "path: a -> b, ..." of two messages of one kind; empty when they are the same but for what is
+// ignored.
+std::string DescribeMessages(const google::protobuf::Message& saved,
+                             const google::protobuf::Message& wanted,
+                             std::initializer_list<const char*> ignored) {
   google::protobuf::util::MessageDifferencer differencer;
-  differencer.IgnoreField(v1::CsvConfig::descriptor()->FindFieldByName("label"));
-  std::string differences;
-  differencer.ReportDifferencesToString(&differences);
-  if (differencer.Compare(saved.csv(), wanted.csv())) return "";
-  while (differences.ends_with('\n')) differences.pop_back();
-  return StrCat("data.csv, ", StrJoin(StrSplit(differences, '\n'), ", "));
-}
-
-std::string DescribeStructure(const v1::ModelConfig& saved, const v1::ModelConfig& wanted) {
-  google::protobuf::util::MessageDifferencer differencer;
-  for (const char* field : {"loss", "precision"}) {
-    differencer.IgnoreField(v1::ModelConfig::descriptor()->FindFieldByName(field));
+  for (const char* field : ignored) {
+    differencer.IgnoreField(saved.GetDescriptor()->FindFieldByName(field));
   }
   std::string differences;
   differencer.ReportDifferencesToString(&differences);
   if (differencer.Compare(saved, wanted)) return "";
   while (differences.ends_with('\n')) differences.pop_back();
-  return StrCat("model, ", StrJoin(StrSplit(differences, '\n'), ", "));
+  return StrJoin(StrSplit(differences, '\n'), ", ");
+}
+
+// What the columns of a file become: other columns would make of the same weights another model.
+std::string DescribeColumns(const v1::DataConfig& saved, const v1::DataConfig& wanted) {
+  if (saved.reader_case() != wanted.reader_case()) return "data has another reader";
+  const std::string differences = DescribeMessages(saved.csv(), wanted.csv(), {"label"});
+  return differences.empty() ? "" : StrCat("data.csv, ", differences);
+}
+
+std::string DescribeStructure(const v1::ModelConfig& saved, const v1::ModelConfig& wanted) {
+  const std::string differences = DescribeMessages(saved, wanted, {"loss", "precision"});
+  return differences.empty() ? "" : StrCat("model, ", differences);
 }
 
 }  // namespace

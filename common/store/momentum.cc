@@ -1,5 +1,5 @@
-// v = momentum * v + g; x -= learning_rate * v, or, by Nesterov, learning_rate * (g + momentum *
-// v).
+// v = momentum * v + g; x -= learning_rate * v, or, by Nesterov,
+// x -= learning_rate * (g + momentum * v).
 #include "common/store/elementwise_rule.h"
 
 namespace weir::store {

@@ -149,7 +149,9 @@ void RowPartitionStore::CopyRow(const float* from, float* to) const {
 
 void RowPartitionStore::ReadSlot(uint32_t slot, uint64_t step, std::span<float> out) const {
   CopyRow(Values(slot).data(), out.data());
-  if (moves_at_rest_) rule_.CatchUp(out, State(slot), step);
+  if (moves_at_rest_) [[unlikely]] {
+    rule_.CatchUp(out, State(slot), step);
+  }
 }
 
 // What weight decay would have left of the row if it had been there from the start.
@@ -171,11 +173,7 @@ void RowPartitionStore::ReadBatch(std::span<const BatchRow> rows, uint64_t step,
                                   std::span<float> matrix) {
   VisitBatch(rows, [&](const BatchRow& row, uint32_t slot) {
     if (slot == RowIndex::kAbsent) slot = CreateSlot(row.table, row.id);
-    float* const out = matrix.data() + row.position * dimension_;
-    CopyRow(Values(slot).data(), out);
-    if (moves_at_rest_) [[unlikely]] {
-      rule_.CatchUp({out, dimension_}, State(slot), step);
-    }
+    ReadSlot(slot, step, matrix.subspan(row.position * dimension_, dimension_));
   });
 }
 

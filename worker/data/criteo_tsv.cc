@@ -29,9 +29,7 @@ class CriteoParser : public LineParser {
     const bool labelled = labels_ == RowLabels::kRequired || HasLabel(line.text);
     std::string_view text = line.text;
     if (!labelled) {
-      constexpr auto kTabs = static_cast<std::ptrdiff_t>(kCriteoDenseCount + kCriteoTableCount);
-      const bool has_field = std::ranges::count(line.text, '\t') >= kTabs;  // and nothing in it
-      with_label_.assign(has_field ? "0" : "0\t").append(line.text);
+      with_label_.assign(HasLabelField(line.text) ? "0" : "0\t").append(line.text);
       text = with_label_;
     }
     std::string problem = ParseCriteoLine(text, &fields);
@@ -42,9 +40,12 @@ class CriteoParser : public LineParser {
   }
 
  private:
-  static bool HasLabel(std::string_view line) {
+  static bool HasLabelField(std::string_view line) {
     constexpr auto kTabs = static_cast<std::ptrdiff_t>(kCriteoDenseCount + kCriteoTableCount);
-    return !line.starts_with('\t') && std::ranges::count(line, '\t') >= kTabs;
+    return std::ranges::count(line, '\t') >= kTabs;
+  }
+  static bool HasLabel(std::string_view line) {
+    return !line.starts_with('\t') && HasLabelField(line);
   }
 
   void AppendRow(const CriteoFields& fields, RowBlock* block) const {
