@@ -1,9 +1,12 @@
-// Two passes. The first streams: it adds, and turns each word of 64 comparisons into a bitmap,
-// whose bits it writes out as indexes without a branch for the usual number of them. The second
-// touches the selected elements alone, which lie in the first-level cache.
+// Where a register can be compressed (AVX-512) one pass does it all: every vector is added,
+// compared, compressed and stored, whether anything of it was selected or not, without a branch to
+// mispredict.
 //
-// Compressing each vector instead costs more where little is selected: without AVX-512 it is a
-// table and two shuffles, and at a density of 1 % most vectors have nothing to compress.
+// Elsewhere two passes. The first streams: it adds, and turns each word of 64 comparisons into a
+// bitmap, whose bits it writes out as indexes without a branch for the usual number of them. The
+// second touches the selected elements alone, which lie in the first-level cache. Compressing each
+// vector would cost more where little is selected: it is a table and two shuffles, and at a density
+// of 1 % most vectors have nothing to compress.
 #include "common/compress/stripe_select.h"
 
 #include <algorithm>
@@ -12,6 +15,7 @@
 #include <limits>
 
 #include "common/base/check.h"
+#include "common/compress/round_selection.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "common/compress/stripe_select.cc"
@@ -31,6 +35,80 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Floats = hn::CappedTag<float, 16>;
 using FloatVector = hn::Vec<Floats>;
 
+HWY_INLINE FloatVector AddTo(Floats floats, const float* gradient, float* residual) {
+  const FloatVector sum = hn::Add(hn::LoadU(floats, residual), hn::LoadU(floats, gradient));
+  hn::StoreU(sum, floats, residual);
+  return sum;
+}
+
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+
+using Numbers = hn::RebindToUnsigned<Floats>;
+using Indexes = hn::Rebind<uint16_t, Floats>;
+
+constexpr size_t kLanes = 16;
+static_assert(hn::MaxLanes(Floats()) == kLanes && kStripeElements % kLanes == 0);
+
+// Stores a vector, or its lower half where no more is of use: an unaligned store of half the size
+// crosses half as many borders of cache lines. Both are within the arrays: what is put in the place
+// of element i is at most the i-th, and so has a vector's room.
+template <typename Tag>
+HWY_INLINE void StoreUseful(Tag tag, hn::Vec<Tag> vector, bool half_is_enough,
+                            hn::TFromD<Tag>* to) {
+  const hn::Half<Tag> half;
+  if (HWY_LIKELY(half_is_enough)) {
+    hn::StoreU(hn::LowerHalf(half, vector), half, to);
+  } else {
+    hn::StoreU(vector, tag, to);
+  }
+}
+
+// residual += gradient for a vector; what reaches the threshold is moved out of the residual. Their
+// number. offsets: of the elements.
+HWY_INLINE size_t TakeVector(FloatVector threshold, const float* gradient, hn::Vec<Numbers> offsets,
+                             float* residual, uint16_t* indexes, float* values) {
+  const Floats floats;
+  const FloatVector sum = hn::Add(hn::LoadU(floats, residual), hn::LoadU(floats, gradient));
+  const auto reached = hn::Ge(hn::Abs(sum), threshold);
+  // Infinity leaves NaN behind: it cannot be sent twice.
+  hn::StoreU(hn::IfThenElse(reached, hn::Sub(sum, sum), sum), floats, residual);
+  const auto taken = hn::Compress(offsets, hn::RebindMask(Numbers(), reached));
+  const size_t count = hn::CountTrue(floats, reached);
+  const bool half_is_enough = count <= kLanes / 2;
+  StoreUseful(floats, hn::Compress(sum, reached), half_is_enough, values);
+  StoreUseful(Indexes(), hn::TruncateTo(Indexes(), taken), half_is_enough, indexes);
+  return count;
+}
+
+// residual += gradient; what reaches the threshold is moved out of the residual. How many they are.
+size_t AccumulateAndTake(const float* HWY_RESTRICT gradient, float least, size_t size,
+                         float* HWY_RESTRICT residual, uint16_t* HWY_RESTRICT indexes,
+                         float* HWY_RESTRICT values) {
+  const FloatVector threshold = hn::Set(Floats(), least);
+  const auto step = hn::Set(Numbers(), kLanes);
+  auto offsets = hn::Iota(Numbers(), 0);
+  size_t count = 0;
+  const size_t whole = size - size % kLanes;
+  for (size_t i = 0; i < whole; i += kLanes) {
+    count +=
+        TakeVector(threshold, gradient + i, offsets, residual + i, indexes + count, values + count);
+    offsets = hn::Add(offsets, step);
+  }
+  if (whole == size) return count;
+  // The rest, filled up with zeros, which no threshold above zero selects.
+  float padded_gradient[kLanes] = {};
+  float padded_residual[kLanes] = {};
+  const size_t byte_count = (size - whole) * sizeof(float);
+  std::memcpy(padded_gradient, gradient + whole, byte_count);
+  std::memcpy(padded_residual, residual + whole, byte_count);
+  count += TakeVector(threshold, padded_gradient, offsets, padded_residual, indexes + count,
+                      values + count);
+  std::memcpy(residual + whole, padded_residual, byte_count);
+  return count;
+}
+
+#else
+
 constexpr size_t kWordElements = 64;
 // Elements between two choices of how to write indexes.
 constexpr size_t kBlockElements = 512;
@@ -44,12 +122,6 @@ static_assert(kMany <= kWordElements && kStripeElements % kWordElements == 0);
 // How far ahead memory is asked for: the prefetchers of processors stop at each 4 KiB page.
 constexpr size_t kPrefetchBytes = 2048;
 constexpr size_t kCacheLineBytes = 64;
-
-HWY_INLINE FloatVector AddTo(Floats floats, const float* gradient, float* residual) {
-  const FloatVector sum = hn::Add(hn::LoadU(floats, residual), hn::LoadU(floats, gradient));
-  hn::StoreU(sum, floats, residual);
-  return sum;
-}
 
 #if HWY_TARGET == HWY_AVX2
 
@@ -173,34 +245,21 @@ size_t AccumulateAndCompare(const float* HWY_RESTRICT gradient, float least, siz
   return static_cast<size_t>(put - indexes);
 }
 
-// wire::RoundToBf16, but for NaN, which is never selected.
-HWY_INLINE FloatVector RoundToBf16(Floats floats, FloatVector value) {
-  const hn::RebindToSigned<Floats> ints;
-  const auto bits = hn::BitCast(ints, value);
-  const auto magnitude = hn::And(bits, hn::Set(ints, 0x7fffffff));
-  const auto odd = hn::And(hn::ShiftRight<16>(magnitude), hn::Set(ints, 1));
-  const auto nearest =
-      hn::And(hn::Add(hn::Add(magnitude, hn::Set(ints, 0x7fff)), odd), hn::Set(ints, 0x7fff0000));
-  const auto finite = hn::Min(nearest, hn::Set(ints, 0x7f7f0000));
-  const auto infinity = hn::Set(ints, 0x7f800000);
-  const auto rounded = hn::IfThenElse(hn::Eq(magnitude, infinity), infinity, finite);
-  return hn::CopySign(hn::BitCast(floats, rounded), value);
+// The same, and moves the values out of the residual.
+size_t AccumulateAndTake(const float* HWY_RESTRICT gradient, float least, size_t size,
+                         float* HWY_RESTRICT residual, uint16_t* HWY_RESTRICT indexes,
+                         float* HWY_RESTRICT values) {
+  const size_t count = AccumulateAndCompare(gradient, least, size, residual, indexes);
+  for (size_t k = 0; k < count; ++k) {
+    float& left = residual[indexes[k]];
+    const float value = left;
+    values[k] = value;
+    left = value - value;  // infinity leaves NaN behind: it cannot be sent twice
+  }
+  return count;
 }
 
-// values: rounded in place, and with room for a vector behind them. left: what rounding took off
-// each. Whether any became zero.
-bool RoundValues(size_t count, float* HWY_RESTRICT values, float* HWY_RESTRICT left) {
-  const Floats floats;
-  bool has_zero = false;
-  for (size_t k = 0; k < count; k += hn::Lanes(floats)) {
-    const FloatVector exact = hn::LoadU(floats, values + k);
-    const FloatVector rounded = RoundToBf16(floats, exact);
-    hn::StoreU(rounded, floats, values + k);
-    hn::StoreU(hn::Sub(exact, rounded), floats, left + k);
-    has_zero |= !hn::AllFalse(floats, hn::Eq(rounded, hn::Zero(floats)));
-  }
-  return has_zero;
-}
+#endif
 
 void Accumulate(const float* HWY_RESTRICT gradient, size_t size, float* HWY_RESTRICT residual) {
   const Floats floats;
@@ -221,51 +280,8 @@ HWY_AFTER_NAMESPACE();
 namespace weir::compress {
 namespace {
 
-HWY_EXPORT(AccumulateAndCompare);
-HWY_EXPORT(RoundValues);
+HWY_EXPORT(AccumulateAndTake);
 HWY_EXPORT(Accumulate);
-
-// Moves the selected values out of the residual, as they are.
-void TakeExact(std::span<float> residual, StripeSelection* selection) {
-  for (uint32_t k = 0; k < selection->count; ++k) {
-    float& left = residual[selection->indexes[k]];
-    const float value = left;
-    selection->values[k] = value;
-    left = value - value;  // infinity leaves NaN behind: it cannot be sent twice
-  }
-}
-
-// BF16 has no room for the tiniest.
-void DropZeros(StripeSelection* selection) {
-  uint32_t sent = 0;
-  for (uint32_t k = 0; k < selection->count; ++k) {
-    selection->indexes[sent] = selection->indexes[k];
-    selection->values[sent] = selection->values[k];
-    sent += static_cast<uint32_t>(selection->values[k] != 0.0f);
-  }
-  selection->count = sent;
-}
-
-// Moves the selected values out of the residual, rounded; the rounding stays.
-void TakeRounded(std::span<float> residual, StripeSelection* selection) {
-  constexpr uint32_t kChunk = 256;
-  std::array<float, kChunk + kSelectionSlack> left;
-  const uint32_t count = selection->count;
-  for (uint32_t k = 0; k < count; ++k) {
-    selection->values[k] = residual[selection->indexes[k]];
-  }
-  // A vector reads beyond the last; nothing there may look like a zero.
-  std::fill_n(selection->values.begin() + count, kSelectionSlack, 1.0f);
-  bool has_zero = false;
-  for (uint32_t begin = 0; begin < count; begin += kChunk) {
-    const uint32_t length = std::min(kChunk, count - begin);
-    const uint16_t* const indexes = selection->indexes.data() + begin;
-    has_zero |=
-        HWY_DYNAMIC_DISPATCH(RoundValues)(length, selection->values.data() + begin, left.data());
-    for (uint32_t k = 0; k < length; ++k) residual[indexes[k]] = left[k];
-  }
-  if (has_zero) DropZeros(selection);
-}
 
 }  // namespace
 
@@ -275,15 +291,12 @@ void AccumulateAndSelect(std::span<const float> gradient, float threshold, wire:
   DCHECK_LE(std::ssize(residual), kStripeElements);
   // Above zero, a comparison with the threshold leaves out zeros by itself.
   const float least = threshold <= 0 ? std::numeric_limits<float>::denorm_min() : threshold;
-  const size_t count = HWY_DYNAMIC_DISPATCH(AccumulateAndCompare)(
-      gradient.data(), least, residual.size(), residual.data(), selection->indexes.data());
+  const size_t count = HWY_DYNAMIC_DISPATCH(AccumulateAndTake)(
+      gradient.data(), least, residual.size(), residual.data(), selection->indexes.data(),
+      selection->values.data());
   selection->dense = false;
   selection->count = static_cast<uint32_t>(count);
-  if (values == wire::ValueCoding::kF32) {
-    TakeExact(residual, selection);
-  } else {
-    TakeRounded(residual, selection);
-  }
+  if (values != wire::ValueCoding::kF32) RoundSelection(residual, selection);
 }
 
 void AccumulateStripe(std::span<const float> gradient, std::span<float> residual) {

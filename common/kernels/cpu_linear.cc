@@ -1,4 +1,4 @@
-// Linear layers on tiles: 32 samples by 64 features at a time, each tile's bias, ReLU or ReLU
+// Linear layers on tiles: 32 or 64 samples by 64 features at a time, each tile's bias, ReLU or ReLU
 // gradient done while the tile is in the cache. A block of the weight serves all samples of a slice
 // before the next one is touched, so the weight is read from memory once, where it lies.
 
@@ -12,7 +12,6 @@
 namespace weir::kernels::cpu {
 namespace {
 
-constexpr int64_t kTileSamples = 32;
 constexpr int64_t kTileFeatures = 64;
 constexpr int64_t kTileDepth = 128;  // what is summed over in one call
 
@@ -41,10 +40,11 @@ struct WeightProduct {
                         .accumulate = k > 0};
     const int64_t samples = RoundUpToVector(to.column_count);
     int64_t s = 0;
-    if (samples >= kTileSamples) {
-      shape.m = kTileSamples;
+    const int64_t tile_samples = GemmTile::FastestM();
+    if (samples >= tile_samples) {
+      shape.m = tile_samples;
       const GemmTile tile(shape);
-      for (; s + kTileSamples <= samples; s += kTileSamples)
+      for (; s + tile_samples <= samples; s += tile_samples)
         tile(from.row(k) + s, block.data, to.row(n) + s);
     }
     if (s == samples) return;
@@ -95,10 +95,11 @@ class WeightGradient {
       : dy_(dy),
         accumulate_(accumulate),
         dw_(dw),
-        panel_(Scratch(static_cast<size_t>((dy.column_count + kTileFeatures) * kTileSamples))),
-        beside_(panel_ + dy.column_count * kTileSamples) {}
+        panel_(
+            Scratch(static_cast<size_t>((dy.column_count + kTileFeatures) * GemmTile::kLargestM))),
+        beside_(panel_ + dy.column_count * GemmTile::kLargestM) {}
 
-  // x: [features, samples], at most kTileSamples features, which are those from begin on.
+  // x: [features, samples], at most GemmTile::kLargestM features, which are those from begin on.
   void Run(const ConstMatrixView& x, int64_t begin) {
     columns_ = x.row_count;
     width_ = RoundUpToVector(columns_);
@@ -154,8 +155,9 @@ class WeightGradient {
 void TiledBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
                          const MatrixView& dw) {
   WeightGradient gradient(dy, accumulate, dw);
-  for (int64_t i = 0; i < x.row_count; i += kTileSamples) {
-    const int64_t features = std::min(kTileSamples, x.row_count - i);
+  const int64_t panel = GemmTile::FastestM();
+  for (int64_t i = 0; i < x.row_count; i += panel) {
+    const int64_t features = std::min(panel, x.row_count - i);
     gradient.Run({x.row(i), features, x.column_count, x.stride}, i);
   }
 }

@@ -20,6 +20,12 @@ GemmTile::GemmTile(const GemmTileShape& shape) : shape_(shape) {
       static_cast<libxsmm_blasint>(shape.k), &lda, &ldb, &ldc, &alpha, &beta, &flags, &prefetch);
 }
 
+int64_t GemmTile::FastestM() {
+  static const int64_t fastest =
+      libxsmm_get_target_archid() >= LIBXSMM_X86_AVX512 ? kLargestM : kLargestM / 2;
+  return fastest;
+}
+
 WEIR_HOGWILD void GemmTile::MultiplyPlainly(const GemmTileShape& shape, const float* a,
                                             const float* b, float* c) {
   for (int64_t j = 0; j < shape.n; ++j) {

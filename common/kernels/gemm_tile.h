@@ -3,8 +3,8 @@
 //
 // Column-major, as libxsmm has it: a is [m, k] with element (i, p) at a[p * lda + i]; b is [k, n]
 // with (p, j) at b[j * ldb + p], or, transposed, at b[p * ldb + j]; c is [m, n] with (i, j) at
-// c[j * ldc + i]. Fastest for m = 32 and by far slowest when m is no multiple of 8, so callers pad
-// m.
+// c[j * ldc + i]. Fastest for m = FastestM() and by far slowest when m is no multiple of 8, so
+// callers pad m.
 //
 // Place in the life of a batch: forward and backward, below the linear layers (cpu_linear.cc).
 // Thread rule: any thread; a tile is a value. Runs on the calling thread alone. b may be weights
@@ -31,6 +31,7 @@ class GemmTile {
   void operator()(const float* a, const float* b, float* c) const {
     if (generated_ != nullptr) {
       generated_(a, b, c);
+      ForgetUpperHalves();
     } else {
       MultiplyPlainly(shape_, a, b, c);
     }
@@ -38,10 +39,22 @@ class GemmTile {
 
   bool is_generated() const { return generated_ != nullptr; }
 
+  // As many samples as fill the processor's registers best: at most kLargestM.
+  static int64_t FastestM();
+  static constexpr int64_t kLargestM = 64;
+
   // The plain loop, whose speed nobody needs.
   static void MultiplyPlainly(const GemmTileShape& shape, const float* a, const float* b, float* c);
 
  private:
+  // Generated code leaves the upper halves of its registers in use. Code of 128-bit vectors, which
+  // is most of the rest, then waits at each load for the load before: two to four times as long.
+  static void ForgetUpperHalves() {
+#if defined(__x86_64__)
+    asm volatile("vzeroupper");
+#endif
+  }
+
   GemmTileShape shape_;
   void (*generated_)(const float* a, const float* b, float* c, ...) = nullptr;
 };

@@ -26,16 +26,16 @@ double Distance(const tensor::AlignedBuffer& a, const tensor::AlignedBuffer& b) 
   return std::sqrt(difference / scale);
 }
 
-// A feature of a sample, in the blocks of a buffer.
+// A feature of a sample, in the slices of a buffer.
 class Activations {
  public:
   Activations(const GemmLayer& layer, const tensor::AlignedBuffer& values, int64_t features)
       : layer_(layer), values_(values), features_(features) {}
 
   double At(int64_t feature, int64_t sample) const {
-    const int64_t block = sample / model::Dlrm::kBlockRows;
-    const int64_t column = sample % model::Dlrm::kBlockRows;
-    return values_[static_cast<size_t>((block * features_ + feature) * layer_.stride + column)];
+    const int64_t slice = sample / model::Dlrm::kSliceRows;
+    const int64_t column = sample % model::Dlrm::kSliceRows;
+    return values_[static_cast<size_t>((slice * features_ + feature) * layer_.stride + column)];
   }
 
  private:
@@ -70,11 +70,11 @@ GemmLayer::GemmLayer(const GemmShape& shape, int64_t batch_in)
       outputs(shape.outputs),
       batch(batch_in),
       first(shape.first),
-      stride(kernels::PaddedStride(std::min(batch, model::Dlrm::kBlockRows))),
-      blocks((batch + model::Dlrm::kBlockRows - 1) / model::Dlrm::kBlockRows),
-      x(static_cast<size_t>(blocks * inputs * stride)),
+      stride(kernels::PaddedStride(std::min(batch, model::Dlrm::kSliceRows))),
+      slices((batch + model::Dlrm::kSliceRows - 1) / model::Dlrm::kSliceRows),
+      x(static_cast<size_t>(slices * inputs * stride)),
       w(static_cast<size_t>(inputs * outputs)),
-      y(static_cast<size_t>(blocks * outputs * stride)),
+      y(static_cast<size_t>(slices * outputs * stride)),
       bias(static_cast<size_t>(outputs)),
       bias_gradient(bias.size()),
       dx(x.size()),
@@ -101,25 +101,18 @@ double TotalFlop(const std::vector<GemmLayer>& layers) {
 void RunByTable(const kernels::KernelTable& table, GemmLayer* layer) {
   GemmLayer& o = *layer;
   const auto weight = Dense(o.w.data(), o.outputs, o.inputs);
-  for (int64_t block = 0; block < o.blocks; ++block) {
+  for (int64_t slice = 0; slice < o.slices; ++slice) {
     const int64_t rows =
-        std::min(model::Dlrm::kBlockRows, o.batch - block * model::Dlrm::kBlockRows);
-    const auto view = [&](tensor::AlignedBuffer& values, int64_t features, int64_t column,
-                          int64_t count) {
-      return kernels::MatrixView{values.data() + block * features * o.stride + column, features,
-                                 count, o.stride};
+        std::min(model::Dlrm::kSliceRows, o.batch - slice * model::Dlrm::kSliceRows);
+    const auto view = [&](tensor::AlignedBuffer& values, int64_t features) {
+      return kernels::MatrixView{values.data() + slice * features * o.stride, features, rows,
+                                 o.stride};
     };
-    for (int64_t column = 0; column < rows; column += model::Dlrm::kSliceRows) {
-      const int64_t count = std::min(model::Dlrm::kSliceRows, rows - column);
-      const auto x = view(o.x, o.inputs, column, count), y = view(o.y, o.outputs, column, count);
-      table.linear_forward(x, weight, {o.bias.data(), o.outputs}, kernels::Activation::kRelu, y);
-      if (!o.first) {
-        table.linear_backward_data(y, weight, x, view(o.dx, o.inputs, column, count));
-      }
-    }
-    table.linear_backward_weight(view(o.y, o.outputs, 0, rows), view(o.x, o.inputs, 0, rows),
-                                 block > 0, Dense(o.dw.data(), o.outputs, o.inputs),
+    const auto x = view(o.x, o.inputs), y = view(o.y, o.outputs);
+    table.linear_forward(x, weight, {o.bias.data(), o.outputs}, kernels::Activation::kRelu, y);
+    table.linear_backward_weight(y, x, slice > 0, Dense(o.dw.data(), o.outputs, o.inputs),
                                  {o.bias_gradient.data(), o.outputs});
+    if (!o.first) table.linear_backward_data(y, weight, x, view(o.dx, o.inputs));
   }
 }
 

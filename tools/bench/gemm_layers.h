@@ -14,7 +14,7 @@
 
 namespace weir::bench {
 
-// Activations are features by samples, block after block of the batch.
+// Activations are features by samples, slice after slice of the batch.
 struct GemmLayer {
   GemmLayer(const GemmShape& shape, int64_t batch_in);
 
@@ -24,15 +24,14 @@ struct GemmLayer {
 
   int64_t inputs, outputs, batch;
   bool first;  // nobody needs the gradient of its input
-  int64_t stride, blocks;
+  int64_t stride, slices;
   tensor::AlignedBuffer x, w, y, bias, bias_gradient, dx, dw;
 };
 
 std::vector<GemmLayer> GemmLayers(int64_t batch);
 double TotalFlop(const std::vector<GemmLayer>& layers);
 
-// As the model goes about it: slice by slice, and the gradients of the weights block by block. y is
-// made anew, and then stands for its own gradient.
+// As the model goes about it: slice by slice. y is made anew, and then stands for its own gradient.
 void RunByTable(const kernels::KernelTable& table, GemmLayer* layer);
 
 // After RunByTable: some elements of each result beside sums in 64 bits.

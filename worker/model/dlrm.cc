@@ -24,16 +24,8 @@ kernels::Loss LossOf(const v1::LossConfig& config) {
   return loss;
 }
 
-// The block's buffers are as wide as the block: the closer a feature's row is to the next one, the
-// fewer pages a tile touches.
-Slice BlockAt(const data::Batch& batch, int64_t begin) {
-  const int64_t row_count = std::min(Dlrm::kBlockRows, batch.row_count - begin);
-  return {begin, row_count, 0, kernels::PaddedStride(row_count)};
-}
-
-Slice SliceAt(const Slice& block, int64_t column) {
-  return {block.begin + column, std::min(Dlrm::kSliceRows, block.row_count - column), column,
-          block.stride};
+Slice SliceAt(const data::Batch& batch, int64_t begin) {
+  return {begin, std::min(Dlrm::kSliceRows, batch.row_count - begin)};
 }
 
 }  // namespace
@@ -42,15 +34,15 @@ Dlrm::Dlrm(const ModelLayout& layout, const kernels::KernelTable& kernels)
     : layout_(&layout),
       kernels_(&kernels),
       loss_(LossOf(layout.model().loss())),
-      interaction_(layout, kernels, kSliceRows, kBlockRows),
-      top_(layout, layout.top_weights(), layout.top_activations(), kernels, kBlockRows),
+      interaction_(layout, kernels, kSliceRows),
+      top_(layout, layout.top_weights(), layout.top_activations(), kernels, kSliceRows),
       dense_input_(
-          static_cast<size_t>(layout.dense_feature_count() * kernels::PaddedStride(kBlockRows))),
-      logits_(static_cast<size_t>(kernels::PaddedStride(kBlockRows))),
+          static_cast<size_t>(layout.dense_feature_count() * kernels::PaddedStride(kSliceRows))),
+      logits_(static_cast<size_t>(kernels::PaddedStride(kSliceRows))),
       logit_gradients_(logits_.size()) {
   if (!layout.has_bottom()) return;
   bottom_.emplace(layout, layout.bottom_weights(), layout.bottom_activations(), kernels,
-                  kBlockRows);
+                  kSliceRows);
 }
 
 Result<double> Dlrm::Train(const float* parameters, const data::Batch& batch,
@@ -61,16 +53,12 @@ Result<double> Dlrm::Train(const float* parameters, const data::Batch& batch,
   std::fill(row_gradients.begin(), row_gradients.end(), 0.0f);
   if (batch.row_count == 0) ZeroGradients(gradients);
   double sum = 0;
-  for (int64_t begin = 0; begin < batch.row_count; begin += kBlockRows) {
-    const Slice block = BlockAt(batch, begin);
-    for (int64_t column = 0; column < block.row_count; column += kSliceRows) {
-      const Slice slice = SliceAt(block, column);
-      Forward(parameters, batch, slice, rows);
-      sum += Loss(batch, slice, mean_rows);
-      if (!std::isfinite(sum)) return Diverged(parameters, batch, slice, rows);
-      BackwardData(parameters, batch, slice, row_gradients);
-    }
-    BackwardWeight(block, begin > 0, gradients);
+  for (int64_t begin = 0; begin < batch.row_count; begin += kSliceRows) {
+    const Slice slice = SliceAt(batch, begin);
+    Forward(parameters, batch, slice, rows);
+    sum += Loss(batch, slice, mean_rows);
+    if (!std::isfinite(sum)) return Diverged(parameters, batch, slice, rows);
+    Backward(parameters, batch, slice, gradients, row_gradients);
   }
   return sum;
 }
@@ -79,14 +67,11 @@ void Dlrm::Score(const float* parameters, const data::Batch& batch, std::span<co
                  std::span<float> probabilities) {
   CheckShapes(batch, rows.size());
   CHECK_EQ(std::ssize(probabilities), batch.row_count);
-  for (int64_t begin = 0; begin < batch.row_count; begin += kBlockRows) {
-    const Slice block = BlockAt(batch, begin);
-    for (int64_t column = 0; column < block.row_count; column += kSliceRows) {
-      const Slice slice = SliceAt(block, column);
-      Forward(parameters, batch, slice, rows);
-      kernels_->sigmoid({Logits(slice).data, slice.row_count},
-                        {probabilities.data() + slice.begin, slice.row_count});
-    }
+  for (int64_t begin = 0; begin < batch.row_count; begin += kSliceRows) {
+    const Slice slice = SliceAt(batch, begin);
+    Forward(parameters, batch, slice, rows);
+    kernels_->sigmoid({Logits(slice).data, slice.row_count},
+                      {probabilities.data() + slice.begin, slice.row_count});
   }
 }
 
@@ -112,22 +97,16 @@ double Dlrm::Loss(const data::Batch& batch, const Slice& slice, int64_t mean_row
   return sum;
 }
 
-void Dlrm::BackwardData(const float* parameters, const data::Batch& batch, const Slice& slice,
-                        std::span<float> row_gradients) {
-  top_.BackwardData(parameters, slice, Logits(slice), LogitGradients(slice),
-                    interaction_.output_gradient(slice));
+void Dlrm::Backward(const float* parameters, const data::Batch& batch, const Slice& slice,
+                    float* gradients, std::span<float> row_gradients) {
+  const bool accumulate = slice.begin > 0;
+  top_.Backward(parameters, slice, interaction_.output(slice), Logits(slice), LogitGradients(slice),
+                interaction_.output_gradient(slice), accumulate, gradients);
   interaction_.Backward(batch, slice, row_gradients);
   if (!bottom_) return;
-  bottom_->BackwardData(parameters, slice, interaction_.bottom_output(slice),
-                        interaction_.bottom_gradient(slice), kernels::MatrixView{});
-}
-
-void Dlrm::BackwardWeight(const Slice& block, bool accumulate, float* gradients) {
-  top_.BackwardWeight(block, interaction_.output(block), LogitGradients(block), accumulate,
-                      gradients);
-  if (!bottom_) return;
-  bottom_->BackwardWeight(block, DenseInput(block), interaction_.bottom_gradient(block), accumulate,
-                          gradients);
+  bottom_->Backward(parameters, slice, DenseInput(slice), interaction_.bottom_output(slice),
+                    interaction_.bottom_gradient(slice), kernels::MatrixView{}, accumulate,
+                    gradients);
 }
 
 void Dlrm::ZeroGradients(float* gradients) {

@@ -8,10 +8,8 @@
 //   flat: ModelLayout::flat_element_count() floats;
 //   rows: the batch's unique rows, table after table, [sum of unique, embedding_dimension].
 //
-// A batch is computed in slices of kSliceRows rows, forward, loss and gradients of activations, so
-// that what passes between layers stays in the second-level cache whatever the batch size. The
-// gradients of weights follow for a whole block of kBlockRows rows: they are larger than that
-// cache, and so memory sees them once a block.
+// A batch is computed in slices of kSliceRows rows, forward, loss and backward, so that what passes
+// between layers stays in the second-level cache whatever the batch size.
 //
 // Place in the life of a batch: forward -> loss -> backward, which is Train; Score for evaluation.
 // No allocation in either. Thread rule: thread-compatible; one per Hogwild thread. The replica may
@@ -36,8 +34,7 @@ namespace weir::model {
 
 class Dlrm {
  public:
-  static constexpr int64_t kSliceRows = 64;
-  static constexpr int64_t kBlockRows = 512;
+  static constexpr int64_t kSliceRows = 128;
 
   Dlrm(const ModelLayout& layout, const kernels::KernelTable& kernels);
 
@@ -61,9 +58,9 @@ class Dlrm {
                std::span<const float> rows);
   // From logits_ to logit_gradients_; returns the sum over the slice.
   double Loss(const data::Batch& batch, const Slice& slice, int64_t mean_rows);
-  void BackwardData(const float* parameters, const data::Batch& batch, const Slice& slice,
-                    std::span<float> row_gradients);
-  void BackwardWeight(const Slice& block, bool accumulate, float* gradients);
+  // Adds to gradients and row_gradients; the first slice overwrites gradients.
+  void Backward(const float* parameters, const data::Batch& batch, const Slice& slice,
+                float* gradients, std::span<float> row_gradients);
   void ZeroGradients(float* gradients);
 
   Status Diverged(const float* parameters, const data::Batch& batch, const Slice& slice,
@@ -87,8 +84,8 @@ class Dlrm {
   std::optional<Mlp> bottom_;
   Interaction interaction_;
   Mlp top_;
-  tensor::AlignedBuffer dense_input_;      // [dense features, PaddedStride(kBlockRows)]
-  tensor::AlignedBuffer logits_;           // [PaddedStride(kBlockRows)]
+  tensor::AlignedBuffer dense_input_;      // [dense features, PaddedStride(kSliceRows)]
+  tensor::AlignedBuffer logits_;           // [PaddedStride(kSliceRows)]
   tensor::AlignedBuffer logit_gradients_;  // the same shape
 };
 

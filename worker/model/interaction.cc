@@ -25,25 +25,25 @@ kernels::Pairs PairsOf(v1::ModelConfig::Interaction kind) {
 }  // namespace
 
 Interaction::Interaction(const ModelLayout& layout, const kernels::KernelTable& kernels,
-                         int64_t slice_samples, int64_t block_samples)
+                         int64_t max_samples)
     : kernels_(&kernels),
       kind_(layout.model().interaction()),
       first_table_(layout.has_bottom() ? 1 : 0),
       dimension_(layout.embedding_dimension()),
       vectors_width_(layout.vector_count() * dimension_),
-      bottom_output_(MakeEdge(dimension_, block_samples)),
-      bottom_gradient_(MakeEdge(dimension_, block_samples)),
-      output_(MakeEdge(layout.interaction_width(), block_samples)),
-      output_gradient_(MakeEdge(output_.width, block_samples)),
-      vectors_(static_cast<size_t>(slice_samples * vectors_width_)),
+      bottom_output_(MakeEdge(dimension_, max_samples)),
+      bottom_gradient_(MakeEdge(dimension_, max_samples)),
+      output_(MakeEdge(layout.interaction_width(), max_samples)),
+      output_gradient_(MakeEdge(output_.width, max_samples)),
+      vectors_(static_cast<size_t>(max_samples * vectors_width_)),
       vector_gradients_(vectors_.size()),
-      pairs_(static_cast<size_t>(slice_samples * output_.width)) {
+      pairs_(static_cast<size_t>(max_samples * output_.width)) {
   CHECK_GE(layout.vector_count(), 1);
 }
 
-Interaction::Edge Interaction::MakeEdge(int64_t width, int64_t block_samples) {
+Interaction::Edge Interaction::MakeEdge(int64_t width, int64_t max_samples) {
   return {width,
-          tensor::AlignedBuffer(static_cast<size_t>(width * kernels::PaddedStride(block_samples)))};
+          tensor::AlignedBuffer(static_cast<size_t>(width * kernels::PaddedStride(max_samples)))};
 }
 
 void Interaction::Forward(const data::Batch& batch, const Slice& slice,

@@ -24,10 +24,8 @@ namespace weir::model {
 
 class Interaction {
  public:
-  // The layout has at least one vector. A slice has at most slice_samples samples, the block that
-  // it is of at most block_samples.
-  Interaction(const ModelLayout& layout, const kernels::KernelTable& kernels, int64_t slice_samples,
-              int64_t block_samples);
+  // The layout has at least one vector. max_samples: the largest slice.
+  Interaction(const ModelLayout& layout, const kernels::KernelTable& kernels, int64_t max_samples);
 
   // Features by samples, as the MLPs have it. [dimension, samples]: what the bottom MLP writes
   // before Forward, and the gradient that it finds after Backward.
@@ -53,10 +51,10 @@ class Interaction {
   // Activations between the MLPs and here.
   struct Edge {
     int64_t width = 0;
-    tensor::AlignedBuffer values;  // of a block
+    tensor::AlignedBuffer values;
   };
 
-  static Edge MakeEdge(int64_t width, int64_t block_samples);
+  static Edge MakeEdge(int64_t width, int64_t max_samples);
   static kernels::MatrixView Turned(Edge& edge, const Slice& slice) {
     return SliceOf(edge.values, edge.width, slice);
   }
@@ -78,9 +76,9 @@ class Interaction {
   Edge bottom_gradient_;
   Edge output_;
   Edge output_gradient_;
-  tensor::AlignedBuffer vectors_;           // [slice_samples, vectors_width_]
+  tensor::AlignedBuffer vectors_;           // [max_samples, vectors_width_]
   tensor::AlignedBuffer vector_gradients_;  // the same shape
-  tensor::AlignedBuffer pairs_;  // [slice_samples, output width]: output_, or its gradient
+  tensor::AlignedBuffer pairs_;             // [max_samples, output width]: output_, or its gradient
 };
 
 }  // namespace weir::model

@@ -71,12 +71,15 @@ void Mlp::Forward(const float* parameters, const Slice& slice, const ConstMatrix
   }
 }
 
-void Mlp::BackwardData(const float* parameters, const Slice& slice, const ConstMatrixView& output,
-                       const MatrixView& output_gradient, const MatrixView& input_gradient) {
+void Mlp::Backward(const float* parameters, const Slice& slice, const ConstMatrixView& input,
+                   const ConstMatrixView& output, const MatrixView& output_gradient,
+                   const MatrixView& input_gradient, bool accumulate, float* gradients) {
   BackwardActivation(layers_.back(), output, output_gradient);
   MatrixView dy = output_gradient;
   for (size_t i = layers_.size(); i-- > 0;) {
     const bool is_first = i == 0;
+    BackwardWeight(layers_[i], dy, is_first ? input : HiddenOutput(i - 1, slice), accumulate,
+                   gradients);
     const MatrixView dx = is_first ? input_gradient : HiddenGradient(i - 1, slice);
     if (dx.data == nullptr) return;
     // A ReLU's gradient is taken on the way; what comes in at the first layer is not known to be
@@ -89,25 +92,19 @@ void Mlp::BackwardData(const float* parameters, const Slice& slice, const ConstM
   }
 }
 
+void Mlp::BackwardWeight(const Layer& layer, const ConstMatrixView& output_gradient,
+                         const ConstMatrixView& input, bool accumulate, float* gradients) const {
+  const TensorSpec& weight = *layer.weight;
+  kernels_->linear_backward_weight(
+      output_gradient, input, accumulate,
+      kernels::Dense(gradients + weight.offset, weight.row_count, weight.column_count),
+      {gradients + layer.bias->offset, layer.bias->row_count});
+}
+
 void Mlp::BackwardActivation(const Layer& layer, const ConstMatrixView& output,
                              const MatrixView& gradient) const {
   if (layer.activation == v1::ModelConfig::RELU) kernels_->relu_backward(output, gradient);
   if (layer.activation == v1::ModelConfig::SIGMOID) kernels_->sigmoid_backward(output, gradient);
-}
-
-void Mlp::BackwardWeight(const Slice& block, const ConstMatrixView& input,
-                         const ConstMatrixView& output_gradient, bool accumulate,
-                         float* gradients) {
-  for (size_t i = layers_.size(); i-- > 0;) {
-    const bool is_last = i + 1 == layers_.size();
-    const TensorSpec& weight = *layers_[i].weight;
-    const TensorSpec& bias = *layers_[i].bias;
-    kernels_->linear_backward_weight(
-        is_last ? output_gradient : ConstMatrixView(HiddenGradient(i, block)),
-        i == 0 ? input : HiddenOutput(i - 1, block), accumulate,
-        kernels::Dense(gradients + weight.offset, weight.row_count, weight.column_count),
-        {gradients + bias.offset, bias.row_count});
-  }
 }
 
 std::string Mlp::FirstNonFinite(const float* parameters, const Slice& slice,

@@ -29,7 +29,7 @@ using Activations = std::span<const v1::ModelConfig::Activation>;
 class Mlp {
  public:
   // weights: indexes of the layers' weights in layout.tensors(), at least one; each bias follows
-  // its weight. max_samples: the largest block of a batch.
+  // its weight. max_samples: the largest slice.
   Mlp(const ModelLayout& layout, std::span<const uint32_t> weights, Activations activations,
       const kernels::KernelTable& kernels, int64_t max_samples);
 
@@ -37,18 +37,12 @@ class Mlp {
   void Forward(const float* parameters, const Slice& slice, const kernels::ConstMatrixView& input,
                const kernels::MatrixView& output);
 
-  // After Forward of the same slice. output_gradient becomes the last layer's. input_gradient:
-  // [input width, samples], or without data when nobody needs it.
-  void BackwardData(const float* parameters, const Slice& slice,
-                    const kernels::ConstMatrixView& output,
-                    const kernels::MatrixView& output_gradient,
-                    const kernels::MatrixView& input_gradient);
-
-  // After BackwardData of all slices of the block. input, output_gradient: the block's. Every
-  // element of this MLP's tensors in gradients is overwritten, or, with accumulate, added to.
-  void BackwardWeight(const Slice& block, const kernels::ConstMatrixView& input,
-                      const kernels::ConstMatrixView& output_gradient, bool accumulate,
-                      float* gradients);
+  // After Forward of the same slice, with the same input and its output. output_gradient becomes
+  // the last layer's. input_gradient: [input width, samples], or without data when nobody needs it.
+  // Every element of this MLP's tensors in gradients is overwritten, or, with accumulate, added to.
+  void Backward(const float* parameters, const Slice& slice, const kernels::ConstMatrixView& input,
+                const kernels::ConstMatrixView& output, const kernels::MatrixView& output_gradient,
+                const kernels::MatrixView& input_gradient, bool accumulate, float* gradients);
 
   // For the failure path: the first tensor ("bottom/0/weight") or layer output ("the output of
   // bottom/0") that is not finite after Forward gave output; empty when all are.
@@ -60,10 +54,13 @@ class Mlp {
     const TensorSpec* weight;
     const TensorSpec* bias;
     int activation;
-    tensor::AlignedBuffer output;           // of a block; empty for the last layer
+    tensor::AlignedBuffer output;           // empty for the last layer
     tensor::AlignedBuffer output_gradient;  // the same shape
   };
 
+  void BackwardWeight(const Layer& layer, const kernels::ConstMatrixView& output_gradient,
+                      const kernels::ConstMatrixView& input, bool accumulate,
+                      float* gradients) const;
   // The gradient of what the layer's activation took, from that of what it gave.
   void BackwardActivation(const Layer& layer, const kernels::ConstMatrixView& output,
                           const kernels::MatrixView& gradient) const;

@@ -1,5 +1,6 @@
-// Rows of a batch that are computed together, and where their activations are: buffers of the model
-// hold a whole block's, features by samples, and a slice has some of the columns.
+// Rows of a batch that are computed together. Buffers of the model hold a slice's activations,
+// features by samples, and are as wide as the slice: the closer a feature's row is to the next one,
+// the fewer pages a tile touches.
 //
 // Place in the life of a batch: forward and backward.
 // Thread rule: a value.
@@ -15,18 +16,16 @@ namespace weir::model {
 struct Slice {
   int64_t begin = 0;  // the first row, counted in the batch
   int64_t row_count = 0;
-  int64_t column = 0;  // the first row, counted in the block
-  int64_t stride = 0;  // floats between two features of the block's buffers
 };
 
-// The slice's part of a buffer, [features, slice.row_count].
-inline kernels::MatrixView SliceOf(tensor::AlignedBuffer& block, int64_t features,
+// A buffer as the slice uses it, [features, slice.row_count].
+inline kernels::MatrixView SliceOf(tensor::AlignedBuffer& buffer, int64_t features,
                                    const Slice& slice) {
-  return {block.data() + slice.column, features, slice.row_count, slice.stride};
+  return {buffer.data(), features, slice.row_count, kernels::PaddedStride(slice.row_count)};
 }
-inline kernels::ConstMatrixView SliceOf(const tensor::AlignedBuffer& block, int64_t features,
+inline kernels::ConstMatrixView SliceOf(const tensor::AlignedBuffer& buffer, int64_t features,
                                         const Slice& slice) {
-  return {block.data() + slice.column, features, slice.row_count, slice.stride};
+  return {buffer.data(), features, slice.row_count, kernels::PaddedStride(slice.row_count)};
 }
 
 }  // namespace weir::model

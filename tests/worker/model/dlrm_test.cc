@@ -197,10 +197,10 @@ TEST(Dlrm, GradientStepsOnOneBatchLowerItsLoss) {
   EXPECT_LT(step.Run(), 0.7 * before);
 }
 
-// Larger than a block, and a multiple of neither block nor slice.
-TEST(Dlrm, ABatchOfSeveralBlocksHasTheGradientsOfItsSum) {
+// No multiple of a slice.
+TEST(Dlrm, ABatchOfSeveralSlicesHasTheGradientsOfItsSum) {
   const ModelShape shape{13, 3, 8, {40, 8}, {20, 1}};
-  const auto rows = static_cast<int32_t>(Dlrm::kBlockRows + Dlrm::kSliceRows + 11);
+  const auto rows = static_cast<int32_t>(2 * Dlrm::kSliceRows + 11);
   TrainingStep step(shape, rows);
   const double sum = step.Run();
   std::vector<double> parameters = test::Widen(step.parameters.span());
@@ -229,9 +229,8 @@ TEST(Dlrm, ABatchOfSeveralSlicesHasTheRowGradientsOfItsSum) {
   EXPECT_TRUE(GradientsAgree(step.row_gradients, test::NumericGradient(rows, loss)));
 }
 
-TEST(Dlrm, ABatchOfSeveralBlocksIsScoredSampleBySample) {
-  TrainingStep step({13, 3, 8, {40, 8}, {20, 1}},
-                    static_cast<int32_t>(Dlrm::kBlockRows + Dlrm::kSliceRows + 11));
+TEST(Dlrm, ABatchOfSeveralSlicesIsScoredSampleBySample) {
+  TrainingStep step({13, 3, 8, {40, 8}, {20, 1}}, static_cast<int32_t>(2 * Dlrm::kSliceRows + 11));
   std::vector<float> probabilities(step.batch.labels.size(), kNan);
   step.model.Score(step.parameters.data(), step.batch, step.rows, probabilities);
   const test::ReferenceDlrm reference(step.layout, step.batch);
