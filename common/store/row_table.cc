@@ -20,7 +20,8 @@ constexpr size_t kCacheLineBytes = 64;
 
 // Inlined by force: g++ 12 sees no effect in a function that only prefetches, and drops calls of
 // it.
-[[gnu::always_inline]] inline void PrefetchBytes(const std::byte* row, size_t size) {
+[[gnu::always_inline]] inline void Prefetch(const void* first, size_t size) {
+  const auto* row = static_cast<const std::byte*>(first);
   size = std::min(size, kPrefetchBytes);
   for (size_t at = 0; at < size; at += kCacheLineBytes) __builtin_prefetch(row + at, 1);
   __builtin_prefetch(row + size - 1, 1);
@@ -112,9 +113,11 @@ uint32_t RowPartitionStore::CreateSlot(uint32_t table, uint64_t id) {
 
 // Calls visit(row, slot), kAbsent for a row that is not there, in order; between two calls rows may
 // be created. Three steps follow each other through the batch, kAhead rows apart: ask for the
-// index entry; find the row and ask for it; use it.
+// index entry; find the row and ask for it, and for what it is given; use them. given: the matrix
+// that rows are given something from, or null.
 template <typename Visit>
-void RowPartitionStore::VisitBatch(std::span<const BatchRow> rows, const Visit& visit) const {
+void RowPartitionStore::VisitBatch(std::span<const BatchRow> rows, const float* given,
+                                   const Visit& visit) const {
   struct Lookup {
     uint64_t key, hash;
     uint32_t slot;
@@ -132,9 +135,12 @@ void RowPartitionStore::VisitBatch(std::span<const BatchRow> rows, const Visit& 
       index_.Prefetch(last.hash);
     }
     if (i >= kAhead && i - kAhead < rows.size()) {
+      if (given != nullptr) {
+        Prefetch(given + rows[i - kAhead].position * dimension_, dimension_ * sizeof(float));
+      }
       Lookup& middle = lookups[(i - kAhead) % lookups.size()];
       middle.slot = index_.Candidate(middle.hash);
-      if (middle.slot != RowIndex::kAbsent) PrefetchBytes(Row(middle.slot), row_bytes_);
+      if (middle.slot != RowIndex::kAbsent) Prefetch(Row(middle.slot), row_bytes_);
     }
   }
 }
@@ -171,7 +177,7 @@ void RowPartitionStore::MakeState(std::span<float> state) const {
 
 void RowPartitionStore::ReadBatch(std::span<const BatchRow> rows, uint64_t step,
                                   std::span<float> matrix) {
-  VisitBatch(rows, [&](const BatchRow& row, uint32_t slot) {
+  VisitBatch(rows, nullptr, [&](const BatchRow& row, uint32_t slot) {
     if (slot == RowIndex::kAbsent) slot = CreateSlot(row.table, row.id);
     ReadSlot(slot, step, matrix.subspan(row.position * dimension_, dimension_));
   });
@@ -179,7 +185,7 @@ void RowPartitionStore::ReadBatch(std::span<const BatchRow> rows, uint64_t step,
 
 void RowPartitionStore::ReadBatchOrInitial(std::span<const BatchRow> rows, uint64_t step,
                                            std::span<float> matrix) const {
-  VisitBatch(rows, [&](const BatchRow& row, uint32_t slot) {
+  VisitBatch(rows, nullptr, [&](const BatchRow& row, uint32_t slot) {
     const std::span<float> out = matrix.subspan(row.position * dimension_, dimension_);
     if (slot == RowIndex::kAbsent) {
       ReadUnseen(row.table, row.id, step, out);
@@ -193,7 +199,7 @@ void RowPartitionStore::ApplyBatch(std::span<const BatchRow> rows, std::span<con
                                    uint64_t step) {
   std::array<RowUpdate, kAhead> updates;
   size_t count = 0;
-  VisitBatch(rows, [&](const BatchRow& row, uint32_t slot) {
+  VisitBatch(rows, matrix.data(), [&](const BatchRow& row, uint32_t slot) {
     if (slot == RowIndex::kAbsent) slot = CreateSlot(row.table, row.id);
     updates[count++] = {Values(slot).data(), State(slot).data(),
                         matrix.subspan(row.position * dimension_, dimension_).data()};
