@@ -155,16 +155,24 @@ void CheckProduct(const Bf16Product& product) {
 
 }  // namespace
 
+void RoundRowsEmulated(const ConstMatrixView& from, const MatrixView& to) {
+  HWY_DYNAMIC_DISPATCH(RoundEachRow)(from, to);
+}
+
+void InterleaveRowsEmulated(const ConstMatrixView& from, const MatrixView& to) {
+  HWY_DYNAMIC_DISPATCH(InterleaveEachTwo)(from, to);
+}
+
 void RoundRows(const ConstMatrixView& from, const MatrixView& to) {
   CHECK_EQ(to.row_count, from.row_count);
   CHECK_EQ(to.column_count, (from.column_count + 1) / 2);
-  HWY_DYNAMIC_DISPATCH(RoundEachRow)(from, to);
+  Bf16UnitsRound() ? RoundRowsByUnits(from, to) : RoundRowsEmulated(from, to);
 }
 
 void InterleaveRows(const ConstMatrixView& from, const MatrixView& to) {
   CHECK_EQ(to.row_count, (from.row_count + 1) / 2);
   CHECK_EQ(to.column_count, from.column_count);
-  HWY_DYNAMIC_DISPATCH(InterleaveEachTwo)(from, to);
+  Bf16UnitsRound() ? InterleaveRowsByUnits(from, to) : InterleaveRowsEmulated(from, to);
 }
 
 void MultiplyBf16Emulated(const Bf16Product& product) {

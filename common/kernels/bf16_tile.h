@@ -11,8 +11,8 @@
 // below 1.2e-38 for zeros.
 //
 // Place in the life of a batch: forward and backward, below the linear layers (cpu_linear_bf16.cc).
-// Thread rule: any thread, on which it runs alone. RoundRows and InterleaveRows may read what
-// another thread writes (common/base/hogwild.h).
+// Thread rule: any thread, on which it runs alone. Rounding may read what another thread writes
+// (common/base/hogwild.h).
 #pragma once
 
 #include <cstdint>
@@ -49,11 +49,23 @@ void MultiplyBf16ByUnits(const Bf16Product& product);
 // Whether this processor, and the operating system on it, have units that are made use of.
 bool HasBf16Units();
 
-// Rounds as values on the wire are: to nearest, ties to even; NaN and infinities stay, and what is
-// finite stays so.
-// to[r, p] = the pair (from[r, 2 p], from[r, 2 p + 1]).
+// Operands are made by rounding to nearest, ties to even; NaN and infinities stay.
+//   RoundRows: to[r, p] = the pair (from[r, 2 p], from[r, 2 p + 1]);
+//   InterleaveRows: to[p, c] = the pair (from[2 p, c], from[2 p + 1, c]).
+// By the units if there are any that round.
 void RoundRows(const ConstMatrixView& from, const MatrixView& to);
-// to[p, c] = the pair (from[2 p, c], from[2 p + 1, c]).
 void InterleaveRows(const ConstMatrixView& from, const MatrixView& to);
+
+// Without them: as values on the wire are rounded, so what is finite stays so.
+void RoundRowsEmulated(const ConstMatrixView& from, const MatrixView& to);
+void InterleaveRowsEmulated(const ConstMatrixView& from, const MatrixView& to);
+
+// With them; there must be some. What is below 1.2e-38 becomes zero, and what is nearer to 2^128
+// than to a bfloat16 number infinite.
+void RoundRowsByUnits(const ConstMatrixView& from, const MatrixView& to);
+void InterleaveRowsByUnits(const ConstMatrixView& from, const MatrixView& to);
+
+// Those of x86 do.
+bool Bf16UnitsRound();
 
 }  // namespace weir::kernels::cpu

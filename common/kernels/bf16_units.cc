@@ -1,7 +1,8 @@
-// Products by a processor's own bfloat16 instructions. Highway 1.0 has none of them, so this is
-// written for each by hand, behind a test at run time.
+// Products and rounding by a processor's own bfloat16 instructions. Highway 1.0 has none of them,
+// so this is written for each by hand, behind a test at run time.
 
 #include "common/base/check.h"
+#include "common/base/hogwild.h"
 #include "common/kernels/bf16_tile.h"
 #include "hwy/base.h"
 
@@ -45,6 +46,52 @@ struct UnitOps {
 
 void Multiply(const Bf16Product& product) { Bf16Multiply<UnitOps>(product); }
 
+HWY_INLINE __m512 LoadFirst(const float* from, int64_t count) {
+  if (count >= UnitOps::kLanes) return UnitOps::Load(from);
+  return count <= 0 ? UnitOps::Zero() : UnitOps::LoadSome(from, count);
+}
+
+HWY_INLINE void StoreFirst(__m512i pairs, int64_t count, float* to) {
+  const __mmask16 mask = count >= UnitOps::kLanes ? __mmask16{0xffff} : UnitOps::First(count);
+  _mm512_mask_storeu_epi32(to, mask, pairs);
+}
+
+HWY_INLINE __m512i Round(__m512 lower, __m512 upper) {
+  return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(upper, lower));
+}
+
+WEIR_HOGWILD void RoundEachRow(const ConstMatrixView& from, const MatrixView& to) {
+  constexpr int64_t kLanes = UnitOps::kLanes;
+  for (int64_t r = 0; r < from.row_count; ++r) {
+    const float* row = from.row(r);
+    for (int64_t c = 0; c < from.column_count; c += 2 * kLanes) {
+      const int64_t left = from.column_count - c;
+      const __m512 lower = LoadFirst(row + c, left);
+      const __m512 upper = LoadFirst(row + c + kLanes, left - kLanes);
+      StoreFirst(Round(lower, upper), (left + 1) / 2, to.row(r) + c / 2);
+    }
+  }
+}
+
+// Without an upper row zeros take its place.
+WEIR_HOGWILD void InterleaveEachTwo(const ConstMatrixView& from, const MatrixView& to) {
+  constexpr int64_t kLanes = UnitOps::kLanes;
+  const __m512i numbers = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  // 16-bit lane 2 c takes lane c, and 2 c + 1 lane 16 + c.
+  const __m512i alternate = _mm512_or_si512(
+      numbers, _mm512_slli_epi32(_mm512_add_epi32(numbers, _mm512_set1_epi32(kLanes)), 16));
+  for (int64_t r = 0; r < from.row_count; r += 2) {
+    const bool has_upper = r + 1 < from.row_count;
+    for (int64_t c = 0; c < from.column_count; c += kLanes) {
+      const int64_t left = from.column_count - c;
+      const __m512 lower = LoadFirst(from.row(r) + c, left);
+      const __m512 upper = has_upper ? LoadFirst(from.row(r + 1) + c, left) : UnitOps::Zero();
+      const __m512i pairs = _mm512_permutexvar_epi16(alternate, Round(lower, upper));
+      StoreFirst(pairs, left, to.row(r / 2) + c);
+    }
+  }
+}
+
 }  // namespace avx512
 }  // namespace weir::kernels::cpu
 HWY_POP_ATTRIBUTES
@@ -61,6 +108,18 @@ bool HasBf16Units() {
 void MultiplyBf16ByUnits(const Bf16Product& product) {
   CHECK(HasBf16Units());
   avx512::Multiply(product);
+}
+
+bool Bf16UnitsRound() { return HasBf16Units(); }
+
+void RoundRowsByUnits(const ConstMatrixView& from, const MatrixView& to) {
+  CHECK(Bf16UnitsRound());
+  avx512::RoundEachRow(from, to);
+}
+
+void InterleaveRowsByUnits(const ConstMatrixView& from, const MatrixView& to) {
+  CHECK(Bf16UnitsRound());
+  avx512::InterleaveEachTwo(from, to);
 }
 
 }  // namespace weir::kernels::cpu
@@ -133,6 +192,24 @@ namespace weir::kernels::cpu {
 bool HasBf16Units() { return false; }
 
 void MultiplyBf16ByUnits(const Bf16Product&) { LOG(FATAL) << "no units are made use of"; }
+
+}  // namespace weir::kernels::cpu
+
+#endif
+
+#if !defined(__x86_64__)
+
+namespace weir::kernels::cpu {
+
+bool Bf16UnitsRound() { return false; }
+
+void RoundRowsByUnits(const ConstMatrixView&, const MatrixView&) {
+  LOG(FATAL) << "no units are made use of";
+}
+
+void InterleaveRowsByUnits(const ConstMatrixView&, const MatrixView&) {
+  LOG(FATAL) << "no units are made use of";
+}
 
 }  // namespace weir::kernels::cpu
 

@@ -172,53 +172,81 @@ std::vector<float> AnyFloats(size_t count, uint64_t seed) {
   return values;
 }
 
-uint32_t PairBits(float low, float high) {
-  return std::bit_cast<uint32_t>(wire::RoundToBf16(low)) >> 16 |
-         std::bit_cast<uint32_t>(wire::RoundToBf16(high));
+// By units: what is below the normal numbers is zero, and what is beyond the finite ones infinite.
+float RoundedByUnits(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  const uint32_t sign = bits & 0x80000000, magnitude = bits & 0x7fffffff;
+  if (magnitude < 0x00800000) return std::bit_cast<float>(sign);
+  if (magnitude >= 0x7f7f8000 && magnitude <= 0x7f800000) {
+    return std::bit_cast<float>(sign | 0x7f800000);
+  }
+  return wire::RoundToBf16(value);
 }
+
+using RoundOne = float (*)(float value);
+using RoundMatrix = void (*)(const ConstMatrixView& from, const MatrixView& to);
 
 class Bf16Rounding : public ::testing::TestWithParam<std::tuple<int, int>> {
  protected:
+  void ExpectPairsInARow(RoundMatrix round_rows, RoundOne expected) const {
+    const int64_t pairs = (columns_ + 1) / 2;
+    ExpectPairs(round_rows, rows_, pairs, [&](int r, int p) {
+      return PairBits(expected(From(r, 2 * p)), expected(From(r, 2 * p + 1)));
+    });
+  }
+  void ExpectPairsOfRows(RoundMatrix interleave_rows, RoundOne expected) const {
+    ExpectPairs(interleave_rows, (rows_ + 1) / 2, columns_, [&](int p, int c) {
+      return PairBits(expected(From(2 * p, c)), expected(From(2 * p + 1, c)));
+    });
+  }
+
+ private:
+  static uint32_t PairBits(float low, float high) {
+    return std::bit_cast<uint32_t>(low) >> 16 | std::bit_cast<uint32_t>(high);
+  }
+
   // Element (r, c), or the zero that fills up a pair.
   float From(int r, int c) const {
     return r < rows_ && c < columns_ ? from_[static_cast<size_t>(r * (columns_ + 2) + c)] : 0.0f;
   }
-  ConstMatrixView FromView() const { return {from_.data(), rows_, columns_, columns_ + 2}; }
+
+  // And that nothing else is touched.
+  template <typename Expected>
+  void ExpectPairs(RoundMatrix round, int64_t rows, int64_t columns,
+                   const Expected& expected) const {
+    const int64_t stride = columns + 3;
+    std::vector<float> to(static_cast<size_t>(rows * stride), 7.0f);
+    round({from_.data(), rows_, columns_, columns_ + 2}, {to.data(), rows, columns, stride});
+    for (int r = 0; r < rows; ++r) {
+      for (int c = 0; c < stride; ++c) {
+        ASSERT_EQ(std::bit_cast<uint32_t>(to[static_cast<size_t>(r * stride + c)]),
+                  c < columns ? expected(r, c) : std::bit_cast<uint32_t>(7.0f))
+            << r << " " << c;
+      }
+    }
+  }
 
   const int64_t rows_ = std::get<0>(GetParam()), columns_ = std::get<1>(GetParam());
   const std::vector<float> from_ = AnyFloats(static_cast<size_t>(rows_ * (columns_ + 2)), 1);
 };
 
-TEST_P(Bf16Rounding, OfPairsInARowIsThatOfTheWireAndTouchesNothingElse) {
+TEST_P(Bf16Rounding, WithoutUnitsIsThatOfTheWire) {
   test::ForEachTarget([&] {
-    const int64_t pairs = (columns_ + 1) / 2, stride = pairs + 3;
-    std::vector<float> to(static_cast<size_t>(rows_ * stride), 7.0f);
-    RoundRows(FromView(), {to.data(), rows_, pairs, stride});
-    for (int r = 0; r < rows_; ++r) {
-      for (int p = 0; p < stride; ++p) {
-        const uint32_t expected = p < pairs ? PairBits(From(r, 2 * p), From(r, 2 * p + 1))
-                                            : std::bit_cast<uint32_t>(7.0f);
-        ASSERT_EQ(std::bit_cast<uint32_t>(to[static_cast<size_t>(r * stride + p)]), expected)
-            << r << " " << p;
-      }
-    }
+    ExpectPairsInARow(RoundRowsEmulated, wire::RoundToBf16);
+    ExpectPairsOfRows(InterleaveRowsEmulated, wire::RoundToBf16);
   });
 }
 
-TEST_P(Bf16Rounding, OfPairsOfRowsIsThatOfTheWireAndTouchesNothingElse) {
-  test::ForEachTarget([&] {
-    const int64_t pairs = (rows_ + 1) / 2, stride = columns_ + 3;
-    std::vector<float> to(static_cast<size_t>(pairs * stride), 7.0f);
-    InterleaveRows(FromView(), {to.data(), pairs, columns_, stride});
-    for (int p = 0; p < pairs; ++p) {
-      for (int c = 0; c < stride; ++c) {
-        const uint32_t expected = c < columns_ ? PairBits(From(2 * p, c), From(2 * p + 1, c))
-                                               : std::bit_cast<uint32_t>(7.0f);
-        ASSERT_EQ(std::bit_cast<uint32_t>(to[static_cast<size_t>(p * stride + c)]), expected)
-            << p << " " << c;
-      }
-    }
-  });
+TEST_P(Bf16Rounding, ByUnitsDiffersInTheTiniestAndTheLargest) {
+  if (!Bf16UnitsRound()) GTEST_SKIP() << "this processor has no units that round";
+  ExpectPairsInARow(RoundRowsByUnits, RoundedByUnits);
+  ExpectPairsOfRows(InterleaveRowsByUnits, RoundedByUnits);
+}
+
+TEST_P(Bf16Rounding, ByWhateverThisProcessorHasIsOneOfTheTwo) {
+  const RoundOne expected = Bf16UnitsRound() ? RoundedByUnits : wire::RoundToBf16;
+  ExpectPairsInARow(RoundRows, expected);
+  ExpectPairsOfRows(InterleaveRows, expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, Bf16Rounding,
