@@ -22,7 +22,7 @@
 #include "common/base/signal_watcher.h"
 #include "common/base/strings.h"
 #include "tools/bench/machine.h"
-#include "tools/bench/openblas_core.h"
+#include "tools/bench/openblas_settings.h"
 #include "tools/bench/report.h"
 #include "tools/bench/section.h"
 #include "tools/bench/temporary_folder.h"
@@ -111,7 +111,7 @@ Status RunInMemory(const std::vector<std::string>& names) {
 }
 
 int Main(int argc, char** argv) {
-  LetOpenBlasUseAvx512(argv);
+  LetOpenBlasChoose(argv);
   KeepFreedMemory();  // as server and worker do; peers in this process have the same heap
   FLAGS_minloglevel = google::GLOG_WARNING;
   gflags::SetUsageMessage(Usage());

@@ -38,7 +38,6 @@ Machine DescribeMachine() {
   const double bytes =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   return {.processor = ProcessorField("model name"),
-          .is_amd = ProcessorField("vendor_id") == "AuthenticAMD",
           .simd = Simd(),
           .core_count = static_cast<int>(std::thread::hardware_concurrency()),
           .memory_gib = bytes / (1 << 30),

@@ -9,7 +9,6 @@ namespace weir::bench {
 
 struct Machine {
   std::string processor;  // as the kernel names it
-  bool is_amd = false;
   std::string simd;       // "AVX-512 with BF16", "AVX2", ...: the widest that it has
   int core_count = 0;
   double memory_gib = 0;
