@@ -8,6 +8,7 @@
 
 #include "common/base/strings.h"
 #include "common/kernels/cpu_kernels.h"
+#include "tools/bench/dlrm_shape.h"
 #include "tools/bench/measure.h"
 #include "tools/bench/sections.h"
 #include "tools/bench/training_run.h"
@@ -91,7 +92,9 @@ class TimedRun {
         client_(config_, layout_),
         kernels_(TimedKernels()),
         model_(layout_, kernels_),
-        gradients_(static_cast<size_t>(layout_.flat_element_count())) {}
+        gradients_(static_cast<size_t>(layout_.flat_element_count())),
+        rows_(static_cast<size_t>(batch_size * kTables * layout_.embedding_dimension())),
+        row_gradients_(rows_.size()) {}
 
   Status Train(const data::RowBlock& rows) {
     logloss_sum_ = 0;
@@ -110,17 +113,18 @@ class TimedRun {
     Timed(kCutBatch, [&] { data::MakeBatch(block, begin, begin + batch_size_, &batch_); });
     size_t unique_count = 0;
     for (const data::TableIds& ids : batch_.tables) unique_count += ids.unique.size();
-    rows_.resize(unique_count * static_cast<size_t>(layout_.embedding_dimension()));
-    row_gradients_.resize(rows_.size());
+    const size_t row_elements = unique_count * static_cast<size_t>(layout_.embedding_dimension());
+    const std::span<float> rows = rows_.span().first(row_elements);
+    const std::span<float> row_gradients = row_gradients_.span().first(row_elements);
     WEIR_RETURN_IF_ERROR(Timed(kReadRows, [&] {
       const auto pull = client_.PullRows(batch_, false);
-      return client_.AwaitRows(pull.get(), rows_);
+      return client_.AwaitRows(pull.get(), rows);
     }));
     const double before = std::accumulate(seconds.begin(), seconds.end(), 0.0);
     std::optional<Result<double>> loss;
     const double whole = Seconds([&] {
-      loss.emplace(model_.Train(client_.replica(), batch_, rows_, batch_size_, gradients_.data(),
-                                row_gradients_));
+      loss.emplace(model_.Train(client_.replica(), batch_, rows, batch_size_, gradients_.data(),
+                                row_gradients));
     });
     WEIR_RETURN_IF_ERROR(loss->status());
     logloss_sum_ += **loss;
@@ -128,7 +132,7 @@ class TimedRun {
     worker::StepGradients step;
     step.batch = &batch_;
     step.dense = gradients_.span();
-    step.rows = row_gradients_;
+    step.rows = row_gradients;
     return Timed(kUpdate, [&] { return client_.Push(step).status(); });
   }
 
@@ -140,7 +144,7 @@ class TimedRun {
   model::Dlrm model_;
   data::Batch batch_;
   tensor::AlignedBuffer gradients_;
-  std::vector<float> rows_, row_gradients_;
+  tensor::AlignedBuffer rows_, row_gradients_;  // of a batch whose ids are all different
   double logloss_sum_ = 0, logloss_ = 0;
 };
 
