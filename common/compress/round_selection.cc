@@ -77,6 +77,7 @@ void DropZeros(StripeSelection* selection) {
 }  // namespace
 
 void RoundSelection(std::span<float> residual, StripeSelection* selection) {
+  DCHECK(!selection->dense);
   constexpr uint32_t kChunk = 256;
   std::array<float, kChunk + kSelectionSlack> left;
   const uint32_t count = selection->count;

@@ -1,6 +1,6 @@
 // Where a register can be compressed (AVX-512) one pass does it all: every vector is added,
-// compared, compressed and stored, whether anything of it was selected or not, without a branch to
-// mispredict.
+// compared, compressed and stored, whether anything of it was selected or not. Its branch is
+// mispredicted only where about half of the elements are selected.
 //
 // Elsewhere two passes. The first streams: it adds, and turns each word of 64 comparisons into a
 // bitmap, whose bits it writes out as indexes without a branch for the usual number of them. The

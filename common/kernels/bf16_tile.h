@@ -60,8 +60,8 @@ void InterleaveRows(const ConstMatrixView& from, const MatrixView& to);
 void RoundRowsEmulated(const ConstMatrixView& from, const MatrixView& to);
 void InterleaveRowsEmulated(const ConstMatrixView& from, const MatrixView& to);
 
-// With them; there must be some. What is below 1.2e-38 becomes zero, and what is nearer to 2^128
-// than to a bfloat16 number infinite.
+// With them; there must be some. What is below 1.2e-38 becomes zero, and what is as near to 2^128
+// as to a bfloat16 number, or nearer, infinite.
 void RoundRowsByUnits(const ConstMatrixView& from, const MatrixView& to);
 void InterleaveRowsByUnits(const ConstMatrixView& from, const MatrixView& to);
 

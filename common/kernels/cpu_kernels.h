@@ -18,8 +18,8 @@ const KernelTable& CpuKernels();
 const KernelTable& CpuBf16Kernels();
 
 // Whether this processor multiplies bfloat16 numbers itself (AVX512_BF16, Arm's BFDOT). Without
-// such units the table above computes the same, up to rounding of the sums, slower than
-// CpuKernels().
+// such units the table above computes the same, up to rounding of the sums and numbers next to zero
+// and infinity (bf16_tile.h), slower than CpuKernels().
 bool CpuHasBf16Units();
 
 }  // namespace weir::kernels

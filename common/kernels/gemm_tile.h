@@ -39,7 +39,7 @@ class GemmTile {
 
   bool is_generated() const { return generated_ != nullptr; }
 
-  // As many samples as fill the processor's registers best: at most kLargestM.
+  // As many rows of c as fill the processor's registers best: a multiple of 8, at most kLargestM.
   static int64_t FastestM();
   static constexpr int64_t kLargestM = 64;
 
@@ -51,7 +51,9 @@ class GemmTile {
   // is most of the rest, then waits at each load for the load before: two to four times as long.
   static void ForgetUpperHalves() {
 #if defined(__x86_64__)
-    asm volatile("vzeroupper");
+    asm volatile("vzeroupper" ::
+                     : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
+                       "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
 #endif
   }
 

@@ -10,7 +10,7 @@ namespace weir::store {
 namespace {
 
 // Rows between two steps of a lookup. The processor waits for some twenty lines of memory at once,
-// and a row takes three: index entry, and two for the row.
+// and a row takes three or four: index entry, two for the row, and its gradient.
 constexpr size_t kAhead = 16;
 
 // Most bytes of a row that are asked for by hand; what lies behind is read in sequence, which the
@@ -20,11 +20,12 @@ constexpr size_t kCacheLineBytes = 64;
 
 // Inlined by force: g++ 12 sees no effect in a function that only prefetches, and drops calls of
 // it.
+template <bool to_write>
 [[gnu::always_inline]] inline void Prefetch(const void* first, size_t size) {
   const auto* row = static_cast<const std::byte*>(first);
   size = std::min(size, kPrefetchBytes);
-  for (size_t at = 0; at < size; at += kCacheLineBytes) __builtin_prefetch(row + at, 1);
-  __builtin_prefetch(row + size - 1, 1);
+  for (size_t at = 0; at < size; at += kCacheLineBytes) __builtin_prefetch(row + at, to_write);
+  __builtin_prefetch(row + size - 1, to_write);
 }
 
 }  // namespace
@@ -113,10 +114,10 @@ uint32_t RowPartitionStore::CreateSlot(uint32_t table, uint64_t id) {
 
 // Calls visit(row, slot), kAbsent for a row that is not there, in order; between two calls rows may
 // be created. Three steps follow each other through the batch, kAhead rows apart: ask for the
-// index entry; find the row and ask for it, and for what it is given; use them. given: the matrix
-// that rows are given something from, or null.
+// index entry; find the row and ask for it and its gradient; use them. gradients: the batch's
+// matrix, or null where rows are read.
 template <typename Visit>
-void RowPartitionStore::VisitBatch(std::span<const BatchRow> rows, const float* given,
+void RowPartitionStore::VisitBatch(std::span<const BatchRow> rows, const float* gradients,
                                    const Visit& visit) const {
   struct Lookup {
     uint64_t key, hash;
@@ -135,12 +136,13 @@ void RowPartitionStore::VisitBatch(std::span<const BatchRow> rows, const float* 
       index_.Prefetch(last.hash);
     }
     if (i >= kAhead && i - kAhead < rows.size()) {
-      if (given != nullptr) {
-        Prefetch(given + rows[i - kAhead].position * dimension_, dimension_ * sizeof(float));
+      if (gradients != nullptr) {
+        Prefetch<false>(gradients + rows[i - kAhead].position * dimension_,
+                        dimension_ * sizeof(float));
       }
       Lookup& middle = lookups[(i - kAhead) % lookups.size()];
       middle.slot = index_.Candidate(middle.hash);
-      if (middle.slot != RowIndex::kAbsent) Prefetch(Row(middle.slot), row_bytes_);
+      if (middle.slot != RowIndex::kAbsent) Prefetch<true>(Row(middle.slot), row_bytes_);
     }
   }
 }

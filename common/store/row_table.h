@@ -119,7 +119,7 @@ class RowPartitionStore {
   uint32_t CreateSlot(uint32_t table, uint64_t id);
 
   template <typename Visit>
-  void VisitBatch(std::span<const BatchRow> rows, const float* given, const Visit& visit) const;
+  void VisitBatch(std::span<const BatchRow> rows, const float* gradients, const Visit& visit) const;
   void CopyRow(const float* from, float* to) const;
   void ReadSlot(uint32_t slot, uint64_t step, std::span<float> out) const;
   void ReadUnseen(uint32_t table, uint64_t id, uint64_t step, std::span<float> out) const;

@@ -43,6 +43,15 @@ class Smoke(unittest.TestCase):
             {"processor", "simd", "cores", "memory_gib", "compiler", "commit"},
         )
 
+    def test_what_is_said_to_openblas_changes_nothing_else(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "lines.json"
+            result = run("gemm", "--quick", f"--json={path}", OPENBLAS_CORETYPE="Prescott",
+                         OPENBLAS_VERBOSE="2")
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+            self.assertEqual(result.stderr.count("Core:"), 1, "said only before the second start")
+            self.assertIn("gemm/batch_128", path.read_text())
+
     def test_mistakes_are_told_together(self):
         result = run("gemm", "nonsense", "--repeats=0")
         self.assertEqual(result.returncode, 2)

@@ -31,7 +31,8 @@ struct GemmLayer {
 std::vector<GemmLayer> GemmLayers(int64_t batch);
 double TotalFlop(const std::vector<GemmLayer>& layers);
 
-// As the model goes about it: slice by slice. y is made anew, and then stands for its own gradient.
+// In slices as the model has them, but layer by layer: a weight and its gradient stay in the caches
+// that a step takes from them. y is made anew, and then stands for its own gradient.
 void RunByTable(const kernels::KernelTable& table, GemmLayer* layer);
 
 // After RunByTable: some elements of each result beside sums in 64 bits.

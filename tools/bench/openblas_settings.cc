@@ -2,7 +2,10 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <iostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,11 +16,15 @@ void LetOpenBlasChoose(char** argv) {
   std::vector<std::string> names;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
-    if (text.starts_with("OPENBLAS_")) names.emplace_back(text.substr(0, text.find('=')));
+    const size_t equals = text.find('=');
+    if (equals == std::string_view::npos) continue;  // which unsetenv does not remove
+    if (text.starts_with("OPENBLAS_")) names.emplace_back(text.substr(0, equals));
   }
   if (names.empty()) return;
   for (const std::string& name : names) unsetenv(name.c_str());
-  execv("/proc/self/exe", argv);  // returns only if it fails; then OpenBLAS is as it was told
+  execv("/proc/self/exe", argv);
+  std::cerr << "warning: cannot start again without OPENBLAS_ variables (" << std::strerror(errno)
+            << "); OpenBLAS may run below its best" << std::endl;
 }
 
 }  // namespace weir::bench

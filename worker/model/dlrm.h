@@ -8,8 +8,9 @@
 //   flat: ModelLayout::flat_element_count() floats;
 //   rows: the batch's unique rows, table after table, [sum of unique, embedding_dimension].
 //
-// A batch is computed in slices of kSliceRows rows, forward, loss and backward, so that what passes
-// between layers stays in the second-level cache whatever the batch size.
+// A batch is computed in slices of kSliceRows rows, forward, loss and backward, so that what one
+// layer gives is in the second-level cache when the next one takes it, whatever the batch size.
+// Wider slices read weights and add to their gradients less often, and lose that.
 //
 // Place in the life of a batch: forward -> loss -> backward, which is Train; Score for evaluation.
 // No allocation in either. Thread rule: thread-compatible; one per Hogwild thread. The replica may

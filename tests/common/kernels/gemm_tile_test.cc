@@ -30,8 +30,16 @@ class GemmTileForms : public ::testing::TestWithParam<Form> {
   std::vector<GemmTileShape> Shapes() const {
     const auto [transpose_b, accumulate] = GetParam();
     std::vector<GemmTileShape> shapes;
-    for (const auto& [m, n, k] :
-         {std::tuple(1, 1, 1), {8, 3, 5}, {32, 64, 128}, {32, 7, 13}, {16, 64, 1}, {5, 2, 9}}) {
+    for (const auto& [m, n, k] : {std::tuple(1, 1, 1),
+                                  {8, 3, 5},
+                                  {32, 64, 128},
+                                  {32, 7, 13},
+                                  {16, 64, 1},
+                                  {5, 2, 9},
+                                  {64, 64, 128},
+                                  {64, 7, 13},
+                                  {56, 64, 9},
+                                  {48, 3, 5}}) {
       const int64_t ldb = (transpose_b ? n : k) + 2;
       shapes.push_back({m, n, k, m + 3, ldb, m + 1, transpose_b, accumulate});
     }
@@ -59,7 +67,7 @@ TEST_P(GemmTileForms, ThePlainLoopIsTheDefinition) {
   }
 }
 
-// libxsmm generates for AVX and later.
+// Code is generated for AVX and later.
 bool ProcessorHasGenerator() {
 #if defined(__x86_64__)
   return __builtin_cpu_supports("avx");
@@ -85,6 +93,12 @@ INSTANTIATE_TEST_SUITE_P(Forms, GemmTileForms,
 int64_t ThreadCount() {
   const std::filesystem::directory_iterator tasks("/proc/self/task");
   return std::distance(begin(tasks), end(tasks));
+}
+
+TEST(GemmTile, TheFastestWidthIsOfWholeVectorsAndWithinItsBound) {
+  EXPECT_GT(GemmTile::FastestM(), 0);
+  EXPECT_LE(GemmTile::FastestM(), GemmTile::kLargestM);
+  EXPECT_EQ(GemmTile::FastestM() % 8, 0);
 }
 
 TEST(GemmTile, StartsNoThreadFromAnyThread) {
