@@ -9,7 +9,8 @@
 namespace weir::kernels::cpu {
 
 GemmTile::GemmTile(const GemmTileShape& shape) : shape_(shape) {
-  if (libxsmm_get_target_archid() < LIBXSMM_X86_AVX) return;  // what it makes there is no faster
+  // Without AVX there is no instruction that operator() ends with.
+  if (libxsmm_get_target_archid() < LIBXSMM_X86_AVX) return;
   const auto lda = static_cast<libxsmm_blasint>(shape.lda);
   const auto ldb = static_cast<libxsmm_blasint>(shape.ldb);
   const auto ldc = static_cast<libxsmm_blasint>(shape.ldc);

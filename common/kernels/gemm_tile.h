@@ -48,7 +48,8 @@ class GemmTile {
 
  private:
   // Generated code leaves the upper halves of its registers in use. Code of 128-bit vectors, which
-  // is most of the rest, then waits at each load for the load before: two to four times as long.
+  // is most of the rest, then waits at each load for the load before: the update of
+  // dense parameters took three times as long.
   static void ForgetUpperHalves() {
 #if defined(__x86_64__)
     asm volatile("vzeroupper" ::
