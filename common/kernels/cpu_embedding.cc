@@ -18,7 +18,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int64_t kAhead = 8;  // samples whose rows are fetched before they are needed
+constexpr int64_t kAhead = 16;  // samples whose rows are fetched before they are needed
 
 // Calls visit(tag, column) for the columns of a row, a register at a time and then one by one.
 template <typename Visit>
@@ -30,9 +30,19 @@ HWY_INLINE void ForEachVector(int64_t columns, const Visit& visit) {
   for (; c < columns; ++c) visit(hn::CappedTag<float, 1>(), c);
 }
 
+HWY_INLINE void PrefetchAhead(const ConstMatrixView& rows, const IndexView& positions, int64_t s) {
+  if (s + kAhead < positions.count) hwy::Prefetch(rows.row(positions.data[s + kAhead]));
+}
+
+// Those that no sample before them asks for.
+HWY_INLINE void PrefetchFirst(const ConstMatrixView& rows, const IndexView& positions) {
+  for (int64_t s = -kAhead; s < 0; ++s) PrefetchAhead(rows, positions, s);
+}
+
 void Gather(const ConstMatrixView& rows, const IndexView& positions, const MatrixView& samples) {
+  PrefetchFirst(rows, positions);
   for (int64_t s = 0; s < positions.count; ++s) {
-    if (s + kAhead < positions.count) hwy::Prefetch(rows.row(positions.data[s + kAhead]));
+    PrefetchAhead(rows, positions, s);
     const float* from = rows.row(positions.data[s]);
     float* to = samples.row(s);
     ForEachVector(rows.column_count, [&](auto tag, int64_t c) HWY_ATTR {
@@ -43,8 +53,9 @@ void Gather(const ConstMatrixView& rows, const IndexView& positions, const Matri
 
 void ScatterAdd(const ConstMatrixView& sample_gradients, const IndexView& positions,
                 const MatrixView& row_gradients) {
+  PrefetchFirst(row_gradients, positions);
   for (int64_t s = 0; s < positions.count; ++s) {
-    if (s + kAhead < positions.count) hwy::Prefetch(row_gradients.row(positions.data[s + kAhead]));
+    PrefetchAhead(row_gradients, positions, s);
     const float* gradient = sample_gradients.row(s);
     float* sum = row_gradients.row(positions.data[s]);
     ForEachVector(row_gradients.column_count, [&](auto tag, int64_t c) HWY_ATTR {
