@@ -8,6 +8,7 @@
 #include <gflags/gflags.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -31,6 +32,8 @@ extern void (*gflags_exitfunc)(int);
 
 namespace weir::tools {
 namespace {
+
+namespace fs = std::filesystem;
 
 bool gflags_found_mistakes = false;
 
@@ -67,8 +70,20 @@ void Print(const Predictions& predictions) {
             << "accuracy    " << Format("%.6f", predictions.metrics->accuracy) << "\n";
 }
 
+// A model is read while the file is written, and what is written would be no model.
+Status CheckOutside(const std::string& flag, const std::string& file) {
+  if (file.empty()) return OkStatus();
+  std::error_code error;
+  const fs::path folder = fs::weakly_canonical(fs::absolute(file, error), error).parent_path();
+  if (!fs::equivalent(folder, FLAGS_model, error)) return OkStatus();
+  return InvalidConfig(
+      StrCat(flag, ": ", file, " would be in the saved model; name a file elsewhere"));
+}
+
 Status Run(const std::vector<std::string>& arguments) {
   WEIR_RETURN_IF_ERROR(CheckFlags(arguments));
+  WEIR_RETURN_IF_ERROR(CheckOutside("--out", FLAGS_out));
+  WEIR_RETURN_IF_ERROR(CheckOutside("--export", FLAGS_export));
   WEIR_ASSIGN_OR_RETURN(const auto model, LoadedModel::Load(FLAGS_model));
   if (!FLAGS_export.empty()) WEIR_RETURN_IF_ERROR(ExportSafetensors(*model, FLAGS_export));
   if (FLAGS_in.empty()) return OkStatus();

@@ -41,7 +41,11 @@ void ValidateMomentum(const std::string& path, const v1::MomentumRule& rule,
 void ValidateAdam(const std::string& path, const v1::AdamRule& rule, Violations* violations) {
   ValidateLearningRate(path, rule.has_learning_rate(), rule.learning_rate(), violations);
   violations->RequireRange(path + ".beta1", rule.beta1(), 0, kMaxFade);
-  violations->RequireRange(path + ".beta2", rule.beta2(), 1e-6, 1 - 1e-9);
+  // Told in words: the greatest one would be shown as 1.
+  if (!(rule.beta2() >= 1e-6 && rule.beta2() <= 1 - 1e-9)) {
+    violations->Add(path + ".beta2", rule.beta2(),
+                    " is out of range; choose from 1e-06 to 1 - 1e-09, for example 0.999");
+  }
   violations->RequireRange(path + ".epsilon", rule.epsilon(), std::numeric_limits<float>::min(),
                            kMaxFloat);
   if (rule.beta2() > 0 && !(rule.beta1() < kMaxFade * std::sqrt(rule.beta2()))) {

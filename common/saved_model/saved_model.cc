@@ -18,6 +18,7 @@
 #include "common/config/defaults.h"
 #include "common/config/validate_config.h"
 #include "common/store/update_rule.h"
+#include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
 
 namespace weir::saved_model {
@@ -77,6 +78,18 @@ bool LearnedFits(const v1::SavedModelManifest& manifest) {
          manifest.learned().categorical_size() == csv.categorical_size();
 }
 
+// The first mistake, where protobuf would write them to the log.
+class FirstMistake : public google::protobuf::io::ErrorCollector {
+ public:
+  void AddError(int line, int /*column*/, const std::string& message) override {
+    if (text_.empty()) text_ = StrCat("line ", line + 1, ": ", message);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
 Result<v1::SavedModelManifest> ReadManifest(const std::string& directory) {
   const std::string path = File(directory, kManifest);
   std::ifstream file(path, std::ios::binary);
@@ -86,8 +99,11 @@ Result<v1::SavedModelManifest> ReadManifest(const std::string& directory) {
   std::ostringstream text;
   text << file.rdbuf();
   v1::SavedModelManifest manifest;
-  if (!google::protobuf::TextFormat::ParseFromString(text.str(), &manifest)) {
-    return InvalidData(StrCat(path, " is damaged, or of another version: it does not parse"));
+  FirstMistake mistake;
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&mistake);
+  if (!parser.ParseFromString(text.str(), &manifest)) {
+    return InvalidData(StrCat(path, " is damaged, or of another version: ", mistake.text()));
   }
   if (manifest.format() != kFormat) {
     return InvalidData(

@@ -299,6 +299,20 @@ class Workflow(unittest.TestCase):
                       "--override=model { top_widths: [7, 1] }", status=1)
         self.assertIn("top/0/weight of 6 x", message)
 
+    def test_nothing_is_written_into_the_model(self):
+        self.train_model()
+        model = "--model=" + self.path("model")
+        for flags in (["--export=" + self.path("model/parameters.weir")],
+                      ["--in=" + self.test, "--out=" + self.path("model/../model/p.csv")]):
+            self.assertIn("would be in the saved model", run("weir-predict", model, *flags, status=2))
+        self.predict(self.test)
+
+    def test_blank_lines_are_no_rows(self):
+        self.train_model()
+        with open(self.test, "a", encoding="utf-8") as f:
+            f.write("\n\n")
+        self.assertNotIn(302, self.predict(self.test)[1])
+
     def test_a_file_of_another_schema_is_refused(self):
         self.train_model()
         with open(self.path("other.csv"), "w", encoding="utf-8") as f:

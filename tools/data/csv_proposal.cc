@@ -30,7 +30,7 @@ bool HasTwoValues(const ColumnSample& column) {
 std::optional<size_t> FindLabel(const CsvSample& sample, std::string* reason) {
   std::vector<size_t> candidates;
   for (size_t i = 0; i < sample.columns.size(); ++i) {
-    if (HasTwoValues(sample.columns[i])) candidates.push_back(i);
+    if (HasTwoValues(sample.columns[i]) && !sample.columns[i].name.empty()) candidates.push_back(i);
   }
   if (candidates.empty()) return std::nullopt;
   for (const size_t i : candidates) {
@@ -98,7 +98,7 @@ CsvProposal ProposeCsv(const std::string& path, const CsvSample& sample) {
   for (const std::string& marker : sample.missing) csv.add_missing(marker);
   for (size_t i = 0; i < sample.columns.size(); ++i) {
     const ColumnSample& column = sample.columns[i];
-    if (i == label || column.values.empty()) continue;
+    if (i == label || column.values.empty() || column.name.empty()) continue;
     if (IsDense(column)) {
       AddDense(column, &csv);
     } else {

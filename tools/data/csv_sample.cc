@@ -57,7 +57,7 @@ std::pair<size_t, size_t> CommonWidth(const std::vector<Record>& records) {
   return best;
 }
 
-// The delimiter that gives most records one width, the wider on a tie.
+// The delimiter that gives most records one width, the wider on a tie, but for spaces.
 Result<char> FindDelimiter(const std::string& path) {
   constexpr int64_t kTried = 50;
   std::pair<size_t, size_t> best = {0, 0};
@@ -65,7 +65,8 @@ Result<char> FindDelimiter(const std::string& path) {
   for (const char candidate : kDelimiters) {
     WEIR_ASSIGN_OR_RETURN(const std::vector<Record> records, ReadRecords(path, candidate, kTried));
     const std::pair<size_t, size_t> width = CommonWidth(records);
-    if (width <= best) continue;
+    // Spaces stand around other delimiters and in texts too.
+    if (candidate == ' ' ? width.first <= best.first : width <= best) continue;
     best = width;
     delimiter = candidate;
   }
@@ -76,14 +77,13 @@ Result<char> FindDelimiter(const std::string& path) {
 }
 
 // Names are no numbers, differ, and stand where others have numbers, or at least do not come again.
+// One column may be without a name: row numbers, or what stands behind a delimiter at the end.
 bool LooksLikeHeader(const std::vector<Record>& records) {
   const Record& first = records.front();
   if (std::set<std::string>(first.begin(), first.end()).size() < first.size()) return false;
-  if (std::ranges::any_of(
-          first, [](const std::string& field) { return field.empty() || IsNumber(field); })) {
-    return false;
-  }
+  if (std::ranges::any_of(first, IsNumber)) return false;
   for (size_t column = 0; column < first.size(); ++column) {
+    if (first[column].empty()) continue;
     for (size_t i = 1; i < records.size(); ++i) {
       if (records[i].size() == first.size() && records[i][column] == first[column]) return false;
     }

@@ -96,7 +96,8 @@ Status InspectCsv(const std::string& path, int64_t limit, std::ostream& out) {
       << "records     " << sample.record_count << " looked at, " << sample.malformed_count
       << " of another width\n";
   for (const ColumnSample& column : sample.columns) {
-    out << "  " << column.name << ": " << Described(column);
+    out << "  " << (column.name.empty() ? "(no name, so no config can use it)" : column.name)
+        << ": " << Described(column);
     if (column.missing_count > 0) out << ", " << column.missing_count << " missing";
     out << "\n";
   }

@@ -27,6 +27,9 @@ class CsvParser : public LineParser {
     }
   }
 
+  // Of a single column a blank line is a missing value.
+  bool IsRow(const Line& line) const override { return !line.is_blank() || places_.width == 1; }
+
   std::string Append(const Line& line, RowBlock* block) override {
     const size_t dense_size = block->dense.size(), id_count = block->ids.size(),
                  list_count = block->id_ends.size();

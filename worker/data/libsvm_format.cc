@@ -51,10 +51,13 @@ class LibsvmParser : public LineParser {
         rows_per_table_(static_cast<uint64_t>(config.rows_per_table())),
         tables_(has_fields_ ? static_cast<size_t>(config.fields()) : 1) {}
 
+  bool IsRow(const Line& line) const override {
+    return line.too_long || !Trim(WithoutComment(line)).empty();
+  }
+
   std::string Append(const Line& line, RowBlock* block) override {
     for (Table& table : tables_) table = {};
-    std::string_view rest = line.text.substr(0, line.text.find('#'));
-    if (Trim(rest).empty()) return "empty line";
+    std::string_view rest = WithoutComment(line);
     float label = std::numeric_limits<float>::quiet_NaN();
     if (std::string problem = TakeLabel(&rest, &label); !problem.empty()) return problem;
     for (std::string_view word = TakeWord(&rest); !word.empty(); word = TakeWord(&rest)) {
@@ -74,6 +77,10 @@ class LibsvmParser : public LineParser {
     std::vector<uint64_t> ids;
     std::vector<float> weights;
   };
+
+  static std::string_view WithoutComment(const Line& line) {
+    return line.text.substr(0, line.text.find('#'));
+  }
 
   std::string TakeLabel(std::string_view* rest, float* label) const {
     std::string_view behind = *rest;

@@ -32,6 +32,8 @@ struct Line {
   std::string_view text;  // valid until the next call
   bool too_long = false;  // text is then empty
   bool open_quote = false;
+
+  bool is_blank() const { return text.empty() && !too_long && !open_quote; }
 };
 
 // What is wrong with a line that is too long.

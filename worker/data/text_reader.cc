@@ -55,6 +55,9 @@ class OpenFile {
       head.push_back(line);
     }
     if (head.empty()) return InvalidData(StrCat(path, " holds no line"));
+    if (head.size() == 1 && format.has_header()) {
+      return InvalidData(StrCat(path, " has one line, a header, and no row below it"));
+    }
     auto parser = format.MakeParser(head);
     if (!parser.ok()) return InvalidData(StrCat(path, ": ", parser.status().message()));
     return parser;
@@ -151,6 +154,7 @@ class TextReader : public Reader {
     for (; result->line_count < lines_per_chunk_; ++result->line_count) {
       WEIR_ASSIGN_OR_RETURN(const bool there, lines.Next(&line));
       if (!there) break;
+      if (!parser.IsRow(line)) continue;
       const std::string problem = line.too_long ? TooLong() : parser.Append(line, block);
       if (problem.empty()) {
         block->lines.push_back(lines.first_text_line());

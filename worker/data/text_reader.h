@@ -24,6 +24,8 @@ namespace weir::data {
 class LineParser {
  public:
   virtual ~LineParser() = default;
+  // False for a line that need hold no row, a blank one for instance; it is passed over.
+  virtual bool IsRow(const Line& /*line*/) const { return true; }
   // Appends the line's row. Returns what is wrong with the line, for a person to read, and appends
   // nothing then; empty when nothing is.
   virtual std::string Append(const Line& line, RowBlock* block) = 0;

@@ -25,6 +25,11 @@ class GzipUnpacker : public Unpacker {
 
   Progress Unpack(std::span<const unsigned char> packed, std::span<char> unpacked) override {
     constexpr size_t kMost = std::numeric_limits<unsigned>::max();
+    // What fills up a block of a tape or a device behind the last member, as gzip has it.
+    if (!inside_member_ && !packed.empty() && packed.front() == 0) {
+      const auto end = std::ranges::find_if(packed, [](unsigned char byte) { return byte != 0; });
+      return {static_cast<size_t>(end - packed.begin()), 0, ""};
+    }
     stream_.next_in = const_cast<unsigned char*>(packed.data());  // zlib only reads it
     stream_.avail_in = static_cast<unsigned>(std::min(packed.size(), kMost));
     stream_.next_out = reinterpret_cast<unsigned char*>(unpacked.data());

@@ -95,6 +95,8 @@ INSTANTIATE_TEST_SUITE_P(
                    "update.rows.momentum.learning_rate: is not set"},
         BrokenRule{"update { dense { adam { learning_rate: 1 beta2: 0 } } }",
                    "update.dense.adam.beta2: 0 "},
+        BrokenRule{"update { dense { adam { learning_rate: 1 beta2: 1 } } }",
+                   "update.dense.adam.beta2: 1 is out of range; choose from 1e-06 to 1 - 1e-09"},
         BrokenRule{"update { dense { adam { learning_rate: 1 epsilon: 0 } } }",
                    "update.dense.adam.epsilon: 0 "},
         BrokenRule{"update { rows { adam { learning_rate: 1 beta1: 0.9 beta2: 0.81 } } }",

@@ -82,6 +82,21 @@ TEST_F(WeirData, InspectCountsMalformedLinesAndDescribesTheFirst) {
   EXPECT_THAT(Inspected(path, 3), HasSubstr("rows        1\nmalformed   2\n"));
 }
 
+TEST_F(WeirData, InspectTakesAHeaderWithOneColumnWithoutAName) {
+  const std::string printed = Inspected(Write("f", ",age,paid\n0,31,1\n1,28,0\n2,40,1\n"));
+  EXPECT_THAT(printed, AllOf(HasSubstr("delimiter ',', with a header"), HasSubstr("(no name"),
+                             HasSubstr("column: \"age\""), Not(HasSubstr("column: \"\""))));
+  EXPECT_THAT(Inspected(Write("f", "age,paid,\n31,1,\n28,0,\n")),
+              AllOf(HasSubstr("with a header"), HasSubstr("column: \"age\"")));
+}
+
+TEST_F(WeirData, InspectTakesSpacesForADelimiterOnlyWhereThereIsNoOther) {
+  EXPECT_THAT(Inspected(Write("f", "a , b ,label\n1 , 2 ,0\n3 , 4 ,1\n")),
+              HasSubstr("delimiter ',', with a header"));
+  EXPECT_THAT(Inspected(Write("f", "a b label\n1 2 0\n3 4 1\n")),
+              HasSubstr("delimiter ' ', with a header"));
+}
+
 TEST_F(WeirData, InspectFailsOnAFileWithoutARow) {
   const Status wrong = Inspect(Write("f", "hello\n"), 0, out_);
   EXPECT_EQ(wrong.code(), StatusCode::kInvalidData);

@@ -164,10 +164,30 @@ TEST_F(Csv, TellsWhatIsWrongWithARow) {
               HasSubstr(":2: column hour is 'noon', not a number"));
   EXPECT_THAT(Problem(header + "1,nan,x\n", kClicks), HasSubstr("column hour is 'nan'"));
   EXPECT_THAT(Problem(header + "1,2\n", kClicks), HasSubstr("3 fields expected, found 2"));
-  EXPECT_THAT(Problem(header + "\n", kClicks), HasSubstr("empty line"));
   EXPECT_THAT(Problem(header + "1,2,\xff\n", kClicks), HasSubstr("the line is not UTF-8"));
   EXPECT_THAT(Problem(header + "1,2,\"x\n", kClicks),
               HasSubstr("a quote is opened and not closed"));
+}
+
+TEST_F(Csv, PassesOverBlankLines) {
+  const ChunkResult result = Read("click,hour,site\n\n1,1,a\n\r\n0,2,b\n\n", kClicks);
+  EXPECT_THAT(block_.dense, ElementsAre(1, 2));
+  EXPECT_EQ(result.malformed_count, 0);
+  EXPECT_EQ(result.line_count, 5);
+}
+
+TEST_F(Csv, ABlankLineOfASingleColumnIsAMissingValue) {
+  v1::Config config = Config(Write("f.csv", "hour\n3\n\n4\n"),
+                             R"(label { column: "click" } dense { column: "hour" })");
+  auto reader = MakeReader(config, {}, RowLabels::kOptional);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  ASSERT_TRUE((*reader)->ReadChunk({Split::kTrain, 0, 0, 0}, &block_).ok());
+  EXPECT_THAT(block_.dense, ElementsAre(3, 0, 4));
+}
+
+TEST_F(Csv, RefusesAHeaderWithoutARow) {
+  EXPECT_THAT(Open("click,hour,site\n", kClicks).message(),
+              HasSubstr("f.csv has one line, a header, and no row below it"));
 }
 
 TEST_F(Csv, GoesOnBehindAnOpenQuoteAndCountsLinesOfTheFile) {

@@ -63,7 +63,12 @@ TEST_F(Libsvm, TellsWhatIsWrongWithALine) {
   EXPECT_THAT(Problem("1 1:x\n"), HasSubstr("'1:x' is not id:value"));
   EXPECT_THAT(Problem("1 1:2\n", 3), HasSubstr("'1:2' is not field:id:value"));
   EXPECT_THAT(Problem("1 3:1:2\n", 3), HasSubstr("has field 3, and data.libsvm.fields is 3"));
-  EXPECT_THAT(Problem("\n"), HasSubstr("empty line"));
+}
+
+TEST_F(Libsvm, PassesOverBlankLinesAndComments) {
+  Read("\n1 5:1\n  \n# of 2014\n0 6:1 # the last\n\n", 0);
+  EXPECT_THAT(block_.labels, ElementsAre(1, 0));
+  EXPECT_THAT(block_.ids, ElementsAre(5, 6));
 }
 
 }  // namespace

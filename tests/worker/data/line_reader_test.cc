@@ -73,6 +73,12 @@ TEST_F(LineReaderTest, ReadsGzipMembersInARowAsOneFile) {
   EXPECT_THAT(AllLines(WriteGzip("two.gz", "c\nd\n")), ElementsAre("a", "bc", "d"));
 }
 
+TEST_F(LineReaderTest, PassesOverZerosBehindTheLastGzipMember) {
+  const std::string path = WriteGzip("f", "a\nb\n");
+  std::ofstream(path, std::ios::app | std::ios::binary) << std::string(100'000, '\0');
+  EXPECT_THAT(AllLines(path), ElementsAre("a", "b"));
+}
+
 TEST_F(LineReaderTest, WhatFollowsAGzipMemberAndIsNoneIsAnError) {
   const std::string path = WriteGzip("garbage.gz", "a\nb\n");
   std::ofstream(path, std::ios::app | std::ios::binary) << "not gzip at all";
