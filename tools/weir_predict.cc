@@ -46,6 +46,7 @@ constexpr const char* kUsage =
 
 Status CheckFlags(const std::vector<std::string>& arguments) {
   std::vector<std::string> mistakes;
+  mistakes.reserve(arguments.size());
   for (const std::string& argument : arguments) {
     mistakes.push_back(StrCat("unexpected argument '", argument, "'"));
   }

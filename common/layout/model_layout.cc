@@ -24,6 +24,7 @@ struct InputShape {
 // Tables without names of their own: C1, C2, ...
 std::vector<TableSpec> NumberedTables(int32_t count, int64_t row_count) {
   std::vector<TableSpec> tables;
+  tables.reserve(static_cast<size_t>(count));
   for (int32_t i = 0; i < count; ++i) {
     tables.push_back({static_cast<uint32_t>(i), StrCat("C", i + 1), row_count});
   }

@@ -47,7 +47,7 @@ Status CannotWrite(const std::string& path) {
 Status SyncFolder(const std::string& path) {
   const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const bool done = folder >= 0 && fsync(folder) == 0;
-  const Status status = done ? OkStatus() : CannotWrite(path);
+  Status status = done ? OkStatus() : CannotWrite(path);
   if (folder >= 0) close(folder);
   return status;
 }

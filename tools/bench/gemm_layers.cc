@@ -88,6 +88,7 @@ GemmLayer::GemmLayer(const GemmShape& shape, int64_t batch_in)
 
 std::vector<GemmLayer> GemmLayers(int64_t batch) {
   std::vector<GemmLayer> layers;
+  layers.reserve(kDlrmLayers.size());
   for (const GemmShape& shape : kDlrmLayers) layers.emplace_back(shape, batch);
   return layers;
 }

@@ -80,7 +80,7 @@ void PrintLibsvm(const std::string& path, int colons, int field_count, std::ostr
 }
 
 std::string Described(const ColumnSample& column) {
-  const std::string distinct =
+  std::string distinct =
       StrCat(column.values.size(), column.more_values ? " values or more" : " values");
   if (!column.is_number()) return distinct;
   return StrCat(distinct, ", numbers from ", column.smallest, " to ", column.largest);

@@ -74,6 +74,7 @@ void CheckOutDirectory(const LocalOptions& options, Mistakes& mistakes) {
 
 std::string DefaultOut(const std::vector<std::string>& config_files) {
   std::vector<std::string> names;
+  names.reserve(config_files.size());
   for (const std::string& file : config_files) {
     names.push_back(std::filesystem::path(file).stem().string());
   }

@@ -85,11 +85,11 @@ void Supervisor::OnFailure(const Failure& failure) {
 }
 
 void Supervisor::OnTrainerFailure(const Failure& failure) {
-  if (failure.command->must_end_well) {
-    Blame(failure);
-  } else if (group_.AnyDone(Role::kWorker)) {
+  const bool must_end_well = failure.command->must_end_well;
+  if (!must_end_well && group_.AnyDone(Role::kWorker)) {
     Excuse(failure);
-  } else if (!group_.AnyRunning(Role::kWorker) || failure.exit.exit_code == kExitRefused) {
+  } else if (must_end_well || !group_.AnyRunning(Role::kWorker) ||
+             failure.exit.exit_code == kExitRefused) {
     Blame(failure);
   } else if (!doubted_) {
     doubted_ = failure;

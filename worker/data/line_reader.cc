@@ -41,7 +41,7 @@ Result<std::unique_ptr<LineReader>> LineReader::Open(const std::string& path,
   std::unique_ptr<LineReader> reader(new LineReader(std::move(source), quotes));
   WEIR_ASSIGN_OR_RETURN(const bool empty, reader->AtEnd());
   if (empty) return InvalidData(StrCat(path, " is empty"));
-  const std::string_view start(reader->buffer_.data(), reader->end_);
+  const std::string_view start(reader->buffer_.get(), reader->end_);
   if (!start.starts_with(kByteOrderMark)) return reader;
   reader->begin_ = kByteOrderMark.size();
   WEIR_ASSIGN_OR_RETURN(const bool only_mark, reader->AtEnd());
@@ -50,7 +50,9 @@ Result<std::unique_ptr<LineReader>> LineReader::Open(const std::string& path,
 }
 
 LineReader::LineReader(std::unique_ptr<ByteSource> source, std::optional<QuoteScanner> quotes)
-    : source_(std::move(source)), quotes_(quotes), buffer_(kMaxLineBytes + kReadBytes) {}
+    : source_(std::move(source)),
+      quotes_(quotes),
+      buffer_(std::make_unique_for_overwrite<char[]>(kMaxLineBytes + kReadBytes)) {}
 
 Result<bool> LineReader::Next(Line* line) {
   *line = {};
@@ -75,7 +77,7 @@ Result<bool> LineReader::Next(Line* line) {
 }
 
 std::optional<size_t> LineReader::FindEnd(Search* search) {
-  const char* first = buffer_.data() + begin_;
+  const char* first = buffer_.get() + begin_;
   while (true) {
     const size_t size = end_ - begin_;
     const void* newline = std::memchr(first + search->seen, '\n', size - search->seen);
@@ -92,7 +94,7 @@ std::optional<size_t> LineReader::FindEnd(Search* search) {
 // Most lines have no quote, and then none of their characters needs to be looked at by itself.
 bool LineReader::EndsInQuotes(size_t length, Search* search) {
   if (!quotes_) return false;
-  const std::string_view rest(buffer_.data() + begin_ + search->scanned, length - search->scanned);
+  const std::string_view rest(buffer_.get() + begin_ + search->scanned, length - search->scanned);
   if (rest.find('"') != std::string_view::npos) {
     quotes_->Scan(rest);
     search->scanned = length;
@@ -104,7 +106,7 @@ bool LineReader::EndsInQuotes(size_t length, Search* search) {
 
 // Of a line without an end: its first newline ends it if quotes hid that.
 Result<bool> LineReader::GiveUp(Line* line) {
-  const std::string_view text(buffer_.data() + begin_, end_ - begin_);
+  const std::string_view text(buffer_.get() + begin_, end_ - begin_);
   const size_t newline = text.find('\n');
   if (newline != std::string_view::npos) {
     *line = Take(newline);
@@ -120,7 +122,7 @@ Result<bool> LineReader::GiveUp(Line* line) {
 }
 
 Line LineReader::Take(size_t length) {
-  std::string_view text(buffer_.data() + begin_, length);
+  std::string_view text(buffer_.get() + begin_, length);
   begin_ += length;
   ++line_count_;
   ++text_line_count_;
@@ -158,7 +160,7 @@ Result<int64_t> LineReader::SkipText(int64_t count) {
       WEIR_ASSIGN_OR_RETURN(const bool more, Fill());
       if (!more) break;
     }
-    const char* first = buffer_.data() + begin_;
+    const char* first = buffer_.get() + begin_;
     const void* newline = std::memchr(first, '\n', end_ - begin_);
     inside = newline == nullptr;
     begin_ =
@@ -178,10 +180,10 @@ Result<bool> LineReader::AtEnd() {
 }
 
 Result<bool> LineReader::Fill() {
-  std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+  std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
   end_ -= begin_;
   begin_ = 0;
-  WEIR_ASSIGN_OR_RETURN(const size_t read, source_->Read(buffer_.data() + end_, kReadBytes));
+  WEIR_ASSIGN_OR_RETURN(const size_t read, source_->Read(buffer_.get() + end_, kReadBytes));
   end_ += read;
   return read > 0;
 }

@@ -17,7 +17,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "common/base/status.h"
 #include "worker/data/byte_source.h"
@@ -85,7 +84,7 @@ class LineReader {
 
   std::unique_ptr<ByteSource> source_;
   std::optional<QuoteScanner> quotes_;
-  std::vector<char> buffer_;
+  const std::unique_ptr<char[]> buffer_;
   size_t begin_ = 0;  // [begin_, end_) of buffer_ is read and not yet given out
   size_t end_ = 0;
   int64_t line_count_ = 0;

@@ -33,8 +33,8 @@ struct ChunkId {
 };
 
 struct ChunkResult {
-  int64_t line_count = 0;             // raw lines in the chunk, malformed ones included
-  int64_t malformed_count = 0;        // of them, skipped
+  int64_t line_count = 0;             // raw lines in the chunk, malformed and blank ones included
+  int64_t malformed_count = 0;        // of them, without a row that should have one
   bool end_of_file = false;           // the file ends in this chunk or before it
   std::vector<std::string> problems;  // the first few malformed lines: "file:line: what is wrong"
 };
