@@ -22,7 +22,6 @@ constexpr int kMessagesBeforeTick = 1000;
 Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_index,
                std::unique_ptr<transport::ServerTransport> transport, uint64_t warm_start)
     : config_(config),
-      shard_index_(shard_index),
       layout_(config, server_count),
       identity_(session::MakeRunIdentity(config, server_count, warm_start)),
       transport_(std::move(transport)),

@@ -55,7 +55,6 @@ class Server {
   std::optional<Status> Outcome(int64_t now_ms);
 
   const v1::Config config_;
-  const uint32_t shard_index_;
   const ModelLayout layout_;
   const v1::RunIdentity identity_;
   std::unique_ptr<transport::ServerTransport> transport_;

@@ -15,10 +15,10 @@
 #include "common/base/check.h"
 #include "common/base/random.h"
 #include "common/compress/density_controller.h"
+#include "common/compress/kept_count.h"
 #include "common/compress/kth_largest.h"
 #include "common/compress/policies.h"
-#include "common/compress/residual.h"
-#include "common/compress/stripe_select.h"
+#include "common/compress/residual_policy.h"
 
 namespace weir::compress {
 namespace {
@@ -31,13 +31,6 @@ constexpr int64_t kSampleElements = 65536;
 constexpr uint64_t kSampleKey = 101;
 constexpr uint64_t kDrainKey = 102;
 
-// Kept elements of N at sparsity eta, N - floor(N * eta), with eta * N taken as the decimal that
-// the user wrote and not as its nearest binary neighbour (0.29 * 100 is 29).
-int64_t KeptCount(int64_t element_count, double sparsity) {
-  const double dropped = std::floor(static_cast<double>(element_count) * sparsity + 1e-9);
-  return std::max<int64_t>(1, element_count - static_cast<int64_t>(dropped));
-}
-
 int64_t SampleStride(int64_t element_count) {
   return std::max<int64_t>(1, (element_count + kSampleElements - 1) / kSampleElements);
 }
@@ -48,33 +41,27 @@ size_t SampleCapacity(const Scope& scope) {
   return scope.stripe_count() * static_cast<size_t>((kStripeElements + stride - 1) / stride);
 }
 
-struct DctState : PolicyState {
+struct DctState : ResidualState {
   DctState(const Scope& s, const v1::DctPolicy& config)
-      : scope(s),
-        residual(s.element_count),
+      : ResidualState(s),
         sample(SampleCapacity(s)),
         controller(static_cast<double>(KeptCount(s.element_count, config.sparsity())),
                    config.controller()) {}
 
-  const Scope scope;
-  Residual residual;
   std::mutex sample_mutex;    // held while a threshold is taken, for sample
   std::vector<float> sample;  // magnitudes
   DensityController controller;
-  std::atomic<uint64_t> step{0};
   std::atomic<double> discarded_l1{0};
 };
 
 DctState& Cast(PolicyState& state) { return static_cast<DctState&>(state); }
 const DctState& Cast(const PolicyState& state) { return static_cast<const DctState&>(state); }
 
-class DctDp : public Policy {
+class DctDp : public ResidualPolicy {
  public:
   explicit DctDp(const v1::DctPolicy& config) : config_(config) {}
 
   std::string_view name() const override { return "dct"; }
-  bool keeps_residual() const override { return true; }
-
   std::unique_ptr<PolicyState> MakeState(const Scope& scope) const override {
     return std::make_unique<DctState>(scope, config_);
   }
@@ -82,7 +69,7 @@ class DctDp : public Policy {
   StepPlan BeginStep(PolicyState& base, std::span<const float> gradient) const override {
     DctState& state = Cast(base);
     StepPlan plan;
-    plan.step = state.step.fetch_add(1, std::memory_order_relaxed);
+    plan.step = state.NextStep();
     // At the start other threads come here while the first takes its quantile; and after a step of
     // zeros there is none to be had before the next.
     if (IsRecomputeStep(plan.step) || !state.controller.threshold()) {
@@ -94,34 +81,11 @@ class DctDp : public Policy {
     return plan;
   }
 
-  bool SelectStripe(PolicyState& base, const StepPlan& plan, uint32_t stripe,
-                    std::span<const float> gradient, bool wait,
-                    StripeSelection* selection) const override {
-    DctState& state = Cast(base);
-    if (wait) {
-      Select(state, plan, gradient, state.residual.Lock(stripe), selection);
-      return true;
-    }
-    auto guard = state.residual.TryLock(stripe);
-    if (!guard) return false;
-    Select(state, plan, gradient, *std::move(guard), selection);
-    return true;
-  }
-
   void EndStep(PolicyState& base, const StepPlan& plan, int64_t sent_count) const override {
     DctState& state = Cast(base);
     // A step without a threshold says nothing about one that came meanwhile.
     if (!plan.flush && plan.threshold) state.controller.Observe(sent_count);
     if (config_.drain() == v1::DctPolicy::DISCARD && Drains(state, plan.step)) Discard(state);
-  }
-
-  void Accumulate(PolicyState& base, std::span<const float> gradient) const override {
-    DctState& state = Cast(base);
-    for (uint32_t stripe = 0; stripe < state.residual.stripe_count(); ++stripe) {
-      const Residual::Guard guard = state.residual.Lock(stripe);
-      AccumulateStripe(gradient.subspan(stripe * kStripeElements, guard.values().size()),
-                       guard.values());
-    }
   }
 
   double threshold(const PolicyState& state) const override {
@@ -132,17 +96,6 @@ class DctDp : public Policy {
   }
 
  private:
-  static void Select(const DctState& state, const StepPlan& plan, std::span<const float> gradient,
-                     const Residual::Guard& guard, StripeSelection* selection) {
-    if (plan.threshold) {
-      AccumulateAndSelect(gradient, *plan.threshold, state.scope.values, guard.values(), selection);
-      return;
-    }
-    AccumulateStripe(gradient, guard.values());
-    selection->dense = false;
-    selection->count = 0;
-  }
-
   // At 0 and every lifespan; with DOUBLING also at 1, 2, 4, ... below the lifespan.
   bool IsRecomputeStep(uint64_t step) const {
     const auto lifespan = static_cast<uint64_t>(config_.lifespan());

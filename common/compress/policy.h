@@ -16,6 +16,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,6 +27,8 @@
 #include "common/wire/value_coding.h"
 
 namespace weir::compress {
+
+class Residual;
 
 // What a policy selects over: one tensor.
 struct Scope {
@@ -57,9 +60,11 @@ struct StripeSelection {
 
 // Fixed for the stripes of one step.
 struct StepPlan {
-  uint64_t step = 0;               // of this layer in this worker
-  std::optional<float> threshold;  // none: there is none yet, and nothing is sent
-  bool flush = false;              // send whatever is not zero
+  uint64_t step = 0;                              // of this layer in this worker
+  std::optional<float> threshold = std::nullopt;  // there is none yet, and nothing is sent
+  bool flush = false;                             // send whatever is not zero
+  // Elements of the tensor from here on that just reach the threshold are not sent.
+  int64_t tie_end = std::numeric_limits<int64_t>::max();
 };
 
 // One policy's memory of one layer. Made and understood by its policy only.
@@ -79,6 +84,14 @@ class Policy {
   virtual bool keeps_residual() const = 0;
 
   virtual std::unique_ptr<PolicyState> MakeState(const Scope& scope) const = 0;
+
+  // How the values of a step's selections look on the wire.
+  virtual wire::ValueFormat values(const Scope& scope, const StepPlan& /*plan*/) const {
+    return scope.values;
+  }
+
+  // What has not been sent; null where nothing is kept.
+  virtual Residual* residual(PolicyState& /*state*/) const { return nullptr; }
 
   // gradient: the whole layer's, in every method but SelectStripe.
   virtual StepPlan BeginStep(PolicyState& state, std::span<const float> gradient) const = 0;

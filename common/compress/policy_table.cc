@@ -14,6 +14,10 @@ struct Entry {
 constexpr Entry kPolicies[] = {
     {v1::PolicyRule::kNone, MakeNone},
     {v1::PolicyRule::kDct, MakeDctDp},
+    {v1::PolicyRule::kTopK, MakeTopK},
+    {v1::PolicyRule::kRandomK, MakeRandomK},
+    {v1::PolicyRule::kHardThreshold, MakeHardThreshold},
+    {v1::PolicyRule::kStrom, MakeStrom},
 };
 
 }  // namespace

@@ -20,6 +20,12 @@ namespace weir::compress {
 void AccumulateAndSelect(std::span<const float> gradient, float threshold, wire::ValueCoding values,
                          std::span<float> residual, StripeSelection* selection);
 
+// residual += gradient; each element with |residual| > quantum, which is above zero, gives one
+// quantum of its sign, and the rest of it stays. The values are +quantum or -quantum. NaN is not
+// selected. Otherwise as above.
+void AccumulateAndQuantize(std::span<const float> gradient, float quantum,
+                           std::span<float> residual, StripeSelection* selection);
+
 // residual += gradient.
 void AccumulateStripe(std::span<const float> gradient, std::span<float> residual);
 

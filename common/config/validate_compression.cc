@@ -31,13 +31,31 @@ std::string SomeLayerNames(const std::vector<std::string>& names) {
   return StrJoin(some, ", ");
 }
 
-void ValidateDct(const std::string& path, const v1::DctPolicy& dct, Violations* violations) {
-  if (!dct.has_sparsity()) {
+// Of any policy with such a field.
+template <typename Policy>
+void ValidateSparsity(const std::string& path, const Policy& policy, Violations* violations) {
+  if (!policy.has_sparsity()) {
     violations->Add(path + ".sparsity", "is not set; give the share not sent, for example 0.99");
-  } else if (!(dct.sparsity() >= 0 && dct.sparsity() < 1)) {
-    violations->Add(path + ".sparsity", dct.sparsity(),
+  } else if (!(policy.sparsity() >= 0 && policy.sparsity() < 1)) {
+    violations->Add(path + ".sparsity", policy.sparsity(),
                     " is out of range; choose from 0 to below 1, for example 0.99");
   }
+}
+
+// The same. As a 32-bit number it must be above 0 and finite too.
+template <typename Policy>
+void ValidateThreshold(const std::string& path, const Policy& policy, Violations* violations) {
+  constexpr double kLeast = 1e-30, kMost = 1e30;
+  if (!policy.has_threshold()) {
+    violations->Add(path + ".threshold",
+                    "is not set; give it in units of the gradient, for example 0.001");
+  } else {
+    violations->RequireRange(path + ".threshold", policy.threshold(), kLeast, kMost);
+  }
+}
+
+void ValidateDct(const std::string& path, const v1::DctPolicy& dct, Violations* violations) {
+  ValidateSparsity(path, dct, violations);
   violations->RequireRange(path + ".lifespan", dct.lifespan(), 1,
                            std::numeric_limits<int32_t>::max());
   violations->RequireRange(path + ".drain_period", dct.drain_period(), 1,
@@ -51,12 +69,25 @@ void ValidateDct(const std::string& path, const v1::DctPolicy& dct, Violations* 
   }
 }
 
+void ValidateStrom(const std::string& path, const v1::PolicyRule& rule, Violations* violations) {
+  ValidateThreshold(path + ".strom", rule.strom(), violations);
+  if (rule.values() == v1::BF16) {
+    violations->Add(path + ".values", "BF16 is nothing to strom, which sends signs; remove it");
+  }
+}
+
 void ValidateRule(const std::string& path, const v1::PolicyRule& rule, Violations* violations) {
   if (rule.policy_case() == v1::PolicyRule::POLICY_NOT_SET) {
     violations->Add(path,
                     "has no policy; write none {} to send everything, or dct { sparsity: 0.99 }");
   }
   if (rule.has_dct()) ValidateDct(path + ".dct", rule.dct(), violations);
+  if (rule.has_top_k()) ValidateSparsity(path + ".top_k", rule.top_k(), violations);
+  if (rule.has_random_k()) ValidateSparsity(path + ".random_k", rule.random_k(), violations);
+  if (rule.has_hard_threshold()) {
+    ValidateThreshold(path + ".hard_threshold", rule.hard_threshold(), violations);
+  }
+  if (rule.has_strom()) ValidateStrom(path, rule, violations);
   if (!v1::ValueCoding_IsValid(rule.values())) {
     violations->Add(path + ".values", "unknown value ", rule.values(), "; choose F32 or BF16");
   }
@@ -65,8 +96,8 @@ void ValidateRule(const std::string& path, const v1::PolicyRule& rule, Violation
 // Rows have no residual: nothing may be left out or rounded.
 void ValidateTableRule(const std::string& path, const v1::PolicyRule& rule,
                        Violations* violations) {
-  if (rule.has_dct()) {
-    violations->Add(path, "dct cannot serve ", Quoted(rule.match()),
+  if (!PolicyName(rule).empty() && !rule.has_none()) {
+    violations->Add(path, PolicyName(rule), " cannot serve ", Quoted(rule.match()),
                     ": rows of a table have no residual; use none {}");
   }
   if (rule.values() == v1::BF16) {

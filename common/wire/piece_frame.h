@@ -35,13 +35,14 @@ class PieceFrameWriter {
   PieceFrameWriter(const PieceFrameWriter&) = delete;  // two would close one frame
   PieceFrameWriter& operator=(const PieceFrameWriter&) = delete;
 
-  // kind: kGradient or kValues. begin: first element of the piece in the tensor.
-  void Open(Bytes* out, FrameKind kind, uint32_t tensor, uint32_t begin, ValueCoding coding);
+  // kind: kGradient or kValues. begin: first element of the piece in the tensor. Only gradients may
+  // be signs.
+  void Open(Bytes* out, FrameKind kind, uint32_t tensor, uint32_t begin, ValueFormat format);
 
   // values[i] belongs to element indexes[i] of the stripe; indexes strictly increase and lie below
   // stripe_elements (1..4096). Takes the smallest index coding; stripes in ascending order share
-  // blocks where that is smaller. Values not yet rounded are rounded. Without indexes, appends
-  // nothing.
+  // blocks where that is smaller. Values not yet rounded are rounded; signs must have the format's
+  // magnitude. Without indexes, appends nothing.
   void Append(uint32_t stripe, uint32_t stripe_elements, std::span<const uint16_t> indexes,
               std::span<const float> values);
   // All elements of the stripe (1..4096).
@@ -63,6 +64,7 @@ class PieceFrameWriter {
   Bytes* out_ = nullptr;  // null outside of a frame
   size_t frame_begin_ = 0;
   FrameHeader header_;
+  ValueFormat format_ = ValueCoding::kF32;
   uint64_t count_ = 0;
   // The block of Rice codes that stripes may still join; blocks of other codings are written past
   // it.
@@ -99,6 +101,7 @@ class PieceFrameReader {
   std::span<const float> values() const { return {values_.data(), element_count_}; }
 
  private:
+  Status ReadMagnitude();
   Status ReadBlocks();
   Status ReadBlock();
   Status ReadElements(IndexCoding coding, uint32_t rice_parameter, uint32_t stripe);
@@ -110,6 +113,7 @@ class PieceFrameReader {
   uint32_t StripeElements(uint32_t stripe) const;
 
   FrameHeader header_;
+  ValueFormat format_ = ValueCoding::kF32;
   uint32_t piece_elements_ = 0;
   ByteReader bytes_{ByteSpan()};
   std::vector<StripeUpdate> stripes_;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "common/base/strings.h"
 #include "common/wire/bit_stream.h"
@@ -18,7 +19,7 @@ std::string HeaderFault(const FrameHeader& header, size_t payload_bytes, uint32_
   if (header.count > piece_elements) {
     return StrCat("counts ", header.count, " elements, the piece has ", piece_elements);
   }
-  if (header.count > payload_bytes / ValueBytes(header.coding)) {
+  if (ValueBytes(header.coding, header.count) > payload_bytes) {
     return StrCat("counts ", header.count, " elements in ", payload_bytes, " bytes");
   }
   return "";
@@ -84,11 +85,21 @@ Status PieceFrameReader::Read(const FrameView& frame, uint32_t piece_elements) {
   Grow(values_, header_.count);
   stripe_seen_.assign((size_t{piece_elements} + kMaxStripeElements - 1) / kMaxStripeElements,
                       false);
-  Status status = ReadBlocks();
+  Status status = ReadMagnitude();
+  if (status.ok()) status = ReadBlocks();
   if (status.ok()) return status;
   element_count_ = 0;
   stripes_.clear();
   return InvalidData(StrCat(DescribeFrame(header_), ": ", status.message()));
+}
+
+Status PieceFrameReader::ReadMagnitude() {
+  format_ = header_.coding;
+  if (header_.coding != ValueCoding::kSign) return OkStatus();
+  format_.magnitude = bytes_.Get<float>();
+  if (bytes_.ok() && format_.magnitude > 0 && std::isfinite(format_.magnitude)) return OkStatus();
+  return InvalidData(bytes_.ok() ? "its magnitude is not a number above zero"
+                                 : "its magnitude is cut short");
 }
 
 Status PieceFrameReader::ReadBlocks() {
@@ -171,9 +182,11 @@ Status PieceFrameReader::ReadValues(size_t count) {
     return InvalidData(
         StrCat(count, " elements, the header leaves ", header_.count - element_count_));
   }
-  const ByteSpan bytes = bytes_.GetSpan(count * ValueBytes(header_.coding));
+  const ByteSpan bytes = bytes_.GetSpan(ValueBytes(header_.coding, count));
   if (!bytes_.ok()) return InvalidData("the values are cut short");
-  DecodeValues(bytes, header_.coding, std::span(values_).subspan(element_count_, count));
+  if (!DecodeValues(bytes, format_, std::span(values_).subspan(element_count_, count))) {
+    return InvalidData("padding after the signs is not zero");
+  }
   element_count_ += count;
   return OkStatus();
 }

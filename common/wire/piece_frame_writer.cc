@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -18,13 +19,18 @@ size_t VarintBytes(uint64_t value) {
 }  // namespace
 
 void PieceFrameWriter::Open(Bytes* out, FrameKind kind, uint32_t tensor, uint32_t begin,
-                            ValueCoding coding) {
+                            ValueFormat format) {
   CHECK(out_ == nullptr) << "a frame is open";
   CHECK(kind == FrameKind::kGradient || kind == FrameKind::kValues) << FrameKindName(kind);
   out_ = out;
   frame_begin_ = OpenFrame(out);
-  header_ = {.kind = kind, .coding = coding, .tensor = tensor, .begin = begin};
+  header_ = {.kind = kind, .coding = format.coding, .tensor = tensor, .begin = begin};
+  format_ = format;
   count_ = 0;
+  if (format.coding != ValueCoding::kSign) return;
+  CHECK(kind == FrameKind::kGradient);
+  CHECK(format.magnitude > 0 && std::isfinite(format.magnitude)) << format.magnitude;
+  ByteWriter(*out).Put(format.magnitude);
 }
 
 void PieceFrameWriter::Append(uint32_t stripe, uint32_t stripe_elements,
@@ -44,7 +50,7 @@ void PieceFrameWriter::Append(uint32_t stripe, uint32_t stripe_elements,
   } else if (bitmap_bytes <= rice_bytes) {
     PutHead(IndexCoding::kBitmap, 0, stripe);
     ByteWriter(*out_).PutVarint(indexes.size());
-    AppendValues(values, header_.coding, out_);
+    AppendValues(values, format_, out_);
     AppendBitmap(indexes, stripe_elements, out_);
   } else {
     FinishRun();
@@ -69,7 +75,7 @@ void PieceFrameWriter::AppendDense(uint32_t stripe, std::span<const float> value
   CHECK(!values.empty());
   CHECK_LE(values.size(), kMaxStripeElements);
   PutHead(IndexCoding::kDense, 0, stripe);
-  AppendValues(values, header_.coding, out_);
+  AppendValues(values, format_, out_);
   count_ += values.size();
 }
 
@@ -77,7 +83,7 @@ void PieceFrameWriter::FinishRun() {
   if (run_.empty()) return;
   PutHead(IndexCoding::kRice, run_.size().parameter, run_.first_stripe());
   ByteWriter(*out_).PutVarint(run_.count());
-  AppendValues(std::span(run_values_).first(run_.count()), header_.coding, out_);
+  AppendValues(std::span(run_values_).first(run_.count()), format_, out_);
   run_.Finish(out_);
 }
 

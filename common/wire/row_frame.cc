@@ -35,7 +35,7 @@ uint64_t ValueCount(const FrameHeader& header, uint32_t dimension) {
 }
 
 bool HoldsRows(ByteSpan bytes, const FrameHeader& header, uint32_t dimension) {
-  const size_t value_bytes = ValueBytes(header.coding);
+  const size_t value_bytes = ValueBytes(header.coding, 1);
   return bytes.size() % value_bytes == 0 &&
          bytes.size() / value_bytes == ValueCount(header, dimension);
 }
@@ -77,7 +77,7 @@ Status DecodeIdsAndRows(FrameKind kind, const FrameView& frame, uint32_t dimensi
                         uint64_t table_rows, std::vector<uint64_t>* ids,
                         std::vector<float>* values) {
   WEIR_RETURN_IF_ERROR(CheckHeader(frame.header, kind, dimension));
-  const size_t value_count_max = frame.payload.size() / ValueBytes(frame.header.coding);
+  const size_t value_count_max = frame.payload.size() / ValueBytes(frame.header.coding, 1);
   if (ValueCount(frame.header, dimension) > value_count_max) {
     return Refuse(frame.header, StrCat(frame.header.count, " rows of dimension ", dimension, " in ",
                                        frame.payload.size(), " bytes"));

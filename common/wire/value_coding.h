@@ -1,4 +1,5 @@
-// How single values look on the wire: 32-bit floats, or bfloat16 (the upper half of a float).
+// How single values look on the wire: 32-bit floats, bfloat16 (the upper half of a float), or signs
+// of one magnitude that the frame states once.
 //
 // Place in the life of a batch: a policy rounds what it selected with Round() BEFORE encoding and
 // leaves the rounding in its residual; encoding an already rounded value then loses nothing, so
@@ -19,13 +20,33 @@
 
 namespace weir::wire {
 
-enum class ValueCoding : uint8_t { kF32 = 1, kBf16 = 2 };
+enum class ValueCoding : uint8_t { kF32 = 1, kBf16 = 2, kSign = 3 };
 
-// "F32", "BF16", as the config spells them.
+// "F32", "BF16", as the config spells them, "SIGN".
 const char* ValueCodingName(ValueCoding coding);
 
-// Bytes of one value.
-inline size_t ValueBytes(ValueCoding coding) { return coding == ValueCoding::kBf16 ? 2 : 4; }
+// What encoding and decoding need to know.
+struct ValueFormat {
+  ValueFormat(ValueCoding c) : coding(c) {}  // NOLINT(google-explicit-constructor)
+  // Of signs.
+  explicit ValueFormat(float m) : coding(ValueCoding::kSign), magnitude(m) {}
+
+  ValueCoding coding;
+  float magnitude = 0;  // finite and above zero where values are signs
+};
+
+// Bytes of so many values; those of signs are filled up with zero bits.
+inline size_t ValueBytes(ValueCoding coding, size_t count) {
+  switch (coding) {
+    case ValueCoding::kF32:
+      return 4 * count;
+    case ValueCoding::kBf16:
+      return 2 * count;
+    case ValueCoding::kSign:
+      return (count + 7) / 8;
+  }
+  return 0;
+}
 
 // The nearest bfloat16, as a float. NaN stays (a quiet) NaN, infinities stay.
 inline float RoundToBf16(float value) {
@@ -43,16 +64,17 @@ inline float RoundToBf16(float value) {
   return std::bit_cast<float>(sign | (magnitude >= kInfinity ? special : finite));
 }
 
-// The value that a receiver will see. Round(Round(x)) == Round(x).
+// The value that a receiver will see, of F32 and BF16. Round(Round(x)) == Round(x).
 inline float Round(float value, ValueCoding coding) {
   return coding == ValueCoding::kBf16 ? RoundToBf16(value) : value;
 }
 
-// Appends values.size() * ValueBytes(coding) bytes to *out. Values not yet rounded are rounded.
-void AppendValues(std::span<const float> values, ValueCoding coding, Bytes* out);
+// Appends ValueBytes(coding, values.size()) bytes to *out. Values not yet rounded are rounded;
+// where values are signs, only theirs are looked at.
+void AppendValues(std::span<const float> values, ValueFormat format, Bytes* out);
 
-// Fills values from bytes, whose size must be values.size() * ValueBytes(coding). Every bit pattern
-// is a value: NaN and infinities are the caller's to judge.
-void DecodeValues(ByteSpan bytes, ValueCoding coding, std::span<float> values);
+// Fills values from bytes, whose size must be ValueBytes(coding, values.size()). False when padding
+// is not zero. Every other bit pattern is a value: NaN and infinities are the caller's to judge.
+bool DecodeValues(ByteSpan bytes, ValueFormat format, std::span<float> values);
 
 }  // namespace weir::wire

@@ -62,7 +62,7 @@ Status Coder::Verify() {
 }
 
 double Coder::IndexBits() const {
-  const size_t value_bytes = selection_.count * wire::ValueBytes(kCoding);
+  const size_t value_bytes = wire::ValueBytes(kCoding, selection_.count);
   return static_cast<double>(8 * (bytes_.size() - wire::kFrameHeaderBytes - value_bytes));
 }
 

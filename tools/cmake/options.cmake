@@ -9,6 +9,8 @@ set(WEIR_SANITIZE "" CACHE STRING "Value for -fsanitize=, empty for none")
 option(WEIR_FUZZ "Fuzz targets are libFuzzer programs (clang); else they play made-up inputs" OFF)
 
 add_compile_options(-Wall -Wextra -Wconversion -Wshadow -Werror)
+# By clang's -Wconversion these are warned of as well, by g++'s not.
+add_compile_options($<$<CXX_COMPILER_ID:Clang>:-Wno-sign-conversion>)
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
   # -O3 without NDEBUG surprises: CHECK stays, DCHECK and assert go.
   set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")

@@ -65,11 +65,12 @@ void Outstanding::OnWorkReply(const v1::WorkReply& reply) {
 
 void Outstanding::SetPart(size_t server, v1::ModelPlace place, int64_t now_ms) {
   CHECK(!part_.has_value()) << "one part at a time";
-  part_.emplace();
-  part_->server = server;
-  part_->request.set_request_id(next_pull_id_++);
-  *part_->request.mutable_place() = std::move(place);
-  part_->since_ms = now_ms;
+  PartPull part;
+  part.server = server;
+  part.request.set_request_id(next_pull_id_++);
+  *part.request.mutable_place() = std::move(place);
+  part.since_ms = now_ms;
+  part_ = std::move(part);
 }
 
 Outstanding::Part Outstanding::TakePart() {

@@ -22,7 +22,6 @@ int64_t NowMs() { return Clock::Real().NowMs(); }
 ServerLink::ServerLink(const v1::Config& config, const ModelLayout& layout, LinkOptions options,
                        std::unique_ptr<transport::ClientTransport> transport)
     : config_(config),
-      layout_(layout),
       options_(std::move(options)),
       identity_(session::MakeRunIdentity(
           config, static_cast<uint32_t>(options_.server_addresses.size()), options_.warm_start)),

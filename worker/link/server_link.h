@@ -130,7 +130,6 @@ class ServerLink {
   Status failure() const;
 
   const v1::Config& config_;
-  const ModelLayout& layout_;
   const LinkOptions options_;
   const v1::RunIdentity identity_;
   const std::unique_ptr<transport::ClientTransport> transport_;

@@ -18,7 +18,7 @@ constexpr uint64_t kTrainerKey = 201;
 
 struct StepEncoder::Layer {
   const TensorSpec* tensor = nullptr;
-  wire::ValueCoding values = wire::ValueCoding::kF32;
+  compress::Scope scope;
   std::unique_ptr<const compress::Policy> policy;
   std::unique_ptr<compress::PolicyState> state;
   std::atomic<uint64_t> steps{0};
@@ -33,12 +33,11 @@ StepEncoder::StepEncoder(const v1::Config& config, const ModelLayout& layout, ui
     const v1::PolicyRule& rule = config::RuleForLayer(config.compression(), tensor.name);
     auto layer = std::make_unique<Layer>();
     layer->tensor = &tensor;
-    layer->values = rule.values() == v1::BF16 ? wire::ValueCoding::kBf16 : wire::ValueCoding::kF32;
     layer->policy = compress::MakePolicy(rule);
-    compress::Scope scope;
+    compress::Scope& scope = layer->scope;
     scope.tensor = tensor.id;
     scope.element_count = tensor.element_count();
-    scope.values = layer->values;
+    scope.values = rule.values() == v1::BF16 ? wire::ValueCoding::kBf16 : wire::ValueCoding::kF32;
     scope.seed = KeyedHash(layout.seed(), kTrainerKey, trainer);
     layer->state = layer->policy->MakeState(scope);
     all_keep_residuals_ = all_keep_residuals_ && layer->policy->keeps_residual();
@@ -92,12 +91,13 @@ void StepEncoder::BodySizes::Remember(const std::vector<Bytes>& bodies) {
 void StepEncoder::EncodeLayer(Layer& layer, std::span<const float> gradient,
                               std::vector<Bytes>& bodies, Scratch* scratch) {
   const compress::StepPlan plan = layer.policy->BeginStep(*layer.state, gradient);
+  const wire::ValueFormat format = layer.policy->values(layer.scope, plan);
   compress::StripeSelection& selection = scratch->selection;
   wire::PieceFrameWriter& writer = scratch->writer;
   uint64_t sent = 0, bytes = 0;
   for (const PieceSpec& piece : layout_.tensor_pieces(layer.tensor->id)) {
     writer.Open(&bodies[piece.server], wire::FrameKind::kGradient, piece.tensor,
-                static_cast<uint32_t>(piece.begin), layer.values);
+                static_cast<uint32_t>(piece.begin), format);
     const auto first_stripe = static_cast<uint32_t>(piece.begin / kStripeElements);
     const auto stripe_count =
         static_cast<uint32_t>((piece.element_count + kStripeElements - 1) / kStripeElements);

@@ -140,7 +140,7 @@ class Conservation : public testing::TestWithParam<ThreadsAndValues> {
     const auto policy = MakeDct(options);
     const auto state = policy->MakeState(scope());
     const Ledger ledger = HammerWith(thread_count(), *policy, *state, scope(), false);
-    const std::vector<double> residual = TakeResidual(*policy, *state, scope());
+    const std::vector<double> residual = ResidualOf(*policy, *state);
     size_t moved = 0;
     for (size_t i = 0; i < residual.size(); ++i) {
       ASSERT_EQ(ledger.sent[i] + residual[i], ledger.gradients[i]) << "coordinate " << i;
@@ -165,7 +165,7 @@ TEST_P(Conservation, DiscardedMassIsWhatIsMissing) {
       {.sparsity = 0.95, .lifespan = 16, .drain = v1::DctPolicy::DISCARD, .drain_period = 10});
   const auto state = policy->MakeState(scope());
   const Ledger ledger = HammerWith(thread_count(), *policy, *state, scope(), true);
-  const std::vector<double> residual = TakeResidual(*policy, *state, scope());
+  const std::vector<double> residual = ResidualOf(*policy, *state);
   // Gradients of one sign leave residuals of that sign, except that BF16 may round up: a discarded
   // remainder then counts against the others of its coordinate, so there the mass is a bound.
   double missing = 0;
@@ -206,7 +206,7 @@ TEST(ConservationOfReals, HoldsUpToFloatRounding) {
         balance[static_cast<size_t>(sent.indexes[i])] -= static_cast<double>(sent.values[i]);
       }
     }
-    const std::vector<double> residual = TakeResidual(*policy, *state, scope);
+    const std::vector<double> residual = ResidualOf(*policy, *state);
     for (size_t i = 0; i < balance.size(); ++i) {
       // 100 sums, each within half a unit in the last place of a value below 32.
       ASSERT_NEAR(balance[i], residual[i], 100 * 0x1p-20) << "coordinate " << i;

@@ -37,7 +37,7 @@ class Layer {
       : Layer(options, MakeScope(static_cast<int64_t>(element_count))) {}
 
   Sent Step(std::span<const float> gradient) { return TakeStep(*policy, *state, scope, gradient); }
-  std::vector<double> TakeResidual() { return compress::TakeResidual(*policy, *state, scope); }
+  std::vector<double> TakeResidual() { return ResidualOf(*policy, *state); }
   double threshold() const { return policy->threshold(*state); }
 
   const Scope scope;

@@ -7,12 +7,14 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "common/base/check.h"
 #include "common/base/random.h"
 #include "common/compress/policy.h"
 #include "common/compress/policy_table.h"
+#include "common/compress/residual.h"
 #include "common/config/defaults.h"
 
 namespace weir::compress {
@@ -22,6 +24,27 @@ inline v1::PolicyRule WithDefaults(const v1::PolicyRule& rule) {
   *config.mutable_compression()->mutable_default_() = rule;
   config::FillDefaults(&config);
   return config.compression().default_();
+}
+
+inline std::vector<std::string> PolicyNames() {
+  const auto& fields = *v1::PolicyRule::descriptor()->FindOneofByName("policy");
+  std::vector<std::string> names;
+  for (int i = 0; i < fields.field_count(); ++i) names.push_back(fields.field(i)->name());
+  return names;
+}
+
+// The rule of a policy with defaults, and a value for each field that has none.
+inline v1::PolicyRule RuleNamed(const std::string& name) {
+  v1::PolicyRule rule;
+  google::protobuf::Message& policy = *rule.GetReflection()->MutableMessage(
+      &rule, v1::PolicyRule::descriptor()->FindFieldByName(name));
+  const auto set = [&policy](const char* field_name, double value) {
+    const auto* field = policy.GetDescriptor()->FindFieldByName(field_name);
+    if (field != nullptr) policy.GetReflection()->SetDouble(&policy, field, value);
+  };
+  set("sparsity", 0.9);
+  set("threshold", 1);
+  return WithDefaults(rule);
 }
 
 struct DctOptions {
@@ -85,27 +108,31 @@ inline Sent TakeStep(const Policy& policy, PolicyState& state, const Scope& scop
   return sent;
 }
 
-// Takes everything out of the residual. What BF16 rounds off stays behind at first, so several
-// rounds are needed before nothing is left.
-inline std::vector<double> TakeResidual(const Policy& policy, PolicyState& state,
-                                        const Scope& scope) {
-  std::vector<double> residual(static_cast<size_t>(scope.element_count));
-  const std::vector<float> zeros(residual.size());
-  const auto selection = std::make_unique<StripeSelection>();
-  const StepPlan everything = {.step = 1, .threshold = 0, .flush = true};
-  for (uint32_t stripe = 0; stripe < scope.stripe_count(); ++stripe) {
-    Sent sent;
-    for (int round = 0; round < 8; ++round) {
-      CHECK(policy.SelectStripe(state, everything, stripe, StripeOf(zeros, scope, stripe), true,
-                                selection.get()));
-      AppendSelection(stripe, *selection, &sent);
-    }
-    for (size_t i = 0; i < sent.values.size(); ++i) {
-      residual[static_cast<size_t>(sent.indexes[i])] += static_cast<double>(sent.values[i]);
-    }
+// What has not been sent.
+inline std::vector<double> ResidualOf(const Policy& policy, PolicyState& state) {
+  Residual& residual = *policy.residual(state);
+  std::vector<double> all;
+  for (uint32_t stripe = 0; stripe < residual.stripe_count(); ++stripe) {
+    const Residual::Guard guard = residual.Lock(stripe);
+    all.insert(all.end(), guard.values().begin(), guard.values().end());
   }
-  return residual;
+  return all;
 }
+
+// A policy and its memory of one layer.
+struct Selector {
+  Selector(const v1::PolicyRule& rule, const Scope& s)
+      : policy(MakePolicy(WithDefaults(rule))), scope(s), state(policy->MakeState(s)) {}
+
+  Sent Step(std::span<const float> gradient) const {
+    return TakeStep(*policy, *state, scope, gradient);
+  }
+  std::vector<double> Residual() const { return ResidualOf(*policy, *state); }
+
+  std::unique_ptr<const Policy> policy;
+  Scope scope;
+  std::unique_ptr<PolicyState> state;
+};
 
 inline std::vector<float> NormalGradient(int64_t element_count, uint64_t key, double scale = 1.0) {
   RandomStream random(key);

@@ -23,12 +23,26 @@ using google::protobuf::Message;
 
 // Required, or with a zero that means what it says.
 constexpr auto kWithoutDefault = std::to_array<std::string_view>({
-    "weir.v1.SgdRule.learning_rate", "weir.v1.AdagradRule.learning_rate",
-    "weir.v1.MomentumRule.learning_rate", "weir.v1.AdamRule.learning_rate",
-    "weir.v1.StepDecay.every", "weir.v1.PolynomialDecay.steps", "weir.v1.CosineDecay.steps",
-    "weir.v1.DctPolicy.sparsity", "weir.v1.PolicyRule.match", "weir.v1.DataConfig.root",
-    "weir.v1.DataConfig.train", "weir.v1.DataConfig.test", "weir.v1.CompressionConfig.layer",
-    "weir.v1.CsvConfig.dense", "weir.v1.CsvConfig.categorical", "weir.v1.CsvConfig.missing",
+    "weir.v1.SgdRule.learning_rate",
+    "weir.v1.AdagradRule.learning_rate",
+    "weir.v1.MomentumRule.learning_rate",
+    "weir.v1.AdamRule.learning_rate",
+    "weir.v1.StepDecay.every",
+    "weir.v1.PolynomialDecay.steps",
+    "weir.v1.CosineDecay.steps",
+    "weir.v1.DctPolicy.sparsity",
+    "weir.v1.TopKPolicy.sparsity",
+    "weir.v1.RandomKPolicy.sparsity",
+    "weir.v1.HardThresholdPolicy.threshold",
+    "weir.v1.StromPolicy.threshold",
+    "weir.v1.PolicyRule.match",
+    "weir.v1.DataConfig.root",
+    "weir.v1.DataConfig.train",
+    "weir.v1.DataConfig.test",
+    "weir.v1.CompressionConfig.layer",
+    "weir.v1.CsvConfig.dense",
+    "weir.v1.CsvConfig.categorical",
+    "weir.v1.CsvConfig.missing",
     "weir.v1.CsvLabel.column",
     "weir.v1.ModelConfig.bottom_widths",  // data without dense features has no bottom MLP
 });

@@ -111,7 +111,7 @@ Status Decode(const Bytes& bytes) {
 }
 
 // Stripe 2 at the density first, then a run of Rice codes over stripes 0 and 1.
-Bytes PieceSample(FrameKind kind, ValueCoding coding, double density) {
+Bytes PieceSample(FrameKind kind, ValueFormat coding, double density) {
   RandomStream random(1);
   Bytes bytes;
   PieceFrameWriter writer;
@@ -133,6 +133,7 @@ std::vector<Bytes> Samples() {
   std::vector<Bytes> samples = {
       PieceSample(FrameKind::kGradient, ValueCoding::kBf16, 0.05),  // Rice
       PieceSample(FrameKind::kGradient, ValueCoding::kF32, 0.6),    // bitmap
+      PieceSample(FrameKind::kGradient, ValueFormat(0.5f), 0.2),    // signs
       PieceSample(FrameKind::kValues, ValueCoding::kF32, 1)};       // dense
   AppendRowIds(&samples.emplace_back(), 1, kDimension, ids);
   AppendRowValues(&samples.emplace_back(), 1, kDimension, values, ValueCoding::kBf16);

@@ -72,6 +72,20 @@ TEST(GoldenFrames, GradientOfBitmapAndRiceBlocks) {
   ExpectStripe(reader.stripes()[2], 1, {904}, {-1.5});
 }
 
+TEST(GoldenFrames, GradientOfSigns) {
+  const Bytes golden = Golden("gradient_sign.hex");
+  Bytes bytes;
+  PieceFrameWriter writer;
+  writer.Open(&bytes, FrameKind::kGradient, 1, 4096, ValueFormat(0.125f));
+  writer.Append(0, 4096, Indexes{5, 100, 1000}, Values{0.125f, -0.125f, 0.125f});
+  writer.Finish();
+  EXPECT_EQ(bytes, golden);
+  PieceFrameReader reader;
+  ASSERT_TRUE(reader.Read(OnlyFrame(golden), 4096).ok());
+  ASSERT_EQ(reader.stripes().size(), 1u);
+  ExpectStripe(reader.stripes()[0], 0, {5, 100, 1000}, {0.125f, -0.125f, 0.125f});
+}
+
 TEST(GoldenFrames, TheFormatPageShowsTheGradientFrame) {
   const std::string page = ReadText("common/wire/FORMAT.md");
   const std::string fence = "```hex\n";

@@ -48,9 +48,12 @@ class PlainReader {
     while (Bits(1) == 0) ++quotient;
     return (quotient << parameter) + Bits(parameter);
   }
-  float Value(ValueCoding coding) {
+  float Value(ValueFormat format) {
+    if (format.coding == ValueCoding::kSign) {
+      return Bits(1) == 1 ? -format.magnitude : format.magnitude;
+    }
     const auto bits =
-        static_cast<uint32_t>(coding == ValueCoding::kBf16 ? Bits(16) << 16 : Bits(32));
+        static_cast<uint32_t>(format.coding == ValueCoding::kBf16 ? Bits(16) << 16 : Bits(32));
     float value;
     std::memcpy(&value, &bits, sizeof(value));
     return value;
@@ -71,12 +74,15 @@ uint32_t StripeElements(uint32_t stripe, uint32_t piece_elements) {
 Elements PlainDecode(const FrameView& frame, uint32_t piece_elements) {
   Elements elements;
   PlainReader reader(frame.payload);
+  ValueFormat format = frame.header.coding;
+  if (format.coding == ValueCoding::kSign) format.magnitude = reader.Value(ValueCoding::kF32);
   while (!reader.done()) {
     const uint64_t coding = reader.Bits(2), parameter = reader.Bits(6);
     const auto stripe = static_cast<uint32_t>(reader.Varint());
     const uint32_t stripe_elements = StripeElements(stripe, piece_elements);
     std::vector<float> values(coding == 0 ? stripe_elements : reader.Varint());
-    for (float& value : values) value = reader.Value(frame.header.coding);
+    for (float& value : values) value = reader.Value(format);
+    reader.EndByte();
     std::vector<uint64_t> offsets;
     for (uint32_t i = 0; i < stripe_elements && coding < 2; ++i) {
       if (coding == 0 || reader.Bits(1) == 1) offsets.push_back(i);
@@ -109,7 +115,7 @@ Elements Decode(PieceFrameReader& reader, const FrameView& frame, uint32_t piece
   return elements;
 }
 
-Bytes Encode(PieceFrameWriter& writer, const std::vector<Selected>& selection, ValueCoding coding) {
+Bytes Encode(PieceFrameWriter& writer, const std::vector<Selected>& selection, ValueFormat coding) {
   Bytes bytes;
   writer.Open(&bytes, FrameKind::kGradient, 1, 0, coding);
   for (const Selected& s : selection) {
@@ -123,7 +129,7 @@ Bytes Encode(PieceFrameWriter& writer, const std::vector<Selected>& selection, V
 size_t AloneBytes(const Selected& s, ValueCoding coding) {
   if (s.indexes.empty()) return 0;
   const auto varint = [](uint64_t x) { return x < 128 ? 1u : x < 16384 ? 2u : 3u; };
-  const size_t head = 1 + varint(s.stripe), value_bytes = s.values.size() * ValueBytes(coding);
+  const size_t head = 1 + varint(s.stripe), value_bytes = ValueBytes(coding, s.values.size());
   if (s.indexes.size() == s.stripe_elements) return head + value_bytes;
   uint64_t fewest = (s.stripe_elements + 7) / 8 * 8;
   for (uint32_t parameter = 0; parameter <= 16; ++parameter) {

@@ -88,6 +88,66 @@ TEST(PieceFrame, CodesADenseBlockWithoutIndexes) {
   EXPECT_EQ(DecodeInto(OnlyFrame(bytes), kMaxStripeElements), values);
 }
 
+TEST(PieceFrame, RoundTripsSigns) {
+  RandomStream random(5);
+  for (const double density : {0.001, 0.05, 0.5, 1.0}) {
+    std::vector<float> expected(kPieceElements, kUntouched);
+    Bytes bytes;
+    PieceFrameWriter writer;
+    writer.Open(&bytes, FrameKind::kGradient, 9, 0, ValueFormat(0.01f));
+    for (const uint32_t stripe : {2u, 0u, 3u, 1u}) {
+      const Indexes indexes = RandomIndexes(random, StripeElements(stripe), density);
+      std::vector<float> values = RandomValues(random, indexes.size());
+      for (float& value : values) value = std::copysign(0.01f, value);
+      writer.Append(stripe, StripeElements(stripe), indexes, values);
+      for (size_t i = 0; i < indexes.size(); ++i) {
+        expected[stripe * kMaxStripeElements + indexes[i]] = values[i];
+      }
+    }
+    writer.Finish();
+    EXPECT_EQ(DecodeInto(OnlyFrame(bytes), kPieceElements), expected) << density;
+  }
+}
+
+TEST(PieceFrame, RefusesSignsWithoutASoundMagnitude) {
+  const auto refusal = [](float magnitude) {
+    Bytes payload;
+    ByteWriter(payload).Put(magnitude);
+    payload.insert(payload.end(), {2, 0, 1, 1, 1});  // Rice, stripe 0, one element: -, at 0
+    const FrameHeader header = {
+        .kind = FrameKind::kGradient, .coding = ValueCoding::kSign, .tensor = 5, .count = 1};
+    return Walk(UncheckedView(header, payload), 100).message();
+  };
+  EXPECT_EQ(refusal(0.5f), "");
+  for (const float magnitude : {0.0f, -1.0f, std::numeric_limits<float>::infinity(),
+                                std::numeric_limits<float>::quiet_NaN()}) {
+    EXPECT_THAT(refusal(magnitude), testing::HasSubstr("magnitude is not a number above zero"));
+  }
+}
+
+TEST(PieceFrame, OnlyGradientsMayBeSigns) {
+  Bytes bytes;
+  const size_t begin = OpenFrame(&bytes);
+  CloseFrame(&bytes, begin, {.kind = FrameKind::kValues, .coding = ValueCoding::kSign});
+  EXPECT_THAT(FrameCursor(bytes).Next().status().message(), testing::HasSubstr("signs for values"));
+}
+
+// 11.5 bits of index, one of sign, and a few bytes for the frame.
+TEST(PieceFrame, ASignAndItsIndexTakeTwelveAndAHalfBitsAtAThousandth) {
+  constexpr uint32_t kStripes = 2048;
+  RandomStream random(6);
+  Bytes bytes;
+  PieceFrameWriter writer;
+  writer.Open(&bytes, FrameKind::kGradient, 0, 0, ValueFormat(1.0f));
+  size_t count = 0;
+  for (uint32_t stripe = 0; stripe < kStripes; ++stripe) {
+    const Indexes indexes = RandomIndexes(random, kMaxStripeElements, 0.001);
+    writer.Append(stripe, kMaxStripeElements, indexes, std::vector<float>(indexes.size(), -1.0f));
+    count += indexes.size();
+  }
+  EXPECT_LE(8 * static_cast<double>(writer.Finish()), 12.6 * static_cast<double>(count));
+}
+
 TEST(PieceFrame, KeepsNanAndInfinity) {
   const std::vector<float> values = {std::numeric_limits<float>::quiet_NaN(),
                                      -std::numeric_limits<float>::infinity()};

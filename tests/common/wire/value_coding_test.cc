@@ -71,9 +71,9 @@ TEST(ValueCoding, CodesRoundedValuesWithoutLoss) {
     }
     Bytes bytes = {7};
     AppendValues(values, coding, &bytes);
-    ASSERT_EQ(bytes.size(), 1 + values.size() * ValueBytes(coding));
+    ASSERT_EQ(bytes.size(), 1 + ValueBytes(coding, values.size()));
     std::vector<float> decoded(values.size());
-    DecodeValues(ByteSpan(bytes).subspan(1), coding, decoded);
+    EXPECT_TRUE(DecodeValues(ByteSpan(bytes).subspan(1), coding, decoded));
     for (size_t i = 0; i < values.size(); ++i) {
       ASSERT_EQ(std::bit_cast<uint32_t>(decoded[i]), expected[i]) << ValueCodingName(coding);
     }
@@ -91,7 +91,21 @@ TEST(ValueCoding, TakesAnEmptyList) {
   AppendValues({}, ValueCoding::kF32, &bytes);
   AppendValues({}, ValueCoding::kBf16, &bytes);
   EXPECT_TRUE(bytes.empty());
-  DecodeValues(bytes, ValueCoding::kF32, {});
+  EXPECT_TRUE(DecodeValues(bytes, ValueCoding::kF32, {}));
+}
+
+TEST(ValueCoding, CodesSignsOfOneMagnitudeInABitEach) {
+  const ValueFormat quarters(0.25f);
+  const std::vector<float> values = {0.25f,  -0.25f, -0.25f, 0.25f, 0.25f,
+                                     -0.25f, 0.25f,  0.25f,  -0.25f};
+  Bytes bytes;
+  AppendValues(values, quarters, &bytes);
+  EXPECT_EQ(bytes, (Bytes{0b0010'0110, 1}));
+  std::vector<float> decoded(values.size());
+  EXPECT_TRUE(DecodeValues(bytes, quarters, decoded));
+  EXPECT_EQ(decoded, values);
+  bytes.back() |= 2;
+  EXPECT_FALSE(DecodeValues(bytes, quarters, decoded)) << "padding";
 }
 
 }  // namespace

@@ -1,0 +1,42 @@
+// Strom's threshold quantiser (Interspeech 2015, section 2): residual += gradient; where
+// |residual| > threshold, a quantum of that size and of its sign is sent and taken off the
+// residual. One quantum an element and step, however large the residual: the rest drains in later
+// steps, and a threshold far below the gradients therefore delays them. Deviations: the residual is
+// locked by stripes; indexes are coded by their gaps and not in 31 bits.
+#include "common/compress/policies.h"
+#include "common/compress/residual_policy.h"
+#include "common/compress/stripe_select.h"
+
+namespace weir::compress {
+namespace {
+
+class Strom : public ResidualPolicy {
+ public:
+  explicit Strom(const v1::StromPolicy& config)
+      : threshold_(static_cast<float>(config.threshold())) {}
+
+  std::string_view name() const override { return "strom"; }
+  StepPlan BeginStep(PolicyState& state, std::span<const float> /*gradient*/) const override {
+    return {.step = StateOf(state).NextStep(), .threshold = threshold_};
+  }
+  wire::ValueFormat values(const Scope&, const StepPlan&) const override {
+    return wire::ValueFormat(threshold_);
+  }
+  double threshold(const PolicyState&) const override { return threshold_; }
+
+ private:
+  void Select(const Scope&, const StepPlan&, uint32_t, std::span<const float> gradient,
+              std::span<float> residual, StripeSelection* selection) const override {
+    AccumulateAndQuantize(gradient, threshold_, residual, selection);
+  }
+
+  const float threshold_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Policy> MakeStrom(const v1::PolicyRule& rule) {
+  return std::make_unique<Strom>(rule.strom());
+}
+
+}  // namespace weir::compress
