@@ -22,6 +22,9 @@ std::unique_ptr<const Policy> MakeRandomK(const v1::PolicyRule& rule);
 // What reaches a threshold that never changes (Sahu et al., NeurIPS 2021).
 std::unique_ptr<const Policy> MakeHardThreshold(const v1::PolicyRule& rule);
 
+// What a fitted distribution's tail gives (Abdelmoniem et al., MLSys 2021).
+std::unique_ptr<const Policy> MakeSidco(const v1::PolicyRule& rule);
+
 // One quantum of each element beyond a threshold (Strom, Interspeech 2015).
 std::unique_ptr<const Policy> MakeStrom(const v1::PolicyRule& rule);
 

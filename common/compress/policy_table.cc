@@ -17,6 +17,7 @@ constexpr Entry kPolicies[] = {
     {v1::PolicyRule::kTopK, MakeTopK},
     {v1::PolicyRule::kRandomK, MakeRandomK},
     {v1::PolicyRule::kHardThreshold, MakeHardThreshold},
+    {v1::PolicyRule::kSidco, MakeSidco},
     {v1::PolicyRule::kStrom, MakeStrom},
 };
 

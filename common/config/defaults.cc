@@ -97,6 +97,13 @@ void FillData(v1::DataConfig& data) {
 
 void FillRule(v1::PolicyRule& rule) {
   if (rule.values() == v1::VALUE_CODING_UNSPECIFIED) rule.set_values(v1::F32);
+  if (rule.has_sidco()) {
+    v1::SidcoPolicy& sidco = *rule.mutable_sidco();
+    if (sidco.distribution() == v1::SidcoPolicy::DISTRIBUTION_UNSPECIFIED) {
+      sidco.set_distribution(v1::SidcoPolicy::EXPONENTIAL);
+    }
+    WEIR_DEFAULT(sidco, stages, 0);
+  }
   if (!rule.has_dct()) return;
   v1::DctPolicy& dct = *rule.mutable_dct();
   WEIR_DEFAULT(dct, lifespan, 1000);

@@ -76,6 +76,15 @@ void ValidateStrom(const std::string& path, const v1::PolicyRule& rule, Violatio
   }
 }
 
+void ValidateSidco(const std::string& path, const v1::SidcoPolicy& sidco, Violations* violations) {
+  ValidateSparsity(path, sidco, violations);
+  violations->RequireRange(path + ".stages", sidco.stages(), 0, 32);
+  if (!v1::SidcoPolicy::Distribution_IsValid(sidco.distribution())) {
+    violations->Add(path + ".distribution", "unknown value ", sidco.distribution(),
+                    "; choose EXPONENTIAL, GAMMA or PARETO");
+  }
+}
+
 void ValidateRule(const std::string& path, const v1::PolicyRule& rule, Violations* violations) {
   if (rule.policy_case() == v1::PolicyRule::POLICY_NOT_SET) {
     violations->Add(path,
@@ -87,6 +96,7 @@ void ValidateRule(const std::string& path, const v1::PolicyRule& rule, Violation
   if (rule.has_hard_threshold()) {
     ValidateThreshold(path + ".hard_threshold", rule.hard_threshold(), violations);
   }
+  if (rule.has_sidco()) ValidateSidco(path + ".sidco", rule.sidco(), violations);
   if (rule.has_strom()) ValidateStrom(path, rule, violations);
   if (!v1::ValueCoding_IsValid(rule.values())) {
     violations->Add(path + ".values", "unknown value ", rule.values(), "; choose F32 or BF16");

@@ -22,7 +22,7 @@ constexpr uint64_t kTableRows = 10000;
 
 Status DecodePiece(const FrameView& frame) {
   PieceFrameReader reader;
-  const Status status = reader.Read(frame, kPieceElements);
+  Status status = reader.Read(frame, kPieceElements);
   if (!status.ok()) {
     EXPECT_TRUE(reader.stripes().empty() && reader.values().empty()) << "nothing of a bad frame";
     return status;

@@ -1,0 +1,142 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "common/compress/magnitude_moments.h"
+#include "common/compress/tail_fit.h"
+#include "tests/common/compress/policy_support.h"
+
+namespace weir::compress {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr auto kDistributions = {v1::SidcoPolicy::EXPONENTIAL, v1::SidcoPolicy::PARETO,
+                                 v1::SidcoPolicy::GAMMA};
+
+Selector Make(double sparsity, int stages, int64_t elements,
+              v1::SidcoPolicy::Distribution distribution = v1::SidcoPolicy::EXPONENTIAL) {
+  v1::PolicyRule rule;
+  rule.mutable_sidco()->set_sparsity(sparsity);
+  rule.mutable_sidco()->set_stages(stages);
+  rule.mutable_sidco()->set_distribution(distribution);
+  return Selector(rule, MakeScope(elements));
+}
+
+std::vector<float> OneToTen() { return {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}; }
+
+TEST(Sidco, TakesTheTailOfTheTailInTheSecondStage) {
+  const Moments all = MomentsAbove(OneToTen(), 0);
+  const double first = ExponentialThreshold(all, 0, 0.25);
+  EXPECT_NEAR(first, 7.6246, 1e-4);
+  const Moments tail = MomentsAbove(OneToTen(), static_cast<float>(first));
+  EXPECT_EQ(tail.count, 3);
+  EXPECT_NEAR(ExponentialThreshold(tail, 8, 0.4), 8.9163, 1e-4);
+  const Selector sidco = Make(0.9, 2, 10);
+  EXPECT_THAT(sidco.Step(OneToTen()).values, ElementsAre(9.0f, 10.0f));
+}
+
+// The fit alone gives 12.664, and would send nothing.
+TEST(Sidco, AlwaysSendsTheLargest) {
+  EXPECT_NEAR(ExponentialThreshold(MomentsAbove(OneToTen(), 0), 0, 0.1), 12.664, 1e-3);
+  EXPECT_THAT(Make(0.9, 1, 10).Step(OneToTen()).values, ElementsAre(10.0f));
+}
+
+TEST(Sidco, LeavesZerosOutOfTheFit) {
+  std::vector<float> gradient = OneToTen();
+  gradient.resize(20);
+  // A tenth of twenty elements is a fifth of those that are not zero.
+  const Selector sidco = Make(0.9, 1, 20);
+  sidco.Step(gradient);
+  EXPECT_NEAR(sidco.policy->threshold(*sidco.state),
+              ExponentialThreshold(MomentsAbove(OneToTen(), 0), 0, 0.2), 1e-5);
+}
+
+TEST(Sidco, SendsNothingForNothingAndWhatIsNoNumberNever) {
+  const Selector sidco = Make(0.9, 1, 10);
+  EXPECT_THAT(sidco.Step(std::vector<float>(10)).indexes, IsEmpty());
+  std::vector<float> gradient(10);
+  gradient[3] = std::numeric_limits<float>::infinity();
+  EXPECT_THAT(sidco.Step(gradient).indexes, IsEmpty());
+}
+
+TEST(Sidco, FindsTheWantedShareOfEachDistributionItFits) {
+  for (const auto distribution : kDistributions) {
+    const Selector sidco = Make(0.99, 0, 200'000, distribution);
+    const auto uniform = [random = RandomStream(4)]() mutable { return 1 - random.NextUnit(); };
+    double sent = 0;
+    constexpr int kSteps = 60, kSettled = 20;
+    for (int step = 0; step < kSteps; ++step) {
+      std::vector<float> gradient(200'000);
+      auto draw = uniform;
+      for (float& value : gradient) {
+        const double magnitude = -std::log(draw());
+        value = static_cast<float>(draw() < 0.5 ? -magnitude : magnitude);
+      }
+      const auto count = static_cast<double>(sidco.Step(gradient).indexes.size());
+      if (step >= kSettled) sent += count / 2000;
+    }
+    EXPECT_NEAR(sent / (kSteps - kSettled), 1, 0.35) << distribution;
+  }
+}
+
+// Closed forms against the distributions they fit.
+TEST(TailFit, InvertsItsDistributions) {
+  RandomStream random(5);
+  std::vector<float> exponential(1 << 20), pareto(1 << 20);
+  for (float& value : exponential) value = static_cast<float>(-2 * std::log(1 - random.NextUnit()));
+  // Generalised Pareto with xi = 0.1 and scale 1: ((1 - u)^-xi - 1) / xi.
+  for (float& value : pareto) {
+    value = static_cast<float>((std::pow(1 - random.NextUnit(), -0.1) - 1) / 0.1);
+  }
+  const auto moments = [](const std::vector<float>& values) {
+    Moments all;
+    for (size_t i = 0; i < values.size(); i += 4096) {
+      all.Add(MomentsAbove(std::span(values).subspan(i, 4096), 0));
+    }
+    return all;
+  };
+  const double expected = -2 * std::log(0.01);
+  EXPECT_NEAR(ExponentialThreshold(moments(exponential), 0, 0.01), expected, 0.05);
+  EXPECT_NEAR(ParetoThreshold(moments(exponential), 0, 0.01), expected, 0.1);
+  double log_sum = 0;
+  for (size_t i = 0; i < exponential.size(); i += 4096) {
+    log_sum += LogSum(std::span(exponential).subspan(i, 4096));
+  }
+  EXPECT_NEAR(GammaThreshold(moments(exponential), log_sum, 0.01), expected, 0.1);
+  EXPECT_NEAR(ParetoThreshold(moments(pareto), 0, 0.01), (std::pow(0.01, -0.1) - 1) / 0.1, 0.2);
+}
+
+// Gamma of shape 2 and scale 1: its tail is (1 + x) exp(-x), its mean 2, its mean logarithm
+// digamma(2), of which Minka's shape is off by less than 1.5 %.
+TEST(TailFit, InvertsAGammaThatIsNoExponential) {
+  const double threshold = GammaThreshold({.count = 1, .sum = 2}, 0.42278433509846713, 0.01);
+  EXPECT_NEAR((1 + threshold) * std::exp(-threshold), 0.01, 0.0005);
+}
+
+TEST(TailFit, TakesEqualMagnitudes) {
+  const std::vector<float> equal(100, 0.5f);
+  const Moments moments = MomentsAbove(equal, 0);
+  EXPECT_EQ(ParetoThreshold(moments, 0, 0.1), 0.5);
+  EXPECT_NEAR(GammaThreshold(moments, LogSum(equal), 0.1), 0.5, 0.01);
+}
+
+TEST(MagnitudeMoments, AreThoseOfWhatIsAboveTheBound) {
+  std::vector<float> values = {0.0f, -3.0f, 1.0f, std::numeric_limits<float>::quiet_NaN(), 2.0f};
+  values.resize(37);
+  values.back() = -5;
+  const Moments moments = MomentsAbove(values, 1);
+  EXPECT_EQ(moments.count, 3);
+  EXPECT_EQ(moments.sum, 10);
+  EXPECT_EQ(moments.square_sum, 38);
+  EXPECT_EQ(moments.least, 2);
+  EXPECT_EQ(moments.largest, 5);
+  EXPECT_NEAR(LogSum(values), std::log(30.0), 1e-5);
+}
+
+}  // namespace
+}  // namespace weir::compress
