@@ -28,6 +28,7 @@
 
 namespace weir::compress {
 
+class Candidates;
 class Residual;
 
 // What a policy selects over: one tensor.
@@ -65,6 +66,8 @@ struct StepPlan {
   bool flush = false;                             // send whatever is not zero
   // Elements of the tensor from here on that just reach the threshold are not sent.
   int64_t tie_end = std::numeric_limits<int64_t>::max();
+  // Of policies that collect them; the state's, until EndStep.
+  Candidates* candidates = nullptr;
 };
 
 // One policy's memory of one layer. Made and understood by its policy only.

@@ -8,15 +8,14 @@
 // number of stages by itself, where the code has one count of calls for all; the threshold is never
 // above the largest magnitude, or a layer of equal elements would send nothing for ever.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <mutex>
 
+#include "common/compress/candidate_policy.h"
 #include "common/compress/kept_count.h"
 #include "common/compress/magnitude_moments.h"
 #include "common/compress/policies.h"
-#include "common/compress/residual_policy.h"
 #include "common/compress/stripe_select.h"
 #include "common/compress/tail_fit.h"
 
@@ -29,14 +28,15 @@ constexpr double kFirstRatio = 0.25;
 // stays.
 constexpr int kAdaptSteps = 5;
 constexpr double kFew = 0.8, kMany = 1.2;
+// Of the last step's first threshold: what reaches so much is collected in the pass that sums, and
+// nearly always holds what this step's first threshold selects.
+constexpr float kLowered = 0.95f;
 
-constexpr std::array<float, kStripeElements> kNoGradient = {};
+struct SidcoState : CandidateState {
+  using CandidateState::CandidateState;
 
-struct SidcoState : ResidualState {
-  using ResidualState::ResidualState;
-
-  std::atomic<float> threshold{0};
-  std::mutex mutex;  // of what follows
+  std::atomic<float> bound{0};  // for the next step's candidates; 0: none yet
+  std::mutex mutex;             // of what follows
   int stages = 1;
   int observed_steps = 0;
   int64_t observed_count = 0;
@@ -44,7 +44,7 @@ struct SidcoState : ResidualState {
 
 SidcoState& Sidco(PolicyState& state) { return static_cast<SidcoState&>(state); }
 
-class SidcoPolicy : public ResidualPolicy {
+class SidcoPolicy : public CandidatePolicy {
  public:
   explicit SidcoPolicy(const v1::SidcoPolicy& config)
       : config_(config),
@@ -57,27 +57,24 @@ class SidcoPolicy : public ResidualPolicy {
     return state;
   }
 
-  // Takes the gradient in, because the fit is to what will be selected from.
   StepPlan BeginStep(PolicyState& base, std::span<const float> gradient) const override {
     SidcoState& state = Sidco(base);
-    StepPlan plan = {.step = state.NextStep()};
-    const Moments all = AccumulateAndSum(state, gradient);
+    StepPlan plan = {.step = state.NextStep(), .candidates = state.Borrow()};
+    const float bound = state.bound;
+    const Moments all = AccumulateAndSum(state, gradient, bound, plan.candidates);
     if (all.count == 0 || !std::isfinite(all.square_sum)) return plan;
     const auto kept = static_cast<double>(KeptCount(state.scope.element_count, config_.sparsity()));
     const double ratio = kept / static_cast<double>(all.count);
-    if (ratio >= 1) {
-      plan.threshold = 0.0f;  // whatever is not zero
-    } else {
-      const auto above = static_cast<float>(Fit(state, all, ratio));
-      plan.threshold =
-          std::min(std::nextafter(above, std::numeric_limits<float>::infinity()), all.largest);
-    }
+    plan.threshold = ratio < 1 ? Fit(state, all, ratio, bound, plan.candidates)
+                               : CollectAbove(state, 0, all.largest, bound, plan.candidates);
+    plan.candidates->Keep(*plan.threshold);
     state.threshold = *plan.threshold;
     return plan;
   }
 
   void EndStep(PolicyState& base, const StepPlan& plan, int64_t sent_count) const override {
     SidcoState& state = Sidco(base);
+    CandidatePolicy::EndStep(base, plan, sent_count);
     if (config_.stages() > 0 || !plan.threshold) return;
     std::lock_guard lock(state.mutex);
     state.observed_count += sent_count;
@@ -92,47 +89,70 @@ class SidcoPolicy : public ResidualPolicy {
     state.observed_count = 0;
   }
 
-  double threshold(const PolicyState& state) const override {
-    return static_cast<const SidcoState&>(state).threshold;
-  }
-
  private:
-  // Calls visit(values) for each stripe of the residual, locked.
-  template <typename Visit>
-  static void ForEachStripe(SidcoState& state, const Visit& visit) {
-    for (uint32_t stripe = 0; stripe < state.residual.stripe_count(); ++stripe) {
-      const Residual::Guard guard = state.residual.Lock(stripe);
-      visit(stripe, guard.values());
-    }
-  }
-
-  static Moments AccumulateAndSum(SidcoState& state, std::span<const float> gradient) {
+  // And collects what reaches the bound, if there is one.
+  static Moments AccumulateAndSum(SidcoState& state, std::span<const float> gradient, float bound,
+                                  Candidates* candidates) {
     Moments all;
-    ForEachStripe(state, [&](uint32_t stripe, std::span<float> values) {
-      AccumulateStripe(gradient.subspan(stripe * kStripeElements, values.size()), values);
+    ForEachStripe(state, [&](int64_t first, std::span<float> values) {
+      AccumulateStripe(gradient.subspan(static_cast<size_t>(first), values.size()), values);
       all.Add(MomentsAbove(values, 0));
+      if (bound > 0) candidates->Collect(values, bound, static_cast<uint32_t>(first));
     });
     return all;
   }
 
-  // The threshold above which a share `ratio` of the magnitudes lies.
-  double Fit(SidcoState& state, const Moments& all, double ratio) const {
-    const int stages = Stages(state);
-    if (stages == 1 || ratio >= kFirstRatio) return FirstThreshold(state, all, ratio);
-    double threshold = FirstThreshold(state, all, kFirstRatio);
-    const double step_ratio = std::pow(ratio / kFirstRatio, 1.0 / (stages - 1));
+  // Makes sure that what lies above the threshold, and at least the largest, is collected, where
+  // what reaches `bound` is. The least that does.
+  static float CollectAbove(SidcoState& state, double threshold, float largest, float bound,
+                            Candidates* candidates) {
+    const float least = JustAbove(threshold, largest);
+    state.bound = kLowered * least;
+    if (bound > 0 && bound <= least) return least;
+    candidates->Clear();
+    ForEachStripe(state, [&](int64_t first, std::span<float> values) {
+      candidates->Collect(values, least, static_cast<uint32_t>(first));
+    });
+    return least;
+  }
+
+  static float JustAbove(double threshold, float largest) {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    return std::min(std::nextafter(static_cast<float>(threshold), kInfinity), largest);
+  }
+
+  // The threshold that a share `ratio` of the magnitudes reaches, and as candidates those that
+  // reach the first stage's.
+  float Fit(SidcoState& state, const Moments& all, double ratio, float bound,
+            Candidates* candidates) const {
+    const int stages = ratio < kFirstRatio ? Stages(state) : 1;
+    const double first_ratio = stages == 1 ? ratio : kFirstRatio;
+    float least = CollectAbove(state, FirstThreshold(state, all, first_ratio), all.largest, bound,
+                               candidates);
+    const double step_ratio = std::pow(ratio / first_ratio, 1.0 / std::max(1, stages - 1));
     for (int stage = 1; stage < stages; ++stage) {
-      Moments tail;
-      ForEachStripe(state, [&](uint32_t, std::span<float> values) {
-        tail.Add(MomentsAbove(values, static_cast<float>(threshold)));
-      });
-      if (tail.count == 0 || !std::isfinite(tail.square_sum)) return threshold;
+      const Moments tail = TailMoments(candidates->magnitudes(), least);
+      if (tail.count == 0 || !std::isfinite(tail.square_sum)) break;
       const auto offset = static_cast<double>(tail.least);
-      threshold = config_.distribution() == v1::SidcoPolicy::EXPONENTIAL
-                      ? ExponentialThreshold(tail, offset, step_ratio)
-                      : ParetoThreshold(tail, offset, step_ratio);
+      const double threshold = config_.distribution() == v1::SidcoPolicy::EXPONENTIAL
+                                   ? ExponentialThreshold(tail, offset, step_ratio)
+                                   : ParetoThreshold(tail, offset, step_ratio);
+      least = JustAbove(threshold, all.largest);
     }
-    return threshold;
+    return least;
+  }
+
+  // Of magnitudes from least on, which is above zero; in parts, whose sums of floats are exact
+  // enough.
+  static Moments TailMoments(std::span<const float> magnitudes, float least) {
+    const float below = std::nextafter(least, 0.0f);
+    Moments tail;
+    while (!magnitudes.empty()) {
+      const size_t part = std::min<size_t>(magnitudes.size(), kStripeElements);
+      tail.Add(MomentsAbove(magnitudes.first(part), below));
+      magnitudes = magnitudes.subspan(part);
+    }
+    return tail;
   }
 
   double FirstThreshold(SidcoState& state, const Moments& all, double ratio) const {
@@ -152,14 +172,6 @@ class SidcoPolicy : public ResidualPolicy {
   static int Stages(SidcoState& state) {
     std::lock_guard lock(state.mutex);
     return state.stages;
-  }
-
-  // The gradient is in the residual since BeginStep.
-  void Select(const Scope& scope, const StepPlan& plan, uint32_t stripe,
-              std::span<const float> gradient, std::span<float> residual,
-              StripeSelection* selection) const override {
-    ResidualPolicy::Select(scope, plan, stripe, std::span(kNoGradient).first(gradient.size()),
-                           residual, selection);
   }
 
   const v1::SidcoPolicy config_;

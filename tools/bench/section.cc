@@ -12,6 +12,8 @@ constexpr Section kSections[] = {
     {"train", "whole training steps, without servers", BenchTrain},
     {"select", "accumulate and select of one layer, in GB of gradient, beside memcpy and PyTorch",
      BenchSelect},
+    {"policies", "selection and coding of each policy, beside DCT-DP's and torch.topk",
+     BenchPolicies},
     {"code", "gradient frames: written, read, applied", BenchCode},
     {"store", "embedding rows of one partition: reads, and updates by row-wise Adagrad",
      BenchStore},

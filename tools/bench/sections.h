@@ -14,6 +14,7 @@ Result<Lines> BenchStep(const Options& options);
 Result<Lines> BenchRead(const Options& options);
 Result<Lines> BenchStore(const Options& options);
 Result<Lines> BenchSelect(const Options& options);
+Result<Lines> BenchPolicies(const Options& options);
 Result<Lines> BenchTransport(const Options& options);
 Result<Lines> BenchDistributed(const Options& options);
 Result<Lines> BenchNetwork(const Options& options);

@@ -88,10 +88,10 @@ void AddPytorchLines(int percent, double step_seconds, Run* run) {
 Status Measure(int percent, const Coding& coding, Run* run) {
   const Size& size = run->size;
   SelectLayer layer(
-      {.percent = percent, .element_count = size.element_count(), .values = coding.values},
+      {.rule = DctRule(percent), .element_count = size.element_count(), .values = coding.values},
       run->gradients);
   layer.Steps(size.settle_steps);
-  WEIR_RETURN_IF_ERROR(layer.CheckDensity());
+  WEIR_RETURN_IF_ERROR(layer.CheckDensity(percent));
   tensor::AlignedBuffer copy(static_cast<size_t>(size.element_count()));
   const auto copy_steps = [&] {
     for (int i = 0; i < size.steps; ++i) {
@@ -101,7 +101,7 @@ Status Measure(int percent, const Coding& coding, Run* run) {
     }
   };
   auto median = MedianSeconds(run->options.repeats, {[&] { layer.Steps(size.steps); }, copy_steps});
-  WEIR_RETURN_IF_ERROR(layer.CheckDensity());
+  WEIR_RETURN_IF_ERROR(layer.CheckDensity(percent));
   for (double& seconds : median) seconds /= size.steps;
   const bool is_goal = coding.values == wire::ValueCoding::kF32;
   run->lines.push_back({.name = size.Name(StrCat("dct_", percent, coding.suffix)),
@@ -137,7 +137,7 @@ void MeasureLifespans(const std::vector<int32_t>& lifespans, int steps, Run* run
   std::vector<std::function<void()>> works;
   for (const int32_t lifespan : lifespans) {
     layers.push_back(std::make_unique<SelectLayer>(
-        SelectOptions{.lifespan = lifespan, .element_count = size.element_count()},
+        SelectOptions{.rule = DctRule(99, lifespan), .element_count = size.element_count()},
         run->gradients));
     layers.back()->Steps(size.settle_steps);
     works.push_back([layer = layers.back().get(), steps] { layer->Steps(steps); });

@@ -7,6 +7,7 @@
 #include "common/base/random.h"
 #include "common/base/strings.h"
 #include "common/compress/policy_table.h"
+#include "common/config/defaults.h"
 #include "tools/bench/measure.h"
 
 namespace weir::bench {
@@ -19,16 +20,11 @@ constexpr int64_t kWindows = 32;
 constexpr size_t kDrawn = 64;  // elements that are copied from the table of normal numbers at once
 constexpr double kDensityTolerance = 0.15;
 
-std::unique_ptr<const compress::Policy> MakeDct(const SelectOptions& options) {
-  v1::PolicyRule rule;
-  v1::DctPolicy& dct = *rule.mutable_dct();
-  dct.set_sparsity(options.percent / 100.0);
-  dct.set_lifespan(options.lifespan);
-  dct.set_start(v1::DctPolicy::DOUBLING);
-  dct.set_controller(true);
-  dct.set_drain(v1::DctPolicy::NO_DRAIN);
-  dct.set_drain_period(1);
-  return compress::MakePolicy(rule);
+v1::PolicyRule WithDefaults(const v1::PolicyRule& rule) {
+  v1::Config config;
+  *config.mutable_compression()->mutable_default_() = rule;
+  config::FillDefaults(&config);
+  return config.compression().default_();
 }
 
 // The layer's residual by the definition of the policy.
@@ -67,6 +63,14 @@ class PlainLoop {
 
 }  // namespace
 
+v1::PolicyRule DctRule(int percent, int32_t lifespan) {
+  v1::PolicyRule rule;
+  rule.mutable_dct()->set_sparsity(percent / 100.0);
+  rule.mutable_dct()->set_lifespan(lifespan);
+  rule.mutable_dct()->set_drain(v1::DctPolicy::NO_DRAIN);
+  return rule;
+}
+
 Gradients::Gradients(int64_t element_count)
     : element_count_(element_count),
       values_(static_cast<size_t>((element_count / kShift + 1 + kWindows) * kShift)) {
@@ -89,7 +93,7 @@ std::span<const float> Gradients::Next() {
 
 SelectLayer::SelectLayer(const SelectOptions& options, Gradients& gradients)
     : options_(options),
-      policy_(MakeDct(options)),
+      policy_(compress::MakePolicy(WithDefaults(options.rule))),
       scope_{
           .tensor = 0, .element_count = options.element_count, .values = options.values, .seed = 7},
       state_(policy_->MakeState(scope_)),
@@ -99,15 +103,19 @@ SelectLayer::SelectLayer(const SelectOptions& options, Gradients& gradients)
 void SelectLayer::Step(std::span<const float> gradient, const Observe* observe) {
   const compress::StepPlan plan = policy_->BeginStep(*state_, gradient);
   int64_t sent = 0;
+  if (options_.encodes) OpenFrame(plan);
   for (uint32_t stripe = 0; stripe < scope_.stripe_count(); ++stripe) {
     const auto part = gradient.subspan(static_cast<size_t>(stripe * kStripeElements),
                                        static_cast<size_t>(scope_.stripe_elements(stripe)));
     CHECK(policy_->SelectStripe(*state_, plan, stripe, part, /*wait=*/true, selection_.get()));
     KeepAlive(selection_.get());
     if (observe != nullptr) (*observe)(stripe, *selection_);
+    if (options_.encodes) Append(stripe);
     sent += selection_->count;
   }
   policy_->EndStep(*state_, plan, sent);
+  if (options_.encodes) writer_.Finish();
+  last_sent_ = sent;
   sent_ += sent;
   ++steps_;
 }
@@ -120,11 +128,31 @@ void SelectLayer::AccumulateSteps(int count) {
   for (int i = 0; i < count; ++i) policy_->Accumulate(*state_, gradients_.Next());
 }
 
-Status SelectLayer::CheckDensity() {
-  const double wanted = 1 - options_.percent / 100.0;
+void SelectLayer::OpenFrame(const compress::StepPlan& plan) {
+  frame_.clear();
+  writer_.Open(&frame_, wire::FrameKind::kGradient, 0, 0, policy_->values(scope_, plan));
+}
+
+void SelectLayer::Append(uint32_t stripe) {
+  writer_.Append(stripe, static_cast<uint32_t>(scope_.stripe_elements(stripe)),
+                 {selection_->indexes.data(), selection_->count},
+                 {selection_->values.data(), selection_->count});
+}
+
+double SelectLayer::BitsPerElement() const {
+  return 8 * static_cast<double>(frame_.size()) / static_cast<double>(last_sent_);
+}
+
+double SelectLayer::TakeDensity() {
   const double density =
       static_cast<double>(sent_) / static_cast<double>(steps_ * scope_.element_count);
   sent_ = steps_ = 0;
+  return density;
+}
+
+Status SelectLayer::CheckDensity(int percent) {
+  const double wanted = 1 - percent / 100.0;
+  const double density = TakeDensity();
   if (std::fabs(density / wanted - 1) <= kDensityTolerance) return OkStatus();
   return Internal(StrCat("select: a density of ", density, " instead of ", wanted));
 }

@@ -15,6 +15,7 @@
 #include "common/base/status.h"
 #include "common/compress/policy.h"
 #include "common/tensor/aligned_buffer.h"
+#include "common/wire/piece_frame.h"
 
 namespace weir::bench {
 
@@ -31,11 +32,14 @@ class Gradients {
   int64_t window_ = 0;
 };
 
+// DCT-DP with its controller, never drained.
+v1::PolicyRule DctRule(int percent, int32_t lifespan = 1000);
+
 struct SelectOptions {
-  int percent = 99;  // sparsity
-  int32_t lifespan = 1000;
+  v1::PolicyRule rule = DctRule(99);
   int64_t element_count = 0;
   wire::ValueCoding values = wire::ValueCoding::kF32;
+  bool encodes = false;  // each step into a frame, as a push has it
 };
 
 // One layer with its residual.
@@ -49,8 +53,15 @@ class SelectLayer {
   // Steps of which nothing is sent: what bounds selection.
   void AccumulateSteps(int count);
 
-  // The elements sent in the steps since the last call are the wanted share, within 15 %.
-  Status CheckDensity();
+  // Elements sent of all in the steps since the last call.
+  double TakeDensity();
+  // That is the wanted share, within 15 %.
+  Status CheckDensity(int percent);
+
+  // The last step's.
+  double threshold() const { return policy_->threshold(*state_); }
+  // Bits of the last frame for each element that it carries.
+  double BitsPerElement() const;
 
   // Takes steps from a residual of zero, and each selects what a plain loop would, to the bit.
   // Only on a layer that took none before.
@@ -60,6 +71,8 @@ class SelectLayer {
   using Observe = std::function<void(uint32_t stripe, const compress::StripeSelection&)>;
 
   void Step(std::span<const float> gradient, const Observe* observe);
+  void OpenFrame(const compress::StepPlan& plan);
+  void Append(uint32_t stripe);
 
   const SelectOptions options_;
   const std::unique_ptr<const compress::Policy> policy_;
@@ -67,7 +80,9 @@ class SelectLayer {
   const std::unique_ptr<compress::PolicyState> state_;
   const std::unique_ptr<compress::StripeSelection> selection_;
   Gradients& gradients_;
-  int64_t sent_ = 0, steps_ = 0;
+  wire::PieceFrameWriter writer_;
+  Bytes frame_;
+  int64_t last_sent_ = 0, sent_ = 0, steps_ = 0;
 };
 
 }  // namespace weir::bench

@@ -1,0 +1,57 @@
+#include "common/compress/candidate_policy.h"
+
+#include <cmath>
+
+#include "common/compress/round_selection.h"
+
+namespace weir::compress {
+namespace {
+
+// Candidates whose elements are asked for before they are needed: a hundred lie in as many cache
+// lines, and of a large layer none is in the cache any more.
+constexpr ptrdiff_t kAhead = 32;
+
+}  // namespace
+
+Candidates* CandidateState::Borrow() {
+  std::lock_guard lock(mutex_);
+  if (free_.empty()) free_.push_back(all_.emplace_back(std::make_unique<Candidates>()).get());
+  Candidates* const candidates = free_.back();
+  free_.pop_back();
+  candidates->Clear();
+  return candidates;
+}
+
+void CandidateState::GiveBack(Candidates* candidates) {
+  std::lock_guard lock(mutex_);
+  free_.push_back(candidates);
+}
+
+void CandidatePolicy::EndStep(PolicyState& state, const StepPlan& plan,
+                              int64_t /*sent_count*/) const {
+  static_cast<CandidateState&>(state).GiveBack(plan.candidates);
+}
+
+void CandidatePolicy::Select(const Scope& scope, const StepPlan& plan, uint32_t stripe,
+                             std::span<const float> /*gradient*/, std::span<float> residual,
+                             StripeSelection* selection) const {
+  selection->dense = false;
+  selection->count = 0;
+  if (!plan.threshold) return;
+  const int64_t first = stripe * kStripeElements;
+  const float* const layer = residual.data() - first;
+  const uint32_t* const end = plan.candidates->indexes().data() + plan.candidates->count();
+  for (const uint32_t& index : plan.candidates->IndexesIn(first, first + std::ssize(residual))) {
+    if (&index + kAhead < end) __builtin_prefetch(layer + (&index)[kAhead], 1);
+    float& left = residual[static_cast<size_t>(index - first)];
+    const float value = left, magnitude = std::fabs(value);
+    if (!(magnitude >= *plan.threshold)) continue;
+    if (magnitude == *plan.threshold && index >= plan.tie_end) continue;
+    selection->indexes[selection->count] = static_cast<uint16_t>(index - first);
+    selection->values[selection->count++] = value;
+    left = value - value;  // infinity leaves NaN behind: it cannot be sent twice
+  }
+  if (scope.values != wire::ValueCoding::kF32) RoundSelection(residual, selection);
+}
+
+}  // namespace weir::compress

@@ -1,0 +1,42 @@
+// Elements of a layer that a step may send: what is found in one pass over the residual, so that
+// the threshold and the selection need not look at the whole layer again.
+//
+// Place in the life of a batch: residual += gradient -> **candidates** -> threshold -> select.
+// Thread rule: thread-compatible; each belongs to one step of one thread. Grows to the size of the
+// layer and is reused.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace weir::compress {
+
+class Candidates {
+ public:
+  void Clear() { count_ = 0; }
+
+  // Adds the elements of a stripe with |value| >= least, which is above zero; NaN is none of them.
+  // Stripes come in ascending order. first: the tensor's index of the stripe's first element.
+  void Collect(std::span<const float> values, float least, uint32_t first);
+
+  // Forgets those with |value| < least.
+  void Keep(float least);
+
+  size_t count() const { return count_; }
+  // Ascending, and |value| of each.
+  std::span<const uint32_t> indexes() const { return {indexes_.data(), count_}; }
+  std::span<const float> magnitudes() const { return {magnitudes_.data(), count_}; }
+
+  // Of the tensor's elements [begin, end).
+  std::span<const uint32_t> IndexesIn(int64_t begin, int64_t end) const;
+
+ private:
+  size_t count_ = 0;
+  // With room behind the last for a vector.
+  std::vector<uint32_t> indexes_;
+  std::vector<float> magnitudes_;
+};
+
+}  // namespace weir::compress

@@ -1,0 +1,136 @@
+// What the policies cost, selection and coding of one layer in the steady state, on one thread, at
+// a density of about 1 %: beside DCT-DP on the same gradients, exact top-k beside PyTorch's as
+// well.
+
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/strings.h"
+#include "tools/bench/measure.h"
+#include "tools/bench/peer_script.h"
+#include "tools/bench/sections.h"
+#include "tools/bench/select_layer.h"
+
+namespace weir::bench {
+namespace {
+
+constexpr int kPercent = 99;
+constexpr double kSparsity = kPercent / 100.0;
+constexpr double kGoalOfPytorch = 10;
+
+struct Size {
+  int64_t mega = 0;
+  int steps = 0;         // in one measured block
+  int settle_steps = 0;  // until the density is steady
+  int pytorch_steps = 0;
+
+  int64_t element_count() const { return mega << 20; }
+  std::string Name(const std::string& what) const {
+    return StrCat("policies/", what, "/", mega, "M");
+  }
+};
+
+constexpr Size kSizes[] = {{.mega = 1, .steps = 50, .settle_steps = 300, .pytorch_steps = 101},
+                           {.mega = 16, .steps = 4, .settle_steps = 70, .pytorch_steps = 9}};
+
+struct Candidate {
+  std::string name;
+  v1::PolicyRule rule;
+  double goal;  // of DCT-DP's speed; 0: none
+};
+
+// threshold: DCT-DP's, with which fixed ones send about as much.
+std::vector<Candidate> Candidates(double threshold) {
+  std::vector<Candidate> all;
+  const auto add = [&](const char* name, double goal) -> v1::PolicyRule& {
+    return all.emplace_back(Candidate{name, {}, goal}).rule;
+  };
+  add("hard_threshold", 1 / 1.3).mutable_hard_threshold()->set_threshold(threshold);
+  add("strom", 1 / 1.3).mutable_strom()->set_threshold(threshold);
+  add("sidco", 0.5).mutable_sidco()->set_sparsity(kSparsity);
+  v1::SidcoPolicy& pareto = *add("sidco_pareto", 0).mutable_sidco();
+  pareto.set_sparsity(kSparsity);
+  pareto.set_distribution(v1::SidcoPolicy::PARETO);
+  v1::SidcoPolicy& gamma = *add("sidco_gamma", 0).mutable_sidco();
+  gamma.set_sparsity(kSparsity);
+  gamma.set_distribution(v1::SidcoPolicy::GAMMA);
+  add("top_k", 0).mutable_top_k()->set_sparsity(kSparsity);
+  add("random_k", 0).mutable_random_k()->set_sparsity(kSparsity);
+  return all;
+}
+
+std::unique_ptr<SelectLayer> Settled(const v1::PolicyRule& rule, const Size& size,
+                                     Gradients& gradients) {
+  auto layer = std::make_unique<SelectLayer>(SelectOptions{.rule = rule,
+                                                           .element_count = size.element_count(),
+                                                           .values = wire::ValueCoding::kBf16,
+                                                           .encodes = true},
+                                             gradients);
+  layer->Steps(size.settle_steps);
+  layer->TakeDensity();
+  return layer;
+}
+
+Lines MeasureCandidate(const Candidate& candidate, const Size& size, const Options& options,
+                       SelectLayer& dct, Gradients& gradients, double pytorch_seconds) {
+  const auto layer = Settled(candidate.rule, size, gradients);
+  auto median = MedianSeconds(options.repeats,
+                              {[&] { layer->Steps(size.steps); }, [&] { dct.Steps(size.steps); }});
+  for (double& seconds : median) seconds *= 1e3 / size.steps;
+  Lines lines = {{.name = size.Name(candidate.name),
+                  .value = median[0],
+                  .unit = "ms/step",
+                  .peer = "DCT-DP",
+                  .peer_value = median[1],
+                  .goal = candidate.goal,
+                  .better = Better::kLess},
+                 {.name = size.Name(candidate.name + "_bits"),
+                  .value = layer->BitsPerElement(),
+                  .unit = "bits/element",
+                  .peer = StrCat("DCT-DP; density ", Format("%.2f %%", 100 * layer->TakeDensity())),
+                  .peer_value = dct.BitsPerElement(),
+                  .better = Better::kLess}};
+  if (candidate.name == "top_k") {
+    lines.push_back({.name = size.Name("top_k_of_pytorch"),
+                     .value = median[0],
+                     .unit = "ms/step",
+                     .peer = "torch.topk with its residual",
+                     .peer_value = 1e3 * pytorch_seconds,
+                     .goal = kGoalOfPytorch,
+                     .better = Better::kLess});
+  }
+  return lines;
+}
+
+// Of a step with torch.topk; 0 without PyTorch.
+double PytorchSeconds(const Size& size, const Options& options) {
+  const int64_t elements = options.quick ? 65536 : size.element_count();
+  auto result = RunPeerScript("pytorch_select.py", StrCat(elements, " ", size.pytorch_steps));
+  if (result.ok()) return result->values[StrCat("topk_", kPercent)];
+  std::cout << result.status().message() << "\n";  // our lines stand alone
+  return 0;
+}
+
+}  // namespace
+
+Result<Lines> BenchPolicies(const Options& options) {
+  Lines lines;
+  for (const Size& size : kSizes) {
+    if (options.quick && size.mega > 1) break;
+    const double pytorch_seconds = PytorchSeconds(size, options);
+    Gradients gradients(size.element_count());
+    const auto dct = Settled(DctRule(kPercent), size, gradients);
+    for (const Candidate& candidate : Candidates(dct->threshold())) {
+      const Lines more =
+          MeasureCandidate(candidate, size, options, *dct, gradients, pytorch_seconds);
+      lines.insert(lines.end(), more.begin(), more.end());
+    }
+  }
+  return lines;
+}
+
+}  // namespace weir::bench
