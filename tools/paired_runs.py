@@ -14,8 +14,8 @@ MIN_ELEMENTS = 1000
 
 
 def check_programs(binaries, config):
-    """Ends with a message when what every run needs is not there."""
-    for path in [os.path.join(binaries, name) for name in PROGRAMS] + [config]:
+    """Ends with a message when what every run needs is not there. config: as weir-local takes it."""
+    for path in [os.path.join(binaries, name) for name in PROGRAMS] + config.split(","):
         if not os.path.exists(path):
             sys.exit("error: there is no %s; build Release, name its programs by --bin, and run this "
                      "from the folder that the repository is in" % path)
@@ -51,7 +51,7 @@ def run(directory, binaries, config, servers, trainers, override, reuse=False):
     programs = [os.path.join(binaries, name) for name in PROGRAMS]
     command = [programs[0], "--config=" + config, "--servers=%d" % servers,
                "--trainers=%d" % trainers, "--out=" + directory, "--override=" + override]
-    if not (reuse and is_current(directory, command, [*programs, config])):
+    if not (reuse and is_current(directory, command, [*programs, *config.split(",")])):
         told = os.path.join(directory, "command.json")
         if os.path.exists(told):
             os.remove(told)  # what it tells of is about to be overwritten

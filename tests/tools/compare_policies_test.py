@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""tools/compare_policies on a small synthetic set: every policy runs to the end and has its row.
+
+  compare_policies_test.py BIN      BIN: the folder of the programs; from the repository's folder"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BIN = sys.argv[1] if len(sys.argv) > 1 else "build/release/bin"
+TOOL = "tools/compare_policies"
+SMALL = "data { synthetic { rows: 4000 test_rows: 1000 } }"
+
+
+def run(*arguments):
+    return subprocess.run([sys.executable, TOOL, "--bin=" + BIN, *arguments], capture_output=True,
+                          text=True, timeout=250)
+
+
+class ComparePolicies(unittest.TestCase):
+    def test_every_policy_has_a_row_and_pictures(self):
+        names = [name[:-len(".textproto")] for name in os.listdir("configs/policies")]
+        with tempfile.TemporaryDirectory() as out:
+            done = run("--config=configs/runs/quickstart.textproto", "--override=" + SMALL, "--seeds=2",
+                       "--out=" + out)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            with open(os.path.join(out, "table.md"), encoding="utf-8") as f:
+                rows = [line.split(" | ") for line in f.read().splitlines()]
+            self.assertEqual({len(row) for row in rows}, {len(rows[0])})
+            self.assertEqual(rows[2][0], "| none")
+            self.assertEqual(sorted(row[0][2:] for row in rows[2:]), sorted(names))
+            sent = {row[0][2:]: float(row[5]) for row in rows[2:]}
+            self.assertEqual(sent["none"], 1)
+            self.assertLess(sent["top_k"], 0.02)
+            for name in ("index.html", "loss.svg", "density.svg"):
+                self.assertTrue(os.path.getsize(os.path.join(out, name)) > 0)
+
+    def test_a_policy_that_is_not_there_is_named(self):
+        done = run("--policies=none,best")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("configs/policies has no 'best'; there are none, ", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
