@@ -92,8 +92,8 @@ constexpr size_t kRoom = static_cast<size_t>(kStripeElements) + 64;
 
 void Candidates::Collect(std::span<const float> values, float least, uint32_t first) {
   if (indexes_.size() < count_ + kRoom) {
-    indexes_.resize(2 * count_ + kRoom);
-    magnitudes_.resize(2 * count_ + kRoom);
+    indexes_.resize(count_ + count_ / 4 + kRoom);
+    magnitudes_.resize(indexes_.size());
   }
   count_ += HWY_DYNAMIC_DISPATCH(Above)(values.data(), values.size(), least, first,
                                         magnitudes_.data() + count_, indexes_.data() + count_);

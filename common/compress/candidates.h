@@ -2,8 +2,8 @@
 // the threshold and the selection need not look at the whole layer again.
 //
 // Place in the life of a batch: residual += gradient -> **candidates** -> threshold -> select.
-// Thread rule: thread-compatible; each belongs to one step of one thread. Grows to the size of the
-// layer and is reused.
+// Thread rule: thread-compatible; each belongs to one step of one thread. Grows and is reused; of
+// a layer's first step, in which everything may be a candidate, it keeps 8 to 10 bytes an element.
 #pragma once
 
 #include <cstddef>

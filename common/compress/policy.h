@@ -96,7 +96,8 @@ class Policy {
   // What has not been sent; null where nothing is kept.
   virtual Residual* residual(PolicyState& /*state*/) const { return nullptr; }
 
-  // gradient: the whole layer's, in every method but SelectStripe.
+  // gradient: the whole layer's, in every method but SelectStripe. May take the gradient in, and
+  // then SelectStripe does not.
   virtual StepPlan BeginStep(PolicyState& state, std::span<const float> gradient) const = 0;
 
   // Takes the stripe's gradient in and selects what leaves. False if another thread is at the

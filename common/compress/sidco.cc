@@ -62,11 +62,18 @@ class SidcoPolicy : public CandidatePolicy {
     StepPlan plan = {.step = state.NextStep(), .candidates = state.Borrow()};
     const float bound = state.bound;
     const Moments all = AccumulateAndSum(state, gradient, bound, plan.candidates);
-    if (all.count == 0 || !std::isfinite(all.square_sum)) return plan;
+    if (all.count == 0) return plan;
     const auto kept = static_cast<double>(KeptCount(state.scope.element_count, config_.sparsity()));
     const double ratio = kept / static_cast<double>(all.count);
-    plan.threshold = ratio < 1 ? Fit(state, all, ratio, bound, plan.candidates)
-                               : CollectAbove(state, 0, all.largest, bound, plan.candidates);
+    plan.flush = ratio >= 1;  // and nothing can be learned of the number of stages
+    if (plan.flush) {
+      plan.threshold = CollectAbove(state, 0, all.largest, bound, plan.candidates);
+    } else if (std::isinf(all.largest)) {  // to be sent, so that whoever applies it sees it
+      plan.threshold =
+          CollectAbove(state, static_cast<double>(all.largest), all.largest, 0, plan.candidates);
+    } else {
+      plan.threshold = Fit(state, all, ratio, bound, plan.candidates);
+    }
     plan.candidates->Keep(*plan.threshold);
     state.threshold = *plan.threshold;
     return plan;
@@ -75,7 +82,7 @@ class SidcoPolicy : public CandidatePolicy {
   void EndStep(PolicyState& base, const StepPlan& plan, int64_t sent_count) const override {
     SidcoState& state = Sidco(base);
     CandidatePolicy::EndStep(base, plan, sent_count);
-    if (config_.stages() > 0 || !plan.threshold) return;
+    if (config_.stages() > 0 || plan.flush || !plan.threshold) return;
     std::lock_guard lock(state.mutex);
     state.observed_count += sent_count;
     if (++state.observed_steps < kAdaptSteps) return;
@@ -132,7 +139,7 @@ class SidcoPolicy : public CandidatePolicy {
     const double step_ratio = std::pow(ratio / first_ratio, 1.0 / std::max(1, stages - 1));
     for (int stage = 1; stage < stages; ++stage) {
       const Moments tail = TailMoments(candidates->magnitudes(), least);
-      if (tail.count == 0 || !std::isfinite(tail.square_sum)) break;
+      if (tail.count == 0) break;
       const auto offset = static_cast<double>(tail.least);
       const double threshold = config_.distribution() == v1::SidcoPolicy::EXPONENTIAL
                                    ? ExponentialThreshold(tail, offset, step_ratio)

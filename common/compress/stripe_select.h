@@ -22,7 +22,7 @@ void AccumulateAndSelect(std::span<const float> gradient, float threshold, wire:
 
 // residual += gradient; each element with |residual| > quantum, which is above zero, gives one
 // quantum of its sign, and the rest of it stays. The values are +quantum or -quantum. NaN is not
-// selected. Otherwise as above.
+// selected; of infinity a quantum is sent once, and NaN stays. Otherwise as above.
 void AccumulateAndQuantize(std::span<const float> gradient, float quantum,
                            std::span<float> residual, StripeSelection* selection);
 

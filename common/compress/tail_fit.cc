@@ -13,9 +13,9 @@ constexpr double kNoSpread = 1e-4;
 
 // Share of a gamma distribution of this shape and scale 1 above x > 0: the regularised upper
 // incomplete gamma function, by the series of its complement or by its continued fraction (Lentz).
-double GammaTail(double shape, double x) {
+double GammaTail(double shape, double log_gamma, double x) {
   constexpr double kPrecision = 1e-12, kTiny = 1e-300;
-  const double front = std::exp(shape * std::log(x) - x - std::lgamma(shape));
+  const double front = std::exp(shape * std::log(x) - x - log_gamma);
   if (x < shape + 1) {
     double term = 1 / shape, sum = term;
     for (double n = shape + 1; term > kPrecision * sum; ++n) sum += term *= x / n;
@@ -34,16 +34,21 @@ double GammaTail(double shape, double x) {
   return front * fraction;
 }
 
-// x with GammaTail(shape, x) = ratio.
+// x with GammaTail(shape, ln Gamma(shape), x) = ratio.
 double InverseGammaTail(double shape, double ratio) {
+  int sign;  // of Gamma; std::lgamma has one for all threads
+  const double log_gamma = lgamma_r(shape, &sign);
   double low = 0, high = shape + 1;
-  while (GammaTail(shape, high) > ratio) high *= 2;
+  while (GammaTail(shape, log_gamma, high) > ratio) high *= 2;
   for (int i = 0; i < 50; ++i) {
     const double middle = (low + high) / 2;
-    (GammaTail(shape, middle) > ratio ? low : high) = middle;
+    (GammaTail(shape, log_gamma, middle) > ratio ? low : high) = middle;
   }
   return high;
 }
+
+// Means beyond which squares, which were summed as floats, are of no use.
+constexpr double kLeastSquared = 1e-15, kMostSquared = 1e15;
 
 double Mean(const Moments& moments) { return moments.sum / static_cast<double>(moments.count); }
 
@@ -55,6 +60,9 @@ double ExponentialThreshold(const Moments& moments, double offset, double ratio)
 
 double ParetoThreshold(const Moments& moments, double offset, double ratio) {
   const double count = static_cast<double>(moments.count), mean = Mean(moments);
+  if (mean < kLeastSquared || mean > kMostSquared) {
+    return ExponentialThreshold(moments, offset, ratio);
+  }
   const double scatter = moments.square_sum - count * mean * mean;
   if (moments.count < 2 || !(scatter > 0)) return mean;
   const double variance = scatter / (count - 1), distance = mean - offset;

@@ -15,7 +15,8 @@ namespace weir::compress {
 // Exponential: one parameter, the mean.
 double ExponentialThreshold(const Moments& moments, double offset, double ratio);
 
-// Generalised Pareto by its first two moments. Where all magnitudes are equal, that magnitude.
+// Generalised Pareto by its first two moments. Where all magnitudes are equal, that magnitude;
+// where their mean is so small or large that squares are of no use, exponential.
 double ParetoThreshold(const Moments& moments, double offset, double ratio);
 
 // Gamma from 0, its shape by the closed form of Minka (2002). Where all magnitudes are nearly

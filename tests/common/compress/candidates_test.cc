@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "tests/common/compress/instruction_sets.h"
 #include "tests/common/compress/policy_support.h"
 
 namespace weir::compress {
@@ -14,7 +15,9 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(Candidates, AreThoseThatReachTheBoundInOrder) {
+class CandidatesOnEachSet : public OnEachInstructionSet {};
+
+TEST_P(CandidatesOnEachSet, AreThoseThatReachTheBoundInOrder) {
   Candidates candidates;
   candidates.Collect(std::vector{1.0f, -2.0f, std::numeric_limits<float>::quiet_NaN(), 0.5f}, 1, 0);
   candidates.Collect(std::vector{0.0f, -1.0f, 3.0f}, 1, 4);
@@ -28,7 +31,7 @@ TEST(Candidates, AreThoseThatReachTheBoundInOrder) {
   EXPECT_EQ(candidates.count(), 0u);
 }
 
-TEST(Candidates, AreThoseOfAPlainLoopAtEverySizeAndShare) {
+TEST_P(CandidatesOnEachSet, AreThoseOfAPlainLoopAtEverySizeAndShare) {
   for (const int64_t size : {1, 15, 16, 17, 63, 64, 100, 4095, 4096}) {
     const std::vector<float> values = NormalGradient(size, static_cast<uint64_t>(size));
     for (const float least : {1e-30f, 0.3f, 1.0f, 2.5f, 9.0f}) {
@@ -49,6 +52,8 @@ TEST(Candidates, AreThoseOfAPlainLoopAtEverySizeAndShare) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Targets, CandidatesOnEachSet, InstructionSets(), InstructionSetName);
 
 }  // namespace
 }  // namespace weir::compress

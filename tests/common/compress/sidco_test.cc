@@ -7,6 +7,7 @@
 
 #include "common/compress/magnitude_moments.h"
 #include "common/compress/tail_fit.h"
+#include "tests/common/compress/instruction_sets.h"
 #include "tests/common/compress/policy_support.h"
 
 namespace weir::compress {
@@ -56,26 +57,57 @@ TEST(Sidco, LeavesZerosOutOfTheFit) {
               ExponentialThreshold(MomentsAbove(OneToTen(), 0), 0, 0.2), 1e-5);
 }
 
-TEST(Sidco, SendsNothingForNothingAndWhatIsNoNumberNever) {
-  const Selector sidco = Make(0.9, 1, 10);
-  EXPECT_THAT(sidco.Step(std::vector<float>(10)).indexes, IsEmpty());
-  std::vector<float> gradient(10);
-  gradient[3] = std::numeric_limits<float>::infinity();
-  EXPECT_THAT(sidco.Step(gradient).indexes, IsEmpty());
+TEST(Sidco, SendsNothingForNothing) {
+  EXPECT_THAT(Make(0.9, 1, 10).Step(std::vector<float>(10)).indexes, IsEmpty());
 }
 
+TEST(Sidco, SendsAnInfinityOnceSoThatItIsSeenAndGoesOn) {
+  for (const auto distribution : kDistributions) {
+    const Selector sidco = Make(0.9, 0, 100, distribution);
+    std::vector<float> gradient = NormalGradient(100, 1);
+    gradient[3] = std::numeric_limits<float>::infinity();
+    EXPECT_THAT(sidco.Step(gradient).indexes, ElementsAre(3));
+    for (int step = 0; step < 20; ++step) {
+      const Sent sent = sidco.Step(NormalGradient(100, 2));
+      ASSERT_FALSE(sent.indexes.empty());
+      for (const float value : sent.values) ASSERT_TRUE(std::isfinite(value));
+    }
+  }
+}
+
+TEST(Sidco, SendsSomeOfTinyAndOfHugeMagnitudes) {
+  for (const auto distribution : kDistributions) {
+    for (const double scale : {1e-23, 1e18}) {
+      const Selector sidco = Make(0.99, 0, 100'000, distribution);
+      double sent = 0;
+      for (uint64_t step = 0; step < 30; ++step) {
+        const Sent one = sidco.Step(NormalGradient(100'000, step, scale));
+        if (step >= 20) sent += static_cast<double>(one.indexes.size()) / 10;
+      }
+      EXPECT_GT(sent, 300) << distribution << ", " << scale;
+      EXPECT_LT(sent, 3000) << distribution << ", " << scale;
+    }
+  }
+}
+
+// Each distribution of which it has the tail: magnitudes with random signs, new ones in each step.
 TEST(Sidco, FindsTheWantedShareOfEachDistributionItFits) {
   for (const auto distribution : kDistributions) {
     const Selector sidco = Make(0.99, 0, 200'000, distribution);
-    const auto uniform = [random = RandomStream(4)]() mutable { return 1 - random.NextUnit(); };
+    RandomStream random(4);
+    const auto exponential = [&] { return -std::log(1 - random.NextUnit()); };
+    const auto magnitude = [&] {
+      if (distribution == v1::SidcoPolicy::GAMMA) return exponential() + exponential();
+      if (distribution == v1::SidcoPolicy::PARETO) return std::expm1(0.1 * exponential()) / 0.1;
+      return exponential();
+    };
     double sent = 0;
     constexpr int kSteps = 60, kSettled = 20;
     for (int step = 0; step < kSteps; ++step) {
       std::vector<float> gradient(200'000);
-      auto draw = uniform;
       for (float& value : gradient) {
-        const double magnitude = -std::log(draw());
-        value = static_cast<float>(draw() < 0.5 ? -magnitude : magnitude);
+        const double size = magnitude();
+        value = static_cast<float>(random.NextUnit() < 0.5 ? -size : size);
       }
       const auto count = static_cast<double>(sidco.Step(gradient).indexes.size());
       if (step >= kSettled) sent += count / 2000;
@@ -125,7 +157,9 @@ TEST(TailFit, TakesEqualMagnitudes) {
   EXPECT_NEAR(GammaThreshold(moments, LogSum(equal), 0.1), 0.5, 0.01);
 }
 
-TEST(MagnitudeMoments, AreThoseOfWhatIsAboveTheBound) {
+class MagnitudeMoments : public OnEachInstructionSet {};
+
+TEST_P(MagnitudeMoments, AreThoseOfWhatIsAboveTheBound) {
   std::vector<float> values = {0.0f, -3.0f, 1.0f, std::numeric_limits<float>::quiet_NaN(), 2.0f};
   values.resize(37);
   values.back() = -5;
@@ -137,6 +171,8 @@ TEST(MagnitudeMoments, AreThoseOfWhatIsAboveTheBound) {
   EXPECT_EQ(moments.largest, 5);
   EXPECT_NEAR(LogSum(values), std::log(30.0), 1e-5);
 }
+
+INSTANTIATE_TEST_SUITE_P(Targets, MagnitudeMoments, InstructionSets(), InstructionSetName);
 
 }  // namespace
 }  // namespace weir::compress

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "common/base/random.h"
-#include "hwy/highway.h"
+#include "tests/common/compress/instruction_sets.h"
 
 namespace weir::compress {
 namespace {
@@ -46,8 +46,23 @@ Selected Plain(const Stripe& stripe, float threshold, wire::ValueCoding coding) 
   return out;
 }
 
-// shift: elements by which the stripe lies off the alignment of its memory.
-Selected Fast(const Stripe& stripe, float threshold, wire::ValueCoding coding, size_t shift) {
+Selected PlainQuanta(const Stripe& stripe, float quantum) {
+  Selected out = {.indexes = {}, .values = {}, .residual = stripe.residual};
+  for (size_t i = 0; i < stripe.gradient.size(); ++i) {
+    float& left = out.residual[i];
+    left += stripe.gradient[i];
+    if (!(std::fabs(left) > quantum)) continue;
+    out.indexes.push_back(static_cast<uint16_t>(i));
+    out.values.push_back(std::copysign(quantum, left));
+    left = std::isinf(left) ? kNan : left - out.values.back();
+  }
+  return out;
+}
+
+// select: from gradient and residual into a selection. shift: elements by which the stripe lies off
+// the alignment of its memory.
+template <typename Select>
+Selected FastBy(const Select& select, const Stripe& stripe, size_t shift) {
   const size_t size = stripe.gradient.size();
   std::vector<float> gradient(shift + size), residual(shift + size + 1, -7.0f);
   std::copy(stripe.gradient.begin(), stripe.gradient.end(),
@@ -57,14 +72,22 @@ Selected Fast(const Stripe& stripe, float threshold, wire::ValueCoding coding, s
   const auto selection = std::make_unique<StripeSelection>();
   selection->dense = true;
   selection->count = 77;
-  AccumulateAndSelect(std::span(gradient).subspan(shift), threshold, coding,
-                      std::span(residual).subspan(shift, size), selection.get());
+  select(std::span(gradient).subspan(shift), std::span(residual).subspan(shift, size),
+         selection.get());
   EXPECT_FALSE(selection->dense);
   for (size_t i = 0; i < shift; ++i) EXPECT_EQ(residual[i], -7.0f) << "before the stripe";
   EXPECT_EQ(residual.back(), -7.0f) << "behind the stripe";
   return {.indexes = {selection->indexes.begin(), selection->indexes.begin() + selection->count},
           .values = {selection->values.begin(), selection->values.begin() + selection->count},
           .residual = {residual.begin() + static_cast<ptrdiff_t>(shift), residual.end() - 1}};
+}
+
+Selected Fast(const Stripe& stripe, float threshold, wire::ValueCoding coding, size_t shift) {
+  return FastBy(
+      [&](auto gradient, auto residual, auto* selection) {
+        AccumulateAndSelect(gradient, threshold, coding, residual, selection);
+      },
+      stripe, shift);
 }
 
 // Which NaN it is, the order of operands decides; nothing depends on it.
@@ -79,16 +102,28 @@ void ExpectSameBits(const std::vector<float>& actual, const std::vector<float>& 
   }
 }
 
+void ExpectSame(const Selected& actual, const Selected& expected) {
+  ASSERT_EQ(actual.indexes, expected.indexes);
+  ExpectSameBits(actual.values, expected.values);
+  ExpectSameBits(actual.residual, expected.residual);
+}
+
+void ExpectQuantaAsPlain(const Stripe& stripe, float quantum, size_t shift) {
+  SCOPED_TRACE(testing::Message() << "quanta, " << stripe.gradient.size() << " elements, shift "
+                                  << shift << ", quantum " << quantum);
+  const auto quantize = [&](auto gradient, auto residual, auto* selection) {
+    AccumulateAndQuantize(gradient, quantum, residual, selection);
+  };
+  ExpectSame(FastBy(quantize, stripe, shift), PlainQuanta(stripe, quantum));
+}
+
 void ExpectAsPlain(const Stripe& stripe, float threshold, size_t shift = 0) {
+  if (threshold > 0 && std::isfinite(threshold)) ExpectQuantaAsPlain(stripe, threshold, shift);
   for (const auto coding : {wire::ValueCoding::kF32, wire::ValueCoding::kBf16}) {
     SCOPED_TRACE(testing::Message()
                  << wire::ValueCodingName(coding) << ", " << stripe.gradient.size()
                  << " elements, shift " << shift << ", threshold " << threshold);
-    const Selected expected = Plain(stripe, threshold, coding);
-    const Selected actual = Fast(stripe, threshold, coding, shift);
-    ASSERT_EQ(actual.indexes, expected.indexes);
-    ExpectSameBits(actual.values, expected.values);
-    ExpectSameBits(actual.residual, expected.residual);
+    ExpectSame(Fast(stripe, threshold, coding, shift), Plain(stripe, threshold, coding));
     if (testing::Test::HasFatalFailure()) return;
   }
 }
@@ -113,17 +148,7 @@ float AnyFloat(RandomStream& random) {
   return std::bit_cast<float>(draw % 2 == 0 ? kSpecial[bits % std::size(kSpecial)] : bits);
 }
 
-class StripeSelect : public testing::TestWithParam<int64_t> {
- protected:
-  void SetUp() override { Use(GetParam()); }
-  void TearDown() override { Use(0); }  // as the machine is
-
- private:
-  static void Use(int64_t target) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-};
+class StripeSelect : public OnEachInstructionSet {};
 
 TEST_P(StripeSelect, IsThePlainLoopForEveryShapeAndDensity) {
   RandomStream random(1);
@@ -190,11 +215,7 @@ TEST_P(StripeSelect, AccumulatesAtEveryLength) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, StripeSelect,
-                         testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
-                         [](const auto& target) {
-                           return std::string(hwy::TargetName(target.param));
-                         });
+INSTANTIATE_TEST_SUITE_P(Targets, StripeSelect, InstructionSets(), InstructionSetName);
 
 }  // namespace
 }  // namespace weir::compress

@@ -48,5 +48,12 @@ TEST(Strom, DoesNotSendWhatIsNoNumber) {
   EXPECT_THAT(sent.indexes, IsEmpty());
 }
 
+TEST(Strom, SendsAQuantumOfAnInfinityOnce) {
+  const Selector strom = Make(0.1, 1);
+  EXPECT_THAT(strom.Step(std::vector{-std::numeric_limits<float>::infinity()}).values,
+              ElementsAre(-0.1f));
+  EXPECT_THAT(strom.Step(std::vector{1.0f}).indexes, IsEmpty());
+}
+
 }  // namespace
 }  // namespace weir::compress

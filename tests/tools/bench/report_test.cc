@@ -11,25 +11,25 @@
 namespace weir::bench {
 namespace {
 
-const Line kRate{.name = "select/1M",
-                 .value = 30,
-                 .unit = "GB/s",
-                 .peer = "memcpy",
-                 .peer_value = 40,
-                 .goal = 0.4};
-const Line kLatency{.name = "round_trip",
-                    .value = 50,
-                    .unit = "us",
-                    .peer = "raw libzmq",
-                    .peer_value = 40,
-                    .goal = 0.714,
-                    .better = Better::kLess};
-const Line kAlone{.name = "train", .value = 20000, .unit = "samples/s", .peer = "PyTorch"};
+const Line rate{.name = "select/1M",
+                .value = 30,
+                .unit = "GB/s",
+                .peer = "memcpy",
+                .peer_value = 40,
+                .goal = 0.4};
+const Line latency{.name = "round_trip",
+                   .value = 50,
+                   .unit = "us",
+                   .peer = "raw libzmq",
+                   .peer_value = 40,
+                   .goal = 0.714,
+                   .better = Better::kLess};
+const Line alone{.name = "train", .value = 20000, .unit = "samples/s", .peer = "PyTorch"};
 
 TEST(Line, RatioIsMoreIsBetter) {
-  EXPECT_DOUBLE_EQ(kRate.Ratio(), 0.75);
-  EXPECT_DOUBLE_EQ(kLatency.Ratio(), 0.8);
-  EXPECT_DOUBLE_EQ(kAlone.Ratio(), 0);
+  EXPECT_DOUBLE_EQ(rate.Ratio(), 0.75);
+  EXPECT_DOUBLE_EQ(latency.Ratio(), 0.8);
+  EXPECT_DOUBLE_EQ(alone.Ratio(), 0);
 }
 
 TEST(BenchReport, JsonHasEveryFieldAndNullForWhatIsNotThere) {
@@ -39,7 +39,7 @@ TEST(BenchReport, JsonHasEveryFieldAndNullForWhatIsNotThere) {
                         .memory_gib = 4,
                         .compiler = "c",
                         .commit = "abc"};
-  const auto json = nlohmann::json::parse(ToJson({kRate, kAlone}, machine));
+  const auto json = nlohmann::json::parse(ToJson({rate, alone}, machine));
   EXPECT_EQ(json["lines"][0], (nlohmann::json{{"name", "select/1M"},
                                               {"value", 30.0},
                                               {"unit", "GB/s"},
@@ -56,7 +56,7 @@ TEST(BenchReport, JsonHasEveryFieldAndNullForWhatIsNotThere) {
 
 TEST(BenchReport, TheTableHasALineForEach) {
   std::ostringstream out;
-  PrintTable({kRate, kLatency, kAlone}, out);
+  PrintTable({rate, latency, alone}, out);
   const std::string text = out.str();
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
   EXPECT_NE(text.find("0.7500"), std::string::npos) << text;
