@@ -117,17 +117,37 @@ def bytes_per_step(summary):
     }
 
 
+def largest_layer(layers):
+    sized = [layer for layer in layers if number(layer, "elements") is not None]
+    return max(sized, key=lambda layer: layer["elements"])["name"] if sized else None
+
+
+def thresholds(layer_name, metrics):
+    """(samples, threshold) of one layer; only where it has one."""
+    points = []
+    for entry in metrics:
+        for layer in entry.get("layers") or []:
+            samples, value = number(entry, "samples"), number(layer, "threshold")
+            if layer.get("name") == layer_name and samples is not None and value:
+                points.append((samples, value))
+    return points
+
+
 def read_run(name, directory, notes):
     summary = read_summary(name, directory)
     layers = summary.get("layers")
     layers = [layer for layer in layers if isinstance(layer, dict) and "name" in layer] if (
         isinstance(layers, list)) else []
+    metrics = read_metrics(name, directory, notes)
+    largest = largest_layer(layers)
     return {
         "name": name,
         "summary": summary,
+        "largest_layer": largest,
+        "thresholds": thresholds(largest, metrics),
         "per_step": bytes_per_step(summary),
         "density": {str(layer["name"]): number(layer, "density") for layer in layers},
-        **loss_curves(summary, read_metrics(name, directory, notes)),
+        **loss_curves(summary, metrics),
     }
 
 
@@ -249,11 +269,14 @@ def make_report(out, arguments):
     runs = [read_run(name, directory, notes) for name, directory in named]
     headings, rows = table(runs)
     loss, density = pictures.loss_picture(runs), pictures.density_picture(runs)
-    drawn = [loss, pictures.traffic_picture(runs), density]
+    threshold = pictures.threshold_picture(runs)
+    drawn = [loss, pictures.traffic_picture(runs), density] + ([threshold] if threshold else [])
     try:
         out.mkdir(parents=True, exist_ok=True)
         (out / "loss.svg").write_text(loss, encoding="utf-8")
         (out / "density.svg").write_text(density, encoding="utf-8")
+        if threshold:
+            (out / "threshold.svg").write_text(threshold, encoding="utf-8")
         (out / "index.html").write_text(page(runs, headings, rows, notes, drawn), encoding="utf-8")
     except OSError as error:
         raise ReportError(f"cannot write {error.filename}: {error.strerror}") from error

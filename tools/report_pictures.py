@@ -259,6 +259,40 @@ def density_dots(runs, layer, axis, y):
         yield dot(axis.place(density), y + shift, color(i), 4.5, tip)
 
 
+# ------------------------------------------------------------------------------ threshold
+
+
+def threshold_picture(runs):
+    """runs: dicts with "name", "largest_layer" and "thresholds", its (samples, threshold > 0). None
+    when no run has two of them."""
+    drawn = [(i, run["thresholds"]) for i, run in enumerate(runs) if len(run["thresholds"]) > 1]
+    if not drawn:
+        return None
+    points = [point for _, curve in drawn for point in curve]
+    left, right = 80, 920
+    keys, keys_height = legend([run["name"] for run in runs], left, 74, right - left)
+    top, bottom = 72 + keys_height, 332 + keys_height
+    x_axis = Axis(0, max(x for x, _ in points), (left, right))
+    values = [y for _, y in points]
+    y_axis = Axis(min(values) / 1.2, max(values) * 1.2, (bottom, top), is_log=True)
+    layer = runs[drawn[0][0]]["largest_layer"]
+    parts = [text(16, 24, "Threshold over time", 16, extra='font-weight="600"'),
+             text(16, 44, f"of the largest layer, {layer}; log scale"), *keys]
+    for tick in y_axis.ticks():
+        y = y_axis.place(tick)
+        parts.append(line(left, y, right, y, extra='stroke-opacity="0.25"'))
+        parts.append(text(left - 8, y + 4, f"{tick:.0e}", anchor="end"))
+    for tick in x_axis.ticks():
+        x = x_axis.place(tick)
+        parts.append(line(x, bottom, x, bottom + 5))
+        parts.append(text(x, bottom + 19, si(tick), anchor="middle"))
+    parts.append(text((left + right) / 2, bottom + 40, "training samples", 13, "middle"))
+    for i, curve in drawn:
+        places = [(x_axis.place(x), y_axis.place(y)) for x, y in curve]
+        parts.append(polyline(places, color(i), 2, dash(i)))
+    return svg(right + 60, bottom + 56, "Threshold over time", parts)
+
+
 # ------------------------------------------------------------------------------ traffic
 
 

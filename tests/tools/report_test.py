@@ -37,6 +37,25 @@ METRICS = [
 ]
 
 
+class Thresholds(unittest.TestCase):
+    METRICS = [{"samples": n, "layers": [{"name": "a", "threshold": t}, {"name": "b", "threshold": 9}]}
+               for n, t in ((10, 0.5), (20, 0.25), (30, None), (40, 0))]
+
+    def test_are_those_of_the_largest_layer_where_it_has_one(self):
+        layers = [{"name": "b", "elements": 5}, {"name": "a", "elements": 50}, {"name": "c"}]
+        self.assertEqual(report.largest_layer(layers), "a")
+        self.assertIsNone(report.largest_layer([{"name": "c"}]))
+        self.assertEqual(report.thresholds("a", self.METRICS), [(10, 0.5), (20, 0.25)])
+        self.assertEqual(report.thresholds("a", [{"samples": 3}, {"layers": None}]), [])
+
+    def test_are_drawn_for_the_runs_that_have_some(self):
+        runs = [{"name": "none", "largest_layer": "a", "thresholds": []},
+                {"name": "dct", "largest_layer": "a", "thresholds": [(10, 0.5), (20, 0.25)]}]
+        drawn = xml.fromstring(pictures.threshold_picture(runs))
+        self.assertEqual(len(drawn.findall("{http://www.w3.org/2000/svg}polyline")), 1)
+        self.assertIsNone(pictures.threshold_picture(runs[:1]))
+
+
 class Report(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
