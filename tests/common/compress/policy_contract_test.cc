@@ -233,12 +233,13 @@ TEST_P(PolicyContract, IsAFunctionOfItsSeedAndGradients) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, PolicyContract,
-                         testing::Combine(testing::ValuesIn(PolicyNames()),
+                         testing::Combine(testing::ValuesIn(PolicyForms()),
                                           testing::Values(wire::ValueCoding::kF32,
                                                           wire::ValueCoding::kBf16)),
                          [](const testing::TestParamInfo<NameAndValues>& test) {
-                           return std::get<0>(test.param) +
-                                  wire::ValueCodingName(std::get<1>(test.param));
+                           std::string form = std::get<0>(test.param);
+                           std::ranges::replace(form, ' ', '_');
+                           return form + wire::ValueCodingName(std::get<1>(test.param));
                          });
 
 }  // namespace

@@ -33,9 +33,17 @@ inline std::vector<std::string> PolicyNames() {
   return names;
 }
 
-// The rule of a policy with defaults, and a value for each field that has none.
-inline v1::PolicyRule RuleNamed(const std::string& name) {
+// Each policy, and what there is of forms that select by other means: "sidco PARETO".
+inline std::vector<std::string> PolicyForms() {
+  std::vector<std::string> forms = PolicyNames();
+  forms.insert(forms.end(), {"sidco GAMMA", "sidco PARETO"});
+  return forms;
+}
+
+// The rule of a policy or form with defaults, and a value for each field that has none.
+inline v1::PolicyRule RuleNamed(const std::string& form) {
   v1::PolicyRule rule;
+  const std::string name = form.substr(0, form.find(' '));
   google::protobuf::Message& policy = *rule.GetReflection()->MutableMessage(
       &rule, v1::PolicyRule::descriptor()->FindFieldByName(name));
   const auto set = [&policy](const char* field_name, double value) {
@@ -44,6 +52,11 @@ inline v1::PolicyRule RuleNamed(const std::string& name) {
   };
   set("sparsity", 0.9);
   set("threshold", 1);
+  if (name != form) {
+    v1::SidcoPolicy::Distribution distribution;
+    CHECK(v1::SidcoPolicy::Distribution_Parse(form.substr(name.size() + 1), &distribution));
+    rule.mutable_sidco()->set_distribution(distribution);
+  }
   return WithDefaults(rule);
 }
 
