@@ -73,7 +73,7 @@ def samples_per_second(batch, seconds, repeats):
     import torch
 
     torch.manual_seed(1)
-    model = Dlrm(learning_rate=0.1)
+    model = Dlrm(learning_rate=0.05)
     offsets = torch.arange(TABLES) * ROWS
     batches = [
         (
