@@ -43,15 +43,6 @@ class CandidatePolicy : public ResidualPolicy {
   }
 
  protected:
-  // Calls visit(first, values) for each stripe of the residual, locked, in order.
-  template <typename Visit>
-  static void ForEachStripe(CandidateState& state, const Visit& visit) {
-    for (uint32_t stripe = 0; stripe < state.residual.stripe_count(); ++stripe) {
-      const Residual::Guard guard = state.residual.Lock(stripe);
-      visit(stripe * kStripeElements, guard.values());
-    }
-  }
-
   // The gradient is in the residual since BeginStep.
   void Select(const Scope& scope, const StepPlan& plan, uint32_t stripe,
               std::span<const float> gradient, std::span<float> residual,

@@ -128,10 +128,9 @@ class DctDp : public ResidualPolicy {
     float* const first = state.sample.data();
     float* next = first;
     int64_t count = 0;
-    for (uint32_t stripe = 0; stripe < state.residual.stripe_count(); ++stripe) {
-      const Residual::Guard guard = state.residual.Lock(stripe);
-      const std::span<const float> values = guard.values();
-      const float* stripe_gradient = gradient.data() + stripe * kStripeElements;
+    state.residual.ForEachStripe([&](int64_t begin, std::span<const float> values) {
+      const float* stripe_gradient = gradient.data() + begin;
+      const auto stripe = static_cast<uint64_t>(begin / kStripeElements);
       const size_t start = Mix64(key ^ stripe) % static_cast<uint64_t>(stride);
       for (size_t i = start; i < values.size(); i += static_cast<size_t>(stride)) {
         const float magnitude = std::fabs(values[i] + stripe_gradient[i]);
@@ -139,7 +138,7 @@ class DctDp : public ResidualPolicy {
         next += static_cast<ptrdiff_t>(magnitude > 0);
         count += static_cast<int64_t>(magnitude >= 0);
       }
-    }
+    });
     return {.count = count, .nonzero = {first, next}};
   }
 
@@ -152,13 +151,12 @@ class DctDp : public ResidualPolicy {
 
   static void Discard(DctState& state) {
     double mass = 0;
-    for (uint32_t stripe = 0; stripe < state.residual.stripe_count(); ++stripe) {
-      const Residual::Guard guard = state.residual.Lock(stripe);
-      for (float& value : guard.values()) {
+    state.residual.ForEachStripe([&](int64_t, std::span<float> values) {
+      for (float& value : values) {
         mass += std::fabs(value);
         value = 0;
       }
-    }
+    });
     state.discarded_l1.fetch_add(mass);
   }
 

@@ -89,7 +89,7 @@ class Policy {
   virtual std::unique_ptr<PolicyState> MakeState(const Scope& scope) const = 0;
 
   // How the values of a step's selections look on the wire.
-  virtual wire::ValueFormat values(const Scope& scope, const StepPlan& /*plan*/) const {
+  virtual wire::ValueFormat value_format(const Scope& scope, const StepPlan& /*plan*/) const {
     return scope.values;
   }
 

@@ -45,6 +45,15 @@ class Residual {
   std::optional<Guard> TryLock(uint32_t stripe);
   Guard Lock(uint32_t stripe);
 
+  // Calls visit(first, values) for each stripe, locked, in order; first: its first element's index.
+  template <typename Visit>
+  void ForEachStripe(const Visit& visit) {
+    for (uint32_t stripe = 0; stripe < stripe_count_; ++stripe) {
+      const Guard guard = Lock(stripe);
+      visit(stripe * kStripeElements, guard.values());
+    }
+  }
+
   uint32_t stripe_count() const { return stripe_count_; }
   int64_t element_count() const { return element_count_; }
 

@@ -20,12 +20,9 @@ bool ResidualPolicy::SelectStripe(PolicyState& base, const StepPlan& plan, uint3
 }
 
 void ResidualPolicy::Accumulate(PolicyState& base, std::span<const float> gradient) const {
-  ResidualState& state = StateOf(base);
-  for (uint32_t stripe = 0; stripe < state.residual.stripe_count(); ++stripe) {
-    const Residual::Guard guard = state.residual.Lock(stripe);
-    AccumulateStripe(gradient.subspan(stripe * kStripeElements, guard.values().size()),
-                     guard.values());
-  }
+  StateOf(base).residual.ForEachStripe([&](int64_t first, std::span<float> values) {
+    AccumulateStripe(gradient.subspan(static_cast<size_t>(first), values.size()), values);
+  });
 }
 
 void ResidualPolicy::Select(const Scope& scope, const StepPlan& plan, uint32_t /*stripe*/,

@@ -101,7 +101,7 @@ class SidcoPolicy : public CandidatePolicy {
   static Moments AccumulateAndSum(SidcoState& state, std::span<const float> gradient, float bound,
                                   Candidates* candidates) {
     Moments all;
-    ForEachStripe(state, [&](int64_t first, std::span<float> values) {
+    state.residual.ForEachStripe([&](int64_t first, std::span<float> values) {
       AccumulateStripe(gradient.subspan(static_cast<size_t>(first), values.size()), values);
       all.Add(MomentsAbove(values, 0));
       if (bound > 0) candidates->Collect(values, bound, static_cast<uint32_t>(first));
@@ -117,7 +117,7 @@ class SidcoPolicy : public CandidatePolicy {
     state.bound = kLowered * least;
     if (bound > 0 && bound <= least) return least;
     candidates->Clear();
-    ForEachStripe(state, [&](int64_t first, std::span<float> values) {
+    state.residual.ForEachStripe([&](int64_t first, std::span<float> values) {
       candidates->Collect(values, least, static_cast<uint32_t>(first));
     });
     return least;
@@ -166,7 +166,8 @@ class SidcoPolicy : public CandidatePolicy {
     switch (config_.distribution()) {
       case v1::SidcoPolicy::GAMMA: {
         double log_sum = 0;
-        ForEachStripe(state, [&](uint32_t, std::span<float> values) { log_sum += LogSum(values); });
+        state.residual.ForEachStripe(
+            [&](uint32_t, std::span<float> values) { log_sum += LogSum(values); });
         return GammaThreshold(all, log_sum, ratio);
       }
       case v1::SidcoPolicy::PARETO:

@@ -19,7 +19,7 @@ class Strom : public ResidualPolicy {
   StepPlan BeginStep(PolicyState& state, std::span<const float> /*gradient*/) const override {
     return {.step = StateOf(state).NextStep(), .threshold = threshold_};
   }
-  wire::ValueFormat values(const Scope&, const StepPlan&) const override {
+  wire::ValueFormat value_format(const Scope&, const StepPlan&) const override {
     return wire::ValueFormat(threshold_);
   }
   double threshold(const PolicyState&) const override { return threshold_; }

@@ -48,13 +48,13 @@ class TopK : public CandidatePolicy {
   static void AccumulateAndCollect(CandidateState& state, std::span<const float> gradient,
                                    size_t kept, Candidates* candidates) {
     const float bound = std::max(kLowered * state.threshold, kNotZero);
-    ForEachStripe(state, [&](int64_t first, std::span<float> values) {
+    state.residual.ForEachStripe([&](int64_t first, std::span<float> values) {
       AccumulateStripe(gradient.subspan(static_cast<size_t>(first), values.size()), values);
       candidates->Collect(values, bound, static_cast<uint32_t>(first));
     });
     if (candidates->count() >= kept || bound == kNotZero) return;
     candidates->Clear();
-    ForEachStripe(state, [&](int64_t first, std::span<float> values) {
+    state.residual.ForEachStripe([&](int64_t first, std::span<float> values) {
       candidates->Collect(values, kNotZero, static_cast<uint32_t>(first));
     });
   }

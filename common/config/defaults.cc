@@ -95,28 +95,10 @@ void FillData(v1::DataConfig& data) {
   }
 }
 
-void FillRule(v1::PolicyRule& rule) {
-  if (rule.values() == v1::VALUE_CODING_UNSPECIFIED) rule.set_values(v1::F32);
-  if (rule.has_sidco()) {
-    v1::SidcoPolicy& sidco = *rule.mutable_sidco();
-    if (sidco.distribution() == v1::SidcoPolicy::DISTRIBUTION_UNSPECIFIED) {
-      sidco.set_distribution(v1::SidcoPolicy::EXPONENTIAL);
-    }
-    WEIR_DEFAULT(sidco, stages, 0);
-  }
-  if (!rule.has_dct()) return;
-  v1::DctPolicy& dct = *rule.mutable_dct();
-  WEIR_DEFAULT(dct, lifespan, 1000);
-  if (dct.start() == v1::DctPolicy::START_UNSPECIFIED) dct.set_start(v1::DctPolicy::DOUBLING);
-  WEIR_DEFAULT(dct, controller, true);
-  if (dct.drain() == v1::DctPolicy::DRAIN_MODE_UNSPECIFIED) dct.set_drain(v1::DctPolicy::DISCARD);
-  WEIR_DEFAULT(dct, drain_period, 1'000'000);
-}
-
 void FillCompression(v1::CompressionConfig& compression) {
   if (!compression.has_default_()) compression.mutable_default_()->mutable_none();
-  FillRule(*compression.mutable_default_());
-  for (v1::PolicyRule& rule : *compression.mutable_layer()) FillRule(rule);
+  FillDefaults(compression.mutable_default_());
+  for (v1::PolicyRule& rule : *compression.mutable_layer()) FillDefaults(&rule);
 }
 
 void FillAdagrad(v1::AdagradRule& rule) {
@@ -192,6 +174,24 @@ void FillRun(v1::RunConfig& run) {
 
 bool HasDenseFeatures(const v1::DataConfig& data) {
   return !(data.has_csv() || data.has_libsvm()) || DenseFeatureCount(data) > 0;
+}
+
+void FillDefaults(v1::PolicyRule* rule) {
+  if (rule->values() == v1::VALUE_CODING_UNSPECIFIED) rule->set_values(v1::F32);
+  if (rule->has_sidco()) {
+    v1::SidcoPolicy& sidco = *rule->mutable_sidco();
+    if (sidco.distribution() == v1::SidcoPolicy::DISTRIBUTION_UNSPECIFIED) {
+      sidco.set_distribution(v1::SidcoPolicy::EXPONENTIAL);
+    }
+    WEIR_DEFAULT(sidco, stages, 0);
+  }
+  if (!rule->has_dct()) return;
+  v1::DctPolicy& dct = *rule->mutable_dct();
+  WEIR_DEFAULT(dct, lifespan, 1000);
+  if (dct.start() == v1::DctPolicy::START_UNSPECIFIED) dct.set_start(v1::DctPolicy::DOUBLING);
+  WEIR_DEFAULT(dct, controller, true);
+  if (dct.drain() == v1::DctPolicy::DRAIN_MODE_UNSPECIFIED) dct.set_drain(v1::DctPolicy::DISCARD);
+  WEIR_DEFAULT(dct, drain_period, 1'000'000);
 }
 
 void FillDefaults(v1::Config* config) {

@@ -2,7 +2,8 @@
 // common/proto/config.proto repeat them for the reader of a config.
 //
 // What has no default stays unset and is for validate_config.h to demand: the reader, a policy in a
-// rule that is written out, dct.sparsity, the learning rate of an update rule that is written out.
+// rule that is written out, sparsities and thresholds, the learning rate of an update rule that is
+// written out.
 //
 // Thread rule: any thread.
 #pragma once
@@ -12,6 +13,8 @@
 namespace weir::config {
 
 void FillDefaults(v1::Config* config);
+// Of one rule alone.
+void FillDefaults(v1::PolicyRule* rule);
 
 // Whether the reader that the config chose, or any, gives dense features.
 bool HasDenseFeatures(const v1::DataConfig& data);

@@ -20,11 +20,9 @@ constexpr int64_t kWindows = 32;
 constexpr size_t kDrawn = 64;  // elements that are copied from the table of normal numbers at once
 constexpr double kDensityTolerance = 0.15;
 
-v1::PolicyRule WithDefaults(const v1::PolicyRule& rule) {
-  v1::Config config;
-  *config.mutable_compression()->mutable_default_() = rule;
-  config::FillDefaults(&config);
-  return config.compression().default_();
+v1::PolicyRule WithDefaults(v1::PolicyRule rule) {
+  config::FillDefaults(&rule);
+  return rule;
 }
 
 // The layer's residual by the definition of the policy.
@@ -130,7 +128,7 @@ void SelectLayer::AccumulateSteps(int count) {
 
 void SelectLayer::OpenFrame(const compress::StepPlan& plan) {
   frame_.clear();
-  writer_.Open(&frame_, wire::FrameKind::kGradient, 0, 0, policy_->values(scope_, plan));
+  writer_.Open(&frame_, wire::FrameKind::kGradient, 0, 0, policy_->value_format(scope_, plan));
 }
 
 void SelectLayer::Append(uint32_t stripe) {

@@ -91,7 +91,7 @@ void StepEncoder::BodySizes::Remember(const std::vector<Bytes>& bodies) {
 void StepEncoder::EncodeLayer(Layer& layer, std::span<const float> gradient,
                               std::vector<Bytes>& bodies, Scratch* scratch) {
   const compress::StepPlan plan = layer.policy->BeginStep(*layer.state, gradient);
-  const wire::ValueFormat format = layer.policy->values(layer.scope, plan);
+  const wire::ValueFormat format = layer.policy->value_format(layer.scope, plan);
   compress::StripeSelection& selection = scratch->selection;
   wire::PieceFrameWriter& writer = scratch->writer;
   uint64_t sent = 0, bytes = 0;

@@ -19,11 +19,9 @@
 
 namespace weir::compress {
 
-inline v1::PolicyRule WithDefaults(const v1::PolicyRule& rule) {
-  v1::Config config;
-  *config.mutable_compression()->mutable_default_() = rule;
-  config::FillDefaults(&config);
-  return config.compression().default_();
+inline v1::PolicyRule WithDefaults(v1::PolicyRule rule) {
+  config::FillDefaults(&rule);
+  return rule;
 }
 
 inline std::vector<std::string> PolicyNames() {
@@ -123,12 +121,10 @@ inline Sent TakeStep(const Policy& policy, PolicyState& state, const Scope& scop
 
 // What has not been sent.
 inline std::vector<double> ResidualOf(const Policy& policy, PolicyState& state) {
-  Residual& residual = *policy.residual(state);
   std::vector<double> all;
-  for (uint32_t stripe = 0; stripe < residual.stripe_count(); ++stripe) {
-    const Residual::Guard guard = residual.Lock(stripe);
-    all.insert(all.end(), guard.values().begin(), guard.values().end());
-  }
+  policy.residual(state)->ForEachStripe([&](int64_t, std::span<float> values) {
+    all.insert(all.end(), values.begin(), values.end());
+  });
   return all;
 }
 

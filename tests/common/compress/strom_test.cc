@@ -37,7 +37,7 @@ TEST(Strom, SendsNothingAtTheThresholdItself) {
 
 TEST(Strom, NamesItsQuantumToTheCoding) {
   const Selector strom = Make(0.25, 1);
-  const wire::ValueFormat format = strom.policy->values(strom.scope, {});
+  const wire::ValueFormat format = strom.policy->value_format(strom.scope, {});
   EXPECT_EQ(format.coding, wire::ValueCoding::kSign);
   EXPECT_EQ(format.magnitude, 0.25f);
 }
