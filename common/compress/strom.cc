@@ -20,7 +20,7 @@ class Strom : public ResidualPolicy {
     return {.step = StateOf(state).NextStep(), .threshold = threshold_};
   }
   wire::ValueFormat value_format(const Scope&, const StepPlan&) const override {
-    return wire::ValueFormat(threshold_);
+    return {wire::ValueCoding::kLevels, 1, &threshold_};
   }
   double threshold(const PolicyState&) const override { return threshold_; }
 

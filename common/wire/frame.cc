@@ -45,9 +45,8 @@ bool IsKnownKind(uint8_t kind) {
 }
 
 bool IsKnownCoding(uint8_t coding) {
-  return coding == static_cast<uint8_t>(ValueCoding::kF32) ||
-         coding == static_cast<uint8_t>(ValueCoding::kBf16) ||
-         coding == static_cast<uint8_t>(ValueCoding::kSign);
+  return coding >= static_cast<uint8_t>(ValueCoding::kF32) &&
+         coding <= static_cast<uint8_t>(ValueCoding::kPowers);
 }
 
 // The reason why header cannot begin a frame with payload_limit bytes behind it; empty if it can.
@@ -61,9 +60,9 @@ std::string HeaderFault(const RawHeader& header, size_t payload_limit) {
   if (!IsKnownCoding(header.coding)) {
     return StrCat("has unknown value coding ", int{header.coding});
   }
-  if (header.coding == static_cast<uint8_t>(ValueCoding::kSign) &&
+  if (IsScaled(static_cast<ValueCoding>(header.coding)) &&
       header.kind != static_cast<uint8_t>(FrameKind::kGradient)) {
-    return StrCat("has signs for values, which only gradients may have");
+    return "has scaled values, which only gradients may have";
   }
   if (header.reserved != 0) return "has a reserved byte that is not 0";
   if (header.length > payload_limit) {

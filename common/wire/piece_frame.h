@@ -35,14 +35,14 @@ class PieceFrameWriter {
   PieceFrameWriter(const PieceFrameWriter&) = delete;  // two would close one frame
   PieceFrameWriter& operator=(const PieceFrameWriter&) = delete;
 
-  // kind: kGradient or kValues. begin: first element of the piece in the tensor. Only gradients may
-  // be signs.
-  void Open(Bytes* out, FrameKind kind, uint32_t tensor, uint32_t begin, ValueFormat format);
+  // kind: kGradient or kValues; only gradients may be scaled. begin: first element of the piece in
+  // the tensor. format: the piece's; its scales must outlive the frame.
+  void Open(Bytes* out, FrameKind kind, uint32_t tensor, uint32_t begin, const ValueFormat& format);
 
   // values[i] belongs to element indexes[i] of the stripe; indexes strictly increase and lie below
   // stripe_elements (1..4096). Takes the smallest index coding; stripes in ascending order share
-  // blocks where that is smaller. Values not yet rounded are rounded; signs must have the format's
-  // magnitude. Without indexes, appends nothing.
+  // blocks where that is smaller. Values not yet rounded are rounded; scaled ones must be units
+  // (AppendValues) times the format's scales. Without indexes, appends nothing.
   void Append(uint32_t stripe, uint32_t stripe_elements, std::span<const uint16_t> indexes,
               std::span<const float> values);
   // All elements of the stripe (1..4096).
@@ -56,6 +56,9 @@ class PieceFrameWriter {
   void Discard();
 
  private:
+  void PutScales();
+  std::span<const float> InUnits(uint32_t stripe, std::span<const uint16_t> indexes,
+                                 std::span<const float> values);
   bool JoinRun(size_t alone_bytes);
   void KeepRunValues(std::span<const float> values);
   void FinishRun();
@@ -71,6 +74,7 @@ class PieceFrameWriter {
   RiceRun run_;
   std::vector<float> run_values_;  // grows only; one for each gap of the run
   StripeGaps gaps_;
+  std::vector<float> units_;  // of a stripe
 };
 
 // One stripe's elements, borrowed from the reader until its next Read.
@@ -101,7 +105,7 @@ class PieceFrameReader {
   std::span<const float> values() const { return {values_.data(), element_count_}; }
 
  private:
-  Status ReadMagnitude();
+  Status ReadScales();
   Status ReadBlocks();
   Status ReadBlock();
   Status ReadElements(IndexCoding coding, uint32_t rice_parameter, uint32_t stripe);
@@ -110,6 +114,7 @@ class PieceFrameReader {
   Status ReadRice(uint32_t stripe, uint32_t parameter, size_t count);
   Status ReadValues(size_t count);
   Status AddStripe(uint32_t stripe, bool dense, size_t first, size_t count);
+  void ApplyScales(const StripeUpdate& update, std::span<float> values) const;
   uint32_t StripeElements(uint32_t stripe) const;
 
   FrameHeader header_;
@@ -122,6 +127,7 @@ class PieceFrameReader {
   // Grow only. Element i of the frame has values_[i], and indexes_[i] unless its block is dense.
   std::vector<uint16_t> indexes_;
   std::vector<float> values_;
+  std::vector<float> scales_;  // format_ borrows it
 };
 
 }  // namespace weir::wire

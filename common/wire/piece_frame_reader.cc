@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "common/base/strings.h"
 #include "common/wire/bit_stream.h"
@@ -19,7 +20,7 @@ std::string HeaderFault(const FrameHeader& header, size_t payload_bytes, uint32_
   if (header.count > piece_elements) {
     return StrCat("counts ", header.count, " elements, the piece has ", piece_elements);
   }
-  if (ValueBytes(header.coding, header.count) > payload_bytes) {
+  if (!IsScaled(header.coding) && ValueBytes(header.coding, header.count) > payload_bytes) {
     return StrCat("counts ", header.count, " elements in ", payload_bytes, " bytes");
   }
   return "";
@@ -85,7 +86,7 @@ Status PieceFrameReader::Read(const FrameView& frame, uint32_t piece_elements) {
   Grow(values_, header_.count);
   stripe_seen_.assign((size_t{piece_elements} + kMaxStripeElements - 1) / kMaxStripeElements,
                       false);
-  Status status = ReadMagnitude();
+  Status status = ReadScales();
   if (status.ok()) status = ReadBlocks();
   if (status.ok()) return status;
   element_count_ = 0;
@@ -93,13 +94,30 @@ Status PieceFrameReader::Read(const FrameView& frame, uint32_t piece_elements) {
   return InvalidData(StrCat(DescribeFrame(header_), ": ", status.message()));
 }
 
-Status PieceFrameReader::ReadMagnitude() {
+Status PieceFrameReader::ReadScales() {
   format_ = header_.coding;
-  if (header_.coding != ValueCoding::kSign) return OkStatus();
-  format_.magnitude = bytes_.Get<float>();
-  if (bytes_.ok() && format_.magnitude > 0 && std::isfinite(format_.magnitude)) return OkStatus();
-  return InvalidData(bytes_.ok() ? "its magnitude is not a number above zero"
-                                 : "its magnitude is cut short");
+  if (!IsScaled(header_.coding)) return OkStatus();
+  const auto shape = bytes_.Get<uint8_t>();
+  format_.bits = shape & ~kTwoSided;
+  format_.two_sided = (shape & kTwoSided) != 0;
+  format_.bucket_log2 = bytes_.Get<uint8_t>();
+  if (!bytes_.ok()) return InvalidData("its scales are cut short");
+  if (format_.bits < 1 || format_.bits > MaxCodeBits(header_.coding)) {
+    return InvalidData(StrCat("codes of ", format_.bits, " bits"));
+  }
+  if (format_.bucket_log2 != 0 &&
+      (format_.bucket_log2 < kMinBucketLog2 || format_.bucket_log2 > kMaxBucketLog2)) {
+    return InvalidData(StrCat("buckets of 2^", format_.bucket_log2, " elements"));
+  }
+  const size_t count = format_.ScaleCount(piece_elements_);
+  const ByteSpan bytes = bytes_.GetSpan(count * sizeof(float));
+  if (!bytes_.ok()) return InvalidData("its scales are cut short");
+  Grow(scales_, count);
+  std::memcpy(scales_.data(), bytes.data(), bytes.size());
+  format_.scales = std::span(scales_).first(count);
+  const bool sound = std::ranges::all_of(
+      format_.scales, [](float scale) { return scale >= 0 && std::isfinite(scale); });
+  return sound ? OkStatus() : InvalidData("a scale is negative or no number");
 }
 
 Status PieceFrameReader::ReadBlocks() {
@@ -182,10 +200,10 @@ Status PieceFrameReader::ReadValues(size_t count) {
     return InvalidData(
         StrCat(count, " elements, the header leaves ", header_.count - element_count_));
   }
-  const ByteSpan bytes = bytes_.GetSpan(ValueBytes(header_.coding, count));
+  const ByteSpan bytes = bytes_.GetSpan(ValueBytes(format_, count));
   if (!bytes_.ok()) return InvalidData("the values are cut short");
   if (!DecodeValues(bytes, format_, std::span(values_).subspan(element_count_, count))) {
-    return InvalidData("padding after the signs is not zero");
+    return InvalidData("padding after the values is not zero");
   }
   element_count_ += count;
   return OkStatus();
@@ -199,8 +217,19 @@ Status PieceFrameReader::AddStripe(uint32_t stripe, bool dense, size_t first, si
   update.stripe = stripe;
   update.dense = dense;
   if (!dense) update.indexes = std::span(indexes_).subspan(first, count);
-  update.values = std::span(values_).subspan(first, count);
+  const std::span<float> values = std::span(values_).subspan(first, count);
+  update.values = values;
+  if (IsScaled(header_.coding)) ApplyScales(update, values);
   return OkStatus();
+}
+
+// values: update's, still in units.
+void PieceFrameReader::ApplyScales(const StripeUpdate& update, std::span<float> values) const {
+  const int64_t first = int64_t{update.stripe} * kMaxStripeElements;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const int64_t element = first + (update.dense ? static_cast<int64_t>(i) : update.indexes[i]);
+    values[i] *= format_.scales[format_.ScaleIndex(element, std::signbit(values[i]))];
+  }
 }
 
 uint32_t PieceFrameReader::StripeElements(uint32_t stripe) const {

@@ -19,7 +19,7 @@ size_t VarintBytes(uint64_t value) {
 }  // namespace
 
 void PieceFrameWriter::Open(Bytes* out, FrameKind kind, uint32_t tensor, uint32_t begin,
-                            ValueFormat format) {
+                            const ValueFormat& format) {
   CHECK(out_ == nullptr) << "a frame is open";
   CHECK(kind == FrameKind::kGradient || kind == FrameKind::kValues) << FrameKindName(kind);
   out_ = out;
@@ -27,10 +27,18 @@ void PieceFrameWriter::Open(Bytes* out, FrameKind kind, uint32_t tensor, uint32_
   header_ = {.kind = kind, .coding = format.coding, .tensor = tensor, .begin = begin};
   format_ = format;
   count_ = 0;
-  if (format.coding != ValueCoding::kSign) return;
-  CHECK(kind == FrameKind::kGradient);
-  CHECK(format.magnitude > 0 && std::isfinite(format.magnitude)) << format.magnitude;
-  ByteWriter(*out).Put(format.magnitude);
+  if (IsScaled(format.coding)) PutScales();
+}
+
+void PieceFrameWriter::PutScales() {
+  CHECK(header_.kind == FrameKind::kGradient);
+  CHECK(format_.bits >= 1 && format_.bits <= MaxCodeBits(format_.coding)) << format_.bits;
+  CHECK(format_.bucket_log2 == 0 ||
+        (format_.bucket_log2 >= kMinBucketLog2 && format_.bucket_log2 <= kMaxBucketLog2));
+  ByteWriter writer(*out_);
+  writer.Put(static_cast<uint8_t>(format_.bits | (format_.two_sided ? kTwoSided : 0u)));
+  writer.Put(static_cast<uint8_t>(format_.bucket_log2));
+  writer.PutRaw(format_.scales.data(), format_.scales.size_bytes());
 }
 
 void PieceFrameWriter::Append(uint32_t stripe, uint32_t stripe_elements,
@@ -41,6 +49,7 @@ void PieceFrameWriter::Append(uint32_t stripe, uint32_t stripe_elements,
   if (indexes.empty()) return;
   CHECK_LT(indexes.back(), stripe_elements);
   if (indexes.size() == stripe_elements) return AppendDense(stripe, values);
+  values = InUnits(stripe, indexes, values);
   gaps_.Assign(stripe, indexes);
   const RiceSize rice = gaps_.SizeAlone(run_.size().parameter);
   const size_t rice_bytes = rice.bytes(), bitmap_bytes = BitmapBytes(stripe_elements);
@@ -60,6 +69,19 @@ void PieceFrameWriter::Append(uint32_t stripe, uint32_t stripe_elements,
   count_ += values.size();
 }
 
+// What AppendValues takes; indexes: none for a dense stripe.
+std::span<const float> PieceFrameWriter::InUnits(uint32_t stripe, std::span<const uint16_t> indexes,
+                                                 std::span<const float> values) {
+  if (!IsScaled(format_.coding) || format_.bits == 1) return values;
+  units_.resize(kMaxStripeElements);
+  const int64_t first = int64_t{stripe} * kMaxStripeElements;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const int64_t element = first + (indexes.empty() ? static_cast<int64_t>(i) : indexes[i]);
+    units_[i] = values[i] / format_.scales[format_.ScaleIndex(element, std::signbit(values[i]))];
+  }
+  return std::span(units_).first(values.size());
+}
+
 // Lets the stripe of gaps_ join the run unless that costs more than a block of its own, whose head
 // and indexes take alone_bytes.
 bool PieceFrameWriter::JoinRun(size_t alone_bytes) {
@@ -75,7 +97,7 @@ void PieceFrameWriter::AppendDense(uint32_t stripe, std::span<const float> value
   CHECK(!values.empty());
   CHECK_LE(values.size(), kMaxStripeElements);
   PutHead(IndexCoding::kDense, 0, stripe);
-  AppendValues(values, format_, out_);
+  AppendValues(InUnits(stripe, {}, values), format_, out_);
   count_ += values.size();
 }
 

@@ -1,9 +1,9 @@
-// How single values look on the wire: 32-bit floats, bfloat16 (the upper half of a float), or signs
-// of one magnitude that the frame states once.
+// How values look on the wire: 32-bit floats, bfloat16 (the upper half of a float), or codes of a
+// few bits, a sign and a whole number, that multiply a scale which the frame states once for many.
 //
-// Place in the life of a batch: a policy rounds what it selected with Round() BEFORE encoding and
-// leaves the rounding in its residual; encoding an already rounded value then loses nothing, so
-// what the server decodes is exactly what left the residual. Servers round the values they send.
+// Place in the life of a batch: a policy rounds what it selected BEFORE encoding, and if it keeps a
+// residual leaves the rounding there; encoding an already rounded value then loses nothing, so what
+// the server decodes is exactly what left the residual. Servers round the values they send.
 //
 // bfloat16 here rounds to nearest, ties to even. Deviation from the usual hardware conversion: a
 // finite value never becomes infinite, it saturates at the largest finite bfloat16, because one
@@ -20,33 +20,50 @@
 
 namespace weir::wire {
 
-enum class ValueCoding : uint8_t { kF32 = 1, kBf16 = 2, kSign = 3 };
+enum class ValueCoding : uint8_t { kF32 = 1, kBf16 = 2, kLevels = 3, kPowers = 4 };
 
-// "F32", "BF16", as the config spells them, "SIGN".
+// "F32", "BF16", as the config spells them, "LEVELS", "POWERS".
 const char* ValueCodingName(ValueCoding coding);
+
+// Whether values are codes, which scales multiply.
+inline bool IsScaled(ValueCoding coding) {
+  return coding == ValueCoding::kLevels || coding == ValueCoding::kPowers;
+}
+
+// Of a code; the largest distance of POWERS stays a normal float.
+inline uint32_t MaxCodeBits(ValueCoding coding) { return coding == ValueCoding::kLevels ? 8 : 7; }
+// In the byte that tells the bits of a code.
+inline constexpr uint8_t kTwoSided = 16;
+
+inline constexpr uint32_t kMinBucketLog2 = 4, kMaxBucketLog2 = 12;
 
 // What encoding and decoding need to know.
 struct ValueFormat {
   ValueFormat(ValueCoding c) : coding(c) {}  // NOLINT(google-explicit-constructor)
-  // Of signs.
-  explicit ValueFormat(float m) : coding(ValueCoding::kSign), magnitude(m) {}
+  // One scale for all, which is borrowed.
+  ValueFormat(ValueCoding c, uint32_t code_bits, const float* scale)
+      : coding(c), bits(code_bits), scales(scale, 1) {}
+
+  // That of the elements from begin, which a bucket begins with, of a tensor of this format.
+  ValueFormat OfPiece(int64_t begin, int64_t element_count) const;
+  // How many scales a piece of so many elements has.
+  size_t ScaleCount(int64_t element_count) const;
+  // Which of them is that of an element of the piece.
+  size_t ScaleIndex(int64_t element, bool minus) const {
+    const size_t bucket = bucket_log2 == 0 ? 0 : static_cast<size_t>(element) >> bucket_log2;
+    return two_sided ? 2 * bucket + (minus ? 1 : 0) : bucket;
+  }
 
   ValueCoding coding;
-  float magnitude = 0;  // finite and above zero where values are signs
+  // The rest is of scaled codings.
+  uint32_t bits = 0;              // of a code, 1 to MaxCodeBits; the lowest is the sign
+  uint32_t bucket_log2 = 0;       // of the elements that share a scale; 0: all of the piece
+  bool two_sided = false;         // a bucket has a scale for plus, and one for minus
+  std::span<const float> scales;  // bucket after bucket; finite, not negative; borrowed
 };
 
-// Bytes of so many values; those of signs are filled up with zero bits.
-inline size_t ValueBytes(ValueCoding coding, size_t count) {
-  switch (coding) {
-    case ValueCoding::kF32:
-      return 4 * count;
-    case ValueCoding::kBf16:
-      return 2 * count;
-    case ValueCoding::kSign:
-      return (count + 7) / 8;
-  }
-  return 0;
-}
+// Bytes of so many values; codes are filled up to whole bytes with zero bits.
+size_t ValueBytes(const ValueFormat& format, size_t count);
 
 // The nearest bfloat16, as a float. NaN stays (a quiet) NaN, infinities stay.
 inline float RoundToBf16(float value) {
@@ -69,12 +86,15 @@ inline float Round(float value, ValueCoding coding) {
   return coding == ValueCoding::kBf16 ? RoundToBf16(value) : value;
 }
 
-// Appends ValueBytes(coding, values.size()) bytes to *out. Values not yet rounded are rounded;
-// where values are signs, only theirs are looked at.
-void AppendValues(std::span<const float> values, ValueFormat format, Bytes* out);
+// Appends ValueBytes(format, values.size()) bytes to *out. F32 and BF16: values not yet rounded are
+// rounded. Scaled codings: the values in units of their scales; of one bit, only signs are looked
+// at. A unit is plus or minus 1 to 2^(bits-1) for LEVELS, and 2^-d with d from 0, below 2^(bits-1),
+// for POWERS.
+void AppendValues(std::span<const float> values, const ValueFormat& format, Bytes* out);
 
-// Fills values from bytes, whose size must be ValueBytes(coding, values.size()). False when padding
-// is not zero. Every other bit pattern is a value: NaN and infinities are the caller's to judge.
-bool DecodeValues(ByteSpan bytes, ValueFormat format, std::span<float> values);
+// Fills values from bytes, whose size must be ValueBytes(format, values.size()); those of scaled
+// codings in units. False when padding is not zero. Every other bit pattern is a value: NaN and
+// infinities are the caller's to judge.
+bool DecodeValues(ByteSpan bytes, const ValueFormat& format, std::span<float> values);
 
 }  // namespace weir::wire

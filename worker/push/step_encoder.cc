@@ -97,7 +97,8 @@ void StepEncoder::EncodeLayer(Layer& layer, std::span<const float> gradient,
   uint64_t sent = 0, bytes = 0;
   for (const PieceSpec& piece : layout_.tensor_pieces(layer.tensor->id)) {
     writer.Open(&bodies[piece.server], wire::FrameKind::kGradient, piece.tensor,
-                static_cast<uint32_t>(piece.begin), format);
+                static_cast<uint32_t>(piece.begin),
+                format.OfPiece(piece.begin, piece.element_count));
     const auto first_stripe = static_cast<uint32_t>(piece.begin / kStripeElements);
     const auto stripe_count =
         static_cast<uint32_t>((piece.element_count + kStripeElements - 1) / kStripeElements);

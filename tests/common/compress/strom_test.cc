@@ -38,8 +38,9 @@ TEST(Strom, SendsNothingAtTheThresholdItself) {
 TEST(Strom, NamesItsQuantumToTheCoding) {
   const Selector strom = Make(0.25, 1);
   const wire::ValueFormat format = strom.policy->value_format(strom.scope, {});
-  EXPECT_EQ(format.coding, wire::ValueCoding::kSign);
-  EXPECT_EQ(format.magnitude, 0.25f);
+  EXPECT_EQ(format.coding, wire::ValueCoding::kLevels);
+  EXPECT_EQ(format.bits, 1u);
+  EXPECT_THAT(format.scales, ElementsAre(0.25f));
 }
 
 TEST(Strom, DoesNotSendWhatIsNoNumber) {

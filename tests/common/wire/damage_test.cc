@@ -12,6 +12,7 @@
 #include "common/wire/score_frame.h"
 #include "common/wire/state_frame.h"
 #include "tests/common/wire/frame_bytes.h"
+#include "tests/common/wire/scaled_values.h"
 
 namespace weir::wire {
 namespace {
@@ -111,16 +112,21 @@ Status Decode(const Bytes& bytes) {
 }
 
 // Stripe 2 at the density first, then a run of Rice codes over stripes 0 and 1.
-Bytes PieceSample(FrameKind kind, ValueFormat coding, double density) {
+Bytes PieceSample(FrameKind kind, const ValueFormat& format, double density) {
   RandomStream random(1);
   Bytes bytes;
   PieceFrameWriter writer;
-  writer.Open(&bytes, kind, 1, 0, coding);
+  writer.Open(&bytes, kind, 1, 0, format);
   for (const uint32_t stripe : {2u, 0u, 1u}) {
     const uint32_t stripe_elements = stripe == 2 ? 100 : kMaxStripeElements;
     const double stripe_density = stripe == 2 ? density : 0.003;
     const auto indexes = RandomIndexes(random, stripe_elements, stripe_density);
-    writer.Append(stripe, stripe_elements, indexes, RandomValues(random, indexes.size()));
+    std::vector<float> values = RandomValues(random, indexes.size());
+    for (size_t i = 0; i < values.size() && IsScaled(format.coding); ++i) {
+      values[i] =
+          RandomScaledValue(random, format, int64_t{stripe} * kMaxStripeElements + indexes[i]);
+    }
+    writer.Append(stripe, stripe_elements, indexes, values);
   }
   writer.Finish();
   return bytes;
@@ -130,11 +136,19 @@ std::vector<Bytes> Samples() {
   RandomStream random(2);
   const std::vector<uint64_t> ids = {0, 1, 17, 900, 901, 5000, 9999};
   const std::vector<float> values = RandomValues(random, ids.size() * kDimension);
+  constexpr float kScale = 0.5f;
+  ValueFormat levels = ValueCoding::kLevels;
+  levels.bits = 3;
+  levels.bucket_log2 = 8;
+  levels.two_sided = true;
+  const std::vector<float> scales(levels.ScaleCount(kPieceElements), 0.25f);
+  levels.scales = scales;
   std::vector<Bytes> samples = {
       PieceSample(FrameKind::kGradient, ValueCoding::kBf16, 0.05),  // Rice
       PieceSample(FrameKind::kGradient, ValueCoding::kF32, 0.6),    // bitmap
-      PieceSample(FrameKind::kGradient, ValueFormat(0.5f), 0.2),    // signs
-      PieceSample(FrameKind::kValues, ValueCoding::kF32, 1)};       // dense
+      PieceSample(FrameKind::kGradient, ValueFormat(ValueCoding::kPowers, 4, &kScale), 0.2),
+      PieceSample(FrameKind::kGradient, levels, 0.2),
+      PieceSample(FrameKind::kValues, ValueCoding::kF32, 1)};  // dense
   AppendRowIds(&samples.emplace_back(), 1, kDimension, ids);
   AppendRowValues(&samples.emplace_back(), 1, kDimension, values, ValueCoding::kBf16);
   AppendRowGradients(&samples.emplace_back(), 1, kDimension, ids, values, ValueCoding::kF32);

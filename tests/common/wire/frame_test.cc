@@ -62,7 +62,7 @@ TEST(FrameCursor, SaysWhichHeaderFieldIsWrong) {
   EXPECT_THAT(MessageAfter(5, 0), HasSubstr("unknown kind 0"));
   EXPECT_THAT(MessageAfter(5, 9), HasSubstr("unknown kind 9"));
   EXPECT_THAT(MessageAfter(6, 0), HasSubstr("unknown value coding 0"));
-  EXPECT_THAT(MessageAfter(6, 4), HasSubstr("unknown value coding 4"));
+  EXPECT_THAT(MessageAfter(6, 5), HasSubstr("unknown value coding 5"));
   EXPECT_THAT(MessageAfter(7, 1), HasSubstr("reserved"));
   EXPECT_THAT(MessageAfter(kLengthOffset, 5), HasSubstr("cut short"));
   EXPECT_THAT(MessageAfter(kCountOffset, 33), HasSubstr("counts 33 in a payload of 4 bytes"));

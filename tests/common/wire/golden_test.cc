@@ -72,18 +72,41 @@ TEST(GoldenFrames, GradientOfBitmapAndRiceBlocks) {
   ExpectStripe(reader.stripes()[2], 1, {904}, {-1.5});
 }
 
-TEST(GoldenFrames, GradientOfSigns) {
-  const Bytes golden = Golden("gradient_sign.hex");
+// Two buckets of 2048, each with a scale for plus and one for minus; three levels of both.
+TEST(GoldenFrames, GradientOfLevels) {
+  const Bytes golden = Golden("gradient_levels.hex");
+  const std::vector<float> scales = {0.125f, 0.25f, 1, 2};
+  ValueFormat format = ValueCoding::kLevels;
+  format.bits = 3;
+  format.bucket_log2 = 11;
+  format.two_sided = true;
+  format.scales = scales;
   Bytes bytes;
   PieceFrameWriter writer;
-  writer.Open(&bytes, FrameKind::kGradient, 1, 4096, ValueFormat(0.125f));
-  writer.Append(0, 4096, Indexes{5, 100, 1000}, Values{0.125f, -0.125f, 0.125f});
+  writer.Open(&bytes, FrameKind::kGradient, 1, 4096, format);
+  writer.Append(0, 4096, Indexes{5, 100, 4000}, Values{0.125f, -0.5f, 4});
   writer.Finish();
   EXPECT_EQ(bytes, golden);
   PieceFrameReader reader;
   ASSERT_TRUE(reader.Read(OnlyFrame(golden), 4096).ok());
   ASSERT_EQ(reader.stripes().size(), 1u);
-  ExpectStripe(reader.stripes()[0], 0, {5, 100, 1000}, {0.125f, -0.125f, 0.125f});
+  ExpectStripe(reader.stripes()[0], 0, {5, 100, 4000}, {0.125f, -0.5f, 4});
+}
+
+// Appendix B of Tsuzuku et al. 2018.
+TEST(GoldenFrames, GradientOfPowers) {
+  const Bytes golden = Golden("gradient_powers.hex");
+  constexpr float kLargest = 32;
+  Bytes bytes;
+  PieceFrameWriter writer;
+  writer.Open(&bytes, FrameKind::kGradient, 1, 0, ValueFormat(ValueCoding::kPowers, 4, &kLargest));
+  writer.Append(0, 5, Indexes{1, 2, 3, 4}, Values{0.25f, -8, 16, -32});
+  writer.Finish();
+  EXPECT_EQ(bytes, golden);
+  PieceFrameReader reader;
+  ASSERT_TRUE(reader.Read(OnlyFrame(golden), 5).ok());
+  ASSERT_EQ(reader.stripes().size(), 1u);
+  ExpectStripe(reader.stripes()[0], 0, {1, 2, 3, 4}, {0.25f, -8, 16, -32});
 }
 
 TEST(GoldenFrames, TheFormatPageShowsTheGradientFrame) {

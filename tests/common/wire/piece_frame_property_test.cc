@@ -12,6 +12,7 @@
 
 #include "common/wire/piece_frame.h"
 #include "tests/common/wire/frame_bytes.h"
+#include "tests/common/wire/scaled_values.h"
 
 namespace weir::wire {
 namespace {
@@ -48,12 +49,8 @@ class PlainReader {
     while (Bits(1) == 0) ++quotient;
     return (quotient << parameter) + Bits(parameter);
   }
-  float Value(ValueFormat format) {
-    if (format.coding == ValueCoding::kSign) {
-      return Bits(1) == 1 ? -format.magnitude : format.magnitude;
-    }
-    const auto bits =
-        static_cast<uint32_t>(format.coding == ValueCoding::kBf16 ? Bits(16) << 16 : Bits(32));
+  float Float(uint32_t bit_count) {
+    const auto bits = static_cast<uint32_t>(Bits(bit_count) << (32 - bit_count));
     float value;
     std::memcpy(&value, &bits, sizeof(value));
     return value;
@@ -71,17 +68,54 @@ uint32_t StripeElements(uint32_t stripe, uint32_t piece_elements) {
   return std::min(kMaxStripeElements, piece_elements - stripe * kMaxStripeElements);
 }
 
+// How FORMAT.md has values follow each other, and what a scaled one is worth.
+class PlainValues {
+ public:
+  PlainValues(ValueCoding coding, uint32_t piece_elements, PlainReader& reader)
+      : coding_(static_cast<int>(coding)) {
+    if (coding_ < 3) return;
+    bits_ = static_cast<uint32_t>(reader.Bits(4));
+    sides_ = 1 + reader.Bits(1);
+    EXPECT_EQ(reader.Bits(3), 0u);
+    const uint64_t bucket_log2 = reader.Bits(8);
+    bucket_ = bucket_log2 == 0 ? piece_elements : uint64_t{1} << bucket_log2;
+    const uint64_t buckets = (piece_elements + bucket_ - 1) / bucket_;
+    for (uint64_t i = 0; i < buckets * sides_; ++i) scales_.push_back(reader.Float(32));
+  }
+
+  // A value, or its code.
+  float Next(PlainReader& reader) const {
+    if (coding_ < 3) return reader.Float(coding_ == 1 ? 32 : 16);
+    return static_cast<float>(reader.Bits(bits_));
+  }
+  float Value(float value_or_code, uint64_t element) const {
+    if (coding_ < 3) return value_or_code;
+    const auto code = static_cast<int>(value_or_code);
+    const bool minus = code % 2 == 1;
+    const int rest = code / 2;
+    const float scale = scales_[element / bucket_ * sides_ + (minus && sides_ == 2 ? 1 : 0)];
+    const float unit =
+        coding_ == 3 ? static_cast<float>(rest + 1) : std::exp2(-static_cast<float>(rest));
+    return minus ? -unit * scale : unit * scale;
+  }
+
+ private:
+  int coding_;
+  uint32_t bits_ = 0;
+  uint64_t sides_ = 1, bucket_ = 1;
+  std::vector<float> scales_;
+};
+
 Elements PlainDecode(const FrameView& frame, uint32_t piece_elements) {
   Elements elements;
   PlainReader reader(frame.payload);
-  ValueFormat format = frame.header.coding;
-  if (format.coding == ValueCoding::kSign) format.magnitude = reader.Value(ValueCoding::kF32);
+  const PlainValues plain(frame.header.coding, piece_elements, reader);
   while (!reader.done()) {
     const uint64_t coding = reader.Bits(2), parameter = reader.Bits(6);
     const auto stripe = static_cast<uint32_t>(reader.Varint());
     const uint32_t stripe_elements = StripeElements(stripe, piece_elements);
     std::vector<float> values(coding == 0 ? stripe_elements : reader.Varint());
-    for (float& value : values) value = reader.Value(format);
+    for (float& value : values) value = plain.Next(reader);
     reader.EndByte();
     std::vector<uint64_t> offsets;
     for (uint32_t i = 0; i < stripe_elements && coding < 2; ++i) {
@@ -95,8 +129,8 @@ Elements PlainDecode(const FrameView& frame, uint32_t piece_elements) {
     reader.EndByte();
     EXPECT_EQ(offsets.size(), values.size());
     for (size_t i = 0; i < values.size(); ++i) {
-      EXPECT_TRUE(
-          elements.emplace(uint64_t{stripe} * kMaxStripeElements + offsets[i], values[i]).second);
+      const uint64_t element = uint64_t{stripe} * kMaxStripeElements + offsets[i];
+      EXPECT_TRUE(elements.emplace(element, plain.Value(values[i], element)).second);
     }
   }
   return elements;
@@ -115,9 +149,10 @@ Elements Decode(PieceFrameReader& reader, const FrameView& frame, uint32_t piece
   return elements;
 }
 
-Bytes Encode(PieceFrameWriter& writer, const std::vector<Selected>& selection, ValueFormat coding) {
+Bytes Encode(PieceFrameWriter& writer, const std::vector<Selected>& selection,
+             const ValueFormat& format) {
   Bytes bytes;
-  writer.Open(&bytes, FrameKind::kGradient, 1, 0, coding);
+  writer.Open(&bytes, FrameKind::kGradient, 1, 0, format);
   for (const Selected& s : selection) {
     writer.Append(s.stripe, s.stripe_elements, s.indexes, s.values);
   }
@@ -126,10 +161,10 @@ Bytes Encode(PieceFrameWriter& writer, const std::vector<Selected>& selection, V
 }
 
 // The bytes of a stripe in a block of its own, by definition.
-size_t AloneBytes(const Selected& s, ValueCoding coding) {
+size_t AloneBytes(const Selected& s, const ValueFormat& format) {
   if (s.indexes.empty()) return 0;
   const auto varint = [](uint64_t x) { return x < 128 ? 1u : x < 16384 ? 2u : 3u; };
-  const size_t head = 1 + varint(s.stripe), value_bytes = ValueBytes(coding, s.values.size());
+  const size_t head = 1 + varint(s.stripe), value_bytes = ValueBytes(format, s.values.size());
   if (s.indexes.size() == s.stripe_elements) return head + value_bytes;
   uint64_t fewest = (s.stripe_elements + 7) / 8 * 8;
   for (uint32_t parameter = 0; parameter <= 16; ++parameter) {
@@ -144,21 +179,21 @@ size_t AloneBytes(const Selected& s, ValueCoding coding) {
 }
 
 void ExpectSound(const std::vector<Selected>& selection, uint32_t piece_elements,
-                 ValueCoding coding) {
+                 const ValueFormat& format) {
   static PieceFrameWriter writer;  // kept, as their users keep them
   static PieceFrameReader reader;
   Elements expected;
-  size_t alone_bytes = 0;
+  size_t alone_bytes = IsScaled(format.coding) ? 2 + 4 * format.scales.size() : 0;
   for (const Selected& s : selection) {
-    alone_bytes += AloneBytes(s, coding);
+    alone_bytes += AloneBytes(s, format);
     for (size_t i = 0; i < s.indexes.size(); ++i) {
       expected[uint64_t{s.stripe} * kMaxStripeElements + s.indexes[i]] = s.values[i];
     }
   }
-  const Bytes bytes = Encode(writer, selection, coding);
-  ASSERT_EQ(Encode(writer, selection, coding), bytes) << "the same, whatever came before";
+  const Bytes bytes = Encode(writer, selection, format);
+  ASSERT_EQ(Encode(writer, selection, format), bytes) << "the same, whatever came before";
   PieceFrameWriter fresh;
-  ASSERT_EQ(Encode(fresh, selection, coding), bytes);
+  ASSERT_EQ(Encode(fresh, selection, format), bytes);
   const FrameView frame = OnlyFrame(bytes);
   ASSERT_EQ(frame.header.count, expected.size());
   ASSERT_EQ(PlainDecode(frame, piece_elements), expected);
@@ -167,9 +202,15 @@ void ExpectSound(const std::vector<Selected>& selection, uint32_t piece_elements
   ASSERT_LE(bytes.size(), kFrameHeaderBytes + alone_bytes + 4 * selection.size());
 }
 
-std::vector<float> RoundedValues(RandomStream& random, size_t count, ValueCoding coding) {
-  std::vector<float> values = RandomValues(random, count);
-  for (float& value : values) value = Round(value, coding);
+std::vector<float> FittingValues(RandomStream& random, uint32_t stripe, const Indexes& indexes,
+                                 const ValueFormat& format) {
+  std::vector<float> values = RandomValues(random, indexes.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] =
+        IsScaled(format.coding)
+            ? RandomScaledValue(random, format, int64_t{stripe} * kMaxStripeElements + indexes[i])
+            : Round(values[i], format.coding);
+  }
   return values;
 }
 
@@ -187,7 +228,9 @@ TEST(PieceFrameProperty, RandomSelectionsRoundTripInAnyOrder) {
     const auto stripe_count = 1 + static_cast<uint32_t>(random.NextBelow(12));
     const auto piece_elements = static_cast<uint32_t>((stripe_count - 1) * kMaxStripeElements + 1 +
                                                       random.NextBelow(kMaxStripeElements));
-    const ValueCoding coding = random.NextUnit() < 0.5 ? ValueCoding::kF32 : ValueCoding::kBf16;
+    std::vector<float> scales;
+    ValueFormat format = random.NextUnit() < 0.5 ? ValueCoding::kF32 : ValueCoding::kBf16;
+    if (random.NextUnit() < 0.5) format = RandomScaledFormat(random, piece_elements, &scales);
     const bool even = random.NextUnit() < 0.5;
     double density = NextDensity(random);
     std::vector<Selected> selection;
@@ -196,7 +239,7 @@ TEST(PieceFrameProperty, RandomSelectionsRoundTripInAnyOrder) {
       s.stripe = stripe;
       s.stripe_elements = StripeElements(stripe, piece_elements);
       s.indexes = RandomIndexes(random, s.stripe_elements, density);
-      s.values = RoundedValues(random, s.indexes.size(), coding);
+      s.values = FittingValues(random, stripe, s.indexes, format);
       if (!even) density = NextDensity(random);
     }
     // As threads take stripes: in order, some of them later.
@@ -204,7 +247,7 @@ TEST(PieceFrameProperty, RandomSelectionsRoundTripInAnyOrder) {
       std::swap(selection[random.NextBelow(stripe_count)],
                 selection[random.NextBelow(stripe_count)]);
     }
-    ASSERT_NO_FATAL_FAILURE(ExpectSound(selection, piece_elements, coding)) << "case " << repeat;
+    ASSERT_NO_FATAL_FAILURE(ExpectSound(selection, piece_elements, format)) << "case " << repeat;
   }
 }
 

@@ -88,64 +88,80 @@ TEST(PieceFrame, CodesADenseBlockWithoutIndexes) {
   EXPECT_EQ(DecodeInto(OnlyFrame(bytes), kMaxStripeElements), values);
 }
 
-TEST(PieceFrame, RoundTripsSigns) {
-  RandomStream random(5);
-  for (const double density : {0.001, 0.05, 0.5, 1.0}) {
-    std::vector<float> expected(kPieceElements, kUntouched);
-    Bytes bytes;
-    PieceFrameWriter writer;
-    writer.Open(&bytes, FrameKind::kGradient, 9, 0, ValueFormat(0.01f));
-    for (const uint32_t stripe : {2u, 0u, 3u, 1u}) {
-      const Indexes indexes = RandomIndexes(random, StripeElements(stripe), density);
-      std::vector<float> values = RandomValues(random, indexes.size());
-      for (float& value : values) value = std::copysign(0.01f, value);
-      writer.Append(stripe, StripeElements(stripe), indexes, values);
-      for (size_t i = 0; i < indexes.size(); ++i) {
-        expected[stripe * kMaxStripeElements + indexes[i]] = values[i];
-      }
-    }
-    writer.Finish();
-    EXPECT_EQ(DecodeInto(OnlyFrame(bytes), kPieceElements), expected) << density;
-  }
-}
-
-TEST(PieceFrame, RefusesSignsWithoutASoundMagnitude) {
-  const auto refusal = [](float magnitude) {
-    Bytes payload;
-    ByteWriter(payload).Put(magnitude);
-    payload.insert(payload.end(), {2, 0, 1, 1, 1});  // Rice, stripe 0, one element: -, at 0
-    const FrameHeader header = {
-        .kind = FrameKind::kGradient, .coding = ValueCoding::kSign, .tensor = 5, .count = 1};
-    return Walk(UncheckedView(header, payload), 100).message();
-  };
-  EXPECT_EQ(refusal(0.5f), "");
-  for (const float magnitude : {0.0f, -1.0f, std::numeric_limits<float>::infinity(),
-                                std::numeric_limits<float>::quiet_NaN()}) {
-    EXPECT_THAT(refusal(magnitude), testing::HasSubstr("magnitude is not a number above zero"));
-  }
-}
-
-TEST(PieceFrame, OnlyGradientsMayBeSigns) {
-  Bytes bytes;
-  const size_t begin = OpenFrame(&bytes);
-  CloseFrame(&bytes, begin, {.kind = FrameKind::kValues, .coding = ValueCoding::kSign});
-  EXPECT_THAT(FrameCursor(bytes).Next().status().message(), testing::HasSubstr("signs for values"));
-}
-
-// 11.5 bits of index, one of sign, and a few bytes for the frame.
-TEST(PieceFrame, ASignAndItsIndexTakeTwelveAndAHalfBitsAtAThousandth) {
-  constexpr uint32_t kStripes = 2048;
-  RandomStream random(6);
+TEST(PieceFrame, ScalesAreThoseOfTheElementsBuckets) {
+  const std::vector<float> scales = {1, 10, 100, 1000};
+  ValueFormat tensor = ValueCoding::kLevels;
+  tensor.bits = 3;
+  tensor.bucket_log2 = 11;
+  tensor.scales = scales;
+  const ValueFormat format = tensor.OfPiece(kMaxStripeElements, 3000);
+  ASSERT_EQ(format.scales.size(), 2u);
   Bytes bytes;
   PieceFrameWriter writer;
-  writer.Open(&bytes, FrameKind::kGradient, 0, 0, ValueFormat(1.0f));
-  size_t count = 0;
-  for (uint32_t stripe = 0; stripe < kStripes; ++stripe) {
-    const Indexes indexes = RandomIndexes(random, kMaxStripeElements, 0.001);
-    writer.Append(stripe, kMaxStripeElements, indexes, std::vector<float>(indexes.size(), -1.0f));
-    count += indexes.size();
+  writer.Open(&bytes, FrameKind::kGradient, 9, kMaxStripeElements, format);
+  writer.Append(0, 3000, Indexes{0, 2047, 2048, 2999}, std::vector<float>{100, -400, 2000, -3000});
+  writer.Finish();
+  const std::vector<float> piece = DecodeInto(OnlyFrame(bytes), 3000);
+  EXPECT_EQ(piece[0], 100);
+  EXPECT_EQ(piece[2047], -400);
+  EXPECT_EQ(piece[2048], 2000);
+  EXPECT_EQ(piece[2999], -3000);
+}
+
+TEST(PieceFrame, RefusesUnsoundScales) {
+  const auto refusal = [](uint8_t shape, uint8_t bucket_log2, std::vector<float> scales) {
+    Bytes payload = {shape, bucket_log2};
+    for (const float scale : scales) ByteWriter(payload).Put(scale);
+    payload.insert(payload.end(), {2, 0, 1, 1, 1});  // Rice, stripe 0, one element: -, at 0
+    const FrameHeader header = {
+        .kind = FrameKind::kGradient, .coding = ValueCoding::kLevels, .tensor = 5, .count = 1};
+    return Walk(UncheckedView(header, payload), 100).message();
+  };
+  EXPECT_EQ(refusal(1, 0, {0.5f}), "");
+  EXPECT_EQ(refusal(1, 0, {0.0f}), "");
+  EXPECT_EQ(refusal(1 + kTwoSided, 6, {1, 2, 3, 4}), "") << "two buckets, two sides";
+  for (const float scale :
+       {-1.0f, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    EXPECT_THAT(refusal(1, 0, {scale}), HasSubstr("a scale is negative or no number"));
   }
-  EXPECT_LE(8 * static_cast<double>(writer.Finish()), 12.6 * static_cast<double>(count));
+  EXPECT_THAT(refusal(0, 0, {1}), HasSubstr("codes of 0 bits"));
+  EXPECT_THAT(refusal(9, 0, {1}), HasSubstr("codes of 9 bits"));
+  EXPECT_THAT(refusal(32 + 1, 0, {1}), HasSubstr("codes of 33 bits"));
+  for (const uint8_t bucket_log2 : {uint8_t{1}, uint8_t{3}, uint8_t{13}, uint8_t{255}}) {
+    EXPECT_THAT(refusal(1, bucket_log2, {1}), HasSubstr("buckets of 2^")) << int{bucket_log2};
+  }
+  EXPECT_THAT(refusal(1, 6, {}), HasSubstr("scales are cut short"));
+}
+
+TEST(PieceFrame, OnlyGradientsMayBeScaled) {
+  for (const ValueCoding coding : {ValueCoding::kLevels, ValueCoding::kPowers}) {
+    Bytes bytes;
+    const size_t begin = OpenFrame(&bytes);
+    CloseFrame(&bytes, begin, {.kind = FrameKind::kValues, .coding = coding});
+    EXPECT_THAT(FrameCursor(bytes).Next().status().message(), HasSubstr("only gradients may have"));
+  }
+}
+
+// 11.5 bits of index, those of the code, and a few bytes for the frame: a quantum takes 12.6 bits,
+// a power of two with its sign 15.6.
+TEST(PieceFrame, ACodeAndItsIndexTakeElevenAndAHalfBitsMoreAtAThousandth) {
+  constexpr uint32_t kStripes = 2048;
+  constexpr float kScale = 1;
+  for (const ValueFormat& format : {ValueFormat(ValueCoding::kLevels, 1, &kScale),
+                                    ValueFormat(ValueCoding::kPowers, 4, &kScale)}) {
+    RandomStream random(6);
+    Bytes bytes;
+    PieceFrameWriter writer;
+    writer.Open(&bytes, FrameKind::kGradient, 0, 0, format);
+    size_t count = 0;
+    for (uint32_t stripe = 0; stripe < kStripes; ++stripe) {
+      const Indexes indexes = RandomIndexes(random, kMaxStripeElements, 0.001);
+      writer.Append(stripe, kMaxStripeElements, indexes, std::vector<float>(indexes.size(), -1.0f));
+      count += indexes.size();
+    }
+    EXPECT_LE(8 * static_cast<double>(writer.Finish()),
+              (11.6 + format.bits) * static_cast<double>(count));
+  }
 }
 
 TEST(PieceFrame, KeepsNanAndInfinity) {

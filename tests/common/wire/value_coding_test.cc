@@ -94,18 +94,34 @@ TEST(ValueCoding, TakesAnEmptyList) {
   EXPECT_TRUE(DecodeValues(bytes, ValueCoding::kF32, {}));
 }
 
-TEST(ValueCoding, CodesSignsOfOneMagnitudeInABitEach) {
-  const ValueFormat quarters(0.25f);
-  const std::vector<float> values = {0.25f,  -0.25f, -0.25f, 0.25f, 0.25f,
-                                     -0.25f, 0.25f,  0.25f,  -0.25f};
+void ExpectCodes(const ValueFormat& format, const std::vector<float>& units, const Bytes& codes) {
   Bytes bytes;
-  AppendValues(values, quarters, &bytes);
-  EXPECT_EQ(bytes, (Bytes{0b0010'0110, 1}));
-  std::vector<float> decoded(values.size());
-  EXPECT_TRUE(DecodeValues(bytes, quarters, decoded));
-  EXPECT_EQ(decoded, values);
-  bytes.back() |= 2;
-  EXPECT_FALSE(DecodeValues(bytes, quarters, decoded)) << "padding";
+  AppendValues(units, format, &bytes);
+  EXPECT_EQ(bytes, codes);
+  std::vector<float> decoded(units.size());
+  EXPECT_TRUE(DecodeValues(bytes, format, decoded));
+  EXPECT_EQ(decoded, units);
+}
+
+TEST(ValueCoding, CodesSignsInABitEachAndZerosBehindThem) {
+  const ValueFormat signs(ValueCoding::kLevels, 1, nullptr);
+  ExpectCodes(signs, {1, -1, -1, 1, 1, -1, 1, 1, -1}, {0b0010'0110, 1});
+  std::vector<float> decoded(9);
+  EXPECT_FALSE(DecodeValues(Bytes{0, 2}, signs, decoded)) << "padding";
+}
+
+TEST(ValueCoding, CodesLevelsAsSignAndNumber) {
+  ExpectCodes(ValueFormat(ValueCoding::kLevels, 3, nullptr), {1, -2, 4}, {0b10'011'000, 0b1});
+  ExpectCodes(ValueFormat(ValueCoding::kLevels, 8, nullptr), {128, -128},
+              {0b1111'1110, 0b1111'1111});
+}
+
+// Tsuzuku et al. 2018, appendix B: 0.25, -8, 16 and -32 beside 2^5.
+TEST(ValueCoding, CodesPowersAsSignAndDistance) {
+  ExpectCodes(ValueFormat(ValueCoding::kPowers, 4, nullptr),
+              {0.25f / 32, -8.0f / 32, 16.0f / 32, -1}, {0b0101'1110, 0b0001'0010});
+  ExpectCodes(ValueFormat(ValueCoding::kPowers, 7, nullptr), {std::ldexp(-1.0f, -63)},
+              {0b111'1111});
 }
 
 }  // namespace
