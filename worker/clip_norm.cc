@@ -26,12 +26,13 @@ double SquareSum(std::span<const float> values) {
 
 }  // namespace
 
-void ClipNorm(double limit, std::span<float> gradients) {
+void ClipNorm(double limit, std::span<float> gradients, std::span<float> squares) {
   if (limit == 0) return;
   const double norm = std::sqrt(SquareSum(gradients));
   if (!(norm > limit)) return;  // NaN stays, for the server to refuse it
   const auto factor = static_cast<float>(limit / norm);
   for (float& gradient : gradients) gradient *= factor;
+  for (float& square : squares) square *= factor * factor;
 }
 
 }  // namespace weir::worker

@@ -36,8 +36,9 @@ struct ReadMark {
 // One step's result.
 struct StepGradients {
   const data::Batch* batch = nullptr;
-  std::span<const float> dense;  // flat, as ModelLayout places tensors
-  std::span<const float> rows;   // [sum over tables of unique ids, dimension]
+  std::span<const float> dense;    // flat, as ModelLayout places tensors
+  std::span<const float> squares;  // likewise, of squared_tensors(); empty when there are none
+  std::span<const float> rows;     // [sum over tables of unique ids, dimension]
   ReadMark mark;
   uint64_t lease = 0;
   uint64_t offset = 0;  // rows of the lease that are finished
@@ -49,6 +50,9 @@ class ParameterClient {
 
   // The replica of the dense parameters, flat. Changes while it is read (common/base/hogwild.h).
   virtual const float* replica() const = 0;
+
+  // The dense tensors, by index, for whose gradients Push needs the sums of squares; empty: none.
+  virtual std::vector<bool> squared_tensors() const { return {}; }
 
   // Asks for the batch's rows. read_only: rows nobody has trained are not created.
   virtual std::unique_ptr<RowPull> PullRows(const data::Batch& batch, bool read_only) = 0;

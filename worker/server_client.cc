@@ -123,13 +123,13 @@ Result<uint64_t> ServerClient::Push(const StepGradients& step) {
   // Credit first, then select: what is selected leaves at once and is never selected twice.
   if (!link_.TryAcquireCredit()) {
     if (encoder_.MayWait(*step.batch)) {
-      encoder_.Accumulate(step.dense);
+      encoder_.Accumulate({step.dense, step.squares});
       return uint64_t{0};
     }
     WEIR_RETURN_IF_ERROR(link_.AcquireCredit());
   }
   CountDense(*step.batch, true);
-  auto bodies = encoder_.Encode(step.dense, *step.batch, step.rows, &ThreadScratch());
+  auto bodies = encoder_.Encode({step.dense, step.squares}, *step.batch, step.rows, &ThreadScratch());
   v1::Push push;
   push.set_lease(step.lease);
   push.set_offset(step.offset);

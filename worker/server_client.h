@@ -21,6 +21,7 @@ class ServerClient : public ParameterClient {
   Status Connect() { return link_.Connect(); }
 
   const float* replica() const override { return link_.replica(); }
+  std::vector<bool> squared_tensors() const override { return encoder_.squared_tensors(); }
   std::unique_ptr<RowPull> PullRows(const data::Batch& batch, bool read_only) override;
   Status AwaitRows(RowPull* pull, std::span<float> rows) override;
   ReadMark MarkRead() override;

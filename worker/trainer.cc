@@ -30,8 +30,10 @@ class Trainer::Thread {
       : trainer_(*trainer),
         batch_size_(trainer->config_.data().batch_size()),
         dimension_(static_cast<size_t>(trainer->layout_.embedding_dimension())),
-        model_(trainer->layout_, Kernels(trainer->config_.model())),
-        gradients_(static_cast<size_t>(trainer->layout_.flat_element_count())) {}
+        squared_(trainer->client_->squared_tensors()),
+        model_(trainer->layout_, Kernels(trainer->config_.model()), squared_),
+        gradients_(static_cast<size_t>(trainer->layout_.flat_element_count())),
+        squares_(squared_.empty() ? 0 : gradients_.size()) {}
 
   void Run() {
     while (const std::shared_ptr<ChunkWork> chunk = trainer_.Current()) {
@@ -109,12 +111,13 @@ class Trainer::Thread {
     const std::span<float> row_gradients = row_gradients_.span().first(prepared.row_elements);
     WEIR_ASSIGN_OR_RETURN(const double logloss_sum,
                           model_.Train(trainer_.client_->replica(), batch, rows, batch_size_,
-                                       gradients_.data(), row_gradients));
+                                       gradients_.data(), row_gradients, squares_.data()));
     const v1::UpdateConfig& update = trainer_.config_.update();
-    ClipNorm(update.dense().clip_norm(), gradients_.span());
+    ClipNorm(update.dense().clip_norm(), gradients_.span(), squares_.span());
     ClipNorm(update.rows().clip_norm(), row_gradients);
     step.batch = &batch;
     step.dense = gradients_.span();
+    step.squares = squares_.span();
     step.rows = row_gradients;
     step.lease = chunk.lease().lease();
     step.offset = chunk.FinishedRows(step.mark.accepted_sequence);
@@ -133,8 +136,10 @@ class Trainer::Thread {
   Trainer& trainer_;
   const int64_t batch_size_;
   const size_t dimension_;
+  const std::vector<bool> squared_;
   model::Dlrm model_;
   tensor::AlignedBuffer gradients_;      // flat, dense
+  tensor::AlignedBuffer squares_;        // likewise; empty where no policy asks
   tensor::AlignedBuffer rows_;           // of the batch, [unique, dimension]
   tensor::AlignedBuffer row_gradients_;  // likewise
   std::vector<float> probabilities_;

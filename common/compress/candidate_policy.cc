@@ -13,27 +13,13 @@ constexpr ptrdiff_t kAhead = 32;
 
 }  // namespace
 
-Candidates* CandidateState::Borrow() {
-  std::lock_guard lock(mutex_);
-  if (free_.empty()) free_.push_back(all_.emplace_back(std::make_unique<Candidates>()).get());
-  Candidates* const candidates = free_.back();
-  free_.pop_back();
-  candidates->Clear();
-  return candidates;
-}
-
-void CandidateState::GiveBack(Candidates* candidates) {
-  std::lock_guard lock(mutex_);
-  free_.push_back(candidates);
-}
-
 void CandidatePolicy::EndStep(PolicyState& state, const StepPlan& plan,
                               int64_t /*sent_count*/) const {
-  static_cast<CandidateState&>(state).GiveBack(plan.candidates);
+  static_cast<CandidateState&>(state).lists.GiveBack(plan.candidates);
 }
 
-void CandidatePolicy::Select(const Scope& scope, const StepPlan& plan, uint32_t stripe,
-                             std::span<const float> /*gradient*/, std::span<float> residual,
+void CandidatePolicy::Select(ResidualState& state, const StepPlan& plan, uint32_t stripe,
+                             const Gradient& /*gradient*/, std::span<float> residual,
                              StripeSelection* selection) const {
   selection->dense = false;
   selection->count = 0;
@@ -51,7 +37,7 @@ void CandidatePolicy::Select(const Scope& scope, const StepPlan& plan, uint32_t 
     selection->values[selection->count++] = value;
     left = value - value;  // infinity leaves NaN behind: it cannot be sent twice
   }
-  if (scope.values != wire::ValueCoding::kF32) RoundSelection(residual, selection);
+  if (state.scope.values != wire::ValueCoding::kF32) RoundSelection(residual, selection);
 }
 
 }  // namespace weir::compress

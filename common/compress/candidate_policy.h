@@ -7,12 +7,12 @@
 // Thread rule: any thread; a lock per stripe, and one for the pool of lists.
 #pragma once
 
+#include <atomic>
 #include <memory>
-#include <mutex>
 #include <span>
-#include <vector>
 
 #include "common/compress/candidates.h"
+#include "common/compress/pool.h"
 #include "common/compress/residual_policy.h"
 
 namespace weir::compress {
@@ -20,16 +20,8 @@ namespace weir::compress {
 struct CandidateState : ResidualState {
   using ResidualState::ResidualState;
 
-  // A list that no other step has; back with it at the end of the step.
-  Candidates* Borrow();
-  void GiveBack(Candidates* candidates);
-
+  Pool<Candidates> lists;
   std::atomic<float> threshold{0};  // the last step's
-
- private:
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Candidates>> all_;
-  std::vector<Candidates*> free_;
 };
 
 class CandidatePolicy : public ResidualPolicy {
@@ -44,9 +36,8 @@ class CandidatePolicy : public ResidualPolicy {
 
  protected:
   // The gradient is in the residual since BeginStep.
-  void Select(const Scope& scope, const StepPlan& plan, uint32_t stripe,
-              std::span<const float> gradient, std::span<float> residual,
-              StripeSelection* selection) const override;
+  void Select(ResidualState& state, const StepPlan& plan, uint32_t stripe, const Gradient& gradient,
+              std::span<float> residual, StripeSelection* selection) const override;
 };
 
 }  // namespace weir::compress

@@ -1,6 +1,7 @@
 #include "common/compress/candidates.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "common/layout/model_layout.h"
@@ -90,13 +91,25 @@ constexpr size_t kRoom = static_cast<size_t>(kStripeElements) + 64;
 
 }  // namespace
 
+void Candidates::Reserve(size_t more) {
+  if (indexes_.size() >= count_ + more) return;
+  indexes_.resize(count_ + count_ / 4 + more);
+  magnitudes_.resize(indexes_.size());
+}
+
 void Candidates::Collect(std::span<const float> values, float least, uint32_t first) {
-  if (indexes_.size() < count_ + kRoom) {
-    indexes_.resize(count_ + count_ / 4 + kRoom);
-    magnitudes_.resize(indexes_.size());
-  }
+  Reserve(kRoom);
   count_ += HWY_DYNAMIC_DISPATCH(Above)(values.data(), values.size(), least, first,
                                         magnitudes_.data() + count_, indexes_.data() + count_);
+}
+
+void Candidates::Add(std::span<const float> values, std::span<const uint16_t> offsets,
+                     uint32_t first) {
+  Reserve(kRoom);
+  for (const uint16_t offset : offsets) {
+    indexes_[count_] = first + offset;
+    magnitudes_[count_++] = std::fabs(values[offset]);
+  }
 }
 
 void Candidates::Keep(float least) {

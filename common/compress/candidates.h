@@ -21,6 +21,9 @@ class Candidates {
   // Stripes come in ascending order. first: the tensor's index of the stripe's first element.
   void Collect(std::span<const float> values, float least, uint32_t first);
 
+  // Adds those elements of a stripe whose offsets are given.
+  void Add(std::span<const float> values, std::span<const uint16_t> offsets, uint32_t first);
+
   // Forgets those with |value| < least.
   void Keep(float least);
 
@@ -33,6 +36,8 @@ class Candidates {
   std::span<const uint32_t> IndexesIn(int64_t begin, int64_t end) const;
 
  private:
+  void Reserve(size_t more);
+
   size_t count_ = 0;
   // With room behind the last for a vector.
   std::vector<uint32_t> indexes_;

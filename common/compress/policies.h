@@ -28,4 +28,19 @@ std::unique_ptr<const Policy> MakeSidco(const v1::PolicyRule& rule);
 // One quantum of each element beyond a threshold (Strom, Interspeech 2015).
 std::unique_ptr<const Policy> MakeStrom(const v1::PolicyRule& rule);
 
+// What is larger than its noise, as powers of two (Tsuzuku et al., ICLR workshop 2018).
+std::unique_ptr<const Policy> MakeVariance(const v1::PolicyRule& rule);
+
+// Strom's quanta of what is larger than its noise (the same).
+std::unique_ptr<const Policy> MakeHybrid(const v1::PolicyRule& rule);
+
+// Levels of a bucket's norm, by chance (Alistarh et al., NeurIPS 2017).
+std::unique_ptr<const Policy> MakeQsgd(const v1::PolicyRule& rule);
+
+// The largest magnitude or nothing, by chance (Wen et al., NeurIPS 2017).
+std::unique_ptr<const Policy> MakeTerngrad(const v1::PolicyRule& rule);
+
+// Signs and their means, with a residual (Seide et al., Interspeech 2014).
+std::unique_ptr<const Policy> MakeOneBit(const v1::PolicyRule& rule);
+
 }  // namespace weir::compress

@@ -19,6 +19,11 @@ constexpr Entry kPolicies[] = {
     {v1::PolicyRule::kHardThreshold, MakeHardThreshold},
     {v1::PolicyRule::kSidco, MakeSidco},
     {v1::PolicyRule::kStrom, MakeStrom},
+    {v1::PolicyRule::kVariance, MakeVariance},
+    {v1::PolicyRule::kHybrid, MakeHybrid},
+    {v1::PolicyRule::kQsgd, MakeQsgd},
+    {v1::PolicyRule::kTerngrad, MakeTerngrad},
+    {v1::PolicyRule::kOneBit, MakeOneBit},
 };
 
 }  // namespace

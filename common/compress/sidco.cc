@@ -57,11 +57,12 @@ class SidcoPolicy : public CandidatePolicy {
     return state;
   }
 
-  StepPlan BeginStep(PolicyState& base, std::span<const float> gradient) const override {
+  StepPlan BeginStep(PolicyState& base, const Gradient& gradient) const override {
     SidcoState& state = Sidco(base);
-    StepPlan plan = {.step = state.NextStep(), .candidates = state.Borrow()};
+    StepPlan plan = {.step = state.NextStep(), .candidates = state.lists.Borrow()};
+    plan.candidates->Clear();
     const float bound = state.bound;
-    const Moments all = AccumulateAndSum(state, gradient, bound, plan.candidates);
+    const Moments all = AccumulateAndSum(state, gradient.values, bound, plan.candidates);
     if (all.count == 0) return plan;
     const auto kept = static_cast<double>(KeptCount(state.scope.element_count, config_.sparsity()));
     const double ratio = kept / static_cast<double>(all.count);

@@ -28,11 +28,11 @@ class TopK : public CandidatePolicy {
 
   std::string_view name() const override { return "top_k"; }
 
-  StepPlan BeginStep(PolicyState& base, std::span<const float> gradient) const override {
+  StepPlan BeginStep(PolicyState& base, const Gradient& gradient) const override {
     auto& state = static_cast<CandidateState&>(base);
-    StepPlan plan = {.step = state.NextStep(), .candidates = state.Borrow()};
+    StepPlan plan = {.step = state.NextStep(), .candidates = state.lists.Borrow()};
     const auto kept = static_cast<size_t>(KeptCount(state.scope.element_count, sparsity_));
-    AccumulateAndCollect(state, gradient, kept, plan.candidates);
+    AccumulateAndCollect(state, gradient.values, kept, plan.candidates);
     const size_t sent = std::min(kept, plan.candidates->count());
     if (sent == 0) return plan;
     const std::span<const float> magnitudes = plan.candidates->magnitudes();
@@ -47,6 +47,7 @@ class TopK : public CandidatePolicy {
  private:
   static void AccumulateAndCollect(CandidateState& state, std::span<const float> gradient,
                                    size_t kept, Candidates* candidates) {
+    candidates->Clear();
     const float bound = std::max(kLowered * state.threshold, kNotZero);
     state.residual.ForEachStripe([&](int64_t first, std::span<float> values) {
       AccumulateStripe(gradient.subspan(static_cast<size_t>(first), values.size()), values);

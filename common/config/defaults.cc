@@ -150,6 +150,41 @@ void FillUpdate(v1::UpdateConfig& update) {
   FillUpdateRule(*update.mutable_rows());
 }
 
+void FillDct(v1::DctPolicy& dct) {
+  WEIR_DEFAULT(dct, lifespan, 1000);
+  if (dct.start() == v1::DctPolicy::START_UNSPECIFIED) dct.set_start(v1::DctPolicy::DOUBLING);
+  WEIR_DEFAULT(dct, controller, true);
+  if (dct.drain() == v1::DctPolicy::DRAIN_MODE_UNSPECIFIED) dct.set_drain(v1::DctPolicy::DISCARD);
+  WEIR_DEFAULT(dct, drain_period, 1'000'000);
+}
+
+void FillSidco(v1::SidcoPolicy& sidco) {
+  if (sidco.distribution() == v1::SidcoPolicy::DISTRIBUTION_UNSPECIFIED) {
+    sidco.set_distribution(v1::SidcoPolicy::EXPONENTIAL);
+  }
+  WEIR_DEFAULT(sidco, stages, 0);
+}
+
+void FillVariance(v1::VariancePolicy& variance) {
+  WEIR_DEFAULT(variance, alpha, 1.5);
+  WEIR_DEFAULT(variance, decay, 0.999);
+  WEIR_DEFAULT(variance, drop_keeps_residual, true);
+  WEIR_DEFAULT(variance, quant_error_feedback, false);
+}
+
+void FillHybrid(v1::HybridPolicy& hybrid) {
+  WEIR_DEFAULT(hybrid, alpha, 2);
+  WEIR_DEFAULT(hybrid, decay, 0.999);
+  if (hybrid.correction() == v1::HybridPolicy::CORRECTION_UNSPECIFIED) {
+    hybrid.set_correction(v1::HybridPolicy::BEFORE);
+  }
+}
+
+void FillQsgd(v1::QsgdPolicy& qsgd) {
+  WEIR_DEFAULT(qsgd, bits, 4);
+  WEIR_DEFAULT(qsgd, bucket, 512);
+}
+
 void FillCluster(v1::ClusterConfig& cluster) {
   WEIR_DEFAULT(cluster, window, 4);
   WEIR_DEFAULT(cluster, prefetch_batches, 1);
@@ -178,20 +213,13 @@ bool HasDenseFeatures(const v1::DataConfig& data) {
 
 void FillDefaults(v1::PolicyRule* rule) {
   if (rule->values() == v1::VALUE_CODING_UNSPECIFIED) rule->set_values(v1::F32);
-  if (rule->has_sidco()) {
-    v1::SidcoPolicy& sidco = *rule->mutable_sidco();
-    if (sidco.distribution() == v1::SidcoPolicy::DISTRIBUTION_UNSPECIFIED) {
-      sidco.set_distribution(v1::SidcoPolicy::EXPONENTIAL);
-    }
-    WEIR_DEFAULT(sidco, stages, 0);
-  }
-  if (!rule->has_dct()) return;
-  v1::DctPolicy& dct = *rule->mutable_dct();
-  WEIR_DEFAULT(dct, lifespan, 1000);
-  if (dct.start() == v1::DctPolicy::START_UNSPECIFIED) dct.set_start(v1::DctPolicy::DOUBLING);
-  WEIR_DEFAULT(dct, controller, true);
-  if (dct.drain() == v1::DctPolicy::DRAIN_MODE_UNSPECIFIED) dct.set_drain(v1::DctPolicy::DISCARD);
-  WEIR_DEFAULT(dct, drain_period, 1'000'000);
+  if (rule->has_dct()) FillDct(*rule->mutable_dct());
+  if (rule->has_sidco()) FillSidco(*rule->mutable_sidco());
+  if (rule->has_variance()) FillVariance(*rule->mutable_variance());
+  if (rule->has_hybrid()) FillHybrid(*rule->mutable_hybrid());
+  if (rule->has_qsgd()) FillQsgd(*rule->mutable_qsgd());
+  if (rule->has_terngrad()) WEIR_DEFAULT(*rule->mutable_terngrad(), clip, 2.5);
+  if (rule->has_one_bit()) WEIR_DEFAULT(*rule->mutable_one_bit(), bucket, 512);
 }
 
 void FillDefaults(v1::Config* config) {

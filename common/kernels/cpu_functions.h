@@ -21,6 +21,7 @@ void Bf16LinearBackwardData(const ConstMatrixView& dy, const ConstMatrixView& we
 void Bf16LinearBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
                               const MatrixView& dw, const VectorView& bias_gradient);
 void Transpose(const ConstMatrixView& from, const MatrixView& to);
+void Square(const ConstMatrixView& x, const MatrixView& squares);
 void ReluBackward(const ConstMatrixView& output, const MatrixView& gradient);
 void SigmoidForward(const MatrixView& y);
 void SigmoidBackward(const ConstMatrixView& y, const MatrixView& gradient);

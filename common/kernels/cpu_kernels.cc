@@ -10,6 +10,7 @@ constexpr KernelTable kF32{
     .linear_forward = cpu::LinearForward,
     .linear_backward_data = cpu::LinearBackwardData,
     .linear_backward_weight = cpu::LinearBackwardWeight,
+    .square = cpu::Square,
     .transpose = cpu::Transpose,
     .relu_backward = cpu::ReluBackward,
     .sigmoid_forward = cpu::SigmoidForward,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "common/base/check.h"
 #include "common/kernels/cpu_functions.h"
 #include "common/kernels/gemm_tile.h"
 #include "common/kernels/linear_parts.h"
@@ -184,6 +185,16 @@ void LinearBackwardData(const ConstMatrixView& dy, const ConstMatrixView& weight
     return finish(0, dx.row_count, dx.column_count);
   }
   WeightProduct{dy, weight, true, dx}.Run(finish);
+}
+
+void Square(const ConstMatrixView& x, const MatrixView& squares) {
+  CHECK_EQ(x.row_count, squares.row_count);
+  CHECK_EQ(x.column_count, squares.column_count);
+  for (int64_t r = 0; r < x.row_count; ++r) {
+    const float* const from = x.row(r);
+    float* const to = squares.row(r);
+    for (int64_t c = 0; c < x.column_count; ++c) to[c] = from[c] * from[c];
+  }
 }
 
 void ReluBackward(const ConstMatrixView& output, const MatrixView& gradient) {

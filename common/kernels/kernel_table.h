@@ -50,6 +50,9 @@ struct KernelTable {
                                  bool accumulate, const MatrixView& dw,
                                  const VectorView& bias_gradient);
 
+  // squares[f, s] = x[f, s]^2.
+  void (*square)(const ConstMatrixView& x, const MatrixView& squares);
+
   // to[c, r] = from[r, c].
   void (*transpose)(const ConstMatrixView& from, const MatrixView& to);
 

@@ -30,6 +30,13 @@ TEST(ClipNorm, LeavesASmallOneAndEverythingWithoutALimit) {
   ClipNorm(1, {});
 }
 
+TEST(ClipNorm, ScalesSquaresByTheSquare) {
+  std::vector<float> gradients = {3, -4}, squares = {8, 16};
+  ClipNorm(2.5, gradients, squares);
+  EXPECT_THAT(gradients, ElementsAre(1.5, -2));
+  EXPECT_THAT(squares, ElementsAre(2, 4));
+}
+
 TEST(ClipNorm, SumsEveryElementOfAnyLength) {
   for (size_t size = 1; size < 40; ++size) {
     std::vector<float> gradients(size);

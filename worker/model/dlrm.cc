@@ -30,35 +30,37 @@ Slice SliceAt(const data::Batch& batch, int64_t begin) {
 
 }  // namespace
 
-Dlrm::Dlrm(const ModelLayout& layout, const kernels::KernelTable& kernels)
+Dlrm::Dlrm(const ModelLayout& layout, const kernels::KernelTable& kernels,
+           const std::vector<bool>& squared)
     : layout_(&layout),
       kernels_(&kernels),
       loss_(LossOf(layout.model().loss())),
       interaction_(layout, kernels, kSliceRows),
-      top_(layout, layout.top_weights(), layout.top_activations(), kernels, kSliceRows),
+      top_(layout, layout.top_weights(), layout.top_activations(), kernels, kSliceRows, squared),
       dense_input_(
           static_cast<size_t>(layout.dense_feature_count() * kernels::PaddedStride(kSliceRows))),
       logits_(static_cast<size_t>(kernels::PaddedStride(kSliceRows))),
       logit_gradients_(logits_.size()) {
   if (!layout.has_bottom()) return;
-  bottom_.emplace(layout, layout.bottom_weights(), layout.bottom_activations(), kernels,
-                  kSliceRows);
+  bottom_.emplace(layout, layout.bottom_weights(), layout.bottom_activations(), kernels, kSliceRows,
+                  squared);
 }
 
 Result<double> Dlrm::Train(const float* parameters, const data::Batch& batch,
                            std::span<const float> rows, int64_t mean_rows, float* gradients,
-                           std::span<float> row_gradients) {
+                           std::span<float> row_gradients, float* squares) {
   CheckShapes(batch, rows.size());
   CHECK_EQ(rows.size(), row_gradients.size());
   std::fill(row_gradients.begin(), row_gradients.end(), 0.0f);
-  if (batch.row_count == 0) ZeroGradients(gradients);
+  if (batch.row_count == 0) ZeroTensors(gradients);
+  if (batch.row_count == 0 && squares != nullptr) ZeroTensors(squares);
   double sum = 0;
   for (int64_t begin = 0; begin < batch.row_count; begin += kSliceRows) {
     const Slice slice = SliceAt(batch, begin);
     Forward(parameters, batch, slice, rows);
     sum += Loss(batch, slice, mean_rows);
     if (!std::isfinite(sum)) return Diverged(parameters, batch, slice, rows);
-    Backward(parameters, batch, slice, gradients, row_gradients);
+    Backward(parameters, batch, slice, gradients, row_gradients, squares);
   }
   return sum;
 }
@@ -98,20 +100,20 @@ double Dlrm::Loss(const data::Batch& batch, const Slice& slice, int64_t mean_row
 }
 
 void Dlrm::Backward(const float* parameters, const data::Batch& batch, const Slice& slice,
-                    float* gradients, std::span<float> row_gradients) {
+                    float* gradients, std::span<float> row_gradients, float* squares) {
   const bool accumulate = slice.begin > 0;
   top_.Backward(parameters, slice, interaction_.output(slice), Logits(slice), LogitGradients(slice),
-                interaction_.output_gradient(slice), accumulate, gradients);
+                interaction_.output_gradient(slice), accumulate, gradients, squares);
   interaction_.Backward(batch, slice, row_gradients);
   if (!bottom_) return;
   bottom_->Backward(parameters, slice, DenseInput(slice), interaction_.bottom_output(slice),
                     interaction_.bottom_gradient(slice), kernels::MatrixView{}, accumulate,
-                    gradients);
+                    gradients, squares);
 }
 
-void Dlrm::ZeroGradients(float* gradients) {
+void Dlrm::ZeroTensors(float* flat) {
   for (const TensorSpec& tensor : layout_->tensors()) {
-    std::fill_n(gradients + tensor.offset, tensor.element_count(), 0.0f);
+    std::fill_n(flat + tensor.offset, tensor.element_count(), 0.0f);
   }
 }
 

@@ -22,6 +22,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "common/base/status.h"
 #include "common/kernels/kernel_table.h"
@@ -37,17 +38,20 @@ class Dlrm {
  public:
   static constexpr int64_t kSliceRows = 128;
 
-  Dlrm(const ModelLayout& layout, const kernels::KernelTable& kernels);
+  // squared: the tensors whose squares Train gives, by index (Mlp); empty: of none.
+  Dlrm(const ModelLayout& layout, const kernels::KernelTable& kernels,
+       const std::vector<bool>& squared = {});
 
   // Returns the sum of the logloss over the batch. The gradients are those of the loss's mean over
   // mean_rows rows: the batch's own, or, so that each sample weighs the same in a short last batch,
   // those of a full one. gradients: flat; every tensor is overwritten, the padding between them is
-  // left alone. row_gradients: shaped like rows; overwritten. A loss that is not finite is an error
-  // that names the first layer, in forward order, whose parameters or output are not finite; the
-  // gradients are then of no use.
+  // left alone. row_gradients: shaped like rows; overwritten. squares: flat; of the squared layers
+  // every element is overwritten (Mlp::Backward); null where there are none. A loss that is not
+  // finite is an error that names the first layer, in forward order, whose parameters or output are
+  // not finite; the gradients are then of no use.
   Result<double> Train(const float* parameters, const data::Batch& batch,
                        std::span<const float> rows, int64_t mean_rows, float* gradients,
-                       std::span<float> row_gradients);
+                       std::span<float> row_gradients, float* squares = nullptr);
 
   // The probability of label 1 for each row of the batch.
   void Score(const float* parameters, const data::Batch& batch, std::span<const float> rows,
@@ -59,10 +63,10 @@ class Dlrm {
                std::span<const float> rows);
   // From logits_ to logit_gradients_; returns the sum over the slice.
   double Loss(const data::Batch& batch, const Slice& slice, int64_t mean_rows);
-  // Adds to gradients and row_gradients; the first slice overwrites gradients.
+  // Adds to gradients, row_gradients and squares; the first slice overwrites gradients and squares.
   void Backward(const float* parameters, const data::Batch& batch, const Slice& slice,
-                float* gradients, std::span<float> row_gradients);
-  void ZeroGradients(float* gradients);
+                float* gradients, std::span<float> row_gradients, float* squares);
+  void ZeroTensors(float* flat);
 
   Status Diverged(const float* parameters, const data::Batch& batch, const Slice& slice,
                   std::span<const float> rows);

@@ -1,5 +1,6 @@
 #include "worker/model/mlp.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/base/check.h"
@@ -24,16 +25,19 @@ kernels::ConstVectorView BiasView(const TensorSpec& bias, const float* parameter
 }  // namespace
 
 Mlp::Mlp(const ModelLayout& layout, std::span<const uint32_t> weights, Activations activations,
-         const kernels::KernelTable& kernels, int64_t max_samples)
+         const kernels::KernelTable& kernels, int64_t max_samples, const std::vector<bool>& squared)
     : kernels_(&kernels) {
   CHECK(!weights.empty());
   CHECK_EQ(activations.size(), weights.size());
+  CHECK(squared.empty() || squared.size() == layout.tensors().size());
+  int64_t most_inputs = 0, most_outputs = 0;
   for (const uint32_t index : weights) {
     CHECK_LT(index + 1, layout.tensors().size());
     const bool is_last = layers_.size() + 1 == weights.size();
     Layer layer{&layout.tensors()[index],
                 &layout.tensors()[index + 1],
                 activations[layers_.size()],
+                !squared.empty() && (squared[index] || squared[index + 1]),
                 {},
                 {}};
     CHECK_EQ(layer.bias->element_count(), layer.weight->row_count) << layer.weight->name;
@@ -43,8 +47,15 @@ Mlp::Mlp(const ModelLayout& layout, std::span<const uint32_t> weights, Activatio
       layer.output = tensor::AlignedBuffer(element_count);
       layer.output_gradient = tensor::AlignedBuffer(element_count);
     }
+    if (layer.is_squared) {
+      most_inputs = std::max(most_inputs, layer.weight->column_count);
+      most_outputs = std::max(most_outputs, layer.weight->row_count);
+    }
     layers_.push_back(std::move(layer));
   }
+  const int64_t stride = kernels::PaddedStride(max_samples);
+  input_squares_ = tensor::AlignedBuffer(static_cast<size_t>(most_inputs * stride));
+  output_gradient_squares_ = tensor::AlignedBuffer(static_cast<size_t>(most_outputs * stride));
 }
 
 MatrixView Mlp::HiddenGradient(size_t layer, const Slice& slice) {
@@ -73,13 +84,15 @@ void Mlp::Forward(const float* parameters, const Slice& slice, const ConstMatrix
 
 void Mlp::Backward(const float* parameters, const Slice& slice, const ConstMatrixView& input,
                    const ConstMatrixView& output, const MatrixView& output_gradient,
-                   const MatrixView& input_gradient, bool accumulate, float* gradients) {
+                   const MatrixView& input_gradient, bool accumulate, float* gradients,
+                   float* squares) {
   BackwardActivation(layers_.back(), output, output_gradient);
   MatrixView dy = output_gradient;
   for (size_t i = layers_.size(); i-- > 0;) {
     const bool is_first = i == 0;
-    BackwardWeight(layers_[i], dy, is_first ? input : HiddenOutput(i - 1, slice), accumulate,
-                   gradients);
+    const ConstMatrixView x = is_first ? input : HiddenOutput(i - 1, slice);
+    BackwardWeight(layers_[i], dy, x, accumulate, gradients);
+    if (layers_[i].is_squared) BackwardSquares(layers_[i], dy, x, accumulate, squares);
     const MatrixView dx = is_first ? input_gradient : HiddenGradient(i - 1, slice);
     if (dx.data == nullptr) return;
     // A ReLU's gradient is taken on the way; what comes in at the first layer is not known to be
@@ -99,6 +112,16 @@ void Mlp::BackwardWeight(const Layer& layer, const ConstMatrixView& output_gradi
       output_gradient, input, accumulate,
       kernels::Dense(gradients + weight.offset, weight.row_count, weight.column_count),
       {gradients + layer.bias->offset, layer.bias->row_count});
+}
+
+void Mlp::BackwardSquares(const Layer& layer, const ConstMatrixView& output_gradient,
+                          const ConstMatrixView& input, bool accumulate, float* squares) {
+  const Slice samples{0, input.column_count};
+  const MatrixView dy = SliceOf(output_gradient_squares_, output_gradient.row_count, samples);
+  const MatrixView x = SliceOf(input_squares_, input.row_count, samples);
+  kernels_->square(output_gradient, dy);
+  kernels_->square(input, x);
+  BackwardWeight(layer, dy, x, accumulate, squares);
 }
 
 void Mlp::BackwardActivation(const Layer& layer, const ConstMatrixView& output,

@@ -47,11 +47,17 @@ StepEncoder::StepEncoder(const v1::Config& config, const ModelLayout& layout, ui
 
 StepEncoder::~StepEncoder() = default;
 
+std::vector<bool> StepEncoder::squared_tensors() const {
+  std::vector<bool> squared;
+  for (const auto& layer : layers_) squared.push_back(layer->policy->needs_squares());
+  return std::ranges::find(squared, true) == squared.end() ? std::vector<bool>() : squared;
+}
+
 bool StepEncoder::MayWait(const data::Batch& batch) const {
   return all_keep_residuals_ && batch.tables.empty();
 }
 
-std::vector<std::vector<transport::Part>> StepEncoder::Encode(std::span<const float> dense,
+std::vector<std::vector<transport::Part>> StepEncoder::Encode(const compress::Gradient& dense,
                                                               const data::Batch& batch,
                                                               std::span<const float> rows,
                                                               Scratch* scratch) {
@@ -59,9 +65,7 @@ std::vector<std::vector<transport::Part>> StepEncoder::Encode(std::span<const fl
   std::vector<Bytes> row_bodies = scratch->row_sizes.MakeBodies(layout_.server_count());
   for (const auto& layer : layers_) {
     const TensorSpec& tensor = *layer->tensor;
-    EncodeLayer(*layer,
-                dense.subspan(static_cast<size_t>(tensor.offset),
-                              static_cast<size_t>(tensor.element_count())),
+    EncodeLayer(*layer, dense.Part(tensor.offset, static_cast<size_t>(tensor.element_count())),
                 dense_bodies, scratch);
   }
   EncodeRows(batch, rows, row_bodies, scratch);
@@ -88,7 +92,7 @@ void StepEncoder::BodySizes::Remember(const std::vector<Bytes>& bodies) {
   for (size_t i = 0; i < bodies.size(); ++i) last_[i] = bodies[i].size();
 }
 
-void StepEncoder::EncodeLayer(Layer& layer, std::span<const float> gradient,
+void StepEncoder::EncodeLayer(Layer& layer, const compress::Gradient& gradient,
                               std::vector<Bytes>& bodies, Scratch* scratch) {
   const compress::StepPlan plan = layer.policy->BeginStep(*layer.state, gradient);
   const wire::ValueFormat format = layer.policy->value_format(layer.scope, plan);
@@ -104,8 +108,8 @@ void StepEncoder::EncodeLayer(Layer& layer, std::span<const float> gradient,
         static_cast<uint32_t>((piece.element_count + kStripeElements - 1) / kStripeElements);
     auto take = [&](uint32_t stripe, bool wait) {  // stripe: within the piece
       const int64_t begin = (first_stripe + stripe) * kStripeElements;
-      const int64_t length = std::min(kStripeElements, std::ssize(gradient) - begin);
-      const auto part = gradient.subspan(static_cast<size_t>(begin), static_cast<size_t>(length));
+      const int64_t length = std::min(kStripeElements, std::ssize(gradient.values) - begin);
+      const compress::Gradient part = gradient.Part(begin, static_cast<size_t>(length));
       if (!layer.policy->SelectStripe(*layer.state, plan, first_stripe + stripe, part, wait,
                                       &selection)) {
         return false;
@@ -166,12 +170,11 @@ void StepEncoder::EncodeRows(const data::Batch& batch, std::span<const float> ro
   }
 }
 
-void StepEncoder::Accumulate(std::span<const float> dense) {
+void StepEncoder::Accumulate(const compress::Gradient& dense) {
   for (const auto& layer : layers_) {
     const TensorSpec& tensor = *layer->tensor;
-    layer->policy->Accumulate(*layer->state,
-                              dense.subspan(static_cast<size_t>(tensor.offset),
-                                            static_cast<size_t>(tensor.element_count())));
+    layer->policy->Accumulate(
+        *layer->state, dense.Part(tensor.offset, static_cast<size_t>(tensor.element_count())));
     layer->steps.fetch_add(1, std::memory_order_relaxed);
     layer->steps_without_credit.fetch_add(1, std::memory_order_relaxed);
   }

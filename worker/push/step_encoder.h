@@ -44,6 +44,9 @@ class StepEncoder {
     std::vector<size_t> last_;
   };
 
+  // The tensors, by index, whose policies need squares; empty when none does.
+  std::vector<bool> squared_tensors() const;
+
   // What one thread needs to encode a step; reused.
   struct Scratch {
     compress::StripeSelection selection;
@@ -55,20 +58,21 @@ class StepEncoder {
   };
 
   // Body parts per server: dense frames, then row frames, each part only if it holds anything.
-  // dense: flat gradients; rows: [sum over tables of unique ids, dimension].
-  std::vector<std::vector<transport::Part>> Encode(std::span<const float> dense,
+  // dense: flat gradients, and the squares of squared_tensors(); rows: [sum over tables of unique
+  // ids, dimension].
+  std::vector<std::vector<transport::Part>> Encode(const compress::Gradient& dense,
                                                    const data::Batch& batch,
                                                    std::span<const float> rows, Scratch* scratch);
 
   // A step without a push.
-  void Accumulate(std::span<const float> dense);
+  void Accumulate(const compress::Gradient& dense);
 
   void FillReport(v1::WorkerReport* report) const;
 
  private:
   struct Layer;
 
-  void EncodeLayer(Layer& layer, std::span<const float> gradient, std::vector<Bytes>& bodies,
+  void EncodeLayer(Layer& layer, const compress::Gradient& gradient, std::vector<Bytes>& bodies,
                    Scratch* scratch);
   void EncodeRows(const data::Batch& batch, std::span<const float> rows, std::vector<Bytes>& bodies,
                   Scratch* scratch) const;

@@ -89,7 +89,7 @@ class Hammer {
     }
     *sent_count += selection_.count;
     Sent sent;
-    AppendSelection(stripe, selection_, &sent);
+    AppendSelection(stripe, selection_, scope_.values, &sent);
     for (size_t i = 0; i < sent.values.size(); ++i) {
       ledger->sent[static_cast<size_t>(sent.indexes[i])] += static_cast<double>(sent.values[i]);
     }

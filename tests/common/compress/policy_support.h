@@ -31,10 +31,10 @@ inline std::vector<std::string> PolicyNames() {
   return names;
 }
 
-// Each policy, and what there is of forms that select by other means: "sidco PARETO".
+// Each policy, and what there is of forms that select or keep by other means: "sidco PARETO".
 inline std::vector<std::string> PolicyForms() {
   std::vector<std::string> forms = PolicyNames();
-  forms.insert(forms.end(), {"sidco GAMMA", "sidco PARETO"});
+  forms.insert(forms.end(), {"sidco GAMMA", "sidco PARETO", "variance FEEDBACK", "hybrid AFTER"});
   return forms;
 }
 
@@ -50,11 +50,10 @@ inline v1::PolicyRule RuleNamed(const std::string& form) {
   };
   set("sparsity", 0.9);
   set("threshold", 1);
-  if (name != form) {
-    v1::SidcoPolicy::Distribution distribution;
-    CHECK(v1::SidcoPolicy::Distribution_Parse(form.substr(name.size() + 1), &distribution));
-    rule.mutable_sidco()->set_distribution(distribution);
-  }
+  if (form == "sidco GAMMA") rule.mutable_sidco()->set_distribution(v1::SidcoPolicy::GAMMA);
+  if (form == "sidco PARETO") rule.mutable_sidco()->set_distribution(v1::SidcoPolicy::PARETO);
+  if (form == "variance FEEDBACK") rule.mutable_variance()->set_quant_error_feedback(true);
+  if (form == "hybrid AFTER") rule.mutable_hybrid()->set_correction(v1::HybridPolicy::AFTER);
   return WithDefaults(rule);
 }
 
@@ -84,36 +83,49 @@ inline Scope MakeScope(int64_t element_count, wire::ValueCoding values = wire::V
 }
 
 // The part of a layer's gradient that belongs to a stripe.
-inline std::span<const float> StripeOf(std::span<const float> gradient, const Scope& scope,
-                                       uint32_t stripe) {
-  return gradient.subspan(static_cast<size_t>(stripe * kStripeElements),
-                          static_cast<size_t>(scope.stripe_elements(stripe)));
+inline Gradient StripeOf(const Gradient& gradient, const Scope& scope, uint32_t stripe) {
+  return gradient.Part(stripe * kStripeElements,
+                       static_cast<size_t>(scope.stripe_elements(stripe)));
 }
 
 struct Sent {
   StepPlan plan;
+  bool dense = false;            // what the last stripe sent
   std::vector<int64_t> indexes;  // within the tensor
   std::vector<float> values;
+  std::vector<float> units;  // of codes: how many times its scale each value is
 };
 
-inline void AppendSelection(uint32_t stripe, const StripeSelection& selection, Sent* sent) {
+inline void AppendSelection(uint32_t stripe, const StripeSelection& selection,
+                            const wire::ValueFormat& format, Sent* sent) {
+  sent->dense = selection.dense;
   for (uint32_t i = 0; i < selection.count; ++i) {
-    const int64_t offset = selection.dense ? i : selection.indexes[i];
-    sent->indexes.push_back(stripe * kStripeElements + offset);
-    sent->values.push_back(selection.values[i]);
+    const int64_t element = stripe * kStripeElements + (selection.dense ? i : selection.indexes[i]);
+    const float value = selection.values[i];
+    sent->indexes.push_back(element);
+    sent->values.push_back(value);
+    if (!wire::IsScaled(format.coding)) continue;
+    sent->units.push_back(value / format.scales[format.ScaleIndex(element, std::signbit(value))]);
   }
 }
 
-// A step with credit, all stripes in order.
+// A step with credit, all stripes in order. Where the policy wants squares and there are none, the
+// batch has one sample.
 inline Sent TakeStep(const Policy& policy, PolicyState& state, const Scope& scope,
-                     std::span<const float> gradient) {
+                     Gradient gradient) {
+  std::vector<float> squares;
+  if (policy.needs_squares() && gradient.squares.empty()) {
+    for (const float value : gradient.values) squares.push_back(value * value);
+    gradient.squares = squares;
+  }
   Sent sent;
   sent.plan = policy.BeginStep(state, gradient);
+  const wire::ValueFormat format = policy.value_format(scope, sent.plan);
   const auto selection = std::make_unique<StripeSelection>();
   for (uint32_t stripe = 0; stripe < scope.stripe_count(); ++stripe) {
     CHECK(policy.SelectStripe(state, sent.plan, stripe, StripeOf(gradient, scope, stripe), true,
                               selection.get()));
-    AppendSelection(stripe, *selection, &sent);
+    AppendSelection(stripe, *selection, format, &sent);
   }
   policy.EndStep(state, sent.plan, std::ssize(sent.values));
   return sent;
@@ -133,9 +145,7 @@ struct Selector {
   Selector(const v1::PolicyRule& rule, const Scope& s)
       : policy(MakePolicy(WithDefaults(rule))), scope(s), state(policy->MakeState(s)) {}
 
-  Sent Step(std::span<const float> gradient) const {
-    return TakeStep(*policy, *state, scope, gradient);
-  }
+  Sent Step(const Gradient& gradient) const { return TakeStep(*policy, *state, scope, gradient); }
   std::vector<double> Residual() const { return ResidualOf(*policy, *state); }
 
   std::unique_ptr<const Policy> policy;

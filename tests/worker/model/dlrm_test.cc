@@ -266,6 +266,59 @@ TEST(Dlrm, MovedModelGoesOn) {
             expected);
 }
 
+// Sample s of the batch alone; the tables' rows stay where they are.
+data::Batch OneSample(const data::Batch& batch, size_t s) {
+  const size_t dense_count = batch.dense.size() / batch.labels.size();
+  data::Batch one;
+  one.row_count = 1;
+  one.labels = {batch.labels[s]};
+  one.dense.assign(batch.dense.begin() + static_cast<ptrdiff_t>(s * dense_count),
+                   batch.dense.begin() + static_cast<ptrdiff_t>((s + 1) * dense_count));
+  for (const data::TableIds& ids : batch.tables) {
+    data::TableIds& table = one.tables.emplace_back();
+    table.unique = ids.unique;
+    table.positions = {ids.positions[s]};
+  }
+  return one;
+}
+
+// Of more samples than a slice has.
+TEST(Dlrm, SquaresAreSumsOverSamplesOfTheirSquares) {
+  const ModelShape shape{5, 3, 16, {20, 16}, {24, 1}};
+  TrainingStep step(shape, Dlrm::kSliceRows + 30);
+  std::vector<bool> squared(step.layout.tensors().size());
+  squared[0] = true;                   // of the first layer, asked for by its weight,
+  squared[squared.size() - 1] = true;  // and of the last, by its bias
+  Dlrm model(step.layout, kernels::CpuKernels(), squared);
+  tensor::AlignedBuffer squares(step.gradients.size());
+  const auto train = [&](const data::Batch& batch) {
+    ASSERT_TRUE(model
+                    .Train(step.parameters.data(), batch, step.rows, step.batch.row_count,
+                           step.gradients.data(), step.row_gradients, squares.data())
+                    .ok());
+  };
+  std::vector<double> expected(step.gradients.size());
+  for (size_t s = 0; s < step.batch.labels.size(); ++s) {
+    train(OneSample(step.batch, s));
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const auto gradient = static_cast<double>(step.gradients.data()[i]);
+      expected[i] += gradient * gradient;
+    }
+  }
+  std::fill_n(squares.data(), squares.size(), -1.0f);
+  train(step.batch);
+  for (const size_t index : {size_t{0}, size_t{1}, squared.size() - 2, squared.size() - 1}) {
+    const TensorSpec& spec = step.layout.tensors()[index];
+    for (int64_t i = 0; i < spec.element_count(); ++i) {
+      const auto at = static_cast<size_t>(spec.offset + i);
+      ASSERT_NEAR(static_cast<double>(squares.data()[at]), expected[at],
+                  1e-4 * expected[at] + 1e-12)
+          << spec.name << " " << i;
+    }
+  }
+  EXPECT_EQ(squares.data()[step.layout.tensors()[2].offset], -1) << "nobody asked";
+}
+
 // A bfloat16 has 8 bits. What is summed over samples of either sign cancels and the error of each
 // does not, and a ReLU's input next to 0 may change its sign: so the gradient of a whole tensor is
 // held to a sixteenth of its length, and single elements to nothing.

@@ -1,0 +1,75 @@
+// Strom's quantiser with the variance's test (Tsuzuku et al. 2018, figure 2): an element sends one
+// quantum of its sign when its residual r exceeds the threshold t and r^2 exceeds alpha times the
+// sum v of squares. The quantum leaves r, and v becomes what it would be had each sample's share
+// been smaller by the part of the quantum that is its own: v - 2 |r| t + t^2, not below zero. v
+// decays, sent or not.
+//
+// Deviation: r in that correction is the residual before the quantum left it, as the derivation has
+// it; with the order of the figure's lines it is the one after (correction: AFTER).
+#include <algorithm>
+#include <cmath>
+
+#include "common/compress/policies.h"
+#include "common/compress/variance_policy.h"
+
+namespace weir::compress {
+namespace {
+
+class Hybrid : public VariancePolicy {
+ public:
+  explicit Hybrid(const v1::HybridPolicy& config)
+      : VariancePolicy({.alpha = static_cast<float>(config.alpha()),
+                        .threshold = static_cast<float>(config.threshold()),
+                        .decay = static_cast<float>(config.decay())}),
+        corrects_after_(config.correction() == v1::HybridPolicy::AFTER) {}
+
+  std::string_view name() const override { return "hybrid"; }
+  std::unique_ptr<PolicyState> MakeState(const Scope& scope) const override {
+    return std::make_unique<VarianceState>(scope);
+  }
+  StepPlan BeginStep(PolicyState& state, const Gradient& /*gradient*/) const override {
+    return {.step = StateOf(state).NextStep(), .scale = test_.threshold};
+  }
+  void EndStep(PolicyState&, const StepPlan&, int64_t) const override {}
+  wire::ValueFormat value_format(const Scope&, const StepPlan& plan) const override {
+    return {wire::ValueCoding::kLevels, 1, &plan.scale};
+  }
+  double threshold(const PolicyState&) const override {
+    return static_cast<double>(test_.threshold);
+  }
+
+ private:
+  void Select(ResidualState& base, const StepPlan&, uint32_t stripe, const Gradient& gradient,
+              std::span<float> residual, StripeSelection* selection) const override {
+    const std::span<float> square_sums =
+        Variance(base).SquareSums(stripe * kStripeElements, residual.size());
+    const size_t count =
+        AccumulateAndTest(gradient, test_, residual, square_sums, selection->indexes.data());
+    for (size_t i = 0; i < count; ++i) {
+      const uint16_t offset = selection->indexes[i];
+      selection->values[i] = TakeQuantum(&residual[offset], &square_sums[offset]);
+    }
+    selection->dense = false;
+    selection->count = static_cast<uint32_t>(count);
+  }
+
+  float TakeQuantum(float* residual, float* square_sum) const {
+    const float quantum = test_.threshold, before = *residual;
+    const float sent = std::copysign(quantum, before);
+    // Infinity leaves NaN behind: it cannot be sent twice.
+    *residual = before - sent + (before - before);
+    const float r = std::fabs(corrects_after_ ? *residual : before);
+    *square_sum = test_.decay * std::max(*square_sum - 2 * r * quantum + quantum * quantum, 0.0f);
+    return sent;
+  }
+
+  const bool corrects_after_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Policy> MakeHybrid(const v1::PolicyRule& rule) {
+  return std::make_unique<Hybrid>(rule.hybrid());
+}
+
+}  // namespace weir::compress

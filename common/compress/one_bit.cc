@@ -1,0 +1,104 @@
+// 1-bit SGD (Seide et al., Interspeech 2014, section 3.3): of gradient plus residual each element
+// sends its sign alone, and the receiver gives it the mean of the elements of that sign; what that
+// is wrong by stays in the residual. Every element, every step: a bit each.
+//
+// Deviations: the means are of buckets of consecutive elements, which may be columns or not; a
+// bucket with an element that is no number sends zeros.
+#include <algorithm>
+#include <cmath>
+
+#include "common/compress/bucket_sums.h"
+#include "common/compress/buckets.h"
+#include "common/compress/policies.h"
+#include "common/compress/pool.h"
+#include "common/compress/residual_policy.h"
+#include "common/compress/stochastic_levels.h"
+#include "common/compress/stripe_select.h"
+
+namespace weir::compress {
+namespace {
+
+struct OneBitState : ResidualState {
+  using ResidualState::ResidualState;
+  Pool<std::vector<float>> scales;
+};
+
+class OneBit : public ResidualPolicy {
+ public:
+  explicit OneBit(const v1::OneBitPolicy& config) : buckets_(config.bucket()) {}
+
+  std::string_view name() const override { return "one_bit"; }
+  std::unique_ptr<PolicyState> MakeState(const Scope& scope) const override {
+    return std::make_unique<OneBitState>(scope);
+  }
+
+  StepPlan BeginStep(PolicyState& base, const Gradient& gradient) const override {
+    auto& state = static_cast<OneBitState&>(base);
+    StepPlan plan = {.step = state.NextStep(), .scales = state.scales.Borrow()};
+    plan.scales->assign(2 * buckets_.CountOf(state.scope.element_count), 0);
+    state.residual.ForEachStripe([&](int64_t first, std::span<float> values) {
+      AccumulateStripe(gradient.Part(first, values.size()).values, values);
+      const size_t bucket = static_cast<size_t>(first) >> buckets_.log2();
+      buckets_.ForEach(values, [&](size_t i, std::span<const float> part) {
+        SetMeans(part, plan.scales->data() + 2 * (bucket + i));
+      });
+    });
+    const bool any = std::ranges::any_of(*plan.scales, [](float scale) { return scale > 0; });
+    if (any) plan.threshold = 0;
+    return plan;
+  }
+  void EndStep(PolicyState& state, const StepPlan& plan, int64_t) const override {
+    static_cast<OneBitState&>(state).scales.GiveBack(plan.scales);
+  }
+
+  wire::ValueFormat value_format(const Scope&, const StepPlan& plan) const override {
+    wire::ValueFormat format = wire::ValueCoding::kLevels;
+    format.bits = 1;
+    format.bucket_log2 = buckets_.log2();
+    format.two_sided = true;
+    format.scales = *plan.scales;
+    return format;
+  }
+
+ private:
+  // means: of those from 0 on, and of the magnitudes of the others.
+  static void SetMeans(std::span<const float> values, float* means) {
+    const BucketSums sums = SumBucket(values);
+    if (!std::isfinite(sums.sum) || !std::isfinite(sums.minus_sum)) return;
+    const int64_t plus_count = std::ssize(values) - sums.minus_count;
+    const auto mean = [](double sum, int64_t count) {
+      return count == 0 ? 0.0f : SoundScale(std::max(0.0, sum) / static_cast<double>(count));
+    };
+    means[0] = mean(sums.sum - sums.minus_sum, plus_count);
+    means[1] = mean(-sums.minus_sum, sums.minus_count);
+  }
+
+  // The gradient is in the residual since BeginStep.
+  void Select(ResidualState&, const StepPlan& plan, uint32_t stripe, const Gradient&,
+              std::span<float> residual, StripeSelection* selection) const override {
+    selection->dense = plan.threshold.has_value();
+    selection->count = 0;
+    if (!selection->dense) return;
+    selection->count = static_cast<uint32_t>(residual.size());
+    const float* const means = plan.scales->data() + 2 * buckets_.FirstOf(stripe);
+    float* sent = selection->values.data();
+    buckets_.ForEach(residual, [&](size_t bucket, std::span<float> part) {
+      const float plus = means[2 * bucket], minus = -means[2 * bucket + 1];
+      for (size_t i = 0; i < part.size(); ++i) {
+        sent[i] = part[i] < 0 ? minus : plus;
+        part[i] -= sent[i];
+      }
+      sent += part.size();
+    });
+  }
+
+  const Buckets buckets_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Policy> MakeOneBit(const v1::PolicyRule& rule) {
+  return std::make_unique<OneBit>(rule.one_bit());
+}
+
+}  // namespace weir::compress

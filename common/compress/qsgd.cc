@@ -1,0 +1,73 @@
+// QSGD (Alistarh et al., NeurIPS 2017, section 3): of each bucket of b elements the L2 norm, and of
+// each element |v| / norm in s levels, rounded up or down by chance so that the mean is the value.
+// No residual: what chance takes from one step it gives to another. Of c bits a code, s is
+// 2^(c - 1); at most s (s + sqrt b) elements of a bucket are not zero on average (lemma 3.1), and
+// zeros are not sent.
+//
+// Deviations: indexes and levels have the codings of every policy and not Elias's; a bucket whose
+// norm is no number, or 0, sends nothing.
+#include <cmath>
+
+#include "common/base/random.h"
+#include "common/compress/bucket_sums.h"
+#include "common/compress/buckets.h"
+#include "common/compress/policies.h"
+#include "common/compress/quantizer_policy.h"
+#include "common/compress/stochastic_levels.h"
+
+namespace weir::compress {
+namespace {
+
+// Keeps the keys of these choices apart from others of a layer.
+constexpr uint64_t kChoiceKey = 112;
+
+class Qsgd : public QuantizerPolicy {
+ public:
+  explicit Qsgd(const v1::QsgdPolicy& config)
+      : bits_(static_cast<uint32_t>(config.bits())), buckets_(config.bucket()) {}
+
+  std::string_view name() const override { return "qsgd"; }
+
+  StepPlan BeginStep(PolicyState& base, const Gradient& gradient) const override {
+    QuantizerState& state = StateOf(base);
+    StepPlan plan = {.step = state.NextStep(), .scales = state.scales.Borrow()};
+    plan.scales->resize(buckets_.CountOf(state.scope.element_count));
+    buckets_.ForEach(gradient.values, [&](size_t bucket, std::span<const float> values) {
+      (*plan.scales)[bucket] = SoundScale(std::sqrt(SumBucket(values).square_sum) / levels());
+    });
+    return plan;
+  }
+
+  wire::ValueFormat value_format(const Scope&, const StepPlan& plan) const override {
+    wire::ValueFormat format = wire::ValueCoding::kLevels;
+    format.bits = bits_;
+    format.bucket_log2 = buckets_.log2();
+    format.scales = *plan.scales;
+    return format;
+  }
+
+ private:
+  uint32_t levels() const { return 1u << (bits_ - 1); }
+
+  void Select(const QuantizerState& state, const StepPlan& plan, uint32_t stripe,
+              std::span<const float> gradient, StripeSelection* selection) const override {
+    const uint64_t chance =
+        KeyedHash(state.scope.seed, kChoiceKey, state.scope.tensor, plan.step, stripe);
+    const float* const scales = plan.scales->data() + buckets_.FirstOf(stripe);
+    buckets_.ForEach(gradient, [&](size_t bucket, std::span<const float> values) {
+      AppendLevels(values, {.scale = scales[bucket], .most = levels()}, chance,
+                   static_cast<uint32_t>(values.data() - gradient.data()), selection);
+    });
+  }
+
+  const uint32_t bits_;
+  const Buckets buckets_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Policy> MakeQsgd(const v1::PolicyRule& rule) {
+  return std::make_unique<Qsgd>(rule.qsgd());
+}
+
+}  // namespace weir::compress

@@ -1,0 +1,50 @@
+// What quantisers have in common that keep nothing: they are right on average, so that what a step
+// loses another brings back. A step needs credit, as every step of `none` does.
+//
+// Place in the life of a batch: backward -> **select** -> encode -> push.
+// Thread rule: any thread; a lock for the pool of scales.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "common/compress/policy.h"
+#include "common/compress/pool.h"
+
+namespace weir::compress {
+
+struct QuantizerState : PolicyState {
+  explicit QuantizerState(const Scope& s) : scope(s) {}
+
+  uint64_t NextStep() { return step.fetch_add(1, std::memory_order_relaxed); }
+
+  const Scope scope;
+  std::atomic<uint64_t> step{0};
+  Pool<std::vector<float>> scales;
+};
+
+class QuantizerPolicy : public Policy {
+ public:
+  bool keeps_residual() const override { return false; }
+  std::unique_ptr<PolicyState> MakeState(const Scope& scope) const override {
+    return std::make_unique<QuantizerState>(scope);
+  }
+  bool SelectStripe(PolicyState& state, const StepPlan& plan, uint32_t stripe,
+                    const Gradient& gradient, bool wait, StripeSelection* selection) const override;
+  void EndStep(PolicyState& state, const StepPlan& plan, int64_t sent_count) const override;
+  void Accumulate(PolicyState& state, const Gradient& gradient) const override;
+  double threshold(const PolicyState&) const override { return 0; }
+  double discarded_l1(const PolicyState&) const override { return 0; }
+
+ protected:
+  // Appends what is not zero to the selection, which is empty.
+  virtual void Select(const QuantizerState& state, const StepPlan& plan, uint32_t stripe,
+                      std::span<const float> gradient, StripeSelection* selection) const = 0;
+
+  static QuantizerState& StateOf(PolicyState& state) { return static_cast<QuantizerState&>(state); }
+};
+
+}  // namespace weir::compress

@@ -1,0 +1,71 @@
+// TernGrad (Wen et al., NeurIPS 2017, section 3): each element becomes -s, 0 or s, and not 0 with
+// probability |g| / s, where s is the largest magnitude of the layer after clipping to c standard
+// deviations (section 3.3: layer-wise, c = 2.5). Right on average but for what is clipped; no
+// residual.
+//
+// Deviations: s is the worker's own, so workers send without agreeing on one. Zeros are not sent:
+// an index and a sign are shorter than a digit of three for each element as soon as three of five
+// digits are zero. A layer with an element that is no number sends nothing.
+#include <algorithm>
+#include <cmath>
+
+#include "common/base/random.h"
+#include "common/compress/bucket_sums.h"
+#include "common/compress/policies.h"
+#include "common/compress/quantizer_policy.h"
+#include "common/compress/stochastic_levels.h"
+
+namespace weir::compress {
+namespace {
+
+// Keeps the keys of these choices apart from others of a layer.
+constexpr uint64_t kChoiceKey = 113;
+
+class Terngrad : public QuantizerPolicy {
+ public:
+  explicit Terngrad(const v1::TerngradPolicy& config) : clip_(config.clip()) {}
+
+  std::string_view name() const override { return "terngrad"; }
+
+  StepPlan BeginStep(PolicyState& base, const Gradient& gradient) const override {
+    QuantizerState& state = StateOf(base);
+    return {.step = state.NextStep(), .scale = Scale(gradient.values)};
+  }
+
+  wire::ValueFormat value_format(const Scope&, const StepPlan& plan) const override {
+    return {wire::ValueCoding::kLevels, 1, &plan.scale};
+  }
+
+ private:
+  float Scale(std::span<const float> gradient) const {
+    BucketSums sums;
+    for (size_t begin = 0; begin < gradient.size(); begin += kStripeElements) {
+      const size_t count = std::min(gradient.size() - begin, static_cast<size_t>(kStripeElements));
+      sums += SumBucket(gradient.subspan(begin, count));
+    }
+    if (!std::isfinite(sums.sum)) return 0;
+    const auto largest = static_cast<double>(sums.largest);
+    if (clip_ == 0) return SoundScale(largest);
+    const auto count = static_cast<double>(gradient.size());
+    const double mean = sums.sum / count;
+    const double variance = std::max(0.0, sums.square_sum / count - mean * mean);
+    return SoundScale(std::min(largest, clip_ * std::sqrt(variance)));
+  }
+
+  void Select(const QuantizerState& state, const StepPlan& plan, uint32_t stripe,
+              std::span<const float> gradient, StripeSelection* selection) const override {
+    const uint64_t chance =
+        KeyedHash(state.scope.seed, kChoiceKey, state.scope.tensor, plan.step, stripe);
+    AppendLevels(gradient, {.scale = plan.scale, .most = 1}, chance, 0, selection);
+  }
+
+  const double clip_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Policy> MakeTerngrad(const v1::PolicyRule& rule) {
+  return std::make_unique<Terngrad>(rule.terngrad());
+}
+
+}  // namespace weir::compress

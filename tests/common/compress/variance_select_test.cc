@@ -1,0 +1,99 @@
+// The vector kernel against a plain loop, on every instruction set that this machine has, to the
+// bit.
+#include "common/compress/variance_select.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "common/base/random.h"
+#include "tests/common/compress/instruction_sets.h"
+
+namespace weir::compress {
+namespace {
+
+struct Stripe {
+  std::vector<float> gradient, squares, residual, square_sums;
+};
+
+// Small numbers of few values, so that the test's two sides are often equal; a few odd ones.
+Stripe RandomStripe(RandomStream& random, size_t size) {
+  constexpr float kOdd[] = {std::numeric_limits<float>::infinity(),
+                            std::numeric_limits<float>::quiet_NaN(), 1e30f, 1e-30f, -0.0f};
+  const auto next = [&](float least) {
+    if (random.NextUnit() < 0.02) return kOdd[random.NextBelow(std::size(kOdd))];
+    return least + static_cast<float>(random.NextBelow(9)) / 4;
+  };
+  Stripe stripe;
+  for (size_t i = 0; i < size; ++i) {
+    stripe.gradient.push_back(next(-1));
+    stripe.squares.push_back(std::fabs(next(0)));
+    stripe.residual.push_back(next(-1));
+    stripe.square_sums.push_back(std::fabs(next(0)));
+  }
+  return stripe;
+}
+
+std::vector<uint16_t> Plain(const VarianceTest& test, Stripe* stripe) {
+  std::vector<uint16_t> passing;
+  for (size_t i = 0; i < stripe->gradient.size(); ++i) {
+    const float r = stripe->residual[i] += stripe->gradient[i];
+    float& v = stripe->square_sums[i];
+    v += stripe->squares[i];
+    if (r * r > test.alpha * v && std::fabs(r) > test.threshold) {
+      passing.push_back(static_cast<uint16_t>(i));
+    } else {
+      v *= test.decay;
+    }
+  }
+  return passing;
+}
+
+void ExpectSameBits(const std::vector<float>& a, const std::vector<float>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    ASSERT_TRUE(std::bit_cast<uint32_t>(a[i]) == std::bit_cast<uint32_t>(b[i]) ||
+                (std::isnan(a[i]) && std::isnan(b[i])))
+        << i << ": " << a[i] << " and " << b[i];
+  }
+}
+
+using VarianceSelect = OnEachInstructionSet;
+
+TEST_P(VarianceSelect, AgreesWithAPlainLoop) {
+  RandomStream random(1);
+  std::array<uint16_t, kStripeElements + kSelectionSlack> indexes;
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{15}, size_t{16}, size_t{17}, size_t{1000},
+                            static_cast<size_t>(kStripeElements)}) {
+    for (const float threshold : {0.0f, 1.0f}) {
+      const VarianceTest test = {.alpha = 1.5f, .threshold = threshold, .decay = 0.75f};
+      Stripe plain = RandomStripe(random, size), fast = plain;
+      const std::vector<uint16_t> expected = Plain(test, &plain);
+      const size_t count = AccumulateAndTest(Gradient(fast.gradient, fast.squares), test,
+                                             fast.residual, fast.square_sums, indexes.data());
+      EXPECT_EQ(
+          std::vector<uint16_t>(indexes.begin(), indexes.begin() + static_cast<ptrdiff_t>(count)),
+          expected)
+          << size;
+      ExpectSameBits(fast.residual, plain.residual);
+      ExpectSameBits(fast.square_sums, plain.square_sums);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, VarianceSelect, InstructionSets(), InstructionSetName);
+
+TEST(VarianceSelect, DecaysAllWhereNothingMayBeSent) {
+  std::vector<float> residual = {1, 2}, square_sums = {1, 0};
+  const std::vector<float> gradient = {3, -1}, squares = {1, 4};
+  AccumulateAndDecay(Gradient(gradient, squares), 0.5f, residual, square_sums);
+  EXPECT_EQ(residual, (std::vector<float>{4, 1}));
+  EXPECT_EQ(square_sums, (std::vector<float>{1, 2}));
+}
+
+}  // namespace
+}  // namespace weir::compress

@@ -1,0 +1,105 @@
+// Variance-based compression: its paper's worked example, its test, what it forgets and what not.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "tests/common/compress/policy_support.h"
+
+namespace weir::compress {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+v1::PolicyRule Rule(double alpha) {
+  v1::PolicyRule rule;
+  rule.mutable_variance()->set_alpha(alpha);
+  return rule;
+}
+
+Sent StepWith(const Selector& selector, const std::vector<float>& values,
+              const std::vector<float>& squares) {
+  return selector.Step(Gradient(values, squares));
+}
+
+// Everything passes.
+const std::vector<float> kNoNoise(5, 1e-12f);
+
+// Appendix B: the largest is 35.75, so 2^5; 0.04 is 2^10 times smaller and stays.
+TEST(Variance, SendsTheExampleOfItsPaper) {
+  const Selector variance(Rule(1), MakeScope(5));
+  const Sent sent = StepWith(variance, {0.04f, 0.31f, -6.25f, 22.25f, -35.75f}, kNoNoise);
+  EXPECT_THAT(sent.indexes, ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(sent.values, ElementsAre(0.25f, -8, 16, -32));
+  EXPECT_EQ(sent.plan.scale, 32);
+  EXPECT_EQ(variance.policy->value_format(variance.scope, sent.plan).bits, 4u);
+  EXPECT_THAT(variance.Residual(), ElementsAre(testing::DoubleNear(0.04, 1e-6), 0, 0, 0, 0));
+}
+
+TEST(Variance, ForgetsWhatIsTooSmallAsThePaperDoes) {
+  v1::PolicyRule rule = Rule(1);
+  rule.mutable_variance()->set_drop_keeps_residual(false);
+  const Selector variance(rule, MakeScope(5));
+  EXPECT_THAT(StepWith(variance, {0.04f, 0.31f, -6.25f, 22.25f, -35.75f}, kNoNoise).indexes,
+              ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(variance.Residual(), ElementsAre(0, 0, 0, 0, 0));
+}
+
+TEST(Variance, KeepsWhatRoundingTookWithFeedback) {
+  v1::PolicyRule rule = Rule(1);
+  rule.mutable_variance()->set_quant_error_feedback(true);
+  const Selector variance(rule, MakeScope(5));
+  StepWith(variance, {0.04f, 0.31f, -6.25f, 22.25f, -35.75f}, kNoNoise);
+  EXPECT_THAT(variance.Residual(), ElementsAre(testing::DoubleNear(0.04, 1e-6),
+                                               testing::DoubleNear(0.06, 1e-6), 1.75, 6.25, -3.75));
+}
+
+TEST(Variance, RoundsHalfwayUpAndNeverAboveTheLargestPower) {
+  const Selector variance(Rule(1), MakeScope(4));
+  const Sent sent = StepWith(variance, {1.5f, 2.9f, 3.9f, -1.4999f}, std::vector<float>(4));
+  EXPECT_THAT(sent.values, ElementsAre(2, 2, 2, -1));
+}
+
+// r^2 > alpha v, strictly; what does not pass decays. One sample's r^2 is its v, so the first step
+// of one sends nothing at alpha 1.
+TEST(Variance, SendsWhatExceedsItsNoise) {
+  v1::PolicyRule rule = Rule(1);
+  rule.mutable_variance()->set_decay(0.5);
+  const Selector variance(rule, MakeScope(1));
+  EXPECT_THAT(StepWith(variance, {1}, {1}).values, IsEmpty());           // 1 > 1: no; v = 0.5
+  EXPECT_THAT(StepWith(variance, {0.25f}, {1.5f}).values, IsEmpty());    // 1.5625 > 2: no; v = 1
+  EXPECT_THAT(StepWith(variance, {0.25f}, {1}).values, ElementsAre(1));  // 2.25 > 2; 2^0
+  EXPECT_THAT(variance.Residual(), ElementsAre(0));
+  EXPECT_THAT(StepWith(variance, {1}, {1}).values, IsEmpty()) << "v starts anew";
+}
+
+TEST(Variance, CountsTheSamplesOfStepsWithoutCredit) {
+  v1::PolicyRule rule = Rule(1);
+  rule.mutable_variance()->set_decay(0.5);
+  const Selector variance(rule, MakeScope(1));
+  const std::vector<float> one = {1}, two = {2};
+  variance.policy->Accumulate(*variance.state, Gradient(one, two));     // r = 1, v = 1
+  EXPECT_THAT(StepWith(variance, {0.4f}, {1}).values, IsEmpty());       // 1.96 > 2: no
+  EXPECT_THAT(StepWith(variance, {0.1f}, {1}).values, ElementsAre(1));  // 2.25 > 2
+}
+
+TEST(Variance, SendsNothingThatIsNoNumberAndNothingTooSmallForOne) {
+  const Selector variance(Rule(1), MakeScope(3));
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_THAT(StepWith(variance, {nan, 1e-40f, 0}, {0, 0, 0}).values, IsEmpty());
+}
+
+TEST(Variance, SendsAnInfinityOnceAsTheLargestPower) {
+  const Selector variance(Rule(1), MakeScope(2));
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_THAT(StepWith(variance, {-infinity, 1}, {0, 0}).values,
+              ElementsAre(-std::ldexp(1.0f, 127)));
+  EXPECT_TRUE(std::isnan(variance.Residual()[0]));
+  EXPECT_THAT(StepWith(variance, {0, 0}, {0, 0}).values, ElementsAre(1));
+}
+
+}  // namespace
+}  // namespace weir::compress
