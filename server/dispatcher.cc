@@ -169,7 +169,7 @@ void Dispatcher::SendRows(const PendingRows& rows) {
   for (const PendingRows::Table& table : rows.tables) {
     wire::AppendRowValues(&body, table.table, static_cast<uint32_t>(dimension),
                           values.subspan(first * dimension, table.row_count * dimension),
-                          wire::ValueCoding::kF32);
+                          rows.read_only ? wire::ValueCoding::kF32 : shard_->row_values());
     first += table.row_count;
   }
   if (Worker* worker = FindByPeer(rows.peer)) --worker->pulls_in_flight;

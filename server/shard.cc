@@ -8,6 +8,13 @@
 #include "common/wire/row_frame.h"
 
 namespace weir::server {
+namespace {
+
+wire::ValueCoding CodingOf(v1::ValueCoding coding) {
+  return coding == v1::BF16 ? wire::ValueCoding::kBf16 : wire::ValueCoding::kF32;
+}
+
+}  // namespace
 
 Shard::Shard(const v1::Config& config, const ModelLayout& layout, uint32_t shard_index,
              Outbox* outbox)
@@ -15,12 +22,12 @@ Shard::Shard(const v1::Config& config, const ModelLayout& layout, uint32_t shard
       shard_index_(shard_index),
       partition_count_(static_cast<uint32_t>(config.cluster().row_partitions())),
       max_message_bytes_(config.cluster().max_message_bytes()),
+      row_values_(CodingOf(config.cluster().row_values())),
       outbox_(outbox),
       dense_rule_(store::MakeUpdateRule(config.update().dense())),
       row_rule_(store::MakeUpdateRule(config.update().rows())),
       arena_(config.cluster().server_threads()) {
-  const bool answers_bf16 = config.cluster().answer_values() == v1::BF16;
-  const auto coding = answers_bf16 ? wire::ValueCoding::kBf16 : wire::ValueCoding::kF32;
+  const wire::ValueCoding coding = CodingOf(config.cluster().answer_values());
   for (const PieceSpec& piece : layout.pieces()) {
     if (piece.server != shard_index) continue;
     const size_t slot = dense_.size();

@@ -51,6 +51,8 @@ class Shard {
   // Steps queued so far.
   uint64_t version() const { return version_; }
   const ModelLayout& layout() const { return layout_; }
+  // How rows look on the way to a trainer.
+  wire::ValueCoding row_values() const { return row_values_; }
 
   // The rest is for tests and reports, with nothing in flight.
   void WaitIdle() { arena_.WaitIdle(); }
@@ -69,6 +71,7 @@ class Shard {
   const uint32_t shard_index_;
   const uint32_t partition_count_;
   const int64_t max_message_bytes_;
+  const wire::ValueCoding row_values_;
   Outbox* const outbox_;
   std::unique_ptr<const store::UpdateRule> dense_rule_;
   std::unique_ptr<const store::UpdateRule> row_rule_;

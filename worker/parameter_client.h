@@ -36,9 +36,10 @@ struct ReadMark {
 // One step's result.
 struct StepGradients {
   const data::Batch* batch = nullptr;
-  std::span<const float> dense;    // flat, as ModelLayout places tensors
-  std::span<const float> squares;  // likewise, of squared_tensors(); empty when there are none
-  std::span<const float> rows;     // [sum over tables of unique ids, dimension]
+  std::span<const float> dense;        // flat, as ModelLayout places tensors
+  std::span<const float> squares;      // likewise, of squared_tensors(); empty when there are none
+  std::span<const float> rows;         // [sum over tables of unique ids, dimension]
+  std::span<const float> row_squares;  // [sum over tables of unique ids]; empty unless needed
   ReadMark mark;
   uint64_t lease = 0;
   uint64_t offset = 0;  // rows of the lease that are finished
@@ -53,6 +54,8 @@ class ParameterClient {
 
   // The dense tensors, by index, for whose gradients Push needs the sums of squares; empty: none.
   virtual std::vector<bool> squared_tensors() const { return {}; }
+  // The same of rows.
+  virtual bool needs_row_squares() const { return false; }
 
   // Asks for the batch's rows. read_only: rows nobody has trained are not created.
   virtual std::unique_ptr<RowPull> PullRows(const data::Batch& batch, bool read_only) = 0;

@@ -11,15 +11,28 @@
 namespace weir::worker {
 namespace {
 
-// Which of the batch's rows each server was asked for, as positions among all unique rows.
+// Which of the batch's rows each server was asked for, and which were at hand, as positions among
+// all unique rows.
 struct ServerPull : RowPull {
   struct Table {
     uint32_t table = 0;
     std::vector<size_t> positions;
+    std::vector<uint64_t> ids;  // of the positions
   };
+  bool read_only = false;
+  uint64_t step = 0;  // when it was asked for; of no meaning if read_only
   uint64_t request_id = 0;
   std::vector<std::vector<Table>> servers;
+  std::vector<size_t> cached_positions;
+  std::vector<float> cached_rows;  // [cached_positions, dimension]
 };
+
+std::unique_ptr<RowCache> MakeCache(const v1::RowCacheConfig& config, const ModelLayout& layout) {
+  if (config.rows() == 0 || layout.tables().empty()) return nullptr;
+  return std::make_unique<RowCache>(static_cast<size_t>(config.rows()),
+                                    static_cast<uint64_t>(config.max_age()),
+                                    static_cast<size_t>(layout.embedding_dimension()));
+}
 
 size_t UniqueCount(const data::Batch& batch) {
   size_t total = 0;
@@ -37,6 +50,7 @@ StepEncoder::Scratch& ThreadScratch() {
 ServerClient::ServerClient(const v1::Config& config, const ModelLayout& layout, LinkOptions options,
                            std::unique_ptr<transport::ClientTransport> transport)
     : layout_(layout),
+      cache_(MakeCache(config.compression().row_cache(), layout)),
       encoder_(config, layout, options.trainer),
       link_(config, layout, std::move(options), std::move(transport)) {
   if (store::MakeUpdateRule(config.update().dense())->dense_semantics()) {
@@ -48,28 +62,35 @@ ServerClient::ServerClient(const v1::Config& config, const ModelLayout& layout, 
 
 std::unique_ptr<RowPull> ServerClient::PullRows(const data::Batch& batch, bool read_only) {
   const uint32_t servers = layout_.server_count();
+  const auto dimension = static_cast<size_t>(layout_.embedding_dimension());
   auto pull = std::make_unique<ServerPull>();
+  pull->read_only = read_only;
+  if (!read_only) pull->step = pull_step_.fetch_add(1, std::memory_order_relaxed);
   pull->servers.resize(servers);
   std::vector<Bytes> bodies(servers);
-  std::vector<std::vector<uint64_t>> ids(servers);
-  size_t position = 0;
+  std::vector<float> cached(dimension);
+  size_t next_position = 0;
   for (uint32_t table = 0; table < batch.tables.size(); ++table) {
-    for (uint32_t server = 0; server < servers; ++server) {
-      ids[server].clear();
-      pull->servers[server].push_back({table, {}});
-    }
+    for (auto& tables : pull->servers)
+      tables.push_back({.table = table, .positions = {}, .ids = {}});
     for (const uint64_t id : batch.tables[table].unique) {
-      const uint32_t server = RowServer(table, id, servers);
-      ids[server].push_back(id);
-      pull->servers[server].back().positions.push_back(position++);
-    }
-    for (uint32_t server = 0; server < servers; ++server) {
-      if (ids[server].empty()) {
-        pull->servers[server].pop_back();
+      const size_t position = next_position++;
+      if (cache_ && !read_only && cache_->Find(table, id, pull->step, cached)) {
+        pull->cached_positions.push_back(position);
+        pull->cached_rows.insert(pull->cached_rows.end(), cached.begin(), cached.end());
         continue;
       }
-      wire::AppendRowIds(&bodies[server], table,
-                         static_cast<uint32_t>(layout_.embedding_dimension()), ids[server]);
+      ServerPull::Table& asked = pull->servers[RowServer(table, id, servers)].back();
+      asked.positions.push_back(position);
+      asked.ids.push_back(id);
+    }
+    for (uint32_t server = 0; server < servers; ++server) {
+      const std::vector<uint64_t>& ids = pull->servers[server].back().ids;
+      if (ids.empty()) {
+        pull->servers[server].pop_back();
+      } else {
+        wire::AppendRowIds(&bodies[server], table, static_cast<uint32_t>(dimension), ids);
+      }
     }
   }
   std::vector<Body> requests(servers);
@@ -85,6 +106,10 @@ Status ServerClient::AwaitRows(RowPull* base, std::span<float> rows) {
   auto& pull = static_cast<ServerPull&>(*base);
   WEIR_ASSIGN_OR_RETURN(const std::vector<Body> replies, link_.AwaitRowReplies(pull.request_id));
   const auto dimension = static_cast<size_t>(layout_.embedding_dimension());
+  for (size_t i = 0; i < pull.cached_positions.size(); ++i) {
+    std::copy_n(pull.cached_rows.data() + i * dimension, dimension,
+                rows.data() + pull.cached_positions[i] * dimension);
+  }
   std::vector<float> values;
   for (size_t server = 0; server < replies.size(); ++server) {
     if (pull.servers[server].empty()) continue;
@@ -103,8 +128,9 @@ Status ServerClient::AwaitRows(RowPull* base, std::span<float> rows) {
                                                  static_cast<uint32_t>(table.positions.size()),
                                                  &values));
       for (size_t i = 0; i < table.positions.size(); ++i) {
-        std::copy_n(values.data() + i * dimension, dimension,
-                    rows.data() + table.positions[i] * dimension);
+        const std::span<const float> row = std::span(values).subspan(i * dimension, dimension);
+        std::ranges::copy(row, rows.data() + table.positions[i] * dimension);
+        if (cache_ && !pull.read_only) cache_->Put(table.table, table.ids[i], pull.step, row);
       }
     }
     if (!cursor.done()) {
@@ -123,13 +149,14 @@ Result<uint64_t> ServerClient::Push(const StepGradients& step) {
   // Credit first, then select: what is selected leaves at once and is never selected twice.
   if (!link_.TryAcquireCredit()) {
     if (encoder_.MayWait(*step.batch)) {
-      encoder_.Accumulate({step.dense, step.squares});
+      encoder_.Accumulate({step.dense, step.squares}, *step.batch, {step.rows, step.row_squares});
       return uint64_t{0};
     }
     WEIR_RETURN_IF_ERROR(link_.AcquireCredit());
   }
   CountDense(*step.batch, true);
-  auto bodies = encoder_.Encode({step.dense, step.squares}, *step.batch, step.rows, &ThreadScratch());
+  auto bodies = encoder_.Encode({step.dense, step.squares}, *step.batch,
+                                {step.rows, step.row_squares}, &ThreadScratch());
   v1::Push push;
   push.set_lease(step.lease);
   push.set_offset(step.offset);
@@ -186,6 +213,12 @@ void ServerClient::CountDense(const data::Batch& batch, bool is_step) {
 void ServerClient::FillReport(v1::WorkerReport* report) {
   link_.FillReport(report);
   encoder_.FillReport(report);
+  if (!cache_) return;
+  const RowCache::Counts counts = cache_->counts();
+  v1::RowReport& rows = *report->mutable_rows();
+  rows.set_cache_lookups(counts.lookups);
+  rows.set_cache_hits(counts.hits);
+  rows.set_cache_age_steps(counts.age_steps);
 }
 
 }  // namespace weir::worker

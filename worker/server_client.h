@@ -1,15 +1,17 @@
 // ParameterClient over the network: row pulls and pushes through the link, gradients through the
-// policies.
+// policies, rows that are still young from the cache.
 //
 // Place in the life of a batch: **pull rows** ... **push**.
 // Thread rule: any thread. Borrows config and layout; owns link and encoder.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "worker/link/server_link.h"
 #include "worker/parameter_client.h"
 #include "worker/push/step_encoder.h"
+#include "worker/row_cache.h"
 
 namespace weir::worker {
 
@@ -22,6 +24,7 @@ class ServerClient : public ParameterClient {
 
   const float* replica() const override { return link_.replica(); }
   std::vector<bool> squared_tensors() const override { return encoder_.squared_tensors(); }
+  bool needs_row_squares() const override { return encoder_.needs_row_squares(); }
   std::unique_ptr<RowPull> PullRows(const data::Batch& batch, bool read_only) override;
   Status AwaitRows(RowPull* pull, std::span<float> rows) override;
   ReadMark MarkRead() override;
@@ -37,6 +40,8 @@ class ServerClient : public ParameterClient {
   void CountDense(const data::Batch& batch, bool is_step);
 
   const ModelLayout& layout_;
+  std::unique_ptr<RowCache> cache_;  // null: there is none
+  std::atomic<uint64_t> pull_step_{0};
   StepEncoder encoder_;
   ServerLink link_;
 };

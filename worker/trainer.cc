@@ -33,7 +33,8 @@ class Trainer::Thread {
         squared_(trainer->client_->squared_tensors()),
         model_(trainer->layout_, Kernels(trainer->config_.model()), squared_),
         gradients_(static_cast<size_t>(trainer->layout_.flat_element_count())),
-        squares_(squared_.empty() ? 0 : gradients_.size()) {}
+        squares_(squared_.empty() ? 0 : gradients_.size()),
+        needs_row_squares_(trainer->client_->needs_row_squares()) {}
 
   void Run() {
     while (const std::shared_ptr<ChunkWork> chunk = trainer_.Current()) {
@@ -109,16 +110,20 @@ class Trainer::Thread {
     StepGradients step;
     step.mark = trainer_.client_->MarkRead();
     const std::span<float> row_gradients = row_gradients_.span().first(prepared.row_elements);
-    WEIR_ASSIGN_OR_RETURN(const double logloss_sum,
-                          model_.Train(trainer_.client_->replica(), batch, rows, batch_size_,
-                                       gradients_.data(), row_gradients, squares_.data()));
+    if (needs_row_squares_) row_squares_.resize(prepared.row_elements / dimension_);
+    const std::span<float> row_squares = row_squares_;
+    WEIR_ASSIGN_OR_RETURN(
+        const double logloss_sum,
+        model_.Train(trainer_.client_->replica(), batch, rows, batch_size_, gradients_.data(),
+                     row_gradients, squares_.data(), row_squares));
     const v1::UpdateConfig& update = trainer_.config_.update();
     ClipNorm(update.dense().clip_norm(), gradients_.span(), squares_.span());
-    ClipNorm(update.rows().clip_norm(), row_gradients);
+    ClipNorm(update.rows().clip_norm(), row_gradients, row_squares);
     step.batch = &batch;
     step.dense = gradients_.span();
     step.squares = squares_.span();
     step.rows = row_gradients;
+    step.row_squares = row_squares;
     step.lease = chunk.lease().lease();
     step.offset = chunk.FinishedRows(step.mark.accepted_sequence);
     WEIR_ASSIGN_OR_RETURN(const uint64_t sequence, trainer_.client_->Push(step));
@@ -138,8 +143,10 @@ class Trainer::Thread {
   const size_t dimension_;
   const std::vector<bool> squared_;
   model::Dlrm model_;
-  tensor::AlignedBuffer gradients_;      // flat, dense
-  tensor::AlignedBuffer squares_;        // likewise; empty where no policy asks
+  tensor::AlignedBuffer gradients_;  // flat, dense
+  tensor::AlignedBuffer squares_;    // likewise; empty where no policy asks
+  const bool needs_row_squares_;
+  std::vector<float> row_squares_;       // of the batch, [unique]; empty where no policy asks
   tensor::AlignedBuffer rows_;           // of the batch, [unique, dimension]
   tensor::AlignedBuffer row_gradients_;  // likewise
   std::vector<float> probabilities_;

@@ -99,6 +99,9 @@ void FillCompression(v1::CompressionConfig& compression) {
   if (!compression.has_default_()) compression.mutable_default_()->mutable_none();
   FillDefaults(compression.mutable_default_());
   for (v1::PolicyRule& rule : *compression.mutable_layer()) FillDefaults(&rule);
+  v1::RowCacheConfig& cache = *compression.mutable_row_cache();
+  WEIR_DEFAULT(cache, rows, 0);
+  WEIR_DEFAULT(cache, max_age, 8);
 }
 
 void FillAdagrad(v1::AdagradRule& rule) {
@@ -185,10 +188,17 @@ void FillQsgd(v1::QsgdPolicy& qsgd) {
   WEIR_DEFAULT(qsgd, bucket, 512);
 }
 
+void FillLazyRows(v1::LazyRowsPolicy& lazy) {
+  WEIR_DEFAULT(lazy, decay, 0.999);
+  WEIR_DEFAULT(lazy, max_age, 100);
+  WEIR_DEFAULT(lazy, max_rows, 100'000);
+}
+
 void FillCluster(v1::ClusterConfig& cluster) {
   WEIR_DEFAULT(cluster, window, 4);
   WEIR_DEFAULT(cluster, prefetch_batches, 1);
   if (cluster.answer_values() == v1::VALUE_CODING_UNSPECIFIED) cluster.set_answer_values(v1::F32);
+  if (cluster.row_values() == v1::VALUE_CODING_UNSPECIFIED) cluster.set_row_values(v1::F32);
   WEIR_DEFAULT(cluster, server_threads, 1);
   WEIR_DEFAULT(cluster, row_partitions, 8);
   WEIR_DEFAULT(cluster, connect_timeout_ms, 30'000);
@@ -220,6 +230,7 @@ void FillDefaults(v1::PolicyRule* rule) {
   if (rule->has_qsgd()) FillQsgd(*rule->mutable_qsgd());
   if (rule->has_terngrad()) WEIR_DEFAULT(*rule->mutable_terngrad(), clip, 2.5);
   if (rule->has_one_bit()) WEIR_DEFAULT(*rule->mutable_one_bit(), bucket, 512);
+  if (rule->has_lazy_rows()) FillLazyRows(*rule->mutable_lazy_rows());
 }
 
 void FillDefaults(v1::Config* config) {

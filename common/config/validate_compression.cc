@@ -1,7 +1,9 @@
 #include "common/config/validate_compression.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/config/policy_rules.h"
@@ -42,17 +44,24 @@ void ValidateRule(const std::string& path, const v1::PolicyRule& rule, Violation
   }
 }
 
-// Rows have no residual: nothing may be left out or rounded.
-void ValidateTableRule(const std::string& path, const v1::PolicyRule& rule,
-                       Violations* violations) {
-  if (!PolicyName(rule).empty() && !rule.has_none()) {
-    violations->Add(path, PolicyName(rule), " cannot serve ", Quoted(rule.match()),
-                    ": rows of a table have no residual; use none {}");
+// Whether the policy can serve what the rule is for.
+void ValidateKind(const std::string& path, const v1::PolicyRule& rule, Violations* violations) {
+  const std::string_view policy = PolicyName(rule);
+  if (IsTable(rule.match()) && !policy.empty() && !rule.has_none() && !rule.has_lazy_rows()) {
+    violations->Add(path, policy, " cannot serve ", Quoted(rule.match()),
+                    ": it chooses elements, and rows go whole; use none {} or lazy_rows {}");
   }
-  if (rule.values() == v1::BF16) {
-    violations->Add(path + ".values", "BF16 cannot serve ", Quoted(rule.match()),
-                    ": rows are sent as F32; remove it");
+  if (!IsTable(rule.match()) && rule.has_lazy_rows()) {
+    violations->Add(path, policy,
+                    " cannot serve the layers of MLPs; write layer { match: \"table/*\" ", policy,
+                    " {} }, and another policy here");
   }
+}
+
+void ValidateRowCache(const v1::RowCacheConfig& cache, Violations* violations) {
+  violations->RequireRange("compression.row_cache.rows", cache.rows(), 0, 1'000'000'000);
+  violations->RequireRange("compression.row_cache.max_age", cache.max_age(), 1,
+                           std::numeric_limits<int32_t>::max());
 }
 
 void ValidatePattern(const std::string& path, const std::string& pattern,
@@ -69,7 +78,9 @@ void ValidatePattern(const std::string& path, const std::string& pattern,
 
 void ValidateCompression(const v1::Config& config, bool check_patterns, Violations* violations) {
   const v1::CompressionConfig& compression = config.compression();
+  ValidateRowCache(compression.row_cache(), violations);
   ValidateRule("compression.default", compression.default_(), violations);
+  ValidateKind("compression.default", compression.default_(), violations);
   if (!compression.default_().match().empty()) {
     violations->Add("compression.default.match", "the default serves every layer without a rule; ",
                     "remove match, or write a layer { ... } rule");
@@ -79,7 +90,7 @@ void ValidateCompression(const v1::Config& config, bool check_patterns, Violatio
     const std::string path = StrCat("compression.layer[", i, "]");
     const v1::PolicyRule& rule = compression.layer(i);
     ValidateRule(path, rule, violations);
-    if (IsTable(rule.match())) ValidateTableRule(path, rule, violations);
+    ValidateKind(path, rule, violations);
     if (rule.match().empty()) {
       violations->Add(path + ".match", "is empty; name a layer or a pattern, for example ",
                       "\"top/0/*\"");

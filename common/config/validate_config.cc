@@ -154,6 +154,10 @@ void ValidateData(const v1::DataConfig& data, Violations* violations) {
 void ValidateCluster(const v1::ClusterConfig& cluster, Violations* violations) {
   violations->RequireRange("cluster.window", cluster.window(), 1, 64);
   violations->RequireRange("cluster.prefetch_batches", cluster.prefetch_batches(), 0, 16);
+  if (!v1::ValueCoding_IsValid(cluster.row_values())) {
+    violations->Add("cluster.row_values", "unknown value ", cluster.row_values(),
+                    "; choose F32 or BF16");
+  }
   if (!v1::ValueCoding_IsValid(cluster.answer_values())) {
     violations->Add("cluster.answer_values", "unknown value ", cluster.answer_values(),
                     "; choose F32 or BF16");

@@ -56,14 +56,17 @@ void ValidateSidco(const std::string& path, const v1::SidcoPolicy& sidco, Violat
   }
 }
 
+void ValidateDecay(const std::string& path, double decay, Violations* violations) {
+  if (decay > 0 && decay <= 1) return;
+  violations->Add(path + ".decay", decay,
+                  " is out of range; choose from above 0 to 1, for example 0.999");
+}
+
 // Of variance and hybrid.
 template <typename Policy>
 void ValidateVarianceTest(const std::string& path, const Policy& policy, Violations* violations) {
   violations->RequireRange(path + ".alpha", policy.alpha(), 0.01, 100);
-  if (!(policy.decay() > 0 && policy.decay() <= 1)) {
-    violations->Add(path + ".decay", policy.decay(),
-                    " is out of range; choose from above 0 to 1, for example 0.999");
-  }
+  ValidateDecay(path, policy.decay(), violations);
 }
 
 void ValidateHybrid(const std::string& path, const v1::HybridPolicy& hybrid,
@@ -92,6 +95,18 @@ void ValidateQsgd(const std::string& path, const v1::QsgdPolicy& qsgd, Violation
   ValidateBucket(path, qsgd, violations);
 }
 
+void ValidateLazyRows(const std::string& path, const v1::LazyRowsPolicy& lazy,
+                      Violations* violations) {
+  if (lazy.has_threshold()) {
+    violations->RequireRange(path + ".threshold", lazy.threshold(), 0.0, 1e30);
+  }
+  if (lazy.has_alpha()) violations->RequireRange(path + ".alpha", lazy.alpha(), 0.01, 100);
+  ValidateDecay(path, lazy.decay(), violations);
+  violations->RequireRange(path + ".max_age", lazy.max_age(), 1,
+                           std::numeric_limits<int32_t>::max());
+  violations->RequireRange(path + ".max_rows", lazy.max_rows(), 1, 1'000'000'000);
+}
+
 bool HasCodesOfItsOwn(const v1::PolicyRule& rule) {
   return rule.has_strom() || rule.has_variance() || rule.has_hybrid() || rule.has_qsgd() ||
          rule.has_terngrad() || rule.has_one_bit();
@@ -115,6 +130,7 @@ void ValidatePolicy(const std::string& path, const v1::PolicyRule& rule, Violati
     violations->RequireRange(path + ".terngrad.clip", rule.terngrad().clip(), 0.0, 100.0);
   }
   if (rule.has_one_bit()) ValidateBucket(path + ".one_bit", rule.one_bit(), violations);
+  if (rule.has_lazy_rows()) ValidateLazyRows(path + ".lazy_rows", rule.lazy_rows(), violations);
   if (HasCodesOfItsOwn(rule) && rule.values() == v1::BF16) {
     violations->Add(path + ".values", "BF16 is nothing to ", PolicyName(rule),
                     ", which sends codes of a few bits; remove it");

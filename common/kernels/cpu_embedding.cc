@@ -9,6 +9,7 @@
 
 #include "common/base/check.h"
 #include "common/kernels/cpu_functions.h"
+#include "common/kernels/scratch.h"
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
@@ -162,6 +163,48 @@ void ScatterAddLists(const ConstMatrixView& sample_gradients, const ListsView& l
   CHECK_EQ(row_gradients.column_count, sample_gradients.column_count);
   CheckLists(lists, row_gradients.row_count);
   HWY_DYNAMIC_DISPATCH(ScatterLists)(sample_gradients, lists, row_gradients);
+}
+
+namespace {
+
+float SquaredNorm(const ConstMatrixView& vectors, int64_t row) {
+  const float* const vector = vectors.row(row);
+  float sum = 0;
+  for (int64_t c = 0; c < vectors.column_count; ++c) sum += vector[c] * vector[c];
+  return sum;
+}
+
+}  // namespace
+
+void ScatterAddSquares(const ConstMatrixView& sample_gradients, const IndexView& positions,
+                       const VectorView& row_squares) {
+  CHECK_EQ(positions.count, sample_gradients.row_count);
+  CheckPositions(positions, row_squares.count);
+  for (int64_t s = 0; s < positions.count; ++s) {
+    row_squares.data[positions.data[s]] += SquaredNorm(sample_gradients, s);
+  }
+}
+
+void ScatterAddListSquares(const ConstMatrixView& sample_gradients, const ListsView& lists,
+                           const VectorView& row_squares) {
+  CHECK_EQ(lists.count, sample_gradients.row_count);
+  CheckLists(lists, row_squares.count);
+  float* const weights = Scratch(static_cast<size_t>(row_squares.count));  // of a sample's rows
+  std::fill_n(weights, row_squares.count, 0.0f);
+  uint32_t begin = lists.begin;
+  for (int64_t s = 0; s < lists.count; ++s) {
+    const uint32_t end = lists.ends[s];
+    for (uint32_t k = begin; k < end; ++k) {
+      weights[lists.indexes[k]] += lists.weights == nullptr ? 1.0f : lists.weights[k];
+    }
+    const float squared_norm = SquaredNorm(sample_gradients, s);
+    for (uint32_t k = begin; k < end; ++k) {
+      float& weight = weights[lists.indexes[k]];
+      row_squares.data[lists.indexes[k]] += weight * weight * squared_norm;
+      weight = 0;  // and not again for the same row
+    }
+    begin = end;
+  }
 }
 
 }  // namespace weir::kernels::cpu

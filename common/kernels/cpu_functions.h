@@ -31,6 +31,10 @@ void ScatterAddRows(const ConstMatrixView& sample_gradients, const IndexView& po
 void PoolRows(const ConstMatrixView& rows, const ListsView& lists, const MatrixView& samples);
 void ScatterAddLists(const ConstMatrixView& sample_gradients, const ListsView& lists,
                      const MatrixView& row_gradients);
+void ScatterAddSquares(const ConstMatrixView& sample_gradients, const IndexView& positions,
+                       const VectorView& row_squares);
+void ScatterAddListSquares(const ConstMatrixView& sample_gradients, const ListsView& lists,
+                           const VectorView& row_squares);
 void InteractionForward(const ConstMatrixView& vectors, int64_t dimension, Pairs pairs,
                         const MatrixView& output);
 void InteractionBackward(const ConstMatrixView& vectors, int64_t dimension, Pairs pairs,

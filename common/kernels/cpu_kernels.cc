@@ -19,6 +19,8 @@ constexpr KernelTable kF32{
     .scatter_add_rows = cpu::ScatterAddRows,
     .pool_rows = cpu::PoolRows,
     .scatter_add_lists = cpu::ScatterAddLists,
+    .scatter_add_squares = cpu::ScatterAddSquares,
+    .scatter_add_list_squares = cpu::ScatterAddListSquares,
     .interaction_forward = cpu::InteractionForward,
     .interaction_backward = cpu::InteractionBackward,
     .sigmoid = cpu::Sigmoid,

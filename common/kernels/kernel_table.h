@@ -79,6 +79,15 @@ struct KernelTable {
   void (*scatter_add_lists)(const ConstMatrixView& sample_gradients, const ListsView& lists,
                             const MatrixView& row_gradients);
 
+  // row_squares[positions[s]] += |sample_gradients[s, :]|^2, in the order of s.
+  void (*scatter_add_squares)(const ConstMatrixView& sample_gradients, const IndexView& positions,
+                              const VectorView& row_squares);
+
+  // row_squares[i] += m^2 |sample_gradients[s, :]|^2 for each i in list s, m being the sum of its
+  // weights there, in the order of s.
+  void (*scatter_add_list_squares)(const ConstMatrixView& sample_gradients, const ListsView& lists,
+                                   const VectorView& row_squares);
+
   // Pairwise dot products (Naumov et al. 2019, section 2.2), the first vector passed on before
   // them. vectors: [samples, F * dimension], the F vectors v_0 ... v_{F-1} of each sample. output:
   // [samples, dimension + F (F - 1) / 2] = v_0, then <v_i, v_j> for i = 1 .. F-1 and within it j =

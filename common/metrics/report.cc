@@ -54,6 +54,19 @@ class Merger {
     total_.set_malformed_lines(total_.malformed_lines() + report.malformed_lines());
     total_.set_reconnects(total_.reconnects() + report.reconnects());
     total_.set_replayed_pushes(total_.replayed_pushes() + report.replayed_pushes());
+    AddRows(report.rows());
+  }
+
+  void AddRows(const v1::RowReport& from) {
+    v1::RowReport& to = *total_.mutable_rows();
+    to.set_gradients(to.gradients() + from.gradients());
+    to.set_sent(to.sent() + from.sent());
+    to.set_sent_for_age(to.sent_for_age() + from.sent_for_age());
+    to.set_kept_steps(to.kept_steps() + from.kept_steps());
+    to.set_discarded_l1(to.discarded_l1() + from.discarded_l1());
+    to.set_cache_lookups(to.cache_lookups() + from.cache_lookups());
+    to.set_cache_hits(to.cache_hits() + from.cache_hits());
+    to.set_cache_age_steps(to.cache_age_steps() + from.cache_age_steps());
   }
 
   Status AddLayer(const v1::LayerReport& layer) {

@@ -81,6 +81,24 @@ Json LayersJson(const v1::WorkerReport& total) {
   return layers;
 }
 
+// Ages are in steps of a worker. Shares without anything to share are null.
+Json RowsJson(const v1::WorkerReport& total) {
+  const v1::RowReport& rows = total.rows();
+  const auto ratio = [](uint64_t part, uint64_t whole) {
+    return Ratio(static_cast<double>(part), static_cast<double>(whole));
+  };
+  return {
+      {"gradients", rows.gradients()},
+      {"sent", rows.sent()},
+      {"sent_for_age", rows.sent_for_age()},
+      {"mean_kept_steps", ratio(rows.kept_steps(), rows.sent())},
+      {"discarded_l1", rows.discarded_l1()},
+      {"cache_lookups", rows.cache_lookups()},
+      {"cache_hit_rate", ratio(rows.cache_hits(), rows.cache_lookups())},
+      {"cache_mean_age_steps", ratio(rows.cache_age_steps(), rows.cache_hits())},
+  };
+}
+
 Json StalenessJson(const v1::WorkerReport& total) {
   const Result<Histogram> staleness = Histogram::FromProto(total.staleness());
   if (!staleness.ok() || staleness->count() == 0) {
@@ -125,6 +143,7 @@ std::string SummaryJson(const v1::RunReport& report) {
       {"test", TestJson(report)},
       {"wire", WireJson(report.total())},
       {"layers", LayersJson(report.total())},
+      {"rows", RowsJson(report.total())},
       {"staleness", StalenessJson(report.total())},
       {"stages_time", StagesTimeJson(report.total())},
       {"recovery", RecoveryJson(report)},

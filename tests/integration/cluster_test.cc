@@ -54,6 +54,42 @@ TEST(Cluster, DctSendsFewerBytesBothWays) {
   EXPECT_GT(cluster.report().test().auc(), 0.6);
 }
 
+// Rows as bf16 both ways, sent late and taken from the cache; and everything adds up.
+TEST(Cluster, LazyRowsAndTheCacheSendFewerRowsAndLearn) {
+  constexpr char kRows[] = R"(
+      compression { layer { match: "table/*" lazy_rows { alpha: 1.5 max_age: 10 } values: BF16 }
+                    row_cache { rows: 1000 max_age: 4 } }
+      cluster { row_values: BF16 })";
+  LoopbackCluster cluster(MakeConfig({kSmallRun, kDct, kRows}),
+                          {.servers = 2, .trainers = 2, .threads = 2, .faults = {}});
+  cluster.Run();
+  ExpectAllOk(cluster);
+  const v1::WorkerReport& total = cluster.report().total();
+  const v1::RowReport& rows = total.rows();
+  EXPECT_LT(rows.sent(), rows.gradients());
+  EXPECT_GT(rows.sent_for_age(), 0u);
+  EXPECT_GT(rows.kept_steps(), rows.sent_for_age()) << "ten steps each";
+  EXPECT_EQ(rows.cache_lookups(), rows.gradients()) << "evaluation does not ask it";
+  EXPECT_GT(rows.cache_hits(), rows.cache_lookups() / 10);
+  EXPECT_LT(rows.cache_age_steps(), 4 * rows.cache_hits());
+  EXPECT_LT(total.sent().row_push() * 2, total.dense().row_push());
+  EXPECT_GT(cluster.report().test().auc(), 0.6);
+}
+
+// Rows that the policies may keep may wait for credit as the MLPs' gradients do.
+TEST(Cluster, StepsWithoutCreditKeepTheirRows) {
+  LoopbackCluster cluster(
+      MakeConfig({kSmallRun, kDct,
+                  R"(compression { layer { match: "table/*" lazy_rows { threshold: 0 } } }
+                     cluster { window: 2 })"}),
+      {.servers = 1, .trainers = 1, .threads = 4, .faults = {}});
+  cluster.Run();
+  ExpectAllOk(cluster);
+  const v1::WorkerReport& total = cluster.report().total();
+  EXPECT_EQ(total.samples(), 12000u);
+  EXPECT_GT(cluster.report().test().auc(), 0.6);
+}
+
 TEST(Cluster, SeveralThreadsShareOneReplicaAndOneResidual) {
   LoopbackCluster cluster(MakeConfig({kSmallRun, kDct}),
                           {.servers = 3, .trainers = 2, .threads = 3, .faults = {}});

@@ -34,6 +34,18 @@ TEST(LocalEndReport, LeavesOutWhatIsNotThere) {
   EXPECT_EQ(*EndReport(R"({"train": 3, "test": [], "wire": "x"})"), "");
 }
 
+TEST(LocalEndReport, TellsWhatWasKeptOfRowsAndWhatTheCacheGave) {
+  const auto both = EndReport(R"({"rows": {"gradients": 1000, "sent": 433, "cache_hit_rate": 0.328,
+                                           "cache_mean_age_steps": 4.26}})");
+  EXPECT_EQ(*both,
+            "  rows    43.3 % of row gradients sent, 32.8 % found in the cache, 4.3 steps old on"
+            " average\n");
+  const auto cache = EndReport(R"({"rows": {"gradients": 1000, "sent": 1000,
+                                            "cache_hit_rate": 0.5, "cache_mean_age_steps": 1}})");
+  EXPECT_EQ(*cache, "  rows    50.0 % found in the cache, 1.0 steps old on average\n");
+  EXPECT_EQ(*EndReport(R"({"rows": {"gradients": 9, "sent": 9, "cache_hit_rate": null}})"), "");
+}
+
 TEST(LocalEndReport, SaysThatNothingWasPulled) {
   const auto report = EndReport(R"({"train": {"steps": 2}, "wire": {"push_bytes": 8}})");
   ASSERT_TRUE(report.ok()) << report.status();

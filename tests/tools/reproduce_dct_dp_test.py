@@ -68,6 +68,7 @@ class Comparison(unittest.TestCase):
     def test_the_limit_is_held_to_the_bound_and_not_the_mean(self):
         self.assertTrue(self.compare("dct_95", 1, 0.49, 0.392)["met"])
         self.assertFalse(self.compare("dct_95", 1, 0.505, 0.39)["met"])  # -0.75 % on average
+        self.assertNotIn("met", self.compare("dct_99.5", 1, 0.505, 0.39))
 
     def test_four_trainers_are_only_reported(self):
         row = self.compare("dct_95", 4, 0.49, 0.39)
@@ -160,7 +161,8 @@ class EndToEnd(unittest.TestCase):
             rows = json.loads((Path(out) / "table.json").read_text())
             self.assertEqual([(row["trainers"], row["policy"]) for row in rows],
                              [(trainers, policy) for trainers in (1, 4)
-                              for policy in ("none", "dct_95", "dct_98", "dct_99")])
+                              for policy in ("none", "dct_75", "dct_90", "dct_95", "dct_98", "dct_99",
+                                             "dct_99.5")])
             self.assertEqual(rows[0]["push_times_fewer"] // 1, 0)  # everything, and headers
             self.assertLess(rows[3]["density"], 0.1)
             met = [row["met"] for row in rows if row["trainers"] == 1 and row["policy"] != "none"]

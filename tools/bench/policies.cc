@@ -1,6 +1,6 @@
-// What the policies cost, selection and coding of one layer in the steady state, on one thread, at
-// a density of about 1 %: beside DCT-DP on the same gradients, exact top-k beside PyTorch's as
-// well.
+// What the policies cost. Selection and coding of one layer in the steady state, on one thread, at
+// a density of about 1 % where there is one: beside DCT-DP on the same gradients, exact top-k
+// beside PyTorch's as well. And a worker's whole step, in which the variance needs sums of squares.
 
 #include <functional>
 #include <iostream>
@@ -12,6 +12,7 @@
 #include "common/base/strings.h"
 #include "tools/bench/measure.h"
 #include "tools/bench/peer_script.h"
+#include "tools/bench/policy_step.h"
 #include "tools/bench/sections.h"
 #include "tools/bench/select_layer.h"
 
@@ -21,6 +22,10 @@ namespace {
 constexpr int kPercent = 99;
 constexpr double kSparsity = kPercent / 100.0;
 constexpr double kGoalOfPytorch = 10;
+// Of gradients whose squares are those of their scales, about 1 % are beyond it.
+constexpr double kAlpha = 6;
+// The variance may take 40 % of a step.
+constexpr double kGoalOfStep = 0.6;
 
 struct Size {
   int64_t mega = 0;
@@ -51,6 +56,14 @@ std::vector<Candidate> Candidates(double threshold) {
   };
   add("hard_threshold", 1 / 1.3).mutable_hard_threshold()->set_threshold(threshold);
   add("strom", 1 / 1.3).mutable_strom()->set_threshold(threshold);
+  v1::HybridPolicy& hybrid = *add("hybrid", 1 / 1.3).mutable_hybrid();
+  hybrid.set_threshold(threshold / 2);
+  hybrid.set_alpha(kAlpha / 2);
+  add("variance", 0).mutable_variance()->set_alpha(kAlpha);
+  v1::QsgdPolicy& qsgd = *add("qsgd", 0).mutable_qsgd();
+  qsgd.set_bits(3);
+  add("terngrad", 0).mutable_terngrad();
+  add("one_bit", 0).mutable_one_bit();
   add("sidco", 0.5).mutable_sidco()->set_sparsity(kSparsity);
   v1::SidcoPolicy& pareto = *add("sidco_pareto", 0).mutable_sidco();
   pareto.set_sparsity(kSparsity);
@@ -115,10 +128,39 @@ double PytorchSeconds(const Size& size, const Options& options) {
   return 0;
 }
 
+// What a worker's step takes with a policy, beside forward and backward alone.
+Lines MeasureSteps(const Options& options) {
+  Lines lines;
+  const auto measure = [&](int64_t batch, const std::string& name, const v1::PolicyRule& rule,
+                           double goal) {
+    PolicyStep with(batch, rule);
+    v1::PolicyRule none;
+    none.mutable_none();
+    PolicyStep without(batch, none);
+    const auto median =
+        MedianSeconds(options.repeats, {[&] { with.TrainAndEncode(); }, [&] { without.Train(); }});
+    lines.push_back({.name = StrCat("policies/step/", name, "/batch_", batch),
+                     .value = 1e3 * median[0],
+                     .unit = "ms/step",
+                     .peer = "forward and backward alone",
+                     .peer_value = 1e3 * median[1],
+                     .goal = goal,
+                     .better = Better::kLess});
+  };
+  for (const int64_t batch : {128, 512, 2048}) {
+    if (options.quick && batch > 128) break;
+    measure(batch, "dct", DctRule(kPercent), 0);
+    v1::PolicyRule variance;
+    variance.mutable_variance();
+    measure(batch, "variance", variance, kGoalOfStep);
+  }
+  return lines;
+}
+
 }  // namespace
 
 Result<Lines> BenchPolicies(const Options& options) {
-  Lines lines;
+  Lines lines = MeasureSteps(options);
   for (const Size& size : kSizes) {
     if (options.quick && size.mega > 1) break;
     const double pytorch_seconds = PytorchSeconds(size, options);

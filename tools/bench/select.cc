@@ -95,7 +95,7 @@ Status Measure(int percent, const Coding& coding, Run* run) {
   tensor::AlignedBuffer copy(static_cast<size_t>(size.element_count()));
   const auto copy_steps = [&] {
     for (int i = 0; i < size.steps; ++i) {
-      const std::span<const float> gradient = run->gradients.Next();
+      const std::span<const float> gradient = run->gradients.Next().values;
       std::memcpy(copy.data(), gradient.data(), gradient.size_bytes());
       KeepAlive(copy.data());
     }

@@ -71,7 +71,8 @@ v1::PolicyRule DctRule(int percent, int32_t lifespan) {
 
 Gradients::Gradients(int64_t element_count)
     : element_count_(element_count),
-      values_(static_cast<size_t>((element_count / kShift + 1 + kWindows) * kShift)) {
+      values_(static_cast<size_t>((element_count / kShift + 1 + kWindows) * kShift)),
+      squares_(values_.size()) {
   RandomStream random(1);
   std::vector<float> normal(1 << 18);
   for (float& value : normal) value = static_cast<float>(random.NextNormal());
@@ -79,14 +80,17 @@ Gradients::Gradients(int64_t element_count)
     const float* const drawn = &normal[random.NextBelow(normal.size() - kDrawn)];
     const int64_t row = static_cast<int64_t>(i) / kRowElements % kRows;
     const float scale = 1e-3f * (0.5f + static_cast<float>(row) / kRows);
-    for (size_t k = 0; k < kDrawn; ++k) values_[i + k] = scale * drawn[k];
+    for (size_t k = 0; k < kDrawn; ++k) {
+      values_[i + k] = scale * drawn[k];
+      squares_[i + k] = scale * scale;
+    }
   }
 }
 
-std::span<const float> Gradients::Next() {
+compress::Gradient Gradients::Next() {
   window_ = (window_ + 13) % kWindows;
-  return std::span<const float>(values_.span())
-      .subspan(static_cast<size_t>(window_ * kShift), static_cast<size_t>(element_count_));
+  return compress::Gradient(values_.span(), squares_.span())
+      .Part(window_ * kShift, static_cast<size_t>(element_count_));
 }
 
 SelectLayer::SelectLayer(const SelectOptions& options, Gradients& gradients)
@@ -98,13 +102,13 @@ SelectLayer::SelectLayer(const SelectOptions& options, Gradients& gradients)
       selection_(std::make_unique<compress::StripeSelection>()),
       gradients_(gradients) {}
 
-void SelectLayer::Step(std::span<const float> gradient, const Observe* observe) {
+void SelectLayer::Step(const compress::Gradient& gradient, const Observe* observe) {
   const compress::StepPlan plan = policy_->BeginStep(*state_, gradient);
   int64_t sent = 0;
   if (options_.encodes) OpenFrame(plan);
   for (uint32_t stripe = 0; stripe < scope_.stripe_count(); ++stripe) {
-    const auto part = gradient.subspan(static_cast<size_t>(stripe * kStripeElements),
-                                       static_cast<size_t>(scope_.stripe_elements(stripe)));
+    const compress::Gradient part = gradient.Part(
+        stripe * kStripeElements, static_cast<size_t>(scope_.stripe_elements(stripe)));
     CHECK(policy_->SelectStripe(*state_, plan, stripe, part, /*wait=*/true, selection_.get()));
     KeepAlive(selection_.get());
     if (observe != nullptr) (*observe)(stripe, *selection_);
@@ -132,6 +136,9 @@ void SelectLayer::OpenFrame(const compress::StepPlan& plan) {
 }
 
 void SelectLayer::Append(uint32_t stripe) {
+  if (selection_->dense) {
+    return writer_.AppendDense(stripe, {selection_->values.data(), selection_->count});
+  }
   writer_.Append(stripe, static_cast<uint32_t>(scope_.stripe_elements(stripe)),
                  {selection_->indexes.data(), selection_->count},
                  {selection_->values.data(), selection_->count});
@@ -159,8 +166,8 @@ Status SelectLayer::CheckAgainstPlainLoop(int count) {
   CHECK_EQ(steps_, 0);
   PlainLoop plain(options_);
   for (int step = 0; step < count; ++step) {
-    const std::span<const float> gradient = gradients_.Next();
-    plain.Add(gradient);
+    const compress::Gradient gradient = gradients_.Next();
+    plain.Add(gradient.values);
     bool same = true;
     const Observe compare = [&](uint32_t stripe, const compress::StripeSelection& selection) {
       const auto threshold = static_cast<float>(policy_->threshold(*state_));

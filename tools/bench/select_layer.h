@@ -23,12 +23,13 @@ class Gradients {
  public:
   explicit Gradients(int64_t element_count);
 
-  // Another one at each call.
-  std::span<const float> Next();
+  // Another one at each call, with the squares that a batch without a common direction has: those
+  // of each element's scale.
+  compress::Gradient Next();
 
  private:
   const int64_t element_count_;
-  tensor::AlignedBuffer values_;
+  tensor::AlignedBuffer values_, squares_;
   int64_t window_ = 0;
 };
 
@@ -70,7 +71,7 @@ class SelectLayer {
  private:
   using Observe = std::function<void(uint32_t stripe, const compress::StripeSelection&)>;
 
-  void Step(std::span<const float> gradient, const Observe* observe);
+  void Step(const compress::Gradient& gradient, const Observe* observe);
   void OpenFrame(const compress::StepPlan& plan);
   void Append(uint32_t stripe);
 

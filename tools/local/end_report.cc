@@ -57,6 +57,23 @@ std::string TrafficLine(const json& summary, const char* title, const std::strin
   return StrCat(title, "push ", shown(push), ", pull ", shown(pull), "\n");
 }
 
+// What was kept of rows and what the cache gave, where there is any of it.
+std::string RowsLine(const json& summary) {
+  std::string line;
+  const double gradients = NumberAt(summary, "/rows/gradients").value_or(0);
+  const double sent = NumberAt(summary, "/rows/sent").value_or(0);
+  if (sent < gradients) {
+    line =
+        StrCat("  rows    ", Format("%.1f %%", 100 * sent / gradients), " of row gradients sent");
+  }
+  if (const auto hit_rate = NumberAt(summary, "/rows/cache_hit_rate")) {
+    const double age = NumberAt(summary, "/rows/cache_mean_age_steps").value_or(0);
+    line += StrCat(line.empty() ? "  rows    " : ", ", Format("%.1f %%", 100 * *hit_rate),
+                   " found in the cache", Format(", %.1f steps old on average", age));
+  }
+  return line.empty() ? line : line + "\n";
+}
+
 std::string TotalLine(const json& summary) {
   const auto bytes = NumberAt(summary, "/wire/total_bytes");
   if (bytes.value_or(0) <= 0) return "";
@@ -69,7 +86,7 @@ Result<std::string> EndReport(const std::string& summary_text) {
   const json summary = json::parse(summary_text, nullptr, /*allow_exceptions=*/false);
   if (!summary.is_object()) return InvalidData("summary.json is no JSON object");
   return StrCat(TrainLine(summary), TestLine(summary), TrafficLine(summary, "  dense   ", ""),
-                TrafficLine(summary, "  rows    ", "row_"), TotalLine(summary));
+                TrafficLine(summary, "  rows    ", "row_"), RowsLine(summary), TotalLine(summary));
 }
 
 }  // namespace weir::tools

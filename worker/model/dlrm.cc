@@ -48,10 +48,12 @@ Dlrm::Dlrm(const ModelLayout& layout, const kernels::KernelTable& kernels,
 
 Result<double> Dlrm::Train(const float* parameters, const data::Batch& batch,
                            std::span<const float> rows, int64_t mean_rows, float* gradients,
-                           std::span<float> row_gradients, float* squares) {
+                           std::span<float> row_gradients, float* squares,
+                           std::span<float> row_squares) {
   CheckShapes(batch, rows.size());
   CHECK_EQ(rows.size(), row_gradients.size());
   std::fill(row_gradients.begin(), row_gradients.end(), 0.0f);
+  std::fill(row_squares.begin(), row_squares.end(), 0.0f);
   if (batch.row_count == 0) ZeroTensors(gradients);
   if (batch.row_count == 0 && squares != nullptr) ZeroTensors(squares);
   double sum = 0;
@@ -60,7 +62,7 @@ Result<double> Dlrm::Train(const float* parameters, const data::Batch& batch,
     Forward(parameters, batch, slice, rows);
     sum += Loss(batch, slice, mean_rows);
     if (!std::isfinite(sum)) return Diverged(parameters, batch, slice, rows);
-    Backward(parameters, batch, slice, gradients, row_gradients, squares);
+    Backward(parameters, batch, slice, gradients, row_gradients, squares, row_squares);
   }
   return sum;
 }
@@ -100,11 +102,12 @@ double Dlrm::Loss(const data::Batch& batch, const Slice& slice, int64_t mean_row
 }
 
 void Dlrm::Backward(const float* parameters, const data::Batch& batch, const Slice& slice,
-                    float* gradients, std::span<float> row_gradients, float* squares) {
+                    float* gradients, std::span<float> row_gradients, float* squares,
+                    std::span<float> row_squares) {
   const bool accumulate = slice.begin > 0;
   top_.Backward(parameters, slice, interaction_.output(slice), Logits(slice), LogitGradients(slice),
                 interaction_.output_gradient(slice), accumulate, gradients, squares);
-  interaction_.Backward(batch, slice, row_gradients);
+  interaction_.Backward(batch, slice, row_gradients, row_squares);
   if (!bottom_) return;
   bottom_->Backward(parameters, slice, DenseInput(slice), interaction_.bottom_output(slice),
                     interaction_.bottom_gradient(slice), kernels::MatrixView{}, accumulate,

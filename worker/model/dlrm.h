@@ -46,12 +46,14 @@ class Dlrm {
   // mean_rows rows: the batch's own, or, so that each sample weighs the same in a short last batch,
   // those of a full one. gradients: flat; every tensor is overwritten, the padding between them is
   // left alone. row_gradients: shaped like rows; overwritten. squares: flat; of the squared layers
-  // every element is overwritten (Mlp::Backward); null where there are none. A loss that is not
-  // finite is an error that names the first layer, in forward order, whose parameters or output are
-  // not finite; the gradients are then of no use.
+  // every element is overwritten (Mlp::Backward); null where there are none. row_squares: of each
+  // row the sum over samples of the squared norm of what the sample gives to it; overwritten; or
+  // empty. A loss that is not finite is an error that names the first layer, in forward order,
+  // whose parameters or output are not finite; the gradients are then of no use.
   Result<double> Train(const float* parameters, const data::Batch& batch,
                        std::span<const float> rows, int64_t mean_rows, float* gradients,
-                       std::span<float> row_gradients, float* squares = nullptr);
+                       std::span<float> row_gradients, float* squares = nullptr,
+                       std::span<float> row_squares = {});
 
   // The probability of label 1 for each row of the batch.
   void Score(const float* parameters, const data::Batch& batch, std::span<const float> rows,
@@ -65,7 +67,8 @@ class Dlrm {
   double Loss(const data::Batch& batch, const Slice& slice, int64_t mean_rows);
   // Adds to gradients, row_gradients and squares; the first slice overwrites gradients and squares.
   void Backward(const float* parameters, const data::Batch& batch, const Slice& slice,
-                float* gradients, std::span<float> row_gradients, float* squares);
+                float* gradients, std::span<float> row_gradients, float* squares,
+                std::span<float> row_squares);
   void ZeroTensors(float* flat);
 
   Status Diverged(const float* parameters, const data::Batch& batch, const Slice& slice,

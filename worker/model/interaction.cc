@@ -64,7 +64,7 @@ void Interaction::Forward(const data::Batch& batch, const Slice& slice,
 }
 
 void Interaction::Backward(const data::Batch& batch, const Slice& slice,
-                           std::span<float> row_gradients) {
+                           std::span<float> row_gradients, std::span<float> row_squares) {
   const int64_t count = slice.row_count;
   const kernels::MatrixView gradients =
       kernels::Dense(vector_gradients_.data(), count, vectors_width_);
@@ -79,12 +79,14 @@ void Interaction::Backward(const data::Batch& batch, const Slice& slice,
   if (first_table_ > 0) {
     kernels_->transpose(Vector(vector_gradients_, 0, count), bottom_gradient(slice));
   }
-  float* table_gradients = row_gradients.data();
+  size_t row = 0;
   for (size_t t = 0; t < batch.tables.size(); ++t) {
-    Scatter(batch.tables[t], slice,
-            Vector(vector_gradients_, static_cast<int64_t>(t) + first_table_, count),
-            table_gradients);
-    table_gradients += std::ssize(batch.tables[t].unique) * dimension_;
+    const data::TableIds& ids = batch.tables[t];
+    const kernels::MatrixView vectors =
+        Vector(vector_gradients_, static_cast<int64_t>(t) + first_table_, count);
+    Scatter(ids, slice, vectors, row_gradients.data() + row * static_cast<size_t>(dimension_));
+    if (!row_squares.empty()) ScatterSquares(ids, slice, vectors, row_squares.data() + row);
+    row += ids.unique.size();
   }
 }
 
@@ -106,6 +108,17 @@ void Interaction::Scatter(const data::TableIds& ids, const Slice& slice,
     kernels_->scatter_add_rows(vector_gradients, Positions(ids, slice), table);
   } else {
     kernels_->scatter_add_lists(vector_gradients, Lists(ids, slice), table);
+  }
+}
+
+void Interaction::ScatterSquares(const data::TableIds& ids, const Slice& slice,
+                                 const kernels::MatrixView& vector_gradients,
+                                 float* row_squares) const {
+  const kernels::VectorView squares{row_squares, std::ssize(ids.unique)};
+  if (ids.ends.empty()) {
+    kernels_->scatter_add_squares(vector_gradients, Positions(ids, slice), squares);
+  } else {
+    kernels_->scatter_add_list_squares(vector_gradients, Lists(ids, slice), squares);
   }
 }
 

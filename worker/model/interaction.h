@@ -44,8 +44,11 @@ class Interaction {
   // [sum of unique, dimension].
   void Forward(const data::Batch& batch, const Slice& slice, std::span<const float> rows);
 
-  // row_gradients: shaped like rows; the slice's gradients are added.
-  void Backward(const data::Batch& batch, const Slice& slice, std::span<float> row_gradients);
+  // row_gradients: shaped like rows; the slice's gradients are added. row_squares: one for each
+  // row, or none; to it is added the squared norm of what each sample gives to the row (Tsuzuku et
+  // al. 2018, section 4.3: of a sample that has the row several times, the square of the sum).
+  void Backward(const data::Batch& batch, const Slice& slice, std::span<float> row_gradients,
+                std::span<float> row_squares);
 
  private:
   // Activations between the MLPs and here.
@@ -66,6 +69,8 @@ class Interaction {
               const kernels::MatrixView& vectors) const;
   void Scatter(const data::TableIds& ids, const Slice& slice,
                const kernels::MatrixView& vector_gradients, float* row_gradients) const;
+  void ScatterSquares(const data::TableIds& ids, const Slice& slice,
+                      const kernels::MatrixView& vector_gradients, float* row_squares) const;
 
   const kernels::KernelTable* kernels_;
   v1::ModelConfig::Interaction kind_;

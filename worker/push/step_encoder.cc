@@ -6,7 +6,6 @@
 #include "common/base/random.h"
 #include "common/compress/policy_table.h"
 #include "common/config/policy_rules.h"
-#include "common/wire/row_frame.h"
 
 namespace weir::worker {
 namespace {
@@ -28,7 +27,7 @@ struct StepEncoder::Layer {
 };
 
 StepEncoder::StepEncoder(const v1::Config& config, const ModelLayout& layout, uint32_t trainer)
-    : layout_(layout) {
+    : layout_(layout), rows_(config.compression(), layout) {
   for (const TensorSpec& tensor : layout.tensors()) {
     const v1::PolicyRule& rule = config::RuleForLayer(config.compression(), tensor.name);
     auto layer = std::make_unique<Layer>();
@@ -54,12 +53,12 @@ std::vector<bool> StepEncoder::squared_tensors() const {
 }
 
 bool StepEncoder::MayWait(const data::Batch& batch) const {
-  return all_keep_residuals_ && batch.tables.empty();
+  return all_keep_residuals_ && (batch.tables.empty() || rows_.keeps_rows());
 }
 
 std::vector<std::vector<transport::Part>> StepEncoder::Encode(const compress::Gradient& dense,
                                                               const data::Batch& batch,
-                                                              std::span<const float> rows,
+                                                              const BatchRows& rows,
                                                               Scratch* scratch) {
   std::vector<Bytes> dense_bodies = scratch->dense_sizes.MakeBodies(layout_.server_count());
   std::vector<Bytes> row_bodies = scratch->row_sizes.MakeBodies(layout_.server_count());
@@ -68,7 +67,7 @@ std::vector<std::vector<transport::Part>> StepEncoder::Encode(const compress::Gr
     EncodeLayer(*layer, dense.Part(tensor.offset, static_cast<size_t>(tensor.element_count())),
                 dense_bodies, scratch);
   }
-  EncodeRows(batch, rows, row_bodies, scratch);
+  rows_.Encode(batch, rows, row_bodies, &scratch->rows);
   scratch->dense_sizes.Remember(dense_bodies);
   scratch->row_sizes.Remember(row_bodies);
   std::vector<std::vector<transport::Part>> parts(layout_.server_count());
@@ -142,35 +141,9 @@ void StepEncoder::EncodeLayer(Layer& layer, const compress::Gradient& gradient,
   layer.bytes.fetch_add(bytes, std::memory_order_relaxed);
 }
 
-void StepEncoder::EncodeRows(const data::Batch& batch, std::span<const float> rows,
-                             std::vector<Bytes>& bodies, Scratch* scratch) const {
-  const auto dimension = static_cast<size_t>(layout_.embedding_dimension());
-  const uint32_t servers = layout_.server_count();
-  std::vector<std::vector<uint64_t>>& ids = scratch->row_ids;
-  std::vector<std::vector<float>>& values = scratch->row_values;
-  ids.resize(servers);
-  values.resize(servers);
-  size_t first = 0;  // row of the table's first unique id
-  for (uint32_t table = 0; table < batch.tables.size(); ++table) {
-    const std::vector<uint64_t>& unique = batch.tables[table].unique;
-    for (size_t i = 0; i < unique.size(); ++i) {
-      const uint32_t server = RowServer(table, unique[i], servers);
-      ids[server].push_back(unique[i]);
-      const float* row = rows.data() + (first + i) * dimension;
-      values[server].insert(values[server].end(), row, row + dimension);
-    }
-    first += unique.size();
-    for (uint32_t server = 0; server < servers; ++server) {
-      if (ids[server].empty()) continue;
-      wire::AppendRowGradients(&bodies[server], table, static_cast<uint32_t>(dimension),
-                               ids[server], values[server], wire::ValueCoding::kF32);
-      ids[server].clear();
-      values[server].clear();
-    }
-  }
-}
-
-void StepEncoder::Accumulate(const compress::Gradient& dense) {
+void StepEncoder::Accumulate(const compress::Gradient& dense, const data::Batch& batch,
+                             const BatchRows& rows) {
+  rows_.Accumulate(batch, rows);
   for (const auto& layer : layers_) {
     const TensorSpec& tensor = *layer->tensor;
     layer->policy->Accumulate(
@@ -181,6 +154,7 @@ void StepEncoder::Accumulate(const compress::Gradient& dense) {
 }
 
 void StepEncoder::FillReport(v1::WorkerReport* report) const {
+  rows_.FillReport(report->mutable_rows());
   for (const auto& layer : layers_) {
     v1::LayerReport& out = *report->add_layers();
     out.set_name(layer->tensor->name);

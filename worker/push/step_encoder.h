@@ -1,5 +1,5 @@
 // Turns one step's gradients into a push: each layer through its policy, each selection through its
-// coding, each frame to the server that owns the piece; row gradients beside them.
+// coding, each frame to the server that owns the piece; rows beside them (RowEncoder).
 //
 // Holds the policies and their states (the residuals), shared by the worker's Hogwild threads.
 //
@@ -21,6 +21,7 @@
 #include "common/transport/message.h"
 #include "common/wire/piece_frame.h"
 #include "worker/data/batch.h"
+#include "worker/push/row_encoder.h"
 
 namespace weir::worker {
 
@@ -46,6 +47,7 @@ class StepEncoder {
 
   // The tensors, by index, whose policies need squares; empty when none does.
   std::vector<bool> squared_tensors() const;
+  bool needs_row_squares() const { return rows_.needs_squares(); }
 
   // What one thread needs to encode a step; reused.
   struct Scratch {
@@ -53,19 +55,17 @@ class StepEncoder {
     std::vector<uint32_t> busy_stripes;
     wire::PieceFrameWriter writer;
     BodySizes dense_sizes, row_sizes;
-    std::vector<std::vector<uint64_t>> row_ids;  // per server, of one table; empty between tables
-    std::vector<std::vector<float>> row_values;  // likewise
+    RowEncoder::Scratch rows;
   };
 
   // Body parts per server: dense frames, then row frames, each part only if it holds anything.
-  // dense: flat gradients, and the squares of squared_tensors(); rows: [sum over tables of unique
-  // ids, dimension].
+  // dense: flat gradients, and the squares of squared_tensors().
   std::vector<std::vector<transport::Part>> Encode(const compress::Gradient& dense,
-                                                   const data::Batch& batch,
-                                                   std::span<const float> rows, Scratch* scratch);
+                                                   const data::Batch& batch, const BatchRows& rows,
+                                                   Scratch* scratch);
 
   // A step without a push.
-  void Accumulate(const compress::Gradient& dense);
+  void Accumulate(const compress::Gradient& dense, const data::Batch& batch, const BatchRows& rows);
 
   void FillReport(v1::WorkerReport* report) const;
 
@@ -74,12 +74,11 @@ class StepEncoder {
 
   void EncodeLayer(Layer& layer, const compress::Gradient& gradient, std::vector<Bytes>& bodies,
                    Scratch* scratch);
-  void EncodeRows(const data::Batch& batch, std::span<const float> rows, std::vector<Bytes>& bodies,
-                  Scratch* scratch) const;
 
   const ModelLayout& layout_;
   std::vector<std::unique_ptr<Layer>> layers_;
   bool all_keep_residuals_ = true;
+  RowEncoder rows_;
 };
 
 }  // namespace weir::worker

@@ -30,6 +30,7 @@ TEST(PolicyTable, HasAFileATestAndAnExampleForEachField) {
       EXPECT_TRUE(std::filesystem::exists(StrCat(WEIR_SOURCE_DIR, "/", path))) << path;
     }
   }
+  EXPECT_TRUE(std::filesystem::exists(WEIR_SOURCE_DIR "/configs/policies/lazy_rows.textproto"));
 }
 
 TEST(PolicyTable, HasAPolicyForEachFieldOfTheConfig) {

@@ -24,10 +24,13 @@ inline v1::PolicyRule WithDefaults(v1::PolicyRule rule) {
   return rule;
 }
 
+// Of the layers of MLPs; lazy_rows is for rows.
 inline std::vector<std::string> PolicyNames() {
   const auto& fields = *v1::PolicyRule::descriptor()->FindOneofByName("policy");
   std::vector<std::string> names;
-  for (int i = 0; i < fields.field_count(); ++i) names.push_back(fields.field(i)->name());
+  for (int i = 0; i < fields.field_count(); ++i) {
+    if (fields.field(i)->name() != "lazy_rows") names.push_back(fields.field(i)->name());
+  }
   return names;
 }
 

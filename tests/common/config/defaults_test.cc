@@ -37,6 +37,8 @@ constexpr auto kWithoutDefault = std::to_array<std::string_view>({
     "weir.v1.HardThresholdPolicy.threshold",
     "weir.v1.StromPolicy.threshold",
     "weir.v1.HybridPolicy.threshold",
+    "weir.v1.LazyRowsPolicy.threshold",
+    "weir.v1.LazyRowsPolicy.alpha",
     "weir.v1.PolicyRule.match",
     "weir.v1.DataConfig.root",
     "weir.v1.DataConfig.train",

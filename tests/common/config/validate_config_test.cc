@@ -168,6 +168,17 @@ INSTANTIATE_TEST_SUITE_P(
                    "compression.default.strom.threshold: inf "},
         BrokenRule{"compression { default { strom { threshold: 0.1 } values: BF16 } }",
                    "compression.default.values: BF16 is nothing to strom"},
+        BrokenRule{"compression { default { lazy_rows {} } }",
+                   "compression.default: lazy_rows cannot serve the layers of MLPs"},
+        BrokenRule{R"(compression { layer { match: "table/*" lazy_rows { max_age: 0 } } })",
+                   "compression.layer[0].lazy_rows.max_age: 0 "},
+        BrokenRule{R"(compression { layer { match: "table/*" lazy_rows { threshold: -1 } } })",
+                   "compression.layer[0].lazy_rows.threshold: -1 "},
+        BrokenRule{R"(compression { layer { match: "table/*" lazy_rows { decay: 0 } } })",
+                   "compression.layer[0].lazy_rows.decay: 0 "},
+        BrokenRule{"compression { row_cache { rows: -1 } }", "compression.row_cache.rows: -1 "},
+        BrokenRule{"compression { row_cache { max_age: 0 } }", "compression.row_cache.max_age: 0 "},
+        BrokenRule{"cluster { row_values: 7 }", "cluster.row_values: unknown value 7"},
         BrokenRule{"compression { default { one_bit {} values: BF16 } }",
                    "compression.default.values: BF16 is nothing to one_bit"},
         BrokenRule{"compression { default { variance { alpha: 0 } } }",
@@ -206,9 +217,7 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenRule{R"(compression { layer { match: "table/C3" none {} } })",
                    "compression.layer[0].match: "},
         BrokenRule{R"(compression { layer { match: "table/*" dct { sparsity: 0.9 } } })",
-                   "compression.layer[0]: dct cannot serve \"table/*\""},
-        BrokenRule{R"(compression { layer { match: "table/C1" none {} values: BF16 } })",
-                   "compression.layer[0].values: "}));
+                   "compression.layer[0]: dct cannot serve \"table/*\""}));
 
 TEST(ValidateConfig, AcceptsTheEdgesOfItsRanges) {
   EXPECT_THAT(Violations(R"(

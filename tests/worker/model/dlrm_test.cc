@@ -277,7 +277,13 @@ data::Batch OneSample(const data::Batch& batch, size_t s) {
   for (const data::TableIds& ids : batch.tables) {
     data::TableIds& table = one.tables.emplace_back();
     table.unique = ids.unique;
-    table.positions = {ids.positions[s]};
+    const size_t begin = ids.ends.empty() ? s : s == 0 ? 0 : ids.ends[s - 1];
+    const size_t end = ids.ends.empty() ? s + 1 : ids.ends[s];
+    for (size_t k = begin; k < end; ++k) {
+      table.positions.push_back(ids.positions[k]);
+      if (!ids.weights.empty()) table.weights.push_back(ids.weights[k]);
+    }
+    if (!ids.ends.empty()) table.ends = {static_cast<uint32_t>(end - begin)};
   }
   return one;
 }
@@ -317,6 +323,34 @@ TEST(Dlrm, SquaresAreSumsOverSamplesOfTheirSquares) {
     }
   }
   EXPECT_EQ(squares.data()[step.layout.tensors()[2].offset], -1) << "nobody asked";
+}
+
+// A sample that has a row twice gives it twice its gradient.
+TEST(Dlrm, RowSquaresAreSumsOverSamplesOfSquaredNorms) {
+  for (const ModelShape& shape : {ModelShape{5, 3, 16, {20, 16}, {24, 1}},
+                                  ModelShape{.tables = 3, .lists = true, .weights = true}}) {
+    TrainingStep step(shape, Dlrm::kSliceRows + 30);
+    const auto dimension = static_cast<size_t>(step.layout.embedding_dimension());
+    std::vector<float> squares(step.rows.size() / dimension);
+    std::vector<double> expected(squares.size());
+    const auto train = [&](const data::Batch& batch) {
+      ASSERT_TRUE(step.model
+                      .Train(step.parameters.data(), batch, step.rows, step.batch.row_count,
+                             step.gradients.data(), step.row_gradients, nullptr, squares)
+                      .ok());
+    };
+    for (size_t s = 0; s < step.batch.labels.size(); ++s) {
+      train(OneSample(step.batch, s));
+      for (size_t i = 0; i < step.rows.size(); ++i) {
+        const auto gradient = static_cast<double>(step.row_gradients[i]);
+        expected[i / dimension] += gradient * gradient;
+      }
+    }
+    train(step.batch);
+    for (size_t row = 0; row < squares.size(); ++row) {
+      ASSERT_NEAR(static_cast<double>(squares[row]), expected[row], 1e-4 * expected[row] + 1e-12);
+    }
+  }
 }
 
 // A bfloat16 has 8 bits. What is summed over samples of either sign cancels and the error of each

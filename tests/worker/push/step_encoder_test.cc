@@ -219,7 +219,7 @@ TEST(StepEncoder, AccumulatedStepsLeaveLater) {
   StepEncoder encoder(config, layout, 0);
   StepEncoder::Scratch scratch;
   const std::vector<float> first = FlatGradients(layout, 1), second = FlatGradients(layout, 2);
-  encoder.Accumulate(first);
+  encoder.Accumulate(first, {}, {});
   Receiver receiver(layout);
   receiver.Take(encoder.Encode(second, {}, {}, &scratch));
   ForEachElement(layout, [&](size_t i) { ASSERT_EQ(receiver.dense[i], first[i] + second[i]); });
@@ -367,7 +367,7 @@ TEST(StepEncoder, ThreadsThatEncodeAtOnceLoseNothing) {
       for (uint64_t step = 0; step < kSteps; ++step) {
         const std::vector<float> dense = FlatGradients(layout, 100 * t + step);
         if (step % 7 == 6) {
-          encoder.Accumulate(dense);
+          encoder.Accumulate(dense, {}, {});
         } else {
           pushed[t].push_back(encoder.Encode(dense, {}, {}, &scratch));
         }

@@ -1,0 +1,210 @@
+#include "common/compress/row_residual.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "common/base/check.h"
+
+namespace weir::compress {
+namespace {
+
+// Of `none` with rounding: what is kept is a few thousandths of a gradient, and waits for the next.
+constexpr size_t kMaxRoundedRows = 100'000;
+
+float SquaredNorm(std::span<const float> values) {
+  return std::inner_product(values.begin(), values.end(), values.begin(), 0.0f);
+}
+
+// Puts rows that were appended behind others where their ids belong.
+void SortById(size_t dimension, SentRows* rows) {
+  if (std::ranges::is_sorted(rows->ids)) return;
+  std::vector<size_t> order(rows->ids.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::sort(order, {}, [rows](size_t i) { return rows->ids[i]; });
+  SentRows sorted;
+  for (const size_t i : order) {
+    const auto first = rows->values.begin() + static_cast<ptrdiff_t>(i * dimension);
+    sorted.ids.push_back(rows->ids[i]);
+    sorted.values.insert(sorted.values.end(), first, first + static_cast<ptrdiff_t>(dimension));
+  }
+  *rows = std::move(sorted);
+}
+
+}  // namespace
+
+RowTest MakeRowTest(const v1::PolicyRule& rule) {
+  if (!rule.has_lazy_rows()) {
+    return {.threshold = 0,
+            .alpha = std::nullopt,
+            .max_age = std::numeric_limits<uint64_t>::max(),
+            .max_rows = kMaxRoundedRows};
+  }
+  const v1::LazyRowsPolicy& lazy = rule.lazy_rows();
+  RowTest test = {.threshold = std::nullopt,
+                  .alpha = std::nullopt,
+                  .decay = static_cast<float>(lazy.decay()),
+                  .max_age = static_cast<uint64_t>(lazy.max_age()),
+                  .max_rows = static_cast<size_t>(lazy.max_rows())};
+  if (lazy.has_threshold()) test.threshold = static_cast<float>(lazy.threshold());
+  if (lazy.has_alpha()) test.alpha = static_cast<float>(lazy.alpha());
+  return test;
+}
+
+RowCounts& RowCounts::operator+=(const RowCounts& other) {
+  gradients += other.gradients;
+  sent += other.sent;
+  sent_for_age += other.sent_for_age;
+  kept_steps += other.kept_steps;
+  discarded_l1 += other.discarded_l1;
+  return *this;
+}
+
+RowResidual::RowResidual(const RowTest& test, size_t dimension, wire::ValueCoding values)
+    : test_(test), dimension_(dimension), coding_(values) {}
+
+void RowResidual::Take(const RowGradients& gradients, SentRows* sent) {
+  CHECK_EQ(gradients.values.size(), gradients.ids.size() * dimension_);
+  CHECK(!needs_squares() || gradients.squares.size() == gradients.ids.size());
+  sent->ids.clear();
+  sent->values.clear();
+  std::lock_guard lock(mutex_);
+  counts_.gradients += gradients.ids.size();
+  for (size_t i = 0; i < gradients.ids.size(); ++i) {
+    const size_t slot = SlotOf(gradients.ids[i]);
+    if (slot == kNoSlot) {
+      SendWithoutSlot(gradients.values.subspan(i * dimension_, dimension_), gradients.ids[i], sent);
+      continue;
+    }
+    Add(gradients, i, slot);
+    if (IsWorthSending(slot)) {
+      Send(slot, sent);
+    } else {
+      Wait(slot);
+    }
+  }
+  SendOld(sent);
+  ++step_;
+  SortById(dimension_, sent);
+}
+
+void RowResidual::Accumulate(const RowGradients& gradients) {
+  std::lock_guard lock(mutex_);
+  counts_.gradients += gradients.ids.size();
+  for (size_t i = 0; i < gradients.ids.size(); ++i) {
+    // Beyond max_rows as well, for there is no other place; the next Take sends these first.
+    size_t slot = SlotOf(gradients.ids[i]);
+    if (slot == kNoSlot) {
+      slot = slots_.size();
+      slots_.push_back({.id = gradients.ids[i]});
+      kept_.resize(kept_.size() + dimension_);
+      slot_of_.emplace(gradients.ids[i], slot);
+    }
+    Add(gradients, i, slot);
+    Wait(slot);
+  }
+  ++step_;
+}
+
+// The row's, a new one, or none because there are as many as may be.
+size_t RowResidual::SlotOf(uint64_t id) {
+  if (const auto found = slot_of_.find(id); found != slot_of_.end()) return found->second;
+  size_t slot = slots_.size();
+  if (!free_.empty()) {
+    slot = free_.back();
+    free_.pop_back();
+    slots_[slot] = {.id = id};
+  } else {
+    if (slots_.size() >= test_.max_rows) return kNoSlot;
+    slots_.push_back({.id = id});
+    kept_.resize(kept_.size() + dimension_);
+  }
+  slot_of_.emplace(id, slot);
+  return slot;
+}
+
+void RowResidual::Add(const RowGradients& gradients, size_t i, size_t slot) {
+  const std::span<float> kept = Kept(slot);
+  const float* const gradient = gradients.values.data() + i * dimension_;
+  for (size_t k = 0; k < dimension_; ++k) kept[k] += gradient[k];
+  if (needs_squares()) slots_[slot].square_sum += gradients.squares[i];
+}
+
+bool RowResidual::IsWorthSending(size_t slot) {
+  const float squared_norm = SquaredNorm(Kept(slot));
+  // What is no number is sent, so that whoever applies it sees it.
+  if (!std::isfinite(squared_norm)) return true;
+  if (test_.threshold && squared_norm >= *test_.threshold * *test_.threshold) return true;
+  float& square_sum = slots_[slot].square_sum;
+  if (test_.alpha && squared_norm > *test_.alpha * square_sum) return true;
+  square_sum *= test_.decay;
+  return false;
+}
+
+void RowResidual::Wait(size_t slot) {
+  if (slots_[slot].since != kNotWaiting) return;
+  slots_[slot].since = step_;
+  waiting_.emplace_back(step_, slots_[slot].id);
+}
+
+void RowResidual::Send(size_t slot, SentRows* sent) {
+  sent->ids.push_back(slots_[slot].id);
+  bool keeps_any = false;
+  for (float& kept : Kept(slot)) {
+    const float value = wire::Round(kept, coding_);
+    sent->values.push_back(value);
+    kept = std::isfinite(value) ? kept - value : 0;
+    keeps_any = keeps_any || kept != 0;
+  }
+  ++counts_.sent;
+  if (slots_[slot].since != kNotWaiting) counts_.kept_steps += step_ - slots_[slot].since;
+  slots_[slot].since = kNotWaiting;
+  slots_[slot].square_sum = 0;
+  if (!keeps_any) Free(slot);
+}
+
+void RowResidual::SendWithoutSlot(std::span<const float> gradient, uint64_t id, SentRows* sent) {
+  sent->ids.push_back(id);
+  for (const float element : gradient) {
+    const float value = wire::Round(element, coding_);
+    sent->values.push_back(value);
+    if (std::isfinite(value)) {
+      counts_.discarded_l1 += std::fabs(static_cast<double>(element) - static_cast<double>(value));
+    }
+  }
+  ++counts_.sent;
+}
+
+// A row that was sent meanwhile is still in the queue, with another `since` than its own.
+void RowResidual::SendOld(SentRows* sent) {
+  while (!waiting_.empty() && step_ - waiting_.front().first >= test_.max_age) {
+    const auto [since, id] = waiting_.front();
+    waiting_.pop_front();
+    const auto found = slot_of_.find(id);
+    if (found == slot_of_.end() || slots_[found->second].since != since) continue;
+    ++counts_.sent_for_age;
+    Send(found->second, sent);
+  }
+}
+
+void RowResidual::Free(size_t slot) {
+  slot_of_.erase(slots_[slot].id);
+  free_.push_back(slot);
+}
+
+RowCounts RowResidual::counts() const {
+  std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+std::vector<float> RowResidual::KeptOf(uint64_t id) const {
+  std::lock_guard lock(mutex_);
+  const auto found = slot_of_.find(id);
+  if (found == slot_of_.end()) return std::vector<float>(dimension_);
+  const auto first = kept_.begin() + static_cast<ptrdiff_t>(found->second * dimension_);
+  return {first, first + static_cast<ptrdiff_t>(dimension_)};
+}
+
+}  // namespace weir::compress

@@ -1,0 +1,113 @@
+// What a worker keeps of the gradients of a table's rows: what is not worth sending yet, and what
+// rounding took from what was sent.
+//
+// A row's gradients add up until the row is worth sending (its norm reaches a threshold, or passes
+// the variance's test of Tsuzuku et al. 2018, section 4, taken of a whole row: the lemma of section
+// 4.1 in norms, before it is split by element), or until it has waited so many steps. So gradients
+// sent plus what is kept are the sum of gradients, but for what rounding takes from rows that no
+// room is left for, which is counted.
+//
+// Place in the life of a batch: backward -> **row residual += gradient -> select** -> encode ->
+// push. Thread rule: any thread; a lock for the whole table, which a step holds once.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "common/proto/config.pb.h"
+#include "common/wire/value_coding.h"
+
+namespace weir::compress {
+
+// When a row is worth sending; at least one of the first two, or nothing is before its time.
+struct RowTest {
+  std::optional<float> threshold;  // of the norm; 0: always
+  std::optional<float> alpha;
+  float decay = 1;
+  uint64_t max_age = 0;  // steps
+  size_t max_rows = 0;
+};
+
+// Of a table's rule. `none` sends every row in its step, and keeps what rounding takes.
+RowTest MakeRowTest(const v1::PolicyRule& rule);
+
+// Counters, cumulative.
+struct RowCounts {
+  uint64_t gradients = 0;
+  uint64_t sent = 0;
+  uint64_t sent_for_age = 0;
+  uint64_t kept_steps = 0;  // of those sent
+  double discarded_l1 = 0;
+
+  RowCounts& operator+=(const RowCounts& other);
+};
+
+// A step's gradients of one table's rows, or what is sent of them. ids: ascending.
+struct RowGradients {
+  std::span<const uint64_t> ids;
+  std::span<const float> values;   // [ids, dimension]
+  std::span<const float> squares;  // [ids]: sums over samples of the squared norms of their shares
+};
+
+struct SentRows {
+  std::vector<uint64_t> ids;
+  std::vector<float> values;  // [ids, dimension], as the receiver will decode them
+};
+
+class RowResidual {
+ public:
+  RowResidual(const RowTest& test, size_t dimension, wire::ValueCoding values);
+
+  bool needs_squares() const { return test_.alpha.has_value(); }
+
+  // Takes a step's gradients in; sent, which is cleared first, gets the rows that leave: of this
+  // step's those that are worth it, and any that are old.
+  void Take(const RowGradients& gradients, SentRows* sent);
+  // A step without a push.
+  void Accumulate(const RowGradients& gradients);
+
+  RowCounts counts() const;
+  // For tests: what is kept of a row, zeros if nothing is.
+  std::vector<float> KeptOf(uint64_t id) const;
+
+ private:
+  struct Slot {
+    uint64_t id = 0;
+    uint64_t since = kNotWaiting;  // the step of the first gradient that waits
+    float square_sum = 0;
+  };
+  static constexpr uint64_t kNotWaiting = ~uint64_t{0};
+  static constexpr size_t kNoSlot = ~size_t{0};
+
+  size_t SlotOf(uint64_t id);
+  std::span<float> Kept(size_t slot) {
+    return std::span(kept_).subspan(slot * dimension_, dimension_);
+  }
+  void Add(const RowGradients& gradients, size_t i, size_t slot);
+  bool IsWorthSending(size_t slot);
+  void Wait(size_t slot);
+  void Send(size_t slot, SentRows* sent);
+  void SendWithoutSlot(std::span<const float> gradient, uint64_t id, SentRows* sent);
+  void SendOld(SentRows* sent);
+  void Free(size_t slot);
+
+  const RowTest test_;
+  const size_t dimension_;
+  const wire::ValueCoding coding_;
+
+  mutable std::mutex mutex_;
+  uint64_t step_ = 0;
+  std::unordered_map<uint64_t, size_t> slot_of_;
+  std::vector<Slot> slots_;
+  std::vector<float> kept_;  // [slots, dimension]
+  std::vector<size_t> free_;
+  std::deque<std::pair<uint64_t, uint64_t>> waiting_;  // since, id; in order of since
+  RowCounts counts_;
+};
+
+}  // namespace weir::compress

@@ -1,0 +1,103 @@
+#include "worker/push/row_encoder.h"
+
+#include <algorithm>
+
+#include "common/base/strings.h"
+#include "common/config/policy_rules.h"
+#include "common/wire/row_frame.h"
+
+namespace weir::worker {
+
+RowEncoder::RowEncoder(const v1::CompressionConfig& compression, const ModelLayout& layout)
+    : layout_(layout) {
+  for (const TableSpec& spec : layout.tables()) {
+    const v1::PolicyRule& rule = config::RuleForLayer(compression, StrCat("table/", spec.name));
+    Table& table = tables_.emplace_back();
+    table.coding = rule.values() == v1::BF16 ? wire::ValueCoding::kBf16 : wire::ValueCoding::kF32;
+    table.is_lazy = rule.has_lazy_rows();
+    if (!table.is_lazy && table.coding == wire::ValueCoding::kF32) continue;
+    table.residual = std::make_unique<compress::RowResidual>(
+        compress::MakeRowTest(rule), static_cast<size_t>(layout.embedding_dimension()),
+        table.coding);
+  }
+}
+
+bool RowEncoder::needs_squares() const {
+  return std::ranges::any_of(tables_, [](const Table& table) {
+    return table.residual != nullptr && table.residual->needs_squares();
+  });
+}
+
+bool RowEncoder::keeps_rows() const { return std::ranges::all_of(tables_, &Table::is_lazy); }
+
+template <typename Visit>
+void RowEncoder::ForEachTable(const data::Batch& batch, const BatchRows& rows,
+                              const Visit& visit) const {
+  const auto dimension = static_cast<size_t>(layout_.embedding_dimension());
+  size_t first = 0;  // row of the table's first unique id
+  for (uint32_t table = 0; table < batch.tables.size(); ++table) {
+    const std::vector<uint64_t>& ids = batch.tables[table].unique;
+    compress::RowGradients gradients = {
+        .ids = ids,
+        .values = rows.gradients.subspan(first * dimension, ids.size() * dimension),
+        .squares = {}};
+    if (!rows.squares.empty()) gradients.squares = rows.squares.subspan(first, ids.size());
+    visit(table, gradients);
+    first += ids.size();
+  }
+}
+
+void RowEncoder::Encode(const data::Batch& batch, const BatchRows& rows, std::vector<Bytes>& bodies,
+                        Scratch* scratch) {
+  ForEachTable(batch, rows, [&](uint32_t table, const compress::RowGradients& gradients) {
+    compress::RowResidual* const residual = tables_[table].residual.get();
+    if (residual == nullptr) {
+      plain_rows_.fetch_add(gradients.ids.size(), std::memory_order_relaxed);
+      return AppendFrames(table, gradients.ids, gradients.values, bodies, scratch);
+    }
+    residual->Take(gradients, &scratch->sent);
+    AppendFrames(table, scratch->sent.ids, scratch->sent.values, bodies, scratch);
+  });
+}
+
+void RowEncoder::Accumulate(const data::Batch& batch, const BatchRows& rows) {
+  ForEachTable(batch, rows, [&](uint32_t table, const compress::RowGradients& gradients) {
+    tables_[table].residual->Accumulate(gradients);
+  });
+}
+
+void RowEncoder::AppendFrames(uint32_t table, std::span<const uint64_t> ids,
+                              std::span<const float> values, std::vector<Bytes>& bodies,
+                              Scratch* scratch) const {
+  const auto dimension = static_cast<size_t>(layout_.embedding_dimension());
+  const uint32_t servers = layout_.server_count();
+  scratch->ids.resize(servers);
+  scratch->values.resize(servers);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const uint32_t server = RowServer(table, ids[i], servers);
+    scratch->ids[server].push_back(ids[i]);
+    const float* const row = values.data() + i * dimension;
+    scratch->values[server].insert(scratch->values[server].end(), row, row + dimension);
+  }
+  for (uint32_t server = 0; server < servers; ++server) {
+    if (scratch->ids[server].empty()) continue;
+    wire::AppendRowGradients(&bodies[server], table, static_cast<uint32_t>(dimension),
+                             scratch->ids[server], scratch->values[server], tables_[table].coding);
+    scratch->ids[server].clear();
+    scratch->values[server].clear();
+  }
+}
+
+void RowEncoder::FillReport(v1::RowReport* report) const {
+  compress::RowCounts counts;
+  for (const Table& table : tables_) {
+    if (table.residual != nullptr) counts += table.residual->counts();
+  }
+  report->set_gradients(counts.gradients + plain_rows_.load());
+  report->set_sent(counts.sent + plain_rows_.load());
+  report->set_sent_for_age(counts.sent_for_age);
+  report->set_kept_steps(counts.kept_steps);
+  report->set_discarded_l1(counts.discarded_l1);
+}
+
+}  // namespace weir::worker
