@@ -5,13 +5,6 @@
 #include "common/compress/round_selection.h"
 
 namespace weir::compress {
-namespace {
-
-// Candidates whose elements are asked for before they are needed: a hundred lie in as many cache
-// lines, and of a large layer none is in the cache any more.
-constexpr ptrdiff_t kAhead = 32;
-
-}  // namespace
 
 void CandidatePolicy::EndStep(PolicyState& state, const StepPlan& plan,
                               int64_t /*sent_count*/) const {
@@ -28,7 +21,7 @@ void CandidatePolicy::Select(ResidualState& state, const StepPlan& plan, uint32_
   const float* const layer = residual.data() - first;
   const uint32_t* const end = plan.candidates->indexes().data() + plan.candidates->count();
   for (const uint32_t& index : plan.candidates->IndexesIn(first, first + std::ssize(residual))) {
-    if (&index + kAhead < end) __builtin_prefetch(layer + (&index)[kAhead], 1);
+    if (&index + kCandidatesAhead < end) __builtin_prefetch(layer + (&index)[kCandidatesAhead], 1);
     float& left = residual[static_cast<size_t>(index - first)];
     const float value = left, magnitude = std::fabs(value);
     if (!(magnitude >= *plan.threshold)) continue;

@@ -6,9 +6,6 @@
 //
 // Deviation: r in that correction is the residual before the quantum left it, as the derivation has
 // it; with the order of the figure's lines it is the one after (correction: AFTER).
-#include <algorithm>
-#include <cmath>
-
 #include "common/compress/policies.h"
 #include "common/compress/variance_policy.h"
 
@@ -41,26 +38,9 @@ class Hybrid : public VariancePolicy {
  private:
   void Select(ResidualState& base, const StepPlan&, uint32_t stripe, const Gradient& gradient,
               std::span<float> residual, StripeSelection* selection) const override {
-    const std::span<float> square_sums =
-        Variance(base).SquareSums(stripe * kStripeElements, residual.size());
-    const size_t count =
-        AccumulateAndTest(gradient, test_, residual, square_sums, selection->indexes.data());
-    for (size_t i = 0; i < count; ++i) {
-      const uint16_t offset = selection->indexes[i];
-      selection->values[i] = TakeQuantum(&residual[offset], &square_sums[offset]);
-    }
-    selection->dense = false;
-    selection->count = static_cast<uint32_t>(count);
-  }
-
-  float TakeQuantum(float* residual, float* square_sum) const {
-    const float quantum = test_.threshold, before = *residual;
-    const float sent = std::copysign(quantum, before);
-    // Infinity leaves NaN behind: it cannot be sent twice.
-    *residual = before - sent + (before - before);
-    const float r = std::fabs(corrects_after_ ? *residual : before);
-    *square_sum = test_.decay * std::max(*square_sum - 2 * r * quantum + quantum * quantum, 0.0f);
-    return sent;
+    AccumulateAndTakeQuanta(gradient, test_, corrects_after_, residual,
+                            Variance(base).SquareSums(stripe * kStripeElements, residual.size()),
+                            selection);
   }
 
   const bool corrects_after_;

@@ -83,7 +83,14 @@ class Variance : public VariancePolicy {
     const int64_t first = stripe * kStripeElements;
     const std::span<float> square_sums =
         VariancePolicy::Variance(base).SquareSums(first, residual.size());
-    for (const uint32_t index : plan.candidates->IndexesIn(first, first + std::ssize(residual))) {
+    const float* const residuals = residual.data() - first;
+    const float* const sums = square_sums.data() - first;
+    const uint32_t* const end = plan.candidates->indexes().data() + plan.candidates->count();
+    for (const uint32_t& index : plan.candidates->IndexesIn(first, first + std::ssize(residual))) {
+      if (&index + kCandidatesAhead < end) {
+        __builtin_prefetch(residuals + (&index)[kCandidatesAhead], 1);
+        __builtin_prefetch(sums + (&index)[kCandidatesAhead], 1);
+      }
       const auto offset = static_cast<size_t>(index - first);
       if (!Passes(residual[offset], square_sums[offset])) continue;
       const float sent = Take(plan.scale, &residual[offset], &square_sums[offset]);

@@ -28,7 +28,14 @@ size_t AccumulateAndTest(const Gradient& gradient, const VarianceTest& test,
                          std::span<float> residual, std::span<float> square_sums,
                          uint16_t* indexes);
 
-// The same of a step in which nothing may be sent.
+// The same, but each element that passes gives a quantum of the threshold's size and its sign, and
+// its square sum v becomes v - 2 |r| t + t^2, not below zero, where r is the residual before the
+// quantum left it, or after. All square sums decay. Infinity gives a quantum once, and NaN stays.
+void AccumulateAndTakeQuanta(const Gradient& gradient, const VarianceTest& test,
+                             bool corrects_after, std::span<float> residual,
+                             std::span<float> square_sums, StripeSelection* selection);
+
+// The first of a step in which nothing may be sent.
 void AccumulateAndDecay(const Gradient& gradient, float decay, std::span<float> residual,
                         std::span<float> square_sums);
 

@@ -1,6 +1,6 @@
 // What the policies cost. Selection and coding of one layer in the steady state, on one thread, at
 // a density of about 1 % where there is one: beside DCT-DP on the same gradients, exact top-k
-// beside PyTorch's as well. And a worker's whole step, in which the variance needs sums of squares.
+// beside PyTorch's as well. And whole training, for policies that need sums of squares.
 
 #include <functional>
 #include <iostream>
@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "common/base/strings.h"
+#include "tools/bench/local_run.h"
 #include "tools/bench/measure.h"
 #include "tools/bench/peer_script.h"
-#include "tools/bench/policy_step.h"
 #include "tools/bench/sections.h"
 #include "tools/bench/select_layer.h"
 
@@ -25,7 +25,8 @@ constexpr double kGoalOfPytorch = 10;
 // Of gradients whose squares are those of their scales, about 1 % are beyond it.
 constexpr double kAlpha = 6;
 // The variance may take 40 % of a step.
-constexpr double kGoalOfStep = 0.6;
+constexpr double kGoalOfTraining = 0.6;
+constexpr int64_t kTrainingRows = 60'000;
 
 struct Size {
   int64_t mega = 0;
@@ -128,31 +129,42 @@ double PytorchSeconds(const Size& size, const Options& options) {
   return 0;
 }
 
-// What a worker's step takes with a policy, beside forward and backward alone.
-Lines MeasureSteps(const Options& options) {
-  Lines lines;
-  const auto measure = [&](int64_t batch, const std::string& name, const v1::PolicyRule& rule,
-                           double goal) {
-    PolicyStep with(batch, rule);
-    v1::PolicyRule none;
-    none.mutable_none();
-    PolicyStep without(batch, none);
-    const auto median =
-        MedianSeconds(options.repeats, {[&] { with.TrainAndEncode(); }, [&] { without.Train(); }});
-    lines.push_back({.name = StrCat("policies/step/", name, "/batch_", batch),
-                     .value = 1e3 * median[0],
-                     .unit = "ms/step",
-                     .peer = "forward and backward alone",
-                     .peer_value = 1e3 * median[1],
-                     .goal = goal,
-                     .better = Better::kLess});
+// Samples/s of one trainer and one server with a policy whose worker does more than select, beside
+// DCT-DP. What is sent depends on the gradients' noise, so this takes training and no made-up
+// steps.
+Result<Lines> MeasureTraining(const Options& options) {
+  struct Policy {
+    const char* name;
+    const char* rule;
   };
+  constexpr Policy kDct = {"dct", "dct { sparsity: 0.99 } values: BF16"};
+  constexpr Policy kOthers[] = {{"variance", "variance {}"},
+                                {"hybrid", "hybrid { threshold: 0.0005 }"}};
+  Lines lines;
   for (const int64_t batch : {128, 512, 2048}) {
     if (options.quick && batch > 128) break;
-    measure(batch, "dct", DctRule(kPercent), 0);
-    v1::PolicyRule variance;
-    variance.mutable_variance();
-    measure(batch, "variance", variance, kGoalOfStep);
+    const auto rate = [&](const Policy& policy) {
+      return RunLocal({.config_files = options.quick ? "models/dlrm_tiny.textproto"
+                                                     : "models/dlrm_criteo.textproto",
+                       .policy = policy.rule,
+                       .batch_size = batch,
+                       .rows = options.quick ? 2'000 : kTrainingRows});
+    };
+    for (const Policy& policy : kOthers) {
+      std::vector<double> ours, dct;
+      for (int repeat = 0; repeat < options.repeats; ++repeat) {
+        WEIR_ASSIGN_OR_RETURN(const LocalResult with, rate(policy));
+        WEIR_ASSIGN_OR_RETURN(const LocalResult without, rate(kDct));
+        ours.push_back(with.samples_per_second);
+        dct.push_back(without.samples_per_second);
+      }
+      lines.push_back({.name = StrCat("policies/training/", policy.name, "/batch_", batch),
+                       .value = Median(ours),
+                       .unit = "samples/s",
+                       .peer = "DCT-DP 99 %",
+                       .peer_value = Median(dct),
+                       .goal = kGoalOfTraining});
+    }
   }
   return lines;
 }
@@ -160,7 +172,7 @@ Lines MeasureSteps(const Options& options) {
 }  // namespace
 
 Result<Lines> BenchPolicies(const Options& options) {
-  Lines lines = MeasureSteps(options);
+  WEIR_ASSIGN_OR_RETURN(Lines lines, MeasureTraining(options));
   for (const Size& size : kSizes) {
     if (options.quick && size.mega > 1) break;
     const double pytorch_seconds = PytorchSeconds(size, options);

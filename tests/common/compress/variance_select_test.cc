@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "common/base/random.h"
@@ -81,6 +83,51 @@ TEST_P(VarianceSelect, AgreesWithAPlainLoop) {
           << size;
       ExpectSameBits(fast.residual, plain.residual);
       ExpectSameBits(fast.square_sums, plain.square_sums);
+    }
+  }
+}
+
+std::vector<float> PlainQuanta(const VarianceTest& test, bool corrects_after, Stripe* stripe) {
+  const float quantum = test.threshold;
+  std::vector<float> values;
+  for (size_t i = 0; i < stripe->gradient.size(); ++i) {
+    float& r = stripe->residual[i] += stripe->gradient[i];
+    float& v = stripe->square_sums[i];
+    v += stripe->squares[i];
+    if (r * r > test.alpha * v && std::fabs(r) > quantum) {
+      const float before = r;
+      values.push_back(std::copysign(quantum, r));
+      r = std::isinf(r) ? std::numeric_limits<float>::quiet_NaN() : r - values.back();
+      const float product = std::fabs((quantum + quantum) * (corrects_after ? r : before));
+      v = std::max(v + quantum * quantum - product, 0.0f);
+    }
+    v *= test.decay;
+  }
+  return values;
+}
+
+TEST_P(VarianceSelect, TakesQuantaAsAPlainLoopDoes) {
+  RandomStream random(2);
+  const auto selection = std::make_unique<StripeSelection>();
+  for (const size_t size :
+       {size_t{1}, size_t{17}, size_t{1000}, static_cast<size_t>(kStripeElements)}) {
+    for (const bool corrects_after : {false, true}) {
+      const VarianceTest test = {.alpha = 1.5f, .threshold = 0.5f, .decay = 0.75f};
+      Stripe plain = RandomStripe(random, size);
+      for (float& square : plain.squares) square = std::isfinite(square) ? square : 0;
+      for (float& square : plain.square_sums) square = std::isfinite(square) ? square : 0;
+      Stripe fast = plain;
+      const std::vector<float> expected = PlainQuanta(test, corrects_after, &plain);
+      AccumulateAndTakeQuanta(Gradient(fast.gradient, fast.squares), test, corrects_after,
+                              fast.residual, fast.square_sums, selection.get());
+      EXPECT_EQ(std::vector<float>(selection->values.begin(),
+                                   selection->values.begin() + selection->count),
+                expected);
+      ExpectSameBits(fast.residual, plain.residual);
+      for (size_t i = 0; i < size; ++i) {  // of infinity and NaN nothing is promised
+        if (!std::isfinite(plain.residual[i])) continue;
+        ASSERT_EQ(fast.square_sums[i], plain.square_sums[i]);
+      }
     }
   }
 }
