@@ -37,6 +37,20 @@ class ComparePolicies(unittest.TestCase):
             for name in ("index.html", "loss.svg", "density.svg"):
                 self.assertTrue(os.path.getsize(os.path.join(out, name)) > 0)
 
+    def test_a_rule_with_a_name_is_a_policy(self):
+        with tempfile.TemporaryDirectory() as out:
+            done = run("--config=configs/runs/quickstart.textproto", "--override=" + SMALL, "--seeds=1",
+                       "--rule=half=top_k { sparsity: 0.5 }", "--out=" + out)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            with open(os.path.join(out, "table.md"), encoding="utf-8") as f:
+                rows = [line.split(" | ") for line in f.read().splitlines()]
+            self.assertEqual([row[0] for row in rows[2:]], ["| none", "| half"])
+            self.assertAlmostEqual(float(rows[3][5]), 0.5, delta=0.01)
+        for rule in ("half", "none=top_k {}", "a/b=top_k {}", "=top_k {}", "half="):
+            done = run("--rule=" + rule)
+            self.assertEqual(done.returncode, 2, rule)
+            self.assertIn("is no new name", done.stderr)
+
     def test_a_policy_that_is_not_there_is_named(self):
         done = run("--policies=none,best")
         self.assertEqual(done.returncode, 2)
