@@ -40,12 +40,12 @@ class ComparePolicies(unittest.TestCase):
     def test_a_rule_with_a_name_is_a_policy(self):
         with tempfile.TemporaryDirectory() as out:
             done = run("--config=configs/runs/quickstart.textproto", "--override=" + SMALL, "--seeds=1",
-                       "--rule=half=top_k { sparsity: 0.5 }", "--out=" + out)
+                       "--rule=tenth=top_k { sparsity: 0.9 }", "--out=" + out)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             with open(os.path.join(out, "table.md"), encoding="utf-8") as f:
                 rows = [line.split(" | ") for line in f.read().splitlines()]
-            self.assertEqual([row[0] for row in rows[2:]], ["| none", "| half"])
-            self.assertAlmostEqual(float(rows[3][5]), 0.5, delta=0.01)
+            self.assertEqual([row[0] for row in rows[2:]], ["| none", "| tenth"])
+            self.assertAlmostEqual(float(rows[3][5]), 0.1, delta=0.01)
         for rule in ("half", "none=top_k {}", "a/b=top_k {}", "=top_k {}", "half="):
             done = run("--rule=" + rule)
             self.assertEqual(done.returncode, 2, rule)
