@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "common/base/random.h"
-#include "tests/fuzz/text_file.h"
+#include "tests/fuzz/target.h"
 
 namespace weir::fuzz {
 namespace {

@@ -16,12 +16,14 @@ function(weir_library name)
   endif()
 endfunction()
 
-# weir_fuzz_target(name DEPENDS ...): a program from tests/fuzz/<name>_fuzz.cc, which is a test unless
+# weir_fuzz_target(name [SOURCES ...] DEPENDS ...): a program from tests/fuzz/<name>_fuzz.cc and what
+# targets share of the same folder, which is a test unless
 # libFuzzer drives it.
 function(weir_fuzz_target name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   set(folder ${PROJECT_SOURCE_DIR}/tests/fuzz)
-  add_executable(${name}_fuzz ${folder}/${name}_fuzz.cc ${folder}/text_file.cc)
+  list(TRANSFORM ARG_SOURCES PREPEND ${folder}/)
+  add_executable(${name}_fuzz ${folder}/${name}_fuzz.cc ${ARG_SOURCES})
   target_include_directories(${name}_fuzz PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name}_fuzz PRIVATE ${ARG_DEPENDS})
   if(WEIR_FUZZ)
