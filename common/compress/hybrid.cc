@@ -21,13 +21,9 @@ class Hybrid : public VariancePolicy {
         corrects_after_(config.correction() == v1::HybridPolicy::AFTER) {}
 
   std::string_view name() const override { return "hybrid"; }
-  std::unique_ptr<PolicyState> MakeState(const Scope& scope) const override {
-    return std::make_unique<VarianceState>(scope);
-  }
   StepPlan BeginStep(PolicyState& state, const Gradient& /*gradient*/) const override {
     return {.step = StateOf(state).NextStep(), .scale = test_.threshold};
   }
-  void EndStep(PolicyState&, const StepPlan&, int64_t) const override {}
   wire::ValueFormat value_format(const Scope&, const StepPlan& plan) const override {
     return {wire::ValueCoding::kLevels, 1, &plan.scale};
   }
@@ -39,8 +35,7 @@ class Hybrid : public VariancePolicy {
   void Select(ResidualState& base, const StepPlan&, uint32_t stripe, const Gradient& gradient,
               std::span<float> residual, StripeSelection* selection) const override {
     AccumulateAndTakeQuanta(gradient, test_, corrects_after_, residual,
-                            Variance(base).SquareSums(stripe * kStripeElements, residual.size()),
-                            selection);
+                            SquareSums(base, stripe * kStripeElements, residual.size()), selection);
   }
 
   const bool corrects_after_;

@@ -3,7 +3,7 @@
 // is wrong by stays in the residual. Every element, every step: a bit each.
 //
 // Deviations: the means are of buckets of consecutive elements, which may be columns or not; a
-// bucket with an element that is no number sends zeros.
+// layer with an element that is no number leaves as it is.
 #include <algorithm>
 #include <cmath>
 
@@ -40,11 +40,12 @@ class OneBit : public ResidualPolicy {
       AccumulateStripe(gradient.Part(first, values.size()).values, values);
       const size_t bucket = static_cast<size_t>(first) >> buckets_.log2();
       buckets_.ForEach(values, [&](size_t i, std::span<const float> part) {
-        SetMeans(part, plan.scales->data() + 2 * (bucket + i));
+        const bool is_sound = SetMeans(part, plan.scales->data() + 2 * (bucket + i));
+        plan.is_raw = plan.is_raw || !is_sound;
       });
     });
     const bool any = std::ranges::any_of(*plan.scales, [](float scale) { return scale > 0; });
-    if (any) plan.threshold = 0;
+    if (any || plan.is_raw) plan.threshold = 0;
     return plan;
   }
   void EndStep(PolicyState& state, const StepPlan& plan, int64_t) const override {
@@ -52,7 +53,9 @@ class OneBit : public ResidualPolicy {
   }
 
   wire::ValueFormat value_format(const Scope&, const StepPlan& plan) const override {
-    wire::ValueFormat format = wire::ValueCoding::kLevels;
+    wire::ValueFormat format = wire::ValueCoding::kF32;
+    if (plan.is_raw) return format;
+    format.coding = wire::ValueCoding::kLevels;
     format.bits = 1;
     format.bucket_log2 = buckets_.log2();
     format.two_sided = true;
@@ -61,16 +64,18 @@ class OneBit : public ResidualPolicy {
   }
 
  private:
-  // means: of those from 0 on, and of the magnitudes of the others.
-  static void SetMeans(std::span<const float> values, float* means) {
+  // means: of those from 0 on, and of the magnitudes of the others. False if there are none, for
+  // something is no number.
+  static bool SetMeans(std::span<const float> values, float* means) {
     const BucketSums sums = SumBucket(values);
-    if (!std::isfinite(sums.sum) || !std::isfinite(sums.minus_sum)) return;
+    if (!std::isfinite(sums.sum) || !std::isfinite(sums.minus_sum)) return false;
     const int64_t plus_count = std::ssize(values) - sums.minus_count;
     const auto mean = [](double sum, int64_t count) {
       return count == 0 ? 0.0f : SoundScale(std::max(0.0, sum) / static_cast<double>(count));
     };
     means[0] = mean(sums.sum - sums.minus_sum, plus_count);
     means[1] = mean(-sums.minus_sum, sums.minus_count);
+    return true;
   }
 
   // The gradient is in the residual since BeginStep.
@@ -80,6 +85,11 @@ class OneBit : public ResidualPolicy {
     selection->count = 0;
     if (!selection->dense) return;
     selection->count = static_cast<uint32_t>(residual.size());
+    if (plan.is_raw) {
+      std::ranges::copy(residual, selection->values.begin());
+      for (float& left : residual) left -= left;  // infinity leaves NaN behind
+      return;
+    }
     const float* const means = plan.scales->data() + 2 * buckets_.FirstOf(stripe);
     float* sent = selection->values.data();
     buckets_.ForEach(residual, [&](size_t bucket, std::span<float> part) {

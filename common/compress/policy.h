@@ -92,6 +92,9 @@ struct StepPlan {
   // state's until EndStep.
   float scale = 0;
   std::vector<float>* scales = nullptr;
+  // Of such policies: something is no number, for which there is no scale, so values leave as they
+  // are, in 32 bits, and whoever applies them sees it.
+  bool is_raw = false;
 };
 
 // One policy's memory of one layer. Made and understood by its policy only.
@@ -141,7 +144,7 @@ class Policy {
 
   // The last threshold, for reports; 0 if there is none.
   virtual double threshold(const PolicyState& state) const = 0;
-  // Residual mass (sum of magnitudes) that drains have forgotten.
+  // Residual mass (sum of magnitudes) that drains or rounding have forgotten.
   virtual double discarded_l1(const PolicyState& state) const = 0;
 };
 

@@ -4,8 +4,8 @@
 // 2^(c - 1); at most s (s + sqrt b) elements of a bucket are not zero on average (lemma 3.1), and
 // zeros are not sent.
 //
-// Deviations: indexes and levels have the codings of every policy and not Elias's; a bucket whose
-// norm is no number, or 0, sends nothing.
+// Deviations: indexes and levels have the codings of every policy and not Elias's; a layer with a
+// norm that is no number leaves as it is.
 #include <cmath>
 
 #include "common/base/random.h"
@@ -33,12 +33,15 @@ class Qsgd : public QuantizerPolicy {
     StepPlan plan = {.step = state.NextStep(), .scales = state.scales.Borrow()};
     plan.scales->resize(buckets_.CountOf(state.scope.element_count));
     buckets_.ForEach(gradient.values, [&](size_t bucket, std::span<const float> values) {
-      (*plan.scales)[bucket] = SoundScale(std::sqrt(SumBucket(values).square_sum) / levels());
+      const double norm = std::sqrt(SumBucket(values).square_sum);
+      plan.is_raw = plan.is_raw || !std::isfinite(norm);
+      (*plan.scales)[bucket] = SoundScale(norm / levels());
     });
     return plan;
   }
 
-  wire::ValueFormat value_format(const Scope&, const StepPlan& plan) const override {
+ private:
+  wire::ValueFormat CodeFormat(const StepPlan& plan) const override {
     wire::ValueFormat format = wire::ValueCoding::kLevels;
     format.bits = bits_;
     format.bucket_log2 = buckets_.log2();
@@ -46,7 +49,6 @@ class Qsgd : public QuantizerPolicy {
     return format;
   }
 
- private:
   uint32_t levels() const { return 1u << (bits_ - 1); }
 
   void Select(const QuantizerState& state, const StepPlan& plan, uint32_t stripe,

@@ -1,5 +1,7 @@
 #include "common/compress/quantizer_policy.h"
 
+#include <algorithm>
+
 #include "common/base/check.h"
 
 namespace weir::compress {
@@ -7,9 +9,14 @@ namespace weir::compress {
 bool QuantizerPolicy::SelectStripe(PolicyState& state, const StepPlan& plan, uint32_t stripe,
                                    const Gradient& gradient, bool /*wait*/,
                                    StripeSelection* selection) const {
-  selection->dense = false;
+  selection->dense = plan.is_raw;
   selection->count = 0;
-  Select(StateOf(state), plan, stripe, gradient.values, selection);
+  if (plan.is_raw) {
+    selection->count = static_cast<uint32_t>(gradient.size());
+    std::ranges::copy(gradient.values, selection->values.begin());
+  } else {
+    Select(StateOf(state), plan, stripe, gradient.values, selection);
+  }
   return true;
 }
 

@@ -36,13 +36,18 @@ class QuantizerPolicy : public Policy {
                     const Gradient& gradient, bool wait, StripeSelection* selection) const override;
   void EndStep(PolicyState& state, const StepPlan& plan, int64_t sent_count) const override;
   void Accumulate(PolicyState& state, const Gradient& gradient) const override;
+  wire::ValueFormat value_format(const Scope&, const StepPlan& plan) const override {
+    return plan.is_raw ? wire::ValueFormat(wire::ValueCoding::kF32) : CodeFormat(plan);
+  }
   double threshold(const PolicyState&) const override { return 0; }
   double discarded_l1(const PolicyState&) const override { return 0; }
 
  protected:
-  // Appends what is not zero to the selection, which is empty.
+  // Of a step that is not raw. Appends what is not zero to the selection, which is empty.
   virtual void Select(const QuantizerState& state, const StepPlan& plan, uint32_t stripe,
                       std::span<const float> gradient, StripeSelection* selection) const = 0;
+
+  virtual wire::ValueFormat CodeFormat(const StepPlan& plan) const = 0;
 
   static QuantizerState& StateOf(PolicyState& state) { return static_cast<QuantizerState&>(state); }
 };

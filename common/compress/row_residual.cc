@@ -59,15 +59,20 @@ RowCounts& RowCounts::operator+=(const RowCounts& other) {
   sent_for_age += other.sent_for_age;
   kept_steps += other.kept_steps;
   discarded_l1 += other.discarded_l1;
+  waiting += other.waiting;
   return *this;
 }
 
 RowResidual::RowResidual(const RowTest& test, size_t dimension, wire::ValueCoding values)
     : test_(test), dimension_(dimension), coding_(values) {}
 
-void RowResidual::Take(const RowGradients& gradients, SentRows* sent) {
+void RowResidual::CheckSizes(const RowGradients& gradients) const {
   CHECK_EQ(gradients.values.size(), gradients.ids.size() * dimension_);
   CHECK(!needs_squares() || gradients.squares.size() == gradients.ids.size());
+}
+
+void RowResidual::Take(const RowGradients& gradients, SentRows* sent) {
+  CheckSizes(gradients);
   sent->ids.clear();
   sent->values.clear();
   std::lock_guard lock(mutex_);
@@ -90,19 +95,16 @@ void RowResidual::Take(const RowGradients& gradients, SentRows* sent) {
   SortById(dimension_, sent);
 }
 
+// There is no other place for rows beyond max_rows; the next Take sends as many, the oldest first.
 void RowResidual::Accumulate(const RowGradients& gradients) {
+  CheckSizes(gradients);
   std::lock_guard lock(mutex_);
   counts_.gradients += gradients.ids.size();
   for (size_t i = 0; i < gradients.ids.size(); ++i) {
-    // Beyond max_rows as well, for there is no other place; the next Take sends these first.
     size_t slot = SlotOf(gradients.ids[i]);
-    if (slot == kNoSlot) {
-      slot = slots_.size();
-      slots_.push_back({.id = gradients.ids[i]});
-      kept_.resize(kept_.size() + dimension_);
-      slot_of_.emplace(gradients.ids[i], slot);
-    }
+    if (slot == kNoSlot) slot = NewSlot(gradients.ids[i]);
     Add(gradients, i, slot);
+    slots_[slot].square_sum *= test_.decay;
     Wait(slot);
   }
   ++step_;
@@ -111,18 +113,43 @@ void RowResidual::Accumulate(const RowGradients& gradients) {
 // The row's, a new one, or none because there are as many as may be.
 size_t RowResidual::SlotOf(uint64_t id) {
   if (const auto found = slot_of_.find(id); found != slot_of_.end()) return found->second;
+  if (slot_of_.size() >= test_.max_rows && !GiveWay()) return kNoSlot;
+  return NewSlot(id);
+}
+
+size_t RowResidual::NewSlot(uint64_t id) {
   size_t slot = slots_.size();
-  if (!free_.empty()) {
+  if (free_.empty()) {
+    slots_.emplace_back();
+    kept_.resize(kept_.size() + dimension_);
+  } else {
     slot = free_.back();
     free_.pop_back();
-    slots_[slot] = {.id = id};
-  } else {
-    if (slots_.size() >= test_.max_rows) return kNoSlot;
-    slots_.push_back({.id = id});
-    kept_.resize(kept_.size() + dimension_);
   }
+  slots_[slot] = {.id = id};
   slot_of_.emplace(id, slot);
   return slot;
+}
+
+// Frees a slot of which nothing but rounding is kept, if there is one near.
+bool RowResidual::GiveWay() {
+  constexpr int kAsked = 8;
+  for (int i = 0; i < kAsked; ++i) {
+    const size_t slot = hand_;
+    hand_ = (hand_ + 1) % slots_.size();
+    if (slots_[slot].since != kNotWaiting) continue;
+    Discard(slot);
+    return true;
+  }
+  return false;
+}
+
+void RowResidual::Discard(size_t slot) {
+  for (float& kept : Kept(slot)) {
+    counts_.discarded_l1 += std::fabs(static_cast<double>(kept));
+    kept = 0;
+  }
+  Free(slot);
 }
 
 void RowResidual::Add(const RowGradients& gradients, size_t i, size_t slot) {
@@ -177,26 +204,46 @@ void RowResidual::SendWithoutSlot(std::span<const float> gradient, uint64_t id, 
   ++counts_.sent;
 }
 
-// A row that was sent meanwhile is still in the queue, with another `since` than its own.
+// Whether the row of the entry has been waiting since then.
+bool RowResidual::IsWaiting(const std::pair<uint64_t, uint64_t>& entry) const {
+  const auto found = slot_of_.find(entry.second);
+  return found != slot_of_.end() && slots_[found->second].since == entry.first;
+}
+
 void RowResidual::SendOld(SentRows* sent) {
-  while (!waiting_.empty() && step_ - waiting_.front().first >= test_.max_age) {
-    const auto [since, id] = waiting_.front();
+  while (!waiting_.empty()) {
+    const bool is_old = step_ - waiting_.front().first >= test_.max_age;
+    if (!is_old && slot_of_.size() <= test_.max_rows) break;
+    const auto entry = waiting_.front();
     waiting_.pop_front();
-    const auto found = slot_of_.find(id);
-    if (found == slot_of_.end() || slots_[found->second].since != since) continue;
+    if (!IsWaiting(entry)) continue;
     ++counts_.sent_for_age;
-    Send(found->second, sent);
+    Send(slot_of_.at(entry.second), sent);
+    if (slot_of_.size() <= test_.max_rows) continue;
+    const auto left = slot_of_.find(entry.second);
+    if (left != slot_of_.end()) Discard(left->second);
   }
+  ForgetStale();
+}
+
+// Or rows that are sent early would leave an entry each time, for as long as max_age.
+void RowResidual::ForgetStale() {
+  constexpr size_t kFew = 1024;
+  if (waiting_.size() <= 2 * slot_of_.size() + kFew) return;
+  std::erase_if(waiting_, [this](const auto& entry) { return !IsWaiting(entry); });
 }
 
 void RowResidual::Free(size_t slot) {
   slot_of_.erase(slots_[slot].id);
+  slots_[slot].since = 0;  // belongs to nobody, so it cannot give way
   free_.push_back(slot);
 }
 
 RowCounts RowResidual::counts() const {
   std::lock_guard lock(mutex_);
-  return counts_;
+  RowCounts counts = counts_;
+  for (const auto& entry : waiting_) counts.waiting += IsWaiting(entry) ? 1 : 0;
+  return counts;
 }
 
 std::vector<float> RowResidual::KeptOf(uint64_t id) const {

@@ -3,9 +3,10 @@
 //
 // A row's gradients add up until the row is worth sending (its norm reaches a threshold, or passes
 // the variance's test of Tsuzuku et al. 2018, section 4, taken of a whole row: the lemma of section
-// 4.1 in norms, before it is split by element), or until it has waited so many steps. So gradients
-// sent plus what is kept are the sum of gradients, but for what rounding takes from rows that no
-// room is left for, which is counted.
+// 4.1 in norms, before it is split by element), or until it has waited so many steps. Where there
+// is no room for another row, one gives way of which nothing but rounding is kept, or the new one
+// is sent at once. So gradients sent plus what is kept are the sum of gradients, but for rounding
+// that there was no room for, which is counted.
 //
 // Place in the life of a batch: backward -> **row residual += gradient -> select** -> encode ->
 // push. Thread rule: any thread; a lock for the whole table, which a step holds once.
@@ -36,13 +37,14 @@ struct RowTest {
 // Of a table's rule. `none` sends every row in its step, and keeps what rounding takes.
 RowTest MakeRowTest(const v1::PolicyRule& rule);
 
-// Counters, cumulative.
+// Counters, cumulative but for the last.
 struct RowCounts {
   uint64_t gradients = 0;
   uint64_t sent = 0;
   uint64_t sent_for_age = 0;
   uint64_t kept_steps = 0;  // of those sent
   double discarded_l1 = 0;
+  uint64_t waiting = 0;  // now
 
   RowCounts& operator+=(const RowCounts& other);
 };
@@ -84,7 +86,11 @@ class RowResidual {
   static constexpr uint64_t kNotWaiting = ~uint64_t{0};
   static constexpr size_t kNoSlot = ~size_t{0};
 
+  void CheckSizes(const RowGradients& gradients) const;
   size_t SlotOf(uint64_t id);
+  size_t NewSlot(uint64_t id);
+  bool GiveWay();
+  void Discard(size_t slot);
   std::span<float> Kept(size_t slot) {
     return std::span(kept_).subspan(slot * dimension_, dimension_);
   }
@@ -93,7 +99,9 @@ class RowResidual {
   void Wait(size_t slot);
   void Send(size_t slot, SentRows* sent);
   void SendWithoutSlot(std::span<const float> gradient, uint64_t id, SentRows* sent);
+  bool IsWaiting(const std::pair<uint64_t, uint64_t>& entry) const;
   void SendOld(SentRows* sent);
+  void ForgetStale();
   void Free(size_t slot);
 
   const RowTest test_;
@@ -106,7 +114,9 @@ class RowResidual {
   std::vector<Slot> slots_;
   std::vector<float> kept_;  // [slots, dimension]
   std::vector<size_t> free_;
-  std::deque<std::pair<uint64_t, uint64_t>> waiting_;  // since, id; in order of since
+  size_t hand_ = 0;  // the slot that is asked next whether it may give way
+  // Since, id; in order of since. Stale where the row was sent meanwhile.
+  std::deque<std::pair<uint64_t, uint64_t>> waiting_;
   RowCounts counts_;
 };
 

@@ -42,13 +42,13 @@ HWY_INLINE FloatVector Uniform(uint32_t low, uint32_t high, NumberVector number)
 }
 
 struct Rounding {
-  FloatVector scale, inverse, most, clip;
+  FloatVector scale, inverse, most;
 };
 
 // value / scale, down or, with the probability of what is left, up.
 HWY_INLINE FloatVector LevelOf(const Rounding& rounding, FloatVector value, FloatVector uniform) {
   const Floats floats;
-  const auto ratio = hn::Mul(hn::Min(hn::Abs(value), rounding.clip), rounding.inverse);
+  const auto ratio = hn::Mul(hn::Abs(value), rounding.inverse);
   const auto whole = hn::Floor(ratio);
   // And not uniform < ratio - whole, which a compiler may fuse with the product.
   const auto up = hn::Lt(hn::Add(uniform, whole), ratio);
@@ -75,8 +75,7 @@ size_t Round(const float* HWY_RESTRICT from, size_t size, const Levels& levels, 
   const Floats floats;
   const Numbers numbers;
   const Rounding rounding = {hn::Set(floats, levels.scale), hn::Set(floats, 1 / levels.scale),
-                             hn::Set(floats, static_cast<float>(levels.most)),
-                             hn::Set(floats, levels.clip)};
+                             hn::Set(floats, static_cast<float>(levels.most))};
   const auto low = static_cast<uint32_t>(chance), high = static_cast<uint32_t>(chance >> 32);
   const size_t lanes = hn::Lanes(floats);
   auto offset = hn::Iota(numbers, first);

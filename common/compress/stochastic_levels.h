@@ -14,9 +14,7 @@ namespace weir::compress {
 
 struct Levels {
   float scale;    // of level 1; 0: everything is level 0
-  uint32_t most;  // no value has a higher level
-  // |value| above it counts as it.
-  float clip = std::numeric_limits<float>::infinity();
+  uint32_t most;  // no value has a higher level: it is clipped
 };
 
 // Appends the elements whose level is not 0 to the selection: their offsets, counted from `first`,

@@ -5,7 +5,9 @@
 //
 // Deviations: s is the worker's own, so workers send without agreeing on one. Zeros are not sent:
 // an index and a sign are shorter than a digit of three for each element as soon as three of five
-// digits are zero. A layer with an element that is no number sends nothing.
+// digits are zero. Nothing is clipped in layers of few elements, nor where all are nearly equal:
+// there a deviation says nothing, and one element alone would never be sent. A layer with an
+// element that is no number leaves as it is.
 #include <algorithm>
 #include <cmath>
 
@@ -21,6 +23,10 @@ namespace {
 // Keeps the keys of these choices apart from others of a layer.
 constexpr uint64_t kChoiceKey = 113;
 
+constexpr size_t kFewestClipped = 16;
+// Of the squared mean: below it a variance of 32-bit sums is rounding.
+constexpr double kLeastSpread = 1e-5;
+
 class Terngrad : public QuantizerPolicy {
  public:
   explicit Terngrad(const v1::TerngradPolicy& config) : clip_(config.clip()) {}
@@ -29,27 +35,33 @@ class Terngrad : public QuantizerPolicy {
 
   StepPlan BeginStep(PolicyState& base, const Gradient& gradient) const override {
     QuantizerState& state = StateOf(base);
-    return {.step = state.NextStep(), .scale = Scale(gradient.values)};
-  }
-
-  wire::ValueFormat value_format(const Scope&, const StepPlan& plan) const override {
-    return {wire::ValueCoding::kLevels, 1, &plan.scale};
+    StepPlan plan = {.step = state.NextStep()};
+    const BucketSums sums = SumAll(gradient.values);
+    plan.is_raw = !std::isfinite(sums.square_sum);
+    plan.scale = Scale(sums, gradient.size());
+    return plan;
   }
 
  private:
-  float Scale(std::span<const float> gradient) const {
+  wire::ValueFormat CodeFormat(const StepPlan& plan) const override {
+    return {wire::ValueCoding::kLevels, 1, &plan.scale};
+  }
+
+  static BucketSums SumAll(std::span<const float> gradient) {
     BucketSums sums;
     for (size_t begin = 0; begin < gradient.size(); begin += kStripeElements) {
       const size_t count = std::min(gradient.size() - begin, static_cast<size_t>(kStripeElements));
       sums += SumBucket(gradient.subspan(begin, count));
     }
-    if (!std::isfinite(sums.sum)) return 0;
-    const auto largest = static_cast<double>(sums.largest);
-    if (clip_ == 0) return SoundScale(largest);
-    const auto count = static_cast<double>(gradient.size());
+    return sums;
+  }
+
+  float Scale(const BucketSums& sums, size_t size) const {
+    const auto largest = static_cast<double>(sums.largest), count = static_cast<double>(size);
     const double mean = sums.sum / count;
-    const double variance = std::max(0.0, sums.square_sum / count - mean * mean);
-    return SoundScale(std::min(largest, clip_ * std::sqrt(variance)));
+    const double variance = sums.square_sum / count - mean * mean;
+    const bool clips = clip_ > 0 && size >= kFewestClipped && variance > kLeastSpread * mean * mean;
+    return SoundScale(clips ? std::min(largest, clip_ * std::sqrt(variance)) : largest);
   }
 
   void Select(const QuantizerState& state, const StepPlan& plan, uint32_t stripe,

@@ -7,11 +7,15 @@
 // Deviations. The largest power is taken over what is sent, not over the layer: never larger, and
 // then more is in reach. What is too small for four bits stays where it is (drop_keeps_residual);
 // figure 1 forgets it unsent. What rounding changed is forgotten as in the paper, unless
-// quant_error_feedback keeps it: up to a third of an element, half of the largest.
+// quant_error_feedback keeps it: up to a third of an element, half of the largest. An infinity
+// leaves as it is.
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <bit>
 #include <cmath>
 
+#include "common/compress/candidate_policy.h"
 #include "common/compress/policies.h"
 #include "common/compress/variance_policy.h"
 
@@ -22,12 +26,10 @@ constexpr uint32_t kBits = 4;
 constexpr uint32_t kLargestDistance = 7;
 constexpr uint32_t kMantissaBits = 23;
 constexpr uint32_t kExponentMask = 0x7f800000;
-constexpr uint32_t kLargestExponent = 0x7f000000;  // of a finite float
 
-// 2^floor(log2 magnitude); 0 of what is no normal float, of infinity the largest finite power.
+// 2^floor(log2 magnitude); 0 of what is no normal float.
 float PowerBelow(float magnitude) {
-  const uint32_t exponent = std::bit_cast<uint32_t>(magnitude) & kExponentMask;
-  return std::bit_cast<float>(std::min(exponent, kLargestExponent));
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(magnitude) & kExponentMask);
 }
 
 // The nearest power of two, 1.5 being nearer to 2, at most the largest.
@@ -36,6 +38,14 @@ float NearestPower(float magnitude, float largest) {
   const uint32_t exponent = (std::bit_cast<uint32_t>(magnitude) + kHalf) & kExponentMask;
   return std::min(std::bit_cast<float>(exponent), largest);
 }
+
+struct State : VarianceState {
+  using VarianceState::VarianceState;
+
+  Pool<Candidates> lists;
+  std::atomic<float> threshold{0};  // the last step's
+  std::atomic<double> discarded_l1{0};
+};
 
 uint32_t ExponentOf(float power) { return std::bit_cast<uint32_t>(power) >> kMantissaBits; }
 
@@ -48,9 +58,12 @@ class Variance : public VariancePolicy {
         quant_error_feedback_(config.quant_error_feedback()) {}
 
   std::string_view name() const override { return "variance"; }
+  std::unique_ptr<PolicyState> MakeState(const Scope& scope) const override {
+    return std::make_unique<State>(scope);
+  }
 
   StepPlan BeginStep(PolicyState& base, const Gradient& gradient) const override {
-    VarianceState& state = VariancePolicy::Variance(base);
+    auto& state = static_cast<State&>(base);
     StepPlan plan = {.step = state.NextStep(), .candidates = state.lists.Borrow()};
     plan.candidates->Clear();
     std::array<uint16_t, kStripeElements + kSelectionSlack> passing;
@@ -61,14 +74,27 @@ class Variance : public VariancePolicy {
       plan.candidates->Add(residual, std::span(passing).first(count), static_cast<uint32_t>(first));
     });
     if (plan.candidates->count() == 0) return plan;
-    plan.scale = PowerBelow(std::ranges::max(plan.candidates->magnitudes()));
+    const float largest = std::ranges::max(plan.candidates->magnitudes());
+    plan.is_raw = std::isinf(largest);
+    plan.scale = PowerBelow(largest);
     if (plan.scale > 0) plan.threshold = plan.scale;
     state.threshold = plan.scale;
     return plan;
   }
 
+  void EndStep(PolicyState& base, const StepPlan& plan, int64_t /*sent_count*/) const override {
+    static_cast<State&>(base).lists.GiveBack(plan.candidates);
+  }
+
   wire::ValueFormat value_format(const Scope&, const StepPlan& plan) const override {
+    if (plan.is_raw) return wire::ValueCoding::kF32;
     return {wire::ValueCoding::kPowers, kBits, &plan.scale};
+  }
+  double threshold(const PolicyState& state) const override {
+    return static_cast<double>(static_cast<const State&>(state).threshold.load());
+  }
+  double discarded_l1(const PolicyState& state) const override {
+    return static_cast<const State&>(state).discarded_l1.load();
   }
 
  private:
@@ -81,8 +107,9 @@ class Variance : public VariancePolicy {
     selection->count = 0;
     if (!plan.threshold) return;
     const int64_t first = stripe * kStripeElements;
-    const std::span<float> square_sums =
-        VariancePolicy::Variance(base).SquareSums(first, residual.size());
+    auto& state = static_cast<State&>(base);
+    const std::span<float> square_sums = state.SquareSums(first, residual.size());
+    double discarded = 0;
     const float* const residuals = residual.data() - first;
     const float* const sums = square_sums.data() - first;
     const uint32_t* const end = plan.candidates->indexes().data() + plan.candidates->count();
@@ -93,26 +120,39 @@ class Variance : public VariancePolicy {
       }
       const auto offset = static_cast<size_t>(index - first);
       if (!Passes(residual[offset], square_sums[offset])) continue;
-      const float sent = Take(plan.scale, &residual[offset], &square_sums[offset]);
+      const float value = residual[offset];
+      const float sent = Take(plan, &residual[offset], &square_sums[offset]);
+      discarded += std::fabs(static_cast<double>(value) - static_cast<double>(sent) -
+                             static_cast<double>(residual[offset]));
       if (sent == 0) continue;
       selection->indexes[selection->count] = static_cast<uint16_t>(offset);
       selection->values[selection->count++] = sent;
     }
+    if (std::isfinite(discarded)) state.discarded_l1.fetch_add(discarded);
   }
 
-  // What is sent of an element that passed; 0 where its power is out of reach.
-  float Take(float largest, float* residual, float* square_sum) const {
-    const float value = *residual, power = NearestPower(std::fabs(value), largest);
-    const bool in_reach = power > 0 && ExponentOf(largest) - ExponentOf(power) <= kLargestDistance;
+  // What is sent of an element that passed; 0 where its power is out of reach, or a raw step sends
+  // infinities alone.
+  float Take(const StepPlan& plan, float* residual, float* square_sum) const {
+    const float value = *residual;
+    if (plan.is_raw) return TakeInfinity(value, residual);
+    const float power = NearestPower(std::fabs(value), plan.scale);
+    const bool in_reach =
+        power > 0 && ExponentOf(plan.scale) - ExponentOf(power) <= kLargestDistance;
     if (!in_reach && drop_keeps_residual_) {
       *square_sum *= test_.decay;
       return 0;
     }
     *square_sum = 0;
     const float sent = in_reach ? std::copysign(power, value) : 0.0f;
-    // Infinity leaves NaN behind: it cannot be sent twice.
-    *residual = quant_error_feedback_ ? value - sent + (value - value) : value - value;
+    *residual = quant_error_feedback_ ? value - sent : 0.0f;
     return sent;
+  }
+
+  static float TakeInfinity(float value, float* residual) {
+    if (!std::isinf(value)) return 0;
+    *residual = value - value;  // NaN: it cannot be sent twice
+    return value;
   }
 
   const bool drop_keeps_residual_;

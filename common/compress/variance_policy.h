@@ -9,15 +9,15 @@
 #include <memory>
 #include <span>
 
-#include "common/compress/candidate_policy.h"
+#include "common/compress/residual_policy.h"
 #include "common/compress/variance_select.h"
 #include "common/tensor/aligned_buffer.h"
 
 namespace weir::compress {
 
-struct VarianceState : CandidateState {
+struct VarianceState : ResidualState {
   explicit VarianceState(const Scope& s)
-      : CandidateState(s), square_sums(static_cast<size_t>(s.element_count)) {}
+      : ResidualState(s), square_sums(static_cast<size_t>(s.element_count)) {}
 
   // Of the elements from first on; the caller holds their stripe.
   std::span<float> SquareSums(int64_t first, size_t count) {
@@ -27,7 +27,7 @@ struct VarianceState : CandidateState {
   tensor::AlignedBuffer square_sums;
 };
 
-class VariancePolicy : public CandidatePolicy {
+class VariancePolicy : public ResidualPolicy {
  public:
   bool needs_squares() const override { return true; }
   std::unique_ptr<PolicyState> MakeState(const Scope& scope) const override {
@@ -38,7 +38,9 @@ class VariancePolicy : public CandidatePolicy {
  protected:
   explicit VariancePolicy(const VarianceTest& test) : test_(test) {}
 
-  static VarianceState& Variance(PolicyState& state) { return static_cast<VarianceState&>(state); }
+  static std::span<float> SquareSums(PolicyState& state, int64_t first, size_t count) {
+    return static_cast<VarianceState&>(state).SquareSums(first, count);
+  }
   // What the test compares, of one element.
   bool Passes(float residual, float square_sum) const {
     return residual * residual > test_.alpha * square_sum &&

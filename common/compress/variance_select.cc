@@ -32,8 +32,10 @@ struct Bounds {
   explicit Bounds(const VarianceTest& test)
       : alpha(hn::Set(Floats(), test.alpha)),
         threshold(hn::Set(Floats(), test.threshold)),
+        twice(hn::Set(Floats(), 2 * test.threshold)),
+        square(hn::Set(Floats(), test.threshold * test.threshold)),
         decay(hn::Set(Floats(), test.decay)) {}
-  FloatVector alpha, threshold, decay;
+  FloatVector alpha, threshold, twice, square, decay;
 };
 
 struct Sums {
@@ -73,9 +75,9 @@ struct TakeQuantum {
     const auto residual = hn::Add(left, hn::Sub(sums.residual, sums.residual));
     const auto r = corrects_after ? residual : sums.residual;
     // The product's sign goes last, so that no compiler fuses it with the difference.
-    const auto product = hn::Abs(hn::Mul(hn::Add(quantum, quantum), r));
-    const auto corrected = hn::Max(
-        hn::Sub(hn::Add(sums.square_sum, hn::Mul(quantum, quantum)), product), hn::Zero(Floats()));
+    const auto product = hn::Abs(hn::Mul(bounds.twice, r));
+    const auto corrected =
+        hn::Max(hn::Sub(hn::Add(sums.square_sum, bounds.square), product), hn::Zero(Floats()));
     return {hn::IfThenElse(passes, residual, sums.residual),
             hn::Mul(hn::IfThenElse(passes, corrected, sums.square_sum), bounds.decay)};
   }

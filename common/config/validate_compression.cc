@@ -60,18 +60,20 @@ void ValidateKind(const std::string& path, const v1::PolicyRule& rule, Violation
 
 void ValidateRowCache(const v1::RowCacheConfig& cache, Violations* violations) {
   violations->RequireRange("compression.row_cache.rows", cache.rows(), 0, 1'000'000'000);
-  violations->RequireRange("compression.row_cache.max_age", cache.max_age(), 1,
+  violations->RequireRange("compression.row_cache.max_age", cache.max_age(), 2,
                            std::numeric_limits<int32_t>::max());
 }
 
-void ValidatePattern(const std::string& path, const std::string& pattern,
+// Whether the pattern matches any layer.
+bool ValidatePattern(const std::string& path, const std::string& pattern,
                      const std::vector<std::string>& names, Violations* violations) {
   const bool any = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
     return PatternSelectsLayer(pattern, name);
   });
-  if (any) return;
+  if (any) return true;
   violations->Add(path + ".match", Quoted(pattern), " matches no layer; layers are named ",
                   SomeLayerNames(names));
+  return false;
 }
 
 }  // namespace
@@ -90,12 +92,11 @@ void ValidateCompression(const v1::Config& config, bool check_patterns, Violatio
     const std::string path = StrCat("compression.layer[", i, "]");
     const v1::PolicyRule& rule = compression.layer(i);
     ValidateRule(path, rule, violations);
-    ValidateKind(path, rule, violations);
     if (rule.match().empty()) {
       violations->Add(path + ".match", "is empty; name a layer or a pattern, for example ",
                       "\"top/0/*\"");
-    } else if (check_patterns) {
-      ValidatePattern(path, rule.match(), names, violations);
+    } else if (!check_patterns || ValidatePattern(path, rule.match(), names, violations)) {
+      ValidateKind(path, rule, violations);
     }
   }
 }

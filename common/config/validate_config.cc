@@ -213,6 +213,12 @@ std::vector<std::string> ValidateEmbedded(const v1::Config& config) {
   for (int i = 0; i < config.compression().layer_size(); ++i) {
     require_none(StrCat("compression.layer[", i, "]"), config.compression().layer(i));
   }
+  if (config.compression().row_cache().rows() > 0) {
+    violations.Add(
+        "compression.row_cache.rows",
+        "keeps rows that were pulled from servers and there are none; give --servers, or "
+        "remove it");
+  }
   return violations.Take();
 }
 

@@ -67,6 +67,7 @@ class Merger {
     to.set_cache_lookups(to.cache_lookups() + from.cache_lookups());
     to.set_cache_hits(to.cache_hits() + from.cache_hits());
     to.set_cache_age_steps(to.cache_age_steps() + from.cache_age_steps());
+    to.set_waiting(to.waiting() + from.waiting());
   }
 
   Status AddLayer(const v1::LayerReport& layer) {

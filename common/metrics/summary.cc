@@ -93,6 +93,7 @@ Json RowsJson(const v1::WorkerReport& total) {
       {"sent_for_age", rows.sent_for_age()},
       {"mean_kept_steps", ratio(rows.kept_steps(), rows.sent())},
       {"discarded_l1", rows.discarded_l1()},
+      {"waiting", rows.waiting()},
       {"cache_lookups", rows.cache_lookups()},
       {"cache_hit_rate", ratio(rows.cache_hits(), rows.cache_lookups())},
       {"cache_mean_age_steps", ratio(rows.cache_age_steps(), rows.cache_hits())},

@@ -35,10 +35,11 @@ TEST(LocalEndReport, LeavesOutWhatIsNotThere) {
 }
 
 TEST(LocalEndReport, TellsWhatWasKeptOfRowsAndWhatTheCacheGave) {
-  const auto both = EndReport(R"({"rows": {"gradients": 1000, "sent": 433, "cache_hit_rate": 0.328,
-                                           "cache_mean_age_steps": 4.26}})");
+  const auto both = EndReport(R"({"rows": {"gradients": 1000, "sent": 433, "waiting": 1200,
+                                           "cache_hit_rate": 0.328, "cache_mean_age_steps": 4.26}})");
   EXPECT_EQ(*both,
-            "  rows    43.3 % of row gradients sent, 32.8 % found in the cache, 4.3 steps old on"
+            "  rows    43.3 % of row gradients sent, 1,200 rows kept at the end, 32.8 % found in "
+            "the cache, 4.3 steps old on"
             " average\n");
   const auto cache = EndReport(R"({"rows": {"gradients": 1000, "sent": 1000,
                                             "cache_hit_rate": 0.5, "cache_mean_age_steps": 1}})");

@@ -65,6 +65,8 @@ std::string RowsLine(const json& summary) {
   if (sent < gradients) {
     line =
         StrCat("  rows    ", Format("%.1f %%", 100 * sent / gradients), " of row gradients sent");
+    const double waiting = NumberAt(summary, "/rows/waiting").value_or(0);
+    if (waiting > 0) line += StrCat(", ", CountWithCommas(waiting), " rows kept at the end");
   }
   if (const auto hit_rate = NumberAt(summary, "/rows/cache_hit_rate")) {
     const double age = NumberAt(summary, "/rows/cache_mean_age_steps").value_or(0);

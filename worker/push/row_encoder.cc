@@ -98,6 +98,7 @@ void RowEncoder::FillReport(v1::RowReport* report) const {
   report->set_sent_for_age(counts.sent_for_age);
   report->set_kept_steps(counts.kept_steps);
   report->set_discarded_l1(counts.discarded_l1);
+  report->set_waiting(counts.waiting);
 }
 
 }  // namespace weir::worker

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <vector>
 
 #include "tests/common/compress/policy_support.h"
@@ -32,6 +33,16 @@ TEST(OneBit, HasMeansOfEachBucket) {
   for (size_t i = 16; i < 20; ++i) gradient[i] = i % 2 == 0 ? -4.0f : 8.0f;
   const Sent sent = one_bit.Step(gradient);
   EXPECT_EQ(sent.values, gradient);
+}
+
+TEST(OneBit, SendsALayerAsItIsThatHasSomethingThatIsNoNumber) {
+  const Selector one_bit = Make(16, 20);
+  std::vector<float> gradient(20, 1);
+  gradient[17] = std::numeric_limits<float>::infinity();
+  const Sent sent = one_bit.Step(gradient);
+  EXPECT_EQ(sent.values, gradient);
+  EXPECT_EQ(one_bit.policy->value_format(one_bit.scope, sent.plan).coding, wire::ValueCoding::kF32);
+  EXPECT_EQ(one_bit.Residual()[3], 0);
 }
 
 TEST(OneBit, SaysItInABitAnElement) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -84,7 +85,7 @@ class PolicyContract : public testing::TestWithParam<NameAndValues> {
       if (wire::IsScaled(format.coding)) {
         ASSERT_TRUE(sent.values[i] == 0 || IsUnit(sent.units[i], format.coding)) << sent.units[i];
       } else if (sent.values[i] == sent.values[i]) {
-        ASSERT_EQ(sent.values[i], wire::Round(sent.values[i], scope.values)) << "as decoded";
+        ASSERT_EQ(sent.values[i], wire::Round(sent.values[i], format.coding)) << "as decoded";
       }
     }
     if (sent.dense) {
@@ -215,6 +216,7 @@ TEST_P(PolicyContract, LosesNothingBetweenThreads) {
   const Scope scope = MakeScope(2 * kStripeElements + 77);
   const auto state = policy->MakeState(scope);
   constexpr uint64_t kThreads = 4, kSteps = 30;
+  std::atomic<size_t> sent_count = 0;
   std::vector<std::vector<double>> balances(
       kThreads, std::vector<double>(static_cast<size_t>(scope.element_count)));
   std::vector<std::jthread> threads;
@@ -230,6 +232,7 @@ TEST_P(PolicyContract, LosesNothingBetweenThreads) {
         }
         for (size_t i = 0; i < balance.size(); ++i) balance[i] += static_cast<double>(gradient[i]);
         const Sent sent = TakeStep(*policy, *state, scope, gradient);
+        sent_count += sent.values.size();
         for (size_t i = 0; i < sent.values.size(); ++i) {
           balance[static_cast<size_t>(sent.indexes[i])] -= static_cast<double>(sent.values[i]);
         }
@@ -237,6 +240,7 @@ TEST_P(PolicyContract, LosesNothingBetweenThreads) {
     });
   }
   threads.clear();
+  EXPECT_GT(sent_count, kThreads * kSteps * 10) << "or there was nothing to lose";
   const std::vector<double> residual = ResidualOf(*policy, *state);
   const double inexact = policy->name() == "one_bit" ? 1e-4 : 0;  // its means are no such multiples
   for (size_t i = 0; i < residual.size(); ++i) {

@@ -65,6 +65,7 @@ TEST(RowResidual, SendsWhatIsOldInTheOrderOfIds) {
   RowResidual residual(When(100, std::nullopt, 3), kDimension, wire::ValueCoding::kF32);
   EXPECT_THAT(Step(residual, {7, 9}, {1, 2, 3, 4}).ids, IsEmpty());
   EXPECT_THAT(Step(residual, {2}, {5, 6}).ids, IsEmpty());
+  EXPECT_EQ(residual.counts().waiting, 3u);
   EXPECT_THAT(Step(residual, {7}, {1, 1}).ids, IsEmpty());
   const SentRows old = Step(residual, {8}, {200, 0});  // step 3: those of step 0 have waited for 3
   EXPECT_THAT(old.ids, ElementsAre(7, 8, 9));
@@ -92,8 +93,8 @@ TEST(RowResidual, CountsWhatRoundingTakesFromRowsWithoutRoom) {
   RowResidual residual(When(0, std::nullopt, 1000, 1), 1, wire::ValueCoding::kBf16);
   const float odd = 1 + 0x1p-10f;
   Step(residual, {1, 2}, {odd, odd});
-  EXPECT_EQ(residual.KeptOf(1)[0], 0x1p-10f);
-  EXPECT_EQ(residual.KeptOf(2)[0], 0);
+  EXPECT_EQ(residual.KeptOf(1)[0], 0) << "gave way";
+  EXPECT_EQ(residual.KeptOf(2)[0], 0x1p-10f);
   EXPECT_EQ(residual.counts().discarded_l1, 0x1p-10);
 }
 
@@ -101,6 +102,35 @@ TEST(RowResidual, SendsAtOnceWhatItHasNoRoomFor) {
   RowResidual residual(When(100, std::nullopt, 1000, 1), 1, wire::ValueCoding::kF32);
   EXPECT_THAT(Step(residual, {1, 2}, {3, 4}).ids, ElementsAre(2));
   EXPECT_EQ(residual.KeptOf(1)[0], 3);
+}
+
+// However many rows come by and go, as bf16: what is kept of those that left gives way to new ones.
+TEST(RowResidual, StaysLazyWhenItHasSeenMoreRowsThanItKeeps) {
+  RowResidual residual(When(3, std::nullopt, 1000, 10), 1, wire::ValueCoding::kBf16);
+  const float odd = 5 + 0x1p-10f;
+  for (uint64_t id = 0; id < 200; ++id) {
+    EXPECT_THAT(Step(residual, {id}, {odd}).ids, ElementsAre(id));
+  }
+  for (uint64_t id = 1000; id < 1005; ++id) {
+    EXPECT_THAT(Step(residual, {id}, {1}).ids, IsEmpty()) << id;
+    EXPECT_EQ(residual.KeptOf(id)[0], 1);
+  }
+}
+
+TEST(RowResidual, SendsTheOldestOfWhatCameBeyondItsRoomWithoutCredit) {
+  for (const wire::ValueCoding coding : {wire::ValueCoding::kF32, wire::ValueCoding::kBf16}) {
+    RowResidual residual(When(100, std::nullopt, 1000, 2), 1, coding);
+    const float odd = 1 + 0x1p-10f;
+    for (uint64_t id = 1; id <= 5; ++id) {
+      const std::vector<uint64_t> ids = {id};
+      const std::vector<float> values = {odd};
+      residual.Accumulate({ids, values, {}});
+    }
+    EXPECT_THAT(Step(residual, {5}, {1}).ids, ElementsAre(1, 2, 3));
+    EXPECT_EQ(residual.KeptOf(1)[0], 0);
+    EXPECT_EQ(residual.KeptOf(4)[0], odd);
+    EXPECT_EQ(residual.KeptOf(5)[0], odd + 1);
+  }
 }
 
 TEST(RowResidual, SendsWhatIsNoNumber) {
@@ -140,6 +170,7 @@ TEST(RowResidual, LosesNothingBetweenThreads) {
   for (const size_t max_rows : {size_t{10}, size_t{1000}}) {
     RowResidual residual(When(3, 2, 5, max_rows), kDimension, wire::ValueCoding::kF32);
     std::vector<std::vector<double>> balances(kThreads, std::vector<double>(kRows * kDimension));
+    std::vector<size_t> sent_rows(kThreads);
     std::vector<std::jthread> threads;
     for (uint64_t thread = 0; thread < kThreads; ++thread) {
       threads.emplace_back([&, thread] {
@@ -157,7 +188,12 @@ TEST(RowResidual, LosesNothingBetweenThreads) {
               balance[id * kDimension + k] += static_cast<double>(values.back());
             }
           }
+          if (random.NextUnit() < 0.2) {
+            residual.Accumulate({ids, values, squares});
+            continue;
+          }
           const SentRows sent = Step(residual, ids, values, squares);
+          sent_rows[thread] += sent.ids.size();
           ASSERT_TRUE(std::ranges::is_sorted(sent.ids, std::ranges::less_equal()) ||
                       sent.ids.size() < 2);
           for (size_t i = 0; i < sent.values.size(); ++i) {
@@ -177,6 +213,9 @@ TEST(RowResidual, LosesNothingBetweenThreads) {
       }
     }
     EXPECT_EQ(residual.counts().discarded_l1, 0);
+    EXPECT_EQ(residual.counts().sent,
+              std::accumulate(sent_rows.begin(), sent_rows.end(), size_t{0}));
+    EXPECT_GT(residual.counts().sent, residual.counts().gradients / 10);
   }
 }
 

@@ -12,7 +12,7 @@
 namespace weir::compress {
 namespace {
 
-using testing::IsEmpty;
+using testing::ElementsAre;
 
 Selector Make(double clip, int64_t elements) {
   v1::PolicyRule rule;
@@ -78,12 +78,21 @@ TEST(Terngrad, IsRightOnAverageForWhatIsNotClipped) {
   }
 }
 
-TEST(Terngrad, SendsNothingOfALayerWithSomethingThatIsNoNumber) {
+// A deviation of one element, or of equal ones, is 0 and nothing to clip by.
+TEST(Terngrad, SendsALayerOfOneElementAndOneOfEqualElements) {
+  EXPECT_THAT(Make(2.5, 1).Step(std::vector<float>{-0.3f}).values, ElementsAre(-0.3f));
+  const std::vector<float> equal(1000, 0.7f);
+  EXPECT_EQ(Make(2.5, 1000).Step(equal).values, equal);
+}
+
+TEST(Terngrad, SendsALayerAsItIsThatHasSomethingThatIsNoNumber) {
   std::vector<float> gradient(10, 1);
-  gradient[4] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_THAT(Make(2.5, 10).Step(gradient).values, IsEmpty());
   gradient[4] = std::numeric_limits<float>::infinity();
-  EXPECT_THAT(Make(2.5, 10).Step(gradient).values, IsEmpty());
+  const Selector terngrad = Make(2.5, 10);
+  const Sent sent = terngrad.Step(gradient);
+  EXPECT_EQ(sent.values, gradient);
+  EXPECT_EQ(terngrad.policy->value_format(terngrad.scope, sent.plan).coding,
+            wire::ValueCoding::kF32);
 }
 
 }  // namespace

@@ -98,8 +98,9 @@ std::vector<float> PlainQuanta(const VarianceTest& test, bool corrects_after, St
       const float before = r;
       values.push_back(std::copysign(quantum, r));
       r = std::isinf(r) ? std::numeric_limits<float>::quiet_NaN() : r - values.back();
-      const float product = std::fabs((quantum + quantum) * (corrects_after ? r : before));
-      v = std::max(v + quantum * quantum - product, 0.0f);
+      const float square = quantum * quantum;
+      const float product = std::fabs((2 * quantum) * (corrects_after ? r : before));
+      v = std::max((v + square) - product, 0.0f);
     }
     v *= test.decay;
   }
@@ -112,7 +113,8 @@ TEST_P(VarianceSelect, TakesQuantaAsAPlainLoopDoes) {
   for (const size_t size :
        {size_t{1}, size_t{17}, size_t{1000}, static_cast<size_t>(kStripeElements)}) {
     for (const bool corrects_after : {false, true}) {
-      const VarianceTest test = {.alpha = 1.5f, .threshold = 0.5f, .decay = 0.75f};
+      // No power of two, so that a fused product would show.
+      const VarianceTest test = {.alpha = 1.5f, .threshold = 0.1f, .decay = 0.7f};
       Stripe plain = RandomStripe(random, size);
       for (float& square : plain.squares) square = std::isfinite(square) ? square : 0;
       for (float& square : plain.square_sums) square = std::isfinite(square) ? square : 0;

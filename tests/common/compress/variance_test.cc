@@ -57,6 +57,13 @@ TEST(Variance, KeepsWhatRoundingTookWithFeedback) {
                                                testing::DoubleNear(0.06, 1e-6), 1.75, 6.25, -3.75));
 }
 
+// 0.31 - 0.25, 6.25 - 8, 22.25 - 16 and 35.75 - 32.
+TEST(Variance, CountsWhatItForgets) {
+  const Selector variance(Rule(1), MakeScope(5));
+  StepWith(variance, {0.04f, 0.31f, -6.25f, 22.25f, -35.75f}, kNoNoise);
+  EXPECT_NEAR(variance.policy->discarded_l1(*variance.state), 0.06 + 1.75 + 6.25 + 3.75, 1e-5);
+}
+
 TEST(Variance, RoundsHalfwayUpAndNeverAboveTheLargestPower) {
   const Selector variance(Rule(1), MakeScope(4));
   const Sent sent = StepWith(variance, {1.5f, 2.9f, 3.9f, -1.4999f}, std::vector<float>(4));
@@ -92,11 +99,13 @@ TEST(Variance, SendsNothingThatIsNoNumberAndNothingTooSmallForOne) {
   EXPECT_THAT(StepWith(variance, {nan, 1e-40f, 0}, {0, 0, 0}).values, IsEmpty());
 }
 
-TEST(Variance, SendsAnInfinityOnceAsTheLargestPower) {
+TEST(Variance, SendsAnInfinityOnceAsItIs) {
   const Selector variance(Rule(1), MakeScope(2));
   const float infinity = std::numeric_limits<float>::infinity();
-  EXPECT_THAT(StepWith(variance, {-infinity, 1}, {0, 0}).values,
-              ElementsAre(-std::ldexp(1.0f, 127)));
+  const Sent sent = StepWith(variance, {-infinity, 1}, {0, 0});
+  EXPECT_THAT(sent.values, ElementsAre(-infinity));
+  EXPECT_EQ(variance.policy->value_format(variance.scope, sent.plan).coding,
+            wire::ValueCoding::kF32);
   EXPECT_TRUE(std::isnan(variance.Residual()[0]));
   EXPECT_THAT(StepWith(variance, {0, 0}, {0, 0}).values, ElementsAre(1));
 }

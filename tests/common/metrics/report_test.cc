@@ -25,7 +25,7 @@ TEST(MergeReports, SumsCountersAndMatchesLayersByName) {
                layers { name: "b" policy: "none" elements: 2 elements_sent: 4 steps: 2 }
                staleness { counts: [1, 1] max: 1 } stage_times { name: "read" seconds: 1 }
                rows { gradients: 9 sent: 4 sent_for_age: 2 kept_steps: 7 discarded_l1: 0.5
-                      cache_lookups: 9 cache_hits: 3 cache_age_steps: 5 })"),
+                      cache_lookups: 9 cache_hits: 3 cache_age_steps: 5 waiting: 6 })"),
       Parse(R"(samples: 5 steps: 1 logloss_sum: 2 lines: 5 replayed_pushes: 3
                sent { push: 10 backward: 7 } received { pull: 5 backward: 7 } dense { push: 200 }
                layers { name: "b" policy: "none" elements: 2 elements_sent: 2 steps: 1 }
@@ -34,7 +34,7 @@ TEST(MergeReports, SumsCountersAndMatchesLayersByName) {
                staleness { counts: [0, 0, 5] max: 2 } stage_times { name: "pull" seconds: 2 }
                stage_times { name: "read" seconds: 3 }
                rows { gradients: 1 sent: 1 sent_for_age: 1 kept_steps: 1 discarded_l1: 0.25
-                      cache_lookups: 1 cache_hits: 1 cache_age_steps: 1 })")};
+                      cache_lookups: 1 cache_hits: 1 cache_age_steps: 1 waiting: 1 })")};
   const auto merged = MergeReports(reports);
   ASSERT_TRUE(merged.ok()) << merged.status();
   const auto expected = Parse(
@@ -47,7 +47,7 @@ TEST(MergeReports, SumsCountersAndMatchesLayersByName) {
          staleness { counts: [1, 1, 5] max: 2 } stage_times { name: "read" seconds: 4 }
          stage_times { name: "pull" seconds: 2 }
          rows { gradients: 10 sent: 5 sent_for_age: 3 kept_steps: 8 discarded_l1: 0.75
-                cache_lookups: 10 cache_hits: 4 cache_age_steps: 6 })");
+                cache_lookups: 10 cache_hits: 4 cache_age_steps: 6 waiting: 7 })");
   EXPECT_EQ(merged->DebugString(), expected.DebugString());
 }
 
