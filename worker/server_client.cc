@@ -4,28 +4,11 @@
 #include <utility>
 
 #include "common/base/check.h"
-#include "common/base/strings.h"
 #include "common/store/update_rule.h"
-#include "common/wire/row_frame.h"
+#include "worker/server_pull.h"
 
 namespace weir::worker {
 namespace {
-
-// Which of the batch's rows each server was asked for, and which were at hand, as positions among
-// all unique rows.
-struct ServerPull : RowPull {
-  struct Table {
-    uint32_t table = 0;
-    std::vector<size_t> positions;
-    std::vector<uint64_t> ids;  // of the positions
-  };
-  bool read_only = false;
-  uint64_t step = 0;  // when it was asked for; of no meaning if read_only
-  uint64_t request_id = 0;
-  std::vector<std::vector<Table>> servers;
-  std::vector<size_t> cached_positions;
-  std::vector<float> cached_rows;  // [cached_positions, dimension]
-};
 
 std::unique_ptr<RowCache> MakeCache(const v1::RowCacheConfig& config, const ModelLayout& layout) {
   if (config.rows() == 0 || layout.tables().empty()) return nullptr;
@@ -60,84 +43,19 @@ ServerClient::ServerClient(const v1::Config& config, const ModelLayout& layout, 
   }
 }
 
+// Evaluation sees rows as the servers have them.
 std::unique_ptr<RowPull> ServerClient::PullRows(const data::Batch& batch, bool read_only) {
-  const uint32_t servers = layout_.server_count();
-  const auto dimension = static_cast<size_t>(layout_.embedding_dimension());
-  auto pull = std::make_unique<ServerPull>();
-  pull->read_only = read_only;
-  if (!read_only) pull->step = pull_step_.fetch_add(1, std::memory_order_relaxed);
-  pull->servers.resize(servers);
-  std::vector<Bytes> bodies(servers);
-  std::vector<float> cached(dimension);
-  size_t next_position = 0;
-  for (uint32_t table = 0; table < batch.tables.size(); ++table) {
-    for (auto& tables : pull->servers)
-      tables.push_back({.table = table, .positions = {}, .ids = {}});
-    for (const uint64_t id : batch.tables[table].unique) {
-      const size_t position = next_position++;
-      if (cache_ && !read_only && cache_->Find(table, id, pull->step, cached)) {
-        pull->cached_positions.push_back(position);
-        pull->cached_rows.insert(pull->cached_rows.end(), cached.begin(), cached.end());
-        continue;
-      }
-      ServerPull::Table& asked = pull->servers[RowServer(table, id, servers)].back();
-      asked.positions.push_back(position);
-      asked.ids.push_back(id);
-    }
-    for (uint32_t server = 0; server < servers; ++server) {
-      const std::vector<uint64_t>& ids = pull->servers[server].back().ids;
-      if (ids.empty()) {
-        pull->servers[server].pop_back();
-      } else {
-        wire::AppendRowIds(&bodies[server], table, static_cast<uint32_t>(dimension), ids);
-      }
-    }
-  }
-  std::vector<Body> requests(servers);
-  for (uint32_t server = 0; server < servers; ++server) {
-    if (!bodies[server].empty()) requests[server].emplace_back(std::move(bodies[server]));
-  }
+  const uint64_t step = read_only ? 0 : pull_step_.fetch_add(1, std::memory_order_relaxed);
+  auto pull = std::make_unique<ServerPull>(layout_, read_only ? nullptr : cache_.get(), step);
   if (read_only) CountDense(batch, false);
-  pull->request_id = link_.SubmitRowPull(std::move(requests), read_only);
+  pull->request_id = link_.SubmitRowPull(pull->Ask(batch), read_only);
   return pull;
 }
 
 Status ServerClient::AwaitRows(RowPull* base, std::span<float> rows) {
   auto& pull = static_cast<ServerPull&>(*base);
   WEIR_ASSIGN_OR_RETURN(const std::vector<Body> replies, link_.AwaitRowReplies(pull.request_id));
-  const auto dimension = static_cast<size_t>(layout_.embedding_dimension());
-  for (size_t i = 0; i < pull.cached_positions.size(); ++i) {
-    std::copy_n(pull.cached_rows.data() + i * dimension, dimension,
-                rows.data() + pull.cached_positions[i] * dimension);
-  }
-  std::vector<float> values;
-  for (size_t server = 0; server < replies.size(); ++server) {
-    if (pull.servers[server].empty()) continue;
-    if (replies[server].size() != 1) {
-      return InvalidData(StrCat("server ", server, " answers a row pull with ",
-                                replies[server].size(), " parts instead of 1"));
-    }
-    wire::FrameCursor cursor(replies[server][0].span());
-    for (const ServerPull::Table& table : pull.servers[server]) {
-      WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, cursor.Next());
-      if (frame.header.tensor != table.table) {
-        return InvalidData(StrCat("server ", server, " answers with rows of table ",
-                                  frame.header.tensor, " instead of ", table.table));
-      }
-      WEIR_RETURN_IF_ERROR(wire::DecodeRowValues(frame, static_cast<uint32_t>(dimension),
-                                                 static_cast<uint32_t>(table.positions.size()),
-                                                 &values));
-      for (size_t i = 0; i < table.positions.size(); ++i) {
-        const std::span<const float> row = std::span(values).subspan(i * dimension, dimension);
-        std::ranges::copy(row, rows.data() + table.positions[i] * dimension);
-        if (cache_ && !pull.read_only) cache_->Put(table.table, table.ids[i], pull.step, row);
-      }
-    }
-    if (!cursor.done()) {
-      return InvalidData(StrCat("server ", server, " answers with rows nobody asked for"));
-    }
-  }
-  return OkStatus();
+  return pull.Take(replies, rows);
 }
 
 ReadMark ServerClient::MarkRead() {

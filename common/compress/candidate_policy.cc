@@ -19,17 +19,18 @@ void CandidatePolicy::Select(ResidualState& state, const StepPlan& plan, uint32_
   if (!plan.threshold) return;
   const int64_t first = stripe * kStripeElements;
   const float* const layer = residual.data() - first;
-  const uint32_t* const end = plan.candidates->indexes().data() + plan.candidates->count();
-  for (const uint32_t& index : plan.candidates->IndexesIn(first, first + std::ssize(residual))) {
-    if (&index + kCandidatesAhead < end) __builtin_prefetch(layer + (&index)[kCandidatesAhead], 1);
-    float& left = residual[static_cast<size_t>(index - first)];
-    const float value = left, magnitude = std::fabs(value);
-    if (!(magnitude >= *plan.threshold)) continue;
-    if (magnitude == *plan.threshold && index >= plan.tie_end) continue;
-    selection->indexes[selection->count] = static_cast<uint16_t>(index - first);
-    selection->values[selection->count++] = value;
-    left = value - value;  // infinity leaves NaN behind: it cannot be sent twice
-  }
+  plan.candidates->ForEachIn(
+      first, first + std::ssize(residual),
+      [layer](uint32_t index) { __builtin_prefetch(layer + index, 1); },
+      [&](uint32_t index) {
+        float& left = residual[static_cast<size_t>(index - first)];
+        const float value = left, magnitude = std::fabs(value);
+        if (!(magnitude >= *plan.threshold)) return;
+        if (magnitude == *plan.threshold && index >= plan.tie_end) return;
+        selection->indexes[selection->count] = static_cast<uint16_t>(index - first);
+        selection->values[selection->count++] = value;
+        left = value - value;  // infinity leaves NaN behind: it cannot be sent twice
+      });
   if (state.scope.values != wire::ValueCoding::kF32) RoundSelection(residual, selection);
 }
 

@@ -24,10 +24,6 @@ struct CandidateState : ResidualState {
   std::atomic<float> threshold{0};  // the last step's
 };
 
-// Candidates whose elements are asked for before they are needed: a hundred lie in as many cache
-// lines, and of a large layer none is in the cache any more.
-inline constexpr ptrdiff_t kCandidatesAhead = 32;
-
 class CandidatePolicy : public ResidualPolicy {
  public:
   std::unique_ptr<PolicyState> MakeState(const Scope& scope) const override {

@@ -112,22 +112,22 @@ class Variance : public VariancePolicy {
     double discarded = 0;
     const float* const residuals = residual.data() - first;
     const float* const sums = square_sums.data() - first;
-    const uint32_t* const end = plan.candidates->indexes().data() + plan.candidates->count();
-    for (const uint32_t& index : plan.candidates->IndexesIn(first, first + std::ssize(residual))) {
-      if (&index + kCandidatesAhead < end) {
-        __builtin_prefetch(residuals + (&index)[kCandidatesAhead], 1);
-        __builtin_prefetch(sums + (&index)[kCandidatesAhead], 1);
-      }
+    const auto prefetch = [residuals, sums](uint32_t index) {
+      __builtin_prefetch(residuals + index, 1);
+      __builtin_prefetch(sums + index, 1);
+    };
+    const auto take = [&](uint32_t index) {
       const auto offset = static_cast<size_t>(index - first);
-      if (!Passes(residual[offset], square_sums[offset])) continue;
       const float value = residual[offset];
+      if (!Passes(value, square_sums[offset])) return;
       const float sent = Take(plan, &residual[offset], &square_sums[offset]);
       discarded += std::fabs(static_cast<double>(value) - static_cast<double>(sent) -
                              static_cast<double>(residual[offset]));
-      if (sent == 0) continue;
+      if (sent == 0) return;
       selection->indexes[selection->count] = static_cast<uint16_t>(offset);
       selection->values[selection->count++] = sent;
-    }
+    };
+    plan.candidates->ForEachIn(first, first + std::ssize(residual), prefetch, take);
     if (std::isfinite(discarded)) state.discarded_l1.fetch_add(discarded);
   }
 

@@ -1,0 +1,62 @@
+// One batch's rows on their way: which were in the cache, what each server is asked for, and where
+// the answers go.
+//
+// Place in the life of a batch: **pull rows**.
+// Thread rule: thread-compatible; the cache is shared. Borrows layout and cache.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/base/bytes.h"
+#include "common/base/status.h"
+#include "common/layout/model_layout.h"
+#include "common/wire/frame.h"
+#include "worker/data/batch.h"
+#include "worker/link/server_link.h"
+#include "worker/parameter_client.h"
+#include "worker/row_cache.h"
+
+namespace weir::worker {
+
+class ServerPull : public RowPull {
+ public:
+  // cache: null when there is none, or it is not to be used. step: of the worker, which tells how
+  // old rows in the cache are.
+  ServerPull(const ModelLayout& layout, RowCache* cache, uint64_t step);
+
+  // What to ask each server for; nothing where every row is at hand. Once.
+  std::vector<Body> Ask(const data::Batch& batch);
+
+  // rows: [sum over tables of unique ids, dimension]. replies: a body per server.
+  Status Take(const std::vector<Body>& replies, std::span<float> rows);
+
+  uint64_t request_id = 0;
+
+ private:
+  // Positions are among all unique rows of the batch.
+  struct Asked {
+    uint32_t table = 0;
+    std::vector<size_t> positions;
+    std::vector<uint64_t> ids;  // of the positions
+  };
+
+  void AskForTable(uint32_t table, const std::vector<uint64_t>& ids, size_t first_position,
+                   std::vector<Bytes>* bodies);
+  bool FindInCache(uint32_t table, uint64_t id, size_t position);
+  Status TakeReply(size_t server, const Body& reply, std::span<float> rows);
+  Status TakeTable(const wire::FrameView& frame, const Asked& asked, std::span<float> rows);
+
+  const ModelLayout& layout_;
+  RowCache* const cache_;
+  const uint64_t step_;
+  const size_t dimension_;
+  std::vector<std::vector<Asked>> servers_;
+  std::vector<size_t> cached_positions_;
+  std::vector<float> cached_rows_;  // [cached_positions_, dimension]
+  std::vector<float> values_;       // of a table of a reply
+};
+
+}  // namespace weir::worker
