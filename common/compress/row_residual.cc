@@ -137,7 +137,7 @@ bool RowResidual::GiveWay() {
   for (int i = 0; i < kAsked; ++i) {
     const size_t slot = hand_;
     hand_ = (hand_ + 1) % slots_.size();
-    if (slots_[slot].since != kNotWaiting) continue;
+    if (slots_[slot].is_free || slots_[slot].since != kNotWaiting) continue;
     Discard(slot);
     return true;
   }
@@ -173,7 +173,7 @@ bool RowResidual::IsWorthSending(size_t slot) {
 void RowResidual::Wait(size_t slot) {
   if (slots_[slot].since != kNotWaiting) return;
   slots_[slot].since = step_;
-  waiting_.emplace_back(step_, slots_[slot].id);
+  waiting_.push_back({step_, slot});
 }
 
 void RowResidual::Send(size_t slot, SentRows* sent) {
@@ -204,24 +204,16 @@ void RowResidual::SendWithoutSlot(std::span<const float> gradient, uint64_t id, 
   ++counts_.sent;
 }
 
-// Whether the row of the entry has been waiting since then.
-bool RowResidual::IsWaiting(const std::pair<uint64_t, uint64_t>& entry) const {
-  const auto found = slot_of_.find(entry.second);
-  return found != slot_of_.end() && slots_[found->second].since == entry.first;
-}
-
 void RowResidual::SendOld(SentRows* sent) {
   while (!waiting_.empty()) {
-    const bool is_old = step_ - waiting_.front().first >= test_.max_age;
+    const bool is_old = step_ - waiting_.front().since >= test_.max_age;
     if (!is_old && slot_of_.size() <= test_.max_rows) break;
     const auto entry = waiting_.front();
     waiting_.pop_front();
     if (!IsWaiting(entry)) continue;
     ++counts_.sent_for_age;
-    Send(slot_of_.at(entry.second), sent);
-    if (slot_of_.size() <= test_.max_rows) continue;
-    const auto left = slot_of_.find(entry.second);
-    if (left != slot_of_.end()) Discard(left->second);
+    Send(entry.slot, sent);
+    if (slot_of_.size() > test_.max_rows && !slots_[entry.slot].is_free) Discard(entry.slot);
   }
   ForgetStale();
 }
@@ -235,7 +227,7 @@ void RowResidual::ForgetStale() {
 
 void RowResidual::Free(size_t slot) {
   slot_of_.erase(slots_[slot].id);
-  slots_[slot].since = 0;  // belongs to nobody, so it cannot give way
+  slots_[slot].is_free = true;
   free_.push_back(slot);
 }
 

@@ -81,7 +81,14 @@ class RowResidual {
   struct Slot {
     uint64_t id = 0;
     uint64_t since = kNotWaiting;  // the step of the first gradient that waits
+    bool is_free = false;
     float square_sum = 0;
+  };
+  // Stale where the slot has another `since`: the row was sent meanwhile. No slot has the same
+  // twice.
+  struct Waiting {
+    uint64_t since;
+    size_t slot;
   };
   static constexpr uint64_t kNotWaiting = ~uint64_t{0};
   static constexpr size_t kNoSlot = ~size_t{0};
@@ -99,7 +106,7 @@ class RowResidual {
   void Wait(size_t slot);
   void Send(size_t slot, SentRows* sent);
   void SendWithoutSlot(std::span<const float> gradient, uint64_t id, SentRows* sent);
-  bool IsWaiting(const std::pair<uint64_t, uint64_t>& entry) const;
+  bool IsWaiting(const Waiting& entry) const { return slots_[entry.slot].since == entry.since; }
   void SendOld(SentRows* sent);
   void ForgetStale();
   void Free(size_t slot);
@@ -114,9 +121,8 @@ class RowResidual {
   std::vector<Slot> slots_;
   std::vector<float> kept_;  // [slots, dimension]
   std::vector<size_t> free_;
-  size_t hand_ = 0;  // the slot that is asked next whether it may give way
-  // Since, id; in order of since. Stale where the row was sent meanwhile.
-  std::deque<std::pair<uint64_t, uint64_t>> waiting_;
+  size_t hand_ = 0;              // the slot that is asked next whether it may give way
+  std::deque<Waiting> waiting_;  // in order of since
   RowCounts counts_;
 };
 
