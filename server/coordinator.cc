@@ -9,7 +9,7 @@
 #include "common/config/config_hash.h"
 #include "common/metrics/report.h"
 #include "common/session/run_identity.h"
-#include "common/wire/score_frame.h"
+#include "common/session/score_message.h"
 
 namespace weir::server {
 namespace {
@@ -125,15 +125,12 @@ bool Coordinator::IsAfterFarewell(cluster::Seat seat, const v1::WorkRequest& req
 Status Coordinator::TakeCompletions(const v1::WorkRequest& request, cluster::Seat seat,
                                     const transport::Message& message, int64_t now_ms) {
   for (const v1::FileEnd& end : request.file_ends()) director_.LearnEnd(seat, end);
-  size_t part = 1;  // one score frame per part, in the order of the completions that have one
+  size_t part = 1;  // a part of scores each, in the order of the completions that have one
   for (const v1::Completion& completion : request.completions()) {
-    cluster::Scores scores;
+    eval::Scores scores;
     if (completion.has_scores()) {
       if (part >= message.parts.size()) return InvalidData("scores were announced and are missing");
-      wire::FrameCursor cursor(message.parts[part++].span());
-      WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, cursor.Next());
-      WEIR_RETURN_IF_ERROR(wire::DecodeScores(frame, &scores.probabilities, &scores.labels));
-      if (!cursor.done()) return InvalidData("more than one frame of scores for a chunk");
+      WEIR_ASSIGN_OR_RETURN(scores, session::ReadScores(completion, message.parts[part++].span()));
     }
     director_.Complete(seat, completion, std::move(scores), now_ms);
   }
@@ -270,7 +267,7 @@ v1::RunReport Coordinator::FinalReport(int64_t now_ms) const {
   report.set_mode("async");
   report.set_servers(server_count_);
   report.set_trainers(static_cast<uint32_t>(desks_.size()));
-  report.set_stages(1);
+  report.set_stages(static_cast<uint32_t>(config_.pipeline().split_size()) + 1);
   report.set_seed(config_.run().seed());
   report.set_config_hash(config::ConfigHash(config_));
   director_.FillReport(now_ms, &report);

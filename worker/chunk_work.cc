@@ -35,10 +35,21 @@ void ChunkWork::Finish(const Slice& slice, uint64_t push_sequence) {
   changed_.notify_all();
 }
 
-void ChunkWork::FinishScores(const Slice& slice, std::span<const float> probabilities) {
+void ChunkWork::FinishScores(const Slice& slice, std::span<const float> probabilities,
+                             std::span<const float> unmasked) {
   CHECK_EQ(std::ssize(probabilities), slice.end - slice.begin);
-  std::copy(probabilities.begin(), probabilities.end(), probabilities_.begin() + slice.begin);
+  std::ranges::copy(probabilities, probabilities_.begin() + slice.begin);
+  if (!unmasked.empty()) {
+    CHECK_EQ(unmasked.size(), probabilities.size());
+    std::lock_guard lock(mutex_);
+    unmasked_.resize(probabilities_.size());
+    std::ranges::copy(unmasked, unmasked_.begin() + slice.begin);
+  }
   Finish(slice, 0);
+}
+
+eval::Scores ChunkWork::scores() const {
+  return {probabilities_, unmasked_, {rows_.labels.begin(), rows_.labels.end()}};
 }
 
 uint64_t ChunkWork::FinishedRows(uint64_t accepted_sequence) {

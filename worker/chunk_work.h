@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "common/eval/scores.h"
 #include "common/proto/protocol.pb.h"
 #include "worker/data/batch.h"
 
@@ -31,7 +32,9 @@ class ChunkWork {
 
   // The batch was pushed under this number (0: nothing to wait for), or scored.
   void Finish(const Slice& slice, uint64_t push_sequence);
-  void FinishScores(const Slice& slice, std::span<const float> probabilities);
+  // unmasked: with everything sent at the splits of the model; empty for each batch or for none.
+  void FinishScores(const Slice& slice, std::span<const float> probabilities,
+                    std::span<const float> unmasked = {});
 
   // Rows, from the chunk's first, in batches that are pushed and accepted without a gap.
   uint64_t FinishedRows(uint64_t accepted_sequence);
@@ -45,7 +48,8 @@ class ChunkWork {
   const data::RowBlock& rows() const { return rows_; }
   bool is_test() const { return lease_.split() == v1::TEST; }
   int64_t row_count() const { return rows_.row_count() - first_row_; }
-  const std::vector<float>& probabilities() const { return probabilities_; }
+  // Of a test chunk that is finished.
+  eval::Scores scores() const;
 
  private:
   const v1::ChunkLease lease_;
@@ -60,7 +64,7 @@ class ChunkWork {
   size_t accepted_prefix_ = 0;  // batches
   bool abandoned_ = false;
   std::vector<std::optional<uint64_t>> sequences_;  // per batch
-  std::vector<float> probabilities_;                // test chunks: per row
+  std::vector<float> probabilities_, unmasked_;     // test chunks: per row
 };
 
 }  // namespace weir::worker

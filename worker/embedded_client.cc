@@ -10,7 +10,7 @@
 #include "common/config/validate_config.h"
 #include "common/saved_model/frames.h"
 #include "common/saved_model/warm_start.h"
-#include "common/wire/score_frame.h"
+#include "common/session/score_message.h"
 
 namespace weir::worker {
 namespace {
@@ -203,11 +203,9 @@ Status EmbeddedClient::TakeCompletions(const v1::WorkRequest& request,
                                        const std::vector<Bytes>& score_frames, int64_t now_ms) {
   size_t next_frame = 0;
   for (const v1::Completion& completion : request.completions()) {
-    cluster::Scores scores;
+    eval::Scores scores;
     if (completion.has_scores()) {
-      wire::FrameCursor cursor(score_frames[next_frame++]);
-      WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, cursor.Next());
-      WEIR_RETURN_IF_ERROR(wire::DecodeScores(frame, &scores.probabilities, &scores.labels));
+      WEIR_ASSIGN_OR_RETURN(scores, session::ReadScores(completion, score_frames[next_frame++]));
     }
     director_.Complete(kSelf, completion, std::move(scores), now_ms);
   }
@@ -217,7 +215,7 @@ Status EmbeddedClient::TakeCompletions(const v1::WorkRequest& request,
 void EmbeddedClient::FillRunReport(int64_t now_ms, v1::RunReport* report) const {
   report->set_mode("embedded");
   report->set_trainers(1);
-  report->set_stages(1);
+  report->set_stages(static_cast<uint32_t>(layout_.stages().size()));
   report->set_seed(config_.run().seed());
   report->set_config_hash(config::ConfigHash(config_));
   director_.FillReport(now_ms, report);

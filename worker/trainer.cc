@@ -21,6 +21,10 @@ const kernels::KernelTable& Kernels(const v1::ModelConfig& model) {
                                                     : kernels::CpuKernels();
 }
 
+bool LeavesOut(const v1::PipelineConfig& pipeline) {
+  return !std::ranges::all_of(pipeline.split(), split::SendsAll);
+}
+
 }  // namespace
 
 // One Hogwild thread.
@@ -34,7 +38,8 @@ class Trainer::Thread {
         model_(trainer->layout_, Kernels(trainer->config_.model()), squared_),
         gradients_(static_cast<size_t>(trainer->layout_.flat_element_count())),
         squares_(squared_.empty() ? 0 : gradients_.size()),
-        needs_row_squares_(trainer->client_->needs_row_squares()) {}
+        needs_row_squares_(trainer->client_->needs_row_squares()),
+        masks_(LeavesOut(trainer->config_.pipeline())) {}
 
   void Run() {
     while (const std::shared_ptr<ChunkWork> chunk = trainer_.Current()) {
@@ -101,7 +106,12 @@ class Trainer::Thread {
   Status Score(ChunkWork& chunk, const Prepared& prepared, std::span<const float> rows) {
     probabilities_.resize(static_cast<size_t>(prepared.batch.row_count));
     model_.Score(trainer_.client_->replica(), prepared.batch, rows, probabilities_);
-    chunk.FinishScores(prepared.slice, probabilities_);
+    if (masks_) {
+      unmasked_.resize(probabilities_.size());
+      model_.Score(trainer_.client_->replica(), prepared.batch, rows, unmasked_,
+                   model::Dlrm::Crossing::kWhole);
+    }
+    chunk.FinishScores(prepared.slice, probabilities_, unmasked_);
     return OkStatus();
   }
 
@@ -131,6 +141,7 @@ class Trainer::Thread {
     trainer_.samples_ += static_cast<uint64_t>(batch.row_count);
     trainer_.steps_ += 1;
     trainer_.logloss_sum_ += logloss_sum;
+    trainer_.CountSplits(model_.TakeSplitCounts());
     chunk.Finish(prepared.slice, sequence);
     if (trainer_.config_.cluster().window() == 1) {
       return trainer_.client_->AwaitAccepted(sequence);
@@ -149,7 +160,8 @@ class Trainer::Thread {
   std::vector<float> row_squares_;       // of the batch, [unique]; empty where no policy asks
   tensor::AlignedBuffer rows_;           // of the batch, [unique, dimension]
   tensor::AlignedBuffer row_gradients_;  // likewise
-  std::vector<float> probabilities_;
+  const bool masks_;                     // splits leave something out
+  std::vector<float> probabilities_, unmasked_;
   std::vector<std::unique_ptr<Prepared>> spare_;
 };
 
@@ -218,7 +230,20 @@ void Trainer::Fail(const Status& status, ChunkWork* chunk) {
   Abandon();
 }
 
+void Trainer::CountSplits(const std::vector<model::SplitCounts>& counts) {
+  if (counts.empty()) return;
+  std::lock_guard lock(splits_mutex_);
+  splits_.resize(counts.size());
+  for (size_t i = 0; i < counts.size(); ++i) splits_[i].Add(counts[i]);
+}
+
 void Trainer::FillReport(v1::WorkerReport* report) const {
+  {
+    std::lock_guard lock(splits_mutex_);
+    for (size_t i = 0; i < splits_.size(); ++i) {
+      splits_[i].FillReport(config_.pipeline().split(static_cast<int>(i)), report->add_splits());
+    }
+  }
   report->set_samples(samples_);
   report->set_steps(steps_);
   report->set_logloss_sum(logloss_sum_);

@@ -29,6 +29,7 @@
 #include "common/proto/config.pb.h"
 #include "common/proto/report.pb.h"
 #include "worker/chunk_work.h"
+#include "worker/model/split_crossing.h"
 #include "worker/parameter_client.h"
 
 namespace weir::worker {
@@ -47,7 +48,7 @@ class Trainer {
   // Stops the threads after the step they are in. Any thread; again does no harm.
   void Abandon();
 
-  // Samples, steps, logloss.
+  // Samples, steps, logloss, splits.
   void FillReport(v1::WorkerReport* report) const;
 
  private:
@@ -58,6 +59,7 @@ class Trainer {
   void Retire(const std::shared_ptr<ChunkWork>& chunk);
   // The thread leaves this chunk unfinished.
   void Fail(const Status& status, ChunkWork* chunk);
+  void CountSplits(const std::vector<model::SplitCounts>& counts);
 
   const v1::Config& config_;
   const ModelLayout& layout_;
@@ -72,6 +74,8 @@ class Trainer {
   std::atomic<uint64_t> samples_{0};
   std::atomic<uint64_t> steps_{0};
   std::atomic<double> logloss_sum_{0};
+  mutable std::mutex splits_mutex_;
+  std::vector<model::SplitCounts> splits_;
   std::vector<std::thread> threads_;
 };
 

@@ -9,7 +9,7 @@
 #include "common/base/clock.h"
 #include "common/base/strings.h"
 #include "common/metrics/summary.h"
-#include "common/wire/score_frame.h"
+#include "common/session/score_message.h"
 #include "worker/data/synthetic.h"
 
 namespace weir::worker {
@@ -194,10 +194,7 @@ v1::WorkRequest Worker::MakeRequest(std::vector<Bytes>* scores) {
     completion.set_lease(chunk->lease().lease());
     completion.set_row_count(static_cast<uint64_t>(chunk->row_count()));
     if (!chunk->is_test()) continue;
-    completion.set_has_scores(true);
-    const std::vector<float>& labels = chunk->rows().labels;
-    const std::vector<uint8_t> bits(labels.begin(), labels.end());
-    wire::AppendScores(&scores->emplace_back(), chunk->probabilities(), bits);
+    scores->push_back(session::WriteScores(chunk->scores(), &completion));
   }
   finished_.clear();
   for (v1::FileEnd& end : file_ends_) *request.add_file_ends() = std::move(end);

@@ -11,12 +11,17 @@ namespace {
 // How long a worker that has nothing to do waits before it asks again.
 constexpr uint32_t kWaitMs = 5;
 
-v1::EvaluationReport Evaluate(const std::map<ChunkKey, Scores>& chunks) {
-  Scores all;
+template <typename T>
+void Append(const std::vector<T>& from, std::vector<T>* to) {
+  to->insert(to->end(), from.begin(), from.end());
+}
+
+v1::EvaluationReport Evaluate(const std::map<ChunkKey, eval::Scores>& chunks) {
+  eval::Scores all;
   for (const auto& [key, scores] : chunks) {
-    all.probabilities.insert(all.probabilities.end(), scores.probabilities.begin(),
-                             scores.probabilities.end());
-    all.labels.insert(all.labels.end(), scores.labels.begin(), scores.labels.end());
+    Append(scores.probabilities, &all.probabilities);
+    Append(scores.unmasked, &all.unmasked);
+    Append(scores.labels, &all.labels);
   }
   const eval::Metrics metrics = eval::ComputeMetrics(all.probabilities, all.labels);
   v1::EvaluationReport report;
@@ -26,6 +31,10 @@ v1::EvaluationReport Evaluate(const std::map<ChunkKey, Scores>& chunks) {
   report.set_accuracy(metrics.accuracy);
   report.set_normalized_entropy(metrics.normalized_entropy);
   report.set_calibration(metrics.calibration);
+  if (all.unmasked.empty() || all.unmasked.size() != all.labels.size()) return report;
+  const eval::Metrics unmasked = eval::ComputeMetrics(all.unmasked, all.labels);
+  report.set_unmasked_logloss(unmasked.logloss);
+  report.set_unmasked_auc(unmasked.auc);
   return report;
 }
 
@@ -52,7 +61,7 @@ RunDirector::RunDirector(const RunPlan& plan)
       test_(v1::TEST, plan.test_file_count, 1),
       next_evaluation_(plan.evaluate_every_samples) {}
 
-void RunDirector::Complete(Seat member, const v1::Completion& completion, Scores scores,
+void RunDirector::Complete(Seat member, const v1::Completion& completion, eval::Scores scores,
                            int64_t now_ms) {
   const bool is_test = completion.has_scores();
   const uint64_t rows = completion.row_count();

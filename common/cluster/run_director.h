@@ -17,6 +17,7 @@
 
 #include "common/cluster/lease_book.h"
 #include "common/cluster/membership.h"
+#include "common/eval/scores.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/protocol.pb.h"
 
@@ -34,12 +35,6 @@ struct RunPlan {
 // config: valid, with defaults filled in.
 RunPlan PlanRun(const v1::Config& config);
 
-// Probabilities and labels of one test chunk.
-struct Scores {
-  std::vector<float> probabilities;
-  std::vector<uint8_t> labels;
-};
-
 class RunDirector {
  public:
   enum class State { kRunning, kFinished, kFailed };
@@ -48,7 +43,7 @@ class RunDirector {
 
   // Of a worker; what cannot be true fails the run, and the reason names the worker.
   // It has finished a lease; scores only for a test chunk.
-  void Complete(Seat member, const v1::Completion& completion, Scores scores, int64_t now_ms);
+  void Complete(Seat member, const v1::Completion& completion, eval::Scores scores, int64_t now_ms);
   void LearnEnd(Seat member, const v1::FileEnd& end);
   void Advance(Seat member, uint64_t lease_id, uint64_t row);
   void TakeBack(Seat member);
@@ -90,7 +85,7 @@ class RunDirector {
   LeaseBook test_;
   uint64_t samples_ = 0;
   uint64_t next_evaluation_ = 0;
-  std::map<ChunkKey, Scores> scores_;
+  std::map<ChunkKey, eval::Scores> scores_;
   std::vector<v1::EvaluationReport> evaluations_;
 
   bool train_clock_runs_ = false;

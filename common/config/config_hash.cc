@@ -56,6 +56,7 @@ RunHashes HashRun(const v1::Config& config) {
       .model = KeyedHash(HashMessage(config.model()), config.run().seed()),
       .data = HashReader(config.data()),
       .update = HashMessage(config.update()),
+      .pipeline = HashMessage(config.pipeline()),
       .agreement = HashAgreement(config.data()),
   };
 }
@@ -71,6 +72,7 @@ std::string DescribeMismatch(const RunHashes& ours, const RunHashes& theirs) {
         "how the input is lent out (data.batch_size * data.chunk_batches, data.epochs, "
         "data.shuffle, the number of data.train and data.test files)");
   }
+  if (ours.pipeline != theirs.pipeline) parts.emplace_back("the stages (pipeline)");
   return parts.empty() ? "" : StrCat("the configs differ in ", StrJoin(parts, ", "));
 }
 

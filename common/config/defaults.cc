@@ -215,6 +215,14 @@ void FillRun(v1::RunConfig& run) {
   WEIR_DEFAULT(run, report_interval_ms, 2000);
 }
 
+void FillSplit(v1::SplitConfig& split) {
+  if (split.policy_case() == v1::SplitConfig::POLICY_NOT_SET) split.mutable_none();
+  if (split.values() == v1::VALUE_CODING_UNSPECIFIED) split.set_values(v1::F32);
+  if (split.has_dct_mp()) WEIR_DEFAULT(*split.mutable_dct_mp(), measure_only, false);
+  if (split.has_quantize()) WEIR_DEFAULT(*split.mutable_quantize(), bits, 8);
+  if (split.has_top_k_gradient()) WEIR_DEFAULT(*split.mutable_top_k_gradient(), feedback, true);
+}
+
 }  // namespace
 
 bool HasDenseFeatures(const v1::DataConfig& data) {
@@ -240,6 +248,7 @@ void FillDefaults(v1::Config* config) {
   FillUpdate(*config->mutable_update());
   FillCluster(*config->mutable_cluster());
   FillRun(*config->mutable_run());
+  for (v1::SplitConfig& split : *config->mutable_pipeline()->mutable_split()) FillSplit(split);
 }
 
 }  // namespace weir::config

@@ -6,6 +6,7 @@
 #include "common/config/defaults.h"
 #include "common/config/policy_rules.h"
 #include "common/config/validate_compression.h"
+#include "common/config/validate_pipeline.h"
 #include "common/config/validate_reader.h"
 #include "common/config/validate_update.h"
 #include "common/config/violations.h"
@@ -187,17 +188,21 @@ void ValidateRun(const v1::RunConfig& run, Violations* violations) {
 
 std::vector<std::string> ValidateConfig(const v1::Config& config) {
   Violations violations;
-  ValidateModel(config, &violations);
-  ValidateReader(config.data(), &violations);
+  // A layout is cut only at layers that are there, so the rest is looked at in one stage.
+  v1::Config whole = config;
+  whole.clear_pipeline();
+  ValidateModel(whole, &violations);
+  ValidateReader(whole.data(), &violations);
   const bool layers_known = violations.size() == 0;
-  if (layers_known) ValidateTensorSizes(config, &violations);
+  if (layers_known) ValidateTensorSizes(whole, &violations);
   const size_t before_data = violations.size();
-  ValidateData(config.data(), &violations);
-  if (layers_known && violations.size() == before_data) ValidateChunkBytes(config, &violations);
-  ValidateCompression(config, layers_known, &violations);
-  ValidateUpdate(config.update(), &violations);
-  ValidateCluster(config.cluster(), &violations);
-  ValidateRun(config.run(), &violations);
+  ValidateData(whole.data(), &violations);
+  if (layers_known && violations.size() == before_data) ValidateChunkBytes(whole, &violations);
+  ValidateCompression(whole, layers_known, &violations);
+  ValidateUpdate(whole.update(), &violations);
+  ValidateCluster(whole.cluster(), &violations);
+  ValidateRun(whole.run(), &violations);
+  ValidatePipeline(config, &violations);
   return violations.Take();
 }
 

@@ -1,6 +1,7 @@
 #include "common/layout/model_layout.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "common/base/check.h"
@@ -76,6 +77,7 @@ std::vector<v1::ModelConfig::Activation> Activations(
 
 ModelLayout::ModelLayout(const v1::Config& config, uint32_t server_count)
     : model_(config.model()),
+      pipeline_(config.pipeline()),
       server_count_(server_count),
       embedding_dimension_(config.model().embedding_dimension()),
       seed_(config.run().seed()) {
@@ -92,7 +94,37 @@ ModelLayout::ModelLayout(const v1::Config& config, uint32_t server_count)
   bottom_activations_ = Activations(config.model().bottom_activations(), bottom_weights_.size());
   top_activations_ = Activations(config.model().top_activations(), top_weights_.size());
   if (!top_activations_.empty()) top_activations_.back() = v1::ModelConfig::LINEAR;
+  CutStages();
   CutPieces();
+}
+
+void ModelLayout::CutStages() {
+  const auto tensor_of = [&](size_t layer) {  // counted through both MLPs
+    return static_cast<uint32_t>(2 * layer);
+  };
+  const size_t bottom_count = bottom_weights_.size();
+  size_t begin = 0;  // layers counted through both MLPs, like end
+  int64_t input_width = dense_feature_count_;
+  const auto add = [&](size_t end) {
+    StageSpec stage;
+    stage.bottom = {std::min(begin, bottom_count), std::min(end, bottom_count)};
+    stage.top = {std::max(begin, bottom_count) - bottom_count,
+                 std::max(end, bottom_count) - bottom_count};
+    stage.has_interaction = stage.top.begin == 0 && !stage.top.empty();
+    stage.input_width = input_width;
+    stage.first_tensor = tensor_of(begin);
+    stage.end_tensor = tensor_of(end);
+    stage.output_width = tensors_[stage.end_tensor - 2].row_count;
+    stages_.push_back(stage);
+    begin = end;
+    input_width = stage.output_width;
+  };
+  for (const v1::SplitConfig& split : pipeline_.split()) {
+    const std::optional<LayerName> after = ParseLayerName(split.after());
+    CHECK(after) << "validate_config lets no other name through";
+    add(after->index + 1 + (after->is_top ? bottom_count : 0));
+  }
+  add(bottom_count + top_weights_.size());
 }
 
 void ModelLayout::AddMlp(const std::string& name, int64_t input_width,
@@ -143,6 +175,18 @@ int64_t ModelLayout::interaction_width() const {
   if (model_.interaction() == v1::ModelConfig::CAT) return vectors * embedding_dimension_;
   const int64_t self = model_.interaction() == v1::ModelConfig::DOT_WITH_SELF ? vectors : 0;
   return embedding_dimension_ + vectors * (vectors - 1) / 2 + self;
+}
+
+std::optional<LayerName> ParseLayerName(std::string_view name) {
+  LayerName layer;
+  std::string_view number;
+  if (name.starts_with("bottom/")) number = name.substr(7);
+  if (name.starts_with("top/")) number = name.substr(4);
+  layer.is_top = name.starts_with("top/");
+  const char* const end = number.data() + number.size();
+  const auto [rest, error] = std::from_chars(number.data(), end, layer.index);
+  if (number.empty() || error != std::errc() || rest != end) return std::nullopt;
+  return layer;
 }
 
 int32_t DenseFeatureCount(const v1::DataConfig& data) {

@@ -10,8 +10,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/proto/config.pb.h"
@@ -51,6 +53,24 @@ struct PieceSpec {
   uint32_t server = 0;
 };
 
+// Layers [begin, end) of an MLP.
+struct LayerRange {
+  size_t begin = 0, end = 0;
+
+  size_t size() const { return end - begin; }
+  bool empty() const { return begin == end; }
+};
+
+// A part of the model between two splits (pipeline.split), or all of it.
+struct StageSpec {
+  LayerRange bottom, top;
+  bool has_interaction = false;  // between the two
+  int64_t input_width = 0;       // of what the stage before gives; dense features of the first
+  int64_t output_width = 0;      // 1, the logit, of the last
+  // Tensors [first, end) are this stage's.
+  uint32_t first_tensor = 0, end_tensor = 0;
+};
+
 class ModelLayout {
  public:
   // config: with defaults filled in and valid. server_count >= 1.
@@ -74,6 +94,11 @@ class ModelLayout {
   }
   std::span<const v1::ModelConfig::Activation> top_activations() const { return top_activations_; }
 
+  // What the config says of the splits between stages.
+  const v1::PipelineConfig& pipeline() const { return pipeline_; }
+  // At least one, in the order of forward; one more than splits.
+  std::span<const StageSpec> stages() const { return stages_; }
+
   // The rest of the model's structure, as the config has it; without dense features there is no
   // bottom MLP.
   const v1::ModelConfig& model() const { return model_; }
@@ -94,9 +119,11 @@ class ModelLayout {
   void AddMlp(const std::string& name, int64_t input_width, std::span<const int32_t> widths,
               std::vector<uint32_t>& weights);
   void AddTensor(std::string name, int64_t row_count, int64_t column_count, double deviation);
+  void CutStages();
   void CutPieces();
 
   v1::ModelConfig model_;
+  v1::PipelineConfig pipeline_;
   uint32_t server_count_;
   int32_t dense_feature_count_;
   int32_t embedding_dimension_;
@@ -107,10 +134,19 @@ class ModelLayout {
   std::vector<TableSpec> tables_;
   std::vector<PieceSpec> pieces_;
   std::vector<uint32_t> first_piece_;  // per tensor, and one past the last
+  std::vector<StageSpec> stages_;
   std::vector<uint32_t> bottom_weights_;
   std::vector<uint32_t> top_weights_;
   std::vector<v1::ModelConfig::Activation> bottom_activations_, top_activations_;
 };
+
+// A layer by name: bottom/1, top/0.
+struct LayerName {
+  bool is_top = false;
+  size_t index = 0;
+};
+// Nothing when it is no such name.
+std::optional<LayerName> ParseLayerName(std::string_view name);
 
 // Dense features of the reader that the config chose.
 int32_t DenseFeatureCount(const v1::DataConfig& data);

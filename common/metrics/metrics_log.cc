@@ -47,6 +47,15 @@ Json LayersJson(const v1::WorkerReport& total, const v1::WorkerReport& last) {
   return layers;
 }
 
+Json SplitsJson(const v1::WorkerReport& total) {
+  Json splits = Json::array();
+  for (const v1::SplitReport& split : total.splits()) {
+    const Json threshold = split.has_threshold() ? Json(split.threshold()) : Json(nullptr);
+    splits.push_back({{"after", split.after()}, {"threshold", threshold}});
+  }
+  return splits;
+}
+
 }  // namespace
 
 MetricsLog::MetricsLog(DirectoryLock lock, std::string path)
@@ -77,6 +86,7 @@ Status MetricsLog::WriteTrain(double seconds, const v1::WorkerReport& total,
       {"logloss", Ratio(total.logloss_sum() - last_.logloss_sum(), samples)},
       {"bytes", BytesJson(total)},
       {"layers", LayersJson(total, last_)},
+      {"splits", SplitsJson(total)},
   };
   last_seconds_ = seconds;
   last_ = total;

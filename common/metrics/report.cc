@@ -28,6 +28,7 @@ class Merger {
     AddCounters(report);
     for (const v1::LayerReport& layer : report.layers()) WEIR_RETURN_IF_ERROR(AddLayer(layer));
     for (const v1::StageTime& time : report.stage_times()) AddStageTime(time);
+    for (const v1::SplitReport& split : report.splits()) AddSplit(split);
     WEIR_ASSIGN_OR_RETURN(const Histogram staleness, Histogram::FromProto(report.staleness()));
     staleness_.Merge(staleness);
     return OkStatus();
@@ -100,8 +101,24 @@ class Merger {
     sum.set_seconds(sum.seconds() + time.seconds());
   }
 
+  void AddSplit(const v1::SplitReport& split) {
+    const auto [entry, is_new] = split_indexes_.emplace(split.after(), total_.splits_size());
+    if (is_new) {
+      *total_.add_splits() = split;
+      return;
+    }
+    v1::SplitReport& sum = *total_.mutable_splits(entry->second);
+    if (sum.policy() != split.policy()) sum.set_policy(kMixedPolicy);
+    sum.set_elements(sum.elements() + split.elements());
+    sum.set_elements_sent(sum.elements_sent() + split.elements_sent());
+    sum.set_forward_bytes(sum.forward_bytes() + split.forward_bytes());
+    sum.set_backward_bytes(sum.backward_bytes() + split.backward_bytes());
+    if (split.has_threshold()) sum.set_threshold(split.threshold());  // of any trainer
+  }
+
   v1::WorkerReport total_;
   Histogram staleness_;
+  std::unordered_map<std::string, int> split_indexes_;
   std::unordered_map<std::string, int> layer_indexes_;
   std::unordered_map<std::string, int> stage_indexes_;
   std::unordered_map<std::string, int> threshold_counts_;

@@ -45,6 +45,9 @@ Json TestJson(const v1::RunReport& report) {
       {"calibration", figure(test.calibration())},
       {"seconds", test.seconds()},
   };
+  if (test.has_unmasked_logloss()) {
+    json["unmasked"] = {{"logloss", test.unmasked_logloss()}, {"auc", test.unmasked_auc()}};
+  }
   if (report.has_bayes_logloss()) json["bayes_logloss"] = report.bayes_logloss();
   return json;
 }
@@ -79,6 +82,23 @@ Json LayersJson(const v1::WorkerReport& total) {
     });
   }
   return layers;
+}
+
+Json SplitsJson(const v1::WorkerReport& total) {
+  Json splits = Json::array();
+  for (const v1::SplitReport& split : total.splits()) {
+    const auto elements = static_cast<double>(split.elements());
+    splits.push_back({
+        {"after", split.after()},
+        {"policy", split.policy()},
+        {"elements", split.elements()},
+        {"density", Ratio(static_cast<double>(split.elements_sent()), elements)},
+        {"forward_bytes", split.forward_bytes()},
+        {"backward_bytes", split.backward_bytes()},
+        {"threshold", split.has_threshold() ? split.threshold() : kUndefined},
+    });
+  }
+  return splits;
 }
 
 // Ages are in steps of a worker. Shares without anything to share are null.
@@ -145,6 +165,7 @@ std::string SummaryJson(const v1::RunReport& report) {
       {"wire", WireJson(report.total())},
       {"layers", LayersJson(report.total())},
       {"rows", RowsJson(report.total())},
+      {"splits", SplitsJson(report.total())},
       {"staleness", StalenessJson(report.total())},
       {"stages_time", StagesTimeJson(report.total())},
       {"recovery", RecoveryJson(report)},

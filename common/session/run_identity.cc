@@ -8,7 +8,8 @@ namespace weir::session {
 namespace {
 
 config::RunHashes Hashes(const v1::RunIdentity& identity) {
-  return {identity.model(), identity.data(), identity.update(), identity.agreement()};
+  return {identity.model(), identity.data(), identity.update(), identity.pipeline(),
+          identity.agreement()};
 }
 
 }  // namespace
@@ -21,6 +22,7 @@ v1::RunIdentity MakeRunIdentity(const v1::Config& config, uint32_t server_count,
   identity.set_model(hashes.model);
   identity.set_data(hashes.data);
   identity.set_update(hashes.update);
+  identity.set_pipeline(hashes.pipeline);
   identity.set_agreement(hashes.agreement);
   identity.set_server_count(server_count);
   identity.set_warm_start(warm_start);

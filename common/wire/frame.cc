@@ -41,7 +41,7 @@ uint64_t Checksum(RawHeader header, ByteSpan payload) {
 
 bool IsKnownKind(uint8_t kind) {
   return kind >= static_cast<uint8_t>(FrameKind::kGradient) &&
-         kind <= static_cast<uint8_t>(FrameKind::kSavedRows);
+         kind <= static_cast<uint8_t>(FrameKind::kActivationGradients);
 }
 
 bool IsKnownCoding(uint8_t coding) {
@@ -61,8 +61,8 @@ std::string HeaderFault(const RawHeader& header, size_t payload_limit) {
     return StrCat("has unknown value coding ", int{header.coding});
   }
   if (IsScaled(static_cast<ValueCoding>(header.coding)) &&
-      header.kind != static_cast<uint8_t>(FrameKind::kGradient)) {
-    return "has scaled values, which only gradients may have";
+      !MayBeScaled(static_cast<FrameKind>(header.kind))) {
+    return "has scaled values, which its kind may not have";
   }
   if (header.reserved != 0) return "has a reserved byte that is not 0";
   if (header.length > payload_limit) {
@@ -94,6 +94,10 @@ const char* FrameKindName(FrameKind kind) {
       return "piece state";
     case FrameKind::kSavedRows:
       return "saved rows";
+    case FrameKind::kActivations:
+      return "activations";
+    case FrameKind::kActivationGradients:
+      return "activation gradients";
   }
   return "unknown";
 }
@@ -110,6 +114,9 @@ std::string DescribeFrame(const FrameHeader& header) {
     case FrameKind::kRowGradients:
     case FrameKind::kSavedRows:
       return StrCat(name, " of table ", header.tensor);
+    case FrameKind::kActivations:
+    case FrameKind::kActivationGradients:
+      return StrCat(name, " of split ", header.tensor, ", slice ", header.begin);
     case FrameKind::kScores:
       break;
   }

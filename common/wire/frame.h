@@ -27,15 +27,25 @@ inline constexpr uint8_t kFrameVersion = 1;
 inline constexpr size_t kFrameHeaderBytes = 32;
 
 enum class FrameKind : uint8_t {
-  kGradient = 1,      // selected elements of a piece's gradient
-  kValues = 2,        // changed elements of a piece
-  kRowIds = 3,        // rows that a worker asks for
-  kRowValues = 4,     // the answer, in the order of the request
-  kRowGradients = 5,  // ids and gradients of rows
-  kScores = 6,        // predictions and labels, for evaluation
-  kPieceState = 7,    // optimizer state of a piece, in a saved model
-  kSavedRows = 8,     // ids, values and optimizer state of rows, in a saved model
+  kGradient = 1,              // selected elements of a piece's gradient
+  kValues = 2,                // changed elements of a piece
+  kRowIds = 3,                // rows that a worker asks for
+  kRowValues = 4,             // the answer, in the order of the request
+  kRowGradients = 5,          // ids and gradients of rows
+  kScores = 6,                // predictions and labels, for evaluation
+  kPieceState = 7,            // optimizer state of a piece, in a saved model
+  kSavedRows = 8,             // ids, values and optimizer state of rows, in a saved model
+  kActivations = 9,           // of a block of activations, from a stage to the next one
+  kActivationGradients = 10,  // of its gradient, on the way back
 };
+
+// Kinds whose payload is selected elements, in blocks (piece_frame.h).
+inline bool HasElements(FrameKind kind) {
+  return kind == FrameKind::kGradient || kind == FrameKind::kValues ||
+         kind == FrameKind::kActivations || kind == FrameKind::kActivationGradients;
+}
+// Of them, those whose values may be codes.
+inline bool MayBeScaled(FrameKind kind) { return HasElements(kind) && kind != FrameKind::kValues; }
 
 // "gradient", "values", "row ids", ... for messages and metrics.
 const char* FrameKindName(FrameKind kind);
@@ -43,8 +53,9 @@ const char* FrameKindName(FrameKind kind);
 struct FrameHeader {
   FrameKind kind = FrameKind::kGradient;
   ValueCoding coding = ValueCoding::kF32;  // kF32 also for kinds that leave no choice
-  uint32_t tensor = 0;                     // tensor id; table id of row frames; 0 for scores
-  uint32_t begin = 0;   // piece: its first element in the tensor; rows: their dimension; else 0
+  uint32_t tensor = 0;  // tensor id; table id of row frames; split of activations; 0 for scores
+  uint32_t begin = 0;   // piece: its first element in the tensor; rows: their dimension;
+                        // activations: the slice of the batch; else 0
   uint32_t count = 0;   // elements, rows or scores carried
   uint32_t length = 0;  // payload bytes
 };

@@ -1,4 +1,5 @@
-// Gradient and value frames: the selected elements of one piece of a dense tensor.
+// Frames of selected elements: of a piece of a dense tensor, gradients or values, and of a block of
+// activations or its gradient, which is a piece of its own.
 //
 // Place in the life of a batch: on the way up, the worker appends each stripe as its policy takes
 // it from the residual, in any order (threads take stripes as locks allow); on the way down, a
@@ -35,7 +36,7 @@ class PieceFrameWriter {
   PieceFrameWriter(const PieceFrameWriter&) = delete;  // two would close one frame
   PieceFrameWriter& operator=(const PieceFrameWriter&) = delete;
 
-  // kind: kGradient or kValues; only gradients may be scaled. begin: first element of the piece in
+  // kind: one that HasElements; scaled only if it MayBeScaled. begin: first element of the piece in
   // the tensor. format: the piece's; its scales must outlive the frame.
   void Open(Bytes* out, FrameKind kind, uint32_t tensor, uint32_t begin, const ValueFormat& format);
 

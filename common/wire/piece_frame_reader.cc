@@ -74,9 +74,8 @@ Status PieceFrameReader::Read(const FrameView& frame, uint32_t piece_elements) {
   bytes_ = ByteReader(frame.payload);
   element_count_ = 0;
   stripes_.clear();
-  if (header_.kind != FrameKind::kGradient && header_.kind != FrameKind::kValues) {
-    return InvalidData(
-        StrCat("expected a gradient or values frame, got a ", DescribeFrame(header_)));
+  if (!HasElements(header_.kind)) {
+    return InvalidData(StrCat("expected a frame of elements, got a ", DescribeFrame(header_)));
   }
   if (const std::string fault = HeaderFault(header_, frame.payload.size(), piece_elements);
       !fault.empty()) {

@@ -21,7 +21,7 @@ size_t VarintBytes(uint64_t value) {
 void PieceFrameWriter::Open(Bytes* out, FrameKind kind, uint32_t tensor, uint32_t begin,
                             const ValueFormat& format) {
   CHECK(out_ == nullptr) << "a frame is open";
-  CHECK(kind == FrameKind::kGradient || kind == FrameKind::kValues) << FrameKindName(kind);
+  CHECK(HasElements(kind)) << FrameKindName(kind);
   out_ = out;
   frame_begin_ = OpenFrame(out);
   header_ = {.kind = kind, .coding = format.coding, .tensor = tensor, .begin = begin};
@@ -31,7 +31,7 @@ void PieceFrameWriter::Open(Bytes* out, FrameKind kind, uint32_t tensor, uint32_
 }
 
 void PieceFrameWriter::PutScales() {
-  CHECK(header_.kind == FrameKind::kGradient);
+  CHECK(MayBeScaled(header_.kind)) << FrameKindName(header_.kind);
   CHECK(format_.bits >= 1 && format_.bits <= MaxCodeBits(format_.coding)) << format_.bits;
   CHECK(format_.bucket_log2 == 0 ||
         (format_.bucket_log2 >= kMinBucketLog2 && format_.bucket_log2 <= kMaxBucketLog2));

@@ -118,7 +118,7 @@ TEST(ChunkWork, ScoresLieWithTheirRows) {
   chunk.FinishScores(slices[0], std::vector<float>{0.1f, 0.2f});
   chunk.FinishScores(slices[1], std::vector<float>{0.3f, 0.4f});
   EXPECT_EQ(chunk.AwaitFinished(), 0u);
-  EXPECT_EQ(chunk.probabilities(), (std::vector<float>{0.1f, 0.2f, 0.3f, 0.4f, 0.5f}));
+  EXPECT_EQ(chunk.scores().probabilities, (std::vector<float>{0.1f, 0.2f, 0.3f, 0.4f, 0.5f}));
 }
 
 TEST(ChunkWork, ThreadsTakeEachBatchOnce) {

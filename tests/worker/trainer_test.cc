@@ -69,7 +69,7 @@ TEST_F(TrainerTest, ScoresATestChunkWithoutPushing) {
   const auto chunk = Chunk(data::Split::kTest);
   trainer.Add(chunk);
   EXPECT_EQ(chunk->AwaitFinished(), 0u);
-  for (const float probability : chunk->probabilities()) {
+  for (const float probability : chunk->scores().probabilities) {
     ASSERT_GT(probability, 0);
     ASSERT_LT(probability, 1);
   }

@@ -21,6 +21,10 @@ void AddPart(const transport::Part& part, uint64_t byte_count, v1::KindBytes* by
       return bytes->set_row_pull(bytes->row_pull() + byte_count);
     case wire::FrameKind::kRowGradients:
       return bytes->set_row_push(bytes->row_push() + byte_count);
+    case wire::FrameKind::kActivations:
+      return bytes->set_forward(bytes->forward() + byte_count);
+    case wire::FrameKind::kActivationGradients:
+      return bytes->set_backward(bytes->backward() + byte_count);
     default:
       return bytes->set_control(bytes->control() + byte_count);
   }

@@ -24,8 +24,19 @@ kernels::Loss LossOf(const v1::LossConfig& config) {
   return loss;
 }
 
+std::vector<Stage> MakeStages(const ModelLayout& layout, const kernels::KernelTable& kernels,
+                              const std::vector<bool>& squared) {
+  std::vector<Stage> stages;
+  stages.reserve(layout.stages().size());
+  for (const StageSpec& spec : layout.stages()) {
+    stages.emplace_back(layout, spec, kernels, Dlrm::kSliceRows, squared);
+  }
+  return stages;
+}
+
 Slice SliceAt(const data::Batch& batch, int64_t begin) {
-  return {begin, std::min(Dlrm::kSliceRows, batch.row_count - begin)};
+  return {begin, std::min(Dlrm::kSliceRows, batch.row_count - begin),
+          static_cast<uint32_t>(begin / Dlrm::kSliceRows)};
 }
 
 }  // namespace
@@ -35,15 +46,8 @@ Dlrm::Dlrm(const ModelLayout& layout, const kernels::KernelTable& kernels,
     : layout_(&layout),
       kernels_(&kernels),
       loss_(LossOf(layout.model().loss())),
-      interaction_(layout, kernels, kSliceRows),
-      top_(layout, layout.top_weights(), layout.top_activations(), kernels, kSliceRows, squared),
-      dense_input_(
-          static_cast<size_t>(layout.dense_feature_count() * kernels::PaddedStride(kSliceRows))),
-      logits_(static_cast<size_t>(kernels::PaddedStride(kSliceRows))),
-      logit_gradients_(logits_.size()) {
-  if (!layout.has_bottom()) return;
-  bottom_.emplace(layout, layout.bottom_weights(), layout.bottom_activations(), kernels, kSliceRows,
-                  squared);
+      stages_(MakeStages(layout, kernels, squared)) {
+  for (uint32_t i = 0; i + 1 < stages_.size(); ++i) splits_.emplace_back(layout, i, kernels);
 }
 
 Result<double> Dlrm::Train(const float* parameters, const data::Batch& batch,
@@ -56,41 +60,47 @@ Result<double> Dlrm::Train(const float* parameters, const data::Batch& batch,
   std::fill(row_squares.begin(), row_squares.end(), 0.0f);
   if (batch.row_count == 0) ZeroTensors(gradients);
   if (batch.row_count == 0 && squares != nullptr) ZeroTensors(squares);
+  for (SplitCrossing& split : splits_) split.NextBatch();
+  const GradientBuffers buffers{gradients, row_gradients, squares, row_squares};
   double sum = 0;
   for (int64_t begin = 0; begin < batch.row_count; begin += kSliceRows) {
     const Slice slice = SliceAt(batch, begin);
-    Forward(parameters, batch, slice, rows);
+    Forward(parameters, batch, slice, rows, Crossing::kAsTrained);
     sum += Loss(batch, slice, mean_rows);
     if (!std::isfinite(sum)) return Diverged(parameters, batch, slice, rows);
-    Backward(parameters, batch, slice, gradients, row_gradients, squares, row_squares);
+    Backward(parameters, batch, slice, buffers);
   }
   return sum;
 }
 
 void Dlrm::Score(const float* parameters, const data::Batch& batch, std::span<const float> rows,
-                 std::span<float> probabilities) {
+                 std::span<float> probabilities, Crossing crossing) {
   CheckShapes(batch, rows.size());
   CHECK_EQ(std::ssize(probabilities), batch.row_count);
+  for (SplitCrossing& split : splits_) split.NextBatch();
   for (int64_t begin = 0; begin < batch.row_count; begin += kSliceRows) {
     const Slice slice = SliceAt(batch, begin);
-    Forward(parameters, batch, slice, rows);
+    Forward(parameters, batch, slice, rows, crossing);
     kernels_->sigmoid({Logits(slice).data, slice.row_count},
                       {probabilities.data() + slice.begin, slice.row_count});
   }
 }
 
 void Dlrm::Forward(const float* parameters, const data::Batch& batch, const Slice& slice,
-                   std::span<const float> rows) {
-  if (bottom_) {
-    kernels_->transpose(DenseRows(batch, slice), DenseInput(slice));
-    bottom_->Forward(parameters, slice, DenseInput(slice), interaction_.bottom_output(slice));
+                   std::span<const float> rows, Crossing crossing) {
+  for (size_t i = 0; i < stages_.size(); ++i) {
+    stages_[i].Forward(parameters, batch, slice, rows);
+    if (i == splits_.size()) return;
+    if (crossing == Crossing::kWhole) {
+      splits_[i].ForwardWhole(slice, &stages_[i], &stages_[i + 1]);
+    } else {
+      splits_[i].Forward(slice, &stages_[i], &stages_[i + 1]);
+    }
   }
-  interaction_.Forward(batch, slice, rows);
-  top_.Forward(parameters, slice, interaction_.output(slice), Logits(slice));
 }
 
 double Dlrm::Loss(const data::Batch& batch, const Slice& slice, int64_t mean_rows) {
-  const kernels::VectorView gradients{LogitGradients(slice).data, slice.row_count};
+  const kernels::VectorView gradients{stages_.back().output_gradient(slice).data, slice.row_count};
   const double sum =
       kernels_->loss(loss_, {Logits(slice).data, slice.row_count}, Labels(batch, slice), gradients);
   if (mean_rows != slice.row_count) {  // what the kernel takes the mean over
@@ -102,16 +112,18 @@ double Dlrm::Loss(const data::Batch& batch, const Slice& slice, int64_t mean_row
 }
 
 void Dlrm::Backward(const float* parameters, const data::Batch& batch, const Slice& slice,
-                    float* gradients, std::span<float> row_gradients, float* squares,
-                    std::span<float> row_squares) {
-  const bool accumulate = slice.begin > 0;
-  top_.Backward(parameters, slice, interaction_.output(slice), Logits(slice), LogitGradients(slice),
-                interaction_.output_gradient(slice), accumulate, gradients, squares);
-  interaction_.Backward(batch, slice, row_gradients, row_squares);
-  if (!bottom_) return;
-  bottom_->Backward(parameters, slice, DenseInput(slice), interaction_.bottom_output(slice),
-                    interaction_.bottom_gradient(slice), kernels::MatrixView{}, accumulate,
-                    gradients, squares);
+                    const GradientBuffers& gradients) {
+  for (size_t i = stages_.size(); i-- > 0;) {
+    stages_[i].Backward(parameters, batch, slice, gradients);
+    if (i > 0) splits_[i - 1].Backward(slice, &stages_[i], &stages_[i - 1]);
+  }
+}
+
+std::vector<SplitCounts> Dlrm::TakeSplitCounts() {
+  std::vector<SplitCounts> counts;
+  counts.reserve(splits_.size());
+  for (SplitCrossing& split : splits_) counts.push_back(split.TakeCounts());
+  return counts;
 }
 
 void Dlrm::ZeroTensors(float* flat) {
@@ -129,31 +141,13 @@ Status Dlrm::Diverged(const float* parameters, const data::Batch& batch, const S
 
 std::string Dlrm::FirstNonFinite(const float* parameters, const data::Batch& batch,
                                  const Slice& slice, std::span<const float> rows) {
-  if (!AllFinite(DenseRows(batch, slice))) return "the dense features";
-  std::string name;
-  if (bottom_) {
-    name = bottom_->FirstNonFinite(parameters, slice, interaction_.bottom_output(slice));
+  for (Stage& stage : stages_) {
+    std::string name = stage.FirstNonFinite(parameters, batch, slice, rows);
+    if (!name.empty()) return name;
   }
-  if (name.empty()) name = FirstNonFiniteTable(batch, rows);
-  if (name.empty() && !AllFinite(interaction_.output(slice))) {
-    name = "the output of the interaction";
-  }
-  if (name.empty()) name = top_.FirstNonFinite(parameters, slice, Logits(slice));
-  if (name.empty() && !AllFinite(Labels(batch, slice).data, slice.row_count)) name = "the labels";
+  if (!AllFinite(Labels(batch, slice).data, slice.row_count)) return "the labels";
   // The replica may have been overwritten since it was loaded.
-  return name.empty() ? "none any more" : name;
-}
-
-std::string Dlrm::FirstNonFiniteTable(const data::Batch& batch, std::span<const float> rows) const {
-  const auto dimension = static_cast<size_t>(layout_->embedding_dimension());
-  for (size_t t = 0; t < batch.tables.size(); ++t) {
-    const size_t element_count = batch.tables[t].unique.size() * dimension;
-    if (!AllFinite(rows.data(), static_cast<int64_t>(element_count))) {
-      return StrCat("table/", layout_->tables()[t].name);
-    }
-    rows = rows.subspan(element_count);
-  }
-  return "";
+  return "none any more";
 }
 
 void Dlrm::CheckShapes(const data::Batch& batch, size_t row_element_count) const {
@@ -167,11 +161,6 @@ void Dlrm::CheckShapes(const data::Batch& batch, size_t row_element_count) const
     unique_count += ids.unique.size();
   }
   CHECK_EQ(row_element_count, unique_count * static_cast<size_t>(layout_->embedding_dimension()));
-}
-
-kernels::ConstMatrixView Dlrm::DenseRows(const data::Batch& batch, const Slice& slice) const {
-  const int64_t count = layout_->dense_feature_count();
-  return kernels::Dense(batch.dense.data() + slice.begin * count, slice.row_count, count);
 }
 
 }  // namespace weir::model

@@ -2,6 +2,9 @@
 // several, their interaction, top MLP to one logit (Naumov et al. 2019, the structure of
 // facebookresearch/dlrm). Without dense features there is no bottom MLP.
 //
+// All its stages (Stage) one after the other; what crosses a split between two of them passes
+// through the split's policy (SplitPolicy), there and back, as it would over a network.
+//
 // It holds activations, no parameters: weights are read from the replica's flat buffer at
 // TensorSpec::offset, embedding rows are those that were pulled for the batch, and gradients go to
 // buffers of the same two shapes:
@@ -13,12 +16,13 @@
 // Wider slices read weights and add to their gradients less often, and lose that.
 //
 // Place in the life of a batch: forward -> loss -> backward, which is Train; Score for evaluation.
-// No allocation in either. Thread rule: thread-compatible; one per Hogwild thread. The replica may
-// be written meanwhile (common/base/hogwild.h). Borrows layout and kernels, which outlive it.
-// Move-only.
+// No allocation in either, once it has seen its largest batch. Thread rule: thread-compatible; one
+// per Hogwild thread. The replica may be written meanwhile (common/base/hogwild.h). Borrows layout
+// and kernels, which outlive it. Move-only.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,10 +31,11 @@
 #include "common/base/status.h"
 #include "common/kernels/kernel_table.h"
 #include "common/layout/model_layout.h"
+#include "common/split/split_policy.h"
 #include "common/tensor/aligned_buffer.h"
 #include "worker/data/batch.h"
-#include "worker/model/interaction.h"
-#include "worker/model/mlp.h"
+#include "worker/model/split_crossing.h"
+#include "worker/model/stage.h"
 
 namespace weir::model {
 
@@ -55,46 +60,38 @@ class Dlrm {
                        std::span<float> row_gradients, float* squares = nullptr,
                        std::span<float> row_squares = {});
 
+  // What crosses the splits: what their policies let through, or everything.
+  enum class Crossing { kAsTrained, kWhole };
+
   // The probability of label 1 for each row of the batch.
   void Score(const float* parameters, const data::Batch& batch, std::span<const float> rows,
-             std::span<float> probabilities);
+             std::span<float> probabilities, Crossing crossing = Crossing::kAsTrained);
+
+  // What crossed each split in Train since this was asked for the last time.
+  std::vector<SplitCounts> TakeSplitCounts();
 
  private:
-  // From the dense features and the rows to logits_.
+  // From the dense features and the rows to the logits.
   void Forward(const float* parameters, const data::Batch& batch, const Slice& slice,
-               std::span<const float> rows);
-  // From logits_ to logit_gradients_; returns the sum over the slice.
+               std::span<const float> rows, Crossing crossing);
+  // From the logits to their gradients; returns the sum over the slice.
   double Loss(const data::Batch& batch, const Slice& slice, int64_t mean_rows);
-  // Adds to gradients, row_gradients and squares; the first slice overwrites gradients and squares.
   void Backward(const float* parameters, const data::Batch& batch, const Slice& slice,
-                float* gradients, std::span<float> row_gradients, float* squares,
-                std::span<float> row_squares);
+                const GradientBuffers& gradients);
   void ZeroTensors(float* flat);
 
   Status Diverged(const float* parameters, const data::Batch& batch, const Slice& slice,
                   std::span<const float> rows);
   std::string FirstNonFinite(const float* parameters, const data::Batch& batch, const Slice& slice,
                              std::span<const float> rows);
-  std::string FirstNonFiniteTable(const data::Batch& batch, std::span<const float> rows) const;
   void CheckShapes(const data::Batch& batch, size_t row_element_count) const;
-  kernels::ConstMatrixView DenseRows(const data::Batch& batch, const Slice& slice) const;
-  kernels::MatrixView DenseInput(const Slice& slice) {
-    return SliceOf(dense_input_, layout_->dense_feature_count(), slice);
-  }
-  kernels::MatrixView Logits(const Slice& slice) { return SliceOf(logits_, 1, slice); }
-  kernels::MatrixView LogitGradients(const Slice& slice) {
-    return SliceOf(logit_gradients_, 1, slice);
-  }
+  kernels::MatrixView Logits(const Slice& slice) { return stages_.back().output(slice); }
 
   const ModelLayout* layout_;
   const kernels::KernelTable* kernels_;
   kernels::Loss loss_;
-  std::optional<Mlp> bottom_;
-  Interaction interaction_;
-  Mlp top_;
-  tensor::AlignedBuffer dense_input_;      // [dense features, PaddedStride(kSliceRows)]
-  tensor::AlignedBuffer logits_;           // [PaddedStride(kSliceRows)]
-  tensor::AlignedBuffer logit_gradients_;  // the same shape
+  std::vector<Stage> stages_;
+  std::vector<SplitCrossing> splits_;  // between two stages each
 };
 
 }  // namespace weir::model

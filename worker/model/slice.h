@@ -16,6 +16,7 @@ namespace weir::model {
 struct Slice {
   int64_t begin = 0;  // the first row, counted in the batch
   int64_t row_count = 0;
+  uint32_t number = 0;  // of the batch's slices
 };
 
 // A buffer as the slice uses it, [features, slice.row_count].

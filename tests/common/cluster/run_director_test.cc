@@ -69,7 +69,8 @@ class TrialRun {
     completion.set_lease(lease.lease());
     completion.set_row_count(count - lease.first_row());
     completion.set_has_scores(is_test);
-    director.Complete(member, completion, is_test ? ScoresOf(first, count) : Scores{}, now_ms);
+    director.Complete(member, completion, is_test ? ScoresOf(first, count) : eval::Scores{},
+                      now_ms);
   }
 
   // Both trainers work until the run is over; each holds up to two chunks.
@@ -102,14 +103,15 @@ class TrialRun {
   int64_t now_ms = 0;
 
  private:
-  Scores ScoresOf(uint64_t first, uint64_t count) const {
+  eval::Scores ScoresOf(uint64_t first, uint64_t count) const {
     const auto begin = static_cast<int64_t>(first), end = static_cast<int64_t>(first + count);
     return {{test_.probabilities.begin() + begin, test_.probabilities.begin() + end},
+            {},
             {test_.labels.begin() + begin, test_.labels.begin() + end}};
   }
 
   const uint64_t train_rows_;
-  Scores test_;
+  eval::Scores test_;
 };
 
 void ExpectWaits(TrialRun& run, Seat member) {
@@ -285,7 +287,7 @@ TEST(RunDirector, WhatAChunkCannotHoldEndsTheRunAndNamesTheTrainer) {
   completion.set_lease(scores.TakeTest(kFirst).lease());
   completion.set_row_count(10);
   completion.set_has_scores(true);
-  scores.director.Complete(kFirst, completion, {{0.5f}, {1}}, 0);
+  scores.director.Complete(kFirst, completion, {{0.5f}, {}, {1}}, 0);
   EXPECT_THAT(scores.director.failure(), HasSubstr("10 rows and 1 scores"));
 }
 

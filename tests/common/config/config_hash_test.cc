@@ -47,13 +47,14 @@ TEST(HashRun, TellsTheModelsApart) {
   EXPECT_THAT(Mismatch("run { seed: 2 }"), is_model);
 }
 
-TEST(HashRun, TellsReadersUpdateRulesAndLeasesApart) {
+TEST(HashRun, TellsReadersUpdateRulesStagesAndLeasesApart) {
   EXPECT_THAT(Mismatch("data { criteo_tsv { rows_per_table: 7 } }"), HasSubstr("the reader"));
   EXPECT_THAT(Mismatch("data { synthetic {} }"), HasSubstr("the reader"));
   EXPECT_THAT(Mismatch("update { rows { rowwise_adagrad { epsilon: 1 } } }"),
               HasSubstr("the update rules"));
   EXPECT_THAT(Mismatch("data { batch_size: 256 }"), HasSubstr("lent"));
   EXPECT_THAT(Mismatch("data { train: \"b\" }"), HasSubstr("lent"));
+  EXPECT_THAT(Mismatch("pipeline { split { after: \"top/1\" } }"), HasSubstr("the stages"));
   EXPECT_THAT(Mismatch("data { epochs: 2 } run { seed: 2 }"),
               AllOf(HasSubstr("lent"), HasSubstr("the model")));
 }

@@ -40,6 +40,12 @@ constexpr auto kWithoutDefault = std::to_array<std::string_view>({
     "weir.v1.LazyRowsPolicy.threshold",
     "weir.v1.LazyRowsPolicy.alpha",
     "weir.v1.PolicyRule.match",
+    "weir.v1.PipelineConfig.split",
+    "weir.v1.SplitConfig.after",
+    "weir.v1.DctMpPolicy.sparsity",
+    "weir.v1.RandomKSplitPolicy.sparsity",
+    "weir.v1.GaussianSketchPolicy.compression",
+    "weir.v1.TopKGradientPolicy.sparsity",
     "weir.v1.DataConfig.root",
     "weir.v1.DataConfig.train",
     "weir.v1.DataConfig.test",
@@ -104,6 +110,12 @@ TEST(FillDefaults, SetsEveryFieldOfEveryChoice) {
       });
     });
   });
+}
+
+TEST(FillDefaults, SetsEveryFieldOfEverySplitPolicy) {
+  v1::Config config;
+  ForEachChoice(config.mutable_pipeline()->add_split(),
+                [&] { EXPECT_THAT(UnsetAfterDefaults(config), testing::IsEmpty()); });
 }
 
 TEST(FillDefaults, IsAValidConfigOnceAReaderIsChosen) {

@@ -56,6 +56,39 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenRule{"model { top_widths: [8, 2] }", "model.top_widths: the last width is 2;"},
         BrokenRule{"model { bottom_widths: 5000 embedding_dimension: 5000 }",
                    "model.embedding_dimension: "},
+        BrokenRule{"pipeline { split {} }", "pipeline.split[0].after: is not set"},
+        BrokenRule{"pipeline { split { after: 'middle/0' } }",
+                   "pipeline.split[0].after: 'middle/0' is no layer"},
+        BrokenRule{"pipeline { split { after: 'bottom/1/weight' } }",
+                   "pipeline.split[0].after: 'bottom/1/weight' is no layer"},
+        BrokenRule{"pipeline { split { after: 'bottom/' } }",
+                   "pipeline.split[0].after: 'bottom/' "},
+        BrokenRule{"pipeline { split { after: 'bottom/-1' } }",
+                   "pipeline.split[0].after: 'bottom/-1' "},
+        BrokenRule{"pipeline { split { after: 'bottom/4' } }",
+                   "pipeline.split[0].after: there is no layer bottom/4: the bottom MLP has 4"},
+        BrokenRule{"pipeline { split { after: 'top/3' } }",
+                   "pipeline.split[0].after: top/3 is the last layer"},
+        BrokenRule{"pipeline { split { after: 'top/1' } split { after: 'top/1' } }",
+                   "pipeline.split[1].after: there is a split after top/1 already"},
+        BrokenRule{"pipeline { split { after: 'top/1' } split { after: 'bottom/1' } }",
+                   "pipeline.split[1].after: bottom/1 comes before top/1"},
+        BrokenRule{"pipeline { split { after: 'top/1' dct_mp {} } }",
+                   "pipeline.split[0].dct_mp.sparsity: is not set"},
+        BrokenRule{"pipeline { split { after: 'top/1' dct_mp { sparsity: 1 } } }",
+                   "pipeline.split[0].dct_mp.sparsity: 1 is out of range"},
+        BrokenRule{"pipeline { split { after: 'top/1' random_k { sparsity: nan } } }",
+                   "pipeline.split[0].random_k.sparsity: nan is out of range"},
+        BrokenRule{"pipeline { split { after: 'top/1' top_k_gradient { sparsity: -1 } } }",
+                   "pipeline.split[0].top_k_gradient.sparsity: -1 is out of range"},
+        BrokenRule{"pipeline { split { after: 'top/1' gaussian_sketch { compression: 2 } } }",
+                   "pipeline.split[0].gaussian_sketch.compression: 2 is out of range"},
+        BrokenRule{"pipeline { split { after: 'top/1' quantize { bits: 1 } } }",
+                   "pipeline.split[0].quantize.bits: 1 is out of range"},
+        BrokenRule{"pipeline { split { after: 'top/1' quantize {} values: BF16 } }",
+                   "pipeline.split[0].values: quantize sends codes"},
+        BrokenRule{"pipeline { split { after: 'top/1' values: 7 } }",
+                   "pipeline.split[0].values: unknown value 7"},
         BrokenRule{"model { precision: 9 }", "model.precision: unknown value 9"},
         BrokenRule{"data { criteo_tsv {} }", "data.train: "},
         BrokenRule{R"(data { train: "a" criteo_tsv { rows_per_table: 0 } })",
@@ -280,6 +313,16 @@ TEST(ValidateEmbedded, RefusesPoliciesThatNeedServers) {
   EXPECT_THAT(violations, ElementsAre(StartsWith("compression.default: dct "),
                                       StartsWith("compression.layer[1]: dct ")));
   EXPECT_THAT(ValidateEmbedded(Parse("data { synthetic {} }")), IsEmpty());
+}
+
+TEST(ValidateConfig, AModelHasSixteenStagesAtMost) {
+  std::string text = "model {";
+  for (int i = 0; i < 20; ++i) text += " top_widths: 8";
+  text += " top_widths: 1 } pipeline {";
+  for (int i = 0; i < 15; ++i) text += " split { after: 'top/" + std::to_string(i) + "' }";
+  EXPECT_THAT(Violations(text + " }"), IsEmpty());
+  EXPECT_THAT(Violations(text + " split { after: 'top/15' } }"),
+              ElementsAre(StartsWith("pipeline.split: there are 16; at most 15")));
 }
 
 }  // namespace

@@ -82,6 +82,8 @@ Status Decode(const Bytes& bytes) {
   switch (frame.header.kind) {
     case FrameKind::kGradient:
     case FrameKind::kValues:
+    case FrameKind::kActivations:
+    case FrameKind::kActivationGradients:
       return DecodePiece(frame);
     case FrameKind::kRowIds:
     case FrameKind::kRowValues:
@@ -148,6 +150,8 @@ std::vector<Bytes> Samples() {
       PieceSample(FrameKind::kGradient, ValueCoding::kF32, 0.6),    // bitmap
       PieceSample(FrameKind::kGradient, ValueFormat(ValueCoding::kPowers, 4, &kScale), 0.2),
       PieceSample(FrameKind::kGradient, levels, 0.2),
+      PieceSample(FrameKind::kActivations, levels, 0.2),
+      PieceSample(FrameKind::kActivationGradients, ValueCoding::kBf16, 1),
       PieceSample(FrameKind::kValues, ValueCoding::kF32, 1)};  // dense
   AppendRowIds(&samples.emplace_back(), 1, kDimension, ids);
   AppendRowValues(&samples.emplace_back(), 1, kDimension, values, ValueCoding::kBf16);

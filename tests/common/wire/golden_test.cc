@@ -196,6 +196,27 @@ TEST(GoldenFrames, PieceState) {
   EXPECT_EQ(state, (Values{0.25, 7}));
 }
 
+TEST(GoldenFrames, ActivationsAndTheirGradients) {
+  PieceFrameWriter writer;
+  PieceFrameReader reader;
+  Bytes bytes;
+  writer.Open(&bytes, FrameKind::kActivations, 1, 2, ValueCoding::kBf16);
+  writer.Append(0, 12, Indexes{1, 6, 11}, Values{1, -2, 0.5});
+  writer.Finish();
+  EXPECT_EQ(bytes, Golden("activations_bf16.hex"));
+  ASSERT_TRUE(reader.Read(OnlyFrame(Golden("activations_bf16.hex")), 12).ok());
+  ExpectStripe(reader.stripes()[0], 0, {1, 6, 11}, {1, -2, 0.5});
+
+  bytes.clear();
+  writer.Open(&bytes, FrameKind::kActivationGradients, 1, 2, ValueCoding::kF32);
+  writer.AppendDense(0, Values{1, -1.5, 0.5});
+  writer.Finish();
+  EXPECT_EQ(bytes, Golden("activation_gradients_f32.hex"));
+  ASSERT_TRUE(reader.Read(OnlyFrame(Golden("activation_gradients_f32.hex")), 3).ok());
+  EXPECT_TRUE(reader.stripes()[0].dense);
+  EXPECT_EQ(Values(reader.values().begin(), reader.values().end()), (Values{1, -1.5, 0.5}));
+}
+
 TEST(GoldenFrames, Scores) {
   Bytes bytes;
   AppendScores(&bytes, Values{0.25, 0.75}, Bytes{0, 1});

@@ -133,12 +133,13 @@ TEST(PieceFrame, RefusesUnsoundScales) {
   EXPECT_THAT(refusal(1, 6, {}), HasSubstr("scales are cut short"));
 }
 
-TEST(PieceFrame, OnlyGradientsMayBeScaled) {
+TEST(PieceFrame, ValuesMayNotBeScaled) {
   for (const ValueCoding coding : {ValueCoding::kLevels, ValueCoding::kPowers}) {
     Bytes bytes;
     const size_t begin = OpenFrame(&bytes);
     CloseFrame(&bytes, begin, {.kind = FrameKind::kValues, .coding = coding});
-    EXPECT_THAT(FrameCursor(bytes).Next().status().message(), HasSubstr("only gradients may have"));
+    EXPECT_THAT(FrameCursor(bytes).Next().status().message(),
+                HasSubstr("which its kind may not have"));
   }
 }
 

@@ -27,6 +27,7 @@ struct ModelShape {
   v1::LossConfig loss = {};
   bool lists = false;    // 0 to 3 ids of a table in a row
   bool weights = false;  // of the ids
+  v1::PipelineConfig pipeline = {};
 };
 
 inline ModelLayout MakeLayout(const ModelShape& shape) {
@@ -43,7 +44,10 @@ inline ModelLayout MakeLayout(const ModelShape& shape) {
   config.mutable_model()->set_interaction(shape.interaction);
   config.mutable_model()->add_bottom_activations(shape.bottom_activation);
   config.mutable_model()->add_top_activations(shape.top_activation);
+  *config.mutable_pipeline() = shape.pipeline;
   config::FillDefaults(&config);
+  // The defaults know no synthetic data without them.
+  if (shape.dense_features == 0) config.mutable_model()->clear_bottom_widths();
   return ModelLayout(config, 1);
 }
 

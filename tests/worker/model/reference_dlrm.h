@@ -2,9 +2,11 @@
 // at a time: what the gradients of Dlrm are checked against by central differences.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "common/layout/model_layout.h"
@@ -100,7 +102,21 @@ class ReferenceDlrm {
         }
         y.push_back(Activate(activations[layer], sum));
       }
-      x = y;
+      x = Mask(weight.name.substr(0, weight.name.rfind('/')), y);
+    }
+    return x;
+  }
+
+  // What DCT-MP leaves of a sample behind this layer, if there is a split.
+  std::vector<double> Mask(const std::string& layer, std::vector<double> x) const {
+    for (const v1::SplitConfig& split : layout_.pipeline().split()) {
+      if (split.after() != layer || !split.has_dct_mp()) continue;
+      std::vector<double> magnitudes;
+      for (const double value : x) magnitudes.push_back(std::abs(value));
+      std::ranges::sort(magnitudes);
+      const auto dropped = static_cast<size_t>(
+          std::floor(static_cast<double>(x.size()) * split.dct_mp().sparsity() + 1e-9));
+      for (double& value : x) value = std::abs(value) >= magnitudes[dropped] ? value : 0;
     }
     return x;
   }

@@ -1,0 +1,19 @@
+// What a model says of the rows of a test chunk, and what is true.
+//
+// Place in the life of a batch: forward -> **scores** -> the coordinator -> metrics.
+// Thread rule: a value.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace weir::eval {
+
+struct Scores {
+  std::vector<float> probabilities;
+  // The same with everything sent at the splits of the model; empty where that makes no difference.
+  std::vector<float> unmasked;
+  std::vector<uint8_t> labels;  // 0 or 1
+};
+
+}  // namespace weir::eval

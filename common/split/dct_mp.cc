@@ -1,0 +1,70 @@
+#include <numeric>
+
+#include "common/compress/kept_count.h"
+#include "common/split/largest_per_sample.h"
+#include "common/split/split_policies.h"
+
+namespace weir::split {
+namespace {
+
+using wire::FrameKind;
+
+class DctMp : public SplitPolicy {
+ public:
+  DctMp(const v1::DctMpPolicy& config, wire::ValueCoding values)
+      : sparsity_(config.sparsity()), measure_only_(config.measure_only()), values_(values) {}
+
+  void SendForward(const BlockName& name, const kernels::ConstMatrixView& x, BlockMemory* memory,
+                   Bytes* out) override {
+    ChooseLargest(x, compress::KeptCount(x.row_count, sparsity_), &chosen_);
+    const auto thresholds = chosen_.thresholds();
+    threshold_ = std::accumulate(thresholds.begin(), thresholds.end(), 0.0) /
+                 static_cast<double>(thresholds.size());
+    const int64_t element_count = x.row_count * x.column_count;
+    if (measure_only_) {
+      sent_count_ = static_cast<uint64_t>(element_count);
+      return frames_.AppendAll(FrameKind::kActivations, name, x, values_, out);
+    }
+    sent_count_ = chosen_.positions().size();
+    memory->kept.assign(chosen_.positions().begin(), chosen_.positions().end());
+    frames_.AppendSome(FrameKind::kActivations, name, element_count, memory->kept, chosen_.values(),
+                       values_, out);
+  }
+
+  Status TakeForward(const BlockName& name, const wire::FrameView& frame,
+                     const kernels::MatrixView& x, BlockMemory* memory) override {
+    if (measure_only_) return frames_.TakeAll(frame, FrameKind::kActivations, name, x);
+    WEIR_RETURN_IF_ERROR(frames_.TakeSome(frame, FrameKind::kActivations, name, x));
+    memory->kept.assign(frames_.positions().begin(), frames_.positions().end());
+    return OkStatus();
+  }
+
+  // On the mask that both ends have, so without positions.
+  void SendBackward(const BlockName& name, const kernels::ConstMatrixView& gradient,
+                    const BlockMemory& memory, Bytes* out) override {
+    constexpr auto kKind = FrameKind::kActivationGradients;
+    if (measure_only_) return frames_.AppendAll(kKind, name, gradient, values_, out);
+    frames_.AppendAt(kKind, name, memory.kept, gradient, values_, out);
+  }
+  Status TakeBackward(const BlockName& name, const wire::FrameView& frame,
+                      const BlockMemory& memory, const kernels::MatrixView& gradient) override {
+    constexpr auto kKind = FrameKind::kActivationGradients;
+    if (measure_only_) return frames_.TakeAll(frame, kKind, name, gradient);
+    return frames_.TakeAt(frame, kKind, name, memory.kept, gradient);
+  }
+
+ private:
+  const double sparsity_;
+  const bool measure_only_;
+  const wire::ValueCoding values_;
+  Chosen chosen_;
+  BlockFrames frames_;
+};
+
+}  // namespace
+
+std::unique_ptr<SplitPolicy> MakeDctMp(const v1::DctMpPolicy& config, wire::ValueCoding values) {
+  return std::make_unique<DctMp>(config, values);
+}
+
+}  // namespace weir::split

@@ -1,0 +1,84 @@
+#include <algorithm>
+#include <map>
+
+#include "common/compress/kept_count.h"
+#include "common/split/largest_per_sample.h"
+#include "common/split/split_policies.h"
+#include "common/tensor/aligned_buffer.h"
+
+namespace weir::split {
+namespace {
+
+using wire::FrameKind;
+
+// What is not sent back is kept by its place in the batch, as the paper's errors must be, since no
+// sample comes twice: the error of one is added to another's gradient.
+class TopKGradient : public SplitPolicy {
+ public:
+  TopKGradient(const v1::TopKGradientPolicy& config, wire::ValueCoding values)
+      : sparsity_(config.sparsity()), feedback_(config.feedback()), values_(values) {}
+
+  void SendForward(const BlockName& name, const kernels::ConstMatrixView& x, BlockMemory*,
+                   Bytes* out) override {
+    frames_.AppendAll(FrameKind::kActivations, name, x, values_, out);
+    sent_count_ = static_cast<uint64_t>(x.row_count * x.column_count);
+  }
+  Status TakeForward(const BlockName& name, const wire::FrameView& frame,
+                     const kernels::MatrixView& x, BlockMemory*) override {
+    return frames_.TakeAll(frame, FrameKind::kActivations, name, x);
+  }
+
+  void SendBackward(const BlockName& name, const kernels::ConstMatrixView& gradient,
+                    const BlockMemory&, Bytes* out) override {
+    const kernels::MatrixView sum = Sum(name, gradient);
+    ChooseLargest(sum, compress::KeptCount(sum.row_count, sparsity_), &chosen_);
+    frames_.AppendSome(FrameKind::kActivationGradients, name, sum.row_count * sum.column_count,
+                       chosen_.positions(), chosen_.values(), values_, out);
+    ForEachPosition(chosen_.positions(), sum.column_count, sum.stride, [&](size_t i, int64_t at) {
+      sum.data[at] -= wire::Round(chosen_.values()[i], values_);
+    });
+  }
+  Status TakeBackward(const BlockName& name, const wire::FrameView& frame, const BlockMemory&,
+                      const kernels::MatrixView& gradient) override {
+    return frames_.TakeSome(frame, FrameKind::kActivationGradients, name, gradient);
+  }
+
+ private:
+  struct Errors {
+    int64_t samples = 0;
+    tensor::AlignedBuffer values;
+  };
+
+  // The gradient, and with feedback what of the last one of this place was not sent. A slice of
+  // another length, a short batch's last, begins with none.
+  kernels::MatrixView Sum(const BlockName& name, const kernels::ConstMatrixView& gradient) {
+    Errors& errors = errors_[{name.split, name.slice}];
+    const int64_t stride = kernels::PaddedStride(gradient.column_count);
+    if (!feedback_ || errors.samples != gradient.column_count) {
+      errors.samples = gradient.column_count;
+      errors.values = tensor::AlignedBuffer(static_cast<size_t>(gradient.row_count * stride));
+    }
+    const kernels::MatrixView sum{errors.values.data(), gradient.row_count, gradient.column_count,
+                                  stride};
+    for (int64_t f = 0; f < sum.row_count; ++f) {
+      for (int64_t s = 0; s < sum.column_count; ++s) sum.row(f)[s] += gradient.row(f)[s];
+    }
+    return sum;
+  }
+
+  const double sparsity_;
+  const bool feedback_;
+  const wire::ValueCoding values_;
+  std::map<std::pair<uint32_t, uint32_t>, Errors> errors_;  // by split and slice
+  Chosen chosen_;
+  BlockFrames frames_;
+};
+
+}  // namespace
+
+std::unique_ptr<SplitPolicy> MakeTopKGradient(const v1::TopKGradientPolicy& config,
+                                              wire::ValueCoding values) {
+  return std::make_unique<TopKGradient>(config, values);
+}
+
+}  // namespace weir::split

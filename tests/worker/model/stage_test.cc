@@ -1,0 +1,181 @@
+// The model cut into stages: without masks it computes the same bits as in one piece, with them it
+// is the masked network and nothing else.
+#include "worker/model/stage.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "common/base/check.h"
+#include "common/kernels/cpu_kernels.h"
+#include "google/protobuf/text_format.h"
+#include "tests/worker/model/model_support.h"
+#include "tests/worker/model/reference_dlrm.h"
+#include "worker/model/dlrm.h"
+
+namespace weir::model {
+namespace {
+
+using test::GradientsAgree;
+using test::ModelShape;
+
+// split { after: ... policy } for each layer.
+v1::PipelineConfig SplitAfter(const std::vector<std::string>& layers, const std::string& policy) {
+  std::string text;
+  for (const std::string& layer : layers) {
+    text += "split { after: \"" + layer + "\" " + policy + " }\n";
+  }
+  v1::PipelineConfig pipeline;
+  CHECK(google::protobuf::TextFormat::ParseFromString(text, &pipeline));
+  return pipeline;
+}
+
+const ModelShape kDeep{.dense_features = 5,
+                       .tables = 3,
+                       .dimension = 8,
+                       .bottom = {40, 24, 8},
+                       .top = {32, 20, 12, 1},
+                       .bottom_activation = v1::ModelConfig::SIGMOID};
+
+struct Gradients {
+  double loss = 0;
+  tensor::AlignedBuffer dense;
+  std::vector<float> rows;
+};
+
+class Fixture {
+ public:
+  explicit Fixture(const ModelShape& shape, int32_t row_count)
+      : layout(test::MakeLayout(shape)),
+        parameters(test::InitialParameters(layout)),
+        batch(test::RandomBatch(layout, row_count, 4, 11)),
+        rows(test::RandomRows(layout, batch, 12)) {}
+
+  Gradients Train(Dlrm* model) const {
+    Gradients gradients{0, tensor::AlignedBuffer(test::FlatSize(layout)),
+                        std::vector<float>(rows.size())};
+    gradients.loss = model
+                         ->Train(parameters.data(), batch, rows, batch.row_count,
+                                 gradients.dense.data(), gradients.rows)
+                         .value();
+    return gradients;
+  }
+  Gradients Train() const {
+    Dlrm model(layout, kernels::CpuKernels());
+    return Train(&model);
+  }
+  std::vector<float> Score(Dlrm::Crossing crossing) const {
+    Dlrm model(layout, kernels::CpuKernels());
+    std::vector<float> probabilities(static_cast<size_t>(batch.row_count));
+    model.Score(parameters.data(), batch, rows, probabilities, crossing);
+    return probabilities;
+  }
+
+  ModelLayout layout;
+  tensor::AlignedBuffer parameters;
+  data::Batch batch;
+  std::vector<float> rows;
+};
+
+class Cut : public ::testing::TestWithParam<std::vector<std::string>> {};
+
+TEST_P(Cut, WithoutMasksItIsTheModelInOnePieceToTheBit) {
+  const auto row_count = static_cast<int32_t>(Dlrm::kSliceRows + 37);
+  ModelShape shape = kDeep;
+  const Gradients whole = Fixture(shape, row_count).Train();
+  shape.pipeline = SplitAfter(GetParam(), "none {}");
+  const Fixture cut(shape, row_count);
+  EXPECT_EQ(cut.layout.stages().size(), GetParam().size() + 1);
+  const Gradients split = cut.Train();
+  EXPECT_EQ(split.loss, whole.loss);
+  EXPECT_TRUE(std::ranges::equal(split.dense.span(), whole.dense.span()));
+  EXPECT_EQ(split.rows, whole.rows);
+}
+
+TEST_P(Cut, EveryTensorIsOneStages) {
+  ModelShape shape = kDeep;
+  shape.pipeline = SplitAfter(GetParam(), "none {}");
+  const ModelLayout layout = test::MakeLayout(shape);
+  uint32_t next = 0;
+  int interactions = 0;
+  for (const StageSpec& stage : layout.stages()) {
+    EXPECT_EQ(stage.first_tensor, next);
+    EXPECT_GT(stage.end_tensor, stage.first_tensor);
+    next = stage.end_tensor;
+    interactions += stage.has_interaction ? 1 : 0;
+  }
+  EXPECT_EQ(next, layout.tensors().size());
+  EXPECT_EQ(interactions, 1);
+  EXPECT_EQ(layout.stages().back().output_width, 1);
+}
+
+TEST_P(Cut, WithMasksItsGradientsAreTheMaskedNetworks) {
+  ModelShape shape = kDeep;
+  shape.pipeline = SplitAfter(GetParam(), "dct_mp { sparsity: 0.6 }");
+  const Fixture fixture(shape, 7);
+  const Gradients gradients = fixture.Train();
+  std::vector<double> parameters = test::Widen(fixture.parameters.span());
+  std::vector<double> rows = test::Widen(fixture.rows);
+  const test::ReferenceDlrm reference(fixture.layout, fixture.batch);
+  const auto loss = [&] { return reference.MeanLoss(parameters, rows); };
+  EXPECT_NEAR(gradients.loss / fixture.batch.row_count, loss(), 1e-5 * loss());
+  for (const TensorSpec& spec : fixture.layout.tensors()) {
+    std::vector<float> actual;
+    std::vector<double> expected;
+    for (int64_t i = 0; i < spec.element_count(); i += spec.element_count() / 60 + 1) {
+      const auto element = static_cast<size_t>(spec.offset + i);
+      actual.push_back(gradients.dense[element]);
+      expected.push_back(test::CentralDifference(parameters, element, loss));
+    }
+    EXPECT_TRUE(GradientsAgree(actual, expected)) << spec.name;
+  }
+  EXPECT_TRUE(GradientsAgree(gradients.rows, test::NumericGradient(rows, loss)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Everywhere, Cut,
+    ::testing::Values(std::vector<std::string>{"bottom/0"}, std::vector<std::string>{"bottom/2"},
+                      std::vector<std::string>{"top/0"}, std::vector<std::string>{"top/2"},
+                      std::vector<std::string>{"bottom/1", "top/1"},
+                      std::vector<std::string>{"bottom/0", "bottom/1", "bottom/2", "top/0", "top/1",
+                                               "top/2"}));
+
+TEST(Stages, AModelWithoutDenseFeaturesIsCutToo) {
+  ModelShape shape{.dense_features = 0, .bottom = {}, .top = {9, 6, 1}};
+  const Gradients whole = Fixture(shape, 20).Train();
+  shape.pipeline = SplitAfter({"top/0", "top/1"}, "none {}");
+  const Gradients split = Fixture(shape, 20).Train();
+  EXPECT_TRUE(std::ranges::equal(split.dense.span(), whole.dense.span()));
+  EXPECT_EQ(split.rows, whole.rows);
+}
+
+TEST(Stages, EvaluationKnowsBothWays) {
+  ModelShape shape = kDeep;
+  const std::vector<float> whole = Fixture(shape, 150).Score(Dlrm::Crossing::kAsTrained);
+  shape.pipeline = SplitAfter({"bottom/0", "top/1"}, "dct_mp { sparsity: 0.8 }");
+  const Fixture cut(shape, 150);
+  EXPECT_EQ(cut.Score(Dlrm::Crossing::kWhole), whole);
+  EXPECT_NE(cut.Score(Dlrm::Crossing::kAsTrained), whole);
+}
+
+TEST(Stages, CountWhatCrossed) {
+  ModelShape shape = kDeep;
+  shape.pipeline = SplitAfter({"bottom/0"}, "dct_mp { sparsity: 0.75 } values: BF16");
+  const Fixture fixture(shape, 150);
+  Dlrm model(fixture.layout, kernels::CpuKernels());
+  fixture.Train(&model);
+  const std::vector<SplitCounts> counts = model.TakeSplitCounts();
+  ASSERT_EQ(counts.size(), 1u);
+  EXPECT_EQ(counts[0].elements, 150u * 40);
+  EXPECT_EQ(counts[0].elements_sent, 150u * 10);
+  EXPECT_EQ(counts[0].backward_bytes, 150u * 10 * 2 + 2 * (32 + 2));  // frames and heads of blocks
+  EXPECT_GT(counts[0].forward_bytes, counts[0].backward_bytes);
+  EXPECT_GT(counts[0].threshold.value(), 0);
+  EXPECT_EQ(model.TakeSplitCounts()[0].elements, 0u);
+}
+
+}  // namespace
+}  // namespace weir::model
