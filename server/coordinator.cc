@@ -17,8 +17,21 @@ namespace {
 // After the end, how long the coordinator stays for those who have not said farewell.
 constexpr int64_t kFarewellMs = 5000;
 
+// How long a stage that is lent nothing waits before it asks how the run is.
+constexpr uint32_t kStageWaitMs = 50;
+
+// How long the final report waits for the stages' last ones.
+constexpr int64_t kLastWordsMs = 2000;
+
 // A shard that has not reported for so long is not there any more (it reports every second).
 constexpr int64_t kShardSilenceMs = 3000;
+
+std::string StageCountText(uint32_t count) {
+  return count == 1 ? "the whole model" : "one stage of it";
+}
+
+// A worker that says nothing of it has the whole model.
+uint32_t StageCount(const v1::Join& join) { return std::max(1u, join.stage_count()); }
 
 v1::Header RefusalHeader(std::string reason, bool retry) {
   v1::Header header;
@@ -44,14 +57,22 @@ v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
   if (!difference.empty()) return RefusalHeader(difference, false);
   if (failed()) return RefusalHeader("the run has failed: " + failure(), false);
   if (!running()) return RefusalHeader("the run is over: it has finished well", false);
+  if (std::string refusal = RefuseStage(join); !refusal.empty()) {
+    return RefusalHeader(std::move(refusal), false);
+  }
   const cluster::Seat seat{join.trainer(), join.stage()};
   const cluster::Membership::Admission admission = membership_.Join(seat, join.nonce(), now_ms);
   if (admission.incarnation == 0) {
     return RefusalHeader(StrCat(Name(seat), " is already running: another process answered ",
-                                admission.silent_ms, " ms ago; give each its own --trainer"),
+                                admission.silent_ms, " ms ago; give each its own --trainer",
+                                join.stage_count() > 1 ? " and --stage" : ""),
                          true);
   }
   anyone_joined_ = true;
+  stage_count_ = StageCount(join);
+  if (stage_count_ > 1) {
+    pipelines_.Join(seat, stage_count_, admission.incarnation, join.link_address());
+  }
   Desk& desk = desks_[seat];
   desk.saves = join.saves();
   if (desk.incarnation != admission.incarnation) {
@@ -73,10 +94,48 @@ v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
   return header;
 }
 
+std::string Coordinator::RefuseStage(const v1::Join& join) const {
+  const uint32_t stage_count = StageCount(join);
+  const auto config_stages = static_cast<uint32_t>(config_.pipeline().split_size()) + 1;
+  if (stage_count != 1 && stage_count != config_stages) {
+    return StrCat("a model of ", stage_count, " stages; the config has ", config_stages);
+  }
+  if (join.stage() >= stage_count) {
+    return StrCat("there is no stage ", join.stage(), ": the model has stages 0 to ",
+                  stage_count - 1);
+  }
+  if (stage_count_ != 0 && stage_count != stage_count_) {
+    return StrCat("the other workers of this run have ", StageCountText(stage_count_),
+                  " each, this one ", StageCountText(stage_count), "; give all a --stage or none");
+  }
+  if (join.stage() > 0 && join.link_address().empty()) {
+    return StrCat("stage ", join.stage(), " does not say where it is to be found");
+  }
+  return "";
+}
+
+// The first stage would hear of the end at once, the others hear when they ask next.
+bool Coordinator::AwaitsStages(int64_t now_ms) {
+  if (!finished_ms_) finished_ms_ = now_ms;
+  if (now_ms - *finished_ms_ > kLastWordsMs) return false;
+  return std::ranges::any_of(desks_, [this](const auto& entry) {
+    return entry.first.stage > 0 && membership_.IsMember(entry.first) &&
+           !entry.second.has_reported_end;
+  });
+}
+
+void Coordinator::FillPipeline(const v1::WorkRequest& request, cluster::Seat seat,
+                               v1::WorkReply* reply) {
+  if (stage_count_ <= 1) return;
+  pipelines_.Adopt(seat, request.adopted_generation());
+  if (request.lost_generation() != 0) pipelines_.Renew(seat, request.lost_generation());
+  pipelines_.FillView(seat.trainer, reply->mutable_pipeline());
+}
+
 std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& request,
                                                      const transport::Message& message,
                                                      int64_t now_ms) {
-  const cluster::Seat seat{request.trainer(), 0};
+  const cluster::Seat seat{request.trainer(), request.stage()};
   if (IsAfterFarewell(seat, request)) return std::nullopt;
   if (!membership_.Heard(seat, request.incarnation(), now_ms)) {
     return RefusalHeader(
@@ -101,6 +160,7 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
   v1::Header header;
   v1::WorkReply& reply = *header.mutable_work_reply();
   reply.set_request_id(request.request_id());
+  FillPipeline(request, seat, &reply);
   if (request.heartbeat_only()) {
     reply.set_wait_ms(0);
     if (failed()) FillReply(request, now_ms, &reply);
@@ -109,7 +169,13 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
   if (Status status = TakeCompletions(request, seat, message, now_ms); !status.ok()) {
     director_.Fail(StrCat(Name(seat), " sent a damaged message: ", status.message()));
   }
-  reply.MergeFrom(director_.Next(seat, now_ms));
+  if (seat.stage > 0 && running()) {
+    reply.set_wait_ms(kStageWaitMs);  // it is given work by the stage before it
+  } else {
+    reply.MergeFrom(director_.Next(seat, now_ms));
+    desk.has_reported_end = reply.has_finished();
+    if (seat.stage == 0 && reply.has_finished() && AwaitsStages(now_ms)) reply.set_wait_ms(1);
+  }
   FillReply(request, now_ms, &reply);
   desk.last_request_id = request.request_id();
   desk.last_reply = header;
@@ -166,6 +232,7 @@ void Coordinator::Dismiss(cluster::Seat seat) {
   desks_[seat].has_left = true;
   director_.TakeBack(seat);
   membership_.Leave(seat);
+  if (running()) pipelines_.Leave(seat);
 }
 
 std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& report,
@@ -218,8 +285,11 @@ void Coordinator::OnOffset(cluster::Seat seat, const v1::Push& push) {
 void Coordinator::Tick(int64_t now_ms) {
   for (const cluster::Seat seat : membership_.Expire(now_ms)) {
     LOG(WARNING) << Name(seat) << " was silent for more than "
-                 << config_.cluster().member_timeout_ms() << " ms: its work goes to others";
+                 << config_.cluster().member_timeout_ms()
+                 << (seat.stage == 0 ? " ms: its work goes to others"
+                                     : " ms: its trainer waits for its return");
     director_.TakeBack(seat);
+    pipelines_.Leave(seat);
   }
   if (running() && anyone_joined_ && membership_.member_count() == 0) {
     director_.Fail("all trainers are gone");
@@ -266,7 +336,8 @@ v1::RunReport Coordinator::FinalReport(int64_t now_ms) const {
   v1::RunReport report;
   report.set_mode("async");
   report.set_servers(server_count_);
-  report.set_trainers(static_cast<uint32_t>(desks_.size()));
+  report.set_trainers(static_cast<uint32_t>(
+      std::ranges::count_if(desks_, [](const auto& entry) { return entry.first.stage == 0; })));
   report.set_stages(static_cast<uint32_t>(config_.pipeline().split_size()) + 1);
   report.set_seed(config_.run().seed());
   report.set_config_hash(config::ConfigHash(config_));

@@ -13,6 +13,7 @@
 
 #include "common/base/status.h"
 #include "common/cluster/membership.h"
+#include "common/cluster/pipeline_book.h"
 #include "common/cluster/run_director.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/protocol.pb.h"
@@ -48,6 +49,7 @@ class Coordinator {
     uint64_t incarnation = 0;
     uint64_t last_request_id = 0;
     bool has_left = false;
+    bool has_reported_end = false;  // it has reported since the run was finished
     bool saves = false;
     v1::Header last_reply;
     v1::WorkerReport report;
@@ -66,6 +68,11 @@ class Coordinator {
   void TakeReport(cluster::Seat seat, const v1::WorkerReport& report);
   void FillReply(const v1::WorkRequest& request, int64_t now_ms, v1::WorkReply* reply) const;
   void Dismiss(cluster::Seat seat);
+  // "" if this process may be this stage, else why not.
+  std::string RefuseStage(const v1::Join& join) const;
+  // Whether the final report waits for a stage's last words.
+  bool AwaitsStages(int64_t now_ms);
+  void FillPipeline(const v1::WorkRequest& request, cluster::Seat seat, v1::WorkReply* reply);
   // "" if the shard is welcome, else why not.
   std::string RefuseShard(const v1::ShardReport& report) const;
   // Fails if the reports do not fit each other.
@@ -82,10 +89,13 @@ class Coordinator {
   const uint64_t nonce_;
   cluster::Membership membership_;
   cluster::RunDirector director_;
+  cluster::PipelineBook pipelines_;
+  uint32_t stage_count_ = 0;  // processes of a trainer; 0: nobody has joined yet
   std::map<cluster::Seat, Desk> desks_;
   v1::WorkerReport merged_;  // of all desks
   std::map<uint32_t, ShardSeat> shards_;
   bool anyone_joined_ = false;
+  std::optional<int64_t> finished_ms_;  // when a worker was first to be told so
   std::optional<int64_t> ended_ms_;
 };
 

@@ -42,7 +42,13 @@ void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello) 
   const cluster::Seat seat{hello.trainer(), hello.stage()};
   Worker& worker = workers_.try_emplace(seat, seat).first->second;
   const transport::PeerId old_peer = worker.session.peer();
-  auto verdict = worker.session.OnHello(peer, hello, server_epoch_, shard_->version());
+  if (hello.stage() >= std::max(1u, hello.stage_count()) ||
+      (hello.stage_count() > 1 && hello.stage_count() != shard_->layout().stages().size())) {
+    return Refuse(peer, StrCat("there is no stage ", hello.stage(), " of ", hello.stage_count()),
+                  false);
+  }
+  worker.stage = hello.stage_count() > 1 ? StageId(hello.stage()) : StageId();
+  auto verdict = worker.session.OnHello(peer, hello, server_epoch_, shard_->version(worker.stage));
   if (verdict.reply) {
     verdict.reply->set_shard(shard_index_);
     if (peer != old_peer) worker.pulls_in_flight = 0;  // the replies will not find their way
@@ -52,6 +58,7 @@ void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello) 
               << hello.incarnation() << " connection " << hello.connection();
   }
   auto pending = std::make_shared<PendingAnswer>();
+  pending->stage = worker.stage;
   CHECK(shard_->Route(pending.get()).ok());  // no frames: only makes the slots
   Do(worker, peer, std::move(verdict), std::move(pending));
 }
@@ -67,15 +74,16 @@ void Dispatcher::OnPush(const transport::PeerId& peer, const v1::Push& push,
     return Refuse(peer, "a refresh with gradients", false);
   }
   auto pending = std::make_shared<PendingAnswer>();
+  pending->stage = worker->stage;
   const bool is_next = push.sequence() == worker->session.last_sequence() + 1;
   if (is_next) pending->push = std::move(message);  // a repeated one is answered, not applied
   if (Status status = shard_->Route(pending.get()); !status.ok()) {
     return Refuse(peer, status.message(), false);
   }
-  auto verdict = worker->session.OnPush(peer, push, shard_->version());
+  auto verdict = worker->session.OnPush(peer, push, shard_->version(worker->stage));
   if (verdict.task && verdict.task->apply) {
     pending->is_step = !push.is_refresh();
-    if (pending->is_step) pending->staleness = Staleness(push, shard_->version() + 1);
+    if (pending->is_step) pending->staleness = Staleness(push, shard_->version(worker->stage) + 1);
     on_offset_(worker->seat, push);
   }
   Do(*worker, peer, std::move(verdict), std::move(pending));

@@ -43,6 +43,7 @@ class Dispatcher {
     explicit Worker(cluster::Seat s) : seat(s), session(s.trainer, s.stage) {}
     const cluster::Seat seat;
     session::ServerSession session;
+    StageId stage;
     int tasks_in_flight = 0;
     int pulls_in_flight = 0;
   };

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -29,9 +30,13 @@ struct RowGradients {
   std::vector<float> values;  // [rows.size(), dimension], in the order of rows
 };
 
+// The stage that a worker runs; nothing: all of them.
+using StageId = std::optional<uint32_t>;
+
 struct PendingAnswer {
+  StageId stage;
   session::AnswerTask task;
-  uint64_t version = 0;
+  uint64_t version = 0;  // of the stage's parameters
   bool is_step = false;  // a push that asks for more than its answer
   uint32_t staleness = 0;
   transport::Message push;                           // owns the bytes that the frames point into

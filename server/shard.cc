@@ -10,6 +10,19 @@
 namespace weir::server {
 namespace {
 
+uint32_t StageOf(const ModelLayout& layout, uint32_t tensor) {
+  const auto stages = layout.stages();
+  const auto found = std::ranges::find_if(
+      stages, [&](const StageSpec& stage) { return tensor < stage.end_tensor; });
+  return static_cast<uint32_t>(found - stages.begin());
+}
+
+uint32_t RowStage(const ModelLayout& layout) {
+  const auto stages = layout.stages();
+  return static_cast<uint32_t>(std::ranges::find_if(stages, &StageSpec::has_interaction) -
+                               stages.begin());
+}
+
 wire::ValueCoding CodingOf(v1::ValueCoding coding) {
   return coding == v1::BF16 ? wire::ValueCoding::kBf16 : wire::ValueCoding::kF32;
 }
@@ -26,12 +39,15 @@ Shard::Shard(const v1::Config& config, const ModelLayout& layout, uint32_t shard
       outbox_(outbox),
       dense_rule_(store::MakeUpdateRule(config.update().dense())),
       row_rule_(store::MakeUpdateRule(config.update().rows())),
-      arena_(config.cluster().server_threads()) {
+      arena_(config.cluster().server_threads()),
+      row_stage_(RowStage(layout)),
+      versions_(layout.stages().size()) {
   const wire::ValueCoding coding = CodingOf(config.cluster().answer_values());
   for (const PieceSpec& piece : layout.pieces()) {
     if (piece.server != shard_index) continue;
     const size_t slot = dense_.size();
     dense_slots_[{piece.tensor, static_cast<uint32_t>(piece.begin)}] = slot;
+    dense_stages_.push_back(StageOf(layout, piece.tensor));
     dense_.push_back(
         std::make_unique<DenseStrand>(layout, piece, *dense_rule_, coding, slot, &arena_));
   }
@@ -43,7 +59,7 @@ Shard::Shard(const v1::Config& config, const ModelLayout& layout, uint32_t shard
 Shard::~Shard() { arena_.WaitIdle(); }
 
 Status Shard::Load(const saved_model::SavedModel& model, const v1::Config& config) {
-  CHECK_EQ(version_, 0u);
+  CHECK_EQ(versions_[0], 0u);
   const uint32_t server_count = layout_.server_count();
   WEIR_RETURN_IF_ERROR(saved_model::TakeOver(
       model, config, layout_,
@@ -64,7 +80,7 @@ Status Shard::Load(const saved_model::SavedModel& model, const v1::Config& confi
              rows_[RowPartition(table, id, partition_count_)]->rows().Load(table, id, values,
                                                                            state);
            }}));
-  version_ = model.manifest().steps();
+  std::ranges::fill(versions_, model.manifest().steps());
   return OkStatus();
 }
 
@@ -100,6 +116,10 @@ Status Shard::RouteDense(const wire::FrameView& frame, PendingAnswer* pending) c
     return InvalidData(StrCat("server ", shard_index_, " does not serve the piece of tensor ",
                               frame.header.tensor, " at ", frame.header.begin));
   }
+  if (!Has(pending->stage, dense_stages_[found->second])) {
+    return InvalidData(StrCat("stage ", *pending->stage, " pushes a gradient of tensor ",
+                              frame.header.tensor, ", which is not its own"));
+  }
   const wire::FrameView*& slot = pending->dense_frames[found->second];
   if (slot != nullptr) return InvalidData("a push carries two gradients for one piece");
   slot = &frame;
@@ -112,6 +132,10 @@ Status Shard::CheckTable(uint32_t table) const {
 }
 
 Status Shard::RouteRows(const wire::FrameView& frame, PendingAnswer* pending) const {
+  if (!Has(pending->stage, row_stage_)) {
+    return InvalidData(
+        StrCat("stage ", *pending->stage, " pushes rows; stage ", row_stage_, " has them"));
+  }
   const uint32_t table = frame.header.tensor;
   WEIR_RETURN_IF_ERROR(CheckTable(table));
   const auto dimension = static_cast<uint32_t>(layout_.embedding_dimension());
@@ -129,15 +153,22 @@ Status Shard::RouteRows(const wire::FrameView& frame, PendingAnswer* pending) co
 }
 
 void Shard::Post(std::shared_ptr<PendingAnswer> pending) {
-  if (pending->is_step) ++version_;
-  pending->version = version_;
+  const StageId stage = pending->stage;
+  if (pending->is_step) {
+    for (uint32_t i = 0; i < versions_.size(); ++i) versions_[i] += Has(stage, i) ? 1 : 0;
+  }
+  pending->version = version(stage);
+  std::vector<DenseStrand*> visited;
+  for (size_t slot = 0; slot < dense_.size(); ++slot) {
+    if (Has(stage, dense_stages_[slot])) visited.push_back(dense_[slot].get());
+  }
   std::vector<RowStrand*> touched;
   for (size_t slot = 0; slot < pending->row_gradients.size(); ++slot) {
     if (!pending->row_gradients[slot].rows.empty()) touched.push_back(rows_[slot].get());
   }
-  pending->left = static_cast<int>(dense_.size() + touched.size());
+  pending->left = static_cast<int>(visited.size() + touched.size());
   if (pending->left == 0) return outbox_->Put(std::move(pending));
-  for (const auto& strand : dense_) strand->Visit(pending, outbox_);
+  for (DenseStrand* strand : visited) strand->Visit(pending, outbox_);
   for (RowStrand* strand : touched) strand->Visit(pending, outbox_);
 }
 
@@ -151,7 +182,7 @@ Status Shard::PostRows(std::shared_ptr<PendingRows> pending, const transport::Me
       WEIR_RETURN_IF_ERROR(RouteRowIds(frame, &row_count, pending.get()));
     }
   }
-  pending->version = version_;
+  pending->version = versions_[row_stage_];
   pending->values.resize(row_count * static_cast<size_t>(layout_.embedding_dimension()));
   std::vector<RowStrand*> touched;
   for (size_t slot = 0; slot < rows_.size(); ++slot) {
@@ -197,7 +228,8 @@ Status Shard::RouteRowIds(const wire::FrameView& frame, size_t* row_count,
 
 Status Shard::PostPart(std::shared_ptr<PendingPart> pending) {
   const uint64_t strand = pending->strand;
-  pending->version = version_;
+  pending->version =
+      strand < dense_.size() ? versions_[dense_stages_[strand]] : versions_[row_stage_];
   if (strand < dense_.size()) {
     dense_[strand]->Save(std::move(pending), outbox_);
   } else if (strand < dense_.size() + rows_.size()) {

@@ -1,5 +1,7 @@
-// What one server owns: its pieces and row partitions, each on a strand, and the number of the last
-// push that was queued on them.
+// What one server owns: its pieces and row partitions, each on a strand, and for each stage of the
+// model the number of the last push that was queued on its strands. A stage's steps count for its
+// own parameters alone, so that rules and schedules that count steps do not see those of others; a
+// worker with the whole model steps all of them, and then they are equal.
 //
 // Place in the life of a batch: dispatcher -> **strands** -> outbox.
 // Thread rule: I/O thread only, except the strands' own work. Owns arena, strands, update rules.
@@ -33,10 +35,10 @@ class Shard {
   Status Load(const saved_model::SavedModel& model, const v1::Config& config);
 
   // Sorts the push's frames into the strands' slots. InvalidData for anything that this server does
-  // not serve; nothing is queued then.
+  // not serve, or this stage does not have; nothing is queued then.
   Status Route(PendingAnswer* pending) const;
 
-  // Queues a routed push, or an answer without one. A step gets the next version.
+  // Queues a routed push, or an answer without one. A step gets the stage's next version.
   void Post(std::shared_ptr<PendingAnswer> pending);
 
   // Sorts the request's ROW_IDS frames by partition and queues the reads.
@@ -48,8 +50,8 @@ class Shard {
   // The part after this one; nothing when that was all.
   std::optional<v1::ModelPlace> PlaceAfter(const PendingPart& part) const;
 
-  // Steps queued so far.
-  uint64_t version() const { return version_; }
+  // Steps of the stage queued so far.
+  uint64_t version(StageId stage = {}) const { return versions_[stage.value_or(0)]; }
   const ModelLayout& layout() const { return layout_; }
   // How rows look on the way to a trainer.
   wire::ValueCoding row_values() const { return row_values_; }
@@ -66,6 +68,7 @@ class Shard {
   // row_count: rows of the request's frames so far.
   Status RouteRowIds(const wire::FrameView& frame, size_t* row_count, PendingRows* pending) const;
   Status CheckTable(uint32_t table) const;
+  static bool Has(StageId worker, uint32_t stage) { return !worker || *worker == stage; }
 
   const ModelLayout& layout_;
   const uint32_t shard_index_;
@@ -79,7 +82,9 @@ class Shard {
   std::vector<std::unique_ptr<DenseStrand>> dense_;
   std::vector<std::unique_ptr<RowStrand>> rows_;
   std::map<std::pair<uint32_t, uint32_t>, size_t> dense_slots_;  // (tensor, begin)
-  uint64_t version_ = 0;
+  std::vector<uint32_t> dense_stages_;                           // per dense strand
+  uint32_t row_stage_ = 0;                                       // the one with the interaction
+  std::vector<uint64_t> versions_;                               // per stage
 };
 
 }  // namespace weir::server

@@ -31,8 +31,9 @@
 DEFINE_string(config, "", "config files, overlaid in order: a.textproto,b.textproto");
 DEFINE_string(override, "", "protobuf text laid over the config files, last");
 DEFINE_int32(servers, 2, "server processes; 0 trains embedded, in one worker");
-DEFINE_int32(trainers, 2, "trainers, one worker process each");
-DEFINE_int32(stages, 1, "workers that share a model; 1 is the whole model in each");
+DEFINE_int32(trainers, 2, "trainers; --stages worker processes each");
+DEFINE_int32(stages, 1,
+             "worker processes of a trainer, one for each stage of pipeline.split; 1: all in one");
 DEFINE_int32(threads, 1, "Hogwild threads of each worker");
 DEFINE_string(device, "cpu", "cpu or cuda:<number>");
 DEFINE_string(out, "",
@@ -87,6 +88,14 @@ LocalOptions OptionsFromFlags() {
   return options;
 }
 
+std::vector<std::string> StageMistakes(const LocalOptions& options, const v1::Config& config) {
+  if (options.stage_count <= 1) return {};
+  const int stages = config.pipeline().split_size() + 1;
+  if (options.stage_count == stages) return config::ValidateStage(config, stages - 1);
+  return {StrCat("--stages=", options.stage_count, ": pipeline.split makes ", stages,
+                 stages == 1 ? " stage" : " stages", " of the model; give that, or 1")};
+}
+
 // Everything that can be wrong before a process starts. The config is meaningful without mistakes.
 std::vector<std::string> AllMistakes(const LocalOptions& options, v1::Config& resolved) {
   std::vector<std::string> mistakes = OptionMistakes(options);
@@ -98,6 +107,8 @@ std::vector<std::string> AllMistakes(const LocalOptions& options, v1::Config& re
   } else {
     resolved = *std::move(config);
     if (IsEmbedded(options)) found = config::ValidateEmbedded(resolved);
+    const std::vector<std::string> wrong = StageMistakes(options, resolved);
+    found.insert(found.end(), wrong.begin(), wrong.end());
   }
   mistakes.insert(mistakes.end(), found.begin(), found.end());
   return mistakes;

@@ -22,6 +22,9 @@
 #include "common/transport/zmq_transport.h"
 #include "worker/data/reader.h"
 #include "worker/embedded_client.h"
+#include "worker/pipeline/pipeline_views.h"
+#include "worker/pipeline/stage_links.h"
+#include "worker/pipeline/stage_trainer.h"
 #include "worker/server_client.h"
 #include "worker/worker.h"
 
@@ -29,7 +32,12 @@ DEFINE_string(config, "", "config files, comma-separated; later ones overlay ear
 DEFINE_string(override, "", "protobuf text merged over the config last");
 DEFINE_string(servers, "", "advertised address of every shard, comma-separated; empty: embedded");
 DEFINE_int32(trainer, 0, "which trainer this process is");
-DEFINE_int32(stage, 0, "which stage of the trainer's model this process runs");
+DEFINE_int32(stage, -1,
+             "which stage of the model (pipeline.split) this process runs; not given: all");
+DEFINE_string(
+    link, "tcp://127.0.0.1:0",
+    "of a stage but the first: its address for the stage before; port 0 takes a free one");
+DEFINE_string(link_listen, "", "where it listens for that stage, if not at --link");
 DEFINE_int32(threads, 1, "Hogwild threads");
 DEFINE_string(device, "cpu", "where to compute: cpu");
 DEFINE_string(out, "", "directory for summary.json, metrics.jsonl and config.textproto");
@@ -55,7 +63,13 @@ std::vector<std::string> CheckFlags(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) problems.push_back(StrCat("unexpected argument '", argv[i], "'"));
   if (FLAGS_config.empty()) problems.push_back("--config: name at least one file");
   if (FLAGS_trainer < 0) problems.push_back("--trainer: must not be negative");
-  if (FLAGS_stage != 0) problems.push_back("--stage: the model has one stage, 0");
+  if (FLAGS_stage < -1) problems.push_back("--stage: must not be negative");
+  if (FLAGS_stage >= 0 && FLAGS_servers.empty()) {
+    problems.push_back("--stage: without --servers all stages are in this process; leave it out");
+  }
+  if (FLAGS_stage > 0 && !FLAGS_save.empty()) {
+    problems.push_back("--save: of the first stage; servers give it the whole model");
+  }
   if (FLAGS_threads < 1 || FLAGS_threads > 1024) problems.push_back("--threads: 1 to 1024");
   if (FLAGS_device != "cpu") {
     problems.push_back(StrCat("--device: this build has no '", FLAGS_device, "'; it has cpu"));
@@ -75,6 +89,9 @@ Result<Setup> ReadFlags(int argc, char** argv) {
         problems.push_back(std::move(problem));
       }
     }
+    for (std::string& problem : config::ValidateStage(setup.config, FLAGS_stage)) {
+      problems.push_back(std::move(problem));
+    }
   } else if (!FLAGS_config.empty()) {
     problems.push_back(config.status().message());
   }
@@ -82,28 +99,91 @@ Result<Setup> ReadFlags(int argc, char** argv) {
   return setup;
 }
 
-Result<std::unique_ptr<ParameterClient>> MakeClient(const Setup& setup, const ModelLayout& layout,
-                                                    const saved_model::SavedModel* warm_start,
-                                                    InterruptTarget* interrupt) {
-  if (setup.addresses.empty()) {
-    auto client = std::make_unique<EmbeddedClient>(setup.config, layout);
-    if (warm_start != nullptr) WEIR_RETURN_IF_ERROR(client->Load(*warm_start));
-    return std::unique_ptr<ParameterClient>(std::move(client));
-  }
+Result<std::unique_ptr<ParameterClient>> MakeEmbedded(const Setup& setup, const ModelLayout& layout,
+                                                      const saved_model::SavedModel* warm_start) {
+  auto client = std::make_unique<EmbeddedClient>(setup.config, layout);
+  if (warm_start != nullptr) WEIR_RETURN_IF_ERROR(client->Load(*warm_start));
+  return std::unique_ptr<ParameterClient>(std::move(client));
+}
+
+transport::Limits LimitsOf(const Setup& setup) {
   transport::Limits limits;
   limits.max_message_bytes = setup.config.cluster().max_message_bytes();
+  return limits;
+}
+
+LinkOptions ServerLinkOptions(const Setup& setup, const saved_model::SavedModel* warm_start) {
   LinkOptions options;
   options.server_addresses = setup.addresses;
   options.trainer = static_cast<uint32_t>(FLAGS_trainer);
   options.saves = !FLAGS_save.empty();
   if (warm_start != nullptr) options.warm_start = warm_start->manifest().id();
+  return options;
+}
+
+Result<std::unique_ptr<ServerClient>> ConnectToServers(const Setup& setup,
+                                                       const ModelLayout& layout,
+                                                       LinkOptions options,
+                                                       InterruptTarget* interrupt) {
   auto client = std::make_unique<ServerClient>(setup.config, layout, std::move(options),
-                                               transport::MakeZmqClientTransport(limits));
+                                               transport::MakeZmqClientTransport(LimitsOf(setup)));
   interrupt->Set([link = client.get()] { link->Stop(Interrupted("interrupted"), true); });
   const Status connected = client->Connect();
   interrupt->Set({});
   WEIR_RETURN_IF_ERROR(connected);
-  return std::unique_ptr<ParameterClient>(std::move(client));
+  return client;
+}
+
+// What a worker of one stage has beside the others.
+struct StageProcess {
+  PipelineViews views;
+  std::unique_ptr<StageLinks> links;
+  std::unique_ptr<ServerClient> client;
+};
+
+Status StartStage(const Setup& setup, const ModelLayout& layout,
+                  const saved_model::SavedModel* warm_start, InterruptTarget* interrupt,
+                  StageProcess* process) {
+  const auto stage = static_cast<uint32_t>(FLAGS_stage);
+  const auto stage_count = static_cast<uint32_t>(layout.stages().size());
+  StageLinkOptions link{
+      .trainer = static_cast<uint32_t>(FLAGS_trainer),
+      .stage = stage,
+      .stage_count = stage_count,
+      .listen_address = FLAGS_link_listen.empty() ? FLAGS_link : FLAGS_link_listen,
+      .advertised_address = FLAGS_link};
+  process->links = std::make_unique<StageLinks>(
+      std::move(link), stage == 0 ? nullptr : transport::MakeZmqServerTransport(LimitsOf(setup)),
+      stage + 1 == stage_count ? nullptr : transport::MakeZmqClientTransport(LimitsOf(setup)));
+  WEIR_RETURN_IF_ERROR(process->links->Listen());
+  LinkOptions options = ServerLinkOptions(setup, warm_start);
+  options.stage = stage;
+  options.stage_count = stage_count;
+  options.link_address = process->links->address();
+  options.on_pipeline = [process](const v1::PipelineView& view) { process->views.Set(view); };
+  WEIR_ASSIGN_OR_RETURN(process->client,
+                        ConnectToServers(setup, layout, std::move(options), interrupt));
+  return OkStatus();
+}
+
+void SetStage(const Setup& setup, const ModelLayout& layout, data::Reader* reader,
+              StageProcess* process, WorkerOptions* options) {
+  options->stage = static_cast<uint32_t>(FLAGS_stage);
+  options->show_progress = FLAGS_stage == 0;
+  StageParts parts{
+      .trainer = static_cast<uint32_t>(FLAGS_trainer),
+      .stage = *options->stage,
+      .client = process->client.get(),
+      .links = process->links.get(),
+      .views = &process->views,
+      .reader = reader,
+      .tell_coordinator = [client = process->client.get()](uint64_t adopted, uint64_t lost) {
+        client->TellPipeline(adopted, lost);
+      }};
+  options->make_trainer = [&setup, &layout, parts](std::function<void(const Status&)> on_failure) {
+    return std::make_unique<StageTrainer>(setup.config, layout, FLAGS_threads, parts,
+                                          std::move(on_failure));
+  };
 }
 
 // Makes the directory and writes down what will have been run.
@@ -151,8 +231,18 @@ Status RunWorker(int argc, char** argv) {
   const auto server_count = std::max<size_t>(1, setup.addresses.size());
   const ModelLayout layout(setup.config, static_cast<uint32_t>(server_count));
   if (!setup.addresses.empty()) WEIR_RETURN_IF_ERROR(CheckMessageBound(setup.config, layout));
-  WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<ParameterClient> client,
-                        MakeClient(setup, layout, warm_start.get(), &interrupt));
+  StageProcess stage;
+  std::unique_ptr<ParameterClient> whole;
+  if (setup.addresses.empty()) {
+    WEIR_ASSIGN_OR_RETURN(whole, MakeEmbedded(setup, layout, warm_start.get()));
+  } else if (FLAGS_stage < 0) {
+    WEIR_ASSIGN_OR_RETURN(
+        whole,
+        ConnectToServers(setup, layout, ServerLinkOptions(setup, warm_start.get()), &interrupt));
+  } else {
+    WEIR_RETURN_IF_ERROR(StartStage(setup, layout, warm_start.get(), &interrupt, &stage));
+  }
+  ParameterClient* const client = whole ? whole.get() : stage.client.get();
   WorkerOptions options;
   options.threads = FLAGS_threads;
   options.device = FLAGS_device;
@@ -160,7 +250,8 @@ Status RunWorker(int argc, char** argv) {
   options.show_progress = true;
   options.save = save.get();
   options.learned = learned;
-  Worker worker(setup.config, layout, std::move(options), reader.get(), client.get());
+  if (stage.client) SetStage(setup, layout, reader.get(), &stage, &options);
+  Worker worker(setup.config, layout, std::move(options), reader.get(), client);
   interrupt.Set([&] { worker.Interrupt(); });
   const Result<v1::RunReport> report = worker.Run();
   interrupt.Set({});

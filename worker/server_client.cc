@@ -17,6 +17,14 @@ std::unique_ptr<RowCache> MakeCache(const v1::RowCacheConfig& config, const Mode
                                     static_cast<size_t>(layout.embedding_dimension()));
 }
 
+// What this worker runs.
+StageSpec StageOf(const ModelLayout& layout, const LinkOptions& options) {
+  if (options.stage_count > 1) return layout.stages()[options.stage];
+  StageSpec whole;
+  whole.end_tensor = static_cast<uint32_t>(layout.tensors().size());
+  return whole;
+}
+
 size_t UniqueCount(const data::Batch& batch) {
   size_t total = 0;
   for (const data::TableIds& ids : batch.tables) total += ids.unique.size();
@@ -33,9 +41,13 @@ StepEncoder::Scratch& ThreadScratch() {
 ServerClient::ServerClient(const v1::Config& config, const ModelLayout& layout, LinkOptions options,
                            std::unique_ptr<transport::ClientTransport> transport)
     : layout_(layout),
+      stage_(StageOf(layout, options)),
       cache_(MakeCache(config.compression().row_cache(), layout)),
-      encoder_(config, layout, options.trainer),
+      encoder_(config, layout, options.trainer, stage_.first_tensor, stage_.end_tensor),
       link_(config, layout, std::move(options), std::move(transport)) {
+  for (uint32_t tensor = stage_.first_tensor; tensor < stage_.end_tensor; ++tensor) {
+    dense_bytes_ += static_cast<uint64_t>(layout.tensors()[tensor].element_count()) * sizeof(float);
+  }
   if (store::MakeUpdateRule(config.update().dense())->dense_semantics()) {
     LOG(WARNING) << "update.dense.dense_semantics: every step moves every element of the MLPs, so "
                     "every answer carries all of them, "
@@ -119,10 +131,8 @@ void ServerClient::CountDense(const data::Batch& batch, bool is_step) {
   v1::KindBytes bytes;
   bytes.set_row_pull(row_bytes);
   if (is_step) {
-    const uint64_t dense_bytes =
-        static_cast<uint64_t>(layout_.dense_element_count()) * sizeof(float);
-    bytes.set_push(dense_bytes);
-    bytes.set_pull(dense_bytes);
+    bytes.set_push(dense_bytes_);
+    bytes.set_pull(dense_bytes_);
     bytes.set_row_push(row_bytes);
   }
   link_.meter().AddDense(bytes);

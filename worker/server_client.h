@@ -22,6 +22,9 @@ class ServerClient : public ParameterClient {
 
   Status Connect() { return link_.Connect(); }
 
+  // See ServerLink.
+  void TellPipeline(uint64_t adopted, uint64_t lost) { link_.TellPipeline(adopted, lost); }
+
   const float* replica() const override { return link_.replica(); }
   std::vector<bool> squared_tensors() const override { return encoder_.squared_tensors(); }
   bool needs_row_squares() const override { return encoder_.needs_row_squares(); }
@@ -40,6 +43,8 @@ class ServerClient : public ParameterClient {
   void CountDense(const data::Batch& batch, bool is_step);
 
   const ModelLayout& layout_;
+  const StageSpec stage_;            // or the whole model
+  uint64_t dense_bytes_ = 0;         // of its tensors, 32 bits each
   std::unique_ptr<RowCache> cache_;  // null: there is none
   std::atomic<uint64_t> pull_step_{0};
   StepEncoder encoder_;

@@ -12,14 +12,10 @@
 #include "worker/clip_norm.h"
 #include "worker/data/batch.h"
 #include "worker/model/dlrm.h"
+#include "worker/model/kernels_for.h"
 
 namespace weir::worker {
 namespace {
-
-const kernels::KernelTable& Kernels(const v1::ModelConfig& model) {
-  return model.precision() == v1::ModelConfig::BF16 ? kernels::CpuBf16Kernels()
-                                                    : kernels::CpuKernels();
-}
 
 bool LeavesOut(const v1::PipelineConfig& pipeline) {
   return !std::ranges::all_of(pipeline.split(), split::SendsAll);
@@ -35,7 +31,7 @@ class Trainer::Thread {
         batch_size_(trainer->config_.data().batch_size()),
         dimension_(static_cast<size_t>(trainer->layout_.embedding_dimension())),
         squared_(trainer->client_->squared_tensors()),
-        model_(trainer->layout_, Kernels(trainer->config_.model()), squared_),
+        model_(trainer->layout_, model::KernelsFor(trainer->config_.model()), squared_),
         gradients_(static_cast<size_t>(trainer->layout_.flat_element_count())),
         squares_(squared_.empty() ? 0 : gradients_.size()),
         needs_row_squares_(trainer->client_->needs_row_squares()),

@@ -28,28 +28,23 @@
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/report.pb.h"
+#include "worker/batch_trainer.h"
 #include "worker/chunk_work.h"
 #include "worker/model/split_crossing.h"
 #include "worker/parameter_client.h"
 
 namespace weir::worker {
 
-class Trainer {
+class Trainer : public BatchTrainer {
  public:
   // on_failure: called at the first failure of any thread, from that thread.
   Trainer(const v1::Config& config, const ModelLayout& layout, int thread_count,
           ParameterClient* client, std::function<void(const Status&)> on_failure);
-  // Stops the threads; chunks that are not finished are abandoned.
-  ~Trainer();
+  ~Trainer() override;
 
-  // Gives the threads a chunk; they take chunks in this order.
-  void Add(std::shared_ptr<ChunkWork> chunk);
-
-  // Stops the threads after the step they are in. Any thread; again does no harm.
-  void Abandon();
-
-  // Samples, steps, logloss, splits.
-  void FillReport(v1::WorkerReport* report) const;
+  void Add(std::shared_ptr<ChunkWork> chunk) override;
+  void Abandon() override;
+  void FillReport(v1::WorkerReport* report) const override;
 
  private:
   class Thread;

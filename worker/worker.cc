@@ -11,6 +11,7 @@
 #include "common/metrics/summary.h"
 #include "common/session/score_message.h"
 #include "worker/data/synthetic.h"
+#include "worker/trainer.h"
 
 namespace weir::worker {
 namespace {
@@ -58,15 +59,17 @@ Result<v1::RunReport> Worker::Run() {
   if (!options_.out_directory.empty()) {
     WEIR_ASSIGN_OR_RETURN(log_, metrics::MetricsLog::Open(options_.out_directory));
   }
-  auto trainer = std::make_unique<Trainer>(config_, layout_, options_.threads, client_,
-                                           [this](const Status& status) { Fail(status); });
+  const auto fail = [this](const Status& status) { Fail(status); };
+  auto trainer = options_.make_trainer
+                     ? options_.make_trainer(fail)
+                     : std::make_unique<Trainer>(config_, layout_, options_.threads, client_, fail);
   {
     std::lock_guard lock(mutex_);
     trainer_ = std::move(trainer);
   }
   // First, because it takes seconds when there are many rows, and at the end of the run a trainer
   // that does not leave soon is taken for one that came too late.
-  if (config_.data().has_synthetic()) {
+  if (config_.data().has_synthetic() && options_.stage.value_or(0) == 0) {
     const int64_t rows = config_.data().synthetic().test_rows();
     if (rows > kManyTestRows) {
       LOG(INFO) << "first, the best possible logloss of " << rows
@@ -85,7 +88,7 @@ Result<v1::RunReport> Worker::Run() {
 
 // Threads that end may still say why, and that takes the lock.
 void Worker::StopTrainer() {
-  std::unique_ptr<Trainer> trainer;
+  std::unique_ptr<BatchTrainer> trainer;
   {
     std::lock_guard lock(mutex_);
     trainer = std::move(trainer_);
@@ -153,6 +156,10 @@ Status Worker::TakeLease(const v1::ChunkLease& lease) {
     end.set_chunk_count(lease.chunk() + (result.line_count > 0 ? 1 : 0));
     file_ends_.push_back(std::move(end));
   }
+  if (options_.stage) {
+    const StageSpec& stage = layout_.stages()[*options_.stage];
+    data::KeepColumns(stage.reads_dense(), stage.has_interaction, &rows);
+  }
   auto chunk = std::make_shared<ChunkWork>(lease, std::move(rows), config_.data().batch_size());
   at_work_.push_back(chunk);
   trainer_->Add(std::move(chunk));
@@ -200,8 +207,8 @@ v1::WorkRequest Worker::MakeRequest(std::vector<Bytes>* scores) {
   for (v1::FileEnd& end : file_ends_) *request.add_file_ends() = std::move(end);
   file_ends_.clear();
   v1::WorkerReport& report = *request.mutable_report();
-  trainer_->FillReport(&report);
   client_->FillReport(&report);
+  trainer_->FillReport(&report);
   report.set_lines(train_line_count_);
   report.set_malformed_lines(train_malformed_count_);
   request.set_known_evaluations(known_evaluations_);

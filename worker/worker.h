@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -21,10 +22,10 @@
 #include "common/proto/learned.pb.h"
 #include "common/proto/protocol.pb.h"
 #include "common/saved_model/saved_model.h"
+#include "worker/batch_trainer.h"
 #include "worker/chunk_work.h"
 #include "worker/data/reader.h"
 #include "worker/parameter_client.h"
-#include "worker/trainer.h"
 
 namespace weir::worker {
 
@@ -35,6 +36,10 @@ struct WorkerOptions {
   bool show_progress = false;           // a line on stdout at every report
   saved_model::Writer* save = nullptr;  // takes the model when the run is over
   v1::LearnedColumns learned;           // by the reader
+  // Of a worker that runs a stage: which, and what makes its threads; on_failure as Trainer has it.
+  std::optional<uint32_t> stage = {};
+  std::function<std::unique_ptr<BatchTrainer>(std::function<void(const Status&)> on_failure)>
+      make_trainer = {};
 };
 
 class Worker {
@@ -68,7 +73,7 @@ class Worker {
   data::Reader* const reader_;
   ParameterClient* const client_;
   std::unique_ptr<metrics::MetricsLog> log_;
-  std::unique_ptr<Trainer> trainer_;
+  std::unique_ptr<BatchTrainer> trainer_;
 
   std::deque<std::shared_ptr<ChunkWork>> at_work_;    // in the order they were added
   std::vector<std::shared_ptr<ChunkWork>> finished_;  // not reported yet

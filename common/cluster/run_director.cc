@@ -132,6 +132,7 @@ v1::WorkReply RunDirector::Next(Seat member, int64_t now_ms) {
     }
   } else if (phase_ == Phase::kEvaluating) {
     lease = test_.Lend(member);
+    if (lease) lease->set_evaluation(static_cast<uint32_t>(evaluations_.size()));
   }
   if (lease) {
     *reply.mutable_chunk() = *std::move(lease);

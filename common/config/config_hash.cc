@@ -43,6 +43,11 @@ uint64_t HashReader(const v1::DataConfig& data) {
   return HashMessage(reader);
 }
 
+uint64_t HashSplits(v1::PipelineConfig pipeline) {
+  pipeline.clear_in_flight();  // the first stage's affair
+  return HashMessage(pipeline);
+}
+
 uint64_t HashAgreement(const v1::DataConfig& data) {
   const int64_t chunk_lines = int64_t{data.batch_size()} * data.chunk_batches();
   return KeyedHash(1, chunk_lines, data.train_size(), data.test_size(), data.epochs(),
@@ -56,7 +61,7 @@ RunHashes HashRun(const v1::Config& config) {
       .model = KeyedHash(HashMessage(config.model()), config.run().seed()),
       .data = HashReader(config.data()),
       .update = HashMessage(config.update()),
-      .pipeline = HashMessage(config.pipeline()),
+      .pipeline = HashSplits(config.pipeline()),
       .agreement = HashAgreement(config.data()),
   };
 }
@@ -72,7 +77,7 @@ std::string DescribeMismatch(const RunHashes& ours, const RunHashes& theirs) {
         "how the input is lent out (data.batch_size * data.chunk_batches, data.epochs, "
         "data.shuffle, the number of data.train and data.test files)");
   }
-  if (ours.pipeline != theirs.pipeline) parts.emplace_back("the stages (pipeline)");
+  if (ours.pipeline != theirs.pipeline) parts.emplace_back("the stages (pipeline.split)");
   return parts.empty() ? "" : StrCat("the configs differ in ", StrJoin(parts, ", "));
 }
 

@@ -248,6 +248,7 @@ void FillDefaults(v1::Config* config) {
   FillUpdate(*config->mutable_update());
   FillCluster(*config->mutable_cluster());
   FillRun(*config->mutable_run());
+  WEIR_DEFAULT(*config->mutable_pipeline(), in_flight, 4);
   for (v1::SplitConfig& split : *config->mutable_pipeline()->mutable_split()) FillSplit(split);
 }
 

@@ -227,4 +227,23 @@ std::vector<std::string> ValidateEmbedded(const v1::Config& config) {
   return violations.Take();
 }
 
+std::vector<std::string> ValidateStage(const v1::Config& config, int stage) {
+  Violations violations;
+  const int last = config.pipeline().split_size();
+  if (stage < 0) return {};
+  if (last == 0) {
+    violations.Add("--stage", "the config has no pipeline.split, so the model is one stage; leave ",
+                   "it out");
+  } else if (stage > last) {
+    violations.Add("--stage", "there is no stage ", stage, ": pipeline.split makes stages 0 to ",
+                   last);
+  }
+  if (config.update().dense().clip_norm() > 0) {
+    violations.Add("update.dense.clip_norm",
+                   "is of the gradient of all layers, which no stage has; remove it, or run all "
+                   "stages in each worker");
+  }
+  return violations.Take();
+}
+
 }  // namespace weir::config

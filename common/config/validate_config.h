@@ -25,4 +25,7 @@ std::vector<std::string> ValidateConfig(const v1::Config& config);
 // is.
 std::vector<std::string> ValidateEmbedded(const v1::Config& config);
 
+// What is wrong when this process runs one stage of the model alone. stage: below 0: it runs all.
+std::vector<std::string> ValidateStage(const v1::Config& config, int stage);
+
 }  // namespace weir::config

@@ -79,6 +79,7 @@ void ValidatePipeline(const v1::Config& config, Violations* violations) {
     violations->Add("pipeline.split", "there are ", pipeline.split_size(), "; at most ", kMaxSplits,
                     ", which make ", kMaxSplits + 1, " stages");
   }
+  violations->RequireRange("pipeline.in_flight", pipeline.in_flight(), 1, 64);
   int64_t last = -1;
   for (int i = 0; i < pipeline.split_size(); ++i) {
     const v1::SplitConfig& split = pipeline.split(i);

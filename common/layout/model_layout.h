@@ -69,6 +69,9 @@ struct StageSpec {
   int64_t output_width = 0;      // 1, the logit, of the last
   // Tensors [first, end) are this stage's.
   uint32_t first_tensor = 0, end_tensor = 0;
+
+  // Whether it begins with the dense features.
+  bool reads_dense() const { return first_tensor == 0 && !bottom.empty(); }
 };
 
 class ModelLayout {

@@ -43,6 +43,7 @@ void ClientSession::Connect(int64_t now_ms, ClientActions& actions) {
   *hello.mutable_identity() = options_.identity;
   hello.set_trainer(options_.trainer);
   hello.set_stage(options_.stage);
+  hello.set_stage_count(options_.stage_count);
   hello.set_incarnation(options_.incarnation);
   hello.set_membership_epoch(options_.membership_epoch);
   hello.set_connection(connection_);

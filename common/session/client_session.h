@@ -35,6 +35,7 @@ struct ClientSessionOptions {
   v1::RunIdentity identity;
   uint32_t trainer = 0;
   uint32_t stage = 0;
+  uint32_t stage_count = 1;  // 1: the whole model
   uint64_t incarnation = 0;
   uint64_t membership_epoch = 0;
   int64_t silence_ms = 3000;           // something is owed and nothing came: try a new connection

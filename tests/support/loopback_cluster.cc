@@ -8,12 +8,20 @@
 
 #include "common/base/check.h"
 #include "common/base/random.h"
+#include "common/base/strings.h"
 #include "common/config/defaults.h"
 #include "common/config/validate_config.h"
+#include "worker/pipeline/pipeline_views.h"
+#include "worker/pipeline/stage_links.h"
+#include "worker/pipeline/stage_trainer.h"
 
 namespace weir::test {
 
 struct LoopbackCluster::Trainer {
+  v1::Config config;
+  std::unique_ptr<ModelLayout> layout;
+  worker::PipelineViews views;
+  std::unique_ptr<worker::StageLinks> links;
   std::unique_ptr<data::Reader> reader;
   std::unique_ptr<worker::ServerClient> client;
   std::thread thread;
@@ -40,7 +48,7 @@ LoopbackCluster::LoopbackCluster(v1::Config config, ClusterOptions options)
       reporters_(options.servers),
       server_threads_(options.servers),
       server_statuses_(options.servers),
-      trainer_statuses_(options.trainers) {}
+      trainer_statuses_(options.trainers * options.stages) {}
 
 LoopbackCluster::~LoopbackCluster() {
   StopServers();
@@ -95,28 +103,85 @@ std::unique_ptr<worker::ServerClient> LoopbackCluster::MakeClient(uint32_t train
       std::make_unique<transport::FaultyClientTransport>(network_.MakeClient(), faults));
 }
 
+void LoopbackCluster::MakeStage(uint32_t trainer, uint32_t stage) {
+  auto parts = std::make_unique<Trainer>();
+  const bool is_odd = options_.odd_stage && options_.odd_stage->first == stage && trainer == 0;
+  parts->config = is_odd ? options_.odd_stage->second : config_;
+  parts->layout = std::make_unique<ModelLayout>(parts->config, options_.servers);
+  auto reader = data::MakeReader(parts->config);
+  CHECK(reader.ok()) << reader.status();
+  parts->reader = *std::move(reader);
+  if (options_.stages == 1) {
+    parts->client = MakeClient(trainer);
+  } else {
+    const std::string address = StrCat("inproc://link-", trainer, "-", stage);
+    worker::StageLinkOptions link{.trainer = trainer,
+                                  .stage = stage,
+                                  .stage_count = options_.stages,
+                                  .listen_address = address,
+                                  .advertised_address = address};
+    transport::FaultPlan faults = options_.link_faults;
+    faults.seed += 100 * trainer + stage;
+    parts->links = std::make_unique<worker::StageLinks>(
+        std::move(link), stage == 0 ? nullptr : network_.MakeServer(),
+        stage + 1 == options_.stages
+            ? nullptr
+            : std::make_unique<transport::FaultyClientTransport>(network_.MakeClient(), faults));
+    CHECK(parts->links->Listen().ok());
+    worker::LinkOptions options;
+    for (uint32_t i = 0; i < options_.servers; ++i) options.server_addresses.push_back(Address(i));
+    options.trainer = trainer;
+    options.stage = stage;
+    options.stage_count = options_.stages;
+    options.link_address = parts->links->address();
+    options.on_pipeline = [views = &parts->views](const v1::PipelineView& view) {
+      views->Set(view);
+    };
+    parts->client = std::make_unique<worker::ServerClient>(parts->config, *parts->layout, options,
+                                                           network_.MakeClient());
+  }
+  trainers_.push_back(std::move(parts));
+}
+
+Status LoopbackCluster::RunStage(uint32_t trainer, uint32_t stage, Trainer* parts) {
+  WEIR_RETURN_IF_ERROR(parts->client->Connect());
+  worker::WorkerOptions options;
+  options.threads = options_.threads;
+  if (options_.stages > 1) {
+    options.stage = stage;
+    const worker::StageParts of_stage{
+        .trainer = trainer,
+        .stage = stage,
+        .client = parts->client.get(),
+        .links = parts->links.get(),
+        .views = &parts->views,
+        .reader = parts->reader.get(),
+        .tell_coordinator = [client = parts->client.get()](uint64_t adopted, uint64_t lost) {
+          client->TellPipeline(adopted, lost);
+        }};
+    options.make_trainer = [this, parts, of_stage](std::function<void(const Status&)> on_failure) {
+      return std::make_unique<worker::StageTrainer>(parts->config, *parts->layout, options_.threads,
+                                                    of_stage, std::move(on_failure));
+    };
+  }
+  worker::Worker worker(parts->config, *parts->layout, options, parts->reader.get(),
+                        parts->client.get());
+  auto report = worker.Run();
+  const Status status = report.status();
+  if (trainer == 0 && stage == 0 && report.ok()) report_ = *std::move(report);
+  return status;
+}
+
 void LoopbackCluster::Start() {
   StartServers();
   for (uint32_t i = 0; i < options_.trainers; ++i) {
-    auto trainer = std::make_unique<Trainer>();
-    auto reader = data::MakeReader(config_);
-    CHECK(reader.ok()) << reader.status();
-    trainer->reader = *std::move(reader);
-    trainer->client = MakeClient(i);
-    trainers_.push_back(std::move(trainer));
+    for (uint32_t stage = 0; stage < options_.stages; ++stage) MakeStage(i, stage);
   }
-  for (uint32_t i = 0; i < options_.trainers; ++i) {
-    trainers_[i]->thread = std::thread([this, i] {
-      Trainer& trainer = *trainers_[i];
-      trainer_statuses_[i] = trainer.client->Connect();
-      if (!trainer_statuses_[i].ok()) return;
-      worker::WorkerOptions worker_options;
-      worker_options.threads = options_.threads;
-      worker::Worker worker(config_, layout_, worker_options, trainer.reader.get(),
-                            trainer.client.get());
-      auto report = worker.Run();
-      trainer_statuses_[i] = report.status();
-      if (i == 0 && report.ok()) report_ = *std::move(report);
+  for (uint32_t i = 0; i < trainers_.size(); ++i) {
+    const uint32_t trainer = i / options_.stages, stage = i % options_.stages;
+    if (trainer == 0 && options_.missing_stage == stage) continue;
+    trainers_[i]->thread = std::thread([this, i, trainer, stage] {
+      trainer_statuses_[i] = RunStage(trainer, stage, trainers_[i].get());
     });
   }
 }

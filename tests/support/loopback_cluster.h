@@ -7,8 +7,10 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "common/base/status.h"
@@ -29,7 +31,12 @@ struct ClusterOptions {
   uint32_t servers = 2;
   uint32_t trainers = 2;
   int threads = 1;
-  transport::FaultPlan faults;  // of every worker; its seed is varied by trainer
+  uint32_t stages = 1;  // workers of a trainer; more than 1: one for each stage of the model
+  transport::FaultPlan link_faults = {};  // of every link between stages
+  // Instead of the cluster's config, for one stage of trainer 0.
+  std::optional<std::pair<uint32_t, v1::Config>> odd_stage = {};
+  std::optional<uint32_t> missing_stage = {};  // of trainer 0: nobody starts it
+  transport::FaultPlan faults;                 // of every worker; its seed is varied by trainer
 };
 
 // Texts laid over each other, with defaults filled in. Dies on a config that is not valid.
@@ -55,7 +62,7 @@ class LoopbackCluster {
 
   const std::vector<Status>& server_statuses() const { return server_statuses_; }
   const std::vector<Status>& trainer_statuses() const { return trainer_statuses_; }
-  // Of trainer 0.
+  // Of trainer 0. Statuses of its stages lie one after the other.
   const v1::RunReport& report() const { return report_; }
 
   const ModelLayout& layout() const { return layout_; }
@@ -68,6 +75,9 @@ class LoopbackCluster {
 
  private:
   struct Trainer;
+
+  void MakeStage(uint32_t trainer, uint32_t stage);
+  Status RunStage(uint32_t trainer, uint32_t stage, Trainer* parts);
 
   std::string Address(uint32_t server) const { return "inproc://shard-" + std::to_string(server); }
   void StartServer(uint32_t index);

@@ -35,16 +35,21 @@ ChildCommand ServerCommand(const LocalOptions& options, const std::string& serve
   return command;
 }
 
-ChildCommand TrainerCommand(const LocalOptions& options, const std::string& servers, int trainer) {
-  ChildCommand command =
-      MakeCommand(options, Role::kWorker, "weir-worker", StrCat("trainer-", trainer));
+// stage: of several; else 0.
+ChildCommand WorkerCommand(const LocalOptions& options, const std::string& servers, int trainer,
+                           int stage) {
+  const std::string name = StrCat("trainer-", trainer);
+  ChildCommand command = MakeCommand(options, Role::kWorker, "weir-worker",
+                                     stage == 0 ? name : StrCat(name, "-stage-", stage));
   if (!servers.empty()) command.arguments.push_back(StrCat("--servers=", servers));
   command.arguments.push_back(StrCat("--trainer=", trainer));
   command.arguments.push_back(StrCat("--threads=", options.thread_count));
   command.arguments.push_back(StrCat("--device=", options.device));
+  if (options.stage_count > 1) command.arguments.push_back(StrCat("--stage=", stage));
+  AddWarmStart(options, &command);
+  if (stage > 0) return command;  // the first one reports for all
   command.arguments.push_back(
       StrCat("--out=", OutputDirectory(options.out_directory).TrainerPath(trainer)));
-  AddWarmStart(options, &command);
   if (trainer == 0 && !options.save_directory.empty()) {
     command.arguments.push_back(StrCat("--save=", options.save_directory));
     command.must_end_well = true;
@@ -68,15 +73,19 @@ std::vector<ChildCommand> RunCommands(const LocalOptions& options,
     commands.push_back(ServerCommand(options, servers, shard));
   }
   for (int trainer = 0; trainer < options.trainer_count; ++trainer) {
-    commands.push_back(TrainerCommand(options, servers, trainer));
+    for (int stage = 0; stage < options.stage_count; ++stage) {
+      commands.push_back(WorkerCommand(options, servers, trainer, stage));
+    }
   }
   return commands;
 }
 
 std::string CountText(const LocalOptions& options) {
   if (IsEmbedded(options)) return "1 worker, embedded";
+  const std::string stages =
+      options.stage_count > 1 ? StrCat(" of ", options.stage_count, " stages") : "";
   return StrCat(Plural(options.server_count, "server"), ", ",
-                Plural(options.trainer_count, "trainer"));
+                Plural(options.trainer_count, "trainer"), stages);
 }
 
 }  // namespace weir::tools

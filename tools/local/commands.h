@@ -16,7 +16,7 @@ namespace weir::tools {
 std::vector<ChildCommand> RunCommands(const LocalOptions& options,
                                       const std::vector<std::string>& addresses);
 
-// "2 servers, 1 trainer".
+// "2 servers, 1 trainer", "2 servers, 1 trainer of 3 stages".
 std::string CountText(const LocalOptions& options);
 
 }  // namespace weir::tools

@@ -12,6 +12,7 @@ namespace weir::tools {
 namespace {
 
 constexpr int kMaxProcesses = 1024;
+constexpr int kMaxStages = 16;
 constexpr int kLastPort = 65535;
 
 using Mistakes = std::vector<std::string>;
@@ -37,8 +38,9 @@ void CheckCounts(const LocalOptions& options, Mistakes& mistakes) {
     mistakes.push_back(StrCat("--servers=0 trains embedded, in one worker, but --trainers=",
                               options.trainer_count, "; use --trainers=1, or --servers=1 or more"));
   }
-  if (options.stage_count != 1) {
-    mistakes.push_back(StrCat("--stages=", options.stage_count, ": must be 1, the whole model"));
+  CheckRange("stages", options.stage_count, 1, kMaxStages, mistakes);
+  if (IsEmbedded(options) && options.stage_count > 1) {
+    mistakes.push_back("--stages: without servers all stages are in one worker; leave it out");
   }
 }
 

@@ -99,6 +99,18 @@ void CopyLists(const RowBlock& block, int64_t begin, int64_t end, int32_t table,
 
 }  // namespace
 
+void KeepColumns(bool dense, bool ids, RowBlock* block) {
+  if (!dense) {
+    block->dense_count = 0;
+    block->dense = {};
+  }
+  if (ids) return;
+  block->table_count = 0;
+  block->ids = {};
+  block->id_ends = {};
+  block->weights = {};
+}
+
 void MakeBatch(const RowBlock& block, int64_t begin, int64_t end, Batch* batch) {
   CHECK_LE(0, begin);
   CHECK_LE(begin, end);

@@ -74,6 +74,9 @@ struct Batch {
   std::vector<SampleId> sorted, scratch;  // MakeBatch's own, kept for their memory
 };
 
+// Leaves only the columns that are asked for, and the labels.
+void KeepColumns(bool dense, bool ids, RowBlock* block);
+
 // Cuts rows [begin, end) of the block into a batch, reusing batch's memory.
 void MakeBatch(const RowBlock& block, int64_t begin, int64_t end, Batch* batch);
 

@@ -17,6 +17,8 @@ transport::Message JoinMessage(const JoinOptions& options) {
   *join.mutable_identity() = options.identity;
   join.set_trainer(options.trainer);
   join.set_stage(options.stage);
+  join.set_stage_count(options.stage_count);
+  join.set_link_address(options.link_address);
   join.set_saves(options.saves);
   join.set_nonce(RandomNonce());  // tells this process from another that wants the same seat
   return session::MakeMessage(header);

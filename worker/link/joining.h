@@ -20,6 +20,8 @@ struct JoinOptions {
   v1::RunIdentity identity;
   uint32_t trainer = 0;
   uint32_t stage = 0;
+  uint32_t stage_count = 1;       // 1: the whole model
+  std::string link_address = {};  // where the stage before finds this one; empty: there is none
   bool saves = false;
   int64_t timeout_ms = 30000;
 };

@@ -14,6 +14,8 @@ namespace {
 
 constexpr int64_t kTickMs = 20;
 constexpr int64_t kHeartbeatMs = 1000;
+// While the stages of a trainer do not agree yet that batches may start.
+constexpr int64_t kGatheringHeartbeatMs = 50;
 
 int64_t NowMs() { return Clock::Real().NowMs(); }
 
@@ -52,6 +54,8 @@ Status ServerLink::Connect() {
                          .identity = identity_,
                          .trainer = options_.trainer,
                          .stage = options_.stage,
+                         .stage_count = options_.stage_count,
+                         .link_address = options_.link_address,
                          .saves = options_.saves,
                          .timeout_ms = config_.cluster().connect_timeout_ms()};
   WEIR_ASSIGN_OR_RETURN(
@@ -73,6 +77,7 @@ void ServerLink::OpenSessions(const v1::JoinReply& joined) {
     session.identity = identity_;
     session.trainer = options_.trainer;
     session.stage = options_.stage;
+    session.stage_count = options_.stage_count;
     session.incarnation = incarnation_;
     session.membership_epoch = joined.membership_epoch();
     session.connect_timeout_ms = cluster.connect_timeout_ms();
@@ -183,6 +188,7 @@ Result<v1::WorkReply> ServerLink::RequestWork(v1::WorkRequest request, Body scor
   std::unique_lock lock(mutex_);
   if (!failure_.ok()) return failure_;
   request.set_trainer(options_.trainer);
+  request.set_stage(options_.stage);
   request.set_incarnation(incarnation_);
   outstanding_.SetWork(std::move(request), std::move(scores), NowMs());
   commands_.push_back([this] { SendRequest(0, [&] { return outstanding_.WorkFor(0); }); });
@@ -380,6 +386,10 @@ void ServerLink::TakeWorkReply(const v1::WorkReply& reply) {
     return Fail(FailedPrecondition(StrCat("the run has failed: ", reply.failed())));
   }
   if (reply.has_finished() && !options_.saves) SayFarewell();
+  if (reply.has_pipeline() && options_.on_pipeline) {
+    pipeline_is_ready_ = reply.pipeline().ready();
+    options_.on_pipeline(reply.pipeline());
+  }
   std::lock_guard lock(mutex_);
   outstanding_.OnWorkReply(reply);
 }
@@ -396,9 +406,21 @@ void ServerLink::Tick() {
     Do(i, peers_[i].session->Tick(OldestOutstandingMs(i), now_ms));
   }
   if (now_ms < next_heartbeat_ms_) return;
-  next_heartbeat_ms_ = now_ms + kHeartbeatMs;
+  next_heartbeat_ms_ = now_ms + (pipeline_is_ready_ ? kHeartbeatMs : kGatheringHeartbeatMs);
   if (run_is_over_ || !peers_[0].session->ready()) return;
-  Tell([](v1::WorkRequest* request) { request->set_heartbeat_only(true); });
+  Tell([this](v1::WorkRequest* request) {
+    request->set_heartbeat_only(true);
+    request->set_adopted_generation(adopted_generation_);
+    request->set_lost_generation(lost_generation_);
+  });
+}
+
+void ServerLink::TellPipeline(uint64_t adopted, uint64_t lost) {
+  Post([this, adopted, lost] {
+    adopted_generation_ = adopted;
+    lost_generation_ = lost;
+    next_heartbeat_ms_ = 0;
+  });
 }
 
 std::optional<int64_t> ServerLink::OldestOutstandingMs(size_t server) const {
@@ -430,6 +452,7 @@ void ServerLink::Tell(const std::function<void(v1::WorkRequest*)>& fill) {
   v1::Header header;
   v1::WorkRequest& request = *header.mutable_work_request();
   request.set_trainer(options_.trainer);
+  request.set_stage(options_.stage);
   request.set_incarnation(incarnation_);
   fill(&request);
   Send(0, header, {});

@@ -38,6 +38,11 @@ struct LinkOptions {
   std::vector<std::string> server_addresses;  // entry i is shard i
   uint32_t trainer = 0;
   uint32_t stage = 0;
+  uint32_t stage_count = 1;       // that a trainer's model is cut into; 1: it is whole
+  std::string link_address = {};  // where the stage before finds this one; empty: there is none
+  // Of several stages: hears the state of the pipeline, from the I/O thread, often. May be called
+  // again with what it knows.
+  std::function<void(const v1::PipelineView&)> on_pipeline = {};
   // Whether the model is pulled when the run is over: the servers stay until this link is
   // destroyed.
   bool saves = false;
@@ -87,6 +92,10 @@ class ServerLink {
   // Fails everything that waits, Connect included, now and later. tell_others: the coordinator
   // hears the reason, if this worker has joined.
   void Stop(const Status& status, bool tell_others);
+
+  // What the coordinator hears of the pipeline from now on, soon: the generation that was adopted,
+  // and one whose messages were lost, or 0.
+  void TellPipeline(uint64_t adopted, uint64_t lost);
 
   WireMeter& meter() { return meter_; }
   // Staleness, reconnects, replays.
@@ -138,6 +147,8 @@ class ServerLink {
   std::vector<Peer> peers_;
   uint64_t incarnation_ = 0;
   int64_t next_heartbeat_ms_ = 0;
+  bool pipeline_is_ready_ = true;
+  uint64_t adopted_generation_ = 0, lost_generation_ = 0;
   bool run_is_over_ = false;  // as the coordinator says
 
   mutable std::mutex mutex_;

@@ -10,33 +10,14 @@
 namespace weir::model {
 namespace {
 
-kernels::ConstVectorView Labels(const data::Batch& batch, const Slice& slice) {
-  return {batch.labels.data() + slice.begin, slice.row_count};
-}
-
-kernels::Loss LossOf(const v1::LossConfig& config) {
-  kernels::Loss loss;
-  if (config.has_mse()) loss.kind = kernels::Loss::Kind::kSquare;
-  if (config.has_weighted_bce()) {
-    loss.positive_weight = config.weighted_bce().positive_weight();
-    loss.negative_weight = config.weighted_bce().negative_weight();
-  }
-  return loss;
-}
-
 std::vector<Stage> MakeStages(const ModelLayout& layout, const kernels::KernelTable& kernels,
                               const std::vector<bool>& squared) {
   std::vector<Stage> stages;
   stages.reserve(layout.stages().size());
   for (const StageSpec& spec : layout.stages()) {
-    stages.emplace_back(layout, spec, kernels, Dlrm::kSliceRows, squared);
+    stages.emplace_back(layout, spec, kernels, kSliceRows, squared);
   }
   return stages;
-}
-
-Slice SliceAt(const data::Batch& batch, int64_t begin) {
-  return {begin, std::min(Dlrm::kSliceRows, batch.row_count - begin),
-          static_cast<uint32_t>(begin / Dlrm::kSliceRows)};
 }
 
 }  // namespace
@@ -45,7 +26,7 @@ Dlrm::Dlrm(const ModelLayout& layout, const kernels::KernelTable& kernels,
            const std::vector<bool>& squared)
     : layout_(&layout),
       kernels_(&kernels),
-      loss_(LossOf(layout.model().loss())),
+      loss_(layout.model().loss(), kernels),
       stages_(MakeStages(layout, kernels, squared)) {
   for (uint32_t i = 0; i + 1 < stages_.size(); ++i) splits_.emplace_back(layout, i, kernels);
 }
@@ -64,9 +45,9 @@ Result<double> Dlrm::Train(const float* parameters, const data::Batch& batch,
   const GradientBuffers buffers{gradients, row_gradients, squares, row_squares};
   double sum = 0;
   for (int64_t begin = 0; begin < batch.row_count; begin += kSliceRows) {
-    const Slice slice = SliceAt(batch, begin);
+    const Slice slice = SliceAt(batch.row_count, begin);
     Forward(parameters, batch, slice, rows, Crossing::kAsTrained);
-    sum += Loss(batch, slice, mean_rows);
+    sum += loss_.Compute(batch, slice, mean_rows, &stages_.back());
     if (!std::isfinite(sum)) return Diverged(parameters, batch, slice, rows);
     Backward(parameters, batch, slice, buffers);
   }
@@ -79,7 +60,7 @@ void Dlrm::Score(const float* parameters, const data::Batch& batch, std::span<co
   CHECK_EQ(std::ssize(probabilities), batch.row_count);
   for (SplitCrossing& split : splits_) split.NextBatch();
   for (int64_t begin = 0; begin < batch.row_count; begin += kSliceRows) {
-    const Slice slice = SliceAt(batch, begin);
+    const Slice slice = SliceAt(batch.row_count, begin);
     Forward(parameters, batch, slice, rows, crossing);
     kernels_->sigmoid({Logits(slice).data, slice.row_count},
                       {probabilities.data() + slice.begin, slice.row_count});
@@ -97,18 +78,6 @@ void Dlrm::Forward(const float* parameters, const data::Batch& batch, const Slic
       splits_[i].Forward(slice, &stages_[i], &stages_[i + 1]);
     }
   }
-}
-
-double Dlrm::Loss(const data::Batch& batch, const Slice& slice, int64_t mean_rows) {
-  const kernels::VectorView gradients{stages_.back().output_gradient(slice).data, slice.row_count};
-  const double sum =
-      kernels_->loss(loss_, {Logits(slice).data, slice.row_count}, Labels(batch, slice), gradients);
-  if (mean_rows != slice.row_count) {  // what the kernel takes the mean over
-    const auto weight =
-        static_cast<float>(static_cast<double>(slice.row_count) / static_cast<double>(mean_rows));
-    for (int64_t s = 0; s < slice.row_count; ++s) gradients.data[s] *= weight;
-  }
-  return sum;
 }
 
 void Dlrm::Backward(const float* parameters, const data::Batch& batch, const Slice& slice,

@@ -11,9 +11,9 @@
 //   flat: ModelLayout::flat_element_count() floats;
 //   rows: the batch's unique rows, table after table, [sum of unique, embedding_dimension].
 //
-// A batch is computed in slices of kSliceRows rows, forward, loss and backward, so that what one
-// layer gives is in the second-level cache when the next one takes it, whatever the batch size.
-// Wider slices read weights and add to their gradients less often, and lose that.
+// A batch is computed in slices of kSliceRows rows (slice.h), forward, loss and backward, so that
+// what one layer gives is in the second-level cache when the next one takes it, whatever the batch
+// size. Wider slices read weights and add to their gradients less often, and lose that.
 //
 // Place in the life of a batch: forward -> loss -> backward, which is Train; Score for evaluation.
 // No allocation in either, once it has seen its largest batch. Thread rule: thread-compatible; one
@@ -34,6 +34,8 @@
 #include "common/split/split_policy.h"
 #include "common/tensor/aligned_buffer.h"
 #include "worker/data/batch.h"
+#include "worker/model/logit_loss.h"
+#include "worker/model/slice.h"
 #include "worker/model/split_crossing.h"
 #include "worker/model/stage.h"
 
@@ -41,8 +43,6 @@ namespace weir::model {
 
 class Dlrm {
  public:
-  static constexpr int64_t kSliceRows = 128;
-
   // squared: the tensors whose squares Train gives, by index (Mlp); empty: of none.
   Dlrm(const ModelLayout& layout, const kernels::KernelTable& kernels,
        const std::vector<bool>& squared = {});
@@ -74,8 +74,6 @@ class Dlrm {
   // From the dense features and the rows to the logits.
   void Forward(const float* parameters, const data::Batch& batch, const Slice& slice,
                std::span<const float> rows, Crossing crossing);
-  // From the logits to their gradients; returns the sum over the slice.
-  double Loss(const data::Batch& batch, const Slice& slice, int64_t mean_rows);
   void Backward(const float* parameters, const data::Batch& batch, const Slice& slice,
                 const GradientBuffers& gradients);
   void ZeroTensors(float* flat);
@@ -89,7 +87,7 @@ class Dlrm {
 
   const ModelLayout* layout_;
   const kernels::KernelTable* kernels_;
-  kernels::Loss loss_;
+  LogitLoss loss_;
   std::vector<Stage> stages_;
   std::vector<SplitCrossing> splits_;  // between two stages each
 };

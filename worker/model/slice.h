@@ -6,6 +6,7 @@
 // Thread rule: a value.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "common/kernels/views.h"
@@ -18,6 +19,14 @@ struct Slice {
   int64_t row_count = 0;
   uint32_t number = 0;  // of the batch's slices
 };
+
+// Rows of a slice, but for a batch's last.
+inline constexpr int64_t kSliceRows = 128;
+
+inline Slice SliceAt(int64_t batch_rows, int64_t begin) {
+  return {begin, std::min(kSliceRows, batch_rows - begin),
+          static_cast<uint32_t>(begin / kSliceRows)};
+}
 
 // A buffer as the slice uses it, [features, slice.row_count].
 inline kernels::MatrixView SliceOf(tensor::AlignedBuffer& buffer, int64_t features,

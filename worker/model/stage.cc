@@ -70,7 +70,7 @@ kernels::MatrixView Stage::TopInputGradient(const Slice& slice) {
 
 void Stage::Forward(const float* parameters, const data::Batch& batch, const Slice& slice,
                     std::span<const float> rows) {
-  if (reads_dense()) kernels_->transpose(DenseRows(batch, slice), input(slice));
+  if (spec_.reads_dense()) kernels_->transpose(DenseRows(batch, slice), input(slice));
   if (bottom_) bottom_->Forward(parameters, slice, input(slice), BottomOutput(slice));
   if (interaction_) interaction_->Forward(batch, slice, rows);
   if (top_) top_->Forward(parameters, slice, TopInput(slice), output(slice));
@@ -94,7 +94,7 @@ void Stage::Backward(const float* parameters, const data::Batch& batch, const Sl
 
 std::string Stage::FirstNonFinite(const float* parameters, const data::Batch& batch,
                                   const Slice& slice, std::span<const float> rows) {
-  if (reads_dense() && !AllFinite(DenseRows(batch, slice))) return "the dense features";
+  if (spec_.reads_dense() && !AllFinite(DenseRows(batch, slice))) return "the dense features";
   std::string name;
   if (bottom_) name = bottom_->FirstNonFinite(parameters, slice, BottomOutput(slice));
   if (name.empty() && interaction_) name = FirstNonFiniteTable(batch, rows);

@@ -74,7 +74,6 @@ class Stage {
                              std::span<const float> rows);
 
  private:
-  bool reads_dense() const { return is_first_ && !spec_.bottom.empty(); }
   kernels::ConstMatrixView DenseRows(const data::Batch& batch, const Slice& slice) const;
   kernels::MatrixView BottomOutput(const Slice& slice);
   kernels::MatrixView BottomGradient(const Slice& slice);

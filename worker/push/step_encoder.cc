@@ -26,9 +26,11 @@ struct StepEncoder::Layer {
   std::atomic<uint64_t> bytes{0};
 };
 
-StepEncoder::StepEncoder(const v1::Config& config, const ModelLayout& layout, uint32_t trainer)
+StepEncoder::StepEncoder(const v1::Config& config, const ModelLayout& layout, uint32_t trainer,
+                         uint32_t first_tensor, uint32_t end_tensor)
     : layout_(layout), rows_(config.compression(), layout) {
-  for (const TensorSpec& tensor : layout.tensors()) {
+  for (const TensorSpec& tensor :
+       layout.tensors().subspan(first_tensor, end_tensor - first_tensor)) {
     const v1::PolicyRule& rule = config::RuleForLayer(config.compression(), tensor.name);
     auto layer = std::make_unique<Layer>();
     layer->tensor = &tensor;
@@ -47,8 +49,8 @@ StepEncoder::StepEncoder(const v1::Config& config, const ModelLayout& layout, ui
 StepEncoder::~StepEncoder() = default;
 
 std::vector<bool> StepEncoder::squared_tensors() const {
-  std::vector<bool> squared;
-  for (const auto& layer : layers_) squared.push_back(layer->policy->needs_squares());
+  std::vector<bool> squared(layout_.tensors().size());
+  for (const auto& layer : layers_) squared[layer->tensor->id] = layer->policy->needs_squares();
   return std::ranges::find(squared, true) == squared.end() ? std::vector<bool>() : squared;
 }
 

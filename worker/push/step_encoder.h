@@ -27,8 +27,12 @@ namespace weir::worker {
 
 class StepEncoder {
  public:
-  // layout outlives the encoder. trainer: gives it random choices of its own.
-  StepEncoder(const v1::Config& config, const ModelLayout& layout, uint32_t trainer);
+  // layout outlives the encoder. trainer: gives it random choices of its own. first_tensor,
+  // end_tensor: those of the worker's stage, or all.
+  StepEncoder(const v1::Config& config, const ModelLayout& layout, uint32_t trainer,
+              uint32_t first_tensor, uint32_t end_tensor);
+  StepEncoder(const v1::Config& config, const ModelLayout& layout, uint32_t trainer)
+      : StepEncoder(config, layout, trainer, 0, static_cast<uint32_t>(layout.tensors().size())) {}
   ~StepEncoder();
 
   // A step of this batch may go without a push: nothing but residuals is concerned.

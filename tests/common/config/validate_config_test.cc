@@ -56,6 +56,7 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenRule{"model { top_widths: [8, 2] }", "model.top_widths: the last width is 2;"},
         BrokenRule{"model { bottom_widths: 5000 embedding_dimension: 5000 }",
                    "model.embedding_dimension: "},
+        BrokenRule{"pipeline { in_flight: 0 }", "pipeline.in_flight: 0 is out of range"},
         BrokenRule{"pipeline { split {} }", "pipeline.split[0].after: is not set"},
         BrokenRule{"pipeline { split { after: 'middle/0' } }",
                    "pipeline.split[0].after: 'middle/0' is no layer"},

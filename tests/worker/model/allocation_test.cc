@@ -59,7 +59,7 @@ void ExpectNoAllocationAfterTheFirstStep(const kernels::KernelTable& kernels) {
   const ModelLayout layout = test::MakeLayout({13, 26, 16, {64, 32, 16}, {64, 32, 1}});
   const tensor::AlignedBuffer parameters = test::InitialParameters(layout);
   Dlrm model(layout, kernels);
-  const data::Batch batch = test::RandomBatch(layout, 2 * Dlrm::kSliceRows + 11, 20, 1);
+  const data::Batch batch = test::RandomBatch(layout, 2 * kSliceRows + 11, 20, 1);
   const std::vector<float> rows = test::RandomRows(layout, batch, 2);
   tensor::AlignedBuffer gradients(test::FlatSize(layout));
   std::vector<float> row_gradients(rows.size()), probabilities(batch.labels.size());

@@ -200,7 +200,7 @@ TEST(Dlrm, GradientStepsOnOneBatchLowerItsLoss) {
 // No multiple of a slice.
 TEST(Dlrm, ABatchOfSeveralSlicesHasTheGradientsOfItsSum) {
   const ModelShape shape{13, 3, 8, {40, 8}, {20, 1}};
-  const auto rows = static_cast<int32_t>(2 * Dlrm::kSliceRows + 11);
+  const auto rows = static_cast<int32_t>(2 * kSliceRows + 11);
   TrainingStep step(shape, rows);
   const double sum = step.Run();
   std::vector<double> parameters = test::Widen(step.parameters.span());
@@ -220,7 +220,7 @@ TEST(Dlrm, ABatchOfSeveralSlicesHasTheGradientsOfItsSum) {
 
 // Each row is named by samples of all slices.
 TEST(Dlrm, ABatchOfSeveralSlicesHasTheRowGradientsOfItsSum) {
-  TrainingStep step({13, 3, 8, {40, 8}, {20, 1}}, static_cast<int32_t>(2 * Dlrm::kSliceRows + 11));
+  TrainingStep step({13, 3, 8, {40, 8}, {20, 1}}, static_cast<int32_t>(2 * kSliceRows + 11));
   step.Run();
   const std::vector<double> parameters = test::Widen(step.parameters.span());
   std::vector<double> rows = test::Widen(step.rows);
@@ -230,7 +230,7 @@ TEST(Dlrm, ABatchOfSeveralSlicesHasTheRowGradientsOfItsSum) {
 }
 
 TEST(Dlrm, ABatchOfSeveralSlicesIsScoredSampleBySample) {
-  TrainingStep step({13, 3, 8, {40, 8}, {20, 1}}, static_cast<int32_t>(2 * Dlrm::kSliceRows + 11));
+  TrainingStep step({13, 3, 8, {40, 8}, {20, 1}}, static_cast<int32_t>(2 * kSliceRows + 11));
   std::vector<float> probabilities(step.batch.labels.size(), kNan);
   step.model.Score(step.parameters.data(), step.batch, step.rows, probabilities);
   const test::ReferenceDlrm reference(step.layout, step.batch);
@@ -291,7 +291,7 @@ data::Batch OneSample(const data::Batch& batch, size_t s) {
 // Of more samples than a slice has.
 TEST(Dlrm, SquaresAreSumsOverSamplesOfTheirSquares) {
   const ModelShape shape{5, 3, 16, {20, 16}, {24, 1}};
-  TrainingStep step(shape, Dlrm::kSliceRows + 30);
+  TrainingStep step(shape, kSliceRows + 30);
   std::vector<bool> squared(step.layout.tensors().size());
   squared[0] = true;                   // of the first layer, asked for by its weight,
   squared[squared.size() - 1] = true;  // and of the last, by its bias
@@ -329,7 +329,7 @@ TEST(Dlrm, SquaresAreSumsOverSamplesOfTheirSquares) {
 TEST(Dlrm, RowSquaresAreSumsOverSamplesOfSquaredNorms) {
   for (const ModelShape& shape : {ModelShape{5, 3, 16, {20, 16}, {24, 1}},
                                   ModelShape{.tables = 3, .lists = true, .weights = true}}) {
-    TrainingStep step(shape, Dlrm::kSliceRows + 30);
+    TrainingStep step(shape, kSliceRows + 30);
     const auto dimension = static_cast<size_t>(step.layout.embedding_dimension());
     std::vector<float> squares(step.rows.size() / dimension);
     std::vector<double> expected(squares.size());

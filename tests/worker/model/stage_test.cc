@@ -83,7 +83,7 @@ class Fixture {
 class Cut : public ::testing::TestWithParam<std::vector<std::string>> {};
 
 TEST_P(Cut, WithoutMasksItIsTheModelInOnePieceToTheBit) {
-  const auto row_count = static_cast<int32_t>(Dlrm::kSliceRows + 37);
+  const auto row_count = static_cast<int32_t>(kSliceRows + 37);
   ModelShape shape = kDeep;
   const Gradients whole = Fixture(shape, row_count).Train();
   shape.pipeline = SplitAfter(GetParam(), "none {}");

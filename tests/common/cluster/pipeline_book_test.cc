@@ -1,0 +1,87 @@
+#include "common/cluster/pipeline_book.h"
+
+#include <gtest/gtest.h>
+
+namespace weir::cluster {
+namespace {
+
+constexpr Seat kFirst{3, 0}, kSecond{3, 1};
+
+v1::PipelineView View(const PipelineBook& book, uint32_t trainer = 3) {
+  v1::PipelineView view;
+  book.FillView(trainer, &view);
+  return view;
+}
+
+TEST(PipelineBook, IsReadyWhenAllAreThereAndHaveAdopted) {
+  PipelineBook book;
+  book.Join(kFirst, 2, 1, "");
+  EXPECT_FALSE(View(book).ready());
+  book.Join(kSecond, 2, 1, "tcp://h:1");
+  const v1::PipelineView view = View(book);
+  EXPECT_FALSE(view.ready());
+  ASSERT_EQ(view.stages_size(), 2);
+  EXPECT_EQ(view.stages(1).link_address(), "tcp://h:1");
+  book.Adopt(kFirst, view.generation());
+  EXPECT_FALSE(View(book).ready());
+  book.Adopt(kSecond, view.generation());
+  EXPECT_TRUE(View(book).ready());
+  EXPECT_EQ(View(book).generation(), view.generation());
+}
+
+TEST(PipelineBook, AStageThatGoesOrComesMakesAGeneration) {
+  PipelineBook book;
+  book.Join(kFirst, 2, 1, "");
+  book.Join(kSecond, 2, 1, "a");
+  const uint64_t before = View(book).generation();
+  book.Adopt(kFirst, before);
+  book.Adopt(kSecond, before);
+  book.Leave(kSecond);
+  const v1::PipelineView gone = View(book);
+  EXPECT_GT(gone.generation(), before);
+  EXPECT_FALSE(gone.ready());
+  EXPECT_EQ(gone.stages(1).incarnation(), 0u);
+  EXPECT_EQ(gone.stages(1).link_address(), "");
+  book.Leave(kSecond);  // once is enough
+  EXPECT_EQ(View(book).generation(), gone.generation());
+  book.Join(kSecond, 2, 2, "b");
+  EXPECT_GT(View(book).generation(), gone.generation());
+  EXPECT_EQ(View(book).stages(1).link_address(), "b");
+  book.Adopt(kFirst, View(book).generation());
+  EXPECT_FALSE(View(book).ready()) << "what the stage's last life adopted does not count";
+}
+
+TEST(PipelineBook, AnIncarnationThatTookASeatOverIsANewStage) {
+  PipelineBook book;
+  book.Join(kFirst, 2, 1, "");
+  book.Join(kSecond, 2, 1, "a");
+  const uint64_t before = View(book).generation();
+  book.Join(kSecond, 2, 1, "a");  // it asked twice
+  EXPECT_EQ(View(book).generation(), before);
+  book.Join(kSecond, 2, 2, "a");
+  EXPECT_GT(View(book).generation(), before);
+}
+
+TEST(PipelineBook, LostMessagesMakeOneGenerationHoweverOftenTheyAreTold) {
+  PipelineBook book;
+  book.Join(kFirst, 2, 1, "");
+  book.Join(kSecond, 2, 1, "a");
+  const uint64_t before = View(book).generation();
+  book.Renew(kFirst, before);
+  book.Renew(kFirst, before);
+  EXPECT_EQ(View(book).generation(), before + 1);
+}
+
+TEST(PipelineBook, TrainersAreApart) {
+  PipelineBook book;
+  book.Join(kFirst, 2, 1, "");
+  const uint64_t before = View(book).generation();
+  book.Join({4, 0}, 2, 1, "");
+  EXPECT_EQ(View(book).generation(), before);
+  EXPECT_EQ(View(book, 5).stages_size(), 0);
+  book.Leave({5, 0});
+  book.Adopt({3, 9}, 7);  // no such stage
+}
+
+}  // namespace
+}  // namespace weir::cluster

@@ -1,0 +1,196 @@
+// Whole runs whose trainers are several workers, one for each stage of the model, in one process.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "common/base/strings.h"
+#include "tests/support/loopback_cluster.h"
+
+namespace weir::test {
+namespace {
+
+using testing::AnyOf;
+using testing::HasSubstr;
+
+constexpr char kRun[] = R"(
+    data { batch_size: 150 chunk_batches: 4
+           synthetic { rows: 9000 test_rows: 1500 tables: 4 dense_features: 5 rows_per_table: 500 } }
+    model { bottom_widths: [96, 24, 8] top_widths: [64, 40, 20, 1] embedding_dimension: 8 }
+    cluster { window: 1 prefetch_batches: 0 row_partitions: 3 }
+)";
+
+std::string Splits(const std::vector<std::string>& layers, const std::string& policy,
+                   int in_flight) {
+  std::string text = StrCat("pipeline { in_flight: ", in_flight);
+  for (const std::string& layer : layers) {
+    text += StrCat(" split { after: '", layer, "' ", policy, " }");
+  }
+  return text + " }";
+}
+
+ClusterOptions Stages(uint32_t stages, uint32_t servers = 1) {
+  ClusterOptions options;
+  options.servers = servers;
+  options.trainers = 1;
+  options.stages = stages;
+  return options;
+}
+
+void ExpectAllOk(const LoopbackCluster& cluster) {
+  for (const Status& status : cluster.server_statuses()) EXPECT_TRUE(status.ok()) << status;
+  for (const Status& status : cluster.trainer_statuses()) EXPECT_TRUE(status.ok()) << status;
+}
+
+struct Outcome {
+  explicit Outcome(LoopbackCluster* cluster) {
+    cluster->Run();
+    ExpectAllOk(*cluster);
+    values = cluster->ServerValues();
+    rows = cluster->RowsHash();
+    report = cluster->report();
+  }
+  std::vector<float> values;
+  uint64_t rows = 0;
+  v1::RunReport report;
+};
+
+class PipelineOfStages : public testing::TestWithParam<std::vector<std::string>> {};
+
+// Adam counts steps, and a schedule does: each stage's own.
+TEST_P(PipelineOfStages, WithoutMasksIsTheModelInOneWorkerToTheBit) {
+  constexpr char kAdam[] = R"(update {
+      dense { adam { learning_rate: 0.002 } schedule { warmup_steps: 20 } }
+      rows { adam { learning_rate: 0.01 } } })";
+  LoopbackCluster unsplit(MakeConfig({kRun, kAdam}), Stages(1));
+  const Outcome whole(&unsplit);
+  const auto stages = static_cast<uint32_t>(GetParam().size() + 1);
+  LoopbackCluster pipeline(MakeConfig({kRun, kAdam, Splits(GetParam(), "none {}", 1)}),
+                           Stages(stages));
+  const Outcome split(&pipeline);
+  EXPECT_EQ(split.values, whole.values);
+  EXPECT_EQ(split.rows, whole.rows);
+  EXPECT_EQ(split.report.total().samples(), 9000u);
+  EXPECT_EQ(split.report.total().steps(), 60u);
+  EXPECT_EQ(split.report.test().logloss(), whole.report.test().logloss());
+  EXPECT_EQ(split.report.test().auc(), whole.report.test().auc());
+  EXPECT_EQ(split.report.total().logloss_sum(), whole.report.total().logloss_sum());
+  EXPECT_FALSE(split.report.test().has_unmasked_logloss());
+  EXPECT_EQ(split.report.stages(), stages);
+  EXPECT_EQ(split.report.trainers(), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OfTwoThreeAndFive, PipelineOfStages,
+    testing::Values(std::vector<std::string>{"bottom/1"}, std::vector<std::string>{"bottom/2"},
+                    std::vector<std::string>{"top/0"},
+                    std::vector<std::string>{"bottom/1", "top/1"},
+                    std::vector<std::string>{"bottom/0", "bottom/2", "top/0", "top/2"}));
+
+// The same masks whether what crosses does so in a worker or between workers, and the same bits.
+TEST(Pipeline, WithMasksIsWhatOneWorkerOfAllStagesComputes) {
+  const std::string splits =
+      Splits({"bottom/0", "top/1"}, "dct_mp { sparsity: 0.8 } values: BF16", 1);
+  LoopbackCluster in_one(MakeConfig({kRun, splits}), Stages(1));
+  const Outcome whole(&in_one);
+  LoopbackCluster pipeline(MakeConfig({kRun, splits}), Stages(3));
+  const Outcome split(&pipeline);
+  EXPECT_EQ(split.values, whole.values);
+  EXPECT_EQ(split.rows, whole.rows);
+  EXPECT_EQ(split.report.test().logloss(), whole.report.test().logloss());
+  EXPECT_EQ(split.report.test().unmasked_logloss(), whole.report.test().unmasked_logloss());
+  EXPECT_NE(split.report.test().unmasked_logloss(), split.report.test().logloss());
+  ASSERT_EQ(split.report.total().splits_size(), 2);
+  for (int i = 0; i < 2; ++i) {
+    const v1::SplitReport& a = split.report.total().splits(i);
+    const v1::SplitReport& b = whole.report.total().splits(i);
+    EXPECT_EQ(a.after(), b.after());
+    EXPECT_EQ(a.elements(), b.elements());
+    EXPECT_EQ(a.elements_sent(), b.elements_sent());
+    EXPECT_EQ(a.forward_bytes(), b.forward_bytes());
+    EXPECT_EQ(a.backward_bytes(), b.backward_bytes());
+  }
+}
+
+// Whatever is in flight and however long messages take, a run ends, and has trained every row.
+TEST(Pipeline, EndsWithAnyNumberInFlightUnderRandomDelays) {
+  for (int in_flight = 1; in_flight <= 8; ++in_flight) {
+    ClusterOptions options = Stages(3);
+    options.threads = 1 + in_flight % 3;
+    options.link_faults.seed = static_cast<uint64_t>(in_flight);
+    options.link_faults.max_delay_ms = 4;
+    LoopbackCluster cluster(
+        MakeConfig({kRun, "cluster { window: 4 prefetch_batches: 1 }",
+                    Splits({"bottom/1", "top/1"}, "dct_mp { sparsity: 0.7 }", in_flight)}),
+        options);
+    const Outcome outcome(&cluster);
+    EXPECT_EQ(outcome.report.total().samples(), 9000u) << in_flight;
+    EXPECT_EQ(outcome.report.test().samples(), 1500u) << in_flight;
+    EXPECT_LT(outcome.report.test().normalized_entropy(), 1) << in_flight;
+  }
+}
+
+// What a broken connection takes with it is started again.
+TEST(Pipeline, EndsOverLinksThatBreak) {
+  ClusterOptions options = Stages(3, 2);
+  options.trainers = 2;
+  options.link_faults.break_probability = 0.01;
+  LoopbackCluster cluster(
+      MakeConfig({kRun, "cluster { window: 4 answer_timeout_ms: 300 }",
+                  Splits({"bottom/1", "top/1"}, "dct_mp { sparsity: 0.7 }", 3)}),
+      options);
+  const Outcome outcome(&cluster);
+  EXPECT_EQ(outcome.report.samples(), 9000u);
+  EXPECT_EQ(outcome.report.test().samples(), 1500u);
+}
+
+TEST(Pipeline, BothHalvesOfDctWithTwoServersAndTwoTrainersLearn) {
+  ClusterOptions options = Stages(3, 2);
+  options.trainers = 2;
+  options.threads = 2;
+  LoopbackCluster cluster(
+      MakeConfig({kRun, "cluster { window: 4 }",
+                  "compression { default { dct { sparsity: 0.95 lifespan: 50 } values: BF16 } }",
+                  Splits({"bottom/1", "top/1"}, "dct_mp { sparsity: 0.75 } values: BF16", 4)}),
+      options);
+  const Outcome outcome(&cluster);
+  const v1::WorkerReport& total = outcome.report.total();
+  EXPECT_EQ(total.samples(), 9000u);
+  EXPECT_GT(outcome.report.test().auc(), 0.55);
+  EXPECT_GT(total.sent().forward(), 0u);
+  EXPECT_EQ(total.received().forward(), 0u) << "bytes of a link are counted where they leave";
+  EXPECT_LT(total.sent().backward() * 7, total.dense().backward());
+  EXPECT_LT(total.sent().push() * 8, total.dense().push());
+  EXPECT_EQ(total.stage_times_size(), 3 * 4);
+}
+
+TEST(Pipeline, AStageThatNobodyStartedIsNamed) {
+  ClusterOptions options = Stages(3);
+  options.missing_stage = 1;
+  LoopbackCluster cluster(MakeConfig({kRun, "cluster { join_timeout_ms: 300 }",
+                                      Splits({"bottom/1", "top/1"}, "none {}", 2)}),
+                          options);
+  cluster.Run();
+  const Status& first = cluster.trainer_statuses()[0];
+  EXPECT_THAT(first.message(), HasSubstr("stage 1 is not there"));
+  EXPECT_THAT(first.message(), HasSubstr("cluster.join_timeout_ms"));
+  EXPECT_THAT(cluster.trainer_statuses()[2].message(), HasSubstr("stage 1 is not there"));
+  EXPECT_FALSE(cluster.server_statuses()[0].ok());
+}
+
+TEST(Pipeline, AStageWithOtherSplitsIsRefused) {
+  ClusterOptions options = Stages(2);
+  const v1::Config config =
+      MakeConfig({kRun, "cluster { join_timeout_ms: 500 }", Splits({"bottom/1"}, "none {}", 2)});
+  options.odd_stage = {1, MakeConfig({kRun, Splits({"bottom/1"}, "dct_mp { sparsity: 0.5 }", 2)})};
+  LoopbackCluster cluster(config, options);
+  cluster.Run();
+  EXPECT_THAT(cluster.trainer_statuses()[1].message(),
+              HasSubstr("the configs differ in the stages (pipeline.split)"));
+  EXPECT_THAT(cluster.trainer_statuses()[0].message(), HasSubstr("stage 1 is not there"));
+}
+
+}  // namespace
+}  // namespace weir::test

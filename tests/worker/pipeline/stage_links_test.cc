@@ -1,0 +1,142 @@
+#include "worker/pipeline/stage_links.h"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <vector>
+
+#include "common/session/header_message.h"
+#include "common/transport/loopback.h"
+
+namespace weir::worker {
+namespace {
+
+constexpr char kAddress[] = "inproc://link";
+
+v1::Header Forward(uint32_t from_stage, uint64_t generation, uint64_t batch) {
+  v1::Header header;
+  v1::StageForward& forward = *header.mutable_stage_forward();
+  forward.set_from_stage(from_stage);
+  forward.set_generation(generation);
+  forward.set_batch(batch);
+  return header;
+}
+
+v1::Header Backward(uint64_t generation, uint64_t batch) {
+  v1::Header header;
+  v1::StageBackward& backward = *header.mutable_stage_backward();
+  backward.set_from_stage(1);
+  backward.set_generation(generation);
+  backward.set_batch(batch);
+  return header;
+}
+
+v1::PipelineView View(uint64_t generation) {
+  v1::PipelineView view;
+  view.set_generation(generation);
+  view.add_stages()->set_incarnation(1);
+  view.add_stages()->set_incarnation(1);
+  view.mutable_stages(1)->set_link_address(kAddress);
+  return view;
+}
+
+// A stage's links and what came over them.
+class End {
+ public:
+  End(uint32_t stage, transport::LoopbackNetwork* network)
+      : links_({.trainer = 0,
+                .stage = stage,
+                .stage_count = 2,
+                .listen_address = kAddress,
+                .advertised_address = ""},
+               stage == 0 ? nullptr : network->MakeServer(),
+               stage == 0 ? network->MakeClient() : nullptr) {
+    EXPECT_TRUE(links_.Listen().ok());
+    links_.Start(
+        [this](const v1::Header& header, const transport::Message&) {
+          std::lock_guard lock(mutex_);
+          batches_.push_back(header.has_stage_forward() ? header.stage_forward().batch()
+                                                        : header.stage_backward().batch());
+          changed_.notify_all();
+        },
+        [](const Status& status) { ADD_FAILURE() << status; });
+  }
+
+  std::vector<uint64_t> Await(size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds(20), [&] { return batches_.size() >= count; });
+    return batches_;
+  }
+
+  StageLinks& links() { return links_; }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<uint64_t> batches_;
+  StageLinks links_;
+};
+
+TEST(StageLinks, CarryBatchesBothWaysInOrder) {
+  transport::LoopbackNetwork network;
+  End second(1, &network), first(0, &network);
+  EXPECT_EQ(second.links().address(), kAddress);
+  EXPECT_EQ(first.links().address(), "");
+  second.links().SetView(View(5));
+  first.links().SetView(View(5));
+  for (uint64_t batch = 1; batch <= 3; ++batch) first.links().Send(Forward(0, 5, batch), {});
+  EXPECT_EQ(second.Await(3), (std::vector<uint64_t>{1, 2, 3}));
+  second.links().Send(Backward(5, 2), {});
+  second.links().Send(Backward(5, 1), {});
+  EXPECT_EQ(first.Await(2), (std::vector<uint64_t>{2, 1}));
+  EXPECT_EQ(first.links().NextName(), "trainer 0 stage 1 at inproc://link");
+}
+
+TEST(StageLinks, DropWhatIsOfAnotherGeneration) {
+  transport::LoopbackNetwork network;
+  End second(1, &network), first(0, &network);
+  second.links().SetView(View(6));
+  first.links().SetView(View(5));
+  first.links().Send(Forward(0, 5, 1), {});
+  first.links().Send(Forward(0, 4, 2), {});  // it does not even leave
+  first.links().SetView(View(6));
+  first.links().Send(Forward(0, 6, 3), {});
+  EXPECT_EQ(second.Await(1), (std::vector<uint64_t>{3}));
+  second.links().Send(Backward(5, 1), {});
+  second.links().Send(Backward(6, 3), {});
+  EXPECT_EQ(first.Await(1), (std::vector<uint64_t>{3}));
+}
+
+TEST(StageLinks, DropWhatNoNeighbourSends) {
+  transport::LoopbackNetwork network;
+  End second(1, &network), first(0, &network);
+  second.links().SetView(View(5));
+  first.links().SetView(View(5));
+  const auto stranger = network.MakeClient();
+  const auto connection = stranger->Open(kAddress).value();
+  v1::Header other_trainer = Forward(0, 5, 10);
+  other_trainer.mutable_stage_forward()->set_trainer(7);
+  v1::Header hello;
+  hello.mutable_hello();
+  for (const v1::Header& header : {other_trainer, Forward(1, 5, 11), Backward(5, 12), hello}) {
+    ASSERT_TRUE(stranger->Send(connection, session::MakeMessage(header)).ok());
+  }
+  ASSERT_TRUE(stranger->Send(connection, {{transport::Part(Bytes{0xff, 0xff, 0xff})}}).ok());
+  first.links().Send(Forward(0, 5, 13), {});
+  EXPECT_EQ(second.Await(1), (std::vector<uint64_t>{13}));
+}
+
+TEST(StageLinks, TellThePortThatWasTaken) {
+  transport::LoopbackNetwork network;
+  StageLinks links({.trainer = 0,
+                    .stage = 1,
+                    .stage_count = 2,
+                    .listen_address = "inproc://h:7000",
+                    .advertised_address = "tcp://elsewhere:0"},
+                   network.MakeServer(), nullptr);
+  ASSERT_TRUE(links.Listen().ok());
+  EXPECT_EQ(links.address(), "tcp://elsewhere:7000");
+}
+
+}  // namespace
+}  // namespace weir::worker

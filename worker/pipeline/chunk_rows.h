@@ -1,0 +1,39 @@
+// The rows of chunks that the first stage names, as a later stage reads them for itself: its own
+// columns only. The last few are kept, since the batches of a chunk come one after the other.
+//
+// Place in the life of a batch: its name arrives -> **read -> parse** -> batch.
+// Thread rule: any thread; one reads at a time. Borrows reader.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include "common/base/status.h"
+#include "common/layout/model_layout.h"
+#include "common/proto/protocol.pb.h"
+#include "worker/data/reader.h"
+
+namespace weir::worker {
+
+class ChunkRows {
+ public:
+  ChunkRows(const StageSpec& stage, data::Reader* reader) : stage_(stage), reader_(reader) {}
+
+  // The rows of the chunk that has the named batch. InvalidData when it has no such rows here: the
+  // stages read different files.
+  Result<std::shared_ptr<const data::RowBlock>> Find(const v1::BatchName& name);
+
+ private:
+  struct Chunk {
+    data::ChunkId id;
+    std::shared_ptr<const data::RowBlock> rows;
+  };
+
+  const StageSpec stage_;
+  data::Reader* const reader_;
+  std::mutex mutex_;
+  std::deque<Chunk> chunks_;  // the newest first
+};
+
+}  // namespace weir::worker

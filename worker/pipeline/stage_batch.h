@@ -1,0 +1,103 @@
+// A batch on its way through one stage: its rows, the activations of all its slices, which live
+// from its forward to its backward pass, and what the splits at both ends remember of it.
+//
+// StageMath does the passes: from frames of the stage before to frames for the one behind, and
+// back.
+//
+// Place in the life of a batch: **forward** ... **backward**, of one stage.
+// Thread rule: a StageBatch is one thread's at a time; a StageMath is one thread's.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "common/base/bytes.h"
+#include "common/base/status.h"
+#include "common/kernels/kernel_table.h"
+#include "common/layout/model_layout.h"
+#include "common/proto/protocol.pb.h"
+#include "common/split/split_policy.h"
+#include "common/tensor/aligned_buffer.h"
+#include "worker/chunk_work.h"
+#include "worker/data/batch.h"
+#include "worker/model/logit_loss.h"
+#include "worker/model/split_crossing.h"
+#include "worker/model/stage.h"
+#include "worker/parameter_client.h"
+
+namespace weir::worker {
+
+struct StageBatch {
+  uint64_t number = 0;
+  uint64_t generation = 0;
+  v1::BatchName name;
+  data::Batch batch;
+  std::unique_ptr<RowPull> pull;
+  size_t row_elements = 0;  // of its rows
+  ReadMark mark;
+  // Of the first stage.
+  std::shared_ptr<ChunkWork> chunk;
+  ChunkWork::Slice slice;
+  int64_t sent_ms = 0;
+
+  bool is_test() const { return name.split() == v1::TEST; }
+
+  // Per slice of the batch.
+  std::vector<model::Stage> slices;
+  std::vector<split::BlockMemory> before, behind;
+};
+
+class StageMath {
+ public:
+  // squared: the tensors whose squares Backward gives, by index; empty: of none.
+  StageMath(const ModelLayout& layout, uint32_t stage, const kernels::KernelTable& kernels,
+            std::vector<bool> squared);
+
+  bool is_first() const { return stage_ == 0; }
+  bool is_last() const { return stage_ + 1 == layout_.stages().size(); }
+
+  // What crosses the splits: what their policies let through, or everything.
+  enum class Crossing { kAsTrained, kWhole };
+
+  // input: the frames of the stage before, one a slice; empty for the first stage. output: gets
+  // those for the stage behind; nothing of the last stage. rows: the batch's. InvalidData when the
+  // frames do not fit the batch.
+  Status Forward(const float* parameters, std::span<const float> rows, Crossing crossing,
+                 ByteSpan input, StageBatch* batch, Bytes* output);
+
+  // Of the last stage, after Forward. Returns the sum of the logloss over the batch; an error when
+  // that is not finite.
+  Result<double> Loss(const float* parameters, std::span<const float> rows, StageBatch* batch);
+  // Appends the probability of label 1 for each row.
+  void Score(StageBatch* batch, std::vector<float>* probabilities);
+
+  // After Forward as trained, and Loss if it is the last stage. input: the frames of the stage
+  // behind; output: gets those for the stage before. gradients: as Stage has it, rows zeroed by the
+  // caller.
+  Status Backward(const float* parameters, const model::GradientBuffers& gradients, ByteSpan input,
+                  StageBatch* batch, Bytes* output);
+
+  // What crossed the splits before and behind this stage since the last time, in training: forward
+  // behind it, backward before it. By split.
+  std::vector<model::SplitCounts> TakeSplitCounts();
+
+ private:
+  void MakeRoom(StageBatch* batch) const;
+  split::SplitPolicy* Policy(const std::unique_ptr<split::SplitPolicy>& policy,
+                             Crossing crossing) const {
+    return crossing == Crossing::kWhole ? whole_.get() : policy.get();
+  }
+
+  const ModelLayout& layout_;
+  const uint32_t stage_;
+  const kernels::KernelTable& kernels_;
+  const std::vector<bool> squared_;
+  const model::LogitLoss loss_;
+  std::unique_ptr<split::SplitPolicy> before_, behind_;  // null at the model's ends
+  std::unique_ptr<split::SplitPolicy> whole_;
+  std::vector<model::SplitCounts> counts_;  // per split
+};
+
+}  // namespace weir::worker

@@ -1,0 +1,208 @@
+#include "worker/pipeline/stage_links.h"
+
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/base/strings.h"
+#include "common/session/header_message.h"
+
+namespace weir::worker {
+namespace {
+
+constexpr int64_t kTickMs = 20;
+// While a message waits because a queue is full.
+constexpr int64_t kRetryMs = 1;
+
+// The port of an address that was bound, in the one that is told to others.
+std::string WithBoundPort(const std::string& advertised, const std::string& bound) {
+  if (advertised.empty()) return bound;
+  if (!advertised.ends_with(":0")) return advertised;
+  return advertised.substr(0, advertised.size() - 1) + bound.substr(bound.rfind(':') + 1);
+}
+
+}  // namespace
+
+StageLinks::StageLinks(StageLinkOptions options,
+                       std::unique_ptr<transport::ServerTransport> upstream,
+                       std::unique_ptr<transport::ClientTransport> downstream)
+    : options_(std::move(options)),
+      upstream_(std::move(upstream)),
+      downstream_(std::move(downstream)) {
+  CHECK_EQ(upstream_ == nullptr, options_.stage == 0);
+  CHECK_EQ(downstream_ == nullptr, options_.stage + 1 == options_.stage_count);
+}
+
+StageLinks::~StageLinks() { Stop(); }
+
+void StageLinks::Stop() {
+  stopping_ = true;
+  if (upstream_) upstream_->Wake();
+  if (downstream_) downstream_->Wake();
+  if (upstream_thread_.joinable()) upstream_thread_.join();
+  if (downstream_thread_.joinable()) downstream_thread_.join();
+}
+
+Status StageLinks::Listen() {
+  if (!upstream_) return OkStatus();
+  WEIR_ASSIGN_OR_RETURN(const std::string bound, upstream_->Bind(options_.listen_address));
+  address_ = WithBoundPort(options_.advertised_address, bound);
+  return OkStatus();
+}
+
+void StageLinks::Start(std::function<void(v1::Header, transport::Message)> on_message,
+                       std::function<void(const Status&)> on_failure) {
+  on_message_ = std::move(on_message);
+  on_failure_ = std::move(on_failure);
+  if (upstream_) upstream_thread_ = std::thread([this] { RunUpstream(); });
+  if (downstream_) downstream_thread_ = std::thread([this] { RunDownstream(); });
+}
+
+void StageLinks::SetView(const v1::PipelineView& view) {
+  {
+    std::lock_guard lock(mutex_);
+    generation_ = view.generation();
+    const auto next = static_cast<int>(options_.stage) + 1;
+    const std::string address =
+        next < view.stages_size() ? view.stages(next).link_address() : std::string();
+    // Anew even at the same address: who is there now has never heard of this connection.
+    next_address_ = address;
+    must_connect_ = downstream_ != nullptr;
+  }
+  if (downstream_) downstream_->Wake();
+}
+
+void StageLinks::Send(const v1::Header& header, std::vector<transport::Part> body) {
+  transport::Message message = session::MakeMessage(header, body);
+  const bool is_forward = header.has_stage_forward();
+  const uint64_t generation =
+      is_forward ? header.stage_forward().generation() : header.stage_backward().generation();
+  {
+    std::lock_guard lock(mutex_);
+    (is_forward ? forward_ : backward_).push_back({generation, std::move(message)});
+  }
+  if (is_forward) {
+    downstream_->Wake();
+  } else {
+    upstream_->Wake();
+  }
+}
+
+std::deque<StageLinks::Outgoing> StageLinks::TakeQueue(std::deque<Outgoing>* queue) {
+  std::lock_guard lock(mutex_);
+  std::erase_if(*queue, [&](const Outgoing& out) { return out.generation != generation_; });
+  return std::exchange(*queue, {});
+}
+
+bool StageLinks::IsExpected(uint32_t trainer, uint32_t from_stage, uint64_t generation,
+                            uint32_t neighbour) const {
+  if (trainer == options_.trainer && from_stage == neighbour) return generation == generation_;
+  LOG(WARNING) << "a message of trainer " << trainer << " stage " << from_stage
+               << " came to trainer " << options_.trainer << " stage " << options_.stage
+               << " and is dropped: see that --link is another one for each stage";
+  return false;
+}
+
+void StageLinks::RunUpstream() {
+  std::deque<Outgoing> waiting;
+  while (!stopping_) {
+    for (Outgoing& out : TakeQueue(&backward_)) waiting.push_back(std::move(out));
+    while (!waiting.empty()) {
+      const Outgoing& out = waiting.front();
+      if (out.generation == generation_ && out.generation == peer_generation_) {
+        const Status status = upstream_->Send(peer_, out.message);
+        if (status.code() == StatusCode::kResourceExhausted) break;
+        if (status.code() == StatusCode::kFailedPrecondition) return on_failure_(status);
+        if (status.ok()) meter_.AddSent(out.message);
+      }
+      waiting.pop_front();
+    }
+    if (auto incoming = upstream_->Receive(waiting.empty() ? kTickMs : kRetryMs)) {
+      TakeUpstream(*std::move(incoming));
+    }
+  }
+}
+
+void StageLinks::TakeUpstream(transport::IncomingMessage incoming) {
+  auto header = session::ParseHeader(incoming.message);
+  if (!header || !header->has_stage_forward()) {
+    LOG(WARNING) << "something came to the link of stage " << options_.stage
+                 << " that is no batch, and is dropped";
+    return;
+  }
+  const v1::StageForward& forward = header->stage_forward();
+  if (!IsExpected(forward.trainer(), forward.from_stage(), forward.generation(),
+                  options_.stage - 1)) {
+    return;
+  }
+  peer_ = incoming.peer;
+  peer_generation_ = forward.generation();
+  on_message_(*std::move(header), std::move(incoming.message));
+}
+
+void StageLinks::Connect() {
+  std::string address;
+  {
+    std::lock_guard lock(mutex_);
+    if (!must_connect_) return;
+    must_connect_ = false;
+    address = next_address_;
+  }
+  if (connection_ != 0) downstream_->Close(connection_);
+  connection_ = 0;
+  if (address.empty()) return;
+  auto opened = downstream_->Open(address);
+  if (!opened.ok()) return on_failure_(opened.status());
+  connection_ = *opened;
+}
+
+void StageLinks::RunDownstream() {
+  std::deque<Outgoing> waiting;
+  while (!stopping_) {
+    Connect();
+    for (Outgoing& out : TakeQueue(&forward_)) waiting.push_back(std::move(out));
+    while (!waiting.empty()) {
+      const Outgoing& out = waiting.front();
+      if (out.generation == generation_) {
+        const Status status = downstream_->Send(connection_, out.message);
+        if (status.code() == StatusCode::kResourceExhausted) break;
+        if (status.code() == StatusCode::kFailedPrecondition) return on_failure_(status);
+        if (status.ok()) meter_.AddSent(out.message);
+      }
+      waiting.pop_front();
+    }
+    auto incoming = downstream_->Receive(waiting.empty() ? kTickMs : kRetryMs);
+    if (incoming && incoming->connection == connection_) {
+      TakeDownstream(std::move(incoming->message));
+    }
+  }
+}
+
+void StageLinks::TakeDownstream(transport::Message message) {
+  auto header = session::ParseHeader(message);
+  if (!header || !header->has_stage_backward()) {
+    return on_failure_(InvalidData(StrCat(NextName(), " answers with something that is no batch")));
+  }
+  const v1::StageBackward& backward = header->stage_backward();
+  if (!IsExpected(backward.trainer(), backward.from_stage(), backward.generation(),
+                  options_.stage + 1)) {
+    return;
+  }
+  on_message_(*std::move(header), std::move(message));
+}
+
+std::string StageLinks::NextName() const {
+  std::lock_guard lock(mutex_);
+  return StrCat("trainer ", options_.trainer, " stage ", options_.stage + 1,
+                next_address_.empty() ? "" : " at ", next_address_);
+}
+
+void StageLinks::FillReport(v1::WorkerReport* report) const {
+  v1::WorkerReport own;
+  meter_.FillReport(&own);
+  v1::KindBytes& sent = *report->mutable_sent();
+  sent.set_forward(sent.forward() + own.sent().forward());
+  sent.set_backward(sent.backward() + own.sent().backward());
+  sent.set_control(sent.control() + own.sent().control());
+}
+
+}  // namespace weir::worker

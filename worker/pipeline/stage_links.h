@@ -1,0 +1,111 @@
+// A stage's connections to the stages before and behind it: it listens for the one before, connects
+// to the one behind, and hands messages up and down.
+//
+// The coordinator says where the next stage is (PipelineView), and which generation of the pipeline
+// there is: a message of another generation, or of somebody else, is dropped with a word in the
+// log. What is lost with a connection stays lost: the first stage notices that a batch does not
+// come back and asks for a new generation.
+//
+// Place in the life of a batch: forward -> **the next stage** -> forward; and back.
+// Thread rule: public methods from any thread; two I/O threads own a transport each and call
+// on_message. Legal order: Listen, Start, then anything, then destruction.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "common/base/status.h"
+#include "common/proto/protocol.pb.h"
+#include "common/proto/report.pb.h"
+#include "common/transport/transport.h"
+#include "worker/link/wire_meter.h"
+
+namespace weir::worker {
+
+struct StageLinkOptions {
+  uint32_t trainer = 0;
+  uint32_t stage = 0;
+  uint32_t stage_count = 2;
+  std::string listen_address;  // where the stage before reaches this one; not of the first stage
+  // What the others are told; a port of 0 becomes the one that was taken. Empty: listen_address.
+  std::string advertised_address = {};
+};
+
+class StageLinks {
+ public:
+  // upstream: null for the first stage; downstream: null for the last.
+  StageLinks(StageLinkOptions options, std::unique_ptr<transport::ServerTransport> upstream,
+             std::unique_ptr<transport::ClientTransport> downstream);
+  ~StageLinks();
+
+  // Binds. Fails with a message that names the address.
+  Status Listen();
+  // After Listen; empty for the first stage.
+  const std::string& address() const { return address_; }
+
+  // on_message: a stage_forward of the stage before or a stage_backward of the one behind, of the
+  // present generation; from an I/O thread. on_failure: no message will come any more.
+  void Start(std::function<void(v1::Header, transport::Message)> on_message,
+             std::function<void(const Status&)> on_failure);
+
+  // Nothing comes or goes any more; the I/O threads are over. Again does no harm.
+  void Stop();
+
+  // A new generation: connects to where the next stage is, if it is somewhere.
+  void SetView(const v1::PipelineView& view);
+
+  // Queues a message of this generation; dropped when there is another by then.
+  void Send(const v1::Header& header, std::vector<transport::Part> body);
+
+  // "trainer 0 stage 1 at tcp://..."
+  std::string NextName() const;
+
+  // Adds the bytes that left here.
+  void FillReport(v1::WorkerReport* report) const;
+
+ private:
+  struct Outgoing {
+    uint64_t generation = 0;
+    transport::Message message;
+  };
+
+  void RunUpstream();
+  void RunDownstream();
+  void Connect();
+  // The messages of the present generation that wait in the queue, which is emptied.
+  std::deque<Outgoing> TakeQueue(std::deque<Outgoing>* queue);
+  void TakeUpstream(transport::IncomingMessage incoming);
+  void TakeDownstream(transport::Message message);
+  // True if a batch message of the neighbour from_stage and of this generation.
+  bool IsExpected(uint32_t trainer, uint32_t from_stage, uint64_t generation,
+                  uint32_t neighbour) const;
+
+  const StageLinkOptions options_;
+  const std::unique_ptr<transport::ServerTransport> upstream_;
+  const std::unique_ptr<transport::ClientTransport> downstream_;
+  std::string address_;
+  std::function<void(v1::Header, transport::Message)> on_message_;
+  std::function<void(const Status&)> on_failure_;
+
+  std::atomic<bool> stopping_{false};
+  std::atomic<uint64_t> generation_{0};
+  mutable std::mutex mutex_;
+  std::string next_address_;                 // of the stage behind; empty: nobody is there
+  bool must_connect_ = false;                // to next_address_
+  std::deque<Outgoing> forward_, backward_;  // to leave
+
+  transport::PeerId peer_;                  // upstream thread only: the stage before
+  uint64_t peer_generation_ = 0;            // that it is of
+  transport::ConnectionId connection_ = 0;  // downstream thread only
+
+  WireMeter meter_;
+  std::thread upstream_thread_, downstream_thread_;
+};
+
+}  // namespace weir::worker
