@@ -46,6 +46,13 @@ def is_current(directory, command, sources):
     return all(os.path.getmtime(path) < os.path.getmtime(summary) for path in sources)
 
 
+def call(command):
+    """Runs it to its end; ends with what it said when that was not well."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        sys.exit("error: %s\n%s" % (" ".join(command), done.stdout))
+
+
 def run(directory, binaries, config, servers, trainers, override, reuse=False):
     """The summary of a run; with reuse, of an earlier one that would come out the same."""
     programs = [os.path.join(binaries, name) for name in PROGRAMS]
@@ -55,9 +62,7 @@ def run(directory, binaries, config, servers, trainers, override, reuse=False):
         told = os.path.join(directory, "command.json")
         if os.path.exists(told):
             os.remove(told)  # what it tells of is about to be overwritten
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if done.returncode != 0:
-            sys.exit("error: %s\n%s" % (" ".join(command), done.stdout))
+        call(command)
         with open(told + ".partial", "w", encoding="utf-8") as f:
             json.dump(command, f)
         os.replace(told + ".partial", told)

@@ -262,9 +262,9 @@ def density_dots(runs, layer, axis, y):
 # ------------------------------------------------------------------------------ threshold
 
 
-def threshold_picture(runs):
+def threshold_picture(runs, subtitle=None):
     """runs: dicts with "name", "largest_layer" and "thresholds", its (samples, threshold > 0). None
-    when no run has two of them."""
+    when no run has two of them. subtitle: instead of the layer's name."""
     drawn = [(i, run["thresholds"]) for i, run in enumerate(runs) if len(run["thresholds"]) > 1]
     if not drawn:
         return None
@@ -275,9 +275,10 @@ def threshold_picture(runs):
     x_axis = Axis(0, max(x for x, _ in points), (left, right))
     values = [y for _, y in points]
     y_axis = Axis(min(values) / 1.2, max(values) * 1.2, (bottom, top), is_log=True)
-    layer = runs[drawn[0][0]]["largest_layer"]
+    if subtitle is None:
+        subtitle = f"of the largest layer, {runs[drawn[0][0]]['largest_layer']}; log scale"
     parts = [text(16, 24, "Threshold over time", 16, extra='font-weight="600"'),
-             text(16, 44, f"of the largest layer, {layer}; log scale"), *keys]
+             text(16, 44, subtitle), *keys]
     for tick in y_axis.ticks():
         y = y_axis.place(tick)
         parts.append(line(left, y, right, y, extra='stroke-opacity="0.25"'))

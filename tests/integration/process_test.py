@@ -197,6 +197,20 @@ class ProcessTest(unittest.TestCase):
                       "--override=data { synthetic { rows: 2000 test_rows: 600000 tables: 26 } }")
         self.assertEqual(self.summary("l")["test"]["samples"], 600000)
 
+    STAGES = ("pipeline { split { after: 'bottom/0' dct_mp { sparsity: 0.5 } } "
+              "split { after: 'top/0' dct_mp { sparsity: 0.5 } } } ")
+
+    def test_weir_local_runs_stages(self):
+        self.run_once(0, "weir-local", "--config=" + RUN, "--servers=2", "--trainers=2", "--stages=3",
+                      "--out=" + self.path("l"), "--override=" + self.STAGES)
+        summary = self.summary("l")
+        self.assertEqual(summary["train"]["samples"], 20000)
+        self.assertEqual((summary["trainers"], summary["stages"]), (2, 3))
+        self.assertEqual([split["after"] for split in summary["splits"]], ["bottom/0", "top/0"])
+        self.assertGreater(summary["wire"]["forward_bytes"], summary["splits"][0]["forward_bytes"])
+        self.assertIn("stage 2 waiting for input", summary["stages_time"])
+        self.assertIn("unmasked", summary["test"])
+
     # --- what it costs
 
     def peak_bytes_of_worker(self, rows):
@@ -310,6 +324,63 @@ class ProcessTest(unittest.TestCase):
         workers[0].send_signal(signal.SIGINT)
         self.end(workers[0], 130)
         self.end(servers[0], 1, "interrupted")
+
+    def stages(self, override):
+        """A server, and flags for a worker of a stage."""
+        addresses = self.servers(1)
+        flags = ["--config=" + RUN, "--override=" + self.STAGES + override, "--servers=" + addresses]
+        return self.start("weir-server", *flags, "--shard=0"), [*flags, "--trainer=0"]
+
+    def test_stages_that_there_are_not(self):
+        whole = ["--config=" + RUN, "--servers=" + self.servers(1), "--trainer=0"]
+        self.run_once(2, "weir-worker", *whole, "--stage=0", texts=["no pipeline.split"])
+        staged = [*whole, "--override=" + self.STAGES]
+        self.run_once(2, "weir-worker", *staged, "--stage=3", texts=["there is no stage 3", "0 to 2"])
+        self.run_once(2, "weir-worker", *staged, "--stage=-5", texts=["--stage"])
+        self.run_once(2, "weir-worker", *staged[:1], staged[-1], "--stage=1", texts=["without --servers"])
+        self.run_once(2, "weir-worker", *whole, "--stage=1",
+                      "--override=" + self.STAGES + "update { dense { sgd { learning_rate: 0.1 } clip_norm: 1 } }",
+                      texts=["update.dense.clip_norm"])
+        self.run_once(2, "weir-local", "--config=" + RUN, "--stages=2", "--override=" + self.STAGES,
+                      texts=["--stages=2: pipeline.split makes 3 stages"])
+
+    def test_two_processes_for_a_stage(self):
+        server, flags = self.stages(FAST)
+        first = self.start("weir-worker", *flags, "--stage=1")
+        time.sleep(0.7)
+        self.run_once(1, "weir-worker", *flags, "--stage=1",
+                      texts=["trainer 0 stage 1 is already running", "--stage"])
+        first.send_signal(signal.SIGINT)
+        self.end(first, 130)
+        self.end(server, 1)
+
+    def test_a_whole_model_among_stages(self):
+        server, flags = self.stages(FAST)
+        first = self.start("weir-worker", *flags, "--stage=1")
+        time.sleep(0.7)
+        self.run_once(1, "weir-worker", *flags, texts=["give all a --stage or none"])
+        first.send_signal(signal.SIGINT)
+        self.end(first, 130)
+        self.end(server, 1)
+
+    def test_a_stage_that_never_comes(self):
+        server, flags = self.stages("cluster { join_timeout_ms: 1500 } ")
+        first = self.start("weir-worker", *flags, "--stage=0")
+        last = self.start("weir-worker", *flags, "--stage=2")
+        self.end(first, 1, "has waited for its stages", "stage 1 is not there")
+        self.end(last, 1, "stage 1 is not there")
+        self.end(server, 1)
+
+    def test_two_stages_at_one_address(self):
+        server, flags = self.stages(FAST)
+        address = self.servers(1)
+        first = self.start("weir-worker", *flags, "--stage=1", "--link=" + address)
+        time.sleep(0.5)
+        self.run_once(1, "weir-worker", *flags, "--stage=2", "--link=" + address,
+                      texts=["in use", address])
+        first.send_signal(signal.SIGINT)
+        self.end(first, 130)
+        self.end(server, 1)
 
     def test_different_configs(self):
         addresses = self.servers(1)

@@ -36,16 +36,16 @@ TEST_F(LocalOptionsTest, HaveAllMistakesToldAtOnce) {
   options.server_count = -1;
   options.trainer_count = 0;
   options.thread_count = 0;
-  options.stage_count = 2;
+  options.stage_count = 17;
   options.device = "gpu";
   options.base_port = 70000;
   options.binary_directory = "/absent";
   EXPECT_THAT(
       OptionMistakes(options),
       ElementsAre(HasSubstr("--config"), HasSubstr("--servers=-1"), HasSubstr("--trainers=0"),
-                  HasSubstr("--threads=0"), HasSubstr("--stages=2"), HasSubstr("--base_port=70000"),
-                  HasSubstr("--device=gpu"), HasSubstr("/absent/weir-server"),
-                  HasSubstr("/absent/weir-worker")));
+                  HasSubstr("--threads=0"), HasSubstr("--stages=17"),
+                  HasSubstr("--base_port=70000"), HasSubstr("--device=gpu"),
+                  HasSubstr("/absent/weir-server"), HasSubstr("/absent/weir-worker")));
 }
 
 TEST_F(LocalOptionsTest, AllowOneTrainerWithoutServers) {
@@ -55,6 +55,9 @@ TEST_F(LocalOptionsTest, AllowOneTrainerWithoutServers) {
   EXPECT_THAT(OptionMistakes(options_), IsEmpty());
   options_.trainer_count = 2;
   EXPECT_THAT(OptionMistakes(options_), ElementsAre(HasSubstr("--trainers=2")));
+  options_.trainer_count = 1;
+  options_.stage_count = 3;
+  EXPECT_THAT(OptionMistakes(options_), ElementsAre(HasSubstr("--stages: without servers")));
 }
 
 TEST_F(LocalOptionsTest, BoundPortsAndDevices) {

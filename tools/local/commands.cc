@@ -45,7 +45,11 @@ ChildCommand WorkerCommand(const LocalOptions& options, const std::string& serve
   command.arguments.push_back(StrCat("--trainer=", trainer));
   command.arguments.push_back(StrCat("--threads=", options.thread_count));
   command.arguments.push_back(StrCat("--device=", options.device));
-  if (options.stage_count > 1) command.arguments.push_back(StrCat("--stage=", stage));
+  if (options.stage_count > 1) {
+    command.arguments.push_back(StrCat("--stage=", stage));
+    // An address of its own on the loopback, so that traffic of each link can be told apart.
+    command.arguments.push_back(StrCat("--link=tcp://127.0.0.", stage + 1, ":0"));
+  }
   AddWarmStart(options, &command);
   if (stage > 0) return command;  // the first one reports for all
   command.arguments.push_back(

@@ -31,7 +31,7 @@ namespace weir::worker {
 
 struct StageBatch {
   uint64_t number = 0;
-  uint64_t generation = 0;
+  uint64_t generation = 0;  // 0: it is none yet
   v1::BatchName name;
   data::Batch batch;
   std::unique_ptr<RowPull> pull;

@@ -70,6 +70,7 @@ class StageTrainer::Thread {
       case Kind::kStart:
         data::MakeBatch(work.batch->chunk->rows(), work.batch->slice.begin, work.batch->slice.end,
                         &work.batch->batch);
+        AskForRows(work.batch.get());
         return Forward(std::move(work.batch), {});
       case Kind::kForward:
         return Named(Arrive(std::move(work)), trainer_.parts_.stage - 1);
@@ -88,23 +89,38 @@ class StageTrainer::Thread {
 
   // A batch from the stage before.
   Status Arrive(Work work) {
-    const v1::StageForward& forward = work.header.stage_forward();
-    work.batch->number = forward.batch();
-    work.batch->generation = forward.generation();
-    work.batch->name = forward.name();
-    const v1::BatchName& name = work.batch->name;
+    if (work.batch->generation == 0) WEIR_RETURN_IF_ERROR(Prepare(&work));
+    // The rows of the next one are asked for before these are waited for.
+    for (int i = 0; i < trainer_.config_.cluster().prefetch_batches(); ++i) {
+      std::optional<Work> next = trainer_.TakeUnprepared();
+      if (!next) break;
+      WEIR_RETURN_IF_ERROR(Prepare(&*next));
+      trainer_.PutPrepared(*std::move(next));
+    }
+    return Forward(std::move(work.batch), work.message);
+  }
+
+  // Reads the named rows, cuts the batch and asks for its embedding rows.
+  Status Prepare(Work* work) {
+    const v1::StageForward& forward = work->header.stage_forward();
+    StageBatch& batch = *work->batch;
+    batch.number = forward.batch();
+    batch.generation = forward.generation();
+    batch.name = forward.name();
+    const v1::BatchName& name = batch.name;
     if (name.row_count() == 0 || name.mean_rows() < name.row_count()) {
       return InvalidData("a batch without rows, or of more than it should have");
     }
     WEIR_RETURN_IF_ERROR(trainer_.RefreshFor(name));
     WEIR_ASSIGN_OR_RETURN(const auto rows, trainer_.chunk_rows_.Find(name));
     data::MakeBatch(*rows, static_cast<int64_t>(name.begin()),
-                    static_cast<int64_t>(name.begin() + name.row_count()), &work.batch->batch);
-    return Forward(std::move(work.batch), work.message);
+                    static_cast<int64_t>(name.begin() + name.row_count()), &batch.batch);
+    AskForRows(&batch);
+    return OkStatus();
   }
 
   Status Forward(std::unique_ptr<StageBatch> batch, const transport::Message& message) {
-    WEIR_RETURN_IF_ERROR(PullRows(batch.get()));
+    WEIR_RETURN_IF_ERROR(AwaitRows(batch.get()));
     batch->mark = client_.MarkRead();
     std::vector<Bytes> bodies(batch->is_test() && masks_ ? 2 : 1);
     for (size_t i = 0; i < bodies.size(); ++i) {
@@ -123,21 +139,23 @@ class StageTrainer::Thread {
     return SendForward(std::move(batch), std::move(bodies));
   }
 
-  Status PullRows(StageBatch* batch) {
+  void AskForRows(StageBatch* batch) {
     batch->row_elements = 0;
     for (const data::TableIds& ids : batch->batch.tables) {
       batch->row_elements += ids.unique.size() * dimension_;
     }
-    if (batch->row_elements == 0) {
-      rows_ = {};
-      return OkStatus();
-    }
+    if (batch->row_elements > 0) batch->pull = client_.PullRows(batch->batch, batch->is_test());
+  }
+
+  Status AwaitRows(StageBatch* batch) {
+    rows_ = {};
+    if (batch->row_elements == 0) return OkStatus();
     if (row_buffer_.size() < batch->row_elements) {
       row_buffer_ = tensor::AlignedBuffer(batch->row_elements * 5 / 4);
     }
     const std::span<float> rows = row_buffer_.span().first(batch->row_elements);
     rows_ = rows;
-    const auto pull = client_.PullRows(batch->batch, batch->is_test());
+    const std::unique_ptr<RowPull> pull = std::move(batch->pull);
     return client_.AwaitRows(pull.get(), rows);
   }
 
@@ -362,8 +380,26 @@ bool StageTrainer::PickLocked(Work* work) {
   if (forward_.empty()) return false;
   *work = std::move(forward_.front());
   forward_.pop_front();
-  work->batch = SpareLocked();
+  if (work->batch == nullptr) work->batch = SpareLocked();
   return true;
+}
+
+std::optional<StageTrainer::Work> StageTrainer::TakeUnprepared() {
+  std::lock_guard lock(mutex_);
+  const auto found =
+      std::ranges::find_if(forward_, [](const Work& work) { return work.batch == nullptr; });
+  if (found == forward_.end()) return std::nullopt;
+  Work work = std::move(*found);
+  forward_.erase(found);
+  work.batch = SpareLocked();
+  return work;
+}
+
+void StageTrainer::PutPrepared(Work work) {
+  std::lock_guard lock(mutex_);
+  if (work.batch->generation != view_.generation()) return;
+  forward_.push_front(std::move(work));
+  changed_.notify_all();
 }
 
 bool StageTrainer::PickBackwardLocked(Work* work) {
@@ -436,6 +472,7 @@ bool StageTrainer::Keep(std::unique_ptr<StageBatch> batch) {
 void StageTrainer::GiveBack(std::unique_ptr<StageBatch> batch) {
   std::lock_guard lock(mutex_);
   batch->chunk = nullptr;
+  batch->generation = 0;
   spare_.push_back(std::move(batch));
   changed_.notify_all();  // somebody may have waited for credit
 }

@@ -90,6 +90,9 @@ class StageTrainer : public BatchTrainer {
   // The batch waits for its way back; false when its generation is over.
   bool Keep(std::unique_ptr<StageBatch> batch);
   void GiveBack(std::unique_ptr<StageBatch> batch);
+  // A message whose batch nobody has prepared yet, with a batch to prepare; and back.
+  std::optional<Work> TakeUnprepared();
+  void PutPrepared(Work work);
   // Of the first stage, now and then: fails when it has waited too long.
   Status CheckWaits(int64_t now_ms);
   std::string MissingStages() const;
@@ -113,7 +116,7 @@ class StageTrainer : public BatchTrainer {
   bool was_ready_ = false;     // in some generation
   int64_t view_since_ms_ = 0;  // not ready, or ready
   int64_t next_notice_ms_ = 0;
-  uint64_t lost_generation_ = 0;  // that the coordinator was told of
+  uint64_t lost_generation_ = 0;                          // that the coordinator was told of
   std::deque<std::shared_ptr<ChunkWork>> chunks_;         // with batches to start
   std::vector<std::weak_ptr<ChunkWork>> handed_;          // all that were added
   std::deque<Work> forward_, backward_;                   // arrived

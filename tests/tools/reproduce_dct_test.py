@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""tools/reproduce_dct: its arithmetic, and a tiny set from end to end.
+
+Usage: reproduce_dct_test.py BIN_DIR [unittest arguments]"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+
+TOOLS = Path(__file__).resolve().parents[2] / "tools"
+SCRIPT = str(TOOLS / "reproduce_dct")
+BIN = "build/release/bin"
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(TOOLS))
+
+loader = SourceFileLoader("reproduce_dct", SCRIPT)
+reproduce_dct = module_from_spec(spec_from_loader("reproduce_dct", loader))
+loader.exec_module(reproduce_dct)
+
+
+def summary(logloss, unmasked=None, splits=()):
+    test = {"logloss": logloss, "auc": 0.75}
+    if unmasked is not None:
+        test["unmasked"] = {"logloss": unmasked, "auc": 0.7}
+    return {"test": test, "splits": [
+        {"elements": 1000, "forward_bytes": forward, "backward_bytes": backward}
+        for forward, backward in splits]}
+
+
+class Arithmetic(unittest.TestCase):
+    ROW = next(row for row in reproduce_dct.LOSS_ROWS if row.name == "2-stages-90")
+
+    def test_differences_are_relative_and_in_percent(self):
+        line = reproduce_dct.loss_line(
+            self.ROW, [summary(0.505, 0.51, [(100, 80)]), summary(0.408, 0.4, [(100, 80)])],
+            [summary(0.5), summary(0.4)])
+        self.assertAlmostEqual(line["difference"], 1.5)
+        self.assertAlmostEqual(line["whole"], 1.0)
+        self.assertEqual(line["bound"], 0.15)
+        self.assertFalse(line["met"])
+        self.assertAlmostEqual(line["forward"], 40)
+        self.assertAlmostEqual(line["backward"], 50)
+
+    def test_a_run_without_masks_is_its_own_with_everything_sent(self):
+        line = reproduce_dct.loss_line(self.ROW, [summary(0.5)], [summary(0.5)])
+        self.assertEqual(line["whole"], 0)
+        self.assertNotIn("met", line, "a seed alone has no limit")
+
+    def test_rates_as_tc_writes_them(self):
+        self.assertEqual(reproduce_dct.bits_per_second("1gbit"), 1e9)
+        self.assertEqual(reproduce_dct.bits_per_second("2.5mbit"), 2.5e6)
+        with self.assertRaises(SystemExit):
+            reproduce_dct.bits_per_second("fast")
+
+    def test_every_row_has_a_folder_of_its_own_and_a_base_that_is_there(self):
+        names = [row.name for row in reproduce_dct.LOSS_ROWS]
+        self.assertEqual(len(set(names)), len(names))
+        for row in reproduce_dct.LOSS_ROWS:
+            self.assertIn(row.base, [None, *names])
+
+    def test_what_is_nearest_to_a_number_of_samples(self):
+        points = [(i, i * 10) for i in range(100)]
+        self.assertEqual(reproduce_dct.near(points, 50), 500)
+
+
+class Tool(unittest.TestCase):
+    def call(self, *flags):
+        return subprocess.run([SCRIPT, "--bin=" + BIN, *flags], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def test_makes_the_tables_and_the_picture(self):
+        with tempfile.TemporaryDirectory() as out:
+            done = self.call("--only=loss,thresholds", "--seeds=1", "--rows=2560", "--test_rows=200",
+                             "--out=" + out)
+            self.assertEqual(done.returncode, 0, done.stdout)
+            with open(os.path.join(out, "table.json"), encoding="utf-8") as f:
+                lines = json.load(f)
+            self.assertEqual(len(lines), len(reproduce_dct.LOSS_ROWS))
+            masked = next(line for line in lines if line["what"] == "2 stages, 95 %")
+            self.assertGreater(masked["forward"], 14)
+            self.assertGreater(masked["backward"], 18)
+            with open(os.path.join(out, "loss.md"), encoding="utf-8") as f:
+                self.assertEqual(len(f.readlines()), 2 + len(lines))
+            self.assertTrue(os.path.exists(os.path.join(out, "thresholds.md")))
+
+    def test_wrong_flags_are_told(self):
+        for flag, words in (("--only=dreams", "no dreams"), ("--seeds=0", "at least 1"),
+                            ("--bin=/absent", "there is no /absent")):
+            done = self.call(flag)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(words, done.stdout)
+
+
+if __name__ == "__main__":
+    BIN = sys.argv.pop(1)
+    unittest.main()
