@@ -173,7 +173,9 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
     reply.set_wait_ms(kStageWaitMs);  // it is given work by the stage before it
   } else {
     reply.MergeFrom(director_.Next(seat, now_ms));
-    desk.has_reported_end = reply.has_finished();
+    desk.has_reported_end = reply.has_finished() && !request.is_busy();
+    // It asks again until its last push is taken.
+    if (seat.stage > 0 && reply.has_finished() && request.is_busy()) reply.set_wait_ms(1);
     if (seat.stage == 0 && reply.has_finished() && AwaitsStages(now_ms)) reply.set_wait_ms(1);
   }
   FillReply(request, now_ms, &reply);
@@ -291,9 +293,7 @@ void Coordinator::Tick(int64_t now_ms) {
     director_.TakeBack(seat);
     pipelines_.Leave(seat);
   }
-  if (running() && anyone_joined_ && membership_.member_count() == 0) {
-    director_.Fail("all trainers are gone");
-  }
+  CheckTrainers(now_ms);
   if (running() && !anyone_joined_ && now_ms - started_ms_ > config_.cluster().join_timeout_ms()) {
     director_.Fail(StrCat("no trainer joined within ", config_.cluster().join_timeout_ms(),
                           " ms (cluster.join_timeout_ms)"));
@@ -305,6 +305,23 @@ void Coordinator::Tick(int64_t now_ms) {
     }
   }
   if (!needs_servers() && !ended_ms_) ended_ms_ = now_ms;
+}
+
+// A run without first stages waits for one to come, or to come back, while other stages are there.
+void Coordinator::CheckTrainers(int64_t now_ms) {
+  if (!running() || !anyone_joined_) return;
+  if (membership_.member_count() == 0) return director_.Fail("all trainers are gone");
+  const bool has_first = std::ranges::any_of(desks_, [this](const auto& entry) {
+    return entry.first.stage == 0 && membership_.IsMember(entry.first);
+  });
+  if (has_first) {
+    no_first_since_ms_.reset();
+  } else if (!no_first_since_ms_) {
+    no_first_since_ms_ = now_ms;
+  } else if (now_ms - *no_first_since_ms_ > config_.cluster().join_timeout_ms()) {
+    director_.Fail(StrCat("no trainer has had a stage 0 for ", now_ms - *no_first_since_ms_,
+                          " ms (cluster.join_timeout_ms)"));
+  }
 }
 
 bool Coordinator::needs_servers() const {

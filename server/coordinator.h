@@ -79,6 +79,7 @@ class Coordinator {
   Result<v1::WorkerReport> Merge() const;
   v1::RunReport FinalReport(int64_t now_ms) const;
   bool running() const { return director_.state() == cluster::RunDirector::State::kRunning; }
+  void CheckTrainers(int64_t now_ms);
   // Whether somebody still needs the parameters, or may.
   bool needs_servers() const;
 
@@ -95,7 +96,8 @@ class Coordinator {
   v1::WorkerReport merged_;  // of all desks
   std::map<uint32_t, ShardSeat> shards_;
   bool anyone_joined_ = false;
-  std::optional<int64_t> finished_ms_;  // when a worker was first to be told so
+  std::optional<int64_t> no_first_since_ms_;  // no stage 0 of any trainer is there
+  std::optional<int64_t> finished_ms_;        // when a worker was first to be told so
   std::optional<int64_t> ended_ms_;
 };
 

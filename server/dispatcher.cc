@@ -39,17 +39,18 @@ Dispatcher::Dispatcher(Shard* shard, transport::ServerTransport* transport,
 void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello) {
   const std::string difference = session::DescribeMismatch(identity_, hello.identity());
   if (!difference.empty()) return Refuse(peer, difference, false);
-  const cluster::Seat seat{hello.trainer(), hello.stage()};
-  Worker& worker = workers_.try_emplace(seat, seat).first->second;
-  const transport::PeerId old_peer = worker.session.peer();
   if (hello.stage() >= std::max(1u, hello.stage_count()) ||
       (hello.stage_count() > 1 && hello.stage_count() != shard_->layout().stages().size())) {
     return Refuse(peer, StrCat("there is no stage ", hello.stage(), " of ", hello.stage_count()),
                   false);
   }
-  worker.stage = hello.stage_count() > 1 ? StageId(hello.stage()) : StageId();
-  auto verdict = worker.session.OnHello(peer, hello, server_epoch_, shard_->version(worker.stage));
+  const cluster::Seat seat{hello.trainer(), hello.stage()};
+  const StageId stage = hello.stage_count() > 1 ? StageId(hello.stage()) : StageId();
+  Worker& worker = workers_.try_emplace(seat, seat).first->second;
+  const transport::PeerId old_peer = worker.session.peer();
+  auto verdict = worker.session.OnHello(peer, hello, server_epoch_, shard_->version(stage));
   if (verdict.reply) {
+    worker.stage = stage;
     verdict.reply->set_shard(shard_index_);
     if (peer != old_peer) worker.pulls_in_flight = 0;  // the replies will not find their way
     peers_.erase(old_peer);

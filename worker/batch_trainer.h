@@ -23,6 +23,9 @@ class BatchTrainer {
   // Stops the threads after the step they are in. Again does no harm.
   virtual void Abandon() = 0;
 
+  // Whether a thread has something to do that was given to it by others than Add.
+  virtual bool is_busy() const { return false; }
+
   // Samples, steps, logloss, splits.
   virtual void FillReport(v1::WorkerReport* report) const = 0;
 };

@@ -67,6 +67,11 @@ std::vector<std::string> CheckFlags(int argc, char** argv) {
   if (FLAGS_stage >= 0 && FLAGS_servers.empty()) {
     problems.push_back("--stage: without --servers all stages are in this process; leave it out");
   }
+  if (FLAGS_stage > 0 && FLAGS_link.find("://*") != std::string::npos) {
+    problems.push_back(
+        "--link: the stage before cannot connect to *; name this host, and give * to "
+        "--link_listen");
+  }
   if (FLAGS_stage > 0 && !FLAGS_save.empty()) {
     problems.push_back("--save: of the first stage; servers give it the whole model");
   }
@@ -160,6 +165,8 @@ Status StartStage(const Setup& setup, const ModelLayout& layout,
   options.stage = stage;
   options.stage_count = stage_count;
   options.link_address = process->links->address();
+  // The servers stay until its threads are over, and their last pushes taken.
+  options.saves |= stage > 0;
   options.on_pipeline = [process](const v1::PipelineView& view) { process->views.Set(view); };
   WEIR_ASSIGN_OR_RETURN(process->client,
                         ConnectToServers(setup, layout, std::move(options), interrupt));

@@ -49,6 +49,9 @@ class ParameterClient {
  public:
   virtual ~ParameterClient() = default;
 
+  // Which trainer this is: keeps the random choices of several apart.
+  virtual uint32_t trainer() const { return 0; }
+
   // The replica of the dense parameters, flat. Changes while it is read (common/base/hogwild.h).
   virtual const float* replica() const = 0;
 
@@ -62,6 +65,9 @@ class ParameterClient {
   // Waits for them. rows: [sum over tables of unique ids, dimension].
   virtual Status AwaitRows(RowPull* pull, std::span<float> rows) = 0;
 
+  // Instead of AwaitRows: nobody wants them any more.
+  virtual void Forget(RowPull* /*pull*/) {}
+
   // Call before reading the replica.
   virtual ReadMark MarkRead() = 0;
 
@@ -71,6 +77,9 @@ class ParameterClient {
 
   // Until every server has answered all pushes up to this one.
   virtual Status AwaitAccepted(uint64_t sequence) = 0;
+
+  // Whether a push has left that not every server has answered.
+  virtual bool has_unaccepted() const { return false; }
 
   // Until the replica is what the servers have now.
   virtual Status Refresh() = 0;

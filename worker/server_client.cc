@@ -70,6 +70,10 @@ Status ServerClient::AwaitRows(RowPull* base, std::span<float> rows) {
   return pull.Take(replies, rows);
 }
 
+void ServerClient::Forget(RowPull* pull) {
+  link_.ForgetRowPull(static_cast<ServerPull&>(*pull).request_id);
+}
+
 ReadMark ServerClient::MarkRead() {
   ServerLink::Progress progress = link_.progress();
   return {std::move(progress.versions), std::move(progress.accepted), progress.accepted_sequence};

@@ -25,11 +25,14 @@ class ServerClient : public ParameterClient {
   // See ServerLink.
   void TellPipeline(uint64_t adopted, uint64_t lost) { link_.TellPipeline(adopted, lost); }
 
+  uint32_t trainer() const override { return link_.trainer(); }
   const float* replica() const override { return link_.replica(); }
   std::vector<bool> squared_tensors() const override { return encoder_.squared_tensors(); }
   bool needs_row_squares() const override { return encoder_.needs_row_squares(); }
   std::unique_ptr<RowPull> PullRows(const data::Batch& batch, bool read_only) override;
   Status AwaitRows(RowPull* pull, std::span<float> rows) override;
+  void Forget(RowPull* pull) override;
+  bool has_unaccepted() const override { return link_.has_unaccepted(); }
   ReadMark MarkRead() override;
   Result<uint64_t> Push(const StepGradients& step) override;
   Status AwaitAccepted(uint64_t sequence) override { return link_.AwaitAccepted(sequence); }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/base/random.h"
 #include "common/base/strings.h"
 #include "common/kernels/cpu_kernels.h"
 #include "common/tensor/aligned_buffer.h"
@@ -26,12 +27,12 @@ bool LeavesOut(const v1::PipelineConfig& pipeline) {
 // One Hogwild thread.
 class Trainer::Thread {
  public:
-  explicit Thread(Trainer* trainer)
+  Thread(Trainer* trainer, uint64_t split_seed)
       : trainer_(*trainer),
         batch_size_(trainer->config_.data().batch_size()),
         dimension_(static_cast<size_t>(trainer->layout_.embedding_dimension())),
         squared_(trainer->client_->squared_tensors()),
-        model_(trainer->layout_, model::KernelsFor(trainer->config_.model()), squared_),
+        model_(trainer->layout_, model::KernelsFor(trainer->config_.model()), squared_, split_seed),
         gradients_(static_cast<size_t>(trainer->layout_.flat_element_count())),
         squares_(squared_.empty() ? 0 : gradients_.size()),
         needs_row_squares_(trainer->client_->needs_row_squares()),
@@ -165,12 +166,9 @@ Trainer::Trainer(const v1::Config& config, const ModelLayout& layout, int thread
                  ParameterClient* client, std::function<void(const Status&)> on_failure)
     : config_(config), layout_(layout), client_(client), on_failure_(std::move(on_failure)) {
   CHECK_GT(thread_count, 0);
-  if (config.model().precision() == v1::ModelConfig::BF16 && !kernels::CpuHasBf16Units()) {
-    LOG(WARNING) << "model.precision is BF16, and this processor has no units for it "
-                    "(AVX512_BF16, Arm's BFDOT): F32 is faster here";
-  }
+  model::WarnOfSlowPrecision(config.model());
   try {
-    for (int i = 0; i < thread_count; ++i) threads_.emplace_back([this] { RunThread(); });
+    for (int i = 0; i < thread_count; ++i) threads_.emplace_back([this, i] { RunThread(i); });
   } catch (const std::system_error& error) {
     on_failure_(ResourceExhausted(StrCat("cannot start ", thread_count, " threads: ", error.what(),
                                          "; use a smaller --threads")));
@@ -178,9 +176,9 @@ Trainer::Trainer(const v1::Config& config, const ModelLayout& layout, int thread
   }
 }
 
-void Trainer::RunThread() {
+void Trainer::RunThread(int number) {
   try {
-    Thread(this).Run();
+    Thread(this, KeyedHash(layout_.seed(), client_->trainer(), number)).Run();
   } catch (const std::bad_alloc&) {
     on_failure_(
         ResourceExhausted("no memory for a thread's gradients and activations; use fewer "

@@ -49,7 +49,7 @@ class Trainer : public BatchTrainer {
  private:
   class Thread;
 
-  void RunThread();
+  void RunThread(int number);
   std::shared_ptr<ChunkWork> Current();
   void Retire(const std::shared_ptr<ChunkWork>& chunk);
   // The thread leaves this chunk unfinished.

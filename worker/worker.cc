@@ -212,6 +212,7 @@ v1::WorkRequest Worker::MakeRequest(std::vector<Bytes>* scores) {
   report.set_lines(train_line_count_);
   report.set_malformed_lines(train_malformed_count_);
   request.set_known_evaluations(known_evaluations_);
+  request.set_is_busy(trainer_->is_busy() || client_->has_unaccepted());
   return request;
 }
 

@@ -183,6 +183,7 @@ std::optional<LayerName> ParseLayerName(std::string_view name) {
   if (name.starts_with("bottom/")) number = name.substr(7);
   if (name.starts_with("top/")) number = name.substr(4);
   layer.is_top = name.starts_with("top/");
+  if (number.size() > 1 && number[0] == '0') return std::nullopt;  // a name is written one way
   const char* const end = number.data() + number.size();
   const auto [rest, error] = std::from_chars(number.data(), end, layer.index);
   if (number.empty() || error != std::errc() || rest != end) return std::nullopt;

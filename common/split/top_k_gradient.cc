@@ -54,7 +54,8 @@ class TopKGradient : public SplitPolicy {
   kernels::MatrixView Sum(const BlockName& name, const kernels::ConstMatrixView& gradient) {
     Errors& errors = errors_[{name.split, name.slice}];
     const int64_t stride = kernels::PaddedStride(gradient.column_count);
-    if (!feedback_ || errors.samples != gradient.column_count) {
+    if (!feedback_) std::ranges::fill(errors.values.span(), 0.0f);
+    if (errors.samples != gradient.column_count) {
       errors.samples = gradient.column_count;
       errors.values = tensor::AlignedBuffer(static_cast<size_t>(gradient.row_count * stride));
     }

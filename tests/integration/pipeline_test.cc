@@ -163,7 +163,7 @@ TEST(Pipeline, BothHalvesOfDctWithTwoServersAndTwoTrainersLearn) {
   EXPECT_EQ(total.received().forward(), 0u) << "bytes of a link are counted where they leave";
   EXPECT_LT(total.sent().backward() * 7, total.dense().backward());
   EXPECT_LT(total.sent().push() * 8, total.dense().push());
-  EXPECT_EQ(total.stage_times_size(), 3 * 4);
+  EXPECT_EQ(total.stage_times_size(), 3 * 5);
 }
 
 TEST(Pipeline, AStageThatNobodyStartedIsNamed) {
@@ -190,6 +190,41 @@ TEST(Pipeline, AStageWithOtherSplitsIsRefused) {
   EXPECT_THAT(cluster.trainer_statuses()[1].message(),
               HasSubstr("the configs differ in the stages (pipeline.split)"));
   EXPECT_THAT(cluster.trainer_statuses()[0].message(), HasSubstr("stage 1 is not there"));
+}
+
+TEST(Pipeline, WithoutAFirstStageTheRunEnds) {
+  ClusterOptions options = Stages(2);
+  options.missing_stage = 0;
+  LoopbackCluster cluster(
+      MakeConfig({kRun, "cluster { join_timeout_ms: 300 }", Splits({"bottom/1"}, "none {}", 2)}),
+      options);
+  cluster.Run();
+  EXPECT_THAT(cluster.trainer_statuses()[1].message(), HasSubstr("no trainer has had a stage 0"));
+  EXPECT_FALSE(cluster.server_statuses()[0].ok());
+}
+
+// Everybody is there, but nothing that leaves the first stage arrives.
+TEST(Pipeline, ALinkThatCarriesNothingIsNamed) {
+  ClusterOptions options = Stages(2);
+  options.link_faults.drop_probability = 1;
+  LoopbackCluster cluster(
+      MakeConfig({kRun, "cluster { join_timeout_ms: 600 answer_timeout_ms: 200 }",
+                  Splits({"bottom/1"}, "none {}", 2)}),
+      options);
+  cluster.Run();
+  EXPECT_THAT(cluster.trainer_statuses()[0].message(),
+              HasSubstr("no batch has come back from trainer 0 stage 1 at inproc://link-0-1"));
+}
+
+TEST(Pipeline, StagesThatReadOtherRowsFindOut) {
+  ClusterOptions options = Stages(2);
+  const std::string splits = Splits({"bottom/1"}, "none {}", 2);
+  // As another file would: the reader's settings are compared, what it reads is not.
+  options.odd_rows_stage = 1;
+  LoopbackCluster cluster(MakeConfig({kRun, splits}), options);
+  cluster.Run();
+  EXPECT_THAT(cluster.trainer_statuses()[1].message(),
+              HasSubstr("has other rows here than at the first stage"));
 }
 
 }  // namespace

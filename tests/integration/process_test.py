@@ -371,6 +371,25 @@ class ProcessTest(unittest.TestCase):
         self.end(last, 1, "stage 1 is not there")
         self.end(server, 1)
 
+    def test_stages_end_when_their_server_does(self):
+        server, flags = self.stages(FOREVER)
+        stages = [self.start("weir-worker", *flags, "--stage=%d" % i,
+                             *(["--out=" + self.path("t0")] if i == 0 else [])) for i in range(3)]
+        self.until(lambda: self.metrics("t0", "train"))
+        server.kill()
+        for stage in stages:
+            self.end(stage, 1, "server 0 at", timeout=30)
+
+    def test_stages_end_when_one_of_them_is_interrupted(self):
+        server, flags = self.stages(FOREVER)
+        stages = [self.start("weir-worker", *flags, "--stage=%d" % i,
+                             *(["--out=" + self.path("t0")] if i == 0 else [])) for i in range(3)]
+        self.until(lambda: self.metrics("t0", "train"))
+        stages[1].send_signal(signal.SIGINT)
+        self.end(stages[1], 130)
+        for child in (stages[0], stages[2], server):
+            self.end(child, 1, "interrupted", timeout=30)
+
     def test_two_stages_at_one_address(self):
         server, flags = self.stages(FAST)
         address = self.servers(1)

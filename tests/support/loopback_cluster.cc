@@ -108,7 +108,11 @@ void LoopbackCluster::MakeStage(uint32_t trainer, uint32_t stage) {
   const bool is_odd = options_.odd_stage && options_.odd_stage->first == stage && trainer == 0;
   parts->config = is_odd ? options_.odd_stage->second : config_;
   parts->layout = std::make_unique<ModelLayout>(parts->config, options_.servers);
-  auto reader = data::MakeReader(parts->config);
+  v1::Config reads = parts->config;
+  if (trainer == 0 && options_.odd_rows_stage == stage) {
+    reads.mutable_data()->mutable_synthetic()->set_seed(77);
+  }
+  auto reader = data::MakeReader(reads);
   CHECK(reader.ok()) << reader.status();
   parts->reader = *std::move(reader);
   if (options_.stages == 1) {
@@ -134,6 +138,7 @@ void LoopbackCluster::MakeStage(uint32_t trainer, uint32_t stage) {
     options.stage = stage;
     options.stage_count = options_.stages;
     options.link_address = parts->links->address();
+    options.saves = stage > 0;
     options.on_pipeline = [views = &parts->views](const v1::PipelineView& view) {
       views->Set(view);
     };
@@ -182,6 +187,8 @@ void LoopbackCluster::Start() {
     if (trainer == 0 && options_.missing_stage == stage) continue;
     trainers_[i]->thread = std::thread([this, i, trainer, stage] {
       trainer_statuses_[i] = RunStage(trainer, stage, trainers_[i].get());
+      // As at the end of its process: the servers wait for a later stage's farewell.
+      if (stage > 0) trainers_[i]->client.reset();
     });
   }
 }

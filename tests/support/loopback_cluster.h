@@ -35,8 +35,9 @@ struct ClusterOptions {
   transport::FaultPlan link_faults = {};  // of every link between stages
   // Instead of the cluster's config, for one stage of trainer 0.
   std::optional<std::pair<uint32_t, v1::Config>> odd_stage = {};
-  std::optional<uint32_t> missing_stage = {};  // of trainer 0: nobody starts it
-  transport::FaultPlan faults;                 // of every worker; its seed is varied by trainer
+  std::optional<uint32_t> odd_rows_stage = {};  // of trainer 0: it reads other rows
+  std::optional<uint32_t> missing_stage = {};   // of trainer 0: nobody starts it
+  transport::FaultPlan faults;                  // of every worker; its seed is varied by trainer
 };
 
 // Texts laid over each other, with defaults filled in. Dies on a config that is not valid.

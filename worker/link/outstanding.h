@@ -31,6 +31,8 @@ class Outstanding {
   bool PullIsDone(uint64_t id) const;
   // Call when it is done, once. The replies in server order.
   std::vector<Body> TakePull(uint64_t id);
+  // Nobody will take it; replies that still come are nobody's.
+  void DropPull(uint64_t id) { pulls_.erase(id); }
   // Since when it was waited for; nothing if it was not.
   std::optional<int64_t> OnRowReply(size_t server, uint64_t id, Body reply);
 

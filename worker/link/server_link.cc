@@ -172,6 +172,16 @@ Result<std::vector<Body>> ServerLink::AwaitRowReplies(uint64_t request_id) {
   return outstanding_.TakePull(request_id);
 }
 
+void ServerLink::ForgetRowPull(uint64_t request_id) {
+  std::lock_guard lock(mutex_);
+  outstanding_.DropPull(request_id);
+}
+
+bool ServerLink::has_unaccepted() const {
+  std::lock_guard lock(mutex_);
+  return submitted_ > progress_.accepted_sequence;
+}
+
 Result<Outstanding::Part> ServerLink::PullPart(size_t server, const v1::ModelPlace& place) {
   std::unique_lock lock(mutex_);
   if (!failure_.ok()) return failure_;

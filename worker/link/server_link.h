@@ -60,6 +60,7 @@ class ServerLink {
   // Joins the run and waits until the replica holds every server's pieces.
   Status Connect();
 
+  uint32_t trainer() const { return options_.trainer; }
   const float* replica() const { return replica_.values(); }
 
   // A place among the pushes in flight (cluster.window, cluster.max_unacknowledged_bytes).
@@ -83,6 +84,12 @@ class ServerLink {
   uint64_t SubmitRowPull(std::vector<Body> requests, bool read_only);
   // The servers' replies, bodies only, in server order; empty where nothing was asked.
   Result<std::vector<Body>> AwaitRowReplies(uint64_t request_id);
+
+  // Nobody will wait for it.
+  void ForgetRowPull(uint64_t request_id);
+
+  // Some push was submitted that not every server has answered.
+  bool has_unaccepted() const;
 
   // Waits for a part of what a server saves; one thread at a time.
   Result<Outstanding::Part> PullPart(size_t server, const v1::ModelPlace& place);

@@ -23,12 +23,13 @@ std::vector<Stage> MakeStages(const ModelLayout& layout, const kernels::KernelTa
 }  // namespace
 
 Dlrm::Dlrm(const ModelLayout& layout, const kernels::KernelTable& kernels,
-           const std::vector<bool>& squared)
+           const std::vector<bool>& squared, uint64_t split_seed)
     : layout_(&layout),
       kernels_(&kernels),
       loss_(layout.model().loss(), kernels),
       stages_(MakeStages(layout, kernels, squared)) {
-  for (uint32_t i = 0; i + 1 < stages_.size(); ++i) splits_.emplace_back(layout, i, kernels);
+  for (uint32_t i = 0; i + 1 < stages_.size(); ++i)
+    splits_.emplace_back(layout, i, split_seed, kernels);
 }
 
 Result<double> Dlrm::Train(const float* parameters, const data::Batch& batch,

@@ -43,9 +43,10 @@ namespace weir::model {
 
 class Dlrm {
  public:
-  // squared: the tensors whose squares Train gives, by index (Mlp); empty: of none.
+  // squared: the tensors whose squares Train gives, by index (Mlp); empty: of none. split_seed: of
+  // random choices at the splits.
   Dlrm(const ModelLayout& layout, const kernels::KernelTable& kernels,
-       const std::vector<bool>& squared = {});
+       const std::vector<bool>& squared = {}, uint64_t split_seed = 0);
 
   // Returns the sum of the logloss over the batch. The gradients are those of the loss's mean over
   // mean_rows rows: the batch's own, or, so that each sample weighs the same in a short last batch,

@@ -3,6 +3,7 @@
 // Thread rule: any thread.
 #pragma once
 
+#include "common/base/check.h"
 #include "common/kernels/cpu_kernels.h"
 #include "common/proto/config.pb.h"
 
@@ -11,6 +12,13 @@ namespace weir::model {
 inline const kernels::KernelTable& KernelsFor(const v1::ModelConfig& model) {
   return model.precision() == v1::ModelConfig::BF16 ? kernels::CpuBf16Kernels()
                                                     : kernels::CpuKernels();
+}
+
+// A word in the log where the other precision would be faster.
+inline void WarnOfSlowPrecision(const v1::ModelConfig& model) {
+  if (model.precision() != v1::ModelConfig::BF16 || kernels::CpuHasBf16Units()) return;
+  LOG(WARNING) << "model.precision is BF16, and this processor has no units for it "
+                  "(AVX512_BF16, Arm's BFDOT): F32 is faster here";
 }
 
 }  // namespace weir::model

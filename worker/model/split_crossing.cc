@@ -37,10 +37,10 @@ void SplitCounts::FillReport(const v1::SplitConfig& split, v1::SplitReport* repo
   if (threshold) report->set_threshold(*threshold);
 }
 
-SplitCrossing::SplitCrossing(const ModelLayout& layout, uint32_t index,
+SplitCrossing::SplitCrossing(const ModelLayout& layout, uint32_t index, uint64_t seed,
                              const kernels::KernelTable& kernels)
-    : policy_(split::MakeSplitPolicy(layout.pipeline().split(static_cast<int>(index)),
-                                     layout.seed(), kernels)) {
+    : policy_(
+          split::MakeSplitPolicy(layout.pipeline().split(static_cast<int>(index)), seed, kernels)) {
   name_.split = index;
 }
 

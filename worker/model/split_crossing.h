@@ -35,8 +35,9 @@ struct SplitCounts {
 
 class SplitCrossing {
  public:
-  // index: of the split.
-  SplitCrossing(const ModelLayout& layout, uint32_t index, const kernels::KernelTable& kernels);
+  // index: of the split. seed: of its policy's random choices.
+  SplitCrossing(const ModelLayout& layout, uint32_t index, uint64_t seed,
+                const kernels::KernelTable& kernels);
 
   // What follows belongs to another batch.
   void NextBatch() { ++name_.batch; }

@@ -1,8 +1,10 @@
 #include "worker/pipeline/chunk_rows.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
+#include "common/base/random.h"
 #include "common/base/strings.h"
 
 namespace weir::worker {
@@ -16,6 +18,12 @@ bool IsSame(const data::ChunkId& a, const data::ChunkId& b) {
 }
 
 }  // namespace
+
+uint64_t LabelsHash(const data::Batch& batch) {
+  uint64_t hash = Mix64(batch.labels.size());
+  for (const float label : batch.labels) hash = Mix64(hash ^ std::bit_cast<uint32_t>(label));
+  return hash;
+}
 
 Result<std::shared_ptr<const data::RowBlock>> ChunkRows::Find(const v1::BatchName& name) {
   const data::ChunkId id{name.split() == v1::TEST ? data::Split::kTest : data::Split::kTrain,

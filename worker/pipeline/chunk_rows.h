@@ -16,6 +16,9 @@
 
 namespace weir::worker {
 
+// Tells batches of other rows apart.
+uint64_t LabelsHash(const data::Batch& batch);
+
 class ChunkRows {
  public:
   ChunkRows(const StageSpec& stage, data::Reader* reader) : stage_(stage), reader_(reader) {}

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/base/random.h"
 #include "common/base/strings.h"
 #include "common/wire/frame.h"
 
@@ -23,8 +24,8 @@ Status ForEachSlice(const StageBatch& batch, const Use& use) {
 
 }  // namespace
 
-StageMath::StageMath(const ModelLayout& layout, uint32_t stage, const kernels::KernelTable& kernels,
-                     std::vector<bool> squared)
+StageMath::StageMath(const ModelLayout& layout, uint32_t trainer, uint32_t stage,
+                     const kernels::KernelTable& kernels, std::vector<bool> squared)
     : layout_(layout),
       stage_(stage),
       kernels_(kernels),
@@ -33,8 +34,8 @@ StageMath::StageMath(const ModelLayout& layout, uint32_t stage, const kernels::K
       whole_(split::MakeWholePolicy()),
       counts_(layout.stages().size() - 1) {
   const auto make = [&](uint32_t split) {
-    return split::MakeSplitPolicy(layout.pipeline().split(static_cast<int>(split)), layout.seed(),
-                                  kernels);
+    return split::MakeSplitPolicy(layout.pipeline().split(static_cast<int>(split)),
+                                  KeyedHash(layout.seed(), trainer), kernels);
   };
   if (!is_first()) before_ = make(stage - 1);
   if (!is_last()) behind_ = make(stage);
@@ -91,7 +92,7 @@ Result<double> StageMath::Loss(const float* parameters, std::span<const float> r
     sum += loss_.Compute(batch->batch, slice, batch->name.mean_rows(), &stage);
     if (std::isfinite(sum)) return OkStatus();
     std::string place = stage.FirstNonFinite(parameters, batch->batch, slice, rows);
-    if (place.empty()) place = "the labels";
+    if (place.empty()) place = "none any more";  // the replica is written meanwhile
     return Internal(
         StrCat("the loss is not finite; the first place in the last stage that is not: ", place,
                ". Training has diverged: try a smaller learning rate"));

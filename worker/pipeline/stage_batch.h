@@ -40,7 +40,6 @@ struct StageBatch {
   // Of the first stage.
   std::shared_ptr<ChunkWork> chunk;
   ChunkWork::Slice slice;
-  int64_t sent_ms = 0;
 
   bool is_test() const { return name.split() == v1::TEST; }
 
@@ -51,9 +50,10 @@ struct StageBatch {
 
 class StageMath {
  public:
-  // squared: the tensors whose squares Backward gives, by index; empty: of none.
-  StageMath(const ModelLayout& layout, uint32_t stage, const kernels::KernelTable& kernels,
-            std::vector<bool> squared);
+  // trainer: gives its policies random choices of their own, at both ends. squared: the tensors
+  // whose squares Backward gives, by index; empty: of none.
+  StageMath(const ModelLayout& layout, uint32_t trainer, uint32_t stage,
+            const kernels::KernelTable& kernels, std::vector<bool> squared);
 
   bool is_first() const { return stage_ == 0; }
   bool is_last() const { return stage_ + 1 == layout_.stages().size(); }

@@ -96,9 +96,10 @@ std::deque<StageLinks::Outgoing> StageLinks::TakeQueue(std::deque<Outgoing>* que
 bool StageLinks::IsExpected(uint32_t trainer, uint32_t from_stage, uint64_t generation,
                             uint32_t neighbour) const {
   if (trainer == options_.trainer && from_stage == neighbour) return generation == generation_;
-  LOG(WARNING) << "a message of trainer " << trainer << " stage " << from_stage
-               << " came to trainer " << options_.trainer << " stage " << options_.stage
-               << " and is dropped: see that --link is another one for each stage";
+  LOG_EVERY_N(WARNING, 1000) << "a message of trainer " << trainer << " stage " << from_stage
+                             << " came to trainer " << options_.trainer << " stage "
+                             << options_.stage
+                             << " and is dropped: see that --link is another one for each stage";
   return false;
 }
 
@@ -125,8 +126,8 @@ void StageLinks::RunUpstream() {
 void StageLinks::TakeUpstream(transport::IncomingMessage incoming) {
   auto header = session::ParseHeader(incoming.message);
   if (!header || !header->has_stage_forward()) {
-    LOG(WARNING) << "something came to the link of stage " << options_.stage
-                 << " that is no batch, and is dropped";
+    LOG_EVERY_N(WARNING, 1000) << "something came to the link of stage " << options_.stage
+                               << " that is no batch, and is dropped";
     return;
   }
   const v1::StageForward& forward = header->stage_forward();

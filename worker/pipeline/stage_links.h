@@ -2,7 +2,7 @@
 // to the one behind, and hands messages up and down.
 //
 // The coordinator says where the next stage is (PipelineView), and which generation of the pipeline
-// there is: a message of another generation, or of somebody else, is dropped with a word in the
+// there is: a message of another generation is dropped, one of somebody else with a word in the
 // log. What is lost with a connection stays lost: the first stage notices that a batch does not
 // come back and asks for a new generation.
 //

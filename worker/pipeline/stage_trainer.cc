@@ -1,6 +1,7 @@
 #include "worker/pipeline/stage_trainer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -19,6 +20,10 @@ namespace {
 
 constexpr std::chrono::milliseconds kTick(100);
 constexpr int64_t kNoticeMs = 10'000;
+// Of a batch, as validate_config has it.
+constexpr uint32_t kMostRows = 65'536;
+// Far above what validate_config and sane numbers of threads let a first stage have in flight.
+constexpr size_t kMostWaiting = 65'536;
 
 int64_t NowMs() { return Clock::Real().NowMs(); }
 
@@ -41,8 +46,8 @@ class StageTrainer::Thread {
       : trainer_(*trainer),
         client_(*trainer->parts_.client),
         dimension_(static_cast<size_t>(trainer->layout_.embedding_dimension())),
-        math_(trainer->layout_, trainer->parts_.stage, model::KernelsFor(trainer->config_.model()),
-              client_.squared_tensors()),
+        math_(trainer->layout_, trainer->parts_.trainer, trainer->parts_.stage,
+              model::KernelsFor(trainer->config_.model()), client_.squared_tensors()),
         masks_(!std::ranges::all_of(trainer->config_.pipeline().split(), split::SendsAll)),
         gradients_(static_cast<size_t>(trainer->layout_.flat_element_count())),
         squares_(client_.squared_tensors().empty() ? 0 : gradients_.size()),
@@ -51,9 +56,11 @@ class StageTrainer::Thread {
   void Run() {
     while (std::optional<Work> work = trainer_.Next()) {
       const double begin = Seconds();
-      sending_ = 0;
+      sending_ = waiting_ = 0;
       if (Status status = Do(*std::move(work)); !status.ok()) return trainer_.Fail(status);
-      trainer_.AddTime(kComputing, Seconds() - begin - sending_);
+      trainer_.Finished();
+      trainer_.AddTime(kComputing, Seconds() - begin - sending_ - waiting_);
+      trainer_.AddTime(kWaitingForServers, waiting_);
       trainer_.AddTime(kSending, sending_);
       trainer_.CountSplits(math_.TakeSplitCounts());
     }
@@ -70,21 +77,28 @@ class StageTrainer::Thread {
       case Kind::kStart:
         data::MakeBatch(work.batch->chunk->rows(), work.batch->slice.begin, work.batch->slice.end,
                         &work.batch->batch);
+        work.batch->name.set_labels(LabelsHash(work.batch->batch));
         AskForRows(work.batch.get());
         return Forward(std::move(work.batch), {});
       case Kind::kForward:
-        return Named(Arrive(std::move(work)), trainer_.parts_.stage - 1);
+        return Arrive(std::move(work));
       case Kind::kBackward:
-        return Named(Return(std::move(work)), trainer_.parts_.stage + 1);
+        return Return(std::move(work));
     }
     return OkStatus();
   }
 
-  // A message that does not fit is its sender's mistake, or that of a config.
-  Status Named(Status status, uint32_t sender) const {
+  // What a neighbour sent does not fit: its mistake, or that of a config.
+  Status Named(const Status& status, uint32_t sender) const {
     if (status.code() != StatusCode::kInvalidData) return status;
     return InvalidData(StrCat("trainer ", trainer_.parts_.trainer, " stage ", sender,
                               " sent a batch that does not fit: ", status.message()));
+  }
+  Status BadForward(const std::string& what) const {
+    return Named(InvalidData(what), trainer_.parts_.stage - 1);
+  }
+  Status BadBackward(const std::string& what) const {
+    return Named(InvalidData(what), trainer_.parts_.stage + 1);
   }
 
   // A batch from the stage before.
@@ -109,12 +123,22 @@ class StageTrainer::Thread {
     batch.name = forward.name();
     const v1::BatchName& name = batch.name;
     if (name.row_count() == 0 || name.mean_rows() < name.row_count()) {
-      return InvalidData("a batch without rows, or of more than it should have");
+      return BadForward("it has no rows, or more than it should have");
     }
     WEIR_RETURN_IF_ERROR(trainer_.RefreshFor(name));
+    if (!math_.is_last() && !trainer_.stage().has_interaction) {  // it needs no column
+      if (name.row_count() > kMostRows) return BadForward("it has too many rows");
+      batch.batch.row_count = static_cast<int32_t>(name.row_count());
+      return OkStatus();
+    }
     WEIR_ASSIGN_OR_RETURN(const auto rows, trainer_.chunk_rows_.Find(name));
     data::MakeBatch(*rows, static_cast<int64_t>(name.begin()),
                     static_cast<int64_t>(name.begin() + name.row_count()), &batch.batch);
+    if (LabelsHash(batch.batch) != name.labels()) {
+      return InvalidData(StrCat("chunk ", name.chunk(), " of file ", name.file(),
+                                " has other rows here than at the first stage: all stages must "
+                                "read the same files"));
+    }
     AskForRows(&batch);
     return OkStatus();
   }
@@ -125,8 +149,9 @@ class StageTrainer::Thread {
     std::vector<Bytes> bodies(batch->is_test() && masks_ ? 2 : 1);
     for (size_t i = 0; i < bodies.size(); ++i) {
       const auto crossing = i == 0 ? StageMath::Crossing::kAsTrained : StageMath::Crossing::kWhole;
-      WEIR_RETURN_IF_ERROR(math_.Forward(client_.replica(), rows_, crossing, Part(message, i + 1),
-                                         batch.get(), &bodies[i]));
+      const Status status = math_.Forward(client_.replica(), rows_, crossing, Part(message, i + 1),
+                                          batch.get(), &bodies[i]);
+      if (!status.ok()) return Named(status, trainer_.parts_.stage - 1);
       if (!math_.is_last() || !batch->is_test()) continue;
       std::vector<float>& to = i == 0 ? scores_.probabilities : scores_.unmasked;
       to.clear();
@@ -156,7 +181,10 @@ class StageTrainer::Thread {
     const std::span<float> rows = row_buffer_.span().first(batch->row_elements);
     rows_ = rows;
     const std::unique_ptr<RowPull> pull = std::move(batch->pull);
-    return client_.AwaitRows(pull.get(), rows);
+    const double begin = Seconds();
+    const Status status = client_.AwaitRows(pull.get(), rows);
+    waiting_ += Seconds() - begin;
+    return status;
   }
 
   Status SendForward(std::unique_ptr<StageBatch> batch, std::vector<Bytes> bodies) {
@@ -220,8 +248,9 @@ class StageTrainer::Thread {
     const v1::StageBackward& backward = work.header.stage_backward();
     if (!backward.has_scores()) {
       if (work.batch == nullptr || work.batch->is_test()) {
-        return InvalidData("gradients of a batch that has none");
+        return BadBackward("gradients of a batch that has none");
       }
+      if (!std::isfinite(backward.logloss_sum())) return BadBackward("its loss is not finite");
       return Backward(std::move(work.batch), Part(work.message, 1), backward.logloss_sum());
     }
     if (math_.is_first()) {
@@ -231,30 +260,35 @@ class StageTrainer::Thread {
     }
     v1::Header header = std::move(work.header);
     header.mutable_stage_backward()->set_from_stage(trainer_.parts_.stage);
+    const double begin = Seconds();
     trainer_.parts_.links->Send(header, session::BodyOf(work.message));
+    sending_ += Seconds() - begin;
     return OkStatus();
   }
 
   Status TakeScores(StageBatch& batch, const v1::StageBackward& backward,
                     const transport::Message& message) {
-    WEIR_ASSIGN_OR_RETURN(const eval::Scores scores,
-                          session::ReadScores(backward.scores(), Part(message, 1)));
+    const auto read = session::ReadScores(backward.scores(), Part(message, 1));
+    if (!read.ok()) return Named(read.status(), trainer_.parts_.stage + 1);
+    const eval::Scores& scores = *read;
     const auto row_count = static_cast<size_t>(batch.batch.row_count);
     if (!batch.is_test() || scores.labels.size() != row_count ||
         !std::ranges::equal(scores.labels, batch.batch.labels)) {
-      return InvalidData("scores of other rows: all stages must read the same files");
+      return BadBackward("scores of other rows; all stages must read the same files");
     }
     batch.chunk->FinishScores(batch.slice, scores.probabilities, scores.unmasked);
     return OkStatus();
   }
 
   Status Backward(std::unique_ptr<StageBatch> batch, ByteSpan frames, double logloss_sum) {
+    const Training training(&trainer_);
     StepGradients step;
     const std::span<float> row_gradients = RowGradients(*batch);
     std::vector<Bytes> bodies(1);
-    WEIR_RETURN_IF_ERROR(math_.Backward(
+    const Status computed = math_.Backward(
         client_.replica(), {gradients_.data(), row_gradients, squares_.data(), row_squares_},
-        frames, batch.get(), &bodies[0]));
+        frames, batch.get(), &bodies[0]);
+    if (!computed.ok()) return Named(computed, trainer_.parts_.stage + 1);
     if (!math_.is_first()) {  // first, so that the stage before goes on
       v1::Header header = BackwardHeader(batch->generation, batch->number);
       header.mutable_stage_backward()->set_logloss_sum(logloss_sum);
@@ -280,7 +314,10 @@ class StageTrainer::Thread {
     }
     trainer_.GiveBack(std::move(batch));
     if (trainer_.config_.cluster().window() != 1) return OkStatus();
-    return client_.AwaitAccepted(sequence);
+    const double begin = Seconds();
+    const Status status = client_.AwaitAccepted(sequence);
+    waiting_ += Seconds() - begin;
+    return status;
   }
 
   // Zeros, shaped like the batch's rows.
@@ -294,6 +331,23 @@ class StageTrainer::Thread {
     return gradients;
   }
 
+  // While it lives, a thread has a gradient that it will push.
+  class Training {
+   public:
+    explicit Training(StageTrainer* trainer) : trainer_(*trainer) { Add(1); }
+    Training(const Training&) = delete;
+    Training& operator=(const Training&) = delete;
+    ~Training() { Add(-1); }
+
+   private:
+    void Add(int change) {
+      std::lock_guard lock(trainer_.mutex_);
+      trainer_.training_count_ += change;
+      trainer_.changed_.notify_all();
+    }
+    StageTrainer& trainer_;
+  };
+
   StageTrainer& trainer_;
   ParameterClient& client_;
   const size_t dimension_;
@@ -305,7 +359,7 @@ class StageTrainer::Thread {
   tensor::AlignedBuffer row_buffer_, row_gradients_;
   std::span<const float> rows_;  // of the batch at hand
   eval::Scores scores_;
-  double sending_ = 0;
+  double sending_ = 0, waiting_ = 0;  // seconds, of the work at hand
 };
 
 StageTrainer::StageTrainer(const v1::Config& config, const ModelLayout& layout, int thread_count,
@@ -318,6 +372,7 @@ StageTrainer::StageTrainer(const v1::Config& config, const ModelLayout& layout, 
       view_since_ms_(NowMs()),
       in_flight_(static_cast<size_t>(config.pipeline().in_flight()) *
                  static_cast<size_t>(thread_count)) {
+  model::WarnOfSlowPrecision(config.model());
   parts_.links->Start(
       [this](v1::Header header, transport::Message message) {
         TakeMessage(std::move(header), std::move(message));
@@ -364,14 +419,28 @@ std::optional<StageTrainer::Work> StageTrainer::Next() {
         waited = in_flight_.has_credit() ? kWaitingForInput : kWaitingForCredit;
         failed = CheckWaits(NowMs());
       }
-      changed_.wait_for(lock, kTick);
+      // Nobody here asks the servers for anything, so a link that has failed is looked at.
+      if (failed.ok()) failed = parts_.client->AwaitAccepted(0);
+      if (failed.ok()) changed_.wait_for(lock, kTick);
     }
     if (stopping_) return std::nullopt;
+    if (failed.ok()) ++at_work_;
   }
   AddTime(waited, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   if (failed.ok()) return work;
   Fail(failed);
   return std::nullopt;
+}
+
+void StageTrainer::Finished() {
+  std::lock_guard lock(mutex_);
+  --at_work_;
+  changed_.notify_all();
+}
+
+bool StageTrainer::is_busy() const {
+  std::lock_guard lock(mutex_);
+  return at_work_ > 0 || !forward_.empty() || !backward_.empty();
 }
 
 bool StageTrainer::PickLocked(Work* work) {
@@ -384,11 +453,15 @@ bool StageTrainer::PickLocked(Work* work) {
   return true;
 }
 
+// Prepared ones come first, in their order.
 std::optional<StageTrainer::Work> StageTrainer::TakeUnprepared() {
   std::lock_guard lock(mutex_);
   const auto found =
       std::ranges::find_if(forward_, [](const Work& work) { return work.batch == nullptr; });
-  if (found == forward_.end()) return std::nullopt;
+  const auto prepared_count = found - forward_.begin();
+  if (found == forward_.end() || prepared_count >= config_.cluster().prefetch_batches()) {
+    return std::nullopt;
+  }
   Work work = std::move(*found);
   forward_.erase(found);
   work.batch = SpareLocked();
@@ -397,9 +470,15 @@ std::optional<StageTrainer::Work> StageTrainer::TakeUnprepared() {
 
 void StageTrainer::PutPrepared(Work work) {
   std::lock_guard lock(mutex_);
-  if (work.batch->generation != view_.generation()) return;
-  forward_.push_front(std::move(work));
+  if (work.batch->generation != view_.generation()) return Forget(&work);
+  const auto place =
+      std::ranges::find_if(forward_, [](const Work& other) { return other.batch == nullptr; });
+  forward_.insert(place, std::move(work));
   changed_.notify_all();
+}
+
+void StageTrainer::Forget(Work* work) {
+  if (work->batch && work->batch->pull) parts_.client->Forget(work->batch->pull.get());
 }
 
 bool StageTrainer::PickBackwardLocked(Work* work) {
@@ -409,6 +488,7 @@ bool StageTrainer::PickBackwardLocked(Work* work) {
     const v1::StageBackward& backward = work->header.stage_backward();
     if (is_first()) {
       work->batch = in_flight_.Remove(backward.batch());
+      came_back_ms_ = NowMs();
     } else if (const auto found = kept_.find(backward.batch()); found != kept_.end()) {
       work->batch = std::move(found->second);
       kept_.erase(found);
@@ -486,6 +566,10 @@ void StageTrainer::TakeMessage(v1::Header header, transport::Message message) {
   std::lock_guard lock(mutex_);
   if (generation != view_.generation()) return;
   std::deque<Work>& queue = is_forward ? forward_ : backward_;
+  if (queue.size() >= kMostWaiting) {
+    LOG_EVERY_N(WARNING, 1000) << "more batches arrive than may be in flight; they are dropped";
+    return;
+  }
   queue.push_back({is_forward ? Kind::kForward : Kind::kBackward, std::move(header),
                    std::move(message), nullptr});
   changed_.notify_all();
@@ -493,12 +577,18 @@ void StageTrainer::TakeMessage(v1::Header header, transport::Message message) {
 
 void StageTrainer::TakeView(const v1::PipelineView& view) {
   std::lock_guard lock(mutex_);
+  if (view.generation() < view_.generation()) return;  // a reply that was repeated
   const bool is_new = view.generation() != view_.generation();
   const bool is_ready_now = view.ready() && (is_new || !view_.ready());
-  if (is_new || is_ready_now) view_since_ms_ = NowMs();
+  if (is_ready_now || view_.ready()) view_since_ms_ = NowMs();
+  was_incomplete_ |= std::ranges::any_of(
+      view.stages(), [](const v1::StagePlace& place) { return place.incarnation() == 0; });
+  if (is_ready_now && was_incomplete_) came_back_ms_ = NowMs();
+  was_incomplete_ &= !view.ready();
   view_ = view;
   if (is_new) {
     const size_t dropped = is_first() ? in_flight_.count() : kept_.size();
+    for (Work& work : forward_) Forget(&work);
     forward_.clear();
     backward_.clear();
     kept_.clear();
@@ -541,11 +631,20 @@ Status StageTrainer::CheckWaits(int64_t now_ms) {
     return OkStatus();
   }
   const std::optional<int64_t> oldest_ms = in_flight_.oldest_ms();
-  if (!oldest_ms || now_ms - *oldest_ms <= cluster.answer_timeout_ms()) return OkStatus();
+  if (!oldest_ms) return OkStatus();
+  // Silence counts, not how long a batch queues behind others.
+  const int64_t silent_ms = now_ms - std::max(*oldest_ms, came_back_ms_);
+  if (silent_ms <= cluster.answer_timeout_ms()) return OkStatus();
+  if (now_ms - came_back_ms_ > cluster.answer_timeout_ms() + cluster.join_timeout_ms()) {
+    return Unavailable(StrCat("no batch has come back from ", parts_.links->NextName(), " for ",
+                              now_ms - came_back_ms_,
+                              " ms (cluster.join_timeout_ms); is its --link an address that stage ",
+                              parts_.stage, " reaches?"));
+  }
   if (lost_generation_ == view_.generation()) return OkStatus();  // there will be another
   lost_generation_ = view_.generation();
-  LOG(WARNING) << "a batch has not come back from " << parts_.links->NextName() << " for "
-               << now_ms - *oldest_ms << " ms (cluster.answer_timeout_ms): starting over";
+  LOG(WARNING) << "no batch has come back from " << parts_.links->NextName() << " for " << silent_ms
+               << " ms (cluster.answer_timeout_ms): starting over";
   parts_.tell_coordinator(view_.generation(), view_.generation());
   return OkStatus();
 }
@@ -555,6 +654,10 @@ Status StageTrainer::RefreshFor(const v1::BatchName& name) {
   if (name.split() != v1::TEST) return OkStatus();
   std::lock_guard lock(refresh_mutex_);
   if (refreshed_for_ == name.evaluation()) return OkStatus();
+  {  // Training is over, but threads may still push what they computed.
+    std::unique_lock wait(mutex_);
+    changed_.wait(wait, [this] { return stopping_ || training_count_ == 0; });
+  }
   WEIR_RETURN_IF_ERROR(parts_.client->Refresh());
   refreshed_for_ = name.evaluation();
   return OkStatus();

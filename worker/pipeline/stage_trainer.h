@@ -8,7 +8,9 @@
 //
 // When a stage of the trainer goes or comes (a new generation, cluster/pipeline_book.h) all that is
 // under way is dropped, and the first stage starts it anew once all are there. The servers may have
-// had a part of its gradients by then: samples are trained at least once.
+// had a part of its gradients by then. The first stage's layers are trained at least once with each
+// sample; a later stage hands its gradient on before it pushes, so one that is killed in between
+// has not trained its own with that batch.
 //
 // Place in the life of a batch: cut batch -> **forward -> next stage ... -> backward -> push**.
 // Thread rule: public methods from any thread. Borrows everything it is given.
@@ -64,6 +66,7 @@ class StageTrainer : public BatchTrainer {
 
   void Add(std::shared_ptr<ChunkWork> chunk) override;
   void Abandon() override;
+  bool is_busy() const override;
   void FillReport(v1::WorkerReport* report) const override;
 
  private:
@@ -76,7 +79,14 @@ class StageTrainer : public BatchTrainer {
     transport::Message message;
     std::unique_ptr<StageBatch> batch;  // not of kForward, nor of a test batch that passes through
   };
-  enum Time { kComputing, kWaitingForInput, kWaitingForCredit, kSending, kTimeCount };
+  enum Time {
+    kComputing,
+    kWaitingForInput,
+    kWaitingForCredit,
+    kWaitingForServers,
+    kSending,
+    kTimeCount
+  };
 
   // What to do next; nothing: stop.
   std::optional<Work> Next();
@@ -93,6 +103,10 @@ class StageTrainer : public BatchTrainer {
   // A message whose batch nobody has prepared yet, with a batch to prepare; and back.
   std::optional<Work> TakeUnprepared();
   void PutPrepared(Work work);
+  void Forget(Work* work);  // its rows, if they were asked for
+  void Finished();          // what Next gave
+  // For the first test batch of an evaluation: the replica is made what the servers have.
+  Status RefreshFor(const v1::BatchName& name);
   // Of the first stage, now and then: fails when it has waited too long.
   Status CheckWaits(int64_t now_ms);
   std::string MissingStages() const;
@@ -102,6 +116,7 @@ class StageTrainer : public BatchTrainer {
   void AddTime(Time time, double seconds) { times_[time] += seconds; }
   void CountSplits(const std::vector<model::SplitCounts>& counts);
   bool is_first() const { return parts_.stage == 0; }
+  const StageSpec& stage() const { return layout_.stages()[parts_.stage]; }
 
   const v1::Config& config_;
   const ModelLayout& layout_;
@@ -116,11 +131,15 @@ class StageTrainer : public BatchTrainer {
   bool was_ready_ = false;     // in some generation
   int64_t view_since_ms_ = 0;  // not ready, or ready
   int64_t next_notice_ms_ = 0;
-  uint64_t lost_generation_ = 0;                          // that the coordinator was told of
-  std::deque<std::shared_ptr<ChunkWork>> chunks_;         // with batches to start
-  std::vector<std::weak_ptr<ChunkWork>> handed_;          // all that were added
-  std::deque<Work> forward_, backward_;                   // arrived
-  InFlight<StageBatch> in_flight_;                        // of the first stage
+  bool was_incomplete_ = true;                     // a stage was missing since it was last ready
+  int64_t came_back_ms_ = 0;                       // when a batch last did, or could first have
+  int at_work_ = 0;                                // threads that have got something from Next
+  int training_count_ = 0;                         // of them, with a gradient that they will push
+  uint64_t lost_generation_ = 0;                   // that the coordinator was told of
+  std::deque<std::shared_ptr<ChunkWork>> chunks_;  // with batches to start
+  std::vector<std::weak_ptr<ChunkWork>> handed_;   // all that were added
+  std::deque<Work> forward_, backward_;            // arrived
+  InFlight<StageBatch> in_flight_;                 // of the first stage
   std::map<uint64_t, std::unique_ptr<StageBatch>> kept_;  // of the others, until they come back
   std::vector<std::unique_ptr<StageBatch>> spare_;
 
@@ -130,9 +149,6 @@ class StageTrainer : public BatchTrainer {
   std::array<std::atomic<double>, kTimeCount> times_{};
   mutable std::mutex splits_mutex_;
   std::vector<model::SplitCounts> splits_;
-  // For the first test batch of an evaluation: the replica is made what the servers have.
-  Status RefreshFor(const v1::BatchName& name);
-
   std::mutex refresh_mutex_;
   std::optional<uint32_t> refreshed_for_;  // the evaluation
   std::vector<std::thread> threads_;

@@ -62,6 +62,8 @@ INSTANTIATE_TEST_SUITE_P(
                    "pipeline.split[0].after: 'middle/0' is no layer"},
         BrokenRule{"pipeline { split { after: 'bottom/1/weight' } }",
                    "pipeline.split[0].after: 'bottom/1/weight' is no layer"},
+        BrokenRule{"pipeline { split { after: 'top/00' } }",
+                   "pipeline.split[0].after: 'top/00' is no layer"},
         BrokenRule{"pipeline { split { after: 'bottom/' } }",
                    "pipeline.split[0].after: 'bottom/' "},
         BrokenRule{"pipeline { split { after: 'bottom/-1' } }",
