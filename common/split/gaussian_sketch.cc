@@ -4,6 +4,7 @@
 #include "common/base/random.h"
 #include "common/compress/kept_count.h"
 #include "common/split/split_policies.h"
+#include "common/split/whole.h"
 #include "common/tensor/aligned_buffer.h"
 
 namespace weir::split {
@@ -14,11 +15,11 @@ using wire::FrameKind;
 // X S has m numbers a sample, S being [features, m] of N(0, 1 / m). The other end makes (X S) S^T
 // of it, whose mean is X and whose error is about features / m times as large: the paper does not
 // say how it gets X back, and this is the least that is unbiased. The gradient passes as if X had.
-class GaussianSketch : public SplitPolicy {
+class GaussianSketch : public Whole {
  public:
   GaussianSketch(const v1::GaussianSketchPolicy& config, wire::ValueCoding values, uint64_t seed,
                  const kernels::KernelTable& kernels)
-      : compression_(config.compression()), values_(values), seed_(seed), kernels_(kernels) {}
+      : Whole(values), compression_(config.compression()), seed_(seed), kernels_(kernels) {}
 
   void SendForward(const BlockName& name, const kernels::ConstMatrixView& x, BlockMemory*,
                    Bytes* out) override {
@@ -35,14 +36,6 @@ class GaussianSketch : public SplitPolicy {
     WEIR_RETURN_IF_ERROR(frames_.TakeAll(frame, FrameKind::kActivations, name, product));
     Multiply(product, kernels::Dense(matrix_.data(), x.row_count, width_), x);
     return OkStatus();
-  }
-  void SendBackward(const BlockName& name, const kernels::ConstMatrixView& gradient,
-                    const BlockMemory&, Bytes* out) override {
-    frames_.AppendAll(FrameKind::kActivationGradients, name, gradient, values_, out);
-  }
-  Status TakeBackward(const BlockName& name, const wire::FrameView& frame, const BlockMemory&,
-                      const kernels::MatrixView& gradient) override {
-    return frames_.TakeAll(frame, FrameKind::kActivationGradients, name, gradient);
   }
 
  private:
@@ -77,12 +70,10 @@ class GaussianSketch : public SplitPolicy {
   }
 
   const double compression_;
-  const wire::ValueCoding values_;
   const uint64_t seed_;
   const kernels::KernelTable& kernels_;
   int64_t width_ = 0;
   tensor::AlignedBuffer matrix_, transposed_, zeros_, product_;
-  BlockFrames frames_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "common/compress/kept_count.h"
 #include "common/split/largest_per_sample.h"
 #include "common/split/split_policies.h"
+#include "common/split/whole.h"
 #include "common/tensor/aligned_buffer.h"
 
 namespace weir::split {
@@ -13,20 +14,10 @@ using wire::FrameKind;
 
 // What is not sent back is kept by its place in the batch, as the paper's errors must be, since no
 // sample comes twice: the error of one is added to another's gradient.
-class TopKGradient : public SplitPolicy {
+class TopKGradient : public Whole {
  public:
   TopKGradient(const v1::TopKGradientPolicy& config, wire::ValueCoding values)
-      : sparsity_(config.sparsity()), feedback_(config.feedback()), values_(values) {}
-
-  void SendForward(const BlockName& name, const kernels::ConstMatrixView& x, BlockMemory*,
-                   Bytes* out) override {
-    frames_.AppendAll(FrameKind::kActivations, name, x, values_, out);
-    sent_count_ = static_cast<uint64_t>(x.row_count * x.column_count);
-  }
-  Status TakeForward(const BlockName& name, const wire::FrameView& frame,
-                     const kernels::MatrixView& x, BlockMemory*) override {
-    return frames_.TakeAll(frame, FrameKind::kActivations, name, x);
-  }
+      : Whole(values), sparsity_(config.sparsity()), feedback_(config.feedback()) {}
 
   void SendBackward(const BlockName& name, const kernels::ConstMatrixView& gradient,
                     const BlockMemory&, Bytes* out) override {
@@ -69,10 +60,8 @@ class TopKGradient : public SplitPolicy {
 
   const double sparsity_;
   const bool feedback_;
-  const wire::ValueCoding values_;
   std::map<std::pair<uint32_t, uint32_t>, Errors> errors_;  // by split and slice
   Chosen chosen_;
-  BlockFrames frames_;
 };
 
 }  // namespace
