@@ -71,7 +71,7 @@ v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
   anyone_joined_ = true;
   stage_count_ = StageCount(join);
   if (stage_count_ > 1) {
-    pipelines_.Join(seat, stage_count_, admission.incarnation, join.link_address());
+    pipelines_.Join(seat, stage_count_, admission.incarnation, join.link_address(), now_ms);
   }
   Desk& desk = desks_[seat];
   desk.saves = join.saves();
@@ -148,7 +148,7 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
     director_.Fail(StrCat(Name(seat), ": ", request.failure()));
   }
   if (request.farewell() || !request.failure().empty()) {
-    Dismiss(seat);
+    Dismiss(seat, now_ms);
     return std::nullopt;
   }
   const bool is_repeat = request.request_id() <= desk.last_request_id;
@@ -169,10 +169,16 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
   if (Status status = TakeCompletions(request, seat, message, now_ms); !status.ok()) {
     director_.Fail(StrCat(Name(seat), " sent a damaged message: ", status.message()));
   }
-  if (seat.stage > 0 && running()) {
-    reply.set_wait_ms(kStageWaitMs);  // it is given work by the stage before it
+  // A later stage is given work by the one before it; a trainer that lacks a stage could not do
+  // any.
+  const bool is_idle = seat.stage > 0 || (stage_count_ > 1 && !pipelines_.IsReady(seat.trainer));
+  if (is_idle && running()) {
+    reply.set_wait_ms(kStageWaitMs);
   } else {
     reply.MergeFrom(director_.Next(seat, now_ms));
+    if (reply.has_chunk()) {
+      reply.mutable_chunk()->set_generation(pipelines_.Generation(seat.trainer));
+    }
     desk.has_reported_end = reply.has_finished() && !request.is_busy();
     // It asks again until its last push is taken.
     if (seat.stage > 0 && reply.has_finished() && request.is_busy()) reply.set_wait_ms(1);
@@ -230,11 +236,11 @@ void Coordinator::FillReply(const v1::WorkRequest& request, int64_t now_ms,
   if (reply->has_finished()) *reply->mutable_finished() = FinalReport(now_ms);
 }
 
-void Coordinator::Dismiss(cluster::Seat seat) {
+void Coordinator::Dismiss(cluster::Seat seat, int64_t now_ms) {
   desks_[seat].has_left = true;
   director_.TakeBack(seat);
   membership_.Leave(seat);
-  if (running()) pipelines_.Leave(seat);
+  if (running()) pipelines_.Leave(seat, now_ms);
 }
 
 std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& report,
@@ -291,9 +297,10 @@ void Coordinator::Tick(int64_t now_ms) {
                  << (seat.stage == 0 ? " ms: its work goes to others"
                                      : " ms: its trainer waits for its return");
     director_.TakeBack(seat);
-    pipelines_.Leave(seat);
+    pipelines_.Leave(seat, now_ms);
   }
   CheckTrainers(now_ms);
+  RevokeLeases(now_ms);
   if (running() && !anyone_joined_ && now_ms - started_ms_ > config_.cluster().join_timeout_ms()) {
     director_.Fail(StrCat("no trainer joined within ", config_.cluster().join_timeout_ms(),
                           " ms (cluster.join_timeout_ms)"));
@@ -307,20 +314,29 @@ void Coordinator::Tick(int64_t now_ms) {
   if (!needs_servers() && !ended_ms_) ended_ms_ = now_ms;
 }
 
-// A run without first stages waits for one to come, or to come back, while other stages are there.
+// A run without a trainer waits for one to come, or to come back, while some of its stages are
+// there.
 void Coordinator::CheckTrainers(int64_t now_ms) {
   if (!running() || !anyone_joined_) return;
   if (membership_.member_count() == 0) return director_.Fail("all trainers are gone");
-  const bool has_first = std::ranges::any_of(desks_, [this](const auto& entry) {
-    return entry.first.stage == 0 && membership_.IsMember(entry.first);
-  });
-  if (has_first) {
-    no_first_since_ms_.reset();
-  } else if (!no_first_since_ms_) {
-    no_first_since_ms_ = now_ms;
-  } else if (now_ms - *no_first_since_ms_ > config_.cluster().join_timeout_ms()) {
-    director_.Fail(StrCat("no trainer has had a stage 0 for ", now_ms - *no_first_since_ms_,
-                          " ms (cluster.join_timeout_ms)"));
+  const auto since_ms = pipelines_.none_complete_since_ms();
+  if (since_ms && now_ms - *since_ms > config_.cluster().join_timeout_ms()) {
+    director_.Fail(StrCat("no trainer has had all its stages for ", now_ms - *since_ms,
+                          " ms (cluster.join_timeout_ms): ", pipelines_.DescribeMissing()));
+  }
+}
+
+// Others go on with what a trainer was lent that has lacked a stage for long.
+void Coordinator::RevokeLeases(int64_t now_ms) {
+  for (const auto& [seat, desk] : desks_) {
+    const auto since_ms = pipelines_.IncompleteSince(seat.trainer);
+    if (seat.stage > 0 || !since_ms || !director_.HasLease(seat)) continue;
+    const int64_t waited_ms = now_ms - *since_ms;
+    if (waited_ms <= config_.cluster().member_timeout_ms()) continue;
+    LOG(WARNING) << Name(seat) << " has lacked a stage for " << waited_ms
+                 << " ms (cluster.member_timeout_ms): its work goes to others";
+    director_.TakeBack(seat);
+    pipelines_.Revoke(seat.trainer);
   }
 }
 

@@ -67,7 +67,7 @@ class Coordinator {
                          const transport::Message& message, int64_t now_ms);
   void TakeReport(cluster::Seat seat, const v1::WorkerReport& report);
   void FillReply(const v1::WorkRequest& request, int64_t now_ms, v1::WorkReply* reply) const;
-  void Dismiss(cluster::Seat seat);
+  void Dismiss(cluster::Seat seat, int64_t now_ms);
   // "" if this process may be this stage, else why not.
   std::string RefuseStage(const v1::Join& join) const;
   // Whether the final report waits for a stage's last words.
@@ -80,6 +80,7 @@ class Coordinator {
   v1::RunReport FinalReport(int64_t now_ms) const;
   bool running() const { return director_.state() == cluster::RunDirector::State::kRunning; }
   void CheckTrainers(int64_t now_ms);
+  void RevokeLeases(int64_t now_ms);
   // Whether somebody still needs the parameters, or may.
   bool needs_servers() const;
 
@@ -96,8 +97,7 @@ class Coordinator {
   v1::WorkerReport merged_;  // of all desks
   std::map<uint32_t, ShardSeat> shards_;
   bool anyone_joined_ = false;
-  std::optional<int64_t> no_first_since_ms_;  // no stage 0 of any trainer is there
-  std::optional<int64_t> finished_ms_;        // when a worker was first to be told so
+  std::optional<int64_t> finished_ms_;  // when a worker was first to be told so
   std::optional<int64_t> ended_ms_;
 };
 

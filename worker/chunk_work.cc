@@ -77,4 +77,15 @@ void ChunkWork::Abandon() {
   changed_.notify_all();
 }
 
+void ChunkWork::Revoke() {
+  std::lock_guard lock(mutex_);
+  abandoned_ = revoked_ = true;
+  changed_.notify_all();
+}
+
+bool ChunkWork::is_revoked() const {
+  std::lock_guard lock(mutex_);
+  return revoked_;
+}
+
 }  // namespace weir::worker

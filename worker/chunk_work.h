@@ -39,10 +39,13 @@ class ChunkWork {
   // Rows, from the chunk's first, in batches that are pushed and accepted without a gap.
   uint64_t FinishedRows(uint64_t accepted_sequence);
 
-  // Until every batch is finished, or Abandon. Returns the highest push number.
+  // Until every batch is finished, or Abandon or Revoke. Returns the highest push number.
   std::optional<uint64_t> AwaitFinished();
   // Nobody will finish it.
   void Abandon();
+  // Others do its rows: whoever waits for it forgets it.
+  void Revoke();
+  bool is_revoked() const;
 
   const v1::ChunkLease& lease() const { return lease_; }
   const data::RowBlock& rows() const { return rows_; }
@@ -56,13 +59,14 @@ class ChunkWork {
   const data::RowBlock rows_;
   const int64_t batch_size_;
   const int64_t first_row_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   size_t batch_count_ = 0;
   size_t next_ = 0;
   size_t finished_ = 0;
   size_t accepted_prefix_ = 0;  // batches
   bool abandoned_ = false;
+  bool revoked_ = false;                            // then it is abandoned as well
   std::vector<std::optional<uint64_t>> sequences_;  // per batch
   std::vector<float> probabilities_, unmasked_;     // test chunks: per row
 };

@@ -149,6 +149,7 @@ struct StageProcess {
 Status StartStage(const Setup& setup, const ModelLayout& layout,
                   const saved_model::SavedModel* warm_start, InterruptTarget* interrupt,
                   StageProcess* process) {
+  WEIR_RETURN_IF_ERROR(CheckLinkMessageBound(setup.config, layout));
   const auto stage = static_cast<uint32_t>(FLAGS_stage);
   const auto stage_count = static_cast<uint32_t>(layout.stages().size());
   StageLinkOptions link{

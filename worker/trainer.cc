@@ -135,10 +135,8 @@ class Trainer::Thread {
     step.offset = chunk.FinishedRows(step.mark.accepted_sequence);
     WEIR_ASSIGN_OR_RETURN(const uint64_t sequence, trainer_.client_->Push(step));
     // Counted before it is finished: whoever waits for the chunk reports it next.
-    trainer_.samples_ += static_cast<uint64_t>(batch.row_count);
-    trainer_.steps_ += 1;
-    trainer_.logloss_sum_ += logloss_sum;
-    trainer_.CountSplits(model_.TakeSplitCounts());
+    trainer_.counters_.AddStep(batch.row_count, logloss_sum);
+    trainer_.counters_.AddSplits(model_.TakeSplitCounts());
     chunk.Finish(prepared.slice, sequence);
     if (trainer_.config_.cluster().window() == 1) {
       return trainer_.client_->AwaitAccepted(sequence);
@@ -164,7 +162,11 @@ class Trainer::Thread {
 
 Trainer::Trainer(const v1::Config& config, const ModelLayout& layout, int thread_count,
                  ParameterClient* client, std::function<void(const Status&)> on_failure)
-    : config_(config), layout_(layout), client_(client), on_failure_(std::move(on_failure)) {
+    : config_(config),
+      layout_(layout),
+      client_(client),
+      on_failure_(std::move(on_failure)),
+      counters_(config.pipeline()) {
   CHECK_GT(thread_count, 0);
   model::WarnOfSlowPrecision(config.model());
   try {
@@ -222,25 +224,6 @@ void Trainer::Fail(const Status& status, ChunkWork* chunk) {
   on_failure_(status);  // before anybody is woken: the reason comes first, then its consequences
   chunk->Abandon();     // another thread may have retired it: all its batches are taken
   Abandon();
-}
-
-void Trainer::CountSplits(const std::vector<model::SplitCounts>& counts) {
-  if (counts.empty()) return;
-  std::lock_guard lock(splits_mutex_);
-  splits_.resize(counts.size());
-  for (size_t i = 0; i < counts.size(); ++i) splits_[i].Add(counts[i]);
-}
-
-void Trainer::FillReport(v1::WorkerReport* report) const {
-  {
-    std::lock_guard lock(splits_mutex_);
-    for (size_t i = 0; i < splits_.size(); ++i) {
-      splits_[i].FillReport(config_.pipeline().split(static_cast<int>(i)), report->add_splits());
-    }
-  }
-  report->set_samples(samples_);
-  report->set_steps(steps_);
-  report->set_logloss_sum(logloss_sum_);
 }
 
 }  // namespace weir::worker

@@ -14,7 +14,6 @@
 // Thread rule: Add from the input thread; threads of its own in between. Borrows client.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -30,8 +29,8 @@
 #include "common/proto/report.pb.h"
 #include "worker/batch_trainer.h"
 #include "worker/chunk_work.h"
-#include "worker/model/split_crossing.h"
 #include "worker/parameter_client.h"
+#include "worker/train_counters.h"
 
 namespace weir::worker {
 
@@ -44,7 +43,7 @@ class Trainer : public BatchTrainer {
 
   void Add(std::shared_ptr<ChunkWork> chunk) override;
   void Abandon() override;
-  void FillReport(v1::WorkerReport* report) const override;
+  void FillReport(v1::WorkerReport* report) const override { counters_.FillReport(report); }
 
  private:
   class Thread;
@@ -54,7 +53,6 @@ class Trainer : public BatchTrainer {
   void Retire(const std::shared_ptr<ChunkWork>& chunk);
   // The thread leaves this chunk unfinished.
   void Fail(const Status& status, ChunkWork* chunk);
-  void CountSplits(const std::vector<model::SplitCounts>& counts);
 
   const v1::Config& config_;
   const ModelLayout& layout_;
@@ -66,11 +64,7 @@ class Trainer : public BatchTrainer {
   std::deque<std::shared_ptr<ChunkWork>> chunks_;
   bool stopping_ = false;
 
-  std::atomic<uint64_t> samples_{0};
-  std::atomic<uint64_t> steps_{0};
-  std::atomic<double> logloss_sum_{0};
-  mutable std::mutex splits_mutex_;
-  std::vector<model::SplitCounts> splits_;
+  TrainCounters counters_;
   std::vector<std::thread> threads_;
 };
 

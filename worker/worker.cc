@@ -187,6 +187,10 @@ Status Worker::CheckMalformed() const {
 Status Worker::FinishOldest() {
   const std::shared_ptr<ChunkWork> chunk = at_work_.front();
   const auto sequence = chunk->AwaitFinished();
+  if (chunk->is_revoked()) {
+    at_work_.pop_front();
+    return OkStatus();
+  }
   if (!sequence) return Internal("a chunk was abandoned");
   WEIR_RETURN_IF_ERROR(client_->AwaitAccepted(*sequence));
   at_work_.pop_front();

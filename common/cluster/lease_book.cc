@@ -79,6 +79,11 @@ uint64_t LeaseBook::TakeBack(Seat member) {
   return finished_rows;
 }
 
+bool LeaseBook::IsLentTo(Seat member) const {
+  return std::ranges::any_of(lent_,
+                             [member](const auto& entry) { return entry.second.member == member; });
+}
+
 void LeaseBook::Restart() {
   next_ = {};
   lent_.clear();

@@ -55,6 +55,7 @@ class LeaseBook {
   // The member is gone: its leases will be lent again, from where they were finished. Returns the
   // rows that it had finished in them.
   uint64_t TakeBack(Seat member);
+  bool IsLentTo(Seat member) const;
 
   // Starts over with the first chunk of the first epoch; what was learned of file ends stays.
   void Restart();

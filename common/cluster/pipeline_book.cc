@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/base/strings.h"
+
 namespace weir::cluster {
 
 PipelineBook::Place* PipelineBook::Find(Seat seat) {
@@ -10,21 +12,44 @@ PipelineBook::Place* PipelineBook::Find(Seat seat) {
   return &found->second.places[seat.stage];
 }
 
+const PipelineBook::Pipeline* PipelineBook::FindPipeline(uint32_t trainer) const {
+  const auto found = pipelines_.find(trainer);
+  return found == pipelines_.end() ? nullptr : &found->second;
+}
+
+void PipelineBook::Changed(Pipeline* pipeline, int64_t now_ms) {
+  ++pipeline->generation;
+  const bool is_complete = std::ranges::all_of(
+      pipeline->places, [](const Place& place) { return place.incarnation != 0; });
+  if (is_complete) {
+    pipeline->incomplete_since_ms.reset();
+  } else if (!pipeline->incomplete_since_ms) {
+    pipeline->incomplete_since_ms = now_ms;
+  }
+  const bool is_any_complete = std::ranges::any_of(
+      pipelines_, [](const auto& entry) { return !entry.second.incomplete_since_ms; });
+  if (is_any_complete) {
+    none_complete_since_ms_.reset();
+  } else if (!none_complete_since_ms_) {
+    none_complete_since_ms_ = now_ms;
+  }
+}
+
 void PipelineBook::Join(Seat seat, uint32_t stage_count, uint64_t incarnation,
-                        const std::string& address) {
+                        const std::string& address, int64_t now_ms) {
   Pipeline& pipeline = pipelines_[seat.trainer];
   pipeline.places.resize(std::max<size_t>(pipeline.places.size(), stage_count));
   Place& place = pipeline.places[seat.stage];
   if (place.incarnation == incarnation) return;  // it asked twice
   place = {incarnation, address, 0};
-  ++pipeline.generation;
+  Changed(&pipeline, now_ms);
 }
 
-void PipelineBook::Leave(Seat seat) {
+void PipelineBook::Leave(Seat seat, int64_t now_ms) {
   Place* const place = Find(seat);
   if (place == nullptr || place->incarnation == 0) return;
   *place = {};
-  ++pipelines_[seat.trainer].generation;
+  Changed(&pipelines_[seat.trainer], now_ms);
 }
 
 void PipelineBook::Adopt(Seat seat, uint64_t generation) {
@@ -37,15 +62,50 @@ void PipelineBook::Renew(Seat seat, uint64_t generation) {
   if (generation == pipeline.generation) ++pipeline.generation;
 }
 
-void PipelineBook::FillView(uint32_t trainer, v1::PipelineView* view) const {
+void PipelineBook::Revoke(uint32_t trainer) {
   const auto found = pipelines_.find(trainer);
   if (found == pipelines_.end()) return;
-  const Pipeline& pipeline = found->second;
-  view->set_generation(pipeline.generation);
-  view->set_ready(std::ranges::all_of(pipeline.places, [&](const Place& place) {
-    return place.incarnation != 0 && place.adopted >= pipeline.generation;
-  }));
-  for (const Place& place : pipeline.places) {
+  found->second.leases_since = ++found->second.generation;
+}
+
+bool PipelineBook::IsReady(uint32_t trainer) const {
+  const Pipeline* const pipeline = FindPipeline(trainer);
+  return pipeline != nullptr && std::ranges::all_of(pipeline->places, [&](const Place& place) {
+           return place.incarnation != 0 && place.adopted >= pipeline->generation;
+         });
+}
+
+std::optional<int64_t> PipelineBook::IncompleteSince(uint32_t trainer) const {
+  const Pipeline* const pipeline = FindPipeline(trainer);
+  return pipeline == nullptr ? std::nullopt : pipeline->incomplete_since_ms;
+}
+
+std::string PipelineBook::DescribeMissing() const {
+  std::vector<std::string> trainers;
+  for (const auto& [trainer, pipeline] : pipelines_) {
+    std::vector<std::string> stages;
+    for (size_t i = 0; i < pipeline.places.size(); ++i) {
+      if (pipeline.places[i].incarnation == 0) stages.push_back(StrCat(i));
+    }
+    if (stages.empty()) continue;
+    trainers.push_back(StrCat("trainer ", trainer, " lacks stage", stages.size() > 1 ? "s " : " ",
+                              StrJoin(stages, " and ")));
+  }
+  return StrJoin(trainers, "; ");
+}
+
+uint64_t PipelineBook::Generation(uint32_t trainer) const {
+  const Pipeline* const pipeline = FindPipeline(trainer);
+  return pipeline == nullptr ? 0 : pipeline->generation;
+}
+
+void PipelineBook::FillView(uint32_t trainer, v1::PipelineView* view) const {
+  const Pipeline* const pipeline = FindPipeline(trainer);
+  if (pipeline == nullptr) return;
+  view->set_generation(pipeline->generation);
+  view->set_leases_since(pipeline->leases_since);
+  view->set_ready(IsReady(trainer));
+  for (const Place& place : pipeline->places) {
     v1::StagePlace& stage = *view->add_stages();
     stage.set_incarnation(place.incarnation);
     stage.set_link_address(place.address);

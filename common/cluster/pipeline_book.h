@@ -4,7 +4,8 @@
 // Whenever a stage of a trainer comes or goes, the trainer's pipeline has a new generation. Batches
 // belong to a generation; a stage that hears of a new one drops all it has of earlier ones and says
 // so, and when all have, the first stage starts over with what had not come back. So nobody waits
-// for a message that a dead process has taken with it.
+// for a message that a dead process has taken with it. A trainer that lacks a stage for long is
+// lent nothing, and what it was lent goes to others.
 //
 // Place in the life of a batch: before it.
 // Thread rule: owner thread only (the coordinator's).
@@ -12,6 +13,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,14 +25,28 @@ namespace weir::cluster {
 class PipelineBook {
  public:
   // address: where the stage before it finds this one.
-  void Join(Seat seat, uint32_t stage_count, uint64_t incarnation, const std::string& address);
-  void Leave(Seat seat);
+  void Join(Seat seat, uint32_t stage_count, uint64_t incarnation, const std::string& address,
+            int64_t now_ms);
+  void Leave(Seat seat, int64_t now_ms);
 
   // The stage has dropped what is older than this generation.
   void Adopt(Seat seat, uint64_t generation);
   // What was under way in this generation is lost: there shall be a new one, unless there is
   // already.
   void Renew(Seat seat, uint64_t generation);
+  // What the first stage was lent until now is given to others.
+  void Revoke(uint32_t trainer);
+
+  // Every stage is there and has adopted the present generation.
+  bool IsReady(uint32_t trainer) const;
+  // When it began to lack a stage; nothing for a trainer that has all, or is not known.
+  std::optional<int64_t> IncompleteSince(uint32_t trainer) const;
+  // When there began to be no trainer that has all its stages; nothing while there is one.
+  std::optional<int64_t> none_complete_since_ms() const { return none_complete_since_ms_; }
+  // "trainer 0 lacks stage 1; trainer 2 lacks stages 0 and 1".
+  std::string DescribeMissing() const;
+
+  uint64_t Generation(uint32_t trainer) const;
 
   // Nothing is set for a trainer that has no stages.
   void FillView(uint32_t trainer, v1::PipelineView* view) const;
@@ -43,12 +59,18 @@ class PipelineBook {
   };
   struct Pipeline {
     uint64_t generation = 0;
+    uint64_t leases_since = 0;  // generation
     std::vector<Place> places;
+    std::optional<int64_t> incomplete_since_ms;
   };
 
   Place* Find(Seat seat);
+  const Pipeline* FindPipeline(uint32_t trainer) const;
+  // A stage of the trainer has come or gone.
+  void Changed(Pipeline* pipeline, int64_t now_ms);
 
   std::map<uint32_t, Pipeline> pipelines_;  // by trainer
+  std::optional<int64_t> none_complete_since_ms_;
 };
 
 }  // namespace weir::cluster

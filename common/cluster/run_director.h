@@ -47,6 +47,7 @@ class RunDirector {
   void LearnEnd(Seat member, const v1::FileEnd& end);
   void Advance(Seat member, uint64_t lease_id, uint64_t row);
   void TakeBack(Seat member);
+  bool HasLease(Seat member) const { return train_.IsLentTo(member) || test_.IsLentTo(member); }
   void Fail(std::string reason);
 
   // A chunk, a wait, or the state of a run that is over; the caller fills in the final report.

@@ -12,6 +12,8 @@ namespace {
 constexpr int64_t kOverheadPerPiece = 256;
 // A stripe whose elements are all carried but one has a bitmap beside its values, and a block head.
 constexpr int64_t kOverheadPerStripe = kStripeElements / 8 + 32;
+// Nor has a worker's slice of a batch, a frame each, fewer rows than these, but for the last.
+constexpr int64_t kLeastSliceRows = 32;
 
 }  // namespace
 
@@ -29,6 +31,25 @@ Status CheckMessageBound(const v1::Config& config, const ModelLayout& layout) {
                               largest - bytes.begin(), ", whose dense parameters can take ",
                               *largest,
                               " bytes in one answer; set at least that, or use more servers"));
+}
+
+Status CheckLinkMessageBound(const v1::Config& config, const ModelLayout& layout) {
+  const int64_t rows = config.data().batch_size();
+  const int64_t bound = config.cluster().max_message_bytes();
+  const auto stages = layout.stages();
+  for (size_t i = 0; i + 1 < stages.size(); ++i) {
+    const int64_t elements = rows * stages[i].output_width;
+    const int64_t frames = rows / kLeastSliceRows + 1;
+    // In evaluation twice: as in training and whole.
+    const int64_t bytes = 2 * (elements * static_cast<int64_t>(sizeof(float)) + elements / 8 +
+                               frames * kOverheadPerPiece);
+    if (bytes <= bound) continue;
+    return InvalidConfig(StrCat("cluster.max_message_bytes: ", bound, " is too small for split ", i,
+                                " of the pipeline, over which a batch can take ", bytes,
+                                " bytes in one message; set at least that, or a smaller "
+                                "data.batch_size"));
+  }
+  return OkStatus();
 }
 
 }  // namespace weir

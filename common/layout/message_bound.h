@@ -1,5 +1,6 @@
-// Whether a server's dense parameters fit into one message: the first answer carries all of them,
-// and one that carries nearly all of them names them too.
+// Whether what must go in one message fits into one: a server's dense parameters, all of which the
+// first answer carries (and one that carries nearly all of them names them too), and what crosses a
+// split between two stages for a batch.
 //
 // Thread rule: pure function.
 #pragma once
@@ -12,5 +13,8 @@ namespace weir {
 
 // InvalidConfig that names cluster.max_message_bytes and the least value that will do.
 Status CheckMessageBound(const v1::Config& config, const ModelLayout& layout);
+
+// The same of the links between the stages of a trainer, when each is a process.
+Status CheckLinkMessageBound(const v1::Config& config, const ModelLayout& layout);
 
 }  // namespace weir

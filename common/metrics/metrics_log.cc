@@ -25,7 +25,8 @@ Json BytesJson(const v1::WorkerReport& total) {
   return {{"push", bytes.push()},         {"pull", bytes.pull()},
           {"row_push", bytes.row_push()}, {"row_pull", bytes.row_pull()},
           {"forward", bytes.forward()},   {"backward", bytes.backward()},
-          {"control", bytes.control()},   {"total", TotalBytes(bytes)}};
+          {"control", bytes.control()},   {"evaluation", bytes.evaluation()},
+          {"total", TotalBytes(bytes)}};
 }
 
 Json LayersJson(const v1::WorkerReport& total, const v1::WorkerReport& last) {

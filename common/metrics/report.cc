@@ -18,6 +18,7 @@ void AddBytes(const v1::KindBytes& from, v1::KindBytes* to) {
   to->set_forward(to->forward() + from.forward());
   to->set_backward(to->backward() + from.backward());
   to->set_control(to->control() + from.control());
+  to->set_evaluation(to->evaluation() + from.evaluation());
 }
 
 // Sums layers and stage times by name. Names come from peers, hence a map rather than trust in
@@ -137,12 +138,13 @@ v1::KindBytes WireBytes(const v1::WorkerReport& report) {
   AddBytes(report.received(), &bytes);
   bytes.set_forward(report.sent().forward());
   bytes.set_backward(report.sent().backward());
+  bytes.set_evaluation(report.sent().evaluation());
   return bytes;
 }
 
 uint64_t TotalBytes(const v1::KindBytes& bytes) {
   return bytes.push() + bytes.pull() + bytes.row_push() + bytes.row_pull() + bytes.forward() +
-         bytes.backward() + bytes.control();
+         bytes.backward() + bytes.control() + bytes.evaluation();
 }
 
 double Ratio(double numerator, double denominator) {

@@ -62,7 +62,8 @@ Json WireJson(const v1::WorkerReport& total) {
       {"row_pull_bytes", bytes.row_pull()}, {"row_pull_bytes_dense", dense.row_pull()},
       {"forward_bytes", bytes.forward()},   {"forward_bytes_dense", dense.forward()},
       {"backward_bytes", bytes.backward()}, {"backward_bytes_dense", dense.backward()},
-      {"control_bytes", bytes.control()},   {"total_bytes", TotalBytes(bytes)},
+      {"control_bytes", bytes.control()},   {"evaluation_bytes", bytes.evaluation()},
+      {"total_bytes", TotalBytes(bytes)},
   };
 }
 

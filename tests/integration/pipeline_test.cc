@@ -174,9 +174,9 @@ TEST(Pipeline, AStageThatNobodyStartedIsNamed) {
                           options);
   cluster.Run();
   const Status& first = cluster.trainer_statuses()[0];
-  EXPECT_THAT(first.message(), HasSubstr("stage 1 is not there"));
+  EXPECT_THAT(first.message(), HasSubstr("trainer 0 lacks stage 1"));
   EXPECT_THAT(first.message(), HasSubstr("cluster.join_timeout_ms"));
-  EXPECT_THAT(cluster.trainer_statuses()[2].message(), HasSubstr("stage 1 is not there"));
+  EXPECT_THAT(cluster.trainer_statuses()[2].message(), HasSubstr("trainer 0 lacks stage 1"));
   EXPECT_FALSE(cluster.server_statuses()[0].ok());
 }
 
@@ -189,7 +189,7 @@ TEST(Pipeline, AStageWithOtherSplitsIsRefused) {
   cluster.Run();
   EXPECT_THAT(cluster.trainer_statuses()[1].message(),
               HasSubstr("the configs differ in the stages (pipeline.split)"));
-  EXPECT_THAT(cluster.trainer_statuses()[0].message(), HasSubstr("stage 1 is not there"));
+  EXPECT_THAT(cluster.trainer_statuses()[0].message(), HasSubstr("trainer 0 lacks stage 1"));
 }
 
 TEST(Pipeline, WithoutAFirstStageTheRunEnds) {
@@ -199,7 +199,7 @@ TEST(Pipeline, WithoutAFirstStageTheRunEnds) {
       MakeConfig({kRun, "cluster { join_timeout_ms: 300 }", Splits({"bottom/1"}, "none {}", 2)}),
       options);
   cluster.Run();
-  EXPECT_THAT(cluster.trainer_statuses()[1].message(), HasSubstr("no trainer has had a stage 0"));
+  EXPECT_THAT(cluster.trainer_statuses()[1].message(), HasSubstr("trainer 0 lacks stage 0"));
   EXPECT_FALSE(cluster.server_statuses()[0].ok());
 }
 

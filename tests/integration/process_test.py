@@ -208,7 +208,10 @@ class ProcessTest(unittest.TestCase):
         self.assertEqual((summary["trainers"], summary["stages"]), (2, 3))
         self.assertEqual([split["after"] for split in summary["splits"]], ["bottom/0", "top/0"])
         self.assertGreater(summary["wire"]["forward_bytes"], summary["splits"][0]["forward_bytes"])
-        self.assertIn("stage 2 waiting for input", summary["stages_time"])
+        self.assertEqual(sorted(summary["stages_time"]), sorted(
+            "stage %d %s" % (stage, what) for stage in range(3)
+            for what in ("computing", "waiting for input", "waiting for credit", "waiting for servers",
+                         "sending")))
         self.assertIn("unmasked", summary["test"])
 
     # --- what it costs
@@ -367,9 +370,27 @@ class ProcessTest(unittest.TestCase):
         server, flags = self.stages("cluster { join_timeout_ms: 1500 } ")
         first = self.start("weir-worker", *flags, "--stage=0")
         last = self.start("weir-worker", *flags, "--stage=2")
-        self.end(first, 1, "has waited for its stages", "stage 1 is not there")
-        self.end(last, 1, "stage 1 is not there")
+        self.end(first, 1, "no trainer has had all its stages", "trainer 0 lacks stage 1")
+        self.end(last, 1, "trainer 0 lacks stage 1")
         self.end(server, 1)
+
+    def test_others_go_on_when_a_trainer_loses_a_stage(self):
+        rows = 300000
+        server, flags = self.stages("data { synthetic { rows: %d } } run { report_interval_ms: 100 } "
+                                    "cluster { member_timeout_ms: 3000 } " % rows)
+        stages = {(trainer, stage): self.start("weir-worker", *flags, "--trainer=%d" % trainer,
+                                               "--stage=%d" % stage, *(
+                                                   [] if stage else ["--out=" + self.path("t%d" % trainer)]))
+                  for trainer in range(2) for stage in range(3)}
+        self.until(lambda: self.metrics("t0", "train") and self.metrics("t1", "train"))
+        lost = stages.pop((1, 1))
+        lost.kill()
+        self.end(lost, -9)
+        self.end(stages.pop((1, 0)), 0, "stage 1 is not there", "given to others")
+        for stage in stages.values():
+            self.end(stage, 0)
+        self.end(server, 0, "its work goes to others")
+        self.assertEqual(self.summary("t0")["train"]["samples"], rows)
 
     def test_stages_end_when_their_server_does(self):
         server, flags = self.stages(FOREVER)

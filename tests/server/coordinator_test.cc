@@ -472,5 +472,110 @@ TEST_F(CoordinatorTest, ItIsNotOverWhileTheRunGoesOn) {
   EXPECT_FALSE(coordinator_.over(now_ms_ + 1'000'000));
 }
 
+// Trainers of two stages each.
+class StagedCoordinatorTest : public CoordinatorTest {
+ protected:
+  StagedCoordinatorTest() {
+    v1::Config config = CoordinatorConfig();
+    config.mutable_pipeline()->add_split()->set_after("bottom/0");
+    staged_identity_ = session::MakeRunIdentity(config, kServers);
+    staged_.emplace(config, staged_identity_, kServers, now_ms_);
+  }
+
+  uint64_t JoinStage(uint32_t trainer, uint32_t stage, uint64_t nonce) {
+    v1::Join join;
+    *join.mutable_identity() = staged_identity_;
+    join.set_trainer(trainer);
+    join.set_stage(stage);
+    join.set_stage_count(2);
+    join.set_link_address("tcp://there");
+    join.set_nonce(nonce);
+    const v1::Header reply = staged_->OnJoin(join, now_ms_);
+    CHECK(reply.has_join_reply()) << reply.DebugString();
+    return reply.join_reply().incarnation();
+  }
+  // It has adopted whatever generation there is.
+  v1::WorkReply AskAs(uint32_t trainer, uint32_t stage, uint64_t incarnation = 1) {
+    v1::WorkRequest request = Request(trainer, next_id_++, incarnation);
+    request.set_stage(stage);
+    request.set_adopted_generation(1000);
+    return staged_->OnWorkRequest(request, MakeParts({}, {}), now_ms_)->work_reply();
+  }
+  void Pass(int64_t ms) {
+    now_ms_ += ms;
+    staged_->Tick(now_ms_);
+  }
+
+  v1::RunIdentity staged_identity_;
+  std::optional<Coordinator> staged_;
+  uint64_t next_id_ = 1;
+};
+
+TEST_F(StagedCoordinatorTest, ATrainerIsLentChunksOnceAllItsStagesAreThere) {
+  JoinStage(0, 0, 1);
+  EXPECT_FALSE(AskAs(0, 0).has_chunk());
+  JoinStage(0, 1, 2);
+  EXPECT_FALSE(AskAs(0, 0).has_chunk()) << "the second has not adopted the generation";
+  EXPECT_FALSE(AskAs(0, 1).has_chunk());
+  const v1::WorkReply reply = AskAs(0, 0);
+  EXPECT_TRUE(reply.has_chunk());
+  EXPECT_EQ(reply.chunk().generation(), reply.pipeline().generation());
+}
+
+TEST_F(StagedCoordinatorTest, OthersGetTheWorkOfATrainerThatLacksAStageForLong) {
+  for (uint32_t trainer : {0u, 1u}) {
+    for (uint32_t stage : {0u, 1u}) JoinStage(trainer, stage, 10 + 2 * trainer + stage);
+    AskAs(trainer, 1);
+  }
+  const v1::WorkReply first = AskAs(0, 0), second = AskAs(1, 0);
+  ASSERT_TRUE(first.has_chunk() && second.has_chunk());
+
+  Pass(kMemberTimeoutMs / 2);
+  for (auto [trainer, stage] : {std::pair{0u, 0u}, {0u, 1u}, {1u, 0u}}) AskAs(trainer, stage);
+  Pass(kMemberTimeoutMs / 2 + 1);  // trainer 1 stage 1 is gone
+  EXPECT_EQ(AskAs(1, 0).pipeline().stages(1).incarnation(), 0u);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_NE(AskAs(0, 0).chunk().chunk(), second.chunk().chunk()) << "it may come back";
+    for (auto [trainer, stage] : {std::pair{0u, 1u}, {1u, 0u}}) AskAs(trainer, stage);
+    Pass(kMemberTimeoutMs / 2 + 1);
+  }
+  const v1::WorkReply taken = AskAs(0, 0);
+  ASSERT_TRUE(taken.has_chunk());
+  EXPECT_EQ(taken.chunk().chunk(), second.chunk().chunk());
+  const v1::WorkReply lonely = AskAs(1, 0);
+  EXPECT_FALSE(lonely.has_chunk());
+  EXPECT_GT(lonely.pipeline().leases_since(), second.chunk().generation());
+  EXPECT_EQ(taken.pipeline().leases_since(), 0u) << "not of the other trainer";
+
+  Pass(1);
+  EXPECT_EQ(AskAs(1, 0).pipeline().leases_since(), lonely.pipeline().leases_since()) << "once";
+  const uint64_t incarnation = JoinStage(1, 1, 99);
+  AskAs(1, 1, incarnation);
+  EXPECT_TRUE(AskAs(1, 0).pipeline().ready());
+}
+
+TEST_F(StagedCoordinatorTest, ARunInWhichNoTrainerHasAllStagesFailsAndSaysWhatIsMissing) {
+  JoinStage(0, 0, 1);
+  for (int i = 0; i < 5; ++i) {
+    AskAs(0, 0);
+    EXPECT_FALSE(staged_->failed());
+    Pass(kJoinTimeoutMs / 5 + 1);
+  }
+  EXPECT_TRUE(staged_->failed());
+  EXPECT_THAT(staged_->failure(),
+              AllOf(HasSubstr("join_timeout_ms"), HasSubstr("trainer 0 lacks stage 1")));
+}
+
+TEST_F(StagedCoordinatorTest, OneTrainerWithAllItsStagesIsEnough) {
+  JoinStage(0, 0, 1);
+  JoinStage(1, 0, 2);
+  JoinStage(1, 1, 3);
+  for (int i = 0; i < 10; ++i) {
+    for (auto [trainer, stage] : {std::pair{0u, 0u}, {1u, 0u}, {1u, 1u}}) AskAs(trainer, stage);
+    Pass(kJoinTimeoutMs / 5);
+  }
+  EXPECT_FALSE(staged_->failed()) << staged_->failure();
+}
+
 }  // namespace
 }  // namespace weir::server

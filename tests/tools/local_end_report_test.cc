@@ -24,6 +24,18 @@ TEST(LocalEndReport, TellsSpeedQualityAndTraffic) {
             "  wire    60.9 MB in all, both ways\n");
 }
 
+TEST(LocalEndReport, TellsWhatWentBetweenStages) {
+  const auto report = EndReport(R"({
+      "train": {"samples": 10, "seconds": 1, "samples_per_second": 10, "steps": 10},
+      "wire": {"forward_bytes": 2000000, "forward_bytes_dense": 57600000, "backward_bytes": 1000000,
+               "backward_bytes_dense": 38900000, "total_bytes": 3000000}})");
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_NE(report->find("  links   forward 200.0 kB per step (28.8 times fewer),"
+                         " backward 100.0 kB per step (38.9 times fewer)\n"),
+            std::string::npos)
+      << *report;
+}
+
 TEST(LocalEndReport, LeavesOutWhatIsNotThere) {
   const auto embedded = EndReport(R"({
       "train": {"samples": 10, "seconds": 1, "samples_per_second": 10, "steps": 1, "logloss": null},

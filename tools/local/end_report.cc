@@ -1,5 +1,7 @@
 #include "tools/local/end_report.h"
 
+#include <optional>
+
 #include "common/base/strings.h"
 #include "tools/local/json_fields.h"
 #include "tools/local/number_text.h"
@@ -34,27 +36,39 @@ std::string TestLine(const json& summary) {
   return line + "\n";
 }
 
-// Bytes per step, and how many times fewer than 32-bit values without indexes would have cost.
+// " (28.8 times fewer)": than 32-bit values without indexes would have cost.
+std::string TimesText(double bytes, std::optional<double> dense) {
+  if (!dense || *dense <= 0) return "";
+  const bool fewer = bytes <= *dense;
+  const double times = fewer ? *dense / bytes : bytes / *dense;
+  // Would be shown as 1.0 times.
+  if (times < 1.05) return " (as many as dense)";
+  return StrCat(" (", Format("%.1f", times), fewer ? " times fewer)" : " times more)");
+}
+
 std::string TrafficText(const json& summary, const std::string& kind) {
   const auto steps = NumberAt(summary, "/train/steps");
   const auto bytes = NumberAt(summary, StrCat("/wire/", kind, "_bytes"));
   const auto dense = NumberAt(summary, StrCat("/wire/", kind, "_bytes_dense"));
   if (!bytes || *bytes <= 0 || !(steps.value_or(0) > 0)) return "";
-  std::string text = StrCat(FormatBytes(*bytes / *steps), " per step");
-  if (!dense || *dense <= 0) return text;
-  const bool fewer = *bytes <= *dense;
-  const double times = fewer ? *dense / *bytes : *bytes / *dense;
-  // Would be shown as 1.0 times.
-  if (times < 1.05) return text + " (as many as dense)";
-  return StrCat(text, " (", Format("%.1f", times), fewer ? " times fewer)" : " times more)");
+  return StrCat(FormatBytes(*bytes / *steps), " per step", TimesText(*bytes, dense));
 }
 
-std::string TrafficLine(const json& summary, const char* title, const std::string& prefix) {
-  const std::string push = TrafficText(summary, prefix + "push");
-  const std::string pull = TrafficText(summary, prefix + "pull");
-  if (push.empty() && pull.empty()) return "";
+std::string TrafficLine(const char* title, const char* up_name, const std::string& up,
+                        const char* down_name, const std::string& down) {
+  if (up.empty() && down.empty()) return "";
   const auto shown = [](const std::string& text) { return text.empty() ? "nothing" : text; };
-  return StrCat(title, "push ", shown(push), ", pull ", shown(pull), "\n");
+  return StrCat(title, up_name, " ", shown(up), ", ", down_name, " ", shown(down), "\n");
+}
+
+std::string ServerTrafficLine(const json& summary, const char* title, const std::string& prefix) {
+  return TrafficLine(title, "push", TrafficText(summary, prefix + "push"), "pull",
+                     TrafficText(summary, prefix + "pull"));
+}
+
+std::string LinksLine(const json& summary) {
+  return TrafficLine("  links   ", "forward", TrafficText(summary, "forward"), "backward",
+                     TrafficText(summary, "backward"));
 }
 
 // What was kept of rows and what the cache gave, where there is any of it.
@@ -87,8 +101,9 @@ std::string TotalLine(const json& summary) {
 Result<std::string> EndReport(const std::string& summary_text) {
   const json summary = json::parse(summary_text, nullptr, /*allow_exceptions=*/false);
   if (!summary.is_object()) return InvalidData("summary.json is no JSON object");
-  return StrCat(TrainLine(summary), TestLine(summary), TrafficLine(summary, "  dense   ", ""),
-                TrafficLine(summary, "  rows    ", "row_"), RowsLine(summary), TotalLine(summary));
+  return StrCat(TrainLine(summary), TestLine(summary), ServerTrafficLine(summary, "  dense   ", ""),
+                ServerTrafficLine(summary, "  rows    ", "row_"), RowsLine(summary),
+                LinksLine(summary), TotalLine(summary));
 }
 
 }  // namespace weir::tools

@@ -45,6 +45,13 @@ void WireMeter::Add(const transport::Message& message, v1::KindBytes* bytes) {
   }
 }
 
+void WireMeter::AddSentForEvaluation(const transport::Message& message) {
+  std::lock_guard lock(mutex_);
+  uint64_t bytes = 0;
+  for (const transport::Part& part : message.parts) bytes += transport::WireBytes(part);
+  sent_.set_evaluation(sent_.evaluation() + bytes);
+}
+
 void WireMeter::AddDense(const v1::KindBytes& bytes) {
   std::lock_guard lock(mutex_);
   dense_.set_push(dense_.push() + bytes.push());

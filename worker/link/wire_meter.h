@@ -15,6 +15,8 @@ namespace weir::worker {
 class WireMeter {
  public:
   void AddSent(const transport::Message& message) { Add(message, &sent_); }
+  // Activations of a test batch.
+  void AddSentForEvaluation(const transport::Message& message);
   void AddReceived(const transport::Message& message) { Add(message, &received_); }
   // What 32-bit values without indexes would have cost.
   void AddDense(const v1::KindBytes& bytes);

@@ -21,7 +21,6 @@ wire::FrameView OnlyFrame(ByteSpan bytes) {
 void SplitCounts::Add(const SplitCounts& other) {
   elements += other.elements;
   elements_sent += other.elements_sent;
-  evaluated += other.evaluated;
   forward_bytes += other.forward_bytes;
   backward_bytes += other.backward_bytes;
   if (other.threshold) threshold = other.threshold;

@@ -20,11 +20,10 @@
 
 namespace weir::model {
 
-// What crossed a split.
+// What crossed a split in training.
 struct SplitCounts {
   uint64_t elements = 0;       // of the activations
   uint64_t elements_sent = 0;  // of them
-  uint64_t evaluated = 0;      // elements that crossed in evaluation, which the others do not count
   uint64_t forward_bytes = 0;  // frames
   uint64_t backward_bytes = 0;
   std::optional<double> threshold;  // of the last block (SplitPolicy::threshold)

@@ -70,10 +70,9 @@ Status StageMath::Forward(const float* parameters, std::span<const float> rows, 
     const kernels::MatrixView given = stage.output(slice);
     split::SplitPolicy& policy = *Policy(behind_, crossing);
     policy.SendForward({batch->number, stage_, slice.number}, given, &batch->behind[i], output);
-    model::SplitCounts& split = counts_[stage_];
-    const auto elements = static_cast<uint64_t>(given.row_count * given.column_count);
-    (batch->is_test() ? split.evaluated : split.elements) += elements;
     if (batch->is_test()) return OkStatus();
+    model::SplitCounts& split = counts_[stage_];
+    split.elements += static_cast<uint64_t>(given.row_count * given.column_count);
     split.elements_sent += policy.sent_count();
     split.forward_bytes += output->size() - bytes_before;
     split.threshold = policy.threshold();

@@ -78,7 +78,9 @@ void StageLinks::Send(const v1::Header& header, std::vector<transport::Part> bod
       is_forward ? header.stage_forward().generation() : header.stage_backward().generation();
   {
     std::lock_guard lock(mutex_);
-    (is_forward ? forward_ : backward_).push_back({generation, std::move(message)});
+    (is_forward ? forward_ : backward_)
+        .push_back(
+            {generation, header.stage_forward().name().split() == v1::TEST, std::move(message)});
   }
   if (is_forward) {
     downstream_->Wake();
@@ -167,7 +169,7 @@ void StageLinks::RunDownstream() {
         const Status status = downstream_->Send(connection_, out.message);
         if (status.code() == StatusCode::kResourceExhausted) break;
         if (status.code() == StatusCode::kFailedPrecondition) return on_failure_(status);
-        if (status.ok()) meter_.AddSent(out.message);
+        if (status.ok()) Count(out);
       }
       waiting.pop_front();
     }
@@ -175,6 +177,14 @@ void StageLinks::RunDownstream() {
     if (incoming && incoming->connection == connection_) {
       TakeDownstream(std::move(incoming->message));
     }
+  }
+}
+
+void StageLinks::Count(const Outgoing& out) {
+  if (out.is_test) {
+    meter_.AddSentForEvaluation(out.message);
+  } else {
+    meter_.AddSent(out.message);
   }
 }
 
@@ -204,6 +214,7 @@ void StageLinks::FillReport(v1::WorkerReport* report) const {
   sent.set_forward(sent.forward() + own.sent().forward());
   sent.set_backward(sent.backward() + own.sent().backward());
   sent.set_control(sent.control() + own.sent().control());
+  sent.set_evaluation(sent.evaluation() + own.sent().evaluation());
 }
 
 }  // namespace weir::worker

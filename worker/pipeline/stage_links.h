@@ -72,6 +72,7 @@ class StageLinks {
  private:
   struct Outgoing {
     uint64_t generation = 0;
+    bool is_test = false;  // activations of a test batch
     transport::Message message;
   };
 
@@ -81,6 +82,7 @@ class StageLinks {
   // The messages of the present generation that wait in the queue, which is emptied.
   std::deque<Outgoing> TakeQueue(std::deque<Outgoing>* queue);
   void TakeUpstream(transport::IncomingMessage incoming);
+  void Count(const Outgoing& out);
   void TakeDownstream(transport::Message message);
   // True if a batch message of the neighbour from_stage and of this generation.
   bool IsExpected(uint32_t trainer, uint32_t from_stage, uint64_t generation,

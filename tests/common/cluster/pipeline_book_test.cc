@@ -6,6 +6,7 @@ namespace weir::cluster {
 namespace {
 
 constexpr Seat kFirst{3, 0}, kSecond{3, 1};
+constexpr int64_t kNow = 1000;
 
 v1::PipelineView View(const PipelineBook& book, uint32_t trainer = 3) {
   v1::PipelineView view;
@@ -15,9 +16,9 @@ v1::PipelineView View(const PipelineBook& book, uint32_t trainer = 3) {
 
 TEST(PipelineBook, IsReadyWhenAllAreThereAndHaveAdopted) {
   PipelineBook book;
-  book.Join(kFirst, 2, 1, "");
+  book.Join(kFirst, 2, 1, "", kNow);
   EXPECT_FALSE(View(book).ready());
-  book.Join(kSecond, 2, 1, "tcp://h:1");
+  book.Join(kSecond, 2, 1, "tcp://h:1", kNow);
   const v1::PipelineView view = View(book);
   EXPECT_FALSE(view.ready());
   ASSERT_EQ(view.stages_size(), 2);
@@ -31,20 +32,20 @@ TEST(PipelineBook, IsReadyWhenAllAreThereAndHaveAdopted) {
 
 TEST(PipelineBook, AStageThatGoesOrComesMakesAGeneration) {
   PipelineBook book;
-  book.Join(kFirst, 2, 1, "");
-  book.Join(kSecond, 2, 1, "a");
+  book.Join(kFirst, 2, 1, "", kNow);
+  book.Join(kSecond, 2, 1, "a", kNow);
   const uint64_t before = View(book).generation();
   book.Adopt(kFirst, before);
   book.Adopt(kSecond, before);
-  book.Leave(kSecond);
+  book.Leave(kSecond, kNow);
   const v1::PipelineView gone = View(book);
   EXPECT_GT(gone.generation(), before);
   EXPECT_FALSE(gone.ready());
   EXPECT_EQ(gone.stages(1).incarnation(), 0u);
   EXPECT_EQ(gone.stages(1).link_address(), "");
-  book.Leave(kSecond);  // once is enough
+  book.Leave(kSecond, kNow);  // once is enough
   EXPECT_EQ(View(book).generation(), gone.generation());
-  book.Join(kSecond, 2, 2, "b");
+  book.Join(kSecond, 2, 2, "b", kNow);
   EXPECT_GT(View(book).generation(), gone.generation());
   EXPECT_EQ(View(book).stages(1).link_address(), "b");
   book.Adopt(kFirst, View(book).generation());
@@ -53,19 +54,19 @@ TEST(PipelineBook, AStageThatGoesOrComesMakesAGeneration) {
 
 TEST(PipelineBook, AnIncarnationThatTookASeatOverIsANewStage) {
   PipelineBook book;
-  book.Join(kFirst, 2, 1, "");
-  book.Join(kSecond, 2, 1, "a");
+  book.Join(kFirst, 2, 1, "", kNow);
+  book.Join(kSecond, 2, 1, "a", kNow);
   const uint64_t before = View(book).generation();
-  book.Join(kSecond, 2, 1, "a");  // it asked twice
+  book.Join(kSecond, 2, 1, "a", kNow);  // it asked twice
   EXPECT_EQ(View(book).generation(), before);
-  book.Join(kSecond, 2, 2, "a");
+  book.Join(kSecond, 2, 2, "a", kNow);
   EXPECT_GT(View(book).generation(), before);
 }
 
 TEST(PipelineBook, LostMessagesMakeOneGenerationHoweverOftenTheyAreTold) {
   PipelineBook book;
-  book.Join(kFirst, 2, 1, "");
-  book.Join(kSecond, 2, 1, "a");
+  book.Join(kFirst, 2, 1, "", kNow);
+  book.Join(kSecond, 2, 1, "a", kNow);
   const uint64_t before = View(book).generation();
   book.Renew(kFirst, before);
   book.Renew(kFirst, before);
@@ -74,13 +75,46 @@ TEST(PipelineBook, LostMessagesMakeOneGenerationHoweverOftenTheyAreTold) {
 
 TEST(PipelineBook, TrainersAreApart) {
   PipelineBook book;
-  book.Join(kFirst, 2, 1, "");
+  book.Join(kFirst, 2, 1, "", kNow);
   const uint64_t before = View(book).generation();
-  book.Join({4, 0}, 2, 1, "");
+  book.Join({4, 0}, 2, 1, "", kNow);
   EXPECT_EQ(View(book).generation(), before);
   EXPECT_EQ(View(book, 5).stages_size(), 0);
-  book.Leave({5, 0});
+  book.Leave({5, 0}, kNow);
   book.Adopt({3, 9}, 7);  // no such stage
+}
+
+TEST(PipelineBook, KnowsSinceWhenATrainerLacksAStage) {
+  PipelineBook book;
+  EXPECT_FALSE(book.IncompleteSince(3));
+  EXPECT_FALSE(book.none_complete_since_ms());
+  book.Join(kSecond, 2, 1, "a", 10);
+  EXPECT_EQ(book.IncompleteSince(3), 10);
+  EXPECT_EQ(book.DescribeMissing(), "trainer 3 lacks stage 0");
+  book.Join({4, 1}, 3, 1, "b", 20);
+  EXPECT_EQ(book.none_complete_since_ms(), 10);
+  EXPECT_EQ(book.DescribeMissing(), "trainer 3 lacks stage 0; trainer 4 lacks stages 0 and 2");
+  book.Join(kFirst, 2, 1, "", 30);
+  EXPECT_FALSE(book.IncompleteSince(3));
+  EXPECT_EQ(book.IncompleteSince(4), 20);
+  EXPECT_FALSE(book.none_complete_since_ms()) << "one has all";
+  book.Leave(kFirst, 40);
+  book.Leave(kSecond, 50);
+  EXPECT_EQ(book.IncompleteSince(3), 40);
+  EXPECT_EQ(book.none_complete_since_ms(), 40);
+}
+
+TEST(PipelineBook, RevokingLeasesMakesAGeneration) {
+  PipelineBook book;
+  book.Join(kFirst, 2, 1, "", kNow);
+  EXPECT_EQ(View(book).leases_since(), 0u);
+  const uint64_t before = book.Generation(3);
+  book.Revoke(3);
+  EXPECT_EQ(book.Generation(3), before + 1);
+  EXPECT_EQ(View(book).leases_since(), before + 1);
+  book.Join(kSecond, 2, 1, "a", kNow);
+  EXPECT_EQ(View(book).leases_since(), before + 1) << "what is lent from now on stays";
+  book.Revoke(9);  // nobody
 }
 
 }  // namespace

@@ -67,5 +67,18 @@ TEST(MessageBoundTest, CoversThePieceFramesThatAreLargest) {
   EXPECT_FALSE(CheckMessageBound(ConfigWithBound(size - 1), layout).ok());
 }
 
+TEST(MessageBoundTest, ABatchOfASplitFitsToo) {
+  v1::Config config = ConfigWithBound(1 << 20);
+  config.mutable_data()->set_batch_size(128);
+  config.mutable_pipeline()->add_split()->set_after("bottom/1");
+  EXPECT_TRUE(CheckLinkMessageBound(config, ModelLayout(config, 1)).ok());
+  config.mutable_data()->set_batch_size(1024);
+  const Status status = CheckLinkMessageBound(config, ModelLayout(config, 1));
+  EXPECT_EQ(status.code(), StatusCode::kInvalidConfig);
+  EXPECT_THAT(status.message(), HasSubstr("max_message_bytes: 1048576 is too small for split 0"));
+  config.mutable_cluster()->set_max_message_bytes(int64_t{3} << 20);
+  EXPECT_TRUE(CheckLinkMessageBound(config, ModelLayout(config, 1)).ok());
+}
+
 }  // namespace
 }  // namespace weir

@@ -90,15 +90,16 @@ TEST(MergeReports, RefusesAMalformedHistogram) {
 
 TEST(WireBytes, CountsBothDirectionsButLinksOnce) {
   const v1::KindBytes bytes = WireBytes(Parse(R"(
-      sent { push: 10 row_pull: 1 control: 2 forward: 5 }
+      sent { push: 10 row_pull: 1 control: 2 forward: 5 evaluation: 6 }
       received { pull: 20 row_pull: 9 control: 3 forward: 5 backward: 4 })"));
   EXPECT_EQ(bytes.push(), 10u);
   EXPECT_EQ(bytes.pull(), 20u);
   EXPECT_EQ(bytes.row_pull(), 10u);
   EXPECT_EQ(bytes.control(), 5u);
+  EXPECT_EQ(bytes.evaluation(), 6u);
   EXPECT_EQ(bytes.forward(), 5u);
   EXPECT_EQ(bytes.backward(), 0u);
-  EXPECT_EQ(TotalBytes(bytes), 50u);
+  EXPECT_EQ(TotalBytes(bytes), 56u);
 }
 
 TEST(Ratio, IsUndefinedUnlessTheDenominatorIsPositive) {

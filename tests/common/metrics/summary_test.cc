@@ -54,12 +54,12 @@ TEST(SummaryJson, HasEveryPromisedKey) {
               IsSupersetOf({"samples", "seconds", "samples_per_second", "steps", "logloss"}));
   EXPECT_THAT(Keys(summary["test"]), IsSupersetOf({"samples", "logloss", "auc", "accuracy",
                                                    "normalized_entropy", "calibration"}));
-  EXPECT_THAT(
-      Keys(summary["wire"]),
-      IsSupersetOf({"push_bytes", "push_bytes_dense", "pull_bytes", "pull_bytes_dense",
-                    "row_push_bytes", "row_push_bytes_dense", "row_pull_bytes",
-                    "row_pull_bytes_dense", "forward_bytes", "forward_bytes_dense",
-                    "backward_bytes", "backward_bytes_dense", "control_bytes", "total_bytes"}));
+  EXPECT_THAT(Keys(summary["wire"]),
+              IsSupersetOf({"push_bytes", "push_bytes_dense", "pull_bytes", "pull_bytes_dense",
+                            "row_push_bytes", "row_push_bytes_dense", "row_pull_bytes",
+                            "row_pull_bytes_dense", "forward_bytes", "forward_bytes_dense",
+                            "backward_bytes", "backward_bytes_dense", "control_bytes",
+                            "evaluation_bytes", "total_bytes"}));
   EXPECT_THAT(Keys(summary["staleness"]), IsSupersetOf({"p50", "p99", "max"}));
   EXPECT_THAT(Keys(summary["recovery"]),
               IsSupersetOf({"server_restarts", "replayed_pushes", "reconnects"}));

@@ -1,0 +1,55 @@
+// How long the first stage has waited: for the other stages to come, or for a batch to come back.
+// A pure state machine (architecture 6.7).
+//
+// Silence counts, not how long a batch queues behind others: as long as some batch comes back all
+// is well. After answer_timeout_ms of it the stages start over; what was lost on the way is no
+// news then. When nothing has come back for join_timeout_ms more, whatever was tried, the next
+// stage cannot be reached.
+//
+// Place in the life of a batch: forward ... **does it come back?**
+// Thread rule: owner's lock.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "common/proto/config.pb.h"
+#include "common/proto/protocol.pb.h"
+
+namespace weir::worker {
+
+class SilenceWatch {
+ public:
+  SilenceWatch(const v1::ClusterConfig& cluster, int64_t now_ms)
+      : answer_timeout_ms_(cluster.answer_timeout_ms()),
+        join_timeout_ms_(cluster.join_timeout_ms()),
+        not_ready_since_ms_(now_ms),
+        next_notice_ms_(now_ms + kNoticeMs) {}
+
+  void OnView(const v1::PipelineView& view, int64_t now_ms);
+  void OnBatchBack(int64_t now_ms) { back_ms_ = now_ms; }
+
+  // Since when the stages are not all ready, every ten seconds that they are not.
+  std::optional<int64_t> NoticeDue(int64_t now_ms);
+
+  enum class Verdict { kFine, kStartOver, kGiveUp };
+  // oldest_ms: when the batch left that has been away longest; nothing if none is away.
+  // kStartOver: once a generation.
+  Verdict Check(std::optional<int64_t> oldest_ms, int64_t now_ms);
+  // When a batch last came back, or could first have since all stages were there.
+  int64_t back_ms() const { return back_ms_; }
+
+ private:
+  static constexpr int64_t kNoticeMs = 10'000;
+
+  const int64_t answer_timeout_ms_, join_timeout_ms_;
+  uint64_t generation_ = 0;
+  bool is_ready_ = false;
+  bool was_incomplete_ = true;  // a stage was missing since all were last ready
+  int64_t not_ready_since_ms_;
+  int64_t next_notice_ms_;
+  int64_t back_ms_ = 0;
+  uint64_t lost_generation_ = 0;
+};
+
+}  // namespace weir::worker

@@ -1,0 +1,288 @@
+#include "worker/pipeline/stage_queue.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/base/clock.h"
+#include "common/base/strings.h"
+
+namespace weir::worker {
+namespace {
+
+// Far above what validate_config and sane numbers of threads let a first stage have in flight.
+constexpr size_t kMostWaiting = 65'536;
+
+int64_t NowMs() { return Clock::Real().NowMs(); }
+
+bool IsUnprepared(const StageWork& work) { return work.batch == nullptr; }
+
+}  // namespace
+
+StageQueue::StageQueue(const v1::Config& config, bool is_first, size_t in_flight,
+                       std::function<void(StageBatch*)> forget)
+    : config_(config),
+      is_first_(is_first),
+      forget_(std::move(forget)),
+      watch_(config.cluster(), NowMs()),
+      in_flight_(in_flight) {}
+
+// --- What there is to do ----------------------------------------------------------------------
+
+std::optional<StageWork> StageQueue::Next(int64_t tick_ms) {
+  std::optional<StageWork> work(std::in_place);
+  std::unique_lock lock(mutex_);
+  bool has_work = !stopping_ && PickLocked(&*work);
+  if (!stopping_ && !has_work) {
+    changed_.wait_for(lock, std::chrono::milliseconds(tick_ms));
+    has_work = !stopping_ && PickLocked(&*work);
+  }
+  if (!has_work) return std::nullopt;
+  ++at_work_;
+  return work;
+}
+
+void StageQueue::Finished() {
+  std::lock_guard lock(mutex_);
+  --at_work_;
+  changed_.notify_all();
+}
+
+bool StageQueue::stopped() const {
+  std::lock_guard lock(mutex_);
+  return stopping_;
+}
+
+bool StageQueue::lacks_credit() const {
+  std::lock_guard lock(mutex_);
+  return is_first_ && !in_flight_.has_credit();
+}
+
+bool StageQueue::is_busy() const {
+  std::lock_guard lock(mutex_);
+  return at_work_ > 0 || !forward_.empty() || !backward_.empty();
+}
+
+bool StageQueue::PickLocked(StageWork* work) {
+  if (PickBackwardLocked(work)) return true;
+  if (is_first_) return PickStartLocked(work);
+  if (forward_.empty()) return false;
+  *work = std::move(forward_.front());
+  forward_.pop_front();
+  if (IsUnprepared(*work)) work->batch = SpareLocked();
+  return true;
+}
+
+bool StageQueue::PickBackwardLocked(StageWork* work) {
+  while (!backward_.empty()) {
+    *work = std::move(backward_.front());
+    backward_.pop_front();
+    const v1::StageBackward& backward = work->header.stage_backward();
+    if (is_first_) {
+      work->batch = in_flight_.Remove(backward.batch());
+      watch_.OnBatchBack(NowMs());
+    } else if (const auto found = kept_.find(backward.batch()); found != kept_.end()) {
+      work->batch = std::move(found->second);
+      kept_.erase(found);
+    }
+    if (work->batch != nullptr || (backward.has_scores() && !is_first_)) return true;
+    LOG(WARNING) << "batch " << backward.batch() << " came back and nobody waits for it";
+  }
+  return false;
+}
+
+bool StageQueue::PickStartLocked(StageWork* work) {
+  if (!view_.ready() || !in_flight_.has_credit()) return false;
+  *work = {};
+  work->kind = StageWork::Kind::kStart;
+  if (!PickLostLocked(work) && !PickSliceLocked(work)) return false;
+  work->batch->number = in_flight_.TakeNumber();
+  work->batch->generation = view_.generation();
+  return true;
+}
+
+bool StageQueue::PickLostLocked(StageWork* work) {
+  while (in_flight_.has_lost()) {
+    work->batch = in_flight_.TakeLost();
+    if (!work->batch->chunk->is_revoked()) return true;
+    GiveBackLocked(std::move(work->batch));
+  }
+  return false;
+}
+
+bool StageQueue::PickSliceLocked(StageWork* work) {
+  std::optional<ChunkWork::Slice> slice;
+  while (!chunks_.empty() && !(slice = chunks_.front()->Take())) chunks_.pop_front();
+  if (!slice) return false;
+  work->batch = SpareLocked();
+  work->batch->chunk = chunks_.front();
+  work->batch->slice = *slice;
+  const v1::ChunkLease& lease = chunks_.front()->lease();
+  v1::BatchName& name = work->batch->name;
+  name.set_split(lease.split());
+  name.set_epoch(lease.epoch());
+  name.set_file(lease.file());
+  name.set_chunk(lease.chunk());
+  name.set_evaluation(lease.evaluation());
+  name.set_begin(static_cast<uint64_t>(slice->begin));
+  name.set_row_count(static_cast<uint32_t>(slice->end - slice->begin));
+  name.set_mean_rows(static_cast<uint32_t>(config_.data().batch_size()));
+  return true;
+}
+
+// Prepared ones come first, in their order.
+std::optional<StageWork> StageQueue::TakeUnprepared() {
+  std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find_if(forward_, IsUnprepared);
+  const auto prepared_count = found - forward_.begin();
+  if (found == forward_.end() || prepared_count >= config_.cluster().prefetch_batches()) {
+    return std::nullopt;
+  }
+  StageWork work = std::move(*found);
+  forward_.erase(found);
+  work.batch = SpareLocked();
+  return work;
+}
+
+void StageQueue::PutPrepared(StageWork work) {
+  std::lock_guard lock(mutex_);
+  if (work.batch->generation != view_.generation()) return ForgetLocked(&work);
+  forward_.insert(std::ranges::find_if(forward_, IsUnprepared), std::move(work));
+  changed_.notify_all();
+}
+
+void StageQueue::ForgetLocked(StageWork* work) {
+  if (work->batch && work->batch->pull) forget_(work->batch.get());
+}
+
+// --- Batches under way ------------------------------------------------------------------------
+
+std::unique_ptr<StageBatch> StageQueue::SpareLocked() {
+  if (spare_.empty()) return std::make_unique<StageBatch>();
+  std::unique_ptr<StageBatch> batch = std::move(spare_.back());
+  spare_.pop_back();
+  return batch;
+}
+
+bool StageQueue::Keep(std::unique_ptr<StageBatch> batch) {
+  std::lock_guard lock(mutex_);
+  const bool is_present = batch->generation == view_.generation();
+  const uint64_t number = batch->number;
+  if (is_first_ && is_present) {
+    in_flight_.Add(number, std::move(batch), NowMs());
+  } else if (is_first_) {
+    in_flight_.Lose(std::move(batch));
+  } else if (is_present) {
+    kept_[number] = std::move(batch);
+  }
+  return is_present;
+}
+
+void StageQueue::GiveBack(std::unique_ptr<StageBatch> batch) {
+  std::lock_guard lock(mutex_);
+  GiveBackLocked(std::move(batch));
+  changed_.notify_all();  // somebody may have waited for credit
+}
+
+void StageQueue::GiveBackLocked(std::unique_ptr<StageBatch> batch) {
+  batch->chunk = nullptr;
+  batch->generation = 0;
+  spare_.push_back(std::move(batch));
+}
+
+// --- What comes in ----------------------------------------------------------------------------
+
+void StageQueue::Add(std::shared_ptr<ChunkWork> chunk) {
+  std::lock_guard lock(mutex_);
+  if (stopping_) return chunk->Abandon();
+  if (chunk->lease().generation() < view_.leases_since()) return chunk->Revoke();
+  std::erase_if(handed_, [](const auto& weak) { return weak.expired(); });
+  handed_.push_back(chunk);
+  chunks_.push_back(std::move(chunk));
+  changed_.notify_all();
+}
+
+void StageQueue::Stop() {
+  std::lock_guard lock(mutex_);
+  stopping_ = true;
+  for (const auto& weak : handed_) {
+    if (const auto chunk = weak.lock()) chunk->Abandon();
+  }
+  changed_.notify_all();
+}
+
+void StageQueue::TakeMessage(v1::Header header, transport::Message message) {
+  const bool is_forward = header.has_stage_forward();
+  const uint64_t generation =
+      is_forward ? header.stage_forward().generation() : header.stage_backward().generation();
+  std::lock_guard lock(mutex_);
+  if (generation != view_.generation()) return;
+  std::deque<StageWork>& queue = is_forward ? forward_ : backward_;
+  if (queue.size() >= kMostWaiting) {
+    LOG_EVERY_N(WARNING, 1000) << "more batches arrive than may be in flight; they are dropped";
+    return;
+  }
+  queue.push_back({is_forward ? StageWork::Kind::kForward : StageWork::Kind::kBackward,
+                   std::move(header), std::move(message), nullptr});
+  changed_.notify_all();
+}
+
+StageQueue::Change StageQueue::TakeView(const v1::PipelineView& view, int64_t now_ms) {
+  std::lock_guard lock(mutex_);
+  Change change;
+  if (view.generation() < view_.generation()) return change;  // a reply that was repeated
+  change.is_new = view.generation() != view_.generation();
+  change.was_ready = was_ready_;
+  change.is_back = was_ready_ && view.ready() && (change.is_new || !view_.ready());
+  watch_.OnView(view, now_ms);
+  view_ = view;
+  was_ready_ |= view.ready();
+  if (change.is_new) {
+    change.dropped = is_first_ ? in_flight_.count() : kept_.size();
+    for (StageWork& work : forward_) ForgetLocked(&work);
+    forward_.clear();
+    backward_.clear();
+    kept_.clear();
+    in_flight_.LoseAll();
+    change.revoked = RevokeLocked(view.leases_since());
+    change.missing = MissingStagesLocked();
+  }
+  changed_.notify_all();
+  return change;
+}
+
+size_t StageQueue::RevokeLocked(uint64_t leases_since) {
+  size_t count = 0;
+  for (const auto& weak : handed_) {
+    const auto chunk = weak.lock();
+    if (chunk == nullptr || chunk->lease().generation() >= leases_since) continue;
+    chunk->Revoke();
+    ++count;
+  }
+  return count;
+}
+
+std::string StageQueue::MissingStagesLocked() const {
+  std::string missing;
+  for (int i = 0; i < view_.stages_size(); ++i) {
+    if (view_.stages(i).incarnation() == 0) missing += StrCat("; stage ", i, " is not there");
+  }
+  return missing;
+}
+
+StageQueue::Silence StageQueue::CheckSilence(int64_t now_ms) {
+  std::lock_guard lock(mutex_);
+  Silence silence;
+  if (const auto since_ms = watch_.NoticeDue(now_ms)) {
+    silence.notice =
+        StrCat(" has waited for its stages for ", now_ms - *since_ms, " ms", MissingStagesLocked());
+  }
+  const std::optional<int64_t> oldest_ms = in_flight_.oldest_ms();
+  silence.verdict = watch_.Check(oldest_ms, now_ms);
+  silence.generation = view_.generation();
+  silence.silent_ms = now_ms - std::max(oldest_ms.value_or(0), watch_.back_ms());
+  return silence;
+}
+
+}  // namespace weir::worker

@@ -1,0 +1,349 @@
+#include "worker/pipeline/stage_thread.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "common/base/strings.h"
+#include "common/session/header_message.h"
+#include "common/session/score_message.h"
+#include "worker/clip_norm.h"
+#include "worker/model/kernels_for.h"
+
+namespace weir::worker {
+namespace {
+
+// Of a batch, as validate_config has it.
+constexpr uint32_t kMostRows = 65'536;
+
+double Seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Adds the time of its life.
+class Timed {
+ public:
+  explicit Timed(double* seconds) : seconds_(*seconds), begin_(Seconds()) {}
+  Timed(const Timed&) = delete;
+  Timed& operator=(const Timed&) = delete;
+  ~Timed() { seconds_ += Seconds() - begin_; }
+
+ private:
+  double& seconds_;
+  const double begin_;
+};
+
+ByteSpan Part(const transport::Message& message, size_t index) {
+  return index < message.parts.size() ? message.parts[index].span() : ByteSpan();
+}
+
+std::vector<transport::Part> ToParts(std::vector<Bytes> bodies) {
+  std::vector<transport::Part> parts;
+  for (Bytes& body : bodies) parts.emplace_back(std::move(body));
+  return parts;
+}
+
+}  // namespace
+
+void StageTimes::FillReport(uint32_t stage, v1::WorkerReport* report) const {
+  static constexpr std::array<const char*, kKindCount> kNames = {
+      "computing", "waiting for input", "waiting for credit", "waiting for servers", "sending"};
+  for (size_t i = 0; i < kKindCount; ++i) {
+    v1::StageTime& time = *report->add_stage_times();
+    time.set_name(StrCat("stage ", stage, " ", kNames[i]));
+    time.set_seconds(seconds_[i]);
+  }
+}
+
+StageThread::StageThread(const StageShared& shared)
+    : shared_(shared),
+      config_(shared.config),
+      parts_(shared.parts),
+      client_(*shared.parts.client),
+      dimension_(static_cast<size_t>(shared.layout.embedding_dimension())),
+      math_(shared.layout, parts_.trainer, parts_.stage, model::KernelsFor(config_.model()),
+            client_.squared_tensors()),
+      masks_(!std::ranges::all_of(config_.pipeline().split(), split::SendsAll)),
+      gradients_(static_cast<size_t>(shared.layout.flat_element_count())),
+      squares_(client_.squared_tensors().empty() ? 0 : gradients_.size()),
+      needs_row_squares_(client_.needs_row_squares()) {}
+
+Status StageThread::Do(StageWork work) {
+  sending_ = waiting_ = 0;
+  double all = 0;
+  {
+    const Timed timed(&all);
+    WEIR_RETURN_IF_ERROR(DoKind(std::move(work)));
+  }
+  shared_.times.Add(StageTimes::kComputing, all - sending_ - waiting_);
+  shared_.times.Add(StageTimes::kWaitingForServers, waiting_);
+  shared_.times.Add(StageTimes::kSending, sending_);
+  shared_.counters.AddSplits(math_.TakeSplitCounts());
+  return OkStatus();
+}
+
+Status StageThread::DoKind(StageWork work) {
+  switch (work.kind) {
+    case StageWork::Kind::kStart:
+      return Start(std::move(work.batch));
+    case StageWork::Kind::kForward:
+      return Arrive(std::move(work));
+    case StageWork::Kind::kBackward:
+      return Return(std::move(work));
+  }
+  return OkStatus();
+}
+
+Status StageThread::Named(const Status& status, uint32_t sender) const {
+  if (status.code() != StatusCode::kInvalidData) return status;
+  return InvalidData(StrCat("trainer ", parts_.trainer, " stage ", sender,
+                            " sent a batch that does not fit: ", status.message()));
+}
+
+Status StageThread::BadForward(const std::string& what) const {
+  return Named(InvalidData(what), parts_.stage - 1);
+}
+
+Status StageThread::BadBackward(const std::string& what) const {
+  return Named(InvalidData(what), parts_.stage + 1);
+}
+
+// --- Forward ----------------------------------------------------------------------------------
+
+Status StageThread::Start(std::unique_ptr<StageBatch> batch) {
+  data::MakeBatch(batch->chunk->rows(), batch->slice.begin, batch->slice.end, &batch->batch);
+  batch->name.set_labels(LabelsHash(batch->batch));
+  AskForRows(batch.get());
+  return Forward(std::move(batch), {});
+}
+
+Status StageThread::Arrive(StageWork work) {
+  if (work.batch->generation == 0) WEIR_RETURN_IF_ERROR(Prepare(&work));
+  // The rows of the next one are asked for before these are waited for.
+  for (int i = 0; i < config_.cluster().prefetch_batches(); ++i) {
+    std::optional<StageWork> next = shared_.queue.TakeUnprepared();
+    if (!next) break;
+    WEIR_RETURN_IF_ERROR(Prepare(&*next));
+    shared_.queue.PutPrepared(*std::move(next));
+  }
+  return Forward(std::move(work.batch), work.message);
+}
+
+Status StageThread::Prepare(StageWork* work) {
+  const v1::StageForward& forward = work->header.stage_forward();
+  StageBatch& batch = *work->batch;
+  batch.number = forward.batch();
+  batch.generation = forward.generation();
+  batch.name = forward.name();
+  const v1::BatchName& name = batch.name;
+  if (name.row_count() == 0 || name.mean_rows() < name.row_count()) {
+    return BadForward("it has no rows, or more than it should have");
+  }
+  WEIR_RETURN_IF_ERROR(shared_.gate.RefreshFor(name));
+  if (math_.is_last() || shared_.layout.stages()[parts_.stage].has_interaction) {
+    return ReadRows(&batch);
+  }
+  if (name.row_count() > kMostRows) return BadForward("it has too many rows");
+  batch.batch.row_count = static_cast<int32_t>(name.row_count());  // it needs no column
+  return OkStatus();
+}
+
+Status StageThread::ReadRows(StageBatch* batch) {
+  const v1::BatchName& name = batch->name;
+  WEIR_ASSIGN_OR_RETURN(const auto rows, shared_.chunk_rows.Find(name));
+  data::MakeBatch(*rows, static_cast<int64_t>(name.begin()),
+                  static_cast<int64_t>(name.begin() + name.row_count()), &batch->batch);
+  if (LabelsHash(batch->batch) != name.labels()) {
+    return InvalidData(StrCat("chunk ", name.chunk(), " of file ", name.file(),
+                              " has other rows here than at the first stage: all stages must "
+                              "read the same files"));
+  }
+  AskForRows(batch);
+  return OkStatus();
+}
+
+void StageThread::AskForRows(StageBatch* batch) {
+  batch->row_elements = 0;
+  for (const data::TableIds& ids : batch->batch.tables) {
+    batch->row_elements += ids.unique.size() * dimension_;
+  }
+  if (batch->row_elements > 0) batch->pull = client_.PullRows(batch->batch, batch->is_test());
+}
+
+Status StageThread::AwaitRows(StageBatch* batch) {
+  rows_ = {};
+  if (batch->row_elements == 0) return OkStatus();
+  if (row_buffer_.size() < batch->row_elements) {
+    row_buffer_ = tensor::AlignedBuffer(batch->row_elements * 5 / 4);
+  }
+  const std::span<float> rows = row_buffer_.span().first(batch->row_elements);
+  rows_ = rows;
+  const std::unique_ptr<RowPull> pull = std::move(batch->pull);
+  const Timed timed(&waiting_);
+  return client_.AwaitRows(pull.get(), rows);
+}
+
+Status StageThread::Forward(std::unique_ptr<StageBatch> batch, const transport::Message& message) {
+  WEIR_RETURN_IF_ERROR(AwaitRows(batch.get()));
+  batch->mark = client_.MarkRead();
+  std::vector<Bytes> bodies(batch->is_test() && masks_ ? 2 : 1);
+  for (size_t i = 0; i < bodies.size(); ++i) {
+    const auto crossing = i == 0 ? StageMath::Crossing::kAsTrained : StageMath::Crossing::kWhole;
+    const Status status = math_.Forward(client_.replica(), rows_, crossing, Part(message, i + 1),
+                                        batch.get(), &bodies[i]);
+    if (!status.ok()) return Named(status, parts_.stage - 1);
+    if (!math_.is_last() || !batch->is_test()) continue;
+    std::vector<float>& to = i == 0 ? scores_.probabilities : scores_.unmasked;
+    to.clear();
+    math_.Score(batch.get(), &to);
+  }
+  if (!math_.is_last()) return SendForward(std::move(batch), std::move(bodies));
+  if (batch->is_test()) return SendScores(std::move(batch), bodies.size() == 2);
+  return TurnAround(std::move(batch));
+}
+
+Status StageThread::SendForward(std::unique_ptr<StageBatch> batch, std::vector<Bytes> bodies) {
+  v1::Header header;
+  v1::StageForward& forward = *header.mutable_stage_forward();
+  forward.set_trainer(parts_.trainer);
+  forward.set_from_stage(parts_.stage);
+  forward.set_generation(batch->generation);
+  forward.set_batch(batch->number);
+  *forward.mutable_name() = batch->name;
+  const bool passes_through = batch->is_test() && !math_.is_first();
+  if (passes_through) {
+    shared_.queue.GiveBack(std::move(batch));
+  } else if (!shared_.queue.Keep(std::move(batch))) {
+    return OkStatus();
+  }
+  Send(header, ToParts(std::move(bodies)));
+  return OkStatus();
+}
+
+// --- At the end -------------------------------------------------------------------------------
+
+Status StageThread::SendScores(std::unique_ptr<StageBatch> batch, bool has_unmasked) {
+  if (!has_unmasked) scores_.unmasked.clear();
+  scores_.labels.assign(batch->batch.labels.begin(), batch->batch.labels.end());
+  v1::Header header = BackwardHeader(batch->generation, batch->number);
+  std::vector<Bytes> bodies;
+  bodies.push_back(
+      session::WriteScores(scores_, header.mutable_stage_backward()->mutable_scores()));
+  shared_.queue.GiveBack(std::move(batch));
+  Send(header, ToParts(std::move(bodies)));
+  return OkStatus();
+}
+
+Status StageThread::TurnAround(std::unique_ptr<StageBatch> batch) {
+  WEIR_ASSIGN_OR_RETURN(const double logloss_sum,
+                        math_.Loss(client_.replica(), rows_, batch.get()));
+  return Backward(std::move(batch), {}, logloss_sum);
+}
+
+// --- Backward ---------------------------------------------------------------------------------
+
+Status StageThread::Return(StageWork work) {
+  const v1::StageBackward& backward = work.header.stage_backward();
+  if (backward.has_scores()) return ReturnScores(std::move(work));
+  if (work.batch == nullptr || work.batch->is_test()) {
+    return BadBackward("gradients of a batch that has none");
+  }
+  if (!std::isfinite(backward.logloss_sum())) return BadBackward("its loss is not finite");
+  return Backward(std::move(work.batch), Part(work.message, 1), backward.logloss_sum());
+}
+
+Status StageThread::ReturnScores(StageWork work) {
+  if (math_.is_first()) {
+    WEIR_RETURN_IF_ERROR(TakeScores(*work.batch, work.header.stage_backward(), work.message));
+    shared_.queue.GiveBack(std::move(work.batch));
+    return OkStatus();
+  }
+  v1::Header header = std::move(work.header);
+  header.mutable_stage_backward()->set_from_stage(parts_.stage);
+  Send(header, session::BodyOf(work.message));
+  return OkStatus();
+}
+
+Status StageThread::TakeScores(StageBatch& batch, const v1::StageBackward& backward,
+                               const transport::Message& message) {
+  const auto read = session::ReadScores(backward.scores(), Part(message, 1));
+  if (!read.ok()) return Named(read.status(), parts_.stage + 1);
+  const eval::Scores& scores = *read;
+  const auto row_count = static_cast<size_t>(batch.batch.row_count);
+  if (!batch.is_test() || scores.labels.size() != row_count ||
+      !std::ranges::equal(scores.labels, batch.batch.labels)) {
+    return BadBackward("scores of other rows; all stages must read the same files");
+  }
+  batch.chunk->FinishScores(batch.slice, scores.probabilities, scores.unmasked);
+  return OkStatus();
+}
+
+Status StageThread::Backward(std::unique_ptr<StageBatch> batch, ByteSpan frames,
+                             double logloss_sum) {
+  const RefreshGate::Training training(&shared_.gate);
+  const std::span<float> row_gradients = RowGradients(*batch);
+  std::vector<Bytes> bodies(1);
+  const Status computed = math_.Backward(
+      client_.replica(), {gradients_.data(), row_gradients, squares_.data(), row_squares_}, frames,
+      batch.get(), &bodies[0]);
+  if (!computed.ok()) return Named(computed, parts_.stage + 1);
+  if (!math_.is_first()) {  // first, so that the stage before goes on
+    v1::Header header = BackwardHeader(batch->generation, batch->number);
+    header.mutable_stage_backward()->set_logloss_sum(logloss_sum);
+    Send(header, ToParts(std::move(bodies)));
+  }
+  ClipNorm(config_.update().rows().clip_norm(), row_gradients, row_squares_);
+  return Push(std::move(batch), row_gradients, logloss_sum);
+}
+
+Status StageThread::Push(std::unique_ptr<StageBatch> batch, std::span<const float> row_gradients,
+                         double logloss_sum) {
+  StepGradients step;
+  step.mark = batch->mark;
+  step.batch = &batch->batch;
+  step.dense = gradients_.span();
+  step.squares = squares_.span();
+  step.rows = row_gradients;
+  step.row_squares = row_squares_;
+  if (math_.is_first()) {
+    step.lease = batch->chunk->lease().lease();
+    step.offset = batch->chunk->FinishedRows(step.mark.accepted_sequence);
+  }
+  WEIR_ASSIGN_OR_RETURN(const uint64_t sequence, client_.Push(step));
+  if (math_.is_first()) {
+    shared_.counters.AddStep(batch->batch.row_count, logloss_sum);
+    batch->chunk->Finish(batch->slice, sequence);
+  }
+  shared_.queue.GiveBack(std::move(batch));
+  if (config_.cluster().window() != 1) return OkStatus();
+  const Timed timed(&waiting_);
+  return client_.AwaitAccepted(sequence);
+}
+
+std::span<float> StageThread::RowGradients(const StageBatch& batch) {
+  if (row_gradients_.size() < batch.row_elements) {
+    row_gradients_ = tensor::AlignedBuffer(batch.row_elements * 5 / 4);
+  }
+  const std::span<float> gradients = row_gradients_.span().first(batch.row_elements);
+  std::ranges::fill(gradients, 0.0f);
+  if (needs_row_squares_) row_squares_.assign(batch.row_elements / dimension_, 0.0f);
+  return gradients;
+}
+
+v1::Header StageThread::BackwardHeader(uint64_t generation, uint64_t number) const {
+  v1::Header header;
+  v1::StageBackward& backward = *header.mutable_stage_backward();
+  backward.set_trainer(parts_.trainer);
+  backward.set_from_stage(parts_.stage);
+  backward.set_generation(generation);
+  backward.set_batch(number);
+  return header;
+}
+
+void StageThread::Send(const v1::Header& header, std::vector<transport::Part> body) {
+  const Timed timed(&sending_);
+  parts_.links->Send(header, std::move(body));
+}
+
+}  // namespace weir::worker

@@ -1,0 +1,135 @@
+// One Hogwild thread of a stage: does the forward and backward passes that its queue has, asks the
+// servers for embedding rows, and pushes the gradients.
+//
+// Place in the life of a batch: **rows -> forward -> next stage ... backward -> push**.
+// Thread rule: one thread's, but for what it shares with the stage's others (StageShared). Threads
+// share the replica without locks (common/base/hogwild.h).
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/eval/scores.h"
+#include "common/layout/model_layout.h"
+#include "common/proto/config.pb.h"
+#include "common/tensor/aligned_buffer.h"
+#include "worker/data/reader.h"
+#include "worker/parameter_client.h"
+#include "worker/pipeline/chunk_rows.h"
+#include "worker/pipeline/pipeline_views.h"
+#include "worker/pipeline/refresh_gate.h"
+#include "worker/pipeline/stage_batch.h"
+#include "worker/pipeline/stage_links.h"
+#include "worker/pipeline/stage_queue.h"
+#include "worker/train_counters.h"
+
+namespace weir::worker {
+
+struct StageParts {
+  uint32_t trainer = 0;
+  uint32_t stage = 0;
+  ParameterClient* client = nullptr;
+  StageLinks* links = nullptr;
+  PipelineViews* views = nullptr;
+  data::Reader* reader = nullptr;  // of the later stages; the first is given chunks
+  // To the coordinator: the generation adopted, and one whose batches were lost, or 0.
+  std::function<void(uint64_t adopted, uint64_t lost)> tell_coordinator;
+};
+
+// What a stage's threads do with their time, in seconds.
+class StageTimes {
+ public:
+  enum Kind {
+    kComputing,
+    kWaitingForInput,
+    kWaitingForCredit,
+    kWaitingForServers,
+    kSending,
+    kKindCount
+  };
+  void Add(Kind kind, double seconds) { seconds_[kind] += seconds; }
+  void FillReport(uint32_t stage, v1::WorkerReport* report) const;
+
+ private:
+  std::array<std::atomic<double>, kKindCount> seconds_{};
+};
+
+// What the threads of a stage have in common.
+struct StageShared {
+  const v1::Config& config;
+  const ModelLayout& layout;
+  const StageParts& parts;
+  StageQueue& queue;
+  ChunkRows& chunk_rows;
+  RefreshGate& gate;
+  TrainCounters& counters;
+  StageTimes& times;
+};
+
+class StageThread {
+ public:
+  explicit StageThread(const StageShared& shared);
+
+  // A piece of work to its end.
+  Status Do(StageWork work);
+
+ private:
+  // The status of a neighbour's mistake (or of a config's) names the neighbour.
+  Status Named(const Status& status, uint32_t sender) const;
+  Status BadForward(const std::string& what) const;
+  Status BadBackward(const std::string& what) const;
+
+  Status DoKind(StageWork work);
+  Status Start(std::unique_ptr<StageBatch> batch);
+  // A batch from the stage before.
+  Status Arrive(StageWork work);
+  // Reads the named rows, cuts the batch and asks for its embedding rows.
+  Status Prepare(StageWork* work);
+  Status ReadRows(StageBatch* batch);
+  void AskForRows(StageBatch* batch);
+  Status AwaitRows(StageBatch* batch);
+  Status Forward(std::unique_ptr<StageBatch> batch, const transport::Message& message);
+  Status SendForward(std::unique_ptr<StageBatch> batch, std::vector<Bytes> bodies);
+
+  // Of the last stage: what goes back at once.
+  Status SendScores(std::unique_ptr<StageBatch> batch, bool has_unmasked);
+  Status TurnAround(std::unique_ptr<StageBatch> batch);
+
+  // A batch from the stage behind.
+  Status Return(StageWork work);
+  Status ReturnScores(StageWork work);
+  Status TakeScores(StageBatch& batch, const v1::StageBackward& backward,
+                    const transport::Message& message);
+  Status Backward(std::unique_ptr<StageBatch> batch, ByteSpan frames, double logloss_sum);
+  Status Push(std::unique_ptr<StageBatch> batch, std::span<const float> row_gradients,
+              double logloss_sum);
+  // Zeros, shaped like the batch's rows.
+  std::span<float> RowGradients(const StageBatch& batch);
+
+  v1::Header BackwardHeader(uint64_t generation, uint64_t number) const;
+  void Send(const v1::Header& header, std::vector<transport::Part> body);
+
+  const StageShared shared_;
+  const v1::Config& config_;
+  const StageParts& parts_;
+  ParameterClient& client_;
+  const size_t dimension_;
+  StageMath math_;
+  const bool masks_;                           // splits leave something out
+  tensor::AlignedBuffer gradients_, squares_;  // flat
+  const bool needs_row_squares_;
+  std::vector<float> row_squares_;
+  tensor::AlignedBuffer row_buffer_, row_gradients_;
+  std::span<const float> rows_;  // of the batch at hand
+  eval::Scores scores_;
+  double sending_ = 0, waiting_ = 0;  // seconds, of the work at hand
+};
+
+}  // namespace weir::worker
