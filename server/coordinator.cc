@@ -71,6 +71,7 @@ v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
   anyone_joined_ = true;
   stage_count_ = StageCount(join);
   if (stage_count_ > 1) {
+    director_.AwaitSettling();
     pipelines_.Join(seat, stage_count_, admission.incarnation, join.link_address(), now_ms);
   }
   Desk& desk = desks_[seat];
@@ -124,6 +125,22 @@ bool Coordinator::AwaitsStages(int64_t now_ms) {
   });
 }
 
+void Coordinator::Settle(cluster::Seat seat, bool is_busy, int64_t now_ms) {
+  const uint32_t evaluation = director_.settling();
+  if (evaluation == 0) return;
+  if (seat.stage > 0) {
+    Desk& desk = desks_[seat];
+    // What it said before it heard of this wait may be older than its last batch.
+    if (desk.asked_for == evaluation && !is_busy) desk.settled_for = evaluation;
+    desk.asked_for = evaluation;
+  }
+  const bool all_have = std::ranges::all_of(desks_, [&](const auto& entry) {
+    return entry.first.stage == 0 || !membership_.IsMember(entry.first) ||
+           entry.second.settled_for == evaluation;
+  });
+  if (all_have) director_.Settled(now_ms);
+}
+
 void Coordinator::FillPipeline(const v1::WorkRequest& request, cluster::Seat seat,
                                v1::WorkReply* reply) {
   if (stage_count_ <= 1) return;
@@ -169,11 +186,12 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
   if (Status status = TakeCompletions(request, seat, message, now_ms); !status.ok()) {
     director_.Fail(StrCat(Name(seat), " sent a damaged message: ", status.message()));
   }
+  Settle(seat, request.is_busy(), now_ms);
   // A later stage is given work by the one before it; a trainer that lacks a stage could not do
   // any.
   const bool is_idle = seat.stage > 0 || (stage_count_ > 1 && !pipelines_.IsReady(seat.trainer));
   if (is_idle && running()) {
-    reply.set_wait_ms(kStageWaitMs);
+    reply.set_wait_ms(director_.settling() == 0 ? kStageWaitMs : 1);
   } else {
     reply.MergeFrom(director_.Next(seat, now_ms));
     if (reply.has_chunk()) {

@@ -51,6 +51,9 @@ class Coordinator {
     bool has_left = false;
     bool has_reported_end = false;  // it has reported since the run was finished
     bool saves = false;
+    // Of a later stage: the evaluation before which it was asked whether it is at work (it was
+    // replied to while that was waited for), and the one before which it then said that it is not.
+    uint32_t asked_for = 0, settled_for = 0;
     v1::Header last_reply;
     v1::WorkerReport report;
     std::optional<v1::WorkerReport> earlier;  // of incarnations before
@@ -70,6 +73,8 @@ class Coordinator {
   void Dismiss(cluster::Seat seat, int64_t now_ms);
   // "" if this process may be this stage, else why not.
   std::string RefuseStage(const v1::Join& join) const;
+  // An evaluation waits until later stages have pushed what belongs to the chunks that are done.
+  void Settle(cluster::Seat seat, bool is_busy, int64_t now_ms);
   // Whether the final report waits for a stage's last words.
   bool AwaitsStages(int64_t now_ms);
   void FillPipeline(const v1::WorkRequest& request, cluster::Seat seat, v1::WorkReply* reply);

@@ -183,12 +183,23 @@ void RunDirector::StepPhase(int64_t now_ms) {
   if (phase_ == Phase::kDraining) {
     if (train_.lent_count() == 0) {
       StopTrainClock(now_ms);
-      BeginEvaluation(now_ms);
+      if (awaits_settling_) {
+        phase_ = Phase::kSettling;
+        ++settling_count_;
+      } else {
+        BeginEvaluation(now_ms);
+      }
     } else if (!train_.exhausted() && !IsEvaluationDue()) {
       phase_ = Phase::kTraining;  // a lease came back, or a chunk was shorter than it might be
     }
   }
   if (phase_ == Phase::kEvaluating && test_.done()) EndEvaluation(now_ms);
+}
+
+void RunDirector::Settled(int64_t now_ms) {
+  if (phase_ != Phase::kSettling) return;
+  BeginEvaluation(now_ms);
+  StepPhase(now_ms);
 }
 
 void RunDirector::BeginEvaluation(int64_t now_ms) {

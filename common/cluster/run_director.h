@@ -4,7 +4,8 @@
 //
 // Evaluation closes admission: no training chunk is lent, the ones at work are finished (their
 // pushes answered by every server), then test chunks are lent, and all scores are merged before
-// training goes on. Its time is kept apart.
+// training goes on. Its time is kept apart. Where other stages of a model push for chunks too, test
+// chunks are lent once those have settled.
 //
 // Place in the life of a batch: the very beginning (**lease**) and the very end.
 // Thread rule: owner thread only.
@@ -50,6 +51,12 @@ class RunDirector {
   bool HasLease(Seat member) const { return train_.IsLentTo(member) || test_.IsLentTo(member); }
   void Fail(std::string reason);
 
+  // From now on, whoever calls says when what belongs to finished chunks has reached the servers.
+  void AwaitSettling() { awaits_settling_ = true; }
+  // The number of the evaluation's wait for that; 0 when nothing is waited for.
+  uint32_t settling() const { return phase_ == Phase::kSettling ? settling_count_ : 0; }
+  void Settled(int64_t now_ms);
+
   // A chunk, a wait, or the state of a run that is over; the caller fills in the final report.
   v1::WorkReply Next(Seat member, int64_t now_ms);
 
@@ -69,7 +76,7 @@ class RunDirector {
   double TrainSeconds(int64_t now_ms) const;
 
  private:
-  enum class Phase { kTraining, kDraining, kEvaluating };
+  enum class Phase { kTraining, kDraining, kSettling, kEvaluating };
 
   void FailBecauseFilesDiffer(Seat member, v1::InputSplit split, uint32_t file);
   bool IsEvaluationDue() const;
@@ -86,6 +93,8 @@ class RunDirector {
   LeaseBook test_;
   uint64_t samples_ = 0;
   uint64_t next_evaluation_ = 0;
+  bool awaits_settling_ = false;
+  uint32_t settling_count_ = 0;
   std::map<ChunkKey, eval::Scores> scores_;
   std::vector<v1::EvaluationReport> evaluations_;
 

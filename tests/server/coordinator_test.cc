@@ -495,10 +495,12 @@ class StagedCoordinatorTest : public CoordinatorTest {
     return reply.join_reply().incarnation();
   }
   // It has adopted whatever generation there is.
-  v1::WorkReply AskAs(uint32_t trainer, uint32_t stage, uint64_t incarnation = 1) {
+  v1::WorkReply AskAs(uint32_t trainer, uint32_t stage, uint64_t incarnation = 1,
+                      bool is_busy = false) {
     v1::WorkRequest request = Request(trainer, next_id_++, incarnation);
     request.set_stage(stage);
     request.set_adopted_generation(1000);
+    request.set_is_busy(is_busy);
     return staged_->OnWorkRequest(request, MakeParts({}, {}), now_ms_)->work_reply();
   }
   void Pass(int64_t ms) {
@@ -552,6 +554,44 @@ TEST_F(StagedCoordinatorTest, OthersGetTheWorkOfATrainerThatLacksAStageForLong) 
   const uint64_t incarnation = JoinStage(1, 1, 99);
   AskAs(1, 1, incarnation);
   EXPECT_TRUE(AskAs(1, 0).pipeline().ready());
+}
+
+TEST_F(StagedCoordinatorTest, EvaluationWaitsForWhatLaterStagesHaveYetToPush) {
+  for (uint32_t stage : {0u, 1u}) JoinStage(0, stage, 10 + stage);
+  AskAs(0, 1);
+  v1::WorkRequest trained = Request(0, 0);
+  for (int i = 0; i < 2; ++i) AddCompletion(&trained, AskAs(0, 0).chunk().lease());
+  trained.set_request_id(next_id_++);
+  AddFileEnd(&trained, v1::TRAIN, 2);
+  EXPECT_FALSE(
+      staged_->OnWorkRequest(trained, MakeParts({}, {}), now_ms_)->work_reply().has_chunk());
+
+  AskAs(0, 1);
+  EXPECT_FALSE(AskAs(0, 0).has_chunk()) << "that may have been on its way when the last batch came";
+  AskAs(0, 1, 1, true);
+  EXPECT_FALSE(AskAs(0, 0).has_chunk());
+  AskAs(0, 1);
+  EXPECT_EQ(AskAs(0, 0).chunk().split(), v1::TEST);
+}
+
+TEST_F(StagedCoordinatorTest, EvaluationDoesNotWaitForAStageThatIsGone) {
+  for (uint32_t trainer : {0u, 1u}) {
+    for (uint32_t stage : {0u, 1u}) JoinStage(trainer, stage, 10 + 2 * trainer + stage);
+    AskAs(trainer, 1);
+  }
+  v1::WorkRequest trained = Request(0, 0);
+  for (int i = 0; i < 2; ++i) AddCompletion(&trained, AskAs(0, 0).chunk().lease());
+  trained.set_request_id(next_id_++);
+  AddFileEnd(&trained, v1::TRAIN, 2);
+  staged_->OnWorkRequest(trained, MakeParts({}, {}), now_ms_);
+  for (int i = 0; i < 3; ++i) {
+    AskAs(0, 1);
+    EXPECT_FALSE(AskAs(0, 0).has_chunk()) << "trainer 1 stage 1 is still a member";
+    Pass(kMemberTimeoutMs / 3);
+  }
+  AskAs(0, 1);
+  Pass(1);
+  EXPECT_EQ(AskAs(0, 0).chunk().split(), v1::TEST);
 }
 
 TEST_F(StagedCoordinatorTest, ARunInWhichNoTrainerHasAllStagesFailsAndSaysWhatIsMissing) {

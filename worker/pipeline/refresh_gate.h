@@ -1,11 +1,11 @@
-// Before a stage scores the first test batch of an evaluation its replica is made what the servers
-// have, its own last pushes included: threads that still compute a gradient are waited for.
+// Before a later stage scores the first test batch of an evaluation its replica is made what the
+// servers have. All that was trained is in it by then: the coordinator has waited for every stage
+// to push what it had (server/coordinator.h).
 //
 // Place in the life of a batch: last training batch -> **refresh** -> first test batch.
-// Thread rule: any thread. Borrows client.
+// Thread rule: any thread; threads that meet it wait for it. Borrows client.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -20,34 +20,19 @@ class RefreshGate {
  public:
   explicit RefreshGate(ParameterClient* client) : client_(client) {}
 
-  // While it lives, a thread has a gradient that it will push.
-  class Training {
-   public:
-    explicit Training(RefreshGate* gate) : gate_(*gate) { gate_.AddTraining(1); }
-    Training(const Training&) = delete;
-    Training& operator=(const Training&) = delete;
-    ~Training() { gate_.AddTraining(-1); }
-
-   private:
-    RefreshGate& gate_;
-  };
-
-  // Threads that meet it wait for it. Does nothing for a batch that is not the first of an
-  // evaluation.
-  Status RefreshFor(const v1::BatchName& name);
-
-  // Nobody waits any more.
-  void Stop();
+  // Does nothing for a batch that is not the first of an evaluation.
+  Status RefreshFor(const v1::BatchName& name) {
+    if (name.split() != v1::TEST) return OkStatus();
+    std::lock_guard lock(mutex_);
+    if (refreshed_for_ == name.evaluation()) return OkStatus();
+    WEIR_RETURN_IF_ERROR(client_->Refresh());
+    refreshed_for_ = name.evaluation();
+    return OkStatus();
+  }
 
  private:
-  void AddTraining(int change);
-
   ParameterClient* const client_;
   std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stopping_ = false;
-  int training_count_ = 0;
-  std::mutex refresh_mutex_;
   std::optional<uint32_t> refreshed_for_;  // the evaluation
 };
 

@@ -281,7 +281,6 @@ Status StageThread::TakeScores(StageBatch& batch, const v1::StageBackward& backw
 
 Status StageThread::Backward(std::unique_ptr<StageBatch> batch, ByteSpan frames,
                              double logloss_sum) {
-  const RefreshGate::Training training(&shared_.gate);
   const std::span<float> row_gradients = RowGradients(*batch);
   std::vector<Bytes> bodies(1);
   const Status computed = math_.Backward(

@@ -125,11 +125,6 @@ Status StageTrainer::CheckSilence() {
   return OkStatus();
 }
 
-void StageTrainer::Abandon() {
-  queue_.Stop();
-  gate_.Stop();
-}
-
 void StageTrainer::Fail(const Status& status) {
   on_failure_(status);  // the reason comes first, then its consequences
   Abandon();

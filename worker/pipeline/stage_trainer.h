@@ -39,7 +39,7 @@ class StageTrainer : public BatchTrainer {
   ~StageTrainer() override;
 
   void Add(std::shared_ptr<ChunkWork> chunk) override { queue_.Add(std::move(chunk)); }
-  void Abandon() override;
+  void Abandon() override { queue_.Stop(); }
   bool is_busy() const override { return queue_.is_busy(); }
   void FillReport(v1::WorkerReport* report) const override;
 

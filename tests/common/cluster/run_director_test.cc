@@ -382,5 +382,23 @@ TEST(PlanRun, CountsFilesAndLines) {
   EXPECT_EQ(PlanRun(config).test_file_count, 1u);
 }
 
+TEST(RunDirector, LendsTestChunksOnceWhatBelongsToTheOthersHasSettled) {
+  TrialRun run(Plan(0), 2 * kLines);
+  run.director.AwaitSettling();
+  const v1::ChunkLease first = run.TakeTrain(kFirst), second = run.TakeTrain(kSecond);
+  const v1::ChunkLease third = run.TakeTrain(kFirst);
+  run.Complete(kFirst, first);
+  EXPECT_EQ(run.director.settling(), 0u) << "a chunk is at work";
+  run.Complete(kFirst, third);
+  run.Complete(kSecond, second);
+  EXPECT_EQ(run.director.settling(), 1u);
+  EXPECT_TRUE(run.director.Next(kFirst, run.now_ms).has_wait_ms());
+  run.director.Settled(run.now_ms);
+  EXPECT_EQ(run.director.settling(), 0u);
+  run.TakeTest(kFirst);
+  run.director.Settled(run.now_ms);  // once is enough
+  run.TakeTest(kSecond);
+}
+
 }  // namespace
 }  // namespace weir::cluster
