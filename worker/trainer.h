@@ -34,7 +34,7 @@
 
 namespace weir::worker {
 
-class Trainer : public BatchTrainer {
+class Trainer final : public BatchTrainer {
  public:
   // on_failure: called at the first failure of any thread, from that thread.
   Trainer(const v1::Config& config, const ModelLayout& layout, int thread_count,

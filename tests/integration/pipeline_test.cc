@@ -12,7 +12,6 @@
 namespace weir::test {
 namespace {
 
-using testing::AnyOf;
 using testing::HasSubstr;
 
 constexpr char kRun[] = R"(

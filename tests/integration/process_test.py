@@ -401,6 +401,18 @@ class ProcessTest(unittest.TestCase):
         for stage in stages:
             self.end(stage, 1, "server 0 at", timeout=30)
 
+    def test_a_stage_that_owes_and_is_owed_nothing_hears_of_its_servers_death(self):
+        server, flags = self.stages(FOREVER)
+        stages = [self.start("weir-worker", *flags, "--stage=%d" % i,
+                             *(["--out=" + self.path("t0")] if i == 0 else [])) for i in range(3)]
+        self.until(lambda: self.metrics("t0", "train"))
+        stages[1].send_signal(signal.SIGSTOP)
+        time.sleep(1)  # until every push is answered, and nothing comes back from stage 1
+        server.kill()
+        self.end(stages[0], 1, "server 0 at", timeout=30)
+        self.end(stages[2], 1, "server 0 at", timeout=30)
+        stages[1].kill()
+
     def test_stages_end_when_one_of_them_is_interrupted(self):
         server, flags = self.stages(FOREVER)
         stages = [self.start("weir-worker", *flags, "--stage=%d" % i,

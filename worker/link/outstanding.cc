@@ -59,7 +59,12 @@ std::optional<v1::WorkReply> Outstanding::TakeWork() {
   return reply;
 }
 
+void Outstanding::AddHeartbeat(int64_t now_ms) {
+  if (!heartbeat_since_ms_) heartbeat_since_ms_ = now_ms;
+}
+
 void Outstanding::OnWorkReply(const v1::WorkReply& reply) {
+  heartbeat_since_ms_.reset();
   if (work_ && work_->request.request_id() == reply.request_id()) work_->reply = reply;
 }
 
@@ -132,6 +137,9 @@ std::optional<int64_t> Outstanding::OldestMs(size_t server) const {
   }
   if (server == 0 && work_ && !work_->reply) {
     oldest_ms = std::min(oldest_ms.value_or(work_->since_ms), work_->since_ms);
+  }
+  if (server == 0 && heartbeat_since_ms_) {
+    oldest_ms = std::min(oldest_ms.value_or(*heartbeat_since_ms_), *heartbeat_since_ms_);
   }
   if (part_ && !part_->done && part_->server == server) {
     oldest_ms = std::min(oldest_ms.value_or(part_->since_ms), part_->since_ms);

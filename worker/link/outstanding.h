@@ -43,6 +43,10 @@ class Outstanding {
   std::optional<v1::WorkReply> TakeWork();
   void OnWorkReply(const v1::WorkReply& reply);
 
+  // A heartbeat left for the coordinator; any word of it is the answer. It is not repeated.
+  void AddHeartbeat(int64_t now_ms);
+  void ForgetHeartbeats() { heartbeat_since_ms_.reset(); }
+
   // A part of a saved model, one at a time.
   struct Part {
     v1::ModelReply reply;
@@ -59,7 +63,7 @@ class Outstanding {
   std::optional<Request> WorkFor(size_t server) const;
   std::optional<Request> PartFor(size_t server) const;
   std::vector<Request> AllFor(size_t server) const;
-  // Since when the oldest of these waits.
+  // Since when the oldest of these, or of the heartbeats, waits.
   std::optional<int64_t> OldestMs(size_t server) const;
 
  private:
@@ -90,6 +94,7 @@ class Outstanding {
   std::optional<PartPull> part_;
   std::optional<Work> work_;
   uint64_t next_work_id_ = 1;
+  std::optional<int64_t> heartbeat_since_ms_;  // the first that was not answered
 };
 
 }  // namespace weir::worker

@@ -407,6 +407,10 @@ void ServerLink::TakeWorkReply(const v1::WorkReply& reply) {
 // The coordinator waits for it before it goes, so that nobody is left asking.
 void ServerLink::SayFarewell() {
   run_is_over_ = true;
+  {
+    std::lock_guard lock(mutex_);
+    outstanding_.ForgetHeartbeats();
+  }
   Tell([](v1::WorkRequest* request) { request->set_farewell(true); });
 }
 
@@ -418,6 +422,10 @@ void ServerLink::Tick() {
   if (now_ms < next_heartbeat_ms_) return;
   next_heartbeat_ms_ = now_ms + (pipeline_is_ready_ ? kHeartbeatMs : kGatheringHeartbeatMs);
   if (run_is_over_ || !peers_[0].session->ready()) return;
+  {
+    std::lock_guard lock(mutex_);
+    outstanding_.AddHeartbeat(now_ms);
+  }
   Tell([this](v1::WorkRequest* request) {
     request->set_heartbeat_only(true);
     request->set_adopted_generation(adopted_generation_);

@@ -71,7 +71,7 @@ void StageLinks::SetView(const v1::PipelineView& view) {
   if (downstream_) downstream_->Wake();
 }
 
-void StageLinks::Send(const v1::Header& header, std::vector<transport::Part> body) {
+void StageLinks::Send(const v1::Header& header, const std::vector<transport::Part>& body) {
   transport::Message message = session::MakeMessage(header, body);
   const bool is_forward = header.has_stage_forward();
   const uint64_t generation =

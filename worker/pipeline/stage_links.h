@@ -61,7 +61,7 @@ class StageLinks {
   void SetView(const v1::PipelineView& view);
 
   // Queues a message of this generation; dropped when there is another by then.
-  void Send(const v1::Header& header, std::vector<transport::Part> body);
+  void Send(const v1::Header& header, const std::vector<transport::Part>& body);
 
   // "trainer 0 stage 1 at tcp://..."
   std::string NextName() const;

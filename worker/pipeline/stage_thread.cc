@@ -40,6 +40,7 @@ ByteSpan Part(const transport::Message& message, size_t index) {
 
 std::vector<transport::Part> ToParts(std::vector<Bytes> bodies) {
   std::vector<transport::Part> parts;
+  parts.reserve(bodies.size());
   for (Bytes& body : bodies) parts.emplace_back(std::move(body));
   return parts;
 }
@@ -340,9 +341,9 @@ v1::Header StageThread::BackwardHeader(uint64_t generation, uint64_t number) con
   return header;
 }
 
-void StageThread::Send(const v1::Header& header, std::vector<transport::Part> body) {
+void StageThread::Send(const v1::Header& header, const std::vector<transport::Part>& body) {
   const Timed timed(&sending_);
-  parts_.links->Send(header, std::move(body));
+  parts_.links->Send(header, body);
 }
 
 }  // namespace weir::worker

@@ -114,7 +114,7 @@ class StageThread {
   std::span<float> RowGradients(const StageBatch& batch);
 
   v1::Header BackwardHeader(uint64_t generation, uint64_t number) const;
-  void Send(const v1::Header& header, std::vector<transport::Part> body);
+  void Send(const v1::Header& header, const std::vector<transport::Part>& body);
 
   const StageShared shared_;
   const v1::Config& config_;

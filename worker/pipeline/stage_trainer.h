@@ -31,7 +31,7 @@
 
 namespace weir::worker {
 
-class StageTrainer : public BatchTrainer {
+class StageTrainer final : public BatchTrainer {
  public:
   // on_failure: called at the first failure of any thread, from that thread.
   StageTrainer(const v1::Config& config, const ModelLayout& layout, int thread_count,

@@ -86,5 +86,19 @@ TEST(OutstandingTest, TheOldestIsPerServer) {
   EXPECT_FALSE(outstanding.OldestMs(1));
 }
 
+TEST(OutstandingTest, AnUnansweredHeartbeatWaitsForTheCoordinator) {
+  Outstanding outstanding;
+  outstanding.AddHeartbeat(10);
+  outstanding.AddHeartbeat(20);
+  EXPECT_EQ(outstanding.OldestMs(0), 10);
+  EXPECT_FALSE(outstanding.OldestMs(1)) << "it goes to server 0";
+  EXPECT_TRUE(outstanding.AllFor(0).empty()) << "the next one comes soon enough";
+  outstanding.OnWorkReply({});
+  EXPECT_FALSE(outstanding.OldestMs(0));
+  outstanding.AddHeartbeat(30);
+  outstanding.ForgetHeartbeats();
+  EXPECT_FALSE(outstanding.OldestMs(0));
+}
+
 }  // namespace
 }  // namespace weir::worker
