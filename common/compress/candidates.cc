@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <utility>
 
+#include "common/base/check.h"
 #include "common/layout/model_layout.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -19,7 +22,9 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Floats = hn::ScalableTag<float>;
+#include "common/compress/sum_above.inc"
+
+using Floats = SumTag;
 using Numbers = hn::RebindToUnsigned<Floats>;
 
 // Writes |value| and the index of each lane that reaches the bound, and what has no meaning behind
@@ -54,6 +59,39 @@ size_t Above(const float* HWY_RESTRICT values, size_t size, float least, uint32_
          PutReached(hn::LoadU(floats, rest), bound, index, magnitudes + count, indexes + count);
 }
 
+// residual += gradient; what reaches the bound is put, and all of it summed.
+Moments AccumulateAbove(const float* HWY_RESTRICT gradient, size_t size, float least,
+                        uint32_t first, float* HWY_RESTRICT residual,
+                        float* HWY_RESTRICT magnitudes, uint32_t* HWY_RESTRICT indexes,
+                        size_t* HWY_RESTRICT put) {
+  const Floats floats;
+  const Numbers numbers;
+  const auto bound = hn::Set(floats, least);
+  const auto step = hn::Set(numbers, static_cast<uint32_t>(hn::Lanes(floats)));
+  auto index = hn::Iota(numbers, first);
+  size_t count = 0;
+  const auto put_reached = [&](hn::Vec<Floats> value) HWY_ATTR {
+    count += PutReached(value, bound, index, magnitudes + count, indexes + count);
+    index = hn::Add(index, step);
+  };
+  const Moments all = SumAbove(
+      size, 0,
+      [&](size_t i) HWY_ATTR {
+        const auto sum = hn::Add(hn::LoadU(floats, residual + i), hn::LoadU(floats, gradient + i));
+        hn::StoreU(sum, floats, residual + i);
+        put_reached(sum);
+        return sum;
+      },
+      [&](size_t i) HWY_ATTR {
+        HWY_ALIGN float rest[hn::MaxLanes(Floats())] = {};  // zeros reach no bound
+        for (size_t j = i; j < size; ++j) rest[j - i] = residual[j] += gradient[j];
+        put_reached(hn::LoadU(floats, rest));
+        return hn::LoadU(floats, rest);
+      });
+  *put = count;
+  return all;
+}
+
 // In place: what is written lies before what is still to be read.
 size_t Reaching(size_t count, float least, float* magnitudes, uint32_t* indexes) {
   const Floats floats;
@@ -84,6 +122,7 @@ namespace weir::compress {
 namespace {
 
 HWY_EXPORT(Above);
+HWY_EXPORT(AccumulateAbove);
 HWY_EXPORT(Reaching);
 
 // More than a stripe has, and the floats of any vector.
@@ -93,14 +132,30 @@ constexpr size_t kRoom = static_cast<size_t>(kStripeElements) + 64;
 
 void Candidates::Reserve(size_t more) {
   if (indexes_.size() >= count_ + more) return;
-  indexes_.resize(count_ + count_ / 4 + more);
-  magnitudes_.resize(indexes_.size());
+  tensor::AlignedArray<uint32_t> indexes(count_ + count_ / 4 + more);
+  tensor::AlignedArray<float> magnitudes(indexes.size());
+  std::copy_n(indexes_.data(), count_, indexes.data());
+  std::copy_n(magnitudes_.data(), count_, magnitudes.data());
+  indexes_ = std::move(indexes);
+  magnitudes_ = std::move(magnitudes);
 }
 
 void Candidates::Collect(std::span<const float> values, float least, uint32_t first) {
   Reserve(kRoom);
   count_ += HWY_DYNAMIC_DISPATCH(Above)(values.data(), values.size(), least, first,
                                         magnitudes_.data() + count_, indexes_.data() + count_);
+}
+
+Moments Candidates::AccumulateAndCollect(std::span<const float> gradient, float least,
+                                         uint32_t first, std::span<float> residual) {
+  DCHECK_EQ(gradient.size(), residual.size());
+  Reserve(kRoom);
+  size_t put = 0;
+  const Moments all = HWY_DYNAMIC_DISPATCH(AccumulateAbove)(
+      gradient.data(), residual.size(), least, first, residual.data(), magnitudes_.data() + count_,
+      indexes_.data() + count_, &put);
+  count_ += put;
+  return all;
 }
 
 void Candidates::Add(std::span<const float> values, std::span<const uint16_t> offsets,

@@ -9,7 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
+
+#include "common/compress/magnitude_moments.h"
+#include "common/tensor/aligned_buffer.h"
 
 namespace weir::compress {
 
@@ -20,6 +22,11 @@ class Candidates {
   // Adds the elements of a stripe with |value| >= least, which is above zero; NaN is none of them.
   // Stripes come in ascending order. first: the tensor's index of the stripe's first element.
   void Collect(std::span<const float> values, float least, uint32_t first);
+
+  // residual += gradient, of a stripe, and then the same. Returns the moments of all that is not
+  // zero.
+  Moments AccumulateAndCollect(std::span<const float> gradient, float least, uint32_t first,
+                               std::span<float> residual);
 
   // Adds those elements of a stripe whose offsets are given.
   void Add(std::span<const float> values, std::span<const uint16_t> offsets, uint32_t first);
@@ -53,8 +60,8 @@ class Candidates {
 
   size_t count_ = 0;
   // With room behind the last for a vector.
-  std::vector<uint32_t> indexes_;
-  std::vector<float> magnitudes_;
+  tensor::AlignedArray<uint32_t> indexes_;
+  tensor::AlignedArray<float> magnitudes_;
 };
 
 }  // namespace weir::compress

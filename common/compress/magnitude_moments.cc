@@ -16,8 +16,10 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Floats = hn::ScalableTag<float>;
-using FloatVector = hn::Vec<Floats>;
+#include "common/compress/sum_above.inc"
+
+using Floats = SumTag;
+using FloatVector = SumVector;
 
 // Of the last few values, filled up with zeros, which are above no bound.
 HWY_INLINE FloatVector LoadRest(const float* values, size_t size) {
@@ -26,35 +28,10 @@ HWY_INLINE FloatVector LoadRest(const float* values, size_t size) {
   return hn::LoadU(Floats(), padded);
 }
 
-HWY_INLINE double Total(FloatVector lanes) {
-  return static_cast<double>(hn::GetLane(hn::SumOfLanes(Floats(), lanes)));
-}
-
-// A stripe is short enough for sums of floats.
 Moments Above(const float* HWY_RESTRICT values, size_t size, float bound) {
-  const Floats tag;
-  const auto infinity = hn::Set(tag, std::numeric_limits<float>::infinity());
-  const auto low = hn::Set(tag, bound), one = hn::Set(tag, 1.0f);
-  auto count = hn::Zero(tag), sum = hn::Zero(tag), square_sum = hn::Zero(tag);
-  auto largest = hn::Zero(tag), least = infinity;
-  const auto add = [&](FloatVector value) HWY_ATTR {
-    const auto magnitude = hn::Abs(value);
-    const auto is_above = hn::Gt(magnitude, low);
-    const auto taken = hn::IfThenElseZero(is_above, magnitude);
-    count = hn::Add(count, hn::IfThenElseZero(is_above, one));
-    sum = hn::Add(sum, taken);
-    square_sum = hn::MulAdd(taken, taken, square_sum);
-    largest = hn::Max(largest, taken);
-    least = hn::Min(least, hn::IfThenElse(is_above, magnitude, infinity));
-  };
-  size_t i = 0;
-  for (; i + hn::Lanes(tag) <= size; i += hn::Lanes(tag)) add(hn::LoadU(tag, values + i));
-  if (i < size) add(LoadRest(values + i, size - i));
-  return {.count = static_cast<int64_t>(Total(count)),
-          .sum = Total(sum),
-          .square_sum = Total(square_sum),
-          .least = hn::GetLane(hn::MinOfLanes(tag, least)),
-          .largest = hn::GetLane(hn::MaxOfLanes(tag, largest))};
+  return SumAbove(
+      size, bound, [&](size_t i) HWY_ATTR { return hn::LoadU(Floats(), values + i); },
+      [&](size_t i) HWY_ATTR { return LoadRest(values + i, size - i); });
 }
 
 double Logs(const float* HWY_RESTRICT values, size_t size) {

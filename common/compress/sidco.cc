@@ -16,7 +16,6 @@
 #include "common/compress/kept_count.h"
 #include "common/compress/magnitude_moments.h"
 #include "common/compress/policies.h"
-#include "common/compress/stripe_select.h"
 #include "common/compress/tail_fit.h"
 
 namespace weir::compress {
@@ -102,10 +101,11 @@ class SidcoPolicy : public CandidatePolicy {
   static Moments AccumulateAndSum(SidcoState& state, std::span<const float> gradient, float bound,
                                   Candidates* candidates) {
     Moments all;
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
     state.residual.ForEachStripe([&](int64_t first, std::span<float> values) {
-      AccumulateStripe(gradient.subspan(static_cast<size_t>(first), values.size()), values);
-      all.Add(MomentsAbove(values, 0));
-      if (bound > 0) candidates->Collect(values, bound, static_cast<uint32_t>(first));
+      all.Add(candidates->AccumulateAndCollect(
+          gradient.subspan(static_cast<size_t>(first), values.size()),
+          bound > 0 ? bound : kInfinity, static_cast<uint32_t>(first), values));
     });
     return all;
   }
@@ -139,6 +139,7 @@ class SidcoPolicy : public CandidatePolicy {
                                candidates);
     const double step_ratio = std::pow(ratio / first_ratio, 1.0 / std::max(1, stages - 1));
     for (int stage = 1; stage < stages; ++stage) {
+      if (stage > 1) candidates->Keep(least);  // a few of them, which later passes look at
       const Moments tail = TailMoments(candidates->magnitudes(), least);
       if (tail.count == 0) break;
       const auto offset = static_cast<double>(tail.least);

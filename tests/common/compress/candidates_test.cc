@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "common/compress/stripe_select.h"
 #include "tests/common/compress/instruction_sets.h"
 #include "tests/common/compress/policy_support.h"
 
@@ -49,6 +50,30 @@ TEST_P(CandidatesOnEachSet, AreThoseOfAPlainLoopAtEverySizeAndShare) {
         ASSERT_THAT(candidates.indexes(), testing::ElementsAreArray(indexes)) << size;
         ASSERT_THAT(candidates.magnitudes(), testing::ElementsAreArray(magnitudes)) << size;
       }
+    }
+  }
+}
+
+TEST_P(CandidatesOnEachSet, AddingAndCollectingAtOnceIsOneAfterTheOther) {
+  for (const int64_t size : {0, 1, 15, 16, 17, 63, 64, 100, 4095, 4096}) {
+    const auto seed = static_cast<uint64_t>(size);
+    const std::vector<float> gradient = NormalGradient(size, seed);
+    std::vector<float> together = NormalGradient(size, seed + 1), apart = together;
+    if (size > 20) together[20] = apart[20] = -gradient[20];  // zero is none of the sums
+    for (const float least : {0.3f, 2.5f, std::numeric_limits<float>::infinity()}) {
+      Candidates fused, plain;
+      const Moments got = fused.AccumulateAndCollect(gradient, least, 8192, together);
+      AccumulateStripe(gradient, apart);
+      plain.Collect(apart, least, 8192);
+      const Moments expected = MomentsAbove(apart, 0);
+      ASSERT_EQ(together, apart);
+      ASSERT_THAT(fused.indexes(), testing::ElementsAreArray(plain.indexes())) << size;
+      ASSERT_THAT(fused.magnitudes(), testing::ElementsAreArray(plain.magnitudes())) << size;
+      ASSERT_EQ(got.count, expected.count);
+      ASSERT_EQ(got.least, expected.least);
+      ASSERT_EQ(got.largest, expected.largest);
+      ASSERT_EQ(got.sum, expected.sum);
+      ASSERT_EQ(got.square_sum, expected.square_sum);
     }
   }
 }
