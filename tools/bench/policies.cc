@@ -85,7 +85,7 @@ std::unique_ptr<SelectLayer> Settled(const v1::PolicyRule& rule, const Size& siz
                                                            .encodes = true},
                                              gradients);
   layer->Steps(size.settle_steps);
-  layer->TakeDensity();
+  layer->Forget();
   return layer;
 }
 
@@ -105,7 +105,7 @@ Lines MeasureCandidate(const Candidate& candidate, const Size& size, const Optio
                  {.name = size.Name(candidate.name + "_bits"),
                   .value = layer->BitsPerElement(),
                   .unit = "bits/element",
-                  .peer = StrCat("DCT-DP; density ", Format("%.2f %%", 100 * layer->TakeDensity())),
+                  .peer = StrCat("DCT-DP; density ", Format("%.2f %%", 100 * layer->density())),
                   .peer_value = dct.BitsPerElement(),
                   .better = Better::kLess}};
   if (candidate.name == "top_k") {

@@ -117,7 +117,7 @@ void SelectLayer::Step(const compress::Gradient& gradient, const Observe* observ
   }
   policy_->EndStep(*state_, plan, sent);
   if (options_.encodes) writer_.Finish();
-  last_sent_ = sent;
+  frame_bytes_ += std::ssize(frame_);
   sent_ += sent;
   ++steps_;
 }
@@ -145,21 +145,19 @@ void SelectLayer::Append(uint32_t stripe) {
 }
 
 double SelectLayer::BitsPerElement() const {
-  return 8 * static_cast<double>(frame_.size()) / static_cast<double>(last_sent_);
+  return 8 * static_cast<double>(frame_bytes_) / static_cast<double>(sent_);
 }
 
-double SelectLayer::TakeDensity() {
-  const double density =
-      static_cast<double>(sent_) / static_cast<double>(steps_ * scope_.element_count);
-  sent_ = steps_ = 0;
-  return density;
+double SelectLayer::density() const {
+  return static_cast<double>(sent_) / static_cast<double>(steps_ * scope_.element_count);
 }
 
 Status SelectLayer::CheckDensity(int percent) {
   const double wanted = 1 - percent / 100.0;
-  const double density = TakeDensity();
-  if (std::fabs(density / wanted - 1) <= kDensityTolerance) return OkStatus();
-  return Internal(StrCat("select: a density of ", density, " instead of ", wanted));
+  const double realised = density();
+  Forget();
+  if (std::fabs(realised / wanted - 1) <= kDensityTolerance) return OkStatus();
+  return Internal(StrCat("select: a density of ", realised, " instead of ", wanted));
 }
 
 Status SelectLayer::CheckAgainstPlainLoop(int count) {

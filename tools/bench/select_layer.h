@@ -54,15 +54,15 @@ class SelectLayer {
   // Steps of which nothing is sent: what bounds selection.
   void AccumulateSteps(int count);
 
-  // Elements sent of all in the steps since the last call.
-  double TakeDensity();
+  // In the steps since Forget: elements sent of all, and bits of frames for each that was sent.
+  double density() const;
+  double BitsPerElement() const;
+  void Forget() { sent_ = steps_ = frame_bytes_ = 0; }
   // That is the wanted share, within 15 %.
   Status CheckDensity(int percent);
 
   // The last step's.
   double threshold() const { return policy_->threshold(*state_); }
-  // Bits of the last frame for each element that it carries.
-  double BitsPerElement() const;
 
   // Takes steps from a residual of zero, and each selects what a plain loop would, to the bit.
   // Only on a layer that took none before.
@@ -83,7 +83,7 @@ class SelectLayer {
   Gradients& gradients_;
   wire::PieceFrameWriter writer_;
   Bytes frame_;
-  int64_t last_sent_ = 0, sent_ = 0, steps_ = 0;
+  int64_t sent_ = 0, steps_ = 0, frame_bytes_ = 0;
 };
 
 }  // namespace weir::bench
