@@ -392,6 +392,31 @@ class ProcessTest(unittest.TestCase):
         self.end(server, 0, "its work goes to others")
         self.assertEqual(self.summary("t0")["train"]["samples"], rows)
 
+    def test_a_stage_that_comes_back_late_gets_new_work(self):
+        rows = 800000
+        server, flags = self.stages("data { synthetic { rows: %d } } run { report_interval_ms: 100 } "
+                                    "cluster { member_timeout_ms: 3000 } " % rows)
+
+        def start(trainer, stage):
+            return self.start("weir-worker", *flags, "--trainer=%d" % trainer, "--stage=%d" % stage,
+                              *([] if stage else ["--out=" + self.path("t%d" % trainer)]))
+        stages = {(trainer, stage): start(trainer, stage) for trainer in range(2) for stage in range(2)}
+        stages[1, 2] = start(1, 2)
+        self.until(lambda: self.metrics("t1", "train"))  # it is alone: trainer 0 lacks a stage
+        stages[1, 1].kill()
+        self.end(stages[1, 1], -9)
+        time.sleep(3000 / 1000 * 2 + 1.5)  # noticed, and given up
+        shown = len(self.metrics("t1", "train"))
+        stages[0, 2] = start(0, 2)  # the one that goes on with what trainer 1 had
+        stages[1, 1] = start(1, 1)
+        self.until(lambda: len(self.metrics("t1", "train")) > shown)
+        output = [self.end(stage, 0) for stage in stages.values()]
+        self.end(server, 0, "trainer 1 has lacked a stage", "its work goes to others")
+        self.assertIn("were given to others", "".join(output))
+        self.assertIn("there again", "".join(output))
+        self.assertEqual(self.summary("t0")["train"]["samples"], rows)
+        self.assertLess(self.summary("t0")["test"]["logloss"], 0.66)
+
     def test_stages_end_when_their_server_does(self):
         server, flags = self.stages(FOREVER)
         stages = [self.start("weir-worker", *flags, "--stage=%d" % i,
