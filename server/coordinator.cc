@@ -19,6 +19,8 @@ constexpr int64_t kFarewellMs = 5000;
 
 // How long a stage that is lent nothing waits before it asks how the run is.
 constexpr uint32_t kStageWaitMs = 50;
+// And when an evaluation waits for it.
+constexpr uint32_t kSettlingWaitMs = 5;
 
 // How long the final report waits for the stages' last ones.
 constexpr int64_t kLastWordsMs = 2000;
@@ -83,6 +85,7 @@ v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
     if (desk.incarnation != 0 && merged.ok()) desk.earlier = *std::move(merged);
     desk.incarnation = admission.incarnation;
     desk.last_request_id = 0;
+    desk.asked_for = desk.settled_for = 0;
     desk.has_left = false;
     desk.report.Clear();
     LOG(INFO) << Name(seat) << " joined as incarnation " << admission.incarnation;
@@ -191,7 +194,8 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
   // any.
   const bool is_idle = seat.stage > 0 || (stage_count_ > 1 && !pipelines_.IsReady(seat.trainer));
   if (is_idle && running()) {
-    reply.set_wait_ms(director_.settling() == 0 ? kStageWaitMs : 1);
+    const bool is_awaited = seat.stage > 0 && desk.settled_for < director_.settling();
+    reply.set_wait_ms(is_awaited ? kSettlingWaitMs : kStageWaitMs);
   } else {
     reply.MergeFrom(director_.Next(seat, now_ms));
     if (reply.has_chunk()) {
@@ -344,8 +348,9 @@ void Coordinator::CheckTrainers(int64_t now_ms) {
   }
 }
 
-// Others go on with what a trainer was lent that has lacked a stage for long.
+// Others, if there are any, go on with what a trainer was lent that has lacked a stage for long.
 void Coordinator::RevokeLeases(int64_t now_ms) {
+  if (!pipelines_.IsAnyReady()) return;
   for (const auto& [seat, desk] : desks_) {
     const auto since_ms = pipelines_.IncompleteSince(seat.trainer);
     if (seat.stage > 0 || !since_ms || !director_.HasLease(seat)) continue;

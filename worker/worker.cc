@@ -200,6 +200,8 @@ Status Worker::FinishOldest() {
 
 v1::WorkRequest Worker::MakeRequest(std::vector<Bytes>* scores) {
   v1::WorkRequest request;
+  // First: who is not busy has everything in the report that follows.
+  request.set_is_busy(trainer_->is_busy() || client_->has_unaccepted());
   for (const auto& chunk : finished_) {
     v1::Completion& completion = *request.add_completions();
     completion.set_lease(chunk->lease().lease());
@@ -216,7 +218,6 @@ v1::WorkRequest Worker::MakeRequest(std::vector<Bytes>* scores) {
   report.set_lines(train_line_count_);
   report.set_malformed_lines(train_malformed_count_);
   request.set_known_evaluations(known_evaluations_);
-  request.set_is_busy(trainer_->is_busy() || client_->has_unaccepted());
   return request;
 }
 

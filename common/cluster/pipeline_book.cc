@@ -75,6 +75,11 @@ bool PipelineBook::IsReady(uint32_t trainer) const {
          });
 }
 
+bool PipelineBook::IsAnyReady() const {
+  return std::ranges::any_of(pipelines_,
+                             [this](const auto& entry) { return IsReady(entry.first); });
+}
+
 std::optional<int64_t> PipelineBook::IncompleteSince(uint32_t trainer) const {
   const Pipeline* const pipeline = FindPipeline(trainer);
   return pipeline == nullptr ? std::nullopt : pipeline->incomplete_since_ms;

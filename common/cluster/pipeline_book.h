@@ -39,6 +39,7 @@ class PipelineBook {
 
   // Every stage is there and has adopted the present generation.
   bool IsReady(uint32_t trainer) const;
+  bool IsAnyReady() const;
   // When it began to lack a stage; nothing for a trainer that has all, or is not known.
   std::optional<int64_t> IncompleteSince(uint32_t trainer) const;
   // When there began to be no trainer that has all its stages; nothing while there is one.

@@ -181,16 +181,13 @@ void RunDirector::StepPhase(int64_t now_ms) {
     phase_ = Phase::kDraining;
   }
   if (phase_ == Phase::kDraining) {
-    if (train_.lent_count() == 0) {
-      StopTrainClock(now_ms);
-      if (awaits_settling_) {
-        phase_ = Phase::kSettling;
-        ++settling_count_;
-      } else {
-        BeginEvaluation(now_ms);
-      }
-    } else if (!train_.exhausted() && !IsEvaluationDue()) {
+    if (!train_.exhausted() && !IsEvaluationDue()) {
       phase_ = Phase::kTraining;  // a lease came back, or a chunk was shorter than it might be
+    } else if (train_.lent_count() == 0 && awaits_settling_) {
+      phase_ = Phase::kSettling;
+      ++settling_count_;
+    } else if (train_.lent_count() == 0) {
+      BeginEvaluation(now_ms);
     }
   }
   if (phase_ == Phase::kEvaluating && test_.done()) EndEvaluation(now_ms);
@@ -203,10 +200,7 @@ void RunDirector::Settled(int64_t now_ms) {
 }
 
 void RunDirector::BeginEvaluation(int64_t now_ms) {
-  if (!train_.exhausted() && !IsEvaluationDue()) {
-    phase_ = Phase::kTraining;
-    return;
-  }
+  StopTrainClock(now_ms);
   const bool is_evaluated = !evaluations_.empty() && evaluations_.back().at_samples() == samples_;
   if (is_evaluated && train_.done()) {  // the last regular evaluation was at the very end
     state_ = State::kFinished;

@@ -12,8 +12,6 @@ namespace {
 constexpr int64_t kOverheadPerPiece = 256;
 // A stripe whose elements are all carried but one has a bitmap beside its values, and a block head.
 constexpr int64_t kOverheadPerStripe = kStripeElements / 8 + 32;
-// Nor has a worker's slice of a batch, a frame each, fewer rows than these, but for the last.
-constexpr int64_t kLeastSliceRows = 32;
 
 }  // namespace
 

@@ -11,6 +11,9 @@
 
 namespace weir {
 
+// The least rows of a slice of a batch, each of which is a frame, but for the last slice.
+inline constexpr int64_t kLeastSliceRows = 32;
+
 // InvalidConfig that names cluster.max_message_bytes and the least value that will do.
 Status CheckMessageBound(const v1::Config& config, const ModelLayout& layout);
 

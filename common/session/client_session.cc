@@ -193,7 +193,7 @@ Status ClientSession::SilenceStatus(int64_t since_ms, int64_t now_ms) const {
   }
   const std::string what = accepted_ < submitted_
                                ? StrCat("push ", accepted_ + 1, " of ", submitted_)
-                               : std::string("a request for rows or for work");
+                               : std::string("a request for rows or for work, or a heartbeat");
   return DeadlineExceeded(StrCat(options_.peer_name, " has not answered for ", seconds, " (", what,
                                  "); it has stopped, or the network between us has"));
 }

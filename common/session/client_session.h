@@ -87,8 +87,9 @@ class ClientSession {
   ClientActions OnHelloReply(const v1::HelloReply& reply, int64_t now_ms);
   ClientActions OnAnswer(const v1::Answer& answer, int64_t now_ms);
   ClientActions OnRefusal(const v1::Refusal& refusal, int64_t now_ms);
-  // Call at least every 50 ms. other_since_ms: since when a reply outside the sequence (a row pull)
-  // is outstanding, if one is; the caller repeats its request when the session is ready again.
+  // Call at least every 50 ms. other_since_ms: since when a reply outside the sequence (to a row
+  // pull, a heartbeat) is outstanding, if one is; the caller repeats its request when the session
+  // is ready again.
   ClientActions Tick(std::optional<int64_t> other_since_ms, int64_t now_ms);
   // A reply outside the sequence came after so long.
   void OnOtherReply(int64_t waited_ms) { other_patience_.Learn(waited_ms); }

@@ -160,6 +160,10 @@ TEST(Pipeline, BothHalvesOfDctWithTwoServersAndTwoTrainersLearn) {
   EXPECT_GT(outcome.report.test().auc(), 0.55);
   EXPECT_GT(total.sent().forward(), 0u);
   EXPECT_EQ(total.received().forward(), 0u) << "bytes of a link are counted where they leave";
+  const uint64_t frames = total.splits(0).forward_bytes() + total.splits(1).forward_bytes();
+  EXPECT_GT(total.sent().forward(), frames);
+  EXPECT_LT(total.sent().forward() - frames, total.steps() * 2 * 300) << "headers, no test batches";
+  EXPECT_GT(total.sent().evaluation(), total.dense().forward() / 9000 * 1500);
   EXPECT_LT(total.sent().backward() * 7, total.dense().backward());
   EXPECT_LT(total.sent().push() * 8, total.dense().push());
   EXPECT_EQ(total.stage_times_size(), 3 * 5);

@@ -406,10 +406,10 @@ class ProcessTest(unittest.TestCase):
         stages[1, 1].kill()
         self.end(stages[1, 1], -9)
         time.sleep(3000 / 1000 * 2 + 1.5)  # noticed, and given up
-        shown = len(self.metrics("t1", "train"))
-        stages[0, 2] = start(0, 2)  # the one that goes on with what trainer 1 had
+        shown = len(self.metrics("t0", "train"))
+        stages[0, 2] = start(0, 2)
+        self.until(lambda: len(self.metrics("t0", "train")) > shown)  # with what trainer 1 had, too
         stages[1, 1] = start(1, 1)
-        self.until(lambda: len(self.metrics("t1", "train")) > shown)
         output = [self.end(stage, 0) for stage in stages.values()]
         self.end(server, 0, "trainer 1 has lacked a stage", "its work goes to others")
         self.assertIn("were given to others", "".join(output))

@@ -556,6 +556,16 @@ TEST_F(StagedCoordinatorTest, OthersGetTheWorkOfATrainerThatLacksAStageForLong) 
   EXPECT_TRUE(AskAs(1, 0).pipeline().ready());
 }
 
+TEST_F(StagedCoordinatorTest, ATrainerKeepsItsWorkWhileNobodyElseCouldDoIt) {
+  for (uint32_t stage : {0u, 1u}) JoinStage(0, stage, 10 + stage);
+  AskAs(0, 1);
+  ASSERT_TRUE(AskAs(0, 0).has_chunk());
+  for (int i = 0; i < 6; ++i) {  // stage 1 goes, and more than a member's timeout passes
+    Pass(kMemberTimeoutMs / 2 + 1);
+    EXPECT_EQ(AskAs(0, 0).pipeline().leases_since(), 0u);
+  }
+}
+
 TEST_F(StagedCoordinatorTest, EvaluationWaitsForWhatLaterStagesHaveYetToPush) {
   for (uint32_t stage : {0u, 1u}) JoinStage(0, stage, 10 + stage);
   AskAs(0, 1);

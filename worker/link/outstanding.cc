@@ -63,9 +63,9 @@ void Outstanding::AddHeartbeat(int64_t now_ms) {
   if (!heartbeat_since_ms_) heartbeat_since_ms_ = now_ms;
 }
 
-void Outstanding::OnWorkReply(const v1::WorkReply& reply) {
-  heartbeat_since_ms_.reset();
+std::optional<int64_t> Outstanding::OnWorkReply(const v1::WorkReply& reply) {
   if (work_ && work_->request.request_id() == reply.request_id()) work_->reply = reply;
+  return std::exchange(heartbeat_since_ms_, std::nullopt);
 }
 
 void Outstanding::SetPart(size_t server, v1::ModelPlace place, int64_t now_ms) {

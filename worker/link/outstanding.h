@@ -41,9 +41,10 @@ class Outstanding {
   bool WorkIsDone() const { return work_ && work_->reply; }
   // The reply, if one came; the exchange is over either way.
   std::optional<v1::WorkReply> TakeWork();
-  void OnWorkReply(const v1::WorkReply& reply);
+  // Since when a heartbeat waited for a word of the coordinator; nothing if none did.
+  std::optional<int64_t> OnWorkReply(const v1::WorkReply& reply);
 
-  // A heartbeat left for the coordinator; any word of it is the answer. It is not repeated.
+  // A heartbeat left for the coordinator; any work reply is its answer. There is another one soon.
   void AddHeartbeat(int64_t now_ms);
   void ForgetHeartbeats() { heartbeat_since_ms_.reset(); }
 

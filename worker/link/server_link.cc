@@ -296,6 +296,8 @@ void ServerLink::Handle(size_t server, const v1::Header& header,
       }
       Do(server, session.OnHelloReply(header.hello_reply(), NowMs()));
       if (session.ready()) RepeatOutstanding(server);
+      // One that was lost with the connection would otherwise be missed until the next is due.
+      if (session.ready() && server == 0) next_heartbeat_ms_ = 0;
       break;
     case v1::Header::kAnswer:
       Do(server, session.OnAnswer(header.answer(), NowMs()), &message);
@@ -401,7 +403,8 @@ void ServerLink::TakeWorkReply(const v1::WorkReply& reply) {
     options_.on_pipeline(reply.pipeline());
   }
   std::lock_guard lock(mutex_);
-  outstanding_.OnWorkReply(reply);
+  const auto since_ms = outstanding_.OnWorkReply(reply);
+  if (since_ms) peers_[0].session->OnOtherReply(NowMs() - *since_ms);
 }
 
 // The coordinator waits for it before it goes, so that nobody is left asking.

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "common/kernels/views.h"
+#include "common/layout/message_bound.h"
 #include "common/tensor/aligned_buffer.h"
 
 namespace weir::model {
@@ -22,6 +23,7 @@ struct Slice {
 
 // Rows of a slice, but for a batch's last.
 inline constexpr int64_t kSliceRows = 128;
+static_assert(kSliceRows >= kLeastSliceRows);
 
 inline Slice SliceAt(int64_t batch_rows, int64_t begin) {
   return {begin, std::min(kSliceRows, batch_rows - begin),

@@ -3,8 +3,8 @@
 //
 // Silence counts, not how long a batch queues behind others: as long as some batch comes back all
 // is well. After answer_timeout_ms of it the stages start over; what was lost on the way is no
-// news then. When nothing has come back for join_timeout_ms more, whatever was tried, the next
-// stage cannot be reached.
+// news then. When nothing has come back for join_timeout_ms after that, however often they started
+// over, the next stage cannot be reached.
 //
 // Place in the life of a batch: forward ... **does it come back?**
 // Thread rule: owner's lock.
@@ -27,17 +27,19 @@ class SilenceWatch {
         next_notice_ms_(now_ms + kNoticeMs) {}
 
   void OnView(const v1::PipelineView& view, int64_t now_ms);
-  void OnBatchBack(int64_t now_ms) { back_ms_ = now_ms; }
+  void OnBatchBack(int64_t now_ms);
 
   // Since when the stages are not all ready, every ten seconds that they are not.
   std::optional<int64_t> NoticeDue(int64_t now_ms);
 
   enum class Verdict { kFine, kStartOver, kGiveUp };
+  struct Silence {
+    Verdict verdict = Verdict::kFine;
+    int64_t ms = 0;  // that nothing has come back, though something was away
+  };
   // oldest_ms: when the batch left that has been away longest; nothing if none is away.
   // kStartOver: once a generation.
-  Verdict Check(std::optional<int64_t> oldest_ms, int64_t now_ms);
-  // When a batch last came back, or could first have since all stages were there.
-  int64_t back_ms() const { return back_ms_; }
+  Silence Check(std::optional<int64_t> oldest_ms, int64_t now_ms);
 
  private:
   static constexpr int64_t kNoticeMs = 10'000;
@@ -48,7 +50,9 @@ class SilenceWatch {
   bool was_incomplete_ = true;  // a stage was missing since all were last ready
   int64_t not_ready_since_ms_;
   int64_t next_notice_ms_;
-  int64_t back_ms_ = 0;
+  int64_t back_ms_ = 0;  // a batch last came back then, or could first have with all stages there
+  // Of a silence in which the stages started over: since when, and when they first did.
+  std::optional<int64_t> silent_since_ms_, tried_ms_;
   uint64_t lost_generation_ = 0;
 };
 

@@ -256,10 +256,12 @@ size_t StageQueue::RevokeLocked(uint64_t leases_since) {
   size_t count = 0;
   for (const auto& weak : handed_) {
     const auto chunk = weak.lock();
-    if (chunk == nullptr || chunk->lease().generation() >= leases_since) continue;
+    if (chunk == nullptr || chunk->is_revoked()) continue;
+    if (chunk->lease().generation() >= leases_since) continue;
     chunk->Revoke();
     ++count;
   }
+  std::erase_if(chunks_, [](const auto& chunk) { return chunk->is_revoked(); });
   return count;
 }
 
@@ -278,10 +280,8 @@ StageQueue::Silence StageQueue::CheckSilence(int64_t now_ms) {
     silence.notice =
         StrCat(" has waited for its stages for ", now_ms - *since_ms, " ms", MissingStagesLocked());
   }
-  const std::optional<int64_t> oldest_ms = in_flight_.oldest_ms();
-  silence.verdict = watch_.Check(oldest_ms, now_ms);
+  silence.of_batches = watch_.Check(in_flight_.oldest_ms(), now_ms);
   silence.generation = view_.generation();
-  silence.silent_ms = now_ms - std::max(oldest_ms.value_or(0), watch_.back_ms());
   return silence;
 }
 

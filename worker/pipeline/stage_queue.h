@@ -88,9 +88,8 @@ class StageQueue {
   Change TakeView(const v1::PipelineView& view, int64_t now_ms);
 
   struct Silence {
-    SilenceWatch::Verdict verdict = SilenceWatch::Verdict::kFine;
+    SilenceWatch::Silence of_batches;
     uint64_t generation = 0;
-    int64_t silent_ms = 0;
     std::string notice;  // to be logged, if any
   };
   // Of the first stage.

@@ -80,7 +80,6 @@ Status StageThread::Do(StageWork work) {
   shared_.times.Add(StageTimes::kComputing, all - sending_ - waiting_);
   shared_.times.Add(StageTimes::kWaitingForServers, waiting_);
   shared_.times.Add(StageTimes::kSending, sending_);
-  shared_.counters.AddSplits(math_.TakeSplitCounts());
   return OkStatus();
 }
 
@@ -205,6 +204,8 @@ Status StageThread::Forward(std::unique_ptr<StageBatch> batch, const transport::
 }
 
 Status StageThread::SendForward(std::unique_ptr<StageBatch> batch, std::vector<Bytes> bodies) {
+  // Before it leaves: it may be back, and reported, before this thread does anything more.
+  shared_.counters.AddSplits(math_.TakeSplitCounts());
   v1::Header header;
   v1::StageForward& forward = *header.mutable_stage_forward();
   forward.set_trainer(parts_.trainer);
@@ -288,6 +289,7 @@ Status StageThread::Backward(std::unique_ptr<StageBatch> batch, ByteSpan frames,
       client_.replica(), {gradients_.data(), row_gradients, squares_.data(), row_squares_}, frames,
       batch.get(), &bodies[0]);
   if (!computed.ok()) return Named(computed, parts_.stage + 1);
+  shared_.counters.AddSplits(math_.TakeSplitCounts());
   if (!math_.is_first()) {  // first, so that the stage before goes on
     v1::Header header = BackwardHeader(batch->generation, batch->number);
     header.mutable_stage_backward()->set_logloss_sum(logloss_sum);

@@ -107,9 +107,9 @@ void StageTrainer::TakeView(const v1::PipelineView& view) {
 Status StageTrainer::CheckSilence() {
   const StageQueue::Silence silence = queue_.CheckSilence(Clock::Real().NowMs());
   if (!silence.notice.empty()) LOG(WARNING) << "trainer " << parts_.trainer << silence.notice;
-  const std::string what =
-      StrCat("no batch has come back from ", parts_.links->NextName(), " for ", silence.silent_ms);
-  switch (silence.verdict) {
+  const std::string what = StrCat("no batch has come back from ", parts_.links->NextName(), " for ",
+                                  silence.of_batches.ms);
+  switch (silence.of_batches.verdict) {
     case SilenceWatch::Verdict::kFine:
       break;
     case SilenceWatch::Verdict::kStartOver:

@@ -93,8 +93,9 @@ TEST(OutstandingTest, AnUnansweredHeartbeatWaitsForTheCoordinator) {
   EXPECT_EQ(outstanding.OldestMs(0), 10);
   EXPECT_FALSE(outstanding.OldestMs(1)) << "it goes to server 0";
   EXPECT_TRUE(outstanding.AllFor(0).empty()) << "the next one comes soon enough";
-  outstanding.OnWorkReply({});
+  EXPECT_EQ(outstanding.OnWorkReply({}), 10);
   EXPECT_FALSE(outstanding.OldestMs(0));
+  EXPECT_FALSE(outstanding.OnWorkReply({}));
   outstanding.AddHeartbeat(30);
   outstanding.ForgetHeartbeats();
   EXPECT_FALSE(outstanding.OldestMs(0));
