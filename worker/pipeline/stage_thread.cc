@@ -140,7 +140,7 @@ Status StageThread::Prepare(StageWork* work) {
   if (name.row_count() == 0 || name.mean_rows() < name.row_count()) {
     return BadForward("it has no rows, or more than it should have");
   }
-  WEIR_RETURN_IF_ERROR(shared_.gate.RefreshFor(name));
+  WEIR_RETURN_IF_ERROR(shared_.refresh.RefreshFor(name));
   if (math_.is_last() || shared_.layout.stages()[parts_.stage].has_interaction) {
     return ReadRows(&batch);
   }

@@ -23,8 +23,8 @@
 #include "worker/data/reader.h"
 #include "worker/parameter_client.h"
 #include "worker/pipeline/chunk_rows.h"
+#include "worker/pipeline/evaluation_refresh.h"
 #include "worker/pipeline/pipeline_views.h"
-#include "worker/pipeline/refresh_gate.h"
 #include "worker/pipeline/stage_batch.h"
 #include "worker/pipeline/stage_links.h"
 #include "worker/pipeline/stage_queue.h"
@@ -68,7 +68,7 @@ struct StageShared {
   const StageParts& parts;
   StageQueue& queue;
   ChunkRows& chunk_rows;
-  RefreshGate& gate;
+  EvaluationRefresh& refresh;
   TrainCounters& counters;
   StageTimes& times;
 };

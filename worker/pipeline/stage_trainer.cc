@@ -24,7 +24,7 @@ StageTrainer::StageTrainer(const v1::Config& config, const ModelLayout& layout, 
       parts_(std::move(parts)),
       on_failure_(std::move(on_failure)),
       chunk_rows_(layout.stages()[parts_.stage], parts_.reader),
-      gate_(parts_.client),
+      refresh_(parts_.client),
       counters_(config.pipeline()),
       queue_(config, is_first(),
              static_cast<size_t>(config.pipeline().in_flight()) * static_cast<size_t>(thread_count),
@@ -54,7 +54,8 @@ StageTrainer::~StageTrainer() {
 
 void StageTrainer::RunThread() {
   try {
-    StageThread thread({config_, layout_, parts_, queue_, chunk_rows_, gate_, counters_, times_});
+    StageThread thread(
+        {config_, layout_, parts_, queue_, chunk_rows_, refresh_, counters_, times_});
     while (true) {
       auto work = Next();
       if (!work.ok()) return Fail(work.status());

@@ -58,7 +58,7 @@ class StageTrainer final : public BatchTrainer {
   const StageParts parts_;
   const std::function<void(const Status&)> on_failure_;
   ChunkRows chunk_rows_;
-  RefreshGate gate_;
+  EvaluationRefresh refresh_;
   TrainCounters counters_;
   StageTimes times_;
   StageQueue queue_;

@@ -16,9 +16,9 @@
 
 namespace weir::worker {
 
-class RefreshGate {
+class EvaluationRefresh {
  public:
-  explicit RefreshGate(ParameterClient* client) : client_(client) {}
+  explicit EvaluationRefresh(ParameterClient* client) : client_(client) {}
 
   // Does nothing for a batch that is not the first of an evaluation.
   Status RefreshFor(const v1::BatchName& name) {
