@@ -131,8 +131,8 @@ TEST(Pipeline, EndsWithAnyNumberInFlightUnderRandomDelays) {
   }
 }
 
-// What a broken connection takes with it is started again. After a silence in which servers answer on
-// a busy machine too.
+// What a broken connection takes with it is started again, after a silence in which servers answer
+// even on a busy machine.
 TEST(Pipeline, EndsOverLinksThatBreak) {
   ClusterOptions options = Stages(3, 2);
   options.trainers = 2;
