@@ -164,9 +164,7 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
         false);
   }
   Desk& desk = desks_[seat];
-  if (!request.failure().empty()) {
-    director_.Fail(StrCat(Name(seat), ": ", request.failure()));
-  }
+  if (!request.failure().empty()) TakeFailure(seat, request);
   if (request.farewell() || !request.failure().empty()) {
     Dismiss(seat, now_ms);
     return std::nullopt;
@@ -210,6 +208,22 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
   desk.last_request_id = request.request_id();
   desk.last_reply = header;
   return header;
+}
+
+void Coordinator::TakeFailure(cluster::Seat seat, const v1::WorkRequest& request) {
+  std::string reason = StrCat(Name(seat), ": ", request.failure());
+  if (!request.others_may_go_on() || !HasOtherTrainer(seat.trainer)) {
+    return director_.Fail(std::move(reason));
+  }
+  LOG(WARNING) << reason << "; it ends, and the other trainers go on";
+}
+
+bool Coordinator::HasOtherTrainer(uint32_t trainer) const {
+  return std::ranges::any_of(desks_, [&](const auto& entry) {
+    const cluster::Seat seat = entry.first;
+    return seat.stage == 0 && seat.trainer != trainer && membership_.IsMember(seat) &&
+           !pipelines_.IncompleteSince(seat.trainer);
+  });
 }
 
 bool Coordinator::IsAfterFarewell(cluster::Seat seat, const v1::WorkRequest& request) const {

@@ -65,6 +65,10 @@ class Coordinator {
   };
 
   // A double of something that was sent before its sender left.
+  // A worker gives up. The run ends with it, unless others may and can go on.
+  void TakeFailure(cluster::Seat seat, const v1::WorkRequest& request);
+  // One that has all its stages.
+  bool HasOtherTrainer(uint32_t trainer) const;
   bool IsAfterFarewell(cluster::Seat seat, const v1::WorkRequest& request) const;
   Status TakeCompletions(const v1::WorkRequest& request, cluster::Seat seat,
                          const transport::Message& message, int64_t now_ms);

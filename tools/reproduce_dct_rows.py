@@ -10,7 +10,7 @@ HYBRID = "compression { default { dct { sparsity: 0.99 lifespan: 1000 } values: 
 # As in reproduce_dct_dp.
 RULES = {
     "sgd": "dense { sgd { learning_rate: 0.1 } } rows { sgd { learning_rate: 3 } }",
-    "adagrad": "dense { adagrad { learning_rate: 0.005 } } "
+    "adagrad": "dense { adagrad { learning_rate: 0.005 } schedule { warmup_steps: 0 } } "
                "rows { rowwise_adagrad { learning_rate: 0.01 initial_accumulator: 1e-7 } }",
 }
 # Behind the second layer of the bottom MLP, and of the top one (the paper, section 3.1).

@@ -1,5 +1,7 @@
 #include "common/config/defaults.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <initializer_list>
 
 #include "common/layout/model_layout.h"
@@ -120,6 +122,17 @@ void FillSchedule(v1::LearningRateSchedule& schedule) {
   if (schedule.has_cosine()) WEIR_DEFAULT(*schedule.mutable_cosine(), end, 0.0);
 }
 
+// Adagrad's sums start near 0, so its first steps are as long as its learning rate whatever the
+// gradients; those of several trainers start from the same values and add up, and one run in ten
+// was seen to cut all its ReLUs for good (docs/measurements.md).
+void FillWarmup(v1::LearningRateSchedule& schedule) {
+  constexpr int64_t kAdagradWarmupSteps = 200;
+  WEIR_DEFAULT(schedule, warmup_steps,
+               schedule.has_decay_start()
+                   ? std::clamp<int64_t>(schedule.decay_start(), 0, kAdagradWarmupSteps)
+                   : kAdagradWarmupSteps);
+}
+
 void FillMomentum(v1::MomentumRule& rule) {
   WEIR_DEFAULT(rule, momentum, 0.9);
   WEIR_DEFAULT(rule, nesterov, false);
@@ -149,6 +162,7 @@ void FillUpdate(v1::UpdateConfig& update) {
     rows.set_learning_rate(0.03);
     rows.set_initial_accumulator(1e-7);
   }
+  if (update.dense().has_adagrad()) FillWarmup(*update.mutable_dense()->mutable_schedule());
   FillUpdateRule(*update.mutable_dense());
   FillUpdateRule(*update.mutable_rows());
 }

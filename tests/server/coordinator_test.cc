@@ -604,6 +604,26 @@ TEST_F(StagedCoordinatorTest, EvaluationDoesNotWaitForAStageThatIsGone) {
   EXPECT_EQ(AskAs(0, 0).chunk().split(), v1::TEST);
 }
 
+TEST_F(StagedCoordinatorTest, ATrainerThatCannotReachItsStagesLeavesItsWorkToOthers) {
+  for (uint32_t trainer : {0u, 1u}) {
+    for (uint32_t stage : {0u, 1u}) JoinStage(trainer, stage, 10 + 2 * trainer + stage);
+    AskAs(trainer, 1);
+  }
+  const v1::WorkReply lent = AskAs(0, 0);
+  ASSERT_TRUE(lent.has_chunk() && AskAs(1, 0).has_chunk());
+  v1::WorkRequest failing = Request(0, next_id_++);
+  failing.set_failure("no batch comes back");
+  failing.set_others_may_go_on(true);
+  staged_->OnWorkRequest(failing, MakeParts({}, {}), now_ms_);
+  EXPECT_FALSE(staged_->failed()) << staged_->failure();
+  EXPECT_EQ(AskAs(1, 0).chunk().chunk(), lent.chunk().chunk());
+
+  failing.set_trainer(1);  // trainer 0 has no first stage any more
+  failing.set_request_id(next_id_++);
+  staged_->OnWorkRequest(failing, MakeParts({}, {}), now_ms_);
+  EXPECT_EQ(staged_->failure(), "trainer 1: no batch comes back");
+}
+
 TEST_F(StagedCoordinatorTest, ARunInWhichNoTrainerHasAllStagesFailsAndSaysWhatIsMissing) {
   JoinStage(0, 0, 1);
   for (int i = 0; i < 5; ++i) {

@@ -213,7 +213,9 @@ TEST_F(EmbeddedRunFiles, AMissingDirectoryIsAnError) {
 
 TEST(EmbeddedRun, ALearningRateThatBlowsUpStopsItAndNamesThePlace) {
   v1::Config config = TinyRun();
-  config.mutable_update()->mutable_dense()->mutable_sgd()->set_learning_rate(1e20);
+  v1::UpdateRule& rule = *config.mutable_update()->mutable_dense();
+  rule.mutable_sgd()->set_learning_rate(1e20);
+  rule.mutable_schedule()->set_warmup_steps(0);
   for (const int threads : {1, 3}) {
     const auto report = RunEmbedded(config, Threads(threads));
     ASSERT_FALSE(report.ok());

@@ -211,8 +211,11 @@ Result<v1::WorkReply> ServerLink::RequestWork(v1::WorkRequest request, Body scor
 
 void ServerLink::Stop(const Status& status, bool tell_others) {
   if (tell_others) {
-    Post([this, reason = status.message()] {
-      Tell([&](v1::WorkRequest* request) { request->set_failure(reason); });
+    Post([this, status] {
+      Tell([&](v1::WorkRequest* request) {
+        request->set_failure(status.message());
+        request->set_others_may_go_on(status.code() == StatusCode::kUnavailable);
+      });
     });
   }
   Fail(status);

@@ -144,6 +144,35 @@ TEST(FillDefaults, KeepsWhatIsSetEvenToZero) {
   EXPECT_FALSE(config.compression().default_().dct().controller());
 }
 
+int64_t WarmupOf(const v1::UpdateRule& dense) {
+  v1::Config config;
+  *config.mutable_update()->mutable_dense() = dense;
+  *config.mutable_update()->mutable_rows() = dense;
+  FillDefaults(&config);
+  EXPECT_EQ(config.update().rows().schedule().warmup_steps(),
+            dense.schedule().warmup_steps());  // rows have no layers to lose
+  const v1::LearningRateSchedule& schedule = config.update().dense().schedule();
+  EXPECT_GE(schedule.decay_start(), schedule.warmup_steps());
+  return schedule.warmup_steps();
+}
+
+TEST(FillDefaults, AdagradOfTheMlpsWarmsUpUnlessItIsToldNotTo) {
+  v1::Config config;
+  FillDefaults(&config);
+  EXPECT_EQ(config.update().dense().schedule().warmup_steps(), 200);
+  v1::UpdateRule rule;
+  rule.mutable_sgd();
+  EXPECT_EQ(WarmupOf(rule), 0);
+  rule.mutable_adagrad();
+  EXPECT_EQ(WarmupOf(rule), 200);
+  rule.mutable_schedule()->set_decay_start(50);
+  EXPECT_EQ(WarmupOf(rule), 50);
+  rule.mutable_schedule()->set_decay_start(500);
+  EXPECT_EQ(WarmupOf(rule), 200);
+  rule.mutable_schedule()->set_warmup_steps(0);
+  EXPECT_EQ(WarmupOf(rule), 0);
+}
+
 TEST(FillDefaults, ChoosesNothingForARuleThatIsWrittenOut) {
   v1::Config config;
   config.mutable_compression()->mutable_default_()->set_values(v1::BF16);
