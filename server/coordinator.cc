@@ -212,7 +212,8 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
 
 void Coordinator::TakeFailure(cluster::Seat seat, const v1::WorkRequest& request) {
   std::string reason = StrCat(Name(seat), ": ", request.failure());
-  if (!request.others_may_go_on() || !HasOtherTrainer(seat.trainer)) {
+  const bool is_to_save = seat.stage == 0 && desks_[seat].saves;
+  if (!request.others_may_go_on() || is_to_save || !HasOtherTrainer(seat.trainer)) {
     return director_.Fail(std::move(reason));
   }
   LOG(WARNING) << reason << "; it ends, and the other trainers go on";
@@ -221,8 +222,7 @@ void Coordinator::TakeFailure(cluster::Seat seat, const v1::WorkRequest& request
 bool Coordinator::HasOtherTrainer(uint32_t trainer) const {
   return std::ranges::any_of(desks_, [&](const auto& entry) {
     const cluster::Seat seat = entry.first;
-    return seat.stage == 0 && seat.trainer != trainer && membership_.IsMember(seat) &&
-           !pipelines_.IncompleteSince(seat.trainer);
+    return seat.stage == 0 && seat.trainer != trainer && membership_.IsMember(seat);
   });
 }
 

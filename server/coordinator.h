@@ -64,11 +64,12 @@ class Coordinator {
     bool has_left = false;
   };
 
-  // A double of something that was sent before its sender left.
-  // A worker gives up. The run ends with it, unless others may and can go on.
+  // A worker gives up. The run ends with it, unless it may go on with another trainer and loses
+  // nothing that only this worker would have kept.
   void TakeFailure(cluster::Seat seat, const v1::WorkRequest& request);
-  // One that has all its stages.
+  // Whether it can train is CheckTrainers' business.
   bool HasOtherTrainer(uint32_t trainer) const;
+  // A double of something that was sent before its sender left.
   bool IsAfterFarewell(cluster::Seat seat, const v1::WorkRequest& request) const;
   Status TakeCompletions(const v1::WorkRequest& request, cluster::Seat seat,
                          const transport::Message& message, int64_t now_ms);

@@ -94,8 +94,8 @@ class ParameterClient {
   // Adds what the client knows: bytes, layers, staleness, reconnects.
   virtual void FillReport(v1::WorkerReport* report) = 0;
 
-  // Everything that waits or comes fails with this status. If tell_others, the run is reported as
-  // failed to the coordinator first.
+  // Everything that waits or comes fails with this status. If tell_others, the coordinator is told
+  // first, and the run fails unless other trainers can do without this one.
   virtual void Stop(const Status& status, bool tell_others) = 0;
 };
 

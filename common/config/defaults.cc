@@ -123,8 +123,8 @@ void FillSchedule(v1::LearningRateSchedule& schedule) {
 }
 
 // Adagrad's sums start near 0, so its first steps are as long as its learning rate whatever the
-// gradients; those of several trainers start from the same values and add up, and one run in ten
-// was seen to cut all its ReLUs for good (docs/measurements.md).
+// gradients; those of several trainers start from the same values and add up, and as many as one
+// run in ten was seen to cut all its ReLUs for good (docs/measurements.md).
 void FillWarmup(v1::LearningRateSchedule& schedule) {
   constexpr int64_t kAdagradWarmupSteps = 200;
   WEIR_DEFAULT(schedule, warmup_steps,

@@ -482,8 +482,9 @@ class StagedCoordinatorTest : public CoordinatorTest {
     staged_.emplace(config, staged_identity_, kServers, now_ms_);
   }
 
-  uint64_t JoinStage(uint32_t trainer, uint32_t stage, uint64_t nonce) {
+  uint64_t JoinStage(uint32_t trainer, uint32_t stage, uint64_t nonce, bool saves = false) {
     v1::Join join;
+    join.set_saves(saves);
     *join.mutable_identity() = staged_identity_;
     join.set_trainer(trainer);
     join.set_stage(stage);
@@ -502,6 +503,13 @@ class StagedCoordinatorTest : public CoordinatorTest {
     request.set_adopted_generation(1000);
     request.set_is_busy(is_busy);
     return staged_->OnWorkRequest(request, MakeParts({}, {}), now_ms_)->work_reply();
+  }
+  void GiveUp(uint32_t trainer, uint32_t stage) {
+    v1::WorkRequest request = Request(trainer, next_id_++);
+    request.set_stage(stage);
+    request.set_failure("no batch comes back");
+    request.set_others_may_go_on(true);
+    staged_->OnWorkRequest(request, MakeParts({}, {}), now_ms_);
   }
   void Pass(int64_t ms) {
     now_ms_ += ms;
@@ -611,17 +619,20 @@ TEST_F(StagedCoordinatorTest, ATrainerThatCannotReachItsStagesLeavesItsWorkToOth
   }
   const v1::WorkReply lent = AskAs(0, 0);
   ASSERT_TRUE(lent.has_chunk() && AskAs(1, 0).has_chunk());
-  v1::WorkRequest failing = Request(0, next_id_++);
-  failing.set_failure("no batch comes back");
-  failing.set_others_may_go_on(true);
-  staged_->OnWorkRequest(failing, MakeParts({}, {}), now_ms_);
+  GiveUp(0, 0);
   EXPECT_FALSE(staged_->failed()) << staged_->failure();
   EXPECT_EQ(AskAs(1, 0).chunk().chunk(), lent.chunk().chunk());
-
-  failing.set_trainer(1);  // trainer 0 has no first stage any more
-  failing.set_request_id(next_id_++);
-  staged_->OnWorkRequest(failing, MakeParts({}, {}), now_ms_);
+  GiveUp(0, 1);
+  EXPECT_FALSE(staged_->failed()) << staged_->failure();
+  GiveUp(1, 0);
   EXPECT_EQ(staged_->failure(), "trainer 1: no batch comes back");
+}
+
+TEST_F(StagedCoordinatorTest, ATrainerThatWasToSaveTheModelEndsTheRun) {
+  JoinStage(0, 0, 1, true);
+  JoinStage(1, 0, 2);
+  GiveUp(0, 0);
+  EXPECT_EQ(staged_->failure(), "trainer 0: no batch comes back");
 }
 
 TEST_F(StagedCoordinatorTest, ARunInWhichNoTrainerHasAllStagesFailsAndSaysWhatIsMissing) {

@@ -214,7 +214,7 @@ void ServerLink::Stop(const Status& status, bool tell_others) {
     Post([this, status] {
       Tell([&](v1::WorkRequest* request) {
         request->set_failure(status.message());
-        request->set_others_may_go_on(status.code() == StatusCode::kUnavailable);
+        request->set_others_may_go_on(status.code() == StatusCode::kDeadlineExceeded);
       });
     });
   }

@@ -118,10 +118,10 @@ Status StageTrainer::CheckSilence() {
       parts_.tell_coordinator(silence.generation, silence.generation);
       break;
     case SilenceWatch::Verdict::kGiveUp:
-      return Unavailable(StrCat(what,
-                                " ms (cluster.join_timeout_ms); is its --link an address that "
-                                "stage ",
-                                parts_.stage, " reaches?"));
+      return DeadlineExceeded(StrCat(what,
+                                     " ms (cluster.join_timeout_ms); is its --link an address that "
+                                     "stage ",
+                                     parts_.stage, " reaches?"));
   }
   return OkStatus();
 }

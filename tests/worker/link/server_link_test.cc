@@ -129,7 +129,20 @@ TEST_F(ServerLinkTest, AStopWhileAServerIsMissingEndsConnectAndTheCoordinatorHea
   const v1::WorkRequest word =
       ExpectWord([](const v1::WorkRequest& request) { return !request.failure().empty(); });
   EXPECT_EQ(word.failure(), "interrupted");
+  EXPECT_FALSE(word.others_may_go_on());
   EXPECT_EQ(word.incarnation(), kIncarnation);
+}
+
+TEST_F(ServerLinkTest, OthersMayGoOnWhenAPeerOfThisWorkerAloneDoesNotAnswer) {
+  StartConnecting();
+  LetJoin();
+  LetIn(0);
+  link_->Stop(DeadlineExceeded("nothing comes back"), true);
+  EXPECT_EQ(Connected().code(), StatusCode::kDeadlineExceeded);
+  link_.reset();
+  const v1::WorkRequest word =
+      ExpectWord([](const v1::WorkRequest& request) { return !request.failure().empty(); });
+  EXPECT_TRUE(word.others_may_go_on());
 }
 
 TEST_F(ServerLinkTest, ARefusalByOneServerIsToldToTheCoordinator) {
