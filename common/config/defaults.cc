@@ -124,13 +124,14 @@ void FillSchedule(v1::LearningRateSchedule& schedule) {
 
 // Adagrad's sums start near 0, so its first steps are as long as its learning rate whatever the
 // gradients; those of several trainers start from the same values and add up, and as many as one
-// run in ten was seen to cut all its ReLUs for good (docs/measurements.md).
-void FillWarmup(v1::LearningRateSchedule& schedule) {
-  constexpr int64_t kAdagradWarmupSteps = 200;
-  WEIR_DEFAULT(schedule, warmup_steps,
-               schedule.has_decay_start()
-                   ? std::clamp<int64_t>(schedule.decay_start(), 0, kAdagradWarmupSteps)
-                   : kAdagradWarmupSteps);
+// run in ten was seen to cut all its ReLUs for good (docs/measurements.md). Samples and not steps
+// are the same for every batch: larger ones make fewer steps of the same data.
+void FillWarmup(int64_t batch_size, v1::LearningRateSchedule& schedule) {
+  constexpr int64_t kAdagradWarmupSamples = 25'600;
+  const int64_t batch = std::max<int64_t>(1, batch_size);  // not validated yet
+  int64_t steps = (kAdagradWarmupSamples + batch - 1) / batch;
+  if (schedule.has_decay_start()) steps = std::clamp<int64_t>(schedule.decay_start(), 0, steps);
+  WEIR_DEFAULT(schedule, warmup_steps, steps);
 }
 
 void FillMomentum(v1::MomentumRule& rule) {
@@ -155,14 +156,16 @@ void FillUpdateRule(v1::UpdateRule& rule) {
   WEIR_DEFAULT(rule, dense_semantics, false);
 }
 
-void FillUpdate(v1::UpdateConfig& update) {
+void FillUpdate(int64_t batch_size, v1::UpdateConfig& update) {
   if (!update.has_dense()) update.mutable_dense()->mutable_adagrad()->set_learning_rate(0.005);
   if (!update.has_rows()) {
     v1::AdagradRule& rows = *update.mutable_rows()->mutable_rowwise_adagrad();
     rows.set_learning_rate(0.03);
     rows.set_initial_accumulator(1e-7);
   }
-  if (update.dense().has_adagrad()) FillWarmup(*update.mutable_dense()->mutable_schedule());
+  if (update.dense().has_adagrad()) {
+    FillWarmup(batch_size, *update.mutable_dense()->mutable_schedule());
+  }
   FillUpdateRule(*update.mutable_dense());
   FillUpdateRule(*update.mutable_rows());
 }
@@ -259,7 +262,7 @@ void FillDefaults(v1::Config* config) {
   FillData(*config->mutable_data());
   FillModel(HasDenseFeatures(config->data()), *config->mutable_model());
   FillCompression(*config->mutable_compression());
-  FillUpdate(*config->mutable_update());
+  FillUpdate(config->data().batch_size(), *config->mutable_update());
   FillCluster(*config->mutable_cluster());
   FillRun(*config->mutable_run());
   WEIR_DEFAULT(*config->mutable_pipeline(), in_flight, 4);

@@ -10,6 +10,7 @@
 #include <array>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "common/base/strings.h"
 #include "common/config/validate_config.h"
@@ -159,6 +160,7 @@ int64_t WarmupOf(const v1::UpdateRule& dense) {
 TEST(FillDefaults, AdagradOfTheMlpsWarmsUpUnlessItIsToldNotTo) {
   v1::Config config;
   FillDefaults(&config);
+  EXPECT_EQ(config.data().batch_size(), 128);
   EXPECT_EQ(config.update().dense().schedule().warmup_steps(), 200);
   v1::UpdateRule rule;
   rule.mutable_sgd();
@@ -171,6 +173,16 @@ TEST(FillDefaults, AdagradOfTheMlpsWarmsUpUnlessItIsToldNotTo) {
   EXPECT_EQ(WarmupOf(rule), 200);
   rule.mutable_schedule()->set_warmup_steps(0);
   EXPECT_EQ(WarmupOf(rule), 0);
+}
+
+TEST(FillDefaults, WarmsUpOverAsManySamplesWhateverTheBatch) {
+  for (const auto& [batch_size, steps] :
+       {std::pair{1, 25'600}, {512, 50}, {2048, 13}, {65'536, 1}, {0, 25'600}, {-1, 25'600}}) {
+    v1::Config config;
+    config.mutable_data()->set_batch_size(batch_size);
+    FillDefaults(&config);
+    EXPECT_EQ(config.update().dense().schedule().warmup_steps(), steps) << batch_size;
+  }
 }
 
 TEST(FillDefaults, ChoosesNothingForARuleThatIsWrittenOut) {
