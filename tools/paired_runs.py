@@ -1,5 +1,6 @@
 """Runs of weir-local that are compared in pairs: done once and kept, what their summaries say, and
-how sure a mean difference is. What measure_criteo.py and reproduce_dct_dp share."""
+how sure a mean difference is. What measure_criteo.py, reproduce_dct
+and reproduce_dct_dp share."""
 
 import json
 import math
@@ -11,6 +12,12 @@ import sys
 PROGRAMS = ("weir-local", "weir-server", "weir-worker")
 # Of a smaller tensor, one element more or less is a visible share of the density.
 MIN_ELEMENTS = 1000
+# Learning rates: the best of a small search with the dense run alone (docs/measurements.md).
+UPDATE_RULES = {
+    "sgd": "dense { sgd { learning_rate: 0.1 } } rows { sgd { learning_rate: 3 } }",
+    "adagrad": "dense { adagrad { learning_rate: 0.005 } } "
+               "rows { rowwise_adagrad { learning_rate: 0.01 initial_accumulator: 1e-7 } }",
+}
 
 
 def check_programs(binaries, config):

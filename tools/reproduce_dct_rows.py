@@ -7,12 +7,6 @@ MODEL = ""  # the config's: the paper's, bottom 512-256-64-16, top 512-256-128-1
 DEEP = ("model { bottom_widths: [512, 256, 256, 256, 256, 64, 16] "
         "top_widths: [512, 256, 256, 256, 256, 256, 128, 1] }")
 HYBRID = "compression { default { dct { sparsity: 0.99 lifespan: 1000 } values: BF16 } }"
-# As in reproduce_dct_dp.
-RULES = {
-    "sgd": "dense { sgd { learning_rate: 0.1 } } rows { sgd { learning_rate: 3 } }",
-    "adagrad": "dense { adagrad { learning_rate: 0.005 } schedule { warmup_steps: 0 } } "
-               "rows { rowwise_adagrad { learning_rate: 0.01 initial_accumulator: 1e-7 } }",
-}
 # Behind the second layer of the bottom MLP, and of the top one (the paper, section 3.1).
 TWO, THREE = ["bottom/1"], ["bottom/1", "top/1"]
 TWELVE = ["bottom/%d" % i for i in range(6)] + ["top/%d" % i for i in range(6)]
