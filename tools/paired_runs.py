@@ -2,6 +2,7 @@
 how sure a mean difference is. What measure_criteo.py, reproduce_dct
 and reproduce_dct_dp share."""
 
+import argparse
 import json
 import math
 import os
@@ -26,6 +27,25 @@ def check_programs(binaries, config):
         if not os.path.exists(path):
             sys.exit("error: there is no %s; build Release, name its programs by --bin, and run this "
                      "from the folder that the repository is in" % path)
+
+
+def once(values):
+    """A flag's values, each of which may be there once."""
+    if len(set(values)) < len(values):
+        raise argparse.ArgumentTypeError("each once")
+    return values
+
+
+def some(known):
+    """The type of a flag that takes some of these words, with commas between them."""
+    def parse(text):
+        found = text.split(",")
+        unknown = [word for word in found if word not in known]
+        if unknown:
+            raise argparse.ArgumentTypeError(
+                "no %s; there are %s" % (", ".join(unknown), ", ".join(known)))
+        return once(found)
+    return parse
 
 
 def make_folder(path):

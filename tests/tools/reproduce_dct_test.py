@@ -65,6 +65,15 @@ class Arithmetic(unittest.TestCase):
         for row in reproduce_dct.LOSS_ROWS:
             self.assertIn(row.base, [None, *names])
 
+    def test_a_choice_of_runs_has_what_they_are_compared_with(self):
+        def names(*chosen):
+            return [row.name for row in reproduce_dct.chosen_rows(chosen)]
+
+        self.assertEqual(names("2-stages-75"), ["none", "2-stages-75"])
+        self.assertEqual(names("deep-90", "hybrid"), ["none", "hybrid", "deep-none", "deep-90"])
+        self.assertEqual(names(*(row.name for row in reproduce_dct.LOSS_ROWS)),
+                         [row.name for row in reproduce_dct.LOSS_ROWS])
+
     def test_what_is_nearest_to_a_number_of_samples(self):
         points = [(i, i * 10) for i in range(100)]
         self.assertEqual(reproduce_dct.near(points, 50), 500)
@@ -91,7 +100,8 @@ class Tool(unittest.TestCase):
             self.assertTrue(os.path.exists(os.path.join(out, "thresholds.md")))
 
     def test_wrong_flags_are_told(self):
-        for flag, words in (("--only=dreams", "no dreams"), ("--seeds=0", "at least 1"),
+        for flag, words in (("--only=dreams", "no dreams"), ("--runs=none,dreams", "no dreams"),
+                            ("--runs=none,none", "each once"), ("--seeds=0", "at least 1"),
                             ("--bin=/absent", "there is no /absent")):
             done = self.call(flag)
             self.assertNotEqual(done.returncode, 0)
