@@ -124,8 +124,8 @@ void FillSchedule(v1::LearningRateSchedule& schedule) {
 
 // Adagrad's sums start near 0, so its first steps are as long as its learning rate whatever the
 // gradients; those of several trainers start from the same values and add up, and as many as one
-// run in ten was seen to cut all its ReLUs for good (docs/measurements.md). Samples and not steps
-// are the same for every batch: larger ones make fewer steps of the same data.
+// run in ten was seen to cut all its ReLUs for good (docs/measurements.md). Counted in
+// samples, because larger batches make fewer steps of the same data.
 void FillWarmup(int64_t batch_size, v1::LearningRateSchedule& schedule) {
   constexpr int64_t kAdagradWarmupSamples = 25'600;
   const int64_t batch = std::max<int64_t>(1, batch_size);  // not validated yet
