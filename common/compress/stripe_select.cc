@@ -36,11 +36,87 @@ HWY_INLINE FloatVector AddTo(Floats floats, const float* gradient, float* residu
   return sum;
 }
 
-#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
-#include "common/compress/one_pass_select.inc"
-#else
-#include "common/compress/two_pass_select.inc"
-#endif
+// The stripe is streamed once: each word of 64 elements is added and compared, and the bits that say
+// which of them reach the threshold become indexes, without a branch for the usual number of them.
+// Then the selected elements alone are touched, which lie in the first-level cache. To take elements
+// out of every vector on the way would cost more: at a density of 1 % most have none.
+#include "common/compress/word_compare.inc"
+#include "common/compress/word_indexes.inc"
+
+// How far ahead memory is asked for; 0: not at all. The prefetchers of older processors stop at
+// each 4 KiB page; those with AVX-512 lose time by it.
+constexpr size_t kPrefetchBytes = HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86 ? 0 : 2048;
+constexpr size_t kCacheLineBytes = 64;
+
+// A number and not a pointer, because it may lie past the end: a prefetch of what is not mapped is
+// dropped.
+HWY_INLINE void PrefetchWord(const float* values) {
+  if constexpr (kPrefetchBytes == 0) return;
+  const uintptr_t address = reinterpret_cast<uintptr_t>(values) + kPrefetchBytes;
+  for (size_t i = 0; i < kWordElements * sizeof(float); i += kCacheLineBytes) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    hwy::Prefetch(reinterpret_cast<const float*>(address + i));
+  }
+}
+
+template <size_t kAtOnce>
+HWY_INLINE uint16_t* SelectWords(FloatVector threshold, const float* gradient, size_t begin,
+                                 size_t end, float* residual, uint16_t* indexes) {
+  const Floats floats;
+  for (size_t i = begin; i < end; i += kWordElements) {
+    PrefetchWord(gradient + i);
+    PrefetchWord(residual + i);
+    const uint64_t bits = AccumulateWord(floats, threshold, gradient + i, residual + i);
+    indexes = PutIndexes<kAtOnce>(bits, i, indexes);
+  }
+  return indexes;
+}
+
+// The last word of a short stripe, filled up with zeros, which no threshold above zero selects.
+HWY_INLINE uint16_t* SelectTail(FloatVector threshold, const float* gradient, size_t begin,
+                                size_t size, float* residual, uint16_t* indexes) {
+  float padded_gradient[kWordElements] = {};
+  float padded_residual[kWordElements] = {};
+  const size_t byte_count = (size - begin) * sizeof(float);
+  std::memcpy(padded_gradient, gradient + begin, byte_count);
+  std::memcpy(padded_residual, residual + begin, byte_count);
+  const uint64_t bits = AccumulateWord(Floats(), threshold, padded_gradient, padded_residual);
+  std::memcpy(residual + begin, padded_residual, byte_count);
+  return PutIndexes<kMany>(bits, begin, indexes);
+}
+
+// residual += gradient; the offsets of what reaches the threshold. How many they are.
+size_t AccumulateAndCompare(const float* HWY_RESTRICT gradient, float least, size_t size,
+                            float* HWY_RESTRICT residual, uint16_t* HWY_RESTRICT indexes) {
+  const FloatVector threshold = hn::Set(Floats(), least);
+  const size_t whole = size - size % kWordElements;
+  uint16_t* put = indexes;
+  bool few = true;
+  for (size_t begin = 0; begin < whole; begin += kBlockElements) {
+    const size_t end = std::min(whole, begin + kBlockElements);
+    const uint16_t* const before = put;
+    put = few ? SelectWords<kFew>(threshold, gradient, begin, end, residual, put)
+              : SelectWords<kMany>(threshold, gradient, begin, end, residual, put);
+    few = kFew == kMany || static_cast<size_t>(put - before) <= kFewInBlock;
+  }
+  if (whole < size) put = SelectTail(threshold, gradient, whole, size, residual, put);
+  return static_cast<size_t>(put - indexes);
+}
+
+template <Take kTake>
+HWY_INLINE size_t AccumulateAndTake(const float* HWY_RESTRICT gradient, float least, float quantum,
+                                    size_t size, float* HWY_RESTRICT residual,
+                                    uint16_t* HWY_RESTRICT indexes, float* HWY_RESTRICT values) {
+  const size_t count = AccumulateAndCompare(gradient, least, size, residual, indexes);
+  for (size_t k = 0; k < count; ++k) {
+    float& left = residual[indexes[k]];
+    const float value = kTake == Take::kAll ? left : std::copysign(quantum, left);
+    values[k] = value;
+    // Infinity leaves NaN behind: it cannot be sent twice.
+    left = kTake == Take::kAll ? left - value : left - value + (left - left);
+  }
+  return count;
+}
 
 // residual += gradient; what reaches the threshold is moved out of the residual. How many they are.
 size_t TakeAll(const float* HWY_RESTRICT gradient, float least, size_t size,

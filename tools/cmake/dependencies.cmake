@@ -11,6 +11,8 @@ find_package(nlohmann_json REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(GLOG REQUIRED IMPORTED_TARGET libglog)
 pkg_check_modules(HIGHWAY REQUIRED IMPORTED_TARGET libhwy)
+# Also for AVX-512 with its later instructions (Ice Lake, Zen 4), which Highway leaves out by itself.
+target_compile_definitions(PkgConfig::HIGHWAY INTERFACE HWY_WANT_AVX3_DL)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 
 # The next two are peers of weir-bench. libdnnl-dev's own CMake package asks for OpenCL headers, which we do not need.
