@@ -36,10 +36,10 @@ HWY_INLINE FloatVector AddTo(Floats floats, const float* gradient, float* residu
   return sum;
 }
 
-// The stripe is streamed once: each word of 64 elements is added and compared, and the bits that say
-// which of them reach the threshold become indexes, without a branch for the usual number of them.
-// Then the selected elements alone are touched, which lie in the first-level cache. To take elements
-// out of every vector on the way would cost more: at a density of 1 % most have none.
+// The stripe is streamed once: each word of 64 elements is added and compared, and the bits that
+// say which of them reach the threshold become indexes, without a branch for the usual number of
+// them. Then the selected elements alone are touched, which lie in the first-level cache. To take
+// elements out of every vector on the way would cost more: at a density of 1 % most have none.
 #include "common/compress/word_compare.inc"
 #include "common/compress/word_indexes.inc"
 
