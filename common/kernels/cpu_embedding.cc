@@ -19,7 +19,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int64_t kAhead = 16;  // samples whose rows are fetched before they are needed
+constexpr int64_t kAhead = 64;  // samples whose rows are fetched before they are needed
 
 // Calls visit(tag, column) for the columns of a row, a register at a time and then one by one.
 template <typename Visit>
