@@ -1,6 +1,7 @@
-// The pairwise dot products and their gradient, one sample at a time: its vectors (27 x 16 floats
-// for Criteo) stay in the first-level cache for all their pairs. Compiled for each instruction set;
-// the best that this processor has is called.
+// The pairwise dot products and their gradient. A register has one component of one vector of as
+// many samples as fit, so that no sum goes across a register and a sample's vectors (27 x 16 floats
+// for Criteo, times 16 samples) stay in the first-level cache for all their pairs. Compiled for
+// each instruction set; the best that this processor has is called.
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "common/kernels/cpu_interaction.cc"
@@ -10,7 +11,6 @@
 
 #include "common/base/check.h"
 #include "common/kernels/cpu_functions.h"
-#include "common/kernels/scratch.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -18,8 +18,6 @@ namespace weir::kernels::cpu {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-constexpr int64_t kBlock = 4;  // vectors of a sample that share a load
 
 // The dot products of a sample: row i has those of v_i with v_0 ... v_{i-1}, and perhaps with v_i.
 struct Triangle {
@@ -29,157 +27,175 @@ struct Triangle {
   int64_t Count(int64_t i) const { return i + self; }
 };
 
-// A sample's vectors as [dimension, stride], so that one load takes a component of several vectors
-// and no sum goes across a register.
-struct Transposed {
-  float* data;
+// The vectors of all samples, and their number and dimension.
+template <typename View>
+struct Vectors {
+  View view;  // [count * dimension, samples]
+  int64_t count;
   int64_t dimension;
-  int64_t stride;  // vectors, kBlock - 1 of zeros and what fills the last register
+
+  // Component d of vector i for the samples from `sample` on. Past the end it is the last: blocks
+  // at the edge compute some products twice.
+  auto At(int64_t i, int64_t d, int64_t sample) const {
+    return view.row(std::min(i, count - 1) * dimension + std::min(d, dimension - 1)) + sample;
+  }
 };
 
-// products[b, j] = <v_{i+b}, v_j> for b < kBlock and at least all j < i + kBlock.
-template <typename Tag>
-void Products(Tag tag, const Transposed& v, int64_t i, float* products) {
-  const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
-  for (int64_t j = 0; j < i + kBlock; j += lanes) {
-    auto sum0 = hn::Zero(tag), sum1 = sum0, sum2 = sum0, sum3 = sum0;
-    const float* component = v.data;
-    for (int64_t d = 0; d < v.dimension; ++d, component += v.stride) {
-      const auto others = hn::LoadU(tag, component + j);
-      sum0 = hn::MulAdd(hn::Set(tag, component[i]), others, sum0);
-      sum1 = hn::MulAdd(hn::Set(tag, component[i + 1]), others, sum1);
-      sum2 = hn::MulAdd(hn::Set(tag, component[i + 2]), others, sum2);
-      sum3 = hn::MulAdd(hn::Set(tag, component[i + 3]), others, sum3);
-    }
-    hn::StoreU(sum0, tag, products + j);
-    hn::StoreU(sum1, tag, products + v.stride + j);
-    hn::StoreU(sum2, tag, products + 2 * v.stride + j);
-    hn::StoreU(sum3, tag, products + 3 * v.stride + j);
-  }
-}
-
-void ForwardSamples(const ConstMatrixView& vectors, int64_t dimension, int64_t vector_count,
-                    Triangle triangle, const MatrixView& output) {
-  const hn::ScalableTag<float> tag;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
-  const int64_t stride = (vector_count + kBlock - 1 + lanes - 1) / lanes * lanes;
-  const int64_t pair_count = triangle.Begin(vector_count + kBlock) + lanes;
-  float* const scratch = Scratch(static_cast<size_t>((dimension + kBlock) * stride + pair_count));
-  const Transposed transposed{scratch, dimension, stride};
-  float* const products = scratch + dimension * stride;
-  float* const pairs = products + kBlock * stride;
-  std::fill_n(transposed.data, dimension * stride, 0.0f);
-  for (int64_t s = 0; s < vectors.row_count; ++s) {
-    const float* v = vectors.row(s);
-    for (int64_t j = 0; j < vector_count; ++j) {
-      for (int64_t d = 0; d < dimension; ++d) {
-        transposed.data[d * stride + j] = v[j * dimension + d];
-      }
-    }
-    for (int64_t i = 0; i < vector_count; i += kBlock) {
-      Products(tag, transposed, i, products);
-      // What is stored beyond a row's end, the next row overwrites.
-      for (int64_t b = 0; b < kBlock; ++b) {
-        float* const row = pairs + triangle.Begin(i + b);
-        for (int64_t j = 0; j < triangle.Count(i + b); j += lanes) {
-          hn::StoreU(hn::LoadU(tag, products + b * stride + j), tag, row + j);
-        }
-      }
-    }
-    std::copy_n(pairs, triangle.Begin(vector_count), std::copy_n(v, dimension, output.row(s)));
-  }
-}
-
-// The gradient of pair (i, j), whichever is larger; <v_i, v_i> has v_i twice.
-inline float PairGradient(const float* pairs, Triangle triangle, int64_t i, int64_t j) {
-  if (i == j) return triangle.self == 0 ? 0.0f : 2.0f * pairs[triangle.Begin(i) + i];
-  return i > j ? pairs[triangle.Begin(i) + j] : pairs[triangle.Begin(j) + i];
-}
-
-// Components [d, d + lanes) of dv_i = sum over j of gradient(i, j) v_j, for kBlock vectors from i
-// on, or for fewer at the end.
-template <typename Tag>
-void GradientBlock(Tag tag, const float* v, const float* pairs, Triangle triangle,
-                   int64_t vector_count, int64_t dimension, int64_t i, int64_t d, float* dv) {
-  const int64_t i1 = std::min(i + 1, vector_count - 1), i2 = std::min(i + 2, vector_count - 1),
-                i3 = std::min(i + 3, vector_count - 1);
-  auto sum0 = hn::Zero(tag), sum1 = sum0, sum2 = sum0, sum3 = sum0;
-  const auto add = [&](int64_t j, float g0, float g1, float g2, float g3) HWY_ATTR {
-    const auto other = hn::LoadU(tag, v + j * dimension + d);
-    sum0 = hn::MulAdd(hn::Set(tag, g0), other, sum0);
-    sum1 = hn::MulAdd(hn::Set(tag, g1), other, sum1);
-    sum2 = hn::MulAdd(hn::Set(tag, g2), other, sum2);
-    sum3 = hn::MulAdd(hn::Set(tag, g3), other, sum3);
+// Calls visit(tag, sample) for groups of samples: as many as fit a register, and what is left in
+// smaller and smaller ones.
+template <typename Visit>
+HWY_INLINE void ForEachGroup(int64_t sample_count, const Visit& visit) {
+  int64_t sample = 0;
+  const auto visit_all = [&](auto tag) HWY_ATTR {
+    const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
+    for (; sample + lanes <= sample_count; sample += lanes) visit(tag, sample);
   };
-  const float* row0 = pairs + triangle.Begin(i);
-  const float* row1 = pairs + triangle.Begin(i1);
-  const float* row2 = pairs + triangle.Begin(i2);
-  const float* row3 = pairs + triangle.Begin(i3);
-  for (int64_t j = 0; j < i; ++j) add(j, row0[j], row1[j], row2[j], row3[j]);
-  const int64_t end = std::min(i + kBlock, vector_count);
-  for (int64_t j = i; j < end; ++j) {
-    add(j, PairGradient(pairs, triangle, i, j), PairGradient(pairs, triangle, i1, j),
-        PairGradient(pairs, triangle, i2, j), PairGradient(pairs, triangle, i3, j));
-  }
-  // Gradient of (end, i), and of i + 1 .. behind it.
-  const float* column = pairs + triangle.Begin(end) + i;
-  for (int64_t j = end; j < vector_count; column += triangle.Count(j), ++j) {
-    add(j, column[0], column[1], column[2], column[3]);
-  }
-  // The last ones first: past the end they are copies of the last vector's.
-  hn::StoreU(sum3, tag, dv + i3 * dimension + d);
-  hn::StoreU(sum2, tag, dv + i2 * dimension + d);
-  hn::StoreU(sum1, tag, dv + i1 * dimension + d);
-  hn::StoreU(sum0, tag, dv + i * dimension + d);
+  visit_all(hn::ScalableTag<float>());
+  visit_all(hn::CappedTag<float, 8>());
+  visit_all(hn::CappedTag<float, 4>());
+  visit_all(hn::CappedTag<float, 1>());
 }
 
+// <v_i, v_j> and <v_{i+1}, v_j> for j and the three behind it: eight sums, so that additions do not
+// wait for each other. pairs: the rows of the products.
 template <typename Tag>
-void GradientOfComponents(Tag tag, const float* v, const float* pairs, Triangle triangle,
-                          int64_t vector_count, int64_t dimension, int64_t d, float* dv) {
-  for (int64_t i = 0; i < vector_count; i += kBlock) {
-    GradientBlock(tag, v, pairs, triangle, vector_count, dimension, i, d, dv);
+HWY_INLINE void ProductBlock(Tag tag, const Vectors<ConstMatrixView>& v, Triangle triangle,
+                             int64_t i, int64_t j, int64_t sample, const MatrixView& pairs) {
+  auto a0 = hn::Zero(tag), a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0, b3 = a0;
+  const float *a = v.At(i, 0, sample), *b = v.At(i + 1, 0, sample);
+  const float *o0 = v.At(j, 0, sample), *o1 = v.At(j + 1, 0, sample);
+  const float *o2 = v.At(j + 2, 0, sample), *o3 = v.At(j + 3, 0, sample);
+  for (int64_t at = 0; at < v.dimension * v.view.stride; at += v.view.stride) {
+    const auto of_a = hn::LoadU(tag, a + at), of_b = hn::LoadU(tag, b + at);
+    const auto other0 = hn::LoadU(tag, o0 + at), other1 = hn::LoadU(tag, o1 + at);
+    const auto other2 = hn::LoadU(tag, o2 + at), other3 = hn::LoadU(tag, o3 + at);
+    a0 = hn::MulAdd(of_a, other0, a0);
+    a1 = hn::MulAdd(of_a, other1, a1);
+    a2 = hn::MulAdd(of_a, other2, a2);
+    a3 = hn::MulAdd(of_a, other3, a3);
+    b0 = hn::MulAdd(of_b, other0, b0);
+    b1 = hn::MulAdd(of_b, other1, b1);
+    b2 = hn::MulAdd(of_b, other2, b2);
+    b3 = hn::MulAdd(of_b, other3, b3);
   }
+  const auto store = [&](int64_t row, auto p0, auto p1, auto p2, auto p3) HWY_ATTR {
+    const int64_t left = row < v.count ? triangle.Count(row) - j : 0;
+    float* const to = pairs.data + (triangle.Begin(row) + j) * pairs.stride + sample;
+    if (left > 0) hn::StoreU(p0, tag, to);
+    if (left > 1) hn::StoreU(p1, tag, to + pairs.stride);
+    if (left > 2) hn::StoreU(p2, tag, to + 2 * pairs.stride);
+    if (left > 3) hn::StoreU(p3, tag, to + 3 * pairs.stride);
+  };
+  store(i, a0, a1, a2, a3);
+  store(i + 1, b0, b1, b2, b3);
 }
 
-void BackwardSamples(const ConstMatrixView& vectors, int64_t dimension, int64_t vector_count,
-                     Triangle triangle, const ConstMatrixView& output_gradient,
-                     const MatrixView& vector_gradients) {
-  const hn::ScalableTag<float> tag;
-  const hn::CappedTag<float, 1> one;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
-  for (int64_t s = 0; s < vectors.row_count; ++s) {
-    const float* v = vectors.row(s);
-    const float* first = output_gradient.row(s);
-    float* dv = vector_gradients.row(s);
-    int64_t d = 0;
-    for (; d + lanes <= dimension; d += lanes) {
-      GradientOfComponents(tag, v, first + dimension, triangle, vector_count, dimension, d, dv);
+template <typename View>
+View PairRows(const View& output, int64_t dimension) {
+  View rows = output;
+  rows.data = output.row(dimension);
+  rows.row_count -= dimension;
+  return rows;
+}
+
+void ForwardAll(const Vectors<ConstMatrixView>& v, Triangle triangle, const MatrixView& output) {
+  const MatrixView pairs = PairRows(output, v.dimension);
+  ForEachGroup(output.column_count, [&](auto tag, int64_t sample) HWY_ATTR {
+    for (int64_t d = 0; d < v.dimension; ++d) {
+      hn::StoreU(hn::LoadU(tag, v.At(0, d, sample)), tag, output.row(d) + sample);
     }
-    for (; d < dimension; ++d) {
-      GradientOfComponents(one, v, first + dimension, triangle, vector_count, dimension, d, dv);
+    for (int64_t i = 0; i < v.count; i += 2) {
+      for (int64_t j = 0; j < triangle.Count(std::min(i + 1, v.count - 1)); j += 4) {
+        ProductBlock(tag, v, triangle, i, j, sample, pairs);
+      }
     }
-    for (d = 0; d < dimension; ++d) dv[d] += first[d];
+  });
+}
+
+// Components d and the three behind it of dv_i = sum over j of gradient(i, j) v_j, and of dv_{i+1}.
+template <typename Tag>
+HWY_INLINE void GradientBlock(Tag tag, const Vectors<ConstMatrixView>& v, Triangle triangle,
+                              int64_t i, int64_t d, int64_t sample,
+                              const ConstMatrixView& output_gradient,
+                              const Vectors<MatrixView>& dv) {
+  const ConstMatrixView pairs = PairRows(output_gradient, v.dimension);
+  const int64_t stride = pairs.stride;
+  const auto zero = hn::Zero(tag);
+  // The first vector is passed on as it is, too.
+  const auto first = [&](int64_t component) HWY_ATTR {
+    const int64_t row = std::min(component, v.dimension - 1);
+    return i == 0 ? hn::LoadU(tag, output_gradient.row(row) + sample) : zero;
+  };
+  auto a0 = first(d), a1 = first(d + 1), a2 = first(d + 2), a3 = first(d + 3);
+  auto b0 = zero, b1 = zero, b2 = zero, b3 = zero;
+  const float* other = v.At(0, d, sample);
+  const int64_t at1 = v.At(0, d + 1, sample) - other, at2 = v.At(0, d + 2, sample) - other,
+                at3 = v.At(0, d + 3, sample) - other;
+  const int64_t next = v.dimension * v.view.stride;
+  // Of the next v_j.
+  const auto add = [&](auto of_a, auto of_b) HWY_ATTR {
+    const auto other0 = hn::LoadU(tag, other), other1 = hn::LoadU(tag, other + at1);
+    const auto other2 = hn::LoadU(tag, other + at2), other3 = hn::LoadU(tag, other + at3);
+    a0 = hn::MulAdd(of_a, other0, a0);
+    a1 = hn::MulAdd(of_a, other1, a1);
+    a2 = hn::MulAdd(of_a, other2, a2);
+    a3 = hn::MulAdd(of_a, other3, a3);
+    b0 = hn::MulAdd(of_b, other0, b0);
+    b1 = hn::MulAdd(of_b, other1, b1);
+    b2 = hn::MulAdd(of_b, other2, b2);
+    b3 = hn::MulAdd(of_b, other3, b3);
+    other += next;
+  };
+  // <v_i, v_i> has v_i twice.
+  const auto square = [&](const float* gradient) HWY_ATTR {
+    if (triangle.self == 0) return zero;
+    const auto once = hn::LoadU(tag, gradient);
+    return hn::Add(once, once);
+  };
+  const bool has_b = i + 1 < v.count;
+  const float* of_a = pairs.row(triangle.Begin(i)) + sample;
+  const float* of_b = has_b ? pairs.row(triangle.Begin(i + 1)) + sample : of_a;
+  for (int64_t j = 0; j < i; ++j, of_a += stride, of_b += stride) {
+    add(hn::LoadU(tag, of_a), hn::LoadU(tag, of_b));
   }
+  const auto between = has_b ? hn::LoadU(tag, of_b) : zero;
+  add(square(of_a), between);
+  if (has_b) add(between, square(of_b + stride));
+  if (i + 2 < v.count) of_a = pairs.row(triangle.Begin(i + 2) + i) + sample;
+  for (int64_t j = i + 2; j < v.count; of_a += triangle.Count(j) * stride, ++j) {
+    add(hn::LoadU(tag, of_a), hn::LoadU(tag, of_a + stride));
+  }
+  // From the last on: past the end it is the last component again.
+  const auto store = [&](int64_t row, auto g0, auto g1, auto g2, auto g3) HWY_ATTR {
+    hn::StoreU(g3, tag, dv.At(row, d + 3, sample));
+    hn::StoreU(g2, tag, dv.At(row, d + 2, sample));
+    hn::StoreU(g1, tag, dv.At(row, d + 1, sample));
+    hn::StoreU(g0, tag, dv.At(row, d, sample));
+  };
+  store(i, a0, a1, a2, a3);
+  if (has_b) store(i + 1, b0, b1, b2, b3);
 }
 
-void ForwardDistinct(const ConstMatrixView& vectors, int64_t dimension, int64_t vector_count,
-                     const MatrixView& output) {
-  ForwardSamples(vectors, dimension, vector_count, {0}, output);
+void BackwardAll(const Vectors<ConstMatrixView>& v, Triangle triangle,
+                 const ConstMatrixView& output_gradient, const Vectors<MatrixView>& dv) {
+  ForEachGroup(v.view.column_count, [&](auto tag, int64_t sample) HWY_ATTR {
+    for (int64_t d = 0; d < v.dimension; d += 4) {
+      for (int64_t i = 0; i < v.count; i += 2) {
+        GradientBlock(tag, v, triangle, i, d, sample, output_gradient, dv);
+      }
+    }
+  });
 }
 
-void ForwardWithSelf(const ConstMatrixView& vectors, int64_t dimension, int64_t vector_count,
-                     const MatrixView& output) {
-  ForwardSamples(vectors, dimension, vector_count, {1}, output);
+void Forward(const ConstMatrixView& vectors, int64_t dimension, int64_t vector_count, Pairs pairs,
+             const MatrixView& output) {
+  ForwardAll({vectors, vector_count, dimension}, {pairs == Pairs::kWithSelf ? 1 : 0}, output);
 }
 
-void BackwardDistinct(const ConstMatrixView& vectors, int64_t dimension, int64_t vector_count,
-                      const ConstMatrixView& output_gradient, const MatrixView& vector_gradients) {
-  BackwardSamples(vectors, dimension, vector_count, {0}, output_gradient, vector_gradients);
-}
-
-void BackwardWithSelf(const ConstMatrixView& vectors, int64_t dimension, int64_t vector_count,
-                      const ConstMatrixView& output_gradient, const MatrixView& vector_gradients) {
-  BackwardSamples(vectors, dimension, vector_count, {1}, output_gradient, vector_gradients);
+void Backward(const ConstMatrixView& vectors, int64_t dimension, int64_t vector_count, Pairs pairs,
+              const ConstMatrixView& output_gradient, const MatrixView& vector_gradients) {
+  BackwardAll({vectors, vector_count, dimension}, {pairs == Pairs::kWithSelf ? 1 : 0},
+              output_gradient, {vector_gradients, vector_count, dimension});
 }
 
 }  // namespace HWY_NAMESPACE
@@ -190,21 +206,19 @@ HWY_AFTER_NAMESPACE();
 namespace weir::kernels::cpu {
 namespace {
 
-HWY_EXPORT(ForwardDistinct);
-HWY_EXPORT(ForwardWithSelf);
-HWY_EXPORT(BackwardDistinct);
-HWY_EXPORT(BackwardWithSelf);
+HWY_EXPORT(Forward);
+HWY_EXPORT(Backward);
 
 // Returns F, after checking that the shapes fit it.
 int64_t VectorCount(const ConstMatrixView& vectors, int64_t dimension, Pairs pairs,
                     const ConstMatrixView& output) {
   CHECK_GT(dimension, 0);
-  CHECK_EQ(vectors.column_count % dimension, 0);
-  const int64_t vector_count = vectors.column_count / dimension;
+  CHECK_EQ(vectors.row_count % dimension, 0);
+  const int64_t vector_count = vectors.row_count / dimension;
   CHECK_GE(vector_count, 1);
   const int64_t self = pairs == Pairs::kWithSelf ? vector_count : 0;
-  CHECK_EQ(output.column_count, dimension + vector_count * (vector_count - 1) / 2 + self);
-  CHECK_EQ(output.row_count, vectors.row_count);
+  CHECK_EQ(output.row_count, dimension + vector_count * (vector_count - 1) / 2 + self);
+  CHECK_EQ(output.column_count, vectors.column_count);
   return vector_count;
 }
 
@@ -213,11 +227,7 @@ int64_t VectorCount(const ConstMatrixView& vectors, int64_t dimension, Pairs pai
 void InteractionForward(const ConstMatrixView& vectors, int64_t dimension, Pairs pairs,
                         const MatrixView& output) {
   const int64_t vector_count = VectorCount(vectors, dimension, pairs, output);
-  if (pairs == Pairs::kDistinct) {
-    HWY_DYNAMIC_DISPATCH(ForwardDistinct)(vectors, dimension, vector_count, output);
-  } else {
-    HWY_DYNAMIC_DISPATCH(ForwardWithSelf)(vectors, dimension, vector_count, output);
-  }
+  HWY_DYNAMIC_DISPATCH(Forward)(vectors, dimension, vector_count, pairs, output);
 }
 
 void InteractionBackward(const ConstMatrixView& vectors, int64_t dimension, Pairs pairs,
@@ -226,13 +236,8 @@ void InteractionBackward(const ConstMatrixView& vectors, int64_t dimension, Pair
   const int64_t vector_count = VectorCount(vectors, dimension, pairs, output_gradient);
   CHECK_EQ(vector_gradients.row_count, vectors.row_count);
   CHECK_EQ(vector_gradients.column_count, vectors.column_count);
-  if (pairs == Pairs::kDistinct) {
-    HWY_DYNAMIC_DISPATCH(BackwardDistinct)
-    (vectors, dimension, vector_count, output_gradient, vector_gradients);
-  } else {
-    HWY_DYNAMIC_DISPATCH(BackwardWithSelf)
-    (vectors, dimension, vector_count, output_gradient, vector_gradients);
-  }
+  HWY_DYNAMIC_DISPATCH(Backward)
+  (vectors, dimension, vector_count, pairs, output_gradient, vector_gradients);
 }
 
 }  // namespace weir::kernels::cpu

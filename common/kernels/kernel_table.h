@@ -89,8 +89,8 @@ struct KernelTable {
                                    const VectorView& row_squares);
 
   // Pairwise dot products (Naumov et al. 2019, section 2.2), the first vector passed on before
-  // them. vectors: [samples, F * dimension], the F vectors v_0 ... v_{F-1} of each sample. output:
-  // [samples, dimension + F (F - 1) / 2] = v_0, then <v_i, v_j> for i = 1 .. F-1 and within it j =
+  // them. vectors: [F * dimension, samples], the F vectors v_0 ... v_{F-1} of each sample. output:
+  // [dimension + F (F - 1) / 2, samples] = v_0, then <v_i, v_j> for i = 1 .. F-1 and within it j =
   // 0 .. i-1 (the strict lower triangle, as facebookresearch/dlrm orders it). With self: F (F + 1)
   // / 2 of them, i = 0 .. F-1 and j = 0 .. i.
   void (*interaction_forward)(const ConstMatrixView& vectors, int64_t dimension, Pairs pairs,

@@ -2,9 +2,8 @@
 // summed where a table has several, beside the bottom MLP's output, and takes their dot products
 // (Naumov et al. 2019) or passes them on as they are.
 //
-// Inside, samples lie one after the other and a sample's vectors side by side, the bottom output,
-// if there is one, before the tables', so that one sample's arithmetic stays in the first-level
-// cache; on both sides the MLPs have features by samples, and it is turned here.
+// It has features by samples, as the MLPs have: the vectors lie below each other, the bottom
+// output, if there is one, above the tables'. Rows of embeddings are turned when they come and go.
 //
 // Place in the life of a batch: forward and backward, between the bottom and the top MLP.
 // Thread rule: thread-compatible; one per Hogwild thread. Owns the vectors, the output and the
@@ -27,17 +26,21 @@ class Interaction {
   // The layout has at least one vector. max_samples: the largest slice.
   Interaction(const ModelLayout& layout, const kernels::KernelTable& kernels, int64_t max_samples);
 
-  // Features by samples, as the MLPs have it. [dimension, samples]: what the bottom MLP writes
-  // before Forward, and the gradient that it finds after Backward.
-  kernels::MatrixView bottom_output(const Slice& slice) { return Turned(bottom_output_, slice); }
+  // [dimension, samples]: what the bottom MLP writes before Forward, and the gradient that it finds
+  // after Backward.
+  kernels::MatrixView bottom_output(const Slice& slice) {
+    return SliceOf(vectors_, dimension_, slice);
+  }
   kernels::MatrixView bottom_gradient(const Slice& slice) {
-    return Turned(bottom_gradient_, slice);
+    return SliceOf(vector_gradients_, dimension_, slice);
   }
 
   // [interaction_width, samples]: what Forward gives, and the gradient that Backward takes.
-  kernels::MatrixView output(const Slice& slice) { return Turned(output_, slice); }
+  kernels::MatrixView output(const Slice& slice) {
+    return SliceOf(passes_on() ? vectors_ : output_, output_width_, slice);
+  }
   kernels::MatrixView output_gradient(const Slice& slice) {
-    return Turned(output_gradient_, slice);
+    return SliceOf(passes_on() ? vector_gradients_ : output_gradient_, output_width_, slice);
   }
 
   // For the batch's rows of the slice. rows: the unique rows of the batch, table after table,
@@ -51,39 +54,33 @@ class Interaction {
                 std::span<float> row_squares);
 
  private:
-  // Activations between the MLPs and here.
-  struct Edge {
-    int64_t width = 0;
-    tensor::AlignedBuffer values;
-  };
+  // Whether the vectors themselves are the output.
+  bool passes_on() const { return kind_ == v1::ModelConfig::CAT; }
 
-  static Edge MakeEdge(int64_t width, int64_t max_samples);
-  static kernels::MatrixView Turned(Edge& edge, const Slice& slice) {
-    return SliceOf(edge.values, edge.width, slice);
+  kernels::MatrixView Vectors(tensor::AlignedBuffer& vectors, const Slice& slice) const {
+    return SliceOf(vectors, vectors_width_, slice);
   }
-  kernels::MatrixView Vector(tensor::AlignedBuffer& vectors, int64_t index, int64_t sample_count) {
-    return {vectors.data() + index * dimension_, sample_count, dimension_, vectors_width_};
-  }
+  // The vectors of a table, [dimension, samples].
+  kernels::MatrixView OfTable(tensor::AlignedBuffer& vectors, size_t table,
+                              const Slice& slice) const;
 
+  // sample_rows: [samples, dimension].
   void Gather(const data::TableIds& ids, const Slice& slice, const float* rows,
-              const kernels::MatrixView& vectors) const;
+              const kernels::MatrixView& sample_rows) const;
   void Scatter(const data::TableIds& ids, const Slice& slice,
-               const kernels::MatrixView& vector_gradients, float* row_gradients) const;
+               const kernels::ConstMatrixView& sample_gradients, float* row_gradients) const;
   void ScatterSquares(const data::TableIds& ids, const Slice& slice,
-                      const kernels::MatrixView& vector_gradients, float* row_squares) const;
+                      const kernels::ConstMatrixView& sample_gradients, float* row_squares) const;
 
   const kernels::KernelTable* kernels_;
   v1::ModelConfig::Interaction kind_;
   int64_t first_table_;  // vectors before the tables': 0 or 1
   int64_t dimension_;
   int64_t vectors_width_;
-  Edge bottom_output_;
-  Edge bottom_gradient_;
-  Edge output_;
-  Edge output_gradient_;
-  tensor::AlignedBuffer vectors_;           // [max_samples, vectors_width_]
-  tensor::AlignedBuffer vector_gradients_;  // the same shape
-  tensor::AlignedBuffer pairs_;             // [max_samples, output width]: output_, or its gradient
+  int64_t output_width_;
+  tensor::AlignedBuffer vectors_, vector_gradients_;  // [vectors_width_, samples]
+  tensor::AlignedBuffer output_, output_gradient_;  // [output_width_, samples], if they are others
+  tensor::AlignedBuffer sample_rows_;               // [samples, dimension], of one table
 };
 
 }  // namespace weir::model

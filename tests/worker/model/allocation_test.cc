@@ -29,13 +29,14 @@ std::atomic<int64_t> allocation_count = 0;
 }
 
 #ifndef WEIR_TEST_SANITIZED
-void* operator new(size_t byte_count) {
+// Not inlined: where one of them is and the other is not, g++ takes them for a mismatched pair.
+[[gnu::noinline]] void* operator new(size_t byte_count) {
   ++allocation_count;
   if (void* memory = std::malloc(byte_count == 0 ? 1 : byte_count)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 extern "C" {
 void* __libc_memalign(size_t alignment, size_t byte_count);
