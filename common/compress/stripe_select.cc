@@ -23,9 +23,8 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// At most 16 lanes, so that every vector divides a word of the bitmap.
-using Floats = hn::CappedTag<float, 16>;
-using FloatVector = hn::Vec<Floats>;
+#include "common/compress/word_compare.inc"
+#include "common/compress/word_indexes.inc"
 
 // What of an element that reaches the threshold is sent.
 enum class Take { kAll, kQuantum };
@@ -36,15 +35,8 @@ HWY_INLINE FloatVector AddTo(Floats floats, const float* gradient, float* residu
   return sum;
 }
 
-// The stripe is streamed once: each word of 64 elements is added and compared, and the bits that
-// say which of them reach the threshold become indexes, without a branch for the usual number of
-// them. Then the selected elements alone are touched, which lie in the first-level cache. To take
-// elements out of every vector on the way would cost more: at a density of 1 % most have none.
-#include "common/compress/word_compare.inc"
-#include "common/compress/word_indexes.inc"
-
-// How far ahead memory is asked for; 0: not at all. The prefetchers of older processors stop at
-// each 4 KiB page; those with AVX-512 lose time by it.
+// How far ahead memory is asked for; 0: not at all. By measurement on Zen 3, whose prefetchers stop
+// at each 4 KiB page, and on Zen 5, which loses time by it.
 constexpr size_t kPrefetchBytes = HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86 ? 0 : 2048;
 constexpr size_t kCacheLineBytes = 64;
 
@@ -59,30 +51,23 @@ HWY_INLINE void PrefetchWord(const float* values) {
   }
 }
 
-template <size_t kAtOnce>
-HWY_INLINE uint16_t* SelectWords(FloatVector threshold, const float* gradient, size_t begin,
-                                 size_t end, float* residual, uint16_t* indexes) {
-  const Floats floats;
-  for (size_t i = begin; i < end; i += kWordElements) {
-    PrefetchWord(gradient + i);
-    PrefetchWord(residual + i);
-    const uint64_t bits = AccumulateWord(floats, threshold, gradient + i, residual + i);
-    indexes = PutIndexes<kAtOnce>(bits, i, indexes);
-  }
-  return indexes;
+// residual += gradient for 64 elements. Bit i: |residual[i]| >= threshold.
+HWY_INLINE uint64_t AccumulateWord(FloatVector threshold, const float* gradient, float* residual) {
+  return WordOf([&](size_t i) HWY_ATTR {
+    return hn::Ge(hn::Abs(AddTo(Floats(), gradient + i, residual + i)), threshold);
+  });
 }
 
 // The last word of a short stripe, filled up with zeros, which no threshold above zero selects.
-HWY_INLINE uint16_t* SelectTail(FloatVector threshold, const float* gradient, size_t begin,
-                                size_t size, float* residual, uint16_t* indexes) {
+HWY_INLINE uint64_t AccumulateTail(FloatVector threshold, const float* gradient, size_t size,
+                                   float* residual) {
   float padded_gradient[kWordElements] = {};
   float padded_residual[kWordElements] = {};
-  const size_t byte_count = (size - begin) * sizeof(float);
-  std::memcpy(padded_gradient, gradient + begin, byte_count);
-  std::memcpy(padded_residual, residual + begin, byte_count);
-  const uint64_t bits = AccumulateWord(Floats(), threshold, padded_gradient, padded_residual);
-  std::memcpy(residual + begin, padded_residual, byte_count);
-  return PutIndexes<kMany>(bits, begin, indexes);
+  std::memcpy(padded_gradient, gradient, size * sizeof(float));
+  std::memcpy(padded_residual, residual, size * sizeof(float));
+  const uint64_t bits = AccumulateWord(threshold, padded_gradient, padded_residual);
+  std::memcpy(residual, padded_residual, size * sizeof(float));
+  return bits;
 }
 
 // residual += gradient; the offsets of what reaches the threshold. How many they are.
@@ -90,19 +75,24 @@ size_t AccumulateAndCompare(const float* HWY_RESTRICT gradient, float least, siz
                             float* HWY_RESTRICT residual, uint16_t* HWY_RESTRICT indexes) {
   const FloatVector threshold = hn::Set(Floats(), least);
   const size_t whole = size - size % kWordElements;
-  uint16_t* put = indexes;
-  bool few = true;
-  for (size_t begin = 0; begin < whole; begin += kBlockElements) {
-    const size_t end = std::min(whole, begin + kBlockElements);
-    const uint16_t* const before = put;
-    put = few ? SelectWords<kFew>(threshold, gradient, begin, end, residual, put)
-              : SelectWords<kMany>(threshold, gradient, begin, end, residual, put);
-    few = kFew == kMany || static_cast<size_t>(put - before) <= kFewInBlock;
+  const auto word_at = [&](size_t i) HWY_ATTR {
+    PrefetchWord(gradient + i);
+    PrefetchWord(residual + i);
+    return AccumulateWord(threshold, gradient + i, residual + i);
+  };
+  uint16_t* end = PutStripe(whole, word_at, indexes);
+  if (whole < size) {
+    const uint64_t bits =
+        AccumulateTail(threshold, gradient + whole, size - whole, residual + whole);
+    end = PutIndexes<kMany>(bits, whole, end);
   }
-  if (whole < size) put = SelectTail(threshold, gradient, whole, size, residual, put);
-  return static_cast<size_t>(put - indexes);
+  return static_cast<size_t>(end - indexes);
 }
 
+// The stripe is streamed once: each word of 64 elements is added and compared, and the bits that
+// say which of them reach the threshold become indexes, without a branch for the usual number of
+// them. Then the selected elements alone are touched, which lie in the first-level cache. To take
+// elements out of every vector on the way would cost more: at a density of 1 % most have none.
 template <Take kTake>
 HWY_INLINE size_t AccumulateAndTake(const float* HWY_RESTRICT gradient, float least, float quantum,
                                     size_t size, float* HWY_RESTRICT residual,

@@ -66,7 +66,7 @@ class Variance : public VariancePolicy {
     auto& state = static_cast<State&>(base);
     StepPlan plan = {.step = state.NextStep(), .candidates = state.lists.Borrow()};
     plan.candidates->Clear();
-    std::array<uint16_t, kStripeElements + kSelectionSlack> passing;
+    std::array<uint16_t, kStripeElements> passing;
     state.residual.ForEachStripe([&](int64_t first, std::span<float> residual) {
       const size_t count =
           AccumulateAndTest(gradient.Part(first, residual.size()), test_, residual,

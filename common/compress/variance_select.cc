@@ -1,5 +1,8 @@
 #include "common/compress/variance_select.h"
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "common/base/check.h"
@@ -17,135 +20,70 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Floats = hn::CappedTag<float, 16>;
-using FloatVector = hn::Vec<Floats>;
-using Numbers = hn::RebindToUnsigned<Floats>;
+#include "common/compress/word_compare.inc"
+#include "common/compress/word_indexes.inc"
 
 struct Streams {
   const float* gradient;
   const float* squares;
   float* residual;
   float* square_sums;
+
+  Streams From(size_t i) const {
+    return {gradient + i, squares + i, residual + i, square_sums + i};
+  }
 };
 
 struct Bounds {
   explicit Bounds(const VarianceTest& test)
       : alpha(hn::Set(Floats(), test.alpha)),
         threshold(hn::Set(Floats(), test.threshold)),
-        twice(hn::Set(Floats(), 2 * test.threshold)),
-        square(hn::Set(Floats(), test.threshold * test.threshold)),
         decay(hn::Set(Floats(), test.decay)) {}
-  FloatVector alpha, threshold, twice, square, decay;
+  FloatVector alpha, threshold, decay;
 };
 
-struct Sums {
-  FloatVector residual, square_sum;
-};
-
-HWY_INLINE Sums Accumulate(const Streams& at, size_t i) {
+// A vector is accumulated, and the square sums of what does not pass decay.
+HWY_INLINE hn::Mask<Floats> TestVector(const Bounds& bounds, const Streams& at) {
   const Floats floats;
-  return {hn::Add(hn::LoadU(floats, at.residual + i), hn::LoadU(floats, at.gradient + i)),
-          hn::Add(hn::LoadU(floats, at.square_sums + i), hn::LoadU(floats, at.squares + i))};
+  const auto r = hn::Add(hn::LoadU(floats, at.residual), hn::LoadU(floats, at.gradient));
+  const auto v = hn::Add(hn::LoadU(floats, at.square_sums), hn::LoadU(floats, at.squares));
+  const auto passes = hn::And(hn::Gt(hn::Mul(r, r), hn::Mul(bounds.alpha, v)),
+                              hn::Gt(hn::Abs(r), bounds.threshold));
+  hn::StoreU(r, floats, at.residual);
+  hn::StoreU(hn::IfThenElse(passes, v, hn::Mul(v, bounds.decay)), floats, at.square_sums);
+  return passes;
 }
 
-HWY_INLINE hn::Mask<Floats> Passes(const Bounds& bounds, const Sums& sums) {
-  return hn::And(
-      hn::Gt(hn::Mul(sums.residual, sums.residual), hn::Mul(bounds.alpha, sums.square_sum)),
-      hn::Gt(hn::Abs(sums.residual), bounds.threshold));
+// The same for 64 elements. Bit i: element i passes.
+HWY_INLINE uint64_t TestWord(const Bounds& bounds, const Streams& at) {
+  return WordOf([&](size_t i) HWY_ATTR { return TestVector(bounds, at.From(i)); });
 }
 
-// What is kept of a vector: passing elements stay for their policy to take.
-struct Leave {
-  HWY_INLINE Sums operator()(const Bounds& bounds, const Sums& sums,
-                             hn::Mask<Floats> passes) const {
-    return {sums.residual,
-            hn::IfThenElse(passes, sums.square_sum, hn::Mul(sums.square_sum, bounds.decay))};
-  }
-};
-
-// A quantum of the threshold's size leaves each passing element.
-struct TakeQuantum {
-  bool corrects_after;
-
-  HWY_INLINE Sums operator()(const Bounds& bounds, const Sums& sums,
-                             hn::Mask<Floats> passes) const {
-    const auto quantum = bounds.threshold;
-    const auto left = hn::Sub(sums.residual, hn::CopySign(quantum, sums.residual));
-    // Infinity leaves NaN behind: it cannot be sent twice.
-    const auto residual = hn::Add(left, hn::Sub(sums.residual, sums.residual));
-    const auto r = corrects_after ? residual : sums.residual;
-    // The product's sign goes last, so that no compiler fuses it with the difference.
-    const auto product = hn::Abs(hn::Mul(bounds.twice, r));
-    const auto corrected =
-        hn::Max(hn::Sub(hn::Add(sums.square_sum, bounds.square), product), hn::Zero(Floats()));
-    return {hn::IfThenElse(passes, residual, sums.residual),
-            hn::Mul(hn::IfThenElse(passes, corrected, sums.square_sum), bounds.decay)};
-  }
-};
-
-// Stores the offsets of the lanes that pass, and what has no meaning behind them, up to a vector.
-// How many they are.
-template <typename Take>
-HWY_INLINE size_t TakeVector(const Bounds& bounds, const Take& take, const Streams& at, size_t i,
-                             hn::Vec<Numbers> offsets, uint16_t* indexes, float* values) {
-  const Floats floats;
-  const Sums sums = Accumulate(at, i);
-  const auto passes = Passes(bounds, sums);
-  const Sums kept = take(bounds, sums, passes);
-  hn::StoreU(kept.residual, floats, at.residual + i);
-  hn::StoreU(kept.square_sum, floats, at.square_sums + i);
-  const hn::Rebind<uint16_t, Floats> narrow;
-  const auto taken = hn::Compress(offsets, hn::RebindMask(Numbers(), passes));
-  hn::StoreU(hn::TruncateTo(narrow, taken), narrow, indexes);
-  if (values != nullptr) {
-    hn::StoreU(hn::Compress(hn::CopySign(bounds.threshold, sums.residual), passes), floats, values);
-  }
-  return hn::CountTrue(floats, passes);
+// The last word of a short stripe, filled up with zeros, which do not pass.
+HWY_INLINE uint64_t TestTail(const Bounds& bounds, const Streams& at, size_t size) {
+  float padded[4][kWordElements] = {};
+  const size_t byte_count = size * sizeof(float);
+  std::memcpy(padded[0], at.gradient, byte_count);
+  std::memcpy(padded[1], at.squares, byte_count);
+  std::memcpy(padded[2], at.residual, byte_count);
+  std::memcpy(padded[3], at.square_sums, byte_count);
+  const uint64_t bits = TestWord(bounds, {padded[0], padded[1], padded[2], padded[3]});
+  std::memcpy(at.residual, padded[2], byte_count);
+  std::memcpy(at.square_sums, padded[3], byte_count);
+  return bits;
 }
 
-// values: null, or for a quantum of each element that passes.
-template <typename Take>
-HWY_INLINE size_t TakeStripe(const VarianceTest& test, const Take& take, const Streams& at,
-                             size_t size, uint16_t* indexes, float* values) {
+size_t Test(const Gradient& gradient, const VarianceTest& test, float* HWY_RESTRICT residual,
+            float* HWY_RESTRICT square_sums, uint16_t* HWY_RESTRICT indexes) {
   const Bounds bounds(test);
-  const size_t lanes = hn::Lanes(Floats());
-  auto offsets = hn::Iota(Numbers(), 0);
-  const auto step = hn::Set(Numbers(), static_cast<uint32_t>(lanes));
-  const auto behind = [values](size_t count) {
-    return values == nullptr ? values : values + count;
-  };
-  size_t count = 0, i = 0;
-  for (; i + lanes <= size; i += lanes) {
-    count += TakeVector(bounds, take, at, i, offsets, indexes + count, behind(count));
-    offsets = hn::Add(offsets, step);
+  const Streams streams = {gradient.values.data(), gradient.squares.data(), residual, square_sums};
+  const size_t size = gradient.size(), whole = size - size % kWordElements;
+  uint16_t* end = PutStripe(
+      whole, [&](size_t i) HWY_ATTR { return TestWord(bounds, streams.From(i)); }, indexes);
+  if (whole < size) {
+    end = PutIndexes<kMany>(TestTail(bounds, streams.From(whole), size - whole), whole, end);
   }
-  if (i == size) return count;
-  // The rest, filled up with zeros, which do not pass.
-  float rest[4][hn::MaxLanes(Floats())] = {};
-  const size_t byte_count = (size - i) * sizeof(float);
-  std::memcpy(rest[0], at.gradient + i, byte_count);
-  std::memcpy(rest[1], at.squares + i, byte_count);
-  std::memcpy(rest[2], at.residual + i, byte_count);
-  std::memcpy(rest[3], at.square_sums + i, byte_count);
-  count += TakeVector(bounds, take, {rest[0], rest[1], rest[2], rest[3]}, 0, offsets,
-                      indexes + count, behind(count));
-  std::memcpy(at.residual + i, rest[2], byte_count);
-  std::memcpy(at.square_sums + i, rest[3], byte_count);
-  return count;
-}
-
-size_t Test(const Gradient& gradient, const VarianceTest& test, float* residual, float* square_sums,
-            uint16_t* indexes) {
-  return TakeStripe(test, Leave(),
-                    {gradient.values.data(), gradient.squares.data(), residual, square_sums},
-                    gradient.size(), indexes, nullptr);
-}
-
-size_t Quanta(const Gradient& gradient, const VarianceTest& test, bool corrects_after,
-              float* residual, float* square_sums, uint16_t* indexes, float* values) {
-  return TakeStripe(test, TakeQuantum{corrects_after},
-                    {gradient.values.data(), gradient.squares.data(), residual, square_sums},
-                    gradient.size(), indexes, values);
+  return static_cast<size_t>(end - indexes);
 }
 
 }  // namespace
@@ -159,7 +97,6 @@ namespace weir::compress {
 namespace {
 
 HWY_EXPORT(Test);
-HWY_EXPORT(Quanta);
 
 void CheckSizes([[maybe_unused]] const Gradient& gradient,
                 [[maybe_unused]] std::span<const float> residual,
@@ -181,11 +118,22 @@ size_t AccumulateAndTest(const Gradient& gradient, const VarianceTest& test,
 void AccumulateAndTakeQuanta(const Gradient& gradient, const VarianceTest& test,
                              bool corrects_after, std::span<float> residual,
                              std::span<float> square_sums, StripeSelection* selection) {
-  CheckSizes(gradient, residual, square_sums);
   selection->dense = false;
-  selection->count = static_cast<uint32_t>(HWY_DYNAMIC_DISPATCH(Quanta)(
-      gradient, test, corrects_after, residual.data(), square_sums.data(),
-      selection->indexes.data(), selection->values.data()));
+  selection->count = static_cast<uint32_t>(
+      AccumulateAndTest(gradient, test, residual, square_sums, selection->indexes.data()));
+  const float quantum = test.threshold;
+  for (uint32_t k = 0; k < selection->count; ++k) {
+    float& r = residual[selection->indexes[k]];
+    float& v = square_sums[selection->indexes[k]];
+    const float value = std::copysign(quantum, r);
+    // Infinity leaves NaN behind: it cannot be sent twice.
+    const float left = r - value + (r - r);
+    const float corrected =
+        v + quantum * quantum - std::fabs(2 * quantum * (corrects_after ? left : r));
+    selection->values[k] = value;
+    r = left;
+    v = (corrected > 0 ? corrected : 0) * test.decay;
+  }
 }
 
 void AccumulateAndDecay(const Gradient& gradient, float decay, std::span<float> residual,

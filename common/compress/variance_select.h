@@ -1,5 +1,6 @@
 // The inner loop of policies that ask for the variance of a gradient (Tsuzuku et al. 2018, section
-// 4): accumulate gradient and squares, compare, name what passes, decay the rest. One pass.
+// 4): accumulate gradient and squares, compare, name what passes, decay the rest. One pass, and
+// then what passes alone.
 //
 // Every instruction set's form gives the same bits (tests/common/compress/variance_select_test.cc).
 //
@@ -23,7 +24,7 @@ struct VarianceTest {
 // residual += gradient.values, square_sums += gradient.squares. Writes the offsets of what passes,
 // ascending, to indexes, and returns how many they are; the other square sums are multiplied by the
 // decay. NaN does not pass, nor does an element whose square underflows or whose square sum is
-// infinite. indexes: with room for a vector behind the stripe's elements.
+// infinite. indexes: kStripeElements of them, however short the stripe is.
 size_t AccumulateAndTest(const Gradient& gradient, const VarianceTest& test,
                          std::span<float> residual, std::span<float> square_sums,
                          uint16_t* indexes);

@@ -80,8 +80,9 @@ HWY_INLINE void ProductBlock(Tag tag, const Vectors<ConstMatrixView>& v, Triangl
   }
   const auto store = [&](int64_t row, auto p0, auto p1, auto p2, auto p3) HWY_ATTR {
     const int64_t left = row < v.count ? triangle.Count(row) - j : 0;
-    float* const to = pairs.data + (triangle.Begin(row) + j) * pairs.stride + sample;
-    if (left > 0) hn::StoreU(p0, tag, to);
+    if (left <= 0) return;
+    float* const to = pairs.row(triangle.Begin(row) + j) + sample;
+    hn::StoreU(p0, tag, to);
     if (left > 1) hn::StoreU(p1, tag, to + pairs.stride);
     if (left > 2) hn::StoreU(p2, tag, to + 2 * pairs.stride);
     if (left > 3) hn::StoreU(p3, tag, to + 3 * pairs.stride);

@@ -1,7 +1,7 @@
 // Borrowed shapes over floats and indexes: what every kernel takes instead of pointers and counts.
 //
-// Row-major; element (r, c) is data[r * stride + c] and stride >= columns, so a view can be a
-// column range of a wider matrix (one table's vectors inside all of a sample's). A view owns
+// Row-major; element (r, c) is data[r * stride + c] and stride >= columns, so a view can be some
+// rows of a buffer whose rows are padded (one table's vectors among all of them). A view owns
 // nothing and says nothing about which device its memory is on: that is the kernel table's
 // business.
 //

@@ -36,7 +36,10 @@ Interaction::Interaction(const ModelLayout& layout, const kernels::KernelTable& 
       vector_gradients_(vectors_.size()),
       sample_rows_(static_cast<size_t>(max_samples * dimension_)) {
   CHECK_GE(layout.vector_count(), 1);
-  if (passes_on()) return;
+  if (passes_on()) {
+    CHECK_EQ(output_width_, vectors_width_);
+    return;
+  }
   output_ = tensor::AlignedBuffer(
       static_cast<size_t>(output_width_ * kernels::PaddedStride(max_samples)));
   output_gradient_ = tensor::AlignedBuffer(output_.size());

@@ -35,7 +35,9 @@ class Interaction {
     return SliceOf(vector_gradients_, dimension_, slice);
   }
 
-  // [interaction_width, samples]: what Forward gives, and the gradient that Backward takes.
+  // [interaction_width, samples]: what Forward gives, and the gradient that Backward takes. With
+  // CAT these are the vectors themselves, the bottom output first: who changes one changes the
+  // other.
   kernels::MatrixView output(const Slice& slice) {
     return SliceOf(passes_on() ? vectors_ : output_, output_width_, slice);
   }

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <tuple>
 #include <vector>
@@ -99,6 +100,61 @@ TEST_P(InteractionShapes, ForwardAndBackwardFollowTheReference) {
         Dense(dv.data(), width, shape.samples));
     const auto loss = [&] { return ReferenceLoss(shape, reference, loss_weight); };
     EXPECT_TRUE(GradientsAgree(dv, NumericGradient(reference, loss)));
+  });
+}
+
+// [rows, samples] of values, each row followed by NaN.
+struct Padded {
+  Padded(const std::vector<float>& values, int64_t row_count, int64_t samples)
+      : rows(static_cast<size_t>(row_count * PaddedStride(samples)), std::nanf("")),
+        view{rows.data(), row_count, samples, PaddedStride(samples)} {
+    for (int64_t r = 0; r < row_count; ++r) {
+      std::copy_n(values.data() + r * samples, samples, view.row(r));
+    }
+  }
+  // The values without the padding, which must be as it was.
+  std::vector<float> Values() const {
+    std::vector<float> values;
+    for (int64_t r = 0; r < view.row_count; ++r) {
+      values.insert(values.end(), view.row(r), view.row(r) + view.column_count);
+      for (int64_t c = view.column_count; c < view.stride; ++c) {
+        EXPECT_TRUE(std::isnan(view.row(r)[c])) << r << ", " << c;
+      }
+    }
+    return values;
+  }
+
+  std::vector<float> rows;
+  MatrixView view;
+};
+
+TEST_P(InteractionShapes, PaddingBetweenRowsChangesNothing) {
+  const Shape shape = GetParam();
+  const int64_t width = shape.vectors * shape.dimension;
+  const std::vector<float> v = RandomFloats(static_cast<size_t>(shape.samples * width), 3);
+  const std::vector<float> gradient =
+      RandomFloats(static_cast<size_t>(shape.samples * shape.output_width()), 4);
+  test::ForEachTarget([&] {
+    std::vector<float> output(gradient.size()), dv(v.size());
+    CpuKernels().interaction_forward(Dense(v.data(), width, shape.samples), shape.dimension,
+                                     shape.pairs,
+                                     Dense(output.data(), shape.output_width(), shape.samples));
+    CpuKernels().interaction_backward(Dense(v.data(), width, shape.samples), shape.dimension,
+                                      shape.pairs,
+                                      Dense(gradient.data(), shape.output_width(), shape.samples),
+                                      Dense(dv.data(), width, shape.samples));
+
+    const Padded padded_v(v, width, shape.samples);
+    const Padded padded_gradient(gradient, shape.output_width(), shape.samples);
+    const Padded padded_output(std::vector<float>(gradient.size()), shape.output_width(),
+                               shape.samples);
+    const Padded padded_dv(std::vector<float>(v.size()), width, shape.samples);
+    CpuKernels().interaction_forward(padded_v.view, shape.dimension, shape.pairs,
+                                     padded_output.view);
+    CpuKernels().interaction_backward(padded_v.view, shape.dimension, shape.pairs,
+                                      padded_gradient.view, padded_dv.view);
+    EXPECT_EQ(padded_output.Values(), output);
+    EXPECT_EQ(padded_dv.Values(), dv);
   });
 }
 

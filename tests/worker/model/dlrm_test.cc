@@ -151,10 +151,11 @@ TEST(Dlrm, EveryTensorIsOverwrittenAndThePaddingLeftAlone) {
   EXPECT_TRUE(std::equal(expected.begin(), expected.end(), step.gradients.data()));
 }
 
-TEST(Dlrm, AShortBatchAfterALongOneGivesWhatAFreshModelGives) {
-  TrainingStep step(ModelShape{}, 7);
+// Of several slices and of less than one: the rows of their buffers are as wide as the slice.
+void ExpectShortAfterLongAsFresh(const ModelShape& shape) {
+  TrainingStep step(shape, static_cast<int32_t>(kSliceRows + 22));
   step.Run();
-  TrainingStep fresh(ModelShape{}, 3);
+  TrainingStep fresh(shape, 3);
   step.batch = fresh.batch;
   step.rows = fresh.rows;
   step.row_gradients.assign(fresh.rows.size(), kNan);
@@ -165,6 +166,11 @@ TEST(Dlrm, AShortBatchAfterALongOneGivesWhatAFreshModelGives) {
   for (size_t i = 0; i < step.row_gradients.size(); ++i) {
     EXPECT_FLOAT_EQ(step.row_gradients[i], fresh.row_gradients[i]) << i;
   }
+}
+
+TEST(Dlrm, AShortBatchAfterALongOneGivesWhatAFreshModelGives) {
+  ExpectShortAfterLongAsFresh({});
+  ExpectShortAfterLongAsFresh({.interaction = Model::CAT});
 }
 
 TEST(Dlrm, ABatchWithoutRowsHasNoLossAndGradientsOfZero) {

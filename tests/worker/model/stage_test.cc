@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "common/base/check.h"
@@ -80,15 +81,28 @@ class Fixture {
   std::vector<float> rows;
 };
 
-class Cut : public ::testing::TestWithParam<std::vector<std::string>> {};
+using Splits = std::vector<std::string>;
+using v1::ModelConfig;
+
+// What is passed on between the halves of the model is a buffer of its own with DOT, and with CAT
+// the vectors themselves.
+class Cut : public ::testing::TestWithParam<std::tuple<Splits, ModelConfig::Interaction>> {
+ protected:
+  static const Splits& splits() { return std::get<0>(GetParam()); }
+  static ModelShape Deep() {
+    ModelShape shape = kDeep;
+    shape.interaction = std::get<1>(GetParam());
+    return shape;
+  }
+};
 
 TEST_P(Cut, WithoutMasksItIsTheModelInOnePieceToTheBit) {
   const auto row_count = static_cast<int32_t>(kSliceRows + 37);
-  ModelShape shape = kDeep;
+  ModelShape shape = Deep();
   const Gradients whole = Fixture(shape, row_count).Train();
-  shape.pipeline = SplitAfter(GetParam(), "none {}");
+  shape.pipeline = SplitAfter(splits(), "none {}");
   const Fixture cut(shape, row_count);
-  EXPECT_EQ(cut.layout.stages().size(), GetParam().size() + 1);
+  EXPECT_EQ(cut.layout.stages().size(), splits().size() + 1);
   const Gradients split = cut.Train();
   EXPECT_EQ(split.loss, whole.loss);
   EXPECT_TRUE(std::ranges::equal(split.dense.span(), whole.dense.span()));
@@ -96,8 +110,8 @@ TEST_P(Cut, WithoutMasksItIsTheModelInOnePieceToTheBit) {
 }
 
 TEST_P(Cut, EveryTensorIsOneStages) {
-  ModelShape shape = kDeep;
-  shape.pipeline = SplitAfter(GetParam(), "none {}");
+  ModelShape shape = Deep();
+  shape.pipeline = SplitAfter(splits(), "none {}");
   const ModelLayout layout = test::MakeLayout(shape);
   uint32_t next = 0;
   int interactions = 0;
@@ -113,8 +127,8 @@ TEST_P(Cut, EveryTensorIsOneStages) {
 }
 
 TEST_P(Cut, WithMasksItsGradientsAreTheMaskedNetworks) {
-  ModelShape shape = kDeep;
-  shape.pipeline = SplitAfter(GetParam(), "dct_mp { sparsity: 0.6 }");
+  ModelShape shape = Deep();
+  shape.pipeline = SplitAfter(splits(), "dct_mp { sparsity: 0.6 }");
   const Fixture fixture(shape, 7);
   const Gradients gradients = fixture.Train();
   std::vector<double> parameters = test::Widen(fixture.parameters.span());
@@ -137,11 +151,11 @@ TEST_P(Cut, WithMasksItsGradientsAreTheMaskedNetworks) {
 
 INSTANTIATE_TEST_SUITE_P(
     Everywhere, Cut,
-    ::testing::Values(std::vector<std::string>{"bottom/0"}, std::vector<std::string>{"bottom/2"},
-                      std::vector<std::string>{"top/0"}, std::vector<std::string>{"top/2"},
-                      std::vector<std::string>{"bottom/1", "top/1"},
-                      std::vector<std::string>{"bottom/0", "bottom/1", "bottom/2", "top/0", "top/1",
-                                               "top/2"}));
+    ::testing::Combine(::testing::Values(Splits{"bottom/0"}, Splits{"bottom/2"}, Splits{"top/0"},
+                                         Splits{"top/2"}, Splits{"bottom/1", "top/1"},
+                                         Splits{"bottom/0", "bottom/1", "bottom/2", "top/0",
+                                                "top/1", "top/2"}),
+                       ::testing::Values(ModelConfig::DOT, ModelConfig::CAT)));
 
 TEST(Stages, AModelWithoutDenseFeaturesIsCutToo) {
   ModelShape shape{.dense_features = 0, .bottom = {}, .top = {9, 6, 1}};
