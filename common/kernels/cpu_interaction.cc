@@ -56,6 +56,16 @@ HWY_INLINE void ForEachGroup(int64_t sample_count, const Visit& visit) {
   visit_all(hn::CappedTag<float, 1>());
 }
 
+// sum_k += factor * other_k.
+template <typename V>
+HWY_INLINE void AddProducts(V factor, V other0, V other1, V other2, V other3, V& sum0, V& sum1,
+                            V& sum2, V& sum3) {
+  sum0 = hn::MulAdd(factor, other0, sum0);
+  sum1 = hn::MulAdd(factor, other1, sum1);
+  sum2 = hn::MulAdd(factor, other2, sum2);
+  sum3 = hn::MulAdd(factor, other3, sum3);
+}
+
 // <v_i, v_j> and <v_{i+1}, v_j> for j and the three behind it: eight sums, so that additions do not
 // wait for each other. pairs: the rows of the products.
 template <typename Tag>
@@ -69,14 +79,8 @@ HWY_INLINE void ProductBlock(Tag tag, const Vectors<ConstMatrixView>& v, Triangl
     const auto of_a = hn::LoadU(tag, a + at), of_b = hn::LoadU(tag, b + at);
     const auto other0 = hn::LoadU(tag, o0 + at), other1 = hn::LoadU(tag, o1 + at);
     const auto other2 = hn::LoadU(tag, o2 + at), other3 = hn::LoadU(tag, o3 + at);
-    a0 = hn::MulAdd(of_a, other0, a0);
-    a1 = hn::MulAdd(of_a, other1, a1);
-    a2 = hn::MulAdd(of_a, other2, a2);
-    a3 = hn::MulAdd(of_a, other3, a3);
-    b0 = hn::MulAdd(of_b, other0, b0);
-    b1 = hn::MulAdd(of_b, other1, b1);
-    b2 = hn::MulAdd(of_b, other2, b2);
-    b3 = hn::MulAdd(of_b, other3, b3);
+    AddProducts(of_a, other0, other1, other2, other3, a0, a1, a2, a3);
+    AddProducts(of_b, other0, other1, other2, other3, b0, b1, b2, b3);
   }
   const auto store = [&](int64_t row, auto p0, auto p1, auto p2, auto p3) HWY_ATTR {
     const int64_t left = row < v.count ? triangle.Count(row) - j : 0;
@@ -137,14 +141,8 @@ HWY_INLINE void GradientBlock(Tag tag, const Vectors<ConstMatrixView>& v, Triang
   const auto add = [&](auto of_a, auto of_b) HWY_ATTR {
     const auto other0 = hn::LoadU(tag, other), other1 = hn::LoadU(tag, other + at1);
     const auto other2 = hn::LoadU(tag, other + at2), other3 = hn::LoadU(tag, other + at3);
-    a0 = hn::MulAdd(of_a, other0, a0);
-    a1 = hn::MulAdd(of_a, other1, a1);
-    a2 = hn::MulAdd(of_a, other2, a2);
-    a3 = hn::MulAdd(of_a, other3, a3);
-    b0 = hn::MulAdd(of_b, other0, b0);
-    b1 = hn::MulAdd(of_b, other1, b1);
-    b2 = hn::MulAdd(of_b, other2, b2);
-    b3 = hn::MulAdd(of_b, other3, b3);
+    AddProducts(of_a, other0, other1, other2, other3, a0, a1, a2, a3);
+    AddProducts(of_b, other0, other1, other2, other3, b0, b1, b2, b3);
     other += next;
   };
   // <v_i, v_i> has v_i twice.

@@ -76,6 +76,13 @@ double ReferenceLoss(const Shape& shape, const std::vector<double>& v,
   return sum;
 }
 
+// Both kernels. v, dv: [vectors * dimension, samples]; gradient, output: [output_width, samples].
+void RunBoth(const Shape& shape, const ConstMatrixView& v, const ConstMatrixView& gradient,
+             const MatrixView& output, const MatrixView& dv) {
+  CpuKernels().interaction_forward(v, shape.dimension, shape.pairs, output);
+  CpuKernels().interaction_backward(v, shape.dimension, shape.pairs, gradient, dv);
+}
+
 class InteractionShapes : public ::testing::TestWithParam<Shape> {};
 
 TEST_P(InteractionShapes, ForwardAndBackwardFollowTheReference) {
@@ -87,17 +94,13 @@ TEST_P(InteractionShapes, ForwardAndBackwardFollowTheReference) {
 
   test::ForEachTarget([&] {
     std::vector<float> output(loss_weight.size(), std::nanf("")), dv(v.size(), std::nanf(""));
-    CpuKernels().interaction_forward(Dense(v.data(), width, shape.samples), shape.dimension,
-                                     shape.pairs,
-                                     Dense(output.data(), shape.output_width(), shape.samples));
+    RunBoth(shape, Dense(v.data(), width, shape.samples),
+            Dense(loss_weight.data(), shape.output_width(), shape.samples),
+            Dense(output.data(), shape.output_width(), shape.samples),
+            Dense(dv.data(), width, shape.samples));
     std::vector<double> reference = Widen(v);
     EXPECT_NEAR(test::Dot(Widen(output), Widen(loss_weight)),
                 ReferenceLoss(shape, reference, loss_weight), 1e-4);
-
-    CpuKernels().interaction_backward(
-        Dense(v.data(), width, shape.samples), shape.dimension, shape.pairs,
-        Dense(loss_weight.data(), shape.output_width(), shape.samples),
-        Dense(dv.data(), width, shape.samples));
     const auto loss = [&] { return ReferenceLoss(shape, reference, loss_weight); };
     EXPECT_TRUE(GradientsAgree(dv, NumericGradient(reference, loss)));
   });
@@ -136,23 +139,17 @@ TEST_P(InteractionShapes, PaddingBetweenRowsChangesNothing) {
       RandomFloats(static_cast<size_t>(shape.samples * shape.output_width()), 4);
   test::ForEachTarget([&] {
     std::vector<float> output(gradient.size()), dv(v.size());
-    CpuKernels().interaction_forward(Dense(v.data(), width, shape.samples), shape.dimension,
-                                     shape.pairs,
-                                     Dense(output.data(), shape.output_width(), shape.samples));
-    CpuKernels().interaction_backward(Dense(v.data(), width, shape.samples), shape.dimension,
-                                      shape.pairs,
-                                      Dense(gradient.data(), shape.output_width(), shape.samples),
-                                      Dense(dv.data(), width, shape.samples));
+    RunBoth(shape, Dense(v.data(), width, shape.samples),
+            Dense(gradient.data(), shape.output_width(), shape.samples),
+            Dense(output.data(), shape.output_width(), shape.samples),
+            Dense(dv.data(), width, shape.samples));
 
     const Padded padded_v(v, width, shape.samples);
     const Padded padded_gradient(gradient, shape.output_width(), shape.samples);
     const Padded padded_output(std::vector<float>(gradient.size()), shape.output_width(),
                                shape.samples);
     const Padded padded_dv(std::vector<float>(v.size()), width, shape.samples);
-    CpuKernels().interaction_forward(padded_v.view, shape.dimension, shape.pairs,
-                                     padded_output.view);
-    CpuKernels().interaction_backward(padded_v.view, shape.dimension, shape.pairs,
-                                      padded_gradient.view, padded_dv.view);
+    RunBoth(shape, padded_v.view, padded_gradient.view, padded_output.view, padded_dv.view);
     EXPECT_EQ(padded_output.Values(), output);
     EXPECT_EQ(padded_dv.Values(), dv);
   });
