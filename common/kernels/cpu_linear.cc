@@ -1,6 +1,6 @@
-// Linear layers on tiles: 32 or 64 samples by 64 features at a time, each tile's bias, ReLU or ReLU
-// gradient done while the tile is in the cache. A block of the weight serves all samples of a slice
-// before the next one is touched, so the weight is read from memory once, where it lies.
+// Linear layers on tiles: 32 or 64 samples by up to 128 features at a time, each tile's bias, ReLU
+// or ReLU gradient done while the tile is in the cache. A block of the weight serves all samples of
+// a slice before the next one is touched, so the weight is read from memory once, where it lies.
 
 #include <algorithm>
 
@@ -16,6 +16,19 @@ namespace {
 constexpr int64_t kTileFeatures = 64;
 constexpr int64_t kTileDepth = 128;  // what is summed over in one call
 
+// What of a weight serves all samples before the next is touched, by measurement. With 32 samples
+// to a tile, which are processors of 32 KiB of first-level cache, the tile's depth leaves room in
+// it for rows of the weight, and these are long enough for the hardware to fetch them ahead.
+struct WeightBlock {
+  int64_t features = kTileFeatures;
+  int64_t depth = kTileDepth;
+
+  static WeightBlock Fastest() {
+    if (GemmTile::FastestM() == GemmTile::kLargestM) return {};
+    return {.features = 128, .depth = 80};
+  }
+};
+
 // to [n, samples] = op(weight) from [k, samples], where op(weight) is [n, k], then finish.
 struct WeightProduct {
   ConstMatrixView from;
@@ -26,8 +39,9 @@ struct WeightProduct {
   // Calls finish(first feature, features, samples) for each block of `to` that is complete.
   template <typename Finish>
   void Run(const Finish& finish) const {
-    WeightBlocks{weight, transpose, kTileFeatures, kTileDepth}.ForEach(
-        [&](int64_t n, int64_t k, const ConstMatrixView& block) { Accumulate(n, k, block); },
+    const WeightBlock block = WeightBlock::Fastest();
+    WeightBlocks{weight, transpose, block.features, block.depth}.ForEach(
+        [&](int64_t n, int64_t k, const ConstMatrixView& part) { Accumulate(n, k, part); },
         [&](int64_t n, int64_t count) { finish(n, count, RoundUpToVector(to.column_count)); });
   }
 
