@@ -1,6 +1,7 @@
 #include "common/compress/candidates.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -22,9 +23,11 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+#include "common/base/front_lanes.inc"
 #include "common/compress/sum_above.inc"
+#include "common/compress/word_compare.inc"
+#include "common/compress/word_indexes.inc"
 
-using Floats = SumTag;
 using Numbers = hn::RebindToUnsigned<Floats>;
 
 // Writes |value| and the index of each lane that reaches the bound, and what has no meaning behind
@@ -33,8 +36,8 @@ HWY_INLINE size_t PutReached(hn::Vec<Floats> value, hn::Vec<Floats> bound, hn::V
                              float* magnitudes, uint32_t* indexes) {
   const auto magnitude = hn::Abs(value);
   const auto reached = hn::Ge(magnitude, bound);
-  hn::StoreU(hn::Compress(magnitude, reached), Floats(), magnitudes);
-  hn::StoreU(hn::Compress(index, hn::RebindMask(Numbers(), reached)), Numbers(), indexes);
+  hn::StoreU(FrontLanes(magnitude, reached), Floats(), magnitudes);
+  hn::StoreU(FrontLanes(index, hn::RebindMask(Numbers(), reached)), Numbers(), indexes);
   return hn::CountTrue(Floats(), reached);
 }
 
@@ -59,37 +62,60 @@ size_t Above(const float* HWY_RESTRICT values, size_t size, float least, uint32_
          PutReached(hn::LoadU(floats, rest), bound, index, magnitudes + count, indexes + count);
 }
 
-// residual += gradient; what reaches the bound is put, and all of it summed.
-Moments AccumulateAbove(const float* HWY_RESTRICT gradient, size_t size, float least,
-                        uint32_t first, float* HWY_RESTRICT residual,
-                        float* HWY_RESTRICT magnitudes, uint32_t* HWY_RESTRICT indexes,
-                        size_t* HWY_RESTRICT put) {
-  const Floats floats;
-  const Numbers numbers;
-  const auto bound = hn::Set(floats, least);
-  const auto step = hn::Set(numbers, static_cast<uint32_t>(hn::Lanes(floats)));
-  auto index = hn::Iota(numbers, first);
-  size_t count = 0;
-  const auto put_reached = [&](hn::Vec<Floats> value) HWY_ATTR {
-    count += PutReached(value, bound, index, magnitudes + count, indexes + count);
-    index = hn::Add(index, step);
-  };
-  const Moments all = SumAbove(
-      size, 0,
-      [&](size_t i) HWY_ATTR {
-        const auto sum = hn::Add(hn::LoadU(floats, residual + i), hn::LoadU(floats, gradient + i));
-        hn::StoreU(sum, floats, residual + i);
-        put_reached(sum);
-        return sum;
-      },
-      [&](size_t i) HWY_ATTR {
-        HWY_ALIGN float rest[hn::MaxLanes(Floats())] = {};  // zeros reach no bound
-        for (size_t j = i; j < size; ++j) rest[j - i] = residual[j] += gradient[j];
-        put_reached(hn::LoadU(floats, rest));
-        return hn::LoadU(floats, rest);
-      });
-  *put = count;
-  return all;
+// residual += gradient, and the sums of the result. Bit i of a word: element i is within the
+// bounds.
+class Accumulator {
+ public:
+  HWY_INLINE Accumulator(const CollectBounds& bounds)
+      : low_(hn::Set(Floats(), bounds.low)),
+        high_(hn::Set(Floats(), bounds.high)),
+        far_(hn::Set(Floats(), bounds.far)) {}
+
+  HWY_INLINE uint64_t AddWord(const float* gradient, float* residual) {
+    return WordOf([&](size_t i) HWY_ATTR {
+      const Floats floats;
+      const auto value = hn::Add(hn::LoadU(floats, residual + i), hn::LoadU(floats, gradient + i));
+      hn::StoreU(value, floats, residual + i);
+      return AddValues(hn::Abs(value));
+    });
+  }
+
+  HWY_INLINE CollectSums Sums() const { return {all_.Totals(), between_.Totals()}; }
+
+ private:
+  HWY_INLINE hn::Mask<Floats> AddValues(FloatVector magnitude) {
+    all_.Add(magnitude, hn::Gt(magnitude, hn::Zero(Floats())));
+    const auto is_far = hn::Ge(magnitude, far_);
+    const auto between = hn::AndNot(is_far, hn::Ge(magnitude, high_));
+    between_.Add(magnitude, between);
+    return hn::AndNot(between, hn::Ge(magnitude, low_));
+  }
+
+  const FloatVector low_, high_, far_;
+  LaneSums all_, between_;
+};
+
+// Also the offsets of what is within the bounds.
+CollectSums AccumulateWithin(const float* HWY_RESTRICT gradient, size_t size,
+                             const CollectBounds& bounds, float* HWY_RESTRICT residual,
+                             uint16_t* HWY_RESTRICT offsets, size_t* HWY_RESTRICT count) {
+  Accumulator accumulator(bounds);
+  const size_t whole = size - size % kWordElements;
+  uint16_t* end = PutStripe(
+      whole, [&](size_t i) HWY_ATTR { return accumulator.AddWord(gradient + i, residual + i); },
+      offsets);
+  if (whole < size) {
+    // Filled up with zeros, which are within no bounds.
+    float last_gradient[kWordElements] = {}, last_residual[kWordElements] = {};
+    const size_t byte_count = (size - whole) * sizeof(float);
+    std::memcpy(last_gradient, gradient + whole, byte_count);
+    std::memcpy(last_residual, residual + whole, byte_count);
+    const uint64_t bits = accumulator.AddWord(last_gradient, last_residual);
+    std::memcpy(residual + whole, last_residual, byte_count);
+    end = PutIndexes<kMany>(bits, whole, end);
+  }
+  *count = static_cast<size_t>(end - offsets);
+  return accumulator.Sums();
 }
 
 // In place: what is written lies before what is still to be read.
@@ -122,7 +148,7 @@ namespace weir::compress {
 namespace {
 
 HWY_EXPORT(Above);
-HWY_EXPORT(AccumulateAbove);
+HWY_EXPORT(AccumulateWithin);
 HWY_EXPORT(Reaching);
 
 // More than a stripe has, and the floats of any vector.
@@ -146,16 +172,16 @@ void Candidates::Collect(std::span<const float> values, float least, uint32_t fi
                                         magnitudes_.data() + count_, indexes_.data() + count_);
 }
 
-Moments Candidates::AccumulateAndCollect(std::span<const float> gradient, float least,
-                                         uint32_t first, std::span<float> residual) {
+CollectSums Candidates::AccumulateAndCollect(std::span<const float> gradient,
+                                             const CollectBounds& bounds, uint32_t first,
+                                             std::span<float> residual) {
   DCHECK_EQ(gradient.size(), residual.size());
-  Reserve(kRoom);
-  size_t put = 0;
-  const Moments all = HWY_DYNAMIC_DISPATCH(AccumulateAbove)(
-      gradient.data(), residual.size(), least, first, residual.data(), magnitudes_.data() + count_,
-      indexes_.data() + count_, &put);
-  count_ += put;
-  return all;
+  uint16_t offsets[kStripeElements];
+  size_t count = 0;
+  const CollectSums sums = HWY_DYNAMIC_DISPATCH(AccumulateWithin)(
+      gradient.data(), residual.size(), bounds, residual.data(), offsets, &count);
+  Add(residual, {offsets, count}, first);
+  return sums;
 }
 
 void Candidates::Add(std::span<const float> values, std::span<const uint16_t> offsets,

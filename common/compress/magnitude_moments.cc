@@ -29,9 +29,17 @@ HWY_INLINE FloatVector LoadRest(const float* values, size_t size) {
 }
 
 Moments Above(const float* HWY_RESTRICT values, size_t size, float bound) {
-  return SumAbove(
-      size, bound, [&](size_t i) HWY_ATTR { return hn::LoadU(Floats(), values + i); },
-      [&](size_t i) HWY_ATTR { return LoadRest(values + i, size - i); });
+  const Floats tag;
+  const auto low = hn::Set(tag, bound);
+  LaneSums sums;
+  const auto add = [&](FloatVector value) HWY_ATTR {
+    const auto magnitude = hn::Abs(value);
+    sums.Add(magnitude, hn::Gt(magnitude, low));
+  };
+  size_t i = 0;
+  for (; i + hn::Lanes(tag) <= size; i += hn::Lanes(tag)) add(hn::LoadU(tag, values + i));
+  if (i < size) add(LoadRest(values + i, size - i));
+  return sums.Totals();
 }
 
 double Logs(const float* HWY_RESTRICT values, size_t size) {

@@ -27,15 +27,45 @@ constexpr double kFirstRatio = 0.25;
 // stays.
 constexpr int kAdaptSteps = 5;
 constexpr double kFew = 0.8, kMany = 1.2;
-// Of the last step's first threshold: what reaches so much is collected in the pass that sums, and
-// nearly always holds what this step's first threshold selects.
-constexpr float kLowered = 0.95f;
+// How far a first threshold may be from the last step's before the residual is read again, and how
+// far below the last step's a second one, which is a fit to a fit.
+constexpr float kFirstBand = 0.03f, kSecondBand = 0.05f;
+
+// What the next step's thresholds are expected to be. They decide which passes a step needs, and
+// nothing of what it sends.
+struct Expected {
+  std::atomic<float> first{0};   // 0: nothing is known yet
+  std::atomic<float> second{0};  // 0: there is but one stage
+
+  void Set(float first_threshold, float second_threshold) {
+    first = first_threshold;
+    second = second_threshold;
+  }
+
+  // Above the first stage's threshold lies a quarter of the residual, of which the second stage
+  // needs the sums alone. So what is far enough above the first to be in the sums whatever it turns
+  // out to be, and too far below the second to be sent, is not collected.
+  CollectBounds Bounds() const {
+    const float of_first = first, of_second = second;
+    if (of_first == 0) return {};
+    const float low = (1 - kFirstBand) * of_first;
+    if (of_second == 0) return {.low = low, .high = low, .far = low};
+    const float high = (1 + kFirstBand) * of_first;
+    return {.low = low, .high = high, .far = std::max(high, (1 - kSecondBand) * of_second)};
+  }
+};
+
+// What a step's first pass found.
+struct Pass {
+  CollectBounds bounds;
+  CollectSums sums;
+};
 
 struct SidcoState : CandidateState {
   using CandidateState::CandidateState;
 
-  std::atomic<float> bound{0};  // for the next step's candidates; 0: none yet
-  std::mutex mutex;             // of what follows
+  Expected expected;
+  std::mutex mutex;  // of what follows
   int stages = 1;
   int observed_steps = 0;
   int64_t observed_count = 0;
@@ -60,19 +90,19 @@ class SidcoPolicy : public CandidatePolicy {
     SidcoState& state = Sidco(base);
     StepPlan plan = {.step = state.NextStep(), .candidates = state.lists.Borrow()};
     plan.candidates->Clear();
-    const float bound = state.bound;
-    const Moments all = AccumulateAndSum(state, gradient.values, bound, plan.candidates);
+    const Pass pass = AccumulateAndSum(state, gradient.values, plan.candidates);
+    const Moments& all = pass.sums.all;
     if (all.count == 0) return plan;
     const auto kept = static_cast<double>(KeptCount(state.scope.element_count, config_.sparsity()));
     const double ratio = kept / static_cast<double>(all.count);
     plan.flush = ratio >= 1;  // and nothing can be learned of the number of stages
-    if (plan.flush) {
-      plan.threshold = CollectAbove(state, 0, all.largest, bound, plan.candidates);
-    } else if (std::isinf(all.largest)) {  // to be sent, so that whoever applies it sees it
-      plan.threshold =
-          CollectAbove(state, static_cast<double>(all.largest), all.largest, 0, plan.candidates);
+    if (plan.flush || std::isinf(all.largest)) {
+      // An infinity is to be sent, so that whoever applies it sees it.
+      plan.threshold = JustAbove(plan.flush ? 0 : static_cast<double>(all.largest), all.largest);
+      if (*plan.threshold < pass.bounds.far) CollectFrom(state, *plan.threshold, plan.candidates);
+      state.expected.Set(*plan.threshold, 0);
     } else {
-      plan.threshold = Fit(state, all, ratio, bound, plan.candidates);
+      plan.threshold = Fit(state, pass, ratio, plan.candidates);
     }
     plan.candidates->Keep(*plan.threshold);
     state.threshold = *plan.threshold;
@@ -97,31 +127,23 @@ class SidcoPolicy : public CandidatePolicy {
   }
 
  private:
-  // And collects what reaches the bound, if there is one.
-  static Moments AccumulateAndSum(SidcoState& state, std::span<const float> gradient, float bound,
-                                  Candidates* candidates) {
-    Moments all;
-    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  static Pass AccumulateAndSum(SidcoState& state, std::span<const float> gradient,
+                               Candidates* candidates) {
+    Pass pass{.bounds = state.expected.Bounds(), .sums = {}};
     state.residual.ForEachStripe([&](int64_t first, std::span<float> values) {
-      all.Add(candidates->AccumulateAndCollect(
-          gradient.subspan(static_cast<size_t>(first), values.size()),
-          bound > 0 ? bound : kInfinity, static_cast<uint32_t>(first), values));
+      pass.sums.Add(candidates->AccumulateAndCollect(
+          gradient.subspan(static_cast<size_t>(first), values.size()), pass.bounds,
+          static_cast<uint32_t>(first), values));
     });
-    return all;
+    return pass;
   }
 
-  // Makes sure that what lies above the threshold, and at least the largest, is collected, where
-  // what reaches `bound` is. The least that does.
-  static float CollectAbove(SidcoState& state, double threshold, float largest, float bound,
-                            Candidates* candidates) {
-    const float least = JustAbove(threshold, largest);
-    state.bound = kLowered * least;
-    if (bound > 0 && bound <= least) return least;
+  // One more pass over the residual.
+  static void CollectFrom(SidcoState& state, float least, Candidates* candidates) {
     candidates->Clear();
     state.residual.ForEachStripe([&](int64_t first, std::span<float> values) {
       candidates->Collect(values, least, static_cast<uint32_t>(first));
     });
-    return least;
   }
 
   static float JustAbove(double threshold, float largest) {
@@ -130,25 +152,41 @@ class SidcoPolicy : public CandidatePolicy {
   }
 
   // The threshold that a share `ratio` of the magnitudes reaches, and as candidates those that
-  // reach the first stage's.
-  float Fit(SidcoState& state, const Moments& all, double ratio, float bound,
-            Candidates* candidates) const {
+  // reach it or, of several stages, the second one's.
+  float Fit(SidcoState& state, Pass pass, double ratio, Candidates* candidates) const {
+    const Moments& all = pass.sums.all;
     const int stages = ratio < kFirstRatio ? Stages(state) : 1;
     const double first_ratio = stages == 1 ? ratio : kFirstRatio;
-    float least = CollectAbove(state, FirstThreshold(state, all, first_ratio), all.largest, bound,
-                               candidates);
+    const float first = JustAbove(FirstThreshold(state, all, first_ratio), all.largest);
+    const bool summed = stages > 1 && pass.bounds.low <= first && first <= pass.bounds.high;
+    if (!summed) pass.sums.between = {};
+    if (!summed && first < pass.bounds.far) {
+      CollectFrom(state, first, candidates);
+      pass.bounds.far = first;
+    }
+    float least = first, second = 0;
     const double step_ratio = std::pow(ratio / first_ratio, 1.0 / std::max(1, stages - 1));
     for (int stage = 1; stage < stages; ++stage) {
-      if (stage > 1) candidates->Keep(least);  // a few of them, which later passes look at
-      const Moments tail = TailMoments(candidates->magnitudes(), least);
+      Moments tail = TailMoments(candidates->magnitudes(), least);
+      if (stage == 1) tail.Add(pass.sums.between);
       if (tail.count == 0) break;
-      const auto offset = static_cast<double>(tail.least);
-      const double threshold = config_.distribution() == v1::SidcoPolicy::EXPONENTIAL
-                                   ? ExponentialThreshold(tail, offset, step_ratio)
-                                   : ParetoThreshold(tail, offset, step_ratio);
-      least = JustAbove(threshold, all.largest);
+      least = LaterThreshold(tail, step_ratio, all.largest);
+      if (stage == 1) {
+        second = least;
+        if (second < pass.bounds.far) CollectFrom(state, second, candidates);
+      }
+      candidates->Keep(least);  // a few of them, which later passes look at
     }
+    state.expected.Set(first, second);
     return least;
+  }
+
+  float LaterThreshold(const Moments& tail, double ratio, float largest) const {
+    const auto offset = static_cast<double>(tail.least);
+    const double threshold = config_.distribution() == v1::SidcoPolicy::EXPONENTIAL
+                                 ? ExponentialThreshold(tail, offset, ratio)
+                                 : ParetoThreshold(tail, offset, ratio);
+    return JustAbove(threshold, largest);
   }
 
   // Of magnitudes from least on, which is above zero; in parts, whose sums of floats are exact

@@ -1,5 +1,6 @@
 #include "common/compress/stochastic_levels.h"
 
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -17,6 +18,8 @@ namespace HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
+
+#include "common/base/front_lanes.inc"
 
 using Floats = hn::CappedTag<float, 16>;
 using FloatVector = hn::Vec<Floats>;
@@ -63,9 +66,9 @@ HWY_INLINE size_t PutLevels(const Rounding& rounding, FloatVector value, FloatVe
   // NaN is not selected, whichever operand Min gives.
   const auto selected = hn::And(hn::Ge(level, hn::Set(floats, 1.0f)), hn::Eq(value, value));
   const auto rounded = hn::CopySign(hn::Mul(level, rounding.scale), value);
-  hn::StoreU(hn::Compress(rounded, selected), floats, values);
+  hn::StoreU(FrontLanes(rounded, selected), floats, values);
   const hn::Rebind<uint16_t, Floats> narrow;
-  const auto offsets = hn::Compress(offset, hn::RebindMask(Numbers(), selected));
+  const auto offsets = FrontLanes(offset, hn::RebindMask(Numbers(), selected));
   hn::StoreU(hn::TruncateTo(narrow, offsets), narrow, indexes);
   return hn::CountTrue(floats, selected);
 }

@@ -1,6 +1,7 @@
 #include "common/split/largest_per_sample.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "common/base/check.h"
@@ -17,6 +18,8 @@ namespace HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
+
+#include "common/base/front_lanes.inc"
 
 // At most 16 lanes: rows are padded to as many samples.
 using Ints = hn::CappedTag<int32_t, 16>;
@@ -103,9 +106,9 @@ size_t TakeAtLeast(const float* HWY_RESTRICT x, size_t features, size_t samples,
       if (samples - s < hn::Lanes(ints)) take = hn::And(take, hn::FirstN(ints, samples - s));
       if (hn::AllFalse(ints, take)) continue;
       const auto numbers = hn::Iota(unsigned_ints, static_cast<uint32_t>(f * samples + s));
-      hn::StoreU(hn::Compress(numbers, hn::RebindMask(unsigned_ints, take)), unsigned_ints,
+      hn::StoreU(FrontLanes(numbers, hn::RebindMask(unsigned_ints, take)), unsigned_ints,
                  positions + count);
-      hn::StoreU(hn::Compress(hn::LoadU(floats, row + s), hn::RebindMask(floats, take)), floats,
+      hn::StoreU(FrontLanes(hn::LoadU(floats, row + s), hn::RebindMask(floats, take)), floats,
                  values + count);
       count += hn::CountTrue(ints, take);
     }

@@ -60,21 +60,51 @@ TEST_P(CandidatesOnEachSet, AddingAndCollectingAtOnceIsOneAfterTheOther) {
     const std::vector<float> gradient = NormalGradient(size, seed);
     std::vector<float> together = NormalGradient(size, seed + 1), apart = together;
     if (size > 20) together[20] = apart[20] = -gradient[20];  // zero is none of the sums
-    for (const float least : {0.3f, 2.5f, std::numeric_limits<float>::infinity()}) {
+    AccumulateStripe(gradient, apart);
+    for (const float least : {0.3f, 2.5f, CollectBounds::kNone}) {
+      std::vector<float> residual = together;
       Candidates fused, plain;
-      const Moments got = fused.AccumulateAndCollect(gradient, least, 8192, together);
-      AccumulateStripe(gradient, apart);
+      const CollectSums got = fused.AccumulateAndCollect(
+          gradient, {.low = least, .high = least, .far = least}, 8192, residual);
       plain.Collect(apart, least, 8192);
       const Moments expected = MomentsAbove(apart, 0);
-      ASSERT_EQ(together, apart);
+      ASSERT_EQ(residual, apart);
       ASSERT_THAT(fused.indexes(), testing::ElementsAreArray(plain.indexes())) << size;
       ASSERT_THAT(fused.magnitudes(), testing::ElementsAreArray(plain.magnitudes())) << size;
-      ASSERT_EQ(got.count, expected.count);
-      ASSERT_EQ(got.least, expected.least);
-      ASSERT_EQ(got.largest, expected.largest);
-      ASSERT_EQ(got.sum, expected.sum);
-      ASSERT_EQ(got.square_sum, expected.square_sum);
+      ASSERT_EQ(got.all.count, expected.count);
+      ASSERT_EQ(got.all.least, expected.least);
+      ASSERT_EQ(got.all.largest, expected.largest);
+      ASSERT_EQ(got.all.sum, expected.sum);
+      ASSERT_EQ(got.all.square_sum, expected.square_sum);
+      ASSERT_EQ(got.between.count, 0);
     }
+  }
+}
+
+TEST_P(CandidatesOnEachSet, WhatIsBetweenTheBoundsIsSummedAndNotCollected) {
+  for (const int64_t size : {1, 17, 64, 100, 4095, 4096}) {
+    std::vector<float> values = NormalGradient(size, static_cast<uint64_t>(size));
+    if (size > 20) values[20] = std::numeric_limits<float>::quiet_NaN();
+    const CollectBounds bounds{.low = 0.5f, .high = 0.6f, .far = 1.7f};
+    std::vector<uint32_t> indexes;
+    Moments between;
+    for (size_t i = 0; i < values.size(); ++i) {
+      const float magnitude = std::fabs(values[i]);
+      if (magnitude >= bounds.high && magnitude < bounds.far) {
+        between.Add({1, magnitude, magnitude * magnitude, magnitude, magnitude});
+      } else if (magnitude >= bounds.low) {
+        indexes.push_back(static_cast<uint32_t>(i));
+      }
+    }
+    Candidates candidates;
+    const std::vector<float> nothing(values.size());
+    const CollectSums got = candidates.AccumulateAndCollect(nothing, bounds, 0, values);
+    ASSERT_THAT(candidates.indexes(), testing::ElementsAreArray(indexes)) << size;
+    ASSERT_EQ(got.between.count, between.count);
+    ASSERT_EQ(got.between.least, between.least);
+    ASSERT_EQ(got.between.largest, between.largest);
+    ASSERT_NEAR(got.between.sum, between.sum, 1e-4 * between.sum);
+    ASSERT_NEAR(got.between.square_sum, between.square_sum, 1e-4 * between.square_sum);
   }
 }
 

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -86,6 +87,86 @@ TEST(Sidco, SendsSomeOfTinyAndOfHugeMagnitudes) {
       }
       EXPECT_GT(sent, 300) << distribution << ", " << scale;
       EXPECT_LT(sent, 3000) << distribution << ", " << scale;
+    }
+  }
+}
+
+// The paper's algorithm on the whole residual, for magnitudes of an exponential distribution, with
+// the deviations. kept: of all elements.
+double PlainThreshold(const std::vector<float>& residual, double kept, int stages) {
+  const auto tail_from = [&](double from) {
+    Moments tail;
+    for (const float value : residual) {
+      const float magnitude = std::fabs(value);
+      if (magnitude > 0 && magnitude >= from) tail.Add({1, magnitude, 0, magnitude, magnitude});
+    }
+    return tail;
+  };
+  const Moments all = tail_from(0);
+  const double ratio = kept / static_cast<double>(all.count);
+  if (ratio >= 0.25) stages = 1;
+  const auto threshold = [&](const Moments& tail, double offset, double tail_ratio) {
+    return std::min<double>(ExponentialThreshold(tail, offset, tail_ratio), all.largest);
+  };
+  if (stages == 1) return threshold(all, 0, ratio);
+  double least = threshold(all, 0, 0.25);
+  for (int stage = 1; stage < stages; ++stage) {
+    const Moments tail = tail_from(least);
+    least = threshold(tail, tail.least, std::pow(ratio / 0.25, 1.0 / (stages - 1)));
+  }
+  return least;
+}
+
+constexpr int64_t kChanging = 50'000;
+
+// Residuals that follow each other, of which a step may expect what does not come.
+std::vector<std::vector<float>> ChangingResiduals() {
+  std::vector<std::vector<float>> residuals;
+  RandomStream random(6);
+  const auto add = [&](int64_t nonzero_count, const auto& magnitude) {
+    std::vector<float>& residual = residuals.emplace_back(kChanging);
+    for (int64_t i = 0; i < nonzero_count; ++i) {
+      residual[static_cast<size_t>(i * 7 % kChanging)] =
+          static_cast<float>(random.NextUnit() < 0.5 ? -magnitude() : magnitude());
+    }
+  };
+  const auto exponential = [&](double mean) {
+    return [&random, mean] { return -mean * std::log(1 - random.NextUnit()); };
+  };
+  for (const double mean : {1.0, 1.0, 1.02, 1.0, 40.0, 1.0, 1.1, 1e-3, 1.0}) {
+    add(kChanging, exponential(mean));
+  }
+  // The same first threshold, and nothing where the second one was.
+  add(kChanging, [&] { return 2 * random.NextUnit(); });
+  add(kChanging, exponential(1));
+  // A third of what is not zero is sent, which has one stage, whose threshold is where the first of
+  // several was.
+  add(3 * kChanging / 100, exponential(std::log(4) / std::log(3)));
+  add(kChanging, exponential(1));
+  return residuals;
+}
+
+TEST(Sidco, FitsTheWholeResidualHoweverItChanges) {
+  for (const int stages : {1, 2, 3, 5}) {
+    const Selector sidco = Make(0.99, stages, kChanging);
+    std::vector<float> left(kChanging);
+    for (std::vector<float>& residual : ChangingResiduals()) {
+      std::vector<float> gradient(kChanging);
+      for (size_t i = 0; i < gradient.size(); ++i) {
+        gradient[i] = residual[i] - left[i];
+        residual[i] = left[i] + gradient[i];
+      }
+      const Sent sent = sidco.Step(gradient);
+      const double threshold = sidco.policy->threshold(*sidco.state);
+      const double expected = PlainThreshold(residual, kChanging / 100, stages);
+      ASSERT_NEAR(threshold, expected, 2e-4 * expected) << stages << " stages";
+      std::vector<int64_t> reached;
+      for (size_t i = 0; i < residual.size(); ++i) {
+        if (std::fabs(residual[i]) >= threshold) reached.push_back(static_cast<int64_t>(i));
+      }
+      ASSERT_EQ(sent.indexes, reached) << stages << " stages";
+      left = residual;
+      for (const int64_t i : reached) left[static_cast<size_t>(i)] = 0;
     }
   }
 }
