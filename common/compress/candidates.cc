@@ -69,7 +69,9 @@ class Accumulator {
   HWY_INLINE Accumulator(const CollectBounds& bounds)
       : low_(hn::Set(Floats(), bounds.low)),
         high_(hn::Set(Floats(), bounds.high)),
-        far_(hn::Set(Floats(), bounds.far)) {}
+        far_(hn::Set(Floats(), bounds.far)),
+        largest_(hn::Zero(Floats())),
+        least_between_(NoLeast()) {}
 
   HWY_INLINE uint64_t AddWord(const float* gradient, float* residual) {
     return WordOf([&](size_t i) HWY_ATTR {
@@ -80,19 +82,23 @@ class Accumulator {
     });
   }
 
-  HWY_INLINE CollectSums Sums() const { return {all_.Totals(), between_.Totals()}; }
+  HWY_INLINE CollectSums Sums() const {
+    return {.all = all_.Totals(NoLeast(), largest_),
+            .between = between_.Totals(least_between_, hn::Zero(Floats()))};
+  }
 
  private:
   HWY_INLINE hn::Mask<Floats> AddValues(FloatVector magnitude) {
-    all_.Add(magnitude, hn::Gt(magnitude, hn::Zero(Floats())));
-    const auto is_far = hn::Ge(magnitude, far_);
-    const auto between = hn::AndNot(is_far, hn::Ge(magnitude, high_));
+    largest_ = hn::Max(largest_, all_.Add(magnitude, hn::Gt(magnitude, hn::Zero(Floats()))));
+    const auto between = hn::AndNot(hn::Ge(magnitude, far_), hn::Ge(magnitude, high_));
     between_.Add(magnitude, between);
+    least_between_ = LeastOf(least_between_, magnitude, between);
     return hn::AndNot(between, hn::Ge(magnitude, low_));
   }
 
   const FloatVector low_, high_, far_;
   LaneSums all_, between_;
+  FloatVector largest_, least_between_;
 };
 
 // Also the offsets of what is within the bounds.

@@ -27,8 +27,8 @@ struct CollectBounds {
 };
 
 struct CollectSums {
-  Moments all;      // that is not zero
-  Moments between;  // [high, far)
+  Moments all;      // that is not zero; their least is not looked for
+  Moments between;  // [high, far); their largest is not looked for
 
   void Add(const CollectSums& other) {
     all.Add(other.all);

@@ -32,14 +32,17 @@ Moments Above(const float* HWY_RESTRICT values, size_t size, float bound) {
   const Floats tag;
   const auto low = hn::Set(tag, bound);
   LaneSums sums;
+  auto least = NoLeast(), largest = hn::Zero(tag);
   const auto add = [&](FloatVector value) HWY_ATTR {
     const auto magnitude = hn::Abs(value);
-    sums.Add(magnitude, hn::Gt(magnitude, low));
+    const auto is_above = hn::Gt(magnitude, low);
+    largest = hn::Max(largest, sums.Add(magnitude, is_above));
+    least = LeastOf(least, magnitude, is_above);
   };
   size_t i = 0;
   for (; i + hn::Lanes(tag) <= size; i += hn::Lanes(tag)) add(hn::LoadU(tag, values + i));
   if (i < size) add(LoadRest(values + i, size - i));
-  return sums.Totals();
+  return sums.Totals(least, largest);
 }
 
 double Logs(const float* HWY_RESTRICT values, size_t size) {
