@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -13,7 +14,8 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "common/compress/candidates.cc"
 #include "hwy/foreach_target.h"
-// After foreach_target.h.
+// After foreach_target.h, both.
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -24,9 +26,11 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #include "common/base/front_lanes.inc"
-#include "common/compress/sum_above.inc"
 #include "common/compress/word_compare.inc"
 #include "common/compress/word_indexes.inc"
+// After word_compare.inc.
+#include "common/compress/lane_sums.inc"
+#include "common/compress/word_accumulate.inc"
 
 using Numbers = hn::RebindToUnsigned<Floats>;
 
@@ -62,24 +66,23 @@ size_t Above(const float* HWY_RESTRICT values, size_t size, float least, uint32_
          PutReached(hn::LoadU(floats, rest), bound, index, magnitudes + count, indexes + count);
 }
 
-// residual += gradient, and the sums of the result. Bit i of a word: element i is within the
-// bounds.
+// The sums of magnitudes, and which of them are within the bounds.
 class Accumulator {
  public:
-  HWY_INLINE Accumulator(const CollectBounds& bounds)
+  HWY_INLINE explicit Accumulator(const CollectBounds& bounds)
       : low_(hn::Set(Floats(), bounds.low)),
         high_(hn::Set(Floats(), bounds.high)),
         far_(hn::Set(Floats(), bounds.far)),
         largest_(hn::Zero(Floats())),
         least_between_(NoLeast()) {}
 
-  HWY_INLINE uint64_t AddWord(const float* gradient, float* residual) {
-    return WordOf([&](size_t i) HWY_ATTR {
-      const Floats floats;
-      const auto value = hn::Add(hn::LoadU(floats, residual + i), hn::LoadU(floats, gradient + i));
-      hn::StoreU(value, floats, residual + i);
-      return AddValues(hn::Abs(value));
-    });
+  HWY_INLINE hn::Mask<Floats> Add(FloatVector magnitude) {
+    const FloatVector nonzero = all_.Add(magnitude, hn::Gt(magnitude, hn::Zero(Floats())));
+    largest_ = hn::Max(largest_, nonzero);
+    const auto between = hn::AndNot(hn::Ge(magnitude, far_), hn::Ge(magnitude, high_));
+    between_.Add(magnitude, between);
+    least_between_ = LeastOf(least_between_, magnitude, between);
+    return hn::AndNot(between, hn::Ge(magnitude, low_));
   }
 
   HWY_INLINE CollectSums Sums() const {
@@ -88,38 +91,19 @@ class Accumulator {
   }
 
  private:
-  HWY_INLINE hn::Mask<Floats> AddValues(FloatVector magnitude) {
-    largest_ = hn::Max(largest_, all_.Add(magnitude, hn::Gt(magnitude, hn::Zero(Floats()))));
-    const auto between = hn::AndNot(hn::Ge(magnitude, far_), hn::Ge(magnitude, high_));
-    between_.Add(magnitude, between);
-    least_between_ = LeastOf(least_between_, magnitude, between);
-    return hn::AndNot(between, hn::Ge(magnitude, low_));
-  }
-
   const FloatVector low_, high_, far_;
   LaneSums all_, between_;
   FloatVector largest_, least_between_;
 };
 
-// Also the offsets of what is within the bounds.
+// residual += gradient, its sums, and the offsets of what is within the bounds.
 CollectSums AccumulateWithin(const float* HWY_RESTRICT gradient, size_t size,
                              const CollectBounds& bounds, float* HWY_RESTRICT residual,
                              uint16_t* HWY_RESTRICT offsets, size_t* HWY_RESTRICT count) {
   Accumulator accumulator(bounds);
-  const size_t whole = size - size % kWordElements;
-  uint16_t* end = PutStripe(
-      whole, [&](size_t i) HWY_ATTR { return accumulator.AddWord(gradient + i, residual + i); },
-      offsets);
-  if (whole < size) {
-    // Filled up with zeros, which are within no bounds.
-    float last_gradient[kWordElements] = {}, last_residual[kWordElements] = {};
-    const size_t byte_count = (size - whole) * sizeof(float);
-    std::memcpy(last_gradient, gradient + whole, byte_count);
-    std::memcpy(last_residual, residual + whole, byte_count);
-    const uint64_t bits = accumulator.AddWord(last_gradient, last_residual);
-    std::memcpy(residual + whole, last_residual, byte_count);
-    end = PutIndexes<kMany>(bits, whole, end);
-  }
+  const uint16_t* const end = AccumulateStripeWords(
+      gradient, size, residual, offsets,
+      [&](FloatVector sum) HWY_ATTR { return accumulator.Add(hn::Abs(sum)); });
   *count = static_cast<size_t>(end - offsets);
   return accumulator.Sums();
 }
@@ -182,6 +166,10 @@ CollectSums Candidates::AccumulateAndCollect(std::span<const float> gradient,
                                              const CollectBounds& bounds, uint32_t first,
                                              std::span<float> residual) {
   DCHECK_EQ(gradient.size(), residual.size());
+  DCHECK_LE(std::ssize(residual), kStripeElements);
+  DCHECK_GT(bounds.low, 0);
+  DCHECK_LE(bounds.low, bounds.high);
+  DCHECK_LE(bounds.high, bounds.far);
   uint16_t offsets[kStripeElements];
   size_t count = 0;
   const CollectSums sums = HWY_DYNAMIC_DISPATCH(AccumulateWithin)(

@@ -16,10 +16,10 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-#include "common/compress/sum_above.inc"
+using Floats = hn::ScalableTag<float>;
+using FloatVector = hn::Vec<Floats>;
 
-using Floats = SumTag;
-using FloatVector = SumVector;
+#include "common/compress/lane_sums.inc"
 
 // Of the last few values, filled up with zeros, which are above no bound.
 HWY_INLINE FloatVector LoadRest(const float* values, size_t size) {

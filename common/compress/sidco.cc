@@ -27,14 +27,14 @@ constexpr double kFirstRatio = 0.25;
 // stays.
 constexpr int kAdaptSteps = 5;
 constexpr double kFew = 0.8, kMany = 1.2;
-// How far a first threshold may be from the last step's before the residual is read again, and how
-// far below the last step's a second one, which is a fit to a fit.
-constexpr float kFirstBand = 0.03f, kSecondBand = 0.05f;
+// By how much a threshold may miss the last step's without another pass over the residual: one that
+// sums begin at, either way, and one that what is sent begins at, downwards.
+constexpr float kSummedBand = 0.03f, kSentBand = 0.05f;
 
-// What the next step's thresholds are expected to be. They decide which passes a step needs, and
-// nothing of what it sends.
-struct Expected {
-  std::atomic<float> first{0};   // 0: nothing is known yet
+// What the next step's thresholds are expected to be. They decide which passes a step needs, and in
+// which order it adds, so no more of what it sends than the last bits of a sum do.
+struct ExpectedThresholds {
+  std::atomic<float> first{0};   // not above 0: nothing is known
   std::atomic<float> second{0};  // 0: there is but one stage
 
   void Set(float first_threshold, float second_threshold) {
@@ -42,21 +42,24 @@ struct Expected {
     second = second_threshold;
   }
 
-  // Above the first stage's threshold lies a quarter of the residual, of which the second stage
+  // Above the first of several thresholds lies a quarter of the residual, of which the second stage
   // needs the sums alone. So what is far enough above the first to be in the sums whatever it turns
   // out to be, and too far below the second to be sent, is not collected.
   CollectBounds Bounds() const {
     const float of_first = first, of_second = second;
-    if (of_first == 0) return {};
-    const float low = (1 - kFirstBand) * of_first;
-    if (of_second == 0) return {.low = low, .high = low, .far = low};
-    const float high = (1 + kFirstBand) * of_first;
-    return {.low = low, .high = high, .far = std::max(high, (1 - kSecondBand) * of_second)};
+    if (!(of_first > 0)) return {};
+    if (of_second == 0) {
+      const float from = (1 - kSentBand) * of_first;
+      return {.low = from, .high = from, .far = from};
+    }
+    const float high = (1 + kSummedBand) * of_first;
+    return {.low = (1 - kSummedBand) * of_first,
+            .high = high,
+            .far = std::max(high, (1 - kSentBand) * of_second)};
   }
 };
 
-// What a step's first pass found.
-struct Pass {
+struct FirstPass {
   CollectBounds bounds;
   CollectSums sums;
 };
@@ -64,7 +67,7 @@ struct Pass {
 struct SidcoState : CandidateState {
   using CandidateState::CandidateState;
 
-  Expected expected;
+  ExpectedThresholds expected;
   std::mutex mutex;  // of what follows
   int stages = 1;
   int observed_steps = 0;
@@ -90,7 +93,7 @@ class SidcoPolicy : public CandidatePolicy {
     SidcoState& state = Sidco(base);
     StepPlan plan = {.step = state.NextStep(), .candidates = state.lists.Borrow()};
     plan.candidates->Clear();
-    const Pass pass = AccumulateAndSum(state, gradient.values, plan.candidates);
+    const FirstPass pass = AccumulateAndSum(state, gradient.values, plan.candidates);
     const Moments& all = pass.sums.all;
     if (all.count == 0) return plan;
     const auto kept = static_cast<double>(KeptCount(state.scope.element_count, config_.sparsity()));
@@ -127,9 +130,9 @@ class SidcoPolicy : public CandidatePolicy {
   }
 
  private:
-  static Pass AccumulateAndSum(SidcoState& state, std::span<const float> gradient,
-                               Candidates* candidates) {
-    Pass pass{.bounds = state.expected.Bounds(), .sums = {}};
+  static FirstPass AccumulateAndSum(SidcoState& state, std::span<const float> gradient,
+                                    Candidates* candidates) {
+    FirstPass pass{.bounds = state.expected.Bounds(), .sums = {}};
     state.residual.ForEachStripe([&](int64_t first, std::span<float> values) {
       pass.sums.Add(candidates->AccumulateAndCollect(
           gradient.subspan(static_cast<size_t>(first), values.size()), pass.bounds,
@@ -151,31 +154,32 @@ class SidcoPolicy : public CandidatePolicy {
     return std::min(std::nextafter(static_cast<float>(threshold), kInfinity), largest);
   }
 
-  // The threshold that a share `ratio` of the magnitudes reaches, and as candidates those that
-  // reach it or, of several stages, the second one's.
-  float Fit(SidcoState& state, Pass pass, double ratio, Candidates* candidates) const {
+  // The threshold that a share `ratio` of the magnitudes reaches; all that do are candidates.
+  float Fit(SidcoState& state, const FirstPass& pass, double ratio, Candidates* candidates) const {
     const Moments& all = pass.sums.all;
     const int stages = ratio < kFirstRatio ? Stages(state) : 1;
     const double first_ratio = stages == 1 ? ratio : kFirstRatio;
     const float first = JustAbove(FirstThreshold(state, all, first_ratio), all.largest);
-    const bool summed = stages > 1 && pass.bounds.low <= first && first <= pass.bounds.high;
-    if (!summed) pass.sums.between = {};
-    if (!summed && first < pass.bounds.far) {
+    Moments not_collected;
+    float collected_from = pass.bounds.far;
+    if (stages > 1 && pass.bounds.low <= first && first <= pass.bounds.high) {
+      not_collected = pass.sums.between;
+    } else if (!(first >= collected_from)) {
       CollectFrom(state, first, candidates);
-      pass.bounds.far = first;
+      collected_from = first;
     }
     float least = first, second = 0;
     const double step_ratio = std::pow(ratio / first_ratio, 1.0 / std::max(1, stages - 1));
     for (int stage = 1; stage < stages; ++stage) {
+      if (stage > 1) candidates->Keep(least);  // a few of them, which later passes look at
       Moments tail = TailMoments(candidates->magnitudes(), least);
-      if (stage == 1) tail.Add(pass.sums.between);
+      if (stage == 1) tail.Add(not_collected);
       if (tail.count == 0) break;
-      least = LaterThreshold(tail, step_ratio, all.largest);
-      if (stage == 1) {
-        second = least;
-        if (second < pass.bounds.far) CollectFrom(state, second, candidates);
-      }
-      candidates->Keep(least);  // a few of them, which later passes look at
+      // Of equal magnitudes rounding can put it below what they have in common.
+      least = std::max(least, LaterThreshold(tail, step_ratio, all.largest));
+      if (stage > 1) continue;
+      second = least;
+      if (second < collected_from) CollectFrom(state, second, candidates);
     }
     state.expected.Set(first, second);
     return least;

@@ -25,68 +25,19 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #include "common/compress/word_compare.inc"
 #include "common/compress/word_indexes.inc"
+// After both.
+#include "common/compress/word_accumulate.inc"
 
 // What of an element that reaches the threshold is sent.
 enum class Take { kAll, kQuantum };
-
-HWY_INLINE FloatVector AddTo(Floats floats, const float* gradient, float* residual) {
-  const FloatVector sum = hn::Add(hn::LoadU(floats, residual), hn::LoadU(floats, gradient));
-  hn::StoreU(sum, floats, residual);
-  return sum;
-}
-
-// How far ahead memory is asked for; 0: not at all. By measurement on Zen 3, whose prefetchers stop
-// at each 4 KiB page, and on Zen 5, which loses time by it.
-constexpr size_t kPrefetchBytes = HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86 ? 0 : 2048;
-constexpr size_t kCacheLineBytes = 64;
-
-// A number and not a pointer, because it may lie past the end: a prefetch of what is not mapped is
-// dropped.
-HWY_INLINE void PrefetchWord(const float* values) {
-  if constexpr (kPrefetchBytes == 0) return;
-  const uintptr_t address = reinterpret_cast<uintptr_t>(values) + kPrefetchBytes;
-  for (size_t i = 0; i < kWordElements * sizeof(float); i += kCacheLineBytes) {
-    // NOLINTNEXTLINE(performance-no-int-to-ptr)
-    hwy::Prefetch(reinterpret_cast<const float*>(address + i));
-  }
-}
-
-// residual += gradient for 64 elements. Bit i: |residual[i]| >= threshold.
-HWY_INLINE uint64_t AccumulateWord(FloatVector threshold, const float* gradient, float* residual) {
-  return WordOf([&](size_t i) HWY_ATTR {
-    return hn::Ge(hn::Abs(AddTo(Floats(), gradient + i, residual + i)), threshold);
-  });
-}
-
-// The last word of a short stripe, filled up with zeros, which no threshold above zero selects.
-HWY_INLINE uint64_t AccumulateTail(FloatVector threshold, const float* gradient, size_t size,
-                                   float* residual) {
-  float padded_gradient[kWordElements] = {};
-  float padded_residual[kWordElements] = {};
-  std::memcpy(padded_gradient, gradient, size * sizeof(float));
-  std::memcpy(padded_residual, residual, size * sizeof(float));
-  const uint64_t bits = AccumulateWord(threshold, padded_gradient, padded_residual);
-  std::memcpy(residual, padded_residual, size * sizeof(float));
-  return bits;
-}
 
 // residual += gradient; the offsets of what reaches the threshold. How many they are.
 size_t AccumulateAndCompare(const float* HWY_RESTRICT gradient, float least, size_t size,
                             float* HWY_RESTRICT residual, uint16_t* HWY_RESTRICT indexes) {
   const FloatVector threshold = hn::Set(Floats(), least);
-  const size_t whole = size - size % kWordElements;
-  const auto word_at = [&](size_t i) HWY_ATTR {
-    PrefetchWord(gradient + i);
-    PrefetchWord(residual + i);
-    return AccumulateWord(threshold, gradient + i, residual + i);
-  };
-  uint16_t* end = PutStripe(whole, word_at, indexes);
-  if (whole < size) {
-    const uint64_t bits =
-        AccumulateTail(threshold, gradient + whole, size - whole, residual + whole);
-    end = PutIndexes<kMany>(bits, whole, end);
-  }
-  return static_cast<size_t>(end - indexes);
+  const auto reached = [&](FloatVector sum) HWY_ATTR { return hn::Ge(hn::Abs(sum), threshold); };
+  return static_cast<size_t>(AccumulateStripeWords(gradient, size, residual, indexes, reached) -
+                             indexes);
 }
 
 // The stripe is streamed once: each word of 64 elements is added and compared, and the bits that

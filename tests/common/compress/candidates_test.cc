@@ -106,6 +106,22 @@ TEST_P(CandidatesOnEachSet, WhatIsBetweenTheBoundsIsSummedAndNotCollected) {
   }
 }
 
+TEST_P(CandidatesOnEachSet, BoundsAreWithinFromBelow) {
+  const std::vector<float> values = {1, 2, -4, 0.5f, 3, CollectBounds::kNone, 0, -1.5f};
+  const auto indexes_within = [&](const CollectBounds& bounds) {
+    Candidates candidates;
+    std::vector<float> residual = values;
+    const CollectSums sums =
+        candidates.AccumulateAndCollect(std::vector<float>(8), bounds, 0, residual);
+    EXPECT_EQ(sums.all.count, 7);
+    EXPECT_EQ(static_cast<size_t>(sums.between.count) + candidates.count(), 6u);
+    return std::vector<uint32_t>(candidates.indexes().begin(), candidates.indexes().end());
+  };
+  EXPECT_THAT(indexes_within({.low = 1, .high = 2, .far = 4}), ElementsAre(0, 2, 5, 7));
+  EXPECT_THAT(indexes_within({.low = 1, .high = 3, .far = 3}), ElementsAre(0, 1, 2, 4, 5, 7));
+  EXPECT_THAT(indexes_within({.low = 1, .high = 1}), ElementsAre(5));
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, CandidatesOnEachSet, InstructionSets(), InstructionSetName);
 
 }  // namespace

@@ -91,22 +91,27 @@ TEST(Sidco, SendsSomeOfTinyAndOfHugeMagnitudes) {
   }
 }
 
-// The paper's algorithm on the whole residual, for magnitudes of an exponential distribution, with
-// the deviations. kept: of all elements.
-double PlainThreshold(const std::vector<float>& residual, double kept, int stages) {
+// The paper's algorithm on the whole residual, with the deviations. kept: of all elements.
+double PlainThreshold(const std::vector<float>& residual, double kept, int stages,
+                      v1::SidcoPolicy::Distribution distribution) {
   const auto tail_from = [&](double from) {
     Moments tail;
     for (const float value : residual) {
       const float magnitude = std::fabs(value);
-      if (magnitude > 0 && magnitude >= from) tail.Add({1, magnitude, 0, magnitude, magnitude});
+      if (magnitude == 0 || magnitude < from) continue;
+      tail.Add({1, magnitude, double{magnitude} * magnitude, magnitude, magnitude});
     }
     return tail;
   };
   const Moments all = tail_from(0);
   const double ratio = kept / static_cast<double>(all.count);
+  if (ratio >= 1) return 0;
   if (ratio >= 0.25) stages = 1;
   const auto threshold = [&](const Moments& tail, double offset, double tail_ratio) {
-    return std::min<double>(ExponentialThreshold(tail, offset, tail_ratio), all.largest);
+    const double fitted = distribution == v1::SidcoPolicy::PARETO
+                              ? ParetoThreshold(tail, offset, tail_ratio)
+                              : ExponentialThreshold(tail, offset, tail_ratio);
+    return std::min<double>(fitted, all.largest);
   };
   if (stages == 1) return threshold(all, 0, ratio);
   double least = threshold(all, 0, 0.25);
@@ -143,32 +148,61 @@ std::vector<std::vector<float>> ChangingResiduals() {
   // several was.
   add(3 * kChanging / 100, exponential(std::log(4) / std::log(3)));
   add(kChanging, exponential(1));
+  add(kChanging, [] { return 1; });
+  add(kChanging, exponential(1));
+  add(kChanging / 200, exponential(1));  // fewer than are to be sent
+  add(kChanging, exponential(1));
+  add(0, exponential(1));
+  add(kChanging, exponential(1));
   return residuals;
 }
 
-TEST(Sidco, FitsTheWholeResidualHoweverItChanges) {
-  for (const int stages : {1, 2, 3, 5}) {
-    const Selector sidco = Make(0.99, stages, kChanging);
-    std::vector<float> left(kChanging);
-    for (std::vector<float>& residual : ChangingResiduals()) {
-      std::vector<float> gradient(kChanging);
-      for (size_t i = 0; i < gradient.size(); ++i) {
-        gradient[i] = residual[i] - left[i];
-        residual[i] = left[i] + gradient[i];
-      }
-      const Sent sent = sidco.Step(gradient);
-      const double threshold = sidco.policy->threshold(*sidco.state);
-      const double expected = PlainThreshold(residual, kChanging / 100, stages);
-      ASSERT_NEAR(threshold, expected, 2e-4 * expected) << stages << " stages";
-      std::vector<int64_t> reached;
-      for (size_t i = 0; i < residual.size(); ++i) {
-        if (std::fabs(residual[i]) >= threshold) reached.push_back(static_cast<int64_t>(i));
-      }
-      ASSERT_EQ(sent.indexes, reached) << stages << " stages";
-      left = residual;
-      for (const int64_t i : reached) left[static_cast<size_t>(i)] = 0;
+void ExpectFitsOf(v1::SidcoPolicy::Distribution distribution, int stages) {
+  SCOPED_TRACE(testing::Message() << distribution << ", " << stages << " stages");
+  const Selector sidco = Make(0.99, stages, kChanging, distribution);
+  std::vector<float> left(kChanging);
+  int step = 0;
+  for (std::vector<float>& residual : ChangingResiduals()) {
+    std::vector<float> gradient(kChanging);
+    bool all_zero = true;
+    for (size_t i = 0; i < gradient.size(); ++i) {
+      gradient[i] = residual[i] - left[i];
+      residual[i] = left[i] + gradient[i];
+      all_zero = all_zero && residual[i] == 0;
     }
+    const Sent sent = sidco.Step(gradient);
+    ++step;
+    if (all_zero) {
+      ASSERT_THAT(sent.indexes, IsEmpty());
+      left = residual;
+      continue;
+    }
+    const double threshold = sidco.policy->threshold(*sidco.state);
+    const double expected = PlainThreshold(residual, kChanging / 100, stages, distribution);
+    ASSERT_NEAR(threshold, expected, 2e-4 * expected + 1e-30) << "step " << step;
+    std::vector<int64_t> reached;
+    for (size_t i = 0; i < residual.size(); ++i) {
+      if (std::fabs(residual[i]) >= threshold) reached.push_back(static_cast<int64_t>(i));
+    }
+    ASSERT_EQ(sent.indexes, reached) << "step " << step;
+    left = residual;
+    for (const int64_t i : reached) left[static_cast<size_t>(i)] = 0;
   }
+}
+
+TEST(Sidco, FitsTheWholeResidualHoweverItChanges) {
+  for (const auto distribution : {v1::SidcoPolicy::EXPONENTIAL, v1::SidcoPolicy::PARETO}) {
+    for (const int stages : {1, 2, 3, 5}) ExpectFitsOf(distribution, stages);
+  }
+}
+
+// Two elements whose sum is no float, and no threshold after them: the next step knows nothing.
+TEST(Sidco, SendsAnInfinityThatFollowsAnOverflow) {
+  const Selector sidco = Make(0.9, 0, 100, v1::SidcoPolicy::GAMMA);
+  sidco.Step(std::vector<float>(100, 3e38f));
+  std::vector<float> gradient(100);
+  gradient[3] = std::numeric_limits<float>::infinity();
+  EXPECT_THAT(sidco.Step(gradient).indexes, testing::Contains(3));
 }
 
 // Each distribution of which it has the tail: magnitudes with random signs, new ones in each step.
