@@ -83,6 +83,17 @@ void RunBoth(const Shape& shape, const ConstMatrixView& v, const ConstMatrixView
   CpuKernels().interaction_backward(v, shape.dimension, shape.pairs, gradient, dv);
 }
 
+// The same with rows that lie one after the other. output and dv: as large as gradient and v.
+void RunBothDense(const Shape& shape, const std::vector<float>& v,
+                  const std::vector<float>& gradient, std::vector<float>* output,
+                  std::vector<float>* dv) {
+  const int64_t width = shape.vectors * shape.dimension;
+  RunBoth(shape, Dense(v.data(), width, shape.samples),
+          Dense(gradient.data(), shape.output_width(), shape.samples),
+          Dense(output->data(), shape.output_width(), shape.samples),
+          Dense(dv->data(), width, shape.samples));
+}
+
 class InteractionShapes : public ::testing::TestWithParam<Shape> {};
 
 TEST_P(InteractionShapes, ForwardAndBackwardFollowTheReference) {
@@ -94,10 +105,7 @@ TEST_P(InteractionShapes, ForwardAndBackwardFollowTheReference) {
 
   test::ForEachTarget([&] {
     std::vector<float> output(loss_weight.size(), std::nanf("")), dv(v.size(), std::nanf(""));
-    RunBoth(shape, Dense(v.data(), width, shape.samples),
-            Dense(loss_weight.data(), shape.output_width(), shape.samples),
-            Dense(output.data(), shape.output_width(), shape.samples),
-            Dense(dv.data(), width, shape.samples));
+    RunBothDense(shape, v, loss_weight, &output, &dv);
     std::vector<double> reference = Widen(v);
     EXPECT_NEAR(test::Dot(Widen(output), Widen(loss_weight)),
                 ReferenceLoss(shape, reference, loss_weight), 1e-4);
@@ -139,10 +147,7 @@ TEST_P(InteractionShapes, PaddingBetweenRowsChangesNothing) {
       RandomFloats(static_cast<size_t>(shape.samples * shape.output_width()), 4);
   test::ForEachTarget([&] {
     std::vector<float> output(gradient.size()), dv(v.size());
-    RunBoth(shape, Dense(v.data(), width, shape.samples),
-            Dense(gradient.data(), shape.output_width(), shape.samples),
-            Dense(output.data(), shape.output_width(), shape.samples),
-            Dense(dv.data(), width, shape.samples));
+    RunBothDense(shape, v, gradient, &output, &dv);
 
     const Padded padded_v(v, width, shape.samples);
     const Padded padded_gradient(gradient, shape.output_width(), shape.samples);
