@@ -1,5 +1,5 @@
 // How the selected elements of a piece are named on the wire: dense (all of a stripe), one bit for
-// each element of a stripe, or Rice codes of the gaps, over as many stripes as suit one parameter.
+// each element of a stripe, or Rice codes of the gaps, over as many stripes as follow each other.
 //
 // Thread rule: constants.
 #pragma once

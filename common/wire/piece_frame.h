@@ -41,9 +41,9 @@ class PieceFrameWriter {
   void Open(Bytes* out, FrameKind kind, uint32_t tensor, uint32_t begin, const ValueFormat& format);
 
   // values[i] belongs to element indexes[i] of the stripe; indexes strictly increase and lie below
-  // stripe_elements (1..4096). Takes the smallest index coding; stripes in ascending order share
-  // blocks where that is smaller. Values not yet rounded are rounded; scaled ones must be units
-  // (AppendValues) times the format's scales. Without indexes, appends nothing.
+  // stripe_elements (1..4096). Takes the smaller of the index codings; stripes in ascending order
+  // share blocks where that is smaller. Values not yet rounded are rounded; scaled ones must be
+  // units (AppendValues) times the format's scales. Without indexes, appends nothing.
   void Append(uint32_t stripe, uint32_t stripe_elements, std::span<const uint16_t> indexes,
               std::span<const float> values);
   // All elements of the stripe (1..4096).
@@ -60,7 +60,7 @@ class PieceFrameWriter {
   void PutScales();
   std::span<const float> InUnits(uint32_t stripe, std::span<const uint16_t> indexes,
                                  std::span<const float> values);
-  bool JoinRun(size_t alone_bytes);
+  bool TakesBitmap(uint32_t stripe_elements, std::span<const uint16_t> indexes);
   void KeepRunValues(std::span<const float> values);
   void FinishRun();
   void PutHead(IndexCoding coding, uint32_t rice_parameter, uint32_t stripe);
@@ -74,8 +74,8 @@ class PieceFrameWriter {
   // it.
   RiceRun run_;
   std::vector<float> run_values_;  // grows only; one for each gap of the run
-  StripeGaps gaps_;
-  std::vector<float> units_;  // of a stripe
+  RiceRun alone_;                  // a stripe, to know how long its codes are
+  std::vector<float> units_;       // of a stripe
 };
 
 // One stripe's elements, borrowed from the reader until its next Read.

@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "common/base/strings.h"
 #include "common/wire/bit_stream.h"
 #include "common/wire/bitmap.h"
 #include "common/wire/piece_frame.h"
+#include "common/wire/rice_groups.h"
 
 namespace weir::wire {
 namespace {
@@ -179,14 +181,20 @@ Status PieceFrameReader::ReadRice(uint32_t stripe, uint32_t parameter, size_t co
   BitReader codes(ahead.GetSpan(ahead.remaining()));
   uint16_t* const indexes = indexes_.data();
   Place place(piece_elements_, stripe);
-  for (size_t i = first, end = first + count; i < end; ++i) {
-    uint64_t gap = codes.ReadRice(parameter);
-    if (gap >= place.left) {
-      if (i > first) WEIR_RETURN_IF_ERROR(AddStripe(place.stripe, false, first, i - first));
-      if (!place.LeaveStripe(&gap)) return InvalidData("an index is beyond the piece");
-      first = i;
+  for (size_t i = first, end = first + count; i < end;) {
+    for (const size_t group_end = std::min(i + kRiceGroup, end); i < group_end; ++i) {
+      uint64_t gap = codes.ReadRice(parameter);
+      if (gap >= place.left) {
+        if (i > first) WEIR_RETURN_IF_ERROR(AddStripe(place.stripe, false, first, i - first));
+        if (!place.LeaveStripe(&gap)) return InvalidData("an index is beyond the piece");
+        first = i;
+      }
+      indexes[i] = place.Take(gap);
     }
-    indexes[i] = place.Take(gap);
+    if (i == end) break;
+    const std::optional<uint32_t> next = ChangeRiceParameter(parameter, codes.ReadRice(0));
+    if (!next) return InvalidData("a Rice parameter is out of range");
+    parameter = *next;
   }
   if (!codes.ok()) return InvalidData("the Rice codes are cut short");
   if (!codes.padding_is_zero()) return InvalidData("padding after the Rice codes is not zero");

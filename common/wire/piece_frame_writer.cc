@@ -50,23 +50,26 @@ void PieceFrameWriter::Append(uint32_t stripe, uint32_t stripe_elements,
   CHECK_LT(indexes.back(), stripe_elements);
   if (indexes.size() == stripe_elements) return AppendDense(stripe, values);
   values = InUnits(stripe, indexes, values);
-  gaps_.Assign(stripe, indexes);
-  const RiceSize rice = gaps_.SizeAlone(run_.size().parameter);
-  const size_t rice_bytes = rice.bytes(), bitmap_bytes = BitmapBytes(stripe_elements);
-  const size_t head_bytes = 1 + VarintBytes(stripe) + VarintBytes(indexes.size());
-  if (JoinRun(head_bytes + std::min(rice_bytes, bitmap_bytes))) {
-    KeepRunValues(values);
-  } else if (bitmap_bytes <= rice_bytes) {
+  const size_t head_bits = 8 * (1 + VarintBytes(stripe) + VarintBytes(indexes.size()));
+  if (TakesBitmap(stripe_elements, indexes)) {
     PutHead(IndexCoding::kBitmap, 0, stripe);
     ByteWriter(*out_).PutVarint(indexes.size());
     AppendValues(values, format_, out_);
     AppendBitmap(indexes, stripe_elements, out_);
   } else {
-    FinishRun();
-    run_.Add(gaps_, rice);
+    if (!run_.MayJoin(stripe, indexes, head_bits)) FinishRun();
+    run_.Add(stripe, indexes);
     KeepRunValues(values);
   }
   count_ += values.size();
+}
+
+// Where less than a quarter is selected, Rice codes are smaller.
+bool PieceFrameWriter::TakesBitmap(uint32_t stripe_elements, std::span<const uint16_t> indexes) {
+  if (4 * indexes.size() < stripe_elements) return false;
+  alone_.Clear();
+  alone_.Add(0, indexes);
+  return BitmapBytes(stripe_elements) <= alone_.ChooseParameters().bytes();
 }
 
 // What AppendValues takes; indexes: none for a dense stripe.
@@ -82,16 +85,6 @@ std::span<const float> PieceFrameWriter::InUnits(uint32_t stripe, std::span<cons
   return std::span(units_).first(values.size());
 }
 
-// Lets the stripe of gaps_ join the run unless that costs more than a block of its own, whose head
-// and indexes take alone_bytes.
-bool PieceFrameWriter::JoinRun(size_t alone_bytes) {
-  if (!run_.MayJoin(gaps_.stripe())) return false;
-  const RiceSize joined = run_.SizeWith(gaps_);
-  if (joined.bits > run_.size().bits + 8 * alone_bytes) return false;
-  run_.Add(gaps_, joined);
-  return true;
-}
-
 void PieceFrameWriter::AppendDense(uint32_t stripe, std::span<const float> values) {
   CHECK(out_ != nullptr) << "no frame is open";
   CHECK(!values.empty());
@@ -103,10 +96,11 @@ void PieceFrameWriter::AppendDense(uint32_t stripe, std::span<const float> value
 
 void PieceFrameWriter::FinishRun() {
   if (run_.empty()) return;
-  PutHead(IndexCoding::kRice, run_.size().parameter, run_.first_stripe());
+  const RiceSize size = run_.ChooseParameters();
+  PutHead(IndexCoding::kRice, size.parameter, run_.first_stripe());
   ByteWriter(*out_).PutVarint(run_.count());
   AppendValues(std::span(run_values_).first(run_.count()), format_, out_);
-  run_.Finish(out_);
+  run_.Finish(size, out_);
 }
 
 // values: of the stripe that has just joined the run.

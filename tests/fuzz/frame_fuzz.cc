@@ -92,15 +92,17 @@ std::string Seed(const Bytes& frame) {
   return seed.append(frame.begin() + wire::kFrameHeaderBytes, frame.end());
 }
 
-// Stripe 2 as a bitmap, stripes 0 and 1 as Rice codes, or all of stripe 2.
+// Stripe 2 as a bitmap, stripes 0 and 1 as Rice codes in two groups with a parameter each.
 std::string PieceSeed(const wire::ValueFormat& format, float value) {
   Bytes bytes;
   wire::PieceFrameWriter writer;
   writer.Open(&bytes, FrameKind::kGradient, 1, 0, format);
-  const std::vector<uint16_t> many = {1, 6, 11, 50, 51, 52, 53, 54, 55, 56, 57}, few = {5, 1000};
-  writer.Append(2, 100, many, std::vector<float>(many.size(), value));
-  writer.Append(0, wire::kMaxStripeElements, few, std::vector<float>{value, -value});
-  writer.Append(1, wire::kMaxStripeElements, few, std::vector<float>{-value, value});
+  std::vector<uint16_t> odd(50);
+  for (size_t i = 0; i < odd.size(); ++i) odd[i] = static_cast<uint16_t>(2 * i + 1);
+  const std::vector<uint16_t> near(odd.begin(), odd.begin() + 16), far = {5, 1000};
+  writer.Append(2, 100, odd, std::vector<float>(odd.size(), value));
+  writer.Append(0, wire::kMaxStripeElements, near, std::vector<float>(near.size(), value));
+  writer.Append(1, wire::kMaxStripeElements, far, std::vector<float>{-value, value});
   writer.Finish();
   return Seed(bytes);
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <numeric>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -91,6 +92,27 @@ TEST(GoldenFrames, GradientOfLevels) {
   ASSERT_TRUE(reader.Read(OnlyFrame(golden), 4096).ok());
   ASSERT_EQ(reader.stripes().size(), 1u);
   ExpectStripe(reader.stripes()[0], 0, {5, 100, 4000}, {0.125f, -0.5f, 4});
+}
+
+// Sixteen neighbours, and one far behind them, which has another parameter.
+TEST(GoldenFrames, GradientOfTwoGroups) {
+  const Bytes golden = Golden("gradient_groups.hex");
+  constexpr float kScale = 0.5;
+  Indexes indexes(16);
+  std::iota(indexes.begin(), indexes.end(), uint16_t{0});
+  indexes.push_back(4095);
+  Values values(17, 0.5f);
+  values.back() = -0.5f;
+  Bytes bytes;
+  PieceFrameWriter writer;
+  writer.Open(&bytes, FrameKind::kGradient, 1, 0, ValueFormat(ValueCoding::kLevels, 1, &kScale));
+  writer.Append(0, 4096, indexes, values);
+  writer.Finish();
+  EXPECT_EQ(bytes, golden);
+  PieceFrameReader reader;
+  ASSERT_TRUE(reader.Read(OnlyFrame(golden), 4096).ok());
+  ASSERT_EQ(reader.stripes().size(), 1u);
+  ExpectStripe(reader.stripes()[0], 0, indexes, values);
 }
 
 // Appendix B of Tsuzuku et al. 2018.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/wire/piece_frame.h"
+#include "common/wire/rice_groups.h"
 #include "tests/common/wire/frame_bytes.h"
 #include "tests/common/wire/scaled_values.h"
 
@@ -48,6 +49,11 @@ class PlainReader {
     uint64_t quotient = 0;
     while (Bits(1) == 0) ++quotient;
     return (quotient << parameter) + Bits(parameter);
+  }
+  // What is added to a parameter, modulo 2^32.
+  uint32_t Change() {
+    const auto code = static_cast<uint32_t>(Rice(0));
+    return code % 2 == 1 ? (code + 1) / 2 : 0 - code / 2;
   }
   float Float(uint32_t bit_count) {
     const auto bits = static_cast<uint32_t>(Bits(bit_count) << (32 - bit_count));
@@ -111,7 +117,8 @@ Elements PlainDecode(const FrameView& frame, uint32_t piece_elements) {
   PlainReader reader(frame.payload);
   const PlainValues plain(frame.header.coding, piece_elements, reader);
   while (!reader.done()) {
-    const uint64_t coding = reader.Bits(2), parameter = reader.Bits(6);
+    const uint64_t coding = reader.Bits(2);
+    auto parameter = static_cast<uint32_t>(reader.Bits(6));
     const auto stripe = static_cast<uint32_t>(reader.Varint());
     const uint32_t stripe_elements = StripeElements(stripe, piece_elements);
     std::vector<float> values(coding == 0 ? stripe_elements : reader.Varint());
@@ -123,7 +130,9 @@ Elements PlainDecode(const FrameView& frame, uint32_t piece_elements) {
     }
     uint64_t next = 0;
     for (size_t i = 0; i < values.size() && coding == 2; ++i) {
-      offsets.push_back(next + reader.Rice(static_cast<uint32_t>(parameter)));
+      if (i > 0 && i % 16 == 0) parameter += reader.Change();
+      EXPECT_LE(parameter, 15u);
+      offsets.push_back(next + reader.Rice(parameter));
       next = offsets.back() + 1;
     }
     reader.EndByte();
@@ -160,7 +169,7 @@ Bytes Encode(PieceFrameWriter& writer, const std::vector<Selected>& selection,
   return bytes;
 }
 
-// The bytes of a stripe in a block of its own, by definition.
+// The bytes of a stripe in a block of its own, if all its groups had one parameter.
 size_t AloneBytes(const Selected& s, const ValueFormat& format) {
   if (s.indexes.empty()) return 0;
   const auto varint = [](uint64_t x) { return x < 128 ? 1u : x < 16384 ? 2u : 3u; };
@@ -198,8 +207,10 @@ void ExpectSound(const std::vector<Selected>& selection, uint32_t piece_elements
   ASSERT_EQ(frame.header.count, expected.size());
   ASSERT_EQ(PlainDecode(frame, piece_elements), expected);
   ASSERT_EQ(Decode(reader, frame, piece_elements), expected);
-  // A block that stripes joined may need three bytes more for its count, and one for its last bits.
-  ASSERT_LE(bytes.size(), kFrameHeaderBytes + alone_bytes + 4 * selection.size());
+  // A block that stripes joined may need three bytes more for its count, and one for its last bits;
+  // groups tell parameters.
+  const size_t changes = expected.size() / kRiceGroup * 2 / 8;
+  ASSERT_LE(bytes.size(), kFrameHeaderBytes + alone_bytes + changes + 4 * selection.size());
 }
 
 std::vector<float> FittingValues(RandomStream& random, uint32_t stripe, const Indexes& indexes,
@@ -301,26 +312,31 @@ TEST(PieceFrameProperty, IndexesComeWithinThreePercentOfTheEntropyOfRandomPositi
   }
 }
 
-// Where the density changes, a new parameter pays for a new head, and only there.
-TEST(PieceFrameProperty, ParametersFollowTheDensity) {
+// A weight with rows of 1000 elements, some of which send much and others little, as the outputs of
+// a layer do.
+TEST(PieceFrameProperty, CodesFollowTheDensityOfRows) {
+  constexpr double kDensities[] = {0.2, 0.02};
+  constexpr uint32_t kRow = 1000, kStripes = 64;
   RandomStream random(4);
   std::vector<Selected> selection;
-  for (uint32_t stripe = 0; stripe < 64; ++stripe) {
+  for (uint32_t stripe = 0; stripe < kStripes; ++stripe) {
     Selected& s = selection.emplace_back();
     s.stripe = stripe;
     s.stripe_elements = kMaxStripeElements;
-    s.indexes = RandomIndexes(random, kMaxStripeElements, stripe / 16 % 2 == 0 ? 0.2 : 0.005);
+    for (uint32_t i = 0; i < kMaxStripeElements; ++i) {
+      const uint32_t row = (stripe * kMaxStripeElements + i) / kRow;
+      if (random.NextUnit() < kDensities[row % 2]) s.indexes.push_back(static_cast<uint16_t>(i));
+    }
     s.values.resize(s.indexes.size());
   }
   PieceFrameWriter writer;
-  const Bytes all = Encode(writer, selection, ValueCoding::kBf16);
-  size_t parts = 0;
-  for (size_t first = 0; first < 64; first += 16) {
-    const auto begin = selection.begin() + static_cast<std::ptrdiff_t>(first);
-    const std::vector<Selected> part(begin, begin + 16);
-    parts += Encode(writer, part, ValueCoding::kBf16).size() - kFrameHeaderBytes;
-  }
-  EXPECT_LE(all.size(), kFrameHeaderBytes + parts + 20);
+  const Bytes bytes = Encode(writer, selection, ValueCoding::kBf16);
+  const size_t count = OnlyFrame(bytes).header.count;
+  const auto bits = static_cast<double>(8 * (bytes.size() - kFrameHeaderBytes - 2 * count));
+  const auto entropy = [](double d) { return -d * std::log2(d) - (1 - d) * std::log2(1 - d); };
+  const double elements = kStripes * kMaxStripeElements;
+  EXPECT_LT(bits, 1.1 * elements * (entropy(kDensities[0]) + entropy(kDensities[1])) / 2);
+  EXPECT_LT(bits, 0.93 * elements * entropy((kDensities[0] + kDensities[1]) / 2));
 }
 
 }  // namespace

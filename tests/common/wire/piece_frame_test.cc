@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/wire/bit_stream.h"
+#include "common/wire/rice_groups.h"
 #include "tests/common/wire/frame_bytes.h"
 
 namespace weir::wire {
@@ -248,6 +249,31 @@ TEST(PieceFrame, RejectsARiceParameterOutOfRangeAndDirtyPadding) {
   EXPECT_THAT(Refusal(1, {2 | 16 << 2, 1, 1, 0, 0, 0, 0, 1, 0, 0}), HasSubstr("unknown tag"));
   EXPECT_THAT(Refusal(1, {2, 1, 1, 0, 0, 0, 0, 0b00000101}), HasSubstr("padding"));
   EXPECT_THAT(Refusal(1, {1, 1, 1, 0, 0, 0, 0, 1, 0b100}), HasSubstr("bits beyond its stripe"));
+}
+
+// Elements 0 to 15 of stripe 0 with parameter 0, then a change of it and element 16.
+TEST(PieceFrame, RejectsAChangeToARiceParameterOutOfRange) {
+  const auto walk = [](uint64_t change) {
+    Bytes payload = {2, 0, kRiceGroup + 1, 0, 0, 0};  // codes of one bit, 17 of them
+    Bytes codes(32);
+    BitWriter writer(codes);
+    for (size_t i = 0; i < kRiceGroup; ++i) writer.WriteRice(0, 0);
+    writer.WriteRice(change, 0);
+    writer.WriteRice(0, change % 2 == 1 ? static_cast<uint32_t>(change + 1) / 2 : 0);
+    payload.insert(payload.end(), codes.begin(),
+                   codes.begin() + static_cast<std::ptrdiff_t>(writer.Finish()));
+    const float scale = 1;
+    const FrameHeader header = {
+        .kind = FrameKind::kGradient, .coding = ValueCoding::kLevels, .count = kRiceGroup + 1};
+    Bytes scaled = {1, 0};
+    ByteWriter(scaled).Put(scale);
+    scaled.insert(scaled.end(), payload.begin(), payload.end());
+    return Walk(UncheckedView(header, scaled), 100).message();
+  };
+  EXPECT_EQ(walk(0), "");
+  EXPECT_EQ(walk(29), "") << "15 more";
+  EXPECT_THAT(walk(31), HasSubstr("a Rice parameter is out of range"));
+  EXPECT_THAT(walk(2), HasSubstr("a Rice parameter is out of range"));
 }
 
 // Stripe 1 (element 0) as a bitmap, then a run from element 0 of stripe 0 over a gap.

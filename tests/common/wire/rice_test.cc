@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <limits>
+#include <cmath>
+#include <optional>
 #include <vector>
 
 #include "common/base/random.h"
+#include "common/wire/index_coding.h"
+#include "common/wire/rice_groups.h"
 #include "common/wire/rice_run.h"
 #include "tests/common/wire/frame_bytes.h"
 
@@ -40,60 +43,124 @@ TEST(BestRice, DoesNotDependOnWhereTheSearchBegins) {
   }
 }
 
-// The definition, without any shortcut.
-RiceSize BestByDefinition(const std::vector<uint64_t>& elements, uint64_t next) {
-  RiceSize best = {0, std::numeric_limits<uint64_t>::max()};
-  for (uint32_t k = 0; k <= kMaxIndexRiceParameter; ++k) {
-    uint64_t bits = 0, lowest = next;
-    for (const uint64_t element : elements) {
-      bits += ((element - lowest) >> k) + 1 + k;
-      lowest = element + 1;
-    }
-    if (bits < best.bits) best = {k, bits};
-  }
-  return best;
+using Gaps = std::vector<uint32_t>;
+
+// FORMAT.md: 0 is no change, odd numbers lead up, even ones down.
+uint64_t ChangeBits(uint32_t from, uint32_t to) {
+  return to > from ? 2 * (to - from) : 1 + 2 * (from - to);
 }
 
-TEST(RiceRun, KnowsItsBestSizeBeforeAndAfterAStripeJoins) {
-  RandomStream random(5);
-  StripeGaps gaps;
-  for (int repeat = 0; repeat < 100; ++repeat) {
-    RiceRun run;
-    std::vector<uint64_t> elements;
-    const auto first_stripe = static_cast<uint32_t>(random.NextBelow(100));
-    uint32_t stripe = first_stripe;
-    for (int joined = 0; joined < 6; ++joined) {
-      const double density = random.NextUnit() * random.NextUnit() * random.NextUnit();
-      const Indexes indexes = RandomIndexes(random, kMaxStripeElements, density);
-      if (indexes.empty()) continue;
-      if (elements.empty()) stripe = first_stripe;
-      gaps.Assign(stripe, indexes);
-      std::vector<uint64_t> alone;
-      for (const uint16_t index : indexes) {
-        alone.push_back(uint64_t{stripe} * kMaxStripeElements + index);
-      }
-      const uint64_t run_begin = uint64_t{first_stripe} * kMaxStripeElements;
-      elements.insert(elements.end(), alone.begin(), alone.end());
-      const RiceSize expected = BestByDefinition(elements, run_begin);
-      const RiceSize size = run.SizeWith(gaps);
-      ASSERT_EQ(size.bits, expected.bits);
-      ASSERT_EQ(size.parameter, expected.parameter);
-      const RiceSize alone_size = BestByDefinition(alone, uint64_t{stripe} * kMaxStripeElements);
-      ASSERT_EQ(gaps.SizeAlone(3).bits, alone_size.bits);
-      run.Add(gaps, size);
-      ASSERT_EQ(run.count(), elements.size());
-      ASSERT_EQ(run.first_stripe(), first_stripe);
-      ASSERT_FALSE(run.MayJoin(stripe));
-      stripe += 1 + static_cast<uint32_t>(random.NextBelow(40));
-      ASSERT_TRUE(run.MayJoin(stripe));
-    }
-    if (run.empty()) continue;
-    const size_t byte_count = run.size().bytes();
-    Bytes bytes;
-    run.Finish(&bytes);
-    ASSERT_EQ(bytes.size(), byte_count);
-    ASSERT_TRUE(run.empty());
+uint64_t GroupBits(std::span<const uint32_t> group, uint32_t parameter) {
+  uint64_t bits = 0;
+  for (const uint32_t gap : group) bits += (gap >> parameter) + 1 + parameter;
+  return bits;
+}
+
+// Gaps whose mean changes from group to group, or within them.
+Gaps RandomGaps(RandomStream& random, size_t count) {
+  Gaps gaps(count);
+  double mean = 1;
+  for (uint32_t& gap : gaps) {
+    if (random.NextUnit() < 0.1) mean = std::pow(10.0, 6 * random.NextUnit() * random.NextUnit());
+    gap = static_cast<uint32_t>(-std::log(1 - random.NextUnit()) * mean);
   }
+  return gaps;
+}
+
+TEST(RiceGroups, EachHasTheParameterThatTakesFewestBitsAfterTheOneBefore) {
+  RandomStream random(5);
+  for (int repeat = 0; repeat < 300; ++repeat) {
+    const Gaps gaps = RandomGaps(random, 1 + random.NextBelow(200));
+    std::vector<uint8_t> parameters;
+    const uint64_t bits = ChooseRiceParameters(gaps, &parameters);
+    ASSERT_EQ(parameters.size(), (gaps.size() + kRiceGroup - 1) / kRiceGroup);
+    uint64_t expected = 0;
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      const size_t begin = i * kRiceGroup;
+      const auto group = std::span(gaps).subspan(begin, std::min(kRiceGroup, gaps.size() - begin));
+      const auto bits_of = [&](uint32_t k) {
+        return GroupBits(group, k) + (i > 0 ? ChangeBits(parameters[i - 1], k) : 0);
+      };
+      for (uint32_t k = 0; k <= kMaxIndexRiceParameter; ++k) {
+        ASSERT_LE(bits_of(parameters[i]), bits_of(k));
+        if (k < parameters[i]) {
+          ASSERT_LT(bits_of(parameters[i]), bits_of(k)) << "not the smallest";
+        }
+      }
+      expected += bits_of(parameters[i]);
+    }
+    ASSERT_EQ(bits, expected);
+  }
+}
+
+TEST(RiceGroups, ReadAsWritten) {
+  RandomStream random(6);
+  for (int repeat = 0; repeat < 300; ++repeat) {
+    const Gaps gaps = RandomGaps(random, 1 + random.NextBelow(200));
+    std::vector<uint8_t> parameters;
+    const uint64_t bits = ChooseRiceParameters(gaps, &parameters);
+    Bytes bytes((bits + 7) / 8 + BitWriter::kSlackBytes);
+    BitWriter writer(bytes);
+    WriteRiceGroups(gaps, parameters, &writer);
+    ASSERT_EQ(writer.Finish(), (bits + 7) / 8);
+    BitReader reader(ByteSpan(bytes).first(writer.Finish()));
+    uint32_t parameter = parameters[0];
+    for (size_t i = 0; i < gaps.size(); ++i) {
+      if (i > 0 && i % kRiceGroup == 0) {
+        const std::optional<uint32_t> next = ChangeRiceParameter(parameter, reader.ReadRice(0));
+        ASSERT_TRUE(next.has_value());
+        parameter = *next;
+      }
+      ASSERT_EQ(reader.ReadRice(parameter), gaps[i]);
+    }
+    ASSERT_TRUE(reader.ok());
+    ASSERT_EQ(reader.bytes_consumed(), writer.Finish());
+  }
+}
+
+TEST(RiceGroups, AParameterStaysWithinItsRange) {
+  for (uint32_t from = 0; from <= kMaxIndexRiceParameter; ++from) {
+    for (uint64_t code = 0; code < 200; ++code) {
+      const auto step = static_cast<int64_t>((code + 1) / 2);
+      const int64_t to = code % 2 == 1 ? from + step : from - step;
+      const std::optional<uint32_t> changed = ChangeRiceParameter(from, code);
+      ASSERT_EQ(changed.has_value(), to >= 0 && to <= kMaxIndexRiceParameter)
+          << from << " " << code;
+      if (changed.has_value()) {
+        ASSERT_EQ(*changed, to);
+      }
+    }
+    EXPECT_FALSE(ChangeRiceParameter(from, ~uint64_t{0}).has_value());
+  }
+}
+
+TEST(RiceRun, TakesStripesThatAreNearerThanAHead) {
+  RiceRun run;
+  EXPECT_FALSE(run.MayJoin(0, Indexes{1}, 1000)) << "there is none";
+  run.Add(7, Indexes{5, 4095});
+  EXPECT_EQ(run.first_stripe(), 7u);
+  EXPECT_EQ(run.count(), 2u);
+  EXPECT_FALSE(run.MayJoin(7, Indexes{1}, 1000));
+  EXPECT_FALSE(run.MayJoin(6, Indexes{1}, 1000));
+  EXPECT_TRUE(run.MayJoin(8, Indexes{1}, 24));
+  EXPECT_TRUE(run.MayJoin(8, Indexes{4095}, 24));
+  EXPECT_TRUE(run.MayJoin(20, Indexes{0}, 24)) << "the way takes few bits with a wide parameter";
+  EXPECT_FALSE(run.MayJoin(20, Indexes(256), 24)) << "and many with a narrow one";
+  EXPECT_FALSE(run.MayJoin(5000, Indexes{0}, 24));
+  EXPECT_TRUE(run.MayJoin(5000, Indexes{0}, 4000));
+}
+
+TEST(RiceRun, IsEmptyWhenItIsFinishedAndLeavesWhatWasThere) {
+  RiceRun run;
+  Bytes once, twice = {1, 2, 3};
+  for (Bytes* const out : {&once, &twice}) {
+    run.Add(3, Indexes{5, 6, 4000});
+    run.Add(4, Indexes{0});
+    run.Finish(run.ChooseParameters(), out);
+    EXPECT_TRUE(run.empty());
+  }
+  once.insert(once.begin(), {1, 2, 3});
+  EXPECT_EQ(once, twice);
 }
 
 }  // namespace
