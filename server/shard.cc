@@ -63,7 +63,12 @@ Status Shard::Load(const saved_model::SavedModel& model, const v1::Config& confi
   const uint32_t server_count = layout_.server_count();
   WEIR_RETURN_IF_ERROR(saved_model::TakeOver(
       model, config, layout_,
-      {.start_rows =
+      {.begin_rules =
+           [&](const v1::RuleStarts& starts) {
+             dense_rule_->BeginAfter(starts.dense());
+             row_rule_->BeginAfter(starts.rows());
+           },
+       .start_rows =
            [&](uint64_t step) {
              for (const auto& strand : rows_) strand->rows().StartAt(step);
            },

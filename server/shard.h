@@ -76,8 +76,8 @@ class Shard {
   const int64_t max_message_bytes_;
   const wire::ValueCoding row_values_;
   Outbox* const outbox_;
-  std::unique_ptr<const store::UpdateRule> dense_rule_;
-  std::unique_ptr<const store::UpdateRule> row_rule_;
+  std::unique_ptr<store::UpdateRule> dense_rule_;
+  std::unique_ptr<store::UpdateRule> row_rule_;
   StrandArena arena_;
   std::vector<std::unique_ptr<DenseStrand>> dense_;
   std::vector<std::unique_ptr<RowStrand>> rows_;

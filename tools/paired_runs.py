@@ -98,9 +98,10 @@ def run(directory, binaries, config, servers, trainers, override, reuse=False):
 
 
 def fewer(results, *kinds):
-    """How many times fewer bytes of these kinds than 32-bit values of everything."""
+    """How many times fewer bytes of these kinds than 32-bit values of everything; infinity if none."""
     dense = sum(r["wire"][k + "_bytes_dense"] for r in results for k in kinds)
-    return dense / sum(r["wire"][k + "_bytes"] for r in results for k in kinds)
+    sent = sum(r["wire"][k + "_bytes"] for r in results for k in kinds)
+    return dense / sent if sent else math.inf
 
 
 def density(results):

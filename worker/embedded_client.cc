@@ -139,7 +139,12 @@ Status EmbeddedClient::Load(const saved_model::SavedModel& model) {
   const auto partition_count = static_cast<uint32_t>(partitions_.size());
   WEIR_RETURN_IF_ERROR(saved_model::TakeOver(
       model, config_, layout_,
-      {.start_rows =
+      {.begin_rules =
+           [&](const v1::RuleStarts& starts) {
+             dense_rule_->BeginAfter(starts.dense());
+             row_rule_->BeginAfter(starts.rows());
+           },
+       .start_rows =
            [&](uint64_t step) {
              for (const auto& partition : partitions_) partition->rows.StartAt(step);
            },

@@ -73,8 +73,8 @@ class EmbeddedClient : public ParameterClient {
 
   const v1::Config& config_;
   const ModelLayout& layout_;
-  const std::unique_ptr<const store::UpdateRule> dense_rule_;
-  const std::unique_ptr<const store::UpdateRule> row_rule_;
+  const std::unique_ptr<store::UpdateRule> dense_rule_;
+  const std::unique_ptr<store::UpdateRule> row_rule_;
   tensor::AlignedBuffer values_;  // flat
   tensor::AlignedBuffer state_;   // flat, StatePerElement() floats per element, stripe by stripe
   std::atomic<uint64_t> step_ = 0;

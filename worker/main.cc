@@ -194,21 +194,20 @@ void SetStage(const Setup& setup, const ModelLayout& layout, data::Reader* reade
   };
 }
 
-// Makes the directory and writes down what will have been run.
-Status PrepareOut(const v1::Config& config) {
+// Makes the directory, takes it for this run alone, and writes down what will have been run.
+Result<std::unique_ptr<metrics::MetricsLog>> PrepareOut(const v1::Config& config) {
   std::error_code error;
   std::filesystem::create_directories(FLAGS_out, error);
   if (error) return Unavailable(StrCat("--out: cannot make ", FLAGS_out, ": ", error.message()));
-  // Results of an earlier run must not be taken for this one's.
-  for (const char* name : {"summary.json", "metrics.jsonl"}) {
-    std::filesystem::remove(std::filesystem::path(FLAGS_out) / name, error);
-    if (error) return Unavailable(StrCat("--out: cannot replace ", name, ": ", error.message()));
-  }
+  WEIR_ASSIGN_OR_RETURN(auto log, metrics::MetricsLog::Open(FLAGS_out));
+  // The result of an earlier run must not be taken for this one's.
+  std::filesystem::remove(std::filesystem::path(FLAGS_out) / "summary.json", error);
+  if (error) return Unavailable(StrCat("--out: cannot replace summary.json: ", error.message()));
   const std::string path = StrCat(FLAGS_out, "/config.textproto");
   std::ofstream file(path, std::ios::binary);
   file << config::ToText(config);
   file.close();
-  if (file) return OkStatus();
+  if (file) return log;
   return Unavailable(StrCat("--out: cannot write ", path, "; is the disk full?"));
 }
 
@@ -221,7 +220,10 @@ Result<v1::LearnedColumns> Learned(const v1::Config& config,
 
 Status RunWorker(int argc, char** argv) {
   WEIR_ASSIGN_OR_RETURN(const Setup setup, ReadFlags(argc, argv));
-  if (!FLAGS_out.empty()) WEIR_RETURN_IF_ERROR(PrepareOut(setup.config));
+  WorkerOptions options;
+  if (!FLAGS_out.empty()) {
+    WEIR_ASSIGN_OR_RETURN(options.log, PrepareOut(setup.config));
+  }
   std::unique_ptr<saved_model::SavedModel> warm_start;
   if (!FLAGS_warm_start.empty()) {
     WEIR_ASSIGN_OR_RETURN(warm_start, saved_model::SavedModel::Open(FLAGS_warm_start));
@@ -251,13 +253,15 @@ Status RunWorker(int argc, char** argv) {
     WEIR_RETURN_IF_ERROR(StartStage(setup, layout, warm_start.get(), &interrupt, &stage));
   }
   ParameterClient* const client = whole ? whole.get() : stage.client.get();
-  WorkerOptions options;
   options.threads = FLAGS_threads;
   options.device = FLAGS_device;
   options.out_directory = FLAGS_out;
   options.show_progress = true;
   options.save = save.get();
   options.learned = learned;
+  if (warm_start) {
+    options.rule_starts = saved_model::StartsOfRules(*warm_start, setup.config.update());
+  }
   if (stage.client) SetStage(setup, layout, reader.get(), &stage, &options);
   Worker worker(setup.config, layout, std::move(options), reader.get(), client);
   interrupt.Set([&] { worker.Interrupt(); });

@@ -25,6 +25,16 @@ bool LeavesOut(const v1::PipelineConfig& pipeline) {
 }  // namespace
 
 // One Hogwild thread.
+namespace {
+
+Status NoMemory() {
+  return ResourceExhausted(
+      "no memory for a thread's gradients and activations; use fewer --threads, a smaller "
+      "data.batch_size or a smaller model");
+}
+
+}  // namespace
+
 class Trainer::Thread {
  public:
   Thread(Trainer* trainer, uint64_t split_seed)
@@ -40,7 +50,7 @@ class Trainer::Thread {
 
   void Run() {
     while (const std::shared_ptr<ChunkWork> chunk = trainer_.Current()) {
-      if (Status status = RunChunk(*chunk); !status.ok()) {
+      if (Status status = TryChunk(*chunk); !status.ok()) {
         return trainer_.Fail(status, chunk.get());
       }
       trainer_.Retire(chunk);
@@ -55,6 +65,14 @@ class Trainer::Thread {
     std::unique_ptr<RowPull> pull;
     size_t row_elements = 0;
   };
+
+  Status TryChunk(ChunkWork& chunk) {
+    try {
+      return RunChunk(chunk);
+    } catch (const std::bad_alloc&) {
+      return NoMemory();
+    }
+  }
 
   Status RunChunk(ChunkWork& chunk) {
     const auto ahead = static_cast<size_t>(trainer_.config_.cluster().prefetch_batches());
@@ -182,9 +200,7 @@ void Trainer::RunThread(int number) {
   try {
     Thread(this, KeyedHash(layout_.seed(), client_->trainer(), number)).Run();
   } catch (const std::bad_alloc&) {
-    on_failure_(
-        ResourceExhausted("no memory for a thread's gradients and activations; use fewer "
-                          "--threads, a smaller data.batch_size or a smaller model"));
+    on_failure_(NoMemory());
     Abandon();
   }
 }

@@ -56,9 +56,6 @@ Worker::Worker(const v1::Config& config, const ModelLayout& layout, WorkerOption
 Worker::~Worker() = default;
 
 Result<v1::RunReport> Worker::Run() {
-  if (!options_.out_directory.empty()) {
-    WEIR_ASSIGN_OR_RETURN(log_, metrics::MetricsLog::Open(options_.out_directory));
-  }
   const auto fail = [this](const Status& status) { Fail(status); };
   auto trainer = options_.make_trainer
                      ? options_.make_trainer(fail)
@@ -228,14 +225,14 @@ Status Worker::ShowProgress(const v1::RunProgress& progress, bool is_last) {
   if (is_due && merged.samples() > last_shown_samples_) {
     last_shown_samples_ = merged.samples();
     next_report_seconds_ = seconds + config_.run().report_interval_ms() * 1e-3;
-    if (log_) {
-      WEIR_RETURN_IF_ERROR(log_->WriteTrain(seconds, merged, progress.total_samples()));
+    if (options_.log) {
+      WEIR_RETURN_IF_ERROR(options_.log->WriteTrain(seconds, merged, progress.total_samples()));
     }
     if (options_.show_progress) PrintTrain(seconds, merged);
   }
   for (const v1::EvaluationReport& test : progress.evaluations()) {
     ++known_evaluations_;
-    if (log_) WEIR_RETURN_IF_ERROR(log_->WriteTest(seconds, test));
+    if (options_.log) WEIR_RETURN_IF_ERROR(options_.log->WriteTest(seconds, test));
     if (options_.show_progress) PrintTest(test);
   }
   return OkStatus();
@@ -245,6 +242,7 @@ Status Worker::Save() {
   v1::SavedModelManifest manifest;
   *manifest.mutable_config() = config_;
   *manifest.mutable_learned() = options_.learned;
+  *manifest.mutable_rule_starts() = options_.rule_starts;
   WEIR_ASSIGN_OR_RETURN(const uint64_t steps, client_->Save([this](ByteSpan frames) {
     return options_.save->Append(frames);
   }));

@@ -32,10 +32,12 @@ namespace weir::worker {
 struct WorkerOptions {
   int threads = 1;
   std::string device = "cpu";
-  std::string out_directory;            // "": write nothing
+  std::string out_directory;  // "": write nothing; else with a log there
+  std::unique_ptr<metrics::MetricsLog> log;
   bool show_progress = false;           // a line on stdout at every report
   saved_model::Writer* save = nullptr;  // takes the model when the run is over
   v1::LearnedColumns learned;           // by the reader
+  v1::RuleStarts rule_starts;           // of the run, for the saved model
   // Of a worker that runs a stage: which, and what makes its threads; on_failure as Trainer has it.
   std::optional<uint32_t> stage = {};
   std::function<std::unique_ptr<BatchTrainer>(std::function<void(const Status&)> on_failure)>
@@ -72,7 +74,6 @@ class Worker {
   const WorkerOptions options_;
   data::Reader* const reader_;
   ParameterClient* const client_;
-  std::unique_ptr<metrics::MetricsLog> log_;
   std::unique_ptr<BatchTrainer> trainer_;
 
   std::deque<std::shared_ptr<ChunkWork>> at_work_;    // in the order they were added

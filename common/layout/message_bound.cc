@@ -13,6 +13,26 @@ constexpr int64_t kOverheadPerPiece = 256;
 // A stripe whose elements are all carried but one has a bitmap beside its values, and a block head.
 constexpr int64_t kOverheadPerStripe = kStripeElements / 8 + 32;
 
+// A worker tells the scores of so many chunks at once: those in its hands and one just finished.
+constexpr int64_t kScoredChunks = 3;
+
+// Probability and label of a row.
+constexpr int64_t kScoreBytes = sizeof(float) + 1;
+
+// With splits a row has two scores: with masks and without.
+Status CheckScores(const v1::Config& config, int64_t bound) {
+  const v1::DataConfig& data = config.data();
+  if (data.test_size() == 0 && data.synthetic().test_rows() == 0) return OkStatus();
+  const int64_t rows = int64_t{data.batch_size()} * data.chunk_batches();
+  const int64_t row_bytes = (config.pipeline().split().empty() ? 1 : 2) * kScoreBytes;
+  const int64_t bytes = kScoredChunks * (rows * row_bytes + kOverheadPerPiece);
+  if (bytes <= bound) return OkStatus();
+  return InvalidConfig(StrCat("cluster.max_message_bytes: ", bound,
+                              " is too small for the scores of test rows, which can take ", bytes,
+                              " bytes in one message; set at least that, or a smaller "
+                              "data.chunk_batches"));
+}
+
 }  // namespace
 
 Status CheckMessageBound(const v1::Config& config, const ModelLayout& layout) {
@@ -24,6 +44,7 @@ Status CheckMessageBound(const v1::Config& config, const ModelLayout& layout) {
   }
   const auto largest = std::ranges::max_element(bytes);
   const int64_t bound = config.cluster().max_message_bytes();
+  WEIR_RETURN_IF_ERROR(CheckScores(config, bound));
   if (*largest <= bound) return OkStatus();
   return InvalidConfig(StrCat("cluster.max_message_bytes: ", bound, " is too small for server ",
                               largest - bytes.begin(), ", whose dense parameters can take ",

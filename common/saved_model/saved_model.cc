@@ -115,6 +115,10 @@ Result<v1::SavedModelManifest> ReadManifest(const std::string& directory) {
   if (manifest.id() == 0 || !LearnedFits(manifest)) {
     return InvalidData(StrCat(path, " is cut short, or lacks what columns have learned"));
   }
+  const v1::RuleStarts& starts = manifest.rule_starts();
+  if (std::max(starts.dense(), starts.rows()) > manifest.steps()) {
+    return InvalidData(StrCat(path, " has rule_starts behind its ", manifest.steps(), " steps"));
+  }
   return manifest;
 }
 
@@ -206,25 +210,30 @@ Status Writer::WriteManifest(const v1::SavedModelManifest& manifest) {
 // that, it makes place first. The model stays under its other name when neither works.
 Status Writer::Rename() {
   finished_ = true;
+  // The run took its time, and others may have put something there.
+  if (const Status status = CheckReplaceable(directory_); !status.ok()) {
+    return FailedPrecondition(StrCat("the model is in ", aside_, ", for ", status.message()));
+  }
   std::error_code error;
+  std::string old;
   if (!fs::exists(directory_, error)) {
     fs::rename(aside_, directory_, error);
   } else if (renameat2(AT_FDCWD, aside_.c_str(), AT_FDCWD, directory_.c_str(), RENAME_EXCHANGE) ==
              0) {
-    fs::remove_all(aside_, error);
-    error.clear();
+    old = aside_;
   } else {
-    const std::string old = directory_ + ".old";
+    old = directory_ + ".old";
     fs::rename(directory_, old, error);
     if (!error) fs::rename(aside_, directory_, error);
-    if (!error) fs::remove_all(old, error);
   }
   if (error) {
     return Unavailable(StrCat("the model is in ", aside_, " and cannot be renamed to ", directory_,
                               ": ", error.message()));
   }
   const fs::path parent = fs::absolute(directory_).parent_path();
-  return SyncFolder(parent.string());
+  WEIR_RETURN_IF_ERROR(SyncFolder(parent.string()));
+  if (!old.empty()) fs::remove_all(old, error);
+  return OkStatus();
 }
 
 Result<std::unique_ptr<SavedModel>> SavedModel::Open(const std::string& directory) {

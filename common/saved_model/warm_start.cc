@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -25,17 +26,19 @@ std::string Shape(const TensorSpec& tensor) {
 // them. Under another one, steps at rest are done by the old rule up to the model's last step.
 class Handover {
  public:
-  // what: for messages. step: of the saved model.
-  Handover(const char* what, const v1::UpdateRule& saved, const v1::UpdateRule& wanted,
-           uint64_t step)
+  // what: for messages. step: of the saved model. start_before, start: what the rules count from.
+  Handover(const char* what, const v1::UpdateRule& saved, uint64_t start_before,
+           const v1::UpdateRule& wanted, uint64_t start, uint64_t step)
       : before_(store::MakeUpdateRule(saved)),
         now_(store::MakeUpdateRule(wanted)),
         same_config_(google::protobuf::util::MessageDifferencer::Equals(saved, wanted)),
         same_rule_(saved.rule_case() == wanted.rule_case()),
         step_(step) {
+    before_->BeginAfter(start_before);
+    now_->BeginAfter(start);
     if (!same_rule_) {
       LOG(WARNING) << "the saved model was trained with another update rule of " << what
-                   << ": its optimizer state is left, and begins anew";
+                   << ": its optimizer state is left, and begins anew, as its schedule does";
     }
   }
 
@@ -85,7 +88,7 @@ class Handover {
     now_->StartAt(count, step_, out);
   }
 
-  const std::unique_ptr<const store::UpdateRule> before_, now_;
+  const std::unique_ptr<store::UpdateRule> before_, now_;
   const bool same_config_, same_rule_;
   const uint64_t step_;
   std::vector<float> values_, state_;  // of the last call
@@ -148,11 +151,25 @@ std::string DescribeDifference(const ModelLayout& saved, const ModelLayout& want
   return StrJoin(differences, "; ");
 }
 
+v1::RuleStarts StartsOfRules(const SavedModel& model, const v1::UpdateConfig& update) {
+  const v1::UpdateConfig& saved = model.config().update();
+  v1::RuleStarts starts = model.manifest().rule_starts();
+  if (saved.dense().rule_case() != update.dense().rule_case()) {
+    starts.set_dense(model.manifest().steps());
+  }
+  if (saved.rows().rule_case() != update.rows().rule_case()) {
+    starts.set_rows(model.manifest().steps());
+  }
+  return starts;
+}
+
 void WarnOfSchedulesThatAreOver(const SavedModel& model, const v1::UpdateConfig& update) {
   const uint64_t step = model.manifest().steps() + 1;
-  for (const auto& [what, rule] :
-       {std::pair("update.dense", &update.dense()), std::pair("update.rows", &update.rows())}) {
-    if (store::LearningRate(1, rule->schedule()).At(step) > 0) continue;
+  const v1::RuleStarts starts = StartsOfRules(model, update);
+  for (const auto& [what, rule, start] :
+       {std::tuple("update.dense", &update.dense(), starts.dense()),
+        std::tuple("update.rows", &update.rows(), starts.rows())}) {
+    if (store::LearningRate(1, rule->schedule()).At(step - start) > 0) continue;
     LOG(WARNING)
         << what << ": the learning rate is 0 from step " << step
         << " on, where this run begins, for its schedule ended with the saved model's run; "
@@ -176,10 +193,14 @@ Status TakeOver(const SavedModel& model, const v1::Config& config, const ModelLa
   const auto dimension = static_cast<size_t>(layout.embedding_dimension());
   const uint64_t step = model.manifest().steps();
   const v1::UpdateConfig &before = model.config().update(), &now = config.update();
-  Handover dense("the MLPs", before.dense(), now.dense(), step);
-  Handover row("the rows", before.rows(), now.rows(), step);
+  const v1::RuleStarts &starts_before = model.manifest().rule_starts(),
+                       starts = StartsOfRules(model, now);
+  Handover dense("the MLPs", before.dense(), starts_before.dense(), now.dense(), starts.dense(),
+                 step);
+  Handover row("the rows", before.rows(), starts_before.rows(), now.rows(), starts.rows(), step);
   std::map<std::pair<uint32_t, int64_t>, const PieceSpec*> pieces;
   for (const PieceSpec& spec : layout.pieces()) pieces[{spec.tensor, spec.begin}] = &spec;
+  take.begin_rules(starts);
   take.start_rows(row.same_config() ? 0 : step);
   return model.Visit(
       {.piece =

@@ -17,7 +17,9 @@ namespace weir::saved_model {
 // What takes values and optimizer state, as the rules of the run lay it. It is the model's where
 // the rule is of the same kind, else the rule's initial one.
 struct WarmStart {
-  // First: the step that rows which training has not touched begin at.
+  // First: what the run's rules count from.
+  std::function<void(const v1::RuleStarts& starts)> begin_rules;
+  // Then: the step that rows which training has not touched begin at.
   std::function<void(uint64_t step)> start_rows;
   std::function<void(const PieceSpec& spec, std::span<const float> values,
                      std::span<const float> state)>
@@ -31,6 +33,10 @@ struct WarmStart {
 // FailedPrecondition, with every difference, when the model is another one.
 Status TakeOver(const SavedModel& model, const v1::Config& config, const ModelLayout& layout,
                 const WarmStart& take);
+
+// What the rules of a run that goes on from the model count from: what they did in the model's run,
+// or the model's last step for one that is of another kind.
+v1::RuleStarts StartsOfRules(const SavedModel& model, const v1::UpdateConfig& update);
 
 // Says so, in the log, when a run that goes on from the model would learn nothing.
 void WarnOfSchedulesThatAreOver(const SavedModel& model, const v1::UpdateConfig& update);

@@ -54,7 +54,9 @@ void ClientSession::Connect(int64_t now_ms, ClientActions& actions) {
   actions.push_back(std::move(send));
 }
 
-ClientAction ClientSession::SendPush(const KeptPush& kept) const {
+ClientAction ClientSession::SendPush(const KeptPush& kept) {
+  if (kept.push.sequence() <= sent_) ++replayed_;
+  sent_ = std::max(sent_, kept.push.sequence());
   ClientAction send{.kind = ClientAction::Kind::kSend, .body = kept.body};
   *send.header.mutable_push() = kept.push;
   send.header.mutable_push()->set_connection(connection_);
@@ -98,7 +100,6 @@ ClientActions ClientSession::OnHelloReply(const v1::HelloReply& reply, int64_t n
   next_answer_index_ = 0;
   for (const KeptPush& kept : kept_) {
     if (kept.push.sequence() <= reply.last_sequence()) continue;
-    if (connection_ > 1) ++replayed_;
     actions.push_back(SendPush(kept));
   }
   return actions;

@@ -112,7 +112,7 @@ class ClientSession {
     std::vector<transport::Part> body;
   };
 
-  ClientAction SendPush(const KeptPush& kept) const;
+  ClientAction SendPush(const KeptPush& kept);
   void Connect(int64_t now_ms, ClientActions& actions);
   void Fail(Status status, ClientActions& actions);
   void ForgetDurable(uint64_t sequence);
@@ -131,6 +131,7 @@ class ClientSession {
   uint64_t accepted_ = 0;
   std::deque<KeptPush> kept_;  // consecutive sequences, ending at submitted_
   int64_t kept_bytes_ = 0;
+  uint64_t sent_ = 0;  // the highest sequence sent
   uint64_t replayed_ = 0;
 
   Patience answer_patience_;

@@ -27,7 +27,7 @@ struct AdagradKernel {
 
 }  // namespace
 
-std::unique_ptr<const UpdateRule> MakeAdagrad(const v1::UpdateRule& config) {
+std::unique_ptr<UpdateRule> MakeAdagrad(const v1::UpdateRule& config) {
   const v1::AdagradRule& rule = config.adagrad();
   return std::make_unique<ElementwiseRule<AdagradKernel>>(
       "adagrad", AdagradKernel{{rule.learning_rate(), config}, static_cast<float>(rule.epsilon())},

@@ -66,7 +66,7 @@ struct AdamKernel {
 
 }  // namespace
 
-std::unique_ptr<const UpdateRule> MakeAdam(const v1::UpdateRule& config) {
+std::unique_ptr<UpdateRule> MakeAdam(const v1::UpdateRule& config) {
   const v1::AdamRule& rule = config.adam();
   return std::make_unique<ElementwiseRule<AdamKernel>>(
       "adam",

@@ -107,6 +107,7 @@ class ElementwiseRule : public UpdateRule {
                    std::span<const uint16_t> indexes, std::span<const float> gradients,
                    uint64_t step) const override {
     DCHECK_EQ(indexes.size(), gradients.size());
+    step = Own(step);
     const size_t count = values.size();
     const auto now = kernel_.At(step);
     if (!tracks_elements()) {
@@ -125,6 +126,7 @@ class ElementwiseRule : public UpdateRule {
   void ApplyDense(std::span<float> values, std::span<float> state, std::span<const float> gradients,
                   uint64_t step) const override {
     DCHECK_EQ(values.size(), gradients.size());
+    step = Own(step);
     const auto now = kernel_.At(step);
     if (!tracks_elements()) {
       StepAll(now, gradients.data(), values.data(), state.data(), values.size());
@@ -138,6 +140,7 @@ class ElementwiseRule : public UpdateRule {
 
   void ApplyRows(std::span<const RowUpdate> updates, size_t dimension,
                  uint64_t step) const override {
+    step = Own(step);
     const auto now = kernel_.At(step);
     std::optional<RestMemo> rests;
     if (rests_) rests.emplace(*rests_, step);
@@ -155,6 +158,7 @@ class ElementwiseRule : public UpdateRule {
 
   void CatchUp(std::span<float> out, std::span<const float> state, uint64_t step) const override {
     if (!rests_) return;
+    step = Own(step);
     const size_t size = out.size();
     float last_memory = state[Kernel::kMoments * size];
     const uint64_t count = LastStep(&last_memory).RestsBefore(step + 1);
@@ -169,6 +173,7 @@ class ElementwiseRule : public UpdateRule {
 
   void SettleRow(std::span<float> row, std::span<float> state, uint64_t step) const override {
     if (!rests_) return;
+    step = Own(step);
     LastStep last(state.data() + Kernel::kMoments * row.size());
     const uint64_t count = last.RestsBefore(step + 1);
     if (count == 0) return;
@@ -178,6 +183,7 @@ class ElementwiseRule : public UpdateRule {
 
   void SettleDense(std::span<float> values, std::span<float> state, uint64_t step) const override {
     if (!tracks_elements()) return;
+    step = Own(step);
     const size_t count = values.size();
     RestMemo rests(*rests_, step + 1);
     for (size_t i = 0; i < count; ++i) {
@@ -192,7 +198,7 @@ class ElementwiseRule : public UpdateRule {
 
   void StartAt(size_t value_count, uint64_t step, std::span<float> state) const override {
     const std::span<float> last = state.subspan(Kernel::kMoments * value_count);
-    std::fill(last.begin(), last.end(), std::bit_cast<float>(static_cast<uint32_t>(step)));
+    std::fill(last.begin(), last.end(), std::bit_cast<float>(static_cast<uint32_t>(Own(step))));
   }
 
  private:

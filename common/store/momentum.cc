@@ -43,7 +43,7 @@ struct MomentumKernel {
 
 }  // namespace
 
-std::unique_ptr<const UpdateRule> MakeMomentum(const v1::UpdateRule& config) {
+std::unique_ptr<UpdateRule> MakeMomentum(const v1::UpdateRule& config) {
   const v1::MomentumRule& rule = config.momentum();
   return std::make_unique<ElementwiseRule<MomentumKernel>>(
       "momentum", MomentumKernel{{rule.learning_rate(), config}, rule.momentum(), rule.nesterov()},

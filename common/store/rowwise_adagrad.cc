@@ -39,6 +39,7 @@ class RowwiseAdagrad : public UpdateRule {
 
   void ApplyRows(std::span<const RowUpdate> updates, size_t dimension,
                  uint64_t step) const override {
+    step = Own(step);
     if (moves_at_rest()) Decay(updates, dimension, step);
     const auto rate = static_cast<float>(rate_.At(step));
     const float epsilon = epsilon_;
@@ -55,13 +56,14 @@ class RowwiseAdagrad : public UpdateRule {
 
   void CatchUp(std::span<float> out, std::span<const float> state, uint64_t step) const override {
     if (!moves_at_rest()) return;
+    step = Own(step);
     float last_memory = state[1];
     const uint64_t count = LastStep(&last_memory).RestsBefore(step + 1);
     Lose(rests_->Between(step - count, step).lost, out);
   }
 
   void SettleRow(std::span<float> row, std::span<float> state, uint64_t step) const override {
-    if (moves_at_rest()) Settle(row, state, step);
+    if (moves_at_rest()) Settle(row, state, Own(step));
   }
 
   void SettleDense(std::span<float> /*values*/, std::span<float> /*state*/,
@@ -70,7 +72,7 @@ class RowwiseAdagrad : public UpdateRule {
   }
 
   void StartAt(size_t /*value_count*/, uint64_t step, std::span<float> state) const override {
-    if (moves_at_rest()) state[1] = std::bit_cast<float>(static_cast<uint32_t>(step));
+    if (moves_at_rest()) state[1] = std::bit_cast<float>(static_cast<uint32_t>(Own(step)));
   }
 
  private:
@@ -98,7 +100,7 @@ class RowwiseAdagrad : public UpdateRule {
 
 }  // namespace
 
-std::unique_ptr<const UpdateRule> MakeRowwiseAdagrad(const v1::UpdateRule& config) {
+std::unique_ptr<UpdateRule> MakeRowwiseAdagrad(const v1::UpdateRule& config) {
   return std::make_unique<RowwiseAdagrad>(config);
 }
 

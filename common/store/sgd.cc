@@ -24,7 +24,7 @@ struct SgdKernel {
 
 }  // namespace
 
-std::unique_ptr<const UpdateRule> MakeSgd(const v1::UpdateRule& config) {
+std::unique_ptr<UpdateRule> MakeSgd(const v1::UpdateRule& config) {
   return std::make_unique<ElementwiseRule<SgdKernel>>(
       "sgd", SgdKernel{{config.sgd().learning_rate(), config}}, 0.0f, config.dense_semantics());
 }

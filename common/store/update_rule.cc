@@ -8,7 +8,7 @@ namespace {
 
 struct Entry {
   v1::UpdateRule::RuleCase rule;
-  std::unique_ptr<const UpdateRule> (*make)(const v1::UpdateRule& config);
+  std::unique_ptr<UpdateRule> (*make)(const v1::UpdateRule& config);
 };
 
 constexpr Entry kEntries[] = {
@@ -21,7 +21,7 @@ constexpr Entry kEntries[] = {
 
 }  // namespace
 
-std::unique_ptr<const UpdateRule> MakeUpdateRule(const v1::UpdateRule& config) {
+std::unique_ptr<UpdateRule> MakeUpdateRule(const v1::UpdateRule& config) {
   for (const Entry& entry : kEntries) {
     if (entry.rule == config.rule_case()) return entry.make(config);
   }

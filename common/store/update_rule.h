@@ -9,11 +9,12 @@
 // the row form too; a rule that moves at rest takes a row's step for all its elements, those with a
 // gradient of zero included, which is the same to rounding.
 //
-// Steps are numbered from 1. A parameter's steps come in order; where threads race for it, a late
-// one is taken as if it came in its place.
+// Steps are numbered from 1, or a run that goes on under another rule begins later (BeginAfter). A
+// parameter's steps come in order; where threads race for it, a late one is taken as if it came in
+// its place.
 //
 // Place in the life of a batch: push -> number -> decode -> **apply** -> stamp -> answer.
-// Thread rule: immutable, any thread; the spans belong to the caller's strand.
+// Thread rule: once it has begun immutable, any thread; the spans belong to the caller's strand.
 // Sources: Duchi, Hazan, Singer 2011 (Adagrad); row-wise Adagrad in the form of FBGEMM and
 // TorchRec; momentum and Adam in the form of PyTorch; Loshchilov and Hutter 2019 (weight decay).
 #pragma once
@@ -40,6 +41,10 @@ struct RowUpdate {
 class UpdateRule {
  public:
   virtual ~UpdateRule() = default;
+
+  // The rule's own first step is the one after `step`: its schedule and its memory of steps count
+  // from there. Before anything else, or not at all.
+  void BeginAfter(uint64_t step) { start_ = step; }
 
   // The rule's field in v1::UpdateRule.
   virtual std::string_view name() const = 0;
@@ -93,9 +98,19 @@ class UpdateRule {
     const RowUpdate update{row.data(), state.data(), gradient.data()};
     ApplyRows({&update, 1}, row.size(), step);
   }
+
+ protected:
+  // The rule's own number of a step.
+  uint64_t Own(uint64_t step) const {
+    DCHECK_GE(step, start_);
+    return step - start_;
+  }
+
+ private:
+  uint64_t start_ = 0;
 };
 
 // The rule that the config chose. config: with defaults filled in and valid.
-std::unique_ptr<const UpdateRule> MakeUpdateRule(const v1::UpdateRule& config);
+std::unique_ptr<UpdateRule> MakeUpdateRule(const v1::UpdateRule& config);
 
 }  // namespace weir::store

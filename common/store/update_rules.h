@@ -17,11 +17,11 @@
 
 namespace weir::store {
 
-std::unique_ptr<const UpdateRule> MakeSgd(const v1::UpdateRule& config);
-std::unique_ptr<const UpdateRule> MakeAdagrad(const v1::UpdateRule& config);
-std::unique_ptr<const UpdateRule> MakeRowwiseAdagrad(const v1::UpdateRule& config);
-std::unique_ptr<const UpdateRule> MakeMomentum(const v1::UpdateRule& config);
-std::unique_ptr<const UpdateRule> MakeAdam(const v1::UpdateRule& config);
+std::unique_ptr<UpdateRule> MakeSgd(const v1::UpdateRule& config);
+std::unique_ptr<UpdateRule> MakeAdagrad(const v1::UpdateRule& config);
+std::unique_ptr<UpdateRule> MakeRowwiseAdagrad(const v1::UpdateRule& config);
+std::unique_ptr<UpdateRule> MakeMomentum(const v1::UpdateRule& config);
+std::unique_ptr<UpdateRule> MakeAdam(const v1::UpdateRule& config);
 
 // The learning rate of each step, and the share of a value that weight decay takes off it.
 class StepRate {

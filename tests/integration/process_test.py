@@ -545,6 +545,18 @@ class ProcessTest(unittest.TestCase):
                       "--override=update { dense { sgd { learning_rate: 1e18 } } }")
         self.assertFalse(os.path.exists(self.path("o/summary.json")))
 
+    def test_a_second_worker_leaves_the_directory_of_the_first_alone(self):
+        flags = ["--config=" + RUN, "--out=" + self.path("o")]
+        first = self.start("weir-worker", *flags, "--override=" + FOREVER)
+        self.until(lambda: self.metrics("o", "train"))
+        shown = len(self.metrics("o", "train"))
+        self.run_once(1, "weir-worker", *flags, "--override=run { seed: 77 }", texts=["another run writes to"])
+        self.until(lambda: len(self.metrics("o", "train")) > shown)
+        with open(self.path("o/config.textproto"), encoding="utf-8") as f:
+            self.assertNotIn("seed: 77", f.read())
+        first.send_signal(signal.SIGINT)
+        self.end(first, 130, timeout=10)
+
     def test_diverging_run_names_the_layer(self):
         output = self.run_once(1, "weir-worker", "--config=" + RUN,
                                "--override=update { dense { sgd { learning_rate: 1e18 } } }",

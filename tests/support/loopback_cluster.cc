@@ -169,7 +169,7 @@ Status LoopbackCluster::RunStage(uint32_t trainer, uint32_t stage, Trainer* part
                                                     of_stage, std::move(on_failure));
     };
   }
-  worker::Worker worker(parts->config, *parts->layout, options, parts->reader.get(),
+  worker::Worker worker(parts->config, *parts->layout, std::move(options), parts->reader.get(),
                         parts->client.get());
   auto report = worker.Run();
   const Status status = report.status();

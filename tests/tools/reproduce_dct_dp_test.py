@@ -40,6 +40,12 @@ class Statistics(unittest.TestCase):
         self.assertAlmostEqual(error, 0.70711, places=5)
         self.assertAlmostEqual(limit, 3 + 2.1318 * 0.70711, places=4)
 
+    def test_nothing_sent_is_infinitely_many_times_fewer(self):
+        results = [{"wire": {"push_bytes": sent, "push_bytes_dense": 2000}} for sent in (0, 0)]
+        self.assertEqual(paired_runs.fewer(results, "push"), float("inf"))
+        results[0]["wire"]["push_bytes"] = 100
+        self.assertEqual(paired_runs.fewer(results, "push"), 40)
+
     def test_one_seed_has_no_limit(self):
         self.assertEqual(paired_runs.upper_limit([2.5]), (2.5, None, None))
 

@@ -53,6 +53,11 @@ class Arithmetic(unittest.TestCase):
         self.assertEqual(line["whole"], 0)
         self.assertNotIn("met", line, "a seed alone has no limit")
 
+    def test_time_is_saved_beside_the_uncompressed_run_alone(self):
+        self.assertEqual(reproduce_dct.less_time(10.0, 4.0), "60")
+        self.assertEqual(reproduce_dct.less_time(10.0, None), "")
+        self.assertEqual(reproduce_dct.less_time(None, 4.0), "")
+
     def test_rates_as_tc_writes_them(self):
         self.assertEqual(reproduce_dct.bits_per_second("1gbit"), 1e9)
         self.assertEqual(reproduce_dct.bits_per_second("2.5mbit"), 2.5e6)

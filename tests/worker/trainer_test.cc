@@ -105,7 +105,8 @@ TEST_F(TrainerTest, TheReasonIsKnownBeforeAnybodyIsWoken) {
 // Fails the push of lease 1, after one of another lease has come.
 class FirstLeaseFailsLate : public EmbeddedClient {
  public:
-  using EmbeddedClient::EmbeddedClient;
+  FirstLeaseFailsLate(const v1::Config& config, const ModelLayout& layout, bool of_memory)
+      : EmbeddedClient(config, layout), of_memory_(of_memory) {}
   Result<uint64_t> Push(const StepGradients& step) override {
     std::unique_lock lock(mutex_);
     if (step.lease != 1) {
@@ -114,17 +115,21 @@ class FirstLeaseFailsLate : public EmbeddedClient {
       return uint64_t{0};
     }
     changed_.wait(lock, [&] { return other_came_; });
+    if (of_memory_) throw std::bad_alloc();
     return Unavailable("no more pushes");
   }
 
  private:
+  const bool of_memory_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool other_came_ = false;
 };
 
-TEST_F(TrainerTest, AFailureAbandonsAChunkThatTheOtherThreadsHaveLeftBehind) {
-  FirstLeaseFailsLate client(config_, layout_);
+class TrainerFailsTest : public TrainerTest, public testing::WithParamInterface<bool> {};
+
+TEST_P(TrainerFailsTest, AndAbandonsAChunkThatTheOtherThreadsHaveLeftBehind) {
+  FirstLeaseFailsLate client(config_, layout_, GetParam());
   Trainer trainer(config_, layout_, 2, &client, [](const Status&) {});
   data::RowBlock rows;
   ASSERT_TRUE(reader_->ReadChunk({}, &rows).ok());
@@ -145,6 +150,8 @@ TEST_F(TrainerTest, AFailureAbandonsAChunkThatTheOtherThreadsHaveLeftBehind) {
   first->Abandon();
   EXPECT_FALSE(finished.get());
 }
+
+INSTANTIATE_TEST_SUITE_P(OfMemoryOrNot, TrainerFailsTest, testing::Bool());
 
 TEST_F(TrainerTest, ChunksThatComeAfterTheEndAreAbandoned) {
   ScriptedClient client(config_, layout_, 1000);

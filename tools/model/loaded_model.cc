@@ -33,7 +33,8 @@ LoadedModel::LoadedModel(std::unique_ptr<saved_model::SavedModel> saved)
 Status LoadedModel::LoadParameters() {
   return saved_model::TakeOver(
       *saved_, config(), layout(),
-      {.start_rows = [&](uint64_t step) { rows_.StartAt(step); },
+      {.begin_rules = [&](const v1::RuleStarts& starts) { row_rule_->BeginAfter(starts.rows()); },
+       .start_rows = [&](uint64_t step) { rows_.StartAt(step); },
        .piece =
            [&](const PieceSpec& spec, std::span<const float> values, std::span<const float>) {
              const TensorSpec& tensor = layout().tensors()[spec.tensor];

@@ -41,7 +41,7 @@ class LoadedModel {
   Status LoadParameters();
 
   const std::unique_ptr<const saved_model::SavedModel> saved_;
-  const std::unique_ptr<const store::UpdateRule> row_rule_;
+  const std::unique_ptr<store::UpdateRule> row_rule_;
   tensor::AlignedBuffer parameters_;  // flat
   store::RowPartitionStore rows_;
   model::Dlrm dlrm_;

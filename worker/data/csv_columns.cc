@@ -6,6 +6,7 @@
 
 #include "common/base/check.h"
 #include "common/base/strings.h"
+#include "common/base/utf8.h"
 
 namespace weir::data {
 namespace {

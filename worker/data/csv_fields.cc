@@ -8,54 +8,12 @@ namespace {
 
 bool IsSpace(char c) { return c == ' ' || c == '\t'; }
 
-// Bytes of the character that begins with this one, and the range of the second byte: it keeps out
-// what could be written shorter, surrogates, and what lies beyond Unicode. 0: none begins so.
-struct Lead {
-  uint8_t length, low, high;
-};
-
-Lead LeadOf(uint8_t byte) {
-  if (byte < 0x80) return {1, 0, 0};
-  if (byte < 0xc2) return {0, 0, 0};
-  if (byte < 0xe0) return {2, 0x80, 0xbf};
-  if (byte == 0xe0) return {3, 0xa0, 0xbf};
-  if (byte == 0xed) return {3, 0x80, 0x9f};
-  if (byte < 0xf0) return {3, 0x80, 0xbf};
-  if (byte == 0xf0) return {4, 0x90, 0xbf};
-  if (byte < 0xf4) return {4, 0x80, 0xbf};
-  if (byte == 0xf4) return {4, 0x80, 0x8f};
-  return {0, 0, 0};
-}
-
-bool IsAscii(std::string_view text) {
-  uint64_t any = 0;
-  size_t i = 0;
-  for (; i + kWordBytes <= text.size(); i += kWordBytes) any |= LoadWord(text.data() + i);
-  for (; i < text.size(); ++i) any |= static_cast<uint8_t>(text[i]) & 0x80u;
-  return (any & InEachByte(0x80)) == 0;
-}
-
 }  // namespace
 
 std::string_view Trim(std::string_view text) {
   while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
   while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
   return text;
-}
-
-bool IsUtf8(std::string_view text) {
-  if (IsAscii(text)) return true;
-  for (size_t i = 0; i < text.size();) {
-    const Lead lead = LeadOf(static_cast<uint8_t>(text[i]));
-    if (lead.length == 0 || text.size() - i < lead.length) return false;
-    for (size_t k = 1; k < lead.length; ++k) {
-      const auto byte = static_cast<uint8_t>(text[i + k]);
-      const uint8_t low = k == 1 ? lead.low : 0x80, high = k == 1 ? lead.high : 0xbf;
-      if (byte < low || byte > high) return false;
-    }
-    i += lead.length;
-  }
-  return true;
 }
 
 size_t CsvFields::Split(std::string_view record) {

@@ -66,7 +66,4 @@ class CsvFields {
 // Without spaces and tabs around it.
 std::string_view Trim(std::string_view text);
 
-// Whether the text is UTF-8 (RFC 3629).
-bool IsUtf8(std::string_view text);
-
 }  // namespace weir::data

@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/clock.h"
 #include "common/base/strings.h"
+#include "common/base/utf8.h"
 #include "common/session/run_identity.h"
 #include "worker/link/joining.h"
 
@@ -213,7 +214,7 @@ void ServerLink::Stop(const Status& status, bool tell_others) {
   if (tell_others) {
     Post([this, status] {
       Tell([&](v1::WorkRequest* request) {
-        request->set_failure(status.message());
+        request->set_failure(ToUtf8(status.message()));
         request->set_others_may_go_on(status.code() == StatusCode::kDeadlineExceeded);
       });
     });

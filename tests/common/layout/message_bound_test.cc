@@ -36,6 +36,18 @@ TEST(MessageBoundTest, NamesTheFieldAndAValueThatWillDo) {
   EXPECT_FALSE(CheckMessageBound(ConfigWithBound(dense_bytes), layout).ok());
 }
 
+TEST(MessageBoundTest, CoversTheScoresOfTestChunks) {
+  v1::Config config = ConfigWithBound(4 << 20);
+  config.mutable_data()->set_batch_size(32768);
+  config.mutable_data()->mutable_synthetic()->set_test_rows(0);
+  const ModelLayout layout(config, 1);
+  EXPECT_TRUE(CheckMessageBound(config, layout).ok()) << "there are no test rows";
+  config.mutable_data()->mutable_synthetic()->set_test_rows(1);
+  EXPECT_THAT(CheckMessageBound(config, layout).message(), HasSubstr("the scores of test rows"));
+  config.mutable_cluster()->set_max_message_bytes(16 << 20);
+  EXPECT_TRUE(CheckMessageBound(config, layout).ok());
+}
+
 TEST(MessageBoundTest, MoreServersNeedSmallerMessages) {
   const v1::Config config = ConfigWithBound(1 << 20);
   EXPECT_TRUE(CheckMessageBound(config, ModelLayout(config, 8)).ok());

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <bit>
 #include <filesystem>
@@ -89,7 +90,8 @@ class SavedModelTest : public testing::Test {
     std::vector<std::vector<float>> states;
     CHECK(
         TakeOver(**model, config, layout_,
-                 {.start_rows = [](uint64_t) {},
+                 {.begin_rules = [](const v1::RuleStarts&) {},
+                  .start_rows = [](uint64_t) {},
                   .piece =
                       [&](const PieceSpec&, std::span<const float>, std::span<const float> state) {
                         states.emplace_back(state.begin(), state.end());
@@ -123,7 +125,12 @@ TEST_F(SavedModelTest, GivesBackWhatWasSaved) {
   int64_t elements = 0, rows = 0;
   const Status status = TakeOver(
       **model, config_, layout_,
-      {.start_rows = [](uint64_t step) { EXPECT_EQ(step, 0u); },
+      {.begin_rules =
+           [](const v1::RuleStarts& starts) {
+             EXPECT_EQ(starts.dense(), 0u);
+             EXPECT_EQ(starts.rows(), 0u);
+           },
+       .start_rows = [](uint64_t step) { EXPECT_EQ(step, 0u); },
        .piece =
            [&](const PieceSpec& spec, std::span<const float> values, std::span<const float> state) {
              ASSERT_EQ(state.size(), values.size());
@@ -163,15 +170,58 @@ TEST_F(SavedModelTest, KeepsTheStateWhenOnlySettingsDiffer) {
   EXPECT_EQ(states.at(1).at(3), 2 * 1.003f) << "of bottom/0/bias";
 }
 
+// Or Adam would correct moments of zero as if they had 77 steps behind them, and a schedule that
+// warms up would be over.
+TEST_F(SavedModelTest, ARuleOfAnotherKindCountsFromTheModelsStep) {
+  ASSERT_TRUE(Save().ok());
+  const auto starts = [&](const std::string& update) {
+    const auto model = SavedModel::Open(Folder());
+    CHECK(model.ok());
+    const v1::RuleStarts counts = StartsOfRules(**model, MakeConfig(update).update());
+    return std::pair(counts.dense(), counts.rows());
+  };
+  EXPECT_EQ(starts(""), std::pair(uint64_t{0}, uint64_t{0}));
+  EXPECT_EQ(starts("update { dense { adagrad { learning_rate: 0.7 } } }"),
+            std::pair(uint64_t{0}, uint64_t{0}));
+  EXPECT_EQ(starts("update { dense { adam {} } }"), std::pair(uint64_t{77}, uint64_t{0}));
+  EXPECT_EQ(starts("update { rows { adam {} } }"), std::pair(uint64_t{0}, uint64_t{77}));
+
+  v1::SavedModelManifest manifest = (*SavedModel::Open(Folder()))->manifest();
+  manifest.mutable_rule_starts()->set_dense(50);
+  manifest.mutable_rule_starts()->set_rows(60);
+  std::string text;
+  ASSERT_TRUE(google::protobuf::TextFormat::PrintToString(manifest, &text));
+  WriteText(Folder() + "/manifest.textproto", text);
+  EXPECT_EQ(starts(""), std::pair(uint64_t{50}, uint64_t{60})) << "as in the model's run";
+  EXPECT_EQ(starts("update { rows { adam {} } }"), std::pair(uint64_t{50}, uint64_t{77}));
+
+  manifest.mutable_rule_starts()->set_rows(78);
+  ASSERT_TRUE(google::protobuf::TextFormat::PrintToString(manifest, &text));
+  WriteText(Folder() + "/manifest.textproto", text);
+  EXPECT_THAT(OpenProblem(), HasSubstr("rule_starts behind its 77 steps"));
+}
+
 // Or weight decay would take off again what it took off before.
-TEST_F(SavedModelTest, StateThatBeginsAnewBeginsAtTheModelsStep) {
+TEST_F(SavedModelTest, StateThatBeginsAnewOwesNothing) {
   ASSERT_TRUE(Save().ok());
   const auto states = StatesTakenOver(
       MakeConfig("update { dense { sgd { learning_rate: 0.1 } weight_decay: 0.5 } }"));
   for (const auto& state : states) {
-    for (const float last : state) ASSERT_EQ(std::bit_cast<uint32_t>(last), 77u);
+    for (const float last : state) ASSERT_EQ(std::bit_cast<uint32_t>(last), 0u);
   }
   EXPECT_EQ(states.at(0).size(), static_cast<size_t>(layout_.pieces()[0].element_count));
+}
+
+TEST_F(SavedModelTest, StateOfTheSameKindOwesNothingButWhatItDid) {
+  ASSERT_TRUE(Save().ok());
+  const auto states = StatesTakenOver(
+      MakeConfig("update { dense { adagrad { learning_rate: 0.1 } weight_decay: 0.5 } }"));
+  const std::vector<float>& bias = states.at(1);  // one stripe: accumulators, then last steps
+  ASSERT_LE(bias.size(), 2 * static_cast<size_t>(kStripeElements));
+  for (size_t i = 0; i < bias.size() / 2; ++i) {
+    ASSERT_NE(bias[i], 0.0f);
+    ASSERT_EQ(std::bit_cast<uint32_t>(bias[bias.size() / 2 + i]), 77u);
+  }
 }
 
 TEST_F(SavedModelTest, RefusesStateThatTheConfigDoesNotHave) {
@@ -210,6 +260,31 @@ TEST_F(SavedModelTest, ReplacesAnOlderModelAndNothingElse) {
   fs::remove(Folder() + "/manifest.textproto");
   EXPECT_THAT(Writer::Create(Folder()).status().message(), HasSubstr("is no saved model"));
   EXPECT_TRUE(fs::exists(Folder() + "/parameters.weir"));
+}
+
+// A run takes hours, and the name was free when it began.
+TEST_F(SavedModelTest, DoesNotReplaceWhatCameMeanwhile) {
+  const auto put_file = [&] { WriteText(Folder(), "mine"); };
+  const auto put_folder = [&] {
+    fs::create_directory(Folder());
+    WriteText(Folder() + "/notes.txt", "mine");
+  };
+  for (const bool is_file : {true, false}) {
+    std::string kept;
+    {
+      const auto writer = Writer::Create(Folder());
+      ASSERT_TRUE(writer.ok());
+      is_file ? put_file() : put_folder();
+      const Status status = (*writer)->Finish({});
+      EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+      kept = Folder() + ".partial-" + std::to_string(getpid());
+      EXPECT_THAT(status.message(), HasSubstr("the model is in " + kept));
+    }
+    EXPECT_EQ(ReadText(is_file ? Folder() : Folder() + "/notes.txt"), "mine");
+    EXPECT_TRUE(fs::exists(kept + "/manifest.textproto")) << "what was learned is not lost";
+    fs::remove_all(kept);
+    fs::remove_all(Folder());
+  }
 }
 
 TEST_F(SavedModelTest, LeavesNothingWhenItIsNotFinished) {
@@ -291,7 +366,8 @@ TEST_F(SavedModelTest, StepsAtRestAreDoneByTheRuleThatOwesThem) {
     float value = 0;
     EXPECT_TRUE(
         TakeOver(**model, config, layout_,
-                 {.start_rows = [&](uint64_t step) { *rows_start = step; },
+                 {.begin_rules = [](const v1::RuleStarts&) {},
+                  .start_rows = [&](uint64_t step) { *rows_start = step; },
                   .piece = [&](const PieceSpec&, std::span<const float> values,
                                std::span<const float>) { value = values[0]; },
                   .row = [](uint32_t, uint64_t, std::span<const float>, std::span<const float>) {}})

@@ -170,6 +170,15 @@ TEST_F(ClientSessionTest, ReplaysExactlyThePushesThatTheServerHasNotTaken) {
   EXPECT_EQ(session_.replayed_pushes(), 2u);
 }
 
+TEST_F(ClientSessionTest, APushThatWaitedForTheConnectionIsNotReplayed) {
+  BeReady();
+  Submit(2);
+  session_.OnRefusal(Refusal("say hello", true), 1);
+  EXPECT_THAT(session_.Submit({}, Body(1), 1), IsEmpty());
+  EXPECT_THAT(SentPushes(session_.OnHelloReply(HelloReply(2, 1), 2)), ElementsAre(2, 3));
+  EXPECT_EQ(session_.replayed_pushes(), 1u) << "the second was sent before, the third was not";
+}
+
 TEST_F(ClientSessionTest, APushThatTheServerHasTakenIsAcceptedOnceTheReplicaHasIt) {
   BeReady();
   Submit(2);

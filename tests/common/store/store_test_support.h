@@ -53,7 +53,7 @@ inline v1::UpdateRule RuleConfig(std::string_view name, double learning_rate,
 }
 
 // From the text of an update rule, its defaults filled in.
-inline std::unique_ptr<const UpdateRule> MakeRule(const std::string& text) {
+inline std::unique_ptr<UpdateRule> MakeRule(const std::string& text) {
   v1::Config config;
   CHECK(
       google::protobuf::TextFormat::ParseFromString(text, config.mutable_update()->mutable_dense()))
@@ -62,7 +62,7 @@ inline std::unique_ptr<const UpdateRule> MakeRule(const std::string& text) {
   return MakeUpdateRule(config.update().dense());
 }
 
-inline std::unique_ptr<const UpdateRule> MakeRule(std::string_view name, double learning_rate) {
+inline std::unique_ptr<UpdateRule> MakeRule(std::string_view name, double learning_rate) {
   return MakeUpdateRule(RuleConfig(name, learning_rate));
 }
 

@@ -41,6 +41,62 @@ TEST(UpdateRule, EveryRuleOfTheConfigHasAnEntryOfItsName) {
   }
 }
 
+// The same gradients give the same bits, however many steps another rule has taken before.
+TEST(UpdateRule, ThatBeginsLaterDoesWhatItDoesFromTheFirstStep) {
+  constexpr uint64_t kBefore = 77777;
+  constexpr size_t kSize = 8;
+  for (const char* const text :
+       {"sgd { learning_rate: 0.1 } schedule { warmup_steps: 20 }",
+        "sgd { learning_rate: 0.1 } weight_decay: 0.01", "adagrad { learning_rate: 0.1 }",
+        "rowwise_adagrad { learning_rate: 0.1 } weight_decay: 0.01",
+        "momentum { learning_rate: 0.1 }", "adam { learning_rate: 0.1 }",
+        "adam { learning_rate: 0.1 } weight_decay: 0.01 schedule { warmup_steps: 20 }"}) {
+    const auto rule = MakeRule(text), later = MakeRule(text);
+    later->BeginAfter(kBefore);
+    RandomStream random(8);
+    const std::vector<float> first = RandomVector(random, kSize);
+    struct Run {
+      std::vector<float> values, state, read;
+    };
+    Run run{first, InitialState(*rule, kSize), {}}, late{first, InitialState(*later, kSize), {}};
+    later->StartAt(kSize, kBefore, late.state);
+    EXPECT_EQ(late.state, run.state) << text;
+    for (const uint64_t step : {1u, 2u, 7u, 30u, 31u, 200u}) {
+      const std::vector<float> gradient = RandomVector(random, kSize);
+      rule->ApplyRow(run.values, run.state, gradient, step);
+      later->ApplyRow(late.values, late.state, gradient, kBefore + step);
+      EXPECT_EQ(late.values, run.values) << text << ", step " << step;
+      run.read = run.values;
+      late.read = late.values;
+      rule->CatchUp(run.read, run.state, step + 5);
+      later->CatchUp(late.read, late.state, kBefore + step + 5);
+      EXPECT_EQ(late.read, run.read) << text << ", step " << step;
+    }
+    rule->SettleRow(run.values, run.state, 300);
+    later->SettleRow(late.values, late.state, kBefore + 300);
+    EXPECT_EQ(late.values, run.values) << text;
+    EXPECT_EQ(late.state, run.state) << text;
+    if (!rule->serves_dense()) continue;
+    const auto per_element = static_cast<size_t>(rule->StatePerElement());
+    run = {first, std::vector<float>(kSize * per_element), {}};
+    rule->InitialState(kSize, run.state);
+    late = run;
+    for (const uint64_t step : {1u, 4u}) {
+      const std::vector<float> gradient = RandomVector(random, kSize);
+      rule->ApplyDense(run.values, run.state, gradient, step);
+      later->ApplyDense(late.values, late.state, gradient, kBefore + step);
+      rule->ApplySparse(run.values, run.state, std::array<uint16_t, 1>{3},
+                        std::span(gradient).first(1), step + 1);
+      later->ApplySparse(late.values, late.state, std::array<uint16_t, 1>{3},
+                         std::span(gradient).first(1), kBefore + step + 1);
+    }
+    rule->SettleDense(run.values, run.state, 9);
+    later->SettleDense(late.values, late.state, kBefore + 9);
+    EXPECT_EQ(late.values, run.values) << text;
+    EXPECT_EQ(late.state, run.state) << text;
+  }
+}
+
 TEST(UpdateRule, KeepsTheStateThatItsFormulaNeeds) {
   const auto sgd = MakeRule("sgd", 1), adagrad = MakeRule("adagrad", 1);
   const auto rowwise = MakeRule("rowwise_adagrad", 1);

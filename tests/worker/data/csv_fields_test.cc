@@ -103,21 +103,5 @@ TEST(CsvFields, IsReusedFromRecordToRecord) {
   EXPECT_EQ(fields[0], "x");
 }
 
-TEST(IsUtf8, TakesWhatTheStandardAllows) {
-  for (const char* text :
-       {"", "plain", "caf\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xed\x9f\xbf",
-        "\xee\x80\x80", "\xf4\x8f\xbf\xbf", "long enough \xc2\xa2"}) {
-    EXPECT_TRUE(IsUtf8(text)) << text;
-  }
-}
-
-TEST(IsUtf8, RefusesEverythingElse) {
-  for (const char* text : {"\x80", "\xc3", "\xc0\xaf", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80",
-                           "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff",
-                           "caf\xe9 au lait", "\xe2\x82", "\xe2\x28\xa1"}) {
-    EXPECT_FALSE(IsUtf8(text)) << text;
-  }
-}
-
 }  // namespace
 }  // namespace weir::data
