@@ -158,6 +158,11 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
   const cluster::Seat seat{request.trainer(), request.stage()};
   if (IsAfterFarewell(seat, request)) return std::nullopt;
   if (!membership_.Heard(seat, request.incarnation(), now_ms)) {
+    if (!membership_.HasAdmitted(seat, request.incarnation())) {
+      return RefusalHeader(StrCat("it was restarted and knows nothing of ", Name(seat),
+                                  "; start the run again, with all servers"),
+                           false);
+    }
     return RefusalHeader(
         StrCat(Name(seat), " was silent for more than ", config_.cluster().member_timeout_ms(),
                " ms and its work was given to others"),

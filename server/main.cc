@@ -7,6 +7,7 @@
 #include <new>
 
 #include "common/base/check.h"
+#include "common/base/command_line.h"
 #include "common/base/exit_code.h"
 #include "common/base/heap.h"
 #include "common/base/interrupt_target.h"
@@ -113,13 +114,14 @@ int main(int argc, char** argv) {
   weir::KeepFreedMemory();
   gflags::SetUsageMessage("serves one shard of a Weir run; see README.md");
   GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { std::exit(2); };  // a flag that does not parse
+  const weir::Status once = weir::CheckConfigFlagsGivenOnce(argc, argv);
   gflags::ParseCommandLineNonHelpFlags(&argc, &argv, true);
   GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { std::exit(0); };
   gflags::HandleCommandLineHelpFlags();
   google::InitGoogleLogging(argv[0]);
   weir::Status status;
   try {
-    status = weir::server::RunServer(argc, argv);
+    status = once.ok() ? weir::server::RunServer(argc, argv) : once;
   } catch (const std::bad_alloc&) {
     status = weir::ResourceExhausted(
         "not enough memory for the model and its data; see the model's widths, "

@@ -105,11 +105,11 @@ def fewer(results, *kinds):
 
 
 def density(results):
-    """Realised, over the tensors that are large enough; 1 when there are none."""
-    layers = [layer for r in results for layer in r["layers"] if layer["elements"] >= MIN_ELEMENTS]
+    """Realised, over the tensors that are large enough, or over all when there are none."""
+    every = [layer for r in results for layer in r["layers"]]
+    layers = [layer for layer in every if layer["elements"] >= MIN_ELEMENTS] or every
     elements = sum(layer["elements"] for layer in layers)
-    sent = sum(layer["density"] * layer["elements"] for layer in layers)
-    return sent / elements if layers else 1.0
+    return sum(layer["density"] * layer["elements"] for layer in layers) / elements
 
 
 def deviation(values):

@@ -3,15 +3,18 @@
 //   weir-data generate --config=a.textproto --out=FILE[.gz] [--split=train|test] [--rows=N]
 //   weir-data inspect FILE [--rows=N]
 //
-// Exit codes: 0 done, 1 failed while running, 2 wrong flags or config.
+// Exit codes: 0 done, 1 failed while running, 2 wrong flags or config, 130 interrupted.
 
 #include <gflags/gflags.h>
 
+#include <atomic>
 #include <iostream>
 #include <string>
 #include <vector>
 
+#include "common/base/command_line.h"
 #include "common/base/exit_code.h"
+#include "common/base/signal_watcher.h"
 #include "common/base/strings.h"
 #include "common/config/load_config.h"
 #include "tools/data/generate.h"
@@ -67,7 +70,9 @@ Status RunGenerate(const Arguments& arguments) {
   WEIR_ASSIGN_OR_RETURN(const v1::Config config,
                         config::LoadConfig(StrSplit(FLAGS_config, ','), FLAGS_override));
   const auto split = FLAGS_split == "train" ? data::Split::kTrain : data::Split::kTest;
-  return Generate(config, {FLAGS_out, split, FLAGS_rows}, std::cout);
+  std::atomic<bool> interrupted = false;
+  SignalWatcher signals([&] { interrupted = true; });
+  return Generate(config, {FLAGS_out, split, FLAGS_rows, &interrupted}, std::cout);
 }
 
 Status RunInspect(const Arguments& arguments) {
@@ -90,13 +95,16 @@ int Main(int argc, char** argv) {
   gflags::SetUsageMessage(kUsage);
   // By default gflags exits with 1 at its first complaint; here all mistakes are told, then 2.
   GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { gflags_found_mistakes = true; };
+  const Status once = CheckConfigFlagsGivenOnce(argc, argv);
   gflags::ParseCommandLineNonHelpFlags(&argc, &argv, /*remove_flags=*/true);
   if (gflags::GetCommandLineFlagInfoOrDie("help").current_value == "true") {
     gflags::ShowUsageWithFlagsRestrict(argv[0], "weir_data");
     return 0;
   }
-  const Status status =
-      gflags_found_mistakes ? InvalidConfig("see --help") : Run(Arguments(argv + 1, argv + argc));
+  Status status = once;
+  if (gflags_found_mistakes) status = InvalidConfig("see --help");
+  if (status.ok()) status = Run(Arguments(argv + 1, argv + argc));
+  if (status.ok() && !std::cout.flush()) status = Unavailable("cannot write to standard output");
   for (const std::string& mistake : StrSplit(status.message(), '\n')) {
     std::cerr << "error: " << mistake << "\n";
   }

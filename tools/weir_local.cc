@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "common/base/clock.h"
+#include "common/base/command_line.h"
 #include "common/base/exit_code.h"
 #include "common/base/strings.h"
 #include "common/config/load_config.h"
@@ -164,6 +165,7 @@ int Main(int argc, char** argv) {
   gflags::SetUsageMessage(kUsage);
   // By default gflags exits with 1 at its first complaint; here all mistakes are told, then 2.
   GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { gflags_found_mistakes = true; };
+  const Status once = CheckConfigFlagsGivenOnce(argc, argv);
   gflags::ParseCommandLineNonHelpFlags(&argc, &argv, /*remove_flags=*/true);
   if (gflags::GetCommandLineFlagInfoOrDie("help").current_value == "true") {
     gflags::ShowUsageWithFlagsRestrict(argv[0], "weir_local");
@@ -171,7 +173,8 @@ int Main(int argc, char** argv) {
   }
   const LocalOptions options = OptionsFromFlags();
   v1::Config config;
-  std::vector<std::string> mistakes = AllMistakes(options, config);
+  std::vector<std::string> mistakes = StrSplit(once.message(), '\n');
+  for (std::string& mistake : AllMistakes(options, config)) mistakes.push_back(std::move(mistake));
   for (int i = 1; i < argc; ++i) {
     mistakes.push_back(StrCat("\"", argv[i], "\": only flags are understood, as in --out=DIR"));
   }

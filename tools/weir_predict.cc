@@ -3,17 +3,18 @@
 //   weir-predict --model=DIR --in=FILE --out=FILE
 //   weir-predict --model=DIR --export=FILE.safetensors
 //
-// Exit codes: 0 done, 1 failed, 2 wrong flags.
+// Exit codes: 0 done, 1 failed, 2 wrong flags, 130 interrupted.
 
 #include <gflags/gflags.h>
 
-#include <cstdio>
+#include <atomic>
 #include <filesystem>
 #include <iostream>
 #include <string>
 #include <vector>
 
 #include "common/base/exit_code.h"
+#include "common/base/signal_watcher.h"
 #include "common/base/strings.h"
 #include "tools/model/export_safetensors.h"
 #include "tools/model/loaded_model.h"
@@ -81,16 +82,38 @@ Status CheckOutside(const std::string& flag, const std::string& file) {
       StrCat(flag, ": ", file, " would be in the saved model; name a file elsewhere"));
 }
 
+// Nothing is written over what is read, or twice.
+Status CheckApart(const std::string& flag, const std::string& file, const std::string& other_flag,
+                  const std::string& other) {
+  if (file.empty() || other.empty()) return OkStatus();
+  std::error_code error;
+  if (!fs::equivalent(file, other, error) &&
+      fs::weakly_canonical(fs::absolute(file, error), error) !=
+          fs::weakly_canonical(fs::absolute(other, error), error)) {
+    return OkStatus();
+  }
+  return InvalidConfig(
+      StrCat(flag, "=", file, " is the file of ", other_flag, "; name another file"));
+}
+
 Status Run(const std::vector<std::string>& arguments) {
   WEIR_RETURN_IF_ERROR(CheckFlags(arguments));
+  WEIR_RETURN_IF_ERROR(CheckApart("--out", FLAGS_out, "--in", FLAGS_in));
+  WEIR_RETURN_IF_ERROR(CheckApart("--export", FLAGS_export, "--in", FLAGS_in));
+  WEIR_RETURN_IF_ERROR(CheckApart("--export", FLAGS_export, "--out", FLAGS_out));
   WEIR_RETURN_IF_ERROR(CheckOutside("--out", FLAGS_out));
   WEIR_RETURN_IF_ERROR(CheckOutside("--export", FLAGS_export));
+  std::atomic<bool> interrupted = false;
+  SignalWatcher signals([&] { interrupted = true; });
   WEIR_ASSIGN_OR_RETURN(const auto model, LoadedModel::Load(FLAGS_model));
-  if (!FLAGS_export.empty()) WEIR_RETURN_IF_ERROR(ExportSafetensors(*model, FLAGS_export));
+  if (!FLAGS_export.empty()) {
+    WEIR_RETURN_IF_ERROR(ExportSafetensors(*model, FLAGS_export, interrupted));
+  }
   if (FLAGS_in.empty()) return OkStatus();
-  WEIR_ASSIGN_OR_RETURN(const Predictions predictions, Predict(model.get(), FLAGS_in, FLAGS_out));
+  WEIR_ASSIGN_OR_RETURN(const Predictions predictions,
+                        Predict(model.get(), {FLAGS_in, FLAGS_out, &interrupted}));
   Print(predictions);
-  return OkStatus();
+  return std::cout.flush() ? OkStatus() : Unavailable("cannot write to standard output");
 }
 
 int Main(int argc, char** argv) {

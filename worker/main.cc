@@ -10,6 +10,7 @@
 #include <new>
 
 #include "common/base/check.h"
+#include "common/base/command_line.h"
 #include "common/base/exit_code.h"
 #include "common/base/heap.h"
 #include "common/base/interrupt_target.h"
@@ -66,6 +67,10 @@ std::vector<std::string> CheckFlags(int argc, char** argv) {
   if (FLAGS_stage < -1) problems.push_back("--stage: must not be negative");
   if (FLAGS_stage >= 0 && FLAGS_servers.empty()) {
     problems.push_back("--stage: without --servers all stages are in this process; leave it out");
+  }
+  const bool has_link = !gflags::GetCommandLineFlagInfoOrDie("link").is_default;
+  if (FLAGS_stage < 0 && (has_link || !FLAGS_link_listen.empty())) {
+    problems.push_back("--link, --link_listen: of a stage; leave them out, or name its --stage");
   }
   if (FLAGS_stage > 0 && FLAGS_link.find("://*") != std::string::npos) {
     problems.push_back(
@@ -229,6 +234,9 @@ Status RunWorker(int argc, char** argv) {
     WEIR_ASSIGN_OR_RETURN(warm_start, saved_model::SavedModel::Open(FLAGS_warm_start));
     saved_model::WarnOfSchedulesThatAreOver(*warm_start, setup.config.update());
   }
+  // Before there is anything that an interrupted worker must take away.
+  InterruptTarget interrupt;
+  SignalWatcher signals([&] { interrupt.Fire(); });
   std::unique_ptr<saved_model::Writer> save;
   if (!FLAGS_save.empty()) {
     WEIR_ASSIGN_OR_RETURN(save, saved_model::Writer::Create(FLAGS_save));
@@ -236,8 +244,6 @@ Status RunWorker(int argc, char** argv) {
   WEIR_ASSIGN_OR_RETURN(const v1::LearnedColumns learned, Learned(setup.config, warm_start.get()));
   WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<data::Reader> reader,
                         data::MakeReader(setup.config, learned));
-  InterruptTarget interrupt;
-  SignalWatcher signals([&] { interrupt.Fire(); });
   const auto server_count = std::max<size_t>(1, setup.addresses.size());
   const ModelLayout layout(setup.config, static_cast<uint32_t>(server_count));
   if (!setup.addresses.empty()) WEIR_RETURN_IF_ERROR(CheckMessageBound(setup.config, layout));
@@ -278,13 +284,14 @@ int main(int argc, char** argv) {
   weir::KeepFreedMemory();
   gflags::SetUsageMessage("trains a model of a Weir run; see README.md");
   GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { std::exit(2); };  // a flag that does not parse
+  const weir::Status once = weir::CheckConfigFlagsGivenOnce(argc, argv);
   gflags::ParseCommandLineNonHelpFlags(&argc, &argv, true);
   GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { std::exit(0); };
   gflags::HandleCommandLineHelpFlags();
   google::InitGoogleLogging(argv[0]);
   weir::Status status;
   try {
-    status = weir::worker::RunWorker(argc, argv);
+    status = once.ok() ? weir::worker::RunWorker(argc, argv) : once;
   } catch (const std::bad_alloc&) {
     status = weir::ResourceExhausted(
         "not enough memory for the model and its data; see the model's widths, "

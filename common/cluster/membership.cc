@@ -27,6 +27,11 @@ Membership::Admission Membership::Join(Seat seat, uint64_t nonce, int64_t now_ms
   return admission;
 }
 
+bool Membership::HasAdmitted(Seat seat, uint64_t incarnation) const {
+  const auto found = members_.find(seat);
+  return found != members_.end() && incarnation <= found->second.incarnation;
+}
+
 bool Membership::Heard(Seat seat, uint64_t incarnation, int64_t now_ms) {
   const auto found = members_.find(seat);
   if (found == members_.end() || !found->second.present ||

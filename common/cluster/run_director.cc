@@ -88,9 +88,10 @@ void RunDirector::LearnEnd(Seat member, const v1::FileEnd& end) {
 }
 
 void RunDirector::FailBecauseFilesDiffer(Seat member, v1::InputSplit split, uint32_t file) {
-  Fail(StrCat(Name(member), " and another trainer disagree about where ",
+  Fail(StrCat(Name(member), " found another end of ",
               split == v1::TEST ? "data.test" : "data.train", "[", file,
-              "] ends; give all trainers the same file"));
+              "] than was found before; give all trainers the same file, and leave it as it is "
+              "while the run goes on"));
 }
 
 void RunDirector::Advance(Seat member, uint64_t lease_id, uint64_t row) {

@@ -247,6 +247,11 @@ class ProcessTest(unittest.TestCase):
                       "--override=data { batch_size: 0 } model { bottom_widths: 7 }",
                       texts=["data.batch_size", "bottom_widths", "embedding_dimension"])
 
+    def test_configs_laid_over_each_other_in_two_flags(self):
+        for program in ("weir-local", "weir-worker", "weir-server", "weir-data"):
+            self.run_once(2, program, "--config=" + RUN, "--override=run { seed: 1 }",
+                          "--override=run { seed: 2 }", texts=["--override is given 2 times"])
+
     def test_unknown_flag(self):
         self.run_once(2, "weir-worker", "--colour=blue", texts=["colour"])
         self.run_once(2, "weir-server", "--colour=blue", texts=["colour"])

@@ -36,6 +36,12 @@ TEST(LocalEndReport, TellsWhatWentBetweenStages) {
       << *report;
 }
 
+TEST(LocalEndReport, TellsOfATestWithoutRows) {
+  const auto report = EndReport(R"({"test": {"samples": 0, "logloss": null, "seconds": 0.01}})");
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(*report, "  test    data.test has no usable row; the trainers' logs tell why\n");
+}
+
 TEST(LocalEndReport, LeavesOutWhatIsNotThere) {
   const auto embedded = EndReport(R"({
       "train": {"samples": 10, "seconds": 1, "samples_per_second": 10, "steps": 1, "logloss": null},

@@ -13,6 +13,7 @@ import math
 import os
 import random
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -252,6 +253,20 @@ class Workflow(unittest.TestCase):
     def agree(self, ours, theirs):
         self.assertLess(max(abs(a - b) for a, b in zip(ours, theirs)), AGREEMENT)
         self.assertGreater(max(theirs) - min(theirs), 0.3, "it has learned something")
+
+    def test_nothing_is_written_over_what_is_read(self):
+        self.train_model()
+        rows = self.path("rows.csv")
+        shutil.copy(self.test, rows)
+        os.link(rows, self.path("same.csv"))
+        model, out = "--model=" + self.path("model"), "--out=" + self.path("p.csv")
+        for flags, text in ((["--in=" + rows, out, "--export=" + rows], "is the file of --in"),
+                            (["--in=" + rows, "--out=" + self.path("same.csv")], "is the file of --in"),
+                            (["--in=" + rows, out, "--export=" + self.path("./p.csv")],
+                             "is the file of --out")):
+            self.assertIn(text, run("weir-predict", model, *flags, status=2))
+        with open(rows, "rb") as left, open(self.test, "rb") as before:
+            self.assertEqual(left.read(), before.read())
 
     def test_going_on_keeps_what_was_learned(self):
         first = self.train_model()

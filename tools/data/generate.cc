@@ -37,6 +37,7 @@ Status Generate(const v1::Config& config, const GenerateOptions& options, std::o
   data::SyntheticRow row;
   double clicks = 0;
   for (int64_t i = 0; i < row_count; ++i) {
+    if (options.interrupted != nullptr && *options.interrupted) return Interrupted("interrupted");
     set.MakeRow(options.split, i, &row);
     clicks += row.label;
     WEIR_RETURN_IF_ERROR(writer->Write(row));

@@ -3,6 +3,7 @@
 // Thread rule: any thread.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <ostream>
 #include <string>
@@ -17,11 +18,13 @@ struct GenerateOptions {
   std::string out;  // compressed when it ends in .gz
   data::Split split = data::Split::kTrain;
   int64_t row_limit = 0;  // of the split's first rows; 0: all
+  const std::atomic<bool>* interrupted = nullptr;
 };
 
 // Writes the rows of config.data().synthetic() and tells how many they are, their click rate and
 // their Bayes logloss. config: with defaults filled in and valid. InvalidConfig when it chooses no
 // synthetic set, or one that Criteo's 13 integers and 26 categoricals cannot hold.
+// Interrupted, and no file, once that is set.
 Status Generate(const v1::Config& config, const GenerateOptions& options, std::ostream& out);
 
 }  // namespace weir::tools

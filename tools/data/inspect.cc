@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "common/base/strings.h"
+#include "common/base/utf8.h"
 #include "google/protobuf/text_format.h"
 #include "tools/data/csv_proposal.h"
 #include "tools/data/csv_sample.h"
@@ -111,9 +112,26 @@ Status InspectCsv(const std::string& path, int64_t limit, std::ostream& out) {
   return OkStatus();
 }
 
+// The first lines tell other encodings, and files that are no text.
+Status CheckText(const std::string& path) {
+  constexpr int64_t kLooked = 50;
+  WEIR_ASSIGN_OR_RETURN(const auto lines, data::LineReader::Open(path));
+  data::Line line;
+  while (lines->line_count() < kLooked) {
+    WEIR_ASSIGN_OR_RETURN(const bool there, lines->Next(&line));
+    if (!there) break;
+    if (IsUtf8(line.text)) continue;
+    return InvalidData(StrCat(path, ": line ", lines->line_count(),
+                              " is not UTF-8, which readers refuse; is it text of another "
+                              "encoding? Then convert it, for example with iconv"));
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 Status Inspect(const std::string& path, int64_t line_limit, std::ostream& out) {
+  WEIR_RETURN_IF_ERROR(CheckText(path));
   WEIR_ASSIGN_OR_RETURN(const bool is_criteo, IsCriteo(path));
   if (is_criteo) {
     WEIR_RETURN_IF_ERROR(InspectCriteo(path, line_limit, out));

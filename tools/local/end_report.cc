@@ -26,7 +26,10 @@ std::string TrainLine(const json& summary) {
 
 std::string TestLine(const json& summary) {
   const auto samples = NumberAt(summary, "/test/samples");
-  if (samples.value_or(0) == 0) return "";
+  if (samples.value_or(0) == 0) {
+    const bool was_tested = NumberAt(summary, "/test/seconds").value_or(0) > 0;
+    return was_tested ? "  test    data.test has no usable row; the trainers' logs tell why\n" : "";
+  }
   std::string line = StrCat("  test    ", CountWithCommas(*samples), " samples");
   if (const auto loss = NumberAt(summary, "/test/logloss")) line += Format(", logloss %.4f", *loss);
   if (const auto auc = NumberAt(summary, "/test/auc")) line += Format(", AUC %.4f", *auc);

@@ -72,9 +72,11 @@ Status WriteFloats(std::span<const float> values, OutputFile* file) {
   return file->Write(reinterpret_cast<const char*>(values.data()), values.size_bytes());
 }
 
-Status WriteTable(const LoadedModel& model, const TableSpec& table, OutputFile* file) {
+Status WriteTable(const LoadedModel& model, const TableSpec& table,
+                  const std::atomic<bool>& interrupted, OutputFile* file) {
   std::vector<float> row(static_cast<size_t>(model.layout().embedding_dimension()));
   for (int64_t id = 0; id < table.row_count; ++id) {
+    if (interrupted) return Interrupted("interrupted");
     model.ReadRow(table.id, static_cast<uint64_t>(id), row);
     WEIR_RETURN_IF_ERROR(WriteFloats(row, file));
   }
@@ -96,7 +98,8 @@ Status CheckRoom(const std::vector<Entry>& entries, const std::string& path) {
 
 }  // namespace
 
-Status ExportSafetensors(const LoadedModel& model, const std::string& path) {
+Status ExportSafetensors(const LoadedModel& model, const std::string& path,
+                         const std::atomic<bool>& interrupted) {
   const std::vector<Entry> entries = Entries(model.layout());
   WEIR_RETURN_IF_ERROR(CheckRoom(entries, path));
   WEIR_ASSIGN_OR_RETURN(const auto file, OutputFile::Create(path));
@@ -104,7 +107,7 @@ Status ExportSafetensors(const LoadedModel& model, const std::string& path) {
   for (const Entry& entry : entries) {
     WEIR_RETURN_IF_ERROR(entry.tensor != nullptr
                              ? WriteFloats(model.tensor(*entry.tensor), file.get())
-                             : WriteTable(model, *entry.table, file.get()));
+                             : WriteTable(model, *entry.table, interrupted, file.get()));
   }
   return file->Finish();
 }

@@ -4,6 +4,7 @@
 // Thread rule: any thread.
 #pragma once
 
+#include <atomic>
 #include <string>
 
 #include "common/base/status.h"
@@ -11,8 +12,9 @@
 
 namespace weir::tools {
 
-// Tables have all their rows, those that training has not seen with their initial values. Fails,
-// and leaves no file, when it cannot be written.
-Status ExportSafetensors(const LoadedModel& model, const std::string& path);
+// interrupted: ends it, and leaves no file. Tables have all their rows, those that training has not
+// seen with their initial values. Fails, and leaves no file, when it cannot be written.
+Status ExportSafetensors(const LoadedModel& model, const std::string& path,
+                         const std::atomic<bool>& interrupted);
 
 }  // namespace weir::tools

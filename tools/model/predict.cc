@@ -30,8 +30,9 @@ v1::Config ReadingConfig(const v1::Config& config, const std::string& in) {
 
 class Predictor {
  public:
-  Predictor(LoadedModel* model, std::string in, data::Reader* reader, OutputFile* out)
-      : model_(*model), in_(std::move(in)), reader_(*reader), out_(*out) {}
+  Predictor(LoadedModel* model, const PredictOptions& options, data::Reader* reader,
+            OutputFile* out)
+      : model_(*model), options_(options), reader_(*reader), out_(*out) {}
 
   Result<Predictions> Run() {
     WEIR_RETURN_IF_ERROR(out_.Write("line,probability\n"));
@@ -63,6 +64,7 @@ class Predictor {
   }
 
   Status RunBatch(int64_t begin, int64_t end) {
+    if (options_.interrupted != nullptr && *options_.interrupted) return Interrupted("interrupted");
     data::MakeBatch(block_, begin, end, &batch_);
     probabilities_.resize(static_cast<size_t>(end - begin));
     model_.Score(batch_, probabilities_);
@@ -88,7 +90,7 @@ class Predictor {
     if (malformed <= share * static_cast<double>(line_count_) && predictions_.row_count > 0) {
       return OkStatus();
     }
-    if (line_count_ == 0) return InvalidData(StrCat(in_, " has no rows"));
+    if (line_count_ == 0) return InvalidData(StrCat(options_.in, " has no rows"));
     return InvalidData(
         StrCat(predictions_.malformed_count, " of ", line_count_,
                " lines are malformed, more than the model's data.max_malformed_share (", share,
@@ -97,7 +99,7 @@ class Predictor {
   }
 
   LoadedModel& model_;
-  const std::string in_;
+  const PredictOptions& options_;
   data::Reader& reader_;
   OutputFile& out_;
   data::RowBlock block_;
@@ -111,20 +113,16 @@ class Predictor {
 
 }  // namespace
 
-Result<Predictions> Predict(LoadedModel* model, const std::string& in, const std::string& out) {
+Result<Predictions> Predict(LoadedModel* model, const PredictOptions& options) {
   if (model->config().data().has_synthetic()) {
     return InvalidConfig("the model was trained on made-up rows, which no file holds");
   }
-  WEIR_RETURN_IF_ERROR(data::LineReader::Open(in).status());
-  const v1::Config config = ReadingConfig(model->config(), in);
+  WEIR_RETURN_IF_ERROR(data::LineReader::Open(options.in).status());
+  const v1::Config config = ReadingConfig(model->config(), options.in);
   WEIR_ASSIGN_OR_RETURN(const auto reader, data::MakeReader(config, model->manifest().learned(),
                                                             data::RowLabels::kOptional));
-  std::error_code error;
-  if (std::filesystem::equivalent(in, out, error)) {
-    return FailedPrecondition(StrCat("--out=", out, " is what is read; name another file"));
-  }
-  WEIR_ASSIGN_OR_RETURN(const auto file, OutputFile::Create(out));
-  return Predictor(model, in, reader.get(), file.get()).Run();
+  WEIR_ASSIGN_OR_RETURN(const auto file, OutputFile::Create(options.out));
+  return Predictor(model, options, reader.get(), file.get()).Run();
 }
 
 }  // namespace weir::tools

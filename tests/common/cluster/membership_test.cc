@@ -24,6 +24,17 @@ TEST(Membership, HandsOutIncarnationsAndCountsMembers) {
   EXPECT_EQ(membership.member_count(), 2u);
 }
 
+TEST(Membership, KnowsWhomItHasEverAdmitted) {
+  Membership membership(1000);
+  EXPECT_FALSE(membership.HasAdmitted({0}, 1)) << "of a process that was here before";
+  membership.Join({0}, 11, 0);
+  EXPECT_TRUE(membership.HasAdmitted({0}, 1));
+  EXPECT_FALSE(membership.HasAdmitted({0}, 2));
+  EXPECT_FALSE(membership.HasAdmitted({1}, 1));
+  membership.Leave({0});
+  EXPECT_TRUE(membership.HasAdmitted({0}, 1));
+}
+
 TEST(Membership, StagesOfATrainerAreSeatsOfTheirOwn) {
   Membership membership(kTimeoutMs);
   EXPECT_NE(membership.Join({.trainer = 0, .stage = 0}, 11, 0).incarnation, 0u);

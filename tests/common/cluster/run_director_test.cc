@@ -263,7 +263,7 @@ TEST(RunDirector, TrainersThatReadDifferentFilesEndTheRun) {
     run.Complete(kSecond, second);
     if (!end_comes_first) run.director.LearnEnd(kFirst, end);
     EXPECT_THAT(run.director.failure(),
-                AllOf(HasSubstr("disagree about where data.train[0] ends"), HasSubstr("trainer")));
+                AllOf(HasSubstr("found another end of data.train[0]"), HasSubstr("trainer")));
   }
 }
 

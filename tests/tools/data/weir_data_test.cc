@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 
@@ -44,6 +47,25 @@ TEST_F(WeirData, GenerateStopsAtTheRowLimit) {
   const v1::Config config = data::SyntheticConfig(500, 300);
   ASSERT_TRUE(Generate(config, {Path("rows.tsv"), data::Split::kTrain, 40}, out_).ok());
   EXPECT_THAT(Inspected(Path("rows.tsv")), HasSubstr("rows        40\n"));
+}
+
+TEST_F(WeirData, GenerateLeavesNothingWhenItIsInterrupted) {
+  const std::atomic<bool> interrupted = true;
+  const GenerateOptions options = {Path("rows.tsv"), data::Split::kTrain, 40, &interrupted};
+  EXPECT_EQ(Generate(data::SyntheticConfig(500, 300), options, out_).code(),
+            StatusCode::kInterrupted);
+  EXPECT_FALSE(std::filesystem::exists(options.out));
+  EXPECT_FALSE(std::filesystem::exists(options.out + ".partial"));
+}
+
+TEST_F(WeirData, InspectRefusesOtherEncodings) {
+  std::ofstream(Path("utf16.csv"), std::ios::binary) << std::string(
+      "\xff\xfe"
+      "a\0,\0b\0\n\0"
+      "1\0,\0"
+      "2\0\n\0",
+      16);
+  EXPECT_THAT(Inspect(Path("utf16.csv"), 0, out_).message(), HasSubstr("line 1 is not UTF-8"));
 }
 
 TEST_F(WeirData, GenerateRefusesWhatACriteoLogCannotHold) {

@@ -1,0 +1,36 @@
+#include "common/base/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace weir {
+namespace {
+
+using testing::HasSubstr;
+
+std::string Complaint(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "program");
+  return CheckConfigFlagsGivenOnce(static_cast<int>(arguments.size()), arguments.data()).message();
+}
+
+TEST(ConfigFlags, MayBeGivenOnce) {
+  EXPECT_EQ(Complaint({}), "");
+  EXPECT_EQ(Complaint({"--config=a", "-override=b", "--config_of_others", "config", "config"}), "");
+  EXPECT_EQ(Complaint({"--config=a", "--", "--config=b"}), "") << "which is no flag";
+  EXPECT_EQ(Complaint({"--threads=1", "--threads=2"}), "") << "the last one counts, as usual";
+}
+
+TEST(ConfigFlags, AreNamedWhenTheyComeTwice) {
+  EXPECT_THAT(Complaint({"--config=a", "--config=a"}), HasSubstr("--config is given 2 times"));
+  EXPECT_THAT(Complaint({"--config=a", "-config", "b"}), HasSubstr("--config is given 2 times"));
+  const std::string both =
+      Complaint({"--config", "a", "--override=1", "--override=2", "--config=b", "--override=3"});
+  EXPECT_THAT(both, HasSubstr("--config is given 2 times"));
+  EXPECT_THAT(both, HasSubstr("--override is given 3 times"));
+}
+
+}  // namespace
+}  // namespace weir
