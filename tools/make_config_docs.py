@@ -47,7 +47,7 @@ class Field:
         return found.group("range") if found else None
 
     def meaning(self):
-        return self.ENDING.sub("", self.comment).strip()
+        return re.sub("  +", " ", self.ENDING.sub("", self.comment)).strip()
 
 
 class Message:

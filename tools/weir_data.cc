@@ -102,7 +102,7 @@ int Main(int argc, char** argv) {
     return 0;
   }
   Status status = once;
-  if (gflags_found_mistakes) status = InvalidConfig("see --help");
+  if (gflags_found_mistakes && status.ok()) status = InvalidConfig("see --help");
   if (status.ok()) status = Run(Arguments(argv + 1, argv + argc));
   if (status.ok() && !std::cout.flush()) status = Unavailable("cannot write to standard output");
   for (const std::string& mistake : StrSplit(status.message(), '\n')) {

@@ -87,11 +87,10 @@ Status CheckApart(const std::string& flag, const std::string& file, const std::s
                   const std::string& other) {
   if (file.empty() || other.empty()) return OkStatus();
   std::error_code error;
-  if (!fs::equivalent(file, other, error) &&
-      fs::weakly_canonical(fs::absolute(file, error), error) !=
-          fs::weakly_canonical(fs::absolute(other, error), error)) {
-    return OkStatus();
-  }
+  const fs::path path = fs::weakly_canonical(fs::absolute(file, error), error),
+                 other_path = fs::weakly_canonical(fs::absolute(other, error), error);
+  const bool is_one_path = !path.empty() && path == other_path;
+  if (!is_one_path && !fs::equivalent(file, other, error)) return OkStatus();
   return InvalidConfig(
       StrCat(flag, "=", file, " is the file of ", other_flag, "; name another file"));
 }
@@ -103,9 +102,9 @@ Status Run(const std::vector<std::string>& arguments) {
   WEIR_RETURN_IF_ERROR(CheckApart("--export", FLAGS_export, "--out", FLAGS_out));
   WEIR_RETURN_IF_ERROR(CheckOutside("--out", FLAGS_out));
   WEIR_RETURN_IF_ERROR(CheckOutside("--export", FLAGS_export));
+  WEIR_ASSIGN_OR_RETURN(const auto model, LoadedModel::Load(FLAGS_model));
   std::atomic<bool> interrupted = false;
   SignalWatcher signals([&] { interrupted = true; });
-  WEIR_ASSIGN_OR_RETURN(const auto model, LoadedModel::Load(FLAGS_model));
   if (!FLAGS_export.empty()) {
     WEIR_RETURN_IF_ERROR(ExportSafetensors(*model, FLAGS_export, interrupted));
   }

@@ -22,11 +22,6 @@ bool LeavesOut(const v1::PipelineConfig& pipeline) {
   return !std::ranges::all_of(pipeline.split(), split::SendsAll);
 }
 
-}  // namespace
-
-// One Hogwild thread.
-namespace {
-
 Status NoMemory() {
   return ResourceExhausted(
       "no memory for a thread's gradients and activations; use fewer --threads, a smaller "
@@ -35,6 +30,7 @@ Status NoMemory() {
 
 }  // namespace
 
+// One Hogwild thread.
 class Trainer::Thread {
  public:
   Thread(Trainer* trainer, uint64_t split_seed)

@@ -116,8 +116,11 @@ Result<v1::SavedModelManifest> ReadManifest(const std::string& directory) {
     return InvalidData(StrCat(path, " is cut short, or lacks what columns have learned"));
   }
   const v1::RuleStarts& starts = manifest.rule_starts();
-  if (std::max(starts.dense(), starts.rows()) > manifest.steps()) {
-    return InvalidData(StrCat(path, " has rule_starts behind its ", manifest.steps(), " steps"));
+  const uint64_t untouched = starts.untouched_rows();
+  if (std::max({starts.dense(), starts.rows(), untouched}) > manifest.steps() ||
+      (untouched > 0 && untouched < starts.rows())) {
+    return InvalidData(
+        StrCat(path, " has rule_starts that do not fit its ", manifest.steps(), " steps"));
   }
   return manifest;
 }
@@ -231,9 +234,11 @@ Status Writer::Rename() {
                               ": ", error.message()));
   }
   const fs::path parent = fs::absolute(directory_).parent_path();
-  WEIR_RETURN_IF_ERROR(SyncFolder(parent.string()));
-  if (!old.empty()) fs::remove_all(old, error);
-  return OkStatus();
+  const Status synced = SyncFolder(parent.string());
+  if (synced.ok() && !old.empty()) fs::remove_all(old, error);
+  if (synced.ok() || old.empty()) return synced;
+  return Unavailable(StrCat(synced.message(), "; the model is in ", directory_,
+                            ", and the one that was there in ", old));
 }
 
 Result<std::unique_ptr<SavedModel>> SavedModel::Open(const std::string& directory) {

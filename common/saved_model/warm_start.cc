@@ -42,7 +42,6 @@ class Handover {
     }
   }
 
-  bool same_config() const { return same_config_; }
   std::span<const float> values() const { return values_; }
   std::span<const float> state() const { return state_; }
 
@@ -160,6 +159,9 @@ v1::RuleStarts StartsOfRules(const SavedModel& model, const v1::UpdateConfig& up
   if (saved.rows().rule_case() != update.rows().rule_case()) {
     starts.set_rows(model.manifest().steps());
   }
+  if (!google::protobuf::util::MessageDifferencer::Equals(saved.rows(), update.rows())) {
+    starts.set_untouched_rows(model.manifest().steps());
+  }
   return starts;
 }
 
@@ -201,7 +203,7 @@ Status TakeOver(const SavedModel& model, const v1::Config& config, const ModelLa
   std::map<std::pair<uint32_t, int64_t>, const PieceSpec*> pieces;
   for (const PieceSpec& spec : layout.pieces()) pieces[{spec.tensor, spec.begin}] = &spec;
   take.begin_rules(starts);
-  take.start_rows(row.same_config() ? 0 : step);
+  take.start_rows(starts.untouched_rows());
   return model.Visit(
       {.piece =
            [&](const SavedPiece& piece) {

@@ -35,7 +35,8 @@ Status TakeOver(const SavedModel& model, const v1::Config& config, const ModelLa
                 const WarmStart& take);
 
 // What the rules of a run that goes on from the model count from: what they did in the model's run,
-// or the model's last step for one that is of another kind.
+// or the model's last step for one that is of another kind, and for rows nobody has touched under a
+// rule with other settings.
 v1::RuleStarts StartsOfRules(const SavedModel& model, const v1::UpdateConfig& update);
 
 // Says so, in the log, when a run that goes on from the model would learn nothing.

@@ -42,8 +42,9 @@ class PieceFrameWriter {
 
   // values[i] belongs to element indexes[i] of the stripe; indexes strictly increase and lie below
   // stripe_elements (1..4096). Takes the smaller of the index codings; stripes in ascending order
-  // share blocks where that is smaller. Values not yet rounded are rounded; scaled ones must be
-  // units (AppendValues) times the format's scales. Without indexes, appends nothing.
+  // share blocks where that is smaller, by a guess from their density. Values not yet rounded are
+  // rounded; scaled ones must be units (AppendValues) times the format's scales. Without indexes,
+  // appends nothing.
   void Append(uint32_t stripe, uint32_t stripe_elements, std::span<const uint16_t> indexes,
               std::span<const float> values);
   // All elements of the stripe (1..4096).

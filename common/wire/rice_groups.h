@@ -2,9 +2,9 @@
 // dense in some rows of a weight and sparse in others.
 //
 // A group's parameter is told as what it differs from the one before, which takes a bit where it
-// does not. On random positions these bits cost 1 %; real gradients cluster, and there groups save
-// 5 to 20 % of the bits of the indexes. Larger groups follow less well, smaller ones tell more
-// parameters than they save.
+// does not. On random positions these bits are lost; real gradients cluster, and there groups save
+// more (docs/policies.md). Larger groups follow less well, smaller ones tell more parameters than
+// they save.
 //
 // Place in the life of a batch: select -> **piece frame writer** -> push, and the answer's.
 // Thread rule: pure functions, any thread.

@@ -23,8 +23,8 @@ class RiceRun {
   // indexes: strictly increasing, below kMaxStripeElements, not empty. The stripe lies behind all
   // of the run; the first one begins the run.
   void Add(uint32_t stripe, std::span<const uint16_t> indexes);
-  // Whether the stripe lies behind all of the run, and so near that the code of the way there takes
-  // fewer bits than those of another block's head.
+  // Whether the stripe lies behind all of the run, and so near that the code of the way there
+  // should take fewer bits than another block's head.
   bool MayJoin(uint32_t stripe, std::span<const uint16_t> indexes, size_t head_bits) const;
 
   // The parameter of the first group and the bits of the codes.

@@ -231,6 +231,13 @@ TEST_F(CoordinatorTest, AnExpiredMembersWorkGoesToAnotherFromWhereItWasFinished)
   EXPECT_THAT(late->refusal().reason(), HasSubstr("was silent for more than 15000 ms"));
 }
 
+TEST_F(CoordinatorTest, OneThatWasRestartedDoesNotBlameItsTrainers) {
+  const auto reply = Ask(Request(0, 1));  // by whom it was before
+  ASSERT_TRUE(reply && reply->has_refusal());
+  EXPECT_THAT(reply->refusal().reason(),
+              HasSubstr("it was restarted and knows nothing of trainer 0"));
+}
+
 TEST_F(CoordinatorTest, ARestartedTrainersLeasesAreLentAgain) {
   Admit(0);
   const v1::ChunkLease lost = Work(Request(0, 1)).chunk();

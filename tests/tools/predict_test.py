@@ -280,6 +280,31 @@ class Workflow(unittest.TestCase):
         # Not the same: under another rule, what momentum still owed is done at once.
         self.assertAlmostEqual(first["test"]["logloss"], second["test"]["logloss"], delta=5e-3)
 
+    def go_on(self, servers, update):
+        """Test logloss and the saved model's rule_starts."""
+        out, model = self.path("on"), self.path("on.model")
+        run("weir-local", "--config=" + self.config, "--servers=%d" % servers, "--trainers=1",
+            "--out=" + out, "--save=" + model, "--warm_start=" + self.path("model"),
+            "--override=update { %s }" % update)
+        with open(os.path.join(out, "summary.json"), encoding="utf-8") as f:
+            logloss = json.load(f)["test"]["logloss"]
+        with open(os.path.join(model, "manifest.textproto"), encoding="utf-8") as f:
+            return logloss, re.search(r"rule_starts \{([^}]*)\}", f.read()).group(1)
+
+    def test_a_rule_of_another_kind_begins_with_the_run_that_goes_on(self):
+        """Its schedule ends after as many steps as the model has behind it: counted on, it would be over."""
+        still = "adam { learning_rate: 1e-9 }"
+        parts = {"dense": "dense { %%s } rows { %s }" % still, "rows": "dense { %s } rows { %%s }" % still}
+        for servers in (0, 2):
+            steps = self.train_model(servers)["train"]["steps"]
+            rule = "sgd { learning_rate: 1 } schedule { polynomial { end: 0 steps: %d } }" % steps
+            for part, update in parts.items():
+                with self.subTest(servers=servers, part=part):
+                    learned, starts = self.go_on(servers, update % rule)
+                    unchanged, _ = self.go_on(servers, update % "sgd { learning_rate: 1e-9 }")
+                    self.assertGreater(abs(learned - unchanged), 1e-4)
+                    self.assertIn("%s: %d" % (part, steps), starts)
+
     def test_going_on_is_the_same_as_not_having_stopped(self):
         def epochs(count):
             return "--override=data { epochs: %d }" % count

@@ -34,16 +34,21 @@ Status Generate(const v1::Config& config, const GenerateOptions& options, std::o
   if (row_count == 0) return InvalidConfig("data.synthetic: the split has no rows to write");
 
   WEIR_ASSIGN_OR_RETURN(const auto writer, data::CriteoWriter::Create(options.out));
+  const auto is_interrupted = [&] {
+    return options.interrupted != nullptr && *options.interrupted;
+  };
   data::SyntheticRow row;
   double clicks = 0;
   for (int64_t i = 0; i < row_count; ++i) {
-    if (options.interrupted != nullptr && *options.interrupted) return Interrupted("interrupted");
+    if (is_interrupted()) return Interrupted("interrupted");
     set.MakeRow(options.split, i, &row);
     clicks += row.label;
     WEIR_RETURN_IF_ERROR(writer->Write(row));
   }
   WEIR_RETURN_IF_ERROR(writer->Close());
-  const double bayes = data::BayesLogloss(config.data().synthetic(), options.split, row_count);
+  const double bayes =
+      data::BayesLogloss(config.data().synthetic(), options.split, row_count, is_interrupted);
+  if (is_interrupted()) return Interrupted(StrCat("interrupted; ", options.out, " is whole"));
   out << "file           " << options.out << "\n"
       << "rows           " << row_count << "\n"
       << "click rate     " << Format("%.4f", clicks / static_cast<double>(row_count)) << "\n"

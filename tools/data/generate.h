@@ -24,7 +24,7 @@ struct GenerateOptions {
 // Writes the rows of config.data().synthetic() and tells how many they are, their click rate and
 // their Bayes logloss. config: with defaults filled in and valid. InvalidConfig when it chooses no
 // synthetic set, or one that Criteo's 13 integers and 26 categoricals cannot hold.
-// Interrupted, and no file, once that is set.
+// Interrupted once that is set, and no file that is not whole.
 Status Generate(const v1::Config& config, const GenerateOptions& options, std::ostream& out);
 
 }  // namespace weir::tools

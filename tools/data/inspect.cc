@@ -87,7 +87,19 @@ std::string Described(const ColumnSample& column) {
   return StrCat(distinct, ", numbers from ", column.smallest, " to ", column.largest);
 }
 
+// The first line tells other encodings, and files that are no text.
+Status CheckText(const std::string& path) {
+  WEIR_ASSIGN_OR_RETURN(const auto lines, data::LineReader::Open(path));
+  data::Line line;
+  WEIR_ASSIGN_OR_RETURN(const bool there, lines->Next(&line));
+  if (!there || IsUtf8(line.text)) return OkStatus();
+  return InvalidData(StrCat(path,
+                            ": the first line is not UTF-8, which readers refuse; if it is "
+                            "text of another encoding, convert it, for example with iconv"));
+}
+
 Status InspectCsv(const std::string& path, int64_t limit, std::ostream& out) {
+  WEIR_RETURN_IF_ERROR(CheckText(path));
   WEIR_ASSIGN_OR_RETURN(const CsvSample sample, SampleCsv(path, limit));
   const CsvProposal proposal = ProposeCsv(path, sample);
   out << "file        " << path << "\n"
@@ -112,26 +124,9 @@ Status InspectCsv(const std::string& path, int64_t limit, std::ostream& out) {
   return OkStatus();
 }
 
-// The first lines tell other encodings, and files that are no text.
-Status CheckText(const std::string& path) {
-  constexpr int64_t kLooked = 50;
-  WEIR_ASSIGN_OR_RETURN(const auto lines, data::LineReader::Open(path));
-  data::Line line;
-  while (lines->line_count() < kLooked) {
-    WEIR_ASSIGN_OR_RETURN(const bool there, lines->Next(&line));
-    if (!there) break;
-    if (IsUtf8(line.text)) continue;
-    return InvalidData(StrCat(path, ": line ", lines->line_count(),
-                              " is not UTF-8, which readers refuse; is it text of another "
-                              "encoding? Then convert it, for example with iconv"));
-  }
-  return OkStatus();
-}
-
 }  // namespace
 
 Status Inspect(const std::string& path, int64_t line_limit, std::ostream& out) {
-  WEIR_RETURN_IF_ERROR(CheckText(path));
   WEIR_ASSIGN_OR_RETURN(const bool is_criteo, IsCriteo(path));
   if (is_criteo) {
     WEIR_RETURN_IF_ERROR(InspectCriteo(path, line_limit, out));

@@ -46,7 +46,13 @@ class Predictor {
   }
 
  private:
+  Status CheckInterrupted() const {
+    const bool is_interrupted = options_.interrupted != nullptr && *options_.interrupted;
+    return is_interrupted ? Interrupted("interrupted") : OkStatus();
+  }
+
   Status RunChunk(int64_t chunk) {
+    WEIR_RETURN_IF_ERROR(CheckInterrupted());
     WEIR_ASSIGN_OR_RETURN(const data::ChunkResult result,
                           reader_.ReadChunk({data::Split::kTest, 0, 0, chunk}, &block_));
     at_end_ = result.end_of_file;
@@ -64,7 +70,7 @@ class Predictor {
   }
 
   Status RunBatch(int64_t begin, int64_t end) {
-    if (options_.interrupted != nullptr && *options_.interrupted) return Interrupted("interrupted");
+    WEIR_RETURN_IF_ERROR(CheckInterrupted());
     data::MakeBatch(block_, begin, end, &batch_);
     probabilities_.resize(static_cast<size_t>(end - begin));
     model_.Score(batch_, probabilities_);

@@ -22,6 +22,7 @@ namespace weir::saved_model {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 v1::Config MakeConfig(const std::string& more = "") {
@@ -178,27 +179,32 @@ TEST_F(SavedModelTest, ARuleOfAnotherKindCountsFromTheModelsStep) {
     const auto model = SavedModel::Open(Folder());
     CHECK(model.ok());
     const v1::RuleStarts counts = StartsOfRules(**model, MakeConfig(update).update());
-    return std::pair(counts.dense(), counts.rows());
+    return std::vector<uint64_t>{counts.dense(), counts.rows(), counts.untouched_rows()};
   };
-  EXPECT_EQ(starts(""), std::pair(uint64_t{0}, uint64_t{0}));
-  EXPECT_EQ(starts("update { dense { adagrad { learning_rate: 0.7 } } }"),
-            std::pair(uint64_t{0}, uint64_t{0}));
-  EXPECT_EQ(starts("update { dense { adam {} } }"), std::pair(uint64_t{77}, uint64_t{0}));
-  EXPECT_EQ(starts("update { rows { adam {} } }"), std::pair(uint64_t{0}, uint64_t{77}));
+  EXPECT_THAT(starts(""), ElementsAre(0, 0, 0));
+  EXPECT_THAT(starts("update { dense { adagrad { learning_rate: 0.7 } } }"), ElementsAre(0, 0, 0));
+  EXPECT_THAT(starts("update { dense { adam {} } }"), ElementsAre(77, 0, 0));
+  EXPECT_THAT(starts("update { rows { rowwise_adagrad { learning_rate: 0.7 } } }"),
+              ElementsAre(0, 0, 77));
+  EXPECT_THAT(starts("update { rows { adam {} } }"), ElementsAre(0, 77, 77));
 
   v1::SavedModelManifest manifest = (*SavedModel::Open(Folder()))->manifest();
   manifest.mutable_rule_starts()->set_dense(50);
   manifest.mutable_rule_starts()->set_rows(60);
+  manifest.mutable_rule_starts()->set_untouched_rows(65);
   std::string text;
   ASSERT_TRUE(google::protobuf::TextFormat::PrintToString(manifest, &text));
   WriteText(Folder() + "/manifest.textproto", text);
-  EXPECT_EQ(starts(""), std::pair(uint64_t{50}, uint64_t{60})) << "as in the model's run";
-  EXPECT_EQ(starts("update { rows { adam {} } }"), std::pair(uint64_t{50}, uint64_t{77}));
+  EXPECT_THAT(starts(""), ElementsAre(50, 60, 65)) << "as in the model's run";
+  EXPECT_THAT(starts("update { rows { adam {} } }"), ElementsAre(50, 77, 77));
 
-  manifest.mutable_rule_starts()->set_rows(78);
-  ASSERT_TRUE(google::protobuf::TextFormat::PrintToString(manifest, &text));
-  WriteText(Folder() + "/manifest.textproto", text);
-  EXPECT_THAT(OpenProblem(), HasSubstr("rule_starts behind its 77 steps"));
+  for (const auto& [rows, untouched] : {std::pair(78, 0), std::pair(60, 59), std::pair(60, 78)}) {
+    manifest.mutable_rule_starts()->set_rows(static_cast<uint64_t>(rows));
+    manifest.mutable_rule_starts()->set_untouched_rows(static_cast<uint64_t>(untouched));
+    ASSERT_TRUE(google::protobuf::TextFormat::PrintToString(manifest, &text));
+    WriteText(Folder() + "/manifest.textproto", text);
+    EXPECT_THAT(OpenProblem(), HasSubstr("rule_starts that do not fit its 77 steps")) << rows;
+  }
 }
 
 // Or weight decay would take off again what it took off before.

@@ -65,7 +65,8 @@ TEST_F(WeirData, InspectRefusesOtherEncodings) {
       "1\0,\0"
       "2\0\n\0",
       16);
-  EXPECT_THAT(Inspect(Path("utf16.csv"), 0, out_).message(), HasSubstr("line 1 is not UTF-8"));
+  EXPECT_THAT(Inspect(Path("utf16.csv"), 0, out_).message(),
+              HasSubstr("the first line is not UTF-8"));
 }
 
 TEST_F(WeirData, GenerateRefusesWhatACriteoLogCannotHold) {
