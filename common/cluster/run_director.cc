@@ -1,5 +1,6 @@
 #include "common/cluster/run_director.h"
 
+#include <cmath>
 #include <utility>
 
 #include "common/base/strings.h"
@@ -75,7 +76,11 @@ void RunDirector::Complete(Seat member, const v1::Completion& completion, eval::
       return FailBecauseFilesDiffer(member, is_test ? v1::TEST : v1::TRAIN, lease->key.file);
     }
     if (is_test) scores_[lease->key] = std::move(scores);
-    if (!is_test) samples_ += rows;
+    if (!is_test) {
+      samples_ += rows;
+      finished_chunks_ += rows > 0;
+      finished_chunk_rows_ += rows > 0 ? lease->first_row + rows : 0;
+    }
   }
   StepPhase(now_ms);
 }
@@ -147,7 +152,12 @@ uint64_t RunDirector::total_samples() const {
   if (state_ == State::kFinished) return samples_;
   if (plan_.train_rows > 0) return plan_.train_rows * plan_.epoch_count;
   const auto chunks = train_.chunks_per_epoch();
-  return chunks ? *chunks * plan_.lines_per_chunk * plan_.epoch_count : 0;
+  if (!chunks) return 0;
+  const uint64_t all = *chunks * plan_.epoch_count;
+  if (finished_chunks_ == 0) return all * plan_.lines_per_chunk;
+  return static_cast<uint64_t>(
+      std::llround(static_cast<double>(all) * static_cast<double>(finished_chunk_rows_) /
+                   static_cast<double>(finished_chunks_)));
 }
 
 void RunDirector::FillProgress(uint32_t known_evaluations, int64_t now_ms,

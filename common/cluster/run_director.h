@@ -68,8 +68,8 @@ class RunDirector {
   State state() const { return state_; }
   const std::string& failure() const { return failure_; }
   uint64_t samples() const { return samples_; }
-  // Of all epochs; 0 while unknown, and up to a chunk per file too large if counted in chunks and
-  // not at the end yet.
+  // Of all epochs; 0 while unknown. Of files it is a guess until the end: their chunks, known when
+  // their ends are, times the mean rows of those that are finished.
   uint64_t total_samples() const;
   const std::vector<v1::EvaluationReport>& evaluations() const { return evaluations_; }
   // From the first lease to now or the end, evaluations apart.
@@ -92,6 +92,8 @@ class RunDirector {
   LeaseBook train_;
   LeaseBook test_;
   uint64_t samples_ = 0;
+  uint64_t finished_chunks_ = 0;  // to train on
+  uint64_t finished_chunk_rows_ = 0;
   uint64_t next_evaluation_ = 0;
   bool awaits_settling_ = false;
   uint32_t settling_count_ = 0;

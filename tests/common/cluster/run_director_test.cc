@@ -349,6 +349,16 @@ TEST(RunDirector, TellsTheLengthOfTheRunWhenTheEndsAreKnown) {
   EXPECT_EQ(RunDirector(plan).total_samples(), 3u * 65) << "exact, and from the start";
 }
 
+// A file may be much shorter than a chunk, and is read in each epoch.
+TEST(RunDirector, GuessesTheLengthOfTheRunFromTheChunksThatAreFinished) {
+  RunPlan plan = Plan(0);
+  plan.epoch_count = 3;
+  TrialRun run(plan, 4);
+  run.Complete(kFirst, run.TakeTrain(kFirst));
+  EXPECT_EQ(run.director.samples(), 4u);
+  EXPECT_EQ(run.director.total_samples(), 3u * 4);
+}
+
 TEST(RunDirector, TellsTheLengthOfAFinishedRunExactly) {
   TrialRun run(Plan(0), 93);
   run.Complete(kFirst, run.TakeTrain(kFirst));
