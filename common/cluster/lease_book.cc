@@ -38,7 +38,7 @@ std::optional<v1::ChunkLease> LeaseBook::Lend(Seat member) {
 std::optional<Lease> LeaseBook::Finish(Seat member, uint64_t lease_id) {
   const auto found = lent_.find(lease_id);
   if (found == lent_.end() || found->second.member != member) return std::nullopt;
-  const Lease lease = found->second.lease;
+  const Lease lease = {found->second.lease.key, found->second.lent_from_row};
   lent_.erase(found);
   return lease;
 }

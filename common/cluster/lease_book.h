@@ -40,7 +40,7 @@ class LeaseBook {
   // The next chunk for this member; nothing when all are lent (some may come back).
   std::optional<v1::ChunkLease> Lend(Seat member);
 
-  // The member has finished the lease. Returns what it was; nothing for an unknown lease, for
+  // The member has finished the lease. Returns it as it was lent; nothing for an unknown one, for
   // example one that was given to another meanwhile.
   std::optional<Lease> Finish(Seat member, uint64_t lease_id);
 

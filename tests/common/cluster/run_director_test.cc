@@ -354,7 +354,9 @@ TEST(RunDirector, GuessesTheLengthOfTheRunFromTheChunksThatAreFinished) {
   RunPlan plan = Plan(0);
   plan.epoch_count = 3;
   TrialRun run(plan, 4);
-  run.Complete(kFirst, run.TakeTrain(kFirst));
+  const v1::ChunkLease lease = run.TakeTrain(kFirst);
+  run.director.Advance(kFirst, lease.lease(), 3);  // so much of it has been pushed
+  run.Complete(kFirst, lease);
   EXPECT_EQ(run.director.samples(), 4u);
   EXPECT_EQ(run.director.total_samples(), 3u * 4);
 }
