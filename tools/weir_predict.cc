@@ -110,7 +110,7 @@ Status Run(const std::vector<std::string>& arguments) {
   }
   if (FLAGS_in.empty()) return OkStatus();
   WEIR_ASSIGN_OR_RETURN(const Predictions predictions,
-                        Predict(model.get(), {FLAGS_in, FLAGS_out, &interrupted}));
+                        Predict(model.get(), FLAGS_in, FLAGS_out, interrupted));
   Print(predictions);
   return std::cout.flush() ? OkStatus() : Unavailable("cannot write to standard output");
 }

@@ -17,6 +17,11 @@ uint32_t ChangeCode(uint32_t from, uint32_t to) {
 // As a Rice code with parameter 0.
 uint32_t ChangeBits(uint32_t from, uint32_t to) { return ChangeCode(from, to) + 1; }
 
+std::span<const uint32_t> GroupOf(std::span<const uint32_t> gaps, size_t group) {
+  const size_t begin = group * kRiceGroup;
+  return gaps.subspan(begin, std::min(gaps.size() - begin, kRiceGroup));
+}
+
 // A group of the list, filled up with zeros.
 class Group {
  public:
@@ -52,14 +57,13 @@ class Group {
 uint64_t ChooseRiceParameters(std::span<const uint32_t> gaps, std::vector<uint8_t>* parameters) {
   DCHECK(!gaps.empty());
   parameters->resize((gaps.size() + kRiceGroup - 1) / kRiceGroup);
-  const Group first(gaps.first(std::min(gaps.size(), kRiceGroup)));
+  const Group first(GroupOf(gaps, 0));
   RiceSize size = BestRiceFrom(first.LikelyParameter(), kMaxIndexRiceParameter,
                                [&](uint32_t k) { return first.Bits(k); });
   uint64_t bits = size.bits;
   (*parameters)[0] = static_cast<uint8_t>(size.parameter);
   for (size_t i = 1; i < parameters->size(); ++i) {
-    const size_t begin = i * kRiceGroup;
-    const Group group(gaps.subspan(begin, std::min(gaps.size() - begin, kRiceGroup)));
+    const Group group(GroupOf(gaps, i));
     const uint32_t before = size.parameter;
     size = BestRiceFrom(before, kMaxIndexRiceParameter,
                         [&](uint32_t k) { return group.Bits(k) + ChangeBits(before, k); });
@@ -75,10 +79,7 @@ void WriteRiceGroups(std::span<const uint32_t> gaps, std::span<const uint8_t> pa
   for (size_t i = 0; i < parameters.size(); ++i) {
     const uint32_t parameter = parameters[i];
     if (i > 0) local.WriteRice(ChangeCode(parameters[i - 1], parameter), 0);
-    const size_t begin = i * kRiceGroup;
-    for (const uint32_t gap : gaps.subspan(begin, std::min(gaps.size() - begin, kRiceGroup))) {
-      local.WriteRice(gap, parameter);
-    }
+    for (const uint32_t gap : GroupOf(gaps, i)) local.WriteRice(gap, parameter);
   }
   *writer = local;
 }

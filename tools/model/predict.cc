@@ -30,9 +30,13 @@ v1::Config ReadingConfig(const v1::Config& config, const std::string& in) {
 
 class Predictor {
  public:
-  Predictor(LoadedModel* model, const PredictOptions& options, data::Reader* reader,
-            OutputFile* out)
-      : model_(*model), options_(options), reader_(*reader), out_(*out) {}
+  Predictor(LoadedModel* model, std::string in, const std::atomic<bool>& interrupted,
+            data::Reader* reader, OutputFile* out)
+      : model_(*model),
+        in_(std::move(in)),
+        interrupted_(interrupted),
+        reader_(*reader),
+        out_(*out) {}
 
   Result<Predictions> Run() {
     WEIR_RETURN_IF_ERROR(out_.Write("line,probability\n"));
@@ -46,10 +50,7 @@ class Predictor {
   }
 
  private:
-  Status CheckInterrupted() const {
-    const bool is_interrupted = options_.interrupted != nullptr && *options_.interrupted;
-    return is_interrupted ? Interrupted("interrupted") : OkStatus();
-  }
+  Status CheckInterrupted() const { return interrupted_ ? Interrupted("interrupted") : OkStatus(); }
 
   Status RunChunk(int64_t chunk) {
     WEIR_RETURN_IF_ERROR(CheckInterrupted());
@@ -96,7 +97,7 @@ class Predictor {
     if (malformed <= share * static_cast<double>(line_count_) && predictions_.row_count > 0) {
       return OkStatus();
     }
-    if (line_count_ == 0) return InvalidData(StrCat(options_.in, " has no rows"));
+    if (line_count_ == 0) return InvalidData(StrCat(in_, " has no rows"));
     return InvalidData(
         StrCat(predictions_.malformed_count, " of ", line_count_,
                " lines are malformed, more than the model's data.max_malformed_share (", share,
@@ -105,7 +106,8 @@ class Predictor {
   }
 
   LoadedModel& model_;
-  const PredictOptions& options_;
+  const std::string in_;
+  const std::atomic<bool>& interrupted_;
   data::Reader& reader_;
   OutputFile& out_;
   data::RowBlock block_;
@@ -119,16 +121,17 @@ class Predictor {
 
 }  // namespace
 
-Result<Predictions> Predict(LoadedModel* model, const PredictOptions& options) {
+Result<Predictions> Predict(LoadedModel* model, const std::string& in, const std::string& out,
+                            const std::atomic<bool>& interrupted) {
   if (model->config().data().has_synthetic()) {
     return InvalidConfig("the model was trained on made-up rows, which no file holds");
   }
-  WEIR_RETURN_IF_ERROR(data::LineReader::Open(options.in).status());
-  const v1::Config config = ReadingConfig(model->config(), options.in);
+  WEIR_RETURN_IF_ERROR(data::LineReader::Open(in).status());
+  const v1::Config config = ReadingConfig(model->config(), in);
   WEIR_ASSIGN_OR_RETURN(const auto reader, data::MakeReader(config, model->manifest().learned(),
                                                             data::RowLabels::kOptional));
-  WEIR_ASSIGN_OR_RETURN(const auto file, OutputFile::Create(options.out));
-  return Predictor(model, options, reader.get(), file.get()).Run();
+  WEIR_ASSIGN_OR_RETURN(const auto file, OutputFile::Create(out));
+  return Predictor(model, in, interrupted, reader.get(), file.get()).Run();
 }
 
 }  // namespace weir::tools

@@ -22,16 +22,11 @@ struct Predictions {
   std::optional<eval::Metrics> metrics;  // when every row has a label
 };
 
-// What is read and written, and what ends it before.
-struct PredictOptions {
-  std::string in, out;
-  const std::atomic<bool>* interrupted = nullptr;
-};
-
 // Reads `in` as the model's config says, but that labels may miss, and writes `out`: a header, then
 // the line of each row and its probability, comma-separated. Fails, and leaves no `out`, when the
 // file cannot be read, more of it is malformed than data.max_malformed_share allows, or it is
 // interrupted.
-Result<Predictions> Predict(LoadedModel* model, const PredictOptions& options);
+Result<Predictions> Predict(LoadedModel* model, const std::string& in, const std::string& out,
+                            const std::atomic<bool>& interrupted);
 
 }  // namespace weir::tools

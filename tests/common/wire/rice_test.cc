@@ -67,19 +67,29 @@ Gaps RandomGaps(RandomStream& random, size_t count) {
   return gaps;
 }
 
+// A list and the parameters that were chosen for it.
+struct Chosen {
+  explicit Chosen(RandomStream& random)
+      : gaps(RandomGaps(random, 1 + random.NextBelow(200))),
+        bits(ChooseRiceParameters(gaps, &parameters)) {}
+
+  Gaps gaps;
+  std::vector<uint8_t> parameters;
+  uint64_t bits;
+};
+
 TEST(RiceGroups, EachHasTheParameterThatTakesFewestBitsAfterTheOneBefore) {
   RandomStream random(5);
   for (int repeat = 0; repeat < 300; ++repeat) {
-    const Gaps gaps = RandomGaps(random, 1 + random.NextBelow(200));
-    std::vector<uint8_t> parameters;
-    const uint64_t bits = ChooseRiceParameters(gaps, &parameters);
+    const auto [gaps, parameters, bits] = Chosen(random);
     ASSERT_EQ(parameters.size(), (gaps.size() + kRiceGroup - 1) / kRiceGroup);
     uint64_t expected = 0;
     for (size_t i = 0; i < parameters.size(); ++i) {
       const size_t begin = i * kRiceGroup;
       const auto group = std::span(gaps).subspan(begin, std::min(kRiceGroup, gaps.size() - begin));
-      const auto bits_of = [&](uint32_t k) {
-        return GroupBits(group, k) + (i > 0 ? ChangeBits(parameters[i - 1], k) : 0);
+      const uint32_t before = i > 0 ? parameters[i - 1] : 0u;
+      const auto bits_of = [&group = group, before, i](uint32_t k) {
+        return GroupBits(group, k) + (i > 0 ? ChangeBits(before, k) : 0);
       };
       for (uint32_t k = 0; k <= kMaxIndexRiceParameter; ++k) {
         ASSERT_LE(bits_of(parameters[i]), bits_of(k));
@@ -96,9 +106,7 @@ TEST(RiceGroups, EachHasTheParameterThatTakesFewestBitsAfterTheOneBefore) {
 TEST(RiceGroups, ReadAsWritten) {
   RandomStream random(6);
   for (int repeat = 0; repeat < 300; ++repeat) {
-    const Gaps gaps = RandomGaps(random, 1 + random.NextBelow(200));
-    std::vector<uint8_t> parameters;
-    const uint64_t bits = ChooseRiceParameters(gaps, &parameters);
+    const auto [gaps, parameters, bits] = Chosen(random);
     Bytes bytes((bits + 7) / 8 + BitWriter::kSlackBytes);
     BitWriter writer(bytes);
     WriteRiceGroups(gaps, parameters, &writer);
