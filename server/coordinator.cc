@@ -28,6 +28,9 @@ constexpr int64_t kLastWordsMs = 2000;
 // A shard that has not reported for so long is not there any more (it reports every second).
 constexpr int64_t kShardSilenceMs = 3000;
 
+// Who asked within so long for a seat that is taken asks again (workers do every 300 ms).
+constexpr int64_t kKnockMs = 2000;
+
 std::string StageCountText(uint32_t count) {
   return count == 1 ? "the whole model" : "one stage of it";
 }
@@ -44,12 +47,10 @@ v1::Header RefusalHeader(std::string reason, bool retry) {
 
 }  // namespace
 
-Coordinator::Coordinator(const v1::Config& config, v1::RunIdentity identity, uint32_t server_count,
-                         int64_t now_ms)
+Coordinator::Coordinator(const v1::Config& config, v1::RunIdentity identity, uint32_t server_count)
     : config_(config),
       identity_(std::move(identity)),
       server_count_(server_count),
-      started_ms_(now_ms),
       nonce_(RandomNonce()),
       membership_(config.cluster().member_timeout_ms()),
       director_(cluster::PlanRun(config)) {}
@@ -65,6 +66,7 @@ v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
   const cluster::Seat seat{join.trainer(), join.stage()};
   const cluster::Membership::Admission admission = membership_.Join(seat, join.nonce(), now_ms);
   if (admission.incarnation == 0) {
+    last_knock_ms_ = now_ms;
     return RefusalHeader(StrCat(Name(seat), " is already running: another process answered ",
                                 admission.silent_ms, " ms ago; give each its own --trainer",
                                 join.stage_count() > 1 ? " and --stage" : ""),
@@ -332,6 +334,7 @@ void Coordinator::OnOffset(cluster::Seat seat, const v1::Push& push) {
 }
 
 void Coordinator::Tick(int64_t now_ms) {
+  if (!started_ms_) started_ms_ = now_ms;
   for (const cluster::Seat seat : membership_.Expire(now_ms)) {
     LOG(WARNING) << Name(seat) << " was silent for more than "
                  << config_.cluster().member_timeout_ms()
@@ -342,7 +345,7 @@ void Coordinator::Tick(int64_t now_ms) {
   }
   CheckTrainers(now_ms);
   RevokeLeases(now_ms);
-  if (running() && !anyone_joined_ && now_ms - started_ms_ > config_.cluster().join_timeout_ms()) {
+  if (running() && !anyone_joined_ && now_ms - *started_ms_ > config_.cluster().join_timeout_ms()) {
     director_.Fail(StrCat("no trainer joined within ", config_.cluster().join_timeout_ms(),
                           " ms (cluster.join_timeout_ms)"));
   }
@@ -356,10 +359,13 @@ void Coordinator::Tick(int64_t now_ms) {
 }
 
 // A run without a trainer waits for one to come, or to come back, while some of its stages are
-// there.
+// there, or somebody waits for the seat of a process that has just been given up.
 void Coordinator::CheckTrainers(int64_t now_ms) {
   if (!running() || !anyone_joined_) return;
-  if (membership_.member_count() == 0) return director_.Fail("all trainers are gone");
+  if (membership_.member_count() == 0) {
+    if (last_knock_ms_ && now_ms - *last_knock_ms_ <= kKnockMs) return;
+    return director_.Fail("all trainers are gone");
+  }
   const auto since_ms = pipelines_.none_complete_since_ms();
   if (since_ms && now_ms - *since_ms > config_.cluster().join_timeout_ms()) {
     director_.Fail(StrCat("no trainer has had all its stages for ", now_ms - *since_ms,

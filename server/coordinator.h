@@ -23,8 +23,7 @@ namespace weir::server {
 
 class Coordinator {
  public:
-  Coordinator(const v1::Config& config, v1::RunIdentity identity, uint32_t server_count,
-              int64_t now_ms);
+  Coordinator(const v1::Config& config, v1::RunIdentity identity, uint32_t server_count);
 
   // Each returns the reply, if there is one to send.
   v1::Header OnJoin(const v1::Join& join, int64_t now_ms);
@@ -97,7 +96,6 @@ class Coordinator {
   const v1::Config config_;
   const v1::RunIdentity identity_;
   const uint32_t server_count_;
-  const int64_t started_ms_;
   const uint64_t nonce_;
   cluster::Membership membership_;
   cluster::RunDirector director_;
@@ -106,8 +104,10 @@ class Coordinator {
   std::map<cluster::Seat, Desk> desks_;
   v1::WorkerReport merged_;  // of all desks
   std::map<uint32_t, ShardSeat> shards_;
+  std::optional<int64_t> started_ms_;  // the first tick: from then on others can join
   bool anyone_joined_ = false;
-  std::optional<int64_t> finished_ms_;  // when a worker was first to be told so
+  std::optional<int64_t> last_knock_ms_;  // when somebody last asked for a seat that was taken
+  std::optional<int64_t> finished_ms_;    // when a worker was first to be told so
   std::optional<int64_t> ended_ms_;
 };
 

@@ -14,7 +14,8 @@ namespace {
 
 // Far above what validate_config lets a worker have in flight: only a broken peer gets there.
 constexpr int kMaxTasksInFlight = 256;
-constexpr int kMaxPullsInFlight = 4096;
+// 1,024 threads with 16 batches ahead have 17,408.
+constexpr int kMaxPullsInFlight = 20'000;
 
 uint32_t Staleness(const v1::Push& push, uint64_t version) {
   const uint64_t known = push.read_version() + push.own_in_flight() + 1;
@@ -44,12 +45,25 @@ void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello) 
     return Refuse(peer, StrCat("there is no stage ", hello.stage(), " of ", hello.stage_count()),
                   false);
   }
+  const bool in_stages = hello.stage_count() > 1;
+  if (in_stages_.value_or(in_stages) != in_stages) {
+    return Refuse(peer, "of the workers of a run all have one stage of the model or all the whole",
+                  false);
+  }
   const cluster::Seat seat{hello.trainer(), hello.stage()};
-  const StageId stage = hello.stage_count() > 1 ? StageId(hello.stage()) : StageId();
+  const StageId stage = in_stages ? StageId(hello.stage()) : StageId();
   Worker& worker = workers_.try_emplace(seat, seat).first->second;
+  // It may not have heard that a push of it was refused, and what it pushed is gone.
+  if (!worker.failure.empty() && hello.incarnation() == worker.failed_incarnation) {
+    return Refuse(peer, worker.failure, false);
+  }
+  if (worker.tasks_in_flight >= kMaxTasksInFlight) {
+    return Refuse(peer, StrCat("more than ", kMaxTasksInFlight, " answers under way"), true);
+  }
   const transport::PeerId old_peer = worker.session.peer();
   auto verdict = worker.session.OnHello(peer, hello, server_epoch_, shard_->version(stage));
   if (verdict.reply) {
+    in_stages_ = in_stages;
     worker.stage = stage;
     verdict.reply->set_shard(shard_index_);
     if (peer != old_peer) worker.pulls_in_flight = 0;  // the replies will not find their way
@@ -152,6 +166,8 @@ void Dispatcher::SendAnswer(PendingAnswer& pending) {
   if (!pending.status.ok()) {
     // A process that took the seat meanwhile has nothing to do with it.
     if (slot.incarnation != worker.session.incarnation()) return;
+    worker.failed_incarnation = slot.incarnation;
+    worker.failure = pending.status.message();
     return Refuse(worker.session.peer(), pending.status.message(), false);
   }
 
@@ -163,7 +179,7 @@ void Dispatcher::SendAnswer(PendingAnswer& pending) {
   answer.set_version(pending.version);
   answer.set_durable_sequence(pending.task.sequence);  // without a log: the last answered
   answer.set_staleness(pending.staleness);
-  answer.set_is_catch_up(!pending.task.apply);
+  answer.set_is_catch_up(!pending.is_step);
   for (transport::Message& message : worker.session.OnAnswerBuilt(
            slot, session::MakeMessage(header, session::ToBody(std::move(pending.answers))))) {
     Send(worker.session.peer(), std::move(message));

@@ -46,6 +46,9 @@ class Dispatcher {
     StageId stage;
     int tasks_in_flight = 0;
     int pulls_in_flight = 0;
+    // Of the last push that was refused when its frames were applied: why, and whose it was.
+    std::string failure;
+    uint64_t failed_incarnation = 0;
   };
 
   Worker* FindByPeer(const transport::PeerId& peer);
@@ -63,6 +66,9 @@ class Dispatcher {
   const uint64_t server_epoch_;
   const uint32_t shard_index_;
   const std::function<void(cluster::Seat, const v1::Push&)> on_offset_;
+  // Whether workers have a stage of the model each; unset until the first one says hello. Versions
+  // are counted for each stage, so a run is of one kind.
+  std::optional<bool> in_stages_;
   std::map<cluster::Seat, Worker> workers_;
   std::map<transport::PeerId, cluster::Seat> peers_;  // current peer of each session
 };

@@ -84,9 +84,6 @@ Status RunServer(int argc, char** argv) {
   WEIR_RETURN_IF_ERROR(CheckMessageBound(setup.config, ModelLayout(setup.config, server_count)));
   transport::Limits limits;
   limits.max_message_bytes = setup.config.cluster().max_message_bytes();
-  auto transport = transport::MakeZmqServerTransport(limits);
-  WEIR_ASSIGN_OR_RETURN(const std::string bound, transport->Bind(setup.listen));
-
   InterruptTarget interrupt;
   SignalWatcher signals([&] { interrupt.Fire(); });
   std::unique_ptr<saved_model::SavedModel> warm_start;
@@ -94,9 +91,13 @@ Status RunServer(int argc, char** argv) {
     WEIR_ASSIGN_OR_RETURN(warm_start, saved_model::SavedModel::Open(FLAGS_warm_start));
   }
   Server server(setup.config, server_count, static_cast<uint32_t>(FLAGS_shard),
-                std::move(transport), warm_start ? warm_start->manifest().id() : 0);
-  if (warm_start) WEIR_RETURN_IF_ERROR(server.Load(*warm_start));
+                transport::MakeZmqServerTransport(limits),
+                warm_start ? warm_start->manifest().id() : 0);
   interrupt.Set([&] { server.Stop(); });
+  if (warm_start) WEIR_RETURN_IF_ERROR(server.Load(*warm_start));
+  // Not before it can answer: a worker's request would wait here, and be granted when the worker
+  // has given up.
+  WEIR_ASSIGN_OR_RETURN(const std::string bound, server.Bind(setup.listen));
   std::unique_ptr<ShardReporter> reporter;
   if (FLAGS_shard > 0) reporter = StartReporter(setup, &server, limits);
   LOG(INFO) << "shard " << FLAGS_shard << " of " << setup.addresses.size() << " listens on "

@@ -28,8 +28,7 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
       outbox_([this] { transport_->Wake(); }),
       shard_(std::make_unique<Shard>(config_, layout_, shard_index, &outbox_)) {
   if (shard_index == 0) {
-    coordinator_ =
-        std::make_unique<Coordinator>(config_, identity_, server_count, Clock::Real().NowMs());
+    coordinator_ = std::make_unique<Coordinator>(config_, identity_, server_count);
   }
   dispatcher_ =
       std::make_unique<Dispatcher>(shard_.get(), transport_.get(), identity_, RandomNonce(),

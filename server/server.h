@@ -41,6 +41,8 @@ class Server {
 
   // Before Run, with the model that the constructor was told of.
   Status Load(const saved_model::SavedModel& model) { return shard_->Load(model, config_); }
+  // Returns the address with the port that was bound; after Load, before Run.
+  Result<std::string> Bind(const std::string& address) { return transport_->Bind(address); }
 
   const v1::RunIdentity& identity() const { return identity_; }
   // For tests, with nothing in flight.

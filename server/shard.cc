@@ -136,6 +136,16 @@ Status Shard::CheckTable(uint32_t table) const {
   return InvalidData(StrCat("there is no table ", table));
 }
 
+Status Shard::CheckServes(uint32_t table, std::span<const uint64_t> ids) const {
+  const uint32_t server_count = layout_.server_count();
+  for (size_t i = 0; server_count > 1 && i < ids.size(); ++i) {
+    if (RowServer(table, ids[i], server_count) == shard_index_) continue;
+    return InvalidData(
+        StrCat("server ", shard_index_, " does not serve row ", ids[i], " of table ", table));
+  }
+  return OkStatus();
+}
+
 Status Shard::RouteRows(const wire::FrameView& frame, PendingAnswer* pending) const {
   if (!Has(pending->stage, row_stage_)) {
     return InvalidData(
@@ -148,6 +158,7 @@ Status Shard::RouteRows(const wire::FrameView& frame, PendingAnswer* pending) co
   std::vector<float> values;
   WEIR_RETURN_IF_ERROR(wire::DecodeRowGradients(
       frame, dimension, static_cast<uint64_t>(layout_.tables()[table].row_count), &ids, &values));
+  WEIR_RETURN_IF_ERROR(CheckServes(table, ids));
   for (size_t i = 0; i < ids.size(); ++i) {
     RowGradients& part = pending->row_gradients[RowPartition(table, ids[i], partition_count_)];
     part.rows.push_back({table, static_cast<uint32_t>(part.rows.size()), ids[i]});
@@ -215,13 +226,17 @@ Status Shard::RouteRowIds(const wire::FrameView& frame, size_t* row_count,
   // An id may cost a bit and its row hundreds of bytes, so the reply is bounded, not the request.
   const auto dimension = static_cast<uint32_t>(layout_.embedding_dimension());
   const uint64_t rows = uint64_t{*row_count} + frame.header.count;
-  if (rows > static_cast<uint64_t>(max_message_bytes_) / (dimension * sizeof(float))) {
-    return InvalidData(StrCat("a row pull asks for ", rows, " rows of ", dimension,
-                              " floats, more than a message may hold (cluster.max_message_bytes)"));
+  const uint64_t most_bytes =
+      std::min<uint64_t>(static_cast<uint64_t>(max_message_bytes_), UINT32_MAX);
+  if (rows > most_bytes / (dimension * sizeof(float))) {
+    return InvalidData(
+        StrCat("a row pull asks for ", rows, " rows of ", dimension,
+               " floats, more than a message may hold (cluster.max_message_bytes) or a frame"));
   }
   std::vector<uint64_t> ids;
   WEIR_RETURN_IF_ERROR(wire::DecodeRowIds(
       frame, dimension, static_cast<uint64_t>(layout_.tables()[table].row_count), &ids));
+  WEIR_RETURN_IF_ERROR(CheckServes(table, ids));
   pending->tables.push_back({table, ids.size()});
   for (const uint64_t id : ids) {
     pending->rows[RowPartition(table, id, partition_count_)].push_back(

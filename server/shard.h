@@ -68,6 +68,7 @@ class Shard {
   // row_count: rows of the request's frames so far.
   Status RouteRowIds(const wire::FrameView& frame, size_t* row_count, PendingRows* pending) const;
   Status CheckTable(uint32_t table) const;
+  Status CheckServes(uint32_t table, std::span<const uint64_t> ids) const;
   static bool Has(StageId worker, uint32_t stage) { return !worker || *worker == stage; }
 
   const ModelLayout& layout_;

@@ -42,6 +42,7 @@ class ShardReporter {
   void Run();
   Status Report();
   Status Open();
+  Status Reconnect(int64_t now_ms);
   void SendReport();
   // How the reporter ends, if this ends it.
   std::optional<Status> OnMessage(const transport::Message& message);
@@ -61,6 +62,7 @@ class ShardReporter {
   bool heard_once_ = false;
   uint64_t coordinator_nonce_ = 0;  // of the first one heard
   int64_t heard_ms_ = 0;
+  int64_t opened_ms_ = 0;  // the connection
 };
 
 }  // namespace weir::server

@@ -535,6 +535,20 @@ class ProcessTest(unittest.TestCase):
         self.assertEqual(self.summary("t0")["train"]["samples"], 20 * 20000)
         self.assertEqual(self.summary("t0")["test"]["samples"], 5000)
 
+    def test_the_only_trainer_is_killed_and_started_again(self):
+        servers, workers, flags = self.cluster(
+            "cluster { member_timeout_ms: 3000 } run { report_interval_ms: 50 } "
+            "data { epochs: 20 chunk_batches: 2 }", trainers=1)
+        self.until(lambda: len(self.metrics("t0", "train")) > 1)
+        self.assertIsNone(workers[0].poll())
+        workers[0].kill()
+        workers[0].wait()
+        again = self.start("weir-worker", *flags, "--trainer=0", "--out=" + self.path("again"))
+        self.end(again, 0)
+        for server in servers:
+            self.end(server, 0)
+        self.assertEqual(self.summary("again")["train"]["samples"], 20 * 20000)
+
     def test_stopped_coordinator_tells_the_others(self):
         servers, workers, _ = self.cluster("data { epochs: 1000 }")
         self.until(lambda: len(self.metrics("t0", "train")) > 1)

@@ -123,7 +123,7 @@ class CoordinatorTest : public testing::Test {
   const v1::Config config_ = CoordinatorConfig();
   const v1::RunIdentity identity_ = session::MakeRunIdentity(config_, kServers);
   int64_t now_ms_ = 1000;
-  Coordinator coordinator_{config_, identity_, kServers, now_ms_};
+  Coordinator coordinator_{config_, identity_, kServers};
 };
 
 TEST_F(CoordinatorTest, AJoinGetsAnIncarnationAndItsRepetitionTheSame) {
@@ -248,6 +248,30 @@ TEST_F(CoordinatorTest, ARestartedTrainersLeasesAreLentAgain) {
   EXPECT_TRUE(old && old->has_refusal());
 }
 
+// Between the silence that frees the seat and its next request the coordinator looks who is there.
+TEST_F(CoordinatorTest, TheOnlyTrainerMayBeStartedAgainAtOnce) {
+  Admit(0);
+  now_ms_ += kMemberTimeoutMs;
+  EXPECT_TRUE(Join(0, 777).has_refusal());
+  now_ms_ += 100;
+  coordinator_.Tick(now_ms_);
+  EXPECT_FALSE(coordinator_.failed()) << coordinator_.failure();
+  now_ms_ += 200;
+  EXPECT_EQ(Join(0, 777).join_reply().incarnation(), 2u);
+  now_ms_ += 5000;
+  coordinator_.Tick(now_ms_);
+  EXPECT_FALSE(coordinator_.failed()) << coordinator_.failure();
+}
+
+TEST_F(CoordinatorTest, WhoOnceAskedForASeatIsNotAwaitedForLong) {
+  Admit(0);
+  now_ms_ += kMemberTimeoutMs;
+  EXPECT_TRUE(Join(0, 777).has_refusal());
+  now_ms_ += 2001;
+  coordinator_.Tick(now_ms_);
+  EXPECT_EQ(coordinator_.failure(), "all trainers are gone");
+}
+
 TEST_F(CoordinatorTest, ReportsOfAllIncarnationsAddUp) {
   Admit(0);
   v1::WorkRequest request = Request(0, 1);
@@ -300,7 +324,7 @@ TEST_F(CoordinatorTest, ScoresThatAreMissingOrDamagedFailTheRun) {
   AddCompletion(&request, 1, true);
   EXPECT_THAT(Work(request).failed(), HasSubstr("trainer 0 sent a damaged message"));
 
-  Coordinator other(config_, identity_, kServers, now_ms_);
+  Coordinator other(config_, identity_, kServers);
   v1::Join join;
   *join.mutable_identity() = identity_;
   other.OnJoin(join, now_ms_);
@@ -319,6 +343,8 @@ TEST_F(CoordinatorTest, ARunWithoutTrainersLeftHasFailed) {
 }
 
 TEST_F(CoordinatorTest, ARunThatNobodyJoinsFailsAndNamesTheSetting) {
+  now_ms_ += 2 * kJoinTimeoutMs;  // a model that is read first
+  coordinator_.Tick(now_ms_);
   now_ms_ += kJoinTimeoutMs;
   coordinator_.Tick(now_ms_);
   EXPECT_FALSE(coordinator_.failed());
@@ -486,7 +512,7 @@ class StagedCoordinatorTest : public CoordinatorTest {
     v1::Config config = CoordinatorConfig();
     config.mutable_pipeline()->add_split()->set_after("bottom/0");
     staged_identity_ = session::MakeRunIdentity(config, kServers);
-    staged_.emplace(config, staged_identity_, kServers, now_ms_);
+    staged_.emplace(config, staged_identity_, kServers);
   }
 
   uint64_t JoinStage(uint32_t trainer, uint32_t stage, uint64_t nonce, bool saves = false) {

@@ -259,6 +259,35 @@ TEST_F(DispatcherTest, AGradientThatIsNotFiniteIsRefusedForGood) {
   ExpectRefusal(Exchange(Connected(0), Push(1), {Gradient(1, infinity)}), "bottom/0/weight", false);
 }
 
+// The refusal may be lost with the connection, and part of the push was applied.
+TEST_F(DispatcherTest, ARefusedPushIsToldToTheNextConnectionToo) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  Exchange(Connected(0), Push(1), {Gradient(1, infinity)});
+  ExpectRefusal(Exchange(Open(), Hello(0, 2)), "bottom/0/weight", false);
+  EXPECT_EQ(Exchange(Open(), Hello(0, 1, 2)).size(), 2u) << "another process did nothing wrong";
+}
+
+TEST_F(DispatcherTest, ARefreshAddsNothing) {
+  const auto connection = Connected(0);
+  v1::Header refresh = Push(1);
+  refresh.mutable_push()->set_is_refresh(true);
+  const auto replies = Exchange(connection, refresh);
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_TRUE(replies[0].header.answer().is_catch_up());
+  EXPECT_EQ(replies[0].header.answer().sequence(), 1u);
+}
+
+TEST_F(DispatcherTest, HellosWhoseAnswersPileUpAreRefusedForNow) {
+  const auto connection = Open();
+  for (uint32_t i = 1; i <= 257; ++i) Send(connection, Hello(0, i));
+  Receive();
+  Flush();
+  const auto replies = TakeReplies(connection);
+  const auto refused = std::ranges::count_if(
+      replies, [](const Received& reply) { return reply.header.has_refusal(); });
+  EXPECT_EQ(refused, 1);
+}
+
 TEST_F(DispatcherTest, WhatAnOldIncarnationDidWrongIsNotToldToTheNewOne) {
   const auto old = Connected(0);
   const float infinity = std::numeric_limits<float>::infinity();
@@ -309,16 +338,18 @@ TEST_F(DispatcherTest, ADamagedRowPullIsRefusedForGood) {
 
 TEST_F(DispatcherTest, PullsOfALostConnectionDoNotCountAgainstTheNextOne) {
   const auto first = Connected(0);
-  for (uint64_t id = 1; id <= 4096; ++id) Send(first, RowPull(id), {RowIdsFrame(0, {1})});
-  Receive();
+  for (uint64_t id = 1; id <= 20'000; ++id) {
+    Send(first, RowPull(id), {RowIdsFrame(0, {1})});
+    if (id % 5000 == 0) Receive();
+  }
   const auto second = Open();
   Send(second, Hello(0, 2));
   Receive();
   Flush();
   TakeReplies(second);
-  const auto replies = Exchange(second, RowPull(5000), {RowIdsFrame(0, {1})});
+  const auto replies = Exchange(second, RowPull(30'000), {RowIdsFrame(0, {1})});
   ASSERT_EQ(replies.size(), 1u);
-  EXPECT_EQ(replies[0].header.row_reply().request_id(), 5000u) << replies[0].header.DebugString();
+  EXPECT_EQ(replies[0].header.row_reply().request_id(), 30'000u) << replies[0].header.DebugString();
 }
 
 TEST_F(DispatcherTest, MorePushesInFlightThanAWorkerMayHaveAreRefused) {

@@ -84,6 +84,20 @@ TEST_F(ShardReporterTest, ReportsAsOneProcessUntilTheRunIsFinished) {
   EXPECT_EQ(last.nonce(), first.nonce());
 }
 
+TEST_F(ShardReporterTest, ASilentConnectionIsOpenedAnew) {
+  const auto reporter = Start(kPatienceMs);
+  const auto first = coordinator_->Receive(kPatienceMs);
+  ASSERT_TRUE(first);
+  std::optional<transport::IncomingMessage> next;
+  do {
+    next = coordinator_->Receive(kPatienceMs);
+    ASSERT_TRUE(next);
+  } while (next->peer == first->peer);
+  EXPECT_EQ(ReportOf(next).nonce(), ReportOf(first).nonce());
+  AnswerOne(v1::ShardReply::FINISHED);
+  EXPECT_TRUE(End().ok());
+}
+
 TEST_F(ShardReporterTest, ARestartedCoordinatorEndsTheShardToo) {
   const auto reporter = Start(kPatienceMs);
   coordinator_nonce_ = 7;

@@ -345,6 +345,21 @@ TEST_F(ShardTest, RefusesRowsThatCannotBe) {
   ExpectNothingQueued();
 }
 
+TEST_F(ShardTest, RefusesRowsOfAnotherServer) {
+  const ModelLayout two(config_, 2);
+  Shard shard(config_, two, 1, &outbox_);
+  uint64_t own = 0, foreign = 0;
+  while (RowServer(0, own, 2) != 1) ++own;
+  while (RowServer(0, foreign, 2) != 0) ++foreign;
+  auto push = MakePush({RowGradientsFrame(0, {foreign}, 1)});
+  EXPECT_THAT(shard.Route(push.get()).message(), HasSubstr("server 1 does not serve row"));
+  const auto pull = std::make_shared<PendingRows>();
+  EXPECT_THAT(shard.PostRows(pull, MakeParts({}, {RowIdsFrame(0, {foreign})})).message(),
+              HasSubstr("server 1 does not serve row"));
+  push = MakePush({RowGradientsFrame(0, {own}, 1)});
+  EXPECT_TRUE(shard.Route(push.get()).ok());
+}
+
 TEST_F(ShardTest, RefusesAPullThatNamesATableMoreOftenThanThereAreTables) {
   std::vector<float> values;
   EXPECT_THAT(Pull({RowIdsFrame(0, {1}), RowIdsFrame(0, {2}), RowIdsFrame(0, {3})}, false, &values)
