@@ -11,7 +11,8 @@ ChunkWork::ChunkWork(v1::ChunkLease lease, data::RowBlock rows, int64_t batch_si
     : lease_(std::move(lease)),
       rows_(std::move(rows)),
       batch_size_(batch_size),
-      first_row_(std::min(static_cast<int64_t>(lease_.first_row()), rows_.row_count())),
+      first_row_(static_cast<int64_t>(
+          std::min(lease_.first_row(), static_cast<uint64_t>(rows_.row_count())))),
       batch_count_(static_cast<size_t>((row_count() + batch_size - 1) / batch_size)),
       sequences_(batch_count_) {
   if (is_test()) probabilities_.resize(static_cast<size_t>(rows_.row_count()));

@@ -29,7 +29,8 @@ double SquareSum(std::span<const float> values) {
 void ClipNorm(double limit, std::span<float> gradients, std::span<float> squares) {
   if (limit == 0) return;
   const double norm = std::sqrt(SquareSum(gradients));
-  if (!(norm > limit)) return;  // NaN stays, for the server to refuse it
+  // NaN and infinity stay what they are, for the server to refuse them.
+  if (!(norm > limit) || std::isinf(norm)) return;
   const auto factor = static_cast<float>(limit / norm);
   for (float& gradient : gradients) gradient *= factor;
   for (float& square : squares) square *= factor * factor;

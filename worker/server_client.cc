@@ -80,6 +80,8 @@ ReadMark ServerClient::MarkRead() {
 }
 
 Result<uint64_t> ServerClient::Push(const StepGradients& step) {
+  WEIR_RETURN_IF_ERROR(encoder_.CheckFinite({step.dense, step.squares}));
+  CountDense(*step.batch, true);
   // Credit first, then select: what is selected leaves at once and is never selected twice.
   if (!link_.TryAcquireCredit()) {
     if (encoder_.MayWait(*step.batch)) {
@@ -88,7 +90,6 @@ Result<uint64_t> ServerClient::Push(const StepGradients& step) {
     }
     WEIR_RETURN_IF_ERROR(link_.AcquireCredit());
   }
-  CountDense(*step.batch, true);
   auto bodies = encoder_.Encode({step.dense, step.squares}, *step.batch,
                                 {step.rows, step.row_squares}, &ThreadScratch());
   v1::Push push;

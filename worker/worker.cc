@@ -19,6 +19,9 @@ namespace {
 // Chunks in hand: one at work, one read ahead.
 constexpr size_t kChunksInHand = 2;
 
+// Whatever a coordinator says: a worker that sleeps hears no signal.
+constexpr uint32_t kLongestWaitMs = 1000;
+
 // So many malformed lines never end a run, however short the file is so far.
 constexpr uint64_t kToleratedLines = 1;
 
@@ -126,7 +129,8 @@ Result<v1::RunReport> Worker::RunLoop() {
     } else if (!at_work_.empty()) {
       WEIR_RETURN_IF_ERROR(FinishOldest());  // nothing more to lend until this is done
     } else {
-      std::this_thread::sleep_for(std::chrono::milliseconds(reply.wait_ms()));
+      std::this_thread::sleep_for(
+          std::chrono::milliseconds(std::min(reply.wait_ms(), kLongestWaitMs)));
     }
   }
 }

@@ -15,12 +15,17 @@ constexpr double kMaxRatio = 6.0;
 // Where corrections end, so that none makes the threshold 0.
 constexpr double kLeastThreshold = std::numeric_limits<float>::denorm_min();
 
+// And how far below the last quantile: a layer without gradients, whose ReLUs are all cut, sends
+// nothing however low the threshold is, and would send everything for long when it has some again.
+constexpr double kFurthestBelow = 1024;
+
 }  // namespace
 
 void DensityController::Recompute(std::optional<float> quantile) {
   DCHECK(!quantile || *quantile > 0) << *quantile;
   std::lock_guard lock(mutex_);
   threshold_ = quantile;
+  if (quantile) least_ = std::max(*quantile / kFurthestBelow, kLeastThreshold);
 }
 
 void DensityController::Observe(int64_t sent_count) {
@@ -29,7 +34,7 @@ void DensityController::Observe(int64_t sent_count) {
   std::lock_guard lock(mutex_);
   if (!threshold_) return;
   const double correction = std::exp(kGain * (std::min(ratio, kMaxRatio) - 1.0));
-  threshold_ = std::max(*threshold_ * correction, kLeastThreshold);
+  threshold_ = std::max(*threshold_ * correction, least_);
 }
 
 std::optional<float> DensityController::threshold() const {

@@ -42,6 +42,7 @@ class DensityController {
   const bool enabled_;
   mutable std::mutex mutex_;
   std::optional<double> threshold_;
+  double least_ = 0;  // that the threshold may become
 };
 
 }  // namespace weir::compress

@@ -22,7 +22,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Floats = hn::CappedTag<float, kSelectionSlack>;
 using FloatVector = hn::Vec<Floats>;
 
-// wire::RoundToBf16, but for NaN, which is never selected.
+// wire::RoundToBf16.
 HWY_INLINE FloatVector RoundToBf16(Floats floats, FloatVector value) {
   const hn::RebindToSigned<Floats> ints;
   const auto bits = hn::BitCast(ints, value);
@@ -31,8 +31,9 @@ HWY_INLINE FloatVector RoundToBf16(Floats floats, FloatVector value) {
   const auto nearest =
       hn::And(hn::Add(hn::Add(magnitude, hn::Set(ints, 0x7fff)), odd), hn::Set(ints, 0x7fff0000));
   const auto finite = hn::Min(nearest, hn::Set(ints, 0x7f7f0000));
-  const auto infinity = hn::Set(ints, 0x7f800000);
-  const auto rounded = hn::IfThenElse(hn::Eq(magnitude, infinity), infinity, finite);
+  const auto infinity = hn::Set(ints, 0x7f800000), nan = hn::Set(ints, 0x7fc00000);
+  const auto special = hn::IfThenElse(hn::Gt(magnitude, infinity), nan, infinity);
+  const auto rounded = hn::IfThenElse(hn::Lt(magnitude, infinity), finite, special);
   return hn::CopySign(hn::BitCast(floats, rounded), value);
 }
 

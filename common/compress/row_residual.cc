@@ -211,7 +211,7 @@ void RowResidual::SendOld(SentRows* sent) {
     const auto entry = waiting_.front();
     waiting_.pop_front();
     if (!IsWaiting(entry)) continue;
-    ++counts_.sent_for_age;
+    counts_.sent_for_age += is_old ? 1 : 0;
     Send(entry.slot, sent);
     if (slot_of_.size() > test_.max_rows && !slots_[entry.slot].is_free) Discard(entry.slot);
   }

@@ -31,11 +31,24 @@ namespace hn = hwy::HWY_NAMESPACE;
 // What of an element that reaches the threshold is sent.
 enum class Take { kAll, kQuantum };
 
-// residual += gradient; the offsets of what reaches the threshold. How many they are.
-size_t AccumulateAndCompare(const float* HWY_RESTRICT gradient, float least, size_t size,
-                            float* HWY_RESTRICT residual, uint16_t* HWY_RESTRICT indexes) {
+// residual += gradient; the offsets of what reaches the threshold. How many they are. What is sent
+// as it is, is compared by its bits, in whose order NaN is above infinity: it is sent, and the
+// server ends the run. A quantum could not tell of it.
+template <Take kTake>
+HWY_INLINE size_t AccumulateAndCompare(const float* HWY_RESTRICT gradient, float least, size_t size,
+                                       float* HWY_RESTRICT residual,
+                                       uint16_t* HWY_RESTRICT indexes) {
+  const hn::RebindToSigned<Floats> integers;
   const FloatVector threshold = hn::Set(Floats(), least);
-  const auto reached = [&](FloatVector sum) HWY_ATTR { return hn::Ge(hn::Abs(sum), threshold); };
+  const auto below = hn::Set(integers, std::bit_cast<int32_t>(least) - 1);
+  const auto reached = [&](FloatVector sum) HWY_ATTR {
+    const FloatVector magnitude = hn::Abs(sum);
+    if constexpr (kTake == Take::kQuantum) {
+      return hn::Ge(magnitude, threshold);
+    } else {
+      return hn::RebindMask(Floats(), hn::Gt(hn::BitCast(integers, magnitude), below));
+    }
+  };
   return static_cast<size_t>(AccumulateStripeWords(gradient, size, residual, indexes, reached) -
                              indexes);
 }
@@ -48,7 +61,7 @@ template <Take kTake>
 HWY_INLINE size_t AccumulateAndTake(const float* HWY_RESTRICT gradient, float least, float quantum,
                                     size_t size, float* HWY_RESTRICT residual,
                                     uint16_t* HWY_RESTRICT indexes, float* HWY_RESTRICT values) {
-  const size_t count = AccumulateAndCompare(gradient, least, size, residual, indexes);
+  const size_t count = AccumulateAndCompare<kTake>(gradient, least, size, residual, indexes);
   for (size_t k = 0; k < count; ++k) {
     float& left = residual[indexes[k]];
     const float value = kTake == Take::kAll ? left : std::copysign(quantum, left);

@@ -15,8 +15,8 @@
 namespace weir::compress {
 
 // residual += gradient; elements with |residual| >= threshold that are not zero are selected, their
-// values rounded to the coding, and the rounding stays in the residual. What rounds to 0 is not
-// selected, nor is NaN. At most kStripeElements, at any alignment.
+// values rounded to the coding, and the rounding stays in the residual. NaN is selected, and stays;
+// what rounds to 0 is not. At most kStripeElements, at any alignment. threshold: a number.
 void AccumulateAndSelect(std::span<const float> gradient, float threshold, wire::ValueCoding values,
                          std::span<float> residual, StripeSelection* selection);
 

@@ -145,7 +145,7 @@ class Variance : public VariancePolicy {
     }
     *square_sum = 0;
     const float sent = in_reach ? std::copysign(power, value) : 0.0f;
-    *residual = quant_error_feedback_ ? value - sent : 0.0f;
+    *residual = in_reach && quant_error_feedback_ ? value - sent : 0.0f;
     return sent;
   }
 

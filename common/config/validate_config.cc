@@ -209,6 +209,11 @@ std::vector<std::string> ValidateConfig(const v1::Config& config) {
 std::vector<std::string> ValidateEmbedded(const v1::Config& config) {
   Violations violations;
   const auto require_none = [&](const std::string& path, const v1::PolicyRule& rule) {
+    if (rule.has_none() && rule.values() == v1::BF16) {
+      violations.Add(path + ".values",
+                     "BF16 is how pushes travel to servers, and there are none; "
+                     "give --servers, or remove it");
+    }
     if (rule.has_none()) return;
     violations.Add(path, PolicyName(rule),
                    " chooses what is pushed to servers and there are none; give --servers, or "

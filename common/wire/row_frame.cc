@@ -155,6 +155,8 @@ Status DecodeRowGradients(const FrameView& frame, uint32_t dimension, uint64_t t
 
 Status DecodeSavedRows(const FrameView& frame, uint32_t row_floats, uint64_t table_rows,
                        std::vector<uint64_t>* ids, std::vector<float>* rows) {
+  if (frame.header.coding != ValueCoding::kF32)
+    return Refuse(frame.header, "not of 32-bit numbers");
   return DecodeIdsAndRows(FrameKind::kSavedRows, frame, row_floats, table_rows, ids, rows);
 }
 

@@ -59,6 +59,9 @@ TEST(ChunkWork, AChunkWithoutRowsIsFinished) {
   EXPECT_FALSE(past_end.Take());
   EXPECT_EQ(past_end.row_count(), 0);
   EXPECT_EQ(past_end.AwaitFinished(), 0u);
+  ChunkWork far_past_end(Lease(v1::TRAIN, UINT64_MAX - 4), Rows(25), 10);
+  EXPECT_FALSE(far_past_end.Take());
+  EXPECT_EQ(far_past_end.row_count(), 0);
 }
 
 TEST(ChunkWork, FinishedRowsAreTheAcceptedPrefixWithoutAGap) {

@@ -53,6 +53,11 @@ TEST(ClipNorm, LeavesWhatIsNotANumberToWhoeverRefusesIt) {
   ClipNorm(1, gradients);
   EXPECT_TRUE(std::isnan(gradients[0]));
   EXPECT_EQ(gradients[1], 100);
+  const float infinity = std::numeric_limits<float>::infinity();
+  gradients = {-infinity, 100};
+  ClipNorm(1, gradients);
+  EXPECT_EQ(gradients[0], -infinity);
+  EXPECT_EQ(gradients[1], 100) << "not 0, which would hide it";
 }
 
 }  // namespace

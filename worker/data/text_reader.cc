@@ -23,6 +23,9 @@ constexpr size_t kHeadLines = 5;
 // Rows that a chunk gets memory for before it is read; a longer one grows.
 constexpr int64_t kReservedRows = int64_t{1} << 16;
 
+// At a time.
+constexpr size_t kMostOpenFiles = 4;
+
 // A file that is being read.
 class OpenFile {
  public:
@@ -100,6 +103,7 @@ class TextReader : public Reader {
     result.end_of_file = first_line >= file.line_count;
     if (result.end_of_file) return result;
     WEIR_ASSIGN_OR_RETURN(const bool there, Seek(first_line, &file));
+    KeepOpen(&file);
     if (there) WEIR_RETURN_IF_ERROR(ReadLines(&file, block, &result));
     WEIR_ASSIGN_OR_RETURN(result.end_of_file, file.open->lines().AtEnd());
     if (result.end_of_file) Finish(&file);
@@ -141,10 +145,19 @@ class TextReader : public Reader {
     return skipped == ahead;
   }
 
-  // Gives the buffer back: of many files, few are open at a time.
   static void Finish(InputFile* file) {
     file->line_count = file->open->line_count();
     file->open.reset();
+  }
+
+  // Closes the file that was read longest ago if many are open: others may read the rest of it, and
+  // then its end is not met here. Open, each has a descriptor and a buffer.
+  void KeepOpen(InputFile* file) {
+    std::erase_if(recent_, [&](const InputFile* o) { return o == file || o->open == nullptr; });
+    recent_.push_back(file);
+    if (recent_.size() <= kMostOpenFiles) return;
+    recent_.front()->open.reset();
+    recent_.erase(recent_.begin());
   }
 
   Status ReadLines(InputFile* file, RowBlock* block, ChunkResult* result) const {
@@ -170,6 +183,7 @@ class TextReader : public Reader {
   const std::unique_ptr<const TextFormat> format_;
   const int64_t lines_per_chunk_;
   std::array<std::vector<InputFile>, 2> files_;  // by Split
+  std::vector<InputFile*> recent_;               // those that are open, the last one read last
 };
 
 }  // namespace

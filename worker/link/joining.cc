@@ -37,8 +37,10 @@ Result<v1::JoinReply> JoinRun(const JoinOptions& options, transport::ConnectionI
   while (clock.NowMs() < deadline_ms) {
     WEIR_RETURN_IF_ERROR(failure());
     if (clock.NowMs() >= next_ms) {
-      WEIR_RETURN_IF_ERROR(transport->Send(coordinator, join));
-      meter->AddSent(join);
+      const Status sent = transport->Send(coordinator, join);
+      // A full queue has this request many times over.
+      if (!sent.ok() && sent.code() != StatusCode::kResourceExhausted) return sent;
+      if (sent.ok()) meter->AddSent(join);
       next_ms = clock.NowMs() + kRetryMs;
     }
     const auto incoming = transport->Receive(kReceiveMs);

@@ -138,6 +138,7 @@ uint64_t ServerLink::SubmitPush(v1::Push push, std::vector<Body> bodies, const P
         push.set_own_in_flight(static_cast<uint32_t>(sequence - 1 - accepted[i]));
         Do(i, peers_[i].session->Submit(push, std::move(bodies[i]), NowMs()));
       }
+      PublishProgress();  // of the bytes that are kept
     });
   }
   transport_->Wake();
@@ -442,8 +443,9 @@ void ServerLink::Tick() {
 
 void ServerLink::TellPipeline(uint64_t adopted, uint64_t lost) {
   Post([this, adopted, lost] {
-    adopted_generation_ = adopted;
-    lost_generation_ = lost;
+    // Threads tell in any order; the coordinator waits for the last generation to be adopted.
+    adopted_generation_ = std::max(adopted_generation_, adopted);
+    lost_generation_ = std::max(lost_generation_, lost);
     next_heartbeat_ms_ = 0;
   });
 }

@@ -1,9 +1,11 @@
 #include "worker/push/step_encoder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "common/base/random.h"
+#include "common/base/strings.h"
 #include "common/compress/policy_table.h"
 #include "common/config/policy_rules.h"
 
@@ -56,6 +58,19 @@ std::vector<bool> StepEncoder::squared_tensors() const {
 
 bool StepEncoder::MayWait(const data::Batch& batch) const {
   return all_keep_residuals_ && (batch.tables.empty() || rows_.keeps_rows());
+}
+
+Status StepEncoder::CheckFinite(const compress::Gradient& dense) const {
+  for (const auto& layer : layers_) {
+    const TensorSpec& tensor = *layer->tensor;
+    const auto count = static_cast<size_t>(tensor.element_count());
+    if (tensor.column_count > 1) continue;
+    const std::span<const float> values = dense.Part(tensor.offset, count).values;
+    if (std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) continue;
+    return Internal(StrCat("the gradient of ", tensor.name,
+                           " is not finite. Training has diverged: try a smaller learning rate"));
+  }
+  return OkStatus();
 }
 
 std::vector<std::vector<transport::Part>> StepEncoder::Encode(const compress::Gradient& dense,
@@ -167,7 +182,8 @@ void StepEncoder::FillReport(v1::WorkerReport* report) const {
     out.set_steps_without_credit(layer->steps_without_credit.load());
     out.set_bytes(layer->bytes.load());
     out.set_discarded_l1(layer->policy->discarded_l1(*layer->state));
-    if (layer->policy->keeps_residual()) out.set_threshold(layer->policy->threshold(*layer->state));
+    const double threshold = layer->policy->threshold(*layer->state);
+    if (threshold > 0) out.set_threshold(threshold);
   }
 }
 

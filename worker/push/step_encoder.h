@@ -62,6 +62,11 @@ class StepEncoder {
     RowEncoder::Scratch rows;
   };
 
+  // Internal, with the name of the layer, where NaN or infinity flowed back: what a policy keeps of
+  // that it would never send. A bias's gradient is the sum of all that its layer got, so those are
+  // looked at, and not the weights'.
+  Status CheckFinite(const compress::Gradient& dense) const;
+
   // Body parts per server: dense frames, then row frames, each part only if it holds anything.
   // dense: flat gradients, and the squares of squared_tensors().
   std::vector<std::vector<transport::Part>> Encode(const compress::Gradient& dense,

@@ -48,6 +48,16 @@ TEST(Variance, ForgetsWhatIsTooSmallAsThePaperDoes) {
   EXPECT_THAT(variance.Residual(), ElementsAre(0, 0, 0, 0, 0));
 }
 
+TEST(Variance, ForgetsWhatIsTooSmallWithFeedbackToo) {
+  v1::PolicyRule rule = Rule(1);
+  rule.mutable_variance()->set_drop_keeps_residual(false);
+  rule.mutable_variance()->set_quant_error_feedback(true);
+  const Selector variance(rule, MakeScope(5));
+  StepWith(variance, {0.04f, 0.31f, -6.25f, 22.25f, -35.75f}, kNoNoise);
+  EXPECT_THAT(variance.Residual(),
+              ElementsAre(0, testing::DoubleNear(0.06, 1e-6), 1.75, 6.25, -3.75));
+}
+
 TEST(Variance, KeepsWhatRoundingTookWithFeedback) {
   v1::PolicyRule rule = Rule(1);
   rule.mutable_variance()->set_quant_error_feedback(true);

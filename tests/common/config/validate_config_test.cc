@@ -316,6 +316,9 @@ TEST(ValidateEmbedded, RefusesPoliciesThatNeedServers) {
   EXPECT_THAT(violations, ElementsAre(StartsWith("compression.default: dct "),
                                       StartsWith("compression.layer[1]: dct ")));
   EXPECT_THAT(ValidateEmbedded(Parse("data { synthetic {} }")), IsEmpty());
+  EXPECT_THAT(ValidateEmbedded(Parse(R"(data { synthetic {} } compression {
+      layer { match: "table/*" none {} values: BF16 } })")),
+              ElementsAre(StartsWith("compression.layer[0].values: BF16 ")));
 }
 
 TEST(ValidateConfig, AModelHasSixteenStagesAtMost) {

@@ -178,6 +178,17 @@ TEST(RowGradients, RejectMissingAndSurplusValues) {
   EXPECT_FALSE(decode({2, 1, 0, 0, 0, 0, 0}).ok());
 }
 
+TEST(SavedRows, AreOf32Bits) {
+  Bytes bytes;
+  AppendRowGradients(&bytes, 1, 2, std::vector<uint64_t>{0, 3}, std::vector<float>{1, 2, 3, 4},
+                     ValueCoding::kBf16);
+  FrameView frame = OnlyFrame(bytes);
+  frame.header.kind = FrameKind::kSavedRows;
+  std::vector<uint64_t> ids;
+  std::vector<float> rows;
+  EXPECT_THAT(DecodeSavedRows(frame, 2, 4, &ids, &rows).message(), HasSubstr("32-bit"));
+}
+
 TEST(RowValues, RoundTripAndRejectAnotherShape) {
   RandomStream random(4);
   const std::vector<float> values = RandomValues(random, 7 * 5);

@@ -87,6 +87,23 @@ TEST_F(CriteoTsv, CutsAFileIntoChunksOfRawLines) {
   EXPECT_TRUE(last.end_of_file);
 }
 
+// Others may have read the rest of each, and this process never meets the end.
+TEST_F(CriteoTsv, FewOfManyFilesAreOpen) {
+  const auto open_files = [] {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return std::distance(begin(all), end(all));
+  };
+  std::vector<std::string> paths;
+  for (int i = 0; i < 40; ++i)
+    paths.push_back(Write(StrCat("f", i), CriteoLines(10 * i, 10 * i + 10)));
+  const auto reader = Make(CriteoConfig(paths));
+  const auto before = open_files();
+  for (int32_t file = 0; file < 40; ++file) Read(*reader, 0, file);
+  EXPECT_LE(open_files() - before, 4);
+  Read(*reader, 1, 7);
+  EXPECT_THAT(Numbers(), ElementsAre(74, 75, 76, 77)) << "it is opened again";
+}
+
 TEST_F(CriteoTsv, KnowsTheEndOfAFileOfWholeChunks) {
   const auto reader = Make(CriteoConfig({Write("f", CriteoLines(0, 8))}));
   EXPECT_FALSE(Read(*reader, 0).end_of_file);

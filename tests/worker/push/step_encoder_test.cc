@@ -1,12 +1,15 @@
 // What arrives at the servers, decoded, against the gradients that went in.
 #include "worker/push/step_encoder.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "common/base/random.h"
 #include "common/config/defaults.h"
@@ -18,6 +21,8 @@ namespace {
 
 constexpr uint32_t kDimension = 4;
 constexpr uint64_t kTableRows = 1000;
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 v1::Config Config() {
   v1::Config config;
@@ -277,6 +282,25 @@ TEST(StepEncoder, AStepMayWaitOnlyIfNothingButResidualsIsConcerned) {
   EXPECT_FALSE(StepEncoder(dct, layout, 0).MayWait(RowBatch()));
   EXPECT_FALSE(StepEncoder(none, layout, 0).MayWait({}));
   EXPECT_FALSE(StepEncoder(mixed, layout, 0).MayWait({}));
+}
+
+TEST(StepEncoder, NamesTheLayerWhoseGradientIsNotFinite) {
+  const v1::Config config = DctConfig(0.9);
+  const ModelLayout layout(config, 1);
+  const StepEncoder encoder(config, layout, 0);
+  std::vector<float> gradient =
+      RandomGradients(static_cast<size_t>(layout.flat_element_count()), 1);
+  EXPECT_TRUE(encoder.CheckFinite({gradient, {}}).ok());
+  for (const TensorSpec& tensor : layout.tensors()) {
+    if (!tensor.name.ends_with("/bias")) continue;
+    for (const float odd : {kNaN, -kInfinity}) {
+      float& last = gradient[static_cast<size_t>(tensor.offset + tensor.element_count() - 1)];
+      const float good = std::exchange(last, odd);
+      EXPECT_THAT(encoder.CheckFinite({gradient, {}}).message(),
+                  testing::StartsWith("the gradient of " + tensor.name + " is not finite"));
+      last = good;
+    }
+  }
 }
 
 TEST(StepEncoder, ReportsEachLayersElementsAndBytes) {
