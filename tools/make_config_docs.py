@@ -91,11 +91,19 @@ def parse(text):
     return messages, enums
 
 
+def has_section(message):
+    return bool(message.fields or message.comment)
+
+
 def type_text(field, messages, enums):
     if field.kind in enums:
         text = ", ".join("`%s`" % value for value, _ in enums[field.kind])
+    elif field.kind in SCALARS:
+        text = SCALARS[field.kind]
+    elif has_section(messages[field.kind]):
+        text = "[%s](#%s)" % (field.kind, field.kind.lower())
     else:
-        text = SCALARS.get(field.kind, "[%s](#%s)" % (field.kind, field.kind.lower()))
+        text = "`{}`"
     return ("list of " if field.label == "repeated" else "") + text
 
 
@@ -122,7 +130,7 @@ def page(messages, enums):
     reachable("Config", messages, order)
     for name in order:
         message = messages[name]
-        if not message.fields and not message.comment:
+        if not has_section(message):
             continue
         lines += ["## %s\n" % name]
         if message.comment:

@@ -36,7 +36,7 @@ DEFINE_int32(trainers, 2, "trainers; --stages worker processes each");
 DEFINE_int32(stages, 1,
              "worker processes of a trainer, one for each stage of pipeline.split; 1: all in one");
 DEFINE_int32(threads, 1, "Hogwild threads of each worker");
-DEFINE_string(device, "cpu", "cpu or cuda:<number>");
+DEFINE_string(device, "cpu", "where to compute: cpu");
 DEFINE_string(out, "",
               "directory for logs and results; made if it is not there; out/<names of the configs> "
               "if not given");

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -136,33 +137,32 @@ Result<Lines> MeasureTraining(const Options& options) {
   struct Policy {
     const char* name;
     const char* rule;
+    std::vector<double> rates = {};
   };
-  constexpr Policy kDct = {"dct", "dct { sparsity: 0.99 } values: BF16"};
-  constexpr Policy kOthers[] = {{"variance", "variance {}"},
-                                {"hybrid", "hybrid { threshold: 0.0005 }"}};
   Lines lines;
   for (const int64_t batch : {128, 512, 2048}) {
     if (options.quick && batch > 128) break;
-    const auto rate = [&](const Policy& policy) {
-      return RunLocal({.config_files = options.quick ? "models/dlrm_tiny.textproto"
-                                                     : "models/dlrm_criteo.textproto",
-                       .policy = policy.rule,
-                       .batch_size = batch,
-                       .rows = options.quick ? 2'000 : kTrainingRows});
-    };
-    for (const Policy& policy : kOthers) {
-      std::vector<double> ours, dct;
-      for (int repeat = 0; repeat < options.repeats; ++repeat) {
-        WEIR_ASSIGN_OR_RETURN(const LocalResult with, rate(policy));
-        WEIR_ASSIGN_OR_RETURN(const LocalResult without, rate(kDct));
-        ours.push_back(with.samples_per_second);
-        dct.push_back(without.samples_per_second);
+    Policy policies[] = {{"dct", "dct { sparsity: 0.99 } values: BF16"},
+                         {"variance", "variance {}"},
+                         {"hybrid", "hybrid { threshold: 0.0005 }"}};
+    for (int repeat = 0; repeat < options.repeats; ++repeat) {
+      for (Policy& policy : policies) {
+        WEIR_ASSIGN_OR_RETURN(
+            const LocalResult run,
+            RunLocal({.config_files = options.quick ? "models/dlrm_tiny.textproto"
+                                                    : "models/dlrm_criteo.textproto",
+                      .policy = policy.rule,
+                      .batch_size = batch,
+                      .rows = options.quick ? 2'000 : kTrainingRows}));
+        policy.rates.push_back(run.samples_per_second);
       }
+    }
+    for (const Policy& policy : std::span(policies).subspan(1)) {
       lines.push_back({.name = StrCat("policies/training/", policy.name, "/batch_", batch),
-                       .value = Median(ours),
+                       .value = Median(policy.rates),
                        .unit = "samples/s",
                        .peer = "DCT-DP 99 %",
-                       .peer_value = Median(dct),
+                       .peer_value = Median(policies[0].rates),
                        .goal = kGoalOfTraining});
     }
   }
