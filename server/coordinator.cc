@@ -1,6 +1,7 @@
 #include "server/coordinator.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "common/base/check.h"
@@ -24,6 +25,9 @@ constexpr uint32_t kSettlingWaitMs = 5;
 
 // How long the final report waits for the stages' last ones.
 constexpr int64_t kLastWordsMs = 2000;
+
+// Metrics of so many are computed at once, by the thread that answers; of more, beside it.
+constexpr size_t kFewTestRows = 1'000'000;
 
 // A shard that has not reported for so long is not there any more (it reports every second).
 constexpr int64_t kShardSilenceMs = 3000;
@@ -195,6 +199,7 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
     director_.Fail(StrCat(Name(seat), " sent a damaged message: ", status.message()));
   }
   Settle(seat, request.is_busy(), now_ms);
+  StepEvaluation(now_ms);
   // A later stage is given work by the one before it; a trainer that lacks a stage could not do
   // any.
   const bool is_idle = seat.stage > 0 || (stage_count_ > 1 && !pipelines_.IsReady(seat.trainer));
@@ -215,6 +220,18 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
   desk.last_request_id = request.request_id();
   desk.last_reply = header;
   return header;
+}
+
+void Coordinator::StepEvaluation(int64_t now_ms) {
+  if (std::optional<cluster::ChunkScores> scores = director_.TakeScores()) {
+    const bool is_long = cluster::RowCount(*scores) > kFewTestRows;
+    evaluation_ = std::async(is_long ? std::launch::async : std::launch::deferred,
+                             [scores = *std::move(scores)] { return cluster::Evaluate(scores); });
+  }
+  // What is deferred is computed by get().
+  if (!evaluation_.valid()) return;
+  const std::future_status status = evaluation_.wait_for(std::chrono::seconds(0));
+  if (status != std::future_status::timeout) director_.Evaluated(evaluation_.get(), now_ms);
 }
 
 void Coordinator::TakeFailure(cluster::Seat seat, const v1::WorkRequest& request) {
@@ -343,6 +360,7 @@ void Coordinator::Tick(int64_t now_ms) {
     director_.TakeBack(seat);
     pipelines_.Leave(seat, now_ms);
   }
+  StepEvaluation(now_ms);
   CheckTrainers(now_ms);
   RevokeLeases(now_ms);
   if (running() && !anyone_joined_ && now_ms - *started_ms_ > config_.cluster().join_timeout_ms()) {

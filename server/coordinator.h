@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <future>
 #include <map>
 #include <optional>
 #include <set>
@@ -63,6 +64,9 @@ class Coordinator {
     bool has_left = false;
   };
 
+  // Computes what test scores come to: those of many rows on a thread of its own, for which Tick
+  // looks.
+  void StepEvaluation(int64_t now_ms);
   // A worker gives up. The run ends with it, unless it may go on with another trainer and loses
   // nothing that only this worker would have kept.
   void TakeFailure(cluster::Seat seat, const v1::WorkRequest& request);
@@ -109,6 +113,7 @@ class Coordinator {
   std::optional<int64_t> last_knock_ms_;  // when somebody last asked for a seat that was taken
   std::optional<int64_t> finished_ms_;    // when a worker was first to be told so
   std::optional<int64_t> ended_ms_;
+  std::future<v1::EvaluationReport> evaluation_;  // at work, when valid
 };
 
 }  // namespace weir::server

@@ -197,6 +197,9 @@ Result<v1::WorkReply> EmbeddedClient::RequestWork(v1::WorkRequest request,
   report_ = request.report();
   for (const v1::FileEnd& end : request.file_ends()) director_.LearnEnd(kSelf, end);
   WEIR_RETURN_IF_ERROR(TakeCompletions(request, score_frames, now_ms));
+  if (const auto scores = director_.TakeScores()) {
+    director_.Evaluated(cluster::Evaluate(*scores), Clock::Real().NowMs());
+  }
   v1::WorkReply reply = director_.Next(kSelf, now_ms);
   director_.FillProgress(request.known_evaluations(), now_ms, reply.mutable_progress());
   *reply.mutable_progress()->mutable_merged() = report_;

@@ -4,40 +4,12 @@
 #include <utility>
 
 #include "common/base/strings.h"
-#include "common/eval/metrics.h"
 
 namespace weir::cluster {
 namespace {
 
 // How long a worker that has nothing to do waits before it asks again.
 constexpr uint32_t kWaitMs = 5;
-
-template <typename T>
-void Append(const std::vector<T>& from, std::vector<T>* to) {
-  to->insert(to->end(), from.begin(), from.end());
-}
-
-v1::EvaluationReport Evaluate(const std::map<ChunkKey, eval::Scores>& chunks) {
-  eval::Scores all;
-  for (const auto& [key, scores] : chunks) {
-    Append(scores.probabilities, &all.probabilities);
-    Append(scores.unmasked, &all.unmasked);
-    Append(scores.labels, &all.labels);
-  }
-  const eval::Metrics metrics = eval::ComputeMetrics(all.probabilities, all.labels);
-  v1::EvaluationReport report;
-  report.set_samples(static_cast<uint64_t>(metrics.samples));
-  report.set_logloss(metrics.logloss);
-  report.set_auc(metrics.auc);
-  report.set_accuracy(metrics.accuracy);
-  report.set_normalized_entropy(metrics.normalized_entropy);
-  report.set_calibration(metrics.calibration);
-  if (all.unmasked.empty() || all.unmasked.size() != all.labels.size()) return report;
-  const eval::Metrics unmasked = eval::ComputeMetrics(all.unmasked, all.labels);
-  report.set_unmasked_logloss(unmasked.logloss);
-  report.set_unmasked_auc(unmasked.auc);
-  return report;
-}
 
 }  // namespace
 
@@ -201,7 +173,10 @@ void RunDirector::StepPhase(int64_t now_ms) {
       BeginEvaluation(now_ms);
     }
   }
-  if (phase_ == Phase::kEvaluating && test_.done()) EndEvaluation(now_ms);
+  if (phase_ != Phase::kEvaluating || !test_.done()) return;
+  if (plan_.test_file_count == 0) return EndEvaluation();
+  phase_ = Phase::kScoring;
+  scores_taken_ = false;
 }
 
 void RunDirector::Settled(int64_t now_ms) {
@@ -223,14 +198,21 @@ void RunDirector::BeginEvaluation(int64_t now_ms) {
   phase_ = Phase::kEvaluating;
 }
 
-void RunDirector::EndEvaluation(int64_t now_ms) {
-  if (plan_.test_file_count > 0) {
-    v1::EvaluationReport report = Evaluate(scores_);
-    report.set_at_samples(samples_);
-    report.set_seconds(static_cast<double>(now_ms - evaluation_since_ms_) * 1e-3);
-    evaluations_.push_back(std::move(report));
-    scores_.clear();
-  }
+std::optional<ChunkScores> RunDirector::TakeScores() {
+  if (phase_ != Phase::kScoring || scores_taken_) return std::nullopt;
+  scores_taken_ = true;
+  return std::exchange(scores_, {});
+}
+
+void RunDirector::Evaluated(v1::EvaluationReport report, int64_t now_ms) {
+  if (phase_ != Phase::kScoring || state_ != State::kRunning) return;
+  report.set_at_samples(samples_);
+  report.set_seconds(static_cast<double>(now_ms - evaluation_since_ms_) * 1e-3);
+  evaluations_.push_back(std::move(report));
+  EndEvaluation();
+}
+
+void RunDirector::EndEvaluation() {
   if (plan_.evaluate_every_samples > 0) {
     const uint64_t passed = samples_ / plan_.evaluate_every_samples;
     next_evaluation_ = (passed + 1) * plan_.evaluate_every_samples;

@@ -3,22 +3,22 @@
 // embedded worker for itself.
 //
 // Evaluation closes admission: no training chunk is lent, the ones at work are finished (their
-// pushes answered by every server), then test chunks are lent, and all scores are merged before
-// training goes on. Its time is kept apart. Where other stages of a model push for chunks too, test
-// chunks are lent once those have settled.
+// pushes answered by every server), then test chunks are lent, and what all scores come to is
+// computed, by the caller, before training goes on. Its time is kept apart. Where other stages of a
+// model push for chunks too, test chunks are lent once those have settled.
 //
 // Place in the life of a batch: the very beginning (**lease**) and the very end.
 // Thread rule: owner thread only.
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "common/cluster/evaluation.h"
 #include "common/cluster/lease_book.h"
 #include "common/cluster/membership.h"
-#include "common/eval/scores.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/protocol.pb.h"
 
@@ -57,6 +57,11 @@ class RunDirector {
   uint32_t settling() const { return phase_ == Phase::kSettling ? settling_count_ : 0; }
   void Settled(int64_t now_ms);
 
+  // The scores of an evaluation whose test chunks are all there, once: the caller computes Evaluate
+  // of them, where that takes no thread's time that others need, and says so. Workers wait.
+  std::optional<ChunkScores> TakeScores();
+  void Evaluated(v1::EvaluationReport report, int64_t now_ms);
+
   // A chunk, a wait, or the state of a run that is over; the caller fills in the final report.
   v1::WorkReply Next(Seat member, int64_t now_ms);
 
@@ -76,13 +81,13 @@ class RunDirector {
   double TrainSeconds(int64_t now_ms) const;
 
  private:
-  enum class Phase { kTraining, kDraining, kSettling, kEvaluating };
+  enum class Phase { kTraining, kDraining, kSettling, kEvaluating, kScoring };
 
   void FailBecauseFilesDiffer(Seat member, v1::InputSplit split, uint32_t file);
   bool IsEvaluationDue() const;
   void StepPhase(int64_t now_ms);
   void BeginEvaluation(int64_t now_ms);
-  void EndEvaluation(int64_t now_ms);
+  void EndEvaluation();
   void StopTrainClock(int64_t now_ms);
 
   const RunPlan plan_;
@@ -97,7 +102,8 @@ class RunDirector {
   uint64_t next_evaluation_ = 0;
   bool awaits_settling_ = false;
   uint32_t settling_count_ = 0;
-  std::map<ChunkKey, eval::Scores> scores_;
+  ChunkScores scores_;
+  bool scores_taken_ = false;
   std::vector<v1::EvaluationReport> evaluations_;
 
   bool train_clock_runs_ = false;

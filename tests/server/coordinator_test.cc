@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "common/session/run_identity.h"
 #include "common/wire/score_frame.h"
 #include "tests/server/server_test_support.h"
@@ -503,6 +506,52 @@ TEST_F(CoordinatorTest, ItIsNotOverWhileTheRunGoesOn) {
   Admit(0);
   coordinator_.Tick(now_ms_);
   EXPECT_FALSE(coordinator_.over(now_ms_ + 1'000'000));
+}
+
+// A run whose only chunk of test rows is larger than what is computed between two messages.
+TEST(CoordinatorOfManyTestRows, ComputesTheirMetricsBesideItsAnswers) {
+  constexpr size_t kRows = 1'000'001;
+  v1::Config config = CoordinatorConfig();
+  config.mutable_data()->set_batch_size(kRows);
+  config.mutable_data()->set_chunk_batches(1);
+  Coordinator coordinator(config, session::MakeRunIdentity(config, kServers), kServers);
+  v1::Join join;
+  *join.mutable_identity() = session::MakeRunIdentity(config, kServers);
+  ASSERT_TRUE(coordinator.OnJoin(join, 0).has_join_reply());
+  uint64_t id = 0;
+  const auto ask = [&](std::optional<uint64_t> finished, v1::InputSplit split,
+                       std::vector<Bytes> scores) {
+    v1::WorkRequest request;
+    request.set_incarnation(1);
+    request.set_request_id(++id);
+    if (finished) {
+      v1::Completion& completion = *request.add_completions();
+      completion.set_lease(*finished);
+      completion.set_row_count(split == v1::TEST ? kRows : 20);
+      completion.set_has_scores(split == v1::TEST);
+      v1::FileEnd& end = *request.add_file_ends();
+      end.set_split(split);
+      end.set_chunk_count(1);
+    }
+    return coordinator.OnWorkRequest(request, MakeParts({}, std::move(scores)), 0)->work_reply();
+  };
+  const uint64_t train = ask(std::nullopt, v1::TRAIN, {}).chunk().lease();
+  const v1::ChunkLease test = ask(train, v1::TRAIN, {}).chunk();
+  ASSERT_EQ(test.split(), v1::TEST);
+  std::vector<float> probabilities(kRows, 0.25f);
+  std::vector<uint8_t> labels(kRows, 0);
+  for (size_t i = 0; i < kRows; i += 3) probabilities[i] = 0.75f, labels[i] = 1;
+  Bytes scores;
+  wire::AppendScores(&scores, probabilities, labels);
+  v1::WorkReply reply = ask(test.lease(), v1::TEST, {scores});
+  while (!reply.has_finished()) {
+    ASSERT_GT(reply.wait_ms(), 0u) << reply.DebugString();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    coordinator.Tick(0);
+    reply = ask(std::nullopt, v1::TEST, {});
+  }
+  EXPECT_EQ(reply.finished().test().samples(), kRows);
+  EXPECT_EQ(reply.finished().test().auc(), 1.0);
 }
 
 // Trainers of two stages each.

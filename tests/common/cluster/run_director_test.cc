@@ -71,6 +71,7 @@ class TrialRun {
     completion.set_has_scores(is_test);
     director.Complete(member, completion, is_test ? ScoresOf(first, count) : eval::Scores{},
                       now_ms);
+    if (const auto scores = director.TakeScores()) director.Evaluated(Evaluate(*scores), now_ms);
   }
 
   // Both trainers work until the run is over; each holds up to two chunks.
@@ -102,7 +103,6 @@ class TrialRun {
   RunDirector director;
   int64_t now_ms = 0;
 
- private:
   eval::Scores ScoresOf(uint64_t first, uint64_t count) const {
     const auto begin = static_cast<int64_t>(first), end = static_cast<int64_t>(first + count);
     return {{test_.probabilities.begin() + begin, test_.probabilities.begin() + end},
@@ -110,6 +110,7 @@ class TrialRun {
             {test_.labels.begin() + begin, test_.labels.begin() + end}};
   }
 
+ private:
   const uint64_t train_rows_;
   eval::Scores test_;
 };
@@ -184,6 +185,33 @@ TEST(RunDirector, LendsNoTrainingWhileItEvaluates) {
   run.Complete(kSecond, past_end);
   EXPECT_THAT(run.EvaluatedAt(), ElementsAre(10));
   EXPECT_EQ(run.TakeTrain(kFirst).chunk(), 1u);
+}
+
+// What the scores come to may take long to compute.
+TEST(RunDirector, WaitsForTheMetrics) {
+  TrialRun run(Plan(10), 20, 5);
+  run.Complete(kFirst, run.TakeTrain(kFirst));
+  v1::Completion completion;
+  completion.set_lease(run.TakeTest(kFirst).lease());
+  completion.set_row_count(5);
+  completion.set_has_scores(true);
+  v1::FileEnd end;
+  end.set_split(v1::TEST);
+  end.set_chunk_count(1);
+  run.director.LearnEnd(kFirst, end);
+  EXPECT_FALSE(run.director.TakeScores());
+  run.director.Complete(kFirst, completion, run.ScoresOf(0, 5), 0);
+  ExpectWaits(run, kFirst);
+  const auto scores = run.director.TakeScores();
+  ASSERT_TRUE(scores);
+  EXPECT_EQ(RowCount(*scores), 5u);
+  EXPECT_FALSE(run.director.TakeScores()) << "once";
+  ExpectWaits(run, kSecond);
+  EXPECT_THAT(run.EvaluatedAt(), IsEmpty());
+  run.director.Evaluated(Evaluate(*scores), 0);
+  EXPECT_THAT(run.EvaluatedAt(), ElementsAre(10));
+  EXPECT_EQ(run.director.evaluations()[0].auc(), run.DirectMetrics().auc);
+  run.TakeTrain(kSecond);
 }
 
 TEST(RunDirector, GoesOnTrainingWhenChunksWereShorterThanExpected) {
