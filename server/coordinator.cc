@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 #include <utility>
 
 #include "common/base/check.h"
 #include "common/base/random.h"
 #include "common/base/strings.h"
+#include "common/cluster/evaluation.h"
 #include "common/config/config_hash.h"
 #include "common/metrics/report.h"
 #include "common/session/run_identity.h"
@@ -224,14 +226,19 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
 
 void Coordinator::StepEvaluation(int64_t now_ms) {
   if (std::optional<cluster::ChunkScores> scores = director_.TakeScores()) {
-    const bool is_long = cluster::RowCount(*scores) > kFewTestRows;
-    evaluation_ = std::async(is_long ? std::launch::async : std::launch::deferred,
-                             [scores = *std::move(scores)] { return cluster::Evaluate(scores); });
+    if (cluster::RowCount(*scores) <= kFewTestRows) {
+      return director_.Evaluated(cluster::Evaluate(*scores), now_ms);
+    }
+    // Detached, because a run that ends meanwhile does not wait for it; the scores are its own.
+    std::packaged_task<v1::EvaluationReport()> task(
+        [scores = *std::move(scores)] { return cluster::Evaluate(scores); });
+    evaluation_ = task.get_future();
+    std::thread(std::move(task)).detach();
+    return;
   }
-  // What is deferred is computed by get().
   if (!evaluation_.valid()) return;
-  const std::future_status status = evaluation_.wait_for(std::chrono::seconds(0));
-  if (status != std::future_status::timeout) director_.Evaluated(evaluation_.get(), now_ms);
+  if (evaluation_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
+  director_.Evaluated(evaluation_.get(), now_ms);
 }
 
 void Coordinator::TakeFailure(cluster::Seat seat, const v1::WorkRequest& request) {

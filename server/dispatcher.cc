@@ -47,7 +47,10 @@ void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello) 
   }
   const bool in_stages = hello.stage_count() > 1;
   if (in_stages_.value_or(in_stages) != in_stages) {
-    return Refuse(peer, "of the workers of a run all have one stage of the model or all the whole",
+    return Refuse(peer,
+                  StrCat("the other workers of this run have ",
+                         *in_stages_ ? "one stage of the model each" : "the whole model each",
+                         "; give all a --stage or none"),
                   false);
   }
   const cluster::Seat seat{hello.trainer(), hello.stage()};
@@ -58,7 +61,7 @@ void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello) 
     return Refuse(peer, worker.failure, false);
   }
   if (worker.tasks_in_flight >= kMaxTasksInFlight) {
-    return Refuse(peer, StrCat("more than ", kMaxTasksInFlight, " answers under way"), true);
+    return Refuse(peer, StrCat(kMaxTasksInFlight, " answers are under way already"), true);
   }
   const transport::PeerId old_peer = worker.session.peer();
   auto verdict = worker.session.OnHello(peer, hello, server_epoch_, shard_->version(stage));

@@ -78,6 +78,20 @@ std::unique_ptr<ShardReporter> StartReporter(const Setup& setup, Server* server,
   return reporter;
 }
 
+// Reads the model to go on from, if there is one, and serves until the run is over.
+Status Serve(const Setup& setup, const saved_model::SavedModel* warm_start,
+             const transport::Limits& limits, Server* server) {
+  if (warm_start != nullptr) WEIR_RETURN_IF_ERROR(server->Load(*warm_start));
+  // Not before it can answer: a worker's request would wait here, and be granted when the worker
+  // has given up.
+  WEIR_ASSIGN_OR_RETURN(const std::string bound, server->Bind(setup.listen));
+  std::unique_ptr<ShardReporter> reporter;
+  if (FLAGS_shard > 0) reporter = StartReporter(setup, server, limits);
+  LOG(INFO) << "shard " << FLAGS_shard << " of " << setup.addresses.size() << " listens on "
+            << bound;
+  return server->Run();
+}
+
 Status RunServer(int argc, char** argv) {
   WEIR_ASSIGN_OR_RETURN(const Setup setup, ReadFlags(argc, argv));
   const auto server_count = static_cast<uint32_t>(setup.addresses.size());
@@ -94,15 +108,7 @@ Status RunServer(int argc, char** argv) {
                 transport::MakeZmqServerTransport(limits),
                 warm_start ? warm_start->manifest().id() : 0);
   interrupt.Set([&] { server.Stop(); });
-  if (warm_start) WEIR_RETURN_IF_ERROR(server.Load(*warm_start));
-  // Not before it can answer: a worker's request would wait here, and be granted when the worker
-  // has given up.
-  WEIR_ASSIGN_OR_RETURN(const std::string bound, server.Bind(setup.listen));
-  std::unique_ptr<ShardReporter> reporter;
-  if (FLAGS_shard > 0) reporter = StartReporter(setup, &server, limits);
-  LOG(INFO) << "shard " << FLAGS_shard << " of " << setup.addresses.size() << " listens on "
-            << bound;
-  Status status = server.Run();
+  Status status = Serve(setup, warm_start.get(), limits, &server);
   interrupt.Set({});
   return status;
 }

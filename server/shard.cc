@@ -138,12 +138,12 @@ Status Shard::CheckTable(uint32_t table) const {
 
 Status Shard::CheckServes(uint32_t table, std::span<const uint64_t> ids) const {
   const uint32_t server_count = layout_.server_count();
-  for (size_t i = 0; server_count > 1 && i < ids.size(); ++i) {
-    if (RowServer(table, ids[i], server_count) == shard_index_) continue;
-    return InvalidData(
-        StrCat("server ", shard_index_, " does not serve row ", ids[i], " of table ", table));
-  }
-  return OkStatus();
+  if (server_count == 1) return OkStatus();
+  const auto foreign = std::ranges::find_if(
+      ids, [&](uint64_t id) { return RowServer(table, id, server_count) != shard_index_; });
+  if (foreign == ids.end()) return OkStatus();
+  return InvalidData(
+      StrCat("server ", shard_index_, " does not serve row ", *foreign, " of table ", table));
 }
 
 Status Shard::RouteRows(const wire::FrameView& frame, PendingAnswer* pending) const {

@@ -1,20 +1,11 @@
 #include "server/shard_reporter.h"
 
-#include <algorithm>
-
 #include "common/base/clock.h"
 #include "common/base/random.h"
 #include "common/base/strings.h"
 #include "common/session/header_message.h"
 
 namespace weir::server {
-namespace {
-
-// So many without an answer, and the connection is opened anew.
-constexpr int64_t kSilentReports = 4;
-
-}  // namespace
-
 ShardReporter::ShardReporter(ShardReporterOptions options,
                              std::unique_ptr<transport::ClientTransport> transport,
                              std::function<void(Status)> on_end)
@@ -48,6 +39,7 @@ Status ShardReporter::Report() {
       SendReport();
     }
     if (const auto received = transport_->Receive(next_report_ms - now_ms)) {
+      connection_ms_ = clock.NowMs();
       if (auto end = OnMessage(received->message)) return *std::move(end);
     }
     if (auto end = CheckSilence()) return *std::move(end);
@@ -60,7 +52,7 @@ Status ShardReporter::Open() {
   *report.mutable_identity() = options_.identity;
   report.set_shard(options_.shard_index);
   report.set_nonce(RandomNonce());
-  heard_ms_ = opened_ms_ = Clock::Real().NowMs();
+  heard_ms_ = connection_ms_ = Clock::Real().NowMs();
   WEIR_ASSIGN_OR_RETURN(connection_, transport_->Open(options_.coordinator_address));
   return OkStatus();
 }
@@ -68,11 +60,9 @@ Status ShardReporter::Open() {
 // A connection that a network has dropped without a word looks alive for longer than the
 // coordinator waits for reports.
 Status ShardReporter::Reconnect(int64_t now_ms) {
-  if (now_ms - std::max(heard_ms_, opened_ms_) <= kSilentReports * options_.interval_ms) {
-    return OkStatus();
-  }
+  if (now_ms - connection_ms_ <= options_.reconnect_ms) return OkStatus();
   transport_->Close(connection_);
-  opened_ms_ = now_ms;
+  connection_ms_ = now_ms;
   WEIR_ASSIGN_OR_RETURN(connection_, transport_->Open(options_.coordinator_address));
   return OkStatus();
 }

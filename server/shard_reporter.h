@@ -27,6 +27,7 @@ struct ShardReporterOptions {
   int64_t timeout_ms = 15000;        // of its silence later
   int64_t taken_timeout_ms = 5000;   // of another process serving the shard
   int64_t interval_ms = 1000;
+  int64_t reconnect_ms = 4000;  // of silence, until the connection is opened anew
 };
 
 class ShardReporter {
@@ -62,7 +63,7 @@ class ShardReporter {
   bool heard_once_ = false;
   uint64_t coordinator_nonce_ = 0;  // of the first one heard
   int64_t heard_ms_ = 0;
-  int64_t opened_ms_ = 0;  // the connection
+  int64_t connection_ms_ = 0;  // when the connection was opened, or last carried something here
 };
 
 }  // namespace weir::server

@@ -5,7 +5,7 @@
 
 A link leads to a file that is there, and its #anchor to a heading of that file; a path of the
 repository that stands in backticks or in a command, like `tools/test` or --config=configs/a.textproto,
-exists; every name in summary.json (common/metrics/summary.cc) is explained in docs/results.md.
+exists; every name in summary.json (common/metrics/summary.cc) is in docs/results.md, as code.
 Prints each mistake as path:line: message and ends with 1 when there is one.
 """
 
@@ -101,10 +101,11 @@ def check_summary(root):
     if not source.is_file():
         return
     text = page.read_text(encoding="utf-8") if page.is_file() else ""
+    named = set(re.findall(r"`(\w+)`", text))
     for number, line in enumerate(source.read_text(encoding="utf-8").splitlines(), 1):
         for match in SUMMARY_NAME.finditer(line):
             key = match[1] or match[2]
-            if not re.search(rf"\b{key.removesuffix('_dense')}\b", text):
+            if key.removesuffix("_dense") not in named:
                 yield Mistake(SUMMARY, number, f"{RESULTS} does not say what {key} is")
 
 

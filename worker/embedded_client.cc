@@ -6,6 +6,7 @@
 
 #include "common/base/check.h"
 #include "common/base/clock.h"
+#include "common/cluster/evaluation.h"
 #include "common/config/config_hash.h"
 #include "common/config/validate_config.h"
 #include "common/saved_model/frames.h"
@@ -193,12 +194,14 @@ Result<v1::WorkReply> EmbeddedClient::RequestWork(v1::WorkRequest request,
                                                   std::vector<Bytes> score_frames) {
   std::lock_guard lock(mutex_);
   if (!failure_.ok()) return failure_;
-  const int64_t now_ms = Clock::Real().NowMs();
+  int64_t now_ms = Clock::Real().NowMs();
   report_ = request.report();
   for (const v1::FileEnd& end : request.file_ends()) director_.LearnEnd(kSelf, end);
   WEIR_RETURN_IF_ERROR(TakeCompletions(request, score_frames, now_ms));
   if (const auto scores = director_.TakeScores()) {
-    director_.Evaluated(cluster::Evaluate(*scores), Clock::Real().NowMs());
+    v1::EvaluationReport report = cluster::Evaluate(*scores);
+    now_ms = Clock::Real().NowMs();
+    director_.Evaluated(std::move(report), now_ms);
   }
   v1::WorkReply reply = director_.Next(kSelf, now_ms);
   director_.FillProgress(request.known_evaluations(), now_ms, reply.mutable_progress());

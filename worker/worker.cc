@@ -1,5 +1,6 @@
 #include "worker/worker.h"
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <thread>

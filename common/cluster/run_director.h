@@ -19,6 +19,7 @@
 #include "common/cluster/evaluation.h"
 #include "common/cluster/lease_book.h"
 #include "common/cluster/membership.h"
+#include "common/eval/scores.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/protocol.pb.h"
 

@@ -11,7 +11,7 @@
 namespace weir::compress {
 
 // Rounds the selected values, which have left the residual, to BF16; what rounding takes off each
-// goes back there. What rounds to 0 is not selected any more. selection: sparse, without NaN.
+// goes back there. What rounds to 0 is not selected any more. selection: sparse.
 void RoundSelection(std::span<float> residual, StripeSelection* selection);
 
 }  // namespace weir::compress

@@ -66,7 +66,7 @@ HWY_INLINE size_t AccumulateAndTake(const float* HWY_RESTRICT gradient, float le
     float& left = residual[indexes[k]];
     const float value = kTake == Take::kAll ? left : std::copysign(quantum, left);
     values[k] = value;
-    // Infinity leaves NaN behind: it cannot be sent twice.
+    // Infinity leaves NaN behind.
     left = kTake == Take::kAll ? left - value : left - value + (left - left);
   }
   return count;

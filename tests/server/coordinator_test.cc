@@ -544,6 +544,7 @@ TEST(CoordinatorOfManyTestRows, ComputesTheirMetricsBesideItsAnswers) {
   Bytes scores;
   wire::AppendScores(&scores, probabilities, labels);
   v1::WorkReply reply = ask(test.lease(), v1::TEST, {scores});
+  EXPECT_FALSE(reply.has_finished()) << "it was answered before they were known";
   while (!reply.has_finished()) {
     ASSERT_GT(reply.wait_ms(), 0u) << reply.DebugString();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -26,9 +26,11 @@ struct Received {
 
 class DispatcherTest : public testing::Test {
  protected:
-  static constexpr transport::Limits kLimits = {.queue_messages = 10000};
+  static constexpr transport::Limits kLimits = {.queue_messages = 30'000};
 
-  DispatcherTest() { CHECK(server_->Bind(kAddress).ok()); }
+  explicit DispatcherTest(v1::Config config = TinyConfig()) : config_(std::move(config)) {
+    CHECK(server_->Bind(kAddress).ok());
+  }
 
   transport::ConnectionId Open() { return client_->Open(kAddress).value(); }
 
@@ -112,7 +114,7 @@ class DispatcherTest : public testing::Test {
     return changes;
   }
 
-  const v1::Config config_ = TinyConfig();
+  const v1::Config config_;
   const ModelLayout layout_{config_, 1};
   const v1::RunIdentity identity_ = session::MakeRunIdentity(config_, 1);
   transport::LoopbackNetwork network_;
@@ -350,6 +352,34 @@ TEST_F(DispatcherTest, PullsOfALostConnectionDoNotCountAgainstTheNextOne) {
   const auto replies = Exchange(second, RowPull(30'000), {RowIdsFrame(0, {1})});
   ASSERT_EQ(replies.size(), 1u);
   EXPECT_EQ(replies[0].header.row_reply().request_id(), 30'000u) << replies[0].header.DebugString();
+}
+
+v1::Config TwoStages() {
+  v1::Config config = TinyConfig();
+  config.mutable_pipeline()->add_split()->set_after("bottom/0");
+  return config;
+}
+
+class StagedDispatcherTest : public DispatcherTest {
+ protected:
+  StagedDispatcherTest() : DispatcherTest(TwoStages()) {}
+
+  v1::Header StageHello(uint32_t trainer) const {
+    v1::Header hello = Hello(trainer);
+    hello.mutable_hello()->set_stage_count(2);
+    return hello;
+  }
+};
+
+TEST_F(StagedDispatcherTest, AWholeModelAmongStagesIsRefused) {
+  EXPECT_EQ(Exchange(Open(), StageHello(0)).size(), 2u);
+  ExpectRefusal(Exchange(Open(), Hello(1)), "one stage of the model each", false);
+  EXPECT_EQ(Exchange(Open(), StageHello(1)).size(), 2u);
+}
+
+TEST_F(StagedDispatcherTest, AStageAmongWholeModelsIsRefused) {
+  EXPECT_EQ(Exchange(Open(), Hello(0)).size(), 2u);
+  ExpectRefusal(Exchange(Open(), StageHello(1)), "the whole model each", false);
 }
 
 TEST_F(DispatcherTest, MorePushesInFlightThanAWorkerMayHaveAreRefused) {

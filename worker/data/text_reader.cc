@@ -23,7 +23,7 @@ constexpr size_t kHeadLines = 5;
 // Rows that a chunk gets memory for before it is read; a longer one grows.
 constexpr int64_t kReservedRows = int64_t{1} << 16;
 
-// At a time.
+// At a time, of a split.
 constexpr size_t kMostOpenFiles = 4;
 
 // A file that is being read.
@@ -71,8 +71,8 @@ class OpenFile {
   int64_t header_lines_ = 0;
 };
 
-// Each file that is being read stays open at its place, so increasing chunks cost one pass; going
-// back opens it again.
+// The files that were read last stay open at their places, so increasing chunks cost one pass;
+// going back opens a file again.
 class TextReader : public Reader {
  public:
   TextReader(const v1::DataConfig& data, std::unique_ptr<const TextFormat> format)
@@ -103,7 +103,7 @@ class TextReader : public Reader {
     result.end_of_file = first_line >= file.line_count;
     if (result.end_of_file) return result;
     WEIR_ASSIGN_OR_RETURN(const bool there, Seek(first_line, &file));
-    KeepOpen(&file);
+    KeepOpen(chunk.split, &file);
     if (there) WEIR_RETURN_IF_ERROR(ReadLines(&file, block, &result));
     WEIR_ASSIGN_OR_RETURN(result.end_of_file, file.open->lines().AtEnd());
     if (result.end_of_file) Finish(&file);
@@ -150,14 +150,15 @@ class TextReader : public Reader {
     file->open.reset();
   }
 
-  // Closes the file that was read longest ago if many are open: others may read the rest of it, and
-  // then its end is not met here. Open, each has a descriptor and a buffer.
-  void KeepOpen(InputFile* file) {
-    std::erase_if(recent_, [&](const InputFile* o) { return o == file || o->open == nullptr; });
-    recent_.push_back(file);
-    if (recent_.size() <= kMostOpenFiles) return;
-    recent_.front()->open.reset();
-    recent_.erase(recent_.begin());
+  // Closes the split's file that was read longest ago if many are open: others may read the rest of
+  // it, and then its end is not met here. Open, each has a descriptor and a buffer.
+  void KeepOpen(Split split, InputFile* file) {
+    std::vector<InputFile*>& recent = recent_[static_cast<size_t>(split)];
+    std::erase_if(recent, [&](const InputFile* o) { return o == file || o->open == nullptr; });
+    recent.push_back(file);
+    if (recent.size() <= kMostOpenFiles) return;
+    recent.front()->open.reset();
+    recent.erase(recent.begin());
   }
 
   Status ReadLines(InputFile* file, RowBlock* block, ChunkResult* result) const {
@@ -182,8 +183,8 @@ class TextReader : public Reader {
 
   const std::unique_ptr<const TextFormat> format_;
   const int64_t lines_per_chunk_;
-  std::array<std::vector<InputFile>, 2> files_;  // by Split
-  std::vector<InputFile*> recent_;               // those that are open, the last one read last
+  std::array<std::vector<InputFile>, 2> files_;    // by Split
+  std::array<std::vector<InputFile*>, 2> recent_;  // those that are open, the one read last last
 };
 
 }  // namespace
