@@ -9,11 +9,11 @@ exists; every name in summary.json (common/metrics/summary.cc) is in docs/result
 Prints each mistake as path:line: message and ends with 1 when there is one.
 """
 
-import argparse
 import re
 import sys
 from pathlib import Path
-from typing import NamedTuple
+
+from check_tree import Violation, run
 
 FOLDERS = ("common", "server", "worker", "tools", "tests", "configs", "docs")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -25,15 +25,6 @@ GLOB = tuple("*<{[")
 PLACEHOLDER = re.compile(r"\b(foo|bar|baz|P|X)(\b|_)")
 SUMMARY, RESULTS = "common/metrics/summary.cc", "docs/results.md"
 SUMMARY_NAME = re.compile(r'\{"(\w+)",|json\["(\w+)"\]')
-
-
-class Mistake(NamedTuple):
-    path: str
-    line: int
-    message: str
-
-    def __str__(self):
-        return f"{self.path}:{self.line}: {self.message}"
 
 
 def pages(root):
@@ -90,10 +81,10 @@ def check_page(root, page):
         for match in [] if in_code else LINK.finditer(line):
             fault = None if "://" in match[1] else link_fault(page, match[1])
             if fault:
-                yield Mistake(name, number, fault)
+                yield Violation(name, number, fault)
         for part in quoted(line, in_code):
             for fault in path_faults(root, part):
-                yield Mistake(name, number, fault)
+                yield Violation(name, number, fault)
 
 
 def check_summary(root):
@@ -106,25 +97,13 @@ def check_summary(root):
         for match in SUMMARY_NAME.finditer(line):
             key = match[1] or match[2]
             if key.removesuffix("_dense") not in named:
-                yield Mistake(SUMMARY, number, f"{RESULTS} does not say what {key} is")
+                yield Violation(SUMMARY, number, f"{RESULTS} does not say what {key} is")
 
 
 def check(root):
-    found = [mistake for page in pages(root) for mistake in check_page(root, page)]
+    found = [violation for page in pages(root) for violation in check_page(root, page)]
     return found + list(check_summary(root))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
-    root = parser.parse_args().root.resolve()
-    if not (root / "README.md").is_file():
-        parser.error(f"{root} has no README.md; --root takes the root of the repository")
-    mistakes = check(root)
-    for mistake in mistakes:
-        print(mistake)
-    return 1 if mistakes else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(__doc__, check))

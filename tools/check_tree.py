@@ -212,17 +212,18 @@ def check(root):
     return sorted(violations)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def run(description, check_root):
+    """What such a checker does as a program: prints what check_root(root) finds, and its exit code."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
-    root = parser.parse_args().root
+    root = parser.parse_args().root.resolve()
     if not (root / "common").is_dir():
         parser.error(f"{root} has no folder common; --root takes the root of the repository")
-    violations = check(root)
+    violations = check_root(root)
     for violation in violations:
         print(violation)
     return 1 if violations else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(__doc__, check))
