@@ -27,6 +27,7 @@
 #include "tools/local/output_directory.h"
 #include "tools/local/ports.h"
 #include "tools/local/progress.h"
+#include "tools/local/residuals.h"
 #include "tools/local/supervisor.h"
 
 DEFINE_string(config, "", "config files, overlaid in order: a.textproto,b.textproto");
@@ -154,9 +155,14 @@ int RunProcesses(const LocalOptions& options, const v1::Config& config) {
       SupervisorOptions{}, [&progress] { progress.Update(); },
       [&progress](const std::string& line) { progress.Notice(line); });
   progress.Notice(StrCat("starting ", CountText(options), "; logs in ", out.LogDirectory(), "/"));
+  Residuals residuals(options);
+  if (const std::string lost = residuals.LostText(); !lost.empty()) progress.Notice(lost);
   const Ending ending = supervisor.Run(RunCommands(options, *addresses));
   progress.Finish();
-  if (ending.exit_code == 0) return Finish(options);
+  if (ending.exit_code == 0) {
+    const Status moved = residuals.Move();
+    return moved.ok() ? Finish(options) : Fail(moved);
+  }
   std::cerr << "error: " << ending.message << "\n";
   return ending.exit_code;
 }

@@ -43,6 +43,9 @@ DEFINE_int32(threads, 1, "Hogwild threads");
 DEFINE_string(device, "cpu", "where to compute: cpu");
 DEFINE_string(out, "", "directory for summary.json, metrics.jsonl and config.textproto");
 DEFINE_string(save, "", "folder to save the model in when the run is over; of one trainer");
+DEFINE_string(save_residuals, "",
+              "folder for what this worker's policies have not sent when the run is over; put it "
+              "into the saved model as `residuals`");
 DEFINE_string(warm_start, "",
               "folder of a saved model to go on from; the same as the servers' when there are any");
 
@@ -79,6 +82,9 @@ std::vector<std::string> CheckFlags(int argc, char** argv) {
   }
   if (FLAGS_stage > 0 && !FLAGS_save.empty()) {
     problems.push_back("--save: of the first stage; servers give it the whole model");
+  }
+  if (!FLAGS_save_residuals.empty() && FLAGS_servers.empty()) {
+    problems.push_back("--save_residuals: without --servers nothing is kept back; leave it out");
   }
   if (FLAGS_threads < 1 || FLAGS_threads > 1024) problems.push_back("--threads: 1 to 1024");
   if (FLAGS_device != "cpu") {
@@ -137,6 +143,9 @@ Result<std::unique_ptr<ServerClient>> ConnectToServers(const Setup& setup,
                                                        InterruptTarget* interrupt) {
   auto client = std::make_unique<ServerClient>(setup.config, layout, std::move(options),
                                                transport::MakeZmqClientTransport(LimitsOf(setup)));
+  if (!FLAGS_warm_start.empty()) {
+    WEIR_RETURN_IF_ERROR(client->LoadPolicyStates(saved_model::ResidualsFolder(FLAGS_warm_start)));
+  }
   interrupt->Set([link = client.get()] { link->Stop(Interrupted("interrupted"), true); });
   const Status connected = client->Connect();
   interrupt->Set({});
@@ -248,9 +257,10 @@ Status RunWorker(int argc, char** argv) {
   const ModelLayout layout(setup.config, static_cast<uint32_t>(server_count));
   if (!setup.addresses.empty()) WEIR_RETURN_IF_ERROR(CheckMessageBound(setup.config, layout));
   StageProcess stage;
-  std::unique_ptr<ParameterClient> whole;
+  std::unique_ptr<ParameterClient> embedded;
+  std::unique_ptr<ServerClient> whole;
   if (setup.addresses.empty()) {
-    WEIR_ASSIGN_OR_RETURN(whole, MakeEmbedded(setup, layout, warm_start.get()));
+    WEIR_ASSIGN_OR_RETURN(embedded, MakeEmbedded(setup, layout, warm_start.get()));
   } else if (FLAGS_stage < 0) {
     WEIR_ASSIGN_OR_RETURN(
         whole,
@@ -258,7 +268,8 @@ Status RunWorker(int argc, char** argv) {
   } else {
     WEIR_RETURN_IF_ERROR(StartStage(setup, layout, warm_start.get(), &interrupt, &stage));
   }
-  ParameterClient* const client = whole ? whole.get() : stage.client.get();
+  ServerClient* const remote = stage.client ? stage.client.get() : whole.get();
+  ParameterClient* const client = remote != nullptr ? remote : embedded.get();
   options.threads = FLAGS_threads;
   options.device = FLAGS_device;
   options.out_directory = FLAGS_out;
@@ -273,7 +284,8 @@ Status RunWorker(int argc, char** argv) {
   interrupt.Set([&] { worker.Interrupt(); });
   const Result<v1::RunReport> report = worker.Run();
   interrupt.Set({});
-  return report.status();
+  WEIR_RETURN_IF_ERROR(report.status());
+  return FLAGS_save_residuals.empty() ? OkStatus() : remote->SavePolicyStates(FLAGS_save_residuals);
 }
 
 }  // namespace

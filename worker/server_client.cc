@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/saved_model/policy_states.h"
 #include "common/store/update_rule.h"
 #include "worker/server_pull.h"
 
@@ -19,10 +20,12 @@ std::unique_ptr<RowCache> MakeCache(const v1::RowCacheConfig& config, const Mode
 
 // What this worker runs.
 StageSpec StageOf(const ModelLayout& layout, const LinkOptions& options) {
-  if (options.stage_count > 1) return layout.stages()[options.stage];
-  StageSpec whole;
-  whole.end_tensor = static_cast<uint32_t>(layout.tensors().size());
-  return whole;
+  return options.stage_count > 1 ? layout.stages()[options.stage] : layout.whole();
+}
+
+std::optional<uint32_t> StageNumber(const LinkOptions& options) {
+  if (options.stage_count > 1) return options.stage;
+  return std::nullopt;
 }
 
 size_t UniqueCount(const data::Batch& batch) {
@@ -42,8 +45,9 @@ ServerClient::ServerClient(const v1::Config& config, const ModelLayout& layout, 
                            std::unique_ptr<transport::ClientTransport> transport)
     : layout_(layout),
       stage_(StageOf(layout, options)),
+      stage_number_(StageNumber(options)),
       cache_(MakeCache(config.compression().row_cache(), layout)),
-      encoder_(config, layout, options.trainer, stage_.first_tensor, stage_.end_tensor),
+      encoder_(config, layout, options.trainer, stage_),
       link_(config, layout, std::move(options), std::move(transport)) {
   for (uint32_t tensor = stage_.first_tensor; tensor < stage_.end_tensor; ++tensor) {
     dense_bytes_ += static_cast<uint64_t>(layout.tensors()[tensor].element_count()) * sizeof(float);
@@ -127,6 +131,19 @@ Result<uint64_t> ServerClient::Save(const std::function<Status(ByteSpan frames)>
     }
   }
   return steps;
+}
+
+Status ServerClient::LoadPolicyStates(const std::string& folder) {
+  return saved_model::VisitPolicyStates(
+      folder, trainer(), [this](const v1::PolicyStateHeader& header, ByteSpan state) {
+        return encoder_.LoadState(header, state);
+      });
+}
+
+Status ServerClient::SavePolicyStates(const std::string& folder) const {
+  return saved_model::WritePolicyStates(
+      folder, link_.trainer(), stage_number_,
+      [this](const saved_model::TakeState& take) { return encoder_.SaveStates(take); });
 }
 
 // Evaluation pulls rows and nothing else.

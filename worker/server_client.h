@@ -42,11 +42,17 @@ class ServerClient : public ParameterClient {
   void FillReport(v1::WorkerReport* report) override;
   void Stop(const Status& status, bool tell_others) override { link_.Stop(status, tell_others); }
 
+  // What the policies remember (policy_states.h): before Connect that of a saved model, and after
+  // the run that of this worker into a folder.
+  Status LoadPolicyStates(const std::string& folder);
+  Status SavePolicyStates(const std::string& folder) const;
+
  private:
   void CountDense(const data::Batch& batch, bool is_step);
 
   const ModelLayout& layout_;
-  const StageSpec stage_;            // or the whole model
+  const StageSpec stage_;  // or the whole model
+  const std::optional<uint32_t> stage_number_;
   uint64_t dense_bytes_ = 0;         // of its tensors, 32 bits each
   std::unique_ptr<RowCache> cache_;  // null: there is none
   std::atomic<uint64_t> pull_step_{0};

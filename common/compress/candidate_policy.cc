@@ -6,6 +6,17 @@
 
 namespace weir::compress {
 
+void CandidateState::Save(ByteWriter* out) const {
+  ResidualState::Save(out);
+  out->Put(threshold.load());
+}
+
+bool CandidateState::Load(ByteReader* in) {
+  const bool is_sound = ResidualState::Load(in);
+  threshold = in->Get<float>();
+  return is_sound && in->ok() && threshold >= 0;
+}
+
 void CandidatePolicy::EndStep(PolicyState& state, const StepPlan& plan,
                               int64_t /*sent_count*/) const {
   static_cast<CandidateState&>(state).lists.GiveBack(plan.candidates);

@@ -20,6 +20,9 @@ namespace weir::compress {
 struct CandidateState : ResidualState {
   using ResidualState::ResidualState;
 
+  void Save(ByteWriter* out) const override;
+  bool Load(ByteReader* in) override;
+
   Pool<Candidates> lists;
   std::atomic<float> threshold{0};  // the last step's
 };

@@ -48,6 +48,12 @@ struct DctState : ResidualState {
         controller(static_cast<double>(KeptCount(s.element_count, config.sparsity())),
                    config.controller()) {}
 
+  void Save(ByteWriter* out) const override {
+    ResidualState::Save(out);
+    controller.Save(out);
+  }
+  bool Load(ByteReader* in) override { return ResidualState::Load(in) && controller.Load(in); }
+
   std::mutex sample_mutex;    // held while a threshold is taken, for sample
   std::vector<float> sample;  // magnitudes
   DensityController controller;

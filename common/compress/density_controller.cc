@@ -43,4 +43,22 @@ std::optional<float> DensityController::threshold() const {
   return static_cast<float>(*threshold_);
 }
 
+// 0 stands for none.
+void DensityController::Save(ByteWriter* out) const {
+  std::lock_guard lock(mutex_);
+  out->Put(threshold_.value_or(0));
+  out->Put(least_);
+}
+
+bool DensityController::Load(ByteReader* in) {
+  const auto threshold = in->Get<double>();
+  const auto least = in->Get<double>();
+  if (!in->ok() || !(threshold >= 0) || !(least >= 0)) return false;
+  std::lock_guard lock(mutex_);
+  threshold_.reset();
+  if (threshold > 0) threshold_ = threshold;
+  least_ = least;
+  return true;
+}
+
 }  // namespace weir::compress

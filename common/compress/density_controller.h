@@ -20,6 +20,8 @@
 #include <mutex>
 #include <optional>
 
+#include "common/base/bytes.h"
+
 namespace weir::compress {
 
 class DensityController {
@@ -36,6 +38,10 @@ class DensityController {
 
   // None, or > 0.
   std::optional<float> threshold() const;
+
+  // What later thresholds depend on, and back; false if it cannot be that.
+  void Save(ByteWriter* out) const;
+  bool Load(ByteReader* in);
 
  private:
   const double target_count_;

@@ -6,6 +6,8 @@ namespace {
 
 struct NoneState : PolicyState {
   explicit NoneState(const Scope& scope) : values(scope.values) {}
+  void Save(ByteWriter*) const override {}
+  bool Load(ByteReader*) override { return true; }
   const wire::ValueCoding values;
 };
 

@@ -23,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/base/bytes.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
 #include "common/wire/value_coding.h"
@@ -101,6 +102,13 @@ struct StepPlan {
 class PolicyState {
  public:
   virtual ~PolicyState() = default;
+
+  // Beside the residual, what later steps depend on; not what is only reported. No thread may be at
+  // the state. See saved_state.h, which saves it all.
+  virtual void Save(ByteWriter* out) const = 0;
+  // What Save wrote of a state that the same rule made for as many elements. False if it cannot be
+  // that: the state is of no use then.
+  virtual bool Load(ByteReader* in) = 0;
 };
 
 class Policy {

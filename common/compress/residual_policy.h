@@ -18,6 +18,11 @@ namespace weir::compress {
 struct ResidualState : PolicyState {
   explicit ResidualState(const Scope& s) : scope(s), residual(s.element_count) {}
 
+  void Save(ByteWriter* out) const override { out->Put(step.load()); }
+  bool Load(ByteReader* in) override {
+    step = in->Get<uint64_t>();
+    return in->ok();
+  }
   uint64_t NextStep() { return step.fetch_add(1, std::memory_order_relaxed); }
 
   const Scope scope;

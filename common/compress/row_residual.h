@@ -20,6 +20,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "common/base/bytes.h"
+#include "common/base/status.h"
 #include "common/proto/config.pb.h"
 #include "common/wire/value_coding.h"
 
@@ -73,6 +75,12 @@ class RowResidual {
   // A step without a push.
   void Accumulate(const RowGradients& gradients);
 
+  // What later steps depend on, counters apart. No other thread may be here meanwhile.
+  void Save(ByteWriter* out) const;
+  // What Save wrote, of rows of the same dimension and under whatever test, into a table that is
+  // new. InvalidData if it cannot be that; the table is of no use then.
+  Status Load(ByteReader* in);
+
   RowCounts counts() const;
   // For tests: what is kept of a row, zeros if nothing is.
   std::vector<float> KeptOf(uint64_t id) const;
@@ -110,6 +118,8 @@ class RowResidual {
   void SendOld(SentRows* sent);
   void ForgetStale();
   void Free(size_t slot);
+  bool LoadSlots(ByteReader* in);
+  bool LoadOrders(size_t free_count, size_t waiting_count, ByteReader* in);
 
   const RowTest test_;
   const size_t dimension_;

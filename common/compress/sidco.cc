@@ -27,6 +27,8 @@ constexpr double kFirstRatio = 0.25;
 // stays.
 constexpr int kAdaptSteps = 5;
 constexpr double kFew = 0.8, kMany = 1.2;
+// More than any sparsity and any config asks for.
+constexpr int kMostStages = 64;
 // By how much a threshold may miss the last step's without another pass over the residual: one that
 // sums begin at, either way, and one that what is sent begins at, downwards.
 constexpr float kSummedBand = 0.03f, kSentBand = 0.05f;
@@ -40,6 +42,16 @@ struct ExpectedThresholds {
   void Set(float first_threshold, float second_threshold) {
     first = first_threshold;
     second = second_threshold;
+  }
+
+  void Save(ByteWriter* out) const {
+    out->Put(first.load());
+    out->Put(second.load());
+  }
+  bool Load(ByteReader* in) {
+    first = in->Get<float>();
+    second = in->Get<float>();
+    return in->ok() && first >= 0 && second >= 0;
   }
 
   // Above the first of several thresholds lies a quarter of the residual, of which the second stage
@@ -66,6 +78,22 @@ struct FirstPass {
 
 struct SidcoState : CandidateState {
   using CandidateState::CandidateState;
+
+  void Save(ByteWriter* out) const override {
+    CandidateState::Save(out);
+    expected.Save(out);
+    out->Put(stages);
+    out->Put(observed_steps);
+    out->Put(observed_count);
+  }
+  bool Load(ByteReader* in) override {
+    bool is_sound = CandidateState::Load(in) && expected.Load(in);
+    stages = in->Get<int>();
+    observed_steps = in->Get<int>();
+    observed_count = in->Get<int64_t>();
+    is_sound = is_sound && in->ok() && stages >= 1 && stages <= kMostStages;
+    return is_sound && observed_steps >= 0 && observed_steps < kAdaptSteps && observed_count >= 0;
+  }
 
   ExpectedThresholds expected;
   std::mutex mutex;  // of what follows

@@ -19,6 +19,9 @@ struct VarianceState : ResidualState {
   explicit VarianceState(const Scope& s)
       : ResidualState(s), square_sums(static_cast<size_t>(s.element_count)) {}
 
+  void Save(ByteWriter* out) const override;
+  bool Load(ByteReader* in) override;
+
   // Of the elements from first on; the caller holds their stripe.
   std::span<float> SquareSums(int64_t first, size_t count) {
     return square_sums.span().subspan(static_cast<size_t>(first), count);

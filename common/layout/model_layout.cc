@@ -127,6 +127,17 @@ void ModelLayout::CutStages() {
   add(bottom_count + top_weights_.size());
 }
 
+StageSpec ModelLayout::whole() const {
+  StageSpec whole;
+  whole.bottom = {0, bottom_weights_.size()};
+  whole.top = {0, top_weights_.size()};
+  whole.has_interaction = true;
+  whole.input_width = dense_feature_count_;
+  whole.output_width = stages_.back().output_width;
+  whole.end_tensor = static_cast<uint32_t>(tensors_.size());
+  return whole;
+}
+
 void ModelLayout::AddMlp(const std::string& name, int64_t input_width,
                          std::span<const int32_t> widths, std::vector<uint32_t>& weights) {
   for (size_t i = 0; i < widths.size(); ++i) {

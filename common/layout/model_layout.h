@@ -101,6 +101,8 @@ class ModelLayout {
   const v1::PipelineConfig& pipeline() const { return pipeline_; }
   // At least one, in the order of forward; one more than splits.
   std::span<const StageSpec> stages() const { return stages_; }
+  // All of them in one.
+  StageSpec whole() const;
 
   // The rest of the model's structure, as the config has it; without dense features there is no
   // bottom MLP.

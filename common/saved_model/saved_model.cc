@@ -29,6 +29,7 @@ namespace fs = std::filesystem;
 constexpr uint32_t kFormat = 1;
 constexpr const char* kManifest = "manifest.textproto";
 constexpr const char* kParameters = "parameters.weir";
+constexpr const char* kResiduals = "residuals";
 
 std::string File(const std::string& directory, const char* name) {
   return (fs::path(directory) / name).string();
@@ -38,18 +39,6 @@ std::string File(const std::string& directory, const char* name) {
 std::string Stripped(std::string directory) {
   while (directory.size() > 1 && directory.back() == '/') directory.pop_back();
   return directory;
-}
-
-Status CannotWrite(const std::string& path) {
-  return Unavailable(StrCat("cannot write ", path, ": ", std::strerror(errno)));
-}
-
-Status SyncFolder(const std::string& path) {
-  const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool done = folder >= 0 && fsync(folder) == 0;
-  Status status = done ? OkStatus() : CannotWrite(path);
-  if (folder >= 0) close(folder);
-  return status;
 }
 
 // Nothing, an empty folder, or one with files of a saved model and no other may be replaced.
@@ -63,7 +52,7 @@ Status CheckReplaceable(const std::string& directory) {
   for (const auto& entry : fs::directory_iterator(directory, error)) {
     const std::string name = entry.path().filename().string();
     has_manifest |= name == kManifest;
-    has_other |= name != kManifest && name != kParameters;
+    has_other |= name != kManifest && name != kParameters && name != kResiduals;
   }
   if (!error && !has_other && (has_manifest || fs::is_empty(directory, error))) return OkStatus();
   return FailedPrecondition(
@@ -146,6 +135,10 @@ Result<ByteSpan> Map(const std::string& path, uint64_t expected_bytes) {
 
 }  // namespace
 
+std::string ResidualsFolder(const std::string& directory) {
+  return File(Stripped(directory), kResiduals);
+}
+
 Result<std::unique_ptr<Writer>> Writer::Create(const std::string& directory) {
   const std::string target = Stripped(directory);
   const std::string aside = StrCat(target, ".partial-", static_cast<int64_t>(getpid()));
@@ -155,42 +148,25 @@ Result<std::unique_ptr<Writer>> Writer::Create(const std::string& directory) {
   fs::remove_all(aside, error);
   fs::create_directories(aside, error);
   if (error) return Unavailable(StrCat("cannot make ", aside, ": ", error.message()));
-  const std::string path = File(aside, kParameters);
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file < 0) return CannotWrite(path);
-  return std::unique_ptr<Writer>(new Writer(target, aside, file));
+  WEIR_ASSIGN_OR_RETURN(FileWriter parameters, FileWriter::Create(File(aside, kParameters)));
+  return std::unique_ptr<Writer>(new Writer(target, aside, std::move(parameters)));
 }
 
-Writer::Writer(std::string directory, std::string aside, int file)
-    : directory_(std::move(directory)), aside_(std::move(aside)), file_(file) {}
+Writer::Writer(std::string directory, std::string aside, FileWriter parameters)
+    : directory_(std::move(directory)),
+      aside_(std::move(aside)),
+      parameters_(std::move(parameters)) {}
 
 Writer::~Writer() {
-  if (file_ >= 0) close(file_);
   std::error_code error;
   if (!finished_) fs::remove_all(aside_, error);
 }
 
-Status Writer::Append(ByteSpan frames) {
-  parameter_bytes_ += frames.size();
-  return WriteAll(file_, File(aside_, kParameters), frames);
-}
-
-Status Writer::WriteAll(int file, const std::string& name, ByteSpan bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return CannotWrite(name);
-    bytes = bytes.subspan(static_cast<size_t>(written));
-  }
-  return OkStatus();
-}
-
 Status Writer::Finish(v1::SavedModelManifest manifest) {
-  const bool synced = fsync(file_) == 0 && close(std::exchange(file_, -1)) == 0;
-  if (!synced) return CannotWrite(File(aside_, kParameters));
+  WEIR_RETURN_IF_ERROR(parameters_.Finish());
   manifest.set_format(kFormat);
   manifest.set_id(RandomNonce());
-  manifest.set_parameter_bytes(parameter_bytes_);
+  manifest.set_parameter_bytes(parameters_.byte_count());
   WEIR_RETURN_IF_ERROR(WriteManifest(manifest));
   WEIR_RETURN_IF_ERROR(SyncFolder(aside_));
   return Rename();
@@ -199,14 +175,9 @@ Status Writer::Finish(v1::SavedModelManifest manifest) {
 Status Writer::WriteManifest(const v1::SavedModelManifest& manifest) {
   std::string text;
   google::protobuf::TextFormat::PrintToString(manifest, &text);
-  const std::string path = File(aside_, kManifest);
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file < 0) return CannotWrite(path);
-  const ByteSpan bytes(reinterpret_cast<const uint8_t*>(text.data()), text.size());
-  Status status = WriteAll(file, path, bytes);
-  if (status.ok() && fsync(file) != 0) status = CannotWrite(path);
-  close(file);
-  return status;
+  WEIR_ASSIGN_OR_RETURN(FileWriter file, FileWriter::Create(File(aside_, kManifest)));
+  WEIR_RETURN_IF_ERROR(file.Append(AsBytes(text)));
+  return file.Finish();
 }
 
 // An older folder changes places with the new one and then goes; where the file system cannot do

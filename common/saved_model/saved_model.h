@@ -3,6 +3,8 @@
 //
 //   manifest.textproto   v1::SavedModelManifest: config, learned columns, steps
 //   parameters.weir      frames (common/wire/FORMAT.md) of every piece and every row
+//   residuals/           of a compressed run: what its workers had not sent (policy_states.h);
+//                        put there once the rest is
 //
 // The folder is written aside and renamed when all of it is on disk, so that whoever finds it finds
 // all of it. A folder of the name that was there before is replaced by then.
@@ -16,12 +18,16 @@
 #include <string>
 
 #include "common/base/bytes.h"
+#include "common/base/file_writer.h"
 #include "common/base/status.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/saved_model.pb.h"
 #include "common/saved_model/frames.h"
 
 namespace weir::saved_model {
+
+// Of the model in the folder.
+std::string ResidualsFolder(const std::string& directory);
 
 class Writer {
  public:
@@ -34,20 +40,18 @@ class Writer {
   Writer& operator=(const Writer&) = delete;
 
   // Whole frames.
-  Status Append(ByteSpan frames);
+  Status Append(ByteSpan frames) { return parameters_.Append(frames); }
   // manifest: format, parameter_bytes and id are filled in.
   Status Finish(v1::SavedModelManifest manifest);
 
  private:
-  Writer(std::string directory, std::string aside, int file);
-  Status WriteAll(int file, const std::string& name, ByteSpan bytes);
+  Writer(std::string directory, std::string aside, FileWriter parameters);
   Status WriteManifest(const v1::SavedModelManifest& manifest);
   Status Rename();
 
   const std::string directory_;
   const std::string aside_;
-  int file_;  // parameters; -1 once closed
-  uint64_t parameter_bytes_ = 0;
+  FileWriter parameters_;
   bool finished_ = false;
 };
 

@@ -41,7 +41,7 @@ uint64_t Checksum(RawHeader header, ByteSpan payload) {
 
 bool IsKnownKind(uint8_t kind) {
   return kind >= static_cast<uint8_t>(FrameKind::kGradient) &&
-         kind <= static_cast<uint8_t>(FrameKind::kActivationGradients);
+         kind <= static_cast<uint8_t>(FrameKind::kPolicyState);
 }
 
 bool IsKnownCoding(uint8_t coding) {
@@ -98,6 +98,8 @@ const char* FrameKindName(FrameKind kind) {
       return "activations";
     case FrameKind::kActivationGradients:
       return "activation gradients";
+    case FrameKind::kPolicyState:
+      return "policy state";
   }
   return "unknown";
 }
@@ -117,6 +119,8 @@ std::string DescribeFrame(const FrameHeader& header) {
     case FrameKind::kActivations:
     case FrameKind::kActivationGradients:
       return StrCat(name, " of split ", header.tensor, ", slice ", header.begin);
+    case FrameKind::kPolicyState:
+      return StrCat(name, " of layer or table ", header.tensor, ", part ", header.begin);
     case FrameKind::kScores:
       break;
   }

@@ -37,6 +37,7 @@ enum class FrameKind : uint8_t {
   kSavedRows = 8,             // ids, values and optimizer state of rows, in a saved model
   kActivations = 9,           // of a block of activations, from a stage to the next one
   kActivationGradients = 10,  // of its gradient, on the way back
+  kPolicyState = 11,          // part of what a worker keeps of a layer or table, in a saved model
 };
 
 // Kinds whose payload is selected elements, in blocks (piece_frame.h).
@@ -53,10 +54,11 @@ const char* FrameKindName(FrameKind kind);
 struct FrameHeader {
   FrameKind kind = FrameKind::kGradient;
   ValueCoding coding = ValueCoding::kF32;  // kF32 also for kinds that leave no choice
-  uint32_t tensor = 0;  // tensor id; table id of row frames; split of activations; 0 for scores
+  uint32_t tensor = 0;  // tensor id; table id of row frames; split of activations; 0 for scores;
+                        // policy state: which of the file's layers and tables
   uint32_t begin = 0;   // piece: its first element in the tensor; rows: their dimension;
-                        // activations: the slice of the batch; else 0
-  uint32_t count = 0;   // elements, rows or scores carried
+                        // activations: the slice of the batch; policy state: the part; else 0
+  uint32_t count = 0;   // elements, rows or scores carried; bytes of a policy's state
   uint32_t length = 0;  // payload bytes
 };
 

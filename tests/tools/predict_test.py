@@ -46,6 +46,8 @@ cluster { window: 1 }
 """
 
 
+ADAGRAD = "adagrad { learning_rate: 0.05 }"
+
 # Rows that a standardised column learns from: batch_size times the default of chunk_batches.
 LEARNED_ROWS = 16 * 32
 
@@ -317,6 +319,81 @@ class Workflow(unittest.TestCase):
                 os.rename(self.path("model"), self.path("half%d" % servers))
                 self.train_model(servers, epochs(1), "--warm_start=" + self.path("half%d" % servers))
                 self.assertEqual(self.predict(self.test)[0], at_once)
+
+    def config_files(self, rules, *more):
+        """The config with rules of compression over it, and update rules that do nothing to rows at rest:
+        Adam's momentum moves them, and many steps at once round in another way than one by one."""
+        compressed = self.path("compressed.textproto")
+        with open(compressed, "w", encoding="utf-8") as f:
+            f.write("compression { %s } update { dense { %s } rows { %s } }\n" % (rules, ADAGRAD, ADAGRAD))
+            f.write("\n".join(more))
+        return "--config=%s,%s" % (self.config, compressed)
+
+    def run_model(self, name, config, *flags):
+        """A run of one trainer that saves a model; what weir-local said."""
+        return run("weir-local", config, "--trainers=1", "--out=" + self.path("out"),
+                   "--save=" + self.path(name), *flags)
+
+    def predictions_of(self, name):
+        run("weir-predict", "--model=" + self.path(name), "--in=" + self.test,
+            "--out=" + self.path("predictions.csv"))
+        return read_predictions(self.path("predictions.csv"))[0]
+
+    def test_what_was_not_sent_is_sent_by_the_run_that_goes_on(self):
+        rows = 'layer { match: "table/*" lazy_rows { threshold: 0.05 max_age: 9 } values: BF16 }'
+        for policy in ("dct { sparsity: 0.9 lifespan: 20 }", "top_k { sparsity: 0.95 }",
+                       "random_k { sparsity: 0.9 }", "sidco { sparsity: 0.95 }",
+                       "variance { alpha: 1 }", "qsgd {}"):
+            config = self.config_files("default { %s } %s" % (policy, rows))
+            once, twice = "--override=data { epochs: 1 }", "--override=data { epochs: 2 }"
+            with self.subTest(policy=policy):
+                self.run_model("at_once", config, "--servers=2", twice)
+                self.run_model("half", config, "--servers=2", once)
+                warm = "--warm_start=" + self.path("half")
+                self.run_model("model", config, "--servers=1", once, warm)
+                self.assertEqual(self.predictions_of("model"), self.predictions_of("at_once"))
+                shutil.rmtree(self.path("half/residuals"))
+                self.run_model("model", config, "--servers=1", once, warm)
+                self.assertNotEqual(self.predictions_of("model"), self.predictions_of("at_once"))
+
+    def test_stages_take_over_what_the_whole_had_not_sent_and_back(self):
+        pipeline = 'pipeline { in_flight: 1 split { after: "bottom/0" none {} } split { after: "top/0" none {} } }'
+        rules = ('default { top_k { sparsity: 0.9 } } '
+                 'layer { match: "table/*" lazy_rows { threshold: 0.05 } }')
+        config = self.config_files(rules, pipeline, "cluster { prefetch_batches: 0 }")
+        flags = ("--servers=1", "--override=data { epochs: 1 }")
+        self.run_model("at_once", config, "--servers=1", "--override=data { epochs: 3 }")
+        self.run_model("first", config, *flags)
+        self.assertEqual(os.listdir(self.path("first/residuals")), ["trainer-0.weir"])
+        self.run_model("second", config, "--stages=3", "--warm_start=" + self.path("first"), *flags)
+        self.assertEqual(sorted(os.listdir(self.path("second/residuals"))),
+                         ["trainer-0-stage-%d.weir" % stage for stage in range(3)])
+        self.run_model("third", config, "--warm_start=" + self.path("second"), *flags)
+        self.assertEqual(self.predictions_of("third"), self.predictions_of("at_once"))
+
+    def test_says_what_of_it_is_lost_or_damaged(self):
+        config = self.config_files("default { dct { sparsity: 0.9 } }")
+        self.run_model("model", config, "--servers=1")
+        residuals = self.path("model/residuals/")
+        warm = ("weir-local", "--servers=1", "--trainers=1", "--out=" + self.path("on"),
+                "--warm_start=" + self.path("model"))
+        shutil.copy(residuals + "trainer-0.weir", residuals + "trainer-3.weir")
+        with open(residuals + "notes.txt", "w", encoding="utf-8") as f:
+            f.write("ours")
+        self.assertIn("trainer-3 of the run before had not sent is lost: this run has no", run(*warm, config))
+        run(*warm, "--config=" + self.config)
+        with open(self.path("on/logs/trainer-0.log"), encoding="utf-8") as f:
+            self.assertIn("what the policy dct had not sent of top/0/weight is lost", f.read())
+        another = self.config_files("default { dct { sparsity: 0.5 } }")
+        run(*warm, another)
+        shutil.copy(residuals + "trainer-0.weir", residuals + "trainer-0-stage-1.weir")
+        self.assertIn("bottom/0/weight comes twice", run(*warm, config, status=1))
+        os.remove(residuals + "trainer-0-stage-1.weir")
+        size = os.path.getsize(residuals + "trainer-0.weir")
+        for cut in (size - 1, size - 40, 0):
+            with open(residuals + "trainer-0.weir", "r+b") as f:
+                f.truncate(cut)
+            self.assertIn("residuals/trainer-0.weir: ", run(*warm, config, status=1))
 
     def test_a_model_is_refused_when_it_is_incomplete_or_another(self):
         self.train_model()

@@ -5,6 +5,7 @@
 #include "common/base/check.h"
 #include "common/base/strings.h"
 #include "tools/local/output_directory.h"
+#include "tools/local/residuals.h"
 
 namespace weir::tools {
 namespace {
@@ -51,6 +52,9 @@ ChildCommand WorkerCommand(const LocalOptions& options, const std::string& serve
     command.arguments.push_back(StrCat("--link=tcp://127.0.0.", stage + 1, ":0"));
   }
   AddWarmStart(options, &command);
+  if (const std::string beside = ResidualsBeside(options); !beside.empty()) {
+    command.arguments.push_back(StrCat("--save_residuals=", beside));
+  }
   if (stage > 0) return command;  // the first one reports for all
   command.arguments.push_back(
       StrCat("--out=", OutputDirectory(options.out_directory).TrainerPath(trainer)));

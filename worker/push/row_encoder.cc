@@ -1,18 +1,23 @@
 #include "worker/push/row_encoder.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "common/base/check.h"
 #include "common/base/strings.h"
 #include "common/config/policy_rules.h"
 #include "common/wire/row_frame.h"
 
 namespace weir::worker {
 
-RowEncoder::RowEncoder(const v1::CompressionConfig& compression, const ModelLayout& layout)
-    : layout_(layout) {
+RowEncoder::RowEncoder(const v1::CompressionConfig& compression, const ModelLayout& layout,
+                       bool has_rows)
+    : layout_(layout), has_rows_(has_rows) {
   for (const TableSpec& spec : layout.tables()) {
-    const v1::PolicyRule& rule = config::RuleForLayer(compression, StrCat("table/", spec.name));
     Table& table = tables_.emplace_back();
+    table.name = StrCat("table/", spec.name);
+    const v1::PolicyRule& rule = config::RuleForLayer(compression, table.name);
+    table.rule = rule;
     table.coding = rule.values() == v1::BF16 ? wire::ValueCoding::kBf16 : wire::ValueCoding::kF32;
     table.is_lazy = rule.has_lazy_rows();
     if (!table.is_lazy && table.coding == wire::ValueCoding::kF32) continue;
@@ -99,6 +104,35 @@ void RowEncoder::FillReport(v1::RowReport* report) const {
   report->set_kept_steps(counts.kept_steps);
   report->set_discarded_l1(counts.discarded_l1);
   report->set_waiting(counts.waiting);
+}
+
+Status RowEncoder::SaveStates(const saved_model::TakeState& take) const {
+  if (!has_rows_) return OkStatus();
+  for (const Table& table : tables_) {
+    if (table.residual == nullptr) continue;
+    Bytes state;
+    ByteWriter writer(state);
+    table.residual->Save(&writer);
+    v1::PolicyStateHeader header;
+    header.set_name(table.name);
+    *header.mutable_rule() = table.rule;
+    WEIR_RETURN_IF_ERROR(take(header, state));
+  }
+  return OkStatus();
+}
+
+Status RowEncoder::LoadState(const std::string& name, ByteSpan state) {
+  const auto found = std::ranges::find(tables_, name, &Table::name);
+  if (!has_rows_ || found == tables_.end()) return OkStatus();
+  if (std::exchange(found->is_loaded, true)) return InvalidData(StrCat(name, " comes twice"));
+  if (found->residual == nullptr) {
+    LOG(WARNING) << "what had not been sent of rows of " << name
+                 << " is lost: its rule keeps nothing now";
+    return OkStatus();
+  }
+  ByteReader reader(state);
+  const Status loaded = found->residual->Load(&reader);
+  return loaded.ok() ? loaded : InvalidData(StrCat("of ", name, ", ", loaded.message()));
 }
 
 }  // namespace weir::worker

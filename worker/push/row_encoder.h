@@ -16,6 +16,7 @@
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/report.pb.h"
+#include "common/saved_model/policy_states.h"
 #include "worker/data/batch.h"
 
 namespace weir::worker {
@@ -33,8 +34,8 @@ struct BatchRows {
 
 class RowEncoder {
  public:
-  // layout outlives the encoder.
-  RowEncoder(const v1::CompressionConfig& compression, const ModelLayout& layout);
+  // layout outlives the encoder. has_rows: of a stage that reads them; else there never are any.
+  RowEncoder(const v1::CompressionConfig& compression, const ModelLayout& layout, bool has_rows);
 
   bool needs_squares() const;
   // Every row may be kept for a later step.
@@ -55,10 +56,17 @@ class RowEncoder {
 
   void FillReport(v1::RowReport* report) const;
 
+  // As StepEncoder's.
+  Status SaveStates(const saved_model::TakeState& take) const;
+  Status LoadState(const std::string& name, ByteSpan state);
+
  private:
   struct Table {
+    std::string name;  // "table/C1"
+    v1::PolicyRule rule;
     wire::ValueCoding coding;
     bool is_lazy;
+    bool is_loaded = false;
     std::unique_ptr<compress::RowResidual> residual;  // null: rows leave as they are
   };
 
@@ -69,6 +77,7 @@ class RowEncoder {
                     std::vector<Bytes>& bodies, Scratch* scratch) const;
 
   const ModelLayout& layout_;
+  const bool has_rows_;
   std::vector<Table> tables_;
   std::atomic<uint64_t> plain_rows_{0};  // of tables without a residual
 };

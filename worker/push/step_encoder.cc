@@ -7,7 +7,9 @@
 #include "common/base/random.h"
 #include "common/base/strings.h"
 #include "common/compress/policy_table.h"
+#include "common/compress/saved_state.h"
 #include "common/config/policy_rules.h"
+#include "google/protobuf/util/message_differencer.h"
 
 namespace weir::worker {
 namespace {
@@ -15,13 +17,24 @@ namespace {
 // Keeps these keys apart from other uses of the run's seed.
 constexpr uint64_t kTrainerKey = 201;
 
+// Whatever layers they are for, and however values travel.
+bool IsSame(v1::PolicyRule a, v1::PolicyRule b) {
+  for (v1::PolicyRule* const rule : {&a, &b}) {
+    rule->clear_match();
+    rule->clear_values();
+  }
+  return google::protobuf::util::MessageDifferencer::Equals(a, b);
+}
+
 }  // namespace
 
 struct StepEncoder::Layer {
   const TensorSpec* tensor = nullptr;
   compress::Scope scope;
+  v1::PolicyRule rule;
   std::unique_ptr<const compress::Policy> policy;
   std::unique_ptr<compress::PolicyState> state;
+  bool is_loaded = false;
   std::atomic<uint64_t> steps{0};
   std::atomic<uint64_t> steps_without_credit{0};
   std::atomic<uint64_t> elements_sent{0};
@@ -29,13 +42,14 @@ struct StepEncoder::Layer {
 };
 
 StepEncoder::StepEncoder(const v1::Config& config, const ModelLayout& layout, uint32_t trainer,
-                         uint32_t first_tensor, uint32_t end_tensor)
-    : layout_(layout), rows_(config.compression(), layout) {
+                         const StageSpec& stage)
+    : layout_(layout), rows_(config.compression(), layout, stage.has_interaction) {
   for (const TensorSpec& tensor :
-       layout.tensors().subspan(first_tensor, end_tensor - first_tensor)) {
+       layout.tensors().subspan(stage.first_tensor, stage.end_tensor - stage.first_tensor)) {
     const v1::PolicyRule& rule = config::RuleForLayer(config.compression(), tensor.name);
     auto layer = std::make_unique<Layer>();
     layer->tensor = &tensor;
+    layer->rule = rule;
     layer->policy = compress::MakePolicy(rule);
     compress::Scope& scope = layer->scope;
     scope.tensor = tensor.id;
@@ -185,6 +199,37 @@ void StepEncoder::FillReport(v1::WorkerReport* report) const {
     const double threshold = layer->policy->threshold(*layer->state);
     if (threshold > 0) out.set_threshold(threshold);
   }
+}
+
+Status StepEncoder::SaveStates(const saved_model::TakeState& take) const {
+  for (const auto& layer : layers_) {
+    Bytes state;
+    compress::SaveState(*layer->policy, *layer->state, &state);
+    v1::PolicyStateHeader header;
+    header.set_name(layer->tensor->name);
+    *header.mutable_rule() = layer->rule;
+    WEIR_RETURN_IF_ERROR(take(header, state));
+  }
+  return rows_.SaveStates(take);
+}
+
+Status StepEncoder::LoadState(const v1::PolicyStateHeader& header, ByteSpan state) {
+  const std::string& name = header.name();
+  if (config::IsTable(name)) return rows_.LoadState(name, state);
+  const auto found =
+      std::ranges::find_if(layers_, [&](const auto& layer) { return layer->tensor->name == name; });
+  if (found == layers_.end()) return OkStatus();
+  Layer& layer = **found;
+  if (std::exchange(layer.is_loaded, true)) return InvalidData(StrCat(name, " comes twice"));
+  const std::string policy(config::PolicyName(header.rule()));
+  if (!layer.policy->keeps_residual() && compress::HasResidual(state)) {
+    LOG(WARNING) << "what the policy " << policy << " had not sent of " << name
+                 << " is lost: " << layer.policy->name() << " keeps nothing";
+  }
+  const Status loaded = compress::LoadState(*layer.policy, state, IsSame(header.rule(), layer.rule),
+                                            layer.state.get());
+  if (loaded.ok()) return loaded;
+  return InvalidData(StrCat("of ", name, ", under ", policy, ", ", loaded.message()));
 }
 
 }  // namespace weir::worker

@@ -18,6 +18,7 @@
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/report.pb.h"
+#include "common/saved_model/policy_states.h"
 #include "common/transport/message.h"
 #include "common/wire/piece_frame.h"
 #include "worker/data/batch.h"
@@ -27,12 +28,12 @@ namespace weir::worker {
 
 class StepEncoder {
  public:
-  // layout outlives the encoder. trainer: gives it random choices of its own. first_tensor,
-  // end_tensor: those of the worker's stage, or all.
+  // layout outlives the encoder. trainer: gives it random choices of its own. stage: the worker's,
+  // or all.
   StepEncoder(const v1::Config& config, const ModelLayout& layout, uint32_t trainer,
-              uint32_t first_tensor, uint32_t end_tensor);
+              const StageSpec& stage);
   StepEncoder(const v1::Config& config, const ModelLayout& layout, uint32_t trainer)
-      : StepEncoder(config, layout, trainer, 0, static_cast<uint32_t>(layout.tensors().size())) {}
+      : StepEncoder(config, layout, trainer, layout.whole()) {}
   ~StepEncoder();
 
   // A step of this batch may go without a push: nothing but residuals is concerned.
@@ -77,6 +78,14 @@ class StepEncoder {
   void Accumulate(const compress::Gradient& dense, const data::Batch& batch, const BatchRows& rows);
 
   void FillReport(v1::WorkerReport* report) const;
+
+  // What the policies remember, layer after layer and table after table (policy_states.h); once no
+  // thread takes steps any more.
+  Status SaveStates(const saved_model::TakeState& take) const;
+  // Before the first step, what SaveStates gave, in this run or an earlier one. Of the layers of
+  // other stages nothing is taken; under another rule the residual alone is. InvalidData when it
+  // does not fit, or comes a second time.
+  Status LoadState(const v1::PolicyStateHeader& header, ByteSpan state);
 
  private:
   struct Layer;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/base/strings.h"
+#include "common/compress/saved_state.h"
 #include "tests/common/compress/policy_support.h"
 
 namespace weir::compress {
@@ -104,6 +105,73 @@ TEST_P(PolicyContract, SelectsSortedIndexesInRangeAndDecodedValues) {
       ExpectSound(*policy, scope, TakeStep(*policy, *state, scope, NormalGradient(elements, step)));
     }
   }
+}
+
+// A state that was saved and one that it is loaded into send the same from there on.
+TEST_P(PolicyContract, GoesOnFromASavedStateAsIfNothingHadBeen) {
+  const auto policy = Make();
+  for (const int64_t elements : {int64_t{1}, int64_t{500}, 2 * kStripeElements + 17}) {
+    const Scope scope = MakeScope(elements);
+    for (const uint64_t saved_after : {0, 1, 7}) {
+      const auto state = policy->MakeState(scope);
+      uint64_t step = 0;
+      for (; step < saved_after; ++step) {
+        TakeStep(*policy, *state, scope, NormalGradient(elements, step));
+      }
+      Bytes saved;
+      SaveState(*policy, *state, &saved);
+      const auto restored = policy->MakeState(scope);
+      ASSERT_TRUE(LoadState(*policy, saved, true, restored.get()).ok());
+      Bytes again;
+      SaveState(*policy, *restored, &again);
+      EXPECT_EQ(saved, again);
+      for (; step < saved_after + 12; ++step) {
+        const std::vector<float> gradient = NormalGradient(elements, step);
+        const Sent wanted = TakeStep(*policy, *state, scope, gradient);
+        const Sent sent = TakeStep(*policy, *restored, scope, gradient);
+        ASSERT_EQ(sent.indexes, wanted.indexes) << step << " after " << saved_after;
+        ASSERT_EQ(sent.values, wanted.values) << step << " after " << saved_after;
+      }
+    }
+  }
+}
+
+TEST_P(PolicyContract, RefusesWhatIsNoSavedState) {
+  const auto policy = Make();
+  const Scope scope = MakeScope(100);
+  const auto state = policy->MakeState(scope);
+  for (uint64_t step = 0; step < 3; ++step) {
+    TakeStep(*policy, *state, scope, NormalGradient(100, step));
+  }
+  Bytes saved;
+  SaveState(*policy, *state, &saved);
+  const auto refuses = [&](ByteSpan bytes, int64_t elements) {
+    const auto other = policy->MakeState(MakeScope(elements));
+    return !LoadState(*policy, bytes, true, other.get()).ok();
+  };
+  for (size_t size = 0; size < saved.size(); ++size) {
+    ASSERT_TRUE(refuses(ByteSpan(saved).first(size), 100)) << "cut at " << size;
+  }
+  EXPECT_EQ(refuses(saved, 101), policy->keeps_residual()) << "of another layer";
+  saved.push_back(0);
+  EXPECT_TRUE(refuses(saved, 100)) << "more than a state";
+}
+
+// Where the rule is another one, what was not sent is no less worth sending.
+TEST_P(PolicyContract, TakesOverTheResidualOfAnotherPolicy) {
+  const Selector dct(RuleNamed("dct"), MakeScope(1000));
+  for (uint64_t step = 0; step < 3; ++step) dct.Step(NormalGradient(1000, step));
+  Bytes saved;
+  SaveState(*dct.policy, *dct.state, &saved);
+  EXPECT_TRUE(HasResidual(saved));
+  const auto policy = Make();
+  const Scope scope = MakeScope(1000);
+  const auto state = policy->MakeState(scope);
+  ASSERT_TRUE(LoadState(*policy, saved, false, state.get()).ok());
+  if (policy->keeps_residual()) {
+    EXPECT_EQ(ResidualOf(*policy, *state), dct.Residual());
+  }
+  ExpectSound(*policy, scope, TakeStep(*policy, *state, scope, NormalGradient(1000, 3)));
 }
 
 TEST_P(PolicyContract, SendsNothingForNothingUnlessItSendsEverything) {

@@ -164,6 +164,81 @@ TEST(RowResidual, NoneKeepsRoundingOnlyAndLazyRowsItsDefaults) {
   EXPECT_EQ(lazy.max_rows, 100'000u);
 }
 
+// A step of few rows out of many, so that rows wait, grow old, give way and come back.
+SentRows RandomStep(RowResidual& residual, uint64_t key) {
+  RandomStream random(key);
+  std::vector<uint64_t> ids;
+  std::vector<float> values, squares;
+  for (uint64_t id = 0; id < 40; ++id) {
+    if (random.NextUnit() < 0.7) continue;
+    ids.push_back(id);
+    squares.push_back(static_cast<float>(random.NextUnit()));
+    for (size_t k = 0; k < kDimension; ++k) {
+      values.push_back(static_cast<float>(random.NextNormal()));
+    }
+  }
+  return Step(residual, ids, values, squares);
+}
+
+Bytes SavedAfter(RowResidual& residual, uint64_t steps) {
+  for (uint64_t step = 0; step < steps; ++step) RandomStep(residual, step);
+  Bytes saved;
+  ByteWriter writer(saved);
+  residual.Save(&writer);
+  return saved;
+}
+
+Status LoadInto(ByteSpan saved, RowResidual* residual) {
+  ByteReader reader(saved);
+  return residual->Load(&reader);
+}
+
+TEST(RowResidual, GoesOnFromASavedStateAsIfNothingHadBeen) {
+  const std::vector<RowTest> tests = {When(2, 2, 5, 12), When(2, std::nullopt, 9), When(0, {}),
+                                      When({}, 1.5f, 20, 30)};
+  for (const RowTest& test : tests) {
+    for (const uint64_t saved_after : {0, 1, 30}) {
+      RowResidual residual(test, kDimension, wire::ValueCoding::kBf16);
+      const Bytes saved = SavedAfter(residual, saved_after);
+      RowResidual restored(test, kDimension, wire::ValueCoding::kBf16);
+      ASSERT_TRUE(LoadInto(saved, &restored).ok());
+      EXPECT_EQ(restored.counts().waiting, residual.counts().waiting);
+      for (uint64_t step = saved_after; step < saved_after + 40; ++step) {
+        const SentRows wanted = RandomStep(residual, step);
+        const SentRows sent = RandomStep(restored, step);
+        ASSERT_EQ(sent.ids, wanted.ids) << step << " after " << saved_after;
+        ASSERT_EQ(sent.values, wanted.values) << step << " after " << saved_after;
+      }
+    }
+  }
+}
+
+TEST(RowResidual, RefusesWhatIsNoSavedState) {
+  RowResidual residual(When(2, 2, 5, 12), kDimension, wire::ValueCoding::kBf16);
+  Bytes saved = SavedAfter(residual, 30);
+  const auto load = [&](ByteSpan bytes, size_t dimension) {
+    RowResidual other(When(2, 2, 5, 12), dimension, wire::ValueCoding::kBf16);
+    return LoadInto(bytes, &other);
+  };
+  ASSERT_TRUE(load(saved, kDimension).ok());
+  EXPECT_FALSE(load(saved, kDimension + 1).ok());
+  for (size_t size = 0; size < saved.size(); ++size) {
+    ASSERT_FALSE(load(ByteSpan(saved).first(size), kDimension).ok()) << "cut at " << size;
+  }
+  // A checksum guards the bytes of a file; here nothing does, and all that is asked for is sense.
+  for (size_t i = 0; i < saved.size(); ++i) {
+    for (const unsigned change : {0x01u, 0x80u, 0xffu}) {
+      Bytes damaged = saved;
+      damaged[i] = static_cast<uint8_t>(damaged[i] ^ change);
+      RowResidual other(When(2, 2, 5, 12), kDimension, wire::ValueCoding::kBf16);
+      if (!LoadInto(damaged, &other).ok()) continue;
+      for (uint64_t step = 0; step < 3; ++step) RandomStep(other, step);
+    }
+  }
+  saved.push_back(0);
+  EXPECT_FALSE(load(saved, kDimension).ok()) << "more than a state";
+}
+
 // Multiples of 1/64 add up without rounding, in any order.
 TEST(RowResidual, LosesNothingBetweenThreads) {
   constexpr uint64_t kThreads = 4, kSteps = 300, kRows = 50;

@@ -102,6 +102,12 @@ Status Decode(const Bytes& bytes) {
       EXPECT_EQ(rows.size(), ids.size() * kDimension);
       return OkStatus();
     }
+    case FrameKind::kPolicyState: {
+      Bytes state;
+      WEIR_RETURN_IF_ERROR(DecodePolicyState(frame, 0, &state));
+      EXPECT_EQ(state.size(), frame.header.count);
+      return OkStatus();
+    }
     case FrameKind::kScores:
       break;
   }
@@ -157,6 +163,9 @@ std::vector<Bytes> Samples() {
   AppendRowValues(&samples.emplace_back(), 1, kDimension, values, ValueCoding::kBf16);
   AppendRowGradients(&samples.emplace_back(), 1, kDimension, ids, values, ValueCoding::kF32);
   AppendScores(&samples.emplace_back(), values, Bytes(values.size(), 1));
+  AppendPieceState(&samples.emplace_back(), 1, 0, values);
+  AppendSavedRows(&samples.emplace_back(), 1, kDimension, ids, values);
+  AppendPolicyState(&samples.emplace_back(), 3, Bytes(100, 7));
   return samples;
 }
 

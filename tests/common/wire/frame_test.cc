@@ -60,7 +60,7 @@ TEST(FrameCursor, SaysWhichHeaderFieldIsWrong) {
   EXPECT_THAT(MessageAfter(0, 'w'), HasSubstr("WEIR"));
   EXPECT_THAT(MessageAfter(4, 2), HasSubstr("version 2, this program reads 1"));
   EXPECT_THAT(MessageAfter(5, 0), HasSubstr("unknown kind 0"));
-  EXPECT_THAT(MessageAfter(5, 11), HasSubstr("unknown kind 11"));
+  EXPECT_THAT(MessageAfter(5, 12), HasSubstr("unknown kind 12"));
   EXPECT_THAT(MessageAfter(6, 0), HasSubstr("unknown value coding 0"));
   EXPECT_THAT(MessageAfter(6, 5), HasSubstr("unknown value coding 5"));
   EXPECT_THAT(MessageAfter(7, 1), HasSubstr("reserved"));

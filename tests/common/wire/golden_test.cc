@@ -218,6 +218,17 @@ TEST(GoldenFrames, PieceState) {
   EXPECT_EQ(state, (Values{0.25, 7}));
 }
 
+TEST(GoldenFrames, PolicyState) {
+  Bytes bytes;
+  AppendPolicyState(&bytes, 3, Bytes{1, 2, 250});
+  EXPECT_EQ(bytes, Golden("policy_state.hex"));
+  Bytes state = {9};
+  const Bytes golden = Golden("policy_state.hex");
+  ASSERT_TRUE(DecodePolicyState(OnlyFrame(golden), 0, &state).ok());
+  EXPECT_EQ(state, (Bytes{9, 1, 2, 250})) << "parts are put together";
+  EXPECT_FALSE(DecodePolicyState(OnlyFrame(golden), 1, &state).ok()) << "another part";
+}
+
 TEST(GoldenFrames, ActivationsAndTheirGradients) {
   PieceFrameWriter writer;
   PieceFrameReader reader;

@@ -413,5 +413,91 @@ TEST(StepEncoder, ThreadsThatEncodeAtOnceLoseNothing) {
   ForEachElement(layout, [&](size_t i) { ASSERT_NEAR(receiver.dense[i], expected[i], 1e-3); });
 }
 
+std::map<std::string, Bytes> StatesOf(const StepEncoder& encoder, v1::PolicyRule* rule = nullptr) {
+  std::map<std::string, Bytes> states;
+  EXPECT_TRUE(encoder
+                  .SaveStates([&](const v1::PolicyStateHeader& header, ByteSpan state) {
+                    if (rule != nullptr) *rule = header.rule();
+                    states[header.name()] = Bytes(state.begin(), state.end());
+                    return OkStatus();
+                  })
+                  .ok());
+  return states;
+}
+
+v1::PolicyStateHeader HeaderOf(const std::string& name, const v1::PolicyRule& rule) {
+  v1::PolicyStateHeader header;
+  header.set_name(name);
+  *header.mutable_rule() = rule;
+  return header;
+}
+
+// Of the whole model into three stages, and from those into a whole again.
+TEST(StepEncoder, StatesGoToTheStageThatHasTheLayer) {
+  v1::Config config = DctConfig(0.9);
+  for (const char* after : {"bottom/0", "bottom/2"}) {
+    v1::SplitConfig& split = *config.mutable_pipeline()->add_split();
+    split.set_after(after);
+    split.mutable_none();
+  }
+  v1::PolicyRule& rows = *config.mutable_compression()->add_layer();
+  rows.set_match("table/*");
+  rows.mutable_lazy_rows()->set_threshold(5);
+  config::FillDefaults(&config);
+  const ModelLayout layout(config, 2);
+  const data::Batch batch = RowBatch();
+  StepEncoder whole(config, layout, 0);
+  StepEncoder::Scratch scratch;
+  for (uint64_t step = 0; step < 5; ++step) {
+    const std::vector<float> rows_gradient = RandomGradients(RowCount(batch) * kDimension, step);
+    whole.Encode(FlatGradients(layout, step), batch, rows_gradient, &scratch);
+  }
+  const auto states = StatesOf(whole);
+  EXPECT_EQ(states.size(), layout.tensors().size() + layout.tables().size());
+
+  StepEncoder again(config, layout, 0);
+  size_t count = 0;
+  for (const StageSpec& stage : layout.stages()) {
+    StepEncoder encoder(config, layout, 0, stage);
+    for (const auto& [name, state] : states) {
+      const v1::PolicyRule& rule =
+          name.starts_with("table/") ? rows : config.compression().default_();
+      ASSERT_TRUE(encoder.LoadState(HeaderOf(name, rule), state).ok());
+    }
+    for (const auto& [name, state] : StatesOf(encoder)) {
+      ++count;
+      EXPECT_EQ(state, states.at(name)) << name;
+      const bool is_table = name.starts_with("table/");
+      EXPECT_TRUE(
+          again.LoadState(HeaderOf(name, is_table ? rows : config.compression().default_()), state)
+              .ok());
+    }
+  }
+  EXPECT_EQ(count, states.size()) << "each in one stage";
+  EXPECT_EQ(StatesOf(again), states);
+  const Status twice = again.LoadState(HeaderOf("top/0/bias", config.compression().default_()),
+                                       states.at("top/0/bias"));
+  EXPECT_EQ(twice.message(), "top/0/bias comes twice");
+}
+
+TEST(StepEncoder, UnderAnotherRuleTheResidualAloneIsTakenOver) {
+  const v1::Config config = DctConfig(0.9), other = DctConfig(0.5);
+  const ModelLayout layout(config, 1);
+  StepEncoder first(config, layout, 0);
+  StepEncoder::Scratch scratch;
+  const std::vector<float> dense = FlatGradients(layout, 1);
+  Receiver receiver(layout);
+  receiver.Take(first.Encode(dense, {}, {}, &scratch));
+  v1::PolicyRule rule;
+  const auto states = StatesOf(first, &rule);
+  StepEncoder second(other, layout, 0);
+  for (const auto& [name, state] : states) {
+    ASSERT_TRUE(second.LoadState(HeaderOf(name, rule), state).ok());
+    EXPECT_NE(StatesOf(second).at(name), state) << "threshold and steps are its own";
+  }
+  DrainInto(second, layout, 200, &receiver);
+  ForEachElement(layout, [&](size_t i) { ASSERT_NEAR(receiver.dense[i], dense[i], 1e-4) << i; });
+}
+
 }  // namespace
 }  // namespace weir::worker

@@ -1,0 +1,59 @@
+#include "common/base/file_writer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "common/base/strings.h"
+
+namespace weir {
+
+Status CannotWrite(const std::string& path) {
+  return Unavailable(StrCat("cannot write ", path, ": ", std::strerror(errno)));
+}
+
+Status SyncFolder(const std::string& path) {
+  const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool done = folder >= 0 && fsync(folder) == 0;
+  Status status = done ? OkStatus() : CannotWrite(path);
+  if (folder >= 0) close(folder);
+  return status;
+}
+
+Result<FileWriter> FileWriter::Create(const std::string& path) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) return CannotWrite(path);
+  return FileWriter(path, file);
+}
+
+FileWriter::FileWriter(FileWriter&& other) noexcept
+    : path_(std::move(other.path_)),
+      file_(std::exchange(other.file_, -1)),
+      byte_count_(other.byte_count_) {}
+
+FileWriter::~FileWriter() {
+  if (file_ >= 0) close(file_);
+}
+
+Status FileWriter::Append(ByteSpan bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(file_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return CannotWrite(path_);
+    byte_count_ += static_cast<uint64_t>(written);
+    bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+  return OkStatus();
+}
+
+Status FileWriter::Finish() {
+  const bool synced = fsync(file_) == 0;
+  Status status = synced ? OkStatus() : CannotWrite(path_);
+  const bool closed = close(std::exchange(file_, -1)) == 0;
+  return status.ok() && !closed ? CannotWrite(path_) : status;
+}
+
+}  // namespace weir

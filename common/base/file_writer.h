@@ -1,0 +1,43 @@
+// A new file, byte after byte, that is on disk when Finish says so.
+//
+// Thread rule: thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "common/base/bytes.h"
+#include "common/base/status.h"
+
+namespace weir {
+
+// "cannot write /a/b: No space left on device", of errno.
+Status CannotWrite(const std::string& path);
+
+// What a folder names is as lasting as what its files hold.
+Status SyncFolder(const std::string& path);
+
+class FileWriter {
+ public:
+  // Replaces what is there. Unavailable, here and below, when it cannot be written.
+  static Result<FileWriter> Create(const std::string& path);
+  FileWriter(FileWriter&& other) noexcept;
+  FileWriter& operator=(FileWriter&&) = delete;
+  ~FileWriter();
+
+  Status Append(ByteSpan bytes);
+  // Once, as the last.
+  Status Finish();
+
+  const std::string& path() const { return path_; }
+  uint64_t byte_count() const { return byte_count_; }
+
+ private:
+  FileWriter(std::string path, int file) : path_(std::move(path)), file_(file) {}
+
+  std::string path_;
+  int file_;  // -1 once closed
+  uint64_t byte_count_ = 0;
+};
+
+}  // namespace weir
