@@ -59,7 +59,8 @@ Coordinator::Coordinator(const v1::Config& config, v1::RunIdentity identity, uin
       server_count_(server_count),
       nonce_(RandomNonce()),
       membership_(config.cluster().member_timeout_ms()),
-      director_(cluster::PlanRun(config)) {}
+      director_(cluster::PlanRun(config)),
+      pipelines_(nonce_) {}
 
 v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
   const std::string difference = session::DescribeMismatch(identity_, join.identity());
@@ -86,6 +87,7 @@ v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
   }
   Desk& desk = desks_[seat];
   desk.saves = join.saves();
+  desk.stays = join.saves() || join.stays();
   if (desk.incarnation != admission.incarnation) {
     director_.TakeBack(seat);
     const v1::WorkerReport reports[] = {desk.earlier.value_or(v1::WorkerReport()), desk.report};
@@ -103,6 +105,7 @@ v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
   reply.set_nonce(join.nonce());
   reply.set_incarnation(admission.incarnation);
   reply.set_membership_epoch(admission.epoch);
+  reply.set_run(nonce_);
   return header;
 }
 
@@ -243,8 +246,7 @@ void Coordinator::StepEvaluation(int64_t now_ms) {
 
 void Coordinator::TakeFailure(cluster::Seat seat, const v1::WorkRequest& request) {
   std::string reason = StrCat(Name(seat), ": ", request.failure());
-  const bool is_to_save = seat.stage == 0 && desks_[seat].saves;
-  if (!request.others_may_go_on() || is_to_save || !HasOtherTrainer(seat.trainer)) {
+  if (!request.others_may_go_on() || desks_[seat].saves || !HasOtherTrainer(seat.trainer)) {
     return director_.Fail(std::move(reason));
   }
   LOG(WARNING) << reason << "; it ends, and the other trainers go on";
@@ -417,7 +419,7 @@ bool Coordinator::needs_servers() const {
   if (running()) return true;
   if (failed()) return false;
   return std::any_of(desks_.begin(), desks_.end(), [this](const auto& entry) {
-    return entry.second.saves && membership_.IsMember(entry.first);
+    return entry.second.stays && membership_.IsMember(entry.first);
   });
 }
 

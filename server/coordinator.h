@@ -39,7 +39,7 @@ class Coordinator {
   void Fail(std::string reason) { director_.Fail(std::move(reason)); }
 
   // The run has ended, and everybody who is still there has said farewell or had time enough to.
-  // Whoever saves the model has as long as it is heard of.
+  // Whoever saves the model, or asked servers to stay, has as long as it is heard of.
   bool over(int64_t now_ms) const;
   bool failed() const { return director_.state() == cluster::RunDirector::State::kFailed; }
   const std::string& failure() const { return director_.failure(); }
@@ -51,6 +51,7 @@ class Coordinator {
     bool has_left = false;
     bool has_reported_end = false;  // it has reported since the run was finished
     bool saves = false;
+    bool stays = false;  // servers are needed until it has left, because it saves or asked for it
     // Of a later stage: the evaluation before which it was asked whether it is at work (it was
     // replied to while that was waited for), and the one before which it then said that it is not.
     uint32_t asked_for = 0, settled_for = 0;

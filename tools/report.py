@@ -78,7 +78,7 @@ def interpolate(points, x):
 
 
 def loss_curves(summary, metrics):
-    """Loss against samples and against bytes; lists of (x, logloss)."""
+    """Loss against steps and against bytes; lists of (x, logloss)."""
     train = [m for m in metrics if m.get("kind") == "train" and number(m, "samples") is not None]
     sent = [(m["samples"], number(m, "bytes", "total") or 0) for m in train]
     losses = [(m["samples"], number(m, "bytes", "total") or 0, number(m, "logloss"))
@@ -93,8 +93,11 @@ def loss_curves(summary, metrics):
     end = number(summary, "train", "samples"), number(summary, "wire", "total_bytes")
     if None not in end and (not sent or end[0] > sent[-1][0]):
         sent.append(end)
+    steps, samples = number(summary, "train", "steps"), number(summary, "train", "samples")
+    per_sample = steps / samples if steps and samples else 1
     return {
-        "samples": {"train": [(x, y) for x, _, y in losses], "test": tests},
+        "steps": {"train": [(x * per_sample, y) for x, _, y in losses],
+                  "test": [(x * per_sample, y) for x, y in tests]},
         "bytes": {"train": [(b, y) for _, b, y in losses],
                   "test": [(interpolate(sent, x), y) for x, y in tests]},
     }

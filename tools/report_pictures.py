@@ -2,13 +2,14 @@
 
 Text and lines are a grey that reads on white and on black, backgrounds are transparent, and colours
 are Okabe and Ito's, which the colour-blind can tell apart; from the seventh run on they repeat with
-dashes.
+dashes, and rings for dots, from the thirteenth on with shorter dashes, and squares.
 """
 
 import math
 from xml.sax.saxutils import escape
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+DASHES = ("", ' stroke-dasharray="6 3"', ' stroke-dasharray="2 3"')
 TEXT = "#767c85"
 GRID = "#8a909a"
 FONT = "font-family=\"'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif\""
@@ -19,7 +20,7 @@ def color(index):
 
 
 def dash(index):
-    return ' stroke-dasharray="6 3"' if index >= len(COLORS) else ""
+    return DASHES[index // len(COLORS) % len(DASHES)]
 
 
 # ------------------------------------------------------------------------------ numbers as words
@@ -95,9 +96,15 @@ def polyline(points, stroke, width, extra=""):
             f'stroke-linejoin="round" {extra}/>')
 
 
-def dot(x, y, fill, radius=4.0, tip=""):
+def dot(x, y, index, radius=4.0, tip=""):
+    """A disc, then a ring, then a square, as colours repeat."""
     title = f"<title>{escape(tip)}</title>" if tip else ""
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{fill}">{title}</circle>'
+    kind = index // len(COLORS) % len(DASHES)
+    if kind == 2:
+        return (f'<rect x="{x - radius:.1f}" y="{y - radius:.1f}" width="{2 * radius}" height="{2 * radius}" '
+                f'fill="{color(index)}">{title}</rect>')
+    paint = f'fill="{color(index)}"' if kind == 0 else f'fill="none" stroke="{color(index)}" stroke-width="2"'
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius - kind:.1f}" {paint}>{title}</circle>'
 
 
 def svg(width, height, title, parts):
@@ -187,7 +194,7 @@ def loss_panel(number, curves, box, y_axis, x_label, is_log):
         for point in curve["test"]:
             if point[0] > 0:
                 x, y = at(point)
-                parts.append(dot(x, y, color(i), tip=f"{curve['name']}: test {point[1]:.4f}"))
+                parts.append(dot(x, y, i, tip=f"{curve['name']}: test {point[1]:.4f}"))
     return parts
 
 
@@ -202,22 +209,22 @@ def end_labels(curves, x, y_axis):
 
 
 def loss_picture(runs):
-    """runs: dicts with "name" and, against samples and against bytes, lists of (x, logloss):
-    "samples": {"train", "test"}, "bytes": {"train", "test"}."""
-    width, height = 1060, 430
-    by_samples = [{"name": run["name"], **run["samples"]} for run in runs]
+    """runs: dicts with "name" and, against steps and against bytes, lists of (x, logloss):
+    "steps": {"train", "test"}, "bytes": {"train", "test"}."""
+    width, height = 1060, max(430, 130 + 17 * len(runs))
+    by_steps = [{"name": run["name"], **run["steps"]} for run in runs]
     by_bytes = [{"name": run["name"], **run["bytes"]} for run in runs]
-    y_axis = Axis(*loss_range(by_samples), (height - 60, 62))
+    y_axis = Axis(*loss_range(by_steps), (height - 60, 62))
     label_width = 22 + 8.0 * max(len(run["name"]) + 8 for run in runs)
     middle = (width - label_width) / 2
     parts = [text(16, 24, "Logloss", 16, extra='font-weight="600"'),
              text(16, 44, "line: training, over each interval and smoothed; dot: test")]
-    parts += loss_panel(1, by_samples, (62, 62, middle - 10, height - 60), y_axis,
-                        "training samples", False)
+    parts += loss_panel(1, by_steps, (62, 62, middle - 10, height - 60), y_axis,
+                        "training steps", False)
     parts += loss_panel(2, by_bytes, (middle + 52, 62, width - label_width - 14, height - 60),
                         y_axis, "bytes on the wire (log scale)", True)
-    parts += end_labels(by_samples, width - label_width, y_axis)
-    return svg(width, height, "Logloss against training samples and against bytes", parts)
+    parts += end_labels(by_steps, width - label_width, y_axis)
+    return svg(width, height, "Logloss against training steps and against bytes", parts)
 
 
 # ------------------------------------------------------------------------------ density
@@ -256,7 +263,7 @@ def density_dots(runs, layer, axis, y):
     for i, density in shown:
         shift = (i - (len(runs) - 1) / 2) * step
         tip = f"{runs[i]['name']}: {layer} {density_label(density)}"
-        yield dot(axis.place(density), y + shift, color(i), 4.5, tip)
+        yield dot(axis.place(density), y + shift, i, 4.5, tip)
 
 
 # ------------------------------------------------------------------------------ threshold

@@ -160,8 +160,11 @@ int RunProcesses(const LocalOptions& options, const v1::Config& config) {
   const Ending ending = supervisor.Run(RunCommands(options, *addresses));
   progress.Finish();
   if (ending.exit_code == 0) {
-    const Status moved = residuals.Move();
-    return moved.ok() ? Finish(options) : Fail(moved);
+    std::string missing;
+    const Status moved = residuals.Move(&missing);
+    if (!missing.empty()) progress.Notice(missing);
+    const int exit_code = Finish(options);  // either is worth having without the other
+    return moved.ok() ? exit_code : Fail(moved);
   }
   std::cerr << "error: " << ending.message << "\n";
   return ending.exit_code;

@@ -19,6 +19,7 @@
 #include "common/config/load_config.h"
 #include "common/config/validate_config.h"
 #include "common/layout/message_bound.h"
+#include "common/saved_model/policy_states.h"
 #include "common/saved_model/warm_start.h"
 #include "common/transport/zmq_transport.h"
 #include "worker/data/reader.h"
@@ -133,6 +134,7 @@ LinkOptions ServerLinkOptions(const Setup& setup, const saved_model::SavedModel*
   options.server_addresses = setup.addresses;
   options.trainer = static_cast<uint32_t>(FLAGS_trainer);
   options.saves = !FLAGS_save.empty();
+  options.stays = !FLAGS_save_residuals.empty();
   if (warm_start != nullptr) options.warm_start = warm_start->manifest().id();
   return options;
 }
@@ -143,9 +145,6 @@ Result<std::unique_ptr<ServerClient>> ConnectToServers(const Setup& setup,
                                                        InterruptTarget* interrupt) {
   auto client = std::make_unique<ServerClient>(setup.config, layout, std::move(options),
                                                transport::MakeZmqClientTransport(LimitsOf(setup)));
-  if (!FLAGS_warm_start.empty()) {
-    WEIR_RETURN_IF_ERROR(client->LoadPolicyStates(saved_model::ResidualsFolder(FLAGS_warm_start)));
-  }
   interrupt->Set([link = client.get()] { link->Stop(Interrupted("interrupted"), true); });
   const Status connected = client->Connect();
   interrupt->Set({});
@@ -181,7 +180,7 @@ Status StartStage(const Setup& setup, const ModelLayout& layout,
   options.stage_count = stage_count;
   options.link_address = process->links->address();
   // The servers stay until its threads are over, and their last pushes taken.
-  options.saves |= stage > 0;
+  options.stays |= stage > 0;
   options.on_pipeline = [process](const v1::PipelineView& view) { process->views.Set(view); };
   WEIR_ASSIGN_OR_RETURN(process->client,
                         ConnectToServers(setup, layout, std::move(options), interrupt));
@@ -225,6 +224,13 @@ Result<std::unique_ptr<metrics::MetricsLog>> PrepareOut(const v1::Config& config
   return Unavailable(StrCat("--out: cannot write ", path, "; is the disk full?"));
 }
 
+// Who has joined is waited for, unless he says why he leaves.
+Status LoadPolicyStates(const saved_model::SavedModel& model, ServerClient* client) {
+  Status loaded = client->LoadPolicyStates(model);
+  if (!loaded.ok()) client->Stop(loaded, true);
+  return loaded;
+}
+
 // What the columns mean must not change when a run goes on.
 Result<v1::LearnedColumns> Learned(const v1::Config& config,
                                    const saved_model::SavedModel* warm_start) {
@@ -250,6 +256,9 @@ Status RunWorker(int argc, char** argv) {
   if (!FLAGS_save.empty()) {
     WEIR_ASSIGN_OR_RETURN(save, saved_model::Writer::Create(FLAGS_save));
   }
+  if (!FLAGS_save_residuals.empty()) {
+    WEIR_RETURN_IF_ERROR(saved_model::PrepareStatesFolder(FLAGS_save_residuals));
+  }
   WEIR_ASSIGN_OR_RETURN(const v1::LearnedColumns learned, Learned(setup.config, warm_start.get()));
   WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<data::Reader> reader,
                         data::MakeReader(setup.config, learned));
@@ -270,6 +279,10 @@ Status RunWorker(int argc, char** argv) {
   }
   ServerClient* const remote = stage.client ? stage.client.get() : whole.get();
   ParameterClient* const client = remote != nullptr ? remote : embedded.get();
+  if (remote != nullptr) {
+    options.run = remote->run();
+    if (warm_start) WEIR_RETURN_IF_ERROR(LoadPolicyStates(*warm_start, remote));
+  }
   options.threads = FLAGS_threads;
   options.device = FLAGS_device;
   options.out_directory = FLAGS_out;

@@ -42,7 +42,8 @@ struct StepGradients {
   std::span<const float> row_squares;  // [sum over tables of unique ids]; empty unless needed
   ReadMark mark;
   uint64_t lease = 0;
-  uint64_t offset = 0;  // rows of the lease that are finished
+  uint64_t offset = 0;               // rows of the lease that are finished
+  double* waited_seconds = nullptr;  // if not null: what the push waits for credit is added
 };
 
 class ParameterClient {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/base/clock.h"
 #include "common/saved_model/policy_states.h"
 #include "common/store/update_rule.h"
 #include "worker/server_pull.h"
@@ -92,7 +93,9 @@ Result<uint64_t> ServerClient::Push(const StepGradients& step) {
       encoder_.Accumulate({step.dense, step.squares}, *step.batch, {step.rows, step.row_squares});
       return uint64_t{0};
     }
+    const double begin = MonotonicSeconds();
     WEIR_RETURN_IF_ERROR(link_.AcquireCredit());
+    if (step.waited_seconds != nullptr) *step.waited_seconds += MonotonicSeconds() - begin;
   }
   auto bodies = encoder_.Encode({step.dense, step.squares}, *step.batch,
                                 {step.rows, step.row_squares}, &ThreadScratch());
@@ -133,16 +136,25 @@ Result<uint64_t> ServerClient::Save(const std::function<Status(ByteSpan frames)>
   return steps;
 }
 
-Status ServerClient::LoadPolicyStates(const std::string& folder) {
-  return saved_model::VisitPolicyStates(
-      folder, trainer(), [this](const v1::PolicyStateHeader& header, ByteSpan state) {
-        return encoder_.LoadState(header, state);
-      });
+Status ServerClient::LoadPolicyStates(const saved_model::SavedModel& model) {
+  if (link_.incarnation() > 1) {
+    LOG(INFO) << "was started again: begins with nothing kept";
+    return OkStatus();
+  }
+  size_t count = 0;
+  WEIR_RETURN_IF_ERROR(
+      saved_model::VisitPolicyStates(model.residuals_folder(), trainer(), model.manifest().run(),
+                                     [&](const v1::PolicyStateHeader& header, ByteSpan state) {
+                                       ++count;
+                                       return encoder_.LoadState(header, state);
+                                     }));
+  LOG(INFO) << "goes on with what was kept of " << count << " layers and tables";
+  return OkStatus();
 }
 
 Status ServerClient::SavePolicyStates(const std::string& folder) const {
   return saved_model::WritePolicyStates(
-      folder, link_.trainer(), stage_number_,
+      folder, {.trainer = link_.trainer(), .stage = stage_number_, .run = link_.run()},
       [this](const saved_model::TakeState& take) { return encoder_.SaveStates(take); });
 }
 

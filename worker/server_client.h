@@ -7,7 +7,10 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
+#include <string>
 
+#include "common/saved_model/saved_model.h"
 #include "worker/link/server_link.h"
 #include "worker/parameter_client.h"
 #include "worker/push/step_encoder.h"
@@ -42,9 +45,13 @@ class ServerClient : public ParameterClient {
   void FillReport(v1::WorkerReport* report) override;
   void Stop(const Status& status, bool tell_others) override { link_.Stop(status, tell_others); }
 
-  // What the policies remember (policy_states.h): before Connect that of a saved model, and after
-  // the run that of this worker into a folder.
-  Status LoadPolicyStates(const std::string& folder);
+  // Once connected: what tells the run from others.
+  uint64_t run() const { return link_.run(); }
+
+  // What the policies remember (policy_states.h): of the model that the run goes on from, once
+  // connected and before the first step, and of this worker, after the last. A process that is not
+  // the first of its seat takes nothing: that one may have sent it.
+  Status LoadPolicyStates(const saved_model::SavedModel& model);
   Status SavePolicyStates(const std::string& folder) const;
 
  private:

@@ -248,6 +248,7 @@ Status Worker::Save() {
   *manifest.mutable_config() = config_;
   *manifest.mutable_learned() = options_.learned;
   *manifest.mutable_rule_starts() = options_.rule_starts;
+  manifest.set_run(options_.run);
   WEIR_ASSIGN_OR_RETURN(const uint64_t steps, client_->Save([this](ByteSpan frames) {
     return options_.save->Append(frames);
   }));

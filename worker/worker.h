@@ -38,6 +38,7 @@ struct WorkerOptions {
   saved_model::Writer* save = nullptr;  // takes the model when the run is over
   v1::LearnedColumns learned;           // by the reader
   v1::RuleStarts rule_starts;           // of the run, for the saved model
+  uint64_t run = 0;                     // tells it from others; 0: embedded
   // Of a worker that runs a stage: which, and what makes its threads; on_failure as Trainer has it.
   std::optional<uint32_t> stage = {};
   std::function<std::unique_ptr<BatchTrainer>(std::function<void(const Status&)> on_failure)>

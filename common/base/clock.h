@@ -32,4 +32,17 @@ class ManualClock : public Clock {
 // Seconds on the monotonic clock, for measuring and reporting only.
 double MonotonicSeconds();
 
+// Adds the seconds that it lives to *total, which other threads may add to.
+class Stopwatch {
+ public:
+  explicit Stopwatch(std::atomic<double>* total) : total_(total) {}
+  ~Stopwatch() { total_->fetch_add(MonotonicSeconds() - begin_, std::memory_order_relaxed); }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  std::atomic<double>* const total_;
+  const double begin_ = MonotonicSeconds();
+};
+
 }  // namespace weir

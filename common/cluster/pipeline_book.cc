@@ -37,7 +37,9 @@ void PipelineBook::Changed(Pipeline* pipeline, int64_t now_ms) {
 
 void PipelineBook::Join(Seat seat, uint32_t stage_count, uint64_t incarnation,
                         const std::string& address, int64_t now_ms) {
-  Pipeline& pipeline = pipelines_[seat.trainer];
+  const auto [entry, is_new] = pipelines_.try_emplace(seat.trainer);
+  Pipeline& pipeline = entry->second;
+  if (is_new) pipeline.generation = first_generation_;
   pipeline.places.resize(std::max<size_t>(pipeline.places.size(), stage_count));
   Place& place = pipeline.places[seat.stage];
   if (place.incarnation == incarnation) return;  // it asked twice

@@ -24,6 +24,11 @@ namespace weir::cluster {
 
 class PipelineBook {
  public:
+  PipelineBook() = default;
+  // run: tells it from others. Generations have its upper half, so that no message of another run's
+  // stages passes for one of this.
+  explicit PipelineBook(uint64_t run) : first_generation_(run >> 33 << 32) {}
+
   // address: where the stage before it finds this one.
   void Join(Seat seat, uint32_t stage_count, uint64_t incarnation, const std::string& address,
             int64_t now_ms);
@@ -70,6 +75,7 @@ class PipelineBook {
   // A stage of the trainer has come or gone.
   void Changed(Pipeline* pipeline, int64_t now_ms);
 
+  const uint64_t first_generation_ = 0;
   std::map<uint32_t, Pipeline> pipelines_;  // by trainer
   std::optional<int64_t> none_complete_since_ms_;
 };

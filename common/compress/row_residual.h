@@ -78,9 +78,12 @@ class RowResidual {
   // What later steps depend on, counters apart. No other thread may be here meanwhile.
   void Save(ByteWriter* out) const;
   // What Save wrote, of rows of the same dimension and under whatever test, into a table that is
-  // new. InvalidData if it cannot be that; the table is of no use then.
+  // new. Where the test has no age for them, rows that wait leave with their next gradient.
+  // InvalidData if it cannot be that; the table is of no use then.
   Status Load(ByteReader* in);
 
+  // Whether anything is kept of any row.
+  bool empty() const;
   RowCounts counts() const;
   // For tests: what is kept of a row, zeros if nothing is.
   std::vector<float> KeptOf(uint64_t id) const;

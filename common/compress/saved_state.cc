@@ -8,6 +8,7 @@
 namespace weir::compress {
 
 void SaveState(const Policy& policy, PolicyState& state, Bytes* out) {
+  const size_t begin = out->size();
   ByteWriter writer(*out);
   Residual* const residual = policy.residual(state);
   writer.Put(residual == nullptr ? int64_t{0} : residual->element_count());
@@ -17,14 +18,23 @@ void SaveState(const Policy& policy, PolicyState& state, Bytes* out) {
     });
   }
   state.Save(&writer);
+  if (residual == nullptr && writer.size() == begin + sizeof(int64_t)) out->resize(begin);
 }
 
-bool HasResidual(ByteSpan saved) { return ByteReader(saved).Get<int64_t>() != 0; }
+bool HasResidual(ByteSpan saved) {
+  ByteReader reader(saved);
+  const auto count = reader.Get<int64_t>();
+  for (int64_t i = 0; i < count && reader.ok(); ++i) {
+    if (reader.Get<float>() != 0) return true;
+  }
+  return false;
+}
 
 Status LoadState(const Policy& policy, ByteSpan saved, bool of_same_rule, PolicyState* state) {
   ByteReader reader(saved);
-  const auto count = reader.Get<int64_t>();
   Residual* const residual = policy.residual(*state);
+  const bool had_nothing = residual == nullptr && saved.empty();
+  const auto count = had_nothing ? int64_t{0} : reader.Get<int64_t>();
   if (residual != nullptr && count != 0) {
     if (count != residual->element_count()) {
       return InvalidData(StrCat("a residual of ", count, " elements, where there are ",

@@ -12,10 +12,10 @@
 
 namespace weir::compress {
 
-// Appends what the policy remembers; nothing but a few bytes where it keeps no residual.
+// Appends what the policy remembers; nothing at all where there is nothing to remember.
 void SaveState(const Policy& policy, PolicyState& state, Bytes* out);
 
-// Whether there is a residual in what SaveState wrote.
+// Whether anything that was not sent is in what SaveState wrote.
 bool HasResidual(ByteSpan saved);
 
 // Into a state that is new. of_same_rule: else the residual alone is taken over, if the policy

@@ -92,7 +92,8 @@ struct SidcoState : CandidateState {
     observed_steps = in->Get<int>();
     observed_count = in->Get<int64_t>();
     is_sound = is_sound && in->ok() && stages >= 1 && stages <= kMostStages;
-    return is_sound && observed_steps >= 0 && observed_steps < kAdaptSteps && observed_count >= 0;
+    return is_sound && observed_steps >= 0 && observed_steps < kAdaptSteps && observed_count >= 0 &&
+           observed_count <= kAdaptSteps * scope.element_count;
   }
 
   ExpectedThresholds expected;

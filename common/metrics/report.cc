@@ -70,6 +70,7 @@ class Merger {
     to.set_cache_hits(to.cache_hits() + from.cache_hits());
     to.set_cache_age_steps(to.cache_age_steps() + from.cache_age_steps());
     to.set_waiting(to.waiting() + from.waiting());
+    to.set_encode_seconds(to.encode_seconds() + from.encode_seconds());
   }
 
   Status AddLayer(const v1::LayerReport& layer) {
@@ -91,6 +92,7 @@ class Merger {
     sum.set_steps_without_credit(sum.steps_without_credit() + layer.steps_without_credit());
     sum.set_bytes(sum.bytes() + layer.bytes());
     sum.set_discarded_l1(sum.discarded_l1() + layer.discarded_l1());
+    sum.set_encode_seconds(sum.encode_seconds() + layer.encode_seconds());
     if (layer.has_threshold()) sum.set_threshold(sum.threshold() + layer.threshold());
     return OkStatus();
   }

@@ -80,6 +80,7 @@ Json LayersJson(const v1::WorkerReport& total) {
         {"threshold", layer.has_threshold() ? layer.threshold() : kUndefined},
         {"share_without_credit", Ratio(static_cast<double>(layer.steps_without_credit()), steps)},
         {"discarded_l1", layer.discarded_l1()},
+        {"encode_seconds", layer.encode_seconds()},
     });
   }
   return layers;
@@ -115,6 +116,7 @@ Json RowsJson(const v1::WorkerReport& total) {
       {"mean_kept_steps", ratio(rows.kept_steps(), rows.sent())},
       {"discarded_l1", rows.discarded_l1()},
       {"waiting", rows.waiting()},
+      {"encode_seconds", rows.encode_seconds()},
       {"cache_lookups", rows.cache_lookups()},
       {"cache_hit_rate", ratio(rows.cache_hits(), rows.cache_lookups())},
       {"cache_mean_age_steps", ratio(rows.cache_age_steps(), rows.cache_hits())},

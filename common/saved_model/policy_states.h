@@ -22,19 +22,37 @@
 
 namespace weir::saved_model {
 
-// Of one layer or table; borrowed until the call returns. header.format is filled in when written.
+// Whose file it is, and of which run (SavedModelManifest.run).
+struct StatesOwner {
+  uint32_t trainer = 0;
+  std::optional<uint32_t> stage = {};  // none: all of them
+  uint64_t run = 0;
+};
+
+// Of one layer or table; borrowed until the call returns. Format and run are filled in when
+// written.
 using TakeState = std::function<Status(const v1::PolicyStateHeader& header, ByteSpan state)>;
 
-// Writes the file of a worker, aside until all of it is on disk; makes the folder. states: calls
-// what it is given for each. Unavailable when it cannot be written.
-Status WritePolicyStates(const std::string& folder, uint32_t trainer, std::optional<uint32_t> stage,
+// Makes the folder. Unavailable when it cannot be written to.
+Status PrepareStatesFolder(const std::string& folder);
+
+// Writes the file of a worker, aside until all of it is on disk. states: calls what it is given for
+// each. Unavailable when it cannot be written.
+Status WritePolicyStates(const std::string& folder, const StatesOwner& owner,
                          const std::function<Status(const TakeState& take)>& states);
 
 // Visits what the folder has of the trainer; nothing when there is no such folder. InvalidData with
-// the file when one is damaged, or take refuses.
-Status VisitPolicyStates(const std::string& folder, uint32_t trainer, const TakeState& take);
+// the file when one is damaged or of another run, or take refuses.
+Status VisitPolicyStates(const std::string& folder, uint32_t trainer, uint64_t run,
+                         const TakeState& take);
 
-// The trainers that the folder has files of, ascending.
-std::vector<uint32_t> TrainersWithStates(const std::string& folder);
+// The trainers that the folder has files of, ascending; none when there is no such folder.
+Result<std::vector<uint32_t>> TrainersWithStates(const std::string& folder);
+
+// "trainer-0.weir", "trainer-1-stage-2.weir".
+std::string StatesFileName(uint32_t trainer, std::optional<uint32_t> stage);
+
+// Whether the folder holds such files, finished or not, and nothing else.
+bool HoldsStatesAlone(const std::string& folder);
 
 }  // namespace weir::saved_model

@@ -17,6 +17,7 @@
 #include "common/base/strings.h"
 #include "common/config/defaults.h"
 #include "common/config/validate_config.h"
+#include "common/saved_model/policy_states.h"
 #include "common/store/update_rule.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
@@ -52,7 +53,8 @@ Status CheckReplaceable(const std::string& directory) {
   for (const auto& entry : fs::directory_iterator(directory, error)) {
     const std::string name = entry.path().filename().string();
     has_manifest |= name == kManifest;
-    has_other |= name != kManifest && name != kParameters && name != kResiduals;
+    const bool is_residuals = name == kResiduals && HoldsStatesAlone(entry.path().string());
+    has_other |= name != kManifest && name != kParameters && !is_residuals;
   }
   if (!error && !has_other && (has_manifest || fs::is_empty(directory, error))) return OkStatus();
   return FailedPrecondition(

@@ -67,6 +67,7 @@ class SavedModel {
   const v1::Config& config() const { return manifest_.config(); }
   // Of the model, as if one server had it all.
   const ModelLayout& layout() const { return *layout_; }
+  std::string residuals_folder() const { return ResidualsFolder(directory_); }
 
   // Each piece once, and rows, with the state of the config's update rules. InvalidData, with the
   // file, when that is not so.

@@ -1,17 +1,13 @@
 // What every policy, and a table of row residuals, makes of a saved state, behind the checksum that
 // would stop nearly every damaged input. The first byte chooses the policy and whether the state is
 // said to be of the same rule; the rest is the state.
-#include <array>
-#include <cstring>
 #include <memory>
 #include <string>
 
 #include "common/base/check.h"
-#include "common/compress/policy_table.h"
 #include "common/compress/row_residual.h"
 #include "common/compress/saved_state.h"
-#include "common/config/defaults.h"
-#include "google/protobuf/text_format.h"
+#include "tests/common/compress/policy_support.h"
 #include "tests/fuzz/target.h"
 
 namespace weir::fuzz {
@@ -21,34 +17,17 @@ using compress::Policy;
 using compress::PolicyState;
 using compress::RowResidual;
 
-constexpr std::array kPolicies = {
-    "none {}",
-    "dct { sparsity: 0.9 lifespan: 5 }",
-    "dct { sparsity: 0.9 drain: DISCARD drain_period: 3 }",
-    "top_k { sparsity: 0.9 }",
-    "random_k { sparsity: 0.9 }",
-    "hard_threshold { threshold: 0.5 }",
-    "strom { threshold: 0.5 }",
-    "sidco { sparsity: 0.9 }",
-    "variance { alpha: 1 }",
-    "hybrid { alpha: 1 threshold: 0.5 }",
-    "qsgd {}",
-    "terngrad {}",
-    "one_bit {}",
-};
 constexpr int64_t kElements = 40;
 constexpr size_t kDimension = 2;
 constexpr int kSteps = 3;
 
 std::unique_ptr<const Policy> MakePolicy(size_t index) {
-  v1::Config config;
-  CHECK(google::protobuf::TextFormat::ParseFromString(
-      std::string("compression { default { ") + kPolicies[index] + " } }", &config));
-  config::FillDefaults(&config);
-  return compress::MakePolicy(config.compression().default_());
+  return compress::MakePolicy(compress::RuleNamed(compress::PolicyForms()[index]));
 }
 
-compress::Scope MakeScope() { return {.tensor = 1, .element_count = kElements, .seed = 5}; }
+size_t PolicyCount() { return compress::PolicyForms().size(); }
+
+compress::Scope MakeScope() { return compress::MakeScope(kElements); }
 
 void TakeSteps(const Policy& policy, PolicyState& state) {
   const std::vector<float> values(kElements, 0.25f), squares(kElements, 0.0625f);
@@ -77,9 +56,9 @@ void TakeRows(RowResidual& table) {
 
 void ReadInput(const uint8_t* data, size_t size) {
   if (size < 1) return;
-  const size_t index = data[0] % (kPolicies.size() + 1);
+  const size_t index = data[0] % (PolicyCount() + 1);
   const ByteSpan saved(data + 1, size - 1);
-  if (index == kPolicies.size()) {
+  if (index == PolicyCount()) {
     RowResidual table = MakeTable();
     ByteReader reader(saved);
     if (table.Load(&reader).ok()) TakeRows(table);
@@ -99,7 +78,7 @@ std::string Seed(size_t index, const Bytes& saved) {
 
 std::vector<std::string> FuzzSeeds() {
   std::vector<std::string> seeds;
-  for (size_t i = 0; i < kPolicies.size(); ++i) {
+  for (size_t i = 0; i < PolicyCount(); ++i) {
     const auto policy = MakePolicy(i);
     const auto state = policy->MakeState(MakeScope());
     TakeSteps(*policy, *state);
@@ -112,7 +91,7 @@ std::vector<std::string> FuzzSeeds() {
   Bytes saved;
   ByteWriter writer(saved);
   table.Save(&writer);
-  seeds.push_back(Seed(kPolicies.size(), saved));
+  seeds.push_back(Seed(PolicyCount(), saved));
   return seeds;
 }
 

@@ -549,6 +549,39 @@ class ProcessTest(unittest.TestCase):
             self.end(server, 0)
         self.assertEqual(self.summary("again")["train"]["samples"], 20 * 20000)
 
+    def test_what_was_not_sent_is_sent_once_by_the_run_that_goes_on(self):
+        """Its trainer takes it up; started again after a kill it does not, for it may have been sent."""
+        config = ",".join([RUN, "configs/policies/dct_99.textproto"])
+        override = ("--override=cluster { member_timeout_ms: 3000 } run { report_interval_ms: 50 } "
+                    "data { chunk_batches: 2 epochs: %d }")
+        model, residuals = self.path("model"), self.path("left")
+        servers = self.servers(1)
+        flags = ["--config=" + config, "--servers=" + servers]
+        server = self.start("weir-server", *flags, override % 1, "--shard=0")
+        saver = self.start("weir-worker", *flags, override % 1, "--trainer=0", "--save=" + model,
+                           "--save_residuals=" + residuals)
+        other = self.start("weir-worker", *flags, override % 1, "--trainer=1", "--save_residuals=" + residuals)
+        for child in (saver, other, server):
+            self.end(child, 0)
+        self.assertEqual(sorted(os.listdir(residuals)), ["trainer-0.weir", "trainer-1.weir"])
+        os.rename(residuals, model + "/residuals")
+        flags = ["--config=" + config, "--servers=" + self.servers(1), override % 20, "--warm_start=" + model]
+        server = self.start("weir-server", *flags, "--shard=0")
+        worker = self.start("weir-worker", *flags, "--trainer=1", "--out=" + self.path("t1"))
+        self.until(lambda: len(self.metrics("t1", "train")) > 1)
+        worker.kill()
+        self.assertIn("goes on with what was kept of 8 layers", worker.communicate(timeout=60)[0])
+        again = self.start("weir-worker", *flags, "--trainer=1")
+        self.assertNotIn("goes on with", self.end(again, 0, "begins with nothing kept"))
+        self.end(server, 0)
+
+    def test_where_nothing_can_be_left_is_said_before_training(self):
+        flags = ["--config=" + RUN, "--servers=" + self.servers(1), "--trainer=0"]
+        there = self.write("there", b"a file")
+        self.run_once(1, "weir-worker", *flags, "--save_residuals=" + there, texts=["cannot make " + there])
+        self.run_once(2, "weir-worker", "--config=" + RUN, "--save_residuals=" + self.path("r"),
+                      texts=["--save_residuals: without --servers"])
+
     def test_stopped_coordinator_tells_the_others(self):
         servers, workers, _ = self.cluster("data { epochs: 1000 }")
         self.until(lambda: len(self.metrics("t0", "train")) > 1)

@@ -467,6 +467,28 @@ TEST_F(CoordinatorTest, ServersStayUntilWhoSavesTheModelHasLeft) {
   EXPECT_TRUE(coordinator_.over(now_ms_));
 }
 
+// Of two trainers one has something to write when the run is over; that it cannot is its own
+// affair.
+TEST_F(CoordinatorTest, ServersStayForWhoAskedThemTo) {
+  v1::Join join;
+  *join.mutable_identity() = identity_;
+  join.set_stays(true);
+  join.set_nonce(100);
+  const v1::Header reply = coordinator_.OnJoin(join, now_ms_);
+  ASSERT_TRUE(reply.has_join_reply());
+  EXPECT_NE(reply.join_reply().run(), 0u);
+  uint64_t last_id = 0;
+  FinishTheRun(&last_id);
+  for (int second = 0; second < 60; ++second) {
+    now_ms_ += 1000;
+    Heartbeat(0);
+    coordinator_.Tick(now_ms_);
+    EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::RUNNING);
+  }
+  SayFarewell(0);
+  EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::FINISHED);
+}
+
 TEST_F(CoordinatorTest, ServersDoNotStayForWhoFallsSilentWhileSaving) {
   ASSERT_TRUE(Join(0, 100, true).has_join_reply());
   uint64_t last_id = 0;
@@ -583,7 +605,7 @@ class StagedCoordinatorTest : public CoordinatorTest {
                       bool is_busy = false) {
     v1::WorkRequest request = Request(trainer, next_id_++, incarnation);
     request.set_stage(stage);
-    request.set_adopted_generation(1000);
+    request.set_adopted_generation(~uint64_t{0});
     request.set_is_busy(is_busy);
     return staged_->OnWorkRequest(request, MakeParts({}, {}), now_ms_)->work_reply();
   }

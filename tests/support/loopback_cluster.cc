@@ -138,7 +138,7 @@ void LoopbackCluster::MakeStage(uint32_t trainer, uint32_t stage) {
     options.stage = stage;
     options.stage_count = options_.stages;
     options.link_address = parts->links->address();
-    options.saves = stage > 0;
+    options.stays = stage > 0;
     options.on_pipeline = [views = &parts->views](const v1::PipelineView& view) {
       views->Set(view);
     };

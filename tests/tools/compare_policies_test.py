@@ -11,7 +11,7 @@ import unittest
 
 BIN = sys.argv[1] if len(sys.argv) > 1 else "build/release/bin"
 TOOL = "tools/compare_policies"
-SMALL = "data { synthetic { rows: 4000 test_rows: 1000 } }"
+SMALL = "data { synthetic { rows: 12000 test_rows: 1000 } }"
 
 
 def run(*arguments):
@@ -31,10 +31,16 @@ class ComparePolicies(unittest.TestCase):
             self.assertEqual({len(row) for row in rows}, {len(rows[0])})
             self.assertEqual(rows[2][0], "| none")
             self.assertEqual(sorted(row[0][2:] for row in rows[2:]), sorted(names))
-            sent = {row[0][2:]: float(row[5]) for row in rows[2:]}
+            sent = {row[0][2:]: float(row[rows[0].index("density")]) for row in rows[2:]}
             self.assertEqual(sent["none"], 1)
             self.assertLess(sent["top_k"], 0.02)
-            for name in ("index.html", "loss.svg", "density.svg"):
+            for heading in ("test logloss", "excess over none, %", "excess over the best possible, %", "test AUC",
+                            "density", "push, kB/step", "pull, kB/step", "rows up, kB/step", "rows down, kB/step",
+                            "select and code, ms/step", "samples/s"):
+                at = [cell.strip("| ") for cell in rows[0]].index(heading)
+                for row in rows[3:]:  # behind none, which is what others exceed
+                    self.assertRegex(row[at], r"^[-+0-9.]+( \+- [0-9.]+)?( \|)?$", heading)
+            for name in ("index.html", "loss.svg", "density.svg", "threshold.svg"):
                 self.assertTrue(os.path.getsize(os.path.join(out, name)) > 0)
 
     def test_a_rule_with_a_name_is_a_policy(self):
@@ -45,11 +51,37 @@ class ComparePolicies(unittest.TestCase):
             with open(os.path.join(out, "table.md"), encoding="utf-8") as f:
                 rows = [line.split(" | ") for line in f.read().splitlines()]
             self.assertEqual([row[0] for row in rows[2:]], ["| none", "| tenth"])
-            self.assertAlmostEqual(float(rows[3][5]), 0.1, delta=0.01)
+            self.assertAlmostEqual(float(rows[3][rows[0].index("density")]), 0.1, delta=0.01)
+            self.assertAlmostEqual(float(rows[3][rows[0].index("ratio")]), 10, delta=1)
+            self.assertNotIn("upper 95 % limit, %", rows[0])
         for rule in ("half", "none=top_k {}", "a/b=top_k {}", "=top_k {}", "half="):
             done = run("--rule=" + rule)
             self.assertEqual(done.returncode, 2, rule)
             self.assertIn("is no new name", done.stderr)
+
+    def test_a_page_gets_its_place_filled(self):
+        with tempfile.TemporaryDirectory() as out:
+            page = os.path.join(out, "page.md")
+            with open(page, "w", encoding="utf-8") as f:
+                f.write("above\n<!-- compare_policies small -->\nold\n<!-- end of small -->\nbelow\n")
+            arguments = ("--config=configs/runs/quickstart.textproto", "--override=" + SMALL, "--seeds=1",
+                         "--policies=dct_99", "--out=" + os.path.join(out, "runs"), "--page=" + page)
+            done = run(*arguments, "--block=other")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("has no place 'other'", done.stderr)
+            self.assertEqual(run(*arguments).returncode, 2)
+            done = run(*arguments, "--block=small")
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            with open(page, encoding="utf-8") as f:
+                text = f.read()
+            self.assertRegex(text, r"^above\n<!-- compare_policies small -->\n\n```\ntools/compare_policies "
+                                   r"--config=configs/runs/quickstart.textproto '--override=data [^\n]* --seeds=1 "
+                                   r"--policies=dct_99\n```\n")
+            self.assertTrue(text.endswith("<!-- end of small -->\nbelow\n"))
+            self.assertNotIn("\nold\n", text)
+            for name in ("loss", "density", "threshold"):
+                self.assertIn("![%s](page_small_%s.svg)" % (name, name), text)
+                self.assertTrue(os.path.getsize(os.path.join(out, "page_small_%s.svg" % name)) > 0)
 
     def test_a_policy_that_is_not_there_is_named(self):
         done = run("--policies=none,best")

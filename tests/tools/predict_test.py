@@ -371,6 +371,25 @@ class Workflow(unittest.TestCase):
         self.run_model("third", config, "--warm_start=" + self.path("second"), *flags)
         self.assertEqual(self.predictions_of("third"), self.predictions_of("at_once"))
 
+    def test_a_model_goes_on_in_its_own_folder(self):
+        """Twice, with two trainers, and what an earlier weir-local left beside it does no harm."""
+        config = self.config_files("default { dct { sparsity: 0.9 } }")
+        model = self.path("model")
+        flags = ("weir-local", config, "--servers=1", "--trainers=2", "--out=" + self.path("out"), "--save=" + model)
+        run(*flags)
+        for _ in range(2):
+            self.assertNotIn("lost", run(*flags, "--warm_start=" + model))
+            self.assertIn("trainer-0.weir", os.listdir(model + "/residuals"))
+            self.assertEqual([name for name in os.listdir(self.folder.name) if "residuals-" in name], [])
+        with open(model + "/residuals/notes.txt", "w", encoding="utf-8") as f:
+            f.write("ours")
+        self.assertIn("holds other files", run(*flags, status=1))
+
+    def test_uncompressed_models_have_lost_nothing(self):
+        self.train_model(1)
+        self.assertNotIn("lost", run("weir-local", "--config=" + self.config, "--servers=0", "--trainers=1",
+                                     "--out=" + self.path("on"), "--warm_start=" + self.path("model")))
+
     def test_says_what_of_it_is_lost_or_damaged(self):
         config = self.config_files("default { dct { sparsity: 0.9 } }")
         self.run_model("model", config, "--servers=1")
@@ -378,8 +397,7 @@ class Workflow(unittest.TestCase):
         warm = ("weir-local", "--servers=1", "--trainers=1", "--out=" + self.path("on"),
                 "--warm_start=" + self.path("model"))
         shutil.copy(residuals + "trainer-0.weir", residuals + "trainer-3.weir")
-        with open(residuals + "notes.txt", "w", encoding="utf-8") as f:
-            f.write("ours")
+        shutil.copy(residuals + "trainer-0.weir", self.path("old.weir"))
         self.assertIn("trainer-3 of the run before had not sent is lost: this run has no", run(*warm, config))
         run(*warm, "--config=" + self.config)
         with open(self.path("on/logs/trainer-0.log"), encoding="utf-8") as f:
@@ -388,7 +406,10 @@ class Workflow(unittest.TestCase):
         run(*warm, another)
         shutil.copy(residuals + "trainer-0.weir", residuals + "trainer-0-stage-1.weir")
         self.assertIn("bottom/0/weight comes twice", run(*warm, config, status=1))
-        os.remove(residuals + "trainer-0-stage-1.weir")
+        self.train_model(1)
+        shutil.copy(self.path("old.weir"), residuals + "trainer-0.weir")
+        self.assertIn("is of another run than the model; remove it", run(*warm, config, status=1))
+        self.run_model("model", config, "--servers=1")
         size = os.path.getsize(residuals + "trainer-0.weir")
         for cut in (size - 1, size - 40, 0):
             with open(residuals + "trainer-0.weir", "r+b") as f:

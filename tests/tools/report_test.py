@@ -142,14 +142,14 @@ class Report(unittest.TestCase):
 class Curves(unittest.TestCase):
     def test_places_tests_among_the_bytes(self):
         curves = report.loss_curves(summary(), METRICS)
-        self.assertEqual(curves["samples"]["train"], [(500, 0.6), (1000, 0.5)])
+        self.assertEqual(curves["steps"]["train"], [(5, 0.6), (10, 0.5)])
         self.assertEqual(curves["bytes"]["train"], [(3_000_000, 0.6), (6_000_000, 0.5)])
-        self.assertEqual(curves["samples"]["test"], [(500, 0.55)])
+        self.assertEqual(curves["steps"]["test"], [(5, 0.55)])
         self.assertEqual(curves["bytes"]["test"], [(3_000_000, 0.55)])
 
     def test_takes_the_only_test_from_the_summary(self):
         curves = report.loss_curves(summary(), METRICS[:1])
-        self.assertEqual(curves["samples"]["test"], [(1000, 0.4567)])
+        self.assertEqual(curves["steps"]["test"], [(10, 0.4567)])
         self.assertEqual(curves["bytes"]["test"], [(6_003_000, 0.4567)])
 
     def test_interpolates_between_reports(self):

@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <optional>
 #include <vector>
 
+#include "common/base/file_writer.h"
 #include "common/base/strings.h"
 #include "common/saved_model/policy_states.h"
 #include "common/saved_model/saved_model.h"
@@ -20,20 +22,35 @@ std::string ResidualsBeside(const LocalOptions& options) {
   return StrCat(beside, ".residuals-", static_cast<int64_t>(getpid()));
 }
 
-Residuals::~Residuals() {
-  const std::string beside = ResidualsBeside(options_);
-  std::error_code ignored;
-  if (!beside.empty() && !is_moved_) fs::remove_all(beside, ignored);
+Residuals::Residuals(const LocalOptions& options)
+    : options_(options), beside_(ResidualsBeside(options)) {
+  std::error_code ignored;  // workers will say what is wrong with it
+  if (!beside_.empty()) fs::remove_all(beside_, ignored);
 }
 
+Residuals::~Residuals() {
+  std::error_code ignored;
+  if (!beside_.empty() && !is_moved_) fs::remove_all(beside_, ignored);
+}
+
+// What cannot be read, whoever needs it says.
 std::string Residuals::LostText() const {
   if (options_.warm_start_directory.empty()) return "";
+  const auto model = saved_model::SavedModel::Open(options_.warm_start_directory);
+  if (!model.ok()) return "";
+  const std::string folder = model.value()->residuals_folder();
+  const auto trainers = saved_model::TrainersWithStates(folder);
   std::vector<std::string> lost;
-  for (const uint32_t trainer : saved_model::TrainersWithStates(
-           saved_model::ResidualsFolder(options_.warm_start_directory))) {
-    if (IsEmbedded(options_) || static_cast<int64_t>(trainer) >= options_.trainer_count) {
-      lost.push_back(StrCat("trainer-", trainer));
-    }
+  for (const uint32_t trainer : trainers.ok() ? trainers.value() : std::vector<uint32_t>()) {
+    if (!IsEmbedded(options_) && static_cast<int64_t>(trainer) < options_.trainer_count) continue;
+    size_t count = 0;
+    const Status read =
+        saved_model::VisitPolicyStates(folder, trainer, model.value()->manifest().run(),
+                                       [&count](const v1::PolicyStateHeader&, ByteSpan) {
+                                         ++count;
+                                         return OkStatus();
+                                       });
+    if (read.ok() && count > 0) lost.push_back(StrCat("trainer-", trainer));
   }
   if (lost.empty()) return "";
   return StrCat("what ", StrJoin(lost, ", "), " of the run before had not sent is lost: ",
@@ -41,15 +58,32 @@ std::string Residuals::LostText() const {
                                      : "this run has no trainer of that number");
 }
 
-Status Residuals::Move() {
-  const std::string beside = ResidualsBeside(options_);
-  std::error_code error;
-  if (beside.empty() || !fs::exists(beside, error)) return OkStatus();
+std::string Residuals::MissingText() const {
+  std::vector<std::string> missing;
+  for (int trainer = 0; trainer < options_.trainer_count; ++trainer) {
+    for (int stage = 0; stage < options_.stage_count; ++stage) {
+      std::optional<uint32_t> number;
+      if (options_.stage_count > 1) number = static_cast<uint32_t>(stage);
+      const std::string name = saved_model::StatesFileName(static_cast<uint32_t>(trainer), number);
+      std::error_code error;
+      if (!fs::exists(fs::path(beside_) / name, error)) missing.push_back(name);
+    }
+  }
+  if (missing.empty()) return "";
+  return StrCat("the saved model is without ", StrJoin(missing, ", "),
+                ": what that worker had not sent is lost");
+}
+
+Status Residuals::Move(std::string* missing) {
+  missing->clear();
+  if (beside_.empty()) return OkStatus();
+  *missing = MissingText();
   const std::string folder = saved_model::ResidualsFolder(options_.save_directory);
   is_moved_ = true;  // or stays where the message says
-  fs::rename(beside, folder, error);
-  if (!error) return OkStatus();
-  return Unavailable(StrCat("what trainers had not sent is in ", beside,
+  std::error_code error;
+  fs::rename(beside_, folder, error);
+  if (!error) return SyncFolder(options_.save_directory);
+  return Unavailable(StrCat("what trainers had not sent is in ", beside_,
                             " and cannot be renamed to ", folder, ": ", error.message()));
 }
 

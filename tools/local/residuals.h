@@ -1,6 +1,6 @@
 // What the workers of a local run have not sent, on its way into the saved model: each writes its
-// own (common/saved_model/policy_states.h) into a folder beside it, and when all have ended well
-// that becomes the model's.
+// own (common/saved_model/policy_states.h) into a folder beside it, and when all have ended that
+// becomes the model's.
 //
 // Thread rule: one thread.
 #pragma once
@@ -12,27 +12,31 @@
 
 namespace weir::tools {
 
-// The folder beside; empty when no model is saved, or nothing is compressed.
+// The folder beside; empty when no model is saved, or training is embedded.
 std::string ResidualsBeside(const LocalOptions& options);
 
 class Residuals {
  public:
-  // Keeps options.
-  explicit Residuals(const LocalOptions& options) : options_(options) {}
+  // Keeps options. Takes away what an earlier process of this number may have left.
+  explicit Residuals(const LocalOptions& options);
   // Takes away what was not moved.
   ~Residuals();
   Residuals(const Residuals&) = delete;
   Residuals& operator=(const Residuals&) = delete;
 
-  // "what trainer-2 and trainer-3 had not sent ... is lost": of trainers that the run to go on from
-  // had and this one has not. Empty when there are none.
+  // "what trainer-2, trainer-3 of the run before had not sent is lost: ...": of trainers that this
+  // run has not. Empty when there are none.
   std::string LostText() const;
 
-  // Into the saved model. Unavailable, with where they are, when that cannot be.
-  Status Move();
+  // Into the saved model. missing: says which workers ended without leaving theirs; empty if none
+  // did. Unavailable, with where they are, when that cannot be.
+  Status Move(std::string* missing);
 
  private:
+  std::string MissingText() const;
+
   const LocalOptions& options_;
+  const std::string beside_;
   bool is_moved_ = false;
 };
 

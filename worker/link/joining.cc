@@ -20,6 +20,7 @@ transport::Message JoinMessage(const JoinOptions& options) {
   join.set_stage_count(options.stage_count);
   join.set_link_address(options.link_address);
   join.set_saves(options.saves);
+  join.set_stays(options.stays);
   join.set_nonce(RandomNonce());  // tells this process from another that wants the same seat
   return session::MakeMessage(header);
 }

@@ -23,6 +23,7 @@ struct JoinOptions {
   uint32_t stage_count = 1;       // 1: the whole model
   std::string link_address = {};  // where the stage before finds this one; empty: there is none
   bool saves = false;
+  bool stays = false;
   int64_t timeout_ms = 30000;
 };
 

@@ -58,6 +58,7 @@ Status ServerLink::Connect() {
                          .stage_count = options_.stage_count,
                          .link_address = options_.link_address,
                          .saves = options_.saves,
+                         .stays = options_.stays,
                          .timeout_ms = config_.cluster().connect_timeout_ms()};
   WEIR_ASSIGN_OR_RETURN(
       const v1::JoinReply joined,
@@ -71,6 +72,7 @@ Status ServerLink::Connect() {
 
 void ServerLink::OpenSessions(const v1::JoinReply& joined) {
   incarnation_ = joined.incarnation();
+  run_ = joined.run();
   const v1::ClusterConfig& cluster = config_.cluster();
   for (size_t i = 0; i < peers_.size(); ++i) {
     session::ClientSessionOptions session;
@@ -402,7 +404,7 @@ void ServerLink::TakeWorkReply(const v1::WorkReply& reply) {
     SayFarewell();
     return Fail(FailedPrecondition(StrCat("the run has failed: ", reply.failed())));
   }
-  if (reply.has_finished() && !options_.saves) SayFarewell();
+  if (reply.has_finished() && !options_.saves && !options_.stays) SayFarewell();
   if (reply.has_pipeline() && options_.on_pipeline) {
     pipeline_is_ready_ = reply.pipeline().ready();
     options_.on_pipeline(reply.pipeline());

@@ -46,6 +46,8 @@ struct LinkOptions {
   // Whether the model is pulled when the run is over: the servers stay until this link is
   // destroyed.
   bool saves = false;
+  // Whether they stay so long although nothing is pulled.
+  bool stays = false;
   // Id of the saved model that the run goes on from; 0: none.
   uint64_t warm_start = 0;
 };
@@ -61,6 +63,10 @@ class ServerLink {
   Status Connect();
 
   uint32_t trainer() const { return options_.trainer; }
+  // Once Connect has succeeded: which process of its seat this is, from 1, and what tells the run
+  // from others.
+  uint64_t incarnation() const { return incarnation_; }
+  uint64_t run() const { return run_; }
   const float* replica() const { return replica_.values(); }
 
   // A place among the pushes in flight (cluster.window, cluster.max_unacknowledged_bytes).
@@ -153,6 +159,7 @@ class ServerLink {
   WireMeter meter_;
   std::vector<Peer> peers_;
   uint64_t incarnation_ = 0;
+  uint64_t run_ = 0;
   int64_t next_heartbeat_ms_ = 0;
   bool pipeline_is_ready_ = true;
   uint64_t adopted_generation_ = 0, lost_generation_ = 0;

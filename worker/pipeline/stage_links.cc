@@ -97,10 +97,14 @@ std::deque<StageLinks::Outgoing> StageLinks::TakeQueue(std::deque<Outgoing>* que
 
 bool StageLinks::IsExpected(uint32_t trainer, uint32_t from_stage, uint64_t generation,
                             uint32_t neighbour) const {
-  if (trainer == options_.trainer && from_stage == neighbour) return generation == generation_;
+  const uint64_t present = generation_;
+  const bool is_of_run = present == 0 || generation >> 32 == present >> 32;  // pipeline_book.h
+  if (trainer == options_.trainer && from_stage == neighbour && is_of_run) {
+    return generation == present;
+  }
   LOG_EVERY_N(WARNING, 1000) << "a message of trainer " << trainer << " stage " << from_stage
-                             << " came to trainer " << options_.trainer << " stage "
-                             << options_.stage
+                             << (is_of_run ? "" : " of another run") << " came to trainer "
+                             << options_.trainer << " stage " << options_.stage
                              << " and is dropped: see that --link is another one for each stage";
   return false;
 }

@@ -14,9 +14,6 @@
 namespace weir::worker {
 namespace {
 
-// Of a batch, as validate_config has it.
-constexpr uint32_t kMostRows = 65'536;
-
 double Seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -140,11 +137,16 @@ Status StageThread::Prepare(StageWork* work) {
   if (name.row_count() == 0 || name.mean_rows() < name.row_count()) {
     return BadForward("it has no rows, or more than it should have");
   }
-  WEIR_RETURN_IF_ERROR(shared_.refresh.RefreshFor(name));
+  if (name.row_count() > static_cast<uint32_t>(config_.data().batch_size())) {
+    return BadForward("it has too many rows");
+  }
+  {
+    const Timed timed(&waiting_);
+    WEIR_RETURN_IF_ERROR(shared_.refresh.RefreshFor(name));
+  }
   if (math_.is_last() || shared_.layout.stages()[parts_.stage].has_interaction) {
     return ReadRows(&batch);
   }
-  if (name.row_count() > kMostRows) return BadForward("it has too many rows");
   batch.batch.row_count = static_cast<int32_t>(name.row_count());  // it needs no column
   return OkStatus();
 }
@@ -308,6 +310,7 @@ Status StageThread::Push(std::unique_ptr<StageBatch> batch, std::span<const floa
   step.squares = squares_.span();
   step.rows = row_gradients;
   step.row_squares = row_squares_;
+  step.waited_seconds = &waiting_;
   if (math_.is_first()) {
     step.lease = batch->chunk->lease().lease();
     step.offset = batch->chunk->FinishedRows(step.mark.accepted_sequence);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/base/clock.h"
 #include "common/base/strings.h"
 #include "common/config/policy_rules.h"
 #include "common/wire/row_frame.h"
@@ -54,6 +55,7 @@ void RowEncoder::ForEachTable(const data::Batch& batch, const BatchRows& rows,
 
 void RowEncoder::Encode(const data::Batch& batch, const BatchRows& rows, std::vector<Bytes>& bodies,
                         Scratch* scratch) {
+  const Stopwatch stopwatch(&encode_seconds_);
   ForEachTable(batch, rows, [&](uint32_t table, const compress::RowGradients& gradients) {
     compress::RowResidual* const residual = tables_[table].residual.get();
     if (residual == nullptr) {
@@ -66,6 +68,7 @@ void RowEncoder::Encode(const data::Batch& batch, const BatchRows& rows, std::ve
 }
 
 void RowEncoder::Accumulate(const data::Batch& batch, const BatchRows& rows) {
+  const Stopwatch stopwatch(&encode_seconds_);
   ForEachTable(batch, rows, [&](uint32_t table, const compress::RowGradients& gradients) {
     tables_[table].residual->Accumulate(gradients);
   });
@@ -104,12 +107,13 @@ void RowEncoder::FillReport(v1::RowReport* report) const {
   report->set_kept_steps(counts.kept_steps);
   report->set_discarded_l1(counts.discarded_l1);
   report->set_waiting(counts.waiting);
+  report->set_encode_seconds(encode_seconds_.load());
 }
 
 Status RowEncoder::SaveStates(const saved_model::TakeState& take) const {
   if (!has_rows_) return OkStatus();
   for (const Table& table : tables_) {
-    if (table.residual == nullptr) continue;
+    if (table.residual == nullptr || table.residual->empty()) continue;
     Bytes state;
     ByteWriter writer(state);
     table.residual->Save(&writer);

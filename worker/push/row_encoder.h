@@ -80,6 +80,7 @@ class RowEncoder {
   const bool has_rows_;
   std::vector<Table> tables_;
   std::atomic<uint64_t> plain_rows_{0};  // of tables without a residual
+  std::atomic<double> encode_seconds_{0};
 };
 
 }  // namespace weir::worker

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "common/base/check.h"
+#include "common/base/clock.h"
 #include "common/base/random.h"
 #include "common/base/strings.h"
 #include "common/compress/policy_table.h"
@@ -39,6 +41,7 @@ struct StepEncoder::Layer {
   std::atomic<uint64_t> steps_without_credit{0};
   std::atomic<uint64_t> elements_sent{0};
   std::atomic<uint64_t> bytes{0};
+  std::atomic<double> encode_seconds{0};
 };
 
 StepEncoder::StepEncoder(const v1::Config& config, const ModelLayout& layout, uint32_t trainer,
@@ -124,6 +127,7 @@ void StepEncoder::BodySizes::Remember(const std::vector<Bytes>& bodies) {
 
 void StepEncoder::EncodeLayer(Layer& layer, const compress::Gradient& gradient,
                               std::vector<Bytes>& bodies, Scratch* scratch) {
+  const Stopwatch stopwatch(&layer.encode_seconds);
   const compress::StepPlan plan = layer.policy->BeginStep(*layer.state, gradient);
   const wire::ValueFormat format = layer.policy->value_format(layer.scope, plan);
   compress::StripeSelection& selection = scratch->selection;
@@ -176,6 +180,7 @@ void StepEncoder::Accumulate(const compress::Gradient& dense, const data::Batch&
                              const BatchRows& rows) {
   rows_.Accumulate(batch, rows);
   for (const auto& layer : layers_) {
+    const Stopwatch stopwatch(&layer->encode_seconds);
     const TensorSpec& tensor = *layer->tensor;
     layer->policy->Accumulate(
         *layer->state, dense.Part(tensor.offset, static_cast<size_t>(tensor.element_count())));
@@ -196,6 +201,7 @@ void StepEncoder::FillReport(v1::WorkerReport* report) const {
     out.set_steps_without_credit(layer->steps_without_credit.load());
     out.set_bytes(layer->bytes.load());
     out.set_discarded_l1(layer->policy->discarded_l1(*layer->state));
+    out.set_encode_seconds(layer->encode_seconds.load());
     const double threshold = layer->policy->threshold(*layer->state);
     if (threshold > 0) out.set_threshold(threshold);
   }
@@ -205,6 +211,7 @@ Status StepEncoder::SaveStates(const saved_model::TakeState& take) const {
   for (const auto& layer : layers_) {
     Bytes state;
     compress::SaveState(*layer->policy, *layer->state, &state);
+    if (state.empty()) continue;
     v1::PolicyStateHeader header;
     header.set_name(layer->tensor->name);
     *header.mutable_rule() = layer->rule;

@@ -79,8 +79,8 @@ class StepEncoder {
 
   void FillReport(v1::WorkerReport* report) const;
 
-  // What the policies remember, layer after layer and table after table (policy_states.h); once no
-  // thread takes steps any more.
+  // What the policies remember, layer after layer and table after table, of those that have
+  // anything to (policy_states.h); once no thread takes steps any more.
   Status SaveStates(const saved_model::TakeState& take) const;
   // Before the first step, what SaveStates gave, in this run or an earlier one. Of the layers of
   // other stages nothing is taken; under another rule the residual alone is. InvalidData when it

@@ -117,5 +117,16 @@ TEST(PipelineBook, RevokingLeasesMakesAGeneration) {
   book.Revoke(9);  // nobody
 }
 
+// Both count their first stage's coming.
+TEST(PipelineBook, GenerationsOfTwoRunsDiffer) {
+  PipelineBook one(0x123456789abcdef0), other(0xfedcba9876543210);
+  for (PipelineBook* book : {&one, &other}) book->Join({0, 0}, 2, 1, "", 0);
+  EXPECT_NE(one.Generation(0), other.Generation(0));
+  EXPECT_NE(one.Generation(0) >> 32, other.Generation(0) >> 32);
+  const uint64_t before = one.Generation(0);
+  one.Join({0, 1}, 2, 1, "there", 0);
+  EXPECT_EQ(one.Generation(0), before + 1);
+}
+
 }  // namespace
 }  // namespace weir::cluster

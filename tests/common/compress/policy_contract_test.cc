@@ -1,11 +1,14 @@
 // What every policy of the config must do, whatever it selects. A new field of PolicyRule is found
 // here by reflection and fails until it has a row in the table.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <string>
@@ -16,23 +19,46 @@
 
 #include "common/base/strings.h"
 #include "common/compress/saved_state.h"
+#include "common/config/policy_rules.h"
+#include "google/protobuf/text_format.h"
 #include "tests/common/compress/policy_support.h"
 
 namespace weir::compress {
 namespace {
 
+// That the rules of a config choose.
+std::vector<std::string> PoliciesOf(const std::string& config) {
+  std::ifstream file(StrCat(WEIR_SOURCE_DIR, "/", config));
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  v1::Config parsed;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &parsed)) << config;
+  std::vector<std::string> names = {
+      std::string(config::PolicyName(parsed.compression().default_()))};
+  for (const v1::PolicyRule& rule : parsed.compression().layer()) {
+    names.emplace_back(config::PolicyName(rule));
+  }
+  return names;
+}
+
 TEST(PolicyTable, HasAFileATestAndAnExampleForEachField) {
   for (const std::string& name : PolicyNames()) {
     // The first policy's file has the name of its paper's half that it is.
     const std::string file = name == "dct" ? "dct_dp" : name;
+    const std::string config =
+        StrCat("configs/policies/", name == "dct" ? "dct_99" : name, ".textproto");
     for (const std::string& path :
          {StrCat("common/compress/", file, ".cc"),
           StrCat("tests/common/compress/", name == "none" ? "policy_contract" : file, "_test.cc"),
-          StrCat("configs/policies/", name == "dct" ? "dct_99" : name, ".textproto")}) {
+          config}) {
       EXPECT_TRUE(std::filesystem::exists(StrCat(WEIR_SOURCE_DIR, "/", path))) << path;
     }
+    EXPECT_THAT(PoliciesOf(config), testing::Contains(name)) << config;
   }
-  EXPECT_TRUE(std::filesystem::exists(WEIR_SOURCE_DIR "/configs/policies/lazy_rows.textproto"));
+  for (const char* path :
+       {"common/compress/row_residual.cc", "tests/common/compress/row_residual_test.cc"}) {
+    EXPECT_TRUE(std::filesystem::exists(StrCat(WEIR_SOURCE_DIR, "/", path))) << path;
+  }
+  EXPECT_THAT(PoliciesOf("configs/policies/lazy_rows.textproto"), testing::Contains("lazy_rows"));
 }
 
 TEST(PolicyTable, HasAPolicyForEachFieldOfTheConfig) {
@@ -97,8 +123,8 @@ class PolicyContract : public testing::TestWithParam<NameAndValues> {
 
 TEST_P(PolicyContract, SelectsSortedIndexesInRangeAndDecodedValues) {
   const auto policy = Make();
-  for (const int64_t elements : {int64_t{1}, int64_t{2}, kStripeElements - 1, kStripeElements,
-                                 kStripeElements + 1, 3 * kStripeElements + 17}) {
+  for (const int64_t elements : {int64_t{0}, int64_t{1}, int64_t{2}, kStripeElements - 1,
+                                 kStripeElements, kStripeElements + 1, 3 * kStripeElements + 17}) {
     const Scope scope = MakeScope(elements);
     const auto state = policy->MakeState(scope);
     for (uint64_t step = 0; step < 6; ++step) {

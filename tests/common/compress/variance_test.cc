@@ -103,6 +103,56 @@ TEST(Variance, CountsTheSamplesOfStepsWithoutCredit) {
   EXPECT_THAT(StepWith(variance, {0.1f}, {1}).values, ElementsAre(1));  // 2.25 > 2
 }
 
+// The nearest power of two is off by a third at most, beside the largest, which rounds down and is
+// off by less than half: what is sent of x over what x was.
+TEST(Variance, WhatItForgetsIsAtMostAThirdAndOfTheLargestAHalf) {
+  for (float x = 1; x < 2; x += 1.0f / 512) {
+    const Selector variance(Rule(1), MakeScope(2));
+    const Sent sent = StepWith(variance, {x, 4}, {0, 0});  // of x and the largest
+    ASSERT_THAT(sent.indexes, ElementsAre(0, 1));
+    const double error = static_cast<double>(sent.values[0]) / static_cast<double>(x) - 1;
+    ASSERT_LE(std::fabs(error), 1.0 / 3 + 1e-6) << x;
+    const Selector alone(Rule(1), MakeScope(1));
+    const double largest =
+        static_cast<double>(StepWith(alone, {x}, {0}).values.at(0)) / static_cast<double>(x) - 1;
+    ASSERT_LE(largest, 0) << x;
+    ASSERT_GT(largest, -0.5) << x;
+  }
+}
+
+// What is sent, what is left and what is counted as forgotten make up the gradients: each element's
+// sum is missed by no more, over all, than was counted.
+TEST(Variance, CountsAllThatItForgetsOverManySteps) {
+  constexpr int64_t kElements = 300;
+  for (const bool drop_keeps : {true, false}) {
+    v1::PolicyRule rule = Rule(1);
+    rule.mutable_variance()->set_drop_keeps_residual(drop_keeps);
+    const Selector variance(rule, MakeScope(kElements));
+    std::vector<double> missing(kElements);
+    size_t sent_count = 0;
+    for (uint64_t step = 0; step < 200; ++step) {
+      const std::vector<float> gradient = NormalGradient(kElements, step);
+      std::vector<float> squares(gradient.size());
+      for (size_t i = 0; i < gradient.size(); ++i) {
+        missing[i] += static_cast<double>(gradient[i]);
+        squares[i] = gradient[i] * gradient[i] / 4;  // as of four like samples
+      }
+      const Sent sent = StepWith(variance, gradient, squares);
+      sent_count += sent.values.size();
+      for (size_t i = 0; i < sent.values.size(); ++i) {
+        missing[static_cast<size_t>(sent.indexes[i])] -= static_cast<double>(sent.values[i]);
+      }
+    }
+    const std::vector<double> residual = variance.Residual();
+    double total = 0;
+    for (size_t i = 0; i < missing.size(); ++i) total += std::fabs(missing[i] - residual[i]);
+    const double counted = variance.policy->discarded_l1(*variance.state);
+    EXPECT_GT(sent_count, 200u);
+    EXPECT_GT(total, 0);
+    EXPECT_LE(total, counted * (1 + 1e-6) + 1e-3);
+  }
+}
+
 TEST(Variance, SendsNothingThatIsNoNumberAndNothingTooSmallForOne) {
   const Selector variance(Rule(1), MakeScope(3));
   const float nan = std::numeric_limits<float>::quiet_NaN();

@@ -21,20 +21,22 @@ TEST(MergeReports, SumsCountersAndMatchesLayersByName) {
       Parse(R"(samples: 10 steps: 2 logloss_sum: 5 lines: 11 malformed_lines: 1 reconnects: 1
                sent { push: 100 row_push: 1 } received { pull: 50 control: 2 } dense { push: 400 }
                layers { name: "a" policy: "dct" elements: 8 elements_sent: 4 steps: 2 bytes: 9
-                        steps_without_credit: 1 threshold: 1 discarded_l1: 1.5 }
+                        steps_without_credit: 1 threshold: 1 discarded_l1: 1.5 encode_seconds: 2 }
                layers { name: "b" policy: "none" elements: 2 elements_sent: 4 steps: 2 }
                staleness { counts: [1, 1] max: 1 } stage_times { name: "read" seconds: 1 }
                rows { gradients: 9 sent: 4 sent_for_age: 2 kept_steps: 7 discarded_l1: 0.5
-                      cache_lookups: 9 cache_hits: 3 cache_age_steps: 5 waiting: 6 })"),
+                      cache_lookups: 9 cache_hits: 3 cache_age_steps: 5 waiting: 6
+                      encode_seconds: 2 })"),
       Parse(R"(samples: 5 steps: 1 logloss_sum: 2 lines: 5 replayed_pushes: 3
                sent { push: 10 backward: 7 } received { pull: 5 backward: 7 } dense { push: 200 }
                layers { name: "b" policy: "none" elements: 2 elements_sent: 2 steps: 1 }
                layers { name: "a" policy: "dct" elements: 8 elements_sent: 1 steps: 1 bytes: 3
-                        threshold: 3 discarded_l1: 0.25 }
+                        threshold: 3 discarded_l1: 0.25 encode_seconds: 1 }
                staleness { counts: [0, 0, 5] max: 2 } stage_times { name: "pull" seconds: 2 }
                stage_times { name: "read" seconds: 3 }
                rows { gradients: 1 sent: 1 sent_for_age: 1 kept_steps: 1 discarded_l1: 0.25
-                      cache_lookups: 1 cache_hits: 1 cache_age_steps: 1 waiting: 1 })")};
+                      cache_lookups: 1 cache_hits: 1 cache_age_steps: 1 waiting: 1
+                      encode_seconds: 1 })")};
   const auto merged = MergeReports(reports);
   ASSERT_TRUE(merged.ok()) << merged.status();
   const auto expected = Parse(
@@ -42,12 +44,12 @@ TEST(MergeReports, SumsCountersAndMatchesLayersByName) {
          replayed_pushes: 3 sent { push: 110 row_push: 1 backward: 7 }
          received { pull: 55 control: 2 backward: 7 } dense { push: 600 }
          layers { name: "a" policy: "dct" elements: 8 elements_sent: 5 steps: 3 bytes: 12
-                  steps_without_credit: 1 threshold: 2 discarded_l1: 1.75 }
+                  steps_without_credit: 1 threshold: 2 discarded_l1: 1.75 encode_seconds: 3 }
          layers { name: "b" policy: "none" elements: 2 elements_sent: 6 steps: 3 }
          staleness { counts: [1, 1, 5] max: 2 } stage_times { name: "read" seconds: 4 }
          stage_times { name: "pull" seconds: 2 }
          rows { gradients: 10 sent: 5 sent_for_age: 3 kept_steps: 8 discarded_l1: 0.75
-                cache_lookups: 10 cache_hits: 4 cache_age_steps: 6 waiting: 7 })");
+                cache_lookups: 10 cache_hits: 4 cache_age_steps: 6 waiting: 7 encode_seconds: 3 })");
   EXPECT_EQ(merged->DebugString(), expected.DebugString());
 }
 

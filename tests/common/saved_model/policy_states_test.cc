@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -21,6 +22,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
+constexpr uint64_t kRun = 77;
+
 using States = std::vector<std::pair<std::string, Bytes>>;
 
 class PolicyStatesTest : public testing::Test {
@@ -29,7 +32,8 @@ class PolicyStatesTest : public testing::Test {
   ~PolicyStatesTest() override { fs::remove_all(folder_); }
 
   Status Write(uint32_t trainer, std::optional<uint32_t> stage, const States& states) const {
-    return WritePolicyStates(folder_, trainer, stage, [&](const TakeState& take) {
+    const StatesOwner owner{.trainer = trainer, .stage = stage, .run = kRun};
+    return WritePolicyStates(folder_, owner, [&](const TakeState& take) {
       for (const auto& [name, state] : states) {
         v1::PolicyStateHeader header;
         header.set_name(name);
@@ -40,10 +44,10 @@ class PolicyStatesTest : public testing::Test {
     });
   }
 
-  Result<States> Read(uint32_t trainer) const {
+  Result<States> Read(uint32_t trainer, uint64_t run = kRun) const {
     States states;
     WEIR_RETURN_IF_ERROR(VisitPolicyStates(
-        folder_, trainer, [&](const v1::PolicyStateHeader& header, ByteSpan state) {
+        folder_, trainer, run, [&](const v1::PolicyStateHeader& header, ByteSpan state) {
           EXPECT_EQ(header.rule().dct().sparsity(), 0.5);
           states.emplace_back(header.name(), Bytes(state.begin(), state.end()));
           return OkStatus();
@@ -65,17 +69,38 @@ TEST_F(PolicyStatesTest, GivesBackWhatWasWrittenOfATrainer) {
   ASSERT_TRUE(Write(1, 0, {{"a", {4}}}).ok());
   ASSERT_TRUE(Write(1, 2, {{"b", {5}}}).ok());
   ASSERT_TRUE(Write(10, std::nullopt, {{"c", {6}}}).ok());
-  for (const char* name : {"trainer-1.weir.partial", "trainer-x.weir", "trainer-2-stage-.weir",
-                           "trainer-99999999999.weir", "trainer-3"}) {
+  std::ofstream(PathOf("trainer-1.weir.partial")) << "not finished";
+  EXPECT_TRUE(HoldsStatesAlone(folder_));
+  for (const char* name :
+       {"trainer-x.weir", "trainer-2-stage-.weir", "trainer-99999999999.weir", "trainer-3"}) {
     std::ofstream(PathOf(name)) << "not ours";
+    EXPECT_FALSE(HoldsStatesAlone(folder_)) << name;
   }
-  fs::create_directory(PathOf("trainer-4.weir"));
   EXPECT_EQ(Read(0).value(), kStates);
   EXPECT_EQ(Read(1).value(), (States{{"a", {4}}, {"b", {5}}}));
   EXPECT_THAT(Read(2).value(), IsEmpty());
-  EXPECT_THAT(TrainersWithStates(folder_), ElementsAre(0, 1, 10));
+  EXPECT_THAT(TrainersWithStates(folder_).value(), ElementsAre(0, 1, 10));
   ASSERT_TRUE(Write(0, std::nullopt, {{"a", {7}}}).ok());
   EXPECT_EQ(Read(0).value(), (States{{"a", {7}}})) << "replaced";
+}
+
+TEST_F(PolicyStatesTest, RefusesWhatIsOfAnotherRun) {
+  ASSERT_TRUE(Write(0, std::nullopt, kStates).ok());
+  EXPECT_THAT(Read(0, kRun + 1).status().message(),
+              HasSubstr("trainer-0.weir: is of another run than the model; remove it"));
+  EXPECT_TRUE(Read(1, kRun + 1).ok()) << "not its own";
+}
+
+TEST_F(PolicyStatesTest, SaysWhatItCannotRead) {
+  EXPECT_THAT(TrainersWithStates(folder_).value(), IsEmpty());
+  std::ofstream(folder_) << "a file";
+  EXPECT_THAT(Read(0).status().message(), HasSubstr("cannot be read"));
+  EXPECT_FALSE(TrainersWithStates(folder_).ok());
+  EXPECT_FALSE(HoldsStatesAlone(folder_));
+  EXPECT_FALSE(PrepareStatesFolder(folder_).ok());
+  fs::remove(folder_);
+  fs::create_directories(PathOf("trainer-0.weir"));
+  EXPECT_THAT(Read(0).status().message(), HasSubstr("trainer-0.weir cannot be read"));
 }
 
 TEST_F(PolicyStatesTest, LargeStatesTakeSeveralFrames) {
@@ -94,7 +119,7 @@ TEST_F(PolicyStatesTest, RefusesEveryDamagedByteAndEveryTruncation) {
     return Read(0).status();
   };
   for (size_t i = 0; i < whole.size(); ++i) {
-    EXPECT_THAT(read(whole.substr(0, i)).message(), HasSubstr("trainer-0.weir: ")) << i;
+    EXPECT_THAT(read(whole.substr(0, i)).message(), HasSubstr("trainer-0.weir")) << i;
     std::string damaged = whole;
     damaged[i] = static_cast<char>(damaged[i] ^ 1);
     EXPECT_EQ(read(damaged).code(), StatusCode::kInvalidData) << i;
@@ -105,7 +130,7 @@ TEST_F(PolicyStatesTest, RefusesEveryDamagedByteAndEveryTruncation) {
 
 TEST_F(PolicyStatesTest, LeavesNothingOfWhatCouldNotBeWritten) {
   const Status failed =
-      WritePolicyStates(folder_, 0, std::nullopt, [](const TakeState&) { return Internal("no"); });
+      WritePolicyStates(folder_, StatesOwner{}, [](const TakeState&) { return Internal("no"); });
   EXPECT_EQ(failed.message(), "no");
   EXPECT_TRUE(fs::is_empty(folder_));
   fs::create_directories(PathOf("trainer-0.weir/in the way"));
