@@ -113,14 +113,15 @@ def svg(width, height, title, parts):
             f"<title>{escape(title)}</title>\n" + "\n".join(parts) + "\n</svg>\n")
 
 
-def legend(names, x, y, width):
-    """Swatches and names from left to right, and the height they take."""
+def legend(names, x, y, width, dots=False):
+    """Swatches and names from left to right, and the height they take. dots: where there are no lines."""
     parts, at, top = [], x, y
     for i, name in enumerate(names):
         needed = 34 + 7.0 * len(name)
         if at > x and at + needed > x + width:
             at, top = x, top + 20
-        parts.append(line(at, top - 4, at + 18, top - 4, color(i), 3, dash(i)))
+        parts.append(dot(at + 9, top - 4, i, 4.5) if dots
+                     else line(at, top - 4, at + 18, top - 4, color(i), 3, dash(i)))
         parts.append(text(at + 24, top, name))
         at += needed
     return parts, top - y + 20
@@ -211,19 +212,24 @@ def end_labels(curves, x, y_axis):
 def loss_picture(runs):
     """runs: dicts with "name" and, against steps and against bytes, lists of (x, logloss):
     "steps": {"train", "test"}, "bytes": {"train", "test"}."""
-    width, height = 1060, max(430, 130 + 17 * len(runs))
+    width = 1060
+    # Colours that repeat need their dashes told.
+    keys, keys_height = legend([run["name"] for run in runs], 62, 74, width - 124)
+    keys, keys_height = (keys, keys_height) if len(runs) > len(COLORS) else ([], 0)
+    top = 62 + keys_height
+    bottom = top + max(308, 17 * len(runs))
     by_steps = [{"name": run["name"], **run["steps"]} for run in runs]
     by_bytes = [{"name": run["name"], **run["bytes"]} for run in runs]
-    y_axis = Axis(*loss_range(by_steps), (height - 60, 62))
+    y_axis = Axis(*loss_range(by_steps), (bottom, top))
     label_width = 22 + 8.0 * max(len(run["name"]) + 8 for run in runs)
     middle = (width - label_width) / 2
     parts = [text(16, 24, "Logloss", 16, extra='font-weight="600"'),
-             text(16, 44, "line: training, over each interval and smoothed; dot: test")]
-    parts += loss_panel(1, by_steps, (62, 62, middle - 10, height - 60), y_axis,
-                        "training steps", False)
-    parts += loss_panel(2, by_bytes, (middle + 52, 62, width - label_width - 14, height - 60),
+             text(16, 44, "line: training, over each interval and smoothed; dot: test"), *keys]
+    parts += loss_panel(1, by_steps, (62, top, middle - 10, bottom), y_axis, "training steps", False)
+    parts += loss_panel(2, by_bytes, (middle + 52, top, width - label_width - 14, bottom),
                         y_axis, "bytes on the wire (log scale)", True)
     parts += end_labels(by_steps, width - label_width, y_axis)
+    height = bottom + 60
     return svg(width, height, "Logloss against training steps and against bytes", parts)
 
 
@@ -236,7 +242,7 @@ def density_picture(runs):
     values = [d for run in runs for d in run["density"].values() if d]
     low = 10 ** math.floor(math.log10(min(values + [0.1])) + 1e-9)
     left, right, row = 30 + 7.4 * max(map(len, layers), default=5), 920, 22
-    keys, keys_height = legend([run["name"] for run in runs], left, 74, right - left)
+    keys, keys_height = legend([run["name"] for run in runs], left, 74, right - left, dots=True)
     top = 72 + keys_height
     bottom = top + row * max(len(layers), 1)
     axis = Axis(low, 1, (left, right), is_log=True)
