@@ -278,6 +278,7 @@ def make_report(out, arguments):
         out.mkdir(parents=True, exist_ok=True)
         (out / "loss.svg").write_text(loss, encoding="utf-8")
         (out / "density.svg").write_text(density, encoding="utf-8")
+        (out / "threshold.svg").unlink(missing_ok=True)  # of an earlier report
         if threshold:
             (out / "threshold.svg").write_text(threshold, encoding="utf-8")
         (out / "index.html").write_text(page(runs, headings, rows, notes, drawn), encoding="utf-8")

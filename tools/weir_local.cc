@@ -159,10 +159,10 @@ int RunProcesses(const LocalOptions& options, const v1::Config& config) {
   if (const std::string lost = residuals.LostText(); !lost.empty()) progress.Notice(lost);
   const Ending ending = supervisor.Run(RunCommands(options, *addresses));
   progress.Finish();
+  std::string missing;
+  const Status moved = residuals.Move(&missing);
+  if (!missing.empty()) progress.Notice(missing);
   if (ending.exit_code == 0) {
-    std::string missing;
-    const Status moved = residuals.Move(&missing);
-    if (!missing.empty()) progress.Notice(missing);
     const int exit_code = Finish(options);  // either is worth having without the other
     return moved.ok() ? exit_code : Fail(moved);
   }

@@ -141,10 +141,12 @@ LinkOptions ServerLinkOptions(const Setup& setup, const saved_model::SavedModel*
 
 Result<std::unique_ptr<ServerClient>> ConnectToServers(const Setup& setup,
                                                        const ModelLayout& layout,
+                                                       const saved_model::SavedModel* warm_start,
                                                        LinkOptions options,
                                                        InterruptTarget* interrupt) {
   auto client = std::make_unique<ServerClient>(setup.config, layout, std::move(options),
                                                transport::MakeZmqClientTransport(LimitsOf(setup)));
+  if (warm_start != nullptr) WEIR_RETURN_IF_ERROR(client->ReadPolicyStates(*warm_start));
   interrupt->Set([link = client.get()] { link->Stop(Interrupted("interrupted"), true); });
   const Status connected = client->Connect();
   interrupt->Set({});
@@ -183,7 +185,7 @@ Status StartStage(const Setup& setup, const ModelLayout& layout,
   options.stays |= stage > 0;
   options.on_pipeline = [process](const v1::PipelineView& view) { process->views.Set(view); };
   WEIR_ASSIGN_OR_RETURN(process->client,
-                        ConnectToServers(setup, layout, std::move(options), interrupt));
+                        ConnectToServers(setup, layout, warm_start, std::move(options), interrupt));
   return OkStatus();
 }
 
@@ -222,13 +224,6 @@ Result<std::unique_ptr<metrics::MetricsLog>> PrepareOut(const v1::Config& config
   file.close();
   if (file) return log;
   return Unavailable(StrCat("--out: cannot write ", path, "; is the disk full?"));
-}
-
-// Who has joined is waited for, unless he says why he leaves.
-Status LoadPolicyStates(const saved_model::SavedModel& model, ServerClient* client) {
-  Status loaded = client->LoadPolicyStates(model);
-  if (!loaded.ok()) client->Stop(loaded, true);
-  return loaded;
 }
 
 // What the columns mean must not change when a run goes on.
@@ -271,18 +266,15 @@ Status RunWorker(int argc, char** argv) {
   if (setup.addresses.empty()) {
     WEIR_ASSIGN_OR_RETURN(embedded, MakeEmbedded(setup, layout, warm_start.get()));
   } else if (FLAGS_stage < 0) {
-    WEIR_ASSIGN_OR_RETURN(
-        whole,
-        ConnectToServers(setup, layout, ServerLinkOptions(setup, warm_start.get()), &interrupt));
+    WEIR_ASSIGN_OR_RETURN(whole,
+                          ConnectToServers(setup, layout, warm_start.get(),
+                                           ServerLinkOptions(setup, warm_start.get()), &interrupt));
   } else {
     WEIR_RETURN_IF_ERROR(StartStage(setup, layout, warm_start.get(), &interrupt, &stage));
   }
   ServerClient* const remote = stage.client ? stage.client.get() : whole.get();
   ParameterClient* const client = remote != nullptr ? remote : embedded.get();
-  if (remote != nullptr) {
-    options.run = remote->run();
-    if (warm_start) WEIR_RETURN_IF_ERROR(LoadPolicyStates(*warm_start, remote));
-  }
+  if (remote != nullptr) options.run = remote->run();
   options.threads = FLAGS_threads;
   options.device = FLAGS_device;
   options.out_directory = FLAGS_out;

@@ -136,18 +136,34 @@ Result<uint64_t> ServerClient::Save(const std::function<Status(ByteSpan frames)>
   return steps;
 }
 
-Status ServerClient::LoadPolicyStates(const saved_model::SavedModel& model) {
+Status ServerClient::ReadPolicyStates(const saved_model::SavedModel& model) {
+  return saved_model::VisitPolicyStates(
+      model.residuals_folder(), trainer(), model.manifest().run(),
+      [this](const v1::PolicyStateHeader& header, ByteSpan state) {
+        read_states_.emplace_back(header, Bytes(state.begin(), state.end()));
+        return OkStatus();
+      });
+}
+
+Status ServerClient::Connect() {
+  WEIR_RETURN_IF_ERROR(link_.Connect());
+  Status loaded = LoadPolicyStates();
+  if (!loaded.ok()) Stop(loaded, true);  // who has joined is waited for, unless he says so
+  return loaded;
+}
+
+Status ServerClient::LoadPolicyStates() {
+  const auto states = std::exchange(read_states_, {});
+  if (states.empty()) return OkStatus();
   if (link_.incarnation() > 1) {
     LOG(INFO) << "was started again: begins with nothing kept";
     return OkStatus();
   }
   size_t count = 0;
-  WEIR_RETURN_IF_ERROR(
-      saved_model::VisitPolicyStates(model.residuals_folder(), trainer(), model.manifest().run(),
-                                     [&](const v1::PolicyStateHeader& header, ByteSpan state) {
-                                       ++count;
-                                       return encoder_.LoadState(header, state);
-                                     }));
+  for (const auto& [header, state] : states) {
+    WEIR_ASSIGN_OR_RETURN(const bool is_taken, encoder_.LoadState(header, state));
+    count += is_taken ? 1 : 0;
+  }
   LOG(INFO) << "goes on with what was kept of " << count << " layers and tables";
   return OkStatus();
 }

@@ -9,6 +9,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/saved_model/saved_model.h"
 #include "worker/link/server_link.h"
@@ -23,7 +25,7 @@ class ServerClient : public ParameterClient {
   ServerClient(const v1::Config& config, const ModelLayout& layout, LinkOptions options,
                std::unique_ptr<transport::ClientTransport> transport);
 
-  Status Connect() { return link_.Connect(); }
+  Status Connect();
 
   // See ServerLink.
   void TellPipeline(uint64_t adopted, uint64_t lost) { link_.TellPipeline(adopted, lost); }
@@ -48,14 +50,15 @@ class ServerClient : public ParameterClient {
   // Once connected: what tells the run from others.
   uint64_t run() const { return link_.run(); }
 
-  // What the policies remember (policy_states.h): of the model that the run goes on from, once
-  // connected and before the first step, and of this worker, after the last. A process that is not
-  // the first of its seat takes nothing: that one may have sent it.
-  Status LoadPolicyStates(const saved_model::SavedModel& model);
+  // What the policies remember (policy_states.h). Before Connect, of the model that the run goes on
+  // from; Connect takes it over, unless this process is not the first of its seat: that one may
+  // have sent it. And of this worker, after the last step.
+  Status ReadPolicyStates(const saved_model::SavedModel& model);
   Status SavePolicyStates(const std::string& folder) const;
 
  private:
   void CountDense(const data::Batch& batch, bool is_step);
+  Status LoadPolicyStates();
 
   const ModelLayout& layout_;
   const StageSpec stage_;  // or the whole model
@@ -64,6 +67,7 @@ class ServerClient : public ParameterClient {
   std::unique_ptr<RowCache> cache_;  // null: there is none
   std::atomic<uint64_t> pull_step_{0};
   StepEncoder encoder_;
+  std::vector<std::pair<v1::PolicyStateHeader, Bytes>> read_states_;  // until Connect
   ServerLink link_;
 };
 

@@ -22,11 +22,14 @@
 
 namespace weir::cluster {
 
+// What generations of one run have in common and those of another have not, or hardly ever: their
+// upper half. So no message of another run's stages passes for one of this.
+inline uint64_t RunOfGeneration(uint64_t generation) { return generation >> 32; }
+
 class PipelineBook {
  public:
   PipelineBook() = default;
-  // run: tells it from others. Generations have its upper half, so that no message of another run's
-  // stages passes for one of this.
+  // run: a random number. The highest bit stays free for whoever compares with "any".
   explicit PipelineBook(uint64_t run) : first_generation_(run >> 33 << 32) {}
 
   // address: where the stage before it finds this one.

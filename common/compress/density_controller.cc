@@ -54,9 +54,9 @@ bool DensityController::Load(ByteReader* in) {
   const auto threshold = in->Get<double>();
   const auto least = in->Get<double>();
   constexpr double kMost = std::numeric_limits<float>::max();
-  const bool is_threshold_sound = threshold == 0 || threshold >= kLeastThreshold;
-  if (!in->ok() || !is_threshold_sound || !(threshold <= kMost)) return false;
+  if (!in->ok() || !(threshold >= 0 && threshold <= kMost)) return false;
   if (!(least >= 0 && least <= kMost)) return false;
+  if (threshold > 0 && std::min(threshold, least) < kLeastThreshold) return false;
   std::lock_guard lock(mutex_);
   threshold_.reset();
   if (threshold > 0) threshold_ = threshold;

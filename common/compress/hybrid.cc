@@ -5,7 +5,8 @@
 // decays, sent or not.
 //
 // Deviation: r in that correction is the residual before the quantum left it, as the derivation has
-// it; with the order of the figure's lines it is the one after (correction: AFTER).
+// it; with the order of the figure's lines it is the one after (correction: AFTER). A step without
+// credit decays v of every element.
 #include "common/compress/policies.h"
 #include "common/compress/variance_policy.h"
 

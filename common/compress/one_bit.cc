@@ -3,7 +3,8 @@
 // is wrong by stays in the residual. Every element, every step: a bit each.
 //
 // Deviations: the means are of buckets of consecutive elements, which may be columns or not; a
-// layer with an element that is no number leaves as it is.
+// layer with an element that is no number leaves as it is, and a mean below the least normal float
+// is 0.
 #include <algorithm>
 #include <cmath>
 

@@ -5,7 +5,8 @@
 // zeros are not sent.
 //
 // Deviations: indexes and levels have the codings of every policy and not Elias's; a layer with a
-// norm that is no number leaves as it is.
+// norm that is no number leaves as it is, and of a bucket whose norm is below the least normal
+// float nothing does.
 #include <cmath>
 
 #include "common/base/random.h"

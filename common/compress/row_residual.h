@@ -82,7 +82,7 @@ class RowResidual {
   // InvalidData if it cannot be that; the table is of no use then.
   Status Load(ByteReader* in);
 
-  // Whether anything is kept of any row.
+  // Whether nothing is kept of any row.
   bool empty() const;
   RowCounts counts() const;
   // For tests: what is kept of a row, zeros if nothing is.

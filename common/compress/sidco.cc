@@ -5,8 +5,10 @@
 //
 // Deviations: zeros are left out of every fit, and the wanted share is one of the rest; a later
 // stage's tail begins at its smallest magnitude, as in the authors' code; each layer adapts its
-// number of stages by itself, where the code has one count of calls for all; the threshold is never
-// above the largest magnitude, or a layer of equal elements would send nothing for ever.
+// number of stages by itself, where the code has one count of calls for all and begins with one
+// stage that stays; the threshold is never above the largest magnitude, or a layer of equal
+// elements would send nothing for ever; a fit without a solution falls back to the exponential
+// (tail_fit.h).
 #include <algorithm>
 #include <cmath>
 #include <limits>

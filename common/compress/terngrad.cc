@@ -7,7 +7,8 @@
 // an index and a sign are shorter than a digit of three for each element as soon as three of five
 // digits are zero. Nothing is clipped in layers of few elements, nor where all are nearly equal:
 // there a deviation says nothing, and one element alone would never be sent. A layer with an
-// element that is no number leaves as it is.
+// element that is no number leaves as it is, and of one whose s is below the least normal float
+// nothing does.
 #include <algorithm>
 #include <cmath>
 

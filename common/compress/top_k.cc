@@ -1,7 +1,8 @@
 // Top-k with error feedback: the k largest of |gradient + residual| of a layer, exactly, each step
 // (Aji and Heafield, EMNLP 2017). Of elements just as large as the k-th those with the smallest
 // indexes are sent, so that a step is a function of its input; where fewer than k are not zero, all
-// of those. Every worker sends what it selected itself.
+// of those. Every worker sends what it selected itself. k is what a share `sparsity` of the
+// elements, rounded down, leaves: at least one.
 //
 // The k-th of all is the k-th of those that reach some bound, if k of them do: the last step's
 // threshold, a little lowered, is that bound in nearly every step.

@@ -8,7 +8,10 @@
 // then more is in reach. What is too small for four bits stays where it is (drop_keeps_residual);
 // figure 1 forgets it unsent. What rounding changed is forgotten as in the paper, unless
 // quant_error_feedback keeps it: up to a third of an element, half of the largest. An infinity
-// leaves as it is.
+// leaves as it is. With several threads an element may have grown since its step's largest was
+// found, and is then capped at that step's power: more than half of it may be forgotten, and is
+// counted. A step without credit decays v of every element. What is smaller than about 1e-23 has no
+// square as a float and waits until it has grown.
 #include <algorithm>
 #include <array>
 #include <atomic>

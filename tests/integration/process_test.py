@@ -557,10 +557,10 @@ class ProcessTest(unittest.TestCase):
         model, residuals = self.path("model"), self.path("left")
         servers = self.servers(1)
         flags = ["--config=" + config, "--servers=" + servers]
-        server = self.start("weir-server", *flags, override % 1, "--shard=0")
-        saver = self.start("weir-worker", *flags, override % 1, "--trainer=0", "--save=" + model,
+        server = self.start("weir-server", *flags, override % 10, "--shard=0")
+        saver = self.start("weir-worker", *flags, override % 10, "--trainer=0", "--save=" + model,
                            "--save_residuals=" + residuals)
-        other = self.start("weir-worker", *flags, override % 1, "--trainer=1", "--save_residuals=" + residuals)
+        other = self.start("weir-worker", *flags, override % 10, "--trainer=1", "--save_residuals=" + residuals)
         for child in (saver, other, server):
             self.end(child, 0)
         self.assertEqual(sorted(os.listdir(residuals)), ["trainer-0.weir", "trainer-1.weir"])
@@ -569,8 +569,9 @@ class ProcessTest(unittest.TestCase):
         server = self.start("weir-server", *flags, "--shard=0")
         worker = self.start("weir-worker", *flags, "--trainer=1", "--out=" + self.path("t1"))
         self.until(lambda: len(self.metrics("t1", "train")) > 1)
+        self.assertIsNone(worker.poll())
         worker.kill()
-        self.assertIn("goes on with what was kept of 8 layers", worker.communicate(timeout=60)[0])
+        self.assertIn("goes on with what was kept of 8 layers and tables", worker.communicate(timeout=60)[0])
         again = self.start("weir-worker", *flags, "--trainer=1")
         self.assertNotIn("goes on with", self.end(again, 0, "begins with nothing kept"))
         self.end(server, 0)

@@ -467,8 +467,6 @@ TEST_F(CoordinatorTest, ServersStayUntilWhoSavesTheModelHasLeft) {
   EXPECT_TRUE(coordinator_.over(now_ms_));
 }
 
-// Of two trainers one has something to write when the run is over; that it cannot is its own
-// affair.
 TEST_F(CoordinatorTest, ServersStayForWhoAskedThemTo) {
   v1::Join join;
   *join.mutable_identity() = identity_;

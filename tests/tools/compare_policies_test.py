@@ -75,8 +75,8 @@ class ComparePolicies(unittest.TestCase):
             with open(page, encoding="utf-8") as f:
                 text = f.read()
             self.assertRegex(text, r"^above\n<!-- compare_policies small -->\n\n```\ntools/compare_policies "
-                                   r"--config=configs/runs/quickstart.textproto '--override=data [^\n]* --seeds=1 "
-                                   r"--policies=dct_99\n```\n")
+                                   r"--policies=dct_99 --config=configs/runs/quickstart.textproto '--override=data [^\n]*' "
+                                   r"--seeds=1\n```\n\nAt [^\n]+, on \d+ cores, ")
             self.assertTrue(text.endswith("<!-- end of small -->\nbelow\n"))
             self.assertNotIn("\nold\n", text)
             for name in ("loss", "density", "threshold"):

@@ -372,10 +372,9 @@ class Workflow(unittest.TestCase):
         self.assertEqual(self.predictions_of("third"), self.predictions_of("at_once"))
 
     def test_a_model_goes_on_in_its_own_folder(self):
-        """Twice, with two trainers, and what an earlier weir-local left beside it does no harm."""
         config = self.config_files("default { dct { sparsity: 0.9 } }")
         model = self.path("model")
-        flags = ("weir-local", config, "--servers=1", "--trainers=2", "--out=" + self.path("out"), "--save=" + model)
+        flags = ("weir-local", config, "--servers=1", "--trainers=1", "--out=" + self.path("out"), "--save=" + model)
         run(*flags)
         for _ in range(2):
             self.assertNotIn("lost", run(*flags, "--warm_start=" + model))

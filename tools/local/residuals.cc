@@ -33,29 +33,40 @@ Residuals::~Residuals() {
   if (!beside_.empty() && !is_moved_) fs::remove_all(beside_, ignored);
 }
 
-// What cannot be read, whoever needs it says.
 std::string Residuals::LostText() const {
   if (options_.warm_start_directory.empty()) return "";
   const auto model = saved_model::SavedModel::Open(options_.warm_start_directory);
-  if (!model.ok()) return "";
+  if (!model.ok()) return "";  // workers say what is wrong with it
   const std::string folder = model.value()->residuals_folder();
   const auto trainers = saved_model::TrainersWithStates(folder);
+  if (!trainers.ok()) return trainers.status().message();
   std::vector<std::string> lost;
-  for (const uint32_t trainer : trainers.ok() ? trainers.value() : std::vector<uint32_t>()) {
+  for (const uint32_t trainer : trainers.value()) {
     if (!IsEmbedded(options_) && static_cast<int64_t>(trainer) < options_.trainer_count) continue;
-    size_t count = 0;
-    const Status read =
-        saved_model::VisitPolicyStates(folder, trainer, model.value()->manifest().run(),
-                                       [&count](const v1::PolicyStateHeader&, ByteSpan) {
-                                         ++count;
-                                         return OkStatus();
-                                       });
-    if (read.ok() && count > 0) lost.push_back(StrCat("trainer-", trainer));
+    bool has_unsent = false;
+    const Status read = saved_model::VisitPolicyStates(
+        folder, trainer, model.value()->manifest().run(),
+        [&has_unsent](const v1::PolicyStateHeader& header, ByteSpan) {
+          has_unsent |= header.has_unsent();
+          return OkStatus();
+        });
+    if (!read.ok()) return read.message();
+    if (has_unsent) lost.push_back(StrCat("trainer-", trainer));
   }
   if (lost.empty()) return "";
   return StrCat("what ", StrJoin(lost, ", "), " of the run before had not sent is lost: ",
                 IsEmbedded(options_) ? "embedded training sends nothing"
                                      : "this run has no trainer of that number");
+}
+
+bool Residuals::BelongToTheModel() const {
+  const auto model = saved_model::SavedModel::Open(options_.save_directory);
+  const auto trainers = saved_model::TrainersWithStates(beside_);
+  if (!model.ok() || !trainers.ok() || trainers.value().empty()) return false;
+  return saved_model::VisitPolicyStates(
+             beside_, trainers.value()[0], model.value()->manifest().run(),
+             [](const v1::PolicyStateHeader&, ByteSpan) { return OkStatus(); })
+      .ok();
 }
 
 std::string Residuals::MissingText() const {
@@ -71,12 +82,12 @@ std::string Residuals::MissingText() const {
   }
   if (missing.empty()) return "";
   return StrCat("the saved model is without ", StrJoin(missing, ", "),
-                ": what that worker had not sent is lost");
+                ": what they had not sent, if anything, is lost");
 }
 
 Status Residuals::Move(std::string* missing) {
   missing->clear();
-  if (beside_.empty()) return OkStatus();
+  if (beside_.empty() || !BelongToTheModel()) return OkStatus();
   *missing = MissingText();
   const std::string folder = saved_model::ResidualsFolder(options_.save_directory);
   is_moved_ = true;  // or stays where the message says

@@ -28,11 +28,13 @@ class Residuals {
   // run has not. Empty when there are none.
   std::string LostText() const;
 
-  // Into the saved model. missing: says which workers ended without leaving theirs; empty if none
-  // did. Unavailable, with where they are, when that cannot be.
+  // Into the saved model, if this run has saved it, however the run ended. missing: says which
+  // workers ended without leaving theirs; empty if none did. Unavailable, with where they are, when
+  // that cannot be.
   Status Move(std::string* missing);
 
  private:
+  bool BelongToTheModel() const;
   std::string MissingText() const;
 
   const LocalOptions& options_;

@@ -4,6 +4,7 @@
 
 #include "common/base/check.h"
 #include "common/base/strings.h"
+#include "common/cluster/pipeline_book.h"
 #include "common/session/header_message.h"
 
 namespace weir::worker {
@@ -98,7 +99,8 @@ std::deque<StageLinks::Outgoing> StageLinks::TakeQueue(std::deque<Outgoing>* que
 bool StageLinks::IsExpected(uint32_t trainer, uint32_t from_stage, uint64_t generation,
                             uint32_t neighbour) const {
   const uint64_t present = generation_;
-  const bool is_of_run = present == 0 || generation >> 32 == present >> 32;  // pipeline_book.h
+  const bool is_of_run =
+      present == 0 || cluster::RunOfGeneration(generation) == cluster::RunOfGeneration(present);
   if (trainer == options_.trainer && from_stage == neighbour && is_of_run) {
     return generation == present;
   }

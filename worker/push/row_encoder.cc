@@ -120,23 +120,25 @@ Status RowEncoder::SaveStates(const saved_model::TakeState& take) const {
     v1::PolicyStateHeader header;
     header.set_name(table.name);
     *header.mutable_rule() = table.rule;
+    header.set_has_unsent(true);
     WEIR_RETURN_IF_ERROR(take(header, state));
   }
   return OkStatus();
 }
 
-Status RowEncoder::LoadState(const std::string& name, ByteSpan state) {
+Result<bool> RowEncoder::LoadState(const std::string& name, ByteSpan state) {
   const auto found = std::ranges::find(tables_, name, &Table::name);
-  if (!has_rows_ || found == tables_.end()) return OkStatus();
+  if (!has_rows_ || found == tables_.end()) return false;
   if (std::exchange(found->is_loaded, true)) return InvalidData(StrCat(name, " comes twice"));
   if (found->residual == nullptr) {
     LOG(WARNING) << "what had not been sent of rows of " << name
                  << " is lost: its rule keeps nothing now";
-    return OkStatus();
+    return false;
   }
   ByteReader reader(state);
   const Status loaded = found->residual->Load(&reader);
-  return loaded.ok() ? loaded : InvalidData(StrCat("of ", name, ", ", loaded.message()));
+  if (loaded.ok()) return true;
+  return InvalidData(StrCat("of ", name, ", ", loaded.message()));
 }
 
 }  // namespace weir::worker

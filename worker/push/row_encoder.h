@@ -58,7 +58,7 @@ class RowEncoder {
 
   // As StepEncoder's.
   Status SaveStates(const saved_model::TakeState& take) const;
-  Status LoadState(const std::string& name, ByteSpan state);
+  Result<bool> LoadState(const std::string& name, ByteSpan state);
 
  private:
   struct Table {

@@ -215,27 +215,29 @@ Status StepEncoder::SaveStates(const saved_model::TakeState& take) const {
     v1::PolicyStateHeader header;
     header.set_name(layer->tensor->name);
     *header.mutable_rule() = layer->rule;
+    header.set_has_unsent(compress::HasResidual(state));
     WEIR_RETURN_IF_ERROR(take(header, state));
   }
   return rows_.SaveStates(take);
 }
 
-Status StepEncoder::LoadState(const v1::PolicyStateHeader& header, ByteSpan state) {
+Result<bool> StepEncoder::LoadState(const v1::PolicyStateHeader& header, ByteSpan state) {
   const std::string& name = header.name();
   if (config::IsTable(name)) return rows_.LoadState(name, state);
   const auto found =
       std::ranges::find_if(layers_, [&](const auto& layer) { return layer->tensor->name == name; });
-  if (found == layers_.end()) return OkStatus();
+  if (found == layers_.end()) return false;
   Layer& layer = **found;
   if (std::exchange(layer.is_loaded, true)) return InvalidData(StrCat(name, " comes twice"));
   const std::string policy(config::PolicyName(header.rule()));
-  if (!layer.policy->keeps_residual() && compress::HasResidual(state)) {
+  const bool is_same_rule = IsSame(header.rule(), layer.rule);
+  const bool is_lost = !layer.policy->keeps_residual() && header.has_unsent();
+  if (is_lost) {
     LOG(WARNING) << "what the policy " << policy << " had not sent of " << name
                  << " is lost: " << layer.policy->name() << " keeps nothing";
   }
-  const Status loaded = compress::LoadState(*layer.policy, state, IsSame(header.rule(), layer.rule),
-                                            layer.state.get());
-  if (loaded.ok()) return loaded;
+  const Status loaded = compress::LoadState(*layer.policy, state, is_same_rule, layer.state.get());
+  if (loaded.ok()) return is_same_rule || !is_lost;
   return InvalidData(StrCat("of ", name, ", under ", policy, ", ", loaded.message()));
 }
 

@@ -83,9 +83,9 @@ class StepEncoder {
   // anything to (policy_states.h); once no thread takes steps any more.
   Status SaveStates(const saved_model::TakeState& take) const;
   // Before the first step, what SaveStates gave, in this run or an earlier one. Of the layers of
-  // other stages nothing is taken; under another rule the residual alone is. InvalidData when it
-  // does not fit, or comes a second time.
-  Status LoadState(const v1::PolicyStateHeader& header, ByteSpan state);
+  // other stages nothing is taken; under another rule the residual alone is. True if anything was.
+  // InvalidData when it does not fit, or comes a second time.
+  Result<bool> LoadState(const v1::PolicyStateHeader& header, ByteSpan state);
 
  private:
   struct Layer;

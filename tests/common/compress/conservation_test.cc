@@ -2,6 +2,7 @@
 // coordinate, whatever the threads do.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <barrier>
 #include <cmath>
 #include <numeric>
@@ -51,7 +52,8 @@ class Hammer {
         scope_(scope),
         one_sign_(one_sign),
         random_(scope.seed, thread),
-        gradient_(kElements) {}
+        gradient_(kElements),
+        squares_(policy.needs_squares() ? kElements : 0) {}
 
   void Run(Ledger* ledger) {
     for (int step = 0; step < kSteps; ++step) {
@@ -59,8 +61,10 @@ class Hammer {
       for (size_t i = 0; i < gradient_.size(); ++i) {
         ledger->gradients[i] += static_cast<double>(gradient_[i]);
       }
+      // As of four like samples, where a policy asks for it.
+      for (size_t i = 0; i < squares_.size(); ++i) squares_[i] = gradient_[i] * gradient_[i] / 4;
       if (random_.NextUnit() < 0.3) {
-        policy_.Accumulate(state_, gradient_);
+        policy_.Accumulate(state_, gradient());
       } else {
         Push(ledger);
       }
@@ -68,8 +72,10 @@ class Hammer {
   }
 
  private:
+  Gradient gradient() const { return {gradient_, squares_}; }
+
   void Push(Ledger* ledger) {
-    const StepPlan plan = policy_.BeginStep(state_, gradient_);
+    const StepPlan plan = policy_.BeginStep(state_, gradient());
     int64_t sent_count = 0;
     std::vector<uint32_t> busy;
     for (const uint32_t stripe : ShuffledStripes(random_, scope_.stripe_count())) {
@@ -83,7 +89,7 @@ class Hammer {
 
   bool TakeStripe(const StepPlan& plan, uint32_t stripe, bool wait, int64_t* sent_count,
                   Ledger* ledger) {
-    if (!policy_.SelectStripe(state_, plan, stripe, StripeOf(gradient_, scope_, stripe), wait,
+    if (!policy_.SelectStripe(state_, plan, stripe, StripeOf(gradient(), scope_, stripe), wait,
                               &selection_)) {
       return false;
     }
@@ -102,6 +108,7 @@ class Hammer {
   const bool one_sign_;
   RandomStream random_;
   std::vector<float> gradient_;
+  std::vector<float> squares_;
   StripeSelection selection_;
 };
 
@@ -189,6 +196,38 @@ INSTANTIATE_TEST_SUITE_P(DctDp, Conservation,
                          [](const testing::TestParamInfo<ThreadsAndValues>& test) {
                            return std::to_string(std::get<0>(test.param)) + "Threads" +
                                   wire::ValueCodingName(std::get<1>(test.param));
+                         });
+
+// The other policies that keep all they do not send.
+class ConservationOfEvery : public testing::TestWithParam<std::string> {};
+
+TEST_P(ConservationOfEvery, SentAndResidualAreTheSumOfGradients) {
+  const auto policy = MakePolicy(RuleNamed(GetParam()));
+  for (const auto values : {wire::ValueCoding::kF32, wire::ValueCoding::kBf16}) {
+    const Scope scope = MakeScope(kElements, values);
+    const auto state = policy->MakeState(scope);
+    const Ledger ledger = HammerWith(4, *policy, *state, scope, false);
+    const std::vector<double> residual = ResidualOf(*policy, *state);
+    // Means of a bucket are no multiples of anything.
+    const double tolerance = GetParam() == "one_bit" ? 0.01 : 0;
+    size_t moved = 0;
+    for (size_t i = 0; i < residual.size(); ++i) {
+      ASSERT_NEAR(ledger.sent[i] + residual[i], ledger.gradients[i], tolerance) << i;
+      moved += ledger.sent[i] != 0 ? 1 : 0;
+    }
+    EXPECT_GT(moved, residual.size() / 20) << "a test in which little is sent shows little";
+    EXPECT_EQ(policy->discarded_l1(*state), 0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, ConservationOfEvery,
+                         testing::Values("top_k", "random_k", "hard_threshold", "strom", "sidco",
+                                         "sidco GAMMA", "sidco PARETO", "hybrid", "hybrid AFTER",
+                                         "variance FEEDBACK", "one_bit"),
+                         [](const testing::TestParamInfo<std::string>& test) {
+                           std::string name = test.param;
+                           std::ranges::replace(name, ' ', '_');
+                           return name;
                          });
 
 // Gaussian gradients do not add exactly; here the account closes up to the rounding of float sums.

@@ -122,6 +122,51 @@ TEST(EmbeddingKernels, ScatterAddsToWhatIsThere) {
   }
 }
 
+double SquaredNormOf(const std::vector<float>& gradients, size_t sample) {
+  double sum = 0;
+  for (size_t c = 0; c < kDimension; ++c) {
+    const auto value = static_cast<double>(gradients[sample * kDimension + c]);
+    sum += value * value;
+  }
+  return sum;
+}
+
+TEST(EmbeddingKernels, SquaresAddUpWhatEachSampleGivesToARow) {
+  test::ForEachTarget([] {
+    const std::vector<float> gradients = RandomFloats(kSamples * kDimension, 3);
+    std::vector<float> squares(kUnique, 2.0f);
+    CpuKernels().scatter_add_squares(Dense(gradients.data(), kSamples, kDimension), Positions(),
+                                     {squares.data(), kUnique});
+    std::vector<double> expected(kUnique, 2.0);
+    for (size_t s = 0; s < kSamples; ++s) expected[positions[s]] += SquaredNormOf(gradients, s);
+    for (size_t i = 0; i < kUnique; ++i) EXPECT_NEAR(squares[i], expected[i], 1e-5) << i;
+  });
+}
+
+// A row that comes twice in a sample's list gets twice the gradient, and four times its square.
+TEST(EmbeddingKernels, SquaresOfListsAreOfTheSumThatASampleGivesToARow) {
+  for (const bool weighted : {false, true}) {
+    test::ForEachTarget([&] {
+      const std::vector<float> gradients = RandomFloats(4 * kDimension, 3);
+      std::vector<float> squares(kUnique, 2.0f);
+      CpuKernels().scatter_add_list_squares(Dense(gradients.data(), 4, kDimension), Lists(weighted),
+                                            {squares.data(), kUnique});
+      std::vector<double> expected(kUnique, 2.0);
+      size_t k = 2;
+      for (size_t s = 0; s < list_ends.size(); ++s) {
+        std::vector<double> weights(kUnique);
+        for (; k < list_ends[s]; ++k) {
+          weights[list_indexes[k]] += weighted ? static_cast<double>(list_weights[k]) : 1;
+        }
+        for (size_t i = 0; i < kUnique; ++i) {
+          expected[i] += weights[i] * weights[i] * SquaredNormOf(gradients, s);
+        }
+      }
+      for (size_t i = 0; i < kUnique; ++i) EXPECT_NEAR(squares[i], expected[i], 1e-4) << i;
+    });
+  }
+}
+
 TEST(EmbeddingKernels, AnyWidthOnAnyInstructionSet) {
   test::ForEachTarget([] {
     for (const int64_t width : {1, 3, 8, 16, 31}) {

@@ -104,5 +104,19 @@ INSTANTIATE_TEST_SUITE_P(Tables, LinearContract,
                          ::testing::Values(&CpuKernels(), &CpuBf16Kernels()),
                          [](const auto& table) { return table.index == 0 ? "F32" : "BF16"; });
 
+TEST(SquareKernel, SquaresEachElementAndNothingBeside) {
+  constexpr int64_t kRows = 3, kStride = 8;
+  for (const int64_t columns : {0, 1, 5, 8}) {
+    const std::vector<float> x = test::RandomFloats(kRows * kStride, 4);
+    std::vector<float> squares(kRows * kStride, 7.0f);
+    CpuKernels().square({x.data(), kRows, columns, kStride},
+                        {squares.data(), kRows, columns, kStride});
+    for (size_t i = 0; i < squares.size(); ++i) {
+      const bool is_inside = static_cast<int64_t>(i % kStride) < columns;
+      EXPECT_EQ(squares[i], is_inside ? x[i] * x[i] : 7.0f) << columns << " " << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weir::kernels

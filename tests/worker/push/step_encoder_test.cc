@@ -475,9 +475,9 @@ TEST(StepEncoder, StatesGoToTheStageThatHasTheLayer) {
   }
   EXPECT_EQ(count, states.size()) << "each in one stage";
   EXPECT_EQ(StatesOf(again), states);
-  const Status twice = again.LoadState(HeaderOf("top/0/bias", config.compression().default_()),
-                                       states.at("top/0/bias"));
-  EXPECT_EQ(twice.message(), "top/0/bias comes twice");
+  const Result<bool> twice = again.LoadState(
+      HeaderOf("top/0/bias", config.compression().default_()), states.at("top/0/bias"));
+  EXPECT_EQ(twice.status().message(), "top/0/bias comes twice");
 }
 
 TEST(StepEncoder, UnderAnotherRuleTheResidualAloneIsTakenOver) {

@@ -1,0 +1,127 @@
+// What workers leave beside a model becomes the model's, if it is that run's.
+#include "tools/local/residuals.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "common/base/check.h"
+#include "common/base/strings.h"
+#include "common/config/defaults.h"
+#include "common/saved_model/policy_states.h"
+#include "common/saved_model/saved_model.h"
+#include "google/protobuf/text_format.h"
+
+namespace weir::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr uint64_t kRun = 5;
+
+class ResidualsTest : public testing::Test {
+ protected:
+  ResidualsTest() {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    options_.save_directory = folder_ + "/model";
+    options_.server_count = 1;
+    options_.trainer_count = 2;
+  }
+  ~ResidualsTest() override { fs::remove_all(folder_); }
+
+  // The first worker's part.
+  void SaveModel(uint64_t run) const {
+    v1::SavedModelManifest manifest;
+    CHECK(google::protobuf::TextFormat::ParseFromString(
+        "model { bottom_widths: 4 top_widths: 1 embedding_dimension: 4 } data { synthetic {} }",
+        manifest.mutable_config()));
+    config::FillDefaults(manifest.mutable_config());
+    manifest.set_run(run);
+    auto writer = saved_model::Writer::Create(options_.save_directory);
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    ASSERT_TRUE((*writer)->Append(Bytes{1}).ok());
+    ASSERT_TRUE((*writer)->Finish(manifest).ok());
+  }
+
+  static void Leave(const std::string& folder, uint32_t trainer, bool has_unsent = true) {
+    const auto status = saved_model::WritePolicyStates(
+        folder, {.trainer = trainer, .stage = std::nullopt, .run = kRun},
+        [&](const saved_model::TakeState& take) {
+          v1::PolicyStateHeader header;
+          header.set_name("top/0/weight");
+          header.set_has_unsent(has_unsent);
+          return take(header, Bytes{1, 2});
+        });
+    ASSERT_TRUE(status.ok()) << status;
+  }
+
+  bool IsThere(const std::string& name) const { return fs::exists(folder_ + "/" + name); }
+
+  const std::string folder_ =
+      StrCat(testing::TempDir(), "/residuals_test_", static_cast<int64_t>(getpid()));
+  LocalOptions options_;
+};
+
+TEST_F(ResidualsTest, BecomeTheModels) {
+  const std::string beside = ResidualsBeside(options_);
+  Leave(beside, 7);  // of an earlier process of this number
+  Residuals residuals(options_);
+  EXPECT_FALSE(fs::exists(beside));
+  SaveModel(kRun);
+  Leave(beside, 0);
+  Leave(beside, 1);
+  std::string missing;
+  ASSERT_TRUE(residuals.Move(&missing).ok());
+  EXPECT_THAT(missing, IsEmpty());
+  EXPECT_TRUE(IsThere("model/residuals/trainer-0.weir"));
+  EXPECT_TRUE(IsThere("model/residuals/trainer-1.weir"));
+  EXPECT_FALSE(fs::exists(beside));
+}
+
+TEST_F(ResidualsTest, SaysWhoLeftNothing) {
+  options_.save_directory += "/";
+  Residuals residuals(options_);
+  SaveModel(kRun);
+  Leave(ResidualsBeside(options_), 0);
+  std::string missing;
+  ASSERT_TRUE(residuals.Move(&missing).ok());
+  EXPECT_THAT(missing, HasSubstr("is without trainer-1.weir: "));
+  EXPECT_TRUE(IsThere("model/residuals/trainer-0.weir"));
+}
+
+// The run failed before it saved a model, or the model is that of an earlier one.
+TEST_F(ResidualsTest, OfAnotherRunThanTheModelAreTakenAway) {
+  for (const bool has_model : {false, true}) {
+    if (has_model) SaveModel(kRun + 1);
+    {
+      Residuals residuals(options_);
+      Leave(ResidualsBeside(options_), 0);
+      std::string missing;
+      ASSERT_TRUE(residuals.Move(&missing).ok());
+      EXPECT_THAT(missing, IsEmpty());
+    }
+    EXPECT_FALSE(fs::exists(ResidualsBeside(options_)));
+    EXPECT_FALSE(IsThere("model/residuals"));
+  }
+}
+
+TEST_F(ResidualsTest, SaysWhatNobodyTakes) {
+  SaveModel(kRun);
+  options_.warm_start_directory = options_.save_directory;
+  const std::string folder = options_.save_directory + "/residuals";
+  Leave(folder, 1);
+  EXPECT_THAT(Residuals(options_).LostText(), IsEmpty());
+  Leave(folder, 2);
+  Leave(folder, 3, false);
+  EXPECT_THAT(Residuals(options_).LostText(), HasSubstr("what trainer-2 of the run before"));
+  options_.server_count = 0;
+  EXPECT_THAT(Residuals(options_).LostText(), HasSubstr("what trainer-1, trainer-2 of the run"));
+}
+
+}  // namespace
+}  // namespace weir::tools
