@@ -29,7 +29,7 @@ inline uint64_t RunOfGeneration(uint64_t generation) { return generation >> 32; 
 class PipelineBook {
  public:
   PipelineBook() = default;
-  // run: a random number. The highest bit stays free for whoever compares with "any".
+  // run: a random number.
   explicit PipelineBook(uint64_t run) : first_generation_(run >> 33 << 32) {}
 
   // address: where the stage before it finds this one.

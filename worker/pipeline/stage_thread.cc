@@ -1,10 +1,10 @@
 #include "worker/pipeline/stage_thread.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <utility>
 
+#include "common/base/clock.h"
 #include "common/base/strings.h"
 #include "common/session/header_message.h"
 #include "common/session/score_message.h"
@@ -14,17 +14,13 @@
 namespace weir::worker {
 namespace {
 
-double Seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 // Adds the time of its life.
 class Timed {
  public:
-  explicit Timed(double* seconds) : seconds_(*seconds), begin_(Seconds()) {}
+  explicit Timed(double* seconds) : seconds_(*seconds), begin_(MonotonicSeconds()) {}
   Timed(const Timed&) = delete;
   Timed& operator=(const Timed&) = delete;
-  ~Timed() { seconds_ += Seconds() - begin_; }
+  ~Timed() { seconds_ += MonotonicSeconds() - begin_; }
 
  private:
   double& seconds_;
