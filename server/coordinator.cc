@@ -158,7 +158,7 @@ void Coordinator::Settle(cluster::Seat seat, bool is_busy, int64_t now_ms) {
 void Coordinator::FillPipeline(const v1::WorkRequest& request, cluster::Seat seat,
                                v1::WorkReply* reply) {
   if (stage_count_ <= 1) return;
-  pipelines_.Adopt(seat, request.adopted_generation());
+  pipelines_.Adopt(seat, request.adopted_generation(), request.awaited_next());
   if (request.lost_generation() != 0) pipelines_.Renew(seat, request.lost_generation());
   pipelines_.FillView(seat.trainer, reply->mutable_pipeline());
 }

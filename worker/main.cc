@@ -193,16 +193,18 @@ void SetStage(const Setup& setup, const ModelLayout& layout, data::Reader* reade
               StageProcess* process, WorkerOptions* options) {
   options->stage = static_cast<uint32_t>(FLAGS_stage);
   options->show_progress = FLAGS_stage == 0;
-  StageParts parts{
-      .trainer = static_cast<uint32_t>(FLAGS_trainer),
-      .stage = *options->stage,
-      .client = process->client.get(),
-      .links = process->links.get(),
-      .views = &process->views,
-      .reader = reader,
-      .tell_coordinator = [client = process->client.get()](uint64_t adopted, uint64_t lost) {
-        client->TellPipeline(adopted, lost);
-      }};
+  StageParts parts{.trainer = static_cast<uint32_t>(FLAGS_trainer),
+                   .stage = *options->stage,
+                   .client = process->client.get(),
+                   .links = process->links.get(),
+                   .views = &process->views,
+                   .reader = reader,
+                   .tell_adopted =
+                       [client = process->client.get()](uint64_t generation, bool awaited_next) {
+                         client->TellAdopted(generation, awaited_next);
+                       },
+                   .tell_lost = [client = process->client.get()](
+                                    uint64_t generation) { client->TellLost(generation); }};
   options->make_trainer = [&setup, &layout, parts](std::function<void(const Status&)> on_failure) {
     return std::make_unique<StageTrainer>(setup.config, layout, FLAGS_threads, parts,
                                           std::move(on_failure));

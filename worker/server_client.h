@@ -28,7 +28,10 @@ class ServerClient : public ParameterClient {
   Status Connect();
 
   // See ServerLink.
-  void TellPipeline(uint64_t adopted, uint64_t lost) { link_.TellPipeline(adopted, lost); }
+  void TellAdopted(uint64_t generation, bool awaited_next) {
+    link_.TellAdopted(generation, awaited_next);
+  }
+  void TellLost(uint64_t generation) { link_.TellLost(generation); }
 
   uint32_t trainer() const override { return link_.trainer(); }
   const float* replica() const override { return link_.replica(); }

@@ -147,7 +147,7 @@ Status Worker::TakeLease(const v1::ChunkLease& lease) {
 
   data::RowBlock rows;
   WEIR_ASSIGN_OR_RETURN(const data::ChunkResult result, reader_->ReadChunk(id, &rows));
-  CountLines(id.split, result);
+  CountLines(id.split, result.line_count, rows.malformed.size());
   for (const std::string& problem : result.problems) LOG(WARNING) << "malformed: " << problem;
   if (first_problem_.empty() && !result.problems.empty()) first_problem_ = result.problems[0];
   WEIR_RETURN_IF_ERROR(CheckMalformed());
@@ -168,12 +168,12 @@ Status Worker::TakeLease(const v1::ChunkLease& lease) {
   return OkStatus();
 }
 
-void Worker::CountLines(data::Split split, const data::ChunkResult& result) {
-  line_count_ += static_cast<uint64_t>(result.line_count);
-  malformed_count_ += static_cast<uint64_t>(result.malformed_count);
+void Worker::CountLines(data::Split split, int64_t lines, size_t malformed) {
+  line_count_ += static_cast<uint64_t>(lines);
+  malformed_count_ += malformed;
   if (split != data::Split::kTrain) return;
-  train_line_count_ += static_cast<uint64_t>(result.line_count);
-  train_malformed_count_ += static_cast<uint64_t>(result.malformed_count);
+  train_line_count_ += static_cast<uint64_t>(lines);
+  train_malformed_count_ += malformed;
 }
 
 Status Worker::CheckMalformed() const {

@@ -60,7 +60,7 @@ class Worker {
   Result<v1::RunReport> RunLoop();
   Status TakeLease(const v1::ChunkLease& lease);
   Status FinishOldest();
-  void CountLines(data::Split split, const data::ChunkResult& result);
+  void CountLines(data::Split split, int64_t lines, size_t malformed);
   Status CheckMalformed() const;
   v1::WorkRequest MakeRequest(std::vector<Bytes>* scores);
   Status ShowProgress(const v1::RunProgress& progress, bool is_last);

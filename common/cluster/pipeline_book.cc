@@ -43,7 +43,7 @@ void PipelineBook::Join(Seat seat, uint32_t stage_count, uint64_t incarnation,
   pipeline.places.resize(std::max<size_t>(pipeline.places.size(), stage_count));
   Place& place = pipeline.places[seat.stage];
   if (place.incarnation == incarnation) return;  // it asked twice
-  place = {incarnation, address, 0};
+  place = {.incarnation = incarnation, .address = address};
   Changed(&pipeline, now_ms);
 }
 
@@ -54,8 +54,11 @@ void PipelineBook::Leave(Seat seat, int64_t now_ms) {
   Changed(&pipelines_[seat.trainer], now_ms);
 }
 
-void PipelineBook::Adopt(Seat seat, uint64_t generation) {
-  if (Place* const place = Find(seat)) place->adopted = std::max(place->adopted, generation);
+void PipelineBook::Adopt(Seat seat, uint64_t generation, bool awaited_next) {
+  Place* const place = Find(seat);
+  if (place == nullptr || generation <= place->adopted) return;
+  place->adopted = generation;
+  place->awaited_next = awaited_next;
 }
 
 void PipelineBook::Renew(Seat seat, uint64_t generation) {
@@ -116,6 +119,7 @@ void PipelineBook::FillView(uint32_t trainer, v1::PipelineView* view) const {
     v1::StagePlace& stage = *view->add_stages();
     stage.set_incarnation(place.incarnation);
     stage.set_link_address(place.address);
+    stage.set_awaited_next(place.awaited_next);
   }
 }
 

@@ -37,8 +37,9 @@ class PipelineBook {
             int64_t now_ms);
   void Leave(Seat seat, int64_t now_ms);
 
-  // The stage has dropped what is older than this generation.
-  void Adopt(Seat seat, uint64_t generation);
+  // The stage has dropped what is older than this generation. awaited_next: of what it had handed
+  // on not all had come back.
+  void Adopt(Seat seat, uint64_t generation, bool awaited_next);
   // What was under way in this generation is lost: there shall be a new one, unless there is
   // already.
   void Renew(Seat seat, uint64_t generation);
@@ -65,6 +66,7 @@ class PipelineBook {
     uint64_t incarnation = 0;  // 0: nobody
     std::string address;
     uint64_t adopted = 0;
+    bool awaited_next = false;
   };
   struct Pipeline {
     uint64_t generation = 0;

@@ -95,7 +95,7 @@ Status MetricsLog::WriteTrain(double seconds, const v1::WorkerReport& total,
 }
 
 Status MetricsLog::WriteTest(double seconds, const v1::EvaluationReport& test) {
-  const Json line = {
+  Json line = {
       {"kind", "test"},
       {"seconds", seconds},
       {"samples", test.at_samples()},
@@ -107,6 +107,9 @@ Status MetricsLog::WriteTest(double seconds, const v1::EvaluationReport& test) {
       {"calibration", test.calibration()},
       {"test_seconds", test.seconds()},
   };
+  if (test.has_unmasked_logloss()) {
+    line["unmasked"] = {{"logloss", test.unmasked_logloss()}, {"auc", test.unmasked_auc()}};
+  }
   return WriteLine(line.dump());
 }
 

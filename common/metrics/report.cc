@@ -116,6 +116,8 @@ class Merger {
     sum.set_elements_sent(sum.elements_sent() + split.elements_sent());
     sum.set_forward_bytes(sum.forward_bytes() + split.forward_bytes());
     sum.set_backward_bytes(sum.backward_bytes() + split.backward_bytes());
+    sum.set_forward_link_bytes(sum.forward_link_bytes() + split.forward_link_bytes());
+    sum.set_backward_link_bytes(sum.backward_link_bytes() + split.backward_link_bytes());
     if (split.has_threshold()) sum.set_threshold(split.threshold());  // of any trainer
   }
 

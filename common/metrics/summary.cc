@@ -97,6 +97,8 @@ Json SplitsJson(const v1::WorkerReport& total) {
         {"density", Ratio(static_cast<double>(split.elements_sent()), elements)},
         {"forward_bytes", split.forward_bytes()},
         {"backward_bytes", split.backward_bytes()},
+        {"forward_link_bytes", split.forward_link_bytes()},
+        {"backward_link_bytes", split.backward_link_bytes()},
         {"threshold", split.has_threshold() ? split.threshold() : kUndefined},
     });
   }

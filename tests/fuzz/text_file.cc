@@ -51,7 +51,7 @@ void CheckLists(const data::RowBlock& block, size_t row_count) {
 void CheckRows(const data::RowBlock& block, const data::ChunkResult& result,
                const ModelLayout& layout) {
   const auto row_count = static_cast<size_t>(block.row_count());
-  CHECK_GE(result.line_count, result.malformed_count + block.row_count());
+  CHECK_GE(result.line_count, std::ssize(block.malformed) + block.row_count());
   CHECK_EQ(block.dense.size(), row_count * static_cast<size_t>(layout.dense_feature_count()));
   CHECK_EQ(static_cast<size_t>(block.table_count), layout.tables().size());
   for (const float label : block.labels) CHECK(label == 0.0f || label == 1.0f);

@@ -164,6 +164,14 @@ TEST(Pipeline, BothHalvesOfDctWithTwoServersAndTwoTrainersLearn) {
   EXPECT_EQ(total.received().forward(), 0u) << "bytes of a link are counted where they leave";
   const uint64_t frames = total.splits(0).forward_bytes() + total.splits(1).forward_bytes();
   EXPECT_GT(total.sent().forward(), frames);
+  EXPECT_EQ(total.splits(0).forward_link_bytes() + total.splits(1).forward_link_bytes(),
+            total.sent().forward());
+  EXPECT_EQ(total.splits(0).backward_link_bytes() + total.splits(1).backward_link_bytes(),
+            total.sent().backward());
+  for (const v1::SplitReport& split : total.splits()) {
+    EXPECT_GT(split.forward_link_bytes(), split.forward_bytes());
+    EXPECT_GT(split.backward_link_bytes(), split.backward_bytes());
+  }
   EXPECT_LT(total.sent().forward() - frames, total.steps() * 2 * 300) << "headers, no test batches";
   EXPECT_GT(total.sent().evaluation(), total.dense().forward() / 9000 * 1500);
   EXPECT_LT(total.sent().backward() * 7, total.dense().backward());
@@ -229,7 +237,7 @@ TEST(Pipeline, StagesThatReadOtherRowsFindOut) {
   LoopbackCluster cluster(MakeConfig({kRun, splits}), options);
   cluster.Run();
   EXPECT_THAT(cluster.trainer_statuses()[1].message(),
-              HasSubstr("has other rows here than at the first stage"));
+              HasSubstr("has other lines here than at the first stage"));
 }
 
 }  // namespace

@@ -398,6 +398,11 @@ class ProcessTest(unittest.TestCase):
         self.assertEqual(self.summary("t0")["train"]["samples"], rows)
 
     def test_others_go_on_when_a_stage_cannot_be_reached(self):
+        for silent in 1, 2:
+            with self.subTest(silent=silent):
+                self.end_without_stage(silent)
+
+    def end_without_stage(self, silent):
         rows = 100000
         server, flags = self.stages("data { synthetic { rows: %d } } cluster { answer_timeout_ms: 1000 "
                                     "join_timeout_ms: 3000 } " % rows)
@@ -405,14 +410,16 @@ class ProcessTest(unittest.TestCase):
         unheard = ["--link=" + wrong, "--link_listen=" + right]  # told to others, and where it is
         stages = {(trainer, stage): self.start(
             "weir-worker", *flags, "--trainer=%d" % trainer, "--stage=%d" % stage,
-            *(unheard if (trainer, stage) == (0, 1) else []),
-            *([] if stage else ["--out=" + self.path("t%d" % trainer)]))
+            *(unheard if (trainer, stage) == (0, silent) else []),
+            *([] if stage else ["--out=" + self.path("t%d-%d" % (trainer, silent))]))
             for trainer in range(2) for stage in range(3)}
-        self.end(stages.pop((0, 0)), 1, "no batch has come back", wrong, "--link")
+        self.end(stages.pop((0, 0)), 1, "starting over",
+                 "no batch has come back from trainer 0 stage %d at %s" % (silent, wrong),
+                 "an address that stage %d reaches" % (silent - 1))
         for stage in stages.values():
             self.end(stage, 0)
         self.end(server, 0, wrong, "the other trainers go on")
-        self.assertEqual(self.summary("t1")["train"]["samples"], rows)
+        self.assertEqual(self.summary("t1-%d" % silent)["train"]["samples"], rows)
 
     def test_a_stage_that_comes_back_late_gets_new_work(self):
         rows = 800000

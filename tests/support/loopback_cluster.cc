@@ -161,9 +161,11 @@ Status LoopbackCluster::RunStage(uint32_t trainer, uint32_t stage, Trainer* part
         .links = parts->links.get(),
         .views = &parts->views,
         .reader = parts->reader.get(),
-        .tell_coordinator = [client = parts->client.get()](uint64_t adopted, uint64_t lost) {
-          client->TellPipeline(adopted, lost);
-        }};
+        .tell_adopted = [client = parts->client.get()](
+                            uint64_t generation,
+                            bool awaited_next) { client->TellAdopted(generation, awaited_next); },
+        .tell_lost =
+            [client = parts->client.get()](uint64_t generation) { client->TellLost(generation); }};
     options.make_trainer = [this, parts, of_stage](std::function<void(const Status&)> on_failure) {
       return std::make_unique<worker::StageTrainer>(parts->config, *parts->layout, options_.threads,
                                                     of_stage, std::move(on_failure));

@@ -27,13 +27,20 @@ TEST(LocalEndReport, TellsSpeedQualityAndTraffic) {
 TEST(LocalEndReport, TellsWhatWentBetweenStages) {
   const auto report = EndReport(R"({
       "train": {"samples": 10, "seconds": 1, "samples_per_second": 10, "steps": 10},
-      "wire": {"forward_bytes": 2000000, "forward_bytes_dense": 57600000, "backward_bytes": 1000000,
-               "backward_bytes_dense": 38900000, "total_bytes": 3000000}})");
+      "test": {"samples": 10, "logloss": 0.5, "unmasked": {"logloss": 0.51234, "auc": 0.7}},
+      "splits": [{"after": "bottom/1", "elements": 14400000, "forward_link_bytes": 2000000,
+                  "backward_link_bytes": 1000000},
+                 {"after": "top/0", "elements": 100, "forward_link_bytes": 4000,
+                  "backward_link_bytes": 0}],
+      "wire": {"total_bytes": 3000000}})");
   ASSERT_TRUE(report.ok()) << report.status();
-  EXPECT_NE(report->find("  links   forward 200.0 kB per step (28.8 times fewer),"
-                         " backward 100.0 kB per step (38.9 times fewer)\n"),
-            std::string::npos)
-      << *report;
+  EXPECT_EQ(*report,
+            "  train   10 samples in 1.0 s, 10 samples/s\n"
+            "  test    10 samples, logloss 0.5000; with everything sent at the splits 0.5123\n"
+            "  link    behind bottom/1, forward 200.0 kB per step (28.8 times fewer),"
+            " backward 100.0 kB per step (57.6 times fewer)\n"
+            "  link    behind top/0, forward 400 B per step (10.0 times more), backward nothing\n"
+            "  wire    3.0 MB in all, both ways\n");
 }
 
 TEST(LocalEndReport, TellsOfATestWithoutRows) {
@@ -50,6 +57,8 @@ TEST(LocalEndReport, LeavesOutWhatIsNotThere) {
   EXPECT_EQ(*embedded, "  train   10 samples in 1.0 s, 10 samples/s\n");
   EXPECT_EQ(*EndReport("{}"), "");
   EXPECT_EQ(*EndReport(R"({"train": 3, "test": [], "wire": "x"})"), "");
+  EXPECT_EQ(*EndReport(R"({"train": {"steps": 1}, "splits": {"after": 3}})"), "");
+  EXPECT_EQ(*EndReport(R"({"train": {"steps": 1}, "splits": [7, {"after": "top/0"}]})"), "");
 }
 
 TEST(LocalEndReport, TellsWhatWasKeptOfRowsAndWhatTheCacheGave) {

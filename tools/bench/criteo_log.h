@@ -35,7 +35,7 @@ Result<int64_t> ForEachChunk(data::Reader& reader, data::RowBlock* block, Visit&
   int64_t rows = 0;
   for (data::ChunkId chunk;; ++chunk.chunk) {
     WEIR_ASSIGN_OR_RETURN(const data::ChunkResult result, reader.ReadChunk(chunk, block));
-    if (result.malformed_count > 0) return Internal(result.problems.front());
+    if (!block->malformed.empty()) return Internal(result.problems.front());
     rows += block->row_count();
     visit(*block);
     if (result.end_of_file) return rows;

@@ -36,6 +36,9 @@ std::string TestLine(const json& summary) {
   if (const auto best = NumberAt(summary, "/test/bayes_logloss")) {
     line += Format(" (the best logloss possible is %.4f)", *best);
   }
+  if (const auto loss = NumberAt(summary, "/test/unmasked/logloss")) {
+    line += Format("; with everything sent at the splits %.4f", *loss);
+  }
   return line + "\n";
 }
 
@@ -49,15 +52,19 @@ std::string TimesText(double bytes, std::optional<double> dense) {
   return StrCat(" (", Format("%.1f", times), fewer ? " times fewer)" : " times more)");
 }
 
-std::string TrafficText(const json& summary, const std::string& kind) {
+std::string PerStepText(const json& summary, std::optional<double> bytes,
+                        std::optional<double> dense) {
   const auto steps = NumberAt(summary, "/train/steps");
-  const auto bytes = NumberAt(summary, StrCat("/wire/", kind, "_bytes"));
-  const auto dense = NumberAt(summary, StrCat("/wire/", kind, "_bytes_dense"));
   if (!bytes || *bytes <= 0 || !(steps.value_or(0) > 0)) return "";
   return StrCat(FormatBytes(*bytes / *steps), " per step", TimesText(*bytes, dense));
 }
 
-std::string TrafficLine(const char* title, const char* up_name, const std::string& up,
+std::string TrafficText(const json& summary, const std::string& kind) {
+  return PerStepText(summary, NumberAt(summary, StrCat("/wire/", kind, "_bytes")),
+                     NumberAt(summary, StrCat("/wire/", kind, "_bytes_dense")));
+}
+
+std::string TrafficLine(const std::string& title, const char* up_name, const std::string& up,
                         const char* down_name, const std::string& down) {
   if (up.empty() && down.empty()) return "";
   const auto shown = [](const std::string& text) { return text.empty() ? "nothing" : text; };
@@ -69,9 +76,19 @@ std::string ServerTrafficLine(const json& summary, const char* title, const std:
                      TrafficText(summary, prefix + "pull"));
 }
 
-std::string LinksLine(const json& summary) {
-  return TrafficLine("  links   ", "forward", TrafficText(summary, "forward"), "backward",
-                     TrafficText(summary, "backward"));
+// A line for each link between two stages; none when they are in one process.
+std::string LinkLines(const json& summary) {
+  const auto splits = summary.find("splits");
+  if (splits == summary.end() || !splits->is_array()) return "";
+  std::string lines;
+  for (const json& split : *splits) {
+    const double dense = 4 * NumberAt(split, "/elements").value_or(0);
+    lines +=
+        TrafficLine(StrCat("  link    behind ", TextAt(split, "/after"), ", "), "forward",
+                    PerStepText(summary, NumberAt(split, "/forward_link_bytes"), dense), "backward",
+                    PerStepText(summary, NumberAt(split, "/backward_link_bytes"), dense));
+  }
+  return lines;
 }
 
 // What was kept of rows and what the cache gave, where there is any of it.
@@ -106,7 +123,7 @@ Result<std::string> EndReport(const std::string& summary_text) {
   if (!summary.is_object()) return InvalidData("summary.json is no JSON object");
   return StrCat(TrainLine(summary), TestLine(summary), ServerTrafficLine(summary, "  dense   ", ""),
                 ServerTrafficLine(summary, "  rows    ", "row_"), RowsLine(summary),
-                LinksLine(summary), TotalLine(summary));
+                LinkLines(summary), TotalLine(summary));
 }
 
 }  // namespace weir::tools

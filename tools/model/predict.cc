@@ -57,7 +57,7 @@ class Predictor {
     WEIR_ASSIGN_OR_RETURN(const data::ChunkResult result,
                           reader_.ReadChunk({data::Split::kTest, 0, 0, chunk}, &block_));
     at_end_ = result.end_of_file;
-    predictions_.malformed_count += result.malformed_count;
+    predictions_.malformed_count += std::ssize(block_.malformed);
     line_count_ += result.line_count;
     for (const std::string& problem : result.problems) {
       if (predictions_.problems.size() < kDescribedProblems)

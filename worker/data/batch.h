@@ -22,6 +22,10 @@ struct RowBlock {
   std::vector<uint64_t> ids;
   // The line of its file that each row comes from, from 1; empty for rows of no file.
   std::vector<int64_t> lines;
+  // Lines of the chunk, from 0, that hold no row though they should; ascending.
+  std::vector<uint32_t> malformed;
+  // Of the chunk's lines: another file has another.
+  uint64_t hash = 0;
   // Where the ids of a row's table end in `ids`: [row * table_count + table]. Empty when every row
   // has one id of every table.
   std::vector<uint64_t> id_ends;
@@ -45,6 +49,8 @@ struct RowBlock {
     dense.clear();
     ids.clear();
     lines.clear();
+    malformed.clear();
+    hash = 0;
     id_ends.clear();
     weights.clear();
   }

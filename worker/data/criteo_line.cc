@@ -101,15 +101,16 @@ bool ParseCategoricals(std::string_view line, const FieldEnds& ends, CriteoField
   return true;
 }
 
-// Reads a line that is sound in every respect; false for any other.
-bool ParseSound(std::string_view line, CriteoFields* fields) {
+// Reads a line that is sound as far as it is looked at; false for any other.
+bool ParseSound(std::string_view line, const ColumnChoice& choice, CriteoFields* fields) {
   if (line.size() < kFieldCount) return false;  // label and tabs alone are as long
-  FieldEnds ends;
-  if (!ends.Find(line)) return false;
-  if (ends.end(0) != 1 || (line[0] != '0' && line[0] != '1')) return false;
+  if (line[1] != '\t' || (line[0] != '0' && line[0] != '1')) return false;
   fields->clicked = line[0] == '1';
   fields->missing = 0;
-  return ParseIntegers(line, ends, fields) && ParseCategoricals(line, ends, fields);
+  if (!choice.dense && !choice.ids) return true;
+  FieldEnds ends;
+  return ends.Find(line) && (!choice.dense || ParseIntegers(line, ends, fields)) &&
+         (!choice.ids || ParseCategoricals(line, ends, fields));
 }
 
 // The file's bytes may be anything; a message must stay printable and short.
@@ -157,8 +158,9 @@ std::string Explain(std::string_view line) {
 
 }  // namespace
 
-std::string ParseCriteoLine(std::string_view line, CriteoFields* fields) {
-  return ParseSound(line, fields) ? std::string() : Explain(line);
+std::string ParseCriteoLine(std::string_view line, CriteoFields* fields,
+                            const ColumnChoice& choice) {
+  return ParseSound(line, choice, fields) ? std::string() : Explain(line);
 }
 
 }  // namespace weir::data

@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "worker/data/reader.h"
+
 namespace weir::data {
 
 inline constexpr size_t kCriteoDenseCount = 13;
@@ -23,8 +25,10 @@ struct CriteoFields {
   uint64_t missing = 0;  // bit i: integer i; bit kCriteoDenseCount + i: categorical i
 };
 
-// Returns what is wrong with the line, for a person to read; empty when nothing is. fields is half
-// written when something is wrong.
-std::string ParseCriteoLine(std::string_view line, CriteoFields* fields);
+// Reads the label, and the integers and categoricals that are chosen; fields that are not are not
+// looked at. Returns what is wrong with the line, for a person to read; empty when nothing is.
+// fields is half written when something is wrong.
+std::string ParseCriteoLine(std::string_view line, CriteoFields* fields,
+                            const ColumnChoice& choice = {});
 
 }  // namespace weir::data

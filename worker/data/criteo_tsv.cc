@@ -24,7 +24,7 @@ class CriteoParser : public LineParser {
         keeps_values_(rows_per_table > kLargestValue),
         rows_per_table_(static_cast<uint32_t>(std::min(rows_per_table, kLargestValue))) {}
 
-  std::string Append(const Line& line, RowBlock* block) override {
+  std::string Append(const Line& line, const ColumnChoice& choice, RowBlock* block) override {
     CriteoFields fields;
     const bool labelled = labels_ == RowLabels::kRequired || HasLabel(line.text);
     std::string_view text = line.text;
@@ -32,9 +32,11 @@ class CriteoParser : public LineParser {
       with_label_.assign(HasLabelField(line.text) ? "0" : "0\t").append(line.text);
       text = with_label_;
     }
-    std::string problem = ParseCriteoLine(text, &fields);
+    std::string problem = ParseCriteoLine(text, &fields, choice);
     if (!problem.empty()) return problem;
-    AppendRow(fields, block);
+    block->labels.push_back(fields.clicked ? 1.0f : 0.0f);
+    if (choice.dense) AppendDense(fields, block);
+    if (choice.ids) AppendIds(fields, block);
     if (!labelled) block->labels.back() = std::numeric_limits<float>::quiet_NaN();
     return problem;
   }
@@ -48,16 +50,18 @@ class CriteoParser : public LineParser {
     return !line.starts_with('\t') && HasLabelField(line);
   }
 
-  void AppendRow(const CriteoFields& fields, RowBlock* block) const {
+  static void AppendDense(const CriteoFields& fields, RowBlock* block) {
     std::array<float, kCriteoDenseCount> dense;
     LogCounts(fields.integers, dense);
+    block->dense.insert(block->dense.end(), dense.begin(), dense.end());
+  }
+
+  void AppendIds(const CriteoFields& fields, RowBlock* block) const {
     std::array<uint64_t, kCriteoTableCount> ids;
     for (size_t i = 0; i < kCriteoTableCount; ++i) {
       const uint32_t value = fields.categoricals[i];
       ids[i] = keeps_values_ ? value : rows_per_table_.Remainder(value);
     }
-    block->labels.push_back(fields.clicked ? 1.0f : 0.0f);
-    block->dense.insert(block->dense.end(), dense.begin(), dense.end());
     block->ids.insert(block->ids.end(), ids.begin(), ids.end());
   }
 

@@ -30,11 +30,11 @@ class CsvParser : public LineParser {
   // Of a single column a blank line is a missing value.
   bool IsRow(const Line& line) const override { return !line.is_blank() || places_.width == 1; }
 
-  std::string Append(const Line& line, RowBlock* block) override {
+  std::string Append(const Line& line, const ColumnChoice& choice, RowBlock* block) override {
     const size_t dense_size = block->dense.size(), id_count = block->ids.size(),
                  list_count = block->id_ends.size();
     std::string problem = fields_.Split(line);
-    if (problem.empty()) problem = AppendFields(block);
+    if (problem.empty()) problem = AppendFields(choice, block);
     if (problem.empty()) return problem;
     block->dense.resize(dense_size);
     block->ids.resize(id_count);
@@ -43,11 +43,12 @@ class CsvParser : public LineParser {
   }
 
  private:
-  std::string AppendFields(RowBlock* block) const {
+  std::string AppendFields(const ColumnChoice& choice, RowBlock* block) const {
     float label = std::numeric_limits<float>::quiet_NaN();
     if (std::string problem = FindLabel(&label); !problem.empty()) return problem;
-    if (std::string problem = AppendDense(block); !problem.empty()) return problem;
-    if (std::string problem = AppendCategorical(block); !problem.empty()) return problem;
+    std::string problem = choice.dense ? AppendDense(block) : "";
+    if (problem.empty() && choice.ids) problem = AppendCategorical(block);
+    if (!problem.empty()) return problem;
     block->labels.push_back(label);
     return "";
   }

@@ -73,7 +73,8 @@ class LearningParser : public LineParser {
   LearningParser(Places places, Seen* seen)
       : places_(std::move(places)), fields_(seen->columns.delimiter, places_.width), seen_(*seen) {}
 
-  std::string Append(const Line& line, RowBlock* /*block*/) override {
+  std::string Append(const Line& line, const ColumnChoice& /*choice*/,
+                     RowBlock* /*block*/) override {
     if (std::string problem = fields_.Split(line); !problem.empty()) return problem;
     for (size_t i = 0; i < seen_.columns.dense.size(); ++i) {
       if (seen_.columns.dense[i].learns()) LearnNumber(i, fields_[places_.dense[i]]);

@@ -55,15 +55,17 @@ class LibsvmParser : public LineParser {
     return line.too_long || !Trim(WithoutComment(line)).empty();
   }
 
-  std::string Append(const Line& line, RowBlock* block) override {
+  std::string Append(const Line& line, const ColumnChoice& choice, RowBlock* block) override {
     for (Table& table : tables_) table = {};
     std::string_view rest = WithoutComment(line);
     float label = std::numeric_limits<float>::quiet_NaN();
     if (std::string problem = TakeLabel(&rest, &label); !problem.empty()) return problem;
-    for (std::string_view word = TakeWord(&rest); !word.empty(); word = TakeWord(&rest)) {
+    for (std::string_view word = TakeWord(&rest); choice.ids && !word.empty();
+         word = TakeWord(&rest)) {
       if (std::string problem = TakeFeature(word); !problem.empty()) return problem;
     }
     block->labels.push_back(label);
+    if (!choice.ids) return "";
     for (const Table& table : tables_) {
       block->ids.insert(block->ids.end(), table.ids.begin(), table.ids.end());
       block->weights.insert(block->weights.end(), table.weights.begin(), table.weights.end());

@@ -34,9 +34,17 @@ struct ChunkId {
 
 struct ChunkResult {
   int64_t line_count = 0;             // raw lines in the chunk, malformed and blank ones included
-  int64_t malformed_count = 0;        // of them, without a row that should have one
   bool end_of_file = false;           // the file ends in this chunk or before it
   std::vector<std::string> problems;  // the first few malformed lines: "file:line: what is wrong"
+};
+
+// What a stage of a model in pieces reads: labels, and what else it needs. Whether a line is
+// malformed can depend on columns that it does not read, so the stage that reads them all says.
+struct ColumnChoice {
+  bool dense = true;
+  bool ids = true;
+  // RowBlock::malformed, as another found it: any other line has a row. Null: to be found.
+  const std::vector<uint32_t>* malformed = nullptr;
 };
 
 class Reader {
@@ -47,7 +55,13 @@ class Reader {
   // which permutes the rows of a training chunk, keyed by (run.seed, epoch, file, chunk). A chunk
   // past the end gives no rows and end_of_file. Fails on a file that is missing, empty or damaged,
   // naming it.
-  virtual Result<ChunkResult> ReadChunk(const ChunkId& chunk, RowBlock* block) = 0;
+  Result<ChunkResult> ReadChunk(const ChunkId& chunk, RowBlock* block) {
+    return ReadColumns(chunk, ColumnChoice(), block);
+  }
+  // The same of some columns; of those left out the block's count is 0. InvalidData when a line has
+  // no row that should have one, by choice.malformed.
+  virtual Result<ChunkResult> ReadColumns(const ChunkId& chunk, const ColumnChoice& choice,
+                                          RowBlock* block) = 0;
 
   // Files of a split: the configured list, or 1 for synthetic.
   virtual int32_t file_count(Split split) const = 0;

@@ -20,6 +20,8 @@ RowBlock InOrder(const RowBlock& block, const std::vector<size_t>& order) {
   RowBlock result;
   result.dense_count = block.dense_count;
   result.table_count = block.table_count;
+  result.malformed = block.malformed;
+  result.hash = block.hash;
   result.Reserve(block.row_count());
   const auto append = [](const auto& from, size_t begin, size_t end, auto* to) {
     to->insert(to->end(), from.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -46,8 +48,9 @@ class ShufflingReader : public Reader {
   ShufflingReader(std::unique_ptr<Reader> inside, uint64_t seed)
       : inside_(std::move(inside)), seed_(seed) {}
 
-  Result<ChunkResult> ReadChunk(const ChunkId& chunk, RowBlock* block) override {
-    Result<ChunkResult> result = inside_->ReadChunk(chunk, block);
+  Result<ChunkResult> ReadColumns(const ChunkId& chunk, const ColumnChoice& choice,
+                                  RowBlock* block) override {
+    Result<ChunkResult> result = inside_->ReadColumns(chunk, choice, block);
     if (!result.ok() || chunk.split != Split::kTrain) return result;
     RandomStream random(seed_, kShuffleKey, chunk.epoch, chunk.file, chunk.chunk);
     std::vector<size_t> order(block->labels.size());

@@ -1,10 +1,12 @@
 #include "worker/data/synthetic.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
 #include "common/base/check.h"
+#include "common/base/random.h"
 #include "worker/data/chunk_lines.h"
 
 namespace weir::data {
@@ -22,7 +24,8 @@ class SyntheticReader : public Reader {
     CHECK_GE(rows_per_chunk_, 1);
   }
 
-  Result<ChunkResult> ReadChunk(const ChunkId& chunk, RowBlock* block) override {
+  Result<ChunkResult> ReadColumns(const ChunkId& chunk, const ColumnChoice& choice,
+                                  RowBlock* block) override {
     WEIR_ASSIGN_OR_RETURN(const int64_t first_row,
                           FirstLine(chunk, file_count(chunk.split), rows_per_chunk_));
     const int64_t row_count = set_.row_count(chunk.split);
@@ -33,11 +36,14 @@ class SyntheticReader : public Reader {
       set_.MakeRow(chunk.split, i, &row_);
       const FeatureRow& features = row_.features;
       block->labels.push_back(row_.label);
-      block->dense.insert(block->dense.end(), features.dense.begin(), features.dense.end());
-      block->ids.insert(block->ids.end(), features.ids.begin(), features.ids.end());
+      block->hash = Mix64(block->hash ^ std::bit_cast<uint64_t>(row_.probability));
+      if (choice.dense) {
+        block->dense.insert(block->dense.end(), features.dense.begin(), features.dense.end());
+      }
+      if (choice.ids) block->ids.insert(block->ids.end(), features.ids.begin(), features.ids.end());
     }
-    block->dense_count = set_.dense_count();
-    block->table_count = set_.table_count();
+    block->dense_count = choice.dense ? set_.dense_count() : 0;
+    block->table_count = choice.ids ? set_.table_count() : 0;
     ChunkResult result;
     result.line_count = end - begin;
     result.end_of_file = end == row_count;

@@ -1,5 +1,8 @@
 #include "worker/data/text_reader.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -8,6 +11,7 @@
 #include <vector>
 
 #include "common/base/check.h"
+#include "common/base/random.h"
 #include "common/base/strings.h"
 #include "worker/data/chunk_lines.h"
 
@@ -91,12 +95,13 @@ class TextReader : public Reader {
     return TryFiles("data.test", Files(Split::kTest));
   }
 
-  Result<ChunkResult> ReadChunk(const ChunkId& chunk, RowBlock* block) override {
+  Result<ChunkResult> ReadColumns(const ChunkId& chunk, const ColumnChoice& choice,
+                                  RowBlock* block) override {
     WEIR_ASSIGN_OR_RETURN(const int64_t first_line,
                           FirstLine(chunk, file_count(chunk.split), lines_per_chunk_));
     block->Clear();
-    block->dense_count = format_->dense_count();
-    block->table_count = format_->table_count();
+    block->dense_count = choice.dense ? format_->dense_count() : 0;
+    block->table_count = choice.ids ? format_->table_count() : 0;
     block->Reserve(std::min(lines_per_chunk_, kReservedRows));
     InputFile& file = Files(chunk.split)[static_cast<size_t>(chunk.file)];
     ChunkResult result;
@@ -104,7 +109,7 @@ class TextReader : public Reader {
     if (result.end_of_file) return result;
     WEIR_ASSIGN_OR_RETURN(const bool there, Seek(first_line, &file));
     KeepOpen(chunk.split, &file);
-    if (there) WEIR_RETURN_IF_ERROR(ReadLines(&file, block, &result));
+    if (there) WEIR_RETURN_IF_ERROR(ReadLines(&file, choice, block, &result));
     WEIR_ASSIGN_OR_RETURN(result.end_of_file, file.open->lines().AtEnd());
     if (result.end_of_file) Finish(&file);
     return result;
@@ -161,24 +166,33 @@ class TextReader : public Reader {
     recent.erase(recent.begin());
   }
 
-  Status ReadLines(InputFile* file, RowBlock* block, ChunkResult* result) const {
+  Status ReadLines(InputFile* file, const ColumnChoice& choice, RowBlock* block,
+                   ChunkResult* result) const {
     LineReader& lines = file->open->lines();
     LineParser& parser = file->open->parser();
     Line line;
     for (; result->line_count < lines_per_chunk_; ++result->line_count) {
       WEIR_ASSIGN_OR_RETURN(const bool there, lines.Next(&line));
       if (!there) break;
-      if (!parser.IsRow(line)) continue;
-      const std::string problem = line.too_long ? TooLong() : parser.Append(line, block);
+      block->hash = Mix64(block->hash ^ XXH3_64bits(line.text.data(), line.text.size()));
+      if (!parser.IsRow(line) || IsMalformed(choice, *result)) continue;
+      const std::string problem = line.too_long ? TooLong() : parser.Append(line, choice, block);
       if (problem.empty()) {
         block->lines.push_back(lines.first_text_line());
         continue;
       }
-      ++result->malformed_count;
-      if (result->problems.size() >= kDescribedProblems) continue;
-      result->problems.push_back(StrCat(file->path, ":", lines.first_text_line(), ": ", problem));
+      std::string told = StrCat(file->path, ":", lines.first_text_line(), ": ", problem);
+      if (choice.malformed != nullptr) return InvalidData(std::move(told));
+      block->malformed.push_back(static_cast<uint32_t>(result->line_count));
+      if (result->problems.size() < kDescribedProblems) result->problems.push_back(std::move(told));
     }
     return OkStatus();
+  }
+
+  // Whether another found so of the line that is next.
+  static bool IsMalformed(const ColumnChoice& choice, const ChunkResult& result) {
+    return choice.malformed != nullptr &&
+           std::ranges::binary_search(*choice.malformed, static_cast<uint32_t>(result.line_count));
   }
 
   const std::unique_ptr<const TextFormat> format_;

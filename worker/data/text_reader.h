@@ -26,9 +26,9 @@ class LineParser {
   virtual ~LineParser() = default;
   // False for a line that need hold no row, a blank one for instance; it is passed over.
   virtual bool IsRow(const Line& /*line*/) const { return true; }
-  // Appends the line's row. Returns what is wrong with the line, for a person to read, and appends
-  // nothing then; empty when nothing is.
-  virtual std::string Append(const Line& line, RowBlock* block) = 0;
+  // Appends the chosen columns of the line's row, and looks at no others. Returns what is wrong
+  // with the line, for a person to read, and appends nothing then; empty when nothing is.
+  virtual std::string Append(const Line& line, const ColumnChoice& choice, RowBlock* block) = 0;
 };
 
 class TextFormat {

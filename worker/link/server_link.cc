@@ -439,15 +439,24 @@ void ServerLink::Tick() {
   Tell([this](v1::WorkRequest* request) {
     request->set_heartbeat_only(true);
     request->set_adopted_generation(adopted_generation_);
+    request->set_awaited_next(awaited_next_);
     request->set_lost_generation(lost_generation_);
   });
 }
 
-void ServerLink::TellPipeline(uint64_t adopted, uint64_t lost) {
-  Post([this, adopted, lost] {
-    // Threads tell in any order; the coordinator waits for the last generation to be adopted.
-    adopted_generation_ = std::max(adopted_generation_, adopted);
-    lost_generation_ = std::max(lost_generation_, lost);
+// Threads tell in any order; the coordinator waits for the last generation to be adopted.
+void ServerLink::TellAdopted(uint64_t generation, bool awaited_next) {
+  Post([this, generation, awaited_next] {
+    if (generation <= adopted_generation_) return;
+    adopted_generation_ = generation;
+    awaited_next_ = awaited_next;
+    next_heartbeat_ms_ = 0;
+  });
+}
+
+void ServerLink::TellLost(uint64_t generation) {
+  Post([this, generation] {
+    lost_generation_ = std::max(lost_generation_, generation);
     next_heartbeat_ms_ = 0;
   });
 }

@@ -106,9 +106,10 @@ class ServerLink {
   // hears the reason, if this worker has joined.
   void Stop(const Status& status, bool tell_others);
 
-  // What the coordinator hears of the pipeline from now on, soon: the generation that was adopted,
-  // and one whose messages were lost, or 0.
-  void TellPipeline(uint64_t adopted, uint64_t lost);
+  // What the coordinator hears of the pipeline, soon and from now on (WorkRequest): a generation
+  // that was adopted, and one whose messages were lost.
+  void TellAdopted(uint64_t generation, bool awaited_next);
+  void TellLost(uint64_t generation);
 
   WireMeter& meter() { return meter_; }
   // Staleness, reconnects, replays.
@@ -163,7 +164,8 @@ class ServerLink {
   int64_t next_heartbeat_ms_ = 0;
   bool pipeline_is_ready_ = true;
   uint64_t adopted_generation_ = 0, lost_generation_ = 0;
-  bool run_is_over_ = false;  // as the coordinator says
+  bool awaited_next_ = false;  // when it was adopted
+  bool run_is_over_ = false;   // as the coordinator says
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -1,10 +1,10 @@
 #include "worker/pipeline/chunk_rows.h"
 
 #include <algorithm>
-#include <bit>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "common/base/random.h"
 #include "common/base/strings.h"
 
 namespace weir::worker {
@@ -17,12 +17,29 @@ bool IsSame(const data::ChunkId& a, const data::ChunkId& b) {
   return a.split == b.split && a.epoch == b.epoch && a.file == b.file && a.chunk == b.chunk;
 }
 
+Status Differs(const v1::BatchName& name, const std::string& why) {
+  return InvalidData(StrCat("chunk ", name.chunk(), " of file ", name.file(),
+                            " has other lines here than at the first stage, and all stages must "
+                            "read the same files",
+                            why));
+}
+
 }  // namespace
 
-uint64_t LabelsHash(const data::Batch& batch) {
-  uint64_t hash = Mix64(batch.labels.size());
-  for (const float label : batch.labels) hash = Mix64(hash ^ std::bit_cast<uint32_t>(label));
-  return hash;
+Result<std::shared_ptr<const data::RowBlock>> ChunkRows::Read(const data::ChunkId& id,
+                                                              const v1::BatchName& name) {
+  const std::vector<uint32_t> malformed(name.malformed().begin(), name.malformed().end());
+  auto rows = std::make_shared<data::RowBlock>();
+  const Status read = reader_
+                          ->ReadColumns(id,
+                                        {.dense = stage_.reads_dense(),
+                                         .ids = stage_.has_interaction,
+                                         .malformed = &malformed},
+                                        rows.get())
+                          .status();
+  if (read.code() == StatusCode::kInvalidData) return Differs(name, StrCat(": ", read.message()));
+  if (!read.ok()) return read;
+  return std::shared_ptr<const data::RowBlock>(std::move(rows));
 }
 
 Result<std::shared_ptr<const data::RowBlock>> ChunkRows::Find(const v1::BatchName& name) {
@@ -35,20 +52,17 @@ Result<std::shared_ptr<const data::RowBlock>> ChunkRows::Find(const v1::BatchNam
   std::lock_guard lock(mutex_);
   auto found = std::ranges::find_if(chunks_, [&](const Chunk& c) { return IsSame(c.id, id); });
   if (found == chunks_.end()) {
-    auto rows = std::make_shared<data::RowBlock>();
-    WEIR_ASSIGN_OR_RETURN(const data::ChunkResult result, reader_->ReadChunk(id, rows.get()));
-    static_cast<void>(result);  // the first stage has told what is wrong with its lines
-    data::KeepColumns(stage_.reads_dense(), stage_.has_interaction, rows.get());
+    WEIR_ASSIGN_OR_RETURN(auto rows, Read(id, name));
     chunks_.push_front({id, std::move(rows)});
     if (chunks_.size() > kKeptChunks) chunks_.pop_back();
     found = chunks_.begin();
   }
+  if (found->rows->hash != name.chunk_hash()) return Differs(name, "");
   const auto row_count = static_cast<uint64_t>(found->rows->row_count());
   if (name.begin() > row_count || name.row_count() > row_count - name.begin()) {
     return InvalidData(StrCat("chunk ", name.chunk(), " of file ", name.file(), " has ", row_count,
-                              " rows here, and the first stage names rows ", name.begin(), " to ",
-                              name.begin() + name.row_count(),
-                              ": all stages must read the same files"));
+                              " rows, and the first stage names rows ", name.begin(), " to ",
+                              name.begin() + name.row_count()));
   }
   return found->rows;
 }

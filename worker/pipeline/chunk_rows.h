@@ -1,5 +1,6 @@
 // The rows of chunks that the first stage names, as a later stage reads them for itself: its own
-// columns only. The last few are kept, since the batches of a chunk come one after the other.
+// columns only, without the lines that the first stage found malformed. The last few are kept,
+// since the batches of a chunk come one after the other.
 //
 // Place in the life of a batch: its name arrives -> **read -> parse** -> batch.
 // Thread rule: any thread; one reads at a time. Borrows reader.
@@ -16,14 +17,11 @@
 
 namespace weir::worker {
 
-// Tells batches of other rows apart.
-uint64_t LabelsHash(const data::Batch& batch);
-
 class ChunkRows {
  public:
   ChunkRows(const StageSpec& stage, data::Reader* reader) : stage_(stage), reader_(reader) {}
 
-  // The rows of the chunk that has the named batch. InvalidData when it has no such rows here: the
+  // The rows of the chunk that has the named batch. InvalidData when its lines are others here: the
   // stages read different files.
   Result<std::shared_ptr<const data::RowBlock>> Find(const v1::BatchName& name);
 
@@ -32,6 +30,9 @@ class ChunkRows {
     data::ChunkId id;
     std::shared_ptr<const data::RowBlock> rows;
   };
+
+  Result<std::shared_ptr<const data::RowBlock>> Read(const data::ChunkId& id,
+                                                     const v1::BatchName& name);
 
   const StageSpec stage_;
   data::Reader* const reader_;

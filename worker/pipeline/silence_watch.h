@@ -41,6 +41,9 @@ class SilenceWatch {
   // kStartOver: once a generation.
   Silence Check(std::optional<int64_t> oldest_ms, int64_t now_ms);
 
+  // Whether the stages have started over since a batch last came back.
+  bool has_started_over() const { return tried_ms_.has_value(); }
+
  private:
   static constexpr int64_t kNoticeMs = 10'000;
 

@@ -4,6 +4,7 @@
 
 #include "common/base/check.h"
 #include "common/base/strings.h"
+#include "common/cluster/membership.h"
 #include "common/cluster/pipeline_book.h"
 #include "common/session/header_message.h"
 
@@ -62,6 +63,7 @@ void StageLinks::SetView(const v1::PipelineView& view) {
   {
     std::lock_guard lock(mutex_);
     generation_ = view.generation();
+    away_.clear();
     const auto next = static_cast<int>(options_.stage) + 1;
     const std::string address =
         next < view.stages_size() ? view.stages(next).link_address() : std::string();
@@ -79,6 +81,7 @@ void StageLinks::Send(const v1::Header& header, const std::vector<transport::Par
       is_forward ? header.stage_forward().generation() : header.stage_backward().generation();
   {
     std::lock_guard lock(mutex_);
+    if (is_forward && generation == generation_) away_.insert(header.stage_forward().batch());
     (is_forward ? forward_ : backward_)
         .push_back(
             {generation, header.stage_forward().name().split() == v1::TEST, std::move(message)});
@@ -204,23 +207,28 @@ void StageLinks::TakeDownstream(transport::Message message) {
                   options_.stage + 1)) {
     return;
   }
+  {
+    std::lock_guard lock(mutex_);
+    if (backward.generation() == generation_) away_.erase(backward.batch());
+  }
   on_message_(*std::move(header), std::move(message));
+}
+
+bool StageLinks::awaits_next() const {
+  std::lock_guard lock(mutex_);
+  return !away_.empty();
 }
 
 std::string StageLinks::NextName() const {
   std::lock_guard lock(mutex_);
-  return StrCat("trainer ", options_.trainer, " stage ", options_.stage + 1,
+  return StrCat(cluster::Name({options_.trainer, options_.stage + 1}),
                 next_address_.empty() ? "" : " at ", next_address_);
 }
 
-void StageLinks::FillReport(v1::WorkerReport* report) const {
+v1::KindBytes StageLinks::sent() const {
   v1::WorkerReport own;
   meter_.FillReport(&own);
-  v1::KindBytes& sent = *report->mutable_sent();
-  sent.set_forward(sent.forward() + own.sent().forward());
-  sent.set_backward(sent.backward() + own.sent().backward());
-  sent.set_control(sent.control() + own.sent().control());
-  sent.set_evaluation(sent.evaluation() + own.sent().evaluation());
+  return own.sent();
 }
 
 }  // namespace weir::worker

@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -66,8 +67,11 @@ class StageLinks {
   // "trainer 0 stage 1 at tcp://..."
   std::string NextName() const;
 
-  // Adds the bytes that left here.
-  void FillReport(v1::WorkerReport* report) const;
+  // Whether the next stage has batches of the present generation that have not come back.
+  bool awaits_next() const;
+
+  // The bytes that left here.
+  v1::KindBytes sent() const;
 
  private:
   struct Outgoing {
@@ -98,6 +102,7 @@ class StageLinks {
   std::atomic<bool> stopping_{false};
   std::atomic<uint64_t> generation_{0};
   mutable std::mutex mutex_;
+  std::set<uint64_t> away_;                  // batches that the next stage has
   std::string next_address_;                 // of the stage behind; empty: nobody is there
   bool must_connect_ = false;                // to next_address_
   std::deque<Outgoing> forward_, backward_;  // to leave

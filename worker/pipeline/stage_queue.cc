@@ -128,6 +128,9 @@ bool StageQueue::PickSliceLocked(StageWork* work) {
   name.set_begin(static_cast<uint64_t>(slice->begin));
   name.set_row_count(static_cast<uint32_t>(slice->end - slice->begin));
   name.set_mean_rows(static_cast<uint32_t>(config_.data().batch_size()));
+  const data::RowBlock& rows = chunks_.front()->rows();
+  name.set_chunk_hash(rows.hash);
+  name.mutable_malformed()->Assign(rows.malformed.begin(), rows.malformed.end());
   return true;
 }
 
@@ -238,6 +241,7 @@ StageQueue::Change StageQueue::TakeView(const v1::PipelineView& view, int64_t no
   watch_.OnView(view, now_ms);
   view_ = view;
   was_ready_ |= view.ready();
+  if (change.is_back && watch_.has_started_over()) change.silent = SilentStageLocked();
   if (change.is_new) {
     change.dropped = is_first_ ? in_flight_.count() : kept_.size();
     for (StageWork& work : forward_) ForgetLocked(&work);
@@ -273,6 +277,20 @@ std::string StageQueue::MissingStagesLocked() const {
   return missing;
 }
 
+size_t StageQueue::LastThatAwaitedLocked() const {
+  int last = 0;  // the first, who noticed
+  for (int i = 0; i + 1 < view_.stages_size(); ++i) {
+    if (view_.stages(i).awaited_next()) last = i;
+  }
+  return static_cast<size_t>(last);
+}
+
+std::string StageQueue::SilentStageLocked() const {
+  const int stage = static_cast<int>(LastThatAwaitedLocked()) + 1;
+  if (stage >= view_.stages_size()) return StrCat("stage ", stage);
+  return StrCat("stage ", stage, " at ", view_.stages(stage).link_address());
+}
+
 StageQueue::Silence StageQueue::CheckSilence(int64_t now_ms) {
   std::lock_guard lock(mutex_);
   Silence silence;
@@ -282,6 +300,8 @@ StageQueue::Silence StageQueue::CheckSilence(int64_t now_ms) {
   }
   silence.of_batches = watch_.Check(in_flight_.oldest_ms(), now_ms);
   silence.generation = view_.generation();
+  silence.silent = SilentStageLocked();
+  silence.before = LastThatAwaitedLocked();
   return silence;
 }
 

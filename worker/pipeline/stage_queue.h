@@ -84,12 +84,17 @@ class StageQueue {
     bool is_back = false;  // all stages are ready, and once were before
     bool was_ready = false;
     std::string missing;  // "; stage 1 is not there", or nothing
+    // All are ready after a silence: who had the batches that were lost, as CheckSilence says it.
+    std::string silent = {};
   };
   Change TakeView(const v1::PipelineView& view, int64_t now_ms);
 
   struct Silence {
     SilenceWatch::Silence of_batches;
     uint64_t generation = 0;
+    // "stage 2 at tcp://...", and the stage before it; known once the stages have started over.
+    std::string silent;
+    size_t before = 0;
     std::string notice;  // to be logged, if any
   };
   // Of the first stage.
@@ -108,6 +113,9 @@ class StageQueue {
   void ForgetLocked(StageWork* work);  // its rows, if they were asked for
   size_t RevokeLocked(uint64_t leases_since);
   std::string MissingStagesLocked() const;
+  // The last stage that had handed on batches which did not come back to it.
+  size_t LastThatAwaitedLocked() const;
+  std::string SilentStageLocked() const;
 
   const v1::Config& config_;
   const bool is_first_;

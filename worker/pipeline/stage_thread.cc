@@ -106,7 +106,6 @@ Status StageThread::BadBackward(const std::string& what) const {
 
 Status StageThread::Start(std::unique_ptr<StageBatch> batch) {
   data::MakeBatch(batch->chunk->rows(), batch->slice.begin, batch->slice.end, &batch->batch);
-  batch->name.set_labels(LabelsHash(batch->batch));
   AskForRows(batch.get());
   return Forward(std::move(batch), {});
 }
@@ -152,11 +151,6 @@ Status StageThread::ReadRows(StageBatch* batch) {
   WEIR_ASSIGN_OR_RETURN(const auto rows, shared_.chunk_rows.Find(name));
   data::MakeBatch(*rows, static_cast<int64_t>(name.begin()),
                   static_cast<int64_t>(name.begin() + name.row_count()), &batch->batch);
-  if (LabelsHash(batch->batch) != name.labels()) {
-    return InvalidData(StrCat("chunk ", name.chunk(), " of file ", name.file(),
-                              " has other rows here than at the first stage: all stages must "
-                              "read the same files"));
-  }
   AskForRows(batch);
   return OkStatus();
 }

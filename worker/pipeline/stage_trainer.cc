@@ -86,6 +86,7 @@ Result<std::optional<StageWork>> StageTrainer::Next() {
 }
 
 void StageTrainer::TakeView(const v1::PipelineView& view) {
+  const bool awaited_next = parts_.links->awaits_next();
   const StageQueue::Change change = queue_.TakeView(view, Clock::Real().NowMs());
   if (change.is_new) {
     if (change.was_ready) {
@@ -98,30 +99,34 @@ void StageTrainer::TakeView(const v1::PipelineView& view) {
     }
     parts_.links->SetView(view);
     // Only then: a batch of this generation may come as soon as all have adopted it.
-    parts_.tell_coordinator(view.generation(), 0);
+    parts_.tell_adopted(view.generation(), awaited_next);
   }
   if (change.is_back) {
     LOG(INFO) << "all stages of trainer " << parts_.trainer << " are there again";
+  }
+  if (is_first() && !change.silent.empty()) {
+    LOG(WARNING) << "batches of trainer " << parts_.trainer << " had not come back from "
+                 << change.silent;
   }
 }
 
 Status StageTrainer::CheckSilence() {
   const StageQueue::Silence silence = queue_.CheckSilence(Clock::Real().NowMs());
   if (!silence.notice.empty()) LOG(WARNING) << "trainer " << parts_.trainer << silence.notice;
-  const std::string what = StrCat("no batch has come back from ", parts_.links->NextName(), " for ",
-                                  silence.of_batches.ms);
   switch (silence.of_batches.verdict) {
     case SilenceWatch::Verdict::kFine:
       break;
     case SilenceWatch::Verdict::kStartOver:
-      LOG(WARNING) << what << " ms (cluster.answer_timeout_ms): starting over";
-      parts_.tell_coordinator(silence.generation, silence.generation);
+      LOG(WARNING) << "trainer " << parts_.trainer << ": no batch has come back for "
+                   << silence.of_batches.ms << " ms (cluster.answer_timeout_ms): starting over";
+      parts_.tell_lost(silence.generation);
       break;
     case SilenceWatch::Verdict::kGiveUp:
-      return DeadlineExceeded(StrCat(what,
+      return DeadlineExceeded(StrCat("no batch has come back from trainer ", parts_.trainer, " ",
+                                     silence.silent, " for ", silence.of_batches.ms,
                                      " ms (cluster.join_timeout_ms); is its --link an address that "
                                      "stage ",
-                                     parts_.stage, " reaches?"));
+                                     silence.before, " reaches?"));
   }
   return OkStatus();
 }
@@ -134,12 +139,27 @@ void StageTrainer::Fail(const Status& status) {
 void StageTrainer::FillReport(v1::WorkerReport* report) const {
   counters_.FillReport(report);
   times_.FillReport(parts_.stage, report);
-  parts_.links->FillReport(report);
+  AddLinks(parts_.links->sent(), report);
   const std::vector<model::SplitCounts> splits = counters_.splits();
   if (parts_.stage >= splits.size()) return;
   const model::SplitCounts& behind = splits[parts_.stage];
   report->mutable_dense()->set_forward(behind.elements * sizeof(float));
   report->mutable_dense()->set_backward(behind.elements * sizeof(float));
+}
+
+// Forward they went over the link behind this stage, backward over the one before it.
+void StageTrainer::AddLinks(const v1::KindBytes& sent, v1::WorkerReport* report) const {
+  v1::KindBytes& all = *report->mutable_sent();
+  all.set_forward(all.forward() + sent.forward());
+  all.set_backward(all.backward() + sent.backward());
+  all.set_control(all.control() + sent.control());
+  all.set_evaluation(all.evaluation() + sent.evaluation());
+  const int stage = static_cast<int>(parts_.stage);
+  if (report->splits_size() < layout_.pipeline().split_size()) return;  // nothing has been trained
+  if (stage < report->splits_size()) {
+    report->mutable_splits(stage)->set_forward_link_bytes(sent.forward());
+  }
+  if (stage > 0) report->mutable_splits(stage - 1)->set_backward_link_bytes(sent.backward());
 }
 
 }  // namespace weir::worker

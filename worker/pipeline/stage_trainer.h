@@ -50,6 +50,7 @@ class StageTrainer final : public BatchTrainer {
   void TakeView(const v1::PipelineView& view);
   // Of the first stage, now and then: fails when it has waited too long.
   Status CheckSilence();
+  void AddLinks(const v1::KindBytes& sent, v1::WorkerReport* report) const;
   void Fail(const Status& status);
   bool is_first() const { return parts_.stage == 0; }
 

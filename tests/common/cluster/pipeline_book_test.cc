@@ -23,9 +23,9 @@ TEST(PipelineBook, IsReadyWhenAllAreThereAndHaveAdopted) {
   EXPECT_FALSE(view.ready());
   ASSERT_EQ(view.stages_size(), 2);
   EXPECT_EQ(view.stages(1).link_address(), "tcp://h:1");
-  book.Adopt(kFirst, view.generation());
+  book.Adopt(kFirst, view.generation(), false);
   EXPECT_FALSE(View(book).ready());
-  book.Adopt(kSecond, view.generation());
+  book.Adopt(kSecond, view.generation(), false);
   EXPECT_TRUE(View(book).ready());
   EXPECT_EQ(View(book).generation(), view.generation());
 }
@@ -35,8 +35,8 @@ TEST(PipelineBook, AStageThatGoesOrComesMakesAGeneration) {
   book.Join(kFirst, 2, 1, "", kNow);
   book.Join(kSecond, 2, 1, "a", kNow);
   const uint64_t before = View(book).generation();
-  book.Adopt(kFirst, before);
-  book.Adopt(kSecond, before);
+  book.Adopt(kFirst, before, false);
+  book.Adopt(kSecond, before, false);
   book.Leave(kSecond, kNow);
   const v1::PipelineView gone = View(book);
   EXPECT_GT(gone.generation(), before);
@@ -48,7 +48,7 @@ TEST(PipelineBook, AStageThatGoesOrComesMakesAGeneration) {
   book.Join(kSecond, 2, 2, "b", kNow);
   EXPECT_GT(View(book).generation(), gone.generation());
   EXPECT_EQ(View(book).stages(1).link_address(), "b");
-  book.Adopt(kFirst, View(book).generation());
+  book.Adopt(kFirst, View(book).generation(), false);
   EXPECT_FALSE(View(book).ready()) << "what the stage's last life adopted does not count";
 }
 
@@ -73,6 +73,24 @@ TEST(PipelineBook, LostMessagesMakeOneGenerationHoweverOftenTheyAreTold) {
   EXPECT_EQ(View(book).generation(), before + 1);
 }
 
+TEST(PipelineBook, TellsWhoAwaitedTheNextStageInTheGenerationBefore) {
+  PipelineBook book;
+  book.Join(kFirst, 2, 1, "", kNow);
+  book.Join(kSecond, 2, 1, "a", kNow);
+  const uint64_t first = View(book).generation();
+  book.Adopt(kFirst, first, true);
+  EXPECT_TRUE(View(book).stages(0).awaited_next());
+  EXPECT_FALSE(View(book).stages(1).awaited_next());
+  book.Adopt(kFirst, first, false);
+  EXPECT_TRUE(View(book).stages(0).awaited_next()) << "it said so before, of this generation";
+  book.Renew(kFirst, first);
+  book.Adopt(kFirst, first + 1, false);
+  EXPECT_FALSE(View(book).stages(0).awaited_next());
+  book.Adopt(kSecond, first + 1, true);
+  book.Join(kSecond, 2, 2, "a", kNow);
+  EXPECT_FALSE(View(book).stages(1).awaited_next()) << "another life";
+}
+
 TEST(PipelineBook, TrainersAreApart) {
   PipelineBook book;
   book.Join(kFirst, 2, 1, "", kNow);
@@ -81,7 +99,7 @@ TEST(PipelineBook, TrainersAreApart) {
   EXPECT_EQ(View(book).generation(), before);
   EXPECT_EQ(View(book, 5).stages_size(), 0);
   book.Leave({5, 0}, kNow);
-  book.Adopt({3, 9}, 7);  // no such stage
+  book.Adopt({3, 9}, 7, false);  // no such stage
 }
 
 TEST(PipelineBook, KnowsSinceWhenATrainerLacksAStage) {

@@ -79,8 +79,14 @@ TEST_F(MetricsLogTest, WritesEvaluationsBetween) {
   test.set_logloss(0.5);
   test.set_auc(std::numeric_limits<double>::quiet_NaN());
   ASSERT_TRUE(log_->WriteTest(4, test).ok());
+  test.set_unmasked_logloss(0.75);
+  test.set_unmasked_auc(0.5);
+  ASSERT_TRUE(log_->WriteTest(5, test).ok());
   const auto lines = Lines();
-  ASSERT_EQ(lines.size(), 1u);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_FALSE(lines[0].contains("unmasked"));
+  EXPECT_EQ(lines[1]["unmasked"]["logloss"], 0.75);
+  EXPECT_EQ(lines[1]["unmasked"]["auc"], 0.5);
   EXPECT_EQ(lines[0]["kind"], "test");
   EXPECT_EQ(lines[0]["samples"], 1000);
   EXPECT_EQ(lines[0]["test_samples"], 50);

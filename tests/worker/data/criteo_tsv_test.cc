@@ -155,7 +155,7 @@ TEST_F(CriteoTsv, SkipsCountsAndDescribesMalformedLines) {
   const ChunkResult first = Read(*reader, 0);
   EXPECT_THAT(Numbers(), ElementsAre(0, 2));
   EXPECT_EQ(first.line_count, 4);
-  EXPECT_EQ(first.malformed_count, 2);
+  EXPECT_THAT(block_.malformed, ElementsAre(1, 3));
   EXPECT_THAT(first.problems,
               ElementsAre(path + ":2: empty line", path + ":4: 40 fields expected, found 1"));
   const ChunkResult second = Read(*reader, 1);
@@ -168,7 +168,7 @@ TEST_F(CriteoTsv, DescribesOnlyTheFirstFiveOfAChunk) {
   v1::Config config = CriteoConfig({Write("f", std::string(40, '\n'))});
   config.mutable_data()->set_batch_size(20);
   const ChunkResult result = Read(*Make(config), 0);
-  EXPECT_EQ(result.malformed_count, 40);
+  EXPECT_EQ(block_.malformed.size(), 40u);
   EXPECT_EQ(block_.row_count(), 0);
   EXPECT_THAT(result.problems, SizeIs(5));
   EXPECT_THAT(result.problems[4], EndsWith(":5: empty line"));

@@ -17,6 +17,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::SizeIs;
 
 // A reader of one file, with chunks of a thousand rows.
@@ -52,7 +53,7 @@ class Csv : public DataFilesTest {
   // What is wrong with the only row of the text.
   std::string Problem(const std::string& text, const std::string& csv) {
     const ChunkResult result = Read(text, csv);
-    EXPECT_EQ(result.malformed_count, 1);
+    EXPECT_EQ(block_.malformed.size(), 1u);
     EXPECT_TRUE(block_.labels.empty() && block_.dense.empty() && block_.ids.empty());
     return result.problems.empty() ? "" : result.problems[0];
   }
@@ -171,7 +172,7 @@ TEST_F(Csv, TellsWhatIsWrongWithARow) {
 TEST_F(Csv, PassesOverBlankLines) {
   const ChunkResult result = Read("click,hour,site\n\n1,1,a\n\r\n0,2,b\n\n", kClicks);
   EXPECT_THAT(block_.dense, ElementsAre(1, 2));
-  EXPECT_EQ(result.malformed_count, 0);
+  EXPECT_THAT(block_.malformed, IsEmpty());
   EXPECT_EQ(result.line_count, 5);
 }
 

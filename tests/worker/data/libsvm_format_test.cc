@@ -30,7 +30,7 @@ class Libsvm : public DataFilesTest {
   }
   std::string Problem(const std::string& text, int32_t fields = 0) {
     const ChunkResult result = Read(text, fields);
-    EXPECT_EQ(result.malformed_count, 1);
+    EXPECT_EQ(block_.malformed.size(), 1u);
     EXPECT_TRUE(block_.labels.empty() && block_.ids.empty() && block_.weights.empty());
     return result.problems.empty() ? "" : result.problems[0];
   }

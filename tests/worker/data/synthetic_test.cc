@@ -22,7 +22,7 @@ RowBlock ReadAll(const v1::Config& config, Split split) {
   RowBlock all, block;
   for (int64_t chunk = 0;; ++chunk) {
     const auto result = reader->ReadChunk({split, 0, 0, chunk}, &block);
-    EXPECT_EQ(result->malformed_count, 0);
+    EXPECT_TRUE(block.malformed.empty());
     all.labels.insert(all.labels.end(), block.labels.begin(), block.labels.end());
     all.dense.insert(all.dense.end(), block.dense.begin(), block.dense.end());
     all.ids.insert(all.ids.end(), block.ids.begin(), block.ids.end());

@@ -107,6 +107,30 @@ TEST(StageLinks, DropWhatIsOfAnotherGeneration) {
   EXPECT_EQ(first.Await(1), (std::vector<uint64_t>{3}));
 }
 
+TEST(StageLinks, KnowWhetherTheNextStageHasBatches) {
+  transport::LoopbackNetwork network;
+  End second(1, &network), first(0, &network);
+  second.links().SetView(View(5));
+  first.links().SetView(View(5));
+  EXPECT_FALSE(first.links().awaits_next());
+  for (uint64_t batch = 1; batch <= 2; ++batch) first.links().Send(Forward(0, 5, batch), {});
+  EXPECT_TRUE(first.links().awaits_next());
+  second.Await(2);
+  second.links().Send(Backward(5, 2), {});
+  first.Await(1);
+  EXPECT_TRUE(first.links().awaits_next());
+  second.links().Send(Backward(5, 1), {});
+  first.Await(2);
+  EXPECT_FALSE(first.links().awaits_next());
+  EXPECT_FALSE(second.links().awaits_next()) << "behind it is nobody";
+
+  first.links().Send(Forward(0, 5, 3), {});
+  first.links().SetView(View(6));
+  EXPECT_FALSE(first.links().awaits_next()) << "of a new generation nothing has left";
+  first.links().Send(Forward(0, 5, 4), {});
+  EXPECT_FALSE(first.links().awaits_next()) << "it does not leave";
+}
+
 TEST(StageLinks, DropWhatNoNeighbourSends) {
   transport::LoopbackNetwork network;
   End second(1, &network), first(0, &network);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "common/base/clock.h"
+#include "common/base/strings.h"
 
 namespace weir::worker {
 namespace {
@@ -144,6 +145,48 @@ TEST_F(StageQueueTest, ChunksThatWereGivenToOthersAreDropped) {
   first_.Add(Chunk(1, 4));
   EXPECT_EQ(Leave().second, 0);
   EXPECT_FALSE(first_.lacks_credit());
+}
+
+// Four stages; the second had handed on what did not come back, and the third had not.
+TEST_F(StageQueueTest, ASilenceIsOfTheStageBehindTheLastThatAwaitedTheNext) {
+  const auto four = [](uint64_t generation, bool is_ready) {
+    v1::PipelineView view = View(generation, true);
+    view.set_ready(is_ready);
+    for (int i = 0; i < 2; ++i) view.add_stages()->set_incarnation(1);
+    for (int i = 0; i < 4; ++i) view.mutable_stages(i)->set_link_address(StrCat("tcp://h:", i));
+    return view;
+  };
+  int64_t now_ms = Clock::Real().NowMs();
+  first_.TakeView(four(1, true), now_ms);
+  first_.Add(Chunk(1, 1));
+  Leave();
+  now_ms += 2000;
+  StageQueue::Silence silence = first_.CheckSilence(now_ms);
+  EXPECT_EQ(silence.of_batches.verdict, SilenceWatch::Verdict::kStartOver);
+
+  first_.TakeView(four(2, false), now_ms);
+  v1::PipelineView view = four(2, true);
+  for (const int stage : {0, 1}) view.mutable_stages(stage)->set_awaited_next(true);
+  EXPECT_EQ(first_.TakeView(view, now_ms).silent, "stage 2 at tcp://h:2");
+  EXPECT_EQ(first_.TakeView(view, now_ms).silent, "") << "once";
+  Leave();
+  now_ms += 2000;
+  silence = first_.CheckSilence(now_ms);
+  EXPECT_EQ(silence.of_batches.verdict, SilenceWatch::Verdict::kGiveUp);
+  EXPECT_EQ(silence.silent, "stage 2 at tcp://h:2");
+  EXPECT_EQ(silence.before, 1u);
+}
+
+TEST_F(StageQueueTest, AStageThatCameBackIsNoSilence) {
+  See(first_, View(1, true));
+  first_.Add(Chunk(1, 1));
+  Leave();
+  See(first_, View(2, false));
+  v1::PipelineView view = View(3, true);
+  view.mutable_stages(0)->set_awaited_next(true);
+  const StageQueue::Change change = See(first_, view);
+  EXPECT_TRUE(change.is_back);
+  EXPECT_EQ(change.silent, "");
 }
 
 TEST_F(StageQueueTest, ALaterStageTakesTheWayBackFirstAndForgetsRowsOfAnotherGeneration) {

@@ -1,0 +1,349 @@
+// A stage beside a neighbour that sends it what does not fit: it fails with a message that names
+// the neighbour and what is wrong, and nothing it was sent is counted as trained or scored.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/strings.h"
+#include "common/session/header_message.h"
+#include "common/session/score_message.h"
+#include "common/transport/loopback.h"
+#include "common/wire/frame.h"
+#include "tests/support/loopback_cluster.h"
+#include "worker/embedded_client.h"
+#include "worker/model/kernels_for.h"
+#include "worker/pipeline/stage_trainer.h"
+
+namespace weir::worker {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr char kOwn[] = "inproc://own", kNext[] = "inproc://next";
+constexpr int64_t kPatienceMs = 20'000;
+constexpr int32_t kBatchSize = 20;
+
+// A stage of two, alone but for what the test plays: coordinator and neighbour.
+class StageNeighboursTest : public testing::Test {
+ protected:
+  explicit StageNeighboursTest(uint32_t stage)
+      : links_({.trainer = 0,
+                .stage = stage,
+                .stage_count = 2,
+                .listen_address = kOwn,
+                .advertised_address = ""},
+               stage == 0 ? nullptr : network_.MakeServer(),
+               stage == 0 ? network_.MakeClient() : nullptr) {
+    CHECK(links_.Listen().ok());
+    const StageParts parts{.trainer = 0,
+                           .stage = stage,
+                           .client = &client_,
+                           .links = &links_,
+                           .views = &views_,
+                           .reader = reader_.get(),
+                           .tell_adopted = [](uint64_t, bool) {},
+                           .tell_lost = [](uint64_t) {}};
+    trainer_.emplace(config_, layout_, 1, parts, [this](const Status& status) {
+      std::lock_guard lock(mutex_);
+      if (failure_.ok()) failure_ = status;
+      changed_.notify_all();
+    });
+    v1::PipelineView view;
+    view.set_generation(1);
+    view.set_ready(true);
+    for (int i = 0; i < 2; ++i) view.add_stages()->set_incarnation(1);
+    view.mutable_stages(1)->set_link_address(kNext);
+    views_.Set(view);
+  }
+
+  std::string Failure() {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::milliseconds(kPatienceMs), [&] { return !failure_.ok(); });
+    return failure_.message();
+  }
+  uint64_t Steps() const {
+    v1::WorkerReport report;
+    trainer_->FillReport(&report);
+    return report.steps();
+  }
+  data::RowBlock Rows(data::Split split) {
+    data::RowBlock rows;
+    CHECK(reader_->ReadChunk({.split = split}, &rows).ok());
+    return rows;
+  }
+
+  const v1::Config config_ = test::MakeConfig({R"(
+      data { batch_size: 20 synthetic { rows: 200 test_rows: 50 tables: 3 dense_features: 5 } }
+      model { bottom_widths: [16, 8] top_widths: [16, 1] embedding_dimension: 8 }
+      cluster { window: 1 answer_timeout_ms: 60000 }
+      pipeline { split { after: "bottom/0" dct_mp { sparsity: 0.5 } } })"});
+  const ModelLayout layout_{config_, 1};
+  const std::unique_ptr<data::Reader> reader_ = data::MakeReader(config_).value();
+  transport::LoopbackNetwork network_;
+  EmbeddedClient client_{config_, layout_};
+  PipelineViews views_;
+  StageLinks links_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Status failure_;
+  std::optional<StageTrainer> trainer_;
+};
+
+// --- What the stage before sends --------------------------------------------------------------
+
+class LastStageTest : public StageNeighboursTest {
+ protected:
+  LastStageTest() : StageNeighboursTest(1) { connection_ = neighbour_->Open(kOwn).value(); }
+
+  // As the first stage sends its first batch.
+  void Make() {
+    const data::RowBlock rows = Rows(data::Split::kTrain);
+    StageBatch batch;
+    batch.number = 1;
+    data::MakeBatch(rows, 0, kBatchSize, &batch.batch);
+    v1::StageForward& forward = *header_.mutable_stage_forward();
+    forward.set_generation(1);
+    forward.set_batch(1);
+    v1::BatchName& name = *forward.mutable_name();
+    name.set_split(v1::TRAIN);
+    name.set_row_count(kBatchSize);
+    name.set_mean_rows(kBatchSize);
+    name.set_chunk_hash(rows.hash);
+    StageMath math(layout_, 0, 0, model::KernelsFor(config_.model()), {});
+    CHECK(math.Forward(client_.replica(), {}, StageMath::Crossing::kAsTrained, {}, &batch, &frames_)
+              .ok());
+  }
+  void Send() {
+    session::Body body;
+    if (!frames_.empty()) body.emplace_back(frames_);
+    CHECK(neighbour_->Send(connection_, session::MakeMessage(header_, body)).ok());
+  }
+  v1::BatchName& name() { return *header_.mutable_stage_forward()->mutable_name(); }
+
+  const std::unique_ptr<transport::ClientTransport> neighbour_ = network_.MakeClient();
+  transport::ConnectionId connection_ = 0;
+  v1::Header header_;
+  Bytes frames_;
+};
+
+TEST_F(LastStageTest, AnswersABatchThatFits) {
+  Make();
+  Send();
+  const auto answer = neighbour_->Receive(kPatienceMs);
+  ASSERT_TRUE(answer);
+  const auto header = session::ParseHeader(answer->message);
+  ASSERT_TRUE(header && header->has_stage_backward());
+  EXPECT_EQ(header->stage_backward().batch(), 1u);
+  EXPECT_GT(header->stage_backward().logloss_sum(), 0);
+  EXPECT_EQ(answer->message.parts.size(), 2u);
+  EXPECT_TRUE(failure_.ok());
+}
+
+struct BadBatch {
+  const char* what;
+  const char* message;
+  std::function<void(v1::BatchName* name, Bytes* frames)> damage;
+};
+
+std::vector<BadBatch> BadBatches() {
+  static constexpr char kRows[] = "it has no rows, or more than it should have";
+  return {
+      {"NoRows", kRows, [](v1::BatchName* name, Bytes*) { name->set_row_count(0); }},
+      {"MoreRowsThanItsMean", kRows,
+       [](v1::BatchName* name, Bytes*) { name->set_mean_rows(kBatchSize - 1); }},
+      {"MoreRowsThanABatch", "it has too many rows",
+       [](v1::BatchName* name, Bytes*) {
+         name->set_row_count(kBatchSize + 1);
+         name->set_mean_rows(kBatchSize + 1);
+       }},
+      {"NoFrames", "frame at byte 0", [](v1::BatchName*, Bytes* frames) { frames->clear(); }},
+      {"HalfAFrame", "frame at byte 0",
+       [](v1::BatchName*, Bytes* frames) { frames->resize(frames->size() / 2); }},
+      {"DamagedFrames", "frame at byte 0",
+       [](v1::BatchName*, Bytes* frames) { frames->at(frames->size() / 2) ^= 0x10; }},
+      {"ATwin", "more frames than the batch has slices",
+       [](v1::BatchName*, Bytes* frames) {
+         const Bytes copy = *frames;
+         frames->insert(frames->end(), copy.begin(), copy.end());
+       }},
+      {"FewerRowsThanFrames", "",  // of whatever the mask says first
+       [](v1::BatchName* name, Bytes*) { name->set_row_count(kBatchSize / 2); }},
+  };
+}
+
+class BadBatchTest : public LastStageTest, public testing::WithParamInterface<BadBatch> {};
+
+TEST_P(BadBatchTest, EndsTheStageWithTheNameOfItsSender) {
+  Make();
+  GetParam().damage(&name(), &frames_);
+  Send();
+  EXPECT_THAT(Failure(), AllOf(StartsWith("trainer 0 stage 0 sent a batch that does not fit: "),
+                               HasSubstr(GetParam().message)));
+  EXPECT_FALSE(neighbour_->Receive(0)) << "it is not answered";
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, BadBatchTest, testing::ValuesIn(BadBatches()),
+                         [](const auto& bad) { return std::string(bad.param.what); });
+
+TEST_F(LastStageTest, RefusesRowsThatItDoesNotHave) {
+  Make();
+  name().set_begin(190);
+  Send();
+  EXPECT_THAT(Failure(), HasSubstr("chunk 0 of file 0 has 200 rows, and the first stage names rows "
+                                   "190 to 210"));
+}
+
+TEST_F(LastStageTest, RefusesTheLinesOfAnotherFile) {
+  Make();
+  name().set_chunk_hash(name().chunk_hash() + 1);
+  Send();
+  EXPECT_THAT(Failure(), HasSubstr("has other lines here than at the first stage"));
+}
+
+// --- What the stage behind sends --------------------------------------------------------------
+
+class FirstStageTest : public StageNeighboursTest {
+ protected:
+  FirstStageTest() : StageNeighboursTest(0) { CHECK(neighbour_->Bind(kNext).ok()); }
+
+  // Gives the stage a chunk and takes its first batch.
+  void Begin(data::Split split) {
+    v1::ChunkLease lease;
+    lease.set_split(split == data::Split::kTest ? v1::TEST : v1::TRAIN);
+    lease.set_generation(1);
+    rows_ = Rows(split);
+    chunk_ = std::make_shared<ChunkWork>(lease, rows_, kBatchSize);
+    trainer_->Add(chunk_);
+    const auto message = neighbour_->Receive(kPatienceMs);
+    CHECK(message);
+    peer_ = message->peer;
+    const auto header = session::ParseHeader(message->message);
+    CHECK(header && header->has_stage_forward());
+    frames_ = session::BodyOf(message->message);
+    backward().set_generation(1);
+    backward().set_from_stage(1);
+    backward().set_batch(header->stage_forward().batch());
+  }
+  void Answer(const session::Body& body) {
+    CHECK(neighbour_->Send(peer_, session::MakeMessage(header_, body)).ok());
+  }
+  // Of the first rows, which are the batch's unless there are more or fewer.
+  session::Body WriteScores(size_t row_count) {
+    eval::Scores scores;
+    scores.probabilities.assign(row_count, 0.5f);
+    scores.unmasked.assign(row_count, 0.5f);
+    scores.labels.assign(rows_.labels.begin(),
+                         rows_.labels.begin() + static_cast<std::ptrdiff_t>(row_count));
+    session::Body body;
+    body.emplace_back(session::WriteScores(scores, backward().mutable_scores()));
+    return body;
+  }
+  v1::StageBackward& backward() { return *header_.mutable_stage_backward(); }
+
+  static constexpr char kMisfit[] = "trainer 0 stage 1 sent a batch that does not fit: ";
+  const std::unique_ptr<transport::ServerTransport> neighbour_ = network_.MakeServer();
+  transport::PeerId peer_;
+  data::RowBlock rows_;
+  std::shared_ptr<ChunkWork> chunk_;
+  session::Body frames_;  // that it sent
+  v1::Header header_;
+};
+
+TEST_F(FirstStageTest, RefusesALossThatIsNotFinite) {
+  Begin(data::Split::kTrain);
+  backward().set_logloss_sum(std::numeric_limits<double>::quiet_NaN());
+  Answer(frames_);
+  EXPECT_EQ(Failure(), StrCat(kMisfit, "its loss is not finite"));
+  EXPECT_EQ(Steps(), 0u);
+}
+
+TEST_F(FirstStageTest, RefusesABatchWithoutGradients) {
+  Begin(data::Split::kTrain);
+  Answer({});
+  EXPECT_THAT(Failure(), AllOf(StartsWith(kMisfit), HasSubstr("frame at byte 0")));
+  EXPECT_EQ(Steps(), 0u);
+}
+
+TEST_F(FirstStageTest, RefusesItsOwnActivationsAsGradients) {
+  Begin(data::Split::kTrain);
+  Answer(frames_);
+  EXPECT_THAT(Failure(), AllOf(StartsWith(kMisfit), HasSubstr("expected "), HasSubstr("got a ")));
+  EXPECT_EQ(Steps(), 0u);
+}
+
+TEST_F(FirstStageTest, RefusesScoresOfATrainingBatch) {
+  Begin(data::Split::kTrain);
+  Answer(WriteScores(kBatchSize));
+  EXPECT_THAT(Failure(), AllOf(StartsWith(kMisfit), HasSubstr("scores of other rows")));
+  EXPECT_EQ(Steps(), 0u);
+}
+
+TEST_F(FirstStageTest, RefusesGradientsOfATestBatch) {
+  Begin(data::Split::kTest);
+  Answer(frames_);
+  EXPECT_EQ(Failure(), StrCat(kMisfit, "gradients of a batch that has none"));
+}
+
+TEST_F(FirstStageTest, RefusesScoresOfFewerRows) {
+  Begin(data::Split::kTest);
+  Answer(WriteScores(kBatchSize - 1));
+  EXPECT_THAT(Failure(), AllOf(StartsWith(kMisfit), HasSubstr("scores of other rows")));
+}
+
+TEST_F(FirstStageTest, RefusesScoresOfOtherLabels) {
+  Begin(data::Split::kTest);
+  rows_.labels[3] = 1 - rows_.labels[3];
+  Answer(WriteScores(kBatchSize));
+  EXPECT_THAT(Failure(), AllOf(StartsWith(kMisfit), HasSubstr("scores of other rows")));
+}
+
+TEST_F(FirstStageTest, RefusesScoresThatAreNone) {
+  Begin(data::Split::kTest);
+  WriteScores(kBatchSize);
+  Answer({transport::Part(Bytes{1, 2, 3})});
+  EXPECT_THAT(Failure(), StartsWith(kMisfit));
+}
+
+TEST_F(FirstStageTest, RefusesAnAnswerThatIsNoBatch) {
+  Begin(data::Split::kTrain);
+  header_.Clear();
+  header_.mutable_hello();
+  Answer({});
+  EXPECT_EQ(Failure(),
+            "trainer 0 stage 1 at inproc://next answers with something that is no batch");
+}
+
+// Twice the same, and one that never left, are passed over.
+TEST_F(FirstStageTest, TakesScoresThatFitOnce) {
+  Begin(data::Split::kTest);
+  const uint64_t first = backward().batch();
+  for (const uint64_t number : {first, first, first + 1000}) {
+    backward().set_batch(number);
+    Answer(WriteScores(kBatchSize));
+  }
+  for (int batch = 1; batch < 3; ++batch) {  // the rest of the chunk
+    const auto message = neighbour_->Receive(kPatienceMs);
+    ASSERT_TRUE(message);
+    const v1::StageForward forward = session::ParseHeader(message->message)->stage_forward();
+    backward().set_batch(forward.batch());
+    rows_.labels.erase(rows_.labels.begin(), rows_.labels.begin() + kBatchSize);
+    Answer(WriteScores(forward.name().row_count()));
+  }
+  EXPECT_TRUE(chunk_->AwaitFinished());
+  EXPECT_EQ(chunk_->scores().probabilities, std::vector<float>(50, 0.5f));
+  EXPECT_TRUE(failure_.ok()) << failure_;
+}
+
+}  // namespace
+}  // namespace weir::worker
