@@ -3,6 +3,7 @@ how sure a mean difference is. What measure_criteo.py, reproduce_dct
 and reproduce_dct_dp share."""
 
 import argparse
+import functools
 import json
 import math
 import os
@@ -23,6 +24,7 @@ UPDATE_RULES = {
 
 def check_programs(binaries, config):
     """Ends with a message when what every run needs is not there. config: as weir-local takes it."""
+    present_commit()  # before the tree is changed meanwhile
     for path in [os.path.join(binaries, name) for name in PROGRAMS] + config.split(","):
         if not os.path.exists(path):
             sys.exit("error: there is no %s; build Release, name its programs by --bin, and run this "
@@ -93,8 +95,33 @@ def run(directory, binaries, config, servers, trainers, override, reuse=False):
         with open(told + ".partial", "w", encoding="utf-8") as f:
             json.dump(command, f)
         os.replace(told + ".partial", told)
+        with open(os.path.join(directory, "commit"), "w", encoding="utf-8") as f:
+            f.write(present_commit())
     with open(os.path.join(directory, "summary.json"), encoding="utf-8") as f:
         return json.load(f)
+
+
+@functools.lru_cache
+def present_commit():
+    """Of the tree, as it was when this was first asked."""
+    try:
+        told = subprocess.run(["git", "describe", "--always", "--dirty=, changed"], capture_output=True, text=True,
+                              cwd=os.path.dirname(os.path.abspath(__file__)), check=True)
+        return told.stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "a tree without a commit"
+
+
+def commits(directories):
+    """Of the trees that these runs were made with, for a page."""
+    found = set()
+    for directory in directories:
+        try:
+            with open(os.path.join(directory, "commit"), encoding="utf-8") as f:
+                found.add(f.read())
+        except OSError:
+            found.add("a tree that is not known")
+    return "; ".join(sorted(found))
 
 
 def fewer(results, *kinds):

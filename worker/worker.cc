@@ -146,7 +146,8 @@ Status Worker::TakeLease(const v1::ChunkLease& lease) {
   }
 
   data::RowBlock rows;
-  WEIR_ASSIGN_OR_RETURN(const data::ChunkResult result, reader_->ReadChunk(id, &rows));
+  WEIR_ASSIGN_OR_RETURN(const data::ChunkResult result,
+                        reader_->ReadColumns(id, {.hash = options_.stage.has_value()}, &rows));
   CountLines(id.split, result.line_count, rows.malformed.size());
   for (const std::string& problem : result.problems) LOG(WARNING) << "malformed: " << problem;
   if (first_problem_.empty() && !result.problems.empty()) first_problem_ = result.problems[0];

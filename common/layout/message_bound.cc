@@ -33,6 +33,9 @@ Status CheckScores(const v1::Config& config, int64_t bound) {
                               "data.chunk_batches"));
 }
 
+// A chunk's lines are numbered in a batch's name, as varints.
+constexpr int64_t kBytesPerMalformedLine = 5;
+
 }  // namespace
 
 Status CheckMessageBound(const v1::Config& config, const ModelLayout& layout) {
@@ -60,8 +63,9 @@ Status CheckLinkMessageBound(const v1::Config& config, const ModelLayout& layout
     const int64_t elements = rows * stages[i].output_width;
     const int64_t frames = rows / kLeastSliceRows + 1;
     // In evaluation twice: as in training and whole.
-    const int64_t bytes = 2 * (elements * static_cast<int64_t>(sizeof(float)) + elements / 8 +
-                               frames * kOverheadPerPiece);
+    const int64_t body = 2 * (elements * static_cast<int64_t>(sizeof(float)) + elements / 8 +
+                              frames * kOverheadPerPiece);
+    const int64_t bytes = body + rows * config.data().chunk_batches() * kBytesPerMalformedLine;
     if (bytes <= bound) continue;
     return InvalidConfig(StrCat("cluster.max_message_bytes: ", bound, " is too small for split ", i,
                                 " of the pipeline, over which a batch can take ", bytes,

@@ -67,6 +67,17 @@ void CheckRows(const data::RowBlock& block, const data::ChunkResult& result,
   }
 }
 
+// As a later stage reads the chunk; labels alone.
+void CheckColumns(data::Reader& reader, int64_t chunk, const data::RowBlock& whole) {
+  data::RowBlock some;
+  const data::ColumnChoice choice{
+      .dense = false, .ids = false, .hash = true, .malformed = &whole.malformed};
+  const auto result = reader.ReadColumns({data::Split::kTrain, 0, 0, chunk}, choice, &some);
+  CHECK(result.ok()) << result.status();
+  CHECK(some.labels == whole.labels);
+  CHECK(some.lines == whole.lines);
+}
+
 }  // namespace
 
 void ReadAsFile(const v1::DataConfig& data, const uint8_t* bytes, size_t size) {
@@ -87,6 +98,7 @@ void ReadAsFile(const v1::DataConfig& data, const uint8_t* bytes, size_t size) {
     const auto result = (*reader)->ReadChunk({data::Split::kTrain, 0, 0, chunk}, &block);
     if (!result.ok()) return;
     CheckRows(block, *result, layout);
+    CheckColumns(**reader, chunk, block);
     if (result->end_of_file) return;
   }
 }

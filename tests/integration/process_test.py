@@ -214,6 +214,19 @@ class ProcessTest(unittest.TestCase):
                          "sending")))
         self.assertIn("unmasked", summary["test"])
 
+    def test_the_config_of_the_hybrid(self):
+        self.run_once(0, "weir-local", "--config=configs/runs/dct_hybrid.textproto", "--servers=2",
+                      "--trainers=2", "--stages=3", "--out=" + self.path("l"),
+                      "--override=data { synthetic { rows: 20000 test_rows: 1000 } }",
+                      texts=["link    behind bottom/1, forward ", "link    behind top/1, forward ",
+                             "with everything sent at the splits "])
+        summary = self.summary("l")
+        self.assertEqual(summary["train"]["samples"], 20000)
+        for split in summary["splits"]:
+            self.assertGreater(split["forward_link_bytes"], split["forward_bytes"])
+            self.assertGreater(split["backward_link_bytes"], split["backward_bytes"])
+            self.assertLess(10 * split["backward_link_bytes"], 4 * split["elements"])
+
     # --- what it costs
 
     def peak_bytes_of_worker(self, rows):
@@ -445,6 +458,41 @@ class ProcessTest(unittest.TestCase):
         self.assertIn("there again", "".join(output))
         self.assertEqual(self.summary("t0")["train"]["samples"], rows)
         self.assertLess(self.summary("t0")["test"]["logloss"], 0.66)
+
+    # Silent is dead, to the others: what comes to life again is refused, and another takes its place.
+    def test_a_stage_that_stalls_for_too_long_is_replaced(self):
+        rows = 400000
+        server, flags = self.stages("data { synthetic { rows: %d } } run { report_interval_ms: 100 } "
+                                    "cluster { member_timeout_ms: 3000 } " % rows)
+        stages = [self.start("weir-worker", *flags, "--stage=%d" % i,
+                             *(["--out=" + self.path("t0")] if i == 0 else [])) for i in range(3)]
+        self.until(lambda: self.metrics("t0", "train"))
+        for stalled in (1, 2):
+            shown = len(self.metrics("t0", "train"))
+            stages[stalled].send_signal(signal.SIGSTOP)
+            time.sleep(3000 / 1000 + 1.5)
+            stages[stalled].send_signal(signal.SIGCONT)
+            self.end(stages[stalled], 1, "trainer 0 stage %d was silent for more than 3000 ms" % stalled)
+            stages[stalled] = self.start("weir-worker", *flags, "--stage=%d" % stalled)
+            self.until(lambda: len(self.metrics("t0", "train")) > shown + 2)
+        self.end(stages[0], 0, "; stage 1 is not there", "; stage 2 is not there", "there again")
+        for stage in stages[1:]:
+            self.end(stage, 0)
+        self.end(server, 0)
+        self.assertEqual(self.summary("t0")["train"]["samples"], rows)
+
+    def test_a_stage_that_stalls_for_a_moment_goes_on(self):
+        server, flags = self.stages("run { report_interval_ms: 100 } data { synthetic { rows: 200000 } } ")
+        stages = [self.start("weir-worker", *flags, "--stage=%d" % i,
+                             *(["--out=" + self.path("t0")] if i == 0 else [])) for i in range(3)]
+        self.until(lambda: self.metrics("t0", "train"))
+        stages[1].send_signal(signal.SIGSTOP)
+        time.sleep(1)
+        stages[1].send_signal(signal.SIGCONT)
+        for stage in stages:
+            self.end(stage, 0)
+        self.end(server, 0)
+        self.assertEqual(self.summary("t0")["train"]["samples"], 200000)
 
     def test_stages_end_when_their_server_does(self):
         server, flags = self.stages(FOREVER)

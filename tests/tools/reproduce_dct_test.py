@@ -4,6 +4,7 @@
 Usage: reproduce_dct_test.py BIN_DIR [unittest arguments]"""
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -19,6 +20,8 @@ BIN = "build/release/bin"
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(TOOLS))
+
+import reproduce_dct_speed  # noqa: E402
 
 loader = SourceFileLoader("reproduce_dct", SCRIPT)
 reproduce_dct = module_from_spec(spec_from_loader("reproduce_dct", loader))
@@ -54,9 +57,10 @@ class Arithmetic(unittest.TestCase):
         self.assertNotIn("met", line, "a seed alone has no limit")
 
     def test_time_is_saved_beside_the_uncompressed_run_alone(self):
-        self.assertEqual(reproduce_dct.less_time(10.0, 4.0), "60")
-        self.assertEqual(reproduce_dct.less_time(10.0, None), "")
-        self.assertEqual(reproduce_dct.less_time(None, 4.0), "")
+        self.assertEqual(reproduce_dct_speed.less_time(10.0, 4.0), "60")
+        self.assertEqual(reproduce_dct_speed.less_time(10.0, math.inf), "")
+        self.assertEqual(reproduce_dct_speed.less_time(math.inf, 4.0), "")
+        self.assertEqual(reproduce_dct_speed.less_time(math.inf, math.inf), "")
 
     def test_rates_as_tc_writes_them(self):
         self.assertEqual(reproduce_dct.bits_per_second("1gbit"), 1e9)
@@ -91,9 +95,31 @@ class Tool(unittest.TestCase):
 
     def test_makes_the_tables_and_the_picture(self):
         with tempfile.TemporaryDirectory() as out:
-            done = self.call("--only=loss,thresholds", "--seeds=1", "--rows=2560", "--test_rows=200",
-                             "--out=" + out)
+            page = os.path.join(out, "page.md")
+            places = ["<!-- reproduce_dct %s -->\nold\n<!-- end of %s -->\n" % (name, name)
+                      for name in ("thresholds", "loss-adagrad")]
+            flags = ("--only=loss,thresholds", "--seeds=1", "--rows=2560", "--test_rows=200", "--page=" + page,
+                     "--out=" + os.path.join(out, "runs"))
+            with open(page, "w", encoding="utf-8") as f:
+                f.write(places[0])
+            done = self.call(*flags)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("has no place 'loss-adagrad'", done.stdout)
+            with open(page, "w", encoding="utf-8") as f:
+                f.write("above\n" + "between\n".join(places) + "below\n")
+            done = self.call(*flags)
             self.assertEqual(done.returncode, 0, done.stdout)
+            with open(page, encoding="utf-8") as f:
+                text = f.read()
+            self.assertRegex(text, r"^above\n<!-- reproduce_dct thresholds -->\n\n```\ntools/reproduce_dct "
+                                   r"--only=thresholds --rows=2560\n```\n\nAt [^\n]+, on \d+ cores, [^\n]+\n\n"
+                                   r"\| run \| a tenth ")
+            self.assertIn("\ntools/reproduce_dct --only=loss --seeds=1 --rows=2560 --test_rows=200\n", text)
+            self.assertIn("\n![thresholds](page_thresholds.svg)\n", text)
+            self.assertGreater(os.path.getsize(os.path.join(out, "page_thresholds.svg")), 0)
+            self.assertNotIn("\nold\n", text)
+            self.assertTrue(text.endswith("<!-- end of loss-adagrad -->\nbelow\n"))
+            out = os.path.join(out, "runs")
             with open(os.path.join(out, "table.json"), encoding="utf-8") as f:
                 lines = json.load(f)
             self.assertEqual(len(lines), len(reproduce_dct.LOSS_ROWS))
@@ -106,7 +132,7 @@ class Tool(unittest.TestCase):
 
     def test_wrong_flags_are_told(self):
         for flag, words in (("--only=dreams", "no dreams"), ("--runs=none,dreams", "no dreams"),
-                            ("--runs=none,none", "each once"), ("--seeds=0", "at least 1"),
+                            ("--runs=none,none", "each once"), ("--seeds=0", "at least 1"), ("--repeats=0", "at least 1"),
                             ("--bin=/absent", "there is no /absent")):
             done = self.call(flag)
             self.assertNotEqual(done.returncode, 0)

@@ -24,7 +24,7 @@ struct RowBlock {
   std::vector<int64_t> lines;
   // Lines of the chunk, from 0, that hold no row though they should; ascending.
   std::vector<uint32_t> malformed;
-  // Of the chunk's lines: another file has another.
+  // Of the chunk's lines and the header, where it is wanted: another file has another.
   uint64_t hash = 0;
   // Where the ids of a row's table end in `ids`: [row * table_count + table]. Empty when every row
   // has one id of every table.

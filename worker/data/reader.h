@@ -38,12 +38,13 @@ struct ChunkResult {
   std::vector<std::string> problems;  // the first few malformed lines: "file:line: what is wrong"
 };
 
-// What a stage of a model in pieces reads: labels, and what else it needs. Whether a line is
+// What a stage of the model reads: labels, and what else it needs. Whether a line is
 // malformed can depend on columns that it does not read, so the stage that reads them all says.
 struct ColumnChoice {
   bool dense = true;
   bool ids = true;
-  // RowBlock::malformed, as another found it: any other line has a row. Null: to be found.
+  bool hash = false;  // RowBlock::hash is wanted
+  // RowBlock::malformed, as the first stage found it: any other line has a row. Null: to be found.
   const std::vector<uint32_t>* malformed = nullptr;
 };
 
@@ -59,7 +60,7 @@ class Reader {
     return ReadColumns(chunk, ColumnChoice(), block);
   }
   // The same of some columns; of those left out the block's count is 0. InvalidData when a line has
-  // no row that should have one, by choice.malformed.
+  // no row that has one by choice.malformed.
   virtual Result<ChunkResult> ReadColumns(const ChunkId& chunk, const ColumnChoice& choice,
                                           RowBlock* block) = 0;
 

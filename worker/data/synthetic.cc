@@ -1,7 +1,6 @@
 #include "worker/data/synthetic.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -16,6 +15,13 @@ namespace {
 constexpr uint64_t kRowKey = 5;
 
 double Entropy(double p) { return -p * std::log(p) - (1 - p) * std::log1p(-p); }
+
+// Of whole numbers: the others may differ in their last bits between machines.
+uint64_t HashOf(const SyntheticRow& row, uint64_t before) {
+  uint64_t hash = Mix64(before ^ static_cast<uint64_t>(row.label));
+  for (const uint64_t id : row.features.ids) hash = Mix64(hash ^ id);
+  return hash;
+}
 
 class SyntheticReader : public Reader {
  public:
@@ -36,7 +42,7 @@ class SyntheticReader : public Reader {
       set_.MakeRow(chunk.split, i, &row_);
       const FeatureRow& features = row_.features;
       block->labels.push_back(row_.label);
-      block->hash = Mix64(block->hash ^ std::bit_cast<uint64_t>(row_.probability));
+      if (choice.hash) block->hash = HashOf(row_, block->hash);
       if (choice.dense) {
         block->dense.insert(block->dense.end(), features.dense.begin(), features.dense.end());
       }

@@ -30,6 +30,8 @@ constexpr int64_t kReservedRows = int64_t{1} << 16;
 // At a time, of a split.
 constexpr size_t kMostOpenFiles = 4;
 
+uint64_t HashOf(const Line& line) { return XXH3_64bits(line.text.data(), line.text.size()); }
+
 // A file that is being read.
 class OpenFile {
  public:
@@ -37,13 +39,18 @@ class OpenFile {
     auto file = std::make_unique<OpenFile>();
     WEIR_ASSIGN_OR_RETURN(file->parser_, MakeParser(path, format));
     WEIR_ASSIGN_OR_RETURN(file->lines_, LineReader::Open(path, format.quotes()));
-    file->header_lines_ = format.has_header() ? 1 : 0;
-    WEIR_RETURN_IF_ERROR(file->lines_->Skip(file->header_lines_).status());
+    if (format.has_header()) {
+      Line header;
+      WEIR_RETURN_IF_ERROR(file->lines_->Next(&header).status());
+      file->header_lines_ = 1;
+      file->header_hash_ = HashOf(header);
+    }
     return file;
   }
 
   // Lines after the header.
   int64_t line_count() const { return lines_->line_count() - header_lines_; }
+  uint64_t header_hash() const { return header_hash_; }
   LineReader& lines() { return *lines_; }
   LineParser& parser() { return *parser_; }
 
@@ -73,6 +80,7 @@ class OpenFile {
   std::unique_ptr<LineReader> lines_;
   std::unique_ptr<LineParser> parser_;
   int64_t header_lines_ = 0;
+  uint64_t header_hash_ = 0;  // of no header: 0
 };
 
 // The files that were read last stay open at their places, so increasing chunks cost one pass;
@@ -170,11 +178,13 @@ class TextReader : public Reader {
                    ChunkResult* result) const {
     LineReader& lines = file->open->lines();
     LineParser& parser = file->open->parser();
+    if (choice.malformed != nullptr) block->malformed = *choice.malformed;
+    if (choice.hash) block->hash = file->open->header_hash();
     Line line;
     for (; result->line_count < lines_per_chunk_; ++result->line_count) {
       WEIR_ASSIGN_OR_RETURN(const bool there, lines.Next(&line));
       if (!there) break;
-      block->hash = Mix64(block->hash ^ XXH3_64bits(line.text.data(), line.text.size()));
+      if (choice.hash) block->hash = Mix64(block->hash ^ HashOf(line));
       if (!parser.IsRow(line) || IsMalformed(choice, *result)) continue;
       const std::string problem = line.too_long ? TooLong() : parser.Append(line, choice, block);
       if (problem.empty()) {
@@ -182,7 +192,11 @@ class TextReader : public Reader {
         continue;
       }
       std::string told = StrCat(file->path, ":", lines.first_text_line(), ": ", problem);
-      if (choice.malformed != nullptr) return InvalidData(std::move(told));
+      if (choice.malformed != nullptr) {
+        return InvalidData(StrCat(told,
+                                  "; at the first stage this line has a row, and all stages "
+                                  "must read the same files"));
+      }
       block->malformed.push_back(static_cast<uint32_t>(result->line_count));
       if (result->problems.size() < kDescribedProblems) result->problems.push_back(std::move(told));
     }

@@ -1,7 +1,6 @@
 #include "worker/pipeline/chunk_rows.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -17,28 +16,17 @@ bool IsSame(const data::ChunkId& a, const data::ChunkId& b) {
   return a.split == b.split && a.epoch == b.epoch && a.file == b.file && a.chunk == b.chunk;
 }
 
-Status Differs(const v1::BatchName& name, const std::string& why) {
-  return InvalidData(StrCat("chunk ", name.chunk(), " of file ", name.file(),
-                            " has other lines here than at the first stage, and all stages must "
-                            "read the same files",
-                            why));
-}
-
 }  // namespace
 
 Result<std::shared_ptr<const data::RowBlock>> ChunkRows::Read(const data::ChunkId& id,
                                                               const v1::BatchName& name) {
   const std::vector<uint32_t> malformed(name.malformed().begin(), name.malformed().end());
+  const data::ColumnChoice choice{.dense = stage_.reads_dense(),
+                                  .ids = stage_.has_interaction,
+                                  .hash = true,
+                                  .malformed = &malformed};
   auto rows = std::make_shared<data::RowBlock>();
-  const Status read = reader_
-                          ->ReadColumns(id,
-                                        {.dense = stage_.reads_dense(),
-                                         .ids = stage_.has_interaction,
-                                         .malformed = &malformed},
-                                        rows.get())
-                          .status();
-  if (read.code() == StatusCode::kInvalidData) return Differs(name, StrCat(": ", read.message()));
-  if (!read.ok()) return read;
+  WEIR_RETURN_IF_ERROR(reader_->ReadColumns(id, choice, rows.get()).status());
   return std::shared_ptr<const data::RowBlock>(std::move(rows));
 }
 
@@ -57,7 +45,12 @@ Result<std::shared_ptr<const data::RowBlock>> ChunkRows::Find(const v1::BatchNam
     if (chunks_.size() > kKeptChunks) chunks_.pop_back();
     found = chunks_.begin();
   }
-  if (found->rows->hash != name.chunk_hash()) return Differs(name, "");
+  if (found->rows->hash != name.chunk_hash() ||
+      !std::ranges::equal(found->rows->malformed, name.malformed())) {
+    return InvalidData(StrCat("chunk ", name.chunk(), " of file ", name.file(),
+                              " has other lines here than at the first stage, and all stages must "
+                              "read the same files"));
+  }
   const auto row_count = static_cast<uint64_t>(found->rows->row_count());
   if (name.begin() > row_count || name.row_count() > row_count - name.begin()) {
     return InvalidData(StrCat("chunk ", name.chunk(), " of file ", name.file(), " has ", row_count,

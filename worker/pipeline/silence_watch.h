@@ -4,7 +4,7 @@
 // Silence counts, not how long a batch queues behind others: as long as some batch comes back all
 // is well. After answer_timeout_ms of it the stages start over; what was lost on the way is no
 // news then. When nothing has come back for join_timeout_ms after that, however often they started
-// over, the next stage cannot be reached.
+// over, some stage cannot be reached or does not work.
 //
 // Place in the life of a batch: forward ... **does it come back?**
 // Thread rule: owner's lock.

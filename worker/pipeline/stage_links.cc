@@ -63,6 +63,7 @@ void StageLinks::SetView(const v1::PipelineView& view) {
   {
     std::lock_guard lock(mutex_);
     generation_ = view.generation();
+    has_lost_ |= !away_.empty();
     away_.clear();
     const auto next = static_cast<int>(options_.stage) + 1;
     const std::string address =
@@ -209,14 +210,15 @@ void StageLinks::TakeDownstream(transport::Message message) {
   }
   {
     std::lock_guard lock(mutex_);
-    if (backward.generation() == generation_) away_.erase(backward.batch());
+    const bool was_away = backward.generation() == generation_ && away_.erase(backward.batch()) > 0;
+    if (was_away) has_lost_ = false;
   }
   on_message_(*std::move(header), std::move(message));
 }
 
 bool StageLinks::awaits_next() const {
   std::lock_guard lock(mutex_);
-  return !away_.empty();
+  return has_lost_ || !away_.empty();
 }
 
 std::string StageLinks::NextName() const {

@@ -67,7 +67,8 @@ class StageLinks {
   // "trainer 0 stage 1 at tcp://..."
   std::string NextName() const;
 
-  // Whether the next stage has batches of the present generation that have not come back.
+  // Whether the next stage has batches that have not come back: of the present generation or, as
+  // long as none of this comes back, of those before it.
   bool awaits_next() const;
 
   // The bytes that left here.
@@ -102,7 +103,8 @@ class StageLinks {
   std::atomic<bool> stopping_{false};
   std::atomic<uint64_t> generation_{0};
   mutable std::mutex mutex_;
-  std::set<uint64_t> away_;                  // batches that the next stage has
+  std::set<uint64_t> away_;                  // batches of this generation that the next stage has
+  bool has_lost_ = false;                    // some of another, and nothing has come back since
   std::string next_address_;                 // of the stage behind; empty: nobody is there
   bool must_connect_ = false;                // to next_address_
   std::deque<Outgoing> forward_, backward_;  // to leave

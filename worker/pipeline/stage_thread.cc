@@ -132,8 +132,10 @@ Status StageThread::Prepare(StageWork* work) {
   if (name.row_count() == 0 || name.mean_rows() < name.row_count()) {
     return BadForward("it has no rows, or more than it should have");
   }
-  if (name.row_count() > static_cast<uint32_t>(config_.data().batch_size())) {
-    return BadForward("it has too many rows");
+  const int64_t batch_size = config_.data().batch_size();
+  if (name.row_count() > batch_size) return BadForward("it has too many rows");
+  if (name.malformed_size() > batch_size * config_.data().chunk_batches()) {
+    return BadForward("it names more malformed lines than a chunk has");
   }
   {
     const Timed timed(&waiting_);

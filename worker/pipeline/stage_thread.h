@@ -39,8 +39,8 @@ struct StageParts {
   StageLinks* links = nullptr;
   PipelineViews* views = nullptr;
   data::Reader* reader = nullptr;  // of the later stages; the first is given chunks
-  // To the coordinator: a generation was adopted (awaited_next: the next stage had batches of it
-  // that had not come back), or its batches were lost.
+  // To the coordinator: a generation was adopted (awaited_next: the next stage had batches of those
+  // before it that had not come back), or its batches were lost.
   std::function<void(uint64_t generation, bool awaited_next)> tell_adopted;
   std::function<void(uint64_t generation)> tell_lost;
 };

@@ -104,7 +104,7 @@ void StageTrainer::TakeView(const v1::PipelineView& view) {
   if (change.is_back) {
     LOG(INFO) << "all stages of trainer " << parts_.trainer << " are there again";
   }
-  if (is_first() && !change.silent.empty()) {
+  if (!change.silent.empty()) {
     LOG(WARNING) << "batches of trainer " << parts_.trainer << " had not come back from "
                  << change.silent;
   }
@@ -118,7 +118,8 @@ Status StageTrainer::CheckSilence() {
       break;
     case SilenceWatch::Verdict::kStartOver:
       LOG(WARNING) << "trainer " << parts_.trainer << ": no batch has come back for "
-                   << silence.of_batches.ms << " ms (cluster.answer_timeout_ms): starting over";
+                   << silence.of_batches.ms << " ms (cluster.answer_timeout_ms): starting over; "
+                   << "the next stage is " << parts_.links->NextName();
       parts_.tell_lost(silence.generation);
       break;
     case SilenceWatch::Verdict::kGiveUp:

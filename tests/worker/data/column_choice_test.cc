@@ -67,7 +67,7 @@ class ColumnChoiceTest : public DataFilesTest {
   // What a reader that is told of the malformed lines makes of the columns it is asked for.
   void ExpectTheColumnsOfTheWhole(Reader& reader, size_t malformed_count) {
     RowBlock all;
-    ASSERT_TRUE(reader.ReadChunk({}, &all).ok());
+    ASSERT_TRUE(reader.ReadColumns({}, {.hash = true}, &all).ok());
     EXPECT_EQ(all.malformed.size(), malformed_count);
     ASSERT_GT(all.row_count(), 1);
     for (const bool dense : {false, true}) {
@@ -75,9 +75,10 @@ class ColumnChoiceTest : public DataFilesTest {
         SCOPED_TRACE(StrCat("dense ", dense, ", ids ", ids));
         RowBlock some;
         const auto result = reader.ReadColumns(
-            {}, {.dense = dense, .ids = ids, .malformed = &all.malformed}, &some);
+            {}, {.dense = dense, .ids = ids, .hash = true, .malformed = &all.malformed}, &some);
         ASSERT_TRUE(result.ok()) << result.status();
-        EXPECT_TRUE(some.malformed.empty() && result->problems.empty());
+        EXPECT_EQ(some.malformed, all.malformed);
+        EXPECT_TRUE(result->problems.empty());
         EXPECT_EQ(some.hash, all.hash);
         EXPECT_EQ(some.labels, all.labels);
         EXPECT_EQ(some.lines, all.lines);
@@ -124,7 +125,7 @@ TEST_F(ColumnChoiceTest, AColumnThatIsNotReadIsNotLookedAt) {
 TEST_F(ColumnChoiceTest, AnotherFileHasAnotherHash) {
   RowBlock one, other;
   const auto read = [this](const std::string& text, RowBlock* block) {
-    return Make(CriteoConfig({Write("f", text)}))->ReadChunk({}, block).ok();
+    return Make(CriteoConfig({Write("f", text)}))->ReadColumns({}, {.hash = true}, block).ok();
   };
   ASSERT_TRUE(read(CriteoLines(0, 4), &one) && read(CriteoLines(0, 4), &other));
   EXPECT_EQ(one.hash, other.hash);
@@ -135,11 +136,41 @@ TEST_F(ColumnChoiceTest, AnotherFileHasAnotherHash) {
   EXPECT_NE(one.hash, other.hash);
   ASSERT_TRUE(read(CriteoLine(1) + "\n" + CriteoLine(0) + "\n" + CriteoLines(2, 4), &other));
   EXPECT_NE(one.hash, other.hash);
-  ASSERT_TRUE(Make(SyntheticConfig(100, 0))->ReadChunk({}, &one).ok());
+  ASSERT_TRUE(Make(SyntheticConfig(100, 0))->ReadColumns({}, {.hash = true}, &one).ok());
   v1::Config seed = SyntheticConfig(100, 0);
   seed.mutable_data()->mutable_synthetic()->set_seed(9);
-  ASSERT_TRUE(Make(seed)->ReadChunk({}, &other).ok());
+  ASSERT_TRUE(Make(seed)->ReadColumns({}, {.hash = true}, &other).ok());
   EXPECT_NE(one.hash, other.hash);
+}
+
+TEST_F(ColumnChoiceTest, AnotherHeaderIsAnotherFile) {
+  RowBlock one, other;
+  for (RowBlock* block : {&one, &other}) {
+    v1::Config config;
+    config.mutable_data()->add_train(
+        Write("f.csv", block == &one ? "y,h,s\n1,0,a\n" : "h,y,s\n1,0,a\n"));
+    v1::CsvConfig& csv = *config.mutable_data()->mutable_csv();
+    csv.mutable_label()->set_column("y");
+    csv.add_dense()->set_column("h");
+    csv.add_categorical()->set_column("s");
+    csv.mutable_categorical(0)->set_rows(100);
+    ASSERT_TRUE(Make(config)->ReadColumns({}, {.hash = true}, block).ok());
+  }
+  EXPECT_NE(one.labels, other.labels);
+  EXPECT_NE(one.hash, other.hash);
+}
+
+// It came over the network.
+TEST_F(ColumnChoiceTest, AListThatCannotBeIsAFailureOrPassedOver) {
+  RowBlock block;
+  const std::vector<std::vector<uint32_t>> lists = {
+      {5, 3, 2}, {7, 7, 7, 7}, {0, 4'000'000'000}, {2, 3, 5, 99}};
+  for (const std::vector<uint32_t>& malformed : lists) {
+    for (const auto& reader : {Criteo(true), Csv(), Libsvm()}) {
+      const Status status = reader->ReadColumns({}, {.malformed = &malformed}, &block).status();
+      EXPECT_TRUE(status.ok() || status.code() == StatusCode::kInvalidData) << status;
+    }
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -26,9 +27,9 @@ class ChunkRowsTest : public testing::Test {
   data::RowBlock ReadWhole(uint64_t chunk, uint32_t epoch = 0) {
     data::RowBlock all;
     CHECK(reader_
-              ->ReadChunk({data::Split::kTrain, static_cast<int32_t>(epoch), 0,
-                           static_cast<int64_t>(chunk)},
-                          &all)
+              ->ReadColumns({data::Split::kTrain, static_cast<int32_t>(epoch), 0,
+                             static_cast<int64_t>(chunk)},
+                            {.hash = true}, &all)
               .ok());
     return all;
   }
@@ -92,11 +93,14 @@ TEST_F(ChunkRowsTest, OfAnotherFileAreRefused) {
   EXPECT_EQ(rows.Find(name).status().message(), kOther);
   ASSERT_TRUE(rows.Find(Name(0, 0, 10)).ok());
   EXPECT_EQ(rows.Find(name).status().message(), kOther) << "though they have been read already";
+  name = Name(0, 0, 10);
+  name.add_malformed(3);
+  EXPECT_EQ(rows.Find(name).status().message(), kOther) << "read with another list";
 }
 
 // The first stage reads the dense features, and passed over a line for one of them.
 TEST(ChunkRows, PassOverTheLinesThatTheFirstStageFoundMalformed) {
-  const std::string path = testing::TempDir() + "chunk_rows.csv";
+  const std::string path = StrCat(testing::TempDir(), "chunk_rows_", getpid(), ".csv");
   std::ofstream(path) << "y,h,s\n1,1,a\n0,noon,b\n1,2,c\n";
   const v1::Config config = test::MakeConfig({R"(
       data { batch_size: 10 csv { label { column: "y" } dense { column: "h" }
@@ -105,7 +109,7 @@ TEST(ChunkRows, PassOverTheLinesThatTheFirstStageFoundMalformed) {
                                               StrCat("data { train: '", path, "' }")});
   const std::unique_ptr<data::Reader> reader = data::MakeReader(config).value();
   data::RowBlock all;
-  ASSERT_TRUE(reader->ReadChunk({}, &all).ok());
+  ASSERT_TRUE(reader->ReadColumns({}, {.hash = true}, &all).ok());
   v1::BatchName name;
   name.set_row_count(2);
   name.set_chunk_hash(all.hash);

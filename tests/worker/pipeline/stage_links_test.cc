@@ -125,10 +125,18 @@ TEST(StageLinks, KnowWhetherTheNextStageHasBatches) {
   EXPECT_FALSE(second.links().awaits_next()) << "behind it is nobody";
 
   first.links().Send(Forward(0, 5, 3), {});
-  first.links().SetView(View(6));
-  EXPECT_FALSE(first.links().awaits_next()) << "of a new generation nothing has left";
-  first.links().Send(Forward(0, 5, 4), {});
-  EXPECT_FALSE(first.links().awaits_next()) << "it does not leave";
+  for (End* end : {&first, &second}) end->links().SetView(View(6));
+  EXPECT_TRUE(first.links().awaits_next()) << "though it has been dropped";
+  first.links().SetView(View(7));
+  EXPECT_TRUE(first.links().awaits_next()) << "nothing has come back since";
+  second.links().SetView(View(7));
+  first.links().Send(Forward(0, 7, 4), {});
+  second.Await(4);
+  second.links().Send(Backward(7, 4), {});
+  first.Await(3);
+  EXPECT_FALSE(first.links().awaits_next());
+  first.links().Send(Forward(0, 6, 5), {});
+  EXPECT_FALSE(first.links().awaits_next()) << "of another generation, it does not leave";
 }
 
 TEST(StageLinks, DropWhatNoNeighbourSends) {

@@ -52,19 +52,28 @@ class StageNeighboursTest : public testing::Test {
                            .links = &links_,
                            .views = &views_,
                            .reader = reader_.get(),
-                           .tell_adopted = [](uint64_t, bool) {},
+                           .tell_adopted =
+                               [this](uint64_t generation, bool awaited_next) {
+                                 adopted_ = {generation, awaited_next};
+                               },
                            .tell_lost = [](uint64_t) {}};
     trainer_.emplace(config_, layout_, 1, parts, [this](const Status& status) {
       std::lock_guard lock(mutex_);
       if (failure_.ok()) failure_ = status;
       changed_.notify_all();
     });
+    SetGeneration(1);
+  }
+
+  // All stages are there, and what was told of the generation's adoption.
+  std::pair<uint64_t, bool> SetGeneration(uint64_t generation) {
     v1::PipelineView view;
-    view.set_generation(1);
+    view.set_generation(generation);
     view.set_ready(true);
     for (int i = 0; i < 2; ++i) view.add_stages()->set_incarnation(1);
     view.mutable_stages(1)->set_link_address(kNext);
     views_.Set(view);
+    return adopted_;
   }
 
   std::string Failure() {
@@ -79,7 +88,7 @@ class StageNeighboursTest : public testing::Test {
   }
   data::RowBlock Rows(data::Split split) {
     data::RowBlock rows;
-    CHECK(reader_->ReadChunk({.split = split}, &rows).ok());
+    CHECK(reader_->ReadColumns({.split = split}, {.hash = true}, &rows).ok());
     return rows;
   }
 
@@ -97,6 +106,7 @@ class StageNeighboursTest : public testing::Test {
   std::mutex mutex_;
   std::condition_variable changed_;
   Status failure_;
+  std::pair<uint64_t, bool> adopted_;
   std::optional<StageTrainer> trainer_;
 };
 
@@ -128,6 +138,9 @@ class LastStageTest : public StageNeighboursTest {
     session::Body body;
     if (!frames_.empty()) body.emplace_back(frames_);
     CHECK(neighbour_->Send(connection_, session::MakeMessage(header_, body)).ok());
+  }
+  std::vector<float> Parameters() const {
+    return {client_.replica(), client_.replica() + layout_.flat_element_count()};
   }
   v1::BatchName& name() { return *header_.mutable_stage_forward()->mutable_name(); }
 
@@ -167,6 +180,10 @@ std::vector<BadBatch> BadBatches() {
          name->set_row_count(kBatchSize + 1);
          name->set_mean_rows(kBatchSize + 1);
        }},
+      {"MoreMalformedLinesThanAChunkHas", "more malformed lines than a chunk has",
+       [](v1::BatchName* name, Bytes*) {
+         for (uint32_t i = 0; i < 1u << 20; ++i) name->add_malformed(i);
+       }},
       {"NoFrames", "frame at byte 0", [](v1::BatchName*, Bytes* frames) { frames->clear(); }},
       {"HalfAFrame", "frame at byte 0",
        [](v1::BatchName*, Bytes* frames) { frames->resize(frames->size() / 2); }},
@@ -187,10 +204,13 @@ class BadBatchTest : public LastStageTest, public testing::WithParamInterface<Ba
 TEST_P(BadBatchTest, EndsTheStageWithTheNameOfItsSender) {
   Make();
   GetParam().damage(&name(), &frames_);
+  const std::vector<float> before = Parameters();
   Send();
   EXPECT_THAT(Failure(), AllOf(StartsWith("trainer 0 stage 0 sent a batch that does not fit: "),
                                HasSubstr(GetParam().message)));
+  trainer_.reset();
   EXPECT_FALSE(neighbour_->Receive(0)) << "it is not answered";
+  EXPECT_EQ(Parameters(), before);
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, BadBatchTest, testing::ValuesIn(BadBatches()),
@@ -218,10 +238,10 @@ class FirstStageTest : public StageNeighboursTest {
   FirstStageTest() : StageNeighboursTest(0) { CHECK(neighbour_->Bind(kNext).ok()); }
 
   // Gives the stage a chunk and takes its first batch.
-  void Begin(data::Split split) {
+  void Begin(data::Split split, uint64_t generation = 1) {
     v1::ChunkLease lease;
     lease.set_split(split == data::Split::kTest ? v1::TEST : v1::TRAIN);
-    lease.set_generation(1);
+    lease.set_generation(generation);
     rows_ = Rows(split);
     chunk_ = std::make_shared<ChunkWork>(lease, rows_, kBatchSize);
     trainer_->Add(chunk_);
@@ -231,7 +251,7 @@ class FirstStageTest : public StageNeighboursTest {
     const auto header = session::ParseHeader(message->message);
     CHECK(header && header->has_stage_forward());
     frames_ = session::BodyOf(message->message);
-    backward().set_generation(1);
+    backward().set_generation(generation);
     backward().set_from_stage(1);
     backward().set_batch(header->stage_forward().batch());
   }
@@ -322,6 +342,12 @@ TEST_F(FirstStageTest, RefusesAnAnswerThatIsNoBatch) {
   Answer({});
   EXPECT_EQ(Failure(),
             "trainer 0 stage 1 at inproc://next answers with something that is no batch");
+}
+
+TEST_F(FirstStageTest, TellsWhenANewGenerationBeginsWhetherItAwaitedTheNextStage) {
+  EXPECT_EQ(SetGeneration(2), std::pair(uint64_t{2}, false));
+  Begin(data::Split::kTrain, 2);
+  EXPECT_EQ(SetGeneration(3), std::pair(uint64_t{3}, true));
 }
 
 // Twice the same, and one that never left, are passed over.
