@@ -94,20 +94,22 @@ def run(directory, binaries, config, servers, trainers, override, reuse=False):
         call(command)
         with open(told + ".partial", "w", encoding="utf-8") as f:
             json.dump(command, f)
-        os.replace(told + ".partial", told)
         with open(os.path.join(directory, "commit"), "w", encoding="utf-8") as f:
             f.write(present_commit())
+        os.replace(told + ".partial", told)  # last: now the run can be reused
     with open(os.path.join(directory, "summary.json"), encoding="utf-8") as f:
         return json.load(f)
 
 
 @functools.lru_cache
 def present_commit():
-    """Of the tree, as it was when this was first asked."""
+    """Of the tree, as it was when this was first asked. Pages that are being filled are no change."""
+    def git(*words):
+        return subprocess.run(["git", *words], capture_output=True, text=True, check=True,
+                              cwd=os.path.dirname(os.path.abspath(__file__))).stdout.strip()
     try:
-        told = subprocess.run(["git", "describe", "--always", "--dirty=, changed"], capture_output=True, text=True,
-                              cwd=os.path.dirname(os.path.abspath(__file__)), check=True)
-        return told.stdout.strip()
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", ":/", ":(top,exclude)docs")
+        return git("describe", "--always") + (", changed" if changed else "")
     except (OSError, subprocess.CalledProcessError):
         return "a tree without a commit"
 

@@ -5,6 +5,7 @@ links and behind one slow network. Each gives (headings, lines) of a table; thos
 import json
 import math
 import os
+import re
 import resource
 import statistics
 import sys
@@ -167,6 +168,6 @@ def headline_run(flags, dp, mp):
 
 def bits_per_second(rate):
     for unit, factor in (("gbit", 1e9), ("mbit", 1e6), ("kbit", 1e3)):
-        if rate.endswith(unit):
+        if re.fullmatch(r"[0-9]+(\.[0-9]+)?" + unit, rate) and float(rate[:-len(unit)]) > 0:
             return float(rate[:-len(unit)]) * factor
     sys.exit("error: --rate: give it as tc does, for example 1gbit")

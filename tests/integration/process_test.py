@@ -417,8 +417,8 @@ class ProcessTest(unittest.TestCase):
 
     def end_without_stage(self, silent):
         rows = 100000
-        server, flags = self.stages("data { synthetic { rows: %d } } cluster { answer_timeout_ms: 1000 "
-                                    "join_timeout_ms: 3000 } " % rows)
+        server, flags = self.stages("data { synthetic { rows: %d } } cluster { answer_timeout_ms: 3000 "
+                                    "join_timeout_ms: 5000 } " % rows)
         wrong, right = self.servers(2).split(",")
         unheard = ["--link=" + wrong, "--link_listen=" + right]  # told to others, and where it is
         stages = {(trainer, stage): self.start(
@@ -470,12 +470,12 @@ class ProcessTest(unittest.TestCase):
         for stalled in (1, 2):
             shown = len(self.metrics("t0", "train"))
             stages[stalled].send_signal(signal.SIGSTOP)
-            time.sleep(3000 / 1000 + 1.5)
+            time.sleep(3000 / 1000 + 4)
             stages[stalled].send_signal(signal.SIGCONT)
             self.end(stages[stalled], 1, "trainer 0 stage %d was silent for more than 3000 ms" % stalled)
             stages[stalled] = self.start("weir-worker", *flags, "--stage=%d" % stalled)
             self.until(lambda: len(self.metrics("t0", "train")) > shown + 2)
-        self.end(stages[0], 0, "; stage 1 is not there", "; stage 2 is not there", "there again")
+        self.end(stages[0], 0, "; stage 1 is not there", "; stage 2 is not there", "there again", timeout=180)
         for stage in stages[1:]:
             self.end(stage, 0)
         self.end(server, 0)
@@ -486,11 +486,14 @@ class ProcessTest(unittest.TestCase):
         stages = [self.start("weir-worker", *flags, "--stage=%d" % i,
                              *(["--out=" + self.path("t0")] if i == 0 else [])) for i in range(3)]
         self.until(lambda: self.metrics("t0", "train"))
+        self.assertIsNone(stages[0].poll())
         stages[1].send_signal(signal.SIGSTOP)
         time.sleep(1)
+        self.assertIsNone(stages[0].poll(), "it waits")
         stages[1].send_signal(signal.SIGCONT)
-        for stage in stages:
-            self.end(stage, 0)
+        output = "".join(self.end(stage, 0) for stage in stages)
+        self.assertNotIn("is not there", output)
+        self.assertNotIn("starting over", output)
         self.end(server, 0)
         self.assertEqual(self.summary("t0")["train"]["samples"], 200000)
 

@@ -117,7 +117,7 @@ class Tool(unittest.TestCase):
         with tempfile.TemporaryDirectory() as out:
             page = os.path.join(out, "page.md")
             places = ["<!-- reproduce_dct %s -->\nold\n<!-- end of %s -->\n" % (name, name)
-                      for name in ("thresholds", "loss-adagrad")]
+                      for name in ("thresholds-adagrad", "loss-adagrad")]
             flags = ("--only=loss,thresholds", "--seeds=1", "--rows=2560", "--test_rows=200", "--page=" + page,
                      "--out=" + os.path.join(out, "runs"))
             with open(page, "w", encoding="utf-8") as f:
@@ -131,11 +131,14 @@ class Tool(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stdout)
             with open(page, encoding="utf-8") as f:
                 text = f.read()
-            self.assertRegex(text, r"^above\n<!-- reproduce_dct thresholds -->\n\n```\ntools/reproduce_dct "
-                                   r"--only=thresholds --rows=2560\n```\n\nAt [^\n]+, on \d+ cores, [^\n]+\n\n"
-                                   r"\| run \| a tenth ")
-            self.assertIn("\ntools/reproduce_dct --only=loss --seeds=1 --rows=2560 --test_rows=200\n", text)
-            self.assertNotIn(".svg", text, "so short a run has no curve")
+            self.assertRegex(text, r"^above\n<!-- reproduce_dct thresholds-adagrad -->\n\n```\ntools/reproduce_dct "
+                                   r"--only=thresholds --rule=adagrad --rows=2560\n```\n\n"
+                                   r"At [^\n]+, on \d+ cores, [^\n]+\n\n\| run \| a tenth ")
+            self.assertIn("\ntools/reproduce_dct --only=loss --rule=adagrad --seeds=1 --rows=2560 "
+                          "--test_rows=200\n", text)
+            picture = "page_thresholds-adagrad.svg"  # of such short runs there is one by chance
+            self.assertEqual("![thresholds-adagrad](%s)" % picture in text,
+                             os.path.exists(os.path.join(out, picture)))
             self.assertNotIn("\nold\n", text)
             self.assertTrue(text.endswith("<!-- end of loss-adagrad -->\nbelow\n"))
             out = os.path.join(out, "runs")
@@ -151,7 +154,9 @@ class Tool(unittest.TestCase):
 
     def test_wrong_flags_are_told(self):
         for flag, words in (("--only=dreams", "no dreams"), ("--runs=none,dreams", "no dreams"),
-                            ("--runs=none,none", "each once"), ("--seeds=0", "at least 1"), ("--repeats=0", "at least 1"),
+                            ("--runs=none,none", "each once"), ("--seeds=0", "at least 1"),
+                            ("--repeats=0", "at least 1"),
+                            ("--rate=fastgbit", "as tc does"), ("--rate=0gbit", "as tc does"),
                             ("--bin=/absent", "there is no /absent")):
             done = self.call(flag)
             self.assertNotEqual(done.returncode, 0)
