@@ -56,6 +56,16 @@ struct RowBlock {
   }
 };
 
+// What a stage of the model reads of a chunk: labels, and what else it needs. Whether a line is
+// malformed can depend on columns that it does not read, so the stage that reads them all says.
+struct ColumnChoice {
+  bool dense = true;
+  bool ids = true;
+  bool hash = false;  // RowBlock::hash is wanted
+  // RowBlock::malformed, as the first stage found it: any other line has a row. Null: to be found.
+  const std::vector<uint32_t>* malformed = nullptr;
+};
+
 // The distinct ids of one table in a batch, ascending, and where the rows of each sample are among
 // them. Without ends, each sample has one.
 struct TableIds {

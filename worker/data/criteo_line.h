@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "worker/data/reader.h"
+#include "worker/data/batch.h"
 
 namespace weir::data {
 

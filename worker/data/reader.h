@@ -38,16 +38,6 @@ struct ChunkResult {
   std::vector<std::string> problems;  // the first few malformed lines: "file:line: what is wrong"
 };
 
-// What a stage of the model reads: labels, and what else it needs. Whether a line is
-// malformed can depend on columns that it does not read, so the stage that reads them all says.
-struct ColumnChoice {
-  bool dense = true;
-  bool ids = true;
-  bool hash = false;  // RowBlock::hash is wanted
-  // RowBlock::malformed, as the first stage found it: any other line has a row. Null: to be found.
-  const std::vector<uint32_t>* malformed = nullptr;
-};
-
 class Reader {
  public:
   virtual ~Reader() = default;

@@ -14,6 +14,13 @@ v1::PipelineView View(const PipelineBook& book, uint32_t trainer = 3) {
   return view;
 }
 
+PipelineBook WithBothStages() {
+  PipelineBook book;
+  book.Join(kFirst, 2, 1, "", kNow);
+  book.Join(kSecond, 2, 1, "a", kNow);
+  return book;
+}
+
 TEST(PipelineBook, IsReadyWhenAllAreThereAndHaveAdopted) {
   PipelineBook book;
   book.Join(kFirst, 2, 1, "", kNow);
@@ -31,9 +38,7 @@ TEST(PipelineBook, IsReadyWhenAllAreThereAndHaveAdopted) {
 }
 
 TEST(PipelineBook, AStageThatGoesOrComesMakesAGeneration) {
-  PipelineBook book;
-  book.Join(kFirst, 2, 1, "", kNow);
-  book.Join(kSecond, 2, 1, "a", kNow);
+  PipelineBook book = WithBothStages();
   const uint64_t before = View(book).generation();
   book.Adopt(kFirst, before, false);
   book.Adopt(kSecond, before, false);
@@ -53,9 +58,7 @@ TEST(PipelineBook, AStageThatGoesOrComesMakesAGeneration) {
 }
 
 TEST(PipelineBook, AnIncarnationThatTookASeatOverIsANewStage) {
-  PipelineBook book;
-  book.Join(kFirst, 2, 1, "", kNow);
-  book.Join(kSecond, 2, 1, "a", kNow);
+  PipelineBook book = WithBothStages();
   const uint64_t before = View(book).generation();
   book.Join(kSecond, 2, 1, "a", kNow);  // it asked twice
   EXPECT_EQ(View(book).generation(), before);
@@ -64,9 +67,7 @@ TEST(PipelineBook, AnIncarnationThatTookASeatOverIsANewStage) {
 }
 
 TEST(PipelineBook, LostMessagesMakeOneGenerationHoweverOftenTheyAreTold) {
-  PipelineBook book;
-  book.Join(kFirst, 2, 1, "", kNow);
-  book.Join(kSecond, 2, 1, "a", kNow);
+  PipelineBook book = WithBothStages();
   const uint64_t before = View(book).generation();
   book.Renew(kFirst, before);
   book.Renew(kFirst, before);
@@ -74,9 +75,7 @@ TEST(PipelineBook, LostMessagesMakeOneGenerationHoweverOftenTheyAreTold) {
 }
 
 TEST(PipelineBook, TellsWhoAwaitedTheNextStageInTheGenerationBefore) {
-  PipelineBook book;
-  book.Join(kFirst, 2, 1, "", kNow);
-  book.Join(kSecond, 2, 1, "a", kNow);
+  PipelineBook book = WithBothStages();
   const uint64_t first = View(book).generation();
   book.Adopt(kFirst, first, true);
   EXPECT_TRUE(View(book).stages(0).awaited_next());
