@@ -10,10 +10,9 @@ is run again."""
 
 import argparse
 import os
-import statistics
 
 import paired_runs
-from paired_runs import density, deviation, fewer
+from paired_runs import density, fewer, mean_and_deviation
 
 BINARIES = "build/release/bin"
 CONFIG = "configs/runs/criteo_sample.textproto"
@@ -42,10 +41,6 @@ def run(out, name, seed, reuse):
     servers, trainers, override, _ = SETTINGS[name]
     return paired_runs.run(os.path.join(out, "%s-%d" % (name, seed)), BINARIES, CONFIG, servers,
                            trainers, "%s run { seed: %d }" % (override, seed), reuse)
-
-
-def mean_and_deviation(values):
-    return "%.5f +- %.5f" % (statistics.mean(values), deviation(values))
 
 
 def print_row(name, results, base_auc):

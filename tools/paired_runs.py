@@ -141,8 +141,10 @@ def density(results):
     return sum(layer["density"] * layer["elements"] for layer in layers) / elements
 
 
-def deviation(values):
-    return statistics.stdev(values) if len(values) > 1 else 0.0
+def mean_and_deviation(values, form="%.5f"):
+    """In words; one value has no deviation."""
+    mean = form % statistics.mean(values)
+    return "%s +- %s" % (mean, form % statistics.stdev(values)) if len(values) > 1 else mean
 
 
 def student_t(share, freedom):

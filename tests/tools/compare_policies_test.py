@@ -54,6 +54,7 @@ class ComparePolicies(unittest.TestCase):
             self.assertAlmostEqual(float(rows[3][rows[0].index("density")]), 0.1, delta=0.01)
             self.assertAlmostEqual(float(rows[3][rows[0].index("ratio")]), 10, delta=1)
             self.assertNotIn("upper 95 % limit, %", rows[0])
+            self.assertFalse([cell for row in rows for cell in row if "+-" in cell], "one seed has no deviation")
         for rule in ("half", "none=top_k {}", "a/b=top_k {}", "=top_k {}", "half="):
             done = run("--rule=" + rule)
             self.assertEqual(done.returncode, 2, rule)
