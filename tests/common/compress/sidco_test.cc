@@ -205,6 +205,67 @@ TEST(Sidco, SendsAnInfinityThatFollowsAnOverflow) {
   EXPECT_THAT(sidco.Step(gradient).indexes, testing::Contains(3));
 }
 
+// Steps that select nothing, so that a policy that adapts and those of a fixed number of stages
+// have the same residual, and with it the same thresholds where they have the same stages.
+class StageCounter {
+ public:
+  StageCounter() : adapting_(Make(kSparsity, 0, kElements)) {
+    for (int stages = 1; stages <= kMost; ++stages) {
+      fixed_.push_back(Make(kSparsity, stages, kElements));
+    }
+  }
+
+  // The stages of the next step, which is told to have sent so many.
+  int Step(int64_t sent_count) {
+    const float threshold = ThresholdOfStep(adapting_, sent_count);
+    int found = 0;
+    for (size_t i = 0; i < fixed_.size(); ++i) {
+      const float fixed = ThresholdOfStep(fixed_[i], sent_count);
+      if (std::fabs(fixed / threshold - 1) > 1e-5f) continue;
+      EXPECT_EQ(found, 0) << "two numbers of stages have one threshold";
+      found = static_cast<int>(i) + 1;
+    }
+    return found;
+  }
+
+  static constexpr double kSparsity = 0.99;
+  static constexpr int64_t kElements = 10'000, kWanted = 100;
+  static constexpr int kMost = 7;  // ceil(log2(1 / 0.01))
+
+ private:
+  float ThresholdOfStep(const Selector& sidco, int64_t sent_count) const {
+    const StepPlan plan = sidco.policy->BeginStep(*sidco.state, Gradient(gradient_, {}));
+    sidco.policy->EndStep(*sidco.state, plan, sent_count);
+    return plan.threshold.value();
+  }
+
+  const std::vector<float> gradient_ = NormalGradient(kElements, 2);
+  const Selector adapting_;
+  std::vector<Selector> fixed_;
+};
+
+// Algorithm 1: after every five steps a stage less above 1.2 of the wanted share, one more below
+// 0.8, of at least one and at most as many as halvings lead to the share.
+TEST(Sidco, AdaptsItsStagesToTheShareOfFiveSteps) {
+  StageCounter counter;
+  const auto stages_of_five = [&counter](const std::vector<int64_t>& counts) {
+    const int stages = counter.Step(counts[0]);
+    for (size_t i = 1; i < counts.size(); ++i) EXPECT_EQ(counter.Step(counts[i]), stages);
+    return stages;
+  };
+  const auto alike = [](int64_t count) { return std::vector<int64_t>(5, count); };
+  EXPECT_EQ(stages_of_five(alike(121)), 1);
+  EXPECT_EQ(stages_of_five(alike(79)), 1) << "of at least one";
+  EXPECT_EQ(stages_of_five(alike(80)), 2) << "too few: one more";
+  EXPECT_EQ(stages_of_five(alike(120)), 2) << "80 of 100 are enough";
+  EXPECT_EQ(stages_of_five({0, 0, 99, 100, 200}), 2) << "120 are not too many";
+  EXPECT_EQ(stages_of_five({0, 0, 0, 601, 0}), 3) << "399 of 500 are too few";
+  EXPECT_EQ(stages_of_five(alike(0)), 2) << "601 of 500 are too many";
+  for (const int stages : {3, 4, 5, 6, 7, 7}) EXPECT_EQ(stages_of_five(alike(0)), stages);
+  EXPECT_EQ(stages_of_five(alike(121)), 7);
+  EXPECT_EQ(stages_of_five(alike(100)), 6);
+}
+
 // Each distribution of which it has the tail: magnitudes with random signs, new ones in each step.
 TEST(Sidco, FindsTheWantedShareOfEachDistributionItFits) {
   for (const auto distribution : kDistributions) {
