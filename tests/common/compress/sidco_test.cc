@@ -228,11 +228,11 @@ class StageCounter {
     return found;
   }
 
-  static constexpr double kSparsity = 0.99;
-  static constexpr int64_t kElements = 10'000, kWanted = 100;
-  static constexpr int kMost = 7;  // ceil(log2(1 / 0.01))
-
  private:
+  static constexpr double kSparsity = 0.99;
+  static constexpr int64_t kElements = 10'000;  // of which 100 are wanted
+  static constexpr int kMost = 7;               // ceil(log2(1 / 0.01))
+
   float ThresholdOfStep(const Selector& sidco, int64_t sent_count) const {
     const StepPlan plan = sidco.policy->BeginStep(*sidco.state, Gradient(gradient_, {}));
     sidco.policy->EndStep(*sidco.state, plan, sent_count);

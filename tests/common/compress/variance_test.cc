@@ -95,50 +95,66 @@ TEST(Variance, SendsWhatExceedsItsNoise) {
   EXPECT_THAT(StepWith(variance, {1}, {1}).values, IsEmpty()) << "v starts anew";
 }
 
-// The paper's equation 1, with the unbiased variance V of the batch's gradients and its alpha', is
-// equation 3 with alpha = alpha' B / (B - 1 + alpha').
-TEST(Variance, TakesThePapersFirstCriterionByItsThird) {
-  const auto third = [](double first, int batch) { return first * batch / (batch - 1 + first); };
-  EXPECT_NEAR(third(1.5, 32), 1.4769, 5e-5);
-  EXPECT_NEAR(third(1.5, 64), 1.4884, 5e-5);
-  EXPECT_NEAR(third(2, 32), 1.9394, 5e-5);
-  EXPECT_NEAR(third(2, 64), 1.9692, 5e-5);
+// alpha of the paper's equation 3, for a batch, that decides as alpha' of its equation 1.
+double AlphaOfThird(double alpha_of_first, int batch) {
+  return alpha_of_first * batch / (batch - 1 + alpha_of_first);
+}
+
+TEST(Variance, HasTheNumbersOfAlpha) {
+  EXPECT_DOUBLE_EQ(AlphaOfThird(1, 32), 1);
+  EXPECT_NEAR(AlphaOfThird(1.5, 32), 1.4769, 5e-5);
+  EXPECT_NEAR(AlphaOfThird(1.5, 64), 1.4884, 5e-5);
+  EXPECT_NEAR(AlphaOfThird(2, 32), 1.9394, 5e-5);
+  EXPECT_NEAR(AlphaOfThird(2, 64), 1.9692, 5e-5);
+}
+
+// Elements of a batch, with noise around what equation 1 lets pass, and its decision.
+struct NoisyElements {
+  NoisyElements(size_t count, int batch, double alpha) : gradient(count), squares(count) {
+    RandomStream random(static_cast<uint64_t>(batch));
+    for (size_t i = 0; i < count; ++i) {
+      const double wanted = 0.25 + 0.75 * random.NextUnit();
+      const double noise = wanted * std::sqrt(batch / alpha) * (0.5 + random.NextUnit());
+      double sum = 0, sum_of_squares = 0;
+      for (int sample = 0; sample < batch; ++sample) {
+        const double value = wanted + noise * random.NextNormal();
+        sum += value;
+        sum_of_squares += value * value;
+      }
+      const double mean = sum / batch;
+      const double variance = (sum_of_squares - sum * mean) / (batch - 1);  // unbiased
+      const double margin = mean * mean - alpha / batch * variance;
+      // Rounding decides, or it is too small beside the largest to have a code.
+      const bool is_unsure =
+          std::fabs(margin) < 1e-5 * sum_of_squares / batch || std::fabs(mean) < 0.05;
+      if (is_unsure) unsure.push_back(static_cast<int64_t>(i));
+      if (margin > 0) passing.push_back(static_cast<int64_t>(i));
+      gradient[i] = static_cast<float>(mean);
+      squares[i] = static_cast<float>(sum_of_squares / batch / batch);
+    }
+  }
+
+  std::vector<int64_t> SureOf(const std::vector<int64_t>& indexes) const {
+    std::vector<int64_t> sure;
+    std::ranges::set_difference(indexes, unsure, std::back_inserter(sure));
+    return sure;
+  }
+
+  std::vector<float> gradient, squares;
+  std::vector<int64_t> passing, unsure;
+};
+
+TEST(Variance, DecidesAsThePapersFirstCriterion) {
   constexpr size_t kElements = 1000;
-  RandomStream random(5);
   for (const int batch : {2, 32, 64}) {
     for (const double alpha : {1.0, 1.5, 2.0}) {
-      std::vector<float> gradient(kElements), squares(kElements);
-      std::vector<int64_t> passes, close;
-      for (size_t i = 0; i < kElements; ++i) {
-        // Means 0.25 to 1, with noise around what the criterion lets pass.
-        const double mean = 0.25 + 0.75 * random.NextUnit();
-        const double noise = mean * std::sqrt(batch / alpha) * (0.5 + random.NextUnit());
-        double sum = 0, sum_of_squares = 0;
-        for (int sample = 0; sample < batch; ++sample) {
-          const double value = mean + noise * random.NextNormal();
-          sum += value;
-          sum_of_squares += value * value;
-        }
-        const double of_batch = sum / batch;
-        const double variance = (sum_of_squares - sum * of_batch) / (batch - 1);
-        const double margin = of_batch * of_batch - alpha / batch * variance;
-        // Nor what is 2^7 times smaller than the largest, which the code has no place for.
-        const bool is_close = std::fabs(margin) < 1e-5 * sum_of_squares / batch;
-        if (is_close || std::fabs(of_batch) < 0.05) close.push_back(static_cast<int64_t>(i));
-        if (margin > 0) passes.push_back(static_cast<int64_t>(i));
-        gradient[i] = static_cast<float>(of_batch);
-        squares[i] = static_cast<float>(sum_of_squares / batch / batch);
-      }
-      const Selector policy(Rule(third(alpha, batch)), MakeScope(kElements));
-      const auto without_close = [&close](const std::vector<int64_t>& indexes) {
-        std::vector<int64_t> rest;
-        std::ranges::set_difference(indexes, close, std::back_inserter(rest));
-        return rest;
-      };
-      const auto sent = without_close(StepWith(policy, gradient, squares).indexes);
-      EXPECT_EQ(sent, without_close(passes)) << batch << " samples, alpha' " << alpha;
-      EXPECT_GT(sent.size(), kElements / 10);
-      EXPECT_LT(sent.size(), kElements * 9 / 10);
+      const NoisyElements elements(kElements, batch, alpha);
+      const Selector variance(Rule(AlphaOfThird(alpha, batch)), MakeScope(kElements));
+      const Sent sent = StepWith(variance, elements.gradient, elements.squares);
+      const std::vector<int64_t> expected = elements.SureOf(elements.passing);
+      EXPECT_EQ(elements.SureOf(sent.indexes), expected) << batch << " samples, alpha' " << alpha;
+      EXPECT_GT(expected.size(), kElements / 10);
+      EXPECT_LT(expected.size(), kElements * 9 / 10);
     }
   }
 }
