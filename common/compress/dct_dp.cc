@@ -2,11 +2,11 @@
 //
 // acc = gradient + residual; what reaches the threshold is sent and leaves the residual; the
 // threshold is a quantile of |acc|, recomputed every `lifespan` steps (section 3.2). Deviations:
-// the residual is locked by stripes, because a racy one loses gradient mass; the quantile is taken
-// of a sample and of what is not zero; a step that finds no threshold takes its own instead of
-// sending everything; a start schedule and a controller keep the density near its target; zeros are
-// never sent; the rounding of values stays in the residual; a drain may send the residual instead
-// of forgetting it.
+// the residual is locked by stripes, because a racy one loses gradient mass; the quantile is the
+// text's, one element above the algorithm's (one_based_rank), of a sample and of what is not zero;
+// a step that finds no threshold takes its own instead of sending everything; a start schedule and
+// a controller keep the density near its target; zeros are never sent; the rounding of values stays
+// in the residual; a drain may send the residual instead of forgetting it.
 #include <algorithm>
 #include <cmath>
 #include <mutex>
@@ -35,6 +35,13 @@ int64_t SampleStride(int64_t element_count) {
   return std::max<int64_t>(1, (element_count + kSampleElements - 1) / kSampleElements);
 }
 
+// How many of so many elements are sent: what the text says, or by the rank that the algorithm
+// prints.
+int64_t WantedCount(int64_t element_count, const v1::DctPolicy& config) {
+  const int64_t kept = KeptCount(element_count, config.sparsity());
+  return config.one_based_rank() ? std::min(element_count, kept + 1) : kept;
+}
+
 // No sample is larger.
 size_t SampleCapacity(const Scope& scope) {
   const int64_t stride = SampleStride(scope.element_count);
@@ -45,8 +52,8 @@ struct DctState : ResidualState {
   DctState(const Scope& s, const v1::DctPolicy& config)
       : ResidualState(s),
         sample(SampleCapacity(s)),
-        controller(static_cast<double>(KeptCount(s.element_count, config.sparsity())),
-                   config.controller()) {}
+        controller(static_cast<double>(WantedCount(s.element_count, config)), config.controller()) {
+  }
 
   void Save(ByteWriter* out) const override {
     ResidualState::Save(out);
@@ -117,7 +124,7 @@ class DctDp : public ResidualPolicy {
     std::lock_guard lock(state.sample_mutex);
     const Sample sample = TakeSample(state, step, gradient);
     if (sample.nonzero.empty()) return std::nullopt;
-    const auto kept = static_cast<size_t>(KeptCount(sample.count, config_.sparsity()));
+    const auto kept = static_cast<size_t>(WantedCount(sample.count, config_));
     return KthLargest(sample.nonzero, std::min(kept, sample.nonzero.size()));
   }
 

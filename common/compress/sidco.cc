@@ -6,9 +6,9 @@
 // Deviations: zeros are left out of every fit, and the wanted share is one of the rest; a later
 // stage's tail begins at its smallest magnitude, as in the authors' code; each layer adapts its
 // number of stages by itself, where the code has one count of calls for all and begins with one
-// stage that stays; the threshold is never above the largest magnitude, or a layer of equal
-// elements would send nothing for ever; a fit without a solution falls back to the exponential
-// (tail_fit.h).
+// stage that stays; the threshold is not above the largest magnitude (cap_at_largest), or a
+// layer of equal elements would send nothing for ever; a fit without a solution falls back to the
+// exponential (tail_fit.h).
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -132,7 +132,7 @@ class SidcoPolicy : public CandidatePolicy {
     plan.flush = ratio >= 1;  // and nothing can be learned of the number of stages
     if (plan.flush || std::isinf(all.largest)) {
       // An infinity is to be sent, so that whoever applies it sees it.
-      plan.threshold = JustAbove(plan.flush ? 0 : static_cast<double>(all.largest), all.largest);
+      plan.threshold = plan.flush ? JustAbove(0) : all.largest;
       if (*plan.threshold < pass.bounds.far) CollectFrom(state, *plan.threshold, plan.candidates);
       state.expected.Set(*plan.threshold, 0);
     } else {
@@ -180,9 +180,13 @@ class SidcoPolicy : public CandidatePolicy {
     });
   }
 
-  static float JustAbove(double threshold, float largest) {
+  // What is compared with >= of what the paper compares with >.
+  static float JustAbove(double threshold) {
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
-    return std::min(std::nextafter(static_cast<float>(threshold), kInfinity), largest);
+    return std::nextafter(static_cast<float>(threshold), kInfinity);
+  }
+  float Capped(float threshold, float largest) const {
+    return config_.cap_at_largest() ? std::min(threshold, largest) : threshold;
   }
 
   // The threshold that a share `ratio` of the magnitudes reaches; all that do are candidates.
@@ -190,7 +194,7 @@ class SidcoPolicy : public CandidatePolicy {
     const Moments& all = pass.sums.all;
     const int stages = ratio < kFirstRatio ? Stages(state) : 1;
     const double first_ratio = stages == 1 ? ratio : kFirstRatio;
-    const float first = JustAbove(FirstThreshold(state, all, first_ratio), all.largest);
+    const float first = Capped(JustAbove(FirstThreshold(state, all, first_ratio)), all.largest);
     Moments not_collected;
     float collected_from = pass.bounds.far;
     if (stages > 1 && pass.bounds.low <= first && first <= pass.bounds.high) {
@@ -221,7 +225,7 @@ class SidcoPolicy : public CandidatePolicy {
     const double threshold = config_.distribution() == v1::SidcoPolicy::EXPONENTIAL
                                  ? ExponentialThreshold(tail, offset, ratio)
                                  : ParetoThreshold(tail, offset, ratio);
-    return JustAbove(threshold, largest);
+    return Capped(JustAbove(threshold), largest);
   }
 
   // Of magnitudes from least on, which is above zero; in parts, whose sums of floats are exact

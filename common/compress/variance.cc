@@ -4,12 +4,12 @@
 // What is sent is a power of two within 2^-7 of the largest of the step, sign and distance in four
 // bits (section 4.2): the nearest one, or the largest power not above the largest residual.
 //
-// Deviations. The largest power is taken over what is sent, not over the layer: never larger, and
-// then more is in reach. What is too small for four bits stays where it is (drop_keeps_residual);
-// figure 1 forgets it unsent. What rounding changed is forgotten as in the paper, unless
-// quant_error_feedback keeps it: up to a third of an element, half of the largest. An infinity
-// leaves as it is. With several threads an element may have grown since its step's largest was
-// found, and is then capped at that step's power: more than half of it may be forgotten, and is
+// Deviations. The largest power is taken over what is sent, not over the layer (exponent_of_layer):
+// never larger, and then more is in reach. What is too small for four bits stays where it is
+// (drop_keeps_residual); figure 1 forgets it unsent. What rounding changed is forgotten as in the
+// paper, unless quant_error_feedback keeps it: up to a third of an element, half of the largest. An
+// infinity leaves as it is. With several threads an element may have grown since its step's largest
+// was found, and is then capped at that step's power: more than half of it may be forgotten, and is
 // counted. A step without credit decays v of every element. What is smaller than about 1e-23 has no
 // square as a float and waits until it has grown.
 #include <algorithm>
@@ -29,6 +29,7 @@ constexpr uint32_t kBits = 4;
 constexpr uint32_t kLargestDistance = 7;
 constexpr uint32_t kMantissaBits = 23;
 constexpr uint32_t kExponentMask = 0x7f800000;
+constexpr uint32_t kSignBit = 0x80000000;
 
 // 2^floor(log2 magnitude); 0 of what is no normal float.
 float PowerBelow(float magnitude) {
@@ -40,6 +41,16 @@ float NearestPower(float magnitude, float largest) {
   constexpr uint32_t kHalf = 1u << (kMantissaBits - 1);
   const uint32_t exponent = (std::bit_cast<uint32_t>(magnitude) + kHalf) & kExponentMask;
   return std::min(std::bit_cast<float>(exponent), largest);
+}
+
+// NaN and infinity, which have no power, are left out.
+float LargestFinite(std::span<const float> values) {
+  uint32_t largest = 0;
+  for (const float value : values) {
+    const uint32_t magnitude = std::bit_cast<uint32_t>(value) & ~kSignBit;
+    largest = std::max(largest, magnitude < kExponentMask ? magnitude : 0);
+  }
+  return std::bit_cast<float>(largest);
 }
 
 struct State : VarianceState {
@@ -58,7 +69,8 @@ class Variance : public VariancePolicy {
       : VariancePolicy({.alpha = static_cast<float>(config.alpha()),
                         .decay = static_cast<float>(config.decay())}),
         drop_keeps_residual_(config.drop_keeps_residual()),
-        quant_error_feedback_(config.quant_error_feedback()) {}
+        quant_error_feedback_(config.quant_error_feedback()),
+        exponent_of_layer_(config.exponent_of_layer()) {}
 
   std::string_view name() const override { return "variance"; }
   std::unique_ptr<PolicyState> MakeState(const Scope& scope) const override {
@@ -69,17 +81,19 @@ class Variance : public VariancePolicy {
     auto& state = static_cast<State&>(base);
     StepPlan plan = {.step = state.NextStep(), .candidates = state.lists.Borrow()};
     plan.candidates->Clear();
+    float largest = 0;  // of what gives the exponent
     std::array<uint16_t, kStripeElements> passing;
     state.residual.ForEachStripe([&](int64_t first, std::span<float> residual) {
       const size_t count =
           AccumulateAndTest(gradient.Part(first, residual.size()), test_, residual,
                             state.SquareSums(first, residual.size()), passing.data());
       plan.candidates->Add(residual, std::span(passing).first(count), static_cast<uint32_t>(first));
+      if (exponent_of_layer_) largest = std::max(largest, LargestFinite(residual));
     });
     if (plan.candidates->count() == 0) return plan;
-    const float largest = std::ranges::max(plan.candidates->magnitudes());
-    plan.is_raw = std::isinf(largest);
-    plan.scale = PowerBelow(largest);
+    const float largest_sent = std::ranges::max(plan.candidates->magnitudes());
+    plan.is_raw = std::isinf(largest_sent);
+    plan.scale = PowerBelow(std::max(largest, largest_sent));
     if (plan.scale > 0) plan.threshold = plan.scale;
     state.threshold = plan.scale;
     return plan;
@@ -160,6 +174,7 @@ class Variance : public VariancePolicy {
 
   const bool drop_keeps_residual_;
   const bool quant_error_feedback_;
+  const bool exponent_of_layer_;
 };
 
 }  // namespace

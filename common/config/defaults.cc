@@ -176,6 +176,7 @@ void FillDct(v1::DctPolicy& dct) {
   WEIR_DEFAULT(dct, controller, true);
   if (dct.drain() == v1::DctPolicy::DRAIN_MODE_UNSPECIFIED) dct.set_drain(v1::DctPolicy::DISCARD);
   WEIR_DEFAULT(dct, drain_period, 1'000'000);
+  WEIR_DEFAULT(dct, one_based_rank, false);
 }
 
 void FillSidco(v1::SidcoPolicy& sidco) {
@@ -183,6 +184,7 @@ void FillSidco(v1::SidcoPolicy& sidco) {
     sidco.set_distribution(v1::SidcoPolicy::EXPONENTIAL);
   }
   WEIR_DEFAULT(sidco, stages, 0);
+  WEIR_DEFAULT(sidco, cap_at_largest, true);
 }
 
 void FillVariance(v1::VariancePolicy& variance) {
@@ -190,6 +192,7 @@ void FillVariance(v1::VariancePolicy& variance) {
   WEIR_DEFAULT(variance, decay, 0.999);
   WEIR_DEFAULT(variance, drop_keeps_residual, true);
   WEIR_DEFAULT(variance, quant_error_feedback, false);
+  WEIR_DEFAULT(variance, exponent_of_layer, false);
 }
 
 void FillHybrid(v1::HybridPolicy& hybrid) {

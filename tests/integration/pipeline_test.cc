@@ -89,6 +89,24 @@ INSTANTIATE_TEST_SUITE_P(
                     std::vector<std::string>{"bottom/1", "top/1"},
                     std::vector<std::string>{"bottom/0", "bottom/2", "top/0", "top/2"}));
 
+// The squares of each stage's layers, and of the rows, reach the policies that ask for them.
+TEST(Pipeline, SendsByTheNoiseOfEachElementWhatOneWorkerSends) {
+  constexpr char kVariance[] = R"(
+      compression {
+        layer { match: "top/*" variance {} }
+        layer { match: "bottom/*" hybrid { threshold: 0.001 } }
+        layer { match: "table/*" lazy_rows { alpha: 1.5 } }
+      })";
+  LoopbackCluster unsplit(MakeConfig({kRun, kVariance}), Stages(1));
+  const Outcome whole(&unsplit);
+  LoopbackCluster pipeline(
+      MakeConfig({kRun, kVariance, Splits({"bottom/0", "top/1"}, "none {}", 1)}), Stages(3));
+  const Outcome split(&pipeline);
+  EXPECT_EQ(split.values, whole.values);
+  EXPECT_EQ(split.rows, whole.rows);
+  EXPECT_EQ(split.report.test().logloss(), whole.report.test().logloss());
+}
+
 // The same masks whether what crosses does so in a worker or between workers, and the same bits.
 TEST(Pipeline, WithMasksIsWhatOneWorkerOfAllStagesComputes) {
   const std::string splits =

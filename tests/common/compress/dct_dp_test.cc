@@ -63,6 +63,40 @@ TEST(DctDp, KeepsTheLargestMagnitudesByTheTextsIndex) {
   EXPECT_THAT(layer.TakeResidual(), ElementsAre(1, -2, 3, -4, 5, -6, 7, -8, 0, 0));
 }
 
+DctOptions OneBased(double sparsity) {
+  DctOptions options = Plain(sparsity);
+  options.one_based_rank = true;
+  return options;
+}
+
+TEST(DctDp, KeepsOneMoreByTheAlgorithmsIndex) {
+  Layer layer(OneBased(0.8), 10);
+  const Sent sent = layer.Step(Ramp(10));
+  EXPECT_THAT(sent.indexes, ElementsAre(7, 8, 9));
+  EXPECT_EQ(layer.threshold(), 8);
+  EXPECT_EQ(Layer(OneBased(0.95), 1000).Step(Ramp(1000)).values.size(), 51u);
+}
+
+// Rank 0, which the algorithm has no element for, is that of the smallest.
+TEST(DctDp, SendsEverythingByTheAlgorithmsIndexBelowTheFirst) {
+  EXPECT_EQ(Layer(OneBased(0), 10).Step(Ramp(10)).values.size(), 10u);
+  EXPECT_EQ(Layer(OneBased(0.09), 10).Step(Ramp(10)).values.size(), 10u);
+  EXPECT_EQ(Layer(OneBased(0.99), 1).Step(Ramp(1)).values.size(), 1u);
+}
+
+TEST(DctDp, ControlsTowardsTheCountOfItsIndex) {
+  DctOptions options = OneBased(0.9);
+  options.lifespan = 1'000'000;
+  options.controller = true;
+  Layer layer(options, 20);
+  int64_t sent = 0;
+  for (uint64_t step = 0; step < 6000; ++step) {
+    const Sent one = layer.Step(NormalGradient(20, step));
+    if (step >= 2000) sent += std::ssize(one.values);
+  }
+  EXPECT_NEAR(static_cast<double>(sent) / 4000, 3, 0.3);
+}
+
 TEST(DctDp, TakesSparsityAsTheDecimalThatWasWritten) {
   for (const int percent : {1, 7, 29, 57, 58, 95, 99}) {
     Layer layer(Plain(percent / 100.0), 100);

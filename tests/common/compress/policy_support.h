@@ -37,7 +37,8 @@ inline std::vector<std::string> PolicyNames() {
 // Each policy, and what there is of forms that select or keep by other means: "sidco PARETO".
 inline std::vector<std::string> PolicyForms() {
   std::vector<std::string> forms = PolicyNames();
-  forms.insert(forms.end(), {"sidco GAMMA", "sidco PARETO", "variance FEEDBACK", "hybrid AFTER"});
+  forms.insert(forms.end(), {"dct ONE_BASED", "sidco GAMMA", "sidco PARETO", "sidco UNCAPPED",
+                             "variance FEEDBACK", "variance LAYER", "hybrid AFTER"});
   return forms;
 }
 
@@ -55,6 +56,9 @@ inline v1::PolicyRule RuleNamed(const std::string& form) {
   set("threshold", 1);
   if (form == "sidco GAMMA") rule.mutable_sidco()->set_distribution(v1::SidcoPolicy::GAMMA);
   if (form == "sidco PARETO") rule.mutable_sidco()->set_distribution(v1::SidcoPolicy::PARETO);
+  if (form == "dct ONE_BASED") rule.mutable_dct()->set_one_based_rank(true);
+  if (form == "sidco UNCAPPED") rule.mutable_sidco()->set_cap_at_largest(false);
+  if (form == "variance LAYER") rule.mutable_variance()->set_exponent_of_layer(true);
   if (form == "variance FEEDBACK") rule.mutable_variance()->set_quant_error_feedback(true);
   if (form == "hybrid AFTER") rule.mutable_hybrid()->set_correction(v1::HybridPolicy::AFTER);
   return WithDefaults(rule);
@@ -67,6 +71,7 @@ struct DctOptions {
   bool controller = true;
   v1::DctPolicy::DrainMode drain = v1::DctPolicy::NO_DRAIN;
   int64_t drain_period = 1'000'000;
+  bool one_based_rank = false;
 };
 
 inline std::unique_ptr<const Policy> MakeDct(const DctOptions& options) {
@@ -78,6 +83,7 @@ inline std::unique_ptr<const Policy> MakeDct(const DctOptions& options) {
   dct.set_controller(options.controller);
   dct.set_drain(options.drain);
   dct.set_drain_period(options.drain_period);
+  dct.set_one_based_rank(options.one_based_rank);
   return MakePolicy(WithDefaults(rule));
 }
 

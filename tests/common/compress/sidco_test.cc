@@ -48,6 +48,41 @@ TEST(Sidco, AlwaysSendsTheLargest) {
   EXPECT_THAT(Make(0.9, 1, 10).Step(OneToTen()).values, ElementsAre(10.0f));
 }
 
+v1::PolicyRule Uncapped(int stages) {
+  v1::PolicyRule rule;
+  rule.mutable_sidco()->set_sparsity(0.9);
+  rule.mutable_sidco()->set_stages(stages);
+  rule.mutable_sidco()->set_cap_at_largest(false);
+  return rule;
+}
+
+TEST(Sidco, SendsNothingAboveTheLargestAsThePaperDoes) {
+  const Selector sidco(Uncapped(1), MakeScope(10));
+  EXPECT_THAT(sidco.Step(OneToTen()).indexes, IsEmpty());
+  EXPECT_NEAR(sidco.policy->threshold(*sidco.state), 12.664, 1e-3);
+  EXPECT_THAT(sidco.Residual(), testing::ElementsAreArray(OneToTen())) << "all of it is kept";
+  std::vector<float> one_grows(10);
+  one_grows[9] = 20;
+  EXPECT_THAT(sidco.Step(one_grows).indexes, ElementsAre(9));
+}
+
+// The second stage finds no tail: the first threshold, 12.664 ln 4 / ln 10, stays.
+TEST(Sidco, AnEmptyTailEndsTheStages) {
+  const Selector sidco(Uncapped(2), MakeScope(10));
+  const std::vector<float> equal(10, 3.0f);
+  EXPECT_THAT(sidco.Step(equal).indexes, IsEmpty());
+  EXPECT_NEAR(sidco.policy->threshold(*sidco.state), 3 * std::log(4), 1e-5);
+}
+
+TEST(Sidco, AThresholdBeyondFloatsSendsNothingAndGoesOn) {
+  const Selector sidco(Uncapped(1), MakeScope(10));
+  EXPECT_THAT(sidco.Step(std::vector<float>(10, 3e38f)).indexes, IsEmpty());
+  EXPECT_THAT(sidco.Step(std::vector<float>(10, -3e38f)).indexes, IsEmpty());
+  std::vector<float> small = OneToTen();
+  small[9] = 100;
+  EXPECT_THAT(sidco.Step(small).indexes, ElementsAre(9));
+}
+
 TEST(Sidco, LeavesZerosOutOfTheFit) {
   std::vector<float> gradient = OneToTen();
   gradient.resize(20);

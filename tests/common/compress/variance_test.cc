@@ -41,6 +41,49 @@ TEST(Variance, SendsTheExampleOfItsPaper) {
   EXPECT_THAT(variance.Residual(), ElementsAre(testing::DoubleNear(0.04, 1e-6), 0, 0, 0, 0));
 }
 
+v1::PolicyRule OfLayer() {
+  v1::PolicyRule rule = Rule(1);
+  rule.mutable_variance()->set_exponent_of_layer(true);
+  return rule;
+}
+
+// The largest, 1000, does not pass: its 2^9 is the layer's power, and 2 is 2^8 times smaller.
+TEST(Variance, TakesThePowerOfTheLayerAsThePaperDoes) {
+  const std::vector<float> values = {2, 5, -40, 1000};
+  const std::vector<float> squares = {0, 0, 0, 1e9f};
+  const Selector layer(OfLayer(), MakeScope(4));
+  const Sent sent = StepWith(layer, values, squares);
+  EXPECT_EQ(sent.plan.scale, 512);
+  EXPECT_THAT(sent.indexes, ElementsAre(1, 2));
+  EXPECT_THAT(sent.values, ElementsAre(4, -32));
+  EXPECT_THAT(layer.Residual(), ElementsAre(2, 0, 0, 1000));
+
+  const Selector of_sent(Rule(1), MakeScope(4));
+  EXPECT_EQ(StepWith(of_sent, values, squares).plan.scale, 32);
+}
+
+TEST(Variance, TakesThePowerOfAllStripesOfTheLayer) {
+  const auto count = static_cast<size_t>(3 * kStripeElements);
+  std::vector<float> values(count), squares(count);
+  values[1] = 1;
+  values[count - 1] = -64;
+  squares[count - 1] = 1e9f;
+  const Selector layer(OfLayer(), MakeScope(static_cast<int64_t>(count)));
+  const Sent sent = StepWith(layer, values, squares);
+  EXPECT_EQ(sent.plan.scale, 64);
+  EXPECT_THAT(sent.values, ElementsAre(1));
+}
+
+// They have no power. An infinity whose square sum is one does not pass, and others still go.
+TEST(Variance, TakesThePowerOfWhatIsFiniteInTheLayer) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  const Selector layer(OfLayer(), MakeScope(4));
+  const Sent sent = StepWith(layer, {kNaN, 3, kInfinity, -8}, {0, 0, kInfinity, 100});
+  EXPECT_EQ(sent.plan.scale, 8);
+  EXPECT_THAT(sent.values, ElementsAre(4));
+}
+
 TEST(Variance, ForgetsWhatIsTooSmallAsThePaperDoes) {
   v1::PolicyRule rule = Rule(1);
   rule.mutable_variance()->set_drop_keeps_residual(false);

@@ -295,13 +295,13 @@ data::Batch OneSample(const data::Batch& batch, size_t s) {
 }
 
 // Of more samples than a slice has.
-TEST(Dlrm, SquaresAreSumsOverSamplesOfTheirSquares) {
+void ExpectSquaresOfSamples(const kernels::KernelTable& kernels, double precision) {
   const ModelShape shape{5, 3, 16, {20, 16}, {24, 1}};
   TrainingStep step(shape, kSliceRows + 30);
   std::vector<bool> squared(step.layout.tensors().size());
   squared[0] = true;                   // of the first layer, asked for by its weight,
   squared[squared.size() - 1] = true;  // and of the last, by its bias
-  Dlrm model(step.layout, kernels::CpuKernels(), squared);
+  Dlrm model(step.layout, kernels, squared);
   tensor::AlignedBuffer squares(step.gradients.size());
   const auto train = [&](const data::Batch& batch) {
     ASSERT_TRUE(model
@@ -324,11 +324,15 @@ TEST(Dlrm, SquaresAreSumsOverSamplesOfTheirSquares) {
     for (int64_t i = 0; i < spec.element_count(); ++i) {
       const auto at = static_cast<size_t>(spec.offset + i);
       ASSERT_NEAR(static_cast<double>(squares.data()[at]), expected[at],
-                  1e-4 * expected[at] + 1e-12)
+                  precision * expected[at] + 1e-12)
           << spec.name << " " << i;
     }
   }
   EXPECT_EQ(squares.data()[step.layout.tensors()[2].offset], -1) << "nobody asked";
+}
+
+TEST(Dlrm, SquaresAreSumsOverSamplesOfTheirSquares) {
+  ExpectSquaresOfSamples(kernels::CpuKernels(), 1e-4);
 }
 
 // A sample that has a row twice gives it twice its gradient.
@@ -373,6 +377,12 @@ TEST(DlrmBf16, GradientsAreThoseOf32BitsUpToRounding) {
   EXPECT_LT(test::RelativeDistance(bf16.row_gradients, f32.row_gradients), 0x1p-4);
   EXPECT_GT(test::RelativeDistance(bf16.row_gradients, f32.row_gradients), 1e-4)
       << "nothing was rounded";
+}
+
+// What is summed has one sign, so the error of a sum is at most that of its parts: each the square
+// of a product of two rounded factors beside the product of two rounded squares, 2^-9 a rounding.
+TEST(DlrmBf16, SquaresAreSumsOverSamplesOfTheirSquares) {
+  ExpectSquaresOfSamples(kernels::CpuBf16Kernels(), 6 * 0x1p-9);
 }
 
 TEST(DlrmBf16, TheSameStepTwiceIsTheSameBits) {

@@ -45,6 +45,8 @@ struct Gradients {
   double loss = 0;
   tensor::AlignedBuffer dense;
   std::vector<float> rows;
+  tensor::AlignedBuffer squares;
+  std::vector<float> row_squares;
 };
 
 class Fixture {
@@ -56,13 +58,21 @@ class Fixture {
         rows(test::RandomRows(layout, batch, 12)) {}
 
   Gradients Train(Dlrm* model) const {
-    Gradients gradients{0, tensor::AlignedBuffer(test::FlatSize(layout)),
-                        std::vector<float>(rows.size())};
-    gradients.loss = model
-                         ->Train(parameters.data(), batch, rows, batch.row_count,
-                                 gradients.dense.data(), gradients.rows)
-                         .value();
+    const auto dimension = static_cast<size_t>(layout.embedding_dimension());
+    Gradients gradients{
+        0, tensor::AlignedBuffer(test::FlatSize(layout)), std::vector<float>(rows.size()),
+        tensor::AlignedBuffer(test::FlatSize(layout)), std::vector<float>(rows.size() / dimension)};
+    gradients.loss =
+        model
+            ->Train(parameters.data(), batch, rows, batch.row_count, gradients.dense.data(),
+                    gradients.rows, gradients.squares.data(), gradients.row_squares)
+            .value();
     return gradients;
+  }
+  // With the squares of all layers and rows.
+  Gradients TrainSquared() const {
+    Dlrm model(layout, kernels::CpuKernels(), std::vector<bool>(layout.tensors().size(), true));
+    return Train(&model);
   }
   Gradients Train() const {
     Dlrm model(layout, kernels::CpuKernels());
@@ -107,6 +117,19 @@ TEST_P(Cut, WithoutMasksItIsTheModelInOnePieceToTheBit) {
   EXPECT_EQ(split.loss, whole.loss);
   EXPECT_TRUE(std::ranges::equal(split.dense.span(), whole.dense.span()));
   EXPECT_EQ(split.rows, whole.rows);
+}
+
+TEST_P(Cut, SquaresAreThoseOfTheModelInOnePiece) {
+  const auto row_count = static_cast<int32_t>(kSliceRows + 37);
+  ModelShape shape = Deep();
+  const Gradients whole = Fixture(shape, row_count).TrainSquared();
+  shape.pipeline = SplitAfter(splits(), "none {}");
+  const Gradients split = Fixture(shape, row_count).TrainSquared();
+  EXPECT_TRUE(std::ranges::any_of(whole.squares.span(), [](float v) { return v > 0; }));
+  EXPECT_TRUE(std::ranges::equal(split.squares.span(), whole.squares.span()));
+  EXPECT_TRUE(std::ranges::any_of(whole.row_squares, [](float v) { return v > 0; }));
+  EXPECT_EQ(split.row_squares, whole.row_squares);
+  EXPECT_TRUE(std::ranges::equal(split.dense.span(), whole.dense.span()));
 }
 
 TEST_P(Cut, EveryTensorIsOneStages) {
