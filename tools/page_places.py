@@ -44,5 +44,7 @@ def place_picture(page, name, picture, source):
 
 def processor():
     with open("/proc/cpuinfo", encoding="utf-8") as f:
-        names = [line.split(":", 1)[1].strip() for line in f if line.startswith("model name")]
-    return "%d cores, %s" % (os.cpu_count(), names[0] if names else "processor unknown")
+        fields = dict(map(str.strip, line.split(":", 1)) for line in f if ":" in line)
+    vectors = [told for flag, told in (("avx512f", "AVX-512"), ("avx512_bf16", "BF16 products"))
+               if flag in fields.get("flags", "").split()]
+    return ", ".join(["%d cores" % os.cpu_count(), fields.get("model name", "processor unknown"), *vectors])

@@ -9,6 +9,7 @@ DEEP = ("model { bottom_widths: [512, 256, 256, 256, 256, 64, 16] "
 HYBRID = "compression { default { dct { sparsity: 0.99 lifespan: 1000 } values: BF16 } }"
 # Behind the second layer of the bottom MLP, and of the top one (the paper, section 3.1).
 TWO, THREE = ["bottom/1"], ["bottom/1", "top/1"]
+THREE_OF_WIDEST = ["bottom/0", "top/0"]
 TWELVE = ["bottom/%d" % i for i in range(6)] + ["top/%d" % i for i in range(6)]
 
 

@@ -13,7 +13,7 @@ import time
 
 import paired_runs
 from paired_runs import UPDATE_RULES
-from reproduce_dct_rows import THREE, TWO, dct_mp, splits
+from reproduce_dct_rows import THREE, THREE_OF_WIDEST, TWO, dct_mp, splits
 
 CONFIG = "configs/runs/quickstart.textproto"
 DCT_DP = "compression { default { dct { sparsity: 0.99 lifespan: 1000 } values: BF16 } } "
@@ -100,23 +100,27 @@ def shaped_run(flags, name, shape, override):
 
 
 def links_table(flags):
+    """Behind the layers that the losses are told of, and behind the widest."""
     lines = []
-    for what, shared in (("one for all links", "yes"), ("for each link and direction", "no")):
+    for what, shared, width, layers in (("one for all links", "yes", 256, THREE),
+                                        ("for each link and direction", "no", 256, THREE),
+                                        ("for each link and direction", "no", 512, THREE_OF_WIDEST)):
         for batch in (128, 512):
-            pairs = [links_pair(flags, batch, shared) for _ in range(flags.repeats)]
+            pairs = [links_pair(flags, layers, batch, shared) for _ in range(flags.repeats)]
             none, masked = (statistics.median(rates) for rates in zip(*pairs))
             times = statistics.median(masked / none for none, masked in pairs)
-            lines.append((what, "%d" % batch, "%.0f" % none, "%.0f" % masked, "%.1f" % times))
-            print("links, limit %s, batch %d: %.0f and %.0f samples/s" % (what, batch, none, masked), flush=True)
-    return ("100 Mbit/s", "batch", "none, samples/s", "DCT-MP 95 %, samples/s", "times"), lines
+            lines.append((what, "%d" % width, "%d" % batch, "%.0f" % none, "%.0f" % masked, "%.1f" % times))
+            print("links of width %d, limit %s, batch %d: %.0f and %.0f samples/s"
+                  % (width, what, batch, none, masked), flush=True)
+    return ("100 Mbit/s", "width of a link", "batch", "none, samples/s", "DCT-MP 95 %, samples/s", "times"), lines
 
 
-def links_pair(flags, batch, shared):
+def links_pair(flags, layers, batch, shared):
     """Samples/s that send everything, and with DCT-MP."""
     rates = []
     for policy in ("none {}", DCT_MP):
         override = ("data { batch_size: %d synthetic { rows: 200000 test_rows: 0 } } %s%s "
-                    "run { evaluate_every_samples: 0 }" % (batch, DCT_DP, splits(THREE, policy)))
+                    "run { evaluate_every_samples: 0 }" % (batch, DCT_DP, splits(layers, policy)))
         summary, _, _ = shaped_run(flags, "links", SHAPE_LINKS.format(rate="100mbit", shared=shared), override)
         rates.append(summary["train"]["samples_per_second"])
     return rates
