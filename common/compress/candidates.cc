@@ -1,11 +1,8 @@
 #include "common/compress/candidates.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <utility>
 
 #include "common/base/check.h"
@@ -14,8 +11,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "common/compress/candidates.cc"
 #include "hwy/foreach_target.h"
-// After foreach_target.h, both.
-#include "hwy/cache_control.h"
+// After foreach_target.h.
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -26,12 +22,8 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #include "common/base/front_lanes.inc"
-#include "common/compress/word_compare.inc"
-#include "common/compress/word_indexes.inc"
-// After word_compare.inc.
-#include "common/compress/lane_sums.inc"
-#include "common/compress/word_accumulate.inc"
 
+using Floats = hn::CappedTag<float, 16>;
 using Numbers = hn::RebindToUnsigned<Floats>;
 
 // Writes |value| and the index of each lane that reaches the bound, and what has no meaning behind
@@ -66,48 +58,6 @@ size_t Above(const float* HWY_RESTRICT values, size_t size, float least, uint32_
          PutReached(hn::LoadU(floats, rest), bound, index, magnitudes + count, indexes + count);
 }
 
-// The sums of magnitudes, and which of them are within the bounds.
-class Accumulator {
- public:
-  HWY_INLINE explicit Accumulator(const CollectBounds& bounds)
-      : low_(hn::Set(Floats(), bounds.low)),
-        high_(hn::Set(Floats(), bounds.high)),
-        far_(hn::Set(Floats(), bounds.far)),
-        largest_(hn::Zero(Floats())),
-        least_between_(NoLeast()) {}
-
-  HWY_INLINE hn::Mask<Floats> Add(FloatVector magnitude) {
-    const FloatVector nonzero = all_.Add(magnitude, hn::Gt(magnitude, hn::Zero(Floats())));
-    largest_ = hn::Max(largest_, nonzero);
-    const auto between = hn::AndNot(hn::Ge(magnitude, far_), hn::Ge(magnitude, high_));
-    between_.Add(magnitude, between);
-    least_between_ = LeastOf(least_between_, magnitude, between);
-    return hn::AndNot(between, hn::Ge(magnitude, low_));
-  }
-
-  HWY_INLINE CollectSums Sums() const {
-    return {.all = all_.Totals(NoLeast(), largest_),
-            .between = between_.Totals(least_between_, hn::Zero(Floats()))};
-  }
-
- private:
-  const FloatVector low_, high_, far_;
-  LaneSums all_, between_;
-  FloatVector largest_, least_between_;
-};
-
-// residual += gradient, its sums, and the offsets of what is within the bounds.
-CollectSums AccumulateWithin(const float* HWY_RESTRICT gradient, size_t size,
-                             const CollectBounds& bounds, float* HWY_RESTRICT residual,
-                             uint16_t* HWY_RESTRICT offsets, size_t* HWY_RESTRICT count) {
-  Accumulator accumulator(bounds);
-  const uint16_t* const end = AccumulateStripeWords(
-      gradient, size, residual, offsets,
-      [&](FloatVector sum) HWY_ATTR { return accumulator.Add(hn::Abs(sum)); });
-  *count = static_cast<size_t>(end - offsets);
-  return accumulator.Sums();
-}
-
 // In place: what is written lies before what is still to be read.
 size_t Reaching(size_t count, float least, float* magnitudes, uint32_t* indexes) {
   const Floats floats;
@@ -138,7 +88,6 @@ namespace weir::compress {
 namespace {
 
 HWY_EXPORT(Above);
-HWY_EXPORT(AccumulateWithin);
 HWY_EXPORT(Reaching);
 
 // More than a stripe has, and the floats of any vector.
@@ -160,22 +109,6 @@ void Candidates::Collect(std::span<const float> values, float least, uint32_t fi
   Reserve(kRoom);
   count_ += HWY_DYNAMIC_DISPATCH(Above)(values.data(), values.size(), least, first,
                                         magnitudes_.data() + count_, indexes_.data() + count_);
-}
-
-CollectSums Candidates::AccumulateAndCollect(std::span<const float> gradient,
-                                             const CollectBounds& bounds, uint32_t first,
-                                             std::span<float> residual) {
-  DCHECK_EQ(gradient.size(), residual.size());
-  DCHECK_LE(std::ssize(residual), kStripeElements);
-  DCHECK_GT(bounds.low, 0);
-  DCHECK_LE(bounds.low, bounds.high);
-  DCHECK_LE(bounds.high, bounds.far);
-  uint16_t offsets[kStripeElements];
-  size_t count = 0;
-  const CollectSums sums = HWY_DYNAMIC_DISPATCH(AccumulateWithin)(
-      gradient.data(), residual.size(), bounds, residual.data(), offsets, &count);
-  Add(residual, {offsets, count}, first);
-  return sums;
 }
 
 void Candidates::Add(std::span<const float> values, std::span<const uint16_t> offsets,

@@ -8,33 +8,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 
-#include "common/compress/magnitude_moments.h"
 #include "common/tensor/aligned_buffer.h"
 
 namespace weir::compress {
-
-// What a pass collects: the magnitudes of [low, high), and those from far on. Between high and far
-// they are only summed.
-struct CollectBounds {
-  static constexpr float kNone = std::numeric_limits<float>::infinity();
-
-  float low = kNone;
-  float high = kNone;  // not below low
-  float far = kNone;   // not below high
-};
-
-struct CollectSums {
-  Moments all;      // that is not zero; their least is not looked for
-  Moments between;  // [high, far); their largest is not looked for
-
-  void Add(const CollectSums& other) {
-    all.Add(other.all);
-    between.Add(other.between);
-  }
-};
 
 class Candidates {
  public:
@@ -43,11 +21,6 @@ class Candidates {
   // Adds the elements of a stripe with |value| >= least, which is above zero; NaN is none of them.
   // Stripes come in ascending order. first: the tensor's index of the stripe's first element.
   void Collect(std::span<const float> values, float least, uint32_t first);
-
-  // residual += gradient, of a stripe, and then the same with what is within the bounds, which are
-  // above zero.
-  CollectSums AccumulateAndCollect(std::span<const float> gradient, const CollectBounds& bounds,
-                                   uint32_t first, std::span<float> residual);
 
   // Adds those elements of a stripe whose offsets are given.
   void Add(std::span<const float> values, std::span<const uint16_t> offsets, uint32_t first);

@@ -3,12 +3,14 @@
 // acc = gradient + residual; what reaches the threshold is sent and leaves the residual; the
 // threshold is a quantile of |acc|, recomputed every `lifespan` steps (section 3.2). Deviations:
 // the residual is locked by stripes, because a racy one loses gradient mass; the quantile is the
-// text's, one element above the algorithm's (one_based_rank), of a sample and of what is not zero;
+// text's, one element above the algorithm's (one_based_rank), of a sample (or sorted: SORTED) and
+// of what is not zero;
 // a step that finds no threshold takes its own instead of sending everything; a start schedule and
 // a controller keep the density near its target; zeros are never sent; the rounding of values stays
 // in the residual; a drain may send the residual instead of forgetting it.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <mutex>
 #include <vector>
 
@@ -19,20 +21,19 @@
 #include "common/compress/kth_largest.h"
 #include "common/compress/policies.h"
 #include "common/compress/residual_policy.h"
+#include "common/compress/residual_sample.h"
 
 namespace weir::compress {
 namespace {
 
-// At most so many, and of a larger layer at least half of it: enough that the density of a 1 %
-// quantile has a standard deviation of 4 to 6 % of its target.
-constexpr int64_t kSampleElements = 65536;
-
-// Words that keep the keys of different random choices of a layer apart.
-constexpr uint64_t kSampleKey = 101;
+// Keeps the keys of draining and of sampling apart.
 constexpr uint64_t kDrainKey = 102;
 
-int64_t SampleStride(int64_t element_count) {
-  return std::max<int64_t>(1, (element_count + kSampleElements - 1) / kSampleElements);
+// A sample's size: enough that the density of a 1 % quantile has a standard deviation of 4 to 6 %
+// of its target. No two of its elements lie side by side, for those of an output are alike.
+SampleShape ShapeOf(const v1::DctPolicy& config) {
+  if (config.quantile() != v1::DctPolicy::SORTED) return {};
+  return {.most_elements = std::numeric_limits<int64_t>::max() / 2};
 }
 
 // How many of so many elements are sent: what the text says, or by the rank that the algorithm
@@ -42,16 +43,10 @@ int64_t WantedCount(int64_t element_count, const v1::DctPolicy& config) {
   return config.one_based_rank() ? std::min(element_count, kept + 1) : kept;
 }
 
-// No sample is larger.
-size_t SampleCapacity(const Scope& scope) {
-  const int64_t stride = SampleStride(scope.element_count);
-  return scope.stripe_count() * static_cast<size_t>((kStripeElements + stride - 1) / stride);
-}
-
 struct DctState : ResidualState {
   DctState(const Scope& s, const v1::DctPolicy& config)
       : ResidualState(s),
-        sample(SampleCapacity(s)),
+        sample(ShapeOf(config).Capacity(s.element_count)),
         controller(static_cast<double>(WantedCount(s.element_count, config)), config.controller()) {
   }
 
@@ -124,8 +119,11 @@ class DctDp : public ResidualPolicy {
     std::lock_guard lock(state.sample_mutex);
     const Sample sample = TakeSample(state, step, gradient);
     if (sample.nonzero.empty()) return std::nullopt;
-    const auto kept = static_cast<size_t>(WantedCount(sample.count, config_));
-    return KthLargest(sample.nonzero, std::min(kept, sample.nonzero.size()));
+    const size_t kept =
+        std::min(static_cast<size_t>(WantedCount(sample.count, config_)), sample.nonzero.size());
+    if (config_.quantile() != v1::DctPolicy::SORTED) return KthLargest(sample.nonzero, kept);
+    std::ranges::sort(sample.nonzero);
+    return sample.nonzero[sample.nonzero.size() - kept];
   }
 
   struct Sample {
@@ -135,23 +133,18 @@ class DctDp : public ResidualPolicy {
 
   // Magnitudes of gradient + residual, spread over all stripes. NaNs are left out: they have no
   // order, and one might become the threshold.
-  static Sample TakeSample(DctState& state, uint64_t step, std::span<const float> gradient) {
-    const int64_t stride = SampleStride(state.scope.element_count);
+  Sample TakeSample(DctState& state, uint64_t step, std::span<const float> gradient) const {
     const uint64_t key = KeyedHash(state.scope.seed, kSampleKey, state.scope.tensor, step);
     float* const first = state.sample.data();
     float* next = first;
     int64_t count = 0;
-    state.residual.ForEachStripe([&](int64_t begin, std::span<const float> values) {
-      const float* stripe_gradient = gradient.data() + begin;
-      const auto stripe = static_cast<uint64_t>(begin / kStripeElements);
-      const size_t start = Mix64(key ^ stripe) % static_cast<uint64_t>(stride);
-      for (size_t i = start; i < values.size(); i += static_cast<size_t>(stride)) {
-        const float magnitude = std::fabs(values[i] + stripe_gradient[i]);
-        *next = magnitude;  // stays if it is a number and not zero
-        next += static_cast<ptrdiff_t>(magnitude > 0);
-        count += static_cast<int64_t>(magnitude >= 0);
-      }
-    });
+    ForEachSampled(ShapeOf(config_), key, gradient, state.residual,
+                   [&](std::span<const float> residual, std::span<const float> added) {
+                     const float magnitude = std::fabs(residual.front() + added.front());
+                     *next = magnitude;  // stays if it is a number and not zero
+                     next += static_cast<ptrdiff_t>(magnitude > 0);
+                     count += static_cast<int64_t>(magnitude >= 0);
+                   });
     return {.count = count, .nonzero = {first, next}};
   }
 

@@ -19,7 +19,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Floats = hn::ScalableTag<float>;
 using FloatVector = hn::Vec<Floats>;
 
-#include "common/compress/lane_sums.inc"
+HWY_INLINE double Total(FloatVector lanes) {
+  return static_cast<double>(hn::GetLane(hn::SumOfLanes(Floats(), lanes)));
+}
 
 // Of the last few values, filled up with zeros, which are above no bound.
 HWY_INLINE FloatVector LoadRest(const float* values, size_t size) {
@@ -28,21 +30,32 @@ HWY_INLINE FloatVector LoadRest(const float* values, size_t size) {
   return hn::LoadU(Floats(), padded);
 }
 
+// A stripe is short enough for sums of floats.
 Moments Above(const float* HWY_RESTRICT values, size_t size, float bound) {
   const Floats tag;
+  const hn::RebindToSigned<Floats> ints;
   const auto low = hn::Set(tag, bound);
-  LaneSums sums;
-  auto least = NoLeast(), largest = hn::Zero(tag);
+  const auto none = hn::Set(tag, std::numeric_limits<float>::infinity());
+  auto count = hn::Zero(ints);
+  auto sum = hn::Zero(tag), square_sum = sum, largest = sum, least = none;
   const auto add = [&](FloatVector value) HWY_ATTR {
     const auto magnitude = hn::Abs(value);
     const auto is_above = hn::Gt(magnitude, low);
-    largest = hn::Max(largest, sums.Add(magnitude, is_above));
-    least = LeastOf(least, magnitude, is_above);
+    const auto taken = hn::IfThenElseZero(is_above, magnitude);
+    count = hn::Sub(count, hn::BitCast(ints, hn::VecFromMask(tag, is_above)));
+    sum = hn::Add(sum, taken);
+    square_sum = hn::MulAdd(taken, taken, square_sum);
+    largest = hn::Max(largest, taken);
+    least = hn::Min(least, hn::IfThenElse(is_above, magnitude, none));
   };
   size_t i = 0;
   for (; i + hn::Lanes(tag) <= size; i += hn::Lanes(tag)) add(hn::LoadU(tag, values + i));
   if (i < size) add(LoadRest(values + i, size - i));
-  return sums.Totals(least, largest);
+  return {.count = hn::GetLane(hn::SumOfLanes(ints, count)),
+          .sum = Total(sum),
+          .square_sum = Total(square_sum),
+          .least = hn::GetLane(hn::MinOfLanes(tag, least)),
+          .largest = hn::GetLane(hn::MaxOfLanes(tag, largest))};
 }
 
 double Logs(const float* HWY_RESTRICT values, size_t size) {

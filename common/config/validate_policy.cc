@@ -45,6 +45,10 @@ void ValidateDct(const std::string& path, const v1::DctPolicy& dct, Violations* 
     violations->Add(path + ".drain", "unknown value ", dct.drain(),
                     "; choose NO_DRAIN, DISCARD or FLUSH");
   }
+  if (!v1::DctPolicy::Quantile_IsValid(dct.quantile())) {
+    violations->Add(path + ".quantile", "unknown value ", dct.quantile(),
+                    "; choose SAMPLED or SORTED");
+  }
 }
 
 void ValidateSidco(const std::string& path, const v1::SidcoPolicy& sidco, Violations* violations) {

@@ -7,6 +7,7 @@
 
 namespace weir::bench {
 
+Result<Lines> BenchSplit(const Options& options);
 Result<Lines> BenchCode(const Options& options);
 Result<Lines> BenchGemm(const Options& options);
 Result<Lines> BenchTrain(const Options& options);

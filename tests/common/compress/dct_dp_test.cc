@@ -235,6 +235,30 @@ TEST(DctDp, SamplesALargeTensorCloselyEnough) {
   EXPECT_NEAR(static_cast<double>(layer.Step(gradient).values.size()), 3000, 300);
 }
 
+// Of more elements than a sample has.
+TEST(DctDp, ASortedLayerKeepsExactlyWhatTheTextSays) {
+  const size_t elements = 300'001;
+  DctOptions options = Plain(0.99, 1);
+  options.quantile = v1::DctPolicy::SORTED;
+  Layer layer(options, elements);
+  for (uint64_t step = 0; step < 3; ++step) {
+    const Sent sent = layer.Step(NormalGradient(elements, step));
+    EXPECT_EQ(sent.values.size(), elements - 297'000) << step;
+  }
+}
+
+TEST(DctDp, ASortedLayerTakesTheSmallestThatIsNotZeroForAQuantileOfZero) {
+  DctOptions options = Plain(0.5);
+  options.quantile = v1::DctPolicy::SORTED;
+  Layer layer(options, 10);
+  std::vector<float> gradient(10);
+  gradient[4] = 0.5f;
+  gradient[8] = -0.25f;
+  const Sent sent = layer.Step(gradient);
+  EXPECT_EQ(sent.plan.threshold, 0.25f);
+  EXPECT_THAT(sent.indexes, ElementsAre(4, 8));
+}
+
 TEST(DctDp, LeavesTheRoundingOfBf16InTheResidual) {
   Layer layer(Plain(0.5), MakeScope(2, wire::ValueCoding::kBf16));
   const float value = 1.0f + 0x1p-10f;

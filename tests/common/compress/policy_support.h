@@ -37,8 +37,9 @@ inline std::vector<std::string> PolicyNames() {
 // Each policy, and what there is of forms that select or keep by other means: "sidco PARETO".
 inline std::vector<std::string> PolicyForms() {
   std::vector<std::string> forms = PolicyNames();
-  forms.insert(forms.end(), {"dct ONE_BASED", "sidco GAMMA", "sidco PARETO", "sidco UNCAPPED",
-                             "variance FEEDBACK", "variance LAYER", "hybrid AFTER"});
+  forms.insert(forms.end(),
+               {"dct ONE_BASED", "dct SORTED", "sidco GAMMA", "sidco PARETO", "sidco UNCAPPED",
+                "variance FEEDBACK", "variance LAYER", "hybrid AFTER"});
   return forms;
 }
 
@@ -57,6 +58,7 @@ inline v1::PolicyRule RuleNamed(const std::string& form) {
   if (form == "sidco GAMMA") rule.mutable_sidco()->set_distribution(v1::SidcoPolicy::GAMMA);
   if (form == "sidco PARETO") rule.mutable_sidco()->set_distribution(v1::SidcoPolicy::PARETO);
   if (form == "dct ONE_BASED") rule.mutable_dct()->set_one_based_rank(true);
+  if (form == "dct SORTED") rule.mutable_dct()->set_quantile(v1::DctPolicy::SORTED);
   if (form == "sidco UNCAPPED") rule.mutable_sidco()->set_cap_at_largest(false);
   if (form == "variance LAYER") rule.mutable_variance()->set_exponent_of_layer(true);
   if (form == "variance FEEDBACK") rule.mutable_variance()->set_quant_error_feedback(true);
@@ -72,6 +74,7 @@ struct DctOptions {
   v1::DctPolicy::DrainMode drain = v1::DctPolicy::NO_DRAIN;
   int64_t drain_period = 1'000'000;
   bool one_based_rank = false;
+  v1::DctPolicy::Quantile quantile = v1::DctPolicy::SAMPLED;
 };
 
 inline std::unique_ptr<const Policy> MakeDct(const DctOptions& options) {
@@ -84,6 +87,7 @@ inline std::unique_ptr<const Policy> MakeDct(const DctOptions& options) {
   dct.set_drain(options.drain);
   dct.set_drain_period(options.drain_period);
   dct.set_one_based_rank(options.one_based_rank);
+  dct.set_quantile(options.quantile);
   return MakePolicy(WithDefaults(rule));
 }
 

@@ -97,7 +97,8 @@ TEST(Sidco, SendsNothingForNothing) {
   EXPECT_THAT(Make(0.9, 1, 10).Step(std::vector<float>(10)).indexes, IsEmpty());
 }
 
-TEST(Sidco, SendsAnInfinityOnceSoThatItIsSeenAndGoesOn) {
+// Whoever applies it ends the run.
+TEST(Sidco, SendsAnInfinityAndGoesOn) {
   for (const auto distribution : kDistributions) {
     const Selector sidco = Make(0.9, 0, 100, distribution);
     std::vector<float> gradient = NormalGradient(100, 1);
@@ -105,9 +106,21 @@ TEST(Sidco, SendsAnInfinityOnceSoThatItIsSeenAndGoesOn) {
     EXPECT_THAT(sidco.Step(gradient).indexes, ElementsAre(3));
     for (int step = 0; step < 20; ++step) {
       const Sent sent = sidco.Step(NormalGradient(100, 2));
-      ASSERT_FALSE(sent.indexes.empty());
-      for (const float value : sent.values) ASSERT_TRUE(std::isfinite(value));
+      EXPECT_THAT(sent.indexes, testing::Contains(3)) << "what it left is NaN";
+      ASSERT_GT(sent.indexes.size(), 1u);
+      ASSERT_TRUE(std::isfinite(sidco.policy->threshold(*sidco.state)));
     }
+  }
+}
+
+// Whether or not it is one of the sample.
+TEST(Sidco, SendsAnInfinityOfALargeLayer) {
+  constexpr int64_t kElements = 400'000;
+  for (const size_t place : {5u, 16u, 77'777u, 399'999u}) {
+    std::vector<float> gradient = NormalGradient(kElements, 3);
+    gradient[place] = -std::numeric_limits<float>::infinity();
+    const Selector sidco = Make(0.99, 2, kElements);
+    EXPECT_THAT(sidco.Step(gradient).indexes, testing::Contains(static_cast<int64_t>(place)));
   }
 }
 
@@ -231,7 +244,33 @@ TEST(Sidco, FitsTheWholeResidualHoweverItChanges) {
   }
 }
 
-// Two elements whose sum is no float, and no threshold after them: the next step knows nothing.
+// Of more elements than a sample has, whose rows are of different scales: near the threshold of the
+// whole layer, and another one each time.
+TEST(Sidco, FitsASampleOfALargeLayer) {
+  constexpr int64_t kElements = 1'000'003;
+  std::vector<float> gradient = NormalGradient(kElements, 8);
+  for (size_t i = 0; i < gradient.size(); ++i) {
+    gradient[i] *= 0.5f + static_cast<float>(i / 512 % 8) / 8;
+  }
+  for (const auto distribution : {v1::SidcoPolicy::EXPONENTIAL, v1::SidcoPolicy::PARETO}) {
+    for (const int stages : {1, 3}) {
+      const double whole = PlainThreshold(gradient, kElements / 100.0, stages, distribution);
+      double last = 0;
+      for (uint64_t seed = 1; seed <= 5; ++seed) {
+        Selector sidco = Make(0.99, stages, kElements, distribution);
+        sidco.scope.seed = seed;
+        sidco.state = sidco.policy->MakeState(sidco.scope);
+        sidco.Step(gradient);
+        const double threshold = sidco.policy->threshold(*sidco.state);
+        EXPECT_NEAR(threshold, whole, 0.03 * whole) << distribution << ", " << stages;
+        EXPECT_NE(threshold, last);
+        last = threshold;
+      }
+    }
+  }
+}
+
+// Two elements whose sum is no float, and no threshold after them.
 TEST(Sidco, SendsAnInfinityThatFollowsAnOverflow) {
   const Selector sidco = Make(0.9, 0, 100, v1::SidcoPolicy::GAMMA);
   sidco.Step(std::vector<float>(100, 3e38f));

@@ -241,6 +241,8 @@ INSTANTIATE_TEST_SUITE_P(
                    "compression.default.dct.lifespan: "},
         BrokenRule{"compression { default { dct { sparsity: 0.9 drain_period: 0 } } }",
                    "compression.default.dct.drain_period: "},
+        BrokenRule{"compression { default { dct { sparsity: 0.9 quantile: 3 } } }",
+                   "compression.default.dct.quantile: unknown value 3; choose SAMPLED or SORTED"},
         BrokenRule{"compression { default { dct { sparsity: 0.9 start: 9 drain: FLUSH } } }",
                    "compression.default.dct.start: unknown value 9"},
         BrokenRule{"compression { default { dct { sparsity: 0.9 drain: 9 } } }",

@@ -1,0 +1,197 @@
+// What DCT-MP does between two stages with one block of activations, on one thread: the choice of
+// each sample's largest beside memcpy of the block and beside PyTorch's topk, and both ends
+// together, frames and checksums included, beside ends that send everything.
+//
+// Blocks are as behind a ReLU, half of them zeros, and small enough for the caches, where the layer
+// before leaves them.
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/base/random.h"
+#include "common/base/strings.h"
+#include "common/compress/kept_count.h"
+#include "common/kernels/cpu_kernels.h"
+#include "common/split/largest_per_sample.h"
+#include "common/split/split_policy.h"
+#include "common/tensor/aligned_buffer.h"
+#include "tools/bench/measure.h"
+#include "tools/bench/peer_script.h"
+#include "tools/bench/sections.h"
+
+namespace weir::bench {
+namespace {
+
+constexpr int64_t kWidth = 256;
+constexpr int64_t kSamples = 128;  // a slice of a batch: what trainers choose from at once
+constexpr double kSparsity = 0.95;
+constexpr int kBlocks = 8;   // measured in turns, each with its own numbers
+constexpr int kRounds = 20;  // over the blocks, in one measured piece of work
+constexpr int kPytorchSteps = 301;
+
+const int64_t kStride = kernels::PaddedStride(kSamples);
+
+// [kWidth, kSamples], behind a ReLU.
+class Block {
+ public:
+  explicit Block(uint64_t seed) : values_(static_cast<size_t>(kWidth * kStride)) {
+    RandomStream random(seed);
+    for (float& value : values_.span()) {
+      value = static_cast<float>(std::max(0.0, random.NextNormal()));
+    }
+  }
+
+  kernels::MatrixView view() { return {values_.data(), kWidth, kSamples, kStride}; }
+  std::span<float> values() { return values_.span(); }
+  float At(int64_t feature, int64_t sample) { return view().row(feature)[sample]; }
+
+ private:
+  tensor::AlignedBuffer values_;
+};
+
+// Both ends of a split.
+class Ends {
+ public:
+  explicit Ends(const std::function<void(v1::SplitConfig*)>& choose) {
+    v1::SplitConfig config;
+    choose(&config);
+    config.set_values(v1::BF16);
+    sender_ = split::MakeSplitPolicy(config, 1, kernels::CpuKernels());
+    receiver_ = split::MakeSplitPolicy(config, 1, kernels::CpuKernels());
+  }
+
+  Status Forward(Block& x) {
+    frame_.clear();
+    sender_->SendForward({}, x.view(), &sender_memory_, &frame_);
+    WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, wire::FrameCursor(frame_).Next());
+    return receiver_->TakeForward({}, frame, taken_.view(), &receiver_memory_);
+  }
+  Status Backward(Block& gradient) {
+    frame_.clear();
+    receiver_->SendBackward({}, gradient.view(), receiver_memory_, &frame_);
+    WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, wire::FrameCursor(frame_).Next());
+    return sender_->TakeBackward({}, frame, sender_memory_, taken_.view());
+  }
+  Block& taken() { return taken_; }
+
+ private:
+  std::unique_ptr<split::SplitPolicy> sender_, receiver_;
+  split::BlockMemory sender_memory_, receiver_memory_;
+  Bytes frame_;
+  Block taken_{0};
+};
+
+void ChooseDctMp(v1::SplitConfig* config) { config->mutable_dct_mp()->set_sparsity(kSparsity); }
+void ChooseNone(v1::SplitConfig* config) { config->mutable_none(); }
+
+// Of each sample what reaches its kept-th largest arrives, rounded, and nothing else.
+Status Verify() {
+  Block x(9);
+  Ends ends(ChooseDctMp);
+  WEIR_RETURN_IF_ERROR(ends.Forward(x));
+  const int64_t keep = compress::KeptCount(kWidth, kSparsity);
+  for (int64_t s = 0; s < kSamples; ++s) {
+    std::vector<float> column;
+    for (int64_t f = 0; f < kWidth; ++f) column.push_back(x.At(f, s));
+    std::ranges::sort(column, std::greater<>());
+    const float least = column[static_cast<size_t>(keep - 1)];
+    for (int64_t f = 0; f < kWidth; ++f) {
+      const float value = x.At(f, s), taken = ends.taken().At(f, s);
+      const bool right =
+          value >= least && value > 0 ? std::fabs(taken - value) <= value / 128 : taken == 0;
+      if (!right) return Internal(StrCat("of sample ", s, " feature ", f, " arrived as ", taken));
+    }
+  }
+  return OkStatus();
+}
+
+struct Run {
+  const Options& options;
+  std::vector<Block> blocks;
+  Lines lines;
+
+  // Calls work for each block, kRounds times.
+  std::function<void()> Rounds(std::function<void(Block&)> work) {
+    return [this, work = std::move(work)] {
+      for (int round = 0; round < kRounds; ++round) {
+        for (Block& block : blocks) work(block);
+      }
+    };
+  }
+  // Microseconds a block of each.
+  std::vector<double> MedianMicroseconds(const std::vector<std::function<void()>>& works) {
+    auto medians = MedianSeconds(options.repeats, works);
+    for (double& seconds : medians) seconds *= 1e6 / (kRounds * kBlocks);
+    return medians;
+  }
+  std::string Name(const std::string& what) const {
+    return StrCat("split/", what, "/", kWidth, "x", kSamples);
+  }
+  void Add(const std::string& what, double ours, const std::string& peer, double peers) {
+    lines.push_back({.name = Name(what),
+                     .value = ours,
+                     .unit = "us/block",
+                     .peer = peer,
+                     .peer_value = peers,
+                     .better = Better::kLess});
+  }
+};
+
+void MeasureChoice(Run* run) {
+  split::Chosen chosen;
+  Block copy(0);
+  const int64_t keep = compress::KeptCount(kWidth, kSparsity);
+  const auto medians =
+      run->MedianMicroseconds({run->Rounds([&](Block& block) {
+                                 split::ChooseLargest(block.view(), keep, &chosen);
+                                 KeepAlive(chosen.values().data());
+                               }),
+                               run->Rounds([&](Block& block) {
+                                 std::ranges::copy(block.values(), copy.values().data());
+                                 KeepAlive(copy.values().data());
+                               })});
+  run->Add("choose_95", medians[0], "memcpy of the block", medians[1]);
+  auto pytorch = RunPeerScript("pytorch_split.py", StrCat(kWidth, " ", kSamples, " ", keep, " ",
+                                                          run->options.quick ? 3 : kPytorchSteps));
+  if (!pytorch.ok()) std::cout << pytorch.status().message() << "\n";
+  run->Add("choose_95_pytorch", medians[0], pytorch.ok() ? pytorch->peer + " topk" : "PyTorch topk",
+           pytorch.ok() ? pytorch->values["topk"] * 1e6 : 0);
+}
+
+Status MeasureEnds(Run* run) {
+  Ends masked(ChooseDctMp), whole(ChooseNone);
+  Status first_error = OkStatus();
+  const auto note = [&](const Status& status) {
+    if (first_error.ok()) first_error = status;
+  };
+  const auto both = [&](Ends& ends) {
+    return run->Rounds([&](Block& block) {
+      note(ends.Forward(block));
+      note(ends.Backward(block));
+    });
+  };
+  const auto medians = run->MedianMicroseconds({both(masked), both(whole)});
+  run->Add("both_ways_95", medians[0], "both ways with everything sent", medians[1]);
+  return first_error;
+}
+
+}  // namespace
+
+Result<Lines> BenchSplit(const Options& options) {
+  WEIR_RETURN_IF_ERROR(Verify());
+  Run run = {.options = options, .blocks = {}, .lines = {}};
+  for (uint64_t seed = 1; seed <= kBlocks; ++seed) run.blocks.emplace_back(seed);
+  MeasureChoice(&run);
+  WEIR_RETURN_IF_ERROR(MeasureEnds(&run));
+  return run.lines;
+}
+
+}  // namespace weir::bench
