@@ -1,6 +1,7 @@
 #include "common/compress/candidates.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <utility>

@@ -23,7 +23,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-#include "common/compress/word_compare.inc"
+#include "common/base/word_compare.inc"
 #include "common/compress/word_indexes.inc"
 
 HWY_INLINE FloatVector AddTo(Floats floats, const float* gradient, float* residual) {

@@ -20,7 +20,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-#include "common/compress/word_compare.inc"
+#include "common/base/word_compare.inc"
 #include "common/compress/word_indexes.inc"
 
 struct Streams {

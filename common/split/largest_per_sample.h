@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "common/kernels/views.h"
+#include "common/tensor/aligned_buffer.h"
 
 namespace weir::split {
 
@@ -34,7 +35,8 @@ class Chosen {
   size_t count_ = 0;
   std::vector<uint32_t> positions_;  // grow only, these two
   std::vector<float> values_;
-  std::vector<int32_t> below_;  // the thresholds' bits less one, and a vector's room
+  tensor::AlignedArray<int32_t> bits_;  // magnitudes of a vector of samples
+  std::vector<int32_t> below_;          // the thresholds' bits less one, and a word's room
   std::vector<float> thresholds_;
 };
 
