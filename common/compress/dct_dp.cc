@@ -3,18 +3,16 @@
 // acc = gradient + residual; what reaches the threshold is sent and leaves the residual; the
 // threshold is a quantile of |acc|, recomputed every `lifespan` steps (section 3.2). Deviations:
 // the residual is locked by stripes, because a racy one loses gradient mass; the quantile is the
-// text's, one element above the algorithm's (one_based_rank), of a sample (or sorted: SORTED) and
-// of what is not zero;
-// a step that finds no threshold takes its own instead of sending everything; a start schedule and
-// a controller keep the density near its target; zeros are never sent; the rounding of values stays
-// in the residual; a drain may send the residual instead of forgetting it.
+// text's, one element above the algorithm's (one_based_rank), of what is not zero in a sample
+// (quantile SORTED: in the whole layer); a step that finds no threshold takes its own instead of
+// sending everything; a start schedule and a controller keep the density near its target; zeros are
+// never sent; the rounding of values stays in the residual; a drain may send the residual instead
+// of forgetting it.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <mutex>
 #include <vector>
 
-#include "common/base/check.h"
 #include "common/base/random.h"
 #include "common/compress/density_controller.h"
 #include "common/compress/kept_count.h"
@@ -26,14 +24,14 @@
 namespace weir::compress {
 namespace {
 
-// Keeps the keys of draining and of sampling apart.
+// Words that keep the keys of different random choices of a layer apart.
+constexpr uint64_t kSampleKey = 101;
 constexpr uint64_t kDrainKey = 102;
 
 // A sample's size: enough that the density of a 1 % quantile has a standard deviation of 4 to 6 %
 // of its target. No two of its elements lie side by side, for those of an output are alike.
 SampleShape ShapeOf(const v1::DctPolicy& config) {
-  if (config.quantile() != v1::DctPolicy::SORTED) return {};
-  return {.most_elements = std::numeric_limits<int64_t>::max() / 2};
+  return config.quantile() == v1::DctPolicy::SORTED ? SampleShape::Whole() : SampleShape();
 }
 
 // How many of so many elements are sent: what the text says, or by the rank that the algorithm

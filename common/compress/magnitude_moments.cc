@@ -30,7 +30,6 @@ HWY_INLINE FloatVector LoadRest(const float* values, size_t size) {
   return hn::LoadU(Floats(), padded);
 }
 
-// A stripe is short enough for sums of floats.
 Moments Above(const float* HWY_RESTRICT values, size_t size, float bound) {
   const Floats tag;
   const hn::RebindToSigned<Floats> ints;

@@ -1,9 +1,9 @@
-// What a distribution is fitted to: sums over the magnitudes of a residual's stripe.
+// What a distribution is fitted to: sums over magnitudes of gradient + residual.
 //
 // Every instruction set adds in another order, so the last bits of the sums depend on the machine.
 //
-// Place in the life of a batch: residual += gradient -> **threshold** -> select.
-// Thread rule: pure functions; the caller holds the stripe.
+// Place in the life of a batch: backward -> **threshold** -> residual += gradient -> select.
+// Thread rule: pure functions.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,8 @@ struct Moments {
   }
 };
 
-// Of the elements with |value| > bound, which is not negative. NaN is none of them.
+// Of the elements with |value| > bound, which is not negative. NaN is none of them. At most
+// kStripeElements, here and below: sums of floats are exact enough over so many.
 Moments MomentsAbove(std::span<const float> values, float bound);
 
 // Sum of ln |value| over the elements that are not zero or NaN.

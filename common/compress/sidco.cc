@@ -3,16 +3,18 @@
 // for the largest quarter, then fits to what lies above the last threshold, so many that the share
 // sent stays near the wanted one (algorithm 1).
 //
-// Deviations: fits are made to a sample; zeros are left out of every fit, and the wanted share is
-// one of the rest; a later stage's tail begins at its smallest magnitude, as in the authors' code;
-// each layer adapts its number of stages by itself, where the code has one count of calls for all
-// and begins with one stage that stays; the threshold is not above the largest magnitude of the
-// sample (cap_at_largest), or a layer of equal elements would send nothing for ever; a fit without
-// a solution falls back to the exponential (tail_fit.h).
+// Deviations: fits are made to a sample (whole_layer); zeros are left out of every fit, and the
+// wanted share is one of the rest; a later stage's tail begins at its smallest magnitude, as in the
+// authors' code; each layer adapts its number of stages by itself, where the code has one count of
+// calls for all and begins with one stage that stays; the threshold is not above the largest
+// magnitude of the sample (cap_at_largest), or a layer of equal elements would send nothing for
+// ever; a fit without a solution falls back to the exponential (tail_fit.h).
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <mutex>
+#include <vector>
 
 #include "common/base/random.h"
 #include "common/compress/kept_count.h"
@@ -26,9 +28,11 @@
 namespace weir::compress {
 namespace {
 
-// A mean of so many is within half a percent. A run is a cache line, of which a sample of single
-// elements would use one number.
-constexpr SampleShape kSample = {.most_elements = 65536, .run_elements = 16};
+// A run is a cache line, of which a sample of single elements would use one number. Its elements
+// are of one output and may be alike; of as many lines as a sample has, a mean is within 2 % even
+// where the scale of inputs differs by factors.
+constexpr SampleShape kLines = {.run_elements = 16};
+constexpr uint64_t kSampleKey = 101;
 
 // Share of the first stage where there are several.
 constexpr double kFirstRatio = 0.25;
@@ -68,7 +72,7 @@ struct SidcoState : ResidualState {
 
 SidcoState& Sidco(PolicyState& state) { return static_cast<SidcoState&>(state); }
 
-// Sums of floats are exact enough over so many.
+// As many at once as may be summed.
 template <typename Add>
 void ForEachPart(std::span<const float> magnitudes, const Add& add) {
   while (!magnitudes.empty()) {
@@ -99,6 +103,7 @@ class SidcoPolicy : public ResidualPolicy {
  public:
   explicit SidcoPolicy(const v1::SidcoPolicy& config)
       : config_(config),
+        sample_(config.whole_layer() ? SampleShape::Whole() : kLines),
         max_stages_(std::max(1, static_cast<int>(std::ceil(-std::log2(1 - config.sparsity()))))) {}
 
   std::string_view name() const override { return "sidco"; }
@@ -111,20 +116,18 @@ class SidcoPolicy : public ResidualPolicy {
   StepPlan BeginStep(PolicyState& base, const Gradient& gradient) const override {
     SidcoState& state = Sidco(base);
     StepPlan plan = {.step = state.NextStep()};
-    std::vector<float>* const sample = state.samples.Borrow();
-    TakeSample(state, plan.step, gradient.values, sample);
-    const Moments all = TailMoments(*sample, JustAbove(0));
-    if (all.count > 0) {
-      // What is wanted of the whole layer is the same share of its sample.
-      const auto kept =
-          static_cast<double>(KeptCount(state.scope.element_count, config_.sparsity()));
-      const double ratio = kept / static_cast<double>(state.scope.element_count) *
-                           static_cast<double>(sample->size()) / static_cast<double>(all.count);
-      plan.flush = ratio >= 1;  // and nothing can be learned of the number of stages
-      plan.threshold = plan.flush ? JustAbove(0) : Fit(state, *sample, all, ratio);
-      state.threshold = *plan.threshold;
-    }
-    state.samples.GiveBack(sample);
+    std::vector<float>* const memory = state.samples.Borrow();
+    const std::span<const float> sample = TakeSample(state, plan.step, gradient.values, memory);
+    const Moments all = TailMoments(sample, JustAbove(0));
+    // What is wanted of the whole layer is the same share of its sample.
+    const auto kept = static_cast<double>(KeptCount(state.scope.element_count, config_.sparsity()));
+    const double wanted =
+        kept * static_cast<double>(sample.size()) / static_cast<double>(state.scope.element_count);
+    // Of fewer than are wanted nothing can be learned, of a sample of zeros not whether all are.
+    plan.flush = !(static_cast<double>(all.count) > wanted);
+    plan.threshold = plan.flush ? JustAbove(0) : Fit(state, sample, all, wanted);
+    if (all.count > 0) state.threshold = *plan.threshold;
+    state.samples.GiveBack(memory);
     return plan;
   }
 
@@ -150,35 +153,44 @@ class SidcoPolicy : public ResidualPolicy {
 
  private:
   // Magnitudes of gradient + residual, zeros and NaN among them, which no sum counts.
-  static void TakeSample(SidcoState& state, uint64_t step, std::span<const float> gradient,
-                         std::vector<float>* sample) {
-    sample->resize(kSample.Capacity(state.scope.element_count));
-    float* next = sample->data();
+  std::span<const float> TakeSample(SidcoState& state, uint64_t step,
+                                    std::span<const float> gradient,
+                                    std::vector<float>* memory) const {
+    const size_t capacity = sample_.Capacity(state.scope.element_count);
+    if (memory->size() < capacity) memory->resize(capacity);
+    float* next = memory->data();
     const uint64_t key = KeyedHash(state.scope.seed, kSampleKey, state.scope.tensor, step);
-    ForEachSampled(kSample, key, gradient, state.residual,
+    ForEachSampled(sample_, key, gradient, state.residual,
                    [&](std::span<const float> residual, std::span<const float> added) {
                      for (size_t i = 0; i < residual.size(); ++i) {
                        next[i] = std::fabs(residual[i] + added[i]);
                      }
                      next += residual.size();
                    });
-    sample->resize(static_cast<size_t>(next - sample->data()));
+    return {memory->data(), next};
   }
 
-  // The threshold that a share `ratio` of the sample's magnitudes reaches. all: of the sample.
+  // The threshold that `wanted` of the sample's magnitudes reach, fewer than there are. all: of the
+  // sample.
   float Fit(SidcoState& state, std::span<const float> sample, const Moments& all,
-            double ratio) const {
+            double wanted) const {
     // An infinity is to be sent, so that whoever applies it sees it.
     if (std::isinf(all.largest)) return all.largest;
+    // Where less than one of the sample is wanted, the threshold is above it.
+    const bool is_capped = config_.cap_at_largest() && wanted >= 1;
+    const auto capped = [&](double threshold) {
+      return is_capped ? std::min(JustAbove(threshold), all.largest) : JustAbove(threshold);
+    };
+    const double ratio = wanted / static_cast<double>(all.count);
     const int stages = ratio < kFirstRatio ? Stages(state) : 1;
     const double first_ratio = stages == 1 ? ratio : kFirstRatio;
     const double step_ratio = std::pow(ratio / first_ratio, 1.0 / std::max(1, stages - 1));
-    float least = Capped(JustAbove(FirstThreshold(sample, all, first_ratio)), all.largest);
+    float least = capped(FirstThreshold(sample, all, first_ratio));
     for (int stage = 1; stage < stages; ++stage) {
       const Moments tail = TailMoments(sample, least);
       if (tail.count == 0) break;
       // Of equal magnitudes rounding can put it below what they have in common.
-      least = std::max(least, LaterThreshold(tail, step_ratio, all.largest));
+      least = std::max(least, capped(LaterThreshold(tail, step_ratio)));
     }
     return least;
   }
@@ -193,16 +205,11 @@ class SidcoPolicy : public ResidualPolicy {
     return GammaThreshold(all, log_sum, ratio);
   }
 
-  float LaterThreshold(const Moments& tail, double ratio, float largest) const {
+  double LaterThreshold(const Moments& tail, double ratio) const {
     const auto offset = static_cast<double>(tail.least);
-    const double threshold = config_.distribution() == v1::SidcoPolicy::EXPONENTIAL
-                                 ? ExponentialThreshold(tail, offset, ratio)
-                                 : ParetoThreshold(tail, offset, ratio);
-    return Capped(JustAbove(threshold), largest);
-  }
-
-  float Capped(float threshold, float largest) const {
-    return config_.cap_at_largest() ? std::min(threshold, largest) : threshold;
+    return config_.distribution() == v1::SidcoPolicy::EXPONENTIAL
+               ? ExponentialThreshold(tail, offset, ratio)
+               : ParetoThreshold(tail, offset, ratio);
   }
 
   static int Stages(SidcoState& state) {
@@ -211,6 +218,7 @@ class SidcoPolicy : public ResidualPolicy {
   }
 
   const v1::SidcoPolicy config_;
+  const SampleShape sample_;
   const int max_stages_;
 };
 

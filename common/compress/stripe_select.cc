@@ -56,8 +56,7 @@ HWY_INLINE uint64_t AccumulateWord(const float* gradient, float* residual, const
 }
 
 // The offsets of what is reached to indexes, which has room for a stripe's; their end. reached: of
-// a vector of sums the mask; asked once for each in ascending order, the last few filled up with
-// zeros, which it must not take.
+// a vector of sums the mask; the last few are filled up with zeros, which it must not take.
 template <typename Reached>
 HWY_INLINE uint16_t* AccumulateStripeWords(const float* HWY_RESTRICT gradient, size_t size,
                                            float* HWY_RESTRICT residual,

@@ -5,15 +5,22 @@
 // elements, rounded down, leaves: at least one.
 //
 // The k-th of all is the k-th of those that reach some bound, if k of them do: the last step's
-// threshold, a little lowered, is that bound in nearly every step.
+// threshold, a little lowered, is that bound in nearly every step. So BeginStep takes the gradient
+// in and collects candidates in one pass, and selecting goes through those alone. With several
+// threads in one layer a candidate is sent only if it still reaches the threshold.
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <limits>
 #include <vector>
 
-#include "common/compress/candidate_policy.h"
+#include "common/compress/candidates.h"
 #include "common/compress/kept_count.h"
 #include "common/compress/kth_largest.h"
 #include "common/compress/policies.h"
+#include "common/compress/pool.h"
+#include "common/compress/residual_policy.h"
+#include "common/compress/round_selection.h"
 #include "common/compress/stripe_select.h"
 
 namespace weir::compress {
@@ -23,14 +30,34 @@ namespace {
 constexpr float kLowered = 0.9f;
 constexpr float kNotZero = std::numeric_limits<float>::denorm_min();
 
-class TopK : public CandidatePolicy {
+struct TopKState : ResidualState {
+  using ResidualState::ResidualState;
+
+  void Save(ByteWriter* out) const override {
+    ResidualState::Save(out);
+    out->Put(threshold.load());
+  }
+  bool Load(ByteReader* in) override {
+    const bool is_sound = ResidualState::Load(in);
+    threshold = in->Get<float>();
+    return is_sound && in->ok() && threshold >= 0;
+  }
+
+  Pool<Candidates> lists;
+  std::atomic<float> threshold{0};  // the last step's
+};
+
+class TopK : public ResidualPolicy {
  public:
   explicit TopK(const v1::TopKPolicy& config) : sparsity_(config.sparsity()) {}
 
   std::string_view name() const override { return "top_k"; }
+  std::unique_ptr<PolicyState> MakeState(const Scope& scope) const override {
+    return std::make_unique<TopKState>(scope);
+  }
 
   StepPlan BeginStep(PolicyState& base, const Gradient& gradient) const override {
-    auto& state = static_cast<CandidateState&>(base);
+    auto& state = static_cast<TopKState&>(base);
     StepPlan plan = {.step = state.NextStep(), .candidates = state.lists.Borrow()};
     const auto kept = static_cast<size_t>(KeptCount(state.scope.element_count, sparsity_));
     AccumulateAndCollect(state, gradient.values, kept, plan.candidates);
@@ -45,9 +72,42 @@ class TopK : public CandidatePolicy {
     return plan;
   }
 
+  void EndStep(PolicyState& state, const StepPlan& plan, int64_t /*sent_count*/) const override {
+    static_cast<TopKState&>(state).lists.GiveBack(plan.candidates);
+  }
+
+  double threshold(const PolicyState& state) const override {
+    return static_cast<const TopKState&>(state).threshold;
+  }
+
+ protected:
+  // The gradient is in the residual since BeginStep.
+  void Select(ResidualState& state, const StepPlan& plan, uint32_t stripe,
+              const Gradient& /*gradient*/, std::span<float> residual,
+              StripeSelection* selection) const override {
+    selection->dense = false;
+    selection->count = 0;
+    if (!plan.threshold) return;
+    const int64_t first = stripe * kStripeElements;
+    const float* const layer = residual.data() - first;
+    plan.candidates->ForEachIn(
+        first, first + std::ssize(residual),
+        [layer](uint32_t index) { __builtin_prefetch(layer + index, 1); },
+        [&](uint32_t index) {
+          float& left = residual[static_cast<size_t>(index - first)];
+          const float value = left, magnitude = std::fabs(value);
+          if (!(magnitude >= *plan.threshold)) return;
+          if (magnitude == *plan.threshold && index >= plan.tie_end) return;
+          selection->indexes[selection->count] = static_cast<uint16_t>(index - first);
+          selection->values[selection->count++] = value;
+          left = value - value;  // infinity leaves NaN behind: it cannot be sent twice
+        });
+    if (state.scope.values != wire::ValueCoding::kF32) RoundSelection(residual, selection);
+  }
+
  private:
-  static void AccumulateAndCollect(CandidateState& state, std::span<const float> gradient,
-                                   size_t kept, Candidates* candidates) {
+  static void AccumulateAndCollect(TopKState& state, std::span<const float> gradient, size_t kept,
+                                   Candidates* candidates) {
     candidates->Clear();
     const float bound = std::max(kLowered * state.threshold, kNotZero);
     state.residual.ForEachStripe([&](int64_t first, std::span<float> values) {

@@ -18,8 +18,9 @@
 #include <bit>
 #include <cmath>
 
-#include "common/compress/candidate_policy.h"
+#include "common/compress/candidates.h"
 #include "common/compress/policies.h"
+#include "common/compress/pool.h"
 #include "common/compress/variance_policy.h"
 
 namespace weir::compress {

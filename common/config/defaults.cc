@@ -188,6 +188,7 @@ void FillSidco(v1::SidcoPolicy& sidco) {
   }
   WEIR_DEFAULT(sidco, stages, 0);
   WEIR_DEFAULT(sidco, cap_at_largest, true);
+  WEIR_DEFAULT(sidco, whole_layer, false);
 }
 
 void FillVariance(v1::VariancePolicy& variance) {

@@ -80,8 +80,9 @@ HWY_INLINE IntVector LeastAbove(Ints ints, const Group& group, IntVector below) 
   return least;
 }
 
-// The first guess is two thirds of the largest, the next a third, a twelfth: a tail's threshold is
-// near its largest, and far from the middle of all floats.
+// How far below the largest the first guess is, in bits: at two thirds to three quarters of it. The
+// next is twice as far below that one, and so on: a tail's threshold is near its largest, and far
+// from the middle of all floats.
 constexpr int32_t kFirstReach = 1 << 22, kLastReach = 1 << 29;
 
 // The bits of the least magnitude that is kept. Lanes behind sample_count are not looked for.

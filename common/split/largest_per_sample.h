@@ -1,9 +1,10 @@
 // The largest magnitudes of each sample of a block, features by samples: what DCT-MP keeps.
 //
 // A vector holds a feature of many samples, so all of them are searched at once, each between its
-// own bounds, by counting how many of its elements reach the middle of what is left; that ends as
-// soon as the count is right. Magnitudes are compared as the whole numbers that their bits are, so
-// NaN is larger than everything and never lost. Every instruction set's form gives the same bits
+// own bounds, by counting how many of its elements reach a guess: from its largest downwards until
+// enough do, then the middle of what is left; that ends as soon as the count is right. Magnitudes
+// are compared as the whole numbers that their bits are, so NaN is larger than everything and never
+// lost. Every instruction set's form gives the same bits
 // (tests/common/split/largest_per_sample_test.cc).
 //
 // Place in the life of a batch: forward -> **select** -> the next stage.

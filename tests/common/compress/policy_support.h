@@ -39,7 +39,7 @@ inline std::vector<std::string> PolicyForms() {
   std::vector<std::string> forms = PolicyNames();
   forms.insert(forms.end(),
                {"dct ONE_BASED", "dct SORTED", "sidco GAMMA", "sidco PARETO", "sidco UNCAPPED",
-                "variance FEEDBACK", "variance LAYER", "hybrid AFTER"});
+                "sidco WHOLE", "variance FEEDBACK", "variance LAYER", "hybrid AFTER"});
   return forms;
 }
 
@@ -60,6 +60,7 @@ inline v1::PolicyRule RuleNamed(const std::string& form) {
   if (form == "dct ONE_BASED") rule.mutable_dct()->set_one_based_rank(true);
   if (form == "dct SORTED") rule.mutable_dct()->set_quantile(v1::DctPolicy::SORTED);
   if (form == "sidco UNCAPPED") rule.mutable_sidco()->set_cap_at_largest(false);
+  if (form == "sidco WHOLE") rule.mutable_sidco()->set_whole_layer(true);
   if (form == "variance LAYER") rule.mutable_variance()->set_exponent_of_layer(true);
   if (form == "variance FEEDBACK") rule.mutable_variance()->set_quant_error_feedback(true);
   if (form == "hybrid AFTER") rule.mutable_hybrid()->set_correction(v1::HybridPolicy::AFTER);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -45,23 +46,45 @@ TEST(ResidualSample, IsAllOfASmallLayer) {
   }
 }
 
-TEST(ResidualSample, IsARunOfEachSoManyOfALargeOne) {
+TEST(ResidualSample, IsOneRunOfEachGroupOfALargeOneAndNotAlwaysTheSame) {
   for (const int64_t count : {65'537, 100'000, 300'001, 1'000'003}) {
     for (const int64_t run : {1, 16}) {
       Layer layer(count);
       const SampleShape shape{.run_elements = run};
+      const int64_t stride = shape.Stride(count);
       const std::vector<int64_t> indexes = layer.Sampled(shape, 7);
-      const auto share = static_cast<double>(count) / static_cast<double>(shape.Stride(count));
-      EXPECT_LE(share, 65536);
-      EXPECT_GE(share, 32768);
+      const auto share = static_cast<double>(count) / static_cast<double>(stride);
       EXPECT_NEAR(static_cast<double>(indexes.size()), share, 0.03 * share);
       EXPECT_LE(indexes.size(), shape.Capacity(count));
-      for (size_t i = 1; i < indexes.size(); ++i) {
-        ASSERT_LT(indexes[i - 1], indexes[i]);
-        ASSERT_TRUE(indexes[i] % run == 0 || indexes[i] == indexes[i - 1] + 1) << indexes[i];
+      int64_t last_group = -1;
+      std::set<int64_t> places;  // of runs in their groups
+      for (size_t i = 0; i < indexes.size(); ++i) {
+        if (indexes[i] % run != 0) {
+          ASSERT_EQ(indexes[i], indexes[i - 1] + 1);
+          continue;
+        }
+        const int64_t in_stripe = indexes[i] % kStripeElements;
+        const int64_t group = indexes[i] - in_stripe + in_stripe / (run * stride);
+        ASSERT_GT(group, last_group);
+        last_group = group;
+        places.insert(in_stripe / run % stride);
       }
+      EXPECT_EQ(std::ssize(places), stride);
     }
   }
+}
+
+// The columns of a weight with 512 inputs are met about as often as each other in a few steps.
+TEST(ResidualSample, MeetsEachColumnOfAWeight) {
+  Layer layer(512 * 2000);
+  std::vector<int> met(512);
+  for (uint64_t key = 0; key < 10; ++key) {
+    for (const int64_t index : layer.Sampled({.run_elements = 16}, key)) {
+      ++met[static_cast<size_t>(index % 512)];
+    }
+  }
+  EXPECT_GT(std::ranges::min(met), 900);
+  EXPECT_LT(std::ranges::max(met), 1700);
 }
 
 TEST(ResidualSample, TakesOtherElementsWithAnotherKeyAndAllInTheEnd) {

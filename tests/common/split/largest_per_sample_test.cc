@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/random.h"
@@ -124,6 +125,28 @@ TEST_P(LargestPerSample, AThresholdIsTheLeastThatIsKept) {
   EXPECT_EQ(chosen.thresholds()[0], 2.0f);
   EXPECT_EQ(std::vector<uint32_t>(chosen.positions().begin(), chosen.positions().end()),
             (std::vector<uint32_t>{1, 2}));
+}
+
+TEST_P(LargestPerSample, AThresholdMayBeFarBelowTheLargest) {
+  RandomStream random(5);
+  for (const float rest : {1e-30f, 1e-3f, 1.0f, 1e20f}) {
+    Block block(64, 20, [&] { return rest * static_cast<float>(random.NextNormal()); });
+    for (int64_t s = 0; s < block.samples; ++s) block.At(s % 64, s) = 3e38f;
+    for (const int64_t keep : {1, 2, 5, 60}) Compare(block, keep);
+  }
+}
+
+TEST_P(LargestPerSample, ItsMemoryIsUsedAgain) {
+  RandomStream random(6);
+  Chosen chosen;
+  for (const auto& [features, samples] :
+       std::vector<std::pair<int64_t, int64_t>>{{256, 128}, {3, 5}, {70, 33}, {300, 20}, {1, 1}}) {
+    const Block block(features, samples, [&] { return static_cast<float>(random.NextNormal()); });
+    ChooseLargest(block.view(), 3, &chosen);
+    EXPECT_EQ(std::vector<uint32_t>(chosen.positions().begin(), chosen.positions().end()),
+              Plain(block, 3));
+    EXPECT_EQ(std::ssize(chosen.thresholds()), samples);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(InstructionSets, LargestPerSample, compress::InstructionSets(),
