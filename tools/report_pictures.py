@@ -275,9 +275,9 @@ def density_dots(runs, layer, axis, y):
 # ------------------------------------------------------------------------------ threshold
 
 
-def threshold_picture(runs, subtitle=None):
+def threshold_picture(runs, subtitle=None, levels=()):
     """runs: dicts with "name", "largest_layer" and "thresholds", its (samples, threshold > 0). None
-    when no run has two of them. subtitle: instead of the layer's name."""
+    when no run has two of them. subtitle: instead of the layer's name. levels: to be drawn across."""
     drawn = [(i, run["thresholds"]) for i, run in enumerate(runs) if len(run["thresholds"]) > 1]
     if not drawn:
         return None
@@ -286,7 +286,7 @@ def threshold_picture(runs, subtitle=None):
     keys, keys_height = legend([run["name"] for run in runs], left, 74, right - left)
     top, bottom = 72 + keys_height, 332 + keys_height
     x_axis = Axis(0, max(x for x, _ in points), (left, right))
-    values = [y for _, y in points]
+    values = [*(y for _, y in points), *levels]
     y_axis = Axis(min(values) / 1.2, max(values) * 1.2, (bottom, top), is_log=True)
     if subtitle is None:
         subtitle = f"of the largest layer, {runs[drawn[0][0]]['largest_layer']}; log scale"
@@ -296,6 +296,10 @@ def threshold_picture(runs, subtitle=None):
         y = y_axis.place(tick)
         parts.append(line(left, y, right, y, extra='stroke-opacity="0.25"'))
         parts.append(text(left - 8, y + 4, f"{tick:.0e}", anchor="end"))
+    for level in levels:
+        y = y_axis.place(level)
+        parts.append(line(left, y, right, y, TEXT, 1.5, 'stroke-dasharray="8 4"'))
+        parts.append(text(right + 6, y + 4, f"{level:.3g}"))
     for tick in x_axis.ticks():
         x = x_axis.place(tick)
         parts.append(line(x, bottom, x, bottom + 5))

@@ -8,6 +8,7 @@
 // it; with the order of the figure's lines it is the one after (correction: AFTER). A step without
 // credit decays v of every element.
 #include "common/compress/policies.h"
+#include "common/compress/select_kernels.h"
 #include "common/compress/variance_policy.h"
 
 namespace weir::compress {
@@ -35,8 +36,9 @@ class Hybrid : public VariancePolicy {
  private:
   void Select(ResidualState& base, const StepPlan&, uint32_t stripe, const Gradient& gradient,
               std::span<float> residual, StripeSelection* selection) const override {
-    AccumulateAndTakeQuanta(gradient, test_, corrects_after_, residual,
-                            SquareSums(base, stripe * kStripeElements, residual.size()), selection);
+    base.scope.kernels->accumulate_and_take_quanta(
+        gradient, test_, corrects_after_, residual,
+        SquareSums(base, stripe * kStripeElements, residual.size()), selection);
   }
 
   const bool corrects_after_;

@@ -13,8 +13,8 @@
 #include "common/compress/policies.h"
 #include "common/compress/pool.h"
 #include "common/compress/residual_policy.h"
+#include "common/compress/select_kernels.h"
 #include "common/compress/stochastic_levels.h"
-#include "common/compress/stripe_select.h"
 
 namespace weir::compress {
 namespace {
@@ -37,11 +37,13 @@ class OneBit : public ResidualPolicy {
     auto& state = static_cast<OneBitState&>(base);
     StepPlan plan = {.step = state.NextStep(), .scales = state.scales.Borrow()};
     plan.scales->assign(2 * buckets_.CountOf(state.scope.element_count), 0);
+    const SelectKernels& kernels = *state.scope.kernels;
     state.residual.ForEachStripe([&](int64_t first, std::span<float> values) {
-      AccumulateStripe(gradient.Part(first, values.size()).values, values);
+      kernels.accumulate(gradient.Part(first, values.size()).values, values);
       const size_t bucket = static_cast<size_t>(first) >> buckets_.log2();
       buckets_.ForEach(values, [&](size_t i, std::span<const float> part) {
-        const bool is_sound = SetMeans(part, plan.scales->data() + 2 * (bucket + i));
+        const bool is_sound = SetMeans(kernels.sum_bucket(part), std::ssize(part),
+                                       plan.scales->data() + 2 * (bucket + i));
         plan.is_raw = plan.is_raw || !is_sound;
       });
     });
@@ -67,12 +69,11 @@ class OneBit : public ResidualPolicy {
  private:
   // means: of those from 0 on, and of the magnitudes of the others. False if there are none, for
   // something is no number.
-  static bool SetMeans(std::span<const float> values, float* means) {
-    const BucketSums sums = SumBucket(values);
+  static bool SetMeans(const BucketSums& sums, int64_t count, float* means) {
     if (!std::isfinite(sums.sum) || !std::isfinite(sums.minus_sum)) return false;
-    const int64_t plus_count = std::ssize(values) - sums.minus_count;
-    const auto mean = [](double sum, int64_t count) {
-      return count == 0 ? 0.0f : SoundScale(std::max(0.0, sum) / static_cast<double>(count));
+    const int64_t plus_count = count - sums.minus_count;
+    const auto mean = [](double sum, int64_t of) {
+      return of == 0 ? 0.0f : SoundScale(std::max(0.0, sum) / static_cast<double>(of));
     };
     means[0] = mean(sums.sum - sums.minus_sum, plus_count);
     means[1] = mean(-sums.minus_sum, sums.minus_count);

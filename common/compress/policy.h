@@ -32,6 +32,10 @@ namespace weir::compress {
 
 class Candidates;
 class Residual;
+struct SelectKernels;
+
+// Those of the CPU, all instruction sets (select_kernels.h).
+const SelectKernels& CpuSelectKernels();
 
 // A layer's gradient, or a stripe's part of it.
 struct Gradient {
@@ -58,6 +62,8 @@ struct Scope {
   int64_t element_count = 0;
   wire::ValueCoding values = wire::ValueCoding::kF32;
   uint64_t seed = 0;  // of its random choices; each trainer has another, so that they differ
+  // Of the device that its gradient and residual are on.
+  const SelectKernels* kernels = &CpuSelectKernels();
 
   uint32_t stripe_count() const {
     return static_cast<uint32_t>((element_count + kStripeElements - 1) / kStripeElements);

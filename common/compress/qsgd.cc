@@ -10,10 +10,10 @@
 #include <cmath>
 
 #include "common/base/random.h"
-#include "common/compress/bucket_sums.h"
 #include "common/compress/buckets.h"
 #include "common/compress/policies.h"
 #include "common/compress/quantizer_policy.h"
+#include "common/compress/select_kernels.h"
 #include "common/compress/stochastic_levels.h"
 
 namespace weir::compress {
@@ -34,7 +34,7 @@ class Qsgd : public QuantizerPolicy {
     StepPlan plan = {.step = state.NextStep(), .scales = state.scales.Borrow()};
     plan.scales->resize(buckets_.CountOf(state.scope.element_count));
     buckets_.ForEach(gradient.values, [&](size_t bucket, std::span<const float> values) {
-      const double norm = std::sqrt(SumBucket(values).square_sum);
+      const double norm = std::sqrt(state.scope.kernels->sum_bucket(values).square_sum);
       plan.is_raw = plan.is_raw || !std::isfinite(norm);
       (*plan.scales)[bucket] = SoundScale(norm / levels());
     });
@@ -58,8 +58,9 @@ class Qsgd : public QuantizerPolicy {
         KeyedHash(state.scope.seed, kChoiceKey, state.scope.tensor, plan.step, stripe);
     const float* const scales = plan.scales->data() + buckets_.FirstOf(stripe);
     buckets_.ForEach(gradient, [&](size_t bucket, std::span<const float> values) {
-      AppendLevels(values, {.scale = scales[bucket], .most = levels()}, chance,
-                   static_cast<uint32_t>(values.data() - gradient.data()), selection);
+      const auto first = static_cast<uint32_t>(values.data() - gradient.data());
+      state.scope.kernels->append_levels(values, {.scale = scales[bucket], .most = levels()},
+                                         chance, first, selection);
     });
   }
 

@@ -11,7 +11,7 @@
 #include "common/compress/policies.h"
 #include "common/compress/residual_policy.h"
 #include "common/compress/round_selection.h"
-#include "common/compress/stripe_select.h"
+#include "common/compress/select_kernels.h"
 
 namespace weir::compress {
 namespace {
@@ -53,7 +53,7 @@ class RandomK : public ResidualPolicy {
   void Select(ResidualState& state, const StepPlan& plan, uint32_t stripe, const Gradient& gradient,
               std::span<float> residual, StripeSelection* selection) const override {
     const Scope& scope = state.scope;
-    AccumulateStripe(gradient.values, residual);
+    scope.kernels->accumulate(gradient.values, residual);
     RandomStream random(KeyedHash(scope.seed, kChoiceKey, scope.tensor, plan.step, stripe));
     const double wanted = density_ * static_cast<double>(residual.size());
     const size_t count =

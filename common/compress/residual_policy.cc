@@ -1,6 +1,6 @@
 #include "common/compress/residual_policy.h"
 
-#include "common/compress/stripe_select.h"
+#include "common/compress/select_kernels.h"
 
 namespace weir::compress {
 
@@ -20,19 +20,22 @@ bool ResidualPolicy::SelectStripe(PolicyState& base, const StepPlan& plan, uint3
 }
 
 void ResidualPolicy::Accumulate(PolicyState& base, const Gradient& gradient) const {
-  StateOf(base).residual.ForEachStripe([&](int64_t first, std::span<float> values) {
-    AccumulateStripe(gradient.Part(first, values.size()).values, values);
+  ResidualState& state = StateOf(base);
+  state.residual.ForEachStripe([&](int64_t first, std::span<float> values) {
+    state.scope.kernels->accumulate(gradient.Part(first, values.size()).values, values);
   });
 }
 
 void ResidualPolicy::Select(ResidualState& state, const StepPlan& plan, uint32_t /*stripe*/,
                             const Gradient& gradient, std::span<float> residual,
                             StripeSelection* selection) const {
+  const SelectKernels& kernels = *state.scope.kernels;
   if (plan.threshold) {
-    AccumulateAndSelect(gradient.values, *plan.threshold, state.scope.values, residual, selection);
+    kernels.accumulate_and_select(gradient.values, *plan.threshold, state.scope.values, residual,
+                                  selection);
     return;
   }
-  AccumulateStripe(gradient.values, residual);
+  kernels.accumulate(gradient.values, residual);
   selection->dense = false;
   selection->count = 0;
 }

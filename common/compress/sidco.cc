@@ -23,6 +23,7 @@
 #include "common/compress/pool.h"
 #include "common/compress/residual_policy.h"
 #include "common/compress/residual_sample.h"
+#include "common/compress/select_kernels.h"
 #include "common/compress/tail_fit.h"
 
 namespace weir::compress {
@@ -83,11 +84,11 @@ void ForEachPart(std::span<const float> magnitudes, const Add& add) {
 }
 
 // Of magnitudes from least on, which is above zero.
-Moments TailMoments(std::span<const float> magnitudes, float least) {
+Moments TailMoments(const SelectKernels& kernels, std::span<const float> magnitudes, float least) {
   const float below = std::nextafter(least, 0.0f);
   Moments tail;
   ForEachPart(magnitudes,
-              [&](std::span<const float> part) { tail.Add(MomentsAbove(part, below)); });
+              [&](std::span<const float> part) { tail.Add(kernels.moments_above(part, below)); });
   return tail;
 }
 
@@ -118,7 +119,7 @@ class SidcoPolicy : public ResidualPolicy {
     StepPlan plan = {.step = state.NextStep()};
     std::vector<float>* const memory = state.samples.Borrow();
     const std::span<const float> sample = TakeSample(state, plan.step, gradient.values, memory);
-    const Moments all = TailMoments(sample, JustAbove(0));
+    const Moments all = TailMoments(*state.scope.kernels, sample, JustAbove(0));
     // What is wanted of the whole layer is the same share of its sample.
     const auto kept = static_cast<double>(KeptCount(state.scope.element_count, config_.sparsity()));
     const double wanted =
@@ -185,9 +186,9 @@ class SidcoPolicy : public ResidualPolicy {
     const int stages = ratio < kFirstRatio ? Stages(state) : 1;
     const double first_ratio = stages == 1 ? ratio : kFirstRatio;
     const double step_ratio = std::pow(ratio / first_ratio, 1.0 / std::max(1, stages - 1));
-    float least = capped(FirstThreshold(sample, all, first_ratio));
+    float least = capped(FirstThreshold(*state.scope.kernels, sample, all, first_ratio));
     for (int stage = 1; stage < stages; ++stage) {
-      const Moments tail = TailMoments(sample, least);
+      const Moments tail = TailMoments(*state.scope.kernels, sample, least);
       if (tail.count == 0) break;
       // Of equal magnitudes rounding can put it below what they have in common.
       least = std::max(least, capped(LaterThreshold(tail, step_ratio)));
@@ -195,13 +196,14 @@ class SidcoPolicy : public ResidualPolicy {
     return least;
   }
 
-  double FirstThreshold(std::span<const float> sample, const Moments& all, double ratio) const {
+  double FirstThreshold(const SelectKernels& kernels, std::span<const float> sample,
+                        const Moments& all, double ratio) const {
     if (config_.distribution() == v1::SidcoPolicy::EXPONENTIAL) {
       return ExponentialThreshold(all, 0, ratio);
     }
     if (config_.distribution() == v1::SidcoPolicy::PARETO) return ParetoThreshold(all, 0, ratio);
     double log_sum = 0;
-    ForEachPart(sample, [&](std::span<const float> part) { log_sum += LogSum(part); });
+    ForEachPart(sample, [&](std::span<const float> part) { log_sum += kernels.log_sum(part); });
     return GammaThreshold(all, log_sum, ratio);
   }
 

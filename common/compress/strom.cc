@@ -5,7 +5,7 @@
 // locked by stripes; indexes are coded by their gaps and not in 31 bits.
 #include "common/compress/policies.h"
 #include "common/compress/residual_policy.h"
-#include "common/compress/stripe_select.h"
+#include "common/compress/select_kernels.h"
 
 namespace weir::compress {
 namespace {
@@ -25,9 +25,9 @@ class Strom : public ResidualPolicy {
   double threshold(const PolicyState&) const override { return threshold_; }
 
  private:
-  void Select(ResidualState&, const StepPlan&, uint32_t, const Gradient& gradient,
+  void Select(ResidualState& state, const StepPlan&, uint32_t, const Gradient& gradient,
               std::span<float> residual, StripeSelection* selection) const override {
-    AccumulateAndQuantize(gradient.values, threshold_, residual, selection);
+    state.scope.kernels->accumulate_and_quantize(gradient.values, threshold_, residual, selection);
   }
 
   const float threshold_;

@@ -16,6 +16,7 @@
 #include "common/compress/bucket_sums.h"
 #include "common/compress/policies.h"
 #include "common/compress/quantizer_policy.h"
+#include "common/compress/select_kernels.h"
 #include "common/compress/stochastic_levels.h"
 
 namespace weir::compress {
@@ -37,7 +38,7 @@ class Terngrad : public QuantizerPolicy {
   StepPlan BeginStep(PolicyState& base, const Gradient& gradient) const override {
     QuantizerState& state = StateOf(base);
     StepPlan plan = {.step = state.NextStep()};
-    const BucketSums sums = SumAll(gradient.values);
+    const BucketSums sums = SumAll(*state.scope.kernels, gradient.values);
     plan.is_raw = !std::isfinite(sums.square_sum);
     plan.scale = Scale(sums, gradient.size());
     return plan;
@@ -48,11 +49,11 @@ class Terngrad : public QuantizerPolicy {
     return {wire::ValueCoding::kLevels, 1, &plan.scale};
   }
 
-  static BucketSums SumAll(std::span<const float> gradient) {
+  static BucketSums SumAll(const SelectKernels& kernels, std::span<const float> gradient) {
     BucketSums sums;
     for (size_t begin = 0; begin < gradient.size(); begin += kStripeElements) {
       const size_t count = std::min(gradient.size() - begin, static_cast<size_t>(kStripeElements));
-      sums += SumBucket(gradient.subspan(begin, count));
+      sums += kernels.sum_bucket(gradient.subspan(begin, count));
     }
     return sums;
   }
@@ -69,7 +70,8 @@ class Terngrad : public QuantizerPolicy {
               std::span<const float> gradient, StripeSelection* selection) const override {
     const uint64_t chance =
         KeyedHash(state.scope.seed, kChoiceKey, state.scope.tensor, plan.step, stripe);
-    AppendLevels(gradient, {.scale = plan.scale, .most = 1}, chance, 0, selection);
+    state.scope.kernels->append_levels(gradient, {.scale = plan.scale, .most = 1}, chance, 0,
+                                       selection);
   }
 
   const double clip_;

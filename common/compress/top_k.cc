@@ -21,7 +21,7 @@
 #include "common/compress/pool.h"
 #include "common/compress/residual_policy.h"
 #include "common/compress/round_selection.h"
-#include "common/compress/stripe_select.h"
+#include "common/compress/select_kernels.h"
 
 namespace weir::compress {
 namespace {
@@ -111,7 +111,8 @@ class TopK : public ResidualPolicy {
     candidates->Clear();
     const float bound = std::max(kLowered * state.threshold, kNotZero);
     state.residual.ForEachStripe([&](int64_t first, std::span<float> values) {
-      AccumulateStripe(gradient.subspan(static_cast<size_t>(first), values.size()), values);
+      state.scope.kernels->accumulate(gradient.subspan(static_cast<size_t>(first), values.size()),
+                                      values);
       candidates->Collect(values, bound, static_cast<uint32_t>(first));
     });
     if (candidates->count() >= kept || bound == kNotZero) return;

@@ -21,6 +21,7 @@
 #include "common/compress/candidates.h"
 #include "common/compress/policies.h"
 #include "common/compress/pool.h"
+#include "common/compress/select_kernels.h"
 #include "common/compress/variance_policy.h"
 
 namespace weir::compress {
@@ -85,9 +86,9 @@ class Variance : public VariancePolicy {
     float largest = 0;  // of what gives the exponent
     std::array<uint16_t, kStripeElements> passing;
     state.residual.ForEachStripe([&](int64_t first, std::span<float> residual) {
-      const size_t count =
-          AccumulateAndTest(gradient.Part(first, residual.size()), test_, residual,
-                            state.SquareSums(first, residual.size()), passing.data());
+      const size_t count = state.scope.kernels->accumulate_and_test(
+          gradient.Part(first, residual.size()), test_, residual,
+          state.SquareSums(first, residual.size()), passing.data());
       plan.candidates->Add(residual, std::span(passing).first(count), static_cast<uint32_t>(first));
       if (exponent_of_layer_) largest = std::max(largest, LargestFinite(residual));
     });

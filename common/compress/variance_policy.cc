@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "common/compress/select_kernels.h"
+
 namespace weir::compress {
 
 void VarianceState::Save(ByteWriter* out) const {
@@ -18,9 +20,10 @@ bool VarianceState::Load(ByteReader* in) {
 }
 
 void VariancePolicy::Accumulate(PolicyState& base, const Gradient& gradient) const {
-  StateOf(base).residual.ForEachStripe([&](int64_t first, std::span<float> residual) {
-    AccumulateAndDecay(gradient.Part(first, residual.size()), test_.decay, residual,
-                       SquareSums(base, first, residual.size()));
+  ResidualState& state = StateOf(base);
+  state.residual.ForEachStripe([&](int64_t first, std::span<float> residual) {
+    state.scope.kernels->accumulate_and_decay(gradient.Part(first, residual.size()), test_.decay,
+                                              residual, SquareSums(base, first, residual.size()));
   });
 }
 

@@ -23,6 +23,7 @@ sys.path.insert(0, str(TOOLS))
 
 import page_places  # noqa: E402
 import reproduce_dct_speed  # noqa: E402
+import reproduce_dct_thresholds  # noqa: E402
 
 loader = SourceFileLoader("reproduce_dct", SCRIPT)
 reproduce_dct = module_from_spec(spec_from_loader("reproduce_dct", loader))
@@ -86,7 +87,17 @@ class Arithmetic(unittest.TestCase):
 
     def test_what_is_nearest_to_a_number_of_samples(self):
         points = [(i, i * 10) for i in range(100)]
-        self.assertEqual(reproduce_dct.near(points, 50), 500)
+        self.assertEqual(reproduce_dct_thresholds.near(points, 50), 500)
+
+    def test_a_threshold_beside_its_running_mean(self):
+        warm = 128 * reproduce_dct_thresholds.WARM_UP_STEPS
+        points = [(100, 50.0), (warm, 1.0), (warm + 10, 3.0), (warm + 20, 2.0), (warm + 30, 2.5)]
+        relative = reproduce_dct_thresholds.relative_to_mean(points, 20)
+        self.assertEqual(relative, [(warm + 10, 1.5), (warm + 20, 2 / 2.5), (warm + 30, 2.5 / 2.25)])
+        self.assertEqual(reproduce_dct_thresholds.steadiness_line("a", relative), ("a", "50", "50", "NO"))
+        steady = [(i, 1.0) for i in range(998)] + [(998, 0.75), (999, 1.2)]
+        self.assertEqual(reproduce_dct_thresholds.steadiness_line("a", steady), ("a", "25", "0", "yes"))
+        self.assertEqual(reproduce_dct_thresholds.steadiness_line("a", []), ("a", "", "", ""))
 
 
 class PagePlaces(unittest.TestCase):
@@ -117,8 +128,8 @@ class Tool(unittest.TestCase):
         with tempfile.TemporaryDirectory() as out:
             page = os.path.join(out, "page.md")
             places = ["<!-- reproduce_dct %s -->\nold\n<!-- end of %s -->\n" % (name, name)
-                      for name in ("thresholds-adagrad", "loss-adagrad")]
-            flags = ("--only=loss,thresholds", "--seeds=1", "--rows=2560", "--test_rows=200", "--page=" + page,
+                      for name in ("thresholds-adagrad", "loss-adagrad", "steadiness-adagrad")]
+            flags = ("--only=loss,thresholds,steadiness", "--seeds=1", "--rows=2560", "--test_rows=200", "--page=" + page,
                      "--out=" + os.path.join(out, "runs"))
             with open(page, "w", encoding="utf-8") as f:
                 f.write(places[0])
@@ -140,7 +151,9 @@ class Tool(unittest.TestCase):
             self.assertEqual("![thresholds-adagrad](%s)" % picture in text,
                              os.path.exists(os.path.join(out, picture)))
             self.assertNotIn("\nold\n", text)
-            self.assertTrue(text.endswith("<!-- end of loss-adagrad -->\nbelow\n"))
+            self.assertIn("\ntools/reproduce_dct --only=steadiness --rule=adagrad --rows=2560\n", text)
+            self.assertIn("| layer | furthest from the mean, % |", text)
+            self.assertTrue(text.endswith("<!-- end of steadiness-adagrad -->\nbelow\n"))
             out = os.path.join(out, "runs")
             with open(os.path.join(out, "table.json"), encoding="utf-8") as f:
                 lines = json.load(f)

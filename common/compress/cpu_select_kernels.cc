@@ -1,0 +1,22 @@
+#include "common/compress/select_kernels.h"
+#include "common/compress/stripe_select.h"
+
+namespace weir::compress {
+
+const SelectKernels& CpuSelectKernels() {
+  static constexpr SelectKernels kKernels = {
+      .accumulate = AccumulateStripe,
+      .accumulate_and_select = AccumulateAndSelect,
+      .accumulate_and_quantize = AccumulateAndQuantize,
+      .accumulate_and_test = AccumulateAndTest,
+      .accumulate_and_take_quanta = AccumulateAndTakeQuanta,
+      .accumulate_and_decay = AccumulateAndDecay,
+      .sum_bucket = SumBucket,
+      .append_levels = AppendLevels,
+      .moments_above = MomentsAbove,
+      .log_sum = LogSum,
+  };
+  return kKernels;
+}
+
+}  // namespace weir::compress
