@@ -94,10 +94,10 @@ class Arithmetic(unittest.TestCase):
         points = [(100, 50.0), (warm, 1.0), (warm + 10, 3.0), (warm + 20, 2.0), (warm + 30, 2.5)]
         relative = reproduce_dct_thresholds.relative_to_mean(points, 20)
         self.assertEqual(relative, [(warm + 10, 1.5), (warm + 20, 2 / 2.5), (warm + 30, 2.5 / 2.25)])
-        self.assertEqual(reproduce_dct_thresholds.steadiness_line("a", relative), ("a", "50", "50", "NO"))
+        self.assertEqual(reproduce_dct_thresholds.percents(relative), ("50", "50"))
         steady = [(i, 1.0) for i in range(998)] + [(998, 0.75), (999, 1.2)]
-        self.assertEqual(reproduce_dct_thresholds.steadiness_line("a", steady), ("a", "25", "0", "yes"))
-        self.assertEqual(reproduce_dct_thresholds.steadiness_line("a", []), ("a", "", "", ""))
+        self.assertEqual(reproduce_dct_thresholds.percents(steady), ("25", "0"))
+        self.assertEqual(reproduce_dct_thresholds.percents([]), ("", ""))
 
 
 class PagePlaces(unittest.TestCase):
