@@ -29,7 +29,7 @@ constexpr uint64_t kSampleKey = 101;
 constexpr uint64_t kDrainKey = 102;
 
 // A sample's size: enough that the density of a 1 % quantile has a standard deviation of 4 to 6 %
-// of its target. No two of its elements lie side by side, for those of an output are alike.
+// of its target. Of single elements and not of runs, for those of an output are alike.
 SampleShape ShapeOf(const v1::DctPolicy& config) {
   return config.quantile() == v1::DctPolicy::SORTED ? SampleShape::Whole() : SampleShape();
 }

@@ -80,7 +80,7 @@ class TopK : public ResidualPolicy {
     return static_cast<const TopKState&>(state).threshold;
   }
 
- protected:
+ private:
   // The gradient is in the residual since BeginStep.
   void Select(ResidualState& state, const StepPlan& plan, uint32_t stripe,
               const Gradient& /*gradient*/, std::span<float> residual,
@@ -105,7 +105,6 @@ class TopK : public ResidualPolicy {
     if (state.scope.values != wire::ValueCoding::kF32) RoundSelection(residual, selection);
   }
 
- private:
   static void AccumulateAndCollect(TopKState& state, std::span<const float> gradient, size_t kept,
                                    Candidates* candidates) {
     candidates->Clear();
