@@ -2,10 +2,12 @@
 """Whether a long run keeps its memory: trains a small model for 200,000 steps on one server and two
 trainers and follows the resident memory of the three processes.
 
-  tools/measure_memory.py [--steps=200000] [--warm_up=0.1] [--bound=0.02] [--bin=DIR] [--out=DIR]
+  tools/measure_memory.py [--steps=200000] [--warm_up=0.1] [--bound=0.02] [--json] [--bin=DIR]
+      [--out=DIR]
 
 Needs a Release build; about a minute on two idle cores. Ends with 1 when a process was not flat: its
-largest value after the warm-up is more than the bound above its smallest.
+largest value after the warm-up is more than the bound above its smallest. --json: the last line is
+for weir-bench instead, in MB, which judges by itself.
 
 The warm-up, the first tenth of the steps, is when memory grows for honest reasons: tables get their
 rows (1,000 at most, and the rarest has come some ten times by then), residuals and versions are
@@ -19,10 +21,11 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+TOOLS = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, TOOLS)
 import paired_runs  # noqa: E402
 
-CONFIG = "configs/runs/local.textproto"
+CONFIG = os.path.join(TOOLS, "../configs/runs/local.textproto")
 BATCH = 16
 TRAINERS = 2
 SAMPLE_S = 0.2
@@ -114,11 +117,20 @@ def report(found, bound):
     return flat
 
 
+def as_json(found):
+    values = {}
+    for name, (_, low, high, _) in found.items():
+        values[name + "/smallest"] = low / 1e6
+        values[name + "/largest"] = high / 1e6
+    return json.dumps({"peer": "its smallest after the warm-up", "values": values})
+
+
 def parse_flags():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=200000)
     parser.add_argument("--warm_up", type=float, default=0.1, help="share of the steps")
     parser.add_argument("--bound", type=float, default=0.02, help="share of the memory")
+    parser.add_argument("--json", action="store_true", help="the last line is for weir-bench")
     parser.add_argument("--bin", default="build/release/bin")
     parser.add_argument("--out", default="build/memory")
     flags = parser.parse_args()
@@ -136,6 +148,9 @@ def main():
         sys.exit("error: the run was too short to look at its %d processes: %s"
                  % (1 + TRAINERS, ", ".join(found) or "none seen"))
     flat = report(found, flags.bound)
+    if flags.json:
+        print(as_json(found))
+        return 0
     print("%s within %g %% after the first %g %% of %d steps"
           % ("flat" if flat else "NOT flat", 100 * flags.bound, 100 * flags.warm_up, flags.steps))
     return 0 if flat else 1

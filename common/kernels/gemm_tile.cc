@@ -1,10 +1,8 @@
 #include "common/kernels/gemm_tile.h"
 
+#if defined(__x86_64__)
+
 #include <libxsmm.h>
-
-#include <algorithm>
-
-#include "common/base/hogwild.h"
 
 namespace weir::kernels::cpu {
 
@@ -28,17 +26,16 @@ int64_t GemmTile::FastestM() {
   return fastest;
 }
 
-WEIR_HOGWILD void GemmTile::MultiplyPlainly(const GemmTileShape& shape, const float* a,
-                                            const float* b, float* c) {
-  for (int64_t j = 0; j < shape.n; ++j) {
-    float* out = c + j * shape.ldc;
-    if (!shape.accumulate) std::fill_n(out, shape.m, 0.0f);
-    for (int64_t p = 0; p < shape.k; ++p) {
-      const float scale = shape.transpose_b ? b[p * shape.ldb + j] : b[j * shape.ldb + p];
-      const float* column = a + p * shape.lda;
-      for (int64_t i = 0; i < shape.m; ++i) out[i] += scale * column[i];
-    }
-  }
-}
+}  // namespace weir::kernels::cpu
+
+#else
+
+namespace weir::kernels::cpu {
+
+GemmTile::GemmTile(const GemmTileShape& shape) : shape_(shape) {}
+
+int64_t GemmTile::FastestM() { return kLargestM / 2; }
 
 }  // namespace weir::kernels::cpu
+
+#endif

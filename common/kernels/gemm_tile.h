@@ -1,5 +1,6 @@
 // The product that everything dense is cut into: c = a b, or c += a b, of a size that fits the
-// first-level cache, by code that libxsmm generates at run time for this processor.
+// first-level cache: on x86-64 by code that libxsmm generates at run time for this processor, else
+// by loops that are compiled for its instruction set.
 //
 // Column-major, as libxsmm has it: a is [m, k] with element (i, p) at a[p * lda + i]; b is [k, n]
 // with (p, j) at b[j * ldb + p], or, transposed, at b[p * ldb + j]; c is [m, n] with (i, j) at
@@ -24,8 +25,8 @@ struct GemmTileShape {
 
 class GemmTile {
  public:
-  // Generates the code, or finds it generated. Where code cannot be generated (a processor without
-  // AVX, memory that must not be executed) the tile is a plain loop.
+  // Generates the code, or finds it generated. Where it cannot be (no x86-64 with AVX, memory that
+  // must not be executed) the tile is a portable one.
   explicit GemmTile(const GemmTileShape& shape);
 
   void operator()(const float* a, const float* b, float* c) const {
@@ -33,7 +34,7 @@ class GemmTile {
       generated_(a, b, c);
       ForgetUpperHalves();
     } else {
-      MultiplyPlainly(shape_, a, b, c);
+      MultiplyPortably(shape_, a, b, c);
     }
   }
 
@@ -43,8 +44,9 @@ class GemmTile {
   static int64_t FastestM();
   static constexpr int64_t kLargestM = 64;
 
-  // The plain loop, whose speed nobody needs.
-  static void MultiplyPlainly(const GemmTileShape& shape, const float* a, const float* b, float* c);
+  // Without generated code.
+  static void MultiplyPortably(const GemmTileShape& shape, const float* a, const float* b,
+                               float* c);
 
  private:
   // Generated code leaves the upper halves of its registers in use. Code of 128-bit vectors, which

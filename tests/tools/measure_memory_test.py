@@ -5,6 +5,7 @@ Usage: measure_memory_test.py BIN_DIR [unittest arguments]"""
 
 import contextlib
 import io
+import json
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,10 @@ class MeasureMemory(unittest.TestCase):
 
     def test_a_process_that_was_gone_is_not_flat(self):
         self.assertFalse(flat({"a": (2, 0, 1000, 1000)}, 0.02))
+
+    def test_what_weir_bench_reads_is_megabytes(self):
+        line = json.loads(measure_memory.as_json({"a": (2, 1000000, 1500000, 1200000)}))
+        self.assertEqual(line["values"], {"a/smallest": 1.0, "a/largest": 1.5})
 
     def test_a_short_run_is_flat(self):
         with tempfile.TemporaryDirectory() as out:

@@ -11,7 +11,7 @@ namespace {
 Result<PeerResult> Parse(const std::string& script, const std::string& line) {
   const auto json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("peer") || !json.contains("values")) {
-    return Internal(StrCat("tools/bench/peers/", script, " ended with \"", line,
+    return Internal(StrCat("tools/", script, " ended with \"", line,
                            "\" instead of its result; run it by hand"));
   }
   return PeerResult{json["peer"], json["values"]};
@@ -19,15 +19,19 @@ Result<PeerResult> Parse(const std::string& script, const std::string& line) {
 
 }  // namespace
 
-Result<PeerResult> RunPeerScript(const std::string& script, const std::string& arguments) {
+Result<PeerResult> RunScript(const std::string& script, const std::string& arguments) {
   // Debian's packages belong to Debian's interpreter; another one may come first in PATH.
-  Program program{{"/usr/bin/python3", StrCat(WEIR_SOURCE_DIR, "/tools/bench/peers/", script)},
-                  300};
+  Program program{{"/usr/bin/python3", StrCat(WEIR_SOURCE_DIR, "/tools/", script)}, 300};
   for (const std::string& argument : StrSplit(arguments, ' '))
     program.arguments.push_back(argument);
-  const Result<std::string> line = RunProgram(program);
-  if (line.ok()) return Parse(script, *line);
-  return Unavailable(StrCat(line.status().message(),
+  WEIR_ASSIGN_OR_RETURN(const std::string line, RunProgram(program));
+  return Parse(script, line);
+}
+
+Result<PeerResult> RunPeerScript(const std::string& script, const std::string& arguments) {
+  Result<PeerResult> result = RunScript(StrCat("bench/peers/", script), arguments);
+  if (result.ok() || result.status().code() != StatusCode::kUnavailable) return result;
+  return Unavailable(StrCat(result.status().message(),
                             "; if a library is missing: tools/install_dependencies python3-torch"));
 }
 

@@ -1,4 +1,5 @@
-// Runs one of tools/bench/peers/*.py, a peer that is not C++, and reads the numbers it prints.
+// Runs a script, mostly one of tools/bench/peers/*.py, a peer that is not C++, and reads the
+// numbers it prints.
 //
 // Thread rule: as in program.h; blocks until the script ends.
 #pragma once
@@ -15,9 +16,12 @@ struct PeerResult {
   std::map<std::string, double> values;  // by the names that the script's help lists
 };
 
-// script: a file name in tools/bench/peers; arguments: with spaces between them. The script's last
-// line is {"peer": "...", "values": {"name": number}}. The error tells what to install when a
-// module is missing.
+// script: its path below tools; arguments: with spaces between them. The script's last line is
+// {"peer": "...", "values": {"name": number}}.
+Result<PeerResult> RunScript(const std::string& script, const std::string& arguments);
+
+// script: a file name in tools/bench/peers. The error tells what to install when a module is
+// missing.
 Result<PeerResult> RunPeerScript(const std::string& script, const std::string& arguments);
 
 }  // namespace weir::bench

@@ -25,6 +25,7 @@ constexpr Section kSections[] = {
      BenchDistributed},
     {"network", "training behind 1 Gbit/s and 100 Mbit/s: DCT beside sending everything",
      BenchNetwork},
+    {"memory", "resident memory of server and trainers over 200,000 steps", BenchMemory},
 };
 
 }  // namespace

@@ -19,5 +19,6 @@ Result<Lines> BenchPolicies(const Options& options);
 Result<Lines> BenchTransport(const Options& options);
 Result<Lines> BenchDistributed(const Options& options);
 Result<Lines> BenchNetwork(const Options& options);
+Result<Lines> BenchMemory(const Options& options);
 
 }  // namespace weir::bench

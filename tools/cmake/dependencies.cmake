@@ -13,6 +13,11 @@ pkg_check_modules(GLOG REQUIRED IMPORTED_TARGET libglog)
 pkg_check_modules(HIGHWAY REQUIRED IMPORTED_TARGET libhwy)
 # Also for AVX-512 with its later instructions (Ice Lake, Zen 4), which Highway leaves out by itself.
 target_compile_definitions(PkgConfig::HIGHWAY INTERFACE HWY_WANT_AVX3_DL)
+# And on Arm for NEON alone: our loops keep vectors in arrays and structs, which SVE's cannot be in.
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+  target_compile_definitions(PkgConfig::HIGHWAY INTERFACE
+    "HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)")
+endif()
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 
 # The next two are peers of weir-bench. libdnnl-dev's own CMake package asks for OpenCL headers, which we do not need.
@@ -22,15 +27,17 @@ add_library(DNNL::dnnl UNKNOWN IMPORTED)
 set_target_properties(DNNL::dnnl PROPERTIES
   IMPORTED_LOCATION ${DNNL_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${DNNL_INCLUDE_DIR})
 
-# A static library that expects to be given a BLAS for what it does not do itself; we ask it for
-# nothing of that kind.
-find_path(LIBXSMM_INCLUDE_DIR libxsmm.h REQUIRED)
-find_library(LIBXSMM_LIBRARY xsmm REQUIRED)
-find_library(LIBXSMM_NO_BLAS_LIBRARY xsmmnoblas REQUIRED)
-add_library(LIBXSMM::libxsmm STATIC IMPORTED)
-set_target_properties(LIBXSMM::libxsmm PROPERTIES
-  IMPORTED_LOCATION ${LIBXSMM_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${LIBXSMM_INCLUDE_DIR}
-  INTERFACE_LINK_LIBRARIES "${LIBXSMM_NO_BLAS_LIBRARY};Threads::Threads;${CMAKE_DL_LIBS};m;rt")
+# For x86-64 alone. A static library that expects to be given a BLAS for what it does not do itself;
+# we ask it for nothing of that kind.
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  find_path(LIBXSMM_INCLUDE_DIR libxsmm.h REQUIRED)
+  find_library(LIBXSMM_LIBRARY xsmm REQUIRED)
+  find_library(LIBXSMM_NO_BLAS_LIBRARY xsmmnoblas REQUIRED)
+  add_library(LIBXSMM::libxsmm STATIC IMPORTED)
+  set_target_properties(LIBXSMM::libxsmm PROPERTIES
+    IMPORTED_LOCATION ${LIBXSMM_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${LIBXSMM_INCLUDE_DIR}
+    INTERFACE_LINK_LIBRARIES "${LIBXSMM_NO_BLAS_LIBRARY};Threads::Threads;${CMAKE_DL_LIBS};m;rt")
+endif()
 
 find_path(OPENBLAS_INCLUDE_DIR cblas.h REQUIRED)
 find_library(OPENBLAS_LIBRARY openblas REQUIRED)

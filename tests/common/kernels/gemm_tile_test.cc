@@ -47,11 +47,11 @@ class GemmTileForms : public ::testing::TestWithParam<Form> {
   }
 };
 
-TEST_P(GemmTileForms, ThePlainLoopIsTheDefinition) {
+TEST_P(GemmTileForms, PortableCodeDoesWhatTheDefinitionSays) {
   for (const GemmTileShape& s : Shapes()) {
     Operands o(s);
     const std::vector<float> old = o.c;
-    GemmTile::MultiplyPlainly(s, o.a.data(), o.b.data(), o.c.data());
+    GemmTile::MultiplyPortably(s, o.a.data(), o.b.data(), o.c.data());
     for (int64_t j = 0; j < s.n; ++j) {
       for (int64_t i = 0; i < s.ldc; ++i) {
         const auto at = static_cast<size_t>(j * s.ldc + i);
@@ -76,14 +76,15 @@ bool ProcessorHasGenerator() {
 #endif
 }
 
-TEST_P(GemmTileForms, GeneratedCodeDoesWhatThePlainLoopDoes) {
+TEST_P(GemmTileForms, GeneratedCodeDoesWhatPortableCodeDoes) {
   for (const GemmTileShape& s : Shapes()) {
-    Operands generated(s), plain(s);
+    Operands generated(s), portable(s);
     const GemmTile tile(s);
     ASSERT_TRUE(tile.is_generated() || !ProcessorHasGenerator()) << s.m << " " << s.n << " " << s.k;
     tile(generated.a.data(), generated.b.data(), generated.c.data());
-    GemmTile::MultiplyPlainly(s, plain.a.data(), plain.b.data(), plain.c.data());
-    for (size_t i = 0; i < plain.c.size(); ++i) ASSERT_NEAR(generated.c[i], plain.c[i], 1e-5) << i;
+    GemmTile::MultiplyPortably(s, portable.a.data(), portable.b.data(), portable.c.data());
+    for (size_t i = 0; i < portable.c.size(); ++i)
+      ASSERT_NEAR(generated.c[i], portable.c[i], 1e-5) << i;
   }
 }
 

@@ -1,4 +1,4 @@
-#include "tools/bench/gemm_libraries.h"
+#include "tools/bench/peers/gemm_libraries.h"
 
 #include <cblas.h>
 #include <omp.h>
