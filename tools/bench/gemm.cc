@@ -10,8 +10,8 @@
 #include "common/base/strings.h"
 #include "common/kernels/cpu_kernels.h"
 #include "tools/bench/gemm_layers.h"
-#include "tools/bench/peers/gemm_libraries.h"
 #include "tools/bench/measure.h"
+#include "tools/bench/peers/gemm_libraries.h"
 #include "tools/bench/sections.h"
 
 namespace weir::bench {
