@@ -49,22 +49,38 @@ def bytes_table(flags):
     return ("values", "forward, times fewer bytes", "backward, times fewer bytes"), lines
 
 
+# What is measured, the stages that are processes (0: all in one worker of one thread), its splits, and the
+# line that sends everything.
+COSTS = (("in one piece", 0, "", None),
+         ("two splits that send everything, in one worker", 0, splits(THREE, "none {}"), None),
+         ("with DCT-MP 95 %, BF16", 0, splits(THREE, DCT_MP), 1),
+         ("three processes that send everything", 3, splits(THREE, "none {}"), None),
+         ("with DCT-MP 95 %, BF16", 3, splits(THREE, DCT_MP), 3))
+
+
 def cost_table(flags):
-    """The whole model in one worker of one thread."""
-    rows = (("in one piece", ""), ("two splits that send everything", splits(THREE, "none {}")),
-            ("two splits with DCT-MP 95 %, BF16", splits(THREE, DCT_MP)))
-    rates = {what: [] for what, _ in rows}
+    """Without a limit on any link."""
+    rates = [[] for _ in COSTS]
     for _ in range(flags.repeats):
-        for what, pipeline in rows:
-            summary = paired_runs.run(
-                os.path.join(flags.out, "cost"), flags.bin, CONFIG, 0, 1,
-                "data { batch_size: 512 synthetic { rows: 600000 test_rows: 0 } } "
+        for rate, (_, stages, pipeline, _) in zip(rates, COSTS):
+            rate.append(samples_per_second(flags, stages, pipeline))
+    medians = [statistics.median(rate) for rate in rates]
+    return ("model", "samples/s", "of everything sent, %", "of one piece, %"), [
+        (what, "%.0f" % median, "" if whole is None else "%.1f" % (100 * median / medians[whole]),
+         "%.1f" % (100 * median / medians[0]))
+        for (what, _, _, whole), median in zip(COSTS, medians)]
+
+
+def samples_per_second(flags, stages, pipeline):
+    override = ("data { batch_size: 512 synthetic { rows: 600000 test_rows: 0 } } "
                 "run { evaluate_every_samples: 0 } " + pipeline)
-            rates[what].append(summary["train"]["samples_per_second"])
-    medians = [statistics.median(rates[what]) for what, _ in rows]
-    return ("model", "samples/s", "of those before, %", "of one piece, %"), [
-        (what, "%.0f" % median, "%.1f" % (100 * median / before), "%.1f" % (100 * median / medians[0]))
-        for (what, _), median, before in zip(rows, medians, [medians[0], *medians])]
+    if stages == 0:
+        summary = paired_runs.run(os.path.join(flags.out, "cost"), flags.bin, CONFIG, 0, 1, override)
+    else:
+        out, command = local(flags, "cost", stages, override)
+        paired_runs.call(command)
+        summary = paired_runs.load(os.path.join(out, "summary.json"))
+    return summary["train"]["samples_per_second"]
 
 
 # ------------------------------------------------------------------------------ slow networks

@@ -1,3 +1,17 @@
+# Headers that take longer to read than most sources are compiled once: for libraries weir_headers, for
+# tests weir_test_headers. A source still includes what it uses: tools/check tidy compiles without them.
+set(WEIR_HEADERS <algorithm> <chrono> <cstdint> <functional> <map> <memory> <mutex> <optional> <span>
+  <string> <thread> <unordered_map> <utility> <vector> <glog/logging.h>
+  ${PROJECT_BINARY_DIR}/common/proto/config.pb.h)
+
+function(weir_headers name)
+  set(source ${CMAKE_BINARY_DIR}/${name}.cc)
+  file(GENERATE OUTPUT ${source} CONTENT "// Nothing but precompiled headers.\n")
+  add_library(${name} STATIC ${source})
+  target_link_libraries(${name} PRIVATE weir_proto PkgConfig::GLOG)
+  target_precompile_headers(${name} PRIVATE ${WEIR_HEADERS} ${ARGN})
+endfunction()
+
 # weir_library(name DEPENDS ...): one static library from all .cc files of the calling folder except
 # main.cc. weir_test(folder DEPENDS ...): one GoogleTest binary from tests/<folder>/*_test.cc.
 
@@ -9,6 +23,7 @@ function(weir_library name)
     add_library(${name} STATIC ${sources})
     target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
     target_link_libraries(${name} PUBLIC ${ARG_DEPENDS})
+    target_precompile_headers(${name} REUSE_FROM weir_headers)
   else()
     add_library(${name} INTERFACE)
     target_include_directories(${name} INTERFACE ${PROJECT_SOURCE_DIR})
@@ -35,15 +50,6 @@ function(weir_fuzz_target name)
   endif()
 endfunction()
 
-# GoogleTest's headers take longer to read than most tests, so they are compiled once for all.
-function(weir_test_headers)
-  set(source ${CMAKE_BINARY_DIR}/test_headers.cc)
-  file(GENERATE OUTPUT ${source} CONTENT "// Nothing but precompiled headers.\n")
-  add_library(weir_test_headers STATIC ${source})
-  target_link_libraries(weir_test_headers PRIVATE GTest::gmock)
-  target_precompile_headers(weir_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
-endfunction()
-
 # Options: SLOW marks the binary for the label "slow" (left out of sanitizer runs).
 function(weir_test folder)
   cmake_parse_arguments(ARG "SLOW" "" "DEPENDS" ${ARGN})
@@ -56,6 +62,7 @@ function(weir_test folder)
   target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name}_test PRIVATE ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
   target_precompile_headers(${name}_test REUSE_FROM weir_test_headers)
+  target_compile_options(${name}_test PRIVATE ${WEIR_TEST_OPTIONS})
   set_source_files_properties(${sources} PROPERTIES COMPILE_DEFINITIONS
     WEIR_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND ${name}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})

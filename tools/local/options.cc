@@ -40,7 +40,7 @@ void CheckCounts(const LocalOptions& options, Mistakes& mistakes) {
   }
   CheckRange("stages", options.stage_count, 1, kMaxStages, mistakes);
   if (IsEmbedded(options) && options.stage_count > 1) {
-    mistakes.push_back("--stages: without servers all stages are in one worker; leave it out");
+    mistakes.emplace_back("--stages: without servers all stages are in one worker; leave it out");
   }
 }
 
@@ -86,7 +86,7 @@ std::string DefaultOut(const std::vector<std::string>& config_files) {
 std::vector<std::string> OptionMistakes(const LocalOptions& options) {
   Mistakes mistakes;
   if (options.config_files.empty()) {
-    mistakes.push_back("--config=a.textproto,b.textproto is required: the files to overlay");
+    mistakes.emplace_back("--config=a.textproto,b.textproto is required: the files to overlay");
   }
   CheckCounts(options, mistakes);
   CheckPorts(options, mistakes);
