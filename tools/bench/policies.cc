@@ -2,6 +2,7 @@
 // a density of about 1 % where there is one: beside DCT-DP on the same gradients, exact top-k
 // beside PyTorch's as well. And whole training, for policies that need sums of squares.
 
+#include <algorithm>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -28,6 +29,8 @@ constexpr double kAlpha = 6;
 // The variance may take 40 % of a step.
 constexpr double kGoalOfTraining = 0.6;
 constexpr int64_t kTrainingRows = 60'000;
+// A run takes seconds, so three are the most.
+constexpr int kMaxTrainingRepeats = 3;
 
 struct Size {
   int64_t mega = 0;
@@ -145,7 +148,7 @@ Result<Lines> MeasureTraining(const Options& options) {
     Policy policies[] = {{"dct", "dct { sparsity: 0.99 } values: BF16"},
                          {"variance", "variance {}"},
                          {"hybrid", "hybrid { threshold: 0.0005 }"}};
-    for (int repeat = 0; repeat < options.repeats; ++repeat) {
+    for (int repeat = 0; repeat < std::min(options.repeats, kMaxTrainingRepeats); ++repeat) {
       for (Policy& policy : policies) {
         WEIR_ASSIGN_OR_RETURN(
             const LocalResult run,
