@@ -3,6 +3,7 @@
 
 Usage: reproduce_dct_test.py BIN_DIR [unittest arguments]"""
 
+import argparse
 import json
 import math
 import os
@@ -13,6 +14,7 @@ import unittest
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
+from unittest import mock
 
 TOOLS = Path(__file__).resolve().parents[2] / "tools"
 SCRIPT = str(TOOLS / "reproduce_dct")
@@ -63,6 +65,15 @@ class Arithmetic(unittest.TestCase):
         self.assertEqual(reproduce_dct_speed.less_time(10.0, math.inf), "")
         self.assertEqual(reproduce_dct_speed.less_time(math.inf, 4.0), "")
         self.assertEqual(reproduce_dct_speed.less_time(math.inf, math.inf), "")
+
+    def test_what_masks_cost_is_told_beside_what_sends_everything(self):
+        rates = iter((100, 90, 81, 80, 60))
+        flags = argparse.Namespace(repeats=1)
+        with mock.patch.object(reproduce_dct_speed, "samples_per_second", lambda *_: next(rates)):
+            _, lines = reproduce_dct_speed.cost_table(flags)
+        self.assertEqual([line[1:] for line in lines],
+                         [("100", "", "100.0"), ("90", "", "90.0"), ("81", "90.0", "81.0"),
+                          ("80", "", "80.0"), ("60", "75.0", "60.0")])
 
     def test_rates_as_tc_writes_them(self):
         self.assertEqual(reproduce_dct.bits_per_second("1gbit"), 1e9)

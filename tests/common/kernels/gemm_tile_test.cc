@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "tests/common/kernels/each_target.h"
 #include "tests/common/kernels/gradient_check.h"
 
 namespace weir::kernels::cpu {
@@ -47,23 +48,30 @@ class GemmTileForms : public ::testing::TestWithParam<Form> {
   }
 };
 
-TEST_P(GemmTileForms, PortableCodeDoesWhatTheDefinitionSays) {
-  for (const GemmTileShape& s : Shapes()) {
-    Operands o(s);
-    const std::vector<float> old = o.c;
-    GemmTile::MultiplyPortably(s, o.a.data(), o.b.data(), o.c.data());
-    for (int64_t j = 0; j < s.n; ++j) {
-      for (int64_t i = 0; i < s.ldc; ++i) {
-        const auto at = static_cast<size_t>(j * s.ldc + i);
-        double expected = i < s.m && !s.accumulate ? 0.0 : old[at];
-        for (int64_t p = 0; p < s.k && i < s.m; ++p) {
-          const int64_t b_at = s.transpose_b ? p * s.ldb + j : j * s.ldb + p;
-          expected +=
-              double(o.a[static_cast<size_t>(p * s.lda + i)]) * o.b[static_cast<size_t>(b_at)];
-        }
-        ASSERT_NEAR(o.c[at], expected, 1e-5) << s.m << " " << s.n << " " << s.k;
+// Column-major sums in 64 bits.
+void ExpectTheDefinition(const GemmTileShape& s, const Operands& o, const std::vector<float>& old) {
+  for (int64_t j = 0; j < s.n; ++j) {
+    for (int64_t i = 0; i < s.ldc; ++i) {
+      const auto at = static_cast<size_t>(j * s.ldc + i);
+      double expected = i < s.m && !s.accumulate ? 0.0 : old[at];
+      for (int64_t p = 0; p < s.k && i < s.m; ++p) {
+        const int64_t b_at = s.transpose_b ? p * s.ldb + j : j * s.ldb + p;
+        expected +=
+            double(o.a[static_cast<size_t>(p * s.lda + i)]) * o.b[static_cast<size_t>(b_at)];
       }
+      ASSERT_NEAR(o.c[at], expected, 1e-5) << s.m << " " << s.n << " " << s.k;
     }
+  }
+}
+
+TEST_P(GemmTileForms, PortableCodeOfEachInstructionSetDoesWhatTheDefinitionSays) {
+  for (const GemmTileShape& s : Shapes()) {
+    test::ForEachTarget([&s] {
+      Operands o(s);
+      const std::vector<float> old = o.c;
+      GemmTile::MultiplyPortably(s, o.a.data(), o.b.data(), o.c.data());
+      ExpectTheDefinition(s, o, old);
+    });
   }
 }
 
