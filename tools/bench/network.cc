@@ -36,8 +36,9 @@ std::string Dct99(int lifespan, const std::string& quantile = "SAMPLED") {
                 " } values: BF16");
 }
 
-// Of dct_rows.
+// Of dct_rows, and as many as a run needs to be seen not to diverge.
 constexpr double kRowsOfSlow = 0.2;
+constexpr int64_t kFewestRows = 5'120;
 
 struct Compared {
   std::string name;  // of its line
@@ -68,7 +69,8 @@ Result<Rates> MeasureRates(const Shaped& shaped, int repeats) {
     values[policy].push_back(result.samples_per_second);
     return OkStatus();
   };
-  const auto slow_rows = static_cast<int64_t>(kRowsOfSlow * static_cast<double>(shaped.dct_rows));
+  const auto slow_rows = std::max(
+      kFewestRows, static_cast<int64_t>(kRowsOfSlow * static_cast<double>(shaped.dct_rows)));
   for (int repeat = 0; repeat < repeats; ++repeat) {
     WEIR_RETURN_IF_ERROR(measure(kNone, shaped.none_rows));
     for (const Compared& compared : ComparedPolicies()) {
