@@ -60,35 +60,51 @@ HWY_INLINE __m512i Round(__m512 lower, __m512 upper) {
   return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(upper, lower));
 }
 
-WEIR_HOGWILD void RoundEachRow(const ConstMatrixView& from, const MatrixView& to) {
+HWY_INLINE void StorePairs(__m512i pairs, float* to) { _mm512_storeu_si512(to, pairs); }
+
+WEIR_HOGWILD void RoundRow(const float* from, int64_t count, float* to) {
   constexpr int64_t kLanes = UnitOps::kLanes;
-  for (int64_t r = 0; r < from.row_count; ++r) {
-    const float* row = from.row(r);
-    for (int64_t c = 0; c < from.column_count; c += 2 * kLanes) {
-      const int64_t left = from.column_count - c;
-      const __m512 lower = LoadFirst(row + c, left);
-      const __m512 upper = LoadFirst(row + c + kLanes, left - kLanes);
-      StoreFirst(Round(lower, upper), (left + 1) / 2, to.row(r) + c / 2);
-    }
+  int64_t c = 0;
+  for (; c + 2 * kLanes <= count; c += 2 * kLanes) {
+    StorePairs(Round(UnitOps::Load(from + c), UnitOps::Load(from + c + kLanes)), to + c / 2);
   }
+  if (c == count) return;
+  const int64_t left = count - c;
+  StoreFirst(Round(LoadFirst(from + c, left), LoadFirst(from + c + kLanes, left - kLanes)),
+             (left + 1) / 2, to + c / 2);
+}
+
+// From each lane of both, its number as a bfloat16, the lower's in the lower half.
+HWY_INLINE __m512i RoundPairs(__m512 lower, __m512 upper, __m512i alternate) {
+  return _mm512_permutexvar_epi16(alternate, Round(lower, upper));
 }
 
 // Without an upper row zeros take its place.
-WEIR_HOGWILD void InterleaveEachTwo(const ConstMatrixView& from, const MatrixView& to) {
+WEIR_HOGWILD void InterleaveTwo(const float* lower, const float* upper, int64_t count, float* to) {
   constexpr int64_t kLanes = UnitOps::kLanes;
   const __m512i numbers = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   // 16-bit lane 2 c takes lane c, and 2 c + 1 lane 16 + c.
   const __m512i alternate = _mm512_or_si512(
       numbers, _mm512_slli_epi32(_mm512_add_epi32(numbers, _mm512_set1_epi32(kLanes)), 16));
+  int64_t c = 0;
+  for (; upper != nullptr && c + kLanes <= count; c += kLanes) {
+    StorePairs(RoundPairs(UnitOps::Load(lower + c), UnitOps::Load(upper + c), alternate), to + c);
+  }
+  for (; c < count; c += kLanes) {
+    const int64_t left = count - c;
+    const __m512 high = upper != nullptr ? LoadFirst(upper + c, left) : UnitOps::Zero();
+    StoreFirst(RoundPairs(LoadFirst(lower + c, left), high, alternate), left, to + c);
+  }
+}
+
+void RoundEachRow(const ConstMatrixView& from, const MatrixView& to) {
+  for (int64_t r = 0; r < from.row_count; ++r) RoundRow(from.row(r), from.column_count, to.row(r));
+}
+
+void InterleaveEachTwo(const ConstMatrixView& from, const MatrixView& to) {
   for (int64_t r = 0; r < from.row_count; r += 2) {
-    const bool has_upper = r + 1 < from.row_count;
-    for (int64_t c = 0; c < from.column_count; c += kLanes) {
-      const int64_t left = from.column_count - c;
-      const __m512 lower = LoadFirst(from.row(r) + c, left);
-      const __m512 upper = has_upper ? LoadFirst(from.row(r + 1) + c, left) : UnitOps::Zero();
-      const __m512i pairs = _mm512_permutexvar_epi16(alternate, Round(lower, upper));
-      StoreFirst(pairs, left, to.row(r / 2) + c);
-    }
+    const float* const upper = r + 1 < from.row_count ? from.row(r + 1) : nullptr;
+    InterleaveTwo(from.row(r), upper, from.column_count, to.row(r / 2));
   }
 }
 
