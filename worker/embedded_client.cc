@@ -16,15 +16,22 @@
 namespace weir::worker {
 namespace {
 
-// The batch stays with its thread until the rows are read, so a pull is only a reminder of it.
-struct EmbeddedPull : RowPull {
-  const data::Batch* batch = nullptr;
-  bool read_only = false;
-};
-
 constexpr cluster::Seat kSelf{0, 0};
 
 }  // namespace
+
+// The batch stays with its thread until the rows are read, so a pull is only a reminder of it.
+struct EmbeddedClient::Pull : RowPull {
+  Pull(EmbeddedClient* c, const data::Batch* b, bool r) : client(*c), batch(b), read_only(r) {}
+  ~Pull() override {
+    if (rows != nullptr) client.GiveScratchBack(std::move(rows));
+  }
+
+  EmbeddedClient& client;
+  const data::Batch* const batch;
+  const bool read_only;
+  std::unique_ptr<PartitionedRows> rows;  // once they are read
+};
 
 EmbeddedClient::EmbeddedClient(const v1::Config& config, const ModelLayout& layout)
     : config_(config),
@@ -65,38 +72,34 @@ void EmbeddedClient::GiveScratchBack(std::unique_ptr<PartitionedRows> scratch) {
 }
 
 template <typename Use>
-void EmbeddedClient::ForEachPartition(const data::Batch& batch, const Use& use) {
-  std::unique_ptr<PartitionedRows> rows = TakeScratch();
-  rows->Fill(batch);
+void EmbeddedClient::ForEachPartition(const Use& use) {
   std::bitset<config::kMaxRowPartitions> busy;
   for (size_t i = 0; i < partitions_.size(); ++i) {
     const std::unique_lock lock(partitions_[i]->mutex, std::try_to_lock);
     busy[i] = !lock.owns_lock();
-    if (!busy[i]) use(partitions_[i]->rows, rows->part(i));
+    if (!busy[i]) use(partitions_[i]->rows, i);
   }
   for (size_t i = 0; busy.any() && i < partitions_.size(); ++i) {
     if (!busy[i]) continue;
     const std::lock_guard lock(partitions_[i]->mutex);
-    use(partitions_[i]->rows, rows->part(i));
+    use(partitions_[i]->rows, i);
   }
-  GiveScratchBack(std::move(rows));
 }
 
 std::unique_ptr<RowPull> EmbeddedClient::PullRows(const data::Batch& batch, bool read_only) {
-  auto pull = std::make_unique<EmbeddedPull>();
-  pull->batch = &batch;
-  pull->read_only = read_only;
-  return pull;
+  return std::make_unique<Pull>(this, &batch, read_only);
 }
 
 Status EmbeddedClient::AwaitRows(RowPull* base, std::span<float> rows) {
   WEIR_RETURN_IF_ERROR(failure());
-  const auto& pull = static_cast<EmbeddedPull&>(*base);
-  ForEachPartition(*pull.batch, [&](store::RowPartitionStore& store, auto part) {
+  auto& pull = static_cast<Pull&>(*base);
+  pull.rows = TakeScratch();
+  pull.rows->Fill(*pull.batch);
+  ForEachPartition([&](store::RowPartitionStore& store, size_t i) {
     if (pull.read_only) {
-      store.ReadBatchOrInitial(part, step_, rows);
+      store.ReadBatchOrInitial(pull.rows->part(i), step_, rows);
     } else {
-      store.ReadBatch(part, step_, rows);
+      store.ReadBatch(pull.rows->part(i), step_, rows, &pull.rows->places(i));
     }
   });
   return OkStatus();
@@ -104,10 +107,12 @@ Status EmbeddedClient::AwaitRows(RowPull* base, std::span<float> rows) {
 
 Result<uint64_t> EmbeddedClient::Push(const StepGradients& step) {
   WEIR_RETURN_IF_ERROR(failure());
+  auto& pull = static_cast<Pull&>(*step.pull);
+  CHECK(pull.rows != nullptr && !pull.read_only) << "a push of rows that were not read to train";
   const uint64_t number = ++step_;
   ApplyDense(step.dense, number);
-  ForEachPartition(*step.batch, [&](store::RowPartitionStore& store, auto part) {
-    store.ApplyBatch(part, step.rows, number);
+  ForEachPartition([&](store::RowPartitionStore& store, size_t i) {
+    store.ApplyPlaces(pull.rows->places(i), step.rows, number);
   });
   return uint64_t{0};
 }

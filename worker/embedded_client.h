@@ -3,9 +3,10 @@
 //
 // Threads update the dense parameters under one lock per tensor (two threads must not lose
 // optimizer state) and read them without (common/base/hogwild.h). Rows are locked by partition,
-// reads included: the index grows and optimizer state must not race. A batch takes each lock once,
-// those that are free first, so that threads seldom wait for each other; what a row becomes does
-// not depend on the order of the partitions.
+// reads included: the index grows and optimizer state must not race. A batch takes each lock once
+// to read and once to apply, those that are free first, so that threads seldom wait for each other;
+// what a row becomes does not depend on the order of the partitions. Rows are applied where reading
+// has found them.
 //
 // Place in the life of a batch: **pull rows** ... **apply**.
 // Thread rule: any thread. Borrows config and layout.
@@ -48,6 +49,7 @@ class EmbeddedClient : public ParameterClient {
   void Stop(const Status& status, bool tell_others) override;
 
  private:
+  struct Pull;
   struct RowPartitionSlot {
     RowPartitionSlot(const ModelLayout& layout, const store::UpdateRule& rule)
         : rows(layout, rule) {}
@@ -59,9 +61,9 @@ class EmbeddedClient : public ParameterClient {
   // Calls visit(tensor, first element, values, state) for each stripe.
   template <typename Visit>
   void ForEachStripe(const TensorSpec& tensor, const Visit& visit);
-  // Calls use(store, rows) for each partition of the batch's rows, holding its lock.
+  // Calls use(store, partition) for each, holding its lock.
   template <typename Use>
-  void ForEachPartition(const data::Batch& batch, const Use& use);
+  void ForEachPartition(const Use& use);
   std::unique_ptr<PartitionedRows> TakeScratch();
   void GiveScratchBack(std::unique_ptr<PartitionedRows> scratch);
   Status failure() const;
@@ -81,7 +83,7 @@ class EmbeddedClient : public ParameterClient {
   std::vector<std::mutex> tensor_mutexes_;
   std::vector<std::unique_ptr<RowPartitionSlot>> partitions_;
   std::mutex scratch_mutex_;
-  std::vector<std::unique_ptr<PartitionedRows>> scratch_;  // as many as threads used at once
+  std::vector<std::unique_ptr<PartitionedRows>> scratch_;  // as many as pulls there were at once
 
   mutable std::mutex mutex_;
   Status failure_;

@@ -8,6 +8,7 @@ namespace weir::worker {
 
 void PartitionedRows::Fill(const data::Batch& batch) {
   for (auto& part : parts_) part.clear();
+  for (auto& places : places_) places.clear();
   const auto partition_count = static_cast<uint32_t>(parts_.size());
   uint32_t position = 0;
   for (uint32_t table = 0; table < batch.tables.size(); ++table) {

@@ -141,6 +141,7 @@ class Trainer::Thread {
     ClipNorm(update.dense().clip_norm(), gradients_.span(), squares_.span());
     ClipNorm(update.rows().clip_norm(), row_gradients, row_squares);
     step.batch = &batch;
+    step.pull = prepared.pull.get();
     step.dense = gradients_.span();
     step.squares = squares_.span();
     step.rows = row_gradients;

@@ -178,9 +178,12 @@ void RowPartitionStore::MakeState(std::span<float> state) const {
 }
 
 void RowPartitionStore::ReadBatch(std::span<const BatchRow> rows, uint64_t step,
-                                  std::span<float> matrix) {
+                                  std::span<float> matrix, std::vector<RowPlace>* places) {
+  if (places != nullptr) places->resize(rows.size());
+  RowPlace* place = places != nullptr ? places->data() : nullptr;
   VisitBatch(rows, nullptr, [&](const BatchRow& row, uint32_t slot) {
     if (slot == RowIndex::kAbsent) slot = CreateSlot(row.table, row.id);
+    if (place != nullptr) *place++ = {Row(slot), row.position};
     ReadSlot(slot, step, matrix.subspan(row.position * dimension_, dimension_));
   });
 }
@@ -197,19 +200,53 @@ void RowPartitionStore::ReadBatchOrInitial(std::span<const BatchRow> rows, uint6
   });
 }
 
+// A step's updates, some at a time: the rule's loop is worth entering for many.
+class RowPartitionStore::Updates {
+ public:
+  Updates(const RowPartitionStore& store, std::span<const float> matrix, uint64_t step)
+      : store_(store), matrix_(matrix), step_(step) {}
+
+  void Add(std::byte* row, uint32_t position) {
+    const size_t dimension = store_.dimension_;
+    updates_[count_++] = {store_.ValuesOf(row).data(), store_.StateOf(row).data(),
+                          matrix_.subspan(position * dimension, dimension).data()};
+    if (count_ == updates_.size()) Apply();
+  }
+
+  void Apply() {
+    store_.rule_.ApplyRows(std::span(updates_).first(count_), store_.dimension_, step_);
+    count_ = 0;
+  }
+
+ private:
+  const RowPartitionStore& store_;
+  const std::span<const float> matrix_;
+  const uint64_t step_;
+  std::array<RowUpdate, kAhead> updates_;
+  size_t count_ = 0;
+};
+
 void RowPartitionStore::ApplyBatch(std::span<const BatchRow> rows, std::span<const float> matrix,
                                    uint64_t step) {
-  std::array<RowUpdate, kAhead> updates;
-  size_t count = 0;
+  Updates updates(*this, matrix, step);
   VisitBatch(rows, matrix.data(), [&](const BatchRow& row, uint32_t slot) {
     if (slot == RowIndex::kAbsent) slot = CreateSlot(row.table, row.id);
-    updates[count++] = {Values(slot).data(), State(slot).data(),
-                        matrix.subspan(row.position * dimension_, dimension_).data()};
-    if (count < updates.size()) return;
-    rule_.ApplyRows(updates, dimension_, step);
-    count = 0;
+    updates.Add(Row(slot), row.position);
   });
-  rule_.ApplyRows(std::span(updates).first(count), dimension_, step);
+  updates.Apply();
+}
+
+void RowPartitionStore::ApplyPlaces(std::span<const RowPlace> places, std::span<const float> matrix,
+                                    uint64_t step) {
+  Updates updates(*this, matrix, step);
+  for (size_t i = 0; i < places.size() + kAhead; ++i) {
+    if (i < places.size()) {
+      Prefetch<true>(places[i].row, row_bytes_);
+      Prefetch<false>(matrix.data() + places[i].position * dimension_, dimension_ * sizeof(float));
+    }
+    if (i >= kAhead) updates.Add(places[i - kAhead].row, places[i - kAhead].position);
+  }
+  updates.Apply();
 }
 
 // The first slab takes memory as its rows come, every other one at once.

@@ -8,7 +8,8 @@
 //
 // A store of millions of rows is read at random, and memory answers a hundred times slower than a
 // row is computed with. So the batch forms ask for the memory of many rows at a time; they do what
-// the one-row forms do, row by row in the batch's order, and a row may come twice.
+// the one-row forms do, row by row in the batch's order, and a row may come twice. Who updates
+// what it has read, in one process, need not look it up again: it keeps the rows' places.
 //
 // Place in the life of a batch: row pull -> **find or create**; row push -> **apply**.
 // Thread rule: thread-compatible; one strand at a time owns a partition, readers included.
@@ -36,6 +37,12 @@ struct BatchRow {
   uint64_t id = 0;
 };
 
+// Where a row of a batch lies, for as long as the store lives.
+struct RowPlace {
+  std::byte* row = nullptr;
+  uint32_t position = 0;  // as BatchRow's
+};
+
 class RowPartitionStore {
  public:
   // layout and rule must outlive the store. At most 2^16 tables of at most 2^48 rows.
@@ -55,11 +62,15 @@ class RowPartitionStore {
   // Adds a step's gradient, [embedding_dimension], to a row, creating it if need be.
   void Apply(uint32_t table, uint64_t id, std::span<const float> gradient, uint64_t step);
 
-  // The same for each row of a batch. matrix: holds every row's position.
-  void ReadBatch(std::span<const BatchRow> rows, uint64_t step, std::span<float> matrix);
+  // The same for each row of a batch. matrix: holds every row's position. places: if not null,
+  // becomes the rows', in the batch's order.
+  void ReadBatch(std::span<const BatchRow> rows, uint64_t step, std::span<float> matrix,
+                 std::vector<RowPlace>* places = nullptr);
   void ReadBatchOrInitial(std::span<const BatchRow> rows, uint64_t step,
                           std::span<float> matrix) const;
   void ApplyBatch(std::span<const BatchRow> rows, std::span<const float> matrix, uint64_t step);
+  // By the places that ReadBatch gave.
+  void ApplyPlaces(std::span<const RowPlace> places, std::span<const float> matrix, uint64_t step);
 
   // Takes a row over from a saved model.
   void Load(uint32_t table, uint64_t id, std::span<const float> values,
@@ -107,12 +118,14 @@ class RowPartitionStore {
     std::memcpy(&key, Row(slot), sizeof(key));
     return key;
   }
-  std::span<float> State(uint32_t slot) const {
-    return {reinterpret_cast<float*>(Row(slot) + sizeof(uint64_t)), state_per_row_};
+  std::span<float> StateOf(std::byte* row) const {
+    return {reinterpret_cast<float*>(row + sizeof(uint64_t)), state_per_row_};
   }
-  std::span<float> Values(uint32_t slot) const {
-    return {State(slot).data() + state_per_row_, dimension_};
+  std::span<float> ValuesOf(std::byte* row) const {
+    return {StateOf(row).data() + state_per_row_, dimension_};
   }
+  std::span<float> State(uint32_t slot) const { return StateOf(Row(slot)); }
+  std::span<float> Values(uint32_t slot) const { return ValuesOf(Row(slot)); }
 
   uint32_t FindSlot(uint64_t key) const;
   uint32_t FindOrCreateSlot(uint32_t table, uint64_t id);
@@ -120,6 +133,7 @@ class RowPartitionStore {
 
   template <typename Visit>
   void VisitBatch(std::span<const BatchRow> rows, const float* gradients, const Visit& visit) const;
+  class Updates;
   void CopyRow(const float* from, float* to) const;
   void ReadSlot(uint32_t slot, uint64_t step, std::span<float> out) const;
   void ReadUnseen(uint32_t table, uint64_t id, uint64_t step, std::span<float> out) const;

@@ -53,7 +53,9 @@ TEST(PartitionedRows, HoldsEachRowOnceWithItsPositionInItsPartition) {
 TEST(PartitionedRows, OfAnEmptyBatchAreEmpty) {
   PartitionedRows rows(2);
   rows.Fill(RandomBatch(1, 3));
+  rows.places(0).resize(rows.part(0).size());  // read
   rows.Fill(data::Batch());
+  EXPECT_TRUE(rows.places(0).empty());
   EXPECT_TRUE(rows.part(0).empty());
   EXPECT_TRUE(rows.part(1).empty());
 }

@@ -60,39 +60,46 @@ auto Timed(Part part, const Work& work) {
   return work();
 }
 
-// A kernel table entry that is timed: Wrap<kTranspose, &KernelTable::transpose>::Call.
-template <Part part, auto entry>
+using kernels::KernelTable;
+
+// An entry of a kernel table that is timed: Wrap<CpuKernels, kTranspose,
+// &KernelTable::transpose>::Call.
+template <auto kernels, Part part, auto entry>
 struct Wrap;
-template <Part part, typename... Arguments, void (*kernels::KernelTable::*entry)(Arguments...)>
-struct Wrap<part, entry> {
+template <auto kernels, Part part, typename... Arguments, void (*KernelTable::*entry)(Arguments...)>
+struct Wrap<kernels, part, entry> {
   static void Call(Arguments... arguments) {
-    Timed(part, [&] { (kernels::CpuKernels().*entry)(arguments...); });
+    Timed(part, [&] { (kernels().*entry)(arguments...); });
   }
 };
 
-kernels::KernelTable TimedKernels() {
-  using Table = kernels::KernelTable;
-  Table table = kernels::CpuKernels();
-  table.linear_forward = Wrap<kLinearForward, &Table::linear_forward>::Call;
-  table.linear_backward_data = Wrap<kLinearBackwardData, &Table::linear_backward_data>::Call;
-  table.linear_backward_weight = Wrap<kLinearBackwardWeight, &Table::linear_backward_weight>::Call;
-  table.transpose = Wrap<kTranspose, &Table::transpose>::Call;
-  table.gather_rows = Wrap<kGatherScatter, &Table::gather_rows>::Call;
-  table.scatter_add_rows = Wrap<kGatherScatter, &Table::scatter_add_rows>::Call;
-  table.interaction_forward = Wrap<kInteraction, &Table::interaction_forward>::Call;
-  table.interaction_backward = Wrap<kInteraction, &Table::interaction_backward>::Call;
+template <const KernelTable& kernels()>
+KernelTable TimedKernels() {
+  using Table = KernelTable;
+  Table table = kernels();
+  table.linear_forward = Wrap<kernels, kLinearForward, &Table::linear_forward>::Call;
+  table.linear_backward_data =
+      Wrap<kernels, kLinearBackwardData, &Table::linear_backward_data>::Call;
+  table.linear_backward_weight =
+      Wrap<kernels, kLinearBackwardWeight, &Table::linear_backward_weight>::Call;
+  table.transpose = Wrap<kernels, kTranspose, &Table::transpose>::Call;
+  table.gather_rows = Wrap<kernels, kGatherScatter, &Table::gather_rows>::Call;
+  table.scatter_add_rows = Wrap<kernels, kGatherScatter, &Table::scatter_add_rows>::Call;
+  table.interaction_forward = Wrap<kernels, kInteraction, &Table::interaction_forward>::Call;
+  table.interaction_backward = Wrap<kernels, kInteraction, &Table::interaction_backward>::Call;
   return table;
 }
 
 // A worker's main path without its threads.
 class TimedRun {
  public:
-  explicit TimedRun(int64_t batch_size)
+  TimedRun(int64_t batch_size, v1::ModelConfig::Precision precision)
       : batch_size_(batch_size),
-        config_(TrainingConfig(batch_size)),
+        config_(TrainingConfig(batch_size, precision)),
         layout_(config_, 1),
         client_(config_, layout_),
-        kernels_(TimedKernels()),
+        kernels_(precision == v1::ModelConfig::BF16 ? TimedKernels<kernels::CpuBf16Kernels>()
+                                                    : TimedKernels<kernels::CpuKernels>()),
         model_(layout_, kernels_),
         gradients_(static_cast<size_t>(layout_.flat_element_count())),
         rows_(static_cast<size_t>(batch_size * kTables * layout_.embedding_dimension())),
@@ -118,8 +125,9 @@ class TimedRun {
     const size_t row_elements = unique_count * static_cast<size_t>(layout_.embedding_dimension());
     const std::span<float> rows = rows_.span().first(row_elements);
     const std::span<float> row_gradients = row_gradients_.span().first(row_elements);
+    std::unique_ptr<worker::RowPull> pull;
     WEIR_RETURN_IF_ERROR(Timed(kReadRows, [&] {
-      const auto pull = client_.PullRows(batch_, false);
+      pull = client_.PullRows(batch_, false);
       return client_.AwaitRows(pull.get(), rows);
     }));
     const double before = std::accumulate(seconds.begin(), seconds.end(), 0.0);
@@ -133,6 +141,7 @@ class TimedRun {
     seconds[kOther] += whole - (std::accumulate(seconds.begin(), seconds.end(), 0.0) - before);
     worker::StepGradients step;
     step.batch = &batch_;
+    step.pull = pull.get();
     step.dense = gradients_.span();
     step.rows = row_gradients;
     return Timed(kUpdate, [&] { return client_.Push(step).status(); });
@@ -142,7 +151,7 @@ class TimedRun {
   const v1::Config config_;
   const ModelLayout layout_;
   worker::EmbeddedClient client_;
-  const kernels::KernelTable kernels_;
+  const KernelTable kernels_;
   model::Dlrm model_;
   data::Batch batch_;
   tensor::AlignedBuffer gradients_;
@@ -150,16 +159,34 @@ class TimedRun {
   double logloss_sum_ = 0, logloss_ = 0;
 };
 
-void AddLines(int64_t batch, const std::array<std::vector<double>, kPartCount>& us, Lines* lines) {
+using Samples = std::array<std::vector<double>, kPartCount>;  // us a sample, of each pass
+
+void AddLines(const std::string& name, const Samples& us, Lines* lines) {
   std::array<double, kPartCount> median;
   std::ranges::transform(us, median.begin(), Median);
   for (size_t part = 0; part < kPartCount; ++part) {
-    lines->push_back({.name = StrCat("step/batch_", batch, "/", kNames[part]),
+    lines->push_back({.name = StrCat("step/", name, "/", kNames[part]),
                       .value = median[part],
                       .unit = "us/sample",
                       .peer = "the whole step",
                       .peer_value = std::accumulate(median.begin(), median.end(), 0.0)});
   }
+}
+
+Result<Samples> Measure(int64_t batch, v1::ModelConfig::Precision precision,
+                        const Options& options) {
+  const data::RowBlock rows = RandomRows(batch * (options.quick ? 2 : 32));
+  TimedRun run(batch, precision);
+  for (int i = 0; i < kWarmUpPasses; ++i) WEIR_RETURN_IF_ERROR(run.Train(rows));
+  Samples us;
+  for (int i = 0; i < options.repeats; ++i) {
+    seconds.fill(0);
+    WEIR_RETURN_IF_ERROR(run.Train(rows));
+    const double scale = 1e6 / static_cast<double>(rows.row_count());
+    for (size_t part = 0; part < kPartCount; ++part) us[part].push_back(scale * seconds[part]);
+  }
+  WEIR_RETURN_IF_ERROR(VerifyLogloss("step", run.logloss()));
+  return us;
 }
 
 }  // namespace
@@ -168,18 +195,11 @@ Result<Lines> BenchStep(const Options& options) {
   Lines lines;
   for (const int64_t batch : {128, 512, 2048}) {
     if (options.quick && batch > 128) break;
-    const data::RowBlock rows = RandomRows(batch * (options.quick ? 2 : 32));
-    TimedRun run(batch);
-    for (int i = 0; i < kWarmUpPasses; ++i) WEIR_RETURN_IF_ERROR(run.Train(rows));
-    std::array<std::vector<double>, kPartCount> us;  // a sample, of each pass
-    for (int i = 0; i < options.repeats; ++i) {
-      seconds.fill(0);
-      WEIR_RETURN_IF_ERROR(run.Train(rows));
-      const double scale = 1e6 / static_cast<double>(rows.row_count());
-      for (size_t part = 0; part < kPartCount; ++part) us[part].push_back(scale * seconds[part]);
-    }
-    WEIR_RETURN_IF_ERROR(VerifyLogloss("step", run.logloss()));
-    AddLines(batch, us, &lines);
+    WEIR_ASSIGN_OR_RETURN(const Samples f32, Measure(batch, v1::ModelConfig::F32, options));
+    AddLines(StrCat("batch_", batch), f32, &lines);
+    if (!kernels::CpuHasBf16Units()) continue;
+    WEIR_ASSIGN_OR_RETURN(const Samples bf16, Measure(batch, v1::ModelConfig::BF16, options));
+    AddLines(StrCat("bf16/batch_", batch), bf16, &lines);
   }
   return lines;
 }

@@ -168,8 +168,9 @@ void CompareBatchesWithSingleRows(const LayoutOptions& options, const UpdateRule
     ASSERT_EQ(matrix, expected);
     ASSERT_EQ(batched.row_count(), single.row_count());
 
+    std::vector<RowPlace> places;
     if (random.NextBelow(2) == 0) {
-      batched.ReadBatch(rows, step - 1, matrix);
+      batched.ReadBatch(rows, step - 1, matrix, &places);
       for (const BatchRow& row : rows) {
         single.FindOrCreate(row.table, row.id);
         single.ReadOrInitial(row.table, row.id, step - 1, of(expected, row));
@@ -177,7 +178,12 @@ void CompareBatchesWithSingleRows(const LayoutOptions& options, const UpdateRule
       ASSERT_EQ(matrix, expected);
     }
     for (float& value : matrix) value = static_cast<float>(random.NextNormal());
-    batched.ApplyBatch(rows, matrix, step);
+    if (places.empty()) {
+      batched.ApplyBatch(rows, matrix, step);
+    } else {
+      ASSERT_EQ(places.size(), rows.size());
+      batched.ApplyPlaces(places, matrix, step);
+    }
     for (const BatchRow& row : rows) single.Apply(row.table, row.id, of(matrix, row), step);
   }
   EXPECT_EQ(Rows(batched), Rows(single));
