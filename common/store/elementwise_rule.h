@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/base/wide_vectors.h"
 #include "common/store/rest.h"
 #include "common/store/update_rules.h"
 
@@ -129,7 +130,8 @@ class ElementwiseRule : public UpdateRule {
     step = Own(step);
     const auto now = kernel_.At(step);
     if (!tracks_elements()) {
-      StepAll(now, gradients.data(), values.data(), state.data(), values.size());
+      RunWithWideVectors(
+          [&] { StepAll(now, gradients.data(), values.data(), state.data(), values.size()); });
       return;
     }
     RestMemo rests(*rests_, step);
@@ -144,7 +146,7 @@ class ElementwiseRule : public UpdateRule {
     const auto now = kernel_.At(step);
     std::optional<RestMemo> rests;
     if (rests_) rests.emplace(*rests_, step);
-    ForEachUpdate(updates, dimension, [&](const RowUpdate& row, auto size) {
+    const auto update = [&](const RowUpdate& row, auto size) {
       if (rests) {
         LastStep last(row.state + Kernel::kMoments * size);
         if (const uint64_t count = last.RestsBefore(step); count > 0) {
@@ -153,7 +155,8 @@ class ElementwiseRule : public UpdateRule {
         last.MoveTo(step);
       }
       StepAll(now, row.gradient, row.values, row.state, size);
-    });
+    };
+    RunWithWideVectors([&] { ForEachUpdate(updates, dimension, update); });
   }
 
   void CatchUp(std::span<float> out, std::span<const float> state, uint64_t step) const override {

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "common/base/check.h"
+#include "common/base/wide_vectors.h"
 #include "common/store/elementwise_rule.h"
 
 namespace weir::store {
@@ -43,7 +44,7 @@ class RowwiseAdagrad : public UpdateRule {
     if (moves_at_rest()) Decay(updates, dimension, step);
     const auto rate = static_cast<float>(rate_.At(step));
     const float epsilon = epsilon_;
-    ForEachUpdate(updates, dimension, [=](const RowUpdate& row, auto size) {
+    const auto update = [=](const RowUpdate& row, auto size) {
       float square_sum = 0;
       for (size_t i = 0; i < size; ++i) square_sum += row.gradient[i] * row.gradient[i];
       row.state[0] += square_sum / static_cast<float>(size);
@@ -51,7 +52,8 @@ class RowwiseAdagrad : public UpdateRule {
       float* const __restrict values = row.values;
       const float* const __restrict gradient = row.gradient;
       for (size_t i = 0; i < size; ++i) values[i] -= rate * gradient[i] / divisor;
-    });
+    };
+    RunWithWideVectors([&] { ForEachUpdate(updates, dimension, update); });
   }
 
   void CatchUp(std::span<float> out, std::span<const float> state, uint64_t step) const override {
