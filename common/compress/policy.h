@@ -73,7 +73,7 @@ struct Scope {
   }
 };
 
-// Room behind the last value of a selection, for a whole vector.
+// Room behind the last index and the last value of a selection, for a whole vector.
 inline constexpr size_t kSelectionSlack = 16;
 
 // What is sent of one stripe: offsets within it, ascending, and their values as the receiver will
@@ -82,7 +82,7 @@ inline constexpr size_t kSelectionSlack = 16;
 struct StripeSelection {
   bool dense = false;
   uint32_t count = 0;
-  std::array<uint16_t, kStripeElements> indexes;
+  std::array<uint16_t, kStripeElements + kSelectionSlack> indexes;
   std::array<float, kStripeElements + kSelectionSlack> values;
 };
 

@@ -104,6 +104,21 @@ HWY_INLINE size_t AccumulateAndCompare(const float* HWY_RESTRICT gradient, float
                              indexes);
 }
 
+// Elements that are taken between two looks at how many are left. A look for each would let the
+// processor guess where a stripe's end is, guess wrong every time, and begin the next stripe late.
+constexpr size_t kTakenAtOnce = 8;
+static_assert(kTakenAtOnce <= kSelectionSlack);
+
+// Moves all of an element, or a quantum of its sign, out of the residual to *value.
+template <Take kTake>
+HWY_INLINE void TakeOne(float quantum, float* HWY_RESTRICT left, float* HWY_RESTRICT value) {
+  const float sum = *left;
+  const float taken = kTake == Take::kAll ? sum : std::copysign(quantum, sum);
+  *value = taken;
+  // Infinity leaves NaN behind.
+  *left = kTake == Take::kAll ? sum - taken : sum - taken + (sum - sum);
+}
+
 // The stripe is streamed once: each word of 64 elements is added and compared, and the bits that
 // say which of them reach the threshold become indexes, without a branch for the usual number of
 // them. Then the selected elements alone are touched, which lie in the first-level cache. To take
@@ -113,12 +128,15 @@ HWY_INLINE size_t AccumulateAndTake(const float* HWY_RESTRICT gradient, float le
                                     size_t size, float* HWY_RESTRICT residual,
                                     uint16_t* HWY_RESTRICT indexes, float* HWY_RESTRICT values) {
   const size_t count = AccumulateAndCompare<kTake>(gradient, least, size, residual, indexes);
-  for (size_t k = 0; k < count; ++k) {
-    float& left = residual[indexes[k]];
-    const float value = kTake == Take::kAll ? left : std::copysign(quantum, left);
-    values[k] = value;
-    // Infinity leaves NaN behind.
-    left = kTake == Take::kAll ? left - value : left - value + (left - left);
+  if (count == 0) return 0;
+  // The last few are filled up with the last one, which has no more to give.
+  const uint16_t last = indexes[count - 1];
+  for (size_t i = 0; i < kTakenAtOnce; ++i) indexes[count + i] = last;
+  for (size_t k = 0; k < count; k += kTakenAtOnce) {
+    HWY_UNROLL(8)
+    for (size_t i = k; i < k + kTakenAtOnce; ++i) {
+      TakeOne<kTake>(i < count ? quantum : 0.0f, residual + indexes[i], values + i);
+    }
   }
   return count;
 }
