@@ -5,6 +5,7 @@
 // Thread rule: any thread; the residual's lock of a stripe is that of its square sums as well.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -46,8 +47,7 @@ class VariancePolicy : public ResidualPolicy {
   }
   // What the test compares, of one element.
   bool Passes(float residual, float square_sum) const {
-    return residual * residual > test_.alpha * square_sum &&
-           (residual > test_.threshold || -residual > test_.threshold);
+    return residual * residual > test_.alpha * square_sum && std::fabs(residual) > test_.threshold;
   }
 
   const VarianceTest test_;

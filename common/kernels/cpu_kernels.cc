@@ -10,7 +10,7 @@ constexpr KernelTable kF32{
     .linear_forward = cpu::LinearForward,
     .linear_backward_data = cpu::LinearBackwardData,
     .linear_backward_weight = cpu::LinearBackwardWeight,
-    .square = cpu::Square,
+    .linear_backward_squares = cpu::LinearBackwardSquares,
     .transpose = cpu::Transpose,
     .relu_backward = cpu::ReluBackward,
     .sigmoid_forward = cpu::SigmoidForward,
@@ -31,6 +31,7 @@ constexpr KernelTable WithBf16Products(KernelTable table) {
   table.linear_forward = cpu::Bf16LinearForward;
   table.linear_backward_data = cpu::Bf16LinearBackwardData;
   table.linear_backward_weight = cpu::Bf16LinearBackwardWeight;
+  table.linear_backward_squares = cpu::Bf16LinearBackwardSquares;
   return table;
 }
 

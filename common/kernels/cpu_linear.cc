@@ -167,6 +167,13 @@ class WeightGradient {
   bool in_place_ = false;
 };
 
+// The squares of its elements, with its stride.
+MatrixView Squares(const ConstMatrixView& of, float* memory) {
+  const MatrixView squares{memory, of.row_count, of.column_count, of.stride};
+  for (int64_t r = 0; r < of.row_count; ++r) Square(of.row(r), of.column_count, squares.row(r));
+  return squares;
+}
+
 void TiledBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
                          const MatrixView& dw) {
   WeightGradient gradient(dy, accumulate, dw);
@@ -201,16 +208,6 @@ void LinearBackwardData(const ConstMatrixView& dy, const ConstMatrixView& weight
   WeightProduct{dy, weight, true, dx}.Run(finish);
 }
 
-void Square(const ConstMatrixView& x, const MatrixView& squares) {
-  CHECK_EQ(x.row_count, squares.row_count);
-  CHECK_EQ(x.column_count, squares.column_count);
-  for (int64_t r = 0; r < x.row_count; ++r) {
-    const float* const from = x.row(r);
-    float* const to = squares.row(r);
-    for (int64_t c = 0; c < x.column_count; ++c) to[c] = from[c] * from[c];
-  }
-}
-
 void ReluBackward(const ConstMatrixView& output, const MatrixView& gradient) {
   ZeroWhereCut(output, gradient);
 }
@@ -223,6 +220,16 @@ void LinearBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x, b
     return ThinBackwardWeight(dy, x, accumulate, dw);
   }
   TiledBackwardWeight(dy, x, accumulate, dw);
+}
+
+void LinearBackwardSquares(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
+                           const MatrixView& dw_squares, const VectorView& bias_squares) {
+  CheckBackwardWeight(dy, x, dw_squares, bias_squares);
+  const int64_t dy_floats = dy.row_count * dy.stride;
+  float* const memory =
+      Scratch<Use::kSquares>(static_cast<size_t>(dy_floats + x.row_count * x.stride));
+  LinearBackwardWeight(Squares(dy, memory), Squares(x, memory + dy_floats), accumulate, dw_squares,
+                       bias_squares);
 }
 
 }  // namespace weir::kernels::cpu

@@ -88,8 +88,28 @@ class WeightProduct {
 };
 static_assert(kTileDepth % 2 == 0, "a pair must not cross the border of a tile");
 
+// What a product is of: two matrices, or their squares.
+enum class Of { kMatrices, kSquares };
+
+// RoundRows, of the matrix or its squares.
+template <Of of>
+void RoundRowsOf(const ConstMatrixView& from, const MatrixView& to) {
+  if constexpr (of == Of::kMatrices) return RoundRows(from, to);
+  const int64_t stride = PaddedStride(from.column_count);
+  float* const squares = Scratch<Use::kSquares>(static_cast<size_t>(kPanelFeatures * stride));
+  for (int64_t first = 0; first < from.row_count; first += kPanelFeatures) {
+    const int64_t rows = std::min(kPanelFeatures, from.row_count - first);
+    for (int64_t r = 0; r < rows; ++r) {
+      Square(from.row(first + r), from.column_count, squares + r * stride);
+    }
+    RoundRows({squares, rows, from.column_count, stride},
+              {to.row(first), rows, to.column_count, to.stride});
+  }
+}
+
 // dw [outputs, features] = dy x^T. A few features at a time are turned into a panel, [pairs of
 // samples, features], for all outputs.
+template <Of of>
 void WeightGradient(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
                     const MatrixView& dw) {
   const int64_t pairs = Pairs(dy.column_count);
@@ -99,11 +119,11 @@ void WeightGradient(const ConstMatrixView& dy, const ConstMatrixView& x, bool ac
   const MatrixView gradients = scratch.Take(dy.row_count, pairs);
   const MatrixView rows = scratch.Take(kPanelFeatures, pairs);
   const MatrixView panel = scratch.Take(pairs, kPanelFeatures);
-  RoundRows(dy, gradients);
+  RoundRowsOf<of>(dy, gradients);
   for (int64_t i = 0; i < x.row_count; i += kPanelFeatures) {
     const int64_t features = std::min(kPanelFeatures, x.row_count - i);
     const MatrixView part{rows.data, features, pairs, rows.stride};
-    RoundRows({x.row(i), features, x.column_count, x.stride}, part);
+    RoundRowsOf<of>({x.row(i), features, x.column_count, x.stride}, part);
     Transpose(part, {panel.data, pairs, features, panel.stride});
     MultiplyBf16({.m = features,
                   .n = dy.row_count,
@@ -144,7 +164,20 @@ void Bf16LinearBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& 
   }
   CheckBackwardWeight(dy, x, dw, bias_gradient);
   SumRows(dy, accumulate, bias_gradient.data);
-  WeightGradient(dy, x, accumulate, dw);
+  WeightGradient<Of::kMatrices>(dy, x, accumulate, dw);
+}
+
+void Bf16LinearBackwardSquares(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
+                               const MatrixView& dw_squares, const VectorView& bias_squares) {
+  if (dw_squares.row_count < kThinOutputs || x.column_count == 0) {
+    return LinearBackwardSquares(dy, x, accumulate, dw_squares, bias_squares);
+  }
+  CheckBackwardWeight(dy, x, dw_squares, bias_squares);
+  for (int64_t o = 0; o < dy.row_count; ++o) {
+    const float sum = Dot(dy.row(o), dy.row(o), dy.column_count);
+    bias_squares.data[o] = accumulate ? bias_squares.data[o] + sum : sum;
+  }
+  WeightGradient<Of::kSquares>(dy, x, accumulate, dw_squares);
 }
 
 }  // namespace weir::kernels::cpu

@@ -50,8 +50,11 @@ struct KernelTable {
                                  bool accumulate, const MatrixView& dw,
                                  const VectorView& bias_gradient);
 
-  // squares[f, s] = x[f, s]^2.
-  void (*square)(const ConstMatrixView& x, const MatrixView& squares);
+  // The same of the squares of dy and x: the sums over the samples of the squares of what each adds
+  // to dw and to bias_gradient (Tsuzuku et al. 2018, section 4.3).
+  void (*linear_backward_squares)(const ConstMatrixView& dy, const ConstMatrixView& x,
+                                  bool accumulate, const MatrixView& dw_squares,
+                                  const VectorView& bias_squares);
 
   // to[c, r] = from[r, c].
   void (*transpose)(const ConstMatrixView& from, const MatrixView& to);

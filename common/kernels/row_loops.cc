@@ -89,6 +89,13 @@ void SumEachRow(const ConstMatrixView& from, bool accumulate, float* sums) {
   }
 }
 
+void SquareRow(const float* from, int64_t count, float* to) {
+  ForEachVector(count, [&](auto tag, int64_t i) HWY_ATTR {
+    const auto value = hn::LoadU(tag, from + i);
+    hn::StoreU(hn::Mul(value, value), tag, to + i);
+  });
+}
+
 float DotRow(const float* a, const float* b, int64_t count) {
   return SumOf(count, [a, b](auto tag, int64_t i, auto so_far) HWY_ATTR {
     return hn::MulAdd(hn::LoadU(tag, a + i), hn::LoadU(tag, b + i), so_far);
@@ -113,6 +120,7 @@ namespace {
 HWY_EXPORT(AddBiasRows);
 HWY_EXPORT(ZeroRowsWhereCut);
 HWY_EXPORT(SumEachRow);
+HWY_EXPORT(SquareRow);
 HWY_EXPORT(DotRow);
 HWY_EXPORT(AddScaledRow);
 }  // namespace
@@ -133,6 +141,10 @@ void SumRows(const ConstMatrixView& from, bool accumulate, float* sums) {
 
 void AddScaled(const float* scale, const float* from, int64_t count, float* to) {
   HWY_DYNAMIC_DISPATCH(AddScaledRow)(scale, from, count, to);
+}
+
+void Square(const float* from, int64_t count, float* to) {
+  HWY_DYNAMIC_DISPATCH(SquareRow)(from, count, to);
 }
 
 float Dot(const float* a, const float* b, int64_t count) {

@@ -23,6 +23,9 @@ void SumRows(const ConstMatrixView& from, bool accumulate, float* sums);
 // to[i] += *scale * from[i].
 void AddScaled(const float* scale, const float* from, int64_t count, float* to);
 
+// to[i] = from[i]^2.
+void Square(const float* from, int64_t count, float* to);
+
 // The sum of a[i] * b[i].
 float Dot(const float* a, const float* b, int64_t count);
 

@@ -14,12 +14,17 @@ using kernels::MatrixView;
 
 namespace {
 
-ConstMatrixView WeightView(const TensorSpec& weight, const float* parameters) {
+// A tensor's place among the parameters, or in what has their layout.
+template <typename Float>
+auto WeightView(const TensorSpec& weight, Float* parameters) {
   return kernels::Dense(parameters + weight.offset, weight.row_count, weight.column_count);
 }
 
 kernels::ConstVectorView BiasView(const TensorSpec& bias, const float* parameters) {
   return {parameters + bias.offset, bias.row_count};
+}
+kernels::VectorView BiasView(const TensorSpec& bias, float* gradients) {
+  return {gradients + bias.offset, bias.row_count};
 }
 
 }  // namespace
@@ -30,7 +35,6 @@ Mlp::Mlp(const ModelLayout& layout, std::span<const uint32_t> weights, Activatio
   CHECK(!weights.empty());
   CHECK_EQ(activations.size(), weights.size());
   CHECK(squared.empty() || squared.size() == layout.tensors().size());
-  int64_t most_inputs = 0, most_outputs = 0;
   for (const uint32_t index : weights) {
     CHECK_LT(index + 1, layout.tensors().size());
     const bool is_last = layers_.size() + 1 == weights.size();
@@ -47,15 +51,8 @@ Mlp::Mlp(const ModelLayout& layout, std::span<const uint32_t> weights, Activatio
       layer.output = tensor::AlignedBuffer(element_count);
       layer.output_gradient = tensor::AlignedBuffer(element_count);
     }
-    if (layer.is_squared) {
-      most_inputs = std::max(most_inputs, layer.weight->column_count);
-      most_outputs = std::max(most_outputs, layer.weight->row_count);
-    }
     layers_.push_back(std::move(layer));
   }
-  const int64_t stride = kernels::PaddedStride(max_samples);
-  input_squares_ = tensor::AlignedBuffer(static_cast<size_t>(most_inputs * stride));
-  output_gradient_squares_ = tensor::AlignedBuffer(static_cast<size_t>(most_outputs * stride));
 }
 
 MatrixView Mlp::HiddenGradient(size_t layer, const Slice& slice) {
@@ -91,8 +88,7 @@ void Mlp::Backward(const float* parameters, const Slice& slice, const ConstMatri
   for (size_t i = layers_.size(); i-- > 0;) {
     const bool is_first = i == 0;
     const ConstMatrixView x = is_first ? input : HiddenOutput(i - 1, slice);
-    BackwardWeight(layers_[i], dy, x, accumulate, gradients);
-    if (layers_[i].is_squared) BackwardSquares(layers_[i], dy, x, accumulate, squares);
+    BackwardWeight(layers_[i], dy, x, accumulate, gradients, squares);
     const MatrixView dx = is_first ? input_gradient : HiddenGradient(i - 1, slice);
     if (dx.data == nullptr) return;
     // A ReLU's gradient is taken on the way; what comes in at the first layer is not known to be
@@ -106,22 +102,15 @@ void Mlp::Backward(const float* parameters, const Slice& slice, const ConstMatri
 }
 
 void Mlp::BackwardWeight(const Layer& layer, const ConstMatrixView& output_gradient,
-                         const ConstMatrixView& input, bool accumulate, float* gradients) const {
-  const TensorSpec& weight = *layer.weight;
-  kernels_->linear_backward_weight(
-      output_gradient, input, accumulate,
-      kernels::Dense(gradients + weight.offset, weight.row_count, weight.column_count),
-      {gradients + layer.bias->offset, layer.bias->row_count});
-}
-
-void Mlp::BackwardSquares(const Layer& layer, const ConstMatrixView& output_gradient,
-                          const ConstMatrixView& input, bool accumulate, float* squares) {
-  const Slice samples{0, input.column_count};
-  const MatrixView dy = SliceOf(output_gradient_squares_, output_gradient.row_count, samples);
-  const MatrixView x = SliceOf(input_squares_, input.row_count, samples);
-  kernels_->square(output_gradient, dy);
-  kernels_->square(input, x);
-  BackwardWeight(layer, dy, x, accumulate, squares);
+                         const ConstMatrixView& input, bool accumulate, float* gradients,
+                         float* squares) const {
+  kernels_->linear_backward_weight(output_gradient, input, accumulate,
+                                   WeightView(*layer.weight, gradients),
+                                   BiasView(*layer.bias, gradients));
+  if (!layer.is_squared) return;
+  kernels_->linear_backward_squares(output_gradient, input, accumulate,
+                                    WeightView(*layer.weight, squares),
+                                    BiasView(*layer.bias, squares));
 }
 
 void Mlp::BackwardActivation(const Layer& layer, const ConstMatrixView& output,

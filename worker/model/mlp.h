@@ -65,10 +65,8 @@ class Mlp {
   };
 
   void BackwardWeight(const Layer& layer, const kernels::ConstMatrixView& output_gradient,
-                      const kernels::ConstMatrixView& input, bool accumulate,
-                      float* gradients) const;
-  void BackwardSquares(const Layer& layer, const kernels::ConstMatrixView& output_gradient,
-                       const kernels::ConstMatrixView& input, bool accumulate, float* squares);
+                      const kernels::ConstMatrixView& input, bool accumulate, float* gradients,
+                      float* squares) const;
   // The gradient of what the layer's activation took, from that of what it gave.
   void BackwardActivation(const Layer& layer, const kernels::ConstMatrixView& output,
                           const kernels::MatrixView& gradient) const;
@@ -77,9 +75,6 @@ class Mlp {
 
   const kernels::KernelTable* kernels_;
   std::vector<Layer> layers_;
-  // Of a squared layer at a time, as wide as the widest; empty when there is none.
-  tensor::AlignedBuffer input_squares_;
-  tensor::AlignedBuffer output_gradient_squares_;
 };
 
 }  // namespace weir::model

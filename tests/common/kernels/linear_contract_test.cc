@@ -24,6 +24,8 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 class LinearContract : public ::testing::TestWithParam<const KernelTable*> {
  protected:
   const KernelTable& kernels() const { return *GetParam(); }
+  // Of a product of two squares; a bfloat16 is half of 2^-8 off.
+  double square_precision() const { return GetParam() == &CpuKernels() ? 1e-5 : 0x1p-8; }
 };
 
 TEST_P(LinearContract, TheGradientOfAReluBelowIsCutWithTheProduct) {
@@ -104,18 +106,42 @@ INSTANTIATE_TEST_SUITE_P(Tables, LinearContract,
                          ::testing::Values(&CpuKernels(), &CpuBf16Kernels()),
                          [](const auto& table) { return table.index == 0 ? "F32" : "BF16"; });
 
-TEST(SquareKernel, SquaresEachElementAndNothingBeside) {
-  constexpr int64_t kRows = 3, kStride = 8;
-  for (const int64_t columns : {0, 1, 5, 8}) {
-    const std::vector<float> x = test::RandomFloats(kRows * kStride, 4);
-    std::vector<float> squares(kRows * kStride, 7.0f);
-    CpuKernels().square({x.data(), kRows, columns, kStride},
-                        {squares.data(), kRows, columns, kStride});
-    for (size_t i = 0; i < squares.size(); ++i) {
-      const bool is_inside = static_cast<int64_t>(i % kStride) < columns;
-      EXPECT_EQ(squares[i], is_inside ? x[i] * x[i] : 7.0f) << columns << " " << i;
+// Sums of what has one sign: each is as exact as its parts, two squares of 8 bits or of 24. Thin
+// layers, layers by tiles, and more or fewer features than a panel has.
+TEST_P(LinearContract, SquaresAreSumsOverSamplesOfTheirSquares) {
+  test::ForEachTarget([&] {
+    for (const test::Shape& s : {test::Shape{37, 130, 70}, {128, 13, 4}, {20, 9, 3}, {1, 1, 1}}) {
+      SCOPED_TRACE(testing::Message() << s.samples << " " << s.inputs << " " << s.outputs);
+      const Layer layer(s, Activation::kNone);
+      std::vector<float> dw(layer.dw.size(), kNan), db(layer.db.size(), kNan);
+      for (const int times : {1, 2}) {
+        kernels().linear_backward_squares(layer.dy.view, layer.x.view, /*accumulate=*/times == 2,
+                                          Dense(dw.data(), s.outputs, s.inputs),
+                                          {db.data(), s.outputs});
+        for (int64_t o = 0; o < s.outputs; ++o) {
+          double bias_sum = 0;
+          for (int64_t n = 0; n < s.samples; ++n) bias_sum += std::pow(layer.dy.view.row(o)[n], 2);
+          ASSERT_NEAR(db[static_cast<size_t>(o)], times * bias_sum, 1e-5 * bias_sum);
+          for (int64_t i = 0; i < s.inputs; ++i) {
+            double sum = 0;
+            for (int64_t n = 0; n < s.samples; ++n) {
+              sum += std::pow(double(layer.dy.view.row(o)[n]) * layer.x.view.row(i)[n], 2);
+            }
+            ASSERT_NEAR(dw[static_cast<size_t>(o * s.inputs + i)], times * sum,
+                        times * square_precision() * sum);
+          }
+        }
+      }
     }
-  }
+  });
+}
+
+TEST_P(LinearContract, SquaresOfNoSamplesAreZero) {
+  std::vector<float> dw(5 * 2, kNan), db(5, kNan);
+  kernels().linear_backward_squares({nullptr, 5, 0, 16}, {nullptr, 2, 0, 16}, false,
+                                    Dense(dw.data(), 5, 2), {db.data(), 5});
+  EXPECT_EQ(dw, std::vector<float>(10, 0.0f));
+  EXPECT_EQ(db, std::vector<float>(5, 0.0f));
 }
 
 }  // namespace
