@@ -107,14 +107,31 @@ Status EmbeddedClient::AwaitRows(RowPull* base, std::span<float> rows) {
 
 Result<uint64_t> EmbeddedClient::Push(const StepGradients& step) {
   WEIR_RETURN_IF_ERROR(failure());
-  auto& pull = static_cast<Pull&>(*step.pull);
-  CHECK(pull.rows != nullptr && !pull.read_only) << "a push of rows that were not read to train";
   const uint64_t number = ++step_;
   ApplyDense(step.dense, number);
-  ForEachPartition([&](store::RowPartitionStore& store, size_t i) {
-    store.ApplyPlaces(pull.rows->places(i), step.rows, number);
-  });
+  if (step.pull != nullptr) {
+    ApplyWhereRead(static_cast<Pull&>(*step.pull), step.rows, number);
+  } else {
+    ApplyRows(*step.batch, step.rows, number);
+  }
   return uint64_t{0};
+}
+
+void EmbeddedClient::ApplyWhereRead(Pull& pull, std::span<const float> gradients, uint64_t step) {
+  CHECK(pull.rows != nullptr && !pull.read_only) << "a push of rows that were not read to train";
+  ForEachPartition([&](store::RowPartitionStore& store, size_t i) {
+    store.ApplyPlaces(pull.rows->places(i), gradients, step);
+  });
+}
+
+void EmbeddedClient::ApplyRows(const data::Batch& batch, std::span<const float> gradients,
+                               uint64_t step) {
+  std::unique_ptr<PartitionedRows> rows = TakeScratch();
+  rows->Fill(batch);
+  ForEachPartition([&](store::RowPartitionStore& store, size_t i) {
+    store.ApplyBatch(rows->part(i), gradients, step);
+  });
+  GiveScratchBack(std::move(rows));
 }
 
 void EmbeddedClient::ApplyDense(std::span<const float> gradients, uint64_t step) {

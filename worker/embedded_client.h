@@ -5,8 +5,8 @@
 // optimizer state) and read them without (common/base/hogwild.h). Rows are locked by partition,
 // reads included: the index grows and optimizer state must not race. A batch takes each lock once
 // to read and once to apply, those that are free first, so that threads seldom wait for each other;
-// what a row becomes does not depend on the order of the partitions. Rows are applied where reading
-// has found them.
+// what a row becomes does not depend on the order of the partitions. A push that brings its pull
+// along finds the rows where reading has found them.
 //
 // Place in the life of a batch: **pull rows** ... **apply**.
 // Thread rule: any thread. Borrows config and layout.
@@ -58,6 +58,9 @@ class EmbeddedClient : public ParameterClient {
   };
 
   void ApplyDense(std::span<const float> gradients, uint64_t step);
+  // Once the pull's rows are read.
+  void ApplyWhereRead(Pull& pull, std::span<const float> gradients, uint64_t step);
+  void ApplyRows(const data::Batch& batch, std::span<const float> gradients, uint64_t step);
   // Calls visit(tensor, first element, values, state) for each stripe.
   template <typename Visit>
   void ForEachStripe(const TensorSpec& tensor, const Visit& visit);

@@ -36,7 +36,7 @@ struct ReadMark {
 // One step's result.
 struct StepGradients {
   const data::Batch* batch = nullptr;
-  RowPull* pull = nullptr;             // of the batch's rows; not of use once they are pushed
+  RowPull* pull = nullptr;             // of the batch's rows, to find them again by; or null
   std::span<const float> dense;        // flat, as ModelLayout places tensors
   std::span<const float> squares;      // likewise, of squared_tensors(); empty when there are none
   std::span<const float> rows;         // [sum over tables of unique ids, dimension]
