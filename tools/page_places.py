@@ -21,7 +21,7 @@ def split(page, tool, name):
 
 def fill(page, tool, name, command, commits, table, pictures):
     """command: its words, so that it can be given again. pictures: {name, or nothing if there is one alone: file};
-    one that is not there is left out, and an older one of its name goes. They come to lie beside the page."""
+    one that is not there, or has no file, is left out, and an older one of its name goes. They come to lie beside the page."""
     before, after = split(page, tool, name)
     shown = [place_picture(page, name, picture, source) for picture, source in pictures.items()]
     words = ["\n```\n%s\n```\n\nAt %s, on %s.\n" % (" ".join(map(shlex.quote, command)), commits, processor()),

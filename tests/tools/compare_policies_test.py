@@ -4,6 +4,7 @@
   compare_policies_test.py BIN      BIN: the folder of the programs; from the repository's folder"""
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -34,7 +35,7 @@ class ComparePolicies(unittest.TestCase):
             sent = {row[0][2:]: float(row[rows[0].index("density")]) for row in rows[2:]}
             self.assertEqual(sent["none"], 1)
             self.assertLess(sent["top_k"], 0.02)
-            for heading in ("test logloss", "excess over none, %", "excess over the best possible, %", "test AUC",
+            for heading in ("test logloss", "excess over none, %", "excess over the best possible, %", "test AUC", "difference to none",
                             "density", "push, kB/step", "pull, kB/step", "rows up, kB/step", "rows down, kB/step",
                             "select and code, ms/step", "samples/s"):
                 at = [cell.strip("| ") for cell in rows[0]].index(heading)
@@ -83,6 +84,12 @@ class ComparePolicies(unittest.TestCase):
             for name in ("loss", "density", "threshold"):
                 self.assertIn("![%s](page_small_%s.svg)" % (name, name), text)
                 self.assertTrue(os.path.getsize(os.path.join(out, "page_small_%s.svg" % name)) > 0)
+            done = run(*arguments, "--block=small", "--reuse", "--pictures=loss")
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            with open(page, encoding="utf-8") as f:
+                self.assertEqual(re.findall(r"!\[(\w+)\]", f.read()), ["loss"])
+            self.assertEqual([name for name in os.listdir(out) if name.endswith(".svg")], ["page_small_loss.svg"])
+            self.assertIn("there are loss, ", run(*arguments, "--block=small", "--pictures=losses").stderr)
 
     def test_a_policy_that_is_not_there_is_named(self):
         done = run("--policies=none,best")

@@ -139,32 +139,32 @@ class Tool(unittest.TestCase):
         with tempfile.TemporaryDirectory() as out:
             page = os.path.join(out, "page.md")
             places = ["<!-- reproduce_dct %s -->\nold\n<!-- end of %s -->\n" % (name, name)
-                      for name in ("thresholds-adagrad", "loss-adagrad", "steadiness-adagrad")]
+                      for name in ("thresholds-adagrad-2560", "loss-adagrad-2560", "steadiness-adagrad-2560")]
             flags = ("--only=loss,thresholds,steadiness", "--seeds=1", "--rows=2560", "--test_rows=200", "--page=" + page,
                      "--out=" + os.path.join(out, "runs"))
             with open(page, "w", encoding="utf-8") as f:
                 f.write(places[0])
             done = self.call(*flags)
             self.assertEqual(done.returncode, 2)
-            self.assertIn("has no place 'loss-adagrad'", done.stdout)
+            self.assertIn("has no place 'loss-adagrad-2560'", done.stdout)
             with open(page, "w", encoding="utf-8") as f:
                 f.write("above\n" + "between\n".join(places) + "below\n")
             done = self.call(*flags)
             self.assertEqual(done.returncode, 0, done.stdout)
             with open(page, encoding="utf-8") as f:
                 text = f.read()
-            self.assertRegex(text, r"^above\n<!-- reproduce_dct thresholds-adagrad -->\n\n```\ntools/reproduce_dct "
+            self.assertRegex(text, r"^above\n<!-- reproduce_dct thresholds-adagrad-2560 -->\n\n```\ntools/reproduce_dct "
                                    r"--only=thresholds --rule=adagrad --rows=2560\n```\n\n"
                                    r"At [^\n]+, on \d+ cores, [^\n]+\n\n\| run \| a tenth ")
             self.assertIn("\ntools/reproduce_dct --only=loss --rule=adagrad --seeds=1 --rows=2560 "
                           "--test_rows=200\n", text)
-            picture = "page_thresholds-adagrad.svg"  # of such short runs there is one by chance
-            self.assertEqual("![thresholds-adagrad](%s)" % picture in text,
+            picture = "page_thresholds-adagrad-2560.svg"  # of such short runs there is one by chance
+            self.assertEqual("![thresholds-adagrad-2560](%s)" % picture in text,
                              os.path.exists(os.path.join(out, picture)))
             self.assertNotIn("\nold\n", text)
             self.assertIn("\ntools/reproduce_dct --only=steadiness --rule=adagrad --rows=2560\n", text)
             self.assertIn("| layer | furthest from the mean, % |", text)
-            self.assertTrue(text.endswith("<!-- end of steadiness-adagrad -->\nbelow\n"))
+            self.assertTrue(text.endswith("<!-- end of steadiness-adagrad-2560 -->\nbelow\n"))
             out = os.path.join(out, "runs")
             with open(os.path.join(out, "table.json"), encoding="utf-8") as f:
                 lines = json.load(f)
