@@ -103,9 +103,10 @@ done; done
 SHAPE_ALL = "ip link set lo up; tc qdisc add dev lo root tbf rate {rate} burst 256kb latency 50ms\n"
 
 
-def shaped_run(flags, name, shape, override):
+def shaped_run(flags, name, shape, override, more=()):
     """Summary and folder of a run of three stages in a network namespace, and how busy the processors were."""
     out, command = local(flags, name, 3, override)
+    command += more
     script = "set -e\n%s\nexec \"$@\"" % shape
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     paired_runs.call(["unshare", "--net", "sh", "-c", script, "sh", *command])
@@ -115,29 +116,48 @@ def shaped_run(flags, name, shape, override):
     return paired_runs.load(os.path.join(out, "summary.json")), out, used / seconds / os.cpu_count()
 
 
+def link_cases():
+    """(limit, the tool's word for it, width, layers, products, threads of a stage, batch): behind the layers that the
+    losses are told of, and behind the widest; and where the processor has units for it with products in BF16 and
+    two threads, which leaves least of the time to anything but the links."""
+    cases = [(limit, shared, width, layers, "F32", 1, batch)
+             for limit, shared, width, layers in (("one for all links", "yes", 256, THREE),
+                                                  ("for each link and direction", "no", 256, THREE),
+                                                  ("for each link and direction", "no", 512, THREE_OF_WIDEST))
+             for batch in (128, 512)]
+    if has_bf16_units():
+        cases += [("for each link and direction", "no", 256, THREE, "BF16", 2, batch) for batch in (128, 512, 2048)]
+    return cases
+
+
+def has_bf16_units():
+    with open("/proc/cpuinfo", encoding="utf-8") as f:
+        return re.search(r"^(flags|Features)\b.*\s(avx512_bf16|bf16)\b", f.read(), re.MULTILINE) is not None
+
+
 def links_table(flags):
-    """Behind the layers that the losses are told of, and behind the widest."""
     lines = []
-    for what, shared, width, layers in (("one for all links", "yes", 256, THREE),
-                                        ("for each link and direction", "no", 256, THREE),
-                                        ("for each link and direction", "no", 512, THREE_OF_WIDEST)):
-        for batch in (128, 512):
-            pairs = [links_pair(flags, layers, batch, shared) for _ in range(flags.repeats)]
-            none, masked = (statistics.median(rates) for rates in zip(*pairs))
-            times = statistics.median(masked / none for none, masked in pairs)
-            lines.append((what, "%d" % width, "%d" % batch, "%.0f" % none, "%.0f" % masked, "%.1f" % times))
-            print("links of width %d, limit %s, batch %d: %.0f and %.0f samples/s"
-                  % (width, what, batch, none, masked), flush=True)
-    return ("100 Mbit/s", "width of a link", "batch", "none, samples/s", "DCT-MP 95 %, samples/s", "times"), lines
+    for limit, shared, width, layers, products, threads, batch in link_cases():
+        pairs = [links_pair(flags, layers, batch, shared, products, threads) for _ in range(flags.repeats)]
+        none, masked = (statistics.median(rates) for rates in zip(*pairs))
+        times = statistics.median(masked / none for none, masked in pairs)
+        lines.append((limit, "%d" % width, products, "%d" % threads, "%d" % batch, "%.0f" % none, "%.0f" % masked,
+                      "%.1f" % times))
+        print("links of width %d, limit %s, %s, %d threads, batch %d: %.0f and %.0f samples/s"
+              % (width, limit, products, threads, batch, none, masked), flush=True)
+    return ("100 Mbit/s", "width of a link", "products", "threads of a stage", "batch", "none, samples/s",
+            "DCT-MP 95 %, samples/s", "times"), lines
 
 
-def links_pair(flags, layers, batch, shared):
-    """Samples/s that send everything, and with DCT-MP."""
+def links_pair(flags, layers, batch, shared, products, threads):
+    """Samples/s that send everything, and with DCT-MP, which is given more rows: its time is soon over."""
     rates = []
-    for policy in ("none {}", DCT_MP):
-        override = ("data { batch_size: %d synthetic { rows: 200000 test_rows: 0 } } %s%s "
-                    "run { evaluate_every_samples: 0 }" % (batch, DCT_DP, splits(layers, policy)))
-        summary, _, _ = shaped_run(flags, "links", SHAPE_LINKS.format(rate="100mbit", shared=shared), override)
+    for policy, rows in (("none {}", 100000), (DCT_MP, 400000)):
+        override = ("data { batch_size: %d synthetic { rows: %d test_rows: 0 } } model { precision: %s } %s%s "
+                    "run { evaluate_every_samples: 0 }"
+                    % (batch, rows, products, DCT_DP, splits(layers, policy)))
+        shape = SHAPE_LINKS.format(rate="100mbit", shared=shared)
+        summary, _, _ = shaped_run(flags, "links", shape, override, ["--threads=%d" % threads])
         rates.append(summary["train"]["samples_per_second"])
     return rates
 
