@@ -46,8 +46,11 @@ class ComparePolicies(unittest.TestCase):
 
     def test_a_rule_with_a_name_is_a_policy(self):
         with tempfile.TemporaryDirectory() as out:
-            done = run("--config=configs/runs/quickstart.textproto", "--override=" + SMALL, "--seeds=1",
+            done = run("--config=configs/runs/quickstart.textproto", "--seeds=1",
+                       "--override=" + SMALL + " run { evaluate_every_samples: 640 }",
                        "--rule=tenth=top_k { sparsity: 0.9 }", "--out=" + out)
+            with open(os.path.join(out, "tenth-1", "config.textproto"), encoding="utf-8") as f:
+                self.assertRegex(f.read(), r"run \{[^}]*evaluate_every_samples: 640\b")
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             with open(os.path.join(out, "table.md"), encoding="utf-8") as f:
                 rows = [line.split(" | ") for line in f.read().splitlines()]
