@@ -1,6 +1,5 @@
 #include "worker/model/mlp.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "common/base/check.h"
