@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <iostream>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -103,7 +104,11 @@ int Main(int argc, char** argv) {
   }
   Status status = once;
   if (gflags_found_mistakes && status.ok()) status = InvalidConfig("see --help");
-  if (status.ok()) status = Run(Arguments(argv + 1, argv + argc));
+  try {
+    if (status.ok()) status = Run(Arguments(argv + 1, argv + argc));
+  } catch (const std::bad_alloc&) {
+    status = ResourceExhausted("not enough memory; for inspect, use a smaller --rows");
+  }
   if (status.ok() && !std::cout.flush()) status = Unavailable("cannot write to standard output");
   for (const std::string& mistake : StrSplit(status.message(), '\n')) {
     std::cerr << "error: " << mistake << "\n";

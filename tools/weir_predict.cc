@@ -10,6 +10,7 @@
 #include <atomic>
 #include <filesystem>
 #include <iostream>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -124,9 +125,13 @@ int Main(int argc, char** argv) {
     gflags::ShowUsageWithFlagsRestrict(argv[0], "weir_predict");
     return 0;
   }
-  const Status status = gflags_found_mistakes
-                            ? InvalidConfig("see --help")
-                            : Run(std::vector<std::string>(argv + 1, argv + argc));
+  Status status;
+  try {
+    status = gflags_found_mistakes ? InvalidConfig("see --help")
+                                   : Run(std::vector<std::string>(argv + 1, argv + argc));
+  } catch (const std::bad_alloc&) {
+    status = ResourceExhausted("not enough memory for the model and its predictions");
+  }
   for (const std::string& mistake : StrSplit(status.message(), '\n')) {
     std::cerr << "error: " << mistake << "\n";
   }

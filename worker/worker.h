@@ -84,6 +84,7 @@ class Worker {
   std::optional<uint32_t> refreshed_for_;  // evaluations before the one it was refreshed for
   uint64_t line_count_ = 0;                // of both splits
   uint64_t malformed_count_ = 0;
+  uint32_t times_read_ = 1;  // how often a file's lines may have been counted
   uint64_t train_line_count_ = 0;
   uint64_t train_malformed_count_ = 0;
   std::string first_problem_;

@@ -41,4 +41,6 @@ bool SendsAll(const v1::SplitConfig& split) {
          (split.has_dct_mp() && split.dct_mp().measure_only());
 }
 
+bool IsOfSampleAlone(const v1::SplitConfig& split) { return split.has_dct_mp() || SendsAll(split); }
+
 }  // namespace weir::split

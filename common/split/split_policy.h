@@ -69,4 +69,8 @@ std::string SplitPolicyName(const v1::SplitConfig& split);
 // Whether what TakeForward gives is what SendForward got, but for the rounding of values.
 bool SendsAll(const v1::SplitConfig& split);
 
+// Whether what TakeForward gives of a sample depends on that sample alone, and not on chance or on
+// what is computed beside it.
+bool IsOfSampleAlone(const v1::SplitConfig& split);
+
 }  // namespace weir::split

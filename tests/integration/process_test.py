@@ -320,6 +320,11 @@ class ProcessTest(unittest.TestCase):
         self.run_once(1, "weir-worker", *self.criteo(path),
                       texts=["bad.tsv:51", "max_malformed_share"])
 
+    def test_one_malformed_row_is_tolerated_in_every_epoch(self):
+        line = b"1" + b"\t5" * 13 + b"\tdeadbeef" * 26 + b"\n"
+        path = self.write("one.tsv", line * 50 + b"nonsense\n" + line * 50)
+        self.run_once(0, "weir-worker", *self.criteo(path, "epochs: 3"))
+
     def test_id_space_of_zero(self):
         path = self.write("x.tsv", b"1" + b"\t" * 39 + b"\n")
         self.run_once(2, "weir-worker", "--config=configs/models/dlrm_tiny.textproto",

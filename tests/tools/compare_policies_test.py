@@ -64,6 +64,19 @@ class ComparePolicies(unittest.TestCase):
             self.assertEqual(done.returncode, 2, rule)
             self.assertIn("is no new name", done.stderr)
 
+    def test_the_largest_layers_have_bits_an_element(self):
+        with tempfile.TemporaryDirectory() as out:
+            done = run("--config=configs/runs/quickstart.textproto", "--seeds=2", "--override=" + SMALL, "--layers=2",
+                       "--rule=half=top_k { sparsity: 0.5 } values: BF16", "--out=" + out)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            with open(os.path.join(out, "table.md"), encoding="utf-8") as f:
+                table = f.read().split("\n\n")[1].splitlines()
+            self.assertEqual(table[0], "| policy | top/0/weight | bottom/1/weight |")
+            self.assertRegex(table[2], r"^\| none \| 32\.\d \(0\.0\) \| 32\.\d \(0\.0\) \|$")
+            # An index of one in two takes two bits, and 16 are the value's.
+            self.assertRegex(table[3], r"^\| half \| 18\.\d \(2\.0\) \| 18\.\d \(2\.0\) \|$")
+        self.assertIn("--layers: 0 or more", run("--layers=-1").stderr)
+
     def test_a_page_gets_its_place_filled(self):
         with tempfile.TemporaryDirectory() as out:
             page = os.path.join(out, "page.md")

@@ -13,6 +13,7 @@ import math
 import os
 import random
 import re
+import resource
 import shutil
 import struct
 import subprocess
@@ -449,6 +450,49 @@ class Workflow(unittest.TestCase):
         with open(self.test, "a", encoding="utf-8") as f:
             f.write("\n\n")
         self.assertNotIn(302, self.predict(self.test)[1])
+
+    def test_a_file_without_rows_is_told_so(self):
+        self.train_model()
+        with open(self.test, encoding="utf-8") as f:
+            header = f.readline()
+        with open(self.path("blank.csv"), "w", encoding="utf-8") as f:
+            f.write(header + "\n\n")
+        message = run("weir-predict", "--model=" + self.path("model"), "--in=" + self.path("blank.csv"),
+                      "--out=" + self.path("p.csv"), status=1)
+        self.assertRegex(message, r"blank\.csv has (no rows|one line, a header, and no row below it)")
+
+    def test_too_little_memory_is_told(self):
+        wide = "--override=data { epochs: 1 } model { bottom_widths: [3000, 3000, 4] }"
+        self.train_model(0, wide)
+        program = os.path.join(BIN, "weir-predict")
+        arguments = ["--model=" + self.path("model"), "--in=" + self.test, "--out=" + self.path("p.csv")]
+        few = os.path.getsize(self.path("model/parameters.weir")) + (45 << 20)  # address space; the parameters take 36 MB of it
+        done = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=120,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (few, few)))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(done.stderr, "error: not enough memory for the model and its predictions\n")
+        self.assertEqual([name for name in os.listdir(self.folder.name) if name.startswith("p.csv")], [])
+
+    def test_masks_that_depend_on_the_sample_alone_are_kept(self):
+        """Of others, everything crosses: the same row has the same probability at another place."""
+        for policy, evaluated in (("dct_mp { sparsity: 0.5 }", ""), ("random_k { sparsity: 0.5 }", "unmasked"),
+                                  ("quantize { bits: 2 }", "unmasked")):
+            with self.subTest(policy=policy):
+                summary = self.train_model(0, '--override=pipeline { split { after: "top/0" %s } }' % policy)
+                probabilities, _ = self.predict(self.test)
+                labels = [row["paid"] == "yes" for row in read_rows(self.test)]
+                logloss = -sum(math.log(p if label else 1 - p)
+                               for p, label in zip(probabilities, labels)) / len(labels)
+                both = {name: figures["logloss"] for name, figures in
+                        (("", summary["test"]), ("unmasked", summary["test"]["unmasked"]))}
+                self.assertAlmostEqual(logloss, both[evaluated], delta=AGREEMENT)
+                self.assertGreater(abs(both[""] - both["unmasked"]), 10 * AGREEMENT, "masks leave something out")
+                with open(self.test, encoding="utf-8") as f:
+                    header, *rows = f.read().splitlines()
+                with open(self.path("turned.csv"), "w", encoding="utf-8") as f:
+                    f.write("\n".join([header, *reversed(rows)]) + "\n")
+                turned = self.predict(self.path("turned.csv"))[0]
+                self.assertLess(max(abs(a - b) for a, b in zip(probabilities, reversed(turned))), AGREEMENT)
 
     def test_a_file_of_another_schema_is_refused(self):
         self.train_model()

@@ -61,9 +61,9 @@ Result<std::optional<int>> FindLibsvm(const std::string& path, int64_t limit, in
     if (!found || (colons && *colons != *found)) return std::optional<int>();
     colons = found;
     if (*found != 2) continue;
-    for (size_t at = line.text.find(' '); at != std::string_view::npos;
-         at = line.text.find(' ', at + 1)) {
-      const int field = std::atoi(std::string(line.text.substr(at + 1, 9)).c_str());
+    for (size_t at = text.find_first_of(" \t"); at != std::string_view::npos;
+         at = text.find_first_of(" \t", at + 1)) {
+      const int field = std::atoi(std::string(text.substr(at + 1, 9)).c_str());
       *field_count = std::max(*field_count, field + 1);
     }
   }

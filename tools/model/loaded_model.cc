@@ -55,7 +55,8 @@ void LoadedModel::Score(const data::Batch& batch, std::span<float> probabilities
   }
   batch_rows_.resize(wanted_.size() * static_cast<size_t>(layout().embedding_dimension()));
   rows_.ReadBatchOrInitial(wanted_, manifest().steps(), batch_rows_);
-  dlrm_.Score(parameters_.data(), batch, batch_rows_, probabilities);
+  dlrm_.Score(parameters_.data(), batch, batch_rows_, probabilities,
+              model::Dlrm::Crossing::kOfSampleAlone);
 }
 
 std::span<const float> LoadedModel::tensor(const TensorSpec& tensor) const {

@@ -28,7 +28,9 @@ class LoadedModel {
   const ModelLayout& layout() const { return saved_->layout(); }
 
   // The probability of label 1 for each row of the batch, as an evaluation at the end of the run
-  // would give it. A row that training has not seen has its initial values.
+  // would give it, but that of a split's policy masks are kept alone that depend on no other row
+  // and on no chance (Dlrm::Crossing::kOfSampleAlone). A row that training has not seen has its
+  // initial values.
   void Score(const data::Batch& batch, std::span<float> probabilities);
 
   // All elements of a tensor, row-major.

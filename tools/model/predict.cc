@@ -97,7 +97,9 @@ class Predictor {
     if (malformed <= share * static_cast<double>(line_count_) && predictions_.row_count > 0) {
       return OkStatus();
     }
-    if (line_count_ == 0) return InvalidData(StrCat(in_, " has no rows"));
+    if (predictions_.row_count == 0 && predictions_.malformed_count == 0) {
+      return InvalidData(StrCat(in_, " has no rows"));
+    }
     return InvalidData(
         StrCat(predictions_.malformed_count, " of ", line_count_,
                " lines are malformed, more than the model's data.max_malformed_share (", share,

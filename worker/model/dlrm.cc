@@ -73,7 +73,8 @@ void Dlrm::Forward(const float* parameters, const data::Batch& batch, const Slic
   for (size_t i = 0; i < stages_.size(); ++i) {
     stages_[i].Forward(parameters, batch, slice, rows);
     if (i == splits_.size()) return;
-    if (crossing == Crossing::kWhole) {
+    if (crossing == Crossing::kWhole ||
+        (crossing == Crossing::kOfSampleAlone && !splits_[i].is_of_sample_alone())) {
       splits_[i].ForwardWhole(slice, &stages_[i], &stages_[i + 1]);
     } else {
       splits_[i].Forward(slice, &stages_[i], &stages_[i + 1]);

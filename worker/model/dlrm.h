@@ -61,8 +61,10 @@ class Dlrm {
                        std::span<float> row_gradients, float* squares = nullptr,
                        std::span<float> row_squares = {});
 
-  // What crosses the splits: what their policies let through, or everything.
-  enum class Crossing { kAsTrained, kWhole };
+  // What crosses the splits: what their policies let through; everything; or, so that a sample has
+  // the same probability wherever it stands, as trained where that depends on the sample alone, and
+  // everything elsewhere.
+  enum class Crossing { kAsTrained, kWhole, kOfSampleAlone };
 
   // The probability of label 1 for each row of the batch.
   void Score(const float* parameters, const data::Batch& batch, std::span<const float> rows,

@@ -39,7 +39,9 @@ void SplitCounts::FillReport(const v1::SplitConfig& split, v1::SplitReport* repo
 SplitCrossing::SplitCrossing(const ModelLayout& layout, uint32_t index, uint64_t seed,
                              const kernels::KernelTable& kernels)
     : policy_(
-          split::MakeSplitPolicy(layout.pipeline().split(static_cast<int>(index)), seed, kernels)) {
+          split::MakeSplitPolicy(layout.pipeline().split(static_cast<int>(index)), seed, kernels)),
+      is_of_sample_alone_(
+          split::IsOfSampleAlone(layout.pipeline().split(static_cast<int>(index)))) {
   name_.split = index;
 }
 

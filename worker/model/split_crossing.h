@@ -38,6 +38,9 @@ class SplitCrossing {
   SplitCrossing(const ModelLayout& layout, uint32_t index, uint64_t seed,
                 const kernels::KernelTable& kernels);
 
+  // split::IsOfSampleAlone, of its policy.
+  bool is_of_sample_alone() const { return is_of_sample_alone_; }
+
   // What follows belongs to another batch.
   void NextBatch() { ++name_.batch; }
 
@@ -56,6 +59,7 @@ class SplitCrossing {
   split::BlockName Name(const Slice& slice);
 
   std::unique_ptr<split::SplitPolicy> policy_;
+  bool is_of_sample_alone_;
   split::BlockName name_;
   split::BlockMemory sender_, receiver_;
   uint64_t forward_bytes_ = 0;  // of the last Forward

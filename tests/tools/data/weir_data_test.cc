@@ -120,6 +120,11 @@ TEST_F(WeirData, InspectTakesSpacesForADelimiterOnlyWhereThereIsNoOther) {
               HasSubstr("delimiter ' ', with a header"));
 }
 
+TEST_F(WeirData, InspectCountsTheFieldsOfLibffmBetweenTabs) {
+  EXPECT_THAT(Inspected(Write("f", "1\t0:1:1\t1:5:1\n0\t0:2:1\t2:5:1 # of 9\n")),
+              AllOf(HasSubstr("format      libffm"), HasSubstr("fields: 3")));
+}
+
 TEST_F(WeirData, InspectFailsOnAFileWithoutARow) {
   const Status wrong = Inspect(Write("f", "hello\n"), 0, out_);
   EXPECT_EQ(wrong.code(), StatusCode::kInvalidData);

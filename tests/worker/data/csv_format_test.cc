@@ -185,6 +185,17 @@ TEST_F(Csv, ABlankLineOfASingleColumnIsAMissingValue) {
   EXPECT_THAT(block_.dense, ElementsAre(3, 0, 4));
 }
 
+TEST_F(Csv, ALabelIsALabelEvenWhereOtherColumnsCallItMissing) {
+  v1::Config config = Config(Write("f.csv", "click,hour\n-1,-1\n1,2\n,3\n"),
+                             R"(missing: "-1" missing: ""
+                                label { column: "click" positive: "1" negative: "-1" }
+                                dense { column: "hour" })");
+  auto reader = MakeReader(config, {}, RowLabels::kOptional);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  ASSERT_TRUE((*reader)->ReadChunk({Split::kTrain, 0, 0, 0}, &block_).ok());
+  EXPECT_THAT(block_.labels, ElementsAre(0, 1, ::testing::IsNan()));
+}
+
 TEST_F(Csv, RefusesAHeaderWithoutARow) {
   EXPECT_THAT(Open("click,hour,site\n", kClicks).message(),
               HasSubstr("f.csv has one line, a header, and no row below it"));
