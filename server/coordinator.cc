@@ -13,6 +13,7 @@
 #include "common/metrics/report.h"
 #include "common/session/run_identity.h"
 #include "common/session/score_message.h"
+#include "common/transport/tcp_address.h"
 
 namespace weir::server {
 namespace {
@@ -126,6 +127,10 @@ std::string Coordinator::RefuseStage(const v1::Join& join) const {
   if (join.stage() > 0 && join.link_address().empty()) {
     return StrCat("stage ", join.stage(), " does not say where it is to be found");
   }
+  if (!join.link_address().empty()) {
+    const auto address = transport::ParseTcpAddress(join.link_address());
+    if (!address.ok()) return StrCat("--link: ", address.status().message());
+  }
   return "";
 }
 
@@ -167,13 +172,14 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
                                                      const transport::Message& message,
                                                      int64_t now_ms) {
   const cluster::Seat seat{request.trainer(), request.stage()};
+  // Of an earlier run at this address a worker may wake late; seats and incarnations are alike.
+  if (request.run() != nonce_) {
+    return RefusalHeader(StrCat("it was restarted and knows nothing of ", Name(seat),
+                                "; start the run again, with all servers"),
+                         false);
+  }
   if (IsAfterFarewell(seat, request)) return std::nullopt;
   if (!membership_.Heard(seat, request.incarnation(), now_ms)) {
-    if (!membership_.HasAdmitted(seat, request.incarnation())) {
-      return RefusalHeader(StrCat("it was restarted and knows nothing of ", Name(seat),
-                                  "; start the run again, with all servers"),
-                           false);
-    }
     return RefusalHeader(
         StrCat(Name(seat), " was silent for more than ", config_.cluster().member_timeout_ms(),
                " ms and its work was given to others"),
@@ -312,6 +318,11 @@ void Coordinator::Dismiss(cluster::Seat seat, int64_t now_ms) {
   if (running()) pipelines_.Leave(seat, now_ms);
 }
 
+void Coordinator::Excuse(int64_t pause_ms) {
+  membership_.Excuse(pause_ms);
+  for (auto& [index, shard] : shards_) shard.heard_ms += pause_ms;
+}
+
 std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& report,
                                                      int64_t now_ms) {
   v1::Header header;
@@ -321,6 +332,11 @@ std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& repo
   if (!refusal.empty()) {
     reply.set_state(v1::ShardReply::REFUSED);
     reply.set_reason(std::move(refusal));
+    return header;
+  }
+  // A shard of an earlier run: the number in the reply tells it so.
+  if (report.coordinator_nonce() != 0 && report.coordinator_nonce() != nonce_) {
+    reply.set_state(v1::ShardReply::RUNNING);
     return header;
   }
   const auto found = shards_.find(report.shard());
@@ -425,7 +441,7 @@ bool Coordinator::needs_servers() const {
 
 bool Coordinator::over(int64_t now_ms) const {
   if (!ended_ms_) return false;
-  const bool all_left = membership_.member_count() == 0 &&
+  const bool all_left = membership_.member_count() == 0 && shards_.size() + 1 == server_count_ &&
                         std::all_of(shards_.begin(), shards_.end(),
                                     [](const auto& entry) { return entry.second.has_left; });
   return all_left || now_ms - *ended_ms_ > kFarewellMs;

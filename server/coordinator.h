@@ -26,6 +26,9 @@ class Coordinator {
  public:
   Coordinator(const v1::Config& config, v1::RunIdentity identity, uint32_t server_count);
 
+  // A random number, which tells this run from others at the same address.
+  uint64_t run() const { return nonce_; }
+
   // Each returns the reply, if there is one to send.
   v1::Header OnJoin(const v1::Join& join, int64_t now_ms);
   std::optional<v1::Header> OnWorkRequest(const v1::WorkRequest& request,
@@ -34,6 +37,9 @@ class Coordinator {
 
   // A push of this worker was queued: how far its lease has come.
   void OnOffset(cluster::Seat seat, const v1::Push& push);
+
+  // This process stood still for so long, which is nobody else's silence.
+  void Excuse(int64_t pause_ms);
 
   void Tick(int64_t now_ms);
   void Fail(std::string reason) { director_.Fail(std::move(reason)); }

@@ -45,6 +45,14 @@ void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello) 
     return Refuse(peer, StrCat("there is no stage ", hello.stage(), " of ", hello.stage_count()),
                   false);
   }
+  // Of another run at this address: it hears so, and whoever has its seat here keeps it.
+  if (hello.server_epoch() != 0 && hello.server_epoch() != server_epoch_) {
+    v1::Header header;
+    header.mutable_hello_reply()->set_connection(hello.connection());
+    header.mutable_hello_reply()->set_server_epoch(server_epoch_);
+    header.mutable_hello_reply()->set_shard(shard_index_);
+    return Send(peer, header, {});
+  }
   const bool in_stages = hello.stage_count() > 1;
   if (in_stages_.value_or(in_stages) != in_stages) {
     return Refuse(peer,

@@ -13,6 +13,10 @@ constexpr int64_t kTickMs = 100;
 // A coordinator that is stopped stays so long, to tell the others.
 constexpr int64_t kStopMs = 2000;
 
+// A tick that comes later than this comes after a pause of the whole process (a stopped container,
+// a machine that slept): what others sent meanwhile may not have been read from the network yet.
+constexpr int64_t kPauseMs = 1000;
+
 // Of those that wait, how many are taken before a tick: more than wait after any stall that
 // heartbeats survive, and a bound for who never stops sending.
 constexpr int kMessagesBeforeTick = 1000;
@@ -49,6 +53,8 @@ Status Server::Run() {
     if (clock.NowMs() < next_tick_ms && !stopping_) continue;
     ReceiveQueued();
     const int64_t now_ms = clock.NowMs();
+    const int64_t late_ms = next_tick_ms == 0 ? 0 : now_ms - next_tick_ms;
+    if (coordinator_ && late_ms > kPauseMs) coordinator_->Excuse(late_ms);
     next_tick_ms = now_ms + kTickMs;
     if (coordinator_ && stopping_) coordinator_->Fail("server 0 was stopped");
     if (coordinator_) coordinator_->Tick(now_ms);

@@ -93,6 +93,7 @@ std::optional<Status> ShardReporter::OnReply(const v1::ShardReply& reply) {
   }
   heard_ms_ = now_ms;
   if (coordinator_nonce_ == 0) coordinator_nonce_ = reply.coordinator_nonce();
+  header_.mutable_shard_report()->set_coordinator_nonce(coordinator_nonce_);
   if (coordinator_nonce_ != reply.coordinator_nonce()) {
     return FailedPrecondition(StrCat("server 0 at ", options_.coordinator_address,
                                      " was restarted and knows nothing of this run; start the run "

@@ -1,8 +1,13 @@
 #include "server/strand.h"
 
+#include <cstdlib>
+#include <iostream>
+#include <new>
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/base/exit_code.h"
+#include "common/base/status.h"
 
 #if defined(__SANITIZE_THREAD__)
 #include <sanitizer/tsan_interface.h>
@@ -27,6 +32,19 @@ void AfterDequeue([[maybe_unused]] void* arena) {
 #endif
 }
 
+// Without memory a push may be half applied: nothing more that this process could do would be
+// right, and an exception may not leave a task.
+void RunOrEnd(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const std::bad_alloc&) {
+    std::cerr << "error: not enough memory for the rows and parameters of this server; use more "
+                 "servers, or fewer rows_per_table"
+              << std::endl;
+    std::_Exit(ExitCode(ResourceExhausted("")));
+  }
+}
+
 }  // namespace
 
 void StrandArena::WaitIdle() {
@@ -42,7 +60,7 @@ void StrandArena::Enqueue(std::function<void()> work) {
   BeforeEnqueue(this);
   arena_.enqueue([this, work = std::move(work)] {
     AfterDequeue(this);
-    work();
+    RunOrEnd(work);
     Finished();
   });
 }

@@ -21,6 +21,7 @@
 #include "common/layout/message_bound.h"
 #include "common/saved_model/policy_states.h"
 #include "common/saved_model/warm_start.h"
+#include "common/transport/tcp_address.h"
 #include "common/transport/zmq_transport.h"
 #include "worker/data/reader.h"
 #include "worker/embedded_client.h"
@@ -80,6 +81,11 @@ std::vector<std::string> CheckFlags(int argc, char** argv) {
     problems.push_back(
         "--link: the stage before cannot connect to *; name this host, and give * to "
         "--link_listen");
+  }
+  if (FLAGS_stage > 0 && has_link && FLAGS_link.find("://*") == std::string::npos) {
+    if (const auto address = transport::ParseTcpAddress(FLAGS_link); !address.ok()) {
+      problems.push_back(StrCat("--link: ", address.status().message()));
+    }
   }
   if (FLAGS_stage > 0 && !FLAGS_save.empty()) {
     problems.push_back("--save: of the first stage; servers give it the whole model");

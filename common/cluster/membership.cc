@@ -27,11 +27,6 @@ Membership::Admission Membership::Join(Seat seat, uint64_t nonce, int64_t now_ms
   return admission;
 }
 
-bool Membership::HasAdmitted(Seat seat, uint64_t incarnation) const {
-  const auto found = members_.find(seat);
-  return found != members_.end() && incarnation <= found->second.incarnation;
-}
-
 bool Membership::Heard(Seat seat, uint64_t incarnation, int64_t now_ms) {
   const auto found = members_.find(seat);
   if (found == members_.end() || !found->second.present ||
@@ -47,6 +42,10 @@ void Membership::Leave(Seat seat) {
   if (found == members_.end() || !found->second.present) return;
   found->second.present = false;
   ++epoch_;
+}
+
+void Membership::Excuse(int64_t pause_ms) {
+  for (auto& [seat, member] : members_) member.heard_ms += pause_ms;
 }
 
 std::vector<Seat> Membership::Expire(int64_t now_ms) {

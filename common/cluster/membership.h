@@ -43,10 +43,10 @@ class Membership {
   // False when this incarnation is not (or no longer) a member.
   bool Heard(Seat seat, uint64_t incarnation, int64_t now_ms);
 
-  // Whether this incarnation is or was a member.
-  bool HasAdmitted(Seat seat, uint64_t incarnation) const;
-
   void Leave(Seat seat);
+
+  // So long nobody could be heard: it counts for nobody's silence.
+  void Excuse(int64_t pause_ms);
 
   // Removes and returns the members that were silent for too long.
   std::vector<Seat> Expire(int64_t now_ms);

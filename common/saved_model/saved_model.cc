@@ -31,6 +31,8 @@ constexpr uint32_t kFormat = 1;
 constexpr const char* kManifest = "manifest.textproto";
 constexpr const char* kParameters = "parameters.weir";
 constexpr const char* kResiduals = "residuals";
+// More than any run takes, and as far from the end of 64 bits as versions that count on need.
+constexpr uint64_t kMostSteps = uint64_t{1} << 48;
 
 std::string File(const std::string& directory, const char* name) {
   return (fs::path(directory) / name).string();
@@ -61,6 +63,23 @@ Status CheckReplaceable(const std::string& directory) {
       StrCat(directory, " is there and ",
              has_manifest ? "holds other files beside a saved model" : "is no saved model",
              "; name another folder"));
+}
+
+// What a writer was at when its process ended goes; anything else stays.
+Status ClearAside(const std::string& aside) {
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(aside, error))) return OkStatus();
+  if (fs::exists(File(aside, kManifest), error)) {
+    return FailedPrecondition(
+        StrCat(aside, " holds a whole model, whose run could not give it its name; move it away"));
+  }
+  for (const auto& entry : fs::directory_iterator(aside, error)) {
+    if (entry.path().filename() == kParameters) continue;
+    return FailedPrecondition(StrCat(aside, " is there and is not ours; move it away"));
+  }
+  if (!error) fs::remove_all(aside, error);
+  if (error) return Unavailable(StrCat("cannot clear ", aside, ": ", error.message()));
+  return OkStatus();
 }
 
 bool LearnedFits(const v1::SavedModelManifest& manifest) {
@@ -106,6 +125,9 @@ Result<v1::SavedModelManifest> ReadManifest(const std::string& directory) {
   if (manifest.id() == 0 || !LearnedFits(manifest)) {
     return InvalidData(StrCat(path, " is cut short, or lacks what columns have learned"));
   }
+  if (manifest.steps() > kMostSteps) {
+    return InvalidData(StrCat(path, " has ", manifest.steps(), " steps, more than a run can take"));
+  }
   const v1::RuleStarts& starts = manifest.rule_starts();
   const uint64_t untouched = starts.untouched_rows();
   if (std::max({starts.dense(), starts.rows(), untouched}) > manifest.steps() ||
@@ -145,9 +167,8 @@ Result<std::unique_ptr<Writer>> Writer::Create(const std::string& directory) {
   const std::string target = Stripped(directory);
   const std::string aside = StrCat(target, ".partial-", static_cast<int64_t>(getpid()));
   WEIR_RETURN_IF_ERROR(CheckReplaceable(target));
-  WEIR_RETURN_IF_ERROR(CheckReplaceable(aside));
+  WEIR_RETURN_IF_ERROR(ClearAside(aside));
   std::error_code error;
-  fs::remove_all(aside, error);
   fs::create_directories(aside, error);
   if (error) return Unavailable(StrCat("cannot make ", aside, ": ", error.message()));
   WEIR_ASSIGN_OR_RETURN(FileWriter parameters, FileWriter::Create(File(aside, kParameters)));
@@ -169,6 +190,7 @@ Status Writer::Finish(v1::SavedModelManifest manifest) {
   manifest.set_format(kFormat);
   manifest.set_id(RandomNonce());
   manifest.set_parameter_bytes(parameters_.byte_count());
+  manifest.set_parameters_checksum(checksum_.value());
   WEIR_RETURN_IF_ERROR(WriteManifest(manifest));
   WEIR_RETURN_IF_ERROR(SyncFolder(aside_));
   return Rename();
@@ -254,6 +276,12 @@ Status SavedModel::Visit(const Visitor& visitor) const {
   const std::string path = File(directory_, kParameters);
   if (Status status = VisitFrames(parameters_, *layout_, checking); !status.ok()) {
     return InvalidData(StrCat(path, ": ", status.message()));
+  }
+  Checksum checksum;
+  checksum.Append(parameters_);
+  if (checksum.value() != manifest_.parameters_checksum()) {
+    return InvalidData(StrCat(path, " is not the one that ", kManifest,
+                              " was written with; copy the whole folder again"));
   }
   if (!state_fits) {
     return InvalidData(StrCat(path, " has optimizer state of other update rules than ", kManifest,

@@ -18,6 +18,7 @@
 #include <string>
 
 #include "common/base/bytes.h"
+#include "common/base/checksum.h"
 #include "common/base/file_writer.h"
 #include "common/base/status.h"
 #include "common/layout/model_layout.h"
@@ -32,7 +33,9 @@ std::string ResidualsFolder(const std::string& directory);
 class Writer {
  public:
   // FailedPrecondition when the folder is there and is no saved model, Unavailable when it cannot
-  // be written.
+  // be written. What a process of this number left unfinished beside it goes; a whole model that
+  // lies there, because the folder's name was taken when it was finished, is not touched, and
+  // FailedPrecondition says so.
   static Result<std::unique_ptr<Writer>> Create(const std::string& directory);
   // Takes away what was not finished.
   ~Writer();
@@ -40,8 +43,11 @@ class Writer {
   Writer& operator=(const Writer&) = delete;
 
   // Whole frames.
-  Status Append(ByteSpan frames) { return parameters_.Append(frames); }
-  // manifest: format, parameter_bytes and id are filled in.
+  Status Append(ByteSpan frames) {
+    checksum_.Append(frames);
+    return parameters_.Append(frames);
+  }
+  // manifest: format, what tells of parameters.weir, and id are filled in.
   Status Finish(v1::SavedModelManifest manifest);
 
  private:
@@ -52,6 +58,7 @@ class Writer {
   const std::string directory_;
   const std::string aside_;
   FileWriter parameters_;
+  Checksum checksum_;  // of parameters_
   bool finished_ = false;
 };
 

@@ -195,7 +195,7 @@ class ProcessTest(unittest.TestCase):
         self.run_once(0, "weir-local", "--config=" + RUN, "--servers=1", "--trainers=4",
                       "--out=" + self.path("l"),
                       "--override=data { synthetic { rows: 2000 test_rows: 600000 tables: 26 } }")
-        self.assertEqual(self.summary("l")["test"]["samples"], 600000)
+        self.assertEqual(self.summary("l")["test"]["samples"], 2000000)
 
     STAGES = ("pipeline { split { after: 'bottom/0' dct_mp { sparsity: 0.5 } } "
               "split { after: 'top/0' dct_mp { sparsity: 0.5 } } } ")
@@ -363,6 +363,8 @@ class ProcessTest(unittest.TestCase):
         staged = [*whole, "--override=" + self.STAGES]
         self.run_once(2, "weir-worker", *staged, "--stage=3", texts=["there is no stage 3", "0 to 2"])
         self.run_once(2, "weir-worker", *staged, "--stage=-5", texts=["--stage"])
+        self.run_once(2, "weir-worker", *staged, "--stage=1", "--link=t1:7200",
+                      texts=["--link: ", "'t1:7200'"])
         self.run_once(2, "weir-worker", *staged[:1], staged[-1], "--stage=1", texts=["without --servers"])
         self.run_once(2, "weir-worker", *whole, "--stage=1",
                       "--override=" + self.STAGES + "update { dense { sgd { learning_rate: 0.1 } clip_norm: 1 } }",
@@ -533,6 +535,38 @@ class ProcessTest(unittest.TestCase):
         self.end(stages[1], 130)
         for child in (stages[0], stages[2], server):
             self.end(child, 1, "interrupted", timeout=30)
+
+    # Its messages came to nobody meanwhile, which is not their senders' silence.
+    def test_a_coordinator_that_was_paused_goes_on(self):
+        servers, workers, _ = self.cluster(
+            "cluster { member_timeout_ms: 3000 } run { report_interval_ms: 100 } "
+            "data { synthetic { rows: 800000 } }", servers=1)
+        self.until(lambda: self.metrics("t0", "train"))
+        servers[0].send_signal(signal.SIGSTOP)
+        time.sleep(5)
+        servers[0].send_signal(signal.SIGCONT)
+        for child in servers + workers:
+            self.end(child, 0, timeout=120)
+        self.assertEqual(self.summary("t0")["train"]["samples"], 800000)
+
+    def test_a_worker_that_slept_through_its_run_does_not_disturb_the_next(self):
+        servers, workers, flags = self.cluster(
+            "cluster { answer_timeout_ms: 3000 } run { report_interval_ms: 100 } "
+            "data { synthetic { rows: 2000000 } }", servers=1, trainers=1)
+        self.until(lambda: self.metrics("t0", "train"))
+        workers[0].send_signal(signal.SIGSTOP)
+        servers[0].kill()
+        self.end(servers[0], -9)
+        server = self.start("weir-server", *flags, "--shard=0")
+        worker = self.start("weir-worker", *flags, "--trainer=0", "--out=" + self.path("next"))
+        self.until(lambda: self.metrics("next", "train"))
+        time.sleep(3)
+        workers[0].send_signal(signal.SIGCONT)
+        self.end(workers[0], 1)
+        self.assertIsNone(worker.poll(), "it has still to do")
+        self.end(worker, 0, timeout=120)
+        self.end(server, 0)
+        self.assertEqual(self.summary("next")["train"]["samples"], 2000000)
 
     def test_two_stages_at_one_address(self):
         server, flags = self.stages(FAST)

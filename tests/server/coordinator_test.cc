@@ -45,8 +45,10 @@ class CoordinatorTest : public testing::Test {
     return reply.join_reply().incarnation();
   }
 
+  virtual uint64_t run() const { return coordinator_.run(); }
   v1::WorkRequest Request(uint32_t trainer, uint64_t request_id, uint64_t incarnation = 1) const {
     v1::WorkRequest request;
+    request.set_run(run());
     request.set_trainer(trainer);
     request.set_incarnation(incarnation);
     request.set_request_id(request_id);
@@ -235,7 +237,9 @@ TEST_F(CoordinatorTest, AnExpiredMembersWorkGoesToAnotherFromWhereItWasFinished)
 }
 
 TEST_F(CoordinatorTest, OneThatWasRestartedDoesNotBlameItsTrainers) {
-  const auto reply = Ask(Request(0, 1));  // by whom it was before
+  v1::WorkRequest request = Request(0, 1);
+  request.set_run(run() + 1);  // that of whom it was before
+  const auto reply = Ask(request);
   ASSERT_TRUE(reply && reply->has_refusal());
   EXPECT_THAT(reply->refusal().reason(),
               HasSubstr("it was restarted and knows nothing of trainer 0"));
@@ -333,6 +337,7 @@ TEST_F(CoordinatorTest, ScoresThatAreMissingOrDamagedFailTheRun) {
   other.OnJoin(join, now_ms_);
   Bytes damaged = Scores();
   damaged.back() ^= 1;
+  request.set_run(other.run());
   other.OnWorkRequest(request, MakeParts({}, {damaged}), now_ms_);
   EXPECT_THAT(other.failure(), HasSubstr("checksum"));
 }
@@ -424,6 +429,7 @@ TEST_F(CoordinatorTest, AShardThatFallsSilentFailsTheRun) {
 TEST_F(CoordinatorTest, ItIsOverWhenTrainersAndShardsHaveSaidFarewell) {
   Admit(0);
   Report(1, 8);
+  Report(2, 20);
   uint64_t last_id = 0;
   FinishTheRun(&last_id);
   EXPECT_FALSE(coordinator_.over(now_ms_)) << "the end is noticed by Tick";
@@ -435,6 +441,7 @@ TEST_F(CoordinatorTest, ItIsOverWhenTrainersAndShardsHaveSaidFarewell) {
   ShardSaysFarewell(1, 9);
   EXPECT_FALSE(coordinator_.over(now_ms_)) << "that was another process";
   ShardSaysFarewell(1, 8);
+  ShardSaysFarewell(2, 20);
   EXPECT_TRUE(coordinator_.over(now_ms_));
 }
 
@@ -458,12 +465,14 @@ TEST_F(CoordinatorTest, ServersStayUntilWhoSavesTheModelHasLeft) {
     Heartbeat(0);
     coordinator_.Tick(now_ms_);
     EXPECT_FALSE(coordinator_.over(now_ms_));
-    EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::RUNNING);
+    for (const uint32_t shard : {1u, 2u}) {
+      EXPECT_EQ(Report(shard, shard).state(), v1::ShardReply::RUNNING);
+    }
   }
   SayFarewell(0);
-  EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::FINISHED);
+  EXPECT_EQ(Report(1, 1).state(), v1::ShardReply::FINISHED);
   coordinator_.Tick(now_ms_);
-  ShardSaysFarewell(1, 8);
+  for (const uint32_t shard : {1u, 2u}) ShardSaysFarewell(shard, shard);
   EXPECT_TRUE(coordinator_.over(now_ms_));
 }
 
@@ -500,14 +509,72 @@ TEST_F(CoordinatorTest, ServersDoNotStayForWhoFallsSilentWhileSaving) {
 TEST_F(CoordinatorTest, ItIsOverAtOnceWhenTheLastOneHasHeardOfTheFailure) {
   Admit(0);
   Admit(1);
+  for (uint32_t shard : {1u, 2u}) Report(shard, shard);
   v1::WorkRequest failing = Request(0, 0);
   failing.set_failure("no reason");
   Ask(failing);
   coordinator_.Tick(now_ms_);
   Heartbeat(1);
+  for (uint32_t shard : {1u, 2u}) ShardSaysFarewell(shard, shard);
   EXPECT_FALSE(coordinator_.over(now_ms_));
   SayFarewell(1);
   EXPECT_TRUE(coordinator_.over(now_ms_));
+}
+
+TEST_F(CoordinatorTest, ItIsNotOverBeforeEveryShardHasHeardOfIt) {
+  Admit(0);
+  Report(1, 71);
+  v1::WorkRequest failing = Request(0, 0);
+  failing.set_failure("no reason");
+  Ask(failing);
+  coordinator_.Tick(now_ms_);
+  ShardSaysFarewell(1, 71);
+  EXPECT_FALSE(coordinator_.over(now_ms_)) << "shard 2 is still to come";
+  EXPECT_EQ(Report(2, 72).state(), v1::ShardReply::FAILED);
+  ShardSaysFarewell(2, 72);
+  EXPECT_TRUE(coordinator_.over(now_ms_));
+}
+
+// It slept while the run that it is of ended, and another began at the same address.
+TEST_F(CoordinatorTest, AWorkerOfAnotherRunChangesNothing) {
+  Admit(0);
+  for (const bool fails : {false, true}) {
+    v1::WorkRequest request = Request(0, 812);
+    request.set_run(run() + 1);
+    if (fails) request.set_failure("server 0 did not answer");
+    const auto reply = Ask(request);
+    ASSERT_TRUE(reply && reply->has_refusal());
+    EXPECT_THAT(reply->refusal().reason(), HasSubstr("knows nothing of trainer 0"));
+    EXPECT_FALSE(reply->refusal().retry());
+  }
+  EXPECT_FALSE(coordinator_.failed());
+  EXPECT_TRUE(Work(Request(0, 1)).has_chunk()) << "its numbers are its own";
+}
+
+TEST_F(CoordinatorTest, AShardOfAnotherRunHearsOfThisOneAndTakesNoSeat) {
+  v1::ShardReport report;
+  *report.mutable_identity() = identity_;
+  report.set_shard(1);
+  report.set_nonce(71);
+  report.set_coordinator_nonce(run() + 1);
+  EXPECT_EQ(coordinator_.OnShardReport(report, now_ms_)->shard_reply().coordinator_nonce(), run());
+  EXPECT_EQ(Report(1, 72).state(), v1::ShardReply::RUNNING);
+  report.set_coordinator_nonce(run());
+  EXPECT_EQ(coordinator_.OnShardReport(report, now_ms_)->shard_reply().state(),
+            v1::ShardReply::TAKEN);
+}
+
+TEST_F(CoordinatorTest, APauseOfItsOwnIsNobodysSilence) {
+  Admit(0);
+  Report(1, 71);
+  Report(2, 72);
+  now_ms_ += kMemberTimeoutMs + 5000;
+  coordinator_.Excuse(kMemberTimeoutMs);
+  coordinator_.Tick(now_ms_);
+  EXPECT_FALSE(coordinator_.failed()) << coordinator_.failure();
+  now_ms_ += kMemberTimeoutMs;
+  coordinator_.Tick(now_ms_);
+  EXPECT_TRUE(coordinator_.failed());
 }
 
 TEST_F(CoordinatorTest, DoublesThatComeAfterAFarewellAreNotAnswered) {
@@ -542,6 +609,7 @@ TEST(CoordinatorOfManyTestRows, ComputesTheirMetricsBesideItsAnswers) {
   const auto ask = [&](std::optional<uint64_t> finished, v1::InputSplit split,
                        std::vector<Bytes> scores) {
     v1::WorkRequest request;
+    request.set_run(coordinator.run());
     request.set_incarnation(1);
     request.set_request_id(++id);
     if (finished) {
@@ -592,12 +660,13 @@ class StagedCoordinatorTest : public CoordinatorTest {
     join.set_trainer(trainer);
     join.set_stage(stage);
     join.set_stage_count(2);
-    join.set_link_address("tcp://there");
+    join.set_link_address("tcp://there:7200");
     join.set_nonce(nonce);
     const v1::Header reply = staged_->OnJoin(join, now_ms_);
     CHECK(reply.has_join_reply()) << reply.DebugString();
     return reply.join_reply().incarnation();
   }
+  uint64_t run() const override { return staged_->run(); }
   // It has adopted whatever generation there is.
   v1::WorkReply AskAs(uint32_t trainer, uint32_t stage, uint64_t incarnation = 1,
                       bool is_busy = false) {

@@ -161,6 +161,22 @@ TEST_F(DispatcherTest, AHelloOfAnotherModelIsRefusedForGoodAndSaysWhatDiffers) {
   ExpectRefusal(Exchange(Open(), hello), "the model", false);
 }
 
+// As a worker says it that slept while another run began here.
+TEST_F(DispatcherTest, AHelloOfAnotherRunHearsOfThisOneAndTakesNoSession) {
+  const auto connection = Connected(0);
+  v1::Header hello = Hello(0, 7);
+  hello.mutable_hello()->set_server_epoch(kEpoch + 1);
+  hello.mutable_hello()->set_version(3);
+  const auto other = Open();
+  const auto replies = Exchange(other, hello);
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].header.hello_reply().connection(), 7u);
+  EXPECT_EQ(replies[0].header.hello_reply().server_epoch(), kEpoch);
+  ExpectRefusal(Exchange(other, Push(1, 7), {Gradient(1)}), "a push without a hello", true);
+  ASSERT_EQ(Exchange(connection, Push(1), {Gradient(3)}).size(), 1u);
+  EXPECT_EQ(shard_.version(), 1u);
+}
+
 TEST_F(DispatcherTest, APushOrARowPullWithoutAHelloIsRefusedWithRetry) {
   ExpectRefusal(Exchange(Open(), Push(1), {Gradient(1)}), "a push without a hello", true);
   ExpectRefusal(Exchange(Open(), RowPull(1), {RowIdsFrame(0, {1})}), "a row pull without a hello",

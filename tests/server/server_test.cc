@@ -115,6 +115,7 @@ class ServerTest : public testing::Test {
     const v1::Header joined = Exchange(connection, Join(trainer));
     ASSERT_TRUE(joined.has_join_reply()) << joined.DebugString();
     const uint64_t incarnation = joined.join_reply().incarnation();
+    run_ = joined.join_reply().run();
     ASSERT_TRUE(Exchange(connection, Hello(trainer, incarnation)).has_hello_reply());
     const v1::Header catch_up = Receive(connection);
     ASSERT_TRUE(catch_up.answer().is_catch_up());
@@ -129,6 +130,7 @@ class ServerTest : public testing::Test {
     EXPECT_GT(answer.answer().version(), catch_up.answer().version());
 
     v1::Header request;
+    request.mutable_work_request()->set_run(run_);
     request.mutable_work_request()->set_trainer(trainer);
     request.mutable_work_request()->set_incarnation(incarnation);
     request.mutable_work_request()->set_request_id(1);
@@ -141,6 +143,7 @@ class ServerTest : public testing::Test {
     return config;
   }
 
+  uint64_t run_ = 0;  // of the last trainer that was served
   const v1::Config config_ = PatientConfig();
   const ModelLayout layout_{config_, 1};
   transport::LoopbackNetwork network_;
@@ -175,6 +178,7 @@ TEST_F(ServerTest, AFailedRunEndsItWithTheReason) {
   ExpectATrainerIsServed(0);
   const auto connection = client_->Open(kAddress).value();
   v1::Header failure;
+  failure.mutable_work_request()->set_run(run_);
   failure.mutable_work_request()->set_incarnation(1);
   failure.mutable_work_request()->set_failure("the disk is full");
   ASSERT_TRUE(client_->Send(connection, MakeParts(failure, {})).ok());
@@ -191,6 +195,7 @@ TEST_F(ServerTest, AStallOfTheServerIsNotTheSilenceOfATrainer) {
   const v1::Header joined = Exchange(connection, Join(0));
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(client_->Send(connection, MakeParts({}, {})).ok());
   v1::Header request;
+  request.mutable_work_request()->set_run(joined.join_reply().run());
   request.mutable_work_request()->set_incarnation(joined.join_reply().incarnation());
   request.mutable_work_request()->set_request_id(1);
   ASSERT_TRUE(client_->Send(connection, MakeParts(request, {})).ok());

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <thread>
 #include <vector>
@@ -94,6 +95,18 @@ TEST(StrandArena, WaitIdleWaitsForTheTaskThatRuns) {
   });
   arena.WaitIdle();
   EXPECT_TRUE(done);
+}
+
+TEST(StrandArenaDeathTest, WithoutMemoryTheProcessEndsAndSaysSo) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        StrandArena arena(2);
+        Strand strand(&arena);
+        strand.Post([] { throw std::bad_alloc(); });
+        arena.WaitIdle();
+      },
+      testing::ExitedWithCode(1), "error: not enough memory for the rows");
 }
 
 TEST(StrandArena, WaitIdleReturnsWhenNothingWasPostedAndMayBeRepeated) {

@@ -120,12 +120,29 @@ TEST_F(LocalSupervisor, KillsWhoIgnoresAnInterrupt) {
 }
 
 TEST_F(LocalSupervisor, KillsAtOnceAtTheSecondInterrupt) {
-  const Ending ending = Run({Shell("server-0", kIgnoreEverything, Role::kServer),
-                             Shell("trainer-0", std::string(kWaitUntilOtherIgnores) +
-                                                    "trap 'kill -INT $PPID' INT; kill -INT $PPID;"
-                                                    "while :; do sleep 0.01; done")});
+  const Ending ending =
+      Run({Shell("server-0", kIgnoreEverything, Role::kServer),
+           Shell("trainer-0", std::string(kWaitUntilOtherIgnores) +
+                                  "trap 'sleep 0.15; kill -INT $PPID' INT; kill -INT $PPID;"
+                                  "while :; do sleep 0.01; done")});
   EXPECT_EQ(ending.exit_code, 130);
   EXPECT_THAT(notices_, Contains(HasSubstr("killing server-0")));
+  ExpectGone({"server-0", "trainer-0"});
+}
+
+// As timeout(1) sends it, to a process and then to its whole group.
+TEST_F(LocalSupervisor, TakesTheDoubleOfAnInterruptForTheFirst) {
+  const Ending ending =
+      Run({Shell("server-0",
+                 "trap 'sleep 0.05; echo saved > $0/saved; exit 130' INT; echo > $0/ignoring;"
+                 "while :; do sleep 0.01; done",
+                 Role::kServer),
+           Shell("trainer-0", std::string(kWaitUntilOtherIgnores) +
+                                  "trap 'kill -INT $PPID; exit 130' INT; kill -INT $PPID;"
+                                  "while :; do sleep 0.01; done")});
+  EXPECT_EQ(ending.exit_code, 130);
+  EXPECT_EQ(ReadFile(Path("saved")), "saved\n");
+  EXPECT_THAT(notices_, Not(Contains(HasSubstr("killing"))));
   ExpectGone({"server-0", "trainer-0"});
 }
 

@@ -90,6 +90,7 @@ class Supervisor {
   sigset_t previous_mask_;
   ProcessGroup group_;
   std::optional<Ending> ending_;
+  std::optional<int64_t> interrupted_ms_;
   // A trainer's failure that counts unless another trainer ends well in time.
   std::optional<Failure> doubted_;
   bool late_trainers_stopped_ = false;

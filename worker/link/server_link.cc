@@ -204,6 +204,7 @@ Result<v1::WorkReply> ServerLink::RequestWork(v1::WorkRequest request, Body scor
   request.set_trainer(options_.trainer);
   request.set_stage(options_.stage);
   request.set_incarnation(incarnation_);
+  request.set_run(run_);
   outstanding_.SetWork(std::move(request), std::move(scores), NowMs());
   commands_.push_back([this] { SendRequest(0, [&] { return outstanding_.WorkFor(0); }); });
   transport_->Wake();
@@ -492,6 +493,7 @@ void ServerLink::Tell(const std::function<void(v1::WorkRequest*)>& fill) {
   request.set_trainer(options_.trainer);
   request.set_stage(options_.stage);
   request.set_incarnation(incarnation_);
+  request.set_run(run_);
   fill(&request);
   Send(0, header, {});
 }

@@ -171,8 +171,10 @@ void StageLinks::Connect() {
 void StageLinks::RunDownstream() {
   std::deque<Outgoing> waiting;
   while (!stopping_) {
-    Connect();
+    // Before it connects: what is taken afterwards may be of a generation whose connection is not
+    // open yet, and would leave over the old one.
     for (Outgoing& out : TakeQueue(&forward_)) waiting.push_back(std::move(out));
+    Connect();
     while (!waiting.empty()) {
       const Outgoing& out = waiting.front();
       if (out.generation == generation_) {

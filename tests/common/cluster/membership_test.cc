@@ -24,15 +24,12 @@ TEST(Membership, HandsOutIncarnationsAndCountsMembers) {
   EXPECT_EQ(membership.member_count(), 2u);
 }
 
-TEST(Membership, KnowsWhomItHasEverAdmitted) {
+TEST(Membership, APauseCountsForNobodysSilence) {
   Membership membership(1000);
-  EXPECT_FALSE(membership.HasAdmitted({0}, 1)) << "of a process that was here before";
   membership.Join({0}, 11, 0);
-  EXPECT_TRUE(membership.HasAdmitted({0}, 1));
-  EXPECT_FALSE(membership.HasAdmitted({0}, 2));
-  EXPECT_FALSE(membership.HasAdmitted({1}, 1));
-  membership.Leave({0});
-  EXPECT_TRUE(membership.HasAdmitted({0}, 1));
+  membership.Excuse(5000);
+  EXPECT_TRUE(membership.Expire(6000).empty());
+  EXPECT_EQ(membership.Expire(6001).size(), 1u);
 }
 
 TEST(Membership, StagesOfATrainerAreSeatsOfTheirOwn) {

@@ -16,6 +16,7 @@
 
 #include "common/config/defaults.h"
 #include "common/saved_model/warm_start.h"
+#include "common/wire/frame.h"
 #include "google/protobuf/text_format.h"
 
 namespace weir::saved_model {
@@ -296,6 +297,61 @@ TEST_F(SavedModelTest, DoesNotReplaceWhatCameMeanwhile) {
 TEST_F(SavedModelTest, LeavesNothingWhenItIsNotFinished) {
   { const auto writer = Writer::Create(Folder()); }
   EXPECT_TRUE(fs::is_empty(directory_));
+}
+
+TEST_F(SavedModelTest, ClearsAwayWhatAProcessOfItsNumberLeftUnfinished) {
+  const std::string aside = Folder() + ".partial-" + std::to_string(getpid());
+  fs::create_directory(aside);
+  WriteText(aside + "/parameters.weir", "half");
+  EXPECT_TRUE(Save().ok());
+  EXPECT_EQ(OpenProblem(), "");
+  EXPECT_FALSE(fs::exists(aside));
+}
+
+TEST_F(SavedModelTest, LeavesAWholeModelThatLiesAside) {
+  const std::string aside = Folder() + ".partial-" + std::to_string(getpid());
+  ASSERT_TRUE(Save().ok());
+  fs::rename(Folder(), aside);
+  EXPECT_THAT(Writer::Create(Folder()).status().message(),
+              HasSubstr(aside + " holds a whole model"));
+  EXPECT_TRUE(fs::exists(aside + "/parameters.weir"));
+  fs::remove(aside + "/manifest.textproto");
+  WriteText(aside + "/notes.txt", "mine");
+  EXPECT_THAT(Writer::Create(Folder()).status().message(), HasSubstr("is not ours"));
+  EXPECT_EQ(ReadText(aside + "/notes.txt"), "mine");
+}
+
+// As a copy leaves it that ends in the middle: the new manifest beside the old parameters.
+TEST_F(SavedModelTest, RefusesTheParametersOfAnotherManifest) {
+  ASSERT_TRUE(Save().ok());
+  const std::string path = Folder() + "/parameters.weir", before = ReadText(path);
+  {
+    const auto writer = Writer::Create(Folder());
+    ASSERT_TRUE(writer.ok());
+    // The same frames, the first piece's two as the last ones.
+    const ByteSpan all = AsBytes(before);
+    wire::FrameCursor cursor(all);
+    size_t piece_bytes = 0;
+    for (int i = 0; i < 2; ++i) piece_bytes += cursor.Next()->frame_bytes();
+    ASSERT_TRUE((*writer)->Append(all.subspan(piece_bytes)).ok());
+    ASSERT_TRUE((*writer)->Append(all.first(piece_bytes)).ok());
+    v1::SavedModelManifest manifest;
+    *manifest.mutable_config() = config_;
+    manifest.set_steps(78);
+    ASSERT_TRUE((*writer)->Finish(std::move(manifest)).ok());
+  }
+  ASSERT_EQ(OpenProblem(), "");
+  WriteText(path, before);
+  EXPECT_THAT(OpenProblem(), HasSubstr("is not the one that manifest.textproto was written with"));
+}
+
+TEST_F(SavedModelTest, RefusesMoreStepsThanVersionsCanCountOnFrom) {
+  ASSERT_TRUE(Save().ok());
+  const std::string path = Folder() + "/manifest.textproto";
+  std::string text = ReadText(path);
+  text.replace(text.find("steps: 77"), 9, "steps: 18446744073709551614");
+  WriteText(path, text);
+  EXPECT_THAT(OpenProblem(), HasSubstr("18446744073709551614 steps, more than a run can take"));
 }
 
 TEST_F(SavedModelTest, TellsWhatIsMissingOrDamaged) {
