@@ -277,7 +277,7 @@ Status SavedModel::Visit(const Visitor& visitor) const {
   if (Status status = VisitFrames(parameters_, *layout_, checking); !status.ok()) {
     return InvalidData(StrCat(path, ": ", status.message()));
   }
-  Checksum checksum;
+  wire::Checksum checksum;
   checksum.Append(parameters_);
   if (checksum.value() != manifest_.parameters_checksum()) {
     return InvalidData(StrCat(path, " is not the one that ", kManifest,

@@ -18,12 +18,12 @@
 #include <string>
 
 #include "common/base/bytes.h"
-#include "common/base/checksum.h"
 #include "common/base/file_writer.h"
 #include "common/base/status.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/saved_model.pb.h"
 #include "common/saved_model/frames.h"
+#include "common/wire/checksum.h"
 
 namespace weir::saved_model {
 
@@ -58,7 +58,7 @@ class Writer {
   const std::string directory_;
   const std::string aside_;
   FileWriter parameters_;
-  Checksum checksum_;  // of parameters_
+  wire::Checksum checksum_;  // of parameters_
   bool finished_ = false;
 };
 

@@ -1,10 +1,10 @@
-#include "common/base/checksum.h"
+#include "common/wire/checksum.h"
 
 // Inlined, because the library's own is compiled for no more than every machine has.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-namespace weir {
+namespace weir::wire {
 
 struct Checksum::State {
   XXH3_state_t of_all;
@@ -19,4 +19,4 @@ void Checksum::Append(ByteSpan bytes) {
 
 uint64_t Checksum::value() const { return XXH3_64bits_digest(&state_->of_all); }
 
-}  // namespace weir
+}  // namespace weir::wire

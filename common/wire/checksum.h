@@ -8,7 +8,7 @@
 
 #include "common/base/bytes.h"
 
-namespace weir {
+namespace weir::wire {
 
 class Checksum {
  public:
@@ -24,4 +24,4 @@ class Checksum {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace weir
+}  // namespace weir::wire
