@@ -4,7 +4,8 @@
 //
 // Deviations: the means are of buckets of consecutive elements, which may be columns or not; a
 // layer with an element that is no number leaves as it is, and a mean below the least normal float
-// is 0.
+// is 0. With several threads, what another one has sent since a step's means were taken is sent
+// once more, and comes back through the residual.
 #include <algorithm>
 #include <cmath>
 

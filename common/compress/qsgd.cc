@@ -6,7 +6,7 @@
 //
 // Deviations: indexes and levels have the codings of every policy and not Elias's; a layer with a
 // norm that is no number leaves as it is, and of a bucket whose norm is below the least normal
-// float nothing does.
+// float nothing does. Squares are floats: of elements below about 1e-22 norms are too small, or 0.
 #include <cmath>
 
 #include "common/base/random.h"

@@ -76,6 +76,7 @@ void FillLibsvm(v1::LibsvmConfig& libsvm) {
 }
 
 void FillData(v1::DataConfig& data) {
+  WEIR_DEFAULT(data, root, "");
   WEIR_DEFAULT(data, batch_size, 128);
   WEIR_DEFAULT(data, epochs, 1);
   WEIR_DEFAULT(data, chunk_batches, 32);

@@ -64,15 +64,24 @@ void ValidateRowCache(const v1::RowCacheConfig& cache, Violations* violations) {
                            std::numeric_limits<int32_t>::max());
 }
 
-// Whether the pattern matches any layer.
-bool ValidatePattern(const std::string& path, const std::string& pattern,
-                     const std::vector<std::string>& names, Violations* violations) {
-  const bool any = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-    return PatternSelectsLayer(pattern, name);
-  });
-  if (any) return true;
-  violations->Add(path + ".match", Quoted(pattern), " matches no layer; layers are named ",
-                  SomeLayerNames(names));
+// Whether the rule serves any layer.
+bool ValidatePattern(const std::string& path, const v1::CompressionConfig& compression,
+                     const v1::PolicyRule& rule, const std::vector<std::string>& names,
+                     Violations* violations) {
+  const auto matches = [&](const std::string& name) {
+    return PatternSelectsLayer(rule.match(), name);
+  };
+  const auto serves = [&](const std::string& name) {
+    return &RuleForLayer(compression, name) == &rule;
+  };
+  if (std::ranges::any_of(names, serves)) return true;
+  if (std::ranges::any_of(names, matches)) {
+    violations->Add(path + ".match", Quoted(rule.match()),
+                    " matches only layers that earlier rules serve; put it before them");
+  } else {
+    violations->Add(path + ".match", Quoted(rule.match()), " matches no layer; layers are named ",
+                    SomeLayerNames(names));
+  }
   return false;
 }
 
@@ -95,7 +104,7 @@ void ValidateCompression(const v1::Config& config, bool check_patterns, Violatio
     if (rule.match().empty()) {
       violations->Add(path + ".match", "is empty; name a layer or a pattern, for example ",
                       "\"top/0/*\"");
-    } else if (!check_patterns || ValidatePattern(path, rule.match(), names, violations)) {
+    } else if (!check_patterns || ValidatePattern(path, compression, rule, names, violations)) {
       ValidateKind(path, rule, violations);
     }
   }

@@ -178,9 +178,16 @@ void ValidateCluster(const v1::ClusterConfig& cluster, Violations* violations) {
                            kMinMessageBytes, kMaxMessageBytes);
 }
 
-void ValidateRun(const v1::RunConfig& run, Violations* violations) {
+void ValidateRun(const v1::RunConfig& run, const v1::DataConfig& data, Violations* violations) {
   violations->RequireRange("run.evaluate_every_samples", run.evaluate_every_samples(), 0,
                            std::numeric_limits<int64_t>::max());
+  const bool has_test =
+      data.has_synthetic() ? data.synthetic().test_rows() != 0 : data.test_size() > 0;
+  if (run.evaluate_every_samples() > 0 && !has_test) {
+    violations->Add("run.evaluate_every_samples",
+                    "there are no test rows to evaluate on; name files in data.test, or set it "
+                    "to 0");
+  }
   violations->RequireRange("run.report_interval_ms", run.report_interval_ms(), 1, kMaxInt32);
 }
 
@@ -201,7 +208,7 @@ std::vector<std::string> ValidateConfig(const v1::Config& config) {
   ValidateCompression(whole, layers_known, &violations);
   ValidateUpdate(whole.update(), &violations);
   ValidateCluster(whole.cluster(), &violations);
-  ValidateRun(whole.run(), &violations);
+  ValidateRun(whole.run(), whole.data(), &violations);
   ValidatePipeline(config, &violations);
   return violations.Take();
 }
@@ -229,6 +236,13 @@ std::vector<std::string> ValidateEmbedded(const v1::Config& config) {
         "keeps rows that were pulled from servers and there are none; give --servers, or "
         "remove it");
   }
+  const auto require_f32 = [&](const char* path, v1::ValueCoding values) {
+    if (values != v1::BF16) return;
+    violations.Add(path,
+                   "BF16 is how servers answer and there are none; give --servers, or remove it");
+  };
+  require_f32("cluster.answer_values", config.cluster().answer_values());
+  require_f32("cluster.row_values", config.cluster().row_values());
   return violations.Take();
 }
 

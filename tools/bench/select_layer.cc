@@ -104,20 +104,25 @@ SelectLayer::SelectLayer(const SelectOptions& options, Gradients& gradients)
 
 void SelectLayer::Step(const compress::Gradient& gradient, const Observe* observe) {
   const compress::StepPlan plan = policy_->BeginStep(*state_, gradient);
+  const wire::ValueFormat format = policy_->value_format(scope_, plan);
   int64_t sent = 0;
-  if (options_.encodes) OpenFrame(plan);
+  frames_.clear();
   for (uint32_t stripe = 0; stripe < scope_.stripe_count(); ++stripe) {
     const compress::Gradient part = gradient.Part(
         stripe * kStripeElements, static_cast<size_t>(scope_.stripe_elements(stripe)));
     CHECK(policy_->SelectStripe(*state_, plan, stripe, part, /*wait=*/true, selection_.get()));
     KeepAlive(selection_.get());
     if (observe != nullptr) (*observe)(stripe, *selection_);
-    if (options_.encodes) Append(stripe);
+    if (options_.encodes) {
+      if (stripe % kPieceStripes == 0) OpenFrame(format, stripe);
+      Append(stripe);
+      const uint32_t next = stripe + 1;
+      if (next % kPieceStripes == 0 || next == scope_.stripe_count()) CloseFrame();
+    }
     sent += selection_->count;
   }
   policy_->EndStep(*state_, plan, sent);
-  if (options_.encodes) writer_.Finish();
-  frame_bytes_ += std::ssize(frame_);
+  frame_bytes_ += std::ssize(frames_);
   sent_ += sent;
   ++steps_;
 }
@@ -130,18 +135,26 @@ void SelectLayer::AccumulateSteps(int count) {
   for (int i = 0; i < count; ++i) policy_->Accumulate(*state_, gradients_.Next());
 }
 
-void SelectLayer::OpenFrame(const compress::StepPlan& plan) {
-  frame_.clear();
-  writer_.Open(&frame_, wire::FrameKind::kGradient, 0, 0, policy_->value_format(scope_, plan));
+void SelectLayer::OpenFrame(const wire::ValueFormat& format, uint32_t stripe) {
+  const int64_t begin = stripe * kStripeElements;
+  const int64_t length = std::min(kPieceStripes * kStripeElements, scope_.element_count - begin);
+  writer_.Open(&frames_, wire::FrameKind::kGradient, 0, static_cast<uint32_t>(begin),
+               format.OfPiece(begin, length));
 }
 
 void SelectLayer::Append(uint32_t stripe) {
+  const uint32_t in_piece = stripe % kPieceStripes;
   if (selection_->dense) {
-    return writer_.AppendDense(stripe, {selection_->values.data(), selection_->count});
+    return writer_.AppendDense(in_piece, {selection_->values.data(), selection_->count});
   }
-  writer_.Append(stripe, static_cast<uint32_t>(scope_.stripe_elements(stripe)),
+  writer_.Append(in_piece, static_cast<uint32_t>(scope_.stripe_elements(stripe)),
                  {selection_->indexes.data(), selection_->count},
                  {selection_->values.data(), selection_->count});
+}
+
+void SelectLayer::CloseFrame() {
+  if (writer_.empty()) return writer_.Discard();
+  writer_.Finish();
 }
 
 double SelectLayer::BitsPerElement() const {

@@ -40,7 +40,7 @@ struct SelectOptions {
   v1::PolicyRule rule = DctRule(99);
   int64_t element_count = 0;
   wire::ValueCoding values = wire::ValueCoding::kF32;
-  bool encodes = false;  // each step into a frame, as a push has it
+  bool encodes = false;  // each piece of a step into a frame, as a push has it
 };
 
 // One layer with its residual.
@@ -72,8 +72,9 @@ class SelectLayer {
   using Observe = std::function<void(uint32_t stripe, const compress::StripeSelection&)>;
 
   void Step(const compress::Gradient& gradient, const Observe* observe);
-  void OpenFrame(const compress::StepPlan& plan);
+  void OpenFrame(const wire::ValueFormat& format, uint32_t stripe);
   void Append(uint32_t stripe);
+  void CloseFrame();
 
   const SelectOptions options_;
   const std::unique_ptr<const compress::Policy> policy_;
@@ -82,7 +83,7 @@ class SelectLayer {
   const std::unique_ptr<compress::StripeSelection> selection_;
   Gradients& gradients_;
   wire::PieceFrameWriter writer_;
-  Bytes frame_;
+  Bytes frames_;  // of a step
   int64_t sent_ = 0, steps_ = 0, frame_bytes_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "common/base/check.h"
 #include "worker/data/criteo_tsv.h"
 #include "worker/data/csv_format.h"
 #include "worker/data/libsvm_format.h"
@@ -20,6 +21,10 @@ Result<std::unique_ptr<Reader>> MakeCriteo(const v1::Config& config, const v1::L
 
 Result<std::unique_ptr<Reader>> MakeSynthetic(const v1::Config& config, const v1::LearnedColumns&,
                                               RowLabels) {
+  if (config.data().train_size() + config.data().test_size() > 0) {
+    LOG(WARNING) << "the files of data.train and data.test are not read: data.synthetic makes rows "
+                    "up; to read them choose a reader, for example csv { ... }";
+  }
   return MakeSyntheticReader(config);
 }
 

@@ -63,6 +63,14 @@ TEST_F(LoadConfig, ListsAreReplacedWhole) {
   EXPECT_TRUE(config->compression().layer(0).has_dct());
 }
 
+TEST_F(LoadConfig, ATextMayBecomeEmptyAgain) {
+  const auto base =
+      File("base", R"(data { root: "/data" train: "a" criteo_tsv { rows_per_table: 5 } })");
+  const auto config = config::LoadConfig({base}, R"(data { root: "" })");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->data().root(), "");
+}
+
 TEST_F(LoadConfig, TheDefaultPolicyIsReplacedWhole) {
   const auto base = File("base", R"(data { synthetic {} }
       compression { default { dct { sparsity: 0.9 lifespan: 7 } values: BF16 } })");

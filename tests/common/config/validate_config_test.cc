@@ -216,6 +216,12 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenRule{"compression { row_cache { max_age: 1 } }", "compression.row_cache.max_age: 1 "},
         BrokenRule{R"(compression { layer { match: "tabel/*" lazy_rows {} } })",
                    "compression.layer[0].match: \"tabel/*\" matches no layer"},
+        BrokenRule{R"(compression { layer { match: "*" none {} }
+                                    layer { match: "top/0/*" dct { sparsity: 0.9 } } })",
+                   "compression.layer[1].match: \"top/0/*\" matches only layers that earlier rules "
+                   "serve; put it before them"},
+        BrokenRule{"run { evaluate_every_samples: 5 } data { synthetic { test_rows: 0 } }",
+                   "run.evaluate_every_samples: there are no test rows"},
         BrokenRule{"cluster { row_values: 7 }", "cluster.row_values: unknown value 7"},
         BrokenRule{"compression { default { one_bit {} values: BF16 } }",
                    "compression.default.values: BF16 is nothing to one_bit"},
@@ -339,6 +345,10 @@ TEST(ValidateEmbedded, RefusesPoliciesThatNeedServers) {
   EXPECT_THAT(ValidateEmbedded(Parse(R"(data { synthetic {} } compression {
       layer { match: "table/*" none {} values: BF16 } })")),
               ElementsAre(StartsWith("compression.layer[0].values: BF16 ")));
+  EXPECT_THAT(ValidateEmbedded(
+                  Parse("data { synthetic {} } cluster { answer_values: BF16 row_values: BF16 }")),
+              ElementsAre(StartsWith("cluster.answer_values: BF16 "),
+                          StartsWith("cluster.row_values: BF16 ")));
 }
 
 TEST(ValidateConfig, AModelHasSixteenStagesAtMost) {
