@@ -13,7 +13,6 @@
 #include "common/metrics/report.h"
 #include "common/session/run_identity.h"
 #include "common/session/score_message.h"
-#include "common/transport/tcp_address.h"
 
 namespace weir::server {
 namespace {
@@ -126,10 +125,6 @@ std::string Coordinator::RefuseStage(const v1::Join& join) const {
   }
   if (join.stage() > 0 && join.link_address().empty()) {
     return StrCat("stage ", join.stage(), " does not say where it is to be found");
-  }
-  if (!join.link_address().empty()) {
-    const auto address = transport::ParseTcpAddress(join.link_address());
-    if (!address.ok()) return StrCat("--link: ", address.status().message());
   }
   return "";
 }
@@ -316,11 +311,6 @@ void Coordinator::Dismiss(cluster::Seat seat, int64_t now_ms) {
   director_.TakeBack(seat);
   membership_.Leave(seat);
   if (running()) pipelines_.Leave(seat, now_ms);
-}
-
-void Coordinator::Excuse(int64_t pause_ms) {
-  membership_.Excuse(pause_ms);
-  for (auto& [index, shard] : shards_) shard.heard_ms += pause_ms;
 }
 
 std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& report,

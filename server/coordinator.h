@@ -38,9 +38,6 @@ class Coordinator {
   // A push of this worker was queued: how far its lease has come.
   void OnOffset(cluster::Seat seat, const v1::Push& push);
 
-  // This process stood still for so long, which is nobody else's silence.
-  void Excuse(int64_t pause_ms);
-
   void Tick(int64_t now_ms);
   void Fail(std::string reason) { director_.Fail(std::move(reason)); }
 

@@ -13,9 +13,9 @@ constexpr int64_t kTickMs = 100;
 // A coordinator that is stopped stays so long, to tell the others.
 constexpr int64_t kStopMs = 2000;
 
-// A tick that comes later than this comes after a pause of the whole process (a stopped container,
-// a machine that slept): what others sent meanwhile may not have been read from the network yet.
-constexpr int64_t kPauseMs = 1000;
+// It looks at its clock every tick. Later than this comes a pause of the whole process: what others
+// sent meanwhile may not have been read from the network yet, and is no silence of theirs.
+constexpr int64_t kLongestGapMs = 1000;
 
 // Of those that wait, how many are taken before a tick: more than wait after any stall that
 // heartbeats survive, and a bound for who never stops sending.
@@ -44,17 +44,15 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
 Server::~Server() = default;
 
 Status Server::Run() {
-  const Clock& clock = Clock::Real();
+  AwakeClock clock(Clock::Real(), kLongestGapMs);
   int64_t next_tick_ms = 0;
   while (true) {
     auto incoming = transport_->Receive(kTickMs);
     if (incoming) Receive(*std::move(incoming), clock.NowMs());
     dispatcher_->Flush(outbox_.TakeAll());
     if (clock.NowMs() < next_tick_ms && !stopping_) continue;
-    ReceiveQueued();
+    ReceiveQueued(&clock);
     const int64_t now_ms = clock.NowMs();
-    const int64_t late_ms = next_tick_ms == 0 ? 0 : now_ms - next_tick_ms;
-    if (coordinator_ && late_ms > kPauseMs) coordinator_->Excuse(late_ms);
     next_tick_ms = now_ms + kTickMs;
     if (coordinator_ && stopping_) coordinator_->Fail("server 0 was stopped");
     if (coordinator_) coordinator_->Tick(now_ms);
@@ -64,11 +62,11 @@ Status Server::Run() {
 
 // A tick judges who was silent. After a stall of this thread the proof that they were not is still
 // in the queue.
-void Server::ReceiveQueued() {
+void Server::ReceiveQueued(AwakeClock* clock) {
   for (int i = 0; i < kMessagesBeforeTick && !stopping_; ++i) {
     auto incoming = transport_->Receive(0);
     if (!incoming) return;
-    Receive(*std::move(incoming), Clock::Real().NowMs());
+    Receive(*std::move(incoming), clock->NowMs());
   }
 }
 

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 
+#include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
@@ -49,7 +50,7 @@ class Server {
   Shard& shard() { return *shard_; }
 
  private:
-  void ReceiveQueued();
+  void ReceiveQueued(AwakeClock* clock);
   void Receive(transport::IncomingMessage incoming, int64_t now_ms);
   void ReceiveControl(const transport::PeerId& peer, const v1::Header& header,
                       const transport::Message& message, int64_t now_ms);

@@ -23,8 +23,8 @@ constexpr size_t kChunksInHand = 2;
 // Whatever a coordinator says: a worker that sleeps hears no signal.
 constexpr uint32_t kLongestWaitMs = 1000;
 
-// So many malformed lines never end a run, however short the file is so far; each time that a file
-// is read, they are the same ones.
+// So many malformed lines of a split never end a run, however short the file is so far; in each
+// pass over it they are the same ones.
 constexpr uint64_t kToleratedLines = 1;
 
 // So few that nobody wonders why nothing happens.
@@ -150,7 +150,11 @@ Status Worker::TakeLease(const v1::ChunkLease& lease) {
   WEIR_ASSIGN_OR_RETURN(const data::ChunkResult result,
                         reader_->ReadColumns(id, {.hash = options_.stage.has_value()}, &rows));
   CountLines(id.split, result.line_count, rows.malformed.size());
-  times_read_ = std::max({times_read_, lease.epoch() + 1, lease.evaluation() + 1});
+  if (id.split == data::Split::kTrain) {
+    train_passes_.Take(lease.epoch());
+  } else {
+    test_passes_.Take(lease.evaluation());
+  }
   for (const std::string& problem : result.problems) LOG(WARNING) << "malformed: " << problem;
   if (first_problem_.empty() && !result.problems.empty()) first_problem_ = result.problems[0];
   WEIR_RETURN_IF_ERROR(CheckMalformed());
@@ -171,6 +175,11 @@ Status Worker::TakeLease(const v1::ChunkLease& lease) {
   return OkStatus();
 }
 
+void Worker::Passes::Take(uint32_t pass) {
+  if (!first) first = pass;
+  if (pass >= *first) count = std::max<uint64_t>(count, pass - *first + 1);
+}
+
 void Worker::CountLines(data::Split split, int64_t lines, size_t malformed) {
   line_count_ += static_cast<uint64_t>(lines);
   malformed_count_ += malformed;
@@ -182,7 +191,10 @@ void Worker::CountLines(data::Split split, int64_t lines, size_t malformed) {
 Status Worker::CheckMalformed() const {
   const double share = config_.data().max_malformed_share();
   const double allowed = share * static_cast<double>(line_count_);
-  if (malformed_count_ <= kToleratedLines * times_read_ && share > 0) return OkStatus();
+  const uint64_t test_malformed = malformed_count_ - train_malformed_count_;
+  const bool are_few = train_malformed_count_ <= kToleratedLines * train_passes_.count &&
+                       test_malformed <= kToleratedLines * test_passes_.count;
+  if (are_few && share > 0) return OkStatus();
   if (static_cast<double>(malformed_count_) <= allowed) return OkStatus();
   return InvalidData(StrCat(malformed_count_, " of ", line_count_,
                             " lines are malformed, more than data.max_malformed_share (", share,

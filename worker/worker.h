@@ -57,6 +57,14 @@ class Worker {
   void Interrupt();
 
  private:
+  // Over a split, since this worker's first one: how often its lines may have been counted.
+  struct Passes {
+    std::optional<uint32_t> first;
+    uint64_t count = 1;
+
+    void Take(uint32_t pass);
+  };
+
   Result<v1::RunReport> RunLoop();
   Status TakeLease(const v1::ChunkLease& lease);
   Status FinishOldest();
@@ -84,7 +92,7 @@ class Worker {
   std::optional<uint32_t> refreshed_for_;  // evaluations before the one it was refreshed for
   uint64_t line_count_ = 0;                // of both splits
   uint64_t malformed_count_ = 0;
-  uint32_t times_read_ = 1;  // how often a file's lines may have been counted
+  Passes train_passes_, test_passes_;
   uint64_t train_line_count_ = 0;
   uint64_t train_malformed_count_ = 0;
   std::string first_problem_;

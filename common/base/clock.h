@@ -29,6 +29,28 @@ class ManualClock : public Clock {
   std::atomic<int64_t> now_ms_{0};
 };
 
+// The time in which this process could act. What passes between two calls is at most longest_gap_ms
+// while it runs; where it is more, the process stood still (a stopped container, a debugger), and
+// the whole of it does not count. Thread rule: thread-compatible.
+class AwakeClock {
+ public:
+  AwakeClock(const Clock& clock, int64_t longest_gap_ms)
+      : clock_(clock), longest_gap_ms_(longest_gap_ms), last_ms_(clock.NowMs()) {}
+
+  int64_t NowMs() {
+    const int64_t now_ms = clock_.NowMs();
+    if (now_ms - last_ms_ > longest_gap_ms_) paused_ms_ += now_ms - last_ms_;
+    last_ms_ = now_ms;
+    return now_ms - paused_ms_;
+  }
+
+ private:
+  const Clock& clock_;
+  const int64_t longest_gap_ms_;
+  int64_t last_ms_;
+  int64_t paused_ms_ = 0;
+};
+
 // Seconds on the monotonic clock, for measuring and reporting only.
 double MonotonicSeconds();
 

@@ -44,10 +44,6 @@ void Membership::Leave(Seat seat) {
   ++epoch_;
 }
 
-void Membership::Excuse(int64_t pause_ms) {
-  for (auto& [seat, member] : members_) member.heard_ms += pause_ms;
-}
-
 std::vector<Seat> Membership::Expire(int64_t now_ms) {
   std::vector<Seat> expired;
   for (auto& [seat, member] : members_) {

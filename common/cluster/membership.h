@@ -45,9 +45,6 @@ class Membership {
 
   void Leave(Seat seat);
 
-  // So long nobody could be heard: it counts for nobody's silence.
-  void Excuse(int64_t pause_ms);
-
   // Removes and returns the members that were silent for too long.
   std::vector<Seat> Expire(int64_t now_ms);
 

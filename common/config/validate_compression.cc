@@ -76,8 +76,9 @@ bool ValidatePattern(const std::string& path, const v1::CompressionConfig& compr
   };
   if (std::ranges::any_of(names, serves)) return true;
   if (std::ranges::any_of(names, matches)) {
-    violations->Add(path + ".match", Quoted(rule.match()),
-                    " matches only layers that earlier rules serve; put it before them");
+    violations->Add(
+        path + ".match", Quoted(rule.match()),
+        " matches only layers that earlier rules serve; put it before them, or remove it");
   } else {
     violations->Add(path + ".match", Quoted(rule.match()), " matches no layer; layers are named ",
                     SomeLayerNames(names));

@@ -13,6 +13,7 @@
 #include <sstream>
 #include <utility>
 
+#include "common/base/check.h"
 #include "common/base/random.h"
 #include "common/base/strings.h"
 #include "common/config/defaults.h"
@@ -31,6 +32,8 @@ constexpr uint32_t kFormat = 1;
 constexpr const char* kManifest = "manifest.textproto";
 constexpr const char* kParameters = "parameters.weir";
 constexpr const char* kResiduals = "residuals";
+// Folders of one name aside.
+constexpr int kMostAside = 1000;
 // More than any run takes, and as far from the end of 64 bits as versions that count on need.
 constexpr uint64_t kMostSteps = uint64_t{1} << 48;
 
@@ -65,21 +68,22 @@ Status CheckReplaceable(const std::string& directory) {
              "; name another folder"));
 }
 
-// What a writer was at when its process ended goes; anything else stays.
-Status ClearAside(const std::string& aside) {
+// A new folder beside the target. One of that name was left by a process of this number that was
+// killed, or is another machine's: it may hold all that is left of a model, so it stays.
+Result<std::string> MakeAside(const std::string& target) {
   std::error_code error;
-  if (!fs::exists(fs::symlink_status(aside, error))) return OkStatus();
-  if (fs::exists(File(aside, kManifest), error)) {
-    return FailedPrecondition(
-        StrCat(aside, " holds a whole model, whose run could not give it its name; move it away"));
+  const fs::path parent = fs::path(target).parent_path();
+  if (!parent.empty()) fs::create_directories(parent, error);
+  const std::string first = StrCat(target, ".partial-", static_cast<int64_t>(getpid()));
+  for (int number = 1; number <= kMostAside && !error; ++number) {
+    const std::string aside = number == 1 ? first : StrCat(first, "-", number);
+    if (fs::create_directory(aside, error)) return aside;
+    if (error == std::errc::file_exists || error == std::errc::not_a_directory) error.clear();
+    LOG(WARNING) << aside << " is there, of a run that was killed or is at work; remove it when "
+                 << "neither is of use";
   }
-  for (const auto& entry : fs::directory_iterator(aside, error)) {
-    if (entry.path().filename() == kParameters) continue;
-    return FailedPrecondition(StrCat(aside, " is there and is not ours; move it away"));
-  }
-  if (!error) fs::remove_all(aside, error);
-  if (error) return Unavailable(StrCat("cannot clear ", aside, ": ", error.message()));
-  return OkStatus();
+  return Unavailable(StrCat("cannot make ", first, ": ",
+                            error ? error.message() : "too many of its kind are there"));
 }
 
 bool LearnedFits(const v1::SavedModelManifest& manifest) {
@@ -125,6 +129,10 @@ Result<v1::SavedModelManifest> ReadManifest(const std::string& directory) {
   if (manifest.id() == 0 || !LearnedFits(manifest)) {
     return InvalidData(StrCat(path, " is cut short, or lacks what columns have learned"));
   }
+  if (manifest.parameters_checksum() == 0) {
+    return InvalidData(StrCat(path, " does not say what ", kParameters,
+                              " holds: it is cut short, or of an earlier build"));
+  }
   if (manifest.steps() > kMostSteps) {
     return InvalidData(StrCat(path, " has ", manifest.steps(), " steps, more than a run can take"));
   }
@@ -165,12 +173,8 @@ std::string ResidualsFolder(const std::string& directory) {
 
 Result<std::unique_ptr<Writer>> Writer::Create(const std::string& directory) {
   const std::string target = Stripped(directory);
-  const std::string aside = StrCat(target, ".partial-", static_cast<int64_t>(getpid()));
   WEIR_RETURN_IF_ERROR(CheckReplaceable(target));
-  WEIR_RETURN_IF_ERROR(ClearAside(aside));
-  std::error_code error;
-  fs::create_directories(aside, error);
-  if (error) return Unavailable(StrCat("cannot make ", aside, ": ", error.message()));
+  WEIR_ASSIGN_OR_RETURN(const std::string aside, MakeAside(target));
   WEIR_ASSIGN_OR_RETURN(FileWriter parameters, FileWriter::Create(File(aside, kParameters)));
   return std::unique_ptr<Writer>(new Writer(target, aside, std::move(parameters)));
 }

@@ -33,9 +33,7 @@ std::string ResidualsFolder(const std::string& directory);
 class Writer {
  public:
   // FailedPrecondition when the folder is there and is no saved model, Unavailable when it cannot
-  // be written. What a process of this number left unfinished beside it goes; a whole model that
-  // lies there, because the folder's name was taken when it was finished, is not touched, and
-  // FailedPrecondition says so.
+  // be written. What another process has left beside it is not touched.
   static Result<std::unique_ptr<Writer>> Create(const std::string& directory);
   // Takes away what was not finished.
   ~Writer();

@@ -120,11 +120,11 @@ TEST_F(LocalSupervisor, KillsWhoIgnoresAnInterrupt) {
 }
 
 TEST_F(LocalSupervisor, KillsAtOnceAtTheSecondInterrupt) {
-  const Ending ending =
-      Run({Shell("server-0", kIgnoreEverything, Role::kServer),
-           Shell("trainer-0", std::string(kWaitUntilOtherIgnores) +
-                                  "trap 'sleep 0.15; kill -INT $PPID' INT; kill -INT $PPID;"
-                                  "while :; do sleep 0.01; done")});
+  options_.same_signal_ms = 0;
+  const Ending ending = Run({Shell("server-0", kIgnoreEverything, Role::kServer),
+                             Shell("trainer-0", std::string(kWaitUntilOtherIgnores) +
+                                                    "trap 'kill -INT $PPID' INT; kill -INT $PPID;"
+                                                    "while :; do sleep 0.01; done")});
   EXPECT_EQ(ending.exit_code, 130);
   EXPECT_THAT(notices_, Contains(HasSubstr("killing server-0")));
   ExpectGone({"server-0", "trainer-0"});
@@ -132,6 +132,7 @@ TEST_F(LocalSupervisor, KillsAtOnceAtTheSecondInterrupt) {
 
 // As timeout(1) sends it, to a process and then to its whole group.
 TEST_F(LocalSupervisor, TakesTheDoubleOfAnInterruptForTheFirst) {
+  options_.same_signal_ms = 60000;
   const Ending ending =
       Run({Shell("server-0",
                  "trap 'sleep 0.05; echo saved > $0/saved; exit 130' INT; echo > $0/ignoring;"

@@ -16,9 +16,6 @@ constexpr int kExitFailed = 1;
 constexpr int kExitRefused = 2;
 constexpr int kExitInterrupted = 130;
 
-// What comes so soon after the first is the first again (SignalWatcher).
-constexpr int64_t kSameSignalMs = 100;
-
 std::string FailureMessage(const ChildCommand& command, const ChildExit& exit) {
   std::string message = StrCat(command.name, " ", ToString(exit));
   const std::vector<std::string> lines = LogExcerpt(command.log_path);
@@ -115,7 +112,7 @@ void Supervisor::Excuse(const Failure& failure) {
 
 void Supervisor::OnInterrupt(int signal_number) {
   const int64_t now_ms = Clock::Real().NowMs();
-  if (interrupted_ms_ && now_ms - *interrupted_ms_ < kSameSignalMs) return;
+  if (interrupted_ms_ && now_ms - *interrupted_ms_ < options_.same_signal_ms) return;
   interrupted_ms_ = now_ms;
   if (ending_) {
     on_notice_(StrCat("killing ", group_.RunningNames()));

@@ -37,6 +37,8 @@ struct SupervisorOptions {
   // For a trainer to end well: after server 0 did, or after another trainer failed, before that
   // counts.
   int64_t late_timeout_ms = 2000;
+  // What comes so soon after the first interrupt is the first again (SignalWatcher).
+  int64_t same_signal_ms = 100;
   // Between two calls of the progress callback.
   int64_t tick_ms = 500;
 };

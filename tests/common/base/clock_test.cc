@@ -13,6 +13,20 @@ TEST(Clock, TheManualOneStandsStillUntilTold) {
   EXPECT_EQ(clock.NowMs(), start + 250);
 }
 
+TEST(AwakeClock, LeavesPausesOut) {
+  ManualClock real;
+  AwakeClock clock(real, 1000);
+  const int64_t start = clock.NowMs();
+  for (int i = 0; i < 3; ++i) {
+    real.Advance(1000);
+    EXPECT_EQ(clock.NowMs(), start + 1000 * (i + 1));
+  }
+  real.Advance(1001);
+  EXPECT_EQ(clock.NowMs(), start + 3000);
+  real.Advance(5);
+  EXPECT_EQ(clock.NowMs(), start + 3005);
+}
+
 TEST(Clock, TheRealOneDoesNotGoBack) {
   int64_t last_ms = Clock::Real().NowMs();
   double last_seconds = MonotonicSeconds();

@@ -24,14 +24,6 @@ TEST(Membership, HandsOutIncarnationsAndCountsMembers) {
   EXPECT_EQ(membership.member_count(), 2u);
 }
 
-TEST(Membership, APauseCountsForNobodysSilence) {
-  Membership membership(1000);
-  membership.Join({0}, 11, 0);
-  membership.Excuse(5000);
-  EXPECT_TRUE(membership.Expire(6000).empty());
-  EXPECT_EQ(membership.Expire(6001).size(), 1u);
-}
-
 TEST(Membership, StagesOfATrainerAreSeatsOfTheirOwn) {
   Membership membership(kTimeoutMs);
   EXPECT_NE(membership.Join({.trainer = 0, .stage = 0}, 11, 0).incarnation, 0u);
