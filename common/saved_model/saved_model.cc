@@ -74,11 +74,13 @@ Result<std::string> MakeAside(const std::string& target) {
   std::error_code error;
   const fs::path parent = fs::path(target).parent_path();
   if (!parent.empty()) fs::create_directories(parent, error);
+  if (error) return Unavailable(StrCat("cannot make ", parent.string(), ": ", error.message()));
   const std::string first = StrCat(target, ".partial-", static_cast<int64_t>(getpid()));
-  for (int number = 1; number <= kMostAside && !error; ++number) {
+  for (int number = 1; number <= kMostAside; ++number) {
     const std::string aside = number == 1 ? first : StrCat(first, "-", number);
     if (fs::create_directory(aside, error)) return aside;
     if (error == std::errc::file_exists || error == std::errc::not_a_directory) error.clear();
+    if (error) break;
     LOG(WARNING) << aside << " is there, of a run that was killed or is at work; remove it when "
                  << "neither is of use";
   }

@@ -110,7 +110,7 @@ Result<std::vector<double>> MeasureLayer(int percent, const Coding& coding, Run*
   return median;
 }
 
-// The middle of several layers: how fast one is depends on where in memory it happens to lie.
+// The middle of several layers, since one may be slower than the others throughout.
 Status Measure(int percent, const Coding& coding, Run* run) {
   const Size& size = run->size;
   std::vector<double> steps, copies;
