@@ -13,8 +13,8 @@ constexpr int64_t kTickMs = 100;
 // A coordinator that is stopped stays so long, to tell the others.
 constexpr int64_t kStopMs = 2000;
 
-// It looks at its clock every tick. Later than this comes a pause of the whole process: what others
-// sent meanwhile may not have been read from the network yet, and is no silence of theirs.
+// A server looks at its clock every tick. If it has not for longer than this, the whole process
+// stood still: what others sent meanwhile may not have been read from the network yet.
 constexpr int64_t kLongestGapMs = 1000;
 
 // Of those that wait, how many are taken before a tick: more than wait after any stall that
