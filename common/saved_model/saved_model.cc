@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint32_t kFormat = 1;
+constexpr uint32_t kFormat = 2;  // of the folder, and of the frames in it
 constexpr const char* kManifest = "manifest.textproto";
 constexpr const char* kParameters = "parameters.weir";
 constexpr const char* kResiduals = "residuals";
@@ -122,8 +122,8 @@ Result<v1::SavedModelManifest> ReadManifest(const std::string& directory) {
     return InvalidData(StrCat(path, " is damaged, or of another version: ", mistake.text()));
   }
   if (manifest.format() != kFormat) {
-    return InvalidData(
-        StrCat(path, " has format ", manifest.format(), "; this program reads ", kFormat));
+    return InvalidData(StrCat(path, " has format ", manifest.format(), ", this program reads ",
+                              kFormat, "; read it with the release that wrote it, or train again"));
   }
   config::FillDefaults(manifest.mutable_config());  // what is missing is damage, found below
   const std::vector<std::string> mistakes = config::ValidateConfig(manifest.config());

@@ -1,6 +1,6 @@
 #include "common/wire/frame.h"
 
-// Inlined, because only so may the hash state live on the stack.
+// Inlined, because the library's own is compiled for no more than every machine has.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -13,30 +13,54 @@
 namespace weir::wire {
 namespace {
 
-// The header as it lies in memory and on the wire; bytes.h asserts a little-endian machine.
-struct RawHeader {
-  uint32_t magic;
-  uint8_t version;
-  uint8_t kind;
-  uint8_t coding;
-  uint8_t reserved;
-  uint32_t tensor;
-  uint32_t begin;
-  uint32_t count;
-  uint32_t length;
-  uint64_t checksum;
-};
-static_assert(sizeof(RawHeader) == kFrameHeaderBytes);
+constexpr size_t kKindOffset = 2;       // of the byte with kind and value coding
+constexpr size_t kChecksumOffset = 3;   // of four bytes
+constexpr size_t kNumbersOffset = 7;    // of four varints
+constexpr size_t kFullVarintBytes = 5;  // of any number of 32 bits
+// Moving a longer payload would take longer than sending a full header with it.
+constexpr size_t kMovedPayloadBytesMax = size_t{1} << 14;
 
-// XXH3 of the header with a checksum of zero, then the payload.
-uint64_t Checksum(RawHeader header, ByteSpan payload) {
-  header.checksum = 0;
-  XXH3_state_t state;
-  XXH3_INITSTATE(&state);
-  XXH3_64bits_reset(&state);
-  XXH3_64bits_update(&state, &header, sizeof(header));
-  XXH3_64bits_update(&state, payload.data(), payload.size());
-  return XXH3_64bits_digest(&state);
+// What lies there, sound or not.
+struct RawHeader {
+  uint8_t mark, version, kind, coding;
+  uint32_t checksum;
+  uint64_t tensor, begin, count, length;  // of a sound one not more than 32 bits
+  size_t byte_count;                      // 0: it did not end
+};
+
+RawHeader ReadHeader(ByteSpan bytes) {
+  ByteReader reader(bytes);
+  RawHeader header = {};
+  header.mark = reader.Get<uint8_t>();
+  header.version = reader.Get<uint8_t>();
+  const auto kind_and_coding = reader.Get<uint8_t>();
+  header.kind = kind_and_coding & 15;
+  header.coding = kind_and_coding >> 4;
+  header.checksum = reader.Get<uint32_t>();
+  header.tensor = reader.GetVarint();
+  header.begin = reader.GetVarint();
+  header.count = reader.GetVarint();
+  header.length = reader.GetVarint();
+  header.byte_count = reader.ok() ? bytes.size() - reader.remaining() : 0;
+  return header;
+}
+
+// LEB128 of length_min bytes or, where the number needs more, so many. Returns its end.
+uint8_t* PutVarint(uint32_t value, size_t length_min, uint8_t* to) {
+  const uint8_t* const earliest_end = to + length_min;
+  for (; value >= 0x80 || to + 1 < earliest_end; value >>= 7) {
+    *to++ = static_cast<uint8_t>(value | 0x80);
+  }
+  *to++ = static_cast<uint8_t>(value);
+  return to;
+}
+
+// Of a whole frame: everything but the checksum itself.
+uint32_t Checksum(ByteSpan frame) {
+  uint64_t seed = 0;
+  std::memcpy(&seed, frame.data(), kChecksumOffset);
+  const ByteSpan rest = frame.subspan(kNumbersOffset);
+  return static_cast<uint32_t>(XXH3_64bits_withSeed(rest.data(), rest.size(), seed));
 }
 
 bool IsKnownKind(uint8_t kind) {
@@ -49,9 +73,13 @@ bool IsKnownCoding(uint8_t coding) {
          coding <= static_cast<uint8_t>(ValueCoding::kPowers);
 }
 
-// The reason why header cannot begin a frame with payload_limit bytes behind it; empty if it can.
-std::string HeaderFault(const RawHeader& header, size_t payload_limit) {
-  if (header.magic != kFrameMagic) return "does not begin with \"WEIR\"";
+// The reason why header cannot begin a frame at the start of so many bytes; empty if it can.
+std::string HeaderFault(const RawHeader& header, size_t byte_count) {
+  if (byte_count < kFrameHeaderBytesMin) {
+    return StrCat("is cut short: ", byte_count, " bytes left, a header has at least ",
+                  kFrameHeaderBytesMin);
+  }
+  if (header.mark != kFrameMark) return "does not begin with \"w\", so it is none";
   if (header.version != kFrameVersion) {
     return StrCat("has version ", int{header.version}, ", this program reads ", int{kFrameVersion},
                   "; run the same release everywhere");
@@ -64,11 +92,15 @@ std::string HeaderFault(const RawHeader& header, size_t payload_limit) {
       !MayBeScaled(static_cast<FrameKind>(header.kind))) {
     return "has scaled values, which its kind may not have";
   }
-  if (header.reserved != 0) return "has a reserved byte that is not 0";
+  if (header.byte_count == 0) return "is cut short: its header does not end";
+  if ((header.tensor | header.begin | header.count | header.length) >> 32 != 0) {
+    return "has a number of more than 32 bits in its header";
+  }
+  const size_t payload_limit = byte_count - header.byte_count;
   if (header.length > payload_limit) {
     return StrCat("is cut short: payload of ", header.length, " bytes, ", payload_limit, " left");
   }
-  if (header.count > uint64_t{header.length} * 8) {
+  if (header.count > header.length * 8) {
     return StrCat("counts ", header.count, " in a payload of ", header.length, " bytes");
   }
   return "";
@@ -127,57 +159,59 @@ std::string DescribeFrame(const FrameHeader& header) {
   return name;
 }
 
+std::optional<FrameKind> ClaimedKind(ByteSpan bytes) {
+  if (bytes.size() < kFrameHeaderBytesMin) return std::nullopt;
+  return static_cast<FrameKind>(bytes[kKindOffset] & 15);
+}
+
 Result<FrameView> FrameCursor::Next() {
   const ByteSpan rest = bytes_.subspan(position_);
-  const auto refuse = [&](const auto&... reason) {
-    return InvalidData(StrCat("frame at byte ", position_, " ", reason...));
-  };
-  if (rest.size() < kFrameHeaderBytes) {
-    return refuse("is cut short: ", rest.size(), " bytes left, a header has ", kFrameHeaderBytes);
+  const RawHeader raw = ReadHeader(rest);
+  std::string fault = HeaderFault(raw, rest.size());
+  if (fault.empty() && Checksum(rest.first(raw.byte_count + raw.length)) != raw.checksum) {
+    fault = "has a wrong checksum; its bytes were damaged on the way or on disk";
   }
-  RawHeader raw;
-  std::memcpy(&raw, rest.data(), sizeof(raw));
-  const std::string fault = HeaderFault(raw, rest.size() - kFrameHeaderBytes);
-  if (!fault.empty()) return refuse(fault);
+  if (!fault.empty()) return InvalidData(StrCat("frame at byte ", position_, " ", fault));
   FrameView view;
   view.header = {.kind = static_cast<FrameKind>(raw.kind),
                  .coding = static_cast<ValueCoding>(raw.coding),
-                 .tensor = raw.tensor,
-                 .begin = raw.begin,
-                 .count = raw.count,
-                 .length = raw.length};
-  view.payload = rest.subspan(kFrameHeaderBytes, raw.length);
-  if (Checksum(raw, view.payload) != raw.checksum) {
-    return refuse("has a wrong checksum; its bytes were damaged on the way or on disk");
-  }
+                 .tensor = static_cast<uint32_t>(raw.tensor),
+                 .begin = static_cast<uint32_t>(raw.begin),
+                 .count = static_cast<uint32_t>(raw.count),
+                 .length = static_cast<uint32_t>(raw.length)};
+  view.header_bytes = raw.byte_count;
+  view.payload = rest.subspan(raw.byte_count, raw.length);
   position_ += view.frame_bytes();
   return view;
 }
 
 size_t OpenFrame(Bytes* out) {
   const size_t frame_begin = out->size();
-  out->resize(frame_begin + kFrameHeaderBytes);
+  out->resize(frame_begin + kFrameHeaderBytesMax);
   return frame_begin;
 }
 
 size_t CloseFrame(Bytes* out, size_t frame_begin, FrameHeader header) {
-  CHECK_GE(out->size(), frame_begin + kFrameHeaderBytes);
-  const ByteSpan payload = ByteSpan(*out).subspan(frame_begin + kFrameHeaderBytes);
-  CHECK_LE(payload.size(), std::numeric_limits<uint32_t>::max());
-  CHECK_LE(header.count, payload.size() * 8);
-  RawHeader raw = {.magic = kFrameMagic,
-                   .version = kFrameVersion,
-                   .kind = static_cast<uint8_t>(header.kind),
-                   .coding = static_cast<uint8_t>(header.coding),
-                   .reserved = 0,
-                   .tensor = header.tensor,
-                   .begin = header.begin,
-                   .count = header.count,
-                   .length = static_cast<uint32_t>(payload.size()),
-                   .checksum = 0};
-  raw.checksum = Checksum(raw, payload);
-  std::memcpy(out->data() + frame_begin, &raw, sizeof(raw));
-  return kFrameHeaderBytes + payload.size();
+  CHECK_GE(out->size(), frame_begin + kFrameHeaderBytesMax);
+  const size_t payload_bytes = out->size() - frame_begin - kFrameHeaderBytesMax;
+  CHECK_LE(payload_bytes, std::numeric_limits<uint32_t>::max());
+  CHECK_LE(header.count, payload_bytes * 8);
+  const size_t varint_bytes_min = payload_bytes <= kMovedPayloadBytesMax ? 1 : kFullVarintBytes;
+  uint8_t* const head = out->data() + frame_begin;
+  head[0] = kFrameMark;
+  head[1] = kFrameVersion;
+  head[kKindOffset] = static_cast<uint8_t>(static_cast<unsigned>(header.kind) |
+                                           static_cast<unsigned>(header.coding) << 4);
+  uint8_t* end = head + kNumbersOffset;
+  for (const uint32_t number :
+       {header.tensor, header.begin, header.count, static_cast<uint32_t>(payload_bytes)}) {
+    end = PutVarint(number, varint_bytes_min, end);
+  }
+  const auto at = [&](size_t offset) { return out->begin() + static_cast<ptrdiff_t>(offset); };
+  out->erase(at(static_cast<size_t>(end - out->data())), at(frame_begin + kFrameHeaderBytesMax));
+  const uint32_t checksum = Checksum(ByteSpan(*out).subspan(frame_begin));
+  std::memcpy(out->data() + frame_begin + kChecksumOffset, &checksum, sizeof(checksum));
+  return out->size() - frame_begin;
 }
 
 }  // namespace weir::wire

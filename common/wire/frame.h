@@ -1,5 +1,5 @@
-// A frame: 32 bytes of header and a payload, the unit in which parameters, gradients, rows and
-// scores travel, are logged and are stored. FORMAT.md documents every byte.
+// A frame: a short header and a payload, the unit in which parameters, gradients, rows and scores
+// travel, are logged and are stored. FORMAT.md documents every byte.
 //
 // Place in the life of a batch: behind a message's small protobuf header, one part holds one or
 // more frames end to end. A sender appends frames to a buffer (piece_frame.h, row_frame.h,
@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "common/base/bytes.h"
@@ -22,9 +23,10 @@
 
 namespace weir::wire {
 
-inline constexpr uint32_t kFrameMagic = 0x52494557;  // the bytes "WEIR"
+inline constexpr uint8_t kFrameMark = 'w';
 inline constexpr uint8_t kFrameVersion = 1;
-inline constexpr size_t kFrameHeaderBytes = 32;
+inline constexpr size_t kFrameHeaderBytesMin = 11;
+inline constexpr size_t kFrameHeaderBytesMax = 27;
 
 enum class FrameKind : uint8_t {
   kGradient = 1,              // selected elements of a piece's gradient
@@ -64,14 +66,18 @@ struct FrameHeader {
 
 struct FrameView {
   FrameHeader header;
-  ByteSpan payload;  // header.length bytes
+  size_t header_bytes = 0;  // on the wire
+  ByteSpan payload;         // header.length bytes
 
   // What the frame occupies on the wire.
-  size_t frame_bytes() const { return kFrameHeaderBytes + payload.size(); }
+  size_t frame_bytes() const { return header_bytes + payload.size(); }
 };
 
 // "gradient frame of tensor 3 at element 8192", for messages.
 std::string DescribeFrame(const FrameHeader& header);
+
+// The kind that the first frame here says it is, of whatever bytes; none where they are too few.
+std::optional<FrameKind> ClaimedKind(ByteSpan bytes);
 
 // Reads frames that lie end to end: while (!cursor.done()) { cursor.Next() ... }.
 class FrameCursor {
@@ -91,7 +97,8 @@ class FrameCursor {
 
 // For the encoders of this folder. OpenFrame leaves room for a header at the end of *out and
 // returns where the frame begins; the payload is then appended; CloseFrame writes the header
-// (filling length and checksum itself) and returns the bytes of the whole frame.
+// (filling length and checksum itself), moves a small payload up to it, and returns the bytes of
+// the whole frame.
 size_t OpenFrame(Bytes* out);
 size_t CloseFrame(Bytes* out, size_t frame_begin, FrameHeader header);
 

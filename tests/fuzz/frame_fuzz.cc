@@ -84,12 +84,12 @@ void ReadRest(const wire::FrameView& frame) {
 
 // A whole frame as an input of this target.
 std::string Seed(const Bytes& frame) {
-  constexpr size_t kKind = 5, kCoding = 6, kBegin = 12, kCount = 16;
-  std::string seed;
-  for (const size_t at : {kKind, kCoding, kBegin, kCount, kCount + 1}) {
-    seed.push_back(static_cast<char>(frame[at]));
-  }
-  return seed.append(frame.begin() + wire::kFrameHeaderBytes, frame.end());
+  const wire::FrameView view = wire::FrameCursor(frame).Next().value();
+  const wire::FrameHeader& header = view.header;
+  std::string seed = {static_cast<char>(header.kind), static_cast<char>(header.coding),
+                      static_cast<char>(header.begin), static_cast<char>(header.count),
+                      static_cast<char>(header.count >> 8)};
+  return seed.append(view.payload.begin(), view.payload.end());
 }
 
 // Stripe 2 as a bitmap, stripes 0 and 1 as Rice codes in two groups with a parameter each.

@@ -32,8 +32,6 @@ constexpr std::array kPolicies = {
 constexpr int64_t kFeatures = 40, kSamples = 17;
 constexpr split::BlockName kName = {.batch = 3, .split = 0, .slice = 1};
 constexpr size_t kHeadBytes = 5;
-// As wire/FORMAT.md has it.
-constexpr size_t kCodingAt = 6, kCountAt = 16;
 
 std::unique_ptr<SplitPolicy> MakePolicy(size_t index) {
   v1::Config config;
@@ -104,11 +102,12 @@ void ReadInput(const uint8_t* data, size_t size) {
 }
 
 std::string Seed(size_t policy, bool is_back, const Bytes& frame) {
-  std::string seed = {static_cast<char>(policy), static_cast<char>(is_back ? 1 : 0)};
-  for (const size_t at : {kCodingAt, kCountAt, kCountAt + 1}) {
-    seed.push_back(static_cast<char>(frame[at]));
-  }
-  return seed.append(frame.begin() + wire::kFrameHeaderBytes, frame.end());
+  const wire::FrameView view = wire::FrameCursor(frame).Next().value();
+  const uint32_t count = view.header.count;
+  std::string seed = {static_cast<char>(policy), static_cast<char>(is_back ? 1 : 0),
+                      static_cast<char>(view.header.coding), static_cast<char>(count),
+                      static_cast<char>(count >> 8)};
+  return seed.append(view.payload.begin(), view.payload.end());
 }
 
 }  // namespace

@@ -254,7 +254,7 @@ TEST_F(ShardTest, AFrameThatIsRefusedChangesNothingWhereverItIsDamaged) {
   writer.Append(1, kStripeElements, std::vector<uint16_t>{9}, std::vector<float>{3});
   writer.Finish();
   int refused_count = 0;
-  for (size_t bit = 8 * wire::kFrameHeaderBytes; bit < 8 * frame.size(); ++bit) {
+  for (size_t bit = 8 * wire::OnlyFrame(frame).header_bytes; bit < 8 * frame.size(); ++bit) {
     Bytes damaged = frame;
     damaged[bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
     wire::Reseal(&damaged);

@@ -62,8 +62,8 @@ Status Coder::Verify() {
 }
 
 double Coder::IndexBits() const {
-  const size_t value_bytes = wire::ValueBytes(kCoding, selection_.count);
-  return static_cast<double>(8 * (bytes_.size() - wire::kFrameHeaderBytes - value_bytes));
+  const size_t payload_bytes = wire::FrameCursor(bytes_).Next().value().payload.size();
+  return static_cast<double>(8 * (payload_bytes - wire::ValueBytes(kCoding, selection_.count)));
 }
 
 std::vector<double> MedianMillions(const Options& options, const Selection& selection,

@@ -5,13 +5,9 @@
 namespace weir::worker {
 namespace {
 
-// Adds to the counter of the part's kind. The kind is the header's sixth byte (FORMAT.md).
+// Adds to the counter of the kind of the part's frames.
 void AddPart(const transport::Part& part, uint64_t byte_count, v1::KindBytes* bytes) {
-  constexpr size_t kKindOffset = 5;
-  const bool has_frame = part.size() >= wire::kFrameHeaderBytes;
-  const auto kind =
-      has_frame ? static_cast<wire::FrameKind>(part.span()[kKindOffset]) : wire::FrameKind::kScores;
-  switch (kind) {
+  switch (wire::ClaimedKind(part.span()).value_or(wire::FrameKind::kScores)) {
     case wire::FrameKind::kGradient:
       return bytes->set_push(bytes->push() + byte_count);
     case wire::FrameKind::kValues:

@@ -357,8 +357,8 @@ TEST_F(SavedModelTest, TellsWhatIsMissingOrDamaged) {
   file.close();
   EXPECT_THAT(OpenProblem(), HasSubstr(parameters + ": "));
   ASSERT_TRUE(Save().ok());
-  std::ofstream(Folder() + "/manifest.textproto") << "format: 2";
-  EXPECT_THAT(OpenProblem(), HasSubstr("has format 2; this program reads 1"));
+  std::ofstream(Folder() + "/manifest.textproto") << "format: 1";
+  EXPECT_THAT(OpenProblem(), HasSubstr("has format 1, this program reads 2"));
   std::ofstream(Folder() + "/manifest.textproto") << "what is this";
   EXPECT_THAT(OpenProblem(), HasSubstr("damaged, or of another version: line 1: "));
 }
@@ -375,7 +375,7 @@ TEST_F(SavedModelTest, SurvivesAManifestWithoutAnyOneOfItsLines) {
     OpenProblem();
     begin = end;
   }
-  WriteText(path, "format: 1 parameter_bytes: 4 steps: 1 id: 5");
+  WriteText(path, "format: 2 parameter_bytes: 4 steps: 1 id: 5");
   EXPECT_NE(OpenProblem(), "");
 }
 

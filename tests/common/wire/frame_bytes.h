@@ -15,32 +15,49 @@
 
 namespace weir::wire {
 
-inline constexpr size_t kCountOffset = 16;
-inline constexpr size_t kLengthOffset = 20;
-inline constexpr size_t kChecksumOffset = 24;
-
-inline void PutU32(Bytes* bytes, size_t offset, uint32_t value) {
-  std::memcpy(bytes->data() + offset, &value, sizeof(value));
-}
-
-// Makes a lone frame's checksum right, as FORMAT.md describes it.
+// Makes a lone frame's checksum right, as FORMAT.md describes it. Nothing to do for fewer bytes
+// than a header may have.
 inline void Reseal(Bytes* frame) {
-  std::memset(frame->data() + kChecksumOffset, 0, 8);
-  const uint64_t checksum = XXH3_64bits(frame->data(), frame->size());
-  std::memcpy(frame->data() + kChecksumOffset, &checksum, sizeof(checksum));
+  if (frame->size() < kFrameHeaderBytesMin) return;
+  const uint64_t seed = (*frame)[0] | (*frame)[1] << 8 | (*frame)[2] << 16;
+  const auto checksum =
+      static_cast<uint32_t>(XXH3_64bits_withSeed(frame->data() + 7, frame->size() - 7, seed));
+  std::memcpy(frame->data() + 3, &checksum, sizeof(checksum));
 }
 
-// A sealed frame with any count, true or not.
-inline Bytes MakeFrame(const FrameHeader& header, const Bytes& payload) {
+// A sealed frame that says these things of itself, true or not.
+struct Claims {
+  uint8_t mark = kFrameMark, version = kFrameVersion, kind = 1, coding = 1;
+  uint64_t tensor = 0, begin = 0, count = 0, length = 0;
+};
+inline Bytes MakeClaimedFrame(const Claims& claims, ByteSpan payload) {
   Bytes frame;
-  const size_t begin = OpenFrame(&frame);
-  frame.insert(frame.end(), payload.begin(), payload.end());
-  FrameHeader honest = header;
-  honest.count = 0;
-  CloseFrame(&frame, begin, honest);
-  PutU32(&frame, kCountOffset, header.count);
+  ByteWriter writer(frame);
+  writer.Put(claims.mark);
+  writer.Put(claims.version);
+  writer.Put(static_cast<uint8_t>(claims.kind | claims.coding << 4));
+  writer.Put(uint32_t{0});
+  for (const uint64_t number : {claims.tensor, claims.begin, claims.count, claims.length}) {
+    writer.PutVarint(number);
+  }
+  writer.PutRaw(payload.data(), payload.size());
   Reseal(&frame);
   return frame;
+}
+
+// What a header claims with a payload of so many bytes.
+inline Claims ClaimsOf(const FrameHeader& header, size_t payload_bytes) {
+  return {.kind = static_cast<uint8_t>(header.kind),
+          .coding = static_cast<uint8_t>(header.coding),
+          .tensor = header.tensor,
+          .begin = header.begin,
+          .count = header.count,
+          .length = payload_bytes};
+}
+
+// A sealed frame with any count, true or not, of the payload's true length.
+inline Bytes MakeFrame(const FrameHeader& header, ByteSpan payload) {
+  return MakeClaimedFrame(ClaimsOf(header, payload.size()), payload);
 }
 
 // The view of a buffer that holds one good frame.
@@ -54,7 +71,7 @@ inline FrameView OnlyFrame(ByteSpan bytes) {
 
 // A view that no cursor has checked, to reach decoders with any header.
 inline FrameView UncheckedView(const FrameHeader& header, ByteSpan payload) {
-  FrameView view = {.header = header, .payload = payload};
+  FrameView view = {.header = header, .header_bytes = 0, .payload = payload};
   view.header.length = static_cast<uint32_t>(payload.size());
   return view;
 }

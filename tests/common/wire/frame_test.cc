@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <type_traits>
+
 #include "tests/common/wire/frame_bytes.h"
 
 namespace weir::wire {
@@ -17,23 +20,27 @@ constexpr FrameHeader kHeader = {.kind = FrameKind::kRowValues,
                                  .count = 2,
                                  .length = 0};
 
-// A good frame with one byte replaced and the checksum made good again.
-std::string MessageAfter(size_t offset, uint8_t byte) {
-  Bytes frame = MakeFrame(kHeader, {1, 2, 3, 4});
-  frame[offset] = byte;
-  Reseal(&frame);
+const Bytes kPayload = {1, 2, 3, 4};
+
+// Why a frame whose header claims this is refused.
+std::string Refusal(const Claims& claims) {
+  const Bytes frame = MakeClaimedFrame(claims, kPayload);
   const Result<FrameView> view = FrameCursor(frame).Next();
   EXPECT_EQ(view.status().code(), StatusCode::kInvalidData);
   return view.status().message();
 }
 
+// Appends a frame with this payload; the bytes that it took.
+size_t AppendFrame(Bytes* bytes, const FrameHeader& header, const Bytes& payload) {
+  const size_t begin = OpenFrame(bytes);
+  bytes->insert(bytes->end(), payload.begin(), payload.end());
+  return CloseFrame(bytes, begin, header);
+}
+
 TEST(FrameCursor, ReadsFramesEndToEnd) {
   Bytes bytes;
-  size_t begin = OpenFrame(&bytes);
-  bytes.insert(bytes.end(), {1, 2, 3, 4});
-  EXPECT_EQ(CloseFrame(&bytes, begin, kHeader), kFrameHeaderBytes + 4);
-  begin = OpenFrame(&bytes);
-  EXPECT_EQ(CloseFrame(&bytes, begin, {.kind = FrameKind::kScores}), kFrameHeaderBytes);
+  EXPECT_EQ(AppendFrame(&bytes, kHeader, kPayload), kFrameHeaderBytesMin + 4);
+  EXPECT_EQ(AppendFrame(&bytes, {.kind = FrameKind::kScores}, {}), kFrameHeaderBytesMin);
 
   FrameCursor cursor(bytes);
   const Result<FrameView> first = cursor.Next();
@@ -44,8 +51,9 @@ TEST(FrameCursor, ReadsFramesEndToEnd) {
   EXPECT_EQ(first->header.begin, 1u);
   EXPECT_EQ(first->header.count, 2u);
   EXPECT_EQ(first->header.length, 4u);
-  EXPECT_EQ(Bytes(first->payload.begin(), first->payload.end()), (Bytes{1, 2, 3, 4}));
-  EXPECT_EQ(first->frame_bytes(), kFrameHeaderBytes + 4);
+  EXPECT_EQ(Bytes(first->payload.begin(), first->payload.end()), kPayload);
+  EXPECT_EQ(first->header_bytes, kFrameHeaderBytesMin);
+  EXPECT_EQ(first->frame_bytes(), kFrameHeaderBytesMin + 4);
   EXPECT_FALSE(cursor.done());
   const Result<FrameView> second = cursor.Next();
   ASSERT_TRUE(second.ok()) << second.status();
@@ -54,38 +62,88 @@ TEST(FrameCursor, ReadsFramesEndToEnd) {
   EXPECT_FALSE(cursor.Next().ok());
 }
 
+// Behind another frame, so that what is moved up moves to the right place.
+TEST(CloseFrame, MovesAPayloadUnlessItIsLong) {
+  constexpr size_t kLongestMoved = 16384;
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{127}, size_t{128}, kLongestMoved,
+                            kLongestMoved + 1, size_t{100000}}) {
+    Bytes bytes, payload(size);
+    for (size_t i = 0; i < size; ++i) payload[i] = static_cast<uint8_t>(i * 7);
+    AppendFrame(&bytes, kHeader, kPayload);
+    FrameHeader header = {.kind = FrameKind::kGradient, .tensor = 300, .begin = 0xffffffff};
+    header.count = static_cast<uint32_t>(size);
+    const size_t before = bytes.size();
+    const size_t frame_bytes = AppendFrame(&bytes, header, payload);
+    EXPECT_EQ(frame_bytes, bytes.size() - before);
+
+    FrameCursor cursor(bytes);
+    ASSERT_TRUE(cursor.Next().ok());
+    const Result<FrameView> view = cursor.Next();
+    ASSERT_TRUE(view.ok()) << view.status();
+    EXPECT_TRUE(cursor.done());
+    EXPECT_EQ(view->header.tensor, 300u);
+    EXPECT_EQ(view->header.begin, 0xffffffff);
+    EXPECT_EQ(view->header.count, size);
+    EXPECT_EQ(Bytes(view->payload.begin(), view->payload.end()), payload);
+    const size_t short_header = 7 + 2 + 5 + 2 * (size < 128 ? 1 : size < 16384 ? 2 : 3);
+    EXPECT_EQ(view->header_bytes, size > kLongestMoved ? kFrameHeaderBytesMax : short_header);
+  }
+}
+
 TEST(FrameCursor, HasNothingInAnEmptyBuffer) { EXPECT_TRUE(FrameCursor(Bytes{}).done()); }
 
 TEST(FrameCursor, SaysWhichHeaderFieldIsWrong) {
-  EXPECT_THAT(MessageAfter(0, 'w'), HasSubstr("WEIR"));
-  EXPECT_THAT(MessageAfter(4, 2), HasSubstr("version 2, this program reads 1"));
-  EXPECT_THAT(MessageAfter(5, 0), HasSubstr("unknown kind 0"));
-  EXPECT_THAT(MessageAfter(5, 12), HasSubstr("unknown kind 12"));
-  EXPECT_THAT(MessageAfter(6, 0), HasSubstr("unknown value coding 0"));
-  EXPECT_THAT(MessageAfter(6, 5), HasSubstr("unknown value coding 5"));
-  EXPECT_THAT(MessageAfter(7, 1), HasSubstr("reserved"));
-  EXPECT_THAT(MessageAfter(kLengthOffset, 5), HasSubstr("cut short"));
-  EXPECT_THAT(MessageAfter(kCountOffset, 33), HasSubstr("counts 33 in a payload of 4 bytes"));
+  const Claims good = ClaimsOf(kHeader, kPayload.size());
+  const auto with = [&](auto Claims::*field, auto value) {
+    Claims claims = good;
+    claims.*field = static_cast<std::remove_reference_t<decltype(claims.*field)>>(value);
+    return Refusal(claims);
+  };
+  EXPECT_TRUE(FrameCursor(MakeClaimedFrame(good, kPayload)).Next().ok());
+  EXPECT_THAT(with(&Claims::mark, 'W'), HasSubstr("does not begin with \"w\""));
+  EXPECT_THAT(with(&Claims::version, 2), HasSubstr("version 2, this program reads 1"));
+  EXPECT_THAT(with(&Claims::kind, 0), HasSubstr("unknown kind 0"));
+  EXPECT_THAT(with(&Claims::kind, 12), HasSubstr("unknown kind 12"));
+  EXPECT_THAT(with(&Claims::coding, 0), HasSubstr("unknown value coding 0"));
+  EXPECT_THAT(with(&Claims::coding, 5), HasSubstr("unknown value coding 5"));
+  EXPECT_THAT(with(&Claims::coding, 3), HasSubstr("scaled values"));
+  EXPECT_THAT(with(&Claims::length, 5), HasSubstr("payload of 5 bytes, 4 left"));
+  EXPECT_THAT(with(&Claims::count, 33), HasSubstr("counts 33 in a payload of 4 bytes"));
+  const uint64_t large = uint64_t{1} << 32;
+  for (const auto field : {&Claims::tensor, &Claims::begin, &Claims::count, &Claims::length}) {
+    EXPECT_THAT(with(field, large), HasSubstr("more than 32 bits"));
+    EXPECT_THAT(with(field, ~uint64_t{0}), HasSubstr("more than 32 bits"));
+  }
+}
+
+TEST(FrameCursor, RefusesANumberThatDoesNotEnd) {
+  Bytes frame = MakeFrame(kHeader, kPayload);
+  std::fill(frame.begin() + 7, frame.end(), uint8_t{0x80});
+  Reseal(&frame);
+  EXPECT_THAT(FrameCursor(frame).Next().status().message(), HasSubstr("its header does not end"));
+}
+
+TEST(FrameCursor, TakesNumbersThatAreLongerThanTheyNeedBe) {
+  Bytes frame = MakeFrame(kHeader, kPayload);
+  frame[7] |= 0x80;  // the tensor
+  frame.insert(frame.begin() + 8, {0x80, 0x80, 0x00});
+  Reseal(&frame);
+  const FrameView view = OnlyFrame(frame);
+  EXPECT_EQ(view.header.tensor, 7u);
+  EXPECT_EQ(view.header_bytes, kFrameHeaderBytesMin + 3);
 }
 
 TEST(FrameCursor, NamesTheByteWhereTheBadFrameBegins) {
-  Bytes bytes = MakeFrame(kHeader, {1, 2, 3, 4});
+  Bytes bytes = MakeFrame(kHeader, kPayload);
   bytes.insert(bytes.end(), 40, 0);
   FrameCursor cursor(bytes);
   ASSERT_TRUE(cursor.Next().ok());
-  EXPECT_THAT(cursor.Next().status().message(), HasSubstr("frame at byte 36 "));
-  EXPECT_THAT(cursor.Next().status().message(), HasSubstr("frame at byte 36 "));
-}
-
-TEST(FrameCursor, RefusesALengthThatWouldOverflow) {
-  Bytes frame = MakeFrame(kHeader, {1, 2, 3, 4});
-  PutU32(&frame, kLengthOffset, 0xffffffff);
-  Reseal(&frame);
-  EXPECT_FALSE(FrameCursor(frame).Next().ok());
+  EXPECT_THAT(cursor.Next().status().message(), HasSubstr("frame at byte 15 "));
+  EXPECT_THAT(cursor.Next().status().message(), HasSubstr("frame at byte 15 "));
 }
 
 TEST(FrameCursor, RefusesAFrameCutAtAnyByte) {
-  const Bytes frame = MakeFrame(kHeader, {1, 2, 3, 4});
+  const Bytes frame = MakeFrame(kHeader, kPayload);
   for (size_t size = 1; size < frame.size(); ++size) {
     const Bytes cut(frame.begin(), frame.begin() + static_cast<ptrdiff_t>(size));
     EXPECT_FALSE(FrameCursor(cut).Next().ok()) << size;
@@ -93,12 +151,18 @@ TEST(FrameCursor, RefusesAFrameCutAtAnyByte) {
 }
 
 TEST(FrameCursor, RefusesEveryFlippedBit) {
-  Bytes frame = MakeFrame(kHeader, {1, 2, 3, 4});
+  Bytes frame = MakeFrame(kHeader, kPayload);
   for (size_t bit = 0; bit < 8 * frame.size(); ++bit) {
     frame[bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
     EXPECT_FALSE(FrameCursor(frame).Next().ok()) << "bit " << bit;
     frame[bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
   }
+}
+
+TEST(ClaimedKind, IsWhatTheFirstFrameSays) {
+  EXPECT_EQ(ClaimedKind(MakeFrame(kHeader, kPayload)), FrameKind::kRowValues);
+  EXPECT_EQ(ClaimedKind(Bytes(kFrameHeaderBytesMin - 1, 1)), std::nullopt);
+  EXPECT_EQ(ClaimedKind({}), std::nullopt);
 }
 
 TEST(FrameKind, HasANameForEachKind) {

@@ -210,7 +210,7 @@ void ExpectSound(const std::vector<Selected>& selection, uint32_t piece_elements
   // A block that stripes joined may need three bytes more for its count, and one for its last bits;
   // groups tell parameters.
   const size_t changes = expected.size() / kRiceGroup * 2 / 8;
-  ASSERT_LE(bytes.size(), kFrameHeaderBytes + alone_bytes + changes + 4 * selection.size());
+  ASSERT_LE(frame.payload.size(), alone_bytes + changes + 4 * selection.size());
 }
 
 std::vector<float> FittingValues(RandomStream& random, uint32_t stripe, const Indexes& indexes,
@@ -302,8 +302,9 @@ TEST(PieceFrameProperty, IndexesComeWithinThreePercentOfTheEntropyOfRandomPositi
     }
     PieceFrameWriter writer;
     const Bytes bytes = Encode(writer, selection, ValueCoding::kBf16);
-    const size_t count = OnlyFrame(bytes).header.count;
-    const auto bits = static_cast<double>(8 * (bytes.size() - kFrameHeaderBytes - 2 * count));
+    const FrameView frame = OnlyFrame(bytes);
+    const size_t count = frame.header.count;
+    const auto bits = static_cast<double>(8 * (frame.payload.size() - 2 * count));
     const double entropy = -density * std::log2(density) - (1 - density) * std::log2(1 - density);
     const double bound = entropy * kStripes * kMaxStripeElements;
     EXPECT_LT(bits, 1.03 * bound) << "density " << density;
@@ -331,8 +332,9 @@ TEST(PieceFrameProperty, CodesFollowTheDensityOfRows) {
   }
   PieceFrameWriter writer;
   const Bytes bytes = Encode(writer, selection, ValueCoding::kBf16);
-  const size_t count = OnlyFrame(bytes).header.count;
-  const auto bits = static_cast<double>(8 * (bytes.size() - kFrameHeaderBytes - 2 * count));
+  const FrameView frame = OnlyFrame(bytes);
+  const size_t count = frame.header.count;
+  const auto bits = static_cast<double>(8 * (frame.payload.size() - 2 * count));
   const auto entropy = [](double d) { return -d * std::log2(d) - (1 - d) * std::log2(1 - d); };
   const double elements = kStripes * kMaxStripeElements;
   EXPECT_LT(bits, 1.1 * elements * (entropy(kDensities[0]) + entropy(kDensities[1])) / 2);

@@ -65,7 +65,8 @@ TEST(RowIds, CostLittleMoreThanTheirEntropyAndNeverMoreThanRaw) {
   const size_t frame_bytes = AppendRowIds(&bytes, 0, 1, ids);
   EXPECT_LT(80 * frame_bytes, ids.size() * 83);  // H(d)/d at 1 % is 8.08 bits
   bytes.clear();
-  EXPECT_LE(AppendRowIds(&bytes, 0, 1, std::vector<uint64_t>{kAllRows}), kFrameHeaderBytes + 1 + 8);
+  EXPECT_LE(AppendRowIds(&bytes, 0, 1, std::vector<uint64_t>{kAllRows}),
+            kFrameHeaderBytesMin + 1 + 8);
 }
 
 TEST(RowIds, RejectAnIdOutsideTheTable) {
@@ -194,7 +195,7 @@ TEST(RowValues, RoundTripAndRejectAnotherShape) {
   const std::vector<float> values = RandomValues(random, 7 * 5);
   Bytes bytes;
   EXPECT_EQ(AppendRowValues(&bytes, 2, 5, values, ValueCoding::kF32),
-            kFrameHeaderBytes + 4 * values.size());
+            kFrameHeaderBytesMin + 1 + 4 * values.size());
   const FrameView frame = OnlyFrame(bytes);
   std::vector<float> decoded;
   ASSERT_TRUE(DecodeRowValues(frame, 5, 7, &decoded).ok());

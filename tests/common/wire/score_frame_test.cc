@@ -20,7 +20,8 @@ TEST(ScoreFrame, RoundTrips) {
     std::vector<uint8_t> labels;
     for (size_t i = 0; i < count; ++i) labels.push_back(static_cast<uint8_t>(random.NextBelow(2)));
     Bytes bytes;
-    EXPECT_EQ(AppendScores(&bytes, scores, labels), kFrameHeaderBytes + 5 * count);
+    const size_t frame_bytes = AppendScores(&bytes, scores, labels);
+    EXPECT_EQ(frame_bytes, OnlyFrame(bytes).header_bytes + 5 * count);
     std::vector<float> decoded_scores = {1};
     std::vector<uint8_t> decoded_labels = {1};
     ASSERT_TRUE(DecodeScores(OnlyFrame(bytes), &decoded_scores, &decoded_labels).ok());

@@ -208,7 +208,9 @@ TEST(Stages, CountWhatCrossed) {
   ASSERT_EQ(counts.size(), 1u);
   EXPECT_EQ(counts[0].elements, 150u * 40);
   EXPECT_EQ(counts[0].elements_sent, 150u * 10);
-  EXPECT_EQ(counts[0].backward_bytes, 150u * 10 * 2 + 2 * (32 + 2));  // frames and heads of blocks
+  // Of two frames, each with one block.
+  constexpr uint64_t kHeaderBytes = 7 + 1 + 1 + 2 + 2, kBlockHeadBytes = 2;
+  EXPECT_EQ(counts[0].backward_bytes, 150u * 10 * 2 + 2 * (kHeaderBytes + kBlockHeadBytes));
   EXPECT_GT(counts[0].forward_bytes, counts[0].backward_bytes);
   EXPECT_GT(counts[0].threshold.value(), 0);
   EXPECT_EQ(model.TakeSplitCounts()[0].elements, 0u);
