@@ -50,7 +50,7 @@ class ByteWriter {
   Bytes& out_;
 };
 
-// After a read past the end, or a varint that does not end, ok() is false and reads give zero.
+// After a read past the end, or a varint of more than 64 bits, ok() is false and reads give zero.
 class ByteReader {
  public:
   explicit ByteReader(ByteSpan bytes) : bytes_(bytes) {}
@@ -67,6 +67,7 @@ class ByteReader {
     for (int shift = 0; shift < 64; shift += 7) {
       const auto byte = Get<uint8_t>();
       if (!ok_) return 0;
+      if (shift == 63 && byte > 1) break;  // bits beyond the 64th
       value |= static_cast<uint64_t>(byte & 0x7f) << shift;
       if (byte < 0x80) return value;
     }

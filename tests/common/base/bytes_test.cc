@@ -73,6 +73,14 @@ TEST(Varint, RoundTripsAtEveryLength) {
   }
 }
 
+TEST(Varint, IsRefusedWhenItHasMoreThan64Bits) {
+  Bytes bytes(9, 0x80);
+  bytes.push_back(0x02);  // 2^64
+  ByteReader reader(bytes);
+  EXPECT_EQ(reader.GetVarint(), 0u);
+  EXPECT_FALSE(reader.ok());
+}
+
 TEST(Varint, IsRefusedWhenItDoesNotEnd) {
   for (size_t length = 0; length <= 12; ++length) {
     const Bytes bytes(length, 0xff);

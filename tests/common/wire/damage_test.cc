@@ -140,6 +140,20 @@ Bytes PieceSample(FrameKind kind, const ValueFormat& format, double density) {
   return bytes;
 }
 
+// The frame with the header that goes before long payloads.
+Bytes WithFullVarints(const Bytes& frame) {
+  const FrameView view = OnlyFrame(frame);
+  Bytes padded(frame.begin(), frame.begin() + 7);
+  for (uint32_t number :
+       {view.header.tensor, view.header.begin, view.header.count, view.header.length}) {
+    for (int i = 0; i < 4; ++i, number >>= 7) padded.push_back((number & 0x7f) | 0x80);
+    padded.push_back(static_cast<uint8_t>(number));
+  }
+  padded.insert(padded.end(), view.payload.begin(), view.payload.end());
+  Reseal(&padded);
+  return padded;
+}
+
 std::vector<Bytes> Samples() {
   RandomStream random(2);
   const std::vector<uint64_t> ids = {0, 1, 17, 900, 901, 5000, 9999};
@@ -166,6 +180,7 @@ std::vector<Bytes> Samples() {
   AppendPieceState(&samples.emplace_back(), 1, 0, values);
   AppendSavedRows(&samples.emplace_back(), 1, kDimension, ids, values);
   AppendPolicyState(&samples.emplace_back(), 3, Bytes(100, 7));
+  samples.push_back(WithFullVarints(samples.back()));
   return samples;
 }
 
@@ -176,8 +191,10 @@ TEST(DamagedFrames, AreWholeBeforeTheDamage) {
 TEST(DamagedFrames, AreRefusedWhenCutAtAnyByte) {
   for (const Bytes& sample : Samples()) {
     for (size_t size = 0; size < sample.size(); ++size) {
-      const Bytes cut(sample.begin(), sample.begin() + static_cast<ptrdiff_t>(size));
+      Bytes cut(sample.begin(), sample.begin() + static_cast<ptrdiff_t>(size));
       ASSERT_FALSE(Decode(cut).ok()) << size;
+      Reseal(&cut);
+      ASSERT_FALSE(Decode(cut).ok()) << "sealed again, " << size;
     }
     const FrameView whole = OnlyFrame(sample);
     for (size_t size = 0; size < whole.payload.size(); ++size) {

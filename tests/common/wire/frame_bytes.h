@@ -3,27 +3,16 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <xxhash.h>
 
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "common/base/bytes.h"
 #include "common/base/random.h"
 #include "common/wire/frame.h"
+#include "tests/common/wire/reseal.h"
 
 namespace weir::wire {
-
-// Makes a lone frame's checksum right, as FORMAT.md describes it. Nothing to do for fewer bytes
-// than a header may have.
-inline void Reseal(Bytes* frame) {
-  if (frame->size() < kFrameHeaderBytesMin) return;
-  const uint64_t seed = (*frame)[0] | (*frame)[1] << 8 | (*frame)[2] << 16;
-  const auto checksum =
-      static_cast<uint32_t>(XXH3_64bits_withSeed(frame->data() + 7, frame->size() - 7, seed));
-  std::memcpy(frame->data() + 3, &checksum, sizeof(checksum));
-}
 
 // A sealed frame that says these things of itself, true or not.
 struct Claims {

@@ -86,7 +86,7 @@ TEST(CloseFrame, MovesAPayloadUnlessItIsLong) {
     EXPECT_EQ(view->header.count, size);
     EXPECT_EQ(Bytes(view->payload.begin(), view->payload.end()), payload);
     const size_t short_header = 7 + 2 + 5 + 2 * (size < 128 ? 1 : size < 16384 ? 2 : 3);
-    EXPECT_EQ(view->header_bytes, size > kLongestMoved ? kFrameHeaderBytesMax : short_header);
+    EXPECT_EQ(view->header_bytes, size > kLongestMoved ? kFrameHeaderRoom : short_header);
   }
 }
 
@@ -100,7 +100,7 @@ TEST(FrameCursor, SaysWhichHeaderFieldIsWrong) {
     return Refusal(claims);
   };
   EXPECT_TRUE(FrameCursor(MakeClaimedFrame(good, kPayload)).Next().ok());
-  EXPECT_THAT(with(&Claims::mark, 'W'), HasSubstr("does not begin with \"w\""));
+  EXPECT_THAT(with(&Claims::mark, 'W'), HasSubstr("another release; run the same"));
   EXPECT_THAT(with(&Claims::version, 2), HasSubstr("version 2, this program reads 1"));
   EXPECT_THAT(with(&Claims::kind, 0), HasSubstr("unknown kind 0"));
   EXPECT_THAT(with(&Claims::kind, 12), HasSubstr("unknown kind 12"));
@@ -108,6 +108,7 @@ TEST(FrameCursor, SaysWhichHeaderFieldIsWrong) {
   EXPECT_THAT(with(&Claims::coding, 5), HasSubstr("unknown value coding 5"));
   EXPECT_THAT(with(&Claims::coding, 3), HasSubstr("scaled values"));
   EXPECT_THAT(with(&Claims::length, 5), HasSubstr("payload of 5 bytes, 4 left"));
+  EXPECT_THAT(with(&Claims::length, 0xffffffff), HasSubstr("cut short"));
   EXPECT_THAT(with(&Claims::count, 33), HasSubstr("counts 33 in a payload of 4 bytes"));
   const uint64_t large = uint64_t{1} << 32;
   for (const auto field : {&Claims::tensor, &Claims::begin, &Claims::count, &Claims::length}) {
@@ -121,6 +122,15 @@ TEST(FrameCursor, RefusesANumberThatDoesNotEnd) {
   std::fill(frame.begin() + 7, frame.end(), uint8_t{0x80});
   Reseal(&frame);
   EXPECT_THAT(FrameCursor(frame).Next().status().message(), HasSubstr("its header does not end"));
+}
+
+// 2^64 + 3 is not 3.
+TEST(FrameCursor, RefusesANumberOfMoreThan64Bits) {
+  Bytes frame = MakeFrame(kHeader, kPayload);
+  frame[7] = 0x83;  // the tensor
+  frame.insert(frame.begin() + 8, {0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x02});
+  Reseal(&frame);
+  EXPECT_FALSE(FrameCursor(frame).Next().ok());
 }
 
 TEST(FrameCursor, TakesNumbersThatAreLongerThanTheyNeedBe) {
@@ -163,6 +173,7 @@ TEST(ClaimedKind, IsWhatTheFirstFrameSays) {
   EXPECT_EQ(ClaimedKind(MakeFrame(kHeader, kPayload)), FrameKind::kRowValues);
   EXPECT_EQ(ClaimedKind(Bytes(kFrameHeaderBytesMin - 1, 1)), std::nullopt);
   EXPECT_EQ(ClaimedKind({}), std::nullopt);
+  EXPECT_EQ(ClaimedKind(Bytes(kFrameHeaderBytesMin, 0xff)), FrameKind{15}) << "as it is said";
 }
 
 TEST(FrameKind, HasANameForEachKind) {
