@@ -28,7 +28,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint32_t kFormat = 2;  // of the folder, and of the frames in it
+constexpr uint32_t kFormat = 2;    // of the folder, and of the frames in it
+constexpr int kMostAttempts = 10;  // to open what is replaced meanwhile
 constexpr const char* kManifest = "manifest.textproto";
 constexpr const char* kParameters = "parameters.weir";
 constexpr const char* kResiduals = "residuals";
@@ -52,7 +53,10 @@ Status CheckReplaceable(const std::string& directory) {
   std::error_code error;
   if (!fs::exists(fs::symlink_status(directory, error))) return OkStatus();
   if (!fs::is_directory(fs::symlink_status(directory, error))) {
-    return FailedPrecondition(StrCat(directory, " is there and is no folder; name another"));
+    const bool is_link = fs::is_symlink(fs::symlink_status(directory, error));
+    return FailedPrecondition(StrCat(directory, is_link
+                                                    ? " is a link; name the folder that it leads to"
+                                                    : " is there and is no folder; name another"));
   }
   bool has_manifest = false, has_other = false;
   for (const auto& entry : fs::directory_iterator(directory, error)) {
@@ -146,6 +150,12 @@ Result<v1::SavedModelManifest> ReadManifest(const std::string& directory) {
         StrCat(path, " has rule_starts that do not fit its ", manifest.steps(), " steps"));
   }
   return manifest;
+}
+
+// Tells a folder from another that takes its place; 0 when there is none.
+ino_t FolderNumber(const std::string& directory) {
+  struct stat info = {};
+  return stat(directory.c_str(), &info) == 0 ? info.st_ino : 0;
 }
 
 Result<ByteSpan> Map(const std::string& path, uint64_t expected_bytes) {
@@ -242,12 +252,22 @@ Status Writer::Rename() {
                             ", and the one that was there in ", old));
 }
 
+// A run that saves to this place puts another folder there; then what was read may be a file of
+// each, or of the older one, which is gone.
 Result<std::unique_ptr<SavedModel>> SavedModel::Open(const std::string& directory) {
   const std::string stripped = Stripped(directory);
-  WEIR_ASSIGN_OR_RETURN(v1::SavedModelManifest manifest, ReadManifest(stripped));
+  for (int attempt = 1;; ++attempt) {
+    const ino_t folder = FolderNumber(stripped);
+    auto model = OpenOnce(stripped);
+    if (FolderNumber(stripped) == folder || attempt == kMostAttempts) return model;
+  }
+}
+
+Result<std::unique_ptr<SavedModel>> SavedModel::OpenOnce(const std::string& directory) {
+  WEIR_ASSIGN_OR_RETURN(v1::SavedModelManifest manifest, ReadManifest(directory));
   WEIR_ASSIGN_OR_RETURN(const ByteSpan parameters,
-                        Map(File(stripped, kParameters), manifest.parameter_bytes()));
-  return std::unique_ptr<SavedModel>(new SavedModel(stripped, std::move(manifest), parameters));
+                        Map(File(directory, kParameters), manifest.parameter_bytes()));
+  return std::unique_ptr<SavedModel>(new SavedModel(directory, std::move(manifest), parameters));
 }
 
 SavedModel::SavedModel(std::string directory, v1::SavedModelManifest manifest, ByteSpan parameters)

@@ -62,7 +62,8 @@ class Writer {
 
 class SavedModel {
  public:
-  // InvalidData with the file when the folder is incomplete, damaged or of another version.
+  // InvalidData with the file when the folder is incomplete, damaged or of another version. While a
+  // run saves there it is the older model or the newer one.
   static Result<std::unique_ptr<SavedModel>> Open(const std::string& directory);
   ~SavedModel();
   SavedModel(const SavedModel&) = delete;
@@ -80,6 +81,7 @@ class SavedModel {
 
  private:
   SavedModel(std::string directory, v1::SavedModelManifest manifest, ByteSpan parameters);
+  static Result<std::unique_ptr<SavedModel>> OpenOnce(const std::string& directory);
 
   const std::string directory_;
   const v1::SavedModelManifest manifest_;

@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <bit>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -58,12 +60,12 @@ class SavedModelTest : public testing::Test {
 
   // Element i of a tensor is tensor + i / 1000, its state twice that; row i of a table is i,
   // state 5.
-  Status Save() const {
+  Status Save(float shift = 0) const {
     WEIR_ASSIGN_OR_RETURN(const auto writer, Writer::Create(Folder()));
     for (const PieceSpec& spec : layout_.pieces()) {
       std::vector<float> values, state;
       for (int64_t i = 0; i < spec.element_count; ++i) {
-        values.push_back(static_cast<float>(spec.tensor) +
+        values.push_back(shift + static_cast<float>(spec.tensor) +
                          static_cast<float>(spec.begin + i) / 1000);
         state.push_back(2 * values.back());
       }
@@ -342,6 +344,17 @@ TEST_F(SavedModelTest, RefusesMoreStepsThanVersionsCanCountOnFrom) {
   text.replace(text.find("steps: 77"), 9, "steps: 18446744073709551614");
   WriteText(path, text);
   EXPECT_THAT(OpenProblem(), HasSubstr("18446744073709551614 steps, more than a run can take"));
+}
+
+TEST_F(SavedModelTest, IsWholeWhileAnotherTakesItsPlace) {
+  ASSERT_TRUE(Save().ok());
+  std::atomic<bool> is_over = false;
+  std::thread saver([&] {
+    for (int i = 0; i < 200; ++i) EXPECT_TRUE(Save(static_cast<float>(i)).ok());
+    is_over = true;
+  });
+  while (!is_over) EXPECT_EQ(OpenProblem(), "");
+  saver.join();
 }
 
 TEST_F(SavedModelTest, TellsWhatIsMissingOrDamaged) {
