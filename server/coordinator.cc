@@ -66,8 +66,15 @@ v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
   const std::string difference = session::DescribeMismatch(identity_, join.identity());
   if (!difference.empty()) return RefusalHeader(difference, false);
   if (failed()) return RefusalHeader("the run has failed: " + failure(), false);
-  if (!running()) return RefusalHeader("the run is over: it has finished well", false);
+  if (!running()) {
+    v1::Header over = RefusalHeader("the run is over: it has finished well", false);
+    over.mutable_refusal()->set_finished_well(true);
+    return over;
+  }
   if (std::string refusal = RefuseStage(join); !refusal.empty()) {
+    return RefusalHeader(std::move(refusal), false);
+  }
+  if (std::string refusal = RefuseFiles(join); !refusal.empty()) {
     return RefusalHeader(std::move(refusal), false);
   }
   const cluster::Seat seat{join.trainer(), join.stage()};
@@ -79,6 +86,7 @@ v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
                                 join.stage_count() > 1 ? " and --stage" : ""),
                          true);
   }
+  if (!anyone_joined_) file_bytes_ = {join.file_bytes().begin(), join.file_bytes().end()};
   anyone_joined_ = true;
   stage_count_ = StageCount(join);
   if (stage_count_ > 1) {
@@ -107,6 +115,28 @@ v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
   reply.set_membership_epoch(admission.epoch);
   reply.set_run(nonce_);
   return header;
+}
+
+// Trainers are lent chunks of files that each reads for itself: rows of a file that ends elsewhere
+// at one of them would be trained by nobody.
+std::string Coordinator::RefuseFiles(const v1::Join& join) const {
+  if (!anyone_joined_) return "";
+  const v1::DataConfig& data = config_.data();
+  const auto file_count = static_cast<size_t>(join.file_bytes_size());
+  if (file_count != file_bytes_.size()) {
+    return StrCat("it reads ", file_count, " files, the workers that came before ",
+                  file_bytes_.size());
+  }
+  for (size_t i = 0; i < file_count; ++i) {
+    const uint64_t bytes = join.file_bytes(static_cast<int>(i));
+    if (bytes == file_bytes_[i]) continue;
+    const auto train_count = static_cast<size_t>(data.train_size());
+    const bool is_train = i < train_count;
+    return StrCat(is_train ? "data.train[" : "data.test[", is_train ? i : i - train_count, "] has ",
+                  bytes, " bytes here and ", file_bytes_[i],
+                  " at the workers that came before: all must read the same files");
+  }
+  return "";
 }
 
 std::string Coordinator::RefuseStage(const v1::Join& join) const {
@@ -340,8 +370,7 @@ std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& repo
       reply.set_reason(StrCat("shard ", report.shard(), " is already served by another process"));
       return header;
     }
-    director_.Fail(StrCat("server ", report.shard(),
-                          " was restarted without its log and has lost its parameters"));
+    director_.Fail(StrCat("server ", report.shard(), " was restarted and has lost its parameters"));
   }
   ShardSeat& shard = shards_[report.shard()];
   shard.nonce = report.nonce();

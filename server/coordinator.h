@@ -85,6 +85,7 @@ class Coordinator {
   void Dismiss(cluster::Seat seat, int64_t now_ms);
   // "" if this process may be this stage, else why not.
   std::string RefuseStage(const v1::Join& join) const;
+  std::string RefuseFiles(const v1::Join& join) const;
   // An evaluation waits until later stages have pushed what belongs to the chunks that are done.
   void Settle(cluster::Seat seat, bool is_busy, int64_t now_ms);
   // Whether the final report waits for a stage's last words.
@@ -114,6 +115,7 @@ class Coordinator {
   std::map<uint32_t, ShardSeat> shards_;
   std::optional<int64_t> started_ms_;  // the first tick: from then on others can join
   bool anyone_joined_ = false;
+  std::vector<uint64_t> file_bytes_;      // of the first who joined
   std::optional<int64_t> last_knock_ms_;  // when somebody last asked for a seat that was taken
   std::optional<int64_t> finished_ms_;    // when a worker was first to be told so
   std::optional<int64_t> ended_ms_;

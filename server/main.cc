@@ -15,6 +15,7 @@
 #include "common/base/strings.h"
 #include "common/config/load_config.h"
 #include "common/layout/message_bound.h"
+#include "common/transport/tcp_address.h"
 #include "common/transport/zmq_transport.h"
 #include "server/server.h"
 #include "server/shard_reporter.h"
@@ -48,6 +49,9 @@ Result<Setup> ReadFlags(int argc, char** argv) {
   setup.addresses = StrSplit(FLAGS_servers, ',');
   const auto count = std::ssize(setup.addresses);
   if (count == 0) problems.push_back("--servers: list the address of every shard");
+  for (const std::string& mistake : transport::PeerListMistakes(setup.addresses)) {
+    problems.push_back("--servers: " + mistake);
+  }
   if (FLAGS_shard < 0 || (count > 0 && FLAGS_shard >= count)) {
     problems.push_back(StrCat("--shard: ", FLAGS_shard, " is not an index into the ", count,
                               " entries of --servers"));

@@ -48,11 +48,11 @@ Status Server::Run() {
   int64_t next_tick_ms = 0;
   while (true) {
     auto incoming = transport_->Receive(kTickMs);
-    if (incoming) Receive(*std::move(incoming), clock.NowMs());
+    if (incoming) Receive(*std::move(incoming), clock.Look());
     dispatcher_->Flush(outbox_.TakeAll());
-    if (clock.NowMs() < next_tick_ms && !stopping_) continue;
+    if (clock.Look() < next_tick_ms && !stopping_) continue;
     ReceiveQueued(&clock);
-    const int64_t now_ms = clock.NowMs();
+    const int64_t now_ms = clock.Look();
     next_tick_ms = now_ms + kTickMs;
     if (coordinator_ && stopping_) coordinator_->Fail("server 0 was stopped");
     if (coordinator_) coordinator_->Tick(now_ms);
@@ -66,7 +66,7 @@ void Server::ReceiveQueued(AwakeClock* clock) {
   for (int i = 0; i < kMessagesBeforeTick && !stopping_; ++i) {
     auto incoming = transport_->Receive(0);
     if (!incoming) return;
-    Receive(*std::move(incoming), clock->NowMs());
+    Receive(*std::move(incoming), clock->Look());
   }
 }
 

@@ -156,7 +156,7 @@ int RunProcesses(const LocalOptions& options, const v1::Config& config) {
       [&progress](const std::string& line) { progress.Notice(line); });
   progress.Notice(StrCat("starting ", CountText(options), "; logs in ", out.LogDirectory(), "/"));
   Residuals residuals(options);
-  if (const std::string lost = residuals.LostText(); !lost.empty()) progress.Notice(lost);
+  for (const std::string& loss : residuals.Losses(config)) progress.Notice(loss);
   const Ending ending = supervisor.Run(RunCommands(options, *addresses));
   progress.Finish();
   std::string missing;

@@ -104,6 +104,9 @@ Result<Setup> ReadFlags(int argc, char** argv) {
   std::vector<std::string> problems = CheckFlags(argc, argv);
   Setup setup;
   setup.addresses = StrSplit(FLAGS_servers, ',');
+  for (const std::string& mistake : transport::PeerListMistakes(setup.addresses)) {
+    problems.push_back("--servers: " + mistake);
+  }
   auto config = config::LoadConfig(StrSplit(FLAGS_config, ','), FLAGS_override);
   if (config.ok()) {
     setup.config = *std::move(config);
@@ -141,6 +144,7 @@ LinkOptions ServerLinkOptions(const Setup& setup, const saved_model::SavedModel*
   options.trainer = static_cast<uint32_t>(FLAGS_trainer);
   options.saves = !FLAGS_save.empty();
   options.stays = !FLAGS_save_residuals.empty();
+  options.file_bytes = data::FileBytes(setup.config.data());
   if (warm_start != nullptr) options.warm_start = warm_start->manifest().id();
   return options;
 }

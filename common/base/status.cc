@@ -20,6 +20,8 @@ const char* StatusCodeName(StatusCode code) {
       return "FAILED_PRECONDITION";
     case StatusCode::kResourceExhausted:
       return "RESOURCE_EXHAUSTED";
+    case StatusCode::kTooLate:
+      return "TOO_LATE";
     case StatusCode::kInterrupted:
       return "INTERRUPTED";
     case StatusCode::kInternal:
@@ -40,6 +42,7 @@ Status Unavailable(std::string m) { return {StatusCode::kUnavailable, std::move(
 Status DeadlineExceeded(std::string m) { return {StatusCode::kDeadlineExceeded, std::move(m)}; }
 Status FailedPrecondition(std::string m) { return {StatusCode::kFailedPrecondition, std::move(m)}; }
 Status ResourceExhausted(std::string m) { return {StatusCode::kResourceExhausted, std::move(m)}; }
+Status TooLate(std::string m) { return {StatusCode::kTooLate, std::move(m)}; }
 Status Interrupted(std::string m) { return {StatusCode::kInterrupted, std::move(m)}; }
 Status Internal(std::string m) { return {StatusCode::kInternal, std::move(m)}; }
 

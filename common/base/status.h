@@ -25,6 +25,7 @@ enum class StatusCode {
   kDeadlineExceeded,    // names whom we waited for, at which address
   kFailedPrecondition,  // refused by a peer, lost state, wrong time
   kResourceExhausted,   // a bound was reached
+  kTooLate,             // exit code 3: all is done already, and well
   kInterrupted,         // exit code 130
   kInternal,
 };
@@ -56,6 +57,7 @@ Status Unavailable(std::string message);
 Status DeadlineExceeded(std::string message);
 Status FailedPrecondition(std::string message);
 Status ResourceExhausted(std::string message);
+Status TooLate(std::string message);
 Status Interrupted(std::string message);
 Status Internal(std::string message);
 

@@ -20,6 +20,7 @@ namespace weir::config {
 namespace {
 
 Result<std::string> ReadFile(const std::string& path) {
+  if (path.empty()) return InvalidConfig("--config: a comma without a file's name beside it");
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) {
     return InvalidConfig(StrCat(path, ": is a directory; --config takes files"));

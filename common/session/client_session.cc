@@ -82,7 +82,7 @@ ClientActions ClientSession::OnHelloReply(const v1::HelloReply& reply, int64_t n
   heard_ms_ = now_ms;
   if (server_epoch_ != 0 && reply.server_epoch() != server_epoch_) {
     Fail(FailedPrecondition(StrCat(options_.peer_name,
-                                   " was restarted without its log and has lost its parameters; "
+                                   " was restarted and has lost its parameters; "
                                    "the run cannot go on: start it again")),
          actions);
     return actions;

@@ -6,6 +6,7 @@
 
 #include <charconv>
 #include <memory>
+#include <set>
 #include <string_view>
 
 #include "common/base/strings.h"
@@ -43,6 +44,23 @@ Result<TcpAddress> ParseTcpAddress(const std::string& address) {
     }
   }
   return InvalidConfig(StrCat("bad address '", address, "': expected tcp://HOST:PORT"));
+}
+
+std::vector<std::string> PeerListMistakes(const std::vector<std::string>& addresses) {
+  std::vector<std::string> mistakes;
+  std::set<std::string> seen;
+  for (const std::string& address : addresses) {
+    const Result<TcpAddress> parsed = ParseTcpAddress(address);
+    if (!parsed.ok()) {
+      mistakes.push_back(parsed.status().message());
+    } else if (parsed->host == "*" || parsed->port == 0) {
+      mistakes.push_back(StrCat("'", address, "' is no place that others can connect to; name the ",
+                                parsed->host == "*" ? "host" : "port"));
+    } else if (!seen.insert(address).second) {
+      mistakes.push_back(StrCat("'", address, "' comes twice"));
+    }
+  }
+  return mistakes;
 }
 
 std::string ToString(const TcpAddress& address) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "common/base/status.h"
 
@@ -19,6 +20,10 @@ struct TcpAddress {
 
 // InvalidConfig, with the address, for anything else, IPv6 included.
 Result<TcpAddress> ParseTcpAddress(const std::string& address);
+
+// What keeps a list of addresses from being where others reach as many processes, a line for each:
+// one that is none, names no host or port, or comes twice.
+std::vector<std::string> PeerListMistakes(const std::vector<std::string>& addresses);
 
 std::string ToString(const TcpAddress& address);
 

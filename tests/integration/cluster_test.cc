@@ -162,7 +162,7 @@ TEST(Cluster, ServerRestartedWithoutALogEndsTheRun) {
   int explained = 0;
   for (const Status& status : cluster.trainer_statuses()) {
     EXPECT_FALSE(status.ok());
-    explained += status.message().find("was restarted without its log") != std::string::npos;
+    explained += status.message().find("was restarted and has lost") != std::string::npos;
   }
   EXPECT_GT(explained, 0) << cluster.trainer_statuses()[0] << "\n" << cluster.trainer_statuses()[1];
   for (const Status& status : cluster.server_statuses()) EXPECT_FALSE(status.ok());

@@ -549,6 +549,20 @@ class ProcessTest(unittest.TestCase):
             self.end(child, 0, timeout=120)
         self.assertEqual(self.summary("t0")["train"]["samples"], 800000)
 
+    # The server has answered; it was the worker that did not listen.
+    def test_a_worker_that_was_paused_for_too_long_does_not_blame_the_server(self):
+        servers, workers, _ = self.cluster(
+            "cluster { member_timeout_ms: 3000 answer_timeout_ms: 6000 } run { report_interval_ms: 100 } "
+            "data { epochs: 100000 }", servers=1)
+        self.until(lambda: self.metrics("t0", "train"))
+        workers[0].send_signal(signal.SIGSTOP)
+        time.sleep(8)
+        workers[0].send_signal(signal.SIGCONT)
+        self.end(workers[0], 1, "trainer 0 was silent for more than 3000 ms", timeout=20)
+        workers[1].send_signal(signal.SIGINT)
+        self.end(workers[1], 130)
+        self.end(servers[0], 1)
+
     def test_a_worker_that_slept_through_its_run_does_not_disturb_the_next(self):
         servers, workers, flags = self.cluster(
             "cluster { answer_timeout_ms: 3000 } run { report_interval_ms: 100 } "
@@ -606,7 +620,7 @@ class ProcessTest(unittest.TestCase):
         servers[1].wait()
         restarted = self.start("weir-server", *flags, "--shard=1")
         outputs = [self.end(worker, 1) for worker in workers]
-        self.assertIn("was restarted without its log", "".join(outputs))
+        self.assertIn("was restarted and has lost", "".join(outputs))
         self.end(servers[0], 1)
         self.end(restarted, 1)
 

@@ -148,6 +148,31 @@ TEST_F(CoordinatorTest, AJoinOfAnotherConfigIsRefusedForGoodAndSaysWhatDiffers) 
   EXPECT_FALSE(reply.refusal().retry());
 }
 
+// A trainer whose file is shorter would leave rows to nobody.
+TEST_F(CoordinatorTest, AJoinWithOtherFilesIsRefusedForGoodAndSaysWhichDiffers) {
+  v1::Config config = config_;
+  config.mutable_data()->add_train("a.tsv");
+  config.mutable_data()->add_test("b.tsv");
+  Coordinator coordinator{config, identity_, kServers};
+  const auto reply = [&](uint32_t trainer, std::initializer_list<uint64_t> file_bytes) {
+    v1::Join join;
+    *join.mutable_identity() = identity_;
+    join.set_trainer(trainer);
+    join.set_nonce(50 + trainer);
+    for (const uint64_t bytes : file_bytes) join.add_file_bytes(bytes);
+    return coordinator.OnJoin(join, now_ms_);
+  };
+  EXPECT_TRUE(reply(0, {1000, 70}).has_join_reply());
+  EXPECT_TRUE(reply(1, {1000, 70}).has_join_reply());
+  const v1::Header train = reply(2, {900, 70});
+  EXPECT_EQ(train.refusal().reason(),
+            "data.train[0] has 900 bytes here and 1000 at the workers that came before: all must "
+            "read the same files");
+  EXPECT_FALSE(train.refusal().retry());
+  EXPECT_THAT(reply(2, {1000, 71}).refusal().reason(), HasSubstr("data.test[0] has 71 bytes"));
+  EXPECT_THAT(reply(2, {1000}).refusal().reason(), HasSubstr("reads 1 files"));
+}
+
 TEST_F(CoordinatorTest, ASecondProcessForASeatIsRefusedUntilTheFirstIsSilent) {
   Join(0, 55);
   now_ms_ += kMemberTimeoutMs;
@@ -414,7 +439,7 @@ TEST_F(CoordinatorTest, AShardThatComesBackAsAnotherProcessHasLostItsParameters)
   now_ms_ += 3001;
   const v1::ShardReply reply = Report(1, 9);
   EXPECT_EQ(reply.state(), v1::ShardReply::FAILED);
-  EXPECT_THAT(reply.reason(), HasSubstr("server 1 was restarted without its log"));
+  EXPECT_THAT(reply.reason(), HasSubstr("server 1 was restarted and has lost"));
 }
 
 TEST_F(CoordinatorTest, AShardThatFallsSilentFailsTheRun) {

@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "common/base/check.h"
 #include "common/base/strings.h"
@@ -18,10 +21,12 @@ namespace weir::tools {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
 constexpr uint64_t kRun = 5;
+constexpr const char* kKeeps = "default { dct { sparsity: 0.9 } }";
 
 class ResidualsTest : public testing::Test {
  protected:
@@ -35,10 +40,12 @@ class ResidualsTest : public testing::Test {
   ~ResidualsTest() override { fs::remove_all(folder_); }
 
   // The first worker's part.
-  void SaveModel(uint64_t run) const {
+  void SaveModel(uint64_t run, const std::string& more = "") const {
     v1::SavedModelManifest manifest;
     CHECK(google::protobuf::TextFormat::ParseFromString(
-        "model { bottom_widths: 4 top_widths: 1 embedding_dimension: 4 } data { synthetic {} }",
+        "model { bottom_widths: [4, 4] top_widths: 1 embedding_dimension: 4 } "
+        "data { synthetic {} } " +
+            more,
         manifest.mutable_config()));
     config::FillDefaults(manifest.mutable_config());
     manifest.set_run(run);
@@ -48,16 +55,24 @@ class ResidualsTest : public testing::Test {
     ASSERT_TRUE((*writer)->Finish(manifest).ok());
   }
 
-  static void Leave(const std::string& folder, uint32_t trainer, bool has_unsent = true) {
-    const auto status = saved_model::WritePolicyStates(
-        folder, {.trainer = trainer, .stage = std::nullopt, .run = kRun},
-        [&](const saved_model::TakeState& take) {
-          v1::PolicyStateHeader header;
-          header.set_name("top/0/weight");
-          header.set_has_unsent(has_unsent);
-          return take(header, Bytes{1, 2});
-        });
+  static void Leave(const std::string& folder, uint32_t trainer, bool has_unsent = true,
+                    std::optional<uint32_t> stage = std::nullopt) {
+    const auto status =
+        saved_model::WritePolicyStates(folder, {.trainer = trainer, .stage = stage, .run = kRun},
+                                       [&](const saved_model::TakeState& take) {
+                                         v1::PolicyStateHeader header;
+                                         header.set_name("top/0/weight");
+                                         header.set_has_unsent(has_unsent);
+                                         return take(header, Bytes{1, 2});
+                                       });
     ASSERT_TRUE(status.ok()) << status;
+  }
+
+  std::vector<std::string> Losses(const std::string& compression) const {
+    v1::Config config;
+    CHECK(google::protobuf::TextFormat::ParseFromString(compression, config.mutable_compression()));
+    config::FillDefaults(&config);
+    return Residuals(options_).Losses(config);
   }
 
   bool IsThere(const std::string& name) const { return fs::exists(folder_ + "/" + name); }
@@ -115,12 +130,34 @@ TEST_F(ResidualsTest, SaysWhatNobodyTakes) {
   options_.warm_start_directory = options_.save_directory;
   const std::string folder = options_.save_directory + "/residuals";
   Leave(folder, 1);
-  EXPECT_THAT(Residuals(options_).LostText(), IsEmpty());
+  EXPECT_THAT(Losses(kKeeps), IsEmpty());
   Leave(folder, 2);
   Leave(folder, 3, false);
-  EXPECT_THAT(Residuals(options_).LostText(), HasSubstr("what trainer-2 of the run before"));
+  EXPECT_THAT(Losses(kKeeps), ElementsAre(HasSubstr("what trainer-2 of the run before")));
   options_.server_count = 0;
-  EXPECT_THAT(Residuals(options_).LostText(), HasSubstr("what trainer-1, trainer-2 of the run"));
+  EXPECT_THAT(Losses(kKeeps), ElementsAre(HasSubstr("what trainer-1, trainer-2 of the run")));
+}
+
+TEST_F(ResidualsTest, SaysOfWhichLayersThePolicyKeepsNothingNow) {
+  SaveModel(kRun);
+  options_.warm_start_directory = options_.save_directory;
+  const std::string folder = options_.save_directory + "/residuals";
+  Leave(folder, 0);
+  Leave(folder, 1);
+  EXPECT_THAT(Losses("default { strom { threshold: 0.1 } }"), IsEmpty());
+  EXPECT_THAT(Losses("default { none {} }"),
+              ElementsAre(HasSubstr("not sent of top/0/weight is lost")));
+  EXPECT_THAT(Losses("default { dct { sparsity: 0.9 } } layer { match: \"top/*\" qsgd {} }"),
+              ElementsAre(HasSubstr("not sent of top/0/weight is lost")));
+}
+
+TEST_F(ResidualsTest, SaysWhichStagesFileIsMissing) {
+  SaveModel(kRun, "pipeline { split { after: \"bottom/0\" } }");
+  options_.warm_start_directory = options_.save_directory;
+  Leave(options_.save_directory + "/residuals", 0, true, 1);
+  EXPECT_THAT(Losses(kKeeps), ElementsAre(HasSubstr("trainer-0-stage-0.weir is not there")));
+  Leave(options_.save_directory + "/residuals", 0, true, 0);
+  EXPECT_THAT(Losses(kKeeps), IsEmpty());
 }
 
 }  // namespace

@@ -181,7 +181,7 @@ TEST_F(LocalSupervisor, KillsATrainerThatCameTooLateAndIgnoresTheRequestToStop) 
 TEST_F(LocalSupervisor, ATrainerThatIsRefusedWhenTheRunIsOverIsNoFailure) {
   const Ending ending =
       Run({Shell("server-0", WaitForTheEndOf("trainer-1"), Role::kServer), Shell("trainer-0", ""),
-           Shell("trainer-1", WaitForTheEndOf("trainer-0") + "exit 1")});
+           Shell("trainer-1", WaitForTheEndOf("trainer-0") + "exit 3")});
   EXPECT_EQ(ending.exit_code, 0) << ending.message;
   EXPECT_THAT(notices_, testing::ElementsAre(HasSubstr("without trainer-1")));
 }
@@ -189,14 +189,23 @@ TEST_F(LocalSupervisor, ATrainerThatIsRefusedWhenTheRunIsOverIsNoFailure) {
 TEST_F(LocalSupervisor, ATrainerThatIsRefusedJustBeforeAnotherEndsWellIsNoFailure) {
   const Ending ending =
       Run({Shell("server-0", WaitForTheEndOf("trainer-0"), Role::kServer),
-           Shell("trainer-0", WaitForTheEndOf("trainer-1")), Shell("trainer-1", "exit 1")});
+           Shell("trainer-0", WaitForTheEndOf("trainer-1")), Shell("trainer-1", "exit 3")});
   EXPECT_EQ(ending.exit_code, 0) << ending.message;
   EXPECT_THAT(notices_, testing::ElementsAre(HasSubstr("without trainer-1")));
 }
 
+// However little of the run it leaves undone, it may have had work of its own, and says why.
+TEST_F(LocalSupervisor, ATrainerThatFailsIsAFailureThoughAnotherEndedWell) {
+  const Ending ending =
+      Run({Shell("server-0", WaitForTheEndOf("trainer-1"), Role::kServer), Shell("trainer-0", ""),
+           Shell("trainer-1", WaitForTheEndOf("trainer-0") + "exit 1")});
+  EXPECT_EQ(ending.exit_code, 1);
+  EXPECT_THAT(ending.message, HasSubstr("trainer-1 exited with code 1"));
+}
+
 TEST_F(LocalSupervisor, ATrainerThatMustEndWellIsAFailureThoughOthersDo) {
   std::vector<ChildCommand> commands = {
-      Shell("trainer-0", "while ! [ -s $0/trainer-1.pid ]; do sleep 0.01; done; sleep 0.2; exit 1"),
+      Shell("trainer-0", "while ! [ -s $0/trainer-1.pid ]; do sleep 0.01; done; sleep 0.2; exit 3"),
       Shell("trainer-1", "")};
   commands[0].must_end_well = true;
   const Ending ending = Run(commands);

@@ -4,10 +4,13 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "common/base/file_writer.h"
 #include "common/base/strings.h"
+#include "common/compress/policy_table.h"
+#include "common/config/policy_rules.h"
 #include "common/saved_model/policy_states.h"
 #include "common/saved_model/saved_model.h"
 
@@ -22,6 +25,39 @@ std::string ResidualsBeside(const LocalOptions& options) {
   return StrCat(beside, ".residuals-", static_cast<int64_t>(getpid()));
 }
 
+namespace {
+
+// Whether a layer of an MLP has a policy under which it cannot take over what was kept.
+bool ForgetsLayer(const v1::Config& config, const std::string& name) {
+  if (config::IsTable(name)) return false;
+  const auto policy = compress::MakePolicy(config::RuleForLayer(config.compression(), name));
+  return !policy->keeps_residual();
+}
+
+// A line for each file that a trainer of several stages should have left in the folder.
+std::vector<std::string> MissingStages(const std::string& folder,
+                                       const std::vector<uint32_t>& trainers,
+                                       const v1::Config& saved) {
+  std::vector<std::string> lines;
+  for (const uint32_t trainer : trainers) {
+    std::error_code error;
+    if (fs::exists(fs::path(folder) / saved_model::StatesFileName(trainer, std::nullopt), error)) {
+      continue;
+    }
+    const auto stage_count = static_cast<uint32_t>(saved.pipeline().split_size()) + 1;
+    for (uint32_t stage = 0; stage < stage_count; ++stage) {
+      const fs::path path = fs::path(folder) / saved_model::StatesFileName(trainer, stage);
+      if (fs::exists(path, error)) continue;
+      lines.push_back(StrCat(path.string(),
+                             " is not there: what that worker had not sent, if "
+                             "anything, is lost"));
+    }
+  }
+  return lines;
+}
+
+}  // namespace
+
 Residuals::Residuals(const LocalOptions& options)
     : options_(options), beside_(ResidualsBeside(options)) {
   std::error_code ignored;  // workers will say what is wrong with it
@@ -33,30 +69,44 @@ Residuals::~Residuals() {
   if (!beside_.empty() && !is_moved_) fs::remove_all(beside_, ignored);
 }
 
-std::string Residuals::LostText() const {
-  if (options_.warm_start_directory.empty()) return "";
+std::vector<std::string> Residuals::Losses(const v1::Config& config) const {
+  if (options_.warm_start_directory.empty()) return {};
   const auto model = saved_model::SavedModel::Open(options_.warm_start_directory);
-  if (!model.ok()) return "";  // workers say what is wrong with it
+  if (!model.ok()) return {};  // workers say what is wrong with it
   const std::string folder = model.value()->residuals_folder();
   const auto trainers = saved_model::TrainersWithStates(folder);
-  if (!trainers.ok()) return trainers.status().message();
-  std::vector<std::string> lost;
+  if (!trainers.ok()) return {trainers.status().message()};
+  const v1::SavedModelManifest& manifest = model.value()->manifest();
+  std::vector<std::string> losses = MissingStages(folder, trainers.value(), manifest.config());
+  std::vector<std::string> absent;
+  std::set<std::string> forgotten;
   for (const uint32_t trainer : trainers.value()) {
-    if (!IsEmbedded(options_) && static_cast<int64_t>(trainer) < options_.trainer_count) continue;
+    const bool is_here =
+        !IsEmbedded(options_) && static_cast<int64_t>(trainer) < options_.trainer_count;
     bool has_unsent = false;
     const Status read = saved_model::VisitPolicyStates(
-        folder, trainer, model.value()->manifest().run(),
-        [&has_unsent](const v1::PolicyStateHeader& header, ByteSpan) {
+        folder, trainer, manifest.run(), [&](const v1::PolicyStateHeader& header, ByteSpan) {
           has_unsent |= header.has_unsent();
+          if (is_here && header.has_unsent() && ForgetsLayer(config, header.name())) {
+            forgotten.insert(header.name());
+          }
           return OkStatus();
         });
-    if (!read.ok()) return read.message();
-    if (has_unsent) lost.push_back(StrCat("trainer-", trainer));
+    if (!read.ok()) return {read.message()};
+    if (has_unsent && !is_here) absent.push_back(StrCat("trainer-", trainer));
   }
-  if (lost.empty()) return "";
-  return StrCat("what ", StrJoin(lost, ", "), " of the run before had not sent is lost: ",
-                IsEmbedded(options_) ? "embedded training sends nothing"
-                                     : "this run has no trainer of that number");
+  if (!absent.empty()) {
+    losses.push_back(StrCat("what ", StrJoin(absent, ", "),
+                            " of the run before had not sent is lost: ",
+                            IsEmbedded(options_) ? "embedded training sends nothing"
+                                                 : "this run has no trainer of that number"));
+  }
+  if (!forgotten.empty()) {
+    losses.push_back(StrCat("what the run before had not sent of ",
+                            StrJoin({forgotten.begin(), forgotten.end()}, ", "),
+                            " is lost: their policies keep nothing back now"));
+  }
+  return losses;
 }
 
 bool Residuals::BelongToTheModel() const {

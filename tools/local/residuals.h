@@ -6,8 +6,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "common/base/status.h"
+#include "common/proto/config.pb.h"
 #include "tools/local/options.h"
 
 namespace weir::tools {
@@ -24,9 +26,9 @@ class Residuals {
   Residuals(const Residuals&) = delete;
   Residuals& operator=(const Residuals&) = delete;
 
-  // "what trainer-2, trainer-3 of the run before had not sent is lost: ...": of trainers that this
-  // run has not. Empty when there are none.
-  std::string LostText() const;
+  // What the run before had not sent and this one cannot, a line each: of trainers that it has not,
+  // of MLPs' layers whose policy in config keeps nothing, of files that are missing.
+  std::vector<std::string> Losses(const v1::Config& config) const;
 
   // Into the saved model, if this run has saved it, however the run ended. missing: says which
   // workers ended without leaving theirs; empty if none did. Unavailable, with where they are, when

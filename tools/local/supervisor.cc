@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kExitFailed = 1;
 constexpr int kExitRefused = 2;
+constexpr int kExitTooLate = 3;
 constexpr int kExitInterrupted = 130;
 
 std::string FailureMessage(const ChildCommand& command, const ChildExit& exit) {
@@ -85,23 +86,20 @@ void Supervisor::OnFailure(const Failure& failure) {
 }
 
 void Supervisor::OnTrainerFailure(const Failure& failure) {
-  const bool must_end_well = failure.command->must_end_well;
-  if (!must_end_well && group_.AnyDone(Role::kWorker)) {
-    Excuse(failure);
-  } else if (must_end_well || !group_.AnyRunning(Role::kWorker) ||
-             failure.exit.exit_code == kExitRefused) {
+  const bool is_late = failure.exit.exit_code == kExitTooLate || late_trainers_stopped_;
+  if (!is_late || failure.command->must_end_well) {
     Blame(failure);
+  } else if (group_.AnyDone(Role::kWorker)) {
+    Excuse(failure);
   } else if (!doubted_) {
     doubted_ = failure;
     judge_at_ms_ = Clock::Real().NowMs() + options_.late_timeout_ms;
   }
 }
 
-// What failed first is the likeliest cause.
 void Supervisor::Blame(const Failure& failure) {
-  const Failure first = doubted_ && !group_.AnyDone(Role::kWorker) ? *doubted_ : failure;
-  const int exit_code = first.exit.exit_code == kExitRefused ? kExitRefused : kExitFailed;
-  BeginStop({exit_code, FailureMessage(*first.command, first.exit)}, SIGTERM);
+  const int exit_code = failure.exit.exit_code == kExitRefused ? kExitRefused : kExitFailed;
+  BeginStop({exit_code, FailureMessage(*failure.command, failure.exit)}, SIGTERM);
 }
 
 void Supervisor::Excuse(const Failure& failure) {

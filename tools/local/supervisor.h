@@ -5,9 +5,10 @@
 // When the last trainer is done the servers have a bounded time to leave. Run returns only when no
 // process is left.
 //
-// A trainer ends well only when the run did. One that came too late for a short run is refused, or
-// waits for servers that have left; that is no failure once another trainer has ended well: such a
-// trainer is named in a notice and, when server 0 is done, stopped.
+// A trainer ends well only when the run did. One that came too late for a short run is refused, and
+// ends with exit code 3, or waits for servers that have left; that is no failure once another
+// trainer has ended well: such a trainer is named in a notice and, when server 0 is done, stopped.
+// Every other end that is not well is a failure, whoever else has ended well.
 //
 // The supervisor sleeps in the kernel until a signal (SIGCHLD among them), a deadline or the next
 // tick. It blocks these signals for its thread from construction to destruction: build it before
@@ -34,8 +35,7 @@ struct SupervisorOptions {
   int64_t grace_ms = 5000;
   // From the end of the last trainer to that of the last server.
   int64_t finish_timeout_ms = 60000;
-  // For a trainer to end well: after server 0 did, or after another trainer failed, before that
-  // counts.
+  // For a trainer to end well: after server 0 did, or after another came too late.
   int64_t late_timeout_ms = 2000;
   // What comes so soon after the first interrupt is the first again (SignalWatcher).
   int64_t same_signal_ms = 100;

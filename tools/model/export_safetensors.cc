@@ -91,9 +91,9 @@ Status CheckRoom(const std::vector<Entry>& entries, const std::string& path) {
   const auto folder = std::filesystem::absolute(path, error).parent_path();
   const auto space = std::filesystem::space(folder, error);
   if (error || bytes <= static_cast<double>(space.available)) return OkStatus();
-  return ResourceExhausted(StrCat(path, " would have ", Format("%.0f", bytes / 1e6), " MB, and ",
-                                  Format("%.0f", static_cast<double>(space.available) / 1e6),
-                                  " MB are free: tables are written with all their rows"));
+  return ResourceExhausted(StrCat(path, " would have ", Format("%.3g", bytes / 1e6), " MB, and ",
+                                  Format("%.3g", static_cast<double>(space.available) / 1e6),
+                                  " MB are free there: tables are written with all their rows"));
 }
 
 }  // namespace

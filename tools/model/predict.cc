@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <memory>
+#include <string_view>
 #include <utility>
 
 #include "common/base/strings.h"
@@ -121,6 +123,14 @@ class Predictor {
   Predictions predictions_;
 };
 
+// The reader names the field of a config that the file has for it, which nobody has written here.
+Status OfTheFlag(const Status& status) {
+  constexpr std::string_view kField = "data.test[0]: ";
+  std::string message = status.message();
+  if (message.starts_with(kField)) message.replace(0, kField.size(), "--in: ");
+  return {status.code(), std::move(message)};
+}
+
 }  // namespace
 
 Result<Predictions> Predict(LoadedModel* model, const std::string& in, const std::string& out,
@@ -130,8 +140,9 @@ Result<Predictions> Predict(LoadedModel* model, const std::string& in, const std
   }
   WEIR_RETURN_IF_ERROR(data::LineReader::Open(in).status());
   const v1::Config config = ReadingConfig(model->config(), in);
-  WEIR_ASSIGN_OR_RETURN(const auto reader, data::MakeReader(config, model->manifest().learned(),
-                                                            data::RowLabels::kOptional));
+  auto made = data::MakeReader(config, model->manifest().learned(), data::RowLabels::kOptional);
+  if (!made.ok()) return OfTheFlag(made.status());
+  const std::unique_ptr<data::Reader> reader = *std::move(made);
   WEIR_ASSIGN_OR_RETURN(const auto file, OutputFile::Create(out));
   return Predictor(model, in, interrupted, reader.get(), file.get()).Run();
 }

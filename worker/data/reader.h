@@ -58,6 +58,10 @@ class Reader {
   virtual int32_t file_count(Split split) const = 0;
 };
 
+// Sizes of the files of data.train, then data.test, by which workers find out that theirs are not
+// the same; 0 of what has none, such as a pipe. None of synthetic rows.
+std::vector<uint64_t> FileBytes(const v1::DataConfig& data);
+
 // What the columns of the config's reader learn from its data, the same in every worker.
 Result<v1::LearnedColumns> LearnFromData(const v1::Config& config);
 

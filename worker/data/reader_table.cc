@@ -1,6 +1,8 @@
 #include "worker/data/reader_table.h"
 
 #include <array>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "common/base/check.h"
@@ -48,6 +50,20 @@ std::span<const ReaderEntry> ReaderTable() {
       {v1::DataConfig::kLibsvm, MakeLibsvm},
   }};
   return kTable;
+}
+
+std::vector<uint64_t> FileBytes(const v1::DataConfig& data) {
+  std::vector<uint64_t> sizes;
+  if (data.has_synthetic()) return sizes;
+  const std::filesystem::path root = data.root();
+  for (const auto* paths : {&data.train(), &data.test()}) {
+    for (const std::string& path : *paths) {
+      std::error_code error;
+      const auto size = std::filesystem::file_size(root / path, error);
+      sizes.push_back(error ? 0 : size);
+    }
+  }
+  return sizes;
 }
 
 Result<v1::LearnedColumns> LearnFromData(const v1::Config& config) {

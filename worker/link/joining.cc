@@ -21,6 +21,7 @@ transport::Message JoinMessage(const JoinOptions& options) {
   join.set_link_address(options.link_address);
   join.set_saves(options.saves);
   join.set_stays(options.stays);
+  join.mutable_file_bytes()->Assign(options.file_bytes.begin(), options.file_bytes.end());
   join.set_nonce(RandomNonce());  // tells this process from another that wants the same seat
   return session::MakeMessage(header);
 }
@@ -53,7 +54,9 @@ Result<v1::JoinReply> JoinRun(const JoinOptions& options, transport::ConnectionI
     if (!reply->has_refusal()) continue;
     reason = StrCat("refuses: ", reply->refusal().reason());
     if (!reply->refusal().retry()) {
-      return FailedPrecondition(StrCat(options.coordinator_name, " ", reason));
+      std::string message = StrCat(options.coordinator_name, " ", reason);
+      return reply->refusal().finished_well() ? TooLate(std::move(message))
+                                              : FailedPrecondition(std::move(message));
     }
     reason = StrCat("it ", reason);
   }

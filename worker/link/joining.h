@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "common/base/status.h"
 #include "common/proto/protocol.pb.h"
@@ -24,11 +25,12 @@ struct JoinOptions {
   std::string link_address = {};  // where the stage before finds this one; empty: there is none
   bool saves = false;
   bool stays = false;
+  std::vector<uint64_t> file_bytes = {};  // data::FileBytes
   int64_t timeout_ms = 30000;
 };
 
-// Fails if the coordinator refuses for good, is silent for the timeout, or as soon as failure()
-// does.
+// Fails if the coordinator refuses for good (TooLate when the run has ended well), is silent for
+// the timeout, or as soon as failure() does.
 Result<v1::JoinReply> JoinRun(const JoinOptions& options, transport::ConnectionId coordinator,
                               transport::ClientTransport* transport, WireMeter* meter,
                               const std::function<Status()>& failure);

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "common/base/check.h"
-#include "common/base/clock.h"
 #include "common/base/strings.h"
 #include "common/base/utf8.h"
 #include "common/session/run_identity.h"
@@ -17,8 +16,9 @@ constexpr int64_t kTickMs = 20;
 constexpr int64_t kHeartbeatMs = 1000;
 // While the stages of a trainer do not agree yet that batches may start.
 constexpr int64_t kGatheringHeartbeatMs = 50;
-
-int64_t NowMs() { return Clock::Real().NowMs(); }
+// The I/O thread looks at its clock every tick. If it has not for longer than this, the whole
+// process stood still, and the servers are not to blame for it.
+constexpr int64_t kLongestGapMs = 1000;
 
 }  // namespace
 
@@ -29,6 +29,7 @@ ServerLink::ServerLink(const v1::Config& config, const ModelLayout& layout, Link
       identity_(session::MakeRunIdentity(
           config, static_cast<uint32_t>(options_.server_addresses.size()), options_.warm_start)),
       transport_(std::move(transport)),
+      clock_(Clock::Real(), kLongestGapMs),
       replica_(layout),
       peers_(options_.server_addresses.size()) {
   CHECK_EQ(layout.server_count(), peers_.size());
@@ -59,6 +60,7 @@ Status ServerLink::Connect() {
                          .link_address = options_.link_address,
                          .saves = options_.saves,
                          .stays = options_.stays,
+                         .file_bytes = options_.file_bytes,
                          .timeout_ms = config_.cluster().connect_timeout_ms()};
   WEIR_ASSIGN_OR_RETURN(
       const v1::JoinReply joined,
@@ -138,7 +140,7 @@ uint64_t ServerLink::SubmitPush(v1::Push push, std::vector<Body> bodies, const P
       for (size_t i = 0; i < peers_.size(); ++i) {
         push.set_read_version(versions[i]);
         push.set_own_in_flight(static_cast<uint32_t>(sequence - 1 - accepted[i]));
-        Do(i, peers_[i].session->Submit(push, std::move(bodies[i]), NowMs()));
+        Do(i, peers_[i].session->Submit(push, std::move(bodies[i]), clock_.NowMs()));
       }
       PublishProgress();  // of the bytes that are kept
     });
@@ -158,7 +160,7 @@ uint64_t ServerLink::SubmitRowPull(std::vector<Body> requests, bool read_only) {
   uint64_t id = 0;
   {
     std::lock_guard lock(mutex_);
-    id = outstanding_.AddPull(std::move(requests), read_only, NowMs());
+    id = outstanding_.AddPull(std::move(requests), read_only, clock_.NowMs());
     commands_.push_back([this, id] {
       for (size_t i = 0; i < peers_.size(); ++i) {
         SendRequest(i, [&] { return outstanding_.PullFor(i, id); });
@@ -189,7 +191,7 @@ bool ServerLink::has_unaccepted() const {
 Result<Outstanding::Part> ServerLink::PullPart(size_t server, const v1::ModelPlace& place) {
   std::unique_lock lock(mutex_);
   if (!failure_.ok()) return failure_;
-  outstanding_.SetPart(server, place, NowMs());
+  outstanding_.SetPart(server, place, clock_.NowMs());
   commands_.push_back(
       [this, server] { SendRequest(server, [&] { return outstanding_.PartFor(server); }); });
   transport_->Wake();
@@ -205,7 +207,7 @@ Result<v1::WorkReply> ServerLink::RequestWork(v1::WorkRequest request, Body scor
   request.set_stage(options_.stage);
   request.set_incarnation(incarnation_);
   request.set_run(run_);
-  outstanding_.SetWork(std::move(request), std::move(scores), NowMs());
+  outstanding_.SetWork(std::move(request), std::move(scores), clock_.NowMs());
   commands_.push_back([this] { SendRequest(0, [&] { return outstanding_.WorkFor(0); }); });
   transport_->Wake();
   changed_.wait(lock, [&] { return !failure_.ok() || outstanding_.WorkIsDone(); });
@@ -256,13 +258,16 @@ void ServerLink::Fail(const Status& status) {
 // --- The I/O thread ----------------------------------------------------------------------------
 
 void ServerLink::Run() {
-  for (size_t i = 0; i < peers_.size(); ++i) Do(i, peers_[i].session->Start(NowMs()));
+  clock_.Look();
+  for (size_t i = 0; i < peers_.size(); ++i) Do(i, peers_[i].session->Start(clock_.NowMs()));
   int64_t next_tick_ms = 0;
   while (!stopping_) {
     RunCommands();
-    if (auto incoming = transport_->Receive(kTickMs)) Receive(*std::move(incoming));
-    if (NowMs() < next_tick_ms) continue;
-    next_tick_ms = NowMs() + kTickMs;
+    auto incoming = transport_->Receive(kTickMs);
+    const int64_t now_ms = clock_.Look();
+    if (incoming) Receive(*std::move(incoming));
+    if (now_ms < next_tick_ms) continue;
+    next_tick_ms = now_ms + kTickMs;
     Tick();
   }
   RunCommands();  // a last word, if there is one
@@ -302,20 +307,20 @@ void ServerLink::Handle(size_t server, const v1::Header& header,
                                               header.hello_reply().shard(),
                                               "; give all processes the same --servers list")));
       }
-      Do(server, session.OnHelloReply(header.hello_reply(), NowMs()));
+      Do(server, session.OnHelloReply(header.hello_reply(), clock_.NowMs()));
       if (session.ready()) RepeatOutstanding(server);
       // One that was lost with the connection would otherwise be missed until the next is due.
       if (session.ready() && server == 0) next_heartbeat_ms_ = 0;
       break;
     case v1::Header::kAnswer:
-      Do(server, session.OnAnswer(header.answer(), NowMs()), &message);
+      Do(server, session.OnAnswer(header.answer(), clock_.NowMs()), &message);
       if (!header.answer().is_catch_up()) {
         std::lock_guard lock(mutex_);
         staleness_.Add(header.answer().staleness());
       }
       break;
     case v1::Header::kRefusal:
-      Do(server, session.OnRefusal(header.refusal(), NowMs()));
+      Do(server, session.OnRefusal(header.refusal(), clock_.NowMs()));
       break;
     case v1::Header::kRowReply:
       TakeRowReply(server, header.row_reply().request_id(), message);
@@ -390,14 +395,14 @@ void ServerLink::TakeRowReply(size_t server, uint64_t request_id,
                               const transport::Message& message) {
   std::lock_guard lock(mutex_);
   const auto since_ms = outstanding_.OnRowReply(server, request_id, session::BodyOf(message));
-  if (since_ms) peers_[server].session->OnOtherReply(NowMs() - *since_ms);
+  if (since_ms) peers_[server].session->OnOtherReply(clock_.NowMs() - *since_ms);
 }
 
 void ServerLink::TakeModelReply(size_t server, const v1::ModelReply& reply,
                                 const transport::Message& message) {
   std::lock_guard lock(mutex_);
   const auto since_ms = outstanding_.OnModelReply(server, reply, session::BodyOf(message));
-  if (since_ms) peers_[server].session->OnOtherReply(NowMs() - *since_ms);
+  if (since_ms) peers_[server].session->OnOtherReply(clock_.NowMs() - *since_ms);
 }
 
 void ServerLink::TakeWorkReply(const v1::WorkReply& reply) {
@@ -412,7 +417,7 @@ void ServerLink::TakeWorkReply(const v1::WorkReply& reply) {
   }
   std::lock_guard lock(mutex_);
   const auto since_ms = outstanding_.OnWorkReply(reply);
-  if (since_ms) peers_[0].session->OnOtherReply(NowMs() - *since_ms);
+  if (since_ms) peers_[0].session->OnOtherReply(clock_.NowMs() - *since_ms);
 }
 
 // The coordinator waits for it before it goes, so that nobody is left asking.
@@ -426,7 +431,7 @@ void ServerLink::SayFarewell() {
 }
 
 void ServerLink::Tick() {
-  const int64_t now_ms = NowMs();
+  const int64_t now_ms = clock_.NowMs();
   for (size_t i = 0; i < peers_.size(); ++i) {
     Do(i, peers_[i].session->Tick(OldestOutstandingMs(i), now_ms));
   }

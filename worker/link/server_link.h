@@ -21,6 +21,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/layout/model_layout.h"
 #include "common/metrics/histogram.h"
@@ -50,6 +51,8 @@ struct LinkOptions {
   bool stays = false;
   // Id of the saved model that the run goes on from; 0: none.
   uint64_t warm_start = 0;
+  // Of what it reads, data::FileBytes.
+  std::vector<uint64_t> file_bytes = {};
 };
 
 class ServerLink {
@@ -156,6 +159,7 @@ class ServerLink {
   const LinkOptions options_;
   const v1::RunIdentity identity_;
   const std::unique_ptr<transport::ClientTransport> transport_;
+  AwakeClock clock_;  // looked at by the I/O thread
   Replica replica_;
   WireMeter meter_;
   std::vector<Peer> peers_;

@@ -110,6 +110,16 @@ TEST_F(Shuffle, IsKeyedBySeedEpochAndChunk) {
   EXPECT_NE(Permutation(ReadBlock(config_, other), ReadBlock(Shuffled(), other)), permutation);
 }
 
+TEST_F(Shuffle, FileBytesAreThoseOfTrainingFilesThenTestFiles) {
+  v1::Config config = CriteoConfig({Write("a", "1234"), Write("b", "12")});
+  config.mutable_data()->add_test(Write("c", "123"));
+  EXPECT_EQ(FileBytes(config.data()), (std::vector<uint64_t>{4, 2, 3}));
+  config.mutable_data()->set_train(1, "/nowhere/d");
+  EXPECT_EQ(FileBytes(config.data()), (std::vector<uint64_t>{4, 0, 3}));
+  config.mutable_data()->mutable_synthetic();
+  EXPECT_EQ(FileBytes(config.data()), (std::vector<uint64_t>{}));
+}
+
 TEST_F(Shuffle, IsKeyedByFile) {
   std::string text;
   for (int i = 0; i < 64; ++i) text += CriteoLine(i * 37) + "\n";
