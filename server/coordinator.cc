@@ -68,7 +68,8 @@ v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
   if (failed()) return RefusalHeader("the run has failed: " + failure(), false);
   if (!running()) {
     v1::Header over = RefusalHeader("the run is over: it has finished well", false);
-    over.mutable_refusal()->set_finished_well(true);
+    // One that was to save something has not done all.
+    over.mutable_refusal()->set_finished_well(!join.saves() && !join.stays());
     return over;
   }
   if (std::string refusal = RefuseStage(join); !refusal.empty()) {
@@ -86,7 +87,9 @@ v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
                                 join.stage_count() > 1 ? " and --stage" : ""),
                          true);
   }
-  if (!anyone_joined_) file_bytes_ = {join.file_bytes().begin(), join.file_bytes().end()};
+  if (membership_.member_count() == 1) {
+    file_bytes_ = {join.file_bytes().begin(), join.file_bytes().end()};
+  }
   anyone_joined_ = true;
   stage_count_ = StageCount(join);
   if (stage_count_ > 1) {
@@ -120,11 +123,11 @@ v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
 // Trainers are lent chunks of files that each reads for itself: rows of a file that ends elsewhere
 // at one of them would be trained by nobody.
 std::string Coordinator::RefuseFiles(const v1::Join& join) const {
-  if (!anyone_joined_) return "";
+  if (membership_.member_count() == 0) return "";
   const v1::DataConfig& data = config_.data();
   const auto file_count = static_cast<size_t>(join.file_bytes_size());
   if (file_count != file_bytes_.size()) {
-    return StrCat("it reads ", file_count, " files, the workers that came before ",
+    return StrCat("it reads ", file_count, " files, the workers that are here ",
                   file_bytes_.size());
   }
   for (size_t i = 0; i < file_count; ++i) {
@@ -134,7 +137,7 @@ std::string Coordinator::RefuseFiles(const v1::Join& join) const {
     const bool is_train = i < train_count;
     return StrCat(is_train ? "data.train[" : "data.test[", is_train ? i : i - train_count, "] has ",
                   bytes, " bytes here and ", file_bytes_[i],
-                  " at the workers that came before: all must read the same files");
+                  " at the workers that are here: all must read the same files");
   }
   return "";
 }

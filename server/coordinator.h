@@ -115,7 +115,7 @@ class Coordinator {
   std::map<uint32_t, ShardSeat> shards_;
   std::optional<int64_t> started_ms_;  // the first tick: from then on others can join
   bool anyone_joined_ = false;
-  std::vector<uint64_t> file_bytes_;      // of the first who joined
+  std::vector<uint64_t> file_bytes_;      // of those who are here
   std::optional<int64_t> last_knock_ms_;  // when somebody last asked for a seat that was taken
   std::optional<int64_t> finished_ms_;    // when a worker was first to be told so
   std::optional<int64_t> ended_ms_;

@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <string>
@@ -151,12 +152,16 @@ int RunProcesses(const LocalOptions& options, const v1::Config& config) {
 
   Progress progress(out.MetricsPath(0), TotalSamples(config.data()),
                     Display{std::cerr, TerminalColumns()}, Clock::Real());
+  Residuals residuals(options);
+  const std::vector<std::string> losses = residuals.Losses(config);
+  SupervisorOptions supervising;  // a late trainer is stopped before it gives up by itself
+  supervising.late_timeout_ms =
+      std::min<int64_t>(supervising.late_timeout_ms, config.cluster().connect_timeout_ms() / 2);
   Supervisor supervisor(
-      SupervisorOptions{}, [&progress] { progress.Update(); },
+      supervising, [&progress] { progress.Update(); },
       [&progress](const std::string& line) { progress.Notice(line); });
   progress.Notice(StrCat("starting ", CountText(options), "; logs in ", out.LogDirectory(), "/"));
-  Residuals residuals(options);
-  for (const std::string& loss : residuals.Losses(config)) progress.Notice(loss);
+  for (const std::string& loss : losses) progress.Notice(loss);
   const Ending ending = supervisor.Run(RunCommands(options, *addresses));
   progress.Finish();
   std::string missing;

@@ -3,6 +3,7 @@
 // Thread rule: any thread.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -31,26 +32,29 @@ class ManualClock : public Clock {
 
 // The time in which this process could act. One thread looks at it, at least every longest_gap_ms
 // while the process runs; where more lies between two looks, the process stood still (a stopped
-// container, a debugger), and the whole of it does not count. Thread rule: Look by one thread,
-// NowMs by any; what they see between a pause and the next look is ahead by the pause.
+// container, a debugger), and counts as longest_gap_ms. It is that of the last look, and does not
+// go back. Thread rule: Look by one thread, NowMs by any.
 class AwakeClock : public Clock {
  public:
   AwakeClock(const Clock& clock, int64_t longest_gap_ms)
-      : clock_(clock), longest_gap_ms_(longest_gap_ms), last_ms_(clock.NowMs()) {}
+      : clock_(clock),
+        longest_gap_ms_(longest_gap_ms),
+        last_ms_(clock.NowMs()),
+        awake_ms_(last_ms_) {}
 
   int64_t Look() {
     const int64_t now_ms = clock_.NowMs();
-    if (now_ms - last_ms_ > longest_gap_ms_) paused_ms_ += now_ms - last_ms_;
+    awake_ms_ += std::min(now_ms - last_ms_, longest_gap_ms_);
     last_ms_ = now_ms;
-    return now_ms - paused_ms_;
+    return awake_ms_;
   }
-  int64_t NowMs() const override { return clock_.NowMs() - paused_ms_; }
+  int64_t NowMs() const override { return awake_ms_; }
 
  private:
   const Clock& clock_;
   const int64_t longest_gap_ms_;
   int64_t last_ms_;
-  std::atomic<int64_t> paused_ms_{0};
+  std::atomic<int64_t> awake_ms_;
 };
 
 // Seconds on the monotonic clock, for measuring and reporting only.

@@ -152,11 +152,28 @@ Result<v1::SavedModelManifest> ReadManifest(const std::string& directory) {
   return manifest;
 }
 
-// Tells a folder from another that takes its place; 0 when there is none.
-ino_t FolderNumber(const std::string& directory) {
-  struct stat info = {};
-  return stat(directory.c_str(), &info) == 0 ? info.st_ino : 0;
-}
+// Tells a folder from another that takes its place: while it is held, none gets its number.
+class HeldFolder {
+ public:
+  explicit HeldFolder(const std::string& path)
+      : file_(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {}
+  ~HeldFolder() {
+    if (file_ >= 0) close(file_);
+  }
+  HeldFolder(const HeldFolder&) = delete;
+  HeldFolder& operator=(const HeldFolder&) = delete;
+
+  // Whether it is still the one of this path, or was and is none.
+  bool IsAt(const std::string& path) const {
+    struct stat held = {}, there = {};
+    const bool was = file_ >= 0 && fstat(file_, &held) == 0;
+    const bool is = stat(path.c_str(), &there) == 0;
+    return was == is && held.st_ino == there.st_ino && held.st_dev == there.st_dev;
+  }
+
+ private:
+  const int file_;
+};
 
 Result<ByteSpan> Map(const std::string& path, uint64_t expected_bytes) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -257,9 +274,9 @@ Status Writer::Rename() {
 Result<std::unique_ptr<SavedModel>> SavedModel::Open(const std::string& directory) {
   const std::string stripped = Stripped(directory);
   for (int attempt = 1;; ++attempt) {
-    const ino_t folder = FolderNumber(stripped);
+    const HeldFolder before(stripped);
     auto model = OpenOnce(stripped);
-    if (FolderNumber(stripped) == folder || attempt == kMostAttempts) return model;
+    if (before.IsAt(stripped) || attempt == kMostAttempts) return model;
   }
 }
 

@@ -63,7 +63,7 @@ class Writer {
 class SavedModel {
  public:
   // InvalidData with the file when the folder is incomplete, damaged or of another version. While a
-  // run saves there it is the older model or the newer one.
+  // run saves there it is the older model or the newer one, where folders can change places.
   static Result<std::unique_ptr<SavedModel>> Open(const std::string& directory);
   ~SavedModel();
   SavedModel(const SavedModel&) = delete;

@@ -549,6 +549,26 @@ class ProcessTest(unittest.TestCase):
             self.end(child, 0, timeout=120)
         self.assertEqual(self.summary("t0")["train"]["samples"], 800000)
 
+    # Rows that a shorter copy lacks would be trained by nobody.
+    def test_a_worker_with_another_copy_of_the_data_is_refused(self):
+        self.run_once(0, "weir-data", "generate", "--config=configs/runs/quickstart.textproto", "--rows=1000",
+                      "--out=" + self.path("rows.tsv"))
+        with open(self.path("rows.tsv"), "rb") as f:
+            lines = f.read().splitlines(keepends=True)
+        for name, count in (("all", 1000), ("few", 900)):
+            os.mkdir(self.path(name))
+            self.write(name + "/rows.tsv", b"".join(lines[:count]))
+        data = 'data { criteo_tsv {} train: "rows.tsv" epochs: 100000 root: "%s" } run { report_interval_ms: 100 evaluate_every_samples: 0 }'
+        flags = ["--config=" + RUN, "--servers=" + self.servers(1)]
+        server = self.start("weir-server", *flags, "--shard=0", "--override=" + data % self.path("all"))
+        first = self.start("weir-worker", *flags, "--override=" + data % self.path("all"), "--out=" + self.path("t0"))
+        self.until(lambda: self.metrics("t0", "train"))
+        self.run_once(1, "weir-worker", *flags, "--trainer=1", "--override=" + data % self.path("few"),
+                      texts=["data.train[0] has", "all must read the same files"])
+        first.send_signal(signal.SIGINT)
+        self.end(first, 130)
+        self.end(server, 1)
+
     # The server has answered; it was the worker that did not listen.
     def test_a_worker_that_was_paused_for_too_long_does_not_blame_the_server(self):
         servers, workers, _ = self.cluster(

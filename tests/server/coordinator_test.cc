@@ -166,7 +166,7 @@ TEST_F(CoordinatorTest, AJoinWithOtherFilesIsRefusedForGoodAndSaysWhichDiffers) 
   EXPECT_TRUE(reply(1, {1000, 70}).has_join_reply());
   const v1::Header train = reply(2, {900, 70});
   EXPECT_EQ(train.refusal().reason(),
-            "data.train[0] has 900 bytes here and 1000 at the workers that came before: all must "
+            "data.train[0] has 900 bytes here and 1000 at the workers that are here: all must "
             "read the same files");
   EXPECT_FALSE(train.refusal().retry());
   EXPECT_THAT(reply(2, {1000, 71}).refusal().reason(), HasSubstr("data.test[0] has 71 bytes"));
@@ -329,6 +329,8 @@ TEST_F(CoordinatorTest, TheRunEndsWithTheMergedEvaluation) {
   EXPECT_EQ(reply.finished().test().samples(), 10u);
   EXPECT_EQ(reply.finished().test().auc(), 1.0);
   EXPECT_EQ(reply.finished().test().at_samples(), 20u);
+  EXPECT_TRUE(Join(2, 9).refusal().finished_well());
+  EXPECT_FALSE(Join(2, 9, true).refusal().finished_well()) << "it was to save the model";
 }
 
 TEST_F(CoordinatorTest, TheLastReplyIsRepeatedToo) {

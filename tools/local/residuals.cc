@@ -92,7 +92,7 @@ std::vector<std::string> Residuals::Losses(const v1::Config& config) const {
           }
           return OkStatus();
         });
-    if (!read.ok()) return {read.message()};
+    if (!read.ok()) losses.push_back(read.message());
     if (has_unsent && !is_here) absent.push_back(StrCat("trainer-", trainer));
   }
   if (!absent.empty()) {

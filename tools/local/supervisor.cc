@@ -68,7 +68,7 @@ Ending Supervisor::Run(const std::vector<ChildCommand>& commands) {
 int Supervisor::WaitForSignal() const {
   const int64_t now_ms = Clock::Real().NowMs();
   int64_t wait_ms = options_.tick_ms;
-  for (const auto& deadline_ms : {kill_at_ms_, finish_by_ms_, judge_at_ms_, leave_by_ms_}) {
+  for (const auto& deadline_ms : {kill_at_ms_, finish_by_ms_, leave_by_ms_}) {
     if (deadline_ms) wait_ms = std::clamp<int64_t>(*deadline_ms - now_ms, 0, wait_ms);
   }
   const timespec timeout = ToTimespec(wait_ms);
@@ -86,14 +86,14 @@ void Supervisor::OnFailure(const Failure& failure) {
 }
 
 void Supervisor::OnTrainerFailure(const Failure& failure) {
-  const bool is_late = failure.exit.exit_code == kExitTooLate || late_trainers_stopped_;
-  if (!is_late || failure.command->must_end_well) {
+  const ChildExit& exit = failure.exit;
+  const bool was_stopped =
+      late_trainers_stopped_ && (exit.exit_code == kExitInterrupted ||
+                                 exit.signal_number == SIGTERM || exit.signal_number == SIGKILL);
+  if (failure.command->must_end_well || !(exit.exit_code == kExitTooLate || was_stopped)) {
     Blame(failure);
-  } else if (group_.AnyDone(Role::kWorker)) {
-    Excuse(failure);
-  } else if (!doubted_) {
-    doubted_ = failure;
-    judge_at_ms_ = Clock::Real().NowMs() + options_.late_timeout_ms;
+  } else {
+    late_.push_back(failure);
   }
 }
 
@@ -124,7 +124,7 @@ void Supervisor::OnInterrupt(int signal_number) {
 void Supervisor::CheckDeadlines() {
   const int64_t now_ms = Clock::Real().NowMs();
   CheckKill(now_ms);
-  if (!ending_) CheckDoubt(now_ms);
+  if (!ending_) CheckLate();
   if (!ending_) CheckLateTrainers(now_ms);
   if (!ending_) CheckLateServers(now_ms);
 }
@@ -143,14 +143,13 @@ void Supervisor::CheckKill(int64_t now_ms) {
   }
 }
 
-void Supervisor::CheckDoubt(int64_t now_ms) {
-  if (!doubted_) return;
+// Who came too late is excused when another has ended well, which may take it long yet.
+void Supervisor::CheckLate() {
+  if (late_.empty()) return;
   if (group_.AnyDone(Role::kWorker)) {
-    Excuse(*doubted_);
-    doubted_.reset();
-    judge_at_ms_.reset();
-  } else if (now_ms >= *judge_at_ms_) {
-    Blame(*doubted_);
+    for (const Failure& failure : std::exchange(late_, {})) Excuse(failure);
+  } else if (!group_.AnyRunning(Role::kWorker)) {
+    Blame(late_.front());
   }
 }
 
@@ -187,7 +186,7 @@ void Supervisor::BeginStop(Ending ending, int signal_number) {
   ending_ = std::move(ending);
   group_.Signal(signal_number);
   kill_at_ms_ = Clock::Real().NowMs() + options_.grace_ms;
-  for (auto* deadline : {&finish_by_ms_, &judge_at_ms_, &leave_by_ms_}) deadline->reset();
+  for (auto* deadline : {&finish_by_ms_, &leave_by_ms_}) deadline->reset();
 }
 
 }  // namespace weir::tools

@@ -35,7 +35,7 @@ struct SupervisorOptions {
   int64_t grace_ms = 5000;
   // From the end of the last trainer to that of the last server.
   int64_t finish_timeout_ms = 60000;
-  // For a trainer to end well: after server 0 did, or after another came too late.
+  // For a trainer to end well after server 0 did.
   int64_t late_timeout_ms = 2000;
   // What comes so soon after the first interrupt is the first again (SignalWatcher).
   int64_t same_signal_ms = 100;
@@ -77,7 +77,7 @@ class Supervisor {
   void OnInterrupt(int signal_number);
 
   void CheckDeadlines();
-  void CheckDoubt(int64_t now_ms);
+  void CheckLate();
   void CheckLateTrainers(int64_t now_ms);
   void CheckLateServers(int64_t now_ms);
   void CheckKill(int64_t now_ms);
@@ -93,13 +93,12 @@ class Supervisor {
   ProcessGroup group_;
   std::optional<Ending> ending_;
   std::optional<int64_t> interrupted_ms_;
-  // A trainer's failure that counts unless another trainer ends well in time.
-  std::optional<Failure> doubted_;
+  // Trainers that came too late, as long as no other has ended well.
+  std::vector<Failure> late_;
   bool late_trainers_stopped_ = false;
   // On Clock::Real; unset while there is none.
   std::optional<int64_t> kill_at_ms_;
   std::optional<int64_t> finish_by_ms_;
-  std::optional<int64_t> judge_at_ms_;
   std::optional<int64_t> leave_by_ms_;
 };
 
