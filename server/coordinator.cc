@@ -87,7 +87,7 @@ v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
                                 join.stage_count() > 1 ? " and --stage" : ""),
                          true);
   }
-  if (membership_.member_count() == 1) {
+  if (membership_.member_count() == 1) {  // this one alone: others are held to what it has
     file_bytes_ = {join.file_bytes().begin(), join.file_bytes().end()};
   }
   anyone_joined_ = true;
