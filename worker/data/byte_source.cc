@@ -20,12 +20,12 @@ constexpr size_t kInputBytes = size_t{1} << 16;
 const char* OtherPacker(std::span<const unsigned char> begin) {
   using std::literals::operator""sv;
   const std::string_view text(reinterpret_cast<const char*>(begin.data()), begin.size());
-  if (text.starts_with("BZh"sv) && text.size() > 4 && text.substr(4).starts_with("1AY&SY"sv)) {
+  constexpr size_t kBzip2LevelAt = 3;  // a digit, between two words that are always the same
+  if (text.starts_with("BZh"sv) &&
+      text.substr(std::min(text.size(), kBzip2LevelAt + 1)).starts_with("1AY&SY"sv)) {
     return "bzip2";
   }
-  if (text.starts_with("\xfd"
-                       "7zXZ\0"sv))
-    return "xz";
+  if (text.starts_with("\xFD\x37zXZ\0"sv)) return "xz";
   if (text.starts_with("PK\x03\x04"sv)) return "zip";
   return nullptr;
 }
