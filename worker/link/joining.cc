@@ -1,6 +1,5 @@
 #include "worker/link/joining.h"
 
-#include "common/base/clock.h"
 #include "common/base/random.h"
 #include "common/base/strings.h"
 #include "common/session/header_message.h"
@@ -10,6 +9,7 @@ namespace {
 
 constexpr int64_t kReceiveMs = 20;
 constexpr int64_t kRetryMs = 300;
+constexpr int64_t kLongestGapMs = 1000;
 
 transport::Message JoinMessage(const JoinOptions& options) {
   v1::Header header;
@@ -31,12 +31,12 @@ transport::Message JoinMessage(const JoinOptions& options) {
 Result<v1::JoinReply> JoinRun(const JoinOptions& options, transport::ConnectionId coordinator,
                               transport::ClientTransport* transport, WireMeter* meter,
                               const std::function<Status()>& failure) {
-  const Clock& clock = Clock::Real();
+  AwakeClock clock(options.clock, kLongestGapMs);
   const transport::Message join = JoinMessage(options);
   const int64_t deadline_ms = clock.NowMs() + options.timeout_ms;
   std::string reason = "is weir-server running there, and are host and port right and open?";
   int64_t next_ms = 0;
-  while (clock.NowMs() < deadline_ms) {
+  while (clock.Look() < deadline_ms) {
     WEIR_RETURN_IF_ERROR(failure());
     if (clock.NowMs() >= next_ms) {
       const Status sent = transport->Send(coordinator, join);

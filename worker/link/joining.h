@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/proto/protocol.pb.h"
 #include "common/transport/transport.h"
@@ -26,7 +27,8 @@ struct JoinOptions {
   bool saves = false;
   bool stays = false;
   std::vector<uint64_t> file_bytes = {};  // data::FileBytes
-  int64_t timeout_ms = 30000;
+  int64_t timeout_ms = 30000;             // of time in which this process runs
+  const Clock& clock = Clock::Real();
 };
 
 // Fails if the coordinator refuses for good (TooLate when the run has ended well), is silent for
