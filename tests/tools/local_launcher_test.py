@@ -200,6 +200,21 @@ class Launcher(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("server-0 was killed by signal 6 (Aborted)", result.stderr)
 
+    def test_tells_of_a_full_disk_that_swallowed_the_reason(self):
+        """On a file system of 64 KiB, in a namespace of its own."""
+        mounted = ["unshare", "--map-root-user", "--mount", "sh", "-c",
+                   'mount -t tmpfs -o size=64k none "$0" && exec "$@"', str(self.out)]
+        self.out.mkdir()
+        if subprocess.run([*mounted, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("mount namespaces are not allowed here")
+        self.write_programs(server=SLEEP, worker="head -c 1M /dev/zero > $out/metrics.jsonl; "
+                                                 "echo 'error: no space'; exit 1")
+        result = subprocess.run([*mounted, *self.command("--servers=1", "--trainers=1")],
+                                capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("error: trainer-0 exited with code 1; no space is left on the disk of its "
+                      "log", result.stderr)
+
     def test_does_not_pass_old_results_off_as_new(self):
         self.assertEqual(self.run_launcher().returncode, 0)
         self.write_programs(worker="")

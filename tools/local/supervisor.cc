@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "common/base/clock.h"
@@ -17,8 +19,19 @@ constexpr int kExitRefused = 2;
 constexpr int kExitTooLate = 3;
 constexpr int kExitInterrupted = 130;
 
+// A log on a full disk lacks what its process said last, and that is where it says so.
+bool IsDiskFull(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::space_info space = std::filesystem::space(path, error);
+  return !error && space.available == 0;
+}
+
 std::string FailureMessage(const ChildCommand& command, const ChildExit& exit) {
   std::string message = StrCat(command.name, " ", ToString(exit));
+  if (IsDiskFull(command.log_path)) {
+    message += StrCat("; no space is left on the disk of its log ", command.log_path,
+                      ", which may be why, and may lack its last words");
+  }
   const std::vector<std::string> lines = LogExcerpt(command.log_path);
   if (lines.empty()) return StrCat(message, " and wrote nothing to its log ", command.log_path);
   message += StrCat("; from its log ", command.log_path, ":");
