@@ -22,6 +22,7 @@
 #include "common/base/strings.h"
 #include "common/config/load_config.h"
 #include "common/config/validate_config.h"
+#include "common/saved_model/saved_model.h"
 #include "tools/local/commands.h"
 #include "tools/local/end_report.h"
 #include "tools/local/options.h"
@@ -153,7 +154,11 @@ int RunProcesses(const LocalOptions& options, const v1::Config& config) {
   Progress progress(out.MetricsPath(0), TotalSamples(config.data()),
                     Display{std::cerr, TerminalColumns()}, Clock::Real());
   Residuals residuals(options);
-  const std::vector<std::string> losses = residuals.Losses(config);
+  std::vector<std::string> notices = residuals.Losses(config);
+  if (!options.save_directory.empty()) {
+    const std::string left = saved_model::DescribeLeftAside(options.save_directory);
+    if (!left.empty()) notices.push_back(left);
+  }
   SupervisorOptions supervising;  // a late trainer is stopped before it gives up by itself
   supervising.late_timeout_ms =
       std::min<int64_t>(supervising.late_timeout_ms, config.cluster().connect_timeout_ms() / 2);
@@ -161,7 +166,7 @@ int RunProcesses(const LocalOptions& options, const v1::Config& config) {
       supervising, [&progress] { progress.Update(); },
       [&progress](const std::string& line) { progress.Notice(line); });
   progress.Notice(StrCat("starting ", CountText(options), "; logs in ", out.LogDirectory(), "/"));
-  for (const std::string& loss : losses) progress.Notice(loss);
+  for (const std::string& notice : notices) progress.Notice(notice);
   const Ending ending = supervisor.Run(RunCommands(options, *addresses));
   progress.Finish();
   std::string missing;

@@ -5,38 +5,35 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
 #include <utility>
+#include <vector>
 
 #include "common/base/check.h"
 #include "common/base/random.h"
 #include "common/base/strings.h"
-#include "common/config/defaults.h"
-#include "common/config/validate_config.h"
+#include "common/saved_model/manifest.h"
 #include "common/saved_model/policy_states.h"
 #include "common/store/update_rule.h"
-#include "google/protobuf/io/tokenizer.h"
-#include "google/protobuf/text_format.h"
 
 namespace weir::saved_model {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint32_t kFormat = 2;    // of the folder, and of the frames in it
 constexpr int kMostAttempts = 10;  // to open what is replaced meanwhile
 constexpr const char* kManifest = "manifest.textproto";
 constexpr const char* kParameters = "parameters.weir";
 constexpr const char* kResiduals = "residuals";
+// Behind the folder's name, before the number of the process.
+constexpr const char* kPartial = ".partial-";
+constexpr const char* kResidualsAside = ".residuals-";
 // Folders of one name aside.
 constexpr int kMostAside = 1000;
-// More than any run takes, and as far from the end of 64 bits as versions that count on need.
-constexpr uint64_t kMostSteps = uint64_t{1} << 48;
 
 std::string File(const std::string& directory, const char* name) {
   return (fs::path(directory) / name).string();
@@ -79,77 +76,15 @@ Result<std::string> MakeAside(const std::string& target) {
   const fs::path parent = fs::path(target).parent_path();
   if (!parent.empty()) fs::create_directories(parent, error);
   if (error) return Unavailable(StrCat("cannot make ", parent.string(), ": ", error.message()));
-  const std::string first = StrCat(target, ".partial-", static_cast<int64_t>(getpid()));
+  const std::string first = StrCat(target, kPartial, static_cast<int64_t>(getpid()));
   for (int number = 1; number <= kMostAside; ++number) {
     const std::string aside = number == 1 ? first : StrCat(first, "-", number);
     if (fs::create_directory(aside, error)) return aside;
     if (error == std::errc::file_exists || error == std::errc::not_a_directory) error.clear();
     if (error) break;
-    LOG(WARNING) << aside << " is there, of a run that was killed or is at work; remove it when "
-                 << "neither is of use";
   }
   return Unavailable(StrCat("cannot make ", first, ": ",
                             error ? error.message() : "too many of its kind are there"));
-}
-
-bool LearnedFits(const v1::SavedModelManifest& manifest) {
-  const v1::CsvConfig& csv = manifest.config().data().csv();
-  return manifest.learned().dense_size() == csv.dense_size() &&
-         manifest.learned().categorical_size() == csv.categorical_size();
-}
-
-// The first mistake, where protobuf would write them to the log.
-class FirstMistake : public google::protobuf::io::ErrorCollector {
- public:
-  void AddError(int line, int /*column*/, const std::string& message) override {
-    if (text_.empty()) text_ = StrCat("line ", line + 1, ": ", message);
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-};
-
-Result<v1::SavedModelManifest> ReadManifest(const std::string& directory) {
-  const std::string path = File(directory, kManifest);
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return NotFound(StrCat(directory, " is no saved model: ", path, " cannot be opened"));
-  }
-  std::ostringstream text;
-  text << file.rdbuf();
-  v1::SavedModelManifest manifest;
-  FirstMistake mistake;
-  google::protobuf::TextFormat::Parser parser;
-  parser.RecordErrorsTo(&mistake);
-  if (!parser.ParseFromString(text.str(), &manifest)) {
-    return InvalidData(StrCat(path, " is damaged, or of another version: ", mistake.text()));
-  }
-  if (manifest.format() != kFormat) {
-    return InvalidData(StrCat(path, " has format ", manifest.format(), ", this program reads ",
-                              kFormat, "; read it with the release that wrote it, or train again"));
-  }
-  config::FillDefaults(manifest.mutable_config());  // what is missing is damage, found below
-  const std::vector<std::string> mistakes = config::ValidateConfig(manifest.config());
-  if (!mistakes.empty()) return InvalidData(StrCat(path, ": config: ", mistakes[0]));
-  if (manifest.id() == 0 || !LearnedFits(manifest)) {
-    return InvalidData(StrCat(path, " is cut short, or lacks what columns have learned"));
-  }
-  if (manifest.parameters_checksum() == 0) {
-    return InvalidData(StrCat(path, " does not say what ", kParameters,
-                              " holds: it is cut short, or of an earlier build"));
-  }
-  if (manifest.steps() > kMostSteps) {
-    return InvalidData(StrCat(path, " has ", manifest.steps(), " steps, more than a run can take"));
-  }
-  const v1::RuleStarts& starts = manifest.rule_starts();
-  const uint64_t untouched = starts.untouched_rows();
-  if (std::max({starts.dense(), starts.rows(), untouched}) > manifest.steps() ||
-      (untouched > 0 && untouched < starts.rows())) {
-    return InvalidData(
-        StrCat(path, " has rule_starts that do not fit its ", manifest.steps(), " steps"));
-  }
-  return manifest;
 }
 
 // Tells a folder from another that takes its place: while it is held, none gets its number.
@@ -200,9 +135,33 @@ std::string ResidualsFolder(const std::string& directory) {
   return File(Stripped(directory), kResiduals);
 }
 
+std::string DescribeLeftAside(const std::string& directory) {
+  const fs::path target = Stripped(directory);
+  const std::string name = target.filename().string();
+  const fs::path parent = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (fs::directory_iterator entry(parent, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string other = entry->path().filename().string();
+    const bool is_ours = other.starts_with(StrCat(name, kPartial)) ||
+                         other.starts_with(StrCat(name, kResidualsAside));
+    if (is_ours) paths.push_back((target.parent_path() / other).string());
+  }
+  if (paths.empty()) return "";
+  std::ranges::sort(paths);
+  return StrCat(StrJoin(paths, ", "), paths.size() == 1 ? " is" : " are",
+                " there, of a run that was killed or is at work; remove what is of no use");
+}
+
+std::string ResidualsAside(const std::string& directory) {
+  return StrCat(Stripped(directory), kResidualsAside, static_cast<int64_t>(getpid()));
+}
+
 Result<std::unique_ptr<Writer>> Writer::Create(const std::string& directory) {
   const std::string target = Stripped(directory);
   WEIR_RETURN_IF_ERROR(CheckReplaceable(target));
+  if (const std::string left = DescribeLeftAside(target); !left.empty()) LOG(WARNING) << left;
   WEIR_ASSIGN_OR_RETURN(const std::string aside, MakeAside(target));
   WEIR_ASSIGN_OR_RETURN(FileWriter parameters, FileWriter::Create(File(aside, kParameters)));
   return std::unique_ptr<Writer>(new Writer(target, aside, std::move(parameters)));
@@ -220,7 +179,6 @@ Writer::~Writer() {
 
 Status Writer::Finish(v1::SavedModelManifest manifest) {
   WEIR_RETURN_IF_ERROR(parameters_.Finish());
-  manifest.set_format(kFormat);
   manifest.set_id(RandomNonce());
   manifest.set_parameter_bytes(parameters_.byte_count());
   manifest.set_parameters_checksum(checksum_.value());
@@ -230,10 +188,8 @@ Status Writer::Finish(v1::SavedModelManifest manifest) {
 }
 
 Status Writer::WriteManifest(const v1::SavedModelManifest& manifest) {
-  std::string text;
-  google::protobuf::TextFormat::PrintToString(manifest, &text);
   WEIR_ASSIGN_OR_RETURN(FileWriter file, FileWriter::Create(File(aside_, kManifest)));
-  WEIR_RETURN_IF_ERROR(file.Append(AsBytes(text)));
+  WEIR_RETURN_IF_ERROR(file.Append(AsBytes(ManifestText(manifest))));
   return file.Finish();
 }
 
@@ -281,7 +237,7 @@ Result<std::unique_ptr<SavedModel>> SavedModel::Open(const std::string& director
 }
 
 Result<std::unique_ptr<SavedModel>> SavedModel::OpenOnce(const std::string& directory) {
-  WEIR_ASSIGN_OR_RETURN(v1::SavedModelManifest manifest, ReadManifest(directory));
+  WEIR_ASSIGN_OR_RETURN(v1::SavedModelManifest manifest, ReadManifest(File(directory, kManifest)));
   WEIR_ASSIGN_OR_RETURN(const ByteSpan parameters,
                         Map(File(directory, kParameters), manifest.parameter_bytes()));
   return std::unique_ptr<SavedModel>(new SavedModel(directory, std::move(manifest), parameters));

@@ -30,6 +30,14 @@ namespace weir::saved_model {
 // Of the model in the folder.
 std::string ResidualsFolder(const std::string& directory);
 
+// Where this process gathers them until the model is there: DIR.residuals-<its number>.
+std::string ResidualsAside(const std::string& directory);
+
+// What runs that save to the folder have left beside it, where they were killed, or write there
+// now: "DIR.partial-1234 is there, ...". Empty if there is nothing. It may be all that is left of a
+// model, so nothing takes it away.
+std::string DescribeLeftAside(const std::string& directory);
+
 class Writer {
  public:
   // FailedPrecondition when the folder is there and is no saved model, Unavailable when it cannot

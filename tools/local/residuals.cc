@@ -1,7 +1,5 @@
 #include "tools/local/residuals.h"
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -20,9 +18,7 @@ namespace fs = std::filesystem;
 
 std::string ResidualsBeside(const LocalOptions& options) {
   if (options.save_directory.empty() || IsEmbedded(options)) return "";
-  std::string beside = options.save_directory;
-  while (beside.size() > 1 && beside.back() == '/') beside.pop_back();
-  return StrCat(beside, ".residuals-", static_cast<int64_t>(getpid()));
+  return saved_model::ResidualsAside(options.save_directory);
 }
 
 namespace {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "common/config/defaults.h"
+#include "common/saved_model/manifest.h"
 #include "common/saved_model/warm_start.h"
 #include "common/wire/frame.h"
 #include "google/protobuf/text_format.h"
@@ -86,6 +87,8 @@ class SavedModelTest : public testing::Test {
     manifest.set_steps(77);
     return writer->Finish(std::move(manifest));
   }
+
+  std::string ManifestPath() const { return Folder() + "/manifest.textproto"; }
 
   // Of the first element of each piece, as a run with this config takes it over.
   std::vector<std::vector<float>> StatesTakenOver(const v1::Config& config) const {
@@ -195,17 +198,14 @@ TEST_F(SavedModelTest, ARuleOfAnotherKindCountsFromTheModelsStep) {
   manifest.mutable_rule_starts()->set_dense(50);
   manifest.mutable_rule_starts()->set_rows(60);
   manifest.mutable_rule_starts()->set_untouched_rows(65);
-  std::string text;
-  ASSERT_TRUE(google::protobuf::TextFormat::PrintToString(manifest, &text));
-  WriteText(Folder() + "/manifest.textproto", text);
+  WriteText(ManifestPath(), ManifestText(manifest));
   EXPECT_THAT(starts(""), ElementsAre(50, 60, 65)) << "as in the model's run";
   EXPECT_THAT(starts("update { rows { adam {} } }"), ElementsAre(50, 77, 77));
 
   for (const auto& [rows, untouched] : {std::pair(78, 0), std::pair(60, 59), std::pair(60, 78)}) {
     manifest.mutable_rule_starts()->set_rows(static_cast<uint64_t>(rows));
     manifest.mutable_rule_starts()->set_untouched_rows(static_cast<uint64_t>(untouched));
-    ASSERT_TRUE(google::protobuf::TextFormat::PrintToString(manifest, &text));
-    WriteText(Folder() + "/manifest.textproto", text);
+    WriteText(ManifestPath(), ManifestText(manifest));
     EXPECT_THAT(OpenProblem(), HasSubstr("rule_starts that do not fit its 77 steps")) << rows;
   }
 }
@@ -237,9 +237,7 @@ TEST_F(SavedModelTest, RefusesStateThatTheConfigDoesNotHave) {
   ASSERT_TRUE(Save().ok());
   v1::SavedModelManifest manifest = (*SavedModel::Open(Folder()))->manifest();
   manifest.mutable_config()->mutable_update()->mutable_rows()->mutable_sgd()->set_learning_rate(1);
-  std::string text;
-  google::protobuf::TextFormat::PrintToString(manifest, &text);
-  std::ofstream(Folder() + "/manifest.textproto") << text;
+  WriteText(ManifestPath(), ManifestText(manifest));
   EXPECT_THAT(OpenProblem(), HasSubstr("has optimizer state of other update rules"));
 }
 
@@ -313,6 +311,25 @@ TEST_F(SavedModelTest, IsWrittenBesideWhatWasLeftAside) {
   EXPECT_FALSE(fs::exists(aside + "-3"));
 }
 
+// A killed run's may be large, and who runs the next should know.
+TEST_F(SavedModelTest, TellsWhatWasLeftAside) {
+  EXPECT_EQ(DescribeLeftAside(Folder()), "");
+  ASSERT_TRUE(Save().ok());
+  fs::create_directory(Folder() + "2.partial-7");
+  EXPECT_EQ(DescribeLeftAside(Folder()), "");
+  fs::create_directory(Folder() + ".partial-7");
+  const std::string partial = Folder() + ".partial-7";
+  EXPECT_THAT(DescribeLeftAside(Folder() + "/"), testing::StartsWith(partial + " is there, of"));
+  fs::create_directory(Folder() + ".residuals-8");
+  EXPECT_THAT(DescribeLeftAside(Folder()),
+              testing::StartsWith(partial + ", " + Folder() + ".residuals-8 are there, of"));
+  const fs::path before = fs::current_path();
+  fs::current_path(directory_);
+  EXPECT_THAT(DescribeLeftAside("model"),
+              testing::StartsWith("model.partial-7, model.residuals-8"));
+  fs::current_path(before);
+}
+
 // As a copy leaves it that ends in the middle: the new manifest beside the old parameters.
 TEST_F(SavedModelTest, RefusesTheParametersOfAnotherManifest) {
   ASSERT_TRUE(Save().ok());
@@ -339,10 +356,9 @@ TEST_F(SavedModelTest, RefusesTheParametersOfAnotherManifest) {
 
 TEST_F(SavedModelTest, RefusesMoreStepsThanVersionsCanCountOnFrom) {
   ASSERT_TRUE(Save().ok());
-  const std::string path = Folder() + "/manifest.textproto";
-  std::string text = ReadText(path);
-  text.replace(text.find("steps: 77"), 9, "steps: 18446744073709551614");
-  WriteText(path, text);
+  v1::SavedModelManifest manifest = (*SavedModel::Open(Folder()))->manifest();
+  manifest.set_steps(18446744073709551614u);
+  WriteText(ManifestPath(), ManifestText(manifest));
   EXPECT_THAT(OpenProblem(), HasSubstr("18446744073709551614 steps, more than a run can take"));
 }
 
@@ -370,25 +386,52 @@ TEST_F(SavedModelTest, TellsWhatIsMissingOrDamaged) {
   file.close();
   EXPECT_THAT(OpenProblem(), HasSubstr(parameters + ": "));
   ASSERT_TRUE(Save().ok());
-  std::ofstream(Folder() + "/manifest.textproto") << "format: 1";
+  WriteText(ManifestPath(), "format: 1");
   EXPECT_THAT(OpenProblem(), HasSubstr("has format 1, this program reads 2"));
-  std::ofstream(Folder() + "/manifest.textproto") << "what is this";
+  WriteText(ManifestPath(), "what is this");
   EXPECT_THAT(OpenProblem(), HasSubstr("damaged, or of another version: line 1: "));
 }
 
-// Refused, or another model that is sound in itself; never the end of the process.
+// Another number of steps, or mean of a column, would be a model like any other.
+TEST_F(SavedModelTest, RefusesAManifestThatWasChanged) {
+  ASSERT_TRUE(Save().ok());
+  const std::string path = ManifestPath(), whole = ReadText(path);
+  ASSERT_THAT(whole, testing::ContainsRegex("\nchecksum: [0-9]+\n$"));
+  std::string changed = whole;
+  changed.replace(changed.find("steps: 77"), 9, "steps: 78");
+  for (const std::string& text : {changed, whole + "# mine\n", "# mine\n" + whole}) {
+    WriteText(path, text);
+    EXPECT_THAT(OpenProblem(), HasSubstr(path + " is not as it was written"));
+  }
+  WriteText(path, whole.substr(0, whole.rfind("checksum: ")));
+  EXPECT_THAT(OpenProblem(), HasSubstr(path + " does not end with its checksum"));
+  for (size_t at = 0; at < whole.size(); ++at) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ 1);
+    WriteText(path, damaged);
+    EXPECT_NE(OpenProblem(), "") << at;
+    WriteText(path, whole.substr(0, at));
+    EXPECT_NE(OpenProblem(), "") << at;
+  }
+  WriteText(path, whole);
+  EXPECT_EQ(OpenProblem(), "");
+}
+
+// Whose checksum fits what it says. Refused, or another model that is sound in itself; never the
+// end of the process.
 TEST_F(SavedModelTest, SurvivesAManifestWithoutAnyOneOfItsLines) {
   ASSERT_TRUE(Save().ok());
-  const std::string path = Folder() + "/manifest.textproto", whole = ReadText(path);
-  for (size_t begin = 0; begin < whole.size();) {
-    const size_t end = whole.find('\n', begin) + 1;
-    WriteText(path, whole.substr(0, begin) + whole.substr(end));
+  const std::string text = ReadText(ManifestPath());
+  const std::string lines = text.substr(0, text.rfind("checksum: "));
+  for (size_t begin = 0; begin < lines.size();) {
+    const size_t end = lines.find('\n', begin) + 1;
+    WriteText(ManifestPath(), WithChecksum(lines.substr(0, begin) + lines.substr(end)));
     OpenProblem();
-    WriteText(path, whole.substr(0, begin));
+    WriteText(ManifestPath(), WithChecksum(lines.substr(0, begin)));
     OpenProblem();
     begin = end;
   }
-  WriteText(path, "format: 2 parameter_bytes: 4 steps: 1 id: 5");
+  WriteText(ManifestPath(), WithChecksum("format: 2 parameter_bytes: 4 steps: 1 id: 5\n"));
   EXPECT_NE(OpenProblem(), "");
 }
 

@@ -1,0 +1,119 @@
+#include "common/saved_model/manifest.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "common/base/bytes.h"
+#include "common/base/strings.h"
+#include "common/config/defaults.h"
+#include "common/config/validate_config.h"
+#include "common/wire/checksum.h"
+#include "google/protobuf/io/tokenizer.h"
+#include "google/protobuf/text_format.h"
+
+namespace weir::saved_model {
+namespace {
+
+constexpr uint32_t kFormat = 2;  // of the folder, and of the frames in it
+// More than any run takes, and as far from the end of 64 bits as versions that count on need.
+constexpr uint64_t kMostSteps = uint64_t{1} << 48;
+// What the last line begins with: the name of the field.
+constexpr const char* kChecksum = "checksum: ";
+
+std::string ChecksumLine(const std::string& lines) {
+  wire::Checksum checksum;
+  checksum.Append(AsBytes(lines));
+  return StrCat(kChecksum, checksum.value(), "\n");
+}
+
+// What is wrong with the last line; empty if nothing is.
+std::string ChecksumProblem(const std::string& text) {
+  const size_t end_of_lines = text.rfind(StrCat("\n", kChecksum));
+  if (end_of_lines == std::string::npos) {
+    return "does not end with its checksum: it is cut short, or of an earlier build";
+  }
+  const std::string lines = text.substr(0, end_of_lines + 1);
+  if (text == lines + ChecksumLine(lines)) return "";
+  return "is not as it was written: its checksum is another; copy the whole folder again";
+}
+
+bool LearnedFits(const v1::SavedModelManifest& manifest) {
+  const v1::CsvConfig& csv = manifest.config().data().csv();
+  return manifest.learned().dense_size() == csv.dense_size() &&
+         manifest.learned().categorical_size() == csv.categorical_size();
+}
+
+// What cannot be so in a model of any run; empty if all can.
+std::string ContentProblem(const v1::SavedModelManifest& manifest) {
+  const std::vector<std::string> mistakes = config::ValidateConfig(manifest.config());
+  if (!mistakes.empty()) return StrCat("is damaged: config: ", mistakes[0]);
+  if (manifest.id() == 0 || !LearnedFits(manifest)) {
+    return "is damaged: it lacks its id, or what columns have learned";
+  }
+  if (manifest.steps() > kMostSteps) {
+    return StrCat("has ", manifest.steps(), " steps, more than a run can take");
+  }
+  const v1::RuleStarts& starts = manifest.rule_starts();
+  const uint64_t untouched = starts.untouched_rows();
+  if (std::max({starts.dense(), starts.rows(), untouched}) > manifest.steps() ||
+      (untouched > 0 && untouched < starts.rows())) {
+    return StrCat("has rule_starts that do not fit its ", manifest.steps(), " steps");
+  }
+  return "";
+}
+
+// The first mistake, where protobuf would write them to the log.
+class FirstMistake : public google::protobuf::io::ErrorCollector {
+ public:
+  void AddError(int line, int /*column*/, const std::string& message) override {
+    if (text_.empty()) text_ = StrCat("line ", line + 1, ": ", message);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+}  // namespace
+
+std::string WithChecksum(const std::string& lines) { return lines + ChecksumLine(lines); }
+
+std::string ManifestText(v1::SavedModelManifest manifest) {
+  manifest.set_format(kFormat);
+  manifest.clear_checksum();
+  std::string lines;
+  google::protobuf::TextFormat::PrintToString(manifest, &lines);
+  return WithChecksum(lines);
+}
+
+Result<v1::SavedModelManifest> ReadManifest(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    return NotFound(StrCat(folder, " is no saved model: ", path, " cannot be opened"));
+  }
+  std::ostringstream text;
+  text << file.rdbuf();
+  v1::SavedModelManifest manifest;
+  FirstMistake mistake;
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&mistake);
+  if (!parser.ParseFromString(text.str(), &manifest)) {
+    return InvalidData(StrCat(path, " is damaged, or of another version: ", mistake.text()));
+  }
+  if (manifest.format() != kFormat) {
+    return InvalidData(StrCat(path, " has format ", manifest.format(), ", this program reads ",
+                              kFormat, "; read it with the release that wrote it, or train again"));
+  }
+  std::string problem = ChecksumProblem(text.str());
+  config::FillDefaults(manifest.mutable_config());
+  if (problem.empty()) problem = ContentProblem(manifest);
+  if (!problem.empty()) return InvalidData(StrCat(path, " ", problem));
+  return manifest;
+}
+
+}  // namespace weir::saved_model
