@@ -20,7 +20,8 @@ ClientSession::ClientSession(ClientSessionOptions options)
     : options_(std::move(options)),
       answer_patience_(options_.silence_ms,
                        std::max(options_.silence_ms, options_.answer_timeout_ms / 2)),
-      other_patience_(answer_patience_) {}
+      data_patience_(answer_patience_),
+      word_patience_(answer_patience_) {}
 
 ClientActions ClientSession::Start(int64_t now_ms) {
   CHECK(state_ == State::kIdle);
@@ -123,8 +124,7 @@ ClientActions ClientSession::OnAnswer(const v1::Answer& answer, int64_t now_ms) 
     return actions;
   }
   ++next_answer_index_;
-  answer_patience_.Learn(waited_ms);
-  progress_ms_ = now_ms;
+  LearnFrom(answer, waited_ms, now_ms);
   retry_ms_ = options_.first_retry_ms;
   version_ = answer.version();
   has_version_ = true;
@@ -132,6 +132,20 @@ ClientActions ClientSession::OnAnswer(const v1::Answer& answer, int64_t now_ms) 
   accepted_ = std::max(accepted_, answer.sequence());
   ForgetDurable(answer.durable_sequence());
   return actions;
+}
+
+// Each new connection brings an answer that catches up, also where pushes do not get through: one
+// too large for the network, or that something on the way drops. So it shows no progress a second
+// time, and does not shorten the patience that pushes need.
+void ClientSession::LearnFrom(const v1::Answer& answer, int64_t waited_ms, int64_t now_ms) {
+  const bool takes_one = answer.sequence() > accepted_ || accepted_ == submitted_;
+  if (takes_one) {
+    answer_patience_.Learn(waited_ms);
+  } else {
+    answer_patience_.LearnNoLess(waited_ms);
+  }
+  if (takes_one || !caught_up_) progress_ms_ = now_ms;
+  caught_up_ = !takes_one;
 }
 
 ClientActions ClientSession::OnRefusal(const v1::Refusal& refusal, int64_t now_ms) {
@@ -145,33 +159,35 @@ ClientActions ClientSession::OnRefusal(const v1::Refusal& refusal, int64_t now_m
   return actions;
 }
 
-ClientActions ClientSession::Tick(std::optional<int64_t> other_since_ms, int64_t now_ms) {
+ClientActions ClientSession::Tick(const OtherWaits& others, int64_t now_ms) {
   ClientActions actions;
   if (state_ == State::kIdle || state_ == State::kFailed) return actions;
   if (!IsOwed()) progress_ms_ = heard_ms_ = now_ms;
-  const int64_t since_ms = std::min(progress_ms_, other_since_ms.value_or(now_ms));
+  const int64_t since_ms = std::min(
+      {progress_ms_, others.data_since_ms.value_or(now_ms), others.word_since_ms.value_or(now_ms)});
   const int64_t timeout_ms =
       has_version_ ? options_.answer_timeout_ms : options_.connect_timeout_ms;
   if (now_ms - since_ms > timeout_ms) {
     Fail(SilenceStatus(since_ms, now_ms), actions);
     return actions;
   }
-  if (IsSilent(other_since_ms, now_ms)) Connect(now_ms, actions);
+  if (IsSilent(others, now_ms)) Connect(now_ms, actions);
   return actions;
 }
 
-bool ClientSession::IsSilent(std::optional<int64_t> other_since_ms, int64_t now_ms) {
+bool ClientSession::IsSilent(const OtherWaits& others, int64_t now_ms) {
   if (state_ == State::kConnecting) return now_ms - heard_ms_ > retry_ms_;
-  if (now_ms - heard_ms_ > answer_patience_.ms()) {
-    answer_patience_.WasVain();
+  const auto is_over = [&](int64_t since_ms, Patience* patience) {
+    if (now_ms - since_ms <= patience->ms()) return false;
+    patience->WasVain();
     return true;
-  }
-  const int64_t other_heard_ms = std::max(opened_ms_, other_since_ms.value_or(now_ms));
-  if (now_ms - other_heard_ms > other_patience_.ms()) {
-    other_patience_.WasVain();
-    return true;
-  }
-  return false;
+  };
+  const auto since = [&](const std::optional<int64_t>& since_ms) {
+    return std::max(opened_ms_, since_ms.value_or(now_ms));
+  };
+  return is_over(heard_ms_, &answer_patience_) ||
+         is_over(since(others.data_since_ms), &data_patience_) ||
+         is_over(since(others.word_since_ms), &word_patience_);
 }
 
 void ClientSession::ForgetDurable(uint64_t sequence) {

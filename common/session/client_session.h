@@ -58,6 +58,13 @@ struct ClientAction {
 };
 using ClientActions = std::vector<ClientAction>;
 
+// Since when the oldest reply outside the sequence is outstanding, if one is. Patience is learned
+// of each kind for itself: words come at once from a server that has much to do before rows.
+struct OtherWaits {
+  std::optional<int64_t> data_since_ms = {};  // rows, a part of a model
+  std::optional<int64_t> word_since_ms = {};  // of the coordinator: work, the reply to a heartbeat
+};
+
 // How long a silence is borne: longer after each vain wait, and what the waits that were not vain
 // taught.
 class Patience {
@@ -66,6 +73,8 @@ class Patience {
   int64_t ms() const { return ms_; }
   void WasVain() { ms_ = std::min(2 * ms_, cap_ms_); }
   void Learn(int64_t waited_ms) { ms_ = std::clamp(2 * waited_ms, base_ms_, cap_ms_); }
+  // Of a wait for something else than what was borne.
+  void LearnNoLess(int64_t waited_ms) { ms_ = std::clamp(2 * waited_ms, ms_, cap_ms_); }
 
  private:
   const int64_t base_ms_;
@@ -87,12 +96,12 @@ class ClientSession {
   ClientActions OnHelloReply(const v1::HelloReply& reply, int64_t now_ms);
   ClientActions OnAnswer(const v1::Answer& answer, int64_t now_ms);
   ClientActions OnRefusal(const v1::Refusal& refusal, int64_t now_ms);
-  // Call at least every 50 ms. other_since_ms: since when a reply outside the sequence (to a row
-  // pull, a heartbeat) is outstanding, if one is; the caller repeats its request when the session
-  // is ready again.
-  ClientActions Tick(std::optional<int64_t> other_since_ms, int64_t now_ms);
+  // Call at least every 50 ms. The caller repeats requests whose replies are outstanding when the
+  // session is ready again.
+  ClientActions Tick(const OtherWaits& others, int64_t now_ms);
   // A reply outside the sequence came after so long.
-  void OnOtherReply(int64_t waited_ms) { other_patience_.Learn(waited_ms); }
+  void OnDataReply(int64_t waited_ms) { data_patience_.Learn(waited_ms); }
+  void OnWordReply(int64_t waited_ms) { word_patience_.Learn(waited_ms); }
 
   bool ready() const { return state_ == State::kReady; }
   // The first answer has come: the replica holds this server's pieces.
@@ -117,7 +126,8 @@ class ClientSession {
   void Fail(Status status, ClientActions& actions);
   void ForgetDurable(uint64_t sequence);
   bool IsOwed() const;
-  bool IsSilent(std::optional<int64_t> other_since_ms, int64_t now_ms);
+  bool IsSilent(const OtherWaits& others, int64_t now_ms);
+  void LearnFrom(const v1::Answer& answer, int64_t waited_ms, int64_t now_ms);
   Status SilenceStatus(int64_t since_ms, int64_t now_ms) const;
 
   const ClientSessionOptions options_;
@@ -135,10 +145,12 @@ class ClientSession {
   uint64_t replayed_ = 0;
 
   Patience answer_patience_;
-  Patience other_patience_;
+  Patience data_patience_;
+  Patience word_patience_;
   int64_t opened_ms_ = 0;    // when the current connection was opened
   int64_t heard_ms_ = 0;     // last message of the sequence, or since when one is owed
   int64_t progress_ms_ = 0;  // last time that nothing was owed, or something owed came
+  bool caught_up_ = false;   // an answer has come that took none of the pushes that are owed
   int64_t retry_ms_ = 0;     // silence allowed to the current connection attempt
 };
 

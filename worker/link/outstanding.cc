@@ -129,22 +129,20 @@ std::vector<Request> Outstanding::AllFor(size_t server) const {
   return all;
 }
 
-std::optional<int64_t> Outstanding::OldestMs(size_t server) const {
-  std::optional<int64_t> oldest_ms;
+session::OtherWaits Outstanding::Oldest(size_t server) const {
+  session::OtherWaits oldest;
+  const auto add = [](int64_t since_ms, std::optional<int64_t>* oldest_ms) {
+    *oldest_ms = std::min(oldest_ms->value_or(since_ms), since_ms);
+  };
   for (const auto& [id, pull] : pulls_) {
-    if (pull.replies[server]) continue;
-    oldest_ms = std::min(oldest_ms.value_or(pull.since_ms), pull.since_ms);
-  }
-  if (server == 0 && work_ && !work_->reply) {
-    oldest_ms = std::min(oldest_ms.value_or(work_->since_ms), work_->since_ms);
-  }
-  if (server == 0 && heartbeat_since_ms_) {
-    oldest_ms = std::min(oldest_ms.value_or(*heartbeat_since_ms_), *heartbeat_since_ms_);
+    if (!pull.replies[server]) add(pull.since_ms, &oldest.data_since_ms);
   }
   if (part_ && !part_->done && part_->server == server) {
-    oldest_ms = std::min(oldest_ms.value_or(part_->since_ms), part_->since_ms);
+    add(part_->since_ms, &oldest.data_since_ms);
   }
-  return oldest_ms;
+  if (server == 0 && work_ && !work_->reply) add(work_->since_ms, &oldest.word_since_ms);
+  if (server == 0 && heartbeat_since_ms_) add(*heartbeat_since_ms_, &oldest.word_since_ms);
+  return oldest;
 }
 
 }  // namespace weir::worker

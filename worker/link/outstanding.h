@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/proto/protocol.pb.h"
+#include "common/session/client_session.h"
 #include "common/session/header_message.h"
 
 namespace weir::worker {
@@ -64,8 +65,8 @@ class Outstanding {
   std::optional<Request> WorkFor(size_t server) const;
   std::optional<Request> PartFor(size_t server) const;
   std::vector<Request> AllFor(size_t server) const;
-  // Since when the oldest of these, or of the heartbeats, waits.
-  std::optional<int64_t> OldestMs(size_t server) const;
+  // Since when the oldest of these, and of the heartbeats, wait.
+  session::OtherWaits Oldest(size_t server) const;
 
  private:
   struct Pull {

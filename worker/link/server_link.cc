@@ -395,14 +395,14 @@ void ServerLink::TakeRowReply(size_t server, uint64_t request_id,
                               const transport::Message& message) {
   std::lock_guard lock(mutex_);
   const auto since_ms = outstanding_.OnRowReply(server, request_id, session::BodyOf(message));
-  if (since_ms) peers_[server].session->OnOtherReply(clock_.NowMs() - *since_ms);
+  if (since_ms) peers_[server].session->OnDataReply(clock_.NowMs() - *since_ms);
 }
 
 void ServerLink::TakeModelReply(size_t server, const v1::ModelReply& reply,
                                 const transport::Message& message) {
   std::lock_guard lock(mutex_);
   const auto since_ms = outstanding_.OnModelReply(server, reply, session::BodyOf(message));
-  if (since_ms) peers_[server].session->OnOtherReply(clock_.NowMs() - *since_ms);
+  if (since_ms) peers_[server].session->OnDataReply(clock_.NowMs() - *since_ms);
 }
 
 void ServerLink::TakeWorkReply(const v1::WorkReply& reply) {
@@ -417,7 +417,7 @@ void ServerLink::TakeWorkReply(const v1::WorkReply& reply) {
   }
   std::lock_guard lock(mutex_);
   const auto since_ms = outstanding_.OnWorkReply(reply);
-  if (since_ms) peers_[0].session->OnOtherReply(clock_.NowMs() - *since_ms);
+  if (since_ms) peers_[0].session->OnWordReply(clock_.NowMs() - *since_ms);
 }
 
 // The coordinator waits for it before it goes, so that nobody is left asking.
@@ -433,7 +433,7 @@ void ServerLink::SayFarewell() {
 void ServerLink::Tick() {
   const int64_t now_ms = clock_.NowMs();
   for (size_t i = 0; i < peers_.size(); ++i) {
-    Do(i, peers_[i].session->Tick(OldestOutstandingMs(i), now_ms));
+    Do(i, peers_[i].session->Tick(OldestOutstanding(i), now_ms));
   }
   if (now_ms < next_heartbeat_ms_) return;
   next_heartbeat_ms_ = now_ms + (pipeline_is_ready_ ? kHeartbeatMs : kGatheringHeartbeatMs);
@@ -467,9 +467,9 @@ void ServerLink::TellLost(uint64_t generation) {
   });
 }
 
-std::optional<int64_t> ServerLink::OldestOutstandingMs(size_t server) const {
+session::OtherWaits ServerLink::OldestOutstanding(size_t server) const {
   std::lock_guard lock(mutex_);
-  return outstanding_.OldestMs(server);
+  return outstanding_.Oldest(server);
 }
 
 void ServerLink::RepeatOutstanding(size_t server) {

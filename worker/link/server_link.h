@@ -70,6 +70,8 @@ class ServerLink {
   // from others.
   uint64_t incarnation() const { return incarnation_; }
   uint64_t run() const { return run_; }
+  // Stands still while the process does.
+  const Clock& clock() const { return clock_; }
   const float* replica() const { return replica_.values(); }
 
   // A place among the pushes in flight (cluster.window, cluster.max_unacknowledged_bytes).
@@ -147,7 +149,7 @@ class ServerLink {
   void SendRequest(size_t server, const std::function<std::optional<Request>()>& get);
   void Tell(const std::function<void(v1::WorkRequest*)>& fill);
   void Send(size_t server, const v1::Header& header, const Body& body);
-  std::optional<int64_t> OldestOutstandingMs(size_t server) const;
+  session::OtherWaits OldestOutstanding(size_t server) const;
   std::string PeerName(size_t server) const;
 
   bool HasCreditLocked() const;

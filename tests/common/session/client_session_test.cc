@@ -354,10 +354,25 @@ TEST_F(ClientSessionTest, AnAnswerThatCameLateTeachesPatience) {
 
 TEST_F(ClientSessionTest, RowRepliesTeachPatienceOfTheirOwn) {
   BeReady();
-  session_.OnOtherReply(350);
+  session_.OnDataReply(350);
   session_.Tick({}, 1000);
-  EXPECT_THAT(session_.Tick(1000, 1700), IsEmpty());
-  EXPECT_THAT(Kinds(session_.Tick(1000, 1701)), ElementsAre(Kind::kConnect, Kind::kSend));
+  EXPECT_THAT(session_.Tick({.data_since_ms = 1000}, 1700), IsEmpty());
+  EXPECT_THAT(Kinds(session_.Tick({.data_since_ms = 1000}, 1701)),
+              ElementsAre(Kind::kConnect, Kind::kSend));
+}
+
+// The coordinator answers a heartbeat at once, also while its strands are busy for long.
+TEST_F(ClientSessionTest, WordsDoNotUndoThePatienceThatRowPullsNeed) {
+  BeReady();
+  session_.Tick({}, 1000);
+  ASSERT_THAT(Kinds(session_.Tick({.data_since_ms = 1000}, 1401)),
+              ElementsAre(Kind::kConnect, Kind::kSend));
+  session_.OnHelloReply(HelloReply(2, 0), 1401);
+  session_.OnAnswer(Answer({.connection = 2, .version = 10}), 1401);
+  session_.OnWordReply(1);
+  EXPECT_THAT(session_.Tick({.data_since_ms = 1000}, 1401 + 800), IsEmpty());
+  EXPECT_THAT(Kinds(session_.Tick({.data_since_ms = 1000}, 1401 + 801)),
+              ElementsAre(Kind::kConnect, Kind::kSend));
 }
 
 TEST_F(ClientSessionTest, SilenceIsNothingWhenNothingIsOwed) {
@@ -368,8 +383,9 @@ TEST_F(ClientSessionTest, SilenceIsNothingWhenNothingIsOwed) {
 TEST_F(ClientSessionTest, SilenceOnARowPullOpensANewConnectionToo) {
   BeReady();
   session_.Tick({}, 1000);
-  EXPECT_THAT(session_.Tick(1000, 1400), IsEmpty());
-  EXPECT_THAT(Kinds(session_.Tick(1000, 1401)), ElementsAre(Kind::kConnect, Kind::kSend));
+  EXPECT_THAT(session_.Tick({.data_since_ms = 1000}, 1400), IsEmpty());
+  EXPECT_THAT(Kinds(session_.Tick({.data_since_ms = 1000}, 1401)),
+              ElementsAre(Kind::kConnect, Kind::kSend));
 }
 
 Status FailureWithin(ClientSession& session, int64_t from_ms, int64_t to_ms) {
@@ -414,6 +430,29 @@ TEST_F(ClientSessionTest, HelloRepliesAloneDoNotPostponeTheTimeout) {
   }
   EXPECT_EQ(failure.code(), StatusCode::kDeadlineExceeded);
   EXPECT_EQ(now_ms, 5010);
+}
+
+// Where a push does not get through, each new connection still brings an answer, of what changed.
+TEST_F(ClientSessionTest, CatchUpAnswersAloneDoNotPostponeTheTimeout) {
+  BeReady();
+  session_.Submit({}, Body(1), 0);
+  Status failure;
+  int64_t now_ms = 0, first_ms = 0;
+  std::vector<int64_t> connect_ms;
+  while (failure.ok() && now_ms < 60'000) {
+    now_ms += 10;
+    const ClientActions actions = session_.Tick({}, now_ms);
+    failure = FailureOf(actions);
+    if (SentHello(actions) == nullptr) continue;
+    connect_ms.push_back(now_ms);
+    if (first_ms == 0) first_ms = now_ms;
+    const auto connection = static_cast<uint32_t>(connect_ms.size() + 1);
+    session_.OnHelloReply(HelloReply(connection, 0), now_ms);
+    session_.OnAnswer(Answer({.connection = connection, .version = 10}), now_ms);
+  }
+  EXPECT_EQ(failure.code(), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(now_ms, first_ms + 5010) << "the first shows that the server is there";
+  EXPECT_THAT(connect_ms, ElementsAre(410, 1220, 2830, 5340)) << "longer each time";
 }
 
 TEST_F(ClientSessionTest, AnAnswerResetsTheBackOff) {

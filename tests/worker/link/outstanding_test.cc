@@ -73,32 +73,37 @@ TEST(OutstandingTest, EveryExchangeHasItsOwnNumber) {
   EXPECT_EQ(outstanding.WorkFor(0)->header.work_request().request_id(), first + 1);
 }
 
-TEST(OutstandingTest, TheOldestIsPerServer) {
+TEST(OutstandingTest, TheOldestIsPerServerAndKind) {
   Outstanding outstanding;
-  EXPECT_FALSE(outstanding.OldestMs(0));
-  outstanding.SetWork({}, {}, 30);
+  EXPECT_FALSE(outstanding.Oldest(0).data_since_ms);
+  EXPECT_FALSE(outstanding.Oldest(0).word_since_ms);
+  outstanding.SetWork({}, {}, 10);
   const uint64_t id = outstanding.AddPull({OnePart(1), OnePart(1)}, false, 20);
-  EXPECT_EQ(outstanding.OldestMs(0), 20);
-  EXPECT_EQ(outstanding.OldestMs(1), 20);
+  EXPECT_EQ(outstanding.Oldest(0).data_since_ms, 20);
+  EXPECT_EQ(outstanding.Oldest(0).word_since_ms, 10);
+  EXPECT_EQ(outstanding.Oldest(1).data_since_ms, 20);
+  EXPECT_FALSE(outstanding.Oldest(1).word_since_ms);
   outstanding.OnRowReply(0, id, {});
-  EXPECT_EQ(outstanding.OldestMs(0), 30);
+  EXPECT_FALSE(outstanding.Oldest(0).data_since_ms);
+  outstanding.SetPart(0, {}, 30);
+  EXPECT_EQ(outstanding.Oldest(0).data_since_ms, 30);
   outstanding.OnRowReply(1, id, {});
-  EXPECT_FALSE(outstanding.OldestMs(1));
+  EXPECT_FALSE(outstanding.Oldest(1).data_since_ms);
 }
 
 TEST(OutstandingTest, AnUnansweredHeartbeatWaitsForTheCoordinator) {
   Outstanding outstanding;
   outstanding.AddHeartbeat(10);
   outstanding.AddHeartbeat(20);
-  EXPECT_EQ(outstanding.OldestMs(0), 10);
-  EXPECT_FALSE(outstanding.OldestMs(1)) << "it goes to server 0";
+  EXPECT_EQ(outstanding.Oldest(0).word_since_ms, 10);
+  EXPECT_FALSE(outstanding.Oldest(1).word_since_ms) << "it goes to server 0";
   EXPECT_TRUE(outstanding.AllFor(0).empty()) << "the next one comes soon enough";
   EXPECT_EQ(outstanding.OnWorkReply({}), 10);
-  EXPECT_FALSE(outstanding.OldestMs(0));
+  EXPECT_FALSE(outstanding.Oldest(0).word_since_ms);
   EXPECT_FALSE(outstanding.OnWorkReply({}));
   outstanding.AddHeartbeat(30);
   outstanding.ForgetHeartbeats();
-  EXPECT_FALSE(outstanding.OldestMs(0));
+  EXPECT_FALSE(outstanding.Oldest(0).word_since_ms);
 }
 
 }  // namespace
