@@ -48,10 +48,11 @@ uint64_t HashSplits(v1::PipelineConfig pipeline) {
   return HashMessage(pipeline);
 }
 
-uint64_t HashAgreement(const v1::DataConfig& data) {
+uint64_t HashAgreement(const v1::Config& config) {
+  const v1::DataConfig& data = config.data();
   const int64_t chunk_lines = int64_t{data.batch_size()} * data.chunk_batches();
   return KeyedHash(1, chunk_lines, data.train_size(), data.test_size(), data.epochs(),
-                   data.shuffle());
+                   data.shuffle(), config.cluster().max_message_bytes());
 }
 
 }  // namespace
@@ -62,7 +63,7 @@ RunHashes HashRun(const v1::Config& config) {
       .data = HashReader(config.data()),
       .update = HashMessage(config.update()),
       .pipeline = HashSplits(config.pipeline()),
-      .agreement = HashAgreement(config.data()),
+      .agreement = HashAgreement(config),
   };
 }
 
@@ -74,8 +75,9 @@ std::string DescribeMismatch(const RunHashes& ours, const RunHashes& theirs) {
   if (ours.update != theirs.update) parts.emplace_back("the update rules (update)");
   if (ours.agreement != theirs.agreement) {
     parts.emplace_back(
-        "how the input is lent out (data.batch_size * data.chunk_batches, data.epochs, "
-        "data.shuffle, the number of data.train and data.test files)");
+        "how the input is lent out or what messages may hold (data.batch_size * "
+        "data.chunk_batches, data.epochs, data.shuffle, the number of data.train and data.test "
+        "files, cluster.max_message_bytes)");
   }
   if (ours.pipeline != theirs.pipeline) parts.emplace_back("the stages (pipeline.split)");
   return parts.empty() ? "" : StrCat("the configs differ in ", StrJoin(parts, ", "));

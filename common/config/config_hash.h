@@ -16,11 +16,12 @@
 namespace weir::config {
 
 struct RunHashes {
-  uint64_t model = 0;      // the model section and run.seed: initial values, precision
-  uint64_t data = 0;       // the reader with its settings; no paths
-  uint64_t update = 0;     // the update section
-  uint64_t pipeline = 0;   // the splits of the pipeline section
-  uint64_t agreement = 0;  // how leases cut the input: lines of a chunk, files, epochs, shuffle
+  uint64_t model = 0;     // the model section and run.seed: initial values, precision
+  uint64_t data = 0;      // the reader with its settings; no paths
+  uint64_t update = 0;    // the update section
+  uint64_t pipeline = 0;  // the splits of the pipeline section
+  // How leases cut the input: lines of a chunk, files, epochs, shuffle; and what messages may hold.
+  uint64_t agreement = 0;
 
   bool operator==(const RunHashes&) const = default;
 };

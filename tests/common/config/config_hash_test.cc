@@ -54,6 +54,8 @@ TEST(HashRun, TellsReadersUpdateRulesStagesAndLeasesApart) {
               HasSubstr("the update rules"));
   EXPECT_THAT(Mismatch("data { batch_size: 256 }"), HasSubstr("lent"));
   EXPECT_THAT(Mismatch("data { train: \"b\" }"), HasSubstr("lent"));
+  EXPECT_THAT(Mismatch("cluster { max_message_bytes: 2000000 }"), HasSubstr("max_message_bytes"))
+      << "a message that one may send and the other may not take gets lost";
   EXPECT_THAT(Mismatch("pipeline { split { after: \"top/1\" } }"), HasSubstr("the stages"));
   EXPECT_THAT(Mismatch("data { epochs: 2 } run { seed: 2 }"),
               AllOf(HasSubstr("lent"), HasSubstr("the model")));
