@@ -1,15 +1,18 @@
 #include "server/shard_reporter.h"
 
-#include "common/base/clock.h"
 #include "common/base/random.h"
 #include "common/base/strings.h"
 #include "common/session/header_message.h"
 
 namespace weir::server {
+
 ShardReporter::ShardReporter(ShardReporterOptions options,
                              std::unique_ptr<transport::ClientTransport> transport,
                              std::function<void(Status)> on_end)
-    : options_(std::move(options)), transport_(std::move(transport)), on_end_(std::move(on_end)) {}
+    : options_(std::move(options)),
+      transport_(std::move(transport)),
+      on_end_(std::move(on_end)),
+      clock_(Clock::Real(), 2 * options_.interval_ms) {}
 
 ShardReporter::~ShardReporter() {
   stopping_ = true;
@@ -29,17 +32,18 @@ void ShardReporter::Run() {
 // Ends when the run does, when the coordinator refuses or falls silent, or when it is stopped.
 Status ShardReporter::Report() {
   WEIR_RETURN_IF_ERROR(Open());
-  const Clock& clock = Clock::Real();
   int64_t next_report_ms = 0;
   while (!stopping_) {
-    const int64_t now_ms = clock.NowMs();
+    const int64_t now_ms = clock_.Look();
     if (now_ms >= next_report_ms) {
       next_report_ms = now_ms + options_.interval_ms;
       WEIR_RETURN_IF_ERROR(Reconnect(now_ms));
       SendReport();
     }
-    if (const auto received = transport_->Receive(next_report_ms - now_ms)) {
-      connection_ms_ = clock.NowMs();
+    const auto received = transport_->Receive(next_report_ms - now_ms);
+    clock_.Look();
+    if (received) {
+      connection_ms_ = clock_.NowMs();
       if (auto end = OnMessage(received->message)) return *std::move(end);
     }
     if (auto end = CheckSilence()) return *std::move(end);
@@ -52,7 +56,7 @@ Status ShardReporter::Open() {
   *report.mutable_identity() = options_.identity;
   report.set_shard(options_.shard_index);
   report.set_nonce(RandomNonce());
-  heard_ms_ = connection_ms_ = Clock::Real().NowMs();
+  heard_ms_ = connection_ms_ = clock_.Look();
   WEIR_ASSIGN_OR_RETURN(connection_, transport_->Open(options_.coordinator_address));
   return OkStatus();
 }
@@ -85,7 +89,7 @@ std::optional<Status> ShardReporter::OnMessage(const transport::Message& message
 
 std::optional<Status> ShardReporter::OnReply(const v1::ShardReply& reply) {
   heard_once_ = true;
-  const int64_t now_ms = Clock::Real().NowMs();
+  const int64_t now_ms = clock_.NowMs();
   if (reply.state() == v1::ShardReply::TAKEN) {
     // A restarted server stays for a while, so that workers learn that it was restarted.
     if (now_ms - heard_ms_ <= options_.taken_timeout_ms) return std::nullopt;
@@ -109,7 +113,7 @@ std::optional<Status> ShardReporter::OnReply(const v1::ShardReply& reply) {
 }
 
 std::optional<Status> ShardReporter::CheckSilence() const {
-  const int64_t silent_ms = Clock::Real().NowMs() - heard_ms_;
+  const int64_t silent_ms = clock_.NowMs() - heard_ms_;
   if (silent_ms <= (heard_once_ ? options_.timeout_ms : options_.first_timeout_ms)) {
     return std::nullopt;
   }

@@ -13,6 +13,7 @@
 #include <string>
 #include <thread>
 
+#include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/proto/protocol.pb.h"
 #include "common/transport/transport.h"
@@ -61,6 +62,7 @@ class ShardReporter {
   v1::Header header_;
   transport::ConnectionId connection_ = 0;
   bool heard_once_ = false;
+  AwakeClock clock_;
   uint64_t coordinator_nonce_ = 0;  // of the first one heard
   int64_t heard_ms_ = 0;
   int64_t connection_ms_ = 0;  // when the connection was opened, or last carried something here

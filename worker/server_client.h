@@ -32,6 +32,7 @@ class ServerClient : public ParameterClient {
     link_.TellAdopted(generation, awaited_next);
   }
   void TellLost(uint64_t generation) { link_.TellLost(generation); }
+  const Clock& clock() const { return link_.clock(); }
 
   uint32_t trainer() const override { return link_.trainer(); }
   const float* replica() const override { return link_.replica(); }

@@ -549,6 +549,21 @@ class ProcessTest(unittest.TestCase):
             self.end(child, 0, timeout=120)
         self.assertEqual(self.summary("t0")["train"]["samples"], 800000)
 
+    # As by a frozen container or a virtual machine's snapshot: nobody was silent for the others.
+    def test_a_run_that_was_paused_as_a_whole_goes_on(self):
+        servers, workers, _ = self.cluster(
+            "cluster { member_timeout_ms: 3000 answer_timeout_ms: 4000 } run { report_interval_ms: 100 } "
+            "data { synthetic { rows: 800000 } }", trainers=1)
+        self.until(lambda: self.metrics("t0", "train"))
+        for child in servers + workers:
+            child.send_signal(signal.SIGSTOP)
+        time.sleep(6)
+        for child in servers + workers:
+            child.send_signal(signal.SIGCONT)
+        for child in servers + workers:
+            self.end(child, 0, timeout=120)
+        self.assertEqual(self.summary("t0")["train"]["samples"], 800000)
+
     # Rows that a shorter copy lacks would be trained by nobody.
     def test_a_worker_with_another_copy_of_the_data_is_refused(self):
         self.run_once(0, "weir-data", "generate", "--config=configs/runs/quickstart.textproto", "--rows=1000",

@@ -106,7 +106,7 @@ bool StageLinks::IsExpected(uint32_t trainer, uint32_t from_stage, uint64_t gene
   const bool is_of_run =
       present == 0 || cluster::RunOfGeneration(generation) == cluster::RunOfGeneration(present);
   if (trainer == options_.trainer && from_stage == neighbour && is_of_run) {
-    return generation == present;
+    return present != 0 && generation == present;
   }
   LOG_EVERY_N(WARNING, 1000) << "a message of trainer " << trainer << " stage " << from_stage
                              << (is_of_run ? "" : " of another run") << " came to trainer "

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "common/base/check.h"
-#include "common/base/clock.h"
 #include "common/base/strings.h"
 
 namespace weir::worker {
@@ -14,18 +13,17 @@ namespace {
 // Far above what validate_config and sane numbers of threads let a first stage have in flight.
 constexpr size_t kMostWaiting = 65'536;
 
-int64_t NowMs() { return Clock::Real().NowMs(); }
-
 bool IsUnprepared(const StageWork& work) { return work.batch == nullptr; }
 
 }  // namespace
 
 StageQueue::StageQueue(const v1::Config& config, bool is_first, size_t in_flight,
-                       std::function<void(StageBatch*)> forget)
+                       std::function<void(StageBatch*)> forget, const Clock& clock)
     : config_(config),
       is_first_(is_first),
       forget_(std::move(forget)),
-      watch_(config.cluster(), NowMs()),
+      clock_(clock),
+      watch_(config.cluster(), clock.NowMs()),
       in_flight_(in_flight) {}
 
 // --- What there is to do ----------------------------------------------------------------------
@@ -81,7 +79,7 @@ bool StageQueue::PickBackwardLocked(StageWork* work) {
     const v1::StageBackward& backward = work->header.stage_backward();
     if (is_first_) {
       work->batch = in_flight_.Remove(backward.batch());
-      watch_.OnBatchBack(NowMs());
+      watch_.OnBatchBack(clock_.NowMs());
     } else if (const auto found = kept_.find(backward.batch()); found != kept_.end()) {
       work->batch = std::move(found->second);
       kept_.erase(found);
@@ -173,7 +171,7 @@ bool StageQueue::Keep(std::unique_ptr<StageBatch> batch) {
   const bool is_present = batch->generation == view_.generation();
   const uint64_t number = batch->number;
   if (is_first_ && is_present) {
-    in_flight_.Add(number, std::move(batch), NowMs());
+    in_flight_.Add(number, std::move(batch), clock_.NowMs());
   } else if (is_first_) {
     in_flight_.Lose(std::move(batch));
   } else if (is_present) {
@@ -220,7 +218,7 @@ void StageQueue::TakeMessage(v1::Header header, transport::Message message) {
   const uint64_t generation =
       is_forward ? header.stage_forward().generation() : header.stage_backward().generation();
   std::lock_guard lock(mutex_);
-  if (generation != view_.generation()) return;
+  if (generation == 0 || generation != view_.generation()) return;  // 0: before the first view
   std::deque<StageWork>& queue = is_forward ? forward_ : backward_;
   if (queue.size() >= kMostWaiting) {
     LOG_EVERY_N(WARNING, 1000) << "more batches arrive than may be in flight; they are dropped";
@@ -231,14 +229,14 @@ void StageQueue::TakeMessage(v1::Header header, transport::Message message) {
   changed_.notify_all();
 }
 
-StageQueue::Change StageQueue::TakeView(const v1::PipelineView& view, int64_t now_ms) {
+StageQueue::Change StageQueue::TakeView(const v1::PipelineView& view) {
   std::lock_guard lock(mutex_);
   Change change;
   if (view.generation() < view_.generation()) return change;  // a reply that was repeated
   change.is_new = view.generation() != view_.generation();
   change.was_ready = was_ready_;
   change.is_back = was_ready_ && view.ready() && (change.is_new || !view_.ready());
-  watch_.OnView(view, now_ms);
+  watch_.OnView(view, clock_.NowMs());
   view_ = view;
   was_ready_ |= view.ready();
   if (change.is_back && watch_.has_started_over()) change.silent = SilentStageLocked();
@@ -291,8 +289,9 @@ std::string StageQueue::SilentStageLocked() const {
   return StrCat("stage ", stage, " at ", view_.stages(stage).link_address());
 }
 
-StageQueue::Silence StageQueue::CheckSilence(int64_t now_ms) {
+StageQueue::Silence StageQueue::CheckSilence() {
   std::lock_guard lock(mutex_);
+  const int64_t now_ms = clock_.NowMs();
   Silence silence;
   if (const auto since_ms = watch_.NoticeDue(now_ms)) {
     silence.notice =

@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/protocol.pb.h"
@@ -47,9 +48,9 @@ struct StageWork {
 class StageQueue {
  public:
   // in_flight: batches that the first stage may have under way. forget: of a batch that is dropped
-  // after its rows were asked for.
+  // after its rows were asked for. clock: of the first stage's waits; outlives the queue.
   StageQueue(const v1::Config& config, bool is_first, size_t in_flight,
-             std::function<void(StageBatch*)> forget);
+             std::function<void(StageBatch*)> forget, const Clock& clock);
 
   // --- Of the threads ---
 
@@ -87,7 +88,7 @@ class StageQueue {
     // All are ready after a silence: who had the batches that were lost, as CheckSilence says it.
     std::string silent = {};
   };
-  Change TakeView(const v1::PipelineView& view, int64_t now_ms);
+  Change TakeView(const v1::PipelineView& view);
 
   struct Silence {
     SilenceWatch::Silence of_batches;
@@ -98,7 +99,7 @@ class StageQueue {
     std::string notice;  // to be logged, if any
   };
   // Of the first stage.
-  Silence CheckSilence(int64_t now_ms);
+  Silence CheckSilence();
 
   bool is_busy() const;
 
@@ -120,6 +121,7 @@ class StageQueue {
   const v1::Config& config_;
   const bool is_first_;
   const std::function<void(StageBatch*)> forget_;
+  const Clock& clock_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -43,6 +43,7 @@ struct StageParts {
   // before it that had not come back), or its batches were lost.
   std::function<void(uint64_t generation, bool awaited_next)> tell_adopted;
   std::function<void(uint64_t generation)> tell_lost;
+  const Clock* clock = &Clock::Real();  // of how long the first stage waits
 };
 
 // What a stage's threads do with their time, in seconds.

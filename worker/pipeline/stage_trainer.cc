@@ -26,9 +26,10 @@ StageTrainer::StageTrainer(const v1::Config& config, const ModelLayout& layout, 
       chunk_rows_(layout.stages()[parts_.stage], parts_.reader),
       refresh_(parts_.client),
       counters_(config.pipeline()),
-      queue_(config, is_first(),
-             static_cast<size_t>(config.pipeline().in_flight()) * static_cast<size_t>(thread_count),
-             [this](StageBatch* batch) { parts_.client->Forget(batch->pull.get()); }) {
+      queue_(
+          config, is_first(),
+          static_cast<size_t>(config.pipeline().in_flight()) * static_cast<size_t>(thread_count),
+          [this](StageBatch* batch) { parts_.client->Forget(batch->pull.get()); }, *parts_.clock) {
   model::WarnOfSlowPrecision(config.model());
   parts_.links->Start(
       [this](v1::Header header, transport::Message message) {
@@ -87,7 +88,7 @@ Result<std::optional<StageWork>> StageTrainer::Next() {
 
 void StageTrainer::TakeView(const v1::PipelineView& view) {
   const bool awaited_next = parts_.links->awaits_next();
-  const StageQueue::Change change = queue_.TakeView(view, Clock::Real().NowMs());
+  const StageQueue::Change change = queue_.TakeView(view);
   if (change.is_new) {
     if (change.was_ready) {
       LOG(WARNING) << "the stages of trainer " << parts_.trainer << " changed: " << change.dropped
@@ -111,7 +112,7 @@ void StageTrainer::TakeView(const v1::PipelineView& view) {
 }
 
 Status StageTrainer::CheckSilence() {
-  const StageQueue::Silence silence = queue_.CheckSilence(Clock::Real().NowMs());
+  const StageQueue::Silence silence = queue_.CheckSilence();
   if (!silence.notice.empty()) LOG(WARNING) << "trainer " << parts_.trainer << silence.notice;
   switch (silence.of_batches.verdict) {
     case SilenceWatch::Verdict::kFine:

@@ -42,9 +42,6 @@ class NoPull : public RowPull {};
 
 class StageQueueTest : public testing::Test {
  protected:
-  StageQueue::Change See(StageQueue& queue, const v1::PipelineView& view) {
-    return queue.TakeView(view, Clock::Real().NowMs());
-  }
   // Starts a batch, which leaves; returns its number and first row.
   std::pair<uint64_t, int64_t> Leave() {
     std::optional<StageWork> work = first_.Next(0);
@@ -68,23 +65,30 @@ class StageQueueTest : public testing::Test {
   }
 
   const v1::Config config_ = QueueConfig();
+  ManualClock clock_;
   int forgotten_ = 0;
-  StageQueue first_{config_, true, 2, [this](StageBatch*) { ++forgotten_; }};
-  StageQueue later_{config_, false, 2, [this](StageBatch*) { ++forgotten_; }};
+  StageQueue first_{config_, true, 2, [this](StageBatch*) { ++forgotten_; }, clock_};
+  StageQueue later_{config_, false, 2, [this](StageBatch*) { ++forgotten_; }, clock_};
 };
+
+// No stage of ours says that, for generations begin above it.
+TEST_F(StageQueueTest, TakesNoBatchBeforeItHasAView) {
+  Arrive(later_, 1, 0);
+  EXPECT_FALSE(later_.Next(0));
+}
 
 TEST_F(StageQueueTest, StartsNothingBeforeAllStagesAreReady) {
   first_.Add(Chunk(2, 1));
   EXPECT_FALSE(first_.Next(0));
-  See(first_, View(1, false));
+  first_.TakeView(View(1, false));
   EXPECT_FALSE(first_.Next(0));
-  See(first_, View(1, true));
+  first_.TakeView(View(1, true));
   EXPECT_TRUE(first_.Next(0));
   EXPECT_TRUE(first_.is_busy());
 }
 
 TEST_F(StageQueueTest, WhatIsInFlightIsLimitedAndWhatComesBackGoesFirst) {
-  See(first_, View(1, true));
+  first_.TakeView(View(1, true));
   first_.Add(Chunk(3, 1));
   const auto [number, row] = Leave();
   EXPECT_EQ(row, 0);
@@ -103,41 +107,41 @@ TEST_F(StageQueueTest, WhatIsInFlightIsLimitedAndWhatComesBackGoesFirst) {
 }
 
 TEST_F(StageQueueTest, ANewGenerationStartsWhatWasUnderWayOnceMore) {
-  See(first_, View(1, true));
+  first_.TakeView(View(1, true));
   first_.Add(Chunk(3, 1));
   const auto [number, row] = Leave();
-  const StageQueue::Change change = See(first_, View(2, false));
+  const StageQueue::Change change = first_.TakeView(View(2, false));
   EXPECT_TRUE(change.is_new);
   EXPECT_EQ(change.dropped, 1u);
   EXPECT_EQ(change.missing, "; stage 1 is not there");
   ComeBack(first_, number, 1);
   EXPECT_FALSE(first_.Next(0)) << "of another generation";
-  EXPECT_TRUE(See(first_, View(3, true)).is_back);
+  EXPECT_TRUE(first_.TakeView(View(3, true)).is_back);
   const auto [second_number, second_row] = Leave();
   EXPECT_NE(second_number, number);
   EXPECT_EQ(second_row, row);
 }
 
 TEST_F(StageQueueTest, ABatchThatWasBeingComputedMeanwhileIsStartedOnceMoreToo) {
-  See(first_, View(1, true));
+  first_.TakeView(View(1, true));
   first_.Add(Chunk(1, 1));
   std::optional<StageWork> work = first_.Next(0);
   ASSERT_TRUE(work);
-  See(first_, View(2, true));
+  first_.TakeView(View(2, true));
   EXPECT_FALSE(first_.Keep(std::move(work->batch)));
   EXPECT_EQ(Leave().second, 0);
 }
 
 TEST_F(StageQueueTest, ChunksThatWereGivenToOthersAreDropped) {
-  See(first_, View(1, true));
+  first_.TakeView(View(1, true));
   const auto chunk = Chunk(3, 1);
   first_.Add(chunk);
   Leave();
-  EXPECT_EQ(See(first_, View(2, false)).revoked, 0u) << "the stage may come back";
-  EXPECT_EQ(See(first_, View(3, false, 3)).revoked, 1u);
+  EXPECT_EQ(first_.TakeView(View(2, false)).revoked, 0u) << "the stage may come back";
+  EXPECT_EQ(first_.TakeView(View(3, false, 3)).revoked, 1u);
   EXPECT_TRUE(chunk->is_revoked());
   EXPECT_FALSE(chunk->AwaitFinished()) << "whoever waits for it goes on";
-  See(first_, View(4, true, 3));
+  first_.TakeView(View(4, true, 3));
   EXPECT_FALSE(first_.Next(0)) << "neither what was under way nor what was not";
   const auto late = Chunk(1, 1);
   first_.Add(late);
@@ -156,41 +160,40 @@ TEST_F(StageQueueTest, ASilenceIsOfTheStageBehindTheLastThatAwaitedTheNext) {
     for (int i = 0; i < 4; ++i) view.mutable_stages(i)->set_link_address(StrCat("tcp://h:", i));
     return view;
   };
-  int64_t now_ms = Clock::Real().NowMs();
-  first_.TakeView(four(1, true), now_ms);
+  first_.TakeView(four(1, true));
   first_.Add(Chunk(1, 1));
   Leave();
-  now_ms += 2000;
-  StageQueue::Silence silence = first_.CheckSilence(now_ms);
+  clock_.Advance(2000);
+  StageQueue::Silence silence = first_.CheckSilence();
   EXPECT_EQ(silence.of_batches.verdict, SilenceWatch::Verdict::kStartOver);
 
-  first_.TakeView(four(2, false), now_ms);
+  first_.TakeView(four(2, false));
   v1::PipelineView view = four(2, true);
   for (const int stage : {0, 1}) view.mutable_stages(stage)->set_awaited_next(true);
-  EXPECT_EQ(first_.TakeView(view, now_ms).silent, "stage 2 at tcp://h:2");
-  EXPECT_EQ(first_.TakeView(view, now_ms).silent, "") << "once";
+  EXPECT_EQ(first_.TakeView(view).silent, "stage 2 at tcp://h:2");
+  EXPECT_EQ(first_.TakeView(view).silent, "") << "once";
   Leave();
-  now_ms += 2000;
-  silence = first_.CheckSilence(now_ms);
+  clock_.Advance(2000);
+  silence = first_.CheckSilence();
   EXPECT_EQ(silence.of_batches.verdict, SilenceWatch::Verdict::kGiveUp);
   EXPECT_EQ(silence.silent, "stage 2 at tcp://h:2");
   EXPECT_EQ(silence.before, 1u);
 }
 
 TEST_F(StageQueueTest, AStageThatCameBackIsNoSilence) {
-  See(first_, View(1, true));
+  first_.TakeView(View(1, true));
   first_.Add(Chunk(1, 1));
   Leave();
-  See(first_, View(2, false));
+  first_.TakeView(View(2, false));
   v1::PipelineView view = View(3, true);
   view.mutable_stages(0)->set_awaited_next(true);
-  const StageQueue::Change change = See(first_, view);
+  const StageQueue::Change change = first_.TakeView(view);
   EXPECT_TRUE(change.is_back);
   EXPECT_EQ(change.silent, "");
 }
 
 TEST_F(StageQueueTest, ALaterStageTakesTheWayBackFirstAndForgetsRowsOfAnotherGeneration) {
-  See(later_, View(1, true));
+  later_.TakeView(View(1, true));
   Arrive(later_, 7, 1);
   std::optional<StageWork> work = later_.Next(0);
   ASSERT_TRUE(work && work->batch);
@@ -211,7 +214,7 @@ TEST_F(StageQueueTest, ALaterStageTakesTheWayBackFirstAndForgetsRowsOfAnotherGen
   early->batch->pull = std::make_unique<NoPull>();
   later_.PutPrepared(*std::move(early));
   EXPECT_EQ(forgotten_, 0);
-  See(later_, View(2, true));
+  later_.TakeView(View(2, true));
   EXPECT_EQ(forgotten_, 1);
   EXPECT_FALSE(later_.Next(0));
 }
