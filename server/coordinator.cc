@@ -181,11 +181,32 @@ void Coordinator::Settle(cluster::Seat seat, bool is_busy, int64_t now_ms) {
     if (desk.asked_for == evaluation && !is_busy) desk.settled_for = evaluation;
     desk.asked_for = evaluation;
   }
-  const bool all_have = std::ranges::all_of(desks_, [&](const auto& entry) {
-    return entry.first.stage == 0 || !membership_.IsMember(entry.first) ||
-           entry.second.settled_for == evaluation;
-  });
+  const bool all_have = std::ranges::none_of(
+      desks_, [&](const auto& entry) { return IsAwaitedToSettle(entry.first); });
   if (all_have) director_.Settled(now_ms);
+}
+
+// A later stage that may still push for chunks that are finished; the work of one without a first
+// stage was done again by others.
+bool Coordinator::IsAwaitedToSettle(cluster::Seat seat) const {
+  return seat.stage > 0 && membership_.IsMember(seat) && membership_.IsMember({seat.trainer, 0}) &&
+         desks_.at(seat).settled_for != director_.settling();
+}
+
+void Coordinator::CheckSettling(int64_t now_ms) {
+  const uint32_t evaluation = director_.settling();
+  if (evaluation != settling_) {
+    settling_ = evaluation;
+    settling_since_ms_ = now_ms;
+  }
+  const int64_t waited_ms = now_ms - settling_since_ms_;
+  if (evaluation == 0 || waited_ms <= config_.cluster().join_timeout_ms()) return;
+  std::vector<std::string> names;
+  for (const auto& [seat, desk] : desks_) {
+    if (IsAwaitedToSettle(seat)) names.push_back(Name(seat));
+  }
+  director_.Fail(StrCat(StrJoin(names, ", "), ": not done with the last batches for ", waited_ms,
+                        " ms (cluster.join_timeout_ms); see what holds them up"));
 }
 
 void Coordinator::FillPipeline(const v1::WorkRequest& request, cluster::Seat seat,
@@ -409,6 +430,7 @@ void Coordinator::Tick(int64_t now_ms) {
   }
   StepEvaluation(now_ms);
   CheckTrainers(now_ms);
+  CheckSettling(now_ms);
   RevokeLeases(now_ms);
   if (running() && !anyone_joined_ && now_ms - *started_ms_ > config_.cluster().join_timeout_ms()) {
     director_.Fail(StrCat("no trainer joined within ", config_.cluster().join_timeout_ms(),

@@ -88,6 +88,8 @@ class Coordinator {
   std::string RefuseFiles(const v1::Join& join) const;
   // An evaluation waits until later stages have pushed what belongs to the chunks that are done.
   void Settle(cluster::Seat seat, bool is_busy, int64_t now_ms);
+  bool IsAwaitedToSettle(cluster::Seat seat) const;
+  void CheckSettling(int64_t now_ms);
   // Whether the final report waits for a stage's last words.
   bool AwaitsStages(int64_t now_ms);
   void FillPipeline(const v1::WorkRequest& request, cluster::Seat seat, v1::WorkReply* reply);
@@ -117,6 +119,8 @@ class Coordinator {
   bool anyone_joined_ = false;
   std::vector<uint64_t> file_bytes_;      // of those who are here
   std::optional<int64_t> last_knock_ms_;  // when somebody last asked for a seat that was taken
+  uint32_t settling_ = 0;                 // what director_.settling() was at the last tick
+  int64_t settling_since_ms_ = 0;         // since when it is that
   std::optional<int64_t> finished_ms_;    // when a worker was first to be told so
   std::optional<int64_t> ended_ms_;
   std::future<v1::EvaluationReport> evaluation_;  // at work, when valid

@@ -690,6 +690,14 @@ class StagedCoordinatorTest : public CoordinatorTest {
     request.set_is_busy(is_busy);
     return staged_->OnWorkRequest(request, MakeParts({}, {}), now_ms_)->work_reply();
   }
+  // Trainer 0 does the two chunks there are.
+  v1::WorkReply TrainAll() {
+    v1::WorkRequest trained = Request(0, 0);
+    for (int i = 0; i < 2; ++i) AddCompletion(&trained, AskAs(0, 0).chunk().lease());
+    trained.set_request_id(next_id_++);
+    AddFileEnd(&trained, v1::TRAIN, 2);
+    return staged_->OnWorkRequest(trained, MakeParts({}, {}), now_ms_)->work_reply();
+  }
   void GiveUp(uint32_t trainer, uint32_t stage) {
     v1::WorkRequest request = Request(trainer, next_id_++);
     request.set_stage(stage);
@@ -763,12 +771,7 @@ TEST_F(StagedCoordinatorTest, ATrainerKeepsItsWorkWhileNobodyElseCouldDoIt) {
 TEST_F(StagedCoordinatorTest, EvaluationWaitsForWhatLaterStagesHaveYetToPush) {
   for (uint32_t stage : {0u, 1u}) JoinStage(0, stage, 10 + stage);
   AskAs(0, 1);
-  v1::WorkRequest trained = Request(0, 0);
-  for (int i = 0; i < 2; ++i) AddCompletion(&trained, AskAs(0, 0).chunk().lease());
-  trained.set_request_id(next_id_++);
-  AddFileEnd(&trained, v1::TRAIN, 2);
-  EXPECT_FALSE(
-      staged_->OnWorkRequest(trained, MakeParts({}, {}), now_ms_)->work_reply().has_chunk());
+  EXPECT_FALSE(TrainAll().has_chunk());
 
   AskAs(0, 1);
   EXPECT_FALSE(AskAs(0, 0).has_chunk()) << "that may have been on its way when the last batch came";
@@ -783,11 +786,7 @@ TEST_F(StagedCoordinatorTest, EvaluationDoesNotWaitForAStageThatIsGone) {
     for (uint32_t stage : {0u, 1u}) JoinStage(trainer, stage, 10 + 2 * trainer + stage);
     AskAs(trainer, 1);
   }
-  v1::WorkRequest trained = Request(0, 0);
-  for (int i = 0; i < 2; ++i) AddCompletion(&trained, AskAs(0, 0).chunk().lease());
-  trained.set_request_id(next_id_++);
-  AddFileEnd(&trained, v1::TRAIN, 2);
-  staged_->OnWorkRequest(trained, MakeParts({}, {}), now_ms_);
+  TrainAll();
   for (int i = 0; i < 3; ++i) {
     AskAs(0, 1);
     EXPECT_FALSE(AskAs(0, 0).has_chunk()) << "trainer 1 stage 1 is still a member";
@@ -795,6 +794,33 @@ TEST_F(StagedCoordinatorTest, EvaluationDoesNotWaitForAStageThatIsGone) {
   }
   AskAs(0, 1);
   Pass(1);
+  EXPECT_EQ(AskAs(0, 0).chunk().split(), v1::TEST);
+}
+
+// A read that hangs, say, while the stage's other thread says that it is there.
+TEST_F(StagedCoordinatorTest, AStageThatNeverGetsDoneEndsTheRunAndIsNamed) {
+  for (uint32_t stage : {0u, 1u}) JoinStage(0, stage, 10 + stage);
+  AskAs(0, 1);
+  TrainAll();
+  for (int i = 0; i < 6; ++i) {  // the first tick sees that it waits
+    AskAs(0, 1, 1, true);
+    EXPECT_FALSE(AskAs(0, 0).has_chunk());
+    EXPECT_FALSE(staged_->failed()) << staged_->failure();
+    Pass(kJoinTimeoutMs / 5 + 1);
+  }
+  EXPECT_THAT(staged_->failure(), AllOf(HasSubstr("trainer 0 stage 1: not done with"),
+                                        HasSubstr("cluster.join_timeout_ms")));
+}
+
+TEST_F(StagedCoordinatorTest, EvaluationDoesNotWaitForStagesWhoseTrainerHasGivenUp) {
+  for (uint32_t trainer : {0u, 1u}) {
+    for (uint32_t stage : {0u, 1u}) JoinStage(trainer, stage, 10 + 2 * trainer + stage);
+    AskAs(trainer, 1);
+  }
+  GiveUp(1, 0);
+  TrainAll();
+  AskAs(1, 1, 1, true);
+  for (int i = 0; i < 2; ++i) AskAs(0, 1);
   EXPECT_EQ(AskAs(0, 0).chunk().split(), v1::TEST);
 }
 
