@@ -111,10 +111,8 @@ Status RunServer(int argc, char** argv) {
   Server server(setup.config, server_count, static_cast<uint32_t>(FLAGS_shard),
                 transport::MakeZmqServerTransport(limits),
                 warm_start ? warm_start->manifest().id() : 0);
-  interrupt.Set([&] { server.Stop(); });
-  Status status = Serve(setup, warm_start.get(), limits, &server);
-  interrupt.Set({});
-  return status;
+  const InterruptScope scope(&interrupt, [&] { server.Stop(); });
+  return Serve(setup, warm_start.get(), limits, &server);
 }
 
 }  // namespace

@@ -157,10 +157,9 @@ Result<std::unique_ptr<ServerClient>> ConnectToServers(const Setup& setup,
   auto client = std::make_unique<ServerClient>(setup.config, layout, std::move(options),
                                                transport::MakeZmqClientTransport(LimitsOf(setup)));
   if (warm_start != nullptr) WEIR_RETURN_IF_ERROR(client->ReadPolicyStates(*warm_start));
-  interrupt->Set([link = client.get()] { link->Stop(Interrupted("interrupted"), true); });
-  const Status connected = client->Connect();
-  interrupt->Set({});
-  WEIR_RETURN_IF_ERROR(connected);
+  const InterruptScope scope(
+      interrupt, [link = client.get()] { link->Stop(Interrupted("interrupted"), true); });
+  WEIR_RETURN_IF_ERROR(client->Connect());
   return client;
 }
 
@@ -214,7 +213,8 @@ void SetStage(const Setup& setup, const ModelLayout& layout, data::Reader* reade
                          client->TellAdopted(generation, awaited_next);
                        },
                    .tell_lost = [client = process->client.get()](
-                                    uint64_t generation) { client->TellLost(generation); }};
+                                    uint64_t generation) { client->TellLost(generation); },
+                   .clock = &process->client->clock()};
   options->make_trainer = [&setup, &layout, parts](std::function<void(const Status&)> on_failure) {
     return std::make_unique<StageTrainer>(setup.config, layout, FLAGS_threads, parts,
                                           std::move(on_failure));
@@ -298,10 +298,10 @@ Status RunWorker(int argc, char** argv) {
   }
   if (stage.client) SetStage(setup, layout, reader.get(), &stage, &options);
   Worker worker(setup.config, layout, std::move(options), reader.get(), client);
-  interrupt.Set([&] { worker.Interrupt(); });
-  const Result<v1::RunReport> report = worker.Run();
-  interrupt.Set({});
-  WEIR_RETURN_IF_ERROR(report.status());
+  {
+    const InterruptScope scope(&interrupt, [&] { worker.Interrupt(); });
+    WEIR_RETURN_IF_ERROR(worker.Run().status());
+  }
   return FLAGS_save_residuals.empty() ? OkStatus() : remote->SavePolicyStates(FLAGS_save_residuals);
 }
 

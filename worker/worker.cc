@@ -61,6 +61,26 @@ Worker::Worker(const v1::Config& config, const ModelLayout& layout, WorkerOption
 Worker::~Worker() = default;
 
 Result<v1::RunReport> Worker::Run() {
+  Result<v1::RunReport> report = TrainOrRunOut();
+  if (!report.ok()) Fail(report.status());
+  StopTrainer();
+  std::lock_guard lock(mutex_);
+  if (!failure_.ok()) return failure_;  // the first one explains the others
+  return report;
+}
+
+// Others hear why this worker ends, as they would of any failure.
+Result<v1::RunReport> Worker::TrainOrRunOut() {
+  try {
+    return Train();
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted(
+        "no memory for what is read, sent or saved; use fewer --threads, a smaller data.batch_size "
+        "or data.chunk_batches");
+  }
+}
+
+Result<v1::RunReport> Worker::Train() {
   const auto fail = [this](const Status& status) { Fail(status); };
   auto trainer = options_.make_trainer
                      ? options_.make_trainer(fail)
@@ -80,12 +100,7 @@ Result<v1::RunReport> Worker::Run() {
     bayes_logloss_ = data::BayesLogloss(config_.data().synthetic(), data::Split::kTest, rows,
                                         [this] { return HasFailed(); });
   }
-  Result<v1::RunReport> report = RunLoop();
-  if (!report.ok()) Fail(report.status());
-  StopTrainer();
-  std::lock_guard lock(mutex_);
-  if (!failure_.ok()) return failure_;  // the first one explains the others
-  return report;
+  return RunLoop();
 }
 
 // Threads that end may still say why, and that takes the lock.

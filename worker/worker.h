@@ -65,6 +65,8 @@ class Worker {
     void Take(uint32_t pass);
   };
 
+  Result<v1::RunReport> TrainOrRunOut();
+  Result<v1::RunReport> Train();
   Result<v1::RunReport> RunLoop();
   Status TakeLease(const v1::ChunkLease& lease);
   Status FinishOldest();

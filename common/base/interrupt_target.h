@@ -33,4 +33,18 @@ class InterruptTarget {
   std::function<void()> target_;
 };
 
+// Sets a target while it lives, however it ends.
+class InterruptScope {
+ public:
+  InterruptScope(InterruptTarget* interrupt, std::function<void()> target) : interrupt_(interrupt) {
+    interrupt_->Set(std::move(target));
+  }
+  ~InterruptScope() { interrupt_->Set({}); }
+  InterruptScope(const InterruptScope&) = delete;
+  InterruptScope& operator=(const InterruptScope&) = delete;
+
+ private:
+  InterruptTarget* const interrupt_;
+};
+
 }  // namespace weir

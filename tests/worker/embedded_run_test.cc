@@ -221,6 +221,31 @@ TEST(EmbeddedRun, ALearningRateThatBlowsUpStopsItAndNamesThePlace) {
   }
 }
 
+// Of the thread that reads, as of those that train: else it would leave as if all were well.
+TEST(EmbeddedRun, WithoutMemoryItEndsAndTellsTheOthersWhy) {
+  class Client : public EmbeddedClient {
+   public:
+    using EmbeddedClient::EmbeddedClient;
+    Result<v1::WorkReply> RequestWork(v1::WorkRequest, std::vector<Bytes>) override {
+      throw std::bad_alloc();
+    }
+    void Stop(const Status& status, bool tell_others) override {
+      told = tell_others;
+      EmbeddedClient::Stop(status, tell_others);
+    }
+    bool told = false;
+  };
+  const v1::Config config = TinyRun();
+  const ModelLayout layout(config, 1);
+  auto reader = data::MakeReader(config);
+  ASSERT_TRUE(reader.ok());
+  Client client(config, layout);
+  Worker worker(config, layout, Threads(1), reader->get(), &client);
+  const auto report = worker.Run();
+  EXPECT_EQ(report.status().code(), StatusCode::kResourceExhausted);
+  EXPECT_TRUE(client.told);
+}
+
 TEST(EmbeddedRun, AnInterruptEndsIt) {
   v1::Config config = TinyRun();
   config.mutable_data()->set_epochs(1000000);
