@@ -66,10 +66,10 @@ v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
   const std::string difference = session::DescribeMismatch(identity_, join.identity());
   if (!difference.empty()) return RefusalHeader(difference, false);
   if (failed()) return RefusalHeader("the run has failed: " + failure(), false);
-  if (!running()) {
+  if (!running() && !(join.saves() && awaits_saver())) {
     v1::Header over = RefusalHeader("the run is over: it has finished well", false);
-    // One that was to save something has not done all.
-    over.mutable_refusal()->set_finished_well(!join.saves() && !join.stays());
+    // One that was to save the model has not done all.
+    over.mutable_refusal()->set_finished_well(!join.saves() || is_saved_);
     return over;
   }
   if (std::string refusal = RefuseStage(join); !refusal.empty()) {
@@ -91,6 +91,8 @@ v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
     file_bytes_ = {join.file_bytes().begin(), join.file_bytes().end()};
   }
   anyone_joined_ = true;
+  shall_be_saved_ |= join.saves() || join.awaits_model();
+  saver_missing_ms_.reset();
   stage_count_ = StageCount(join);
   if (stage_count_ > 1) {
     director_.AwaitSettling();
@@ -231,11 +233,13 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
   if (!membership_.Heard(seat, request.incarnation(), now_ms)) {
     return RefusalHeader(
         StrCat(Name(seat), " was silent for more than ", config_.cluster().member_timeout_ms(),
-               " ms and its work was given to others"),
+               " ms and its work was given to others",
+               desks_[seat].saves && !is_saved_ ? "; the model is not saved" : ""),
         false);
   }
   Desk& desk = desks_[seat];
   if (!request.failure().empty()) TakeFailure(seat, request);
+  is_saved_ |= desk.saves && request.farewell() && !running() && !failed();
   if (request.farewell() || !request.failure().empty()) {
     Dismiss(seat, now_ms);
     return std::nullopt;
@@ -301,6 +305,7 @@ void Coordinator::StepEvaluation(int64_t now_ms) {
 
 void Coordinator::TakeFailure(cluster::Seat seat, const v1::WorkRequest& request) {
   std::string reason = StrCat(Name(seat), ": ", request.failure());
+  if (!running() && desks_[seat].saves && !is_saved_) lost_model_ = reason;
   if (!request.others_may_go_on() || desks_[seat].saves || !HasOtherTrainer(seat.trainer)) {
     return director_.Fail(std::move(reason));
   }
@@ -350,7 +355,7 @@ void Coordinator::TakeReport(cluster::Seat seat, const v1::WorkerReport& report)
 void Coordinator::FillReply(const v1::WorkRequest& request, int64_t now_ms,
                             v1::WorkReply* reply) const {
   if (failed()) {
-    reply->set_failed(director_.failure());
+    reply->set_failed(failure());
     return;
   }
   v1::RunProgress& progress = *reply->mutable_progress();
@@ -402,7 +407,7 @@ std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& repo
   reply.set_state(needs_servers() ? v1::ShardReply::RUNNING
                   : failed()      ? v1::ShardReply::FAILED
                                   : v1::ShardReply::FINISHED);
-  reply.set_reason(director_.failure());
+  reply.set_reason(failure());
   return header;
 }
 
@@ -442,7 +447,26 @@ void Coordinator::Tick(int64_t now_ms) {
       director_.Fail(StrCat("server ", index, " was not heard of for ", silent_ms, " ms"));
     }
   }
+  CheckSaver(now_ms);
   if (!needs_servers() && !ended_ms_) ended_ms_ = now_ms;
+}
+
+// What was learned would be gone with the servers.
+void Coordinator::CheckSaver(int64_t now_ms) {
+  const bool is_missing = !running() && !failed() && awaits_saver() &&
+                          std::ranges::none_of(desks_, [&](const auto& entry) {
+                            return entry.second.saves && membership_.IsMember(entry.first);
+                          });
+  if (!is_missing) return saver_missing_ms_.reset();
+  const int64_t timeout_ms = config_.cluster().join_timeout_ms();
+  if (!saver_missing_ms_) {
+    saver_missing_ms_ = now_ms;
+    LOG(WARNING) << "the run is over, and the worker with --save is not here: waiting for it for "
+                 << timeout_ms << " ms (cluster.join_timeout_ms)";
+  }
+  if (now_ms - *saver_missing_ms_ <= timeout_ms) return;
+  lost_model_ = StrCat("no worker with --save came within ", timeout_ms,
+                       " ms of the end (cluster.join_timeout_ms): the model is not saved");
 }
 
 // A run without a trainer waits for one to come, or to come back, while some of its stages are
@@ -478,9 +502,9 @@ void Coordinator::RevokeLeases(int64_t now_ms) {
 bool Coordinator::needs_servers() const {
   if (running()) return true;
   if (failed()) return false;
-  return std::any_of(desks_.begin(), desks_.end(), [this](const auto& entry) {
-    return entry.second.stays && membership_.IsMember(entry.first);
-  });
+  return awaits_saver() || std::any_of(desks_.begin(), desks_.end(), [this](const auto& entry) {
+           return entry.second.stays && membership_.IsMember(entry.first);
+         });
 }
 
 bool Coordinator::over(int64_t now_ms) const {

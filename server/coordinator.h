@@ -42,10 +42,15 @@ class Coordinator {
   void Fail(std::string reason) { director_.Fail(std::move(reason)); }
 
   // The run has ended, and everybody who is still there has said farewell or had time enough to.
-  // Whoever saves the model, or asked servers to stay, has as long as it is heard of.
+  // Whoever saves the model, or asked servers to stay, has as long as it is heard of; a saver that
+  // is not there, cluster.join_timeout_ms to come.
   bool over(int64_t now_ms) const;
-  bool failed() const { return director_.state() == cluster::RunDirector::State::kFailed; }
-  const std::string& failure() const { return director_.failure(); }
+  bool failed() const {
+    return director_.state() == cluster::RunDirector::State::kFailed || !lost_model_.empty();
+  }
+  const std::string& failure() const {
+    return lost_model_.empty() ? director_.failure() : lost_model_;
+  }
 
  private:
   struct Desk {  // what is remembered of one worker
@@ -103,6 +108,9 @@ class Coordinator {
   void RevokeLeases(int64_t now_ms);
   // Whether somebody still needs the parameters, or may.
   bool needs_servers() const;
+  // A worker is to save the model, and has not.
+  bool awaits_saver() const { return shall_be_saved_ && !is_saved_; }
+  void CheckSaver(int64_t now_ms);
 
   const v1::Config config_;
   const v1::RunIdentity identity_;
@@ -123,6 +131,9 @@ class Coordinator {
   int64_t settling_since_ms_ = 0;         // since when it is that
   std::optional<int64_t> finished_ms_;    // when a worker was first to be told so
   std::optional<int64_t> ended_ms_;
+  bool shall_be_saved_ = false, is_saved_ = false;
+  std::optional<int64_t> saver_missing_ms_;  // since when only a saver is waited for that is absent
+  std::string lost_model_;                   // why nobody will save it any more
   std::future<v1::EvaluationReport> evaluation_;  // at work, when valid
 };
 

@@ -123,7 +123,7 @@ int main(int argc, char** argv) {
   weir::KeepFreedMemory();
   gflags::SetUsageMessage("serves one shard of a Weir run; see README.md");
   GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { std::exit(2); };  // a flag that does not parse
-  const weir::Status once = weir::CheckConfigFlagsGivenOnce(argc, argv);
+  const weir::Status once = weir::CheckCommandLine(argc, argv);
   gflags::ParseCommandLineNonHelpFlags(&argc, &argv, true);
   GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { std::exit(0); };
   gflags::HandleCommandLineHelpFlags();

@@ -724,6 +724,18 @@ class ProcessTest(unittest.TestCase):
         self.assertNotIn("goes on with", self.end(again, 0, "begins with nothing kept"))
         self.end(server, 0)
 
+    def test_who_saves_the_model_may_come_after_the_end_and_nobody_else(self):
+        flags = ["--config=" + RUN, "--servers=" + self.servers(2), "--override=data { synthetic { rows: 2000 } }"]
+        servers = [self.start("weir-server", *flags, "--shard=%d" % shard) for shard in range(2)]
+        residuals = "--save_residuals=" + self.path("left")
+        self.end(self.start("weir-worker", *flags, "--trainer=1", residuals), 0)
+        self.end(self.start("weir-worker", *flags, "--trainer=2", residuals), 3, "has finished well")
+        self.end(self.start("weir-worker", *flags, "--trainer=0", residuals, "--save=" + self.path("model")), 0)
+        for server in servers:
+            self.end(server, 0, timeout=30)
+        self.assertTrue(os.path.exists(self.path("model/manifest.textproto")))
+        self.assertEqual(sorted(os.listdir(self.path("left"))), ["trainer-0.weir", "trainer-1.weir"])
+
     def test_where_nothing_can_be_left_is_said_before_training(self):
         flags = ["--config=" + RUN, "--servers=" + self.servers(1), "--trainer=0"]
         there = self.write("there", b"a file")

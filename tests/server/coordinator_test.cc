@@ -523,14 +523,61 @@ TEST_F(CoordinatorTest, ServersStayForWhoAskedThemTo) {
   EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::FINISHED);
 }
 
-TEST_F(CoordinatorTest, ServersDoNotStayForWhoFallsSilentWhileSaving) {
+// It may come back, or be started again, and what was learned is gone with the servers.
+TEST_F(CoordinatorTest, ServersStayForAWhileForASaverThatFallsSilent) {
   ASSERT_TRUE(Join(0, 100, true).has_join_reply());
   uint64_t last_id = 0;
   FinishTheRun(&last_id);
   now_ms_ += kMemberTimeoutMs + 1;
   coordinator_.Tick(now_ms_);
-  EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::FINISHED);
+  now_ms_ += kJoinTimeoutMs;
+  EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::RUNNING);
+  coordinator_.Tick(now_ms_);
+  EXPECT_THAT(Ask(Request(0, last_id + 1))->refusal().reason(), HasSubstr("model is not saved"));
+  EXPECT_FALSE(coordinator_.failed());
+  now_ms_ += 1;
+  coordinator_.Tick(now_ms_);
+  EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::FAILED);
+  EXPECT_THAT(coordinator_.failure(),
+              AllOf(HasSubstr("no worker with --save"), HasSubstr("cluster.join_timeout_ms")));
   EXPECT_TRUE(coordinator_.over(now_ms_ + 5001));
+}
+
+TEST_F(CoordinatorTest, ASaverThatComesAfterTheEndSavesTheModel) {
+  v1::Join join;
+  *join.mutable_identity() = identity_;
+  join.set_awaits_model(true);
+  join.set_nonce(100);
+  ASSERT_TRUE(coordinator_.OnJoin(join, now_ms_).has_join_reply());
+  uint64_t last_id = 0;
+  FinishTheRun(&last_id);
+  SayFarewell(0);
+  coordinator_.Tick(now_ms_);
+  EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::RUNNING);
+
+  EXPECT_TRUE(Join(2, 101).refusal().finished_well()) << "it was to save nothing";
+  ASSERT_TRUE(Join(1, 102, true).has_join_reply());
+  EXPECT_TRUE(Work(Request(1, 1)).has_finished());
+  now_ms_ += kJoinTimeoutMs - kMemberTimeoutMs;
+  Heartbeat(1);
+  coordinator_.Tick(now_ms_);
+  EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::RUNNING);
+  SayFarewell(1);
+  EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::FINISHED);
+  EXPECT_FALSE(coordinator_.failed());
+  EXPECT_TRUE(Join(1, 103, true).refusal().finished_well()) << "it is saved";
+}
+
+TEST_F(CoordinatorTest, AModelThatCannotBeSavedIsAFailure) {
+  ASSERT_TRUE(Join(0, 100, true).has_join_reply());
+  uint64_t last_id = 0;
+  FinishTheRun(&last_id);
+  v1::WorkRequest failing = Request(0, 0);
+  failing.set_failure("no space left");
+  Ask(failing);
+  coordinator_.Tick(now_ms_);
+  EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::FAILED);
+  EXPECT_EQ(coordinator_.failure(), "trainer 0: no space left");
 }
 
 TEST_F(CoordinatorTest, ItIsOverAtOnceWhenTheLastOneHasHeardOfTheFailure) {

@@ -223,6 +223,17 @@ TEST_F(LocalSupervisor, ATrainerThatMustEndWellIsAFailureThoughOthersDo) {
   EXPECT_THAT(ending.message, HasSubstr("trainer-0"));
 }
 
+TEST_F(LocalSupervisor, SaysWhatIsLostWithATrainerThatMustEndWell) {
+  options_.late_timeout_ms = 50;
+  std::vector<ChildCommand> commands = {Shell("server-0", "", Role::kServer),
+                                        Shell("trainer-0", kSleep), Shell("trainer-1", "")};
+  commands[1].must_end_well = true;
+  const Ending ending = Run(commands);
+  EXPECT_EQ(ending.exit_code, 1);
+  EXPECT_THAT(ending.message, HasSubstr("trainer-0, which was to save the model, is not"));
+  ExpectGone({"trainer-0"});
+}
+
 TEST_F(LocalSupervisor, ATrainerThatFailsIsAFailureWhenNoOtherEndsWell) {
   options_.late_timeout_ms = 50;
   const Ending ending = Run({Shell("server-0", kSleep, Role::kServer), Shell("trainer-0", kSleep),

@@ -66,6 +66,13 @@ bool ProcessGroup::ServerZeroDone() const {
   return first != members_.end() && first->is_done();
 }
 
+std::string ProcessGroup::NameOfNeeded() const {
+  const auto needed = std::ranges::find_if(members_, [](const Member& member) {
+    return !member.exit && member.process.command().must_end_well;
+  });
+  return needed == members_.end() ? "" : needed->process.command().name;
+}
+
 void ProcessGroup::Signal(int signal_number) const {
   for (const Member& member : members_) member.process.Signal(signal_number);
 }

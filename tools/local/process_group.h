@@ -33,6 +33,8 @@ class ProcessGroup {
   std::string RunningNames(Role role) const;
   bool AnyDone(Role role) const;  // has ended well
   bool ServerZeroDone() const;
+  // The running one that the run cannot do without; empty if there is none.
+  std::string NameOfNeeded() const;
 
   void Signal(int signal_number) const;
   void Signal(Role role, int signal_number) const;

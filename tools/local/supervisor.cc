@@ -178,6 +178,12 @@ void Supervisor::CheckLateTrainers(int64_t now_ms) {
               SIGTERM);
     return;
   }
+  if (const std::string needed = group_.NameOfNeeded(); !needed.empty()) {
+    BeginStop({kExitFailed, StrCat("server 0 is done, and ", needed,
+                                   ", which was to save the model, is not: it is not saved")},
+              SIGTERM);
+    return;
+  }
   late_trainers_stopped_ = true;
   on_notice_(StrCat("the run ended well; stopping ", group_.RunningNames(Role::kWorker),
                     ", which came too late"));

@@ -26,6 +26,7 @@ struct JoinOptions {
   std::string link_address = {};  // where the stage before finds this one; empty: there is none
   bool saves = false;
   bool stays = false;
+  bool awaits_model = false;
   std::vector<uint64_t> file_bytes = {};  // data::FileBytes
   int64_t timeout_ms = 30000;             // of time in which this process runs
   const Clock& clock = Clock::Real();

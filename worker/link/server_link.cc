@@ -60,6 +60,7 @@ Status ServerLink::Connect() {
                          .link_address = options_.link_address,
                          .saves = options_.saves,
                          .stays = options_.stays,
+                         .awaits_model = options_.awaits_model,
                          .file_bytes = options_.file_bytes,
                          .timeout_ms = config_.cluster().connect_timeout_ms()};
   WEIR_ASSIGN_OR_RETURN(

@@ -49,6 +49,8 @@ struct LinkOptions {
   bool saves = false;
   // Whether they stay so long although nothing is pulled.
   bool stays = false;
+  // Some worker of the run saves the model: the servers stay for that one too.
+  bool awaits_model = false;
   // Id of the saved model that the run goes on from; 0: none.
   uint64_t warm_start = 0;
   // Of what it reads, data::FileBytes.
