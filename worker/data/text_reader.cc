@@ -32,6 +32,24 @@ constexpr size_t kMostOpenFiles = 4;
 
 uint64_t HashOf(const Line& line) { return XXH3_64bits(line.text.data(), line.text.size()); }
 
+// What tells a file from another that was put in its place, or from itself after a change.
+struct FileState {
+  uintmax_t byte_count = 0;
+  std::filesystem::file_time_type written = {};
+
+  bool operator==(const FileState&) const = default;
+};
+
+// Nothing of a file that is not there; opening it says so.
+std::optional<FileState> StateOf(const std::string& path) {
+  std::error_code error;
+  FileState state;
+  state.byte_count = std::filesystem::file_size(path, error);
+  if (!error) state.written = std::filesystem::last_write_time(path, error);
+  if (error) return std::nullopt;
+  return state;
+}
+
 // A file that is being read.
 class OpenFile {
  public:
@@ -115,6 +133,7 @@ class TextReader : public Reader {
     ChunkResult result;
     result.end_of_file = first_line >= file.line_count;
     if (result.end_of_file) return result;
+    WEIR_RETURN_IF_ERROR(CheckUnchanged(file));
     WEIR_ASSIGN_OR_RETURN(const bool there, Seek(first_line, &file));
     KeepOpen(chunk.split, &file);
     if (there) WEIR_RETURN_IF_ERROR(ReadLines(&file, choice, block, &result));
@@ -130,13 +149,15 @@ class TextReader : public Reader {
  private:
   struct InputFile {
     std::string path;
+    std::optional<FileState> state = {};       // when the run began
     std::unique_ptr<OpenFile> open = nullptr;  // null when not being read
     // Known once the end was met.
     int64_t line_count = std::numeric_limits<int64_t>::max();
   };
 
-  Status TryFiles(const std::string& field, const std::vector<InputFile>& files) const {
+  Status TryFiles(const std::string& field, std::vector<InputFile>& files) const {
     for (size_t i = 0; i < files.size(); ++i) {
+      files[i].state = StateOf(files[i].path);
       const Status status = OpenFile::Open(files[i].path, *format_).status();
       if (status.ok()) continue;
       const char* advice =
@@ -144,6 +165,15 @@ class TextReader : public Reader {
       return {status.code(), StrCat(field, "[", i, "]: ", status.message(), advice)};
     }
     return OkStatus();
+  }
+
+  // Chunks are lines counted from the file's beginning, and columns are those of its header.
+  static Status CheckUnchanged(const InputFile& file) {
+    const std::optional<FileState> now = StateOf(file.path);
+    if (!now || now == file.state) return OkStatus();
+    return InvalidData(StrCat(file.path,
+                              " was changed after the run began to read it, so that rows may be "
+                              "missed, or be others; start the run again, and leave its files"));
   }
 
   std::vector<InputFile>& Files(Split split) { return files_[static_cast<size_t>(split)]; }

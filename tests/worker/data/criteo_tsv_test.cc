@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <memory>
 #include <numeric>
@@ -216,6 +217,26 @@ TEST_F(CriteoTsv, FailsOnAChunkOfATruncatedFileWithItsName) {
   EXPECT_THAT(status.message(), AllOf(StartsWith(path), HasSubstr("ends early")));
 }
 
+// Its lines would be other ones, or more, than those that were counted so far.
+TEST_F(CriteoTsv, FailsOnAFileThatWasChanged) {
+  const auto path = Write("f", CriteoLines(0, 12));
+  const auto reader = Make(CriteoConfig({path}));
+  Read(*reader, 0);
+  const auto written = std::filesystem::last_write_time(path);
+  Write("f", CriteoLines(0, 13));
+  std::filesystem::last_write_time(path, written);
+  const auto expect_refused = [&] {
+    const Status status = reader->ReadChunk({Split::kTrain, 0, 0, 1}, &block_).status();
+    EXPECT_EQ(status.code(), StatusCode::kInvalidData);
+    EXPECT_THAT(status.message(), StartsWith(path + " was changed after the run began"));
+  };
+  expect_refused();
+  Write("f", CriteoLines(0, 12));
+  std::filesystem::last_write_time(path, written + std::chrono::seconds(1));
+  expect_refused();
+  std::filesystem::last_write_time(path, written);
+  Read(*reader, 1);
+}
 TEST_F(CriteoTsv, FailsOnAFileThatWentAway) {
   const auto path = Write("f", CriteoLines(0, 4));
   const auto reader = Make(CriteoConfig({path}));
