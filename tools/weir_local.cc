@@ -184,7 +184,7 @@ int Main(int argc, char** argv) {
   gflags::SetUsageMessage(kUsage);
   // By default gflags exits with 1 at its first complaint; here all mistakes are told, then 2.
   GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { gflags_found_mistakes = true; };
-  const Status once = CheckConfigFlagsGivenOnce(argc, argv);
+  const Status once = CheckCommandLine(argc, argv);
   gflags::ParseCommandLineNonHelpFlags(&argc, &argv, /*remove_flags=*/true);
   if (gflags::GetCommandLineFlagInfoOrDie("help").current_value == "true") {
     gflags::ShowUsageWithFlagsRestrict(argv[0], "weir_local");

@@ -143,7 +143,7 @@ LinkOptions ServerLinkOptions(const Setup& setup, const saved_model::SavedModel*
   options.server_addresses = setup.addresses;
   options.trainer = static_cast<uint32_t>(FLAGS_trainer);
   options.saves = !FLAGS_save.empty();
-  options.stays = !FLAGS_save_residuals.empty();
+  options.stays = options.awaits_model = !FLAGS_save_residuals.empty();
   options.file_bytes = data::FileBytes(setup.config.data());
   if (warm_start != nullptr) options.warm_start = warm_start->manifest().id();
   return options;
@@ -313,7 +313,7 @@ int main(int argc, char** argv) {
   weir::KeepFreedMemory();
   gflags::SetUsageMessage("trains a model of a Weir run; see README.md");
   GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { std::exit(2); };  // a flag that does not parse
-  const weir::Status once = weir::CheckConfigFlagsGivenOnce(argc, argv);
+  const weir::Status once = weir::CheckCommandLine(argc, argv);
   gflags::ParseCommandLineNonHelpFlags(&argc, &argv, true);
   GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { std::exit(0); };
   gflags::HandleCommandLineHelpFlags();

@@ -9,17 +9,34 @@
 
 namespace weir {
 
-Status CheckConfigFlagsGivenOnce(int argument_count, const char* const* arguments) {
+namespace {
+
+// The name of the flag; empty for another argument.
+std::string_view FlagName(std::string_view argument) {
+  if (!argument.starts_with('-')) return {};
+  argument.remove_prefix(argument.starts_with("--") ? 2 : 1);
+  return argument.substr(0, argument.find('='));
+}
+
+}  // namespace
+
+Status CheckCommandLine(int argument_count, const char* const* arguments) {
   std::map<std::string_view, int> counts = {{"config", 0}, {"override", 0}};
-  for (int i = 1; i < argument_count; ++i) {
-    std::string_view flag = arguments[i];
-    if (flag == "--") break;  // no flags behind it
-    if (!flag.starts_with('-')) continue;
-    flag.remove_prefix(flag.starts_with("--") ? 2 : 1);
-    const auto found = counts.find(flag.substr(0, flag.find('=')));
-    if (found != counts.end()) ++found->second;
-  }
   std::vector<std::string> mistakes;
+  for (int i = 1; i < argument_count; ++i) {
+    const std::string_view argument = arguments[i];
+    if (argument == "--") break;  // no flags behind it
+    const std::string_view flag = FlagName(argument);
+    if (const auto found = counts.find(flag); found != counts.end()) ++found->second;
+    const bool names_folder = flag == "save" || flag == "warm_start" || flag == "save_residuals";
+    const bool value_follows =
+        names_folder && argument.find('=') == std::string_view::npos && i + 1 < argument_count;
+    const bool is_empty =
+        argument.ends_with('=') || (value_follows && std::string_view(arguments[i + 1]).empty());
+    if (names_folder && is_empty) {
+      mistakes.push_back(StrCat("--", flag, " is empty: name a folder, or leave the flag out"));
+    }
+  }
   for (const auto& [flag, count] : counts) {
     if (count < 2) continue;
     mistakes.push_back(StrCat("--", flag, " is given ", count,

@@ -7,9 +7,10 @@
 
 namespace weir {
 
-// InvalidConfig that names --config and --override when they are given more than once: the last
-// alone would count, and what the others say would be lost.
+// InvalidConfig that names --config and --override when they are given more than once, for the last
+// alone would count, and what the others say would be lost; and flags that name a folder and are
+// given empty, as by a variable that is not set: what was learned would be saved nowhere.
 // arguments: as main has them, before the flags are taken out.
-Status CheckConfigFlagsGivenOnce(int argument_count, const char* const* arguments);
+Status CheckCommandLine(int argument_count, const char* const* arguments);
 
 }  // namespace weir

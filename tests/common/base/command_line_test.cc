@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 std::string Complaint(std::vector<const char*> arguments) {
   arguments.insert(arguments.begin(), "program");
-  return CheckConfigFlagsGivenOnce(static_cast<int>(arguments.size()), arguments.data()).message();
+  return CheckCommandLine(static_cast<int>(arguments.size()), arguments.data()).message();
 }
 
 TEST(ConfigFlags, MayBeGivenOnce) {
@@ -30,6 +30,15 @@ TEST(ConfigFlags, AreNamedWhenTheyComeTwice) {
       Complaint({"--config", "a", "--override=1", "--override=2", "--config=b", "--override=3"});
   EXPECT_THAT(both, HasSubstr("--config is given 2 times"));
   EXPECT_THAT(both, HasSubstr("--override is given 3 times"));
+}
+
+// As by a variable that is not set: the model would be saved nowhere.
+TEST(FolderFlags, AreNamedWhenTheyAreEmpty) {
+  EXPECT_THAT(Complaint({"--save="}), HasSubstr("--save is empty"));
+  EXPECT_THAT(Complaint({"-warm_start", "", "--save_residuals="}),
+              testing::AllOf(HasSubstr("--warm_start is empty"),
+                             HasSubstr("--save_residuals is empty")));
+  EXPECT_EQ(Complaint({"--save=m", "--warm_start", "m", "--out=", "--save"}), "");
 }
 
 }  // namespace
