@@ -91,8 +91,10 @@ std::string ManifestText(v1::SavedModelManifest manifest) {
 }
 
 Result<v1::SavedModelManifest> ReadManifest(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
+  std::error_code ignored;
+  std::ifstream file;  // of a pipe it would wait for the other end
+  if (std::filesystem::is_regular_file(path, ignored)) file.open(path, std::ios::binary);
+  if (!file.is_open()) {
     const std::string folder = std::filesystem::path(path).parent_path().string();
     return NotFound(StrCat(folder, " is no saved model: ", path, " cannot be opened"));
   }

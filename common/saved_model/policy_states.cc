@@ -112,7 +112,8 @@ Status VisitFile(const fs::path& path, uint64_t run, const TakeState& take) {
   std::error_code error;
   const uintmax_t size = fs::file_size(path, error);
   Bytes bytes(error ? 0 : size);
-  std::ifstream file(path, std::ios::binary);
+  std::ifstream file;
+  if (!error) file.open(path, std::ios::binary);  // of a pipe, which has no size, it would wait
   file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   if (error || !file) return Unavailable(StrCat(path.string(), " cannot be read"));
   const Status status = VisitRecords(bytes, run, take);

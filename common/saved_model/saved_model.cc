@@ -111,6 +111,10 @@ class HeldFolder {
 };
 
 Result<ByteSpan> Map(const std::string& path, uint64_t expected_bytes) {
+  std::error_code ignored;  // then open says what is wrong
+  if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) {
+    return InvalidData(StrCat(path, " is no file"));  // of a pipe it would wait for the other end
+  }
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return InvalidData(StrCat(path, " cannot be opened: ", std::strerror(errno)));
   struct stat info = {};

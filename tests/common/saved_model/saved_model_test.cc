@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -390,6 +391,16 @@ TEST_F(SavedModelTest, TellsWhatIsMissingOrDamaged) {
   EXPECT_THAT(OpenProblem(), HasSubstr("has format 1, this program reads 2"));
   WriteText(ManifestPath(), "what is this");
   EXPECT_THAT(OpenProblem(), HasSubstr("damaged, or of another version: line 1: "));
+}
+
+TEST_F(SavedModelTest, DoesNotWaitForAPipe) {
+  for (const std::string name : {"parameters.weir", "manifest.textproto"}) {
+    ASSERT_TRUE(Save().ok());
+    fs::remove(Folder() + "/" + name);
+    ASSERT_EQ(mkfifo((Folder() + "/" + name).c_str(), 0600), 0);
+    EXPECT_THAT(OpenProblem(), HasSubstr(name));
+    fs::remove_all(Folder());
+  }
 }
 
 // Another number of steps, or mean of a column, would be a model like any other.
