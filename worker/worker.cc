@@ -39,6 +39,11 @@ void PrintTrain(double seconds, const v1::WorkerReport& merged) {
 }
 
 void PrintTest(const v1::EvaluationReport& test) {
+  if (test.samples() == 0) {
+    std::cout << "test after " << test.at_samples() << " samples: data.test has no usable row"
+              << std::endl;
+    return;
+  }
   std::cout << "test after " << test.at_samples() << " samples: logloss "
             << Format("%.5f", test.logloss()) << "  auc " << Format("%.5f", test.auc())
             << std::endl;

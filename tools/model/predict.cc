@@ -138,6 +138,9 @@ Result<Predictions> Predict(LoadedModel* model, const std::string& in, const std
   if (model->config().data().has_synthetic()) {
     return InvalidConfig("the model was trained on made-up rows, which no file holds");
   }
+  if (out.ends_with(".gz") || out.ends_with(".zst")) {
+    return InvalidConfig(StrCat("--out: ", out, " would be written unpacked; name it otherwise"));
+  }
   WEIR_RETURN_IF_ERROR(data::LineReader::Open(in).status());
   const v1::Config config = ReadingConfig(model->config(), in);
   auto made = data::MakeReader(config, model->manifest().learned(), data::RowLabels::kOptional);
