@@ -35,9 +35,9 @@ TEST(ConfigFlags, AreNamedWhenTheyComeTwice) {
 // As by a variable that is not set: the model would be saved nowhere.
 TEST(FolderFlags, AreNamedWhenTheyAreEmpty) {
   EXPECT_THAT(Complaint({"--save="}), HasSubstr("--save is empty"));
-  EXPECT_THAT(Complaint({"-warm_start", "", "--save_residuals="}),
-              testing::AllOf(HasSubstr("--warm_start is empty"),
-                             HasSubstr("--save_residuals is empty")));
+  EXPECT_THAT(
+      Complaint({"-warm_start", "", "--save_residuals="}),
+      testing::AllOf(HasSubstr("--warm_start is empty"), HasSubstr("--save_residuals is empty")));
   EXPECT_EQ(Complaint({"--save=m", "--warm_start", "m", "--out=", "--save"}), "");
 }
 
