@@ -207,6 +207,7 @@ void Coordinator::CheckSettling(int64_t now_ms) {
   for (const auto& [seat, desk] : desks_) {
     if (IsAwaitedToSettle(seat)) names.push_back(Name(seat));
   }
+  if (names.empty()) return director_.Settled(now_ms);  // nobody has asked since they left
   director_.Fail(StrCat(StrJoin(names, ", "), ": not done with the last batches for ", waited_ms,
                         " ms (cluster.join_timeout_ms); see what holds them up"));
 }
@@ -239,7 +240,7 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
   }
   Desk& desk = desks_[seat];
   if (!request.failure().empty()) TakeFailure(seat, request);
-  is_saved_ |= desk.saves && request.farewell() && !running() && !failed();
+  is_saved_ |= desk.saves && request.model_saved() && !running() && !failed();
   if (request.farewell() || !request.failure().empty()) {
     Dismiss(seat, now_ms);
     return std::nullopt;
@@ -305,11 +306,25 @@ void Coordinator::StepEvaluation(int64_t now_ms) {
 
 void Coordinator::TakeFailure(cluster::Seat seat, const v1::WorkRequest& request) {
   std::string reason = StrCat(Name(seat), ": ", request.failure());
-  if (!running() && desks_[seat].saves && !is_saved_) lost_model_ = reason;
+  if (!running()) return TakeLateFailure(seat, std::move(reason));
   if (!request.others_may_go_on() || desks_[seat].saves || !HasOtherTrainer(seat.trainer)) {
     return director_.Fail(std::move(reason));
   }
   LOG(WARNING) << reason << "; it ends, and the other trainers go on";
+}
+
+// What was learned is lost with a worker that was to save it, if no other will.
+void Coordinator::TakeLateFailure(cluster::Seat seat, std::string reason) {
+  const bool has_other = std::ranges::any_of(desks_, [&](const auto& entry) {
+    return entry.second.saves && entry.first != seat && membership_.IsMember(entry.first);
+  });
+  if (desks_[seat].saves && !has_other) return Fail(std::move(reason));
+  LOG(WARNING) << reason << "; the run is over";
+}
+
+void Coordinator::Fail(std::string reason) {
+  if (running()) return director_.Fail(std::move(reason));
+  if (!failed() && awaits_saver()) lost_model_ = std::move(reason);
 }
 
 bool Coordinator::HasOtherTrainer(uint32_t trainer) const {
@@ -399,7 +414,7 @@ std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& repo
       reply.set_reason(StrCat("shard ", report.shard(), " is already served by another process"));
       return header;
     }
-    director_.Fail(StrCat("server ", report.shard(), " was restarted and has lost its parameters"));
+    Fail(StrCat("server ", report.shard(), " was restarted and has lost its parameters"));
   }
   ShardSeat& shard = shards_[report.shard()];
   shard.nonce = report.nonce();
@@ -443,8 +458,8 @@ void Coordinator::Tick(int64_t now_ms) {
   }
   for (const auto& [index, shard] : shards_) {
     const int64_t silent_ms = now_ms - shard.heard_ms;
-    if (running() && silent_ms > config_.cluster().member_timeout_ms()) {
-      director_.Fail(StrCat("server ", index, " was not heard of for ", silent_ms, " ms"));
+    if ((running() || awaits_saver()) && silent_ms > config_.cluster().member_timeout_ms()) {
+      Fail(StrCat("server ", index, " was not heard of for ", silent_ms, " ms"));
     }
   }
   CheckSaver(now_ms);

@@ -39,7 +39,7 @@ class Coordinator {
   void OnOffset(cluster::Seat seat, const v1::Push& push);
 
   void Tick(int64_t now_ms);
-  void Fail(std::string reason) { director_.Fail(std::move(reason)); }
+  void Fail(std::string reason);
 
   // The run has ended, and everybody who is still there has said farewell or had time enough to.
   // Whoever saves the model, or asked servers to stay, has as long as it is heard of; a saver that
@@ -79,6 +79,7 @@ class Coordinator {
   // A worker gives up. The run ends with it, unless it may go on with another trainer and loses
   // nothing that only this worker would have kept.
   void TakeFailure(cluster::Seat seat, const v1::WorkRequest& request);
+  void TakeLateFailure(cluster::Seat seat, std::string reason);
   // Whether it can train is CheckTrainers' business.
   bool HasOtherTrainer(uint32_t trainer) const;
   // A double of something that was sent before its sender left.
@@ -133,7 +134,7 @@ class Coordinator {
   std::optional<int64_t> ended_ms_;
   bool shall_be_saved_ = false, is_saved_ = false;
   std::optional<int64_t> saver_missing_ms_;  // since when only a saver is waited for that is absent
-  std::string lost_model_;                   // why nobody will save it any more
+  std::string lost_model_;                   // why nobody will save it, though the run ended well
   std::future<v1::EvaluationReport> evaluation_;  // at work, when valid
 };
 

@@ -47,7 +47,7 @@ DEFINE_string(out, "", "directory for summary.json, metrics.jsonl and config.tex
 DEFINE_string(save, "", "folder to save the model in when the run is over; of one trainer");
 DEFINE_string(save_residuals, "",
               "folder for what this worker's policies have not sent when the run is over; put it "
-              "into the saved model as `residuals`");
+              "into the saved model as `residuals`. Servers then wait for a worker with --save");
 DEFINE_string(warm_start, "",
               "folder of a saved model to go on from; the same as the servers' when there are any");
 

@@ -288,7 +288,20 @@ Status Worker::Save() {
     return options_.save->Append(frames);
   }));
   manifest.set_steps(steps);
-  return options_.save->Finish(std::move(manifest));
+  WEIR_RETURN_IF_ERROR(options_.save->Finish(std::move(manifest)));
+  TellSaved();
+  return OkStatus();
+}
+
+// A request, which is repeated until it is answered: servers wait for a saver that has not said so.
+void Worker::TellSaved() {
+  v1::WorkRequest request;
+  request.set_known_evaluations(known_evaluations_);
+  request.set_model_saved(true);
+  const auto reply = client_->RequestWork(std::move(request), {});
+  if (!reply.ok()) {
+    LOG(WARNING) << "the model is saved, and the servers do not know: " << reply.status().message();
+  }
 }
 
 Result<v1::RunReport> Worker::Conclude(v1::RunReport report) {

@@ -76,6 +76,7 @@ class Worker {
   Status ShowProgress(const v1::RunProgress& progress, bool is_last);
   Result<v1::RunReport> Conclude(v1::RunReport report);
   Status Save();
+  void TellSaved();
   void Fail(const Status& status);
   bool HasFailed() const;
   void StopTrainer();

@@ -116,6 +116,16 @@ class CoordinatorTest : public testing::Test {
     request.set_farewell(true);
     EXPECT_FALSE(Ask(request)) << "nobody is there to take a reply";
   }
+  void SaySaved(uint32_t trainer, uint64_t request_id) {
+    v1::WorkRequest request = Request(trainer, request_id);
+    request.set_model_saved(true);
+    EXPECT_TRUE(Work(request).has_finished());
+  }
+  void FailAs(uint32_t trainer, const std::string& reason) {
+    v1::WorkRequest request = Request(trainer, 0);
+    request.set_failure(reason);
+    Ask(request);
+  }
   void ShardSaysFarewell(uint32_t shard, uint64_t nonce) {
     v1::ShardReport report;
     *report.mutable_identity() = identity_;
@@ -496,6 +506,7 @@ TEST_F(CoordinatorTest, ServersStayUntilWhoSavesTheModelHasLeft) {
       EXPECT_EQ(Report(shard, shard).state(), v1::ShardReply::RUNNING);
     }
   }
+  SaySaved(0, last_id + 1);
   SayFarewell(0);
   EXPECT_EQ(Report(1, 1).state(), v1::ShardReply::FINISHED);
   coordinator_.Tick(now_ms_);
@@ -558,10 +569,13 @@ TEST_F(CoordinatorTest, ASaverThatComesAfterTheEndSavesTheModel) {
   EXPECT_TRUE(Join(2, 101).refusal().finished_well()) << "it was to save nothing";
   ASSERT_TRUE(Join(1, 102, true).has_join_reply());
   EXPECT_TRUE(Work(Request(1, 1)).has_finished());
-  now_ms_ += kJoinTimeoutMs - kMemberTimeoutMs;
-  Heartbeat(1);
-  coordinator_.Tick(now_ms_);
-  EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::RUNNING);
+  for (int i = 0; i < 10; ++i) {
+    now_ms_ += kJoinTimeoutMs / 5;
+    Heartbeat(1);
+    EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::RUNNING);
+    coordinator_.Tick(now_ms_);
+  }
+  SaySaved(1, 2);
   SayFarewell(1);
   EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::FINISHED);
   EXPECT_FALSE(coordinator_.failed());
@@ -572,12 +586,55 @@ TEST_F(CoordinatorTest, AModelThatCannotBeSavedIsAFailure) {
   ASSERT_TRUE(Join(0, 100, true).has_join_reply());
   uint64_t last_id = 0;
   FinishTheRun(&last_id);
-  v1::WorkRequest failing = Request(0, 0);
-  failing.set_failure("no space left");
-  Ask(failing);
+  FailAs(0, "no space left");
   coordinator_.Tick(now_ms_);
   EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::FAILED);
   EXPECT_EQ(coordinator_.failure(), "trainer 0: no space left");
+}
+
+TEST_F(CoordinatorTest, AModelThatAnotherSavesIsNotLostWithOneThatCannot) {
+  for (const uint32_t trainer : {0u, 1u}) Join(trainer, 100 + trainer, true);
+  uint64_t last_id = 0;
+  FinishTheRun(&last_id);
+  FailAs(0, "no space left");
+  EXPECT_FALSE(coordinator_.failed());
+  SaySaved(1, 1);
+  FailAs(1, "interrupted");
+  EXPECT_FALSE(coordinator_.failed()) << "it is saved";
+  EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::FINISHED);
+}
+
+TEST_F(CoordinatorTest, TheFirstFailureIsTheOneThatCounts) {
+  for (const uint32_t trainer : {0u, 1u}) Join(trainer, 100 + trainer, trainer == 0);
+  FailAs(1, "line 7 is malformed");
+  FailAs(0, "interrupted");
+  EXPECT_EQ(coordinator_.failure(), "trainer 1: line 7 is malformed");
+}
+
+// Its parameters would be initial ones, and the model would look as good as any.
+TEST_F(CoordinatorTest, AShardThatIsLostWhileASaverIsAwaitedIsAFailure) {
+  Join(0, 100, true);
+  Report(1, 8);
+  uint64_t last_id = 0;
+  FinishTheRun(&last_id);
+  now_ms_ += kMemberTimeoutMs;
+  Heartbeat(0);
+  coordinator_.Tick(now_ms_);
+  EXPECT_FALSE(coordinator_.failed());
+  now_ms_ += 1;
+  Heartbeat(0);
+  coordinator_.Tick(now_ms_);
+  EXPECT_THAT(coordinator_.failure(), HasSubstr("server 1 was not heard of for"));
+}
+
+TEST_F(CoordinatorTest, AShardThatIsRestartedWhileASaverIsAwaitedIsAFailure) {
+  Join(0, 100, true);
+  Report(1, 8);
+  uint64_t last_id = 0;
+  FinishTheRun(&last_id);
+  now_ms_ += 3001;
+  EXPECT_EQ(Report(1, 9).state(), v1::ShardReply::FAILED);
+  EXPECT_THAT(coordinator_.failure(), HasSubstr("server 1 was restarted and has lost"));
 }
 
 TEST_F(CoordinatorTest, ItIsOverAtOnceWhenTheLastOneHasHeardOfTheFailure) {
