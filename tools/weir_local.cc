@@ -167,7 +167,7 @@ int RunProcesses(const LocalOptions& options, const v1::Config& config) {
       [&progress](const std::string& line) { progress.Notice(line); });
   progress.Notice(StrCat("starting ", CountText(options), "; logs in ", out.LogDirectory(), "/"));
   for (const std::string& notice : notices) progress.Notice(notice);
-  const Ending ending = supervisor.Run(RunCommands(options, *addresses));
+  const Ending ending = supervisor.Run(RunCommands(options, *addresses, residuals.folder()));
   progress.Finish();
   std::string missing;
   const Status moved = residuals.Move(&missing);

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <initializer_list>
 #include <set>
 #include <utility>
 #include <vector>
@@ -87,6 +88,27 @@ Result<std::string> MakeAside(const std::string& target) {
                             error ? error.message() : "too many of its kind are there"));
 }
 
+// What is there of names that begin with the folder's and one of the suffixes.
+std::string DescribeSiblings(const std::string& directory,
+                             std::initializer_list<const char*> suffixes) {
+  const fs::path target = Stripped(directory);
+  const std::string name = target.filename().string();
+  const fs::path parent = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (fs::directory_iterator entry(parent, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string other = entry->path().filename().string();
+    const bool is_ours = std::ranges::any_of(
+        suffixes, [&](const char* suffix) { return other.starts_with(StrCat(name, suffix)); });
+    if (is_ours) paths.push_back((target.parent_path() / other).string());
+  }
+  if (paths.empty()) return "";
+  std::ranges::sort(paths);
+  return StrCat(StrJoin(paths, ", "), paths.size() == 1 ? " is" : " are",
+                " there, of a run that was killed or is at work; remove what is of no use");
+}
+
 // Tells a folder from another that takes its place: while it is held, none gets its number.
 class HeldFolder {
  public:
@@ -140,32 +162,24 @@ std::string ResidualsFolder(const std::string& directory) {
 }
 
 std::string DescribeLeftAside(const std::string& directory) {
-  const fs::path target = Stripped(directory);
-  const std::string name = target.filename().string();
-  const fs::path parent = target.has_parent_path() ? target.parent_path() : fs::path(".");
-  std::vector<std::string> paths;
-  std::error_code error;
-  for (fs::directory_iterator entry(parent, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string other = entry->path().filename().string();
-    const bool is_ours = other.starts_with(StrCat(name, kPartial)) ||
-                         other.starts_with(StrCat(name, kResidualsAside));
-    if (is_ours) paths.push_back((target.parent_path() / other).string());
-  }
-  if (paths.empty()) return "";
-  std::ranges::sort(paths);
-  return StrCat(StrJoin(paths, ", "), paths.size() == 1 ? " is" : " are",
-                " there, of a run that was killed or is at work; remove what is of no use");
+  return DescribeSiblings(directory, {kPartial, kResidualsAside});
 }
 
 std::string ResidualsAside(const std::string& directory) {
-  return StrCat(Stripped(directory), kResidualsAside, static_cast<int64_t>(getpid()));
+  const std::string first =
+      StrCat(Stripped(directory), kResidualsAside, static_cast<int64_t>(getpid()));
+  std::error_code error;
+  std::string name = first;
+  for (int number = 2; fs::exists(name, error); ++number) name = StrCat(first, "-", number);
+  return name;
 }
 
 Result<std::unique_ptr<Writer>> Writer::Create(const std::string& directory) {
   const std::string target = Stripped(directory);
   WEIR_RETURN_IF_ERROR(CheckReplaceable(target));
-  if (const std::string left = DescribeLeftAside(target); !left.empty()) LOG(WARNING) << left;
+  // Of residuals only who starts the run can tell whose they are.
+  const std::string left = DescribeSiblings(target, {kPartial});
+  if (!left.empty()) LOG(WARNING) << left;
   WEIR_ASSIGN_OR_RETURN(const std::string aside, MakeAside(target));
   WEIR_ASSIGN_OR_RETURN(FileWriter parameters, FileWriter::Create(File(aside, kParameters)));
   return std::unique_ptr<Writer>(new Writer(target, aside, std::move(parameters)));

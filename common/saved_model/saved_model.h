@@ -30,7 +30,8 @@ namespace weir::saved_model {
 // Of the model in the folder.
 std::string ResidualsFolder(const std::string& directory);
 
-// Where this process gathers them until the model is there: DIR.residuals-<its number>.
+// A name that is free, for where this process gathers them until the model is there:
+// DIR.residuals-<its number>, and perhaps more.
 std::string ResidualsAside(const std::string& directory);
 
 // What runs that save to the folder have left beside it, where they were killed, or write there

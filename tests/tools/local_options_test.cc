@@ -85,7 +85,7 @@ TEST_F(LocalOptionsTest, RefuseAFileAsOutput) {
 
 TEST_F(LocalOptionsTest, BecomeACommandForEachProcess) {
   options_.thread_count = 3;
-  const auto commands = RunCommands(options_, {"tcp://h:1", "tcp://h:2"});
+  const auto commands = RunCommands(options_, {"tcp://h:1", "tcp://h:2"}, "");
   ASSERT_THAT(commands, SizeIs(4));
   EXPECT_EQ(commands[1].name, "server-1");
   EXPECT_EQ(commands[1].role, Role::kServer);
@@ -104,7 +104,7 @@ TEST_F(LocalOptionsTest, BecomeACommandForEachProcess) {
 TEST_F(LocalOptionsTest, BecomeOneWorkerWithoutServersWhenEmbedded) {
   options_.server_count = 0;
   options_.trainer_count = 1;
-  const auto commands = RunCommands(options_, {});
+  const auto commands = RunCommands(options_, {}, "");
   ASSERT_THAT(commands, SizeIs(1));
   EXPECT_THAT(commands[0].arguments,
               ElementsAre(Path("weir-worker"), "--config=out/config.textproto", "--trainer=0",

@@ -83,10 +83,10 @@ class ResidualsTest : public testing::Test {
 };
 
 TEST_F(ResidualsTest, BecomeTheModels) {
-  const std::string beside = ResidualsBeside(options_);
-  Leave(beside, 7);  // of an earlier process of this number
+  const std::string earlier = saved_model::ResidualsAside(options_.save_directory);
+  Leave(earlier, 7);  // by a process of this number, whose model may be all there is
   Residuals residuals(options_);
-  EXPECT_FALSE(fs::exists(beside));
+  const std::string beside = residuals.folder();
   SaveModel(kRun);
   Leave(beside, 0);
   Leave(beside, 1);
@@ -96,13 +96,14 @@ TEST_F(ResidualsTest, BecomeTheModels) {
   EXPECT_TRUE(IsThere("model/residuals/trainer-0.weir"));
   EXPECT_TRUE(IsThere("model/residuals/trainer-1.weir"));
   EXPECT_FALSE(fs::exists(beside));
+  EXPECT_TRUE(fs::exists(earlier + "/trainer-7.weir"));
 }
 
 TEST_F(ResidualsTest, SaysWhoLeftNothing) {
   options_.save_directory += "/";
   Residuals residuals(options_);
   SaveModel(kRun);
-  Leave(ResidualsBeside(options_), 0);
+  Leave(residuals.folder(), 0);
   std::string missing;
   ASSERT_TRUE(residuals.Move(&missing).ok());
   EXPECT_THAT(missing, HasSubstr("is without trainer-1.weir: "));
@@ -113,14 +114,16 @@ TEST_F(ResidualsTest, SaysWhoLeftNothing) {
 TEST_F(ResidualsTest, OfAnotherRunThanTheModelAreTakenAway) {
   for (const bool has_model : {false, true}) {
     if (has_model) SaveModel(kRun + 1);
+    std::string beside;
     {
       Residuals residuals(options_);
-      Leave(ResidualsBeside(options_), 0);
+      beside = residuals.folder();
+      Leave(beside, 0);
       std::string missing;
       ASSERT_TRUE(residuals.Move(&missing).ok());
       EXPECT_THAT(missing, IsEmpty());
     }
-    EXPECT_FALSE(fs::exists(ResidualsBeside(options_)));
+    EXPECT_FALSE(fs::exists(beside));
     EXPECT_FALSE(IsThere("model/residuals"));
   }
 }

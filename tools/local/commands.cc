@@ -5,7 +5,6 @@
 #include "common/base/check.h"
 #include "common/base/strings.h"
 #include "tools/local/output_directory.h"
-#include "tools/local/residuals.h"
 
 namespace weir::tools {
 namespace {
@@ -37,8 +36,8 @@ ChildCommand ServerCommand(const LocalOptions& options, const std::string& serve
 }
 
 // stage: of several; else 0.
-ChildCommand WorkerCommand(const LocalOptions& options, const std::string& servers, int trainer,
-                           int stage) {
+ChildCommand WorkerCommand(const LocalOptions& options, const std::string& servers,
+                           const std::string& residuals_folder, int trainer, int stage) {
   const std::string name = StrCat("trainer-", trainer);
   ChildCommand command = MakeCommand(options, Role::kWorker, "weir-worker",
                                      stage == 0 ? name : StrCat(name, "-stage-", stage));
@@ -52,8 +51,8 @@ ChildCommand WorkerCommand(const LocalOptions& options, const std::string& serve
     command.arguments.push_back(StrCat("--link=tcp://127.0.0.", stage + 1, ":0"));
   }
   AddWarmStart(options, &command);
-  if (const std::string beside = ResidualsBeside(options); !beside.empty()) {
-    command.arguments.push_back(StrCat("--save_residuals=", beside));
+  if (!residuals_folder.empty()) {
+    command.arguments.push_back(StrCat("--save_residuals=", residuals_folder));
   }
   if (stage > 0) return command;  // the first one reports for all
   command.arguments.push_back(
@@ -72,7 +71,8 @@ std::string Plural(int count, const char* noun) {
 }  // namespace
 
 std::vector<ChildCommand> RunCommands(const LocalOptions& options,
-                                      const std::vector<std::string>& addresses) {
+                                      const std::vector<std::string>& addresses,
+                                      const std::string& residuals_folder) {
   CHECK_EQ(addresses.size(), static_cast<size_t>(options.server_count));
   const std::string servers = StrJoin(addresses, ",");
   std::vector<ChildCommand> commands;
@@ -82,7 +82,7 @@ std::vector<ChildCommand> RunCommands(const LocalOptions& options,
   }
   for (int trainer = 0; trainer < options.trainer_count; ++trainer) {
     for (int stage = 0; stage < options.stage_count; ++stage) {
-      commands.push_back(WorkerCommand(options, servers, trainer, stage));
+      commands.push_back(WorkerCommand(options, servers, residuals_folder, trainer, stage));
     }
   }
   return commands;

@@ -12,9 +12,10 @@
 namespace weir::tools {
 
 // The servers in shard order, then the trainers. `addresses` has one entry for each server, empty
-// when embedded.
+// when embedded. residuals_folder: Residuals::folder().
 std::vector<ChildCommand> RunCommands(const LocalOptions& options,
-                                      const std::vector<std::string>& addresses);
+                                      const std::vector<std::string>& addresses,
+                                      const std::string& residuals_folder);
 
 // "2 servers, 1 trainer", "2 servers, 1 trainer of 3 stages".
 std::string CountText(const LocalOptions& options);

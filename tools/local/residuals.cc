@@ -16,12 +16,12 @@ namespace weir::tools {
 
 namespace fs = std::filesystem;
 
-std::string ResidualsBeside(const LocalOptions& options) {
+namespace {
+
+std::string FolderBeside(const LocalOptions& options) {
   if (options.save_directory.empty() || IsEmbedded(options)) return "";
   return saved_model::ResidualsAside(options.save_directory);
 }
-
-namespace {
 
 // Whether a layer of an MLP has a policy under which it cannot take over what was kept.
 bool ForgetsLayer(const v1::Config& config, const std::string& name) {
@@ -55,10 +55,7 @@ std::vector<std::string> MissingStages(const std::string& folder,
 }  // namespace
 
 Residuals::Residuals(const LocalOptions& options)
-    : options_(options), beside_(ResidualsBeside(options)) {
-  std::error_code ignored;  // workers will say what is wrong with it
-  if (!beside_.empty()) fs::remove_all(beside_, ignored);
-}
+    : options_(options), beside_(FolderBeside(options)) {}
 
 Residuals::~Residuals() {
   std::error_code ignored;

@@ -14,17 +14,18 @@
 
 namespace weir::tools {
 
-// The folder beside; empty when no model is saved, or training is embedded.
-std::string ResidualsBeside(const LocalOptions& options);
-
 class Residuals {
  public:
-  // Keeps options. Takes away what an earlier process of this number may have left.
+  // Keeps options.
   explicit Residuals(const LocalOptions& options);
   // Takes away what was not moved.
   ~Residuals();
   Residuals(const Residuals&) = delete;
   Residuals& operator=(const Residuals&) = delete;
+
+  // Where workers write theirs, beside the model; empty when none is saved, or training is
+  // embedded.
+  const std::string& folder() const { return beside_; }
 
   // What the run before had not sent and this one cannot, a line each: of trainers that it has not,
   // of MLPs' layers whose policy in config keeps nothing, of files that are missing.
