@@ -31,8 +31,8 @@ Status CheckCommandLine(int argument_count, const char* const* arguments) {
     const bool names_folder = flag == "save" || flag == "warm_start" || flag == "save_residuals";
     const bool value_follows =
         names_folder && argument.find('=') == std::string_view::npos && i + 1 < argument_count;
-    const bool is_empty =
-        argument.ends_with('=') || (value_follows && std::string_view(arguments[i + 1]).empty());
+    const bool is_empty = argument.find('=') == argument.size() - 1 ||
+                          (value_follows && std::string_view(arguments[i + 1]).empty());
     if (names_folder && is_empty) {
       mistakes.push_back(StrCat("--", flag, " is empty: name a folder, or leave the flag out"));
     }

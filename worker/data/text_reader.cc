@@ -138,6 +138,7 @@ class TextReader : public Reader {
     KeepOpen(chunk.split, &file);
     if (there) WEIR_RETURN_IF_ERROR(ReadLines(&file, choice, block, &result));
     WEIR_ASSIGN_OR_RETURN(result.end_of_file, file.open->lines().AtEnd());
+    WEIR_RETURN_IF_ERROR(CheckUnchanged(file));  // while it was read
     if (result.end_of_file) Finish(&file);
     return result;
   }

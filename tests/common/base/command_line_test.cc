@@ -38,7 +38,8 @@ TEST(FolderFlags, AreNamedWhenTheyAreEmpty) {
   EXPECT_THAT(
       Complaint({"-warm_start", "", "--save_residuals="}),
       testing::AllOf(HasSubstr("--warm_start is empty"), HasSubstr("--save_residuals is empty")));
-  EXPECT_EQ(Complaint({"--save=m", "--warm_start", "m", "--out=", "--save"}), "");
+  EXPECT_EQ(
+      Complaint({"--save=m", "--warm_start", "m=", "--save_residuals=a=", "--out=", "--save"}), "");
 }
 
 }  // namespace
