@@ -77,14 +77,13 @@ std::vector<std::string> CheckFlags(int argc, char** argv) {
   if (FLAGS_stage < 0 && (has_link || !FLAGS_link_listen.empty())) {
     problems.push_back("--link, --link_listen: of a stage; leave them out, or name its --stage");
   }
-  if (FLAGS_stage > 0 && FLAGS_link.find("://*") != std::string::npos) {
-    problems.push_back(
-        "--link: the stage before cannot connect to *; name this host, and give * to "
-        "--link_listen");
-  }
-  if (FLAGS_stage > 0 && has_link && FLAGS_link.find("://*") == std::string::npos) {
-    if (const auto address = transport::ParseTcpAddress(FLAGS_link); !address.ok()) {
+  if (FLAGS_stage > 0 && has_link) {
+    const auto address = transport::ParseTcpAddress(FLAGS_link);
+    if (!address.ok()) {
       problems.push_back(StrCat("--link: ", address.status().message()));
+    } else if (transport::IsEveryInterface(*address)) {
+      problems.push_back(StrCat("--link: the stage before cannot connect to ", address->host,
+                                "; name this host, and give * to --link_listen"));
     }
   }
   if (FLAGS_stage > 0 && !FLAGS_save.empty()) {

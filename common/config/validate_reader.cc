@@ -96,8 +96,16 @@ class ColumnRules {
                     "' is no number, and without a header columns are numbers, from 0");
   }
 
+  // A column to learn from.
+  void RequireFeature(const std::string& path, const std::string& column) {
+    RequireColumn(path, column);
+    if (column.empty() || column != csv_.label().column()) return;
+    violations_.Add(path, "'", column,
+                    "' is the label's: a model would learn to copy it; take it out");
+  }
+
   void ValidateDense(const std::string& path, const v1::DenseColumn& column) {
-    RequireColumn(path + ".column", column.column());
+    RequireFeature(path + ".column", column.column());
     if (!std::isfinite(column.missing())) {
       violations_.Add(path + ".missing", column.missing(), " is not finite; choose a number");
     }
@@ -113,7 +121,7 @@ class ColumnRules {
   }
 
   void ValidateCategorical(const std::string& path, const v1::CategoricalColumn& column) {
-    RequireColumn(path + ".column", column.column());
+    RequireFeature(path + ".column", column.column());
     if (!names_.insert(column.name()).second) {
       violations_.Add(path + ".name", "'", column.name(),
                       "' names two tables; give each a name of its own");

@@ -46,6 +46,10 @@ Result<TcpAddress> ParseTcpAddress(const std::string& address) {
   return InvalidConfig(StrCat("bad address '", address, "': expected tcp://HOST:PORT"));
 }
 
+bool IsEveryInterface(const TcpAddress& address) {
+  return address.host == "*" || address.host == "0.0.0.0";
+}
+
 std::vector<std::string> PeerListMistakes(const std::vector<std::string>& addresses) {
   std::vector<std::string> mistakes;
   std::set<std::string> seen;
@@ -53,9 +57,9 @@ std::vector<std::string> PeerListMistakes(const std::vector<std::string>& addres
     const Result<TcpAddress> parsed = ParseTcpAddress(address);
     if (!parsed.ok()) {
       mistakes.push_back(parsed.status().message());
-    } else if (parsed->host == "*" || parsed->port == 0) {
+    } else if (IsEveryInterface(*parsed) || parsed->port == 0) {
       mistakes.push_back(StrCat("'", address, "' is no place that others can connect to; name the ",
-                                parsed->host == "*" ? "host" : "port"));
+                                parsed->port == 0 ? "port" : "host"));
     } else if (!seen.insert(address).second) {
       mistakes.push_back(StrCat("'", address, "' comes twice"));
     }

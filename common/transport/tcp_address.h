@@ -21,6 +21,9 @@ struct TcpAddress {
 // InvalidConfig, with the address, for anything else, IPv6 included.
 Result<TcpAddress> ParseTcpAddress(const std::string& address);
 
+// "*" or 0.0.0.0: where one can listen, and nobody connect from elsewhere.
+bool IsEveryInterface(const TcpAddress& address);
+
 // What keeps a list of addresses from being where others reach as many processes, a line for each:
 // one that is none, names no host or port, or comes twice.
 std::vector<std::string> PeerListMistakes(const std::vector<std::string>& addresses);

@@ -365,6 +365,9 @@ class ProcessTest(unittest.TestCase):
         self.run_once(2, "weir-worker", *staged, "--stage=-5", texts=["--stage"])
         self.run_once(2, "weir-worker", *staged, "--stage=1", "--link=t1:7200",
                       texts=["--link: ", "'t1:7200'"])
+        for host in "*", "0.0.0.0":
+            self.run_once(2, "weir-worker", *staged, "--stage=1", f"--link=tcp://{host}:7200",
+                          texts=["--link: ", "cannot connect to " + host])
         self.run_once(2, "weir-worker", *staged[:1], staged[-1], "--stage=1", texts=["without --servers"])
         self.run_once(2, "weir-worker", *whole, "--stage=1",
                       "--override=" + self.STAGES + "update { dense { sgd { learning_rate: 0.1 } clip_norm: 1 } }",

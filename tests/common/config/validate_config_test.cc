@@ -96,6 +96,12 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenRule{"data { criteo_tsv {} }", "data.train: "},
         BrokenRule{R"(data { train: "a" criteo_tsv { rows_per_table: 0 } })",
                    "data.criteo_tsv.rows_per_table: 0 "},
+        BrokenRule{R"(data { train: "a" csv { label { column: "y" }
+                      dense { column: "y" } categorical { column: "z" rows: 9 } } })",
+                   "data.csv.dense[0].column: 'y' is the label's"},
+        BrokenRule{R"(data { train: "a" csv { label { column: "y" }
+                      dense { column: "x" } categorical { column: "y" rows: 9 } } })",
+                   "data.csv.categorical[0].column: 'y' is the label's"},
         BrokenRule{R"(data { test: "" })", "data.test[0]: "},
         BrokenRule{"data { synthetic { rows: 0 } }", "data.synthetic.rows: "},
         BrokenRule{"data { synthetic { test_rows: -1 } }", "data.synthetic.test_rows: "},

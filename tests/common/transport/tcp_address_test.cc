@@ -14,8 +14,9 @@ TEST(PeerList, HasOnePlaceForEachProcess) {
   EXPECT_THAT(PeerListMistakes({}), IsEmpty());
   EXPECT_THAT(PeerListMistakes({"tcp://h0:7100", "tcp://h0:7101", "tcp://h1:7100"}), IsEmpty());
   EXPECT_THAT(PeerListMistakes({"tcp://h:7100", ""}), ElementsAre(HasSubstr("bad address ''")));
-  EXPECT_THAT(PeerListMistakes({"tcp://*:7100", "tcp://h:0"}),
-              ElementsAre(HasSubstr("name the host"), HasSubstr("name the port")));
+  EXPECT_THAT(PeerListMistakes({"tcp://*:7100", "tcp://0.0.0.0:7100", "tcp://h:0"}),
+              ElementsAre(HasSubstr("name the host"), HasSubstr("name the host"),
+                          HasSubstr("name the port")));
   EXPECT_THAT(PeerListMistakes({"tcp://h:7100", "tcp://h:7100"}),
               ElementsAre(HasSubstr("comes twice")));
 }
