@@ -1,20 +1,16 @@
 // weir-server: one shard of the parameters; shard 0 also coordinates the run.
 #include <gflags/gflags.h>
 
-#include <cstdlib>
-#include <iostream>
 #include <memory>
-#include <new>
 
 #include "common/base/check.h"
-#include "common/base/command_line.h"
-#include "common/base/exit_code.h"
 #include "common/base/heap.h"
 #include "common/base/interrupt_target.h"
 #include "common/base/signal_watcher.h"
 #include "common/base/strings.h"
 #include "common/config/load_config.h"
 #include "common/layout/message_bound.h"
+#include "common/program/program.h"
 #include "common/transport/tcp_address.h"
 #include "common/transport/zmq_transport.h"
 #include "server/server.h"
@@ -28,11 +24,6 @@ DEFINE_int32(shard, -1, "which entry of --servers this process is");
 DEFINE_string(warm_start, "", "folder of a saved model to go on from; the same on every server");
 DEFINE_string(listen, "", "address to bind, if it is not the advertised one");
 
-// gflags defines this and no header declares it: what it calls after telling wrong flags, or help.
-namespace GFLAGS_NAMESPACE {
-extern void (*gflags_exitfunc)(int);
-}
-
 namespace weir::server {
 namespace {
 
@@ -42,10 +33,12 @@ struct Setup {
   std::string listen;
 };
 
-Result<Setup> ReadFlags(int argc, char** argv) {
+Status ReadFlags(const Arguments& arguments, Setup* read) {
   std::vector<std::string> problems;
-  for (int i = 1; i < argc; ++i) problems.push_back(StrCat("unexpected argument '", argv[i], "'"));
-  Setup setup;
+  for (const std::string& argument : arguments) {
+    problems.push_back(StrCat("unexpected argument '", argument, "'"));
+  }
+  Setup& setup = *read;
   setup.addresses = StrSplit(FLAGS_servers, ',');
   const auto count = std::ssize(setup.addresses);
   if (count == 0) problems.push_back("--servers: list the address of every shard");
@@ -63,7 +56,7 @@ Result<Setup> ReadFlags(int argc, char** argv) {
   setup.config = *std::move(config);
   setup.listen =
       FLAGS_listen.empty() ? setup.addresses[static_cast<size_t>(FLAGS_shard)] : FLAGS_listen;
-  return setup;
+  return OkStatus();
 }
 
 std::unique_ptr<ShardReporter> StartReporter(const Setup& setup, Server* server,
@@ -96,8 +89,7 @@ Status Serve(const Setup& setup, const saved_model::SavedModel* warm_start,
   return server->Run();
 }
 
-Status RunServer(int argc, char** argv) {
-  WEIR_ASSIGN_OR_RETURN(const Setup setup, ReadFlags(argc, argv));
+Status RunServer(const Setup& setup) {
   const auto server_count = static_cast<uint32_t>(setup.addresses.size());
   WEIR_RETURN_IF_ERROR(CheckMessageBound(setup.config, ModelLayout(setup.config, server_count)));
   transport::Limits limits;
@@ -119,23 +111,13 @@ Status RunServer(int argc, char** argv) {
 }  // namespace weir::server
 
 int main(int argc, char** argv) {
-  FLAGS_logtostderr = true;
   weir::KeepFreedMemory();
-  gflags::SetUsageMessage("serves one shard of a Weir run; see README.md");
-  GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { std::exit(2); };  // a flag that does not parse
-  const weir::Status once = weir::CheckCommandLine(argc, argv);
-  gflags::ParseCommandLineNonHelpFlags(&argc, &argv, true);
-  GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { std::exit(0); };
-  gflags::HandleCommandLineHelpFlags();
-  google::InitGoogleLogging(argv[0]);
-  weir::Status status;
-  try {
-    status = once.ok() ? weir::server::RunServer(argc, argv) : once;
-  } catch (const std::bad_alloc&) {
-    status = weir::ResourceExhausted(
-        "not enough memory for the model and its data; see the model's widths, "
-        "data.batch_size and data.chunk_batches in the config");
-  }
-  if (!status.ok()) std::cerr << "error: " << status.message() << std::endl;
-  return weir::ExitCode(status);
+  weir::server::Setup setup;
+  return weir::RunProgram(
+      {.usage = "serves one shard of a Weir run; see README.md",
+       .flags_in = "server/main",
+       .short_of_memory = "the model; see its widths and tables in the config",
+       .check = [&](const auto& arguments) { return weir::server::ReadFlags(arguments, &setup); },
+       .run = [&](const auto&) { return weir::server::RunServer(setup); }},
+      argc, argv);
 }

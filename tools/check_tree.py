@@ -14,6 +14,7 @@ from typing import NamedTuple
 # Folders of common, and which others each may include besides itself.
 COMMON_MAY_INCLUDE = {
     "base": (),
+    "program": ("base",),
     "proto": (),
     "tensor": ("base",),
     "layout": ("base", "proto"),
@@ -46,7 +47,7 @@ MAINS = ("server/main.cc", "worker/main.cc")
 FENCES = (
     ("ZeroMQ", re.compile(r"zmq(_addon)?\.h(pp)?$"), ("common/transport", "tools/bench")),
     ("CUDA", re.compile(r"(cuda|cublas|curand|cub/|thrust/|nv)"), ("gpu",)),
-    ("gflags", re.compile(r"gflags/"), MAINS + ("tools",)),
+    ("gflags", re.compile(r"gflags/"), MAINS + ("common/program", "tests/common/program", "tools")),
     ("Highway", re.compile(r"hwy/"),
      ("common/compress", "common/kernels", "common/split", "tests")),
     ("libxsmm", re.compile(r"libxsmm"), ("common/kernels",)),

@@ -12,7 +12,6 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
-#include <new>
 #include <string>
 #include <vector>
 
@@ -21,6 +20,7 @@
 #include "common/base/heap.h"
 #include "common/base/signal_watcher.h"
 #include "common/base/strings.h"
+#include "common/program/program.h"
 #include "tools/bench/machine.h"
 #include "tools/bench/openblas_settings.h"
 #include "tools/bench/report.h"
@@ -31,15 +31,8 @@ DEFINE_string(json, "", "also write the lines to this file, as JSON");
 DEFINE_int32(repeats, 5, "how often each measurement is made; the median counts");
 DEFINE_bool(quick, false, "smallest sizes, once: verifies the results, the times mean nothing");
 
-// gflags defines this and no header declares it: what it calls after telling wrong flags.
-namespace GFLAGS_NAMESPACE {
-extern void (*gflags_exitfunc)(int);
-}
-
 namespace weir::bench {
 namespace {
-
-bool gflags_found_mistakes = false;
 
 std::string Usage() {
   std::string text =
@@ -77,7 +70,7 @@ Status WriteJson(const Lines& lines, const Machine& machine) {
   return Unavailable(StrCat("--json: cannot write ", FLAGS_json, ": ", std::strerror(errno)));
 }
 
-Status Run(const std::vector<std::string>& names) {
+Status Measure(const std::vector<std::string>& names) {
   WEIR_ASSIGN_OR_RETURN(const std::vector<const Section*> sections, Choose(names));
   const Options options{.repeats = FLAGS_quick ? 1 : FLAGS_repeats, .quick = FLAGS_quick};
   const Machine machine = DescribeMachine();
@@ -102,37 +95,21 @@ Status Run(const std::vector<std::string>& names) {
   _exit(ExitCode(Interrupted("")));
 }
 
-Status RunInMemory(const std::vector<std::string>& names) {
-  try {
-    return Run(names);
-  } catch (const std::bad_alloc&) {
-    return ResourceExhausted("not enough memory for this section");
-  }
-}
-
-int Main(int argc, char** argv) {
-  LetOpenBlasChoose(argv);
-  KeepFreedMemory();  // as server and worker do; peers in this process have the same heap
-  FLAGS_minloglevel = google::GLOG_WARNING;
-  gflags::SetUsageMessage(Usage());
-  GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { gflags_found_mistakes = true; };
-  gflags::ParseCommandLineNonHelpFlags(&argc, &argv, /*remove_flags=*/true);
-  if (gflags::GetCommandLineFlagInfoOrDie("help").current_value == "true") {
-    gflags::ShowUsageWithFlagsRestrict(argv[0], "weir_bench");
-    return 0;
-  }
-  FLAGS_logtostderr = true;
-  google::InitGoogleLogging(argv[0]);
+Status Run(const Arguments& names) {
   const SignalWatcher watcher(EndInterrupted);
-  const Status status =
-      gflags_found_mistakes ? InvalidConfig("see --help") : RunInMemory({argv + 1, argv + argc});
-  for (const std::string& mistake : StrSplit(status.message(), '\n')) {
-    std::cerr << "error: " << mistake << "\n";
-  }
-  return ExitCode(status);
+  return Measure(names);
 }
 
 }  // namespace
 }  // namespace weir::bench
 
-int main(int argc, char** argv) { return weir::bench::Main(argc, argv); }
+int main(int argc, char** argv) {
+  weir::bench::LetOpenBlasChoose(argv);
+  weir::KeepFreedMemory();  // as server and worker do; peers in this process have the same heap
+  FLAGS_minloglevel = google::GLOG_WARNING;
+  return weir::RunProgram({.usage = weir::bench::Usage(),
+                           .flags_in = "weir_bench",
+                           .short_of_memory = "this section",
+                           .run = weir::bench::Run},
+                          argc, argv);
+}

@@ -13,11 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "common/base/command_line.h"
-#include "common/base/exit_code.h"
 #include "common/base/signal_watcher.h"
 #include "common/base/strings.h"
 #include "common/config/load_config.h"
+#include "common/program/program.h"
 #include "tools/data/generate.h"
 #include "tools/data/inspect.h"
 
@@ -27,15 +26,8 @@ DEFINE_string(out, "", "generate: the file to write; compressed when its name en
 DEFINE_string(split, "train", "generate: train or test rows");
 DEFINE_int64(rows, 0, "only the first so many rows; 0 is all");
 
-// gflags defines this and no header declares it: what it calls after telling wrong flags.
-namespace GFLAGS_NAMESPACE {
-extern void (*gflags_exitfunc)(int);
-}
-
 namespace weir::tools {
 namespace {
-
-bool gflags_found_mistakes = false;
 
 constexpr const char* kUsage =
     "makes input files and looks into them\n"
@@ -43,8 +35,6 @@ constexpr const char* kUsage =
     "      writes the synthetic set of the config as a Criteo click log\n"
     "  weir-data inspect FILE [--rows=N]\n"
     "      tells what a file holds, and proposes the data {} section that reads it";
-
-using Arguments = std::vector<std::string>;
 
 void RequireRows(std::vector<std::string>& mistakes) {
   if (FLAGS_rows < 0) mistakes.push_back(StrCat("--rows=", FLAGS_rows, " is negative"));
@@ -84,7 +74,7 @@ Status RunInspect(const Arguments& arguments) {
   return Inspect(arguments[0], FLAGS_rows, std::cout);
 }
 
-Status Run(const Arguments& arguments) {
+Status RunCommand(const Arguments& arguments) {
   if (arguments.empty()) return InvalidConfig("say what to do: generate or inspect (see --help)");
   const Arguments rest(arguments.begin() + 1, arguments.end());
   if (arguments[0] == "generate") return RunGenerate(rest);
@@ -92,31 +82,18 @@ Status Run(const Arguments& arguments) {
   return InvalidConfig(StrCat("\"", arguments[0], "\" is neither generate nor inspect"));
 }
 
-int Main(int argc, char** argv) {
-  gflags::SetUsageMessage(kUsage);
-  // By default gflags exits with 1 at its first complaint; here all mistakes are told, then 2.
-  GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { gflags_found_mistakes = true; };
-  const Status once = CheckCommandLine(argc, argv);
-  gflags::ParseCommandLineNonHelpFlags(&argc, &argv, /*remove_flags=*/true);
-  if (gflags::GetCommandLineFlagInfoOrDie("help").current_value == "true") {
-    gflags::ShowUsageWithFlagsRestrict(argv[0], "weir_data");
-    return 0;
-  }
-  Status status = once;
-  if (gflags_found_mistakes && status.ok()) status = InvalidConfig("see --help");
-  try {
-    if (status.ok()) status = Run(Arguments(argv + 1, argv + argc));
-  } catch (const std::bad_alloc&) {
-    status = ResourceExhausted("not enough memory; for inspect, use a smaller --rows");
-  }
-  if (status.ok() && !std::cout.flush()) status = Unavailable("cannot write to standard output");
-  for (const std::string& mistake : StrSplit(status.message(), '\n')) {
-    std::cerr << "error: " << mistake << "\n";
-  }
-  return ExitCode(status);
+Status Run(const Arguments& arguments) {
+  WEIR_RETURN_IF_ERROR(RunCommand(arguments));
+  return std::cout.flush() ? OkStatus() : Unavailable("cannot write to standard output");
 }
 
 }  // namespace
 }  // namespace weir::tools
 
-int main(int argc, char** argv) { return weir::tools::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return weir::RunProgram({.usage = weir::tools::kUsage,
+                           .flags_in = "weir_data",
+                           .short_of_memory = "the file; for inspect, use a smaller --rows",
+                           .run = weir::tools::Run},
+                          argc, argv);
+}

@@ -17,11 +17,10 @@
 #include <vector>
 
 #include "common/base/clock.h"
-#include "common/base/command_line.h"
-#include "common/base/exit_code.h"
 #include "common/base/strings.h"
 #include "common/config/load_config.h"
 #include "common/config/validate_config.h"
+#include "common/program/program.h"
 #include "common/saved_model/saved_model.h"
 #include "tools/local/commands.h"
 #include "tools/local/end_report.h"
@@ -48,27 +47,13 @@ DEFINE_string(warm_start, "", "folder of a saved model to go on from");
 DEFINE_string(binaries, "", "where weir-server and weir-worker are; default beside this program");
 DEFINE_int32(base_port, 0, "server i listens on base_port + i; 0 takes free ports");
 
-// gflags defines this and no header declares it: what it calls after telling wrong flags.
-namespace GFLAGS_NAMESPACE {
-extern void (*gflags_exitfunc)(int);
-}
-
 namespace weir::tools {
 namespace {
-
-constexpr int kExitRefused = 2;
-
-bool gflags_found_mistakes = false;
 
 constexpr const char* kUsage =
     "all processes of a run on this machine\n"
     "  weir-local --config=a.textproto,b.textproto --servers=2 --trainers=2 --threads=1 --out=DIR\n"
     "What affects results is in the config files; --override lays protobuf text over them.";
-
-int Fail(const Status& status) {
-  std::cerr << "error: " << status.message() << "\n";
-  return ExitCode(status);
-}
 
 std::string OwnDirectory() {
   std::error_code error;
@@ -132,24 +117,22 @@ int64_t TotalSamples(const v1::DataConfig& data) {
   return data.has_synthetic() ? data.synthetic().rows() * data.epochs() : 0;
 }
 
-int Finish(const LocalOptions& options) {
+Status Finish(const LocalOptions& options) {
   const OutputDirectory out(options.out_directory);
-  const auto summary = out.Collect(options.trainer_count);
-  if (!summary.ok()) return Fail(summary.status());
-  const auto report = EndReport(*summary);
-  if (!report.ok()) return Fail(report.status());
+  WEIR_ASSIGN_OR_RETURN(const auto summary, out.Collect(options.trainer_count));
+  WEIR_ASSIGN_OR_RETURN(const std::string report, EndReport(summary));
   std::cout << "done: " << CountText(options) << "\n"
-            << *report << "  files   " << out.SummaryPath() << ", " << out.RunMetricsPath() << ", "
+            << report << "  files   " << out.SummaryPath() << ", " << out.RunMetricsPath() << ", "
             << out.LogDirectory() << "/\n";
-  return 0;
+  return OkStatus();
 }
 
-int RunProcesses(const LocalOptions& options, const v1::Config& config) {
+Status RunProcesses(const LocalOptions& options, const v1::Config& config) {
   const OutputDirectory out(options.out_directory);
-  const auto lock = out.Prepare(options.trainer_count, config::ToText(config));
-  if (!lock.ok()) return Fail(lock.status());
-  const auto addresses = LoopbackAddresses(options.server_count, options.base_port);
-  if (!addresses.ok()) return Fail(addresses.status());
+  WEIR_ASSIGN_OR_RETURN(const auto lock,
+                        out.Prepare(options.trainer_count, config::ToText(config)));
+  WEIR_ASSIGN_OR_RETURN(const std::vector<std::string> addresses,
+                        LoopbackAddresses(options.server_count, options.base_port));
 
   Progress progress(out.MetricsPath(0), TotalSamples(config.data()),
                     Display{std::cerr, TerminalColumns()}, Clock::Real());
@@ -167,42 +150,39 @@ int RunProcesses(const LocalOptions& options, const v1::Config& config) {
       [&progress](const std::string& line) { progress.Notice(line); });
   progress.Notice(StrCat("starting ", CountText(options), "; logs in ", out.LogDirectory(), "/"));
   for (const std::string& notice : notices) progress.Notice(notice);
-  const Ending ending = supervisor.Run(RunCommands(options, *addresses, residuals.folder()));
+  const Status ending = supervisor.Run(RunCommands(options, addresses, residuals.folder()));
   progress.Finish();
   std::string missing;
   const Status moved = residuals.Move(&missing);
   if (!missing.empty()) progress.Notice(missing);
-  if (ending.exit_code == 0) {
-    const int exit_code = Finish(options);  // either is worth having without the other
-    return moved.ok() ? exit_code : Fail(moved);
-  }
-  std::cerr << "error: " << ending.message << "\n";
-  return ending.exit_code;
+  WEIR_RETURN_IF_ERROR(ending);
+  const Status finished = Finish(options);  // either is worth having without the other
+  return moved.ok() ? finished : moved;
 }
 
-int Main(int argc, char** argv) {
-  gflags::SetUsageMessage(kUsage);
-  // By default gflags exits with 1 at its first complaint; here all mistakes are told, then 2.
-  GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { gflags_found_mistakes = true; };
-  const Status once = CheckCommandLine(argc, argv);
-  gflags::ParseCommandLineNonHelpFlags(&argc, &argv, /*remove_flags=*/true);
-  if (gflags::GetCommandLineFlagInfoOrDie("help").current_value == "true") {
-    gflags::ShowUsageWithFlagsRestrict(argv[0], "weir_local");
-    return 0;
+Status Check(const Arguments& arguments, const LocalOptions& options, v1::Config* config) {
+  std::vector<std::string> mistakes = AllMistakes(options, *config);
+  for (const std::string& argument : arguments) {
+    mistakes.push_back(StrCat("\"", argument, "\": only flags are understood, as in --out=DIR"));
   }
-  const LocalOptions options = OptionsFromFlags();
-  v1::Config config;
-  std::vector<std::string> mistakes = StrSplit(once.message(), '\n');
-  for (std::string& mistake : AllMistakes(options, config)) mistakes.push_back(std::move(mistake));
-  for (int i = 1; i < argc; ++i) {
-    mistakes.push_back(StrCat("\"", argv[i], "\": only flags are understood, as in --out=DIR"));
-  }
-  for (const std::string& mistake : mistakes) std::cerr << "error: " << mistake << "\n";
-  if (gflags_found_mistakes || !mistakes.empty()) return kExitRefused;
-  return RunProcesses(options, config);
+  return mistakes.empty() ? OkStatus() : InvalidConfig(StrJoin(mistakes, "\n"));
 }
 
 }  // namespace
 }  // namespace weir::tools
 
-int main(int argc, char** argv) { return weir::tools::Main(argc, argv); }
+int main(int argc, char** argv) {
+  weir::tools::LocalOptions options;
+  weir::v1::Config config;
+  return weir::RunProgram(
+      {.usage = weir::tools::kUsage,
+       .flags_in = "weir_local",
+       .short_of_memory = "this program",
+       .check =
+           [&](const auto& arguments) {
+             options = weir::tools::OptionsFromFlags();
+             return weir::tools::Check(arguments, options, &config);
+           },
+       .run = [&](const auto&) { return weir::tools::RunProcesses(options, config); }},
+      argc, argv);
+}

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "common/base/exit_code.h"
 #include "common/base/signal_watcher.h"
 #include "common/base/strings.h"
+#include "common/program/program.h"
 #include "tools/model/export_safetensors.h"
 #include "tools/model/loaded_model.h"
 #include "tools/model/predict.h"
@@ -27,17 +27,10 @@ DEFINE_string(out, "", "file for the probabilities: line,probability");
 DEFINE_string(export, "",
               "writes the model itself, as safetensors with the names of facebookresearch/dlrm");
 
-// gflags defines this and no header declares it: what it calls after telling wrong flags.
-namespace GFLAGS_NAMESPACE {
-extern void (*gflags_exitfunc)(int);
-}
-
 namespace weir::tools {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool gflags_found_mistakes = false;
 
 constexpr const char* kUsage =
     "what a saved model says of new rows\n"
@@ -46,7 +39,7 @@ constexpr const char* kUsage =
     "  weir-predict --model=DIR --export=FILE.safetensors\n"
     "      writes the model for PyTorch";
 
-Status CheckFlags(const std::vector<std::string>& arguments) {
+Status CheckFlags(const Arguments& arguments) {
   std::vector<std::string> mistakes;
   mistakes.reserve(arguments.size());
   for (const std::string& argument : arguments) {
@@ -96,8 +89,7 @@ Status CheckApart(const std::string& flag, const std::string& file, const std::s
       StrCat(flag, "=", file, " is the file of ", other_flag, "; name another file"));
 }
 
-Status Run(const std::vector<std::string>& arguments) {
-  WEIR_RETURN_IF_ERROR(CheckFlags(arguments));
+Status Run() {
   WEIR_RETURN_IF_ERROR(CheckApart("--out", FLAGS_out, "--in", FLAGS_in));
   WEIR_RETURN_IF_ERROR(CheckApart("--export", FLAGS_export, "--in", FLAGS_in));
   WEIR_RETURN_IF_ERROR(CheckApart("--export", FLAGS_export, "--out", FLAGS_out));
@@ -116,29 +108,14 @@ Status Run(const std::vector<std::string>& arguments) {
   return std::cout.flush() ? OkStatus() : Unavailable("cannot write to standard output");
 }
 
-int Main(int argc, char** argv) {
-  gflags::SetUsageMessage(kUsage);
-  // By default gflags exits with 1 at its first complaint; here all mistakes are told, then 2.
-  GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { gflags_found_mistakes = true; };
-  gflags::ParseCommandLineNonHelpFlags(&argc, &argv, /*remove_flags=*/true);
-  if (gflags::GetCommandLineFlagInfoOrDie("help").current_value == "true") {
-    gflags::ShowUsageWithFlagsRestrict(argv[0], "weir_predict");
-    return 0;
-  }
-  Status status;
-  try {
-    status = gflags_found_mistakes ? InvalidConfig("see --help")
-                                   : Run(std::vector<std::string>(argv + 1, argv + argc));
-  } catch (const std::bad_alloc&) {
-    status = ResourceExhausted("not enough memory for the model and its predictions");
-  }
-  for (const std::string& mistake : StrSplit(status.message(), '\n')) {
-    std::cerr << "error: " << mistake << "\n";
-  }
-  return ExitCode(status);
-}
-
 }  // namespace
 }  // namespace weir::tools
 
-int main(int argc, char** argv) { return weir::tools::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return weir::RunProgram({.usage = weir::tools::kUsage,
+                           .flags_in = "weir_predict",
+                           .short_of_memory = "the model and its predictions",
+                           .check = weir::tools::CheckFlags,
+                           .run = [](const auto&) { return weir::tools::Run(); }},
+                          argc, argv);
+}

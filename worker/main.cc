@@ -2,16 +2,12 @@
 // alone.
 #include <gflags/gflags.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
-#include <new>
 
 #include "common/base/check.h"
-#include "common/base/command_line.h"
-#include "common/base/exit_code.h"
 #include "common/base/heap.h"
 #include "common/base/interrupt_target.h"
 #include "common/base/signal_watcher.h"
@@ -19,6 +15,7 @@
 #include "common/config/load_config.h"
 #include "common/config/validate_config.h"
 #include "common/layout/message_bound.h"
+#include "common/program/program.h"
 #include "common/saved_model/policy_states.h"
 #include "common/saved_model/warm_start.h"
 #include "common/transport/tcp_address.h"
@@ -51,11 +48,6 @@ DEFINE_string(save_residuals, "",
 DEFINE_string(warm_start, "",
               "folder of a saved model to go on from; the same as the servers' when there are any");
 
-// gflags defines this and no header declares it: what it calls after telling wrong flags, or help.
-namespace GFLAGS_NAMESPACE {
-extern void (*gflags_exitfunc)(int);
-}
-
 namespace weir::worker {
 namespace {
 
@@ -64,9 +56,11 @@ struct Setup {
   std::vector<std::string> addresses;
 };
 
-std::vector<std::string> CheckFlags(int argc, char** argv) {
+std::vector<std::string> CheckFlags(const Arguments& arguments) {
   std::vector<std::string> problems;
-  for (int i = 1; i < argc; ++i) problems.push_back(StrCat("unexpected argument '", argv[i], "'"));
+  for (const std::string& argument : arguments) {
+    problems.push_back(StrCat("unexpected argument '", argument, "'"));
+  }
   if (FLAGS_config.empty()) problems.push_back("--config: name at least one file");
   if (FLAGS_trainer < 0) problems.push_back("--trainer: must not be negative");
   if (FLAGS_stage < -1) problems.push_back("--stage: must not be negative");
@@ -99,9 +93,9 @@ std::vector<std::string> CheckFlags(int argc, char** argv) {
   return problems;
 }
 
-Result<Setup> ReadFlags(int argc, char** argv) {
-  std::vector<std::string> problems = CheckFlags(argc, argv);
-  Setup setup;
+Status ReadFlags(const Arguments& arguments, Setup* read) {
+  std::vector<std::string> problems = CheckFlags(arguments);
+  Setup& setup = *read;
   setup.addresses = StrSplit(FLAGS_servers, ',');
   for (const std::string& mistake : transport::PeerListMistakes(setup.addresses)) {
     problems.push_back("--servers: " + mistake);
@@ -120,8 +114,7 @@ Result<Setup> ReadFlags(int argc, char** argv) {
   } else if (!FLAGS_config.empty()) {
     problems.push_back(config.status().message());
   }
-  if (!problems.empty()) return InvalidConfig(StrJoin(problems, "\n"));
-  return setup;
+  return problems.empty() ? OkStatus() : InvalidConfig(StrJoin(problems, "\n"));
 }
 
 Result<std::unique_ptr<ParameterClient>> MakeEmbedded(const Setup& setup, const ModelLayout& layout,
@@ -244,8 +237,7 @@ Result<v1::LearnedColumns> Learned(const v1::Config& config,
   return data::LearnFromData(config);
 }
 
-Status RunWorker(int argc, char** argv) {
-  WEIR_ASSIGN_OR_RETURN(const Setup setup, ReadFlags(argc, argv));
+Status RunWorker(const Setup& setup) {
   WorkerOptions options;
   if (!FLAGS_out.empty()) {
     WEIR_ASSIGN_OR_RETURN(options.log, PrepareOut(setup.config));
@@ -308,23 +300,14 @@ Status RunWorker(int argc, char** argv) {
 }  // namespace weir::worker
 
 int main(int argc, char** argv) {
-  FLAGS_logtostderr = true;
   weir::KeepFreedMemory();
-  gflags::SetUsageMessage("trains a model of a Weir run; see README.md");
-  GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { std::exit(2); };  // a flag that does not parse
-  const weir::Status once = weir::CheckCommandLine(argc, argv);
-  gflags::ParseCommandLineNonHelpFlags(&argc, &argv, true);
-  GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { std::exit(0); };
-  gflags::HandleCommandLineHelpFlags();
-  google::InitGoogleLogging(argv[0]);
-  weir::Status status;
-  try {
-    status = once.ok() ? weir::worker::RunWorker(argc, argv) : once;
-  } catch (const std::bad_alloc&) {
-    status = weir::ResourceExhausted(
-        "not enough memory for the model and its data; see the model's widths, "
-        "data.batch_size and data.chunk_batches in the config");
-  }
-  if (!status.ok()) std::cerr << "error: " << status.message() << std::endl;
-  return weir::ExitCode(status);
+  weir::worker::Setup setup;
+  return weir::RunProgram(
+      {.usage = "trains a model of a Weir run; see README.md",
+       .flags_in = "worker/main",
+       .short_of_memory = "the model and its data; see the model's widths, data.batch_size and "
+                          "data.chunk_batches in the config",
+       .check = [&](const auto& arguments) { return weir::worker::ReadFlags(arguments, &setup); },
+       .run = [&](const auto&) { return weir::worker::RunWorker(setup); }},
+      argc, argv);
 }

@@ -7,13 +7,17 @@
 
 namespace weir {
 
+inline constexpr int kExitRefused = 2;
+inline constexpr int kExitTooLate = 3;
+inline constexpr int kExitInterrupted = 130;
+
 // 0 done, 1 failed while running, 2 wrong flags or config, 3 came when the run was over and had
 // ended well, 130 interrupted.
 inline int ExitCode(const Status& status) {
   if (status.ok()) return 0;
-  if (status.code() == StatusCode::kInvalidConfig) return 2;
-  if (status.code() == StatusCode::kTooLate) return 3;
-  if (status.code() == StatusCode::kInterrupted) return 130;
+  if (status.code() == StatusCode::kInvalidConfig) return kExitRefused;
+  if (status.code() == StatusCode::kTooLate) return kExitTooLate;
+  if (status.code() == StatusCode::kInterrupted) return kExitInterrupted;
   return 1;
 }
 

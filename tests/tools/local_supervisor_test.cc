@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "common/base/exit_code.h"
 #include "tests/tools/local_support.h"
 
 namespace weir::tools {
@@ -27,7 +28,7 @@ std::string WaitForTheEndOf(const std::string& name) {
 
 class LocalSupervisor : public LocalTest {
  protected:
-  Ending Run(const std::vector<ChildCommand>& commands) {
+  Status Run(const std::vector<ChildCommand>& commands) {
     Supervisor supervisor(
         options_, [this] { ++tick_count_; },
         [this](const std::string& line) { notices_.push_back(line); });
@@ -45,66 +46,66 @@ class LocalSupervisor : public LocalTest {
 };
 
 TEST_F(LocalSupervisor, EndsWellWhenAllDo) {
-  const Ending ending =
+  const Status ending =
       Run({Shell("server-0", "sleep 0.1", Role::kServer), Shell("trainer-0", "")});
-  EXPECT_EQ(ending.exit_code, 0);
-  EXPECT_EQ(ending.message, "");
+  EXPECT_EQ(ExitCode(ending), 0);
+  EXPECT_EQ(ending.message(), "");
   EXPECT_GT(tick_count_, 0);
   EXPECT_THAT(notices_, testing::IsEmpty());
 }
 
 TEST_F(LocalSupervisor, TellsWhoFailedAndWhyAndStopsTheOthers) {
-  const Ending ending = Run({Shell("server-0", kSleep, Role::kServer),
+  const Status ending = Run({Shell("server-0", kSleep, Role::kServer),
                              Shell("trainer-0",
                                    "while ! [ -s $0/server-0.pid ]; do sleep 0.01; done;"
                                    "echo noise; echo 'error: the disk is full'; exit 7")});
-  EXPECT_EQ(ending.exit_code, 1);
-  EXPECT_EQ(ending.message, "trainer-0 exited with code 7; from its log " + Path("trainer-0.log") +
-                                ":\n    error: the disk is full");
+  EXPECT_EQ(ExitCode(ending), 1);
+  EXPECT_EQ(ending.message(), "trainer-0 exited with code 7; from its log " +
+                                  Path("trainer-0.log") + ":\n    error: the disk is full");
   ExpectGone({"server-0", "trainer-0"});
 }
 
 TEST_F(LocalSupervisor, NamesTheSignalOfACrash) {
-  const Ending ending = Run({Shell("server-0", "kill -SEGV $$", Role::kServer)});
-  EXPECT_EQ(ending.exit_code, 1);
-  EXPECT_EQ(ending.message,
+  const Status ending = Run({Shell("server-0", "kill -SEGV $$", Role::kServer)});
+  EXPECT_EQ(ExitCode(ending), 1);
+  EXPECT_EQ(ending.message(),
             "server-0 was killed by signal 11 (Segmentation fault) and wrote nothing to its log " +
                 Path("server-0.log"));
 }
 
 TEST_F(LocalSupervisor, PassesOnThatAConfigWasRefused) {
-  const Ending ending = Run({Shell("trainer-0", "echo 'error: bad field'; exit 2")});
-  EXPECT_EQ(ending.exit_code, 2);
-  EXPECT_THAT(ending.message, HasSubstr("error: bad field"));
+  const Status ending = Run({Shell("trainer-0", "echo 'error: bad field'; exit 2")});
+  EXPECT_EQ(ExitCode(ending), 2);
+  EXPECT_THAT(ending.message(), HasSubstr("error: bad field"));
 }
 
 TEST_F(LocalSupervisor, BlamesTheFirstFailureNotWhatFollowsFromIt) {
-  const Ending ending = Run({Shell("server-0",
+  const Status ending = Run({Shell("server-0",
                                    "trap 'echo error: stopped; exit 9' TERM; echo > $0/ignoring;"
                                    "while :; do sleep 0.01; done",
                                    Role::kServer),
                              Shell("trainer-0", std::string(kWaitUntilOtherIgnores) + "exit 1")});
-  EXPECT_THAT(ending.message, HasSubstr("trainer-0 exited with code 1"));
-  EXPECT_THAT(ending.message, Not(HasSubstr("server-0")));
+  EXPECT_THAT(ending.message(), HasSubstr("trainer-0 exited with code 1"));
+  EXPECT_THAT(ending.message(), Not(HasSubstr("server-0")));
 }
 
 TEST_F(LocalSupervisor, KillsWhoIgnoresTheRequestToStop) {
   options_.grace_ms = 50;
-  const Ending ending = Run({Shell("server-0", kIgnoreEverything, Role::kServer),
+  const Status ending = Run({Shell("server-0", kIgnoreEverything, Role::kServer),
                              Shell("trainer-0", std::string(kWaitUntilOtherIgnores) + "exit 1")});
-  EXPECT_EQ(ending.exit_code, 1);
+  EXPECT_EQ(ExitCode(ending), 1);
   EXPECT_THAT(notices_, Contains(HasSubstr("killing server-0")));
   ExpectGone({"server-0"});
 }
 
 TEST_F(LocalSupervisor, PassesAnInterruptOn) {
-  const Ending ending =
+  const Status ending =
       Run({Shell("server-0",
                  "trap 'echo asked > $0/asked; exit 130' INT; echo > $0/ignoring;"
                  "while :; do sleep 0.01; done",
                  Role::kServer),
            Shell("trainer-0", std::string(kWaitUntilOtherIgnores) + kInterruptParent)});
-  EXPECT_EQ(ending.exit_code, 130);
+  EXPECT_EQ(ExitCode(ending), 130);
   EXPECT_EQ(ReadFile(Path("asked")), "asked\n");
   EXPECT_THAT(notices_, Contains(HasSubstr("stopping server-0, trainer-0")));
   ExpectGone({"server-0", "trainer-0"});
@@ -112,20 +113,20 @@ TEST_F(LocalSupervisor, PassesAnInterruptOn) {
 
 TEST_F(LocalSupervisor, KillsWhoIgnoresAnInterrupt) {
   options_.grace_ms = 50;
-  const Ending ending =
+  const Status ending =
       Run({Shell("server-0", kIgnoreEverything, Role::kServer),
            Shell("trainer-0", std::string(kWaitUntilOtherIgnores) + kInterruptParent)});
-  EXPECT_EQ(ending.exit_code, 130);
+  EXPECT_EQ(ExitCode(ending), 130);
   ExpectGone({"server-0", "trainer-0"});
 }
 
 TEST_F(LocalSupervisor, KillsAtOnceAtTheSecondInterrupt) {
   options_.same_signal_ms = 0;
-  const Ending ending = Run({Shell("server-0", kIgnoreEverything, Role::kServer),
+  const Status ending = Run({Shell("server-0", kIgnoreEverything, Role::kServer),
                              Shell("trainer-0", std::string(kWaitUntilOtherIgnores) +
                                                     "trap 'kill -INT $PPID' INT; kill -INT $PPID;"
                                                     "while :; do sleep 0.01; done")});
-  EXPECT_EQ(ending.exit_code, 130);
+  EXPECT_EQ(ExitCode(ending), 130);
   EXPECT_THAT(notices_, Contains(HasSubstr("killing server-0")));
   ExpectGone({"server-0", "trainer-0"});
 }
@@ -133,7 +134,7 @@ TEST_F(LocalSupervisor, KillsAtOnceAtTheSecondInterrupt) {
 // As timeout(1) sends it, to a process and then to its whole group.
 TEST_F(LocalSupervisor, TakesTheDoubleOfAnInterruptForTheFirst) {
   options_.same_signal_ms = 60000;
-  const Ending ending =
+  const Status ending =
       Run({Shell("server-0",
                  "trap 'sleep 0.05; echo saved > $0/saved; exit 130' INT; echo > $0/ignoring;"
                  "while :; do sleep 0.01; done",
@@ -141,7 +142,7 @@ TEST_F(LocalSupervisor, TakesTheDoubleOfAnInterruptForTheFirst) {
            Shell("trainer-0", std::string(kWaitUntilOtherIgnores) +
                                   "trap 'kill -INT $PPID; exit 130' INT; kill -INT $PPID;"
                                   "while :; do sleep 0.01; done")});
-  EXPECT_EQ(ending.exit_code, 130);
+  EXPECT_EQ(ExitCode(ending), 130);
   EXPECT_EQ(ReadFile(Path("saved")), "saved\n");
   EXPECT_THAT(notices_, Not(Contains(HasSubstr("killing"))));
   ExpectGone({"server-0", "trainer-0"});
@@ -149,68 +150,68 @@ TEST_F(LocalSupervisor, TakesTheDoubleOfAnInterruptForTheFirst) {
 
 TEST_F(LocalSupervisor, StopsServersThatDoNotLeaveAfterTheTrainers) {
   options_.finish_timeout_ms = 50;
-  const Ending ending = Run({Shell("server-0", "", Role::kServer),
+  const Status ending = Run({Shell("server-0", "", Role::kServer),
                              Shell("server-1", kSleep, Role::kServer), Shell("trainer-0", "")});
-  EXPECT_EQ(ending.exit_code, 1);
-  EXPECT_THAT(ending.message, HasSubstr("all trainers are done"));
-  EXPECT_THAT(ending.message, HasSubstr("server-1"));
-  EXPECT_THAT(ending.message, Not(HasSubstr("server-0")));
+  EXPECT_EQ(ExitCode(ending), 1);
+  EXPECT_THAT(ending.message(), HasSubstr("all trainers are done"));
+  EXPECT_THAT(ending.message(), HasSubstr("server-1"));
+  EXPECT_THAT(ending.message(), Not(HasSubstr("server-0")));
 }
 
 TEST_F(LocalSupervisor, StopsATrainerThatCameTooLate) {
   options_.late_timeout_ms = 50;
-  const Ending ending =
+  const Status ending =
       Run({Shell("server-0", "while ! [ -e $0/trapped ]; do sleep 0.01; done", Role::kServer),
            Shell("trainer-0", ""),
            Shell("trainer-1",
                  "trap 'exit 130' TERM; echo > $0/trapped; while :; do sleep 0.01; done")});
-  EXPECT_EQ(ending.exit_code, 0) << ending.message;
+  EXPECT_EQ(ExitCode(ending), 0) << ending.message();
   EXPECT_THAT(notices_, testing::ElementsAre(HasSubstr("stopping trainer-1")));
   ExpectGone({"trainer-1"});
 }
 
 TEST_F(LocalSupervisor, KillsATrainerThatCameTooLateAndIgnoresTheRequestToStop) {
   options_.late_timeout_ms = options_.grace_ms = 50;
-  const Ending ending = Run({Shell("server-0", kWaitUntilOtherIgnores, Role::kServer),
+  const Status ending = Run({Shell("server-0", kWaitUntilOtherIgnores, Role::kServer),
                              Shell("trainer-0", ""), Shell("trainer-1", kIgnoreEverything)});
-  EXPECT_EQ(ending.exit_code, 0) << ending.message;
+  EXPECT_EQ(ExitCode(ending), 0) << ending.message();
   EXPECT_THAT(notices_, Contains(HasSubstr("killing trainer-1")));
   ExpectGone({"trainer-1"});
 }
 
 TEST_F(LocalSupervisor, ATrainerThatIsRefusedWhenTheRunIsOverIsNoFailure) {
-  const Ending ending =
+  const Status ending =
       Run({Shell("server-0", WaitForTheEndOf("trainer-1"), Role::kServer), Shell("trainer-0", ""),
            Shell("trainer-1", WaitForTheEndOf("trainer-0") + "exit 3")});
-  EXPECT_EQ(ending.exit_code, 0) << ending.message;
+  EXPECT_EQ(ExitCode(ending), 0) << ending.message();
   EXPECT_THAT(notices_, testing::ElementsAre(HasSubstr("without trainer-1")));
 }
 
 // However long the other takes yet, to save the model for one.
 TEST_F(LocalSupervisor, ATrainerThatIsRefusedBeforeAnotherEndsWellIsNoFailure) {
   options_.late_timeout_ms = 50;
-  const Ending ending = Run({Shell("server-0", WaitForTheEndOf("trainer-0"), Role::kServer),
+  const Status ending = Run({Shell("server-0", WaitForTheEndOf("trainer-0"), Role::kServer),
                              Shell("trainer-0", WaitForTheEndOf("trainer-1") + "sleep 0.3"),
                              Shell("trainer-1", "exit 3"), Shell("trainer-2", "exit 3")});
-  EXPECT_EQ(ending.exit_code, 0) << ending.message;
+  EXPECT_EQ(ExitCode(ending), 0) << ending.message();
   EXPECT_THAT(notices_, testing::UnorderedElementsAre(HasSubstr("without trainer-1"),
                                                       HasSubstr("without trainer-2")));
 }
 
 // However little of the run it leaves undone, it may have had work of its own, and says why.
 TEST_F(LocalSupervisor, ATrainerThatFailsIsAFailureThoughAnotherEndedWell) {
-  const Ending ending =
+  const Status ending =
       Run({Shell("server-0", WaitForTheEndOf("trainer-1"), Role::kServer), Shell("trainer-0", ""),
            Shell("trainer-1", WaitForTheEndOf("trainer-0") + "exit 1")});
-  EXPECT_EQ(ending.exit_code, 1);
-  EXPECT_THAT(ending.message, HasSubstr("trainer-1 exited with code 1"));
+  EXPECT_EQ(ExitCode(ending), 1);
+  EXPECT_THAT(ending.message(), HasSubstr("trainer-1 exited with code 1"));
 }
 
 TEST_F(LocalSupervisor, ATrainerThatIsRefusedThoughNoOtherEndedWellIsAFailure) {
-  const Ending ending =
+  const Status ending =
       Run({Shell("server-0", kSleep, Role::kServer), Shell("trainer-0", "exit 3")});
-  EXPECT_EQ(ending.exit_code, 1);
-  EXPECT_THAT(ending.message, HasSubstr("trainer-0 exited with code 3"));
+  EXPECT_EQ(ExitCode(ending), 1);
+  EXPECT_THAT(ending.message(), HasSubstr("trainer-0 exited with code 3"));
 }
 
 TEST_F(LocalSupervisor, ATrainerThatMustEndWellIsAFailureThoughOthersDo) {
@@ -218,9 +219,9 @@ TEST_F(LocalSupervisor, ATrainerThatMustEndWellIsAFailureThoughOthersDo) {
       Shell("trainer-0", "while ! [ -s $0/trainer-1.pid ]; do sleep 0.01; done; sleep 0.2; exit 3"),
       Shell("trainer-1", "")};
   commands[0].must_end_well = true;
-  const Ending ending = Run(commands);
-  EXPECT_EQ(ending.exit_code, 1);
-  EXPECT_THAT(ending.message, HasSubstr("trainer-0"));
+  const Status ending = Run(commands);
+  EXPECT_EQ(ExitCode(ending), 1);
+  EXPECT_THAT(ending.message(), HasSubstr("trainer-0"));
 }
 
 TEST_F(LocalSupervisor, SaysWhatIsLostWithATrainerThatMustEndWell) {
@@ -228,42 +229,42 @@ TEST_F(LocalSupervisor, SaysWhatIsLostWithATrainerThatMustEndWell) {
   std::vector<ChildCommand> commands = {Shell("server-0", "", Role::kServer),
                                         Shell("trainer-0", kSleep), Shell("trainer-1", "")};
   commands[1].must_end_well = true;
-  const Ending ending = Run(commands);
-  EXPECT_EQ(ending.exit_code, 1);
-  EXPECT_THAT(ending.message, HasSubstr("trainer-0, which was to save the model, is not"));
+  const Status ending = Run(commands);
+  EXPECT_EQ(ExitCode(ending), 1);
+  EXPECT_THAT(ending.message(), HasSubstr("trainer-0, which was to save the model, is not"));
   ExpectGone({"trainer-0"});
 }
 
 TEST_F(LocalSupervisor, ATrainerThatFailsIsAFailureWhenNoOtherEndsWell) {
   options_.late_timeout_ms = 50;
-  const Ending ending = Run({Shell("server-0", kSleep, Role::kServer), Shell("trainer-0", kSleep),
+  const Status ending = Run({Shell("server-0", kSleep, Role::kServer), Shell("trainer-0", kSleep),
                              Shell("trainer-1", "exit 7")});
-  EXPECT_EQ(ending.exit_code, 1);
-  EXPECT_THAT(ending.message, HasSubstr("trainer-1 exited with code 7"));
+  EXPECT_EQ(ExitCode(ending), 1);
+  EXPECT_THAT(ending.message(), HasSubstr("trainer-1 exited with code 7"));
   ExpectGone({"server-0", "trainer-0"});
 }
 
 TEST_F(LocalSupervisor, BlamesTheTrainerThatFailedBeforeTheServerThatFollowed) {
-  const Ending ending =
+  const Status ending =
       Run({Shell("server-0", WaitForTheEndOf("trainer-1") + "exit 9", Role::kServer),
            Shell("trainer-0", kSleep), Shell("trainer-1", "exit 7")});
-  EXPECT_EQ(ending.exit_code, 1);
-  EXPECT_THAT(ending.message, HasSubstr("trainer-1 exited with code 7"));
+  EXPECT_EQ(ExitCode(ending), 1);
+  EXPECT_THAT(ending.message(), HasSubstr("trainer-1 exited with code 7"));
 }
 
 TEST_F(LocalSupervisor, AServerThatEndsBeforeAnyTrainerIsAFailure) {
   options_.late_timeout_ms = 50;
-  const Ending ending = Run({Shell("server-0", "", Role::kServer), Shell("trainer-0", kSleep)});
-  EXPECT_EQ(ending.exit_code, 1);
-  EXPECT_THAT(ending.message, HasSubstr("no trainer is; there still runs trainer-0"));
+  const Status ending = Run({Shell("server-0", "", Role::kServer), Shell("trainer-0", kSleep)});
+  EXPECT_EQ(ExitCode(ending), 1);
+  EXPECT_THAT(ending.message(), HasSubstr("no trainer is; there still runs trainer-0"));
 }
 
 TEST_F(LocalSupervisor, StopsWhatItStartedWhenAProgramIsMissing) {
   ChildCommand missing = Shell("trainer-0", "");
   missing.arguments = {Path("absent")};
-  const Ending ending = Run({Shell("server-0", kSleep, Role::kServer), missing});
-  EXPECT_EQ(ending.exit_code, 1);
-  EXPECT_THAT(ending.message, HasSubstr("cannot start trainer-0"));
+  const Status ending = Run({Shell("server-0", kSleep, Role::kServer), missing});
+  EXPECT_EQ(ExitCode(ending), 1);
+  EXPECT_THAT(ending.message(), HasSubstr("cannot start trainer-0"));
 }
 
 }  // namespace

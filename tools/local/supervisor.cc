@@ -8,16 +8,12 @@
 #include <utility>
 
 #include "common/base/clock.h"
+#include "common/base/exit_code.h"
 #include "common/base/strings.h"
 #include "tools/local/log_excerpt.h"
 
 namespace weir::tools {
 namespace {
-
-constexpr int kExitFailed = 1;
-constexpr int kExitRefused = 2;
-constexpr int kExitTooLate = 3;
-constexpr int kExitInterrupted = 130;
 
 // A log on a full disk lacks what its process said last, and that is where it says so.
 bool IsDiskFull(const std::string& path) {
@@ -64,9 +60,9 @@ Supervisor::~Supervisor() {
   pthread_sigmask(SIG_SETMASK, &previous_mask_, nullptr);
 }
 
-Ending Supervisor::Run(const std::vector<ChildCommand>& commands) {
+Status Supervisor::Run(const std::vector<ChildCommand>& commands) {
   if (Status status = group_.Start(commands); !status.ok()) {
-    BeginStop({kExitFailed, status.message()}, SIGTERM);
+    BeginStop(status, SIGTERM);
   }
   while (group_.AnyRunning()) {
     const int signal_number = WaitForSignal();
@@ -75,7 +71,7 @@ Ending Supervisor::Run(const std::vector<ChildCommand>& commands) {
     CheckDeadlines();
     if (!ending_) on_tick_();
   }
-  return ending_.value_or(Ending{});
+  return ending_.value_or(OkStatus());
 }
 
 int Supervisor::WaitForSignal() const {
@@ -111,8 +107,10 @@ void Supervisor::OnTrainerFailure(const Failure& failure) {
 }
 
 void Supervisor::Blame(const Failure& failure) {
-  const int exit_code = failure.exit.exit_code == kExitRefused ? kExitRefused : kExitFailed;
-  BeginStop({exit_code, FailureMessage(*failure.command, failure.exit)}, SIGTERM);
+  std::string message = FailureMessage(*failure.command, failure.exit);
+  const bool was_refused = failure.exit.exit_code == kExitRefused;
+  BeginStop(was_refused ? InvalidConfig(std::move(message)) : Unavailable(std::move(message)),
+            SIGTERM);
 }
 
 void Supervisor::Excuse(const Failure& failure) {
@@ -130,7 +128,7 @@ void Supervisor::OnInterrupt(int signal_number) {
     group_.Signal(SIGKILL);
     return;
   }
-  BeginStop({kExitInterrupted, StrCat("interrupted by ", strsignal(signal_number))}, SIGINT);
+  BeginStop(Interrupted(StrCat("interrupted by ", strsignal(signal_number))), SIGINT);
   on_notice_(StrCat("interrupted; stopping ", group_.RunningNames(), " (once more kills at once)"));
 }
 
@@ -173,14 +171,14 @@ void Supervisor::CheckLateTrainers(int64_t now_ms) {
   if (now_ms < *leave_by_ms_) return;
   leave_by_ms_.reset();
   if (!group_.AnyDone(Role::kWorker)) {
-    BeginStop({kExitFailed, StrCat("server 0 is done, but no trainer is; there still runs ",
-                                   group_.RunningNames())},
+    BeginStop(Unavailable(StrCat("server 0 is done, but no trainer is; there still runs ",
+                                 group_.RunningNames())),
               SIGTERM);
     return;
   }
   if (const std::string needed = group_.NameOfNeeded(); !needed.empty()) {
-    BeginStop({kExitFailed, StrCat("server 0 is done, and ", needed,
-                                   ", which was to save the model, is not: it is not saved")},
+    BeginStop(Unavailable(StrCat("server 0 is done, and ", needed,
+                                 ", which was to save the model, is not: it is not saved")),
               SIGTERM);
     return;
   }
@@ -195,12 +193,12 @@ void Supervisor::CheckLateServers(int64_t now_ms) {
   if (group_.AnyRunning(Role::kWorker) || !group_.AnyRunning(Role::kServer)) return;
   if (!finish_by_ms_) finish_by_ms_ = now_ms + options_.finish_timeout_ms;
   if (now_ms < *finish_by_ms_) return;
-  BeginStop({kExitFailed, StrCat("all trainers are done, but after ", options_.finish_timeout_ms,
-                                 " ms there still runs ", group_.RunningNames())},
+  BeginStop(Unavailable(StrCat("all trainers are done, but after ", options_.finish_timeout_ms,
+                               " ms there still runs ", group_.RunningNames())),
             SIGTERM);
 }
 
-void Supervisor::BeginStop(Ending ending, int signal_number) {
+void Supervisor::BeginStop(Status ending, int signal_number) {
   CHECK(!ending_);
   ending_ = std::move(ending);
   group_.Signal(signal_number);

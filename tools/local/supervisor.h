@@ -25,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/status.h"
 #include "tools/local/child_process.h"
 #include "tools/local/process_group.h"
 
@@ -43,14 +44,6 @@ struct SupervisorOptions {
   int64_t tick_ms = 500;
 };
 
-// How the whole run ended.
-struct Ending {
-  // 0 all done, 1 a process failed, 2 a process refused its flags or config, 130 interrupted.
-  int exit_code = 0;
-  // For the user; empty when all is done. May have several lines.
-  std::string message;
-};
-
 class Supervisor {
  public:
   // `on_tick` is called while the run goes on, from Run; `on_notice` with a line that the user
@@ -61,8 +54,10 @@ class Supervisor {
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
-  // Starts the processes in the order given and returns when all have ended. Once only.
-  Ending Run(const std::vector<ChildCommand>& commands);
+  // Starts the processes in the order given and returns when all have ended. Once only. How the
+  // whole run ended: InvalidConfig when a process refused its flags or config, Interrupted, or
+  // Unavailable when one failed; the message may have several lines.
+  Status Run(const std::vector<ChildCommand>& commands);
 
  private:
   using Failure = ProcessGroup::Failure;
@@ -83,7 +78,7 @@ class Supervisor {
   void CheckKill(int64_t now_ms);
 
   // The first ending given is the one that counts.
-  void BeginStop(Ending ending, int signal_number);
+  void BeginStop(Status ending, int signal_number);
 
   const SupervisorOptions options_;
   const std::function<void()> on_tick_;
@@ -91,7 +86,7 @@ class Supervisor {
   sigset_t signals_;
   sigset_t previous_mask_;
   ProcessGroup group_;
-  std::optional<Ending> ending_;
+  std::optional<Status> ending_;
   std::optional<int64_t> interrupted_ms_;
   // Trainers that came too late, as long as no other has ended well.
   std::vector<Failure> late_;

@@ -1,4 +1,4 @@
-#include "common/base/command_line.h"
+#include "common/program/command_line.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,79 @@
+#include "common/program/program.h"
+
+#include <gflags/gflags.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <new>
+
+#include "common/base/check.h"
+#include "common/base/exit_code.h"
+#include "common/base/strings.h"
+#include "common/program/command_line.h"
+
+// gflags defines this and no header declares it: what it calls after telling wrong flags, or help.
+namespace GFLAGS_NAMESPACE {
+extern void (*gflags_exitfunc)(int);
+}
+
+namespace weir {
+namespace {
+
+bool gflags_found_mistakes = false;
+
+bool IsGiven(const char* help_flag) {
+  return gflags::GetCommandLineFlagInfoOrDie(help_flag).current_value == "true";
+}
+
+// Whether that was all that was asked for.
+bool TellHelp(const Program& program, const char* name) {
+  if (IsGiven("help") || IsGiven("helpshort")) {
+    gflags::ShowUsageWithFlagsRestrict(name, program.flags_in.c_str());
+    return true;
+  }
+  GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { std::exit(0); };
+  gflags::HandleCommandLineHelpFlags();  // --helpfull, --version and others: does not return then
+  return false;
+}
+
+// The same code with the mistakes of both.
+Status Joined(const Status& first, const Status& second) {
+  if (first.ok() || second.ok()) return first.ok() ? second : first;
+  return {first.code(), StrCat(first.message(), "\n", second.message())};
+}
+
+Status CheckAndRun(const Program& program, Status mistakes, const Arguments& arguments) {
+  try {
+    if (program.check) mistakes = Joined(mistakes, program.check(arguments));
+    return mistakes.ok() ? program.run(arguments) : mistakes;
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted("not enough memory for " + program.short_of_memory);
+  }
+}
+
+void Tell(const Status& status) {
+  for (const std::string& line : StrSplit(status.message(), '\n')) {
+    std::cerr << (line.starts_with(' ') ? "" : "error: ") << line << "\n";
+  }
+  std::cerr.flush();
+}
+
+}  // namespace
+
+int RunProgram(const Program& program, int argc, char** argv) {
+  gflags::SetUsageMessage(program.usage);
+  // By default gflags exits with 1 at its first complaint; here all mistakes are told.
+  gflags_found_mistakes = false;
+  GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { gflags_found_mistakes = true; };
+  Status mistakes = CheckCommandLine(argc, argv);
+  gflags::ParseCommandLineNonHelpFlags(&argc, &argv, /*remove_flags=*/true);
+  if (gflags_found_mistakes) mistakes = Joined(mistakes, InvalidConfig("see --help"));
+  if (TellHelp(program, argv[0])) return 0;
+  FLAGS_logtostderr = true;
+  if (!google::IsGoogleLoggingInitialized()) google::InitGoogleLogging(argv[0]);
+  const Status status = CheckAndRun(program, mistakes, Arguments(argv + 1, argv + argc));
+  Tell(status);
+  return ExitCode(status);
+}
+
+}  // namespace weir

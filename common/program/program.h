@@ -1,0 +1,33 @@
+// What programs have in common around their work: flags and help, logs, how mistakes and failures
+// are told, exit codes.
+//
+// Thread rule: main's thread.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+
+namespace weir {
+
+// What is left of a command line without its flags and the program's name.
+using Arguments = std::vector<std::string>;
+
+struct Program {
+  std::string usage;            // --help begins with it ...
+  std::string flags_in;         // ... and lists the flags of source files whose path contains this
+  std::string short_of_memory;  // told when there is none left: for what, and what to make smaller
+  // All that is wrong before work begins, a line for each mistake; told together with wrong flags.
+  // May be missing.
+  std::function<Status(const Arguments& arguments)> check = nullptr;
+  // The work; not begun when anything is wrong.
+  std::function<Status(const Arguments& arguments)> run;
+};
+
+// The exit code (exit_code.h). Standard error has what went wrong, a line "error: ..." for each
+// line of the status's message but those that are indented, which belong to the one above.
+int RunProgram(const Program& program, int argc, char** argv);
+
+}  // namespace weir
