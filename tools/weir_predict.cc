@@ -95,9 +95,9 @@ Status Run() {
   WEIR_RETURN_IF_ERROR(CheckApart("--export", FLAGS_export, "--out", FLAGS_out));
   WEIR_RETURN_IF_ERROR(CheckOutside("--out", FLAGS_out));
   WEIR_RETURN_IF_ERROR(CheckOutside("--export", FLAGS_export));
-  WEIR_ASSIGN_OR_RETURN(const auto model, LoadedModel::Load(FLAGS_model));
   std::atomic<bool> interrupted = false;
   SignalWatcher signals([&] { interrupted = true; });
+  WEIR_ASSIGN_OR_RETURN(const auto model, LoadedModel::Load(FLAGS_model));
   if (!FLAGS_export.empty()) {
     WEIR_RETURN_IF_ERROR(ExportSafetensors(*model, FLAGS_export, interrupted));
   }

@@ -1,5 +1,6 @@
-// Ctrl-C and SIGTERM as an ordinary call: blocks both signals in every thread and waits for them in
-// one of its own, so the handler may take locks and wake queues.
+// Ctrl-C, SIGTERM and the end of the terminal (SIGHUP, unless it is ignored) as an ordinary call:
+// blocks these signals in every thread and waits for them in one of its own, so the handler may
+// take locks and wake queues.
 //
 // The handler asks for an orderly end. Whoever does not want to wait for it sends a second signal:
 // the process then ends at once, with exit code 130 like after the first, whatever its threads do.

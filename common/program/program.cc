@@ -2,7 +2,11 @@
 
 #include <gflags/gflags.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdlib>
+#include <exception>
 #include <iostream>
 #include <new>
 
@@ -48,6 +52,8 @@ Status CheckAndRun(const Program& program, Status mistakes, const Arguments& arg
     return mistakes.ok() ? program.run(arguments) : mistakes;
   } catch (const std::bad_alloc&) {
     return ResourceExhausted("not enough memory for " + program.short_of_memory);
+  } catch (const std::exception& exception) {  // of a library, where the machine lacks something
+    return ResourceExhausted(exception.what());
   }
 }
 
@@ -58,9 +64,17 @@ void Tell(const Status& status) {
   std::cerr.flush();
 }
 
+// What is opened later would be taken for the standard streams if these were closed.
+void KeepStandardStreams() {
+  int opened = 0;
+  while (opened >= 0 && opened <= STDERR_FILENO) opened = open("/dev/null", O_RDWR);
+  if (opened > STDERR_FILENO) close(opened);
+}
+
 }  // namespace
 
 int RunProgram(const Program& program, int argc, char** argv) {
+  KeepStandardStreams();
   gflags::SetUsageMessage(program.usage);
   // By default gflags exits with 1 at its first complaint; here all mistakes are told.
   gflags_found_mistakes = false;

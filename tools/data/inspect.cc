@@ -98,6 +98,24 @@ Status CheckText(const std::string& path) {
                             "text of another encoding, convert it, for example with iconv"));
 }
 
+// Other lines of another encoding are rows that readers pass over as malformed.
+Status TellOtherEncoding(const std::string& path, int64_t limit, std::ostream& out) {
+  WEIR_ASSIGN_OR_RETURN(const auto lines, data::LineReader::Open(path));
+  data::Line line;
+  int64_t count = 0, first = 0;
+  while (lines->line_count() < limit) {
+    WEIR_ASSIGN_OR_RETURN(const bool there, lines->Next(&line));
+    if (!there) break;
+    if (IsUtf8(line.text)) continue;
+    if (++count == 1) first = lines->first_text_line();
+  }
+  if (count == 0) return OkStatus();
+  out << "encoding    " << count << " of " << lines->line_count()
+      << " lines are not UTF-8, which readers refuse, line " << first
+      << " first; convert the file, for example with iconv\n";
+  return OkStatus();
+}
+
 Status InspectCsv(const std::string& path, int64_t limit, std::ostream& out) {
   WEIR_RETURN_IF_ERROR(CheckText(path));
   WEIR_ASSIGN_OR_RETURN(const CsvSample sample, SampleCsv(path, limit));
@@ -108,6 +126,7 @@ Status InspectCsv(const std::string& path, int64_t limit, std::ostream& out) {
       << (sample.header ? "with a header" : "without a header") << "\n"
       << "records     " << sample.record_count << " looked at, " << sample.malformed_count
       << " of another width\n";
+  WEIR_RETURN_IF_ERROR(TellOtherEncoding(path, limit, out));
   for (const ColumnSample& column : sample.columns) {
     out << "  " << (column.name.empty() ? "(no name, so no config can use it)" : column.name)
         << ": " << Described(column);

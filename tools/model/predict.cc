@@ -59,8 +59,8 @@ class Predictor {
     WEIR_ASSIGN_OR_RETURN(const data::ChunkResult result,
                           reader_.ReadChunk({data::Split::kTest, 0, 0, chunk}, &block_));
     at_end_ = result.end_of_file;
-    predictions_.malformed_count += std::ssize(block_.malformed);
-    line_count_ += result.line_count;
+    predictions_.malformed_count += std::ssize(block_.malformed) + result.hidden_line_count;
+    line_count_ += result.line_count + result.hidden_line_count;
     for (const std::string& problem : result.problems) {
       if (predictions_.problems.size() < kDescribedProblems)
         predictions_.problems.push_back(problem);
@@ -80,13 +80,25 @@ class Predictor {
     std::string text;
     for (size_t i = 0; i < probabilities_.size(); ++i) {
       const size_t row = static_cast<size_t>(begin) + i;
+      if (!std::isfinite(probabilities_[i])) {
+        CountUnscored(row);
+        continue;
+      }
       text += StrCat(block_.lines[row], ",", Format("%.9g", probabilities_[i]), "\n");
+      ++predictions_.row_count;
       scores_.push_back(probabilities_[i]);
       const float label = block_.labels[row];
       if (!std::isnan(label)) labels_.push_back(label > 0.5f ? 1 : 0);
     }
-    predictions_.row_count += end - begin;
     return out_.Write(text);
+  }
+
+  // A row whose values are too large for the model is one more that is malformed.
+  void CountUnscored(size_t row) {
+    ++predictions_.malformed_count;
+    if (predictions_.problems.size() == kDescribedProblems) return;
+    predictions_.problems.push_back(
+        StrCat(in_, ":", block_.lines[row], ": the model's score of it is not a number"));
   }
 
   Status CheckMalformed() const {

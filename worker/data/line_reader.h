@@ -59,6 +59,8 @@ class LineReader {
   int64_t line_count() const { return line_count_; }
   // The newline-terminated line, from 1, in which the last line that Next gave begins.
   int64_t first_text_line() const { return first_text_line_; }
+  // And the one in which it ends.
+  int64_t last_text_line() const { return text_line_count_; }
 
  private:
   LineReader(std::unique_ptr<ByteSource> source, std::optional<QuoteScanner> quotes);

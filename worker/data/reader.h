@@ -33,7 +33,10 @@ struct ChunkId {
 };
 
 struct ChunkResult {
-  int64_t line_count = 0;             // raw lines in the chunk, malformed and blank ones included
+  int64_t line_count = 0;  // raw lines in the chunk, malformed and blank ones included
+  // Beside the first, of malformed lines in which quotes hide newlines: a quote that is not closed
+  // may take many rows with it.
+  int64_t hidden_line_count = 0;
   bool end_of_file = false;           // the file ends in this chunk or before it
   std::vector<std::string> problems;  // the first few malformed lines: "file:line: what is wrong"
 };

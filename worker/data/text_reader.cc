@@ -222,7 +222,10 @@ class TextReader : public Reader {
         block->lines.push_back(lines.first_text_line());
         continue;
       }
-      std::string told = StrCat(file->path, ":", lines.first_text_line(), ": ", problem);
+      const int64_t first = lines.first_text_line(), last = lines.last_text_line();
+      std::string told =
+          StrCat(file->path, ":", first, last > first ? StrCat("-", last) : "", ": ", problem);
+      result->hidden_line_count += last - first;
       if (choice.malformed != nullptr) {
         return InvalidData(StrCat(told,
                                   "; at the first stage this line has a row, and all stages "

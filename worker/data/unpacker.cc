@@ -78,6 +78,13 @@ class ZstdUnpacker : public Unpacker {
   bool inside_member_ = false;
 };
 
+// A frame that unpackers pass over, of 16 numbers; parallel packers begin with one.
+bool StartsWithSkippableZstd(std::span<const unsigned char> bytes) {
+  constexpr std::array<unsigned char, 4> kMagic = {0x50, 0x2a, 0x4d, 0x18};
+  return bytes.size() >= kMagic.size() && (bytes[0] & 0xf0) == kMagic[0] &&
+         std::ranges::equal(bytes.subspan(1, 3), std::span(kMagic).subspan(1));
+}
+
 template <size_t kSize>
 bool StartsWith(std::span<const unsigned char> bytes,
                 const std::array<unsigned char, kSize>& magic) {
@@ -88,7 +95,9 @@ bool StartsWith(std::span<const unsigned char> bytes,
 
 std::unique_ptr<Unpacker> MakeUnpacker(std::span<const unsigned char> first_bytes) {
   if (StartsWith(first_bytes, kGzipMagic)) return std::make_unique<GzipUnpacker>();
-  if (StartsWith(first_bytes, kZstdMagic)) return std::make_unique<ZstdUnpacker>();
+  if (StartsWith(first_bytes, kZstdMagic) || StartsWithSkippableZstd(first_bytes)) {
+    return std::make_unique<ZstdUnpacker>();
+  }
   return nullptr;
 }
 

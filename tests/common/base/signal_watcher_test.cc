@@ -11,12 +11,17 @@
 namespace weir {
 namespace {
 
-// The watcher blocks both signals for good, as a process wants it; the other tests of this binary
+// The watcher blocks its signals for good, as a process wants it; the other tests of this binary
 // should be as they were.
 class SignalWatcherTest : public testing::TestWithParam<int> {
  protected:
-  SignalWatcherTest() { pthread_sigmask(SIG_SETMASK, nullptr, &mask_); }
-  ~SignalWatcherTest() override { pthread_sigmask(SIG_SETMASK, &mask_, nullptr); }
+  SignalWatcherTest() : hangup_(signal(SIGHUP, SIG_DFL)) {  // ignored, it would not be watched
+    pthread_sigmask(SIG_SETMASK, nullptr, &mask_);
+  }
+  ~SignalWatcherTest() override {
+    pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+    signal(SIGHUP, hangup_);
+  }
 
   static bool IsPending(int signal_number) {
     sigset_t pending;
@@ -24,6 +29,7 @@ class SignalWatcherTest : public testing::TestWithParam<int> {
     return sigismember(&pending, signal_number) == 1;
   }
 
+  const sighandler_t hangup_;
   sigset_t mask_;
 };
 
@@ -64,7 +70,7 @@ TEST_P(SignalWatcherTest, ASignalSentTwiceAtOnceIsOne) {
   while (IsPending(GetParam())) std::this_thread::yield();
 }
 
-INSTANTIATE_TEST_SUITE_P(Signals, SignalWatcherTest, testing::Values(SIGINT, SIGTERM));
+INSTANTIATE_TEST_SUITE_P(Signals, SignalWatcherTest, testing::Values(SIGINT, SIGTERM, SIGHUP));
 
 TEST_F(SignalWatcherTest, EndsWithoutASignal) {
   SignalWatcher watcher([] { FAIL() << "nobody sent a signal"; });

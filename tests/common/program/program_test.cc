@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -96,6 +97,14 @@ TEST(Program, SaysThatMemoryIsShort) {
       RunWith({}, Working([](const Arguments&) -> Status { throw std::bad_alloc(); }));
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_EQ(outcome.errors, "error: not enough memory for it\n");
+}
+
+TEST(Program, SaysWhatAnExceptionOfALibrarySays) {
+  const Outcome outcome = RunWith({}, Working([](const Arguments&) -> Status {
+                                    throw std::runtime_error("too many open files");
+                                  }));
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.errors, "error: too many open files\n");
 }
 
 TEST(Program, HelpListsItsFlagsAndDoesNotRun) {

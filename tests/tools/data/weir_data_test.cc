@@ -69,6 +69,15 @@ TEST_F(WeirData, InspectRefusesOtherEncodings) {
               HasSubstr("the first line is not UTF-8"));
 }
 
+TEST_F(WeirData, InspectTellsOfLinesOfAnotherEncoding) {
+  std::ofstream file(Path("latin.csv"), std::ios::binary);
+  file << "label,city\n0,Bonn\n";
+  for (int i = 0; i < 20; ++i) file << "1,K\xf6ln\n0,Bonn\n";
+  file.close();
+  ASSERT_TRUE(Inspect(Path("latin.csv"), 0, out_).ok());
+  EXPECT_THAT(out_.str(), HasSubstr("20 of 42 lines are not UTF-8, which readers refuse, line 3"));
+}
+
 TEST_F(WeirData, GenerateRefusesWhatACriteoLogCannotHold) {
   v1::Config config = data::SyntheticConfig(10, 0);
   config.mutable_data()->mutable_synthetic()->set_tables(3);

@@ -169,6 +169,19 @@ TEST_F(Csv, TellsWhatIsWrongWithARow) {
               HasSubstr("a quote is opened and not closed"));
 }
 
+TEST_F(Csv, CountsTheRowsThatAStrayQuoteHides) {
+  std::string text = "click,hour,site\n";
+  for (int line = 2; line <= 100; ++line) {
+    text += line == 10 ? "1,1,\"x\n" : line == 40 ? "1,1,\"a, b\"\n" : "0,2,y\n";
+  }
+  const ChunkResult result = Read(text, kClicks);
+  EXPECT_THAT(result.problems, ElementsAre(HasSubstr("f.csv:10-40: ")));
+  EXPECT_THAT(block_.malformed, SizeIs(1));
+  EXPECT_EQ(result.hidden_line_count, 30);
+  EXPECT_EQ(result.line_count + result.hidden_line_count, 99);
+  EXPECT_EQ(block_.row_count(), 68);
+}
+
 TEST_F(Csv, PassesOverBlankLines) {
   const ChunkResult result = Read("click,hour,site\n\n1,1,a\n\r\n0,2,b\n\n", kClicks);
   EXPECT_THAT(block_.dense, ElementsAre(1, 2));

@@ -105,6 +105,14 @@ TEST_F(LineReaderTest, ReadsZstdFramesInARowAsOneFile) {
   EXPECT_TRUE(joined == text);
 }
 
+// As pzstd writes them.
+TEST_F(LineReaderTest, ReadsZstdFilesThatBeginWithASkippableFrame) {
+  const std::string path = Path("p.zst");
+  std::ofstream(path, std::ios::binary) << std::string("\x5e\x2a\x4d\x18\x04\0\0\0abcd", 12);
+  WriteZstd("p.zst", "a\nb\n");
+  EXPECT_THAT(AllLines(path), ElementsAre("a", "b"));
+}
+
 // An unpacker may have taken all of the file and still hold text that found no room.
 TEST_F(LineReaderTest, GetsAllOfWhatCompressesToNearlyNothing) {
   for (const size_t first_lines : {1u, 25'000u, 50'000u, 65'535u}) {
