@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from importlib.machinery import SourceFileLoader
 
 BIN = sys.argv[1] if len(sys.argv) > 1 else "build/release/bin"
 TOOL = "tools/compare_policies"
@@ -76,6 +77,16 @@ class ComparePolicies(unittest.TestCase):
             # Where they do not cluster an index of one in two takes two bits; 16 are the value's.
             self.assertRegex(table[3], r"^\| half \| 1[78]\.\d \(2\.0\) \| 1[78]\.\d \(2\.0\) \|$")
         self.assertIn("--layers: 0 or more", run("--layers=-1").stderr)
+
+    def test_indexes_are_bound_by_the_density_of_their_time(self):
+        tool = SourceFileLoader("compare_policies", TOOL).load_module()
+        stretches = [(100, {"a": 0.25, "b": 0.5}), (300, {"a": 0.01, "b": 0.5}), (50, {"b": 0})]
+        at_times = (100 * tool.entropy(0.25) + 300 * tool.entropy(0.01)) / (100 * 0.25 + 300 * 0.01)
+        self.assertAlmostEqual(tool.random_position_bits(stretches, "a"), at_times)
+        mean = (100 * 0.25 + 300 * 0.01) / 400
+        self.assertLess(at_times, 0.95 * tool.entropy(mean) / mean)
+        self.assertAlmostEqual(tool.random_position_bits(stretches, "b"), 2)
+        self.assertEqual(tool.random_position_bits(stretches, "c"), 0)
 
     def test_a_page_gets_its_place_filled(self):
         with tempfile.TemporaryDirectory() as out:

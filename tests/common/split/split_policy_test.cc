@@ -160,6 +160,8 @@ TEST(DctMp, KeepsTheLargestOfEachSampleAndGradientsOfTheSameElements) {
   const Block x = Block::Random(256, 100, 1), gradient = Block::Random(256, 100, 2);
   const Block taken = ends.Forward(x), back = ends.Backward(gradient);
   EXPECT_EQ(taken.CountNonZero(), 100 * 13);  // 256 - floor(256 * 0.95)
+  Ends few("dct_mp { sparsity: 0.98 }");
+  EXPECT_EQ(few.Forward(Block::Random(64, 10, 1)).CountNonZero(), 10 * 2);
   for (int64_t f = 0; f < 256; ++f) {
     for (int64_t s = 0; s < 100; ++s) {
       const bool kept = taken.At(f, s) != 0;
@@ -296,6 +298,14 @@ TEST(TopKGradient, KeepsWhatItDoesNotSend) {
   for (int64_t f = 0; f < 32; ++f) {
     for (int64_t s = 0; s < 16; ++s) EXPECT_NEAR(sent.At(f, s), given.At(f, s), 1e-2);
   }
+}
+
+// What was kept was of other places: a batch's last slice may be shorter.
+TEST(TopKGradient, ASliceOfAnotherLengthBeginsWithNothingKept) {
+  Ends ends("top_k_gradient { sparsity: 0.9 }");
+  ends.Backward(Block::Random(32, 16, 1));
+  EXPECT_EQ(ends.Backward(Block(32, 5)).CountNonZero(), 0);
+  EXPECT_EQ(ends.Backward(Block(32, 16)).CountNonZero(), 0);
 }
 
 TEST(TopKGradient, WithoutFeedbackForgets) {
