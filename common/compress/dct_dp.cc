@@ -7,7 +7,7 @@
 // (quantile SORTED: in the whole layer); a step that finds no threshold takes its own instead of
 // sending everything; a start schedule and a controller keep the density near its target; zeros are
 // never sent; the rounding of values stays in the residual; a drain may send the residual instead
-// of forgetting it.
+// of forgetting it, or forget a part of it every lifespan.
 #include <algorithm>
 #include <cmath>
 #include <mutex>
@@ -91,7 +91,10 @@ class DctDp : public ResidualPolicy {
     DctState& state = Cast(base);
     // A step without a threshold says nothing about one that came meanwhile.
     if (!plan.flush && plan.threshold) state.controller.Observe(sent_count);
-    if (config_.drain() == v1::DctPolicy::DISCARD && Drains(state, plan.step)) Discard(state);
+    if (config_.drain() == v1::DctPolicy::DISCARD && Drains(state, plan.step)) Forget(state, 0);
+    if (config_.drain() == v1::DctPolicy::DECAY && Decays(plan.step)) {
+      Forget(state, static_cast<float>(config_.drain_factor()));
+    }
   }
 
   double threshold(const PolicyState& state) const override {
@@ -153,12 +156,18 @@ class DctDp : public ResidualPolicy {
     return UnitFromHash(hash) * static_cast<double>(config_.drain_period()) < 1.0;
   }
 
-  static void Discard(DctState& state) {
+  bool Decays(uint64_t step) const {
+    return step > 0 && step % static_cast<uint64_t>(config_.lifespan()) == 0;
+  }
+
+  // All of the residual but a share; of infinity and NaN nothing stays of none.
+  static void Forget(DctState& state, float share) {
     double mass = 0;
     state.residual.ForEachStripe([&](int64_t, std::span<float> values) {
       for (float& value : values) {
-        mass += std::fabs(value);
-        value = 0;
+        const float left = share > 0 ? value * share : 0;
+        mass += std::fabs(value) - std::fabs(left);
+        value = left;
       }
     });
     state.discarded_l1.fetch_add(mass);

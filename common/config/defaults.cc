@@ -177,6 +177,7 @@ void FillDct(v1::DctPolicy& dct) {
   WEIR_DEFAULT(dct, controller, true);
   if (dct.drain() == v1::DctPolicy::DRAIN_MODE_UNSPECIFIED) dct.set_drain(v1::DctPolicy::DISCARD);
   WEIR_DEFAULT(dct, drain_period, 1'000'000);
+  WEIR_DEFAULT(dct, drain_factor, 0.9);
   WEIR_DEFAULT(dct, one_based_rank, false);
   if (dct.quantile() == v1::DctPolicy::QUANTILE_UNSPECIFIED) {
     dct.set_quantile(v1::DctPolicy::SAMPLED);

@@ -38,12 +38,13 @@ void ValidateDct(const std::string& path, const v1::DctPolicy& dct, Violations* 
                            std::numeric_limits<int32_t>::max());
   violations->RequireRange(path + ".drain_period", dct.drain_period(), 1,
                            std::numeric_limits<int64_t>::max());
+  violations->RequireRange(path + ".drain_factor", dct.drain_factor(), 0.0, 1.0);
   if (!v1::DctPolicy::Start_IsValid(dct.start())) {
     violations->Add(path + ".start", "unknown value ", dct.start(), "; choose PAPER or DOUBLING");
   }
   if (!v1::DctPolicy::DrainMode_IsValid(dct.drain())) {
     violations->Add(path + ".drain", "unknown value ", dct.drain(),
-                    "; choose NO_DRAIN, DISCARD or FLUSH");
+                    "; choose NO_DRAIN, DISCARD, FLUSH or DECAY");
   }
   if (!v1::DctPolicy::Quantile_IsValid(dct.quantile())) {
     violations->Add(path + ".quantile", "unknown value ", dct.quantile(),

@@ -306,6 +306,23 @@ TEST(DctDp, DiscardForgetsTheResidualAndCountsIt) {
   EXPECT_THAT(layer.TakeResidual(), Each(0));
 }
 
+TEST(DctDp, DecayForgetsAPartEveryLifespan) {
+  DctOptions options = Plain(0.9);
+  options.lifespan = 2;
+  options.drain = v1::DctPolicy::DECAY;
+  options.drain_factor = 0.25;
+  Layer layer(options, 10);
+  const std::vector<float> none(10);
+  EXPECT_THAT(layer.Step(Ramp(10)).values, ElementsAre(-10.0f));
+  EXPECT_THAT(layer.Step(none).values, IsEmpty());
+  EXPECT_EQ(layer.policy->discarded_l1(*layer.state), 0) << "the first one has nothing old yet";
+  EXPECT_THAT(layer.Step(none).values, ElementsAre(9.0f));  // step 2, a new threshold
+  EXPECT_EQ(layer.policy->discarded_l1(*layer.state), 0.75 * 36);
+  EXPECT_THAT(layer.Step(none).values, IsEmpty());
+  const std::vector<double> residual = layer.TakeResidual();
+  for (size_t i = 0; i < 8; ++i) EXPECT_EQ(residual[i], 0.25 * Ramp(10)[i]) << i;
+}
+
 TEST(DctDp, FlushSendsTheResidualWhole) {
   DctOptions options = Plain(0.9);
   options.drain = v1::DctPolicy::FLUSH;

@@ -74,6 +74,7 @@ struct DctOptions {
   bool controller = true;
   v1::DctPolicy::DrainMode drain = v1::DctPolicy::NO_DRAIN;
   int64_t drain_period = 1'000'000;
+  double drain_factor = 0.9;
   bool one_based_rank = false;
   v1::DctPolicy::Quantile quantile = v1::DctPolicy::SAMPLED;
 };
@@ -87,6 +88,7 @@ inline std::unique_ptr<const Policy> MakeDct(const DctOptions& options) {
   dct.set_controller(options.controller);
   dct.set_drain(options.drain);
   dct.set_drain_period(options.drain_period);
+  dct.set_drain_factor(options.drain_factor);
   dct.set_one_based_rank(options.one_based_rank);
   dct.set_quantile(options.quantile);
   return MakePolicy(WithDefaults(rule));

@@ -257,6 +257,9 @@ INSTANTIATE_TEST_SUITE_P(
                    "compression.default.dct.quantile: unknown value 3; choose SAMPLED or SORTED"},
         BrokenRule{"compression { default { dct { sparsity: 0.9 start: 9 drain: FLUSH } } }",
                    "compression.default.dct.start: unknown value 9"},
+        BrokenRule{
+            "compression { default { dct { sparsity: 0.9 drain: DECAY drain_factor: 1.1 } } }",
+            "compression.default.dct.drain_factor: "},
         BrokenRule{"compression { default { dct { sparsity: 0.9 drain: 9 } } }",
                    "compression.default.dct.drain: unknown value 9"},
         BrokenRule{"compression { default { none {} values: 9 } }",
