@@ -57,10 +57,11 @@ Status CheckReplaceable(const std::string& directory) {
                                                     : " is there and is no folder; name another"));
   }
   bool has_manifest = false, has_other = false;
-  for (const auto& entry : fs::directory_iterator(directory, error)) {
-    const std::string name = entry.path().filename().string();
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
     has_manifest |= name == kManifest;
-    const bool is_residuals = name == kResiduals && HoldsStatesAlone(entry.path().string());
+    const bool is_residuals = name == kResiduals && HoldsStatesAlone(entry->path().string());
     has_other |= name != kManifest && name != kParameters && !is_residuals;
   }
   if (!error && !has_other && (has_manifest || fs::is_empty(directory, error))) return OkStatus();
@@ -88,9 +89,9 @@ Result<std::string> MakeAside(const std::string& target) {
                             error ? error.message() : "too many of its kind are there"));
 }
 
-// What is there of names that begin with the folder's and one of the suffixes.
-std::string DescribeSiblings(const std::string& directory,
-                             std::initializer_list<const char*> suffixes) {
+// What is there of names that begin with the folder's and one of the suffixes, in order.
+std::vector<std::string> Siblings(const std::string& directory,
+                                  std::initializer_list<const char*> suffixes) {
   const fs::path target = Stripped(directory);
   const std::string name = target.filename().string();
   const fs::path parent = target.has_parent_path() ? target.parent_path() : fs::path(".");
@@ -103,8 +104,14 @@ std::string DescribeSiblings(const std::string& directory,
         suffixes, [&](const char* suffix) { return other.starts_with(StrCat(name, suffix)); });
     if (is_ours) paths.push_back((target.parent_path() / other).string());
   }
-  if (paths.empty()) return "";
   std::ranges::sort(paths);
+  return paths;
+}
+
+std::string DescribeSiblings(const std::string& directory,
+                             std::initializer_list<const char*> suffixes) {
+  const std::vector<std::string> paths = Siblings(directory, suffixes);
+  if (paths.empty()) return "";
   return StrCat(StrJoin(paths, ", "), paths.size() == 1 ? " is" : " are",
                 " there, of a run that was killed or is at work; remove what is of no use");
 }
@@ -163,6 +170,10 @@ std::string ResidualsFolder(const std::string& directory) {
 
 std::string DescribeLeftAside(const std::string& directory) {
   return DescribeSiblings(directory, {kPartial, kResidualsAside});
+}
+
+std::vector<std::string> PartialModels(const std::string& directory) {
+  return Siblings(directory, {kPartial});
 }
 
 std::string ResidualsAside(const std::string& directory) {

@@ -39,6 +39,9 @@ std::string ResidualsAside(const std::string& directory);
 // model, so nothing takes it away.
 std::string DescribeLeftAside(const std::string& directory);
 
+// Folders beside it with what was to become the model there.
+std::vector<std::string> PartialModels(const std::string& directory);
+
 class Writer {
  public:
   // FailedPrecondition when the folder is there and is no saved model, Unavailable when it cannot

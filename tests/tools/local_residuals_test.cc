@@ -21,6 +21,7 @@ namespace weir::tools {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -126,6 +127,24 @@ TEST_F(ResidualsTest, OfAnotherRunThanTheModelAreTakenAway) {
     EXPECT_FALSE(fs::exists(beside));
     EXPECT_FALSE(IsThere("model/residuals"));
   }
+}
+
+// What came to the folder while the run went on kept the model from it.
+TEST_F(ResidualsTest, StayBesideAModelThatCouldNotTakeItsPlace) {
+  SaveModel(kRun);
+  const std::string model = options_.save_directory, aside = model + ".partial-77";
+  fs::rename(model, aside);
+  SaveModel(kRun + 1);
+  std::string beside;
+  {
+    Residuals residuals(options_);
+    beside = residuals.folder();
+    Leave(beside, 0);
+    std::string missing;
+    EXPECT_THAT(residuals.Move(&missing).message(), AllOf(HasSubstr(beside), HasSubstr(aside)));
+  }
+  EXPECT_TRUE(fs::exists(beside + "/trainer-0.weir"));
+  EXPECT_FALSE(IsThere("model/residuals"));
 }
 
 TEST_F(ResidualsTest, SaysWhatNobodyTakes) {

@@ -102,8 +102,8 @@ std::vector<std::string> Residuals::Losses(const v1::Config& config) const {
   return losses;
 }
 
-bool Residuals::BelongToTheModel() const {
-  const auto model = saved_model::SavedModel::Open(options_.save_directory);
+bool Residuals::BelongTo(const std::string& directory) const {
+  const auto model = saved_model::SavedModel::Open(directory);
   const auto trainers = saved_model::TrainersWithStates(beside_);
   if (!model.ok() || !trainers.ok() || trainers.value().empty()) return false;
   return saved_model::VisitPolicyStates(
@@ -130,7 +130,16 @@ std::string Residuals::MissingText() const {
 
 Status Residuals::Move(std::string* missing) {
   missing->clear();
-  if (beside_.empty() || !BelongToTheModel()) return OkStatus();
+  if (beside_.empty()) return OkStatus();
+  if (!BelongTo(options_.save_directory)) {
+    for (const std::string& model : saved_model::PartialModels(options_.save_directory)) {
+      if (!BelongTo(model)) continue;
+      is_moved_ = true;
+      return Unavailable(StrCat("what trainers had not sent is in ", beside_, "; make it ",
+                                saved_model::ResidualsFolder(model), ", of the model in ", model));
+    }
+    return OkStatus();
+  }
   *missing = MissingText();
   const std::string folder = saved_model::ResidualsFolder(options_.save_directory);
   is_moved_ = true;  // or stays where the message says

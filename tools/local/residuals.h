@@ -18,7 +18,7 @@ class Residuals {
  public:
   // Keeps options.
   explicit Residuals(const LocalOptions& options);
-  // Takes away what was not moved.
+  // Takes away what was not moved, unless it belongs to a model that is there under another name.
   ~Residuals();
   Residuals(const Residuals&) = delete;
   Residuals& operator=(const Residuals&) = delete;
@@ -33,11 +33,12 @@ class Residuals {
 
   // Into the saved model, if this run has saved it, however the run ended. missing: says which
   // workers ended without leaving theirs; empty if none did. Unavailable, with where they are, when
-  // that cannot be.
+  // that cannot be, or the model is beside its folder.
   Status Move(std::string* missing);
 
  private:
-  bool BelongToTheModel() const;
+  // To the one of that folder.
+  bool BelongTo(const std::string& directory) const;
   std::string MissingText() const;
 
   const LocalOptions& options_;
