@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -82,10 +84,14 @@ v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
   const cluster::Membership::Admission admission = membership_.Join(seat, join.nonce(), now_ms);
   if (admission.incarnation == 0) {
     last_knock_ms_ = now_ms;
-    return RefusalHeader(StrCat(Name(seat), " is already running: another process answered ",
-                                admission.silent_ms, " ms ago; give each its own --trainer",
-                                join.stage_count() > 1 ? " and --stage" : ""),
-                         true);
+    v1::Header taken =
+        RefusalHeader(StrCat(Name(seat), " is already running: another process answered ",
+                             admission.silent_ms, " ms ago; give each its own --trainer",
+                             join.stage_count() > 1 ? " and --stage" : ""),
+                      true);
+    taken.mutable_refusal()->set_wait_ms(config_.cluster().member_timeout_ms() + 1 -
+                                         admission.silent_ms);
+    return taken;
   }
   if (membership_.member_count() == 1) {  // this one alone: others are held to what it has
     file_bytes_ = {join.file_bytes().begin(), join.file_bytes().end()};
@@ -103,6 +109,7 @@ v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
   desk.stays = join.saves() || join.stays();
   if (desk.incarnation != admission.incarnation) {
     director_.TakeBack(seat);
+    metrics::ForgetGauges(&desk.report);
     const v1::WorkerReport reports[] = {desk.earlier.value_or(v1::WorkerReport()), desk.report};
     auto merged = metrics::MergeReports(reports);
     if (desk.incarnation != 0 && merged.ok()) desk.earlier = *std::move(merged);
@@ -292,16 +299,24 @@ void Coordinator::StepEvaluation(int64_t now_ms) {
     if (cluster::RowCount(*scores) <= kFewTestRows) {
       return director_.Evaluated(cluster::Evaluate(*scores), now_ms);
     }
-    // Detached, because a run that ends meanwhile does not wait for it; the scores are its own.
-    std::packaged_task<v1::EvaluationReport()> task(
-        [scores = *std::move(scores)] { return cluster::Evaluate(scores); });
-    evaluation_ = task.get_future();
-    std::thread(std::move(task)).detach();
-    return;
+    return EvaluateBeside(*std::move(scores), now_ms);
   }
   if (!evaluation_.valid()) return;
   if (evaluation_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
   director_.Evaluated(evaluation_.get(), now_ms);
+}
+
+// Detached, because a run that ends meanwhile does not wait for it; the scores are its own.
+void Coordinator::EvaluateBeside(cluster::ChunkScores scores, int64_t now_ms) {
+  const auto shared = std::make_shared<const cluster::ChunkScores>(std::move(scores));
+  std::packaged_task<v1::EvaluationReport()> task([shared] { return cluster::Evaluate(*shared); });
+  evaluation_ = task.get_future();
+  try {
+    std::thread(std::move(task)).detach();
+  } catch (const std::system_error&) {  // no more threads are to be had: others wait meanwhile
+    evaluation_ = {};
+    director_.Evaluated(cluster::Evaluate(*shared), now_ms);
+  }
 }
 
 void Coordinator::TakeFailure(cluster::Seat seat, const v1::WorkRequest& request) {
@@ -354,6 +369,19 @@ Status Coordinator::TakeCompletions(const v1::WorkRequest& request, cluster::Sea
   }
   if (part < message.parts.size()) return InvalidData("scores that were not announced");
   return OkStatus();
+}
+
+void Coordinator::Expire(int64_t now_ms) {
+  for (const cluster::Seat seat : membership_.Expire(now_ms)) {
+    LOG(WARNING) << Name(seat) << " was silent for more than "
+                 << config_.cluster().member_timeout_ms()
+                 << (seat.stage == 0 ? " ms: its work goes to others"
+                                     : " ms: its trainer waits for its return");
+    director_.TakeBack(seat);
+    pipelines_.Leave(seat, now_ms);
+    metrics::ForgetGauges(&desks_[seat].report);
+    if (auto merged = Merge(); merged.ok()) merged_ = *std::move(merged);
+  }
 }
 
 void Coordinator::TakeReport(cluster::Seat seat, const v1::WorkerReport& report) {
@@ -434,20 +462,17 @@ std::string Coordinator::RefuseShard(const v1::ShardReport& report) const {
                 " servers");
 }
 
+void Coordinator::OnWord(cluster::Seat seat, uint64_t incarnation, int64_t now_ms) {
+  membership_.Heard(seat, incarnation, now_ms);
+}
+
 void Coordinator::OnOffset(cluster::Seat seat, const v1::Push& push) {
   director_.Advance(seat, push.lease(), push.offset());
 }
 
 void Coordinator::Tick(int64_t now_ms) {
   if (!started_ms_) started_ms_ = now_ms;
-  for (const cluster::Seat seat : membership_.Expire(now_ms)) {
-    LOG(WARNING) << Name(seat) << " was silent for more than "
-                 << config_.cluster().member_timeout_ms()
-                 << (seat.stage == 0 ? " ms: its work goes to others"
-                                     : " ms: its trainer waits for its return");
-    director_.TakeBack(seat);
-    pipelines_.Leave(seat, now_ms);
-  }
+  Expire(now_ms);
   StepEvaluation(now_ms);
   CheckTrainers(now_ms);
   CheckSettling(now_ms);

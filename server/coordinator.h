@@ -35,6 +35,9 @@ class Coordinator {
                                           const transport::Message& message, int64_t now_ms);
   std::optional<v1::Header> OnShardReport(const v1::ShardReport& report, int64_t now_ms);
 
+  // Something else of this worker has come to shard 0, so it lives: its heartbeats may be stuck
+  // behind its pushes.
+  void OnWord(cluster::Seat seat, uint64_t incarnation, int64_t now_ms);
   // A push of this worker was queued: how far its lease has come.
   void OnOffset(cluster::Seat seat, const v1::Push& push);
 
@@ -76,6 +79,7 @@ class Coordinator {
   // Computes what test scores come to: those of many rows on a thread of its own, for which Tick
   // looks.
   void StepEvaluation(int64_t now_ms);
+  void EvaluateBeside(cluster::ChunkScores scores, int64_t now_ms);
   // A worker gives up. The run ends with it, unless it may go on with another trainer and loses
   // nothing that only this worker would have kept.
   void TakeFailure(cluster::Seat seat, const v1::WorkRequest& request);
@@ -105,6 +109,7 @@ class Coordinator {
   Result<v1::WorkerReport> Merge() const;
   v1::RunReport FinalReport(int64_t now_ms) const;
   bool running() const { return director_.state() == cluster::RunDirector::State::kRunning; }
+  void Expire(int64_t now_ms);
   void CheckTrainers(int64_t now_ms);
   void RevokeLeases(int64_t now_ms);
   // Whether somebody still needs the parameters, or may.

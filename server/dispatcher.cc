@@ -27,13 +27,13 @@ uint32_t Staleness(const v1::Push& push, uint64_t version) {
 
 Dispatcher::Dispatcher(Shard* shard, transport::ServerTransport* transport,
                        v1::RunIdentity identity, uint64_t server_epoch, uint32_t shard_index,
-                       std::function<void(cluster::Seat, const v1::Push&)> on_offset)
+                       Listeners listeners)
     : shard_(shard),
       transport_(transport),
       identity_(std::move(identity)),
       server_epoch_(server_epoch),
       shard_index_(shard_index),
-      on_offset_(std::move(on_offset)) {
+      listeners_(std::move(listeners)) {
   CHECK_NE(server_epoch, 0u);
 }
 
@@ -80,6 +80,7 @@ void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello) 
     if (peer != old_peer) worker.pulls_in_flight = 0;  // the replies will not find their way
     peers_.erase(old_peer);
     peers_[peer] = seat;
+    Hear(peer);
     LOG(INFO) << "trainer " << seat.trainer << " stage " << seat.stage << " incarnation "
               << hello.incarnation() << " connection " << hello.connection();
   }
@@ -91,7 +92,7 @@ void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello) 
 
 void Dispatcher::OnPush(const transport::PeerId& peer, const v1::Push& push,
                         transport::Message message) {
-  Worker* worker = FindByPeer(peer);
+  Worker* worker = Hear(peer);
   if (worker == nullptr) return Refuse(peer, "a push without a hello", true);
   if (worker->tasks_in_flight >= kMaxTasksInFlight) {
     return Refuse(peer, StrCat("more than ", kMaxTasksInFlight, " pushes in flight"), false);
@@ -110,7 +111,7 @@ void Dispatcher::OnPush(const transport::PeerId& peer, const v1::Push& push,
   if (verdict.task && verdict.task->apply) {
     pending->is_step = !push.is_refresh();
     if (pending->is_step) pending->staleness = Staleness(push, shard_->version(worker->stage) + 1);
-    on_offset_(worker->seat, push);
+    if (listeners_.offset) listeners_.offset(worker->seat, push);
   }
   Do(*worker, peer, std::move(verdict), std::move(pending));
 }
@@ -132,7 +133,7 @@ void Dispatcher::Do(Worker& worker, const transport::PeerId& peer,
 
 void Dispatcher::OnRowPull(const transport::PeerId& peer, const v1::RowPull& pull,
                            const transport::Message& message) {
-  Worker* worker = FindByPeer(peer);
+  Worker* worker = Hear(peer);
   if (worker == nullptr) return Refuse(peer, "a row pull without a hello", true);
   if (worker->pulls_in_flight >= kMaxPullsInFlight) {
     return Refuse(peer, StrCat("more than ", kMaxPullsInFlight, " row pulls in flight"), false);
@@ -148,7 +149,7 @@ void Dispatcher::OnRowPull(const transport::PeerId& peer, const v1::RowPull& pul
 }
 
 void Dispatcher::OnModelPull(const transport::PeerId& peer, const v1::ModelPull& pull) {
-  Worker* worker = FindByPeer(peer);
+  Worker* worker = Hear(peer);
   if (worker == nullptr) return Refuse(peer, "a model pull without a hello", true);
   if (worker->pulls_in_flight >= kMaxPullsInFlight) {
     return Refuse(peer, StrCat("more than ", kMaxPullsInFlight, " pulls in flight"), false);
@@ -221,7 +222,8 @@ void Dispatcher::SendPart(PendingPart& part) {
   v1::Header header;
   v1::ModelReply& reply = *header.mutable_model_reply();
   reply.set_request_id(part.request_id);
-  reply.set_version(part.version);
+  reply.set_version(part.steps);
+  reply.set_row_version(shard_->row_version());
   if (auto next = shard_->PlaceAfter(part)) *reply.mutable_next() = *std::move(next);
   std::vector<Bytes> parts;
   parts.push_back(std::move(part.frames));
@@ -239,6 +241,14 @@ void Dispatcher::Refuse(const transport::PeerId& peer, std::string reason, bool 
 Dispatcher::Worker* Dispatcher::FindByPeer(const transport::PeerId& peer) {
   const auto found = peers_.find(peer);
   return found == peers_.end() ? nullptr : &workers_.at(found->second);
+}
+
+Dispatcher::Worker* Dispatcher::Hear(const transport::PeerId& peer) {
+  Worker* const worker = FindByPeer(peer);
+  if (worker != nullptr && listeners_.heard) {
+    listeners_.heard(worker->seat, worker->session.incarnation());
+  }
+  return worker;
 }
 
 void Dispatcher::Send(const transport::PeerId& peer, const v1::Header& header,

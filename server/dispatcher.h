@@ -23,10 +23,17 @@ namespace weir::server {
 
 class Dispatcher {
  public:
-  // server_epoch: of this process's parameters, not 0. on_offset hears how far each lease has come.
+  // What others want to know of what workers send; either may be empty.
+  struct Listeners {
+    // Something of this incarnation has come, and was taken.
+    std::function<void(cluster::Seat seat, uint64_t incarnation)> heard;
+    // A push was queued: how far its lease has come.
+    std::function<void(cluster::Seat seat, const v1::Push& push)> offset;
+  };
+
+  // server_epoch: of this process's parameters, not 0.
   Dispatcher(Shard* shard, transport::ServerTransport* transport, v1::RunIdentity identity,
-             uint64_t server_epoch, uint32_t shard_index,
-             std::function<void(cluster::Seat, const v1::Push&)> on_offset);
+             uint64_t server_epoch, uint32_t shard_index, Listeners listeners);
 
   void OnHello(const transport::PeerId& peer, const v1::Hello& hello);
   void OnPush(const transport::PeerId& peer, const v1::Push& push, transport::Message message);
@@ -53,6 +60,8 @@ class Dispatcher {
   };
 
   Worker* FindByPeer(const transport::PeerId& peer);
+  // The same of a message that has come from there, of which it tells.
+  Worker* Hear(const transport::PeerId& peer);
   void Do(Worker& worker, const transport::PeerId& peer, session::ServerSession::Verdict verdict,
           std::shared_ptr<PendingAnswer> pending);
   void SendAnswer(PendingAnswer& pending);
@@ -66,7 +75,7 @@ class Dispatcher {
   const v1::RunIdentity identity_;
   const uint64_t server_epoch_;
   const uint32_t shard_index_;
-  const std::function<void(cluster::Seat, const v1::Push&)> on_offset_;
+  const Listeners listeners_;
   // Whether workers have a stage of the model each; unset until the first one says hello. Versions
   // are counted for each stage, so a run is of one kind.
   std::optional<bool> in_stages_;

@@ -76,7 +76,8 @@ struct PendingPart {
   uint64_t request_id = 0;
   uint64_t strand = 0;
   uint64_t row = 0;       // where it begins
-  uint64_t version = 0;   // of the last step before it
+  uint64_t version = 0;   // of the strand's last step before it
+  uint64_t steps = 0;     // and of that stage's last one which has taken most
   uint64_t next_row = 0;  // where the strand's next part begins; 0: it has no more
   Bytes frames;
 };

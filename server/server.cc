@@ -34,11 +34,17 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
   if (shard_index == 0) {
     coordinator_ = std::make_unique<Coordinator>(config_, identity_, server_count);
   }
-  dispatcher_ =
-      std::make_unique<Dispatcher>(shard_.get(), transport_.get(), identity_, RandomNonce(),
-                                   shard_index, [this](cluster::Seat seat, const v1::Push& push) {
-                                     if (coordinator_) coordinator_->OnOffset(seat, push);
-                                   });
+  Dispatcher::Listeners listeners;
+  if (coordinator_) {
+    listeners.heard = [this](cluster::Seat seat, uint64_t incarnation) {
+      coordinator_->OnWord(seat, incarnation, received_ms_);
+    };
+    listeners.offset = [this](cluster::Seat seat, const v1::Push& push) {
+      coordinator_->OnOffset(seat, push);
+    };
+  }
+  dispatcher_ = std::make_unique<Dispatcher>(shard_.get(), transport_.get(), identity_,
+                                             RandomNonce(), shard_index, std::move(listeners));
 }
 
 Server::~Server() = default;
@@ -71,6 +77,7 @@ void Server::ReceiveQueued(AwakeClock* clock) {
 }
 
 void Server::Receive(transport::IncomingMessage incoming, int64_t now_ms) {
+  received_ms_ = now_ms;
   const transport::PeerId& peer = incoming.peer;
   const auto header = session::ParseHeader(incoming.message);
   if (!header) return dispatcher_->Refuse(peer, "a message without a header that parses", false);

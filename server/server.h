@@ -66,6 +66,7 @@ class Server {
   std::unique_ptr<Coordinator> coordinator_;  // shard 0 only
   std::unique_ptr<Dispatcher> dispatcher_;
   std::atomic<bool> stopping_{false};
+  int64_t received_ms_ = 0;            // when the message at hand came
   std::optional<int64_t> stop_by_ms_;  // once stopping was noticed
   std::mutex mutex_;
   std::optional<Status> ended_;

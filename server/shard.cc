@@ -198,7 +198,7 @@ Status Shard::PostRows(std::shared_ptr<PendingRows> pending, const transport::Me
       WEIR_RETURN_IF_ERROR(RouteRowIds(frame, &row_count, pending.get()));
     }
   }
-  pending->version = versions_[row_stage_];
+  pending->version = row_version();
   pending->values.resize(row_count * static_cast<size_t>(layout_.embedding_dimension()));
   std::vector<RowStrand*> touched;
   for (size_t slot = 0; slot < rows_.size(); ++slot) {
@@ -248,8 +248,8 @@ Status Shard::RouteRowIds(const wire::FrameView& frame, size_t* row_count,
 
 Status Shard::PostPart(std::shared_ptr<PendingPart> pending) {
   const uint64_t strand = pending->strand;
-  pending->version =
-      strand < dense_.size() ? versions_[dense_stages_[strand]] : versions_[row_stage_];
+  pending->version = strand < dense_.size() ? versions_[dense_stages_[strand]] : row_version();
+  pending->steps = std::ranges::max(versions_);
   if (strand < dense_.size()) {
     dense_[strand]->Save(std::move(pending), outbox_);
   } else if (strand < dense_.size() + rows_.size()) {

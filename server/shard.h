@@ -53,6 +53,8 @@ class Shard {
 
   // Steps of the stage queued so far.
   uint64_t version(StageId stage = {}) const { return versions_[stage.value_or(0)]; }
+  // Of the stage that has the rows.
+  uint64_t row_version() const { return versions_[row_stage_]; }
   const ModelLayout& layout() const { return layout_; }
   // How rows look on the way to a trainer.
   wire::ValueCoding row_values() const { return row_values_; }

@@ -1,6 +1,7 @@
 #include "worker/chunk_work.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "common/base/check.h"
@@ -50,7 +51,22 @@ void ChunkWork::FinishScores(const Slice& slice, std::span<const float> probabil
 }
 
 eval::Scores ChunkWork::scores() const {
-  return {probabilities_, unmasked_, {rows_.labels.begin(), rows_.labels.end()}};
+  eval::Scores scores;
+  for (size_t row = 0; row < probabilities_.size(); ++row) {
+    if (!std::isfinite(probabilities_[row])) continue;
+    scores.probabilities.push_back(probabilities_[row]);
+    if (!unmasked_.empty()) scores.unmasked.push_back(unmasked_[row]);
+    scores.labels.push_back(static_cast<uint8_t>(rows_.labels[row]));
+  }
+  return scores;
+}
+
+std::vector<int64_t> ChunkWork::RowsWithoutScore() const {
+  std::vector<int64_t> rows;
+  for (size_t row = 0; row < probabilities_.size(); ++row) {
+    if (!std::isfinite(probabilities_[row])) rows.push_back(static_cast<int64_t>(row));
+  }
+  return rows;
 }
 
 uint64_t ChunkWork::FinishedRows(uint64_t accepted_sequence) {

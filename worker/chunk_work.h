@@ -51,8 +51,10 @@ class ChunkWork {
   const data::RowBlock& rows() const { return rows_; }
   bool is_test() const { return lease_.split() == v1::TEST; }
   int64_t row_count() const { return rows_.row_count() - first_row_; }
-  // Of a test chunk that is finished.
+  // Of a test chunk that is finished: of the rows whose score is a number.
   eval::Scores scores() const;
+  // And the others, from the chunk's first.
+  std::vector<int64_t> RowsWithoutScore() const;
 
  private:
   const v1::ChunkLease lease_;

@@ -188,7 +188,7 @@ Status EmbeddedClient::Load(const saved_model::SavedModel& model) {
   return OkStatus();
 }
 
-Result<uint64_t> EmbeddedClient::Save(const std::function<Status(ByteSpan frames)>& take) {
+Result<SavedSteps> EmbeddedClient::Save(const std::function<Status(ByteSpan frames)>& take) {
   const auto state_per_element = static_cast<size_t>(dense_rule_->StatePerElement());
   Bytes frames;
   for (const PieceSpec& spec : layout_.pieces()) {
@@ -209,7 +209,7 @@ Result<uint64_t> EmbeddedClient::Save(const std::function<Status(ByteSpan frames
       WEIR_RETURN_IF_ERROR(take(frames));
     } while (next > 0);
   }
-  return step_.load();
+  return SavedSteps{.all = step_, .rows = step_};
 }
 
 Result<v1::WorkReply> EmbeddedClient::RequestWork(v1::WorkRequest request,

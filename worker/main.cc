@@ -289,11 +289,15 @@ Status RunWorker(const Setup& setup) {
   }
   if (stage.client) SetStage(setup, layout, reader.get(), &stage, &options);
   Worker worker(setup.config, layout, std::move(options), reader.get(), client);
+  Status ran;
   {
     const InterruptScope scope(&interrupt, [&] { worker.Interrupt(); });
-    WEIR_RETURN_IF_ERROR(worker.Run().status());
+    ran = worker.Run().status();
   }
-  return FLAGS_save_residuals.empty() ? OkStatus() : remote->SavePolicyStates(FLAGS_save_residuals);
+  // Either is worth having without the other.
+  if (FLAGS_save_residuals.empty() || !worker.has_concluded()) return ran;
+  const Status saved = remote->SavePolicyStates(FLAGS_save_residuals);
+  return ran.ok() ? saved : ran;
 }
 
 }  // namespace

@@ -47,6 +47,13 @@ struct StepGradients {
   double* waited_seconds = nullptr;  // if not null: what the push waits for credit is added
 };
 
+// What a saved model says of its steps (SavedModelManifest): of all stages, and of that with the
+// rows.
+struct SavedSteps {
+  uint64_t all = 0;
+  uint64_t rows = 0;
+};
+
 class ParameterClient {
  public:
   virtual ~ParameterClient() = default;
@@ -91,7 +98,7 @@ class ParameterClient {
 
   // When the run is over: calls take with frames (common/saved_model/frames.h), part by part, that
   // together are the model. Returns the steps that made it.
-  virtual Result<uint64_t> Save(const std::function<Status(ByteSpan frames)>& take) = 0;
+  virtual Result<SavedSteps> Save(const std::function<Status(ByteSpan frames)>& take) = 0;
 
   // Adds what the client knows: bytes, layers, staleness, reconnects.
   virtual void FillReport(v1::WorkerReport* report) = 0;

@@ -122,13 +122,14 @@ Result<v1::WorkReply> ServerClient::RequestWork(v1::WorkRequest request,
   return link_.RequestWork(std::move(request), std::move(body));
 }
 
-Result<uint64_t> ServerClient::Save(const std::function<Status(ByteSpan frames)>& take) {
-  uint64_t steps = 0;
+Result<SavedSteps> ServerClient::Save(const std::function<Status(ByteSpan frames)>& take) {
+  SavedSteps steps;
   for (uint32_t server = 0; server < layout_.server_count(); ++server) {
     for (std::optional<v1::ModelPlace> place(std::in_place); place;) {
       WEIR_ASSIGN_OR_RETURN(const Outstanding::Part part, link_.PullPart(server, *place));
       for (const transport::Part& frames : part.frames) WEIR_RETURN_IF_ERROR(take(frames.span()));
-      steps = std::max<uint64_t>(steps, part.reply.version());
+      steps.all = std::max<uint64_t>(steps.all, part.reply.version());
+      steps.rows = std::max<uint64_t>(steps.rows, part.reply.row_version());
       place.reset();
       if (part.reply.has_next()) place = part.reply.next();
     }

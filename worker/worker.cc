@@ -142,7 +142,7 @@ Result<v1::RunReport> Worker::RunLoop() {
     v1::WorkRequest request = MakeRequest(&scores);
     WEIR_ASSIGN_OR_RETURN(v1::WorkReply reply,
                           client_->RequestWork(std::move(request), std::move(scores)));
-    WEIR_RETURN_IF_ERROR(ShowProgress(reply.progress(), reply.has_finished()));
+    ShowProgress(reply.progress(), reply.has_finished());
     if (reply.has_finished()) return Conclude(std::move(*reply.mutable_finished()));
     if (reply.has_failed()) return FailedPrecondition(reply.failed());
     if (reply.has_chunk()) {
@@ -169,7 +169,8 @@ Status Worker::TakeLease(const v1::ChunkLease& lease) {
   data::RowBlock rows;
   WEIR_ASSIGN_OR_RETURN(const data::ChunkResult result,
                         reader_->ReadColumns(id, {.hash = options_.stage.has_value()}, &rows));
-  CountLines(id.split, result.line_count, rows.malformed.size());
+  CountLines(id.split, result.line_count + result.hidden_line_count,
+             rows.malformed.size() + static_cast<size_t>(result.hidden_line_count));
   if (id.split == data::Split::kTrain) {
     train_passes_.Take(lease.epoch());
   } else {
@@ -231,8 +232,33 @@ Status Worker::FinishOldest() {
   if (!sequence) return Internal("a chunk was abandoned");
   WEIR_RETURN_IF_ERROR(client_->AwaitAccepted(*sequence));
   at_work_.pop_front();
+  if (chunk->is_test()) WEIR_RETURN_IF_ERROR(CheckScores(*chunk));
   finished_.push_back(chunk);
   return OkStatus();
+}
+
+// A row that the model cannot score, because its values are too large, is one more that is
+// malformed. If it can score none, what it has learned is of no use.
+Status Worker::CheckScores(const ChunkWork& chunk) {
+  const std::vector<int64_t> rows = chunk.RowsWithoutScore();
+  if (rows.empty()) return OkStatus();
+  const auto first = static_cast<size_t>(rows.front());
+  const std::vector<int64_t>& lines = chunk.rows().lines;
+  const int file = static_cast<int>(chunk.lease().file());
+  const std::string problem =
+      StrCat(file < config_.data().test_size() ? config_.data().test(file) : "the test set", ":",
+             lines.empty() ? StrCat(" row ", first, " of chunk ", chunk.lease().chunk())
+                           : StrCat(lines[first]),
+             ": the model's score of it is not a number");
+  if (std::ssize(rows) == chunk.row_count() && rows.size() > 1) {
+    return InvalidData(StrCat(problem, ", nor is that of any other of the ", rows.size(),
+                              " rows with it: training has diverged; lower the learning rates"));
+  }
+  LOG(WARNING) << problem << (rows.size() > 1 ? StrCat(", nor of ", rows.size() - 1, " more") : "")
+               << ": without a part in the evaluation";
+  if (first_problem_.empty()) first_problem_ = problem;
+  malformed_count_ += rows.size();
+  return CheckMalformed();
 }
 
 v1::WorkRequest Worker::MakeRequest(std::vector<Bytes>* scores) {
@@ -244,7 +270,9 @@ v1::WorkRequest Worker::MakeRequest(std::vector<Bytes>* scores) {
     completion.set_lease(chunk->lease().lease());
     completion.set_row_count(static_cast<uint64_t>(chunk->row_count()));
     if (!chunk->is_test()) continue;
-    scores->push_back(session::WriteScores(chunk->scores(), &completion));
+    const eval::Scores rows = chunk->scores();
+    completion.set_row_count(rows.labels.size());
+    scores->push_back(session::WriteScores(rows, &completion));
   }
   finished_.clear();
   for (v1::FileEnd& end : file_ends_) *request.add_file_ends() = std::move(end);
@@ -258,24 +286,31 @@ v1::WorkRequest Worker::MakeRequest(std::vector<Bytes>* scores) {
   return request;
 }
 
-Status Worker::ShowProgress(const v1::RunProgress& progress, bool is_last) {
+void Worker::ShowProgress(const v1::RunProgress& progress, bool is_last) {
   const double seconds = progress.train_seconds();
   const v1::WorkerReport& merged = progress.merged();
   const bool is_due = seconds >= next_report_seconds_ || is_last;
   if (is_due && merged.samples() > last_shown_samples_) {
     last_shown_samples_ = merged.samples();
     next_report_seconds_ = seconds + config_.run().report_interval_ms() * 1e-3;
-    if (options_.log) {
-      WEIR_RETURN_IF_ERROR(options_.log->WriteTrain(seconds, merged, progress.total_samples()));
-    }
+    Log([&](metrics::MetricsLog* log) {
+      return log->WriteTrain(seconds, merged, progress.total_samples());
+    });
     if (options_.show_progress) PrintTrain(seconds, merged);
   }
   for (const v1::EvaluationReport& test : progress.evaluations()) {
     ++known_evaluations_;
-    if (options_.log) WEIR_RETURN_IF_ERROR(options_.log->WriteTest(seconds, test));
+    Log([&](metrics::MetricsLog* log) { return log->WriteTest(seconds, test); });
     if (options_.show_progress) PrintTest(test);
   }
-  return OkStatus();
+}
+
+// What is learned is worth more than its log: a full disk there ends neither the run nor the saving
+// of its model, and is this worker's failure in the end.
+void Worker::Log(const std::function<Status(metrics::MetricsLog*)>& write) {
+  if (!options_.log || !log_failure_.ok()) return;
+  log_failure_ = write(options_.log.get());
+  if (!log_failure_.ok()) LOG(WARNING) << log_failure_.message() << "; the run goes on without it";
 }
 
 Status Worker::Save() {
@@ -284,12 +319,13 @@ Status Worker::Save() {
   *manifest.mutable_learned() = options_.learned;
   *manifest.mutable_rule_starts() = options_.rule_starts;
   manifest.set_run(options_.run);
-  WEIR_ASSIGN_OR_RETURN(const uint64_t steps, client_->Save([this](ByteSpan frames) {
+  WEIR_ASSIGN_OR_RETURN(const SavedSteps steps, client_->Save([this](ByteSpan frames) {
     return options_.save->Append(frames);
   }));
-  manifest.set_steps(steps);
+  manifest.set_steps(steps.all);
+  manifest.set_row_steps(steps.rows);
   WEIR_RETURN_IF_ERROR(options_.save->Finish(std::move(manifest)));
-  TellSaved();
+  if (options_.run != 0) TellSaved();  // else there is nobody
   return OkStatus();
 }
 
@@ -305,15 +341,18 @@ void Worker::TellSaved() {
 }
 
 Result<v1::RunReport> Worker::Conclude(v1::RunReport report) {
-  // Either is worth having without the other.
+  has_concluded_ = true;
+  // Each is worth having without the others.
   const Status saved = options_.save == nullptr ? OkStatus() : Save();
   report.set_threads(static_cast<uint32_t>(options_.threads));
   report.set_device(options_.device);
   if (bayes_logloss_ && report.has_test()) report.set_bayes_logloss(*bayes_logloss_);
   if (!options_.out_directory.empty()) {
-    WEIR_RETURN_IF_ERROR(metrics::WriteSummary(options_.out_directory, report));
+    const Status written = metrics::WriteSummary(options_.out_directory, report);
+    if (log_failure_.ok()) log_failure_ = written;
   }
   WEIR_RETURN_IF_ERROR(saved);
+  WEIR_RETURN_IF_ERROR(log_failure_);
   return report;
 }
 

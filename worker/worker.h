@@ -53,6 +53,8 @@ class Worker {
 
   // Until the run is over: its report. Whatever fails is also told to the coordinator.
   Result<v1::RunReport> Run();
+  // Afterwards: the run has ended well, whether or not this worker could write all that it was to.
+  bool has_concluded() const { return has_concluded_; }
 
   void Interrupt();
 
@@ -72,8 +74,10 @@ class Worker {
   Status FinishOldest();
   void CountLines(data::Split split, int64_t lines, size_t malformed);
   Status CheckMalformed() const;
+  Status CheckScores(const ChunkWork& chunk);
   v1::WorkRequest MakeRequest(std::vector<Bytes>* scores);
-  Status ShowProgress(const v1::RunProgress& progress, bool is_last);
+  void ShowProgress(const v1::RunProgress& progress, bool is_last);
+  void Log(const std::function<Status(metrics::MetricsLog*)>& write);
   Result<v1::RunReport> Conclude(v1::RunReport report);
   Status Save();
   void TellSaved();
@@ -92,6 +96,8 @@ class Worker {
   std::vector<std::shared_ptr<ChunkWork>> finished_;  // not reported yet
   std::vector<v1::FileEnd> file_ends_;                // not reported yet
   uint32_t known_evaluations_ = 0;
+  Status log_failure_;  // the first
+  bool has_concluded_ = false;
   std::optional<uint32_t> refreshed_for_;  // evaluations before the one it was refreshed for
   uint64_t line_count_ = 0;                // of both splits
   uint64_t malformed_count_ = 0;

@@ -137,6 +137,12 @@ Result<v1::WorkerReport> MergeReports(std::span<const v1::WorkerReport> reports)
   return merger.Take();
 }
 
+void ForgetGauges(v1::WorkerReport* report) {
+  for (v1::LayerReport& layer : *report->mutable_layers()) layer.clear_threshold();
+  for (v1::SplitReport& split : *report->mutable_splits()) split.clear_threshold();
+  if (report->has_rows()) report->mutable_rows()->clear_waiting();
+}
+
 v1::KindBytes WireBytes(const v1::WorkerReport& report) {
   v1::KindBytes bytes = report.sent();
   AddBytes(report.received(), &bytes);

@@ -20,6 +20,9 @@ inline constexpr char kMixedPolicy[] = "mixed";
 // histogram is malformed.
 Result<v1::WorkerReport> MergeReports(std::span<const v1::WorkerReport> reports);
 
+// What of a report still holds when its worker is gone: what it counted, not what it was like last.
+void ForgetGauges(v1::WorkerReport* report);
+
 // Both directions, each byte once. Links connect two workers, which both count: there only what was
 // sent is taken.
 v1::KindBytes WireBytes(const v1::WorkerReport& report);

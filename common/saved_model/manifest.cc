@@ -57,9 +57,13 @@ std::string ContentProblem(const v1::SavedModelManifest& manifest) {
   if (manifest.steps() > kMostSteps) {
     return StrCat("has ", manifest.steps(), " steps, more than a run can take");
   }
+  const uint64_t row_steps = RowSteps(manifest);
+  if (row_steps > manifest.steps()) {
+    return StrCat("has ", row_steps, " steps of rows, more than its ", manifest.steps());
+  }
   const v1::RuleStarts& starts = manifest.rule_starts();
   const uint64_t untouched = starts.untouched_rows();
-  if (std::max({starts.dense(), starts.rows(), untouched}) > manifest.steps() ||
+  if (starts.dense() > manifest.steps() || std::max(starts.rows(), untouched) > row_steps ||
       (untouched > 0 && untouched < starts.rows())) {
     return StrCat("has rule_starts that do not fit its ", manifest.steps(), " steps");
   }

@@ -18,6 +18,11 @@ std::string ManifestText(v1::SavedModelManifest manifest);
 // lines, whole ones, and behind them the one with their checksum.
 std::string WithChecksum(const std::string& lines);
 
+// Steps of the stage that has the rows: all, unless it says fewer.
+inline uint64_t RowSteps(const v1::SavedModelManifest& manifest) {
+  return manifest.has_row_steps() ? manifest.row_steps() : manifest.steps();
+}
+
 // NotFound when the file cannot be opened, InvalidData when it is damaged, of another version, or
 // says what cannot be.
 Result<v1::SavedModelManifest> ReadManifest(const std::string& path);

@@ -11,6 +11,7 @@
 
 #include "common/base/check.h"
 #include "common/base/strings.h"
+#include "common/saved_model/manifest.h"
 #include "common/store/learning_rate.h"
 #include "common/store/update_rule.h"
 #include "google/protobuf/util/message_differencer.h"
@@ -26,14 +27,16 @@ std::string Shape(const TensorSpec& tensor) {
 // them. Under another one, steps at rest are done by the old rule up to the model's last step.
 class Handover {
  public:
-  // what: for messages. step: of the saved model. start_before, start: what the rules count from.
+  // what: for messages. start_before, start: what the rules count from. step: what was saved is as
+  // of it. next: where what is wanted goes on; not before it.
   Handover(const char* what, const v1::UpdateRule& saved, uint64_t start_before,
-           const v1::UpdateRule& wanted, uint64_t start, uint64_t step)
+           const v1::UpdateRule& wanted, uint64_t start, uint64_t step, uint64_t next)
       : before_(store::MakeUpdateRule(saved)),
         now_(store::MakeUpdateRule(wanted)),
         same_config_(google::protobuf::util::MessageDifferencer::Equals(saved, wanted)),
         same_rule_(saved.rule_case() == wanted.rule_case()),
-        step_(step) {
+        step_(step),
+        next_(next) {
     before_->BeginAfter(start_before);
     now_->BeginAfter(start);
     if (!same_rule_) {
@@ -51,6 +54,7 @@ class Handover {
     state_.resize(static_cast<size_t>(now_->StatePerRow(static_cast<int64_t>(count))));
     if (same_config_) {
       std::ranges::copy(state, state_.begin());
+      now_->Skip(count, next_ - step_, state_);
       return;
     }
     std::vector<float> settled(state.begin(), state.end());
@@ -84,12 +88,12 @@ class Handover {
     now_->InitialState(count, out);
     if (same_rule_)
       std::ranges::copy(settled.first(std::min(settled.size(), out.size())), out.begin());
-    now_->StartAt(count, step_, out);
+    now_->StartAt(count, next_, out);
   }
 
   const std::unique_ptr<store::UpdateRule> before_, now_;
   const bool same_config_, same_rule_;
-  const uint64_t step_;
+  const uint64_t step_, next_;
   std::vector<float> values_, state_;  // of the last call
 };
 
@@ -161,6 +165,9 @@ v1::RuleStarts StartsOfRules(const SavedModel& model, const v1::UpdateConfig& up
   }
   if (!google::protobuf::util::MessageDifferencer::Equals(saved.rows(), update.rows())) {
     starts.set_untouched_rows(model.manifest().steps());
+  } else {
+    starts.set_untouched_rows(starts.untouched_rows() + model.manifest().steps() -
+                              RowSteps(model.manifest()));
   }
   return starts;
 }
@@ -193,17 +200,19 @@ Status TakeOver(const SavedModel& model, const v1::Config& config, const ModelLa
         StrCat("the saved model is another one than the config's: ", StrJoin(differences, "; ")));
   }
   const auto dimension = static_cast<size_t>(layout.embedding_dimension());
-  const uint64_t step = model.manifest().steps();
+  const uint64_t step = model.manifest().steps(), row_step = RowSteps(model.manifest());
+  const uint64_t next_row_step = take.goes_on ? step : row_step;
   const v1::UpdateConfig &before = model.config().update(), &now = config.update();
   const v1::RuleStarts &starts_before = model.manifest().rule_starts(),
                        starts = StartsOfRules(model, now);
   Handover dense("the MLPs", before.dense(), starts_before.dense(), now.dense(), starts.dense(),
-                 step);
-  Handover row("the rows", before.rows(), starts_before.rows(), now.rows(), starts.rows(), step);
+                 step, step);
+  Handover row("the rows", before.rows(), starts_before.rows(), now.rows(), starts.rows(), row_step,
+               next_row_step);
   std::map<std::pair<uint32_t, int64_t>, const PieceSpec*> pieces;
   for (const PieceSpec& spec : layout.pieces()) pieces[{spec.tensor, spec.begin}] = &spec;
   take.begin_rules(starts);
-  take.start_rows(starts.untouched_rows());
+  take.start_rows(take.goes_on ? starts.untouched_rows() : starts_before.untouched_rows());
   return model.Visit(
       {.piece =
            [&](const SavedPiece& piece) {

@@ -38,6 +38,10 @@ class LastStep {
     const auto next = static_cast<uint32_t>(step);
     if (static_cast<int32_t>(next - last) > 0) *memory_ = std::bit_cast<float>(next);
   }
+  void Skip(uint64_t step_count) {
+    const auto last = std::bit_cast<uint32_t>(*memory_);
+    *memory_ = std::bit_cast<float>(last + static_cast<uint32_t>(step_count));
+  }
 
  private:
   float* memory_;
@@ -202,6 +206,11 @@ class ElementwiseRule : public UpdateRule {
   void StartAt(size_t value_count, uint64_t step, std::span<float> state) const override {
     const std::span<float> last = state.subspan(Kernel::kMoments * value_count);
     std::fill(last.begin(), last.end(), std::bit_cast<float>(static_cast<uint32_t>(Own(step))));
+  }
+
+  void Skip(size_t value_count, uint64_t step_count, std::span<float> state) const override {
+    for (float& last : state.subspan(Kernel::kMoments * value_count))
+      LastStep(&last).Skip(step_count);
   }
 
  private:

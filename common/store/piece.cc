@@ -141,6 +141,17 @@ void Piece::Load(std::span<const float> values, std::span<const float> state) {
   std::ranges::copy(state, state_.span().begin());
 }
 
+std::vector<float> Piece::StateAfterSkipping(uint64_t step_count) const {
+  std::vector<float> state(state_.data(), state_.data() + state_.size());
+  const auto per_element = static_cast<size_t>(rule_->StatePerElement());
+  for (uint32_t stripe = 0; stripe < stripe_count(); ++stripe) {
+    const size_t count = StripeElements(stripe);
+    const size_t begin = StripeBegin(stripe) * per_element;
+    rule_->Skip(count, step_count, std::span(state).subspan(begin, count * per_element));
+  }
+  return state;
+}
+
 ChangedStripe Piece::Collect(uint32_t stripe, uint64_t since, Scratch& scratch) const {
   const size_t begin = StripeBegin(stripe), count = StripeElements(stripe);
   const std::span<const float> values = values_.span().subspan(begin, count);

@@ -78,6 +78,8 @@ class Piece {
   std::span<const float> values() const { return values_.span(); }
   // Optimizer state, StatePerElement() floats per element, stripe by stripe.
   std::span<const float> state() const { return state_.span(); }
+  // The state with so many steps more before its last ones (UpdateRule::Skip).
+  std::vector<float> StateAfterSkipping(uint64_t step_count) const;
   int64_t memory_bytes() const;
 
  private:

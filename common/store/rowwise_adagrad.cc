@@ -77,6 +77,10 @@ class RowwiseAdagrad : public UpdateRule {
     if (moves_at_rest()) state[1] = std::bit_cast<float>(static_cast<uint32_t>(Own(step)));
   }
 
+  void Skip(size_t /*value_count*/, uint64_t step_count, std::span<float> state) const override {
+    if (moves_at_rest()) LastStep(&state[1]).Skip(step_count);
+  }
+
  private:
   static void Lose(float lost, std::span<float> values) {
     for (float& value : values) value -= lost * value;

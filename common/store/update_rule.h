@@ -90,6 +90,9 @@ class UpdateRule {
   // Makes a state, of dense elements or of a row, value_count of them, one of `step`: nothing moves
   // at rest for the steps until then.
   virtual void StartAt(size_t value_count, uint64_t step, std::span<float> state) const = 0;
+  // As if steps before the state's last one had been so many more: what moves at rest does not move
+  // for those.
+  virtual void Skip(size_t value_count, uint64_t step_count, std::span<float> state) const = 0;
 
   // ApplyRows for one row.
   void ApplyRow(std::span<float> row, std::span<float> state, std::span<const float> gradient,

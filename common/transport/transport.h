@@ -33,7 +33,9 @@ inline constexpr int64_t kMaxMessageParts = 65'536;
 struct Limits {
   int64_t max_message_bytes = int64_t{1} << 30;
   int64_t max_message_parts = kMaxMessageParts;
-  int queue_messages = 1000;  // per connection and direction
+  // Per connection and direction: more than a worker may have under way, row pulls above all, which
+  // come all at once when a connection was made again. Their bytes are bounded by who asks.
+  int queue_messages = 20'000;
 };
 
 // Opaque name of a connected client, unique within the server's life; a client that reconnects has

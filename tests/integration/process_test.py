@@ -320,10 +320,58 @@ class ProcessTest(unittest.TestCase):
         self.run_once(1, "weir-worker", *self.criteo(path),
                       texts=["bad.tsv:51", "max_malformed_share"])
 
+    def test_rows_that_a_stray_quote_hides_are_beyond_the_share(self):
+        rows = ["y,x"] + ["%d,%d" % (i % 2, i) for i in range(998)]
+        rows[10], rows[400] = '1,"x', '1,"3"'
+        path = self.write("rows.csv", "\n".join(rows).encode() + b"\n")
+        config = """model { bottom_widths: [4] top_widths: [1] embedding_dimension: 4 }
+            data { train: "%s" max_malformed_share: 0.01
+                   csv { label { column: "y" } dense { column: "x" } } }"""
+        self.run_once(1, "weir-worker", "--config=" + self.write("rows.textproto", (config % path).encode()),
+                      texts=["391 of ", "rows.csv:11-401", "max_malformed_share"])
+
+    def test_scores_that_are_no_numbers(self):
+        model, out = self.path("model"), self.path("out")
+        # A single step: no loss comes behind it that could tell.
+        self.run_once(1, "weir-worker", "--config=configs/runs/local.textproto", "--save=" + model,
+                      "--override=model { bottom_activations: LINEAR top_activations: LINEAR } "
+                      "data { batch_size: 64 synthetic { rows: 64 } } "
+                      "update { dense { sgd { learning_rate: 1e15 } } rows { sgd { learning_rate: 1e15 } } }",
+                      texts=["is not a number", "training has diverged"])
+        self.assertFalse(os.path.exists(model))
+        # One row of the test set is more than the model can take.
+        rows = ["y,x"] + ["%d,%d" % (i % 2, i % 7) for i in range(500)]
+        train = self.write("train.csv", "\n".join(rows).encode() + b"\n")
+        test = self.write("test.csv", "\n".join(rows + ["1,3e38"]).encode() + b"\n")
+        config = """model { bottom_widths: [8, 4] top_widths: [8, 1] embedding_dimension: 4 bottom_activations: LINEAR
+                            interaction: DOT_WITH_SELF }
+            data { batch_size: 16 train: "%s" test: "%s"
+                   csv { label { column: "y" } dense { column: "x" } categorical { column: "x" name: "t" rows: 64 } } }"""
+        self.run_once(0, "weir-worker", "--config=" + self.write("rows.textproto", (config % (train, test)).encode()),
+                      "--save=" + model, "--out=" + out, texts=["test.csv:502: the model's score of it is not a number"])
+        with open(os.path.join(out, "summary.json"), encoding="utf-8") as f:
+            tested = json.load(f)["test"]
+        self.assertEqual(tested["samples"], 500)
+        self.assertIsNotNone(tested["logloss"])
+        scores = self.path("scores.csv")
+        self.run_once(0, "weir-predict", "--model=" + model, "--in=" + test, "--out=" + scores,
+                      texts=["malformed   1", "test.csv:502: "])
+        with open(scores, encoding="utf-8") as f:
+            self.assertEqual(len(f.readlines()), 501)
+
     def test_one_malformed_row_is_tolerated_in_every_epoch(self):
         line = b"1" + b"\t5" * 13 + b"\tdeadbeef" * 26 + b"\n"
         path = self.write("one.tsv", line * 50 + b"nonsense\n" + line * 50)
         self.run_once(0, "weir-worker", *self.criteo(path, "epochs: 3"))
+
+    def test_a_log_that_cannot_be_written_does_not_cost_the_model(self):
+        out, model = self.path("out"), self.path("model")
+        os.mkdir(out)
+        os.symlink("/dev/full", os.path.join(out, "metrics.jsonl"))
+        self.run_once(1, "weir-worker", "--config=" + RUN, "--out=" + out, "--save=" + model,
+                      texts=["cannot write", "metrics.jsonl", "No space left on device"])
+        for path in os.path.join(model, "manifest.textproto"), os.path.join(out, "summary.json"):
+            self.assertTrue(os.path.exists(path), path)
 
     def test_id_space_of_zero(self):
         path = self.write("x.tsv", b"1" + b"\t" * 39 + b"\n")

@@ -190,8 +190,25 @@ TEST_F(CoordinatorTest, ASecondProcessForASeatIsRefusedUntilTheFirstIsSilent) {
   EXPECT_THAT(refused.refusal().reason(),
               AllOf(HasSubstr("trainer 0 is already running"), HasSubstr("--trainer")));
   EXPECT_TRUE(refused.refusal().retry());
+  EXPECT_EQ(refused.refusal().wait_ms(), 1);
   now_ms_ += 1;
   EXPECT_EQ(Join(0, 66).join_reply().incarnation(), 2u);
+}
+
+// On a slow network its heartbeats are stuck behind its pushes.
+TEST_F(CoordinatorTest, AWorkerOfWhichAnythingComesIsNotSilent) {
+  const uint64_t incarnation = Admit(0);
+  for (int i = 0; i < 5; ++i) {
+    now_ms_ += kMemberTimeoutMs;
+    coordinator_.OnWord({0, 0}, incarnation, now_ms_);
+    coordinator_.Tick(now_ms_);
+  }
+  EXPECT_TRUE(Ask(Request(0, 1, incarnation))->has_work_reply());
+  now_ms_ += kMemberTimeoutMs + 1;
+  coordinator_.OnWord({0, 0}, incarnation + 1, now_ms_);  // another's
+  coordinator_.Tick(now_ms_);
+  coordinator_.OnWord({0, 0}, incarnation, now_ms_);
+  EXPECT_TRUE(Ask(Request(0, 2, incarnation))->has_refusal());
 }
 
 TEST_F(CoordinatorTest, ARepeatedRequestGetsTheSameReply) {
@@ -327,6 +344,36 @@ TEST_F(CoordinatorTest, ReportsOfAllIncarnationsAddUp) {
   request = Request(0, 2, 2);
   request.mutable_report()->set_steps(4);  // counters are cumulative
   EXPECT_EQ(Work(request).progress().merged().steps(), 9u);
+}
+
+// What a process was like last goes with it.
+TEST_F(CoordinatorTest, GaugesAreThoseOfTheLiving) {
+  const auto request = [&](uint64_t id, uint64_t incarnation, double threshold, uint64_t waiting) {
+    v1::WorkRequest made = Request(0, id, incarnation);
+    v1::LayerReport& layer = *made.mutable_report()->add_layers();
+    layer.set_name("top/0/weight");
+    layer.set_threshold(threshold);
+    v1::SplitReport& split = *made.mutable_report()->add_splits();
+    split.set_after("bottom/1");
+    split.set_threshold(threshold);
+    made.mutable_report()->mutable_rows()->set_waiting(waiting);
+    return made;
+  };
+  Admit(0);
+  Admit(1);
+  Work(request(1, 1, 4, 7));
+  now_ms_ += kMemberTimeoutMs + 1;
+  Heartbeat(1);
+  coordinator_.Tick(now_ms_);
+  const v1::WorkerReport without = Work(Request(1, 1)).progress().merged();
+  Join(0, 777);
+  const v1::WorkerReport merged = Work(request(1, 2, 2, 1)).progress().merged();
+  EXPECT_EQ(merged.layers(0).threshold(), 2);
+  EXPECT_EQ(merged.splits(0).threshold(), 2);
+  EXPECT_EQ(merged.rows().waiting(), 1u);
+  EXPECT_FALSE(without.layers(0).has_threshold());
+  EXPECT_FALSE(without.splits(0).has_threshold());
+  EXPECT_EQ(without.rows().waiting(), 0u);
 }
 
 TEST_F(CoordinatorTest, TheRunEndsWithTheMergedEvaluation) {

@@ -14,6 +14,7 @@
 namespace weir::server {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr uint64_t kEpoch = 4711;
@@ -122,15 +123,17 @@ class DispatcherTest : public testing::Test {
   std::unique_ptr<transport::ClientTransport> client_ = network_.MakeClient(kLimits);
   Outbox outbox_{[] {}};
   Shard shard_{config_, layout_, 0, &outbox_};
-  std::vector<std::pair<cluster::Seat, uint64_t>> offsets_;
-  Dispatcher dispatcher_{&shard_,
-                         server_.get(),
-                         identity_,
-                         kEpoch,
-                         0,
-                         [this](cluster::Seat seat, const v1::Push& push) {
-                           offsets_.emplace_back(seat, push.offset());
-                         }};
+  std::vector<std::pair<cluster::Seat, uint64_t>> offsets_, heard_;
+  Dispatcher dispatcher_{
+      &shard_,
+      server_.get(),
+      identity_,
+      kEpoch,
+      0,
+      {.heard = [this](cluster::Seat seat,
+                       uint64_t incarnation) { heard_.emplace_back(seat, incarnation); },
+       .offset = [this](cluster::Seat seat,
+                        const v1::Push& push) { offsets_.emplace_back(seat, push.offset()); }}};
 };
 
 void ExpectRefusal(const std::vector<Received>& replies, const std::string& text, bool retry) {
@@ -175,6 +178,20 @@ TEST_F(DispatcherTest, AHelloOfAnotherRunHearsOfThisOneAndTakesNoSession) {
   ExpectRefusal(Exchange(other, Push(1, 7), {Gradient(1)}), "a push without a hello", true);
   ASSERT_EQ(Exchange(connection, Push(1), {Gradient(3)}).size(), 1u);
   EXPECT_EQ(shard_.version(), 1u);
+}
+
+TEST_F(DispatcherTest, TellsOfWhomItHasHeard) {
+  const cluster::Seat seat{3, 0};
+  const auto connection = Open();
+  const auto word = std::pair(seat, uint64_t{1});
+  Exchange(connection, Hello(3));
+  EXPECT_THAT(heard_, ElementsAre(word));
+  Exchange(connection, Push(1), {Gradient(3)});
+  Exchange(connection, RowPull(1), {RowIdsFrame(0, {1})});
+  EXPECT_THAT(heard_, ElementsAre(word, word, word));
+  Exchange(Open(), Push(2), {Gradient(3)});  // from nobody
+  Exchange(Open(), Hello(3, 1));             // of a connection that is not newer
+  EXPECT_THAT(heard_, ElementsAre(word, word, word));
 }
 
 TEST_F(DispatcherTest, APushOrARowPullWithoutAHelloIsRefusedWithRetry) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/kernels/cpu_kernels.h"
+#include "common/saved_model/manifest.h"
 #include "common/saved_model/warm_start.h"
 
 namespace weir::tools {
@@ -33,7 +34,8 @@ LoadedModel::LoadedModel(std::unique_ptr<saved_model::SavedModel> saved)
 Status LoadedModel::LoadParameters() {
   return saved_model::TakeOver(
       *saved_, config(), layout(),
-      {.begin_rules = [&](const v1::RuleStarts& starts) { row_rule_->BeginAfter(starts.rows()); },
+      {.goes_on = false,
+       .begin_rules = [&](const v1::RuleStarts& starts) { row_rule_->BeginAfter(starts.rows()); },
        .start_rows = [&](uint64_t step) { rows_.StartAt(step); },
        .piece =
            [&](const PieceSpec& spec, std::span<const float> values, std::span<const float>) {
@@ -54,7 +56,7 @@ void LoadedModel::Score(const data::Batch& batch, std::span<float> probabilities
     }
   }
   batch_rows_.resize(wanted_.size() * static_cast<size_t>(layout().embedding_dimension()));
-  rows_.ReadBatchOrInitial(wanted_, manifest().steps(), batch_rows_);
+  rows_.ReadBatchOrInitial(wanted_, saved_model::RowSteps(manifest()), batch_rows_);
   dlrm_.Score(parameters_.data(), batch, batch_rows_, probabilities,
               model::Dlrm::Crossing::kOfSampleAlone);
 }
@@ -65,7 +67,7 @@ std::span<const float> LoadedModel::tensor(const TensorSpec& tensor) const {
 }
 
 void LoadedModel::ReadRow(uint32_t table, uint64_t id, std::span<float> out) const {
-  rows_.ReadOrInitial(table, id, manifest().steps(), out);
+  rows_.ReadOrInitial(table, id, saved_model::RowSteps(manifest()), out);
 }
 
 }  // namespace weir::tools

@@ -1,5 +1,7 @@
 #include "worker/link/joining.h"
 
+#include <algorithm>
+
 #include "common/base/random.h"
 #include "common/base/strings.h"
 #include "common/session/header_message.h"
@@ -10,6 +12,8 @@ namespace {
 constexpr int64_t kReceiveMs = 20;
 constexpr int64_t kRetryMs = 300;
 constexpr int64_t kLongestGapMs = 1000;
+// How long a seat is still asked for once it should have become free.
+constexpr int64_t kFreeSeatMs = 2000;
 
 transport::Message JoinMessage(const JoinOptions& options) {
   v1::Header header;
@@ -34,7 +38,9 @@ Result<v1::JoinReply> JoinRun(const JoinOptions& options, transport::ConnectionI
                               const std::function<Status()>& failure) {
   AwakeClock clock(options.clock, kLongestGapMs);
   const transport::Message join = JoinMessage(options);
-  const int64_t deadline_ms = clock.NowMs() + options.timeout_ms;
+  const int64_t started_ms = clock.NowMs();
+  int64_t deadline_ms = started_ms + options.timeout_ms;
+  bool seat_was_taken = false;
   std::string reason = "is weir-server running there, and are host and port right and open?";
   int64_t next_ms = 0;
   while (clock.Look() < deadline_ms) {
@@ -60,9 +66,15 @@ Result<v1::JoinReply> JoinRun(const JoinOptions& options, transport::ConnectionI
                                               : FailedPrecondition(std::move(message));
     }
     reason = StrCat("it ", reason);
+    // Of a process that is gone, perhaps, whose place this one is to take.
+    if (!seat_was_taken && reply->refusal().wait_ms() > 0) {
+      seat_was_taken = true;
+      const int64_t free_ms = clock.NowMs() + reply->refusal().wait_ms();
+      deadline_ms = std::max(deadline_ms, free_ms + kFreeSeatMs);
+    }
   }
   return DeadlineExceeded(StrCat("could not join the run through ", options.coordinator_name,
-                                 " within ", options.timeout_ms, " ms; ", reason));
+                                 " within ", deadline_ms - started_ms, " ms; ", reason));
 }
 
 }  // namespace weir::worker

@@ -33,7 +33,8 @@ struct JoinOptions {
 };
 
 // Fails if the coordinator refuses for good (TooLate when the run has ended well), is silent for
-// the timeout, or as soon as failure() does.
+// the timeout, or as soon as failure() does. A seat that another process holds is waited for until
+// that one would have lost it, had it been silent since.
 Result<v1::JoinReply> JoinRun(const JoinOptions& options, transport::ConnectionId coordinator,
                               transport::ClientTransport* transport, WireMeter* meter,
                               const std::function<Status()>& failure);

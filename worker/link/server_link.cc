@@ -7,6 +7,7 @@
 #include "common/base/strings.h"
 #include "common/base/utf8.h"
 #include "common/session/run_identity.h"
+#include "common/transport/tcp_address.h"
 #include "worker/link/joining.h"
 
 namespace weir::worker {
@@ -19,6 +20,15 @@ constexpr int64_t kGatheringHeartbeatMs = 50;
 // The I/O thread looks at its clock every tick. If it has not for longer than this, the whole
 // process stood still, and the servers are not to blame for it.
 constexpr int64_t kLongestGapMs = 1000;
+
+// A host that is not known is asked for until the time is over, because it may come to be.
+Status WithHostProblem(const Status& failure, const std::string& address) {
+  const auto parsed = transport::ParseTcpAddress(address);
+  if (failure.code() != StatusCode::kDeadlineExceeded || !parsed.ok()) return failure;
+  const auto host = transport::ResolveHost(parsed->host);
+  if (host.ok()) return failure;
+  return DeadlineExceeded(StrCat(failure.message(), "; ", host.status().message()));
+}
 
 }  // namespace
 
@@ -63,10 +73,10 @@ Status ServerLink::Connect() {
                          .awaits_model = options_.awaits_model,
                          .file_bytes = options_.file_bytes,
                          .timeout_ms = config_.cluster().connect_timeout_ms()};
-  WEIR_ASSIGN_OR_RETURN(
-      const v1::JoinReply joined,
-      JoinRun(join, peers_[0].connection, transport_.get(), &meter_, [this] { return failure(); }));
-  OpenSessions(joined);
+  const Result<v1::JoinReply> joined =
+      JoinRun(join, peers_[0].connection, transport_.get(), &meter_, [this] { return failure(); });
+  if (!joined.ok()) return WithHostProblem(joined.status(), peers_[0].address);
+  OpenSessions(*joined);
   thread_ = std::thread([this] { Run(); });
   Status status = AwaitReplica();
   if (!status.ok()) Stop(status, true);  // who has joined is waited for, unless he says so
@@ -308,10 +318,7 @@ void ServerLink::Handle(size_t server, const v1::Header& header,
                                               header.hello_reply().shard(),
                                               "; give all processes the same --servers list")));
       }
-      Do(server, session.OnHelloReply(header.hello_reply(), clock_.NowMs()));
-      if (session.ready()) RepeatOutstanding(server);
-      // One that was lost with the connection would otherwise be missed until the next is due.
-      if (session.ready() && server == 0) next_heartbeat_ms_ = 0;
+      TakeHelloReply(server, header.hello_reply());
       break;
     case v1::Header::kAnswer:
       Do(server, session.OnAnswer(header.answer(), clock_.NowMs()), &message);
@@ -421,6 +428,17 @@ void ServerLink::TakeWorkReply(const v1::WorkReply& reply) {
   if (since_ms) peers_[0].session->OnWordReply(clock_.NowMs() - *since_ms);
 }
 
+// The heartbeat that was lost with the connection leaves before the pushes that are repeated, which
+// may take long.
+void ServerLink::TakeHelloReply(size_t server, const v1::HelloReply& reply) {
+  session::ClientSession& session = *peers_[server].session;
+  const int64_t now_ms = clock_.NowMs();
+  const session::ClientActions actions = session.OnHelloReply(reply, now_ms);
+  if (session.ready() && server == 0) SendHeartbeat(now_ms);
+  Do(server, actions);
+  if (session.ready()) RepeatOutstanding(server);
+}
+
 // The coordinator waits for it before it goes, so that nobody is left asking.
 void ServerLink::SayFarewell() {
   run_is_over_ = true;
@@ -436,7 +454,10 @@ void ServerLink::Tick() {
   for (size_t i = 0; i < peers_.size(); ++i) {
     Do(i, peers_[i].session->Tick(OldestOutstanding(i), now_ms));
   }
-  if (now_ms < next_heartbeat_ms_) return;
+  if (now_ms >= next_heartbeat_ms_) SendHeartbeat(now_ms);
+}
+
+void ServerLink::SendHeartbeat(int64_t now_ms) {
   next_heartbeat_ms_ = now_ms + (pipeline_is_ready_ ? kHeartbeatMs : kGatheringHeartbeatMs);
   if (run_is_over_ || !peers_[0].session->ready()) return;
   {

@@ -144,7 +144,9 @@ class ServerLink {
   void TakeModelReply(size_t server, const v1::ModelReply& reply,
                       const transport::Message& message);
   void TakeWorkReply(const v1::WorkReply& reply);
+  void TakeHelloReply(size_t server, const v1::HelloReply& reply);
   void Tick();
+  void SendHeartbeat(int64_t now_ms);
   void SayFarewell();
   void RepeatOutstanding(size_t server);
   void PublishProgress();

@@ -36,6 +36,43 @@ class PausedTransport : public transport::ClientTransport {
   int sent_ = 0;
 };
 
+// A coordinator that gives the seat away once another process has lost it.
+class TakenSeat : public transport::ClientTransport {
+ public:
+  TakenSeat(ManualClock* clock, int64_t free_ms) : clock_(clock), free_ms_(free_ms) {}
+
+  Result<transport::ConnectionId> Open(const std::string& /*address*/) override { return 1u; }
+  void Close(transport::ConnectionId /*connection*/) override {}
+  Status Send(transport::ConnectionId /*connection*/, transport::Message /*message*/) override {
+    asked_ = true;
+    return OkStatus();
+  }
+  std::optional<transport::ConnectionMessage> Receive(int64_t timeout_ms) override {
+    clock_->Advance(timeout_ms);
+    if (!std::exchange(asked_, false)) return std::nullopt;
+    v1::Header header;
+    const int64_t wait_ms = free_ms_ - clock_->NowMs();
+    if (wait_ms > 0) {
+      header.mutable_refusal()->set_reason("taken");
+      header.mutable_refusal()->set_retry(true);
+      header.mutable_refusal()->set_wait_ms(says_when_ ? wait_ms : kHeldMs);
+    } else {
+      header.mutable_join_reply()->set_incarnation(2);
+    }
+    return transport::ConnectionMessage{.connection = 1, .message = session::MakeMessage(header)};
+  }
+  void Wake() override {}
+
+  // Its holder lives: what is left until it loses the seat does not become less.
+  void HolderLives() { says_when_ = false; }
+  static constexpr int64_t kHeldMs = 5000;
+
+ private:
+  ManualClock* const clock_;
+  const int64_t free_ms_;
+  bool asked_ = false, says_when_ = true;
+};
+
 Result<v1::JoinReply> JoinAfterPause(int64_t pause_ms, int64_t timeout_ms) {
   ManualClock clock;
   PausedTransport transport(&clock, pause_ms);
@@ -50,6 +87,31 @@ TEST(Joining, APauseOfThisProcessIsNoSilenceOfThePeer) {
   const auto joined = JoinAfterPause(1'000'000, 30'000);
   ASSERT_TRUE(joined.ok()) << joined.status();
   EXPECT_EQ(joined->incarnation(), 7u);
+}
+
+// Of a trainer that is started again at once, however short its own timeout is.
+TEST(Joining, WaitsForTheSeatOfAProcessThatIsGone) {
+  ManualClock clock;
+  TakenSeat transport(&clock, clock.NowMs() + 15'000);
+  WireMeter meter;
+  const auto joined =
+      JoinRun({.coordinator_name = "server 0", .identity = {}, .timeout_ms = 1500, .clock = clock},
+              1, &transport, &meter, [] { return OkStatus(); });
+  ASSERT_TRUE(joined.ok()) << joined.status();
+  EXPECT_EQ(joined->incarnation(), 2u);
+}
+
+TEST(Joining, DoesNotWaitLongerForASeatWhoseHolderLives) {
+  ManualClock clock;
+  const int64_t start_ms = clock.NowMs();
+  TakenSeat transport(&clock, start_ms + 1'000'000);
+  transport.HolderLives();
+  WireMeter meter;
+  const auto joined =
+      JoinRun({.coordinator_name = "server 0", .identity = {}, .timeout_ms = 1500, .clock = clock},
+              1, &transport, &meter, [] { return OkStatus(); });
+  EXPECT_EQ(joined.status().code(), StatusCode::kDeadlineExceeded);
+  EXPECT_LE(clock.NowMs() - start_ms, TakenSeat::kHeldMs + 3000);
 }
 
 TEST(Joining, EndsAtItsTimeout) {

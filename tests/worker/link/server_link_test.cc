@@ -70,9 +70,8 @@ class ServerLinkTest : public testing::Test {
     reply.mutable_join_reply()->set_incarnation(kIncarnation);
     Reply(0, join.peer, reply);
   }
-  // Takes the hello; the first answer holds nothing, which is enough.
-  void LetIn(uint32_t server) {
-    const auto incoming = Expect(server, v1::Header::kHello);
+  transport::IncomingMessage ReplyToHello(uint32_t server) {
+    auto incoming = Expect(server, v1::Header::kHello);
     const v1::Hello hello = session::ParseHeader(incoming.message)->hello();
     EXPECT_EQ(hello.incarnation(), kIncarnation);
     v1::Header reply;
@@ -80,8 +79,14 @@ class ServerLinkTest : public testing::Test {
     reply.mutable_hello_reply()->set_server_epoch(9);
     reply.mutable_hello_reply()->set_shard(server);
     Reply(server, incoming.peer, reply);
+    return incoming;
+  }
+  // Takes the hello; the first answer holds nothing, which is enough.
+  void LetIn(uint32_t server) {
+    const auto incoming = ReplyToHello(server);
     v1::Header answer;
-    answer.mutable_answer()->set_connection(hello.connection());
+    answer.mutable_answer()->set_connection(
+        session::ParseHeader(incoming.message)->hello().connection());
     answer.mutable_answer()->set_is_catch_up(true);
     Reply(server, incoming.peer, answer);
     peers_[server] = incoming.peer;
@@ -169,6 +174,27 @@ TEST_F(ServerLinkTest, WhoeverHearsThatTheRunIsOverSaysFarewell) {
   EXPECT_TRUE(reply.get()->has_finished());
   EXPECT_EQ(ExpectWord([](const v1::WorkRequest& word) { return word.farewell(); }).incarnation(),
             kIncarnation);
+}
+
+// On a slow network the repeated pushes take longer than the coordinator waits for a word.
+TEST_F(ServerLinkTest, AHeartbeatLeavesBeforeThePushesThatAreSentAgain) {
+  v1::Config config = config_;
+  config.mutable_cluster()->set_answer_timeout_ms(2000);  // a connection is given up after 250
+  link_ = std::make_unique<ServerLink>(config, layout_,
+                                       LinkOptions{.server_addresses = {Address(0), Address(1)}},
+                                       network_.MakeClient());
+  BeConnected();
+  ASSERT_TRUE(link_->AcquireCredit().ok());
+  link_->SubmitPush({}, std::vector<Body>(2), link_->progress());
+  Expect(0, v1::Header::kPush);  // and no answer
+  const transport::PeerId peer = ReplyToHello(0).peer;
+  const auto is_of_peer = [&](const auto& incoming) { return incoming->peer == peer; };
+  auto first = servers_[0]->Receive(kPatienceMs);
+  while (first && !is_of_peer(first)) first = servers_[0]->Receive(kPatienceMs);
+  ASSERT_TRUE(first);
+  EXPECT_TRUE(session::ParseHeader(first->message)->work_request().heartbeat_only());
+  link_->Stop(Interrupted("done"), false);
+  link_.reset();
 }
 
 TEST_F(ServerLinkTest, AMessageAboveTheLimitEndsTheRunAndSaysWhy) {

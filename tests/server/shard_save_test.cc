@@ -1,0 +1,174 @@
+// What a shard writes down of a model whose stages have taken different numbers of steps.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/saved_model/manifest.h"
+#include "common/saved_model/warm_start.h"
+#include "common/store/row_table.h"
+#include "server/shard.h"
+#include "tests/server/server_test_support.h"
+
+namespace weir::server {
+namespace {
+
+constexpr uint32_t kTable = 1;
+constexpr uint64_t kTouched = 4, kUntouched = 9;
+constexpr uint64_t kStepsOfFirst = 40, kStepsOfRows = 10;
+
+// Weights and rows fade in every step, so it shows how many steps a parameter has rested.
+v1::Config FadingConfig() {
+  v1::Config config = TinyConfig();
+  config.mutable_pipeline()->add_split()->set_after("bottom/0");
+  config.mutable_update()->mutable_dense()->set_weight_decay(0.01);
+  config.mutable_update()->mutable_rows()->set_weight_decay(0.1);
+  config::FillDefaults(&config);
+  return config;
+}
+
+class StagedShard {
+ public:
+  explicit StagedShard(const v1::Config& config)
+      : layout_(config, 1), shard_(config, layout_, 0, &outbox_) {}
+
+  void Push(uint32_t stage, std::vector<Bytes> body = {}) {
+    auto pending = std::make_shared<PendingAnswer>();
+    pending->push = MakeParts({}, std::move(body));
+    pending->stage = stage;
+    pending->task.apply = true;
+    pending->is_step = true;
+    const Status routed = shard_.Route(pending.get());
+    CHECK(routed.ok()) << routed;
+    shard_.Post(std::move(pending));
+    shard_.WaitIdle();
+    CHECK(outbox_.TakeAll().answers[0]->status.ok());
+  }
+
+  std::vector<float> Row(uint64_t id) {
+    auto pending = std::make_shared<PendingRows>();
+    pending->read_only = true;
+    CHECK(shard_.PostRows(pending, MakeParts({}, {RowIdsFrame(kTable, {id})})).ok());
+    shard_.WaitIdle();
+    outbox_.TakeAll();
+    return pending->values;
+  }
+
+  // The first element of the first piece of a tensor, which gets a gradient first.
+  float ElementAfterGradient(uint32_t tensor, uint32_t stage) {
+    const PieceSpec& piece = layout_.tensor_pieces(tensor)[0];
+    Push(stage, {GradientFrame(piece, 0, {0}, {1})});
+    const auto& strands = shard_.dense_strands();
+    const auto found = std::ranges::find_if(strands, [&](const auto& strand) {
+      const PieceSpec& spec = strand->piece().spec();
+      return spec.tensor == tensor && spec.begin == 0;
+    });
+    return (*found)->piece().values()[0];
+  }
+
+  Status Save(const v1::Config& config, const std::string& folder) {
+    WEIR_ASSIGN_OR_RETURN(const auto writer, saved_model::Writer::Create(folder));
+    v1::SavedModelManifest manifest;
+    *manifest.mutable_config() = config;
+    for (std::optional<v1::ModelPlace> place(std::in_place); place;) {
+      auto pending = std::make_shared<PendingPart>();
+      pending->strand = place->strand();
+      pending->row = place->row();
+      WEIR_RETURN_IF_ERROR(shard_.PostPart(pending));
+      shard_.WaitIdle();
+      outbox_.TakeAll();
+      WEIR_RETURN_IF_ERROR(writer->Append(pending->frames));
+      manifest.set_steps(pending->steps);
+      place = shard_.PlaceAfter(*pending);
+    }
+    manifest.set_row_steps(shard_.row_version());
+    return writer->Finish(std::move(manifest));
+  }
+
+  const ModelLayout& layout() const { return layout_; }
+  Shard& shard() { return shard_; }
+
+ private:
+  const ModelLayout layout_;
+  Outbox outbox_{[] {}};
+  Shard shard_;
+};
+
+class ShardSave : public testing::Test {
+ protected:
+  ShardSave() {
+    std::string pattern = testing::TempDir() + "weir_shard_XXXXXX";
+    directory_ = mkdtemp(pattern.data());
+  }
+  ~ShardSave() override { std::filesystem::remove_all(directory_); }
+
+  // The first stage has taken four times as many steps as the one with the rows.
+  void SetUp() override {
+    for (uint64_t step = 1; step <= kStepsOfFirst; ++step) {
+      std::vector<Bytes> dense, rows;
+      if (step == 1) {
+        dense.push_back(GradientFrame(trained_.layout().pieces()[0], 0, {0}, {1}));
+        rows.push_back(RowGradientsFrame(kTable, {kTouched}, 2));
+      }
+      trained_.Push(0, std::move(dense));
+      if (step <= kStepsOfRows) trained_.Push(1, std::move(rows));
+    }
+    const Status saved = trained_.Save(config_, directory_ + "/model");
+    ASSERT_TRUE(saved.ok()) << saved;
+    auto model = saved_model::SavedModel::Open(directory_ + "/model");
+    ASSERT_TRUE(model.ok()) << model.status();
+    model_ = *std::move(model);
+  }
+
+  const v1::Config config_ = FadingConfig();
+  std::string directory_;
+  StagedShard trained_{config_};
+  std::unique_ptr<saved_model::SavedModel> model_;
+};
+
+TEST_F(ShardSave, RowsAreReadAsTheRunReadThem) {
+  EXPECT_EQ(model_->manifest().steps(), kStepsOfFirst);
+  const uint64_t row_steps = saved_model::RowSteps(model_->manifest());
+  EXPECT_EQ(row_steps, kStepsOfRows);
+  const auto rule = store::MakeUpdateRule(config_.update().rows());
+  store::RowPartitionStore rows(model_->layout(), *rule);
+  const Status taken = saved_model::TakeOver(
+      *model_, config_, model_->layout(),
+      {.goes_on = false,
+       .begin_rules = [&](const v1::RuleStarts& starts) { rule->BeginAfter(starts.rows()); },
+       .start_rows = [&](uint64_t step) { rows.StartAt(step); },
+       .piece = [](const PieceSpec&, std::span<const float>, std::span<const float>) {},
+       .row = [&](uint32_t table, uint64_t id, std::span<const float> values,
+                  std::span<const float> state) { rows.Load(table, id, values, state); }});
+  ASSERT_TRUE(taken.ok()) << taken;
+  for (const uint64_t id : {kTouched, kUntouched}) {
+    std::vector<float> read(kDimension);
+    rows.ReadOrInitial(kTable, id, row_steps, read);
+    EXPECT_EQ(read, trained_.Row(id)) << id;
+  }
+}
+
+TEST_F(ShardSave, ARunThatGoesOnFindsEverythingAsItWas) {
+  StagedShard next(config_);
+  ASSERT_TRUE(next.shard().Load(*model_, config_).ok());
+  for (const uint32_t stage : {0u, 1u}) EXPECT_EQ(next.shard().version(stage), kStepsOfFirst);
+  for (const uint64_t id : {kTouched, kUntouched}) {
+    const std::vector<float> before = trained_.Row(id), after = next.Row(id);
+    for (size_t i = 0; i < kDimension; ++i) EXPECT_FLOAT_EQ(after[i], before[i]) << id;
+  }
+  const auto stages = next.layout().stages();
+  for (uint32_t stage = 0; stage < stages.size(); ++stage) {
+    const uint32_t tensor = stages[stage].end_tensor - 1;  // its last
+    EXPECT_FLOAT_EQ(next.ElementAfterGradient(tensor, stage),
+                    trained_.ElementAfterGradient(tensor, stage))
+        << "rested as long as it had, stage " << stage;
+  }
+}
+
+}  // namespace
+}  // namespace weir::server
