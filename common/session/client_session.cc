@@ -8,6 +8,10 @@
 namespace weir::session {
 namespace {
 
+// On a slower network than this (8 Mbit/s) a silence may be only what pushes take on their way. A
+// new connection would have them sent again, behind what the old one still has.
+constexpr int64_t kSlowBytesPerMs = 1000;
+
 int64_t BodyBytes(const std::vector<transport::Part>& body) {
   int64_t total = 0;
   for (const transport::Part& part : body) total += static_cast<int64_t>(part.size());
@@ -177,8 +181,10 @@ ClientActions ClientSession::Tick(const OtherWaits& others, int64_t now_ms) {
 
 bool ClientSession::IsSilent(const OtherWaits& others, int64_t now_ms) {
   if (state_ == State::kConnecting) return now_ms - heard_ms_ > retry_ms_;
+  const int64_t under_way_ms = kept_bytes_ / kSlowBytesPerMs;
   const auto is_over = [&](int64_t since_ms, Patience* patience) {
-    if (now_ms - since_ms <= patience->ms()) return false;
+    const int64_t most_ms = std::max(patience->ms(), options_.answer_timeout_ms / 2);
+    if (now_ms - since_ms <= std::min(patience->ms() + under_way_ms, most_ms)) return false;
     patience->WasVain();
     return true;
   };

@@ -38,7 +38,8 @@ struct ClientSessionOptions {
   uint32_t stage_count = 1;  // 1: the whole model
   uint64_t incarnation = 0;
   uint64_t membership_epoch = 0;
-  int64_t silence_ms = 3000;           // something is owed and nothing came: try a new connection
+  // Something is owed and nothing came: try a new connection. More where much is under way.
+  int64_t silence_ms = 3000;
   int64_t connect_timeout_ms = 30000;  // until the first answer ever
   int64_t answer_timeout_ms = 30000;   // without any answer while something is owed: fail
   int64_t first_retry_ms = 50;         // doubled for each vain connection, up to silence_ms

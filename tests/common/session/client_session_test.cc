@@ -317,6 +317,22 @@ TEST_F(ClientSessionTest, SilenceOnAPushOpensANewConnectionAfterSilenceMs) {
   EXPECT_THAT(ConnectTimes(session_, 1010, 1420), ElementsAre(1410));
 }
 
+// On a slow network they take that long, and whatever is behind them.
+TEST_F(ClientSessionTest, ASilenceIsBorneLongerWhileLargePushesAreUnderWay) {
+  BeReady();
+  ConnectTimes(session_, 0, 1000);
+  session_.Submit({}, Body(500'000), 1000);
+  EXPECT_THAT(session_.Tick({.word_since_ms = 1000}, 1900), IsEmpty());
+  EXPECT_THAT(ConnectTimes(session_, 1890, 1910), ElementsAre(1910));
+}
+
+TEST_F(ClientSessionTest, ASilenceIsBorneForHalfOfTheTimeoutAtMost) {
+  BeReady();
+  ConnectTimes(session_, 0, 1000);
+  session_.Submit({}, Body(9'000'000), 1000);
+  EXPECT_THAT(ConnectTimes(session_, 3490, 3520), ElementsAre(3510));
+}
+
 TEST_F(ClientSessionTest, ASilenceIsBorneLongerAfterEachVainTry) {
   BeReady();
   session_.Submit({}, Body(1), 1000);
