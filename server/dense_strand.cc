@@ -48,6 +48,7 @@ void DenseStrand::Visit(std::shared_ptr<PendingAnswer> pending, Outbox* outbox) 
 
 void DenseStrand::Save(std::shared_ptr<PendingPart> pending, Outbox* outbox) {
   strand_.Post([this, pending = std::move(pending), outbox]() mutable {
+    pending->status = saved_model::CheckFinite(tensor_name_, piece_.values());
     // A saved model has one number of steps. What the stage lacks of it does not count as rest.
     const std::vector<float> state = piece_.StateAfterSkipping(pending->steps - pending->version);
     saved_model::AppendPiece(piece_.spec(), piece_.values(), state, &pending->frames);

@@ -219,6 +219,7 @@ void Dispatcher::SendRows(const PendingRows& rows) {
 
 void Dispatcher::SendPart(PendingPart& part) {
   if (Worker* worker = FindByPeer(part.peer)) --worker->pulls_in_flight;
+  if (!part.status.ok()) return Refuse(part.peer, part.status.message(), false);
   v1::Header header;
   v1::ModelReply& reply = *header.mutable_model_reply();
   reply.set_request_id(part.request_id);

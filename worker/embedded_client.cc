@@ -195,6 +195,8 @@ Result<SavedSteps> EmbeddedClient::Save(const std::function<Status(ByteSpan fram
     const auto first = static_cast<size_t>(layout_.tensors()[spec.tensor].offset + spec.begin);
     const auto count = static_cast<size_t>(spec.element_count);
     frames.clear();
+    WEIR_RETURN_IF_ERROR(saved_model::CheckFinite(layout_.tensors()[spec.tensor].name,
+                                                  values_.span().subspan(first, count)));
     saved_model::AppendPiece(
         spec, values_.span().subspan(first, count),
         state_.span().subspan(first * state_per_element, count * state_per_element), &frames);

@@ -1,6 +1,7 @@
 #include "common/saved_model/frames.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <tuple>
 
@@ -122,6 +123,15 @@ class FrameVisitor {
 };
 
 }  // namespace
+
+Status CheckFinite(const std::string& tensor, std::span<const float> values) {
+  if (std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) {
+    return OkStatus();
+  }
+  return InvalidData(StrCat(tensor,
+                            " has a value that is NaN or infinite: training has diverged, "
+                            "and the model is not saved; lower the learning rates"));
+}
 
 void AppendPiece(const PieceSpec& spec, std::span<const float> values, std::span<const float> state,
                  Bytes* out) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "common/base/bytes.h"
@@ -16,6 +17,10 @@
 #include "common/store/row_table.h"
 
 namespace weir::saved_model {
+
+// InvalidData when one of the tensor's values is NaN or infinite: such a model says nothing of any
+// row, and would take the place of one that does.
+Status CheckFinite(const std::string& tensor, std::span<const float> values);
 
 // A VALUES frame of every element, and, if there is state, a PIECE_STATE frame.
 void AppendPiece(const PieceSpec& spec, std::span<const float> values, std::span<const float> state,

@@ -82,6 +82,7 @@ class StagedShard {
       WEIR_RETURN_IF_ERROR(shard_.PostPart(pending));
       shard_.WaitIdle();
       outbox_.TakeAll();
+      WEIR_RETURN_IF_ERROR(pending->status);
       WEIR_RETURN_IF_ERROR(writer->Append(pending->frames));
       manifest.set_steps(pending->steps);
       place = shard_.PlaceAfter(*pending);
@@ -151,6 +152,19 @@ TEST_F(ShardSave, RowsAreReadAsTheRunReadThem) {
     rows.ReadOrInitial(kTable, id, row_steps, read);
     EXPECT_EQ(read, trained_.Row(id)) << id;
   }
+}
+
+// It would take the place of a model that is of use.
+TEST_F(ShardSave, AModelThatIsNotFiniteIsNone) {
+  StagedShard diverged(config_);
+  const PieceSpec& piece = diverged.layout().pieces()[0];
+  for (int i = 0; i < 3; ++i) diverged.Push(0, {GradientFrame(piece, 0, {7}, {3e38f})});
+  const Status saved = diverged.Save(config_, directory_ + "/model");
+  EXPECT_EQ(saved.code(), StatusCode::kInvalidData);
+  EXPECT_THAT(saved.message(),
+              testing::HasSubstr("bottom/0/weight has a value that is NaN or inf"));
+  EXPECT_TRUE(saved_model::SavedModel::Open(directory_ + "/model").ok())
+      << "the one that was there";
 }
 
 TEST_F(ShardSave, ARunThatGoesOnFindsEverythingAsItWas) {
