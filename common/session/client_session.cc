@@ -183,7 +183,7 @@ bool ClientSession::IsSilent(const OtherWaits& others, int64_t now_ms) {
   if (state_ == State::kConnecting) return now_ms - heard_ms_ > retry_ms_;
   const int64_t under_way_ms = kept_bytes_ / kSlowBytesPerMs;
   const auto is_over = [&](int64_t since_ms, Patience* patience) {
-    const int64_t most_ms = std::max(patience->ms(), options_.answer_timeout_ms / 2);
+    const int64_t most_ms = std::max(patience->ms(), options_.most_silence_ms);
     if (now_ms - since_ms <= std::min(patience->ms() + under_way_ms, most_ms)) return false;
     patience->WasVain();
     return true;

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <thread>
+#include <utility>
 
 namespace weir::worker {
 namespace {
@@ -122,6 +125,24 @@ TEST(ChunkWork, ScoresLieWithTheirRows) {
   chunk.FinishScores(slices[1], std::vector<float>{0.3f, 0.4f});
   EXPECT_EQ(chunk.AwaitFinished(), 0u);
   EXPECT_EQ(chunk.scores().probabilities, (std::vector<float>{0.1f, 0.2f, 0.3f, 0.4f, 0.5f}));
+}
+
+TEST(ChunkWork, RowsWithoutAScoreAreLeftOut) {
+  data::RowBlock rows = Rows(4);
+  rows.labels = {0, 1, 1, 0};
+  ChunkWork chunk(Lease(v1::TEST), std::move(rows), 2);
+  const auto slices = TakeAll(chunk);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  chunk.FinishScores(slices[0], std::vector<float>{0.1f, nan}, std::vector<float>{0.5f, 0.6f});
+  chunk.FinishScores(slices[1], std::vector<float>{0.3f, 0.4f}, std::vector<float>{nan, 0.8f});
+  EXPECT_EQ(chunk.RowsWithoutScore(), (std::vector<int64_t>{1}));
+  const eval::Scores scores = chunk.scores();
+  EXPECT_EQ(scores.probabilities, (std::vector<float>{0.1f, 0.3f, 0.4f}));
+  EXPECT_EQ(scores.labels, (std::vector<uint8_t>{0, 1, 0}));
+  ASSERT_EQ(scores.unmasked.size(), 3u);
+  EXPECT_EQ(scores.unmasked[0], 0.5f);
+  EXPECT_TRUE(std::isnan(scores.unmasked[1])) << "what masks make finite is a score";
+  EXPECT_EQ(scores.unmasked[2], 0.8f);
 }
 
 TEST(ChunkWork, ThreadsTakeEachBatchOnce) {

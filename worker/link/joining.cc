@@ -69,7 +69,8 @@ Result<v1::JoinReply> JoinRun(const JoinOptions& options, transport::ConnectionI
     // Of a process that is gone, perhaps, whose place this one is to take.
     if (!seat_was_taken && reply->refusal().wait_ms() > 0) {
       seat_was_taken = true;
-      const int64_t free_ms = clock.NowMs() + reply->refusal().wait_ms();
+      const int64_t free_ms =
+          clock.NowMs() + std::min(reply->refusal().wait_ms(), options.member_timeout_ms);
       deadline_ms = std::max(deadline_ms, free_ms + kFreeSeatMs);
     }
   }

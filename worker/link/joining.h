@@ -29,6 +29,7 @@ struct JoinOptions {
   bool awaits_model = false;
   std::vector<uint64_t> file_bytes = {};  // data::FileBytes
   int64_t timeout_ms = 30000;             // of time in which this process runs
+  int64_t member_timeout_ms = 15000;      // a seat whose holder is silent is free then
   const Clock& clock = Clock::Real();
 };
 

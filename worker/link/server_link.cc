@@ -72,7 +72,8 @@ Status ServerLink::Connect() {
                          .stays = options_.stays,
                          .awaits_model = options_.awaits_model,
                          .file_bytes = options_.file_bytes,
-                         .timeout_ms = config_.cluster().connect_timeout_ms()};
+                         .timeout_ms = config_.cluster().connect_timeout_ms(),
+                         .member_timeout_ms = config_.cluster().member_timeout_ms() + 1};
   const Result<v1::JoinReply> joined =
       JoinRun(join, peers_[0].connection, transport_.get(), &meter_, [this] { return failure(); });
   if (!joined.ok()) return WithHostProblem(joined.status(), peers_[0].address);
@@ -99,6 +100,9 @@ void ServerLink::OpenSessions(const v1::JoinReply& joined) {
     session.connect_timeout_ms = cluster.connect_timeout_ms();
     session.answer_timeout_ms = cluster.answer_timeout_ms();
     session.silence_ms = std::clamp<int64_t>(cluster.answer_timeout_ms() / 8, 100, 3000);
+    // A hello on a new connection is to come before this worker is given up.
+    session.most_silence_ms =
+        std::min(cluster.answer_timeout_ms() / 2, cluster.member_timeout_ms() * 2 / 3);
     peers_[i].session.emplace(std::move(session));
   }
 }
