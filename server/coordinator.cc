@@ -325,6 +325,7 @@ void Coordinator::TakeFailure(cluster::Seat seat, const v1::WorkRequest& request
   if (!request.others_may_go_on() || desks_[seat].saves || !HasOtherTrainer(seat.trainer)) {
     return director_.Fail(std::move(reason));
   }
+  ForgetGauges(seat);
   LOG(WARNING) << reason << "; it ends, and the other trainers go on";
 }
 
@@ -371,6 +372,11 @@ Status Coordinator::TakeCompletions(const v1::WorkRequest& request, cluster::Sea
   return OkStatus();
 }
 
+void Coordinator::ForgetGauges(cluster::Seat seat) {
+  metrics::ForgetGauges(&desks_[seat].report);
+  if (auto merged = Merge(); merged.ok()) merged_ = *std::move(merged);
+}
+
 void Coordinator::Expire(int64_t now_ms) {
   for (const cluster::Seat seat : membership_.Expire(now_ms)) {
     LOG(WARNING) << Name(seat) << " was silent for more than "
@@ -379,8 +385,7 @@ void Coordinator::Expire(int64_t now_ms) {
                                      : " ms: its trainer waits for its return");
     director_.TakeBack(seat);
     pipelines_.Leave(seat, now_ms);
-    metrics::ForgetGauges(&desks_[seat].report);
-    if (auto merged = Merge(); merged.ok()) merged_ = *std::move(merged);
+    ForgetGauges(seat);
   }
 }
 

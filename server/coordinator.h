@@ -110,6 +110,8 @@ class Coordinator {
   v1::RunReport FinalReport(int64_t now_ms) const;
   bool running() const { return director_.state() == cluster::RunDirector::State::kRunning; }
   void Expire(int64_t now_ms);
+  // Of a process that is gone: what it was like last.
+  void ForgetGauges(cluster::Seat seat);
   void CheckTrainers(int64_t now_ms);
   void RevokeLeases(int64_t now_ms);
   // Whether somebody still needs the parameters, or may.

@@ -224,7 +224,7 @@ void Dispatcher::SendPart(PendingPart& part) {
   v1::ModelReply& reply = *header.mutable_model_reply();
   reply.set_request_id(part.request_id);
   reply.set_version(part.steps);
-  reply.set_row_version(shard_->row_version());
+  reply.set_row_version(part.row_steps);
   if (auto next = shard_->PlaceAfter(part)) *reply.mutable_next() = *std::move(next);
   std::vector<Bytes> parts;
   parts.push_back(std::move(part.frames));

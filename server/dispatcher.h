@@ -25,7 +25,7 @@ class Dispatcher {
  public:
   // What others want to know of what workers send; either may be empty.
   struct Listeners {
-    // Something of this incarnation has come, and was taken.
+    // Something has come on the connection of this incarnation.
     std::function<void(cluster::Seat seat, uint64_t incarnation)> heard;
     // A push was queued: how far its lease has come.
     std::function<void(cluster::Seat seat, const v1::Push& push)> offset;

@@ -250,6 +250,7 @@ Status Shard::PostPart(std::shared_ptr<PendingPart> pending) {
   const uint64_t strand = pending->strand;
   pending->version = strand < dense_.size() ? versions_[dense_stages_[strand]] : row_version();
   pending->steps = std::ranges::max(versions_);
+  pending->row_steps = row_version();
   if (strand < dense_.size()) {
     dense_[strand]->Save(std::move(pending), outbox_);
   } else if (strand < dense_.size() + rows_.size()) {

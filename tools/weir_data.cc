@@ -13,7 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "common/base/exit_code.h"
 #include "common/base/signal_watcher.h"
 #include "common/base/strings.h"
 #include "common/config/load_config.h"
@@ -72,11 +71,7 @@ Status RunInspect(const Arguments& arguments) {
   RequireRows(mistakes);
   if (arguments.size() != 1) mistakes.push_back("inspect takes one file");
   if (!mistakes.empty()) return Refuse(mistakes);
-  // It writes nothing that could be left half done.
-  SignalWatcher signals([] {
-    std::cerr << "error: interrupted" << std::endl;
-    _exit(kExitInterrupted);
-  });
+  const SignalWatcher signals(EndInterrupted);
   return Inspect(arguments[0], FLAGS_rows, std::cout);
 }
 

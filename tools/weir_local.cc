@@ -155,9 +155,8 @@ Status RunProcesses(const LocalOptions& options, const v1::Config& config) {
   std::string missing;
   const Status moved = residuals.Move(&missing);
   if (!missing.empty()) progress.Notice(missing);
-  WEIR_RETURN_IF_ERROR(ending);
-  const Status finished = Finish(options);  // either is worth having without the other
-  return moved.ok() ? finished : moved;
+  // Each is worth having without the others.
+  return Joined(ending.ok() ? Finish(options) : ending, moved);
 }
 
 Status Check(const Arguments& arguments, const LocalOptions& options, v1::Config* config) {

@@ -89,15 +89,20 @@ Status CheckApart(const std::string& flag, const std::string& file, const std::s
       StrCat(flag, "=", file, " is the file of ", other_flag, "; name another file"));
 }
 
+Result<std::unique_ptr<LoadedModel>> Load() {
+  const SignalWatcher signals(EndInterrupted);
+  return LoadedModel::Load(FLAGS_model);
+}
+
 Status Run() {
   WEIR_RETURN_IF_ERROR(CheckApart("--out", FLAGS_out, "--in", FLAGS_in));
   WEIR_RETURN_IF_ERROR(CheckApart("--export", FLAGS_export, "--in", FLAGS_in));
   WEIR_RETURN_IF_ERROR(CheckApart("--export", FLAGS_export, "--out", FLAGS_out));
   WEIR_RETURN_IF_ERROR(CheckOutside("--out", FLAGS_out));
   WEIR_RETURN_IF_ERROR(CheckOutside("--export", FLAGS_export));
+  WEIR_ASSIGN_OR_RETURN(const auto model, Load());
   std::atomic<bool> interrupted = false;
   SignalWatcher signals([&] { interrupted = true; });
-  WEIR_ASSIGN_OR_RETURN(const auto model, LoadedModel::Load(FLAGS_model));
   if (!FLAGS_export.empty()) {
     WEIR_RETURN_IF_ERROR(ExportSafetensors(*model, FLAGS_export, interrupted));
   }

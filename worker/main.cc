@@ -295,7 +295,8 @@ Status RunWorker(const Setup& setup) {
     ran = worker.Run().status();
   }
   // Either is worth having without the other.
-  if (FLAGS_save_residuals.empty() || !worker.has_concluded()) return ran;
+  const bool was_interrupted = ran.code() == StatusCode::kInterrupted;
+  if (FLAGS_save_residuals.empty() || !worker.has_concluded() || was_interrupted) return ran;
   const Status saved = remote->SavePolicyStates(FLAGS_save_residuals);
   return ran.ok() ? saved : ran;
 }

@@ -237,25 +237,25 @@ Status Worker::FinishOldest() {
   return OkStatus();
 }
 
+// "test.csv:7".
+std::string Worker::PlaceOf(const ChunkWork& chunk, size_t row) const {
+  const int file = static_cast<int>(chunk.lease().file());
+  const std::vector<int64_t>& lines = chunk.rows().lines;
+  if (lines.empty()) return StrCat("row ", row, " of chunk ", chunk.lease().chunk(), " to test on");
+  return StrCat(config_.data().test(file), ":", lines[row]);
+}
+
 // A row that the model cannot score, because its values are too large, is one more that is
-// malformed. If it can score none, what it has learned is of no use.
+// malformed. When training has diverged all rows are.
 Status Worker::CheckScores(const ChunkWork& chunk) {
   const std::vector<int64_t> rows = chunk.RowsWithoutScore();
   if (rows.empty()) return OkStatus();
-  const auto first = static_cast<size_t>(rows.front());
-  const std::vector<int64_t>& lines = chunk.rows().lines;
-  const int file = static_cast<int>(chunk.lease().file());
   const std::string problem =
-      StrCat(file < config_.data().test_size() ? config_.data().test(file) : "the test set", ":",
-             lines.empty() ? StrCat(" row ", first, " of chunk ", chunk.lease().chunk())
-                           : StrCat(lines[first]),
-             ": the model's score of it is not a number");
-  if (std::ssize(rows) == chunk.row_count() && rows.size() > 1) {
-    return InvalidData(StrCat(problem, ", nor is that of any other of the ", rows.size(),
-                              " rows with it: training has diverged; lower the learning rates"));
-  }
-  LOG(WARNING) << problem << (rows.size() > 1 ? StrCat(", nor of ", rows.size() - 1, " more") : "")
-               << ": without a part in the evaluation";
+      StrCat(PlaceOf(chunk, static_cast<size_t>(rows.front())),
+             ": the model's score of it is not a number: either its values are too large, or "
+             "training has diverged, and wants lower learning rates");
+  LOG(WARNING) << problem << "; " << rows.size() << " such rows of " << chunk.row_count()
+               << " have no part in the evaluation";
   if (first_problem_.empty()) first_problem_ = problem;
   malformed_count_ += rows.size();
   return CheckMalformed();
@@ -268,8 +268,10 @@ v1::WorkRequest Worker::MakeRequest(std::vector<Bytes>* scores) {
   for (const auto& chunk : finished_) {
     v1::Completion& completion = *request.add_completions();
     completion.set_lease(chunk->lease().lease());
-    completion.set_row_count(static_cast<uint64_t>(chunk->row_count()));
-    if (!chunk->is_test()) continue;
+    if (!chunk->is_test()) {
+      completion.set_row_count(static_cast<uint64_t>(chunk->row_count()));
+      continue;
+    }
     const eval::Scores rows = chunk->scores();
     completion.set_row_count(rows.labels.size());
     scores->push_back(session::WriteScores(rows, &completion));

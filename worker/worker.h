@@ -75,6 +75,7 @@ class Worker {
   void CountLines(data::Split split, int64_t lines, size_t malformed);
   Status CheckMalformed() const;
   Status CheckScores(const ChunkWork& chunk);
+  std::string PlaceOf(const ChunkWork& chunk, size_t row) const;
   v1::WorkRequest MakeRequest(std::vector<Bytes>* scores);
   void ShowProgress(const v1::RunProgress& progress, bool is_last);
   void Log(const std::function<Status(metrics::MetricsLog*)>& write);

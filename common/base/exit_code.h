@@ -7,6 +7,7 @@
 
 namespace weir {
 
+inline constexpr int kExitFailed = 1;
 inline constexpr int kExitRefused = 2;
 inline constexpr int kExitTooLate = 3;
 inline constexpr int kExitInterrupted = 130;
@@ -18,7 +19,7 @@ inline int ExitCode(const Status& status) {
   if (status.code() == StatusCode::kInvalidConfig) return kExitRefused;
   if (status.code() == StatusCode::kTooLate) return kExitTooLate;
   if (status.code() == StatusCode::kInterrupted) return kExitInterrupted;
-  return 1;
+  return kExitFailed;
 }
 
 }  // namespace weir

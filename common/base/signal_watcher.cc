@@ -11,21 +11,17 @@
 #include "common/base/exit_code.h"
 
 namespace weir {
-namespace {
 
 sigset_t StopSignals() {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
-  // Under nohup a process outlives its terminal.
   struct sigaction hangup = {};
   sigaction(SIGHUP, nullptr, &hangup);
   if (hangup.sa_handler != SIG_IGN) sigaddset(&set, SIGHUP);
   return set;
 }
-
-}  // namespace
 
 SignalWatcher::SignalWatcher(std::function<void()> on_signal, int64_t same_signal_ms)
     : on_signal_(std::move(on_signal)), same_signal_ms_(same_signal_ms) {

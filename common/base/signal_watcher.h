@@ -9,12 +9,18 @@
 // once, on a thread of the watcher's.
 #pragma once
 
+#include <signal.h>
+
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <thread>
 
 namespace weir {
+
+// Those that ask a process to end: SIGINT, SIGTERM, and SIGHUP unless it is ignored, as under
+// nohup, where a process outlives its terminal.
+sigset_t StopSignals();
 
 class SignalWatcher {
  public:

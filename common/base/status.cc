@@ -35,6 +35,11 @@ std::string Status::ToString() const {
   return std::string(StatusCodeName(code_)) + ": " + message_;
 }
 
+Status Joined(const Status& first, const Status& second) {
+  if (first.ok() || second.ok()) return first.ok() ? second : first;
+  return {first.code(), first.message() + "\n" + second.message()};
+}
+
 Status InvalidConfig(std::string m) { return {StatusCode::kInvalidConfig, std::move(m)}; }
 Status InvalidData(std::string m) { return {StatusCode::kInvalidData, std::move(m)}; }
 Status NotFound(std::string m) { return {StatusCode::kNotFound, std::move(m)}; }

@@ -50,6 +50,8 @@ class [[nodiscard]] Status {
 };
 
 inline Status OkStatus() { return {}; }
+// What failed first, with the messages of both, a line each; or what failed.
+Status Joined(const Status& first, const Status& second);
 Status InvalidConfig(std::string message);
 Status InvalidData(std::string message);
 Status NotFound(std::string message);

@@ -160,7 +160,7 @@ class DctDp : public ResidualPolicy {
     return step > 0 && step % static_cast<uint64_t>(config_.lifespan()) == 0;
   }
 
-  // All of the residual but a share; of infinity and NaN nothing stays of none.
+  // All of the residual but a share. Without a share infinity and NaN go too, whatever times 0 is.
   static void Forget(DctState& state, float share) {
     double mass = 0;
     state.residual.ForEachStripe([&](int64_t, std::span<float> values) {

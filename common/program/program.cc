@@ -40,12 +40,6 @@ bool TellHelp(const Program& program, const char* name) {
   return false;
 }
 
-// The same code with the mistakes of both.
-Status Joined(const Status& first, const Status& second) {
-  if (first.ok() || second.ok()) return first.ok() ? second : first;
-  return {first.code(), StrCat(first.message(), "\n", second.message())};
-}
-
 Status CheckAndRun(const Program& program, Status mistakes, const Arguments& arguments) {
   try {
     if (program.check) mistakes = Joined(mistakes, program.check(arguments));
@@ -64,18 +58,26 @@ void Tell(const Status& status) {
   std::cerr.flush();
 }
 
-// What is opened later would be taken for the standard streams if these were closed.
+// What is opened later would be taken for the standard streams if these were closed. Their numbers
+// are taken for ones that fail, as closed ones do.
 void KeepStandardStreams() {
-  int opened = 0;
-  while (opened >= 0 && opened <= STDERR_FILENO) opened = open("/dev/null", O_RDWR);
-  if (opened > STDERR_FILENO) close(opened);
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) >= 0) continue;
+    open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // the lowest number is its
+  }
 }
 
 }  // namespace
 
+void EndInterrupted() {
+  std::cerr << "error: interrupted" << std::endl;
+  _exit(kExitInterrupted);
+}
+
 int RunProgram(const Program& program, int argc, char** argv) {
   KeepStandardStreams();
   gflags::SetUsageMessage(program.usage);
+  FLAGS_logtostderr = true;  // unless flags say otherwise
   // By default gflags exits with 1 at its first complaint; here all mistakes are told.
   gflags_found_mistakes = false;
   GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { gflags_found_mistakes = true; };
@@ -83,7 +85,6 @@ int RunProgram(const Program& program, int argc, char** argv) {
   gflags::ParseCommandLineNonHelpFlags(&argc, &argv, /*remove_flags=*/true);
   if (gflags_found_mistakes) mistakes = Joined(mistakes, InvalidConfig("see --help"));
   if (TellHelp(program, argv[0])) return 0;
-  FLAGS_logtostderr = true;
   if (!google::IsGoogleLoggingInitialized()) google::InitGoogleLogging(argv[0]);
   const Status status = CheckAndRun(program, mistakes, Arguments(argv + 1, argv + argc));
   Tell(status);

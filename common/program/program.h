@@ -26,6 +26,9 @@ struct Program {
   std::function<Status(const Arguments& arguments)> run;
 };
 
+// For the signals of a program that has nothing to leave half done.
+[[noreturn]] void EndInterrupted();
+
 // The exit code (exit_code.h). Standard error has what went wrong, a line "error: ..." for each
 // line of the status's message but those that are indented, which belong to the one above.
 int RunProgram(const Program& program, int argc, char** argv);

@@ -364,6 +364,16 @@ class ProcessTest(unittest.TestCase):
         path = self.write("one.tsv", line * 50 + b"nonsense\n" + line * 50)
         self.run_once(0, "weir-worker", *self.criteo(path, "epochs: 3"))
 
+    def test_closed_standard_streams_are_not_written_to_by_others(self):
+        def close():
+            for stream in 0, 1, 2:
+                os.close(stream)
+        done = subprocess.run([os.path.join(BIN, "weir-worker"), "--config=" + RUN, "--out=" + self.path("out"),
+                               "--override=run { report_interval_ms: 1 }"], preexec_fn=close, timeout=60)
+        self.assertEqual(done.returncode, 0)
+        with open(self.path("out/metrics.jsonl"), encoding="utf-8") as f:
+            self.assertGreater(len([json.loads(line) for line in f]), 0)
+
     def test_a_log_that_cannot_be_written_does_not_cost_the_model(self):
         out, model = self.path("out"), self.path("model")
         os.mkdir(out)

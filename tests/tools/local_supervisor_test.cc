@@ -89,6 +89,30 @@ TEST_F(LocalSupervisor, BlamesTheFirstFailureNotWhatFollowsFromIt) {
   EXPECT_THAT(ending.message(), Not(HasSubstr("server-0")));
 }
 
+// It saves the model, which takes time, of a run that has ended well.
+TEST_F(LocalSupervisor, LetsASaverFinishWhenAnotherTrainerFails) {
+  std::vector<ChildCommand> commands = {
+      Shell("server-0", WaitForTheEndOf("trainer-0"), Role::kServer),
+      Shell("trainer-0", WaitForTheEndOf("trainer-1") + "sleep 0.2; echo done > $0/saved"),
+      Shell("trainer-1", "echo 'error: the disk is full'; exit 1")};
+  commands[1].must_end_well = true;
+  const Status ending = Run(commands);
+  EXPECT_EQ(ExitCode(ending), 1);
+  EXPECT_THAT(ending.message(), HasSubstr("trainer-1 exited with code 1"));
+  EXPECT_EQ(ReadFile(Path("saved")), "done\n");
+  EXPECT_THAT(notices_, Contains(HasSubstr("waiting for trainer-0, which is to save the model")));
+}
+
+TEST_F(LocalSupervisor, BlamesATrainerBeforeTheSaverThatFailsWithIt) {
+  std::vector<ChildCommand> commands = {
+      Shell("server-0", WaitForTheEndOf("trainer-1") + "echo 'error: run failed'; exit 1",
+            Role::kServer),
+      Shell("trainer-0", WaitForTheEndOf("trainer-1") + "exit 1"),
+      Shell("trainer-1", "echo 'error: the disk is full'; exit 1")};
+  commands[1].must_end_well = true;
+  EXPECT_THAT(Run(commands).message(), HasSubstr("trainer-1 exited with code 1"));
+}
+
 TEST_F(LocalSupervisor, KillsWhoIgnoresTheRequestToStop) {
   options_.grace_ms = 50;
   const Status ending = Run({Shell("server-0", kIgnoreEverything, Role::kServer),

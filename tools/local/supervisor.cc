@@ -9,6 +9,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/exit_code.h"
+#include "common/base/signal_watcher.h"
 #include "common/base/strings.h"
 #include "tools/local/log_excerpt.h"
 
@@ -46,12 +47,8 @@ Supervisor::Supervisor(SupervisorOptions options, std::function<void()> on_tick,
     : options_(options), on_tick_(std::move(on_tick)), on_notice_(std::move(on_notice)) {
   // Inherited as "ignore" it would make the kernel drop how children ended.
   signal(SIGCHLD, SIG_DFL);
-  sigemptyset(&signals_);
-  for (const int number : {SIGCHLD, SIGINT, SIGTERM}) sigaddset(&signals_, number);
-  // Under nohup the run outlives its terminal.
-  struct sigaction hangup = {};
-  sigaction(SIGHUP, nullptr, &hangup);
-  if (hangup.sa_handler != SIG_IGN) sigaddset(&signals_, SIGHUP);
+  signals_ = StopSignals();
+  sigaddset(&signals_, SIGCHLD);
   CHECK_EQ(pthread_sigmask(SIG_BLOCK, &signals_, &previous_mask_), 0);
 }
 
@@ -99,14 +96,24 @@ void Supervisor::OnTrainerFailure(const Failure& failure) {
   const bool was_stopped =
       late_trainers_stopped_ && (exit.exit_code == kExitInterrupted ||
                                  exit.signal_number == SIGTERM || exit.signal_number == SIGKILL);
-  if (failure.command->must_end_well || !(exit.exit_code == kExitTooLate || was_stopped)) {
+  const std::string saver = group_.NameOfNeeded();
+  if (!failure.command->must_end_well && exit.exit_code == kExitFailed && !saver.empty()) {
+    on_notice_(StrCat(failure.command->name, " ", ToString(exit), "; waiting for ", saver,
+                      ", which is to save the model"));
+    if (!held_) held_ = failure;
+  } else if (failure.command->must_end_well || !(exit.exit_code == kExitTooLate || was_stopped)) {
     Blame(failure);
   } else {
     late_.push_back(failure);
   }
 }
 
-void Supervisor::Blame(const Failure& failure) {
+void Supervisor::BlameHeld() {
+  if (held_ && group_.NameOfNeeded().empty()) Blame(*held_);
+}
+
+void Supervisor::Blame(const Failure& last) {
+  const Failure& failure = held_ ? *held_ : last;  // the first explains the others
   std::string message = FailureMessage(*failure.command, failure.exit);
   const bool was_refused = failure.exit.exit_code == kExitRefused;
   BeginStop(was_refused ? InvalidConfig(std::move(message)) : Unavailable(std::move(message)),
@@ -135,6 +142,7 @@ void Supervisor::OnInterrupt(int signal_number) {
 void Supervisor::CheckDeadlines() {
   const int64_t now_ms = Clock::Real().NowMs();
   CheckKill(now_ms);
+  if (!ending_) BlameHeld();
   if (!ending_) CheckLate();
   if (!ending_) CheckLateTrainers(now_ms);
   if (!ending_) CheckLateServers(now_ms);

@@ -8,7 +8,9 @@
 // A trainer ends well only when the run did. One that came too late for a short run is refused, and
 // ends with exit code 3, or waits for servers that have left; that is no failure once another
 // trainer has ended well: such a trainer is named in a notice and, when server 0 is done, stopped.
-// Every other end that is not well is a failure, whoever else has ended well.
+// Every other end that is not well is a failure, whoever else has ended well. But a trainer that
+// fails by itself does not keep another from saving the model, which it may do after a run that has
+// ended well: that one is waited for. Where the run has failed, it ends soon.
 //
 // The supervisor sleeps in the kernel until a signal (SIGCHLD among them), a deadline or the next
 // tick. It blocks these signals for its thread from construction to destruction: build it before
@@ -68,6 +70,8 @@ class Supervisor {
   // A trainer's failure may turn out to be none.
   void OnTrainerFailure(const Failure& failure);
   void Blame(const Failure& failure);
+  // Once nobody saves any more.
+  void BlameHeld();
   void Excuse(const Failure& failure);
   void OnInterrupt(int signal_number);
 
@@ -91,6 +95,8 @@ class Supervisor {
   // Trainers that came too late, as long as no other has ended well.
   std::vector<Failure> late_;
   bool late_trainers_stopped_ = false;
+  // The first trainer that failed while another was to save the model.
+  std::optional<Failure> held_;
   // On Clock::Real; unset while there is none.
   std::optional<int64_t> kill_at_ms_;
   std::optional<int64_t> finish_by_ms_;
