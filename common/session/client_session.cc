@@ -209,6 +209,11 @@ bool ClientSession::IsOwed() const {
 
 Status ClientSession::SilenceStatus(int64_t since_ms, int64_t now_ms) const {
   const std::string seconds = Format("%.1f s", static_cast<double>(now_ms - since_ms) * 1e-3);
+  if (!has_version_ && server_epoch_ != 0) {
+    return DeadlineExceeded(StrCat(
+        options_.peer_name, " is there, but its parameters did not come for ", seconds,
+        " (cluster.connect_timeout_ms); is the network too slow for them, or is it stopped?"));
+  }
   if (!has_version_) {
     return DeadlineExceeded(
         StrCat(options_.peer_name, " did not answer for ", seconds,

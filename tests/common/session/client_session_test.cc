@@ -422,6 +422,15 @@ TEST_F(ClientSessionTest, AServerThatNeverAnswersFailsAfterTheConnectTimeout) {
                                        HasSubstr("is weir-server running there")));
 }
 
+// Its first answer is large, and begins anew with each connection.
+TEST_F(ClientSessionTest, AServerWhoseFirstAnswerDoesNotComeIsToldFromOneThatIsNotThere) {
+  session_.Start(0);
+  session_.OnHelloReply(HelloReply(1, 0), 0);
+  const Status failure = FailureWithin(session_, 9000, 11'000);
+  EXPECT_EQ(failure.code(), StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(failure.message(), HasSubstr("is there, but its parameters did not come"));
+}
+
 TEST_F(ClientSessionTest, AServerThatFallsSilentFailsAfterTheAnswerTimeout) {
   BeReady();
   session_.Tick({}, 20'000);
