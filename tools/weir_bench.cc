@@ -6,8 +6,6 @@
 
 #include <gflags/gflags.h>
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -16,7 +14,6 @@
 #include <vector>
 
 #include "common/base/check.h"
-#include "common/base/exit_code.h"
 #include "common/base/heap.h"
 #include "common/base/signal_watcher.h"
 #include "common/base/strings.h"
@@ -89,14 +86,13 @@ Status Measure(const std::vector<std::string>& names) {
 }
 
 // Programs that sections run end with this process.
-[[noreturn]] void EndInterrupted() {
+[[noreturn]] void RemoveFoldersAndEnd() {
   RemoveTemporaryFolders();
-  std::cerr << "error: interrupted" << std::endl;
-  _exit(ExitCode(Interrupted("")));
+  EndInterrupted();
 }
 
 Status Run(const Arguments& names) {
-  const SignalWatcher watcher(EndInterrupted);
+  const SignalWatcher watcher(RemoveFoldersAndEnd);
   return Measure(names);
 }
 

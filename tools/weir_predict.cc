@@ -10,7 +10,6 @@
 #include <atomic>
 #include <filesystem>
 #include <iostream>
-#include <new>
 #include <string>
 #include <vector>
 
