@@ -26,14 +26,15 @@ double SquareSum(std::span<const float> values) {
 
 }  // namespace
 
-void ClipNorm(double limit, std::span<float> gradients, std::span<float> squares) {
-  if (limit == 0) return;
+float ClipNorm(double limit, std::span<float> gradients, std::span<float> squares) {
+  if (limit == 0) return 1;
   const double norm = std::sqrt(SquareSum(gradients));
   // NaN and infinity stay what they are, for the server to refuse them.
-  if (!(norm > limit) || std::isinf(norm)) return;
+  if (!(norm > limit) || std::isinf(norm)) return 1;
   const auto factor = static_cast<float>(limit / norm);
   for (float& gradient : gradients) gradient *= factor;
   for (float& square : squares) square *= factor * factor;
+  return factor;
 }
 
 }  // namespace weir::worker

@@ -15,6 +15,7 @@
 
 #include "common/base/bytes.h"
 #include "common/base/status.h"
+#include "common/compress/square_sums.h"
 #include "common/proto/protocol.pb.h"
 #include "worker/data/batch.h"
 
@@ -38,7 +39,6 @@ struct StepGradients {
   const data::Batch* batch = nullptr;
   RowPull* pull = nullptr;             // of the batch's rows, to find them again by; or null
   std::span<const float> dense;        // flat, as ModelLayout places tensors
-  std::span<const float> squares;      // likewise, of squared_tensors(); empty when there are none
   std::span<const float> rows;         // [sum over tables of unique ids, dimension]
   std::span<const float> row_squares;  // [sum over tables of unique ids]; empty unless needed
   ReadMark mark;
@@ -64,9 +64,9 @@ class ParameterClient {
   // The replica of the dense parameters, flat. Changes while it is read (common/base/hogwild.h).
   virtual const float* replica() const = 0;
 
-  // The dense tensors, by index, for whose gradients Push needs the sums of squares; empty: none.
-  virtual std::vector<bool> squared_tensors() const { return {}; }
-  // The same of rows.
+  // Where backward passes add up the squares of the dense tensors, before Push.
+  virtual compress::SquareSumsOfTensors square_sums() const { return {}; }
+  // Whether Push needs those of rows, of the step alone.
   virtual bool needs_row_squares() const { return false; }
 
   // Asks for the batch's rows. read_only: rows nobody has trained are not created.

@@ -85,20 +85,20 @@ ReadMark ServerClient::MarkRead() {
 }
 
 Result<uint64_t> ServerClient::Push(const StepGradients& step) {
-  WEIR_RETURN_IF_ERROR(encoder_.CheckFinite({step.dense, step.squares}));
+  WEIR_RETURN_IF_ERROR(encoder_.CheckFinite(step.dense));
   CountDense(*step.batch, true);
   // Credit first, then select: what is selected leaves at once and is never selected twice.
   if (!link_.TryAcquireCredit()) {
     if (encoder_.MayWait(*step.batch)) {
-      encoder_.Accumulate({step.dense, step.squares}, *step.batch, {step.rows, step.row_squares});
+      encoder_.Accumulate(step.dense, *step.batch, {step.rows, step.row_squares});
       return uint64_t{0};
     }
     const double begin = MonotonicSeconds();
     WEIR_RETURN_IF_ERROR(link_.AcquireCredit());
     if (step.waited_seconds != nullptr) *step.waited_seconds += MonotonicSeconds() - begin;
   }
-  auto bodies = encoder_.Encode({step.dense, step.squares}, *step.batch,
-                                {step.rows, step.row_squares}, &ThreadScratch());
+  auto bodies =
+      encoder_.Encode(step.dense, *step.batch, {step.rows, step.row_squares}, &ThreadScratch());
   v1::Push push;
   push.set_lease(step.lease);
   push.set_offset(step.offset);

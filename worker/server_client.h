@@ -36,7 +36,7 @@ class ServerClient : public ParameterClient {
 
   uint32_t trainer() const override { return link_.trainer(); }
   const float* replica() const override { return link_.replica(); }
-  std::vector<bool> squared_tensors() const override { return encoder_.squared_tensors(); }
+  compress::SquareSumsOfTensors square_sums() const override { return encoder_.square_sums(); }
   bool needs_row_squares() const override { return encoder_.needs_row_squares(); }
   std::unique_ptr<RowPull> PullRows(const data::Batch& batch, bool read_only) override;
   Status AwaitRows(RowPull* pull, std::span<float> rows) override;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "common/kernels/cpu_kernels.h"
 #include "common/tensor/aligned_buffer.h"
 #include "worker/clip_norm.h"
+#include "worker/clipped_squares.h"
 #include "worker/data/batch.h"
 #include "worker/model/dlrm.h"
 #include "worker/model/kernels_for.h"
@@ -37,10 +39,13 @@ class Trainer::Thread {
       : trainer_(*trainer),
         batch_size_(trainer->config_.data().batch_size()),
         dimension_(static_cast<size_t>(trainer->layout_.embedding_dimension())),
-        squared_(trainer->client_->squared_tensors()),
-        model_(trainer->layout_, model::KernelsFor(trainer->config_.model()), squared_, split_seed),
+        clipped_squares_(trainer->config_.update().dense().clip_norm() > 0
+                             ? std::optional<ClippedSquares>(trainer->client_->square_sums())
+                             : std::nullopt),
+        model_(trainer->layout_, model::KernelsFor(trainer->config_.model()),
+               clipped_squares_ ? clipped_squares_->of_step() : trainer->client_->square_sums(),
+               split_seed),
         gradients_(static_cast<size_t>(trainer->layout_.flat_element_count())),
-        squares_(squared_.empty() ? 0 : gradients_.size()),
         needs_row_squares_(trainer->client_->needs_row_squares()),
         masks_(LeavesOut(trainer->config_.pipeline())) {}
 
@@ -133,17 +138,16 @@ class Trainer::Thread {
     const std::span<float> row_gradients = row_gradients_.span().first(prepared.row_elements);
     if (needs_row_squares_) row_squares_.resize(prepared.row_elements / dimension_);
     const std::span<float> row_squares = row_squares_;
-    WEIR_ASSIGN_OR_RETURN(
-        const double logloss_sum,
-        model_.Train(trainer_.client_->replica(), batch, rows, batch_size_, gradients_.data(),
-                     row_gradients, squares_.data(), row_squares));
+    WEIR_ASSIGN_OR_RETURN(const double logloss_sum,
+                          model_.Train(trainer_.client_->replica(), batch, rows, batch_size_,
+                                       gradients_.data(), row_gradients, row_squares));
     const v1::UpdateConfig& update = trainer_.config_.update();
-    ClipNorm(update.dense().clip_norm(), gradients_.span(), squares_.span());
+    const float factor = ClipNorm(update.dense().clip_norm(), gradients_.span());
+    if (clipped_squares_) clipped_squares_->Add(factor);
     ClipNorm(update.rows().clip_norm(), row_gradients, row_squares);
     step.batch = &batch;
     step.pull = prepared.pull.get();
     step.dense = gradients_.span();
-    step.squares = squares_.span();
     step.rows = row_gradients;
     step.row_squares = row_squares;
     step.lease = chunk.lease().lease();
@@ -162,10 +166,9 @@ class Trainer::Thread {
   Trainer& trainer_;
   const int64_t batch_size_;
   const size_t dimension_;
-  const std::vector<bool> squared_;
+  std::optional<ClippedSquares> clipped_squares_;  // where gradients are clipped
   model::Dlrm model_;
   tensor::AlignedBuffer gradients_;  // flat, dense
-  tensor::AlignedBuffer squares_;    // likewise; empty where no policy asks
   const bool needs_row_squares_;
   std::vector<float> row_squares_;       // of the batch, [unique]; empty where no policy asks
   tensor::AlignedBuffer rows_;           // of the batch, [unique, dimension]

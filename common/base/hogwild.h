@@ -8,6 +8,9 @@
 // relaxed atomics keep the compiler from vectorising. Under ThreadSanitizer functions so marked are
 // not instrumented, nor is that code; everything else is.
 //
+// Likewise the sums of squares that some policies ask for (common/compress/square_sums.h): the
+// backward passes of several threads add to them while a policy reads and lowers them.
+//
 // What is not permitted to race: residuals (a lost update loses gradient mass), optimizer state,
 // counters, anything on a server.
 #pragma once

@@ -10,7 +10,6 @@ const SelectKernels& CpuSelectKernels() {
       .accumulate_and_quantize = AccumulateAndQuantize,
       .accumulate_and_test = AccumulateAndTest,
       .accumulate_and_take_quanta = AccumulateAndTakeQuanta,
-      .accumulate_and_decay = AccumulateAndDecay,
       .sum_bucket = SumBucket,
       .append_levels = AppendLevels,
       .moments_above = MomentsAbove,

@@ -72,14 +72,14 @@ class DctDp : public ResidualPolicy {
     return std::make_unique<DctState>(scope, config_);
   }
 
-  StepPlan BeginStep(PolicyState& base, const Gradient& gradient) const override {
+  StepPlan BeginStep(PolicyState& base, std::span<const float> gradient) const override {
     DctState& state = Cast(base);
     StepPlan plan;
     plan.step = state.NextStep();
     // At the start other threads come here while the first takes its quantile; and after a step of
     // zeros there is none to be had before the next.
     if (IsRecomputeStep(plan.step) || !state.controller.threshold()) {
-      state.controller.Recompute(Quantile(state, plan.step, gradient.values));
+      state.controller.Recompute(Quantile(state, plan.step, gradient));
     }
     plan.threshold = state.controller.threshold();
     plan.flush = config_.drain() == v1::DctPolicy::FLUSH && Drains(state, plan.step);

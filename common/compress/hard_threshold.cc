@@ -13,7 +13,7 @@ class HardThreshold : public ResidualPolicy {
       : threshold_(static_cast<float>(config.threshold())) {}
 
   std::string_view name() const override { return "hard_threshold"; }
-  StepPlan BeginStep(PolicyState& state, const Gradient& /*gradient*/) const override {
+  StepPlan BeginStep(PolicyState& state, std::span<const float> /*gradient*/) const override {
     return {.step = StateOf(state).NextStep(), .threshold = threshold_};
   }
   double threshold(const PolicyState&) const override { return threshold_; }

@@ -4,9 +4,9 @@
 // been smaller by the part of the quantum that is its own: v - 2 |r| t + t^2, not below zero. v
 // decays, sent or not.
 //
-// Deviation: r in that correction is the residual before the quantum left it, as the derivation has
-// it; with the order of the figure's lines it is the one after (correction: AFTER). A step without
-// credit decays v of every element.
+// Deviations: r in that correction is the residual before the quantum left it, as the derivation
+// has it; with the order of the figure's lines it is the one after (correction: AFTER). v is added
+// up before r is, and decays before it is added to.
 #include "common/compress/policies.h"
 #include "common/compress/select_kernels.h"
 #include "common/compress/variance_policy.h"
@@ -18,12 +18,12 @@ class Hybrid : public VariancePolicy {
  public:
   explicit Hybrid(const v1::HybridPolicy& config)
       : VariancePolicy({.alpha = static_cast<float>(config.alpha()),
-                        .threshold = static_cast<float>(config.threshold()),
-                        .decay = static_cast<float>(config.decay())}),
+                        .threshold = static_cast<float>(config.threshold())},
+                       static_cast<float>(config.decay())),
         corrects_after_(config.correction() == v1::HybridPolicy::AFTER) {}
 
   std::string_view name() const override { return "hybrid"; }
-  StepPlan BeginStep(PolicyState& state, const Gradient& /*gradient*/) const override {
+  StepPlan BeginStep(PolicyState& state, std::span<const float> /*gradient*/) const override {
     return {.step = StateOf(state).NextStep(), .scale = test_.threshold};
   }
   wire::ValueFormat value_format(const Scope&, const StepPlan& plan) const override {
@@ -34,11 +34,12 @@ class Hybrid : public VariancePolicy {
   }
 
  private:
-  void Select(ResidualState& base, const StepPlan&, uint32_t stripe, const Gradient& gradient,
-              std::span<float> residual, StripeSelection* selection) const override {
+  void Select(ResidualState& base, const StepPlan&, uint32_t stripe,
+              std::span<const float> gradient, std::span<float> residual,
+              StripeSelection* selection) const override {
     base.scope.kernels->accumulate_and_take_quanta(
         gradient, test_, corrects_after_, residual,
-        SquareSums(base, stripe * kStripeElements, residual.size()), selection);
+        SquareSumsOf(base, stripe * kStripeElements, residual.size()), selection);
   }
 
   const bool corrects_after_;

@@ -19,21 +19,21 @@ class None : public Policy {
   std::unique_ptr<PolicyState> MakeState(const Scope& scope) const override {
     return std::make_unique<NoneState>(scope);
   }
-  StepPlan BeginStep(PolicyState&, const Gradient&) const override { return {}; }
+  StepPlan BeginStep(PolicyState&, std::span<const float>) const override { return {}; }
 
-  bool SelectStripe(PolicyState& state, const StepPlan&, uint32_t, const Gradient& gradient, bool,
-                    StripeSelection* selection) const override {
+  bool SelectStripe(PolicyState& state, const StepPlan&, uint32_t, std::span<const float> gradient,
+                    bool, StripeSelection* selection) const override {
     const wire::ValueCoding values = static_cast<NoneState&>(state).values;
     selection->dense = true;
     selection->count = static_cast<uint32_t>(gradient.size());
     for (size_t i = 0; i < gradient.size(); ++i) {
-      selection->values[i] = wire::Round(gradient.values[i], values);
+      selection->values[i] = wire::Round(gradient[i], values);
     }
     return true;
   }
   void EndStep(PolicyState&, const StepPlan&, int64_t) const override {}
 
-  void Accumulate(PolicyState&, const Gradient&) const override {
+  void Accumulate(PolicyState&, std::span<const float>) const override {
     LOG(FATAL) << "none has no residual: a step without credit must wait";
   }
   double threshold(const PolicyState&) const override { return 0; }

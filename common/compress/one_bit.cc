@@ -34,13 +34,13 @@ class OneBit : public ResidualPolicy {
     return std::make_unique<OneBitState>(scope);
   }
 
-  StepPlan BeginStep(PolicyState& base, const Gradient& gradient) const override {
+  StepPlan BeginStep(PolicyState& base, std::span<const float> gradient) const override {
     auto& state = static_cast<OneBitState&>(base);
     StepPlan plan = {.step = state.NextStep(), .scales = state.scales.Borrow()};
     plan.scales->assign(2 * buckets_.CountOf(state.scope.element_count), 0);
     const SelectKernels& kernels = *state.scope.kernels;
     state.residual.ForEachStripe([&](int64_t first, std::span<float> values) {
-      kernels.accumulate(gradient.Part(first, values.size()).values, values);
+      kernels.accumulate(gradient.subspan(static_cast<size_t>(first), values.size()), values);
       const size_t bucket = static_cast<size_t>(first) >> buckets_.log2();
       buckets_.ForEach(values, [&](size_t i, std::span<const float> part) {
         const bool is_sound = SetMeans(kernels.sum_bucket(part), std::ssize(part),
@@ -82,7 +82,7 @@ class OneBit : public ResidualPolicy {
   }
 
   // The gradient is in the residual since BeginStep.
-  void Select(ResidualState&, const StepPlan& plan, uint32_t stripe, const Gradient&,
+  void Select(ResidualState&, const StepPlan& plan, uint32_t stripe, std::span<const float>,
               std::span<float> residual, StripeSelection* selection) const override {
     selection->dense = plan.threshold.has_value();
     selection->count = 0;

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "common/base/bytes.h"
+#include "common/compress/square_sums.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
 #include "common/wire/value_coding.h"
@@ -36,25 +37,6 @@ struct SelectKernels;
 
 // Those of the CPU, all instruction sets (select_kernels.h).
 const SelectKernels& CpuSelectKernels();
-
-// A layer's gradient, or a stripe's part of it.
-struct Gradient {
-  // squares: of the same size, or none.
-  Gradient(std::span<const float> v, std::span<const float> s = {}) : values(v), squares(s) {}
-  Gradient(const std::vector<float>& v) : values(v) {}  // NOLINT(google-explicit-constructor)
-
-  size_t size() const { return values.size(); }
-  Gradient Part(int64_t first, size_t count) const {
-    const auto begin = static_cast<size_t>(first);
-    return {values.subspan(begin, count),
-            squares.empty() ? squares : squares.subspan(begin, count)};
-  }
-
-  std::span<const float> values;
-  // Of each element, the sum over the batch's samples of the square of what the sample gives to it
-  // (Tsuzuku et al. 2018, section 4). Only for policies that need it.
-  std::span<const float> squares;
-};
 
 // What a policy selects over: one tensor.
 struct Scope {
@@ -127,9 +109,6 @@ class Policy {
   // True: what is not sent is kept, so a step may go without a push.
   virtual bool keeps_residual() const = 0;
 
-  // True: gradients must come with their squares.
-  virtual bool needs_squares() const { return false; }
-
   virtual std::unique_ptr<PolicyState> MakeState(const Scope& scope) const = 0;
 
   // How the values of a step's selections look on the wire. May borrow from the plan.
@@ -137,24 +116,28 @@ class Policy {
     return scope.values;
   }
 
+  // Of policies that ask for squares: where backward passes add them up, each before its gradient
+  // comes here.
+  virtual SquareSums square_sums(PolicyState& /*state*/) const { return {}; }
+
   // What has not been sent; null where nothing is kept.
   virtual Residual* residual(PolicyState& /*state*/) const { return nullptr; }
 
   // gradient: the whole layer's, in every method but SelectStripe. May take the gradient in, and
   // then SelectStripe does not.
-  virtual StepPlan BeginStep(PolicyState& state, const Gradient& gradient) const = 0;
+  virtual StepPlan BeginStep(PolicyState& state, std::span<const float> gradient) const = 0;
 
   // Takes the stripe's gradient in and selects what leaves. False if another thread is at the
   // stripe and wait is false: nothing has happened, come back later.
   virtual bool SelectStripe(PolicyState& state, const StepPlan& plan, uint32_t stripe,
-                            const Gradient& gradient, bool wait,
+                            std::span<const float> gradient, bool wait,
                             StripeSelection* selection) const = 0;
 
   // sent_count: elements selected in the step.
   virtual void EndStep(PolicyState& state, const StepPlan& plan, int64_t sent_count) const = 0;
 
   // A step without a push. Only for policies that keep a residual.
-  virtual void Accumulate(PolicyState& state, const Gradient& gradient) const = 0;
+  virtual void Accumulate(PolicyState& state, std::span<const float> gradient) const = 0;
 
   // The last threshold, for reports; 0 if there is none.
   virtual double threshold(const PolicyState& state) const = 0;

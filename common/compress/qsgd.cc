@@ -29,11 +29,11 @@ class Qsgd : public QuantizerPolicy {
 
   std::string_view name() const override { return "qsgd"; }
 
-  StepPlan BeginStep(PolicyState& base, const Gradient& gradient) const override {
+  StepPlan BeginStep(PolicyState& base, std::span<const float> gradient) const override {
     QuantizerState& state = StateOf(base);
     StepPlan plan = {.step = state.NextStep(), .scales = state.scales.Borrow()};
     plan.scales->resize(buckets_.CountOf(state.scope.element_count));
-    buckets_.ForEach(gradient.values, [&](size_t bucket, std::span<const float> values) {
+    buckets_.ForEach(gradient, [&](size_t bucket, std::span<const float> values) {
       const double norm = std::sqrt(state.scope.kernels->sum_bucket(values).square_sum);
       plan.is_raw = plan.is_raw || !std::isfinite(norm);
       (*plan.scales)[bucket] = SoundScale(norm / levels());

@@ -7,15 +7,15 @@
 namespace weir::compress {
 
 bool QuantizerPolicy::SelectStripe(PolicyState& state, const StepPlan& plan, uint32_t stripe,
-                                   const Gradient& gradient, bool /*wait*/,
+                                   std::span<const float> gradient, bool /*wait*/,
                                    StripeSelection* selection) const {
   selection->dense = plan.is_raw;
   selection->count = 0;
   if (plan.is_raw) {
     selection->count = static_cast<uint32_t>(gradient.size());
-    std::ranges::copy(gradient.values, selection->values.begin());
+    std::ranges::copy(gradient, selection->values.begin());
   } else {
-    Select(StateOf(state), plan, stripe, gradient.values, selection);
+    Select(StateOf(state), plan, stripe, gradient, selection);
   }
   return true;
 }
@@ -25,7 +25,7 @@ void QuantizerPolicy::EndStep(PolicyState& state, const StepPlan& plan,
   if (plan.scales != nullptr) StateOf(state).scales.GiveBack(plan.scales);
 }
 
-void QuantizerPolicy::Accumulate(PolicyState&, const Gradient&) const {
+void QuantizerPolicy::Accumulate(PolicyState&, std::span<const float>) const {
   LOG(FATAL) << name() << " has no residual: a step without credit must wait";
 }
 

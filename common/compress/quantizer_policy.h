@@ -38,9 +38,10 @@ class QuantizerPolicy : public Policy {
     return std::make_unique<QuantizerState>(scope);
   }
   bool SelectStripe(PolicyState& state, const StepPlan& plan, uint32_t stripe,
-                    const Gradient& gradient, bool wait, StripeSelection* selection) const override;
+                    std::span<const float> gradient, bool wait,
+                    StripeSelection* selection) const override;
   void EndStep(PolicyState& state, const StepPlan& plan, int64_t sent_count) const override;
-  void Accumulate(PolicyState& state, const Gradient& gradient) const override;
+  void Accumulate(PolicyState& state, std::span<const float> gradient) const override;
   wire::ValueFormat value_format(const Scope&, const StepPlan& plan) const override {
     return plan.is_raw ? wire::ValueFormat(wire::ValueCoding::kF32) : CodeFormat(plan);
   }

@@ -45,15 +45,16 @@ class RandomK : public ResidualPolicy {
   explicit RandomK(const v1::RandomKPolicy& config) : density_(1 - config.sparsity()) {}
 
   std::string_view name() const override { return "random_k"; }
-  StepPlan BeginStep(PolicyState& state, const Gradient& /*gradient*/) const override {
+  StepPlan BeginStep(PolicyState& state, std::span<const float> /*gradient*/) const override {
     return {.step = StateOf(state).NextStep()};
   }
 
  private:
-  void Select(ResidualState& state, const StepPlan& plan, uint32_t stripe, const Gradient& gradient,
-              std::span<float> residual, StripeSelection* selection) const override {
+  void Select(ResidualState& state, const StepPlan& plan, uint32_t stripe,
+              std::span<const float> gradient, std::span<float> residual,
+              StripeSelection* selection) const override {
     const Scope& scope = state.scope;
-    scope.kernels->accumulate(gradient.values, residual);
+    scope.kernels->accumulate(gradient, residual);
     RandomStream random(KeyedHash(scope.seed, kChoiceKey, scope.tensor, plan.step, stripe));
     const double wanted = density_ * static_cast<double>(residual.size());
     const size_t count =

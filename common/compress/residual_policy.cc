@@ -5,7 +5,7 @@
 namespace weir::compress {
 
 bool ResidualPolicy::SelectStripe(PolicyState& base, const StepPlan& plan, uint32_t stripe,
-                                  const Gradient& gradient, bool wait,
+                                  std::span<const float> gradient, bool wait,
                                   StripeSelection* selection) const {
   ResidualState& state = StateOf(base);
   if (wait) {
@@ -19,23 +19,24 @@ bool ResidualPolicy::SelectStripe(PolicyState& base, const StepPlan& plan, uint3
   return true;
 }
 
-void ResidualPolicy::Accumulate(PolicyState& base, const Gradient& gradient) const {
+void ResidualPolicy::Accumulate(PolicyState& base, std::span<const float> gradient) const {
   ResidualState& state = StateOf(base);
   state.residual.ForEachStripe([&](int64_t first, std::span<float> values) {
-    state.scope.kernels->accumulate(gradient.Part(first, values.size()).values, values);
+    state.scope.kernels->accumulate(gradient.subspan(static_cast<size_t>(first), values.size()),
+                                    values);
   });
 }
 
 void ResidualPolicy::Select(ResidualState& state, const StepPlan& plan, uint32_t /*stripe*/,
-                            const Gradient& gradient, std::span<float> residual,
+                            std::span<const float> gradient, std::span<float> residual,
                             StripeSelection* selection) const {
   const SelectKernels& kernels = *state.scope.kernels;
   if (plan.threshold) {
-    kernels.accumulate_and_select(gradient.values, *plan.threshold, state.scope.values, residual,
+    kernels.accumulate_and_select(gradient, *plan.threshold, state.scope.values, residual,
                                   selection);
     return;
   }
-  kernels.accumulate(gradient.values, residual);
+  kernels.accumulate(gradient, residual);
   selection->dense = false;
   selection->count = 0;
 }

@@ -39,16 +39,17 @@ class ResidualPolicy : public Policy {
   Residual* residual(PolicyState& state) const override { return &StateOf(state).residual; }
 
   bool SelectStripe(PolicyState& state, const StepPlan& plan, uint32_t stripe,
-                    const Gradient& gradient, bool wait, StripeSelection* selection) const override;
+                    std::span<const float> gradient, bool wait,
+                    StripeSelection* selection) const override;
   void EndStep(PolicyState&, const StepPlan&, int64_t) const override {}
-  void Accumulate(PolicyState& state, const Gradient& gradient) const override;
+  void Accumulate(PolicyState& state, std::span<const float> gradient) const override;
   double threshold(const PolicyState&) const override { return 0; }
   double discarded_l1(const PolicyState&) const override { return 0; }
 
  protected:
   // residual: the stripe's, locked. What reaches plan.threshold; without one, nothing.
   virtual void Select(ResidualState& state, const StepPlan& plan, uint32_t stripe,
-                      const Gradient& gradient, std::span<float> residual,
+                      std::span<const float> gradient, std::span<float> residual,
                       StripeSelection* selection) const;
 
   static ResidualState& StateOf(PolicyState& state) { return static_cast<ResidualState&>(state); }

@@ -29,14 +29,12 @@ struct SelectKernels {
                                   std::span<float> residual, StripeSelection* selection);
 
   // variance_select.h
-  size_t (*accumulate_and_test)(const Gradient& gradient, const VarianceTest& test,
-                                std::span<float> residual, std::span<float> square_sums,
+  size_t (*accumulate_and_test)(std::span<const float> gradient, const VarianceTest& test,
+                                std::span<float> residual, std::span<const float> square_sums,
                                 uint16_t* indexes);
-  void (*accumulate_and_take_quanta)(const Gradient& gradient, const VarianceTest& test,
+  void (*accumulate_and_take_quanta)(std::span<const float> gradient, const VarianceTest& test,
                                      bool corrects_after, std::span<float> residual,
                                      std::span<float> square_sums, StripeSelection* selection);
-  void (*accumulate_and_decay)(const Gradient& gradient, float decay, std::span<float> residual,
-                               std::span<float> square_sums);
 
   // bucket_sums.h, stochastic_levels.h
   BucketSums (*sum_bucket)(std::span<const float> values);

@@ -114,11 +114,11 @@ class SidcoPolicy : public ResidualPolicy {
     return state;
   }
 
-  StepPlan BeginStep(PolicyState& base, const Gradient& gradient) const override {
+  StepPlan BeginStep(PolicyState& base, std::span<const float> gradient) const override {
     SidcoState& state = Sidco(base);
     StepPlan plan = {.step = state.NextStep()};
     std::vector<float>* const memory = state.samples.Borrow();
-    const std::span<const float> sample = TakeSample(state, plan.step, gradient.values, memory);
+    const std::span<const float> sample = TakeSample(state, plan.step, gradient, memory);
     const Moments all = TailMoments(*state.scope.kernels, sample, JustAbove(0));
     // What is wanted of the whole layer is the same share of its sample.
     const auto kept = static_cast<double>(KeptCount(state.scope.element_count, config_.sparsity()));

@@ -25,27 +25,12 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #include "common/base/word_compare.inc"
 #include "common/compress/word_indexes.inc"
+#include "common/compress/word_prefetch.inc"
 
 HWY_INLINE FloatVector AddTo(Floats floats, const float* gradient, float* residual) {
   const FloatVector sum = hn::Add(hn::LoadU(floats, residual), hn::LoadU(floats, gradient));
   hn::StoreU(sum, floats, residual);
   return sum;
-}
-
-// How far ahead memory is asked for; 0: not at all. By measurement on Zen 3, whose prefetchers stop
-// at each 4 KiB page, and on Zen 5, which loses time by it.
-constexpr size_t kPrefetchBytes = HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86 ? 0 : 768;
-constexpr size_t kCacheLineBytes = 64;
-
-// A number and not a pointer, because it may lie past the end: a prefetch of what is not mapped is
-// dropped.
-HWY_INLINE void PrefetchWord(const float* values) {
-  if constexpr (kPrefetchBytes == 0) return;
-  const uintptr_t address = reinterpret_cast<uintptr_t>(values) + kPrefetchBytes;
-  for (size_t i = 0; i < kWordElements * sizeof(float); i += kCacheLineBytes) {
-    // NOLINTNEXTLINE(performance-no-int-to-ptr)
-    hwy::Prefetch(reinterpret_cast<const float*>(address + i));
-  }
 }
 
 // Bit i: reached says so of residual[i] after the addition.

@@ -16,7 +16,7 @@ class Strom : public ResidualPolicy {
       : threshold_(static_cast<float>(config.threshold())) {}
 
   std::string_view name() const override { return "strom"; }
-  StepPlan BeginStep(PolicyState& state, const Gradient& /*gradient*/) const override {
+  StepPlan BeginStep(PolicyState& state, std::span<const float> /*gradient*/) const override {
     return {.step = StateOf(state).NextStep(), .threshold = threshold_};
   }
   wire::ValueFormat value_format(const Scope&, const StepPlan&) const override {
@@ -25,9 +25,9 @@ class Strom : public ResidualPolicy {
   double threshold(const PolicyState&) const override { return threshold_; }
 
  private:
-  void Select(ResidualState& state, const StepPlan&, uint32_t, const Gradient& gradient,
+  void Select(ResidualState& state, const StepPlan&, uint32_t, std::span<const float> gradient,
               std::span<float> residual, StripeSelection* selection) const override {
-    state.scope.kernels->accumulate_and_quantize(gradient.values, threshold_, residual, selection);
+    state.scope.kernels->accumulate_and_quantize(gradient, threshold_, residual, selection);
   }
 
   const float threshold_;

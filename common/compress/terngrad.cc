@@ -35,10 +35,10 @@ class Terngrad : public QuantizerPolicy {
 
   std::string_view name() const override { return "terngrad"; }
 
-  StepPlan BeginStep(PolicyState& base, const Gradient& gradient) const override {
+  StepPlan BeginStep(PolicyState& base, std::span<const float> gradient) const override {
     QuantizerState& state = StateOf(base);
     StepPlan plan = {.step = state.NextStep()};
-    const BucketSums sums = SumAll(*state.scope.kernels, gradient.values);
+    const BucketSums sums = SumAll(*state.scope.kernels, gradient);
     plan.is_raw = !std::isfinite(sums.square_sum);
     plan.scale = Scale(sums, gradient.size());
     return plan;

@@ -56,11 +56,11 @@ class TopK : public ResidualPolicy {
     return std::make_unique<TopKState>(scope);
   }
 
-  StepPlan BeginStep(PolicyState& base, const Gradient& gradient) const override {
+  StepPlan BeginStep(PolicyState& base, std::span<const float> gradient) const override {
     auto& state = static_cast<TopKState&>(base);
     StepPlan plan = {.step = state.NextStep(), .candidates = state.lists.Borrow()};
     const auto kept = static_cast<size_t>(KeptCount(state.scope.element_count, sparsity_));
-    AccumulateAndCollect(state, gradient.values, kept, plan.candidates);
+    AccumulateAndCollect(state, gradient, kept, plan.candidates);
     const size_t sent = std::min(kept, plan.candidates->count());
     if (sent == 0) return plan;
     const std::span<const float> magnitudes = plan.candidates->magnitudes();
@@ -83,7 +83,7 @@ class TopK : public ResidualPolicy {
  private:
   // The gradient is in the residual since BeginStep.
   void Select(ResidualState& state, const StepPlan& plan, uint32_t stripe,
-              const Gradient& /*gradient*/, std::span<float> residual,
+              std::span<const float> /*gradient*/, std::span<float> residual,
               StripeSelection* selection) const override {
     selection->dense = false;
     selection->count = 0;

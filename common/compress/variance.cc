@@ -10,8 +10,8 @@
 // paper, unless quant_error_feedback keeps it: up to a third of an element, half of the largest. An
 // infinity leaves as it is. With several threads an element may have grown since its step's largest
 // was found, and is then capped at that step's power: more than half of it may be forgotten, and is
-// counted. A step without credit decays v of every element. What is smaller than about 1e-23 has no
-// square as a float and waits until it has grown.
+// counted. v is added up before r is, and decays before it is added to. What is smaller than about
+// 1e-23 has no square as a float and waits until it has grown.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -68,8 +68,8 @@ uint32_t ExponentOf(float power) { return std::bit_cast<uint32_t>(power) >> kMan
 class Variance : public VariancePolicy {
  public:
   explicit Variance(const v1::VariancePolicy& config)
-      : VariancePolicy({.alpha = static_cast<float>(config.alpha()),
-                        .decay = static_cast<float>(config.decay())}),
+      : VariancePolicy({.alpha = static_cast<float>(config.alpha())},
+                       static_cast<float>(config.decay())),
         drop_keeps_residual_(config.drop_keeps_residual()),
         quant_error_feedback_(config.quant_error_feedback()),
         exponent_of_layer_(config.exponent_of_layer()) {}
@@ -79,7 +79,7 @@ class Variance : public VariancePolicy {
     return std::make_unique<State>(scope);
   }
 
-  StepPlan BeginStep(PolicyState& base, const Gradient& gradient) const override {
+  StepPlan BeginStep(PolicyState& base, std::span<const float> gradient) const override {
     auto& state = static_cast<State&>(base);
     StepPlan plan = {.step = state.NextStep(), .candidates = state.lists.Borrow()};
     plan.candidates->Clear();
@@ -87,8 +87,8 @@ class Variance : public VariancePolicy {
     std::array<uint16_t, kStripeElements> passing;
     state.residual.ForEachStripe([&](int64_t first, std::span<float> residual) {
       const size_t count = state.scope.kernels->accumulate_and_test(
-          gradient.Part(first, residual.size()), test_, residual,
-          state.SquareSums(first, residual.size()), passing.data());
+          gradient.subspan(static_cast<size_t>(first), residual.size()), test_, residual,
+          state.SquareSumsOf(first, residual.size()), passing.data());
       plan.candidates->Add(residual, std::span(passing).first(count), static_cast<uint32_t>(first));
       if (exponent_of_layer_) largest = std::max(largest, LargestFinite(residual));
     });
@@ -120,14 +120,14 @@ class Variance : public VariancePolicy {
   // The gradient is in the residual since BeginStep; meanwhile another thread may have sent a
   // candidate, or made it larger.
   void Select(ResidualState& base, const StepPlan& plan, uint32_t stripe,
-              const Gradient& /*gradient*/, std::span<float> residual,
+              std::span<const float> /*gradient*/, std::span<float> residual,
               StripeSelection* selection) const override {
     selection->dense = false;
     selection->count = 0;
     if (!plan.threshold) return;
     const int64_t first = stripe * kStripeElements;
     auto& state = static_cast<State&>(base);
-    const std::span<float> square_sums = state.SquareSums(first, residual.size());
+    const std::span<float> square_sums = state.SquareSumsOf(first, residual.size());
     double discarded = 0;
     const float* const residuals = residual.data() - first;
     const float* const sums = square_sums.data() - first;
@@ -138,7 +138,7 @@ class Variance : public VariancePolicy {
     const auto take = [&](uint32_t index) {
       const auto offset = static_cast<size_t>(index - first);
       const float value = residual[offset];
-      if (!Passes(value, square_sums[offset])) return;
+      if (!Passes(test_, value, square_sums[offset])) return;
       const float sent = Take(plan, &residual[offset], &square_sums[offset]);
       discarded += std::fabs(static_cast<double>(value) - static_cast<double>(sent) -
                              static_cast<double>(residual[offset]));
@@ -152,16 +152,13 @@ class Variance : public VariancePolicy {
 
   // What is sent of an element that passed; 0 where its power is out of reach, or a raw step sends
   // infinities alone.
-  float Take(const StepPlan& plan, float* residual, float* square_sum) const {
+  WEIR_HOGWILD float Take(const StepPlan& plan, float* residual, float* square_sum) const {
     const float value = *residual;
     if (plan.is_raw) return TakeInfinity(value, residual);
     const float power = NearestPower(std::fabs(value), plan.scale);
     const bool in_reach =
         power > 0 && ExponentOf(plan.scale) - ExponentOf(power) <= kLargestDistance;
-    if (!in_reach && drop_keeps_residual_) {
-      *square_sum *= test_.decay;
-      return 0;
-    }
+    if (!in_reach && drop_keeps_residual_) return 0;
     *square_sum = 0;
     const float sent = in_reach ? std::copysign(power, value) : 0.0f;
     *residual = in_reach && quant_error_feedback_ ? value - sent : 0.0f;

@@ -2,10 +2,10 @@
 // noise (Tsuzuku et al. 2018): beside the residual r of each element the sum v of squares.
 //
 // Place in the life of a batch: backward -> residual += gradient -> **select** -> encode -> push.
-// Thread rule: any thread; the residual's lock of a stripe is that of its square sums as well.
+// Thread rule: any thread; a lock per stripe of the residual. The square sums, which backward
+// passes add to meanwhile, are Hogwild's (square_sums.h).
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -24,7 +24,7 @@ struct VarianceState : ResidualState {
   bool Load(ByteReader* in) override;
 
   // Of the elements from first on; the caller holds their stripe.
-  std::span<float> SquareSums(int64_t first, size_t count) {
+  std::span<float> SquareSumsOf(int64_t first, size_t count) {
     return square_sums.span().subspan(static_cast<size_t>(first), count);
   }
 
@@ -33,24 +33,25 @@ struct VarianceState : ResidualState {
 
 class VariancePolicy : public ResidualPolicy {
  public:
-  bool needs_squares() const override { return true; }
   std::unique_ptr<PolicyState> MakeState(const Scope& scope) const override {
     return std::make_unique<VarianceState>(scope);
   }
-  void Accumulate(PolicyState& state, const Gradient& gradient) const override;
+  SquareSums square_sums(PolicyState& state) const override {
+    return {static_cast<VarianceState&>(state).square_sums.span(), decay_};
+  }
 
  protected:
-  explicit VariancePolicy(const VarianceTest& test) : test_(test) {}
+  // decay: of the square sums, a step.
+  VariancePolicy(const VarianceTest& test, float decay) : test_(test), decay_(decay) {}
 
-  static std::span<float> SquareSums(PolicyState& state, int64_t first, size_t count) {
-    return static_cast<VarianceState&>(state).SquareSums(first, count);
-  }
-  // What the test compares, of one element.
-  bool Passes(float residual, float square_sum) const {
-    return residual * residual > test_.alpha * square_sum && std::fabs(residual) > test_.threshold;
+  static std::span<float> SquareSumsOf(PolicyState& state, int64_t first, size_t count) {
+    return static_cast<VarianceState&>(state).SquareSumsOf(first, count);
   }
 
   const VarianceTest test_;
+
+ private:
+  const float decay_;
 };
 
 }  // namespace weir::compress

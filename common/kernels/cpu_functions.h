@@ -14,16 +14,17 @@ void LinearBackwardData(const ConstMatrixView& dy, const ConstMatrixView& weight
                         const ConstMatrixView& relu_output, const MatrixView& dx);
 void LinearBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
                           const MatrixView& dw, const VectorView& bias_gradient);
-void LinearBackwardSquares(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
-                           const MatrixView& dw_squares, const VectorView& bias_squares);
+void LinearBackwardSquares(const ConstMatrixView& dy, const ConstMatrixView& x, float keep,
+                           const MatrixView& sums);
+void BiasBackwardSquares(const ConstMatrixView& dy, float keep, const VectorView& sums);
 void Bf16LinearForward(const ConstMatrixView& x, const ConstMatrixView& weight,
                        const ConstVectorView& bias, Activation activation, const MatrixView& y);
 void Bf16LinearBackwardData(const ConstMatrixView& dy, const ConstMatrixView& weight,
                             const ConstMatrixView& relu_output, const MatrixView& dx);
 void Bf16LinearBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
                               const MatrixView& dw, const VectorView& bias_gradient);
-void Bf16LinearBackwardSquares(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
-                               const MatrixView& dw_squares, const VectorView& bias_squares);
+void Bf16LinearBackwardSquares(const ConstMatrixView& dy, const ConstMatrixView& x, float keep,
+                               const MatrixView& sums);
 void Transpose(const ConstMatrixView& from, const MatrixView& to);
 void ReluBackward(const ConstMatrixView& output, const MatrixView& gradient);
 void SigmoidForward(const MatrixView& y);

@@ -11,6 +11,7 @@ constexpr KernelTable kF32{
     .linear_backward_data = cpu::LinearBackwardData,
     .linear_backward_weight = cpu::LinearBackwardWeight,
     .linear_backward_squares = cpu::LinearBackwardSquares,
+    .bias_backward_squares = cpu::BiasBackwardSquares,
     .transpose = cpu::Transpose,
     .relu_backward = cpu::ReluBackward,
     .sigmoid_forward = cpu::SigmoidForward,

@@ -92,23 +92,23 @@ void ThinBackwardData(const ConstMatrixView& dy, const ConstMatrixView& weight,
   }
 }
 
-void ThinBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
+void ThinBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x, float keep,
                         const MatrixView& dw) {
   for (int64_t o = 0; o < dw.row_count; ++o) {
     for (int64_t i = 0; i < dw.column_count; ++i) {
       const float sum = Dot(x.row(i), dy.row(o), x.column_count);
-      dw.row(o)[i] = accumulate ? dw.row(o)[i] + sum : sum;
+      KeepAndAdd(keep, &sum, 1, dw.row(o) + i);
     }
   }
 }
 
-// dw[outputs, begin ..) of a few features, which are turned once into a panel, [samples, width],
-// for all outputs.
+// keep dw[outputs, begin ..) + the product, of a few features, which are turned once into a panel,
+// [samples, width], for all outputs.
 class WeightGradient {
  public:
-  WeightGradient(const ConstMatrixView& dy, bool accumulate, const MatrixView& dw)
+  WeightGradient(const ConstMatrixView& dy, float keep, const MatrixView& dw)
       : dy_(dy),
-        accumulate_(accumulate),
+        keep_(keep),
         dw_(dw),
         panel_(
             Scratch(static_cast<size_t>((dy.column_count + kTileFeatures) * GemmTile::kLargestM))),
@@ -135,12 +135,14 @@ class WeightGradient {
 
  private:
   void Tile(int64_t o, int64_t outputs, int64_t begin) {
-    if (in_place_) return Sum(o, outputs, accumulate_, dw_.row(o) + begin, dw_.stride);
+    float* const to = dw_.row(o) + begin;
+    if (in_place_) {
+      if (IsPart(keep_)) Keep(keep_, {to, outputs, columns_, dw_.stride});
+      return Sum(o, outputs, keep_ != 0, to, dw_.stride);
+    }
     Sum(o, outputs, false, beside_, width_);
     for (int64_t r = 0; r < outputs; ++r) {
-      const float* from = beside_ + r * width_;
-      float* to = dw_.row(o + r) + begin;
-      for (int64_t c = 0; c < columns_; ++c) to[c] = accumulate_ ? to[c] + from[c] : from[c];
+      KeepAndAdd(keep_, beside_ + r * width_, columns_, to + r * dw_.stride);
     }
   }
 
@@ -158,7 +160,7 @@ class WeightGradient {
   }
 
   const ConstMatrixView dy_;
-  const bool accumulate_;
+  const float keep_;
   const MatrixView dw_;
   float* const panel_;
   float* const beside_;  // a tile that is narrower than its padding
@@ -174,14 +176,23 @@ MatrixView Squares(const ConstMatrixView& of, float* memory) {
   return squares;
 }
 
-void TiledBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
+void TiledBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x, float keep,
                          const MatrixView& dw) {
-  WeightGradient gradient(dy, accumulate, dw);
+  WeightGradient gradient(dy, keep, dw);
   const int64_t panel = GemmTile::FastestM();
   for (int64_t i = 0; i < x.row_count; i += panel) {
     const int64_t features = std::min(panel, x.row_count - i);
     gradient.Run({x.row(i), features, x.column_count, x.stride}, i);
   }
+}
+
+// dw = keep dw + dy x^T.
+void BackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x, float keep,
+                    const MatrixView& dw) {
+  if (dw.row_count < kThinOutputs || x.column_count == 0) {
+    return ThinBackwardWeight(dy, x, keep, dw);
+  }
+  TiledBackwardWeight(dy, x, keep, dw);
 }
 
 }  // namespace
@@ -214,22 +225,27 @@ void ReluBackward(const ConstMatrixView& output, const MatrixView& gradient) {
 
 void LinearBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
                           const MatrixView& dw, const VectorView& bias_gradient) {
-  CheckBackwardWeight(dy, x, dw, bias_gradient);
+  CheckBackwardWeight(dy, x, dw);
+  CHECK_EQ(bias_gradient.count, dy.row_count);
   SumRows(dy, accumulate, bias_gradient.data);
-  if (dw.row_count < kThinOutputs || x.column_count == 0) {
-    return ThinBackwardWeight(dy, x, accumulate, dw);
-  }
-  TiledBackwardWeight(dy, x, accumulate, dw);
+  BackwardWeight(dy, x, accumulate ? 1 : 0, dw);
 }
 
-void LinearBackwardSquares(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
-                           const MatrixView& dw_squares, const VectorView& bias_squares) {
-  CheckBackwardWeight(dy, x, dw_squares, bias_squares);
+void LinearBackwardSquares(const ConstMatrixView& dy, const ConstMatrixView& x, float keep,
+                           const MatrixView& sums) {
+  CheckBackwardWeight(dy, x, sums);
   const int64_t dy_floats = dy.row_count * dy.stride;
   float* const memory =
       Scratch<Use::kSquares>(static_cast<size_t>(dy_floats + x.row_count * x.stride));
-  LinearBackwardWeight(Squares(dy, memory), Squares(x, memory + dy_floats), accumulate, dw_squares,
-                       bias_squares);
+  BackwardWeight(Squares(dy, memory), Squares(x, memory + dy_floats), keep, sums);
+}
+
+void BiasBackwardSquares(const ConstMatrixView& dy, float keep, const VectorView& sums) {
+  CHECK_EQ(sums.count, dy.row_count);
+  for (int64_t o = 0; o < dy.row_count; ++o) {
+    const float sum = Dot(dy.row(o), dy.row(o), dy.column_count);
+    KeepAndAdd(keep, &sum, 1, sums.data + o);
+  }
 }
 
 }  // namespace weir::kernels::cpu

@@ -107,10 +107,10 @@ void RoundRowsOf(const ConstMatrixView& from, const MatrixView& to) {
   }
 }
 
-// dw [outputs, features] = dy x^T. A few features at a time are turned into a panel, [pairs of
-// samples, features], for all outputs.
+// dw [outputs, features] = keep dw + dy x^T. A few features at a time are turned into a panel,
+// [pairs of samples, features], for all outputs.
 template <Of of>
-void WeightGradient(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
+void WeightGradient(const ConstMatrixView& dy, const ConstMatrixView& x, float keep,
                     const MatrixView& dw) {
   const int64_t pairs = Pairs(dy.column_count);
   PairMatrices scratch(PairMatrices::Size(dy.row_count, pairs) +
@@ -125,6 +125,7 @@ void WeightGradient(const ConstMatrixView& dy, const ConstMatrixView& x, bool ac
     const MatrixView part{rows.data, features, pairs, rows.stride};
     RoundRowsOf<of>({x.row(i), features, x.column_count, x.stride}, part);
     Transpose(part, {panel.data, pairs, features, panel.stride});
+    if (IsPart(keep)) Keep(keep, {dw.row(0) + i, dy.row_count, features, dw.stride});
     MultiplyBf16({.m = features,
                   .n = dy.row_count,
                   .pairs = pairs,
@@ -135,7 +136,7 @@ void WeightGradient(const ConstMatrixView& dy, const ConstMatrixView& x, bool ac
                   .column_stride = gradients.stride,
                   .c = dw.row(0) + i,
                   .ldc = dw.stride,
-                  .accumulate = accumulate});
+                  .accumulate = keep != 0});
   }
 }
 
@@ -162,22 +163,19 @@ void Bf16LinearBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& 
   if (dw.row_count < kThinOutputs || x.column_count == 0) {
     return LinearBackwardWeight(dy, x, accumulate, dw, bias_gradient);
   }
-  CheckBackwardWeight(dy, x, dw, bias_gradient);
+  CheckBackwardWeight(dy, x, dw);
+  CHECK_EQ(bias_gradient.count, dy.row_count);
   SumRows(dy, accumulate, bias_gradient.data);
-  WeightGradient<Of::kMatrices>(dy, x, accumulate, dw);
+  WeightGradient<Of::kMatrices>(dy, x, accumulate ? 1 : 0, dw);
 }
 
-void Bf16LinearBackwardSquares(const ConstMatrixView& dy, const ConstMatrixView& x, bool accumulate,
-                               const MatrixView& dw_squares, const VectorView& bias_squares) {
-  if (dw_squares.row_count < kThinOutputs || x.column_count == 0) {
-    return LinearBackwardSquares(dy, x, accumulate, dw_squares, bias_squares);
+void Bf16LinearBackwardSquares(const ConstMatrixView& dy, const ConstMatrixView& x, float keep,
+                               const MatrixView& sums) {
+  if (sums.row_count < kThinOutputs || x.column_count == 0) {
+    return LinearBackwardSquares(dy, x, keep, sums);
   }
-  CheckBackwardWeight(dy, x, dw_squares, bias_squares);
-  for (int64_t o = 0; o < dy.row_count; ++o) {
-    const float sum = Dot(dy.row(o), dy.row(o), dy.column_count);
-    bias_squares.data[o] = accumulate ? bias_squares.data[o] + sum : sum;
-  }
-  WeightGradient<Of::kSquares>(dy, x, accumulate, dw_squares);
+  CheckBackwardWeight(dy, x, sums);
+  WeightGradient<Of::kSquares>(dy, x, keep, sums);
 }
 
 }  // namespace weir::kernels::cpu

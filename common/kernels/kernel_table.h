@@ -50,11 +50,13 @@ struct KernelTable {
                                  bool accumulate, const MatrixView& dw,
                                  const VectorView& bias_gradient);
 
-  // The same of the squares of dy and x: the sums over the samples of the squares of what each adds
-  // to dw and to bias_gradient (Tsuzuku et al. 2018, section 4.3).
-  void (*linear_backward_squares)(const ConstMatrixView& dy, const ConstMatrixView& x,
-                                  bool accumulate, const MatrixView& dw_squares,
-                                  const VectorView& bias_squares);
+  // sums = keep sums + the sums over the samples of the squares of what each adds to dw: the
+  // product of the squares of dy and x (Tsuzuku et al. 2018, section 4.3). keep 0: what was there
+  // does not matter. sums, shaped like dw, may be added to meanwhile (common/base/hogwild.h).
+  void (*linear_backward_squares)(const ConstMatrixView& dy, const ConstMatrixView& x, float keep,
+                                  const MatrixView& sums);
+  // The same of bias_gradient.
+  void (*bias_backward_squares)(const ConstMatrixView& dy, float keep, const VectorView& sums);
 
   // to[c, r] = from[r, c].
   void (*transpose)(const ConstMatrixView& from, const MatrixView& to);

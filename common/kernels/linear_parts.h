@@ -55,12 +55,14 @@ inline void CheckBackwardData(const ConstMatrixView& dy, const ConstMatrixView& 
   CheckReluOutput(relu_output, dx);
 }
 inline void CheckBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x,
-                                const MatrixView& dw, const VectorView& bias_gradient) {
+                                const MatrixView& dw) {
   CHECK_EQ(dy.column_count, x.column_count);
   CHECK_EQ(dw.row_count, dy.row_count);
   CHECK_EQ(dw.column_count, x.row_count);
-  CHECK_EQ(bias_gradient.count, dy.row_count);
 }
+
+// Whether what is there is to be scaled before a product, which replaces it or adds to it, comes.
+inline bool IsPart(float keep) { return keep != 0 && keep != 1; }
 
 // For a block of y's features that is summed up: bias and activation.
 struct BiasAndActivation {

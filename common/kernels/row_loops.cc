@@ -110,6 +110,23 @@ WEIR_HOGWILD void AddScaledRow(const float* scale, const float* from, int64_t co
   });
 }
 
+WEIR_HOGWILD void KeepAndAddRow(float keep, const float* from, int64_t count, float* to) {
+  ForEachVector(count, [&](auto tag, int64_t i) HWY_ATTR {
+    const auto kept = hn::Mul(hn::LoadU(tag, to + i), hn::Set(tag, keep));
+    const auto added = hn::LoadU(tag, from + i);
+    hn::StoreU(keep == 0 ? added : hn::Add(kept, added), tag, to + i);
+  });
+}
+
+WEIR_HOGWILD void KeepRows(float keep, const MatrixView& to) {
+  for (int64_t r = 0; r < to.row_count; ++r) {
+    float* const row = to.row(r);
+    ForEachVector(to.column_count, [&](auto tag, int64_t i) HWY_ATTR {
+      hn::StoreU(hn::Mul(hn::LoadU(tag, row + i), hn::Set(tag, keep)), tag, row + i);
+    });
+  }
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace weir::kernels::cpu
 HWY_AFTER_NAMESPACE();
@@ -123,6 +140,8 @@ HWY_EXPORT(SumEachRow);
 HWY_EXPORT(SquareRow);
 HWY_EXPORT(DotRow);
 HWY_EXPORT(AddScaledRow);
+HWY_EXPORT(KeepAndAddRow);
+HWY_EXPORT(KeepRows);
 }  // namespace
 
 void AddBias(const float* bias, Activation activation, const MatrixView& y) {
@@ -146,6 +165,12 @@ void AddScaled(const float* scale, const float* from, int64_t count, float* to) 
 void Square(const float* from, int64_t count, float* to) {
   HWY_DYNAMIC_DISPATCH(SquareRow)(from, count, to);
 }
+
+void KeepAndAdd(float keep, const float* from, int64_t count, float* to) {
+  HWY_DYNAMIC_DISPATCH(KeepAndAddRow)(keep, from, count, to);
+}
+
+void Keep(float keep, const MatrixView& to) { HWY_DYNAMIC_DISPATCH(KeepRows)(keep, to); }
 
 float Dot(const float* a, const float* b, int64_t count) {
   return HWY_DYNAMIC_DISPATCH(DotRow)(a, b, count);

@@ -26,6 +26,13 @@ void AddScaled(const float* scale, const float* from, int64_t count, float* to);
 // to[i] = from[i]^2.
 void Square(const float* from, int64_t count, float* to);
 
+// to[i] = keep to[i] + from[i]; keep 0: what was there does not matter. to may be written
+// meanwhile.
+void KeepAndAdd(float keep, const float* from, int64_t count, float* to);
+
+// to[r, c] *= keep. to may be written meanwhile.
+void Keep(float keep, const MatrixView& to);
+
 // The sum of a[i] * b[i].
 float Dot(const float* a, const float* b, int64_t count);
 

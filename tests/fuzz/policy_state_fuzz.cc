@@ -30,10 +30,10 @@ size_t PolicyCount() { return compress::PolicyForms().size(); }
 compress::Scope MakeScope() { return compress::MakeScope(kElements); }
 
 void TakeSteps(const Policy& policy, PolicyState& state) {
-  const std::vector<float> values(kElements, 0.25f), squares(kElements, 0.0625f);
-  const compress::Gradient gradient(values, squares);
+  const std::vector<float> gradient(kElements, 0.25f);
   const auto selection = std::make_unique<compress::StripeSelection>();
   for (int i = 0; i < kSteps; ++i) {
+    compress::AddSquaresOfLike(policy, state, gradient, 1);
     const compress::StepPlan plan = policy.BeginStep(state, gradient);
     CHECK(policy.SelectStripe(state, plan, 0, gradient, true, selection.get()));
     CHECK_LE(selection->count, uint32_t{kElements});

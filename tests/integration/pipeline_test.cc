@@ -107,6 +107,25 @@ TEST(Pipeline, SendsByTheNoiseOfEachElementWhatOneWorkerSends) {
   EXPECT_EQ(split.report.test().logloss(), whole.report.test().logloss());
 }
 
+// Where gradients may be clipped, their squares are added up once it is known by how much. A norm
+// that none reaches leaves all as it is, up to the order of sums.
+TEST(Pipeline, SendsByTheNoiseOfClippedGradientsToo) {
+  constexpr char kHybrid[] = "compression { default { hybrid { threshold: 0.001 } } }";
+  constexpr char kClip[] = "update { dense { clip_norm: 1e6 } }";
+  const auto run = [](const std::vector<std::string>& parts) {
+    LoopbackCluster cluster(MakeConfig(parts), Stages(1));
+    return Outcome(&cluster).report;
+  };
+  const v1::RunReport plain = run({kRun, kHybrid}), clipped = run({kRun, kHybrid, kClip});
+  EXPECT_NEAR(clipped.test().logloss(), plain.test().logloss(), 1e-3);
+  const auto sent = [](const v1::RunReport& report) {
+    uint64_t all = 0;
+    for (const v1::LayerReport& layer : report.total().layers()) all += layer.elements_sent();
+    return static_cast<double>(all);
+  };
+  EXPECT_NEAR(sent(clipped), sent(plain), 0.02 * sent(plain));
+}
+
 // The same masks whether what crosses does so in a worker or between workers, and the same bits.
 TEST(Pipeline, WithMasksIsWhatOneWorkerOfAllStagesComputes) {
   const std::string splits =

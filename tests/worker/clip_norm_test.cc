@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 
 TEST(ClipNorm, ScalesALargeGradientDownToTheNorm) {
   std::vector<float> gradients = {3, 0, -4};
-  ClipNorm(1, gradients);
+  EXPECT_FLOAT_EQ(ClipNorm(1, gradients), 0.2f);
   EXPECT_FLOAT_EQ(gradients[0], 0.6f);
   EXPECT_EQ(gradients[1], 0);
   EXPECT_FLOAT_EQ(gradients[2], -0.8f);
@@ -23,7 +23,7 @@ TEST(ClipNorm, ScalesALargeGradientDownToTheNorm) {
 
 TEST(ClipNorm, LeavesASmallOneAndEverythingWithoutALimit) {
   std::vector<float> gradients = {3, -4};
-  ClipNorm(5, gradients);
+  EXPECT_EQ(ClipNorm(5, gradients), 1);
   EXPECT_THAT(gradients, ElementsAre(3, -4));
   ClipNorm(0, gradients);
   EXPECT_THAT(gradients, ElementsAre(3, -4));

@@ -21,11 +21,18 @@ double Seconds(const std::function<void()>& work) {
 }
 
 std::vector<double> MedianSeconds(int repeats, const std::vector<std::function<void()>>& works) {
+  std::vector<std::function<double()>> timed;
+  for (const auto& work : works) timed.emplace_back([&work] { return Seconds(work); });
+  return MedianOwnSeconds(repeats, timed);
+}
+
+std::vector<double> MedianOwnSeconds(int repeats,
+                                     const std::vector<std::function<double()>>& works) {
   CHECK_GT(repeats, 0);
   for (const auto& work : works) work();
   std::vector<std::vector<double>> seconds(works.size());
   for (int repeat = 0; repeat < repeats; ++repeat) {
-    for (size_t i = 0; i < works.size(); ++i) seconds[i].push_back(Seconds(works[i]));
+    for (size_t i = 0; i < works.size(); ++i) seconds[i].push_back(works[i]());
   }
   std::vector<double> medians;
   for (const auto& values : seconds) medians.push_back(Median(values));

@@ -19,6 +19,10 @@ double Seconds(const std::function<void()>& work);
 // seconds of each.
 std::vector<double> MedianSeconds(int repeats, const std::vector<std::function<void()>>& works);
 
+// The same of work that takes its own time, and returns it.
+std::vector<double> MedianOwnSeconds(int repeats,
+                                     const std::vector<std::function<double()>>& works);
+
 // Keeps the compiler from dropping a computation whose result nobody reads.
 inline void KeepAlive(const void* pointer) { asm volatile("" : : "g"(pointer) : "memory"); }
 

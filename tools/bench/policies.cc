@@ -61,9 +61,7 @@ std::vector<Candidate> Candidates(double threshold) {
   };
   add("hard_threshold", 1 / 1.3).mutable_hard_threshold()->set_threshold(threshold);
   add("strom", 1 / 1.3).mutable_strom()->set_threshold(threshold);
-  v1::HybridPolicy& hybrid = *add("hybrid", 1 / 1.3).mutable_hybrid();
-  hybrid.set_threshold(threshold / 2);
-  hybrid.set_alpha(kAlpha / 2);
+  add("hybrid", 1 / 1.3).mutable_hybrid()->set_threshold(threshold);
   add("variance", 0).mutable_variance()->set_alpha(kAlpha);
   v1::QsgdPolicy& qsgd = *add("qsgd", 0).mutable_qsgd();
   qsgd.set_bits(3);
@@ -96,8 +94,8 @@ std::unique_ptr<SelectLayer> Settled(const v1::PolicyRule& rule, const Size& siz
 Lines MeasureCandidate(const Candidate& candidate, const Size& size, const Options& options,
                        SelectLayer& dct, Gradients& gradients, double pytorch_seconds) {
   const auto layer = Settled(candidate.rule, size, gradients);
-  auto median = MedianSeconds(options.repeats,
-                              {[&] { layer->Steps(size.steps); }, [&] { dct.Steps(size.steps); }});
+  auto median = MedianOwnSeconds(options.repeats, {[&] { return layer->TimedSteps(size.steps); },
+                                                   [&] { return dct.TimedSteps(size.steps); }});
   for (double& seconds : median) seconds *= 1e3 / size.steps;
   Lines lines = {{.name = size.Name(candidate.name),
                   .value = median[0],

@@ -98,7 +98,7 @@ Result<std::vector<double>> MeasureLayer(int percent, const Coding& coding, Run*
   tensor::AlignedBuffer copy(static_cast<size_t>(size.element_count()));
   const auto copy_steps = [&] {
     for (int i = 0; i < size.steps; ++i) {
-      const std::span<const float> gradient = run->gradients.Next().values;
+      const std::span<const float> gradient = run->gradients.Next();
       std::memcpy(copy.data(), gradient.data(), gradient.size_bytes());
       KeepAlive(copy.data());
     }

@@ -25,6 +25,12 @@ v1::PolicyRule WithDefaults(v1::PolicyRule rule) {
   return rule;
 }
 
+// Of the elements of its row.
+float ScaleAt(size_t element) {
+  const auto row = static_cast<int64_t>(element) / kRowElements % kRows;
+  return 1e-3f * (0.5f + static_cast<float>(row) / kRows);
+}
+
 // The layer's residual by the definition of the policy.
 class PlainLoop {
  public:
@@ -71,26 +77,29 @@ v1::PolicyRule DctRule(int percent, int32_t lifespan) {
 
 Gradients::Gradients(int64_t element_count)
     : element_count_(element_count),
-      values_(static_cast<size_t>((element_count / kShift + 1 + kWindows) * kShift)),
-      squares_(values_.size()) {
+      values_(static_cast<size_t>((element_count / kShift + 1 + kWindows) * kShift)) {
   RandomStream random(1);
   std::vector<float> normal(1 << 18);
   for (float& value : normal) value = static_cast<float>(random.NextNormal());
   for (size_t i = 0; i < values_.size(); i += kDrawn) {
     const float* const drawn = &normal[random.NextBelow(normal.size() - kDrawn)];
-    const int64_t row = static_cast<int64_t>(i) / kRowElements % kRows;
-    const float scale = 1e-3f * (0.5f + static_cast<float>(row) / kRows);
-    for (size_t k = 0; k < kDrawn; ++k) {
-      values_[i + k] = scale * drawn[k];
-      squares_[i + k] = scale * scale;
-    }
+    const float scale = ScaleAt(i);
+    for (size_t k = 0; k < kDrawn; ++k) values_[i + k] = scale * drawn[k];
   }
 }
 
-compress::Gradient Gradients::Next() {
+std::span<const float> Gradients::Next() {
   window_ = (window_ + 13) % kWindows;
-  return compress::Gradient(values_.span(), squares_.span())
-      .Part(window_ * kShift, static_cast<size_t>(element_count_));
+  return values_.span().subspan(static_cast<size_t>(window_ * kShift),
+                                static_cast<size_t>(element_count_));
+}
+
+void Gradients::AddSquares(const compress::SquareSums& squares) const {
+  for (size_t begin = 0; begin < squares.sums.size(); begin += kRowElements) {
+    const size_t end = std::min(squares.sums.size(), begin + kRowElements);
+    const float square = ScaleAt(begin) * ScaleAt(begin);
+    for (size_t i = begin; i < end; ++i) squares.sums[i] = squares.sums[i] * squares.decay + square;
+  }
 }
 
 SelectLayer::SelectLayer(const SelectOptions& options, Gradients& gradients)
@@ -102,14 +111,14 @@ SelectLayer::SelectLayer(const SelectOptions& options, Gradients& gradients)
       selection_(std::make_unique<compress::StripeSelection>()),
       gradients_(gradients) {}
 
-void SelectLayer::Step(const compress::Gradient& gradient, const Observe* observe) {
+void SelectLayer::Step(std::span<const float> gradient, const Observe* observe) {
   const compress::StepPlan plan = policy_->BeginStep(*state_, gradient);
   const wire::ValueFormat format = policy_->value_format(scope_, plan);
   int64_t sent = 0;
   frames_.clear();
   for (uint32_t stripe = 0; stripe < scope_.stripe_count(); ++stripe) {
-    const compress::Gradient part = gradient.Part(
-        stripe * kStripeElements, static_cast<size_t>(scope_.stripe_elements(stripe)));
+    const auto part = gradient.subspan(static_cast<size_t>(stripe * kStripeElements),
+                                       static_cast<size_t>(scope_.stripe_elements(stripe)));
     CHECK(policy_->SelectStripe(*state_, plan, stripe, part, /*wait=*/true, selection_.get()));
     KeepAlive(selection_.get());
     if (observe != nullptr) (*observe)(stripe, *selection_);
@@ -128,11 +137,26 @@ void SelectLayer::Step(const compress::Gradient& gradient, const Observe* observ
 }
 
 void SelectLayer::Steps(int count) {
-  for (int i = 0; i < count; ++i) Step(gradients_.Next(), nullptr);
+  for (int i = 0; i < count; ++i) Step(NextGradient(), nullptr);
+}
+
+double SelectLayer::TimedSteps(int count) {
+  double seconds = 0;
+  for (int i = 0; i < count; ++i) {
+    const std::span<const float> gradient = NextGradient();
+    seconds += Seconds([&] { Step(gradient, nullptr); });
+  }
+  return seconds;
+}
+
+// As a backward pass leaves it.
+std::span<const float> SelectLayer::NextGradient() {
+  gradients_.AddSquares(policy_->square_sums(*state_));
+  return gradients_.Next();
 }
 
 void SelectLayer::AccumulateSteps(int count) {
-  for (int i = 0; i < count; ++i) policy_->Accumulate(*state_, gradients_.Next());
+  for (int i = 0; i < count; ++i) policy_->Accumulate(*state_, NextGradient());
 }
 
 void SelectLayer::OpenFrame(const wire::ValueFormat& format, uint32_t stripe) {
@@ -177,8 +201,8 @@ Status SelectLayer::CheckAgainstPlainLoop(int count) {
   CHECK_EQ(steps_, 0);
   PlainLoop plain(options_);
   for (int step = 0; step < count; ++step) {
-    const compress::Gradient gradient = gradients_.Next();
-    plain.Add(gradient.values);
+    const std::span<const float> gradient = NextGradient();
+    plain.Add(gradient);
     bool same = true;
     const Observe compare = [&](uint32_t stripe, const compress::StripeSelection& selection) {
       const auto threshold = static_cast<float>(policy_->threshold(*state_));

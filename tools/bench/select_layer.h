@@ -23,13 +23,15 @@ class Gradients {
  public:
   explicit Gradients(int64_t element_count);
 
-  // Another one at each call, with the squares that a batch without a common direction has: those
-  // of each element's scale.
-  compress::Gradient Next();
+  // Another one at each call.
+  std::span<const float> Next();
+
+  // Adds up the squares that a batch without a common direction has: those of each element's scale.
+  void AddSquares(const compress::SquareSums& squares) const;
 
  private:
   const int64_t element_count_;
-  tensor::AlignedBuffer values_, squares_;
+  tensor::AlignedBuffer values_;
   int64_t window_ = 0;
 };
 
@@ -50,6 +52,9 @@ class SelectLayer {
   SelectLayer(const SelectOptions& options, Gradients& gradients);
 
   void Steps(int count);
+  // The same. The seconds of selection and coding: what a backward pass adds to sums of squares is
+  // no part of them.
+  double TimedSteps(int count);
 
   // Steps of which nothing is sent: what bounds selection.
   void AccumulateSteps(int count);
@@ -71,7 +76,8 @@ class SelectLayer {
  private:
   using Observe = std::function<void(uint32_t stripe, const compress::StripeSelection&)>;
 
-  void Step(const compress::Gradient& gradient, const Observe* observe);
+  std::span<const float> NextGradient();
+  void Step(std::span<const float> gradient, const Observe* observe);
   void OpenFrame(const wire::ValueFormat& format, uint32_t stripe);
   void Append(uint32_t stripe);
   void CloseFrame();

@@ -11,11 +11,11 @@ namespace weir::model {
 namespace {
 
 std::vector<Stage> MakeStages(const ModelLayout& layout, const kernels::KernelTable& kernels,
-                              const std::vector<bool>& squared) {
+                              const compress::SquareSumsOfTensors& squares) {
   std::vector<Stage> stages;
   stages.reserve(layout.stages().size());
   for (const StageSpec& spec : layout.stages()) {
-    stages.emplace_back(layout, spec, kernels, kSliceRows, squared);
+    stages.emplace_back(layout, spec, kernels, kSliceRows, squares);
   }
   return stages;
 }
@@ -23,27 +23,25 @@ std::vector<Stage> MakeStages(const ModelLayout& layout, const kernels::KernelTa
 }  // namespace
 
 Dlrm::Dlrm(const ModelLayout& layout, const kernels::KernelTable& kernels,
-           const std::vector<bool>& squared, uint64_t split_seed)
+           const compress::SquareSumsOfTensors& squares, uint64_t split_seed)
     : layout_(&layout),
       kernels_(&kernels),
       loss_(layout.model().loss(), kernels),
-      stages_(MakeStages(layout, kernels, squared)) {
+      stages_(MakeStages(layout, kernels, squares)) {
   for (uint32_t i = 0; i + 1 < stages_.size(); ++i)
     splits_.emplace_back(layout, i, split_seed, kernels);
 }
 
 Result<double> Dlrm::Train(const float* parameters, const data::Batch& batch,
                            std::span<const float> rows, int64_t mean_rows, float* gradients,
-                           std::span<float> row_gradients, float* squares,
-                           std::span<float> row_squares) {
+                           std::span<float> row_gradients, std::span<float> row_squares) {
   CheckShapes(batch, rows.size());
   CHECK_EQ(rows.size(), row_gradients.size());
   std::fill(row_gradients.begin(), row_gradients.end(), 0.0f);
   std::fill(row_squares.begin(), row_squares.end(), 0.0f);
   if (batch.row_count == 0) ZeroTensors(gradients);
-  if (batch.row_count == 0 && squares != nullptr) ZeroTensors(squares);
   for (SplitCrossing& split : splits_) split.NextBatch();
-  const GradientBuffers buffers{gradients, row_gradients, squares, row_squares};
+  const GradientBuffers buffers{gradients, row_gradients, row_squares};
   double sum = 0;
   for (int64_t begin = 0; begin < batch.row_count; begin += kSliceRows) {
     const Slice slice = SliceAt(batch.row_count, begin);

@@ -26,24 +26,32 @@ kernels::VectorView BiasView(const TensorSpec& bias, float* gradients) {
   return {gradients + bias.offset, bias.row_count};
 }
 
+void CheckSize(const compress::SquareSums& squares, const TensorSpec& tensor) {
+  CHECK(squares.sums.empty() || std::ssize(squares.sums) == tensor.element_count()) << tensor.name;
+}
+
 }  // namespace
 
 Mlp::Mlp(const ModelLayout& layout, std::span<const uint32_t> weights, Activations activations,
-         const kernels::KernelTable& kernels, int64_t max_samples, const std::vector<bool>& squared)
+         const kernels::KernelTable& kernels, int64_t max_samples,
+         const compress::SquareSumsOfTensors& squares)
     : kernels_(&kernels) {
   CHECK(!weights.empty());
   CHECK_EQ(activations.size(), weights.size());
-  CHECK(squared.empty() || squared.size() == layout.tensors().size());
+  CHECK(squares.empty() || squares.size() == layout.tensors().size());
   for (const uint32_t index : weights) {
     CHECK_LT(index + 1, layout.tensors().size());
     const bool is_last = layers_.size() + 1 == weights.size();
     Layer layer{&layout.tensors()[index],
                 &layout.tensors()[index + 1],
                 activations[layers_.size()],
-                !squared.empty() && (squared[index] || squared[index + 1]),
+                squares.empty() ? compress::SquareSums{} : squares[index],
+                squares.empty() ? compress::SquareSums{} : squares[index + 1],
                 {},
                 {}};
     CHECK_EQ(layer.bias->element_count(), layer.weight->row_count) << layer.weight->name;
+    CheckSize(layer.weight_squares, *layer.weight);
+    CheckSize(layer.bias_squares, *layer.bias);
     if (!is_last) {
       const auto element_count =
           static_cast<size_t>(layer.weight->row_count * kernels::PaddedStride(max_samples));
@@ -80,14 +88,13 @@ void Mlp::Forward(const float* parameters, const Slice& slice, const ConstMatrix
 
 void Mlp::Backward(const float* parameters, const Slice& slice, const ConstMatrixView& input,
                    const ConstMatrixView& output, const MatrixView& output_gradient,
-                   const MatrixView& input_gradient, bool accumulate, float* gradients,
-                   float* squares) {
+                   const MatrixView& input_gradient, bool accumulate, float* gradients) {
   BackwardActivation(layers_.back(), output, output_gradient);
   MatrixView dy = output_gradient;
   for (size_t i = layers_.size(); i-- > 0;) {
     const bool is_first = i == 0;
     const ConstMatrixView x = is_first ? input : HiddenOutput(i - 1, slice);
-    BackwardWeight(layers_[i], dy, x, accumulate, gradients, squares);
+    BackwardWeight(layers_[i], dy, x, accumulate, gradients);
     const MatrixView dx = is_first ? input_gradient : HiddenGradient(i - 1, slice);
     if (dx.data == nullptr) return;
     // A ReLU's gradient is taken on the way; what comes in at the first layer is not known to be
@@ -101,15 +108,19 @@ void Mlp::Backward(const float* parameters, const Slice& slice, const ConstMatri
 }
 
 void Mlp::BackwardWeight(const Layer& layer, const ConstMatrixView& output_gradient,
-                         const ConstMatrixView& input, bool accumulate, float* gradients,
-                         float* squares) const {
+                         const ConstMatrixView& input, bool accumulate, float* gradients) const {
   kernels_->linear_backward_weight(output_gradient, input, accumulate,
                                    WeightView(*layer.weight, gradients),
                                    BiasView(*layer.bias, gradients));
-  if (!layer.is_squared) return;
-  kernels_->linear_backward_squares(output_gradient, input, accumulate,
-                                    WeightView(*layer.weight, squares),
-                                    BiasView(*layer.bias, squares));
+  if (const auto& [sums, decay] = layer.weight_squares; !sums.empty()) {
+    kernels_->linear_backward_squares(
+        output_gradient, input, accumulate ? 1 : decay,
+        kernels::Dense(sums.data(), layer.weight->row_count, layer.weight->column_count));
+  }
+  if (const auto& [sums, decay] = layer.bias_squares; !sums.empty()) {
+    kernels_->bias_backward_squares(output_gradient, accumulate ? 1 : decay,
+                                    {sums.data(), layer.bias->row_count});
+  }
 }
 
 void Mlp::BackwardActivation(const Layer& layer, const ConstMatrixView& output,

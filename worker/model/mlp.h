@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "common/compress/square_sums.h"
 #include "common/kernels/kernel_table.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
@@ -29,10 +30,11 @@ using Activations = std::span<const v1::ModelConfig::Activation>;
 class Mlp {
  public:
   // weights: indexes of the layers' weights in layout.tensors(), at least one; each bias follows
-  // its weight. max_samples: the largest slice. squared: the tensors whose squares Backward gives,
-  // by index; a layer gives those of both or of none. Empty: of none.
+  // its weight. max_samples: the largest slice. squares: of the layout's tensors, by index, where
+  // Backward adds squares up; empty: of none.
   Mlp(const ModelLayout& layout, std::span<const uint32_t> weights, Activations activations,
-      const kernels::KernelTable& kernels, int64_t max_samples, const std::vector<bool>& squared);
+      const kernels::KernelTable& kernels, int64_t max_samples,
+      const compress::SquareSumsOfTensors& squares);
 
   // input: [input width, samples], the slice's; output: [output width, samples].
   void Forward(const float* parameters, const Slice& slice, const kernels::ConstMatrixView& input,
@@ -40,14 +42,12 @@ class Mlp {
 
   // After Forward of the same slice, with the same input and its output. output_gradient becomes
   // the last layer's. input_gradient: [input width, samples], or without data when nobody needs it.
-  // Every element of this MLP's tensors in gradients is overwritten, or, with accumulate, added to;
-  // so are in squares those of the squared layers: the sums over samples of the squares of what
-  // each sample adds to the gradient (Tsuzuku et al. 2018), one more product of matrices for each
-  // (the squares of a layer's input and output gradient). squares: flat too; null where none is.
+  // Every element of this MLP's tensors in gradients is overwritten, or, with accumulate, added to.
+  // The squares of what each sample adds are added to the sums of the tensors that have any, which
+  // decay before, unless it is with accumulate: one more product of matrices for each weight.
   void Backward(const float* parameters, const Slice& slice, const kernels::ConstMatrixView& input,
                 const kernels::ConstMatrixView& output, const kernels::MatrixView& output_gradient,
-                const kernels::MatrixView& input_gradient, bool accumulate, float* gradients,
-                float* squares);
+                const kernels::MatrixView& input_gradient, bool accumulate, float* gradients);
 
   // For the failure path: the first tensor ("bottom/0/weight") or layer output ("the output of
   // bottom/0") that is not finite after Forward gave output; empty when all are.
@@ -59,14 +59,14 @@ class Mlp {
     const TensorSpec* weight;
     const TensorSpec* bias;
     int activation;
-    bool is_squared;
+    compress::SquareSums weight_squares, bias_squares;
     tensor::AlignedBuffer output;           // empty for the last layer
     tensor::AlignedBuffer output_gradient;  // the same shape
   };
 
   void BackwardWeight(const Layer& layer, const kernels::ConstMatrixView& output_gradient,
-                      const kernels::ConstMatrixView& input, bool accumulate, float* gradients,
-                      float* squares) const;
+                      const kernels::ConstMatrixView& input, bool accumulate,
+                      float* gradients) const;
   // The gradient of what the layer's activation took, from that of what it gave.
   void BackwardActivation(const Layer& layer, const kernels::ConstMatrixView& output,
                           const kernels::MatrixView& gradient) const;

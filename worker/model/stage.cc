@@ -19,7 +19,7 @@ std::span<const T> Part(std::span<const T> layers, const LayerRange& range) {
 }  // namespace
 
 Stage::Stage(const ModelLayout& layout, const StageSpec& spec, const kernels::KernelTable& kernels,
-             int64_t max_samples, const std::vector<bool>& squared)
+             int64_t max_samples, const compress::SquareSumsOfTensors& squares)
     : layout_(&layout),
       kernels_(&kernels),
       spec_(spec),
@@ -28,12 +28,12 @@ Stage::Stage(const ModelLayout& layout, const StageSpec& spec, const kernels::Ke
       output_gradient_(MakeBuffer(spec.output_width, max_samples)) {
   if (!spec.bottom.empty()) {
     bottom_.emplace(layout, Part(layout.bottom_weights(), spec.bottom),
-                    Part(layout.bottom_activations(), spec.bottom), kernels, max_samples, squared);
+                    Part(layout.bottom_activations(), spec.bottom), kernels, max_samples, squares);
   }
   if (spec.has_interaction) interaction_.emplace(layout, kernels, max_samples);
   if (!spec.top.empty()) {
     top_.emplace(layout, Part(layout.top_weights(), spec.top),
-                 Part(layout.top_activations(), spec.top), kernels, max_samples, squared);
+                 Part(layout.top_activations(), spec.top), kernels, max_samples, squares);
   }
   if (interaction_ && !bottom_) return;  // it has buffers of its own for what comes in
   input_ = MakeBuffer(spec.input_width, max_samples);
@@ -81,14 +81,14 @@ void Stage::Backward(const float* parameters, const data::Batch& batch, const Sl
   const bool accumulate = slice.begin > 0;
   if (top_) {
     top_->Backward(parameters, slice, TopInput(slice), output(slice), output_gradient(slice),
-                   TopInputGradient(slice), accumulate, gradients.dense, gradients.squares);
+                   TopInputGradient(slice), accumulate, gradients.dense);
   }
   if (interaction_) {
     interaction_->Backward(batch, slice, gradients.rows, gradients.row_squares);
   }
   if (bottom_) {
     bottom_->Backward(parameters, slice, input(slice), BottomOutput(slice), BottomGradient(slice),
-                      input_gradient(slice), accumulate, gradients.dense, gradients.squares);
+                      input_gradient(slice), accumulate, gradients.dense);
   }
 }
 

@@ -33,15 +33,14 @@ namespace weir::model {
 struct GradientBuffers {
   float* dense = nullptr;        // flat
   std::span<float> rows;         // shaped like the batch's rows
-  float* squares = nullptr;      // flat; null where no layer is squared
   std::span<float> row_squares;  // one for each of the batch's rows, or none
 };
 
 class Stage {
  public:
-  // squared: the tensors whose squares Backward gives, by index (Mlp); empty: of none.
+  // squares: where Backward adds them up (Mlp); empty: nowhere.
   Stage(const ModelLayout& layout, const StageSpec& spec, const kernels::KernelTable& kernels,
-        int64_t max_samples, const std::vector<bool>& squared);
+        int64_t max_samples, const compress::SquareSumsOfTensors& squares);
 
   const StageSpec& spec() const { return spec_; }
 
@@ -64,7 +63,7 @@ class Stage {
                std::span<const float> rows);
 
   // After Forward of the same slice. The first slice of a batch overwrites this stage's tensors in
-  // gradients.dense and squares, the others add; all add to rows and row_squares.
+  // gradients.dense, the others add; all add to rows and row_squares.
   void Backward(const float* parameters, const data::Batch& batch, const Slice& slice,
                 const GradientBuffers& gradients);
 

@@ -25,11 +25,11 @@ Status ForEachSlice(const StageBatch& batch, const Use& use) {
 }  // namespace
 
 StageMath::StageMath(const ModelLayout& layout, uint32_t trainer, uint32_t stage,
-                     const kernels::KernelTable& kernels, std::vector<bool> squared)
+                     const kernels::KernelTable& kernels, compress::SquareSumsOfTensors squares)
     : layout_(layout),
       stage_(stage),
       kernels_(kernels),
-      squared_(std::move(squared)),
+      squares_(std::move(squares)),
       loss_(layout.model().loss(), kernels),
       whole_(split::MakeWholePolicy()),
       counts_(layout.stages().size() - 1) {
@@ -46,7 +46,7 @@ void StageMath::MakeRoom(StageBatch* batch) const {
       static_cast<size_t>((batch->batch.row_count + model::kSliceRows - 1) / model::kSliceRows);
   while (batch->slices.size() < slice_count) {
     batch->slices.emplace_back(layout_, layout_.stages()[stage_], kernels_, model::kSliceRows,
-                               squared_);
+                               squares_);
   }
   batch->before.resize(batch->slices.size());
   batch->behind.resize(batch->slices.size());

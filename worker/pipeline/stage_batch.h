@@ -50,10 +50,10 @@ struct StageBatch {
 
 class StageMath {
  public:
-  // trainer: gives its policies random choices of their own, at both ends. squared: the tensors
-  // whose squares Backward gives, by index; empty: of none.
+  // trainer: gives its policies random choices of their own, at both ends. squares: where Backward
+  // adds them up; empty: nowhere.
   StageMath(const ModelLayout& layout, uint32_t trainer, uint32_t stage,
-            const kernels::KernelTable& kernels, std::vector<bool> squared);
+            const kernels::KernelTable& kernels, compress::SquareSumsOfTensors squares);
 
   bool is_first() const { return stage_ == 0; }
   bool is_last() const { return stage_ + 1 == layout_.stages().size(); }
@@ -93,7 +93,7 @@ class StageMath {
   const ModelLayout& layout_;
   const uint32_t stage_;
   const kernels::KernelTable& kernels_;
-  const std::vector<bool> squared_;
+  const compress::SquareSumsOfTensors squares_;
   const model::LogitLoss loss_;
   std::unique_ptr<split::SplitPolicy> before_, behind_;  // null at the model's ends
   std::unique_ptr<split::SplitPolicy> whole_;

@@ -57,10 +57,9 @@ StageThread::StageThread(const StageShared& shared)
       client_(*shared.parts.client),
       dimension_(static_cast<size_t>(shared.layout.embedding_dimension())),
       math_(shared.layout, parts_.trainer, parts_.stage, model::KernelsFor(config_.model()),
-            client_.squared_tensors()),
+            client_.square_sums()),
       masks_(!std::ranges::all_of(config_.pipeline().split(), split::SendsAll)),
       gradients_(static_cast<size_t>(shared.layout.flat_element_count())),
-      squares_(client_.squared_tensors().empty() ? 0 : gradients_.size()),
       needs_row_squares_(client_.needs_row_squares()) {}
 
 Status StageThread::Do(StageWork work) {
@@ -279,9 +278,9 @@ Status StageThread::Backward(std::unique_ptr<StageBatch> batch, ByteSpan frames,
                              double logloss_sum) {
   const std::span<float> row_gradients = RowGradients(*batch);
   std::vector<Bytes> bodies(1);
-  const Status computed = math_.Backward(
-      client_.replica(), {gradients_.data(), row_gradients, squares_.data(), row_squares_}, frames,
-      batch.get(), &bodies[0]);
+  const Status computed =
+      math_.Backward(client_.replica(), {gradients_.data(), row_gradients, row_squares_}, frames,
+                     batch.get(), &bodies[0]);
   if (!computed.ok()) return Named(computed, parts_.stage + 1);
   shared_.counters.AddSplits(math_.TakeSplitCounts());
   if (!math_.is_first()) {  // first, so that the stage before goes on
@@ -299,7 +298,6 @@ Status StageThread::Push(std::unique_ptr<StageBatch> batch, std::span<const floa
   step.mark = batch->mark;
   step.batch = &batch->batch;
   step.dense = gradients_.span();
-  step.squares = squares_.span();
   step.rows = row_gradients;
   step.row_squares = row_squares_;
   step.waited_seconds = &waiting_;

@@ -125,8 +125,8 @@ class StageThread {
   ParameterClient& client_;
   const size_t dimension_;
   StageMath math_;
-  const bool masks_;                           // splits leave something out
-  tensor::AlignedBuffer gradients_, squares_;  // flat
+  const bool masks_;                 // splits leave something out
+  tensor::AlignedBuffer gradients_;  // flat
   const bool needs_row_squares_;
   std::vector<float> row_squares_;
   tensor::AlignedBuffer row_buffer_, row_gradients_;

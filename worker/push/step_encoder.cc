@@ -19,6 +19,11 @@ namespace {
 // Keeps these keys apart from other uses of the run's seed.
 constexpr uint64_t kTrainerKey = 201;
 
+std::span<const float> PartOf(const TensorSpec& tensor, std::span<const float> dense) {
+  return dense.subspan(static_cast<size_t>(tensor.offset),
+                       static_cast<size_t>(tensor.element_count()));
+}
+
 // Whatever layers they are for, and however values travel.
 bool IsSame(v1::PolicyRule a, v1::PolicyRule b) {
   for (v1::PolicyRule* const rule : {&a, &b}) {
@@ -67,22 +72,25 @@ StepEncoder::StepEncoder(const v1::Config& config, const ModelLayout& layout, ui
 
 StepEncoder::~StepEncoder() = default;
 
-std::vector<bool> StepEncoder::squared_tensors() const {
-  std::vector<bool> squared(layout_.tensors().size());
-  for (const auto& layer : layers_) squared[layer->tensor->id] = layer->policy->needs_squares();
-  return std::ranges::find(squared, true) == squared.end() ? std::vector<bool>() : squared;
+compress::SquareSumsOfTensors StepEncoder::square_sums() const {
+  compress::SquareSumsOfTensors squares(layout_.tensors().size());
+  bool is_asked = false;
+  for (const auto& layer : layers_) {
+    squares[layer->tensor->id] = layer->policy->square_sums(*layer->state);
+    is_asked = is_asked || !squares[layer->tensor->id].sums.empty();
+  }
+  return is_asked ? squares : compress::SquareSumsOfTensors();
 }
 
 bool StepEncoder::MayWait(const data::Batch& batch) const {
   return all_keep_residuals_ && (batch.tables.empty() || rows_.keeps_rows());
 }
 
-Status StepEncoder::CheckFinite(const compress::Gradient& dense) const {
+Status StepEncoder::CheckFinite(std::span<const float> dense) const {
   for (const auto& layer : layers_) {
     const TensorSpec& tensor = *layer->tensor;
-    const auto count = static_cast<size_t>(tensor.element_count());
     if (tensor.column_count > 1) continue;
-    const std::span<const float> values = dense.Part(tensor.offset, count).values;
+    const std::span<const float> values = PartOf(tensor, dense);
     if (std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) continue;
     return Internal(StrCat("the gradient of ", tensor.name,
                            " is not finite. Training has diverged: try a smaller learning rate"));
@@ -90,16 +98,14 @@ Status StepEncoder::CheckFinite(const compress::Gradient& dense) const {
   return OkStatus();
 }
 
-std::vector<std::vector<transport::Part>> StepEncoder::Encode(const compress::Gradient& dense,
+std::vector<std::vector<transport::Part>> StepEncoder::Encode(std::span<const float> dense,
                                                               const data::Batch& batch,
                                                               const BatchRows& rows,
                                                               Scratch* scratch) {
   std::vector<Bytes> dense_bodies = scratch->dense_sizes.MakeBodies(layout_.server_count());
   std::vector<Bytes> row_bodies = scratch->row_sizes.MakeBodies(layout_.server_count());
   for (const auto& layer : layers_) {
-    const TensorSpec& tensor = *layer->tensor;
-    EncodeLayer(*layer, dense.Part(tensor.offset, static_cast<size_t>(tensor.element_count())),
-                dense_bodies, scratch);
+    EncodeLayer(*layer, PartOf(*layer->tensor, dense), dense_bodies, scratch);
   }
   rows_.Encode(batch, rows, row_bodies, &scratch->rows);
   scratch->dense_sizes.Remember(dense_bodies);
@@ -125,7 +131,7 @@ void StepEncoder::BodySizes::Remember(const std::vector<Bytes>& bodies) {
   for (size_t i = 0; i < bodies.size(); ++i) last_[i] = bodies[i].size();
 }
 
-void StepEncoder::EncodeLayer(Layer& layer, const compress::Gradient& gradient,
+void StepEncoder::EncodeLayer(Layer& layer, std::span<const float> gradient,
                               std::vector<Bytes>& bodies, Scratch* scratch) {
   const Stopwatch stopwatch(&layer.encode_seconds);
   const compress::StepPlan plan = layer.policy->BeginStep(*layer.state, gradient);
@@ -141,9 +147,9 @@ void StepEncoder::EncodeLayer(Layer& layer, const compress::Gradient& gradient,
     const auto stripe_count =
         static_cast<uint32_t>((piece.element_count + kStripeElements - 1) / kStripeElements);
     auto take = [&](uint32_t stripe, bool wait) {  // stripe: within the piece
-      const int64_t begin = (first_stripe + stripe) * kStripeElements;
-      const int64_t length = std::min(kStripeElements, std::ssize(gradient.values) - begin);
-      const compress::Gradient part = gradient.Part(begin, static_cast<size_t>(length));
+      const auto begin = static_cast<size_t>((first_stripe + stripe) * kStripeElements);
+      const size_t length = std::min<size_t>(kStripeElements, gradient.size() - begin);
+      const std::span<const float> part = gradient.subspan(begin, length);
       if (!layer.policy->SelectStripe(*layer.state, plan, first_stripe + stripe, part, wait,
                                       &selection)) {
         return false;
@@ -176,14 +182,12 @@ void StepEncoder::EncodeLayer(Layer& layer, const compress::Gradient& gradient,
   layer.bytes.fetch_add(bytes, std::memory_order_relaxed);
 }
 
-void StepEncoder::Accumulate(const compress::Gradient& dense, const data::Batch& batch,
+void StepEncoder::Accumulate(std::span<const float> dense, const data::Batch& batch,
                              const BatchRows& rows) {
   rows_.Accumulate(batch, rows);
   for (const auto& layer : layers_) {
     const Stopwatch stopwatch(&layer->encode_seconds);
-    const TensorSpec& tensor = *layer->tensor;
-    layer->policy->Accumulate(
-        *layer->state, dense.Part(tensor.offset, static_cast<size_t>(tensor.element_count())));
+    layer->policy->Accumulate(*layer->state, PartOf(*layer->tensor, dense));
     layer->steps.fetch_add(1, std::memory_order_relaxed);
     layer->steps_without_credit.fetch_add(1, std::memory_order_relaxed);
   }

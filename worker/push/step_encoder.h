@@ -50,8 +50,8 @@ class StepEncoder {
     std::vector<size_t> last_;
   };
 
-  // The tensors, by index, whose policies need squares; empty when none does.
-  std::vector<bool> squared_tensors() const;
+  // Where the policies that ask for squares have them added up.
+  compress::SquareSumsOfTensors square_sums() const;
   bool needs_row_squares() const { return rows_.needs_squares(); }
 
   // What one thread needs to encode a step; reused.
@@ -66,16 +66,16 @@ class StepEncoder {
   // Internal, with the name of the layer, where NaN or infinity flowed back: what a policy keeps of
   // that it would never send. A bias's gradient is the sum of all that its layer got, so those are
   // looked at, and not the weights'.
-  Status CheckFinite(const compress::Gradient& dense) const;
+  Status CheckFinite(std::span<const float> dense) const;
 
   // Body parts per server: dense frames, then row frames, each part only if it holds anything.
-  // dense: flat gradients, and the squares of squared_tensors().
-  std::vector<std::vector<transport::Part>> Encode(const compress::Gradient& dense,
+  // dense: flat gradients.
+  std::vector<std::vector<transport::Part>> Encode(std::span<const float> dense,
                                                    const data::Batch& batch, const BatchRows& rows,
                                                    Scratch* scratch);
 
   // A step without a push.
-  void Accumulate(const compress::Gradient& dense, const data::Batch& batch, const BatchRows& rows);
+  void Accumulate(std::span<const float> dense, const data::Batch& batch, const BatchRows& rows);
 
   void FillReport(v1::WorkerReport* report) const;
 
@@ -90,7 +90,7 @@ class StepEncoder {
  private:
   struct Layer;
 
-  void EncodeLayer(Layer& layer, const compress::Gradient& gradient, std::vector<Bytes>& bodies,
+  void EncodeLayer(Layer& layer, std::span<const float> gradient, std::vector<Bytes>& bodies,
                    Scratch* scratch);
 
   const ModelLayout& layout_;

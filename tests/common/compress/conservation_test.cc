@@ -52,8 +52,7 @@ class Hammer {
         scope_(scope),
         one_sign_(one_sign),
         random_(scope.seed, thread),
-        gradient_(kElements),
-        squares_(policy.needs_squares() ? kElements : 0) {}
+        gradient_(kElements) {}
 
   void Run(Ledger* ledger) {
     for (int step = 0; step < kSteps; ++step) {
@@ -61,10 +60,9 @@ class Hammer {
       for (size_t i = 0; i < gradient_.size(); ++i) {
         ledger->gradients[i] += static_cast<double>(gradient_[i]);
       }
-      // As of four like samples, where a policy asks for it.
-      for (size_t i = 0; i < squares_.size(); ++i) squares_[i] = gradient_[i] * gradient_[i] / 4;
+      AddSquaresOfLike(policy_, state_, gradient_, 4);
       if (random_.NextUnit() < 0.3) {
-        policy_.Accumulate(state_, gradient());
+        policy_.Accumulate(state_, gradient_);
       } else {
         Push(ledger);
       }
@@ -72,10 +70,8 @@ class Hammer {
   }
 
  private:
-  Gradient gradient() const { return {gradient_, squares_}; }
-
   void Push(Ledger* ledger) {
-    const StepPlan plan = policy_.BeginStep(state_, gradient());
+    const StepPlan plan = policy_.BeginStep(state_, gradient_);
     int64_t sent_count = 0;
     std::vector<uint32_t> busy;
     for (const uint32_t stripe : ShuffledStripes(random_, scope_.stripe_count())) {
@@ -89,7 +85,7 @@ class Hammer {
 
   bool TakeStripe(const StepPlan& plan, uint32_t stripe, bool wait, int64_t* sent_count,
                   Ledger* ledger) {
-    if (!policy_.SelectStripe(state_, plan, stripe, StripeOf(gradient(), scope_, stripe), wait,
+    if (!policy_.SelectStripe(state_, plan, stripe, StripeOf(gradient_, scope_, stripe), wait,
                               &selection_)) {
       return false;
     }
@@ -108,7 +104,6 @@ class Hammer {
   const bool one_sign_;
   RandomStream random_;
   std::vector<float> gradient_;
-  std::vector<float> squares_;
   StripeSelection selection_;
 };
 

@@ -21,7 +21,7 @@ v1::PolicyRule Rule(double threshold) {
 
 Sent StepWith(const Selector& selector, float value, float square) {
   const std::vector<float> values = {value}, squares = {square};
-  return selector.Step(Gradient(values, squares));
+  return selector.Step(values, squares);
 }
 
 // r = 0.35, v = 0.05, alpha = 2: 0.1225 > 0.1, so a quantum of 0.1 leaves, and v becomes

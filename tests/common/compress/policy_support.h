@@ -99,9 +99,10 @@ inline Scope MakeScope(int64_t element_count, wire::ValueCoding values = wire::V
 }
 
 // The part of a layer's gradient that belongs to a stripe.
-inline Gradient StripeOf(const Gradient& gradient, const Scope& scope, uint32_t stripe) {
-  return gradient.Part(stripe * kStripeElements,
-                       static_cast<size_t>(scope.stripe_elements(stripe)));
+inline std::span<const float> StripeOf(std::span<const float> gradient, const Scope& scope,
+                                       uint32_t stripe) {
+  return gradient.subspan(static_cast<size_t>(stripe * kStripeElements),
+                          static_cast<size_t>(scope.stripe_elements(stripe)));
 }
 
 struct Sent {
@@ -125,15 +126,23 @@ inline void AppendSelection(uint32_t stripe, const StripeSelection& selection,
   }
 }
 
-// A step with credit, all stripes in order. Where the policy wants squares and there are none, the
-// batch has one sample.
-inline Sent TakeStep(const Policy& policy, PolicyState& state, const Scope& scope,
-                     Gradient gradient) {
+// As a backward pass does, where the policy asks for it.
+inline void AddSquares(const Policy& policy, PolicyState& state, std::span<const float> squares) {
+  const auto [sums, decay] = policy.square_sums(state);
+  for (size_t i = 0; i < sums.size(); ++i) sums[i] = sums[i] * decay + squares[i];
+}
+
+// Of a batch of so many like samples.
+inline void AddSquaresOfLike(const Policy& policy, PolicyState& state,
+                             std::span<const float> gradient, float samples) {
   std::vector<float> squares;
-  if (policy.needs_squares() && gradient.squares.empty()) {
-    for (const float value : gradient.values) squares.push_back(value * value);
-    gradient.squares = squares;
-  }
+  for (const float value : gradient) squares.push_back(value * value / samples);
+  AddSquares(policy, state, squares);
+}
+
+// A step with credit, all stripes in order.
+inline Sent SelectAll(const Policy& policy, PolicyState& state, const Scope& scope,
+                      std::span<const float> gradient) {
   Sent sent;
   sent.plan = policy.BeginStep(state, gradient);
   const wire::ValueFormat format = policy.value_format(scope, sent.plan);
@@ -145,6 +154,13 @@ inline Sent TakeStep(const Policy& policy, PolicyState& state, const Scope& scop
   }
   policy.EndStep(state, sent.plan, std::ssize(sent.values));
   return sent;
+}
+
+// The same, of a batch of one sample.
+inline Sent TakeStep(const Policy& policy, PolicyState& state, const Scope& scope,
+                     std::span<const float> gradient) {
+  AddSquaresOfLike(policy, state, gradient, 1);
+  return SelectAll(policy, state, scope, gradient);
 }
 
 // What has not been sent.
@@ -161,7 +177,14 @@ struct Selector {
   Selector(const v1::PolicyRule& rule, const Scope& s)
       : policy(MakePolicy(WithDefaults(rule))), scope(s), state(policy->MakeState(s)) {}
 
-  Sent Step(const Gradient& gradient) const { return TakeStep(*policy, *state, scope, gradient); }
+  // Of a batch with these squares, or of one sample.
+  Sent Step(std::span<const float> gradient, std::span<const float> squares) const {
+    AddSquares(*policy, *state, squares);
+    return SelectAll(*policy, *state, scope, gradient);
+  }
+  Sent Step(std::span<const float> gradient) const {
+    return TakeStep(*policy, *state, scope, gradient);
+  }
   std::vector<double> Residual() const { return ResidualOf(*policy, *state); }
 
   std::unique_ptr<const Policy> policy;

@@ -32,7 +32,6 @@ constexpr SelectKernels kCounting = {
     .accumulate_and_quantize = Counted<&SelectKernels::accumulate_and_quantize>::Call,
     .accumulate_and_test = Counted<&SelectKernels::accumulate_and_test>::Call,
     .accumulate_and_take_quanta = Counted<&SelectKernels::accumulate_and_take_quanta>::Call,
-    .accumulate_and_decay = Counted<&SelectKernels::accumulate_and_decay>::Call,
     .sum_bucket = Counted<&SelectKernels::sum_bucket>::Call,
     .append_levels = Counted<&SelectKernels::append_levels>::Call,
     .moments_above = Counted<&SelectKernels::moments_above>::Call,
@@ -64,9 +63,7 @@ TEST(SelectKernels, APolicyComputesEachStripeByThoseOfItsScope) {
     }
     if (!counted.policy->keeps_residual()) continue;
     const std::vector<float> gradient = NormalGradient(kElements, 9);
-    const auto accumulate = [&] {
-      counted.policy->Accumulate(*counted.state, Gradient(gradient, gradient));
-    };
+    const auto accumulate = [&] { counted.policy->Accumulate(*counted.state, gradient); };
     EXPECT_EQ(CallsOf(accumulate), 2) << form;
   }
 }

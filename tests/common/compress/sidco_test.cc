@@ -319,7 +319,7 @@ class StageCounter {
   static constexpr int kMost = 7;               // ceil(log2(1 / 0.01))
 
   float ThresholdOfStep(const Selector& sidco, int64_t sent_count) const {
-    const StepPlan plan = sidco.policy->BeginStep(*sidco.state, Gradient(gradient_, {}));
+    const StepPlan plan = sidco.policy->BeginStep(*sidco.state, gradient_);
     sidco.policy->EndStep(*sidco.state, plan, sent_count);
     return plan.threshold.value();
   }

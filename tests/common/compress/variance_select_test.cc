@@ -19,7 +19,7 @@ namespace weir::compress {
 namespace {
 
 struct Stripe {
-  std::vector<float> gradient, squares, residual, square_sums;
+  std::vector<float> gradient, residual, square_sums;
 };
 
 // Small numbers of few values, so that the test's two sides are often equal; a few odd ones.
@@ -33,7 +33,6 @@ Stripe RandomStripe(RandomStream& random, size_t size) {
   Stripe stripe;
   for (size_t i = 0; i < size; ++i) {
     stripe.gradient.push_back(next(-1));
-    stripe.squares.push_back(std::fabs(next(0)));
     stripe.residual.push_back(next(-1));
     stripe.square_sums.push_back(std::fabs(next(0)));
   }
@@ -44,12 +43,8 @@ std::vector<uint16_t> Plain(const VarianceTest& test, Stripe* stripe) {
   std::vector<uint16_t> passing;
   for (size_t i = 0; i < stripe->gradient.size(); ++i) {
     const float r = stripe->residual[i] += stripe->gradient[i];
-    float& v = stripe->square_sums[i];
-    v += stripe->squares[i];
-    if (r * r > test.alpha * v && std::fabs(r) > test.threshold) {
+    if (r * r > test.alpha * stripe->square_sums[i] && std::fabs(r) > test.threshold) {
       passing.push_back(static_cast<uint16_t>(i));
-    } else {
-      v *= test.decay;
     }
   }
   return passing;
@@ -72,17 +67,16 @@ TEST_P(VarianceSelect, AgreesWithAPlainLoop) {
   for (const size_t size : {size_t{0}, size_t{1}, size_t{15}, size_t{16}, size_t{17}, size_t{1000},
                             static_cast<size_t>(kStripeElements)}) {
     for (const float threshold : {0.0f, 1.0f}) {
-      const VarianceTest test = {.alpha = 1.5f, .threshold = threshold, .decay = 0.75f};
+      const VarianceTest test = {.alpha = 1.5f, .threshold = threshold};
       Stripe plain = RandomStripe(random, size), fast = plain;
       const std::vector<uint16_t> expected = Plain(test, &plain);
-      const size_t count = AccumulateAndTest(Gradient(fast.gradient, fast.squares), test,
-                                             fast.residual, fast.square_sums, indexes.data());
+      const size_t count =
+          AccumulateAndTest(fast.gradient, test, fast.residual, fast.square_sums, indexes.data());
       EXPECT_EQ(
           std::vector<uint16_t>(indexes.begin(), indexes.begin() + static_cast<ptrdiff_t>(count)),
           expected)
           << size;
       ExpectSameBits(fast.residual, plain.residual);
-      ExpectSameBits(fast.square_sums, plain.square_sums);
     }
   }
 }
@@ -93,7 +87,6 @@ std::vector<float> PlainQuanta(const VarianceTest& test, bool corrects_after, St
   for (size_t i = 0; i < stripe->gradient.size(); ++i) {
     float& r = stripe->residual[i] += stripe->gradient[i];
     float& v = stripe->square_sums[i];
-    v += stripe->squares[i];
     if (r * r > test.alpha * v && std::fabs(r) > quantum) {
       const float before = r;
       values.push_back(std::copysign(quantum, r));
@@ -102,7 +95,6 @@ std::vector<float> PlainQuanta(const VarianceTest& test, bool corrects_after, St
       const float product = std::fabs((2 * quantum) * (corrects_after ? r : before));
       v = std::max((v + square) - product, 0.0f);
     }
-    v *= test.decay;
   }
   return values;
 }
@@ -114,14 +106,13 @@ TEST_P(VarianceSelect, TakesQuantaAsAPlainLoopDoes) {
        {size_t{1}, size_t{17}, size_t{1000}, static_cast<size_t>(kStripeElements)}) {
     for (const bool corrects_after : {false, true}) {
       // No power of two, so that a fused product would show.
-      const VarianceTest test = {.alpha = 1.5f, .threshold = 0.1f, .decay = 0.7f};
+      const VarianceTest test = {.alpha = 1.5f, .threshold = 0.1f};
       Stripe plain = RandomStripe(random, size);
-      for (float& square : plain.squares) square = std::isfinite(square) ? square : 0;
       for (float& square : plain.square_sums) square = std::isfinite(square) ? square : 0;
       Stripe fast = plain;
       const std::vector<float> expected = PlainQuanta(test, corrects_after, &plain);
-      AccumulateAndTakeQuanta(Gradient(fast.gradient, fast.squares), test, corrects_after,
-                              fast.residual, fast.square_sums, selection.get());
+      AccumulateAndTakeQuanta(fast.gradient, test, corrects_after, fast.residual, fast.square_sums,
+                              selection.get());
       EXPECT_EQ(std::vector<float>(selection->values.begin(),
                                    selection->values.begin() + selection->count),
                 expected);
@@ -135,14 +126,6 @@ TEST_P(VarianceSelect, TakesQuantaAsAPlainLoopDoes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, VarianceSelect, InstructionSets(), InstructionSetName);
-
-TEST(VarianceSelect, DecaysAllWhereNothingMayBeSent) {
-  std::vector<float> residual = {1, 2}, square_sums = {1, 0};
-  const std::vector<float> gradient = {3, -1}, squares = {1, 4};
-  AccumulateAndDecay(Gradient(gradient, squares), 0.5f, residual, square_sums);
-  EXPECT_EQ(residual, (std::vector<float>{4, 1}));
-  EXPECT_EQ(square_sums, (std::vector<float>{1, 2}));
-}
 
 }  // namespace
 }  // namespace weir::compress

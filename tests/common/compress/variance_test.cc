@@ -24,7 +24,7 @@ v1::PolicyRule Rule(double alpha) {
 
 Sent StepWith(const Selector& selector, const std::vector<float>& values,
               const std::vector<float>& squares) {
-  return selector.Step(Gradient(values, squares));
+  return selector.Step(values, squares);
 }
 
 // Everything passes.
@@ -207,7 +207,8 @@ TEST(Variance, CountsTheSamplesOfStepsWithoutCredit) {
   rule.mutable_variance()->set_decay(0.5);
   const Selector variance(rule, MakeScope(1));
   const std::vector<float> one = {1}, two = {2};
-  variance.policy->Accumulate(*variance.state, Gradient(one, two));     // r = 1, v = 1
+  AddSquares(*variance.policy, *variance.state, two);
+  variance.policy->Accumulate(*variance.state, one);                    // r = 1, v = 2, then 1
   EXPECT_THAT(StepWith(variance, {0.4f}, {1}).values, IsEmpty());       // 1.96 > 2: no
   EXPECT_THAT(StepWith(variance, {0.1f}, {1}).values, ElementsAre(1));  // 2.25 > 2
 }

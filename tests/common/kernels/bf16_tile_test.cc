@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "common/base/hogwild.h"
 #include "common/base/random.h"
 #include "common/wire/value_coding.h"
 #include "tests/common/kernels/each_target.h"

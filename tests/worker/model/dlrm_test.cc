@@ -295,31 +295,33 @@ data::Batch OneSample(const data::Batch& batch, size_t s) {
 }
 
 // Of more samples than a slice has.
+// Two like steps: the first one's decay before the second.
 void ExpectSquaresOfSamples(const kernels::KernelTable& kernels, double precision) {
   const ModelShape shape{5, 3, 16, {20, 16}, {24, 1}};
   TrainingStep step(shape, kSliceRows + 30);
-  std::vector<bool> squared(step.layout.tensors().size());
-  squared[0] = true;                   // of the first layer, asked for by its weight,
-  squared[squared.size() - 1] = true;  // and of the last, by its bias
-  Dlrm model(step.layout, kernels, squared);
   tensor::AlignedBuffer squares(step.gradients.size());
-  const auto train = [&](const data::Batch& batch) {
+  std::fill_n(squares.data(), squares.size(), 0.0f);
+  constexpr float kDecay = 0.75f;
+  compress::SquareSumsOfTensors sums = test::SquareSumsIn(step.layout, squares.span(), kDecay);
+  // Of the first layer's weight and the last one's bias.
+  for (size_t i = 1; i + 1 < sums.size(); ++i) sums[i] = {};
+  Dlrm plain(step.layout, kernels), squaring(step.layout, kernels, sums);
+  const auto train = [&](Dlrm& model, const data::Batch& batch) {
     ASSERT_TRUE(model
                     .Train(step.parameters.data(), batch, step.rows, step.batch.row_count,
-                           step.gradients.data(), step.row_gradients, squares.data())
+                           step.gradients.data(), step.row_gradients)
                     .ok());
   };
   std::vector<double> expected(step.gradients.size());
   for (size_t s = 0; s < step.batch.labels.size(); ++s) {
-    train(OneSample(step.batch, s));
+    train(plain, OneSample(step.batch, s));
     for (size_t i = 0; i < expected.size(); ++i) {
       const auto gradient = static_cast<double>(step.gradients.data()[i]);
-      expected[i] += gradient * gradient;
+      expected[i] += gradient * gradient * (1 + double{kDecay});
     }
   }
-  std::fill_n(squares.data(), squares.size(), -1.0f);
-  train(step.batch);
-  for (const size_t index : {size_t{0}, size_t{1}, squared.size() - 2, squared.size() - 1}) {
+  for (int i = 0; i < 2; ++i) train(squaring, step.batch);
+  for (const size_t index : {size_t{0}, sums.size() - 1}) {
     const TensorSpec& spec = step.layout.tensors()[index];
     for (int64_t i = 0; i < spec.element_count(); ++i) {
       const auto at = static_cast<size_t>(spec.offset + i);
@@ -328,7 +330,9 @@ void ExpectSquaresOfSamples(const kernels::KernelTable& kernels, double precisio
           << spec.name << " " << i;
     }
   }
-  EXPECT_EQ(squares.data()[step.layout.tensors()[2].offset], -1) << "nobody asked";
+  for (const size_t index : {size_t{1}, sums.size() - 2}) {
+    EXPECT_EQ(squares.data()[step.layout.tensors()[index].offset], 0) << "nobody asked";
+  }
 }
 
 TEST(Dlrm, SquaresAreSumsOverSamplesOfTheirSquares) {
@@ -346,7 +350,7 @@ TEST(Dlrm, RowSquaresAreSumsOverSamplesOfSquaredNorms) {
     const auto train = [&](const data::Batch& batch) {
       ASSERT_TRUE(step.model
                       .Train(step.parameters.data(), batch, step.rows, step.batch.row_count,
-                             step.gradients.data(), step.row_gradients, nullptr, squares)
+                             step.gradients.data(), step.row_gradients, squares)
                       .ok());
     };
     for (size_t s = 0; s < step.batch.labels.size(); ++s) {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "common/base/random.h"
+#include "common/compress/square_sums.h"
 #include "common/config/defaults.h"
 #include "common/layout/model_layout.h"
 #include "common/tensor/aligned_buffer.h"
@@ -53,6 +55,18 @@ inline ModelLayout MakeLayout(const ModelShape& shape) {
 
 inline size_t FlatSize(const ModelLayout& layout) {
   return static_cast<size_t>(layout.flat_element_count());
+}
+
+// Of all tensors, in a flat buffer; with a decay of 0, of the last step alone.
+inline compress::SquareSumsOfTensors SquareSumsIn(const ModelLayout& layout,
+                                                  std::span<float> squares, float decay = 0) {
+  compress::SquareSumsOfTensors sums;
+  for (const TensorSpec& tensor : layout.tensors()) {
+    sums.push_back({squares.subspan(static_cast<size_t>(tensor.offset),
+                                    static_cast<size_t>(tensor.element_count())),
+                    decay});
+  }
+  return sums;
 }
 
 // As a run would start, so that activations keep their scale whatever the depth.

@@ -57,26 +57,21 @@ class Fixture {
         batch(test::RandomBatch(layout, row_count, 4, 11)),
         rows(test::RandomRows(layout, batch, 12)) {}
 
-  Gradients Train(Dlrm* model) const {
+  // With the squares of all layers and rows.
+  Gradients Train() const {
     const auto dimension = static_cast<size_t>(layout.embedding_dimension());
     Gradients gradients{
         0, tensor::AlignedBuffer(test::FlatSize(layout)), std::vector<float>(rows.size()),
         tensor::AlignedBuffer(test::FlatSize(layout)), std::vector<float>(rows.size() / dimension)};
-    gradients.loss =
-        model
-            ->Train(parameters.data(), batch, rows, batch.row_count, gradients.dense.data(),
-                    gradients.rows, gradients.squares.data(), gradients.row_squares)
-            .value();
+    Dlrm model(layout, kernels::CpuKernels(), test::SquareSumsIn(layout, gradients.squares.span()));
+    Train(&model, &gradients);
     return gradients;
   }
-  // With the squares of all layers and rows.
-  Gradients TrainSquared() const {
-    Dlrm model(layout, kernels::CpuKernels(), std::vector<bool>(layout.tensors().size(), true));
-    return Train(&model);
-  }
-  Gradients Train() const {
-    Dlrm model(layout, kernels::CpuKernels());
-    return Train(&model);
+  void Train(Dlrm* model, Gradients* gradients) const {
+    gradients->loss = model
+                          ->Train(parameters.data(), batch, rows, batch.row_count,
+                                  gradients->dense.data(), gradients->rows, gradients->row_squares)
+                          .value();
   }
   std::vector<float> Score(Dlrm::Crossing crossing) const {
     Dlrm model(layout, kernels::CpuKernels());
@@ -122,9 +117,9 @@ TEST_P(Cut, WithoutMasksItIsTheModelInOnePieceToTheBit) {
 TEST_P(Cut, SquaresAreThoseOfTheModelInOnePiece) {
   const auto row_count = static_cast<int32_t>(kSliceRows + 37);
   ModelShape shape = Deep();
-  const Gradients whole = Fixture(shape, row_count).TrainSquared();
+  const Gradients whole = Fixture(shape, row_count).Train();
   shape.pipeline = SplitAfter(splits(), "none {}");
-  const Gradients split = Fixture(shape, row_count).TrainSquared();
+  const Gradients split = Fixture(shape, row_count).Train();
   EXPECT_TRUE(std::ranges::any_of(whole.squares.span(), [](float v) { return v > 0; }));
   EXPECT_TRUE(std::ranges::equal(split.squares.span(), whole.squares.span()));
   EXPECT_TRUE(std::ranges::any_of(whole.row_squares, [](float v) { return v > 0; }));
@@ -202,8 +197,9 @@ TEST(Stages, CountWhatCrossed) {
   ModelShape shape = kDeep;
   shape.pipeline = SplitAfter({"bottom/0"}, "dct_mp { sparsity: 0.75 } values: BF16");
   const Fixture fixture(shape, 150);
+  Gradients gradients = fixture.Train();
   Dlrm model(fixture.layout, kernels::CpuKernels());
-  fixture.Train(&model);
+  fixture.Train(&model, &gradients);
   const std::vector<SplitCounts> counts = model.TakeSplitCounts();
   ASSERT_EQ(counts.size(), 1u);
   EXPECT_EQ(counts[0].elements, 150u * 40);

@@ -284,19 +284,55 @@ TEST(StepEncoder, AStepMayWaitOnlyIfNothingButResidualsIsConcerned) {
   EXPECT_FALSE(StepEncoder(mixed, layout, 0).MayWait({}));
 }
 
+// Of the layers that ask: with a square of its own gradient an element is no more than its noise.
+TEST(StepEncoder, PoliciesSeeTheSquaresThatAreAddedUp) {
+  v1::Config config = DctConfig(0.9);
+  v1::PolicyRule& rule = *config.mutable_compression()->add_layer();
+  rule.set_match("bottom/0/weight");
+  rule.mutable_hybrid()->set_threshold(1e-6);
+  config::FillDefaults(&config);
+  const ModelLayout layout(config, 1);
+  StepEncoder encoder(config, layout, 0);
+  const TensorSpec& asking = layout.tensors()[0];
+  ASSERT_EQ(asking.name, "bottom/0/weight");
+  const compress::SquareSumsOfTensors squares = encoder.square_sums();
+  ASSERT_EQ(squares.size(), layout.tensors().size());
+  ASSERT_EQ(std::ssize(squares[0].sums), asking.element_count());
+  for (size_t i = 1; i < squares.size(); ++i) EXPECT_TRUE(squares[i].sums.empty()) << i;
+
+  const std::vector<float> gradient =
+      RandomGradients(static_cast<size_t>(layout.flat_element_count()), 1);
+  constexpr size_t kNoisy = 100;
+  for (size_t i = 0; i < kNoisy; ++i) squares[0].sums[i] = gradient[i] * gradient[i];
+  ASSERT_EQ(asking.offset, 0);
+  StepEncoder::Scratch scratch;
+  encoder.Encode(gradient, {}, {}, &scratch);
+  v1::WorkerReport report;
+  encoder.FillReport(&report);
+  ASSERT_EQ(report.layers(0).name(), asking.name);
+  EXPECT_EQ(report.layers(0).elements_sent(),
+            static_cast<uint64_t>(asking.element_count()) - kNoisy);
+}
+
+TEST(StepEncoder, AsksForNoSquaresWhereNoPolicyDoes) {
+  const v1::Config config = DctConfig(0.9);
+  const ModelLayout layout(config, 1);
+  EXPECT_TRUE(StepEncoder(config, layout, 0).square_sums().empty());
+}
+
 TEST(StepEncoder, NamesTheLayerWhoseGradientIsNotFinite) {
   const v1::Config config = DctConfig(0.9);
   const ModelLayout layout(config, 1);
   const StepEncoder encoder(config, layout, 0);
   std::vector<float> gradient =
       RandomGradients(static_cast<size_t>(layout.flat_element_count()), 1);
-  EXPECT_TRUE(encoder.CheckFinite({gradient, {}}).ok());
+  EXPECT_TRUE(encoder.CheckFinite(gradient).ok());
   for (const TensorSpec& tensor : layout.tensors()) {
     if (!tensor.name.ends_with("/bias")) continue;
     for (const float odd : {kNaN, -kInfinity}) {
       float& last = gradient[static_cast<size_t>(tensor.offset + tensor.element_count() - 1)];
       const float good = std::exchange(last, odd);
-      EXPECT_THAT(encoder.CheckFinite({gradient, {}}).message(),
+      EXPECT_THAT(encoder.CheckFinite(gradient).message(),
                   testing::StartsWith("the gradient of " + tensor.name + " is not finite"));
       last = good;
     }

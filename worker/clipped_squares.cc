@@ -1,0 +1,35 @@
+#include "worker/clipped_squares.h"
+
+#include <utility>
+
+#include "common/base/hogwild.h"
+
+namespace weir::worker {
+namespace {
+
+WEIR_HOGWILD void DecayAndAdd(float scale, const float* squares, const compress::SquareSums& to) {
+  for (size_t i = 0; i < to.sums.size(); ++i)
+    to.sums[i] = to.sums[i] * to.decay + squares[i] * scale;
+}
+
+}  // namespace
+
+ClippedSquares::ClippedSquares(compress::SquareSumsOfTensors sums) : sums_(std::move(sums)) {
+  for (const compress::SquareSums& tensor : sums_) squares_.emplace_back(tensor.sums.size());
+}
+
+compress::SquareSumsOfTensors ClippedSquares::of_step() {
+  compress::SquareSumsOfTensors squares;
+  for (tensor::AlignedBuffer& tensor : squares_) {
+    squares.push_back({.sums = tensor.span(), .decay = 0});
+  }
+  return squares;
+}
+
+void ClippedSquares::Add(float factor) {
+  for (size_t i = 0; i < sums_.size(); ++i) {
+    DecayAndAdd(factor * factor, squares_[i].data(), sums_[i]);
+  }
+}
+
+}  // namespace weir::worker

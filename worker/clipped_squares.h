@@ -1,0 +1,31 @@
+// The squares of one step, apart from the sums they belong to, for steps whose gradients may be
+// clipped: their squares are then smaller too, by a factor that is known once all gradients are.
+//
+// Place in the life of a batch: **backward** -> clip -> **sums of squares** -> select.
+// Thread rule: thread-compatible, one per Hogwild thread; the sums are shared without a lock
+// (common/compress/square_sums.h) and outlive it.
+#pragma once
+
+#include <vector>
+
+#include "common/compress/square_sums.h"
+#include "common/tensor/aligned_buffer.h"
+
+namespace weir::worker {
+
+class ClippedSquares {
+ public:
+  explicit ClippedSquares(compress::SquareSumsOfTensors sums);
+
+  // What a backward pass overwrites with the squares of its step.
+  compress::SquareSumsOfTensors of_step();
+
+  // sums = decay sums + factor^2 times the squares of the step. factor: the gradients'.
+  void Add(float factor);
+
+ private:
+  const compress::SquareSumsOfTensors sums_;
+  std::vector<tensor::AlignedBuffer> squares_;  // by tensor
+};
+
+}  // namespace weir::worker
