@@ -1,5 +1,6 @@
 #include "worker/clipped_squares.h"
 
+#include <span>
 #include <utility>
 
 #include "common/base/hogwild.h"
@@ -7,9 +8,9 @@
 namespace weir::worker {
 namespace {
 
-WEIR_HOGWILD void DecayAndAdd(float scale, const float* squares, const compress::SquareSums& to) {
-  for (size_t i = 0; i < to.sums.size(); ++i)
-    to.sums[i] = to.sums[i] * to.decay + squares[i] * scale;
+WEIR_HOGWILD void DecayAndAdd(float scale, const float* squares, float decay,
+                              std::span<float> sums) {
+  for (size_t i = 0; i < sums.size(); ++i) sums[i] = sums[i] * decay + squares[i] * scale;
 }
 
 }  // namespace
@@ -28,7 +29,7 @@ compress::SquareSumsOfTensors ClippedSquares::of_step() {
 
 void ClippedSquares::Add(float factor) {
   for (size_t i = 0; i < sums_.size(); ++i) {
-    DecayAndAdd(factor * factor, squares_[i].data(), sums_[i]);
+    DecayAndAdd(factor * factor, squares_[i].data(), sums_[i].decay, sums_[i].sums);
   }
 }
 

@@ -17,7 +17,7 @@ class ClippedSquares {
  public:
   explicit ClippedSquares(compress::SquareSumsOfTensors sums);
 
-  // What a backward pass overwrites with the squares of its step.
+  // What a backward pass overwrites with the squares of its step, which has rows.
   compress::SquareSumsOfTensors of_step();
 
   // sums = decay sums + factor^2 times the squares of the step. factor: the gradients'.

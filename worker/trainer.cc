@@ -143,7 +143,7 @@ class Trainer::Thread {
                                        gradients_.data(), row_gradients, row_squares));
     const v1::UpdateConfig& update = trainer_.config_.update();
     const float factor = ClipNorm(update.dense().clip_norm(), gradients_.span());
-    if (clipped_squares_) clipped_squares_->Add(factor);
+    if (clipped_squares_ && batch.row_count > 0) clipped_squares_->Add(factor);
     ClipNorm(update.rows().clip_norm(), row_gradients, row_squares);
     step.batch = &batch;
     step.pull = prepared.pull.get();

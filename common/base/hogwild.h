@@ -18,7 +18,19 @@
 #include <cstddef>
 #include <cstdint>
 
+#if defined(__SANITIZE_THREAD__)
 #define WEIR_HOGWILD __attribute__((no_sanitize("thread"), noinline))
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define WEIR_HOGWILD __attribute__((no_sanitize("thread"), noinline))
+#endif
+#endif
+#if !defined(WEIR_HOGWILD)
+#define WEIR_HOGWILD
+#endif
+
+// Of a lambda inside such a function, which does not inherit its mark: it becomes part of it.
+#define WEIR_HOGWILD_PART __attribute__((always_inline))
 
 namespace weir::hogwild {
 
@@ -26,6 +38,8 @@ namespace weir::hogwild {
 WEIR_HOGWILD inline void Copy(const float* source, float* destination, size_t count) {
   for (size_t i = 0; i < count; ++i) destination[i] = source[i];
 }
+
+WEIR_HOGWILD inline void Store(float value, float* destination) { *destination = value; }
 
 // destination[indexes[i]] = values[i].
 WEIR_HOGWILD inline void Scatter(const float* values, const uint16_t* indexes, size_t count,

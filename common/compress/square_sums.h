@@ -4,8 +4,10 @@
 //
 // Place in the life of a batch: **backward** writes it, select reads it.
 // Thread rule: the policy's state owns the sums, which stay where they are. A worker's Hogwild
-// threads add to them, and policies take from them, without a lock (common/base/hogwild.h): they
-// estimate noise, and where two meet, one step's squares are lost.
+// threads add to them, and policies take from them, without a lock (common/base/hogwild.h). They
+// estimate noise, and may be off: where a thread adds to a few thousand of them while another adds
+// or a policy takes, what the other did is lost; and what a policy takes away when it sends may
+// hold squares whose gradients are still on their way to the residual.
 #pragma once
 
 #include <span>

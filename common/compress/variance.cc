@@ -18,6 +18,7 @@
 #include <bit>
 #include <cmath>
 
+#include "common/base/hogwild.h"
 #include "common/compress/candidates.h"
 #include "common/compress/policies.h"
 #include "common/compress/pool.h"
@@ -152,14 +153,14 @@ class Variance : public VariancePolicy {
 
   // What is sent of an element that passed; 0 where its power is out of reach, or a raw step sends
   // infinities alone.
-  WEIR_HOGWILD float Take(const StepPlan& plan, float* residual, float* square_sum) const {
+  float Take(const StepPlan& plan, float* residual, float* square_sum) const {
     const float value = *residual;
     if (plan.is_raw) return TakeInfinity(value, residual);
     const float power = NearestPower(std::fabs(value), plan.scale);
     const bool in_reach =
         power > 0 && ExponentOf(plan.scale) - ExponentOf(power) <= kLargestDistance;
     if (!in_reach && drop_keeps_residual_) return 0;
-    *square_sum = 0;
+    hogwild::Store(0, square_sum);
     const float sent = in_reach ? std::copysign(power, value) : 0.0f;
     *residual = in_reach && quant_error_feedback_ ? value - sent : 0.0f;
     return sent;

@@ -23,7 +23,7 @@ struct VarianceState : ResidualState {
   void Save(ByteWriter* out) const override;
   bool Load(ByteReader* in) override;
 
-  // Of the elements from first on; the caller holds their stripe.
+  // Of the elements from first on.
   std::span<float> SquareSumsOf(int64_t first, size_t count) {
     return square_sums.span().subspan(static_cast<size_t>(first), count);
   }

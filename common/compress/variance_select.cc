@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 #include "common/base/check.h"
 
@@ -38,7 +39,7 @@ struct Bounds {
   FloatVector alpha, threshold;
 };
 
-// A vector is accumulated.
+// What passes of a vector, once the gradient is in its residual.
 HWY_INLINE hn::Mask<Floats> TestVector(const Bounds& bounds, const Streams& at) {
   const Floats floats;
   const auto r = hn::Add(hn::LoadU(floats, at.residual), hn::LoadU(floats, at.gradient));
@@ -50,17 +51,19 @@ HWY_INLINE hn::Mask<Floats> TestVector(const Bounds& bounds, const Streams& at) 
 
 // The same for 64 elements. Bit i: element i passes.
 HWY_INLINE uint64_t TestWord(const Bounds& bounds, const Streams& at) {
-  return WordOf([&](size_t i) HWY_ATTR { return TestVector(bounds, at.From(i)); });
+  return WordOf([&](size_t i)
+                    WEIR_HOGWILD_PART HWY_ATTR { return TestVector(bounds, at.From(i)); });
 }
 
 // The last word of a short stripe, filled up with zeros, which do not pass.
 HWY_INLINE uint64_t TestTail(const Bounds& bounds, const Streams& at, size_t size) {
   float padded[3][kWordElements] = {};
-  hogwild::Copy(at.gradient, padded[0], size);
-  hogwild::Copy(at.residual, padded[1], size);
+  const size_t byte_count = size * sizeof(float);
+  std::memcpy(padded[0], at.gradient, byte_count);
+  std::memcpy(padded[1], at.residual, byte_count);
   hogwild::Copy(at.square_sums, padded[2], size);
   const uint64_t bits = TestWord(bounds, {padded[0], padded[1], padded[2]});
-  hogwild::Copy(padded[1], at.residual, size);
+  std::memcpy(at.residual, padded[1], byte_count);
   return bits;
 }
 
@@ -70,9 +73,9 @@ WEIR_HOGWILD size_t Test(std::span<const float> gradient, const VarianceTest& te
   const Bounds bounds(test);
   const Streams streams = {gradient.data(), residual, square_sums};
   const size_t size = gradient.size(), whole = size - size % kWordElements;
-  const auto word_at = [&](size_t i) HWY_ATTR {
+  const auto word_at = [&](size_t i) WEIR_HOGWILD_PART HWY_ATTR {
     const Streams at = streams.From(i);
-    // Not of the sums: by measurement, what is only read the hardware fetches early enough.
+    // Not of the sums: to ask for all three streams took as long, or longer.
     PrefetchWord(at.gradient);
     PrefetchWord(at.residual);
     return TestWord(bounds, at);
@@ -103,6 +106,11 @@ void CheckSizes([[maybe_unused]] std::span<const float> gradient,
   DCHECK_EQ(square_sums.size(), residual.size());
 }
 
+WEIR_HOGWILD void Correct(float quantum, float residual, float* square_sum) {
+  const float corrected = *square_sum + quantum * quantum - std::fabs(2 * quantum * residual);
+  *square_sum = corrected > 0 ? corrected : 0;
+}
+
 }  // namespace
 
 size_t AccumulateAndTest(std::span<const float> gradient, const VarianceTest& test,
@@ -112,25 +120,21 @@ size_t AccumulateAndTest(std::span<const float> gradient, const VarianceTest& te
   return HWY_DYNAMIC_DISPATCH(Test)(gradient, test, residual.data(), square_sums.data(), indexes);
 }
 
-WEIR_HOGWILD void AccumulateAndTakeQuanta(std::span<const float> gradient, const VarianceTest& test,
-                                          bool corrects_after, std::span<float> residual,
-                                          std::span<float> square_sums,
-                                          StripeSelection* selection) {
+void AccumulateAndTakeQuanta(std::span<const float> gradient, const VarianceTest& test,
+                             bool corrects_after, std::span<float> residual,
+                             std::span<float> square_sums, StripeSelection* selection) {
   selection->dense = false;
   selection->count = static_cast<uint32_t>(
       AccumulateAndTest(gradient, test, residual, square_sums, selection->indexes.data()));
   const float quantum = test.threshold;
   for (uint32_t k = 0; k < selection->count; ++k) {
     float& r = residual[selection->indexes[k]];
-    float& v = square_sums[selection->indexes[k]];
     const float value = std::copysign(quantum, r);
     // Infinity leaves NaN behind: it cannot be sent twice.
     const float left = r - value + (r - r);
-    const float corrected =
-        v + quantum * quantum - std::fabs(2 * quantum * (corrects_after ? left : r));
+    Correct(quantum, corrects_after ? left : r, &square_sums[selection->indexes[k]]);
     selection->values[k] = value;
     r = left;
-    v = corrected > 0 ? corrected : 0;
   }
 }
 

@@ -102,7 +102,7 @@ struct EmulatedOps {
   typedef int32_t Pairs __attribute__((vector_size(kLanes * sizeof(float))));
 
   static HWY_INLINE Sum Zero() { return Sum{}; }
-  static HWY_INLINE Sum Add(Sum a, Sum b) { return a + b; }
+  static HWY_INLINE Sum AddTo(Sum old, float keep, Sum sum) { return old * keep + sum; }
   static HWY_INLINE Sum LoadSome(const float* from, int64_t count) {
     Sum sum{};
     for (int64_t i = 0; i < count; ++i) sum[i] = from[i];

@@ -1,6 +1,6 @@
-// The product that the bfloat16 layers are cut into: c = a b, or c += a b, of bfloat16 numbers
-// summed in 32 bits. By the processor's units for it where it has any (AVX512_BF16, Arm's BFDOT),
-// else by 32-bit multiplications of the same numbers.
+// The product that the bfloat16 layers are cut into: c = keep c + a b, of bfloat16 numbers summed
+// in 32 bits. By the processor's units for it where it has any (AVX512_BF16, Arm's BFDOT), else by
+// 32-bit multiplications of the same numbers.
 //
 // The units multiply two neighbours in k at once, so operands are made of pairs: two bfloat16
 // numbers in the bits of one float, the one of the lower k in the lower half. Nothing but loads and
@@ -34,7 +34,7 @@ struct Bf16Product {
   int64_t column_stride = 0;
   float* c = nullptr;  // (i, j) at c[j * ldc + i]; nothing beyond m is touched
   int64_t ldc = 0;
-  bool accumulate = false;
+  float keep = 0;  // of c; 0: what was there does not matter
 };
 
 // By the units if there are any.

@@ -24,7 +24,9 @@ struct UnitOps {
     return static_cast<__mmask16>((1u << count) - 1);
   }
   static HWY_INLINE Sum Zero() { return _mm512_setzero_ps(); }
-  static HWY_INLINE Sum Add(Sum a, Sum b) { return _mm512_add_ps(a, b); }
+  static HWY_INLINE Sum AddTo(Sum old, float keep, Sum sum) {
+    return _mm512_fmadd_ps(old, _mm512_set1_ps(keep), sum);
+  }
   static HWY_INLINE Sum Load(const float* from) { return _mm512_loadu_ps(from); }
   static HWY_INLINE void Store(Sum sum, float* to) { _mm512_storeu_ps(to, sum); }
   static HWY_INLINE Sum LoadSome(const float* from, int64_t count) {
@@ -156,7 +158,7 @@ struct UnitOps {
   using Pairs = bfloat16x8_t;
 
   static HWY_INLINE Sum Zero() { return vdupq_n_f32(0.0f); }
-  static HWY_INLINE Sum Add(Sum a, Sum b) { return vaddq_f32(a, b); }
+  static HWY_INLINE Sum AddTo(Sum old, float keep, Sum sum) { return vfmaq_n_f32(sum, old, keep); }
   static HWY_INLINE Sum Load(const float* from) { return vld1q_f32(from); }
   static HWY_INLINE void Store(Sum sum, float* to) { vst1q_f32(to, sum); }
   static HWY_INLINE Sum LoadSome(const float* from, int64_t count) {

@@ -92,13 +92,23 @@ void ThinBackwardData(const ConstMatrixView& dy, const ConstMatrixView& weight,
   }
 }
 
+// to[i] = keep to[i] + sum_of(i).
+template <typename SumOf>
+void AddSums(float keep, int64_t count, float* to, const SumOf& sum_of) {
+  constexpr int64_t kAtOnce = 64;
+  float sums[kAtOnce];
+  for (int64_t first = 0; first < count; first += kAtOnce) {
+    const int64_t some = std::min(kAtOnce, count - first);
+    for (int64_t i = 0; i < some; ++i) sums[i] = sum_of(first + i);
+    KeepAndAdd(keep, sums, some, to + first);
+  }
+}
+
 void ThinBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView& x, float keep,
                         const MatrixView& dw) {
   for (int64_t o = 0; o < dw.row_count; ++o) {
-    for (int64_t i = 0; i < dw.column_count; ++i) {
-      const float sum = Dot(x.row(i), dy.row(o), x.column_count);
-      KeepAndAdd(keep, &sum, 1, dw.row(o) + i);
-    }
+    AddSums(keep, dw.column_count, dw.row(o),
+            [&](int64_t i) { return Dot(x.row(i), dy.row(o), x.column_count); });
   }
 }
 
@@ -137,7 +147,8 @@ class WeightGradient {
   void Tile(int64_t o, int64_t outputs, int64_t begin) {
     float* const to = dw_.row(o) + begin;
     if (in_place_) {
-      if (IsPart(keep_)) Keep(keep_, {to, outputs, columns_, dw_.stride});
+      // A generated product replaces what is there, or adds to it.
+      if (keep_ != 0 && keep_ != 1) Keep(keep_, {to, outputs, columns_, dw_.stride});
       return Sum(o, outputs, keep_ != 0, to, dw_.stride);
     }
     Sum(o, outputs, false, beside_, width_);
@@ -242,10 +253,8 @@ void LinearBackwardSquares(const ConstMatrixView& dy, const ConstMatrixView& x, 
 
 void BiasBackwardSquares(const ConstMatrixView& dy, float keep, const VectorView& sums) {
   CHECK_EQ(sums.count, dy.row_count);
-  for (int64_t o = 0; o < dy.row_count; ++o) {
-    const float sum = Dot(dy.row(o), dy.row(o), dy.column_count);
-    KeepAndAdd(keep, &sum, 1, sums.data + o);
-  }
+  AddSums(keep, dy.row_count, sums.data,
+          [&](int64_t o) { return Dot(dy.row(o), dy.row(o), dy.column_count); });
 }
 
 }  // namespace weir::kernels::cpu

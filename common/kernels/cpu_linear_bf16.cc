@@ -77,7 +77,7 @@ class WeightProduct {
                   .column_stride = transpose_ ? 1 : rounded.stride,
                   .c = to_.row(n),
                   .ldc = to_.stride,
-                  .accumulate = k > 0});
+                  .keep = k > 0 ? 1.0f : 0.0f});
   }
 
   const ConstMatrixView weight_;
@@ -125,7 +125,6 @@ void WeightGradient(const ConstMatrixView& dy, const ConstMatrixView& x, float k
     const MatrixView part{rows.data, features, pairs, rows.stride};
     RoundRowsOf<of>({x.row(i), features, x.column_count, x.stride}, part);
     Transpose(part, {panel.data, pairs, features, panel.stride});
-    if (IsPart(keep)) Keep(keep, {dw.row(0) + i, dy.row_count, features, dw.stride});
     MultiplyBf16({.m = features,
                   .n = dy.row_count,
                   .pairs = pairs,
@@ -136,7 +135,7 @@ void WeightGradient(const ConstMatrixView& dy, const ConstMatrixView& x, float k
                   .column_stride = gradients.stride,
                   .c = dw.row(0) + i,
                   .ldc = dw.stride,
-                  .accumulate = keep != 0});
+                  .keep = keep});
   }
 }
 

@@ -61,9 +61,6 @@ inline void CheckBackwardWeight(const ConstMatrixView& dy, const ConstMatrixView
   CHECK_EQ(dw.column_count, x.row_count);
 }
 
-// Whether what is there is to be scaled before a product, which replaces it or adds to it, comes.
-inline bool IsPart(float keep) { return keep != 0 && keep != 1; }
-
 // For a block of y's features that is summed up: bias and activation.
 struct BiasAndActivation {
   const float* bias;

@@ -111,7 +111,7 @@ WEIR_HOGWILD void AddScaledRow(const float* scale, const float* from, int64_t co
 }
 
 WEIR_HOGWILD void KeepAndAddRow(float keep, const float* from, int64_t count, float* to) {
-  ForEachVector(count, [&](auto tag, int64_t i) HWY_ATTR {
+  ForEachVector(count, [&](auto tag, int64_t i) WEIR_HOGWILD_PART HWY_ATTR {
     const auto kept = hn::Mul(hn::LoadU(tag, to + i), hn::Set(tag, keep));
     const auto added = hn::LoadU(tag, from + i);
     hn::StoreU(keep == 0 ? added : hn::Add(kept, added), tag, to + i);
@@ -121,7 +121,7 @@ WEIR_HOGWILD void KeepAndAddRow(float keep, const float* from, int64_t count, fl
 WEIR_HOGWILD void KeepRows(float keep, const MatrixView& to) {
   for (int64_t r = 0; r < to.row_count; ++r) {
     float* const row = to.row(r);
-    ForEachVector(to.column_count, [&](auto tag, int64_t i) HWY_ATTR {
+    ForEachVector(to.column_count, [&](auto tag, int64_t i) WEIR_HOGWILD_PART HWY_ATTR {
       hn::StoreU(hn::Mul(hn::LoadU(tag, row + i), hn::Set(tag, keep)), tag, row + i);
     });
   }

@@ -99,6 +99,22 @@ TEST(Cluster, SeveralThreadsShareOneReplicaAndOneResidual) {
   EXPECT_EQ(cluster.report().total().samples(), 12000u);
 }
 
+// They add their squares up while policies of other threads select by them, also where they clip.
+TEST(Cluster, SeveralThreadsShareSumsOfSquares) {
+  constexpr char kNoise[] = R"(
+      compression { default { hybrid { threshold: 0.0005 } }
+                    layer { match: "bottom/*" variance {} } })";
+  for (const char* clip : {"", "update { dense { clip_norm: 0.05 } }"}) {
+    LoopbackCluster cluster(MakeConfig({kSmallRun, kNoise, clip}),
+                            {.servers = 1, .trainers = 1, .threads = 3, .faults = {}});
+    cluster.Run();
+    ExpectAllOk(cluster);
+    const v1::WorkerReport& total = cluster.report().total();
+    EXPECT_LT(total.sent().push() * 5, total.dense().push());
+    EXPECT_GT(cluster.report().test().auc(), 0.6) << clip;
+  }
+}
+
 TEST(Cluster, EvaluatesEverySoManySamples) {
   LoopbackCluster cluster(MakeConfig({kSmallRun, "run { evaluate_every_samples: 4000 }"}), {});
   cluster.Run();

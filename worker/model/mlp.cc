@@ -112,13 +112,14 @@ void Mlp::BackwardWeight(const Layer& layer, const ConstMatrixView& output_gradi
   kernels_->linear_backward_weight(output_gradient, input, accumulate,
                                    WeightView(*layer.weight, gradients),
                                    BiasView(*layer.bias, gradients));
-  if (const auto& [sums, decay] = layer.weight_squares; !sums.empty()) {
+  const auto keep = [&](const compress::SquareSums& to) { return accumulate ? 1 : to.decay; };
+  if (const std::span<float> sums = layer.weight_squares.sums; !sums.empty()) {
     kernels_->linear_backward_squares(
-        output_gradient, input, accumulate ? 1 : decay,
+        output_gradient, input, keep(layer.weight_squares),
         kernels::Dense(sums.data(), layer.weight->row_count, layer.weight->column_count));
   }
-  if (const auto& [sums, decay] = layer.bias_squares; !sums.empty()) {
-    kernels_->bias_backward_squares(output_gradient, accumulate ? 1 : decay,
+  if (const std::span<float> sums = layer.bias_squares.sums; !sums.empty()) {
+    kernels_->bias_backward_squares(output_gradient, keep(layer.bias_squares),
                                     {sums.data(), layer.bias->row_count});
   }
 }

@@ -43,8 +43,8 @@ class Mlp {
   // After Forward of the same slice, with the same input and its output. output_gradient becomes
   // the last layer's. input_gradient: [input width, samples], or without data when nobody needs it.
   // Every element of this MLP's tensors in gradients is overwritten, or, with accumulate, added to.
-  // The squares of what each sample adds are added to the sums of the tensors that have any, which
-  // decay before, unless it is with accumulate: one more product of matrices for each weight.
+  // The squares of what each sample adds are added to the sums of the tensors that have any;
+  // without accumulate these decay first. For a weight that is one more product of matrices.
   void Backward(const float* parameters, const Slice& slice, const kernels::ConstMatrixView& input,
                 const kernels::ConstMatrixView& output, const kernels::MatrixView& output_gradient,
                 const kernels::MatrixView& input_gradient, bool accumulate, float* gradients);

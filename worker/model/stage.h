@@ -63,7 +63,7 @@ class Stage {
                std::span<const float> rows);
 
   // After Forward of the same slice. The first slice of a batch overwrites this stage's tensors in
-  // gradients.dense, the others add; all add to rows and row_squares.
+  // gradients.dense, the others add; all add to rows, row_squares and the sums of squares.
   void Backward(const float* parameters, const data::Batch& batch, const Slice& slice,
                 const GradientBuffers& gradients);
 

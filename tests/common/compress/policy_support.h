@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/base/check.h"
+#include "common/base/hogwild.h"
 #include "common/base/random.h"
 #include "common/compress/policy.h"
 #include "common/compress/policy_table.h"
@@ -127,7 +128,8 @@ inline void AppendSelection(uint32_t stripe, const StripeSelection& selection,
 }
 
 // As a backward pass does, where the policy asks for it.
-inline void AddSquares(const Policy& policy, PolicyState& state, std::span<const float> squares) {
+WEIR_HOGWILD inline void AddSquares(const Policy& policy, PolicyState& state,
+                                    std::span<const float> squares) {
   const auto [sums, decay] = policy.square_sums(state);
   for (size_t i = 0; i < sums.size(); ++i) sums[i] = sums[i] * decay + squares[i];
 }

@@ -32,9 +32,8 @@ struct PlainOps {
   using Pairs = Sum;
 
   static Sum Zero() { return {}; }
-  static Sum Add(const Sum& a, const Sum& b) {
-    Sum sum;
-    for (size_t i = 0; i < kLanes; ++i) sum[i] = a[i] + b[i];
+  static Sum AddTo(const Sum& old, float keep, Sum sum) {
+    for (size_t i = 0; i < kLanes; ++i) sum[i] += old[i] * keep;
     return sum;
   }
   static Sum LoadSome(const float* from, int64_t count) {
@@ -64,7 +63,7 @@ struct PlainOps {
 
 // A product of random numbers, and what must come of it.
 struct Case {
-  Case(int64_t m, int64_t n, int64_t pairs, bool pairs_lie_together, bool accumulate) {
+  Case(int64_t m, int64_t n, int64_t pairs, bool pairs_lie_together, float keep) {
     const int64_t lda = (m + kBf16Lanes - 1) / kBf16Lanes * kBf16Lanes + kBf16Lanes;
     a = RandomFloats(static_cast<size_t>(lda * pairs), 1);
     b = RandomFloats(static_cast<size_t>((n + 3) * (pairs + 3)), 2);
@@ -79,15 +78,15 @@ struct Case {
                .column_stride = pairs_lie_together ? pairs + 3 : 1,
                .c = c.data(),
                .ldc = m + 5,
-               .accumulate = accumulate};
+               .keep = keep};
     for (int64_t j = 0; j < n; ++j) {
       for (int64_t i = 0; i < product.ldc; ++i) expected.push_back(Expected(i, j));
     }
   }
 
   double Expected(int64_t i, int64_t j) const {
-    double sum =
-        i >= product.m || product.accumulate ? c[static_cast<size_t>(j * product.ldc + i)] : 0.0;
+    const double was = c[static_cast<size_t>(j * product.ldc + i)];
+    double sum = i < product.m ? was * static_cast<double>(product.keep) : was;
     for (int64_t p = 0; p < product.pairs && i < product.m; ++p) {
       const float x = a[static_cast<size_t>(p * product.lda + i)];
       const float y = b[static_cast<size_t>(p * product.pair_stride + j * product.column_stride)];
@@ -130,9 +129,9 @@ void ExpectProducts(const Multiply& multiply) {
                                     {0, 3, 2},
                                     {5, 0, 2}}) {
     for (const bool together : {false, true}) {
-      for (const bool accumulate : {false, true}) {
+      for (const float keep : {0.0f, 1.0f, 0.75f}) {
         SCOPED_TRACE(::testing::Message() << m << " " << n << " " << pairs << " " << together);
-        Case test(m, n, pairs, together, accumulate);
+        Case test(m, n, pairs, together, keep);
         multiply(test.product);
         for (size_t i = 0; i < test.c.size(); ++i) {
           ASSERT_NEAR(test.c[i], test.expected[i], 2e-5) << i;

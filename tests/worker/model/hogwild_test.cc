@@ -51,7 +51,7 @@ double Total(std::span<const float> values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-// Where two threads meet, a step's squares are lost: seldom, and no more than that.
+// Where two threads meet, squares are lost: seldom.
 TEST(DlrmHogwild, ThreadsAddUpNearlyAllOfTheirSquares) {
   constexpr int kSteps = 50;
   const ModelLayout layout = test::MakeLayout({13, 5, 16, {256, 128, 16}, {256, 1}});
