@@ -1,5 +1,7 @@
 #include "server/shard_reporter.h"
 
+#include <new>
+
 #include "common/base/random.h"
 #include "common/base/strings.h"
 #include "common/session/header_message.h"
@@ -25,8 +27,16 @@ void ShardReporter::Start() {
 }
 
 void ShardReporter::Run() {
-  Status status = Report();
+  Status status = ReportOrRunOut();
   if (!stopping_) on_end_(std::move(status));
+}
+
+Status ShardReporter::ReportOrRunOut() {
+  try {
+    return Report();
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted("no memory for words to the coordinator");
+  }
 }
 
 // Ends when the run does, when the coordinator refuses or falls silent, or when it is stopped.

@@ -42,6 +42,7 @@ class ShardReporter {
 
  private:
   void Run();
+  Status ReportOrRunOut();
   Status Report();
   Status Open();
   Status Reconnect(int64_t now_ms);

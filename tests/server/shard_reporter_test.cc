@@ -8,6 +8,7 @@
 
 #include "common/session/header_message.h"
 #include "common/transport/loopback.h"
+#include "tests/support/no_memory_client.h"
 
 namespace weir::server {
 namespace {
@@ -70,6 +71,19 @@ class ShardReporterTest : public testing::Test {
   std::promise<Status> end_;
   uint64_t coordinator_nonce_ = 5;
 };
+
+TEST_F(ShardReporterTest, EndsWhenItRunsOutOfMemory) {
+  auto client = std::make_unique<test::NoMemoryClient>(network_.MakeClient());
+  client->RunOut();
+  ShardReporterOptions options;
+  options.coordinator_address = kAddress;
+  options.first_timeout_ms = options.timeout_ms = options.reconnect_ms = kPatienceMs;
+  options.interval_ms = 20;
+  ShardReporter reporter(options, std::move(client),
+                         [this](Status status) { end_.set_value(std::move(status)); });
+  reporter.Start();
+  EXPECT_EQ(End().code(), StatusCode::kResourceExhausted);
+}
 
 TEST_F(ShardReporterTest, ReportsAsOneProcessUntilTheRunIsFinished) {
   const auto reporter = Start(kPatienceMs);

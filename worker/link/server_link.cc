@@ -1,6 +1,9 @@
 #include "worker/link/server_link.h"
 
 #include <algorithm>
+#include <chrono>
+#include <new>
+#include <thread>
 #include <utility>
 
 #include "common/base/check.h"
@@ -273,6 +276,25 @@ void ServerLink::Fail(const Status& status) {
 // --- The I/O thread ----------------------------------------------------------------------------
 
 void ServerLink::Run() {
+  if (!DoOrFail(&ServerLink::Converse)) {
+    while (!stopping_) std::this_thread::sleep_for(std::chrono::milliseconds(kTickMs));
+  }
+  DoOrFail(&ServerLink::SayLastWords);
+}
+
+bool ServerLink::DoOrFail(void (ServerLink::*work)()) {
+  try {
+    (this->*work)();
+    return true;
+  } catch (const std::bad_alloc&) {
+    Fail(
+        ResourceExhausted("no memory for what goes to the servers and comes from them; use a "
+                          "smaller cluster.window or data.batch_size, or fewer --threads"));
+    return false;
+  }
+}
+
+void ServerLink::Converse() {
   clock_.Look();
   for (size_t i = 0; i < peers_.size(); ++i) Do(i, peers_[i].session->Start(clock_.NowMs()));
   int64_t next_tick_ms = 0;
@@ -285,7 +307,10 @@ void ServerLink::Run() {
     next_tick_ms = now_ms + kTickMs;
     Tick();
   }
-  RunCommands();  // a last word, if there is one
+}
+
+void ServerLink::SayLastWords() {
+  RunCommands();  // why this worker ends, if it says so
   if (!run_is_over_) SayFarewell();
 }
 

@@ -134,6 +134,10 @@ class ServerLink {
 
   // The I/O thread.
   void Run();
+  // False, and the link has failed, when it runs out of memory.
+  bool DoOrFail(void (ServerLink::*work)());
+  void Converse();
+  void SayLastWords();
   void RunCommands();
   void Receive(transport::ConnectionMessage incoming);
   void Handle(size_t server, const v1::Header& header, const transport::Message& message);

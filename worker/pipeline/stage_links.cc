@@ -1,5 +1,6 @@
 #include "worker/pipeline/stage_links.h"
 
+#include <new>
 #include <utility>
 
 #include "common/base/check.h"
@@ -55,8 +56,20 @@ void StageLinks::Start(std::function<void(v1::Header, transport::Message)> on_me
                        std::function<void(const Status&)> on_failure) {
   on_message_ = std::move(on_message);
   on_failure_ = std::move(on_failure);
-  if (upstream_) upstream_thread_ = std::thread([this] { RunUpstream(); });
-  if (downstream_) downstream_thread_ = std::thread([this] { RunDownstream(); });
+  if (upstream_) upstream_thread_ = std::thread([this] { Run(&StageLinks::ServeUpstream); });
+  if (downstream_) {
+    downstream_thread_ = std::thread([this] { Run(&StageLinks::ServeDownstream); });
+  }
+}
+
+void StageLinks::Run(void (StageLinks::*serve)()) {
+  try {
+    (this->*serve)();
+  } catch (const std::bad_alloc&) {
+    on_failure_(
+        ResourceExhausted("no memory for what goes between stages; use a smaller "
+                          "pipeline.in_flight or data.batch_size"));
+  }
 }
 
 void StageLinks::SetView(const v1::PipelineView& view) {
@@ -115,7 +128,7 @@ bool StageLinks::IsExpected(uint32_t trainer, uint32_t from_stage, uint64_t gene
   return false;
 }
 
-void StageLinks::RunUpstream() {
+void StageLinks::ServeUpstream() {
   std::deque<Outgoing> waiting;
   while (!stopping_) {
     for (Outgoing& out : TakeQueue(&backward_)) waiting.push_back(std::move(out));
@@ -168,7 +181,7 @@ void StageLinks::Connect() {
   connection_ = *opened;
 }
 
-void StageLinks::RunDownstream() {
+void StageLinks::ServeDownstream() {
   std::deque<Outgoing> waiting;
   while (!stopping_) {
     // Before it connects: what is taken afterwards may be of a generation whose connection is not

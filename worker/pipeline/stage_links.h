@@ -81,8 +81,10 @@ class StageLinks {
     transport::Message message;
   };
 
-  void RunUpstream();
-  void RunDownstream();
+  // Serves until Stop, or until there is no memory for it, which is a failure.
+  void Run(void (StageLinks::*serve)());
+  void ServeUpstream();
+  void ServeDownstream();
   void Connect();
   // The messages of the present generation that wait in the queue, which is emptied.
   std::deque<Outgoing> TakeQueue(std::deque<Outgoing>* queue);

@@ -9,6 +9,7 @@
 
 #include "common/config/defaults.h"
 #include "common/transport/loopback.h"
+#include "tests/support/no_memory_client.h"
 
 namespace weir::worker {
 namespace {
@@ -208,6 +209,25 @@ TEST_F(ServerLinkTest, AHeartbeatLeavesBeforeThePushesThatAreSentAgain) {
   EXPECT_TRUE(first[last].work_request().heartbeat_only()) << first[last].DebugString();
   link_->Stop(Interrupted("done"), false);
   link_.reset();
+}
+
+// And the coordinator hears why this worker ends.
+TEST_F(ServerLinkTest, RunningOutOfMemoryEndsTheLink) {
+  auto client = std::make_unique<test::NoMemoryClient>(network_.MakeClient());
+  test::NoMemoryClient* const memory = client.get();
+  link_ = std::make_unique<ServerLink>(config_, layout_,
+                                       LinkOptions{.server_addresses = {Address(0), Address(1)}},
+                                       std::move(client));
+  BeConnected();
+  memory->RunOut();
+  const Status status = link_->AwaitAccepted(1);
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+  link_->Stop(status, true);
+  link_.reset();
+  EXPECT_THAT(ExpectWord([](const v1::WorkRequest& request) {
+                return !request.failure().empty();
+              }).failure(),
+              HasSubstr("no memory for what goes to the servers"));
 }
 
 TEST_F(ServerLinkTest, AMessageAboveTheLimitEndsTheRunAndSaysWhy) {

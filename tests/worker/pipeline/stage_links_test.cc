@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
+#include <future>
 #include <vector>
 
 #include "common/session/header_message.h"
 #include "common/transport/loopback.h"
+#include "tests/support/no_memory_client.h"
 
 namespace weir::worker {
 namespace {
@@ -90,6 +92,24 @@ TEST(StageLinks, CarryBatchesBothWaysInOrder) {
   second.links().Send(Backward(5, 1), {});
   EXPECT_EQ(first.Await(2), (std::vector<uint64_t>{2, 1}));
   EXPECT_EQ(first.links().NextName(), "trainer 0 stage 1 at inproc://link");
+}
+
+TEST(StageLinks, FailWhenTheyRunOutOfMemory) {
+  transport::LoopbackNetwork network;
+  auto client = std::make_unique<test::NoMemoryClient>(network.MakeClient());
+  client->RunOut();
+  StageLinks links({.trainer = 0,
+                    .stage = 0,
+                    .stage_count = 2,
+                    .listen_address = kAddress,
+                    .advertised_address = ""},
+                   nullptr, std::move(client));
+  std::promise<Status> end;
+  links.Start([](const v1::Header&, const transport::Message&) {},
+              [&](const Status& status) { end.set_value(status); });
+  auto ended = end.get_future();
+  ASSERT_EQ(ended.wait_for(std::chrono::seconds(60)), std::future_status::ready);
+  EXPECT_EQ(ended.get().code(), StatusCode::kResourceExhausted);
 }
 
 TEST(StageLinks, DropWhatIsOfAnotherGeneration) {
