@@ -131,8 +131,8 @@ Status RunProcesses(const LocalOptions& options, const v1::Config& config) {
   const OutputDirectory out(options.out_directory);
   WEIR_ASSIGN_OR_RETURN(const auto lock,
                         out.Prepare(options.trainer_count, config::ToText(config)));
-  WEIR_ASSIGN_OR_RETURN(const std::vector<std::string> addresses,
-                        LoopbackAddresses(options.server_count, options.base_port));
+  WEIR_ASSIGN_OR_RETURN(const std::vector<HeldPort> ports,
+                        HoldLoopbackPorts(options.server_count, options.base_port));
 
   Progress progress(out.MetricsPath(0), TotalSamples(config.data()),
                     Display{std::cerr, TerminalColumns()}, Clock::Real());
@@ -150,7 +150,8 @@ Status RunProcesses(const LocalOptions& options, const v1::Config& config) {
       [&progress](const std::string& line) { progress.Notice(line); });
   progress.Notice(StrCat("starting ", CountText(options), "; logs in ", out.LogDirectory(), "/"));
   for (const std::string& notice : notices) progress.Notice(notice);
-  const Status ending = supervisor.Run(RunCommands(options, addresses, residuals.folder()));
+  const Status ending =
+      supervisor.Run(RunCommands(options, LoopbackAddresses(ports), residuals.folder()));
   progress.Finish();
   std::string missing;
   const Status moved = residuals.Move(&missing);

@@ -13,20 +13,13 @@ import threading
 import time
 import unittest
 
+sys.dont_write_bytecode = True
+from held_ports import free_addresses, free_ports  # noqa: E402
+
 BIN = sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/bin"
 RUN = "configs/runs/local.textproto"
 FAST = "cluster { connect_timeout_ms: 1500 answer_timeout_ms: 3000 } "
 FOREVER = FAST + "data { epochs: 100000 } "
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for s in sockets:
-        s.bind(("127.0.0.1", 0))
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
 
 
 class CountingProxy:
@@ -131,7 +124,7 @@ class ProcessTest(unittest.TestCase):
             time.sleep(0.02)
 
     def servers(self, count):
-        return ",".join("tcp://127.0.0.1:%d" % port for port in free_ports(count))
+        return ",".join(free_addresses(count))
 
     def cluster(self, override="", servers=2, trainers=2):
         addresses = self.servers(servers)

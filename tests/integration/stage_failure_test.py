@@ -4,12 +4,14 @@ the loss is that of an undisturbed run. Usage: stage_failure_test.py BIN_DIR [KI
 import json
 import os
 import random
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+
+sys.dont_write_bytecode = True
+from held_ports import free_addresses  # noqa: E402
 
 BIN = sys.argv[1] if len(sys.argv) > 1 else "build/release/bin"
 KILLS = int(sys.argv[2]) if len(sys.argv) > 2 else 20
@@ -43,12 +45,6 @@ class Stage:
         return sum(text in line for line in list(self.lines))
 
 
-def free_address():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return "tcp://127.0.0.1:%d" % s.getsockname()[1]
-
-
 def until(condition, deadline, what):
     while not condition():
         assert time.monotonic() < deadline, "waited too long for " + what
@@ -57,7 +53,7 @@ def until(condition, deadline, what):
 
 def run(directory, kills):
     """Test logloss of a run in which so many processes are killed."""
-    out, servers = os.path.join(directory, "out-%d" % kills), free_address()
+    out, servers = os.path.join(directory, "out-%d" % kills), free_addresses(1)[0]
     server = subprocess.Popen([os.path.join(BIN, "weir-server"), *CONFIG, "--servers=" + servers,
                                "--shard=0"], stderr=subprocess.DEVNULL)
     stages = [Stage(servers, i, out) for i in range(STAGES)]

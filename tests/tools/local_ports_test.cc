@@ -6,65 +6,86 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <set>
 #include <string>
+#include <vector>
+
+#include "common/base/strings.h"
 
 namespace weir::tools {
 namespace {
 
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::SizeIs;
-using testing::StartsWith;
 
-constexpr const char* kPrefix = "tcp://127.0.0.1:";
-
-// Listens on a free loopback port, as another program would.
-class Listener {
+// Another program's socket on a loopback port; 0 takes any.
+class OtherSocket {
  public:
-  Listener() : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
+  explicit OtherSocket(int port, bool reuse = false) : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
+    const int value = reuse ? 1 : 0;
+    EXPECT_EQ(setsockopt(socket_, SOL_SOCKET, SO_REUSEADDR, &value, sizeof(value)), 0);
     sockaddr_in address = {};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<uint16_t>(port));
     socklen_t length = sizeof(address);
     auto* generic = reinterpret_cast<sockaddr*>(&address);
-    EXPECT_EQ(bind(socket_, generic, length), 0);
-    EXPECT_EQ(listen(socket_, 1), 0);
+    listens_ = bind(socket_, generic, length) == 0 && listen(socket_, 1) == 0;
     EXPECT_EQ(getsockname(socket_, generic, &length), 0);
     port_ = ntohs(address.sin_port);
   }
-  ~Listener() { close(socket_); }
-  Listener(const Listener&) = delete;
-  Listener& operator=(const Listener&) = delete;
+  ~OtherSocket() { close(socket_); }
+  OtherSocket(const OtherSocket&) = delete;
+  OtherSocket& operator=(const OtherSocket&) = delete;
 
+  bool listens() const { return listens_; }
   int port() const { return port_; }
 
  private:
   int socket_;
+  bool listens_ = false;
   int port_ = 0;
 };
 
 TEST(LocalPorts, AreFreeAndDifferent) {
-  const auto addresses = LoopbackAddresses(50, 0);
-  ASSERT_TRUE(addresses.ok()) << addresses.status();
-  EXPECT_THAT(std::set<std::string>(addresses->begin(), addresses->end()), SizeIs(50));
-  for (const std::string& address : *addresses) EXPECT_THAT(address, StartsWith(kPrefix));
+  const auto ports = HoldLoopbackPorts(50, 0);
+  ASSERT_TRUE(ports.ok()) << ports.status();
+  const std::vector<std::string> addresses = LoopbackAddresses(*ports);
+  EXPECT_THAT(std::set<std::string>(addresses.begin(), addresses.end()), SizeIs(50));
+  EXPECT_EQ(addresses[7], StrCat("tcp://127.0.0.1:", (*ports)[7].port()));
 }
 
-TEST(LocalPorts, AreNoneForNoServers) { EXPECT_TRUE(LoopbackAddresses(0, 0)->empty()); }
+TEST(LocalPorts, AreNoneForNoServers) {
+  EXPECT_THAT(LoopbackAddresses(*HoldLoopbackPorts(0, 0)), IsEmpty());
+}
+
+TEST(LocalPorts, AreHeldForTheirServersUntilTheRunIsOver) {
+  int port = 0;
+  {
+    const auto ports = HoldLoopbackPorts(1, 0);
+    port = ports->front().port();
+    EXPECT_FALSE(OtherSocket(port).listens());
+    EXPECT_TRUE(OtherSocket(port, /*reuse=*/true).listens()) << "as a server does";
+    EXPECT_FALSE(OtherSocket(port).listens()) << "held also when the server has ended";
+  }
+  EXPECT_TRUE(OtherSocket(port).listens());
+}
 
 TEST(LocalPorts, FollowTheBasePort) {
-  const std::string free = LoopbackAddresses(1, 0)->front();
-  const auto addresses = LoopbackAddresses(1, std::stoi(free.substr(std::string(kPrefix).size())));
-  ASSERT_TRUE(addresses.ok()) << addresses.status();
-  EXPECT_EQ(addresses->front(), free);
+  const int free = HoldLoopbackPorts(1, 0)->front().port();
+  const auto ports = HoldLoopbackPorts(1, free);
+  ASSERT_TRUE(ports.ok()) << ports.status();
+  EXPECT_EQ(ports->front().port(), free);
 }
 
 TEST(LocalPorts, NameTheOneInUse) {
-  const Listener listener;
-  const auto addresses = LoopbackAddresses(1, listener.port());
-  ASSERT_FALSE(addresses.ok());
-  EXPECT_THAT(addresses.status().message(), HasSubstr(std::to_string(listener.port())));
-  EXPECT_THAT(addresses.status().message(), HasSubstr("--base_port"));
+  const OtherSocket other(0);
+  const auto ports = HoldLoopbackPorts(1, other.port());
+  ASSERT_FALSE(ports.ok());
+  EXPECT_THAT(ports.status().message(), HasSubstr(std::to_string(other.port())));
+  EXPECT_THAT(ports.status().message(), HasSubstr("--base_port"));
 }
 
 }  // namespace
