@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/base/check.h"
+#include "common/base/clock.h"
 #include "common/base/heap.h"
 #include "common/base/signal_watcher.h"
 #include "common/base/strings.h"
@@ -76,8 +77,10 @@ Status Measure(const std::vector<std::string>& names) {
   WEIR_RETURN_IF_ERROR(WriteJson(all, machine));  // now, and not after all has been measured
   for (const Section* section : sections) {
     std::cout << "\n" << section->name << ": " << section->help << std::endl;
+    const double start = MonotonicSeconds();
     WEIR_ASSIGN_OR_RETURN(const Lines lines, section->run(options));
     PrintTable(lines, std::cout);
+    std::cout << Format("took %.0f s\n", MonotonicSeconds() - start);
     all.insert(all.end(), lines.begin(), lines.end());
     WEIR_RETURN_IF_ERROR(WriteJson(all, machine));
   }

@@ -1,6 +1,7 @@
 // What servers cost a trainer when the network costs nothing: one server and one trainer of one
 // thread on this machine, beside the same training embedded in one process.
 
+#include <algorithm>
 #include <array>
 
 #include "common/base/strings.h"
@@ -31,7 +32,7 @@ LocalRun RunOf(Way way, bool quick) {
 // samples/s, medians over the repeats, in turns.
 Result<std::array<double, kWayCount>> MeasureRates(const Options& options) {
   std::array<std::vector<double>, kWayCount> values;
-  for (int repeat = 0; repeat < options.repeats; ++repeat) {
+  for (int repeat = 0; repeat < std::min(options.repeats, kMaxRunRepeats); ++repeat) {
     for (const Way way : {kEmbedded, kNone, kDct99}) {
       WEIR_ASSIGN_OR_RETURN(const LocalResult result, RunLocal(RunOf(way, options.quick)));
       values[way].push_back(result.samples_per_second);

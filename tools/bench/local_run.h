@@ -36,6 +36,9 @@ struct LocalRun {
   Link link = {nullptr};
 };
 
+// A run takes seconds, so three repeats are the most.
+inline constexpr int kMaxRunRepeats = 3;
+
 struct LocalResult {
   double samples_per_second = 0;
 };

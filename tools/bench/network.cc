@@ -18,9 +18,6 @@ namespace {
 constexpr const char* kPaper = "models/dlrm_criteo.textproto";
 constexpr const char* kNone = "none {} values: F32";
 
-// A run takes seconds, so three are the most.
-constexpr int kMaxRepeats = 3;
-
 struct Shaped {
   Link link;
   // Rows that take two to six seconds.
@@ -168,7 +165,7 @@ Result<Lines> BenchNetwork(const Options& options) {
     std::cout << "left out: shaping needs root, unshare, ip and tc: " << status.message() << "\n";
     return Lines{};
   }
-  const int repeats = std::min(options.repeats, kMaxRepeats);
+  const int repeats = std::min(options.repeats, kMaxRunRepeats);
   WEIR_ASSIGN_OR_RETURN(const Rates gigabit, MeasureRates(kGigabit, repeats));
   WEIR_ASSIGN_OR_RETURN(const Rates megabits, MeasureRates(kHundredMegabit, repeats));
   Lines lines = RateLines(kGigabit, gigabit);

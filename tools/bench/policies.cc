@@ -28,9 +28,7 @@ constexpr double kGoalOfPytorch = 10;
 constexpr double kAlpha = 6;
 // The variance may take 40 % of a step.
 constexpr double kGoalOfTraining = 0.6;
-constexpr int64_t kTrainingRows = 60'000;
-// A run takes seconds, so three are the most.
-constexpr int kMaxTrainingRepeats = 3;
+constexpr int64_t kTrainingRows = 40'000;
 
 struct Size {
   int64_t mega = 0;
@@ -146,7 +144,7 @@ Result<Lines> MeasureTraining(const Options& options) {
     Policy policies[] = {{"dct", "dct { sparsity: 0.99 } values: BF16"},
                          {"variance", "variance {}"},
                          {"hybrid", "hybrid { threshold: 0.0005 }"}};
-    for (int repeat = 0; repeat < std::min(options.repeats, kMaxTrainingRepeats); ++repeat) {
+    for (int repeat = 0; repeat < std::min(options.repeats, kMaxRunRepeats); ++repeat) {
       for (Policy& policy : policies) {
         WEIR_ASSIGN_OR_RETURN(
             const LocalResult run,
