@@ -103,6 +103,9 @@ void Dispatcher::OnPush(const transport::PeerId& peer, const v1::Push& push,
   auto pending = std::make_shared<PendingAnswer>();
   pending->stage = worker->stage;
   const bool is_next = push.sequence() == worker->session.last_sequence() + 1;
+  if (is_next && is_saved_ && !push.is_refresh()) {
+    return Refuse(peer, "training is over, and the model is being saved without this push", false);
+  }
   if (is_next) pending->push = std::move(message);  // a repeated one is answered, not applied
   if (Status status = shard_->Route(pending.get()); !status.ok()) {
     return Refuse(peer, status.message(), false);
@@ -154,6 +157,7 @@ void Dispatcher::OnModelPull(const transport::PeerId& peer, const v1::ModelPull&
   if (worker->pulls_in_flight >= kMaxPullsInFlight) {
     return Refuse(peer, StrCat("more than ", kMaxPullsInFlight, " pulls in flight"), false);
   }
+  is_saved_ = true;
   auto pending = std::make_shared<PendingPart>();
   pending->peer = peer;
   pending->request_id = pull.request_id();

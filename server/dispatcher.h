@@ -79,6 +79,9 @@ class Dispatcher {
   // Whether workers have a stage of the model each; unset until the first one says hello. Versions
   // are counted for each stage, so a run is of one kind.
   std::optional<bool> in_stages_;
+  // Parts of the model have been asked for, so training is over, and all parts have to be of one
+  // step: pushes of a worker that slept until it had been given up come too late.
+  bool is_saved_ = false;
   std::map<cluster::Seat, Worker> workers_;
   std::map<transport::PeerId, cluster::Seat> peers_;  // current peer of each session
 };

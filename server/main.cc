@@ -117,6 +117,7 @@ int main(int argc, char** argv) {
       {.usage = "serves one shard of a Weir run; see README.md",
        .flags_in = "server/main",
        .short_of_memory = "the model; see its widths and tables in the config",
+       .ends_with_its_reader = false,
        .check = [&](const auto& arguments) { return weir::server::ReadFlags(arguments, &setup); },
        .run = [&](const auto&) { return weir::server::RunServer(setup); }},
       argc, argv);

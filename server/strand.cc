@@ -58,11 +58,12 @@ void StrandArena::Enqueue(std::function<void()> work) {
     ++running_;
   }
   BeforeEnqueue(this);
-  arena_.enqueue([this, work = std::move(work)] {
+  auto task = [this, work = std::move(work)] {
     AfterDequeue(this);
     RunOrEnd(work);
     Finished();
-  });
+  };
+  RunOrEnd([&] { arena_.enqueue(std::move(task)); });  // who waits would wait for ever
 }
 
 void StrandArena::Finished() {

@@ -178,6 +178,7 @@ int main(int argc, char** argv) {
       {.usage = weir::tools::kUsage,
        .flags_in = "weir_local",
        .short_of_memory = "this program",
+       .ends_with_its_reader = false,
        .check =
            [&](const auto& arguments) {
              options = weir::tools::OptionsFromFlags();

@@ -311,6 +311,7 @@ int main(int argc, char** argv) {
        .flags_in = "worker/main",
        .short_of_memory = "the model and its data; see the model's widths, data.batch_size and "
                           "data.chunk_batches in the config",
+       .ends_with_its_reader = false,
        .check = [&](const auto& arguments) { return weir::worker::ReadFlags(arguments, &setup); },
        .run = [&](const auto&) { return weir::worker::RunWorker(setup); }},
       argc, argv);

@@ -14,6 +14,10 @@ namespace {
 // Of `none` with rounding: what is kept is a few thousandths of a gradient, and waits for the next.
 constexpr size_t kMaxRoundedRows = 100'000;
 
+// Of old rows as many as this leave in a step, or several times what it has gradients of: all that
+// a state of another age brings may be more than a message holds.
+constexpr size_t kFewestOld = 1024;
+
 float SquaredNorm(std::span<const float> values) {
   return std::inner_product(values.begin(), values.end(), values.begin(), 0.0f);
 }
@@ -90,7 +94,7 @@ void RowResidual::Take(const RowGradients& gradients, SentRows* sent) {
       Wait(slot);
     }
   }
-  SendOld(sent);
+  SendOld(std::max(kFewestOld, 4 * gradients.ids.size()), sent);
   ++step_;
   SortById(dimension_, sent);
 }
@@ -174,6 +178,7 @@ void RowResidual::Wait(size_t slot) {
   if (slots_[slot].since != kNotWaiting) return;
   slots_[slot].since = step_;
   waiting_.push_back({step_, slot});
+  ++counts_.waiting;
 }
 
 void RowResidual::Send(size_t slot, SentRows* sent) {
@@ -186,7 +191,10 @@ void RowResidual::Send(size_t slot, SentRows* sent) {
     keeps_any = keeps_any || kept != 0;
   }
   ++counts_.sent;
-  if (slots_[slot].since != kNotWaiting) counts_.kept_steps += step_ - slots_[slot].since;
+  if (slots_[slot].since != kNotWaiting) {
+    counts_.kept_steps += step_ - slots_[slot].since;
+    --counts_.waiting;
+  }
   slots_[slot].since = kNotWaiting;
   slots_[slot].square_sum = 0;
   if (!keeps_any) Free(slot);
@@ -204,8 +212,9 @@ void RowResidual::SendWithoutSlot(std::span<const float> gradient, uint64_t id, 
   ++counts_.sent;
 }
 
-void RowResidual::SendOld(SentRows* sent) {
-  while (!waiting_.empty()) {
+void RowResidual::SendOld(size_t most, SentRows* sent) {
+  const size_t enough = sent->ids.size() + most;
+  while (!waiting_.empty() && sent->ids.size() < enough) {
     const bool is_old = step_ - waiting_.front().since >= test_.max_age;
     if (!is_old && slot_of_.size() <= test_.max_rows) break;
     const auto entry = waiting_.front();
@@ -238,9 +247,7 @@ bool RowResidual::empty() const {
 
 RowCounts RowResidual::counts() const {
   std::lock_guard lock(mutex_);
-  RowCounts counts = counts_;
-  for (const auto& entry : waiting_) counts.waiting += IsWaiting(entry) ? 1 : 0;
-  return counts;
+  return counts_;
 }
 
 std::vector<float> RowResidual::KeptOf(uint64_t id) const {

@@ -70,7 +70,8 @@ class RowResidual {
   bool needs_squares() const { return test_.alpha.has_value(); }
 
   // Takes a step's gradients in; sent, which is cleared first, gets the rows that leave: of this
-  // step's those that are worth it, and any that are old.
+  // step's those that are worth it, and the oldest of those that are old, several times as many as
+  // the step has gradients of, and some more.
   void Take(const RowGradients& gradients, SentRows* sent);
   // A step without a push.
   void Accumulate(const RowGradients& gradients);
@@ -118,7 +119,8 @@ class RowResidual {
   void Send(size_t slot, SentRows* sent);
   void SendWithoutSlot(std::span<const float> gradient, uint64_t id, SentRows* sent);
   bool IsWaiting(const Waiting& entry) const { return slots_[entry.slot].since == entry.since; }
-  void SendOld(SentRows* sent);
+  // At most so many.
+  void SendOld(size_t most, SentRows* sent);
   void ForgetStale();
   void Free(size_t slot);
   bool LoadSlots(ByteReader* in);

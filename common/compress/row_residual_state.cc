@@ -95,6 +95,7 @@ bool RowResidual::LoadOrders(size_t free_count, size_t waiting_count, ByteReader
     if (!waiting_.empty() && since < waiting_.back().since) return false;
     waiting_.push_back({since, *slot});
   }
+  counts_.waiting = waiting_count;
   return true;
 }
 

@@ -52,7 +52,8 @@ struct KernelTable {
 
   // sums = keep sums + the sums over the samples of the squares of what each adds to dw: the
   // product of the squares of dy and x (Tsuzuku et al. 2018, section 4.3). keep 0: what was there
-  // does not matter. sums, shaped like dw, may be added to meanwhile (common/base/hogwild.h).
+  // does not matter. A square counts as at most 1e18, which keeps the sums finite whatever an
+  // outlier's are. sums, shaped like dw, may be added to meanwhile (common/base/hogwild.h).
   void (*linear_backward_squares)(const ConstMatrixView& dy, const ConstMatrixView& x, float keep,
                                   const MatrixView& sums);
   // The same of bias_gradient.

@@ -92,7 +92,7 @@ void SumEachRow(const ConstMatrixView& from, bool accumulate, float* sums) {
 void SquareRow(const float* from, int64_t count, float* to) {
   ForEachVector(count, [&](auto tag, int64_t i) HWY_ATTR {
     const auto value = hn::LoadU(tag, from + i);
-    hn::StoreU(hn::Mul(value, value), tag, to + i);
+    hn::StoreU(hn::Min(hn::Mul(value, value), hn::Set(tag, kLargestSquare)), tag, to + i);
   });
 }
 

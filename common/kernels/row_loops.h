@@ -23,7 +23,11 @@ void SumRows(const ConstMatrixView& from, bool accumulate, float* sums);
 // to[i] += *scale * from[i].
 void AddScaled(const float* scale, const float* from, int64_t count, float* to);
 
-// to[i] = from[i]^2.
+// What a square counts as at most, so that sums of products of two stay finite: no sum that is
+// infinite, or 0 times infinity, ever becomes a number again.
+inline constexpr float kLargestSquare = 1e18f;
+
+// to[i] = from[i]^2, at most kLargestSquare.
 void Square(const float* from, int64_t count, float* to);
 
 // to[i] = keep to[i] + from[i]; keep 0: what was there does not matter. to may be written

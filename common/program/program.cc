@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -76,6 +77,7 @@ void EndInterrupted() {
 
 int RunProgram(const Program& program, int argc, char** argv) {
   KeepStandardStreams();
+  if (!program.ends_with_its_reader) std::signal(SIGPIPE, SIG_IGN);  // writing fails instead
   gflags::SetUsageMessage(program.usage);
   FLAGS_logtostderr = true;  // unless flags say otherwise
   // By default gflags exits with 1 at its first complaint; here all mistakes are told.

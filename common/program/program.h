@@ -19,6 +19,8 @@ struct Program {
   std::string usage;            // --help begins with it ...
   std::string flags_in;         // ... and lists the flags of source files whose path contains this
   std::string short_of_memory;  // told when there is none left: for what, and what to make smaller
+  // Whether the work ends with whoever reads its output, as that of a filter does. A run goes on.
+  bool ends_with_its_reader = true;
   // All that is wrong before work begins, a line for each mistake; told together with wrong flags.
   // May be missing.
   std::function<Status(const Arguments& arguments)> check = nullptr;

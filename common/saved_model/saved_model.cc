@@ -73,6 +73,14 @@ Status CheckReplaceable(const std::string& directory) {
 
 // A new folder beside the target. One of that name was left by a process of this number that was
 // killed, or is another machine's: it may hold all that is left of a model, so it stays.
+// This, or with a number behind it what nothing has yet.
+std::string FreeName(const std::string& first) {
+  std::error_code error;
+  std::string name = first;
+  for (int number = 2; fs::exists(name, error); ++number) name = StrCat(first, "-", number);
+  return name;
+}
+
 Result<std::string> MakeAside(const std::string& target) {
   std::error_code error;
   const fs::path parent = fs::path(target).parent_path();
@@ -177,12 +185,7 @@ std::vector<std::string> PartialModels(const std::string& directory) {
 }
 
 std::string ResidualsAside(const std::string& directory) {
-  const std::string first =
-      StrCat(Stripped(directory), kResidualsAside, static_cast<int64_t>(getpid()));
-  std::error_code error;
-  std::string name = first;
-  for (int number = 2; fs::exists(name, error); ++number) name = StrCat(first, "-", number);
-  return name;
+  return FreeName(StrCat(Stripped(directory), kResidualsAside, static_cast<int64_t>(getpid())));
 }
 
 Result<std::unique_ptr<Writer>> Writer::Create(const std::string& directory) {
@@ -238,9 +241,11 @@ Status Writer::Rename() {
              0) {
     old = aside_;
   } else {
-    old = directory_ + ".old";
+    old = FreeName(directory_ + ".old");
     fs::rename(directory_, old, error);
     if (!error) fs::rename(aside_, directory_, error);
+    std::error_code ignored;  // either is there again, or was never away
+    if (error) fs::rename(old, directory_, ignored);
   }
   if (error) {
     return Unavailable(StrCat("the model is in ", aside_, " and cannot be renamed to ", directory_,

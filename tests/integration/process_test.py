@@ -367,6 +367,25 @@ class ProcessTest(unittest.TestCase):
         with open(self.path("out/metrics.jsonl"), encoding="utf-8") as f:
             self.assertGreater(len([json.loads(line) for line in f]), 0)
 
+    def without_reader(self, program, *flags):
+        """Its output goes to a pipe whose other end is closed, as when `| tee` dies before it."""
+        reader, writer = os.pipe()
+        child = subprocess.Popen([os.path.join(BIN, program), *flags], stdout=writer, stderr=writer)
+        self.children.append(child)
+        os.close(reader)
+        os.close(writer)
+        return child
+
+    def test_a_run_goes_on_when_nobody_reads_its_output(self):
+        local = self.without_reader("weir-local", "--config=" + RUN, "--servers=1", "--trainers=1",
+                                    "--out=" + self.path("l"))
+        self.assertEqual(local.wait(timeout=60), 0)
+        self.assertEqual(self.summary("l")["train"]["samples"], 20000)
+        flags = ["--config=" + RUN, "--servers=" + self.servers(1)]
+        server = self.without_reader("weir-server", *flags, "--shard=0")
+        worker = self.without_reader("weir-worker", *flags, "--trainer=0", "--out=" + self.path("t0"))
+        self.assertEqual((worker.wait(timeout=60), server.wait(timeout=60)), (0, 0))
+
     def test_a_log_that_cannot_be_written_does_not_cost_the_model(self):
         out, model = self.path("out"), self.path("model")
         os.mkdir(out)

@@ -50,6 +50,7 @@ class DispatcherTest : public testing::Test {
       if (header.has_row_pull()) {
         dispatcher_.OnRowPull(incoming->peer, header.row_pull(), incoming->message);
       }
+      if (header.has_model_pull()) dispatcher_.OnModelPull(incoming->peer, header.model_pull());
       if (header.has_push()) {
         dispatcher_.OnPush(incoming->peer, header.push(), std::move(incoming->message));
       }
@@ -300,6 +301,22 @@ TEST_F(DispatcherTest, ARefusedPushIsToldToTheNextConnectionToo) {
   Exchange(Connected(0), Push(1), {Gradient(1, infinity)});
   ExpectRefusal(Exchange(Open(), Hello(0, 2)), "bottom/0/weight", false);
   EXPECT_EQ(Exchange(Open(), Hello(0, 1, 2)).size(), 2u) << "another process did nothing wrong";
+}
+
+// As of a worker that slept until others had its data and were done with it.
+TEST_F(DispatcherTest, APushThatComesWhileTheModelIsSavedIsRefusedForGoodAndNotApplied) {
+  const auto saver = Connected(0);
+  const auto late = Connected(1);
+  Exchange(late, Push(1), {Gradient(3)});
+  v1::Header pull;
+  pull.mutable_model_pull()->set_request_id(1);
+  ASSERT_TRUE(Exchange(saver, pull).at(0).header.has_model_reply());
+  ExpectRefusal(Exchange(late, Push(2), {Gradient(3)}), "training is over", false);
+  EXPECT_EQ(shard_.version(), 1u);
+  EXPECT_EQ(Exchange(late, Push(1), {Gradient(3)}).at(0).header.answer().sequence(), 1u);
+  v1::Header refresh = Push(1);
+  refresh.mutable_push()->set_is_refresh(true);
+  EXPECT_TRUE(Exchange(saver, refresh).at(0).header.answer().is_catch_up());
 }
 
 TEST_F(DispatcherTest, ARefreshAddsNothing) {

@@ -34,9 +34,11 @@ TEST_F(LocalOutputDirectory, ForgetsAnEarlierRunAndNothingElse) {
                                         "run/logs/server-7.log"};
   for (const std::string& name : old) WriteFile(Path(name), "old");
   WriteFile(Path("run/notes.txt"), "mine");
+  WriteFile(Path("run/trainer-0-first.log"), "mine");
   Prepared(1);
   for (const std::string& name : old) EXPECT_FALSE(std::filesystem::exists(Path(name))) << name;
   EXPECT_EQ(ReadFile(Path("run/notes.txt")), "mine");
+  EXPECT_EQ(ReadFile(Path("run/trainer-0-first.log")), "mine");
 }
 
 TEST_F(LocalOutputDirectory, TakesTheResultsOfTheFirstTrainerThatHasThem) {

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -71,6 +72,16 @@ TEST(LocalPorts, AreHeldForTheirServersUntilTheRunIsOver) {
     EXPECT_FALSE(OtherSocket(port).listens()) << "held also when the server has ended";
   }
   EXPECT_TRUE(OtherSocket(port).listens());
+}
+
+TEST(LocalPorts, TellThatThereAreNoMoreDescriptors) {
+  rlimit limit = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit few{.rlim_cur = 20, .rlim_max = limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  const Status status = HoldLoopbackPorts(20, 0).status();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  EXPECT_THAT(status.message(), HasSubstr("Too many open files"));
 }
 
 TEST(LocalPorts, FollowTheBasePort) {

@@ -111,6 +111,18 @@ TEST_F(ResidualsTest, SaysWhoLeftNothing) {
   EXPECT_TRUE(IsThere("model/residuals/trainer-0.weir"));
 }
 
+// The run was interrupted when its model was just taking its place, and no worker left anything.
+TEST_F(ResidualsTest, SaysThatNobodyLeftAnythingForTheModelThatHasCome) {
+  SaveModel(kRun);
+  Residuals residuals(options_);
+  std::string missing;
+  ASSERT_TRUE(residuals.Move(&missing).ok());
+  EXPECT_THAT(missing, IsEmpty()) << "the model of before";
+  SaveModel(kRun + 1);
+  ASSERT_TRUE(residuals.Move(&missing).ok());
+  EXPECT_THAT(missing, HasSubstr("is without trainer-0.weir, trainer-1.weir: "));
+}
+
 // The run failed before it saved a model, or the model is that of an earlier one.
 TEST_F(ResidualsTest, OfAnotherRunThanTheModelAreTakenAway) {
   for (const bool has_model : {false, true}) {

@@ -53,7 +53,9 @@ std::vector<fs::path> TrainerDirectories(const std::string& path) {
   std::vector<fs::path> found;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(path, error)) {
-    if (entry.path().filename().string().starts_with("trainer-")) found.push_back(entry.path());
+    const bool is_ours = entry.path().filename().string().starts_with("trainer-");
+    std::error_code unknown;  // then it is not removed from
+    if (is_ours && entry.is_directory(unknown)) found.push_back(entry.path());
   }
   return found;
 }

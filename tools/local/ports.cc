@@ -21,6 +21,7 @@ sockaddr* AsGeneric(sockaddr_in* address) { return reinterpret_cast<sockaddr*>(a
 
 Result<HeldPort> HeldPort::Hold(int port) {
   HeldPort held(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (held.socket_ < 0) return ResourceExhausted(std::strerror(errno));
   // Lets a server listen on the port, which sets this, too; and ports of connections that are still
   // winding down count as free.
   const int reuse = 1;

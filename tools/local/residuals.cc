@@ -23,6 +23,13 @@ std::string FolderBeside(const LocalOptions& options) {
   return saved_model::ResidualsAside(options.save_directory);
 }
 
+// Of the manifest; 0: there is no model that can be read.
+uint64_t ModelId(const std::string& directory) {
+  if (directory.empty()) return 0;
+  const auto model = saved_model::SavedModel::Open(directory);
+  return model.ok() ? model.value()->manifest().id() : 0;
+}
+
 // Whether a layer of an MLP has a policy under which it cannot take over what was kept.
 bool ForgetsLayer(const v1::Config& config, const std::string& name) {
   if (config::IsTable(name)) return false;
@@ -55,7 +62,9 @@ std::vector<std::string> MissingStages(const std::string& folder,
 }  // namespace
 
 Residuals::Residuals(const LocalOptions& options)
-    : options_(options), beside_(FolderBeside(options)) {}
+    : options_(options),
+      beside_(FolderBeside(options)),
+      earlier_model_(ModelId(options.save_directory)) {}
 
 Residuals::~Residuals() {
   std::error_code ignored;
@@ -138,6 +147,9 @@ Status Residuals::Move(std::string* missing) {
       return Unavailable(StrCat("what trainers had not sent is in ", beside_, "; make it ",
                                 saved_model::ResidualsFolder(model), ", of the model in ", model));
     }
+    const bool has_come = ModelId(options_.save_directory) != earlier_model_;
+    const auto left = saved_model::TrainersWithStates(beside_);
+    if (has_come && left.ok() && left.value().empty()) *missing = MissingText();
     return OkStatus();
   }
   *missing = MissingText();

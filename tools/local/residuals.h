@@ -5,6 +5,7 @@
 // Thread rule: one thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,8 @@ class Residuals {
   std::vector<std::string> Losses(const v1::Config& config) const;
 
   // Into the saved model, if this run has saved it, however the run ended. missing: says which
-  // workers ended without leaving theirs; empty if none did. Unavailable, with where they are, when
-  // that cannot be, or the model is beside its folder.
+  // workers ended without leaving theirs, and the model has come; empty if none did. Unavailable,
+  // with where they are, when that cannot be, or the model is beside its folder.
   Status Move(std::string* missing);
 
  private:
@@ -43,6 +44,7 @@ class Residuals {
 
   const LocalOptions& options_;
   const std::string beside_;
+  const uint64_t earlier_model_;  // the one that is there when the run begins; 0: none
   bool is_moved_ = false;
 };
 

@@ -53,6 +53,31 @@ TEST(RowResidual, SendsARowWhoseNormReachesTheThreshold) {
   EXPECT_EQ(counts.kept_steps, 1u);
 }
 
+// As a state of a run whose rows might wait longer brings them.
+TEST(RowResidual, SendsRowsThatAreAllOldOverSeveralSteps) {
+  constexpr uint64_t kRows = 5000;
+  RowResidual before(When(1e9f, std::nullopt, 1000, kRows), kDimension, wire::ValueCoding::kF32);
+  std::vector<uint64_t> ids(kRows);
+  std::iota(ids.begin(), ids.end(), uint64_t{0});
+  Step(before, ids, std::vector<float>(kRows * kDimension, 1));
+  Bytes state;
+  ByteWriter writer(state);
+  before.Save(&writer);
+  RowResidual residual(When(1e9f, std::nullopt, 1, kRows), kDimension, wire::ValueCoding::kF32);
+  ByteReader reader(state);
+  ASSERT_TRUE(residual.Load(&reader).ok());
+  EXPECT_EQ(residual.counts().waiting, kRows);
+  std::vector<uint64_t> sent;
+  for (int step = 0; residual.counts().waiting > 0; ++step) {
+    ASSERT_LT(step, 10);
+    const SentRows rows = Step(residual, {}, {});
+    EXPECT_LE(rows.ids.size(), 1024u);
+    sent.insert(sent.end(), rows.ids.begin(), rows.ids.end());
+  }
+  EXPECT_EQ(sent, ids) << "the oldest first, and none twice";
+  EXPECT_TRUE(residual.empty());
+}
+
 // |r|^2 > alpha v: 1 > 1, no, v = 0.5; 4 > 1.5, yes, and v starts anew.
 TEST(RowResidual, SendsARowThatExceedsItsNoise) {
   RowResidual residual(When(std::nullopt, 1), kDimension, wire::ValueCoding::kF32);

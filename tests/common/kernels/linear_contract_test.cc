@@ -138,6 +138,25 @@ TEST_P(LinearContract, SquaresAreSumsOverSamplesOfTheirSquares) {
   });
 }
 
+// An input may be any float, and its gradient zero: 0 times infinity would stay in the sums for
+// good.
+TEST_P(LinearContract, SquaresOfAnOutlierStayFinite) {
+  test::ForEachTarget([&] {
+    for (const test::Shape& s : {test::Shape{128, 40, 70}, {20, 9, 3}}) {
+      const Layer layer(s, Activation::kNone);
+      for (int64_t n = 0; n < s.samples; ++n) layer.x.view.row(2)[n] = -1e25f;
+      for (int64_t n = 0; n < s.samples; ++n) layer.dy.view.row(1)[n] = 0;
+      for (int64_t n = 0; n < s.samples; ++n) layer.dy.view.row(2)[n] = 1e25f;
+      std::vector<float> sums(layer.dw.size(), kNan);
+      kernels().linear_backward_squares(layer.dy.view, layer.x.view, 0,
+                                        Dense(sums.data(), s.outputs, s.inputs));
+      for (const float sum : sums) ASSERT_TRUE(std::isfinite(sum)) << sum;
+      EXPECT_EQ(sums[static_cast<size_t>(s.inputs + 2)], 0.0f);
+      EXPECT_GT(sums[static_cast<size_t>(2 * s.inputs + 2)], 1e36f);
+    }
+  });
+}
+
 TEST_P(LinearContract, SquaresOfNoSamplesAreZero) {
   std::vector<float> dw(5 * 2, kNan), db(5, kNan);
   kernels().linear_backward_squares({nullptr, 5, 0, 16}, {nullptr, 2, 0, 16}, 0,
