@@ -110,17 +110,18 @@ Result<std::vector<double>> MeasureLayer(int percent, const Coding& coding, Run*
   return median;
 }
 
-// The middle of several layers, since one may be slower than the others throughout.
+// Where there are goals the middle of several layers, since one may be slower than the others
+// throughout.
 Status Measure(int percent, const Coding& coding, Run* run) {
   const Size& size = run->size;
+  const bool is_goal = coding.values == wire::ValueCoding::kF32;
   std::vector<double> steps, copies;
-  for (int i = 0; i < kLayers; ++i) {
+  for (int i = 0; i < (is_goal ? kLayers : 1); ++i) {
     WEIR_ASSIGN_OR_RETURN(const std::vector<double> seconds, MeasureLayer(percent, coding, run));
     steps.push_back(seconds[0]);
     copies.push_back(seconds[1]);
   }
   const std::vector<double> median = {Median(steps), Median(copies)};
-  const bool is_goal = coding.values == wire::ValueCoding::kF32;
   run->lines.push_back({.name = size.Name(StrCat("dct_", percent, coding.suffix)),
                         .value = GigabytesPerSecond(size, median[0]),
                         .unit = "GB/s",

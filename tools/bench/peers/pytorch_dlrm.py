@@ -5,7 +5,8 @@ Bottom 13-512-256-64-16, 26 tables of 100,000 rows and dimension 16 in one fused
 gradients, dot interaction, top 512-256-128-1, binary cross entropy, SGD; random ids, F32. The loop
 is written for speed: one gather for all tables, one batched product for the interaction, no loader.
 
-Prints one JSON line: {"peer": "PyTorch 1.13.1", "values": {"batch_128": samples per second, ...}}.
+Prints one JSON line: {"peer": "PyTorch 1.13.1", "values": {"batch_128_threads_1": samples per
+second, ...}}.
 """
 
 import argparse
@@ -99,20 +100,21 @@ def samples_per_second(batch, seconds, repeats):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", default="1,2", help="ascending: threads that wait are busy")
     parser.add_argument("--batches", default="128,512,2048")
     parser.add_argument("--seconds", type=float, default=1.5, help="of one repeat")
     parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
     use_openblas_with_openmp()
-    os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
+    os.environ["OMP_NUM_THREADS"] = "1"
     import torch
 
-    torch.set_num_threads(arguments.threads)
-    values = {
-        f"batch_{batch}": samples_per_second(batch, arguments.seconds, arguments.repeats)
-        for batch in map(int, arguments.batches.split(","))
-    }
+    values = {}
+    for threads in map(int, arguments.threads.split(",")):
+        torch.set_num_threads(threads)
+        for batch in map(int, arguments.batches.split(",")):
+            rate = samples_per_second(batch, arguments.seconds, arguments.repeats)
+            values[f"batch_{batch}_threads_{threads}"] = rate
     print(json.dumps({"peer": f"PyTorch {torch.__version__}", "values": values}))
 
 
