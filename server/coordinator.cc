@@ -424,7 +424,7 @@ std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& repo
                                                      int64_t now_ms) {
   v1::Header header;
   v1::ShardReply& reply = *header.mutable_shard_reply();
-  reply.set_coordinator_nonce(nonce_);
+  reply.set_run(nonce_);
   std::string refusal = RefuseShard(report);
   if (!refusal.empty()) {
     reply.set_state(v1::ShardReply::REFUSED);
@@ -432,7 +432,7 @@ std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& repo
     return header;
   }
   // A shard of an earlier run: the number in the reply tells it so.
-  if (report.coordinator_nonce() != 0 && report.coordinator_nonce() != nonce_) {
+  if (report.run() != 0 && report.run() != nonce_) {
     reply.set_state(v1::ShardReply::RUNNING);
     return header;
   }

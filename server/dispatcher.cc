@@ -37,7 +37,7 @@ Dispatcher::Dispatcher(Shard* shard, transport::ServerTransport* transport,
   CHECK_NE(server_epoch, 0u);
 }
 
-void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello) {
+void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello, uint64_t run) {
   const std::string difference = session::DescribeMismatch(identity_, hello.identity());
   if (!difference.empty()) return Refuse(peer, difference, false);
   if (hello.stage() >= std::max(1u, hello.stage_count()) ||
@@ -45,13 +45,18 @@ void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello) 
     return Refuse(peer, StrCat("there is no stage ", hello.stage(), " of ", hello.stage_count()),
                   false);
   }
-  // Of another run at this address: it hears so, and whoever has its seat here keeps it.
+  // It knew other parameters at this address: it hears so, and whoever has its seat here keeps it.
   if (hello.server_epoch() != 0 && hello.server_epoch() != server_epoch_) {
     v1::Header header;
     header.mutable_hello_reply()->set_connection(hello.connection());
     header.mutable_hello_reply()->set_server_epoch(server_epoch_);
     header.mutable_hello_reply()->set_shard(shard_index_);
     return Send(peer, header, {});
+  }
+  if (run == 0) return Refuse(peer, "it has not heard from server 0 yet", true);
+  // Seats and incarnations are alike in every run: it would have that of a worker of this one.
+  if (hello.run() != run) {
+    return Refuse(peer, "it serves another run now; start this one again, with all servers", false);
   }
   const bool in_stages = hello.stage_count() > 1;
   if (in_stages_.value_or(in_stages) != in_stages) {

@@ -35,7 +35,8 @@ class Dispatcher {
   Dispatcher(Shard* shard, transport::ServerTransport* transport, v1::RunIdentity identity,
              uint64_t server_epoch, uint32_t shard_index, Listeners listeners);
 
-  void OnHello(const transport::PeerId& peer, const v1::Hello& hello);
+  // run: that this server serves; 0: it has not been told yet.
+  void OnHello(const transport::PeerId& peer, const v1::Hello& hello, uint64_t run);
   void OnPush(const transport::PeerId& peer, const v1::Push& push, transport::Message message);
   void OnModelPull(const transport::PeerId& peer, const v1::ModelPull& pull);
   void OnRowPull(const transport::PeerId& peer, const v1::RowPull& pull,

@@ -68,9 +68,10 @@ std::unique_ptr<ShardReporter> StartReporter(const Setup& setup, Server* server,
   options.shard_index = static_cast<uint32_t>(FLAGS_shard);
   options.first_timeout_ms = cluster.connect_timeout_ms();
   options.timeout_ms = cluster.member_timeout_ms();
-  auto reporter =
-      std::make_unique<ShardReporter>(std::move(options), transport::MakeZmqClientTransport(limits),
-                                      [server](Status status) { server->End(std::move(status)); });
+  auto reporter = std::make_unique<ShardReporter>(
+      std::move(options), transport::MakeZmqClientTransport(limits),
+      [server](uint64_t run) { server->Serve(run); },
+      [server](Status status) { server->End(std::move(status)); });
   reporter->Start();
   return reporter;
 }

@@ -33,6 +33,7 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
       shard_(std::make_unique<Shard>(config_, layout_, shard_index, &outbox_)) {
   if (shard_index == 0) {
     coordinator_ = std::make_unique<Coordinator>(config_, identity_, server_count);
+    run_ = coordinator_->run();
   }
   Dispatcher::Listeners listeners;
   if (coordinator_) {
@@ -89,7 +90,7 @@ void Server::Receive(transport::IncomingMessage incoming, int64_t now_ms) {
     case v1::Header::kModelPull:
       return dispatcher_->OnModelPull(peer, header->model_pull());
     case v1::Header::kHello:
-      return dispatcher_->OnHello(peer, header->hello());
+      return dispatcher_->OnHello(peer, header->hello(), run_);
     default:
       return ReceiveControl(peer, *header, incoming.message, now_ms);
   }

@@ -37,6 +37,8 @@ class Server {
 
   // Any thread, or a signal handler. end: what Run returns.
   void Stop();
+  // Any thread. Which run this is; shard 0 knows by itself (ShardReporter tells the others).
+  void Serve(uint64_t run) { run_ = run; }
   // Any thread. The run is over, for reasons that Run cannot see (ShardReporter).
   void End(Status status);
 
@@ -65,6 +67,7 @@ class Server {
   std::unique_ptr<Shard> shard_;
   std::unique_ptr<Coordinator> coordinator_;  // shard 0 only
   std::unique_ptr<Dispatcher> dispatcher_;
+  std::atomic<uint64_t> run_{0};  // 0: not known yet
   std::atomic<bool> stopping_{false};
   int64_t received_ms_ = 0;            // when the message at hand came
   std::optional<int64_t> stop_by_ms_;  // once stopping was noticed

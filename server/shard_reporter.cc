@@ -10,9 +10,11 @@ namespace weir::server {
 
 ShardReporter::ShardReporter(ShardReporterOptions options,
                              std::unique_ptr<transport::ClientTransport> transport,
+                             std::function<void(uint64_t)> on_run,
                              std::function<void(Status)> on_end)
     : options_(std::move(options)),
       transport_(std::move(transport)),
+      on_run_(std::move(on_run)),
       on_end_(std::move(on_end)),
       clock_(Clock::Real(), 2 * options_.interval_ms) {}
 
@@ -99,6 +101,11 @@ std::optional<Status> ShardReporter::OnMessage(const transport::Message& message
 
 std::optional<Status> ShardReporter::OnReply(const v1::ShardReply& reply) {
   heard_once_ = true;
+  if (run_ == 0) {
+    run_ = reply.run();
+    header_.mutable_shard_report()->set_run(run_);
+    on_run_(run_);
+  }
   const int64_t now_ms = clock_.NowMs();
   if (reply.state() == v1::ShardReply::TAKEN) {
     // A restarted server stays for a while, so that workers learn that it was restarted.
@@ -106,9 +113,7 @@ std::optional<Status> ShardReporter::OnReply(const v1::ShardReply& reply) {
     return Refused(reply.reason());
   }
   heard_ms_ = now_ms;
-  if (coordinator_nonce_ == 0) coordinator_nonce_ = reply.coordinator_nonce();
-  header_.mutable_shard_report()->set_coordinator_nonce(coordinator_nonce_);
-  if (coordinator_nonce_ != reply.coordinator_nonce()) {
+  if (run_ != reply.run()) {
     return FailedPrecondition(StrCat("server 0 at ", options_.coordinator_address,
                                      " was restarted and knows nothing of this run; start the run "
                                      "again, with all servers"));

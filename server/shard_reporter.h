@@ -1,5 +1,6 @@
 // A shard other than 0 telling the coordinator every second that it is there, and learning from the
-// replies when the run is over. Shards are clients of shard 0 for membership (architecture 7).
+// replies which run it serves, and when that is over. Shards are clients of shard 0 for membership
+// (architecture 7).
 //
 // Place in the life of a batch: none.
 // Thread rule: runs a thread of its own between Start and destruction.
@@ -33,9 +34,10 @@ struct ShardReporterOptions {
 
 class ShardReporter {
  public:
-  // on_end: the run is over (OK) or cannot go on; called once, from the reporter's thread.
+  // Both are called once, from the reporter's thread. on_run: which run this is (JoinReply.run).
+  // on_end: it is over (OK) or cannot go on.
   ShardReporter(ShardReporterOptions options, std::unique_ptr<transport::ClientTransport> transport,
-                std::function<void(Status)> on_end);
+                std::function<void(uint64_t)> on_run, std::function<void(Status)> on_end);
   ~ShardReporter();
 
   void Start();
@@ -55,6 +57,7 @@ class ShardReporter {
 
   const ShardReporterOptions options_;
   const std::unique_ptr<transport::ClientTransport> transport_;
+  const std::function<void(uint64_t)> on_run_;
   const std::function<void(Status)> on_end_;
   std::atomic<bool> stopping_{false};
   std::thread thread_;
@@ -64,7 +67,7 @@ class ShardReporter {
   transport::ConnectionId connection_ = 0;
   bool heard_once_ = false;
   AwakeClock clock_;
-  uint64_t coordinator_nonce_ = 0;  // of the first one heard
+  uint64_t run_ = 0;  // of the first coordinator heard
   int64_t heard_ms_ = 0;
   int64_t connection_ms_ = 0;  // when the connection was opened, or last carried something here
 };

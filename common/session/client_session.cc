@@ -51,6 +51,7 @@ void ClientSession::Connect(int64_t now_ms, ClientActions& actions) {
   hello.set_stage_count(options_.stage_count);
   hello.set_incarnation(options_.incarnation);
   hello.set_membership_epoch(options_.membership_epoch);
+  hello.set_run(options_.run);
   hello.set_connection(connection_);
   if (has_version_) {
     hello.set_server_epoch(server_epoch_);

@@ -7,8 +7,8 @@
 // numbers both sides know what was lost: the worker replays pushes, the server sends one catch-up
 // answer with all that changed since that version. A connection is given up when the server asks
 // for it, when an answer is missing (their indexes are consecutive), or when something is owed and
-// nothing whole comes for a while: silence_ms at first, longer while large pushes are under way, and
-// twice as long after each vain try, so that a slow network gets through what is large.
+// nothing whole comes for a while: silence_ms at first, longer while large pushes are under way,
+// and twice as long after each vain try, so that a slow network gets through what is large.
 //
 // Place in the life of a batch: push -> **sequence, keep, replay** -> ... -> answer -> replica.
 // Thread rule: owner thread only (the worker's I/O thread). Owns the pushes until they are durable.
@@ -38,6 +38,7 @@ struct ClientSessionOptions {
   uint32_t stage_count = 1;  // 1: the whole model
   uint64_t incarnation = 0;
   uint64_t membership_epoch = 0;
+  uint64_t run = 0;  // JoinReply.run
   // Something is owed and nothing came: try a new connection. Longer where much is under way, by
   // what it takes on a slow network, up to most_silence_ms.
   int64_t silence_ms = 3000;

@@ -734,10 +734,10 @@ TEST_F(CoordinatorTest, AShardOfAnotherRunHearsOfThisOneAndTakesNoSeat) {
   *report.mutable_identity() = identity_;
   report.set_shard(1);
   report.set_nonce(71);
-  report.set_coordinator_nonce(run() + 1);
-  EXPECT_EQ(coordinator_.OnShardReport(report, now_ms_)->shard_reply().coordinator_nonce(), run());
+  report.set_run(run() + 1);
+  EXPECT_EQ(coordinator_.OnShardReport(report, now_ms_)->shard_reply().run(), run());
   EXPECT_EQ(Report(1, 72).state(), v1::ShardReply::RUNNING);
-  report.set_coordinator_nonce(run());
+  report.set_run(run());
   EXPECT_EQ(coordinator_.OnShardReport(report, now_ms_)->shard_reply().state(),
             v1::ShardReply::TAKEN);
 }

@@ -18,6 +18,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr uint64_t kEpoch = 4711;
+constexpr uint64_t kRun = 17;
 constexpr char kAddress[] = "inproc://server";
 
 struct Received {
@@ -46,7 +47,7 @@ class DispatcherTest : public testing::Test {
       v1::Header header;
       const ByteSpan bytes = incoming->message.parts[0].span();
       CHECK(header.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
-      if (header.has_hello()) dispatcher_.OnHello(incoming->peer, header.hello());
+      if (header.has_hello()) dispatcher_.OnHello(incoming->peer, header.hello(), run_);
       if (header.has_row_pull()) {
         dispatcher_.OnRowPull(incoming->peer, header.row_pull(), incoming->message);
       }
@@ -87,6 +88,7 @@ class DispatcherTest : public testing::Test {
     header.mutable_hello()->set_trainer(trainer);
     header.mutable_hello()->set_incarnation(incarnation);
     header.mutable_hello()->set_connection(connection);
+    header.mutable_hello()->set_run(kRun);
     return header;
   }
   // A connection whose hello was answered.
@@ -125,6 +127,7 @@ class DispatcherTest : public testing::Test {
   Outbox outbox_{[] {}};
   Shard shard_{config_, layout_, 0, &outbox_};
   std::vector<std::pair<cluster::Seat, uint64_t>> offsets_, heard_;
+  uint64_t run_ = kRun;
   Dispatcher dispatcher_{
       &shard_,
       server_.get(),
@@ -165,8 +168,25 @@ TEST_F(DispatcherTest, AHelloOfAnotherModelIsRefusedForGoodAndSaysWhatDiffers) {
   ExpectRefusal(Exchange(Open(), hello), "the model", false);
 }
 
+// As a worker says it that had joined a run which ended before it heard from this server.
+TEST_F(DispatcherTest, AHelloOfAnotherRunIsRefusedForGoodAndTakesNoSession) {
+  const auto connection = Connected(0);
+  v1::Header hello = Hello(0, 7);
+  hello.mutable_hello()->set_run(kRun + 1);
+  ExpectRefusal(Exchange(Open(), hello), "another run", false);
+  ASSERT_EQ(Exchange(connection, Push(1), {Gradient(3)}).size(), 1u);
+}
+
+TEST_F(DispatcherTest, AHelloWaitsUntilTheRunIsKnown) {
+  run_ = 0;
+  const auto connection = Open();
+  ExpectRefusal(Exchange(connection, Hello(0)), "not heard from server 0", true);
+  run_ = kRun;
+  EXPECT_EQ(Exchange(connection, Hello(0, 2)).size(), 2u);
+}
+
 // As a worker says it that slept while another run began here.
-TEST_F(DispatcherTest, AHelloOfAnotherRunHearsOfThisOneAndTakesNoSession) {
+TEST_F(DispatcherTest, AHelloThatKnowsOtherParametersHearsOfTheseAndTakesNoSession) {
   const auto connection = Connected(0);
   v1::Header hello = Hello(0, 7);
   hello.mutable_hello()->set_server_epoch(kEpoch + 1);

@@ -94,12 +94,20 @@ class ServerTest : public testing::Test {
     header.mutable_join()->set_nonce(50 + trainer);
     return header;
   }
+  // Returns the incarnation.
+  uint64_t JoinRun(transport::ConnectionId connection, uint32_t trainer) {
+    const v1::Header joined = Exchange(connection, Join(trainer));
+    EXPECT_TRUE(joined.has_join_reply()) << joined.DebugString();
+    run_ = joined.join_reply().run();
+    return joined.join_reply().incarnation();
+  }
   v1::Header Hello(uint32_t trainer, uint64_t incarnation) const {
     v1::Header header;
     *header.mutable_hello()->mutable_identity() = server_->identity();
     header.mutable_hello()->set_trainer(trainer);
     header.mutable_hello()->set_incarnation(incarnation);
     header.mutable_hello()->set_connection(1);
+    header.mutable_hello()->set_run(run_);
     return header;
   }
   static v1::Header Push(uint64_t sequence) {
@@ -112,10 +120,7 @@ class ServerTest : public testing::Test {
   // Everything that a worker asks of a server, once.
   void ExpectATrainerIsServed(uint32_t trainer) {
     const auto connection = client_->Open(kAddress).value();
-    const v1::Header joined = Exchange(connection, Join(trainer));
-    ASSERT_TRUE(joined.has_join_reply()) << joined.DebugString();
-    const uint64_t incarnation = joined.join_reply().incarnation();
-    run_ = joined.join_reply().run();
+    const uint64_t incarnation = JoinRun(connection, trainer);
     ASSERT_TRUE(Exchange(connection, Hello(trainer, incarnation)).has_hello_reply());
     const v1::Header catch_up = Receive(connection);
     ASSERT_TRUE(catch_up.answer().is_catch_up());
@@ -143,7 +148,7 @@ class ServerTest : public testing::Test {
     return config;
   }
 
-  uint64_t run_ = 0;  // of the last trainer that was served
+  uint64_t run_ = 0;  // that the last trainer joined
   const v1::Config config_ = PatientConfig();
   const ModelLayout layout_{config_, 1};
   transport::LoopbackNetwork network_;
@@ -211,6 +216,17 @@ TEST_F(ServerTest, OnlyShardZeroAdmitsTrainers) {
   const v1::Header reply = Exchange(client_->Open(kAddress).value(), Join(0));
   EXPECT_THAT(reply.refusal().reason(), HasSubstr("not shard 0"));
   EXPECT_FALSE(reply.refusal().retry());
+}
+
+TEST_F(ServerTest, AnotherShardTakesWorkersOfTheRunThatItIsToldOf) {
+  StartServer(2, 1);
+  run_ = 5;
+  const auto connection = client_->Open(kAddress).value();
+  EXPECT_TRUE(Exchange(connection, Hello(0, 1)).refusal().retry());
+  server_->Serve(6);
+  EXPECT_THAT(Exchange(connection, Hello(0, 1)).refusal().reason(), HasSubstr("another run"));
+  run_ = 6;
+  EXPECT_TRUE(Exchange(connection, Hello(0, 1)).has_hello_reply());
 }
 
 TEST_F(ServerTest, MessagesOfServersAreNotTaken) {
@@ -281,6 +297,7 @@ class GarbageMaker {
 
 TEST_F(ServerTest, GarbageDoesNotKeepItFromServing) {
   StartServer();
+  JoinRun(client_->Open(kAddress).value(), 2);
   std::vector<transport::Message> sound;
   sound.push_back(MakeParts(Join(3), {}));
   sound.push_back(MakeParts(Hello(3, 1), {}));

@@ -33,7 +33,7 @@ class ShardReporterTest : public testing::Test {
     options.interval_ms = 20;
     options.reconnect_ms = reconnect_ms;
     auto reporter = std::make_unique<ShardReporter>(
-        options, network_.MakeClient(),
+        options, network_.MakeClient(), [this](uint64_t run) { told_.push_back(run); },
         [this](Status status) { end_.set_value(std::move(status)); });
     reporter->Start();
     return reporter;
@@ -48,7 +48,7 @@ class ShardReporterTest : public testing::Test {
     v1::Header reply;
     reply.mutable_shard_reply()->set_state(state);
     reply.mutable_shard_reply()->set_reason(reason);
-    reply.mutable_shard_reply()->set_coordinator_nonce(coordinator_nonce_);
+    reply.mutable_shard_reply()->set_run(run_);
     CHECK(coordinator_->Send(incoming->peer, session::MakeMessage(reply)).ok());
     return report;
   }
@@ -69,7 +69,8 @@ class ShardReporterTest : public testing::Test {
   transport::LoopbackNetwork network_;
   std::unique_ptr<transport::ServerTransport> coordinator_ = network_.MakeServer();
   std::promise<Status> end_;
-  uint64_t coordinator_nonce_ = 5;
+  std::vector<uint64_t> told_;  // to be read after End
+  uint64_t run_ = 5;
 };
 
 TEST_F(ShardReporterTest, EndsWhenItRunsOutOfMemory) {
@@ -79,8 +80,9 @@ TEST_F(ShardReporterTest, EndsWhenItRunsOutOfMemory) {
   options.coordinator_address = kAddress;
   options.first_timeout_ms = options.timeout_ms = options.reconnect_ms = kPatienceMs;
   options.interval_ms = 20;
-  ShardReporter reporter(options, std::move(client),
-                         [this](Status status) { end_.set_value(std::move(status)); });
+  ShardReporter reporter(
+      options, std::move(client), [](uint64_t) {},
+      [this](Status status) { end_.set_value(std::move(status)); });
   reporter.Start();
   EXPECT_EQ(End().code(), StatusCode::kResourceExhausted);
 }
@@ -113,12 +115,13 @@ TEST_F(ShardReporterTest, ASilentConnectionIsOpenedAnew) {
 
 TEST_F(ShardReporterTest, ARestartedCoordinatorEndsTheShardToo) {
   const auto reporter = Start(kPatienceMs);
-  coordinator_nonce_ = 7;
+  run_ = 7;
   AnswerOne(v1::ShardReply::RUNNING);
   AnswerOne(v1::ShardReply::RUNNING);
-  coordinator_nonce_ = 8;
+  run_ = 8;
   AnswerOne(v1::ShardReply::RUNNING);
   EXPECT_THAT(End().message(), AllOf(HasSubstr(kAddress), HasSubstr("was restarted")));
+  EXPECT_THAT(told_, testing::ElementsAre(7));
 }
 
 TEST_F(ShardReporterTest, AFailedRunIsAStatusWithTheReason) {
@@ -184,7 +187,8 @@ TEST_F(ShardReporterTest, DestructionEndsItWithoutAWord) {
   {
     ShardReporterOptions options;
     options.coordinator_address = kAddress;
-    ShardReporter reporter(options, network_.MakeClient(), [&](const Status&) { told = true; });
+    ShardReporter reporter(
+        options, network_.MakeClient(), [](uint64_t) {}, [&](const Status&) { told = true; });
     reporter.Start();
   }
   EXPECT_FALSE(told);

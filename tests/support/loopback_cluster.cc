@@ -80,7 +80,7 @@ void LoopbackCluster::StartServer(uint32_t index) {
     reporter.shard_index = index;
     reporter.interval_ms = 20;
     reporters_[index] = std::make_unique<server::ShardReporter>(
-        std::move(reporter), network_.MakeClient(),
+        std::move(reporter), network_.MakeClient(), [server](uint64_t run) { server->Serve(run); },
         [server](Status status) { server->End(std::move(status)); });
     reporters_[index]->Start();
   }

@@ -100,6 +100,7 @@ void ServerLink::OpenSessions(const v1::JoinReply& joined) {
     session.stage_count = options_.stage_count;
     session.incarnation = incarnation_;
     session.membership_epoch = joined.membership_epoch();
+    session.run = run_;
     session.connect_timeout_ms = cluster.connect_timeout_ms();
     session.answer_timeout_ms = cluster.answer_timeout_ms();
     session.silence_ms = std::clamp<int64_t>(cluster.answer_timeout_ms() / 8, 100, 3000);
