@@ -103,7 +103,7 @@ Status Run(const Arguments& names) {
 }  // namespace weir::bench
 
 int main(int argc, char** argv) {
-  weir::bench::LetOpenBlasChoose(argv);
+  weir::bench::LetOpenBlasDoItsBest(argv);
   weir::KeepFreedMemory();  // as server and worker do; peers in this process have the same heap
   FLAGS_minloglevel = google::GLOG_WARNING;
   return weir::RunProgram({.usage = weir::bench::Usage(),

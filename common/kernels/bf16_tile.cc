@@ -182,6 +182,7 @@ void MultiplyBf16Emulated(const Bf16Product& product) {
 
 void MultiplyBf16(const Bf16Product& product) {
   CheckProduct(product);
+  if (product.pair_stride == 1 && product.pairs > 0 && HasAmx()) return MultiplyBf16ByAmx(product);
   if (HasBf16Units()) return MultiplyBf16ByUnits(product);
   HWY_DYNAMIC_DISPATCH(MultiplyEmulated)(product);
 }

@@ -1,14 +1,14 @@
 // The product that the bfloat16 layers are cut into: c = keep c + a b, of bfloat16 numbers summed
-// in 32 bits. By the processor's units for it where it has any (AVX512_BF16, Arm's BFDOT), else by
-// 32-bit multiplications of the same numbers.
+// in 32 bits. By the processor's units for it where it has any (Intel's AMX, AVX512_BF16, Arm's
+// BFDOT), else by 32-bit multiplications of the same numbers.
 //
 // The units multiply two neighbours in k at once, so operands are made of pairs: two bfloat16
 // numbers in the bits of one float, the one of the lower k in the lower half. Nothing but loads and
 // stores may touch such a float. An odd k is filled up with a zero.
 //
-// Both ways sum in the same order, in 32 bits; they differ in how they round the sum of a pair (a
-// unit may round once where the other way rounds twice) and in that units take numbers
-// below 1.2e-38 for zeros.
+// All sum in 32 bits. The ways differ in how they round the sum of a pair (a unit may round once
+// where multiplications round twice), in that units take numbers below 1.2e-38 for zeros, and AMX
+// sums 16 lower halves, and 16 upper ones, before they come to the rest.
 //
 // Place in the life of a batch: forward and backward, below the linear layers (cpu_linear_bf16.cc).
 // Thread rule: any thread, on which it runs alone. Rounding may read what another thread writes
@@ -37,7 +37,7 @@ struct Bf16Product {
   float keep = 0;  // of c; 0: what was there does not matter
 };
 
-// By the units if there are any.
+// By the fastest there is: AMX where pair_stride is 1.
 void MultiplyBf16(const Bf16Product& product);
 
 // Without them.
@@ -45,6 +45,12 @@ void MultiplyBf16Emulated(const Bf16Product& product);
 
 // With them; there must be some.
 void MultiplyBf16ByUnits(const Bf16Product& product);
+
+// With AMX; there must be some, pairs too, and pair_stride is 1.
+void MultiplyBf16ByAmx(const Bf16Product& product);
+
+// Whether this processor has AMX for bfloat16, and the operating system lets this process use it.
+bool HasAmx();
 
 // Whether this processor, and the operating system on it, have units that are made use of.
 bool HasBf16Units();

@@ -17,9 +17,9 @@ const KernelTable& CpuKernels();
 // stay in 32 bits.
 const KernelTable& CpuBf16Kernels();
 
-// Whether this processor multiplies bfloat16 numbers itself (AVX512_BF16, Arm's BFDOT). Without
-// such units the table above computes the same, up to rounding of the sums and numbers next to zero
-// and infinity (bf16_tile.h), slower than CpuKernels().
-bool CpuHasBf16Units();
+// Whether this processor multiplies bfloat16 numbers faster than those of 32 bits: by Intel's AMX,
+// AMD's AVX512_BF16 or Arm's BFDOT. Elsewhere the table above computes the same, up to rounding of
+// the sums and numbers next to zero and infinity (bf16_tile.h), slower than CpuKernels().
+bool CpuIsFasterInBf16();
 
 }  // namespace weir::kernels

@@ -43,9 +43,10 @@ class WeightProduct {
                 const MatrixView& to)
       : weight_(weight), transpose_(transpose), to_(to) {
     const int64_t pairs = Pairs(from.row_count);
-    PairMatrices scratch(PairMatrices::Size(pairs, from.column_count) + kBlockSize);
+    PairMatrices scratch(PairMatrices::Size(pairs, from.column_count) + 2 * kBlockSize);
     from_ = scratch.Take(pairs, from.column_count);
     block_ = scratch.Take(kBlockRows, kBlockRows);
+    turned_ = scratch.Take(kBlockRows, kBlockRows);
     InterleaveRows(from, from_);
   }
 
@@ -64,27 +65,37 @@ class WeightProduct {
   void Accumulate(int64_t n, int64_t k, const ConstMatrixView& weight) const {
     const int64_t features = transpose_ ? weight.column_count : weight.row_count;
     const int64_t pairs = Pairs(transpose_ ? weight.row_count : weight.column_count);
-    const MatrixView rounded{block_.data, transpose_ ? pairs : features,
-                             transpose_ ? features : pairs, block_.stride};
+    MatrixView rounded{block_.data, transpose_ ? pairs : features, transpose_ ? features : pairs,
+                       block_.stride};
     transpose_ ? InterleaveRows(weight, rounded) : RoundRows(weight, rounded);
+    const bool turn = transpose_ && HasAmx();
+    if (turn) rounded = Turned(rounded);
+    const bool pairs_lie_together = !transpose_ || turn;
     MultiplyBf16({.m = to_.column_count,
                   .n = features,
                   .pairs = pairs,
                   .a = from_.row(k / 2),
                   .lda = from_.stride,
                   .b = rounded.data,
-                  .pair_stride = transpose_ ? rounded.stride : 1,
-                  .column_stride = transpose_ ? 1 : rounded.stride,
+                  .pair_stride = pairs_lie_together ? 1 : rounded.stride,
+                  .column_stride = pairs_lie_together ? rounded.stride : 1,
                   .c = to_.row(n),
                   .ldc = to_.stride,
                   .keep = k > 0 ? 1.0f : 0.0f});
   }
 
+  MatrixView Turned(const MatrixView& block) const {
+    const MatrixView turned{turned_.data, block.column_count, block.row_count, turned_.stride};
+    Transpose(block, turned);
+    return turned;
+  }
+
   const ConstMatrixView weight_;
   const bool transpose_;
   const MatrixView to_;
-  MatrixView from_;   // [pairs of k, samples]
-  MatrixView block_;  // of the weight
+  MatrixView from_;    // [pairs of k, samples]
+  MatrixView block_;   // of the weight
+  MatrixView turned_;  // the same for AMX, which takes the pairs of a feature one after the other
 };
 static_assert(kTileDepth % 2 == 0, "a pair must not cross the border of a tile");
 

@@ -1,14 +1,15 @@
 // What the environment tells OpenBLAS, which reads it while it is loaded. Peers are measured at
-// their best, and left alone OpenBLAS finds out best what the processor is: told of an older one,
-// it runs at half the speed, and PyTorch with it.
+// their best. Left alone OpenBLAS finds out best what the processor is: told of an older one, it
+// runs at half the speed, and PyTorch with it. But a processor that came after OpenBLAS it takes
+// for one of 2004, a fifth of the speed: then it is told of the newest with these vectors.
 //
 // Thread rule: before the first thread.
 #pragma once
 
 namespace weir::bench {
 
-// Without variables OPENBLAS_...: returns. With some: starts this program once more without them,
-// for itself and for the programs that it runs.
-void LetOpenBlasChoose(char** argv);
+// Returns where nothing is to be changed in variables OPENBLAS_...; else starts this program once
+// more, with what is best for itself and for the programs that it runs.
+void LetOpenBlasDoItsBest(char** argv);
 
 }  // namespace weir::bench

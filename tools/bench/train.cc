@@ -87,7 +87,7 @@ Result<Rates> Measure(int64_t batch, const Options& options) {
     for (int repeat = 0; repeat < (options.quick ? 1 : kRepeatsOfATurn); ++repeat) {
       WEIR_RETURN_IF_ERROR(MeasureOurs(rows, options, one_thread, &rates.one_thread));
       WEIR_RETURN_IF_ERROR(MeasureOurs(rows, options, two_threads, &rates.two_threads));
-      if (!kernels::CpuHasBf16Units()) continue;
+      if (!kernels::CpuIsFasterInBf16()) continue;
       WEIR_RETURN_IF_ERROR(MeasureOurs(rows, options, bf16, &rates.bf16));
     }
     if (peer.ok()) peer = MeasurePeer(batch, &rates);
@@ -147,8 +147,8 @@ Result<Lines> BenchTrain(const Options& options) {
       lines.push_back(ReadingLine(Median(rates.one_thread), reading));
     }
   }
-  if (!kernels::CpuHasBf16Units()) {
-    std::cout << "train/bf16: verified, not measured: this processor has no units for it\n";
+  if (!kernels::CpuIsFasterInBf16()) {
+    std::cout << "train/bf16: verified, not measured: this processor has no fast units for it\n";
   }
   return lines;
 }

@@ -42,6 +42,8 @@ std::vector<uint16_t> Halves(const tensor::AlignedBuffer& values) {
 
 }  // namespace
 
+std::string OpenBlasCoreType() { return openblas_get_corename(); }
+
 void KeepLibrariesOnOneThread() {
   omp_set_num_threads(1);
   openblas_set_num_threads(1);

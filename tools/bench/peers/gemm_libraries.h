@@ -7,12 +7,16 @@
 
 #include <cstdint>
 #include <deque>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "tools/bench/gemm_layers.h"
 
 namespace weir::bench {
+
+// What OpenBLAS takes the processor for, as it names it: "Zen".
+std::string OpenBlasCoreType();
 
 // Once, before the others.
 void KeepLibrariesOnOneThread();
