@@ -101,11 +101,6 @@ std::optional<Status> ShardReporter::OnMessage(const transport::Message& message
 
 std::optional<Status> ShardReporter::OnReply(const v1::ShardReply& reply) {
   heard_once_ = true;
-  if (run_ == 0) {
-    run_ = reply.run();
-    header_.mutable_shard_report()->set_run(run_);
-    on_run_(run_);
-  }
   const int64_t now_ms = clock_.NowMs();
   if (reply.state() == v1::ShardReply::TAKEN) {
     // A restarted server stays for a while, so that workers learn that it was restarted.
@@ -113,6 +108,11 @@ std::optional<Status> ShardReporter::OnReply(const v1::ShardReply& reply) {
     return Refused(reply.reason());
   }
   heard_ms_ = now_ms;
+  if (run_ == 0) {
+    run_ = reply.run();
+    header_.mutable_shard_report()->set_run(run_);
+    on_run_(run_);
+  }
   if (run_ != reply.run()) {
     return FailedPrecondition(StrCat("server 0 at ", options_.coordinator_address,
                                      " was restarted and knows nothing of this run; start the run "

@@ -3,7 +3,8 @@
 // A worker's threads read the shared replica while its I/O thread writes answers into it (Niu et
 // al. 2011: sparse updates seldom meet, and a torn read costs one stale value). Every such access
 // in our code is in a function marked WEIR_HOGWILD, here or with its caller (the kernels that read
-// a bias, the finiteness test); matrix products read the weights in code that libxsmm generates.
+// a bias, the finiteness test); matrix products read the weights in code that libxsmm generates,
+// and AMX's instructions read and write sums.
 // Loads and stores of an aligned float are atomic on our machines; plain accesses are used because
 // relaxed atomics keep the compiler from vectorising. Under ThreadSanitizer functions so marked are
 // not instrumented, nor is that code; everything else is.

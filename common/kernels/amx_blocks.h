@@ -6,9 +6,8 @@
 // Ops:
 // - Shape(rows, columns) of the registers 0 .. 7; no rows: it is not used;
 // - Zero<t>(), Load<t>(from, stride), Store<t>(to, stride), strides in floats;
-// - Dot<c, x, y>(): c[j, i] += the sum over p of x[j, p] * y[p, i], of pairs p, in 32 bits. The sum
-// of
-//   the lower halves and that of the upper ones are made apart, and then added to c;
+// - Dot<c, x, y>(): c[j, i] += the sum over pairs p of x[j, p] * y[p, i], in 32 bits: the lower
+//   halves and the upper ones are summed apart, and both sums then added to c;
 // - Release(), after the last of them.
 //
 // Place in the life of a batch: forward and backward, below the linear layers (bf16_tile.h).

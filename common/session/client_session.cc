@@ -12,6 +12,9 @@ namespace {
 // new connection would have them sent again, behind what the old one still has.
 constexpr int64_t kSlowBytesPerMs = 1000;
 
+// A peer that refuses for a moment is there: nothing is to be spared by waiting longer.
+constexpr int64_t kRefusedRetryMs = 300;
+
 int64_t BodyBytes(const std::vector<transport::Part>& body) {
   int64_t total = 0;
   for (const transport::Part& part : body) total += static_cast<int64_t>(part.size());
@@ -160,6 +163,9 @@ ClientActions ClientSession::OnRefusal(const v1::Refusal& refusal, int64_t now_m
     Fail(FailedPrecondition(StrCat(options_.peer_name, " refuses: ", refusal.reason())), actions);
   } else if (state_ == State::kReady) {
     Connect(now_ms, actions);
+  } else {
+    refusal_ = refusal.reason();
+    retry_ms_ = std::min(retry_ms_, kRefusedRetryMs);
   }
   return actions;
 }
@@ -214,6 +220,10 @@ Status ClientSession::SilenceStatus(int64_t since_ms, int64_t now_ms) const {
     return DeadlineExceeded(StrCat(
         options_.peer_name, " is there, but its parameters did not come for ", seconds,
         " (cluster.connect_timeout_ms); is the network too slow for them, or is it stopped?"));
+  }
+  if (!has_version_ && !refusal_.empty()) {
+    return DeadlineExceeded(StrCat(options_.peer_name, " refused for ", seconds,
+                                   " (cluster.connect_timeout_ms): ", refusal_));
   }
   if (!has_version_) {
     return DeadlineExceeded(

@@ -28,7 +28,7 @@
 
 namespace weir::session {
 
-inline constexpr uint32_t kProtocolVersion = 1;
+inline constexpr uint32_t kProtocolVersion = 2;
 
 struct ClientSessionOptions {
   std::string peer_name;  // "server 1 at tcp://h1:7100", for messages
@@ -156,6 +156,7 @@ class ClientSession {
   int64_t progress_ms_ = 0;  // last time that nothing was owed, or something owed came
   bool caught_up_ = false;   // an answer has come that took none of the pushes that are owed
   int64_t retry_ms_ = 0;     // silence allowed to the current connection attempt
+  std::string refusal_;      // why the last hello was refused, if it may be said again
 };
 
 }  // namespace weir::session

@@ -124,6 +124,18 @@ TEST_F(ShardReporterTest, ARestartedCoordinatorEndsTheShardToo) {
   EXPECT_THAT(told_, testing::ElementsAre(7));
 }
 
+// As when the servers of the next run are started while those of the last one are leaving.
+TEST_F(ShardReporterTest, TheRunOfACoordinatorThatHasAnotherShardIsNotItsOwn) {
+  const auto reporter = Start(kPatienceMs);
+  run_ = 5;
+  AnswerOne(v1::ShardReply::TAKEN);
+  run_ = 6;
+  AnswerOne(v1::ShardReply::RUNNING);
+  AnswerOne(v1::ShardReply::FINISHED);
+  EXPECT_TRUE(End().ok());
+  EXPECT_THAT(told_, testing::ElementsAre(6));
+}
+
 TEST_F(ShardReporterTest, AFailedRunIsAStatusWithTheReason) {
   const auto reporter = Start(kPatienceMs);
   AnswerOne(v1::ShardReply::FAILED, "trainer 0: the disk is full");

@@ -1,7 +1,7 @@
 // What the environment tells OpenBLAS, which reads it while it is loaded. Peers are measured at
 // their best. Left alone OpenBLAS finds out best what the processor is: told of an older one, it
 // runs at half the speed, and PyTorch with it. But a processor that came after OpenBLAS it takes
-// for one of 2004, a fifth of the speed: then it is told of the newest with these vectors.
+// for one of 2004, a fifth of the speed: then it is told of one with these vectors.
 //
 // Thread rule: before the first thread.
 #pragma once

@@ -47,7 +47,7 @@ Status Verify(const TrainingRun& run) { return VerifyLogloss("train", run.last_l
 // samples/s, of each repeat.
 struct Rates {
   std::vector<double> one_thread, two_threads;
-  std::vector<double> bf16;  // one thread; empty without units for it
+  std::vector<double> bf16;  // one thread; empty without fast units for it
   std::string peer = "PyTorch";
   std::vector<double> peer_one_thread, peer_two_threads;  // empty: could not be measured
   std::vector<double> gemm;                               // the fastest products alone

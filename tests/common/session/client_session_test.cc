@@ -284,6 +284,24 @@ TEST_F(ClientSessionTest, ARefusalWithRetryWhileConnectingWaitsForTheBackOff) {
   EXPECT_THAT(session_.OnRefusal(Refusal("say hello", true), 1), IsEmpty());
 }
 
+TEST_F(ClientSessionTest, AServerThatRefusesForAMomentIsAskedAgainSoonAndQuotedInTheEnd) {
+  session_.Start(0);
+  int64_t now_ms = 0, last_ms = 0, longest_ms = 0;
+  std::string failure;
+  while (failure.empty() && now_ms < 1'000'000) {
+    session_.OnRefusal(Refusal("not yet", true), now_ms);
+    now_ms += 10;
+    for (const ClientAction& action : session_.Tick({}, now_ms)) {
+      if (action.kind == Kind::kFail) failure = action.status.message();
+      if (action.kind != Kind::kConnect) continue;
+      longest_ms = std::max(longest_ms, now_ms - last_ms);
+      last_ms = now_ms;
+    }
+  }
+  EXPECT_LE(longest_ms, 310);
+  EXPECT_THAT(failure, HasSubstr("not yet"));
+}
+
 TEST_F(ClientSessionTest, NothingHappensAfterAFailure) {
   BeReady();
   session_.OnRefusal(Refusal("no", false), 1);
