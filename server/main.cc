@@ -49,6 +49,10 @@ Status ReadFlags(const Arguments& arguments, Setup* read) {
     problems.push_back(StrCat("--shard: ", FLAGS_shard, " is not an index into the ", count,
                               " entries of --servers"));
   }
+  if (!FLAGS_listen.empty()) {
+    const Status status = transport::ParseTcpAddress(FLAGS_listen).status();
+    if (!status.ok()) problems.push_back(StrCat("--listen: ", status.message()));
+  }
   if (FLAGS_config.empty()) problems.push_back("--config: name at least one file");
   auto config = config::LoadConfig(StrSplit(FLAGS_config, ','), FLAGS_override);
   if (!FLAGS_config.empty() && !config.ok()) problems.push_back(config.status().message());

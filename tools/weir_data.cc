@@ -23,7 +23,8 @@ DEFINE_string(config, "", "generate: config files, overlaid in order: a.textprot
 DEFINE_string(override, "", "generate: protobuf text laid over the config files, last");
 DEFINE_string(out, "", "generate: the file to write; compressed when its name ends in .gz");
 DEFINE_string(split, "train", "generate: train or test rows");
-DEFINE_int64(rows, 0, "only the first so many rows; 0 is all");
+DEFINE_int64(rows, 0,
+             "only the first so many rows; 0: all, but where inspect looks for columns 100000");
 
 namespace weir::tools {
 namespace {

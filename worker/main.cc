@@ -79,6 +79,10 @@ std::vector<std::string> CheckFlags(const Arguments& arguments) {
                                 "; name this host, and give * to --link_listen"));
     }
   }
+  if (!FLAGS_link_listen.empty()) {
+    const Status status = transport::ParseTcpAddress(FLAGS_link_listen).status();
+    if (!status.ok()) problems.push_back(StrCat("--link_listen: ", status.message()));
+  }
   if (FLAGS_stage > 0 && !FLAGS_save.empty()) {
     problems.push_back("--save: of the first stage; servers give it the whole model");
   }

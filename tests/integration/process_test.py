@@ -261,6 +261,8 @@ class ProcessTest(unittest.TestCase):
     def test_unknown_flag(self):
         self.run_once(2, "weir-worker", "--colour=blue", texts=["colour"])
         self.run_once(2, "weir-server", "--colour=blue", texts=["colour"])
+        self.run_once(2, "weir-server", "--config=" + RUN, "--servers=tcp://127.0.0.1:7100",
+                      "--listen=h1", texts=["--listen: ", "'h1'"])
 
     def test_messages_too_small_for_the_model(self):
         for program, flag in (("weir-server", "--shard=0"), ("weir-worker", "--trainer=0")):
@@ -435,6 +437,8 @@ class ProcessTest(unittest.TestCase):
         self.run_once(2, "weir-worker", *staged, "--stage=-5", texts=["--stage"])
         self.run_once(2, "weir-worker", *staged, "--stage=1", "--link=t1:7200",
                       texts=["--link: ", "'t1:7200'"])
+        self.run_once(2, "weir-worker", *staged, "--stage=1", "--link=tcp://t1:7200",
+                      "--link_listen=t1", texts=["--link_listen: ", "'t1'"])
         for host in "*", "0.0.0.0":
             self.run_once(2, "weir-worker", *staged, "--stage=1", f"--link=tcp://{host}:7200",
                           texts=["--link: ", "cannot connect to " + host])

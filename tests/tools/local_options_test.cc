@@ -64,9 +64,8 @@ TEST_F(LocalOptionsTest, BoundPortsAndDevices) {
   options_.base_port = 65535;
   EXPECT_THAT(OptionMistakes(options_), ElementsAre(HasSubstr("port 65536")));
   options_.base_port = 65534;
-  options_.device = "cuda:1";
   EXPECT_THAT(OptionMistakes(options_), IsEmpty());
-  for (const char* device : {"", "cuda", "cuda:", "cuda:x", "CPU"}) {
+  for (const char* device : {"", "cuda:0", "CPU"}) {
     options_.device = device;
     EXPECT_THAT(OptionMistakes(options_), SizeIs(1)) << device;
   }

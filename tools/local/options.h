@@ -22,7 +22,7 @@ struct LocalOptions {
   int stage_count = 1;
   // Hogwild threads of each worker.
   int thread_count = 1;
-  // "cpu" or "cuda:<n>". Whether there is such a device is for the worker to say.
+  // Of the workers: "cpu".
   std::string device = "cpu";
   std::string out_directory;
   // Of the model: to save it in, and to go on from. Empty: neither.
