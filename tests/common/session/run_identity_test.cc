@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/base/strings.h"
 #include "common/config/defaults.h"
 #include "common/session/client_session.h"
 
@@ -66,8 +67,9 @@ TEST(RunIdentity, AnotherProtocolVersionIsSaidFirst) {
   v1::RunIdentity theirs = MakeRunIdentity(Config(), 3);
   theirs.set_protocol_version(kProtocolVersion + 1);
   theirs.set_model(1);
-  EXPECT_THAT(DescribeMismatch(MakeRunIdentity(Config(), 2), theirs),
-              HasSubstr("protocol version 2 meets 1"));
+  EXPECT_THAT(
+      DescribeMismatch(MakeRunIdentity(Config(), 2), theirs),
+      HasSubstr(StrCat("protocol version ", kProtocolVersion + 1, " meets ", kProtocolVersion)));
 }
 
 }  // namespace
