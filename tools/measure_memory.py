@@ -18,6 +18,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.dont_write_bytecode = True
@@ -83,15 +84,17 @@ def follow(flags):
                "--trainers=%d" % TRAINERS, "--out=" + flags.out,
                "--override=" + OVERRIDE % (BATCH, BATCH * flags.steps)]
     samples = []
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True) as run:
+    # A pipe would be full some time, and nobody reads it meanwhile.
+    with tempfile.TemporaryFile("w+") as said, subprocess.Popen(
+            command, stdout=said, stderr=subprocess.STDOUT, text=True) as run:
         while run.poll() is None:
             now = {name_of(pid): resident_bytes(pid) for pid in children(run.pid)}
             # Afterwards: a process that was about to end by then has told its last step.
             samples.append((steps_so_far(flags.out), now))
             time.sleep(SAMPLE_S)
         if run.returncode != 0:
-            sys.exit("error: %s\n%s" % (" ".join(command), run.stdout.read()))
+            said.seek(0)
+            sys.exit("error: %s\n%s" % (" ".join(command), said.read()))
     return samples
 
 

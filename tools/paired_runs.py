@@ -7,6 +7,7 @@ import functools
 import json
 import math
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -66,13 +67,42 @@ def load(path):
         return None
 
 
+def states(paths):
+    """{path: what tells one state of a file from others}; a file that is not there has none."""
+    found = {}
+    for path in paths:
+        try:
+            status = os.stat(path)
+        except OSError:
+            continue
+        found[path] = [status.st_mtime_ns, status.st_size, status.st_ino]
+    return found
+
+
+def data_files(directory):
+    """Those that a run read, by the config that it left."""
+    try:
+        with open(os.path.join(directory, "config.textproto"), encoding="utf-8") as f:
+            text = f.read()
+    except OSError:
+        return []
+    root = re.search(r'^  root: "(.*)"$', text, re.MULTILINE)
+    return [os.path.join(root.group(1) if root else "", path)
+            for path in re.findall(r'^  (?:train|test): "(.*)"$', text, re.MULTILINE)]
+
+
 def is_current(directory, command, sources):
-    """Whether the directory holds the results of this command, younger than what they were made with."""
+    """Whether the directory holds the results of this command, made with these files as they are."""
     summary, told = (os.path.join(directory, name) for name in ("summary.json", "command.json"))
-    results = load(summary)
-    if load(told) != command or not isinstance(results, dict) or "test" not in results:
+    results, tale = load(summary), load(told)
+    if not isinstance(results, dict) or "test" not in results or not isinstance(tale, dict):
         return False
-    return all(os.path.getmtime(path) < os.path.getmtime(summary) for path in sources)
+    if tale.get("command") != command or not isinstance(tale.get("made_with"), dict):
+        return False
+    if os.path.getmtime(summary) > os.path.getmtime(told):
+        return False  # of another run, by hand
+    made_with = tale["made_with"]
+    return set(sources) <= set(made_with) and states(made_with) == made_with
 
 
 def call(command):
@@ -87,13 +117,19 @@ def run(directory, binaries, config, servers, trainers, override, reuse=False):
     programs = [os.path.join(binaries, name) for name in PROGRAMS]
     command = [programs[0], "--config=" + config, "--servers=%d" % servers,
                "--trainers=%d" % trainers, "--out=" + directory, "--override=" + override]
-    if not (reuse and is_current(directory, command, [*programs, *config.split(",")])):
+    sources = [*programs, *config.split(",")]
+    if not (reuse and is_current(directory, command, sources)):
         told = os.path.join(directory, "command.json")
         if os.path.exists(told):
             os.remove(told)  # what it tells of is about to be overwritten
+        made_with = states(sources)
         call(command)
+        if states(sources) != made_with:
+            sys.exit("error: a program or a config file was changed while %s was made with it; start "
+                     "again, and leave them alone" % directory)
+        made_with.update(states(data_files(directory)))
         with open(told + ".partial", "w", encoding="utf-8") as f:
-            json.dump(command, f)
+            json.dump({"command": command, "made_with": made_with}, f)
         with open(os.path.join(directory, "commit"), "w", encoding="utf-8") as f:
             f.write(present_commit())
         os.replace(told + ".partial", told)  # last: now the run can be reused

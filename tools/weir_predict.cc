@@ -69,10 +69,14 @@ void Print(const Predictions& predictions) {
 Status CheckOutside(const std::string& flag, const std::string& file) {
   if (file.empty()) return OkStatus();
   std::error_code error;
-  const fs::path folder = fs::weakly_canonical(fs::absolute(file, error), error).parent_path();
-  if (!fs::equivalent(folder, FLAGS_model, error)) return OkStatus();
-  return InvalidConfig(
-      StrCat(flag, ": ", file, " would be in the saved model; name a file elsewhere"));
+  fs::path folder = fs::weakly_canonical(fs::absolute(file, error), error).parent_path();
+  for (; folder.has_relative_path(); folder = folder.parent_path()) {
+    if (fs::equivalent(folder, FLAGS_model, error)) {
+      return InvalidConfig(
+          StrCat(flag, ": ", file, " would be in the saved model; name a file elsewhere"));
+    }
+  }
+  return OkStatus();
 }
 
 // Nothing is written over what is read, or twice.

@@ -27,7 +27,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMostAttempts = 10;  // to open what is replaced meanwhile
-constexpr const char* kManifest = "manifest.textproto";
 constexpr const char* kParameters = "parameters.weir";
 constexpr const char* kResiduals = "residuals";
 // Behind the folder's name, before the number of the process.
@@ -60,9 +59,9 @@ Status CheckReplaceable(const std::string& directory) {
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    has_manifest |= name == kManifest;
+    has_manifest |= name == kManifestFile;
     const bool is_residuals = name == kResiduals && HoldsStatesAlone(entry->path().string());
-    has_other |= name != kManifest && name != kParameters && !is_residuals;
+    has_other |= name != kManifestFile && name != kParameters && !is_residuals;
   }
   if (!error && !has_other && (has_manifest || fs::is_empty(directory, error))) return OkStatus();
   return FailedPrecondition(
@@ -220,7 +219,7 @@ Status Writer::Finish(v1::SavedModelManifest manifest) {
 }
 
 Status Writer::WriteManifest(const v1::SavedModelManifest& manifest) {
-  WEIR_ASSIGN_OR_RETURN(FileWriter file, FileWriter::Create(File(aside_, kManifest)));
+  WEIR_ASSIGN_OR_RETURN(FileWriter file, FileWriter::Create(File(aside_, kManifestFile)));
   WEIR_RETURN_IF_ERROR(file.Append(AsBytes(ManifestText(manifest))));
   return file.Finish();
 }
@@ -271,7 +270,8 @@ Result<std::unique_ptr<SavedModel>> SavedModel::Open(const std::string& director
 }
 
 Result<std::unique_ptr<SavedModel>> SavedModel::OpenOnce(const std::string& directory) {
-  WEIR_ASSIGN_OR_RETURN(v1::SavedModelManifest manifest, ReadManifest(File(directory, kManifest)));
+  WEIR_ASSIGN_OR_RETURN(v1::SavedModelManifest manifest,
+                        ReadManifest(File(directory, kManifestFile)));
   WEIR_ASSIGN_OR_RETURN(const ByteSpan parameters,
                         Map(File(directory, kParameters), manifest.parameter_bytes()));
   return std::unique_ptr<SavedModel>(new SavedModel(directory, std::move(manifest), parameters));
@@ -313,12 +313,12 @@ Status SavedModel::Visit(const Visitor& visitor) const {
   wire::Checksum checksum;
   checksum.Append(parameters_);
   if (checksum.value() != manifest_.parameters_checksum()) {
-    return InvalidData(StrCat(path, " is not the one that ", kManifest,
+    return InvalidData(StrCat(path, " is not the one that ", kManifestFile,
                               " was written with; copy the whole folder again"));
   }
   if (!state_fits) {
-    return InvalidData(StrCat(path, " has optimizer state of other update rules than ", kManifest,
-                              "; the two are not of one model"));
+    return InvalidData(StrCat(path, " has optimizer state of other update rules than ",
+                              kManifestFile, "; the two are not of one model"));
   }
   if (!repeated && pieces.size() == layout_->pieces().size()) return OkStatus();
   return InvalidData(StrCat(path, " holds ", pieces.size(), " of ", layout_->pieces().size(),

@@ -27,6 +27,8 @@
 
 namespace weir::saved_model {
 
+inline constexpr const char* kManifestFile = "manifest.textproto";
+
 // Of the model in the folder.
 std::string ResidualsFolder(const std::string& directory);
 

@@ -77,6 +77,12 @@ TEST(DefaultOut, NamesTheConfigs) {
   EXPECT_EQ(DefaultOut({}), "");
 }
 
+TEST_F(LocalOptionsTest, RefuseASavedModelAsOutput) {
+  options_.out_directory = directory();
+  WriteFile(Path("manifest.textproto"), "id: 1");
+  EXPECT_THAT(OptionMistakes(options_), ElementsAre(HasSubstr("holds a saved model")));
+}
+
 TEST_F(LocalOptionsTest, RefuseAFileAsOutput) {
   options_.out_directory = Path("weir-server");
   EXPECT_THAT(OptionMistakes(options_), ElementsAre(HasSubstr("not a directory")));

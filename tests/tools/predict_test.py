@@ -441,7 +441,8 @@ class Workflow(unittest.TestCase):
         self.train_model()
         model = "--model=" + self.path("model")
         for flags in (["--export=" + self.path("model/parameters.weir")],
-                      ["--in=" + self.test, "--out=" + self.path("model/../model/p.csv")]):
+                      ["--in=" + self.test, "--out=" + self.path("model/../model/p.csv")],
+                      ["--in=" + self.test, "--out=" + self.path("model/residuals/p.csv")]):
             self.assertIn("would be in the saved model", run("weir-predict", model, *flags, status=2))
         self.predict(self.test)
 

@@ -99,13 +99,15 @@ class Reuse(unittest.TestCase):
         self.source, self.out = Path(folder.name) / "program", Path(folder.name) / "out"
         self.out.mkdir()
         self.source.touch()
-        (self.out / "command.json").write_text(json.dumps(self.COMMAND))
+        self.data = Path(folder.name) / "rows.tsv"
+        self.data.touch()
+        (self.out / "config.textproto").write_text('data {\n  train: "%s"\n}\n' % self.data)
         (self.out / "summary.json").write_text('{"test": {}}')
-        self.set_ages(source=20, summary=10)
-
-    def set_ages(self, source, summary):
-        for path, age in ((self.source, source), (self.out / "summary.json", summary)):
-            os.utime(path, (1e9 - age, 1e9 - age))
+        read = paired_runs.data_files(str(self.out))
+        self.assertEqual(read, [str(self.data)])
+        tale = {"command": self.COMMAND, "made_with": paired_runs.states([str(self.source), *read])}
+        (self.out / "command.json").write_text(json.dumps(tale))
+        os.utime(self.out / "summary.json", (1e9, 1e9))
 
     def is_current(self, command=None):
         return paired_runs.is_current(str(self.out), command or self.COMMAND, [str(self.source)])
@@ -116,9 +118,28 @@ class Reuse(unittest.TestCase):
     def test_another_command_is_not(self):
         self.assertFalse(self.is_current(["weir-local", "--seed=2"]))
 
-    def test_nor_results_of_an_earlier_program(self):
-        self.set_ages(source=10, summary=20)
+    def test_nor_results_of_another_program_however_old(self):
+        os.utime(self.source, (1e8, 1e8))
         self.assertFalse(self.is_current())
+
+    def test_nor_of_other_data(self):
+        self.data.write_text("1\n")
+        self.assertFalse(self.is_current())
+
+    def test_nor_of_a_run_by_hand_in_the_same_place(self):
+        (self.out / "summary.json").write_text('{"test": {"logloss": 1}}')
+        later = os.stat(self.out / "command.json").st_mtime + 1
+        os.utime(self.out / "summary.json", (later, later))
+        self.assertFalse(self.is_current())
+
+    def test_a_program_that_changes_during_a_run_ends_all(self):
+        programs = self.source.parent / "bin"
+        programs.mkdir()
+        for name in paired_runs.PROGRAMS:
+            (programs / name).write_text("#!/bin/sh\nsleep 0.1; touch %s\n" % (programs / "weir-worker"))
+            (programs / name).chmod(0o755)
+        with self.assertRaisesRegex(SystemExit, "changed while"):
+            paired_runs.run(str(self.out), str(programs), str(self.source), 1, 1, "")
 
     def test_nor_results_that_are_not_whole(self):
         for name in ("command.json", "summary.json"):

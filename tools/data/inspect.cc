@@ -11,6 +11,7 @@
 #include "tools/data/csv_sample.h"
 #include "tools/data/inspect_criteo.h"
 #include "worker/data/csv_fields.h"
+#include "worker/data/dense_column.h"
 #include "worker/data/line_reader.h"
 
 namespace weir::tools {
@@ -30,11 +31,16 @@ void PrintSection(const v1::DataConfig& data, std::ostream& out) {
   out << "--- a section to start from; look it over\n" << text << "---\n";
 }
 
+bool IsLabel(std::string_view word) {
+  double number = 0;
+  return word.size() <= kLabelBytes && data::ParseNumber(word, &number);
+}
+
 // Colons in each word behind the label: 1 for libsvm, 2 for libffm; nothing for other lines.
 std::optional<int> ColonsOfWords(std::string_view line) {
   std::optional<int> colons;
-  line = data::Trim(line);
   size_t space = line.find_first_of(" \t");
+  if (!IsLabel(line.substr(0, space))) return std::nullopt;
   while (space != std::string_view::npos) {
     line = data::Trim(line.substr(space));
     space = line.find_first_of(" \t");
@@ -56,7 +62,7 @@ Result<std::optional<int>> FindLibsvm(const std::string& path, int64_t limit, in
     WEIR_ASSIGN_OR_RETURN(const bool there, lines->Next(&line));
     if (!there) break;
     const std::string_view text = data::Trim(line.text.substr(0, line.text.find('#')));
-    if (text.find_first_of(" \t") == std::string_view::npos && text.size() <= kLabelBytes) continue;
+    if (text.empty() || IsLabel(text)) continue;
     const std::optional<int> found = ColonsOfWords(text);
     if (!found || (colons && *colons != *found)) return std::optional<int>();
     colons = found;

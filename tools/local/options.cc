@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "common/base/strings.h"
+#include "common/saved_model/saved_model.h"
 
 namespace weir::tools {
 namespace {
@@ -59,6 +60,11 @@ void CheckOutDirectory(const LocalOptions& options, Mistakes& mistakes) {
   } else if (std::filesystem::exists(options.out_directory, ignored) &&
              !std::filesystem::is_directory(options.out_directory, ignored)) {
     mistakes.push_back(StrCat("--out=", options.out_directory, ": is not a directory"));
+  } else if (std::filesystem::exists(
+                 std::filesystem::path(options.out_directory) / saved_model::kManifestFile,
+                 ignored)) {
+    mistakes.push_back(StrCat("--out=", options.out_directory,
+                              ": holds a saved model; name another folder for results"));
   }
 }
 

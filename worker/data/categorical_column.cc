@@ -14,13 +14,20 @@
 namespace weir::data {
 namespace {
 
-std::optional<uint64_t> ParseInteger(std::string_view text) {
-  int64_t value = 0;
-  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+template <typename Integer>
+std::optional<uint64_t> ParseAs(std::string_view text) {
+  Integer value = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || stop != end) return std::nullopt;
   return static_cast<uint64_t>(value);
+}
+
+// With a sign or without: those from 2^63 on, which hashes are half the time, too.
+std::optional<uint64_t> ParseInteger(std::string_view text) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  const std::optional<uint64_t> key = ParseAs<int64_t>(text);
+  return key ? key : ParseAs<uint64_t>(text);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "worker/data/criteo_writer.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -29,7 +31,8 @@ Result<std::unique_ptr<CriteoWriter>> CriteoWriter::Create(const std::string& li
   if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path)) {
     return InvalidConfig(StrCat(link_or_path, " is a directory or a device; name a file"));
   }
-  const std::string partial_path = path + ".partial";
+  // One of its own, for another process may be writing to the same path.
+  const std::string partial_path = StrCat(path, ".partial-", getpid());
   // "T": as it is. Level 3 is some three times as fast as zlib's default, for a tenth more bytes.
   gzFile file = gzopen(partial_path.c_str(), path.ends_with(".gz") ? "wb3" : "wbT");
   if (file == nullptr) {

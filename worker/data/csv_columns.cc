@@ -78,6 +78,16 @@ class PlaceFinder {
   const bool has_names_;
 };
 
+// Columns told by their number are others where a field is left out before them.
+Status CheckWidth(const Columns& columns, const Places& places) {
+  if (columns.record_width == 0 || places.width == columns.record_width) return OkStatus();
+  if (places.width + 1 == columns.record_width && !places.label) return OkStatus();
+  return InvalidData(StrCat("the first line has ", places.width, " fields, and training had ",
+                            columns.record_width,
+                            ", of which columns are told by their number; keep a field for each, "
+                            "empty where there is no label"));
+}
+
 Result<Places> FindPlacesIn(const Columns& columns, const Line& first, RowLabels labels) {
   if (first.open_quote) return InvalidData("a quote is opened in the first line and not closed");
   if (first.too_long) return InvalidData(StrCat("the first ", TooLong()));
@@ -85,7 +95,10 @@ Result<Places> FindPlacesIn(const Columns& columns, const Line& first, RowLabels
   CsvFields fields(columns.delimiter);
   fields.Split(first.text);
   const std::vector<std::string_view> header = fields.All();
-  return PlaceFinder(header, columns.config.header()).Find(columns.config, labels);
+  WEIR_ASSIGN_OR_RETURN(Places places,
+                        PlaceFinder(header, columns.config.header()).Find(columns.config, labels));
+  if (labels == RowLabels::kOptional) WEIR_RETURN_IF_ERROR(CheckWidth(columns, places));
+  return places;
 }
 
 }  // namespace
@@ -94,7 +107,8 @@ Columns::Columns(const v1::CsvConfig& csv, const v1::LearnedColumns& learned)
     : config(csv),
       delimiter(Delimiter(csv)),
       labels(csv.label().positive(), csv.label().negative()),
-      missing(csv.missing().begin(), csv.missing().end()) {
+      missing(csv.missing().begin(), csv.missing().end()),
+      record_width(learned.record_width()) {
   for (int i = 0; i < csv.dense_size(); ++i) {
     dense.emplace_back(csv.dense(i),
                        i < learned.dense_size() ? learned.dense(i) : v1::LearnedNumber());

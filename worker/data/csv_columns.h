@@ -38,6 +38,7 @@ struct Columns {
   std::vector<DenseColumn> dense;
   std::vector<CategoricalColumn> categorical;
   bool has_lists = false;
+  size_t record_width = 0;  // as learned
 };
 
 // Which field of a file's records each column is.
@@ -48,7 +49,8 @@ struct Places {
 };
 
 // head: the file's first records, the header before them if it has one. Without one, records are as
-// wide as the first that has all columns.
+// wide as the first that has all columns; where labels are optional, they are as wide as those that
+// were learned from, or lack the label alone, at their end.
 Result<Places> FindPlaces(const Columns& columns, std::span<const Line> head,
                           RowLabels labels = RowLabels::kRequired);
 

@@ -41,6 +41,7 @@ struct Seen {
       : columns(config, {}), spreads(columns.dense.size()), counts(columns.categorical.size()) {}
 
   bool learns() const {
+    if (!columns.config.header()) return true;  // the width of records
     const auto column_learns = [](const auto& column) { return column.learns(); };
     return std::ranges::any_of(columns.dense, column_learns) ||
            std::ranges::any_of(columns.categorical, column_learns);
@@ -48,6 +49,7 @@ struct Seen {
 
   v1::LearnedColumns Learned() const {
     v1::LearnedColumns learned;
+    learned.set_record_width(record_width);
     for (size_t i = 0; i < spreads.size(); ++i) {
       *learned.add_dense() = columns.dense[i].learns() ? spreads[i].Learned() : v1::LearnedNumber();
     }
@@ -65,6 +67,7 @@ struct Seen {
   const Columns columns;
   std::vector<Spread> spreads;
   std::vector<std::unordered_map<uint64_t, int64_t>> counts;
+  uint64_t record_width = 0;
 };
 
 // Fields that cannot be read teach nothing; whoever makes rows of them reports them.
@@ -120,6 +123,7 @@ class LearningFormat : public TextFormat {
   bool has_header() const override { return seen_->columns.config.header(); }
   Result<std::unique_ptr<LineParser>> MakeParser(std::span<const Line> head) const override {
     WEIR_ASSIGN_OR_RETURN(Places places, FindPlaces(seen_->columns, head));
+    if (!has_header()) seen_->record_width = places.width;
     return std::unique_ptr<LineParser>(std::make_unique<LearningParser>(std::move(places), seen_));
   }
 

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
@@ -7,6 +8,7 @@
 #include <sstream>
 #include <string>
 
+#include "common/base/strings.h"
 #include "tests/worker/data/data_files.h"
 #include "tools/data/generate.h"
 #include "tools/data/inspect.h"
@@ -55,7 +57,7 @@ TEST_F(WeirData, GenerateLeavesNothingWhenItIsInterrupted) {
   EXPECT_EQ(Generate(data::SyntheticConfig(500, 300), options, out_).code(),
             StatusCode::kInterrupted);
   EXPECT_FALSE(std::filesystem::exists(options.out));
-  EXPECT_FALSE(std::filesystem::exists(options.out + ".partial"));
+  EXPECT_FALSE(std::filesystem::exists(StrCat(options.out, ".partial-", getpid())));
 }
 
 TEST_F(WeirData, InspectRefusesOtherEncodings) {
@@ -132,6 +134,15 @@ TEST_F(WeirData, InspectTakesSpacesForADelimiterOnlyWhereThereIsNoOther) {
 TEST_F(WeirData, InspectCountsTheFieldsOfLibffmBetweenTabs) {
   EXPECT_THAT(Inspected(Write("f", "1\t0:1:1\t1:5:1\n0\t0:2:1\t2:5:1 # of 9\n")),
               AllOf(HasSubstr("format      libffm"), HasSubstr("fields: 3")));
+}
+
+TEST_F(WeirData, InspectTakesTimesOfDayForNoLibsvm) {
+  for (const char* text : {"0,2014-10-05 10:20:30,5,7\n1,2014-10-05 10:20:31,6,8\n",
+                           "0,2014-10-05 10:20,5,7\n1,2014-10-06 11:20,6,8\n",
+                           "y,ts\n0,2014-10-05 10:20\n1,2014-10-06 11:20\n"}) {
+    EXPECT_THAT(Inspected(Write("f", text)), HasSubstr("format      comma-separated")) << text;
+  }
+  EXPECT_THAT(Inspected(Write("f", "-1 3:1\n+1\n1 2:0.5\n")), HasSubstr("format      libsvm"));
 }
 
 TEST_F(WeirData, InspectFailsOnAFileWithoutARow) {

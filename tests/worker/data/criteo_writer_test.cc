@@ -1,9 +1,11 @@
 #include "worker/data/criteo_writer.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <string>
 
+#include "common/base/strings.h"
 #include "tests/worker/data/data_files.h"
 #include "worker/data/criteo_tsv.h"
 
@@ -21,6 +23,8 @@ class CriteoWriterTest : public DataFilesTest {
     return writer.Close();
   }
 };
+
+std::string Partial(const std::string& path) { return StrCat(path, ".partial-", getpid()); }
 
 TEST_F(CriteoWriterTest, ReadingTheFileGivesTheRowsOfTheSyntheticReader) {
   v1::Config config = SyntheticConfig(1000, 0);
@@ -56,9 +60,9 @@ TEST_F(CriteoWriterTest, WithoutCloseLeavesNothingBehind) {
   {
     const auto writer = CriteoWriter::Create(Path("rows.tsv"));
     ASSERT_TRUE(writer.ok()) << writer.status();
-    EXPECT_TRUE(std::filesystem::exists(Path("rows.tsv.partial")));
+    EXPECT_TRUE(std::filesystem::exists(Partial(Path("rows.tsv"))));
   }
-  EXPECT_FALSE(std::filesystem::exists(Path("rows.tsv.partial")));
+  EXPECT_FALSE(std::filesystem::exists(Partial(Path("rows.tsv"))));
   EXPECT_EQ(std::filesystem::file_size(Path("rows.tsv")), 9u);
 }
 
@@ -69,7 +73,7 @@ TEST_F(CriteoWriterTest, RefusesAPathThatCannotBeWritten) {
 
 TEST_F(CriteoWriterTest, ReportsAFullDisk) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
-  std::filesystem::create_symlink("/dev/full", Path("rows.tsv.partial"));
+  std::filesystem::create_symlink("/dev/full", Partial(Path("rows.tsv")));
   auto writer = CriteoWriter::Create(Path("rows.tsv"));
   ASSERT_TRUE(writer.ok()) << writer.status();
   const Status status = WriteRows(SyntheticSet(SyntheticShape(100, 0)), **writer);

@@ -150,10 +150,10 @@ TEST_F(Csv, GivesRareValuesOneId) {
 }
 
 TEST_F(Csv, EncodesIntegersAndBuckets) {
-  Read("click,n,b\n1,0,-1\n0,98,0\n1,99,5\n1,-1,1e9\n",
+  Read("click,n,b\n1,0,-1\n0,98,0\n1,99,5\n1,-1,1e9\n0,18446744073709551615,0\n",
        R"(label { column: "click" } categorical { column: "n" rows: 100 integer {} }
           categorical { column: "b" rows: 4 bucketise { boundaries: [0, 10] } })");
-  EXPECT_THAT(block_.ids, ElementsAre(1, 1, 99, 2, 1, 2, testing::Ge(1u), 3));
+  EXPECT_THAT(block_.ids, ElementsAre(1, 1, 99, 2, 1, 2, testing::Ge(1u), 3, testing::Ge(1u), 2));
 }
 
 TEST_F(Csv, TellsWhatIsWrongWithARow) {
@@ -207,6 +207,25 @@ TEST_F(Csv, ALabelIsALabelEvenWhereOtherColumnsCallItMissing) {
   ASSERT_TRUE(reader.ok()) << reader.status();
   ASSERT_TRUE((*reader)->ReadChunk({Split::kTrain, 0, 0, 0}, &block_).ok());
   EXPECT_THAT(block_.labels, ElementsAre(0, 1, ::testing::IsNan()));
+}
+
+// As where the label's column is left out of rows to score, and columns have no names.
+TEST_F(Csv, RowsWithoutALabelAreAsWideAsThoseLearnedFrom) {
+  const std::string columns = R"(header: false label { column: "0" } dense { column: "1" })";
+  const auto learned = LearnFromData(Config(Write("f.csv", "1,5,8\n0,6,9\n"), columns));
+  ASSERT_TRUE(learned.ok()) << learned.status();
+  const auto open = [&](const std::string& text, const std::string& of) {
+    const v1::Config config = Config(Write("new.csv", text), of);
+    auto reader = MakeReader(config, *learned, RowLabels::kOptional);
+    CHECK(reader.ok()) << reader.status();
+    return (*reader)->ReadChunk({Split::kTrain, 0, 0, 0}, &block_).status();
+  };
+  EXPECT_THAT(open("5,8\n6,9\n", columns).message(), HasSubstr("training had 3"));
+  EXPECT_TRUE(open(",5,8\n", columns).ok());
+  EXPECT_THAT(block_.dense, ElementsAre(5));
+  const std::string label_last = R"(header: false label { column: "2" } dense { column: "1" })";
+  EXPECT_TRUE(open("5,8\n", label_last).ok());
+  EXPECT_THAT(block_.dense, ElementsAre(8));
 }
 
 TEST_F(Csv, RefusesAHeaderWithoutARow) {
