@@ -82,10 +82,10 @@ class PlaceFinder {
 Status CheckWidth(const Columns& columns, const Places& places) {
   if (columns.record_width == 0 || places.width == columns.record_width) return OkStatus();
   if (places.width + 1 == columns.record_width && !places.label) return OkStatus();
-  return InvalidData(StrCat("the first line has ", places.width, " fields, and training had ",
-                            columns.record_width,
-                            ", of which columns are told by their number; keep a field for each, "
-                            "empty where there is no label"));
+  return InvalidData(StrCat("the first line has ", places.width,
+                            " fields, and those of training had ", columns.record_width,
+                            "; columns are told by their number, so keep a field for each, empty "
+                            "where there is no label"));
 }
 
 Result<Places> FindPlacesIn(const Columns& columns, const Line& first, RowLabels labels) {

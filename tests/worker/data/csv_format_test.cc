@@ -217,10 +217,10 @@ TEST_F(Csv, RowsWithoutALabelAreAsWideAsThoseLearnedFrom) {
   const auto open = [&](const std::string& text, const std::string& of) {
     const v1::Config config = Config(Write("new.csv", text), of);
     auto reader = MakeReader(config, *learned, RowLabels::kOptional);
-    CHECK(reader.ok()) << reader.status();
+    if (!reader.ok()) return reader.status();
     return (*reader)->ReadChunk({Split::kTrain, 0, 0, 0}, &block_).status();
   };
-  EXPECT_THAT(open("5,8\n6,9\n", columns).message(), HasSubstr("training had 3"));
+  EXPECT_THAT(open("5,8\n6,9\n", columns).message(), HasSubstr("training had 3;"));
   EXPECT_TRUE(open(",5,8\n", columns).ok());
   EXPECT_THAT(block_.dense, ElementsAre(5));
   const std::string label_last = R"(header: false label { column: "2" } dense { column: "1" })";
