@@ -14,6 +14,7 @@
 #include "common/config/load_config.h"
 #include "common/config/validate_config.h"
 #include "common/layout/message_bound.h"
+#include "common/program/build_commit.h"
 #include "common/program/program.h"
 #include "common/saved_model/policy_states.h"
 #include "common/saved_model/warm_start.h"
@@ -284,6 +285,7 @@ Status RunWorker(const Setup& setup) {
   options.threads = FLAGS_threads;
   options.device = FLAGS_device;
   options.out_directory = FLAGS_out;
+  options.commit = BuildCommit();
   options.show_progress = true;
   options.save = save.get();
   options.learned = learned;

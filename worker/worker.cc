@@ -350,7 +350,7 @@ Result<v1::RunReport> Worker::Conclude(v1::RunReport report) {
   report.set_device(options_.device);
   if (bayes_logloss_ && report.has_test()) report.set_bayes_logloss(*bayes_logloss_);
   if (!options_.out_directory.empty()) {
-    const Status written = metrics::WriteSummary(options_.out_directory, report);
+    const Status written = metrics::WriteSummary(options_.out_directory, report, options_.commit);
     if (log_failure_.ok()) log_failure_ = written;
   }
   WEIR_RETURN_IF_ERROR(saved);

@@ -33,6 +33,7 @@ struct WorkerOptions {
   int threads = 1;
   std::string device = "cpu";
   std::string out_directory;  // "": write nothing; else with a log there
+  std::string commit;         // of which this program is built, for the summary
   std::unique_ptr<metrics::MetricsLog> log;
   bool show_progress = false;           // a line on stdout at every report
   saved_model::Writer* save = nullptr;  // takes the model when the run is over

@@ -67,7 +67,7 @@ Json WireJson(const v1::WorkerReport& total) {
   };
 }
 
-Json LayersJson(const v1::WorkerReport& total) {
+Json TotalLayersJson(const v1::WorkerReport& total) {
   Json layers = Json::array();
   for (const v1::LayerReport& layer : total.layers()) {
     const auto steps = static_cast<double>(layer.steps());
@@ -86,7 +86,7 @@ Json LayersJson(const v1::WorkerReport& total) {
   return layers;
 }
 
-Json SplitsJson(const v1::WorkerReport& total) {
+Json TotalSplitsJson(const v1::WorkerReport& total) {
   Json splits = Json::array();
   for (const v1::SplitReport& split : total.splits()) {
     const auto elements = static_cast<double>(split.elements());
@@ -155,8 +155,9 @@ Status FileError(const std::string& path) {
 
 }  // namespace
 
-std::string SummaryJson(const v1::RunReport& report) {
+std::string SummaryJson(const v1::RunReport& report, const std::string& commit) {
   const Json summary = {
+      {"commit", commit},
       {"mode", report.mode()},
       {"servers", report.servers()},
       {"trainers", report.trainers()},
@@ -168,9 +169,9 @@ std::string SummaryJson(const v1::RunReport& report) {
       {"train", TrainJson(report)},
       {"test", TestJson(report)},
       {"wire", WireJson(report.total())},
-      {"layers", LayersJson(report.total())},
+      {"layers", TotalLayersJson(report.total())},
       {"rows", RowsJson(report.total())},
-      {"splits", SplitsJson(report.total())},
+      {"splits", TotalSplitsJson(report.total())},
       {"staleness", StalenessJson(report.total())},
       {"stages_time", StagesTimeJson(report.total())},
       {"recovery", RecoveryJson(report)},
@@ -179,12 +180,13 @@ std::string SummaryJson(const v1::RunReport& report) {
   return summary.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Status WriteSummary(const std::string& directory, const v1::RunReport& report) {
+Status WriteSummary(const std::string& directory, const v1::RunReport& report,
+                    const std::string& commit) {
   const std::string path = directory + "/summary.json";
   const std::string aside = path + ".partial";
   errno = 0;
   std::ofstream file(aside, std::ios::binary | std::ios::trunc);
-  file << SummaryJson(report);
+  file << SummaryJson(report, commit);
   file.close();
   if (!file) return FileError(aside);
   if (std::rename(aside.c_str(), path.c_str()) != 0) return FileError(path);

@@ -12,11 +12,12 @@
 namespace weir::metrics {
 
 // The file's text. A figure that is undefined (NaN, or a run without test data) is null; the keys
-// are always all there.
-std::string SummaryJson(const v1::RunReport& report);
+// are always all there. commit: of which the program is built that tells this.
+std::string SummaryJson(const v1::RunReport& report, const std::string& commit);
 
 // Writes summary.json into an existing directory: aside, then renamed, so that a reader never sees
 // half of it.
-Status WriteSummary(const std::string& directory, const v1::RunReport& report);
+Status WriteSummary(const std::string& directory, const v1::RunReport& report,
+                    const std::string& commit);
 
 }  // namespace weir::metrics

@@ -14,6 +14,7 @@
 #include "common/base/check.h"
 #include "common/base/exit_code.h"
 #include "common/base/strings.h"
+#include "common/program/build_commit.h"
 #include "common/program/command_line.h"
 
 // gflags defines this and no header declares it: what it calls after telling wrong flags, or help.
@@ -79,6 +80,7 @@ int RunProgram(const Program& program, int argc, char** argv) {
   KeepStandardStreams();
   if (!program.ends_with_its_reader) std::signal(SIGPIPE, SIG_IGN);  // writing fails instead
   gflags::SetUsageMessage(program.usage);
+  gflags::SetVersionString(BuildCommit());
   FLAGS_logtostderr = true;  // unless flags say otherwise
   // By default gflags exits with 1 at its first complaint; here all mistakes are told.
   gflags_found_mistakes = false;

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "common/base/strings.h"
-#include "weir_commit.h"
+#include "common/program/build_commit.h"
 
 namespace weir::bench {
 namespace {
@@ -22,14 +22,17 @@ std::string ProcessorField(const std::string& key) {
 }
 
 std::string Simd() {
-  const std::string flags = ProcessorField("flags") + " ";
+  // As x86 and as Arm call them.
+  const std::string flags = StrCat(ProcessorField("flags"), " ", ProcessorField("Features"), " ");
   const auto has = [&](const char* flag) {
     return flags.find(StrCat(" ", flag, " ")) != std::string::npos;
   };
   if (has("amx_bf16")) return "AVX-512 with AMX";
   if (has("avx512_bf16")) return "AVX-512 with BF16";
   if (has("avx512f")) return "AVX-512";
-  return has("avx2") ? "AVX2" : "none that is known";
+  if (has("avx2")) return "AVX2";
+  if (has("asimd")) return has("bf16") ? "NEON with BF16" : "NEON";
+  return "none that is known";
 }
 
 }  // namespace
@@ -42,7 +45,7 @@ Machine DescribeMachine() {
           .core_count = static_cast<int>(std::thread::hardware_concurrency()),
           .memory_gib = bytes / (1 << 30),
           .compiler = WEIR_COMPILER,
-          .commit = WEIR_COMMIT};
+          .commit = BuildCommit()};
 }
 
 }  // namespace weir::bench

@@ -18,6 +18,8 @@ namespace {
 using nlohmann::json;
 using testing::IsSupersetOf;
 
+constexpr char kCommit[] = "0123456789ab+changes";
+
 v1::RunReport Example() {
   v1::RunReport report;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
@@ -46,10 +48,11 @@ std::vector<std::string> Keys(const json& object) {
 }
 
 TEST(SummaryJson, HasEveryPromisedKey) {
-  const json summary = json::parse(SummaryJson(v1::RunReport()));
-  EXPECT_THAT(Keys(summary), IsSupersetOf({"mode", "servers", "trainers", "stages", "threads",
-                                           "device", "seed", "config_hash", "train", "test", "wire",
-                                           "layers", "staleness", "stages_time", "recovery"}));
+  const json summary = json::parse(SummaryJson(v1::RunReport(), kCommit));
+  EXPECT_THAT(Keys(summary),
+              IsSupersetOf({"commit", "mode", "servers", "trainers", "stages", "threads", "device",
+                            "seed", "config_hash", "train", "test", "wire", "layers", "staleness",
+                            "stages_time", "recovery"}));
   EXPECT_THAT(Keys(summary["train"]),
               IsSupersetOf({"samples", "seconds", "samples_per_second", "steps", "logloss"}));
   EXPECT_THAT(Keys(summary["test"]), IsSupersetOf({"samples", "logloss", "auc", "accuracy",
@@ -66,7 +69,8 @@ TEST(SummaryJson, HasEveryPromisedKey) {
 }
 
 TEST(SummaryJson, DerivesItsFigures) {
-  const json summary = json::parse(SummaryJson(Example()));
+  const json summary = json::parse(SummaryJson(Example(), kCommit));
+  EXPECT_EQ(summary["commit"], kCommit);
   EXPECT_EQ(summary["mode"], "async");
   EXPECT_EQ(summary["threads"], 4);
   EXPECT_EQ(summary["config_hash"], "00ff");
@@ -85,7 +89,7 @@ TEST(SummaryJson, DerivesItsFigures) {
 }
 
 TEST(SummaryJson, DescribesEachLayer) {
-  const json layers = json::parse(SummaryJson(Example()))["layers"];
+  const json layers = json::parse(SummaryJson(Example(), kCommit))["layers"];
   ASSERT_EQ(layers.size(), 2u);
   EXPECT_EQ(layers[0], json::parse(R"({"name": "top/0/weight", "policy": "dct", "elements": 100,
       "density": 0.03, "bytes_per_step": 50.0, "threshold": 0.25, "share_without_credit": 0.2,
@@ -100,12 +104,12 @@ TEST(SummaryJson, WritesNullForWhatIsUndefined) {
   report.mutable_test()->set_auc(std::numeric_limits<double>::quiet_NaN());
   report.mutable_test()->set_logloss(std::numeric_limits<double>::infinity());
   report.set_bayes_logloss(0.3);
-  const json test = json::parse(SummaryJson(report))["test"];
+  const json test = json::parse(SummaryJson(report, kCommit))["test"];
   EXPECT_TRUE(test["auc"].is_null());
   EXPECT_TRUE(test["logloss"].is_null());
   EXPECT_EQ(test["bayes_logloss"], 0.3);
 
-  const json empty = json::parse(SummaryJson(v1::RunReport()));
+  const json empty = json::parse(SummaryJson(v1::RunReport(), kCommit));
   EXPECT_TRUE(empty["train"]["logloss"].is_null());
   EXPECT_TRUE(empty["test"]["auc"].is_null());
   EXPECT_TRUE(empty["staleness"]["p50"].is_null());
@@ -114,15 +118,15 @@ TEST(SummaryJson, WritesNullForWhatIsUndefined) {
 TEST(SummaryJson, SurvivesNamesThatAreNotText) {
   v1::RunReport report = Example();
   report.set_device("\xff\xfe");
-  EXPECT_FALSE(json::parse(SummaryJson(report))["device"].get<std::string>().empty());
+  EXPECT_FALSE(json::parse(SummaryJson(report, kCommit))["device"].get<std::string>().empty());
 }
 
 TEST(WriteSummary, LeavesOneWholeFile) {
   const std::string directory = StrCat(testing::TempDir(), "/summary_test_", getpid());
   std::filesystem::remove_all(directory);
   std::filesystem::create_directory(directory);
-  ASSERT_TRUE(WriteSummary(directory, v1::RunReport()).ok());
-  ASSERT_TRUE(WriteSummary(directory, Example()).ok());
+  ASSERT_TRUE(WriteSummary(directory, v1::RunReport(), kCommit).ok());
+  ASSERT_TRUE(WriteSummary(directory, Example(), kCommit).ok());
   std::ifstream file(directory + "/summary.json");
   EXPECT_EQ(json::parse(file)["seed"], 7);
   const auto entries = std::filesystem::directory_iterator(directory);
@@ -130,7 +134,7 @@ TEST(WriteSummary, LeavesOneWholeFile) {
 }
 
 TEST(WriteSummary, NamesTheFileItCannotWrite) {
-  const Status status = WriteSummary("/no/such", Example());
+  const Status status = WriteSummary("/no/such", Example(), kCommit);
   EXPECT_THAT(status.message(), testing::HasSubstr("/no/such/summary.json"));
   EXPECT_THAT(status.message(), testing::HasSubstr("No such file"));
 }
