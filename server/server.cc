@@ -13,10 +13,6 @@ constexpr int64_t kTickMs = 100;
 // A coordinator that is stopped stays so long, to tell the others.
 constexpr int64_t kStopMs = 2000;
 
-// A server looks at its clock every tick. If it has not for longer than this, the whole process
-// stood still: what others sent meanwhile may not have been read from the network yet.
-constexpr int64_t kLongestGapMs = 1000;
-
 // Of those that wait, how many are taken before a tick: more than wait after any stall that
 // heartbeats survive, and a bound for who never stops sending.
 constexpr int kMessagesBeforeTick = 1000;
@@ -51,7 +47,8 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
 Server::~Server() = default;
 
 Status Server::Run() {
-  AwakeClock clock(Clock::Real(), kLongestGapMs);
+  // What others sent while the process stood still may not have been read from the network yet.
+  AwakeClock clock(Clock::Real());
   int64_t next_tick_ms = 0;
   while (true) {
     auto incoming = transport_->Receive(kTickMs);

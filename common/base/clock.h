@@ -36,7 +36,10 @@ class ManualClock : public Clock {
 // go back. Thread rule: Look by one thread, NowMs by any.
 class AwakeClock : public Clock {
  public:
-  AwakeClock(const Clock& clock, int64_t longest_gap_ms)
+  // Fits a thread that looks several times a second.
+  static constexpr int64_t kLongestGapMs = 1000;
+
+  explicit AwakeClock(const Clock& clock, int64_t longest_gap_ms = kLongestGapMs)
       : clock_(clock),
         longest_gap_ms_(longest_gap_ms),
         last_ms_(clock.NowMs()),

@@ -24,8 +24,7 @@
 namespace weir::compress {
 namespace {
 
-// Words that keep the keys of different random choices of a layer apart.
-constexpr uint64_t kSampleKey = 101;
+// Keeps the keys of what leaves anyway apart from those of samples.
 constexpr uint64_t kDrainKey = 102;
 
 // A sample's size: enough that the density of a 1 % quantile has a standard deviation of 4 to 6 %

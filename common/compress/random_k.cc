@@ -17,7 +17,7 @@ namespace weir::compress {
 namespace {
 
 // Keeps the keys of this choice apart from others of a layer.
-constexpr uint64_t kChoiceKey = 111;
+constexpr uint64_t kRandomKKey = 111;
 
 constexpr size_t kWordBits = 64;
 
@@ -55,7 +55,7 @@ class RandomK : public ResidualPolicy {
               StripeSelection* selection) const override {
     const Scope& scope = state.scope;
     scope.kernels->accumulate(gradient, residual);
-    RandomStream random(KeyedHash(scope.seed, kChoiceKey, scope.tensor, plan.step, stripe));
+    RandomStream random(KeyedHash(scope.seed, kRandomKKey, scope.tensor, plan.step, stripe));
     const double wanted = density_ * static_cast<double>(residual.size());
     const size_t count =
         std::min(residual.size(), static_cast<size_t>(std::floor(wanted + random.NextUnit())));

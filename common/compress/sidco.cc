@@ -33,7 +33,6 @@ namespace {
 // are of one output and may be alike; a threshold is still within 5 % of the whole layer's where
 // the scale of inputs differs by factors (sidco_test.cc).
 constexpr SampleShape kLines = {.run_elements = 16};
-constexpr uint64_t kSampleKey = 101;
 
 // Share of the first stage where there are several.
 constexpr double kFirstRatio = 0.25;

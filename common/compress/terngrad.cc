@@ -23,7 +23,7 @@ namespace weir::compress {
 namespace {
 
 // Keeps the keys of these choices apart from others of a layer.
-constexpr uint64_t kChoiceKey = 113;
+constexpr uint64_t kTernGradKey = 113;
 
 constexpr size_t kFewestClipped = 16;
 // Of the squared mean: below it a variance of 32-bit sums is rounding.
@@ -69,7 +69,7 @@ class Terngrad : public QuantizerPolicy {
   void Select(const QuantizerState& state, const StepPlan& plan, uint32_t stripe,
               std::span<const float> gradient, StripeSelection* selection) const override {
     const uint64_t chance =
-        KeyedHash(state.scope.seed, kChoiceKey, state.scope.tensor, plan.step, stripe);
+        KeyedHash(state.scope.seed, kTernGradKey, state.scope.tensor, plan.step, stripe);
     state.scope.kernels->append_levels(gradient, {.scale = plan.scale, .most = 1}, chance, 0,
                                        selection);
   }

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint32_t kFormat = 1;
+constexpr uint32_t kStatesFormat = 1;
 constexpr std::string_view kPrefix = "trainer-", kStage = "-stage-", kSuffix = ".weir";
 constexpr std::string_view kAside = ".partial";
 // Of a name and a rule; many times what they take.
@@ -75,8 +75,8 @@ Status TakeRecord(ByteSpan record, uint64_t run, const TakeState& take, bool* is
   if (!reader.ok() || !header.ParseFromArray(text.data(), static_cast<int>(text.size()))) {
     return InvalidData("a policy's state without its header");
   }
-  if (header.format() != kFormat) {
-    return InvalidData(StrCat("format ", header.format(), "; this program reads ", kFormat));
+  if (header.format() != kStatesFormat) {
+    return InvalidData(StrCat("format ", header.format(), "; this program reads ", kStatesFormat));
   }
   if (header.run() != run) {
     return InvalidData("is of another run than the model; remove it, or put the model's there");
@@ -125,7 +125,7 @@ Status Fill(FileWriter* file, uint64_t run,
             const std::function<Status(const TakeState& take)>& states) {
   uint32_t number = 0;
   const auto append = [&](v1::PolicyStateHeader header, ByteSpan state) {
-    header.set_format(kFormat);
+    header.set_format(kStatesFormat);
     header.set_run(run);
     Bytes frames;
     wire::AppendPolicyState(&frames, number++, RecordOf(header, state));

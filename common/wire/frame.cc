@@ -56,7 +56,7 @@ uint8_t* PutVarint(uint32_t value, size_t length_min, uint8_t* to) {
 }
 
 // Of a whole frame: everything but the checksum itself.
-uint32_t Checksum(ByteSpan frame) {
+uint32_t FrameChecksum(ByteSpan frame) {
   uint64_t seed = 0;
   std::memcpy(&seed, frame.data(), kChecksumOffset);
   const ByteSpan rest = frame.subspan(kNumbersOffset);
@@ -173,7 +173,7 @@ Result<FrameView> FrameCursor::Next() {
   const ByteSpan rest = bytes_.subspan(position_);
   const RawHeader raw = ReadHeader(rest);
   std::string fault = HeaderFault(raw, rest.size());
-  if (fault.empty() && Checksum(rest.first(raw.byte_count + raw.length)) != raw.checksum) {
+  if (fault.empty() && FrameChecksum(rest.first(raw.byte_count + raw.length)) != raw.checksum) {
     fault = "has a wrong checksum; its bytes were damaged on the way or on disk";
   }
   if (!fault.empty()) return InvalidData(StrCat("frame at byte ", position_, " ", fault));
@@ -214,7 +214,7 @@ size_t CloseFrame(Bytes* out, size_t frame_begin, FrameHeader header) {
   }
   const auto at = [&](size_t offset) { return out->begin() + static_cast<ptrdiff_t>(offset); };
   out->erase(at(static_cast<size_t>(end - out->data())), at(frame_begin + kFrameHeaderRoom));
-  const uint32_t checksum = Checksum(ByteSpan(*out).subspan(frame_begin));
+  const uint32_t checksum = FrameChecksum(ByteSpan(*out).subspan(frame_begin));
   std::memcpy(out->data() + frame_begin + kChecksumOffset, &checksum, sizeof(checksum));
   return out->size() - frame_begin;
 }

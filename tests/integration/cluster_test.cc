@@ -5,6 +5,7 @@
 #include <cmath>
 #include <thread>
 
+#include "tests/integration/cluster_checks.h"
 #include "tests/support/loopback_cluster.h"
 
 namespace weir::test {
@@ -17,14 +18,6 @@ constexpr char kSmallRun[] = R"(
     update { dense { adagrad { learning_rate: 0.005 } schedule { warmup_steps: 0 } } }
     cluster { window: 4 row_partitions: 3 }
 )";
-constexpr char kDct[] =
-    "compression { default { dct { sparsity: 0.95 lifespan: 50 } values: BF16 } }";
-
-void ExpectAllOk(const LoopbackCluster& cluster) {
-  for (const Status& status : cluster.server_statuses()) EXPECT_TRUE(status.ok()) << status;
-  for (const Status& status : cluster.trainer_statuses()) EXPECT_TRUE(status.ok()) << status;
-}
-
 void ExpectBytesAddUp(const v1::RunReport& report) {
   EXPECT_GT(report.total().sent().push(), 0u);
   EXPECT_GT(report.total().received().pull(), 0u);
@@ -144,13 +137,13 @@ TEST_P(FaultyCluster, LosesNothingAndLearns) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, FaultyCluster, testing::Range<uint64_t>(1, 5));
 
-struct Outcome {
+struct Trained {
   std::vector<float> values;
   uint64_t rows_hash;
   double logloss;
 };
 
-Outcome RunAlone(const std::string& more) {
+Trained RunAlone(const std::string& more) {
   LoopbackCluster cluster(MakeConfig({kSmallRun, kDct, more}),
                           {.servers = 2, .trainers = 1, .threads = 1, .faults = {}});
   cluster.Run();
@@ -159,12 +152,12 @@ Outcome RunAlone(const std::string& more) {
 }
 
 TEST(Cluster, OneTrainerOneThreadWindowOneIsReproducibleToTheBit) {
-  const Outcome first = RunAlone("cluster { window: 1 }");
-  const Outcome second = RunAlone("cluster { window: 1 }");
+  const Trained first = RunAlone("cluster { window: 1 }");
+  const Trained second = RunAlone("cluster { window: 1 }");
   EXPECT_EQ(first.values, second.values);
   EXPECT_EQ(first.rows_hash, second.rows_hash);
   EXPECT_EQ(first.logloss, second.logloss);
-  const Outcome other = RunAlone("cluster { window: 1 } run { seed: 2 }");
+  const Trained other = RunAlone("cluster { window: 1 } run { seed: 2 }");
   EXPECT_NE(first.values, other.values) << "the comparison must be able to fail";
 }
 

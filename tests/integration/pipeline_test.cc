@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/strings.h"
+#include "tests/integration/cluster_checks.h"
 #include "tests/support/loopback_cluster.h"
 
 namespace weir::test {
@@ -37,11 +38,6 @@ ClusterOptions Stages(uint32_t stages, uint32_t servers = 1) {
   options.trainers = 1;
   options.stages = stages;
   return options;
-}
-
-void ExpectAllOk(const LoopbackCluster& cluster) {
-  for (const Status& status : cluster.server_statuses()) EXPECT_TRUE(status.ok()) << status;
-  for (const Status& status : cluster.trainer_statuses()) EXPECT_TRUE(status.ok()) << status;
 }
 
 struct Outcome {

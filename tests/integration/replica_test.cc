@@ -6,6 +6,7 @@
 
 #include "common/base/random.h"
 #include "common/wire/value_coding.h"
+#include "tests/integration/cluster_checks.h"
 #include "tests/support/loopback_cluster.h"
 
 namespace weir::test {
@@ -16,8 +17,6 @@ constexpr char kModel[] = R"(
     model { bottom_widths: [96, 8] top_widths: [64, 1] embedding_dimension: 8 }
     cluster { window: 4 answer_timeout_ms: 8000 }
 )";
-constexpr char kDct[] =
-    "compression { default { dct { sparsity: 0.95 lifespan: 50 } values: BF16 } }";
 constexpr int kRounds = 3;
 constexpr int kStepsPerRound = 40;
 

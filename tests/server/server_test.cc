@@ -20,7 +20,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr char kAddress[] = "inproc://server";
+constexpr char kServerAddress[] = "inproc://server";
 constexpr int64_t kPatienceMs = 120000;  // for a machine under load; nothing waits so long
 
 // Hands one message to the server and then stands still until it is told to go on: the server's I/O
@@ -55,7 +55,7 @@ class ServerTest : public testing::Test {
   }
   void StartServer(const v1::Config& config, uint32_t server_count, uint32_t shard_index,
                    std::unique_ptr<transport::ServerTransport> transport) {
-    CHECK(transport->Bind(kAddress).ok());
+    CHECK(transport->Bind(kServerAddress).ok());
     server_ = std::make_unique<Server>(config, server_count, shard_index, std::move(transport));
     thread_ = std::thread([this] { outcome_ = server_->Run(); });
   }
@@ -119,7 +119,7 @@ class ServerTest : public testing::Test {
 
   // Everything that a worker asks of a server, once.
   void ExpectATrainerIsServed(uint32_t trainer) {
-    const auto connection = client_->Open(kAddress).value();
+    const auto connection = client_->Open(kServerAddress).value();
     const uint64_t incarnation = JoinRun(connection, trainer);
     ASSERT_TRUE(Exchange(connection, Hello(trainer, incarnation)).has_hello_reply());
     const v1::Header catch_up = Receive(connection);
@@ -181,7 +181,7 @@ TEST_F(ServerTest, EndEndsItWithTheGivenStatus) {
 TEST_F(ServerTest, AFailedRunEndsItWithTheReason) {
   StartServer();
   ExpectATrainerIsServed(0);
-  const auto connection = client_->Open(kAddress).value();
+  const auto connection = client_->Open(kServerAddress).value();
   v1::Header failure;
   failure.mutable_work_request()->set_run(run_);
   failure.mutable_work_request()->set_incarnation(1);
@@ -196,7 +196,7 @@ TEST_F(ServerTest, AStallOfTheServerIsNotTheSilenceOfATrainer) {
   v1::Config config = config_;
   config.mutable_cluster()->set_member_timeout_ms(300);
   StartServer(config, 1, 0, std::make_unique<StallingTransport>(network_.MakeServer(), &go_on_));
-  const auto connection = client_->Open(kAddress).value();
+  const auto connection = client_->Open(kServerAddress).value();
   const v1::Header joined = Exchange(connection, Join(0));
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(client_->Send(connection, MakeParts({}, {})).ok());
   v1::Header request;
@@ -213,7 +213,7 @@ TEST_F(ServerTest, AStallOfTheServerIsNotTheSilenceOfATrainer) {
 
 TEST_F(ServerTest, OnlyShardZeroAdmitsTrainers) {
   StartServer(2, 1);
-  const v1::Header reply = Exchange(client_->Open(kAddress).value(), Join(0));
+  const v1::Header reply = Exchange(client_->Open(kServerAddress).value(), Join(0));
   EXPECT_THAT(reply.refusal().reason(), HasSubstr("not shard 0"));
   EXPECT_FALSE(reply.refusal().retry());
 }
@@ -221,7 +221,7 @@ TEST_F(ServerTest, OnlyShardZeroAdmitsTrainers) {
 TEST_F(ServerTest, AnotherShardTakesWorkersOfTheRunThatItIsToldOf) {
   StartServer(2, 1);
   run_ = 5;
-  const auto connection = client_->Open(kAddress).value();
+  const auto connection = client_->Open(kServerAddress).value();
   EXPECT_TRUE(Exchange(connection, Hello(0, 1)).refusal().retry());
   server_->Serve(6);
   EXPECT_THAT(Exchange(connection, Hello(0, 1)).refusal().reason(), HasSubstr("another run"));
@@ -233,8 +233,8 @@ TEST_F(ServerTest, MessagesOfServersAreNotTaken) {
   StartServer();
   v1::Header header;
   header.mutable_answer();
-  EXPECT_TRUE(Exchange(client_->Open(kAddress).value(), header).has_refusal());
-  EXPECT_TRUE(Exchange(client_->Open(kAddress).value(), {}).has_refusal());
+  EXPECT_TRUE(Exchange(client_->Open(kServerAddress).value(), header).has_refusal());
+  EXPECT_TRUE(Exchange(client_->Open(kServerAddress).value(), {}).has_refusal());
 }
 
 // What a broken or hostile peer sends: noise, and sound messages that were changed on the way.
@@ -297,7 +297,7 @@ class GarbageMaker {
 
 TEST_F(ServerTest, GarbageDoesNotKeepItFromServing) {
   StartServer();
-  JoinRun(client_->Open(kAddress).value(), 2);
+  JoinRun(client_->Open(kServerAddress).value(), 2);
   std::vector<transport::Message> sound;
   sound.push_back(MakeParts(Join(3), {}));
   sound.push_back(MakeParts(Hello(3, 1), {}));
@@ -322,7 +322,7 @@ TEST_F(ServerTest, GarbageDoesNotKeepItFromServing) {
   sound.push_back(MakeParts(report, {}));
 
   GarbageMaker garbage(sound, 5);
-  const auto connection = client_->Open(kAddress).value();
+  const auto connection = client_->Open(kServerAddress).value();
   ASSERT_TRUE(Exchange(connection, Hello(3, 1)).has_hello_reply()) << "so that pushes get far";
   for (int i = 0; i < 1000; ++i) {
     ASSERT_TRUE(client_->Send(connection, garbage.Next()).ok());

@@ -16,16 +16,16 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr char kAddress[] = "inproc://coordinator";
-constexpr int64_t kPatienceMs = 120000;  // for a machine under load
+constexpr char kCoordinatorAddress[] = "inproc://coordinator";
+constexpr int64_t kEndPatienceMs = 120000;  // for a machine under load
 
 class ShardReporterTest : public testing::Test {
  protected:
-  ShardReporterTest() { CHECK(coordinator_->Bind(kAddress).ok()); }
+  ShardReporterTest() { CHECK(coordinator_->Bind(kCoordinatorAddress).ok()); }
 
-  std::unique_ptr<ShardReporter> Start(int64_t timeout_ms, int64_t reconnect_ms = kPatienceMs) {
+  std::unique_ptr<ShardReporter> Start(int64_t timeout_ms, int64_t reconnect_ms = kEndPatienceMs) {
     ShardReporterOptions options;
-    options.coordinator_address = kAddress;
+    options.coordinator_address = kCoordinatorAddress;
     options.identity.set_model(42);
     options.shard_index = 2;
     options.first_timeout_ms = options.timeout_ms = timeout_ms;
@@ -43,7 +43,7 @@ class ShardReporterTest : public testing::Test {
     return session::ParseHeader(incoming->message).value().shard_report();
   }
   v1::ShardReport AnswerOne(v1::ShardReply::State state, const std::string& reason = "") {
-    const auto incoming = coordinator_->Receive(kPatienceMs);
+    const auto incoming = coordinator_->Receive(kEndPatienceMs);
     v1::ShardReport report = ReportOf(incoming);
     v1::Header reply;
     reply.mutable_shard_reply()->set_state(state);
@@ -53,7 +53,7 @@ class ShardReporterTest : public testing::Test {
     return report;
   }
   void AnswerWithRefusal(const std::string& reason, bool retry) {
-    const auto incoming = coordinator_->Receive(kPatienceMs);
+    const auto incoming = coordinator_->Receive(kEndPatienceMs);
     ASSERT_TRUE(incoming);
     v1::Header reply;
     reply.mutable_refusal()->set_reason(reason);
@@ -62,7 +62,7 @@ class ShardReporterTest : public testing::Test {
   }
   Status End() {
     auto end = end_.get_future();
-    CHECK(end.wait_for(std::chrono::milliseconds(kPatienceMs)) == std::future_status::ready);
+    CHECK(end.wait_for(std::chrono::milliseconds(kEndPatienceMs)) == std::future_status::ready);
     return end.get();
   }
 
@@ -77,8 +77,8 @@ TEST_F(ShardReporterTest, EndsWhenItRunsOutOfMemory) {
   auto client = std::make_unique<test::NoMemoryClient>(network_.MakeClient());
   client->RunOut();
   ShardReporterOptions options;
-  options.coordinator_address = kAddress;
-  options.first_timeout_ms = options.timeout_ms = options.reconnect_ms = kPatienceMs;
+  options.coordinator_address = kCoordinatorAddress;
+  options.first_timeout_ms = options.timeout_ms = options.reconnect_ms = kEndPatienceMs;
   options.interval_ms = 20;
   ShardReporter reporter(
       options, std::move(client), [](uint64_t) {},
@@ -88,7 +88,7 @@ TEST_F(ShardReporterTest, EndsWhenItRunsOutOfMemory) {
 }
 
 TEST_F(ShardReporterTest, ReportsAsOneProcessUntilTheRunIsFinished) {
-  const auto reporter = Start(kPatienceMs);
+  const auto reporter = Start(kEndPatienceMs);
   const v1::ShardReport first = AnswerOne(v1::ShardReply::RUNNING);
   EXPECT_EQ(first.shard(), 2u);
   EXPECT_EQ(first.identity().model(), 42u);
@@ -96,37 +96,37 @@ TEST_F(ShardReporterTest, ReportsAsOneProcessUntilTheRunIsFinished) {
   EXPECT_EQ(AnswerOne(v1::ShardReply::RUNNING).nonce(), first.nonce());
   AnswerOne(v1::ShardReply::FINISHED);
   EXPECT_TRUE(End().ok());
-  const v1::ShardReport last = ReportOf(coordinator_->Receive(kPatienceMs));
+  const v1::ShardReport last = ReportOf(coordinator_->Receive(kEndPatienceMs));
   EXPECT_TRUE(last.farewell());
   EXPECT_EQ(last.nonce(), first.nonce());
 }
 
 TEST_F(ShardReporterTest, ASilentConnectionIsOpenedAnew) {
-  const auto reporter = Start(kPatienceMs, 100);
-  const auto first = coordinator_->Receive(kPatienceMs);
+  const auto reporter = Start(kEndPatienceMs, 100);
+  const auto first = coordinator_->Receive(kEndPatienceMs);
   ASSERT_TRUE(first);
   std::optional<transport::IncomingMessage> next;
   do {
-    next = coordinator_->Receive(kPatienceMs);
+    next = coordinator_->Receive(kEndPatienceMs);
     ASSERT_TRUE(next);
   } while (next->peer == first->peer);
   EXPECT_EQ(ReportOf(next).nonce(), ReportOf(first).nonce());
 }
 
 TEST_F(ShardReporterTest, ARestartedCoordinatorEndsTheShardToo) {
-  const auto reporter = Start(kPatienceMs);
+  const auto reporter = Start(kEndPatienceMs);
   run_ = 7;
   AnswerOne(v1::ShardReply::RUNNING);
   AnswerOne(v1::ShardReply::RUNNING);
   run_ = 8;
   AnswerOne(v1::ShardReply::RUNNING);
-  EXPECT_THAT(End().message(), AllOf(HasSubstr(kAddress), HasSubstr("was restarted")));
+  EXPECT_THAT(End().message(), AllOf(HasSubstr(kCoordinatorAddress), HasSubstr("was restarted")));
   EXPECT_THAT(told_, testing::ElementsAre(7));
 }
 
 // As when the servers of the next run are started while those of the last one are leaving.
 TEST_F(ShardReporterTest, TheRunOfACoordinatorThatHasAnotherShardIsNotItsOwn) {
-  const auto reporter = Start(kPatienceMs);
+  const auto reporter = Start(kEndPatienceMs);
   run_ = 5;
   AnswerOne(v1::ShardReply::TAKEN);
   run_ = 6;
@@ -137,19 +137,20 @@ TEST_F(ShardReporterTest, TheRunOfACoordinatorThatHasAnotherShardIsNotItsOwn) {
 }
 
 TEST_F(ShardReporterTest, AFailedRunIsAStatusWithTheReason) {
-  const auto reporter = Start(kPatienceMs);
+  const auto reporter = Start(kEndPatienceMs);
   AnswerOne(v1::ShardReply::FAILED, "trainer 0: the disk is full");
   EXPECT_THAT(End().message(), HasSubstr("the run has failed: trainer 0: the disk is full"));
 }
 
 TEST_F(ShardReporterTest, ARefusalNamesTheCoordinator) {
-  const auto reporter = Start(kPatienceMs);
+  const auto reporter = Start(kEndPatienceMs);
   AnswerOne(v1::ShardReply::REFUSED, "the configs differ");
-  EXPECT_THAT(End().message(), AllOf(HasSubstr(kAddress), HasSubstr("the configs differ")));
+  EXPECT_THAT(End().message(),
+              AllOf(HasSubstr(kCoordinatorAddress), HasSubstr("the configs differ")));
 }
 
 TEST_F(ShardReporterTest, AServerThatIsNotTheCoordinatorIsNamed) {
-  const auto reporter = Start(kPatienceMs);
+  const auto reporter = Start(kEndPatienceMs);
   AnswerWithRefusal("this server is not shard 0, the coordinator", false);
   EXPECT_EQ(
       End().message(),
@@ -157,14 +158,14 @@ TEST_F(ShardReporterTest, AServerThatIsNotTheCoordinatorIsNamed) {
 }
 
 TEST_F(ShardReporterTest, ARefusalForNowIsNotTheEnd) {
-  const auto reporter = Start(kPatienceMs);
+  const auto reporter = Start(kEndPatienceMs);
   AnswerWithRefusal("ask again", true);
   AnswerOne(v1::ShardReply::FINISHED);
   EXPECT_TRUE(End().ok());
 }
 
 TEST_F(ShardReporterTest, AShardThatStaysTakenIsGivenUp) {
-  const auto reporter = Start(kPatienceMs);
+  const auto reporter = Start(kEndPatienceMs);
   auto end = end_.get_future();
   while (end.wait_for(std::chrono::milliseconds(0)) != std::future_status::ready) {
     const auto incoming = coordinator_->Receive(20);
@@ -181,12 +182,12 @@ TEST_F(ShardReporterTest, ASilentCoordinatorIsNamed) {
   const auto reporter = Start(60);
   const Status status = End();
   EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded);
-  EXPECT_THAT(status.message(), AllOf(HasSubstr("server 0"), HasSubstr(kAddress)));
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("server 0"), HasSubstr(kCoordinatorAddress)));
 }
 
 TEST_F(ShardReporterTest, NoiseFromTheCoordinatorIsIgnored) {
-  const auto reporter = Start(kPatienceMs);
-  const auto incoming = coordinator_->Receive(kPatienceMs);
+  const auto reporter = Start(kEndPatienceMs);
+  const auto incoming = coordinator_->Receive(kEndPatienceMs);
   ASSERT_TRUE(incoming);
   ASSERT_TRUE(coordinator_->Send(incoming->peer, {{transport::Part(Bytes{0xff, 0xff, 1})}}).ok());
   ASSERT_TRUE(coordinator_->Send(incoming->peer, session::MakeMessage({})).ok());
@@ -198,7 +199,7 @@ TEST_F(ShardReporterTest, DestructionEndsItWithoutAWord) {
   bool told = false;
   {
     ShardReporterOptions options;
-    options.coordinator_address = kAddress;
+    options.coordinator_address = kCoordinatorAddress;
     ShardReporter reporter(
         options, network_.MakeClient(), [](uint64_t) {}, [&](const Status&) { told = true; });
     reporter.Start();

@@ -9,6 +9,10 @@ set(WEIR_SANITIZE "" CACHE STRING "Value for -fsanitize=, empty for none")
 option(WEIR_FUZZ "Fuzz targets are libFuzzer programs (clang); else they play made-up inputs" OFF)
 
 add_compile_options(-Wall -Wextra -Wconversion -Wshadow -Werror)
+if(CMAKE_UNITY_BUILD)
+  # Of a name in another source of the same folder.
+  add_compile_options(-Wno-shadow)
+endif()
 # By clang's -Wconversion these are warned of as well, by g++'s not.
 add_compile_options($<$<CXX_COMPILER_ID:Clang>:-Wno-sign-conversion>)
 if(CMAKE_BUILD_TYPE STREQUAL "Release")

@@ -122,7 +122,7 @@ std::string Quote(std::string_view field) {
   return StrCat("\"", quoted, field.size() > kQuotedBytes ? "...\"" : "\"");
 }
 
-std::vector<std::string_view> Split(std::string_view line) {
+std::vector<std::string_view> SplitLine(std::string_view line) {
   std::vector<std::string_view> fields;
   while (true) {
     const size_t tab = line.find('\t');
@@ -136,7 +136,7 @@ std::vector<std::string_view> Split(std::string_view line) {
 // mistake, so it goes first.
 std::string Explain(std::string_view line) {
   if (line.empty()) return "empty line";
-  const std::vector<std::string_view> fields = Split(line);
+  const std::vector<std::string_view> fields = SplitLine(line);
   if (fields.size() != kFieldCount) {
     return StrCat(kFieldCount, " fields expected, found ", fields.size());
   }

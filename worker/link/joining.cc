@@ -11,7 +11,6 @@ namespace {
 
 constexpr int64_t kReceiveMs = 20;
 constexpr int64_t kRetryMs = 300;
-constexpr int64_t kLongestGapMs = 1000;
 // How long a seat is still asked for once it should have become free.
 constexpr int64_t kFreeSeatMs = 2000;
 
@@ -36,7 +35,7 @@ transport::Message JoinMessage(const JoinOptions& options) {
 Result<v1::JoinReply> JoinRun(const JoinOptions& options, transport::ConnectionId coordinator,
                               transport::ClientTransport* transport, WireMeter* meter,
                               const std::function<Status()>& failure) {
-  AwakeClock clock(options.clock, kLongestGapMs);
+  AwakeClock clock(options.clock);
   const transport::Message join = JoinMessage(options);
   const int64_t started_ms = clock.NowMs();
   int64_t deadline_ms = started_ms + options.timeout_ms;

@@ -20,9 +20,6 @@ constexpr int64_t kTickMs = 20;
 constexpr int64_t kHeartbeatMs = 1000;
 // While the stages of a trainer do not agree yet that batches may start.
 constexpr int64_t kGatheringHeartbeatMs = 50;
-// The I/O thread looks at its clock every tick. If it has not for longer than this, the whole
-// process stood still, and the servers are not to blame for it.
-constexpr int64_t kLongestGapMs = 1000;
 
 // A host that is not known is asked for until the time is over, because it may come to be.
 Status WithHostProblem(const Status& failure, const std::string& address) {
@@ -42,7 +39,7 @@ ServerLink::ServerLink(const v1::Config& config, const ModelLayout& layout, Link
       identity_(session::MakeRunIdentity(
           config, static_cast<uint32_t>(options_.server_addresses.size()), options_.warm_start)),
       transport_(std::move(transport)),
-      clock_(Clock::Real(), kLongestGapMs),
+      clock_(Clock::Real()),  // the servers are not to blame for a pause of this process
       replica_(layout),
       peers_(options_.server_addresses.size()) {
   CHECK_EQ(layout.server_count(), peers_.size());

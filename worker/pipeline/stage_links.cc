@@ -12,7 +12,7 @@
 namespace weir::worker {
 namespace {
 
-constexpr int64_t kTickMs = 20;
+constexpr int64_t kReceiveMs = 20;
 // While a message waits because a queue is full.
 constexpr int64_t kRetryMs = 1;
 
@@ -142,7 +142,7 @@ void StageLinks::ServeUpstream() {
       }
       waiting.pop_front();
     }
-    if (auto incoming = upstream_->Receive(waiting.empty() ? kTickMs : kRetryMs)) {
+    if (auto incoming = upstream_->Receive(waiting.empty() ? kReceiveMs : kRetryMs)) {
       TakeUpstream(*std::move(incoming));
     }
   }
@@ -198,7 +198,7 @@ void StageLinks::ServeDownstream() {
       }
       waiting.pop_front();
     }
-    auto incoming = downstream_->Receive(waiting.empty() ? kTickMs : kRetryMs);
+    auto incoming = downstream_->Receive(waiting.empty() ? kReceiveMs : kRetryMs);
     if (incoming && incoming->connection == connection_) {
       TakeDownstream(std::move(incoming->message));
     }

@@ -13,7 +13,7 @@
 namespace weir::worker {
 namespace {
 
-constexpr int64_t kTickMs = 100;
+constexpr int64_t kQueueWaitMs = 100;
 
 }  // namespace
 
@@ -76,7 +76,7 @@ Result<std::optional<StageWork>> StageTrainer::Next() {
     const auto waits_for =
         queue_.lacks_credit() ? StageTimes::kWaitingForCredit : StageTimes::kWaitingForInput;
     const auto begin = std::chrono::steady_clock::now();
-    std::optional<StageWork> work = queue_.Next(kTickMs);
+    std::optional<StageWork> work = queue_.Next(kQueueWaitMs);
     times_.Add(waits_for,
                std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
     if (work || queue_.stopped()) return work;

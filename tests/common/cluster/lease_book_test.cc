@@ -6,14 +6,13 @@
 #include <tuple>
 #include <vector>
 
+#include "tests/common/cluster/seats.h"
+
 namespace weir::cluster {
 namespace {
 
 using testing::ElementsAre;
 using Place = std::tuple<uint32_t, uint32_t, uint64_t>;  // epoch, file, chunk
-
-constexpr Seat kFirst = {.trainer = 0};
-constexpr Seat kSecond = {.trainer = 1};
 
 Place PlaceOf(const v1::ChunkLease& lease) { return {lease.epoch(), lease.file(), lease.chunk()}; }
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/common/cluster/seats.h"
+
 namespace weir::cluster {
 namespace {
 
@@ -10,8 +12,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 constexpr int64_t kTimeoutMs = 1000;
-constexpr Seat kFirst = {.trainer = 0};
-constexpr Seat kSecond = {.trainer = 1};
 
 TEST(Membership, HandsOutIncarnationsAndCountsMembers) {
   Membership membership(kTimeoutMs);

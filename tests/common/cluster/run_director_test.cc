@@ -10,6 +10,7 @@
 
 #include "common/base/random.h"
 #include "common/eval/metrics.h"
+#include "tests/common/cluster/seats.h"
 
 namespace weir::cluster {
 namespace {
@@ -20,8 +21,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr Seat kFirst = {.trainer = 0};
-constexpr Seat kSecond = {.trainer = 1};
 constexpr uint64_t kLines = 10;
 
 RunPlan Plan(uint64_t evaluate_every_samples, uint32_t test_file_count = 1) {

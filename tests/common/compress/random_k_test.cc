@@ -9,7 +9,7 @@
 namespace weir::compress {
 namespace {
 
-Selector Make(double sparsity, const Scope& scope) {
+Selector MakeRandomK(double sparsity, const Scope& scope) {
   v1::PolicyRule rule;
   rule.mutable_random_k()->set_sparsity(sparsity);
   return Selector(rule, scope);
@@ -19,7 +19,7 @@ Selector Make(double sparsity, const Scope& scope) {
 TEST(RandomK, GivesEachElementTheSameChance) {
   constexpr int kSteps = 2000;
   const Scope scope = MakeScope(4000);
-  const Selector choice = Make(0.9, scope);
+  const Selector choice = MakeRandomK(0.9, scope);
   const std::vector<float> ones(4000, 1.0f);
   std::vector<int> times(4000);
   for (int step = 0; step < kSteps; ++step) {
@@ -36,7 +36,7 @@ TEST(RandomK, GivesEachElementTheSameChance) {
 }
 
 TEST(RandomK, SendsItsShareOfSmallLayersOnAverage) {
-  const Selector choice = Make(0.99, MakeScope(16));
+  const Selector choice = MakeRandomK(0.99, MakeScope(16));
   double sent = 0;
   for (int step = 0; step < 10'000; ++step) {
     sent += static_cast<double>(choice.Step(std::vector<float>(16, 1.0f)).indexes.size());
@@ -45,7 +45,7 @@ TEST(RandomK, SendsItsShareOfSmallLayersOnAverage) {
 }
 
 TEST(RandomK, KeepsWhatItDoesNotSend) {
-  const Selector choice = Make(0.5, MakeScope(100));
+  const Selector choice = MakeRandomK(0.5, MakeScope(100));
   const Sent sent = choice.Step(std::vector<float>(100, 2.0f));
   ASSERT_EQ(sent.indexes.size(), 50u);
   std::vector<double> expected(100, 2.0);
@@ -56,7 +56,7 @@ TEST(RandomK, KeepsWhatItDoesNotSend) {
 TEST(RandomK, ChoosesAnewInEachLayerAndStep) {
   Scope other = MakeScope(1000);
   other.tensor = 4;
-  const Selector one = Make(0.9, MakeScope(1000)), two = Make(0.9, other);
+  const Selector one = MakeRandomK(0.9, MakeScope(1000)), two = MakeRandomK(0.9, other);
   const std::vector<float> ones(1000, 1.0f);
   const std::vector<int64_t> first = one.Step(ones).indexes;
   EXPECT_NE(first, two.Step(ones).indexes);

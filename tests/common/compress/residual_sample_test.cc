@@ -10,9 +10,9 @@ namespace weir::compress {
 namespace {
 
 // Element i of the gradient is i, of the residual 0.
-class Layer {
+class CountingLayer {
  public:
-  explicit Layer(int64_t element_count) : residual(element_count) {
+  explicit CountingLayer(int64_t element_count) : residual(element_count) {
     for (int64_t i = 0; i < element_count; ++i) gradient.push_back(static_cast<float>(i));
   }
 
@@ -36,7 +36,7 @@ class Layer {
 TEST(ResidualSample, IsAllOfASmallLayer) {
   for (const int64_t count : {0, 1, 15, 17, 4096, 4097, 65536}) {
     for (const int64_t run : {1, 16}) {
-      Layer layer(count);
+      CountingLayer layer(count);
       const SampleShape shape{.run_elements = run};
       const std::vector<int64_t> indexes = layer.Sampled(shape, 7);
       ASSERT_EQ(std::ssize(indexes), count);
@@ -49,7 +49,7 @@ TEST(ResidualSample, IsAllOfASmallLayer) {
 TEST(ResidualSample, IsOneRunOfEachGroupOfALargeOneAndNotAlwaysTheSame) {
   for (const int64_t count : {65'537, 100'000, 300'001, 1'000'003}) {
     for (const int64_t run : {1, 16}) {
-      Layer layer(count);
+      CountingLayer layer(count);
       const SampleShape shape{.run_elements = run};
       const int64_t stride = shape.Stride(count);
       const std::vector<int64_t> indexes = layer.Sampled(shape, 7);
@@ -76,7 +76,7 @@ TEST(ResidualSample, IsOneRunOfEachGroupOfALargeOneAndNotAlwaysTheSame) {
 
 // The columns of a weight with 512 inputs are met about as often as each other in a few steps.
 TEST(ResidualSample, MeetsEachColumnOfAWeight) {
-  Layer layer(512 * 2000);
+  CountingLayer layer(512 * 2000);
   std::vector<int> met(512);
   for (uint64_t key = 0; key < 10; ++key) {
     for (const int64_t index : layer.Sampled({.run_elements = 16}, key)) {
@@ -88,7 +88,7 @@ TEST(ResidualSample, MeetsEachColumnOfAWeight) {
 }
 
 TEST(ResidualSample, TakesOtherElementsWithAnotherKeyAndAllInTheEnd) {
-  Layer layer(200'000);
+  CountingLayer layer(200'000);
   const SampleShape shape{.run_elements = 16};
   EXPECT_EQ(layer.Sampled(shape, 1), layer.Sampled(shape, 1));
   EXPECT_NE(layer.Sampled(shape, 1), layer.Sampled(shape, 2));

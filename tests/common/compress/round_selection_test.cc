@@ -14,7 +14,7 @@ namespace {
 
 // More than one chunk of the loop, and no whole number of vectors.
 constexpr uint32_t kCount = 777;
-constexpr float kTiniest = std::bit_cast<float>(1u);
+constexpr float kLeastFloat = std::bit_cast<float>(1u);
 
 TEST(RoundSelection, SendsTheRoundedKeepsTheRestAndDropsWhatBecomesZero) {
   RandomStream random(1);
@@ -23,7 +23,7 @@ TEST(RoundSelection, SendsTheRoundedKeepsTheRestAndDropsWhatBecomesZero) {
   selection->count = kCount;
   for (uint32_t k = 0; k < kCount; ++k) {
     selection->indexes[k] = static_cast<uint16_t>(5 * k);
-    selection->values[k] = k % 100 == 3 ? kTiniest : static_cast<float>(random.NextNormal());
+    selection->values[k] = k % 100 == 3 ? kLeastFloat : static_cast<float>(random.NextNormal());
     exact.push_back(selection->values[k]);
   }
   RoundSelection(residual, selection.get());

@@ -39,7 +39,7 @@ constexpr SelectKernels kCounting = {
 };
 
 // A layer of two stripes, the last one short.
-constexpr int64_t kElements = kStripeElements + 100;
+constexpr int64_t kOddElements = kStripeElements + 100;
 
 int CallsOf(const std::function<void()>& work) {
   call_count = 0;
@@ -51,18 +51,18 @@ int CallsOf(const std::function<void()>& work) {
 TEST(SelectKernels, APolicyComputesEachStripeByThoseOfItsScope) {
   for (const std::string& form : PolicyForms()) {
     if (form == "none") continue;
-    Selector counted(RuleNamed(form), MakeScope(kElements));
+    Selector counted(RuleNamed(form), MakeScope(kOddElements));
     counted.scope.kernels = &kCounting;
     counted.state = counted.policy->MakeState(counted.scope);
-    const Selector plain(RuleNamed(form), MakeScope(kElements));
+    const Selector plain(RuleNamed(form), MakeScope(kOddElements));
     for (uint64_t step = 0; step < 3; ++step) {
-      const std::vector<float> gradient = NormalGradient(kElements, step, 2.0);
+      const std::vector<float> gradient = NormalGradient(kOddElements, step, 2.0);
       Sent sent;
       EXPECT_GE(CallsOf([&] { sent = counted.Step(gradient); }), 2) << form;
       EXPECT_EQ(sent.values, plain.Step(gradient).values) << form;
     }
     if (!counted.policy->keeps_residual()) continue;
-    const std::vector<float> gradient = NormalGradient(kElements, 9);
+    const std::vector<float> gradient = NormalGradient(kOddElements, 9);
     const auto accumulate = [&] { counted.policy->Accumulate(*counted.state, gradient); };
     EXPECT_EQ(CallsOf(accumulate), 2) << form;
   }

@@ -14,7 +14,7 @@
 namespace weir::compress {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kTooLarge = std::numeric_limits<float>::infinity();
 
 std::vector<float> Values(size_t size) {
   RandomStream random(3);
@@ -63,7 +63,7 @@ TEST_P(StochasticLevels, AreThoseOfTheFirstInstructionSet) {
 }
 
 TEST_P(StochasticLevels, EndAtTheMostAndLeaveOutWhatIsNoNumber) {
-  const std::vector<float> values = {kInfinity, std::numeric_limits<float>::quiet_NaN(), -1e30f, 0};
+  const std::vector<float> values = {kTooLarge, std::numeric_limits<float>::quiet_NaN(), -1e30f, 0};
   const auto selection = Rounded(values, {.scale = 0.5f, .most = 3}, 0);
   ASSERT_EQ(selection->count, 2u);
   EXPECT_EQ(selection->values[0], 1.5f);

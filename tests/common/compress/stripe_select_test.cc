@@ -13,6 +13,7 @@
 
 #include "common/base/random.h"
 #include "tests/common/compress/instruction_sets.h"
+#include "tests/common/compress/same_bits.h"
 
 namespace weir::compress {
 namespace {
@@ -88,18 +89,6 @@ Selected Fast(const Stripe& stripe, float threshold, wire::ValueCoding coding, s
         AccumulateAndSelect(gradient, threshold, coding, residual, selection);
       },
       stripe, shift);
-}
-
-// Which NaN it is, the order of operands decides; nothing depends on it.
-uint32_t Bits(float value) {
-  return std::isnan(value) ? std::bit_cast<uint32_t>(kNan) : std::bit_cast<uint32_t>(value);
-}
-
-void ExpectSameBits(const std::vector<float>& actual, const std::vector<float>& expected) {
-  ASSERT_EQ(actual.size(), expected.size());
-  for (size_t i = 0; i < actual.size(); ++i) {
-    ASSERT_EQ(Bits(actual[i]), Bits(expected[i])) << i << ": " << actual[i] << ", " << expected[i];
-  }
 }
 
 void ExpectSame(const Selected& actual, const Selected& expected) {

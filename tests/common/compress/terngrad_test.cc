@@ -14,14 +14,14 @@ namespace {
 
 using testing::ElementsAre;
 
-Selector Make(double clip, int64_t elements) {
+Selector MakeTernGrad(double clip, int64_t elements) {
   v1::PolicyRule rule;
   rule.mutable_terngrad()->set_clip(clip);
   return {rule, MakeScope(elements)};
 }
 
 TEST(Terngrad, SendsTheLargestMagnitudeOrNothing) {
-  const Selector terngrad = Make(0, 3);
+  const Selector terngrad = MakeTernGrad(0, 3);
   bool small_was_sent = false, small_was_not = false;
   for (int step = 0; step < 50; ++step) {
     const Sent sent = terngrad.Step(std::vector<float>{1, -4, 0});
@@ -49,17 +49,17 @@ TEST(Terngrad, ClipsAtDeviationsOfTheLayer) {
     square_sum += static_cast<double>(value * value);
   }
   const double deviation = std::sqrt(square_sum / 100 - sum * sum / 10000);
-  const Sent sent = Make(2.5, 100).Step(gradient);
+  const Sent sent = MakeTernGrad(2.5, 100).Step(gradient);
   ASSERT_FALSE(sent.values.empty());
   EXPECT_EQ(sent.indexes.back(), 99);
   EXPECT_NEAR(sent.values.back(), 2.5 * deviation, 1e-5);
-  EXPECT_EQ(Make(0, 100).Step(gradient).values.back(), 9);
+  EXPECT_EQ(MakeTernGrad(0, 100).Step(gradient).values.back(), 9);
 }
 
 // Each element's mean over many steps, within five standard errors of the clipped gradient.
 TEST(Terngrad, IsRightOnAverageForWhatIsNotClipped) {
   constexpr int kSteps = 4000;
-  const Selector terngrad = Make(2.5, 300);
+  const Selector terngrad = MakeTernGrad(2.5, 300);
   const std::vector<float> gradient = NormalGradient(300, 6);
   std::vector<double> sums(gradient.size());
   double scale = 0;
@@ -80,15 +80,15 @@ TEST(Terngrad, IsRightOnAverageForWhatIsNotClipped) {
 
 // A deviation of one element, or of equal ones, is 0 and nothing to clip by.
 TEST(Terngrad, SendsALayerOfOneElementAndOneOfEqualElements) {
-  EXPECT_THAT(Make(2.5, 1).Step(std::vector<float>{-0.3f}).values, ElementsAre(-0.3f));
+  EXPECT_THAT(MakeTernGrad(2.5, 1).Step(std::vector<float>{-0.3f}).values, ElementsAre(-0.3f));
   const std::vector<float> equal(1000, 0.7f);
-  EXPECT_EQ(Make(2.5, 1000).Step(equal).values, equal);
+  EXPECT_EQ(MakeTernGrad(2.5, 1000).Step(equal).values, equal);
 }
 
 TEST(Terngrad, SendsALayerAsItIsThatHasSomethingThatIsNoNumber) {
   std::vector<float> gradient(10, 1);
   gradient[4] = std::numeric_limits<float>::infinity();
-  const Selector terngrad = Make(2.5, 10);
+  const Selector terngrad = MakeTernGrad(2.5, 10);
   const Sent sent = terngrad.Step(gradient);
   EXPECT_EQ(sent.values, gradient);
   EXPECT_EQ(terngrad.policy->value_format(terngrad.scope, sent.plan).coding,

@@ -14,23 +14,24 @@
 
 #include "common/base/random.h"
 #include "tests/common/compress/instruction_sets.h"
+#include "tests/common/compress/same_bits.h"
 
 namespace weir::compress {
 namespace {
 
-struct Stripe {
+struct VarianceStripe {
   std::vector<float> gradient, residual, square_sums;
 };
 
 // Small numbers of few values, so that the test's two sides are often equal; a few odd ones.
-Stripe RandomStripe(RandomStream& random, size_t size) {
+VarianceStripe RandomVarianceStripe(RandomStream& random, size_t size) {
   constexpr float kOdd[] = {std::numeric_limits<float>::infinity(),
                             std::numeric_limits<float>::quiet_NaN(), 1e30f, 1e-30f, -0.0f};
   const auto next = [&](float least) {
     if (random.NextUnit() < 0.02) return kOdd[random.NextBelow(std::size(kOdd))];
     return least + static_cast<float>(random.NextBelow(9)) / 4;
   };
-  Stripe stripe;
+  VarianceStripe stripe;
   for (size_t i = 0; i < size; ++i) {
     stripe.gradient.push_back(next(-1));
     stripe.residual.push_back(next(-1));
@@ -39,7 +40,7 @@ Stripe RandomStripe(RandomStream& random, size_t size) {
   return stripe;
 }
 
-std::vector<uint16_t> Plain(const VarianceTest& test, Stripe* stripe) {
+std::vector<uint16_t> Plain(const VarianceTest& test, VarianceStripe* stripe) {
   std::vector<uint16_t> passing;
   for (size_t i = 0; i < stripe->gradient.size(); ++i) {
     const float r = stripe->residual[i] += stripe->gradient[i];
@@ -48,15 +49,6 @@ std::vector<uint16_t> Plain(const VarianceTest& test, Stripe* stripe) {
     }
   }
   return passing;
-}
-
-void ExpectSameBits(const std::vector<float>& a, const std::vector<float>& b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (size_t i = 0; i < a.size(); ++i) {
-    ASSERT_TRUE(std::bit_cast<uint32_t>(a[i]) == std::bit_cast<uint32_t>(b[i]) ||
-                (std::isnan(a[i]) && std::isnan(b[i])))
-        << i << ": " << a[i] << " and " << b[i];
-  }
 }
 
 using VarianceSelect = OnEachInstructionSet;
@@ -68,7 +60,7 @@ TEST_P(VarianceSelect, AgreesWithAPlainLoop) {
                             static_cast<size_t>(kStripeElements)}) {
     for (const float threshold : {0.0f, 1.0f}) {
       const VarianceTest test = {.alpha = 1.5f, .threshold = threshold};
-      Stripe plain = RandomStripe(random, size), fast = plain;
+      VarianceStripe plain = RandomVarianceStripe(random, size), fast = plain;
       const std::vector<uint16_t> expected = Plain(test, &plain);
       const size_t count =
           AccumulateAndTest(fast.gradient, test, fast.residual, fast.square_sums, indexes.data());
@@ -81,7 +73,8 @@ TEST_P(VarianceSelect, AgreesWithAPlainLoop) {
   }
 }
 
-std::vector<float> PlainQuanta(const VarianceTest& test, bool corrects_after, Stripe* stripe) {
+std::vector<float> PlainQuanta(const VarianceTest& test, bool corrects_after,
+                               VarianceStripe* stripe) {
   const float quantum = test.threshold;
   std::vector<float> values;
   for (size_t i = 0; i < stripe->gradient.size(); ++i) {
@@ -107,9 +100,9 @@ TEST_P(VarianceSelect, TakesQuantaAsAPlainLoopDoes) {
     for (const bool corrects_after : {false, true}) {
       // No power of two, so that a fused product would show.
       const VarianceTest test = {.alpha = 1.5f, .threshold = 0.1f};
-      Stripe plain = RandomStripe(random, size);
+      VarianceStripe plain = RandomVarianceStripe(random, size);
       for (float& square : plain.square_sums) square = std::isfinite(square) ? square : 0;
-      Stripe fast = plain;
+      VarianceStripe fast = plain;
       const std::vector<float> expected = PlainQuanta(test, corrects_after, &plain);
       AccumulateAndTakeQuanta(fast.gradient, test, corrects_after, fast.residual, fast.square_sums,
                               selection.get());

@@ -16,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-v1::PolicyRule Rule(double alpha) {
+v1::PolicyRule VarianceRule(double alpha) {
   v1::PolicyRule rule;
   rule.mutable_variance()->set_alpha(alpha);
   return rule;
@@ -32,7 +32,7 @@ const std::vector<float> kNoNoise(5, 1e-12f);
 
 // Appendix B: the largest is 35.75, so 2^5; 0.04 is 2^10 times smaller and stays.
 TEST(Variance, SendsTheExampleOfItsPaper) {
-  const Selector variance(Rule(1), MakeScope(5));
+  const Selector variance(VarianceRule(1), MakeScope(5));
   const Sent sent = StepWith(variance, {0.04f, 0.31f, -6.25f, 22.25f, -35.75f}, kNoNoise);
   EXPECT_THAT(sent.indexes, ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(sent.values, ElementsAre(0.25f, -8, 16, -32));
@@ -42,7 +42,7 @@ TEST(Variance, SendsTheExampleOfItsPaper) {
 }
 
 v1::PolicyRule OfLayer() {
-  v1::PolicyRule rule = Rule(1);
+  v1::PolicyRule rule = VarianceRule(1);
   rule.mutable_variance()->set_exponent_of_layer(true);
   return rule;
 }
@@ -58,7 +58,7 @@ TEST(Variance, TakesThePowerOfTheLayerAsThePaperDoes) {
   EXPECT_THAT(sent.values, ElementsAre(4, -32));
   EXPECT_THAT(layer.Residual(), ElementsAre(2, 0, 0, 1000));
 
-  const Selector of_sent(Rule(1), MakeScope(4));
+  const Selector of_sent(VarianceRule(1), MakeScope(4));
   EXPECT_EQ(StepWith(of_sent, values, squares).plan.scale, 32);
 }
 
@@ -85,7 +85,7 @@ TEST(Variance, TakesThePowerOfWhatIsFiniteInTheLayer) {
 }
 
 TEST(Variance, ForgetsWhatIsTooSmallAsThePaperDoes) {
-  v1::PolicyRule rule = Rule(1);
+  v1::PolicyRule rule = VarianceRule(1);
   rule.mutable_variance()->set_drop_keeps_residual(false);
   const Selector variance(rule, MakeScope(5));
   EXPECT_THAT(StepWith(variance, {0.04f, 0.31f, -6.25f, 22.25f, -35.75f}, kNoNoise).indexes,
@@ -94,7 +94,7 @@ TEST(Variance, ForgetsWhatIsTooSmallAsThePaperDoes) {
 }
 
 TEST(Variance, ForgetsWhatIsTooSmallWithFeedbackToo) {
-  v1::PolicyRule rule = Rule(1);
+  v1::PolicyRule rule = VarianceRule(1);
   rule.mutable_variance()->set_drop_keeps_residual(false);
   rule.mutable_variance()->set_quant_error_feedback(true);
   const Selector variance(rule, MakeScope(5));
@@ -104,7 +104,7 @@ TEST(Variance, ForgetsWhatIsTooSmallWithFeedbackToo) {
 }
 
 TEST(Variance, KeepsWhatRoundingTookWithFeedback) {
-  v1::PolicyRule rule = Rule(1);
+  v1::PolicyRule rule = VarianceRule(1);
   rule.mutable_variance()->set_quant_error_feedback(true);
   const Selector variance(rule, MakeScope(5));
   StepWith(variance, {0.04f, 0.31f, -6.25f, 22.25f, -35.75f}, kNoNoise);
@@ -114,13 +114,13 @@ TEST(Variance, KeepsWhatRoundingTookWithFeedback) {
 
 // 0.31 - 0.25, 6.25 - 8, 22.25 - 16 and 35.75 - 32.
 TEST(Variance, CountsWhatItForgets) {
-  const Selector variance(Rule(1), MakeScope(5));
+  const Selector variance(VarianceRule(1), MakeScope(5));
   StepWith(variance, {0.04f, 0.31f, -6.25f, 22.25f, -35.75f}, kNoNoise);
   EXPECT_NEAR(variance.policy->discarded_l1(*variance.state), 0.06 + 1.75 + 6.25 + 3.75, 1e-5);
 }
 
 TEST(Variance, RoundsHalfwayUpAndNeverAboveTheLargestPower) {
-  const Selector variance(Rule(1), MakeScope(4));
+  const Selector variance(VarianceRule(1), MakeScope(4));
   const Sent sent = StepWith(variance, {1.5f, 2.9f, 3.9f, -1.4999f}, std::vector<float>(4));
   EXPECT_THAT(sent.values, ElementsAre(2, 2, 2, -1));
 }
@@ -128,7 +128,7 @@ TEST(Variance, RoundsHalfwayUpAndNeverAboveTheLargestPower) {
 // r^2 > alpha v, strictly; what does not pass decays. One sample's r^2 is its v, so the first step
 // of one sends nothing at alpha 1.
 TEST(Variance, SendsWhatExceedsItsNoise) {
-  v1::PolicyRule rule = Rule(1);
+  v1::PolicyRule rule = VarianceRule(1);
   rule.mutable_variance()->set_decay(0.5);
   const Selector variance(rule, MakeScope(1));
   EXPECT_THAT(StepWith(variance, {1}, {1}).values, IsEmpty());           // 1 > 1: no; v = 0.5
@@ -192,7 +192,7 @@ TEST(Variance, DecidesAsThePapersFirstCriterion) {
   for (const int batch : {2, 32, 64}) {
     for (const double alpha : {1.0, 1.5, 2.0}) {
       const NoisyElements elements(kElements, batch, alpha);
-      const Selector variance(Rule(AlphaOfThird(alpha, batch)), MakeScope(kElements));
+      const Selector variance(VarianceRule(AlphaOfThird(alpha, batch)), MakeScope(kElements));
       const Sent sent = StepWith(variance, elements.gradient, elements.squares);
       const std::vector<int64_t> expected = elements.SureOf(elements.passing);
       EXPECT_EQ(elements.SureOf(sent.indexes), expected) << batch << " samples, alpha' " << alpha;
@@ -203,7 +203,7 @@ TEST(Variance, DecidesAsThePapersFirstCriterion) {
 }
 
 TEST(Variance, CountsTheSamplesOfStepsWithoutCredit) {
-  v1::PolicyRule rule = Rule(1);
+  v1::PolicyRule rule = VarianceRule(1);
   rule.mutable_variance()->set_decay(0.5);
   const Selector variance(rule, MakeScope(1));
   const std::vector<float> one = {1}, two = {2};
@@ -217,12 +217,12 @@ TEST(Variance, CountsTheSamplesOfStepsWithoutCredit) {
 // off by less than half: what is sent of x over what x was.
 TEST(Variance, WhatItForgetsIsAtMostAThirdAndOfTheLargestAHalf) {
   for (float x = 1; x < 2; x += 1.0f / 512) {
-    const Selector variance(Rule(1), MakeScope(2));
+    const Selector variance(VarianceRule(1), MakeScope(2));
     const Sent sent = StepWith(variance, {x, 4}, {0, 0});  // of x and the largest
     ASSERT_THAT(sent.indexes, ElementsAre(0, 1));
     const double error = static_cast<double>(sent.values[0]) / static_cast<double>(x) - 1;
     ASSERT_LE(std::fabs(error), 1.0 / 3 + 1e-6) << x;
-    const Selector alone(Rule(1), MakeScope(1));
+    const Selector alone(VarianceRule(1), MakeScope(1));
     const double largest =
         static_cast<double>(StepWith(alone, {x}, {0}).values.at(0)) / static_cast<double>(x) - 1;
     ASSERT_LE(largest, 0) << x;
@@ -235,7 +235,7 @@ TEST(Variance, WhatItForgetsIsAtMostAThirdAndOfTheLargestAHalf) {
 TEST(Variance, CountsAllThatItForgetsOverManySteps) {
   constexpr int64_t kElements = 300;
   for (const bool drop_keeps : {true, false}) {
-    v1::PolicyRule rule = Rule(1);
+    v1::PolicyRule rule = VarianceRule(1);
     rule.mutable_variance()->set_drop_keeps_residual(drop_keeps);
     const Selector variance(rule, MakeScope(kElements));
     std::vector<double> missing(kElements);
@@ -264,13 +264,13 @@ TEST(Variance, CountsAllThatItForgetsOverManySteps) {
 }
 
 TEST(Variance, SendsNothingThatIsNoNumberAndNothingTooSmallForOne) {
-  const Selector variance(Rule(1), MakeScope(3));
+  const Selector variance(VarianceRule(1), MakeScope(3));
   const float nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_THAT(StepWith(variance, {nan, 1e-40f, 0}, {0, 0, 0}).values, IsEmpty());
 }
 
 TEST(Variance, SendsAnInfinityOnceAsItIs) {
-  const Selector variance(Rule(1), MakeScope(2));
+  const Selector variance(VarianceRule(1), MakeScope(2));
   const float infinity = std::numeric_limits<float>::infinity();
   const Sent sent = StepWith(variance, {-infinity, 1}, {0, 0});
   EXPECT_THAT(sent.values, ElementsAre(-infinity));

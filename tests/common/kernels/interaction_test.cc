@@ -41,7 +41,7 @@ TEST(InteractionKernel, WithSelfEachRowEndsInTheSquareOfItsVector) {
   EXPECT_EQ(output, (std::vector<float>{1, 2, 1 + 4, 3 * 1 + 5 * 2, 9 + 25}));
 }
 
-struct Shape {
+struct PairShape {
   int64_t samples, vectors, dimension;
   Pairs pairs = Pairs::kDistinct;
 
@@ -52,7 +52,7 @@ struct Shape {
 };
 
 // v: [vectors * dimension, samples].
-double ReferenceLoss(const Shape& shape, const std::vector<double>& v,
+double ReferenceLoss(const PairShape& shape, const std::vector<double>& v,
                      const std::vector<float>& loss_weight) {
   double sum = 0.0;
   for (int64_t s = 0; s < shape.samples; ++s) {
@@ -77,14 +77,14 @@ double ReferenceLoss(const Shape& shape, const std::vector<double>& v,
 }
 
 // Both kernels. v, dv: [vectors * dimension, samples]; gradient, output: [output_width, samples].
-void RunBoth(const Shape& shape, const ConstMatrixView& v, const ConstMatrixView& gradient,
+void RunBoth(const PairShape& shape, const ConstMatrixView& v, const ConstMatrixView& gradient,
              const MatrixView& output, const MatrixView& dv) {
   CpuKernels().interaction_forward(v, shape.dimension, shape.pairs, output);
   CpuKernels().interaction_backward(v, shape.dimension, shape.pairs, gradient, dv);
 }
 
 // The same with rows that lie one after the other. output and dv: as large as gradient and v.
-void RunBothDense(const Shape& shape, const std::vector<float>& v,
+void RunBothDense(const PairShape& shape, const std::vector<float>& v,
                   const std::vector<float>& gradient, std::vector<float>* output,
                   std::vector<float>* dv) {
   const int64_t width = shape.vectors * shape.dimension;
@@ -94,10 +94,10 @@ void RunBothDense(const Shape& shape, const std::vector<float>& v,
           Dense(dv->data(), width, shape.samples));
 }
 
-class InteractionShapes : public ::testing::TestWithParam<Shape> {};
+class InteractionShapes : public ::testing::TestWithParam<PairShape> {};
 
 TEST_P(InteractionShapes, ForwardAndBackwardFollowTheReference) {
-  const Shape shape = GetParam();
+  const PairShape shape = GetParam();
   const int64_t width = shape.vectors * shape.dimension;
   const std::vector<float> v = RandomFloats(static_cast<size_t>(shape.samples * width), 1);
   const std::vector<float> loss_weight =
@@ -140,7 +140,7 @@ struct Padded {
 };
 
 TEST_P(InteractionShapes, PaddingBetweenRowsChangesNothing) {
-  const Shape shape = GetParam();
+  const PairShape shape = GetParam();
   const int64_t width = shape.vectors * shape.dimension;
   const std::vector<float> v = RandomFloats(static_cast<size_t>(shape.samples * width), 3);
   const std::vector<float> gradient =
@@ -162,12 +162,13 @@ TEST_P(InteractionShapes, PaddingBetweenRowsChangesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, InteractionShapes,
-    ::testing::Values(Shape{3, 1, 4}, Shape{47, 4, 6}, Shape{16, 3, 4},
-                      Shape{31, 6, 3, Pairs::kWithSelf}, Shape{5, 2, 1}, Shape{4, 5, 3},
-                      Shape{2, 27, 16}, Shape{0, 4, 4}, Shape{2, 4, 5}, Shape{1, 9, 19},
-                      Shape{2, 13, 8}, Shape{3, 1, 4, Pairs::kWithSelf},
-                      Shape{4, 5, 3, Pairs::kWithSelf}, Shape{2, 27, 16, Pairs::kWithSelf},
-                      Shape{2, 8, 8, Pairs::kWithSelf}, Shape{1, 9, 19, Pairs::kWithSelf}));
+    ::testing::Values(PairShape{3, 1, 4}, PairShape{47, 4, 6}, PairShape{16, 3, 4},
+                      PairShape{31, 6, 3, Pairs::kWithSelf}, PairShape{5, 2, 1}, PairShape{4, 5, 3},
+                      PairShape{2, 27, 16}, PairShape{0, 4, 4}, PairShape{2, 4, 5},
+                      PairShape{1, 9, 19}, PairShape{2, 13, 8},
+                      PairShape{3, 1, 4, Pairs::kWithSelf}, PairShape{4, 5, 3, Pairs::kWithSelf},
+                      PairShape{2, 27, 16, Pairs::kWithSelf}, PairShape{2, 8, 8, Pairs::kWithSelf},
+                      PairShape{1, 9, 19, Pairs::kWithSelf}));
 
 }  // namespace
 }  // namespace weir::kernels

@@ -15,10 +15,10 @@ namespace {
 
 using test::Activations;
 using test::Contents;
+using test::kNan;
 using test::Layer;
 using test::RandomFloats;
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 class LinearContract : public ::testing::TestWithParam<const KernelTable*> {

@@ -10,6 +10,8 @@
 
 namespace weir::test {
 
+inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
 struct Shape {
   int64_t samples, inputs, outputs;
 };
@@ -72,8 +74,8 @@ struct Layer {
         dx(shape.inputs, shape.samples, 6),
         w(RandomFloats(static_cast<size_t>(shape.outputs * shape.inputs), 2)),
         b(RandomFloats(static_cast<size_t>(shape.outputs), 3)),
-        dw(w.size(), std::numeric_limits<float>::quiet_NaN()),
-        db(b.size(), std::numeric_limits<float>::quiet_NaN()) {}
+        dw(w.size(), kNan),
+        db(b.size(), kNan) {}
 
   kernels::ConstMatrixView weight() const {
     return kernels::Dense(w.data(), shape.outputs, shape.inputs);

@@ -16,11 +16,10 @@ namespace {
 using test::Activations;
 using test::Contents;
 using test::GradientsAgree;
+using test::kNan;
 using test::RandomFloats;
 using test::Reference;
 using test::Shape;
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 void ExpectTheDefinition(Activation activation) {
   const KernelTable& kernels = CpuKernels();

@@ -13,7 +13,7 @@ namespace {
 using test::GradientsAgree;
 using test::NumericGradient;
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kCertain = std::numeric_limits<float>::infinity();
 
 double LoglossOf(float logit, float label) {
   float gradient = 0.0f;
@@ -80,7 +80,7 @@ TEST(LossKernel, HugeLogitsOverflowNowhere) {
 }
 
 TEST(LossKernel, LogitThatIsNotFiniteShowsInTheSum) {
-  for (const float logit : {kInfinity, -kInfinity, std::nanf("")}) {
+  for (const float logit : {kCertain, -kCertain, std::nanf("")}) {
     for (const float label : {0.0f, 1.0f}) EXPECT_FALSE(std::isfinite(LoglossOf(logit, label)));
   }
 }

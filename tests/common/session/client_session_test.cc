@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr uint64_t kEpoch = 77;
+constexpr uint64_t kServerEpoch = 77;
 
 ClientSessionOptions Options() {
   ClientSessionOptions options;
@@ -58,7 +58,8 @@ Status FailureOf(const ClientActions& actions) {
   return OkStatus();
 }
 
-v1::HelloReply HelloReply(uint32_t connection, uint64_t last_sequence, uint64_t epoch = kEpoch) {
+v1::HelloReply HelloReply(uint32_t connection, uint64_t last_sequence,
+                          uint64_t epoch = kServerEpoch) {
   v1::HelloReply reply;
   reply.set_connection(connection);
   reply.set_server_epoch(epoch);
@@ -91,7 +92,7 @@ v1::Refusal Refusal(const std::string& reason, bool retry) {
   return refusal;
 }
 
-std::vector<transport::Part> Body(size_t byte_count) {
+std::vector<transport::Part> Payload(size_t byte_count) {
   return {transport::Part(Bytes(byte_count))};
 }
 
@@ -105,7 +106,7 @@ class ClientSessionTest : public testing::Test {
     ASSERT_TRUE(session_.ready() && session_.has_version());
   }
   void Submit(int count) {
-    for (int i = 0; i < count; ++i) session_.Submit({}, Body(100), 0);
+    for (int i = 0; i < count; ++i) session_.Submit({}, Payload(100), 0);
   }
 
   ClientSession session_{Options()};
@@ -131,7 +132,7 @@ TEST_F(ClientSessionTest, HelloAfterABreakNamesTheLastVersionTaken) {
   const v1::Hello* hello = SentHello(actions);
   ASSERT_NE(hello, nullptr);
   EXPECT_EQ(hello->connection(), 2u);
-  EXPECT_EQ(hello->server_epoch(), kEpoch);
+  EXPECT_EQ(hello->server_epoch(), kServerEpoch);
   EXPECT_EQ(hello->version(), 14u);
   EXPECT_EQ(session_.reconnects(), 1u);
 }
@@ -140,7 +141,7 @@ TEST_F(ClientSessionTest, PushesLeaveAtOnceWhenReady) {
   BeReady();
   v1::Push push;
   push.set_lease(8);
-  const ClientActions actions = session_.Submit(push, Body(7), 0);
+  const ClientActions actions = session_.Submit(push, Payload(7), 0);
   ASSERT_THAT(Kinds(actions), ElementsAre(Kind::kSend));
   EXPECT_EQ(actions[0].header.push().sequence(), 1u);
   EXPECT_EQ(actions[0].header.push().connection(), 1u);
@@ -150,8 +151,8 @@ TEST_F(ClientSessionTest, PushesLeaveAtOnceWhenReady) {
 
 TEST_F(ClientSessionTest, PushesBeforeTheHelloReplyLeaveWithIt) {
   session_.Start(0);
-  EXPECT_THAT(session_.Submit({}, Body(1), 0), IsEmpty());
-  EXPECT_THAT(session_.Submit({}, Body(1), 0), IsEmpty());
+  EXPECT_THAT(session_.Submit({}, Payload(1), 0), IsEmpty());
+  EXPECT_THAT(session_.Submit({}, Payload(1), 0), IsEmpty());
   EXPECT_THAT(SentPushes(session_.OnHelloReply(HelloReply(1, 0), 0)), ElementsAre(1, 2));
   EXPECT_EQ(session_.replayed_pushes(), 0u) << "nothing was sent twice";
 }
@@ -175,7 +176,7 @@ TEST_F(ClientSessionTest, APushThatWaitedForTheConnectionIsNotReplayed) {
   BeReady();
   Submit(2);
   session_.OnRefusal(Refusal("say hello", true), 1);
-  EXPECT_THAT(session_.Submit({}, Body(1), 1), IsEmpty());
+  EXPECT_THAT(session_.Submit({}, Payload(1), 1), IsEmpty());
   EXPECT_THAT(SentPushes(session_.OnHelloReply(HelloReply(2, 1), 2)), ElementsAre(2, 3));
   EXPECT_EQ(session_.replayed_pushes(), 1u) << "the second was sent before, the third was not";
 }
@@ -265,7 +266,7 @@ TEST_F(ClientSessionTest, ASecondHelloReplyOfOneConnectionIsIgnored) {
 TEST_F(ClientSessionTest, AServerWithAnotherEpochHasLostItsParameters) {
   BeReady();
   session_.OnRefusal(Refusal("say hello", true), 1);
-  const Status failure = FailureOf(session_.OnHelloReply(HelloReply(2, 0, kEpoch + 1), 2));
+  const Status failure = FailureOf(session_.OnHelloReply(HelloReply(2, 0, kServerEpoch + 1), 2));
   EXPECT_EQ(failure.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(failure.message(),
               AllOf(HasSubstr("server 1 at tcp://h1:7100"), HasSubstr("restarted and has lost")));
@@ -305,7 +306,7 @@ TEST_F(ClientSessionTest, AServerThatRefusesForAMomentIsAskedAgainSoonAndQuotedI
 TEST_F(ClientSessionTest, NothingHappensAfterAFailure) {
   BeReady();
   session_.OnRefusal(Refusal("no", false), 1);
-  EXPECT_THAT(session_.Submit({}, Body(1), 2), IsEmpty());
+  EXPECT_THAT(session_.Submit({}, Payload(1), 2), IsEmpty());
   EXPECT_THAT(session_.OnAnswer(Answer({.index = 1, .version = 12}), 2), IsEmpty());
   EXPECT_THAT(session_.OnHelloReply(HelloReply(1, 0), 2), IsEmpty());
   EXPECT_THAT(session_.OnRefusal(Refusal("no", false), 2), IsEmpty());
@@ -332,7 +333,7 @@ TEST_F(ClientSessionTest, VainConnectionsAreRepeatedWithABackOffThatDoublesUpToT
 TEST_F(ClientSessionTest, SilenceOnAPushOpensANewConnectionAfterSilenceMs) {
   BeReady();
   ConnectTimes(session_, 0, 1000);
-  session_.Submit({}, Body(1), 1000);
+  session_.Submit({}, Payload(1), 1000);
   EXPECT_THAT(ConnectTimes(session_, 1010, 1420), ElementsAre(1410));
 }
 
@@ -340,7 +341,7 @@ TEST_F(ClientSessionTest, SilenceOnAPushOpensANewConnectionAfterSilenceMs) {
 TEST_F(ClientSessionTest, ASilenceIsBorneLongerWhileLargePushesAreUnderWay) {
   BeReady();
   ConnectTimes(session_, 0, 1000);
-  session_.Submit({}, Body(500'000), 1000);
+  session_.Submit({}, Payload(500'000), 1000);
   EXPECT_THAT(session_.Tick({.word_since_ms = 1000}, 1900), IsEmpty());
   EXPECT_THAT(ConnectTimes(session_, 1890, 1910), ElementsAre(1910));
 }
@@ -348,13 +349,13 @@ TEST_F(ClientSessionTest, ASilenceIsBorneLongerWhileLargePushesAreUnderWay) {
 TEST_F(ClientSessionTest, ASilenceIsNotBorneForEver) {
   BeReady();
   ConnectTimes(session_, 0, 1000);
-  session_.Submit({}, Body(9'000'000), 1000);
+  session_.Submit({}, Payload(9'000'000), 1000);
   EXPECT_THAT(ConnectTimes(session_, 3490, 3520), ElementsAre(3510));  // most_silence_ms
 }
 
 TEST_F(ClientSessionTest, ASilenceIsBorneLongerAfterEachVainTry) {
   BeReady();
-  session_.Submit({}, Body(1), 1000);
+  session_.Submit({}, Payload(1), 1000);
   std::vector<int64_t> patience_ms;
   int64_t since_ms = 1000;
   for (int i = 0; i < 3; ++i) {
@@ -381,9 +382,9 @@ TEST(PatienceTest, DoublesUpToItsCapAndLearnsFromWhatItWaitedFor) {
 
 TEST_F(ClientSessionTest, AnAnswerThatCameLateTeachesPatience) {
   BeReady();
-  session_.Submit({}, Body(1), 0);
+  session_.Submit({}, Payload(1), 0);
   session_.OnAnswer(Answer({.index = 1, .sequence = 1, .version = 11}), 300);
-  session_.Submit({}, Body(1), 300);
+  session_.Submit({}, Payload(1), 300);
   EXPECT_THAT(ConnectTimes(session_, 310, 1000), ElementsAre(910));
 }
 
@@ -452,7 +453,7 @@ TEST_F(ClientSessionTest, AServerWhoseFirstAnswerDoesNotComeIsToldFromOneThatIsN
 TEST_F(ClientSessionTest, AServerThatFallsSilentFailsAfterTheAnswerTimeout) {
   BeReady();
   session_.Tick({}, 20'000);
-  session_.Submit({}, Body(1), 20'000);
+  session_.Submit({}, Payload(1), 20'000);
   EXPECT_TRUE(FailureWithin(session_, 20'010, 25'000).ok());
   const Status failure = FailureWithin(session_, 25'010, 25'010);
   EXPECT_EQ(failure.code(), StatusCode::kDeadlineExceeded);
@@ -462,7 +463,7 @@ TEST_F(ClientSessionTest, AServerThatFallsSilentFailsAfterTheAnswerTimeout) {
 
 TEST_F(ClientSessionTest, HelloRepliesAloneDoNotPostponeTheTimeout) {
   BeReady();
-  session_.Submit({}, Body(1), 0);
+  session_.Submit({}, Payload(1), 0);
   Status failure;
   int64_t now_ms = 0;
   uint32_t connection = 1;
@@ -479,7 +480,7 @@ TEST_F(ClientSessionTest, HelloRepliesAloneDoNotPostponeTheTimeout) {
 // Where a push does not get through, each new connection still brings an answer, of what changed.
 TEST_F(ClientSessionTest, CatchUpAnswersAloneDoNotPostponeTheTimeout) {
   BeReady();
-  session_.Submit({}, Body(1), 0);
+  session_.Submit({}, Payload(1), 0);
   Status failure;
   int64_t now_ms = 0, first_ms = 0;
   std::vector<int64_t> connect_ms;

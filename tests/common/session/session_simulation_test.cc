@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kPieces = 4;
 constexpr int kElements = 16;
-constexpr uint64_t kEpoch = 77;
+constexpr uint64_t kSimulatedEpoch = 77;
 
 // One gradient: an integer added to one element, so that sums are exact in any order.
 struct Change {
@@ -211,8 +211,9 @@ class Simulation {
     client.up.pop_front();
     const bool is_hello = message.header.has_hello();
     const ServerSession::Verdict verdict =
-        is_hello ? client.server.OnHello(client.peer, message.header.hello(), kEpoch, version_)
-                 : client.server.OnPush(client.peer, message.header.push(), version_);
+        is_hello
+            ? client.server.OnHello(client.peer, message.header.hello(), kSimulatedEpoch, version_)
+            : client.server.OnPush(client.peer, message.header.push(), version_);
     if (verdict.refusal) {
       ToClient refusal;
       refusal.header.mutable_refusal()->set_reason(*verdict.refusal);

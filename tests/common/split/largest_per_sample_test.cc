@@ -21,11 +21,11 @@ namespace {
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-struct Block {
+struct PaddedBlock {
   int64_t features, samples, stride;
   std::vector<float> values;
 
-  Block(int64_t f, int64_t s, const std::function<float()>& value)
+  PaddedBlock(int64_t f, int64_t s, const std::function<float()>& value)
       : features(f),
         samples(s),
         stride(kernels::PaddedStride(s)),
@@ -42,7 +42,7 @@ struct Block {
 
 uint32_t Magnitude(float value) { return std::bit_cast<uint32_t>(value) & 0x7fffffffu; }
 
-std::vector<uint32_t> Plain(Block block, int64_t keep) {
+std::vector<uint32_t> Plain(PaddedBlock block, int64_t keep) {
   std::vector<uint32_t> positions;
   std::vector<uint32_t> least;
   for (int64_t s = 0; s < block.samples; ++s) {
@@ -63,7 +63,7 @@ std::vector<uint32_t> Plain(Block block, int64_t keep) {
 
 class LargestPerSample : public compress::OnEachInstructionSet {
  protected:
-  static void Compare(Block block, int64_t keep) {
+  static void Compare(PaddedBlock block, int64_t keep) {
     Chosen chosen;
     ChooseLargest(block.view(), keep, &chosen);
     const std::vector<uint32_t> positions(chosen.positions().begin(), chosen.positions().end());
@@ -80,7 +80,8 @@ TEST_P(LargestPerSample, OfNormalNumbers) {
   RandomStream random(1);
   for (const int64_t features : {1, 2, 7, 64, 256}) {
     for (const int64_t samples : {1, 3, 16, 17, 100, 128}) {
-      const Block block(features, samples, [&] { return static_cast<float>(random.NextNormal()); });
+      const PaddedBlock block(features, samples,
+                              [&] { return static_cast<float>(random.NextNormal()); });
       for (const int64_t keep : {int64_t{1}, features / 20 + 1, features / 2 + 1, features}) {
         Compare(block, keep);
       }
@@ -90,12 +91,12 @@ TEST_P(LargestPerSample, OfNormalNumbers) {
 
 TEST_P(LargestPerSample, ZerosAreNeverKept) {
   RandomStream random(2);
-  const Block block(64, 33, [&] {
+  const PaddedBlock block(64, 33, [&] {
     const double value = random.NextNormal();
     return value < 0.9 ? (random.NextUnit() < 0.5 ? 0.0f : -0.0f) : static_cast<float>(value);
   });
   for (const int64_t keep : {1, 13, 40}) Compare(block, keep);
-  const Block zeros(20, 5, [] { return 0.0f; });
+  const PaddedBlock zeros(20, 5, [] { return 0.0f; });
   Chosen chosen;
   ChooseLargest(zeros.view(), 3, &chosen);
   EXPECT_TRUE(chosen.positions().empty());
@@ -104,7 +105,7 @@ TEST_P(LargestPerSample, ZerosAreNeverKept) {
 
 TEST_P(LargestPerSample, WhatEqualsTheLeastIsKeptToo) {
   RandomStream random(3);
-  Compare(Block(40, 20, [&] { return static_cast<float>(random.NextBelow(4)) - 1.5f; }), 7);
+  Compare(PaddedBlock(40, 20, [&] { return static_cast<float>(random.NextBelow(4)) - 1.5f; }), 7);
 }
 
 TEST_P(LargestPerSample, OddNumbersAreInOrderToo) {
@@ -113,13 +114,13 @@ TEST_P(LargestPerSample, OddNumbersAreInOrderToo) {
       kNan,    -kNan, kInfinity, -kInfinity, 1e-45f,
       -1e-40f, 3e38f, 0.0f,      1.0f,       std::bit_cast<float>(0x7fffffffu),
       -1.0f,   2e-38f};
-  Compare(Block(30, 50, [&] { return odd[random.NextBelow(odd.size())]; }), 4);
+  Compare(PaddedBlock(30, 50, [&] { return odd[random.NextBelow(odd.size())]; }), 4);
 }
 
 TEST_P(LargestPerSample, AThresholdIsTheLeastThatIsKept) {
   const std::vector<float> sample = {0.5f, -3.0f, 2.0f, 1.0f};
   size_t next = 0;
-  const Block block(4, 1, [&] { return sample[next++]; });
+  const PaddedBlock block(4, 1, [&] { return sample[next++]; });
   Chosen chosen;
   ChooseLargest(block.view(), 2, &chosen);
   EXPECT_EQ(chosen.thresholds()[0], 2.0f);
@@ -130,7 +131,7 @@ TEST_P(LargestPerSample, AThresholdIsTheLeastThatIsKept) {
 TEST_P(LargestPerSample, AThresholdMayBeFarBelowTheLargest) {
   RandomStream random(5);
   for (const float rest : {1e-30f, 1e-3f, 1.0f, 1e20f}) {
-    Block block(64, 20, [&] { return rest * static_cast<float>(random.NextNormal()); });
+    PaddedBlock block(64, 20, [&] { return rest * static_cast<float>(random.NextNormal()); });
     for (int64_t s = 0; s < block.samples; ++s) block.At(s % 64, s) = 3e38f;
     for (const int64_t keep : {1, 2, 5, 60}) Compare(block, keep);
   }
@@ -141,7 +142,8 @@ TEST_P(LargestPerSample, ItsMemoryIsUsedAgain) {
   Chosen chosen;
   for (const auto& [features, samples] :
        std::vector<std::pair<int64_t, int64_t>>{{256, 128}, {3, 5}, {70, 33}, {300, 20}, {1, 1}}) {
-    const Block block(features, samples, [&] { return static_cast<float>(random.NextNormal()); });
+    const PaddedBlock block(features, samples,
+                            [&] { return static_cast<float>(random.NextNormal()); });
     ChooseLargest(block.view(), 3, &chosen);
     EXPECT_EQ(std::vector<uint32_t>(chosen.positions().begin(), chosen.positions().end()),
               Plain(block, 3));

@@ -17,7 +17,7 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 
 // Those that without weight decay do nothing at rest.
-constexpr std::array<std::string_view, 3> kRules = {"sgd", "adagrad", "rowwise_adagrad"};
+constexpr std::array<std::string_view, 3> kRuleNames = {"sgd", "adagrad", "rowwise_adagrad"};
 
 std::vector<float> RandomVector(RandomStream& random, size_t size) {
   std::vector<float> values(size);
@@ -244,7 +244,7 @@ TEST(UpdateRule, WhatStartsAtAStepHasNoRestBeforeIt) {
 }
 
 TEST(UpdateRule, ZeroGradientLeavesValueAndState) {
-  for (const std::string_view name : kRules) {
+  for (const std::string_view name : kRuleNames) {
     for (const double epsilon : {0.0, 1e-10}) {
       const auto rule = MakeUpdateRule(RuleConfig(name, 0.1, 0, epsilon));
       const std::vector<float> before = {1, -2, 0, 1e-30f}, zero(4);
@@ -262,7 +262,7 @@ TEST(UpdateRule, ZeroGradientLeavesValueAndState) {
 }
 
 TEST(UpdateRule, StaysFiniteWhenTheSquareUnderflowsAndThereIsNoEpsilon) {
-  for (const std::string_view name : kRules) {
+  for (const std::string_view name : kRuleNames) {
     const auto rule = MakeUpdateRule(RuleConfig(name, 0.1, 0, 0));
     std::vector<float> row = {1, 2}, state = InitialState(*rule, 2);
     rule->ApplyRow(row, state, std::vector<float>{1e-30f, -1e-30f}, 1);

@@ -18,7 +18,7 @@ namespace {
 using ::testing::HasSubstr;
 using Indexes = std::vector<uint16_t>;
 
-constexpr uint32_t kPieceElements = 3 * kMaxStripeElements + 777;
+constexpr uint32_t kFrameElements = 3 * kMaxStripeElements + 777;
 
 uint32_t StripeElements(uint32_t stripe) { return stripe < 3 ? kMaxStripeElements : 777; }
 
@@ -55,7 +55,7 @@ TEST(PieceFrame, RoundTripsEveryDensityInAnyStripeOrder) {
   RandomStream random(1);
   for (const double density : {0.001, 0.01, 0.05, 0.3, 0.5, 0.99, 1.0}) {
     for (const ValueCoding coding : {ValueCoding::kF32, ValueCoding::kBf16}) {
-      std::vector<float> expected(kPieceElements, kUntouched);
+      std::vector<float> expected(kFrameElements, kUntouched);
       Bytes bytes;
       PieceFrameWriter writer;
       writer.Open(&bytes, FrameKind::kGradient, 9, 65536, coding);
@@ -73,7 +73,7 @@ TEST(PieceFrame, RoundTripsEveryDensityInAnyStripeOrder) {
       const FrameView frame = OnlyFrame(bytes);
       EXPECT_EQ(frame.header.tensor, 9u);
       EXPECT_EQ(frame.header.begin, 65536u);
-      EXPECT_EQ(DecodeInto(frame, kPieceElements), expected) << density;
+      EXPECT_EQ(DecodeInto(frame, kFrameElements), expected) << density;
     }
   }
 }

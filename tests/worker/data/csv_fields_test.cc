@@ -11,7 +11,7 @@ namespace {
 
 using testing::ElementsAre;
 
-std::vector<std::string> Split(std::string_view record, char delimiter = ',') {
+std::vector<std::string> SplitFields(std::string_view record, char delimiter = ',') {
   CsvFields fields(delimiter);
   const size_t count = fields.Split(record);
   const std::vector<std::string_view> found = fields.All();
@@ -20,18 +20,18 @@ std::vector<std::string> Split(std::string_view record, char delimiter = ',') {
 }
 
 TEST(CsvFields, SplitsAtDelimitersAndTrims) {
-  EXPECT_THAT(Split("a, b c ,\t,d"), ElementsAre("a", "b c", "", "d"));
-  EXPECT_THAT(Split(""), ElementsAre(""));
-  EXPECT_THAT(Split(","), ElementsAre("", ""));
-  EXPECT_THAT(Split("a\tb,c", '\t'), ElementsAre("a", "b,c"));
+  EXPECT_THAT(SplitFields("a, b c ,\t,d"), ElementsAre("a", "b c", "", "d"));
+  EXPECT_THAT(SplitFields(""), ElementsAre(""));
+  EXPECT_THAT(SplitFields(","), ElementsAre("", ""));
+  EXPECT_THAT(SplitFields("a\tb,c", '\t'), ElementsAre("a", "b,c"));
 }
 
 TEST(CsvFields, TakesQuotesOff) {
-  EXPECT_THAT(Split(R"("a,b",c)"), ElementsAre("a,b", "c"));
-  EXPECT_THAT(Split(R"("say ""no""","")"), ElementsAre(R"(say "no")", ""));
-  EXPECT_THAT(Split("\"two\nlines\",x"), ElementsAre("two\nlines", "x"));
-  EXPECT_THAT(Split(R"("a"b,c)"), ElementsAre("ab", "c"));
-  EXPECT_THAT(Split(R"("")"), ElementsAre(""));
+  EXPECT_THAT(SplitFields(R"("a,b",c)"), ElementsAre("a,b", "c"));
+  EXPECT_THAT(SplitFields(R"("say ""no""","")"), ElementsAre(R"(say "no")", ""));
+  EXPECT_THAT(SplitFields("\"two\nlines\",x"), ElementsAre("two\nlines", "x"));
+  EXPECT_THAT(SplitFields(R"("a"b,c)"), ElementsAre("ab", "c"));
+  EXPECT_THAT(SplitFields(R"("")"), ElementsAre(""));
 }
 
 TEST(CsvFields, TellsTextAfterAClosingQuote) {
@@ -47,12 +47,13 @@ TEST(CsvFields, TellsTextAfterAClosingQuote) {
 }
 
 TEST(CsvFields, TrimsWithinQuotes) {
-  EXPECT_THAT(Split(R"(" a ","b)"), ElementsAre("a", "b"));
-  EXPECT_THAT(Split("\"a\t\"\tb", '\t'), ElementsAre("a", "b"));
+  EXPECT_THAT(SplitFields(R"(" a ","b)"), ElementsAre("a", "b"));
+  EXPECT_THAT(SplitFields("\"a\t\"\tb", '\t'), ElementsAre("a", "b"));
 }
 
 TEST(CsvFields, LeavesQuotesWithinAFieldAsTheyAre) {
-  EXPECT_THAT(Split(R"(5" pipe,a"b"c, "d")"), ElementsAre(R"(5" pipe)", R"(a"b"c)", R"("d")"));
+  EXPECT_THAT(SplitFields(R"(5" pipe,a"b"c, "d")"),
+              ElementsAre(R"(5" pipe)", R"(a"b"c)", R"("d")"));
 }
 
 TEST(CsvFields, GivesManyFieldsOfAllLengths) {
@@ -63,7 +64,7 @@ TEST(CsvFields, GivesManyFieldsOfAllLengths) {
       expected.emplace_back(i * 7 % 19, static_cast<char>('a' + i % 26));
       record += (i == 0 ? "" : ",") + expected.back();
     }
-    EXPECT_EQ(Split(record), expected);
+    EXPECT_EQ(SplitFields(record), expected);
   }
 }
 
@@ -92,8 +93,8 @@ TEST(CsvFields, LoadsShortFieldsAsWordsAndNumbers) {
 }
 
 TEST(CsvFields, TakesAnOpenQuoteToTheEnd) {
-  EXPECT_THAT(Split(R"(a,"b,c)"), ElementsAre("a", "b,c"));
-  EXPECT_THAT(Split("\""), ElementsAre(""));
+  EXPECT_THAT(SplitFields(R"(a,"b,c)"), ElementsAre("a", "b,c"));
+  EXPECT_THAT(SplitFields("\""), ElementsAre(""));
 }
 
 TEST(CsvFields, IsReusedFromRecordToRecord) {

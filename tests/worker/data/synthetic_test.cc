@@ -13,12 +13,12 @@
 namespace weir::data {
 namespace {
 
-std::unique_ptr<Reader> Make(const v1::Config& config) {
+std::unique_ptr<Reader> MakeSynthetic(const v1::Config& config) {
   return std::move(MakeSyntheticReader(config)).value();
 }
 
 RowBlock ReadAll(const v1::Config& config, Split split) {
-  const auto reader = Make(config);
+  const auto reader = MakeSynthetic(config);
   RowBlock all, block;
   for (int64_t chunk = 0;; ++chunk) {
     const auto result = reader->ReadChunk({split, 0, 0, chunk}, &block);
@@ -55,7 +55,7 @@ TEST(Synthetic, TestRowsFollowTheTrainingRows) {
 }
 
 TEST(Synthetic, EndsLikeAFileOfSoManyLines) {
-  const auto reader = Make(SyntheticConfig(64, 33));  // chunks of 32 rows
+  const auto reader = MakeSynthetic(SyntheticConfig(64, 33));  // chunks of 32 rows
   RowBlock block;
   EXPECT_FALSE(reader->ReadChunk({Split::kTrain, 0, 0, 0}, &block)->end_of_file);
   EXPECT_TRUE(reader->ReadChunk({Split::kTrain, 0, 0, 1}, &block)->end_of_file);
