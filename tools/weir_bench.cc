@@ -2,11 +2,12 @@
 //
 //   weir-bench all|SECTION... [--json=FILE] [--repeats=N] [--quick]
 //
-// Exit codes: 0 done, 1 failed while running or a result was wrong, 2 wrong flags.
+// Exit codes: 0 done, 1 failed while running or a result was wrong, 2 wrong flags, 130 interrupted.
 
 #include <gflags/gflags.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -21,12 +22,15 @@
 #include "common/program/program.h"
 #include "tools/bench/machine.h"
 #include "tools/bench/openblas_settings.h"
+#include "tools/bench/program.h"
 #include "tools/bench/report.h"
 #include "tools/bench/section.h"
 #include "tools/bench/temporary_folder.h"
 
 DEFINE_string(json, "", "also write the lines to this file, as JSON");
-DEFINE_int32(repeats, 5, "how often each measurement is made; the median counts");
+DEFINE_int32(repeats, 5,
+             "how often each measurement is made, the median counts; no more than three "
+             "times what trains in other processes or beside PyTorch, once what takes minutes");
 DEFINE_bool(quick, false, "smallest sizes, once: verifies the results, the times mean nothing");
 
 namespace weir::bench {
@@ -60,12 +64,23 @@ Result<std::vector<const Section*>> Choose(const std::vector<std::string>& names
   return chosen;
 }
 
+Status CannotWriteJson() {
+  return Unavailable(StrCat("--json: cannot write ", FLAGS_json, ": ", std::strerror(errno)));
+}
+
+// Before anything is measured, and without losing what an earlier call left there.
+Status CheckJson() {
+  if (FLAGS_json.empty() || std::ofstream(FLAGS_json, std::ios::app)) return OkStatus();
+  return CannotWriteJson();
+}
+
 Status WriteJson(const Lines& lines, const Machine& machine) {
   if (FLAGS_json.empty()) return OkStatus();
-  std::ofstream file(FLAGS_json);
+  const std::string aside = FLAGS_json + ".partial";
+  std::ofstream file(aside);
   file << ToJson(lines, machine) << std::flush;
-  if (file) return OkStatus();
-  return Unavailable(StrCat("--json: cannot write ", FLAGS_json, ": ", std::strerror(errno)));
+  if (file && std::rename(aside.c_str(), FLAGS_json.c_str()) == 0) return OkStatus();
+  return CannotWriteJson();
 }
 
 Status Measure(const std::vector<std::string>& names) {
@@ -73,29 +88,35 @@ Status Measure(const std::vector<std::string>& names) {
   const Options options{.repeats = FLAGS_quick ? 1 : FLAGS_repeats, .quick = FLAGS_quick};
   const Machine machine = DescribeMachine();
   PrintMachine(machine, std::cout);
+  WEIR_RETURN_IF_ERROR(CheckJson());
   Lines all;
-  WEIR_RETURN_IF_ERROR(WriteJson(all, machine));  // now, and not after all has been measured
+  Status failures;  // of sections; the others are worth having
   for (const Section* section : sections) {
     std::cout << "\n" << section->name << ": " << section->help << std::endl;
     const double start = MonotonicSeconds();
-    WEIR_ASSIGN_OR_RETURN(const Lines lines, section->run(options));
-    PrintTable(lines, std::cout);
+    const Result<Lines> lines = section->run(options);
+    if (lines.ok()) {
+      PrintTable(*lines, std::cout);
+      all.insert(all.end(), lines->begin(), lines->end());
+    } else {
+      std::cout << "failed: " << lines.status().message() << "\n";
+      failures = Joined(failures, lines.status());
+    }
     std::cout << Format("took %.0f s\n", MonotonicSeconds() - start);
-    all.insert(all.end(), lines.begin(), lines.end());
     WEIR_RETURN_IF_ERROR(WriteJson(all, machine));
   }
-  if (std::cout.flush()) return OkStatus();
+  if (std::cout.flush()) return failures;
   return Unavailable("cannot write to standard output");
 }
 
-// Programs that sections run end with this process.
-[[noreturn]] void RemoveFoldersAndEnd() {
+[[noreturn]] void CleanUpAndEnd() {
+  KillPrograms();
   RemoveTemporaryFolders();
   EndInterrupted();
 }
 
 Status Run(const Arguments& names) {
-  const SignalWatcher watcher(RemoveFoldersAndEnd);
+  const SignalWatcher watcher(CleanUpAndEnd);
   return Measure(names);
 }
 

@@ -19,6 +19,10 @@ def run(*arguments, **environment):
                           env=os.environ | environment)
 
 
+def has_pytorch():
+    return subprocess.run(["/usr/bin/python3", "-c", "import torch"], capture_output=True).returncode == 0
+
+
 class Smoke(unittest.TestCase):
     def test_all_sections_verify_and_write_json(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -26,6 +30,8 @@ class Smoke(unittest.TestCase):
             result = run("all", "--quick", f"--json={path}")
             self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
             report = json.loads(path.read_text())
+        # What is not installed everywhere, or needs the link that a quick run has not.
+        missing = ["OpenBLAS", "no link"] + ([] if has_pytorch() else ["PyTorch"])
         names = [line["name"] for line in report["lines"]]
         self.assertGreater(len(names), 0)
         self.assertEqual(len(names), len(set(names)), "lines are told apart by their names")
@@ -34,14 +40,40 @@ class Smoke(unittest.TestCase):
                 set(line), {"name", "value", "unit", "peer", "peer_value", "ratio", "goal"}
             )
             self.assertGreater(line["value"], 0, line)
-            # What is not installed everywhere, or needs the link that a quick run has not.
-            if not any(word in line["peer"] for word in ("PyTorch", "OpenBLAS", "no link")):
+            if not any(word in line["peer"] for word in missing):
                 self.assertGreater(line["peer_value"] or 0, 0, line)
             self.assertIn(line["name"] + " ", result.stdout)
         self.assertEqual(
             set(report["machine"]),
             {"processor", "simd", "cores", "memory_gib", "compiler", "commit"},
         )
+
+    def run_with_torch(self, text, *arguments):
+        """With a module torch of that text."""
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "torch.py").write_text(text)
+            path = Path(folder) / "lines.json"
+            result = run(*arguments, "--quick", f"--json={path}", PYTHONPATH=folder)
+            lines = json.loads(path.read_text())["lines"] if path.read_text() else []
+            return result, {line["name"]: line for line in lines}
+
+    def test_without_pytorch_our_own_figures_are_measured(self):
+        result, lines = self.run_with_torch(
+            "raise ModuleNotFoundError(\"No module named 'torch'\")",
+            "train", "policies", "split")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("tools/install_dependencies python3-torch", result.stdout)
+        for name in ("train/f32/batch_128", "policies/top_k_of_pytorch/1M",
+                     "split/choose_95_pytorch/256x128"):
+            self.assertGreater(lines[name]["value"], 0)
+            self.assertIsNone(lines[name]["peer_value"], name)
+            self.assertIn("PyTorch", lines[name]["peer"])
+
+    def test_a_peer_that_breaks_is_a_failure_and_other_sections_go_on(self):
+        result, lines = self.run_with_torch("raise RuntimeError('broken')", "split", "store")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("RuntimeError: broken", result.stderr)
+        self.assertIn("store/row_reads", lines)
 
     def test_what_is_said_to_openblas_changes_nothing_else(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -73,13 +105,29 @@ class Smoke(unittest.TestCase):
         self.assertIn("cannot make a temporary folder in /nonexistent: No such", result.stderr)
         self.assertIn("store/row_reads", names)
 
+    def test_what_an_earlier_call_wrote_is_kept_until_there_is_more(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "lines.json"
+            path.write_text("earlier")
+            bench = subprocess.Popen([BENCH, "store", f"--json={path}"], stdout=subprocess.PIPE,
+                                     stderr=subprocess.DEVNULL, text=True)
+            while "store:" not in bench.stdout.readline():
+                self.assertIsNone(bench.poll())
+            bench.send_signal(signal.SIGTERM)
+            bench.communicate(timeout=60)
+            self.assertEqual(path.read_text(), "earlier")
+
     def test_an_interruption_leaves_nothing_behind(self):
+        for section in ("distributed", "memory"):
+            with self.subTest(section):
+                self.interrupt(section)
+
+    def interrupt(self, section):
         with tempfile.TemporaryDirectory(prefix="it's $HOME ") as folder:
-            bench = subprocess.Popen([BENCH, "distributed"], env=dict(os.environ, TMPDIR=folder),
+            bench = subprocess.Popen([BENCH, section], env=dict(os.environ, TMPDIR=folder),
                                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
             until = time.monotonic() + 60
-            while not list(Path(folder).glob("*/summary.json")) + list(
-                    Path(folder).glob("*/trainer-0/metrics.jsonl")):
+            while not list(Path(folder).glob("**/trainer-0/metrics.jsonl")):
                 self.assertLess(time.monotonic(), until)
                 self.assertIsNone(bench.poll(), "ended by itself")
                 time.sleep(0.05)

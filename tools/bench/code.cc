@@ -48,7 +48,7 @@ Line GoalLine(const std::string& name, double millions) {
 }
 
 Line IndexBitsLine(const Density& density, const Selection& selection, const Coder& coder) {
-  const double d = density.fraction;
+  const double d = static_cast<double>(selection.count) / selection.element_count;
   return {.name = StrCat("code/index_bits/", density.name),
           .value = coder.IndexBits() / static_cast<double>(selection.count),
           .unit = "bits/index",

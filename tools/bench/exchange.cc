@@ -81,7 +81,8 @@ Result<ExchangeTimes> RunExchange(const MessageEnds& ends, const Exchange& excha
   std::thread server([&] { served = Serve(*ends.server, exchange); });
   Result<ExchangeTimes> times = Ask(*ends.client, exchange);
   server.join();
-  // The client's failure comes first: the server then waits in vain.
+  // Where one end fails the other waits in vain, and that is not what went wrong.
+  if (!served.ok() && served.code() != StatusCode::kDeadlineExceeded) return served;
   if (times.ok()) WEIR_RETURN_IF_ERROR(served);
   return times;
 }

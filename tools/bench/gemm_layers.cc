@@ -81,7 +81,7 @@ GemmLayer::GemmLayer(const GemmShape& shape, int64_t batch_in)
       dw(w.size()) {
   std::minstd_rand random(1);
   std::uniform_real_distribution<float> uniform(-1, 1);
-  for (tensor::AlignedBuffer* buffer : {&x, &w, &y}) {
+  for (tensor::AlignedBuffer* buffer : {&x, &w, &y, &bias}) {
     for (float& value : buffer->span()) value = uniform(random);
   }
 }
@@ -130,10 +130,13 @@ Status VerifyByPlainSums(const GemmLayer& layer) {
     const int64_t in = below(layer.inputs), out = below(layer.outputs), s = below(layer.batch);
     PlainSum after_relu(layer.inputs,
                         [&](int64_t k) { return weight(layer.w, out, k) * x.At(k, s); });
-    after_relu.value = std::max(after_relu.value, 0.0);
+    after_relu.value = std::max(after_relu.value + layer.bias[static_cast<size_t>(out)], 0.0);
     WEIR_RETURN_IF_ERROR(Check(layer, "y", y.At(out, s), after_relu));
     const PlainSum dw(layer.batch, [&](int64_t k) { return y.At(out, k) * x.At(in, k); });
     WEIR_RETURN_IF_ERROR(Check(layer, "dw", weight(layer.dw, out, in), dw));
+    const PlainSum db(layer.batch, [&](int64_t k) { return y.At(out, k); });
+    WEIR_RETURN_IF_ERROR(
+        Check(layer, "the bias's gradient", layer.bias_gradient[static_cast<size_t>(out)], db));
     if (layer.first) continue;
     PlainSum input_gradient(layer.outputs,
                             [&](int64_t k) { return weight(layer.w, k, in) * y.At(k, s); });
@@ -149,12 +152,13 @@ Status VerifyBf16(int64_t batch) {
   for (size_t i = 0; i < f32.size(); ++i) {
     RunByTable(kernels::CpuBf16Kernels(), &bf16[i]);
     RunByTable(kernels::CpuKernels(), &f32[i]);
-    const double distance =
-        std::max({Distance(bf16[i].y, f32[i].y), Distance(bf16[i].dx, f32[i].dx),
-                  Distance(bf16[i].dw, f32[i].dw)});
-    if (distance < 0x1p-6) continue;
-    return Internal(StrCat("gemm: the products of ", f32[i].inputs, " x ", f32[i].outputs,
-                           " with bfloat16 are off by ", distance, " of those in 32 bits"));
+    for (const auto result :
+         {&GemmLayer::y, &GemmLayer::dx, &GemmLayer::dw, &GemmLayer::bias_gradient}) {
+      const double distance = Distance(bf16[i].*result, f32[i].*result);
+      if (distance < 0x1p-6) continue;  // not so a NaN
+      return Internal(StrCat("gemm: the products of ", f32[i].inputs, " x ", f32[i].outputs,
+                             " with bfloat16 are off by ", distance, " of those in 32 bits"));
+    }
   }
   return OkStatus();
 }

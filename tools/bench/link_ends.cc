@@ -1,10 +1,13 @@
-// An empty push through everything that a worker and a server are: link, session, transport,
+// A small push through everything that a worker and a server are: link, session, transport,
 // dispatcher, strands, and the answer back.
 
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "common/config/load_config.h"
 #include "common/transport/zmq_transport.h"
+#include "common/wire/piece_frame.h"
 #include "server/server.h"
 #include "tools/bench/link_ends.h"
 #include "worker/link/server_link.h"
@@ -12,10 +15,25 @@
 namespace weir::bench {
 namespace {
 
+constexpr int kFirstWeights = 8 * 13;  // of 13 dense features
 constexpr const char* kTinyModel = R"(
   model { bottom_widths: [8, 4] top_widths: 1 embedding_dimension: 4 }
   data { synthetic { rows: 10 } }
   cluster { server_threads: 1 })";
+
+// Every second weight of the first layer's first 32, by an amount that does no harm however often
+// it is pushed.
+transport::Part SmallFrame() {
+  std::vector<uint16_t> indexes;
+  for (uint16_t i = 0; i < 32; i += 2) indexes.push_back(i);
+  const std::vector<float> values(indexes.size(), 1e-9f);
+  Bytes bytes;
+  wire::PieceFrameWriter writer;
+  writer.Open(&bytes, wire::FrameKind::kGradient, 0, 0, wire::ValueCoding::kF32);
+  writer.Append(0, kFirstWeights, indexes, values);
+  writer.Finish();
+  return transport::Part(std::move(bytes));
+}
 
 }  // namespace
 
@@ -29,6 +47,7 @@ struct LinkEnds::Parts {
 
   const v1::Config config;
   const ModelLayout layout;
+  const transport::Part frame = SmallFrame();
   std::unique_ptr<server::Server> server;
   std::thread thread;
   std::unique_ptr<worker::ServerLink> link;
@@ -55,7 +74,8 @@ Result<LinkEnds> LinkEnds::Make() {
 Status LinkEnds::Push() {
   worker::ServerLink& link = *parts_->link;
   WEIR_RETURN_IF_ERROR(link.AcquireCredit());
-  const uint64_t sequence = link.SubmitPush({}, std::vector<worker::Body>(1), link.progress());
+  const uint64_t sequence =
+      link.SubmitPush({}, std::vector<worker::Body>{{parts_->frame}}, link.progress());
   return link.AwaitAccepted(sequence);
 }
 

@@ -16,7 +16,7 @@ class LinkEnds {
   LinkEnds(LinkEnds&&) noexcept;
   ~LinkEnds();
 
-  // An empty one; returns when it is accepted.
+  // A gradient of some elements; returns when it is accepted.
   Status Push();
 
  private:

@@ -17,11 +17,10 @@ constexpr const char* kProcesses[] = {"weir-server-0", "weir-worker-0", "weir-wo
 
 Result<Lines> BenchMemory(const Options& options) {
   WEIR_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::Make());
-  const char* const length = options.quick ? "--steps=20000 --warm_up=0.5" : "--steps=200000";
-  WEIR_ASSIGN_OR_RETURN(
-      PeerResult result,
-      RunScript("measure_memory.py",
-                StrCat(length, " --json --bin=", BinaryFolder(), " --out=", folder.File("run"))));
+  std::vector<std::string> arguments = {"--json", "--bin=" + BinaryFolder(),
+                                        "--out=" + folder.File("run"), "--steps=200000"};
+  if (options.quick) arguments.insert(arguments.end(), {"--steps=20000", "--warm_up=0.5"});
+  WEIR_ASSIGN_OR_RETURN(PeerResult result, RunScript("measure_memory.py", arguments));
   Lines lines;
   for (const std::string process : kProcesses) {
     lines.push_back({.name = StrCat("memory/", process),

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/status.h"
 
@@ -16,12 +18,13 @@ struct PeerResult {
   std::map<std::string, double> values;  // by the names that the script's help lists
 };
 
-// script: its path below tools; arguments: with spaces between them. The script's last line is
-// {"peer": "...", "values": {"name": number}}.
-Result<PeerResult> RunScript(const std::string& script, const std::string& arguments);
+// script: its path below tools. The script's last line is {"peer": "...", "values": {"name":
+// number}}.
+Result<PeerResult> RunScript(const std::string& script, const std::vector<std::string>& arguments);
 
-// script: a file name in tools/bench/peers. The error tells what to install when a module is
-// missing.
-Result<PeerResult> RunPeerScript(const std::string& script, const std::string& arguments);
+// script: a file name in tools/bench/peers. Nothing where its library is not installed, which is
+// told: our own figures are still worth something. Any other failure is one.
+Result<std::optional<PeerResult>> RunPeerScript(const std::string& script,
+                                                const std::vector<std::string>& arguments);
 
 }  // namespace weir::bench

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <span>
@@ -23,6 +22,7 @@ namespace {
 
 constexpr int kPercent = 99;
 constexpr double kSparsity = kPercent / 100.0;
+constexpr const char* kPytorchForm = "topk_99";
 constexpr double kGoalOfPytorch = 10;
 // Of gradients whose squares are those of their scales, about 1 % are beyond it.
 constexpr double kAlpha = 6;
@@ -48,14 +48,15 @@ constexpr Size kSizes[] = {{.mega = 1, .steps = 50, .settle_steps = 300, .pytorc
 struct Candidate {
   std::string name;
   v1::PolicyRule rule;
-  double goal;  // of DCT-DP's speed; 0: none
+  double goal;            // of DCT-DP's speed; 0: none
+  bool is_exact = false;  // sends as many elements as it is told to
 };
 
 // threshold: DCT-DP's, with which fixed ones send about as much.
 std::vector<Candidate> Candidates(double threshold) {
   std::vector<Candidate> all;
-  const auto add = [&](const char* name, double goal) -> v1::PolicyRule& {
-    return all.emplace_back(Candidate{name, {}, goal}).rule;
+  const auto add = [&](const char* name, double goal, bool is_exact = false) -> v1::PolicyRule& {
+    return all.emplace_back(Candidate{name, {}, goal, is_exact}).rule;
   };
   add("hard_threshold", 1 / 1.3).mutable_hard_threshold()->set_threshold(threshold);
   add("strom", 1 / 1.3).mutable_strom()->set_threshold(threshold);
@@ -66,14 +67,14 @@ std::vector<Candidate> Candidates(double threshold) {
   add("terngrad", 0).mutable_terngrad();
   add("one_bit", 0).mutable_one_bit();
   add("sidco", 0.5).mutable_sidco()->set_sparsity(kSparsity);
-  v1::SidcoPolicy& pareto = *add("sidco_pareto", 0).mutable_sidco();
+  v1::SidcoPolicy& pareto = *add("sidco_pareto", 0, true).mutable_sidco();
   pareto.set_sparsity(kSparsity);
   pareto.set_distribution(v1::SidcoPolicy::PARETO);
   v1::SidcoPolicy& gamma = *add("sidco_gamma", 0).mutable_sidco();
   gamma.set_sparsity(kSparsity);
   gamma.set_distribution(v1::SidcoPolicy::GAMMA);
-  add("top_k", 0).mutable_top_k()->set_sparsity(kSparsity);
-  add("random_k", 0).mutable_random_k()->set_sparsity(kSparsity);
+  add("top_k", 0, true).mutable_top_k()->set_sparsity(kSparsity);
+  add("random_k", 0, true).mutable_random_k()->set_sparsity(kSparsity);
   return all;
 }
 
@@ -89,11 +90,13 @@ std::unique_ptr<SelectLayer> Settled(const v1::PolicyRule& rule, const Size& siz
   return layer;
 }
 
-Lines MeasureCandidate(const Candidate& candidate, const Size& size, const Options& options,
-                       SelectLayer& dct, Gradients& gradients, double pytorch_seconds) {
+Result<Lines> MeasureCandidate(const Candidate& candidate, const Size& size, const Options& options,
+                               SelectLayer& dct, Gradients& gradients,
+                               const std::optional<PeerResult>& pytorch) {
   const auto layer = Settled(candidate.rule, size, gradients);
   auto median = MedianOwnSeconds(options.repeats, {[&] { return layer->TimedSteps(size.steps); },
                                                    [&] { return dct.TimedSteps(size.steps); }});
+  WEIR_RETURN_IF_ERROR(layer->CheckFrames());
   for (double& seconds : median) seconds *= 1e3 / size.steps;
   Lines lines = {{.name = size.Name(candidate.name),
                   .value = median[0],
@@ -108,25 +111,24 @@ Lines MeasureCandidate(const Candidate& candidate, const Size& size, const Optio
                   .peer = StrCat("DCT-DP; density ", Format("%.2f %%", 100 * layer->density())),
                   .peer_value = dct.BitsPerElement(),
                   .better = Better::kLess}};
+  if (candidate.is_exact) WEIR_RETURN_IF_ERROR(layer->CheckDensity(kPercent));
   if (candidate.name == "top_k") {
     lines.push_back({.name = size.Name("top_k_of_pytorch"),
                      .value = median[0],
                      .unit = "ms/step",
-                     .peer = "torch.topk with its residual",
-                     .peer_value = 1e3 * pytorch_seconds,
+                     .peer = pytorch ? pytorch->peer + " topk" : "PyTorch topk",
+                     .peer_value = pytorch ? 1e3 * pytorch->values.at(kPytorchForm) : 0,
                      .goal = kGoalOfPytorch,
                      .better = Better::kLess});
   }
   return lines;
 }
 
-// Of a step with torch.topk; 0 without PyTorch.
-double PytorchSeconds(const Size& size, const Options& options) {
+// A step with torch.topk.
+Result<std::optional<PeerResult>> RunPytorch(const Size& size, const Options& options) {
   const int64_t elements = options.quick ? 65536 : size.element_count();
-  auto result = RunPeerScript("pytorch_select.py", StrCat(elements, " ", size.pytorch_steps));
-  if (result.ok()) return result->values[StrCat("topk_", kPercent)];
-  std::cout << result.status().message() << "\n";  // our lines stand alone
-  return 0;
+  return RunPeerScript("pytorch_select.py",
+                       {StrCat(elements), StrCat(size.pytorch_steps), StrCat(kPercent)});
 }
 
 // Samples/s of one trainer and one server with a policy whose worker does more than select, beside
@@ -174,12 +176,12 @@ Result<Lines> BenchPolicies(const Options& options) {
   WEIR_ASSIGN_OR_RETURN(Lines lines, MeasureTraining(options));
   for (const Size& size : kSizes) {
     if (options.quick && size.mega > 1) break;
-    const double pytorch_seconds = PytorchSeconds(size, options);
+    WEIR_ASSIGN_OR_RETURN(const auto pytorch, RunPytorch(size, options));
     Gradients gradients(size.element_count());
     const auto dct = Settled(DctRule(kPercent), size, gradients);
     for (const Candidate& candidate : Candidates(dct->threshold())) {
-      const Lines more =
-          MeasureCandidate(candidate, size, options, *dct, gradients, pytorch_seconds);
+      WEIR_ASSIGN_OR_RETURN(const Lines more,
+                            MeasureCandidate(candidate, size, options, *dct, gradients, pytorch));
       lines.insert(lines.end(), more.begin(), more.end());
     }
   }

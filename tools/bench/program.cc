@@ -5,8 +5,11 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
+#include <utility>
 
 #include "common/base/clock.h"
 #include "common/base/strings.h"
@@ -25,17 +28,43 @@ std::string LastLine(const std::string& path) {
   return last;
 }
 
-// Until the process ends (how is returned), or done(), or so many seconds are over.
-template <typename Done>
-std::optional<tools::ChildExit> Wait(tools::ChildProcess* process, double seconds, Done done) {
-  const double until = MonotonicSeconds() + seconds;
-  std::optional<tools::ChildExit> exit;
-  while (!exit && !done() && MonotonicSeconds() < until) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    exit = process->Poll();
+std::mutex mutex;
+std::set<const tools::ChildProcess*> running;  // guarded by mutex, as each process is
+
+// A process that KillPrograms finds.
+class RunningProgram {
+ public:
+  explicit RunningProgram(tools::ChildProcess process) : process_(std::move(process)) {
+    const std::lock_guard lock(mutex);
+    running.insert(&*process_);
   }
-  return exit;
-}
+  ~RunningProgram() {
+    const std::lock_guard lock(mutex);
+    running.erase(&*process_);
+    process_.reset();  // which kills it
+  }
+
+  void Signal(int signal_number) const {
+    const std::lock_guard lock(mutex);
+    process_->Signal(signal_number);
+  }
+
+  // Until the process ends (how is returned), or done(), or so many seconds are over.
+  template <typename Done>
+  std::optional<tools::ChildExit> Wait(double seconds, Done done) {
+    const double until = MonotonicSeconds() + seconds;
+    std::optional<tools::ChildExit> exit;
+    while (!exit && !done() && MonotonicSeconds() < until) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      const std::lock_guard lock(mutex);
+      exit = process_->Poll();
+    }
+    return exit;
+  }
+
+ private:
+  std::optional<tools::ChildProcess> process_;
+};
 
 }  // namespace
 
@@ -46,19 +75,25 @@ Result<std::string> RunProgram(const Program& program, const std::function<bool(
   command.arguments.insert(command.arguments.end(), program.arguments.begin(),
                            program.arguments.end());
   const std::string log_path = command.log_path;
-  WEIR_ASSIGN_OR_RETURN(tools::ChildProcess process,
+  WEIR_ASSIGN_OR_RETURN(tools::ChildProcess started,
                         tools::ChildProcess::Start(std::move(command)));
+  RunningProgram process(std::move(started));
   bool enough = false;
-  auto exit = Wait(&process, program.give_up_seconds,
-                   [&] { return enough = is_enough != nullptr && is_enough(); });
+  auto exit = process.Wait(program.give_up_seconds,
+                           [&] { return enough = is_enough != nullptr && is_enough(); });
   if (enough) {
     process.Signal(SIGTERM);
-    Wait(&process, program.give_up_seconds, [] { return false; });
+    process.Wait(program.give_up_seconds, [] { return false; });
     return LastLine(log_path);
   }
   if (exit && exit->ok()) return LastLine(log_path);
   return Unavailable(StrCat(exit ? ToString(*exit) : "did not end in time", ", saying \"",
                             LastLine(log_path), "\": ", StrJoin(program.arguments, " ")));
+}
+
+void KillPrograms() {
+  const std::lock_guard lock(mutex);
+  for (const tools::ChildProcess* process : running) process->Signal(SIGKILL);
 }
 
 std::string BinaryFolder() {

@@ -1,5 +1,5 @@
 // Programs that a section runs: weir-local, peers that are not C++. They end with weir-bench,
-// however that ends.
+// however that ends; what they start themselves ends with them, or when KillPrograms is called.
 //
 // Thread rule: a thread that lives as long as the program runs.
 #pragma once
@@ -22,6 +22,10 @@ struct Program {
 // quotes it. Once is_enough() the program is asked to end, and how it does is its own affair.
 Result<std::string> RunProgram(const Program& program,
                                const std::function<bool()>& is_enough = nullptr);
+
+// Those that run, and what they started in their process groups. Another thread's, before this
+// process ends.
+void KillPrograms();
 
 // The folder that weir-bench is in, and the other programs of its build.
 std::string BinaryFolder();

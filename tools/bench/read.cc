@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/base/check.h"
 #include "common/base/strings.h"
 #include "common/config/defaults.h"
 #include "tools/bench/criteo_log.h"
@@ -62,19 +61,35 @@ size_t Inflate(const std::string& packed, std::string* window) {
   return size;
 }
 
-// The same of a file that was read and verified before.
-template <typename Visit>
-void ReadAll(data::Reader& reader, data::RowBlock* block, Visit&& visit) {
-  const auto rows = ForEachChunk(reader, block, visit);
-  CHECK(rows.ok()) << rows.status().message();
-}
+// The same of a file whose rows are counted: how it went, however often it is read.
+class Reading {
+ public:
+  Reading(data::Reader& reader, int64_t row_count) : reader_(reader), row_count_(row_count) {}
+
+  template <typename Visit>
+  void All(Visit&& visit) {
+    const auto rows = ForEachChunk(reader_, &block_, visit);
+    if (!status_.ok()) return;
+    status_ = rows.status();
+    if (rows.ok() && *rows != row_count_) {
+      status_ = Internal(StrCat(*rows, " rows were read of ", row_count_));
+    }
+  }
+  const Status& status() const { return status_; }
+
+ private:
+  data::Reader& reader_;
+  const int64_t row_count_;
+  data::RowBlock block_;
+  Status status_;
+};
 
 Status AddPlain(const Options& options, const Log& log, data::Reader& reader, Lines* lines) {
-  data::RowBlock block;
+  Reading reading(reader, log.row_count);
   std::string copy(log.plain.size(), '\0');
   int64_t newlines = 0;
   const auto median =
-      MedianSeconds(options.repeats, {[&] { ReadAll(reader, &block, Look); },
+      MedianSeconds(options.repeats, {[&] { reading.All(Look); },
                                       [&] {
                                         std::memcpy(copy.data(), log.plain.data(), copy.size());
                                         KeepAlive(copy.data());
@@ -83,6 +98,7 @@ Status AddPlain(const Options& options, const Log& log, data::Reader& reader, Li
                                         newlines = CountNewlines(log.plain);
                                         KeepAlive(&newlines);
                                       }});
+  WEIR_RETURN_IF_ERROR(reading.status());
   if (newlines != log.row_count) return Internal(StrCat("memchr found ", newlines, " newlines"));
   const double megabytes = static_cast<double>(log.plain.size()) / 1e6;
   const auto add = [&](const char* name, const char* peer, double peer_value) {
@@ -98,14 +114,15 @@ Status AddPlain(const Options& options, const Log& log, data::Reader& reader, Li
 }
 
 Status AddPacked(const Options& options, const Log& log, data::Reader& reader, Lines* lines) {
-  data::RowBlock block;
+  Reading reading(reader, log.row_count);
   std::string window(size_t{1} << 18, '\0');
   size_t size = 0;
-  const auto median = MedianSeconds(options.repeats, {[&] { ReadAll(reader, &block, Look); },
+  const auto median = MedianSeconds(options.repeats, {[&] { reading.All(Look); },
                                                       [&] {
                                                         size = Inflate(log.packed, &window);
                                                         KeepAlive(window.data());
                                                       }});
+  WEIR_RETURN_IF_ERROR(reading.status());
   if (size != log.plain.size()) return Internal(StrCat("zlib inflated ", size, " bytes"));
   const double megabytes = static_cast<double>(log.plain.size()) / 1e6;
   lines->push_back({.name = "read/criteo_tsv_gz",
@@ -139,9 +156,10 @@ v1::Config CsvConfig(const std::string& path) {
 
 Status AddCsv(const Options& options, const Log& log, data::Reader& criteo, Lines* lines) {
   WEIR_ASSIGN_OR_RETURN(const auto csv, data::MakeReader(CsvConfig(log.folder.File(kPlainLog))));
-  data::RowBlock block;
-  const auto median = MedianSeconds(options.repeats, {[&] { ReadAll(*csv, &block, Look); },
-                                                      [&] { ReadAll(criteo, &block, Look); }});
+  Reading ours(*csv, log.row_count), peers(criteo, log.row_count);
+  const auto median =
+      MedianSeconds(options.repeats, {[&] { ours.All(Look); }, [&] { peers.All(Look); }});
+  WEIR_RETURN_IF_ERROR(Joined(ours.status(), peers.status()));
   const double megabytes = static_cast<double>(log.plain.size()) / 1e6;
   lines->push_back({.name = "read/csv",
                     .value = megabytes / median[0],
@@ -153,25 +171,27 @@ Status AddCsv(const Options& options, const Log& log, data::Reader& criteo, Line
 }
 
 // Medians of reading all rows and making batches of them, and of the work beside it, in turns.
-std::vector<double> SecondsToBatches(const Options& options, data::Reader& reader,
-                                     const std::function<void()>& beside) {
-  data::RowBlock block;
+Result<std::vector<double>> SecondsToBatches(const Options& options, data::Reader& reader,
+                                             const std::function<void()>& beside) {
+  Reading reading(reader, RowCount(options));
   data::Batch batch;
   const auto all = [&] {
-    ReadAll(reader, &block, [&](data::RowBlock& read) {
+    reading.All([&](data::RowBlock& read) {
       const data::RowBlock handed_on = std::move(read);  // as a worker does: new memory each time
       MakeBatches(handed_on, &batch);
     });
   };
-  return MedianSeconds(options.repeats, {all, beside});
+  std::vector<double> median = MedianSeconds(options.repeats, {all, beside});
+  WEIR_RETURN_IF_ERROR(reading.status());
+  return median;
 }
 
-void AddToBatch(const Options& options, const Log& log, data::Reader& reader, Lines* lines) {
+Status AddToBatch(const Options& options, const Log& log, data::Reader& reader, Lines* lines) {
   std::string copy(log.plain.size(), '\0');
-  const auto median = SecondsToBatches(options, reader, [&] {
-    std::memcpy(copy.data(), log.plain.data(), copy.size());
-    KeepAlive(copy.data());
-  });
+  WEIR_ASSIGN_OR_RETURN(const auto median, SecondsToBatches(options, reader, [&] {
+                          std::memcpy(copy.data(), log.plain.data(), copy.size());
+                          KeepAlive(copy.data());
+                        }));
   const double rows = static_cast<double>(log.row_count) / 1e6;
   lines->push_back({.name = "read/to_batch",
                     .value = median[0] / rows,
@@ -179,12 +199,15 @@ void AddToBatch(const Options& options, const Log& log, data::Reader& reader, Li
                     .peer = "memcpy of the text",
                     .peer_value = median[1] / rows,
                     .better = Better::kLess});
+  return OkStatus();
 }
 
-void AddMakeBatch(const Options& options, const Log& log, data::Reader& reader, Lines* lines) {
+Status AddMakeBatch(const Options& options, const Log& log, data::Reader& reader, Lines* lines) {
   std::vector<data::RowBlock> blocks;
-  data::RowBlock block, copy;
-  ReadAll(reader, &block, [&](const data::RowBlock& read) { blocks.push_back(read); });
+  data::RowBlock copy;
+  Reading reading(reader, log.row_count);
+  reading.All([&](const data::RowBlock& read) { blocks.push_back(read); });
+  WEIR_RETURN_IF_ERROR(reading.status());
   data::Batch batch;
   const auto median = MedianSeconds(options.repeats, {[&] {
                                                         for (const data::RowBlock& each : blocks) {
@@ -203,6 +226,7 @@ void AddMakeBatch(const Options& options, const Log& log, data::Reader& reader, 
                     .unit = "M rows/s",
                     .peer = "copying the rows",
                     .peer_value = rows / median[1]});
+  return OkStatus();
 }
 
 }  // namespace
@@ -212,7 +236,8 @@ Result<double> ReadSecondsPerRow(const Options& options) {
   const std::string path = folder.File(kPlainLog);
   WEIR_RETURN_IF_ERROR(WriteLog(path, RowCount(options)));
   WEIR_ASSIGN_OR_RETURN(const auto reader, data::MakeReader(LogConfig(path)));
-  return SecondsToBatches(options, *reader, [] {})[0] / static_cast<double>(RowCount(options));
+  WEIR_ASSIGN_OR_RETURN(const auto median, SecondsToBatches(options, *reader, [] {}));
+  return median[0] / static_cast<double>(RowCount(options));
 }
 
 Result<Lines> BenchRead(const Options& options) {
@@ -225,8 +250,8 @@ Result<Lines> BenchRead(const Options& options) {
   WEIR_RETURN_IF_ERROR(AddPacked(options, log, *packed, &lines));
   WEIR_RETURN_IF_ERROR(AddCsv(options, log, *plain, &lines));
 
-  AddMakeBatch(options, log, *plain, &lines);
-  AddToBatch(options, log, *plain, &lines);
+  WEIR_RETURN_IF_ERROR(AddMakeBatch(options, log, *plain, &lines));
+  WEIR_RETURN_IF_ERROR(AddToBatch(options, log, *plain, &lines));
   return lines;
 }
 

@@ -3,7 +3,6 @@
 
 #include <cstring>
 #include <functional>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -175,14 +174,11 @@ Status MeasureSize(Run* run) {
   const Size& size = run->size;
   const bool quick = run->options.quick;
   if (size.goal_of_pytorch != 0) {
-    // Without PyTorch our lines stand alone.
-    auto result = RunPeerScript("pytorch_select.py", StrCat(quick ? 65536 : size.element_count(),
-                                                            " ", size.mega == 1 ? 301 : 15));
-    if (result.ok()) {
-      run->pytorch = *std::move(result);
-    } else {
-      std::cout << result.status().message() << "\n";
-    }
+    const int64_t elements = quick ? 65536 : size.element_count();
+    WEIR_ASSIGN_OR_RETURN(
+        std::optional<PeerResult> result,
+        RunPeerScript("pytorch_select.py", {StrCat(elements), size.mega == 1 ? "301" : "15"}));
+    if (result) run->pytorch = *std::move(result);
   }
   for (const int percent : {99, 95}) {
     for (const Coding& coding : kCodings) WEIR_RETURN_IF_ERROR(Measure(percent, coding, run));

@@ -1,5 +1,6 @@
 #include "tools/bench/select_layer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -64,6 +65,13 @@ class PlainLoop {
   const wire::ValueCoding values_;
   std::vector<float> residual_;
 };
+
+bool IsSame(const wire::StripeUpdate& update, const compress::StripeSelection& selection) {
+  const std::span values(selection.values.data(), selection.count);
+  const std::span indexes(selection.indexes.data(), update.dense ? 0 : selection.count);
+  return update.dense == selection.dense && std::ranges::equal(update.values, values) &&
+         std::ranges::equal(update.indexes, indexes);
+}
 
 }  // namespace
 
@@ -159,11 +167,14 @@ void SelectLayer::AccumulateSteps(int count) {
   for (int i = 0; i < count; ++i) policy_->Accumulate(*state_, NextGradient());
 }
 
+int64_t SelectLayer::PieceElements(int64_t begin) const {
+  return std::min(kPieceStripes * kStripeElements, scope_.element_count - begin);
+}
+
 void SelectLayer::OpenFrame(const wire::ValueFormat& format, uint32_t stripe) {
   const int64_t begin = stripe * kStripeElements;
-  const int64_t length = std::min(kPieceStripes * kStripeElements, scope_.element_count - begin);
   writer_.Open(&frames_, wire::FrameKind::kGradient, 0, static_cast<uint32_t>(begin),
-               format.OfPiece(begin, length));
+               format.OfPiece(begin, PieceElements(begin)));
 }
 
 void SelectLayer::Append(uint32_t stripe) {
@@ -179,6 +190,33 @@ void SelectLayer::Append(uint32_t stripe) {
 void SelectLayer::CloseFrame() {
   if (writer_.empty()) return writer_.Discard();
   writer_.Finish();
+}
+
+Status SelectLayer::CheckFrames() {
+  std::vector<compress::StripeSelection> selected(scope_.stripe_count());
+  const Observe keep = [&](uint32_t stripe, const compress::StripeSelection& selection) {
+    selected[stripe] = selection;
+  };
+  Step(NextGradient(), &keep);
+  wire::PieceFrameReader reader;
+  wire::FrameCursor cursor(frames_);
+  size_t found = 0, expected = 0;
+  for (const compress::StripeSelection& each : selected) expected += each.count;
+  while (!cursor.done()) {
+    WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, cursor.Next());
+    const int64_t begin = frame.header.begin;
+    WEIR_RETURN_IF_ERROR(reader.Read(frame, static_cast<uint32_t>(PieceElements(begin))));
+    for (const wire::StripeUpdate& update : reader.stripes()) {
+      const auto stripe = static_cast<uint32_t>(begin / kStripeElements) + update.stripe;
+      if (!IsSame(update, selected[stripe])) {
+        return Internal(StrCat("policies: stripe ", stripe, " is not decoded as it was selected"));
+      }
+      found += update.values.size();
+    }
+  }
+  if (found == expected) return OkStatus();
+  return Internal(
+      StrCat("policies: ", found, " of ", expected, " selected elements are in frames"));
 }
 
 double SelectLayer::BitsPerElement() const {

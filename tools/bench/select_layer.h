@@ -66,6 +66,9 @@ class SelectLayer {
   // That is the wanted share, within 15 %.
   Status CheckDensity(int percent);
 
+  // Takes a step and reads its frames as a server does: what was selected is in them, to the bit.
+  Status CheckFrames();
+
   // The last step's.
   double threshold() const { return policy_->threshold(*state_); }
 
@@ -78,6 +81,7 @@ class SelectLayer {
 
   std::span<const float> NextGradient();
   void Step(std::span<const float> gradient, const Observe* observe);
+  int64_t PieceElements(int64_t begin) const;  // of the piece that begins there
   void OpenFrame(const wire::ValueFormat& format, uint32_t stripe);
   void Append(uint32_t stripe);
   void CloseFrame();

@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <span>
@@ -156,7 +155,7 @@ struct Run {
   }
 };
 
-void MeasureChoice(Run* run) {
+Status MeasureChoice(Run* run) {
   split::Chosen chosen;
   Block copy(0);
   const int64_t keep = compress::KeptCount(kWidth, kSparsity);
@@ -169,11 +168,13 @@ void MeasureChoice(Run* run) {
                                                   KeepAlive(copy.view().data);
                                                 })});
   run->Add("choose_95", medians[0], "memcpy of the block", medians[1]);
-  auto pytorch = RunPeerScript("pytorch_split.py", StrCat(kWidth, " ", kSamples, " ", keep, " ",
-                                                          run->options.quick ? 3 : kPytorchSteps));
-  if (!pytorch.ok()) std::cout << pytorch.status().message() << "\n";
-  run->Add("choose_95_pytorch", medians[0], pytorch.ok() ? pytorch->peer + " topk" : "PyTorch topk",
-           pytorch.ok() ? pytorch->values["topk"] * 1e6 : 0);
+  WEIR_ASSIGN_OR_RETURN(
+      const auto pytorch,
+      RunPeerScript("pytorch_split.py", {StrCat(kWidth), StrCat(kSamples), StrCat(keep),
+                                         StrCat(run->options.quick ? 3 : kPytorchSteps)}));
+  run->Add("choose_95_pytorch", medians[0], pytorch ? pytorch->peer + " topk" : "PyTorch topk",
+           pytorch ? pytorch->values.at("topk") * 1e6 : 0);
+  return OkStatus();
 }
 
 Status MeasureEnds(Run* run) {
@@ -199,7 +200,7 @@ Result<Lines> BenchSplit(const Options& options) {
   WEIR_RETURN_IF_ERROR(Verify());
   Run run = {.options = options, .blocks = {}, .lines = {}};
   for (uint64_t seed = 1; seed <= kBlocks; ++seed) run.blocks.emplace_back(seed);
-  MeasureChoice(&run);
+  WEIR_RETURN_IF_ERROR(MeasureChoice(&run));
   WEIR_RETURN_IF_ERROR(MeasureEnds(&run));
   return run.lines;
 }

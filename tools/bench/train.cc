@@ -42,8 +42,6 @@ Result<double> Rate(TrainingRun& run, const data::RowBlock& rows, bool quick) {
   return static_cast<double>(samples) / seconds;
 }
 
-Status Verify(const TrainingRun& run) { return VerifyLogloss("train", run.last_logloss()); }
-
 // samples/s, of each repeat.
 struct Rates {
   std::vector<double> one_thread, two_threads;
@@ -57,18 +55,21 @@ Status MeasureOurs(const data::RowBlock& rows, const Options& options, TrainingR
                    std::vector<double>* rates) {
   WEIR_ASSIGN_OR_RETURN(const double rate, Rate(run, rows, options.quick));
   rates->push_back(rate);
-  return Verify(run);
+  return run.Verify();
 }
 
-Status MeasurePeer(int64_t batch, Rates* rates) {
+// Whether there is such a peer.
+Result<bool> MeasurePeer(int64_t batch, bool quick, Rates* rates) {
   WEIR_ASSIGN_OR_RETURN(
-      const PeerResult result,
-      RunPeerScript("pytorch_dlrm.py", StrCat("--batches=", batch, " --seconds=", kRepeatSeconds,
-                                              " --repeats=", kRepeatsOfATurn)));
-  rates->peer_one_thread.push_back(result.values.at(StrCat("batch_", batch, "_threads_1")));
-  rates->peer_two_threads.push_back(result.values.at(StrCat("batch_", batch, "_threads_2")));
-  rates->peer = result.peer;
-  return OkStatus();
+      const auto result,
+      RunPeerScript("pytorch_dlrm.py",
+                    {StrCat("--batches=", batch), StrCat("--seconds=", quick ? 0 : kRepeatSeconds),
+                     StrCat("--repeats=", quick ? 1 : kRepeatsOfATurn)}));
+  if (!result) return false;
+  rates->peer_one_thread.push_back(result->values.at(StrCat("batch_", batch, "_threads_1")));
+  rates->peer_two_threads.push_back(result->values.at(StrCat("batch_", batch, "_threads_2")));
+  rates->peer = result->peer;
+  return true;
 }
 
 // Ours and the peer in turns.
@@ -79,10 +80,10 @@ Result<Rates> Measure(int64_t batch, const Options& options) {
     for (int pass = 0; pass < kWarmUpPasses; ++pass) {
       WEIR_RETURN_IF_ERROR(run->Train(rows).status());
     }
-    WEIR_RETURN_IF_ERROR(Verify(*run));
+    WEIR_RETURN_IF_ERROR(run->Verify());
   }
   Rates rates;
-  Status peer = options.quick ? Unavailable("a quick run has no peer") : OkStatus();
+  bool has_peer = true;
   for (int turn = 0; turn < std::min(options.repeats, kMaxTurns); ++turn) {
     for (int repeat = 0; repeat < (options.quick ? 1 : kRepeatsOfATurn); ++repeat) {
       WEIR_RETURN_IF_ERROR(MeasureOurs(rows, options, one_thread, &rates.one_thread));
@@ -90,11 +91,11 @@ Result<Rates> Measure(int64_t batch, const Options& options) {
       if (!kernels::CpuIsFasterInBf16()) continue;
       WEIR_RETURN_IF_ERROR(MeasureOurs(rows, options, bf16, &rates.bf16));
     }
-    if (peer.ok()) peer = MeasurePeer(batch, &rates);
+    if (has_peer) {
+      WEIR_ASSIGN_OR_RETURN(has_peer, MeasurePeer(batch, options.quick, &rates));
+    }
     rates.gemm.push_back(BestGemmSamplesPerSecond(batch, kRepeatsOfATurn));
   }
-  // Without PyTorch our own figures are still worth something.
-  if (!peer.ok() && !options.quick) std::cout << peer.message() << "\n";
   return rates;
 }
 
@@ -124,8 +125,8 @@ void AddLines(const Size& size, const Rates& rates, Lines* lines) {
   add("", Median(rates.bf16), rates.peer + " in F32, 1 thread", peer_one, size.bf16_goal, "bf16");
 }
 
-Line ReadingLine(double samples_per_second, double reading_seconds) {
-  return {.name = StrCat("train/f32/batch_", kReadingBatch, "/reading"),
+Line ReadingLine(int64_t batch, double samples_per_second, double reading_seconds) {
+  return {.name = StrCat("train/f32/batch_", batch, "/reading"),
           .value = reading_seconds * 1e6,
           .unit = "us/sample",
           .peer = "a step of one thread",
@@ -142,9 +143,9 @@ Result<Lines> BenchTrain(const Options& options) {
     if (options.quick && size.batch > 128) break;
     WEIR_ASSIGN_OR_RETURN(const Rates rates, Measure(size.batch, options));
     AddLines(size, rates, &lines);
-    if (size.batch == kReadingBatch) {
+    if (size.batch == kReadingBatch || options.quick) {
       WEIR_ASSIGN_OR_RETURN(const double reading, ReadSecondsPerRow(options));
-      lines.push_back(ReadingLine(Median(rates.one_thread), reading));
+      lines.push_back(ReadingLine(size.batch, Median(rates.one_thread), reading));
     }
   }
   if (!kernels::CpuIsFasterInBf16()) {

@@ -89,7 +89,7 @@ def samples_per_second(batch, seconds, repeats):
     rates = []
     for _ in range(repeats):
         start, steps = time.perf_counter(), 0
-        while time.perf_counter() - start < seconds:
+        while steps == 0 or time.perf_counter() - start < seconds:
             loss = model.step(*batches[steps % len(batches)])
             steps += 1
         rates.append(steps * batch / (time.perf_counter() - start))
@@ -99,7 +99,8 @@ def samples_per_second(batch, seconds, repeats):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.strip(),
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", default="1,2", help="ascending: threads that wait are busy")
     parser.add_argument("--batches", default="128,512,2048")
     parser.add_argument("--seconds", type=float, default=1.5, help="of one repeat")

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Error feedback and selection by threshold in PyTorch on one thread, the peer of weir-bench select.
 
-usage: pytorch_select.py ELEMENTS STEPS
+usage: pytorch_select.py ELEMENTS STEPS [PERCENT]...
+
+PERCENT is a sparsity; 99 and 95 if there is none.
 
 The residual e takes the gradient, what reaches the threshold tau leaves it as indexes and values.
 Two forms, both in place and without allocation but for what they select; a third by topk:
@@ -114,14 +116,14 @@ def measure(gradients, elements, steps, percent):
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 3:
         sys.exit(__doc__)
-    elements, steps = int(sys.argv[1]), int(sys.argv[2])
+    elements, steps, *percents = map(int, sys.argv[1:])
     torch.set_num_threads(1)
     values = {}
     with torch.inference_mode():
         gradients = make_gradients(elements)
-        for percent in (99, 95):
+        for percent in percents or (99, 95):
             values |= measure(gradients, elements, steps, percent)
     print(json.dumps({"peer": f"PyTorch {torch.__version__}", "values": values}))
 
