@@ -5,11 +5,12 @@ The tables below are the architecture's floors; a new folder or dependency is an
 sight. Prints one `file:line: message` a violation and exits with 1 if there is any.
 """
 
-import argparse
 import re
 import sys
 from pathlib import Path
 from typing import NamedTuple
+
+import tool_flags
 
 # Folders of common, and which others each may include besides itself.
 COMMON_MAY_INCLUDE = {
@@ -215,7 +216,7 @@ def check(root):
 
 def run(description, check_root):
     """What such a checker does as a program: prints what check_root(root) finds, and its exit code."""
-    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    parser = tool_flags.parser(description)
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
     root = parser.parse_args().root.resolve()
     if not (root / "common").is_dir():

@@ -4,14 +4,17 @@ type, default, range and meaning.
 
   tools/make_config_docs.py [--check]
 
---check writes nothing and ends with 1 when the page is not what would be written, or when a field
-lacks a comment, a default ("Default 3." or "Required.") or, if it is a number, a range ("1 to 64.").
+--check writes nothing and ends with 1 when the page is not what would be written. Both end with 1 when a
+line of the file is not understood, or a field lacks a comment, a default ("Default 3." or "Required.") or,
+if it is a number, a range ("1 to 64."). A list may do without the last two, for it may be empty; of a
+uint64, which seeds are, every value will do.
 """
 
-import argparse
 import os
 import re
 import sys
+
+import tool_flags
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PROTO = os.path.join(ROOT, "common", "proto", "config.proto")
@@ -52,43 +55,71 @@ class Field:
 
 class Message:
     def __init__(self, name, comment):
-        self.name, self.comment = name, comment
-        self.fields, self.enums, self.messages = [], {}, []
+        self.name, self.comment, self.fields = name, comment, []
+
+
+class Parser:
+    """Of a .proto file in the form of ours: {name: Message} and {name: [(value, comment)]}."""
+
+    OPENED = re.compile(r"(message|enum|oneof) (\w+) \{(\}?)$")
+    VALUE = re.compile(r"(\w+) = (\d+);$")
+    FIELD = re.compile(r"(?:(optional|repeated) )?([\w.]+) (\w+) = \d+;$")
+    PASSED_OVER = {True: re.compile(r'(syntax|package)\b.*;$'), False: re.compile(r"reserved .*;$")}
+
+    def __init__(self):
+        self.messages, self.enums, self.stack = {}, {}, []
+
+    def take(self, line, note):
+        """A line, and the comment above it. Whether it was understood."""
+        opened = self.OPENED.match(line)
+        if opened:
+            self.open(*opened.groups(), note)
+        elif line == "}" and self.stack:
+            self.stack.pop()
+        elif self.PASSED_OVER[not self.stack].match(line):
+            pass
+        elif self.stack and self.stack[-1][0] == "enum":
+            return self.take_value(self.VALUE.match(line), note)
+        else:
+            return bool(self.stack) and self.take_field(self.FIELD.match(line), note)
+        return True
+
+    def open(self, kind, name, closed, note):
+        if kind == "message":
+            self.messages[name] = Message(name, note)
+        if kind == "enum":
+            self.enums[name] = []
+        if not closed:
+            self.stack.append((kind, name))
+
+    def take_value(self, found, note):
+        if found and int(found.group(2)) > 0:
+            self.enums[self.stack[-1][1]].append((found.group(1), note))
+        return bool(found)
+
+    def take_field(self, found, note):
+        if found:
+            owner = next(name for kind, name in reversed(self.stack) if kind == "message")
+            oneof = self.stack[-1][1] if self.stack[-1][0] == "oneof" else None
+            self.messages[owner].fields.append(Field(*found.groups(), note, oneof))
+        return bool(found)
 
 
 def parse(text):
-    """{name: Message} and {name: [(value, comment)]} of a .proto file in the form of ours."""
-    messages, enums, stack, comment = {}, {}, [], []
-    for line in text.splitlines():
-        line = line.strip()
+    """Messages and enums of a file, and the lines that are not understood, as (number, line)."""
+    parser, comment, strange, fields = Parser(), [], [], []
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
         if line.startswith("//"):
             comment.append(line[2:].strip())
-            continue
-        note = " ".join(comment)
-        if line:
+        elif line:
+            if not parser.take(line, " ".join(comment)):
+                strange.append((number, line))
+            elif Parser.FIELD.match(line):
+                fields.append((number, line))
             comment = []
-        opened = re.match(r"(message|enum|oneof) (\w+) \{(\}?)$", line)
-        if opened:
-            kind, name, closed = opened.groups()
-            if kind == "message":
-                messages[name] = Message(name, note)
-            if kind == "enum":
-                enums[name] = []
-            if not closed:
-                stack.append((kind, name))
-        elif line == "}":
-            stack.pop()
-        elif stack and stack[-1][0] == "enum":
-            value = re.match(r"(\w+) = (\d+);", line)
-            if value and int(value.group(2)) > 0:
-                enums[stack[-1][1]].append((value.group(1), note))
-        elif stack:
-            found = re.match(r"(?:(optional|repeated) )?([\w.]+) (\w+) = \d+;", line)
-            if found:
-                owner = next(name for kind, name in reversed(stack) if kind == "message")
-                oneof = stack[-1][1] if stack[-1][0] == "oneof" else None
-                messages[owner].fields.append(Field(*found.groups(), note, oneof))
-    return messages, enums
+    kinds = {*parser.messages, *parser.enums, *SCALARS}
+    strange += [(number, line) for number, line in fields if Parser.FIELD.match(line).group(2) not in kinds]
+    return parser.messages, parser.enums, sorted(strange)
 
 
 def has_section(message):
@@ -147,7 +178,7 @@ def page(messages, enums):
     return "\n".join(lines)
 
 
-def mistakes(messages):
+def mistakes(messages, enums):
     found = []
     order = []
     reachable("Config", messages, order)
@@ -156,7 +187,8 @@ def mistakes(messages):
             path = "%s.%s" % (name, field.name)
             if field.kind in SCALARS and not field.comment:
                 found.append("%s has no comment" % path)
-            if field.label == "optional" and field.default() is None:
+            is_one = field.label == "optional" or (field.kind in enums and field.label != "repeated")
+            if is_one and field.default() is None:
                 found.append("%s: the comment says neither \"Default ...\" nor \"Required.\"" % path)
             if field.label == "optional" and field.kind in NUMBERS and field.range() is None:
                 found.append("%s: the comment has no range, as in \"1 to 64.\"" % path)
@@ -164,13 +196,15 @@ def mistakes(messages):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = tool_flags.parser(__doc__)
     parser.add_argument("--check", action="store_true")
     flags = parser.parse_args()
     with open(PROTO, encoding="utf-8") as f:
-        messages, enums = parse(f.read())
+        messages, enums, strange = parse(f.read())
+    if strange:
+        sys.exit("\n".join("%s:%d: not understood: %s" % (PROTO, *line) for line in strange))
     text = page(messages, enums)
-    found = mistakes(messages)
+    found = mistakes(messages, enums)
     for line in found:
         print(line, file=sys.stderr)
     if not flags.check:

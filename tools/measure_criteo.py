@@ -2,19 +2,23 @@
 """The learning figures of docs/measurements.md: trains the Criteo sample with several settings and seeds
 and prints mean and spread, paired by seed with the dense run of the same update rule.
 
-  tools/measure_criteo.py [--seeds=8] [--out=build/measure] [--only=NAME,NAME] [--reuse]
+  tools/measure_criteo.py [--seeds=8] [--out=build/measure] [--only=NAME,NAME] [--reuse] [--bin=DIR]
 
 Needs a Release build and ../shared/data. About 15 s a run on two idle cores. --reuse goes on where an
 earlier call ended: what was run with other settings, or before the programs or the config changed,
 is run again."""
 
-import argparse
 import os
+import sys
 
-import paired_runs
-from paired_runs import density, fewer, mean_and_deviation
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import paired_runs  # noqa: E402
+import tool_flags  # noqa: E402
+from launching import run_tool  # noqa: E402
+from pair_statistics import density, fewer, mean_and_deviation  # noqa: E402
+from result_files import make_folder  # noqa: E402
 
-BINARIES = "build/release/bin"
 CONFIG = "configs/runs/criteo_sample.textproto"
 DCT = "compression { default { dct { sparsity: %s lifespan: 100 } values: BF16 } }"
 SGD = "update { dense { sgd { learning_rate: 0.1 } } rows { sgd { learning_rate: %d } } }"
@@ -37,10 +41,10 @@ SETTINGS = {
 }
 
 
-def run(out, name, seed, reuse):
+def run(flags, name, seed):
     servers, trainers, override, _ = SETTINGS[name]
-    return paired_runs.run(os.path.join(out, "%s-%d" % (name, seed)), BINARIES, CONFIG, servers,
-                           trainers, "%s run { seed: %d }" % (override, seed), reuse)
+    return paired_runs.run(os.path.join(flags.out, "%s-%d" % (name, seed)), flags.bin, CONFIG, servers,
+                           trainers, "%s run { seed: %d }" % (override, seed), flags.reuse)
 
 
 def print_row(name, results, base_auc):
@@ -54,11 +58,12 @@ def print_row(name, results, base_auc):
 
 
 def parse_flags():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = tool_flags.parser(__doc__)
     parser.add_argument("--seeds", type=int, default=8)
     parser.add_argument("--out", default="build/measure")
     parser.add_argument("--only", default=",".join(SETTINGS))
     parser.add_argument("--reuse", action="store_true")
+    parser.add_argument("--bin", default="build/release/bin", help="folder of the programs")
     flags = parser.parse_args()
     unknown = [name for name in flags.only.split(",") if name not in SETTINGS]
     if unknown:
@@ -75,14 +80,17 @@ def parse_flags():
 
 def main():
     flags = parse_flags()
+    paired_runs.check_programs(flags.bin, CONFIG)
+    make_folder(flags.out)
     print("| run | AUC | logloss | AUC difference, paired | density | push fewer | pull fewer "
           "| push + pull fewer |")
     print("|---|---|---|---|---|---|---|---|")
     auc = {}
     for name in flags.only:
-        results = [run(flags.out, name, seed, flags.reuse) for seed in range(1, flags.seeds + 1)]
+        results = [run(flags, name, seed) for seed in range(1, flags.seeds + 1)]
         auc[name] = print_row(name, results, auc.get(SETTINGS[name][3]))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    run_tool(main, "; with --reuse it goes on from here")

@@ -13,7 +13,6 @@ The warm-up, the first tenth of the steps, is when memory grows for honest reaso
 rows (1,000 at most, and the rarest has come some ten times by then), residuals and versions are
 touched for the first time, heaps grow to the longest queues."""
 
-import argparse
 import json
 import os
 import subprocess
@@ -24,7 +23,10 @@ import time
 sys.dont_write_bytecode = True
 TOOLS = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, TOOLS)
+import launching  # noqa: E402
 import paired_runs  # noqa: E402
+import tool_flags  # noqa: E402
+from result_files import make_folder  # noqa: E402
 
 CONFIG = os.path.join(TOOLS, "../configs/runs/local.textproto")
 BATCH = 16
@@ -85,16 +87,15 @@ def follow(flags):
                "--override=" + OVERRIDE % (BATCH, BATCH * flags.steps)]
     samples = []
     # A pipe would be full some time, and nobody reads it meanwhile.
-    with tempfile.TemporaryFile("w+") as said, subprocess.Popen(
-            command, stdout=said, stderr=subprocess.STDOUT, text=True) as run:
-        while run.poll() is None:
-            now = {name_of(pid): resident_bytes(pid) for pid in children(run.pid)}
-            # Afterwards: a process that was about to end by then has told its last step.
-            samples.append((steps_so_far(flags.out), now))
-            time.sleep(SAMPLE_S)
-        if run.returncode != 0:
-            said.seek(0)
-            sys.exit("error: %s\n%s" % (" ".join(command), said.read()))
+    with tempfile.TemporaryFile("w+", errors="replace") as said:
+        with launching.started(command, stdout=said, stderr=subprocess.STDOUT) as run:
+            while run.poll() is None:
+                now = {name_of(pid): resident_bytes(pid) for pid in children(run.pid)}
+                # Afterwards: a process that was about to end by then has told its last step.
+                samples.append((steps_so_far(flags.out), now))
+                time.sleep(SAMPLE_S)
+        said.seek(0)
+        launching.check(run, command, said.read())
     return samples
 
 
@@ -129,7 +130,7 @@ def as_json(found):
 
 
 def parse_flags():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = tool_flags.parser(__doc__)
     parser.add_argument("--steps", type=int, default=200000)
     parser.add_argument("--warm_up", type=float, default=0.1, help="share of the steps")
     parser.add_argument("--bound", type=float, default=0.02, help="share of the memory")
@@ -145,7 +146,7 @@ def parse_flags():
 def main():
     flags = parse_flags()
     paired_runs.check_programs(flags.bin, CONFIG)
-    paired_runs.make_folder(flags.out)
+    make_folder(flags.out)
     found = spreads(follow(flags), flags.warm_up * flags.steps, flags.steps)
     if len(found) != 1 + TRAINERS:
         sys.exit("error: the run was too short to look at its %d processes: %s"
@@ -160,4 +161,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    launching.run_tool(main)

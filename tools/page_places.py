@@ -3,7 +3,8 @@
 
 import os
 import shlex
-import shutil
+
+from result_files import remove, write_whole
 
 
 def split(page, tool, name):
@@ -23,23 +24,30 @@ def fill(page, tool, name, command, commits, table, pictures):
     """command: its words, so that it can be given again. pictures: {name, or nothing if there is one alone: file};
     one that is not there, or has no file, is left out, and an older one of its name goes. They come to lie beside the page."""
     before, after = split(page, tool, name)
-    shown = [place_picture(page, name, picture, source) for picture, source in pictures.items()]
-    words = ["\n```\n%s\n```\n\nAt %s, on %s.\n" % (" ".join(map(shlex.quote, command)), commits, processor()),
-             table, *filter(None, shown)]
-    aside = page + ".partial"
-    with open(aside, "w", encoding="utf-8") as f:
-        f.write(before + "\n".join(words) + "\n" + after)
-    os.replace(aside, page)
+    drawn = {picture: read(source) for picture, source in pictures.items()}
+    shown = ["![%s](%s)\n" % (picture or name, os.path.basename(place(page, name, picture)))
+             for picture, content in drawn.items() if content is not None]
+    words = ["\n```\n%s\n```\n\n%s\n" % (" ".join(map(shlex.quote, command)), made_with(commits)), table, *shown]
+    write_whole(page, before + "\n".join(words) + "\n" + after)
+    for picture, content in drawn.items():
+        target = place(page, name, picture)
+        remove(target) if content is None else write_whole(target, content)
 
 
-def place_picture(page, name, picture, source):
-    target = "_".join(filter(None, (os.path.splitext(page)[0], name, picture))) + ".svg"
-    if os.path.exists(target):
-        os.remove(target)
-    if not os.path.exists(source):
+def place(page, name, picture):
+    return "_".join(filter(None, (os.path.splitext(page)[0], name, picture))) + ".svg"
+
+
+def read(source):
+    try:
+        with open(source, encoding="utf-8") as f:
+            return f.read()
+    except FileNotFoundError:
         return None
-    shutil.copyfile(source, target)
-    return "![%s](%s)\n" % (picture or name, os.path.basename(target))
+
+
+def made_with(commits):
+    return "At %s, on %s." % (commits, processor())
 
 
 def processor():

@@ -10,11 +10,11 @@ and loss.svg and density.svg for use elsewhere. A figure that a run does not hav
 import argparse
 import html
 import json
-import math
 import sys
 from pathlib import Path
 
 import report_pictures as pictures
+import tool_flags
 from report_pictures import si
 
 
@@ -24,13 +24,16 @@ class ReportError(Exception):
 
 # ------------------------------------------------------------------------------ reading
 
+# Sums, products and quotients of some of them are finite still.
+LEAST, LARGEST = 1e-50, 1e50
+
 
 def number(container, *keys):
-    """container[keys[0]][keys[1]]..., or None where that is absent or not a finite number."""
+    """container[keys[0]][keys[1]]..., or None where that is absent or no number that can be drawn."""
     for key in keys:
         container = container.get(key) if isinstance(container, dict) else None
     is_number = isinstance(container, (int, float)) and not isinstance(container, bool)
-    return container if is_number and math.isfinite(container) else None
+    return container if is_number and (container == 0 or LEAST < abs(container) < LARGEST) else None
 
 
 def read_summary(name, directory):
@@ -54,7 +57,11 @@ def read_metrics(name, directory, notes):
         notes.append(f"run {name}: no {path}, so it has no curve in the loss picture")
         return []
     lines, bad = [], 0
-    for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
+    try:
+        texts = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError as error:
+        raise ReportError(f"run {name}: cannot read {path}: {error.strerror}") from error
+    for text in texts:
         try:
             entry = json.loads(text)
             lines.append(entry) if isinstance(entry, dict) else None
@@ -125,22 +132,27 @@ def largest_layer(layers):
     return max(sized, key=lambda layer: layer["elements"])["name"] if sized else None
 
 
+def layers_of(entry):
+    """Of a summary or a line of metrics: those that have a name."""
+    layers = entry.get("layers")
+    return [layer for layer in layers if isinstance(layer, dict) and "name" in layer] if (
+        isinstance(layers, list)) else []
+
+
 def thresholds(layer_name, metrics):
     """(samples, threshold) of one layer; only where it has one."""
     points = []
     for entry in metrics:
-        for layer in entry.get("layers") or []:
+        for layer in layers_of(entry):
             samples, value = number(entry, "samples"), number(layer, "threshold")
-            if layer.get("name") == layer_name and samples is not None and value:
+            if layer["name"] == layer_name and samples is not None and value is not None and value > 0:
                 points.append((samples, value))
     return points
 
 
 def read_run(name, directory, notes):
     summary = read_summary(name, directory)
-    layers = summary.get("layers")
-    layers = [layer for layer in layers if isinstance(layer, dict) and "name" in layer] if (
-        isinstance(layers, list)) else []
+    layers = layers_of(summary)
     metrics = read_metrics(name, directory, notes)
     largest = largest_layer(layers)
     return {
@@ -255,19 +267,17 @@ def page(runs, headings, rows, notes, drawn):
 
 
 def parse_run(argument):
+    """The type of a flag."""
     name, separator, directory = argument.partition("=")
     if not separator:
         name, directory = Path(argument).name, argument
     if not name or not directory:
-        raise ReportError(f'"{argument}" is not NAME=DIR')
+        raise argparse.ArgumentTypeError(f'"{argument}" is not NAME=DIR')
     return name, Path(directory)
 
 
-def make_report(out, arguments):
-    named = [parse_run(argument) for argument in arguments]
-    names = [name for name, _ in named]
-    if len(set(names)) < len(names):
-        raise ReportError("two runs have the same name; give each its own: NAME=DIR")
+def make_report(out, named):
+    """named: (name, its folder) of each run."""
     notes = []
     runs = [read_run(name, directory, notes) for name, directory in named]
     headings, rows = table(runs)
@@ -291,10 +301,12 @@ def make_report(out, arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = tool_flags.parser(__doc__)
     parser.add_argument("--out", type=Path, required=True, help="directory for the report")
-    parser.add_argument("runs", nargs="+", metavar="NAME=DIR", help="a run's --out directory")
+    parser.add_argument("runs", nargs="+", type=parse_run, metavar="NAME=DIR", help="a run's --out directory")
     arguments = parser.parse_args()
+    if len({name for name, _ in arguments.runs}) < len(arguments.runs):
+        parser.error("two runs have the same name; give each its own: NAME=DIR")
     try:
         make_report(arguments.out, arguments.runs)
     except ReportError as error:

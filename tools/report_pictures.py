@@ -47,7 +47,8 @@ class Axis:
     def __init__(self, low, high, pixels, is_log=False):
         self.low, self.high, self.pixels, self.is_log = low, high, pixels, is_log
         if not high > low:
-            self.low, self.high = (low / 2, high * 2) if is_log else (low - 0.5, high + 0.5)
+            margin = max(0.5, abs(low) / 1000)
+            self.low, self.high = (low / 2, low * 2) if is_log else (low - margin, low + margin)
 
     def place(self, value):
         low, high = self.low, self.high
@@ -236,10 +237,14 @@ def loss_picture(runs):
 # ------------------------------------------------------------------------------ density
 
 
+def is_drawn(density):
+    return density is not None and density > 0
+
+
 def density_picture(runs):
     """runs: dicts with "name" and "density", layer -> kept fraction, zero or None for none."""
     layers = list(dict.fromkeys(layer for run in runs for layer in run["density"]))
-    values = [d for run in runs for d in run["density"].values() if d]
+    values = [d for run in runs for d in run["density"].values() if is_drawn(d)]
     low = 10 ** math.floor(math.log10(min(values + [0.1])) + 1e-9)
     left, right, row = 30 + 7.4 * max(map(len, layers), default=5), 920, 22
     keys, keys_height = legend([run["name"] for run in runs], left, 74, right - left, dots=True)
@@ -263,7 +268,7 @@ def density_picture(runs):
 
 def density_dots(runs, layer, axis, y):
     shown = [(i, run["density"].get(layer)) for i, run in enumerate(runs)]
-    shown = [(i, density) for i, density in shown if density]
+    shown = [(i, density) for i, density in shown if is_drawn(density)]
     # Runs of one row share its height, so that equal densities do not hide each other.
     step = min(4.0, 14.0 / max(len(runs), 1))
     for i, density in shown:

@@ -6,7 +6,7 @@ from typing import Optional
 MODEL = ""  # the config's: the paper's, bottom 512-256-64-16, top 512-256-128-1
 DEEP = ("model { bottom_widths: [512, 256, 256, 256, 256, 64, 16] "
         "top_widths: [512, 256, 256, 256, 256, 256, 128, 1] }")
-HYBRID = "compression { default { dct { sparsity: 0.99 lifespan: 1000 } values: BF16 } }"
+DCT_DP = "compression { default { dct { sparsity: 0.99 lifespan: 1000 } values: BF16 } }"
 # Behind the second layer of the bottom MLP, and of the top one (the paper, section 3.1).
 TWO, THREE = ["bottom/1"], ["bottom/1", "top/1"]
 THREE_OF_WIDEST = ["bottom/0", "top/0"]
@@ -45,7 +45,7 @@ LOSS_ROWS = [
     *masked("1", TWO, (75, 90, 95, 98), {75: 0.15, 90: 0.15, 95: 0.15}),
     *masked("1", THREE, (75, 90, 95), {75: 0.15, 90: 0.15}),
     Row("3", "hybrid", "3 stages, 90 %, and gradients, 99 %", pipeline=splits(THREE, dct_mp(0.9)),
-        compression=HYBRID, bound=0.3),
+        compression=DCT_DP, bound=0.3),
     Row("", "deep-none", "a deeper model in one piece", model=DEEP, base=None),
     *[Row("5", "deep-%d" % percent, "12 splits of it, %d %%" % percent, model=DEEP,
           pipeline=splits(TWELVE, dct_mp(percent / 100)), base="deep-none") for percent in (75, 90, 95)],

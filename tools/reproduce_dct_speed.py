@@ -2,21 +2,22 @@
 links and behind one slow network. Each gives (headings, lines) of a table; those that take time are made
 --repeats times, in turn, and medians are told."""
 
+import argparse
 import json
 import math
 import os
 import re
 import resource
 import statistics
-import sys
+import subprocess
 import time
 
 import paired_runs
-from paired_runs import UPDATE_RULES
-from reproduce_dct_rows import THREE, THREE_OF_WIDEST, TWO, dct_mp, splits
+from launching import call
+from paired_runs import QUICKSTART, UPDATE_RULES
+from reproduce_dct_rows import DCT_DP, THREE, THREE_OF_WIDEST, TWO, dct_mp, splits
+from result_files import load
 
-CONFIG = "configs/runs/quickstart.textproto"
-DCT_DP = "compression { default { dct { sparsity: 0.99 lifespan: 1000 } values: BF16 } } "
 DCT_MP = dct_mp(0.95) + " values: BF16"
 
 
@@ -28,7 +29,7 @@ def load_metrics(out):
 def local(flags, name, stages, override):
     """A run of weir-local with one server, in a folder of its own."""
     out = os.path.join(flags.out, name)
-    return out, [os.path.join(flags.bin, "weir-local"), "--config=" + CONFIG, "--servers=1", "--trainers=1",
+    return out, [os.path.join(flags.bin, "weir-local"), "--config=" + QUICKSTART, "--servers=1", "--trainers=1",
                  "--stages=%d" % stages, "--out=" + out, "--override=" + override]
 
 
@@ -42,8 +43,8 @@ def bytes_table(flags):
         out, command = local(flags, "bytes", 2, (
             "data { batch_size: 512 synthetic { rows: 102400 test_rows: 0 } } %s run { evaluate_every_samples: 0 }"
             % splits(TWO, dct_mp(0.95) + " values: " + values)))
-        paired_runs.call(command)
-        split = paired_runs.load(os.path.join(out, "summary.json"))["splits"][0]
+        call(command)
+        split = load(os.path.join(out, "summary.json"))["splits"][0]
         lines.append((values, *("%.1f" % (4 * split["elements"] / split[way + "_link_bytes"])
                                 for way in ("forward", "backward"))))
     return ("values", "forward, times fewer bytes", "backward, times fewer bytes"), lines
@@ -75,11 +76,11 @@ def samples_per_second(flags, stages, pipeline):
     override = ("data { batch_size: 512 synthetic { rows: 600000 test_rows: 0 } } "
                 "run { evaluate_every_samples: 0 } " + pipeline)
     if stages == 0:
-        summary = paired_runs.run(os.path.join(flags.out, "cost"), flags.bin, CONFIG, 0, 1, override)
+        summary = paired_runs.run(os.path.join(flags.out, "cost"), flags.bin, QUICKSTART, 0, 1, override)
     else:
         out, command = local(flags, "cost", stages, override)
-        paired_runs.call(command)
-        summary = paired_runs.load(os.path.join(out, "summary.json"))
+        call(command)
+        summary = load(os.path.join(out, "summary.json"))
     return summary["train"]["samples_per_second"]
 
 
@@ -109,11 +110,11 @@ def shaped_run(flags, name, shape, override, more=()):
     command += more
     script = "set -e\n%s\nexec \"$@\"" % shape
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    paired_runs.call(["unshare", "--net", "sh", "-c", script, "sh", *command])
+    call(["unshare", "--net", "sh", "-c", script, "sh", *command])
     seconds = time.monotonic() - begin
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
-    return paired_runs.load(os.path.join(out, "summary.json")), out, used / seconds / os.cpu_count()
+    return load(os.path.join(out, "summary.json")), out, used / seconds / os.cpu_count()
 
 
 def link_cases():
@@ -153,7 +154,7 @@ def links_pair(flags, layers, batch, shared, products, threads):
     """Samples/s that send everything, and with DCT-MP, which is given more rows: its time is soon over."""
     rates = []
     for policy, rows in (("none {}", 100000), (DCT_MP, 400000)):
-        override = ("data { batch_size: %d synthetic { rows: %d test_rows: 0 } } model { precision: %s } %s%s "
+        override = ("data { batch_size: %d synthetic { rows: %d test_rows: 0 } } model { precision: %s } %s %s "
                     "run { evaluate_every_samples: 0 }"
                     % (batch, rows, products, DCT_DP, splits(layers, policy)))
         shape = SHAPE_LINKS.format(rate="100mbit", shared=shared)
@@ -180,7 +181,7 @@ def less_time(base, reached):
 
 
 def headline_table(flags):
-    none_dp, none_mp, mp = "compression { default { none {} } } ", "none {}", dct_mp(0.9) + " values: BF16"
+    none_dp, none_mp, mp = "compression { default { none {} } }", "none {}", dct_mp(0.9) + " values: BF16"
     rows = (("nothing", none_dp, none_mp), ("gradients (DCT-DP 99 %)", DCT_DP, none_mp),
             ("activations (DCT-MP 90 %)", none_dp, mp), ("both", DCT_DP, mp))
     runs = {what: [] for what, _, _ in rows}
@@ -198,7 +199,7 @@ def headline_table(flags):
 
 def headline_run(flags, dp, mp):
     """Seconds to the target, samples/s, and processors and network in percent of what there is."""
-    override = ("data { batch_size: 128 synthetic { rows: %d test_rows: 20000 } } update { %s } %s%s "
+    override = ("data { batch_size: 128 synthetic { rows: %d test_rows: 20000 } } update { %s } %s %s "
                 "run { evaluate_every_samples: 25600 }" % (flags.headline_rows, UPDATE_RULES["adagrad"], dp,
                                                           splits(THREE, mp)))
     summary, out, busy = shaped_run(flags, "headline", SHAPE_ALL.format(rate=flags.rate), override)
@@ -210,4 +211,20 @@ def bits_per_second(rate):
     for unit, factor in (("gbit", 1e9), ("mbit", 1e6), ("kbit", 1e3)):
         if re.fullmatch(r"[0-9]+(\.[0-9]+)?" + unit, rate) and float(rate[:-len(unit)]) > 0:
             return float(rate[:-len(unit)]) * factor
-    sys.exit("error: --rate: give it as tc does, for example 1gbit")
+    raise argparse.ArgumentTypeError("give it as tc does, for example 1gbit")
+
+
+def rate_of_tc(text):
+    """The type of a flag."""
+    bits_per_second(text)
+    return text
+
+
+def why_no_namespaces():
+    """None where a network can be made slow; else what the first try to says."""
+    try:
+        done = subprocess.run(["unshare", "--net", "sh", "-c", "ip link set lo up && tc qdisc show"],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    except OSError as error:
+        return "unshare: %s" % error.strerror
+    return " ".join(done.stdout.split()) or "exit code %d" % done.returncode if done.returncode else None

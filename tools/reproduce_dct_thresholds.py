@@ -7,10 +7,10 @@ import statistics
 
 import paired_runs
 import report_pictures
-from paired_runs import UPDATE_RULES
+from paired_runs import QUICKSTART, UPDATE_RULES, sized
 from reproduce_dct_rows import MODEL, TWO, dct_mp, splits
+from result_files import remove, write_whole
 
-CONFIG = "configs/runs/quickstart.textproto"
 SPARSITIES = (0.75, 0.9, 0.95)
 # What "at most 26 % around its running mean" is of: steps left out at the start, and those of a mean. 128 samples each.
 BATCH, WARM_UP_STEPS, MEAN_STEPS = 128, 1000, 3000
@@ -25,11 +25,7 @@ def train_reports(directory):
 def save_picture(flags, part, picture):
     """picture: None where runs are too short for one; then an earlier call's goes."""
     path = os.path.join(flags.out, part + ".svg")
-    if os.path.exists(path):
-        os.remove(path)
-    if picture:
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(picture)
+    write_whole(path, picture) if picture else remove(path)
 
 
 def override(flags, more, interval_ms):
@@ -42,7 +38,7 @@ def override(flags, more, interval_ms):
 
 
 def fall_folder(flags, sparsity, masks):
-    return os.path.join(flags.out, "threshold-%s-%g-%s" % (flags.rule, sparsity, masks))
+    return os.path.join(flags.out, sized("threshold-%s-%g-%s" % (flags.rule, sparsity, masks), flags.rows))
 
 
 def fall_folders(flags):
@@ -55,7 +51,7 @@ def fall_table(flags):
         for name, masks in (("only measured", False), ("DCT-MP", True)):
             directory = fall_folder(flags, sparsity, masks)
             pipeline = splits(TWO, dct_mp(sparsity, "" if masks else " measure_only: true"))
-            paired_runs.run(directory, flags.bin, CONFIG, 0, 1, override(flags, pipeline, 200), flags.reuse)
+            paired_runs.run(directory, flags.bin, QUICKSTART, 0, 1, override(flags, pipeline, 200), flags.reuse)
             points = [(line["samples"], line["splits"][0]["threshold"]) for line in train_reports(directory)
                       if line["splits"] and line["splits"][0]["threshold"]]
             curves.append({"name": "%g %%, %s" % (100 * sparsity, name), "thresholds": points})
@@ -76,11 +72,12 @@ def near(points, samples):
 
 
 # What the policy goes by, and the exact quantile of each step.
-RULES = {"policy": "dct { sparsity: 0.95 }", "exact": "dct { sparsity: 0.95 lifespan: 1 controller: false }"}
+RULES = {"policy": "dct { sparsity: 0.95 }",
+         "exact": "dct { sparsity: 0.95 lifespan: 1 controller: false quantile: SORTED }"}
 
 
 def steadiness_folder(flags, kind):
-    return os.path.join(flags.out, "steadiness-%s-%s" % (kind, flags.rule))
+    return os.path.join(flags.out, sized("steadiness-%s-%s" % (kind, flags.rule), flags.rows))
 
 
 def steadiness_folders(flags):
@@ -113,7 +110,7 @@ def steadiness_curves(flags, kind):
     """{weight: its thresholds by their running means}."""
     compression = "compression { default { %s values: BF16 } }" % RULES[kind]
     directory = steadiness_folder(flags, kind)
-    paired_runs.run(directory, flags.bin, CONFIG, 1, 1, override(flags, compression, 100), flags.reuse)
+    paired_runs.run(directory, flags.bin, QUICKSTART, 1, 1, override(flags, compression, 100), flags.reuse)
     layers = {}
     for line in train_reports(directory):
         for layer in line["layers"]:

@@ -48,6 +48,12 @@ class Thresholds(unittest.TestCase):
         self.assertEqual(report.thresholds("a", self.METRICS), [(10, 0.5), (20, 0.25)])
         self.assertEqual(report.thresholds("a", [{"samples": 3}, {"layers": None}]), [])
 
+    def test_odd_ones_are_none(self):
+        odd = [{"samples": 3, "layers": layers} for layers in (
+            [3], 7, {"name": "a"}, [{"threshold": 1}], [{"name": "a", "threshold": -0.5}],
+            [{"name": "a", "threshold": 10**400}])]
+        self.assertEqual(report.thresholds("a", odd), [])
+
     def test_are_drawn_for_the_runs_that_have_some(self):
         runs = [{"name": "none", "largest_layer": "a", "thresholds": []},
                 {"name": "dct", "largest_layer": "a", "thresholds": [(10, 0.5), (20, 0.25)]}]
@@ -75,10 +81,11 @@ class Report(unittest.TestCase):
         command = [sys.executable, "-B", TOOLS / "report.py", f"--out={self.out}", *runs]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
-    def assert_fails(self, runs, *words):
+    def assert_fails(self, runs, *words, exit_code=1):
         result = self.run_report(*runs)
-        self.assertEqual(result.returncode, 1)
-        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        self.assertEqual(result.returncode, exit_code)
+        usage_lines = {1: 0, 2: 1}[exit_code]
+        self.assertEqual(result.stderr.count("\n"), usage_lines + 1, result.stderr)
         for word in words:
             self.assertIn(word, result.stderr)
 
@@ -122,7 +129,7 @@ class Report(unittest.TestCase):
                            "test": None, "wire": []}
         run = self.add_run("odd", odd)
         with open(self.root / "odd" / "metrics.jsonl", "a", encoding="utf-8") as file:
-            file.write('[]\n{"kind": "train", "samp')
+            file.write('{"samples": 5, "layers": [3]}\n{"samples": 6, "layers": 7}\n[]\n{"kind": "train", "samp')
         result = self.run_report(run)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("1 unreadable line(s) skipped", result.stdout)
@@ -132,7 +139,11 @@ class Report(unittest.TestCase):
         run = self.add_run("broken", {})
         (self.root / "broken" / "summary.json").write_text("{")
         self.assert_fails([run], "run broken", "is not JSON")
-        self.assert_fails([run, run], "same name")
+
+    def test_wrong_flags_are_told(self):
+        run = self.add_run("none", summary())
+        self.assert_fails([run, run], "same name", exit_code=2)
+        self.assert_fails(["=/no/such"], "is not NAME=DIR", exit_code=2)
 
     def test_takes_a_directory_without_a_name(self):
         self.add_run("plain", summary())
@@ -167,7 +178,7 @@ class Pictures(unittest.TestCase):
     def test_axes_have_a_handful_of_round_ticks(self):
         self.assertEqual(pictures.Axis(0, 1, (0, 100)).ticks(), [0, 0.2, 0.4, 0.6, 0.8, 1])
         self.assertEqual(pictures.Axis(0.01, 1, (0, 100), True).ticks(), [0.01, 0.1, 1])
-        for low, high in ((0.44, 0.51), (3, 3), (0, 1e12)):
+        for low, high in ((0.44, 0.51), (3, 3), (0, 1e12), (0, -5), (1e20, 1e20)):
             self.assertIn(len(pictures.Axis(low, high, (0, 1)).ticks()), range(3, 9))
 
     def test_labels_do_not_overlap(self):

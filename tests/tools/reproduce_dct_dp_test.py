@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/reproduce_dct_dp and tools/paired_runs.py: the arithmetic, and a tiny set from end to end.
+"""tools/reproduce_dct_dp, tools/paired_runs.py and tools/pair_statistics.py: the arithmetic, and a tiny set from end to end.
 
 Usage: reproduce_dct_dp_test.py BIN_DIR [unittest arguments]"""
 
@@ -12,14 +12,17 @@ import unittest
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
+from unittest import mock
 
 TOOLS = Path(__file__).resolve().parents[2] / "tools"
 SCRIPT = str(TOOLS / "reproduce_dct_dp")
 BIN = "build/release/bin"
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(TOOLS))
+sys.path[:0] = [str(TOOLS), str(Path(__file__).parent)]
+import pair_statistics  # noqa: E402
 import paired_runs  # noqa: E402
+from fake_programs import COMMIT, SUMMARY, write_programs  # noqa: E402
 
 loader = SourceFileLoader("reproduce_dct_dp", SCRIPT)
 reproduce_dct_dp = module_from_spec(spec_from_loader("reproduce_dct_dp", loader))
@@ -31,23 +34,23 @@ class Statistics(unittest.TestCase):
         for share, freedom, value in ((0.95, 1, 6.3138), (0.95, 2, 2.9200), (0.95, 5, 2.0150),
                                       (0.95, 7, 1.8946), (0.95, 30, 1.6973), (0.975, 5, 2.5706),
                                       (0.99, 9, 2.8214), (0.9, 4, 1.5332)):
-            self.assertAlmostEqual(paired_runs.student_t(share, freedom), value, places=4)
+            self.assertAlmostEqual(pair_statistics.student_t(share, freedom), value, places=4)
 
     def test_upper_limit_by_hand(self):
         # Deviation sqrt(2.5), standard error sqrt(0.5), t of 4 degrees 2.1318.
-        mean, error, limit = paired_runs.upper_limit([1, 2, 3, 4, 5])
+        mean, error, limit = pair_statistics.upper_limit([1, 2, 3, 4, 5])
         self.assertEqual(mean, 3)
         self.assertAlmostEqual(error, 0.70711, places=5)
         self.assertAlmostEqual(limit, 3 + 2.1318 * 0.70711, places=4)
 
     def test_nothing_sent_is_infinitely_many_times_fewer(self):
         results = [{"wire": {"push_bytes": sent, "push_bytes_dense": 2000}} for sent in (0, 0)]
-        self.assertEqual(paired_runs.fewer(results, "push"), float("inf"))
+        self.assertEqual(pair_statistics.fewer(results, "push"), float("inf"))
         results[0]["wire"]["push_bytes"] = 100
-        self.assertEqual(paired_runs.fewer(results, "push"), 40)
+        self.assertEqual(pair_statistics.fewer(results, "push"), 40)
 
     def test_one_seed_has_no_limit(self):
-        self.assertEqual(paired_runs.upper_limit([2.5]), (2.5, None, None))
+        self.assertEqual(pair_statistics.upper_limit([2.5]), (2.5, None, None))
 
 
 def summary(logloss, density=0.05):
@@ -105,9 +108,12 @@ class Reuse(unittest.TestCase):
         (self.out / "summary.json").write_text('{"test": {}}')
         read = paired_runs.data_files(str(self.out))
         self.assertEqual(read, [str(self.data)])
+        self.tell_of(read)
+        os.utime(self.out / "summary.json", (1e9, 1e9))
+
+    def tell_of(self, read):
         tale = {"command": self.COMMAND, "made_with": paired_runs.states([str(self.source), *read])}
         (self.out / "command.json").write_text(json.dumps(tale))
-        os.utime(self.out / "summary.json", (1e9, 1e9))
 
     def is_current(self, command=None):
         return paired_runs.is_current(str(self.out), command or self.COMMAND, [str(self.source)])
@@ -124,6 +130,24 @@ class Reuse(unittest.TestCase):
 
     def test_nor_of_other_data(self):
         self.data.write_text("1\n")
+        self.assertFalse(self.is_current())
+
+    def test_nor_of_other_data_whose_name_is_escaped(self):
+        self.data = self.data.with_name('zw\u00f6lf "1"\t\\.txt')
+        self.data.touch()
+        name = "zw\\303\\266lf \\\"1\\\"\\t\\\\.txt"
+        (self.out / "config.textproto").write_text(
+            'data {\n  train: "%s"\n  test: "a\\x62\\\'"\n  root: "%s"\n}\n' % (name, self.data.parent))
+        self.assertEqual(paired_runs.data_files(str(self.out)), [str(self.data), str(self.data.parent / "ab'")])
+        self.data.with_name("ab'").touch()
+        self.tell_of(paired_runs.data_files(str(self.out)))
+        self.assertTrue(self.is_current())
+        self.data.write_text("1\n")
+        self.assertFalse(self.is_current())
+
+    def test_nor_where_data_could_not_be_looked_at(self):
+        self.data.unlink()
+        self.tell_of(paired_runs.data_files(str(self.out)))
         self.assertFalse(self.is_current())
 
     def test_nor_of_a_run_by_hand_in_the_same_place(self):
@@ -152,6 +176,55 @@ class Reuse(unittest.TestCase):
                 self.assertFalse(self.is_current(), (name, damage))
 
 
+class Folders(unittest.TestCase):
+    def test_other_rows_than_usual_are_in_the_name(self):
+        def folder(*words):
+            with mock.patch.object(sys, "argv", ["reproduce_dct_dp", *words]):
+                return reproduce_dct_dp.folder(reproduce_dct_dp.parse_flags(), 1, "sgd", "none", 3)
+
+        self.assertEqual(folder(), "build/dct_dp/sgd-1x-none-3")
+        self.assertEqual(folder("--rows=2000000", "--test_rows=500000"), folder())
+        self.assertEqual(folder("--rows=500000"), "build/dct_dp/sgd-1x-none-3-500000")
+        self.assertEqual(folder("--rows=500000", "--test_rows=900"), "build/dct_dp/sgd-1x-none-3-500000-test900")
+        self.assertNotEqual(folder("--test_rows=900"), folder("--rows=900"))
+
+
+class Commits(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = Path(scratch.name)
+
+    def test_are_those_that_summaries_tell(self):
+        for name, summary in (("a", '{"commit": "abc"}'), ("b", '{"commit": "0de, changed"}'), ("c", "{}"),
+                              ("d", '{"commit": 3}'), ("e", "[]"), ("f", '{"commit": "abc"}')):
+            (self.folder / name).mkdir()
+            (self.folder / name / "summary.json").write_text(summary)
+        (self.folder / "a" / "commit").write_text("of an earlier tool")
+        folders = {name: str(self.folder / name) for name in "abcdef"}
+        self.assertEqual(paired_runs.commits([folders["a"], folders["f"]]), "abc")
+        self.assertEqual(paired_runs.commits([folders["a"], folders["b"]]), "0de, changed; abc")
+        for name in ("c", "d", "e", "none"):
+            self.assertEqual(paired_runs.commits([str(self.folder / name)]), "unknown")
+
+    def test_the_tables_tell_the_command_and_the_commits_of_the_programs(self):
+        write_programs(self.folder / "bin")
+        out = self.folder / "out"
+        for commit in (COMMIT, "unknown"):
+            done = subprocess.run([SCRIPT, "--rules=sgd", "--policies=dct_99", "--trainers=1", "--seeds=1",
+                                   "--bin=%s" % (self.folder / "bin"), "--out=%s" % out], cwd=TOOLS.parent,
+                                  capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            command = "tools/reproduce_dct_dp --rules=sgd --policies=dct_99 --trainers=1 --seeds=1"
+            told = json.loads((out / "table.json").read_text())
+            self.assertEqual((told["command"], told["commits"]), (command, commit))
+            self.assertEqual([row["policy"] for row in told["rows"]], ["none", "dct_99"])
+            self.assertRegex((out / "table.md").read_text(),
+                             r"^`%s`\n\nAt %s, on \d+ cores, [^\n]+\.\n\n\| update " % (command, commit))
+            self.assertFalse(list(out.glob("**/commit")))
+            write_programs(self.folder / "bin", summary={key: SUMMARY[key] for key in SUMMARY if key != "commit"})
+
+
 class EndToEnd(unittest.TestCase):
     def run_script(self, out, *flags):
         return subprocess.run(
@@ -159,8 +232,10 @@ class EndToEnd(unittest.TestCase):
              *flags], capture_output=True, text=True, timeout=250, check=False)
 
     def logloss(self, out, policy, seed):
-        name = "sgd-1x-%s-%d/summary.json" % (policy, seed)
-        return json.loads((Path(out) / name).read_text())["test"]["logloss"]
+        return json.loads(self.summary(out, policy, seed).read_text())["test"]["logloss"]
+
+    def summary(self, out, policy, seed):
+        return Path(out) / ("sgd-1x-%s-%d-2000-test500" % (policy, seed)) / "summary.json"
 
     def test_a_setting_counts_once(self):
         for flag in ("--rules=sgd,sgd", "--trainers=1,1"):
@@ -185,7 +260,7 @@ class EndToEnd(unittest.TestCase):
         with tempfile.TemporaryDirectory() as out:
             one = self.run_script(out, "--seeds=2")
             self.assertIn(one.returncode, (0, 1), one.stdout + one.stderr)
-            rows = json.loads((Path(out) / "table.json").read_text())
+            rows = json.loads((Path(out) / "table.json").read_text())["rows"]
             self.assertEqual([(row["trainers"], row["policy"]) for row in rows],
                              [(trainers, policy) for trainers in (1, 4)
                               for policy in ("none", "dct_75", "dct_90", "dct_95", "dct_98", "dct_99",
@@ -200,15 +275,15 @@ class EndToEnd(unittest.TestCase):
             for i, seed in enumerate((1, 2)):
                 self.assertAlmostEqual(rows[5]["differences"][i],
                                        self.logloss(out, "dct_99", seed) / dense[i] - 1)
-            self.assertIn((Path(out) / "table.md").read_text(), one.stdout)
+            self.assertIn((Path(out) / "table.md").read_text().split("\n\n")[2], one.stdout)
 
             # Runs that are there are used again, and one that is made again comes out the same.
-            stamp = (Path(out) / "sgd-1x-none-1/summary.json").stat().st_mtime_ns
-            (Path(out) / "sgd-1x-dct_99-1/summary.json").unlink()
+            stamp = self.summary(out, "none", 1).stat().st_mtime_ns
+            self.summary(out, "dct_99", 1).unlink()
             again = self.run_script(out, "--seeds=2", "--trainers=1", "--reuse")
             self.assertEqual(again.returncode, one.returncode, again.stdout + again.stderr)
-            self.assertEqual((Path(out) / "sgd-1x-none-1/summary.json").stat().st_mtime_ns, stamp)
-            repeated = json.loads((Path(out) / "table.json").read_text())
+            self.assertEqual(self.summary(out, "none", 1).stat().st_mtime_ns, stamp)
+            repeated = json.loads((Path(out) / "table.json").read_text())["rows"]
             self.assertEqual(repeated[5]["differences"], rows[5]["differences"])
 
 

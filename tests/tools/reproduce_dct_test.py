@@ -21,11 +21,14 @@ SCRIPT = str(TOOLS / "reproduce_dct")
 BIN = "build/release/bin"
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(TOOLS))
+sys.path[:0] = [str(TOOLS), str(Path(__file__).parent)]
 
 import page_places  # noqa: E402
+import reproduce_dct_loss  # noqa: E402
 import reproduce_dct_speed  # noqa: E402
 import reproduce_dct_thresholds  # noqa: E402
+
+from fake_programs import write_programs  # noqa: E402
 
 loader = SourceFileLoader("reproduce_dct", SCRIPT)
 reproduce_dct = module_from_spec(spec_from_loader("reproduce_dct", loader))
@@ -45,7 +48,7 @@ class Arithmetic(unittest.TestCase):
     ROW = next(row for row in reproduce_dct.LOSS_ROWS if row.name == "2-stages-90")
 
     def test_differences_are_relative_and_in_percent(self):
-        line = reproduce_dct.loss_line(
+        line = reproduce_dct_loss.loss_line(
             self.ROW, [summary(0.505, 0.51, [(100, 80)]), summary(0.408, 0.4, [(100, 80)])],
             [summary(0.5), summary(0.4)])
         self.assertAlmostEqual(line["difference"], 1.5)
@@ -56,7 +59,7 @@ class Arithmetic(unittest.TestCase):
         self.assertAlmostEqual(line["backward"], 50)
 
     def test_a_run_without_masks_is_its_own_with_everything_sent(self):
-        line = reproduce_dct.loss_line(self.ROW, [summary(0.5)], [summary(0.5)])
+        line = reproduce_dct_loss.loss_line(self.ROW, [summary(0.5)], [summary(0.5)])
         self.assertEqual(line["whole"], 0)
         self.assertNotIn("met", line, "a seed alone has no limit")
 
@@ -76,16 +79,35 @@ class Arithmetic(unittest.TestCase):
                           ("80", "", "80.0"), ("60", "75.0", "60.0")])
 
     def test_rates_as_tc_writes_them(self):
-        self.assertEqual(reproduce_dct.bits_per_second("1gbit"), 1e9)
-        self.assertEqual(reproduce_dct.bits_per_second("2.5mbit"), 2.5e6)
-        with self.assertRaises(SystemExit):
-            reproduce_dct.bits_per_second("fast")
+        self.assertEqual(reproduce_dct_speed.bits_per_second("1gbit"), 1e9)
+        self.assertEqual(reproduce_dct_speed.bits_per_second("2.5mbit"), 2.5e6)
+        with self.assertRaises(argparse.ArgumentTypeError):
+            reproduce_dct_speed.bits_per_second("fast")
 
     def test_every_row_has_a_folder_of_its_own_and_a_base_that_is_there(self):
         names = [row.name for row in reproduce_dct.LOSS_ROWS]
         self.assertEqual(len(set(names)), len(names))
         for row in reproduce_dct.LOSS_ROWS:
             self.assertIn(row.base, [None, *names])
+
+    def test_other_rows_than_usual_are_in_the_names_of_folders(self):
+        def folders(part, *words):
+            with mock.patch.object(sys, "argv", ["reproduce_dct", "--only=" + part, "--runs=none", "--seeds=1", *words]):
+                return reproduce_dct.folders(reproduce_dct.parse_flags(), part)
+
+        self.assertEqual(folders("loss"), ["build/dct/adagrad-none-1"])
+        self.assertEqual(folders("loss", "--rows=9000"), ["build/dct/adagrad-none-1-9000"])
+        self.assertEqual(folders("loss", "--test_rows=200"), ["build/dct/adagrad-none-1-test200"])
+        self.assertIn("build/dct/threshold-adagrad-0.75-False", folders("thresholds"))
+        self.assertIn("build/dct/threshold-adagrad-0.75-True-9000", folders("thresholds", "--rows=9000"))
+        self.assertEqual(folders("steadiness", "--test_rows=200"),
+                         ["build/dct/steadiness-policy-adagrad", "build/dct/steadiness-exact-adagrad"])
+        self.assertEqual(folders("steadiness", "--rows=9000")[0], "build/dct/steadiness-policy-adagrad-9000")
+        self.assertEqual(folders("bytes"), ["build/dct/bytes"])
+
+    def test_the_quantile_of_each_step_is_exact(self):
+        self.assertIn("lifespan: 1 ", reproduce_dct_thresholds.RULES["exact"])
+        self.assertIn("quantile: SORTED", reproduce_dct_thresholds.RULES["exact"])
 
     def test_a_choice_of_runs_has_what_they_are_compared_with(self):
         def names(*chosen):
@@ -130,10 +152,25 @@ class PagePlaces(unittest.TestCase):
                 self.assertEqual(os.path.exists(os.path.join(folder, "page_curves.svg")), source == drawn)
 
 
+    def test_what_cannot_be_written_leaves_page_and_picture_as_they_are(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page, picture = os.path.join(folder, "page.md"), os.path.join(folder, "page_curves.svg")
+            whole = "<!-- tool curves -->\nold\n<!-- end of curves -->\n"
+            for path, text in ((page, whole), (picture, "old"), (os.path.join(folder, "new"), "new")):
+                with open(path, "w", encoding="utf-8") as f:
+                    f.write(text)
+            os.mkdir(page + ".partial")
+            with self.assertRaises(OSError):
+                page_places.fill(page, "tool", "curves", ["tool"], "abc", "", {"": os.path.join(folder, "new")})
+            for path, text in ((page, whole), (picture, "old")):
+                with open(path, encoding="utf-8") as f:
+                    self.assertEqual(f.read(), text)
+
+
 class Tool(unittest.TestCase):
-    def call(self, *flags):
+    def call(self, *flags, **options):
         return subprocess.run([SCRIPT, "--bin=" + BIN, *flags], text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
 
     def test_makes_the_tables_and_the_picture(self):
         with tempfile.TemporaryDirectory() as out:
@@ -179,12 +216,36 @@ class Tool(unittest.TestCase):
     def test_wrong_flags_are_told(self):
         for flag, words in (("--only=dreams", "no dreams"), ("--runs=none,dreams", "no dreams"),
                             ("--runs=none,none", "each once"), ("--seeds=0", "at least 1"),
-                            ("--repeats=0", "at least 1"),
-                            ("--rate=fastgbit", "as tc does"), ("--rate=0gbit", "as tc does"),
-                            ("--bin=/absent", "there is no /absent")):
+                            ("--repeats=0", "at least 1"), ("--headline_rows=0", "at least 1"),
+                            ("--target=nan", "a logloss, above 0"), ("--target=0", "a logloss, above 0"),
+                            ("--rate=fastgbit", "as tc does"), ("--rate=0gbit", "as tc does")):
             done = self.call(flag)
-            self.assertNotEqual(done.returncode, 0)
+            self.assertEqual(done.returncode, 2, flag)
             self.assertIn(words, done.stdout)
+        done = self.call("--only=loss", "--bin=/absent")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("there is no /absent", done.stdout)
+        self.assertIn("from the root of the repository", done.stdout)
+
+    def test_what_a_slow_network_needs_is_missed_at_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "unshare")
+            with open(program, "w", encoding="utf-8") as f:
+                f.write("#!/bin/sh\necho tc: not found; exit 127\n")
+            os.chmod(program, 0o755)
+            there = {"env": {**os.environ, "PATH": folder + ":" + os.environ["PATH"]}}
+            for flags in ((), ("--only=links",), ("--only=headline,loss",)):
+                done = self.call(*flags, **there)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn("iproute2: tc: not found; without them: --only=loss,thresholds,steadiness,bytes,cost\n",
+                              done.stdout)
+            write_programs(os.path.join(folder, "bin"))
+            done = self.call("--only=loss", "--runs=none", "--seeds=1", "--bin=" + os.path.join(folder, "bin"),
+                             "--out=" + folder, **there)
+            self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_explains_itself_to_the_end(self):
+        self.assertIn("of the paper, translation, is outside of this system.\n", self.call("--help").stdout)
 
 
 if __name__ == "__main__":
