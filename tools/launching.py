@@ -1,6 +1,6 @@
 """Programs that a tool runs, none of which outlives it. SIGINT, SIGTERM and SIGHUP are one interruption: programs
 are told to end and waited for, and the tool ends with 130; a second one kills them. When the tool itself is killed the
-kernel tells them to end. What the tools that measure share."""
+kernel tells them to end, where there is setpriv (util-linux). What the tools that measure share."""
 
 import contextlib
 import os
@@ -92,6 +92,8 @@ def run_tool(main, advice=""):
     try:
         code = main()
     except KeyboardInterrupt:
+        for process in list(_running):  # one that the signal came between to start and to wait for
+            process.wait()
         print("interrupted" + advice, file=sys.stderr)
         code = 130
     sys.exit(code)

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <exception>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <string>
@@ -64,23 +66,60 @@ Result<std::vector<const Section*>> Choose(const std::vector<std::string>& names
   return chosen;
 }
 
-Status CannotWriteJson() {
-  return Unavailable(StrCat("--json: cannot write ", FLAGS_json, ": ", std::strerror(errno)));
+// The file itself, where a link leads to it.
+std::string ResolvedJson() {
+  std::error_code error;
+  const std::string path = std::filesystem::weakly_canonical(FLAGS_json, error).string();
+  return error ? FLAGS_json : path;
 }
+
+bool JsonIsFile() {
+  std::error_code error;
+  const std::filesystem::path path = FLAGS_json;
+  return !std::filesystem::exists(path, error) || std::filesystem::is_regular_file(path, error);
+}
+
+// Where the lines are written: beside a file, to take its place whole; into what is no file.
+struct JsonTarget {
+  bool is_file = JsonIsFile();
+  std::string whole = ResolvedJson();
+  std::string written = is_file ? whole + ".partial" : FLAGS_json;
+
+  Status Failure() const {
+    return Unavailable(StrCat("--json: cannot write ", FLAGS_json, ": ", std::strerror(errno)));
+  }
+};
 
 // Before anything is measured, and without losing what an earlier call left there.
 Status CheckJson() {
-  if (FLAGS_json.empty() || std::ofstream(FLAGS_json, std::ios::app)) return OkStatus();
-  return CannotWriteJson();
+  if (FLAGS_json.empty()) return OkStatus();
+  const JsonTarget target;
+  if (!std::ofstream(target.written, std::ios::app)) return target.Failure();
+  if (target.is_file) std::filesystem::remove(target.written);
+  return OkStatus();
 }
 
 Status WriteJson(const Lines& lines, const Machine& machine) {
   if (FLAGS_json.empty()) return OkStatus();
-  const std::string aside = FLAGS_json + ".partial";
-  std::ofstream file(aside);
+  const JsonTarget target;
+  std::ofstream file(target.written);
   file << ToJson(lines, machine) << std::flush;
-  if (file && std::rename(aside.c_str(), FLAGS_json.c_str()) == 0) return OkStatus();
-  return CannotWriteJson();
+  if (!file) return target.Failure();
+  if (!target.is_file || std::rename(target.written.c_str(), target.whole.c_str()) == 0) {
+    return OkStatus();
+  }
+  return target.Failure();
+}
+
+// Its lines, or what went wrong, with its name.
+Result<Lines> RunSection(const Section& section, const Options& options) {
+  try {
+    Result<Lines> lines = section.run(options);
+    if (lines.ok()) return lines;
+    return Status(lines.status().code(), StrCat(section.name, ": ", lines.status().message()));
+  } catch (const std::exception& exception) {  // memory, or a peer's result that is none
+    return ResourceExhausted(StrCat(section.name, ": ", exception.what()));
+  }
 }
 
 Status Measure(const std::vector<std::string>& names) {
@@ -94,28 +133,29 @@ Status Measure(const std::vector<std::string>& names) {
   for (const Section* section : sections) {
     std::cout << "\n" << section->name << ": " << section->help << std::endl;
     const double start = MonotonicSeconds();
-    const Result<Lines> lines = section->run(options);
+    const Result<Lines> lines = RunSection(*section, options);
     if (lines.ok()) {
       PrintTable(*lines, std::cout);
       all.insert(all.end(), lines->begin(), lines->end());
+      if (!lines->empty()) WEIR_RETURN_IF_ERROR(WriteJson(all, machine));
     } else {
       std::cout << "failed: " << lines.status().message() << "\n";
       failures = Joined(failures, lines.status());
     }
     std::cout << Format("took %.0f s\n", MonotonicSeconds() - start);
-    WEIR_RETURN_IF_ERROR(WriteJson(all, machine));
   }
   if (std::cout.flush()) return failures;
   return Unavailable("cannot write to standard output");
 }
 
 [[noreturn]] void CleanUpAndEnd() {
-  KillPrograms();
-  RemoveTemporaryFolders();
+  KillProgramsForGood();
+  RemoveTemporaryFoldersForGood();
   EndInterrupted();
 }
 
 Status Run(const Arguments& names) {
+  AdoptPrograms();
   const SignalWatcher watcher(CleanUpAndEnd);
   return Measure(names);
 }

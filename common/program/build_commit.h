@@ -7,7 +7,8 @@
 
 namespace weir {
 
-// "f78b76a0c1d2"; with "+changes" where files differed from it; "unknown" outside a repository.
+// The last commit that changed what programs are built of, "f78b76a0c1d2"; with "+changes" where
+// files differed from it; "unknown" outside a repository.
 std::string BuildCommit();
 
 }  // namespace weir

@@ -49,12 +49,14 @@ class Smoke(unittest.TestCase):
         )
 
     def run_with_torch(self, text, *arguments):
-        """With a module torch of that text."""
+        """With a module torch of that text, where an earlier call left a line."""
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "torch.py").write_text(text)
             path = Path(folder) / "lines.json"
+            path.write_text('{"lines": [{"name": "earlier"}]}')
             result = run(*arguments, "--quick", f"--json={path}", PYTHONPATH=folder)
-            lines = json.loads(path.read_text())["lines"] if path.read_text() else []
+            self.assertEqual(sorted(os.listdir(folder)), ["lines.json", "torch.py"])
+            lines = json.loads(path.read_text())["lines"]
             return result, {line["name"]: line for line in lines}
 
     def test_without_pytorch_our_own_figures_are_measured(self):
@@ -72,8 +74,19 @@ class Smoke(unittest.TestCase):
     def test_a_peer_that_breaks_is_a_failure_and_other_sections_go_on(self):
         result, lines = self.run_with_torch("raise RuntimeError('broken')", "split", "store")
         self.assertEqual(result.returncode, 1)
+        self.assertIn("error: split: ", result.stderr)
         self.assertIn("RuntimeError: broken", result.stderr)
         self.assertIn("store/row_reads", lines)
+
+    def test_what_an_earlier_call_wrote_is_kept_where_nothing_is_measured(self):
+        result, lines = self.run_with_torch("raise RuntimeError('broken')", "split")
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(list(lines), ["earlier"])
+
+    def test_lines_go_into_a_pipe_too(self):
+        result = run("gemm", "--quick", "--json=/dev/stdout")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn('"name": "gemm/batch_128', result.stdout)
 
     def test_what_is_said_to_openblas_changes_nothing_else(self):
         with tempfile.TemporaryDirectory() as folder:

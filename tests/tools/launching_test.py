@@ -24,6 +24,8 @@ TOOLS = {("reproduce_dct", "--only=loss", "--jobs=2"): 2, ("reproduce_dct", "--o
 
 class Launching(unittest.TestCase):
     def setUp(self):
+        for number in launching.SIGNALS:  # under nohup, or behind &, the tools would ignore some
+            self.addCleanup(signal.signal, number, signal.signal(number, signal.SIG_DFL))
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
         self.folder = Path(scratch.name) / "bin"

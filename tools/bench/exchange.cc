@@ -41,22 +41,19 @@ Status Serve(MessageEnd& server, const Exchange& exchange) {
   for (int64_t i = 0; i < exchange.count; ++i) {
     WEIR_RETURN_IF_ERROR(
         ReceiveAndCheck(server, *exchange.requests, i, exchange.compare_all, "request"));
-    if ((i + 1) % exchange.reply_every != 0) continue;
-    WEIR_RETURN_IF_ERROR(server.Send(Turn(*exchange.replies, i / exchange.reply_every)));
+    WEIR_RETURN_IF_ERROR(server.Send(Turn(*exchange.replies, i)));
   }
   return OkStatus();
 }
 
 Result<ExchangeTimes> Ask(MessageEnd& client, const Exchange& exchange) {
   ExchangeTimes times;
-  const int64_t reply_count = exchange.count / exchange.reply_every;
-  times.waits.reserve(static_cast<size_t>(reply_count));
+  times.waits.reserve(static_cast<size_t>(exchange.count));
   const auto start = SteadyClock::now();
   int64_t sent = 0;
-  for (int64_t reply = 0; reply < reply_count; ++reply) {
+  for (int64_t reply = 0; reply < exchange.count; ++reply) {
     const auto sent_at = SteadyClock::now();
-    for (; sent < std::min(exchange.count, reply * exchange.reply_every + exchange.window);
-         ++sent) {
+    for (; sent < std::min(exchange.count, reply + exchange.window); ++sent) {
       WEIR_RETURN_IF_ERROR(client.Send(Turn(*exchange.requests, sent)));
     }
     WEIR_RETURN_IF_ERROR(

@@ -1,5 +1,5 @@
-// One stretch of traffic between two ends: so many requests, a reply to every n-th of them, never
-// more than a window of them without one; and the check that every one arrived as it was sent.
+// One stretch of traffic between two ends: so many requests, a reply to each, never more than a
+// window of them without one; and the check that every one arrived as it was sent.
 //
 // Thread rule: RunExchange takes the caller's thread for the client and starts one for the server.
 #pragma once
@@ -18,9 +18,8 @@ Payloads MakePayloads(size_t byte_count);
 struct Exchange {
   const Payloads* requests = nullptr;
   const Payloads* replies = nullptr;
-  int64_t count = 0;  // of requests; a multiple of reply_every
+  int64_t count = 0;
   int64_t window = 1;
-  int64_t reply_every = 1;
   bool compare_all = false;  // every byte; else the size and some bytes of each
 };
 

@@ -59,8 +59,8 @@ struct PlainSum {
 
 Status Check(const GemmLayer& layer, const char* what, double found, const PlainSum& expected) {
   if (std::fabs(found - expected.value) <= 1e-5 * expected.magnitude) return OkStatus();
-  return Internal(StrCat("gemm: an element of ", what, " of ", layer.inputs, " x ", layer.outputs,
-                         " is ", found, ", not ", expected.value));
+  return Internal(StrCat("an element of ", what, " of ", layer.inputs, " x ", layer.outputs, " is ",
+                         found, ", not ", expected.value));
 }
 
 }  // namespace
@@ -156,7 +156,7 @@ Status VerifyBf16(int64_t batch) {
          {&GemmLayer::y, &GemmLayer::dx, &GemmLayer::dw, &GemmLayer::bias_gradient}) {
       const double distance = Distance(bf16[i].*result, f32[i].*result);
       if (distance < 0x1p-6) continue;  // not so a NaN
-      return Internal(StrCat("gemm: the products of ", f32[i].inputs, " x ", f32[i].outputs,
+      return Internal(StrCat("the products of ", f32[i].inputs, " x ", f32[i].outputs,
                              " with bfloat16 are off by ", distance, " of those in 32 bits"));
     }
   }

@@ -11,11 +11,12 @@ namespace {
 
 Result<PeerResult> Parse(const std::string& script, const std::string& line) {
   const auto json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("peer") || !json.contains("values")) {
+  try {
+    return PeerResult{json.at("peer"), json.at("values")};
+  } catch (const nlohmann::json::exception&) {  // not an object, or of other types
     return Internal(StrCat("tools/", script, " ended with \"", line,
                            "\" instead of its result; run it by hand"));
   }
-  return PeerResult{json["peer"], json["values"]};
 }
 
 }  // namespace

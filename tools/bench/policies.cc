@@ -22,7 +22,6 @@ namespace {
 
 constexpr int kPercent = 99;
 constexpr double kSparsity = kPercent / 100.0;
-constexpr const char* kPytorchForm = "topk_99";
 constexpr double kGoalOfPytorch = 10;
 // Of gradients whose squares are those of their scales, about 1 % are beyond it.
 constexpr double kAlpha = 6;
@@ -113,13 +112,14 @@ Result<Lines> MeasureCandidate(const Candidate& candidate, const Size& size, con
                   .better = Better::kLess}};
   if (candidate.is_exact) WEIR_RETURN_IF_ERROR(layer->CheckDensity(kPercent));
   if (candidate.name == "top_k") {
-    lines.push_back({.name = size.Name("top_k_of_pytorch"),
-                     .value = median[0],
-                     .unit = "ms/step",
-                     .peer = pytorch ? pytorch->peer + " topk" : "PyTorch topk",
-                     .peer_value = pytorch ? 1e3 * pytorch->values.at(kPytorchForm) : 0,
-                     .goal = kGoalOfPytorch,
-                     .better = Better::kLess});
+    lines.push_back(
+        {.name = size.Name("top_k_of_pytorch"),
+         .value = median[0],
+         .unit = "ms/step",
+         .peer = pytorch ? pytorch->peer + " topk" : "PyTorch topk",
+         .peer_value = pytorch ? 1e3 * pytorch->values.at(StrCat("topk_", kPercent)) : 0,
+         .goal = kGoalOfPytorch,
+         .better = Better::kLess});
   }
   return lines;
 }
@@ -179,6 +179,7 @@ Result<Lines> BenchPolicies(const Options& options) {
     WEIR_ASSIGN_OR_RETURN(const auto pytorch, RunPytorch(size, options));
     Gradients gradients(size.element_count());
     const auto dct = Settled(DctRule(kPercent), size, gradients);
+    WEIR_RETURN_IF_ERROR(dct->CheckFrames());
     for (const Candidate& candidate : Candidates(dct->threshold())) {
       WEIR_ASSIGN_OR_RETURN(const Lines more,
                             MeasureCandidate(candidate, size, options, *dct, gradients, pytorch));

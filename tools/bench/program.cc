@@ -1,6 +1,8 @@
 #include "tools/bench/program.h"
 
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 
 #include <chrono>
 #include <filesystem>
@@ -11,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "common/base/check.h"
 #include "common/base/clock.h"
 #include "common/base/strings.h"
 #include "tools/bench/temporary_folder.h"
@@ -28,19 +31,24 @@ std::string LastLine(const std::string& path) {
   return last;
 }
 
+constexpr double kDeathSeconds = 5;  // of what was killed; more than the kernel needs
+
 std::mutex mutex;
 std::set<const tools::ChildProcess*> running;  // guarded by mutex, as each process is
 
 // A process that KillPrograms finds.
 class RunningProgram {
  public:
-  explicit RunningProgram(tools::ChildProcess process) : process_(std::move(process)) {
+  Status Start(tools::ChildCommand command) {
     const std::lock_guard lock(mutex);
-    running.insert(&*process_);
+    WEIR_ASSIGN_OR_RETURN(tools::ChildProcess started,
+                          tools::ChildProcess::Start(std::move(command)));
+    running.insert(&process_.emplace(std::move(started)));
+    return OkStatus();
   }
   ~RunningProgram() {
     const std::lock_guard lock(mutex);
-    running.erase(&*process_);
+    if (process_) running.erase(&*process_);
     process_.reset();  // which kills it
   }
 
@@ -75,9 +83,8 @@ Result<std::string> RunProgram(const Program& program, const std::function<bool(
   command.arguments.insert(command.arguments.end(), program.arguments.begin(),
                            program.arguments.end());
   const std::string log_path = command.log_path;
-  WEIR_ASSIGN_OR_RETURN(tools::ChildProcess started,
-                        tools::ChildProcess::Start(std::move(command)));
-  RunningProgram process(std::move(started));
+  RunningProgram process;
+  WEIR_RETURN_IF_ERROR(process.Start(std::move(command)));
   bool enough = false;
   auto exit = process.Wait(program.give_up_seconds,
                            [&] { return enough = is_enough != nullptr && is_enough(); });
@@ -91,9 +98,17 @@ Result<std::string> RunProgram(const Program& program, const std::function<bool(
                             LastLine(log_path), "\": ", StrJoin(program.arguments, " ")));
 }
 
-void KillPrograms() {
-  const std::lock_guard lock(mutex);
+void AdoptPrograms() { PCHECK(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0); }
+
+void KillProgramsForGood() {
+  mutex.lock();  // and never given back
   for (const tools::ChildProcess* process : running) process->Signal(SIGKILL);
+  const double until = MonotonicSeconds() + kDeathSeconds;
+  while (MonotonicSeconds() < until) {
+    const pid_t ended = waitpid(-1, nullptr, WNOHANG);
+    if (ended < 0) return;  // there is nobody left
+    if (ended == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
 }
 
 std::string BinaryFolder() {

@@ -1,5 +1,5 @@
 // Programs that a section runs: weir-local, peers that are not C++. They end with weir-bench,
-// however that ends; what they start themselves ends with them, or when KillPrograms is called.
+// however that ends; what they start themselves ends with them, or by KillProgramsForGood.
 //
 // Thread rule: a thread that lives as long as the program runs.
 #pragma once
@@ -23,9 +23,12 @@ struct Program {
 Result<std::string> RunProgram(const Program& program,
                                const std::function<bool()>& is_enough = nullptr);
 
-// Those that run, and what they started in their process groups. Another thread's, before this
-// process ends.
-void KillPrograms();
+// What programs started and left is this process's, so that KillProgramsForGood can wait for it.
+// Before any runs.
+void AdoptPrograms();
+// Those that run and all that they started, waited for. From another thread, before this process
+// ends: no program starts any more, and who runs one waits for ever.
+void KillProgramsForGood();
 
 // The folder that weir-bench is in, and the other programs of its build.
 std::string BinaryFolder();

@@ -209,7 +209,7 @@ Status SelectLayer::CheckFrames() {
     for (const wire::StripeUpdate& update : reader.stripes()) {
       const auto stripe = static_cast<uint32_t>(begin / kStripeElements) + update.stripe;
       if (!IsSame(update, selected[stripe])) {
-        return Internal(StrCat("policies: stripe ", stripe, " is not decoded as it was selected"));
+        return Internal(StrCat("stripe ", stripe, " is not decoded as it was selected"));
       }
       found += update.values.size();
     }
@@ -232,7 +232,7 @@ Status SelectLayer::CheckDensity(int percent) {
   const double realised = density();
   Forget();
   if (std::fabs(realised / wanted - 1) <= kDensityTolerance) return OkStatus();
-  return Internal(StrCat("select: a density of ", realised, " instead of ", wanted));
+  return Internal(StrCat("a density of ", realised, " instead of ", wanted));
 }
 
 Status SelectLayer::CheckAgainstPlainLoop(int count) {
@@ -247,7 +247,7 @@ Status SelectLayer::CheckAgainstPlainLoop(int count) {
       same = same && plain.Takes(stripe, threshold, selection);
     };
     Step(gradient, &compare);
-    if (!same) return Internal(StrCat("select: step ", step, " differs from the plain loop"));
+    if (!same) return Internal(StrCat("step ", step, " differs from the plain loop"));
   }
   return OkStatus();
 }

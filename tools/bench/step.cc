@@ -117,7 +117,7 @@ class TimedRun {
 
   Status CreateRows() { return CreateAllRows(&client_); }
   // Of the first Train and the last.
-  Status Verify() const { return VerifyLearning("step", first_logloss_, last_logloss_); }
+  Status Verify() const { return VerifyLearning(first_logloss_, last_logloss_); }
 
  private:
   Status Step(const data::RowBlock& block, int64_t begin) {

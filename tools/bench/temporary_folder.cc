@@ -46,10 +46,9 @@ TemporaryFolder::~TemporaryFolder() {
   folders.erase(path_);
 }
 
-void RemoveTemporaryFolders() {
-  const std::lock_guard lock(mutex);
+void RemoveTemporaryFoldersForGood() {
+  mutex.lock();  // and never given back
   for (const std::string& path : folders) Remove(path);
-  folders.clear();
 }
 
 }  // namespace weir::bench

@@ -1,6 +1,6 @@
 // A folder for what a section writes; gone with the object, or when weir-bench is interrupted.
 //
-// Thread rule: one thread a folder; RemoveTemporaryFolders from any.
+// Thread rule: one thread a folder; RemoveTemporaryFoldersForGood from any.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ class TemporaryFolder {
   std::string path_;  // empty once moved from
 };
 
-// All that there are, for a process that is about to end.
-void RemoveTemporaryFolders();
+// All that there are, for a process that is about to end; who makes another waits for ever.
+void RemoveTemporaryFoldersForGood();
 
 }  // namespace weir::bench

@@ -70,10 +70,10 @@ Status CreateAllRows(worker::EmbeddedClient* client) {
   return OkStatus();
 }
 
-Status VerifyLearning(const char* section, double first_logloss, double last_logloss) {
+Status VerifyLearning(double first_logloss, double last_logloss) {
   if (last_logloss > 0 && last_logloss < first_logloss) return OkStatus();
-  return Internal(StrCat(section, ": the mean logloss of a pass was ", first_logloss,
-                         " at first and is ", last_logloss));
+  return Internal(
+      StrCat("the mean logloss of a pass was ", first_logloss, " at first and is ", last_logloss));
 }
 
 TrainingRun::TrainingRun(int64_t batch_size, int thread_count, v1::ModelConfig::Precision precision)

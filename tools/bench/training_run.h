@@ -30,7 +30,7 @@ Status CreateAllRows(worker::EmbeddedClient* client);
 // Passes over the same rows before measuring. The mean logloss of the last pass must be below that
 // of the first: an update that does nothing is fast, too.
 inline constexpr int kWarmUpPasses = 4;
-Status VerifyLearning(const char* section, double first_logloss, double last_logloss);
+Status VerifyLearning(double first_logloss, double last_logloss);
 
 class TrainingRun {
  public:
@@ -41,7 +41,7 @@ class TrainingRun {
   Result<double> Train(const data::RowBlock& rows);
 
   // Of the first Train and the last.
-  Status Verify() const { return VerifyLearning("train", first_logloss_, last_logloss_); }
+  Status Verify() const { return VerifyLearning(first_logloss_, last_logloss_); }
 
  private:
   const int64_t batch_size_;

@@ -5,7 +5,7 @@
 // however it ends: call Start from a thread that lives as long as the run. A ChildProcess that is
 // destroyed while its process runs kills it and waits for it: no error path leaves one behind.
 //
-// Thread rule: the starting thread only.
+// Thread rule: one thread at a time.
 #pragma once
 
 #include <sys/types.h>
