@@ -61,15 +61,11 @@ def parse_flags():
     parser = tool_flags.parser(__doc__)
     parser.add_argument("--seeds", type=int, default=8)
     parser.add_argument("--out", default="build/measure")
-    parser.add_argument("--only", default=",".join(SETTINGS))
+    parser.add_argument("--only", type=tool_flags.some(SETTINGS), default=list(SETTINGS))
     parser.add_argument("--reuse", action="store_true")
     parser.add_argument("--bin", default="build/release/bin", help="folder of the programs")
     flags = parser.parse_args()
-    unknown = [name for name in flags.only.split(",") if name not in SETTINGS]
-    if unknown:
-        parser.error("--only: no run is called %s; there are %s"
-                     % (", ".join(map(repr, unknown)), ", ".join(SETTINGS)))
-    flags.only = [name for name in SETTINGS if name in flags.only.split(",")]  # bases come first
+    flags.only = [name for name in SETTINGS if name in flags.only]  # bases come first
     alone = [name for name in flags.only if SETTINGS[name][3] not in (None, *flags.only)]
     if alone:
         parser.error("--only: %s needs %s beside it" % (alone[0], SETTINGS[alone[0]][3]))

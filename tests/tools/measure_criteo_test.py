@@ -49,7 +49,7 @@ class MeasureCriteo(unittest.TestCase):
         self.assert_refused(done, 1, "from the root of the repository")
 
     def test_wrong_flags_are_told(self):
-        self.assert_refused(self.run_tool("--only=dreams"), 2, "no run is called 'dreams'")
+        self.assert_refused(self.run_tool("--only=dreams"), 2, "no dreams; there are adagrad,")
         self.assert_refused(self.run_tool("--only=adagrad-dct95"), 2, "adagrad-dct95 needs adagrad beside it")
         self.assert_refused(self.run_tool("--seeds=0"), 2, "at least 1")
 
