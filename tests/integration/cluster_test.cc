@@ -70,17 +70,21 @@ TEST(Cluster, LazyRowsAndTheCacheSendFewerRowsAndLearn) {
   EXPECT_GT(cluster.report().test().auc(), 0.6);
 }
 
-// Rows that the policies may keep may wait for credit as the MLPs' gradients do.
+// Rows that the policies may keep may wait for credit as the MLPs' gradients do. On a slow network
+// the threads' pushes meet.
 TEST(Cluster, StepsWithoutCreditKeepTheirRows) {
   LoopbackCluster cluster(
       MakeConfig({kSmallRun, kDct,
                   R"(compression { layer { match: "table/*" lazy_rows { threshold: 0 } } }
                      cluster { window: 2 })"}),
-      {.servers = 1, .trainers = 1, .threads = 4, .faults = {}});
+      {.servers = 1, .trainers = 1, .threads = 4, .faults = {.max_delay_ms = 10}});
   cluster.Run();
   ExpectAllOk(cluster);
   const v1::WorkerReport& total = cluster.report().total();
   EXPECT_EQ(total.samples(), 12000u);
+  uint64_t without = 0;
+  for (const v1::LayerReport& layer : total.layers()) without += layer.steps_without_credit();
+  EXPECT_GT(without, 0u) << "no step lacked credit, so none kept anything";
   EXPECT_GT(cluster.report().test().auc(), 0.6);
 }
 

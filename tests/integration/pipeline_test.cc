@@ -103,11 +103,26 @@ TEST(Pipeline, SendsByTheNoiseOfEachElementWhatOneWorkerSends) {
   EXPECT_EQ(split.report.test().logloss(), whole.report.test().logloss());
 }
 
+// What compression is compared with: each stage counts its part of it.
+TEST(Pipeline, CountsTheBytesOfDenseGradientsAsOneWorkerDoes) {
+  for (const uint32_t stages : {1u, 3u}) {
+    const std::string splits = stages == 1 ? "" : Splits({"bottom/1", "top/1"}, "none {}", 2);
+    LoopbackCluster cluster(MakeConfig({kRun, splits}), Stages(stages));
+    const v1::WorkerReport total = Outcome(&cluster).report.total();
+    const auto elements = static_cast<uint64_t>(cluster.layout().dense_element_count());
+    EXPECT_EQ(total.dense().push(), 60 * elements * sizeof(float)) << stages;
+    EXPECT_EQ(total.dense().pull(), 60 * elements * sizeof(float)) << stages;
+    EXPECT_EQ(total.dense().row_push(), total.rows().gradients() * 8 * sizeof(float)) << stages;
+    EXPECT_GE(total.dense().row_pull(), total.dense().row_push()) << "and rows to test on";
+  }
+}
+
 // Where gradients may be clipped, their squares are added up once it is known by how much. A norm
 // that none reaches leaves all as it is, up to the order of sums.
 TEST(Pipeline, SendsByTheNoiseOfClippedGradientsToo) {
   constexpr char kHybrid[] = "compression { default { hybrid { threshold: 0.001 } } }";
   constexpr char kClip[] = "update { dense { clip_norm: 1e6 } }";
+  constexpr char kClipAll[] = "update { dense { clip_norm: 0.01 } }";
   const auto run = [](const std::vector<std::string>& parts) {
     LoopbackCluster cluster(MakeConfig(parts), Stages(1));
     return Outcome(&cluster).report;
@@ -120,6 +135,8 @@ TEST(Pipeline, SendsByTheNoiseOfClippedGradientsToo) {
     return static_cast<double>(all);
   };
   EXPECT_NEAR(sent(clipped), sent(plain), 0.02 * sent(plain));
+  EXPECT_LT(sent(run({kRun, kHybrid, kClipAll})), 0.5 * sent(plain))
+      << "less reaches the threshold";
 }
 
 // The same masks whether what crosses does so in a worker or between workers, and the same bits.

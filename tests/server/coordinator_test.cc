@@ -344,6 +344,11 @@ TEST_F(CoordinatorTest, ReportsOfAllIncarnationsAddUp) {
   request = Request(0, 2, 2);
   request.mutable_report()->set_steps(4);  // counters are cumulative
   EXPECT_EQ(Work(request).progress().merged().steps(), 9u);
+  now_ms_ += kMemberTimeoutMs + 1;
+  Join(0, 778);
+  request = Request(0, 1, 3);
+  request.mutable_report()->set_steps(3);
+  EXPECT_EQ(Work(request).progress().merged().steps(), 12u);
 }
 
 // What a process was like last goes with it.

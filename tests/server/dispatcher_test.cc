@@ -434,12 +434,50 @@ class StagedDispatcherTest : public DispatcherTest {
  protected:
   StagedDispatcherTest() : DispatcherTest(TwoStages()) {}
 
-  v1::Header StageHello(uint32_t trainer) const {
+  v1::Header StageHello(uint32_t trainer, uint32_t stage = 0) const {
     v1::Header hello = Hello(trainer);
+    hello.mutable_hello()->set_stage(stage);
     hello.mutable_hello()->set_stage_count(2);
     return hello;
   }
+  // A connection of trainer 0 whose hello was answered.
+  transport::ConnectionId ConnectedAs(uint32_t stage) {
+    const transport::ConnectionId connection = Open();
+    CHECK_EQ(Exchange(connection, StageHello(0, stage)).size(), 2u);
+    return connection;
+  }
 };
+
+// One stage's pushes are no steps of another's parameters.
+TEST_F(StagedDispatcherTest, AStageIsAnsweredByItsOwnSteps) {
+  const auto first = ConnectedAs(0);
+  for (uint16_t i = 1; i <= 5; ++i) Exchange(first, Push(i), {Gradient(i)});
+  const auto second = ConnectedAs(1);
+  const PieceSpec& piece = layout_.tensor_pieces(2)[0];
+  for (uint16_t i = 1; i <= 2; ++i) {
+    v1::Header push = Push(i);
+    push.mutable_push()->set_read_version(i - 1u);
+    const auto replies = Exchange(second, push, {GradientFrame(piece, 0, {i}, {1})});
+    ASSERT_EQ(replies.size(), 1u);
+    EXPECT_EQ(replies[0].header.answer().version(), i);
+    EXPECT_EQ(replies[0].header.answer().staleness(), 0u);
+    const DenseChanges expected = {{2, {{i, InitialValue(layout_, 2, i) - 0.5f}}}};
+    EXPECT_EQ(ChangesOf(replies[0]), expected);
+  }
+  EXPECT_EQ(shard_.version(0), 5u);
+}
+
+TEST_F(StagedDispatcherTest, AGradientOfAnotherStagesTensorIsRefused) {
+  ExpectRefusal(Exchange(ConnectedAs(1), Push(1), {Gradient(3)}),
+                "stage 1 pushes a gradient of tensor 0, which is not its own", false);
+  EXPECT_EQ(shard_.version(1), 0u);
+}
+
+TEST_F(StagedDispatcherTest, RowsOfAStageWithoutTablesAreRefused) {
+  ExpectRefusal(Exchange(ConnectedAs(0), Push(1), {RowGradientsFrame(0, {4}, 1)}),
+                "stage 0 pushes rows; stage 1 has them", false);
+  EXPECT_EQ(shard_.version(0), 0u);
+}
 
 TEST_F(StagedDispatcherTest, AWholeModelAmongStagesIsRefused) {
   EXPECT_EQ(Exchange(Open(), StageHello(0)).size(), 2u);

@@ -46,6 +46,16 @@ inline v1::Config TinyConfig() {
   return config;
 }
 
+// With momentum in every step of every dense element.
+inline v1::Config MovingConfig() {
+  v1::Config config = TinyConfig();
+  v1::UpdateRule& rule = *config.mutable_update()->mutable_dense();
+  rule.mutable_momentum()->set_learning_rate(kDenseRate);
+  rule.set_dense_semantics(true);
+  config::FillDefaults(&config);
+  return config;
+}
+
 // One stripe's gradients of a piece, as a frame.
 inline Bytes GradientFrame(const PieceSpec& piece, uint32_t stripe,
                            const std::vector<uint16_t>& indexes, const std::vector<float>& values) {

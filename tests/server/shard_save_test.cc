@@ -50,6 +50,16 @@ class StagedShard {
     CHECK(outbox_.TakeAll().answers[0]->status.ok());
   }
 
+  // An answer without a push.
+  void Answer(uint32_t stage) {
+    auto pending = std::make_shared<PendingAnswer>();
+    pending->stage = stage;
+    CHECK(shard_.Route(pending.get()).ok());
+    shard_.Post(std::move(pending));
+    shard_.WaitIdle();
+    outbox_.TakeAll();
+  }
+
   std::vector<float> Row(uint64_t id) {
     auto pending = std::make_shared<PendingRows>();
     pending->read_only = true;
@@ -165,6 +175,22 @@ TEST_F(ShardSave, AModelThatIsNotFiniteIsNone) {
               testing::HasSubstr("bottom/0/weight has a value that is NaN or inf"));
   EXPECT_TRUE(saved_model::SavedModel::Open(directory_ + "/model").ok())
       << "the one that was there";
+}
+
+// Its stripes do not know yet which step they are of.
+TEST_F(ShardSave, AnAnswerWithoutAPushIsNoStepOfAModelThatWasTakenOver) {
+  const v1::Config config = MovingConfig();
+  StagedShard first(config), next(config);
+  first.Push(0, {GradientFrame(first.layout().pieces()[0], 0, {7}, {1})});
+  ASSERT_TRUE(first.Save(config, directory_ + "/moving").ok());
+  const auto model = saved_model::SavedModel::Open(directory_ + "/moving");
+  ASSERT_TRUE(model.ok()) << model.status();
+  ASSERT_TRUE(next.shard().Load(**model, config).ok());
+  next.Answer(0);
+  const auto value = [](StagedShard& of) {
+    return of.shard().dense_strands()[0]->piece().values()[7];
+  };
+  EXPECT_EQ(value(next), value(first));
 }
 
 TEST_F(ShardSave, ARunThatGoesOnFindsEverythingAsItWas) {

@@ -5,10 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <map>
+#include <memory>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "common/base/random.h"
+#include "common/store/piece.h"
+#include "common/store/update_rule.h"
 #include "common/wire/score_frame.h"
 #include "tests/common/wire/frame_bytes.h"
 #include "tests/server/server_test_support.h"
@@ -34,6 +39,8 @@ std::shared_ptr<PendingAnswer> MakePush(std::vector<Bytes> body) {
 
 class ShardTest : public testing::Test {
  protected:
+  explicit ShardTest(v1::Config config = TinyConfig()) : config_(std::move(config)) {}
+
   Status Route(std::vector<Bytes> body) { return shard_.Route(MakePush(std::move(body)).get()); }
 
   std::shared_ptr<PendingAnswer> Run(std::shared_ptr<PendingAnswer> pending) {
@@ -81,7 +88,7 @@ class ShardTest : public testing::Test {
     EXPECT_TRUE(contents.answers.empty() && contents.rows.empty());
   }
 
-  const v1::Config config_ = TinyConfig();
+  const v1::Config config_;
   const ModelLayout layout_{config_, 1};
   Outbox outbox_{[] {}};
   Shard shard_{config_, layout_, 0, &outbox_};
@@ -138,6 +145,48 @@ TEST_F(ShardTest, AnEmptyPushGetsANumberAndAnEmptyAnswer) {
   const auto answer = Apply({});
   EXPECT_EQ(answer->version, 1u);
   EXPECT_THAT(ChangesOf(*answer), IsEmpty());
+}
+
+// Every step moves every element, whether it gets a gradient or not.
+class DenseSemanticsShardTest : public ShardTest {
+ protected:
+  DenseSemanticsShardTest() : ShardTest(MovingConfig()) {}
+
+  // All elements of the first piece.
+  std::map<int64_t, float> ValuesOf(const store::Piece& piece) const {
+    std::map<int64_t, float> values;
+    for (const float value : piece.values()) values.emplace(std::ssize(values), value);
+    return values;
+  }
+
+  const PieceSpec& spec_ = layout_.pieces()[0];
+  const std::unique_ptr<store::UpdateRule> rule_ = store::MakeUpdateRule(config_.update().dense());
+  store::Piece expected_{layout_, spec_, *rule_};
+};
+
+TEST_F(DenseSemanticsShardTest, AnEmptyPushMovesOnWhatHasVelocity) {
+  const std::vector<uint16_t> indexes = {7, 1000};
+  const std::vector<float> gradients = {3, -0.5};
+  expected_.ApplySparse(1, indexes, gradients, 1);
+  expected_.FinishPush(1);
+  const float once = expected_.values()[kStripeElements + 7];
+  EXPECT_EQ(ChangesOf(*Apply({GradientFrame(spec_, 1, indexes, gradients)})).at(0),
+            ValuesOf(expected_));
+
+  expected_.FinishPush(2);
+  ASSERT_LT(expected_.values()[kStripeElements + 7], once);
+  auto empty = MakePush({});
+  empty->task.since = 1;
+  const auto answer = Run(std::move(empty));
+  EXPECT_EQ(answer->version, 2u);
+  EXPECT_EQ(ChangesOf(*answer).at(0), ValuesOf(expected_));
+}
+
+TEST_F(DenseSemanticsShardTest, ARefreshMovesAndReturnsNothing) {
+  Apply({GradientFrame(spec_, 1, {7}, {3})});
+  const DenseChanges before = ChangesSince(0);
+  EXPECT_THAT(ChangesSince(1), IsEmpty());
+  EXPECT_EQ(ChangesSince(0), before);
 }
 
 TEST_F(ShardTest, AnswersAreRoundedWhenTheConfigSaysSo) {

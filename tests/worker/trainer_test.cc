@@ -1,11 +1,14 @@
 #include "worker/trainer.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <future>
 #include <thread>
+#include <vector>
 
+#include "tests/worker/recording_client.h"
 #include "tests/worker/worker_test_support.h"
 #include "worker/data/reader.h"
 #include "worker/embedded_client.h"
@@ -33,12 +36,23 @@ class ScriptedClient : public EmbeddedClient {
 
 class TrainerTest : public testing::Test {
  protected:
-  std::shared_ptr<ChunkWork> Chunk(data::Split split = data::Split::kTrain) {
+  std::shared_ptr<ChunkWork> Chunk(data::Split split = data::Split::kTrain, uint64_t number = 0) {
     data::RowBlock rows;
     CHECK(reader_->ReadChunk({.split = split}, &rows).ok());
     v1::ChunkLease lease;
+    lease.set_lease(number);
     lease.set_split(split == data::Split::kTest ? v1::TEST : v1::TRAIN);
     return std::make_shared<ChunkWork>(lease, std::move(rows), config_.data().batch_size());
+  }
+
+  // Of one thread that trains a chunk.
+  std::vector<RecordingClient::Pushed> PushesOf(const v1::Config& config) {
+    RecordingClient client(config, layout_);
+    Trainer trainer(config, layout_, 1, &client, [](const Status& s) { ADD_FAILURE() << s; });
+    const auto chunk = Chunk();
+    trainer.Add(chunk);
+    EXPECT_TRUE(chunk->AwaitFinished());
+    return client.pushed();
   }
 
   const v1::Config config_ = TinyRun();
@@ -61,6 +75,46 @@ TEST_F(TrainerTest, PushesEachBatchOfAChunkOnce) {
   EXPECT_EQ(report.samples(), 320u);
   EXPECT_EQ(report.steps(), 16u);
   EXPECT_GT(report.logloss_sum(), 0);
+}
+
+// Whoever takes the lease over begins behind these rows.
+TEST_F(TrainerTest, APushTellsTheRowsOfItsLeaseThatAreAccepted) {
+  RecordingClient client(config_, layout_, 2);
+  Trainer trainer(config_, layout_, 1, &client, [](const Status& s) { ADD_FAILURE() << s; });
+  const auto chunk = Chunk(data::Split::kTrain, 7);
+  trainer.Add(chunk);
+  ASSERT_TRUE(chunk->AwaitFinished());
+  std::vector<uint64_t> offsets;
+  for (const RecordingClient::Pushed& push : client.pushed()) {
+    EXPECT_EQ(push.lease, 7u);
+    offsets.push_back(push.offset);
+  }
+  EXPECT_THAT(offsets, testing::ElementsAre(0, 20, 40, 40, 40, 40, 40, 40));
+}
+
+TEST_F(TrainerTest, ClipsDenseGradientsAndThoseOfRowsEachToTheirNorm) {
+  v1::Config config = config_;
+  config.mutable_update()->mutable_dense()->set_clip_norm(1e-3);
+  config.mutable_update()->mutable_rows()->set_clip_norm(1e-4);
+  const auto pushes = PushesOf(config);
+  ASSERT_EQ(pushes.size(), 8u);
+  for (const RecordingClient::Pushed& push : pushes) {
+    EXPECT_NEAR(NormOf(push.dense), 1e-3, 1e-8);
+    EXPECT_NEAR(NormOf(push.rows), 1e-4, 1e-9);
+  }
+}
+
+TEST_F(TrainerTest, ScalesTheSquaresOfRowsThatItClips) {
+  v1::Config config = config_;
+  config.mutable_update()->mutable_rows()->set_clip_norm(1e-4);
+  const auto whole = PushesOf(config_), clipped = PushesOf(config);
+  ASSERT_EQ(clipped[0].row_squares.size(), whole[0].row_squares.size());
+  const double factor = 1e-4 / NormOf(whole[0].rows);
+  EXPECT_LT(factor, 0.5) << "the limit must be reached";
+  for (size_t i = 0; i < whole[0].row_squares.size(); ++i) {
+    const double scaled = factor * factor * whole[0].row_squares[i];
+    EXPECT_NEAR(clipped[0].row_squares[i], scaled, 1e-5 * scaled) << i;
+  }
 }
 
 TEST_F(TrainerTest, ScoresATestChunkWithoutPushing) {

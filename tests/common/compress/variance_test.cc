@@ -143,12 +143,23 @@ double AlphaOfThird(double alpha_of_first, int batch) {
   return alpha_of_first * batch / (batch - 1 + alpha_of_first);
 }
 
+// Whether an element with a mean of 1 passes turns where its squares are 1 / alpha: a little less
+// noise, and it is sent, a little more, and it is not.
 TEST(Variance, HasTheNumbersOfAlpha) {
-  EXPECT_DOUBLE_EQ(AlphaOfThird(1, 32), 1);
-  EXPECT_NEAR(AlphaOfThird(1.5, 32), 1.4769, 5e-5);
-  EXPECT_NEAR(AlphaOfThird(1.5, 64), 1.4884, 5e-5);
-  EXPECT_NEAR(AlphaOfThird(2, 32), 1.9394, 5e-5);
-  EXPECT_NEAR(AlphaOfThird(2, 64), 1.9692, 5e-5);
+  struct Number {
+    double alpha_of_first;
+    int batch;
+    double alpha;
+  };
+  for (const Number& number : {Number{1, 32, 1}, Number{1.5, 32, 1.4769}, Number{1.5, 64, 1.4884},
+                               Number{2, 32, 1.9394}, Number{2, 64, 1.9692}}) {
+    const double alpha = AlphaOfThird(number.alpha_of_first, number.batch);
+    EXPECT_NEAR(alpha, number.alpha, 5e-5);
+    const Selector variance(VarianceRule(alpha), MakeScope(2));
+    const std::vector<float> squares = {static_cast<float>((1 - 1e-4) / number.alpha),
+                                        static_cast<float>((1 + 1e-4) / number.alpha)};
+    EXPECT_THAT(StepWith(variance, {1, 1}, squares).indexes, ElementsAre(0)) << number.alpha;
+  }
 }
 
 // Elements of a batch, with noise around what equation 1 lets pass, and its decision.

@@ -239,6 +239,23 @@ TEST(RandomKSplit, KeepsTheMean) {
   EXPECT_NEAR(sum / 50 / 64, 1, 1e-6);
 }
 
+TEST(RandomKSplit, KeepsTheMeanOfGradientsToo) {
+  Ends ends("random_k { sparsity: 0.75 }");
+  Block ones(64, 16);
+  for (float& value : ones.values) value = 1;
+  double sum = 0;
+  for (ends.name.batch = 0; ends.name.batch < 50; ++ends.name.batch) {
+    const Block taken = ends.Forward(ones), back = ends.Backward(ones);
+    for (int64_t f = 0; f < 64; ++f) {
+      for (int64_t s = 0; s < 16; ++s) {
+        EXPECT_EQ(back.At(f, s), taken.At(f, s) != 0 ? 4 : 0) << f << " " << s;
+      }
+      sum += back.At(f, 3);
+    }
+  }
+  EXPECT_NEAR(sum / 50 / 64, 1, 1e-6);
+}
+
 TEST(QuantizeSplit, IsWithinHalfAStep) {
   for (const int bits : {2, 4, 8}) {
     Ends ends("quantize { bits: " + std::to_string(bits) + " }");

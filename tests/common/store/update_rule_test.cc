@@ -1,7 +1,10 @@
 #include "common/store/update_rule.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -202,6 +205,63 @@ TEST(RowwiseAdagrad, FirstStepDividesByTheRootMeanSquare) {
   EXPECT_THAT(row, ElementsAre(-0.2f, -1.4f));
 }
 
+std::vector<std::string> NamesOfAllRules() {
+  const auto& rules = *v1::UpdateRule::descriptor()->FindOneofByName("rule");
+  std::vector<std::string> names;
+  for (int i = 0; i < rules.field_count(); ++i) names.push_back(rules.field(i)->name());
+  return names;
+}
+
+// Where a value of 0 goes by the first gradient of all: in a row, and, if the rule serves them,
+// among dense elements.
+std::vector<float> FirstMoves(const std::string& text, uint64_t step) {
+  const auto rule = MakeRule(text);
+  const std::vector<float> gradient = {2};
+  std::vector<float> row(1), state = InitialState(*rule, 1);
+  rule->ApplyRow(row, state, gradient, step);
+  if (!rule->serves_dense()) return row;
+  std::vector<float> dense(1), dense_state(static_cast<size_t>(rule->StatePerElement()));
+  rule->InitialState(1, dense_state);
+  rule->ApplyDense(dense, dense_state, gradient, step);
+  return {row[0], dense[0]};
+}
+
+TEST(UpdateRule, HasTheRateOfItsScheduleInEachStep) {
+  for (const std::string& name : NamesOfAllRules()) {
+    const auto moves = [&](const std::string& schedule, uint64_t step) {
+      return FirstMoves(name + " { learning_rate: 0.1 } schedule { " + schedule + " }", step);
+    };
+    const std::vector<float> usual = moves("warmup_steps: 0", 1);
+    const std::vector<float> rising = moves("warmup_steps: 10", 1);
+    const std::vector<float> later = moves("warmup_steps: 0", 8);
+    const std::vector<float> fallen = moves("warmup_steps: 0 step { every: 5 factor: 0.5 }", 8);
+    for (size_t i = 0; i < usual.size(); ++i) {
+      EXPECT_LT(usual[i], -0.01f) << name;
+      EXPECT_NEAR(rising[i] / usual[i], 0.1, 1e-6) << name;
+      EXPECT_NEAR(fallen[i] / later[i], 0.5, 1e-6) << name;
+    }
+  }
+}
+
+// What goes on without a gradient does so at the rate of each step, not at that of the gradient's.
+TEST(UpdateRule, HasTheRateOfItsScheduleInStepsAtRestToo) {
+  for (const std::string rule_text :
+       {"momentum { learning_rate: 0.1 }", "momentum { learning_rate: 0.1 nesterov: true }",
+        "adam { learning_rate: 0.1 }"}) {
+    const auto rest = [&](const std::string& schedule) {
+      const auto rule = MakeRule(rule_text + " schedule { " + schedule + " }");
+      std::vector<float> row(1), state = InitialState(*rule, 1);
+      rule->ApplyRow(row, state, std::vector<float>{2}, 1);
+      std::vector<float> read = row;
+      rule->CatchUp(read, state, 2);
+      return read[0] - row[0];
+    };
+    const float usual = rest("warmup_steps: 0"), rising = rest("warmup_steps: 10");
+    EXPECT_LT(usual, -0.01f) << rule_text;
+    EXPECT_NEAR(rising / usual, 0.2, 1e-4) << rule_text;
+  }
+}
+
 constexpr std::array<const char*, 4> kMovingRules = {
     "momentum { learning_rate: 0.1 }", "adam { learning_rate: 0.1 } weight_decay: 0.01",
     "rowwise_adagrad { learning_rate: 0.1 } weight_decay: 0.01",
@@ -240,6 +300,107 @@ TEST(UpdateRule, WhatStartsAtAStepHasNoRestBeforeIt) {
     if (!std::string_view(text).ends_with("weight_decay: 0.01")) continue;
     rule->CatchUp(row, state, 101);
     for (const float value : row) EXPECT_NEAR(value, 1 - 0.1 * 0.01, 1e-6) << text;
+  }
+}
+
+constexpr double kDecayingRate = 0.1, kDecay = 0.2;
+
+// A rule with weight decay, and what it takes off a value for a gradient, in double precision.
+struct DecayingRule {
+  const char* text;
+  double first_memory;
+  double (*move)(double gradient, double* memory);
+};
+constexpr std::array<DecayingRule, 2> kDecayingRules = {{
+    {"adagrad { learning_rate: 0.1 initial_accumulator: 0.1 epsilon: 1e-3 } weight_decay: 0.2 "
+     "schedule { warmup_steps: 0 }",
+     0.1,
+     [](double gradient, double* sum) {
+       *sum += gradient * gradient;
+       return kDecayingRate * gradient / (std::sqrt(*sum) + 1e-3);
+     }},
+    {"momentum { learning_rate: 0.1 momentum: 0.9 } weight_decay: 0.2", 0,
+     [](double gradient, double* velocity) {
+       *velocity = 0.9 * *velocity + gradient;
+       return kDecayingRate * *velocity;
+     }},
+}};
+
+// Each step's gradients of so many elements. Two of three are zero, and all of them in steps 8 to
+// 12 and in the last three.
+std::vector<std::vector<float>> GradientsWithRests(size_t size) {
+  RandomStream random(6);
+  std::vector<std::vector<float>> steps;
+  for (uint64_t step = 1; step <= 20; ++step) {
+    std::vector<float>& gradients = steps.emplace_back(size);
+    if ((step >= 8 && step <= 12) || step > 17) continue;
+    for (float& gradient : gradients) {
+      if (random.NextBelow(3) == 0) gradient = static_cast<float>(random.NextNormal());
+    }
+  }
+  return steps;
+}
+
+std::vector<double> DecayedInDouble(const DecayingRule& rule, std::span<const float> start,
+                                    const std::vector<std::vector<float>>& steps) {
+  std::vector<double> values(start.begin(), start.end());
+  std::vector<double> memory(start.size(), rule.first_memory);
+  for (const std::vector<float>& gradients : steps) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] -= kDecayingRate * kDecay * values[i] + rule.move(gradients[i], &memory[i]);
+    }
+  }
+  return values;
+}
+
+void ExpectAllNear(std::span<const float> values, std::span<const double> expected,
+                   const std::string& what) {
+  for (size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], expected[i], 1e-5) << what;
+}
+
+TEST(UpdateRule, WeightDecayOfARowFollowsItsFormulaInDoubleThroughRests) {
+  const auto steps = GradientsWithRests(16);
+  for (const DecayingRule& decaying : kDecayingRules) {
+    const auto rule = MakeRule(decaying.text);
+    RandomStream random(7);
+    const std::vector<float> start = RandomVector(random, 16);
+    std::vector<float> row = start, state = InitialState(*rule, 16);
+    for (size_t i = 0; i < steps.size(); ++i) {
+      const bool is_rest = std::ranges::all_of(steps[i], [](float g) { return g == 0; });
+      if (!is_rest) rule->ApplyRow(row, state, steps[i], i + 1);
+    }
+    rule->SettleRow(row, state, steps.size());
+    ExpectAllNear(row, DecayedInDouble(decaying, start, steps), decaying.text);
+  }
+}
+
+TEST(UpdateRule, WeightDecayOfDenseElementsFollowsItsFormulaInDoubleThroughRests) {
+  constexpr size_t kSize = 16;
+  const auto steps = GradientsWithRests(kSize);
+  for (const DecayingRule& decaying : kDecayingRules) {
+    const auto rule = MakeRule(decaying.text);
+    RandomStream random(7);
+    const std::vector<float> start = RandomVector(random, kSize);
+    std::vector<float> dense = start, sparse = start;
+    std::vector<float> dense_state(kSize * static_cast<size_t>(rule->StatePerElement()));
+    rule->InitialState(kSize, dense_state);
+    std::vector<float> sparse_state = dense_state;
+    for (size_t i = 0; i < steps.size(); ++i) {
+      std::vector<uint16_t> indexes;
+      std::vector<float> kept;
+      for (uint16_t k = 0; k < kSize; ++k) {
+        if (steps[i][k] == 0) continue;
+        indexes.push_back(k);
+        kept.push_back(steps[i][k]);
+      }
+      rule->ApplyDense(dense, dense_state, steps[i], i + 1);
+      rule->ApplySparse(sparse, sparse_state, indexes, kept, i + 1);
+    }
+    rule->SettleDense(dense, dense_state, steps.size());
+    rule->SettleDense(sparse, sparse_state, steps.size());
+    const std::vector<double> expected = DecayedInDouble(decaying, start, steps);
+    ExpectAllNear(dense, expected, decaying.text);
+    ExpectAllNear(sparse, expected, decaying.text);
   }
 }
 

@@ -15,6 +15,7 @@
 namespace weir::wire {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Indexes = std::vector<uint16_t>;
 
@@ -108,6 +109,27 @@ TEST(PieceFrame, ScalesAreThoseOfTheElementsBuckets) {
   EXPECT_EQ(piece[2047], -400);
   EXPECT_EQ(piece[2048], 2000);
   EXPECT_EQ(piece[2999], -3000);
+}
+
+TEST(PieceFrame, TwoSidedScalesAreThoseOfTheElementsBucketsAndSigns) {
+  const std::vector<float> scales = {1, 2, 10, 20, 100, 200, 1000, 2000};  // plus, minus
+  ValueFormat tensor = ValueCoding::kLevels;
+  tensor.bits = 3;
+  tensor.bucket_log2 = 11;
+  tensor.two_sided = true;
+  tensor.scales = scales;
+  const ValueFormat format = tensor.OfPiece(kMaxStripeElements, 3000);
+  ASSERT_THAT(format.scales, ElementsAre(100, 200, 1000, 2000));
+  Bytes bytes;
+  PieceFrameWriter writer;
+  writer.Open(&bytes, FrameKind::kGradient, 9, kMaxStripeElements, format);
+  writer.Append(0, 3000, Indexes{0, 2047, 2048, 2999}, std::vector<float>{100, -800, 2000, -6000});
+  writer.Finish();
+  const std::vector<float> piece = DecodeInto(OnlyFrame(bytes), 3000);
+  EXPECT_EQ(piece[0], 100);
+  EXPECT_EQ(piece[2047], -800);
+  EXPECT_EQ(piece[2048], 2000);
+  EXPECT_EQ(piece[2999], -6000);
 }
 
 TEST(PieceFrame, RefusesUnsoundScales) {

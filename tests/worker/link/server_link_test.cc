@@ -95,6 +95,7 @@ class ServerLinkTest : public testing::Test {
     answer.mutable_answer()->set_is_catch_up(true);
     Reply(server, incoming.peer, answer);
     peers_[server] = incoming.peer;
+    connections_[server] = answer.answer().connection();
   }
   void BeConnected() {
     StartConnecting();
@@ -121,6 +122,7 @@ class ServerLinkTest : public testing::Test {
   std::unique_ptr<transport::ServerTransport> servers_[2] = {network_.MakeServer(),
                                                              network_.MakeServer()};
   transport::PeerId peers_[2];
+  uint32_t connections_[2] = {};
   std::unique_ptr<ServerLink> link_ = std::make_unique<ServerLink>(
       config_, layout_, LinkOptions{.server_addresses = {Address(0), Address(1)}},
       network_.MakeClient({.max_message_bytes = 1 << 20}));
@@ -261,6 +263,73 @@ TEST_F(ServerLinkTest, OwnPushesInFlightAreCountedForEachServer) {
   EXPECT_EQ(session::ParseHeader(to_slow.message)->push().own_in_flight(), 1u);
   EXPECT_EQ(session::ParseHeader(to_fast.message)->push().own_in_flight(), 0u)
       << "its read_version holds the first push";
+}
+
+// Of four pushes that may be in flight, as long as they are small.
+class ServerLinkOfFewBytesTest : public ServerLinkTest {
+ protected:
+  ServerLinkOfFewBytesTest() {
+    few_bytes_.mutable_cluster()->set_window(4);
+    few_bytes_.mutable_cluster()->set_max_unacknowledged_bytes(100);
+    link_ = std::make_unique<ServerLink>(few_bytes_, layout_,
+                                         LinkOptions{.server_addresses = {Address(0), Address(1)}},
+                                         network_.MakeClient());
+  }
+  ~ServerLinkOfFewBytesTest() override { link_.reset(); }
+
+  // Takes the credit that there must be. So many bytes go to server 0.
+  void Push(size_t byte_count) {
+    ASSERT_TRUE(link_->TryAcquireCredit());
+    std::vector<Body> bodies(2);
+    if (byte_count > 0) bodies[0].emplace_back(Bytes(byte_count));
+    link_->SubmitPush({}, std::move(bodies), link_->progress());
+    // What is asked for next leaves when the link has counted the push.
+    bodies.assign(2, {});
+    bodies[0].emplace_back(Bytes(1));
+    const uint64_t pull = link_->SubmitRowPull(std::move(bodies), false);
+    Expect(0, v1::Header::kRowPull);
+    link_->ForgetRowPull(pull);
+  }
+  // version: other than before, to see when the answer is taken.
+  void Answer(uint32_t server, uint64_t sequence, uint64_t durable_sequence, uint64_t version) {
+    v1::Header header;
+    v1::Answer& answer = *header.mutable_answer();
+    answer.set_connection(connections_[server]);
+    answer.set_index(next_index_[server]++);
+    answer.set_sequence(sequence);
+    answer.set_durable_sequence(durable_sequence);
+    answer.set_version(version);
+    Reply(server, peers_[server], header);
+    while (link_->progress().versions[server] != version) std::this_thread::yield();
+  }
+
+  v1::Config few_bytes_ = config_;
+  uint64_t next_index_[2] = {1, 1};
+};
+
+TEST_F(ServerLinkOfFewBytesTest, OnePushMayAlwaysBeUnderWayAndALargeOneHoldsTheNextBack) {
+  BeConnected();
+  Push(200);
+  EXPECT_FALSE(link_->TryAcquireCredit());
+  for (const uint32_t server : {0u, 1u}) Answer(server, 1, 1, 1);
+  EXPECT_TRUE(link_->TryAcquireCredit());
+}
+
+TEST_F(ServerLinkOfFewBytesTest, SmallPushesHoldNothingBackWithinTheWindow) {
+  BeConnected();
+  for (int i = 0; i < 4; ++i) Push(20);
+  EXPECT_FALSE(link_->TryAcquireCredit());
+}
+
+// An answer may come before the server has written the push down; until then it is kept.
+TEST_F(ServerLinkOfFewBytesTest, BytesCountUntilTheServerNeedsThemNoMore) {
+  BeConnected();
+  Push(200);
+  for (const uint32_t server : {0u, 1u}) Answer(server, 1, 0, 1);
+  Push(0);
+  EXPECT_FALSE(link_->TryAcquireCredit());
+  Answer(0, 1, 1, 2);
+  EXPECT_TRUE(link_->TryAcquireCredit());
 }
 
 }  // namespace

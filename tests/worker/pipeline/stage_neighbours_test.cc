@@ -1,5 +1,6 @@
 // A stage beside a neighbour that sends it what does not fit: it fails with a message that names
-// the neighbour and what is wrong, and nothing it was sent is counted as trained or scored.
+// the neighbour and what is wrong, and nothing it was sent is counted as trained or scored. And
+// what it pushes of what fits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,10 +17,11 @@
 #include "common/base/strings.h"
 #include "common/session/header_message.h"
 #include "common/session/score_message.h"
+#include "common/tensor/aligned_buffer.h"
 #include "common/transport/loopback.h"
 #include "common/wire/frame.h"
 #include "tests/support/loopback_cluster.h"
-#include "worker/embedded_client.h"
+#include "tests/worker/recording_client.h"
 #include "worker/model/kernels_for.h"
 #include "worker/pipeline/stage_trainer.h"
 
@@ -27,12 +29,15 @@ namespace weir::worker {
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
 constexpr char kOwn[] = "inproc://own", kNext[] = "inproc://next";
 constexpr int64_t kPatienceMs = 20'000;
 constexpr int32_t kBatchSize = 20;
+constexpr uint64_t kAccepted = 2;  // pushes, all the time
+constexpr uint64_t kLease = 7;
 
 // A stage of two, alone but for what the test plays: coordinator and neighbour.
 class StageNeighboursTest : public testing::Test {
@@ -96,11 +101,12 @@ class StageNeighboursTest : public testing::Test {
       data { batch_size: 20 synthetic { rows: 200 test_rows: 50 tables: 3 dense_features: 5 } }
       model { bottom_widths: [16, 8] top_widths: [16, 1] embedding_dimension: 8 }
       cluster { window: 1 answer_timeout_ms: 60000 }
+      update { rows { rowwise_adagrad { learning_rate: 0.01 } clip_norm: 1e-4 } }
       pipeline { split { after: "bottom/0" dct_mp { sparsity: 0.5 } } })"});
   const ModelLayout layout_{config_, 1};
   const std::unique_ptr<data::Reader> reader_ = data::MakeReader(config_).value();
   transport::LoopbackNetwork network_;
-  EmbeddedClient client_{config_, layout_};
+  RecordingClient client_{config_, layout_, kAccepted};
   PipelineViews views_;
   StageLinks links_;
   std::mutex mutex_;
@@ -161,6 +167,16 @@ TEST_F(LastStageTest, AnswersABatchThatFits) {
   EXPECT_GT(header->stage_backward().logloss_sum(), 0);
   EXPECT_EQ(answer->message.parts.size(), 2u);
   EXPECT_TRUE(failure_.ok());
+}
+
+TEST_F(LastStageTest, ClipsTheGradientsOfItsRows) {
+  Make();
+  Send();
+  ASSERT_TRUE(neighbour_->Receive(kPatienceMs));
+  trainer_.reset();  // it answers before it pushes
+  const auto pushes = client_.pushed();
+  ASSERT_EQ(pushes.size(), 1u);
+  EXPECT_NEAR(NormOf(pushes[0].rows), 1e-4, 1e-9);
 }
 
 struct BadBatch {
@@ -242,21 +258,52 @@ class FirstStageTest : public StageNeighboursTest {
     v1::ChunkLease lease;
     lease.set_split(split == data::Split::kTest ? v1::TEST : v1::TRAIN);
     lease.set_generation(generation);
+    lease.set_lease(kLease);
     rows_ = Rows(split);
     chunk_ = std::make_shared<ChunkWork>(lease, rows_, kBatchSize);
     trainer_->Add(chunk_);
+    backward().set_generation(generation);
+    backward().set_from_stage(1);
+    TakeBatch();
+  }
+  void TakeBatch() {
     const auto message = neighbour_->Receive(kPatienceMs);
     CHECK(message);
     peer_ = message->peer;
     const auto header = session::ParseHeader(message->message);
     CHECK(header && header->has_stage_forward());
+    forward_ = header->stage_forward();
     frames_ = session::BodyOf(message->message);
-    backward().set_generation(generation);
-    backward().set_from_stage(1);
-    backward().set_batch(header->stage_forward().batch());
+    backward().set_batch(forward_.batch());
   }
   void Answer(const session::Body& body) {
     CHECK(neighbour_->Send(peer_, session::MakeMessage(header_, body)).ok());
+  }
+  // As the stage behind trains the batch, all its parameters 0.
+  session::Body Train() {
+    const v1::BatchName& name = forward_.name();
+    const auto begin = static_cast<int64_t>(name.begin());
+    StageBatch batch;
+    batch.number = forward_.batch();
+    batch.name = name;
+    data::MakeBatch(rows_, begin, begin + name.row_count(), &batch.batch);
+    size_t row_elements = 0;
+    for (const data::TableIds& ids : batch.batch.tables) {
+      row_elements += ids.unique.size() * static_cast<size_t>(layout_.embedding_dimension());
+    }
+    const auto flat = static_cast<size_t>(layout_.flat_element_count());
+    tensor::AlignedBuffer parameters(flat), dense(flat), rows(row_elements), of_rows(row_elements);
+    StageMath math(layout_, 0, 1, model::KernelsFor(config_.model()), {});
+    Bytes back;
+    CHECK(math.Forward(parameters.data(), rows.span(), StageMath::Crossing::kAsTrained,
+                       frames_.at(0).span(), &batch, nullptr)
+              .ok());
+    CHECK(math.Loss(parameters.data(), rows.span(), &batch).ok());
+    CHECK(math.Backward(parameters.data(), {dense.data(), of_rows.span(), {}}, {}, &batch, &back)
+              .ok());
+    session::Body body;
+    body.emplace_back(std::move(back));
+    return body;
   }
   // Of the first rows, which are the batch's unless there are more or fewer.
   session::Body WriteScores(size_t row_count) {
@@ -276,7 +323,8 @@ class FirstStageTest : public StageNeighboursTest {
   transport::PeerId peer_;
   data::RowBlock rows_;
   std::shared_ptr<ChunkWork> chunk_;
-  session::Body frames_;  // that it sent
+  v1::StageForward forward_;  // that it sent last
+  session::Body frames_;      // with it
   v1::Header header_;
 };
 
@@ -348,6 +396,22 @@ TEST_F(FirstStageTest, TellsWhenANewGenerationBeginsWhetherItAwaitedTheNextStage
   EXPECT_EQ(SetGeneration(2), std::pair(uint64_t{2}, false));
   Begin(data::Split::kTrain, 2);
   EXPECT_EQ(SetGeneration(3), std::pair(uint64_t{3}, true));
+}
+
+TEST_F(FirstStageTest, APushTellsTheRowsOfItsLeaseThatAreAccepted) {
+  Begin(data::Split::kTrain);
+  Answer(Train());
+  for (int batch = 1; batch < 10; ++batch) {
+    TakeBatch();
+    Answer(Train());
+  }
+  ASSERT_TRUE(chunk_->AwaitFinished());
+  std::vector<uint64_t> offsets;
+  for (const RecordingClient::Pushed& push : client_.pushed()) {
+    EXPECT_EQ(push.lease, kLease);
+    offsets.push_back(push.offset);
+  }
+  EXPECT_THAT(offsets, ElementsAre(0, 20, 40, 40, 40, 40, 40, 40, 40, 40));
 }
 
 // Twice the same, and one that never left, are passed over.

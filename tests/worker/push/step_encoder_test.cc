@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -203,6 +204,93 @@ TEST_P(StepEncoderOnServers, DctLosesNothingOverManySteps) {
   ForEachElement(layout, [&](size_t i) { ASSERT_NEAR(receiver.dense[i], expected[i], 1e-4); });
 }
 
+std::map<std::string, Bytes> StatesOf(const StepEncoder& encoder, v1::PolicyRule* rule = nullptr) {
+  std::map<std::string, Bytes> states;
+  EXPECT_TRUE(encoder
+                  .SaveStates([&](const v1::PolicyStateHeader& header, ByteSpan state) {
+                    if (rule != nullptr) *rule = header.rule();
+                    states[header.name()] = Bytes(state.begin(), state.end());
+                    return OkStatus();
+                  })
+                  .ok());
+  return states;
+}
+
+// What a layer's policy has not sent, which its state begins with.
+std::vector<float> ResidualIn(const Bytes& state) {
+  ByteReader reader(state);
+  std::vector<float> residual(static_cast<size_t>(reader.Get<int64_t>()));
+  for (float& value : residual) value = reader.Get<float>();
+  EXPECT_TRUE(reader.ok());
+  return residual;
+}
+
+constexpr int64_t kBucket = 512;
+
+// Smaller in each bucket of a layer than in the one before: with another's scale a bucket is wrong.
+std::vector<float> GradientsThatFallByBucket(const ModelLayout& layout) {
+  std::vector<float> dense = FlatGradients(layout, 1);
+  for (const TensorSpec& tensor : layout.tensors()) {
+    const int64_t bucket_count = tensor.element_count() / kBucket + 1;
+    for (int64_t i = 0; i < tensor.element_count(); ++i) {
+      dense[static_cast<size_t>(tensor.offset + i)] *=
+          static_cast<float>(bucket_count - i / kBucket);
+    }
+  }
+  return dense;
+}
+
+TEST_P(StepEncoderOnServers, OneBitKeepsOfEveryBucketWhatItsScalesAreWrongBy) {
+  v1::Config config = Config();
+  config.mutable_compression()->mutable_default_()->mutable_one_bit()->set_bucket(kBucket);
+  config::FillDefaults(&config);
+  const ModelLayout layout(config, GetParam());
+  ASSERT_GE(layout.tensor_pieces(2).size(), 2u) << "a piece that does not begin with the layer";
+  StepEncoder encoder(config, layout, 0);
+  StepEncoder::Scratch scratch;
+  const std::vector<float> dense = GradientsThatFallByBucket(layout);
+  Receiver receiver(layout);
+  receiver.Take(encoder.Encode(dense, {}, {}, &scratch));
+  const auto states = StatesOf(encoder);
+  for (const TensorSpec& tensor : layout.tensors()) {
+    const std::vector<float> residual = ResidualIn(states.at(tensor.name));
+    ASSERT_EQ(std::ssize(residual), tensor.element_count());
+    for (size_t i = 0; i < residual.size(); ++i) {
+      const size_t at = static_cast<size_t>(tensor.offset) + i;
+      ASSERT_NEAR(receiver.dense[at] + residual[i], dense[at], 1e-4) << tensor.name << " " << i;
+    }
+  }
+}
+
+// Chance rounds a value to the level below it or above; of 4 bits there are 8 up to the norm.
+TEST_P(StepEncoderOnServers, QsgdIsWithinALevelOfTheElementsBucket) {
+  v1::Config config = Config();
+  v1::QsgdPolicy& qsgd = *config.mutable_compression()->mutable_default_()->mutable_qsgd();
+  qsgd.set_bits(4);
+  qsgd.set_bucket(kBucket);
+  config::FillDefaults(&config);
+  const ModelLayout layout(config, GetParam());
+  ASSERT_GE(layout.tensor_pieces(2).size(), 2u) << "a piece that does not begin with the layer";
+  StepEncoder encoder(config, layout, 0);
+  StepEncoder::Scratch scratch;
+  const std::vector<float> dense = GradientsThatFallByBucket(layout);
+  Receiver receiver(layout);
+  receiver.Take(encoder.Encode(dense, {}, {}, &scratch));
+  for (const TensorSpec& tensor : layout.tensors()) {
+    for (int64_t begin = 0; begin < tensor.element_count(); begin += kBucket) {
+      const auto first = static_cast<size_t>(tensor.offset + begin);
+      const auto end =
+          first + static_cast<size_t>(std::min(kBucket, tensor.element_count() - begin));
+      double squares = 0;
+      for (size_t i = first; i < end; ++i) squares += std::pow(dense[i], 2);
+      const double level = std::sqrt(squares) / 8;
+      for (size_t i = first; i < end; ++i) {
+        ASSERT_NEAR(receiver.dense[i], dense[i], 1.0001 * level) << tensor.name << " " << begin;
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Counts, StepEncoderOnServers, testing::Values(1, 2, 3));
 
 TEST(StepEncoder, RoundingToBf16StaysInTheResidual) {
@@ -232,6 +320,37 @@ TEST(StepEncoder, AccumulatedStepsLeaveLater) {
   encoder.FillReport(&report);
   EXPECT_EQ(report.layers(0).steps(), 2u);
   EXPECT_EQ(report.layers(0).steps_without_credit(), 1u);
+}
+
+// Layers and rows alike: one does not leave the other behind.
+TEST(StepEncoder, RowsOfStepsWithoutAPushLeaveLaterBesideTheLayers) {
+  v1::Config config = DctConfig(0);
+  v1::PolicyRule& rule = *config.mutable_compression()->add_layer();
+  rule.set_match("table/*");
+  rule.mutable_lazy_rows()->set_threshold(0);
+  config::FillDefaults(&config);
+  const ModelLayout layout(config, 2);
+  StepEncoder encoder(config, layout, 0);
+  StepEncoder::Scratch scratch;
+  const data::Batch batch = RowBatch();
+  ASSERT_TRUE(encoder.MayWait(batch));
+  const std::vector<float> dense1 = FlatGradients(layout, 1), dense2 = FlatGradients(layout, 2);
+  const std::vector<float> rows1 = RandomGradients(RowCount(batch) * kDimension, 3);
+  const std::vector<float> rows2 = RandomGradients(RowCount(batch) * kDimension, 4);
+  encoder.Accumulate(dense1, batch, rows1);
+  Receiver receiver(layout);
+  receiver.Take(encoder.Encode(dense2, batch, rows2, &scratch));
+  ForEachElement(layout, [&](size_t i) { ASSERT_EQ(receiver.dense[i], dense1[i] + dense2[i]); });
+  ASSERT_EQ(receiver.rows.size(), RowCount(batch));
+  size_t at = 0;
+  for (uint32_t table = 0; table < batch.tables.size(); ++table) {
+    for (const uint64_t id : batch.tables[table].unique) {
+      for (const float value : receiver.rows.at({table, id})) {
+        EXPECT_EQ(value, rows1[at] + rows2[at]) << "row " << id << " of table " << table;
+        ++at;
+      }
+    }
+  }
 }
 
 TEST(StepEncoder, ABodyHasADensePartAndThenARowPart) {
@@ -447,18 +566,6 @@ TEST(StepEncoder, ThreadsThatEncodeAtOnceLoseNothing) {
   }
   DrainInto(encoder, layout, 200, &receiver);
   ForEachElement(layout, [&](size_t i) { ASSERT_NEAR(receiver.dense[i], expected[i], 1e-3); });
-}
-
-std::map<std::string, Bytes> StatesOf(const StepEncoder& encoder, v1::PolicyRule* rule = nullptr) {
-  std::map<std::string, Bytes> states;
-  EXPECT_TRUE(encoder
-                  .SaveStates([&](const v1::PolicyStateHeader& header, ByteSpan state) {
-                    if (rule != nullptr) *rule = header.rule();
-                    states[header.name()] = Bytes(state.begin(), state.end());
-                    return OkStatus();
-                  })
-                  .ok());
-  return states;
 }
 
 v1::PolicyStateHeader HeaderOf(const std::string& name, const v1::PolicyRule& rule) {

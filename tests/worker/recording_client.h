@@ -1,0 +1,57 @@
+// A client without servers that numbers the pushes and keeps what they said, for tests of what
+// threads hand on.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "worker/embedded_client.h"
+
+namespace weir::worker {
+
+class RecordingClient : public EmbeddedClient {
+ public:
+  struct Pushed {
+    uint64_t lease = 0, offset = 0;
+    std::vector<float> dense, rows, row_squares;
+  };
+
+  // accepted: the push up to which servers have answered, all the time.
+  RecordingClient(const v1::Config& config, const ModelLayout& layout, uint64_t accepted = 0)
+      : EmbeddedClient(config, layout), accepted_(accepted) {}
+
+  bool needs_row_squares() const override { return true; }
+  ReadMark MarkRead() override {
+    return {.versions = {}, .accepted = {}, .accepted_sequence = accepted_};
+  }
+  Result<uint64_t> Push(const StepGradients& step) override {
+    WEIR_RETURN_IF_ERROR(EmbeddedClient::Push(step).status());
+    std::lock_guard lock(mutex_);
+    pushed_.push_back({.lease = step.lease,
+                       .offset = step.offset,
+                       .dense = {step.dense.begin(), step.dense.end()},
+                       .rows = {step.rows.begin(), step.rows.end()},
+                       .row_squares = {step.row_squares.begin(), step.row_squares.end()}});
+    return pushed_.size();
+  }
+
+  std::vector<Pushed> pushed() const {
+    std::lock_guard lock(mutex_);
+    return pushed_;
+  }
+
+ private:
+  const uint64_t accepted_;
+  mutable std::mutex mutex_;
+  std::vector<Pushed> pushed_;
+};
+
+inline double NormOf(const std::vector<float>& values) {
+  double sum = 0;
+  for (const float value : values) sum += static_cast<double>(value) * value;
+  return std::sqrt(sum);
+}
+
+}  // namespace weir::worker

@@ -1,0 +1,93 @@
+// What a worker's requests for work say of its pushes.
+#include "worker/worker.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "tests/worker/worker_test_support.h"
+#include "worker/data/reader.h"
+#include "worker/embedded_client.h"
+
+namespace weir::worker {
+namespace {
+
+// Servers that accept a push when somebody waits for it.
+class AcceptsWhenAwaited : public EmbeddedClient {
+ public:
+  using EmbeddedClient::EmbeddedClient;
+  Result<uint64_t> Push(const StepGradients& step) override {
+    WEIR_RETURN_IF_ERROR(EmbeddedClient::Push(step).status());
+    std::lock_guard lock(mutex_);
+    return last_of_lease_[step.lease] = ++pushes_;
+  }
+  Status AwaitAccepted(uint64_t sequence) override {
+    std::lock_guard lock(mutex_);
+    accepted_ = std::max(accepted_, sequence);
+    return OkStatus();
+  }
+  Result<v1::WorkReply> RequestWork(v1::WorkRequest request, std::vector<Bytes> scores) override {
+    for (const v1::Completion& completion : request.completions()) {
+      std::lock_guard lock(mutex_);
+      EXPECT_LE(last_of_lease_[completion.lease()], accepted_) << "lease " << completion.lease();
+      ++completions;
+    }
+    return EmbeddedClient::RequestWork(std::move(request), std::move(scores));
+  }
+  int completions = 0;
+
+ private:
+  std::mutex mutex_;
+  uint64_t pushes_ = 0;
+  uint64_t accepted_ = 0;
+  std::map<uint64_t, uint64_t> last_of_lease_;
+};
+
+// A push may be under way at every second request.
+class UnacceptedByTurns : public EmbeddedClient {
+ public:
+  using EmbeddedClient::EmbeddedClient;
+  bool has_unaccepted() const override { return has_unaccepted_; }
+  Result<v1::WorkReply> RequestWork(v1::WorkRequest request, std::vector<Bytes> scores) override {
+    EXPECT_EQ(request.is_busy(), has_unaccepted_);
+    has_unaccepted_ = !has_unaccepted_;
+    return EmbeddedClient::RequestWork(std::move(request), std::move(scores));
+  }
+
+ private:
+  bool has_unaccepted_ = true;
+};
+
+class WorkerTest : public testing::Test {
+ protected:
+  void Run(EmbeddedClient* client) {
+    WorkerOptions options;
+    options.threads = 2;
+    const auto report = Worker(config_, layout_, std::move(options), reader_.get(), client).Run();
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(report->total().samples(), 8000u);
+  }
+
+  const v1::Config config_ = TinyRun();
+  const ModelLayout layout_{config_, 1};
+  const std::unique_ptr<data::Reader> reader_ = data::MakeReader(config_).value();
+};
+
+// Else the coordinator would evaluate, or end the run, with pushes still to come.
+TEST_F(WorkerTest, ReportsAChunkOnceItsPushesAreAccepted) {
+  AcceptsWhenAwaited client(config_, layout_);
+  Run(&client);
+  EXPECT_GE(client.completions, 4 * 13) << "each chunk of each epoch, and those to test on";
+}
+
+TEST_F(WorkerTest, IsBusyWhileAPushIsUnderWay) {
+  UnacceptedByTurns client(config_, layout_);
+  Run(&client);
+}
+
+}  // namespace
+}  // namespace weir::worker
