@@ -53,7 +53,7 @@ class UnacceptedByTurns : public EmbeddedClient {
   using EmbeddedClient::EmbeddedClient;
   bool has_unaccepted() const override { return has_unaccepted_; }
   Result<v1::WorkReply> RequestWork(v1::WorkRequest request, std::vector<Bytes> scores) override {
-    EXPECT_EQ(request.is_busy(), has_unaccepted_);
+    EXPECT_TRUE(request.is_busy() || !has_unaccepted_);  // a thread may be busy, too
     has_unaccepted_ = !has_unaccepted_;
     return EmbeddedClient::RequestWork(std::move(request), std::move(scores));
   }
