@@ -36,7 +36,7 @@ constexpr double kDeathSeconds = 5;  // of what was killed; more than the kernel
 std::mutex mutex;
 std::set<const tools::ChildProcess*> running;  // guarded by mutex, as each process is
 
-// A process that KillPrograms finds.
+// A process that KillProgramsForGood finds.
 class RunningProgram {
  public:
   Status Start(tools::ChildCommand command) {

@@ -240,24 +240,35 @@ std::vector<float> GradientsThatFallByBucket(const ModelLayout& layout) {
   return dense;
 }
 
+// A step of them, and what servers make of it.
+struct EncodedBuckets {
+  EncodedBuckets(const v1::Config& with_defaults, uint32_t servers)
+      : config(with_defaults), layout(config, servers), encoder(config, layout, 0) {
+    EXPECT_GE(layout.tensor_pieces(2).size(), 2u) << "a piece that does not begin with the layer";
+    StepEncoder::Scratch scratch;
+    receiver.Take(encoder.Encode(dense, {}, {}, &scratch));
+  }
+
+  const v1::Config config;
+  const ModelLayout layout;
+  StepEncoder encoder;
+  const std::vector<float> dense = GradientsThatFallByBucket(layout);
+  Receiver receiver{layout};
+};
+
 TEST_P(StepEncoderOnServers, OneBitKeepsOfEveryBucketWhatItsScalesAreWrongBy) {
   v1::Config config = Config();
   config.mutable_compression()->mutable_default_()->mutable_one_bit()->set_bucket(kBucket);
   config::FillDefaults(&config);
-  const ModelLayout layout(config, GetParam());
-  ASSERT_GE(layout.tensor_pieces(2).size(), 2u) << "a piece that does not begin with the layer";
-  StepEncoder encoder(config, layout, 0);
-  StepEncoder::Scratch scratch;
-  const std::vector<float> dense = GradientsThatFallByBucket(layout);
-  Receiver receiver(layout);
-  receiver.Take(encoder.Encode(dense, {}, {}, &scratch));
-  const auto states = StatesOf(encoder);
-  for (const TensorSpec& tensor : layout.tensors()) {
+  const EncodedBuckets step(config, GetParam());
+  const auto states = StatesOf(step.encoder);
+  for (const TensorSpec& tensor : step.layout.tensors()) {
     const std::vector<float> residual = ResidualIn(states.at(tensor.name));
     ASSERT_EQ(std::ssize(residual), tensor.element_count());
     for (size_t i = 0; i < residual.size(); ++i) {
       const size_t at = static_cast<size_t>(tensor.offset) + i;
-      ASSERT_NEAR(receiver.dense[at] + residual[i], dense[at], 1e-4) << tensor.name << " " << i;
+      ASSERT_NEAR(step.receiver.dense[at] + residual[i], step.dense[at], 1e-4)
+          << tensor.name << " " << i;
     }
   }
 }
@@ -269,23 +280,18 @@ TEST_P(StepEncoderOnServers, QsgdIsWithinALevelOfTheElementsBucket) {
   qsgd.set_bits(4);
   qsgd.set_bucket(kBucket);
   config::FillDefaults(&config);
-  const ModelLayout layout(config, GetParam());
-  ASSERT_GE(layout.tensor_pieces(2).size(), 2u) << "a piece that does not begin with the layer";
-  StepEncoder encoder(config, layout, 0);
-  StepEncoder::Scratch scratch;
-  const std::vector<float> dense = GradientsThatFallByBucket(layout);
-  Receiver receiver(layout);
-  receiver.Take(encoder.Encode(dense, {}, {}, &scratch));
-  for (const TensorSpec& tensor : layout.tensors()) {
+  const EncodedBuckets step(config, GetParam());
+  for (const TensorSpec& tensor : step.layout.tensors()) {
     for (int64_t begin = 0; begin < tensor.element_count(); begin += kBucket) {
       const auto first = static_cast<size_t>(tensor.offset + begin);
       const auto end =
           first + static_cast<size_t>(std::min(kBucket, tensor.element_count() - begin));
       double squares = 0;
-      for (size_t i = first; i < end; ++i) squares += std::pow(dense[i], 2);
+      for (size_t i = first; i < end; ++i) squares += std::pow(step.dense[i], 2);
       const double level = std::sqrt(squares) / 8;
       for (size_t i = first; i < end; ++i) {
-        ASSERT_NEAR(receiver.dense[i], dense[i], 1.0001 * level) << tensor.name << " " << begin;
+        ASSERT_NEAR(step.receiver.dense[i], step.dense[i], 1.0001 * level)
+            << tensor.name << " " << begin;
       }
     }
   }
