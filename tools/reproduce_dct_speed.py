@@ -87,7 +87,8 @@ def samples_per_second(flags, stages, pipeline):
 # ------------------------------------------------------------------------------ slow networks
 
 
-# Stages behind the first listen on 127.0.0.2, 127.0.0.3, ...; the rest of the traffic is not limited.
+STAGES = 3
+# Those behind the first listen on 127.0.0.2, 127.0.0.3, ...; the rest of the traffic is not limited.
 SHAPE_LINKS = """
 ip link set lo up
 tc qdisc add dev lo root handle 1: htb default 10
@@ -106,7 +107,7 @@ SHAPE_ALL = "ip link set lo up; tc qdisc add dev lo root tbf rate {rate} burst 2
 
 def shaped_run(flags, name, shape, override, more=()):
     """Summary and folder of a run of three stages in a network namespace, and how busy the processors were."""
-    out, command = local(flags, name, 3, override)
+    out, command = local(flags, name, STAGES, override)
     command += more
     script = "set -e\n%s\nexec \"$@\"" % shape
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
@@ -119,13 +120,17 @@ def shaped_run(flags, name, shape, override, more=()):
 
 def link_cases():
     """(limit, the tool's word for it, width, layers, products, threads of a stage, batch): behind the layers that the
-    losses are told of, and behind the widest; and where the processor has units for it with products in BF16 and
-    two threads, which leaves least of the time to anything but the links."""
+    losses are told of, and behind the widest; and, so that the links decide and not the processors, with all of many
+    cores shared among the stages, and with products in BF16 and two threads where there are units for them."""
     cases = [(limit, shared, width, layers, "F32", 1, batch)
              for limit, shared, width, layers in (("one for all links", "yes", 256, THREE),
                                                   ("for each link and direction", "no", 256, THREE),
                                                   ("for each link and direction", "no", 512, THREE_OF_WIDEST))
              for batch in (128, 512)]
+    threads = len(os.sched_getaffinity(0)) // STAGES
+    if threads > 2:
+        cases += [("for each link and direction", "no", 256, THREE, "F32", threads, batch)
+                  for batch in (128, 512, 2048)]
     if has_bf16_units():
         cases += [("for each link and direction", "no", 256, THREE, "BF16", 2, batch) for batch in (128, 512, 2048)]
     return cases
