@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/compress/kth_largest.h"
+#include "common/compress/select_kernels.h"
 #include "common/layout/model_layout.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -96,6 +98,12 @@ constexpr size_t kRoom = static_cast<size_t>(kStripeElements) + 64;
 
 }  // namespace
 
+size_t CollectReaching(std::span<const float> values, float least, uint32_t first,
+                       float* magnitudes, uint32_t* indexes) {
+  return HWY_DYNAMIC_DISPATCH(Above)(values.data(), values.size(), least, first, magnitudes,
+                                     indexes);
+}
+
 void Candidates::Reserve(size_t more) {
   if (indexes_.size() >= count_ + more) return;
   tensor::AlignedArray<uint32_t> indexes(count_ + count_ / 4 + more);
@@ -106,10 +114,16 @@ void Candidates::Reserve(size_t more) {
   magnitudes_ = std::move(magnitudes);
 }
 
-void Candidates::Collect(std::span<const float> values, float least, uint32_t first) {
+void Candidates::Collect(const SelectKernels& kernels, std::span<const float> values, float least,
+                         uint32_t first) {
   Reserve(kRoom);
-  count_ += HWY_DYNAMIC_DISPATCH(Above)(values.data(), values.size(), least, first,
-                                        magnitudes_.data() + count_, indexes_.data() + count_);
+  count_ += kernels.collect_reaching(values, least, first, magnitudes_.data() + count_,
+                                     indexes_.data() + count_);
+}
+
+float Candidates::KthLargest(size_t k) {
+  overwritten_.assign(magnitudes().begin(), magnitudes().end());
+  return compress::KthLargest(overwritten_, k);
 }
 
 void Candidates::Add(std::span<const float> values, std::span<const uint16_t> offsets,

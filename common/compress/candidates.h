@@ -9,24 +9,36 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "common/tensor/aligned_buffer.h"
 
 namespace weir::compress {
 
+struct SelectKernels;
+
+// Writes |value|, and first plus its place, of those values with |value| >= least, which is above
+// zero; NaN is none of them. Returns how many there are. There is room behind them for 16 more.
+size_t CollectReaching(std::span<const float> values, float least, uint32_t first,
+                       float* magnitudes, uint32_t* indexes);
+
 class Candidates {
  public:
   void Clear() { count_ = 0; }
 
-  // Adds the elements of a stripe with |value| >= least, which is above zero; NaN is none of them.
-  // Stripes come in ascending order. first: the tensor's index of the stripe's first element.
-  void Collect(std::span<const float> values, float least, uint32_t first);
+  // Adds the elements of a stripe that CollectReaching finds. Stripes come in ascending order.
+  // first: the tensor's index of the stripe's first element.
+  void Collect(const SelectKernels& kernels, std::span<const float> values, float least,
+               uint32_t first);
 
   // Adds those elements of a stripe whose offsets are given.
   void Add(std::span<const float> values, std::span<const uint16_t> offsets, uint32_t first);
 
   // Forgets those with |value| < least.
   void Keep(float least);
+
+  // The k-th largest magnitude, 1 <= k <= count().
+  float KthLargest(size_t k);
 
   size_t count() const { return count_; }
   // Ascending, and |value| of each.
@@ -56,6 +68,7 @@ class Candidates {
   // With room behind the last for a vector.
   tensor::AlignedArray<uint32_t> indexes_;
   tensor::AlignedArray<float> magnitudes_;
+  std::vector<float> overwritten_;  // by looking for the k-th
 };
 
 }  // namespace weir::compress

@@ -1,3 +1,5 @@
+#include "common/compress/candidates.h"
+#include "common/compress/round_selection.h"
 #include "common/compress/select_kernels.h"
 #include "common/compress/stripe_select.h"
 
@@ -8,6 +10,8 @@ const SelectKernels& CpuSelectKernels() {
       .accumulate = AccumulateStripe,
       .accumulate_and_select = AccumulateAndSelect,
       .accumulate_and_quantize = AccumulateAndQuantize,
+      .round_selection = RoundSelection,
+      .collect_reaching = CollectReaching,
       .accumulate_and_test = AccumulateAndTest,
       .accumulate_and_take_quanta = AccumulateAndTakeQuanta,
       .sum_bucket = SumBucket,

@@ -10,7 +10,6 @@
 #include "common/base/random.h"
 #include "common/compress/policies.h"
 #include "common/compress/residual_policy.h"
-#include "common/compress/round_selection.h"
 #include "common/compress/select_kernels.h"
 
 namespace weir::compress {
@@ -60,7 +59,8 @@ class RandomK : public ResidualPolicy {
     const size_t count =
         std::min(residual.size(), static_cast<size_t>(std::floor(wanted + random.NextUnit())));
     Take(Choose(&random, count, residual.size()), residual, selection);
-    if (scope.values != wire::ValueCoding::kF32) RoundSelection(residual, selection);
+    if (scope.values != wire::ValueCoding::kF32)
+      scope.kernels->round_selection(residual, selection);
   }
 
   static void Take(const Chosen& chosen, std::span<float> residual, StripeSelection* selection) {

@@ -28,6 +28,13 @@ struct SelectKernels {
   void (*accumulate_and_quantize)(std::span<const float> gradient, float quantum,
                                   std::span<float> residual, StripeSelection* selection);
 
+  // round_selection.h
+  void (*round_selection)(std::span<float> residual, StripeSelection* selection);
+
+  // candidates.h
+  size_t (*collect_reaching)(std::span<const float> values, float least, uint32_t first,
+                             float* magnitudes, uint32_t* indexes);
+
   // variance_select.h
   size_t (*accumulate_and_test)(std::span<const float> gradient, const VarianceTest& test,
                                 std::span<float> residual, std::span<const float> square_sums,

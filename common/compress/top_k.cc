@@ -12,15 +12,12 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "common/compress/candidates.h"
 #include "common/compress/kept_count.h"
-#include "common/compress/kth_largest.h"
 #include "common/compress/policies.h"
 #include "common/compress/pool.h"
 #include "common/compress/residual_policy.h"
-#include "common/compress/round_selection.h"
 #include "common/compress/select_kernels.h"
 
 namespace weir::compress {
@@ -63,9 +60,7 @@ class TopK : public ResidualPolicy {
     AccumulateAndCollect(state, gradient, kept, plan.candidates);
     const size_t sent = std::min(kept, plan.candidates->count());
     if (sent == 0) return plan;
-    const std::span<const float> magnitudes = plan.candidates->magnitudes();
-    std::vector<float> overwritten(magnitudes.begin(), magnitudes.end());
-    plan.threshold = KthLargest(overwritten, sent);
+    plan.threshold = plan.candidates->KthLargest(sent);
     plan.tie_end = TieEnd(*plan.candidates, *plan.threshold, sent);
     plan.candidates->Keep(*plan.threshold);
     state.threshold = *plan.threshold;
@@ -102,22 +97,24 @@ class TopK : public ResidualPolicy {
           selection->values[selection->count++] = value;
           left = value - value;  // infinity leaves NaN behind: it cannot be sent twice
         });
-    if (state.scope.values != wire::ValueCoding::kF32) RoundSelection(residual, selection);
+    const Scope& scope = state.scope;
+    if (scope.values != wire::ValueCoding::kF32)
+      scope.kernels->round_selection(residual, selection);
   }
 
   static void AccumulateAndCollect(TopKState& state, std::span<const float> gradient, size_t kept,
                                    Candidates* candidates) {
     candidates->Clear();
+    const SelectKernels& kernels = *state.scope.kernels;
     const float bound = std::max(kLowered * state.threshold, kNotZero);
     state.residual.ForEachStripe([&](int64_t first, std::span<float> values) {
-      state.scope.kernels->accumulate(gradient.subspan(static_cast<size_t>(first), values.size()),
-                                      values);
-      candidates->Collect(values, bound, static_cast<uint32_t>(first));
+      kernels.accumulate(gradient.subspan(static_cast<size_t>(first), values.size()), values);
+      candidates->Collect(kernels, values, bound, static_cast<uint32_t>(first));
     });
     if (candidates->count() >= kept || bound == kNotZero) return;
     candidates->Clear();
     state.residual.ForEachStripe([&](int64_t first, std::span<float> values) {
-      candidates->Collect(values, kNotZero, static_cast<uint32_t>(first));
+      candidates->Collect(kernels, values, kNotZero, static_cast<uint32_t>(first));
     });
   }
 

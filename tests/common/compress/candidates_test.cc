@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "common/compress/select_kernels.h"
 #include "tests/common/compress/instruction_sets.h"
 #include "tests/common/compress/policy_support.h"
 
@@ -19,14 +20,19 @@ class CandidatesOnEachSet : public OnEachInstructionSet {};
 
 TEST_P(CandidatesOnEachSet, AreThoseThatReachTheBoundInOrder) {
   Candidates candidates;
-  candidates.Collect(std::vector{1.0f, -2.0f, std::numeric_limits<float>::quiet_NaN(), 0.5f}, 1, 0);
-  candidates.Collect(std::vector{0.0f, -1.0f, 3.0f}, 1, 4);
+  const SelectKernels& kernels = CpuSelectKernels();
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  candidates.Collect(kernels, std::vector{1.0f, -2.0f, kNaN, 0.5f}, 1, 0);
+  candidates.Collect(kernels, std::vector{0.0f, -1.0f, 3.0f}, 1, 4);
   EXPECT_THAT(candidates.indexes(), ElementsAre(0, 1, 5, 6));
   EXPECT_THAT(candidates.magnitudes(), ElementsAre(1, 2, 1, 3));
   EXPECT_THAT(candidates.IndexesIn(1, 6), ElementsAre(1, 5));
   EXPECT_TRUE(candidates.IndexesIn(7, 90).empty());
+  EXPECT_EQ(candidates.KthLargest(1), 3);
+  EXPECT_EQ(candidates.KthLargest(3), 1);
   candidates.Keep(2);
   EXPECT_THAT(candidates.indexes(), ElementsAre(1, 6));
+  EXPECT_EQ(candidates.KthLargest(2), 2) << "of what is left";
   candidates.Clear();
   EXPECT_EQ(candidates.count(), 0u);
 }
@@ -37,7 +43,7 @@ TEST_P(CandidatesOnEachSet, AreThoseOfAPlainLoopAtEverySizeAndShare) {
     for (const float least : {1e-30f, 0.3f, 1.0f, 2.5f, 9.0f}) {
       for (const float kept : {least, 1.5f * least}) {
         Candidates candidates;
-        candidates.Collect(values, least, 8192);
+        candidates.Collect(CpuSelectKernels(), values, least, 8192);
         candidates.Keep(kept);
         std::vector<uint32_t> indexes;
         std::vector<float> magnitudes;

@@ -30,6 +30,8 @@ constexpr SelectKernels kCounting = {
     .accumulate = Counted<&SelectKernels::accumulate>::Call,
     .accumulate_and_select = Counted<&SelectKernels::accumulate_and_select>::Call,
     .accumulate_and_quantize = Counted<&SelectKernels::accumulate_and_quantize>::Call,
+    .round_selection = Counted<&SelectKernels::round_selection>::Call,
+    .collect_reaching = Counted<&SelectKernels::collect_reaching>::Call,
     .accumulate_and_test = Counted<&SelectKernels::accumulate_and_test>::Call,
     .accumulate_and_take_quanta = Counted<&SelectKernels::accumulate_and_take_quanta>::Call,
     .sum_bucket = Counted<&SelectKernels::sum_bucket>::Call,
@@ -65,6 +67,18 @@ TEST(SelectKernels, APolicyComputesEachStripeByThoseOfItsScope) {
     const std::vector<float> gradient = NormalGradient(kOddElements, 9);
     const auto accumulate = [&] { counted.policy->Accumulate(*counted.state, gradient); };
     EXPECT_EQ(CallsOf(accumulate), 2) << form;
+  }
+}
+
+// What a policy does to a stripe beside accumulating it.
+TEST(SelectKernels, CandidatesAndRoundingAreThoseOfTheScopeToo) {
+  constexpr int kStripes = 2;
+  for (const auto& [form, kernels_of_a_stripe] : {std::pair{"top_k", 3}, {"random_k", 2}}) {
+    Selector counted(RuleNamed(form), MakeScope(kOddElements, wire::ValueCoding::kBf16));
+    counted.scope.kernels = &kCounting;
+    counted.state = counted.policy->MakeState(counted.scope);
+    const std::vector<float> gradient = NormalGradient(kOddElements, 1);
+    EXPECT_EQ(CallsOf([&] { counted.Step(gradient); }), kStripes * kernels_of_a_stripe) << form;
   }
 }
 
