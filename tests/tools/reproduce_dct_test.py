@@ -4,6 +4,8 @@
 Usage: reproduce_dct_test.py BIN_DIR [unittest arguments]"""
 
 import argparse
+import contextlib
+import io
 import json
 import math
 import os
@@ -104,6 +106,24 @@ class Arithmetic(unittest.TestCase):
                          ["build/dct/steadiness-policy-adagrad", "build/dct/steadiness-exact-adagrad"])
         self.assertEqual(folders("steadiness", "--rows=9000")[0], "build/dct/steadiness-policy-adagrad-9000")
         self.assertEqual(folders("bytes"), ["build/dct/bytes"])
+
+    def test_another_choice_of_losses_has_a_place_of_its_own(self):
+        def place(part, *words):
+            with mock.patch("sys.argv", ["reproduce_dct", *words]):
+                return reproduce_dct.place(reproduce_dct.parse_flags(), part)
+
+        with tempfile.TemporaryDirectory() as folder:
+            page = os.path.join(folder, "page.md")
+            with open(page, "w", encoding="utf-8") as f:
+                f.write("<!-- reproduce_dct loss-sgd-x -->\n<!-- end of loss-sgd-x -->\n")
+            words = ("--only=loss", "--rule=sgd", "--page=" + page)
+            self.assertEqual(place("loss", *words, "--block=x"), "loss-sgd-x")
+            with contextlib.redirect_stderr(io.StringIO()) as told, self.assertRaises(SystemExit):
+                place("loss", *words)
+            self.assertIn("no place 'loss-sgd'", told.getvalue())
+            with contextlib.redirect_stderr(io.StringIO()) as told, self.assertRaises(SystemExit):
+                place("loss", "--block=x")
+            self.assertIn("give --page as well", told.getvalue())
 
     def test_the_quantile_of_each_step_is_exact(self):
         self.assertIn("lifespan: 1 ", reproduce_dct_thresholds.RULES["exact"])
