@@ -1,4 +1,4 @@
-"""compare_policies' tables: what it tells of each policy, and of its largest layers."""
+"""compare_policies' tables: what each policy learned, what it sent, and what its largest layers did."""
 
 import json
 import math
@@ -18,8 +18,8 @@ def encode_milliseconds(result):
     return 1e3 * seconds / result["train"]["steps"]
 
 
-def row(results, base):
-    """(heading, cell) of a policy's runs; base: those of none."""
+def learning(results, base):
+    """(heading, cell) of what a policy's runs learned, with what traffic and at what speed; base: the runs of none."""
     logloss = [r["test"]["logloss"] for r in results]
     pairs = [100 * difference for difference in relative_differences(results, base)]
     auc = [r["test"]["auc"] for r in results]
@@ -32,21 +32,25 @@ def row(results, base):
     if None not in best:  # of made-up data
         excess = [100 * (loss / least - 1) for loss, least in zip(logloss, best)]
         cells.append(("excess over the best possible, %", "%.2f" % statistics.mean(excess)))
-    sent = density(results)
     return cells + [
         ("test AUC", mean_and_deviation(auc, "%.4f")),
         ("difference to none", "" if results is base else "%+.4f" % statistics.mean(gains)),
-        ("density", "%.4f" % sent),
-        ("elements by elements sent", "%.3g" % (1 / sent) if sent else "inf"),
-        ("push, kB/step", "%.1f" % kilobytes(results, "push")),
-        ("times fewer", "%.1f" % fewer(results, "push")),
-        ("pull, kB/step", "%.1f" % kilobytes(results, "pull")),
-        ("push + pull, times fewer", "%.1f" % fewer(results, "push", "pull")),
-        ("rows up, kB/step", "%.1f" % kilobytes(results, "row_push")),
-        ("rows down, kB/step", "%.1f" % kilobytes(results, "row_pull")),
-        ("all, times fewer", "%.1f" % fewer(results, "push", "pull", "row_push", "row_pull")),
+        ("all bytes, times fewer", "%.1f" % fewer(results, "push", "pull", "row_push", "row_pull")),
         ("select and code, ms/step", "%.3f" % statistics.median(map(encode_milliseconds, results))),
         ("samples/s", "%.0f" % statistics.median(r["train"]["samples_per_second"] for r in results))]
+
+
+def traffic(results):
+    """(heading, cell) of what a policy's runs sent."""
+    sent = density(results)
+    return [("density", "%.4f" % sent),
+            ("elements by elements sent", "%.3g" % (1 / sent) if sent else "inf"),
+            ("push, kB/step", "%.1f" % kilobytes(results, "push")),
+            ("times fewer", "%.1f" % fewer(results, "push")),
+            ("pull, kB/step", "%.1f" % kilobytes(results, "pull")),
+            ("push + pull, times fewer", "%.1f" % fewer(results, "push", "pull")),
+            ("rows up, kB/step", "%.1f" % kilobytes(results, "row_push")),
+            ("rows down, kB/step", "%.1f" % kilobytes(results, "row_pull"))]
 
 
 def entropy(probability):

@@ -22,6 +22,17 @@ def run(*arguments):
                           text=True, timeout=250)
 
 
+def tables(out):
+    """What it wrote: {heading: {policy: cell}} of what was learned, of what was sent, and of layers if it has them."""
+    with open(os.path.join(out, "table.md"), encoding="utf-8") as f:
+        texts = f.read().split("\n\n")
+    found = []
+    for text in texts:
+        headings, _, *lines = [line.strip("| ").split(" | ") for line in text.splitlines()]
+        found.append({heading: {line[0]: line[i] for line in lines} for i, heading in enumerate(headings)})
+    return found
+
+
 class ComparePolicies(unittest.TestCase):
     def test_every_policy_has_a_row_and_pictures(self):
         names = [name[:-len(".textproto")] for name in os.listdir("configs/policies")]
@@ -29,20 +40,21 @@ class ComparePolicies(unittest.TestCase):
             done = run("--config=configs/runs/quickstart.textproto", "--override=" + SMALL, "--seeds=2",
                        "--out=" + out)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-            with open(os.path.join(out, "table.md"), encoding="utf-8") as f:
-                rows = [line.split(" | ") for line in f.read().splitlines()]
-            self.assertEqual({len(row) for row in rows}, {len(rows[0])})
-            self.assertEqual(rows[2][0], "| none")
-            self.assertEqual(sorted(row[0][2:] for row in rows[2:]), sorted(names))
-            sent = {row[0][2:]: float(row[rows[0].index("density")]) for row in rows[2:]}
-            self.assertEqual(sent["none"], 1)
-            self.assertLess(sent["top_k"], 0.02)
-            for heading in ("test logloss", "excess over none, %", "excess over the best possible, %", "test AUC", "difference to none",
-                            "density", "push, kB/step", "pull, kB/step", "rows up, kB/step", "rows down, kB/step",
-                            "select and code, ms/step", "samples/s"):
-                at = [cell.strip("| ") for cell in rows[0]].index(heading)
-                for row in rows[3:]:  # behind none, which is what others exceed
-                    self.assertRegex(row[at], r"^[-+0-9.]+( \+- [0-9.]+)?( \|)?$", heading)
+            learned, sent = tables(out)
+            for table in (learned, sent):
+                self.assertEqual(sorted(table["policy"]), sorted(names))
+                self.assertEqual(next(iter(table["policy"])), "none")
+            self.assertEqual(float(sent["density"]["none"]), 1)
+            self.assertLess(float(sent["density"]["top_k"]), 0.02)
+            for heading, cells in {**learned, **sent}.items():
+                for policy in set(names) - {"none"}:  # which is what others exceed
+                    if heading != "policy":
+                        self.assertRegex(cells[policy], r"^[-+0-9.]+( \+- [0-9.]+)?$", heading)
+            for heading in ("test logloss", "excess over none, %", "excess over the best possible, %", "test AUC",
+                            "difference to none", "all bytes, times fewer", "select and code, ms/step", "samples/s"):
+                self.assertIn(heading, learned)
+            for heading in ("density", "push, kB/step", "pull, kB/step", "rows up, kB/step", "rows down, kB/step"):
+                self.assertIn(heading, sent)
             for name in ("index.html", "loss.svg", "density.svg", "threshold.svg"):
                 self.assertTrue(os.path.getsize(os.path.join(out, name)) > 0)
 
@@ -54,13 +66,13 @@ class ComparePolicies(unittest.TestCase):
             with open(os.path.join(out, "tenth-1", "config.textproto"), encoding="utf-8") as f:
                 self.assertRegex(f.read(), r"run \{[^}]*evaluate_every_samples: 640\b")
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-            with open(os.path.join(out, "table.md"), encoding="utf-8") as f:
-                rows = [line.split(" | ") for line in f.read().splitlines()]
-            self.assertEqual([row[0] for row in rows[2:]], ["| none", "| tenth"])
-            self.assertAlmostEqual(float(rows[3][rows[0].index("density")]), 0.1, delta=0.01)
-            self.assertAlmostEqual(float(rows[3][rows[0].index("elements by elements sent")]), 10, delta=1)
-            self.assertNotIn("upper 95 % limit, %", rows[0])
-            self.assertFalse([cell for row in rows for cell in row if "+-" in cell], "one seed has no deviation")
+            learned, sent = tables(out)
+            self.assertEqual(list(sent["policy"]), ["none", "tenth"])
+            self.assertAlmostEqual(float(sent["density"]["tenth"]), 0.1, delta=0.01)
+            self.assertAlmostEqual(float(sent["elements by elements sent"]["tenth"]), 10, delta=1)
+            self.assertNotIn("upper 95 % limit, %", learned)
+            self.assertFalse([cell for cells in learned.values() for cell in cells.values() if "+-" in cell],
+                             "one seed has no deviation")
         for rule in ("half", "none=top_k {}", "a/b=top_k {}", "=top_k {}", "half="):
             done = run("--rule=" + rule)
             self.assertEqual(done.returncode, 2, rule)
@@ -71,12 +83,12 @@ class ComparePolicies(unittest.TestCase):
             done = run("--config=configs/runs/quickstart.textproto", "--seeds=2", "--override=" + SMALL, "--layers=2",
                        "--rule=half=top_k { sparsity: 0.5 } values: BF16", "--out=" + out)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-            with open(os.path.join(out, "table.md"), encoding="utf-8") as f:
-                table = f.read().split("\n\n")[1].splitlines()
-            self.assertEqual(table[0], "| policy | top/0/weight | bottom/1/weight |")
-            self.assertRegex(table[2], r"^\| none \| 32\.\d \(0\.0\) \| 32\.\d \(0\.0\) \|$")
-            # Where they do not cluster an index of one in two takes two bits; 16 are the value's.
-            self.assertRegex(table[3], r"^\| half \| 1[78]\.\d \(2\.0\) \| 1[78]\.\d \(2\.0\) \|$")
+            layers = tables(out)[2]
+            self.assertEqual(list(layers), ["policy", "top/0/weight", "bottom/1/weight"])
+            for cells in (layers["top/0/weight"], layers["bottom/1/weight"]):
+                self.assertRegex(cells["none"], r"^32\.\d \(0\.0\)$")
+                # Where they do not cluster an index of one in two takes two bits; 16 are the value's.
+                self.assertRegex(cells["half"], r"^1[78]\.\d \(2\.0\)$")
         self.assertIn("--layers: 0 or more", run("--layers=-1").stderr)
 
     def test_indexes_are_bound_by_the_density_of_their_time(self):
