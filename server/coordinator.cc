@@ -204,11 +204,7 @@ bool Coordinator::IsAwaitedToSettle(cluster::Seat seat) const {
 
 void Coordinator::CheckSettling(int64_t now_ms) {
   const uint32_t evaluation = director_.settling();
-  if (evaluation != settling_) {
-    settling_ = evaluation;
-    settling_since_ms_ = now_ms;
-  }
-  const int64_t waited_ms = now_ms - settling_since_ms_;
+  const int64_t waited_ms = settling_.For(evaluation, now_ms);
   if (evaluation == 0 || waited_ms <= config_.cluster().join_timeout_ms()) return;
   std::vector<std::string> names;
   for (const auto& [seat, desk] : desks_) {
@@ -217,6 +213,23 @@ void Coordinator::CheckSettling(int64_t now_ms) {
   if (names.empty()) return director_.Settled(now_ms);  // nobody has asked since they left
   director_.Fail(StrCat(StrJoin(names, ", "), ": not done with the last batches for ", waited_ms,
                         " ms (cluster.join_timeout_ms); see what holds them up"));
+}
+
+// Whoever reads a file that does not come, say, is not silent.
+void Coordinator::CheckLeases(int64_t now_ms) {
+  const uint64_t work = director_.awaited_work();
+  const int64_t waited_ms = stuck_.For(work, now_ms);
+  if (work == 0 || waited_ms <= config_.cluster().join_timeout_ms()) return;
+  std::vector<std::string> names;
+  for (const auto& [seat, desk] : desks_) {
+    const bool lacks_stage = stage_count_ > 1 && pipelines_.IncompleteSince(seat.trainer);
+    if (director_.HasLease(seat) && !lacks_stage) names.push_back(Name(seat));
+  }
+  if (names.empty()) return;
+  director_.Fail(StrCat(StrJoin(names, ", "), ": nothing of the work at hand was done for ",
+                        waited_ms,
+                        " ms (cluster.join_timeout_ms), and all wait for it; see what "
+                        "holds it up, a file that cannot be read perhaps"));
 }
 
 void Coordinator::FillPipeline(const v1::WorkRequest& request, cluster::Seat seat,
@@ -441,7 +454,15 @@ std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& repo
     if (found != shards_.end()) found->second.has_left |= found->second.nonce == report.nonce();
     return std::nullopt;
   }
-  if (found != shards_.end() && found->second.nonce != report.nonce()) {
+  const bool is_another = found != shards_.end() && found->second.nonce != report.nonce();
+  // Of the next run, at the same addresses: its own coordinator comes when this one has left.
+  if (!needs_servers() && report.run() == 0 && (is_another || !failed())) {
+    reply.set_state(v1::ShardReply::TAKEN);
+    reply.set_reason(
+        StrCat("a run has ended there, of which this shard ", report.shard(), " was no part"));
+    return header;
+  }
+  if (is_another) {
     if (now_ms - found->second.heard_ms <= kShardSilenceMs) {
       reply.set_state(v1::ShardReply::TAKEN);
       reply.set_reason(StrCat("shard ", report.shard(), " is already served by another process"));
@@ -482,6 +503,7 @@ void Coordinator::Tick(int64_t now_ms) {
   CheckTrainers(now_ms);
   CheckSettling(now_ms);
   RevokeLeases(now_ms);
+  CheckLeases(now_ms);
   if (running() && !anyone_joined_ && now_ms - *started_ms_ > config_.cluster().join_timeout_ms()) {
     director_.Fail(StrCat("no trainer joined within ", config_.cluster().join_timeout_ms(),
                           " ms (cluster.join_timeout_ms)"));

@@ -75,6 +75,19 @@ class Coordinator {
     int64_t heard_ms = 0;
     bool has_left = false;
   };
+  // Of a number that is looked at in each tick: for how long it has been what it is.
+  class Unchanged {
+   public:
+    int64_t For(uint64_t number, int64_t now_ms) {
+      if (number != number_) since_ms_ = now_ms;
+      number_ = number;
+      return now_ms - since_ms_;
+    }
+
+   private:
+    uint64_t number_ = 0;
+    int64_t since_ms_ = 0;
+  };
 
   // Computes what test scores come to: those of many rows on a thread of its own, for which Tick
   // looks.
@@ -100,6 +113,7 @@ class Coordinator {
   void Settle(cluster::Seat seat, bool is_busy, int64_t now_ms);
   bool IsAwaitedToSettle(cluster::Seat seat) const;
   void CheckSettling(int64_t now_ms);
+  void CheckLeases(int64_t now_ms);
   // Whether the final report waits for a stage's last words.
   bool AwaitsStages(int64_t now_ms);
   void FillPipeline(const v1::WorkRequest& request, cluster::Seat seat, v1::WorkReply* reply);
@@ -135,8 +149,8 @@ class Coordinator {
   bool anyone_joined_ = false;
   std::vector<uint64_t> file_bytes_;      // of those who are here
   std::optional<int64_t> last_knock_ms_;  // when somebody last asked for a seat that was taken
-  uint32_t settling_ = 0;                 // what director_.settling() was at the last tick
-  int64_t settling_since_ms_ = 0;         // since when it is that
+  Unchanged settling_;                    // director_.settling()
+  Unchanged stuck_;                       // director_.awaited_work()
   std::optional<int64_t> finished_ms_;    // when a worker was first to be told so
   std::optional<int64_t> ended_ms_;
   bool shall_be_saved_ = false, is_saved_ = false;

@@ -51,9 +51,7 @@ Status Server::Run() {
   AwakeClock clock(Clock::Real());
   int64_t next_tick_ms = 0;
   while (true) {
-    auto incoming = transport_->Receive(kTickMs);
-    if (incoming) Receive(*std::move(incoming), clock.Look());
-    dispatcher_->Flush(outbox_.TakeAll());
+    ReceiveOne(kTickMs, &clock);
     if (clock.Look() < next_tick_ms && !stopping_) continue;
     ReceiveQueued(&clock);
     const int64_t now_ms = clock.Look();
@@ -68,10 +66,17 @@ Status Server::Run() {
 // in the queue.
 void Server::ReceiveQueued(AwakeClock* clock) {
   for (int i = 0; i < kMessagesBeforeTick && !stopping_; ++i) {
-    auto incoming = transport_->Receive(0);
-    if (!incoming) return;
-    Receive(*std::move(incoming), clock->Look());
+    if (!ReceiveOne(0, clock)) return;
   }
+}
+
+// Each Receive may end by the wake-up of a strand that has finished, and is told of it once.
+bool Server::ReceiveOne(int64_t timeout_ms, AwakeClock* clock) {
+  auto incoming = transport_->Receive(timeout_ms);
+  const bool has_come = incoming.has_value();
+  if (has_come) Receive(*std::move(incoming), clock->Look());
+  dispatcher_->Flush(outbox_.TakeAll());
+  return has_come;
 }
 
 void Server::Receive(transport::IncomingMessage incoming, int64_t now_ms) {

@@ -53,6 +53,8 @@ class Server {
 
  private:
   void ReceiveQueued(AwakeClock* clock);
+  // Handles a message, if one comes, and sends what strands have finished. Whether one came.
+  bool ReceiveOne(int64_t timeout_ms, AwakeClock* clock);
   void Receive(transport::IncomingMessage incoming, int64_t now_ms);
   void ReceiveControl(const transport::PeerId& peer, const v1::Header& header,
                       const transport::Message& message, int64_t now_ms);

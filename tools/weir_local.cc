@@ -156,6 +156,10 @@ Status RunProcesses(const LocalOptions& options, const v1::Config& config) {
   std::string missing;
   const Status moved = residuals.Move(&missing);
   if (!missing.empty()) progress.Notice(missing);
+  if (!ending.ok() && residuals.HasModelCome()) {
+    progress.Notice(StrCat("the model in ", options.save_directory,
+                           " is this run's all the same: all of it was trained and saved"));
+  }
   // Each is worth having without the others.
   return Joined(ending.ok() ? Finish(options) : ending, moved);
 }

@@ -16,6 +16,7 @@
 #include "common/layout/message_bound.h"
 #include "common/program/build_commit.h"
 #include "common/program/program.h"
+#include "common/saved_model/places.h"
 #include "common/saved_model/policy_states.h"
 #include "common/saved_model/warm_start.h"
 #include "common/transport/tcp_address.h"
@@ -89,6 +90,15 @@ std::vector<std::string> CheckFlags(const Arguments& arguments) {
   }
   if (!FLAGS_save_residuals.empty() && FLAGS_servers.empty()) {
     problems.push_back("--save_residuals: without --servers nothing is kept back; leave it out");
+  }
+  const bool is_in_save =
+      !FLAGS_save.empty() && saved_model::LiesIn(FLAGS_save_residuals, FLAGS_save);
+  if (!FLAGS_save_residuals.empty() &&
+      (is_in_save || !saved_model::ModelAround(FLAGS_save_residuals).empty())) {
+    problems.push_back(StrCat(
+        "--save_residuals: ", FLAGS_save_residuals,
+        " lies in a saved model, which is replaced whole when a run saves to it; name a folder "
+        "elsewhere, and put it into the model as `residuals` when the run is over"));
   }
   if (FLAGS_threads < 1 || FLAGS_threads > 1024) problems.push_back("--threads: 1 to 1024");
   if (FLAGS_device != "cpu") {

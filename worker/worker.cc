@@ -169,16 +169,15 @@ Status Worker::TakeLease(const v1::ChunkLease& lease) {
   data::RowBlock rows;
   WEIR_ASSIGN_OR_RETURN(const data::ChunkResult result,
                         reader_->ReadColumns(id, {.hash = options_.stage.has_value()}, &rows));
-  CountLines(id.split, result.line_count + result.hidden_line_count,
-             rows.malformed.size() + static_cast<size_t>(result.hidden_line_count));
-  if (id.split == data::Split::kTrain) {
-    train_passes_.Take(lease.epoch());
-  } else {
-    test_passes_.Take(lease.evaluation());
-  }
+  SplitLines& lines = LinesOf(id.split);
+  lines.count += static_cast<uint64_t>(result.line_count + result.hidden_line_count);
+  lines.malformed += rows.malformed.size() + static_cast<size_t>(result.hidden_line_count);
+  lines.TakePass(id.split == data::Split::kTrain ? lease.epoch() : lease.evaluation());
   for (const std::string& problem : result.problems) LOG(WARNING) << "malformed: " << problem;
-  if (first_problem_.empty() && !result.problems.empty()) first_problem_ = result.problems[0];
-  WEIR_RETURN_IF_ERROR(CheckMalformed());
+  if (lines.first_problem.empty() && !result.problems.empty()) {
+    lines.first_problem = result.problems[0];
+  }
+  WEIR_RETURN_IF_ERROR(CheckMalformed(id.split));
   if (result.end_of_file) {
     v1::FileEnd end;
     end.set_split(lease.split());
@@ -196,30 +195,23 @@ Status Worker::TakeLease(const v1::ChunkLease& lease) {
   return OkStatus();
 }
 
-void Worker::Passes::Take(uint32_t pass) {
-  if (!first) first = pass;
-  if (pass >= *first) count = std::max<uint64_t>(count, pass - *first + 1);
+void Worker::SplitLines::TakePass(uint32_t pass) {
+  if (!first_pass) first_pass = pass;
+  if (pass >= *first_pass) passes = std::max<uint64_t>(passes, pass - *first_pass + 1);
 }
 
-void Worker::CountLines(data::Split split, int64_t lines, size_t malformed) {
-  line_count_ += static_cast<uint64_t>(lines);
-  malformed_count_ += malformed;
-  if (split != data::Split::kTrain) return;
-  train_line_count_ += static_cast<uint64_t>(lines);
-  train_malformed_count_ += malformed;
-}
-
-Status Worker::CheckMalformed() const {
+// Each split by itself: a small one to test on would be lost in a large one to train on.
+Status Worker::CheckMalformed(data::Split split) {
+  const SplitLines& lines = LinesOf(split);
   const double share = config_.data().max_malformed_share();
-  const double allowed = share * static_cast<double>(line_count_);
-  const uint64_t test_malformed = malformed_count_ - train_malformed_count_;
-  const bool are_few = train_malformed_count_ <= kToleratedLines * train_passes_.count &&
-                       test_malformed <= kToleratedLines * test_passes_.count;
-  if (are_few && share > 0) return OkStatus();
-  if (static_cast<double>(malformed_count_) <= allowed) return OkStatus();
-  return InvalidData(StrCat(malformed_count_, " of ", line_count_,
-                            " lines are malformed, more than data.max_malformed_share (", share,
-                            ") allows; the first is ", first_problem_));
+  if (share > 0 && lines.malformed <= kToleratedLines * lines.passes) return OkStatus();
+  if (static_cast<double>(lines.malformed) <= share * static_cast<double>(lines.count)) {
+    return OkStatus();
+  }
+  return InvalidData(StrCat(lines.malformed, " of ", lines.count, " lines to ",
+                            split == data::Split::kTrain ? "train" : "test",
+                            " on are malformed, more than data.max_malformed_share (", share,
+                            ") allows; the first is ", lines.first_problem));
 }
 
 Status Worker::FinishOldest() {
@@ -256,9 +248,9 @@ Status Worker::CheckScores(const ChunkWork& chunk) {
              "training has diverged, and wants lower learning rates");
   LOG(WARNING) << problem << "; " << rows.size() << " such rows of " << chunk.row_count()
                << " have no part in the evaluation";
-  if (first_problem_.empty()) first_problem_ = problem;
-  malformed_count_ += rows.size();
-  return CheckMalformed();
+  if (test_lines_.first_problem.empty()) test_lines_.first_problem = problem;
+  test_lines_.malformed += rows.size();
+  return CheckMalformed(data::Split::kTest);
 }
 
 v1::WorkRequest Worker::MakeRequest(std::vector<Bytes>* scores) {
@@ -282,8 +274,8 @@ v1::WorkRequest Worker::MakeRequest(std::vector<Bytes>* scores) {
   v1::WorkerReport& report = *request.mutable_report();
   client_->FillReport(&report);
   trainer_->FillReport(&report);
-  report.set_lines(train_line_count_);
-  report.set_malformed_lines(train_malformed_count_);
+  report.set_lines(train_lines_.count);
+  report.set_malformed_lines(train_lines_.malformed);
   request.set_known_evaluations(known_evaluations_);
   return request;
 }

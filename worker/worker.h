@@ -60,12 +60,16 @@ class Worker {
   void Interrupt();
 
  private:
-  // Over a split, since this worker's first one: how often its lines may have been counted.
-  struct Passes {
-    std::optional<uint32_t> first;
-    uint64_t count = 1;
+  // What was read of a split.
+  struct SplitLines {
+    uint64_t count = 0;
+    uint64_t malformed = 0;
+    std::string first_problem;
+    // Over the split, since this worker's first one: how often a line may have been counted.
+    std::optional<uint32_t> first_pass;
+    uint64_t passes = 1;
 
-    void Take(uint32_t pass);
+    void TakePass(uint32_t pass);
   };
 
   Result<v1::RunReport> TrainOrRunOut();
@@ -73,8 +77,10 @@ class Worker {
   Result<v1::RunReport> RunLoop();
   Status TakeLease(const v1::ChunkLease& lease);
   Status FinishOldest();
-  void CountLines(data::Split split, int64_t lines, size_t malformed);
-  Status CheckMalformed() const;
+  SplitLines& LinesOf(data::Split split) {
+    return split == data::Split::kTrain ? train_lines_ : test_lines_;
+  }
+  Status CheckMalformed(data::Split split);
   Status CheckScores(const ChunkWork& chunk);
   std::string PlaceOf(const ChunkWork& chunk, size_t row) const;
   v1::WorkRequest MakeRequest(std::vector<Bytes>* scores);
@@ -101,12 +107,7 @@ class Worker {
   Status log_failure_;  // the first
   bool has_concluded_ = false;
   std::optional<uint32_t> refreshed_for_;  // evaluations before the one it was refreshed for
-  uint64_t line_count_ = 0;                // of both splits
-  uint64_t malformed_count_ = 0;
-  Passes train_passes_, test_passes_;
-  uint64_t train_line_count_ = 0;
-  uint64_t train_malformed_count_ = 0;
-  std::string first_problem_;
+  SplitLines train_lines_, test_lines_;
   double next_report_seconds_ = 0;
   std::optional<double> bayes_logloss_;  // of synthetic test rows
   uint64_t last_shown_samples_ = 0;

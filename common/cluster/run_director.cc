@@ -42,6 +42,7 @@ void RunDirector::Complete(Seat member, const v1::Completion& completion, eval::
     return Fail(StrCat(Name(member), " reports ", rows, " rows and ", scores.labels.size(),
                        " scores of a chunk of ", plan_.lines_per_chunk, " lines"));
   }
+  ++work_;
   LeaseBook& book = is_test ? test_ : train_;
   if (const auto lease = book.Finish(member, completion.lease())) {
     if (rows > 0 && !book.LearnRows(lease->key)) {
@@ -76,10 +77,12 @@ void RunDirector::Advance(Seat member, uint64_t lease_id, uint64_t row) {
     return Fail(StrCat(Name(member), " reports row ", row, " of a chunk of ", plan_.lines_per_chunk,
                        " lines"));
   }
+  ++work_;
   train_.Advance(member, lease_id, row);
 }
 
 void RunDirector::TakeBack(Seat member) {
+  ++work_;
   samples_ += train_.TakeBack(member);
   test_.TakeBack(member);
 }
@@ -113,6 +116,7 @@ v1::WorkReply RunDirector::Next(Seat member, int64_t now_ms) {
     if (lease) lease->set_evaluation(static_cast<uint32_t>(evaluations_.size()));
   }
   if (lease) {
+    ++work_;
     *reply.mutable_chunk() = *std::move(lease);
   } else {
     reply.set_wait_ms(kWaitMs);

@@ -52,6 +52,12 @@ class RunDirector {
   bool HasLease(Seat member) const { return train_.IsLentTo(member) || test_.IsLentTo(member); }
   void Fail(std::string reason);
 
+  // While the run cannot go on before what is lent is done: a number that changes with each part of
+  // it that is. Else 0.
+  uint64_t awaited_work() const {
+    return phase_ == Phase::kDraining || phase_ == Phase::kEvaluating ? work_ : 0;
+  }
+
   // From now on, whoever calls says when what belongs to finished chunks has reached the servers.
   void AwaitSettling() { awaits_settling_ = true; }
   // The number of the evaluation's wait for that; 0 when nothing is waited for.
@@ -97,6 +103,7 @@ class RunDirector {
   Phase phase_ = Phase::kTraining;
   LeaseBook train_;
   LeaseBook test_;
+  uint64_t work_ = 1;  // what members said of leases, counted
   uint64_t samples_ = 0;
   uint64_t finished_chunks_ = 0;  // to train on
   uint64_t finished_chunk_rows_ = 0;

@@ -18,6 +18,7 @@
 #include "common/base/random.h"
 #include "common/base/strings.h"
 #include "common/saved_model/manifest.h"
+#include "common/saved_model/places.h"
 #include "common/saved_model/policy_states.h"
 #include "common/store/update_rule.h"
 
@@ -45,9 +46,15 @@ std::string Stripped(std::string directory) {
   return directory;
 }
 
-// Nothing, an empty folder, or one with files of a saved model and no other may be replaced.
+// Nothing, an empty folder, or one with files of a saved model and no other may be replaced, but
+// not in a model of its own.
 Status CheckReplaceable(const std::string& directory) {
   std::error_code error;
+  const std::string around = ModelAround(fs::absolute(directory, error).parent_path().string());
+  if (!around.empty()) {
+    return FailedPrecondition(
+        StrCat(directory, " lies in the saved model ", around, "; name a folder elsewhere"));
+  }
   if (!fs::exists(fs::symlink_status(directory, error))) return OkStatus();
   if (!fs::is_directory(fs::symlink_status(directory, error))) {
     const bool is_link = fs::is_symlink(fs::symlink_status(directory, error));

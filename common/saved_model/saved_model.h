@@ -46,8 +46,8 @@ std::vector<std::string> PartialModels(const std::string& directory);
 
 class Writer {
  public:
-  // FailedPrecondition when the folder is there and is no saved model, Unavailable when it cannot
-  // be written. What another process has left beside it is not touched.
+  // FailedPrecondition when the folder is there and is no saved model, or lies in one, Unavailable
+  // when it cannot be written. What another process has left beside it is not touched.
   static Result<std::unique_ptr<Writer>> Create(const std::string& directory);
   // Takes away what was not finished.
   ~Writer();

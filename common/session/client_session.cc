@@ -40,6 +40,7 @@ ClientActions ClientSession::Start(int64_t now_ms) {
 }
 
 void ClientSession::Connect(int64_t now_ms, ClientActions& actions) {
+  reconnects_ += state_ == State::kReady;
   state_ = State::kConnecting;
   ++connection_;
   opened_ms_ = heard_ms_ = now_ms;

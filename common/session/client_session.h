@@ -116,7 +116,8 @@ class ClientSession {
   // Bytes of the pushes that are kept for a replay.
   int64_t kept_bytes() const { return kept_bytes_; }
   uint64_t replayed_pushes() const { return replayed_; }
-  uint64_t reconnects() const { return connection_ == 0 ? 0 : connection_ - 1; }
+  // Connections that were ready and had to be made again, however many attempts that took.
+  uint64_t reconnects() const { return reconnects_; }
 
  private:
   enum class State { kIdle, kConnecting, kReady, kFailed };
@@ -147,6 +148,7 @@ class ClientSession {
   int64_t kept_bytes_ = 0;
   uint64_t sent_ = 0;  // the highest sequence sent
   uint64_t replayed_ = 0;
+  uint64_t reconnects_ = 0;
 
   Patience answer_patience_;
   Patience data_patience_;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <set>
 #include <thread>
 
 #include "common/session/run_identity.h"
@@ -104,12 +105,16 @@ class CoordinatorTest : public testing::Test {
     return Work(scored, {Scores()});
   }
 
+  // The run is in it once a reply has told the shard.
   v1::ShardReply Report(uint32_t shard, uint64_t nonce) {
     v1::ShardReport report;
     *report.mutable_identity() = identity_;
     report.set_shard(shard);
     report.set_nonce(nonce);
-    return coordinator_.OnShardReport(report, now_ms_)->shard_reply();
+    if (told_.contains({shard, nonce})) report.set_run(coordinator_.run());
+    v1::ShardReply reply = coordinator_.OnShardReport(report, now_ms_)->shard_reply();
+    if (reply.state() != v1::ShardReply::TAKEN) told_.insert({shard, nonce});
+    return reply;
   }
   void SayFarewell(uint32_t trainer) {
     v1::WorkRequest request = Request(trainer, 0);
@@ -138,6 +143,7 @@ class CoordinatorTest : public testing::Test {
   const v1::Config config_ = CoordinatorConfig();
   const v1::RunIdentity identity_ = session::MakeRunIdentity(config_, kServers);
   int64_t now_ms_ = 1000;
+  std::set<std::pair<uint32_t, uint64_t>> told_;  // shards, by nonce
   Coordinator coordinator_{config_, identity_, kServers};
 };
 
@@ -307,6 +313,24 @@ TEST_F(CoordinatorTest, ARestartedTrainersLeasesAreLentAgain) {
   EXPECT_TRUE(old && old->has_refusal());
 }
 
+TEST_F(CoordinatorTest, WhoLeftARunThatGoesOnMayComeBack) {
+  uint64_t incarnation = Admit(0);
+  Admit(1);
+  for (const bool gives_up : {false, true}) {
+    v1::WorkRequest last = Request(0, 0, incarnation);
+    last.set_farewell(!gives_up);
+    if (gives_up) last.set_failure("server 1 did not answer");
+    last.set_others_may_go_on(gives_up);
+    EXPECT_FALSE(Ask(last));
+    EXPECT_FALSE(Ask(Request(0, 1, incarnation))) << "a double that came late";
+    const v1::Header joined = Join(0, 777 + incarnation);
+    ASSERT_EQ(joined.join_reply().incarnation(), ++incarnation) << joined.DebugString();
+    const auto reply = Ask(Request(0, 1, incarnation));
+    ASSERT_TRUE(reply);
+    EXPECT_TRUE(reply->work_reply().has_chunk()) << reply->DebugString();
+  }
+}
+
 // Between the silence that frees the seat and its next request the coordinator looks who is there.
 TEST_F(CoordinatorTest, TheOnlyTrainerMayBeStartedAgainAtOnce) {
   Admit(0);
@@ -467,8 +491,34 @@ TEST_F(CoordinatorTest, ShardsAreToldHowTheRunIs) {
 TEST_F(CoordinatorTest, ShardsAreToldThatTheRunIsFinished) {
   Admit(0);
   uint64_t last_id = 0;
+  Report(1, 8);
   FinishTheRun(&last_id);
   EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::FINISHED);
+}
+
+// The old coordinator stays for some seconds, and the old shard may have left already.
+TEST_F(CoordinatorTest, AShardOfTheNextRunIsNotToldThatThisOneIsFinished) {
+  Admit(0);
+  uint64_t last_id = 0;
+  Report(1, 8);
+  FinishTheRun(&last_id);
+  ShardSaysFarewell(1, 8);
+  for (const int64_t pass_ms : {0, 4000}) {
+    now_ms_ += pass_ms;
+    const v1::ShardReply reply = Report(1, 9);
+    EXPECT_EQ(reply.state(), v1::ShardReply::TAKEN);
+    EXPECT_THAT(reply.reason(), HasSubstr("a run has ended there"));
+  }
+  EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::FINISHED) << "its own is";
+}
+
+TEST_F(CoordinatorTest, NorThatItHasFailedUnlessItsSeatIsFree) {
+  Report(1, 8);
+  now_ms_ += 4000;
+  EXPECT_EQ(Report(1, 9).state(), v1::ShardReply::FAILED) << "it was restarted";
+  EXPECT_EQ(Report(1, 9).state(), v1::ShardReply::FAILED);
+  EXPECT_EQ(Report(1, 10).state(), v1::ShardReply::TAKEN);
+  EXPECT_EQ(Report(2, 10).state(), v1::ShardReply::FAILED);
 }
 
 TEST_F(CoordinatorTest, ShardsThatDoNotExistAreRefused) {
@@ -647,6 +697,7 @@ TEST_F(CoordinatorTest, AModelThatCannotBeSavedIsAFailure) {
 TEST_F(CoordinatorTest, AModelThatAnotherSavesIsNotLostWithOneThatCannot) {
   for (const uint32_t trainer : {0u, 1u}) Join(trainer, 100 + trainer, true);
   uint64_t last_id = 0;
+  Report(1, 8);
   FinishTheRun(&last_id);
   FailAs(0, "no space left");
   EXPECT_FALSE(coordinator_.failed());
@@ -716,6 +767,31 @@ TEST_F(CoordinatorTest, ItIsNotOverBeforeEveryShardHasHeardOfIt) {
   EXPECT_EQ(Report(2, 72).state(), v1::ShardReply::FAILED);
   ShardSaysFarewell(2, 72);
   EXPECT_TRUE(coordinator_.over(now_ms_));
+}
+
+// A read that hangs, of a worker whose heartbeats go on.
+TEST_F(CoordinatorTest, AWorkerThatHoldsUpAllOthersEndsTheRunAndIsNamed) {
+  Admit(0);
+  Admit(1);
+  const uint64_t lease = Work(Request(0, 1)).chunk().lease();
+  ASSERT_TRUE(Work(Request(1, 1)).has_chunk());
+  v1::WorkRequest request = Request(0, 2);
+  const auto pass_half = [&] {
+    now_ms_ += kJoinTimeoutMs / 2 + 1;
+    for (const uint32_t trainer : {0u, 1u}) Heartbeat(trainer);
+    for (const uint32_t shard : {1u, 2u}) Report(shard, 8);
+    coordinator_.Tick(now_ms_);
+  };
+  for (int i = 0; i < 4; ++i) pass_half();
+  EXPECT_FALSE(coordinator_.failed()) << "there may be more to lend";
+  AddCompletion(&request, lease);
+  AddFileEnd(&request, v1::TRAIN, 2);
+  ASSERT_FALSE(Work(request).has_chunk()) << "an evaluation waits for trainer 1";
+  for (int i = 0; i < 2; ++i) pass_half();
+  EXPECT_FALSE(coordinator_.failed()) << coordinator_.failure();
+  pass_half();
+  EXPECT_THAT(coordinator_.failure(), HasSubstr("trainer 1: nothing of the work at hand was done"));
+  EXPECT_THAT(coordinator_.failure(), HasSubstr("cluster.join_timeout_ms"));
 }
 
 // It slept while the run that it is of ended, and another began at the same address.

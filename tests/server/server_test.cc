@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <functional>
 #include <latch>
 #include <thread>
 
@@ -46,6 +48,47 @@ class StallingTransport final : public transport::ServerTransport {
   const std::unique_ptr<transport::ServerTransport> inner_;
   std::latch* const go_on_;
   bool gave_one_ = false;
+};
+
+// Once it is armed nothing comes while the server waits, but what came before a tick; and the
+// strand that works on it finishes while the server looks whether there is more.
+class TickingTransport final : public transport::ServerTransport {
+ public:
+  explicit TickingTransport(std::unique_ptr<transport::ServerTransport> inner)
+      : inner_(std::move(inner)) {}
+
+  // finish_work: returns when the strands are idle.
+  void Arm(std::function<void()> finish_work) {
+    finish_work_ = std::move(finish_work);
+    armed_ = true;
+  }
+  // The server went to wait with an answer in its hands.
+  bool was_late() const { return was_late_; }
+
+  Result<std::string> Bind(const std::string& address) override { return inner_->Bind(address); }
+  std::optional<transport::IncomingMessage> Receive(int64_t timeout_ms) override {
+    if (!armed_ || has_sent_) return inner_->Receive(timeout_ms);
+    if (timeout_ms > 0) {
+      was_late_ = was_late_ || gave_one_;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      return std::nullopt;
+    }
+    if (gave_one_) finish_work_();
+    auto incoming = inner_->Receive(0);
+    gave_one_ |= incoming.has_value();
+    return incoming;
+  }
+  Status Send(const transport::PeerId& peer, transport::Message message) override {
+    has_sent_ |= armed_;
+    return inner_->Send(peer, std::move(message));
+  }
+  void Wake() override { inner_->Wake(); }
+
+ private:
+  const std::unique_ptr<transport::ServerTransport> inner_;
+  std::function<void()> finish_work_;
+  std::atomic<bool> armed_ = false, was_late_ = false;
+  bool gave_one_ = false, has_sent_ = false;  // the server's thread's
 };
 
 class ServerTest : public testing::Test {
@@ -115,6 +158,26 @@ class ServerTest : public testing::Test {
     header.mutable_push()->set_connection(1);
     header.mutable_push()->set_sequence(sequence);
     return header;
+  }
+  v1::Header Word(uint32_t trainer, uint64_t incarnation) const {
+    v1::Header header;
+    header.mutable_work_request()->set_run(run_);
+    header.mutable_work_request()->set_trainer(trainer);
+    header.mutable_work_request()->set_incarnation(incarnation);
+    return header;
+  }
+  // A server that is stopped does not wait for who has left.
+  void SayFarewell(transport::ConnectionId connection, uint32_t trainer, uint64_t incarnation) {
+    v1::Header farewell = Word(trainer, incarnation);
+    farewell.mutable_work_request()->set_farewell(true);
+    EXPECT_TRUE(client_->Send(connection, MakeParts(farewell, {})).ok());
+  }
+  // Returns the incarnation.
+  uint64_t JoinAndSayHello(transport::ConnectionId connection, uint32_t trainer) {
+    const uint64_t incarnation = JoinRun(connection, trainer);
+    EXPECT_TRUE(Exchange(connection, Hello(trainer, incarnation)).has_hello_reply());
+    EXPECT_TRUE(Receive(connection).answer().is_catch_up());
+    return incarnation;
   }
 
   // Everything that a worker asks of a server, once.
@@ -211,6 +274,55 @@ TEST_F(ServerTest, AStallOfTheServerIsNotTheSilenceOfATrainer) {
   EXPECT_TRUE(reply.work_reply().has_chunk()) << reply.DebugString();
 }
 
+// The coordinator tells another process, which wants the seat, for how long it heard nothing.
+TEST_F(ServerTest, APushEndsTheSilenceOfItsWorker) {
+  StartServer();
+  const auto connection = client_->Open(kServerAddress).value();
+  const uint64_t incarnation = JoinAndSayHello(connection, 0);
+  v1::Header other = Join(0);
+  other.mutable_join()->set_nonce(99);
+  const auto silent_ms = [&] {
+    v1::Header reply = Exchange(connection, other);
+    while (!HasFailure() && !reply.has_refusal()) reply = Receive(connection);  // answers to pushes
+    EXPECT_THAT(reply.refusal().reason(), HasSubstr("already running"));
+    return config_.cluster().member_timeout_ms() + 1 - reply.refusal().wait_ms();
+  };
+  constexpr int64_t kLongMs = 50;
+  int64_t least_ms = 0;
+  while (!HasFailure() && (least_ms = silent_ms()) < kLongMs) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  // Again, if this thread was too slow to see it.
+  for (uint64_t push = 1; push <= 100 && least_ms >= kLongMs; ++push) {
+    ASSERT_TRUE(client_->Send(connection, MakeParts(Push(push), {})).ok());
+    least_ms = silent_ms();
+  }
+  EXPECT_LT(least_ms, kLongMs);
+  SayFarewell(connection, 0, incarnation);
+}
+
+TEST_F(ServerTest, WhatAPushTellsOfItsLeaseIsNotLentAgain) {
+  StartServer();
+  const auto connection = client_->Open(kServerAddress).value();
+  const uint64_t other = JoinRun(connection, 1);
+  const uint64_t incarnation = JoinAndSayHello(connection, 0);
+  v1::Header request = Word(0, incarnation);
+  request.mutable_work_request()->set_request_id(1);
+  const v1::ChunkLease lent = Exchange(connection, request).work_reply().chunk();
+  v1::Header push = Push(1);
+  push.mutable_push()->set_lease(lent.lease());
+  push.mutable_push()->set_offset(7);
+  ASSERT_EQ(Exchange(connection, push).answer().sequence(), 1u);
+  SayFarewell(connection, 0, incarnation);
+  request = Word(1, other);
+  request.mutable_work_request()->set_request_id(1);
+  const v1::ChunkLease again = Exchange(connection, request).work_reply().chunk();
+  EXPECT_NE(again.lease(), lent.lease());
+  EXPECT_EQ(again.chunk(), lent.chunk());
+  EXPECT_EQ(again.first_row(), 7u);
+  SayFarewell(connection, 1, other);
+}
+
 TEST_F(ServerTest, OnlyShardZeroAdmitsTrainers) {
   StartServer(2, 1);
   const v1::Header reply = Exchange(client_->Open(kServerAddress).value(), Join(0));
@@ -227,6 +339,20 @@ TEST_F(ServerTest, AnotherShardTakesWorkersOfTheRunThatItIsToldOf) {
   EXPECT_THAT(Exchange(connection, Hello(0, 1)).refusal().reason(), HasSubstr("another run"));
   run_ = 6;
   EXPECT_TRUE(Exchange(connection, Hello(0, 1)).has_hello_reply());
+}
+
+TEST_F(ServerTest, WhatAStrandFinishesDuringATickLeavesBeforeTheNextWait) {
+  auto ticking = std::make_unique<TickingTransport>(network_.MakeServer());
+  TickingTransport& transport = *ticking;
+  StartServer(config_, 1, 0, std::move(ticking));
+  const auto connection = client_->Open(kServerAddress).value();
+  ASSERT_TRUE(Exchange(connection, Hello(0, JoinRun(connection, 0))).has_hello_reply());
+  ASSERT_TRUE(Receive(connection).answer().is_catch_up());
+  transport.Arm([this] { server_->shard().WaitIdle(); });
+  v1::Header pull;
+  pull.mutable_row_pull()->set_request_id(9);
+  EXPECT_EQ(Exchange(connection, pull, {RowIdsFrame(0, {1, 2})}).row_reply().request_id(), 9u);
+  EXPECT_FALSE(transport.was_late());
 }
 
 TEST_F(ServerTest, MessagesOfServersAreNotTaken) {

@@ -57,12 +57,13 @@ class ResidualsTest : public testing::Test {
   }
 
   static void Leave(const std::string& folder, uint32_t trainer, bool has_unsent = true,
-                    std::optional<uint32_t> stage = std::nullopt) {
+                    std::optional<uint32_t> stage = std::nullopt,
+                    const std::string& name = "top/0/weight") {
     const auto status =
         saved_model::WritePolicyStates(folder, {.trainer = trainer, .stage = stage, .run = kRun},
                                        [&](const saved_model::TakeState& take) {
                                          v1::PolicyStateHeader header;
-                                         header.set_name("top/0/weight");
+                                         header.set_name(name);
                                          header.set_has_unsent(has_unsent);
                                          return take(header, Bytes{1, 2});
                                        });
@@ -183,6 +184,27 @@ TEST_F(ResidualsTest, SaysOfWhichLayersThePolicyKeepsNothingNow) {
               ElementsAre(HasSubstr("not sent of top/0/weight is lost")));
   EXPECT_THAT(Losses("default { dct { sparsity: 0.9 } } layer { match: \"top/*\" qsgd {} }"),
               ElementsAre(HasSubstr("not sent of top/0/weight is lost")));
+}
+
+TEST_F(ResidualsTest, SaysOfWhichTablesTheRuleSendsEverythingNow) {
+  SaveModel(kRun);
+  options_.warm_start_directory = options_.save_directory;
+  Leave(options_.save_directory + "/residuals", 0, true, std::nullopt, "table/C1");
+  for (const char* keeps : {"lazy_rows { threshold: 0.1 max_age: 9 }", "none {} values: BF16"}) {
+    EXPECT_THAT(Losses(StrCat("layer { match: \"table/*\" ", keeps, " }")), IsEmpty()) << keeps;
+  }
+  EXPECT_THAT(Losses(kKeeps), ElementsAre(HasSubstr("not sent of table/C1 is lost")));
+}
+
+TEST_F(ResidualsTest, KnowsWhetherTheModelIsOfThisRun) {
+  const Residuals first(options_);
+  EXPECT_FALSE(first.HasModelCome());
+  SaveModel(kRun);
+  EXPECT_TRUE(first.HasModelCome());
+  const Residuals second(options_);
+  EXPECT_FALSE(second.HasModelCome()) << "that one was there before";
+  SaveModel(kRun);
+  EXPECT_TRUE(second.HasModelCome());
 }
 
 TEST_F(ResidualsTest, SaysWhichStagesFileIsMissing) {

@@ -30,11 +30,12 @@ uint64_t ModelId(const std::string& directory) {
   return model.ok() ? model.value()->manifest().id() : 0;
 }
 
-// Whether a layer of an MLP has a policy under which it cannot take over what was kept.
-bool ForgetsLayer(const v1::Config& config, const std::string& name) {
-  if (config::IsTable(name)) return false;
-  const auto policy = compress::MakePolicy(config::RuleForLayer(config.compression(), name));
-  return !policy->keeps_residual();
+// Whether a layer or table has a policy under which it cannot take over what was kept: of rows, one
+// that sends all of them as they are.
+bool Forgets(const v1::Config& config, const std::string& name) {
+  const v1::PolicyRule& rule = config::RuleForLayer(config.compression(), name);
+  if (config::IsTable(name)) return !rule.has_lazy_rows() && rule.values() != v1::BF16;
+  return !compress::MakePolicy(rule)->keeps_residual();
 }
 
 // A line for each file that a trainer of several stages should have left in the folder.
@@ -89,7 +90,7 @@ std::vector<std::string> Residuals::Losses(const v1::Config& config) const {
     const Status read = saved_model::VisitPolicyStates(
         folder, trainer, manifest.run(), [&](const v1::PolicyStateHeader& header, ByteSpan) {
           has_unsent |= header.has_unsent();
-          if (is_here && header.has_unsent() && ForgetsLayer(config, header.name())) {
+          if (is_here && header.has_unsent() && Forgets(config, header.name())) {
             forgotten.insert(header.name());
           }
           return OkStatus();
@@ -106,7 +107,7 @@ std::vector<std::string> Residuals::Losses(const v1::Config& config) const {
   if (!forgotten.empty()) {
     losses.push_back(StrCat("what the run before had not sent of ",
                             StrJoin({forgotten.begin(), forgotten.end()}, ", "),
-                            " is lost: their policies keep nothing back now"));
+                            " is lost: their rules keep nothing back now"));
   }
   return losses;
 }
@@ -137,6 +138,11 @@ std::string Residuals::MissingText() const {
                 ": what they had not sent, if anything, is lost");
 }
 
+bool Residuals::HasModelCome() const {
+  const uint64_t model = ModelId(options_.save_directory);
+  return model != 0 && model != earlier_model_;
+}
+
 Status Residuals::Move(std::string* missing) {
   missing->clear();
   if (beside_.empty()) return OkStatus();
@@ -147,9 +153,8 @@ Status Residuals::Move(std::string* missing) {
       return Unavailable(StrCat("what trainers had not sent is in ", beside_, "; make it ",
                                 saved_model::ResidualsFolder(model), ", of the model in ", model));
     }
-    const bool has_come = ModelId(options_.save_directory) != earlier_model_;
     const auto left = saved_model::TrainersWithStates(beside_);
-    if (has_come && left.ok() && left.value().empty()) *missing = MissingText();
+    if (HasModelCome() && left.ok() && left.value().empty()) *missing = MissingText();
     return OkStatus();
   }
   *missing = MissingText();

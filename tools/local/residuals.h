@@ -29,13 +29,17 @@ class Residuals {
   const std::string& folder() const { return beside_; }
 
   // What the run before had not sent and this one cannot, a line each: of trainers that it has not,
-  // of MLPs' layers whose policy in config keeps nothing, of files that are missing.
+  // of layers and tables whose rule in config keeps nothing, of files that are missing.
   std::vector<std::string> Losses(const v1::Config& config) const;
 
   // Into the saved model, if this run has saved it, however the run ended. missing: says which
   // workers ended without leaving theirs, and the model has come; empty if none did. Unavailable,
   // with where they are, when that cannot be, or the model is beside its folder.
   Status Move(std::string* missing);
+
+  // The model in the folder is another than when the run began: it is this run's, whatever became
+  // of its processes then.
+  bool HasModelCome() const;
 
  private:
   // To the one of that folder.

@@ -132,7 +132,10 @@ Status StageThread::Prepare(StageWork* work) {
     return BadForward("it has no rows, or more than it should have");
   }
   const int64_t batch_size = config_.data().batch_size();
-  if (name.row_count() > batch_size) return BadForward("it has too many rows");
+  if (name.row_count() > batch_size) {
+    return BadForward(StrCat("it has ", name.row_count(), " rows, and data.batch_size is ",
+                             batch_size, " here; give all stages the same"));
+  }
   if (name.malformed_size() > batch_size * config_.data().chunk_batches()) {
     return BadForward("it names more malformed lines than a chunk has");
   }

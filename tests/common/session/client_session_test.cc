@@ -502,12 +502,14 @@ TEST_F(ClientSessionTest, CatchUpAnswersAloneDoNotPostponeTheTimeout) {
 
 TEST_F(ClientSessionTest, AnAnswerResetsTheBackOff) {
   session_.Start(0);
-  ConnectTimes(session_, 10, 2000);
-  const auto connection = static_cast<uint32_t>(session_.reconnects() + 1);
+  const std::vector<int64_t> attempts_ms = ConnectTimes(session_, 10, 2000);
+  const auto connection = static_cast<uint32_t>(attempts_ms.size() + 1);
+  EXPECT_EQ(session_.reconnects(), 0u) << "nothing was connected yet";
   session_.OnHelloReply(HelloReply(connection, 0), 2000);
   session_.OnAnswer(Answer({.connection = connection, .version = 1}), 2000);
   session_.OnRefusal(Refusal("say hello", true), 2000);
   EXPECT_THAT(ConnectTimes(session_, 2010, 2110), ElementsAre(2110));
+  EXPECT_EQ(session_.reconnects(), 1u) << "one break, in two attempts";
 }
 
 TEST_F(ClientSessionTest, AServerCannotHaveTakenWhatWasNotSent) {

@@ -140,6 +140,29 @@ class LastStageTest : public StageNeighboursTest {
     CHECK(math.Forward(client_.replica(), {}, StageMath::Crossing::kAsTrained, {}, &batch, &frames_)
               .ok());
   }
+  // And the same rows of a test chunk, which it sends with and without what the split leaves out.
+  void SendTest(uint32_t evaluation) {
+    const data::RowBlock rows = Rows(data::Split::kTest);
+    StageBatch batch;
+    data::MakeBatch(rows, 0, kBatchSize, &batch.batch);
+    v1::StageForward& forward = *header_.mutable_stage_forward();
+    forward.set_generation(1);
+    forward.set_batch(forward.batch() + 1);
+    name().set_split(v1::TEST);
+    name().set_evaluation(evaluation);
+    name().set_row_count(kBatchSize);
+    name().set_mean_rows(kBatchSize);
+    name().set_chunk_hash(rows.hash);
+    batch.name = name();
+    StageMath math(layout_, 0, 0, model::KernelsFor(config_.model()), {});
+    session::Body body;
+    for (const auto crossing : {StageMath::Crossing::kAsTrained, StageMath::Crossing::kWhole}) {
+      Bytes frames;
+      CHECK(math.Forward(client_.replica(), {}, crossing, {}, &batch, &frames).ok());
+      body.emplace_back(std::move(frames));
+    }
+    CHECK(neighbour_->Send(connection_, session::MakeMessage(header_, body)).ok());
+  }
   void Send() {
     session::Body body;
     if (!frames_.empty()) body.emplace_back(frames_);
@@ -179,6 +202,32 @@ TEST_F(LastStageTest, ClipsTheGradientsOfItsRows) {
   EXPECT_NEAR(NormOf(pushes[0].rows), 1e-4, 1e-9);
 }
 
+TEST_F(LastStageTest, RefreshesItsReplicaOnceBeforeItScoresForAnEvaluation) {
+  Make();
+  Send();
+  ASSERT_TRUE(neighbour_->Receive(kPatienceMs));
+  EXPECT_EQ(client_.refreshes(), 0) << "training does without";
+  int refreshes = 0;
+  for (const uint32_t evaluation : {0u, 1u}) {
+    ++refreshes;
+    for (int batch = 0; batch < 2; ++batch) {
+      SendTest(evaluation);
+      const auto answer = neighbour_->Receive(kPatienceMs);
+      ASSERT_TRUE(answer);
+      EXPECT_TRUE(session::ParseHeader(answer->message)->stage_backward().has_scores());
+      EXPECT_EQ(client_.refreshes(), refreshes);
+    }
+  }
+}
+
+TEST_F(LastStageTest, ScoresNothingWithAReplicaThatCouldNotBeRefreshed) {
+  client_.FailRefreshes(Unavailable("server 1 does not answer"));
+  SendTest(0);
+  EXPECT_EQ(Failure(), "server 1 does not answer");
+  trainer_.reset();
+  EXPECT_FALSE(neighbour_->Receive(0));
+}
+
 struct BadBatch {
   const char* what;
   const char* message;
@@ -191,7 +240,7 @@ std::vector<BadBatch> BadBatches() {
       {"NoRows", kRows, [](v1::BatchName* name, Bytes*) { name->set_row_count(0); }},
       {"MoreRowsThanItsMean", kRows,
        [](v1::BatchName* name, Bytes*) { name->set_mean_rows(kBatchSize - 1); }},
-      {"MoreRowsThanABatch", "it has too many rows",
+      {"MoreRowsThanABatch", "rows, and data.batch_size is 20 here; give all stages the same",
        [](v1::BatchName* name, Bytes*) {
          name->set_row_count(kBatchSize + 1);
          name->set_mean_rows(kBatchSize + 1);

@@ -1,0 +1,20 @@
+// Whether a path lies in a saved model. A run that saves to the model's folder replaces all of it,
+// and a folder with anything else in it is none that may be replaced, so nothing may be written
+// there.
+//
+// Place in the life of a batch: none; what flags name is looked at before a run.
+// Thread rule: pure functions; the file system may change meanwhile.
+#pragma once
+
+#include <string>
+
+namespace weir::saved_model {
+
+// The folder of the saved model that the path is or lies in, however deep; empty if there is none.
+// Of the path itself nothing needs to be there.
+std::string ModelAround(const std::string& path);
+
+// Whether the path is the folder, or lies in it. Neither needs to be there.
+bool LiesIn(const std::string& path, const std::string& folder);
+
+}  // namespace weir::saved_model
