@@ -6,15 +6,20 @@
 #include <iterator>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "tests/common/kernels/each_target.h"
 #include "tests/common/kernels/gradient_check.h"
+#include "tests/common/kernels/random_matrices.h"
 
 namespace weir::kernels::cpu {
 namespace {
 
 using test::RandomFloats;
+using test::RandomMatrix;
+using test::RandomSize;
+using test::RandomStride;
 
 struct Operands {
   explicit Operands(const GemmTileShape& s)
@@ -93,6 +98,68 @@ TEST_P(GemmTileForms, GeneratedCodeDoesWhatPortableCodeDoes) {
     GemmTile::MultiplyPortably(s, portable.a.data(), portable.b.data(), portable.c.data());
     for (size_t i = 0; i < portable.c.size(); ++i)
       ASSERT_NEAR(generated.c[i], portable.c[i], 1e-5) << i;
+  }
+}
+
+// A tile at any address, and what must come of it, [n, m]. Column-major a, b and c are row-major
+// when turned.
+struct ExactTile {
+  ExactTile(const GemmTileShape& shape_in, RandomStream* random)
+      : shape(shape_in),
+        a(RandomMatrix::Input(shape.k, shape.m, shape.lda, random)),
+        b(shape.transpose_b ? RandomMatrix::Input(shape.k, shape.n, shape.ldb, random)
+                            : RandomMatrix::Input(shape.n, shape.k, shape.ldb, random)),
+        c(RandomMatrix::Output(shape.n, shape.m, shape.ldc, random)) {
+    const ConstMatrixView rows = std::as_const(a).view(), factors = std::as_const(b).view();
+    for (int64_t j = 0; j < shape.n; ++j) {
+      for (int64_t i = 0; i < shape.m; ++i) {
+        double sum = shape.accumulate ? c.view().row(j)[i] : 0;
+        for (int64_t p = 0; p < shape.k; ++p) {
+          const float factor = shape.transpose_b ? factors.row(p)[j] : factors.row(j)[p];
+          sum += double{rows.row(p)[i]} * factor;
+        }
+        expected.push_back(sum);
+      }
+    }
+  }
+
+  // multiply(a, b, c).
+  template <typename Multiply>
+  void Expect(const Multiply& multiply) const {
+    RandomMatrix result = c;
+    multiply(a.view().data, b.view().data, result.view().data);
+    EXPECT_EQ(test::Widen(test::Contents(result.view())), expected);
+    EXPECT_TRUE(result.IsIntactAround());
+  }
+
+  GemmTileShape shape;
+  RandomMatrix a, b, c;
+  std::vector<double> expected;
+};
+
+// Code is generated for tiles that have a size; no caller has others.
+TEST_P(GemmTileForms, AreExactForAnyShapeAtAnyAddress) {
+  const auto [transpose_b, accumulate] = GetParam();
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    RandomStream random(seed);
+    const int64_t m = RandomSize(70, &random), n = RandomSize(70, &random),
+                  k = RandomSize(130, &random);
+    SCOPED_TRACE(testing::Message() << "seed " << seed << ": " << m << " " << n << " " << k);
+    const GemmTileShape s{.m = m,
+                          .n = n,
+                          .k = k,
+                          .lda = RandomStride(m, &random),
+                          .ldb = RandomStride(transpose_b ? n : k, &random),
+                          .ldc = RandomStride(m, &random),
+                          .transpose_b = transpose_b,
+                          .accumulate = accumulate};
+    const ExactTile tile(s, &random);
+    test::ForEachTarget([&] {
+      tile.Expect([&s](const float* a, const float* b, float* c) {
+        GemmTile::MultiplyPortably(s, a, b, c);
+      });
+    });
+    if (m > 0 && n > 0 && k > 0) tile.Expect(GemmTile(s));
   }
 }
 

@@ -8,12 +8,14 @@
 #include "common/kernels/cpu_kernels.h"
 #include "tests/common/kernels/each_target.h"
 #include "tests/common/kernels/gradient_check.h"
+#include "tests/common/kernels/interaction_support.h"
 
 namespace weir::kernels {
 namespace {
 
 using test::GradientsAgree;
 using test::NumericGradient;
+using test::PairShape;
 using test::RandomFloats;
 using test::Widen;
 
@@ -40,16 +42,6 @@ TEST(InteractionKernel, WithSelfEachRowEndsInTheSquareOfItsVector) {
                                    Dense(output.data(), 5, 1));
   EXPECT_EQ(output, (std::vector<float>{1, 2, 1 + 4, 3 * 1 + 5 * 2, 9 + 25}));
 }
-
-struct PairShape {
-  int64_t samples, vectors, dimension;
-  Pairs pairs = Pairs::kDistinct;
-
-  int64_t self() const { return pairs == Pairs::kWithSelf ? 1 : 0; }
-  int64_t output_width() const {
-    return dimension + vectors * (vectors - 1) / 2 + self() * vectors;
-  }
-};
 
 // v: [vectors * dimension, samples].
 double ReferenceLoss(const PairShape& shape, const std::vector<double>& v,

@@ -7,6 +7,7 @@
 
 #include "common/kernels/kernel_table.h"
 #include "tests/common/kernels/gradient_check.h"
+#include "tests/common/kernels/random_matrices.h"
 
 namespace weir::test {
 
@@ -26,18 +27,11 @@ struct Activations {
   kernels::MatrixView view;
 };
 
-inline std::vector<float> Contents(const kernels::MatrixView& view) {
-  std::vector<float> values;
-  for (int64_t r = 0; r < view.row_count; ++r) {
-    values.insert(values.end(), view.row(r), view.row(r) + view.column_count);
-  }
-  return values;
-}
-
 // A layer and the derivatives of the loss <y, loss_weight>, in 64 bits.
 struct Reference {
-  Reference(const Shape& s, kernels::Activation activation, const kernels::MatrixView& x,
-            const kernels::MatrixView& dy, const std::vector<float>& w, const std::vector<float>& b)
+  Reference(const Shape& s, kernels::Activation activation, const kernels::ConstMatrixView& x,
+            const kernels::ConstMatrixView& dy, const std::vector<float>& w,
+            const std::vector<float>& b)
       : y(static_cast<size_t>(s.outputs * s.samples)),
         dx(static_cast<size_t>(s.inputs * s.samples)),
         dw(w.size()),

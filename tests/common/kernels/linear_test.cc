@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -9,15 +10,20 @@
 #include "tests/common/kernels/each_target.h"
 #include "tests/common/kernels/gradient_check.h"
 #include "tests/common/kernels/linear_support.h"
+#include "tests/common/kernels/random_matrices.h"
 
 namespace weir::kernels {
 namespace {
 
 using test::Activations;
+using test::Changed;
 using test::Contents;
 using test::GradientsAgree;
 using test::kNan;
 using test::RandomFloats;
+using test::RandomMatrix;
+using test::RandomSize;
+using test::RandomStride;
 using test::Reference;
 using test::Shape;
 
@@ -94,6 +100,31 @@ TEST(LinearKernels, ReluPassesNothingBackAtZeroAndTheGradientOfNan) {
   });
 }
 
+// Its matrices have no padding of their own: nothing may be touched between their rows.
+TEST(LinearKernels, ReluBackwardCutsWhatIsZeroAndNothingElse) {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomStream random(seed);
+    const int64_t rows = RandomSize(20, &random), columns = RandomSize(70, &random);
+    const RandomMatrix output =
+        Changed(RandomMatrix::Input(rows, columns, RandomStride(columns, &random), &random),
+                [](float y) { return std::max(y, 0.0f); });
+    const RandomMatrix before =
+        RandomMatrix::Output(rows, columns, RandomStride(columns, &random), &random);
+    std::vector<float> expected = Contents(before.view());
+    const std::vector<float> outputs = Contents(output.view());
+    for (size_t i = 0; i < expected.size(); ++i) {
+      if (outputs[i] == 0) expected[i] = 0;
+    }
+    test::ForEachTarget([&] {
+      RandomMatrix gradient = before;
+      CpuKernels().relu_backward(output.view(), gradient.view());
+      EXPECT_EQ(Contents(gradient.view()), expected);
+      EXPECT_TRUE(gradient.IsIntactAround());
+    });
+  }
+}
+
 TEST(TransposeKernel, TurnsAnyShapeAndNothingElse) {
   test::ForEachTarget([] {
     for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>(1, 1),
@@ -116,6 +147,28 @@ TEST(TransposeKernel, TurnsAnyShapeAndNothingElse) {
       }
     }
   });
+}
+
+TEST(TransposeKernel, TurnsAnyShapeAtAnyAddress) {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomStream random(seed);
+    const int64_t rows = RandomSize(70, &random), columns = RandomSize(70, &random);
+    const RandomMatrix from =
+        RandomMatrix::Input(rows, columns, RandomStride(columns, &random), &random);
+    const RandomMatrix before =
+        RandomMatrix::Output(columns, rows, RandomStride(rows, &random), &random);
+    std::vector<float> expected;
+    for (int64_t c = 0; c < columns; ++c) {
+      for (int64_t r = 0; r < rows; ++r) expected.push_back(from.view().row(r)[c]);
+    }
+    test::ForEachTarget([&] {
+      RandomMatrix to = before;
+      CpuKernels().transpose(from.view(), to.view());
+      EXPECT_EQ(Contents(to.view()), expected);
+      EXPECT_TRUE(to.IsIntactAround());
+    });
+  }
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/base/check.h"
+#include "common/base/random.h"
 #include "common/config/defaults.h"
 #include "common/layout/model_layout.h"
 #include "common/store/update_rule.h"
@@ -64,6 +65,19 @@ inline std::unique_ptr<UpdateRule> MakeRule(const std::string& text) {
 
 inline std::unique_ptr<UpdateRule> MakeRule(std::string_view name, double learning_rate) {
   return MakeUpdateRule(RuleConfig(name, learning_rate));
+}
+
+inline std::vector<std::string> NamesOfAllRules() {
+  const auto& rules = *v1::UpdateRule::descriptor()->FindOneofByName("rule");
+  std::vector<std::string> names;
+  for (int i = 0; i < rules.field_count(); ++i) names.push_back(rules.field(i)->name());
+  return names;
+}
+
+inline std::vector<float> RandomVector(RandomStream& random, size_t size) {
+  std::vector<float> values(size);
+  for (float& value : values) value = static_cast<float>(random.NextNormal());
+  return values;
 }
 
 }  // namespace weir::store

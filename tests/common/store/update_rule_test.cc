@@ -22,12 +22,6 @@ using ::testing::ElementsAre;
 // Those that without weight decay do nothing at rest.
 constexpr std::array<std::string_view, 3> kRuleNames = {"sgd", "adagrad", "rowwise_adagrad"};
 
-std::vector<float> RandomVector(RandomStream& random, size_t size) {
-  std::vector<float> values(size);
-  for (float& value : values) value = static_cast<float>(random.NextNormal());
-  return values;
-}
-
 // Of a row, and of as many dense elements of a rule that does not move at rest.
 std::vector<float> InitialState(const UpdateRule& rule, size_t dimension) {
   std::vector<float> state(static_cast<size_t>(rule.StatePerRow(static_cast<int64_t>(dimension))));
@@ -203,13 +197,6 @@ TEST(RowwiseAdagrad, FirstStepDividesByTheRootMeanSquare) {
   rule->ApplyRow(row, state, std::vector<float>{1, 7}, 1);  // root mean square 5
   EXPECT_THAT(state, ElementsAre(25.0f));
   EXPECT_THAT(row, ElementsAre(-0.2f, -1.4f));
-}
-
-std::vector<std::string> NamesOfAllRules() {
-  const auto& rules = *v1::UpdateRule::descriptor()->FindOneofByName("rule");
-  std::vector<std::string> names;
-  for (int i = 0; i < rules.field_count(); ++i) names.push_back(rules.field(i)->name());
-  return names;
 }
 
 // Where a value of 0 goes by the first gradient of all: in a row, and, if the rule serves them,
