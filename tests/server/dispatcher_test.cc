@@ -7,8 +7,10 @@
 
 #include <limits>
 
+#include "common/base/strings.h"
 #include "common/session/run_identity.h"
 #include "common/transport/loopback.h"
+#include "common/wire/value_coding.h"
 #include "tests/server/server_test_support.h"
 
 namespace weir::server {
@@ -349,6 +351,17 @@ TEST_F(DispatcherTest, ARefreshAddsNothing) {
   EXPECT_EQ(replies[0].header.answer().sequence(), 1u);
 }
 
+TEST_F(DispatcherTest, ARefreshWithGradientsIsRefusedForGoodAndNotApplied) {
+  const auto connection = Connected(0);
+  v1::Header refresh = Push(1);
+  refresh.mutable_push()->set_is_refresh(true);
+  ExpectRefusal(Exchange(connection, refresh, {Gradient(3)}), "a refresh with gradients", false);
+  const auto replies = Exchange(connection, Push(1));
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].header.answer().version(), 1u) << "it is still the next";
+  EXPECT_EQ(ChangesOf(replies[0]), DenseChanges());
+}
+
 TEST_F(DispatcherTest, HellosWhoseAnswersPileUpAreRefusedForNow) {
   const auto connection = Open();
   for (uint32_t i = 1; i <= 257; ++i) Send(connection, Hello(0, i));
@@ -424,6 +437,58 @@ TEST_F(DispatcherTest, PullsOfALostConnectionDoNotCountAgainstTheNextOne) {
   EXPECT_EQ(replies[0].header.row_reply().request_id(), 30'000u) << replies[0].header.DebugString();
 }
 
+TEST_F(DispatcherTest, MorePullsUnderWayThanAWorkerMayHaveAreRefused) {
+  const auto connection = Connected(0);
+  v1::Header part;
+  part.mutable_model_pull()->set_request_id(1);
+  Send(connection, part);
+  for (uint64_t id = 2; id <= 20'000; ++id) Send(connection, RowPull(id));
+  Receive();
+  ASSERT_EQ(TakeReplies(connection).size(), 0u) << "all of them are";
+  Send(connection, RowPull(20'001));
+  Receive();
+  ExpectRefusal(TakeReplies(connection), "more than 20000 row pulls in flight", false);
+  Send(connection, part);
+  Receive();
+  ExpectRefusal(TakeReplies(connection), "more than 20000 pulls in flight", false);
+
+  Flush();
+  EXPECT_EQ(TakeReplies(connection).size(), 20'000u);
+  for (uint64_t id = 20'002; id <= 40'001; ++id) Send(connection, RowPull(id));
+  Receive();
+  EXPECT_EQ(TakeReplies(connection).size(), 0u) << "those before are done";
+}
+
+v1::Config Bf16Rows() {
+  v1::Config config = TinyConfig();
+  config.mutable_cluster()->set_row_values(v1::BF16);
+  return config;
+}
+
+class Bf16RowsDispatcherTest : public DispatcherTest {
+ protected:
+  Bf16RowsDispatcherTest() : DispatcherTest(Bf16Rows()) {}
+};
+
+TEST_F(Bf16RowsDispatcherTest, RowsToTrainOnAreRoundedAndRowsToScoreAreNot) {
+  const auto connection = Connected(0);
+  const std::vector<float> whole = InitialRow(layout_, 0, 7);
+  std::vector<float> rounded = whole;
+  for (float& value : rounded) value = wire::RoundToBf16(value);
+  ASSERT_NE(rounded, whole);
+  for (const bool read_only : {false, true}) {
+    const auto replies = Exchange(connection, RowPull(1, read_only), {RowIdsFrame(0, {7})});
+    ASSERT_EQ(replies.size(), 1u);
+    ASSERT_EQ(replies[0].body.size(), 1u);
+    wire::FrameCursor cursor(replies[0].body[0].span());
+    const wire::FrameView frame = cursor.Next().value();
+    EXPECT_EQ(frame.header.coding, read_only ? wire::ValueCoding::kF32 : wire::ValueCoding::kBf16);
+    std::vector<float> values;
+    ASSERT_TRUE(wire::DecodeRowValues(frame, kDimension, 1, &values).ok());
+    EXPECT_EQ(values, read_only ? whole : rounded);
+  }
+}
+
 v1::Config TwoStages() {
   v1::Config config = TinyConfig();
   config.mutable_pipeline()->add_split()->set_after("bottom/0");
@@ -477,6 +542,16 @@ TEST_F(StagedDispatcherTest, RowsOfAStageWithoutTablesAreRefused) {
   ExpectRefusal(Exchange(ConnectedAs(0), Push(1), {RowGradientsFrame(0, {4}, 1)}),
                 "stage 0 pushes rows; stage 1 has them", false);
   EXPECT_EQ(shard_.version(0), 0u);
+}
+
+TEST_F(StagedDispatcherTest, AHelloOfAStageThatIsNotThereIsRefusedForGood) {
+  for (const auto& [stage, stage_count] : {std::pair{2u, 2u}, {0u, 3u}, {1u, 1u}, {1u, 0u}}) {
+    v1::Header hello = StageHello(0, stage);
+    hello.mutable_hello()->set_stage_count(stage_count);
+    ExpectRefusal(Exchange(Open(), hello), StrCat("there is no stage ", stage, " of ", stage_count),
+                  false);
+  }
+  EXPECT_EQ(Exchange(Open(), StageHello(0, 1)).size(), 2u);
 }
 
 TEST_F(StagedDispatcherTest, AWholeModelAmongStagesIsRefused) {

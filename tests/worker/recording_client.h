@@ -1,10 +1,11 @@
-// A client without servers that numbers the pushes and keeps what they said, for tests of what
-// threads hand on.
+// A client without servers that numbers the pushes, keeps what they said and counts how often its
+// replica is refreshed, for tests of what threads hand on.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "worker/embedded_client.h"
@@ -36,16 +37,31 @@ class RecordingClient : public EmbeddedClient {
                        .row_squares = {step.row_squares.begin(), step.row_squares.end()}});
     return pushed_.size();
   }
+  Status Refresh() override {
+    std::lock_guard lock(mutex_);
+    ++refreshes_;
+    return next_refresh_;
+  }
 
   std::vector<Pushed> pushed() const {
     std::lock_guard lock(mutex_);
     return pushed_;
+  }
+  int refreshes() const {
+    std::lock_guard lock(mutex_);
+    return refreshes_;
+  }
+  void FailRefreshes(Status status) {
+    std::lock_guard lock(mutex_);
+    next_refresh_ = std::move(status);
   }
 
  private:
   const uint64_t accepted_;
   mutable std::mutex mutex_;
   std::vector<Pushed> pushed_;
+  int refreshes_ = 0;
+  Status next_refresh_;
 };
 
 inline double NormOf(const std::vector<float>& values) {

@@ -186,6 +186,19 @@ TEST(RunDirector, LendsNoTrainingWhileItEvaluates) {
   EXPECT_EQ(run.TakeTrain(kFirst).chunk(), 1u);
 }
 
+// Later stages take over what was learned before the first batch of each.
+TEST(RunDirector, TestChunksTellTheEvaluationThatTheyAreOf) {
+  TrialRun run(Plan(10), 30, 15);
+  for (uint32_t evaluation = 0; evaluation < 3; ++evaluation) {
+    run.Complete(kFirst, run.TakeTrain(kFirst));
+    const auto first = run.TakeTest(kFirst), second = run.TakeTest(kSecond);
+    EXPECT_EQ(first.evaluation(), evaluation);
+    EXPECT_EQ(second.evaluation(), evaluation);
+    run.Complete(kFirst, first);
+    run.Complete(kSecond, second);
+  }
+}
+
 // What the scores come to may take long to compute.
 TEST(RunDirector, WaitsForTheMetrics) {
   TrialRun run(Plan(10), 20, 5);

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "common/config/defaults.h"
+#include "common/metrics/histogram.h"
 #include "common/transport/loopback.h"
 #include "tests/support/no_memory_client.h"
 
@@ -97,6 +98,22 @@ class ServerLinkTest : public testing::Test {
     Reply(server, incoming.peer, answer);
     peers_[server] = incoming.peer;
     connections_[server] = answer.answer().connection();
+    next_index_[server] = 1;
+  }
+  // Waits until it is taken. version: other than before.
+  void Answer(uint32_t server, v1::Answer answer) {
+    const uint64_t version = answer.version();
+    answer.set_connection(connections_[server]);
+    answer.set_index(next_index_[server]++);
+    v1::Header header;
+    *header.mutable_answer() = std::move(answer);
+    Reply(server, peers_[server], header);
+    while (link_->progress().versions[server] != version) std::this_thread::yield();
+  }
+  v1::WorkerReport Report() const {
+    v1::WorkerReport report;
+    link_->FillReport(&report);
+    return report;
   }
   void BeConnected() {
     StartConnecting();
@@ -131,6 +148,7 @@ class ServerLinkTest : public testing::Test {
                                                              network_.MakeServer()};
   transport::PeerId peers_[2];
   uint32_t connections_[2] = {};
+  uint64_t next_index_[2] = {};  // of the answers over them
   std::unique_ptr<ServerLink> link_ = std::make_unique<ServerLink>(
       config_, layout_, LinkOptions{.server_addresses = {Address(0), Address(1)}},
       network_.MakeClient({.max_message_bytes = 1 << 20}));
@@ -273,6 +291,92 @@ TEST_F(ServerLinkTest, OwnPushesInFlightAreCountedForEachServer) {
       << "its read_version holds the first push";
 }
 
+// An answer that only catches up says nothing of what came between reading and applying.
+TEST_F(ServerLinkTest, ReportsTheStalenessOfEachPushAtEachServer) {
+  BeConnected();
+  ASSERT_TRUE(link_->AcquireCredit().ok());
+  link_->SubmitPush({}, std::vector<Body>(2), link_->progress());
+  for (const uint32_t server : {0u, 1u}) {
+    Expect(server, v1::Header::kPush);
+    v1::Answer answer;
+    answer.set_sequence(1);
+    answer.set_version(1);
+    answer.set_staleness(3 + 2 * server);
+    Answer(server, answer);
+    answer.set_version(2);
+    answer.set_staleness(100);
+    answer.set_is_catch_up(true);
+    Answer(server, answer);
+  }
+  const auto staleness = metrics::Histogram::FromProto(Report().staleness());
+  ASSERT_TRUE(staleness.ok());
+  EXPECT_EQ(staleness->count(), 2u);
+  EXPECT_EQ(staleness->Quantile(0), 3u);
+  EXPECT_EQ(staleness->max(), 5u);
+}
+
+// That gives a connection up after half a second without an answer, and the coordinator gives it up
+// not long after.
+class ImpatientServerLinkTest : public ServerLinkTest {
+ protected:
+  ImpatientServerLinkTest() {
+    impatient_.mutable_cluster()->set_answer_timeout_ms(4000);
+    impatient_.mutable_cluster()->set_member_timeout_ms(600);
+    link_ = std::make_unique<ServerLink>(impatient_, layout_,
+                                         LinkOptions{.server_addresses = {Address(0), Address(1)}},
+                                         network_.MakeClient());
+  }
+  ~ImpatientServerLinkTest() override { link_.reset(); }
+
+  void Push(std::vector<Body> bodies) {
+    ASSERT_TRUE(link_->AcquireCredit().ok());
+    link_->SubmitPush({}, std::move(bodies), link_->progress());
+  }
+  // Replies to every hello that comes before it.
+  transport::PeerId ExpectPush(uint32_t server, uint64_t sequence) {
+    while (true) {
+      const auto incoming = servers_[server]->Receive(kPatienceMs);
+      CHECK(incoming) << "server " << server << " waits in vain";
+      const v1::Header header = *session::ParseHeader(incoming->message);
+      if (header.has_hello()) AnswerHello(server, *incoming);
+      if (header.push().sequence() == sequence) return incoming->peer;
+    }
+  }
+
+  v1::Config impatient_ = config_;
+};
+
+TEST_F(ImpatientServerLinkTest, APushThatIsNotAnsweredIsSentAgainOverAnotherConnection) {
+  BeConnected();
+  const v1::WorkerReport before = Report();
+  EXPECT_EQ(before.replayed_pushes(), 0u);
+  Push(std::vector<Body>(2));
+  const transport::PeerId first = ExpectPush(1, 1), second = ExpectPush(1, 1);
+  EXPECT_NE(second, first);
+  EXPECT_EQ(servers_[1]->Send(first, session::MakeMessage(v1::Header())).code(),
+            StatusCode::kNotFound)
+      << "it is closed";
+  Push(std::vector<Body>(2));  // leaves when what was sent again is counted
+  ExpectPush(1, 2);
+  EXPECT_GE(Report().replayed_pushes(), 1u);
+  EXPECT_GT(Report().reconnects(), before.reconnects());
+}
+
+// A large push buys its connection time, but not more than the coordinator bears. That of the other
+// server, which has nothing large on it, goes as soon as it may.
+TEST_F(ImpatientServerLinkTest, AHelloComesBeforeTheWorkerIsGivenUpHoweverMuchIsUnderWay) {
+  BeConnected();
+  std::vector<Body> bodies(2);
+  bodies[0].emplace_back(Bytes(4'000'000));  // of four seconds
+  Push(std::move(bodies));
+  Expect(1, v1::Header::kHello);
+  bool has_said_hello = false;
+  while (const auto incoming = servers_[0]->Receive(0)) {
+    has_said_hello |= session::ParseHeader(incoming->message)->has_hello();
+  }
+  EXPECT_TRUE(has_said_hello);
+}
+
 // Of four pushes that may be in flight, as long as they are small.
 class ServerLinkOfFewBytesTest : public ServerLinkTest {
  protected:
@@ -298,28 +402,22 @@ class ServerLinkOfFewBytesTest : public ServerLinkTest {
     Expect(0, v1::Header::kRowPull);
     link_->ForgetRowPull(pull);
   }
-  // version: other than before, to see when the answer is taken.
-  void Answer(uint32_t server, uint64_t sequence, uint64_t durable_sequence, uint64_t version) {
-    v1::Header header;
-    v1::Answer& answer = *header.mutable_answer();
-    answer.set_connection(connections_[server]);
-    answer.set_index(next_index_[server]++);
+  void AnswerPush(uint32_t server, uint64_t sequence, uint64_t durable_sequence, uint64_t version) {
+    v1::Answer answer;
     answer.set_sequence(sequence);
     answer.set_durable_sequence(durable_sequence);
     answer.set_version(version);
-    Reply(server, peers_[server], header);
-    while (link_->progress().versions[server] != version) std::this_thread::yield();
+    Answer(server, std::move(answer));
   }
 
   v1::Config few_bytes_ = config_;
-  uint64_t next_index_[2] = {1, 1};
 };
 
 TEST_F(ServerLinkOfFewBytesTest, OnePushMayAlwaysBeUnderWayAndALargeOneHoldsTheNextBack) {
   BeConnected();
   Push(200);
   EXPECT_FALSE(link_->TryAcquireCredit());
-  for (const uint32_t server : {0u, 1u}) Answer(server, 1, 1, 1);
+  for (const uint32_t server : {0u, 1u}) AnswerPush(server, 1, 1, 1);
   EXPECT_TRUE(link_->TryAcquireCredit());
 }
 
@@ -333,10 +431,10 @@ TEST_F(ServerLinkOfFewBytesTest, SmallPushesHoldNothingBackWithinTheWindow) {
 TEST_F(ServerLinkOfFewBytesTest, BytesCountUntilTheServerNeedsThemNoMore) {
   BeConnected();
   Push(200);
-  for (const uint32_t server : {0u, 1u}) Answer(server, 1, 0, 1);
+  for (const uint32_t server : {0u, 1u}) AnswerPush(server, 1, 0, 1);
   Push(0);
   EXPECT_FALSE(link_->TryAcquireCredit());
-  Answer(0, 1, 1, 2);
+  AnswerPush(0, 1, 1, 2);
   EXPECT_TRUE(link_->TryAcquireCredit());
 }
 

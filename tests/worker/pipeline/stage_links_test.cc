@@ -127,6 +127,28 @@ TEST(StageLinks, DropWhatIsOfAnotherGeneration) {
   EXPECT_EQ(first.Await(1), (std::vector<uint64_t>{3}));
 }
 
+// Who is at the address now may never have heard of the connection that was.
+TEST(StageLinks, OpenAnotherConnectionForEachGenerationThoughTheAddressStays) {
+  transport::LoopbackNetwork network;
+  const auto second = network.MakeServer();
+  ASSERT_TRUE(second->Bind(kAddress).ok());
+  End first(0, &network);
+  transport::PeerId before;
+  for (const uint64_t generation : {5, 6, 7}) {
+    first.links().SetView(View(generation));
+    first.links().Send(Forward(0, generation, 1), {});
+    const auto incoming = second->Receive(20'000);
+    ASSERT_TRUE(incoming);
+    EXPECT_EQ(session::ParseHeader(incoming->message)->stage_forward().generation(), generation);
+    EXPECT_NE(incoming->peer, before);
+    if (!before.empty()) {
+      EXPECT_EQ(second->Send(before, session::MakeMessage(Backward(generation, 1))).code(),
+                StatusCode::kNotFound);
+    }
+    before = incoming->peer;
+  }
+}
+
 TEST(StageLinks, KnowWhetherTheNextStageHasBatches) {
   transport::LoopbackNetwork network;
   End second(1, &network), first(0, &network);

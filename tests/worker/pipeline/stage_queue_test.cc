@@ -1,5 +1,6 @@
 #include "worker/pipeline/stage_queue.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "common/base/clock.h"
@@ -85,6 +86,36 @@ TEST_F(StageQueueTest, StartsNothingBeforeAllStagesAreReady) {
   first_.TakeView(View(1, true));
   EXPECT_TRUE(first_.Next(0));
   EXPECT_TRUE(first_.is_busy());
+}
+
+TEST_F(StageQueueTest, ABatchIsNamedForTheOtherStagesAsItsChunkWasLent) {
+  v1::ChunkLease lease;
+  lease.set_split(v1::TEST);
+  lease.set_epoch(2);
+  lease.set_file(3);
+  lease.set_chunk(4);
+  lease.set_evaluation(5);
+  lease.set_generation(1);
+  data::RowBlock rows;
+  rows.labels.resize(kBatch + 7);
+  rows.malformed = {6, 9};
+  rows.hash = 77;
+  first_.TakeView(View(1, true));
+  first_.Add(std::make_shared<ChunkWork>(lease, std::move(rows), kBatch));
+  Leave();
+  const auto work = first_.Next(0);
+  ASSERT_TRUE(work && work->batch);
+  const v1::BatchName& name = work->batch->name;
+  EXPECT_EQ(name.split(), v1::TEST);
+  EXPECT_EQ(name.epoch(), 2u);
+  EXPECT_EQ(name.file(), 3u);
+  EXPECT_EQ(name.chunk(), 4u);
+  EXPECT_EQ(name.evaluation(), 5u);
+  EXPECT_EQ(name.begin(), static_cast<uint64_t>(kBatch));
+  EXPECT_EQ(name.row_count(), 7u);
+  EXPECT_EQ(name.mean_rows(), static_cast<uint32_t>(kBatch));
+  EXPECT_EQ(name.chunk_hash(), 77u);
+  EXPECT_THAT(name.malformed(), testing::ElementsAre(6, 9));
 }
 
 TEST_F(StageQueueTest, WhatIsInFlightIsLimitedAndWhatComesBackGoesFirst) {
