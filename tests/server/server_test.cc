@@ -57,10 +57,12 @@ class TickingTransport final : public transport::ServerTransport {
   explicit TickingTransport(std::unique_ptr<transport::ServerTransport> inner)
       : inner_(std::move(inner)) {}
 
-  // finish_work: returns when the strands are idle.
+  // finish_work: returns when the strands are idle. Until the server waits here.
   void Arm(std::function<void()> finish_work) {
     finish_work_ = std::move(finish_work);
     armed_ = true;
+    inner_->Wake();
+    is_waited_in_.wait(false);
   }
   // The server went to wait with an answer in its hands.
   bool was_late() const { return was_late_; }
@@ -69,6 +71,8 @@ class TickingTransport final : public transport::ServerTransport {
   std::optional<transport::IncomingMessage> Receive(int64_t timeout_ms) override {
     if (!armed_ || has_sent_) return inner_->Receive(timeout_ms);
     if (timeout_ms > 0) {
+      is_waited_in_ = true;
+      is_waited_in_.notify_all();
       was_late_ = was_late_ || gave_one_;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
       return std::nullopt;
@@ -87,7 +91,7 @@ class TickingTransport final : public transport::ServerTransport {
  private:
   const std::unique_ptr<transport::ServerTransport> inner_;
   std::function<void()> finish_work_;
-  std::atomic<bool> armed_ = false, was_late_ = false;
+  std::atomic<bool> armed_ = false, is_waited_in_ = false, was_late_ = false;
   bool gave_one_ = false, has_sent_ = false;  // the server's thread's
 };
 
