@@ -1,6 +1,8 @@
 """The binaries as a user starts them: the command lines of the README, and what happens when something
 is wrong. Usage: process_test.py BIN_DIR"""
 
+import gzip
+import itertools
 import json
 import os
 import random
@@ -220,6 +222,70 @@ class ProcessTest(unittest.TestCase):
             self.assertGreater(split["backward_link_bytes"], split["backward_bytes"])
             self.assertLess(10 * split["backward_link_bytes"], 4 * split["elements"])
 
+    def sample(self, split):
+        path = "../shared/data/criteo_sample_%s.tsv.gz" % split
+        if not os.path.exists(path):
+            self.skipTest(path + " is not here")
+        return path
+
+    def test_the_config_of_the_hybrid_as_it_is_on_the_sample(self):
+        self.sample("train"), self.sample("test")
+        self.end(self.start("weir-local", "--config=configs/runs/dct_hybrid.textproto", "--servers=2",
+                            "--trainers=2", "--stages=3", "--out=" + self.path("l")), 0,
+                 "done: 2 servers, 2 trainers of 3 stages", "train   100,000 samples",
+                 "test    17,547 samples", "with everything sent at the splits ", "summary.json",
+                 timeout=200)
+        summary = self.summary("l")
+        self.assertEqual((summary["servers"], summary["trainers"], summary["stages"]), (2, 2, 3))
+        train, test, wire = summary["train"], summary["test"], summary["wire"]
+        self.assertEqual((train["samples"], train["lines"], train["malformed_lines"]), (100000, 100000, 0))
+        self.assertEqual(test["samples"], 17547)
+        # Guessing the share of clicks gives 0.57.
+        self.assertLess(train["logloss"], 0.56)
+        for scores in test, test["unmasked"]:
+            self.assertLess(scores["logloss"], 0.54)
+            self.assertGreater(scores["auc"], 0.7)
+        self.assertEqual({layer["policy"] for layer in summary["layers"]}, {"dct"})
+        sent = sum(layer["density"] * layer["elements"] for layer in summary["layers"])
+        self.assertLess(sent, 0.02 * sum(layer["elements"] for layer in summary["layers"]))
+        self.assertLess(20 * wire["push_bytes"], wire["push_bytes_dense"])
+        self.assertEqual([(split["after"], split["policy"]) for split in summary["splits"]],
+                         [("bottom/1", "dct_mp"), ("top/1", "dct_mp")])
+        for split in summary["splits"]:
+            # 26 of 256: a tenth, and never fewer.
+            self.assertAlmostEqual(split["density"], 26 / 256, delta=0.001)
+            self.assertEqual(split["elements"], 100000 * 256)
+        for way in "forward", "backward":
+            self.assertLess(8 * wire[way + "_bytes"], wire[way + "_bytes_dense"])
+        self.assertEqual(summary["recovery"]["server_restarts"], 0)
+
+    def head_of(self, split, rows):
+        """A file of the first so many rows of the sample."""
+        with gzip.open(self.sample(split), "rb") as f:
+            return self.write("%s.tsv" % split, b"".join(itertools.islice(f, rows)))
+
+    def test_the_config_of_the_sample_with_every_policy(self):
+        train, test = self.head_of("train", 2000), self.head_of("test", 500)
+        # Chunks so small that both trainers get some.
+        override = 'data { train: "%s" test: "%s" chunk_batches: 2 }' % (train, test)
+        policies = sorted(os.listdir("configs/policies"))
+        self.assertGreater(len(policies), 10)
+        for policy in policies:
+            with self.subTest(policy):
+                out = policy.split(".")[0]
+                self.run_once(0, "weir-local", "--override=" + override, "--out=" + self.path(out),
+                              "--config=configs/runs/criteo_sample.textproto,configs/policies/" + policy)
+                summary = self.summary(out)
+                self.assertEqual((summary["train"]["samples"], summary["test"]["samples"]), (2000, 500))
+                self.assertGreater(summary["test"]["logloss"], 0)
+                used = {layer["policy"] for layer in summary["layers"]}
+                self.assertEqual(len(used), 1)
+                if policy == "lazy_rows.textproto":
+                    self.assertEqual(used, {"dct"})
+                    self.assertGreater(summary["rows"]["cache_lookups"], 0)
+                else:
+                    self.assertTrue(out.startswith(used.pop()), summary["layers"])
+
     # --- what it costs
 
     def peak_bytes_of_worker(self, rows):
@@ -314,6 +380,12 @@ class ProcessTest(unittest.TestCase):
         path = self.write("bad.tsv", line * 50 + b"7" + line[1:] + b"nonsense\n" * 3 + line * 50)
         self.run_once(1, "weir-worker", *self.criteo(path),
                       texts=["bad.tsv:51", "max_malformed_share"])
+
+    def test_a_small_bad_file_to_test_on_is_not_lost_in_a_large_one_to_train_on(self):
+        line = b"1" + b"\t5" * 13 + b"\tdeadbeef" * 26 + b"\n"
+        good, bad = self.write("good.tsv", line * 20000), self.write("bad.tsv", line + b"7" + line[1:] + b"7\n" * 7)
+        self.run_once(1, "weir-worker", *self.criteo(good, 'test: "%s"' % bad),
+                      texts=["8 of 9 lines to test on are malformed", "bad.tsv:2"])
 
     def test_rows_that_a_stray_quote_hides_are_beyond_the_share(self):
         rows = ["y,x"] + ["%d,%d" % (i % 2, i) for i in range(998)]
@@ -817,6 +889,11 @@ class ProcessTest(unittest.TestCase):
         flags = ["--config=" + RUN, "--servers=" + self.servers(1), "--trainer=0"]
         there = self.write("there", b"a file")
         self.run_once(1, "weir-worker", *flags, "--save_residuals=" + there, texts=["cannot make " + there])
+        os.makedirs(self.path("model"))
+        self.write("model/manifest.textproto", b"any")
+        for inside in (self.path("new/residuals"), self.path("model/residuals")):
+            self.run_once(2, "weir-worker", *flags, "--save=" + self.path("new"), "--save_residuals=" + inside,
+                          texts=["--save_residuals: %s lies in a saved model" % inside])
         self.run_once(2, "weir-worker", "--config=" + RUN, "--save_residuals=" + self.path("r"),
                       texts=["--save_residuals: without --servers"])
 

@@ -47,6 +47,10 @@ Status Coder::Decode() {
 Status Coder::Verify() {
   Encode();
   WEIR_RETURN_IF_ERROR(Decode());
+  return VerifyDecoded();
+}
+
+Status Coder::VerifyDecoded() const {
   std::vector<SelectedStripe> decoded(selection_.stripes.size());
   for (const wire::StripeUpdate& update : reader_.stripes()) {
     decoded[update.stripe] = {{update.indexes.begin(), update.indexes.end()},

@@ -44,6 +44,8 @@ class Coder {
   Status Decode();
   // That what is decoded was encoded.
   Status Verify();
+  // The same of the last Decode.
+  Status VerifyDecoded() const;
 
   // All of the blocks but the values.
   double IndexBits() const;

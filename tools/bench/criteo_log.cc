@@ -44,8 +44,9 @@ std::string Contents(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Every id and label as they were written; dense features are tested by themselves.
-Status Verify(const std::string& path, int64_t row_count) {
+}  // namespace
+
+Status VerifyLog(const std::string& path, int64_t row_count) {
   WEIR_ASSIGN_OR_RETURN(const auto reader, data::MakeReader(LogConfig(path)));
   RowMaker maker(row_count);
   data::RowBlock block;
@@ -64,8 +65,6 @@ Status Verify(const std::string& path, int64_t row_count) {
   if (!equal || *rows != row_count) return Internal(StrCat(path, " was not read as written"));
   return OkStatus();
 }
-
-}  // namespace
 
 v1::Config LogConfig(const std::string& file) {
   v1::Config config;
@@ -87,7 +86,7 @@ Result<Log> MakeLog(int64_t row_count) {
   WEIR_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::Make());
   for (const char* name : {kPlainLog, kPackedLog}) {
     WEIR_RETURN_IF_ERROR(WriteLog(folder.File(name), row_count));
-    WEIR_RETURN_IF_ERROR(Verify(folder.File(name), row_count));
+    WEIR_RETURN_IF_ERROR(VerifyLog(folder.File(name), row_count));
   }
   std::string plain = Contents(folder.File(kPlainLog));
   std::string packed = Contents(folder.File(kPackedLog));

@@ -20,6 +20,8 @@ inline constexpr const char* kPackedLog = "log.tsv.gz";
 
 v1::Config LogConfig(const std::string& path);
 Status WriteLog(const std::string& path, int64_t row_count);
+// That every id and label is read as WriteLog wrote it; dense features are tested by themselves.
+Status VerifyLog(const std::string& path, int64_t row_count);
 
 struct Log {
   TemporaryFolder folder;

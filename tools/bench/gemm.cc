@@ -42,7 +42,7 @@ Status Verify(int64_t batch) {
     RunByTable(kernels::CpuKernels(), &layer);
     WEIR_RETURN_IF_ERROR(VerifyByPlainSums(layer));
   }
-  return VerifyBf16(batch);
+  return VerifyBf16(kernels::CpuBf16Kernels(), batch);
 }
 
 // Seconds that oneDNN takes for the products, measured in turns with ours; 0 where its build knows

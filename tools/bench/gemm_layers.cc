@@ -147,10 +147,10 @@ Status VerifyByPlainSums(const GemmLayer& layer) {
 }
 
 // A bfloat16 has 8 bits; the gradients are products of a product.
-Status VerifyBf16(int64_t batch) {
+Status VerifyBf16(const kernels::KernelTable& table, int64_t batch) {
   std::vector<GemmLayer> bf16 = GemmLayers(batch), f32 = GemmLayers(batch);
   for (size_t i = 0; i < f32.size(); ++i) {
-    RunByTable(kernels::CpuBf16Kernels(), &bf16[i]);
+    RunByTable(table, &bf16[i]);
     RunByTable(kernels::CpuKernels(), &f32[i]);
     for (const auto result :
          {&GemmLayer::y, &GemmLayer::dx, &GemmLayer::dw, &GemmLayer::bias_gradient}) {

@@ -38,7 +38,7 @@ void RunByTable(const kernels::KernelTable& table, GemmLayer* layer);
 // After RunByTable: some elements of each result beside sums in 64 bits.
 Status VerifyByPlainSums(const GemmLayer& layer);
 
-// That the bfloat16 table gives what the 32-bit one does, up to rounding.
-Status VerifyBf16(int64_t batch);
+// That the table, whose products are of bfloat16, gives what the 32-bit one does, up to rounding.
+Status VerifyBf16(const kernels::KernelTable& table, int64_t batch);
 
 }  // namespace weir::bench

@@ -40,26 +40,6 @@ std::vector<std::string> Command(const LocalRun& run, const std::string& out) {
                            "--trainers=1", "--threads=1", "--out=" + out});
 }
 
-Result<LocalResult> ReadResult(const LocalRun& run, const std::string& out) {
-  LocalResult result;
-  std::ifstream summary_file(out + "/summary.json");
-  const auto summary = nlohmann::json::parse(summary_file, nullptr, /*allow_exceptions=*/false);
-  if (!summary.contains("train")) return Internal("weir-local left no summary.json");
-  if (summary["train"]["samples"] != run.rows) {
-    return Internal(StrCat("weir-local trained ", summary["train"]["samples"].dump(), " of ",
-                           run.rows, " rows"));
-  }
-  result.samples_per_second = summary["train"]["samples_per_second"];
-  // Guessing gives 0.57 or so on these rows, and a short run is not far below it; one that learns
-  // nothing, or diverges, says nothing about speed.
-  const nlohmann::json& logloss = summary["test"]["logloss"];  // null where there is none
-  if (summary["test"]["samples"] == run.test_rows && logloss.is_number() && logloss < kLearned) {
-    return result;
-  }
-  return Internal(StrCat("after ", run.rows, " rows with ", run.policy, " the logloss of ",
-                         summary["test"]["samples"].dump(), " test rows is ", logloss.dump()));
-}
-
 // Follows the metrics of a run and says when it has shown enough.
 class Watch {
  public:
@@ -84,6 +64,26 @@ class Watch {
 };
 
 }  // namespace
+
+Result<LocalResult> ReadResult(const LocalRun& run, const std::string& out) {
+  LocalResult result;
+  std::ifstream summary_file(out + "/summary.json");
+  const auto summary = nlohmann::json::parse(summary_file, nullptr, /*allow_exceptions=*/false);
+  if (!summary.contains("train")) return Internal("weir-local left no summary.json");
+  if (summary["train"]["samples"] != run.rows) {
+    return Internal(StrCat("weir-local trained ", summary["train"]["samples"].dump(), " of ",
+                           run.rows, " rows"));
+  }
+  result.samples_per_second = summary["train"]["samples_per_second"];
+  // Guessing gives 0.57 or so on these rows, and a short run is not far below it; one that learns
+  // nothing, or diverges, says nothing about speed.
+  const nlohmann::json& logloss = summary["test"]["logloss"];  // null where there is none
+  if (summary["test"]["samples"] == run.test_rows && logloss.is_number() && logloss < kLearned) {
+    return result;
+  }
+  return Internal(StrCat("after ", run.rows, " rows with ", run.policy, " the logloss of ",
+                         summary["test"]["samples"].dump(), " test rows is ", logloss.dump()));
+}
 
 Status CheckLinks() { return RunProgram({Behind({"1gbit"}, {"true"})}).status(); }
 

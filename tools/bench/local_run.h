@@ -49,6 +49,9 @@ struct TestPoint {
   double logloss = 0;
 };
 
+// What the run left in its folder. Fails when it did not train every row, or learned nothing.
+Result<LocalResult> ReadResult(const LocalRun& run, const std::string& out);
+
 // 1 trainer with 1 thread. Fails when the run does, or did not train every row.
 Result<LocalResult> RunLocal(const LocalRun& run);
 

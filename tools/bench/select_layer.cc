@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "common/base/check.h"
@@ -111,8 +112,12 @@ void Gradients::AddSquares(const compress::SquareSums& squares) const {
 }
 
 SelectLayer::SelectLayer(const SelectOptions& options, Gradients& gradients)
+    : SelectLayer(options, compress::MakePolicy(WithDefaults(options.rule)), gradients) {}
+
+SelectLayer::SelectLayer(const SelectOptions& options,
+                         std::unique_ptr<const compress::Policy> policy, Gradients& gradients)
     : options_(options),
-      policy_(compress::MakePolicy(WithDefaults(options.rule))),
+      policy_(std::move(policy)),
       scope_{
           .tensor = 0, .element_count = options.element_count, .values = options.values, .seed = 7},
       state_(policy_->MakeState(scope_)),

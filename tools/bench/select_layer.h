@@ -50,6 +50,9 @@ class SelectLayer {
  public:
   // gradients: outlives the layer.
   SelectLayer(const SelectOptions& options, Gradients& gradients);
+  // By that policy, whatever the options' rule.
+  SelectLayer(const SelectOptions& options, std::unique_ptr<const compress::Policy> policy,
+              Gradients& gradients);
 
   void Steps(int count);
   // The same. The seconds of selection and coding: what a backward pass adds to sums of squares is

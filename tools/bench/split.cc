@@ -5,9 +5,6 @@
 // Blocks are as behind a ReLU, half of them zeros, and small enough for the caches, where the layer
 // before leaves them.
 
-#include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,50 +12,24 @@
 #include <string>
 #include <vector>
 
-#include "common/base/random.h"
 #include "common/base/strings.h"
 #include "common/compress/kept_count.h"
 #include "common/kernels/cpu_kernels.h"
 #include "common/split/largest_per_sample.h"
 #include "common/split/split_policy.h"
-#include "common/tensor/aligned_buffer.h"
 #include "tools/bench/measure.h"
 #include "tools/bench/peer_script.h"
 #include "tools/bench/sections.h"
+#include "tools/bench/split_block.h"
 
 namespace weir::bench {
 namespace {
 
-constexpr int64_t kWidth = 256;
-constexpr int64_t kSamples = 128;  // a slice of a batch: what trainers choose from at once
+constexpr int64_t kWidth = Block::kWidth, kSamples = Block::kSamples;
 constexpr double kSparsity = 0.95;
 constexpr int kBlocks = 8;   // measured in turns, each with its own numbers
 constexpr int kRounds = 20;  // over the blocks, in one measured piece of work
 constexpr int kPytorchSteps = 301;
-
-const int64_t kStride = kernels::PaddedStride(kSamples);
-
-// [kWidth, kSamples], behind a ReLU.
-class Block {
- public:
-  explicit Block(uint64_t seed) : values_(static_cast<size_t>(kWidth * kStride)) {
-    RandomStream random(seed);
-    for (float& value : values_.span()) {
-      value = static_cast<float>(std::max(0.0, random.NextNormal()));
-    }
-  }
-
-  kernels::MatrixView view() { return {values_.data(), kWidth, kSamples, kStride}; }
-  void CopyTo(Block* other) {
-    for (int64_t f = 0; f < kWidth; ++f) {
-      std::memcpy(other->view().row(f), view().row(f), kSamples * sizeof(float));
-    }
-  }
-  float At(int64_t feature, int64_t sample) { return view().row(feature)[sample]; }
-
- private:
-  tensor::AlignedBuffer values_;
-};
 
 // Both ends of a split.
 class Ends {
@@ -95,10 +66,6 @@ class Ends {
 void ChooseDctMp(v1::SplitConfig* config) { config->mutable_dct_mp()->set_sparsity(kSparsity); }
 void ChooseNone(v1::SplitConfig* config) { config->mutable_none(); }
 
-bool IsRounded(float value, float of) { return std::fabs(value - of) <= std::fabs(of) / 128; }
-
-// Of each sample what reaches its kept-th largest arrives, rounded, and nothing else; and of the
-// gradient the same elements.
 Status Verify() {
   Block x(9), gradient(10);
   Ends ends(ChooseDctMp);
@@ -106,21 +73,7 @@ Status Verify() {
   Block taken(0);
   ends.taken().CopyTo(&taken);
   WEIR_RETURN_IF_ERROR(ends.Backward(gradient));
-  const int64_t keep = compress::KeptCount(kWidth, kSparsity);
-  for (int64_t s = 0; s < kSamples; ++s) {
-    std::vector<float> column;
-    for (int64_t f = 0; f < kWidth; ++f) column.push_back(x.At(f, s));
-    std::ranges::sort(column, std::greater<>());
-    const float least = column[static_cast<size_t>(keep - 1)];
-    for (int64_t f = 0; f < kWidth; ++f) {
-      const float value = x.At(f, s);
-      const bool is_kept = value >= least && value > 0;
-      const bool is_right = IsRounded(taken.At(f, s), is_kept ? value : 0) &&
-                            IsRounded(ends.taken().At(f, s), is_kept ? gradient.At(f, s) : 0);
-      if (!is_right) return Internal(StrCat("sample ", s, " arrived with a wrong feature ", f));
-    }
-  }
-  return OkStatus();
+  return VerifyLargest(compress::KeptCount(kWidth, kSparsity), x, taken, gradient, ends.taken());
 }
 
 struct Run {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <map>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -22,19 +21,16 @@
 #include "tools/bench/dlrm_shape.h"
 #include "tools/bench/measure.h"
 #include "tools/bench/sections.h"
+#include "tools/bench/watched_rows.h"
 
 namespace weir::bench {
 namespace {
-
-// The rule here counts no steps.
-constexpr uint64_t kStep = 1;
 
 using store::RowPartitionStore;
 
 constexpr int64_t kSamples = 512;
 constexpr double kExponent = 1.05;
 constexpr double kReadGoal = 6, kUpdateGoal = 3;  // M rows/s
-constexpr size_t kWatchedRows = 64;
 // How far ahead of its use the flat array asks for a row.
 constexpr size_t kFlatAhead = 16;
 
@@ -80,8 +76,6 @@ class ZipfIds {
   std::vector<double> cumulative_;
   std::vector<uint64_t> ids_;
 };
-
-using BatchRows = std::vector<store::BatchRow>;
 
 std::vector<BatchRows> MakeBatches(const Sizes& sizes) {
   const ZipfIds zipf(sizes.rows_per_table);
@@ -152,69 +146,12 @@ class FlatRows {
   std::vector<std::vector<uint32_t>> batches_;
 };
 
-// A few rows, updated one by one in a store of their own: what the batches must give too.
-class WatchedRows {
- public:
-  WatchedRows(const ModelLayout& layout, const store::UpdateRule& rule,
-              const std::vector<BatchRows>& batches)
-      : store_(layout, rule) {
-    const BatchRows& first = batches.front();
-    for (size_t i = 0; i < kWatchedRows; ++i) {
-      const store::BatchRow& row = first[i * first.size() / kWatchedRows];
-      watched_[{row.table, row.id}] = {};
-    }
-    for (const BatchRows& batch : batches) {
-      for (const store::BatchRow& row : batch) {
-        const auto found = watched_.find({row.table, row.id});
-        if (found != watched_.end()) found->second.push_back(row.position);
-      }
-    }
-  }
-
-  // The updates of one pass over all batches.
-  void Update(std::span<const float> gradients) {
-    for (const auto& [key, positions] : watched_) {
-      for (const uint32_t position : positions) {
-        store_.Apply(key.first, key.second, gradients.subspan(position * kDimension, kDimension),
-                     kStep);
-      }
-    }
-  }
-
-  Status Verify(const RowPartitionStore& store) {
-    for (const auto& [key, positions] : watched_) {
-      const auto expected = store_.FindOrCreate(key.first, key.second);
-      const auto found = store.Find(key.first, key.second);
-      if (!std::equal(found.begin(), found.end(), expected.begin(), expected.end())) {
-        return Internal(StrCat("row ", key.second, " of table ", key.first,
-                               " differs from one that was updated alone"));
-      }
-    }
-    return OkStatus();
-  }
-
- private:
-  RowPartitionStore store_;
-  std::map<std::pair<uint32_t, uint64_t>, std::vector<uint32_t>> watched_;
-};
-
 void CreateRows(const Sizes& sizes, RowPartitionStore* store) {
   for (uint32_t table = 0; table < kTables; ++table) {
     for (int64_t id = 0; id < sizes.rows_per_table; ++id) {
       store->FindOrCreate(table, static_cast<uint64_t>(id));
     }
   }
-}
-
-// The last batch, as it was read.
-Status VerifyRead(RowPartitionStore& store, const BatchRows& batch, std::span<const float> read) {
-  for (const store::BatchRow& row : batch) {
-    const auto expected = store.FindOrCreate(row.table, row.id);
-    if (!std::equal(expected.begin(), expected.end(), read.begin() + row.position * kDimension)) {
-      return Internal(StrCat("row ", row.id, " of table ", row.table, " was read wrong"));
-    }
-  }
-  return OkStatus();
 }
 
 void AddLines(const std::string& name, double ours, double flat, double goal, Lines* lines) {

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "common/base/strings.h"
 #include "common/config/config_hash.h"
@@ -15,8 +16,10 @@ namespace weir::config {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::ResultOf;
 using testing::StartsWith;
 
 class LoadConfig : public testing::Test {
@@ -176,6 +179,47 @@ TEST(ShippedConfigs, EveryRunIsCompleteAndEveryPartLaysOverIt) {
         EXPECT_TRUE(both.ok()) << run << " and " << part << ": " << both.status();
       }
     }
+  }
+}
+
+// The policies that a config's rules name, by their fields.
+std::set<std::string> PoliciesOf(const v1::Config& config) {
+  const auto* choice = v1::PolicyRule::descriptor()->FindOneofByName("policy");
+  std::set<std::string> names;
+  const auto add = [&](const v1::PolicyRule& rule) {
+    const auto* field = rule.GetReflection()->GetOneofFieldDescriptor(rule, choice);
+    if (field != nullptr) names.insert(field->name());
+  };
+  add(config.compression().default_());
+  for (const v1::PolicyRule& rule : config.compression().layer()) add(rule);
+  return names;
+}
+
+TEST(ShippedConfigs, APolicyOverTheRunOnTheSampleChangesItsPolicyAlone) {
+  const std::string run = StrCat(WEIR_SOURCE_DIR, "/configs/runs/criteo_sample.textproto");
+  auto alone = config::LoadConfig({run}, "");
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  EXPECT_THAT(PoliciesOf(*alone), ElementsAre("none"));
+  std::set<std::string> seen;
+  for (const std::string& file : FilesUnder("policies")) {
+    auto both = config::LoadConfig({run, file}, "");
+    ASSERT_TRUE(both.ok()) << file << ": " << both.status();
+    const std::string word = std::filesystem::path(file).stem().string();
+    const std::set<std::string> policies = PoliciesOf(*both);
+    EXPECT_THAT(
+        policies,
+        Contains(ResultOf([&](const std::string& name) { return word.starts_with(name); }, true)))
+        << file;
+    seen.insert(policies.begin(), policies.end());
+    for (v1::Config* config : {&*alone, &*both}) {
+      config->clear_compression();
+      config->mutable_cluster()->clear_row_values();
+    }
+    EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(*alone, *both)) << file;
+  }
+  const auto* choice = v1::PolicyRule::descriptor()->FindOneofByName("policy");
+  for (int i = 0; i < choice->field_count(); ++i) {
+    EXPECT_THAT(seen, Contains(choice->field(i)->name())) << "configs/policies has none of it";
   }
 }
 
