@@ -30,21 +30,15 @@ constexpr Density kRiceDensities[] = {{0.1, "10%"}, {0.05, "5%"}, {0.01, "1%"}, 
 constexpr Density kGoalDensity = kRiceDensities[2];
 constexpr Density kBitmapDensity = {0.6, "60%"};
 
-Line RateLine(const std::string& name, double millions, double memcpy_millions) {
+// goal_millions: 0 for none.
+Line RateLine(const std::string& name, double millions, double memcpy_millions,
+              double goal_millions) {
   return {.name = "code/" + name,
           .value = millions,
           .unit = "M elements/s",
           .peer = "memcpy, 6 bytes an element",
-          .peer_value = memcpy_millions};
-}
-
-Line GoalLine(const std::string& name, double millions) {
-  return {.name = "code/" + name,
-          .value = millions,
-          .unit = "M elements/s",
-          .peer = "the goal, 100 M elements/s",
-          .peer_value = kGoalMillions,
-          .goal = 1};
+          .peer_value = memcpy_millions,
+          .goal = goal_millions / memcpy_millions};
 }
 
 Line IndexBitsLine(const Density& density, const Selection& selection, const Coder& coder) {
@@ -70,12 +64,11 @@ Status AddCodingLines(const Options& options, const Density& density, const std:
          std::memcpy(copy.data(), pairs.data(), pairs.size());
          KeepAlive(copy.data());
        }});
-  const bool goal = density.fraction == kGoalDensity.fraction;
+  const double goal = density.fraction == kGoalDensity.fraction ? kGoalMillions : 0;
   for (const auto& [name, rate] :
        {std::pair("encode_", rates[0]), std::pair("decode_", rates[1])}) {
     const std::string line = StrCat(name, coding, "_bf16/", density.name);
-    lines->push_back(goal ? GoalLine(line, rate) : RateLine(line, rate, rates[2]));
-    if (goal) lines->push_back(RateLine(line + "/of_memcpy", rate, rates[2]));
+    lines->push_back(RateLine(line, rate, rates[2], goal));
   }
   if (coding == "rice") lines->push_back(IndexBitsLine(density, selection, coder));
   return OkStatus();

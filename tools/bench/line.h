@@ -17,7 +17,8 @@ struct Line {
   std::string unit = {};  // "samples/s", "GB/s", "us"
   std::string peer = {};  // what stands beside it: "PyTorch 1.13.1", "memcpy", "raw libzmq"
   double peer_value = 0;  // in the same unit; 0 where the peer could not be measured
-  double goal = 0;        // the ratio to reach; 0 for a line that only informs
+  double goal = 0;  // the ratio to reach, for a goal in units that over the peer's value; 0 for
+                    // a line that only informs
   Better better = Better::kMore;
 
   // More is better: value / peer_value, or its inverse where less is better. 0 without a peer.

@@ -154,18 +154,14 @@ void CreateRows(const Sizes& sizes, RowPartitionStore* store) {
   }
 }
 
-void AddLines(const std::string& name, double ours, double flat, double goal, Lines* lines) {
-  lines->push_back({.name = name + "/of_flat_array",
-                    .value = ours,
-                    .unit = "M rows/s",
-                    .peer = "flat array, same ids",
-                    .peer_value = flat});
-  lines->push_back({.name = name,
-                    .value = ours,
-                    .unit = "M rows/s",
-                    .peer = "the goal",
-                    .peer_value = goal,
-                    .goal = 1});
+// goal: M rows/s.
+Line RowsLine(const std::string& name, double ours, double flat, double goal) {
+  return {.name = name,
+          .value = ours,
+          .unit = "M rows/s",
+          .peer = "flat array, same ids",
+          .peer_value = flat,
+          .goal = goal / flat};
 }
 
 }  // namespace
@@ -203,10 +199,8 @@ Result<Lines> BenchStore(const Options& options) {
   WEIR_RETURN_IF_ERROR(watched.Verify(rows));
 
   const double count = static_cast<double>(RowsOf(batches)) / 1e6;
-  Lines lines;
-  AddLines("store/row_reads", count / read[0], count / read[1], kReadGoal, &lines);
-  AddLines("store/row_updates", count / update[0], count / update[1], kUpdateGoal, &lines);
-  return lines;
+  return Lines{RowsLine("store/row_reads", count / read[0], count / read[1], kReadGoal),
+               RowsLine("store/row_updates", count / update[0], count / update[1], kUpdateGoal)};
 }
 
 }  // namespace weir::bench
