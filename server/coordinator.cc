@@ -215,11 +215,14 @@ void Coordinator::CheckSettling(int64_t now_ms) {
                         " ms (cluster.join_timeout_ms); see what holds them up"));
 }
 
-// Whoever reads a file that does not come, say, is not silent.
+// Whoever reads a file that does not come, say, is not silent. A worker that has to do with others,
+// servers or stages, ends by itself before, and leaves its work to who can do it.
 void Coordinator::CheckLeases(int64_t now_ms) {
   const uint64_t work = director_.awaited_work();
   const int64_t waited_ms = stuck_.For(work, now_ms);
-  if (work == 0 || waited_ms <= config_.cluster().join_timeout_ms()) return;
+  const v1::ClusterConfig& cluster = config_.cluster();
+  const int64_t patience_ms = cluster.join_timeout_ms() + 2 * cluster.answer_timeout_ms();
+  if (work == 0 || waited_ms <= patience_ms) return;
   std::vector<std::string> names;
   for (const auto& [seat, desk] : desks_) {
     const bool lacks_stage = stage_count_ > 1 && pipelines_.IncompleteSince(seat.trainer);
@@ -227,9 +230,9 @@ void Coordinator::CheckLeases(int64_t now_ms) {
   }
   if (names.empty()) return;
   director_.Fail(StrCat(StrJoin(names, ", "), ": nothing of the work at hand was done for ",
-                        waited_ms,
-                        " ms (cluster.join_timeout_ms), and all wait for it; see what "
-                        "holds it up, a file that cannot be read perhaps"));
+                        waited_ms, " ms (cluster.join_timeout_ms and twice ",
+                        "cluster.answer_timeout_ms), and all wait for it; see what holds it up, a ",
+                        "file that cannot be read perhaps"));
 }
 
 void Coordinator::FillPipeline(const v1::WorkRequest& request, cluster::Seat seat,
