@@ -257,7 +257,7 @@ TEST(Pipeline, BothHalvesOfDctWithTwoServersAndTwoTrainersLearn) {
 TEST(Pipeline, AStageThatNobodyStartedIsNamed) {
   ClusterOptions options = Stages(3);
   options.missing_stage = 1;
-  LoopbackCluster cluster(MakeConfig({kRun, "cluster { join_timeout_ms: 300 }",
+  LoopbackCluster cluster(MakeConfig({kRun, "cluster { join_timeout_ms: 1500 }",
                                       Splits({"bottom/1", "top/1"}, "none {}", 2)}),
                           options);
   cluster.Run();

@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 
 constexpr float kLearningRate = 0.01f;
-constexpr uint32_t kElements = 2 * kStripe;
+constexpr uint32_t kAppliedElements = 2 * kStripe;
 
 class ApplyVerification : public testing::Test {
  protected:
@@ -25,13 +25,13 @@ class ApplyVerification : public testing::Test {
     coder.Encode();
     v1::UpdateRule rule;
     rule.mutable_sgd()->set_learning_rate(kLearningRate);
-    ApplyTarget target(layout_, kElements, rule);
+    ApplyTarget target(layout_, kAppliedElements, rule);
     return VerifyApply(said, coder.bytes(), target, step);
   }
   static float Sgd(float gradient) { return kLearningRate * gradient; }
 
   const ModelLayout layout_ = SquareLayout();
-  const Selection selection_{kElements, 0.05};
+  const Selection selection_{kAppliedElements, 0.05};
 };
 
 TEST_F(ApplyVerification, AcceptsWhatTheRuleSays) {
@@ -72,7 +72,7 @@ TEST_F(ApplyVerification, TellsOfAFrameThatCannotBeRead) {
   damaged.back() ^= 1;
   v1::UpdateRule rule;
   rule.mutable_sgd()->set_learning_rate(kLearningRate);
-  ApplyTarget target(layout_, kElements, rule);
+  ApplyTarget target(layout_, kAppliedElements, rule);
   EXPECT_FALSE(VerifyApply(selection_, damaged, target, Sgd).ok());
 }
 

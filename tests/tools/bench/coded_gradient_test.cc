@@ -10,12 +10,12 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr uint32_t kElements = 4 * kStripe;
-constexpr size_t kLast = 3;  // of its stripes
+constexpr uint32_t kCodedElements = 4 * kStripe;
+constexpr size_t kLastElement = 3;  // of its stripes
 
 TEST(Coder, AcceptsWhatArrivesAsItWasSelected) {
   for (const double density : {0.001, 0.05, 0.6}) {
-    const Selection selection(kElements, density);
+    const Selection selection(kCodedElements, density);
     const Status status = Coder(selection).Verify();
     EXPECT_TRUE(status.ok()) << density << ": " << status;
   }
@@ -23,8 +23,8 @@ TEST(Coder, AcceptsWhatArrivesAsItWasSelected) {
 
 // No frame of bf16 values can hold it.
 TEST(Coder, RefusesAValueThatArrivesRounded) {
-  Selection selection(kElements, 0.05);
-  float& value = selection.stripes[kLast].values.back();
+  Selection selection(kCodedElements, 0.05);
+  float& value = selection.stripes[kLastElement].values.back();
   value = std::nextafter(value, 2.0f);
   EXPECT_THAT(Coder(selection).Verify().message(), HasSubstr("stripe 3 is not what was encoded"));
 }
@@ -38,12 +38,12 @@ class DecodedSelection : public testing::Test {
   }
 
   // The coder compares with the selection as it is then.
-  Selection selection_{kElements, 0.05};
+  Selection selection_{kCodedElements, 0.05};
   Coder coder_{selection_};
 };
 
 TEST_F(DecodedSelection, IsRefusedForAnotherIndex) {
-  ++selection_.stripes[kLast].indexes.back();
+  ++selection_.stripes[kLastElement].indexes.back();
   EXPECT_THAT(coder_.VerifyDecoded().message(), HasSubstr("stripe 3 is not what was encoded"));
 }
 

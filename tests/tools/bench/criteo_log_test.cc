@@ -15,12 +15,12 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr int64_t kRows = 30;
+constexpr int64_t kLogRows = 30;
 
 class WrittenLog : public testing::Test {
  protected:
   WrittenLog() {
-    EXPECT_TRUE(WriteLog(path_, kRows).ok());
+    EXPECT_TRUE(WriteLog(path_, kLogRows).ok());
     std::ifstream file(path_);
     lines_ = StrSplit(std::string{std::istreambuf_iterator<char>(file), {}}, '\n');
   }
@@ -28,7 +28,7 @@ class WrittenLog : public testing::Test {
   // Of the lines as they are then.
   Status VerifyLines() const {
     std::ofstream(path_) << StrJoin(lines_, "\n");
-    return VerifyLog(path_, kRows);
+    return VerifyLog(path_, kLogRows);
   }
   // The field of a line, 0 being its label.
   void Replace(size_t line, size_t field, const std::string& text) {
@@ -49,7 +49,7 @@ TEST_F(WrittenLog, IsAcceptedAsItWasWritten) {
 }
 
 TEST_F(WrittenLog, IsRefusedForAnotherLabel) {
-  Replace(kRows - 1, 0, lines_[kRows - 1][0] == '0' ? "1" : "0");
+  Replace(kLogRows - 1, 0, lines_[kLogRows - 1][0] == '0' ? "1" : "0");
   EXPECT_THAT(VerifyLines().message(), HasSubstr("was not read as written"));
 }
 
@@ -65,7 +65,7 @@ TEST_F(WrittenLog, IsRefusedForAnotherIdOfAnyTable) {
 TEST_F(WrittenLog, IsRefusedForARowTooFewOrTooMany) {
   lines_.erase(lines_.end() - 2);
   EXPECT_THAT(VerifyLines().message(), HasSubstr("was not read as written"));
-  EXPECT_THAT(VerifyLog(path_, kRows + 1).message(), HasSubstr("was not read as written"));
+  EXPECT_THAT(VerifyLog(path_, kLogRows + 1).message(), HasSubstr("was not read as written"));
 }
 
 TEST_F(WrittenLog, IsRefusedForALineThatIsMalformed) {

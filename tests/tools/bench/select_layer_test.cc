@@ -19,7 +19,7 @@ using compress::StepPlan;
 using compress::StripeSelection;
 using testing::HasSubstr;
 
-constexpr int64_t kElements = 3 * kStripeElements + 17;
+constexpr int64_t kLayerElements = 3 * kStripeElements + 17;
 constexpr uint32_t kLastFull = 2;  // of the stripes that have kStripeElements
 constexpr uint64_t kWrongStep = 4;
 
@@ -65,7 +65,10 @@ class WrongOnce : public compress::Policy {
 class CheckedLayer : public testing::TestWithParam<wire::ValueCoding> {
  protected:
   SelectOptions Options() const {
-    return {.rule = DctRule(99), .element_count = kElements, .values = GetParam(), .encodes = true};
+    return {.rule = DctRule(99),
+            .element_count = kLayerElements,
+            .values = GetParam(),
+            .encodes = true};
   }
   SelectLayer Right() { return SelectLayer(Options(), gradients_); }
   SelectLayer Wrong(WrongOnce::Tamper tamper) {
@@ -80,7 +83,7 @@ class CheckedLayer : public testing::TestWithParam<wire::ValueCoding> {
                 HasSubstr("step 4 differs from the plain loop"));
   }
 
-  Gradients gradients_{kElements};
+  Gradients gradients_{kLayerElements};
 };
 INSTANTIATE_TEST_SUITE_P(F32AndBf16, CheckedLayer,
                          testing::Values(wire::ValueCoding::kF32, wire::ValueCoding::kBf16));

@@ -17,7 +17,7 @@ namespace {
 using testing::HasSubstr;
 
 constexpr int64_t kKeep = 13;
-constexpr int64_t kLast = Block::kSamples - 1;
+constexpr int64_t kLastSample = Block::kSamples - 1;
 
 // What a block and its gradient become on their way.
 class ArrivedBlock : public testing::Test {
@@ -44,7 +44,7 @@ class ArrivedBlock : public testing::Test {
   Status Verify() { return VerifyLargest(kKeep, sent_, arrived_, gradient_, gradient_arrived_); }
   // After value is at that feature of the last sample, for as long as it is looked at.
   void ExpectRefused(Block* block, int64_t feature, float value) {
-    float& element = block->At(feature, kLast);
+    float& element = block->At(feature, kLastSample);
     const float right = element;
     element = value;
     EXPECT_THAT(Verify().message(), HasSubstr("sample 127 arrived with a wrong feature"));
@@ -60,25 +60,25 @@ TEST_F(ArrivedBlock, IsAcceptedWhenTheLargestAreThereRounded) {
 }
 
 TEST_F(ArrivedBlock, IsRefusedWithoutTheLeastOfTheLargest) {
-  const int64_t least = LargestFirst(kLast)[kKeep - 1];
+  const int64_t least = LargestFirst(kLastSample)[kKeep - 1];
   ExpectRefused(&arrived_, least, 0);
 }
 
 TEST_F(ArrivedBlock, IsRefusedWithOneThatIsNotAmongTheLargest) {
-  const int64_t next = LargestFirst(kLast)[kKeep];
-  ExpectRefused(&arrived_, next, sent_.At(next, kLast));
+  const int64_t next = LargestFirst(kLastSample)[kKeep];
+  ExpectRefused(&arrived_, next, sent_.At(next, kLastSample));
 }
 
 TEST_F(ArrivedBlock, IsRefusedWithAValueThatIsMoreThanRounded) {
-  const int64_t largest = LargestFirst(kLast)[0];
+  const int64_t largest = LargestFirst(kLastSample)[0];
   for (const float factor : {0.98f, 1.02f, -1.0f, std::numeric_limits<float>::quiet_NaN()}) {
-    ExpectRefused(&arrived_, largest, factor * sent_.At(largest, kLast));
+    ExpectRefused(&arrived_, largest, factor * sent_.At(largest, kLastSample));
   }
 }
 
 TEST_F(ArrivedBlock, IsRefusedWithAGradientOfOtherElements) {
-  const std::vector<int64_t> order = LargestFirst(kLast);
-  gradient_.At(order[0], kLast) = gradient_arrived_.At(order[0], kLast) = 1;
+  const std::vector<int64_t> order = LargestFirst(kLastSample);
+  gradient_.At(order[0], kLastSample) = gradient_arrived_.At(order[0], kLastSample) = 1;
   ASSERT_TRUE(Verify().ok());
   ExpectRefused(&gradient_arrived_, order[0], 0);
   ExpectRefused(&gradient_arrived_, order[0], 2);

@@ -19,7 +19,7 @@ namespace {
 using store::RowPartitionStore;
 using testing::HasSubstr;
 
-constexpr size_t kRows = 40;  // of a batch: fewer than are watched, so that all of them are
+constexpr size_t kBatchRows = 40;  // of a batch: fewer than are watched, so that all of them are
 
 v1::Config SmallConfig() {
   v1::Config config;
@@ -32,7 +32,7 @@ v1::Config SmallConfig() {
 // Two batches, of which the second has every second row of the first.
 std::vector<BatchRows> TwoBatches() {
   std::vector<BatchRows> batches(2);
-  for (uint32_t i = 0; i < kRows; ++i) {
+  for (uint32_t i = 0; i < kBatchRows; ++i) {
     const store::BatchRow row = {.table = i % 3, .position = i, .id = 10 + i};
     batches[0].push_back(row);
     if (i % 2 == 0) batches[1].push_back(row);
@@ -42,7 +42,7 @@ std::vector<BatchRows> TwoBatches() {
 
 class WatchedRowsTest : public testing::Test {
  protected:
-  WatchedRowsTest() : gradients_(kRows * kDimension), read_(gradients_.size()) {
+  WatchedRowsTest() : gradients_(kBatchRows * kDimension), read_(gradients_.size()) {
     RandomStream random(1);
     for (float& g : gradients_) g = static_cast<float>(random.NextUnit() - 0.5);
   }
