@@ -16,6 +16,7 @@
 #include "common/base/signal_watcher.h"
 #include "common/base/strings.h"
 #include "common/program/program.h"
+#include "common/saved_model/places.h"
 #include "tools/model/export_safetensors.h"
 #include "tools/model/loaded_model.h"
 #include "tools/model/predict.h"
@@ -67,16 +68,9 @@ void Print(const Predictions& predictions) {
 
 // A model is read while the file is written, and what is written would be no model.
 Status CheckOutside(const std::string& flag, const std::string& file) {
-  if (file.empty()) return OkStatus();
-  std::error_code error;
-  fs::path folder = fs::weakly_canonical(fs::absolute(file, error), error).parent_path();
-  for (; folder.has_relative_path(); folder = folder.parent_path()) {
-    if (fs::equivalent(folder, FLAGS_model, error)) {
-      return InvalidConfig(
-          StrCat(flag, ": ", file, " would be in the saved model; name a file elsewhere"));
-    }
-  }
-  return OkStatus();
+  if (file.empty() || !saved_model::LiesIn(file, FLAGS_model)) return OkStatus();
+  return InvalidConfig(
+      StrCat(flag, ": ", file, " would be in the saved model; name a file elsewhere"));
 }
 
 // Nothing is written over what is read, or twice.

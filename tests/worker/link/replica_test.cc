@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "common/config/defaults.h"
+#include "tests/worker/link/small_model.h"
 
 namespace weir::worker {
 namespace {
@@ -16,16 +16,6 @@ using testing::HasSubstr;
 
 class ReplicaTest : public testing::Test {
  protected:
-  static v1::Config MakeConfig() {
-    v1::Config config;
-    for (const int32_t width : {8, 4}) config.mutable_model()->add_bottom_widths(width);
-    config.mutable_model()->add_top_widths(1);
-    config.mutable_model()->set_embedding_dimension(4);
-    config.mutable_data()->mutable_synthetic()->set_rows(10);
-    config::FillDefaults(&config);
-    return config;
-  }
-
   // An answer with one element of the piece.
   static transport::Message Answer(const PieceSpec& piece, float value,
                                    wire::FrameKind kind = wire::FrameKind::kValues) {
@@ -48,7 +38,7 @@ class ReplicaTest : public testing::Test {
     return {replica_.values(), replica_.values() + layout_.flat_element_count()};
   }
 
-  const ModelLayout layout_{MakeConfig(), 2};
+  const ModelLayout layout_{SmallModel(), 2};
   Replica replica_{layout_};
 };
 

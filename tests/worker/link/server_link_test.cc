@@ -7,10 +7,10 @@
 #include <future>
 #include <map>
 
-#include "common/config/defaults.h"
 #include "common/metrics/histogram.h"
 #include "common/transport/loopback.h"
 #include "tests/support/no_memory_client.h"
+#include "tests/worker/link/small_model.h"
 
 namespace weir::worker {
 namespace {
@@ -20,16 +20,6 @@ using testing::HasSubstr;
 
 constexpr int64_t kPatienceMs = 60000;  // for a machine under load
 constexpr uint64_t kIncarnation = 3;
-
-v1::Config TwoServers() {
-  v1::Config config;
-  for (const int32_t width : {8, 4}) config.mutable_model()->add_bottom_widths(width);
-  config.mutable_model()->add_top_widths(1);
-  config.mutable_model()->set_embedding_dimension(4);
-  config.mutable_data()->mutable_synthetic()->set_rows(10);
-  config::FillDefaults(&config);
-  return config;
-}
 
 class ServerLinkTest : public testing::Test {
  protected:
@@ -141,7 +131,7 @@ class ServerLinkTest : public testing::Test {
     return ExpectWord([](const v1::WorkRequest& request) { return !request.failure().empty(); });
   }
 
-  const v1::Config config_ = TwoServers();
+  const v1::Config config_ = SmallModel();
   const ModelLayout layout_{config_, 2};
   transport::LoopbackNetwork network_;
   std::unique_ptr<transport::ServerTransport> servers_[2] = {network_.MakeServer(),
