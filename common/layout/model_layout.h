@@ -23,7 +23,7 @@ namespace weir {
 // Elements of a stripe: the unit of residual locking and of wire coding.
 inline constexpr int64_t kStripeElements = 4096;
 // Stripes of a piece: the unit of ownership by one strand of one server.
-inline constexpr int64_t kPieceStripes = 8;
+inline constexpr int64_t kPieceStripes = 16;
 
 // One weight or bias of an MLP.
 struct TensorSpec {

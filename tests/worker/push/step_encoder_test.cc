@@ -227,6 +227,13 @@ std::vector<float> ResidualIn(const Bytes& state) {
 
 constexpr int64_t kBucket = 512;
 
+// The largest layer has two pieces.
+v1::Config ConfigOfTwoPieces() {
+  v1::Config config = Config();
+  config.mutable_model()->set_bottom_widths(0, 1200);
+  return config;
+}
+
 // Smaller in each bucket of a layer than in the one before: with another's scale a bucket is wrong.
 std::vector<float> GradientsThatFallByBucket(const ModelLayout& layout) {
   std::vector<float> dense = FlatGradients(layout, 1);
@@ -257,7 +264,7 @@ struct EncodedBuckets {
 };
 
 TEST_P(StepEncoderOnServers, OneBitKeepsOfEveryBucketWhatItsScalesAreWrongBy) {
-  v1::Config config = Config();
+  v1::Config config = ConfigOfTwoPieces();
   config.mutable_compression()->mutable_default_()->mutable_one_bit()->set_bucket(kBucket);
   config::FillDefaults(&config);
   const EncodedBuckets step(config, GetParam());
@@ -275,7 +282,7 @@ TEST_P(StepEncoderOnServers, OneBitKeepsOfEveryBucketWhatItsScalesAreWrongBy) {
 
 // Chance rounds a value to the level below it or above; of 4 bits there are 8 up to the norm.
 TEST_P(StepEncoderOnServers, QsgdIsWithinALevelOfTheElementsBucket) {
-  v1::Config config = Config();
+  v1::Config config = ConfigOfTwoPieces();
   v1::QsgdPolicy& qsgd = *config.mutable_compression()->mutable_default_()->mutable_qsgd();
   qsgd.set_bits(4);
   qsgd.set_bucket(kBucket);
