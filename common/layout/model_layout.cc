@@ -164,13 +164,15 @@ void ModelLayout::AddTensor(std::string name, int64_t row_count, int64_t column_
 
 void ModelLayout::CutPieces() {
   constexpr int64_t kPieceElements = kPieceStripes * kStripeElements;
+  std::vector<int64_t> elements_of(server_count_);
   for (const TensorSpec& tensor : tensors_) {
     first_piece_.push_back(static_cast<uint32_t>(pieces_.size()));
     for (int64_t begin = 0; begin < tensor.element_count(); begin += kPieceElements) {
-      const auto id = static_cast<uint32_t>(pieces_.size());
-      pieces_.push_back({id, tensor.id, begin,
-                         std::min(kPieceElements, tensor.element_count() - begin),
-                         id % server_count_});
+      const int64_t count = std::min(kPieceElements, tensor.element_count() - begin);
+      const auto lightest = std::ranges::min_element(elements_of);
+      *lightest += count;
+      pieces_.push_back({static_cast<uint32_t>(pieces_.size()), tensor.id, begin, count,
+                         static_cast<uint32_t>(lightest - elements_of.begin())});
     }
   }
   first_piece_.push_back(static_cast<uint32_t>(pieces_.size()));

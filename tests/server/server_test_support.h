@@ -27,7 +27,7 @@ inline constexpr uint64_t kTableRows = 50;
 // Two tables, rows of 4 floats, SGD. The first tensor has three stripes, the third two pieces.
 inline v1::Config TinyConfig() {
   v1::Config config;
-  for (const int32_t width : {2000, 40, 4}) config.mutable_model()->add_bottom_widths(width);
+  for (const int32_t width : {3300, 40, 4}) config.mutable_model()->add_bottom_widths(width);
   config.mutable_model()->add_top_widths(1);
   config.mutable_model()->set_embedding_dimension(kDimension);
   v1::DataConfig& data = *config.mutable_data();

@@ -145,10 +145,29 @@ TEST(ModelLayout, PiecesCoverEveryTensorOnceAndBeginAtStripes) {
   EXPECT_EQ(piece_count, layout.pieces().size());
 }
 
-TEST(ModelLayout, DealsPiecesRoundRobin) {
-  for (const uint32_t server_count : {1u, 2u, 5u, 64u}) {
-    const ModelLayout layout(PaperConfig(), server_count);
-    for (const PieceSpec& piece : layout.pieces()) EXPECT_EQ(piece.server, piece.id % server_count);
+// Layers of one piece each, between which biases lie: dealt in turn, one of two servers would have
+// all weights.
+v1::Config ConfigOfEqualLayers() {
+  v1::Config config = PaperConfig();
+  for (int i = 0; i < 3; ++i) {
+    config.mutable_model()->set_bottom_widths(i, 256);
+    config.mutable_model()->set_top_widths(i, 256);
+  }
+  return config;
+}
+
+TEST(ModelLayout, ServersHaveEqualShares) {
+  for (const v1::Config& config : {PaperConfig(), ConfigOfEqualLayers()}) {
+    for (const uint32_t server_count : {1u, 2u, 3u, 5u, 64u}) {
+      const ModelLayout layout(config, server_count);
+      std::vector<int64_t> shares(server_count);
+      int64_t largest = 0;
+      for (const PieceSpec& piece : layout.pieces()) {
+        shares.at(piece.server) += piece.element_count;
+        largest = std::max(largest, piece.element_count);
+      }
+      EXPECT_LE(std::ranges::max(shares) - std::ranges::min(shares), largest) << server_count;
+    }
   }
 }
 

@@ -204,12 +204,12 @@ INSTANTIATE_TEST_SUITE_P(Versions, PieceFromVersion,
 
 class PieceTest : public ::testing::Test {
  protected:
-  const ModelLayout layout_ = MakeLayout({.bottom_widths = {6000, 4}});
+  const ModelLayout layout_ = MakeLayout({.bottom_widths = {11000, 4}});
   const std::unique_ptr<const UpdateRule> rule_ = MakeRule("sgd", 1);
 };
 
 TEST_F(PieceTest, StartsFromTheTensorsInitialValues) {
-  // 6000 x 13 elements: the second piece begins in the middle of the tensor.
+  // 11000 x 13 elements: the second piece begins in the middle of the tensor.
   const PieceSpec& spec = layout_.tensor_pieces(0)[1];
   ASSERT_GT(spec.begin, 0);
   const Piece piece(layout_, spec, *rule_);

@@ -230,7 +230,7 @@ constexpr int64_t kBucket = 512;
 // The largest layer has two pieces.
 v1::Config ConfigOfTwoPieces() {
   v1::Config config = Config();
-  config.mutable_model()->set_bottom_widths(0, 1200);
+  config.mutable_model()->set_bottom_widths(0, 2200);
   return config;
 }
 
