@@ -22,7 +22,7 @@ class DenseStrand {
   DenseStrand(const ModelLayout& layout, const PieceSpec& spec, const store::UpdateRule& rule,
               wire::ValueCoding answer_values, size_t slot, StrandArena* arena);
 
-  // Queues this strand's part of the work.
+  // Queues this strand's part of the work, or does it if that is small and the strand idle.
   void Visit(std::shared_ptr<PendingAnswer> pending, Outbox* outbox);
 
   // Queues writing the piece down for a saved model.

@@ -23,6 +23,19 @@ uint32_t RowStage(const ModelLayout& layout) {
                                stages.begin());
 }
 
+// So many elements, and what so many pushes of them change, take about as long as two threads take
+// to wake each other: an element alone in its stripe costs a look at that stripe's version stamps.
+constexpr uint64_t kFewElements = 32;
+constexpr uint64_t kFewVersions = 8;
+
+uint64_t ElementCount(const PendingAnswer& pending) {
+  uint64_t count = 0;
+  for (const wire::FrameView* frame : pending.dense_frames) {
+    if (frame != nullptr) count += frame->header.count;
+  }
+  return count;
+}
+
 wire::ValueCoding CodingOf(v1::ValueCoding coding) {
   return coding == v1::BF16 ? wire::ValueCoding::kBf16 : wire::ValueCoding::kF32;
 }
@@ -41,7 +54,8 @@ Shard::Shard(const v1::Config& config, const ModelLayout& layout, uint32_t shard
       row_rule_(store::MakeUpdateRule(config.update().rows())),
       arena_(config.cluster().server_threads()),
       row_stage_(RowStage(layout)),
-      versions_(layout.stages().size()) {
+      versions_(layout.stages().size()),
+      many_versions_(layout.stages().size()) {
   const wire::ValueCoding coding = CodingOf(config.cluster().answer_values());
   for (const PieceSpec& piece : layout.pieces()) {
     if (piece.server != shard_index) continue;
@@ -174,6 +188,8 @@ void Shard::Post(std::shared_ptr<PendingAnswer> pending) {
     for (uint32_t i = 0; i < versions_.size(); ++i) versions_[i] += Has(stage, i) ? 1 : 0;
   }
   pending->version = version(stage);
+  if (ElementCount(*pending) > kFewElements) many_versions_[stage.value_or(0)] = pending->version;
+  pending->is_small = IsSmall(*pending);
   std::vector<DenseStrand*> visited;
   for (size_t slot = 0; slot < dense_.size(); ++slot) {
     if (Has(stage, dense_stages_[slot])) visited.push_back(dense_[slot].get());
@@ -186,6 +202,13 @@ void Shard::Post(std::shared_ptr<PendingAnswer> pending) {
   if (pending->left == 0) return outbox_->Put(std::move(pending));
   for (DenseStrand* strand : visited) strand->Visit(pending, outbox_);
   for (RowStrand* strand : touched) strand->Visit(pending, outbox_);
+}
+
+bool Shard::IsSmall(const PendingAnswer& pending) const {
+  if (dense_rule_->dense_semantics()) return false;
+  const uint64_t since = pending.task.since;
+  return since >= many_versions_[pending.stage.value_or(0)] && since <= pending.version &&
+         pending.version - since <= kFewVersions;
 }
 
 Status Shard::PostRows(std::shared_ptr<PendingRows> pending, const transport::Message& message) {

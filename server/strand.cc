@@ -53,10 +53,7 @@ void StrandArena::WaitIdle() {
 }
 
 void StrandArena::Enqueue(std::function<void()> work) {
-  {
-    std::lock_guard lock(mutex_);
-    ++running_;
-  }
+  Started();
   BeforeEnqueue(this);
   auto task = [this, work = std::move(work)] {
     AfterDequeue(this);
@@ -64,6 +61,17 @@ void StrandArena::Enqueue(std::function<void()> work) {
     Finished();
   };
   RunOrEnd([&] { arena_.enqueue(std::move(task)); });  // who waits would wait for ever
+}
+
+void StrandArena::Run(const std::function<void()>& work) {
+  Started();
+  RunOrEnd(work);
+  Finished();
+}
+
+void StrandArena::Started() {
+  std::lock_guard lock(mutex_);
+  ++running_;
 }
 
 void StrandArena::Finished() {
@@ -74,13 +82,17 @@ void StrandArena::Finished() {
 Strand::~Strand() { CHECK(!scheduled_) << "WaitIdle comes before the strands go"; }
 
 void Strand::Post(std::function<void()> task) {
-  {
-    std::lock_guard lock(mutex_);
-    tasks_.push_back(std::move(task));
-    if (scheduled_) return;
-    scheduled_ = true;
-  }
-  arena_->Enqueue([this] { Drain(); });
+  if (Queue(std::move(task))) arena_->Enqueue([this] { Drain(); });
+}
+
+void Strand::PostOrRun(std::function<void()> task) {
+  if (Queue(std::move(task))) arena_->Run([this] { Drain(); });
+}
+
+bool Strand::Queue(std::function<void()> task) {
+  std::lock_guard lock(mutex_);
+  tasks_.push_back(std::move(task));
+  return !std::exchange(scheduled_, true);
 }
 
 void Strand::Drain() {

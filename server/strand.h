@@ -1,10 +1,10 @@
-// A strand: a queue whose tasks run one at a time, in order, on a shared arena of threads. Whatever
-// a strand owns (a piece, a row partition) therefore has one writer at a time and needs no lock,
-// and its state is a function of the order in which tasks were posted.
+// A strand: a queue whose tasks run one at a time, in order, on a shared arena of threads or on the
+// thread of who posts. Whatever a strand owns (a piece, a row partition) therefore has one writer
+// at a time and needs no lock, and its state is a function of the order in which tasks were posted.
 //
 // Place in the life of a batch: dispatcher -> **queue** -> decode and apply -> answer.
-// Thread rule: Post from any thread; tasks run on the arena. The arena outlives its strands, and
-// WaitIdle() comes before the strands go.
+// Thread rule: post from any thread. The arena outlives its strands, and WaitIdle() comes before
+// the strands go.
 #pragma once
 
 #include <condition_variable>
@@ -27,6 +27,9 @@ class StrandArena {
  private:
   friend class Strand;
   void Enqueue(std::function<void()> work);
+  // On the caller's thread, before it returns.
+  void Run(const std::function<void()>& work);
+  void Started();
   void Finished();
 
   tbb::task_arena arena_;
@@ -44,7 +47,13 @@ class Strand {
 
   void Post(std::function<void()> task);
 
+  // For tasks that take less time than waking another thread: a strand with nothing queued or
+  // running does it here, before this returns. Otherwise as Post.
+  void PostOrRun(std::function<void()> task);
+
  private:
+  // Whether it was idle: the caller has to see to it that Drain is called.
+  bool Queue(std::function<void()> task);
   void Drain();
 
   StrandArena* const arena_;

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <memory>
 #include <new>
 #include <numeric>
@@ -83,6 +84,69 @@ TEST(Strand, ATaskMayPostToAnotherStrand) {
   }
   arena.WaitIdle();
   EXPECT_EQ(done, 100);
+}
+
+TEST(Strand, WhenIdleItRunsATaskOnTheThreadOfWhoPosts) {
+  StrandArena arena(2);
+  Strand strand(&arena);
+  std::vector<std::thread::id> ran_on;
+  for (int i = 0; i < 3; ++i) {
+    strand.PostOrRun([&] { ran_on.push_back(std::this_thread::get_id()); });
+    ASSERT_EQ(ran_on.size(), static_cast<size_t>(i + 1));
+    EXPECT_EQ(ran_on.back(), std::this_thread::get_id());
+    // What the arena ran meanwhile leaves it idle again.
+    strand.Post([] {});
+    arena.WaitIdle();
+  }
+}
+
+TEST(Strand, WhenBusyItQueuesATaskBehindTheOthers) {
+  StrandArena arena(2);
+  Strand strand(&arena);
+  std::promise<void> begun, release;
+  std::vector<int> seen;
+  strand.Post([&] {
+    begun.set_value();
+    release.get_future().wait();
+    seen.push_back(0);
+  });
+  begun.get_future().wait();
+  strand.Post([&] { seen.push_back(1); });
+  bool on_this_thread = true;
+  const std::thread::id poster = std::this_thread::get_id();
+  strand.PostOrRun([&] {
+    seen.push_back(2);
+    on_this_thread = std::this_thread::get_id() == poster;
+  });
+  release.set_value();
+  arena.WaitIdle();
+  EXPECT_EQ(seen, CountTo(3));
+  EXPECT_FALSE(on_this_thread);
+}
+
+TEST(Strand, KeepsOrderAndOneWriterHoweverTasksArePosted) {
+  StrandArena arena(4);
+  Strand strand(&arena);
+  std::atomic<int> inside{0};
+  std::atomic<int> overlaps{0};
+  std::vector<std::vector<int>> seen(3);  // by poster, and the strand's alone
+  std::vector<std::thread> posters;
+  for (size_t p = 0; p < seen.size(); ++p) {
+    posters.emplace_back([&, p] {
+      for (int i = 0; i < 1000; ++i) {
+        auto task = [&, p, i] {
+          if (inside.fetch_add(1) != 0) ++overlaps;
+          seen[p].push_back(i);
+          --inside;
+        };
+        i % 3 == 0 ? strand.Post(task) : strand.PostOrRun(task);
+      }
+    });
+  }
+  for (std::thread& poster : posters) poster.join();
+  arena.WaitIdle();
+  EXPECT_EQ(overlaps, 0);
+  for (const std::vector<int>& tasks : seen) EXPECT_EQ(tasks, CountTo(1000));
 }
 
 TEST(StrandArena, WaitIdleWaitsForTheTaskThatRuns) {
