@@ -11,7 +11,7 @@ namespace {
 static_assert(session::kNoVersion == store::kEverything,
               "a session that knows nothing is answered with everything");
 
-// What a thread of the arena needs while it is on a strand, whichever that is.
+// What a thread needs while it is on a strand, whichever that is.
 struct ThreadScratch {
   GradientApplier applier;
   wire::PieceFrameWriter writer;

@@ -4,7 +4,8 @@
 // sound and finite does the piece change.
 //
 // Place in the life of a batch: push -> number -> **decode, apply** -> stamp -> answer.
-// Thread rule: thread-compatible; the arena's threads have one each, because strands are many.
+// Thread rule: thread-compatible; each thread that works on strands has one, because strands are
+// many.
 #pragma once
 
 #include <cstdint>

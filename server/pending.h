@@ -38,7 +38,7 @@ struct PendingAnswer {
   session::AnswerTask task;
   uint64_t version = 0;   // of the stage's parameters
   bool is_step = false;   // a push that asks for more than its answer
-  bool is_small = false;  // takes a strand less time than waking another thread
+  bool is_small = false;  // dense strands that are idle do it on the I/O thread
   uint32_t staleness = 0;
   transport::Message push;                           // owns the bytes that the frames point into
   std::vector<const wire::FrameView*> dense_frames;  // per dense strand; null: nothing for it

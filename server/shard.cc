@@ -23,17 +23,19 @@ uint32_t RowStage(const ModelLayout& layout) {
                                stages.begin());
 }
 
-// So many elements, and what so many pushes of them change, take about as long as two threads take
-// to wake each other: an element alone in its stripe costs a look at that stripe's version stamps.
-constexpr uint64_t kFewElements = 32;
-constexpr uint64_t kFewVersions = 8;
+// A push of so many bytes, an answer with what so many of them changed, and a visit to so many
+// pieces take no longer than to wake a thread of the arena and to be woken by it. An element alone
+// in its stripe is the dearest: the answer looks at 4,096 version stamps for it.
+constexpr size_t kFewBytes = 256;
+constexpr uint64_t kFewVersions = 4;
+constexpr size_t kFewPieces = 32;
 
-uint64_t ElementCount(const PendingAnswer& pending) {
-  uint64_t count = 0;
+size_t DenseBytes(const PendingAnswer& pending) {
+  size_t byte_count = 0;
   for (const wire::FrameView* frame : pending.dense_frames) {
-    if (frame != nullptr) count += frame->header.count;
+    if (frame != nullptr) byte_count += frame->frame_bytes();
   }
-  return count;
+  return byte_count;
 }
 
 wire::ValueCoding CodingOf(v1::ValueCoding coding) {
@@ -55,7 +57,7 @@ Shard::Shard(const v1::Config& config, const ModelLayout& layout, uint32_t shard
       arena_(config.cluster().server_threads()),
       row_stage_(RowStage(layout)),
       versions_(layout.stages().size()),
-      many_versions_(layout.stages().size()) {
+      large_versions_(layout.stages().size()) {
   const wire::ValueCoding coding = CodingOf(config.cluster().answer_values());
   for (const PieceSpec& piece : layout.pieces()) {
     if (piece.server != shard_index) continue;
@@ -188,8 +190,6 @@ void Shard::Post(std::shared_ptr<PendingAnswer> pending) {
     for (uint32_t i = 0; i < versions_.size(); ++i) versions_[i] += Has(stage, i) ? 1 : 0;
   }
   pending->version = version(stage);
-  if (ElementCount(*pending) > kFewElements) many_versions_[stage.value_or(0)] = pending->version;
-  pending->is_small = IsSmall(*pending);
   std::vector<DenseStrand*> visited;
   for (size_t slot = 0; slot < dense_.size(); ++slot) {
     if (Has(stage, dense_stages_[slot])) visited.push_back(dense_[slot].get());
@@ -198,16 +198,19 @@ void Shard::Post(std::shared_ptr<PendingAnswer> pending) {
   for (size_t slot = 0; slot < pending->row_gradients.size(); ++slot) {
     if (!pending->row_gradients[slot].rows.empty()) touched.push_back(rows_[slot].get());
   }
+  // With rows in it, it has to wait for the arena anyway.
+  pending->is_small = touched.empty() && visited.size() <= kFewPieces && HasFewChanges(*pending);
+  if (DenseBytes(*pending) > kFewBytes) large_versions_[stage.value_or(0)] = pending->version;
   pending->left = static_cast<int>(visited.size() + touched.size());
   if (pending->left == 0) return outbox_->Put(std::move(pending));
   for (DenseStrand* strand : visited) strand->Visit(pending, outbox_);
   for (RowStrand* strand : touched) strand->Visit(pending, outbox_);
 }
 
-bool Shard::IsSmall(const PendingAnswer& pending) const {
-  if (dense_rule_->dense_semantics()) return false;
+bool Shard::HasFewChanges(const PendingAnswer& pending) const {
+  if (dense_rule_->dense_semantics() || DenseBytes(pending) > kFewBytes) return false;
   const uint64_t since = pending.task.since;
-  return since >= many_versions_[pending.stage.value_or(0)] && since <= pending.version &&
+  return since >= large_versions_[pending.stage.value_or(0)] && since <= pending.version &&
          pending.version - since <= kFewVersions;
 }
 

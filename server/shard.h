@@ -40,7 +40,7 @@ class Shard {
   Status Route(PendingAnswer* pending) const;
 
   // Queues a routed push, or an answer without one. A step gets the stage's next version. A push of
-  // few elements to idle strands is done when this returns, if few have changed for its answer.
+  // few bytes without rows, whose answer is as short, is done here on strands that are idle.
   void Post(std::shared_ptr<PendingAnswer> pending);
 
   // Sorts the request's ROW_IDS frames by partition and queues the reads.
@@ -73,9 +73,9 @@ class Shard {
   Status RouteRowIds(const wire::FrameView& frame, size_t* row_count, PendingRows* pending) const;
   Status CheckTable(uint32_t table) const;
   Status CheckServes(uint32_t table, std::span<const uint64_t> ids) const;
-  // Whether few elements come and few have changed since the worker's last answer. Never where a
-  // step touches all of them.
-  bool IsSmall(const PendingAnswer& pending) const;
+  // Whether the push is short and so were those since the worker's last answer. Never where a step
+  // touches all elements.
+  bool HasFewChanges(const PendingAnswer& pending) const;
   static bool Has(StageId worker, uint32_t stage) { return !worker || *worker == stage; }
 
   const ModelLayout& layout_;
@@ -93,7 +93,7 @@ class Shard {
   std::vector<uint32_t> dense_stages_;                           // per dense strand
   uint32_t row_stage_ = 0;                                       // the one with the interaction
   std::vector<uint64_t> versions_;                               // per stage
-  std::vector<uint64_t> many_versions_;  // and its last push of more than few elements
+  std::vector<uint64_t> large_versions_;  // and its last push that was not short
 };
 
 }  // namespace weir::server

@@ -48,7 +48,8 @@ class Strand {
   void Post(std::function<void()> task);
 
   // For tasks that take less time than waking another thread: a strand with nothing queued or
-  // running does it here, before this returns. Otherwise as Post.
+  // running does it here, before this returns, and a few that others post meanwhile. Otherwise as
+  // Post.
   void PostOrRun(std::function<void()> task);
 
  private:

@@ -9,6 +9,7 @@
 #include <new>
 #include <numeric>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace weir::server {
@@ -124,29 +125,43 @@ TEST(Strand, WhenBusyItQueuesATaskBehindTheOthers) {
   EXPECT_FALSE(on_this_thread);
 }
 
-TEST(Strand, KeepsOrderAndOneWriterHoweverTasksArePosted) {
+TEST(Strand, KeepsEachPostersOrderHoweverTasksArePosted) {
   StrandArena arena(4);
   Strand strand(&arena);
-  std::atomic<int> inside{0};
-  std::atomic<int> overlaps{0};
-  std::vector<std::vector<int>> seen(3);  // by poster, and the strand's alone
+  std::vector<std::pair<size_t, int>> all;  // without a lock or an atomic
   std::vector<std::thread> posters;
-  for (size_t p = 0; p < seen.size(); ++p) {
+  for (size_t p = 0; p < 3; ++p) {
     posters.emplace_back([&, p] {
       for (int i = 0; i < 1000; ++i) {
-        auto task = [&, p, i] {
-          if (inside.fetch_add(1) != 0) ++overlaps;
-          seen[p].push_back(i);
-          --inside;
-        };
+        auto task = [&all, p, i] { all.emplace_back(p, i); };
         i % 3 == 0 ? strand.Post(task) : strand.PostOrRun(task);
       }
     });
   }
   for (std::thread& poster : posters) poster.join();
   arena.WaitIdle();
-  EXPECT_EQ(overlaps, 0);
+  ASSERT_EQ(all.size(), 3000u);
+  std::vector<std::vector<int>> seen(3);
+  for (const auto& [p, i] : all) seen[p].push_back(i);
   for (const std::vector<int>& tasks : seen) EXPECT_EQ(tasks, CountTo(1000));
+}
+
+TEST(Strand, WhoPostsIsNotHeldByAllThatComesMeanwhile) {
+  StrandArena arena(2);
+  Strand strand(&arena);
+  std::vector<int> seen;
+  std::vector<std::thread::id> ran_on(100);
+  strand.PostOrRun([&] {
+    for (int i = 0; i < 100; ++i) {
+      strand.Post([&, i] {
+        seen.push_back(i);
+        ran_on[static_cast<size_t>(i)] = std::this_thread::get_id();
+      });
+    }
+  });
+  arena.WaitIdle();
+  EXPECT_EQ(seen, CountTo(100));
+  EXPECT_NE(ran_on.back(), std::this_thread::get_id());
 }
 
 TEST(StrandArena, WaitIdleWaitsForTheTaskThatRuns) {
@@ -169,6 +184,13 @@ TEST(StrandArenaDeathTest, WithoutMemoryTheProcessEndsAndSaysSo) {
         Strand strand(&arena);
         strand.Post([] { throw std::bad_alloc(); });
         arena.WaitIdle();
+      },
+      testing::ExitedWithCode(1), "error: not enough memory for the rows");
+  EXPECT_EXIT(
+      {
+        StrandArena arena(2);
+        Strand strand(&arena);
+        strand.PostOrRun([] { throw std::bad_alloc(); });
       },
       testing::ExitedWithCode(1), "error: not enough memory for the rows");
 }
