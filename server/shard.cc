@@ -24,8 +24,9 @@ uint32_t RowStage(const ModelLayout& layout) {
 }
 
 // A push of so many bytes, an answer with what so many of them changed, and a visit to so many
-// pieces take no longer than to wake a thread of the arena and to be woken by it. An element alone
-// in its stripe is the dearest: the answer looks at 4,096 version stamps for it.
+// pieces take at most about as long as to wake a thread of the arena and to be woken by it (by
+// estimate). An element alone in its stripe is the dearest: the answer looks at 4,096 version
+// stamps for it.
 constexpr size_t kFewBytes = 256;
 constexpr uint64_t kFewVersions = 4;
 constexpr size_t kFewPieces = 32;
