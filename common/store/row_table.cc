@@ -9,9 +9,10 @@
 namespace weir::store {
 namespace {
 
-// Rows between two steps of a lookup. The processor waits for some twenty lines of memory at once,
-// and a row takes three or four: index entry, two for the row, and its gradient.
-constexpr size_t kAhead = 16;
+// Rows that take a step of a lookup together, and the next step when memory has answered. The
+// processor waits for some twenty lines of memory at once, and a row takes three or four: index
+// entry, two for the row, and its gradient.
+constexpr size_t kGroup = 32;
 
 // Most bytes of a row that are asked for by hand; what lies behind is read in sequence, which the
 // processor foresees by itself.
@@ -62,7 +63,7 @@ void RowPartitionStore::ReadOrInitial(uint32_t table, uint64_t id, uint64_t step
   if (slot == RowIndex::kAbsent) {
     ReadUnseen(table, id, step, out);
   } else {
-    ReadSlot(slot, step, out);
+    ReadRow(Row(slot), step, out);
   }
 }
 
@@ -112,38 +113,43 @@ uint32_t RowPartitionStore::CreateSlot(uint32_t table, uint64_t id) {
   return slot;
 }
 
-// Calls visit(row, slot), kAbsent for a row that is not there, in order; between two calls rows may
-// be created. Three steps follow each other through the batch, kAhead rows apart: ask for the
-// index entry; find the row and ask for it and its gradient; use them. gradients: the batch's
-// matrix, or null where rows are read.
+// Calls visit(row, memory), null for a row that is not there, in order; between two calls rows may
+// be created. Three steps follow each other through the batch, a group apart: ask for the index
+// entries; find the rows and ask for them and their gradients; use them. A group takes a step as a
+// whole: where each row took all three in turn, the batch took up to twice as long. gradients: the
+// batch's matrix, or null where rows are read.
 template <typename Visit>
 void RowPartitionStore::VisitBatch(std::span<const BatchRow> rows, const float* gradients,
                                    const Visit& visit) const {
   struct Lookup {
     uint64_t key, hash;
-    uint32_t slot;
+    std::byte* row;
   };
-  std::array<Lookup, 2 * kAhead> lookups;
-  for (size_t i = 0; i < rows.size() + 2 * kAhead; ++i) {
-    Lookup& last = lookups[i % lookups.size()];  // of row i - 2 * kAhead, and row i comes there
-    if (i >= 2 * kAhead) {
-      const bool found = last.slot != RowIndex::kAbsent && Key(last.slot) == last.key;
-      visit(rows[i - 2 * kAhead], found ? last.slot : FindSlot(last.key));
+  std::array<Lookup, 2 * kGroup> lookups;
+  const auto for_group = [&](size_t begin, const auto& take) {
+    const size_t end = std::min(begin + kGroup, rows.size());
+    for (size_t i = begin; i < end; ++i) take(rows[i], lookups[i % lookups.size()]);
+  };
+  const auto ask = [&](const BatchRow& row, Lookup& lookup) {
+    lookup.key = PackKey(row.table, row.id);
+    lookup.hash = RowIndex::Hash(lookup.key);
+    index_.Prefetch(lookup.hash);
+  };
+  const auto find = [&](const BatchRow& row, Lookup& lookup) {
+    if (gradients != nullptr) {
+      Prefetch<false>(gradients + row.position * dimension_, dimension_ * sizeof(float));
     }
-    if (i < rows.size()) {
-      last.key = PackKey(rows[i].table, rows[i].id);
-      last.hash = RowIndex::Hash(last.key);
-      index_.Prefetch(last.hash);
-    }
-    if (i >= kAhead && i - kAhead < rows.size()) {
-      if (gradients != nullptr) {
-        Prefetch<false>(gradients + rows[i - kAhead].position * dimension_,
-                        dimension_ * sizeof(float));
-      }
-      Lookup& middle = lookups[(i - kAhead) % lookups.size()];
-      middle.slot = index_.Candidate(middle.hash);
-      if (middle.slot != RowIndex::kAbsent) Prefetch<true>(Row(middle.slot), row_bytes_);
-    }
+    lookup.row = RowOrNull(index_.Candidate(lookup.hash));
+    if (lookup.row != nullptr) Prefetch<true>(lookup.row, row_bytes_);
+  };
+  const auto use = [&](const BatchRow& row, const Lookup& lookup) {
+    const bool found = lookup.row != nullptr && KeyOf(lookup.row) == lookup.key;
+    visit(row, found ? lookup.row : RowOrNull(FindSlot(lookup.key)));
+  };
+  for (size_t begin = 0; begin < rows.size() + 2 * kGroup; begin += kGroup) {
+    if (begin >= 2 * kGroup) for_group(begin - 2 * kGroup, use);
+    if (begin >= kGroup) for_group(begin - kGroup, find);
+    for_group(begin, ask);
   }
 }
 
@@ -155,10 +161,10 @@ void RowPartitionStore::CopyRow(const float* from, float* to) const {
   }
 }
 
-void RowPartitionStore::ReadSlot(uint32_t slot, uint64_t step, std::span<float> out) const {
-  CopyRow(Values(slot).data(), out.data());
+void RowPartitionStore::ReadRow(std::byte* row, uint64_t step, std::span<float> out) const {
+  CopyRow(ValuesOf(row).data(), out.data());
   if (moves_at_rest_) [[unlikely]] {
-    rule_.CatchUp(out, State(slot), step);
+    rule_.CatchUp(out, StateOf(row), step);
   }
 }
 
@@ -181,21 +187,21 @@ void RowPartitionStore::ReadBatch(std::span<const BatchRow> rows, uint64_t step,
                                   std::span<float> matrix, std::vector<RowPlace>* places) {
   if (places != nullptr) places->resize(rows.size());
   RowPlace* place = places != nullptr ? places->data() : nullptr;
-  VisitBatch(rows, nullptr, [&](const BatchRow& row, uint32_t slot) {
-    if (slot == RowIndex::kAbsent) slot = CreateSlot(row.table, row.id);
-    if (place != nullptr) *place++ = {Row(slot), row.position};
-    ReadSlot(slot, step, matrix.subspan(row.position * dimension_, dimension_));
+  VisitBatch(rows, nullptr, [&](const BatchRow& row, std::byte* memory) {
+    if (memory == nullptr) memory = Row(CreateSlot(row.table, row.id));
+    if (place != nullptr) *place++ = {memory, row.position};
+    ReadRow(memory, step, matrix.subspan(row.position * dimension_, dimension_));
   });
 }
 
 void RowPartitionStore::ReadBatchOrInitial(std::span<const BatchRow> rows, uint64_t step,
                                            std::span<float> matrix) const {
-  VisitBatch(rows, nullptr, [&](const BatchRow& row, uint32_t slot) {
+  VisitBatch(rows, nullptr, [&](const BatchRow& row, std::byte* memory) {
     const std::span<float> out = matrix.subspan(row.position * dimension_, dimension_);
-    if (slot == RowIndex::kAbsent) {
+    if (memory == nullptr) {
       ReadUnseen(row.table, row.id, step, out);
     } else {
-      ReadSlot(slot, step, out);
+      ReadRow(memory, step, out);
     }
   });
 }
@@ -222,16 +228,16 @@ class RowPartitionStore::Updates {
   const RowPartitionStore& store_;
   const std::span<const float> matrix_;
   const uint64_t step_;
-  std::array<RowUpdate, kAhead> updates_;
+  std::array<RowUpdate, kGroup> updates_;
   size_t count_ = 0;
 };
 
 void RowPartitionStore::ApplyBatch(std::span<const BatchRow> rows, std::span<const float> matrix,
                                    uint64_t step) {
   Updates updates(*this, matrix, step);
-  VisitBatch(rows, matrix.data(), [&](const BatchRow& row, uint32_t slot) {
-    if (slot == RowIndex::kAbsent) slot = CreateSlot(row.table, row.id);
-    updates.Add(Row(slot), row.position);
+  VisitBatch(rows, matrix.data(), [&](const BatchRow& row, std::byte* memory) {
+    if (memory == nullptr) memory = Row(CreateSlot(row.table, row.id));
+    updates.Add(memory, row.position);
   });
   updates.Apply();
 }
@@ -239,12 +245,15 @@ void RowPartitionStore::ApplyBatch(std::span<const BatchRow> rows, std::span<con
 void RowPartitionStore::ApplyPlaces(std::span<const RowPlace> places, std::span<const float> matrix,
                                     uint64_t step) {
   Updates updates(*this, matrix, step);
-  for (size_t i = 0; i < places.size() + kAhead; ++i) {
-    if (i < places.size()) {
+  for (size_t begin = 0; begin < places.size() + kGroup; begin += kGroup) {
+    for (size_t i = begin; i < std::min(begin + kGroup, places.size()); ++i) {
       Prefetch<true>(places[i].row, row_bytes_);
       Prefetch<false>(matrix.data() + places[i].position * dimension_, dimension_ * sizeof(float));
     }
-    if (i >= kAhead) updates.Add(places[i - kAhead].row, places[i - kAhead].position);
+    if (begin < kGroup) continue;
+    for (size_t i = begin - kGroup; i < std::min(begin, places.size()); ++i) {
+      updates.Add(places[i].row, places[i].position);
+    }
   }
   updates.Apply();
 }

@@ -113,11 +113,15 @@ class RowPartitionStore {
     const uint32_t slab = rows_per_slab_.Quotient(slot);
     return slabs_[slab] + (slot - slab * slab_rows_) * row_bytes_;
   }
-  uint64_t Key(uint32_t slot) const {
+  std::byte* RowOrNull(uint32_t slot) const {
+    return slot == RowIndex::kAbsent ? nullptr : Row(slot);
+  }
+  static uint64_t KeyOf(const std::byte* row) {
     uint64_t key;
-    std::memcpy(&key, Row(slot), sizeof(key));
+    std::memcpy(&key, row, sizeof(key));
     return key;
   }
+  uint64_t Key(uint32_t slot) const { return KeyOf(Row(slot)); }
   std::span<float> StateOf(std::byte* row) const {
     return {reinterpret_cast<float*>(row + sizeof(uint64_t)), state_per_row_};
   }
@@ -135,7 +139,7 @@ class RowPartitionStore {
   void VisitBatch(std::span<const BatchRow> rows, const float* gradients, const Visit& visit) const;
   class Updates;
   void CopyRow(const float* from, float* to) const;
-  void ReadSlot(uint32_t slot, uint64_t step, std::span<float> out) const;
+  void ReadRow(std::byte* row, uint64_t step, std::span<float> out) const;
   void ReadUnseen(uint32_t table, uint64_t id, uint64_t step, std::span<float> out) const;
   void MakeState(std::span<float> state) const;
 
