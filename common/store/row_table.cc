@@ -9,10 +9,11 @@
 namespace weir::store {
 namespace {
 
-// Rows that take a step of a lookup together, and the next step when memory has answered. The
-// processor waits for some twenty lines of memory at once, and a row takes three or four: index
-// entry, two for the row, and its gradient.
+// Rows that take a step of a lookup together, and how many rows behind they take the next one, when
+// memory has answered. The processor waits for some twenty lines of memory at once, and a row takes
+// three or four: index entry, two for the row, and its gradient.
 constexpr size_t kGroup = 32;
+constexpr size_t kAhead = 2 * kGroup;
 
 // Most bytes of a row that are asked for by hand; what lies behind is read in sequence, which the
 // processor foresees by itself.
@@ -114,10 +115,10 @@ uint32_t RowPartitionStore::CreateSlot(uint32_t table, uint64_t id) {
 }
 
 // Calls visit(row, memory), null for a row that is not there, in order; between two calls rows may
-// be created. Three steps follow each other through the batch, a group apart: ask for the index
-// entries; find the rows and ask for them and their gradients; use them. A group takes a step as a
-// whole: where each row took all three in turn, the batch took up to twice as long. gradients: the
-// batch's matrix, or null where rows are read.
+// be created. Three steps follow each other through the batch, kAhead rows apart: ask for the
+// index entries; find the rows and ask for them and their gradients; use them. A group takes a step
+// as a whole: where each row took all three in turn, the batch took up to twice as long. gradients:
+// the batch's matrix, or null where rows are read.
 template <typename Visit>
 void RowPartitionStore::VisitBatch(std::span<const BatchRow> rows, const float* gradients,
                                    const Visit& visit) const {
@@ -125,7 +126,7 @@ void RowPartitionStore::VisitBatch(std::span<const BatchRow> rows, const float* 
     uint64_t key, hash;
     std::byte* row;
   };
-  std::array<Lookup, 2 * kGroup> lookups;
+  std::array<Lookup, 2 * kAhead> lookups;
   const auto for_group = [&](size_t begin, const auto& take) {
     const size_t end = std::min(begin + kGroup, rows.size());
     for (size_t i = begin; i < end; ++i) take(rows[i], lookups[i % lookups.size()]);
@@ -146,9 +147,9 @@ void RowPartitionStore::VisitBatch(std::span<const BatchRow> rows, const float* 
     const bool found = lookup.row != nullptr && KeyOf(lookup.row) == lookup.key;
     visit(row, found ? lookup.row : RowOrNull(FindSlot(lookup.key)));
   };
-  for (size_t begin = 0; begin < rows.size() + 2 * kGroup; begin += kGroup) {
-    if (begin >= 2 * kGroup) for_group(begin - 2 * kGroup, use);
-    if (begin >= kGroup) for_group(begin - kGroup, find);
+  for (size_t begin = 0; begin < rows.size() + 2 * kAhead; begin += kGroup) {
+    if (begin >= 2 * kAhead) for_group(begin - 2 * kAhead, use);
+    if (begin >= kAhead) for_group(begin - kAhead, find);
     for_group(begin, ask);
   }
 }
@@ -245,15 +246,18 @@ void RowPartitionStore::ApplyBatch(std::span<const BatchRow> rows, std::span<con
 void RowPartitionStore::ApplyPlaces(std::span<const RowPlace> places, std::span<const float> matrix,
                                     uint64_t step) {
   Updates updates(*this, matrix, step);
-  for (size_t begin = 0; begin < places.size() + kGroup; begin += kGroup) {
-    for (size_t i = begin; i < std::min(begin + kGroup, places.size()); ++i) {
-      Prefetch<true>(places[i].row, row_bytes_);
-      Prefetch<false>(matrix.data() + places[i].position * dimension_, dimension_ * sizeof(float));
-    }
-    if (begin < kGroup) continue;
-    for (size_t i = begin - kGroup; i < std::min(begin, places.size()); ++i) {
-      updates.Add(places[i].row, places[i].position);
-    }
+  const auto for_group = [&](size_t begin, const auto& take) {
+    const size_t end = std::min(begin + kGroup, places.size());
+    for (size_t i = begin; i < end; ++i) take(places[i]);
+  };
+  const auto ask = [&](const RowPlace& place) {
+    Prefetch<true>(place.row, row_bytes_);
+    Prefetch<false>(matrix.data() + place.position * dimension_, dimension_ * sizeof(float));
+  };
+  const auto use = [&](const RowPlace& place) { updates.Add(place.row, place.position); };
+  for (size_t begin = 0; begin < places.size() + kAhead; begin += kGroup) {
+    for_group(begin, ask);
+    if (begin >= kAhead) for_group(begin - kAhead, use);
   }
   updates.Apply();
 }

@@ -147,7 +147,7 @@ void CompareBatchesWithSingleRows(const LayoutOptions& options, const UpdateRule
   RandomStream random(31);
   RowPartitionStore batched(layout, rule), single(layout, rule);
   uint64_t step = 0;
-  for (const size_t size : {0u, 1u, 31u, 32u, 33u, 63u, 64u, 65u, 100u, 800u, 3u, 800u}) {
+  for (const size_t size : {0u, 1u, 31u, 32u, 33u, 64u, 65u, 127u, 128u, 129u, 800u, 3u, 800u}) {
     std::vector<BatchRow> rows;
     for (uint32_t i = 0; i < size; ++i) {
       rows.push_back({static_cast<uint32_t>(random.NextBelow(3)), i, random.NextBelow(id_limit)});
