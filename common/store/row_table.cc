@@ -9,10 +9,10 @@
 namespace weir::store {
 namespace {
 
-// Rows that take a step of a lookup together, and how many rows behind they take the next one, when
-// memory has answered. The processor waits for some twenty lines of memory at once, and a row takes
-// three or four: index entry, two for the row, and its gradient.
+// Rows that take a step of a lookup together.
 constexpr size_t kGroup = 32;
+// How many rows behind they take the next one, when memory has answered. Both by measurement, of
+// rows of 16 floats (docs/performance.md).
 constexpr size_t kAhead = 2 * kGroup;
 
 // Most bytes of a row that are asked for by hand; what lies behind is read in sequence, which the
@@ -21,7 +21,7 @@ constexpr size_t kPrefetchBytes = 512;
 constexpr size_t kCacheLineBytes = 64;
 
 // Inlined by force: g++ 12 sees no effect in a function that only prefetches, and drops calls of
-// it.
+// it. So it does of a lambda that does nothing else.
 template <bool to_write>
 [[gnu::always_inline]] inline void Prefetch(const void* first, size_t size) {
   const auto* row = static_cast<const std::byte*>(first);
@@ -117,8 +117,8 @@ uint32_t RowPartitionStore::CreateSlot(uint32_t table, uint64_t id) {
 // Calls visit(row, memory), null for a row that is not there, in order; between two calls rows may
 // be created. Three steps follow each other through the batch, kAhead rows apart: ask for the
 // index entries; find the rows and ask for them and their gradients; use them. A group takes a step
-// as a whole: where each row took all three in turn, the batch took up to twice as long. gradients:
-// the batch's matrix, or null where rows are read.
+// as a whole: where each row took all three in turn, a batch took longer. gradients: the batch's
+// matrix, or null where rows are read.
 template <typename Visit>
 void RowPartitionStore::VisitBatch(std::span<const BatchRow> rows, const float* gradients,
                                    const Visit& visit) const {
@@ -246,18 +246,15 @@ void RowPartitionStore::ApplyBatch(std::span<const BatchRow> rows, std::span<con
 void RowPartitionStore::ApplyPlaces(std::span<const RowPlace> places, std::span<const float> matrix,
                                     uint64_t step) {
   Updates updates(*this, matrix, step);
-  const auto for_group = [&](size_t begin, const auto& take) {
-    const size_t end = std::min(begin + kGroup, places.size());
-    for (size_t i = begin; i < end; ++i) take(places[i]);
-  };
-  const auto ask = [&](const RowPlace& place) {
-    Prefetch<true>(place.row, row_bytes_);
-    Prefetch<false>(matrix.data() + place.position * dimension_, dimension_ * sizeof(float));
-  };
-  const auto use = [&](const RowPlace& place) { updates.Add(place.row, place.position); };
   for (size_t begin = 0; begin < places.size() + kAhead; begin += kGroup) {
-    for_group(begin, ask);
-    if (begin >= kAhead) for_group(begin - kAhead, use);
+    for (size_t i = begin; i < std::min(begin + kGroup, places.size()); ++i) {
+      Prefetch<true>(places[i].row, row_bytes_);
+      Prefetch<false>(matrix.data() + places[i].position * dimension_, dimension_ * sizeof(float));
+    }
+    if (begin < kAhead) continue;
+    for (size_t i = begin - kAhead; i < std::min(begin - kAhead + kGroup, places.size()); ++i) {
+      updates.Add(places[i].row, places[i].position);
+    }
   }
   updates.Apply();
 }

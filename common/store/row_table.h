@@ -113,6 +113,7 @@ class RowPartitionStore {
     const uint32_t slab = rows_per_slab_.Quotient(slot);
     return slabs_[slab] + (slot - slab * slab_rows_) * row_bytes_;
   }
+  // Null for kAbsent.
   std::byte* RowOrNull(uint32_t slot) const {
     return slot == RowIndex::kAbsent ? nullptr : Row(slot);
   }

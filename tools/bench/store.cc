@@ -106,8 +106,6 @@ class FlatRows {
  public:
   FlatRows(const Sizes& sizes, const std::vector<BatchRows>& batches)
       : values_(static_cast<size_t>(sizes.rows_per_table * kTables * kDimension)) {
-    // Until it is written, all of it is one and the same page of zeros.
-    std::ranges::fill(values_.span(), 1.0f);
     for (const BatchRows& batch : batches) {
       std::vector<uint32_t>& rows = batches_.emplace_back();
       for (const store::BatchRow& row : batch) {

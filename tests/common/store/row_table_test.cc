@@ -147,6 +147,7 @@ void CompareBatchesWithSingleRows(const LayoutOptions& options, const UpdateRule
   RandomStream random(31);
   RowPartitionStore batched(layout, rule), single(layout, rule);
   uint64_t step = 0;
+  // Around the rows that take a step of a lookup together, and those between two steps.
   for (const size_t size : {0u, 1u, 31u, 32u, 33u, 64u, 65u, 127u, 128u, 129u, 800u, 3u, 800u}) {
     std::vector<BatchRow> rows;
     for (uint32_t i = 0; i < size; ++i) {
@@ -169,7 +170,8 @@ void CompareBatchesWithSingleRows(const LayoutOptions& options, const UpdateRule
     ASSERT_EQ(batched.row_count(), single.row_count());
 
     std::vector<RowPlace> places;
-    if (random.NextBelow(2) == 0) {
+    const bool by_places = random.NextBelow(2) == 0;
+    if (by_places) {
       batched.ReadBatch(rows, step - 1, matrix, &places);
       for (const BatchRow& row : rows) {
         single.FindOrCreate(row.table, row.id);
@@ -178,7 +180,7 @@ void CompareBatchesWithSingleRows(const LayoutOptions& options, const UpdateRule
       ASSERT_EQ(matrix, expected);
     }
     for (float& value : matrix) value = static_cast<float>(random.NextNormal());
-    if (places.empty()) {
+    if (!by_places) {
       batched.ApplyBatch(rows, matrix, step);
     } else {
       ASSERT_EQ(places.size(), rows.size());
@@ -198,6 +200,31 @@ TEST_F(RowPartitionStoreTest, BatchesDoWhatSingleRowsDoInOrder) {
                                      *MakeRule(rule), id_limit);
       }
     }
+  }
+}
+
+// Ids of table 0 whose keys have one place and one tag in the first index, which has 1,024 entries:
+// a batch that looks for the second finds the first, and has to look at its key.
+TEST_F(RowPartitionStoreTest, BatchesTellRowsOfOneTagApart) {
+  constexpr uint64_t kAlike[][2] = {{19847, 50728}, {30103, 155416}, {54293, 232552}};
+  for (const auto& [first, second] : kAlike) {
+    const uint64_t differing = RowIndex::Hash(first) ^ RowIndex::Hash(second);
+    ASSERT_EQ(differing & 1023, 0u);
+    ASSERT_EQ((differing >> 32) >> 10, 0u);
+    RowPartitionStore store(layout_, *rule_), expected(layout_, *rule_);
+    store.FindOrCreate(0, first);
+    const BatchRow row{0, 0, second};
+    const std::vector<float> initial = InitialRow(layout_, {0, second});
+    std::vector<float> values(initial.size());
+    std::as_const(store).ReadBatchOrInitial({&row, 1}, 0, values);
+    EXPECT_EQ(values, initial);
+    const std::vector<float> gradient(values.size(), 0.5f);
+    store.ApplyBatch({&row, 1}, gradient, 1);
+    expected.FindOrCreate(0, first);
+    expected.Apply(0, second, gradient, 1);
+    EXPECT_EQ(Rows(store), Rows(expected));
+    store.ReadBatch({&row, 1}, 1, values);
+    EXPECT_EQ(values, Copy(expected.Find(0, second)));
   }
 }
 
