@@ -5,7 +5,9 @@
 
 #include <array>
 #include <deque>
+#include <functional>
 #include <iostream>
+#include <numeric>
 
 #include "common/base/strings.h"
 #include "common/kernels/cpu_kernels.h"
@@ -23,16 +25,20 @@ struct Rates {
   double ours, one_dnn, open_blas;  // GFLOP/s
 };
 
-Rates Measure(int64_t batch, int repeats) {
-  std::vector<GemmLayer> layers = GemmLayers(batch);
-  const auto each = [&](const auto& work) {
-    return [&layers, work] {
-      for (GemmLayer& layer : layers) work(&layer);
+// All products of a step: by our kernels, oneDNN and OpenBLAS. layers: outlive the calls.
+std::vector<std::function<void()>> StepProducts(std::vector<GemmLayer>* layers) {
+  const auto each = [layers](const auto& work) {
+    return [layers, work] {
+      for (GemmLayer& layer : *layers) work(&layer);
     };
   };
-  const auto median = MedianSeconds(
-      repeats, {each([](GemmLayer* layer) { RunByTable(kernels::CpuKernels(), layer); }),
-                each(RunByOneDnn), each(RunByOpenBlas)});
+  return {each([](GemmLayer* layer) { RunByTable(kernels::CpuKernels(), layer); }),
+          each(RunByOneDnn), each(RunByOpenBlas)};
+}
+
+Rates Measure(int64_t batch, int repeats) {
+  std::vector<GemmLayer> layers = GemmLayers(batch);
+  const auto median = MedianSeconds(repeats, StepProducts(&layers));
   const double scale = TotalFlop(layers) / 1e9;
   return {scale / median[0], scale / median[1], scale / median[2]};
 }
@@ -86,9 +92,25 @@ void AddBf16Lines(int64_t batch, int repeats, const Rates& f32, Lines* lines) {
 
 }  // namespace
 
-double BestGemmSamplesPerSecond(int64_t batch, int repeats) {
+GemmLimit::GemmLimit(int64_t batch) : batch_(batch), layers_(GemmLayers(batch)) {
   KeepLibrariesOnOneThread();
-  return Measure(batch, repeats).Best() * 1e9 / TotalFlop(GemmLayers(1));
+}
+
+void GemmLimit::Measure(double seconds) {
+  const auto works = StepProducts(&layers_);
+  std::array<double, 3> spent = {};
+  int64_t turns = 0;
+  do {
+    for (size_t i = 0; i < works.size(); ++i) spent[i] += Seconds(works[i]);
+    ++turns;
+  } while (std::accumulate(spent.begin(), spent.end(), 0.0) < seconds);
+  for (size_t i = 0; i < works.size(); ++i) {
+    rates_[i].push_back(static_cast<double>(turns * batch_) / spent[i]);
+  }
+}
+
+double GemmLimit::SamplesPerSecond() const {
+  return std::max({Median(rates_[0]), Median(rates_[1]), Median(rates_[2])});
 }
 
 Result<Lines> BenchGemm(const Options& options) {

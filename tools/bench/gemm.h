@@ -3,12 +3,30 @@
 // Thread rule: one thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <vector>
+
+#include "tools/bench/gemm_layers.h"
 
 namespace weir::bench {
 
-// Samples per second of a step that consists of its products alone (forward, backward by data and
-// by weight of all layers), by the fastest of the libraries and our own kernels on one core.
-double BestGemmSamplesPerSecond(int64_t batch, int repeats);
+// A training step that consists of its products alone (forward, backward by data and by weight of
+// all layers), on one core: by our own kernels, oneDNN and OpenBLAS.
+class GemmLimit {
+ public:
+  explicit GemmLimit(int64_t batch);
+
+  // Runs the three in turns until `seconds` are over, at least once.
+  void Measure(double seconds);
+
+  // Samples per second of the fastest of the three, by the medians of what Measure found each time.
+  double SamplesPerSecond() const;
+
+ private:
+  const int64_t batch_;
+  std::vector<GemmLayer> layers_;
+  std::array<std::vector<double>, 3> rates_;
+};
 
 }  // namespace weir::bench

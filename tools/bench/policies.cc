@@ -14,6 +14,7 @@
 #include "tools/bench/local_run.h"
 #include "tools/bench/measure.h"
 #include "tools/bench/peer_script.h"
+#include "tools/bench/processors.h"
 #include "tools/bench/sections.h"
 #include "tools/bench/select_layer.h"
 
@@ -174,6 +175,7 @@ Result<Lines> MeasureTraining(const Options& options) {
 
 Result<Lines> BenchPolicies(const Options& options) {
   WEIR_ASSIGN_OR_RETURN(Lines lines, MeasureTraining(options));
+  const OnProcessors on_one({QuieterProcessor()});  // PyTorch, too
   for (const Size& size : kSizes) {
     if (options.quick && size.mega > 1) break;
     WEIR_ASSIGN_OR_RETURN(const auto pytorch, RunPytorch(size, options));

@@ -105,6 +105,7 @@ def main():
     parser.add_argument("--batches", default="128,512,2048")
     parser.add_argument("--seconds", type=float, default=1.5, help="of one repeat")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--processors", help="one thread runs on the first, more on all: 0,1")
     arguments = parser.parse_args()
     use_openblas_with_openmp()
     os.environ["OMP_NUM_THREADS"] = "1"
@@ -112,6 +113,9 @@ def main():
 
     values = {}
     for threads in map(int, arguments.threads.split(",")):
+        if arguments.processors:  # before torch starts threads of its own
+            processors = [int(number) for number in arguments.processors.split(",")]
+            os.sched_setaffinity(0, processors if threads > 1 else processors[:1])
         torch.set_num_threads(threads)
         for batch in map(int, arguments.batches.split(",")):
             rate = samples_per_second(batch, arguments.seconds, arguments.repeats)
