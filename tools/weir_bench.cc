@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@
 #include "common/program/program.h"
 #include "tools/bench/machine.h"
 #include "tools/bench/openblas_settings.h"
+#include "tools/bench/processors.h"
 #include "tools/bench/program.h"
 #include "tools/bench/report.h"
 #include "tools/bench/section.h"
@@ -114,6 +116,8 @@ Status WriteJson(const Lines& lines, const Machine& machine) {
 // Its lines, or what went wrong, with its name.
 Result<Lines> RunSection(const Section& section, const Options& options) {
   try {
+    std::optional<OnProcessors> on;
+    if (section.one_processor) on.emplace(std::vector<int>{QuieterProcessor()});
     Result<Lines> lines = section.run(options);
     if (lines.ok()) return lines;
     return Status(lines.status().code(), StrCat(section.name, ": ", lines.status().message()));

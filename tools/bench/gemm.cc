@@ -3,11 +3,11 @@
 
 #include "tools/bench/gemm.h"
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <functional>
 #include <iostream>
-#include <numeric>
 
 #include "common/base/strings.h"
 #include "common/kernels/cpu_kernels.h"
@@ -98,12 +98,13 @@ GemmLimit::GemmLimit(int64_t batch) : batch_(batch), layers_(GemmLayers(batch)) 
 
 void GemmLimit::Measure(double seconds) {
   const auto works = StepProducts(&layers_);
+  for (const auto& work : works) work();
   std::array<double, 3> spent = {};
   int64_t turns = 0;
   do {
     for (size_t i = 0; i < works.size(); ++i) spent[i] += Seconds(works[i]);
     ++turns;
-  } while (std::accumulate(spent.begin(), spent.end(), 0.0) < seconds);
+  } while (*std::ranges::min_element(spent) < seconds);
   for (size_t i = 0; i < works.size(); ++i) {
     rates_[i].push_back(static_cast<double>(turns * batch_) / spent[i]);
   }

@@ -17,7 +17,8 @@ class GemmLimit {
  public:
   explicit GemmLimit(int64_t batch);
 
-  // Runs the three in turns until `seconds` are over, at least once.
+  // Runs the three in turns, once unmeasured and then until each has had so many seconds, at least
+  // once.
   void Measure(double seconds);
 
   // Samples per second of the fastest of the three, by the medians of what Measure found each time.

@@ -20,7 +20,7 @@
 namespace weir::bench {
 namespace {
 
-// More than a kernel knows.
+// As many as kernels know.
 using Set = std::array<cpu_set_t, 8>;
 constexpr int kSetSize = std::tuple_size_v<Set> * CPU_SETSIZE;
 
@@ -47,8 +47,9 @@ void Move(const std::vector<int>& processors) {
   Set set = {};
   for (const int processor : processors) CPU_SET_S(processor, sizeof(set), set.data());
   std::error_code error;
-  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", error)) {
-    const std::string name = thread.path().filename().string();
+  std::filesystem::directory_iterator thread("/proc/self/task", error), end;
+  for (; !error && thread != end; thread.increment(error)) {
+    const std::string name = thread->path().filename().string();
     pid_t id = 0;
     std::from_chars(name.data(), name.data() + name.size(), id);
     sched_setaffinity(id, sizeof(set), set.data());
@@ -57,15 +58,17 @@ void Move(const std::vector<int>& processors) {
 
 }  // namespace
 
-std::vector<int> TwoProcessors() {
-  std::vector<int> processors = AllowedProcessors();
+std::vector<int> TwoOf(const std::vector<int>& processors,
+                       const std::function<std::string(int processor)>& threads_of_core) {
   if (processors.size() < 2) return processors;
-  const std::string first = ThreadsOfCore(processors[0]);
-  const auto second = std::ranges::find_if(
-      processors.begin() + 1, processors.end(),
-      [&](int processor) { return first.empty() || ThreadsOfCore(processor) != first; });
+  const std::string first = threads_of_core(processors[0]);
+  const auto second = std::find_if(processors.begin() + 1, processors.end(), [&](int processor) {
+    return first.empty() || threads_of_core(processor) != first;
+  });
   return {processors[0], second == processors.end() ? processors[1] : *second};
 }
+
+std::vector<int> TwoProcessors() { return TwoOf(AllowedProcessors(), ThreadsOfCore); }
 
 int QuieterProcessor() {
   constexpr size_t kBytes = size_t{32} << 20;  // past the caches
@@ -76,7 +79,10 @@ int QuieterProcessor() {
   for (const int processor : processors) {
     copies.emplace_back([&from, &to, processor] {
       const OnProcessors on({processor});
-      return Seconds([&] { std::memcpy(to.data(), from.data(), kBytes); });
+      return Seconds([&] {
+        std::memcpy(to.data(), from.data(), kBytes);
+        KeepAlive(to.data());
+      });
     });
   }
   const std::vector<double> seconds = MedianOwnSeconds(kTurns, copies);

@@ -2,15 +2,22 @@
 // minutes, because of what its neighbours do with its caches and its other hardware thread; what is
 // compared has to run on the same ones.
 //
-// Thread rule: main thread.
+// Thread rule: main thread; nothing else in this process says where its threads run.
 #pragma once
 
+#include <functional>
+#include <string>
 #include <vector>
 
 namespace weir::bench {
 
+// The first of these, and the next that is of another core, by the names of the cores' threads; the
+// next at all where there is none. All of them if they are fewer than two.
+std::vector<int> TwoOf(const std::vector<int>& processors,
+                       const std::function<std::string(int processor)>& threads_of_core);
+
 // Two that the calling thread may use, of two cores where it has as many; one where it has no
-// other.
+// other. What OnProcessors allows counts.
 std::vector<int> TwoProcessors();
 
 // The one of those two on which memory is copied faster now: neighbours only ever slow one down, so

@@ -5,21 +5,23 @@
 namespace weir::bench {
 namespace {
 
+constexpr bool kOneProcessor = true;
+
 constexpr Section kSections[] = {
-    {"read", "a Criteo log from the page cache to batches", BenchRead},
-    {"gemm", "the products of a step, without anything around them", BenchGemm},
-    {"step", "where the time of a training step goes", BenchStep},
+    {"read", "a Criteo log from the page cache to batches", BenchRead, kOneProcessor},
+    {"gemm", "the products of a step, without anything around them", BenchGemm, kOneProcessor},
+    {"step", "where the time of a training step goes", BenchStep, kOneProcessor},
     {"train", "whole training steps, without servers", BenchTrain},
     {"select", "accumulate and select of one layer, in GB of gradient, beside memcpy and PyTorch",
-     BenchSelect},
+     BenchSelect, kOneProcessor},
     {"policies", "selection and coding of each policy, beside DCT-DP's and torch.topk",
      BenchPolicies},
     {"split",
      "what DCT-MP does with activations, beside memcpy, torch.topk and sending all of them",
-     BenchSplit},
-    {"code", "gradient frames: written, read, applied", BenchCode},
-    {"store", "embedding rows of one partition: reads, and updates by row-wise Adagrad",
-     BenchStore},
+     BenchSplit, kOneProcessor},
+    {"code", "gradient frames: written, read, applied", BenchCode, kOneProcessor},
+    {"store", "embedding rows of one partition: reads, and updates by row-wise Adagrad", BenchStore,
+     kOneProcessor},
     {"transport", "messages between two threads over tcp on this machine", BenchTransport},
     {"distributed", "one server and one trainer on this machine, beside one process",
      BenchDistributed},

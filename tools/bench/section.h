@@ -23,6 +23,7 @@ struct Section {
   std::string_view name;
   std::string_view help;
   Result<Lines> (*run)(const Options&);
+  bool one_processor = false;  // the quieter of two, for all it runs, its peers too
 };
 
 std::span<const Section> Sections();

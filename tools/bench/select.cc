@@ -12,7 +12,6 @@
 #include "common/base/strings.h"
 #include "tools/bench/measure.h"
 #include "tools/bench/peer_script.h"
-#include "tools/bench/processors.h"
 #include "tools/bench/sections.h"
 #include "tools/bench/select_layer.h"
 
@@ -205,7 +204,6 @@ Status Verify() {
 }  // namespace
 
 Result<Lines> BenchSelect(const Options& options) {
-  const OnProcessors on_one({QuieterProcessor()});  // PyTorch, too
   WEIR_RETURN_IF_ERROR(Verify());
   Lines lines;
   for (const Size& size : kSizes) {

@@ -19,7 +19,6 @@
 #include "common/split/split_policy.h"
 #include "tools/bench/measure.h"
 #include "tools/bench/peer_script.h"
-#include "tools/bench/processors.h"
 #include "tools/bench/sections.h"
 #include "tools/bench/split_block.h"
 
@@ -151,7 +150,6 @@ Status MeasureEnds(Run* run) {
 }  // namespace
 
 Result<Lines> BenchSplit(const Options& options) {
-  const OnProcessors on_one({QuieterProcessor()});  // PyTorch, too
   WEIR_RETURN_IF_ERROR(Verify());
   Run run = {.options = options, .blocks = {}, .lines = {}};
   for (uint64_t seed = 1; seed <= kBlocks; ++seed) run.blocks.emplace_back(seed);

@@ -46,11 +46,11 @@ Result<double> Rate(TrainingRun& run, const data::RowBlock& rows, bool quick) {
   return static_cast<double>(samples) / seconds;
 }
 
-// samples/s, of each repeat. What runs on one thread runs on the processor that is quieter then,
-// the peer and the products too.
+// samples/s, of each repeat. One thread runs on the processor that is quieter then, of the peer and
+// of the products too; ours in 32 bits on the other as well.
 struct Rates {
   std::vector<double> one_thread;
-  std::vector<double> one_thread_mean;  // over both processors, which two threads have
+  std::vector<double> one_thread_mean;  // of both processors, which two threads have
   std::vector<double> two_threads;
   std::vector<double> bf16;  // one thread; empty without fast units for it
   std::string peer = "PyTorch";
@@ -128,7 +128,6 @@ Status MeasureOneThread(const data::RowBlock& rows, const Options& options, Runs
 
 Status MeasureTwoThreads(const data::RowBlock& rows, const Options& options, Runs* runs,
                          Rates* rates) {
-  const OnProcessors on(TwoProcessors());
   WEIR_ASSIGN_OR_RETURN(const double rate, MeasureOurs(rows, options, runs->two_threads));
   rates->two_threads.push_back(rate);
   return OkStatus();
@@ -194,12 +193,14 @@ Line ReadingLine(int64_t batch, double samples_per_second, double reading_second
 }  // namespace
 
 Result<Lines> BenchTrain(const Options& options) {
+  const OnProcessors on(TwoProcessors());
   Lines lines;
   for (const Size& size : kSizes) {
     if (options.quick && size.batch > 128) break;
     WEIR_ASSIGN_OR_RETURN(const Rates rates, Measure(size.batch, options));
     AddLines(size, rates, &lines);
     if (size.batch == kReadingBatch || options.quick) {
+      const OnProcessors on_one({QuieterProcessor()});
       WEIR_ASSIGN_OR_RETURN(const double reading, ReadSecondsPerRow(options));
       lines.push_back(ReadingLine(size.batch, Median(rates.one_thread), reading));
     }

@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <future>
+#include <string>
 #include <thread>
 
 namespace weir::bench {
@@ -51,6 +52,7 @@ TEST(Processors, ThreadsThatRunAlreadyMoveAndComeBack) {
       EXPECT_THAT(Allowed(), ElementsAre(processor));
       moved.set_value();
       seen.get_future().wait();
+      std::thread([&] { EXPECT_THAT(Allowed(), ElementsAre(processor)); }).join();
     }
     back.set_value();
     thread.join();
@@ -60,8 +62,13 @@ TEST(Processors, ThreadsThatRunAlreadyMoveAndComeBack) {
   }
 }
 
-TEST(Processors, TheQuieterIsOneOfTheTwo) {
-  EXPECT_THAT(TwoProcessors(), testing::Contains(QuieterProcessor()));
+TEST(Processors, TwoAreOfTwoCores) {
+  const auto pairs = [](int processor) { return std::to_string(processor / 2); };
+  EXPECT_THAT(TwoOf({4, 5, 6, 7}, pairs), ElementsAre(4, 6));
+  EXPECT_THAT(TwoOf({1, 2, 3}, pairs), ElementsAre(1, 2));
+  EXPECT_THAT(TwoOf({6, 7}, pairs), ElementsAre(6, 7)) << "there is no other core";
+  EXPECT_THAT(TwoOf({6}, pairs), ElementsAre(6));
+  EXPECT_THAT(TwoOf({4, 5}, [](int) { return ""; }), ElementsAre(4, 5)) << "nothing is known";
 }
 
 }  // namespace

@@ -113,7 +113,7 @@ def main():
 
     values = {}
     for threads in map(int, arguments.threads.split(",")):
-        if arguments.processors:  # before torch starts threads of its own
+        if arguments.processors:  # inherited by the threads that torch starts later
             processors = [int(number) for number in arguments.processors.split(",")]
             os.sched_setaffinity(0, processors if threads > 1 else processors[:1])
         torch.set_num_threads(threads)
