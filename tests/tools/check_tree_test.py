@@ -8,7 +8,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-TOOLS = Path(__file__).resolve().parents[2] / "tools"
+TOOLS = Path(__file__).resolve().parents[2] / "tools/checks"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(TOOLS))
 import check_tree  # noqa: E402

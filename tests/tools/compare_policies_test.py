@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/compare_policies on a small synthetic set: every policy runs to the end and has its row.
+"""tools/measure/compare_policies on a small synthetic set: every policy runs to the end and has its row.
 
   compare_policies_test.py BIN      BIN: the folder of the programs; from the repository's folder"""
 
@@ -11,9 +11,9 @@ import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, "tools")
+sys.path[:0] = ["tools", "tools/measure"]
 BIN = sys.argv[1] if len(sys.argv) > 1 else "build/release/bin"
-TOOL = "tools/compare_policies"
+TOOL = "tools/measure/compare_policies"
 SMALL = "data { synthetic { rows: 12000 test_rows: 1000 } }"
 
 
@@ -116,7 +116,7 @@ class ComparePolicies(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             with open(page, encoding="utf-8") as f:
                 text = f.read()
-            self.assertRegex(text, r"^above\n<!-- compare_policies small -->\n\n```\ntools/compare_policies "
+            self.assertRegex(text, r"^above\n<!-- compare_policies small -->\n\n```\ntools/measure/compare_policies "
                                    r"--policies=dct_99 --config=configs/runs/quickstart.textproto '--override=data [^\n]*' "
                                    r"--seeds=1\n```\n\nAt [^\n]+, on \d+ cores, ")
             self.assertTrue(text.endswith("<!-- end of small -->\nbelow\n"))

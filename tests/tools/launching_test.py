@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/launching.py, by the tools that start programs: none of these outlives its tool."""
+"""tools/measure/launching.py, by the tools that start programs: none of these outlives its tool."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
-sys.path[:0] = [str(ROOT / "tools"), str(Path(__file__).parent)]
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tools/measure"), str(Path(__file__).parent)]
 import launching  # noqa: E402
 from fake_programs import DEADLINE_S, LONG, STUBBORN, is_running, numbers, until, write_programs  # noqa: E402
 
@@ -40,7 +40,7 @@ class Launching(unittest.TestCase):
         for left in [*self.folder.glob("started-*"), *self.folder.glob("ended-*")]:
             left.unlink()
         process = subprocess.Popen(
-            [ROOT / "tools" / tool[0], *tool[1:], f"--bin={self.folder}", f"--out={self.folder}/out"], cwd=ROOT,
+            [ROOT / "tools/measure" / tool[0], *tool[1:], f"--bin={self.folder}", f"--out={self.folder}/out"], cwd=ROOT,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **options)
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.wait)

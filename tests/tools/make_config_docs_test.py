@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""tools/make_config_docs.py, on made-up files."""
+"""tools/pages/make_config_docs.py, on made-up files."""
 
 import sys
 import unittest
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools/pages"))
 import make_config_docs  # noqa: E402
 
 WHOLE = """// A file.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/measure_criteo.py, with programs in the place of Weir's."""
+"""tools/measure/measure_criteo.py, with programs in the place of Weir's."""
 
 import subprocess
 import sys
@@ -20,7 +20,7 @@ class MeasureCriteo(unittest.TestCase):
         self.folder = Path(scratch.name)
 
     def run_tool(self, *flags, folder=ROOT):
-        return subprocess.run([ROOT / "tools" / "measure_criteo.py", f"--out={self.folder}/out", *flags], cwd=folder,
+        return subprocess.run([ROOT / "tools/measure/measure_criteo.py", f"--out={self.folder}/out", *flags], cwd=folder,
                               capture_output=True, text=True, timeout=60, check=False)
 
     def assert_refused(self, done, exit_code, words):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/measure_memory.py: its arithmetic, and a short run, which would show what leaks tens of bytes a step.
+"""tools/measure/measure_memory.py: its arithmetic, and a short run, which would show what leaks tens of bytes a step.
 
 Usage: measure_memory_test.py BIN_DIR [unittest arguments]"""
 
@@ -12,7 +12,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-TOOLS = Path(__file__).resolve().parents[2] / "tools"
+TOOLS = Path(__file__).resolve().parents[2] / "tools/measure"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(TOOLS))
 import measure_memory  # noqa: E402

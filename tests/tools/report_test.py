@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs tools/report.py on made-up runs."""
+"""Runs tools/report/report.py on made-up runs."""
 
 import json
 import re
@@ -10,7 +10,7 @@ import unittest
 import xml.etree.ElementTree as xml
 from pathlib import Path
 
-TOOLS = Path(__file__).resolve().parents[2] / "tools"
+TOOLS = Path(__file__).resolve().parents[2] / "tools/report"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(TOOLS))
 import report  # noqa: E402

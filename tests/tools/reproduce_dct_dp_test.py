@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/reproduce_dct_dp, tools/paired_runs.py and tools/pair_statistics.py: the arithmetic, and a tiny set from end to end.
+"""tools/measure/reproduce_dct_dp, tools/measure/paired_runs.py and tools/measure/pair_statistics.py: the arithmetic, and a tiny set from end to end.
 
 Usage: reproduce_dct_dp_test.py BIN_DIR [unittest arguments]"""
 
@@ -14,12 +14,13 @@ from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from unittest import mock
 
-TOOLS = Path(__file__).resolve().parents[2] / "tools"
+ROOT = Path(__file__).resolve().parents[2]
+TOOLS = ROOT / "tools/measure"
 SCRIPT = str(TOOLS / "reproduce_dct_dp")
 BIN = "build/release/bin"
 
 sys.dont_write_bytecode = True
-sys.path[:0] = [str(TOOLS), str(Path(__file__).parent)]
+sys.path[:0] = [str(ROOT / "tools"), str(TOOLS), str(Path(__file__).parent)]
 import pair_statistics  # noqa: E402
 import paired_runs  # noqa: E402
 from fake_programs import COMMIT, SUMMARY, write_programs  # noqa: E402
@@ -212,10 +213,10 @@ class Commits(unittest.TestCase):
         out = self.folder / "out"
         for commit in (COMMIT, "unknown"):
             done = subprocess.run([SCRIPT, "--rules=sgd", "--policies=dct_99", "--trainers=1", "--seeds=1",
-                                   "--bin=%s" % (self.folder / "bin"), "--out=%s" % out], cwd=TOOLS.parent,
+                                   "--bin=%s" % (self.folder / "bin"), "--out=%s" % out], cwd=ROOT,
                                   capture_output=True, text=True, timeout=60, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
-            command = "tools/reproduce_dct_dp --rules=sgd --policies=dct_99 --trainers=1 --seeds=1"
+            command = "tools/measure/reproduce_dct_dp --rules=sgd --policies=dct_99 --trainers=1 --seeds=1"
             told = json.loads((out / "table.json").read_text())
             self.assertEqual((told["command"], told["commits"]), (command, commit))
             self.assertEqual([row["policy"] for row in told["rows"]], ["none", "dct_99"])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/reproduce_dct: its arithmetic, and a tiny set from end to end.
+"""tools/measure/reproduce_dct: its arithmetic, and a tiny set from end to end.
 
 Usage: reproduce_dct_test.py BIN_DIR [unittest arguments]"""
 
@@ -18,12 +18,13 @@ from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from unittest import mock
 
-TOOLS = Path(__file__).resolve().parents[2] / "tools"
+ROOT = Path(__file__).resolve().parents[2]
+TOOLS = ROOT / "tools/measure"
 SCRIPT = str(TOOLS / "reproduce_dct")
 BIN = "build/release/bin"
 
 sys.dont_write_bytecode = True
-sys.path[:0] = [str(TOOLS), str(Path(__file__).parent)]
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tools/report"), str(TOOLS), str(Path(__file__).parent)]
 
 import page_places  # noqa: E402
 import reproduce_dct_loss  # noqa: E402
@@ -210,16 +211,16 @@ class Tool(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stdout)
             with open(page, encoding="utf-8") as f:
                 text = f.read()
-            self.assertRegex(text, r"^above\n<!-- reproduce_dct thresholds-adagrad-2560 -->\n\n```\ntools/reproduce_dct "
+            self.assertRegex(text, r"^above\n<!-- reproduce_dct thresholds-adagrad-2560 -->\n\n```\ntools/measure/reproduce_dct "
                                    r"--only=thresholds --rule=adagrad --rows=2560\n```\n\n"
                                    r"At [^\n]+, on \d+ cores, [^\n]+\n\n\| run \| a tenth ")
-            self.assertIn("\ntools/reproduce_dct --only=loss --rule=adagrad --seeds=1 --rows=2560 "
+            self.assertIn("\ntools/measure/reproduce_dct --only=loss --rule=adagrad --seeds=1 --rows=2560 "
                           "--test_rows=200\n", text)
             picture = "page_thresholds-adagrad-2560.svg"  # of such short runs there is one by chance
             self.assertEqual("![thresholds-adagrad-2560](%s)" % picture in text,
                              os.path.exists(os.path.join(out, picture)))
             self.assertNotIn("\nold\n", text)
-            self.assertIn("\ntools/reproduce_dct --only=steadiness --rule=adagrad --rows=2560\n", text)
+            self.assertIn("\ntools/measure/reproduce_dct --only=steadiness --rule=adagrad --rows=2560\n", text)
             self.assertIn("| layer | furthest from the mean, % |", text)
             self.assertTrue(text.endswith("<!-- end of steadiness-adagrad-2560 -->\nbelow\n"))
             out = os.path.join(out, "runs")

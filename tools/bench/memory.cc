@@ -1,4 +1,4 @@
-// Whether the processes of a long run keep their memory: what tools/measure_memory.py sees of a
+// Whether the processes of a long run keep their memory: what tools/measure/measure_memory.py sees of a
 // server and two trainers.
 
 #include "common/base/strings.h"

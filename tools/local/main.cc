@@ -180,7 +180,7 @@ int main(int argc, char** argv) {
   weir::v1::Config config;
   return weir::RunProgram(
       {.usage = weir::tools::kUsage,
-       .flags_in = "weir_local",
+       .flags_in = "local/main",
        .short_of_memory = "this program",
        .ends_with_its_reader = false,
        .check =

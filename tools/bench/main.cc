@@ -172,7 +172,7 @@ int main(int argc, char** argv) {
   weir::KeepFreedMemory();  // as server and worker do; peers in this process have the same heap
   FLAGS_minloglevel = google::GLOG_WARNING;
   return weir::RunProgram({.usage = weir::bench::Usage(),
-                           .flags_in = "weir_bench",
+                           .flags_in = "bench/main",
                            .short_of_memory = "this section",
                            .run = weir::bench::Run},
                           argc, argv);

@@ -2,7 +2,7 @@
 """Writes docs/config.md from the comments of common/proto/config.proto: every field with its path,
 type, default, range and meaning.
 
-  tools/make_config_docs.py [--check]
+  tools/pages/make_config_docs.py [--check]
 
 --check writes nothing and ends with 1 when the page is not what would be written. Both end with 1 when a
 line of the file is not understood, or a field lacks a comment, a default ("Default 3." or "Required.") or,
@@ -14,9 +14,10 @@ import os
 import re
 import sys
 
-import tool_flags
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tools"))
+from scripting import tool_flags  # noqa: E402
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PROTO = os.path.join(ROOT, "common", "proto", "config.proto")
 PAGE = os.path.join(ROOT, "docs", "config.md")
 SCALARS = {"int32": "whole number", "int64": "whole number", "uint64": "whole number",
@@ -26,7 +27,7 @@ INTRODUCTION = """# Every field of a config
 
 A config is protobuf text: files laid over each other in order, and `--override` last (configs/README.md). A field that is not there takes its default.
 `config.textproto` beside a run's results has every field with the value that it had. Units end a field's name: `_ms`, `_bytes`, `_samples`, `_steps`. This page is made from the comments of
-[config.proto](../common/proto/config.proto) by `tools/make_config_docs.py`.
+[config.proto](../common/proto/config.proto) by `tools/pages/make_config_docs.py`.
 """
 
 
@@ -213,7 +214,7 @@ def main():
         return 1 if found else 0
     with open(PAGE, encoding="utf-8") as f:
         if f.read() != text:
-            print("docs/config.md is not what tools/make_config_docs.py writes; run it",
+            print("docs/config.md is not what tools/pages/make_config_docs.py writes; run it",
                   file=sys.stderr)
             return 1
     return 1 if found else 0

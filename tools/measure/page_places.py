@@ -4,7 +4,7 @@
 import os
 import shlex
 
-from result_files import remove, write_whole
+from scripting.result_files import remove, write_whole
 
 
 def split(page, tool, name):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks what the Markdown pages say of the tree, as far as a program can tell.
 
-  tools/check_docs.py [--root=DIR]
+  tools/checks/check_docs.py [--root=DIR]
 
 A link leads to a file that is there, and its #anchor to a heading of that file; a path of the
 repository that stands in backticks or in a command, like `tools/test` or --config=configs/a.textproto,

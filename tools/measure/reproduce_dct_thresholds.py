@@ -9,7 +9,7 @@ import paired_runs
 import report_pictures
 from paired_runs import QUICKSTART, UPDATE_RULES, sized
 from reproduce_dct_rows import MODEL, TWO, dct_mp, splits
-from result_files import remove, write_whole
+from scripting.result_files import remove, write_whole
 
 SPARSITIES = (0.75, 0.9, 0.95)
 # What "at most 26 % around its running mean" is of: steps left out at the start, and those of a mean. 128 samples each.

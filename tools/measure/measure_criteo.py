@@ -2,7 +2,7 @@
 """The learning figures of docs/measurements.md: trains the Criteo sample with several settings and seeds
 and prints mean and spread, paired by seed with the dense run of the same update rule.
 
-  tools/measure_criteo.py [--seeds=8] [--out=build/measure] [--only=NAME,NAME] [--reuse] [--bin=DIR]
+  tools/measure/measure_criteo.py [--seeds=8] [--out=build/measure] [--only=NAME,NAME] [--reuse] [--bin=DIR]
 
 Needs a Release build and ../shared/data. About 15 s a run on two idle cores. --reuse goes on where an
 earlier call ended: what was run with other settings, or before the programs or the config changed,
@@ -12,12 +12,12 @@ import os
 import sys
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import paired_runs  # noqa: E402
-import tool_flags  # noqa: E402
+from scripting import tool_flags  # noqa: E402
 from launching import run_tool  # noqa: E402
 from pair_statistics import density, fewer, mean_and_deviation  # noqa: E402
-from result_files import make_folder  # noqa: E402
+from scripting.result_files import make_folder  # noqa: E402
 
 CONFIG = "configs/runs/criteo_sample.textproto"
 DCT = "compression { default { dct { sparsity: %s lifespan: 100 } values: BF16 } }"

@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-import tool_flags
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from scripting import tool_flags  # noqa: E402
 
 # Folders of common, and which others each may include besides itself.
 COMMON_MAY_INCLUDE = {
@@ -126,7 +127,7 @@ def floor_fault(path, header):
 def common_fault(source, target):
     for folder in (source, target):
         if folder not in COMMON_MAY_INCLUDE:
-            return f"common/{folder} has no row in the table of tools/check_tree.py"
+            return f"common/{folder} has no row in the table of tools/checks/check_tree.py"
     if source == target or target in COMMON_MAY_INCLUDE[source]:
         return None
     allowed = ", ".join(COMMON_MAY_INCLUDE[source]) or "nothing"
@@ -217,7 +218,7 @@ def check(root):
 def run(description, check_root):
     """What such a checker does as a program: prints what check_root(root) finds, and its exit code."""
     parser = tool_flags.parser(description)
-    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
     root = parser.parse_args().root.resolve()
     if not (root / "common").is_dir():
         parser.error(f"{root} has no folder common; --root takes the root of the repository")

@@ -2,7 +2,7 @@
 """Whether a long run keeps its memory: trains a small model for 200,000 steps on one server and two
 trainers and follows the resident memory of the three processes.
 
-  tools/measure_memory.py [--steps=200000] [--warm_up=0.1] [--bound=0.02] [--json] [--bin=DIR]
+  tools/measure/measure_memory.py [--steps=200000] [--warm_up=0.1] [--bound=0.02] [--json] [--bin=DIR]
       [--out=DIR]
 
 Needs a Release build; about a minute on two idle cores. Ends with 1 when a process was not flat: its
@@ -21,12 +21,12 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
-TOOLS = os.path.dirname(os.path.abspath(__file__))
+TOOLS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, TOOLS)
 import launching  # noqa: E402
 import paired_runs  # noqa: E402
-import tool_flags  # noqa: E402
-from result_files import make_folder  # noqa: E402
+from scripting import tool_flags  # noqa: E402
+from scripting.result_files import make_folder  # noqa: E402
 
 CONFIG = os.path.join(TOOLS, "../configs/runs/local.textproto")
 BATCH = 16

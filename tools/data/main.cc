@@ -93,7 +93,7 @@ Status Run(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   return weir::RunProgram({.usage = weir::tools::kUsage,
-                           .flags_in = "weir_data",
+                           .flags_in = "data/main",
                            .short_of_memory = "the file; for inspect, use a smaller --rows",
                            .run = weir::tools::Run},
                           argc, argv);

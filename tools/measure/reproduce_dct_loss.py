@@ -9,7 +9,7 @@ import paired_runs
 from pair_statistics import mean, relative_differences, upper_limit
 from paired_runs import QUICKSTART, UPDATE_RULES
 from reproduce_dct_rows import LOSS_ROWS
-from result_files import write_whole
+from scripting.result_files import write_whole
 
 LOSS_HEADINGS = ("table", "what", "seeds", "logloss", "difference, %", "standard error, %",
                  "95 % limit, %", "bound, %", "met", "everything sent, %", "AUC",

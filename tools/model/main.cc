@@ -115,7 +115,7 @@ Status Run() {
 
 int main(int argc, char** argv) {
   return weir::RunProgram({.usage = weir::tools::kUsage,
-                           .flags_in = "weir_predict",
+                           .flags_in = "model/main",
                            .short_of_memory = "the model and its predictions",
                            .check = weir::tools::CheckFlags,
                            .run = [](const auto&) { return weir::tools::Run(); }},

@@ -16,7 +16,7 @@ import paired_runs
 from launching import call
 from paired_runs import QUICKSTART, UPDATE_RULES
 from reproduce_dct_rows import DCT_DP, THREE, THREE_OF_WIDEST, TWO, dct_mp, splits
-from result_files import load
+from scripting.result_files import load
 
 DCT_MP = dct_mp(0.95) + " values: BF16"
 

@@ -1,4 +1,4 @@
-"""The pictures of tools/report.py, as SVG text: loss, density of each layer, traffic.
+"""The pictures of tools/report/report.py, as SVG text: loss, density of each layer, traffic.
 
 Text and lines are a grey that reads on white and on black, backgrounds are transparent, and colours
 are Okabe and Ito's, which the colour-blind can tell apart; from the seventh run on they repeat with

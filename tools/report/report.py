@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares runs: reads what they wrote with --out, prints a table, draws pictures.
 
-    tools/report.py --out=DIR none=out/none dct=out/dct
+    tools/report/report.py --out=DIR none=out/none dct=out/dct
 
 The first run is what the others are compared with. DIR gets index.html, which needs no other file,
 and loss.svg and density.svg for use elsewhere. A figure that a run does not have is shown as "-".
@@ -13,9 +13,10 @@ import json
 import sys
 from pathlib import Path
 
-import report_pictures as pictures
-import tool_flags
-from report_pictures import si
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import report_pictures as pictures  # noqa: E402
+from report_pictures import si  # noqa: E402
+from scripting import tool_flags  # noqa: E402
 
 
 class ReportError(Exception):

@@ -7,7 +7,7 @@ import re
 import sys
 
 import launching
-from result_files import load, remove, write_whole
+from scripting.result_files import load, remove, write_whole
 
 PROGRAMS = ("weir-local", "weir-server", "weir-worker")
 QUICKSTART = "configs/runs/quickstart.textproto"
