@@ -21,12 +21,12 @@
 #include "common/saved_model/warm_start.h"
 #include "common/transport/tcp_address.h"
 #include "common/transport/zmq_transport.h"
+#include "worker/client/embedded_client.h"
+#include "worker/client/server_client.h"
 #include "worker/data/reader.h"
-#include "worker/embedded_client.h"
 #include "worker/pipeline/pipeline_views.h"
 #include "worker/pipeline/stage_links.h"
 #include "worker/pipeline/stage_trainer.h"
-#include "worker/server_client.h"
 #include "worker/worker.h"
 
 DEFINE_string(config, "", "config files, comma-separated; later ones overlay earlier ones");

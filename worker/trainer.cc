@@ -11,11 +11,11 @@
 #include "common/base/strings.h"
 #include "common/kernels/cpu_kernels.h"
 #include "common/tensor/aligned_buffer.h"
-#include "worker/clip_norm.h"
-#include "worker/clipped_squares.h"
 #include "worker/data/batch.h"
 #include "worker/model/dlrm.h"
 #include "worker/model/kernels_for.h"
+#include "worker/step/clip_norm.h"
+#include "worker/step/clipped_squares.h"
 
 namespace weir::worker {
 namespace {

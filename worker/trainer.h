@@ -27,10 +27,10 @@
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/report.pb.h"
-#include "worker/batch_trainer.h"
-#include "worker/chunk_work.h"
-#include "worker/parameter_client.h"
-#include "worker/train_counters.h"
+#include "worker/client/parameter_client.h"
+#include "worker/step/batch_trainer.h"
+#include "worker/step/chunk_work.h"
+#include "worker/step/train_counters.h"
 
 namespace weir::worker {
 

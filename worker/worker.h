@@ -22,10 +22,10 @@
 #include "common/proto/learned.pb.h"
 #include "common/proto/protocol.pb.h"
 #include "common/saved_model/saved_model.h"
-#include "worker/batch_trainer.h"
-#include "worker/chunk_work.h"
+#include "worker/client/parameter_client.h"
 #include "worker/data/reader.h"
-#include "worker/parameter_client.h"
+#include "worker/step/batch_trainer.h"
+#include "worker/step/chunk_work.h"
 
 namespace weir::worker {
 

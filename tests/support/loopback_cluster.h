@@ -21,8 +21,8 @@
 #include "server/server.h"
 #include "server/shard_reporter.h"
 #include "tests/support/faulty_transport.h"
+#include "worker/client/server_client.h"
 #include "worker/data/reader.h"
-#include "worker/server_client.h"
 #include "worker/worker.h"
 
 namespace weir::test {

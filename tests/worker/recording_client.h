@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "worker/embedded_client.h"
+#include "worker/client/embedded_client.h"
 
 namespace weir::worker {
 

@@ -12,7 +12,7 @@
 
 #include "common/base/status.h"
 #include "common/proto/protocol.pb.h"
-#include "worker/parameter_client.h"
+#include "worker/client/parameter_client.h"
 
 namespace weir::worker {
 

@@ -20,12 +20,12 @@
 #include "common/proto/protocol.pb.h"
 #include "common/split/split_policy.h"
 #include "common/tensor/aligned_buffer.h"
-#include "worker/chunk_work.h"
+#include "worker/client/parameter_client.h"
 #include "worker/data/batch.h"
 #include "worker/model/logit_loss.h"
 #include "worker/model/split_crossing.h"
 #include "worker/model/stage.h"
-#include "worker/parameter_client.h"
+#include "worker/step/chunk_work.h"
 
 namespace weir::worker {
 

@@ -8,8 +8,8 @@
 #include "common/base/strings.h"
 #include "common/session/header_message.h"
 #include "common/session/score_message.h"
-#include "worker/clip_norm.h"
 #include "worker/model/kernels_for.h"
+#include "worker/step/clip_norm.h"
 
 namespace weir::worker {
 namespace {

@@ -20,15 +20,15 @@
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
 #include "common/tensor/aligned_buffer.h"
+#include "worker/client/parameter_client.h"
 #include "worker/data/reader.h"
-#include "worker/parameter_client.h"
 #include "worker/pipeline/chunk_rows.h"
 #include "worker/pipeline/evaluation_refresh.h"
 #include "worker/pipeline/pipeline_views.h"
 #include "worker/pipeline/stage_batch.h"
 #include "worker/pipeline/stage_links.h"
 #include "worker/pipeline/stage_queue.h"
-#include "worker/train_counters.h"
+#include "worker/step/train_counters.h"
 
 namespace weir::worker {
 

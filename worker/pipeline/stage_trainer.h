@@ -24,10 +24,10 @@
 #include "common/base/status.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
-#include "worker/batch_trainer.h"
 #include "worker/pipeline/stage_queue.h"
 #include "worker/pipeline/stage_thread.h"
-#include "worker/train_counters.h"
+#include "worker/step/batch_trainer.h"
+#include "worker/step/train_counters.h"
 
 namespace weir::worker {
 

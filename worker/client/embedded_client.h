@@ -24,8 +24,8 @@
 #include "common/store/row_table.h"
 #include "common/store/update_rule.h"
 #include "common/tensor/aligned_buffer.h"
-#include "worker/parameter_client.h"
-#include "worker/partitioned_rows.h"
+#include "worker/client/parameter_client.h"
+#include "worker/client/partitioned_rows.h"
 
 namespace weir::worker {
 

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "common/proto/report.pb.h"
-#include "worker/chunk_work.h"
+#include "worker/step/chunk_work.h"
 
 namespace weir::worker {
 

@@ -1,5 +1,5 @@
 // Rows that are taken again: how old they may be, and which give way.
-#include "worker/row_cache.h"
+#include "worker/client/row_cache.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -14,10 +14,10 @@
 #include "common/base/status.h"
 #include "common/layout/model_layout.h"
 #include "common/wire/frame.h"
+#include "worker/client/parameter_client.h"
+#include "worker/client/row_cache.h"
 #include "worker/data/batch.h"
 #include "worker/link/server_link.h"
-#include "worker/parameter_client.h"
-#include "worker/row_cache.h"
 
 namespace weir::worker {
 

@@ -1,4 +1,4 @@
-#include "worker/row_cache.h"
+#include "worker/client/row_cache.h"
 
 #include <algorithm>
 

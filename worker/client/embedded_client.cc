@@ -1,4 +1,4 @@
-#include "worker/embedded_client.h"
+#include "worker/client/embedded_client.h"
 
 #include <algorithm>
 #include <bitset>

@@ -1,4 +1,4 @@
-#include "worker/server_client.h"
+#include "worker/client/server_client.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "common/base/clock.h"
 #include "common/saved_model/policy_states.h"
 #include "common/store/update_rule.h"
-#include "worker/server_pull.h"
+#include "worker/client/server_pull.h"
 
 namespace weir::worker {
 namespace {

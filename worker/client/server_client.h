@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "common/saved_model/saved_model.h"
+#include "worker/client/parameter_client.h"
+#include "worker/client/row_cache.h"
 #include "worker/link/server_link.h"
-#include "worker/parameter_client.h"
 #include "worker/push/step_encoder.h"
-#include "worker/row_cache.h"
 
 namespace weir::worker {
 

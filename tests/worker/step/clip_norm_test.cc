@@ -1,4 +1,4 @@
-#include "worker/clip_norm.h"
+#include "worker/step/clip_norm.h"
 
 #include <cmath>
 #include <limits>

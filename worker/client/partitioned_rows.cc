@@ -1,4 +1,4 @@
-#include "worker/partitioned_rows.h"
+#include "worker/client/partitioned_rows.h"
 
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-#include "worker/clipped_squares.h"
+#include "worker/step/clipped_squares.h"
 
 #include <vector>
 

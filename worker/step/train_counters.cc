@@ -1,4 +1,4 @@
-#include "worker/train_counters.h"
+#include "worker/step/train_counters.h"
 
 namespace weir::worker {
 

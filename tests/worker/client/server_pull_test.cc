@@ -1,5 +1,5 @@
 // A batch's rows from two servers that are played by hand.
-#include "worker/server_pull.h"
+#include "worker/client/server_pull.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

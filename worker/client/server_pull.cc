@@ -1,4 +1,4 @@
-#include "worker/server_pull.h"
+#include "worker/client/server_pull.h"
 
 #include <algorithm>
 #include <utility>

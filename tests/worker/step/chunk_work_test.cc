@@ -1,4 +1,4 @@
-#include "worker/chunk_work.h"
+#include "worker/step/chunk_work.h"
 
 #include <gtest/gtest.h>
 
