@@ -12,7 +12,7 @@ function(weir_headers name)
   target_precompile_headers(${name} PRIVATE ${WEIR_HEADERS} ${ARGN})
 endfunction()
 
-# Under CMAKE_UNITY_BUILD (the sanitizers' presets) sources of a folder are compiled together, which
+# Under CMAKE_UNITY_BUILD (all presets but debug) sources of a folder are compiled together, which
 # takes half the time; what Highway includes once for each instruction set is not.
 function(weir_skip_highway)
   foreach(source ${ARGN})
@@ -41,6 +41,14 @@ function(weir_library name)
     target_include_directories(${name} INTERFACE ${PROJECT_SOURCE_DIR})
     target_link_libraries(${name} INTERFACE ${ARG_DEPENDS})
   endif()
+endfunction()
+
+# weir_program(name DEPENDS ...): a program from main.cc of the calling folder.
+function(weir_program name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  add_executable(${name} main.cc)
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} weir_program gflags)
+  target_precompile_headers(${name} REUSE_FROM weir_headers)
 endfunction()
 
 # weir_fuzz_target(name [SOURCES ...] DEPENDS ...): a program from tests/fuzz/<name>_fuzz.cc and what
