@@ -8,6 +8,17 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(WEIR_SANITIZE "" CACHE STRING "Value for -fsanitize=, empty for none")
 option(WEIR_FUZZ "Fuzz targets are libFuzzer programs (clang); else they play made-up inputs" OFF)
 
+# What was compiled once is not compiled again where ccache is there; it asks for the last two because
+# of the precompiled headers.
+find_program(WEIR_CCACHE ccache)
+if(WEIR_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+    CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${WEIR_CCACHE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-fpch-preprocess)
+  endif()
+endif()
+
 add_compile_options(-Wall -Wextra -Wconversion -Wshadow -Werror)
 if(CMAKE_UNITY_BUILD)
   # Of a name in another source of the same folder.
