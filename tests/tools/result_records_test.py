@@ -90,6 +90,8 @@ class ResultRecords(unittest.TestCase):
 
     def test_a_record_that_is_too_large_is_refused(self):
         self.assert_damaged(self.sound(note="x" * result_records.LARGEST_BYTES), "more than 200000 bytes")
+        (self.folder / "large.svg").write_text("x" * (result_records.LARGEST_BYTES + 1))
+        self.assert_damaged(self.sound(pictures={"loss": "large.svg"}), "large.svg has more than 200000 bytes")
 
     def test_a_record_can_be_written_where_there_is_a_folder(self):
         self.assertEqual(result_records.target(str(self.path)), str(self.path))

@@ -155,11 +155,19 @@ def load(path):
     wrong = list(mistakes(record))
     if os.path.getsize(path) > LARGEST_BYTES:
         wrong.append("more than %d bytes" % LARGEST_BYTES)
-    wrong += ["there is no %s" % name for name in record.get("pictures", {}).values()
-              if not os.path.isfile(os.path.join(os.path.dirname(path), name))] if not wrong else []
+    wrong += picture_mistakes(record, os.path.dirname(path)) if not wrong else []
     if wrong:
         raise ValueError("%s: %s" % (path, "; ".join(wrong)))
     return record
+
+
+def picture_mistakes(record, folder):
+    for name in record.get("pictures", {}).values():
+        picture = os.path.join(folder, name)
+        if not os.path.isfile(picture):
+            yield "there is no %s" % name
+        elif os.path.getsize(picture) > LARGEST_BYTES:
+            yield "%s has more than %d bytes" % (name, LARGEST_BYTES)
 
 
 def mistakes(record):
