@@ -90,19 +90,24 @@ class Bench(unittest.TestCase):
         text = result_tables.bench([(heading, [{**BENCH, "lines": lines}]) for heading, lines in columns])
         return [[cell.strip() for cell in row.split("|")[1:-1]] for row in text.splitlines()]
 
-    def test_a_part_has_its_peer_its_goal_and_a_column_for_each_run(self):
-        name = "train/f32/batch_512"
-        rows = self.bench(("first", [line(name, ratio=1.5, goal=1.45)]), ("second", [line(name, ratio=1.4499, goal=1.45)]))
-        self.assertEqual(rows[0], ["what", "beside", "goal", "first", "second"])
-        self.assertEqual(rows[2], ["training, one thread, batch 512", "PyTorch", "1.45", "1.50", "**1.45**"])
+    def test_a_part_has_its_peer_its_goals_and_a_column_for_each_run(self):
+        names = ["train/f32/batch_%d" % batch for batch in (128, 512, 2048)]
+        first = [line(name, ratio=found, goal=goal) for name, found, goal in zip(names, (2, 1.4499, 1.5), (1.7, 1.45, 1.4))]
+        rows = self.bench(("first", first), ("second", first[2:]))
+        self.assertEqual(rows[0], ["what", "beside", "goal", "first", "second", "bound by"])
+        self.assertEqual(rows[2], ["training, one thread, batch 128, 512, 2048", "PyTorch", "1.7, 1.45, 1.4",
+                                   "2.00, **1.45**, 1.50", "-, -, 1.50", "its matrix products"])
 
     def test_a_rate_is_beside_its_goal_in_the_same_unit(self):
         rows = self.bench(("a", [line("store/row_reads", value=42.5, goal=0.5, peer_value=12.0)]),
                           ("b", [line("store/row_reads", value=5.5, goal_value=6)]))
-        self.assertEqual(rows[2], ["embedding rows read, 10 M of them", "in M rows/s", "6", "42.5", "**5.5**"])
+        self.assertEqual(rows[2][:5], ["embedding rows read and updated, of 10 M", "in M rows/s", "6", "42.5, -", "**5.5**, -"])
 
     def test_what_nobody_measured_has_no_row(self):
         self.assertEqual(len(self.bench(("a", [line("train/f32/batch_512"), line("unknown/x", ratio=3)]))), 2)
+
+    def test_a_goal_that_nobody_set_is_empty(self):
+        self.assertEqual(self.bench(("a", [line("read/criteo_tsv_gz", ratio=0.689)]))[2][1:4], ["PyTorch", "", "0.689"])
 
     def test_of_two_records_of_a_column_the_first_counts(self):
         records = [{**BENCH, "lines": [line("read/csv", ratio=number)]} for number in (0.8, 0.7)]

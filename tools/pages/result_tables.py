@@ -94,29 +94,38 @@ def goal_of(line, in_unit):
 
 
 def measured(line, in_unit):
-    """The cell; bold misses its goal."""
-    if line is None:
-        return ""
-    amount, goal = line["value"] if in_unit else line["ratio"], goal_of(line, in_unit)
+    """Bold misses its goal; empty where nobody measured it."""
+    amount = line and line["value" if in_unit else "ratio"]
     if amount is None:
         return ""
-    told = number(amount) if in_unit else ratio(amount)
+    goal, told = goal_of(line, in_unit), number(amount) if in_unit else ratio(amount)
     return "**%s**" % told if goal and amount < goal else told
 
 
+def cell(part, lines):
+    """Of its lines, in their order; a dash is one that nobody measured where others were."""
+    told = [measured(lines.get(name), part.in_unit) for name in part.names]
+    return ", ".join(one or "-" for one in told) if any(told) else ""
+
+
+def goals(part, lines):
+    """One where all are the same."""
+    told = ["%.3g" % (goal_of(line, part.in_unit) or 0) for line in lines]
+    return ", ".join(told if len(set(told)) > 1 else told[:1]) if set(told) != {"0"} else ""
+
+
 def bench(columns):
-    """columns: [(heading, records)]. What, beside what, the goal, and a column of each."""
+    """columns: [(heading, records)]. What, beside what, the goal, a column of each, and what bounds it."""
     found = [(heading, lines_of(records)) for heading, records in columns]
+    every = lines_of([record for _, records in columns for record in records])
     rows = []
-    for what, name, in_unit in PARTS:
-        lines = [lines.get(name) for _, lines in found]
-        first = next((line for line in lines if line), None)
-        if first is None or not any(measured(line, in_unit) for line in lines):
-            continue
-        goal = goal_of(first, in_unit)
-        rows.append([what, "in " + first["unit"] if in_unit else first["peer"], "%.3g" % goal if goal else "",
-                     *(measured(line, in_unit) for line in lines)])
-    return markdown(table_of(["what", "beside", "goal", *(heading for heading, _ in found)], rows))
+    for part in PARTS:
+        cells = [cell(part, lines) for _, lines in found]
+        known = [every[name] for name in part.names if name in every]
+        if any(cells):
+            peer = "in " + known[0]["unit"] if part.in_unit else known[0]["peer"]
+            rows.append([part.what, peer, goals(part, known), *cells, part.bound])
+    return markdown(table_of(["what", "beside", "goal", *(heading for heading, _ in found), "bound by"], rows))
 
 
 def grid(record, rows, columns):
