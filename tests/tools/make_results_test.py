@@ -35,7 +35,7 @@ BENCH = {key: RECORD[key] for key in RECORD if key not in ("tables", "pictures")
 
 
 class Calls(unittest.TestCase):
-    RECORDS = {"trial": RECORD, "other": {**BENCH, "lines": []}}
+    RECORDS = {"trial": RECORD, "other": {**BENCH, "lines": [], "machine": {**MACHINE, "memory_gib": 23.5405}}}
 
     def fill(self, template):
         return make_results.fill(self.RECORDS, template, "a.md.in").split("-->\n\n", 1)[1]
@@ -71,7 +71,8 @@ class Calls(unittest.TestCase):
 
     def test_all_machines_are_told_once(self):
         self.assertEqual(self.fill("{{machines}}\n").splitlines()[2:],
-                         ["| a processor | AVX2 | 2 |  | Debian 12 | g++ 12 |"])
+                         ["| a processor | AVX2 | 2 |  | Debian 12 | g++ 12 |",
+                          "| a processor | AVX2 | 2 | 23.5 | Debian 12 | g++ 12 |"])
 
     def test_what_is_not_there_is_told_with_its_place(self):
         self.assert_refused("a\n{{value trial learning dct auc}}", "a.md.in:2: {{value trial learning dct auc}}: there is no column 'auc'")

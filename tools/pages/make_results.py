@@ -68,7 +68,8 @@ def machine(record):
 def machines(records):
     """Each in a line, with all that is known of it."""
     found = {tuple(record["machine"].get(key) for key in result_records.MACHINE): 0 for record in records.values()}
-    lines = [["" if value is None else str(value) for value in values] for values in found if any(values)]
+    lines = [["" if value is None else value if isinstance(value, str) else "%.3g" % value for value in values]
+             for values in found if any(values)]
     return result_records.markdown(result_records.table(
         ["processor", "vectors", "cores", "memory, GiB", "system", "compiler"], sorted(lines)))
 
