@@ -24,7 +24,8 @@ COLUMNS = ("run", "samples/s", "test logloss", "test AUC", "all bytes, times few
 
 
 def run_row(name, summary):
-    told = [fewer([summary], *kinds) for kinds in (("push", "pull", "row_push", "row_pull"), ("push",), ("push", "pull"))]
+    kinds_of = (("push", "pull", "row_push", "row_pull"), ("push",), ("push", "pull"))
+    told = [fewer([summary], *kinds) for kinds in kinds_of]
     return [name, "%.0f" % summary["train"]["samples_per_second"], "%.4f" % summary["test"]["logloss"],
             "%.4f" % summary["test"]["auc"], *("%.1f" % times for times in told)]
 
@@ -44,7 +45,8 @@ def of_runs(text, binaries):
 
 def of_bench(path):
     told = load(path)
-    if not isinstance(told, dict) or not isinstance(told.get("lines"), list) or not isinstance(told.get("machine"), dict):
+    kinds = {key: type(told.get(key)) for key in ("lines", "machine")} if isinstance(told, dict) else {}
+    if kinds != {"lines": list, "machine": dict}:
         sys.exit("error: --from: %s is no file of weir-bench --json" % path)
     machine = {**told["machine"], "os": result_records.system()}
     commit = machine.pop("commit", "unknown")

@@ -1,4 +1,4 @@
-"""Lines of weir-bench that the page of performance shows, in its order and in words. Others of a record are left out."""
+"""Lines of weir-bench that the page of performance shows, in its order and in words; it leaves out the others."""
 
 from dataclasses import dataclass
 

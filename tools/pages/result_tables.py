@@ -85,7 +85,7 @@ def lines_of(records):
 
 
 def goal_of(line, in_unit):
-    """As a ratio, or in the line's unit. Where nobody wrote down the peer's value the record has the goal in the unit."""
+    """As a ratio, or in the line's unit, which a record has in goal_value where nobody wrote down the peer's value."""
     if not in_unit:
         return line["goal"]
     if line.get("goal_value"):

@@ -93,7 +93,7 @@ def line(x1, y1, x2, y2, stroke=GRID, width=1.0, extra=""):
 
 
 def thinned(points):
-    """So many as can be told apart, the first and the last among them: a long run's picture is no larger than others."""
+    """So many as can be told apart, the first and the last among them; a long run's picture is no larger than others."""
     every = max(1, -(-(len(points) - 1) // (MOST_POINTS - 1)))
     return points[:-1][::every] + points[-1:]
 

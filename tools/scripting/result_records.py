@@ -75,7 +75,8 @@ def compiler(program):
 
 
 def add_flag(parser):
-    parser.add_argument("--record", metavar="FILE", type=target, help="of docs/results, to write the figures to as well")
+    parser.add_argument("--record", metavar="FILE", type=target,
+                        help="of docs/results, to write the figures to as well")
 
 
 def target(path):
@@ -101,8 +102,8 @@ def write(path, what, command, commit, measured_on, results, pictures=None, keep
     out, and an older one of its name goes. What an earlier record of this path says that it is stays, if keep_what."""
     beside = {name: "%s-%s.svg" % (os.path.splitext(os.path.basename(path))[0], name) for name in pictures or {}}
     drawn = {name: text(source) for name, source in (pictures or {}).items()}
-    record = {"what": (keep_what and said_before(path)) or what, "source": MEASURED, "command": command, "commit": commit,
-              "date": datetime.date.today().isoformat(), "machine": measured_on, **results}
+    record = {"what": (keep_what and said_before(path)) or what, "source": MEASURED, "command": command,
+              "commit": commit, "date": datetime.date.today().isoformat(), "machine": measured_on, **results}
     shown = {name: beside[name] for name, content in drawn.items() if content is not None}
     if shown:
         record["pictures"] = shown
