@@ -23,7 +23,7 @@ RECORD = {"what": "A trial.", "source": "measured", "command": "tools/trial --se
                      "traffic": {"columns": ["policy", "times fewer"], "rows": [["dct", "134"], ["none", "1.0"]]},
                      "pairs": {"columns": ["update", "policy", "AUC"],
                                "rows": [["sgd", "none", "0.7"], ["sgd", "dct", "0.8"]]}},
-          "pictures": {"loss": "trial-loss.svg"}}
+          "pictures": {"loss": "trial-loss.svg"}, "note": "Other work ran beside it."}
 
 
 def line(name, value=None, ratio=None, goal=None, **more):
@@ -31,7 +31,7 @@ def line(name, value=None, ratio=None, goal=None, **more):
             "goal": goal, **more}
 
 
-BENCH = {key: RECORD[key] for key in RECORD if key not in ("tables", "pictures")}
+BENCH = {key: RECORD[key] for key in RECORD if key not in ("tables", "pictures", "note")}
 
 
 class Calls(unittest.TestCase):
@@ -60,6 +60,10 @@ class Calls(unittest.TestCase):
     def test_a_record_is_told_with_its_machine_and_command(self):
         self.assertEqual(self.fill("{{record trial}}\n"), "A trial. On 2 cores of a processor, AVX2:\n\n"
                                                           "```\ntools/trial --seeds=2\n```\n")
+
+    def test_a_note_is_told_where_there_is_one(self):
+        self.assertEqual(self.fill("{{note trial}}"), "Other work ran beside it.")
+        self.assert_refused("{{note other}}", "the record has no note")
 
     def test_a_machine_of_which_nothing_is_known(self):
         unknown = {**RECORD, "machine": dict.fromkeys(MACHINE)}

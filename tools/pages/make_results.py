@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the pages of docs/results from the records there: figures are measured and copied, never typed.
+"""Writes the pages of docs/results from the records there: what was measured is copied, never typed again.
 
   tools/pages/make_results.py [--check] [--root=DIR]
 
@@ -7,7 +7,7 @@ A page NAME.md is made of its template, tools/pages/results/NAME.md.in: prose, a
 record has to say. A record is named without its ending, docs/results/NAME.json; a word with blanks stands
 in quotes. A page has
   {{record R}}                     what was measured, on which machine, and the command
-  {{on R}}                         the machine alone
+  {{on R}}, {{note R}}             the machine alone; what the record says beside its figures
   {{table R T [columns=a;b=shown] [rows=x;y=shown]}}   a table; T+U sets one beside another
   {{value R T ROW COLUMN}}         one cell
   {{bench HEADING=R+R ...}}        parts of the system as weir-bench measured them, a column for each
@@ -79,6 +79,12 @@ def told(record):
     return words + "\n\n```\n%s\n```\n" % record["command"]
 
 
+def note(record):
+    if "note" not in record:
+        raise ValueError("the record has no note")
+    return textwrap.fill(record["note"], WIDTH, break_on_hyphens=False)
+
+
 def named(words):
     """The words of a call that are NAME=text, apart from the others."""
     plain = [word for word in words if not re.match(r"(columns|rows)=", word)]
@@ -114,7 +120,7 @@ def call(records, words):
         return LISTS[name](records)
     if name == "bench":
         return bench(records, rest)
-    functions = {"record": told, "on": machine, "table": result_tables.table, "value": result_tables.value,
+    functions = {"record": told, "on": machine, "note": note, "table": result_tables.table, "value": result_tables.value,
                  "grid": result_tables.grid, "line": result_tables.line_value, "picture": picture}
     if name not in functions or not plain:
         raise ValueError("no call of a template")

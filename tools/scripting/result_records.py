@@ -10,6 +10,7 @@ A record is an object of
   tables    {name: {"columns": [...], "rows": [[...]]}}, cells as they are shown
   lines     or, of weir-bench, its lines in the place of tables
   pictures  {name: file beside the record}
+  note      what else is to be known, where there is something
 What the tools that measure and the script that makes the pages share."""
 
 import argparse
