@@ -185,6 +185,10 @@ class Command(unittest.TestCase):
 
 
 class Tree(unittest.TestCase):
+    def test_every_line_that_the_page_asks_for_was_measured_once(self):
+        lines = result_tables.lines_of(make_results.load_records(ROOT).values())
+        self.assertEqual([name for part in result_tables.PARTS for name in part.names if name not in lines], [])
+
     def test_every_picture_is_of_a_record(self):
         named = {name for record in make_results.load_records(ROOT).values() for name in record.get("pictures", {}).values()}
         self.assertEqual({path.name for path in (ROOT / "docs/results").glob("*.svg")}, named)
