@@ -125,7 +125,7 @@ void FillSchedule(v1::LearningRateSchedule& schedule) {
 
 // Adagrad's sums start near 0, so its first steps are as long as its learning rate whatever the
 // gradients; those of several trainers start from the same values and add up, and as many as one
-// run in ten was seen to cut all its ReLUs for good (docs/measurements.md). Counted in
+// run in ten was seen to cut all its ReLUs for good (docs/results/learning.md). Counted in
 // samples, because larger batches make fewer steps of the same data.
 void FillWarmup(int64_t batch_size, v1::LearningRateSchedule& schedule) {
   constexpr int64_t kAdagradWarmupSamples = 25'600;

@@ -47,7 +47,7 @@ const KernelTable& CpuBf16Kernels() { return kBf16; }
 bool CpuIsFasterInBf16() {
 #if defined(__x86_64__)
   // Where AMX is kept from programs, AVX512_BF16 is left, at half the rate of 32-bit products
-  // (docs/performance.md).
+  // (docs/results/performance.md).
   if (__builtin_cpu_is("intel")) return cpu::HasAmx();
 #endif
   return cpu::HasBf16Units();

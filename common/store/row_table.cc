@@ -12,7 +12,7 @@ namespace {
 // Rows that take a step of a lookup together.
 constexpr size_t kGroup = 32;
 // How many rows behind they take the next one, when memory has answered. Both by measurement, of
-// rows of 16 floats (docs/performance.md).
+// rows of 16 floats, as weir-bench store has them.
 constexpr size_t kAhead = 2 * kGroup;
 
 // Most bytes of a row that are asked for by hand; what lies behind is read in sequence, which the

@@ -3,8 +3,8 @@
 //
 // A group's parameter is told as what it differs from the one before, which takes a bit where it
 // does not. On random positions these bits are lost; real gradients cluster, and there groups save
-// more (docs/policies.md). Larger groups follow less well, smaller ones tell more parameters than
-// they save.
+// more (docs/results/policies.md). Larger groups follow less well, smaller ones tell more
+// parameters than they save.
 //
 // Place in the life of a batch: select -> **piece frame writer** -> push, and the answer's.
 // Thread rule: pure functions, any thread.

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Runs tools/check_docs.py on small trees, each with one thing wrong."""
+"""Runs tools/checks/check_docs.py on small trees, each with one thing wrong."""
 
 import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 TOOLS = Path(__file__).resolve().parents[2] / "tools/checks"
 sys.dont_write_bytecode = True
@@ -17,7 +18,7 @@ SOUND = {
                  "[elsewhere](https://example.org/x). `tools/test`, `configs/policies/P.textproto`, `tools/data/*.py`,\n"
                  "`build/tools/nothing`, `common/base/hogwild`, and not tools/nothing in prose.\n",
     "docs/a.md": "# A\n\n```\n# no heading\ntools/test --config=configs/a.textproto\n```\n\n## The `second` part\n",
-    "docs/results.md": "`samples`, `bytes`, the latter also with `_dense`.\n",
+    "docs/reference/results.md": "`samples`, `bytes`, the latter also with `_dense`.\n",
     "configs/a.textproto": "",
     "tools/test": "",
     "common/base/hogwild.h": "",
@@ -62,7 +63,44 @@ class CheckDocs(unittest.TestCase):
 
     def test_a_name_of_the_summary_that_no_page_explains(self):
         self.assert_only({"common/metrics/summary.cc": 'x;\n{"steps", 1},\n'},
-                         "common/metrics/summary.cc:2: docs/results.md does not say what steps is")
+                         "common/metrics/summary.cc:2: docs/reference/results.md does not say what steps is")
+
+    def test_names_of_the_summary_are_also_found_where_the_page_has_not_moved_yet(self):
+        self.assertNotEqual(self.mistakes({"docs/reference/results.md": "", "docs/results.md": "`samples`, `bytes`\n"}), [])
+        (self.root / "docs/reference/results.md").unlink()
+        self.assertEqual(check_docs.check(self.root), [])
+
+    def test_pages_of_folders_below_are_looked_at(self):
+        self.assert_only({"docs/guides/deep/b.md": "[x](gone.md)\n"},
+                         "docs/guides/deep/b.md:1: the link gone.md leads to no file")
+
+    def test_a_line_that_is_too_long_to_read(self):
+        long = "word " * 41
+        self.assert_only({"docs/b.md": f"short\n{long}\n"}, "docs/b.md:2: more than 200 characters in a line")
+        self.assertEqual(self.mistakes({"docs/b.md": f"| {long} |\n```\n{long}\n```\n{'x' * 200}\n"}), [])
+
+    def test_a_readme_that_is_too_long(self):
+        with mock.patch.object(check_docs, "NOT_REWRITTEN", ()):
+            self.assertEqual(self.mistakes({"README.md": "\n" * 120}), [])
+            self.assert_only({"README.md": "\n" * 121}, "README.md:121: more than 120 lines")
+
+    def test_a_commit_stands_in_no_page(self):
+        for word in ("d972bf8", "0334716a", "3c2434900aa1"):
+            self.assert_only({"docs/guides/b.md": f"measured at {word}\n"},
+                             f"docs/guides/b.md:1: {word} looks like a commit, which no page tells")
+        self.assertEqual(self.mistakes({"docs/guides/b.md": "2000000 rows, defaced, 0x1234abcd, ab12\n",
+                                        "common/a.md": "at d972bf8\n"}), [])
+
+    def test_pages_that_are_not_rewritten_yet_may_be_hard_to_read(self):
+        self.assertEqual(self.mistakes({"docs/cluster.md": "word " * 41 + "d972bf8\n", "README.md": "# A tree\n" * 121}), [])
+
+    def test_a_page_of_results_that_is_not_as_its_records_say(self):
+        folder = self.root / "docs/results"
+        self.assert_only({"docs/results/by_hand.md": "# Figures\n"},
+                         "docs/results:1: docs/results/by_hand.md has no template in tools/pages/results")
+        (folder / "by_hand.md").unlink()
+        self.assert_only({"docs/results/a.json": "{"}, f"docs/results:1: {folder}/a.json: no JSON: "
+                         "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)")
 
     def test_the_command_prints_mistakes_and_exits_with_1(self):
         self.mistakes({"README.md": "[x](y)\n"})

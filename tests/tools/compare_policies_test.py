@@ -4,7 +4,6 @@
   compare_policies_test.py BIN      BIN: the folder of the programs; from the repository's folder"""
 
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -12,6 +11,8 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path[:0] = ["tools", "tools/measure"]
+from scripting import result_records  # noqa: E402
+
 BIN = sys.argv[1] if len(sys.argv) > 1 else "build/release/bin"
 TOOL = "tools/measure/compare_policies"
 SMALL = "data { synthetic { rows: 12000 test_rows: 1000 } }"
@@ -101,40 +102,37 @@ class ComparePolicies(unittest.TestCase):
         self.assertAlmostEqual(tool.random_position_bits(stretches, "b"), 2)
         self.assertEqual(tool.random_position_bits(stretches, "c"), 0)
 
-    def test_a_page_gets_its_place_filled(self):
+    def test_a_record_has_what_the_tables_say_and_its_pictures(self):
         with tempfile.TemporaryDirectory() as out:
-            page = os.path.join(out, "page.md")
-            with open(page, "w", encoding="utf-8") as f:
-                f.write("above\n<!-- compare_policies small -->\nold\n<!-- end of small -->\nbelow\n")
+            path = os.path.join(out, "small.json")
             arguments = ("--config=configs/runs/quickstart.textproto", "--override=" + SMALL, "--seeds=1",
-                         "--policies=dct_99", "--out=" + os.path.join(out, "runs"), "--page=" + page)
-            done = run(*arguments, "--block=other")
-            self.assertEqual(done.returncode, 2)
-            self.assertIn("has no place 'other'", done.stderr)
-            self.assertEqual(run(*arguments).returncode, 2)
-            done = run(*arguments, "--block=small")
+                         "--policies=dct_99", "--out=" + os.path.join(out, "runs"), "--record=" + path)
+            done = run(*arguments)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-            with open(page, encoding="utf-8") as f:
-                text = f.read()
-            self.assertRegex(text, r"^above\n<!-- compare_policies small -->\n\n```\ntools/measure/compare_policies "
-                                   r"--policies=dct_99 --config=configs/runs/quickstart.textproto '--override=data [^\n]*' "
-                                   r"--seeds=1\n```\n\nAt [^\n]+, on \d+ cores, ")
-            self.assertTrue(text.endswith("<!-- end of small -->\nbelow\n"))
-            self.assertNotIn("\nold\n", text)
-            for name in ("loss", "density", "threshold"):
-                self.assertIn("![%s](page_small_%s.svg)" % (name, name), text)
-                self.assertTrue(os.path.getsize(os.path.join(out, "page_small_%s.svg" % name)) > 0)
-            done = run(*arguments, "--block=small", "--reuse", "--pictures=loss")
+            record = result_records.load(path)
+            self.assertRegex(record["command"], r"^tools/measure/compare_policies --policies=dct_99 "
+                                                r"--config=configs/runs/quickstart.textproto '--override=data .*' --seeds=1$")
+            self.assertNotEqual(record["commit"], "unknown")
+            self.assertEqual(list(record["tables"]), ["learning", "traffic"])
+            for told, content in zip(tables(os.path.join(out, "runs")), record["tables"].values()):
+                self.assertEqual([list(cells.values()) for cells in told.values()],
+                                 [[row[i] for row in content["rows"]] for i in range(len(content["columns"]))])
+            self.assertEqual(record["pictures"], {name: "small-%s.svg" % name for name in ("loss", "density", "threshold")})
+            done = run(*arguments, "--reuse", "--pictures=loss")
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-            with open(page, encoding="utf-8") as f:
-                self.assertEqual(re.findall(r"!\[(\w+)\]", f.read()), ["loss"])
-            self.assertEqual([name for name in os.listdir(out) if name.endswith(".svg")], ["page_small_loss.svg"])
-            self.assertIn("there are loss, ", run(*arguments, "--block=small", "--pictures=losses").stderr)
+            self.assertEqual(result_records.load(path)["pictures"], {"loss": "small-loss.svg"})
+            self.assertEqual([name for name in os.listdir(out) if name.endswith(".svg")], ["small-loss.svg"])
+            self.assertIn("there are loss, ", run(*arguments, "--pictures=losses").stderr)
 
-    def test_pictures_are_those_of_a_page(self):
+    def test_a_record_that_cannot_be_written_is_told_at_once(self):
+        done = run("--record=/absent/a.json")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("/absent/a.json: a file NAME.json in a folder that is there", done.stderr)
+
+    def test_pictures_are_those_of_a_record(self):
         done = run("--pictures=loss")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("give --page and --block as well", done.stderr)
+        self.assertIn("give --record as well", done.stderr)
 
     def test_a_policy_that_is_not_there_is_named(self):
         done = run("--policies=none,best")

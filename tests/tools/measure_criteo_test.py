@@ -9,8 +9,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).parent))
-from fake_programs import write_programs  # noqa: E402
+sys.path[:0] = [str(ROOT / "tools"), str(Path(__file__).parent)]
+from fake_programs import COMMIT, write_programs  # noqa: E402
+from scripting import result_records  # noqa: E402
 
 
 class MeasureCriteo(unittest.TestCase):
@@ -41,6 +42,18 @@ class MeasureCriteo(unittest.TestCase):
         stamp = summary.stat().st_mtime_ns
         self.assertEqual(self.run_tool(*flags, "--reuse").stdout, done.stdout)
         self.assertEqual(summary.stat().st_mtime_ns, stamp)
+
+    def test_a_record_has_the_table(self):
+        write_programs(self.folder / "bin")
+        record = self.folder / "record.json"
+        done = self.run_tool("--seeds=2", "--only=adagrad,adagrad-dct99", f"--bin={self.folder}/bin", f"--record={record}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = result_records.load(str(record))
+        self.assertEqual((told["command"], told["commit"]),
+                         ("tools/measure/measure_criteo.py --only=adagrad,adagrad-dct99 --seeds=2", COMMIT))
+        self.assertEqual(result_records.markdown(told["tables"]["runs"]), done.stdout)
+        self.assertIn("all bytes, times fewer", told["tables"]["runs"]["columns"])
+        self.assert_refused(self.run_tool("--record=/absent/a.json"), 2, "/absent/a.json: a file NAME.json in a folder")
 
     def test_what_is_not_there_is_told(self):
         self.assert_refused(self.run_tool("--bin=/absent"), 1, "there is no /absent/weir-local; build Release")

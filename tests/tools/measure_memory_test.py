@@ -14,8 +14,9 @@ from pathlib import Path
 
 TOOLS = Path(__file__).resolve().parents[2] / "tools/measure"
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(TOOLS))
+sys.path[:0] = [str(TOOLS.parent), str(TOOLS)]
 import measure_memory  # noqa: E402
+from scripting import result_records  # noqa: E402
 
 BIN = "build/release/bin"
 
@@ -45,12 +46,16 @@ class MeasureMemory(unittest.TestCase):
 
     def test_a_short_run_is_flat(self):
         with tempfile.TemporaryDirectory() as out:
+            path = out + "/record.json"
             run = subprocess.run(
-                [TOOLS / "measure_memory.py", "--steps=30000", "--warm_up=0.5", "--out=" + out,
-                 "--bin=" + BIN], capture_output=True, text=True, timeout=250, check=False)
-        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
-        for process in ("weir-server-0", "weir-worker-0", "weir-worker-1"):
-            self.assertIn("| %s |" % process, run.stdout)
+                [TOOLS / "measure_memory.py", "--steps=30000", "--warm_up=0.5", "--out=" + out + "/run",
+                 "--bin=" + BIN, "--record=" + path], capture_output=True, text=True, timeout=250, check=False)
+            self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+            record = result_records.load(path)
+        self.assertEqual(record["command"], "tools/measure/measure_memory.py --steps=30000 --warm_up=0.5")
+        table = record["tables"]["processes"]
+        self.assertEqual([row[0] for row in table["rows"]], ["weir-server-0", "weir-worker-0", "weir-worker-1"])
+        self.assertIn(result_records.markdown(table), run.stdout)
 
 
 if __name__ == "__main__":

@@ -186,6 +186,17 @@ class Pictures(unittest.TestCase):
         placed.sort()
         self.assertTrue(all(b - a >= 15 for a, b in zip(placed, placed[1:])), placed)
 
+    def test_a_line_of_a_long_run_has_no_more_points_than_can_be_told_apart(self):
+        most = pictures.MOST_POINTS
+        for count in (0, 1, 2, most, most + 1, 3 * most, 100_000):
+            points = [(i, -i) for i in range(count)]
+            thinned = pictures.thinned(points)
+            self.assertLessEqual(len(thinned), most, count)
+            self.assertEqual((thinned[:1], thinned[-1:]), (points[:1], points[-1:]))
+            if count <= most:
+                self.assertEqual(thinned, points)
+        self.assertLessEqual(pictures.polyline([(i, i) for i in range(9 * most)], "red", 1).count(","), most)
+
     def test_smoothing_keeps_a_constant(self):
         for _, y in pictures.smoothed([(i, 0.5) for i in range(100)]):
             self.assertAlmostEqual(y, 0.5)

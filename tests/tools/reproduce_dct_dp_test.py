@@ -24,6 +24,7 @@ sys.path[:0] = [str(ROOT / "tools"), str(TOOLS), str(Path(__file__).parent)]
 import pair_statistics  # noqa: E402
 import paired_runs  # noqa: E402
 from fake_programs import COMMIT, SUMMARY, write_programs  # noqa: E402
+from scripting import result_records  # noqa: E402
 
 loader = SourceFileLoader("reproduce_dct_dp", SCRIPT)
 reproduce_dct_dp = module_from_spec(spec_from_loader("reproduce_dct_dp", loader))
@@ -86,12 +87,10 @@ class Comparison(unittest.TestCase):
         self.assertNotIn("bound", row)
 
     def test_the_table_has_a_line_for_each(self):
-        text = reproduce_dct_dp.table([self.compare("none", 1, 0.5, 0.4),
-                                       self.compare("dct_95", 1, 0.505, 0.396)])
-        lines = text.splitlines()
-        self.assertEqual(len(lines), 4)
-        self.assertEqual({line.count("|") for line in lines}, {lines[0].count("|")})
-        self.assertIn("| NO |", lines[3])
+        table = reproduce_dct_dp.table([self.compare("none", 1, 0.5, 0.4),
+                                        self.compare("dct_95", 1, 0.505, 0.396)])
+        self.assertEqual([len(row) for row in table["rows"]], [len(table["columns"])] * 2)
+        self.assertEqual(table["rows"][1][table["columns"].index("met")], "NO")
 
 
 class Reuse(unittest.TestCase):
@@ -213,15 +212,18 @@ class Commits(unittest.TestCase):
         out = self.folder / "out"
         for commit in (COMMIT, "unknown"):
             done = subprocess.run([SCRIPT, "--rules=sgd", "--policies=dct_99", "--trainers=1", "--seeds=1",
-                                   "--bin=%s" % (self.folder / "bin"), "--out=%s" % out], cwd=ROOT,
+                                   "--bin=%s" % (self.folder / "bin"), "--out=%s" % out,
+                                   "--record=%s" % (self.folder / "record.json")], cwd=ROOT,
                                   capture_output=True, text=True, timeout=60, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
             command = "tools/measure/reproduce_dct_dp --rules=sgd --policies=dct_99 --trainers=1 --seeds=1"
             told = json.loads((out / "table.json").read_text())
             self.assertEqual((told["command"], told["commits"]), (command, commit))
             self.assertEqual([row["policy"] for row in told["rows"]], ["none", "dct_99"])
-            self.assertRegex((out / "table.md").read_text(),
-                             r"^`%s`\n\nAt %s, on \d+ cores, [^\n]+\.\n\n\| update " % (command, commit))
+            self.assertIn("`%s`, programs of %s\n\n| update " % (command, commit), (out / "table.md").read_text())
+            record = result_records.load(str(self.folder / "record.json"))
+            self.assertEqual((record["command"], record["commit"]), (command, commit))
+            self.assertEqual([row[2] for row in record["tables"]["pairs"]["rows"]], ["none", "dct_99"])
             self.assertFalse(list(out.glob("**/commit")))
             write_programs(self.folder / "bin", summary={key: SUMMARY[key] for key in SUMMARY if key != "commit"})
 
@@ -276,7 +278,7 @@ class EndToEnd(unittest.TestCase):
             for i, seed in enumerate((1, 2)):
                 self.assertAlmostEqual(rows[5]["differences"][i],
                                        self.logloss(out, "dct_99", seed) / dense[i] - 1)
-            self.assertIn((Path(out) / "table.md").read_text().split("\n\n")[2], one.stdout)
+            self.assertIn((Path(out) / "table.md").read_text().split("\n\n")[1], one.stdout)
 
             # Runs that are there are used again, and one that is made again comes out the same.
             stamp = self.summary(out, "none", 1).stat().st_mtime_ns

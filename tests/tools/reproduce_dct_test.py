@@ -26,12 +26,12 @@ BIN = "build/release/bin"
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tools/report"), str(TOOLS), str(Path(__file__).parent)]
 
-import page_places  # noqa: E402
 import reproduce_dct_loss  # noqa: E402
 import reproduce_dct_speed  # noqa: E402
 import reproduce_dct_thresholds  # noqa: E402
 
 from fake_programs import write_programs  # noqa: E402
+from scripting import result_records  # noqa: E402
 
 loader = SourceFileLoader("reproduce_dct", SCRIPT)
 reproduce_dct = module_from_spec(spec_from_loader("reproduce_dct", loader))
@@ -108,23 +108,22 @@ class Arithmetic(unittest.TestCase):
         self.assertEqual(folders("steadiness", "--rows=9000")[0], "build/dct/steadiness-policy-adagrad-9000")
         self.assertEqual(folders("bytes"), ["build/dct/bytes"])
 
-    def test_another_choice_of_losses_has_a_place_of_its_own(self):
-        def place(part, *words):
-            with mock.patch("sys.argv", ["reproduce_dct", *words]):
-                return reproduce_dct.place(reproduce_dct.parse_flags(), part)
+    def test_every_part_has_a_record_of_its_own(self):
+        def name(part, *words):
+            with mock.patch("sys.argv", ["reproduce_dct", "--only=loss", *words]):
+                return reproduce_dct.record_name(reproduce_dct.parse_flags(), part)
 
-        with tempfile.TemporaryDirectory() as folder:
-            page = os.path.join(folder, "page.md")
-            with open(page, "w", encoding="utf-8") as f:
-                f.write("<!-- reproduce_dct loss-sgd-x -->\n<!-- end of loss-sgd-x -->\n")
-            words = ("--only=loss", "--rule=sgd", "--page=" + page)
-            self.assertEqual(place("loss", *words, "--block=x"), "loss-sgd-x")
+        self.assertEqual(name("loss", "--rule=sgd"), "loss-sgd")
+        self.assertEqual(name("loss", "--rule=sgd", "--rows=9000"), "loss-sgd-9000")
+        self.assertEqual(name("loss", "--rule=sgd", "--records=/tmp", "--choice=x"), "loss-sgd-x")
+        self.assertEqual(name("thresholds", "--records=/tmp", "--choice=x"), "thresholds-adagrad")
+        self.assertEqual(name("headline", "--rate=1gbit"), "headline-1gbit")
+        self.assertEqual(name("bytes"), "bytes")
+        for words, message in ((("--choice=x",), "give --records as well"),
+                               (("--records=/absent",), "there is no folder /absent")):
             with contextlib.redirect_stderr(io.StringIO()) as told, self.assertRaises(SystemExit):
-                place("loss", *words)
-            self.assertIn("no place 'loss-sgd'", told.getvalue())
-            with contextlib.redirect_stderr(io.StringIO()) as told, self.assertRaises(SystemExit):
-                place("loss", "--block=x")
-            self.assertIn("give --page as well", told.getvalue())
+                name("loss", *words)
+            self.assertIn(message, told.getvalue())
 
     def test_the_quantile_of_each_step_is_exact(self):
         self.assertIn("lifespan: 1 ", reproduce_dct_thresholds.RULES["exact"])
@@ -154,75 +153,30 @@ class Arithmetic(unittest.TestCase):
         self.assertEqual(reproduce_dct_thresholds.percents([]), ("", ""))
 
 
-class PagePlaces(unittest.TestCase):
-    def test_a_single_picture_has_the_name_of_its_place(self):
-        with tempfile.TemporaryDirectory() as folder:
-            page, drawn = os.path.join(folder, "page.md"), os.path.join(folder, "drawn")
-            with open(drawn, "w", encoding="utf-8") as f:
-                f.write("<svg/>")
-            with open(page, "w", encoding="utf-8") as f:
-                f.write("above\n<!-- tool curves -->\nold\n<!-- end of curves -->\nbelow\n")
-            for source in (drawn, os.path.join(folder, "absent")):
-                page_places.fill(page, "tool", "curves", ["tools/tool", "--a=b c"], "abc", "| table |\n", {"": source})
-                with open(page, encoding="utf-8") as f:
-                    text = f.read()
-                self.assertRegex(
-                    text, r"^above\n<!-- tool curves -->\n\n```\ntools/tool '--a=b c'\n```\n\nAt abc, on ")
-                self.assertTrue(text.endswith("\n<!-- end of curves -->\nbelow\n"))
-                self.assertEqual("\n![curves](page_curves.svg)\n" in text, source == drawn)
-                self.assertEqual(os.path.exists(os.path.join(folder, "page_curves.svg")), source == drawn)
-
-
-    def test_what_cannot_be_written_leaves_page_and_picture_as_they_are(self):
-        with tempfile.TemporaryDirectory() as folder:
-            page, picture = os.path.join(folder, "page.md"), os.path.join(folder, "page_curves.svg")
-            whole = "<!-- tool curves -->\nold\n<!-- end of curves -->\n"
-            for path, text in ((page, whole), (picture, "old"), (os.path.join(folder, "new"), "new")):
-                with open(path, "w", encoding="utf-8") as f:
-                    f.write(text)
-            os.mkdir(page + ".partial")
-            with self.assertRaises(OSError):
-                page_places.fill(page, "tool", "curves", ["tool"], "abc", "", {"": os.path.join(folder, "new")})
-            for path, text in ((page, whole), (picture, "old")):
-                with open(path, encoding="utf-8") as f:
-                    self.assertEqual(f.read(), text)
-
-
 class Tool(unittest.TestCase):
     def call(self, *flags, **options):
         return subprocess.run([SCRIPT, "--bin=" + BIN, *flags], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
 
-    def test_makes_the_tables_and_the_picture(self):
+    def test_makes_the_tables_the_picture_and_records(self):
         with tempfile.TemporaryDirectory() as out:
-            page = os.path.join(out, "page.md")
-            places = ["<!-- reproduce_dct %s -->\nold\n<!-- end of %s -->\n" % (name, name)
-                      for name in ("thresholds-adagrad-2560", "loss-adagrad-2560", "steadiness-adagrad-2560")]
-            flags = ("--only=loss,thresholds,steadiness", "--seeds=1", "--rows=2560", "--test_rows=200", "--page=" + page,
-                     "--out=" + os.path.join(out, "runs"))
-            with open(page, "w", encoding="utf-8") as f:
-                f.write(places[0])
-            done = self.call(*flags)
-            self.assertEqual(done.returncode, 2)
-            self.assertIn("has no place 'loss-adagrad-2560'", done.stdout)
-            with open(page, "w", encoding="utf-8") as f:
-                f.write("above\n" + "between\n".join(places) + "below\n")
-            done = self.call(*flags)
+            done = self.call("--only=loss,thresholds,steadiness", "--seeds=1", "--rows=2560", "--test_rows=200",
+                             "--records=" + out, "--out=" + os.path.join(out, "runs"))
             self.assertEqual(done.returncode, 0, done.stdout)
-            with open(page, encoding="utf-8") as f:
-                text = f.read()
-            self.assertRegex(text, r"^above\n<!-- reproduce_dct thresholds-adagrad-2560 -->\n\n```\ntools/measure/reproduce_dct "
-                                   r"--only=thresholds --rule=adagrad --rows=2560\n```\n\n"
-                                   r"At [^\n]+, on \d+ cores, [^\n]+\n\n\| run \| a tenth ")
-            self.assertIn("\ntools/measure/reproduce_dct --only=loss --rule=adagrad --seeds=1 --rows=2560 "
-                          "--test_rows=200\n", text)
-            picture = "page_thresholds-adagrad-2560.svg"  # of such short runs there is one by chance
-            self.assertEqual("![thresholds-adagrad-2560](%s)" % picture in text,
+            records = {part: result_records.load(os.path.join(out, "stages-%s-adagrad-2560.json" % part))
+                       for part in ("loss", "thresholds", "steadiness")}
+            self.assertEqual([record["command"] for record in records.values()], [
+                "tools/measure/reproduce_dct --only=loss --rule=adagrad --seeds=1 --rows=2560 --test_rows=200",
+                "tools/measure/reproduce_dct --only=thresholds --rule=adagrad --rows=2560",
+                "tools/measure/reproduce_dct --only=steadiness --rule=adagrad --rows=2560"])
+            for part, record in records.items():
+                self.assertNotEqual(record["commit"], "unknown")
+                with open(os.path.join(out, "runs", part + ".md"), encoding="utf-8") as f:
+                    self.assertEqual(f.read(), result_records.markdown(record["tables"]["result"]))
+            picture = "stages-thresholds-adagrad-2560-curves.svg"  # of such short runs there is one by chance
+            self.assertEqual(records["thresholds"].get("pictures") == {"curves": picture},
                              os.path.exists(os.path.join(out, picture)))
-            self.assertNotIn("\nold\n", text)
-            self.assertIn("\ntools/measure/reproduce_dct --only=steadiness --rule=adagrad --rows=2560\n", text)
-            self.assertIn("| layer | furthest from the mean, % |", text)
-            self.assertTrue(text.endswith("<!-- end of steadiness-adagrad-2560 -->\nbelow\n"))
+            self.assertEqual(records["steadiness"]["tables"]["result"]["columns"][:2], ["layer", "furthest from the mean, %"])
             out = os.path.join(out, "runs")
             with open(os.path.join(out, "table.json"), encoding="utf-8") as f:
                 lines = json.load(f)

@@ -5,7 +5,10 @@
 
 A link leads to a file that is there, and its #anchor to a heading of that file; a path of the
 repository that stands in backticks or in a command, like `tools/test` or --config=configs/a.textproto,
-exists; every name in summary.json (common/metrics/summary.cc) is in docs/results.md, as code.
+exists; every name in summary.json (common/metrics/summary.cc) is in docs/reference/results.md, as code.
+Pages are easy to read: the README has 120 lines at most, no line outside tables and code has more than 200
+characters, and no page tells a commit, for figures and their commits are records of docs/results. Pages
+made of those are as tools/pages/make_results.py makes them.
 Prints each mistake as path:line: message and ends with 1 when there is one.
 """
 
@@ -13,7 +16,9 @@ import re
 import sys
 from pathlib import Path
 
-from check_tree import Violation, run
+sys.path[:0] = [str(Path(__file__).resolve().parents[1] / name) for name in ("", "pages")]
+import make_results  # noqa: E402
+from check_tree import Violation, run  # noqa: E402
 
 FOLDERS = ("common", "server", "worker", "tools", "tests", "configs", "docs")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -22,8 +27,13 @@ HEADING = re.compile(r"#+ +(.*?)\s*$")
 TREE_PATH = re.compile(r"(?<![\w/.~-])(?:%s)/[\w./-]*[\w/]" % "|".join(FOLDERS))
 # What stands for a name: a path before one of these, or with one of these in it.
 GLOB = tuple("*<{[")
-PLACEHOLDER = re.compile(r"\b(foo|bar|baz|P|X)(\b|_)")
-SUMMARY, RESULTS = "common/metrics/summary.cc", "docs/results.md"
+PLACEHOLDER = re.compile(r"\b(foo|bar|baz|P|X|NAME)(\b|_)")
+SUMMARY, RESULTS = "common/metrics/summary.cc", "docs/reference/results.md"
+README_LINES, LINE_CHARACTERS = 120, 200
+COMMIT = re.compile(r"\b(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{7,40}\b")
+# Pages that are still as they were before there were rules of reading.
+NOT_REWRITTEN = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "common/wire/FORMAT.md",
+                 "configs/README.md", "docs/cluster.md", "docs/config.md", "docs/results.md", "docs/tutorial.md")
 SUMMARY_NAME = re.compile(r'\{"(\w+)",|json\["(\w+)"\]')
 
 
@@ -73,10 +83,21 @@ def path_faults(root, text):
             yield f"there is no {path}"
 
 
+def reading_faults(name, line, in_code):
+    if len(line) > LINE_CHARACTERS and not in_code and not line.startswith("|"):
+        yield f"more than {LINE_CHARACTERS} characters in a line"
+    found = COMMIT.search(line)
+    if found and (name == "README.md" or name.startswith("docs/")):
+        yield f"{found[0]} looks like a commit, which no page tells"
+
+
 def check_page(root, page):
     name = page.relative_to(root).as_posix()
     in_code = False
-    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+    lines = page.read_text(encoding="utf-8").splitlines()
+    if name == "README.md" and name not in NOT_REWRITTEN and len(lines) > README_LINES:
+        yield Violation(name, len(lines), f"more than {README_LINES} lines")
+    for number, line in enumerate(lines, 1):
         in_code ^= line.startswith("```")
         for match in [] if in_code else LINK.finditer(line):
             fault = None if "://" in match[1] else link_fault(page, match[1])
@@ -85,12 +106,16 @@ def check_page(root, page):
         for part in quoted(line, in_code):
             for fault in path_faults(root, part):
                 yield Violation(name, number, fault)
+        for fault in () if name in NOT_REWRITTEN else reading_faults(name, line, in_code):
+            yield Violation(name, number, fault)
 
 
 def check_summary(root):
     source, page = root / SUMMARY, root / RESULTS
     if not source.is_file():
         return
+    if not page.is_file():  # until it has moved
+        page = root / "docs/results.md"
     text = page.read_text(encoding="utf-8") if page.is_file() else ""
     named = set(re.findall(r"`(\w+)`", text))
     for number, line in enumerate(source.read_text(encoding="utf-8").splitlines(), 1):
@@ -100,9 +125,19 @@ def check_summary(root):
                 yield Violation(SUMMARY, number, f"{RESULTS} does not say what {key} is")
 
 
+def check_results(root):
+    if not (root / make_results.RESULTS).is_dir():
+        return
+    try:
+        for fault in make_results.stale_pages(root, make_results.make_pages(root)):
+            yield Violation(make_results.RESULTS, 1, fault)
+    except ValueError as error:
+        yield Violation(make_results.RESULTS, 1, str(error))
+
+
 def check(root):
     found = [violation for page in pages(root) for violation in check_page(root, page)]
-    return found + list(check_summary(root))
+    return [*found, *check_summary(root), *check_results(root)]
 
 
 if __name__ == "__main__":

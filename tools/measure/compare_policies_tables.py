@@ -6,6 +6,7 @@ import os
 import statistics
 
 from pair_statistics import density, fewer, mean_and_deviation, relative_differences, upper_limit
+from scripting import result_records
 
 
 def kilobytes(results, kind):
@@ -90,9 +91,12 @@ def layer_bits(results, folders, count):
     return cells
 
 
-def markdown(rows):
-    """rows: (policy, its cells); a column that says nothing of any policy is left out."""
+def named_columns(rows):
+    """Of a record. rows: (policy, its cells); a column that says nothing of any policy is left out."""
     headings = [heading for i, (heading, _) in enumerate(rows[0][1]) if any(cells[i][1] for _, cells in rows)]
-    lines = [("policy", *headings), ("---",) * (1 + len(headings))]
-    lines += [(policy, *(cell for heading, cell in cells if heading in headings)) for policy, cells in rows]
-    return "".join("| %s |\n" % " | ".join(line) for line in lines)
+    return result_records.table(["policy", *headings], [
+        [policy, *(cell for heading, cell in cells if heading in headings)] for policy, cells in rows])
+
+
+def markdown(rows):
+    return result_records.markdown(named_columns(rows))

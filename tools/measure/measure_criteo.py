@@ -1,20 +1,23 @@
 #!/usr/bin/env python3
-"""The learning figures of docs/measurements.md: trains the Criteo sample with several settings and seeds
+"""The learning figures of docs/results/learning.md: trains the Criteo sample with several settings and seeds
 and prints mean and spread, paired by seed with the dense run of the same update rule.
 
   tools/measure/measure_criteo.py [--seeds=8] [--out=build/measure] [--only=NAME,NAME] [--reuse] [--bin=DIR]
+                           [--record=FILE]
 
 Needs a Release build and ../shared/data. About 15 s a run on two idle cores. --reuse goes on where an
 earlier call ended: what was run with other settings, or before the programs or the config changed,
-is run again."""
+is run again. --record writes the table to a record of docs/results, from which tools/pages/make_results.py
+makes the pages."""
 
 import os
+import shlex
 import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import paired_runs  # noqa: E402
-from scripting import tool_flags  # noqa: E402
+from scripting import result_records, tool_flags  # noqa: E402
 from launching import run_tool  # noqa: E402
 from pair_statistics import density, fewer, mean_and_deviation  # noqa: E402
 from scripting.result_files import make_folder  # noqa: E402
@@ -41,20 +44,41 @@ SETTINGS = {
 }
 
 
+def folder(flags, name, seed):
+    return os.path.join(flags.out, "%s-%d" % (name, seed))
+
+
 def run(flags, name, seed):
     servers, trainers, override, _ = SETTINGS[name]
-    return paired_runs.run(os.path.join(flags.out, "%s-%d" % (name, seed)), flags.bin, CONFIG, servers,
+    return paired_runs.run(folder(flags, name, seed), flags.bin, CONFIG, servers,
                            trainers, "%s run { seed: %d }" % (override, seed), flags.reuse)
 
 
-def print_row(name, results, base_auc):
+COLUMNS = ("run", "test AUC", "test logloss", "AUC difference, paired", "density", "all bytes, times fewer",
+           "push, times fewer", "pull, times fewer", "push + pull, times fewer")
+
+
+def row(name, results, base):
+    """Of the table. Pushes and pulls are those of the MLPs, all bytes those of rows too. base: nothing, or the runs
+    that it is paired with."""
     auc = [r["test"]["auc"] for r in results]
-    pairs = [a - b for a, b in zip(auc, base_auc)] if base_auc else []
-    print("| %s | %s | %s | %s | %.4f | %.1f | %.1f | %.1f |" % (
-        name, mean_and_deviation(auc), mean_and_deviation([r["test"]["logloss"] for r in results]),
-        mean_and_deviation(pairs) if pairs else "", density(results), fewer(results, "push"),
-        fewer(results, "pull"), fewer(results, "push", "pull")), flush=True)
-    return auc
+    pairs = [a - b["test"]["auc"] for a, b in zip(auc, base or ())]
+    cells = [fewer(results, *kinds) for kinds in (
+        ("push", "pull", "row_push", "row_pull"), ("push",), ("pull",), ("push", "pull"))]
+    return [name, mean_and_deviation(auc), mean_and_deviation([r["test"]["logloss"] for r in results]),
+            mean_and_deviation(pairs) if pairs else "", "%.4f" % density(results), *("%.1f" % cell for cell in cells)]
+
+
+def command(flags):
+    words = ["--only=" + ",".join(flags.only)] if len(flags.only) < len(SETTINGS) else []
+    return shlex.join(["tools/measure/measure_criteo.py", *words, "--seeds=%d" % flags.seeds])
+
+
+def write_record(flags, rows):
+    folders = [folder(flags, name, seed) for name in flags.only for seed in range(1, flags.seeds + 1)]
+    result_records.write(flags.record, "The Criteo sample, seeds 1 to %d." % flags.seeds, command(flags),
+                         paired_runs.commits(folders), paired_runs.machine(flags.bin),
+                         {"tables": {"runs": result_records.table(COLUMNS, rows)}})
 
 
 def parse_flags():
@@ -64,6 +88,7 @@ def parse_flags():
     parser.add_argument("--only", type=tool_flags.some(SETTINGS), default=list(SETTINGS))
     parser.add_argument("--reuse", action="store_true")
     parser.add_argument("--bin", default="build/release/bin", help="folder of the programs")
+    result_records.add_flag(parser)
     flags = parser.parse_args()
     flags.only = [name for name in SETTINGS if name in flags.only]  # bases come first
     alone = [name for name in flags.only if SETTINGS[name][3] not in (None, *flags.only)]
@@ -78,13 +103,14 @@ def main():
     flags = parse_flags()
     paired_runs.check_programs(flags.bin, CONFIG)
     make_folder(flags.out)
-    print("| run | AUC | logloss | AUC difference, paired | density | push fewer | pull fewer "
-          "| push + pull fewer |")
-    print("|---|---|---|---|---|---|---|---|")
-    auc = {}
+    print(result_records.markdown(result_records.table(COLUMNS, [])), end="")
+    results, rows = {}, []
     for name in flags.only:
-        results = [run(flags, name, seed) for seed in range(1, flags.seeds + 1)]
-        auc[name] = print_row(name, results, auc.get(SETTINGS[name][3]))
+        results[name] = [run(flags, name, seed) for seed in range(1, flags.seeds + 1)]
+        rows.append(row(name, results[name], results.get(SETTINGS[name][3])))
+        print("| %s |" % " | ".join(rows[-1]), flush=True)
+    if flags.record:
+        write_record(flags, rows)
     return 0
 
 

@@ -3,11 +3,11 @@
 trainers and follows the resident memory of the three processes.
 
   tools/measure/measure_memory.py [--steps=200000] [--warm_up=0.1] [--bound=0.02] [--json] [--bin=DIR]
-      [--out=DIR]
+      [--out=DIR] [--record=FILE]
 
 Needs a Release build; about a minute on two idle cores. Ends with 1 when a process was not flat: its
 largest value after the warm-up is more than the bound above its smallest. --json: the last line is
-for weir-bench instead, in MB, which judges by itself.
+for weir-bench instead, in MB, which judges by itself. --record writes the table to a record of docs/results.
 
 The warm-up, the first tenth of the steps, is when memory grows for honest reasons: tables get their
 rows (1,000 at most, and the rarest has come some ten times by then), residuals and versions are
@@ -25,7 +25,7 @@ TOOLS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, TOOLS)
 import launching  # noqa: E402
 import paired_runs  # noqa: E402
-from scripting import tool_flags  # noqa: E402
+from scripting import result_records, tool_flags  # noqa: E402
 from scripting.result_files import make_folder  # noqa: E402
 
 CONFIG = os.path.join(TOOLS, "../configs/runs/local.textproto")
@@ -111,14 +111,22 @@ def spreads(samples, first_step, end_step):
 
 def report(found, bound):
     """Prints it. Whether every process was flat."""
-    print("| process | values | smallest, kB | largest, kB | last, kB | largest over smallest |")
-    print("|---|---|---|---|---|---|")
-    flat = True
-    for name, (count, low, high, last) in found.items():
-        flat = flat and high - low <= bound * low
-        print("| %s | %d | %.0f | %.0f | %.0f | +%.2f %% |"
-              % (name, count, low / 1e3, high / 1e3, last / 1e3, 100 * (high / max(low, 1) - 1)))
-    return flat
+    print(result_records.markdown(table(found)), end="")
+    return all(high - low <= bound * low for _, low, high, _ in found.values())
+
+
+def table(found):
+    return result_records.table(
+        ["process", "values", "smallest, kB", "largest, kB", "last, kB", "largest over smallest"],
+        [[name, "%d" % count, *("%.0f" % (value / 1e3) for value in (low, high, last)),
+          "+%.2f %%" % (100 * (high / max(low, 1) - 1))] for name, (count, low, high, last) in found.items()])
+
+
+def write_record(flags, found):
+    result_records.write(flags.record, "Resident memory over %d steps of a small model." % flags.steps,
+                         "tools/measure/measure_memory.py --steps=%d --warm_up=%g" % (flags.steps, flags.warm_up),
+                         paired_runs.commits([flags.out]), paired_runs.machine(flags.bin),
+                         {"tables": {"processes": table(found)}})
 
 
 def as_json(found):
@@ -137,6 +145,7 @@ def parse_flags():
     parser.add_argument("--json", action="store_true", help="the last line is for weir-bench")
     parser.add_argument("--bin", default="build/release/bin")
     parser.add_argument("--out", default="build/memory")
+    result_records.add_flag(parser)
     flags = parser.parse_args()
     if flags.steps < 1 or not 0 <= flags.warm_up < 1 or not flags.bound > 0:
         parser.error("--steps: at least 1; --warm_up: a share from 0 to below 1; --bound: above 0")
@@ -152,6 +161,8 @@ def main():
         sys.exit("error: the run was too short to look at its %d processes: %s"
                  % (1 + TRAINERS, ", ".join(found) or "none seen"))
     flat = report(found, flags.bound)
+    if flags.record:
+        write_record(flags, found)
     if flags.json:
         print(as_json(found))
         return 0

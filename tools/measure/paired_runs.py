@@ -7,13 +7,14 @@ import re
 import sys
 
 import launching
+from scripting import result_records
 from scripting.result_files import load, remove, write_whole
 
 PROGRAMS = ("weir-local", "weir-server", "weir-worker")
 QUICKSTART = "configs/runs/quickstart.textproto"
 # Its rows, unless a tool is told others.
 ROWS, TEST_ROWS = 2000000, 500000
-# Learning rates: the best of a small search with the dense run alone (docs/measurements.md).
+# Learning rates: the best of a small search with the dense run alone (docs/results/learning.md).
 UPDATE_RULES = {
     "sgd": "dense { sgd { learning_rate: 0.1 } } rows { sgd { learning_rate: 3 } }",
     "adagrad": "dense { adagrad { learning_rate: 0.005 } } "
@@ -108,8 +109,13 @@ def run(directory, binaries, config, servers, trainers, override, reuse=False):
         return json.load(f)
 
 
+def machine(binaries):
+    """This one, and what compiled these programs, for a record."""
+    return result_records.machine(os.path.join(binaries, "weir-worker"))
+
+
 def commits(directories):
-    """Of the builds that made these runs, as their summaries tell them, for a page."""
+    """Of the builds that made these runs, as their summaries tell them, for a record."""
     def told(directory):
         summary = load(os.path.join(directory, "summary.json"))
         commit = summary.get("commit") if isinstance(summary, dict) else None

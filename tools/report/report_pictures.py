@@ -12,6 +12,7 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 DASHES = ("", ' stroke-dasharray="6 3"', ' stroke-dasharray="2 3"')
 TEXT = "#767c85"
 GRID = "#8a909a"
+MOST_POINTS = 250  # of a line, which is some 500 pixels wide
 FONT = "font-family=\"'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif\""
 
 
@@ -91,8 +92,14 @@ def line(x1, y1, x2, y2, stroke=GRID, width=1.0, extra=""):
             f'stroke-width="{width}" {extra}/>')
 
 
+def thinned(points):
+    """So many as can be told apart, the first and the last among them; a long run's picture is no larger than others."""
+    every = max(1, -(-(len(points) - 1) // (MOST_POINTS - 1)))
+    return points[:-1][::every] + points[-1:]
+
+
 def polyline(points, stroke, width, extra=""):
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in thinned(list(points)))
     return (f'<polyline points="{path}" fill="none" stroke="{stroke}" stroke-width="{width}" '
             f'stroke-linejoin="round" {extra}/>')
 

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""tools/measure/record.py: what weir-bench and runs leave becomes a record as it is."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(ROOT / "tools"), str(Path(__file__).parent)]
+from fake_programs import COMMIT, SUMMARY  # noqa: E402
+from scripting import result_records  # noqa: E402
+
+LINES = [{"name": "read/csv", "value": 844.0, "unit": "MB/s", "peer": "the Criteo reader", "peer_value": 1088.0,
+          "ratio": 0.776, "goal": 0.67}]
+MACHINE = {"processor": "a processor", "simd": "AVX2", "cores": 2, "memory_gib": 23.4, "compiler": "g++ 12.2.0"}
+
+
+class Record(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.record = self.folder / "record.json"
+        self.lines = self.folder / "lines.json"
+        self.lines.write_text(json.dumps({"lines": LINES, "machine": {**MACHINE, "commit": "abc"}}))
+
+    def run_tool(self, *flags):
+        return subprocess.run([ROOT / "tools/measure/record.py", f"--record={self.record}", *flags], capture_output=True,
+                              text=True, timeout=60, check=False)
+
+    def test_lines_of_weir_bench_are_kept_as_they_are(self):
+        done = self.run_tool(f"--from={self.lines}", "--command=weir-bench read", "--what=Reading.")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        record = result_records.load(str(self.record))
+        self.assertEqual((record["what"], record["command"], record["commit"], record["lines"]),
+                         ("Reading.", "weir-bench read", "abc", LINES))
+        self.assertEqual(record["machine"], {**MACHINE, "os": result_records.system()})
+
+    def test_runs_are_rows_of_a_table(self):
+        for name in ("a", "b"):
+            (self.folder / name).mkdir()
+            (self.folder / name / "summary.json").write_text(json.dumps(SUMMARY))
+        done = self.run_tool(f"--from=none={self.folder}/a,dct={self.folder}/b", "--command=tools/quickstart")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        record = result_records.load(str(self.record))
+        self.assertEqual(record["commit"], COMMIT)
+        self.assertEqual(record["tables"]["runs"]["rows"],
+                         [[name, "500", "0.5000", "0.7500", "1.0", "1.0", "1.0"] for name in ("none", "dct")])
+
+    def test_what_a_record_says_stays_unless_it_is_said_anew(self):
+        for what, expected in (("Reading.", "Reading."), ("", "Reading."), ("Anew.", "Anew.")):
+            self.run_tool(f"--from={self.lines}", "--command=weir-bench read", *([f"--what={what}"] if what else []))
+            self.assertEqual(result_records.load(str(self.record))["what"], expected)
+
+    def test_what_is_no_result_is_told(self):
+        self.lines.write_text("[]")
+        for source, words in ((f"{self.lines}", "is no file of weir-bench --json"),
+                              (f"a={self.folder}/absent", "absent has no summary.json of a run that was tested")):
+            done = self.run_tool(f"--from={source}", "--command=x")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(words, done.stderr)
+            self.assertNotIn("Traceback", done.stderr)
+            self.assertFalse(self.record.exists())
+
+    def test_a_record_goes_where_there_is_a_folder(self):
+        self.record = self.folder / "absent" / "record.json"
+        done = self.run_tool(f"--from={self.lines}", "--command=x")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("a file NAME.json in a folder that is there", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
