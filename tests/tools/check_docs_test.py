@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs tools/check_docs.py on small trees, each with one thing wrong."""
+"""Runs tools/checks/check_docs.py on small trees, each with one thing wrong."""
 
 import subprocess
 import sys
