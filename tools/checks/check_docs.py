@@ -13,7 +13,7 @@ import re
 import sys
 from pathlib import Path
 
-from check_tree import Violation, run
+from checking import Violation, parse_with_root, report, root_parser
 
 FOLDERS = ("common", "server", "worker", "tools", "tests", "configs", "docs")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -106,4 +106,4 @@ def check(root):
 
 
 if __name__ == "__main__":
-    sys.exit(run(__doc__, check))
+    sys.exit(report(check(parse_with_root(root_parser(__doc__)).root)))
