@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Checks what the Markdown pages say of the tree, as far as a program can tell.
+"""Checks what pages and the comments of sources say of the tree, as far as a program can tell.
 
   tools/checks/check_docs.py [--root=DIR]
 
 A link leads to a file that is there, and its #anchor to a heading of that file; a path of the
-repository that stands in backticks or in a command, like `tools/test` or --config=configs/a.textproto,
-exists; every name in summary.json (common/metrics/summary.cc) is in docs/results.md, as code.
+repository that stands in backticks or in a command, like `tools/test` or --config=configs/P.textproto,
+exists; every name in summary.json (common/metrics/summary.cc) is in docs/results.md, as code. A page
+or path that a comment names exists, too: from the root, or beside the source or what it tests.
 Prints each mistake as path:line: message and ends with 1 when there is one.
 """
 
@@ -23,6 +24,12 @@ TREE_PATH = re.compile(r"(?<![\w/.~-])(?:%s)/[\w./-]*[\w/]" % "|".join(FOLDERS))
 # What stands for a name: a path before one of these, or with one of these in it.
 GLOB = tuple("*<{[")
 PLACEHOLDER = re.compile(r"\b(foo|bar|baz|P|X)(\b|_)")
+SOURCES = (".h", ".cc", ".proto", ".py", ".cmake", ".textproto", "CMakeLists.txt")
+DOCSTRING = re.compile(r'\A(?:#![^\n]*\n)?"""(.*?)"""', re.DOTALL)
+# Not OUT/table.md, which a tool writes.
+PAGE = re.compile(r"(?<![\w/.~-])(?![A-Z]+/)[\w/-]+\.md\b")
+# No page of ours has numbers.
+NUMBERED = re.compile(r"\b(?:architecture|algorithms|design) \d+(?:\.\d+)*")
 SUMMARY, RESULTS = "common/metrics/summary.cc", "docs/results.md"
 SUMMARY_NAME = re.compile(r'\{"(\w+)",|json\["(\w+)"\]')
 
@@ -100,8 +107,54 @@ def check_summary(root):
                 yield Violation(SUMMARY, number, f"{RESULTS} does not say what {key} is")
 
 
+def sources(root):
+    for folder in FOLDERS:
+        for path in sorted((root / folder).rglob("*")):
+            if path.is_file() and (path.name.endswith(SOURCES) or not path.suffix):
+                yield path
+
+
+def comment_of(line, mark):
+    """What a line says behind the mark of a comment that is in no string, or None."""
+    for match in re.finditer(rf"(?:^|\s){mark}\s", line):
+        if line.count('"', 0, match.start()) % 2 == 0:
+            return line[match.end():]
+    return None
+
+
+def comments(text, mark):
+    """(number, what it says) of the lines that are comments, or of the text that a module begins with."""
+    said = DOCSTRING.match(text)
+    last = text.count("\n", 0, said.end()) + 1 if said else 0
+    for number, line in enumerate(text.splitlines(), 1):
+        comment = line if number <= last else comment_of(line, mark)
+        if comment is not None:
+            yield number, comment
+
+
+def comment_faults(root, folder, text):
+    """What is wrong with a comment of a source in the folder, a path from the root."""
+    yield from path_faults(root, text)
+    for match in NUMBERED.finditer(text):
+        yield f"{match[0]} is in no page: name the file, or the paper"
+    tested = folder.relative_to("tests") if folder.parts[0] == "tests" else folder
+    for match in PAGE.finditer(text):
+        places = (root, root / folder, root / tested)
+        if not TREE_PATH.match(match[0]) and not any((place / match[0]).exists() for place in places):
+            yield f"there is no {match[0]}"
+
+
+def check_source(root, source):
+    path = source.relative_to(root)
+    mark = "//" if path.suffix in (".h", ".cc", ".proto") else "#"
+    for number, text in comments(source.read_text(encoding="utf-8", errors="replace"), mark):
+        for fault in comment_faults(root, path.parent, text):
+            yield Violation(path.as_posix(), number, fault)
+
+
 def check(root):
     found = [violation for page in pages(root) for violation in check_page(root, page)]
+    found += [violation for source in sources(root) for violation in check_source(root, source)]
     return found + list(check_summary(root))
 
 
