@@ -1,6 +1,5 @@
 // A shard other than 0 telling the coordinator every second that it is there, and learning from the
-// replies which run it serves, and when that is over. Shards are clients of shard 0 for membership
-// (architecture 7).
+// replies which run it serves, and when that is over. Shards are clients of shard 0 for membership.
 //
 // Place in the life of a batch: none.
 // Thread rule: runs a thread of its own between Start and destruction.

@@ -8,6 +8,7 @@
 
 #include "common/base/check.h"
 #include "common/base/random.h"
+#include "common/base/random_streams.h"
 #include "common/base/strings.h"
 #include "common/kernels/cpu_kernels.h"
 #include "common/tensor/aligned_buffer.h"
@@ -198,7 +199,7 @@ Trainer::Trainer(const v1::Config& config, const ModelLayout& layout, int thread
 
 void Trainer::RunThread(int number) {
   try {
-    Thread(this, KeyedHash(layout_.seed(), client_->trainer(), number)).Run();
+    Thread(this, KeyedHash(layout_.seed(), RunStream::kSplit, client_->trainer(), number)).Run();
   } catch (const std::bad_alloc&) {
     on_failure_(NoMemory());
     Abandon();

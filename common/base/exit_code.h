@@ -1,4 +1,4 @@
-// What a process tells its caller (architecture 5).
+// What a process tells its caller; CONTRIBUTING.md lists all the codes.
 //
 // Thread rule: pure function.
 #pragma once

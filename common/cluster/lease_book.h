@@ -1,6 +1,5 @@
 // Which chunk of the input goes to whom: lends the chunks of one pass in order, takes back what a
-// dead trainer left unfinished, and knows when all of it is done. A pure state machine
-// (architecture 6.7).
+// dead trainer left unfinished, and knows when all of it is done. A pure state machine.
 //
 // Nobody knows beforehand how many chunks a file has: the trainer that meets its end says so
 // (LearnEnd). Until then chunks past the end may be lent; they come back empty.

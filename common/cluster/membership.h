@@ -1,5 +1,5 @@
 // Who takes part in the run: incarnations, the membership epoch, and who has gone silent. A pure
-// state machine (architecture 6.7).
+// state machine.
 //
 // A trainer's stage is a seat. A process that joins gets the seat's next incarnation; whatever an
 // older incarnation still says is refused. A seat is free again when its member has left or has not

@@ -1,5 +1,5 @@
 // The stages of each trainer: who is there, where, and when all of them agree that batches may
-// start. A pure state machine (architecture 6.7), the coordinator's.
+// start. A pure state machine, the coordinator's.
 //
 // Whenever a stage of a trainer comes or goes, the trainer's pipeline has a new generation. Batches
 // belong to a generation; a stage that hears of a new one drops all it has of earlier ones and says

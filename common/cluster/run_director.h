@@ -1,6 +1,6 @@
 // What happens when in a run: training, evaluation every so many samples and at the end, the end. A
-// pure state machine (architecture 6.7) that the coordinator drives for many workers and an
-// embedded worker for itself.
+// pure state machine that the coordinator drives for many workers and an embedded worker for
+// itself.
 //
 // Evaluation closes admission: no training chunk is lent, the ones at work are finished (their
 // pushes answered by every server), then test chunks are lent, and what all scores come to is

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/base/random.h"
+#include "common/base/random_streams.h"
 #include "common/compress/density_controller.h"
 #include "common/compress/kept_count.h"
 #include "common/compress/kth_largest.h"
@@ -23,9 +24,6 @@
 
 namespace weir::compress {
 namespace {
-
-// Keeps the keys of what leaves anyway apart from those of samples.
-constexpr uint64_t kDrainKey = 102;
 
 // A sample's size: enough that the density of a 1 % quantile has a standard deviation of 4 to 6 %
 // of its target. Of single elements and not of runs, for those of an output are alike.
@@ -134,7 +132,8 @@ class DctDp : public ResidualPolicy {
   // Magnitudes of gradient + residual, spread over all stripes. NaNs are left out: they have no
   // order, and one might become the threshold.
   Sample TakeSample(DctState& state, uint64_t step, std::span<const float> gradient) const {
-    const uint64_t key = KeyedHash(state.scope.seed, kSampleKey, state.scope.tensor, step);
+    const uint64_t key =
+        KeyedHash(state.scope.seed, PolicyStream::kThresholdSample, state.scope.tensor, step);
     float* const first = state.sample.data();
     float* next = first;
     int64_t count = 0;
@@ -151,7 +150,8 @@ class DctDp : public ResidualPolicy {
   // A Bernoulli draw of its own for each layer, step and trainer (the seed), so that neither layers
   // nor trainers drain in a burst.
   bool Drains(const DctState& state, uint64_t step) const {
-    const uint64_t hash = KeyedHash(state.scope.seed, kDrainKey, state.scope.tensor, step);
+    const uint64_t hash =
+        KeyedHash(state.scope.seed, PolicyStream::kDrain, state.scope.tensor, step);
     return UnitFromHash(hash) * static_cast<double>(config_.drain_period()) < 1.0;
   }
 

@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "common/base/random.h"
+#include "common/base/random_streams.h"
 #include "common/compress/buckets.h"
 #include "common/compress/policies.h"
 #include "common/compress/quantizer_policy.h"
@@ -18,9 +19,6 @@
 
 namespace weir::compress {
 namespace {
-
-// Keeps the keys of these choices apart from others of a layer.
-constexpr uint64_t kQsgdKey = 112;
 
 class Qsgd : public QuantizerPolicy {
  public:
@@ -55,7 +53,7 @@ class Qsgd : public QuantizerPolicy {
   void Select(const QuantizerState& state, const StepPlan& plan, uint32_t stripe,
               std::span<const float> gradient, StripeSelection* selection) const override {
     const uint64_t chance =
-        KeyedHash(state.scope.seed, kQsgdKey, state.scope.tensor, plan.step, stripe);
+        KeyedHash(state.scope.seed, PolicyStream::kQsgd, state.scope.tensor, plan.step, stripe);
     const float* const scales = plan.scales->data() + buckets_.FirstOf(stripe);
     buckets_.ForEach(gradient, [&](size_t bucket, std::span<const float> values) {
       const auto first = static_cast<uint32_t>(values.data() - gradient.data());

@@ -8,15 +8,13 @@
 #include <cmath>
 
 #include "common/base/random.h"
+#include "common/base/random_streams.h"
 #include "common/compress/policies.h"
 #include "common/compress/residual_policy.h"
 #include "common/compress/select_kernels.h"
 
 namespace weir::compress {
 namespace {
-
-// Keeps the keys of this choice apart from others of a layer.
-constexpr uint64_t kRandomKKey = 111;
 
 constexpr size_t kWordBits = 64;
 
@@ -54,7 +52,8 @@ class RandomK : public ResidualPolicy {
               StripeSelection* selection) const override {
     const Scope& scope = state.scope;
     scope.kernels->accumulate(gradient, residual);
-    RandomStream random(KeyedHash(scope.seed, kRandomKKey, scope.tensor, plan.step, stripe));
+    RandomStream random(
+        KeyedHash(scope.seed, PolicyStream::kRandomK, scope.tensor, plan.step, stripe));
     const double wanted = density_ * static_cast<double>(residual.size());
     const size_t count =
         std::min(residual.size(), static_cast<size_t>(std::floor(wanted + random.NextUnit())));

@@ -2,7 +2,7 @@
 // threads of a worker and taken by stripes.
 //
 // A stripe is read, changed and written under its lock; without it two threads would send the same
-// mass twice or lose it (algorithms 6.1). The locks spin: a stripe is held for about a microsecond.
+// mass twice or lose it. The locks spin: a stripe is held for about a microsecond.
 //
 // Place in the life of a batch: backward -> **residual += gradient** -> select.
 // Thread rule: any thread, through a guard.

@@ -16,9 +16,6 @@
 
 namespace weir::compress {
 
-// Keeps the keys of samples apart from those of other random choices of a layer.
-inline constexpr uint64_t kSampleKey = 101;
-
 struct SampleShape {
   int64_t most_elements = 65536;  // about; of a layer that has more, at least half as many
   int64_t run_elements = 1;       // that lie side by side; a divisor of kStripeElements

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "common/base/random.h"
+#include "common/base/random_streams.h"
 #include "common/compress/kept_count.h"
 #include "common/compress/magnitude_moments.h"
 #include "common/compress/policies.h"
@@ -159,7 +160,8 @@ class SidcoPolicy : public ResidualPolicy {
     const size_t capacity = sample_.Capacity(state.scope.element_count);
     if (memory->size() < capacity) memory->resize(capacity);
     float* next = memory->data();
-    const uint64_t key = KeyedHash(state.scope.seed, kSampleKey, state.scope.tensor, step);
+    const uint64_t key =
+        KeyedHash(state.scope.seed, PolicyStream::kThresholdSample, state.scope.tensor, step);
     ForEachSampled(sample_, key, gradient, state.residual,
                    [&](std::span<const float> residual, std::span<const float> added) {
                      for (size_t i = 0; i < residual.size(); ++i) {

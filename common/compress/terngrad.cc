@@ -13,6 +13,7 @@
 #include <cmath>
 
 #include "common/base/random.h"
+#include "common/base/random_streams.h"
 #include "common/compress/bucket_sums.h"
 #include "common/compress/policies.h"
 #include "common/compress/quantizer_policy.h"
@@ -21,9 +22,6 @@
 
 namespace weir::compress {
 namespace {
-
-// Keeps the keys of these choices apart from others of a layer.
-constexpr uint64_t kTernGradKey = 113;
 
 constexpr size_t kFewestClipped = 16;
 // Of the squared mean: below it a variance of 32-bit sums is rounding.
@@ -69,7 +67,7 @@ class Terngrad : public QuantizerPolicy {
   void Select(const QuantizerState& state, const StepPlan& plan, uint32_t stripe,
               std::span<const float> gradient, StripeSelection* selection) const override {
     const uint64_t chance =
-        KeyedHash(state.scope.seed, kTernGradKey, state.scope.tensor, plan.step, stripe);
+        KeyedHash(state.scope.seed, PolicyStream::kTernGrad, state.scope.tensor, plan.step, stripe);
     state.scope.kernels->append_levels(gradient, {.scale = plan.scale, .most = 1}, chance, 0,
                                        selection);
   }

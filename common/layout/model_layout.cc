@@ -6,16 +6,13 @@
 
 #include "common/base/check.h"
 #include "common/base/random.h"
+#include "common/base/random_streams.h"
 #include "common/base/strings.h"
 
 namespace weir {
 namespace {
 
 constexpr int64_t kAlignmentElements = 16;  // 64 bytes
-
-// Words that keep the keys of different uses of the seed apart.
-constexpr uint64_t kDenseInitialKey = 1;
-constexpr uint64_t kRowInitialKey = 2;
 
 struct InputShape {
   int32_t dense_feature_count = 0;
@@ -208,24 +205,24 @@ int32_t DenseFeatureCount(const v1::DataConfig& data) {
 }
 
 float InitialDenseValue(uint64_t seed, const TensorSpec& tensor, int64_t index) {
-  const uint64_t hash = KeyedHash(seed, kDenseInitialKey, tensor.id, index);
+  const uint64_t hash = KeyedHash(seed, RunStream::kInitialDense, tensor.id, index);
   return static_cast<float>(tensor.init_deviation * NormalFromHash(hash));
 }
 
 void InitialRowValues(uint64_t seed, const TableSpec& table, uint64_t id, std::span<float> row) {
   const double bound = 1.0 / std::sqrt(static_cast<double>(table.row_count));
-  const uint64_t key = KeyedHash(seed, kRowInitialKey, table.id, id);
+  const uint64_t key = KeyedHash(seed, RunStream::kInitialRow, table.id, id);
   for (size_t i = 0; i < row.size(); ++i) {
     row[i] = static_cast<float>(bound * (2.0 * UnitFromHash(Mix64(key ^ Mix64(i))) - 1.0));
   }
 }
 
 uint32_t RowServer(uint32_t table, uint64_t id, uint32_t server_count) {
-  return static_cast<uint32_t>((KeyedHash(0x5e12, table, id) >> 32) % server_count);
+  return static_cast<uint32_t>((KeyedHash(kRowServerSeed, table, id) >> 32) % server_count);
 }
 
 uint32_t RowPartition(uint32_t table, uint64_t id, uint32_t partition_count) {
-  return static_cast<uint32_t>((KeyedHash(0x9a27, table, id) >> 32) % partition_count);
+  return static_cast<uint32_t>((KeyedHash(kRowPartitionSeed, table, id) >> 32) % partition_count);
 }
 
 }  // namespace weir

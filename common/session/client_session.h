@@ -1,6 +1,6 @@
 // The worker's half of a session with one server: numbered pushes out, numbered answers in, and
-// what to do when a connection breaks. A pure state machine (architecture 6.7): events in, actions
-// out; no thread, clock or socket inside.
+// what to do when a connection breaks. A pure state machine: events in, actions out; no
+// thread, clock or socket inside.
 //
 // A session is one sequence of pushes that outlives connections. Each connection begins with a
 // hello that names the last version taken; the reply names the last push taken. From these two

@@ -1,5 +1,5 @@
 // The server's half of a session with one worker: takes each push once, knows what this worker was
-// last sent, and hands out answers in order. A pure state machine (architecture 6.7).
+// last sent, and hands out answers in order. A pure state machine.
 //
 // The cursor is one number for all pieces: every push visits every dense strand, and strands work
 // in the order of the dispatcher, so an answer built for push number v contains exactly the changes

@@ -40,7 +40,7 @@ v1::Config MakeConfig(const std::vector<std::string>& texts) {
   return config;
 }
 
-LoopbackCluster::LoopbackCluster(v1::Config config, ClusterOptions options)
+LoopbackCluster::LoopbackCluster(v1::Config config, const ClusterOptions& options)
     : config_(std::move(config)),
       options_(options),
       layout_(config_, options.servers),
@@ -174,7 +174,7 @@ Status LoopbackCluster::RunStage(uint32_t trainer, uint32_t stage, Trainer* part
   worker::Worker worker(parts->config, *parts->layout, std::move(options), parts->reader.get(),
                         parts->client.get());
   auto report = worker.Run();
-  const Status status = report.status();
+  Status status = report.status();
   if (trainer == 0 && stage == 0 && report.ok()) report_ = *std::move(report);
   return status;
 }
@@ -184,14 +184,16 @@ void LoopbackCluster::Start() {
   for (uint32_t i = 0; i < options_.trainers; ++i) {
     for (uint32_t stage = 0; stage < options_.stages; ++stage) MakeStage(i, stage);
   }
-  for (uint32_t i = 0; i < trainers_.size(); ++i) {
-    const uint32_t trainer = i / options_.stages, stage = i % options_.stages;
-    if (trainer == 0 && options_.missing_stage == stage) continue;
-    trainers_[i]->thread = std::thread([this, i, trainer, stage] {
-      trainer_statuses_[i] = RunStage(trainer, stage, trainers_[i].get());
-      // As at the end of its process: the servers wait for a later stage's farewell.
-      if (stage > 0) trainers_[i]->client.reset();
-    });
+  for (uint32_t trainer = 0; trainer < options_.trainers; ++trainer) {
+    for (uint32_t stage = 0; stage < options_.stages; ++stage) {
+      if (trainer == 0 && options_.missing_stage == stage) continue;
+      const uint32_t i = trainer * options_.stages + stage;
+      trainers_[i]->thread = std::thread([this, i, trainer, stage] {
+        trainer_statuses_[i] = RunStage(trainer, stage, trainers_[i].get());
+        // As at the end of its process: the servers wait for a later stage's farewell.
+        if (stage > 0) trainers_[i]->client.reset();
+      });
+    }
   }
 }
 

@@ -45,7 +45,7 @@ v1::Config MakeConfig(const std::vector<std::string>& texts);
 
 class LoopbackCluster {
  public:
-  LoopbackCluster(v1::Config config, ClusterOptions options);
+  LoopbackCluster(v1::Config config, const ClusterOptions& options);
   ~LoopbackCluster();
 
   // Starts everything and waits until all have ended. Statuses: servers first, then trainers.

@@ -102,6 +102,31 @@ class CheckDocs(unittest.TestCase):
         self.assert_only({"docs/results/a.json": "{"}, f"docs/results:1: {folder}/a.json: no JSON: "
                          "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)")
 
+    def test_comments_that_name_what_is_there(self):
+        self.assertEqual(self.mistakes({
+            "common/wire/FORMAT.md": "",
+            "common/wire/a.h": "// FORMAT.md, and (Wen et al., NeurIPS 2017, section 3.1), algorithm 1.\n",
+            "tests/common/wire/a_test.cc": "  // README.md, FORMAT.md, common/wire/FORMAT.md, common/wire/a, tests/.\n",
+            "tools/a.py": 'x = "# docs/gone.md"\ny = "a // docs/gone.md"  # tools/test\n',
+            "tests/a.cc": 'Open("gone.md");\n'}), [])
+
+    def test_a_comment_that_names_no_file(self):
+        for path, text, name in (
+                ("common/base/hogwild.h", "int x;\n// Of algorithms.md.\n", "algorithms.md"),
+                ("common/base/hogwild.h", "\nint x;  // see docs/gone.md\n", "docs/gone.md"),
+                ("server/s.cc", "\n  // As FORMAT.md says.\n", "FORMAT.md"),
+                ("common/CMakeLists.txt", "\n# What tools/gone.py allows.\n", "tools/gone.py"),
+                ("common/proto/c.proto", "\n// docs/gone.md\n", "docs/gone.md"),
+                ("tools/run", "#!/bin/sh\n# By docs/gone.md.\n", "docs/gone.md"),
+                ("tools/a.py", '#!/usr/bin/env python3\n"""Of tools/gone.py.\n"""\n', "tools/gone.py")):
+            with self.subTest(path=path, text=text):
+                self.setUp()
+                self.assert_only({path: text}, f"{path}:2: there is no {name}")
+
+    def test_a_comment_that_names_a_numbered_section_of_no_page(self):
+        self.assert_only({"server/s.cc": "// A state machine (architecture 6.7).\n"},
+                         "server/s.cc:1: architecture 6.7 is in no page: name the file, or the paper")
+
     def test_the_command_prints_mistakes_and_exits_with_1(self):
         self.mistakes({"README.md": "[x](y)\n"})
         result = subprocess.run([sys.executable, TOOLS / "check_docs.py", f"--root={self.root}"],

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs tools/check_tree.py on small trees, each with one thing wrong."""
+"""Runs tools/checks/check_tree.py on small trees, each with one thing wrong."""
 
 import shutil
 import subprocess
@@ -39,6 +39,10 @@ SOUND = {
 } | {f"tests/{folder}/x_test.cc": "" for folder in (
     "common/base", "common/transport", "common/kernels", "common/metrics", "common/wire",
     "worker/data", "worker/model", "server")}
+
+
+def function_of(line_count, name="F"):
+    return f"void {name}() {{\n" + "  G();\n" * (line_count - 2) + "}\n"
 
 
 class CheckTree(unittest.TestCase):
@@ -143,6 +147,60 @@ class CheckTree(unittest.TestCase):
 
     def test_the_top_level_is_closed(self):
         self.assert_only({"scripts/go.sh": ""}, "scripts:1", "top level")
+
+    def test_functions_have_at_most_25_lines(self):
+        self.assertEqual(self.violations({"server/s.cc": function_of(25)}), [])
+        self.assert_only({"server/s.cc": "\n" + function_of(26)}, "server/s.cc:2",
+                         "F has 26 lines; server has 1 functions over 25 lines",
+                         "tools/checks/long_code.txt allows 0")
+
+    def test_sources_have_at_most_200_lines_and_headers_120(self):
+        for path, most in (("server/s.cc", 200), ("server/s.h", 120)):
+            text = "#pragma once\n" + "int x;\n" * (most - 1)
+            with self.subTest(path=path):
+                self.assertEqual(self.violations({path: text}), [])
+                self.assert_only({path: text + "\n"}, f"{path}:1", f"{most + 1} lines; server has")
+
+    def test_one_long_function_too_many_names_all_of_the_folder(self):
+        allowed = {"tools/checks/long_code.txt": "# a comment\n\nserver 1 0 0 0\n",
+                   "server/old.cc": function_of(40, "Old")}
+        self.assertEqual(self.violations(allowed), [])
+        lines = self.violations(allowed | {"server/s.cc": function_of(30, "New")})
+        self.assertEqual([line.partition(";")[0] for line in lines],
+                         ["server/old.cc:1: Old has 40 lines", "server/s.cc:1: New has 30 lines"])
+
+    def test_a_very_long_function_is_not_allowed_by_the_number_of_long_ones(self):
+        allowed = {"tools/checks/long_code.txt": "server 1 0 0 0\n"}
+        self.assert_only(allowed | {"server/s.cc": function_of(61)}, "server/s.cc:1",
+                         "server has 1 functions over 60 lines")
+
+    def test_what_became_shorter_lowers_the_bound(self):
+        for folder in ("server", "server/gone"):
+            with self.subTest(folder=folder):
+                self.assert_only({"tools/checks/long_code.txt": f"{folder} 0 0 1 0\n"},
+                                 "tools/checks/long_code.txt:1",
+                                 f"{folder} has 0 sources over 200 lines, and 1 are allowed",
+                                 "check_tree.py --sizes > tools/checks/long_code.txt")
+
+    def test_a_line_of_the_bounds_that_says_nothing_is_refused(self):
+        for line in ("server 1 0 0", "server 1 0 0 -1", "server"):
+            with self.subTest(line=line):
+                self.assert_only({"tools/checks/long_code.txt": f"#\n{line}\n"},
+                                 "tools/checks/long_code.txt:2", "a folder and 4 numbers")
+
+    def test_braces_that_do_not_match_are_told(self):
+        self.assert_only({"server/s.cc": "#if A\nvoid F() {\n#else\nvoid F(int) {\n#endif\n}\n"},
+                         "server/s.cc:6", "braces do not match")
+
+    def test_the_sizes_that_the_command_prints_are_the_bounds(self):
+        self.violations({"server/s.cc": function_of(61), "server/t.h": "#pragma once\n" * 121})
+        command = [sys.executable, TOOLS / "check_tree.py", f"--root={self.root}"]
+        sizes = subprocess.run(command + ["--sizes"], capture_output=True, text=True, check=True)
+        self.assertEqual(sizes.stdout.splitlines()[3:], ["server 1 1 0 1"])
+        (self.root / "tools/checks").mkdir()
+        (self.root / "tools/checks/long_code.txt").write_text(sizes.stdout)
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        self.assertEqual((result.returncode, result.stdout), (0, ""))
 
     def test_all_violations_are_reported_at_once(self):
         lines = self.violations({"server/s.h": '#include "worker/data/h.h"\n', "notes.txt": ""})

@@ -42,6 +42,7 @@ class Scripts(unittest.TestCase):
 
     def test_wrong_words_are_told_and_nothing_is_done(self):
         for name, *words in (("test", "all"), ("quickstart", "--fast"), ("check", "format", "taste"),
+                             ("check", "format", "--changed"), ("check", "tidy", "--changed="),
                              ("install_dependencies", "--hlep"), ("install_dependencies", "clang", "-y"),
                              ("arm_packages",), ("arm_packages", "--all"), ("arm_packages", "a", "b")):
             done = self.call(f"{ROOT.name}/tools/{name}", *words, folder=ROOT.parent)

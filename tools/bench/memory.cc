@@ -1,5 +1,5 @@
-// Whether the processes of a long run keep their memory: what tools/measure/measure_memory.py sees of a
-// server and two trainers.
+// Whether the processes of a long run keep their memory: what tools/measure/measure_memory.py sees
+// of a server and two trainers.
 
 #include "common/base/strings.h"
 #include "tools/bench/peer_script.h"

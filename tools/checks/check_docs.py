@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Checks what the Markdown pages say of the tree, as far as a program can tell.
+"""Checks what pages and the comments of sources say of the tree, as far as a program can tell.
 
   tools/checks/check_docs.py [--root=DIR]
 
 A link leads to a file that is there, and its #anchor to a heading of that file; a path of the
-repository that stands in backticks or in a command, like `tools/test` or --config=configs/a.textproto,
-exists; every name in summary.json (common/metrics/summary.cc) is in docs/reference/results.md, as code.
+repository that stands in backticks or in a command, like `tools/test` or --config=configs/P.textproto,
+exists; every name in summary.json (common/metrics/summary.cc) is in docs/reference/results.md, as code. A page
+or path that a comment names exists, too: from the root, or beside the source or what it tests.
 Pages are easy to read: the README has 120 lines at most, no line outside tables and code has more than 200
 characters, and no page tells a commit, for figures and their commits are records of docs/results. Pages
 made of those are as tools/pages/make_results.py makes them.
@@ -16,9 +17,9 @@ import re
 import sys
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[1] / name) for name in ("", "pages")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pages"))
 import make_results  # noqa: E402
-from check_tree import Violation, run  # noqa: E402
+from checking import Violation, parse_with_root, report, root_parser  # noqa: E402
 
 FOLDERS = ("common", "server", "worker", "tools", "tests", "configs", "docs")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -34,6 +35,12 @@ COMMIT = re.compile(r"\b(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{7,40}\b")
 # Pages that are still as they were before there were rules of reading.
 NOT_REWRITTEN = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "common/wire/FORMAT.md",
                  "configs/README.md", "docs/cluster.md", "docs/config.md", "docs/results.md", "docs/tutorial.md")
+SOURCES = (".h", ".cc", ".proto", ".py", ".cmake", ".textproto", "CMakeLists.txt")
+DOCSTRING = re.compile(r'\A(?:#![^\n]*\n)?"""(.*?)"""', re.DOTALL)
+# Not OUT/table.md, which a tool writes.
+PAGE = re.compile(r"(?<![\w/.~-])(?![A-Z]+/)[\w/-]+\.md\b")
+# No page of ours has numbers.
+NUMBERED = re.compile(r"\b(?:architecture|algorithms|design) \d+(?:\.\d+)*")
 SUMMARY_NAME = re.compile(r'\{"(\w+)",|json\["(\w+)"\]')
 
 
@@ -135,10 +142,56 @@ def check_results(root):
         yield Violation(make_results.RESULTS, 1, str(error))
 
 
+def sources(root):
+    for folder in FOLDERS:
+        for path in sorted((root / folder).rglob("*")):
+            if path.is_file() and (path.name.endswith(SOURCES) or not path.suffix):
+                yield path
+
+
+def comment_of(line, mark):
+    """What a line says behind the mark of a comment that is in no string, or None."""
+    for match in re.finditer(rf"(?:^|\s){mark}\s", line):
+        if line.count('"', 0, match.start()) % 2 == 0:
+            return line[match.end():]
+    return None
+
+
+def comments(text, mark):
+    """(number, what it says) of the lines that are comments, or of the text that a module begins with."""
+    said = DOCSTRING.match(text)
+    last = text.count("\n", 0, said.end()) + 1 if said else 0
+    for number, line in enumerate(text.splitlines(), 1):
+        comment = line if number <= last else comment_of(line, mark)
+        if comment is not None:
+            yield number, comment
+
+
+def comment_faults(root, folder, text):
+    """What is wrong with a comment of a source in the folder, a path from the root."""
+    yield from path_faults(root, text)
+    for match in NUMBERED.finditer(text):
+        yield f"{match[0]} is in no page: name the file, or the paper"
+    tested = folder.relative_to("tests") if folder.parts[0] == "tests" else folder
+    for match in PAGE.finditer(text):
+        places = (root, root / folder, root / tested)
+        if not TREE_PATH.match(match[0]) and not any((place / match[0]).exists() for place in places):
+            yield f"there is no {match[0]}"
+
+
+def check_source(root, source):
+    path = source.relative_to(root)
+    mark = "//" if path.suffix in (".h", ".cc", ".proto") else "#"
+    for number, text in comments(source.read_text(encoding="utf-8", errors="replace"), mark):
+        for fault in comment_faults(root, path.parent, text):
+            yield Violation(path.as_posix(), number, fault)
+
+
 def check(root):
     found = [violation for page in pages(root) for violation in check_page(root, page)]
+    found += [violation for source in sources(root) for violation in check_source(root, source)]
     return [*found, *check_summary(root), *check_results(root)]
 
 
 if __name__ == "__main__":
-    sys.exit(run(__doc__, check))
+    sys.exit(report(check(parse_with_root(root_parser(__doc__)).root)))

@@ -2,16 +2,17 @@
 """Checks the shape of the source tree: who may include whom, and what every file must have.
 
 The tables below are the architecture's floors; a new folder or dependency is an edit here, in plain
-sight. Prints one `file:line: message` a violation and exits with 1 if there is any.
+sight. Long functions and files are counted by folder, and long_code.txt beside this file says how
+many each may have: there may only be fewer, and then the file says so. Prints one
+`file:line: message` a violation and exits with 1 if there is any.
 """
 
 import re
 import sys
-from pathlib import Path
 from typing import NamedTuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from scripting import tool_flags  # noqa: E402
+import long_code
+from checking import Violation, parse_with_root, report, root_parser
 
 # Folders of common, and which others each may include besides itself.
 COMMON_MAY_INCLUDE = {
@@ -69,15 +70,6 @@ TOP_LEVEL = {
 SOURCE_SUFFIXES = (".h", ".cc", ".cu", ".cuh")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 USING_NAMESPACE = re.compile(r"^\s*using\s+namespace\b")
-
-
-class Violation(NamedTuple):
-    path: str
-    line: int
-    message: str
-
-    def __str__(self):
-        return f"{self.path}:{self.line}: {self.message}"
 
 
 class Include(NamedTuple):
@@ -206,7 +198,7 @@ def check_top_level(root):
 def check(root):
     """All violations under the repository root, in order."""
     sources = read_sources(root)
-    violations = list(check_top_level(root))
+    violations = list(check_top_level(root)) + list(long_code.check(root, sources))
     for path, lines in sources.items():
         violations += check_includes(path, sources)
         violations += check_text(path, lines)
@@ -215,18 +207,16 @@ def check(root):
     return sorted(violations)
 
 
-def run(description, check_root):
-    """What such a checker does as a program: prints what check_root(root) finds, and its exit code."""
-    parser = tool_flags.parser(description)
-    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
-    root = parser.parse_args().root.resolve()
-    if not (root / "common").is_dir():
-        parser.error(f"{root} has no folder common; --root takes the root of the repository")
-    violations = check_root(root)
-    for violation in violations:
-        print(violation)
-    return 1 if violations else 0
+def main():
+    parser = root_parser(__doc__)
+    parser.add_argument("--sizes", action="store_true",
+                        help=f"print what {long_code.FILE} would be, and check nothing")
+    arguments = parse_with_root(parser)
+    if arguments.sizes:
+        print(long_code.table(read_sources(arguments.root)), end="")
+        return 0
+    return report(check(arguments.root))
 
 
 if __name__ == "__main__":
-    sys.exit(run(__doc__, check))
+    sys.exit(main())

@@ -3,7 +3,7 @@
 
   tools/pages/make_results.py [--check] [--root=DIR]
 
-A page NAME.md is made of its template, tools/pages/results/NAME.md.in: prose, and in double braces what a
+A page is made of its template, tools/pages/results/PAGE.md.in: prose, and in double braces what a
 record has to say. A record is named without its ending, docs/results/NAME.json; a word with blanks stands
 in quotes. A page has
   {{record R}}                     what was measured, on which machine, and the command

@@ -1,8 +1,8 @@
 // Where rows come from: a Reader gives the rows of a chunk, wherever it lies.
 //
 // A chunk is a fixed number of raw lines of one file (or rows of the synthetic set), a multiple of
-// the batch size; the coordinator lends chunks to trainers (architecture 13), so a reader is asked
-// for increasing, not consecutive, chunks.
+// the batch size; the coordinator lends chunks to trainers, so a reader is asked for increasing,
+// not consecutive, chunks.
 //
 // Place in the life of a batch: lease -> **read -> parse** -> batch.
 // Thread rule: thread-compatible; a worker has one reader thread.

@@ -6,12 +6,10 @@
 #include <vector>
 
 #include "common/base/random.h"
+#include "common/base/random_streams.h"
 
 namespace weir::data {
 namespace {
-
-// Keeps this use of run.seed apart from the others.
-constexpr uint64_t kShuffleKey = 0x5bff1e;
 
 // The block's rows in another order: row i of the result is row order[i].
 RowBlock InOrder(const RowBlock& block, const std::vector<size_t>& order) {
@@ -52,7 +50,7 @@ class ShufflingReader : public Reader {
                                   RowBlock* block) override {
     Result<ChunkResult> result = inside_->ReadColumns(chunk, choice, block);
     if (!result.ok() || chunk.split != Split::kTrain) return result;
-    RandomStream random(seed_, kShuffleKey, chunk.epoch, chunk.file, chunk.chunk);
+    RandomStream random(seed_, RunStream::kRowShuffle, chunk.epoch, chunk.file, chunk.chunk);
     std::vector<size_t> order(block->labels.size());
     std::iota(order.begin(), order.end(), size_t{0});
     for (size_t last = order.size(); last-- > 1;) {

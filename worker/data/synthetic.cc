@@ -6,13 +6,11 @@
 
 #include "common/base/check.h"
 #include "common/base/random.h"
+#include "common/base/random_streams.h"
 #include "worker/data/chunk_lines.h"
 
 namespace weir::data {
 namespace {
-
-// Keeps this use of the seed apart from the features' shapes and the teacher.
-constexpr uint64_t kRowKey = 5;
 
 double Entropy(double p) { return -p * std::log(p) - (1 - p) * std::log1p(-p); }
 
@@ -76,7 +74,7 @@ int64_t SyntheticSet::row_count(Split split) const {
 void SyntheticSet::MakeRow(Split split, int64_t index, SyntheticRow* row) const {
   DCHECK(index >= 0 && index < row_count(split)) << index;
   const int64_t position = split == Split::kTrain ? index : config_.rows() + index;
-  RandomStream random(config_.seed(), kRowKey, position);
+  RandomStream random(config_.seed(), SyntheticStream::kRow, position);
   features_.Draw(random, &row->features);
   row->probability = teacher_.ClickProbability(row->features);
   row->label = random.NextUnit() < row->probability ? 1.0f : 0.0f;

@@ -5,13 +5,11 @@
 #include <numeric>
 
 #include "common/base/check.h"
+#include "common/base/random_streams.h"
 #include "worker/data/dense_transform.h"
 
 namespace weir::data {
 namespace {
-
-// Keeps this use of the seed apart from the rows and the teacher.
-constexpr uint64_t kFeatureKey = 1;
 
 // Share of a feature's variance that the hidden factors explain.
 constexpr double kFactorVariance = 0.4;
@@ -84,7 +82,7 @@ uint64_t CoprimeBelow(RandomStream& random, uint64_t modulus) {
 
 FeatureModel::FeatureModel(const v1::SyntheticConfig& config) {
   CHECK_GE(config.rows_per_table(), 1);
-  RandomStream random(config.seed(), kFeatureKey);
+  RandomStream random(config.seed(), SyntheticStream::kFeature);
   for (int32_t i = 0; i < config.dense_features(); ++i) {
     const Loading loading = MakeLoading(random);
     const double log_mean = 4.5 * random.NextUnit();

@@ -5,13 +5,10 @@
 #include <numbers>
 
 #include "common/base/check.h"
+#include "common/base/random_streams.h"
 
 namespace weir::data {
 namespace {
-
-constexpr uint64_t kTeacherKey = 2;
-constexpr uint64_t kSampleKey = 3;
-constexpr uint64_t kVectorKey = 4;
 
 constexpr size_t kSampleRows = 4096;
 constexpr double kClickRate = 0.25;
@@ -68,13 +65,13 @@ inline float Dot(const std::array<float, kWidth>& a, const std::array<float, kWi
 }  // namespace
 
 Teacher::Teacher(uint64_t seed, const FeatureModel& features)
-    : vector_key_(KeyedHash(seed, kVectorKey)) {
-  RandomStream random(seed, kTeacherKey);
+    : vector_key_(KeyedHash(seed, SyntheticStream::kHiddenVector)) {
+  RandomStream random(seed, SyntheticStream::kTeacher);
   FillNormal(random, 1.0, linear_e_);
   FillNormal(random, 1.0, linear_f_);
   MakeWaves(random, features.dense_count());
 
-  RandomStream sample_random(seed, kSampleKey);
+  RandomStream sample_random(seed, SyntheticStream::kTeacherSample);
   std::vector<FeatureRow> sample(kSampleRows);
   for (FeatureRow& row : sample) features.Draw(sample_random, &row);
   Normalise(sample);

@@ -1,6 +1,5 @@
 // The first stage's batches that are on their way: how many more may start, which must start anew
-// because what they left with is lost, and how old the oldest is. A pure state machine
-// (architecture 6.7).
+// because what they left with is lost, and how old the oldest is. A pure state machine.
 //
 // Place in the life of a batch: **start** -> forward ... backward -> **end**.
 // Thread rule: owner's lock.

@@ -1,5 +1,5 @@
 // How long the first stage has waited: for the other stages to come, or for a batch to come back.
-// A pure state machine (architecture 6.7).
+// A pure state machine.
 //
 // Silence counts, not how long a batch queues behind others: as long as some batch comes back all
 // is well. After answer_timeout_ms of it the stages start over; what was lost on the way is no

@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/base/random.h"
+#include "common/base/random_streams.h"
 #include "common/base/strings.h"
 #include "common/wire/frame.h"
 
@@ -35,7 +36,7 @@ StageMath::StageMath(const ModelLayout& layout, uint32_t trainer, uint32_t stage
       counts_(layout.stages().size() - 1) {
   const auto make = [&](uint32_t split) {
     return split::MakeSplitPolicy(layout.pipeline().split(static_cast<int>(split)),
-                                  KeyedHash(layout.seed(), trainer), kernels);
+                                  KeyedHash(layout.seed(), RunStream::kSplit, trainer), kernels);
   };
   if (!is_first()) before_ = make(stage - 1);
   if (!is_last()) behind_ = make(stage);

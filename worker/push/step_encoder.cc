@@ -7,6 +7,7 @@
 #include "common/base/check.h"
 #include "common/base/clock.h"
 #include "common/base/random.h"
+#include "common/base/random_streams.h"
 #include "common/base/strings.h"
 #include "common/compress/policy_table.h"
 #include "common/compress/saved_state.h"
@@ -15,9 +16,6 @@
 
 namespace weir::worker {
 namespace {
-
-// Keeps these keys apart from other uses of the run's seed.
-constexpr uint64_t kTrainerKey = 201;
 
 std::span<const float> PartOf(const TensorSpec& tensor, std::span<const float> dense) {
   return dense.subspan(static_cast<size_t>(tensor.offset),
@@ -63,7 +61,7 @@ StepEncoder::StepEncoder(const v1::Config& config, const ModelLayout& layout, ui
     scope.tensor = tensor.id;
     scope.element_count = tensor.element_count();
     scope.values = rule.values() == v1::BF16 ? wire::ValueCoding::kBf16 : wire::ValueCoding::kF32;
-    scope.seed = KeyedHash(layout.seed(), kTrainerKey, trainer);
+    scope.seed = KeyedHash(layout.seed(), RunStream::kPolicy, trainer);
     layer->state = layer->policy->MakeState(scope);
     all_keep_residuals_ = all_keep_residuals_ && layer->policy->keeps_residual();
     layers_.push_back(std::move(layer));

@@ -1,4 +1,5 @@
-// DCT is Dynamic Communication Thresholding; the worked examples are algorithms 6.1's.
+// DCT is Dynamic Communication Thresholding (Gupta et al., KDD 2021); the worked examples are of
+// section 3.2, whose text keeps one element less than its algorithm.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
-// The bound of architecture 9, simulated: density within 15 % of the target over the run and within
-// 30 % over any 1,000 steps after the first 200, on noise whose scale falls by a factor of three.
+// How near its target a policy stays, simulated: density within 15 % of the target over the run
+// and within 30 % over any 1,000 steps after the first 200, on noise whose scale falls by a factor
+// of three.
 #include <gtest/gtest.h>
 
 #include <algorithm>
