@@ -228,6 +228,42 @@ TEST_F(Csv, RowsWithoutALabelAreAsWideAsThoseLearnedFrom) {
   EXPECT_THAT(block_.dense, ElementsAre(8));
 }
 
+// As in prediction: a field more before a column makes it another.
+TEST_F(Csv, EveryFileWithoutAHeaderIsAsWideAsTheFirst) {
+  const std::string columns = R"(header: false label { column: "0" } dense { column: "1" })";
+  v1::Config config = Config(Write("a.csv", "1,5,8\n0,6,9\n"), columns);
+  const std::string same = Write("b.csv", "0,7,8\n"), wider = Write("wider.csv", "1,3,5,8\n"),
+                    narrower = Write("narrower.csv", "1,5\n");
+  config.mutable_data()->add_train(same);
+  config.mutable_data()->add_test(same);
+  EXPECT_TRUE(MakeReader(config).ok());
+  for (const auto& [other, width] : {std::pair(wider, 4), std::pair(narrower, 2)}) {
+    v1::Config train = config, test = config;
+    train.mutable_data()->set_train(1, other);
+    test.mutable_data()->set_test(0, other);
+    const std::string told = StrCat(other, ": the first line has ", width,
+                                    " fields, and those of training had 3; columns are told by "
+                                    "their number");
+    EXPECT_THAT(MakeReader(train).status().message(), HasSubstr("data.train[1]: " + told));
+    EXPECT_THAT(MakeReader(test).status().message(), HasSubstr("data.test[0]: " + told));
+  }
+}
+
+// By name, columns are found wherever they are.
+TEST_F(Csv, EveryFileHasAHeaderOfItsOwn) {
+  v1::Config config = Config(Write("a.csv", "click,hour,site\n1,5,x\n"), kClicks);
+  config.mutable_data()->add_train(Write("b.csv", "more,site,click,hour\n?,x,0,7\n"));
+  auto reader = MakeReader(config);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  ASSERT_TRUE((*reader)->ReadChunk({Split::kTrain, 0, 1, 0}, &block_).ok());
+  EXPECT_THAT(block_.labels, ElementsAre(0));
+  EXPECT_THAT(block_.dense, ElementsAre(7));
+  config.mutable_data()->add_test(Write("c.csv", "click;hour;site\n1;5;x\n"));
+  EXPECT_THAT(MakeReader(config).status().message(),
+              HasSubstr("c.csv: data.csv.label names column 'click', which the file does not have; "
+                        "it has click;hour;site"));
+}
+
 TEST_F(Csv, RefusesAHeaderWithoutARow) {
   EXPECT_THAT(Open("click,hour,site\n", kClicks).message(),
               HasSubstr("f.csv has one line, a header, and no row below it"));
