@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <string_view>
 #include <utility>
 
 #include "common/base/strings.h"
@@ -16,20 +15,6 @@ namespace {
 
 constexpr size_t kInputBytes = size_t{1} << 16;
 
-// What has packed a file that begins so, of what is not read here; null for none of them.
-const char* OtherPacker(std::span<const unsigned char> begin) {
-  using std::literals::operator""sv;
-  const std::string_view text(reinterpret_cast<const char*>(begin.data()), begin.size());
-  constexpr size_t kBzip2LevelAt = 3;  // a digit, between two words that are always the same
-  if (text.starts_with("BZh"sv) &&
-      text.substr(std::min(text.size(), kBzip2LevelAt + 1)).starts_with("1AY&SY"sv)) {
-    return "bzip2";
-  }
-  if (text.starts_with("\xFD\x37zXZ\0"sv)) return "xz";
-  if (text.starts_with("PK\x03\x04"sv)) return "zip";
-  return nullptr;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<ByteSource>> ByteSource::Open(const std::string& path) {
@@ -37,10 +22,6 @@ Result<std::unique_ptr<ByteSource>> ByteSource::Open(const std::string& path) {
   if (file < 0) return NotFound(StrCat(path, " cannot be opened: ", std::strerror(errno)));
   std::unique_ptr<ByteSource> source(new ByteSource(path, file));
   WEIR_RETURN_IF_ERROR(source->FillInput().status());
-  if (const char* packer = OtherPacker(source->input_); packer != nullptr) {
-    return InvalidData(StrCat(path, " is packed by ", packer,
-                              "; plain text, gzip and zstd are read: unpack it, or pack it so"));
-  }
   source->unpacker_ = MakeUnpacker(source->input_);
   return source;
 }

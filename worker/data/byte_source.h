@@ -24,6 +24,8 @@ class ByteSource {
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
 
+  bool is_packed() const { return unpacker_ != nullptr; }
+
   // Up to `size` > 0 of the next bytes; 0 at the end.
   Result<size_t> Read(char* to, size_t size);
 

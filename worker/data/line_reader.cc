@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/base/strings.h"
+#include "worker/data/other_formats.h"
 
 namespace weir::data {
 namespace {
@@ -39,9 +40,14 @@ Result<std::unique_ptr<LineReader>> LineReader::Open(const std::string& path,
   WEIR_RETURN_IF_ERROR(CheckIsFile(path));
   WEIR_ASSIGN_OR_RETURN(auto source, ByteSource::Open(path));
   std::unique_ptr<LineReader> reader(new LineReader(std::move(source), quotes));
-  WEIR_ASSIGN_OR_RETURN(const bool empty, reader->AtEnd());
-  if (empty) return InvalidData(StrCat(path, " is empty"));
+  bool more = true;
+  while (more && reader->end_ < kTellingBytes) {
+    WEIR_ASSIGN_OR_RETURN(more, reader->Fill());
+  }
+  if (reader->end_ == 0) return InvalidData(StrCat(path, " is empty"));
   const std::string_view start(reader->buffer_.get(), reader->end_);
+  const std::string other = DescribeOtherFormat(path, reader->source_->is_packed(), start);
+  if (!other.empty()) return InvalidData(other);
   if (!start.starts_with(kByteOrderMark)) return reader;
   reader->begin_ = kByteOrderMark.size();
   WEIR_ASSIGN_OR_RETURN(const bool only_mark, reader->AtEnd());

@@ -52,17 +52,6 @@ class LineReaderTest : public DataFilesTest {
   }
 };
 
-TEST_F(LineReaderTest, NamesAPackerThatIsNotRead) {
-  const std::string xz(
-      "\xfd"
-      "7zXZ\0rest",
-      10);
-  EXPECT_THAT(ReadError(Write("a.bz2", "BZh91AY&SYrest")).message(), HasSubstr("packed by bzip2"));
-  EXPECT_THAT(ReadError(Write("a.xz", xz)).message(), HasSubstr("packed by xz"));
-  EXPECT_THAT(ReadError(Write("a.zip", "PK\x03\x04rest")).message(), HasSubstr("packed by zip"));
-  EXPECT_TRUE(ReadError(Write("text", "BZh9 is a word")).ok());
-}
-
 // Text that hardly compresses, so that gzip members are as long as it.
 std::string NoisyLines(int count) {
   RandomStream random(1);
