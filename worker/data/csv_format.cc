@@ -80,7 +80,8 @@ class CsvParser : public LineParser {
         const std::string_view field = fields_[places_.dense[i]];
         double value = column.missing();
         if (!columns_.IsMissing(field) && !ParseNumber(field, &value)) {
-          return Unreadable(columns_.config.dense(static_cast<int>(i)).column(), field, "a number");
+          return Unreadable(columns_.config.dense(static_cast<int>(i)).column(), field,
+                            NumberWantedFor(field));
         }
         out[i] = column.Transformed(value);
       }

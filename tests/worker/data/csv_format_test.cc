@@ -115,6 +115,12 @@ TEST_F(Csv, SplitsListsOfValues) {
   EXPECT_NE(block_.ids[0], block_.ids[1]);
 }
 
+TEST_F(Csv, ANumberTooSmallForADoubleIsZero) {
+  Read("click,a\n1,1e-400\n0,-1e-400\n1,1e-50\n0,+3.4e38\n",
+       R"(label { column: "click" } dense { column: "a" })");
+  EXPECT_THAT(block_.dense, ElementsAre(0.0f, 0.0f, 0.0f, 3.4e38f));
+}
+
 TEST_F(Csv, TransformsNumbers) {
   Read("click,a\n1,-5\n0,3\n1,1e6\n",
        R"(label { column: "click" } dense { column: "a" log1p { high: 100 } })");
@@ -162,7 +168,23 @@ TEST_F(Csv, TellsWhatIsWrongWithARow) {
               HasSubstr("f.csv:2: the label is '2', none of 1 (positive) or 0 (negative)"));
   EXPECT_THAT(Problem(header + "1,noon,x\n", kClicks),
               HasSubstr(":2: column hour is 'noon', not a number"));
-  EXPECT_THAT(Problem(header + "1,nan,x\n", kClicks), HasSubstr("column hour is 'nan'"));
+  const auto hour = [&](const std::string& text) {
+    return Problem(header + "1," + text + ",x\n", kClicks);
+  };
+  for (const char* word : {"nan", "NaN", "inf", "-Infinity"}) {
+    EXPECT_THAT(hour(word), HasSubstr(StrCat("column hour is '", word,
+                                             "', not a finite number; "
+                                             "where it stands for a missing value, name it in "
+                                             "data.csv.missing")));
+  }
+  for (const char* large : {"1e39", "-3.5e38", "1e400"}) {
+    EXPECT_THAT(hour(large), HasSubstr("not a number that a float can hold, up to 3.4e38"));
+  }
+  EXPECT_THAT(hour("0x1A"), HasSubstr("'0x1A', not a decimal number"));
+  for (const char* grouped : {"\"1,234\"", "1_234", "1 234", "\"3,5\"", "1'000"}) {
+    EXPECT_THAT(hour(grouped), HasSubstr("not a number with a point before its decimals and "
+                                         "nothing else between its digits"));
+  }
   EXPECT_THAT(Problem(header + "1,2\n", kClicks), HasSubstr("3 fields expected, found 2"));
   EXPECT_THAT(Problem(header + "1,2,\xff\n", kClicks), HasSubstr("the line is not UTF-8"));
   EXPECT_THAT(Problem(header + "1,2,\"x\n", kClicks),
