@@ -18,10 +18,11 @@ constexpr size_t kInputBytes = size_t{1} << 16;
 }  // namespace
 
 Result<std::unique_ptr<ByteSource>> ByteSource::Open(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = path == kStandardInput ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                          : open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return NotFound(StrCat(path, " cannot be opened: ", std::strerror(errno)));
   std::unique_ptr<ByteSource> source(new ByteSource(path, file));
-  WEIR_RETURN_IF_ERROR(source->FillInput().status());
+  WEIR_RETURN_IF_ERROR(source->ReadMagic());
   source->unpacker_ = MakeUnpacker(source->input_);
   return source;
 }
@@ -54,6 +55,21 @@ Result<bool> ByteSource::FillInput() {
                         ReadRaw(reinterpret_cast<char*>(buffer_.data()), buffer_.size()));
   input_ = std::span(buffer_).first(count);
   return count > 0;
+}
+
+// A pipe may give few bytes at a time.
+Status ByteSource::ReadMagic() {
+  constexpr size_t kMagicBytes = 16;
+  size_t size = 0;
+  while (size < kMagicBytes) {
+    WEIR_ASSIGN_OR_RETURN(
+        const size_t count,
+        ReadRaw(reinterpret_cast<char*>(buffer_.data()) + size, buffer_.size() - size));
+    if (count == 0) break;
+    size += count;
+  }
+  input_ = std::span(buffer_).first(size);
+  return OkStatus();
 }
 
 Result<size_t> ByteSource::Unpack(char* to, size_t size) {

@@ -231,6 +231,19 @@ TEST_F(Csv, ALabelIsALabelEvenWhereOtherColumnsCallItMissing) {
   EXPECT_THAT(block_.labels, ElementsAre(0, 1, ::testing::IsNan()));
 }
 
+TEST_F(Csv, ALabelThatIsNotKnownIsNoneWhereRowsAreScored) {
+  v1::Config config = Config(Write("f.csv", "click,hour\n1,1\n?,2\n7,3\n0,noon\n0,4\n"),
+                             R"(label { column: "click" } dense { column: "hour" })");
+  auto reader = MakeReader(config, {}, RowLabels::kOptional);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  const auto result = (*reader)->ReadChunk({Split::kTrain, 0, 0, 0}, &block_);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(block_.labels, ElementsAre(1, ::testing::IsNan(), ::testing::IsNan(), 0));
+  ASSERT_THAT(result->malformed_lines, SizeIs(1));
+  EXPECT_EQ(result->malformed_lines[0].first, 5);
+  EXPECT_EQ(result->malformed_lines[0].last, 5);
+}
+
 // As where the label's column is left out of rows to score, and columns have no names.
 TEST_F(Csv, RowsWithoutALabelAreAsWideAsThoseLearnedFrom) {
   const std::string columns = R"(header: false label { column: "0" } dense { column: "1" })";
