@@ -95,6 +95,7 @@ v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
   }
   if (membership_.member_count() == 1) {  // this one alone: others are held to what it has
     file_bytes_ = {join.file_bytes().begin(), join.file_bytes().end()};
+    train_file_count_ = join.train_files();
   }
   anyone_joined_ = true;
   shall_be_saved_ |= join.saves() || join.awaits_model();
@@ -131,24 +132,36 @@ v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
 
 // Trainers are lent chunks of files that each reads for itself: rows of a file that ends elsewhere
 // at one of them would be trained by nobody.
-std::string Coordinator::RefuseFiles(const v1::Join& join) const {
-  if (membership_.member_count() == 0) return "";
-  const v1::DataConfig& data = config_.data();
+std::string Coordinator::RefuseFiles(const v1::Join& join) {
   const auto file_count = static_cast<size_t>(join.file_bytes_size());
-  if (file_count != file_bytes_.size()) {
-    return StrCat("it reads ", file_count, " files, the workers that are here ",
-                  file_bytes_.size());
+  const size_t train_count = join.train_files();
+  if (file_count > 0 && (train_count == 0 || train_count > file_count)) {
+    return StrCat("it reads ", file_count, " files, ", train_count, " of them to train on");
+  }
+  if (membership_.member_count() == 0) return RefuseFileCounts(train_count, file_count);
+  if (file_count != file_bytes_.size() || train_count != train_file_count_) {
+    return StrCat("it reads ", train_count, " files to train on and ", file_count - train_count,
+                  " to test on, the workers that are here ", train_file_count_, " and ",
+                  file_bytes_.size() - train_file_count_);
   }
   for (size_t i = 0; i < file_count; ++i) {
     const uint64_t bytes = join.file_bytes(static_cast<int>(i));
     if (bytes == file_bytes_[i]) continue;
-    const auto train_count = static_cast<size_t>(data.train_size());
     const bool is_train = i < train_count;
     return StrCat(is_train ? "data.train[" : "data.test[", is_train ? i : i - train_count, "] has ",
                   bytes, " bytes here and ", file_bytes_[i],
                   " at the workers that are here: all must read the same files");
   }
   return "";
+}
+
+// The config may have patterns: what they match, the first worker says.
+std::string Coordinator::RefuseFileCounts(size_t train_count, size_t file_count) {
+  if (file_count == 0) return "";
+  const auto test_count = static_cast<uint32_t>(file_count - train_count);
+  if (director_.SetFileCounts(static_cast<uint32_t>(train_count), test_count)) return "";
+  return StrCat("it reads ", train_count, " files to train on and ", test_count,
+                " to test on, which are not as many as the run has begun with");
 }
 
 std::string Coordinator::RefuseStage(const v1::Join& join) const {

@@ -108,7 +108,8 @@ class Coordinator {
   void Dismiss(cluster::Seat seat, int64_t now_ms);
   // "" if this process may be this stage, else why not.
   std::string RefuseStage(const v1::Join& join) const;
-  std::string RefuseFiles(const v1::Join& join) const;
+  std::string RefuseFiles(const v1::Join& join);
+  std::string RefuseFileCounts(size_t train_count, size_t file_count);
   // An evaluation waits until later stages have pushed what belongs to the chunks that are done.
   void Settle(cluster::Seat seat, bool is_busy, int64_t now_ms);
   bool IsAwaitedToSettle(cluster::Seat seat) const;
@@ -148,6 +149,7 @@ class Coordinator {
   std::optional<int64_t> started_ms_;  // the first tick: from then on others can join
   bool anyone_joined_ = false;
   std::vector<uint64_t> file_bytes_;      // of those who are here
+  size_t train_file_count_ = 0;           // of these, to train on
   std::optional<int64_t> last_knock_ms_;  // when somebody last asked for a seat that was taken
   Unchanged settling_;                    // director_.settling()
   Unchanged stuck_;                       // director_.awaited_work()

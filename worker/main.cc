@@ -13,6 +13,7 @@
 #include "common/base/strings.h"
 #include "common/config/load_config.h"
 #include "common/config/validate_config.h"
+#include "common/config/warnings.h"
 #include "common/layout/message_bound.h"
 #include "common/program/build_commit.h"
 #include "common/program/program.h"
@@ -23,6 +24,7 @@
 #include "common/transport/zmq_transport.h"
 #include "worker/client/embedded_client.h"
 #include "worker/client/server_client.h"
+#include "worker/data/input_files.h"
 #include "worker/data/reader.h"
 #include "worker/pipeline/pipeline_views.h"
 #include "worker/pipeline/stage_links.h"
@@ -54,6 +56,7 @@ namespace {
 
 struct Setup {
   v1::Config config;
+  v1::Config found = {};  // the same, with the files that its patterns match
   std::vector<std::string> addresses;
 };
 
@@ -134,6 +137,11 @@ Status ReadFlags(const Arguments& arguments, Setup* read) {
 Result<std::unique_ptr<ParameterClient>> MakeEmbedded(const Setup& setup, const ModelLayout& layout,
                                                       const saved_model::SavedModel* warm_start) {
   auto client = std::make_unique<EmbeddedClient>(setup.config, layout);
+  const v1::DataConfig& files = setup.found.data();
+  if (!files.has_synthetic()) {
+    client->SetFileCounts(static_cast<uint32_t>(files.train_size()),
+                          static_cast<uint32_t>(files.test_size()));
+  }
   if (warm_start != nullptr) WEIR_RETURN_IF_ERROR(client->Load(*warm_start));
   return std::unique_ptr<ParameterClient>(std::move(client));
 }
@@ -150,7 +158,10 @@ LinkOptions ServerLinkOptions(const Setup& setup, const saved_model::SavedModel*
   options.trainer = static_cast<uint32_t>(FLAGS_trainer);
   options.saves = !FLAGS_save.empty();
   options.stays = options.awaits_model = !FLAGS_save_residuals.empty();
-  options.file_bytes = data::FileBytes(setup.config.data());
+  options.file_bytes = data::FileBytes(setup.found.data());
+  if (!options.file_bytes.empty()) {
+    options.train_files = static_cast<uint32_t>(setup.found.data().train_size());
+  }
   if (warm_start != nullptr) options.warm_start = warm_start->manifest().id();
   return options;
 }
@@ -251,7 +262,10 @@ Result<v1::LearnedColumns> Learned(const v1::Config& config,
   return data::LearnFromData(config);
 }
 
-Status RunWorker(const Setup& setup) {
+Status RunWorker(Setup setup) {
+  for (const std::string& warning : config::Warnings(setup.config)) LOG(WARNING) << warning;
+  setup.found = setup.config;
+  WEIR_ASSIGN_OR_RETURN(*setup.found.mutable_data(), data::FindFiles(setup.config.data()));
   WorkerOptions options;
   if (!FLAGS_out.empty()) {
     WEIR_ASSIGN_OR_RETURN(options.log, PrepareOut(setup.config));
@@ -271,9 +285,9 @@ Status RunWorker(const Setup& setup) {
   if (!FLAGS_save_residuals.empty()) {
     WEIR_RETURN_IF_ERROR(saved_model::PrepareStatesFolder(FLAGS_save_residuals));
   }
-  WEIR_ASSIGN_OR_RETURN(const v1::LearnedColumns learned, Learned(setup.config, warm_start.get()));
+  WEIR_ASSIGN_OR_RETURN(const v1::LearnedColumns learned, Learned(setup.found, warm_start.get()));
   WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<data::Reader> reader,
-                        data::MakeReader(setup.config, learned));
+                        data::MakeReader(setup.found, learned));
   const auto server_count = std::max<size_t>(1, setup.addresses.size());
   const ModelLayout layout(setup.config, static_cast<uint32_t>(server_count));
   if (!setup.addresses.empty()) WEIR_RETURN_IF_ERROR(CheckMessageBound(setup.config, layout));
@@ -303,7 +317,7 @@ Status RunWorker(const Setup& setup) {
     options.rule_starts = saved_model::StartsOfRules(*warm_start, setup.config.update());
   }
   if (stage.client) SetStage(setup, layout, reader.get(), &stage, &options);
-  Worker worker(setup.config, layout, std::move(options), reader.get(), client);
+  Worker worker(setup.found, layout, std::move(options), reader.get(), client);
   Status ran;
   {
     const InterruptScope scope(&interrupt, [&] { worker.Interrupt(); });

@@ -59,6 +59,7 @@ class LeaseBook {
   // Starts over with the first chunk of the first epoch; what was learned of file ends stays.
   void Restart();
 
+  bool has_lent() const { return next_id_ > 1; }
   size_t lent_count() const { return lent_.size(); }
   // Every chunk was lent and finished.
   bool done() const { return lent_.empty() && returned_.empty() && exhausted(); }
@@ -77,9 +78,9 @@ class LeaseBook {
   bool IsPastEnd(const ChunkKey& key) const;
   void SkipPastEnds(ChunkKey& key) const;
 
-  const v1::InputSplit split_;
-  const uint32_t file_count_;
-  const uint32_t epoch_count_;
+  v1::InputSplit split_;
+  uint32_t file_count_;
+  uint32_t epoch_count_;
   std::vector<std::optional<uint64_t>> chunk_counts_;  // per file, once its end was met
   std::vector<uint64_t> chunks_with_rows_;             // per file: up to the last one met
   ChunkKey next_;

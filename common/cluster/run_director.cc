@@ -34,6 +34,16 @@ RunDirector::RunDirector(const RunPlan& plan)
       test_(v1::TEST, plan.test_file_count, 1),
       next_evaluation_(plan.evaluate_every_samples) {}
 
+bool RunDirector::SetFileCounts(uint32_t train, uint32_t test) {
+  if (train == plan_.train_file_count && test == plan_.test_file_count) return true;
+  if (train_.has_lent()) return false;
+  plan_.train_file_count = train;
+  plan_.test_file_count = test;
+  train_ = LeaseBook(v1::TRAIN, train, plan_.epoch_count);
+  test_ = LeaseBook(v1::TEST, test, 1);
+  return true;
+}
+
 void RunDirector::Complete(Seat member, const v1::Completion& completion, eval::Scores scores,
                            int64_t now_ms) {
   const bool is_test = completion.has_scores();

@@ -43,6 +43,10 @@ class RunDirector {
 
   explicit RunDirector(const RunPlan& plan);
 
+  // Once workers have found what the config's patterns match. False when other numbers hold and
+  // chunks were lent by them.
+  bool SetFileCounts(uint32_t train, uint32_t test);
+
   // Of a worker; what cannot be true fails the run, and the reason names the worker.
   // It has finished a lease; scores only for a test chunk.
   void Complete(Seat member, const v1::Completion& completion, eval::Scores scores, int64_t now_ms);
@@ -97,7 +101,7 @@ class RunDirector {
   void EndEvaluation();
   void StopTrainClock(int64_t now_ms);
 
-  const RunPlan plan_;
+  RunPlan plan_;
   State state_ = State::kRunning;
   std::string failure_;
   Phase phase_ = Phase::kTraining;

@@ -51,8 +51,8 @@ uint64_t HashSplits(v1::PipelineConfig pipeline) {
 uint64_t HashAgreement(const v1::Config& config) {
   const v1::DataConfig& data = config.data();
   const int64_t chunk_lines = int64_t{data.batch_size()} * data.chunk_batches();
-  return KeyedHash(1, chunk_lines, data.train_size(), data.test_size(), data.epochs(),
-                   data.shuffle(), config.cluster().max_message_bytes());
+  return KeyedHash(1, chunk_lines, data.test().empty(), data.epochs(), data.shuffle(),
+                   config.cluster().max_message_bytes());
 }
 
 }  // namespace
@@ -76,8 +76,8 @@ std::string DescribeMismatch(const RunHashes& ours, const RunHashes& theirs) {
   if (ours.agreement != theirs.agreement) {
     parts.emplace_back(
         "how the input is lent out or what messages may hold (data.batch_size * "
-        "data.chunk_batches, data.epochs, data.shuffle, the number of data.train and data.test "
-        "files, cluster.max_message_bytes)");
+        "data.chunk_batches, data.epochs, data.shuffle, whether there is data.test, "
+        "cluster.max_message_bytes)");
   }
   if (ours.pipeline != theirs.pipeline) parts.emplace_back("the stages (pipeline.split)");
   return parts.empty() ? "" : StrCat("the configs differ in ", StrJoin(parts, ", "));

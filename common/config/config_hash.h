@@ -20,7 +20,9 @@ struct RunHashes {
   uint64_t data = 0;      // the reader with its settings; no paths
   uint64_t update = 0;    // the update section
   uint64_t pipeline = 0;  // the splits of the pipeline section
-  // How leases cut the input: lines of a chunk, files, epochs, shuffle; and what messages may hold.
+  // How leases cut the input: lines of a chunk, whether there is anything to test on, epochs,
+  // shuffle; and what messages may hold. How many files there are, which patterns leave open, the
+  // coordinator compares when workers join.
   uint64_t agreement = 0;
 
   bool operator==(const RunHashes&) const = default;

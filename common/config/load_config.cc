@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -35,6 +36,17 @@ Result<std::string> ReadFile(const std::string& path) {
   return text;
 }
 
+// Without the mark that some editors write before it.
+Result<std::string> AsUtf8(const std::string& path, std::string text) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
+    return InvalidConfig(StrCat(path, ": is text in UTF-16, and UTF-8 is read: save it so, or ",
+                                "iconv -f UTF-16 -t UTF-8 '", path, "'"));
+  }
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+  return text;
+}
+
 // The overlay of everything read so far, and what was wrong with it.
 struct Loader {
   v1::Config config;
@@ -49,6 +61,7 @@ struct Loader {
 
   void AddFile(const std::string& path) {
     Result<std::string> text = ReadFile(path);
+    if (text.ok()) text = AsUtf8(path, *std::move(text));
     if (text.ok()) return Add(ParseText(path, *std::move(text)));
     whole = false;
     mistakes.push_back(text.status().message());

@@ -231,7 +231,7 @@ class ProcessTest(unittest.TestCase):
     def test_the_config_of_the_hybrid_as_it_is_on_the_sample(self):
         self.sample("train"), self.sample("test")
         self.end(self.start("weir-local", "--config=configs/runs/dct_hybrid.textproto", "--servers=2",
-                            "--trainers=2", "--stages=3", "--out=" + self.path("l")), 0,
+                            '--override=data { root: "../shared/data" }', "--trainers=2", "--stages=3", "--out=" + self.path("l")), 0,
                  "done: 2 servers, 2 trainers of 3 stages", "train   100,000 samples",
                  "test    17,547 samples", "with everything sent at the splits ", "summary.json",
                  timeout=200)

@@ -176,6 +176,7 @@ TEST_F(CoordinatorTest, AJoinWithOtherFilesIsRefusedForGoodAndSaysWhichDiffers) 
     join.set_trainer(trainer);
     join.set_nonce(50 + trainer);
     for (const uint64_t bytes : file_bytes) join.add_file_bytes(bytes);
+    join.set_train_files(1);
     return coordinator.OnJoin(join, now_ms_);
   };
   EXPECT_TRUE(reply(0, {1000, 70}).has_join_reply());
@@ -186,7 +187,32 @@ TEST_F(CoordinatorTest, AJoinWithOtherFilesIsRefusedForGoodAndSaysWhichDiffers) 
             "read the same files");
   EXPECT_FALSE(train.refusal().retry());
   EXPECT_THAT(reply(2, {1000, 71}).refusal().reason(), HasSubstr("data.test[0] has 71 bytes"));
-  EXPECT_THAT(reply(2, {1000}).refusal().reason(), HasSubstr("reads 1 files"));
+  EXPECT_THAT(reply(2, {1000}).refusal().reason(),
+              HasSubstr("reads 1 files to train on and 0 to test on, the workers that are here 1 "
+                        "and 1"));
+}
+
+// A pattern of the config is as many files as the first worker finds.
+TEST_F(CoordinatorTest, TheFirstJoinTellsHowManyFilesThereAre) {
+  v1::Config config = config_;
+  config.mutable_data()->clear_synthetic();
+  config.mutable_data()->mutable_criteo_tsv();
+  config.mutable_data()->add_train("part-*");
+  Coordinator coordinator{config, identity_, kServers};
+  const auto reply = [&](uint32_t trainer, uint32_t train_files, int file_count) {
+    v1::Join join;
+    *join.mutable_identity() = identity_;
+    join.set_trainer(trainer);
+    join.set_nonce(50 + trainer);
+    for (int i = 0; i < file_count; ++i) join.add_file_bytes(10);
+    join.set_train_files(train_files);
+    return coordinator.OnJoin(join, now_ms_);
+  };
+  EXPECT_THAT(reply(0, 4, 3).refusal().reason(), HasSubstr("3 files, 4 of them to train on"));
+  EXPECT_THAT(reply(0, 0, 3).refusal().reason(), HasSubstr("3 files, 0 of them to train on"));
+  EXPECT_TRUE(reply(0, 3, 3).has_join_reply());
+  EXPECT_TRUE(reply(1, 3, 3).has_join_reply());
+  EXPECT_THAT(reply(2, 2, 3).refusal().reason(), HasSubstr("2 files to train on and 1 to test"));
 }
 
 TEST_F(CoordinatorTest, ASecondProcessForASeatIsRefusedUntilTheFirstIsSilent) {

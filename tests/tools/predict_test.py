@@ -8,6 +8,7 @@ exported parameters, computed here in plain Python and, where it is installed, b
 layers and names of facebookresearch/dlrm, must be the same."""
 
 import csv
+import gzip
 import json
 import math
 import os
@@ -15,10 +16,12 @@ import random
 import re
 import resource
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 try:
@@ -461,6 +464,118 @@ class Workflow(unittest.TestCase):
         message = run("weir-predict", "--model=" + self.path("model"), "--in=" + self.path("blank.csv"),
                       "--out=" + self.path("p.csv"), status=1)
         self.assertRegex(message, r"blank\.csv has (no rows|one line, a header, and no row below it)")
+
+    def edited(self, name, edit):
+        """A copy of the test rows, each changed by edit(number of its line, line)."""
+        with open(self.test, encoding="utf-8") as f:
+            lines = f.read().splitlines()
+        with open(self.path(name), "w", encoding="utf-8") as f:
+            f.writelines(edit(number, line) + "\n" for number, line in enumerate(lines, 1))
+        return self.path(name)
+
+    def predict_with(self, *flags, status=0, stdin=None):
+        arguments = [os.path.join(BIN, "weir-predict"), "--model=" + self.path("model"), *flags]
+        done = subprocess.run(arguments, stdin=stdin, capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def test_a_row_that_cannot_be_scored_keeps_its_place(self):
+        self.train_model()
+        whole, _ = self.predict(self.test)
+        broken = self.edited("broken.csv", lambda number, line: "yes,x" if number in (2, 50, 301) else line)
+        done = self.predict_with("--in=" + broken, "--out=" + self.path("p.csv"))
+        self.assertIn("malformed   3, without a probability\n", done.stdout)
+        with open(self.path("p.csv"), encoding="utf-8") as f:
+            rows = list(csv.DictReader(f))
+        self.assertEqual([int(row["line"]) for row in rows], list(range(2, 302)))
+        self.assertEqual([row["probability"] for row in rows if row["line"] in ("2", "50", "301")], [""] * 3)
+        for row, score in zip(rows, whole):
+            if row["probability"]:
+                self.assertEqual(float(row["probability"]), score)
+        self.assertNotIn("labels ", done.stdout)
+
+    def test_lines_in_a_quote_that_is_open_keep_their_places_too(self):
+        self.train_model()
+        rows = {10: 'yes,20,3,7,1,"open', 14: 'no,20,3,7,1,"shut"'}
+        broken = self.edited("broken.csv", lambda number, line: rows.get(number, line.replace('"', "")))
+        done = self.predict_with("--in=" + broken, "--out=" + self.path("p.csv"), "--max_malformed_share=0.5")
+        with open(self.path("p.csv"), encoding="utf-8") as f:
+            written = [line.split(",")[0] for line in f.read().splitlines()[1:]]
+        self.assertEqual(written, [str(line) for line in range(2, 302)])
+        self.assertIn("broken.csv:10-14: ", done.stdout)
+
+    def test_how_many_malformed_lines_there_may_be_can_be_said(self):
+        self.train_model()
+        broken = self.edited("broken.csv", lambda number, line: "x" if 2 <= number < 62 else line)
+        files = ("--in=" + broken, "--out=" + self.path("p.csv"))
+        told = self.predict_with(*files, status=1).stderr
+        self.assertIn("60 of 300 lines are malformed, more than a share of 0.05; mend them, or allow more by "
+                      "--max_malformed_share; the first is " + broken + ":2: ", told)
+        self.assertFalse(os.path.exists(self.path("p.csv")))
+        self.assertIn("rows        240\n", self.predict_with(*files, "--max_malformed_share=0.2").stdout)
+        self.assertIn("--max_malformed_share: 0 to 1",
+                      self.predict_with(*files, "--max_malformed_share=2", status=2).stderr)
+        self.predict_with("--in=" + self.edited("one.csv", lambda number, line: "x" if number == 2 else line),
+                          "--out=" + self.path("p.csv"), "--max_malformed_share=0", status=1)
+
+    def test_metrics_are_of_the_rows_with_a_label(self):
+        self.train_model()
+        every = self.predict_with("--in=" + self.test, "--out=" + self.path("p.csv")).stdout
+        def half(number, line):
+            return "dummy" + line[line.index(","):] if number > 151 else line
+        some = self.predict_with("--in=" + self.edited("half.csv", half), "--out=" + self.path("q.csv")).stdout
+        self.assertIn("labels      of 150 rows; 150 have none, or an unknown one, and no part in what follows\n"
+                      "logloss ", some)
+        self.assertNotEqual(every.split("logloss")[1], some.split("logloss")[1])
+        none = self.edited("none.csv", lambda number, line: "0" + line[line.index(","):] if number > 1 else line)
+        told = self.predict_with("--in=" + none, "--out=" + self.path("r.csv")).stdout
+        self.assertIn("labels      of 0 rows; 300 have none, or an unknown one\n", told)
+        self.assertNotIn("logloss", told)
+        with open(self.path("p.csv"), encoding="utf-8") as p, open(self.path("r.csv"), encoding="utf-8") as r:
+            self.assertEqual(p.read(), r.read())
+
+    def test_rows_come_through_pipes(self):
+        self.train_model()
+        with gzip.open(self.path("test.csv.gz"), "wb") as packed, open(self.test, "rb") as f:
+            shutil.copyfileobj(f, packed)
+        self.predict(self.test)
+        with open(self.path("predictions.csv"), encoding="utf-8") as f:
+            expected = f.read()
+        for source in (self.test, self.path("test.csv.gz")):
+            cat = subprocess.Popen(["cat", source], stdout=subprocess.PIPE)
+            done = self.predict_with("--in=-", "--out=-", stdin=cat.stdout)
+            cat.stdout.close()
+            self.assertEqual(cat.wait(), 0)
+            self.assertEqual(done.stdout, expected)
+            self.assertIn("rows        300\n", done.stderr)
+        os.mkfifo(self.path("rows"))
+        cat = subprocess.Popen("cat '%s' > '%s'" % (self.test, self.path("rows")), shell=True)
+        self.assertEqual(self.predict_with("--in=" + self.path("rows"), "--out=-").stdout, expected)
+        self.assertEqual(cat.wait(), 0)
+        broken = self.edited("broken.csv", lambda number, line: "x" if number == 2 else line)
+        with open(broken, "rb") as f:
+            self.assertIn("  standard input:2: ", self.predict_with("--in=-", "--out=-", stdin=f).stderr)
+
+    def test_a_pipe_that_stays_silent_can_be_interrupted(self):
+        self.train_model()
+        with open(self.test, "rb") as f:
+            head = f.read(2000)
+        program = subprocess.Popen([os.path.join(BIN, "weir-predict"), "--model=" + self.path("model"), "--in=-",
+                                    "--out=" + self.path("p.csv")], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            program.stdin.write(head)
+            program.stdin.flush()
+            deadline = time.monotonic() + 60
+            while not any(name.startswith("p.csv.partial") for name in os.listdir(self.folder.name)):
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.02)
+            time.sleep(0.5)  # it has begun to read
+            program.send_signal(signal.SIGINT)
+            _, told = program.communicate(timeout=60)
+        finally:
+            program.kill()
+        self.assertEqual(program.returncode, 130, told)
+        self.assertEqual([name for name in os.listdir(self.folder.name) if name.startswith("p.csv")], [])
 
     def test_too_little_memory_is_told(self):
         wide = "--override=data { epochs: 1 } model { bottom_widths: [3000, 3000, 4] }"

@@ -23,6 +23,7 @@ from pair_statistics import density, fewer, mean_and_deviation  # noqa: E402
 from scripting.result_files import make_folder  # noqa: E402
 
 CONFIG = "configs/runs/criteo_sample.textproto"
+DATA = 'data { root: "../shared/data" }'
 DCT = "compression { default { dct { sparsity: %s lifespan: 100 } values: BF16 } }"
 SGD = "update { dense { sgd { learning_rate: 0.1 } } rows { sgd { learning_rate: %d } } }"
 
@@ -51,7 +52,7 @@ def folder(flags, name, seed):
 def run(flags, name, seed):
     servers, trainers, override, _ = SETTINGS[name]
     return paired_runs.run(folder(flags, name, seed), flags.bin, CONFIG, servers,
-                           trainers, "%s run { seed: %d }" % (override, seed), flags.reuse)
+                           trainers, "%s %s run { seed: %d }" % (DATA, override, seed), flags.reuse)
 
 
 COLUMNS = ("run", "test AUC", "test logloss", "AUC difference, paired", "density", "all bytes, times fewer",

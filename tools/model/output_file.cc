@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <iostream>
 #include <utility>
 
 #include "common/base/strings.h"
@@ -14,6 +15,7 @@ namespace weir::tools {
 namespace fs = std::filesystem;
 
 Result<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string& path) {
+  if (path == "-") return std::unique_ptr<OutputFile>(new OutputFile("standard output", ""));
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (fs::exists(status) && !fs::is_regular_file(status)) {
@@ -28,19 +30,29 @@ Result<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string& path) 
 }
 
 OutputFile::OutputFile(std::string path, std::string aside)
-    : path_(std::move(path)), aside_(std::move(aside)), file_(aside_, std::ios::binary) {}
+    : path_(std::move(path)), aside_(std::move(aside)), out_(aside_.empty() ? std::cout : file_) {
+  if (!is_standard_output()) file_.open(aside_, std::ios::binary);
+}
 
 OutputFile::~OutputFile() {
+  if (!finished_) Abandon();
+}
+
+void OutputFile::Abandon() const {
   std::error_code error;
-  if (!finished_) fs::remove(aside_, error);
+  if (!is_standard_output()) fs::remove(aside_, error);
 }
 
 Status OutputFile::Write(const char* bytes, size_t size) {
-  file_.write(bytes, static_cast<std::streamsize>(size));
-  return file_ ? OkStatus() : Failed();
+  out_.write(bytes, static_cast<std::streamsize>(size));
+  return out_ ? OkStatus() : Failed();
 }
 
 Status OutputFile::Finish() {
+  if (is_standard_output()) {
+    finished_ = true;
+    return out_.flush() ? OkStatus() : Failed();
+  }
   file_.close();
   if (!file_) return Failed();
   std::error_code error;

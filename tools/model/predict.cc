@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
+#include <limits>
 #include <memory>
 #include <string_view>
 #include <utility>
 
 #include "common/base/strings.h"
-#include "tools/model/output_file.h"
-#include "worker/data/line_reader.h"
+#include "worker/data/file_kind.h"
 #include "worker/data/reader.h"
 
 namespace weir::tools {
@@ -32,10 +31,11 @@ v1::Config ReadingConfig(const v1::Config& config, const std::string& in) {
 
 class Predictor {
  public:
-  Predictor(LoadedModel* model, std::string in, const std::atomic<bool>& interrupted,
-            data::Reader* reader, OutputFile* out)
+  Predictor(LoadedModel* model, std::string in, double max_malformed_share,
+            const std::atomic<bool>& interrupted, data::Reader* reader, OutputFile* out)
       : model_(*model),
         in_(std::move(in)),
+        max_malformed_share_(max_malformed_share),
         interrupted_(interrupted),
         reader_(*reader),
         out_(*out) {}
@@ -45,9 +45,8 @@ class Predictor {
     for (int64_t chunk = 0; !at_end_; ++chunk) WEIR_RETURN_IF_ERROR(RunChunk(chunk));
     WEIR_RETURN_IF_ERROR(CheckMalformed());
     WEIR_RETURN_IF_ERROR(out_.Finish());
-    if (predictions_.row_count > 0 && labels_.size() == scores_.size()) {
-      predictions_.metrics = eval::ComputeMetrics(scores_, labels_);
-    }
+    predictions_.labelled_count = std::ssize(labels_);
+    if (!labels_.empty()) predictions_.metrics = eval::ComputeMetrics(scores_, labels_);
     return std::move(predictions_);
   }
 
@@ -56,7 +55,7 @@ class Predictor {
 
   Status RunChunk(int64_t chunk) {
     WEIR_RETURN_IF_ERROR(CheckInterrupted());
-    WEIR_ASSIGN_OR_RETURN(const data::ChunkResult result,
+    WEIR_ASSIGN_OR_RETURN(data::ChunkResult result,
                           reader_.ReadChunk({data::Split::kTest, 0, 0, chunk}, &block_));
     at_end_ = result.end_of_file;
     predictions_.malformed_count += std::ssize(block_.malformed) + result.hidden_line_count;
@@ -65,11 +64,15 @@ class Predictor {
       if (predictions_.problems.size() < kDescribedProblems)
         predictions_.problems.push_back(problem);
     }
+    malformed_ = std::move(result.malformed_lines);
+    next_malformed_ = 0;
     const int64_t batch_size = model_.config().data().batch_size();
     for (int64_t begin = 0; begin < block_.row_count(); begin += batch_size) {
       WEIR_RETURN_IF_ERROR(RunBatch(begin, std::min(begin + batch_size, block_.row_count())));
     }
-    return OkStatus();
+    std::string text;
+    AppendMalformedBefore(std::numeric_limits<int64_t>::max(), &text);
+    return out_.Write(text);
   }
 
   Status RunBatch(int64_t begin, int64_t end) {
@@ -80,17 +83,31 @@ class Predictor {
     std::string text;
     for (size_t i = 0; i < probabilities_.size(); ++i) {
       const size_t row = static_cast<size_t>(begin) + i;
-      if (!std::isfinite(probabilities_[i])) {
-        CountUnscored(row);
-        continue;
-      }
-      text += StrCat(block_.lines[row], ",", Format("%.9g", probabilities_[i]), "\n");
-      ++predictions_.row_count;
-      scores_.push_back(probabilities_[i]);
-      const float label = block_.labels[row];
-      if (!std::isnan(label)) labels_.push_back(label > 0.5f ? 1 : 0);
+      AppendMalformedBefore(block_.lines[row], &text);
+      text += StrCat(block_.lines[row], ",");
+      TakeScore(row, probabilities_[i], &text);
+      text += "\n";
     }
     return out_.Write(text);
+  }
+
+  void TakeScore(size_t row, float score, std::string* text) {
+    if (!std::isfinite(score)) return CountUnscored(row);
+    *text += Format("%.9g", score);
+    ++predictions_.row_count;
+    const float label = block_.labels[row];
+    if (std::isnan(label)) return;
+    scores_.push_back(score);
+    labels_.push_back(label > 0.5f ? 1 : 0);
+  }
+
+  // Lines keep their places, so that whoever joins the columns of two files finds the row.
+  void AppendMalformedBefore(int64_t line, std::string* text) {
+    for (; next_malformed_ < malformed_.size() && malformed_[next_malformed_].first < line;
+         ++next_malformed_) {
+      const data::TextLines& lines = malformed_[next_malformed_];
+      for (int64_t i = lines.first; i <= lines.last; ++i) *text += StrCat(i, ",\n");
+    }
   }
 
   // A row whose values are too large for the model is one more that is malformed.
@@ -102,7 +119,7 @@ class Predictor {
   }
 
   Status CheckMalformed() const {
-    const double share = model_.config().data().max_malformed_share();
+    const double share = max_malformed_share_;
     const auto malformed = static_cast<double>(predictions_.malformed_count);
     if (predictions_.malformed_count <= kToleratedLines && share > 0 &&
         predictions_.row_count > 0) {
@@ -114,19 +131,22 @@ class Predictor {
     if (predictions_.row_count == 0 && predictions_.malformed_count == 0) {
       return InvalidData(StrCat(in_, " has no rows"));
     }
-    return InvalidData(
-        StrCat(predictions_.malformed_count, " of ", line_count_,
-               " lines are malformed, more than the model's data.max_malformed_share (", share,
-               ") allows", predictions_.problems.empty() ? "" : "; the first is ",
-               predictions_.problems.empty() ? "" : predictions_.problems[0]));
+    return InvalidData(StrCat(predictions_.malformed_count, " of ", line_count_,
+                              " lines are malformed, more than a share of ", share,
+                              "; mend them, or allow more by --max_malformed_share",
+                              predictions_.problems.empty() ? "" : "; the first is ",
+                              predictions_.problems.empty() ? "" : predictions_.problems[0]));
   }
 
   LoadedModel& model_;
   const std::string in_;
+  const double max_malformed_share_;
   const std::atomic<bool>& interrupted_;
   data::Reader& reader_;
   OutputFile& out_;
   data::RowBlock block_;
+  std::vector<data::TextLines> malformed_;  // of the chunk
+  size_t next_malformed_ = 0;
   data::Batch batch_;
   std::vector<float> probabilities_, scores_;
   std::vector<uint8_t> labels_;
@@ -145,21 +165,14 @@ Status OfTheFlag(const Status& status) {
 
 }  // namespace
 
-Result<Predictions> Predict(LoadedModel* model, const std::string& in, const std::string& out,
-                            const std::atomic<bool>& interrupted) {
-  if (model->config().data().has_synthetic()) {
-    return InvalidConfig("the model was trained on made-up rows, which no file holds");
-  }
-  if (out.ends_with(".gz") || out.ends_with(".zst")) {
-    return InvalidConfig(StrCat("--out: ", out, " would be written unpacked; name it otherwise"));
-  }
-  WEIR_RETURN_IF_ERROR(data::LineReader::Open(in).status());
+Result<Predictions> Predict(LoadedModel* model, const std::string& in, double max_malformed_share,
+                            const std::atomic<bool>& interrupted, OutputFile* out) {
   const v1::Config config = ReadingConfig(model->config(), in);
   auto made = data::MakeReader(config, model->manifest().learned(), data::RowLabels::kOptional);
   if (!made.ok()) return OfTheFlag(made.status());
   const std::unique_ptr<data::Reader> reader = *std::move(made);
-  WEIR_ASSIGN_OR_RETURN(const auto file, OutputFile::Create(out));
-  return Predictor(model, in, interrupted, reader.get(), file.get()).Run();
+  const std::string name = data::NameOf(in, data::Passes::kOne);
+  return Predictor(model, name, max_malformed_share, interrupted, reader.get(), out).Run();
 }
 
 }  // namespace weir::tools

@@ -17,6 +17,7 @@
 #include <mutex>
 #include <vector>
 
+#include "common/base/check.h"
 #include "common/cluster/run_director.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
@@ -32,6 +33,9 @@ namespace weir::worker {
 class EmbeddedClient : public ParameterClient {
  public:
   EmbeddedClient(const v1::Config& config, const ModelLayout& layout);
+
+  // As RunDirector's, before anything else.
+  void SetFileCounts(uint32_t train, uint32_t test) { CHECK(director_.SetFileCounts(train, test)); }
 
   // Takes a saved model over, before anything else. FailedPrecondition when it is another one.
   Status Load(const saved_model::SavedModel& model);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <string_view>
 #include <utility>
 
 #include "common/base/strings.h"
@@ -16,31 +15,14 @@ namespace {
 
 constexpr size_t kInputBytes = size_t{1} << 16;
 
-// What has packed a file that begins so, of what is not read here; null for none of them.
-const char* OtherPacker(std::span<const unsigned char> begin) {
-  using std::literals::operator""sv;
-  const std::string_view text(reinterpret_cast<const char*>(begin.data()), begin.size());
-  constexpr size_t kBzip2LevelAt = 3;  // a digit, between two words that are always the same
-  if (text.starts_with("BZh"sv) &&
-      text.substr(std::min(text.size(), kBzip2LevelAt + 1)).starts_with("1AY&SY"sv)) {
-    return "bzip2";
-  }
-  if (text.starts_with("\xFD\x37zXZ\0"sv)) return "xz";
-  if (text.starts_with("PK\x03\x04"sv)) return "zip";
-  return nullptr;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<ByteSource>> ByteSource::Open(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = path == kStandardInput ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                          : open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return NotFound(StrCat(path, " cannot be opened: ", std::strerror(errno)));
   std::unique_ptr<ByteSource> source(new ByteSource(path, file));
-  WEIR_RETURN_IF_ERROR(source->FillInput().status());
-  if (const char* packer = OtherPacker(source->input_); packer != nullptr) {
-    return InvalidData(StrCat(path, " is packed by ", packer,
-                              "; plain text, gzip and zstd are read: unpack it, or pack it so"));
-  }
+  WEIR_RETURN_IF_ERROR(source->ReadMagic());
   source->unpacker_ = MakeUnpacker(source->input_);
   return source;
 }
@@ -73,6 +55,21 @@ Result<bool> ByteSource::FillInput() {
                         ReadRaw(reinterpret_cast<char*>(buffer_.data()), buffer_.size()));
   input_ = std::span(buffer_).first(count);
   return count > 0;
+}
+
+// A pipe may give few bytes at a time.
+Status ByteSource::ReadMagic() {
+  constexpr size_t kMagicBytes = 16;
+  size_t size = 0;
+  while (size < kMagicBytes) {
+    WEIR_ASSIGN_OR_RETURN(
+        const size_t count,
+        ReadRaw(reinterpret_cast<char*>(buffer_.data()) + size, buffer_.size() - size));
+    if (count == 0) break;
+    size += count;
+  }
+  input_ = std::span(buffer_).first(size);
+  return OkStatus();
 }
 
 Result<size_t> ByteSource::Unpack(char* to, size_t size) {

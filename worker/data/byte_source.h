@@ -16,13 +16,17 @@
 
 namespace weir::data {
 
+inline constexpr const char* kStandardInput = "standard input";
+
 class ByteSource {
  public:
-  // path: a regular file.
+  // path: a file, or whatever else gives bytes when it is opened; kStandardInput is standard input.
   static Result<std::unique_ptr<ByteSource>> Open(const std::string& path);
   ~ByteSource();
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
+
+  bool is_packed() const { return unpacker_ != nullptr; }
 
   // Up to `size` > 0 of the next bytes; 0 at the end.
   Result<size_t> Read(char* to, size_t size);
@@ -32,6 +36,7 @@ class ByteSource {
 
   Result<size_t> ReadRaw(char* to, size_t size);
   Result<size_t> Unpack(char* to, size_t size);
+  Status ReadMagic();
   // More of the file's bytes behind what was used; false at its end.
   Result<bool> FillInput();
 

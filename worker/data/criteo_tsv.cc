@@ -29,7 +29,8 @@ class CriteoParser : public LineParser {
     const bool labelled = labels_ == RowLabels::kRequired || HasLabel(line.text);
     std::string_view text = line.text;
     if (!labelled) {
-      with_label_.assign(HasLabelField(line.text) ? "0" : "0\t").append(line.text);
+      const size_t behind_label = HasLabelField(text) ? text.find('\t') + 1 : 0;
+      with_label_.assign("0\t").append(text.substr(behind_label));
       text = with_label_;
     }
     std::string problem = ParseCriteoLine(text, &fields, choice);
@@ -47,7 +48,7 @@ class CriteoParser : public LineParser {
     return std::ranges::count(line, '\t') >= kTabs;
   }
   static bool HasLabel(std::string_view line) {
-    return !line.starts_with('\t') && HasLabelField(line);
+    return HasLabelField(line) && (line.starts_with("0\t") || line.starts_with("1\t"));
   }
 
   static void AppendDense(const CriteoFields& fields, RowBlock* block) {
@@ -91,7 +92,8 @@ class CriteoFormat : public TextFormat {
 
 Result<std::unique_ptr<Reader>> MakeCriteoTsvReader(const v1::Config& config, RowLabels labels) {
   const int64_t rows_per_table = config.data().criteo_tsv().rows_per_table();
-  return MakeTextReader(config.data(), std::make_unique<CriteoFormat>(rows_per_table, labels));
+  return MakeTextReader(config.data(), std::make_unique<CriteoFormat>(rows_per_table, labels),
+                        labels);
 }
 
 }  // namespace weir::data

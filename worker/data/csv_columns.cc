@@ -78,14 +78,14 @@ class PlaceFinder {
   const bool has_names_;
 };
 
-// Columns told by their number are others where a field is left out before them.
+// Columns told by their number are others where a field is left out or put in before them.
 Status CheckWidth(const Columns& columns, const Places& places) {
   if (columns.record_width == 0 || places.width == columns.record_width) return OkStatus();
   if (places.width + 1 == columns.record_width && !places.label) return OkStatus();
   return InvalidData(StrCat("the first line has ", places.width,
                             " fields, and those of training had ", columns.record_width,
-                            "; columns are told by their number, so keep a field for each, empty "
-                            "where there is no label"));
+                            "; columns are told by their number, so every file needs the same "
+                            "fields in the same order, a label that is not there being empty"));
 }
 
 Result<Places> FindPlacesIn(const Columns& columns, const Line& first, RowLabels labels) {
@@ -97,7 +97,7 @@ Result<Places> FindPlacesIn(const Columns& columns, const Line& first, RowLabels
   const std::vector<std::string_view> header = fields.All();
   WEIR_ASSIGN_OR_RETURN(Places places,
                         PlaceFinder(header, columns.config.header()).Find(columns.config, labels));
-  if (labels == RowLabels::kOptional) WEIR_RETURN_IF_ERROR(CheckWidth(columns, places));
+  WEIR_RETURN_IF_ERROR(CheckWidth(columns, places));
   return places;
 }
 

@@ -49,8 +49,8 @@ struct Places {
 };
 
 // head: the file's first records, the header before them if it has one. Without one, records are as
-// wide as the first that has all columns; where labels are optional, they are as wide as those that
-// were learned from, or lack the label alone, at their end.
+// wide as the first that has all columns and the width that was learned; where labels are optional,
+// they may lack the label alone, at their end.
 Result<Places> FindPlaces(const Columns& columns, std::span<const Line> head,
                           RowLabels labels = RowLabels::kRequired);
 

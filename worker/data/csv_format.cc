@@ -57,9 +57,8 @@ class CsvParser : public LineParser {
   std::string FindLabel(float* label) const {
     if (!places_.label) return "";
     const std::string_view text = fields_[*places_.label];
-    // First, as in training: what is missing elsewhere may be a label here.
     const std::optional<float> found = columns_.labels.Find(text);
-    if (!found && labels_ == RowLabels::kOptional && columns_.IsMissing(text)) return "";
+    if (!found && labels_ == RowLabels::kOptional) return "";
     if (!found) return StrCat("the label is ", Shown(text), ", none of ", columns_.labels.Known());
     *label = *found;
     return "";
@@ -80,7 +79,8 @@ class CsvParser : public LineParser {
         const std::string_view field = fields_[places_.dense[i]];
         double value = column.missing();
         if (!columns_.IsMissing(field) && !ParseNumber(field, &value)) {
-          return Unreadable(columns_.config.dense(static_cast<int>(i)).column(), field, "a number");
+          return Unreadable(columns_.config.dense(static_cast<int>(i)).column(), field,
+                            NumberWantedFor(field));
         }
         out[i] = column.Transformed(value);
       }

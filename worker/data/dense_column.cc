@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <system_error>
 
@@ -15,6 +16,9 @@ namespace {
 // A whole number of so few digits is a double.
 constexpr size_t kExactDigits = 15;
 constexpr double kMaxExact = 1e15;
+
+// Of a number that is looked at for a message.
+constexpr size_t kMostCharacters = 400;
 
 // Most numbers are short and whole.
 bool ParseDigits(std::string_view text, double* value) {
@@ -44,8 +48,32 @@ bool ParseNumber(std::string_view text, double* value) {
   if (text.empty() || (plus && (text[0] == '+' || text[0] == '-'))) return false;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, *value);
-  return error == std::errc() && stop == end &&
-         std::abs(*value) <= std::numeric_limits<float>::max();
+  if (stop != end) return false;
+  // Beyond a double, at its lower end or at its upper one.
+  if (error == std::errc::result_out_of_range)
+    *value = std::strtod(std::string(text).c_str(), nullptr);
+  const bool is_number = error == std::errc() || error == std::errc::result_out_of_range;
+  return is_number && std::abs(*value) <= std::numeric_limits<float>::max();
+}
+
+std::string NumberWantedFor(std::string_view text) {
+  std::string number(text.substr(0, kMostCharacters));
+  char* stop = nullptr;
+  const double value = std::strtod(number.c_str(), &stop);
+  const bool is_whole = !number.empty() && *stop == '\0' && number.size() == text.size();
+  if (is_whole && number.find_first_of("xX") != std::string::npos) return "a decimal number";
+  if (is_whole && number.find_first_of("nN") != std::string::npos) {
+    return "a finite number; where it stands for a missing value, name it in data.csv.missing";
+  }
+  if (is_whole && std::abs(value) > std::numeric_limits<float>::max()) {
+    return "a number that a float can hold, up to 3.4e38";
+  }
+  std::erase_if(number, [](char c) { return c == ',' || c == ' ' || c == '_' || c == '\''; });
+  double joined = 0;
+  if (number.size() < text.size() && ParseNumber(number, &joined)) {
+    return "a number with a point before its decimals and nothing else between its digits";
+  }
+  return "a number";
 }
 
 DenseColumn::DenseColumn(const v1::DenseColumn& config, const v1::LearnedNumber& learned)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "common/proto/config.pb.h"
@@ -12,9 +13,12 @@
 
 namespace weir::data {
 
-// A number in decimal notation that a float can hold; a '+' may precede it. False for everything
-// else.
+// A number in decimal notation that a float can hold; a '+' may precede it. One too small for a
+// double is 0. False for everything else.
 bool ParseNumber(std::string_view text, double* value);
+// What a text that is none would have to be, for messages: "a number", and why it is none where
+// that is known.
+std::string NumberWantedFor(std::string_view text);
 
 class DenseColumn {
  public:

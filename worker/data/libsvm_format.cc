@@ -89,6 +89,10 @@ class LibsvmParser : public LineParser {
     const std::string_view text = TakeWord(&behind);
     if (label_may_miss_ && text.find(':') != std::string_view::npos) return "";
     const std::optional<float> found = labels_.Find(text);
+    if (!found && label_may_miss_) {
+      *rest = behind;
+      return "";
+    }
     if (!found) return StrCat("the label is ", Shown(text), ", none of ", labels_.Known());
     *label = *found;
     *rest = behind;

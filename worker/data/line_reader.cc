@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 
 #include "common/base/strings.h"
+#include "worker/data/other_formats.h"
 
 namespace weir::data {
 namespace {
@@ -13,39 +13,29 @@ namespace {
 constexpr size_t kReadBytes = size_t{1} << 18;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-Status CheckIsFile(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::file_status status = std::filesystem::status(path, error);
-  if (status.type() == std::filesystem::file_type::not_found) {
-    return NotFound(StrCat(path, ": no such file"));
-  }
-  if (error) return NotFound(StrCat(path, " cannot be reached: ", error.message()));
-  if (std::filesystem::is_directory(status)) {
-    return NotFound(StrCat(path, " is a directory; name the files in it"));
-  }
-  // A pipe gives its bytes once, and a file may be opened several times.
-  if (!std::filesystem::is_regular_file(status)) {
-    return NotFound(StrCat(path, " is a device or a pipe; name a regular file"));
-  }
-  return OkStatus();
-}
-
 }  // namespace
 
 std::string TooLong() { return StrCat("line is longer than ", kMaxLineBytes, " bytes"); }
 
 Result<std::unique_ptr<LineReader>> LineReader::Open(const std::string& path,
-                                                     std::optional<QuoteScanner> quotes) {
-  WEIR_RETURN_IF_ERROR(CheckIsFile(path));
-  WEIR_ASSIGN_OR_RETURN(auto source, ByteSource::Open(path));
+                                                     std::optional<QuoteScanner> quotes,
+                                                     Passes passes) {
+  WEIR_RETURN_IF_ERROR(CheckIsFile(path, passes));
+  const std::string name = NameOf(path, passes);
+  WEIR_ASSIGN_OR_RETURN(auto source, ByteSource::Open(name));
   std::unique_ptr<LineReader> reader(new LineReader(std::move(source), quotes));
-  WEIR_ASSIGN_OR_RETURN(const bool empty, reader->AtEnd());
-  if (empty) return InvalidData(StrCat(path, " is empty"));
+  bool more = true;
+  while (more && reader->end_ < kTellingBytes) {
+    WEIR_ASSIGN_OR_RETURN(more, reader->Fill());
+  }
+  if (reader->end_ == 0) return InvalidData(StrCat(name, " is empty"));
   const std::string_view start(reader->buffer_.get(), reader->end_);
+  const std::string other = DescribeOtherFormat(name, reader->source_->is_packed(), start);
+  if (!other.empty()) return InvalidData(other);
   if (!start.starts_with(kByteOrderMark)) return reader;
   reader->begin_ = kByteOrderMark.size();
   WEIR_ASSIGN_OR_RETURN(const bool only_mark, reader->AtEnd());
-  if (only_mark) return InvalidData(StrCat(path, " is empty but for a byte order mark"));
+  if (only_mark) return InvalidData(StrCat(name, " is empty but for a byte order mark"));
   return reader;
 }
 
@@ -183,9 +173,29 @@ Result<bool> LineReader::Fill() {
   std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
   end_ -= begin_;
   begin_ = 0;
-  WEIR_ASSIGN_OR_RETURN(const size_t read, source_->Read(buffer_.get() + end_, kReadBytes));
+  WEIR_ASSIGN_OR_RETURN(const size_t read, Read(buffer_.get() + end_));
+  if (keeps_) kept_.append(buffer_.get() + end_, read);
   end_ += read;
   return read > 0;
+}
+
+Result<size_t> LineReader::Read(char* to) {
+  if (keeps_ || kept_.empty()) return source_->Read(to, kReadBytes);
+  const size_t count = kept_.copy(to, kReadBytes, replayed_);
+  replayed_ += count;
+  if (replayed_ == kept_.size()) kept_ = std::string();
+  return count;
+}
+
+void LineReader::Keep() {
+  keeps_ = true;
+  kept_.assign(buffer_.get() + begin_, end_ - begin_);
+}
+
+void LineReader::StartAgain() {
+  keeps_ = false;
+  begin_ = end_ = 0;
+  line_count_ = text_line_count_ = first_text_line_ = 0;
 }
 
 }  // namespace weir::data

@@ -20,6 +20,7 @@
 
 #include "common/base/status.h"
 #include "worker/data/byte_source.h"
+#include "worker/data/file_kind.h"
 #include "worker/data/quote_scanner.h"
 
 namespace weir::data {
@@ -40,10 +41,12 @@ std::string TooLong();
 
 class LineReader {
  public:
-  // NotFound when path is no readable file, InvalidData when it holds nothing or does not unpack.
-  // quotes: whether quotes count, and what delimits the fields that they stand in.
+  // NotFound when path is no readable file, InvalidData when it holds nothing, does not unpack or
+  // has another format than text. quotes: whether quotes count, and what delimits the fields that
+  // they stand in.
   static Result<std::unique_ptr<LineReader>> Open(const std::string& path,
-                                                  std::optional<QuoteScanner> quotes = {});
+                                                  std::optional<QuoteScanner> quotes = {},
+                                                  Passes passes = Passes::kMany);
 
   // The file's next line; false when there is none. Every error names the file, and all calls after
   // it are errors too.
@@ -51,6 +54,11 @@ class LineReader {
 
   // Goes past up to count lines without looking at them; returns how many there were.
   Result<int64_t> Skip(int64_t count);
+
+  // Before the first line: what is read from here on is kept, so that StartAgain, once, lets Next
+  // begin with the first line anew.
+  void Keep();
+  void StartAgain();
 
   // True when no line is left; reads ahead to know.
   Result<bool> AtEnd();
@@ -83,12 +91,17 @@ class LineReader {
   Result<bool> SkipLineEnd();
   // Makes room at the end of the buffer and reads on. False at the end of the file.
   Result<bool> Fill();
+  // Up to kReadBytes of the next bytes, kept ones first; 0 at the end.
+  Result<size_t> Read(char* to);
 
   std::unique_ptr<ByteSource> source_;
   std::optional<QuoteScanner> quotes_;
   const std::unique_ptr<char[]> buffer_;
   size_t begin_ = 0;  // [begin_, end_) of buffer_ is read and not yet given out
   size_t end_ = 0;
+  bool keeps_ = false;
+  std::string kept_;
+  size_t replayed_ = 0;  // of kept_
   int64_t line_count_ = 0;
   int64_t text_line_count_ = 0;  // newlines gone past
   int64_t first_text_line_ = 0;

@@ -22,7 +22,9 @@ namespace weir::data {
 
 enum class Split { kTrain, kTest };
 
-// Whether a row without a label is malformed. Where they may miss, so may the label's column.
+// Whether a row without a label is malformed. Where they may miss, so may the label's column, and
+// one that the config does not know is none. Rows are then to be scored, in one pass: their file
+// may be a pipe, or "-", standard input.
 enum class RowLabels { kRequired, kOptional };
 
 struct ChunkId {
@@ -32,6 +34,11 @@ struct ChunkId {
   int64_t chunk = 0;  // raw lines [chunk * lines_per_chunk, ...) of the file
 };
 
+// Lines of a file, from 1.
+struct TextLines {
+  int64_t first = 0, last = 0;
+};
+
 struct ChunkResult {
   int64_t line_count = 0;  // raw lines in the chunk, malformed and blank ones included
   // Beside the first, of malformed lines in which quotes hide newlines: a quote that is not closed
@@ -39,6 +46,8 @@ struct ChunkResult {
   int64_t hidden_line_count = 0;
   bool end_of_file = false;           // the file ends in this chunk or before it
   std::vector<std::string> problems;  // the first few malformed lines: "file:line: what is wrong"
+  // Where each malformed line stands; several where quotes hide newlines.
+  std::vector<TextLines> malformed_lines = {};
 };
 
 class Reader {

@@ -32,12 +32,12 @@ Result<std::unique_ptr<Reader>> MakeSynthetic(const v1::Config& config, const v1
 
 Result<std::unique_ptr<Reader>> MakeCsv(const v1::Config& config, const v1::LearnedColumns& learned,
                                         RowLabels labels) {
-  return MakeTextReader(config.data(), MakeCsvFormat(config.data().csv(), learned, labels));
+  return MakeTextReader(config.data(), MakeCsvFormat(config.data().csv(), learned, labels), labels);
 }
 
 Result<std::unique_ptr<Reader>> MakeLibsvm(const v1::Config& config, const v1::LearnedColumns&,
                                            RowLabels labels) {
-  return MakeTextReader(config.data(), MakeLibsvmFormat(config.data().libsvm(), labels));
+  return MakeTextReader(config.data(), MakeLibsvmFormat(config.data().libsvm(), labels), labels);
 }
 
 }  // namespace

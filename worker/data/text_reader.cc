@@ -1,8 +1,5 @@
 #include "worker/data/text_reader.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -14,6 +11,7 @@
 #include "common/base/random.h"
 #include "common/base/strings.h"
 #include "worker/data/chunk_lines.h"
+#include "worker/data/open_file.h"
 
 namespace weir::data {
 namespace {
@@ -21,16 +19,11 @@ namespace {
 // Malformed lines of a chunk that are described.
 constexpr size_t kDescribedProblems = 5;
 
-// Lines that a format may look at before the first row.
-constexpr size_t kHeadLines = 5;
-
 // Rows that a chunk gets memory for before it is read; a longer one grows.
 constexpr int64_t kReservedRows = int64_t{1} << 16;
 
 // At a time, of a split.
 constexpr size_t kMostOpenFiles = 4;
-
-uint64_t HashOf(const Line& line) { return XXH3_64bits(line.text.data(), line.text.size()); }
 
 // What tells a file from another that was put in its place, or from itself after a change.
 struct FileState {
@@ -50,63 +43,13 @@ std::optional<FileState> StateOf(const std::string& path) {
   return state;
 }
 
-// A file that is being read.
-class OpenFile {
- public:
-  static Result<std::unique_ptr<OpenFile>> Open(const std::string& path, const TextFormat& format) {
-    auto file = std::make_unique<OpenFile>();
-    WEIR_ASSIGN_OR_RETURN(file->parser_, MakeParser(path, format));
-    WEIR_ASSIGN_OR_RETURN(file->lines_, LineReader::Open(path, format.quotes()));
-    if (format.has_header()) {
-      Line header;
-      WEIR_RETURN_IF_ERROR(file->lines_->Next(&header).status());
-      file->header_lines_ = 1;
-      file->header_hash_ = HashOf(header);
-    }
-    return file;
-  }
-
-  // Lines after the header.
-  int64_t line_count() const { return lines_->line_count() - header_lines_; }
-  uint64_t header_hash() const { return header_hash_; }
-  LineReader& lines() { return *lines_; }
-  LineParser& parser() { return *parser_; }
-
- private:
-  static Result<std::unique_ptr<LineParser>> MakeParser(const std::string& path,
-                                                        const TextFormat& format) {
-    WEIR_ASSIGN_OR_RETURN(const auto reader, LineReader::Open(path, format.quotes()));
-    std::array<std::string, kHeadLines> texts;  // of lines, which the next one overwrites
-    std::vector<Line> head;
-    for (std::string& text : texts) {
-      Line line;
-      WEIR_ASSIGN_OR_RETURN(const bool there, reader->Next(&line));
-      if (!there) break;
-      text = line.text;
-      line.text = text;
-      head.push_back(line);
-    }
-    if (head.empty()) return InvalidData(StrCat(path, " holds no line"));
-    if (head.size() == 1 && format.has_header()) {
-      return InvalidData(StrCat(path, " has one line, a header, and no row below it"));
-    }
-    auto parser = format.MakeParser(head);
-    if (!parser.ok()) return InvalidData(StrCat(path, ": ", parser.status().message()));
-    return parser;
-  }
-
-  std::unique_ptr<LineReader> lines_;
-  std::unique_ptr<LineParser> parser_;
-  int64_t header_lines_ = 0;
-  uint64_t header_hash_ = 0;  // of no header: 0
-};
-
 // The files that were read last stay open at their places, so increasing chunks cost one pass;
 // going back opens a file again.
 class TextReader : public Reader {
  public:
-  TextReader(const v1::DataConfig& data, std::unique_ptr<const TextFormat> format)
+  TextReader(const v1::DataConfig& data, std::unique_ptr<const TextFormat> format, Passes passes)
       : format_(std::move(format)),
+        passes_(passes),
         lines_per_chunk_(int64_t{data.batch_size()} * data.chunk_batches()) {
     CHECK_GE(lines_per_chunk_, 1);
     const std::filesystem::path root = data.root();
@@ -158,14 +101,21 @@ class TextReader : public Reader {
 
   Status TryFiles(const std::string& field, std::vector<InputFile>& files) const {
     for (size_t i = 0; i < files.size(); ++i) {
-      files[i].state = StateOf(files[i].path);
-      const Status status = OpenFile::Open(files[i].path, *format_).status();
-      if (status.ok()) continue;
-      const char* advice =
-          status.code() == StatusCode::kNotFound ? "; correct it or data.root" : "";
-      return {status.code(), StrCat(field, "[", i, "]: ", status.message(), advice)};
+      InputFile& file = files[i];
+      file.state = StateOf(file.path);
+      auto opened = OpenFile::Open(file.path, *format_, passes_);
+      if (!opened.ok()) {
+        const Status& status = opened.status();
+        return {status.code(), StrCat(field, "[", i, "]: ", status.message(), AdviceOn(status))};
+      }
+      if (IsStream(file.path, passes_)) file.open = *std::move(opened);
     }
     return OkStatus();
+  }
+
+  const char* AdviceOn(const Status& status) const {
+    if (status.code() != StatusCode::kNotFound || passes_ == Passes::kOne) return "";
+    return "; correct it, or say where the files are: --override='data { root: \"FOLDER\" }'";
   }
 
   // Chunks are lines counted from the file's beginning, and columns are those of its header.
@@ -182,7 +132,7 @@ class TextReader : public Reader {
   // Puts the file at a line, counted from 0. False when it ends before.
   Result<bool> Seek(int64_t line, InputFile* file) const {
     if (file->open == nullptr || file->open->line_count() > line) {
-      WEIR_ASSIGN_OR_RETURN(file->open, OpenFile::Open(file->path, *format_));
+      WEIR_ASSIGN_OR_RETURN(file->open, OpenFile::Open(file->path, *format_, passes_));
     }
     const int64_t ahead = line - file->open->line_count();
     WEIR_ASSIGN_OR_RETURN(const int64_t skipped, file->open->lines().Skip(ahead));
@@ -223,8 +173,8 @@ class TextReader : public Reader {
         continue;
       }
       const int64_t first = lines.first_text_line(), last = lines.last_text_line();
-      std::string told =
-          StrCat(file->path, ":", first, last > first ? StrCat("-", last) : "", ": ", problem);
+      std::string told = StrCat(NameOf(file->path, passes_), ":", first,
+                                last > first ? StrCat("-", last) : "", ": ", problem);
       result->hidden_line_count += last - first;
       if (choice.malformed != nullptr) {
         return InvalidData(StrCat(told,
@@ -232,6 +182,7 @@ class TextReader : public Reader {
                                   "must read the same files"));
       }
       block->malformed.push_back(static_cast<uint32_t>(result->line_count));
+      result->malformed_lines.push_back({first, last});
       if (result->problems.size() < kDescribedProblems) result->problems.push_back(std::move(told));
     }
     return OkStatus();
@@ -244,6 +195,7 @@ class TextReader : public Reader {
   }
 
   const std::unique_ptr<const TextFormat> format_;
+  const Passes passes_;
   const int64_t lines_per_chunk_;
   std::array<std::vector<InputFile>, 2> files_;    // by Split
   std::array<std::vector<InputFile*>, 2> recent_;  // those that are open, the one read last last
@@ -252,8 +204,10 @@ class TextReader : public Reader {
 }  // namespace
 
 Result<std::unique_ptr<Reader>> MakeTextReader(const v1::DataConfig& data,
-                                               std::unique_ptr<const TextFormat> format) {
-  auto reader = std::make_unique<TextReader>(data, std::move(format));
+                                               std::unique_ptr<const TextFormat> format,
+                                               RowLabels labels) {
+  const Passes passes = labels == RowLabels::kOptional ? Passes::kOne : Passes::kMany;
+  auto reader = std::make_unique<TextReader>(data, std::move(format), passes);
   WEIR_RETURN_IF_ERROR(reader->TryFiles());
   return std::unique_ptr<Reader>(std::move(reader));
 }

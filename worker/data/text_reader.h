@@ -47,6 +47,7 @@ class TextFormat {
 
 // The files of data.train and data.test. Checks that each is there and begins as the format wants.
 Result<std::unique_ptr<Reader>> MakeTextReader(const v1::DataConfig& data,
-                                               std::unique_ptr<const TextFormat> format);
+                                               std::unique_ptr<const TextFormat> format,
+                                               RowLabels labels = RowLabels::kRequired);
 
 }  // namespace weir::data

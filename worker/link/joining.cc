@@ -26,6 +26,7 @@ transport::Message JoinMessage(const JoinOptions& options) {
   join.set_stays(options.stays);
   join.set_awaits_model(options.awaits_model);
   join.mutable_file_bytes()->Assign(options.file_bytes.begin(), options.file_bytes.end());
+  join.set_train_files(options.train_files);
   join.set_nonce(RandomNonce());  // tells this process from another that wants the same seat
   return session::MakeMessage(header);
 }

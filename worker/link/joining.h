@@ -28,6 +28,7 @@ struct JoinOptions {
   bool stays = false;
   bool awaits_model = false;
   std::vector<uint64_t> file_bytes = {};  // data::FileBytes
+  uint32_t train_files = 0;               // how many of them are to train on
   int64_t timeout_ms = 30000;             // of time in which this process runs
   int64_t member_timeout_ms = 15000;      // a seat whose holder is silent is free then
   const Clock& clock = Clock::Real();

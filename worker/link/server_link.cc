@@ -72,6 +72,7 @@ Status ServerLink::Connect() {
                          .stays = options_.stays,
                          .awaits_model = options_.awaits_model,
                          .file_bytes = options_.file_bytes,
+                         .train_files = options_.train_files,
                          .timeout_ms = config_.cluster().connect_timeout_ms(),
                          .member_timeout_ms = config_.cluster().member_timeout_ms() + 1};
   const Result<v1::JoinReply> joined =

@@ -55,6 +55,7 @@ struct LinkOptions {
   uint64_t warm_start = 0;
   // Of what it reads, data::FileBytes.
   std::vector<uint64_t> file_bytes = {};
+  uint32_t train_files = 0;  // how many of them are to train on
 };
 
 class ServerLink {

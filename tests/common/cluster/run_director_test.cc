@@ -374,6 +374,20 @@ TEST(RunDirector, TrainSecondsLeaveEvaluationsOut) {
   EXPECT_EQ(run.director.TrainSeconds(20'000), 2.5);
 }
 
+TEST(RunDirector, LendsChunksOfAsManyFilesAsWorkersHaveFound) {
+  RunDirector director(Plan(0));
+  EXPECT_TRUE(director.SetFileCounts(2, 0));
+  v1::FileEnd end;
+  end.set_split(v1::TRAIN);
+  end.set_chunk_count(1);
+  EXPECT_EQ(director.Next(kFirst, 0).chunk().file(), 0u);
+  director.LearnEnd(kFirst, end);
+  EXPECT_EQ(director.Next(kFirst, 0).chunk().file(), 1u);
+  EXPECT_TRUE(director.SetFileCounts(2, 0));
+  EXPECT_FALSE(director.SetFileCounts(3, 0)) << "what was lent would be of other files";
+  EXPECT_FALSE(director.SetFileCounts(2, 1));
+}
+
 TEST(RunDirector, TellsTheLengthOfTheRunWhenTheEndsAreKnown) {
   RunPlan plan = Plan(0);
   plan.epoch_count = 3;

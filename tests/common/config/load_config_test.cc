@@ -52,6 +52,32 @@ TEST_F(LoadConfig, LaterScalarsWinAndMessagesMerge) {
   EXPECT_EQ(config->run().seed(), 9u);
 }
 
+// Editors of Windows write it.
+TEST_F(LoadConfig, PassesOverAByteOrderMark) {
+  const auto config = config::LoadConfig({File("bom",
+                                               "\xef\xbb\xbf"
+                                               "data { synthetic {} }")},
+                                         "");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_TRUE(config->data().has_synthetic());
+  EXPECT_THAT(Mistakes({File("wrong",
+                             "\xef\xbb\xbf"
+                             "dato {}")},
+                       ""),
+              Contains(HasSubstr("wrong:1:")));
+}
+
+TEST_F(LoadConfig, NamesUtf16) {
+  for (const std::string& text : {std::string("\xff\xfe"
+                                              "d\0",
+                                              4),
+                                  std::string("\xfe\xff\0d", 4)}) {
+    const std::string path = File("wide", text);
+    EXPECT_THAT(Mistakes({path}, "data { synthetic {} }"),
+                ElementsAre(HasSubstr(path + ": is text in UTF-16, and UTF-8 is read")));
+  }
+}
+
 TEST_F(LoadConfig, ListsAreReplacedWhole) {
   const auto base = File("base", R"(
       data { synthetic {} train: "a" train: "b" }

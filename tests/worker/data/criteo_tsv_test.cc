@@ -187,8 +187,9 @@ TEST_F(CriteoTsv, ReportsBadFilesBeforeAnythingIsRead) {
   const auto good = Write("good", CriteoLines(0, 1));
   const Status missing = MakeCriteoTsvReader(CriteoConfig({good, Path("gone")})).status();
   EXPECT_EQ(missing.code(), StatusCode::kNotFound);
-  EXPECT_EQ(missing.message(),
-            StrCat("data.train[1]: ", Path("gone"), ": no such file; correct it or data.root"));
+  EXPECT_EQ(missing.message(), StrCat("data.train[1]: ", Path("gone"),
+                                      ": no such file; correct it, or say where the files are: "
+                                      "--override='data { root: \"FOLDER\" }'"));
   v1::Config config = CriteoConfig({good});
   config.mutable_data()->add_test(Write("empty", ""));
   const Status empty = MakeCriteoTsvReader(config).status();
@@ -242,6 +243,25 @@ TEST_F(CriteoTsv, FailsOnAFileThatWentAway) {
   const auto reader = Make(CriteoConfig({path}));
   std::filesystem::remove(path);
   EXPECT_EQ(reader->ReadChunk({}, &block_).status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(CriteoTsv, ALabelThatIsNotKnownIsNoneWhereRowsAreScored) {
+  const std::string line = CriteoLine(3), fields = line.substr(line.find('\t'));
+  const v1::Config config = CriteoConfig(
+      {Write("f", StrCat(line, "\n", "?", fields, "\n", fields, "\n", fields.substr(1), "\n"))});
+  auto reader = MakeReader(config, {}, RowLabels::kOptional);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  RowBlock block;
+  const auto result = (*reader)->ReadChunk({}, &block);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_TRUE(block.malformed.empty()) << result->problems[0];
+  ASSERT_EQ(block.row_count(), 4);
+  EXPECT_EQ(block.labels[0], 1);
+  for (const size_t row : {1u, 2u, 3u}) {
+    EXPECT_TRUE(std::isnan(block.labels[row])) << row;
+    EXPECT_TRUE(std::equal(block.ids.begin(), block.ids.begin() + 26,
+                           block.ids.begin() + static_cast<std::ptrdiff_t>(26 * row)));
+  }
 }
 
 TEST_F(CriteoTsv, ReadsTheRealSampleWithoutAMalformedLine) {

@@ -115,6 +115,12 @@ TEST_F(Csv, SplitsListsOfValues) {
   EXPECT_NE(block_.ids[0], block_.ids[1]);
 }
 
+TEST_F(Csv, ANumberTooSmallForADoubleIsZero) {
+  Read("click,a\n1,1e-400\n0,-1e-400\n1,1e-50\n0,+3.4e38\n",
+       R"(label { column: "click" } dense { column: "a" })");
+  EXPECT_THAT(block_.dense, ElementsAre(0.0f, 0.0f, 0.0f, 3.4e38f));
+}
+
 TEST_F(Csv, TransformsNumbers) {
   Read("click,a\n1,-5\n0,3\n1,1e6\n",
        R"(label { column: "click" } dense { column: "a" log1p { high: 100 } })");
@@ -162,7 +168,23 @@ TEST_F(Csv, TellsWhatIsWrongWithARow) {
               HasSubstr("f.csv:2: the label is '2', none of 1 (positive) or 0 (negative)"));
   EXPECT_THAT(Problem(header + "1,noon,x\n", kClicks),
               HasSubstr(":2: column hour is 'noon', not a number"));
-  EXPECT_THAT(Problem(header + "1,nan,x\n", kClicks), HasSubstr("column hour is 'nan'"));
+  const auto hour = [&](const std::string& text) {
+    return Problem(header + "1," + text + ",x\n", kClicks);
+  };
+  for (const char* word : {"nan", "NaN", "inf", "-Infinity"}) {
+    EXPECT_THAT(hour(word), HasSubstr(StrCat("column hour is '", word,
+                                             "', not a finite number; "
+                                             "where it stands for a missing value, name it in "
+                                             "data.csv.missing")));
+  }
+  for (const char* large : {"1e39", "-3.5e38", "1e400"}) {
+    EXPECT_THAT(hour(large), HasSubstr("not a number that a float can hold, up to 3.4e38"));
+  }
+  EXPECT_THAT(hour("0x1A"), HasSubstr("'0x1A', not a decimal number"));
+  for (const char* grouped : {"\"1,234\"", "1_234", "1 234", "\"3,5\"", "1'000"}) {
+    EXPECT_THAT(hour(grouped), HasSubstr("not a number with a point before its decimals and "
+                                         "nothing else between its digits"));
+  }
   EXPECT_THAT(Problem(header + "1,2\n", kClicks), HasSubstr("3 fields expected, found 2"));
   EXPECT_THAT(Problem(header + "1,2,\xff\n", kClicks), HasSubstr("the line is not UTF-8"));
   EXPECT_THAT(Problem(header + "1,2,\"x\n", kClicks),
@@ -209,6 +231,19 @@ TEST_F(Csv, ALabelIsALabelEvenWhereOtherColumnsCallItMissing) {
   EXPECT_THAT(block_.labels, ElementsAre(0, 1, ::testing::IsNan()));
 }
 
+TEST_F(Csv, ALabelThatIsNotKnownIsNoneWhereRowsAreScored) {
+  v1::Config config = Config(Write("f.csv", "click,hour\n1,1\n?,2\n7,3\n0,noon\n0,4\n"),
+                             R"(label { column: "click" } dense { column: "hour" })");
+  auto reader = MakeReader(config, {}, RowLabels::kOptional);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  const auto result = (*reader)->ReadChunk({Split::kTrain, 0, 0, 0}, &block_);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(block_.labels, ElementsAre(1, ::testing::IsNan(), ::testing::IsNan(), 0));
+  ASSERT_THAT(result->malformed_lines, SizeIs(1));
+  EXPECT_EQ(result->malformed_lines[0].first, 5);
+  EXPECT_EQ(result->malformed_lines[0].last, 5);
+}
+
 // As where the label's column is left out of rows to score, and columns have no names.
 TEST_F(Csv, RowsWithoutALabelAreAsWideAsThoseLearnedFrom) {
   const std::string columns = R"(header: false label { column: "0" } dense { column: "1" })";
@@ -226,6 +261,42 @@ TEST_F(Csv, RowsWithoutALabelAreAsWideAsThoseLearnedFrom) {
   const std::string label_last = R"(header: false label { column: "2" } dense { column: "1" })";
   EXPECT_TRUE(open("5,8\n", label_last).ok());
   EXPECT_THAT(block_.dense, ElementsAre(8));
+}
+
+// As in prediction: a field more before a column makes it another.
+TEST_F(Csv, EveryFileWithoutAHeaderIsAsWideAsTheFirst) {
+  const std::string columns = R"(header: false label { column: "0" } dense { column: "1" })";
+  v1::Config config = Config(Write("a.csv", "1,5,8\n0,6,9\n"), columns);
+  const std::string same = Write("b.csv", "0,7,8\n"), wider = Write("wider.csv", "1,3,5,8\n"),
+                    narrower = Write("narrower.csv", "1,5\n");
+  config.mutable_data()->add_train(same);
+  config.mutable_data()->add_test(same);
+  EXPECT_TRUE(MakeReader(config).ok());
+  for (const auto& [other, width] : {std::pair(wider, 4), std::pair(narrower, 2)}) {
+    v1::Config train = config, test = config;
+    train.mutable_data()->set_train(1, other);
+    test.mutable_data()->set_test(0, other);
+    const std::string told = StrCat(other, ": the first line has ", width,
+                                    " fields, and those of training had 3; columns are told by "
+                                    "their number");
+    EXPECT_THAT(MakeReader(train).status().message(), HasSubstr("data.train[1]: " + told));
+    EXPECT_THAT(MakeReader(test).status().message(), HasSubstr("data.test[0]: " + told));
+  }
+}
+
+// By name, columns are found wherever they are.
+TEST_F(Csv, EveryFileHasAHeaderOfItsOwn) {
+  v1::Config config = Config(Write("a.csv", "click,hour,site\n1,5,x\n"), kClicks);
+  config.mutable_data()->add_train(Write("b.csv", "more,site,click,hour\n?,x,0,7\n"));
+  auto reader = MakeReader(config);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  ASSERT_TRUE((*reader)->ReadChunk({Split::kTrain, 0, 1, 0}, &block_).ok());
+  EXPECT_THAT(block_.labels, ElementsAre(0));
+  EXPECT_THAT(block_.dense, ElementsAre(7));
+  config.mutable_data()->add_test(Write("c.csv", "click;hour;site\n1;5;x\n"));
+  EXPECT_THAT(MakeReader(config).status().message(),
+              HasSubstr("c.csv: data.csv.label names column 'click', which the file does not have; "
+                        "it has click;hour;site"));
 }
 
 TEST_F(Csv, RefusesAHeaderWithoutARow) {

@@ -65,6 +65,18 @@ TEST_F(Libsvm, TellsWhatIsWrongWithALine) {
   EXPECT_THAT(Problem("1 3:1:2\n", 3), HasSubstr("has field 3, and data.libsvm.fields is 3"));
 }
 
+TEST_F(Libsvm, ALabelThatIsNotKnownIsNoneWhereRowsAreScored) {
+  v1::Config config;
+  config.mutable_data()->add_train(Write("f.svm", "1 3:1\n7 4:1\n5:1\n"));
+  config.mutable_data()->mutable_libsvm();
+  config::FillDefaults(&config);
+  auto reader = MakeReader(config, {}, RowLabels::kOptional);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  ASSERT_TRUE((*reader)->ReadChunk({}, &block_).ok());
+  EXPECT_THAT(block_.labels, ElementsAre(1, testing::IsNan(), testing::IsNan()));
+  EXPECT_THAT(block_.ids, ElementsAre(3, 4, 5));
+}
+
 TEST_F(Libsvm, PassesOverBlankLinesAndComments) {
   Read("\n1 5:1\n  \n# of 2014\n0 6:1 # the last\n\n", 0);
   EXPECT_THAT(block_.labels, ElementsAre(1, 0));

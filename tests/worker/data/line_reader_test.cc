@@ -3,9 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "common/base/random.h"
@@ -51,17 +55,6 @@ class LineReaderTest : public DataFilesTest {
     }
   }
 };
-
-TEST_F(LineReaderTest, NamesAPackerThatIsNotRead) {
-  const std::string xz(
-      "\xfd"
-      "7zXZ\0rest",
-      10);
-  EXPECT_THAT(ReadError(Write("a.bz2", "BZh91AY&SYrest")).message(), HasSubstr("packed by bzip2"));
-  EXPECT_THAT(ReadError(Write("a.xz", xz)).message(), HasSubstr("packed by xz"));
-  EXPECT_THAT(ReadError(Write("a.zip", "PK\x03\x04rest")).message(), HasSubstr("packed by zip"));
-  EXPECT_TRUE(ReadError(Write("text", "BZh9 is a word")).ok());
-}
 
 // Text that hardly compresses, so that gzip members are as long as it.
 std::string NoisyLines(int count) {
@@ -247,7 +240,52 @@ TEST_F(LineReaderTest, RefusesWhatIsNoFileWithItsName) {
   const auto folder = LineReader::Open(directory()).status();
   EXPECT_EQ(folder.code(), StatusCode::kNotFound);
   EXPECT_EQ(folder.message(), directory() + " is a directory; name the files in it");
-  EXPECT_EQ(LineReader::Open("/dev/null").status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(LineReader::Open("/dev/null").status().code(), StatusCode::kInvalidData);
+}
+
+// Training reads a file for its columns, for what it learns, and in every epoch.
+TEST_F(LineReaderTest, NamesWhatCanBeReadOnceOnly) {
+  ASSERT_EQ(mkfifo(Path("fifo").c_str(), 0600), 0);
+  const auto problem = [](const std::string& path) {
+    return LineReader::Open(path).status().message();
+  };
+  EXPECT_THAT(problem(Path("fifo")),
+              StartsWith(Path("fifo") + " is a pipe, which gives its rows once; training reads a "
+                                        "file several times: write them to a file"));
+  EXPECT_THAT(problem("/dev/null"), StartsWith("/dev/null is a device, which"));
+  EXPECT_THAT(problem("-"), StartsWith("- would be standard input, which"));
+}
+
+TEST_F(LineReaderTest, ReadsAPipeOnceAndStartsAgainWithWhatItKept) {
+  const std::string text = NoisyLines(30'000);
+  for (const bool packed : {false, true}) {
+    const std::string path = Path(StrCat("fifo", packed));
+    ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+    std::string bytes = text;
+    if (packed) {
+      std::ifstream file(WriteGzip("packed.gz", text), std::ios::binary);
+      bytes.assign(std::istreambuf_iterator<char>(file), {});
+    }
+    std::thread writer([&] {
+      std::ofstream out(path, std::ios::binary);
+      out << bytes[0] << std::flush;  // a pipe may give one byte at a time
+      out << bytes.substr(1);
+    });
+    auto reader = LineReader::Open(path, {}, Passes::kOne);
+    EXPECT_TRUE(reader.ok()) << reader.status();
+    if (reader.ok()) {
+      (*reader)->Keep();
+      Line line;
+      for (int i = 0; i < 20'000; ++i) EXPECT_TRUE(*(*reader)->Next(&line));
+      (*reader)->StartAgain();
+      std::string joined;
+      while (*(*reader)->Next(&line)) joined += StrCat(line.text, "\n");
+      EXPECT_TRUE(joined == text);
+      EXPECT_EQ((*reader)->line_count(), 30'000);
+      EXPECT_EQ((*reader)->first_text_line(), 30'001);
+    }
+    writer.join();
+  }
 }
 
 TEST_F(LineReaderTest, RefusesAnEmptyFilePlainOrCompressed) {
