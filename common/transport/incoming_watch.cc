@@ -152,11 +152,15 @@ void IncomingWatch::LookAt(int descriptor, Connection* connection) {
     connection->received = *read;
     return;
   }
-  const int64_t most =
-      connection->is_welcome ? limits_.max_message_bytes : limits_.max_stranger_bytes;
+  const int64_t most = connection->is_welcome
+                           ? limits_.max_message_bytes
+                           : std::min(limits_.max_message_bytes, limits_.max_stranger_bytes);
   if (begun <= most + kSlackBytes) return;
   LOG(WARNING) << "closing the connection from " << connection->address << ": it has sent " << begun
                << " bytes of a message that does not end";
+  // ZeroMQ sees an end and closes, and the peer hears of that although what it sends has no room.
+  const linger at_once = {.l_onoff = 1, .l_linger = 0};
+  setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
   shutdown(descriptor, SHUT_RDWR);
   connection->address.clear();
 }

@@ -66,6 +66,38 @@ class CountingProxy:
         return sum(count[0] for count in self.counts)
 
 
+class Stranger:
+    """A peer that speaks ZMTP 3.0, as a DEALER, and nothing of ours."""
+
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=30)
+        greeting = b"\xff" + bytes(7) + b"\x01\x7f\x03\x00NULL"
+        self.socket.sendall(greeting.ljust(64, b"\0"))
+        self.read(64)
+        self.socket.sendall(b"\x04\x1c\x05READY\x0bSocket-Type\x00\x00\x00\x06DEALER")
+        self.read(self.read(2)[1])
+
+    def read(self, count):
+        data = b""
+        while len(data) < count:
+            data += self.socket.recv(count - len(data))
+        return data
+
+    def say(self, message):
+        self.socket.sendall(b"\x00" + bytes([len(message)]) + message)
+
+    def say_parts(self, most_bytes):
+        """Of a message that does not end; how many bytes of them were taken."""
+        said, parts = 0, b"\x01\x00" * 50000
+        try:
+            while said < most_bytes:
+                self.socket.sendall(parts)
+                said += len(parts)
+        except OSError:
+            pass
+        return said
+
+
 class ProcessTest(unittest.TestCase):
     def setUp(self):
         self.children = []
@@ -411,6 +443,46 @@ class ProcessTest(unittest.TestCase):
         for child in stages + servers:
             self.end(child, 0)
         self.assertEqual(self.summary("t0")["train"]["samples"], 20000)
+
+    def lone_server(self):
+        address = self.servers(1)
+        server = self.start("weir-server", "--config=" + RUN, "--servers=" + address, "--shard=0")
+        port = int(address.rpartition(":")[2])
+
+        def listens():
+            try:
+                socket.create_connection(("127.0.0.1", port)).close()
+            except OSError:
+                return False
+            return True
+        self.until(listens)
+        return server, port
+
+    def peak_bytes(self, process):
+        with open("/proc/%d/status" % process.pid, encoding="ascii") as f:
+            return next(1024 * int(line.split()[1]) for line in f if line.startswith("VmHWM"))
+
+    # A part costs its receiver 64 bytes and its sender 2.
+    def test_a_message_that_does_not_end_takes_no_memory(self):
+        server, port = self.lone_server()
+        before = self.peak_bytes(server)
+        said = [Stranger(port).say_parts(100e6) for _ in range(3)]
+        self.assertLess(max(said), 100e6)
+        self.assertLess(self.peak_bytes(server) - before, 500e6, "of 3 * 3.2e9 bytes")
+        server.send_signal(signal.SIGTERM)
+        self.end(server, 130, "bytes of a message that does not end")
+
+    def test_a_peer_that_is_refused_without_end_does_not_fill_the_log(self):
+        server, port = self.lone_server()
+        stranger = Stranger(port)
+        for _ in range(20000):
+            stranger.say(b"x")
+        reply = b"a message without a header that parses"
+        self.assertIn(reply, stranger.read(20000 * (len(reply) + 6)))
+        time.sleep(1.2)
+        server.send_signal(signal.SIGTERM)
+        output = self.end(server, 130, "more like it before were not told")
+        self.assertLess(output.count("refused: a message without a header"), 200)
 
     def test_unknown_policy(self):
         self.run_once(2, "weir-worker", "--config=" + RUN,
