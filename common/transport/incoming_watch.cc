@@ -84,24 +84,35 @@ IncomingWatch::IncomingWatch(std::unique_ptr<zmq::socket_t> events, void* socket
 
 IncomingWatch::~IncomingWatch() { zmq_socket_monitor(socket_, nullptr, 0); }
 
-void IncomingWatch::OnMessage(const PeerId& peer, int descriptor, size_t wire_bytes) {
-  auto found = connections_.find(descriptor);
-  const bool is_new =
-      found == connections_.end() || (!found->second.peer.empty() && found->second.peer != peer);
-  if (is_new) {
-    TakeEvents();
-    found = connections_.find(descriptor);
-  }
-  if (found == connections_.end()) return;  // it has gone meanwhile
+// ZeroMQ is asked once for each peer, because it has to search for the answer.
+void IncomingWatch::OnFirstFrame(const PeerId& peer, zmq::message_t& frame) {
+  if (descriptors_.contains(peer)) return;
+  TakeEvents();
+  const int descriptor = zmq_msg_get(frame.handle(), ZMQ_SRCFD);
+  const auto found = connections_.find(descriptor);
+  if (found == connections_.end() || !found->second.peer.empty()) return;  // it has gone meanwhile
   found->second.peer = peer;
-  found->second.received += static_cast<int64_t>(wire_bytes);
-  found->second.has_message = true;
+  descriptors_[peer] = descriptor;
+}
+
+void IncomingWatch::OnMessage(const PeerId& peer, size_t wire_bytes) {
+  const auto known = descriptors_.find(peer);
+  if (known == descriptors_.end()) return;
+  Connection& connection = connections_.at(known->second);
+  connection.received += static_cast<int64_t>(wire_bytes);
+  connection.has_message = true;
+}
+
+void IncomingWatch::Forget(int descriptor) {
+  const auto found = connections_.find(descriptor);
+  if (found == connections_.end()) return;
+  descriptors_.erase(found->second.peer);
+  connections_.erase(found);
 }
 
 void IncomingWatch::Welcome(const PeerId& peer) {
-  for (auto& [descriptor, connection] : connections_) {
-    connection.is_welcome |= connection.peer == peer;
-  }
+  const auto known = descriptors_.find(peer);
+  if (known != descriptors_.end()) connections_.at(known->second).is_welcome = true;
 }
 
 int64_t IncomingWatch::next_look_ms() const {
@@ -131,11 +142,11 @@ void IncomingWatch::TakeEvents() {
 }
 
 void IncomingWatch::TakeEvent(uint16_t event, int value) {
+  if (event != ZMQ_EVENT_ACCEPT_FAILED) Forget(value);
   if (event == ZMQ_EVENT_ACCEPTED) {
     connections_[value] = {.address = PeerAddress(value)};
-  } else if (event != ZMQ_EVENT_ACCEPT_FAILED) {
-    connections_.erase(value);
-  } else if (const int64_t now_ms = Clock::Real().NowMs(); now_ms - told_full_ms_ >= kToldAgainMs) {
+  } else if (const int64_t now_ms = Clock::Real().NowMs();
+             event == ZMQ_EVENT_ACCEPT_FAILED && now_ms - told_full_ms_ >= kToldAgainMs) {
     told_full_ms_ = now_ms;
     LOG(ERROR) << "a peer cannot connect: " << std::strerror(value)
                << (value == EMFILE ? "; raise `ulimit -n` of this process" : "");

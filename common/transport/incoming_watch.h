@@ -14,12 +14,14 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 
 #include "common/base/status.h"
 #include "common/transport/transport.h"
 
 namespace zmq {
 class context_t;
+class message_t;
 class socket_t;
 }  // namespace zmq
 
@@ -32,8 +34,10 @@ class IncomingWatch {
                                                      const Limits& limits);
   ~IncomingWatch();
 
-  // A message of so many bytes on the wire has come on a connection with this descriptor.
-  void OnMessage(const PeerId& peer, int descriptor, size_t wire_bytes);
+  // The first frame of a message has come, before anything is taken out of it ...
+  void OnFirstFrame(const PeerId& peer, zmq::message_t& frame);
+  // ... and the whole message, of so many bytes on the wire.
+  void OnMessage(const PeerId& peer, size_t wire_bytes);
   void Welcome(const PeerId& peer);
   // is_idle: no message is there to be received. Else peers that are welcome may have sent more
   // than one, and are not looked at.
@@ -53,14 +57,16 @@ class IncomingWatch {
   IncomingWatch(std::unique_ptr<zmq::socket_t> events, void* socket, const Limits& limits);
   void TakeEvents();
   void TakeEvent(uint16_t event, int value);
+  void Forget(int descriptor);
   // Ends the connection of who has begun too long a message.
   void LookAt(int descriptor, Connection* connection);
 
   const std::unique_ptr<zmq::socket_t> events_;
   void* const socket_;
   const Limits limits_;
-  std::map<int, Connection> connections_;  // by descriptor
-  int64_t told_full_ms_;                   // when the log last had that no descriptor is left
+  std::map<int, Connection> connections_;        // by descriptor
+  std::unordered_map<PeerId, int> descriptors_;  // of peers of which something has come
+  int64_t told_full_ms_;                         // when the log last had that no descriptor is left
 };
 
 }  // namespace weir::transport

@@ -218,7 +218,7 @@ Status ZmqSocket::Watch(zmq::context_t& context) {
 }
 
 bool ZmqSocket::ReceiveParts(const PeerId& peer, zmq::message_t& frame, Message& message) {
-  const int descriptor = watch_ ? zmq_msg_get(frame.handle(), ZMQ_SRCFD) : -1;
+  if (watch_) watch_->OnFirstFrame(peer, frame);
   size_t total = 0, wire_bytes = 0;
   int64_t part_count = 0;
   bool small_enough = true;
@@ -238,7 +238,7 @@ bool ZmqSocket::ReceiveParts(const PeerId& peer, zmq::message_t& frame, Message&
     if (!more) break;
     CHECK(TryReceiveFrame(frame)) << "ZeroMQ delivers whole messages";
   }
-  if (watch_) watch_->OnMessage(peer, descriptor, wire_bytes);
+  if (watch_) watch_->OnMessage(peer, wire_bytes);
   if (small_enough) return true;
   const char* const address = zmq_msg_gets(frame.handle(), "Peer-Address");
   const std::string sender = address == nullptr ? "an unknown address" : address;

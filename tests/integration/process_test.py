@@ -458,6 +458,11 @@ class ProcessTest(unittest.TestCase):
         self.until(listens)
         return server, port
 
+    def stranger(self, port):
+        stranger = Stranger(port)
+        self.addCleanup(stranger.socket.close)
+        return stranger
+
     def peak_bytes(self, process):
         with open("/proc/%d/status" % process.pid, encoding="ascii") as f:
             return next(1024 * int(line.split()[1]) for line in f if line.startswith("VmHWM"))
@@ -466,7 +471,7 @@ class ProcessTest(unittest.TestCase):
     def test_a_message_that_does_not_end_takes_no_memory(self):
         server, port = self.lone_server()
         before = self.peak_bytes(server)
-        said = [Stranger(port).say_parts(100e6) for _ in range(3)]
+        said = [self.stranger(port).say_parts(100e6) for _ in range(3)]
         self.assertLess(max(said), 100e6)
         self.assertLess(self.peak_bytes(server) - before, 500e6, "of 3 * 3.2e9 bytes")
         server.send_signal(signal.SIGTERM)
@@ -474,7 +479,7 @@ class ProcessTest(unittest.TestCase):
 
     def test_a_peer_that_is_refused_without_end_does_not_fill_the_log(self):
         server, port = self.lone_server()
-        stranger = Stranger(port)
+        stranger = self.stranger(port)
         for _ in range(20000):
             stranger.say(b"x")
         reply = b"a message without a header that parses"

@@ -204,6 +204,25 @@ TEST(ZmqTransport, WhoIsWelcomeMayBeginALargeMessageButNoneAboveTheLimit) {
   EXPECT_LT(said, kMost);
 }
 
+// However much of it came in all.
+TEST(ZmqTransport, WhoseMessagesAreWholeIsServedForEver) {
+  Limits limits;
+  limits.max_message_bytes = limits.max_stranger_bytes = 100'000;
+  const auto server = MakeZmqServerTransport(limits);
+  const auto client = MakeZmqClientTransport(limits);
+  const ConnectionId connection = client->Open(server->Bind("tcp://127.0.0.1:0").value()).value();
+  PeerId peer;
+  for (int i = 0; i < 300; ++i) {
+    ASSERT_TRUE(client->Send(connection, RandomMessage(90'000, 1)).ok());
+    const auto incoming = server->Receive(kLongMs);
+    ASSERT_TRUE(incoming.has_value());
+    if (i == 0) peer = incoming->peer;
+    ASSERT_EQ(incoming->peer, peer) << "on the same connection, message " << i;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_FALSE(server->Receive(0).has_value());
+  }
+}
+
 TEST(ZmqTransport, SaysHowManyFileDescriptorsItNeeds) {
   rlimit before = {};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
