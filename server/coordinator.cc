@@ -55,10 +55,12 @@ v1::Header RefusalHeader(std::string reason, bool retry) {
 
 }  // namespace
 
-Coordinator::Coordinator(const v1::Config& config, v1::RunIdentity identity, uint32_t server_count)
+Coordinator::Coordinator(const v1::Config& config, v1::RunIdentity identity, uint32_t server_count,
+                         std::vector<std::string> server_addresses)
     : config_(config),
       identity_(std::move(identity)),
       server_count_(server_count),
+      server_addresses_(std::move(server_addresses)),
       nonce_(RandomNonce()),
       membership_(config.cluster().member_timeout_ms()),
       director_(cluster::PlanRun(config)),
@@ -66,7 +68,9 @@ Coordinator::Coordinator(const v1::Config& config, v1::RunIdentity identity, uin
 
 v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
   const std::string difference = session::DescribeMismatch(identity_, join.identity());
-  if (!difference.empty()) return RefusalHeader(difference, false);
+  if (!difference.empty()) {
+    return RefusalHeader(difference, session::IsDamaged(join.identity()));  // it may say it again
+  }
   if (failed()) return RefusalHeader("the run has failed: " + failure(), false);
   if (!running() && !(join.saves() && awaits_saver())) {
     v1::Header over = RefusalHeader("the run is over: it has finished well", false);
@@ -412,6 +416,8 @@ void Coordinator::Expire(int64_t now_ms) {
                  << config_.cluster().member_timeout_ms()
                  << (seat.stage == 0 ? " ms: its work goes to others"
                                      : " ms: its trainer waits for its return");
+    desks_[seat].gone =
+        StrCat("was silent for more than ", config_.cluster().member_timeout_ms(), " ms");
     director_.TakeBack(seat);
     pipelines_.Leave(seat, now_ms);
     ForgetGauges(seat);
@@ -444,6 +450,7 @@ void Coordinator::FillReply(const v1::WorkRequest& request, int64_t now_ms,
 
 void Coordinator::Dismiss(cluster::Seat seat, int64_t now_ms) {
   desks_[seat].has_left = true;
+  desks_[seat].gone = "has left";
   director_.TakeBack(seat);
   membership_.Leave(seat);
   if (running()) pipelines_.Leave(seat, now_ms);
@@ -451,6 +458,7 @@ void Coordinator::Dismiss(cluster::Seat seat, int64_t now_ms) {
 
 std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& report,
                                                      int64_t now_ms) {
+  if (session::IsDamaged(report.identity())) return std::nullopt;  // the next one may be whole
   v1::Header header;
   v1::ShardReply& reply = *header.mutable_shard_reply();
   reply.set_run(nonce_);
@@ -470,6 +478,10 @@ std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& repo
     if (found != shards_.end()) found->second.has_left |= found->second.nonce == report.nonce();
     return std::nullopt;
   }
+  if (!report.failure().empty()) {
+    TakeShardFailure(report);
+    return std::nullopt;
+  }
   const bool is_another = found != shards_.end() && found->second.nonce != report.nonce();
   // Of the next run, at the same addresses: its own coordinator comes when this one has left.
   if (!needs_servers() && report.run() == 0 && (is_another || !failed())) {
@@ -484,7 +496,7 @@ std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& repo
       reply.set_reason(StrCat("shard ", report.shard(), " is already served by another process"));
       return header;
     }
-    Fail(StrCat("server ", report.shard(), " was restarted and has lost its parameters"));
+    Fail(StrCat(ServerName(report.shard()), " was restarted and has lost its parameters"));
   }
   ShardSeat& shard = shards_[report.shard()];
   shard.nonce = report.nonce();
@@ -494,6 +506,26 @@ std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& repo
                                   : v1::ShardReply::FINISHED);
   reply.set_reason(failure());
   return header;
+}
+
+// Of another process than the one that serves the shard it says nothing.
+void Coordinator::TakeShardFailure(const v1::ShardReport& report) {
+  const auto [found, is_new] = shards_.try_emplace(report.shard());
+  if (!is_new && found->second.nonce != report.nonce()) return;
+  found->second.nonce = report.nonce();
+  found->second.has_left = true;
+  Fail(StrCat(ServerName(report.shard()), " ", report.failure()));
+}
+
+std::string Coordinator::ServerName(uint32_t shard) const {
+  if (shard >= server_addresses_.size()) return StrCat("server ", shard);
+  return StrCat("server ", shard, " at ", server_addresses_[shard]);
+}
+
+std::string Coordinator::DescribeGone() const {
+  std::vector<std::string> names;
+  for (const auto& [seat, desk] : desks_) names.push_back(StrCat(Name(seat), " ", desk.gone));
+  return StrJoin(names, ", ");
 }
 
 std::string Coordinator::RefuseShard(const v1::ShardReport& report) const {
@@ -527,7 +559,7 @@ void Coordinator::Tick(int64_t now_ms) {
   for (const auto& [index, shard] : shards_) {
     const int64_t silent_ms = now_ms - shard.heard_ms;
     if ((running() || awaits_saver()) && silent_ms > config_.cluster().member_timeout_ms()) {
-      Fail(StrCat("server ", index, " was not heard of for ", silent_ms, " ms"));
+      Fail(StrCat(ServerName(index), " was not heard of for ", silent_ms, " ms"));
     }
   }
   CheckSaver(now_ms);
@@ -558,7 +590,7 @@ void Coordinator::CheckTrainers(int64_t now_ms) {
   if (!running() || !anyone_joined_) return;
   if (membership_.member_count() == 0) {
     if (last_knock_ms_ && now_ms - *last_knock_ms_ <= kKnockMs) return;
-    return director_.Fail("all trainers are gone");
+    return director_.Fail(StrCat("all trainers are gone: ", DescribeGone()));
   }
   const auto since_ms = pipelines_.none_complete_since_ms();
   if (since_ms && now_ms - *since_ms > config_.cluster().join_timeout_ms()) {

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "common/base/status.h"
 #include "common/cluster/membership.h"
@@ -24,7 +25,9 @@ namespace weir::server {
 
 class Coordinator {
  public:
-  Coordinator(const v1::Config& config, v1::RunIdentity identity, uint32_t server_count);
+  // server_addresses: for messages; may be empty.
+  Coordinator(const v1::Config& config, v1::RunIdentity identity, uint32_t server_count,
+              std::vector<std::string> server_addresses = {});
 
   // A random number, which tells this run from others at the same address.
   uint64_t run() const { return nonce_; }
@@ -60,6 +63,7 @@ class Coordinator {
     uint64_t incarnation = 0;
     uint64_t last_request_id = 0;
     bool has_left = false;
+    std::string gone = "has left";  // why, once it is no member any more
     bool has_reported_end = false;  // it has reported since the run was finished
     bool saves = false;
     bool stays = false;  // servers are needed until it has left, because it saves or asked for it
@@ -118,6 +122,11 @@ class Coordinator {
   // Whether the final report waits for a stage's last words.
   bool AwaitsStages(int64_t now_ms);
   void FillPipeline(const v1::WorkRequest& request, cluster::Seat seat, v1::WorkReply* reply);
+  // A shard ends before the run has.
+  void TakeShardFailure(const v1::ShardReport& report);
+  std::string ServerName(uint32_t shard) const;
+  // "trainer 0 was silent for more than 15000 ms, trainer 1 has left".
+  std::string DescribeGone() const;
   // "" if the shard is welcome, else why not.
   std::string RefuseShard(const v1::ShardReport& report) const;
   // Fails if the reports do not fit each other.
@@ -138,6 +147,7 @@ class Coordinator {
   const v1::Config config_;
   const v1::RunIdentity identity_;
   const uint32_t server_count_;
+  const std::vector<std::string> server_addresses_;
   const uint64_t nonce_;
   cluster::Membership membership_;
   cluster::RunDirector director_;

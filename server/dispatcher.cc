@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/base/clock.h"
 #include "common/base/strings.h"
 #include "common/session/header_message.h"
 #include "common/session/run_identity.h"
@@ -39,7 +40,9 @@ Dispatcher::Dispatcher(Shard* shard, transport::ServerTransport* transport,
 
 void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello, uint64_t run) {
   const std::string difference = session::DescribeMismatch(identity_, hello.identity());
-  if (!difference.empty()) return Refuse(peer, difference, false);
+  if (!difference.empty()) {
+    return Refuse(peer, difference, session::IsDamaged(hello.identity()));  // it may say it again
+  }
   if (hello.stage() >= std::max(1u, hello.stage_count()) ||
       (hello.stage_count() > 1 && hello.stage_count() != shard_->layout().stages().size())) {
     return Refuse(peer, StrCat("there is no stage ", hello.stage(), " of ", hello.stage_count()),
@@ -85,6 +88,7 @@ void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello, 
     if (peer != old_peer) worker.pulls_in_flight = 0;  // the replies will not find their way
     peers_.erase(old_peer);
     peers_[peer] = seat;
+    transport_->Welcome(peer);
     Hear(peer);
     LOG(INFO) << "trainer " << seat.trainer << " stage " << seat.stage << " incarnation "
               << hello.incarnation() << " connection " << hello.connection();
@@ -241,11 +245,22 @@ void Dispatcher::SendPart(PendingPart& part) {
 }
 
 void Dispatcher::Refuse(const transport::PeerId& peer, std::string reason, bool retry) {
-  LOG(WARNING) << "refused: " << reason;
+  Complain(peer, "refused: " + reason);
   v1::Header header;
   header.mutable_refusal()->set_reason(std::move(reason));
   header.mutable_refusal()->set_retry(retry);
   Send(peer, header, {});
+}
+
+void Dispatcher::Complain(const transport::PeerId& peer, const std::string& line) {
+  const auto told = complaints_.Take(peer, line, Clock::Real().NowMs());
+  if (told) LOG(WARNING) << *told;
+}
+
+void Dispatcher::Tick() {
+  for (const std::string& line : complaints_.TakeCounted(Clock::Real().NowMs())) {
+    LOG(WARNING) << line;
+  }
 }
 
 Dispatcher::Worker* Dispatcher::FindByPeer(const transport::PeerId& peer) {
@@ -273,7 +288,7 @@ void Dispatcher::Send(const transport::PeerId& peer, transport::Message message)
     return Refuse(peer, StrCat("its answer cannot be sent: ", status.message()), false);
   }
   // A peer that is gone comes back with a hello, and is told then what it missed.
-  LOG(WARNING) << "message lost: " << status;
+  Complain(peer, "message lost: " + status.ToString());
 }
 
 }  // namespace weir::server

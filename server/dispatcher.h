@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "common/base/rare_lines.h"
 #include "common/cluster/membership.h"
 #include "common/proto/protocol.pb.h"
 #include "common/session/server_session.h"
@@ -46,6 +47,10 @@ class Dispatcher {
   void Flush(const Outbox::Contents& finished);
 
   void Refuse(const transport::PeerId& peer, std::string reason, bool retry);
+  // In the log, if not too much of this peer is there already.
+  void Complain(const transport::PeerId& peer, const std::string& line);
+  // Now and then: tells what was not told at once, so that nobody fills the log.
+  void Tick();
 
  private:
   struct Worker {
@@ -83,6 +88,7 @@ class Dispatcher {
   // Parts of the model have been asked for, so training is over, and all parts have to be of one
   // step: pushes of a worker that slept until it had been given up come too late.
   bool is_saved_ = false;
+  RareLines complaints_;  // by peer
   std::map<cluster::Seat, Worker> workers_;
   std::map<transport::PeerId, cluster::Seat> peers_;  // current peer of each session
 };

@@ -27,6 +27,14 @@ DEFINE_string(listen, "", "address to bind, if it is not the advertised one");
 namespace weir::server {
 namespace {
 
+// Who has not said hello yet has nothing large to say.
+constexpr int64_t kMaxStrangerBytes = int64_t{1} << 20;
+
+// Belongs to the mistakes above it.
+constexpr const char* kExample =
+    "    for example: weir-server --config=run.textproto --servers=tcp://h0:7100,tcp://h1:7100 "
+    "--shard=0";
+
 struct Setup {
   v1::Config config;
   std::vector<std::string> addresses;
@@ -41,11 +49,16 @@ Status ReadFlags(const Arguments& arguments, Setup* read) {
   Setup& setup = *read;
   setup.addresses = StrSplit(FLAGS_servers, ',');
   const auto count = std::ssize(setup.addresses);
-  if (count == 0) problems.push_back("--servers: list the address of every shard");
+  if (count == 0) {
+    problems.push_back("--servers: list the address of every shard, the same list everywhere");
+  }
   for (const std::string& mistake : transport::PeerListMistakes(setup.addresses)) {
     problems.push_back("--servers: " + mistake);
   }
-  if (FLAGS_shard < 0 || (count > 0 && FLAGS_shard >= count)) {
+  const bool has_shard = !gflags::GetCommandLineFlagInfoOrDie("shard").is_default;
+  if (!has_shard) {
+    problems.push_back("--shard: say which entry of --servers this process is; the first is 0");
+  } else if (FLAGS_shard < 0 || (count > 0 && FLAGS_shard >= count)) {
     problems.push_back(StrCat("--shard: ", FLAGS_shard, " is not an index into the ", count,
                               " entries of --servers"));
   }
@@ -56,6 +69,7 @@ Status ReadFlags(const Arguments& arguments, Setup* read) {
   if (FLAGS_config.empty()) problems.push_back("--config: name at least one file");
   auto config = config::LoadConfig(StrSplit(FLAGS_config, ','), FLAGS_override);
   if (!FLAGS_config.empty() && !config.ok()) problems.push_back(config.status().message());
+  if (count == 0 || !has_shard || FLAGS_config.empty()) problems.emplace_back(kExample);
   if (!problems.empty()) return InvalidConfig(StrJoin(problems, "\n"));
   setup.config = *std::move(config);
   setup.listen =
@@ -63,7 +77,7 @@ Status ReadFlags(const Arguments& arguments, Setup* read) {
   return OkStatus();
 }
 
-std::unique_ptr<ShardReporter> StartReporter(const Setup& setup, Server* server,
+std::shared_ptr<ShardReporter> StartReporter(const Setup& setup, Server* server,
                                              const transport::Limits& limits) {
   const v1::ClusterConfig& cluster = setup.config.cluster();
   ShardReporterOptions options;
@@ -72,7 +86,7 @@ std::unique_ptr<ShardReporter> StartReporter(const Setup& setup, Server* server,
   options.shard_index = static_cast<uint32_t>(FLAGS_shard);
   options.first_timeout_ms = cluster.connect_timeout_ms();
   options.timeout_ms = cluster.member_timeout_ms();
-  auto reporter = std::make_unique<ShardReporter>(
+  auto reporter = std::make_shared<ShardReporter>(
       std::move(options), transport::MakeZmqClientTransport(limits),
       [server](uint64_t run) { server->Serve(run); },
       [server](Status status) { server->End(std::move(status)); });
@@ -80,36 +94,54 @@ std::unique_ptr<ShardReporter> StartReporter(const Setup& setup, Server* server,
   return reporter;
 }
 
-// Reads the model to go on from, if there is one, and serves until the run is over.
-Status Serve(const Setup& setup, const saved_model::SavedModel* warm_start,
-             const transport::Limits& limits, Server* server) {
-  if (warm_start != nullptr) WEIR_RETURN_IF_ERROR(server->Load(*warm_start));
+// Serves until the run is over.
+Status Serve(const Setup& setup, const transport::Limits& limits, Server* server) {
   // Not before it can answer: a worker's request would wait here, and be granted when the worker
   // has given up.
   WEIR_ASSIGN_OR_RETURN(const std::string bound, server->Bind(setup.listen));
-  std::unique_ptr<ShardReporter> reporter;
-  if (FLAGS_shard > 0) reporter = StartReporter(setup, server, limits);
+  std::shared_ptr<ShardReporter> reporter;
+  if (FLAGS_shard > 0) {
+    reporter = StartReporter(setup, server, limits);
+    server->SetLastWords([reporter](const Status& why) { reporter->SayFailure(why); });
+  }
   LOG(INFO) << "shard " << FLAGS_shard << " of " << setup.addresses.size() << " listens on "
             << bound;
-  return server->Run();
+  Status ran = server->Run();
+  if (reporter && !ran.ok()) reporter->SayFailure(ran);
+  if (reporter) reporter->Stop();  // before the server goes, which it calls
+  return ran;
 }
 
-Status RunServer(const Setup& setup) {
-  const auto server_count = static_cast<uint32_t>(setup.addresses.size());
-  WEIR_RETURN_IF_ERROR(CheckMessageBound(setup.config, ModelLayout(setup.config, server_count)));
-  transport::Limits limits;
-  limits.max_message_bytes = setup.config.cluster().max_message_bytes();
-  InterruptTarget interrupt;
-  SignalWatcher signals([&] { interrupt.Fire(); });
+// With the parameters of the model to go on from, if there is one.
+Result<std::unique_ptr<Server>> MakeServer(const Setup& setup, const transport::Limits& limits) {
   std::unique_ptr<saved_model::SavedModel> warm_start;
   if (!FLAGS_warm_start.empty()) {
     WEIR_ASSIGN_OR_RETURN(warm_start, saved_model::SavedModel::Open(FLAGS_warm_start));
   }
-  Server server(setup.config, server_count, static_cast<uint32_t>(FLAGS_shard),
-                transport::MakeZmqServerTransport(limits),
-                warm_start ? warm_start->manifest().id() : 0);
-  const InterruptScope scope(&interrupt, [&] { server.Stop(); });
-  return Serve(setup, warm_start.get(), limits, &server);
+  auto server = std::make_unique<Server>(
+      setup.config, static_cast<uint32_t>(setup.addresses.size()),
+      static_cast<uint32_t>(FLAGS_shard), transport::MakeZmqServerTransport(limits),
+      warm_start ? warm_start->manifest().id() : 0, setup.addresses);
+  if (warm_start) WEIR_RETURN_IF_ERROR(server->Load(*warm_start));
+  return server;
+}
+
+Status RunServer(const Setup& setup) {
+  InterruptTarget interrupt;
+  const SignalWatcher signals([&] { interrupt.Fire(); });
+  const auto server_count = static_cast<uint32_t>(setup.addresses.size());
+  WEIR_RETURN_IF_ERROR(CheckMessageBound(setup.config, ModelLayout(setup.config, server_count)));
+  transport::Limits limits;
+  limits.max_message_bytes = setup.config.cluster().max_message_bytes();
+  limits.max_stranger_bytes = kMaxStrangerBytes;
+  std::unique_ptr<Server> server;
+  {
+    // Reading may take long, and nobody knows of this process yet.
+    const InterruptScope scope(&interrupt, EndInterrupted);
+    WEIR_ASSIGN_OR_RETURN(server, MakeServer(setup, limits));
+  }
+  const InterruptScope scope(&interrupt, [&] { server->Stop(); });
+  return Serve(setup, limits, server.get());
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "server/server.h"
 
+#include <new>
+
 #include "common/base/clock.h"
 #include "common/base/random.h"
 #include "common/session/header_message.h"
@@ -20,7 +22,8 @@ constexpr int kMessagesBeforeTick = 1000;
 }  // namespace
 
 Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_index,
-               std::unique_ptr<transport::ServerTransport> transport, uint64_t warm_start)
+               std::unique_ptr<transport::ServerTransport> transport, uint64_t warm_start,
+               std::vector<std::string> addresses)
     : config_(config),
       layout_(config, server_count),
       identity_(session::MakeRunIdentity(config, server_count, warm_start)),
@@ -28,7 +31,8 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
       outbox_([this] { transport_->Wake(); }),
       shard_(std::make_unique<Shard>(config_, layout_, shard_index, &outbox_)) {
   if (shard_index == 0) {
-    coordinator_ = std::make_unique<Coordinator>(config_, identity_, server_count);
+    coordinator_ =
+        std::make_unique<Coordinator>(config_, identity_, server_count, std::move(addresses));
     run_ = coordinator_->run();
   }
   Dispatcher::Listeners listeners;
@@ -49,15 +53,25 @@ Server::~Server() = default;
 Status Server::Run() {
   // What others sent while the process stood still may not have been read from the network yet.
   AwakeClock clock(Clock::Real());
+  try {
+    return RunOrRunOut(&clock);
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted(
+        "not enough memory for what workers send and are sent; use more servers");
+  }
+}
+
+Status Server::RunOrRunOut(AwakeClock* clock) {
   int64_t next_tick_ms = 0;
   while (true) {
-    ReceiveOne(kTickMs, &clock);
-    if (clock.Look() < next_tick_ms && !stopping_) continue;
-    ReceiveQueued(&clock);
-    const int64_t now_ms = clock.Look();
+    ReceiveOne(kTickMs, clock);
+    if (clock->Look() < next_tick_ms && !stopping_) continue;
+    ReceiveQueued(clock);
+    const int64_t now_ms = clock->Look();
     next_tick_ms = now_ms + kTickMs;
     if (coordinator_ && stopping_) coordinator_->Fail("server 0 was stopped");
     if (coordinator_) coordinator_->Tick(now_ms);
+    dispatcher_->Tick();
     if (auto outcome = Outcome(now_ms)) return *std::move(outcome);
   }
 }
@@ -108,6 +122,7 @@ void Server::ReceiveControl(const transport::PeerId& peer, const v1::Header& hea
       return Reply(peer, coordinator_->OnJoin(header.join(), now_ms));
     case v1::Header::kShardReport:
       if (auto reply = coordinator_->OnShardReport(header.shard_report(), now_ms)) {
+        if (reply->shard_reply().state() == v1::ShardReply::RUNNING) transport_->Welcome(peer);
         Reply(peer, *reply);
       }
       return;
@@ -123,7 +138,7 @@ void Server::ReceiveControl(const transport::PeerId& peer, const v1::Header& hea
 
 void Server::Reply(const transport::PeerId& peer, const v1::Header& header) {
   if (Status status = transport_->Send(peer, session::MakeMessage(header)); !status.ok()) {
-    LOG(WARNING) << "reply lost: " << status;  // whoever waits for it asks again
+    dispatcher_->Complain(peer, "reply lost: " + status.ToString());  // it asks again
   }
 }
 

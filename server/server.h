@@ -8,10 +8,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/status.h"
@@ -27,12 +30,14 @@ namespace weir::server {
 
 class Server {
  public:
-  // transport: bound. shard_index below server_count; shard 0 coordinates.
+  // shard_index below server_count; shard 0 coordinates. addresses: of all, for messages.
   Server(const v1::Config& config, uint32_t server_count, uint32_t shard_index,
-         std::unique_ptr<transport::ServerTransport> transport, uint64_t warm_start = 0);
+         std::unique_ptr<transport::ServerTransport> transport, uint64_t warm_start = 0,
+         std::vector<std::string> addresses = {});
   ~Server();
 
-  // Serves until the run is over (OK), has failed, or Stop was called (Interrupted).
+  // Serves until the run is over (OK), has failed, Stop was called (Interrupted), or there is no
+  // memory for messages.
   Status Run();
 
   // Any thread, or a signal handler. end: what Run returns.
@@ -42,6 +47,10 @@ class Server {
   // Any thread. The run is over, for reasons that Run cannot see (ShardReporter).
   void End(Status status);
 
+  // Before Run. Who hears, on any thread, why the process is about to end for want of memory.
+  void SetLastWords(std::function<void(const Status& why)> say) {
+    shard_->SetLastWords(std::move(say));
+  }
   // Before Run, with the model that the constructor was told of.
   Status Load(const saved_model::SavedModel& model) { return shard_->Load(model, config_); }
   // Returns the address with the port that was bound; after Load, before Run.
@@ -52,6 +61,7 @@ class Server {
   Shard& shard() { return *shard_; }
 
  private:
+  Status RunOrRunOut(AwakeClock* clock);
   void ReceiveQueued(AwakeClock* clock);
   // Handles a message, if one comes, and sends what strands have finished. Whether one came.
   bool ReceiveOne(int64_t timeout_ms, AwakeClock* clock);

@@ -62,6 +62,10 @@ class Shard {
 
   // The rest is for tests and reports, with nothing in flight.
   void WaitIdle() { arena_.WaitIdle(); }
+  // See StrandArena.
+  void SetLastWords(std::function<void(const Status& why)> say) {
+    arena_.SetLastWords(std::move(say));
+  }
   const std::vector<std::unique_ptr<DenseStrand>>& dense_strands() const { return dense_; }
   const std::vector<std::unique_ptr<RowStrand>>& row_strands() const { return rows_; }
   int64_t row_count() const;

@@ -4,6 +4,7 @@
 
 #include "common/base/random.h"
 #include "common/base/strings.h"
+#include "common/base/utf8.h"
 #include "common/session/header_message.h"
 
 namespace weir::server {
@@ -18,10 +19,26 @@ ShardReporter::ShardReporter(ShardReporterOptions options,
       on_end_(std::move(on_end)),
       clock_(Clock::Real(), 2 * options_.interval_ms) {}
 
-ShardReporter::~ShardReporter() {
+ShardReporter::~ShardReporter() { Stop(); }
+
+void ShardReporter::Stop() {
+  std::lock_guard lock(mutex_);
+  if (!transport_) return;
   stopping_ = true;
   transport_->Wake();
   if (thread_.joinable()) thread_.join();
+  transport_.reset();  // what is queued leaves
+}
+
+void ShardReporter::SayFailure(const Status& status) {
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    failure_ = status.code() == StatusCode::kInterrupted
+                   ? "was stopped"
+                   : StrCat("has ended: ", ToUtf8(status.message()));
+  }
+  Stop();
 }
 
 void ShardReporter::Start() {
@@ -30,7 +47,10 @@ void ShardReporter::Start() {
 
 void ShardReporter::Run() {
   Status status = ReportOrRunOut();
-  if (!stopping_) on_end_(std::move(status));
+  if (!stopping_) return on_end_(std::move(status));
+  if (failure_.empty()) return;
+  header_.mutable_shard_report()->set_failure(failure_);
+  SendReport();
 }
 
 Status ShardReporter::ReportOrRunOut() {

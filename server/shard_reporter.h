@@ -1,14 +1,16 @@
 // A shard other than 0 telling the coordinator every second that it is there, and learning from the
-// replies which run it serves, and when that is over. Shards are clients of shard 0 for membership.
+// replies which run it serves, and when that is over; or, when the shard ends before, telling how,
+// so that the run ends at once. Shards are clients of shard 0 for membership.
 //
 // Place in the life of a batch: none.
-// Thread rule: runs a thread of its own between Start and destruction.
+// Thread rule: runs a thread of its own between Start and destruction; SayFailure from any thread.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -41,6 +43,12 @@ class ShardReporter {
 
   void Start();
 
+  // The last words: how this server ends, unless the run is over. Waits until they have left, for a
+  // second or so at most.
+  void SayFailure(const Status& status);
+  // Ends it without a word; it calls nobody any more.
+  void Stop();
+
  private:
   void Run();
   Status ReportOrRunOut();
@@ -55,11 +63,13 @@ class ShardReporter {
   Status Refused(const std::string& reason) const;
 
   const ShardReporterOptions options_;
-  const std::unique_ptr<transport::ClientTransport> transport_;
+  std::unique_ptr<transport::ClientTransport> transport_;  // null once the last words have left
   const std::function<void(uint64_t)> on_run_;
   const std::function<void(Status)> on_end_;
   std::atomic<bool> stopping_{false};
   std::thread thread_;
+  std::mutex mutex_;     // of who ends it
+  std::string failure_;  // its thread's, once stopping
 
   // The thread's own.
   v1::Header header_;

@@ -7,7 +7,6 @@
 
 #include "common/base/check.h"
 #include "common/base/exit_code.h"
-#include "common/base/status.h"
 
 #if defined(__SANITIZE_THREAD__)
 #include <sanitizer/tsan_interface.h>
@@ -32,20 +31,33 @@ void AfterDequeue([[maybe_unused]] void* arena) {
 #endif
 }
 
+}  // namespace
+
 // Without memory a push may be half applied: nothing more that this process could do would be
 // right, and an exception may not leave a task.
-void RunOrEnd(const std::function<void()>& work) {
+void StrandArena::RunOrEnd(const std::function<void()>& work) {
   try {
     work();
   } catch (const std::bad_alloc&) {
-    std::cerr << "error: not enough memory for the rows and parameters of this server; use more "
-                 "servers, or fewer rows_per_table"
-              << std::endl;
-    std::_Exit(ExitCode(ResourceExhausted("")));
+    EndShortOfMemory();
   }
 }
 
-}  // namespace
+// Who meets it second waits for the end.
+void StrandArena::EndShortOfMemory() {
+  std::call_once(ends_, [this] {
+    const Status why = ResourceExhausted(
+        "not enough memory for the rows and parameters of this server; use more servers, or fewer "
+        "rows_per_table");
+    std::cerr << "error: " << why.message() << std::endl;
+    try {
+      if (say_last_words_) say_last_words_(why);
+    } catch (const std::bad_alloc&) {  // then others hear of it by its silence
+    }
+    std::_Exit(ExitCode(why));
+  });
+  std::abort();  // not reached
+}
 
 void StrandArena::WaitIdle() {
   std::unique_lock lock(mutex_);

@@ -12,14 +12,23 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <utility>
 
 #include <tbb/task_arena.h>
+
+#include "common/base/status.h"
 
 namespace weir::server {
 
 class StrandArena {
  public:
   explicit StrandArena(int thread_count) : arena_(thread_count, 0) {}
+
+  // Called once when memory has run out, on the thread that met it, before the process ends. Before
+  // anything is posted.
+  void SetLastWords(std::function<void(const Status& why)> say) {
+    say_last_words_ = std::move(say);
+  }
 
   // Until no strand has anything queued or running. Nobody may post meanwhile.
   void WaitIdle();
@@ -31,8 +40,12 @@ class StrandArena {
   void Run(const std::function<void()>& work);
   void Started();
   void Finished();
+  void RunOrEnd(const std::function<void()>& work);
+  [[noreturn]] void EndShortOfMemory();
 
   tbb::task_arena arena_;
+  std::function<void(const Status& why)> say_last_words_;
+  std::once_flag ends_;
   std::mutex mutex_;
   std::condition_variable idle_;
   int64_t running_ = 0;

@@ -2,9 +2,10 @@
 // alone.
 #include <gflags/gflags.h>
 
-#include <filesystem>
-#include <fstream>
+#include <algorithm>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "common/base/check.h"
 #include "common/base/heap.h"
@@ -26,6 +27,7 @@
 #include "worker/client/server_client.h"
 #include "worker/data/input_files.h"
 #include "worker/data/reader.h"
+#include "worker/out_folder.h"
 #include "worker/pipeline/pipeline_views.h"
 #include "worker/pipeline/stage_links.h"
 #include "worker/pipeline/stage_trainer.h"
@@ -56,7 +58,6 @@ namespace {
 
 struct Setup {
   v1::Config config;
-  v1::Config found = {};  // the same, with the files that its patterns match
   std::vector<std::string> addresses;
 };
 
@@ -134,17 +135,20 @@ Status ReadFlags(const Arguments& arguments, Setup* read) {
   return problems.empty() ? OkStatus() : InvalidConfig(StrJoin(problems, "\n"));
 }
 
-Result<std::unique_ptr<ParameterClient>> MakeEmbedded(const Setup& setup, const ModelLayout& layout,
-                                                      const saved_model::SavedModel* warm_start) {
-  auto client = std::make_unique<EmbeddedClient>(setup.config, layout);
-  const v1::DataConfig& files = setup.found.data();
-  if (!files.has_synthetic()) {
-    client->SetFileCounts(static_cast<uint32_t>(files.train_size()),
-                          static_cast<uint32_t>(files.test_size()));
-  }
-  if (warm_start != nullptr) WEIR_RETURN_IF_ERROR(client->Load(*warm_start));
-  return std::unique_ptr<ParameterClient>(std::move(client));
-}
+// What a worker is made of, in the order in which it comes to be.
+struct Parts {
+  std::unique_ptr<OutFolder> out;             // null: it writes nothing
+  std::unique_ptr<saved_model::Writer> save;  // null: it saves nothing
+  v1::Config found;  // the config, with the files that its patterns match
+  std::unique_ptr<saved_model::SavedModel> warm_start;
+  v1::LearnedColumns learned;
+  std::unique_ptr<data::Reader> reader;
+  std::optional<ModelLayout> layout;
+  std::unique_ptr<EmbeddedClient> embedded;  // or, of a run with servers:
+  PipelineViews views;                       // of one stage
+  std::unique_ptr<StageLinks> links;         // of one stage
+  std::unique_ptr<ServerClient> remote;
+};
 
 transport::Limits LimitsOf(const Setup& setup) {
   transport::Limits limits;
@@ -152,182 +156,189 @@ transport::Limits LimitsOf(const Setup& setup) {
   return limits;
 }
 
-LinkOptions ServerLinkOptions(const Setup& setup, const saved_model::SavedModel* warm_start) {
+// What cannot be written is said first.
+Status ClaimOutputs(Parts* parts) {
+  if (!FLAGS_out.empty()) {
+    WEIR_ASSIGN_OR_RETURN(parts->out, OutFolder::Claim(FLAGS_out));
+  }
+  if (!FLAGS_save.empty()) {
+    WEIR_ASSIGN_OR_RETURN(parts->save, saved_model::Writer::Create(FLAGS_save));
+  }
+  if (FLAGS_save_residuals.empty()) return OkStatus();
+  return saved_model::PrepareStatesFolder(FLAGS_save_residuals);
+}
+
+LinkOptions ServerLinkOptions(const Setup& setup, const Parts& parts) {
   LinkOptions options;
   options.server_addresses = setup.addresses;
   options.trainer = static_cast<uint32_t>(FLAGS_trainer);
   options.saves = !FLAGS_save.empty();
   options.stays = options.awaits_model = !FLAGS_save_residuals.empty();
-  options.file_bytes = data::FileBytes(setup.found.data());
+  options.file_bytes = data::FileBytes(parts.found.data());
   if (!options.file_bytes.empty()) {
-    options.train_files = static_cast<uint32_t>(setup.found.data().train_size());
+    options.train_files = static_cast<uint32_t>(parts.found.data().train_size());
   }
-  if (warm_start != nullptr) options.warm_start = warm_start->manifest().id();
+  if (parts.warm_start) options.warm_start = parts.warm_start->manifest().id();
   return options;
 }
 
-Result<std::unique_ptr<ServerClient>> ConnectToServers(const Setup& setup,
-                                                       const ModelLayout& layout,
-                                                       const saved_model::SavedModel* warm_start,
-                                                       LinkOptions options,
-                                                       InterruptTarget* interrupt) {
-  auto client = std::make_unique<ServerClient>(setup.config, layout, std::move(options),
-                                               transport::MakeZmqClientTransport(LimitsOf(setup)));
-  if (warm_start != nullptr) WEIR_RETURN_IF_ERROR(client->ReadPolicyStates(*warm_start));
-  const InterruptScope scope(
-      interrupt, [link = client.get()] { link->Stop(Interrupted("interrupted"), true); });
-  WEIR_RETURN_IF_ERROR(client->Connect());
-  return client;
+Status MakeClient(const Setup& setup, LinkOptions options, Parts* parts) {
+  parts->remote =
+      std::make_unique<ServerClient>(setup.config, *parts->layout, std::move(options),
+                                     transport::MakeZmqClientTransport(LimitsOf(setup)));
+  return parts->warm_start ? parts->remote->ReadPolicyStates(*parts->warm_start) : OkStatus();
 }
 
-// What a worker of one stage has beside the others.
-struct StageProcess {
-  PipelineViews views;
-  std::unique_ptr<StageLinks> links;
-  std::unique_ptr<ServerClient> client;
-};
-
-Status StartStage(const Setup& setup, const ModelLayout& layout,
-                  const saved_model::SavedModel* warm_start, InterruptTarget* interrupt,
-                  StageProcess* process) {
-  WEIR_RETURN_IF_ERROR(CheckLinkMessageBound(setup.config, layout));
+Status MakeStageClient(const Setup& setup, Parts* parts) {
+  WEIR_RETURN_IF_ERROR(CheckLinkMessageBound(setup.config, *parts->layout));
   const auto stage = static_cast<uint32_t>(FLAGS_stage);
-  const auto stage_count = static_cast<uint32_t>(layout.stages().size());
+  const auto stage_count = static_cast<uint32_t>(parts->layout->stages().size());
   StageLinkOptions link{
       .trainer = static_cast<uint32_t>(FLAGS_trainer),
       .stage = stage,
       .stage_count = stage_count,
       .listen_address = FLAGS_link_listen.empty() ? FLAGS_link : FLAGS_link_listen,
       .advertised_address = FLAGS_link};
-  process->links = std::make_unique<StageLinks>(
+  parts->links = std::make_unique<StageLinks>(
       std::move(link), stage == 0 ? nullptr : transport::MakeZmqServerTransport(LimitsOf(setup)),
       stage + 1 == stage_count ? nullptr : transport::MakeZmqClientTransport(LimitsOf(setup)));
-  WEIR_RETURN_IF_ERROR(process->links->Listen());
-  LinkOptions options = ServerLinkOptions(setup, warm_start);
+  WEIR_RETURN_IF_ERROR(parts->links->Listen());
+  LinkOptions options = ServerLinkOptions(setup, *parts);
   options.stage = stage;
   options.stage_count = stage_count;
-  options.link_address = process->links->address();
+  options.link_address = parts->links->address();
   // The servers stay until its threads are over, and their last pushes taken.
   options.stays |= stage > 0;
-  options.on_pipeline = [process](const v1::PipelineView& view) { process->views.Set(view); };
-  WEIR_ASSIGN_OR_RETURN(process->client,
-                        ConnectToServers(setup, layout, warm_start, std::move(options), interrupt));
-  return OkStatus();
+  options.on_pipeline = [parts](const v1::PipelineView& view) { parts->views.Set(view); };
+  return MakeClient(setup, std::move(options), parts);
 }
 
-void SetStage(const Setup& setup, const ModelLayout& layout, data::Reader* reader,
-              StageProcess* process, WorkerOptions* options) {
+void SetStage(const Setup& setup, Parts* parts, WorkerOptions* options) {
   options->stage = static_cast<uint32_t>(FLAGS_stage);
   options->show_progress = FLAGS_stage == 0;
-  StageParts parts{.trainer = static_cast<uint32_t>(FLAGS_trainer),
+  ServerClient* const client = parts->remote.get();
+  StageParts stage{.trainer = static_cast<uint32_t>(FLAGS_trainer),
                    .stage = *options->stage,
-                   .client = process->client.get(),
-                   .links = process->links.get(),
-                   .views = &process->views,
-                   .reader = reader,
+                   .client = client,
+                   .links = parts->links.get(),
+                   .views = &parts->views,
+                   .reader = parts->reader.get(),
                    .tell_adopted =
-                       [client = process->client.get()](uint64_t generation, bool awaited_next) {
+                       [client](uint64_t generation, bool awaited_next) {
                          client->TellAdopted(generation, awaited_next);
                        },
-                   .tell_lost = [client = process->client.get()](
-                                    uint64_t generation) { client->TellLost(generation); },
-                   .clock = &process->client->clock()};
-  options->make_trainer = [&setup, &layout, parts](std::function<void(const Status&)> on_failure) {
-    return std::make_unique<StageTrainer>(setup.config, layout, FLAGS_threads, parts,
+                   .tell_lost = [client](uint64_t generation) { client->TellLost(generation); },
+                   .clock = &client->clock()};
+  options->make_trainer = [&setup, parts, stage](std::function<void(const Status&)> on_failure) {
+    return std::make_unique<StageTrainer>(setup.config, *parts->layout, FLAGS_threads, stage,
                                           std::move(on_failure));
   };
 }
 
-// Makes the directory, takes it for this run alone, and writes down what will have been run.
-Result<std::unique_ptr<metrics::MetricsLog>> PrepareOut(const v1::Config& config) {
-  std::error_code error;
-  std::filesystem::create_directories(FLAGS_out, error);
-  if (error) return Unavailable(StrCat("--out: cannot make ", FLAGS_out, ": ", error.message()));
-  WEIR_ASSIGN_OR_RETURN(auto log, metrics::MetricsLog::Open(FLAGS_out));
-  // The result of an earlier run must not be taken for this one's.
-  std::filesystem::remove(std::filesystem::path(FLAGS_out) / "summary.json", error);
-  if (error) return Unavailable(StrCat("--out: cannot replace summary.json: ", error.message()));
-  const std::string path = StrCat(FLAGS_out, "/config.textproto");
-  std::ofstream file(path, std::ios::binary);
-  file << config::ToText(config);
-  file.close();
-  if (file) return log;
-  return Unavailable(StrCat("--out: cannot write ", path, "; is the disk full?"));
-}
-
 // What the columns mean must not change when a run goes on.
-Result<v1::LearnedColumns> Learned(const v1::Config& config,
-                                   const saved_model::SavedModel* warm_start) {
-  if (warm_start != nullptr) return warm_start->manifest().learned();
-  return data::LearnFromData(config);
+Status ReadData(const Setup& setup, Parts* parts) {
+  parts->found = setup.config;
+  WEIR_ASSIGN_OR_RETURN(*parts->found.mutable_data(), data::FindFiles(setup.config.data()));
+  if (!FLAGS_warm_start.empty()) {
+    WEIR_ASSIGN_OR_RETURN(parts->warm_start, saved_model::SavedModel::Open(FLAGS_warm_start));
+    saved_model::WarnOfSchedulesThatAreOver(*parts->warm_start, setup.config.update());
+    parts->learned = parts->warm_start->manifest().learned();
+  } else {
+    WEIR_ASSIGN_OR_RETURN(parts->learned, data::LearnFromData(parts->found));
+  }
+  WEIR_ASSIGN_OR_RETURN(parts->reader, data::MakeReader(parts->found, parts->learned));
+  return OkStatus();
 }
 
-Status RunWorker(Setup setup) {
-  for (const std::string& warning : config::Warnings(setup.config)) LOG(WARNING) << warning;
-  setup.found = setup.config;
-  WEIR_ASSIGN_OR_RETURN(*setup.found.mutable_data(), data::FindFiles(setup.config.data()));
-  WorkerOptions options;
-  if (!FLAGS_out.empty()) {
-    WEIR_ASSIGN_OR_RETURN(options.log, PrepareOut(setup.config));
+Status MakeEmbedded(const Setup& setup, Parts* parts) {
+  parts->embedded = std::make_unique<EmbeddedClient>(setup.config, *parts->layout);
+  const v1::DataConfig& files = parts->found.data();
+  if (!files.has_synthetic()) {
+    parts->embedded->SetFileCounts(static_cast<uint32_t>(files.train_size()),
+                                   static_cast<uint32_t>(files.test_size()));
   }
-  std::unique_ptr<saved_model::SavedModel> warm_start;
-  if (!FLAGS_warm_start.empty()) {
-    WEIR_ASSIGN_OR_RETURN(warm_start, saved_model::SavedModel::Open(FLAGS_warm_start));
-    saved_model::WarnOfSchedulesThatAreOver(*warm_start, setup.config.update());
-  }
-  // Before there is anything that an interrupted worker must take away.
-  InterruptTarget interrupt;
-  SignalWatcher signals([&] { interrupt.Fire(); });
-  std::unique_ptr<saved_model::Writer> save;
-  if (!FLAGS_save.empty()) {
-    WEIR_ASSIGN_OR_RETURN(save, saved_model::Writer::Create(FLAGS_save));
-  }
-  if (!FLAGS_save_residuals.empty()) {
-    WEIR_RETURN_IF_ERROR(saved_model::PrepareStatesFolder(FLAGS_save_residuals));
-  }
-  WEIR_ASSIGN_OR_RETURN(const v1::LearnedColumns learned, Learned(setup.found, warm_start.get()));
-  WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<data::Reader> reader,
-                        data::MakeReader(setup.found, learned));
+  return parts->warm_start ? parts->embedded->Load(*parts->warm_start) : OkStatus();
+}
+
+// All that there is to do before others hear of this process.
+Status Prepare(const Setup& setup, Parts* parts) {
+  WEIR_RETURN_IF_ERROR(ReadData(setup, parts));
   const auto server_count = std::max<size_t>(1, setup.addresses.size());
-  const ModelLayout layout(setup.config, static_cast<uint32_t>(server_count));
-  if (!setup.addresses.empty()) WEIR_RETURN_IF_ERROR(CheckMessageBound(setup.config, layout));
-  StageProcess stage;
-  std::unique_ptr<ParameterClient> embedded;
-  std::unique_ptr<ServerClient> whole;
-  if (setup.addresses.empty()) {
-    WEIR_ASSIGN_OR_RETURN(embedded, MakeEmbedded(setup, layout, warm_start.get()));
-  } else if (FLAGS_stage < 0) {
-    WEIR_ASSIGN_OR_RETURN(whole,
-                          ConnectToServers(setup, layout, warm_start.get(),
-                                           ServerLinkOptions(setup, warm_start.get()), &interrupt));
-  } else {
-    WEIR_RETURN_IF_ERROR(StartStage(setup, layout, warm_start.get(), &interrupt, &stage));
+  parts->layout.emplace(setup.config, static_cast<uint32_t>(server_count));
+  if (setup.addresses.empty()) return MakeEmbedded(setup, parts);
+  WEIR_RETURN_IF_ERROR(CheckMessageBound(setup.config, *parts->layout));
+  if (FLAGS_stage >= 0) return MakeStageClient(setup, parts);
+  return MakeClient(setup, ServerLinkOptions(setup, *parts), parts);
+}
+
+// From here on others wait for what this worker does, and hear why it ends.
+Result<std::unique_ptr<metrics::MetricsLog>> Join(const Setup& setup, InterruptTarget* interrupt,
+                                                  Parts* parts) {
+  uint64_t run = 0;
+  if (parts->remote) {
+    const InterruptScope scope(interrupt,
+                               [&] { parts->remote->Stop(Interrupted("interrupted"), true); });
+    WEIR_RETURN_IF_ERROR(parts->remote->Connect());
+    run = parts->remote->run();
   }
-  ServerClient* const remote = stage.client ? stage.client.get() : whole.get();
-  ParameterClient* const client = remote != nullptr ? remote : embedded.get();
-  if (remote != nullptr) options.run = remote->run();
+  if (!parts->out) return std::unique_ptr<metrics::MetricsLog>();
+  auto log = parts->out->Begin(setup.config, run);
+  if (!log.ok() && parts->remote) parts->remote->Stop(log.status(), true);
+  return log;
+}
+
+WorkerOptions OptionsOf(const Setup& setup, Parts* parts) {
+  WorkerOptions options;
+  if (parts->remote) options.run = parts->remote->run();
   options.threads = FLAGS_threads;
   options.device = FLAGS_device;
   options.out_directory = FLAGS_out;
   options.commit = BuildCommit();
   options.show_progress = true;
-  options.save = save.get();
-  options.learned = learned;
-  if (warm_start) {
-    options.rule_starts = saved_model::StartsOfRules(*warm_start, setup.config.update());
+  options.save = parts->save.get();
+  options.learned = parts->learned;
+  if (parts->warm_start) {
+    options.rule_starts = saved_model::StartsOfRules(*parts->warm_start, setup.config.update());
   }
-  if (stage.client) SetStage(setup, layout, reader.get(), &stage, &options);
-  Worker worker(setup.found, layout, std::move(options), reader.get(), client);
+  if (parts->links) SetStage(setup, parts, &options);
+  return options;
+}
+
+Status Train(const Setup& setup, std::unique_ptr<metrics::MetricsLog> log,
+             InterruptTarget* interrupt, Parts* parts) {
+  WorkerOptions options = OptionsOf(setup, parts);
+  options.log = std::move(log);
+  ParameterClient* client = parts->embedded.get();
+  if (parts->remote) client = parts->remote.get();
+  Worker worker(parts->found, *parts->layout, std::move(options), parts->reader.get(), client);
   Status ran;
   {
-    const InterruptScope scope(&interrupt, [&] { worker.Interrupt(); });
+    const InterruptScope scope(interrupt, [&] { worker.Interrupt(); });
     ran = worker.Run().status();
   }
   // Either is worth having without the other.
   const bool was_interrupted = ran.code() == StatusCode::kInterrupted;
   if (FLAGS_save_residuals.empty() || !worker.has_concluded() || was_interrupted) return ran;
-  const Status saved = remote->SavePolicyStates(FLAGS_save_residuals);
+  const Status saved = parts->remote->SavePolicyStates(FLAGS_save_residuals);
   return ran.ok() ? saved : ran;
+}
+
+Status RunWorker(const Setup& setup) {
+  for (const std::string& warning : config::Warnings(setup.config)) LOG(WARNING) << warning;
+  InterruptTarget interrupt;
+  const SignalWatcher signals([&] { interrupt.Fire(); });
+  Parts parts;
+  WEIR_RETURN_IF_ERROR(ClaimOutputs(&parts));
+  {
+    // Reading may take long, and nobody waits for this process yet.
+    const InterruptScope scope(&interrupt, [&] {
+      parts.save.reset();
+      EndInterrupted();
+    });
+    WEIR_RETURN_IF_ERROR(Prepare(setup, &parts));
+  }
+  WEIR_ASSIGN_OR_RETURN(auto log, Join(setup, &interrupt, &parts));
+  return Train(setup, std::move(log), &interrupt, &parts);
 }
 
 }  // namespace

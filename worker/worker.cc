@@ -61,7 +61,9 @@ Worker::Worker(const v1::Config& config, const ModelLayout& layout, WorkerOption
       layout_(layout),
       options_(std::move(options)),
       reader_(reader),
-      client_(client) {}
+      client_(client) {
+  if (options_.log) known_evaluations_ = options_.log->evaluations();
+}
 
 Worker::~Worker() = default;
 

@@ -47,17 +47,22 @@ class AwakeClock : public Clock {
 
   int64_t Look() {
     const int64_t now_ms = clock_.NowMs();
-    awake_ms_ += std::min(now_ms - last_ms_, longest_gap_ms_);
+    const int64_t gap_ms = std::min(now_ms - last_ms_, longest_gap_ms_);
+    awake_ms_ += gap_ms;
+    still_ms_ += now_ms - last_ms_ - gap_ms;
     last_ms_ = now_ms;
     return awake_ms_;
   }
   int64_t NowMs() const override { return awake_ms_; }
+  // For how long it stood still in all.
+  int64_t still_ms() const { return still_ms_; }
 
  private:
   const Clock& clock_;
   const int64_t longest_gap_ms_;
   int64_t last_ms_;
   std::atomic<int64_t> awake_ms_;
+  std::atomic<int64_t> still_ms_{0};
 };
 
 // Seconds on the monotonic clock, for measuring and reporting only.

@@ -4,12 +4,22 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
 #include "common/base/strings.h"
 
 namespace weir {
+namespace {
+
+Status WriteAside(const std::string& path, std::string_view text) {
+  WEIR_ASSIGN_OR_RETURN(FileWriter file, FileWriter::Create(path));
+  WEIR_RETURN_IF_ERROR(file.Append(AsBytes(text)));
+  return file.Finish();
+}
+
+}  // namespace
 
 Status CannotWrite(const std::string& path) {
   return Unavailable(StrCat("cannot write ", path, ": ", std::strerror(errno)));
@@ -20,6 +30,14 @@ Status SyncFolder(const std::string& path) {
   const bool done = folder >= 0 && fsync(folder) == 0;
   Status status = done ? OkStatus() : CannotWrite(path);
   if (folder >= 0) close(folder);
+  return status;
+}
+
+Status ReplaceFile(const std::string& path, std::string_view text) {
+  const std::string aside = path + ".partial";
+  Status status = WriteAside(aside, text);
+  if (status.ok() && std::rename(aside.c_str(), path.c_str()) != 0) status = CannotWrite(path);
+  if (!status.ok()) unlink(aside.c_str());
   return status;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "common/base/bytes.h"
 #include "common/base/status.h"
@@ -16,6 +17,10 @@ Status CannotWrite(const std::string& path);
 
 // What a folder names is as lasting as what its files hold.
 Status SyncFolder(const std::string& path);
+
+// The file has this text, whole: a reader, and whoever is killed meanwhile, finds the text before
+// or this one. What is written aside, PATH.partial, does not stay.
+Status ReplaceFile(const std::string& path, std::string_view text);
 
 class FileWriter {
  public:

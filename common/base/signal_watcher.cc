@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <ctime>
+#include <exception>
 #include <utility>
 
 #include "common/base/check.h"
@@ -38,11 +39,22 @@ SignalWatcher::~SignalWatcher() {
 void SignalWatcher::Run() {
   if (!AwaitSignal()) return;
   const int64_t first_ms = Clock::Real().NowMs();
-  std::thread handler(on_signal_);  // it may take long, or never return
+  std::thread handler = StartHandler();  // it may take long, or never return
   while (AwaitSignal()) {
     if (Clock::Real().NowMs() - first_ms >= same_signal_ms_) _exit(ExitCode(Interrupted("twice")));
   }
-  handler.join();
+  if (handler.joinable()) handler.join();
+}
+
+// Where no more threads are to be had, or no memory for one, the handler runs here, and a second
+// signal is not heard before it has returned.
+std::thread SignalWatcher::StartHandler() const {
+  try {
+    return std::thread(on_signal_);
+  } catch (const std::exception&) {
+    on_signal_();
+    return {};
+  }
 }
 
 bool SignalWatcher::AwaitSignal() const {

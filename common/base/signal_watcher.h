@@ -32,6 +32,7 @@ class SignalWatcher {
 
  private:
   void Run();
+  std::thread StartHandler() const;
   // False once the watcher is to end.
   bool AwaitSignal() const;
 

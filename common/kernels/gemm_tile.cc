@@ -4,9 +4,24 @@
 
 #include <libxsmm.h>
 
+#include <cstdlib>
+#include <new>
+
 namespace weir::kernels::cpu {
+namespace {
+
+// It looks up generated code in tables of some megabytes, whether or not it got memory for them.
+void RequireTables() {
+  libxsmm_registry_info ignored = {};
+  static const bool has_tables =
+      libxsmm_get_registry_info(&ignored) == EXIT_SUCCESS ? true : throw std::bad_alloc();
+  (void)has_tables;
+}
+
+}  // namespace
 
 GemmTile::GemmTile(const GemmTileShape& shape) : shape_(shape) {
+  RequireTables();
   // Without AVX there is no instruction that operator() ends with.
   if (libxsmm_get_target_archid() < LIBXSMM_X86_AVX) return;
   const auto lda = static_cast<libxsmm_blasint>(shape.lda);

@@ -26,7 +26,7 @@ struct GemmTileShape {
 class GemmTile {
  public:
   // Generates the code, or finds it generated. Where it cannot be (no x86-64 with AVX, memory that
-  // must not be executed) the tile is a portable one.
+  // must not be executed) the tile is a portable one. Throws bad_alloc without memory.
   explicit GemmTile(const GemmTileShape& shape);
 
   void operator()(const float* a, const float* b, float* c) const {

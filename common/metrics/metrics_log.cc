@@ -1,11 +1,15 @@
 #include "common/metrics/metrics_log.h"
 
+#include <unistd.h>
+
 #include <cerrno>
-#include <cstring>
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
+#include <utility>
 
+#include "common/base/file_writer.h"
 #include "common/base/strings.h"
 #include "common/metrics/report.h"
 
@@ -59,23 +63,54 @@ Json SplitsJson(const v1::WorkerReport& total) {
 
 }  // namespace
 
-MetricsLog::MetricsLog(DirectoryLock lock, std::string path)
-    : lock_(std::move(lock)), path_(std::move(path)) {
-  errno = 0;
-  file_.open(path_, std::ios::binary | std::ios::trunc);
+Result<std::unique_ptr<MetricsLog>> MetricsLog::Claim(const std::string& directory) {
+  WEIR_ASSIGN_OR_RETURN(DirectoryLock lock, DirectoryLock::Take(directory));
+  std::unique_ptr<MetricsLog> log(new MetricsLog(std::move(lock), directory + "/metrics.jsonl"));
+  const bool is_there = access(log->path_.c_str(), F_OK) == 0;
+  if (access(directory.c_str(), W_OK) != 0) return CannotWrite(directory);
+  if (is_there) WEIR_RETURN_IF_ERROR(log->OpenFile(std::ios::app));  // says what is wrong with it
+  log->file_.close();
+  return log;
 }
 
 Result<std::unique_ptr<MetricsLog>> MetricsLog::Open(const std::string& directory) {
-  WEIR_ASSIGN_OR_RETURN(DirectoryLock lock, DirectoryLock::Take(directory));
-  std::unique_ptr<MetricsLog> log(new MetricsLog(std::move(lock), directory + "/metrics.jsonl"));
-  if (!log->file_) {
-    return Unavailable(StrCat("cannot write ", log->path_, ": ", std::strerror(errno)));
-  }
+  WEIR_ASSIGN_OR_RETURN(auto log, Claim(directory));
+  WEIR_RETURN_IF_ERROR(log->Begin());
   return log;
+}
+
+Status MetricsLog::Begin() { return OpenFile(std::ios::trunc); }
+
+Status MetricsLog::GoOn() {
+  uintmax_t whole_bytes = 0;  // a process that was killed may have left half a line
+  std::ifstream lines(path_, std::ios::binary);
+  for (std::string line; std::getline(lines, line) && !lines.eof();) {
+    whole_bytes += line.size() + 1;
+    const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    evaluations_ += json.is_object() && json.contains("kind") && json["kind"] == "test" ? 1 : 0;
+  }
+  lines.close();
+  knows_last_ = whole_bytes == 0;
+  WEIR_RETURN_IF_ERROR(OpenFile(std::ios::app));
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path_, error)) return OkStatus();
+  std::filesystem::resize_file(path_, whole_bytes, error);
+  if (!error) return OkStatus();
+  return Unavailable(StrCat("cannot write ", path_, ": ", error.message()));
+}
+
+Status MetricsLog::OpenFile(std::ios::openmode mode) {
+  errno = 0;
+  file_.open(path_, std::ios::binary | mode);
+  return file_ ? OkStatus() : CannotWrite(path_);
 }
 
 Status MetricsLog::WriteTrain(double seconds, const v1::WorkerReport& total,
                               uint64_t total_samples) {
+  if (!std::exchange(knows_last_, true)) {
+    last_ = total;
+    last_seconds_ = seconds;
+  }
   const double samples = Increase(total.samples(), last_.samples());
   const Json line = {
       {"kind", "train"},
@@ -116,8 +151,7 @@ Status MetricsLog::WriteTest(double seconds, const v1::EvaluationReport& test) {
 Status MetricsLog::WriteLine(const std::string& line) {
   errno = 0;
   file_ << line << '\n' << std::flush;
-  if (file_) return OkStatus();
-  return Unavailable(StrCat("cannot write ", path_, ": ", std::strerror(errno)));
+  return file_ ? OkStatus() : CannotWrite(path_);
 }
 
 }  // namespace weir::metrics

@@ -13,9 +13,11 @@
 // Thread rule: thread-compatible; the run's reporting thread owns it.
 #pragma once
 
+#include <cstdint>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "common/base/directory_lock.h"
 #include "common/base/status.h"
@@ -25,8 +27,19 @@ namespace weir::metrics {
 
 class MetricsLog {
  public:
-  // Starts directory/metrics.jsonl anew; the directory exists, and is this log's while it lives.
+  // The directory exists, and is this log's while it lives. Nothing in it is changed; Begin or GoOn
+  // comes before the first line.
+  static Result<std::unique_ptr<MetricsLog>> Claim(const std::string& directory);
+  // Claim and Begin.
   static Result<std::unique_ptr<MetricsLog>> Open(const std::string& directory);
+
+  // Starts directory/metrics.jsonl anew.
+  Status Begin();
+  // Goes on behind the lines that are there, which are of the same run. The first line of training
+  // has no interval.
+  Status GoOn();
+  // Evaluations that it goes on from.
+  uint32_t evaluations() const { return evaluations_; }
 
   // seconds: training time so far, evaluations apart. total: all workers' counters, merged.
   // total_samples: of the whole run; 0 while it is not known.
@@ -34,12 +47,16 @@ class MetricsLog {
   Status WriteTest(double seconds, const v1::EvaluationReport& test);
 
  private:
-  MetricsLog(DirectoryLock lock, std::string path);
+  MetricsLog(DirectoryLock lock, std::string path)
+      : lock_(std::move(lock)), path_(std::move(path)) {}
+  Status OpenFile(std::ios::openmode mode);
   Status WriteLine(const std::string& line);
 
   const DirectoryLock lock_;
   const std::string path_;
   std::ofstream file_;
+  uint32_t evaluations_ = 0;
+  bool knows_last_ = true;
   double last_seconds_ = 0;
   v1::WorkerReport last_;
 };

@@ -1,12 +1,9 @@
 #include "common/metrics/summary.h"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "common/base/file_writer.h"
 #include "common/base/strings.h"
 #include "common/metrics/histogram.h"
 #include "common/metrics/report.h"
@@ -149,10 +146,6 @@ Json RecoveryJson(const v1::RunReport& report) {
   };
 }
 
-Status FileError(const std::string& path) {
-  return Unavailable(StrCat("cannot write ", path, ": ", std::strerror(errno)));
-}
-
 }  // namespace
 
 std::string SummaryJson(const v1::RunReport& report, const std::string& commit) {
@@ -182,15 +175,7 @@ std::string SummaryJson(const v1::RunReport& report, const std::string& commit) 
 
 Status WriteSummary(const std::string& directory, const v1::RunReport& report,
                     const std::string& commit) {
-  const std::string path = directory + "/summary.json";
-  const std::string aside = path + ".partial";
-  errno = 0;
-  std::ofstream file(aside, std::ios::binary | std::ios::trunc);
-  file << SummaryJson(report, commit);
-  file.close();
-  if (!file) return FileError(aside);
-  if (std::rename(aside.c_str(), path.c_str()) != 0) return FileError(path);
-  return OkStatus();
+  return ReplaceFile(directory + "/summary.json", SummaryJson(report, commit));
 }
 
 }  // namespace weir::metrics

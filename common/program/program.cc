@@ -3,6 +3,7 @@
 #include <gflags/gflags.h>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -69,6 +70,14 @@ void KeepStandardStreams() {
   }
 }
 
+// As many files and connections as the machine grants.
+void RaiseDescriptorLimit() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 }  // namespace
 
 void EndInterrupted() {
@@ -78,6 +87,8 @@ void EndInterrupted() {
 
 int RunProgram(const Program& program, int argc, char** argv) {
   KeepStandardStreams();
+  RaiseDescriptorLimit();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow: writing fails instead, and is told
   if (!program.ends_with_its_reader) std::signal(SIGPIPE, SIG_IGN);  // writing fails instead
   gflags::SetUsageMessage(program.usage);
   gflags::SetVersionString(BuildCommit());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -30,15 +31,12 @@ std::string ChecksumLine(const std::string& lines) {
   return StrCat(kChecksum, checksum.value(), "\n");
 }
 
-// What is wrong with the last line; empty if nothing is.
-std::string ChecksumProblem(const std::string& text) {
+// Whether the last line is the checksum of the others; nothing if it is none.
+std::optional<bool> IsAsWritten(const std::string& text) {
   const size_t end_of_lines = text.rfind(StrCat("\n", kChecksum));
-  if (end_of_lines == std::string::npos) {
-    return "does not end with its checksum: it is cut short, or of an earlier build";
-  }
+  if (end_of_lines == std::string::npos) return std::nullopt;
   const std::string lines = text.substr(0, end_of_lines + 1);
-  if (text == lines + ChecksumLine(lines)) return "";
-  return "is not as it was written: its checksum is another; copy the whole folder again";
+  return text == lines + ChecksumLine(lines);
 }
 
 bool LearnedFits(const v1::SavedModelManifest& manifest) {
@@ -104,6 +102,13 @@ Result<v1::SavedModelManifest> ReadManifest(const std::string& path) {
   }
   std::ostringstream text;
   text << file.rdbuf();
+  // First: what was written by another release has its checksum, too.
+  const std::optional<bool> is_as_written = IsAsWritten(text.str());
+  if (is_as_written == false) {
+    return InvalidData(StrCat(path,
+                              " is not as it was written: it was damaged or changed, for its "
+                              "checksum is another; copy the whole folder again"));
+  }
   v1::SavedModelManifest manifest;
   FirstMistake mistake;
   google::protobuf::TextFormat::Parser parser;
@@ -115,7 +120,10 @@ Result<v1::SavedModelManifest> ReadManifest(const std::string& path) {
     return InvalidData(StrCat(path, " has format ", manifest.format(), ", this program reads ",
                               kFormat, "; read it with the release that wrote it, or train again"));
   }
-  std::string problem = ChecksumProblem(text.str());
+  std::string problem;
+  if (!is_as_written) {
+    problem = "does not end with its checksum: it is cut short, or of an earlier build";
+  }
   config::FillDefaults(manifest.mutable_config());
   if (problem.empty()) problem = ContentProblem(manifest);
   if (!problem.empty()) return InvalidData(StrCat(path, " ", problem));

@@ -1,8 +1,12 @@
 #include "common/session/run_identity.h"
 
+#include <algorithm>
+
+#include "common/base/bytes.h"
 #include "common/base/strings.h"
 #include "common/config/config_hash.h"
 #include "common/session/client_session.h"
+#include "common/wire/checksum.h"
 
 namespace weir::session {
 namespace {
@@ -10,6 +14,17 @@ namespace {
 config::RunHashes Hashes(const v1::RunIdentity& identity) {
   return {identity.model(), identity.data(), identity.update(), identity.pipeline(),
           identity.agreement()};
+}
+
+// Of all fields but itself, by their numbers; never 0.
+uint64_t ChecksumOf(const v1::RunIdentity& identity) {
+  const uint64_t fields[] = {
+      identity.protocol_version(), identity.model(),     identity.data(),
+      identity.update(),           identity.agreement(), identity.server_count(),
+      identity.warm_start(),       identity.pipeline()};
+  wire::Checksum checksum;
+  checksum.Append({reinterpret_cast<const uint8_t*>(fields), sizeof(fields)});
+  return std::max<uint64_t>(1, checksum.value());
 }
 
 }  // namespace
@@ -26,10 +41,16 @@ v1::RunIdentity MakeRunIdentity(const v1::Config& config, uint32_t server_count,
   identity.set_agreement(hashes.agreement);
   identity.set_server_count(server_count);
   identity.set_warm_start(warm_start);
+  identity.set_checksum(ChecksumOf(identity));
   return identity;
 }
 
+bool IsDamaged(const v1::RunIdentity& identity) {
+  return identity.checksum() != 0 && identity.checksum() != ChecksumOf(identity);
+}
+
 std::string DescribeMismatch(const v1::RunIdentity& ours, const v1::RunIdentity& theirs) {
+  if (IsDamaged(theirs)) return "what it says of its config was damaged on the way here";
   if (ours.protocol_version() != theirs.protocol_version()) {
     return StrCat("protocol version ", theirs.protocol_version(), " meets ",
                   ours.protocol_version(), ": both sides must run the same release");

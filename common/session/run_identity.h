@@ -17,6 +17,9 @@ namespace weir::session {
 v1::RunIdentity MakeRunIdentity(const v1::Config& config, uint32_t server_count,
                                 uint64_t warm_start = 0);
 
+// What it says of itself is not what it had to say.
+bool IsDamaged(const v1::RunIdentity& identity);
+
 // "" when they agree; else what differs, in words for theirs, the one who is refused: it reads them
 // and is "here".
 std::string DescribeMismatch(const v1::RunIdentity& ours, const v1::RunIdentity& theirs);

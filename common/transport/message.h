@@ -44,7 +44,8 @@ struct Message {
 // Bytes that the message occupies on a ZMTP 3 connection: its parts and their frame headers (2
 // bytes for a part below 256 bytes, 9 above). TCP and IP headers are the kernel's and are not
 // counted.
-inline size_t WireBytes(const Part& part) { return part.size() + (part.size() < 256 ? 2 : 9); }
+inline size_t WireBytes(size_t part_bytes) { return part_bytes + (part_bytes < 256 ? 2 : 9); }
+inline size_t WireBytes(const Part& part) { return WireBytes(part.size()); }
 inline size_t WireBytes(const Message& message) {
   size_t total = 0;
   for (const Part& part : message.parts) total += WireBytes(part);

@@ -16,39 +16,68 @@ namespace {
 
 constexpr std::string_view kScheme = "tcp://";
 
-bool IsHost(std::string_view host) {
+constexpr std::string_view kExpected = "expected tcp://HOST:PORT";
+
+bool IsName(std::string_view host) {
   if (host == "*") return true;
   const std::string_view allowed =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
   return !host.empty() && host.find_first_not_of(allowed) == std::string_view::npos;
 }
 
-bool ParsePort(std::string_view text, int& port) {
+// "fe80::1%eth0" names the interface that the address is of.
+bool IsIpv6(std::string_view host) {
+  in6_addr ignored = {};
+  const std::string number(host.substr(0, host.find('%')));
+  return inet_pton(AF_INET6, number.c_str(), &ignored) == 1;
+}
+
+// What is wrong with the text; empty if nothing is.
+std::string TakeHost(std::string_view text, std::string* host) {
+  if (text.starts_with('[') && text.ends_with(']')) {
+    *host = text.substr(1, text.size() - 2);
+    return IsIpv6(*host) ? "" : StrCat("'", *host, "' is no IPv6 address");
+  }
+  *host = text;
+  if (IsName(text)) return "";
+  if (text.empty()) return StrCat("it names no host; ", kExpected);
+  if (IsIpv6(text)) return "an IPv6 address stands in brackets, as in tcp://[::1]:7100";
+  return StrCat("'", text, "' is no host; ", kExpected);
+}
+
+std::string TakePort(std::string_view text, int* port) {
   const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, port);
-  return parsed.ec == std::errc() && parsed.ptr == end && port >= 0 && port <= 65535;
+  const auto parsed = std::from_chars(text.data(), end, *port);
+  const bool is_number = parsed.ptr == end && parsed.ec != std::errc::invalid_argument;
+  if (is_number && parsed.ec == std::errc() && *port >= 0 && *port <= 65535) return "";
+  return StrCat("'", text, "' is no port, which is a number from 0 to 65535");
+}
+
+std::string TakeAddress(std::string_view text, TcpAddress* address) {
+  if (!text.starts_with(kScheme)) return StrCat("it does not begin with tcp://; ", kExpected);
+  text.remove_prefix(kScheme.size());
+  const size_t bracket = text.starts_with('[') ? text.find(']') : std::string_view::npos;
+  const size_t colon =
+      bracket == std::string_view::npos ? text.rfind(':') : text.find(':', bracket);
+  if (colon == std::string_view::npos) return StrCat("it names no port; ", kExpected);
+  std::string wrong = TakeHost(text.substr(0, colon), &address->host);
+  return wrong.empty() ? TakePort(text.substr(colon + 1), &address->port) : wrong;
 }
 
 }  // namespace
 
 Result<TcpAddress> ParseTcpAddress(const std::string& address) {
-  std::string_view rest = address;
   TcpAddress parsed;
-  if (rest.starts_with(kScheme)) {
-    rest.remove_prefix(kScheme.size());
-    const size_t colon = rest.find(':');
-    if (colon != std::string_view::npos && IsHost(rest.substr(0, colon)) &&
-        ParsePort(rest.substr(colon + 1), parsed.port)) {
-      parsed.host = rest.substr(0, colon);
-      return parsed;
-    }
-  }
-  return InvalidConfig(StrCat("bad address '", address, "': expected tcp://HOST:PORT"));
+  const std::string wrong = TakeAddress(address, &parsed);
+  if (wrong.empty()) return parsed;
+  return InvalidConfig(StrCat("bad address '", address, "': ", wrong));
 }
 
 bool IsEveryInterface(const TcpAddress& address) {
-  return address.host == "*" || address.host == "0.0.0.0";
+  return address.host == "*" || address.host == "0.0.0.0" || address.host == "::";
 }
+
+bool IsIpv6(const TcpAddress& address) { return address.host.find(':') != std::string::npos; }
 
 std::vector<std::string> PeerListMistakes(const std::vector<std::string>& addresses) {
   std::vector<std::string> mistakes;
@@ -68,21 +97,28 @@ std::vector<std::string> PeerListMistakes(const std::vector<std::string>& addres
 }
 
 std::string ToString(const TcpAddress& address) {
+  if (IsIpv6(address)) return StrCat(kScheme, "[", address.host, "]:", address.port);
   return StrCat(kScheme, address.host, ":", address.port);
 }
 
 Result<std::string> ResolveHost(const std::string& host) {
   addrinfo hints{};
-  hints.ai_family = AF_INET;
+  hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   if (const int error = getaddrinfo(host.c_str(), nullptr, &hints, &found); error != 0) {
     return NotFound(StrCat("cannot find host ", host, ": ", gai_strerror(error)));
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, &freeaddrinfo);
-  const auto* ipv4 = reinterpret_cast<const sockaddr_in*>(found->ai_addr);
-  char text[INET_ADDRSTRLEN] = {};
-  CHECK(inet_ntop(AF_INET, &ipv4->sin_addr, text, sizeof(text)) != nullptr);
+  const addrinfo* chosen = found;
+  while (chosen != nullptr && chosen->ai_family != AF_INET) chosen = chosen->ai_next;
+  if (chosen == nullptr) chosen = found;
+  char text[NI_MAXHOST] = {};
+  if (const int error = getnameinfo(chosen->ai_addr, chosen->ai_addrlen, text, sizeof(text),
+                                    nullptr, 0, NI_NUMERICHOST);
+      error != 0) {
+    return NotFound(StrCat("cannot find host ", host, ": ", gai_strerror(error)));
+  }
   return std::string(text);
 }
 

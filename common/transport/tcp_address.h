@@ -1,4 +1,4 @@
-// Addresses as users write them: "tcp://HOST:PORT".
+// Addresses as users write them: "tcp://HOST:PORT", "tcp://[::1]:7100".
 //
 // Parsed here and not by ZeroMQ, which takes port 99999 for 34463, and does not listen at host
 // names.
@@ -14,15 +14,17 @@
 namespace weir::transport {
 
 struct TcpAddress {
-  std::string host;  // a name, an IPv4 address, or "*" for all interfaces
+  std::string host;  // a name, an IP address (without brackets), or "*" for all interfaces
   int port = 0;      // 0: any free port
 };
 
-// InvalidConfig, with the address, for anything else, IPv6 included.
+// InvalidConfig, with the address and what is wrong with it, for anything else.
 Result<TcpAddress> ParseTcpAddress(const std::string& address);
 
-// "*" or 0.0.0.0: where one can listen, and nobody connect from elsewhere.
+// "*", 0.0.0.0 or [::]: where one can listen, and nobody connect from elsewhere.
 bool IsEveryInterface(const TcpAddress& address);
+
+bool IsIpv6(const TcpAddress& address);
 
 // What keeps a list of addresses from being where others reach as many processes, a line for each:
 // one that is none, names no host or port, or comes twice.
@@ -30,7 +32,8 @@ std::vector<std::string> PeerListMistakes(const std::vector<std::string>& addres
 
 std::string ToString(const TcpAddress& address);
 
-// The first IPv4 address of a host name, in dotted form. NotFound when there is none.
+// The first IPv4 address of a host name, or where it has none the first IPv6 address, as numbers.
+// NotFound when there is neither.
 Result<std::string> ResolveHost(const std::string& host);
 
 }  // namespace weir::transport

@@ -32,6 +32,8 @@ inline constexpr int64_t kMaxMessageParts = 65'536;
 // A message above either of the first two never reaches a receiver.
 struct Limits {
   int64_t max_message_bytes = int64_t{1} << 30;
+  // What a client that was not welcomed may send of one message before its connection is ended.
+  int64_t max_stranger_bytes = int64_t{1} << 30;
   int64_t max_message_parts = kMaxMessageParts;
   // Per connection and direction: more than a worker may have under way, row pulls above all, which
   // come all at once when a connection was made again. Their bytes are bounded by who asks.
@@ -63,6 +65,9 @@ class ServerTransport {
   // Queues a message of one part or more. NotFound when the peer is gone (it is then the caller's
   // to forget it).
   virtual Status Send(const PeerId& peer, Message message) = 0;
+
+  // The sender of a message that was received is one of ours: it may send large ones.
+  virtual void Welcome(const PeerId& /*peer*/) {}
 
   // Makes the current or the next Receive return. Any thread.
   virtual void Wake() = 0;

@@ -8,6 +8,7 @@
 #include <zmq.hpp>
 
 #include "common/base/check.h"
+#include "common/base/clock.h"
 #include "common/base/strings.h"
 #include "common/transport/tcp_address.h"
 
@@ -37,7 +38,6 @@ constexpr int kLongestReconnectMs = 5'000;
 constexpr int kConnectTimeoutMs = 10'000;
 
 void SetConnectionOptions(zmq::socket_t& socket) {
-  socket.set(zmq::sockopt::ipv6, false);
   socket.set(zmq::sockopt::heartbeat_ivl, kHeartbeatIntervalMs);
   socket.set(zmq::sockopt::heartbeat_timeout, kHeartbeatTimeoutMs);
   socket.set(zmq::sockopt::reconnect_ivl, kFirstReconnectMs);
@@ -133,25 +133,38 @@ ZmqSocket::~ZmqSocket() = default;
 
 Result<std::string> ZmqSocket::Bind(const std::string& address) {
   WEIR_ASSIGN_OR_RETURN(TcpAddress parsed, ParseTcpAddress(address));
-  int rc = zmq_bind(handle(), address.c_str());
+  int error = TryBind(parsed);
   // ZeroMQ listens at interface names and numbers only; what is neither may be a host name.
-  if (rc != 0 && zmq_errno() == ENODEV) {
+  if (error == ENODEV) {
     Result<std::string> number = ResolveHost(parsed.host);
     if (!number.ok()) {
       return InvalidConfig(StrCat("cannot listen on ", address, ": ", number.status().message()));
     }
     parsed.host = *number;
-    rc = zmq_bind(handle(), ToString(parsed).c_str());
+    error = TryBind(parsed);
   }
-  if (rc != 0) return BindError(address, zmq_errno());
+  if (error != 0) return BindError(address, error);
   return socket_->get(zmq::sockopt::last_endpoint);
+}
+
+// All interfaces are those of IPv6 too, where the kernel has it.
+int ZmqSocket::TryBind(const TcpAddress& address) {
+  const std::string text = ToString(address);
+  const bool is_all = address.host == "*";
+  socket_->set(zmq::sockopt::ipv6, is_all || IsIpv6(address));
+  if (zmq_bind(handle(), text.c_str()) == 0) return 0;
+  if (!is_all || zmq_errno() == EADDRINUSE) return zmq_errno();
+  socket_->set(zmq::sockopt::ipv6, false);
+  return zmq_bind(handle(), text.c_str()) == 0 ? 0 : zmq_errno();
 }
 
 Status ZmqSocket::Connect(const std::string& address) {
   WEIR_ASSIGN_OR_RETURN(const TcpAddress parsed, ParseTcpAddress(address));
-  if (parsed.host == "*" || parsed.port == 0) {
+  if (IsEveryInterface(parsed) || parsed.port == 0) {
     return InvalidConfig(StrCat("cannot connect to ", address, ": it names no host or no port"));
   }
+  // Names are looked up for IPv4 alone, at which servers listen that are named so.
+  socket_->set(zmq::sockopt::ipv6, IsIpv6(parsed));
   if (zmq_connect(handle(), address.c_str()) == 0) return OkStatus();
   return InvalidConfig(StrCat("cannot connect to ", address, ": ", zmq_strerror(zmq_errno())));
 }
@@ -194,18 +207,25 @@ std::optional<IncomingMessage> ZmqSocket::TryReceive() {
       incoming.peer = frame.to_string();
       CHECK(frame.more() && TryReceiveFrame(frame)) << "ZeroMQ delivers whole messages";
     }
-    if (ReceiveParts(frame, incoming.message)) return incoming;
+    if (ReceiveParts(incoming.peer, frame, incoming.message)) return incoming;
   }
   return std::nullopt;
 }
 
-bool ZmqSocket::ReceiveParts(zmq::message_t& frame, Message& message) {
-  size_t total = 0;
+Status ZmqSocket::Watch(zmq::context_t& context) {
+  WEIR_ASSIGN_OR_RETURN(watch_, IncomingWatch::Make(context, handle(), limits_));
+  return OkStatus();
+}
+
+bool ZmqSocket::ReceiveParts(const PeerId& peer, zmq::message_t& frame, Message& message) {
+  if (watch_) watch_->OnFirstFrame(peer, frame);
+  size_t total = 0, wire_bytes = 0;
   int64_t part_count = 0;
   bool small_enough = true;
   message.parts.reserve(frame.more() ? kUsualParts : 1);
   for (;;) {
     total += frame.size();
+    wire_bytes += WireBytes(frame.size());
     ++part_count;
     small_enough = small_enough && total <= static_cast<size_t>(limits_.max_message_bytes) &&
                    part_count <= limits_.max_message_parts;
@@ -218,14 +238,18 @@ bool ZmqSocket::ReceiveParts(zmq::message_t& frame, Message& message) {
     if (!more) break;
     CHECK(TryReceiveFrame(frame)) << "ZeroMQ delivers whole messages";
   }
-  if (!small_enough) {
-    const char* sender = zmq_msg_gets(frame.handle(), "Peer-Address");
-    LOG(WARNING) << "dropped a message of " << total << " bytes in " << part_count << " parts from "
-                 << (sender == nullptr ? "an unknown address" : sender) << ": the limits are "
-                 << limits_.max_message_bytes << " bytes (max_message_bytes) and "
-                 << limits_.max_message_parts << " parts";
-  }
-  return small_enough;
+  if (watch_) watch_->OnMessage(peer, wire_bytes);
+  if (small_enough) return true;
+  const char* const address = zmq_msg_gets(frame.handle(), "Peer-Address");
+  const std::string sender = address == nullptr ? "an unknown address" : address;
+  const auto line = complaints_.Take(
+      sender,
+      StrCat("dropped a message of ", total, " bytes in ", part_count, " parts from ", sender,
+             ": the limits are ", limits_.max_message_bytes, " bytes (max_message_bytes) and ",
+             limits_.max_message_parts, " parts"),
+      Clock::Real().NowMs());
+  if (line) LOG(WARNING) << *line;
+  return false;
 }
 
 bool ZmqSocket::TryReceiveFrame(zmq::message_t& frame) {

@@ -12,7 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "common/base/rare_lines.h"
 #include "common/base/status.h"
+#include "common/transport/incoming_watch.h"
+#include "common/transport/tcp_address.h"
 #include "common/transport/transport.h"
 
 namespace zmq {
@@ -45,6 +48,11 @@ class ZmqSocket {
   // Never waits; nothing when no message is there. peer is empty from a dealer.
   std::optional<IncomingMessage> TryReceive();
 
+  // Of a router, before it listens: ends connections whose message does not end.
+  Status Watch(zmq::context_t& context);
+  // The watch; null if there is none.
+  IncomingWatch* watch() { return watch_.get(); }
+
   // What is queued does not delay the destruction, and is lost.
   void DropQueued();
 
@@ -55,18 +63,22 @@ class ZmqSocket {
  private:
   ZmqSocket(std::unique_ptr<zmq::socket_t> socket, Kind kind, const Limits& limits);
 
+  // 0 or an errno value.
+  int TryBind(const TcpAddress& address);
   void* handle() const;
   int SendFrames(const PeerId* peer, const Message& message);
   int SendFrame(zmq::message_t& frame, bool more);
   bool TryReceiveFrame(zmq::message_t& frame);
   // The remaining frames of a message whose first part is frame; false when it was above the
   // limits.
-  bool ReceiveParts(zmq::message_t& frame, Message& message);
+  bool ReceiveParts(const PeerId& peer, zmq::message_t& frame, Message& message);
 
   const std::unique_ptr<zmq::socket_t> socket_;
+  std::unique_ptr<IncomingWatch> watch_;  // goes first
   const Kind kind_;
   const Limits limits_;
   const int fd_;
+  RareLines complaints_;                  // by address of the sender
   std::vector<zmq::message_t> outgoing_;  // of one Send; keeps its memory for the next
 };
 

@@ -6,14 +6,17 @@
 #include <cerrno>
 #include <cstring>
 #include <iomanip>
+#include <optional>
 #include <sstream>
 #include <utility>
 #include <vector>
 #include <zmq.hpp>
 
 #include "common/base/check.h"
+#include "common/base/clock.h"
 #include "common/base/strings.h"
 #include "common/transport/deadline.h"
+#include "common/transport/descriptors.h"
 #include "common/transport/outgoing.h"
 #include "common/transport/wake_event.h"
 #include "common/transport/zmq_socket.h"
@@ -23,20 +26,32 @@ namespace {
 
 pollfd PollItem(int fd) { return {fd, POLLIN, 0}; }
 
-// items[0] is the wake event, the others are sockets. True when a socket may have a message: a
-// wake-up is then left for the wait after it. False on a wake-up, a signal or the timeout.
+enum class Waited { kMessage, kWoken, kTimeout };
+
+// items[0] is the wake event, the others are sockets. kMessage when a socket may have one: a
+// wake-up is then left for the wait after it. A signal is a wake-up, too.
 //
 // zmq_poll would do the same with four system calls and more: it asks each socket before and after.
-bool WaitForMessage(std::vector<pollfd>& items, WakeEvent& wake, int64_t timeout_ms) {
+Waited Wait(std::vector<pollfd>& items, WakeEvent& wake, int64_t timeout_ms) {
   const int ready = poll(items.data(), items.size(), static_cast<int>(timeout_ms));
   if (ready < 0) {
     CHECK_EQ(errno, EINTR) << std::strerror(errno);
-    return false;
+    return Waited::kWoken;
   }
+  if (ready == 0) return Waited::kTimeout;
   const bool woken = items[0].revents != 0;
-  if (ready > (woken ? 1 : 0)) return true;
-  if (woken) wake.Clear();
-  return false;
+  if (ready > (woken ? 1 : 0)) return Waited::kMessage;
+  wake.Clear();
+  return Waited::kWoken;
+}
+
+Status MakeContext(std::optional<zmq::context_t>* context) {
+  try {
+    context->emplace();
+    return OkStatus();
+  } catch (const zmq::error_t& error) {
+    return Unavailable(StrCat("cannot make a ZeroMQ context: ", error.what()));
+  }
 }
 
 // Routing ids are not printable.
@@ -54,8 +69,12 @@ class ZmqServer final : public ServerTransport {
   Result<std::string> Bind(const std::string& address) override {
     CHECK(socket_ == nullptr) << "Bind comes once";
     WEIR_RETURN_IF_ERROR(wake_.status());
+    WEIR_RETURN_IF_ERROR(
+        CheckDescriptors(kContextDescriptors + 2 * kSocketDescriptors + kLeastPeers, "to listen"));
+    WEIR_RETURN_IF_ERROR(MakeContext(&context_));
     WEIR_ASSIGN_OR_RETURN(auto socket,
-                          ZmqSocket::Make(context_, ZmqSocket::Kind::kRouter, limits_));
+                          ZmqSocket::Make(*context_, ZmqSocket::Kind::kRouter, limits_));
+    WEIR_RETURN_IF_ERROR(socket->Watch(*context_));
     WEIR_ASSIGN_OR_RETURN(std::string bound, socket->Bind(address));
     socket_ = std::move(socket);
     poll_items_ = {PollItem(wake_.fd()), PollItem(socket_->fd())};
@@ -64,13 +83,21 @@ class ZmqServer final : public ServerTransport {
 
   std::optional<IncomingMessage> Receive(int64_t timeout_ms) override {
     CHECK(socket_ != nullptr) << "Bind comes first";
-    if (auto incoming = socket_->TryReceive()) return incoming;
+    if (auto incoming = socket_->TryReceive()) {
+      LookWhenDue(false);
+      return incoming;
+    }
     const Deadline deadline(timeout_ms);
     for (;;) {
-      if (!WaitForMessage(poll_items_, wake_, deadline.RemainingMs())) return std::nullopt;
+      const int64_t left_ms = deadline.RemainingMs(), look_ms = LookWhenDue(true);
+      const Waited waited = Wait(poll_items_, wake_, std::min(left_ms, look_ms));
+      if (waited == Waited::kWoken) return std::nullopt;
+      if (waited == Waited::kTimeout && left_ms <= look_ms) return std::nullopt;
       if (auto incoming = socket_->TryReceive()) return incoming;
     }
   }
+
+  void Welcome(const PeerId& peer) override { socket_->watch()->Welcome(peer); }
 
   Status Send(const PeerId& peer, Message message) override {
     CHECK(socket_ != nullptr) << "Bind comes first";
@@ -88,11 +115,22 @@ class ZmqServer final : public ServerTransport {
   void Wake() override { wake_.Set(); }
 
  private:
+  // At what peers send. Milliseconds until the next look.
+  int64_t LookWhenDue(bool is_idle) {
+    const int64_t now_ms = Clock::Real().NowMs();
+    if (now_ms >= next_look_ms_) {
+      socket_->watch()->Look(is_idle);
+      next_look_ms_ = now_ms + socket_->watch()->next_look_ms();
+    }
+    return next_look_ms_ - now_ms;
+  }
+
   const Limits limits_;
   WakeEvent wake_;
-  zmq::context_t context_;
+  std::optional<zmq::context_t> context_;
   std::unique_ptr<ZmqSocket> socket_;  // destroyed before its context
   std::vector<pollfd> poll_items_;
+  int64_t next_look_ms_ = 0;
 };
 
 class ZmqClient final : public ClientTransport {
@@ -103,8 +141,11 @@ class ZmqClient final : public ClientTransport {
 
   Result<ConnectionId> Open(const std::string& address) override {
     WEIR_RETURN_IF_ERROR(wake_.status());
+    WEIR_RETURN_IF_ERROR(
+        CheckDescriptors((context_ ? 0 : kContextDescriptors) + kSocketDescriptors, "to connect"));
+    if (!context_) WEIR_RETURN_IF_ERROR(MakeContext(&context_));
     WEIR_ASSIGN_OR_RETURN(auto socket,
-                          ZmqSocket::Make(context_, ZmqSocket::Kind::kDealer, limits_));
+                          ZmqSocket::Make(*context_, ZmqSocket::Kind::kDealer, limits_));
     WEIR_RETURN_IF_ERROR(socket->Connect(address));
     poll_items_.push_back(PollItem(socket->fd()));
     connections_.push_back({next_id_, address, std::move(socket)});
@@ -140,7 +181,7 @@ class ZmqClient final : public ClientTransport {
   std::optional<ConnectionMessage> Receive(int64_t timeout_ms) override {
     if (auto incoming = TakeTurns()) return incoming;
     const Deadline deadline(timeout_ms);
-    while (WaitForMessage(poll_items_, wake_, deadline.RemainingMs())) {
+    while (Wait(poll_items_, wake_, deadline.RemainingMs()) == Waited::kMessage) {
       MarkReady();
       if (auto incoming = TakeTurns()) return incoming;
     }
@@ -191,7 +232,7 @@ class ZmqClient final : public ClientTransport {
 
   const Limits limits_;
   WakeEvent wake_;
-  zmq::context_t context_;
+  std::optional<zmq::context_t> context_;
   std::vector<Connection> connections_;  // destroyed before their context
   std::vector<pollfd> poll_items_;       // the wake event, then one for each connection
   size_t next_turn_ = 0;                 // of the connections

@@ -56,11 +56,20 @@ uint8_t* PutVarint(uint32_t value, size_t length_min, uint8_t* to) {
 }
 
 // Of a whole frame: everything but the checksum itself.
-uint32_t FrameChecksum(ByteSpan frame) {
+uint32_t FrameChecksum(uint8_t mark, uint8_t version, ByteSpan frame) {
+  const uint8_t begin[kChecksumOffset] = {mark, version, frame[kKindOffset]};
   uint64_t seed = 0;
-  std::memcpy(&seed, frame.data(), kChecksumOffset);
+  std::memcpy(&seed, begin, kChecksumOffset);
   const ByteSpan rest = frame.subspan(kNumbersOffset);
   return static_cast<uint32_t>(XXH3_64bits_withSeed(rest.data(), rest.size(), seed));
+}
+uint32_t FrameChecksum(ByteSpan frame) { return FrameChecksum(frame[0], frame[1], frame); }
+
+// Of a frame whose mark or version is another: it was written with ours, as its checksum tells.
+bool WasOurs(const RawHeader& header, ByteSpan bytes) {
+  if (header.byte_count == 0 || header.length > bytes.size() - header.byte_count) return false;
+  const ByteSpan frame = bytes.first(header.byte_count + header.length);
+  return FrameChecksum(kFrameMark, kFrameVersion, frame) == header.checksum;
 }
 
 static_assert(static_cast<int>(FrameKind::kPolicyState) < 16 &&
@@ -76,11 +85,15 @@ bool IsKnownCoding(uint8_t coding) {
          coding <= static_cast<uint8_t>(ValueCoding::kPowers);
 }
 
-// The reason why header cannot begin a frame at the start of so many bytes; empty if it can.
-std::string HeaderFault(const RawHeader& header, size_t byte_count) {
-  if (byte_count < kFrameHeaderBytesMin) {
-    return StrCat("is cut short: ", byte_count, " bytes left, a header has at least ",
+// The reason why header cannot begin a frame at the start of the bytes; empty if it can.
+std::string HeaderFault(const RawHeader& header, ByteSpan bytes) {
+  if (bytes.size() < kFrameHeaderBytesMin) {
+    return StrCat("is cut short: ", bytes.size(), " bytes left, a header has at least ",
                   kFrameHeaderBytesMin);
+  }
+  const bool is_ours = header.mark == kFrameMark && header.version == kFrameVersion;
+  if (!is_ours && WasOurs(header, bytes)) {
+    return "has a damaged header; its bytes were damaged on the way or on disk";
   }
   if (header.mark != kFrameMark) {
     return "does not begin with \"w\": it is none, or of another release; run the same everywhere";
@@ -101,7 +114,7 @@ std::string HeaderFault(const RawHeader& header, size_t byte_count) {
   if ((header.tensor | header.begin | header.count | header.length) >> 32 != 0) {
     return "has a number of more than 32 bits in its header";
   }
-  const size_t payload_limit = byte_count - header.byte_count;
+  const size_t payload_limit = bytes.size() - header.byte_count;
   if (header.length > payload_limit) {
     return StrCat("is cut short: payload of ", header.length, " bytes, ", payload_limit, " left");
   }
@@ -172,7 +185,7 @@ std::optional<FrameKind> ClaimedKind(ByteSpan bytes) {
 Result<FrameView> FrameCursor::Next() {
   const ByteSpan rest = bytes_.subspan(position_);
   const RawHeader raw = ReadHeader(rest);
-  std::string fault = HeaderFault(raw, rest.size());
+  std::string fault = HeaderFault(raw, rest);
   if (fault.empty() && FrameChecksum(rest.first(raw.byte_count + raw.length)) != raw.checksum) {
     fault = "has a wrong checksum; its bytes were damaged on the way or on disk";
   }

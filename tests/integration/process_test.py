@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import random
+import resource
 import signal
 import socket
 import subprocess
@@ -63,6 +64,38 @@ class CountingProxy:
 
     def total(self):
         return sum(count[0] for count in self.counts)
+
+
+class Stranger:
+    """A peer that speaks ZMTP 3.0, as a DEALER, and nothing of ours."""
+
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=30)
+        greeting = b"\xff" + bytes(7) + b"\x01\x7f\x03\x00NULL"
+        self.socket.sendall(greeting.ljust(64, b"\0"))
+        self.read(64)
+        self.socket.sendall(b"\x04\x1c\x05READY\x0bSocket-Type\x00\x00\x00\x06DEALER")
+        self.read(self.read(2)[1])
+
+    def read(self, count):
+        data = b""
+        while len(data) < count:
+            data += self.socket.recv(count - len(data))
+        return data
+
+    def say(self, message):
+        self.socket.sendall(b"\x00" + bytes([len(message)]) + message)
+
+    def say_parts(self, most_bytes):
+        """Of a message that does not end; how many bytes of them were taken."""
+        said, parts = 0, b"\x01\x00" * 50000
+        try:
+            while said < most_bytes:
+                self.socket.sendall(parts)
+                said += len(parts)
+        except OSError:
+            pass
+        return said
 
 
 class ProcessTest(unittest.TestCase):
@@ -344,6 +377,117 @@ class ProcessTest(unittest.TestCase):
         self.children.append(child)
         output = self.end(child, 1, "not enough memory")
         self.assertNotIn("terminate", output)
+
+    def limited(self, limits, program, *flags):
+        """Of the shell: -v 200000, -n 16, -f 8."""
+        child = subprocess.Popen(
+            ["bash", "-c", "ulimit %s && exec \"$@\"" % limits, "-", os.path.join(BIN, program), *flags],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.children.append(child)
+        return child
+
+    # Whatever it is that gets no memory: libraries have tables of their own.
+    def test_a_worker_never_crashes_for_want_of_memory(self):
+        for kilobytes in range(40000, 76000, 4000):
+            child = self.limited("-v %d" % kilobytes, "weir-worker", "--config=" + RUN)
+            output = child.communicate(timeout=120)[0]
+            self.assertIn(child.returncode, (0, 1), "%d kB: %s" % (kilobytes, output))
+            if child.returncode == 1:
+                self.assertIn("memory", output)
+
+    def test_too_few_file_descriptors_are_named_with_how_many_are_needed(self):
+        flags = ["--config=" + RUN, "--servers=" + self.servers(2)]
+        for program, own in (("weir-server", "--shard=0"), ("weir-server", "--shard=1"), ("weir-worker", "--trainer=0")):
+            self.end(self.limited("-n 16", program, *flags, own), 1, "too few file descriptors",
+                     "may have 16 open and needs", "ulimit -n")
+        self.end(self.limited("-n 16", "weir-local", "--config=" + RUN, "--servers=2", "--trainers=2",
+                              "--out=" + self.path("l")), 1, "may have 16 open and needs")
+        # What the shell grants at first is raised as far as the machine allows.
+        self.end(self.limited("-S -n 16", "weir-local", "--config=" + RUN, "--servers=2", "--trainers=2",
+                              "--out=" + self.path("l")), 0)
+
+    def test_files_that_may_not_grow_are_named_and_nothing_is_left_half_written(self):
+        out, model = self.path("out"), self.path("model")
+        child = self.limited("-f 8", "weir-worker", "--config=" + RUN, "--out=" + out, "--save=" + model,
+                             "--override=run { report_interval_ms: 1 evaluate_every_samples: 100 }")
+        self.end(child, 1, "File too large", model)
+        left = [name for _, folders, files in os.walk(self.directory.name) for name in folders + files]
+        self.assertEqual([name for name in left if "partial" in name], [])
+        child = self.limited("-f 8", "weir-data", "generate", "--config=configs/runs/quickstart.textproto",
+                             "--rows=10000", "--out=" + self.path("rows.tsv"))
+        self.end(child, 1, "rows.tsv", "File too large")
+        self.assertEqual([name for name in os.listdir(self.directory.name) if "rows" in name], [])
+
+    def test_a_server_says_at_once_all_that_it_lacks_and_shows_a_line(self):
+        self.run_once(2, "weir-server", texts=["error: --servers: ", "error: --shard: ", "error: --config: ",
+                                               "for example: weir-server --config="])
+        output = self.run_once(2, "weir-server", "--config=" + RUN, "--servers=" + self.servers(2),
+                               texts=["error: --shard: say which entry of --servers this process is"])
+        self.assertNotIn("--config: ", output)
+        self.run_once(2, "weir-server", "--config=" + RUN, "--servers=" + self.servers(2), "--shard=2",
+                      texts=["--shard: 2 is not an index into the 2 entries"])
+
+    def test_a_run_over_ipv6(self):
+        try:
+            with socket.socket(socket.AF_INET6) as probe:
+                probe.bind(("::1", 0))
+        except OSError:
+            self.skipTest("this machine has no IPv6 address to listen at")
+        ports = free_ports(2)
+        addresses = ",".join("tcp://[::1]:%d" % port for port in ports)
+        flags = ["--config=" + RUN, "--servers=" + addresses, "--override=" + self.STAGES]
+        servers = [self.start("weir-server", *flags, "--shard=0"),
+                   self.start("weir-server", *flags, "--shard=1", "--listen=tcp://*:%d" % ports[1])]
+        stages = [self.start("weir-worker", *flags, "--stage=%d" % i,
+                             *(["--link=tcp://[::1]:0"] if i else ["--out=" + self.path("t0")])) for i in range(3)]
+        for child in stages + servers:
+            self.end(child, 0)
+        self.assertEqual(self.summary("t0")["train"]["samples"], 20000)
+
+    def lone_server(self):
+        address = self.servers(1)
+        server = self.start("weir-server", "--config=" + RUN, "--servers=" + address, "--shard=0")
+        port = int(address.rpartition(":")[2])
+
+        def listens():
+            try:
+                socket.create_connection(("127.0.0.1", port)).close()
+            except OSError:
+                return False
+            return True
+        self.until(listens)
+        return server, port
+
+    def stranger(self, port):
+        stranger = Stranger(port)
+        self.addCleanup(stranger.socket.close)
+        return stranger
+
+    def peak_bytes(self, process):
+        with open("/proc/%d/status" % process.pid, encoding="ascii") as f:
+            return next(1024 * int(line.split()[1]) for line in f if line.startswith("VmHWM"))
+
+    # A part costs its receiver 64 bytes and its sender 2.
+    def test_a_message_that_does_not_end_takes_no_memory(self):
+        server, port = self.lone_server()
+        before = self.peak_bytes(server)
+        said = [self.stranger(port).say_parts(100e6) for _ in range(3)]
+        self.assertLess(max(said), 100e6)
+        self.assertLess(self.peak_bytes(server) - before, 500e6, "of 3 * 3.2e9 bytes")
+        server.send_signal(signal.SIGTERM)
+        self.end(server, 130, "bytes of a message that does not end")
+
+    def test_a_peer_that_is_refused_without_end_does_not_fill_the_log(self):
+        server, port = self.lone_server()
+        stranger = self.stranger(port)
+        for _ in range(20000):
+            stranger.say(b"x")
+        reply = b"a message without a header that parses"
+        self.assertIn(reply, stranger.read(20000 * (len(reply) + 6)))
+        time.sleep(1.2)
+        server.send_signal(signal.SIGTERM)
+        output = self.end(server, 130, "more like it before were not told")
+        self.assertLess(output.count("refused: a message without a header"), 200)
 
     def test_unknown_policy(self):
         self.run_once(2, "weir-worker", "--config=" + RUN,
@@ -742,7 +886,8 @@ class ProcessTest(unittest.TestCase):
         workers[0].send_signal(signal.SIGSTOP)
         time.sleep(8)
         workers[0].send_signal(signal.SIGCONT)
-        self.end(workers[0], 1, "trainer 0 was silent for more than 3000 ms", timeout=20)
+        self.end(workers[0], 1, "trainer 0 was silent for more than 3000 ms", "this process stood still for",
+                 "the run may have ended meanwhile", timeout=20)
         workers[1].send_signal(signal.SIGINT)
         self.end(workers[1], 130)
         self.end(servers[0], 1)
@@ -760,7 +905,8 @@ class ProcessTest(unittest.TestCase):
         self.until(lambda: self.metrics("next", "train"))
         time.sleep(3)
         workers[0].send_signal(signal.SIGCONT)
-        self.end(workers[0], 1)
+        # Less than cluster.member_timeout_ms is no reason for others to go on without it.
+        self.assertNotIn("stood still", self.end(workers[0], 1))
         shown = len(self.metrics("next", "train"))
         self.until(lambda: len(self.metrics("next", "train")) > shown + 10)
         worker.send_signal(signal.SIGINT)
@@ -905,12 +1051,106 @@ class ProcessTest(unittest.TestCase):
             self.end(child, 1, "server 0 was stopped", timeout=10)
         self.end(servers[0], 130, timeout=10)
 
+    def test_a_stopped_shard_ends_the_run_at_once_and_is_named(self):
+        servers, workers, flags = self.cluster("data { epochs: 100000 } run { report_interval_ms: 100 }")
+        self.until(lambda: len(self.metrics("t0", "train")) > 1)
+        servers[1].terminate()
+        address = flags[2].split(",")[1]
+        for child in workers + servers[:1]:
+            self.end(child, 1, "server 1 at %s was stopped" % address, timeout=10)
+        self.end(servers[1], 130, timeout=10)
+
+    def test_a_shard_without_memory_ends_the_run_at_once_and_is_named(self):
+        servers, workers, flags = self.cluster(
+            "run { report_interval_ms: 100 } "
+            "data { epochs: 100000 synthetic { rows: 2000000 rows_per_table: 1000000 } } ", trainers=1)
+        self.until(lambda: self.metrics("t0", "train"))
+        with open("/proc/%d/status" % servers[1].pid, encoding="ascii") as f:
+            kilobytes = next(int(line.split()[1]) for line in f if line.startswith("VmData"))
+        limit = 1024 * kilobytes + (1 << 20)  # new rows take more
+        resource.prlimit(servers[1].pid, resource.RLIMIT_DATA, (limit, resource.RLIM_INFINITY))
+        output = self.end(servers[1], 1, "not enough memory")
+        self.assertNotIn("terminate", output)
+        for child in workers + servers[:1]:
+            self.end(child, 1, "server 1 at %s has ended: not enough memory" % flags[2].split(",")[1], timeout=15)
+
     def test_an_earlier_summary_is_not_taken_for_a_failed_runs(self):
         flags = ["--config=" + RUN, "--out=" + self.path("o")]
         self.run_once(0, "weir-worker", *flags)
         self.run_once(1, "weir-worker", *flags,
                       "--override=update { dense { sgd { learning_rate: 1e18 } } }")
         self.assertFalse(os.path.exists(self.path("o/summary.json")))
+
+    def read(self, name):
+        with open(self.path(name), encoding="utf-8") as f:
+            return f.read()
+
+    # What was learned is worth more than a worker that never joined.
+    def test_a_worker_that_does_not_join_leaves_the_results_that_are_there(self):
+        servers, workers, flags = self.cluster(servers=1, trainers=1)
+        for child in servers + workers:
+            self.end(child, 0)
+        before = {name: self.read("t0/" + name) for name in ("summary.json", "metrics.jsonl", "config.textproto")}
+        worker = [*flags[:1], *flags[2:], "--trainer=0", "--out=" + self.path("t0")]
+        self.run_once(1, "weir-worker", *worker, "--override=" + FAST, texts=["could not join the run"])
+        self.run_once(1, "weir-worker", *self.criteo(self.path("nowhere.tsv")), "--out=" + self.path("t0"),
+                      texts=["nowhere.tsv"])
+        for name, text in before.items():
+            self.assertEqual(self.read("t0/" + name), text, name)
+
+    def test_weir_local_keeps_earlier_results_until_training_begins(self):
+        flags = ["--config=" + RUN, "--servers=1", "--trainers=1", "--out=" + self.path("l")]
+        self.run_once(0, "weir-local", *flags)
+        before = self.read("l/summary.json")
+        missing = '--override=data { criteo_tsv {} train: "%s" }' % self.path("nowhere.tsv")
+        self.run_once(1, "weir-local", *flags, missing, texts=["nowhere.tsv"])
+        self.assertEqual(self.read("l/summary.json"), before)
+        self.assertFalse(os.path.exists(self.path("l/earlier")))
+        self.run_once(1, "weir-local", *flags, "--override=update { dense { sgd { learning_rate: 1e18 } } }")
+        self.assertFalse(os.path.exists(self.path("l/summary.json")), "it trained")
+
+    def test_a_worker_that_takes_the_place_of_a_dead_one_goes_on_with_its_metrics(self):
+        servers, workers, flags = self.cluster(
+            "cluster { member_timeout_ms: 3000 } run { report_interval_ms: 50 evaluate_every_samples: 20000 } "
+            "data { epochs: 20 chunk_batches: 2 }", servers=1, trainers=1)
+        self.until(lambda: self.metrics("t0", "test") and len(self.metrics("t0", "train")) > 1)
+        self.assertIsNone(workers[0].poll())
+        workers[0].kill()
+        workers[0].wait()
+        before = self.metrics("t0", "train")
+        again = self.start("weir-worker", *flags, "--trainer=0", "--out=" + self.path("t0"))
+        self.end(again, 0)
+        self.end(servers[0], 0)
+        after = self.metrics("t0", "train")
+        self.assertEqual(after[:len(before)], before)
+        self.assertIsNone(after[len(before)]["samples_per_second"])
+        samples = [line["samples"] for line in self.metrics("t0", "test")]
+        self.assertEqual(samples, sorted(set(samples)), "each evaluation once")
+        self.assertEqual(samples[-1], 20 * 20000)
+
+    def slow_file(self):
+        """16 GB of one line in 16 MB: unpacking it takes long."""
+        member = gzip.compress(b"a" * (1 << 24))
+        return self.write("slow.csv.gz", member * 1000)
+
+    SLOW = """model { bottom_widths: [4] top_widths: [1] embedding_dimension: 4 }
+        data { train: "%s" csv { header: %s label { column: "%s" } dense { column: "%s" standardise {} } } }"""
+
+    # Before it joins nothing else can interrupt it: what it reads may take minutes.
+    def test_a_signal_is_heard_while_files_are_read(self):
+        slow = self.slow_file()
+        servers = self.servers(1)
+        model = self.path("model")
+        for header, label, dense in (("true", "y", "x"), ("false", "1", "2")):
+            config = self.write("slow.textproto", (self.SLOW % (slow, header, label, dense)).encode())
+            for flags in ([], ["--servers=" + servers]):
+                worker = self.start("weir-worker", "--config=" + config, "--save=" + model, *flags)
+                self.until(lambda: [name for name in os.listdir(self.directory.name) if ".partial" in name])
+                time.sleep(0.5)
+                self.assertIsNone(worker.poll())
+                worker.send_signal(signal.SIGINT)
+                self.end(worker, 130, "interrupted", timeout=10)
+                self.assertEqual([name for name in os.listdir(self.directory.name) if "model" in name], [])
 
     def test_a_second_worker_leaves_the_directory_of_the_first_alone(self):
         flags = ["--config=" + RUN, "--out=" + self.path("o")]

@@ -159,6 +159,7 @@ TEST_F(CoordinatorTest, AJoinOfAnotherConfigIsRefusedForGoodAndSaysWhatDiffers) 
   v1::Join join;
   *join.mutable_identity() = identity_;
   join.mutable_identity()->set_update(1);
+  join.mutable_identity()->clear_checksum();
   const v1::Header reply = coordinator_.OnJoin(join, now_ms_);
   EXPECT_THAT(reply.refusal().reason(), HasSubstr("the update rules"));
   EXPECT_FALSE(reply.refusal().retry());
@@ -378,7 +379,8 @@ TEST_F(CoordinatorTest, WhoOnceAskedForASeatIsNotAwaitedForLong) {
   EXPECT_TRUE(Join(0, 777).has_refusal());
   now_ms_ += 2001;
   coordinator_.Tick(now_ms_);
-  EXPECT_EQ(coordinator_.failure(), "all trainers are gone");
+  EXPECT_EQ(coordinator_.failure(),
+            "all trainers are gone: trainer 0 was silent for more than 15000 ms");
 }
 
 TEST_F(CoordinatorTest, ReportsOfAllIncarnationsAddUp) {
@@ -486,7 +488,8 @@ TEST_F(CoordinatorTest, ARunWithoutTrainersLeftHasFailed) {
   now_ms_ += kMemberTimeoutMs + 1;
   coordinator_.Tick(now_ms_);
   EXPECT_TRUE(coordinator_.failed());
-  EXPECT_EQ(coordinator_.failure(), "all trainers are gone");
+  EXPECT_EQ(coordinator_.failure(),
+            "all trainers are gone: trainer 0 was silent for more than 15000 ms");
 }
 
 TEST_F(CoordinatorTest, ARunThatNobodyJoinsFailsAndNamesTheSetting) {
@@ -557,6 +560,7 @@ TEST_F(CoordinatorTest, AShardOfAnotherConfigIsRefused) {
   v1::ShardReport report;
   *report.mutable_identity() = identity_;
   report.mutable_identity()->set_server_count(2);
+  report.mutable_identity()->clear_checksum();
   report.set_shard(1);
   const v1::ShardReply reply = coordinator_.OnShardReport(report, now_ms_)->shard_reply();
   EXPECT_EQ(reply.state(), v1::ShardReply::REFUSED);
@@ -589,6 +593,49 @@ TEST_F(CoordinatorTest, AShardThatFallsSilentFailsTheRun) {
   Heartbeat(0);
   coordinator_.Tick(now_ms_);
   EXPECT_THAT(coordinator_.failure(), HasSubstr("server 2 was not heard of"));
+}
+
+TEST_F(CoordinatorTest, AShardThatEndsFailsTheRunAtOnce) {
+  Admit(0);
+  Report(2, 8);
+  v1::ShardReport report;
+  *report.mutable_identity() = identity_;
+  report.set_shard(2);
+  report.set_nonce(9);
+  report.set_failure("was stopped");
+  EXPECT_EQ(coordinator_.OnShardReport(report, now_ms_), std::nullopt);
+  EXPECT_FALSE(coordinator_.failed()) << "that was another process";
+  report.set_nonce(8);
+  EXPECT_EQ(coordinator_.OnShardReport(report, now_ms_), std::nullopt);
+  EXPECT_EQ(coordinator_.failure(), "server 2 was stopped");
+  EXPECT_EQ(Heartbeat(0).failed(), "server 2 was stopped");
+}
+
+TEST_F(CoordinatorTest, ServersAreNamedWithTheirAddresses) {
+  Coordinator named(CoordinatorConfig(), identity_, kServers,
+                    {"tcp://h0:1", "tcp://h1:1", "tcp://h2:1"});
+  v1::ShardReport report;
+  *report.mutable_identity() = identity_;
+  report.set_shard(1);
+  report.set_nonce(9);
+  named.OnShardReport(report, now_ms_);
+  now_ms_ += kMemberTimeoutMs + 1;
+  named.Tick(now_ms_);
+  EXPECT_EQ(named.failure(), "server 1 at tcp://h1:1 was not heard of for 15001 ms");
+}
+
+TEST_F(CoordinatorTest, ADamagedIdentityIsAskedForAgain) {
+  v1::Join join;
+  *join.mutable_identity() = identity_;
+  join.mutable_identity()->set_protocol_version(identity_.protocol_version() ^ 4);
+  join.set_nonce(7);
+  const v1::Header reply = coordinator_.OnJoin(join, now_ms_);
+  EXPECT_TRUE(reply.refusal().retry());
+  EXPECT_THAT(reply.refusal().reason(), HasSubstr("damaged on the way"));
+  v1::ShardReport report;
+  *report.mutable_identity() = join.identity();
+  report.set_shard(1);
+  EXPECT_EQ(coordinator_.OnShardReport(report, now_ms_), std::nullopt);
 }
 
 TEST_F(CoordinatorTest, ItIsOverWhenTrainersAndShardsHaveSaidFarewell) {

@@ -167,7 +167,14 @@ TEST_F(DispatcherTest, AHelloGetsItsReplyAndThenEverything) {
 TEST_F(DispatcherTest, AHelloOfAnotherModelIsRefusedForGoodAndSaysWhatDiffers) {
   v1::Header hello = Hello(0);
   hello.mutable_hello()->mutable_identity()->set_model(1);
+  hello.mutable_hello()->mutable_identity()->clear_checksum();
   ExpectRefusal(Exchange(Open(), hello), "the model", false);
+}
+
+TEST_F(DispatcherTest, AHelloThatWasDamagedOnTheWayMayBeSaidAgain) {
+  v1::Header hello = Hello(0);
+  hello.mutable_hello()->mutable_identity()->set_model(1);
+  ExpectRefusal(Exchange(Open(), hello), "damaged on the way", true);
 }
 
 // As a worker says it that had joined a run which ended before it heard from this server.

@@ -195,6 +195,35 @@ TEST_F(ShardReporterTest, NoiseFromTheCoordinatorIsIgnored) {
   EXPECT_TRUE(End().ok());
 }
 
+TEST_F(ShardReporterTest, TellsHowTheShardEnds) {
+  const auto reporter = Start(kEndPatienceMs);
+  const v1::ShardReport first = AnswerOne(v1::ShardReply::RUNNING);
+  reporter->SayFailure(ResourceExhausted("no memory"));
+  reporter->SayFailure(Interrupted("stopped"));  // the first explains the others
+  v1::ShardReport last;
+  while (const auto incoming = coordinator_->Receive(20)) last = ReportOf(incoming);
+  EXPECT_EQ(last.failure(), "has ended: no memory");
+  EXPECT_EQ(last.nonce(), first.nonce());
+}
+
+TEST_F(ShardReporterTest, ASignalIsToldAsOne) {
+  const auto reporter = Start(kEndPatienceMs);
+  reporter->SayFailure(Interrupted("stopped"));
+  v1::ShardReport last;
+  while (const auto incoming = coordinator_->Receive(20)) last = ReportOf(incoming);
+  EXPECT_EQ(last.failure(), "was stopped");
+}
+
+TEST_F(ShardReporterTest, AFinishedRunHasNoFailure) {
+  const auto reporter = Start(kEndPatienceMs);
+  AnswerOne(v1::ShardReply::FINISHED);
+  EXPECT_TRUE(End().ok());
+  reporter->SayFailure(Interrupted("stopped"));
+  while (const auto incoming = coordinator_->Receive(20)) {
+    EXPECT_EQ(ReportOf(incoming).failure(), "");
+  }
+}
+
 TEST_F(ShardReporterTest, DestructionEndsItWithoutAWord) {
   bool told = false;
   {

@@ -13,8 +13,9 @@ class LocalOutputDirectory : public LocalTest {
  protected:
   OutputDirectory Prepared(int trainer_count) const {
     OutputDirectory out(Path("run"));
-    const Status status = out.Prepare(trainer_count, "config text").status();
-    EXPECT_TRUE(status.ok()) << status;
+    Result<OutputDirectory::Claim> claim = out.Prepare(trainer_count, "config text");
+    EXPECT_TRUE(claim.ok()) << claim.status();
+    claim->earlier.Forget();
     return out;
   }
 };
@@ -51,7 +52,7 @@ TEST_F(LocalOutputDirectory, TakesTheResultsOfTheFirstTrainerThatHasThem) {
   EXPECT_EQ(*summary, "{1}");
   EXPECT_EQ(ReadFile(Path("run/summary.json")), "{1}");
   EXPECT_EQ(ReadFile(Path("run/metrics.jsonl")), "m1");
-  EXPECT_FALSE(std::filesystem::exists(Path("run/summary.json.part")));
+  EXPECT_FALSE(std::filesystem::exists(Path("run/summary.json.partial")));
 }
 
 TEST_F(LocalOutputDirectory, SaysThatNoTrainerWroteASummary) {

@@ -129,8 +129,7 @@ Status Finish(const LocalOptions& options) {
 
 Status RunProcesses(const LocalOptions& options, const v1::Config& config) {
   const OutputDirectory out(options.out_directory);
-  WEIR_ASSIGN_OR_RETURN(const auto lock,
-                        out.Prepare(options.trainer_count, config::ToText(config)));
+  WEIR_ASSIGN_OR_RETURN(auto claim, out.Prepare(options.trainer_count, config::ToText(config)));
   WEIR_ASSIGN_OR_RETURN(const std::vector<HeldPort> ports,
                         HoldLoopbackPorts(options.server_count, options.base_port));
 
@@ -153,6 +152,7 @@ Status RunProcesses(const LocalOptions& options, const v1::Config& config) {
   const Status ending =
       supervisor.Run(RunCommands(options, LoopbackAddresses(ports), residuals.folder()));
   progress.Finish();
+  if (ending.ok()) claim.earlier.Forget();
   std::string missing;
   const Status moved = residuals.Move(&missing);
   if (!missing.empty()) progress.Notice(missing);

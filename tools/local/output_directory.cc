@@ -4,7 +4,9 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <utility>
 
+#include "common/base/file_writer.h"
 #include "common/base/strings.h"
 
 namespace weir::tools {
@@ -13,19 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kSummaryName = "summary.json";
-constexpr const char* kMetricsName = "metrics.jsonl";
-
-// Written aside and renamed: a reader sees all of it or none.
-Status WriteWhole(const std::string& path, const std::string& text) {
-  const std::string aside = path + ".part";
-  std::ofstream file(aside, std::ios::binary);
-  file << text;
-  file.close();
-  std::error_code error;
-  if (file) fs::rename(aside, path, error);
-  if (file && !error) return OkStatus();
-  return Unavailable(StrCat("cannot write ", path, "; is the disk full or the path read-only?"));
-}
 
 std::optional<std::string> ReadWhole(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -48,18 +37,6 @@ Status MakeDirectory(const std::string& path) {
   return Unavailable(StrCat("cannot make the directory ", path, ": ", error.message()));
 }
 
-// The directories of all trainers of an earlier run, which may have had more of them.
-std::vector<fs::path> TrainerDirectories(const std::string& path) {
-  std::vector<fs::path> found;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(path, error)) {
-    const bool is_ours = entry.path().filename().string().starts_with("trainer-");
-    std::error_code unknown;  // then it is not removed from
-    if (is_ours && entry.is_directory(unknown)) found.push_back(entry.path());
-  }
-  return found;
-}
-
 }  // namespace
 
 std::string OutputDirectory::LogPath(const std::string& process_name) const {
@@ -70,26 +47,20 @@ std::string OutputDirectory::TrainerPath(int trainer) const {
   return StrCat(path_, "/trainer-", trainer);
 }
 
-Result<DirectoryLock> OutputDirectory::Prepare(int trainer_count,
-                                               const std::string& config_text) const {
+Result<OutputDirectory::Claim> OutputDirectory::Prepare(int trainer_count,
+                                                        const std::string& config_text) const {
   WEIR_RETURN_IF_ERROR(MakeDirectory(LogDirectory()));
   WEIR_ASSIGN_OR_RETURN(DirectoryLock lock, DirectoryLock::Take(path_));
-  WEIR_RETURN_IF_ERROR(RemoveEarlierRun());
+  WEIR_ASSIGN_OR_RETURN(EarlierResults earlier, EarlierResults::SetAside(path_));
+  WEIR_RETURN_IF_ERROR(RemoveEarlierLogs());
   for (int trainer = 0; trainer < trainer_count; ++trainer) {
     WEIR_RETURN_IF_ERROR(MakeDirectory(TrainerPath(trainer)));
   }
-  WEIR_RETURN_IF_ERROR(WriteWhole(ConfigPath(), config_text));
-  return lock;
+  WEIR_RETURN_IF_ERROR(ReplaceFile(ConfigPath(), config_text));
+  return Claim{std::move(lock), std::move(earlier)};
 }
 
-Status OutputDirectory::RemoveEarlierRun() const {
-  std::vector<fs::path> directories = TrainerDirectories(path_);
-  directories.emplace_back(path_);
-  for (const fs::path& directory : directories) {
-    for (const char* name : {kSummaryName, kMetricsName}) {
-      WEIR_RETURN_IF_ERROR(Remove(directory / name));
-    }
-  }
+Status OutputDirectory::RemoveEarlierLogs() const {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(LogDirectory(), error)) {
     if (entry.path().extension() == ".log") WEIR_RETURN_IF_ERROR(Remove(entry.path()));
@@ -102,8 +73,8 @@ Result<std::string> OutputDirectory::Collect(int trainer_count) const {
     auto summary = ReadWhole(StrCat(TrainerPath(trainer), "/", kSummaryName));
     if (!summary) continue;
     WEIR_RETURN_IF_ERROR(
-        WriteWhole(RunMetricsPath(), ReadWhole(MetricsPath(trainer)).value_or("")));
-    WEIR_RETURN_IF_ERROR(WriteWhole(SummaryPath(), *summary));
+        ReplaceFile(RunMetricsPath(), ReadWhole(MetricsPath(trainer)).value_or("")));
+    WEIR_RETURN_IF_ERROR(ReplaceFile(SummaryPath(), *summary));
     return *std::move(summary);
   }
   return NotFound(StrCat("all processes ended well, but no trainer wrote ", TrainerPath(0), "/",

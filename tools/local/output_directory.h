@@ -5,6 +5,7 @@
 //   DIR/logs/<process>.log          what each process printed
 //   DIR/trainer-<t>/                what worker t wrote about itself
 //   DIR/summary.json, metrics.jsonl the whole run
+//   DIR/earlier/                    what an earlier run left, until this one has begun
 //
 // Thread rule: one thread.
 #pragma once
@@ -13,6 +14,7 @@
 
 #include "common/base/directory_lock.h"
 #include "common/base/status.h"
+#include "tools/local/earlier_results.h"
 
 namespace weir::tools {
 
@@ -28,10 +30,14 @@ class OutputDirectory {
   std::string SummaryPath() const { return path_ + "/summary.json"; }
   std::string RunMetricsPath() const { return path_ + "/metrics.jsonl"; }
 
-  // Makes the directories, writes the config, and removes the logs and results of an earlier run,
-  // so that nothing old is taken for new. Other files stay. The error names the path. Hold the
-  // lock until Collect: another run is refused meanwhile.
-  Result<DirectoryLock> Prepare(int trainer_count, const std::string& config_text) const;
+  // Hold it until Collect.
+  struct Claim {
+    DirectoryLock lock;      // another run is refused meanwhile
+    EarlierResults earlier;  // goes first: it needs the lock
+  };
+  // Makes the directories, writes the config, sets the results of an earlier run aside and removes
+  // its logs, so that nothing old is taken for new. Other files stay. The error names the path.
+  Result<Claim> Prepare(int trainer_count, const std::string& config_text) const;
 
   // Writes summary.json and metrics.jsonl of the run: those of trainer 0, which describe the whole
   // run, or of the first trainer that has them. Returns the summary's text. NotFound if no trainer
@@ -39,7 +45,7 @@ class OutputDirectory {
   Result<std::string> Collect(int trainer_count) const;
 
  private:
-  Status RemoveEarlierRun() const;
+  Status RemoveEarlierLogs() const;
 
   std::string path_;
 };

@@ -72,7 +72,7 @@ std::unique_ptr<RowPull> ServerClient::PullRows(const data::Batch& batch, bool r
 Status ServerClient::AwaitRows(RowPull* base, std::span<float> rows) {
   auto& pull = static_cast<ServerPull&>(*base);
   WEIR_ASSIGN_OR_RETURN(const std::vector<Body> replies, link_.AwaitRowReplies(pull.request_id));
-  return pull.Take(replies, rows);
+  return pull.Take(replies, rows, [this](size_t server) { return link_.PeerName(server); });
 }
 
 void ServerClient::Forget(RowPull* pull) {

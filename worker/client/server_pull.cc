@@ -60,34 +60,36 @@ bool ServerPull::FindInCache(uint32_t table, uint64_t id, size_t position) {
   return false;
 }
 
-Status ServerPull::Take(const std::vector<Body>& replies, std::span<float> rows) {
+Status ServerPull::Take(const std::vector<Body>& replies, std::span<float> rows,
+                        const std::function<std::string(size_t server)>& name) {
   for (size_t i = 0; i < cached_positions_.size(); ++i) {
     std::copy_n(cached_rows_.data() + i * dimension_, dimension_,
                 rows.data() + cached_positions_[i] * dimension_);
   }
   for (size_t server = 0; server < replies.size(); ++server) {
     if (servers_[server].empty()) continue;
-    WEIR_RETURN_IF_ERROR(TakeReply(server, replies[server], rows));
+    const Status status = TakeReply(server, replies[server], rows);
+    if (status.ok()) continue;
+    return InvalidData(StrCat(name(server), " sent a damaged row reply: ", status.message()));
   }
   return OkStatus();
 }
 
 Status ServerPull::TakeReply(size_t server, const Body& reply, std::span<float> rows) {
   if (reply.size() != 1) {
-    return InvalidData(StrCat("server ", server, " answers a row pull with ", reply.size(),
-                              " parts instead of 1"));
+    return InvalidData(StrCat("it has ", reply.size(), " parts instead of 1"));
   }
   wire::FrameCursor cursor(reply[0].span());
   for (const Asked& asked : servers_[server]) {
     WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, cursor.Next());
     if (frame.header.tensor != asked.table) {
-      return InvalidData(StrCat("server ", server, " answers with rows of table ",
-                                frame.header.tensor, " instead of ", asked.table));
+      return InvalidData(
+          StrCat("it has rows of table ", frame.header.tensor, " instead of ", asked.table));
     }
     WEIR_RETURN_IF_ERROR(TakeTable(frame, asked, rows));
   }
   if (cursor.done()) return OkStatus();
-  return InvalidData(StrCat("server ", server, " answers with rows nobody asked for"));
+  return InvalidData("it has rows that nobody asked for");
 }
 
 Status ServerPull::TakeTable(const wire::FrameView& frame, const Asked& asked,

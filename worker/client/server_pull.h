@@ -7,7 +7,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "common/base/bytes.h"
@@ -30,8 +32,10 @@ class ServerPull : public RowPull {
   // What to ask each server for; nothing where every row is at hand. Once.
   std::vector<Body> Ask(const data::Batch& batch);
 
-  // rows: [sum over tables of unique ids, dimension]. replies: a body per server.
-  Status Take(const std::vector<Body>& replies, std::span<float> rows);
+  // rows: [sum over tables of unique ids, dimension]. replies: a body per server. name: of a
+  // server, for messages.
+  Status Take(const std::vector<Body>& replies, std::span<float> rows,
+              const std::function<std::string(size_t server)>& name);
 
   uint64_t request_id = 0;
 

@@ -393,10 +393,19 @@ void ServerLink::Do(size_t server, const session::ClientActions& actions,
         ApplyAnswer(server, answer);
         break;
       case Kind::kFail:
-        Fail(action.status);
+        Fail(Explained(action.status));
         break;
     }
   }
+}
+
+// Others do not wait for who stands still for long.
+Status ServerLink::Explained(const Status& failure) const {
+  const int64_t still_ms = clock_.still_ms();
+  if (still_ms < config_.cluster().member_timeout_ms()) return failure;
+  return {failure.code(), StrCat(failure.message(), "; this process stood still for ",
+                                 Format("%.0f s", static_cast<double>(still_ms) * 1e-3),
+                                 ", and the run may have ended meanwhile")};
 }
 
 void ServerLink::ApplyAnswer(size_t server, const transport::Message* answer) {

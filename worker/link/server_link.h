@@ -119,6 +119,8 @@ class ServerLink {
   void TellAdopted(uint64_t generation, bool awaited_next);
   void TellLost(uint64_t generation);
 
+  // "server 1 at tcp://h1:7100", for messages.
+  std::string PeerName(size_t server) const;
   WireMeter& meter() { return meter_; }
   // Staleness, reconnects, replays.
   void FillReport(v1::WorkerReport* report) const;
@@ -159,7 +161,8 @@ class ServerLink {
   void Tell(const std::function<void(v1::WorkRequest*)>& fill);
   void Send(size_t server, const v1::Header& header, const Body& body);
   session::OtherWaits OldestOutstanding(size_t server) const;
-  std::string PeerName(size_t server) const;
+  // With what this process knows of why the servers seem to be gone.
+  Status Explained(const Status& failure) const;
 
   bool HasCreditLocked() const;
   void Post(std::function<void()> command);

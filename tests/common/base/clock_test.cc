@@ -38,6 +38,19 @@ TEST(AwakeClock, IsThatOfTheLastLook) {
   EXPECT_EQ(clock.NowMs(), start + 1000);
 }
 
+TEST(AwakeClock, TellsForHowLongItStoodStill) {
+  ManualClock real;
+  AwakeClock clock(real, 1000);
+  real.Advance(999);
+  clock.Look();
+  EXPECT_EQ(clock.still_ms(), 0);
+  for (int i = 0; i < 2; ++i) {
+    real.Advance(7000);
+    clock.Look();
+  }
+  EXPECT_EQ(clock.still_ms(), 12000);
+}
+
 TEST(Clock, TheRealOneDoesNotGoBack) {
   int64_t last_ms = Clock::Real().NowMs();
   double last_seconds = MonotonicSeconds();

@@ -1,6 +1,7 @@
 #include "common/base/signal_watcher.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -69,6 +70,25 @@ TEST_P(SignalWatcherTest, ASignalSentTwiceAtOnceIsOne) {
   ASSERT_EQ(kill(getpid(), GetParam()), 0);
   while (IsPending(GetParam())) std::this_thread::yield();
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)  // which map more than is limited
+// Ends with 7 if the handler is called.
+[[noreturn]] void GetASignalWithoutMemoryForAThread() {
+  const SignalWatcher watcher([] { _exit(7); });
+  rlimit limit = {};
+  getrlimit(RLIMIT_AS, &limit);
+  limit.rlim_cur = 1;  // nothing can be mapped any more
+  setrlimit(RLIMIT_AS, &limit);
+  kill(getpid(), SIGINT);
+  while (true) pause();
+}
+
+TEST_F(SignalWatcherTest, IsHeardWhereNoThreadIsToBeHad) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(GetASignalWithoutMemoryForAThread(), testing::ExitedWithCode(7), "");
+}
+#endif
 
 INSTANTIATE_TEST_SUITE_P(Signals, SignalWatcherTest, testing::Values(SIGINT, SIGTERM, SIGHUP));
 

@@ -110,6 +110,46 @@ TEST_F(MetricsLogTest, StartsAnew) {
   EXPECT_TRUE(Lines().empty());
 }
 
+TEST_F(MetricsLogTest, AClaimAloneChangesNothing) {
+  ASSERT_TRUE(log_->WriteTest(1, {}).ok());
+  log_.reset();
+  ASSERT_TRUE(MetricsLog::Claim(directory_).ok());
+  EXPECT_EQ(Lines().size(), 1u);
+}
+
+TEST_F(MetricsLogTest, GoesOnBehindWholeLines) {
+  ASSERT_TRUE(log_->WriteTrain(2, Parse("samples: 100 steps: 10 logloss_sum: 60"), 1000).ok());
+  ASSERT_TRUE(log_->WriteTest(2, {}).ok());
+  log_.reset();
+  std::ofstream(directory_ + "/metrics.jsonl", std::ios::app) << R"({"kind": "test", "sec)";
+  auto next = MetricsLog::Claim(directory_);
+  ASSERT_TRUE(next.ok()) << next.status();
+  ASSERT_TRUE((*next)->GoOn().ok());
+  EXPECT_EQ((*next)->evaluations(), 1u);
+  const auto write = [&](double seconds, const std::string& report) {
+    return (*next)->WriteTrain(seconds, Parse(report), 1000).ok();
+  };
+  ASSERT_TRUE(write(3, "samples: 300 steps: 30 logloss_sum: 180"));
+  ASSERT_TRUE(write(4, "samples: 400 steps: 40 logloss_sum: 210"));
+  const auto lines = Lines();
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_EQ(lines[2]["samples"], 300);
+  EXPECT_TRUE(lines[2]["samples_per_second"].is_null()) << "since when, it does not know";
+  EXPECT_EQ(lines[3]["samples_per_second"], 100);
+  EXPECT_DOUBLE_EQ(lines[3]["logloss"], 0.3);
+}
+
+TEST_F(MetricsLogTest, GoesOnFromNothing) {
+  log_.reset();
+  std::filesystem::remove(directory_ + "/metrics.jsonl");
+  auto next = MetricsLog::Claim(directory_);
+  ASSERT_TRUE(next.ok()) << next.status();
+  EXPECT_FALSE(std::filesystem::exists(directory_ + "/metrics.jsonl"));
+  ASSERT_TRUE((*next)->GoOn().ok());
+  ASSERT_TRUE((*next)->WriteTrain(2, Parse("samples: 100 steps: 10"), 1000).ok());
+  EXPECT_EQ(Lines().at(0)["samples_per_second"], 50);
+}
+
 TEST_F(MetricsLogTest, LeavesThatOfAnotherRunAlone) {
   ASSERT_TRUE(log_->WriteTest(1, {}).ok());
   EXPECT_THAT(MetricsLog::Open(directory_).status().message(),

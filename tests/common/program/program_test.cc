@@ -3,6 +3,7 @@
 #include <gflags/gflags.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <new>
 #include <stdexcept>
@@ -63,6 +64,20 @@ TEST(Program, EndsWithTheCodeOfItsStatusAndSaysWhy) {
   EXPECT_EQ(EndWith(InvalidConfig("wrong")).exit_code, 2);
   EXPECT_EQ(EndWith(TooLate("over")).exit_code, 3);
   EXPECT_EQ(EndWith(Interrupted("stopped")).exit_code, 130);
+}
+
+TEST(Program, MayHaveAsManyFilesOpenAsTheMachineGrants) {
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few = {.rlim_cur = before.rlim_max / 2, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  rlimit seen = {};
+  RunWith({}, Working([&](const Arguments&) {
+            getrlimit(RLIMIT_NOFILE, &seen);
+            return OkStatus();
+          }));
+  EXPECT_EQ(seen.rlim_cur, before.rlim_max);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 TEST(Program, HasALineForEachMistakeAndNoneForWhatBelongsToOne) {

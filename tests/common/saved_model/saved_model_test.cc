@@ -403,6 +403,19 @@ TEST_F(SavedModelTest, DoesNotWaitForAPipe) {
   }
 }
 
+TEST_F(SavedModelTest, AFlippedBitInTheFormatIsNoOtherRelease) {
+  ASSERT_TRUE(Save().ok());
+  const std::string whole = ReadText(ManifestPath());
+  const size_t at = whole.find("format: ") + 8;
+  for (int bit = 0; bit < 8; ++bit) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << bit));
+    WriteText(ManifestPath(), damaged);
+    EXPECT_THAT(OpenProblem(),
+                testing::AllOf(HasSubstr("damaged"), testing::Not(HasSubstr("release"))));
+  }
+}
+
 // Another number of steps, or mean of a column, would be a model like any other.
 TEST_F(SavedModelTest, RefusesAManifestThatWasChanged) {
   ASSERT_TRUE(Save().ok());

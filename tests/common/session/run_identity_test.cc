@@ -63,10 +63,29 @@ TEST(RunIdentity, AllGoOnFromOneSavedModel) {
               HasSubstr("--warm_start"));
 }
 
+TEST(RunIdentity, OneThatWasDamagedIsNoOtherReleaseNorConfig) {
+  const v1::RunIdentity ours = MakeRunIdentity(Config(), 2);
+  EXPECT_FALSE(IsDamaged(ours));
+  EXPECT_FALSE(IsDamaged(v1::RunIdentity())) << "of a release that says nothing";
+  const auto* reflection = v1::RunIdentity::GetReflection();
+  for (int i = 0; i < v1::RunIdentity::descriptor()->field_count(); ++i) {
+    const auto* field = v1::RunIdentity::descriptor()->field(i);
+    v1::RunIdentity theirs = ours;
+    if (field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_UINT32) {
+      reflection->SetUInt32(&theirs, field, reflection->GetUInt32(ours, field) ^ 1);
+    } else {
+      reflection->SetUInt64(&theirs, field, reflection->GetUInt64(ours, field) ^ 1);
+    }
+    EXPECT_TRUE(IsDamaged(theirs)) << field->name();
+    EXPECT_THAT(DescribeMismatch(ours, theirs), HasSubstr("damaged on the way"));
+  }
+}
+
 TEST(RunIdentity, AnotherProtocolVersionIsSaidFirst) {
   v1::RunIdentity theirs = MakeRunIdentity(Config(), 3);
   theirs.set_protocol_version(kProtocolVersion + 1);
   theirs.set_model(1);
+  theirs.clear_checksum();
   EXPECT_THAT(
       DescribeMismatch(MakeRunIdentity(Config(), 2), theirs),
       HasSubstr(StrCat("protocol version ", kProtocolVersion + 1, " meets ", kProtocolVersion)));

@@ -1,8 +1,17 @@
 #include "common/transport/zmq_transport.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
 #include <csignal>
 #include <string>
+#include <thread>
 
+#include "common/base/check.h"
 #include "common/base/strings.h"
 #include "tests/common/transport/transport_contract.h"
 
@@ -39,7 +48,7 @@ TEST(ZmqTransport, ListensAtAHostName) {
 TEST(ZmqTransport, RefusesMalformedAddresses) {
   for (const char* bad : {"", "nonsense", "tcp://", "tcp://:7100", "tcp://127.0.0.1",
                           "tcp://127.0.0.1:", "tcp://127.0.0.1:99999", "tcp://127.0.0.1:-1",
-                          "tcp://127.0.0.1:71x", "tcp://[::1]:7100", "tcp://a b:7100",
+                          "tcp://127.0.0.1:71x", "tcp://[::1:7100", "tcp://a b:7100",
                           "ipc:///tmp/socket", "inproc://name", "udp://127.0.0.1:7100"}) {
     const Status bind = MakeZmqServerTransport({})->Bind(bad).status();
     const Status open = MakeZmqClientTransport({})->Open(bad).status();
@@ -56,6 +65,179 @@ TEST(ZmqTransport, RefusesToListenAtAnAddressOfAnotherMachine) {
   const Status status = MakeZmqServerTransport({})->Bind("tcp://192.0.2.1:7100").status();
   EXPECT_EQ(status.code(), StatusCode::kInvalidConfig);
   EXPECT_NE(status.message().find("tcp://192.0.2.1:7100"), std::string::npos) << status;
+}
+
+bool HasIpv6() {
+  const int file = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in6 address = {};
+  address.sin6_family = AF_INET6;
+  address.sin6_addr = in6addr_loopback;
+  const bool has =
+      file >= 0 && bind(file, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+  if (file >= 0) close(file);
+  return has;
+}
+
+// The port of what was bound, at another host.
+std::string At(const std::string& host, const std::string& bound) {
+  return StrCat("tcp://", host, bound.substr(bound.rfind(':')));
+}
+
+// "" when nothing comes from there.
+std::string TextThrough(const std::string& address, ServerTransport* server) {
+  const auto client = MakeZmqClientTransport({});
+  const auto connection = client->Open(address);
+  EXPECT_TRUE(connection.ok()) << connection.status();
+  EXPECT_TRUE(client->Send(*connection, TextMessage({address})).ok());
+  return ReceiveText(*server);
+}
+
+TEST(ZmqTransport, SpeaksIpv6) {
+  if (!HasIpv6()) GTEST_SKIP() << "this machine has no IPv6 address to listen at";
+  const auto server = MakeZmqServerTransport({});
+  const auto bound = server->Bind("tcp://[::1]:0");
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  EXPECT_TRUE(bound->starts_with("tcp://[::1]:")) << *bound;
+  EXPECT_EQ(TextThrough(*bound, server.get()), *bound);
+}
+
+TEST(ZmqTransport, EveryInterfaceIsOfBothKinds) {
+  const auto server = MakeZmqServerTransport({});
+  const auto bound = server->Bind("tcp://*:0");
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  const std::string ipv4 = At("127.0.0.1", *bound), ipv6 = At("[::1]", *bound);
+  EXPECT_EQ(TextThrough(ipv4, server.get()), ipv4);
+  if (!HasIpv6()) GTEST_SKIP() << "this machine has no IPv6 address to listen at";
+  EXPECT_EQ(TextThrough(ipv6, server.get()), ipv6);
+}
+
+// A peer as nobody should be one: it says what ZMTP 3.0 asks for (its greeting, and that it is a
+// DEALER) and then a message of empty parts that does not end.
+class EndlessPeer {
+ public:
+  explicit EndlessPeer(const std::string& address)
+      : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in to = {};
+    to.sin_family = AF_INET;
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    to.sin_port = htons(static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+    CHECK_EQ(connect(socket_, reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
+    std::string greeting("\xff\0\0\0\0\0\0\0\1\x7f\3\0NULL", 16);
+    greeting.resize(64);
+    const std::string ready("\4\x1c\5READY\x0bSocket-Type\0\0\0\6DEALER", 30);
+    CHECK(Say(greeting));
+    Hear(greeting.size());
+    CHECK(Say(ready));
+    Hear(1);
+    Hear(static_cast<uint8_t>(Hear(1)[0]));
+  }
+  ~EndlessPeer() { close(socket_); }
+  EndlessPeer(const EndlessPeer&) = delete;
+  EndlessPeer& operator=(const EndlessPeer&) = delete;
+
+  // A whole message of one byte.
+  bool SayOne() { return Say(std::string("\0\1x", 3)); }
+  // False once the connection has ended.
+  bool SayParts(size_t count) {
+    std::string parts;
+    for (size_t i = 0; i < count; ++i) parts.append("\1\0", 2);
+    return Say(parts);
+  }
+
+ private:
+  bool Say(const std::string& bytes) {
+    for (size_t sent = 0; sent < bytes.size();) {
+      const ssize_t count = send(socket_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+      if (count <= 0) return false;
+      sent += static_cast<size_t>(count);
+    }
+    return true;
+  }
+
+  std::string Hear(size_t count) {
+    std::string bytes(count, 0);
+    CHECK_EQ(recv(socket_, bytes.data(), count, MSG_WAITALL), static_cast<ssize_t>(count));
+    return bytes;
+  }
+
+  const int socket_;
+};
+
+constexpr size_t kPartsAtOnce = 10'000;
+constexpr int64_t kPartBytes = 2;
+
+// How many bytes of parts the peer can say before its connection ends; `most` when it does not.
+int64_t BytesUntilTheEnd(EndlessPeer* peer, ServerTransport* server, int64_t most) {
+  int64_t said = 0;
+  while (said < most && peer->SayParts(kPartsAtOnce)) {
+    said += kPartBytes * static_cast<int64_t>(kPartsAtOnce);
+    EXPECT_FALSE(server->Receive(0).has_value());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // for the look of the server
+  }
+  return said;
+}
+
+TEST(ZmqTransport, AMessageThatDoesNotEndCostsItsSenderTheConnection) {
+  Limits limits;
+  limits.max_stranger_bytes = 100'000;
+  const auto server = MakeZmqServerTransport(limits);
+  const std::string address = server->Bind("tcp://127.0.0.1:0").value();
+  EndlessPeer peer(address);
+  constexpr int64_t kMost = 200'000'000;
+  EXPECT_LT(BytesUntilTheEnd(&peer, server.get(), kMost), kMost);
+  EXPECT_EQ(TextThrough(address, server.get()), address) << "others are served";
+}
+
+TEST(ZmqTransport, WhoIsWelcomeMayBeginALargeMessageButNoneAboveTheLimit) {
+  Limits limits;
+  limits.max_stranger_bytes = 100'000;
+  limits.max_message_bytes = 10'000'000;
+  const auto server = MakeZmqServerTransport(limits);
+  EndlessPeer peer(server->Bind("tcp://127.0.0.1:0").value());
+  ASSERT_TRUE(peer.SayOne());
+  const auto incoming = server->Receive(kLongMs);
+  ASSERT_TRUE(incoming.has_value());
+  server->Welcome(incoming->peer);
+  constexpr int64_t kMost = 200'000'000;
+  const int64_t said = BytesUntilTheEnd(&peer, server.get(), kMost);
+  EXPECT_GT(said, limits.max_message_bytes);
+  EXPECT_LT(said, kMost);
+}
+
+// However much of it came in all.
+TEST(ZmqTransport, WhoseMessagesAreWholeIsServedForEver) {
+  Limits limits;
+  limits.max_message_bytes = limits.max_stranger_bytes = 100'000;
+  const auto server = MakeZmqServerTransport(limits);
+  const auto client = MakeZmqClientTransport(limits);
+  const ConnectionId connection = client->Open(server->Bind("tcp://127.0.0.1:0").value()).value();
+  PeerId peer;
+  for (int i = 0; i < 300; ++i) {
+    ASSERT_TRUE(client->Send(connection, RandomMessage(90'000, 1)).ok());
+    const auto incoming = server->Receive(kLongMs);
+    ASSERT_TRUE(incoming.has_value());
+    if (i == 0) peer = incoming->peer;
+    ASSERT_EQ(incoming->peer, peer) << "on the same connection, message " << i;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_FALSE(server->Receive(0).has_value());
+  }
+}
+
+TEST(ZmqTransport, SaysHowManyFileDescriptorsItNeeds) {
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few = {.rlim_cur = 16, .rlim_max = before.rlim_max};
+  const auto server = MakeZmqServerTransport({});
+  const auto client = MakeZmqClientTransport({});
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  const Status bound = server->Bind("tcp://127.0.0.1:0").status();
+  const Status opened = client->Open("tcp://127.0.0.1:7100").status();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  for (const Status& status : {bound, opened}) {
+    EXPECT_EQ(status.code(), StatusCode::kResourceExhausted) << status;
+    EXPECT_NE(status.message().find("may have 16 open and needs "), std::string::npos) << status;
+  }
+  EXPECT_TRUE(server->Bind("tcp://127.0.0.1:0").ok()) << "there are enough again";
 }
 
 ServerTransport* signalled_server = nullptr;

@@ -169,6 +169,19 @@ TEST(FrameCursor, RefusesEveryFlippedBit) {
   }
 }
 
+// Two bytes tell a frame of another release; one flipped bit in them is none.
+TEST(FrameCursor, TellsADamagedMarkOrVersionFromAnotherRelease) {
+  for (size_t bit = 0; bit < 16; ++bit) {
+    Bytes frame = MakeFrame(kHeader, kPayload);
+    frame[bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
+    const std::string message = FrameCursor(frame).Next().status().message();
+    EXPECT_THAT(message, HasSubstr("damaged")) << "bit " << bit;
+    EXPECT_THAT(message, testing::Not(HasSubstr("release"))) << "bit " << bit;
+    Reseal(&frame);
+    EXPECT_THAT(FrameCursor(frame).Next().status().message(), HasSubstr("release"));
+  }
+}
+
 TEST(ClaimedKind, IsWhatTheFirstFrameSays) {
   EXPECT_EQ(ClaimedKind(MakeFrame(kHeader, kPayload)), FrameKind::kRowValues);
   EXPECT_EQ(ClaimedKind(Bytes(kFrameHeaderBytesMin - 1, 1)), std::nullopt);

@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "common/base/strings.h"
 #include "common/wire/row_frame.h"
 #include "tests/worker/worker_test_support.h"
 
@@ -53,7 +54,7 @@ class ServerPullTest : public testing::Test {
     replies[0].emplace_back(replies_[0]);
     for (size_t i = 0; i < part_count; ++i) replies[1].emplace_back(replies_[1]);
     taken_.assign(rows_.size(), 0.0f);
-    return pull_.Take(replies, taken_);
+    return pull_.Take(replies, taken_, [](size_t server) { return StrCat("server ", server); });
   }
 
   const v1::Config config_ = TinyRun();
@@ -70,19 +71,25 @@ TEST_F(ServerPullTest, PutsTheRowsOfAllServersWhereTheBatchHasThem) {
 }
 
 TEST_F(ServerPullTest, RefusesAReplyOfAnythingButOnePart) {
-  EXPECT_EQ(Take(2).message(), "server 1 answers a row pull with 2 parts instead of 1");
+  EXPECT_EQ(Take(2).message(), "server 1 sent a damaged row reply: it has 2 parts instead of 1");
   const Status empty = Take(0);
   EXPECT_EQ(empty.code(), StatusCode::kInvalidData);
-  EXPECT_EQ(empty.message(), "server 1 answers a row pull with 0 parts instead of 1");
+  EXPECT_EQ(empty.message(), "server 1 sent a damaged row reply: it has 0 parts instead of 1");
+}
+
+TEST_F(ServerPullTest, NamesTheServerWhoseRowsAreDamaged) {
+  replies_[1].back() ^= 1;
+  EXPECT_THAT(Take().message(), HasSubstr("server 1 sent a damaged row reply: frame at byte"));
 }
 
 TEST_F(ServerPullTest, RefusesFewerOrMoreOrOtherTablesThanItAskedFor) {
   Reply(1, 0);
-  EXPECT_THAT(Take().message(), HasSubstr("server 1 answers with rows nobody asked for"));
+  EXPECT_THAT(Take().message(),
+              HasSubstr("server 1 sent a damaged row reply: it has rows that nobody asked for"));
   replies_[1].clear();
   EXPECT_EQ(Take().code(), StatusCode::kInvalidData);
   Reply(1, 1);
-  EXPECT_THAT(Take().message(), HasSubstr("server 1 answers with rows of table 1 instead of 0"));
+  EXPECT_THAT(Take().message(), HasSubstr("it has rows of table 1 instead of 0"));
 }
 
 }  // namespace

@@ -1,0 +1,179 @@
+#include "common/transport/incoming_watch.h"
+
+#include <arpa/inet.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <zmq.hpp>
+
+#include "common/base/check.h"
+#include "common/base/clock.h"
+#include "common/base/strings.h"
+
+namespace weir::transport {
+namespace {
+
+constexpr int kEvents =
+    ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_ACCEPT_FAILED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED;
+// Handshakes and heartbeats, which are no messages.
+constexpr int64_t kSlackBytes = 65'536;
+// While somebody is there whom nobody knows, and else.
+constexpr int64_t kStrangerLookMs = 10, kLookMs = 100;
+constexpr int64_t kToldAgainMs = 60'000;
+
+// "10.0.0.7:41234"; empty of what is no connection any more.
+std::string PeerAddress(int descriptor) {
+  sockaddr_storage address = {};
+  socklen_t length = sizeof(address);
+  if (getpeername(descriptor, reinterpret_cast<sockaddr*>(&address), &length) != 0) return "";
+  char text[INET6_ADDRSTRLEN] = {};
+  if (address.ss_family == AF_INET) {
+    const auto* ipv4 = reinterpret_cast<const sockaddr_in*>(&address);
+    inet_ntop(AF_INET, &ipv4->sin_addr, text, sizeof(text));
+    return StrCat(text, ":", ntohs(ipv4->sin_port));
+  }
+  const auto* ipv6 = reinterpret_cast<const sockaddr_in6*>(&address);
+  inet_ntop(AF_INET6, &ipv6->sin6_addr, text, sizeof(text));
+  return StrCat("[", text, "]:", ntohs(ipv6->sin6_port));
+}
+
+// Bytes that ZeroMQ has read from the connection.
+std::optional<int64_t> ReadBytes(int descriptor) {
+  tcp_info info = {};
+  socklen_t length = sizeof(info);
+  int unread = 0;
+  if (ioctl(descriptor, FIONREAD, &unread) != 0 ||
+      getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 ||
+      length < offsetof(tcp_info, tcpi_bytes_received) + sizeof(info.tcpi_bytes_received)) {
+    return std::nullopt;
+  }
+  return static_cast<int64_t>(info.tcpi_bytes_received) - unread;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<IncomingWatch>> IncomingWatch::Make(zmq::context_t& context, void* socket,
+                                                           const Limits& limits) {
+  const std::string address = StrCat("inproc://watch-", socket);
+  if (zmq_socket_monitor(socket, address.c_str(), kEvents) != 0) {
+    return Unavailable(StrCat("cannot watch a ZeroMQ socket: ", zmq_strerror(zmq_errno())));
+  }
+  try {
+    auto events = std::make_unique<zmq::socket_t>(context, zmq::socket_type::pair);
+    events->set(zmq::sockopt::linger, 0);
+    events->set(zmq::sockopt::rcvhwm, 0);  // else who sends them would wait
+    events->connect(address);
+    return std::unique_ptr<IncomingWatch>(new IncomingWatch(std::move(events), socket, limits));
+  } catch (const zmq::error_t& error) {
+    zmq_socket_monitor(socket, nullptr, 0);
+    return Unavailable(StrCat("cannot watch a ZeroMQ socket: ", error.what()));
+  }
+}
+
+IncomingWatch::IncomingWatch(std::unique_ptr<zmq::socket_t> events, void* socket,
+                             const Limits& limits)
+    : events_(std::move(events)), socket_(socket), limits_(limits), told_full_ms_(-kToldAgainMs) {}
+
+IncomingWatch::~IncomingWatch() { zmq_socket_monitor(socket_, nullptr, 0); }
+
+// ZeroMQ is asked once for each peer, because it has to search for the answer.
+void IncomingWatch::OnFirstFrame(const PeerId& peer, zmq::message_t& frame) {
+  if (descriptors_.contains(peer)) return;
+  TakeEvents();
+  const int descriptor = zmq_msg_get(frame.handle(), ZMQ_SRCFD);
+  const auto found = connections_.find(descriptor);
+  if (found == connections_.end() || !found->second.peer.empty()) return;  // it has gone meanwhile
+  found->second.peer = peer;
+  descriptors_[peer] = descriptor;
+}
+
+void IncomingWatch::OnMessage(const PeerId& peer, size_t wire_bytes) {
+  const auto known = descriptors_.find(peer);
+  if (known == descriptors_.end()) return;
+  Connection& connection = connections_.at(known->second);
+  connection.received += static_cast<int64_t>(wire_bytes);
+  connection.has_message = true;
+}
+
+void IncomingWatch::Forget(int descriptor) {
+  const auto found = connections_.find(descriptor);
+  if (found == connections_.end()) return;
+  descriptors_.erase(found->second.peer);
+  connections_.erase(found);
+}
+
+void IncomingWatch::Welcome(const PeerId& peer) {
+  const auto known = descriptors_.find(peer);
+  if (known != descriptors_.end()) connections_.at(known->second).is_welcome = true;
+}
+
+int64_t IncomingWatch::next_look_ms() const {
+  const bool has_stranger =
+      std::ranges::any_of(connections_, [](const auto& entry) { return !entry.second.is_welcome; });
+  return has_stranger ? kStrangerLookMs : kLookMs;
+}
+
+void IncomingWatch::Look(bool is_idle) {
+  TakeEvents();
+  for (auto& [descriptor, connection] : connections_) {
+    if (is_idle || !connection.is_welcome) LookAt(descriptor, &connection);
+  }
+}
+
+void IncomingWatch::TakeEvents() {
+  zmq::message_t frame;
+  while (zmq_msg_recv(frame.handle(), events_->handle(), ZMQ_DONTWAIT) >= 0) {
+    uint16_t event = 0;
+    int32_t value = 0;
+    CHECK_GE(frame.size(), sizeof(event) + sizeof(value)) << "as ZeroMQ documents it";
+    std::memcpy(&event, frame.data(), sizeof(event));
+    std::memcpy(&value, frame.data<char>() + sizeof(event), sizeof(value));
+    zmq_msg_recv(frame.handle(), events_->handle(), 0);  // the address that it listens at
+    TakeEvent(event, value);
+  }
+}
+
+void IncomingWatch::TakeEvent(uint16_t event, int value) {
+  if (event != ZMQ_EVENT_ACCEPT_FAILED) Forget(value);
+  if (event == ZMQ_EVENT_ACCEPTED) {
+    connections_[value] = {.address = PeerAddress(value)};
+  } else if (const int64_t now_ms = Clock::Real().NowMs();
+             event == ZMQ_EVENT_ACCEPT_FAILED && now_ms - told_full_ms_ >= kToldAgainMs) {
+    told_full_ms_ = now_ms;
+    LOG(ERROR) << "a peer cannot connect: " << std::strerror(value)
+               << (value == EMFILE ? "; raise `ulimit -n` of this process" : "");
+  }
+}
+
+void IncomingWatch::LookAt(int descriptor, Connection* connection) {
+  // The number may be another's by now, of which the event has not come.
+  if (connection->address.empty() || PeerAddress(descriptor) != connection->address) return;
+  const std::optional<int64_t> read = ReadBytes(descriptor);
+  if (!read) return;
+  const int64_t begun = *read - connection->received;
+  if (std::exchange(connection->has_message, false) && begun <= kSlackBytes) {
+    connection->received = *read;
+    return;
+  }
+  const int64_t most = connection->is_welcome
+                           ? limits_.max_message_bytes
+                           : std::min(limits_.max_message_bytes, limits_.max_stranger_bytes);
+  if (begun <= most + kSlackBytes) return;
+  LOG(WARNING) << "closing the connection from " << connection->address << ": it has sent " << begun
+               << " bytes of a message that does not end";
+  // ZeroMQ sees an end and closes, and the peer hears of that although what it sends has no room.
+  const linger at_once = {.l_onoff = 1, .l_linger = 0};
+  setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+  shutdown(descriptor, SHUT_RDWR);
+  connection->address.clear();
+}
+
+}  // namespace weir::transport

@@ -1,0 +1,72 @@
+// Watches what the peers of a listening ZeroMQ socket send: a message reaches its receiver when its
+// last part has come, and until then ZeroMQ keeps whatever comes, which may be parts without end.
+// The connection of a peer that goes on for too long is ended; ZeroMQ then drops what it has of the
+// message, and others are served as before. Private to this folder.
+//
+// What a connection has carried, the kernel counts; what of it was received as messages, the owner
+// says. A peer that nobody has welcomed may begin a short message only.
+//
+// Thread rule: owner thread only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "common/base/status.h"
+#include "common/transport/transport.h"
+
+namespace zmq {
+class context_t;
+class message_t;
+class socket_t;
+}  // namespace zmq
+
+namespace weir::transport {
+
+class IncomingWatch {
+ public:
+  // socket: a zmq socket that does not listen yet.
+  static Result<std::unique_ptr<IncomingWatch>> Make(zmq::context_t& context, void* socket,
+                                                     const Limits& limits);
+  ~IncomingWatch();
+
+  // The first frame of a message has come, before anything is taken out of it ...
+  void OnFirstFrame(const PeerId& peer, zmq::message_t& frame);
+  // ... and the whole message, of so many bytes on the wire.
+  void OnMessage(const PeerId& peer, size_t wire_bytes);
+  void Welcome(const PeerId& peer);
+  // is_idle: no message is there to be received. Else peers that are welcome may have sent more
+  // than one, and are not looked at.
+  void Look(bool is_idle);
+  // Soon, while there are peers that nobody has welcomed.
+  int64_t next_look_ms() const;
+
+ private:
+  struct Connection {
+    std::string address;       // of the peer
+    PeerId peer = {};          // once a message has come
+    int64_t received = 0;      // bytes of messages
+    bool has_message = false;  // since the last look
+    bool is_welcome = false;
+  };
+
+  IncomingWatch(std::unique_ptr<zmq::socket_t> events, void* socket, const Limits& limits);
+  void TakeEvents();
+  void TakeEvent(uint16_t event, int value);
+  void Forget(int descriptor);
+  // Ends the connection of who has begun too long a message.
+  void LookAt(int descriptor, Connection* connection);
+
+  const std::unique_ptr<zmq::socket_t> events_;
+  void* const socket_;
+  const Limits limits_;
+  std::map<int, Connection> connections_;        // by descriptor
+  std::unordered_map<PeerId, int> descriptors_;  // of peers of which something has come
+  int64_t told_full_ms_;                         // when the log last had that no descriptor is left
+};
+
+}  // namespace weir::transport
