@@ -83,7 +83,7 @@ ColumnPlan OfTime(const TimeForm& form) {
 bool IsRowId(const ColumnSample& column) {
   if (column.value_count < kTellingRows) return false;
   if (!column.is_number()) {
-    return column.more_values || 10 * std::ssize(column.values) > 9 * column.value_count;
+    return 10 * std::ssize(column.values) > 9 * column.value_count;
   }
   if (!column.whole || !column.is_unique()) return false;
   return IsCalledId(column) || column.ascending || FillsItsRange(column) ||
@@ -92,7 +92,8 @@ bool IsRowId(const ColumnSample& column) {
 
 // Whole numbers that are names.
 ColumnPlan OfIds(const ColumnSample& column) {
-  const bool fits = column.smallest >= 0 && !column.more_values &&
+  const bool fits = column.smallest >= 0 && column.largest < static_cast<double>(kMostRows) &&
+                    !column.more_values &&
                     RangeOf(column) <= 100 * static_cast<double>(column.values.size());
   if (!fits) return Hashed(column, "whole numbers that are ids of things");
   const int64_t rows = RoundRows(10 * (static_cast<int64_t>(column.largest) + 2));

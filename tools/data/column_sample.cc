@@ -33,6 +33,7 @@ void ColumnSample::Add(std::string_view value) {
   if (data::ParseNumber(value, &number)) AddNumber(value, number);
   if (const auto known = values.find(value); known != values.end()) {
     ++known->second;
+    repeats = true;
   } else if (values.size() < kMaxDistinct) {
     values.emplace(value, 1);
   } else {

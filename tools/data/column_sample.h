@@ -29,7 +29,7 @@ struct ColumnSample {
   bool is_number() const { return value_count > 0 && number_count == value_count; }
   bool is_whole() const { return is_number() && whole; }
   // No value came twice.
-  bool is_unique() const { return !more_values && std::ssize(values) == value_count; }
+  bool is_unique() const { return !repeats; }
   double mean() const { return sum / static_cast<double>(number_count); }
 
   std::string name;  // or its number, from 0, without a header
@@ -43,6 +43,7 @@ struct ColumnSample {
   // How often each value came.
   std::map<std::string, int64_t, std::less<>> values;
   bool more_values = false;  // than are kept
+  bool repeats = false;      // one of those that are kept came again
 
  private:
   void AddNumber(std::string_view value, double number);

@@ -39,7 +39,7 @@ int32_t Epochs(const DataSize& size, int64_t steps_of_epoch) {
 // Of rows of tables: what a rare value has learned by heart fades over the run, what is learned of
 // others again and again stays.
 double WeightDecay(int64_t steps) {
-  constexpr double kOfRun = 5000, kMost = 2;
+  constexpr double kOfRun = 5600, kMost = 2;
   return std::min(kMost, std::round(100 * kOfRun / static_cast<double>(steps)) / 100);
 }
 

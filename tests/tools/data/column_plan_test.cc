@@ -64,6 +64,8 @@ TEST(ColumnPlan, IdsOfThingsAreIntegersWhereTheyLieClose) {
   EXPECT_EQ(PlanOf("user_id", far).kind, Kind::kHashed);
   EXPECT_EQ(PlanOf("user_id", far).rows, 10'000) << "a hundred times the values";
   const auto negative = [](int i) { return StrCat(Shuffled(i, 100) - 50); };
+  const auto huge = [](int i) { return StrCat("1", std::string(30, '0'), Shuffled(i, 9) + 1); };
+  EXPECT_NE(PlanOf("x_id", [&](int i) { return huge(i) + StrCat(i % 40); }).kind, Kind::kInteger);
   EXPECT_EQ(PlanOf("user_id", negative).kind, Kind::kHashed) << "a remainder is of another sign";
 }
 

@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
+#include "common/base/random.h"
 #include "common/base/strings.h"
 #include "common/config/load_config.h"
 #include "tests/tools/data/inspect_support.h"
@@ -127,6 +129,25 @@ TEST_F(Inspecting, RefusesATestFileThatTheConfigDoesNotRead) {
   const Status status =
       Inspect({.path = train, .test_path = Write("b.csv", "label,z\n1,2.5\n0,1.5\n")}, out);
   EXPECT_THAT(status.message(), HasSubstr("names column 'x', which the file does not have"));
+}
+
+// Texts of what tells formats apart, in any order.
+TEST_F(Inspecting, RefusesOrReadsWhateverThereIs) {
+  const std::vector<std::string> words = {
+      "1",  "0",  "-1", "2.5", "a",   "\"",    ",",   "\t",   "|",     ":",    "::",   " ",
+      "\n", "\n", "{",  "}",   "3:1", "qid:1", "nan", "\x01", "label", "\xff", "1e400"};
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    RandomStream random(seed);
+    std::string text;
+    for (uint64_t i = 0; i <= seed % 60; ++i) text += words[random.NextBelow(words.size())];
+    std::ostringstream out;
+    const std::string path = Write("f", text);
+    const Status status = Inspect({.path = path, .out = Path("c.textproto")}, out);
+    EXPECT_EQ(std::filesystem::remove(Path("c.textproto")), status.ok()) << seed << "\n" << text;
+    EXPECT_TRUE(status.ok() || status.code() == StatusCode::kInvalidData) << seed << status;
+    EXPECT_EQ(status.ok(), out.str().find("reads       with it ") != std::string::npos &&
+                               out.str().find("---\n") != std::string::npos);
+  }
 }
 
 // Columns without a number, a label with many values and so on: what may be proposed is valid.
