@@ -139,7 +139,7 @@ Status ReadFlags(const Arguments& arguments, Setup* read) {
 struct Parts {
   std::unique_ptr<OutFolder> out;             // null: it writes nothing
   std::unique_ptr<saved_model::Writer> save;  // null: it saves nothing
-  v1::Config found;  // the config, with the files that its patterns match
+  v1::Config found;                           // the config, with the files that its patterns match
   std::unique_ptr<saved_model::SavedModel> warm_start;
   v1::LearnedColumns learned;
   std::unique_ptr<data::Reader> reader;

@@ -53,6 +53,7 @@ void FillLabels(google::protobuf::RepeatedPtrField<std::string>& labels,
 void FillCsv(v1::CsvConfig& csv) {
   WEIR_DEFAULT(csv, delimiter, ",");
   WEIR_DEFAULT(csv, header, true);
+  if (csv.quotes() == v1::CsvConfig::QUOTES_UNSPECIFIED) csv.set_quotes(v1::CsvConfig::DOUBLE);
   FillLabels(*csv.mutable_label()->mutable_positive(), {"1"});
   FillLabels(*csv.mutable_label()->mutable_negative(), {"0"});
   for (v1::DenseColumn& column : *csv.mutable_dense()) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "common/base/strings.h"
 
@@ -54,6 +55,10 @@ class ColumnRules {
 
   void Validate() {
     ValidateDelimiter();
+    if (!v1::CsvConfig::Quotes_IsValid(csv_.quotes())) {
+      violations_.Add("data.csv.quotes", "unknown value ", csv_.quotes(),
+                      "; choose DOUBLE or NONE");
+    }
     RequireColumn("data.csv.label.column", csv_.label().column());
     ValidateLabels("data.csv.label", csv_.label().positive(), csv_.label().negative(),
                    &violations_);
@@ -74,11 +79,14 @@ class ColumnRules {
   void ValidateDelimiter() {
     const std::string& delimiter = csv_.delimiter();
     if (delimiter == "\\t") return;
-    const bool is_ascii = delimiter.size() == 1 && delimiter[0] >= ' ' && delimiter[0] < 0x7f;
-    if (delimiter == "\t" || (is_ascii && delimiter != "\"")) return;
+    constexpr std::string_view kNever("\0\n\r\"\x7f", 5);
+    if (delimiter.size() == 1 && static_cast<uint8_t>(delimiter[0]) < 0x80 &&
+        kNever.find(delimiter[0]) == std::string_view::npos) {
+      return;
+    }
     violations_.Add("data.csv.delimiter", "'", delimiter,
                     "' is not one character that can stand between fields; choose for example "
-                    "\",\" or \"\\\\t\"");
+                    "\",\", \"\\\\t\" or \"\\001\"");
   }
 
   void RequireFew(const std::string& path, int count, int most) {

@@ -4,7 +4,7 @@
 namespace weir::fuzz {
 namespace {
 
-enum Choice : uint8_t { kHeader = 1, kTab = 2, kLists = 4, kFrequent = 8 };
+enum Choice : uint8_t { kHeader = 1, kTab = 2, kLists = 4, kFrequent = 8, kNoQuotes = 16 };
 
 v1::DataConfig MakeData(uint8_t choice) {
   v1::DataConfig data;
@@ -12,6 +12,7 @@ v1::DataConfig MakeData(uint8_t choice) {
   const bool header = (choice & kHeader) != 0;
   csv.set_header(header);
   csv.set_delimiter(std::string(1, (choice & kTab) != 0 ? '\t' : ','));
+  if ((choice & kNoQuotes) != 0) csv.set_quotes(v1::CsvConfig::NONE);
   *csv.add_missing() = '?';
   *csv.mutable_label()->mutable_column() = header ? 'y' : '0';
   v1::DenseColumn& dense = *csv.add_dense();
@@ -39,9 +40,10 @@ std::vector<std::string> FuzzSeeds() {
   const std::string quoted = "y,n,c\n1,\"2\",\"3|4\"\n0,\"\"\"\",\"a,b\nc\"\n1, 4 ,5|6|7\n";
   std::string tabbed = quoted;
   for (char& c : tabbed) c = c == ',' ? '\t' : c;
-  return {std::string("\0\xef\xbb\xbf", 4), char(0) + plain,
-          char(kFrequent) + plain,          char(kHeader) + quoted,
-          char(kHeader | kLists) + quoted,  char(kHeader | kTab | kLists | kFrequent) + tabbed};
+  return {std::string("\0\xef\xbb\xbf", 4),  char(0) + plain,
+          char(kFrequent) + plain,           char(kHeader) + quoted,
+          char(kHeader | kLists) + quoted,   char(kHeader | kTab | kLists | kFrequent) + tabbed,
+          char(kHeader | kNoQuotes) + quoted};
 }
 
 }  // namespace weir::fuzz

@@ -37,6 +37,18 @@ void ColumnSummary::Add(const data::CriteoFields& fields) {
   }
 }
 
+int64_t ColumnSummary::most_distinct() const {
+  size_t most = 0;
+  for (const Categorical& column : categoricals_) most = std::max(most, column.distinct.size());
+  return static_cast<int64_t>(most);
+}
+
+int64_t ColumnSummary::distinct_count() const {
+  size_t count = 0;
+  for (const Categorical& column : categoricals_) count += column.distinct.size();
+  return static_cast<int64_t>(count);
+}
+
 void ColumnSummary::Print(std::ostream& out) const {
   out << "integer       missing         min         max        mean\n";
   for (size_t i = 0; i < integers_.size(); ++i) PrintInteger(i, out);

@@ -23,6 +23,9 @@ class ColumnSummary {
 
   int64_t row_count() const { return row_count_; }
   int64_t click_count() const { return click_count_; }
+  // Different categoricals, as far as they were counted: of the column that has most, and of all.
+  int64_t most_distinct() const;
+  int64_t distinct_count() const;
 
   // One line a column under a heading for each kind. Missing values count for nothing but their
   // share.

@@ -1,110 +1,31 @@
 #include "tools/data/inspect.h"
 
 #include <algorithm>
-#include <optional>
-#include <string_view>
+#include <cmath>
+#include <string>
 
 #include "common/base/strings.h"
 #include "common/base/utf8.h"
-#include "google/protobuf/text_format.h"
 #include "tools/data/csv_proposal.h"
 #include "tools/data/csv_sample.h"
+#include "tools/data/foreign_format.h"
 #include "tools/data/inspect_criteo.h"
-#include "worker/data/csv_fields.h"
-#include "worker/data/dense_column.h"
+#include "tools/data/libsvm_sample.h"
+#include "tools/data/new_file.h"
+#include "tools/data/proposal.h"
+#include "tools/data/remedy.h"
+#include "tools/data/run_proposal.h"
+#include "tools/data/split.h"
 #include "worker/data/line_reader.h"
 
 namespace weir::tools {
 namespace {
 
-constexpr int64_t kSampledRecords = 100'000;
-// Of libffm that a config takes.
-constexpr int kMaxFields = 1024;
-// A longer first word is no label.
-constexpr size_t kLabelBytes = 8;
+constexpr int64_t kSampledLines = 100'000;
+// Counted at most, to know how many steps an epoch is.
+constexpr int64_t kCountedLines = 5'000'000;
 
-void PrintSection(const v1::DataConfig& data, std::ostream& out) {
-  v1::Config config;
-  *config.mutable_data() = data;
-  std::string text;
-  google::protobuf::TextFormat::PrintToString(config, &text);
-  out << "--- a section to start from; look it over\n" << text << "---\n";
-}
-
-bool IsLabel(std::string_view word) {
-  double number = 0;
-  return word.size() <= kLabelBytes && data::ParseNumber(word, &number);
-}
-
-// Colons in each word behind the label: 1 for libsvm, 2 for libffm; nothing for other lines.
-std::optional<int> ColonsOfWords(std::string_view line) {
-  std::optional<int> colons;
-  size_t space = line.find_first_of(" \t");
-  if (!IsLabel(line.substr(0, space))) return std::nullopt;
-  while (space != std::string_view::npos) {
-    line = data::Trim(line.substr(space));
-    space = line.find_first_of(" \t");
-    const auto count = static_cast<int>(std::ranges::count(line.substr(0, space), ':'));
-    if (count < 1 || count > 2 || (colons && *colons != count)) return std::nullopt;
-    colons = count;
-  }
-  return colons;
-}
-
-// 1: libsvm, 2: libffm, nothing: neither. Lines with a label alone, or nothing, tell neither way.
-// field_count: of libffm.
-Result<std::optional<int>> FindLibsvm(const std::string& path, int64_t limit, int* field_count) {
-  WEIR_ASSIGN_OR_RETURN(const auto lines, data::LineReader::Open(path));
-  std::optional<int> colons;
-  data::Line line;
-  *field_count = 0;
-  while (lines->line_count() < limit) {
-    WEIR_ASSIGN_OR_RETURN(const bool there, lines->Next(&line));
-    if (!there) break;
-    const std::string_view text = data::Trim(line.text.substr(0, line.text.find('#')));
-    if (text.empty() || IsLabel(text)) continue;
-    const std::optional<int> found = ColonsOfWords(text);
-    if (!found || (colons && *colons != *found)) return std::optional<int>();
-    colons = found;
-    if (*found != 2) continue;
-    for (size_t at = text.find_first_of(" \t"); at != std::string_view::npos;
-         at = text.find_first_of(" \t", at + 1)) {
-      const int field = std::atoi(std::string(text.substr(at + 1, 9)).c_str());
-      *field_count = std::max(*field_count, field + 1);
-    }
-  }
-  return colons;
-}
-
-void PrintLibsvm(const std::string& path, int colons, int field_count, std::ostream& out) {
-  out << "file        " << path << "\n"
-      << "format      " << (colons == 1 ? "libsvm" : "libffm") << "\n";
-  v1::DataConfig data;
-  data.add_train(path);
-  data.mutable_libsvm()->set_rows_per_table(1'000'000);
-  if (colons == 2) data.mutable_libsvm()->set_fields(field_count);
-  PrintSection(data, out);
-}
-
-std::string Described(const ColumnSample& column) {
-  std::string distinct =
-      StrCat(column.values.size(), column.more_values ? " values or more" : " values");
-  if (!column.is_number()) return distinct;
-  return StrCat(distinct, ", numbers from ", column.smallest, " to ", column.largest);
-}
-
-// The first line tells other encodings, and files that are no text.
-Status CheckText(const std::string& path) {
-  WEIR_ASSIGN_OR_RETURN(const auto lines, data::LineReader::Open(path));
-  data::Line line;
-  WEIR_ASSIGN_OR_RETURN(const bool there, lines->Next(&line));
-  if (!there || IsUtf8(line.text)) return OkStatus();
-  return InvalidData(StrCat(path,
-                            ": the first line is not UTF-8, which readers refuse; if it is "
-                            "text of another encoding, convert it, for example with iconv"));
-}
-
-// Other lines of another encoding are rows that readers pass over as malformed.
+// Lines of another encoding are rows that readers pass over as malformed.
 Status TellOtherEncoding(const std::string& path, int64_t limit, std::ostream& out) {
   WEIR_ASSIGN_OR_RETURN(const auto lines, data::LineReader::Open(path));
   data::Line line;
@@ -122,53 +43,147 @@ Status TellOtherEncoding(const std::string& path, int64_t limit, std::ostream& o
   return OkStatus();
 }
 
-Status InspectCsv(const std::string& path, int64_t limit, std::ostream& out) {
-  WEIR_RETURN_IF_ERROR(CheckText(path));
-  WEIR_ASSIGN_OR_RETURN(const CsvSample sample, SampleCsv(path, limit));
-  const CsvProposal proposal = ProposeCsv(path, sample);
-  out << "file        " << path << "\n"
-      << "format      comma-separated values, delimiter "
-      << (sample.delimiter == '\t' ? "a tab" : StrCat("'", sample.delimiter, "'")) << ", "
-      << (sample.header ? "with a header" : "without a header") << "\n"
-      << "records     " << sample.record_count << " looked at, " << sample.malformed_count
-      << " of another width\n";
-  WEIR_RETURN_IF_ERROR(TellOtherEncoding(path, limit, out));
-  for (const ColumnSample& column : sample.columns) {
-    out << "  " << (column.name.empty() ? "(no name, so no config can use it)" : column.name)
-        << ": " << Described(column);
-    if (column.missing_count > 0) out << ", " << column.missing_count << " missing";
-    out << "\n";
-  }
-  if (proposal.data.csv().label().column().empty()) {
-    out << "label       no column has two values: name it yourself\n";
-  } else {
-    out << "label       " << proposal.data.csv().label().column() << ": " << proposal.label_reason
-        << "\n";
-  }
-  PrintSection(proposal.data, out);
-  return OkStatus();
+std::string NameOfDelimiter(char delimiter) {
+  if (delimiter == '\t') return "a tab";
+  if (delimiter == '\x01') return "^A";
+  return StrCat("'", delimiter, "'");
 }
+
+// As "user_id:token", which RecBole reads.
+bool HasTypes(const CsvSample& sample) {
+  return std::ranges::any_of(sample.columns, [](const ColumnSample& column) {
+    return column.name.find(":token") != std::string::npos ||
+           column.name.find(":float") != std::string::npos;
+  });
+}
+
+class Inspection {
+ public:
+  Inspection(const InspectOptions& options, std::ostream& out)
+      : options_(options),
+        limit_(options.line_limit == 0 ? kSampledLines : options.line_limit),
+        out_(out) {}
+
+  Status Run() {
+    out_ << "file        " << options_.path << "\n";
+    proposal_.config.mutable_data()->add_train(options_.path);
+    if (!options_.test_path.empty()) proposal_.config.mutable_data()->add_test(options_.test_path);
+    WEIR_RETURN_IF_ERROR(ProposeReader());
+    WEIR_RETURN_IF_ERROR(CountRows());
+    ProposeRun(proposal_.size, &proposal_.config);
+    WEIR_RETURN_IF_ERROR(Try("reads       ", data::Split::kTrain, options_.path));
+    if (!options_.test_path.empty()) {
+      WEIR_RETURN_IF_ERROR(Try("reads test  ", data::Split::kTest, options_.test_path));
+    }
+    WEIR_RETURN_IF_ERROR(Show());
+    TellNext();
+    return OkStatus();
+  }
+
+ private:
+  Status ProposeReader() {
+    WEIR_ASSIGN_OR_RETURN(const bool is_criteo, IsCriteo(options_.path));
+    if (is_criteo) WEIR_RETURN_IF_ERROR(RefuseLabel("a Criteo click log"));
+    if (is_criteo) return ProposeCriteo(options_.path, options_.line_limit, &proposal_, out_);
+    WEIR_ASSIGN_OR_RETURN(const LibsvmSample sample, SampleLibsvm(options_.path, limit_));
+    if (sample.is_libsvm) WEIR_RETURN_IF_ERROR(RefuseLabel("libsvm"));
+    if (sample.is_libsvm) return ProposeLibsvm(options_.path, sample, &proposal_, out_);
+    WEIR_RETURN_IF_ERROR(RefuseForeignFormat(options_.path));
+    return OfCsv();
+  }
+
+  // Of a format that has its label at a place of its own.
+  Status RefuseLabel(const char* format) const {
+    if (options_.label.empty()) return OkStatus();
+    return InvalidConfig(StrCat("--label=", options_.label, ": ", options_.path, " is ", format,
+                                ", whose label comes first; leave it out"));
+  }
+
+  Status OfCsv() {
+    WEIR_ASSIGN_OR_RETURN(const CsvSample sample, SampleCsv(options_.path, limit_));
+    header_lines_ = sample.has_header ? 1 : 0;
+    out_ << "format      comma-separated values, delimiter "
+         << NameOfDelimiter(sample.dialect.delimiter) << ", "
+         << (sample.has_header ? "with a header" : "without a header")
+         << (HasTypes(sample) ? "; types stand behind the names, and are taken" : "")
+         << (sample.dialect.has_quotes ? "" : "; quotes do not pair: characters like any other")
+         << "\nrecords     " << sample.record_count << " looked at, " << sample.malformed_count
+         << " of another width\n";
+    WEIR_RETURN_IF_ERROR(TellOtherEncoding(options_.path, limit_, out_));
+    if (!sample.header_fault.empty()) return InvalidData(sample.header_fault);
+    WEIR_RETURN_IF_ERROR(ProposeCsv(options_.path, sample, options_.label, &proposal_, out_));
+    if (options_.test_path.empty()) return OkStatus();
+    WEIR_ASSIGN_OR_RETURN(const CsvSample test, SampleCsv(options_.test_path, limit_));
+    AddLabelsOf(test, proposal_.config.mutable_data()->mutable_csv()->mutable_label());
+    return OkStatus();
+  }
+
+  Status CountRows() {
+    WEIR_ASSIGN_OR_RETURN(const int64_t lines, CountLines(options_.path, kCountedLines));
+    proposal_.size.row_count = std::max<int64_t>(1, lines - header_lines_);
+    proposal_.size.is_whole = lines < kCountedLines;
+    return OkStatus();
+  }
+
+  // Lines that the reader passes over end a run when they are more than the config allows.
+  Status Try(const char* what, data::Split split, const std::string& path) {
+    constexpr double kAllowed = 0.001, kMost = 0.5;
+    WEIR_ASSIGN_OR_RETURN(const Reading reading, TryReading(proposal_, split, limit_));
+    out_ << what << Told(reading) << "\n";
+    const double share = static_cast<double>(reading.malformed_count) /
+                         static_cast<double>(std::max<int64_t>(1, reading.line_count));
+    if (share <= kAllowed) return OkStatus();
+    if (share > kMost) return InvalidData(StrCat(path, ": ", Told(reading)));
+    v1::DataConfig& data = *proposal_.config.mutable_data();
+    data.set_max_malformed_share(
+        std::max(data.max_malformed_share(), std::ceil(200 * share) / 100));
+    out_ << "            they are passed over: data.max_malformed_share allows so many; look at "
+            "them "
+            "first\n";
+    return OkStatus();
+  }
+
+  Status Show() {
+    const std::string text = ProposalText(proposal_);
+    out_ << "--- a config to start from; look it over\n" << text << "---\n";
+    return options_.out.empty() ? OkStatus() : WriteNewFile(options_.out, text);
+  }
+
+  void TellNext() {
+    if (options_.test_path.empty()) {
+      const SplitNames names(options_.path);
+      out_ << "next        no rows are held back to test on; to hold some back:\n"
+           << "  weir-data split " << ShellWord(options_.path) << " --test_share=0.1\n"
+           << "  weir-data inspect " << ShellWord(names.train) << " " << ShellWord(names.test)
+           << " --out=" << ShellWord(NameOfNext()) << "\n"
+           << "            (--last for the latest rows, --by=COLUMN for whole users)\n";
+    }
+    if (options_.out.empty()) {
+      out_ << "next        --out=my.textproto writes the config to a file\n";
+    } else {
+      out_ << "next        weir-local --config=" << ShellWord(options_.out)
+           << " --servers=1 --trainers=1 --out=out\n";
+    }
+  }
+
+  // Another than that of the config which was written.
+  std::string NameOfNext() const {
+    return options_.out.empty() ? "my.textproto"
+                                : FileName(options_.out).stem + ".tested.textproto";
+  }
+
+  const InspectOptions& options_;
+  const int64_t limit_;
+  std::ostream& out_;
+  Proposal proposal_;
+  int64_t header_lines_ = 0;
+};
 
 }  // namespace
 
-Status Inspect(const std::string& path, int64_t line_limit, std::ostream& out) {
-  WEIR_ASSIGN_OR_RETURN(const bool is_criteo, IsCriteo(path));
-  if (is_criteo) {
-    WEIR_RETURN_IF_ERROR(InspectCriteo(path, line_limit, out));
-    v1::DataConfig data;
-    data.add_train(path);
-    data.mutable_criteo_tsv()->set_rows_per_table(100'000);
-    PrintSection(data, out);
-    return OkStatus();
-  }
-  const int64_t limit = line_limit == 0 ? kSampledRecords : line_limit;
-  int field_count = 0;
-  WEIR_ASSIGN_OR_RETURN(const std::optional<int> colons, FindLibsvm(path, limit, &field_count));
-  if (colons && field_count <= kMaxFields) {
-    PrintLibsvm(path, *colons, field_count, out);
-    return OkStatus();
-  }
-  return InspectCsv(path, limit, out);
+Status Inspect(const InspectOptions& options, std::ostream& out) {
+  if (!options.out.empty()) WEIR_RETURN_IF_ERROR(CheckIsNew(options.out));
+  return Inspection(options, out).Run();
 }
 
 }  // namespace weir::tools

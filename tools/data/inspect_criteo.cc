@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "common/base/strings.h"
+#include "tools/data/column_plan.h"
 #include "tools/data/column_summary.h"
 #include "worker/data/criteo_line.h"
 #include "worker/data/line_reader.h"
@@ -31,7 +32,8 @@ Result<bool> IsCriteo(const std::string& path) {
   return 2 * sound > tried;
 }
 
-Status InspectCriteo(const std::string& path, int64_t line_limit, std::ostream& out) {
+Status ProposeCriteo(const std::string& path, int64_t line_limit, Proposal* proposal,
+                     std::ostream& out) {
   WEIR_ASSIGN_OR_RETURN(const auto lines, data::LineReader::Open(path));
   data::Line line;
   data::CriteoFields fields;
@@ -49,7 +51,7 @@ Status InspectCriteo(const std::string& path, int64_t line_limit, std::ostream& 
     }
   }
   const int64_t rows = summary.row_count();
-  out << "file        " << path << "\n"
+  out << "format      Criteo click log\n"
       << "rows        " << rows << "\n"
       << "malformed   " << lines->line_count() - rows << "\n";
   for (const std::string& problem : problems) out << "  " << problem << "\n";
@@ -57,6 +59,10 @@ Status InspectCriteo(const std::string& path, int64_t line_limit, std::ostream& 
   const double rate = static_cast<double>(summary.click_count()) / static_cast<double>(rows);
   out << "click rate  " << Format("%.4f", rate) << "\n";
   summary.Print(out);
+  v1::CriteoTsvConfig& criteo = *proposal->config.mutable_data()->mutable_criteo_tsv();
+  criteo.set_rows_per_table(RowsForHashes(summary.most_distinct()));
+  proposal->size.value_count = summary.distinct_count();
+  proposal->size.has_numbers = true;
   return OkStatus();
 }
 

@@ -1,16 +1,10 @@
 #include "worker/data/criteo_writer.h"
 
-#include <unistd.h>
-
 #include <array>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <filesystem>
 #include <utility>
 
 #include "common/base/check.h"
-#include "common/base/strings.h"
 #include "worker/data/criteo_line.h"
 
 namespace weir::data {
@@ -24,33 +18,9 @@ void AppendNumber(uint64_t value, int base, std::string* line) {
 
 }  // namespace
 
-Result<std::unique_ptr<CriteoWriter>> CriteoWriter::Create(const std::string& link_or_path) {
-  std::error_code error;
-  std::string path = std::filesystem::weakly_canonical(link_or_path, error).string();
-  if (error) return NotFound(StrCat(link_or_path, " cannot be reached: ", error.message()));
-  if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path)) {
-    return InvalidConfig(StrCat(link_or_path, " is a directory or a device; name a file"));
-  }
-  // One of its own, for another process may be writing to the same path.
-  const std::string partial_path = StrCat(path, ".partial-", getpid());
-  // "T": as it is. Level 3 is some three times as fast as zlib's default, for a tenth more bytes.
-  gzFile file = gzopen(partial_path.c_str(), path.ends_with(".gz") ? "wb3" : "wbT");
-  if (file == nullptr) {
-    return NotFound(StrCat(partial_path, " cannot be created: ", std::strerror(errno)));
-  }
-  return std::unique_ptr<CriteoWriter>(new CriteoWriter(path, partial_path, file));
-}
-
-CriteoWriter::CriteoWriter(std::string path, std::string partial_path, gzFile file)
-    : path_(std::move(path)), partial_path_(std::move(partial_path)), file_(file) {
-  gzbuffer(file_, 1u << 18);
-}
-
-CriteoWriter::~CriteoWriter() {
-  if (file_ == nullptr) return;
-  gzclose_w(file_);
-  std::error_code ignored;
-  std::filesystem::remove(partial_path_, ignored);
+Result<std::unique_ptr<CriteoWriter>> CriteoWriter::Create(const std::string& path) {
+  WEIR_ASSIGN_OR_RETURN(auto text, TextWriter::Create(path));
+  return std::unique_ptr<CriteoWriter>(new CriteoWriter(std::move(text)));
 }
 
 Status CriteoWriter::Write(const SyntheticRow& row) {
@@ -66,27 +36,9 @@ Status CriteoWriter::Write(const SyntheticRow& row) {
     if (id != 0) AppendNumber(id, 16, &line_);
   }
   line_ += '\n';
-  const auto size = static_cast<unsigned>(line_.size());
-  if (gzwrite(file_, line_.data(), size) != static_cast<int>(size)) return Failure();
-  return OkStatus();
+  return text_->Write(line_);
 }
 
-Status CriteoWriter::Close() {
-  CHECK(file_ != nullptr) << "closed twice";
-  const int code = gzclose_w(std::exchange(file_, nullptr));
-  Status status = code == Z_OK ? OkStatus() : Failure();
-  std::error_code error;
-  if (status.ok()) {
-    std::filesystem::rename(partial_path_, path_, error);
-    if (error) status = Internal(StrCat(path_, " cannot be put in place: ", error.message()));
-  }
-  if (!status.ok()) std::filesystem::remove(partial_path_, error);
-  return status;
-}
-
-Status CriteoWriter::Failure() const {
-  return ResourceExhausted(
-      StrCat(partial_path_, " cannot be written: ", std::strerror(errno), " (disk full?)"));
-}
+Status CriteoWriter::Close() { return text_->Close(); }
 
 }  // namespace weir::data

@@ -5,26 +5,20 @@
 // Thread rule: thread-compatible. Call order: Create Write* Close.
 #pragma once
 
-#include <zlib.h>
-
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "common/base/status.h"
 #include "worker/data/synthetic.h"
+#include "worker/data/text_writer.h"
 
 namespace weir::data {
 
 class CriteoWriter {
  public:
-  // Gzip-compressed when path ends in .gz. The rows go to a file beside it until Close, so that an
-  // interrupted run leaves no half-written path behind.
+  // As TextWriter creates it: compressed when path ends in .gz, and in place once it is closed.
   static Result<std::unique_ptr<CriteoWriter>> Create(const std::string& path);
-
-  // Without Close, removes what was written.
-  ~CriteoWriter();
-  CriteoWriter(const CriteoWriter&) = delete;  // owns the open file
-  CriteoWriter& operator=(const CriteoWriter&) = delete;
 
   // row has Criteo's 13 counts and 26 ids below 2^32.
   Status Write(const SyntheticRow& row);
@@ -33,12 +27,9 @@ class CriteoWriter {
   Status Close();
 
  private:
-  CriteoWriter(std::string path, std::string partial_path, gzFile file);
+  explicit CriteoWriter(std::unique_ptr<TextWriter> text) : text_(std::move(text)) {}
 
-  Status Failure() const;
-
-  const std::string path_, partial_path_;
-  gzFile file_;  // null after Close
+  const std::unique_ptr<TextWriter> text_;
   std::string line_;
 };
 

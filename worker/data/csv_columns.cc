@@ -13,6 +13,10 @@ namespace {
 
 // Characters of a field that a message shows.
 constexpr size_t kShownBytes = 40;
+constexpr const char* kQuotesAsText =
+    "where quotes are characters like any other, set data.csv.quotes to NONE";
+
+std::string OpenQuote() { return StrCat("a quote is opened and not closed; ", kQuotesAsText); }
 
 char Delimiter(const v1::CsvConfig& config) {
   return config.delimiter() == "\\t" ? '\t' : config.delimiter()[0];
@@ -89,10 +93,10 @@ Status CheckWidth(const Columns& columns, const Places& places) {
 }
 
 Result<Places> FindPlacesIn(const Columns& columns, const Line& first, RowLabels labels) {
-  if (first.open_quote) return InvalidData("a quote is opened in the first line and not closed");
+  if (first.open_quote) return InvalidData(StrCat("in the first line ", OpenQuote()));
   if (first.too_long) return InvalidData(StrCat("the first ", TooLong()));
   if (!IsUtf8(first.text)) return InvalidData("the first line is not UTF-8");
-  CsvFields fields(columns.delimiter);
+  CsvFields fields(columns.delimiter, columns.has_quotes);
   fields.Split(first.text);
   const std::vector<std::string_view> header = fields.All();
   WEIR_ASSIGN_OR_RETURN(Places places,
@@ -106,7 +110,8 @@ Result<Places> FindPlacesIn(const Columns& columns, const Line& first, RowLabels
 Columns::Columns(const v1::CsvConfig& csv, const v1::LearnedColumns& learned)
     : config(csv),
       delimiter(Delimiter(csv)),
-      labels(csv.label().positive(), csv.label().negative()),
+      has_quotes(csv.quotes() != v1::CsvConfig::NONE),
+      labels(csv.label().positive(), csv.label().negative(), "data.csv.label"),
       missing(csv.missing().begin(), csv.missing().end()),
       record_width(learned.record_width()) {
   for (int i = 0; i < csv.dense_size(); ++i) {
@@ -134,11 +139,17 @@ Result<Places> FindPlaces(const Columns& columns, std::span<const Line> head, Ro
   return places;
 }
 
+std::optional<QuoteScanner> Columns::quotes() const {
+  return has_quotes ? std::optional(QuoteScanner(delimiter)) : std::nullopt;
+}
+
 std::string RecordFields::Split(const Line& line) {
-  if (line.open_quote) return "a quote is opened and not closed";
+  if (line.open_quote) return OpenQuote();
   if (!IsUtf8(line.text)) return "the line is not UTF-8";
   const size_t found = fields_.Split(line.text);
-  if (fields_.has_text_after_quote()) return "text follows a closing quote";
+  if (fields_.has_text_after_quote()) {
+    return StrCat("text follows a closing quote; ", kQuotesAsText);
+  }
   if (found == width_) return "";
   return StrCat(width_, " fields expected, found ", found);
 }

@@ -20,6 +20,7 @@
 #include "worker/data/dense_column.h"
 #include "worker/data/labels.h"
 #include "worker/data/line_reader.h"
+#include "worker/data/quote_scanner.h"
 #include "worker/data/reader.h"
 
 namespace weir::data {
@@ -30,9 +31,12 @@ struct Columns {
   Columns(const v1::CsvConfig& csv, const v1::LearnedColumns& learned);
 
   bool IsMissing(std::string_view field) const;
+  // For the lines of a file with these columns.
+  std::optional<QuoteScanner> quotes() const;
 
   v1::CsvConfig config;
   char delimiter;
+  bool has_quotes;
   Labels labels;
   std::vector<std::string> missing;
   std::vector<DenseColumn> dense;
@@ -57,7 +61,8 @@ Result<Places> FindPlaces(const Columns& columns, std::span<const Line> head,
 // The fields of one record at a time.
 class RecordFields {
  public:
-  RecordFields(char delimiter, size_t width) : fields_(delimiter), width_(width) {}
+  RecordFields(const Columns& columns, size_t width)
+      : fields_(columns.delimiter, columns.has_quotes), width_(width) {}
 
   // What is wrong with the record; empty when nothing is.
   std::string Split(const Line& line);

@@ -21,7 +21,7 @@ size_t CsvFields::Split(std::string_view record) {
   text_.reserve(kWordBytes + record.size() + kBlockBytes);
   count_ = 0;
   has_text_after_quote_ = false;
-  const bool is_quoted = record.find('"') != std::string_view::npos;
+  const bool is_quoted = has_quotes_ && record.find('"') != std::string_view::npos;
   if (is_quoted) {
     SplitQuoted(record);
   } else {

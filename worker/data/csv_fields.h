@@ -17,7 +17,9 @@ namespace weir::data {
 
 class CsvFields {
  public:
-  explicit CsvFields(char delimiter) : delimiter_(delimiter) {}
+  // has_quotes: quotes stand around fields; else they are characters like any other.
+  explicit CsvFields(char delimiter, bool has_quotes = true)
+      : delimiter_(delimiter), has_quotes_(has_quotes) {}
 
   // Returns how many fields there are, at least one: an empty record is one empty field. A quote
   // that is not closed goes up to the end.
@@ -55,6 +57,7 @@ class CsvFields {
   uint64_t WordBefore(size_t end) const { return LoadWord(text_.data() + end - kWordBytes); }
 
   const char delimiter_;
+  const bool has_quotes_;
   // A word of nothing, the fields' characters, a block of nothing: so that whatever is loaded is
   // there. Fields are counted from its begin.
   std::string text_;

@@ -20,7 +20,7 @@ class CsvParser : public LineParser {
       : columns_(columns),
         labels_(labels),
         places_(std::move(places)),
-        fields_(columns.delimiter, places_.width),
+        fields_(columns, places_.width),
         no_markers_(columns.missing.empty()) {
     for (const CategoricalColumn& column : columns.categorical) {
       is_simple_.push_back(no_markers_ && column.hashes_alone() && !column.is_list());
@@ -136,7 +136,7 @@ class CsvFormat : public TextFormat {
 
   int32_t dense_count() const override { return columns_.config.dense_size(); }
   int32_t table_count() const override { return columns_.config.categorical_size(); }
-  std::optional<QuoteScanner> quotes() const override { return QuoteScanner(columns_.delimiter); }
+  std::optional<QuoteScanner> quotes() const override { return columns_.quotes(); }
   bool has_header() const override { return columns_.config.header(); }
 
   Result<std::unique_ptr<LineParser>> MakeParser(std::span<const Line> head) const override {

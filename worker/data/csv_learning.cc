@@ -74,7 +74,7 @@ struct Seen {
 class LearningParser : public LineParser {
  public:
   LearningParser(Places places, Seen* seen)
-      : places_(std::move(places)), fields_(seen->columns.delimiter, places_.width), seen_(*seen) {}
+      : places_(std::move(places)), fields_(seen->columns, places_.width), seen_(*seen) {}
 
   std::string Append(const Line& line, const ColumnChoice& /*choice*/,
                      RowBlock* /*block*/) override {
@@ -117,9 +117,7 @@ class LearningFormat : public TextFormat {
 
   int32_t dense_count() const override { return 0; }
   int32_t table_count() const override { return 0; }
-  std::optional<QuoteScanner> quotes() const override {
-    return QuoteScanner(seen_->columns.delimiter);
-  }
+  std::optional<QuoteScanner> quotes() const override { return seen_->columns.quotes(); }
   bool has_header() const override { return seen_->columns.config.header(); }
   Result<std::unique_ptr<LineParser>> MakeParser(std::span<const Line> head) const override {
     WEIR_ASSIGN_OR_RETURN(Places places, FindPlaces(seen_->columns, head));

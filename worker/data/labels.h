@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/base/strings.h"
@@ -15,9 +16,12 @@ namespace weir::data {
 
 class Labels {
  public:
+  // field: of the config, whose lists these are.
   template <typename Strings>
-  Labels(const Strings& positive, const Strings& negative)
-      : positive_(positive.begin(), positive.end()), negative_(negative.begin(), negative.end()) {}
+  Labels(const Strings& positive, const Strings& negative, std::string field)
+      : positive_(positive.begin(), positive.end()),
+        negative_(negative.begin(), negative.end()),
+        field_(std::move(field)) {}
 
   // 1, 0, or nothing for a label in neither list.
   std::optional<float> Find(std::string_view label) const {
@@ -26,10 +30,11 @@ class Labels {
     return std::nullopt;
   }
 
-  // "1 or 0": for messages.
+  // What a label in neither list is none of, and where to put it: for messages.
   std::string Known() const {
     return StrCat(StrJoin(positive_, ", "), " (positive) or ", StrJoin(negative_, ", "),
-                  " (negative)");
+                  " (negative); say what it means in ", field_, ".positive or ", field_,
+                  ".negative");
   }
 
  private:
@@ -41,6 +46,7 @@ class Labels {
   }
 
   std::vector<std::string> positive_, negative_;
+  std::string field_;
 };
 
 }  // namespace weir::data

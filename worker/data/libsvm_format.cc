@@ -45,7 +45,7 @@ std::optional<std::string_view> TakePart(std::string_view* word) {
 class LibsvmParser : public LineParser {
  public:
   LibsvmParser(const v1::LibsvmConfig& config, RowLabels need)
-      : labels_(config.positive(), config.negative()),
+      : labels_(config.positive(), config.negative(), "data.libsvm"),
         label_may_miss_(need == RowLabels::kOptional),
         has_fields_(config.fields() > 0),
         rows_per_table_(static_cast<uint64_t>(config.rows_per_table())),

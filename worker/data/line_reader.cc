@@ -51,6 +51,7 @@ Result<bool> LineReader::Next(Line* line) {
   if (quotes_) quotes_->Reset();
   while (true) {
     if (const auto length = FindEnd(&search)) {
+      if (HidesLines(*length)) return GiveUp(line);
       *line = Take(*length);
       ++begin_;
       return true;
@@ -60,7 +61,7 @@ Result<bool> LineReader::Next(Line* line) {
     WEIR_ASSIGN_OR_RETURN(const bool more, Fill());
     if (more) continue;
     if (size == 0) return false;
-    if (EndsInQuotes(size, &search)) return GiveUp(line);
+    if (EndsInQuotes(size, &search) || HidesLines(size)) return GiveUp(line);
     *line = Take(size);
     return true;
   }
@@ -92,6 +93,12 @@ bool LineReader::EndsInQuotes(size_t length, Search* search) {
     search->scanned = length;
   }
   return quotes_->inside_quotes();
+}
+
+// Whether quotes hid newlines that turned out to be none.
+bool LineReader::HidesLines(size_t length) const {
+  return quotes_ && quotes_->is_broken() &&
+         std::memchr(buffer_.get() + begin_, '\n', length) != nullptr;
 }
 
 // Of a line without an end: its first newline ends it if quotes hid that.

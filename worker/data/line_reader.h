@@ -5,8 +5,9 @@
 // reported without its text.
 //
 // Where quotes count, a newline inside them does not end a line, so a line here may be several of
-// an editor's. Quotes that are not closed within kMaxLineBytes, or at all, are reported with the
-// text up to the first newline, and what follows is read as if they were not there.
+// an editor's. Quotes that are not closed within kMaxLineBytes, or at all, or that hid newlines
+// before text that no closing quote may have behind it, are reported with the text up to the first
+// newline, and what follows is read as if they were not there.
 //
 // Place in the life of a batch: lease -> **read** -> parse -> batch.
 // Thread rule: thread-compatible. Owns the open file.
@@ -82,6 +83,7 @@ class LineReader {
   // Bytes of the line that begins at begin_; nothing when more must be read to know.
   std::optional<size_t> FindEnd(Search* search);
   bool EndsInQuotes(size_t length, Search* search);
+  bool HidesLines(size_t length) const;
   Result<bool> GiveUp(Line* line);
   // Skip, for lines of a text without quotes.
   Result<int64_t> SkipText(int64_t count);

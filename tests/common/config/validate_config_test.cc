@@ -99,6 +99,15 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenRule{R"(data { train: "a" csv { label { column: "y" }
                       dense { column: "y" } categorical { column: "z" rows: 9 } } })",
                    "data.csv.dense[0].column: 'y' is the label's"},
+        BrokenRule{
+            R"(data { train: "a" csv { quotes: 7 label { column: "y" } dense { column: "x" } } })",
+            "data.csv.quotes: unknown value 7; choose DOUBLE or NONE"},
+        BrokenRule{R"(data { train: "a" csv { delimiter: "\n" label { column: "y" }
+                      dense { column: "x" } } })",
+                   "data.csv.delimiter: '\n' is not one character that can stand between fields"},
+        BrokenRule{R"(data { train: "a" csv { delimiter: "::" label { column: "y" }
+                      dense { column: "x" } } })",
+                   "data.csv.delimiter: '::' is not one character"},
         BrokenRule{R"(data { train: "a" csv { label { column: "y" }
                       dense { column: "x" } categorical { column: "y" rows: 9 } } })",
                    "data.csv.categorical[0].column: 'y' is the label's"},

@@ -97,6 +97,13 @@ TEST(CsvFields, TakesAnOpenQuoteToTheEnd) {
   EXPECT_THAT(SplitFields("\""), ElementsAre(""));
 }
 
+TEST(CsvFields, TakesQuotesForTextWhereTheyDoNotCount) {
+  CsvFields fields('\t', false);
+  EXPECT_EQ(fields.Split("u1\t\"open\t 5\" \t\"\""), 4u);
+  EXPECT_THAT(fields.All(), ElementsAre("u1", "\"open", "5\"", "\"\""));
+  EXPECT_FALSE(fields.has_text_after_quote());
+}
+
 TEST(CsvFields, IsReusedFromRecordToRecord) {
   CsvFields fields(',');
   EXPECT_EQ(fields.Split(R"("a",b)"), 2u);

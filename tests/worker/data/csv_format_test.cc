@@ -164,8 +164,10 @@ TEST_F(Csv, EncodesIntegersAndBuckets) {
 
 TEST_F(Csv, TellsWhatIsWrongWithARow) {
   const std::string header = "click,hour,site\n";
-  EXPECT_THAT(Problem(header + "2,1,x\n", kClicks),
-              HasSubstr("f.csv:2: the label is '2', none of 1 (positive) or 0 (negative)"));
+  EXPECT_THAT(
+      Problem(header + "2,1,x\n", kClicks),
+      HasSubstr("f.csv:2: the label is '2', none of 1 (positive) or 0 (negative); say what it "
+                "means in data.csv.label.positive or data.csv.label.negative"));
   EXPECT_THAT(Problem(header + "1,noon,x\n", kClicks),
               HasSubstr(":2: column hour is 'noon', not a number"));
   const auto hour = [&](const std::string& text) {
@@ -188,20 +190,53 @@ TEST_F(Csv, TellsWhatIsWrongWithARow) {
   EXPECT_THAT(Problem(header + "1,2\n", kClicks), HasSubstr("3 fields expected, found 2"));
   EXPECT_THAT(Problem(header + "1,2,\xff\n", kClicks), HasSubstr("the line is not UTF-8"));
   EXPECT_THAT(Problem(header + "1,2,\"x\n", kClicks),
-              HasSubstr("a quote is opened and not closed"));
+              HasSubstr("a quote is opened and not closed; where quotes are characters like any "
+                        "other, set data.csv.quotes to NONE"));
+  EXPECT_THAT(
+      Problem(header + "1,2,\"x\"y\n", kClicks),
+      HasSubstr("text follows a closing quote; where quotes are characters like any other"));
 }
 
 TEST_F(Csv, CountsTheRowsThatAStrayQuoteHides) {
   std::string text = "click,hour,site\n";
   for (int line = 2; line <= 100; ++line) {
-    text += line == 10 ? "1,1,\"x\n" : line == 40 ? "1,1,\"a, b\"\n" : "0,2,y\n";
+    text += line == 10 ? "1,1,\"x\n" : line == 40 ? "1,1,\",b\"\n" : "0,2,y\n";
   }
   const ChunkResult result = Read(text, kClicks);
-  EXPECT_THAT(result.problems, ElementsAre(HasSubstr("f.csv:10-40: ")));
+  EXPECT_THAT(result.problems, ElementsAre(HasSubstr("f.csv:10-40: 3 fields expected, found 4")));
   EXPECT_THAT(block_.malformed, SizeIs(1));
   EXPECT_EQ(result.hidden_line_count, 30);
   EXPECT_EQ(result.line_count + result.hidden_line_count, 99);
   EXPECT_EQ(block_.row_count(), 68);
+}
+
+// Of a title that begins with a quote, and another that ends in one.
+constexpr const char* kTitles =
+    "click\thour\ttitle\n1\t1\tplain\n0\t2\t\"open\n1\t3\tx\n0\t4\tend\" y\n1\t5\tx\n0\t6\t\"a\" "
+    "b\n";
+constexpr const char* kHours =
+    R"(delimiter: "\\t" label { column: "click" } dense { column: "hour" } )";
+
+TEST_F(Csv, AStrayQuoteSpoilsNoRowBelowIt) {
+  const ChunkResult result = Read(kTitles, kHours);
+  EXPECT_THAT(block_.dense, ElementsAre(1, 3, 4, 5));
+  EXPECT_THAT(result.problems, ElementsAre(HasSubstr("f.csv:3: a quote is opened and not closed"),
+                                           HasSubstr("f.csv:7: text follows a closing quote")));
+  EXPECT_EQ(result.hidden_line_count, 0);
+}
+
+TEST_F(Csv, QuotesAreTextWhereTheyDoNotCount) {
+  const ChunkResult result = Read(kTitles, std::string(kHours) + "quotes: NONE");
+  EXPECT_THAT(block_.dense, ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_THAT(result.problems, IsEmpty());
+}
+
+TEST_F(Csv, ControlCharactersMayDelimit) {
+  Read(
+      "click\x01hour\n1\x01"
+      "5\n",
+      R"(delimiter: "\001" label { column: "click" } dense { column: "hour" })");
+  EXPECT_THAT(block_.dense, ElementsAre(5));
 }
 
 TEST_F(Csv, PassesOverBlankLines) {

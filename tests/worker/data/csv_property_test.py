@@ -46,8 +46,9 @@ def expected_records(text, delimiter):
     return records
 
 
-def open_quote(text, delimiter):
-    """Whether the text ends inside quotes, by the rules of RFC 4180."""
+def has_stray_quote(text, delimiter):
+    """Whether the text ends inside quotes, or text follows a closing one, against RFC 4180: Python
+    then reads on, and we take the quotes for characters that hide no newline."""
     state = "start"
     for c in text:
         if state == "quoted":
@@ -56,6 +57,10 @@ def open_quote(text, delimiter):
             state = "quoted"
         elif c in (delimiter, "\n"):
             state = "start"
+        elif state in ("quote", "behind"):
+            if c not in " \t\r":
+                return True
+            state = "behind"
         else:
             state = "quoted" if state == "start" and c == '"' else "plain"
     return state == "quoted"
@@ -71,7 +76,7 @@ def main():
             delimiter = generator.choice([",", ";", "\t", "|"])
             text = made_up_text(generator, delimiter)
             expected = expected_records(text, delimiter)
-            if not text.strip("\r\n") or expected is None or open_quote(text, delimiter):
+            if not text.strip("\r\n") or expected is None or has_stray_quote(text, delimiter):
                 continue
             with open(path, "w", encoding="utf-8", newline="") as f:
                 f.write(text)

@@ -57,7 +57,10 @@ TEST_F(Libsvm, ReadsFieldsIntoTables) {
 }
 
 TEST_F(Libsvm, TellsWhatIsWrongWithALine) {
-  EXPECT_THAT(Problem("2 1:1\n"), HasSubstr("f.svm:1: the label is '2', none of 1, +1"));
+  EXPECT_THAT(
+      Problem("2 1:1\n"),
+      HasSubstr("f.svm:1: the label is '2', none of 1, +1 (positive) or 0, -1 (negative); say "
+                "what it means in data.libsvm.positive or data.libsvm.negative"));
   EXPECT_THAT(Problem("1 1\n"), HasSubstr("'1' is not id:value"));
   EXPECT_THAT(Problem("1 -1:1\n"), HasSubstr("'-1:1' is not id:value"));
   EXPECT_THAT(Problem("1 1:x\n"), HasSubstr("'1:x' is not id:value"));

@@ -180,6 +180,15 @@ TEST_F(QuotedLines, AnOpenQuoteSpoilsOneLine) {
               ElementsAre("1! \"a", "2: b", "3: (too long)", "4: c"));
 }
 
+TEST_F(QuotedLines, HideNoNewlineWhereTextFollowsThem) {
+  EXPECT_THAT(Lines("1,\"a\nb\nc\"d\ne\n"), ElementsAre("1! 1,\"a", "2: b", "3: c\"d", "4: e"));
+  EXPECT_THAT(Lines("1,\"a\nb\" \t,c\n\"d\ne\"\r\nf"),
+              ElementsAre("1: 1,\"a\nb\" \t,c", "3: \"d\ne\"", "5: f"))
+      << "spaces are no text";
+  EXPECT_THAT(Lines("\"a\nb\"c"), ElementsAre("1! \"a", "2: b\"c"));
+  EXPECT_THAT(Lines("\"a\"b,\"c\nd\"\n"), ElementsAre("1: \"a\"b,\"c", "2: d\""));
+}
+
 TEST_F(QuotedLines, AreFoundOverTheEndsOfBuffers) {
   std::string text, last;
   for (int i = 0; i < 30'000; ++i) text += StrCat(i, ",\"x\n", std::string(i % 40, 'y'), "\"\n");

@@ -1,0 +1,64 @@
+#include "tools/data/foreign_format.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/tools/data/inspect_support.h"
+
+namespace weir::tools {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class ForeignFormat : public InspectTest {};
+
+TEST_F(ForeignFormat, JsonLinesAreNamedWithTheirMembers) {
+  const std::string path = Write("a.json",
+                                 "{\"label\": 1, \"user\": {\"id\": 3}, \"t\\\"x\": \"a:b\"}\n"
+                                 "{\"label\": 0, \"user\": {\"id\": 4}, \"t\\\"x\": \"\"}\n");
+  EXPECT_THAT(
+      Refused(path),
+      AllOf(HasSubstr("has JSON lines, which are not read; to make a file that reads: jq -rn "
+                      "'[\"label\",\"user\",\"t\\\"x\"], (inputs | [.\"label\",.\"user\","),
+            HasSubstr("]) | @csv' " + path + " > " + Path("a.fixed.csv"))));
+}
+
+TEST_F(ForeignFormat, VowpalWabbitIsNamed) {
+  for (const char* text : {"1 |ns a:1 b\n-1 |ns c d:0.5\n", "1 2.0 'tag|a x y |b z\n-1 |a x |b z\n",
+                           "1 | a b:2\n-1 | c d\n1 | a c\n"}) {
+    EXPECT_THAT(RefusedText(text), HasSubstr("lines of Vowpal Wabbit")) << text;
+  }
+}
+
+TEST_F(ForeignFormat, TwoColonsAreNoDelimiter) {
+  const std::string path = Write("ratings.dat", "1::1193::5::978300760\n1::661::3::978302109\n");
+  EXPECT_THAT(Refused(path),
+              HasSubstr("sed 's/::/\\t/g' " + path + " > " + Path("ratings.fixed.tsv")));
+}
+
+TEST_F(ForeignFormat, RunsOfSpacesAreNoDelimiter) {
+  EXPECT_THAT(
+      RefusedText(" 1   2.50  a\n 0  12.50  bb\n"),
+      HasSubstr("fields between runs of spaces, and a delimiter is one character; to make"));
+}
+
+TEST_F(ForeignFormat, PackedFilesArePackedAgain) {
+  const std::string path = WriteGzip("r.dat.gz", "1::2::3\n0::3::4\n");
+  EXPECT_THAT(Refused(path),
+              HasSubstr("zcat " + path + " | sed 's/::/\\t/g' | gzip > " + Path("r.fixed.tsv.gz")));
+}
+
+TEST_F(ForeignFormat, NothingElseIsTakenForOne) {
+  for (const char* text :
+       {"label|b|c\n1|2.5|x\n0|3.5|y\n", "label | b | c\n1 | 2 | x\n0 | 3 | y\n",
+        "label,ip\n1,::1\n0,fe80::1:2\n1,fe80::1:3\n", "label  b,c\n1  3,4\n0  3,5\n",
+        "label,json\n1,\"{\"\"a\"\": 1}\"\n0,\"{\"\"a\"\": 2}\"\n"}) {
+    EXPECT_TRUE(RefuseForeignFormat(Write("f", text)).ok()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace weir::tools

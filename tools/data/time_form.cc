@@ -1,0 +1,116 @@
+#include "tools/data/time_form.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+
+#include "common/base/strings.h"
+
+namespace weir::tools {
+namespace {
+
+constexpr std::array<std::string_view, 10> kTimeWords = {
+    "time", "date", "hour", "day", "ts", "_at", "created", "when", "datetime", "timestamp"};
+// 1990 and 2040.
+constexpr double kFirstSecond = 631'152'000, kLastSecond = 2'208'988'800;
+
+bool IsCalledTime(const ColumnSample& column) {
+  std::string name = column.name;
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return std::ranges::any_of(kTimeWords, [&](std::string_view word) {
+    return word == "ts" ? name == word : name.find(word) != std::string::npos;
+  });
+}
+
+// form: '9' is any digit, other characters are themselves; the text may go on behind it.
+bool BeginsLike(std::string_view text, std::string_view form) {
+  return text.size() >= form.size() &&
+         std::ranges::equal(text.substr(0, form.size()), form, [](char c, char wanted) {
+           return wanted == '9' ? c >= '0' && c <= '9' : c == wanted;
+         });
+}
+
+// Two digits from `at` on.
+int TwoDigits(std::string_view text, size_t at) {
+  return 10 * (text[at] - '0') + (text[at + 1] - '0');
+}
+
+bool IsMonthAndDay(std::string_view text, size_t at) {
+  const int month = TwoDigits(text, at), day = TwoDigits(text, at + 2);
+  return month >= 1 && month <= 12 && day >= 1 && day <= 31;
+}
+
+bool IsHour(std::string_view text, size_t at) { return TwoDigits(text, at) < 24; }
+
+template <typename Fits>
+bool All(const ColumnSample& column, const Fits& fits) {
+  return std::ranges::all_of(column.values, [&](const auto& value) { return fits(value.first); });
+}
+
+bool IsYear(std::string_view text) { return text.starts_with("19") || text.starts_with("20"); }
+
+std::optional<TimeForm> OfDigits(const ColumnSample& column) {
+  const auto digits = [](std::string_view text, size_t count) {
+    return text.size() == count && text.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  const std::string hour = "the hour of the day is its last two digits";
+  if (All(column, [&](std::string_view text) {
+        return digits(text, 10) && IsYear(text) && IsMonthAndDay(text, 4) && IsHour(text, 8);
+      })) {
+    return TimeForm{"hours, YYYYMMDDHH", hour, true};
+  }
+  if (!IsCalledTime(column)) return std::nullopt;
+  if (All(column, [&](std::string_view text) {
+        return digits(text, 8) && IsYear(text) && IsMonthAndDay(text, 4);
+      })) {
+    return TimeForm{"days, YYYYMMDD", "make a column of the day of the week", false};
+  }
+  if (All(column, [&](std::string_view text) {
+        return digits(text, 8) && IsMonthAndDay(text, 2) && IsHour(text, 6);
+      })) {
+    return TimeForm{"hours, YYMMDDHH", hour, true};
+  }
+  return std::nullopt;
+}
+
+// In units of which there are so many in a second.
+bool AreSince1970(const ColumnSample& column, double units) {
+  return column.smallest >= kFirstSecond * units && column.largest <= kLastSecond * units;
+}
+
+}  // namespace
+
+std::optional<TimeForm> FindTimeForm(const ColumnSample& column) {
+  if (column.values.empty()) return std::nullopt;
+  if (column.is_whole()) {
+    if (auto form = OfDigits(column)) return form;
+    if (!IsCalledTime(column) && !IsNumber(column.name)) return std::nullopt;  // a name for sure
+    for (const auto& [units, name] : {std::pair(1.0, "seconds"), std::pair(1e3, "milliseconds")}) {
+      if (!AreSince1970(column, units)) continue;
+      return TimeForm{StrCat(name, " since 1970"),
+                      StrCat("make columns of the hour of the day, int(t / ", 3600 * units,
+                             ") % 24, and of the "
+                             "day of the week, int(t / ",
+                             86'400 * units, ") % 7"),
+                      false};
+    }
+    return std::nullopt;
+  }
+  if (column.number_count > 0) return std::nullopt;
+  const std::string derive = "make columns of the hour of the day and the day of the week";
+  for (const std::string_view form :
+       {"9999-99-99", "9999/99/99", "99/99/9999", "99.99.9999", "99-99-9999"}) {
+    if (All(column, [&](std::string_view text) { return BeginsLike(text, form); })) {
+      return TimeForm{"dates", derive, false};
+    }
+  }
+  if (All(column, [](std::string_view text) {
+        return BeginsLike(text, "99:99") || BeginsLike(text, "9:99");
+      })) {
+    return TimeForm{"times of day", "make a column of the hour", false};
+  }
+  return std::nullopt;
+}
+
+}  // namespace weir::tools
