@@ -4,7 +4,8 @@
   page_commands_test.py BIN      BIN: the folder of the programs
 
 Blocks of docs/start/your_data.md and docs/guides/saving.md that follow a line `<!-- run -->` run in the order of
-the page, in one folder. The block that follows `<!-- run in PyTorch -->` loads an exported model and must say what
+the page, in one folder. Whatever stands in backticks or in a block of a page and begins as a section of a config,
+`cluster { window: 1 }`, is one, and a field that a page names, `cluster.window`, is there, and so is every flag of a command. The block that follows `<!-- run in PyTorch -->` loads an exported model and must say what
 weir-predict says; without PyTorch it is left out."""
 
 import csv
@@ -23,8 +24,18 @@ try:
 except ImportError:
     torch = None
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools/pages"))
+import make_config_docs  # noqa: E402
+import make_flags_docs  # noqa: E402
+
 BIN = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build/release/bin")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
+ROOT = DOCS.parent
+PAGES = [*sorted(DOCS.rglob("*.md")), ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "configs/README.md"]
+SECTIONS = r"(?:model|data|compression|update|cluster|run|pipeline)"
+SECTION = SECTIONS + r" \{"
+FIELD = r"`(%s(?:\.[a-z_]+)+)`" % SECTIONS
 BLOCK = r"^<!-- %s -->\n```\w*\n(.*?)^```$"
 
 # Whose ids and dense features follow from the line by what the page says of them.
@@ -47,6 +58,33 @@ def blocks(page, kind):
     found = re.findall(BLOCK % re.escape(kind), (DOCS / page).read_text(encoding="utf-8"), re.M | re.S)
     assert found, "%s has no block to %s" % (page, kind)
     return found
+
+
+def configs(text):
+    """The parts of a page that begin as a section of a config, but for what leaves something to the reader."""
+    found = re.findall(r"^```\n(%s.*?)^```$" % SECTION, text, re.M | re.S)
+    found += re.findall(r"`(%s[^`]*\})`" % SECTION, text)
+    return [part for part in found if "..." not in part]
+
+
+def commands(text):
+    """The commands of a page's blocks, as (program, flags)."""
+    for block in re.findall(r"^```\w*\n(.*?)^```$", text, re.M | re.S):
+        for line in block.replace("\\\n", " ").splitlines():
+            found = re.match(r"\s*(?:build/release/bin/)?(weir-\w+) (.*)", line.partition(" # ")[0])
+            if found:
+                yield found[1], re.findall(r"(?<!\S)--(\w+)", re.sub(r"--override='[^']*'", "--override", found[2]))
+
+
+def has_field(messages, path):
+    """Whether a path of names leads from the whole config to a field."""
+    kind = "Config"
+    for name in path:
+        fields = {field.name: field.kind for field in messages[kind].fields} if kind in messages else {}
+        if name not in fields:
+            return False
+        kind = fields[name]
+    return True
 
 
 def made_up_clicks(count, seed):
@@ -97,6 +135,44 @@ class PageCommands(unittest.TestCase):
         for text in blocks("guides/saving.md", "run"):
             self.run_block(text)
         self.assertTrue((self.folder / "out/part-2.model/manifest.textproto").exists())
+
+    def test_every_section_of_a_config_on_a_page_is_valid(self):
+        checked = 0
+        for page in PAGES:
+            for text in configs(page.read_text(encoding="utf-8")):
+                with self.subTest(page=page.relative_to(ROOT), text=text):
+                    self.load(text)
+                    checked += 1
+        self.assertGreater(checked, 5)
+
+    def test_every_field_of_a_config_that_a_page_names_is_there(self):
+        messages = make_config_docs.parse((ROOT / "common/proto/config.proto").read_text(encoding="utf-8"))[0]
+        names = 0
+        for page in PAGES:
+            for path in re.findall(FIELD, page.read_text(encoding="utf-8")):
+                with self.subTest(page=page.relative_to(ROOT), path=path):
+                    self.assertTrue(has_field(messages, path.split(".")))
+                    names += 1
+        self.assertGreater(names, 20)
+
+    def test_every_flag_of_a_command_on_a_page_is_there(self):
+        known = {name: {"help", "version"} | {flag.name for _, source in make_flags_docs.sources_of(folder)
+                                              for flag in make_flags_docs.flags_of(source)[0]}
+                 for name, folder in make_flags_docs.PROGRAMS}
+        used = [(page, program, flag) for page in PAGES
+                for program, flags in commands(page.read_text(encoding="utf-8")) for flag in flags]
+        for page, program, flag in used:
+            with self.subTest(page=page.relative_to(ROOT), program=program, flag=flag):
+                self.assertIn(flag, known[program])
+        self.assertGreater(len(used), 50)
+
+    def load(self, text):
+        """Has a program check the config that the text makes of a whole one; made-up data does not matter here."""
+        whole = "%s/configs/runs/quickstart.textproto" % ROOT
+        result = subprocess.run([BIN + "/weir-data", "generate", "--config=" + whole, "--override=" + text, "--rows=1",
+                                 "--out=%s" % (self.folder / "rows.tsv")], capture_output=True, text=True, timeout=60,
+                                check=False)
+        self.assertNotEqual(result.returncode, 2, result.stderr)
 
     @unittest.skipIf(torch is None, "PyTorch is not installed")
     def test_an_exported_model_predicts_in_pytorch_what_weir_predict_says(self):
