@@ -17,7 +17,7 @@ SOUND = {
                  "[elsewhere](https://example.org/x). `tools/test`, `configs/policies/P.textproto`, `tools/data/*.py`,\n"
                  "`build/tools/nothing`, `common/base/hogwild`, and not tools/nothing in prose.\n",
     "docs/a.md": "# A\n\n```\n# no heading\ntools/test --config=configs/a.textproto\n```\n\n## The `second` part\n",
-    "docs/reference/results.md": "`samples`, `bytes`, the latter also with `_dense`.\n",
+    "docs/results.md": "`samples`, `bytes`, the latter also with `_dense`.\n",
     "configs/a.textproto": "",
     "tools/test": "",
     "common/base/hogwild.h": "",
@@ -62,7 +62,7 @@ class CheckDocs(unittest.TestCase):
 
     def test_a_name_of_the_summary_that_no_page_explains(self):
         self.assert_only({"common/metrics/summary.cc": 'x;\n{"steps", 1},\n'},
-                         "common/metrics/summary.cc:2: docs/reference/results.md does not say what steps is")
+                         "common/metrics/summary.cc:2: docs/results.md does not say what steps is")
 
     def test_the_command_prints_mistakes_and_exits_with_1(self):
         self.mistakes({"README.md": "[x](y)\n"})

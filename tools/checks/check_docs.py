@@ -5,7 +5,7 @@
 
 A link leads to a file that is there, and its #anchor to a heading of that file; a path of the
 repository that stands in backticks or in a command, like `tools/test` or --config=configs/a.textproto,
-exists; every name in summary.json (common/metrics/summary.cc) is in docs/reference/results.md, as code.
+exists; every name in summary.json (common/metrics/summary.cc) is in docs/results.md, as code.
 Prints each mistake as path:line: message and ends with 1 when there is one.
 """
 
@@ -23,7 +23,7 @@ TREE_PATH = re.compile(r"(?<![\w/.~-])(?:%s)/[\w./-]*[\w/]" % "|".join(FOLDERS))
 # What stands for a name: a path before one of these, or with one of these in it.
 GLOB = tuple("*<{[")
 PLACEHOLDER = re.compile(r"\b(foo|bar|baz|P|X)(\b|_)")
-SUMMARY, RESULTS = "common/metrics/summary.cc", "docs/reference/results.md"
+SUMMARY, RESULTS = "common/metrics/summary.cc", "docs/results.md"
 SUMMARY_NAME = re.compile(r'\{"(\w+)",|json\["(\w+)"\]')
 
 
