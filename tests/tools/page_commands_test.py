@@ -4,9 +4,9 @@
   page_commands_test.py BIN      BIN: the folder of the programs
 
 Blocks of docs/start/your_data.md and docs/guides/saving.md that follow a line `<!-- run -->` run in the order of
-the page, in one folder. Whatever stands in backticks or in a block of a page and begins as a section of a config,
-`cluster { window: 1 }`, is one, and a field that a page names, `cluster.window`, is there, and so is every flag of a command. The block that follows `<!-- run in PyTorch -->` loads an exported model and must say what
-weir-predict says; without PyTorch it is left out."""
+the page, in one folder. The block that follows `<!-- run in PyTorch -->` loads an exported model and must say what
+weir-predict says; without PyTorch it is left out. Whatever begins as a section of a config in backticks or in a
+block of any page, `cluster { window: 1 }`, is a valid one."""
 
 import csv
 import gzip
@@ -24,18 +24,11 @@ try:
 except ImportError:
     torch = None
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools/pages"))
-import make_config_docs  # noqa: E402
-import make_flags_docs  # noqa: E402
-
 BIN = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build/release/bin")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 ROOT = DOCS.parent
 PAGES = [*sorted(DOCS.rglob("*.md")), ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "configs/README.md"]
-SECTIONS = r"(?:model|data|compression|update|cluster|run|pipeline)"
-SECTION = SECTIONS + r" \{"
-FIELD = r"`(%s(?:\.[a-z_]+)+)`" % SECTIONS
+SECTION = r"(?:model|data|compression|update|cluster|run|pipeline) \{"
 BLOCK = r"^<!-- %s -->\n```\w*\n(.*?)^```$"
 
 # Whose ids and dense features follow from the line by what the page says of them.
@@ -67,26 +60,6 @@ def configs(text):
     return [part for part in found if "..." not in part]
 
 
-def commands(text):
-    """The commands of a page's blocks, as (program, flags)."""
-    for block in re.findall(r"^```\w*\n(.*?)^```$", text, re.M | re.S):
-        for line in block.replace("\\\n", " ").splitlines():
-            found = re.match(r"\s*(?:build/release/bin/)?(weir-\w+) (.*)", line.partition(" # ")[0])
-            if found:
-                yield found[1], re.findall(r"(?<!\S)--(\w+)", re.sub(r"--override='[^']*'", "--override", found[2]))
-
-
-def has_field(messages, path):
-    """Whether a path of names leads from the whole config to a field."""
-    kind = "Config"
-    for name in path:
-        fields = {field.name: field.kind for field in messages[kind].fields} if kind in messages else {}
-        if name not in fields:
-            return False
-        kind = fields[name]
-    return True
-
-
 def made_up_clicks(count, seed):
     """Lines whose label depends on every column, so that a model that reads them learns."""
     generator = random.Random(seed)
@@ -113,8 +86,8 @@ class PageCommands(unittest.TestCase):
         self.folder = Path(folder.name)
 
     def run_block(self, text):
-        result = subprocess.run(["bash", "-e", "-c", text], cwd=self.folder, capture_output=True, text=True, timeout=120,
-                                check=False, env=dict(os.environ, PATH=BIN + ":" + os.environ["PATH"]))
+        result = subprocess.run(["bash", "-e", "-c", text], cwd=self.folder, capture_output=True, text=True,
+                                timeout=120, check=False, env=dict(os.environ, PATH=BIN + ":" + os.environ["PATH"]))
         self.assertEqual(result.returncode, 0, "%s\n%s%s" % (text, result.stdout, result.stderr))
         return result.stdout
 
@@ -145,27 +118,6 @@ class PageCommands(unittest.TestCase):
                     checked += 1
         self.assertGreater(checked, 5)
 
-    def test_every_field_of_a_config_that_a_page_names_is_there(self):
-        messages = make_config_docs.parse((ROOT / "common/proto/config.proto").read_text(encoding="utf-8"))[0]
-        names = 0
-        for page in PAGES:
-            for path in re.findall(FIELD, page.read_text(encoding="utf-8")):
-                with self.subTest(page=page.relative_to(ROOT), path=path):
-                    self.assertTrue(has_field(messages, path.split(".")))
-                    names += 1
-        self.assertGreater(names, 20)
-
-    def test_every_flag_of_a_command_on_a_page_is_there(self):
-        known = {name: {"help", "version"} | {flag.name for _, source in make_flags_docs.sources_of(folder)
-                                              for flag in make_flags_docs.flags_of(source)[0]}
-                 for name, folder in make_flags_docs.PROGRAMS}
-        used = [(page, program, flag) for page in PAGES
-                for program, flags in commands(page.read_text(encoding="utf-8")) for flag in flags]
-        for page, program, flag in used:
-            with self.subTest(page=page.relative_to(ROOT), program=program, flag=flag):
-                self.assertIn(flag, known[program])
-        self.assertGreater(len(used), 50)
-
     def load(self, text):
         """Has a program check the config that the text makes of a whole one; made-up data does not matter here."""
         whole = "%s/configs/runs/quickstart.textproto" % ROOT
@@ -182,7 +134,7 @@ class PageCommands(unittest.TestCase):
         self.run_block("weir-local --config=my.textproto --servers=1 --trainers=1 --out=out --save=model\n"
                        "weir-predict --model=model --in=clicks.csv --out=said.csv --export=model.safetensors")
         page = {}
-        exec(blocks("start/your_data.md", "run in PyTorch")[0], page)  # pylint: disable=exec-used
+        exec(blocks("start/your_data.md", "run in PyTorch")[0], page)
         dense = torch.tensor([[float(line["age"]), line["price"]] for line in lines])
         dense[:, 0] = dense[:, 0].log1p()
         ids = [torch.tensor([0 if line[name] == "" else 1 + line[name] % (rows - 1) for line in lines])
