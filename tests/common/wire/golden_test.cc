@@ -1,5 +1,5 @@
-// The bytes of every frame kind, written by hand after wire_format.md (the checksums by another
-// program). Later code must write the same and read them for ever.
+// The bytes of every frame kind, written by hand after docs/reference/wire_format.md (the checksums
+// by another program). Later code must write the same and read them for ever.
 #include <gtest/gtest.h>
 
 #include <fstream>
