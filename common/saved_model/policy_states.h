@@ -1,7 +1,7 @@
 // What the policies of workers remember of layers and tables, above all what they have not sent,
 // in the folder `residuals` of a saved model:
 //
-//   trainer-<t>.weir            frames (common/wire/FORMAT.md), of a worker that ran all stages
+//   trainer-<t>.weir            frames (docs/reference/wire_format.md), of a worker of all stages
 //   trainer-<t>-stage-<s>.weir  of one that ran one
 //
 // Each worker writes its own file, and reads all of its trainer, for the stages may be others now.

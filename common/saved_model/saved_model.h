@@ -2,7 +2,7 @@
 // where it comes from.
 //
 //   manifest.textproto   v1::SavedModelManifest: config, learned columns, steps
-//   parameters.weir      frames (common/wire/FORMAT.md) of every piece and every row
+//   parameters.weir      frames (docs/reference/wire_format.md) of every piece and every row
 //   residuals/           of a compressed run: what its workers had not sent (policy_states.h);
 //                        put there once the rest is
 //

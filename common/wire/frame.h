@@ -1,5 +1,5 @@
 // A frame: a short header and a payload, the unit in which parameters, gradients, rows and scores
-// travel and are stored. FORMAT.md documents every byte.
+// travel and are stored. docs/reference/wire_format.md documents every byte.
 //
 // Place in the life of a batch: behind a message's small protobuf header, one part holds one or
 // more frames end to end. A sender appends frames to a buffer (piece_frame.h, row_frame.h,

@@ -8,7 +8,7 @@
 //
 // A piece is a range of a tensor that starts at a stripe; its stripes have 4096 elements, the last
 // one fewer if the piece does. An element is named by its offset in its stripe. How stripes become
-// blocks (FORMAT.md) only the writer and the reader know.
+// blocks (docs/reference/wire_format.md) only the writer and the reader know.
 // Thread rule: thread-compatible. Both are meant to be kept and reused: once they have seen their
 // largest frame they allocate nothing. They borrow buffer and frame.
 #pragma once
@@ -96,9 +96,9 @@ class PieceFrameReader {
 
   // Decodes the whole frame, of either kind, or nothing. piece_elements: length of the piece at
   // (tensor, begin) as this process knows it, which bounds the memory taken. InvalidData when
-  // anything is not as FORMAT.md says: unknown coding, a stripe that the piece has not or that
-  // comes in two blocks, an index out of range, counts that disagree, bytes missing or left over.
-  // Whether the values are finite is not looked at.
+  // anything is not as docs/reference/wire_format.md says: unknown coding, a stripe that the piece
+  // has not or that comes in two blocks, an index out of range, counts that disagree, bytes missing
+  // or left over. Whether the values are finite is not looked at.
   Status Read(const FrameView& frame, uint32_t piece_elements);
 
   // What the last Read gave, each stripe once, in the order of the frame; nothing if it failed.

@@ -58,6 +58,14 @@ class MakeConfigDocs(unittest.TestCase):
                      "| `name` | list of text |  |  | Names, in order. |", "| `empty` (one of `kind`) | `{}` |  |  |  |"):
             self.assertIn(line, page)
 
+    def test_a_long_comment_of_a_message_is_several_lines_and_its_empty_lines_part_paragraphs(self):
+        comment = "// First." + " word" * 40 + "\n//\n// Then.\n"
+        messages, enums, _ = parse(WHOLE.replace("message Config {", comment + "message Config {"))
+        page = make_config_docs.page(messages, enums)
+        self.assertLessEqual(max(len(line) for line in page.splitlines() if not line.startswith("|")), 200)
+        self.assertIn("First. word word", page)
+        self.assertIn("\n\nThen.\n\n", page)
+
     def test_what_a_comment_lacks_is_told(self):
         for old, new, told in (("Default 3; 1 to 64.", "1 to 64.", "Config.count: the comment says neither"),
                                ("Default 3; 1 to 64.", "Default 3.", "Config.count: the comment has no range"),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/config.md from the comments of common/proto/config.proto: every field with its path,
+"""Writes docs/reference/config.md from the comments of common/proto/config.proto: every field with its path,
 type, default, range and meaning.
 
   tools/pages/make_config_docs.py [--check]
@@ -13,21 +13,24 @@ uint64, which seeds are, every value will do.
 import os
 import re
 import sys
+import textwrap
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tools"))
 from scripting import tool_flags  # noqa: E402
 
 PROTO = os.path.join(ROOT, "common", "proto", "config.proto")
-PAGE = os.path.join(ROOT, "docs", "config.md")
+PAGE = os.path.join(ROOT, "docs", "reference", "config.md")
 SCALARS = {"int32": "whole number", "int64": "whole number", "uint64": "whole number",
            "double": "number", "bool": "true or false", "string": "text"}
 NUMBERS = ("int32", "int64", "double")
 INTRODUCTION = """# Every field of a config
 
-A config is protobuf text: files laid over each other in order, and `--override` last (configs/README.md). A field that is not there takes its default.
-`config.textproto` beside a run's results has every field with the value that it had. Units end a field's name: `_ms`, `_bytes`, `_samples`, `_steps`. This page is made from the comments of
-[config.proto](../common/proto/config.proto) by `tools/pages/make_config_docs.py`.
+A config is protobuf text: files laid over each other in order, and `--override` last ([how](../../configs/README.md)).
+A field that is not there takes its default. `config.textproto` beside a run's results has every field with the value that it had.
+Units end a field's name: `_ms`, `_bytes`, `_samples`, `_steps`.
+
+This page is generated from the comments of [config.proto](../../common/proto/config.proto) by `tools/pages/make_config_docs.py`.
 """
 
 
@@ -156,6 +159,12 @@ def meaning(field, enums):
     return text.strip().replace("|", "\\|")
 
 
+def prose(comment):
+    """A message's comment as paragraphs, an empty line of it being two blanks, in lines of a page."""
+    return "\n\n".join(textwrap.fill(paragraph, 150, break_long_words=False, break_on_hyphens=False)
+                       for paragraph in re.split("  +", comment)) + "\n"
+
+
 def page(messages, enums):
     lines = [INTRODUCTION]
     order = []
@@ -166,7 +175,7 @@ def page(messages, enums):
             continue
         lines += ["## %s\n" % name]
         if message.comment:
-            lines += [message.comment + "\n"]
+            lines += [prose(message.comment)]
         if not message.fields:
             continue
         lines += ["| field | type | default | range | meaning |", "|---|---|---|---|---|"]
@@ -214,7 +223,7 @@ def main():
         return 1 if found else 0
     with open(PAGE, encoding="utf-8") as f:
         if f.read() != text:
-            print("docs/config.md is not what tools/pages/make_config_docs.py writes; run it",
+            print("docs/reference/config.md is not what tools/pages/make_config_docs.py writes; run it",
                   file=sys.stderr)
             return 1
     return 1 if found else 0

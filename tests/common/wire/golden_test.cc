@@ -1,5 +1,5 @@
-// The bytes of every frame kind, written by hand after FORMAT.md (the checksums by another
-// program). Later code must write the same and read them for ever.
+// The bytes of every frame kind, written by hand after docs/reference/wire_format.md (the checksums
+// by another program). Later code must write the same and read them for ever.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -132,7 +132,7 @@ TEST(GoldenFrames, GradientOfPowers) {
 }
 
 TEST(GoldenFrames, TheFormatPageShowsTheGradientFrame) {
-  const std::string page = ReadText("common/wire/FORMAT.md");
+  const std::string page = ReadText("docs/reference/wire_format.md");
   const std::string fence = "```hex\n";
   const size_t begin = page.find(fence);
   ASSERT_NE(begin, std::string::npos);

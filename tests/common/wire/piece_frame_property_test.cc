@@ -1,5 +1,5 @@
-// Piece frames of random selections against a plain reader that follows FORMAT.md bit by bit, and
-// against the sizes that the page promises.
+// Piece frames of random selections against a plain reader that follows
+// docs/reference/wire_format.md bit by bit, and against the sizes that the page promises.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -74,7 +74,7 @@ uint32_t StripeElements(uint32_t stripe, uint32_t piece_elements) {
   return std::min(kMaxStripeElements, piece_elements - stripe * kMaxStripeElements);
 }
 
-// How FORMAT.md has values follow each other, and what a scaled one is worth.
+// How docs/reference/wire_format.md has values follow each other, and what a scaled one is worth.
 class PlainValues {
  public:
   PlainValues(ValueCoding coding, uint32_t piece_elements, PlainReader& reader)

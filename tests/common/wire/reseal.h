@@ -10,7 +10,8 @@
 
 namespace weir::wire {
 
-// Of a lone frame, as FORMAT.md describes it. Nothing to do for fewer bytes than a header may have.
+// Of a lone frame, as docs/reference/wire_format.md describes it. Nothing to do for fewer bytes
+// than a header may have.
 inline void Reseal(Bytes* frame) {
   if (frame->size() < kFrameHeaderBytesMin) return;
   uint64_t seed = 0;

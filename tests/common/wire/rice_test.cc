@@ -58,7 +58,7 @@ TEST(BestRice, HasTheParameterThatTheDensityAsksFor) {
 
 using Gaps = std::vector<uint32_t>;
 
-// FORMAT.md: 0 is no change, odd numbers lead up, even ones down.
+// docs/reference/wire_format.md: 0 is no change, odd numbers lead up, even ones down.
 uint64_t ChangeBits(uint32_t from, uint32_t to) {
   return to > from ? 2 * (to - from) : 1 + 2 * (from - to);
 }
