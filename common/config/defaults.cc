@@ -42,6 +42,7 @@ void FillModel(bool has_dense_features, v1::ModelConfig& model) {
   FillActivations(*model.mutable_bottom_activations());
   FillActivations(*model.mutable_top_activations());
   FillLoss(*model.mutable_loss());
+  WEIR_DEFAULT(model, dlrm_initial_values, false);
 }
 
 void FillLabels(google::protobuf::RepeatedPtrField<std::string>& labels,
