@@ -24,6 +24,7 @@
 #include "worker/client/embedded_client.h"
 #include "worker/client/server_client.h"
 #include "worker/data/reader.h"
+#include "worker/data/train_rows.h"
 #include "worker/pipeline/pipeline_views.h"
 #include "worker/pipeline/stage_links.h"
 #include "worker/pipeline/stage_trainer.h"
@@ -114,7 +115,9 @@ Status ReadFlags(const Arguments& arguments, Setup* read) {
   for (const std::string& mistake : transport::PeerListMistakes(setup.addresses)) {
     problems.push_back("--servers: " + mistake);
   }
-  auto config = config::LoadConfig(StrSplit(FLAGS_config, ','), FLAGS_override);
+  // Servers may not have the files, and must have the same config.
+  const auto find = setup.addresses.empty() ? data::FindTrainRows : nullptr;
+  auto config = config::LoadConfig(StrSplit(FLAGS_config, ','), FLAGS_override, find);
   if (config.ok()) {
     setup.config = *std::move(config);
     if (setup.addresses.empty()) {
