@@ -13,6 +13,7 @@
 #include "common/cluster/evaluation.h"
 #include "common/config/config_hash.h"
 #include "common/metrics/report.h"
+#include "common/metrics/warnings.h"
 #include "common/session/run_identity.h"
 #include "common/session/score_message.h"
 
@@ -650,6 +651,10 @@ v1::RunReport Coordinator::FinalReport(int64_t now_ms) const {
   report.set_config_hash(config::ConfigHash(config_));
   director_.FillReport(now_ms, &report);
   *report.mutable_total() = merged_;
+  metrics::AddWarnings({.config = config_,
+                        .evaluations = director_.evaluations(),
+                        .goes_on = identity_.warm_start() != 0},
+                       &report);
   return report;
 }
 

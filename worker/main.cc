@@ -27,6 +27,7 @@
 #include "worker/client/server_client.h"
 #include "worker/data/input_files.h"
 #include "worker/data/reader.h"
+#include "worker/data/train_rows.h"
 #include "worker/out_folder.h"
 #include "worker/pipeline/pipeline_views.h"
 #include "worker/pipeline/stage_links.h"
@@ -118,7 +119,9 @@ Status ReadFlags(const Arguments& arguments, Setup* read) {
   for (const std::string& mistake : transport::PeerListMistakes(setup.addresses)) {
     problems.push_back("--servers: " + mistake);
   }
-  auto config = config::LoadConfig(StrSplit(FLAGS_config, ','), FLAGS_override);
+  // Servers may not have the files, and must have the same config.
+  const auto find = setup.addresses.empty() ? data::FindTrainRows : nullptr;
+  auto config = config::LoadConfig(StrSplit(FLAGS_config, ','), FLAGS_override, find);
   if (config.ok()) {
     setup.config = *std::move(config);
     if (setup.addresses.empty()) {

@@ -121,6 +121,11 @@ class Trainer::Thread {
   }
 
   Status Score(ChunkWork& chunk, const Prepared& prepared, std::span<const float> rows) {
+    trainer_.unseen_values_.Count(chunk.lease().evaluation(), prepared.batch, rows,
+                                  [&](size_t row) {
+                                    return PlaceOf(trainer_.config_.data(), chunk,
+                                                   static_cast<size_t>(prepared.slice.begin) + row);
+                                  });
     probabilities_.resize(static_cast<size_t>(prepared.batch.row_count));
     model_.Score(trainer_.client_->replica(), prepared.batch, rows, probabilities_);
     if (masks_) {
@@ -185,7 +190,8 @@ Trainer::Trainer(const v1::Config& config, const ModelLayout& layout, int thread
       layout_(layout),
       client_(client),
       on_failure_(std::move(on_failure)),
-      counters_(config.pipeline()) {
+      counters_(config.pipeline()),
+      unseen_values_(layout) {
   CHECK_GT(thread_count, 0);
   model::WarnOfSlowPrecision(config.model());
   try {
@@ -195,6 +201,11 @@ Trainer::Trainer(const v1::Config& config, const ModelLayout& layout, int thread
                                          "; use a smaller --threads")));
     Abandon();
   }
+}
+
+void Trainer::FillReport(v1::WorkerReport* report) const {
+  counters_.FillReport(report);
+  unseen_values_.FillReport(report);
 }
 
 void Trainer::RunThread(int number) {

@@ -31,6 +31,7 @@
 #include "worker/step/batch_trainer.h"
 #include "worker/step/chunk_work.h"
 #include "worker/step/train_counters.h"
+#include "worker/step/unseen_values.h"
 
 namespace weir::worker {
 
@@ -43,7 +44,7 @@ class Trainer final : public BatchTrainer {
 
   void Add(std::shared_ptr<ChunkWork> chunk) override;
   void Abandon() override;
-  void FillReport(v1::WorkerReport* report) const override { counters_.FillReport(report); }
+  void FillReport(v1::WorkerReport* report) const override;
 
  private:
   class Thread;
@@ -65,6 +66,7 @@ class Trainer final : public BatchTrainer {
   bool stopping_ = false;
 
   TrainCounters counters_;
+  UnseenValues unseen_values_;
   std::vector<std::thread> threads_;
 };
 

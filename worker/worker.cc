@@ -10,6 +10,7 @@
 #include "common/base/clock.h"
 #include "common/base/strings.h"
 #include "common/metrics/summary.h"
+#include "common/metrics/warnings.h"
 #include "common/session/score_message.h"
 #include "worker/data/synthetic.h"
 #include "worker/trainer.h"
@@ -61,7 +62,8 @@ Worker::Worker(const v1::Config& config, const ModelLayout& layout, WorkerOption
       layout_(layout),
       options_(std::move(options)),
       reader_(reader),
-      client_(client) {
+      client_(client),
+      row_watch_(config.data()) {
   if (options_.log) known_evaluations_ = options_.log->evaluations();
 }
 
@@ -191,6 +193,9 @@ Status Worker::TakeLease(const v1::ChunkLease& lease) {
     const StageSpec& stage = layout_.stages()[*options_.stage];
     data::KeepColumns(stage.reads_dense(), stage.has_interaction, &rows);
   }
+  if (id.split == data::Split::kTrain) {
+    for (const auto& column : row_watch_.Take(lease, rows)) Warn(metrics::Describe(column));
+  }
   auto chunk = std::make_shared<ChunkWork>(lease, std::move(rows), config_.data().batch_size());
   at_work_.push_back(chunk);
   trainer_->Add(std::move(chunk));
@@ -231,23 +236,16 @@ Status Worker::FinishOldest() {
   return OkStatus();
 }
 
-// "test.csv:7".
-std::string Worker::PlaceOf(const ChunkWork& chunk, size_t row) const {
-  const int file = static_cast<int>(chunk.lease().file());
-  const std::vector<int64_t>& lines = chunk.rows().lines;
-  if (lines.empty()) return StrCat("row ", row, " of chunk ", chunk.lease().chunk(), " to test on");
-  return StrCat(config_.data().test(file), ":", lines[row]);
-}
-
 // A row that the model cannot score, because its values are too large, is one more that is
 // malformed. When training has diverged all rows are.
 Status Worker::CheckScores(const ChunkWork& chunk) {
   const std::vector<int64_t> rows = chunk.RowsWithoutScore();
   if (rows.empty()) return OkStatus();
-  const std::string problem =
-      StrCat(PlaceOf(chunk, static_cast<size_t>(rows.front())),
-             ": the model's score of it is not a number: either its values are too large, or "
-             "training has diverged, and wants lower learning rates");
+  const std::string problem = StrCat(
+      PlaceOf(config_.data(), chunk, static_cast<size_t>(rows.front())),
+      ": the model's score of it is not a number: either its values are too large, or "
+      "training has diverged, and wants lower learning rates, or a transform for a column of "
+      "large values");
   LOG(WARNING) << problem << "; " << rows.size() << " such rows of " << chunk.row_count()
                << " have no part in the evaluation";
   if (test_lines_.first_problem.empty()) test_lines_.first_problem = problem;
@@ -276,10 +274,19 @@ v1::WorkRequest Worker::MakeRequest(std::vector<Bytes>* scores) {
   v1::WorkerReport& report = *request.mutable_report();
   client_->FillReport(&report);
   trainer_->FillReport(&report);
-  report.set_lines(train_lines_.count);
-  report.set_malformed_lines(train_lines_.malformed);
+  FillInputReport(&report);
   request.set_known_evaluations(known_evaluations_);
   return request;
+}
+
+void Worker::FillInputReport(v1::WorkerReport* report) const {
+  row_watch_.FillReport(report);
+  report->set_lines(train_lines_.count);
+  report->set_malformed_lines(train_lines_.malformed);
+  report->set_first_malformed(train_lines_.first_problem);
+  report->set_test_lines(test_lines_.count);
+  report->set_malformed_test_lines(test_lines_.malformed);
+  report->set_first_malformed_test(test_lines_.first_problem);
 }
 
 void Worker::ShowProgress(const v1::RunProgress& progress, bool is_last) {
@@ -307,6 +314,10 @@ void Worker::Log(const std::function<Status(metrics::MetricsLog*)>& write) {
   if (!options_.log || !log_failure_.ok()) return;
   log_failure_ = write(options_.log.get());
   if (!log_failure_.ok()) LOG(WARNING) << log_failure_.message() << "; the run goes on without it";
+}
+
+void Worker::Warn(const std::string& warning) {
+  if (told_warnings_.insert(warning).second) LOG(WARNING) << warning;
 }
 
 Status Worker::Save() {
@@ -338,6 +349,7 @@ void Worker::TellSaved() {
 
 Result<v1::RunReport> Worker::Conclude(v1::RunReport report) {
   has_concluded_ = true;
+  for (const std::string& warning : report.warnings()) Warn(warning);
   // Each is worth having without the others.
   const Status saved = options_.save == nullptr ? OkStatus() : Save();
   report.set_threads(static_cast<uint32_t>(options_.threads));

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@
 #include "common/saved_model/saved_model.h"
 #include "worker/client/parameter_client.h"
 #include "worker/data/reader.h"
+#include "worker/row_watch.h"
 #include "worker/step/batch_trainer.h"
 #include "worker/step/chunk_work.h"
 
@@ -82,7 +84,10 @@ class Worker {
   }
   Status CheckMalformed(data::Split split);
   Status CheckScores(const ChunkWork& chunk);
-  std::string PlaceOf(const ChunkWork& chunk, size_t row) const;
+  // What was read and noticed of it.
+  void FillInputReport(v1::WorkerReport* report) const;
+  // Once, whoever found it out.
+  void Warn(const std::string& warning);
   v1::WorkRequest MakeRequest(std::vector<Bytes>* scores);
   void ShowProgress(const v1::RunProgress& progress, bool is_last);
   void Log(const std::function<Status(metrics::MetricsLog*)>& write);
@@ -108,6 +113,8 @@ class Worker {
   bool has_concluded_ = false;
   std::optional<uint32_t> refreshed_for_;  // evaluations before the one it was refreshed for
   SplitLines train_lines_, test_lines_;
+  RowWatch row_watch_;
+  std::set<std::string> told_warnings_;
   double next_report_seconds_ = 0;
   std::optional<double> bayes_logloss_;  // of synthetic test rows
   uint64_t last_shown_samples_ = 0;

@@ -30,6 +30,7 @@ v1::EvaluationReport Evaluate(const ChunkScores& chunks) {
   const eval::Metrics metrics = eval::ComputeMetrics(all.probabilities, all.labels);
   v1::EvaluationReport report;
   report.set_samples(static_cast<uint64_t>(metrics.samples));
+  report.set_positives(static_cast<uint64_t>(metrics.positives));
   report.set_logloss(metrics.logloss);
   report.set_auc(metrics.auc);
   report.set_accuracy(metrics.accuracy);

@@ -42,6 +42,7 @@ void FillModel(bool has_dense_features, v1::ModelConfig& model) {
   FillActivations(*model.mutable_bottom_activations());
   FillActivations(*model.mutable_top_activations());
   FillLoss(*model.mutable_loss());
+  WEIR_DEFAULT(model, dlrm_initial_values, false);
 }
 
 void FillLabels(google::protobuf::RepeatedPtrField<std::string>& labels,
@@ -97,6 +98,7 @@ void FillData(v1::DataConfig& data) {
     WEIR_DEFAULT(synthetic, dense_features, 13);
     WEIR_DEFAULT(synthetic, rows_per_table, 100'000);
   }
+  WEIR_DEFAULT(data, train_rows, data.has_synthetic() ? data.synthetic().rows() : 0);
 }
 
 void FillCompression(v1::CompressionConfig& compression) {
@@ -126,12 +128,24 @@ void FillSchedule(v1::LearningRateSchedule& schedule) {
 
 // Adagrad's sums start near 0, so its first steps are as long as its learning rate whatever the
 // gradients; those of several trainers start from the same values and add up, and as many as one
-// run in ten was seen to cut all its ReLUs for good (docs/results/learning.md). Counted in
-// samples, because larger batches make fewer steps of the same data.
-void FillWarmup(int64_t batch_size, v1::LearningRateSchedule& schedule) {
-  constexpr int64_t kAdagradWarmupSamples = 25'600;
-  const int64_t batch = std::max<int64_t>(1, batch_size);  // not validated yet
-  int64_t steps = (kAdagradWarmupSamples + batch - 1) / batch;
+// run in ten was seen to cut all its ReLUs for good (docs/results/learning.md). Counted in samples,
+// because larger batches make fewer steps of the same data; and a short run is not to spend itself
+// on its way up.
+constexpr int64_t kAdagradWarmupSamples = 25'600;
+constexpr int64_t kWarmupsInRun = 10;
+
+int64_t WarmupSamples(const v1::DataConfig& data) {
+  constexpr int64_t kMost = kWarmupsInRun * kAdagradWarmupSamples;
+  if (data.train_rows() <= 0) return kAdagradWarmupSamples;
+  // Neither is validated yet.
+  const int64_t samples =
+      std::min(data.train_rows(), kMost) * std::clamp<int64_t>(data.epochs(), 1, kMost);
+  return std::min(samples, kMost) / kWarmupsInRun;
+}
+
+void FillWarmup(const v1::DataConfig& data, v1::LearningRateSchedule& schedule) {
+  const int64_t batch = std::max<int64_t>(1, data.batch_size());  // not validated yet
+  int64_t steps = (WarmupSamples(data) + batch - 1) / batch;
   if (schedule.has_decay_start()) steps = std::clamp<int64_t>(schedule.decay_start(), 0, steps);
   WEIR_DEFAULT(schedule, warmup_steps, steps);
 }
@@ -158,7 +172,7 @@ void FillUpdateRule(v1::UpdateRule& rule) {
   WEIR_DEFAULT(rule, dense_semantics, false);
 }
 
-void FillUpdate(int64_t batch_size, v1::UpdateConfig& update) {
+void FillUpdate(const v1::DataConfig& data, v1::UpdateConfig& update) {
   if (!update.has_dense()) update.mutable_dense()->mutable_adagrad()->set_learning_rate(0.005);
   if (!update.has_rows()) {
     v1::AdagradRule& rows = *update.mutable_rows()->mutable_rowwise_adagrad();
@@ -166,7 +180,7 @@ void FillUpdate(int64_t batch_size, v1::UpdateConfig& update) {
     rows.set_initial_accumulator(1e-7);
   }
   if (update.dense().has_adagrad()) {
-    FillWarmup(batch_size, *update.mutable_dense()->mutable_schedule());
+    FillWarmup(data, *update.mutable_dense()->mutable_schedule());
   }
   FillUpdateRule(*update.mutable_dense());
   FillUpdateRule(*update.mutable_rows());
@@ -252,6 +266,11 @@ void FillSplit(v1::SplitConfig& split) {
 
 }  // namespace
 
+int64_t RowsThatMatter(const v1::DataConfig& data) {
+  const int64_t epochs = std::max(1, data.epochs());
+  return (kWarmupsInRun * kAdagradWarmupSamples + epochs - 1) / epochs;
+}
+
 bool HasDenseFeatures(const v1::DataConfig& data) {
   return !(data.has_csv() || data.has_libsvm()) || DenseFeatureCount(data) > 0;
 }
@@ -272,7 +291,7 @@ void FillDefaults(v1::Config* config) {
   FillData(*config->mutable_data());
   FillModel(HasDenseFeatures(config->data()), *config->mutable_model());
   FillCompression(*config->mutable_compression());
-  FillUpdate(config->data().batch_size(), *config->mutable_update());
+  FillUpdate(config->data(), *config->mutable_update());
   FillCluster(*config->mutable_cluster());
   FillRun(*config->mutable_run());
   WEIR_DEFAULT(*config->mutable_pipeline(), in_flight, 4);

@@ -8,6 +8,8 @@
 // Thread rule: any thread.
 #pragma once
 
+#include <cstdint>
+
 #include "common/proto/config.pb.h"
 
 namespace weir::config {
@@ -15,6 +17,9 @@ namespace weir::config {
 void FillDefaults(v1::Config* config);
 // Of one rule alone.
 void FillDefaults(v1::PolicyRule* rule);
+
+// From so many data.train_rows on, defaults are the same for all.
+int64_t RowsThatMatter(const v1::DataConfig& data);
 
 // Whether the reader that the config chose, or any, gives dense features.
 bool HasDenseFeatures(const v1::DataConfig& data);

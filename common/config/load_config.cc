@@ -2,6 +2,7 @@
 
 #include <google/protobuf/text_format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -66,23 +67,29 @@ struct Loader {
     whole = false;
     mistakes.push_back(text.status().message());
   }
+
+  Result<v1::Config> Resolved() const {
+    v1::Config resolved = config;
+    FillDefaults(&resolved);
+    std::vector<std::string> all = mistakes;
+    if (whole) std::ranges::move(ValidateConfig(resolved), std::back_inserter(all));
+    if (!all.empty()) return InvalidConfig(StrJoin(all, "\n"));
+    return resolved;
+  }
 };
 
 }  // namespace
 
 Result<v1::Config> LoadConfig(const std::vector<std::string>& files,
-                              const std::string& override_text) {
+                              const std::string& override_text,
+                              const std::function<v1::Config(const v1::Config&)>& find) {
   Loader loader;
   for (const std::string& path : files) loader.AddFile(path);
   loader.Add(ParseText("--override", override_text));
-
-  FillDefaults(&loader.config);
-  if (loader.whole) {
-    std::vector<std::string> violations = ValidateConfig(loader.config);
-    std::move(violations.begin(), violations.end(), std::back_inserter(loader.mistakes));
-  }
-  if (!loader.mistakes.empty()) return InvalidConfig(StrJoin(loader.mistakes, "\n"));
-  return std::move(loader.config);
+  Result<v1::Config> config = loader.Resolved();
+  if (!config.ok() || !find) return config;
+  Overlay(find(*config), &loader.config);
+  return loader.Resolved();
 }
 
 std::string ToText(const v1::Config& config) {

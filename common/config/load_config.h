@@ -5,6 +5,7 @@
 // Thread rule: any thread.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,12 @@ namespace weir::config {
 // InvalidConfig lists every mistake, one a line: "file:line:column: what" where the text is wrong
 // (the flag's file is "--override"), else "field.path: what; what to do". The rules of
 // validate_config.h are applied when all that is known in the texts parses.
+//
+// find: if given, is asked once about a result without mistakes, and what it returns is laid over
+// everything before defaults are filled in again: what only the data can tell, say.
 Result<v1::Config> LoadConfig(const std::vector<std::string>& files,
-                              const std::string& override_text);
+                              const std::string& override_text,
+                              const std::function<v1::Config(const v1::Config&)>& find = {});
 
 // The resolved config as DIR/config.textproto has it; LoadConfig reads it back unchanged.
 std::string ToText(const v1::Config& config);

@@ -142,6 +142,7 @@ void ValidateData(const v1::DataConfig& data, Violations* violations) {
   violations->RequireRange("data.batch_size", data.batch_size(), 1, 65'536);
   violations->RequireRange("data.epochs", data.epochs(), 1, kMaxInt32);
   violations->RequireRange("data.chunk_batches", data.chunk_batches(), 1, kMaxInt32);
+  violations->RequireRange("data.train_rows", data.train_rows(), 0, int64_t{1} << 40);
   violations->RequireRange("data.max_malformed_share", data.max_malformed_share(), 0, 1);
   const int64_t chunk_lines = int64_t{data.batch_size()} * data.chunk_batches();
   if (data.batch_size() >= 1 && chunk_lines > kMaxChunkLines) {

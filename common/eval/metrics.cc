@@ -58,19 +58,22 @@ Metrics ComputeMetrics(std::span<const float> scores, std::span<const uint8_t> l
   CHECK_EQ(scores.size(), labels.size());
   const auto has_nan = [](float score) { return std::isnan(score); };
   const auto samples = static_cast<int64_t>(scores.size());
+  const auto positives = static_cast<int64_t>(
+      std::count_if(labels.begin(), labels.end(), [](uint8_t label) { return label != 0; }));
   if (samples == 0 || std::any_of(scores.begin(), scores.end(), has_nan)) {
-    return {samples, kUndefined, kUndefined, kUndefined, kUndefined, kUndefined};
+    return {samples, positives, kUndefined, kUndefined, kUndefined, kUndefined, kUndefined};
   }
-  double score_sum = 0, label_sum = 0, hits = 0;
+  double score_sum = 0, hits = 0;
   for (size_t i = 0; i < scores.size(); ++i) {
     score_sum += scores[i];
-    label_sum += labels[i] != 0;
     hits += (scores[i] >= 0.5f) == (labels[i] != 0);
   }
   const auto count = static_cast<double>(samples);
+  const auto label_sum = static_cast<double>(positives);
   const double rate = label_sum / count;
   Metrics metrics;
   metrics.samples = samples;
+  metrics.positives = positives;
   metrics.logloss = SumLogloss(scores, labels) / count;
   metrics.auc = Auc(scores, labels);
   metrics.accuracy = hits / count;

@@ -13,11 +13,12 @@ namespace weir::eval {
 // one certain and wrong prediction costs about 16 and not infinity.
 inline constexpr double kMinProbability = 1e-7;
 
-// A figure that the rows do not define is a quiet NaN (JSON: null): all but samples without rows or
-// with a NaN among the scores; auc and normalized_entropy with labels of one class only;
-// calibration without a positive label.
+// A figure that the rows do not define is a quiet NaN (JSON: null): all but samples and
+// positives without rows or with a NaN among the scores; auc and normalized_entropy with labels of
+// one class only; calibration without a positive label.
 struct Metrics {
   int64_t samples = 0;
+  int64_t positives = 0;          // labels that are 1
   double logloss = 0;             // mean of -ln of the probability given to the label, in nats
   double auc = 0;                 // P(a positive scores above a negative), ties count half; exact
   double accuracy = 0;            // share of rows where (score >= 0.5) is the label

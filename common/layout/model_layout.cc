@@ -88,6 +88,11 @@ ModelLayout::ModelLayout(const v1::Config& config, uint32_t server_count)
          std::span(bottom.data(), static_cast<size_t>(bottom.size())), bottom_weights_);
   AddMlp("top", interaction_width(), std::span(top.data(), static_cast<size_t>(top.size())),
          top_weights_);
+  // What it begins at moves the logit of every row: with the deviation of the other biases, which
+  // is 1 of a single output, the first steps would be spent on its way back.
+  if (!top_weights_.empty() && !model_.dlrm_initial_values()) {
+    tensors_.back().init_deviation = 0;
+  }
   bottom_activations_ = Activations(config.model().bottom_activations(), bottom_weights_.size());
   top_activations_ = Activations(config.model().top_activations(), top_weights_.size());
   if (!top_activations_.empty()) top_activations_.back() = v1::ModelConfig::LINEAR;
@@ -205,6 +210,7 @@ int32_t DenseFeatureCount(const v1::DataConfig& data) {
 }
 
 float InitialDenseValue(uint64_t seed, const TensorSpec& tensor, int64_t index) {
+  if (tensor.init_deviation == 0) return 0;  // and not -0
   const uint64_t hash = KeyedHash(seed, RunStream::kInitialDense, tensor.id, index);
   return static_cast<float>(tensor.init_deviation * NormalFromHash(hash));
 }

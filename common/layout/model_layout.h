@@ -32,7 +32,7 @@ struct TensorSpec {
   std::string name;           // "bottom/0/weight"
   int64_t row_count = 0;      // outputs of the layer
   int64_t column_count = 0;   // inputs of the layer; 1 for a bias
-  double init_deviation = 0;  // of the normal distribution of the initial values
+  double init_deviation = 0;  // of the normal distribution of the initial values; 0: they are 0
   int64_t offset = 0;         // first element in the flat buffer of all dense parameters
 
   int64_t element_count() const { return row_count * column_count; }

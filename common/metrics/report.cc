@@ -3,6 +3,7 @@
 #include <limits>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "common/base/strings.h"
 #include "common/metrics/histogram.h"
@@ -30,6 +31,8 @@ class Merger {
     for (const v1::LayerReport& layer : report.layers()) WEIR_RETURN_IF_ERROR(AddLayer(layer));
     for (const v1::StageTime& time : report.stage_times()) AddStageTime(time);
     for (const v1::SplitReport& split : report.splits()) AddSplit(split);
+    AddFindings(report);
+    for (const v1::TestValuesReport& values : report.test_values()) AddTestValues(values);
     WEIR_ASSIGN_OR_RETURN(const Histogram staleness, Histogram::FromProto(report.staleness()));
     staleness_.Merge(staleness);
     return OkStatus();
@@ -57,6 +60,39 @@ class Merger {
     total_.set_reconnects(total_.reconnects() + report.reconnects());
     total_.set_replayed_pushes(total_.replayed_pushes() + report.replayed_pushes());
     AddRows(report.rows());
+  }
+
+  // What warnings are made of. A column is told of by whoever read the first chunk, and by one that
+  // read it again in its place.
+  void AddFindings(const v1::WorkerReport& report) {
+    if (report.has_labels()) AddLabels(report.labels());
+    for (const v1::LargeColumnReport& column : report.large_columns()) {
+      if (columns_.insert(column.name()).second) *total_.add_large_columns() = column;
+    }
+    total_.set_test_lines(total_.test_lines() + report.test_lines());
+    total_.set_malformed_test_lines(total_.malformed_test_lines() + report.malformed_test_lines());
+    if (total_.first_malformed().empty()) total_.set_first_malformed(report.first_malformed());
+    if (total_.first_malformed_test().empty()) {
+      total_.set_first_malformed_test(report.first_malformed_test());
+    }
+  }
+
+  void AddLabels(const v1::LabelReport& from) {
+    v1::LabelReport& to = *total_.mutable_labels();
+    to.set_rows(to.rows() + from.rows());
+    to.set_positives(to.positives() + from.positives());
+    to.set_groups(to.groups() + from.groups());
+    to.set_squared_positives(to.squared_positives() + from.squared_positives());
+  }
+
+  void AddTestValues(const v1::TestValuesReport& values) {
+    const auto [entry, is_new] =
+        test_values_indexes_.emplace(values.table(), total_.test_values_size());
+    if (is_new) total_.add_test_values()->set_table(values.table());
+    v1::TestValuesReport& sum = *total_.mutable_test_values(entry->second);
+    sum.set_values(sum.values() + values.values());
+    sum.set_unseen(sum.unseen() + values.unseen());
+    if (sum.example().empty()) sum.set_example(values.example());
   }
 
   void AddRows(const v1::RowReport& from) {
@@ -124,6 +160,8 @@ class Merger {
   v1::WorkerReport total_;
   Histogram staleness_;
   std::unordered_map<std::string, int> split_indexes_;
+  std::unordered_map<std::string, int> test_values_indexes_;
+  std::unordered_set<std::string> columns_;
   std::unordered_map<std::string, int> layer_indexes_;
   std::unordered_map<std::string, int> stage_indexes_;
   std::unordered_map<std::string, int> threshold_counts_;

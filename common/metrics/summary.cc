@@ -168,6 +168,7 @@ std::string SummaryJson(const v1::RunReport& report, const std::string& commit) 
       {"staleness", StalenessJson(report.total())},
       {"stages_time", StagesTimeJson(report.total())},
       {"recovery", RecoveryJson(report)},
+      {"warnings", Json(report.warnings())},
   };
   // Names may come from peers: what is not UTF-8 is replaced instead of thrown at.
   return summary.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

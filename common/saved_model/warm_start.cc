@@ -121,7 +121,8 @@ std::string DescribeColumns(const v1::DataConfig& saved, const v1::DataConfig& w
 }
 
 std::string DescribeStructure(const v1::ModelConfig& saved, const v1::ModelConfig& wanted) {
-  const std::string differences = DescribeMessages(saved, wanted, {"loss", "precision"});
+  const std::string differences =
+      DescribeMessages(saved, wanted, {"loss", "precision", "dlrm_initial_values"});
   return differences.empty() ? "" : StrCat("model, ", differences);
 }
 

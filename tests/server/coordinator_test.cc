@@ -433,6 +433,21 @@ TEST_F(CoordinatorTest, GaugesAreThoseOfTheLiving) {
   EXPECT_EQ(without.rows().waiting(), 0u);
 }
 
+TEST_F(CoordinatorTest, TheRunEndsWithTheWarningsOfAllItsWorkers) {
+  Admit(0);
+  Admit(1);
+  v1::WorkRequest other = Request(1, 0);
+  other.set_heartbeat_only(true);
+  other.mutable_report()->set_lines(10);
+  other.mutable_report()->set_malformed_lines(1);
+  other.mutable_report()->set_first_malformed("train.tsv:3: no label");
+  Work(other);
+  uint64_t last_id = 0;
+  const v1::RunReport report = FinishTheRun(&last_id).finished();
+  ASSERT_EQ(report.warnings_size(), 1) << report.DebugString();
+  EXPECT_THAT(report.warnings(0), AllOf(HasSubstr("1 of 10 lines"), HasSubstr("train.tsv:3")));
+}
+
 TEST_F(CoordinatorTest, TheRunEndsWithTheMergedEvaluation) {
   Admit(0);
   uint64_t last_id = 0;

@@ -49,6 +49,17 @@ TEST(LocalEndReport, TellsOfATestWithoutRows) {
   EXPECT_EQ(*report, "  test    data.test has no usable row; the trainers' logs tell why\n");
 }
 
+TEST(LocalEndReport, EndsWithTheWarnings) {
+  const auto report = EndReport(R"({"wire": {"total_bytes": 3000000},
+                                    "warnings": ["one thing", 7, "another"]})");
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(*report,
+            "  wire    3.0 MB in all, both ways\n"
+            "  warning one thing\n"
+            "  warning another\n");
+  EXPECT_EQ(*EndReport(R"({"warnings": "x"})"), "");
+}
+
 TEST(LocalEndReport, LeavesOutWhatIsNotThere) {
   const auto embedded = EndReport(R"({
       "train": {"samples": 10, "seconds": 1, "samples_per_second": 10, "steps": 1, "logloss": null},

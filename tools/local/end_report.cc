@@ -116,6 +116,17 @@ std::string TotalLine(const json& summary) {
   return StrCat("  wire    ", FormatBytes(*bytes), " in all, both ways\n");
 }
 
+// What the one who started the run should know of it.
+std::string WarningLines(const json& summary) {
+  const auto warnings = summary.find("warnings");
+  if (warnings == summary.end() || !warnings->is_array()) return "";
+  std::string lines;
+  for (const json& warning : *warnings) {
+    if (warning.is_string()) lines += StrCat("  warning ", warning.get<std::string>(), "\n");
+  }
+  return lines;
+}
+
 }  // namespace
 
 Result<std::string> EndReport(const std::string& summary_text) {
@@ -123,7 +134,7 @@ Result<std::string> EndReport(const std::string& summary_text) {
   if (!summary.is_object()) return InvalidData("summary.json is no JSON object");
   return StrCat(TrainLine(summary), TestLine(summary), ServerTrafficLine(summary, "  dense   ", ""),
                 ServerTrafficLine(summary, "  rows    ", "row_"), RowsLine(summary),
-                LinkLines(summary), TotalLine(summary));
+                LinkLines(summary), TotalLine(summary), WarningLines(summary));
 }
 
 }  // namespace weir::tools

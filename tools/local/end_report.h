@@ -1,5 +1,5 @@
 // What weir-local prints when a run is done: speed, quality on test data, and what crossed the
-// wire, from summary.json.
+// wire, and what should be known of the run, from summary.json.
 //
 // Thread rule: any thread.
 #pragma once

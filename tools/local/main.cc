@@ -30,6 +30,7 @@
 #include "tools/local/progress.h"
 #include "tools/local/residuals.h"
 #include "tools/local/supervisor.h"
+#include "worker/data/train_rows.h"
 
 DEFINE_string(config, "", "config files, overlaid in order: a.textproto,b.textproto");
 DEFINE_string(override, "", "protobuf text laid over the config files, last");
@@ -89,7 +90,8 @@ std::vector<std::string> StageMistakes(const LocalOptions& options, const v1::Co
 std::vector<std::string> AllMistakes(const LocalOptions& options, v1::Config& resolved) {
   std::vector<std::string> mistakes = OptionMistakes(options);
   if (options.config_files.empty()) return mistakes;
-  auto config = config::LoadConfig(options.config_files, options.override_text);
+  auto config =
+      config::LoadConfig(options.config_files, options.override_text, data::FindTrainRows);
   std::vector<std::string> found;
   if (!config.ok()) {
     found = StrSplit(config.status().message(), '\n');

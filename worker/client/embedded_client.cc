@@ -9,6 +9,7 @@
 #include "common/cluster/evaluation.h"
 #include "common/config/config_hash.h"
 #include "common/config/validate_config.h"
+#include "common/metrics/warnings.h"
 #include "common/saved_model/frames.h"
 #include "common/saved_model/warm_start.h"
 #include "common/session/score_message.h"
@@ -185,6 +186,7 @@ Status EmbeddedClient::Load(const saved_model::SavedModel& model) {
                                                                               state);
            }}));
   step_ = model.manifest().steps();
+  goes_on_ = true;
   return OkStatus();
 }
 
@@ -255,6 +257,8 @@ void EmbeddedClient::FillRunReport(int64_t now_ms, v1::RunReport* report) const 
   report->set_config_hash(config::ConfigHash(config_));
   director_.FillReport(now_ms, report);
   *report->mutable_total() = report_;
+  metrics::AddWarnings(
+      {.config = config_, .evaluations = director_.evaluations(), .goes_on = goes_on_}, report);
 }
 
 void EmbeddedClient::Stop(const Status& status, bool) {

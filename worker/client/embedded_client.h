@@ -87,6 +87,7 @@ class EmbeddedClient : public ParameterClient {
   tensor::AlignedBuffer values_;  // flat
   tensor::AlignedBuffer state_;   // flat, StatePerElement() floats per element, stripe by stripe
   std::atomic<uint64_t> step_ = 0;
+  bool goes_on_ = false;  // from a saved model
   std::vector<std::mutex> tensor_mutexes_;
   std::vector<std::unique_ptr<RowPartitionSlot>> partitions_;
   std::mutex scratch_mutex_;

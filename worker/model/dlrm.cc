@@ -105,7 +105,8 @@ Status Dlrm::Diverged(const float* parameters, const data::Batch& batch, const S
                       std::span<const float> rows) {
   return Internal(StrCat("the loss is not finite; the first place that is not: ",
                          FirstNonFinite(parameters, batch, slice, rows),
-                         ". Training has diverged: try a smaller learning rate"));
+                         ". Training has diverged: try a smaller learning rate, and a transform "
+                         "for columns of large values"));
 }
 
 std::string Dlrm::FirstNonFinite(const float* parameters, const data::Batch& batch,

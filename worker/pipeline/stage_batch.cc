@@ -95,7 +95,8 @@ Result<double> StageMath::Loss(const float* parameters, std::span<const float> r
     if (place.empty()) place = "none any more";  // the replica is written meanwhile
     return Internal(
         StrCat("the loss is not finite; the first place in the last stage that is not: ", place,
-               ". Training has diverged: try a smaller learning rate"));
+               ". Training has diverged: try a smaller learning rate, and a transform for columns "
+               "of large values"));
   });
   if (!status.ok()) return status;
   return sum;

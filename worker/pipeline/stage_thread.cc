@@ -182,6 +182,7 @@ Status StageThread::AwaitRows(StageBatch* batch) {
 
 Status StageThread::Forward(std::unique_ptr<StageBatch> batch, const transport::Message& message) {
   WEIR_RETURN_IF_ERROR(AwaitRows(batch.get()));
+  if (batch->is_test() && !rows_.empty()) CountUnseen(*batch);
   batch->mark = client_.MarkRead();
   std::vector<Bytes> bodies(batch->is_test() && masks_ ? 2 : 1);
   for (size_t i = 0; i < bodies.size(); ++i) {
@@ -197,6 +198,16 @@ Status StageThread::Forward(std::unique_ptr<StageBatch> batch, const transport::
   if (!math_.is_last()) return SendForward(std::move(batch), std::move(bodies));
   if (batch->is_test()) return SendScores(std::move(batch), bodies.size() == 2);
   return TurnAround(std::move(batch));
+}
+
+// Where a row stands the first stage alone knows.
+void StageThread::CountUnseen(const StageBatch& batch) {
+  const auto place = [&](size_t row) {
+    return math_.is_first()
+               ? PlaceOf(config_.data(), *batch.chunk, static_cast<size_t>(batch.slice.begin) + row)
+               : std::string();
+  };
+  shared_.unseen_values.Count(batch.name.evaluation(), batch.batch, rows_, place);
 }
 
 Status StageThread::SendForward(std::unique_ptr<StageBatch> batch, std::vector<Bytes> bodies) {

@@ -29,6 +29,7 @@
 #include "worker/pipeline/stage_links.h"
 #include "worker/pipeline/stage_queue.h"
 #include "worker/step/train_counters.h"
+#include "worker/step/unseen_values.h"
 
 namespace weir::worker {
 
@@ -73,6 +74,7 @@ struct StageShared {
   ChunkRows& chunk_rows;
   EvaluationRefresh& refresh;
   TrainCounters& counters;
+  UnseenValues& unseen_values;
   StageTimes& times;
 };
 
@@ -99,6 +101,7 @@ class StageThread {
   void AskForRows(StageBatch* batch);
   Status AwaitRows(StageBatch* batch);
   Status Forward(std::unique_ptr<StageBatch> batch, const transport::Message& message);
+  void CountUnseen(const StageBatch& batch);
   Status SendForward(std::unique_ptr<StageBatch> batch, std::vector<Bytes> bodies);
 
   // Of the last stage: what goes back at once.

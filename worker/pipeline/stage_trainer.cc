@@ -26,6 +26,7 @@ StageTrainer::StageTrainer(const v1::Config& config, const ModelLayout& layout, 
       chunk_rows_(layout.stages()[parts_.stage], parts_.reader),
       refresh_(parts_.client),
       counters_(config.pipeline()),
+      unseen_values_(layout),
       queue_(
           config, is_first(),
           static_cast<size_t>(config.pipeline().in_flight()) * static_cast<size_t>(thread_count),
@@ -55,8 +56,8 @@ StageTrainer::~StageTrainer() {
 
 void StageTrainer::RunThread() {
   try {
-    StageThread thread(
-        {config_, layout_, parts_, queue_, chunk_rows_, refresh_, counters_, times_});
+    StageThread thread({config_, layout_, parts_, queue_, chunk_rows_, refresh_, counters_,
+                        unseen_values_, times_});
     while (true) {
       auto work = Next();
       if (!work.ok()) return Fail(work.status());
@@ -140,6 +141,7 @@ void StageTrainer::Fail(const Status& status) {
 
 void StageTrainer::FillReport(v1::WorkerReport* report) const {
   counters_.FillReport(report);
+  unseen_values_.FillReport(report);
   times_.FillReport(parts_.stage, report);
   AddLinks(parts_.links->sent(), report);
   const std::vector<model::SplitCounts> splits = counters_.splits();

@@ -28,6 +28,7 @@
 #include "worker/pipeline/stage_thread.h"
 #include "worker/step/batch_trainer.h"
 #include "worker/step/train_counters.h"
+#include "worker/step/unseen_values.h"
 
 namespace weir::worker {
 
@@ -61,6 +62,7 @@ class StageTrainer final : public BatchTrainer {
   ChunkRows chunk_rows_;
   EvaluationRefresh refresh_;
   TrainCounters counters_;
+  UnseenValues unseen_values_;
   StageTimes times_;
   StageQueue queue_;
   std::vector<std::thread> threads_;

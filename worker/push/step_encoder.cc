@@ -91,7 +91,8 @@ Status StepEncoder::CheckFinite(std::span<const float> dense) const {
     const std::span<const float> values = PartOf(tensor, dense);
     if (std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) continue;
     return Internal(StrCat("the gradient of ", tensor.name,
-                           " is not finite. Training has diverged: try a smaller learning rate"));
+                           " is not finite. Training has diverged: try a smaller learning rate, "
+                           "and a transform for columns of large values"));
   }
   return OkStatus();
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/base/strings.h"
 
 namespace weir::worker {
 
@@ -103,6 +104,12 @@ void ChunkWork::Revoke() {
 bool ChunkWork::is_revoked() const {
   std::lock_guard lock(mutex_);
   return revoked_;
+}
+
+std::string PlaceOf(const v1::DataConfig& data, const ChunkWork& chunk, size_t row) {
+  const std::vector<int64_t>& lines = chunk.rows().lines;
+  if (lines.empty()) return StrCat("row ", row, " of chunk ", chunk.lease().chunk(), " to test on");
+  return StrCat(data.test(static_cast<int>(chunk.lease().file())), ":", lines[row]);
 }
 
 }  // namespace weir::worker

@@ -10,9 +10,11 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "common/eval/scores.h"
+#include "common/proto/config.pb.h"
 #include "common/proto/protocol.pb.h"
 #include "worker/data/batch.h"
 
@@ -72,5 +74,8 @@ class ChunkWork {
   std::vector<std::optional<uint64_t>> sequences_;  // per batch
   std::vector<float> probabilities_, unmasked_;     // test chunks: per row
 };
+
+// Of a row to test on, for a person to find it: "test.csv:7".
+std::string PlaceOf(const v1::DataConfig& data, const ChunkWork& chunk, size_t row);
 
 }  // namespace weir::worker

@@ -185,6 +185,53 @@ TEST(FillDefaults, WarmsUpOverAsManySamplesWhateverTheBatch) {
   }
 }
 
+TEST(FillDefaults, WarmsUpForATenthOfARunAtMostWhereItsRowsAreKnown) {
+  struct Case {
+    int64_t rows;
+    int32_t epochs, batch_size;
+    int64_t steps;
+  };
+  for (const Case& each :
+       {Case{0, 1, 128, 200},  // not known
+        Case{256'000, 1, 128, 200}, Case{20'000, 1, 128, 16}, Case{20'000, 5, 128, 79},
+        Case{20'000, 100, 128, 200}, Case{20'000, 1, 64, 32}, Case{9, 1, 128, 0},
+        Case{11, 1, 128, 1}, Case{int64_t{1} << 62, 2'000'000'000, 128, 200}, Case{-5, 1, 128, 200},
+        Case{20'000, -1, 128, 16}}) {
+    v1::Config config;
+    config.mutable_data()->set_train_rows(each.rows);
+    config.mutable_data()->set_epochs(each.epochs);
+    config.mutable_data()->set_batch_size(each.batch_size);
+    FillDefaults(&config);
+    EXPECT_EQ(config.update().dense().schedule().warmup_steps(), each.steps)
+        << each.rows << " rows, " << each.epochs << " epochs of batches of " << each.batch_size;
+  }
+}
+
+TEST(FillDefaults, KnowsTheRowsOfSyntheticData) {
+  v1::Config config;
+  config.mutable_data()->mutable_synthetic()->set_rows(20'000);
+  FillDefaults(&config);
+  EXPECT_EQ(config.data().train_rows(), 20'000);
+  EXPECT_EQ(config.update().dense().schedule().warmup_steps(), 16);
+}
+
+TEST(RowsThatMatter, AreThoseFromWhichOnTheDefaultsAreTheSame) {
+  for (const int32_t epochs : {0, 1, 3, 10, 1'000'000}) {
+    v1::Config config;
+    config.mutable_data()->set_epochs(epochs);
+    const int64_t rows = RowsThatMatter(config.data());
+    const auto warmup = [&](int64_t train_rows) {
+      v1::Config filled = config;
+      filled.mutable_data()->set_train_rows(train_rows);
+      filled.mutable_data()->set_batch_size(1);
+      FillDefaults(&filled);
+      return filled.update().dense().schedule().warmup_steps();
+    };
+    EXPECT_EQ(warmup(rows), warmup(int64_t{1} << 40)) << epochs;
+    EXPECT_EQ(warmup(rows - 1) < warmup(rows), rows > 1) << epochs;  // without any, not known
+  }
+}
+
 TEST(FillDefaults, ChoosesNothingForARuleThatIsWrittenOut) {
   v1::Config config;
   config.mutable_compression()->mutable_default_()->set_values(v1::BF16);

@@ -78,6 +78,33 @@ TEST_F(LoadConfig, NamesUtf16) {
   }
 }
 
+TEST_F(LoadConfig, WhatIsFoundIsLaidOverEverythingBeforeTheDefaults) {
+  const auto base = File("base", R"(data { train: "a" criteo_tsv {} })");
+  int asked = 0;
+  const auto config =
+      config::LoadConfig({base}, "data { epochs: 2 }", [&](const v1::Config& resolved) {
+        ++asked;
+        EXPECT_EQ(resolved.data().epochs(), 2);
+        EXPECT_EQ(resolved.update().dense().schedule().warmup_steps(), 200);
+        v1::Config found;
+        found.mutable_data()->set_train_rows(6400);
+        return found;
+      });
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(config->data().train_rows(), 6400);
+  EXPECT_EQ(config->data().epochs(), 2);
+  EXPECT_EQ(config->update().dense().schedule().warmup_steps(), 10);
+}
+
+TEST_F(LoadConfig, NothingIsSoughtForAConfigWithMistakes) {
+  const auto config = config::LoadConfig({}, "data { epochs: 0 }", [](const v1::Config&) {
+    ADD_FAILURE() << "it was asked";
+    return v1::Config();
+  });
+  EXPECT_FALSE(config.ok());
+}
+
 TEST_F(LoadConfig, ListsAreReplacedWhole) {
   const auto base = File("base", R"(
       data { synthetic {} train: "a" train: "b" }

@@ -127,6 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "data.chunk_batches: a chunk of 256 batches of 65536 has 14361296896 bytes"},
         BrokenRule{"data { max_malformed_share: 1.5 }", "data.max_malformed_share: "},
         BrokenRule{"data { max_malformed_share: nan }", "data.max_malformed_share: nan "},
+        BrokenRule{"data { train_rows: -1 }", "data.train_rows: -1 "},
         BrokenRule{"update { dense { sgd {} } }", "update.dense.sgd.learning_rate: is not set"},
         BrokenRule{"update { dense {adagrad { learning_rate: 0 }} }",
                    "update.dense.adagrad.learning_rate: 0 "},

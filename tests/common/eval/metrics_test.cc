@@ -63,6 +63,7 @@ TEST(Metrics, ClosedFormsByHand) {
   const std::vector<uint8_t> labels = {1, 1, 0, 0};
   const Metrics metrics = ComputeMetrics(scores, labels);
   EXPECT_EQ(metrics.samples, 4);
+  EXPECT_EQ(metrics.positives, 2);
   const double logloss = -(2 * std::log(0.75) + 2 * std::log(0.5)) / 4;
   EXPECT_NEAR(metrics.logloss, logloss, 1e-15);
   EXPECT_NEAR(metrics.normalized_entropy, logloss / std::log(2.0), 1e-15);
@@ -108,6 +109,7 @@ TEST(Metrics, NoRowsOrANanScoreLeaveEverythingUndefined) {
   const std::vector<float> scores = {0.5f, std::numeric_limits<float>::quiet_NaN(), 0.1f};
   const Metrics diverged = ComputeMetrics(scores, std::vector<uint8_t>{1, 0, 1});
   EXPECT_EQ(diverged.samples, 3);
+  EXPECT_EQ(diverged.positives, 2);
   EXPECT_TRUE(std::isnan(diverged.logloss));
   EXPECT_TRUE(std::isnan(diverged.auc));
   EXPECT_TRUE(std::isnan(diverged.accuracy));

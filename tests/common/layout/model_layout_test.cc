@@ -226,6 +226,31 @@ TEST(InitialDenseValue, IsNormalWithTheDeviationOfTheReferenceModel) {
   EXPECT_LT(moments.largest, 7 * deviation);
 }
 
+TEST(InitialDenseValue, OfTheLastBiasIsZeroUnlessTheReferencesIsWanted) {
+  v1::Config config = PaperConfig();
+  for (const uint64_t seed : {1, 2, 3}) {
+    config.mutable_run()->set_seed(seed);
+    config.mutable_model()->set_dlrm_initial_values(false);
+    const std::vector<float> ours = InitialValues(seed, Find(ModelLayout(config, 1), "top/3/bias"));
+    ASSERT_EQ(ours.size(), 1u);
+    EXPECT_EQ(ours[0], 0);
+    EXPECT_FALSE(std::signbit(ours[0]));
+    config.mutable_model()->set_dlrm_initial_values(true);
+    EXPECT_NE(InitialValues(seed, Find(ModelLayout(config, 1), "top/3/bias"))[0], 0);
+  }
+}
+
+TEST(InitialDenseValue, OfOtherTensorsIsTheReferencesEitherWay) {
+  v1::Config config = PaperConfig();
+  const ModelLayout ours(config, 1);
+  config.mutable_model()->set_dlrm_initial_values(true);
+  const ModelLayout reference(config, 1);
+  for (size_t i = 0; i + 1 < ours.tensors().size(); ++i) {
+    EXPECT_GT(ours.tensors()[i].init_deviation, 0) << ours.tensors()[i].name;
+    EXPECT_EQ(ours.tensors()[i].init_deviation, reference.tensors()[i].init_deviation);
+  }
+}
+
 TEST(InitialDenseValue, DependsOnSeedTensorAndIndexAlone) {
   const ModelLayout layout(PaperConfig(), 1);
   TensorSpec tensor = Find(layout, "bottom/1/weight");

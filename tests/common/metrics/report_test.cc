@@ -53,6 +53,31 @@ TEST(MergeReports, SumsCountersAndMatchesLayersByName) {
   EXPECT_EQ(merged->DebugString(), expected.DebugString());
 }
 
+TEST(MergeReports, SumsWhatWarningsAreMadeOfAndTellsOfAColumnOnce) {
+  const std::vector<v1::WorkerReport> reports = {
+      Parse(R"(labels { rows: 300 positives: 30 groups: 2 squared_positives: 500 }
+               large_columns { name: "year" largest: 2015 }
+               test_values { table: "a" values: 10 unseen: 2 }
+               test_values { table: "b" values: 10 }
+               test_lines: 11 malformed_test_lines: 1 first_malformed_test: "t.csv:3: x")"),
+      Parse(R"(labels { rows: 200 positives: 3 groups: 1 squared_positives: 9 }
+               large_columns { name: "year" largest: 2016 } large_columns { name: "price" }
+               test_values { table: "b" values: 5 unseen: 5 example: "t.csv:9" }
+               test_values { table: "a" values: 5 unseen: 1 example: "t.csv:8" }
+               test_lines: 6 first_malformed: "f.csv:1: y" first_malformed_test: "t.csv:5: z")")};
+  const auto merged = MergeReports(reports);
+  ASSERT_TRUE(merged.ok()) << merged.status();
+  EXPECT_EQ(merged->DebugString(),
+            Parse(R"(labels { rows: 500 positives: 33 groups: 3 squared_positives: 509 }
+                     large_columns { name: "year" largest: 2015 } large_columns { name: "price" }
+                     test_values { table: "a" values: 15 unseen: 3 example: "t.csv:8" }
+                     test_values { table: "b" values: 15 unseen: 5 example: "t.csv:9" }
+                     test_lines: 17 malformed_test_lines: 1
+                     first_malformed: "f.csv:1: y" first_malformed_test: "t.csv:3: x"
+                     sent {} received {} dense {} staleness {} rows {})")
+                .DebugString());
+}
+
 TEST(MergeReports, OfNothingIsEmpty) {
   const auto merged = MergeReports({});
   ASSERT_TRUE(merged.ok());

@@ -52,7 +52,7 @@ TEST(SummaryJson, HasEveryPromisedKey) {
   EXPECT_THAT(Keys(summary),
               IsSupersetOf({"commit", "mode", "servers", "trainers", "stages", "threads", "device",
                             "seed", "config_hash", "train", "test", "wire", "layers", "staleness",
-                            "stages_time", "recovery"}));
+                            "stages_time", "recovery", "warnings"}));
   EXPECT_THAT(Keys(summary["train"]),
               IsSupersetOf({"samples", "seconds", "samples_per_second", "steps", "logloss"}));
   EXPECT_THAT(Keys(summary["test"]), IsSupersetOf({"samples", "logloss", "auc", "accuracy",
@@ -113,6 +113,15 @@ TEST(SummaryJson, WritesNullForWhatIsUndefined) {
   EXPECT_TRUE(empty["train"]["logloss"].is_null());
   EXPECT_TRUE(empty["test"]["auc"].is_null());
   EXPECT_TRUE(empty["staleness"]["p50"].is_null());
+}
+
+TEST(SummaryJson, HasTheWarningsInTheirOrder) {
+  v1::RunReport report = Example();
+  EXPECT_EQ(json::parse(SummaryJson(report, kCommit))["warnings"], json::array());
+  report.add_warnings("the first");
+  report.add_warnings("the second");
+  EXPECT_EQ(json::parse(SummaryJson(report, kCommit))["warnings"],
+            json::array({"the first", "the second"}));
 }
 
 TEST(SummaryJson, SurvivesNamesThatAreNotText) {

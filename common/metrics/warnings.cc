@@ -1,0 +1,212 @@
+#include "common/metrics/warnings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/strings.h"
+#include "common/metrics/report.h"
+
+namespace weir::metrics {
+namespace {
+
+// Below so many rows, chance alone may do what a check looks for.
+constexpr uint64_t kFewRows = 100;
+
+struct Run {
+  const RunRecord& record;
+  const v1::RunReport& report;
+
+  const v1::WorkerReport& total() const { return report.total(); }
+};
+
+using Warnings = std::vector<std::string>;
+
+std::string Percent(uint64_t part, uint64_t whole) {
+  return Format("%.3g %%", 100 * Ratio(static_cast<double>(part), static_cast<double>(whole)));
+}
+
+// Of the rows to train on, positive ones; NaN without rows.
+double BaseRate(const Run& run) {
+  const v1::LabelReport& labels = run.total().labels();
+  return Ratio(static_cast<double>(labels.positives()), static_cast<double>(labels.rows()));
+}
+
+// The mean logloss of saying `guess` of every row when `rate` of them are positive.
+double LoglossOfConstant(double guess, double rate) {
+  constexpr double kLeast = 1e-7;  // as evaluation has it
+  guess = std::clamp(guess, kLeast, 1 - kLeast);
+  return -rate * std::log(guess) - (1 - rate) * std::log1p(-guess);
+}
+
+// Whether what is trained for is the logloss, or has its best where the logloss has it.
+bool PredictsProbabilities(const v1::LossConfig& loss) {
+  return !loss.has_weighted_bce() ||
+         loss.weighted_bce().positive_weight() == loss.weighted_bce().negative_weight();
+}
+
+void CheckColumns(const Run& run, Warnings* warnings) {
+  for (const v1::LargeColumnReport& column : run.total().large_columns()) {
+    warnings->push_back(Describe(column));
+  }
+}
+
+void CheckTrainingLoss(const Run& run, Warnings* warnings) {
+  // What a model that knows nothing begins with is no divergence, nor is a worse guess.
+  constexpr double kUsual = 1;
+  const double rate = BaseRate(run);
+  const double base = LoglossOfConstant(rate, rate);
+  const double loss = Ratio(run.total().logloss_sum(), static_cast<double>(run.total().samples()));
+  if (!PredictsProbabilities(run.record.config.model().loss())) return;
+  if (run.total().labels().rows() < kFewRows || !(loss > std::max(kUsual, 2 * base))) return;
+  warnings->push_back(StrCat(
+      "the training logloss, ", Format("%.4g", loss), ", is far above ", Format("%.4f", base),
+      ", what predicting the mean label for every row gives: training diverged; use smaller "
+      "learning rates (update), and a transform for a column of large values"));
+}
+
+void CheckTestLoss(const Run& run, Warnings* warnings) {
+  // Less than this share below it is what chance makes of a model that has learned nothing.
+  constexpr double kHardlyBetter = 0.999;
+  const v1::EvaluationReport& test = run.report.test();
+  if (test.samples() < kFewRows || run.total().labels().rows() < kFewRows) return;
+  if (test.positives() == 0 || test.positives() >= test.samples()) return;
+  if (!PredictsProbabilities(run.record.config.model().loss())) return;
+  const double test_rate =
+      static_cast<double>(test.positives()) / static_cast<double>(test.samples());
+  const double base = LoglossOfConstant(BaseRate(run), test_rate);
+  if (!(test.logloss() > kHardlyBetter * base)) return;
+  std::string text =
+      StrCat("the test logloss, ", Format("%.4f", test.logloss()), ", is no better than ",
+             Format("%.4f", base), ", what predicting the mean label of the training rows, ",
+             Format("%.4g", BaseRate(run)), ", for every test row gives: ");
+  constexpr double kRanks = 0.55;
+  text += test.auc() > kRanks
+              ? StrCat("it tells rows apart (AUC ", Format("%.4f", test.auc()),
+                       "), but its probabilities are off; it was trained for too long, or the test "
+                       "rows are of another kind than those to train on")
+              : "the model has learned nothing that holds for the test rows; look at the columns, "
+                "their transforms, the labels, and the learning rates (update)";
+  warnings->push_back(std::move(text));
+}
+
+void CheckTestLabels(const Run& run, Warnings* warnings) {
+  const v1::EvaluationReport& test = run.report.test();
+  if (test.samples() == 0) return;
+  const bool all_negative = test.positives() == 0;
+  if (!all_negative && test.positives() < test.samples()) return;
+  warnings->push_back(StrCat("the AUC is undefined: all ", test.samples(), " test rows have the ",
+                             all_negative ? "negative label, 0" : "positive label, 1",
+                             "; test on rows of both, and see that the reader knows their labels"));
+}
+
+// Labels of a group are alike by nearly this share of what they could be: the correlation within
+// groups, 0 by chance, 1 where each group has one label.
+void CheckLabelOrder(const Run& run, Warnings* warnings) {
+  constexpr double kSorted = 0.5;
+  constexpr uint64_t kFewGroups = 8;
+  const v1::LabelReport& labels = run.total().labels();
+  const double rate = BaseRate(run);
+  if (labels.groups() < kFewGroups || !(rate > 0 && rate < 1)) return;
+  const auto size = static_cast<double>(kLabelGroupRows);
+  const double mean = size * rate;
+  const double variance =
+      static_cast<double>(labels.squared_positives()) / static_cast<double>(labels.groups()) -
+      mean * mean;
+  const double by_chance = size * rate * (1 - rate);
+  const double alike = (variance / by_chance - 1) / (size - 1);
+  if (!(alike > kSorted)) return;
+  warnings->push_back(StrCat(
+      "rows to train on are sorted by their label: within ", kLabelGroupRows,
+      " rows in a row, labels are alike by ", Format("%.2f", alike),
+      " (0 is chance, 1 is sorted), and what is learned from one label is forgotten with the "
+      "other; shuffle the file, with shuf for example, its header apart (data.shuffle shuffles "
+      "within chunks alone)"));
+}
+
+void CheckWarmup(const Run& run, Warnings* warnings) {
+  const uint64_t steps = run.total().steps();
+  if (steps == 0 || run.record.goes_on) return;  // its schedule may have begun in another run
+  const v1::UpdateConfig& update = run.record.config.update();
+  for (const auto& [name, rule] : {std::pair("dense", &update.dense()), {"rows", &update.rows()}}) {
+    const auto warmup = static_cast<uint64_t>(rule->schedule().warmup_steps());
+    if (warmup <= 1 || 2 * warmup <= steps) continue;
+    warnings->push_back(StrCat(
+        "the learning rate of update.", name, " rises for ", warmup, " steps, and the run had ",
+        steps, warmup > steps ? ": it never was what it is set to" : ": it did so for most of it",
+        "; set update { ", name, " { schedule { warmup_steps: ", steps / 10, " } } }"));
+  }
+}
+
+void CheckBestEvaluation(const Run& run, Warnings* warnings) {
+  const auto evaluations = run.record.evaluations;
+  if (evaluations.size() < 3) return;
+  const auto best = std::ranges::min_element(
+      evaluations, {}, [](const v1::EvaluationReport& each) { return each.logloss(); });
+  const v1::EvaluationReport& last = evaluations.back();
+  // The same rows each time, so that this is more than twice what chance does to the difference.
+  const double noise = last.logloss() / std::sqrt(static_cast<double>(last.samples()));
+  if (evaluations.end() - best < 3 || !(last.logloss() > best->logloss() + noise)) return;
+  warnings->push_back(StrCat("the test logloss was best, ", Format("%.4f", best->logloss()),
+                             ", after ", best->at_samples(), " samples, and is ",
+                             Format("%.4f", last.logloss()), " after ", last.at_samples(),
+                             ": from there on the model learned its training rows by heart; use "
+                             "fewer data.epochs, smaller learning rates or a weight_decay"));
+}
+
+// Rows that a policy still keeps are not what training made of them.
+void CheckTestValues(const Run& run, Warnings* warnings) {
+  constexpr double kMost = 0.5;
+  if (run.total().rows().sent() < run.total().rows().gradients()) return;
+  for (const v1::TestValuesReport& table : run.total().test_values()) {
+    const double share =
+        Ratio(static_cast<double>(table.unseen()), static_cast<double>(table.values()));
+    if (table.values() < kFewRows || !(share > kMost)) continue;
+    warnings->push_back(StrCat(
+        Percent(table.unseen(), table.values()), " of the values of column ", table.table(),
+        " in the test rows were never trained",
+        table.example().empty() ? "" : StrCat(", that of ", table.example(), " for one"),
+        ": they are new, or written otherwise than in the rows to train on, \"12.0\" for \"12\""));
+  }
+}
+
+void CheckLines(const char* what, uint64_t malformed, uint64_t lines, const std::string& first,
+                Warnings* warnings) {
+  if (malformed == 0) return;
+  warnings->push_back(StrCat(malformed, " of ", lines, " lines to ", what, " on (",
+                             Percent(malformed, lines), ") are malformed and were passed over",
+                             first.empty() ? "" : StrCat("; the first: ", first)));
+}
+
+void CheckMalformed(const Run& run, Warnings* warnings) {
+  const v1::WorkerReport& total = run.total();
+  CheckLines("train", total.malformed_lines(), total.lines(), total.first_malformed(), warnings);
+  CheckLines("test", total.malformed_test_lines(), total.test_lines(), total.first_malformed_test(),
+             warnings);
+}
+
+}  // namespace
+
+std::string Describe(const v1::LargeColumnReport& column) {
+  return StrCat("column ", column.name(), " is large, from ", Format("%.4g", column.smallest()),
+                " to ", Format("%.4g", column.largest()),
+                " where the training files begin, and reaches the model as it is, which then "
+                "learns little or diverges; give it standardise {}",
+                column.smallest() >= 0 ? ", or log1p {} if it counts something" : "");
+}
+
+void AddWarnings(const RunRecord& record, v1::RunReport* report) {
+  const Run run{record, *report};
+  Warnings warnings;
+  for (const auto& check :
+       {CheckColumns, CheckTrainingLoss, CheckTestLoss, CheckTestLabels, CheckLabelOrder,
+        CheckWarmup, CheckBestEvaluation, CheckTestValues, CheckMalformed}) {
+    check(run, &warnings);
+  }
+  report->mutable_warnings()->Assign(warnings.begin(), warnings.end());
+}
+
+}  // namespace weir::metrics
