@@ -32,9 +32,6 @@ PLACEHOLDER = re.compile(r"\b(foo|bar|baz|P|X|NAME)(\b|_)")
 SUMMARY, RESULTS = "common/metrics/summary.cc", "docs/reference/results.md"
 README_LINES, LINE_CHARACTERS = 120, 200
 COMMIT = re.compile(r"\b(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{7,40}\b")
-# Pages that are still as they were before there were rules of reading.
-NOT_REWRITTEN = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "common/wire/FORMAT.md",
-                 "configs/README.md", "docs/cluster.md", "docs/config.md", "docs/results.md", "docs/tutorial.md")
 SOURCES = (".h", ".cc", ".proto", ".py", ".cmake", ".textproto", "CMakeLists.txt")
 DOCSTRING = re.compile(r'\A(?:#![^\n]*\n)?"""(.*?)"""', re.DOTALL)
 # Not OUT/table.md, which a tool writes.
@@ -102,7 +99,7 @@ def check_page(root, page):
     name = page.relative_to(root).as_posix()
     in_code = False
     lines = page.read_text(encoding="utf-8").splitlines()
-    if name == "README.md" and name not in NOT_REWRITTEN and len(lines) > README_LINES:
+    if name == "README.md" and len(lines) > README_LINES:
         yield Violation(name, len(lines), f"more than {README_LINES} lines")
     for number, line in enumerate(lines, 1):
         in_code ^= line.startswith("```")
@@ -113,7 +110,7 @@ def check_page(root, page):
         for part in quoted(line, in_code):
             for fault in path_faults(root, part):
                 yield Violation(name, number, fault)
-        for fault in () if name in NOT_REWRITTEN else reading_faults(name, line, in_code):
+        for fault in reading_faults(name, line, in_code):
             yield Violation(name, number, fault)
 
 
@@ -121,8 +118,6 @@ def check_summary(root):
     source, page = root / SUMMARY, root / RESULTS
     if not source.is_file():
         return
-    if not page.is_file():  # until it has moved
-        page = root / "docs/results.md"
     text = page.read_text(encoding="utf-8") if page.is_file() else ""
     named = set(re.findall(r"`(\w+)`", text))
     for number, line in enumerate(source.read_text(encoding="utf-8").splitlines(), 1):

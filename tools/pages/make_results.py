@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Writes the pages of docs/results from the records there: what was measured is copied, never typed again.
+"""Writes the pages of docs/results, and the README, from the records there: what was measured is copied, never
+typed again.
 
   tools/pages/make_results.py [--check] [--root=DIR]
 
-A page is made of its template, tools/pages/results/PAGE.md.in: prose, and in double braces what a
-record has to say. A record is named without its ending, docs/results/NAME.json; a word with blanks stands
+A page is made of its template, a file of tools/pages/results, and the README of tools/pages/README.md.in:
+prose, and in double braces what a record has to say. A record is named without its ending, docs/results/NAME.json; a word with blanks stands
 in quotes. A page has
   {{record R}}                     what was measured, on which machine, and the command
   {{on R}}, {{note R}}             the machine alone; what the record says beside its figures
@@ -34,7 +35,8 @@ from scripting import result_records, tool_flags  # noqa: E402
 from scripting.result_files import write_whole  # noqa: E402
 
 RESULTS, TEMPLATES = "docs/results", "tools/pages/results"
-MADE = "<!-- Made by tools/pages/make_results.py from %s and the records beside this page. Edit those. -->\n\n"
+FRONT = "tools/pages/README.md.in"  # of the README at the root
+MADE = "<!-- Made by tools/pages/make_results.py from %s and records of docs/results. Edit those. -->\n\n"
 WIDTH = 150  # of prose that is made
 CALL = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 
@@ -141,9 +143,11 @@ def fill(records, template, name):
 def make_pages(root):
     """{path: text} of every page."""
     records = load_records(root)
-    templates = sorted((root / TEMPLATES).glob("*.md.in"))
-    return {root / RESULTS / path.name[:-len(".in")]:
-            fill(records, path.read_text(encoding="utf-8"), path.relative_to(root).as_posix()) for path in templates}
+    places = {path: root / RESULTS / path.stem for path in sorted((root / TEMPLATES).glob("*.md.in"))}
+    if (root / FRONT).is_file():
+        places[root / FRONT] = root / "README.md"
+    return {place: fill(records, path.read_text(encoding="utf-8"), path.relative_to(root).as_posix())
+            for path, place in places.items()}
 
 
 def stale_pages(root, pages):
