@@ -1,5 +1,5 @@
-// Whether the processes of a long run keep their memory: what tools/measure/measure_memory.py sees of a
-// server and two trainers.
+// Whether the processes of a long run keep their memory: what tools/measure/measure_memory.py sees
+// of a server and two trainers.
 
 #include "common/base/strings.h"
 #include "tools/bench/peer_script.h"
@@ -20,7 +20,7 @@ Result<Lines> BenchMemory(const Options& options) {
   std::vector<std::string> arguments = {"--json", "--bin=" + BinaryFolder(),
                                         "--out=" + folder.File("run"), "--steps=200000"};
   if (options.quick) arguments.insert(arguments.end(), {"--steps=20000", "--warm_up=0.5"});
-  WEIR_ASSIGN_OR_RETURN(PeerResult result, RunScript("measure_memory.py", arguments));
+  WEIR_ASSIGN_OR_RETURN(PeerResult result, RunScript("measure/measure_memory.py", arguments));
   Lines lines;
   for (const std::string process : kProcesses) {
     lines.push_back({.name = StrCat("memory/", process),
