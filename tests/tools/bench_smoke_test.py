@@ -12,6 +12,25 @@ import unittest
 from pathlib import Path
 
 BENCH = None  # the program, from the command line
+PEERS = Path(__file__).resolve().parents[2] / "tools/bench/peers"
+
+# An interpreter that knows how fast each peer is, without running it.
+PEERS_PYTHON = """#!/usr/bin/python3
+import json, sys
+words = sys.argv[2:]
+if "--tables=torchrec" in words:
+    sys.exit("torchrec broke")
+if "--compile" in words:
+    print(json.dumps({"peer": "PyTorch 9", "failure": "no compiler"}))
+elif "--bf16" in words:
+    fbgemm = "--tables=fbgemm" in words
+    print(json.dumps({"peer": "FBGEMM 9, BF16" if fbgemm else "PyTorch 9, BF16",
+                      "values": {"threads_1": 3500 if fbgemm else 4000}}))
+else:
+    fbgemm = "--tables=fbgemm" in words
+    print(json.dumps({"peer": "FBGEMM 9" if fbgemm else "PyTorch 9",
+                      "values": {"threads_1": 2000 if fbgemm else 1000, "threads_2": 3000}}))
+"""
 
 
 def run(*arguments, **environment):
@@ -31,7 +50,7 @@ class Smoke(unittest.TestCase):
             self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
             report = json.loads(path.read_text())
         # What is not installed everywhere, or needs the link that a quick run has not.
-        missing = ["OpenBLAS", "no link"] + ([] if has_pytorch() else ["PyTorch"])
+        missing = ["not installed", "not measured", "no link"] + ([] if has_pytorch() else ["PyTorch"])
         names = [line["name"] for line in report["lines"]]
         self.assertGreater(len(names), 0)
         self.assertEqual(len(names), len(set(names)), "lines are told apart by their names")
@@ -83,6 +102,45 @@ class Smoke(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertEqual(list(lines), ["earlier"])
 
+    def run_with_peers(self, *sections):
+        with tempfile.TemporaryDirectory() as folder:
+            python = Path(folder) / "bin" / "python"
+            python.parent.mkdir()
+            python.write_text(PEERS_PYTHON)
+            python.chmod(0o755)
+            path = Path(folder) / "lines.json"
+            result = run(*sections, "--quick", f"--peers={folder}", f"--json={path}")
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+            return {line["name"]: line for line in json.loads(path.read_text())["lines"]}
+
+    def test_training_stands_beside_the_fastest_of_the_peers(self):
+        lines = self.run_with_peers("train")
+        line = lines["train/f32/batch_128"]
+        self.assertEqual((line["peer"], line["peer_value"]), ("FBGEMM 9, 1 thread", 2000))
+        line = lines["train/f32/batch_128/threads_2"]
+        self.assertEqual((line["peer"], line["peer_value"]), ("FBGEMM 9, 2 threads, one batch", 3000))
+        if line := lines.get("train/bf16/batch_128"):
+            self.assertEqual((line["peer"], line["peer_value"]), ("PyTorch 9, BF16, 1 thread", 4000))
+
+    def test_each_peer_has_a_line_and_says_why_it_cannot_run(self):
+        lines = self.run_with_peers("train")
+        self.assertEqual(lines["train/f32/batch_128/pytorch"]["peer_value"], 1000)
+        for variant, reason in (("pytorch_compile", "not measured: PyTorch 9: no compiler"),
+                                ("torchrec", 'saying "torchrec broke"')):
+            line = lines[f"train/f32/batch_128/{variant}"]
+            self.assertIn(reason, line["peer"])
+            self.assertIsNone(line["peer_value"])
+
+    def test_a_training_peer_starts_with_its_threads_and_its_memory_set(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "torch.py").write_text(
+                "import os\n"
+                "raise RuntimeError(os.environ['OMP_WAIT_POLICY'], 'MALLOC_TRIM_THRESHOLD_' in os.environ\n"
+                "                   or 'jemalloc' in os.environ['LD_PRELOAD'])")
+            peer = subprocess.run(["/usr/bin/python3", PEERS / "pytorch_dlrm.py"], capture_output=True, text=True,
+                                  env=os.environ | {"PYTHONPATH": folder}, timeout=60)
+        self.assertIn("RuntimeError: ('active', True)", peer.stderr)
+
     def test_lines_go_into_a_pipe_too(self):
         result = run("gemm", "--quick", "--json=/dev/stdout")
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -94,14 +152,17 @@ class Smoke(unittest.TestCase):
             result = run("gemm", "--quick", f"--json={path}", OPENBLAS_CORETYPE="Prescott",
                          OPENBLAS_VERBOSE="2")
             self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+            lines = {line["name"]: line for line in json.loads(path.read_text())["lines"]}
+        if "not installed" not in lines["gemm/batch_128/of_openblas"]["peer"]:
             self.assertEqual(result.stderr.count("Core:"), 1, "said only before the second start")
-            self.assertIn("gemm/batch_128", path.read_text())
 
     def test_mistakes_are_told_together(self):
-        result = run("gemm", "nonsense", "--repeats=0")
+        result = run("gemm", "nonsense", "--repeats=0", "--peers=/nonexistent")
         self.assertEqual(result.returncode, 2)
         self.assertIn('"nonsense" is no section', result.stderr)
         self.assertIn("--repeats=0 is less than 1", result.stderr)
+        self.assertIn("--peers=/nonexistent has no interpreter bin/python; tools/install_peers /nonexistent",
+                      result.stderr)
 
     def test_a_file_that_cannot_be_written(self):
         result = run("gemm", "--quick", "--json=/nonexistent/lines.json")

@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPTS = ("test", "quickstart", "check", "install_dependencies", "arm_packages")
+SCRIPTS = ("test", "quickstart", "check", "install_dependencies", "install_peers", "arm_packages")
 
 
 class Scripts(unittest.TestCase):
@@ -44,11 +44,25 @@ class Scripts(unittest.TestCase):
         for name, *words in (("test", "all"), ("quickstart", "--fast"), ("check", "format", "taste"),
                              ("check", "format", "--changed"), ("check", "tidy", "--changed="),
                              ("install_dependencies", "--hlep"), ("install_dependencies", "clang", "-y"),
+                             ("install_peers", "--all"), ("install_peers", "a", "b"),
                              ("arm_packages",), ("arm_packages", "--all"), ("arm_packages", "a", "b")):
             done = self.call(f"{ROOT.name}/tools/{name}", *words, folder=ROOT.parent)
             self.assertEqual(done.returncode, 2, name)
             self.assertIn(f"\n  tools/{name} [", done.stderr)
             self.assertRegex(done.stderr, r"\nerror: .*\n$")
+        self.assert_nothing_called()
+
+    def test_what_the_bench_is_compared_with_is_not_asked_for_unless_it_is_named(self):
+        (self.folder / "dpkg-query").write_text(f"#!/bin/sh\necho $3 >> {self.folder}/asked\nprintf installed\n")
+        (self.folder / "dpkg-query").chmod(0o755)
+        for words, expected in ((), False), (("bench",), True):
+            (self.folder / "asked").write_text("")
+            self.assertEqual(self.call("tools/install_dependencies", *words).returncode, 0)
+            asked = (self.folder / "asked").read_text().split()
+            self.assertIn("g++", asked)
+            self.assertNotIn("bench", asked)
+            for package in ("libdnnl-dev", "libopenblas-dev", "python3-torch"):
+                self.assertEqual(package in asked, expected, package)
         self.assert_nothing_called()
 
     def test_a_folder_of_packages_is_relative_to_the_callers(self):

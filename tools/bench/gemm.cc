@@ -1,11 +1,9 @@
 // The GEMMs of one training step (forward, backward by data, backward by weight of each layer), by
-// our kernel table and by the library alone.
+// our kernel table and by libraries alone.
 
 #include "tools/bench/gemm.h"
 
 #include <algorithm>
-#include <array>
-#include <deque>
 #include <functional>
 #include <iostream>
 
@@ -19,28 +17,28 @@
 namespace weir::bench {
 namespace {
 
-struct Rates {
-  double Best() const { return std::max({ours, one_dnn, open_blas}); }
-
-  double ours, one_dnn, open_blas;  // GFLOP/s
-};
-
-// All products of a step: by our kernels, oneDNN and OpenBLAS. layers: outlive the calls.
+// All products of a step by our kernels, and then by the libraries that are there. layers: outlive
+// the calls.
 std::vector<std::function<void()>> StepProducts(std::vector<GemmLayer>* layers) {
   const auto each = [layers](const auto& work) {
     return [layers, work] {
       for (GemmLayer& layer : *layers) work(&layer);
     };
   };
-  return {each([](GemmLayer* layer) { RunByTable(kernels::CpuKernels(), layer); }),
-          each(RunByOneDnn), each(RunByOpenBlas)};
+  std::vector<std::function<void()>> products = {
+      each([](GemmLayer* layer) { RunByTable(kernels::CpuKernels(), layer); })};
+  for (const GemmLibrary& library : GemmLibraries()) {
+    if (library.run != nullptr) products.emplace_back(each(library.run));
+  }
+  return products;
 }
 
-Rates Measure(int64_t batch, int repeats) {
+// GFLOP/s, in the order of StepProducts.
+std::vector<double> Measure(int64_t batch, int repeats) {
   std::vector<GemmLayer> layers = GemmLayers(batch);
-  const auto median = MedianSeconds(repeats, StepProducts(&layers));
-  const double scale = TotalFlop(layers) / 1e9;
-  return {scale / median[0], scale / median[1], scale / median[2]};
+  std::vector<double> rates = MedianSeconds(repeats, StepProducts(&layers));
+  for (double& rate : rates) rate = TotalFlop(layers) / 1e9 / rate;
+  return rates;
 }
 
 Status Verify(int64_t batch) {
@@ -51,55 +49,47 @@ Status Verify(int64_t batch) {
   return VerifyBf16(kernels::CpuBf16Kernels(), batch);
 }
 
-// Seconds that oneDNN takes for the products, measured in turns with ours; 0 where its build knows
-// no bfloat16 on this processor.
-std::array<double, 2> Bf16Seconds(std::vector<GemmLayer>& layers, int repeats) {
-  const auto ours = [&] {
-    for (GemmLayer& layer : layers) RunByTable(kernels::CpuBf16Kernels(), &layer);
-  };
-  std::deque<OneDnnBf16> peers;
-  try {
-    for (const GemmLayer& layer : layers) peers.emplace_back(layer);
-  } catch (const dnnl::error& error) {
-    std::cout << "gemm/bf16: oneDNN: " << error.what() << "\n";
-    return {MedianSeconds(repeats, {ours})[0], 0};
-  }
-  const auto one_dnn = [&] {
-    for (OneDnnBf16& peer : peers) peer.Run();
-  };
-  const auto median = MedianSeconds(repeats, {ours, one_dnn});
-  return {median[0], median[1]};
-}
-
-void AddLine(const std::string& name, double ours, const char* peer, double theirs,
-             const char* peer_name, Lines* lines) {
-  lines->push_back({.name = StrCat("gemm/", name, "/of_", peer),
+void AddLine(const std::string& name, double ours, const std::string& peer_name,
+             const std::string& peer, double theirs, Lines* lines) {
+  lines->push_back({.name = StrCat("gemm/", name, "/of_", peer_name),
                     .value = ours,
                     .unit = "GFLOP/s",
-                    .peer = peer_name,
+                    .peer = peer,
                     .peer_value = theirs});
 }
 
-void AddBf16Lines(int64_t batch, int repeats, const Rates& f32, Lines* lines) {
+void AddF32Lines(int64_t batch, const std::vector<double>& rates, Lines* lines) {
+  size_t measured = 1;
+  for (const GemmLibrary& library : GemmLibraries()) {
+    const double theirs = library.run == nullptr ? 0 : rates[measured++];
+    AddLine(StrCat("batch_", batch), rates[0], library.name, library.peer, theirs, lines);
+  }
+}
+
+// Ours in turns with oneDNN's, where that has such products here.
+void AddBf16Lines(int64_t batch, int repeats, double fastest_f32, Lines* lines) {
   std::vector<GemmLayer> layers = GemmLayers(batch);
-  const auto [ours, one_dnn] = Bf16Seconds(layers, repeats);
-  const double scale = TotalFlop(layers) / 1e9;
+  std::vector<std::function<void()>> works = {[&] {
+    for (GemmLayer& layer : layers) RunByTable(kernels::CpuBf16Kernels(), &layer);
+  }};
+  const Bf16Products one_dnn = OneDnnBf16Products(layers);
+  if (one_dnn.run) works.push_back(one_dnn.run);
+  const std::vector<double> median = MedianSeconds(repeats, works);
+  const double scale = TotalFlop(layers) / 1e9, ours = scale / median[0];
   const std::string name = StrCat("bf16/batch_", batch);
-  AddLine(name, scale / ours, "f32", f32.Best(), "the fastest in 32 bits", lines);
-  AddLine(name, scale / ours, "onednn", one_dnn > 0 ? scale / one_dnn : 0, "oneDNN matmul of BF16",
-          lines);
+  AddLine(name, ours, "f32", "the fastest in 32 bits", fastest_f32, lines);
+  AddLine(name, ours, "onednn", one_dnn.peer, one_dnn.run ? scale / median[1] : 0, lines);
 }
 
 }  // namespace
 
-GemmLimit::GemmLimit(int64_t batch) : batch_(batch), layers_(GemmLayers(batch)) {
-  KeepLibrariesOnOneThread();
-}
+GemmLimit::GemmLimit(int64_t batch) : batch_(batch), layers_(GemmLayers(batch)) {}
 
 void GemmLimit::Measure(double seconds) {
   const auto works = StepProducts(&layers_);
   for (const auto& work : works) work();
-  std::array<double, 3> spent = {};
+  std::vector<double> spent(works.size());
+  rates_.resize(works.size());
   int64_t turns = 0;
   do {
     for (size_t i = 0; i < works.size(); ++i) spent[i] += Seconds(works[i]);
@@ -111,20 +101,21 @@ void GemmLimit::Measure(double seconds) {
 }
 
 double GemmLimit::SamplesPerSecond() const {
-  return std::max({Median(rates_[0]), Median(rates_[1]), Median(rates_[2])});
+  double fastest = 0;
+  for (const std::vector<double>& rates : rates_) fastest = std::max(fastest, Median(rates));
+  return fastest;
 }
 
 Result<Lines> BenchGemm(const Options& options) {
-  KeepLibrariesOnOneThread();
   Lines lines;
   for (const int64_t batch : {128, 512, 2048}) {
     if (options.quick && batch > 128) break;
     WEIR_RETURN_IF_ERROR(Verify(batch));
-    const Rates rates = Measure(batch, 3 * options.repeats);
-    const std::string name = StrCat("batch_", batch);
-    AddLine(name, rates.ours, "onednn", rates.one_dnn, "oneDNN dnnl_sgemm", &lines);
-    AddLine(name, rates.ours, "openblas", rates.open_blas, "OpenBLAS sgemm", &lines);
-    if (kernels::CpuIsFasterInBf16()) AddBf16Lines(batch, 3 * options.repeats, rates, &lines);
+    const std::vector<double> rates = Measure(batch, 3 * options.repeats);
+    AddF32Lines(batch, rates, &lines);
+    if (kernels::CpuIsFasterInBf16()) {
+      AddBf16Lines(batch, 3 * options.repeats, *std::ranges::max_element(rates), &lines);
+    }
   }
   if (!kernels::CpuIsFasterInBf16()) {
     std::cout << "gemm/bf16: verified, not measured: this processor has no fast units for it\n";

@@ -1,6 +1,6 @@
 // weir-bench: how fast Weir is, with a peer or a limit of the machine beside each number.
 //
-//   weir-bench all|SECTION... [--json=FILE] [--repeats=N] [--quick]
+//   weir-bench all|SECTION... [--json=FILE] [--peers=DIR] [--repeats=N] [--quick]
 //
 // Exit codes: 0 done, 1 failed while running or a result was wrong, 2 wrong flags, 130 interrupted.
 
@@ -25,6 +25,7 @@
 #include "common/program/program.h"
 #include "tools/bench/machine.h"
 #include "tools/bench/openblas_settings.h"
+#include "tools/bench/peer_script.h"
 #include "tools/bench/processors.h"
 #include "tools/bench/program.h"
 #include "tools/bench/report.h"
@@ -35,6 +36,11 @@ DEFINE_string(json, "", "also write the lines to this file, as JSON");
 DEFINE_int32(repeats, 5,
              "how often each measurement is made, the median counts; no more than three "
              "times what trains in other processes or beside PyTorch, once what takes minutes");
+DEFINE_string(
+    peers, "",
+    "run the peers in Python (of train, select, policies and split) with the interpreter of "
+    "this folder, which tools/install_peers makes; else with Debian's, whose PyTorch is "
+    "python3-torch");
 DEFINE_bool(quick, false, "smallest sizes, once: verifies the results, the times mean nothing");
 
 namespace weir::bench {
@@ -43,7 +49,7 @@ namespace {
 std::string Usage() {
   std::string text =
       "measures Weir beside a peer or a limit of the machine\n"
-      "  weir-bench all|SECTION... [--json=FILE] [--repeats=N] [--quick]\n"
+      "  weir-bench all|SECTION... [--json=FILE] [--peers=DIR] [--repeats=N] [--quick]\n"
       "sections:";
   for (const Section& section : Sections())
     text += StrCat("\n  ", section.name, ": ", section.help);
@@ -64,6 +70,9 @@ Result<std::vector<const Section*>> Choose(const std::vector<std::string>& names
     }
   }
   if (FLAGS_repeats < 1) mistakes.push_back(StrCat("--repeats=", FLAGS_repeats, " is less than 1"));
+  if (const Status peers = CheckPeers(FLAGS_peers); !FLAGS_peers.empty() && !peers.ok()) {
+    mistakes.push_back(peers.message());
+  }
   if (!mistakes.empty()) return InvalidConfig(StrJoin(mistakes, "\n"));
   return chosen;
 }
@@ -128,7 +137,8 @@ Result<Lines> RunSection(const Section& section, const Options& options) {
 
 Status Measure(const std::vector<std::string>& names) {
   WEIR_ASSIGN_OR_RETURN(const std::vector<const Section*> sections, Choose(names));
-  const Options options{.repeats = FLAGS_quick ? 1 : FLAGS_repeats, .quick = FLAGS_quick};
+  const Options options{
+      .repeats = FLAGS_quick ? 1 : FLAGS_repeats, .quick = FLAGS_quick, .peers = FLAGS_peers};
   const Machine machine = DescribeMachine();
   PrintMachine(machine, std::cout);
   WEIR_RETURN_IF_ERROR(CheckJson());

@@ -1,5 +1,7 @@
 #include "tools/bench/peer_script.h"
 
+#include <unistd.h>
+
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -9,35 +11,60 @@
 namespace weir::bench {
 namespace {
 
-Result<PeerResult> Parse(const std::string& script, const std::string& line) {
+// Debian's packages belong to Debian's interpreter; another one may come first in PATH.
+constexpr const char* kDebiansPython = "/usr/bin/python3";
+constexpr double kGiveUpSeconds = 600;  // torch.compile takes minutes where others are at work
+
+std::string PythonOf(const std::string& peers) {
+  return peers.empty() ? kDebiansPython : peers + "/bin/python";
+}
+
+Result<PeerResult> Run(const std::string& python, const std::string& script,
+                       const std::vector<std::string>& arguments) {
+  Program program{{python, StrCat(WEIR_SOURCE_DIR, "/tools/", script)}, kGiveUpSeconds};
+  program.arguments.insert(program.arguments.end(), arguments.begin(), arguments.end());
+  WEIR_ASSIGN_OR_RETURN(const std::string line, RunProgram(program));
+  return ParsePeerResult(script, line);
+}
+
+}  // namespace
+
+Status CheckPeers(const std::string& folder) {
+  if (access(PythonOf(folder).c_str(), X_OK) == 0) return OkStatus();
+  return InvalidConfig(StrCat("--peers=", folder,
+                              " has no interpreter bin/python; tools/install_peers ", folder,
+                              " makes one"));
+}
+
+Result<PeerResult> ParsePeerResult(const std::string& script, const std::string& line) {
   const auto json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
   try {
-    return PeerResult{json.at("peer"), json.at("values")};
+    const std::string peer = json.at("peer");
+    if (json.contains("failure")) {
+      return Unavailable(StrCat(peer, ": ", json.at("failure").get<std::string>()));
+    }
+    return PeerResult{peer, json.at("values")};
   } catch (const nlohmann::json::exception&) {  // not an object, or of other types
     return Internal(StrCat("tools/", script, " ended with \"", line,
                            "\" instead of its result; run it by hand"));
   }
 }
 
-}  // namespace
-
 Result<PeerResult> RunScript(const std::string& script, const std::vector<std::string>& arguments) {
-  // Debian's packages belong to Debian's interpreter; another one may come first in PATH.
-  Program program{{"/usr/bin/python3", StrCat(WEIR_SOURCE_DIR, "/tools/", script)}, 300};
-  program.arguments.insert(program.arguments.end(), arguments.begin(), arguments.end());
-  WEIR_ASSIGN_OR_RETURN(const std::string line, RunProgram(program));
-  return Parse(script, line);
+  return Run(kDebiansPython, script, arguments);
 }
 
-Result<std::optional<PeerResult>> RunPeerScript(const std::string& script,
+Result<std::optional<PeerResult>> RunPeerScript(const std::string& peers, const std::string& script,
                                                 const std::vector<std::string>& arguments) {
-  Result<PeerResult> result = RunScript(StrCat("bench/peers/", script), arguments);
+  Result<PeerResult> result = Run(PythonOf(peers), StrCat("bench/peers/", script), arguments);
   if (result.ok()) return std::optional(*std::move(result));
   if (result.status().message().find("ModuleNotFoundError") == std::string::npos) {
     return result.status();
   }
-  std::cout << "no peer: " << result.status().message()
-            << "; tools/install_dependencies python3-torch has what is missing\n";
+  std::cout << "no peer: " << result.status().message() << "; "
+            << (peers.empty() ? "tools/install_dependencies python3-torch"
+                              : StrCat("tools/install_peers ", peers))
+            << " has what is missing\n";
   return std::optional<PeerResult>();
 }
 

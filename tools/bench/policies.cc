@@ -128,7 +128,7 @@ Result<Lines> MeasureCandidate(const Candidate& candidate, const Size& size, con
 // A step with torch.topk.
 Result<std::optional<PeerResult>> RunPytorch(const Size& size, const Options& options) {
   const int64_t elements = options.quick ? 65536 : size.element_count();
-  return RunPeerScript("pytorch_select.py",
+  return RunPeerScript(options.peers, "pytorch_select.py",
                        {StrCat(elements), StrCat(size.pytorch_steps), StrCat(kPercent)});
 }
 

@@ -27,10 +27,10 @@ void PrintRow(const std::string& name, size_t name_width, const std::string& val
               const std::string& unit, const std::string& peer_value, const std::string& ratio,
               const std::string& goal, const std::string& peer, std::ostream& out) {
   char text[512];
-  std::snprintf(text, sizeof text, "%-*s %10s %-14s %10s %7s %6s  %s\n",
-                static_cast<int>(name_width), name.c_str(), value.c_str(), unit.c_str(),
-                peer_value.c_str(), ratio.c_str(), goal.c_str(), peer.c_str());
-  out << text;
+  std::snprintf(text, sizeof text, "%-*s %10s %-14s %10s %7s %6s", static_cast<int>(name_width),
+                name.c_str(), value.c_str(), unit.c_str(), peer_value.c_str(), ratio.c_str(),
+                goal.c_str());
+  out << text << "  " << peer << "\n";  // of any length: why there is none may be told here
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "common/base/status.h"
@@ -17,6 +18,7 @@ namespace weir::bench {
 struct Options {
   int repeats = 5;     // of each measurement, in turns with its peer's
   bool quick = false;  // smallest sizes, one repeat: does it run and verify; the times mean nothing
+  std::string peers = {};  // a folder whose bin/python runs peers in Python; "" is Debian's
 };
 
 struct Section {

@@ -175,9 +175,9 @@ Status MeasureSize(Run* run) {
   const bool quick = run->options.quick;
   if (size.goal_of_pytorch != 0) {
     const int64_t elements = quick ? 65536 : size.element_count();
-    WEIR_ASSIGN_OR_RETURN(
-        std::optional<PeerResult> result,
-        RunPeerScript("pytorch_select.py", {StrCat(elements), size.mega == 1 ? "301" : "15"}));
+    WEIR_ASSIGN_OR_RETURN(std::optional<PeerResult> result,
+                          RunPeerScript(run->options.peers, "pytorch_select.py",
+                                        {StrCat(elements), size.mega == 1 ? "301" : "15"}));
     if (result) run->pytorch = *std::move(result);
   }
   for (const int percent : {99, 95}) {

@@ -121,10 +121,10 @@ Status MeasureChoice(Run* run) {
                                                   KeepAlive(copy.view().data);
                                                 })});
   run->Add("choose_95", medians[0], "memcpy of the block", medians[1]);
-  WEIR_ASSIGN_OR_RETURN(
-      const auto pytorch,
-      RunPeerScript("pytorch_split.py", {StrCat(kWidth), StrCat(kSamples), StrCat(keep),
-                                         StrCat(run->options.quick ? 3 : kPytorchSteps)}));
+  WEIR_ASSIGN_OR_RETURN(const auto pytorch,
+                        RunPeerScript(run->options.peers, "pytorch_split.py",
+                                      {StrCat(kWidth), StrCat(kSamples), StrCat(keep),
+                                       StrCat(run->options.quick ? 3 : kPytorchSteps)}));
   run->Add("choose_95_pytorch", medians[0], pytorch ? pytorch->peer + " topk" : "PyTorch topk",
            pytorch ? pytorch->values.at("topk") * 1e6 : 0);
   return OkStatus();

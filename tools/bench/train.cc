@@ -7,10 +7,10 @@
 #include "common/kernels/cpu_kernels.h"
 #include "tools/bench/gemm.h"
 #include "tools/bench/measure.h"
-#include "tools/bench/peer_script.h"
 #include "tools/bench/processors.h"
 #include "tools/bench/read_cost.h"
 #include "tools/bench/sections.h"
+#include "tools/bench/training_peers.h"
 #include "tools/bench/training_run.h"
 
 namespace weir::bench {
@@ -23,8 +23,8 @@ constexpr int kMaxTurns = 3;  // each starts PyTorch
 
 struct Size {
   int64_t batch;
-  double goal;       // times PyTorch on one thread
-  double bf16_goal;  // with bfloat16 products; PyTorch stays in 32 bits
+  double goal;       // times the fastest peer in F32, on one thread
+  double bf16_goal;  // with bfloat16 products; that peer stays in 32 bits
 };
 constexpr Size kSizes[] = {{128, 1.7, 2.8}, {512, 1.45, 2.45}, {2048, 1.4, 2.3}};
 
@@ -53,35 +53,13 @@ struct Rates {
   std::vector<double> one_thread_mean;  // of both processors, which two threads have
   std::vector<double> two_threads;
   std::vector<double> bf16;  // one thread; empty without fast units for it
-  std::string peer = "PyTorch";
-  std::vector<double> peer_one_thread, peer_two_threads;  // empty: could not be measured
-  double gemm = 0;                                        // the fastest products alone
+  double gemm = 0;           // the fastest products alone
 };
 
 Result<double> MeasureOurs(const data::RowBlock& rows, const Options& options, TrainingRun& run) {
   WEIR_ASSIGN_OR_RETURN(const double rate, Rate(run, rows, options.quick));
   WEIR_RETURN_IF_ERROR(run.Verify());
   return rate;
-}
-
-// Whether there is such a peer.
-Result<bool> MeasurePeer(int64_t batch, bool quick, Rates* rates) {
-  const int quieter = QuieterProcessor();
-  std::vector<std::string> processors = {StrCat(quieter)};
-  for (const int processor : TwoProcessors()) {
-    if (processor != quieter) processors.push_back(StrCat(processor));
-  }
-  WEIR_ASSIGN_OR_RETURN(
-      const auto result,
-      RunPeerScript("pytorch_dlrm.py",
-                    {StrCat("--batches=", batch), StrCat("--seconds=", quick ? 0 : kRepeatSeconds),
-                     StrCat("--repeats=", quick ? 1 : kRepeatsOfATurn),
-                     StrCat("--processors=", StrJoin(processors, ","))}));
-  if (!result) return false;
-  rates->peer_one_thread.push_back(result->values.at(StrCat("batch_", batch, "_threads_1")));
-  rates->peer_two_threads.push_back(result->values.at(StrCat("batch_", batch, "_threads_2")));
-  rates->peer = result->peer;
-  return true;
 }
 
 // One of each of our runs, and the products.
@@ -134,20 +112,18 @@ Status MeasureTwoThreads(const data::RowBlock& rows, const Options& options, Run
 }
 
 // All in turns.
-Result<Rates> Measure(int64_t batch, const Options& options) {
+Result<Rates> Measure(int64_t batch, const Options& options, TrainingPeers* peers) {
   const data::RowBlock rows = RandomRows(options.quick ? 512 : batch * kDistinctBatches);
   Runs runs(batch);
   WEIR_RETURN_IF_ERROR(runs.WarmUp(rows));
   Rates rates;
-  bool has_peer = true;
+  peers->MeasureAll(kernels::CpuIsFasterInBf16());
   for (int turn = 0; turn < std::min(options.repeats, kMaxTurns); ++turn) {
     for (int repeat = 0; repeat < (options.quick ? 1 : kRepeatsOfATurn); ++repeat) {
       WEIR_RETURN_IF_ERROR(MeasureOneThread(rows, options, &runs, &rates));
       WEIR_RETURN_IF_ERROR(MeasureTwoThreads(rows, options, &runs, &rates));
     }
-    if (has_peer) {
-      WEIR_ASSIGN_OR_RETURN(has_peer, MeasurePeer(batch, options.quick, &rates));
-    }
+    WEIR_RETURN_IF_ERROR(peers->MeasureFastest());
   }
   rates.gemm = runs.gemm.SamplesPerSecond();
   return rates;
@@ -157,27 +133,58 @@ double MedianOrNothing(const std::vector<double>& values) {
   return values.empty() ? 0 : Median(values);
 }
 
-void AddLines(const Size& size, const Rates& rates, Lines* lines) {
+// What stands beside a line: the fastest peer of a precision, and what it reached.
+struct Beside {
+  Beside(const TrainingPeers& peers, bool bf16, const std::vector<double>& rates)
+      : name("PyTorch"), rate(MedianOrNothing(rates)) {
+    if (const VariantRate* fastest = Fastest(peers.all(), bf16)) name = fastest->peer;
+  }
+
+  std::string name;
+  double rate;  // samples/s; 0: could not be measured
+};
+
+// Our rate beside each variant's, which was measured once.
+void AddVariantLines(const std::string& prefix, bool bf16, double ours, const TrainingPeers& peers,
+                     Lines* lines) {
+  for (const VariantRate& rate : peers.all()) {
+    if (rate.variant.bf16 != bf16) continue;
+    lines->push_back({.name = StrCat(prefix, "/", rate.variant.name),
+                      .value = ours,
+                      .unit = "samples/s",
+                      .peer = rate.peer,
+                      .peer_value = rate.samples_per_second});
+  }
+}
+
+void AddLines(const Size& size, const Rates& rates, const TrainingPeers& peers, Lines* lines) {
   const double one = Median(rates.one_thread), two = Median(rates.two_threads);
-  const double peer_one = MedianOrNothing(rates.peer_one_thread);
+  const std::string f32 = StrCat("train/f32/batch_", size.batch);
+  const std::string bf16 = StrCat("train/bf16/batch_", size.batch);
   const auto add = [&](const std::string& name, double value, const std::string& peer,
-                       double peer_value, double goal, const char* precision = "f32") {
-    lines->push_back({.name = StrCat("train/", precision, "/batch_", size.batch, name),
+                       double peer_value, double goal) {
+    lines->push_back({.name = name,
                       .value = value,
                       .unit = "samples/s",
                       .peer = peer,
                       .peer_value = peer_value,
                       .goal = goal});
   };
-  add("", one, rates.peer + ", 1 thread", peer_one, size.goal);
-  add("/of_gemm", one, "the fastest products alone", rates.gemm, 0.8);
+  const Beside peer(peers, /*bf16=*/false, peers.one_thread());
+  add(f32, one, peer.name + ", 1 thread", peer.rate, size.goal);
+  add(f32 + "/of_gemm", one, "the fastest products alone", rates.gemm, 0.8);
   // One batch over two threads there, a batch for each here: Hogwild is what a user would turn on.
-  add("/threads_2", two, rates.peer + ", 2 threads, one batch",
-      MedianOrNothing(rates.peer_two_threads), 1.5);
-  add("/threads_2/of_1", two, "one thread, mean of both processors", Median(rates.one_thread_mean),
-      1.85);
+  add(f32 + "/threads_2", two, peer.name + ", 2 threads, one batch",
+      MedianOrNothing(peers.two_threads()), 1.5);
+  add(f32 + "/threads_2/of_1", two, "one thread, mean of both processors",
+      Median(rates.one_thread_mean), 1.85);
+  AddVariantLines(f32, /*bf16=*/false, one, peers, lines);
   if (rates.bf16.empty()) return;
-  add("", Median(rates.bf16), rates.peer + " in F32, 1 thread", peer_one, size.bf16_goal, "bf16");
+  const double ours = Median(rates.bf16);
+  const Beside bf16_peer(peers, /*bf16=*/true, peers.bf16());
+  add(bf16, ours, bf16_peer.name + ", 1 thread", bf16_peer.rate, 0);
+  add(bf16 + "/of_f32", ours, peer.name + " in F32, 1 thread", peer.rate, size.bf16_goal);
+  AddVariantLines(bf16, /*bf16=*/true, ours, peers, lines);
 }
 
 Line ReadingLine(int64_t batch, double samples_per_second, double reading_seconds) {
@@ -197,8 +204,9 @@ Result<Lines> BenchTrain(const Options& options) {
   Lines lines;
   for (const Size& size : kSizes) {
     if (options.quick && size.batch > 128) break;
-    WEIR_ASSIGN_OR_RETURN(const Rates rates, Measure(size.batch, options));
-    AddLines(size, rates, &lines);
+    WEIR_ASSIGN_OR_RETURN(TrainingPeers peers, TrainingPeers::Make(size.batch, options));
+    WEIR_ASSIGN_OR_RETURN(const Rates rates, Measure(size.batch, options, &peers));
+    AddLines(size, rates, peers, &lines);
     if (size.batch == kReadingBatch || options.quick) {
       const OnProcessors on_one({QuieterProcessor()});
       WEIR_ASSIGN_OR_RETURN(const double reading, ReadSecondsPerRow(options));

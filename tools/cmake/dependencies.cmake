@@ -3,7 +3,6 @@
 find_package(Threads REQUIRED)
 find_package(Protobuf REQUIRED)
 find_package(TBB REQUIRED)
-find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(gflags REQUIRED)
 # Its definition is for Windows, and who has it cannot take our precompiled headers.
 foreach(target gflags gflags_shared)
@@ -26,13 +25,6 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
 endif()
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 
-# The next two are peers of weir-bench. libdnnl-dev's own CMake package asks for OpenCL headers, which we do not need.
-find_path(DNNL_INCLUDE_DIR dnnl.h REQUIRED)
-find_library(DNNL_LIBRARY dnnl REQUIRED)
-add_library(DNNL::dnnl UNKNOWN IMPORTED)
-set_target_properties(DNNL::dnnl PROPERTIES
-  IMPORTED_LOCATION ${DNNL_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${DNNL_INCLUDE_DIR})
-
 # For x86-64 alone. A static library that expects to be given a BLAS for what it does not do itself;
 # we ask it for nothing of that kind.
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
@@ -45,15 +37,31 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
     INTERFACE_LINK_LIBRARIES "${LIBXSMM_NO_BLAS_LIBRARY};Threads::Threads;${CMAKE_DL_LIBS};m;rt")
 endif()
 
-find_path(OPENBLAS_INCLUDE_DIR cblas.h REQUIRED)
-find_library(OPENBLAS_LIBRARY openblas REQUIRED)
-add_library(OpenBLAS::openblas UNKNOWN IMPORTED)
-set_target_properties(OpenBLAS::openblas PROPERTIES
-  IMPORTED_LOCATION ${OPENBLAS_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${OPENBLAS_INCLUDE_DIR})
-
 # libzmq's pkg-config entry drags in include paths of libraries that it uses inside.
 find_path(ZMQ_INCLUDE_DIR zmq.hpp REQUIRED)
 find_library(ZMQ_LIBRARY zmq REQUIRED)
 add_library(ZMQ::zmq UNKNOWN IMPORTED)
 set_target_properties(ZMQ::zmq PROPERTIES
   IMPORTED_LOCATION ${ZMQ_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${ZMQ_INCLUDE_DIR})
+
+# Peers of weir-bench, which does without those that are not there (tools/install_dependencies bench).
+option(WEIR_BENCH_LIBRARIES "weir-bench measures oneDNN and OpenBLAS too, where they are installed" ON)
+if(WEIR_BENCH_LIBRARIES)
+  # libdnnl-dev's own CMake package asks for OpenCL headers, which we do not need. OpenMP tells oneDNN
+  # its number of threads.
+  find_package(OpenMP COMPONENTS CXX)
+  find_path(DNNL_INCLUDE_DIR dnnl.hpp)
+  find_library(DNNL_LIBRARY dnnl)
+  find_path(OPENBLAS_INCLUDE_DIR cblas.h)
+  find_library(OPENBLAS_LIBRARY openblas)
+endif()
+if(WEIR_BENCH_LIBRARIES AND OpenMP_CXX_FOUND AND DNNL_INCLUDE_DIR AND DNNL_LIBRARY)
+  add_library(DNNL::dnnl UNKNOWN IMPORTED)
+  set_target_properties(DNNL::dnnl PROPERTIES
+    IMPORTED_LOCATION ${DNNL_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${DNNL_INCLUDE_DIR})
+endif()
+if(WEIR_BENCH_LIBRARIES AND OPENBLAS_INCLUDE_DIR AND OPENBLAS_LIBRARY)
+  add_library(OpenBLAS::openblas UNKNOWN IMPORTED)
+  set_target_properties(OpenBLAS::openblas PROPERTIES
+    IMPORTED_LOCATION ${OPENBLAS_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${OPENBLAS_INCLUDE_DIR})
+endif()

@@ -63,6 +63,15 @@ TEST(BenchReport, TheTableHasALineForEach) {
   EXPECT_NE(text.find("raw libzmq"), std::string::npos) << text;
 }
 
+TEST(BenchReport, ALineIsWholeHoweverLongItsPeerIs) {
+  Line line = alone;
+  line.peer = std::string(2000, 'p');
+  std::ostringstream out;
+  PrintTable({line, rate}, out);
+  EXPECT_NE(out.str().find(line.peer + "\n"), std::string::npos);
+  EXPECT_NE(out.str().find("memcpy\n"), std::string::npos);
+}
+
 TEST(Measure, MedianIsTheMiddle) {
   EXPECT_EQ(Median({3}), 3);
   EXPECT_EQ(Median({5, 1, 3}), 3);
