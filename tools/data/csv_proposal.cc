@@ -18,7 +18,8 @@ std::string Described(const ColumnSample& column) {
   std::string text =
       StrCat(column.values.size(), column.more_values ? " values or more" : " values");
   if (column.is_number()) {
-    text += StrCat(", numbers from ", column.smallest, " to ", column.largest);
+    text += StrCat(", numbers from ", Format("%.12g", column.smallest), " to ",
+                   Format("%.12g", column.largest));
   }
   if (column.missing_count > 0) text += StrCat(", ", column.missing_count, " missing");
   return text;

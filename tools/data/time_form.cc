@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <string_view>
+#include <utility>
 
 #include "common/base/strings.h"
 
@@ -75,42 +76,47 @@ std::optional<TimeForm> OfDigits(const ColumnSample& column) {
 }
 
 // In units of which there are so many in a second.
-bool AreSince1970(const ColumnSample& column, double units) {
+bool AreSince1970(const ColumnSample& column, int units) {
   return column.smallest >= kFirstSecond * units && column.largest <= kLastSecond * units;
+}
+
+std::optional<TimeForm> OfSeconds(const ColumnSample& column) {
+  // Without a header, the name is a number.
+  if (!IsCalledTime(column) && !IsNumber(column.name)) return std::nullopt;
+  for (const auto& [units, name] : {std::pair(1, "seconds"), std::pair(1000, "milliseconds")}) {
+    if (!AreSince1970(column, units)) continue;
+    return TimeForm{
+        StrCat(name, " since 1970"),
+        StrCat("make columns of the hour of the day, int(t / ", 3600 * units,
+               ") % 24, and of the day of the week, int(t / ", 86'400LL * units, ") % 7"),
+        false};
+  }
+  return std::nullopt;
+}
+
+std::optional<TimeForm> OfText(const ColumnSample& column) {
+  for (const std::string_view form :
+       {"9999-99-99", "9999/99/99", "99/99/9999", "99.99.9999", "99-99-9999"}) {
+    if (All(column, [&](std::string_view text) { return BeginsLike(text, form); })) {
+      return TimeForm{"dates", "make columns of the hour of the day and the day of the week",
+                      false};
+    }
+  }
+  const auto is_time_of_day = [](std::string_view text) {
+    return BeginsLike(text, "99:99") || BeginsLike(text, "9:99");
+  };
+  if (!All(column, is_time_of_day)) return std::nullopt;
+  return TimeForm{"times of day", "make a column of the hour", false};
 }
 
 }  // namespace
 
 std::optional<TimeForm> FindTimeForm(const ColumnSample& column) {
   if (column.values.empty()) return std::nullopt;
-  if (column.is_whole()) {
-    if (auto form = OfDigits(column)) return form;
-    if (!IsCalledTime(column) && !IsNumber(column.name)) return std::nullopt;  // a name for sure
-    for (const auto& [units, name] : {std::pair(1.0, "seconds"), std::pair(1e3, "milliseconds")}) {
-      if (!AreSince1970(column, units)) continue;
-      return TimeForm{StrCat(name, " since 1970"),
-                      StrCat("make columns of the hour of the day, int(t / ", 3600 * units,
-                             ") % 24, and of the "
-                             "day of the week, int(t / ",
-                             86'400 * units, ") % 7"),
-                      false};
-    }
-    return std::nullopt;
-  }
-  if (column.number_count > 0) return std::nullopt;
-  const std::string derive = "make columns of the hour of the day and the day of the week";
-  for (const std::string_view form :
-       {"9999-99-99", "9999/99/99", "99/99/9999", "99.99.9999", "99-99-9999"}) {
-    if (All(column, [&](std::string_view text) { return BeginsLike(text, form); })) {
-      return TimeForm{"dates", derive, false};
-    }
-  }
-  if (All(column, [](std::string_view text) {
-        return BeginsLike(text, "99:99") || BeginsLike(text, "9:99");
-      })) {
-    return TimeForm{"times of day", "make a column of the hour", false};
-  }
-  return std::nullopt;
+  if (column.number_count == 0) return OfText(column);
+  if (!column.is_whole()) return std::nullopt;
+  auto form = OfDigits(column);
+  return form ? form : OfSeconds(column);
 }
 
 }  // namespace weir::tools
