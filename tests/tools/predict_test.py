@@ -527,6 +527,9 @@ class Workflow(unittest.TestCase):
         self.assertIn("labels      of 150 rows; 150 have none, or an unknown one, and no part in what follows\n"
                       "logloss ", some)
         self.assertNotEqual(every.split("logloss")[1], some.split("logloss")[1])
+        alike = self.edited("alike.csv", lambda number, line: "yes" + line[line.index(","):] if number > 1 else line)
+        self.assertIn("auc         undefined: all labels are alike\n",
+                      self.predict_with("--in=" + alike, "--out=" + self.path("a.csv")).stdout)
         none = self.edited("none.csv", lambda number, line: "0" + line[line.index(","):] if number > 1 else line)
         told = self.predict_with("--in=" + none, "--out=" + self.path("r.csv")).stdout
         self.assertIn("labels      of 0 rows; 300 have none, or an unknown one\n", told)
@@ -561,7 +564,7 @@ class Workflow(unittest.TestCase):
         with open(self.test, "rb") as f:
             head = f.read(2000)
         program = subprocess.Popen([os.path.join(BIN, "weir-predict"), "--model=" + self.path("model"), "--in=-",
-                                    "--out=" + self.path("p.csv")], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+                                    "--out=" + self.path("p.csv")], stdin=subprocess.PIPE)
         try:
             program.stdin.write(head)
             program.stdin.flush()
@@ -571,10 +574,10 @@ class Workflow(unittest.TestCase):
                 time.sleep(0.02)
             time.sleep(0.5)  # it has begun to read
             program.send_signal(signal.SIGINT)
-            _, told = program.communicate(timeout=60)
+            self.assertEqual(program.wait(timeout=60), 130)  # its input is still open
         finally:
             program.kill()
-        self.assertEqual(program.returncode, 130, told)
+            program.stdin.close()
         self.assertEqual([name for name in os.listdir(self.folder.name) if name.startswith("p.csv")], [])
 
     def test_too_little_memory_is_told(self):

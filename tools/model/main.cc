@@ -8,6 +8,7 @@
 #include <gflags/gflags.h>
 
 #include <atomic>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -89,7 +90,10 @@ void Print(const Predictions& predictions, std::ostream& out) {
   }
   if (!predictions.metrics) return;
   out << "logloss     " << Format("%.6f", predictions.metrics->logloss) << "\n"
-      << "auc         " << Format("%.6f", predictions.metrics->auc) << "\n"
+      << "auc         "
+      << (std::isnan(predictions.metrics->auc) ? "undefined: all labels are alike"
+                                               : Format("%.6f", predictions.metrics->auc))
+      << "\n"
       << "accuracy    " << Format("%.6f", predictions.metrics->accuracy) << "\n";
 }
 

@@ -252,19 +252,6 @@ TEST_F(LineReaderTest, RefusesWhatIsNoFileWithItsName) {
   EXPECT_EQ(LineReader::Open("/dev/null").status().code(), StatusCode::kInvalidData);
 }
 
-// Training reads a file for its columns, for what it learns, and in every epoch.
-TEST_F(LineReaderTest, NamesWhatCanBeReadOnceOnly) {
-  ASSERT_EQ(mkfifo(Path("fifo").c_str(), 0600), 0);
-  const auto problem = [](const std::string& path) {
-    return LineReader::Open(path).status().message();
-  };
-  EXPECT_THAT(problem(Path("fifo")),
-              StartsWith(Path("fifo") + " is a pipe, which gives its rows once; training reads a "
-                                        "file several times: write them to a file"));
-  EXPECT_THAT(problem("/dev/null"), StartsWith("/dev/null is a device, which"));
-  EXPECT_THAT(problem("-"), StartsWith("- would be standard input, which"));
-}
-
 TEST_F(LineReaderTest, ReadsAPipeOnceAndStartsAgainWithWhatItKept) {
   const std::string text = NoisyLines(30'000);
   for (const bool packed : {false, true}) {
