@@ -3,7 +3,10 @@
 #include <gflags/gflags.h>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -56,6 +59,9 @@ DEFINE_string(warm_start, "",
 
 namespace weir::worker {
 namespace {
+
+// That an interrupted worker has to tell others and to end by itself.
+constexpr std::chrono::seconds kGrace{5};
 
 struct Setup {
   v1::Config config;
@@ -326,22 +332,56 @@ Status Train(const Setup& setup, std::unique_ptr<metrics::MetricsLog> log,
   return ran.ok() ? saved : ran;
 }
 
+// Whether a worker that was interrupted has come to its end.
+class Ending {
+ public:
+  void Reached() {
+    std::lock_guard lock(mutex_);
+    is_reached_ = true;
+    changed_.notify_all();
+  }
+  bool Await(std::chrono::seconds patience) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, patience, [this] { return is_reached_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_reached_ = false;
+};
+
+// Who reads does not hear anything; others have been told by then.
+void EndInGoodOrderOrAtOnce(InterruptTarget* interrupt, Ending* ending, Parts* parts) {
+  interrupt->Fire();
+  if (ending->Await(kGrace)) return;
+  if (parts->save) parts->save->Discard();
+  EndInterrupted();
+}
+
+Status PrepareAndTrain(const Setup& setup, InterruptTarget* interrupt, Parts* parts) {
+  WEIR_RETURN_IF_ERROR(ClaimOutputs(parts));
+  {
+    // Reading may take long, and nobody waits for this process yet.
+    const InterruptScope scope(interrupt, [&] {
+      parts->save.reset();
+      EndInterrupted();
+    });
+    WEIR_RETURN_IF_ERROR(Prepare(setup, parts));
+  }
+  WEIR_ASSIGN_OR_RETURN(auto log, Join(setup, interrupt, parts));
+  return Train(setup, std::move(log), interrupt, parts);
+}
+
 Status RunWorker(const Setup& setup) {
   for (const std::string& warning : config::Warnings(setup.config)) LOG(WARNING) << warning;
   InterruptTarget interrupt;
-  const SignalWatcher signals([&] { interrupt.Fire(); });
+  Ending ending;
   Parts parts;
-  WEIR_RETURN_IF_ERROR(ClaimOutputs(&parts));
-  {
-    // Reading may take long, and nobody waits for this process yet.
-    const InterruptScope scope(&interrupt, [&] {
-      parts.save.reset();
-      EndInterrupted();
-    });
-    WEIR_RETURN_IF_ERROR(Prepare(setup, &parts));
-  }
-  WEIR_ASSIGN_OR_RETURN(auto log, Join(setup, &interrupt, &parts));
-  return Train(setup, std::move(log), &interrupt, &parts);
+  const SignalWatcher signals([&] { EndInGoodOrderOrAtOnce(&interrupt, &ending, &parts); });
+  Status status = PrepareAndTrain(setup, &interrupt, &parts);
+  ending.Reached();
+  return status;
 }
 
 }  // namespace

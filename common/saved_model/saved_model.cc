@@ -210,7 +210,9 @@ Writer::Writer(std::string directory, std::string aside, FileWriter parameters)
       aside_(std::move(aside)),
       parameters_(std::move(parameters)) {}
 
-Writer::~Writer() {
+Writer::~Writer() { Discard(); }
+
+void Writer::Discard() const {
   std::error_code error;
   if (!finished_) fs::remove_all(aside_, error);
 }

@@ -13,6 +13,7 @@
 // Thread rule: thread-compatible.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -51,6 +52,8 @@ class Writer {
   static Result<std::unique_ptr<Writer>> Create(const std::string& directory);
   // Takes away what was not finished.
   ~Writer();
+  // The same, on any thread, while another may be writing: the process is about to end.
+  void Discard() const;
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
@@ -71,7 +74,7 @@ class Writer {
   const std::string aside_;
   FileWriter parameters_;
   wire::Checksum checksum_;  // of parameters_
-  bool finished_ = false;
+  std::atomic<bool> finished_{false};
 };
 
 class SavedModel {

@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <optional>
@@ -17,6 +16,7 @@
 #include "common/base/check.h"
 #include "common/base/clock.h"
 #include "common/base/strings.h"
+#include "common/transport/descriptors.h"
 
 namespace weir::transport {
 namespace {
@@ -80,7 +80,10 @@ Result<std::unique_ptr<IncomingWatch>> IncomingWatch::Make(zmq::context_t& conte
 
 IncomingWatch::IncomingWatch(std::unique_ptr<zmq::socket_t> events, void* socket,
                              const Limits& limits)
-    : events_(std::move(events)), socket_(socket), limits_(limits), told_full_ms_(-kToldAgainMs) {}
+    : events_(std::move(events)),
+      socket_(socket),
+      limits_(limits),
+      told_full_ms_(Clock::Real().NowMs() - kToldAgainMs) {}
 
 IncomingWatch::~IncomingWatch() { zmq_socket_monitor(socket_, nullptr, 0); }
 
@@ -123,6 +126,7 @@ int64_t IncomingWatch::next_look_ms() const {
 
 void IncomingWatch::Look(bool is_idle) {
   TakeEvents();
+  TellIfFull();
   for (auto& [descriptor, connection] : connections_) {
     if (is_idle || !connection.is_welcome) LookAt(descriptor, &connection);
   }
@@ -142,15 +146,17 @@ void IncomingWatch::TakeEvents() {
 }
 
 void IncomingWatch::TakeEvent(uint16_t event, int value) {
-  if (event != ZMQ_EVENT_ACCEPT_FAILED) Forget(value);
-  if (event == ZMQ_EVENT_ACCEPTED) {
-    connections_[value] = {.address = PeerAddress(value)};
-  } else if (const int64_t now_ms = Clock::Real().NowMs();
-             event == ZMQ_EVENT_ACCEPT_FAILED && now_ms - told_full_ms_ >= kToldAgainMs) {
-    told_full_ms_ = now_ms;
-    LOG(ERROR) << "a peer cannot connect: " << std::strerror(value)
-               << (value == EMFILE ? "; raise `ulimit -n` of this process" : "");
-  }
+  Forget(value);
+  if (event == ZMQ_EVENT_ACCEPTED) connections_[value] = {.address = PeerAddress(value)};
+}
+
+void IncomingWatch::TellIfFull() {
+  const int64_t now_ms = Clock::Real().NowMs();
+  if (now_ms - told_full_ms_ < kToldAgainMs) return;
+  const Status status = CheckDescriptors(1, "for another peer to connect");
+  if (status.ok()) return;
+  told_full_ms_ = now_ms;
+  LOG(ERROR) << status.message();
 }
 
 void IncomingWatch::LookAt(int descriptor, Connection* connection) {

@@ -58,6 +58,8 @@ class IncomingWatch {
   void TakeEvents();
   void TakeEvent(uint16_t event, int value);
   void Forget(int descriptor);
+  // That nobody else can connect, now and then.
+  void TellIfFull();
   // Ends the connection of who has begun too long a message.
   void LookAt(int descriptor, Connection* connection);
 

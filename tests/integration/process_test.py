@@ -1152,6 +1152,21 @@ class ProcessTest(unittest.TestCase):
                 self.end(worker, 130, "interrupted", timeout=10)
                 self.assertEqual([name for name in os.listdir(self.directory.name) if "model" in name], [])
 
+    def test_a_signal_is_heard_while_a_chunk_is_read(self):
+        member = gzip.compress(b"a" * (1 << 24))
+        rows = gzip.compress(b"y,x\n" + b"0,1\n" * 10)
+        slow = self.write("slow.csv.gz", rows + member * 3000)
+        config = self.write("slow.textproto", (self.SLOW % (slow, "true", "y", "x")).replace("standardise {}", "")
+                            .encode())
+        out, model = self.path("out"), self.path("model")
+        worker = self.start("weir-worker", "--config=" + config, "--out=" + out, "--save=" + model)
+        self.until(lambda: os.path.exists(out + "/metrics.jsonl"))
+        time.sleep(0.5)
+        self.assertIsNone(worker.poll())
+        worker.send_signal(signal.SIGINT)
+        self.end(worker, 130, "interrupted", timeout=15)
+        self.assertEqual([name for name in os.listdir(self.directory.name) if "model" in name], [])
+
     def test_a_second_worker_leaves_the_directory_of_the_first_alone(self):
         flags = ["--config=" + RUN, "--out=" + self.path("o")]
         first = self.start("weir-worker", *flags, "--override=" + FOREVER)

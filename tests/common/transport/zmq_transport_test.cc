@@ -240,6 +240,22 @@ TEST(ZmqTransport, SaysHowManyFileDescriptorsItNeeds) {
   EXPECT_TRUE(server->Bind("tcp://127.0.0.1:0").ok()) << "there are enough again";
 }
 
+// Every connection that waits would wait for ever, and nobody know why.
+TEST(ZmqTransport, AServerThatCannotTakeAnotherPeerSaysSo) {
+  const auto server = MakeZmqServerTransport({});
+  ASSERT_TRUE(server->Bind("tcp://127.0.0.1:0").ok());
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  testing::internal::CaptureStderr();
+  const rlimit none = {.rlim_cur = 3, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  EXPECT_FALSE(server->Receive(0).has_value());
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("too few file descriptors for another peer to connect"), std::string::npos)
+      << log;
+}
+
 ServerTransport* signalled_server = nullptr;
 
 TEST(ZmqTransport, SignalHandlerMayWake) {
