@@ -167,7 +167,7 @@ void CheckTestValues(const Run& run, Warnings* warnings) {
     if (table.values() < kFewRows || !(share > kMost)) continue;
     warnings->push_back(StrCat(
         Percent(table.unseen(), table.values()), " of the values of column ", table.table(),
-        " in the test rows were never trained",
+        " in the test rows have embedding rows that training never changed",
         table.example().empty() ? "" : StrCat(", that of ", table.example(), " for one"),
         ": they are new, or written otherwise than in the rows to train on, \"12.0\" for \"12\""));
   }

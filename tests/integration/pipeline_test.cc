@@ -73,6 +73,15 @@ void ExpectTheModelInOneWorker(const std::string& run, const std::vector<std::st
   EXPECT_EQ(split.report.test().auc(), whole.report.test().auc());
   EXPECT_EQ(split.report.total().logloss_sum(), whole.report.total().logloss_sum());
   EXPECT_FALSE(split.report.test().has_unmasked_logloss());
+  const auto &found = split.report.total().test_values(),
+             &expected = whole.report.total().test_values();
+  EXPECT_GT(expected.size(), 0);
+  ASSERT_EQ(found.size(), expected.size());
+  for (int i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(found[i].table(), expected[i].table());
+    EXPECT_EQ(found[i].values(), expected[i].values()) << found[i].table();
+    EXPECT_EQ(found[i].unseen(), expected[i].unseen()) << found[i].table();
+  }
   EXPECT_EQ(split.report.stages(), stages);
   EXPECT_EQ(split.report.trainers(), 1u);
 }

@@ -49,6 +49,16 @@ TEST(LocalEndReport, TellsOfATestWithoutRows) {
   EXPECT_EQ(*report, "  test    data.test has no usable row; the trainers' logs tell why\n");
 }
 
+TEST(LocalEndReport, ShortensTheLossOfTrainingThatDiverged) {
+  const auto report = EndReport(R"({
+      "train": {"samples": 10, "seconds": 1, "samples_per_second": 10, "logloss": 1.4305e27},
+      "test": {"samples": 10, "logloss": 75000}})");
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(*report,
+            "  train   10 samples in 1.0 s, 10 samples/s, logloss 1.43e+27\n"
+            "  test    10 samples, logloss 7.5e+04\n");
+}
+
 TEST(LocalEndReport, EndsWithTheWarnings) {
   const auto report = EndReport(R"({"wire": {"total_bytes": 3000000},
                                     "warnings": ["one thing", 7, "another"]})");

@@ -11,6 +11,9 @@ namespace {
 
 using nlohmann::json;
 
+// Of training that diverged, not all its digits.
+std::string LossText(double loss) { return Format(loss < 1e4 ? "%.4f" : "%.4g", loss); }
+
 std::string TrainLine(const json& summary) {
   const auto samples = NumberAt(summary, "/train/samples");
   const auto seconds = NumberAt(summary, "/train/seconds");
@@ -19,7 +22,7 @@ std::string TrainLine(const json& summary) {
   std::string line = StrCat("  train   ", CountWithCommas(*samples), " samples in ",
                             Format("%.1f s, ", *seconds), CountWithCommas(*rate), " samples/s");
   if (const auto loss = NumberAt(summary, "/train/logloss")) {
-    line += Format(", logloss %.4f", *loss);
+    line += ", logloss " + LossText(*loss);
   }
   return line + "\n";
 }
@@ -31,7 +34,7 @@ std::string TestLine(const json& summary) {
     return was_tested ? "  test    data.test has no usable row; the trainers' logs tell why\n" : "";
   }
   std::string line = StrCat("  test    ", CountWithCommas(*samples), " samples");
-  if (const auto loss = NumberAt(summary, "/test/logloss")) line += Format(", logloss %.4f", *loss);
+  if (const auto loss = NumberAt(summary, "/test/logloss")) line += ", logloss " + LossText(*loss);
   if (const auto auc = NumberAt(summary, "/test/auc")) line += Format(", AUC %.4f", *auc);
   if (const auto best = NumberAt(summary, "/test/bayes_logloss")) {
     line += Format(" (the best logloss possible is %.4f)", *best);
