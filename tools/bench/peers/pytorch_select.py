@@ -125,7 +125,7 @@ def main():
         gradients = make_gradients(elements)
         for percent in percents or (99, 95):
             values |= measure(gradients, elements, steps, percent)
-    print(json.dumps({"peer": f"PyTorch {torch.__version__}", "values": values}))
+    print(json.dumps({"peer": f"PyTorch {torch.__version__.split('+')[0]}", "values": values}))
 
 
 if __name__ == "__main__":
