@@ -43,12 +43,12 @@ void DenseStrand::Visit(std::shared_ptr<PendingAnswer> pending, Outbox* outbox) 
     }
     if (pending->is_step) piece_.FinishPush(pending->version);
     Answer(pending->task.since, &pending->answers[slot_]);
-    FinishPart(std::move(pending), outbox);
+    FinishShare(std::move(pending), outbox);
   };
   is_small ? strand_.PostOrRun(std::move(task)) : strand_.Post(std::move(task));
 }
 
-void DenseStrand::Save(std::shared_ptr<PendingPart> pending, Outbox* outbox) {
+void DenseStrand::Save(std::shared_ptr<PendingSection> pending, Outbox* outbox) {
   strand_.Post([this, pending = std::move(pending), outbox]() mutable {
     pending->status = saved_model::CheckFinite(tensor_name_, piece_.values());
     // A saved model has one number of steps. What the stage lacks of it does not count as rest.

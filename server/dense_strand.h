@@ -26,7 +26,7 @@ class DenseStrand {
   void Visit(std::shared_ptr<PendingAnswer> pending, Outbox* outbox);
 
   // Queues writing the piece down for a saved model.
-  void Save(std::shared_ptr<PendingPart> pending, Outbox* outbox);
+  void Save(std::shared_ptr<PendingSection> pending, Outbox* outbox);
   // Before the first push.
   store::Piece& piece() { return piece_; }
   const store::Piece& piece() const { return piece_; }  // when the strand is idle
@@ -45,7 +45,7 @@ class DenseStrand {
 
 // Counts the task down; the last strand of it hands it over.
 template <typename Pending>
-void FinishPart(std::shared_ptr<Pending> pending, Outbox* outbox) {
+void FinishShare(std::shared_ptr<Pending> pending, Outbox* outbox) {
   if (pending->left.fetch_sub(1, std::memory_order_acq_rel) == 1) outbox->Put(std::move(pending));
 }
 

@@ -167,19 +167,19 @@ void Dispatcher::OnModelPull(const transport::PeerId& peer, const v1::ModelPull&
     return Refuse(peer, StrCat("more than ", kMaxPullsInFlight, " pulls in flight"), false);
   }
   is_saved_ = true;
-  auto pending = std::make_shared<PendingPart>();
+  auto pending = std::make_shared<PendingSection>();
   pending->peer = peer;
   pending->request_id = pull.request_id();
   pending->strand = pull.place().strand();
   pending->row = pull.place().row();
-  if (Status status = shard_->PostPart(std::move(pending)); !status.ok()) {
+  if (Status status = shard_->PostSection(std::move(pending)); !status.ok()) {
     return Refuse(peer, status.message(), false);
   }
   ++worker->pulls_in_flight;
 }
 
 void Dispatcher::Flush(const Outbox::Contents& finished) {
-  for (const auto& part : finished.parts) SendPart(*part);
+  for (const auto& section : finished.sections) SendSection(*section);
   for (const auto& answer : finished.answers) SendAnswer(*answer);
   for (const auto& rows : finished.rows) SendRows(*rows);
 }
@@ -230,18 +230,18 @@ void Dispatcher::SendRows(const PendingRows& rows) {
   Send(rows.peer, header, std::move(parts));
 }
 
-void Dispatcher::SendPart(PendingPart& part) {
-  if (Worker* worker = FindByPeer(part.peer)) --worker->pulls_in_flight;
-  if (!part.status.ok()) return Refuse(part.peer, part.status.message(), false);
+void Dispatcher::SendSection(PendingSection& section) {
+  if (Worker* worker = FindByPeer(section.peer)) --worker->pulls_in_flight;
+  if (!section.status.ok()) return Refuse(section.peer, section.status.message(), false);
   v1::Header header;
   v1::ModelReply& reply = *header.mutable_model_reply();
-  reply.set_request_id(part.request_id);
-  reply.set_version(part.steps);
-  reply.set_row_version(part.row_steps);
-  if (auto next = shard_->PlaceAfter(part)) *reply.mutable_next() = *std::move(next);
+  reply.set_request_id(section.request_id);
+  reply.set_version(section.steps);
+  reply.set_row_version(section.row_steps);
+  if (auto next = shard_->PlaceAfter(section)) *reply.mutable_next() = *std::move(next);
   std::vector<Bytes> parts;
-  parts.push_back(std::move(part.frames));
-  Send(part.peer, header, std::move(parts));
+  parts.push_back(std::move(section.frames));
+  Send(section.peer, header, std::move(parts));
 }
 
 void Dispatcher::Refuse(const transport::PeerId& peer, std::string reason, bool retry) {

@@ -72,7 +72,7 @@ class Dispatcher {
           std::shared_ptr<PendingAnswer> pending);
   void SendAnswer(PendingAnswer& pending);
   void SendRows(const PendingRows& rows);
-  void SendPart(PendingPart& part);
+  void SendSection(PendingSection& section);
   void Send(const transport::PeerId& peer, const v1::Header& header, std::vector<Bytes> body);
   void Send(const transport::PeerId& peer, transport::Message message);
 
@@ -85,8 +85,8 @@ class Dispatcher {
   // Whether workers have a stage of the model each; unset until the first one says hello. Versions
   // are counted for each stage, so a run is of one kind.
   std::optional<bool> in_stages_;
-  // Parts of the model have been asked for, so training is over, and all parts have to be of one
-  // step: pushes of a worker that slept until it had been given up come too late.
+  // Sections of the model have been asked for, so training is over, and all sections have to be of
+  // one step: pushes of a worker that slept until it had been given up come too late.
   bool is_saved_ = false;
   RareLines complaints_;  // by peer
   std::map<cluster::Seat, Worker> workers_;

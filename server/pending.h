@@ -71,8 +71,8 @@ struct PendingRows {
   std::atomic<int> left{0};
 };
 
-// A part of a saved model.
-struct PendingPart {
+// A section of a saved model.
+struct PendingSection {
   transport::PeerId peer;
   uint64_t request_id = 0;
   uint64_t strand = 0;
@@ -81,7 +81,7 @@ struct PendingPart {
   uint64_t steps = 0;      // and of that stage's last one which has taken most
   uint64_t row_steps = 0;  // and of the stage with the rows
   Status status = {};      // why it cannot be saved
-  uint64_t next_row = 0;   // where the strand's next part begins; 0: it has no more
+  uint64_t next_row = 0;   // where the strand's next section begins; 0: it has no more
   Bytes frames;
 };
 
@@ -106,10 +106,10 @@ class Outbox {
     wake_();
   }
 
-  void Put(std::shared_ptr<PendingPart> part) {
+  void Put(std::shared_ptr<PendingSection> section) {
     {
       std::lock_guard lock(mutex_);
-      contents_.parts.push_back(std::move(part));
+      contents_.sections.push_back(std::move(section));
     }
     wake_();
   }
@@ -117,7 +117,7 @@ class Outbox {
   struct Contents {
     std::vector<std::shared_ptr<PendingAnswer>> answers;
     std::vector<std::shared_ptr<PendingRows>> rows;
-    std::vector<std::shared_ptr<PendingPart>> parts;
+    std::vector<std::shared_ptr<PendingSection>> sections;
   };
   Contents TakeAll() {
     std::lock_guard lock(mutex_);

@@ -23,7 +23,7 @@ void RowStrand::Visit(std::shared_ptr<PendingAnswer> pending, Outbox* outbox) {
     if (Status status = Apply(pending->row_gradients[slot_], pending->version); !status.ok()) {
       pending->Fail(std::move(status));
     }
-    FinishPart(std::move(pending), outbox);
+    FinishShare(std::move(pending), outbox);
   });
 }
 
@@ -44,7 +44,7 @@ Status RowStrand::Check(const RowGradients& gradients) const {
       StrCat("a gradient of row ", row.id, " of table ", row.table, " is NaN or infinite"));
 }
 
-void RowStrand::Save(std::shared_ptr<PendingPart> pending, Outbox* outbox) {
+void RowStrand::Save(std::shared_ptr<PendingSection> pending, Outbox* outbox) {
   strand_.Post([this, pending = std::move(pending), outbox]() mutable {
     pending->next_row =
         saved_model::AppendRows(pending->row, pending->version, &rows_, &pending->frames);
@@ -60,7 +60,7 @@ void RowStrand::Read(std::shared_ptr<PendingRows> pending, Outbox* outbox) {
     } else {
       rows_.ReadBatch(rows, pending->version, pending->values);
     }
-    FinishPart(std::move(pending), outbox);
+    FinishShare(std::move(pending), outbox);
   });
 }
 

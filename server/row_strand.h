@@ -22,7 +22,7 @@ class RowStrand {
   void Read(std::shared_ptr<PendingRows> pending, Outbox* outbox);
 
   // Queues writing down rows for a saved model.
-  void Save(std::shared_ptr<PendingPart> pending, Outbox* outbox);
+  void Save(std::shared_ptr<PendingSection> pending, Outbox* outbox);
   // Before the first push.
   store::RowPartitionStore& rows() { return rows_; }
   const store::RowPartitionStore& rows() const { return rows_; }  // when the strand is idle

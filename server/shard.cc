@@ -273,7 +273,7 @@ Status Shard::RouteRowIds(const wire::FrameView& frame, size_t* row_count,
   return OkStatus();
 }
 
-Status Shard::PostPart(std::shared_ptr<PendingPart> pending) {
+Status Shard::PostSection(std::shared_ptr<PendingSection> pending) {
   const uint64_t strand = pending->strand;
   pending->version = strand < dense_.size() ? versions_[dense_stages_[strand]] : row_version();
   pending->steps = std::ranges::max(versions_);
@@ -289,10 +289,10 @@ Status Shard::PostPart(std::shared_ptr<PendingPart> pending) {
   return OkStatus();
 }
 
-std::optional<v1::ModelPlace> Shard::PlaceAfter(const PendingPart& part) const {
+std::optional<v1::ModelPlace> Shard::PlaceAfter(const PendingSection& section) const {
   v1::ModelPlace next;
-  next.set_strand(static_cast<uint32_t>(part.strand + (part.next_row == 0 ? 1 : 0)));
-  next.set_row(part.next_row);
+  next.set_strand(static_cast<uint32_t>(section.strand + (section.next_row == 0 ? 1 : 0)));
+  next.set_row(section.next_row);
   if (next.strand() == dense_.size() + rows_.size()) return std::nullopt;
   return next;
 }

@@ -46,11 +46,11 @@ class Shard {
   // Sorts the request's ROW_IDS frames by partition and queues the reads.
   Status PostRows(std::shared_ptr<PendingRows> pending, const transport::Message& message);
 
-  // Queues writing down a part of a saved model. InvalidData when the place is none of this
+  // Queues writing down a section of a saved model. InvalidData when the place is none of this
   // shard's.
-  Status PostPart(std::shared_ptr<PendingPart> pending);
-  // The part after this one; nothing when that was all.
-  std::optional<v1::ModelPlace> PlaceAfter(const PendingPart& part) const;
+  Status PostSection(std::shared_ptr<PendingSection> pending);
+  // The section after this one; nothing when that was all.
+  std::optional<v1::ModelPlace> PlaceAfter(const PendingSection& section) const;
 
   // Steps of the stage queued so far.
   uint64_t version(StageId stage = {}) const { return versions_[stage.value_or(0)]; }

@@ -62,7 +62,7 @@ class Trainer::Thread {
  private:
   // A batch whose rows are on their way.
   struct Prepared {
-    ChunkWork::Slice slice;
+    ChunkWork::BatchRange range;
     data::Batch batch;
     std::unique_ptr<RowPull> pull;
     size_t row_elements = 0;
@@ -81,9 +81,9 @@ class Trainer::Thread {
     std::deque<std::unique_ptr<Prepared>> prepared;
     while (true) {
       while (prepared.size() <= ahead) {
-        const auto slice = chunk.Take();
-        if (!slice) break;
-        prepared.push_back(Prepare(chunk, *slice));
+        const auto range = chunk.Take();
+        if (!range) break;
+        prepared.push_back(Prepare(chunk, *range));
       }
       if (prepared.empty()) return OkStatus();
       WEIR_RETURN_IF_ERROR(Step(chunk, *prepared.front()));
@@ -92,7 +92,7 @@ class Trainer::Thread {
     }
   }
 
-  std::unique_ptr<Prepared> Prepare(const ChunkWork& chunk, const ChunkWork::Slice& slice) {
+  std::unique_ptr<Prepared> Prepare(const ChunkWork& chunk, const ChunkWork::BatchRange& range) {
     std::unique_ptr<Prepared> prepared;
     if (spare_.empty()) {
       prepared = std::make_unique<Prepared>();
@@ -100,8 +100,8 @@ class Trainer::Thread {
       prepared = std::move(spare_.back());
       spare_.pop_back();
     }
-    prepared->slice = slice;
-    data::MakeBatch(chunk.rows(), slice.begin, slice.end, &prepared->batch);
+    prepared->range = range;
+    data::MakeBatch(chunk.rows(), range.begin, range.end, &prepared->batch);
     prepared->row_elements = 0;
     for (const data::TableIds& ids : prepared->batch.tables) {
       prepared->row_elements += ids.unique.size() * dimension_;
@@ -124,7 +124,7 @@ class Trainer::Thread {
     trainer_.unseen_values_.Count(chunk.lease().evaluation(), prepared.batch, rows,
                                   [&](size_t row) {
                                     return PlaceOf(trainer_.config_.data(), chunk,
-                                                   static_cast<size_t>(prepared.slice.begin) + row);
+                                                   static_cast<size_t>(prepared.range.begin) + row);
                                   });
     probabilities_.resize(static_cast<size_t>(prepared.batch.row_count));
     model_.Score(trainer_.client_->replica(), prepared.batch, rows, probabilities_);
@@ -133,7 +133,7 @@ class Trainer::Thread {
       model_.Score(trainer_.client_->replica(), prepared.batch, rows, unmasked_,
                    model::Dlrm::Crossing::kWhole);
     }
-    chunk.FinishScores(prepared.slice, probabilities_, unmasked_);
+    chunk.FinishScores(prepared.range, probabilities_, unmasked_);
     return OkStatus();
   }
 
@@ -162,7 +162,7 @@ class Trainer::Thread {
     // Counted before it is finished: whoever waits for the chunk reports it next.
     trainer_.counters_.AddStep(batch.row_count, logloss_sum);
     trainer_.counters_.AddSplits(model_.TakeSplitCounts());
-    chunk.Finish(prepared.slice, sequence);
+    chunk.Finish(prepared.range, sequence);
     if (trainer_.config_.cluster().window() == 1) {
       return trainer_.client_->AwaitAccepted(sequence);
     }

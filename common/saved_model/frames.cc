@@ -14,7 +14,7 @@ namespace weir::saved_model {
 namespace {
 
 // Rows at a time: below the least cluster.max_message_bytes.
-constexpr uint64_t kPartBytes = uint64_t{1} << 18;
+constexpr uint64_t kSectionBytes = uint64_t{1} << 18;
 
 struct RowView {
   uint32_t table;
@@ -151,7 +151,7 @@ void AppendPiece(const PieceSpec& spec, std::span<const float> values, std::span
 uint64_t AppendRows(uint64_t first, uint64_t step, store::RowPartitionStore* rows, Bytes* out) {
   const auto row_count = static_cast<uint64_t>(rows->row_count());
   const auto begin = static_cast<uint32_t>(std::min(first, row_count));
-  const uint64_t most = kPartBytes / (rows->row_floats() * sizeof(float)) + 1;
+  const uint64_t most = kSectionBytes / (rows->row_floats() * sizeof(float)) + 1;
   const auto end = static_cast<uint32_t>(std::min(row_count, begin + most));
   rows->Settle(begin, end, step);
   std::vector<RowView> views;

@@ -57,7 +57,7 @@ TEST(ServerMemory, GrowsByAtMostThirtyPercentMoreThanItsRows) {
         bodies[0].emplace_back(std::move(frame));
         ASSERT_TRUE(link.AcquireCredit().ok());
         ASSERT_TRUE(
-            link.AwaitAccepted(link.SubmitPush({}, std::move(bodies), link.progress())).ok());
+            link.AwaitAccepted(link.SubmitPush({}, std::move(bodies), link.MarkRead())).ok());
       }
     }
     const int64_t growth = ResidentBytes() - before;

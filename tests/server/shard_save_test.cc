@@ -86,10 +86,10 @@ class StagedShard {
     v1::SavedModelManifest manifest;
     *manifest.mutable_config() = config;
     for (std::optional<v1::ModelPlace> place(std::in_place); place;) {
-      auto pending = std::make_shared<PendingPart>();
+      auto pending = std::make_shared<PendingSection>();
       pending->strand = place->strand();
       pending->row = place->row();
-      WEIR_RETURN_IF_ERROR(shard_.PostPart(pending));
+      WEIR_RETURN_IF_ERROR(shard_.PostSection(pending));
       shard_.WaitIdle();
       outbox_.TakeAll();
       WEIR_RETURN_IF_ERROR(pending->status);

@@ -75,7 +75,7 @@ Status LinkEnds::Push() {
   worker::ServerLink& link = *parts_->link;
   WEIR_RETURN_IF_ERROR(link.AcquireCredit());
   const uint64_t sequence =
-      link.SubmitPush({}, std::vector<worker::Body>{{parts_->frame}}, link.progress());
+      link.SubmitPush({}, std::vector<worker::Body>{{parts_->frame}}, link.MarkRead());
   return link.AwaitAccepted(sequence);
 }
 

@@ -1,4 +1,4 @@
-// Where the time of a training step goes: one thread without servers, each part timed by itself.
+// Where the time of a training step goes: one thread without servers, each phase timed by itself.
 // The whole is the sum of the parts' medians.
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace weir::bench {
 namespace {
 
-enum Part {
+enum Phase {
   kCutBatch,
   kReadRows,
   kLinearForward,
@@ -30,33 +30,33 @@ enum Part {
   kTranspose,
   kOther,
   kUpdate,
-  kPartCount
+  kPhaseCount
 };
 
-constexpr std::array<std::string_view, kPartCount> kNames = {"cut_batch",
-                                                             "read_rows",
-                                                             "linear_forward",
-                                                             "linear_backward_data",
-                                                             "linear_backward_weight",
-                                                             "interaction",
-                                                             "gather_scatter",
-                                                             "transpose",
-                                                             "loss_and_rest",
-                                                             "update"};
+constexpr std::array<std::string_view, kPhaseCount> kNames = {"cut_batch",
+                                                              "read_rows",
+                                                              "linear_forward",
+                                                              "linear_backward_data",
+                                                              "linear_backward_weight",
+                                                              "interaction",
+                                                              "gather_scatter",
+                                                              "transpose",
+                                                              "loss_and_rest",
+                                                              "update"};
 
-std::array<double, kPartCount> seconds;
+std::array<double, kPhaseCount> seconds;
 
 template <typename Work>
-auto Timed(Part part, const Work& work) {
+auto Timed(Phase phase, const Work& work) {
   const auto start = std::chrono::steady_clock::now();
   struct Stop {
-    Part part;
+    Phase phase;
     std::chrono::steady_clock::time_point start;
     ~Stop() {
-      seconds[part] +=
+      seconds[phase] +=
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     }
-  } stop{part, start};
+  } stop{phase, start};
   return work();
 }
 
@@ -64,12 +64,13 @@ using kernels::KernelTable;
 
 // An entry of a kernel table that is timed: Wrap<CpuKernels, kTranspose,
 // &KernelTable::transpose>::Call.
-template <auto kernels, Part part, auto entry>
+template <auto kernels, Phase phase, auto entry>
 struct Wrap;
-template <auto kernels, Part part, typename... Arguments, void (*KernelTable::*entry)(Arguments...)>
-struct Wrap<kernels, part, entry> {
+template <auto kernels, Phase phase, typename... Arguments,
+          void (*KernelTable::*entry)(Arguments...)>
+struct Wrap<kernels, phase, entry> {
   static void Call(Arguments... arguments) {
-    Timed(part, [&] { (kernels().*entry)(arguments...); });
+    Timed(phase, [&] { (kernels().*entry)(arguments...); });
   }
 };
 
@@ -161,14 +162,14 @@ class TimedRun {
   double logloss_sum_ = 0, first_logloss_ = 0, last_logloss_ = 0;
 };
 
-using Samples = std::array<std::vector<double>, kPartCount>;  // us a sample, of each pass
+using Samples = std::array<std::vector<double>, kPhaseCount>;  // us a sample, of each pass
 
 void AddLines(const std::string& name, const Samples& us, Lines* lines) {
-  std::array<double, kPartCount> median;
+  std::array<double, kPhaseCount> median;
   std::ranges::transform(us, median.begin(), Median);
-  for (size_t part = 0; part < kPartCount; ++part) {
-    lines->push_back({.name = StrCat("step/", name, "/", kNames[part]),
-                      .value = median[part],
+  for (size_t phase = 0; phase < kPhaseCount; ++phase) {
+    lines->push_back({.name = StrCat("step/", name, "/", kNames[phase]),
+                      .value = median[phase],
                       .unit = "us/sample",
                       .peer = "the whole step",
                       .peer_value = std::accumulate(median.begin(), median.end(), 0.0),
@@ -187,7 +188,8 @@ Result<Samples> Measure(int64_t batch, v1::ModelConfig::Precision precision,
     seconds.fill(0);
     WEIR_RETURN_IF_ERROR(run.Train(rows));
     const double scale = 1e6 / static_cast<double>(rows.row_count());
-    for (size_t part = 0; part < kPartCount; ++part) us[part].push_back(scale * seconds[part]);
+    for (size_t phase = 0; phase < kPhaseCount; ++phase)
+      us[phase].push_back(scale * seconds[phase]);
   }
   WEIR_RETURN_IF_ERROR(run.Verify());
   return us;

@@ -18,6 +18,7 @@
 #include "common/compress/square_sums.h"
 #include "common/proto/protocol.pb.h"
 #include "worker/data/batch.h"
+#include "worker/link/read_mark.h"
 
 namespace weir::worker {
 
@@ -25,13 +26,6 @@ namespace weir::worker {
 class RowPull {
  public:
   virtual ~RowPull() = default;
-};
-
-// What of each server's pushes the replica contained when a step began to read it.
-struct ReadMark {
-  std::vector<uint64_t> versions;  // per server
-  std::vector<uint64_t> accepted;  // per server: own pushes up to it are contained
-  uint64_t accepted_sequence = 0;  // the least of these
 };
 
 // One step's result.

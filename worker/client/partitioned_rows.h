@@ -17,18 +17,18 @@ namespace weir::worker {
 class PartitionedRows {
  public:
   explicit PartitionedRows(size_t partition_count)
-      : parts_(partition_count), places_(partition_count) {}
+      : partitions_(partition_count), places_(partition_count) {}
 
   // Each row once, its position counted over the unique ids of all tables; a part keeps their
   // order. Their places are not known.
   void Fill(const data::Batch& batch);
 
-  std::span<const store::BatchRow> part(size_t partition) const { return parts_[partition]; }
+  std::span<const store::BatchRow> part(size_t partition) const { return partitions_[partition]; }
   // Of the part's rows, in their order; empty until they are read.
   std::vector<store::RowPlace>& places(size_t partition) { return places_[partition]; }
 
  private:
-  std::vector<std::vector<store::BatchRow>> parts_;
+  std::vector<std::vector<store::BatchRow>> partitions_;
   std::vector<std::vector<store::RowPlace>> places_;
 };
 

@@ -79,10 +79,7 @@ void ServerClient::Forget(RowPull* pull) {
   link_.ForgetRowPull(static_cast<ServerPull&>(*pull).request_id);
 }
 
-ReadMark ServerClient::MarkRead() {
-  ServerLink::Progress progress = link_.progress();
-  return {std::move(progress.versions), std::move(progress.accepted), progress.accepted_sequence};
-}
+ReadMark ServerClient::MarkRead() { return link_.MarkRead(); }
 
 Result<uint64_t> ServerClient::Push(const StepGradients& step) {
   WEIR_RETURN_IF_ERROR(encoder_.CheckFinite(step.dense));
@@ -102,8 +99,7 @@ Result<uint64_t> ServerClient::Push(const StepGradients& step) {
   v1::Push push;
   push.set_lease(step.lease);
   push.set_offset(step.offset);
-  return link_.SubmitPush(std::move(push), std::move(bodies),
-                          {step.mark.versions, step.mark.accepted, step.mark.accepted_sequence});
+  return link_.SubmitPush(std::move(push), std::move(bodies), step.mark);
 }
 
 Status ServerClient::Refresh() {
@@ -111,7 +107,7 @@ Status ServerClient::Refresh() {
   v1::Push push;
   push.set_is_refresh(true);
   const uint64_t sequence = link_.SubmitPush(
-      std::move(push), std::vector<Body>(layout_.server_count()), link_.progress());
+      std::move(push), std::vector<Body>(layout_.server_count()), link_.MarkRead());
   return link_.AwaitAccepted(sequence);
 }
 
@@ -126,12 +122,13 @@ Result<SavedSteps> ServerClient::Save(const std::function<Status(ByteSpan frames
   SavedSteps steps;
   for (uint32_t server = 0; server < layout_.server_count(); ++server) {
     for (std::optional<v1::ModelPlace> place(std::in_place); place;) {
-      WEIR_ASSIGN_OR_RETURN(const Outstanding::Part part, link_.PullPart(server, *place));
-      for (const transport::Part& frames : part.frames) WEIR_RETURN_IF_ERROR(take(frames.span()));
-      steps.all = std::max<uint64_t>(steps.all, part.reply.version());
-      steps.rows = std::max<uint64_t>(steps.rows, part.reply.row_version());
+      WEIR_ASSIGN_OR_RETURN(const Outstanding::Section section, link_.PullSection(server, *place));
+      for (const transport::Part& frames : section.frames)
+        WEIR_RETURN_IF_ERROR(take(frames.span()));
+      steps.all = std::max<uint64_t>(steps.all, section.reply.version());
+      steps.rows = std::max<uint64_t>(steps.rows, section.reply.row_version());
       place.reset();
-      if (part.reply.has_next()) place = part.reply.next();
+      if (section.reply.has_next()) place = section.reply.next();
     }
   }
   return steps;

@@ -16,7 +16,7 @@ constexpr double kClickRate = 0.25;
 // Of the logit: with the click rate above it puts the best AUC near 0.8.
 constexpr double kLogitDeviation = 1.42;
 // Shares of the variance: linear, pairwise, waves, gated.
-constexpr std::array<double, 4> kPartShares = {0.22, 0.04, 0.68, 0.06};
+constexpr std::array<double, 4> kTermShares = {0.22, 0.04, 0.68, 0.06};
 // The hidden vector of the id of this rank is half as long as that of the most frequent.
 constexpr float kHalfRank = 50;
 // Of the waves, in radians per standard deviation of the feature: up to some three bends over its
@@ -110,35 +110,35 @@ void Teacher::Normalise(const std::vector<FeatureRow>& sample) {
 }
 
 void Teacher::Calibrate(const std::vector<FeatureRow>& sample) {
-  std::array<Moments, kPartCount> moments;
-  std::vector<Parts> parts;
+  std::array<Moments, kTermCount> moments;
+  std::vector<Terms> terms;
   for (const FeatureRow& row : sample) {
-    parts.push_back(ComputeParts(row));
-    for (size_t i = 0; i < kPartCount; ++i) moments[i].Add(parts.back()[i]);
+    terms.push_back(ComputeTerms(row));
+    for (size_t i = 0; i < kTermCount; ++i) moments[i].Add(terms.back()[i]);
   }
-  for (size_t i = 0; i < kPartCount; ++i) {
-    part_weights_[i] = std::sqrt(kPartShares[i]) * InverseOrZero(moments[i].deviation());
+  for (size_t i = 0; i < kTermCount; ++i) {
+    term_weights_[i] = std::sqrt(kTermShares[i]) * InverseOrZero(moments[i].deviation());
   }
   Moments sum;
-  for (const Parts& row : parts) sum.Add(Logit(row));
-  for (double& weight : part_weights_) weight *= kLogitDeviation * InverseOrZero(sum.deviation());
+  for (const Terms& row : terms) sum.Add(Logit(row));
+  for (double& weight : term_weights_) weight *= kLogitDeviation * InverseOrZero(sum.deviation());
 
   double low = -100, high = 100;
   for (int i = 0; i < 60; ++i) {
     bias_ = (low + high) / 2;
     Moments rate;
-    for (const Parts& row : parts) rate.Add(Sigmoid(Logit(row)));
+    for (const Terms& row : terms) rate.Add(Sigmoid(Logit(row)));
     (rate.mean() < kClickRate ? low : high) = bias_;
   }
 }
 
 double Teacher::ClickProbability(const FeatureRow& row) const {
-  return Sigmoid(Logit(ComputeParts(row)));
+  return Sigmoid(Logit(ComputeTerms(row)));
 }
 
-double Teacher::Logit(const Parts& parts) const {
+double Teacher::Logit(const Terms& terms) const {
   double logit = bias_;
-  for (size_t i = 0; i < kPartCount; ++i) logit += part_weights_[i] * parts[i];
+  for (size_t i = 0; i < kTermCount; ++i) logit += term_weights_[i] * terms[i];
   return logit;
 }
 
@@ -166,7 +166,7 @@ Teacher::Waves Teacher::ComputeWaves(const FeatureRow& row) const {
   return waves;
 }
 
-Teacher::Parts Teacher::ComputeParts(const FeatureRow& row) const {
+Teacher::Terms Teacher::ComputeTerms(const FeatureRow& row) const {
   Vector e, f;
   SumVectors(row, &e, &f);
   const Waves waves = ComputeWaves(row);

@@ -4,12 +4,12 @@
 // Every id has a hidden vector, a function of (seed, table, rank) that shrinks for rare ids, since
 // nobody could learn those from a handful of rows. e and f are the sums of these vectors over the
 // even and the odd tables; h are waves over the dense features, each along mostly one of them. The
-// logit is a weighted sum of four parts:
+// logit is a weighted sum of four terms:
 //   linear    v . e + w . f
 //   pairwise  e . f, what a dot interaction sees
 //   waves     a . h, which take wide layers to follow: a ReLU layer spends a unit on each bend
 //   gated     (G h) . f
-// Weights and bias are set from a sample of rows so that each part has a fixed share of the
+// Weights and bias are set from a sample of rows so that each term has a fixed share of the
 // variance, the click rate is a quarter and the best AUC is about 0.8, whatever the seed.
 //
 // Thread rule: immutable after construction, any thread.
@@ -35,19 +35,19 @@ class Teacher {
  private:
   static constexpr size_t kVectorWidth = 8;
   static constexpr size_t kWaveCount = 32;
-  static constexpr size_t kPartCount = 4;
+  static constexpr size_t kTermCount = 4;
   using Vector = std::array<float, kVectorWidth>;
   using Waves = std::array<float, kWaveCount>;
-  using Parts = std::array<double, kPartCount>;
+  using Terms = std::array<double, kTermCount>;
 
   void MakeWaves(RandomStream& random, size_t dense_count);
   void Normalise(const std::vector<FeatureRow>& sample);
   void Calibrate(const std::vector<FeatureRow>& sample);
 
-  Parts ComputeParts(const FeatureRow& row) const;
+  Terms ComputeTerms(const FeatureRow& row) const;
   void SumVectors(const FeatureRow& row, Vector* e, Vector* f) const;
   Waves ComputeWaves(const FeatureRow& row) const;
-  double Logit(const Parts& parts) const;
+  double Logit(const Terms& terms) const;
 
   uint64_t vector_key_;
   float vector_scale_ = 1;
@@ -57,7 +57,7 @@ class Teacher {
   Vector linear_e_, linear_f_;
   Waves amplitudes_;
   std::array<Vector, kWaveCount> gate_;
-  Parts part_weights_{};
+  Terms term_weights_{};
   double bias_ = 0;
 };
 

@@ -68,38 +68,38 @@ std::optional<int64_t> Outstanding::OnWorkReply(const v1::WorkReply& reply) {
   return std::exchange(heartbeat_since_ms_, std::nullopt);
 }
 
-void Outstanding::SetPart(size_t server, v1::ModelPlace place, int64_t now_ms) {
-  CHECK(!part_.has_value()) << "one part at a time";
-  PartPull part;
-  part.server = server;
-  part.request.set_request_id(next_pull_id_++);
-  *part.request.mutable_place() = std::move(place);
-  part.since_ms = now_ms;
-  part_ = std::move(part);
+void Outstanding::SetSection(size_t server, v1::ModelPlace place, int64_t now_ms) {
+  CHECK(!section_.has_value()) << "one section at a time";
+  SectionPull section;
+  section.server = server;
+  section.request.set_request_id(next_pull_id_++);
+  *section.request.mutable_place() = std::move(place);
+  section.since_ms = now_ms;
+  section_ = std::move(section);
 }
 
-Outstanding::Part Outstanding::TakePart() {
-  CHECK(PartIsDone());
-  Part part = std::move(part_->part);
-  part_.reset();
-  return part;
+Outstanding::Section Outstanding::TakeSection() {
+  CHECK(SectionIsDone());
+  Section section = std::move(section_->section);
+  section_.reset();
+  return section;
 }
 
 std::optional<int64_t> Outstanding::OnModelReply(size_t server, const v1::ModelReply& reply,
                                                  Body frames) {
-  if (!part_ || part_->done || part_->server != server ||
-      part_->request.request_id() != reply.request_id()) {
+  if (!section_ || section_->done || section_->server != server ||
+      section_->request.request_id() != reply.request_id()) {
     return std::nullopt;
   }
-  part_->part = {reply, std::move(frames)};
-  part_->done = true;
-  return part_->since_ms;
+  section_->section = {reply, std::move(frames)};
+  section_->done = true;
+  return section_->since_ms;
 }
 
-std::optional<Request> Outstanding::PartFor(size_t server) const {
-  if (!part_ || part_->done || part_->server != server) return std::nullopt;
+std::optional<Request> Outstanding::SectionFor(size_t server) const {
+  if (!section_ || section_->done || section_->server != server) return std::nullopt;
   Request request;
-  *request.header.mutable_model_pull() = part_->request;
+  *request.header.mutable_model_pull() = section_->request;
   return request;
 }
 
@@ -125,7 +125,7 @@ std::vector<Request> Outstanding::AllFor(size_t server) const {
     if (auto request = PullFor(server, id)) all.push_back(*std::move(request));
   }
   if (auto request = WorkFor(server)) all.push_back(*std::move(request));
-  if (auto request = PartFor(server)) all.push_back(*std::move(request));
+  if (auto request = SectionFor(server)) all.push_back(*std::move(request));
   return all;
 }
 
@@ -137,8 +137,8 @@ session::OtherWaits Outstanding::Oldest(size_t server) const {
   for (const auto& [id, pull] : pulls_) {
     if (!pull.replies[server]) add(pull.since_ms, &oldest.data_since_ms);
   }
-  if (part_ && !part_->done && part_->server == server) {
-    add(part_->since_ms, &oldest.data_since_ms);
+  if (section_ && !section_->done && section_->server == server) {
+    add(section_->since_ms, &oldest.data_since_ms);
   }
   if (server == 0 && work_ && !work_->reply) add(work_->since_ms, &oldest.word_since_ms);
   if (server == 0 && heartbeat_since_ms_) add(*heartbeat_since_ms_, &oldest.word_since_ms);

@@ -1,4 +1,4 @@
-// Requests without a number that wait for replies: row pulls, parts of a saved model, and one
+// Requests without a number that wait for replies: row pulls, sections of a saved model, and one
 // exchange with the coordinator. Repeating one changes nothing, so a new connection simply gets
 // them again.
 //
@@ -49,21 +49,21 @@ class Outstanding {
   void AddHeartbeat(int64_t now_ms);
   void ForgetHeartbeats() { heartbeat_since_ms_.reset(); }
 
-  // A part of a saved model, one at a time.
-  struct Part {
+  // A section of a saved model, one at a time.
+  struct Section {
     v1::ModelReply reply;
     Body frames;
   };
-  void SetPart(size_t server, v1::ModelPlace place, int64_t now_ms);
-  bool PartIsDone() const { return part_ && part_->done; }
-  Part TakePart();
+  void SetSection(size_t server, v1::ModelPlace place, int64_t now_ms);
+  bool SectionIsDone() const { return section_ && section_->done; }
+  Section TakeSection();
   // Since when it was waited for; nothing if it was not.
   std::optional<int64_t> OnModelReply(size_t server, const v1::ModelReply& reply, Body frames);
 
-  // What this server still owes a reply to: one pull, the exchange, a part, or everything.
+  // What this server still owes a reply to: one pull, the exchange, a section, or everything.
   std::optional<Request> PullFor(size_t server, uint64_t id) const;
   std::optional<Request> WorkFor(size_t server) const;
-  std::optional<Request> PartFor(size_t server) const;
+  std::optional<Request> SectionFor(size_t server) const;
   std::vector<Request> AllFor(size_t server) const;
   // Since when the oldest of these, and of the heartbeats, wait.
   session::OtherWaits Oldest(size_t server) const;
@@ -83,17 +83,17 @@ class Outstanding {
     std::optional<v1::WorkReply> reply;
   };
 
-  struct PartPull {
+  struct SectionPull {
     size_t server = 0;
     v1::ModelPull request;
     int64_t since_ms = 0;
     bool done = false;
-    Part part;
+    Section section;
   };
 
   std::map<uint64_t, Pull> pulls_;
   uint64_t next_pull_id_ = 1;
-  std::optional<PartPull> part_;
+  std::optional<SectionPull> section_;
   std::optional<Work> work_;
   uint64_t next_work_id_ = 1;
   std::optional<int64_t> heartbeat_since_ms_;  // the first that was not answered

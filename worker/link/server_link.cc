@@ -44,8 +44,8 @@ ServerLink::ServerLink(const v1::Config& config, const ModelLayout& layout, Link
       peers_(options_.server_addresses.size()) {
   CHECK_EQ(layout.server_count(), peers_.size());
   for (size_t i = 0; i < peers_.size(); ++i) peers_[i].address = options_.server_addresses[i];
-  progress_.versions.resize(peers_.size());
-  progress_.accepted.resize(peers_.size());
+  taken_.versions.resize(peers_.size());
+  taken_.accepted.resize(peers_.size());
 }
 
 ServerLink::~ServerLink() {
@@ -139,12 +139,12 @@ Status ServerLink::AcquireCredit() {
   return OkStatus();
 }
 
-ServerLink::Progress ServerLink::progress() const {
+ReadMark ServerLink::MarkRead() const {
   std::lock_guard lock(mutex_);
-  return progress_;
+  return taken_;
 }
 
-uint64_t ServerLink::SubmitPush(v1::Push push, std::vector<Body> bodies, const Progress& read) {
+uint64_t ServerLink::SubmitPush(v1::Push push, std::vector<Body> bodies, const ReadMark& read) {
   CHECK_EQ(bodies.size(), peers_.size());
   uint64_t sequence = 0;
   {
@@ -159,7 +159,7 @@ uint64_t ServerLink::SubmitPush(v1::Push push, std::vector<Body> bodies, const P
         push.set_own_in_flight(static_cast<uint32_t>(sequence - 1 - accepted[i]));
         Do(i, peers_[i].session->Submit(push, std::move(bodies[i]), clock_.NowMs()));
       }
-      PublishProgress();  // of the bytes that are kept
+      PublishTaken();  // of the bytes that are kept
     });
   }
   transport_->Wake();
@@ -168,7 +168,7 @@ uint64_t ServerLink::SubmitPush(v1::Push push, std::vector<Body> bodies, const P
 
 Status ServerLink::AwaitAccepted(uint64_t sequence) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !failure_.ok() || progress_.accepted_sequence >= sequence; });
+  changed_.wait(lock, [&] { return !failure_.ok() || taken_.accepted_sequence >= sequence; });
   return failure_;
 }
 
@@ -202,19 +202,19 @@ void ServerLink::ForgetRowPull(uint64_t request_id) {
 
 bool ServerLink::has_unaccepted() const {
   std::lock_guard lock(mutex_);
-  return submitted_ > progress_.accepted_sequence;
+  return submitted_ > taken_.accepted_sequence;
 }
 
-Result<Outstanding::Part> ServerLink::PullPart(size_t server, const v1::ModelPlace& place) {
+Result<Outstanding::Section> ServerLink::PullSection(size_t server, const v1::ModelPlace& place) {
   std::unique_lock lock(mutex_);
   if (!failure_.ok()) return failure_;
-  outstanding_.SetPart(server, place, clock_.NowMs());
+  outstanding_.SetSection(server, place, clock_.NowMs());
   commands_.push_back(
-      [this, server] { SendRequest(server, [&] { return outstanding_.PartFor(server); }); });
+      [this, server] { SendRequest(server, [&] { return outstanding_.SectionFor(server); }); });
   transport_->Wake();
-  changed_.wait(lock, [&] { return !failure_.ok() || outstanding_.PartIsDone(); });
+  changed_.wait(lock, [&] { return !failure_.ok() || outstanding_.SectionIsDone(); });
   if (!failure_.ok()) return failure_;
-  return outstanding_.TakePart();
+  return outstanding_.TakeSection();
 }
 
 Result<v1::WorkReply> ServerLink::RequestWork(v1::WorkRequest request, Body scores) {
@@ -370,7 +370,7 @@ void ServerLink::Handle(size_t server, const v1::Header& header,
     default:
       break;  // a late reply to a join
   }
-  PublishProgress();
+  PublishTaken();
 }
 
 void ServerLink::Do(size_t server, const session::ClientActions& actions,
@@ -415,7 +415,7 @@ void ServerLink::ApplyAnswer(size_t server, const transport::Message* answer) {
   }
 }
 
-void ServerLink::PublishProgress() {
+void ServerLink::PublishTaken() {
   std::lock_guard lock(mutex_);
   uint64_t accepted = UINT64_MAX;
   servers_ready_ = 0;
@@ -423,16 +423,16 @@ void ServerLink::PublishProgress() {
   kept_bytes_ = 0;
   for (size_t i = 0; i < peers_.size(); ++i) {
     const session::ClientSession& session = *peers_[i].session;
-    progress_.accepted[i] = session.accepted_sequence();
+    taken_.accepted[i] = session.accepted_sequence();
     accepted = std::min(accepted, session.accepted_sequence());
-    progress_.versions[i] = session.version();
+    taken_.versions[i] = session.version();
     servers_ready_ += session.has_version() ? 1 : 0;
     reconnects_ += session.reconnects();
     replayed_ += session.replayed_pushes();
     kept_bytes_ += session.kept_bytes();
   }
-  credits_taken_ -= static_cast<int64_t>(accepted - progress_.accepted_sequence);
-  progress_.accepted_sequence = accepted;
+  credits_taken_ -= static_cast<int64_t>(accepted - taken_.accepted_sequence);
+  taken_.accepted_sequence = accepted;
   changed_.notify_all();
 }
 

@@ -30,6 +30,7 @@
 #include "common/session/client_session.h"
 #include "common/transport/transport.h"
 #include "worker/link/outstanding.h"
+#include "worker/link/read_mark.h"
 #include "worker/link/replica.h"
 #include "worker/link/wire_meter.h"
 
@@ -82,16 +83,11 @@ class ServerLink {
   bool TryAcquireCredit();
   Status AcquireCredit();
 
-  struct Progress {
-    std::vector<uint64_t> versions;  // of the last answer taken, per server
-    std::vector<uint64_t> accepted;  // push that it answered, per server
-    uint64_t accepted_sequence = 0;  // by all servers
-  };
-  Progress progress() const;
+  ReadMark MarkRead() const;
 
   // Takes a credit acquired before. bodies[i]: for server i. own_in_flight and read_version are
   // filled in from `read`. Returns the push's number.
-  uint64_t SubmitPush(v1::Push push, std::vector<Body> bodies, const Progress& read);
+  uint64_t SubmitPush(v1::Push push, std::vector<Body> bodies, const ReadMark& read);
   Status AwaitAccepted(uint64_t sequence);
 
   // requests[i]: ROW_IDS frames for server i, possibly empty. Waits in AwaitReplies.
@@ -105,8 +101,8 @@ class ServerLink {
   // Some push was submitted that not every server has answered.
   bool has_unaccepted() const;
 
-  // Waits for a part of what a server saves; one thread at a time.
-  Result<Outstanding::Part> PullPart(size_t server, const v1::ModelPlace& place);
+  // Waits for a section of what a server saves; one thread at a time.
+  Result<Outstanding::Section> PullSection(size_t server, const v1::ModelPlace& place);
 
   Result<v1::WorkReply> RequestWork(v1::WorkRequest request, Body scores);
 
@@ -156,7 +152,7 @@ class ServerLink {
   void SendHeartbeat(int64_t now_ms);
   void SayFarewell();
   void RepeatOutstanding(size_t server);
-  void PublishProgress();
+  void PublishTaken();
   void SendRequest(size_t server, const std::function<std::optional<Request>()>& get);
   void Tell(const std::function<void(v1::WorkRequest*)>& fill);
   void Send(size_t server, const v1::Header& header, const Body& body);
@@ -189,7 +185,7 @@ class ServerLink {
   std::condition_variable changed_;
   std::vector<std::function<void()>> commands_;
   Status failure_;
-  Progress progress_;
+  ReadMark taken_;
   size_t servers_ready_ = 0;  // whose pieces the replica holds
   uint64_t submitted_ = 0;
   int64_t credits_taken_ = 0;

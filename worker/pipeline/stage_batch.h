@@ -39,7 +39,7 @@ struct StageBatch {
   ReadMark mark;
   // Of the first stage.
   std::shared_ptr<ChunkWork> chunk;
-  ChunkWork::Slice slice;
+  ChunkWork::BatchRange range;
 
   bool is_test() const { return name.split() == v1::TEST; }
 

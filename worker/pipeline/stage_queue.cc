@@ -94,7 +94,7 @@ bool StageQueue::PickStartLocked(StageWork* work) {
   if (!view_.ready() || !in_flight_.has_credit()) return false;
   *work = {};
   work->kind = StageWork::Kind::kStart;
-  if (!PickLostLocked(work) && !PickSliceLocked(work)) return false;
+  if (!PickLostLocked(work) && !PickNextLocked(work)) return false;
   work->batch->number = in_flight_.TakeNumber();
   work->batch->generation = view_.generation();
   return true;
@@ -109,13 +109,13 @@ bool StageQueue::PickLostLocked(StageWork* work) {
   return false;
 }
 
-bool StageQueue::PickSliceLocked(StageWork* work) {
-  std::optional<ChunkWork::Slice> slice;
-  while (!chunks_.empty() && !(slice = chunks_.front()->Take())) chunks_.pop_front();
-  if (!slice) return false;
+bool StageQueue::PickNextLocked(StageWork* work) {
+  std::optional<ChunkWork::BatchRange> range;
+  while (!chunks_.empty() && !(range = chunks_.front()->Take())) chunks_.pop_front();
+  if (!range) return false;
   work->batch = SpareLocked();
   work->batch->chunk = chunks_.front();
-  work->batch->slice = *slice;
+  work->batch->range = *range;
   const v1::ChunkLease& lease = chunks_.front()->lease();
   v1::BatchName& name = work->batch->name;
   name.set_split(lease.split());
@@ -123,8 +123,8 @@ bool StageQueue::PickSliceLocked(StageWork* work) {
   name.set_file(lease.file());
   name.set_chunk(lease.chunk());
   name.set_evaluation(lease.evaluation());
-  name.set_begin(static_cast<uint64_t>(slice->begin));
-  name.set_row_count(static_cast<uint32_t>(slice->end - slice->begin));
+  name.set_begin(static_cast<uint64_t>(range->begin));
+  name.set_row_count(static_cast<uint32_t>(range->end - range->begin));
   name.set_mean_rows(static_cast<uint32_t>(config_.data().batch_size()));
   const data::RowBlock& rows = chunks_.front()->rows();
   name.set_chunk_hash(rows.hash);

@@ -108,7 +108,7 @@ class StageQueue {
   bool PickBackwardLocked(StageWork* work);
   bool PickStartLocked(StageWork* work);
   bool PickLostLocked(StageWork* work);
-  bool PickSliceLocked(StageWork* work);
+  bool PickNextLocked(StageWork* work);
   std::unique_ptr<StageBatch> SpareLocked();
   void GiveBackLocked(std::unique_ptr<StageBatch> batch);
   void ForgetLocked(StageWork* work);  // its rows, if they were asked for

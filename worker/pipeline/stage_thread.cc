@@ -104,7 +104,7 @@ Status StageThread::BadBackward(const std::string& what) const {
 // --- Forward ----------------------------------------------------------------------------------
 
 Status StageThread::Start(std::unique_ptr<StageBatch> batch) {
-  data::MakeBatch(batch->chunk->rows(), batch->slice.begin, batch->slice.end, &batch->batch);
+  data::MakeBatch(batch->chunk->rows(), batch->range.begin, batch->range.end, &batch->batch);
   AskForRows(batch.get());
   return Forward(std::move(batch), {});
 }
@@ -204,7 +204,7 @@ Status StageThread::Forward(std::unique_ptr<StageBatch> batch, const transport::
 void StageThread::CountUnseen(const StageBatch& batch) {
   const auto place = [&](size_t row) {
     return math_.is_first()
-               ? PlaceOf(config_.data(), *batch.chunk, static_cast<size_t>(batch.slice.begin) + row)
+               ? PlaceOf(config_.data(), *batch.chunk, static_cast<size_t>(batch.range.begin) + row)
                : std::string();
   };
   shared_.unseen_values.Count(batch.name.evaluation(), batch.batch, rows_, place);
@@ -284,7 +284,7 @@ Status StageThread::TakeScores(StageBatch& batch, const v1::StageBackward& backw
       !std::ranges::equal(scores.labels, batch.batch.labels)) {
     return BadBackward("scores of other rows; all stages must read the same files");
   }
-  batch.chunk->FinishScores(batch.slice, scores.probabilities, scores.unmasked);
+  batch.chunk->FinishScores(batch.range, scores.probabilities, scores.unmasked);
   return OkStatus();
 }
 
@@ -322,7 +322,7 @@ Status StageThread::Push(std::unique_ptr<StageBatch> batch, std::span<const floa
   WEIR_ASSIGN_OR_RETURN(const uint64_t sequence, client_.Push(step));
   if (math_.is_first()) {
     shared_.counters.AddStep(batch->batch.row_count, logloss_sum);
-    batch->chunk->Finish(batch->slice, sequence);
+    batch->chunk->Finish(batch->range, sequence);
   }
   shared_.queue.GiveBack(std::move(batch));
   if (config_.cluster().window() != 1) return OkStatus();

@@ -17,7 +17,7 @@
 namespace weir::worker {
 namespace {
 
-std::span<const float> PartOf(const TensorSpec& tensor, std::span<const float> dense) {
+std::span<const float> ElementsOf(const TensorSpec& tensor, std::span<const float> dense) {
   return dense.subspan(static_cast<size_t>(tensor.offset),
                        static_cast<size_t>(tensor.element_count()));
 }
@@ -88,7 +88,7 @@ Status StepEncoder::CheckFinite(std::span<const float> dense) const {
   for (const auto& layer : layers_) {
     const TensorSpec& tensor = *layer->tensor;
     if (tensor.column_count > 1) continue;
-    const std::span<const float> values = PartOf(tensor, dense);
+    const std::span<const float> values = ElementsOf(tensor, dense);
     if (std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) continue;
     return Internal(StrCat("the gradient of ", tensor.name,
                            " is not finite. Training has diverged: try a smaller learning rate, "
@@ -104,7 +104,7 @@ std::vector<std::vector<transport::Part>> StepEncoder::Encode(std::span<const fl
   std::vector<Bytes> dense_bodies = scratch->dense_sizes.MakeBodies(layout_.server_count());
   std::vector<Bytes> row_bodies = scratch->row_sizes.MakeBodies(layout_.server_count());
   for (const auto& layer : layers_) {
-    EncodeLayer(*layer, PartOf(*layer->tensor, dense), dense_bodies, scratch);
+    EncodeLayer(*layer, ElementsOf(*layer->tensor, dense), dense_bodies, scratch);
   }
   rows_.Encode(batch, rows, row_bodies, &scratch->rows);
   scratch->dense_sizes.Remember(dense_bodies);
@@ -186,7 +186,7 @@ void StepEncoder::Accumulate(std::span<const float> dense, const data::Batch& ba
   rows_.Accumulate(batch, rows);
   for (const auto& layer : layers_) {
     const Stopwatch stopwatch(&layer->encode_seconds);
-    layer->policy->Accumulate(*layer->state, PartOf(*layer->tensor, dense));
+    layer->policy->Accumulate(*layer->state, ElementsOf(*layer->tensor, dense));
     layer->steps.fetch_add(1, std::memory_order_relaxed);
     layer->steps_without_credit.fetch_add(1, std::memory_order_relaxed);
   }

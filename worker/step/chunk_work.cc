@@ -20,35 +20,35 @@ ChunkWork::ChunkWork(v1::ChunkLease lease, data::RowBlock rows, int64_t batch_si
   if (is_test()) probabilities_.resize(static_cast<size_t>(rows_.row_count()));
 }
 
-std::optional<ChunkWork::Slice> ChunkWork::Take() {
+std::optional<ChunkWork::BatchRange> ChunkWork::Take() {
   std::lock_guard lock(mutex_);
   if (abandoned_ || next_ == batch_count_) return std::nullopt;
-  Slice slice;
-  slice.index = next_++;
-  slice.begin = first_row_ + static_cast<int64_t>(slice.index) * batch_size_;
-  slice.end = std::min(slice.begin + batch_size_, rows_.row_count());
-  return slice;
+  BatchRange range;
+  range.index = next_++;
+  range.begin = first_row_ + static_cast<int64_t>(range.index) * batch_size_;
+  range.end = std::min(range.begin + batch_size_, rows_.row_count());
+  return range;
 }
 
-void ChunkWork::Finish(const Slice& slice, uint64_t push_sequence) {
+void ChunkWork::Finish(const BatchRange& range, uint64_t push_sequence) {
   std::lock_guard lock(mutex_);
-  CHECK(!sequences_[slice.index].has_value());
-  sequences_[slice.index] = push_sequence;
+  CHECK(!sequences_[range.index].has_value());
+  sequences_[range.index] = push_sequence;
   ++finished_;
   changed_.notify_all();
 }
 
-void ChunkWork::FinishScores(const Slice& slice, std::span<const float> probabilities,
+void ChunkWork::FinishScores(const BatchRange& range, std::span<const float> probabilities,
                              std::span<const float> unmasked) {
-  CHECK_EQ(std::ssize(probabilities), slice.end - slice.begin);
-  std::ranges::copy(probabilities, probabilities_.begin() + slice.begin);
+  CHECK_EQ(std::ssize(probabilities), range.end - range.begin);
+  std::ranges::copy(probabilities, probabilities_.begin() + range.begin);
   if (!unmasked.empty()) {
     CHECK_EQ(unmasked.size(), probabilities.size());
     std::lock_guard lock(mutex_);
     unmasked_.resize(probabilities_.size());
-    std::ranges::copy(unmasked, unmasked_.begin() + slice.begin);
+    std::ranges::copy(unmasked, unmasked_.begin() + range.begin);
   }
-  Finish(slice, 0);
+  Finish(range, 0);
 }
 
 eval::Scores ChunkWork::scores() const {

@@ -25,17 +25,17 @@ class ChunkWork {
   // Rows from lease.first_row() on, cut into batches of batch_size and a shorter last one.
   ChunkWork(v1::ChunkLease lease, data::RowBlock rows, int64_t batch_size);
 
-  struct Slice {
+  struct BatchRange {
     size_t index = 0;            // of the batch in the chunk
     int64_t begin = 0, end = 0;  // rows
   };
   // The next batch nobody has taken.
-  std::optional<Slice> Take();
+  std::optional<BatchRange> Take();
 
   // The batch was pushed under this number (0: nothing to wait for), or scored.
-  void Finish(const Slice& slice, uint64_t push_sequence);
+  void Finish(const BatchRange& range, uint64_t push_sequence);
   // unmasked: with everything sent at the splits of the model; empty for each batch or for none.
-  void FinishScores(const Slice& slice, std::span<const float> probabilities,
+  void FinishScores(const BatchRange& range, std::span<const float> probabilities,
                     std::span<const float> unmasked = {});
 
   // Rows, from the chunk's first, in batches that are pushed and accepted without a gap.

@@ -85,7 +85,7 @@ TEST(OutstandingTest, TheOldestIsPerServerAndKind) {
   EXPECT_FALSE(outstanding.Oldest(1).word_since_ms);
   outstanding.OnRowReply(0, id, {});
   EXPECT_FALSE(outstanding.Oldest(0).data_since_ms);
-  outstanding.SetPart(0, {}, 30);
+  outstanding.SetSection(0, {}, 30);
   EXPECT_EQ(outstanding.Oldest(0).data_since_ms, 30);
   outstanding.OnRowReply(1, id, {});
   EXPECT_FALSE(outstanding.Oldest(1).data_since_ms);

@@ -98,7 +98,7 @@ class ServerLinkTest : public testing::Test {
     v1::Header header;
     *header.mutable_answer() = std::move(answer);
     Reply(server, peers_[server], header);
-    while (link_->progress().versions[server] != version) std::this_thread::yield();
+    while (link_->MarkRead().versions[server] != version) std::this_thread::yield();
   }
   v1::WorkerReport Report() const {
     v1::WorkerReport report;
@@ -208,7 +208,7 @@ TEST_F(ServerLinkTest, AHeartbeatLeavesBeforeThePushesThatAreSentAgain) {
                                        network_.MakeClient());
   BeConnected();
   ASSERT_TRUE(link_->AcquireCredit().ok());
-  link_->SubmitPush({}, std::vector<Body>(2), link_->progress());
+  link_->SubmitPush({}, std::vector<Body>(2), link_->MarkRead());
   Expect(0, v1::Header::kPush);  // and no answer
   // What comes first behind the reply to a hello, which may be late and asked for again.
   std::map<transport::PeerId, v1::Header> first;
@@ -253,7 +253,7 @@ TEST_F(ServerLinkTest, AMessageAboveTheLimitEndsTheRunAndSaysWhy) {
   ASSERT_TRUE(link_->AcquireCredit().ok());
   std::vector<Body> bodies(2);
   bodies[1].emplace_back(Bytes((1 << 20) + 1));
-  const uint64_t push = link_->SubmitPush({}, std::move(bodies), link_->progress());
+  const uint64_t push = link_->SubmitPush({}, std::move(bodies), link_->MarkRead());
   EXPECT_THAT(link_->AwaitAccepted(push).message(),
               AllOf(HasSubstr("server 1 at inproc://1"), HasSubstr("max_message_bytes")));
 }
@@ -262,7 +262,7 @@ TEST_F(ServerLinkTest, OwnPushesInFlightAreCountedForEachServer) {
   BeConnected();
   const auto submit = [&] {
     ASSERT_TRUE(link_->AcquireCredit().ok());
-    link_->SubmitPush({}, std::vector<Body>(2), link_->progress());
+    link_->SubmitPush({}, std::vector<Body>(2), link_->MarkRead());
   };
   submit();
   const auto first = Expect(1, v1::Header::kPush);
@@ -272,7 +272,7 @@ TEST_F(ServerLinkTest, OwnPushesInFlightAreCountedForEachServer) {
   answer.mutable_answer()->set_sequence(1);
   answer.mutable_answer()->set_version(1);
   Reply(1, peers_[1], answer);
-  while (link_->progress().accepted[1] == 0) std::this_thread::yield();
+  while (link_->MarkRead().accepted[1] == 0) std::this_thread::yield();
   submit();
   Expect(0, v1::Header::kPush);
   const auto to_slow = Expect(0, v1::Header::kPush), to_fast = Expect(1, v1::Header::kPush);
@@ -285,7 +285,7 @@ TEST_F(ServerLinkTest, OwnPushesInFlightAreCountedForEachServer) {
 TEST_F(ServerLinkTest, ReportsTheStalenessOfEachPushAtEachServer) {
   BeConnected();
   ASSERT_TRUE(link_->AcquireCredit().ok());
-  link_->SubmitPush({}, std::vector<Body>(2), link_->progress());
+  link_->SubmitPush({}, std::vector<Body>(2), link_->MarkRead());
   for (const uint32_t server : {0u, 1u}) {
     Expect(server, v1::Header::kPush);
     v1::Answer answer;
@@ -320,7 +320,7 @@ class ImpatientServerLinkTest : public ServerLinkTest {
 
   void Push(std::vector<Body> bodies) {
     ASSERT_TRUE(link_->AcquireCredit().ok());
-    link_->SubmitPush({}, std::move(bodies), link_->progress());
+    link_->SubmitPush({}, std::move(bodies), link_->MarkRead());
   }
   // Replies to every hello that comes before it.
   transport::PeerId ExpectPush(uint32_t server, uint64_t sequence) {
@@ -384,7 +384,7 @@ class ServerLinkOfFewBytesTest : public ServerLinkTest {
     ASSERT_TRUE(link_->TryAcquireCredit());
     std::vector<Body> bodies(2);
     if (byte_count > 0) bodies[0].emplace_back(Bytes(byte_count));
-    link_->SubmitPush({}, std::move(bodies), link_->progress());
+    link_->SubmitPush({}, std::move(bodies), link_->MarkRead());
     // What is asked for next leaves when the link has counted the push.
     bodies.assign(2, {});
     bodies[0].emplace_back(Bytes(1));

@@ -47,7 +47,7 @@ class StageQueueTest : public testing::Test {
   std::pair<uint64_t, int64_t> Leave() {
     std::optional<StageWork> work = first_.Next(0);
     CHECK(work && work->kind == StageWork::Kind::kStart);
-    const std::pair<uint64_t, int64_t> left{work->batch->number, work->batch->slice.begin};
+    const std::pair<uint64_t, int64_t> left{work->batch->number, work->batch->range.begin};
     EXPECT_TRUE(first_.Keep(std::move(work->batch)));
     first_.Finished();
     return left;

@@ -23,34 +23,34 @@ data::RowBlock Rows(size_t count) {
   return rows;
 }
 
-std::vector<ChunkWork::Slice> TakeAll(ChunkWork& chunk) {
-  std::vector<ChunkWork::Slice> slices;
-  while (const auto slice = chunk.Take()) slices.push_back(*slice);
-  return slices;
+std::vector<ChunkWork::BatchRange> TakeAll(ChunkWork& chunk) {
+  std::vector<ChunkWork::BatchRange> ranges;
+  while (const auto range = chunk.Take()) ranges.push_back(*range);
+  return ranges;
 }
 
-void ExpectSlice(const ChunkWork::Slice& slice, size_t index, int64_t begin, int64_t end) {
-  EXPECT_EQ(slice.index, index);
-  EXPECT_EQ(slice.begin, begin);
-  EXPECT_EQ(slice.end, end);
+void ExpectRange(const ChunkWork::BatchRange& range, size_t index, int64_t begin, int64_t end) {
+  EXPECT_EQ(range.index, index);
+  EXPECT_EQ(range.begin, begin);
+  EXPECT_EQ(range.end, end);
 }
 
-TEST(ChunkWork, SlicesCoverTheRowsInOrderAndTheLastIsShorter) {
+TEST(ChunkWork, BatchesCoverTheRowsInOrderAndTheLastIsShorter) {
   ChunkWork chunk(Lease(), Rows(25), 10);
-  const auto slices = TakeAll(chunk);
-  ASSERT_EQ(slices.size(), 3u);
-  ExpectSlice(slices[0], 0, 0, 10);
-  ExpectSlice(slices[1], 1, 10, 20);
-  ExpectSlice(slices[2], 2, 20, 25);
+  const auto ranges = TakeAll(chunk);
+  ASSERT_EQ(ranges.size(), 3u);
+  ExpectRange(ranges[0], 0, 0, 10);
+  ExpectRange(ranges[1], 1, 10, 20);
+  ExpectRange(ranges[2], 2, 20, 25);
   EXPECT_EQ(chunk.row_count(), 25);
 }
 
-TEST(ChunkWork, SlicesBeginWhereTheEarlierLeaseEnded) {
+TEST(ChunkWork, BatchesBeginWhereTheEarlierLeaseEnded) {
   ChunkWork chunk(Lease(v1::TRAIN, 13), Rows(25), 10);
-  const auto slices = TakeAll(chunk);
-  ASSERT_EQ(slices.size(), 2u);
-  ExpectSlice(slices[0], 0, 13, 23);
-  ExpectSlice(slices[1], 1, 23, 25);
+  const auto ranges = TakeAll(chunk);
+  ASSERT_EQ(ranges.size(), 2u);
+  ExpectRange(ranges[0], 0, 13, 23);
+  ExpectRange(ranges[1], 1, 23, 25);
   EXPECT_EQ(chunk.row_count(), 12);
 }
 
@@ -69,15 +69,15 @@ TEST(ChunkWork, AChunkWithoutRowsIsFinished) {
 
 TEST(ChunkWork, FinishedRowsAreTheAcceptedPrefixWithoutAGap) {
   ChunkWork chunk(Lease(), Rows(35), 10);
-  const auto slices = TakeAll(chunk);
+  const auto ranges = TakeAll(chunk);
   EXPECT_EQ(chunk.FinishedRows(100), 0u);
-  chunk.Finish(slices[1], 5);
+  chunk.Finish(ranges[1], 5);
   EXPECT_EQ(chunk.FinishedRows(100), 0u) << "batch 0 is missing";
-  chunk.Finish(slices[0], 7);
+  chunk.Finish(ranges[0], 7);
   EXPECT_EQ(chunk.FinishedRows(6), 0u) << "push 7 is not accepted";
   EXPECT_EQ(chunk.FinishedRows(7), 20u);
-  chunk.Finish(slices[2], 8);
-  chunk.Finish(slices[3], 9);
+  chunk.Finish(ranges[2], 8);
+  chunk.Finish(ranges[3], 9);
   EXPECT_EQ(chunk.FinishedRows(8), 30u);
   EXPECT_EQ(chunk.FinishedRows(9), 35u) << "the last batch is short";
 }
@@ -97,11 +97,11 @@ TEST(ChunkWork, ABatchWithoutAPushOfItsOwnIsFinishedAtOnce) {
 
 TEST(ChunkWork, AwaitFinishedGivesTheHighestPush) {
   ChunkWork chunk(Lease(), Rows(30), 10);
-  const auto slices = TakeAll(chunk);
+  const auto ranges = TakeAll(chunk);
   std::thread finisher([&] {
-    chunk.Finish(slices[2], 4);
-    chunk.Finish(slices[0], 9);
-    chunk.Finish(slices[1], 0);
+    chunk.Finish(ranges[2], 4);
+    chunk.Finish(ranges[0], 9);
+    chunk.Finish(ranges[1], 0);
   });
   EXPECT_EQ(chunk.AwaitFinished(), 9u);
   finisher.join();
@@ -119,10 +119,10 @@ TEST(ChunkWork, AbandonWakesWhoeverWaitsAndLeavesNothingToTake) {
 
 TEST(ChunkWork, ScoresLieWithTheirRows) {
   ChunkWork chunk(Lease(v1::TEST), Rows(5), 2);
-  const auto slices = TakeAll(chunk);
-  chunk.FinishScores(slices[2], std::vector<float>{0.5f});
-  chunk.FinishScores(slices[0], std::vector<float>{0.1f, 0.2f});
-  chunk.FinishScores(slices[1], std::vector<float>{0.3f, 0.4f});
+  const auto ranges = TakeAll(chunk);
+  chunk.FinishScores(ranges[2], std::vector<float>{0.5f});
+  chunk.FinishScores(ranges[0], std::vector<float>{0.1f, 0.2f});
+  chunk.FinishScores(ranges[1], std::vector<float>{0.3f, 0.4f});
   EXPECT_EQ(chunk.AwaitFinished(), 0u);
   EXPECT_EQ(chunk.scores().probabilities, (std::vector<float>{0.1f, 0.2f, 0.3f, 0.4f, 0.5f}));
 }
@@ -131,10 +131,10 @@ TEST(ChunkWork, RowsWithoutAScoreAreLeftOut) {
   data::RowBlock rows = Rows(4);
   rows.labels = {0, 1, 1, 0};
   ChunkWork chunk(Lease(v1::TEST), std::move(rows), 2);
-  const auto slices = TakeAll(chunk);
+  const auto ranges = TakeAll(chunk);
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  chunk.FinishScores(slices[0], std::vector<float>{0.1f, nan}, std::vector<float>{0.5f, 0.6f});
-  chunk.FinishScores(slices[1], std::vector<float>{0.3f, 0.4f}, std::vector<float>{nan, 0.8f});
+  chunk.FinishScores(ranges[0], std::vector<float>{0.1f, nan}, std::vector<float>{0.5f, 0.6f});
+  chunk.FinishScores(ranges[1], std::vector<float>{0.3f, 0.4f}, std::vector<float>{nan, 0.8f});
   EXPECT_EQ(chunk.RowsWithoutScore(), (std::vector<int64_t>{1}));
   const eval::Scores scores = chunk.scores();
   EXPECT_EQ(scores.probabilities, (std::vector<float>{0.1f, 0.3f, 0.4f}));
@@ -150,7 +150,7 @@ TEST(ChunkWork, ThreadsTakeEachBatchOnce) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
-      while (const auto slice = chunk.Take()) chunk.Finish(*slice, slice->index + 1);
+      while (const auto range = chunk.Take()) chunk.Finish(*range, range->index + 1);
     });
   }
   EXPECT_EQ(chunk.AwaitFinished(), 1000u);

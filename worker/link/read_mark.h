@@ -1,0 +1,19 @@
+// What of each server's pushes the replica contained when a step began to read it: what the link
+// has taken, as of one moment. Its push tells the servers so.
+//
+// Place in the life of a batch: pull rows -> **mark** -> forward.
+// Thread rule: a value.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace weir::worker {
+
+struct ReadMark {
+  std::vector<uint64_t> versions;  // of the last answer taken, per server
+  std::vector<uint64_t> accepted;  // own push that it answered, per server
+  uint64_t accepted_sequence = 0;  // the least of these
+};
+
+}  // namespace weir::worker
