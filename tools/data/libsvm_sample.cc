@@ -71,7 +71,7 @@ struct Feature {
   bool is_no_number = false;
 };
 
-class Sampler {
+class LibsvmSampler {
  public:
   void Add(std::string_view line) {
     line = data::Trim(line.substr(0, line.find('#')));
@@ -170,7 +170,7 @@ Status CheckReadable(const std::string& path, const LibsvmSample& sample) {
 
 Result<LibsvmSample> SampleLibsvm(const std::string& path, int64_t line_limit) {
   WEIR_ASSIGN_OR_RETURN(const auto lines, data::LineReader::Open(path));
-  Sampler sampler;
+  LibsvmSampler sampler;
   data::Line line;
   while (lines->line_count() < line_limit) {
     WEIR_ASSIGN_OR_RETURN(const bool there, lines->Next(&line));

@@ -21,7 +21,7 @@ namespace {
 
 constexpr uint64_t kSeed = 1;
 // By which the shape of the file is told.
-constexpr int64_t kSampledLines = 100'000;
+constexpr int64_t kLinesThatTellTheForm = 100'000;
 
 // What must be known of a file to take its rows apart.
 struct Shape {
@@ -31,7 +31,7 @@ struct Shape {
 };
 
 Result<Shape> ShapeOfCsv(const SplitOptions& options) {
-  WEIR_ASSIGN_OR_RETURN(const CsvSample sample, SampleCsv(options.path, kSampledLines));
+  WEIR_ASSIGN_OR_RETURN(const CsvSample sample, SampleCsv(options.path, kLinesThatTellTheForm));
   Shape shape = {sample.dialect, sample.has_header};
   if (options.by.empty()) return shape;
   shape.by = sample.Find(options.by);

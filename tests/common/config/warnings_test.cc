@@ -13,7 +13,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 std::vector<std::string> WarningsOf(const std::string& text) {
-  const auto config = LoadConfig({}, text);
+  const auto config = config::LoadConfig({}, text);
   EXPECT_TRUE(config.ok()) << config.status();
   return Warnings(*config);
 }
