@@ -127,6 +127,7 @@ Status ReadFlags(const Arguments& arguments, Setup* read) {
   }
   // Servers may not have the files, and must have the same config.
   const auto find = setup.addresses.empty() ? data::FindTrainRows : nullptr;
+  const SignalWatcher signals(EndInterrupted);  // counting rows may take long
   auto config = config::LoadConfig(StrSplit(FLAGS_config, ','), FLAGS_override, find);
   if (config.ok()) {
     setup.config = *std::move(config);

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "common/base/clock.h"
+#include "common/base/signal_watcher.h"
 #include "common/base/strings.h"
 #include "common/config/load_config.h"
 #include "common/config/validate_config.h"
@@ -90,6 +91,7 @@ std::vector<std::string> StageMistakes(const LocalOptions& options, const v1::Co
 std::vector<std::string> AllMistakes(const LocalOptions& options, v1::Config& resolved) {
   std::vector<std::string> mistakes = OptionMistakes(options);
   if (options.config_files.empty()) return mistakes;
+  const SignalWatcher signals(EndInterrupted);  // counting rows may take long
   auto config =
       config::LoadConfig(options.config_files, options.override_text, data::FindTrainRows);
   std::vector<std::string> found;
