@@ -68,17 +68,9 @@ struct Setup {
   std::vector<std::string> addresses;
 };
 
-std::vector<std::string> CheckFlags(const Arguments& arguments) {
-  std::vector<std::string> problems;
-  for (const std::string& argument : arguments) {
-    problems.push_back(StrCat("unexpected argument '", argument, "'"));
-  }
-  if (FLAGS_config.empty()) problems.push_back("--config: name at least one file");
-  if (FLAGS_trainer < 0) problems.push_back("--trainer: must not be negative");
-  if (FLAGS_stage < -1) problems.push_back("--stage: must not be negative");
-  if (FLAGS_stage >= 0 && FLAGS_servers.empty()) {
-    problems.push_back("--stage: without --servers all stages are in this process; leave it out");
-  }
+using Problems = std::vector<std::string>;
+
+void CheckLinkFlags(Problems& problems) {
   const bool has_link = !gflags::GetCommandLineFlagInfoOrDie("link").is_default;
   if (FLAGS_stage < 0 && (has_link || !FLAGS_link_listen.empty())) {
     problems.push_back("--link, --link_listen: of a stage; leave them out, or name its --stage");
@@ -92,25 +84,42 @@ std::vector<std::string> CheckFlags(const Arguments& arguments) {
                                 "; name this host, and give * to --link_listen"));
     }
   }
-  if (!FLAGS_link_listen.empty()) {
-    const Status status = transport::ParseTcpAddress(FLAGS_link_listen).status();
-    if (!status.ok()) problems.push_back(StrCat("--link_listen: ", status.message()));
-  }
-  if (FLAGS_stage > 0 && !FLAGS_save.empty()) {
-    problems.push_back("--save: of the first stage; servers give it the whole model");
-  }
-  if (!FLAGS_save_residuals.empty() && FLAGS_servers.empty()) {
+  if (FLAGS_link_listen.empty()) return;
+  const Status status = transport::ParseTcpAddress(FLAGS_link_listen).status();
+  if (!status.ok()) problems.push_back(StrCat("--link_listen: ", status.message()));
+}
+
+void CheckResidualsFlag(Problems& problems) {
+  if (FLAGS_save_residuals.empty()) return;
+  if (FLAGS_servers.empty()) {
     problems.push_back("--save_residuals: without --servers nothing is kept back; leave it out");
   }
   const bool is_in_save =
       !FLAGS_save.empty() && saved_model::LiesIn(FLAGS_save_residuals, FLAGS_save);
-  if (!FLAGS_save_residuals.empty() &&
-      (is_in_save || !saved_model::ModelAround(FLAGS_save_residuals).empty())) {
+  if (is_in_save || !saved_model::ModelAround(FLAGS_save_residuals).empty()) {
     problems.push_back(StrCat(
         "--save_residuals: ", FLAGS_save_residuals,
         " lies in a saved model, which is replaced whole when a run saves to it; name a folder "
         "elsewhere, and put it into the model as `residuals` when the run is over"));
   }
+}
+
+Problems CheckFlags(const Arguments& arguments) {
+  Problems problems;
+  for (const std::string& argument : arguments) {
+    problems.push_back(StrCat("unexpected argument '", argument, "'"));
+  }
+  if (FLAGS_config.empty()) problems.push_back("--config: name at least one file");
+  if (FLAGS_trainer < 0) problems.push_back("--trainer: must not be negative");
+  if (FLAGS_stage < -1) problems.push_back("--stage: must not be negative");
+  if (FLAGS_stage >= 0 && FLAGS_servers.empty()) {
+    problems.push_back("--stage: without --servers all stages are in this process; leave it out");
+  }
+  CheckLinkFlags(problems);
+  if (FLAGS_stage > 0 && !FLAGS_save.empty()) {
+    problems.push_back("--save: of the first stage; servers give it the whole model");
+  }
+  CheckResidualsFlag(problems);
   if (FLAGS_threads < 1 || FLAGS_threads > 1024) problems.push_back("--threads: 1 to 1024");
   if (FLAGS_device != "cpu") {
     problems.push_back(StrCat("--device: this build has no '", FLAGS_device, "'; it has cpu"));
@@ -118,17 +127,21 @@ std::vector<std::string> CheckFlags(const Arguments& arguments) {
   return problems;
 }
 
+// Servers may not have the files, and must have the same config.
+Result<v1::Config> Load(bool has_servers) {
+  const SignalWatcher signals(EndInterrupted);  // counting rows may take long
+  return config::LoadConfig(StrSplit(FLAGS_config, ','), FLAGS_override,
+                            has_servers ? nullptr : data::FindTrainRows);
+}
+
 Status ReadFlags(const Arguments& arguments, Setup* read) {
-  std::vector<std::string> problems = CheckFlags(arguments);
+  Problems problems = CheckFlags(arguments);
   Setup& setup = *read;
   setup.addresses = StrSplit(FLAGS_servers, ',');
   for (const std::string& mistake : transport::PeerListMistakes(setup.addresses)) {
     problems.push_back("--servers: " + mistake);
   }
-  // Servers may not have the files, and must have the same config.
-  const auto find = setup.addresses.empty() ? data::FindTrainRows : nullptr;
-  const SignalWatcher signals(EndInterrupted);  // counting rows may take long
-  auto config = config::LoadConfig(StrSplit(FLAGS_config, ','), FLAGS_override, find);
+  Result<v1::Config> config = Load(!setup.addresses.empty());
   if (config.ok()) {
     setup.config = *std::move(config);
     if (setup.addresses.empty()) {

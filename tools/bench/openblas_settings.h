@@ -2,8 +2,8 @@
 // their best. Left alone OpenBLAS finds out best what the processor is: told of an older one, it
 // runs at half the speed, and PyTorch with it. But a processor that came after OpenBLAS it takes
 // for one of 2004, a fifth of the speed: then it is told of one with these vectors.
-// Built without OpenBLAS, weir-bench does not know what that takes the processor for, and only takes
-// the variables away.
+// Built without OpenBLAS, weir-bench does not know what that takes the processor for, and only
+// takes the variables away.
 //
 // Thread rule: before the first thread.
 #pragma once
