@@ -236,7 +236,7 @@ Status MakeStageClient(const Setup& setup, Parts* parts) {
   return MakeClient(setup, std::move(options), parts);
 }
 
-void SetStage(const Setup& setup, Parts* parts, WorkerOptions* options) {
+void SetStage(Parts* parts, WorkerOptions* options) {
   options->stage = static_cast<uint32_t>(FLAGS_stage);
   options->show_progress = FLAGS_stage == 0;
   ServerClient* const client = parts->remote.get();
@@ -252,8 +252,8 @@ void SetStage(const Setup& setup, Parts* parts, WorkerOptions* options) {
                        },
                    .tell_lost = [client](uint64_t generation) { client->TellLost(generation); },
                    .clock = &client->clock()};
-  options->make_trainer = [&setup, parts, stage](std::function<void(const Status&)> on_failure) {
-    return std::make_unique<StageTrainer>(setup.config, *parts->layout, FLAGS_threads, stage,
+  options->make_trainer = [parts, stage](std::function<void(const Status&)> on_failure) {
+    return std::make_unique<StageTrainer>(parts->found, *parts->layout, FLAGS_threads, stage,
                                           std::move(on_failure));
   };
 }
@@ -323,7 +323,7 @@ WorkerOptions OptionsOf(const Setup& setup, Parts* parts) {
   if (parts->warm_start) {
     options.rule_starts = saved_model::StartsOfRules(*parts->warm_start, setup.config.update());
   }
-  if (parts->links) SetStage(setup, parts, &options);
+  if (parts->links) SetStage(parts, &options);
   return options;
 }
 

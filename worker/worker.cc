@@ -9,6 +9,7 @@
 #include "common/base/check.h"
 #include "common/base/clock.h"
 #include "common/base/strings.h"
+#include "common/base/utf8.h"
 #include "common/metrics/summary.h"
 #include "common/metrics/warnings.h"
 #include "common/session/score_message.h"
@@ -283,10 +284,10 @@ void Worker::FillInputReport(v1::WorkerReport* report) const {
   row_watch_.FillReport(report);
   report->set_lines(train_lines_.count);
   report->set_malformed_lines(train_lines_.malformed);
-  report->set_first_malformed(train_lines_.first_problem);
+  report->set_first_malformed(ToUtf8(train_lines_.first_problem));
   report->set_test_lines(test_lines_.count);
   report->set_malformed_test_lines(test_lines_.malformed);
-  report->set_first_malformed_test(test_lines_.first_problem);
+  report->set_first_malformed_test(ToUtf8(test_lines_.first_problem));
 }
 
 void Worker::ShowProgress(const v1::RunProgress& progress, bool is_last) {

@@ -88,8 +88,13 @@ class Merger {
   void AddTestValues(const v1::TestValuesReport& values) {
     const auto [entry, is_new] =
         test_values_indexes_.emplace(values.table(), total_.test_values_size());
-    if (is_new) total_.add_test_values()->set_table(values.table());
+    if (is_new) total_.add_test_values();
     v1::TestValuesReport& sum = *total_.mutable_test_values(entry->second);
+    if (!is_new && values.evaluation() < sum.evaluation()) return;
+    if (is_new || values.evaluation() > sum.evaluation()) {
+      sum = values;
+      return;
+    }
     sum.set_values(sum.values() + values.values());
     sum.set_unseen(sum.unseen() + values.unseen());
     if (sum.example().empty()) sum.set_example(values.example());

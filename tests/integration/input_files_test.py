@@ -80,6 +80,21 @@ class InputFiles(unittest.TestCase):
         with open(self.path("out/logs/trainer-0.log"), encoding="utf-8") as f:
             self.assertIn("data.train[0]: days means 3 files, days/part-0 to days/part-2", f.read())
 
+    def test_stages_find_them_too_and_name_a_file_that_a_pattern_matched(self):
+        self.write("train.csv", 300)
+        self.write("test/part-0", 10)
+        os.makedirs(self.path("test"), exist_ok=True)
+        with open(self.path("test/part-1"), "w", encoding="utf-8") as f:
+            f.write("click,hour,site\n" + "".join("%d,1,new%d\n" % (i % 2, i) for i in range(200)))
+        for stages in (1, 2):
+            with self.subTest(stages=stages):
+                summary = self.trained(self.config("train.csv"), "--servers=1", "--trainers=1", "--stages=%d" % stages,
+                                       '--override=data { test: "test/*" } pipeline { split { after: "bottom/0" none {} } }')
+                self.assertEqual(summary["test"]["samples"], 210)
+                told = [text for text in summary["warnings"] if "column site" in text]
+                self.assertEqual(len(told), 1, summary["warnings"])
+                self.assertIn("test/part-1:", told[0])
+
     def test_a_pattern_without_a_file_is_told(self):
         self.write("test.csv", 40)
         self.assertIn("data.train[0]: no file matches part-*.gz; correct it or data.root",

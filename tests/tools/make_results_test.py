@@ -61,6 +61,12 @@ class Calls(unittest.TestCase):
         self.assertEqual(self.fill("{{record trial}}\n"), "A trial. On 2 cores of a processor, AVX2:\n\n"
                                                           "```\ntools/trial --seeds=2\n```\n")
 
+    def test_what_was_printed_is_code(self):
+        self.RECORDS["trial"]["printed"] = {"Build": "a\n  b"}
+        self.addCleanup(self.RECORDS["trial"].pop, "printed")
+        self.assertEqual(self.fill("{{printed trial Build}}\n"), "```\na\n  b\n```\n")
+        self.assert_refused("{{printed trial Test}}", "the record has nothing printed by Test")
+
     def test_a_note_is_told_where_there_is_one(self):
         self.assertEqual(self.fill("{{note trial}}"), "Other work ran beside it.")
         self.assert_refused("{{note other}}", "the record has no note")

@@ -51,6 +51,45 @@ class Record(unittest.TestCase):
         self.assertEqual(record["tables"]["runs"]["rows"],
                          [[name, "500", "0.5000", "0.7500", "1.0", "1.0", "1.0"] for name in ("none", "dct")])
 
+    LOG = """
+=== Build
+[1/1] x
+--- Build: 99 s, 187 CPU-seconds
+
+=== Train with policy a: 1 server
+test after 5 samples
+done: 1 server
+  test  AUC 0.7
+--- Train with policy a: 1 server: 14 s, 25 CPU-seconds
+
+=== Compare
+run  AUC
+a    0.7
+written: index.html
+--- Compare: 0 s, 0 CPU-seconds
+
+done in 154 s
+"""
+
+    def test_of_what_was_printed_stages_are_a_table_and_their_endings_are_kept(self):
+        (self.folder / "a").mkdir()
+        (self.folder / "a" / "summary.json").write_text(json.dumps(SUMMARY))
+        (self.folder / "log").write_text(self.LOG)
+        done = self.run_tool(f"--from=a={self.folder}/a", "--command=tools/quickstart", f"--log={self.folder}/log")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        record = result_records.load(str(self.record))
+        self.assertEqual(record["tables"]["stages"]["rows"], [
+            ["Build", "99", "187"], ["Train with policy a: 1 server", "14", "25"], ["Compare", "0", "0"]])
+        self.assertEqual(record["printed"]["Train with policy a: 1 server"], "done: 1 server\n  test  AUC 0.7")
+        self.assertEqual(record["printed"]["Compare"], "run  AUC\na    0.7")
+
+    def test_a_log_without_stages_is_told(self):
+        (self.folder / "a").mkdir()
+        (self.folder / "a" / "summary.json").write_text(json.dumps(SUMMARY))
+        done = self.run_tool(f"--from=a={self.folder}/a", "--command=x", f"--log={self.folder}/absent")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("absent tells no stages", done.stderr)
+
     def test_what_a_record_says_stays_unless_it_is_said_anew(self):
         for what, expected in (("Reading.", "Reading."), ("", "Reading."), ("Anew.", "Anew.")):
             self.run_tool(f"--from={self.lines}", "--command=weir-bench read", *([f"--what={what}"] if what else []))

@@ -2,14 +2,16 @@
 """Makes a record of docs/results from what a program of the project left, as it is.
 
   tools/measure/record.py --from=lines.json --command='weir-bench all' --record=docs/results/bench-NAME.json
-                          [--what=TEXT] [--bin=DIR]
+                          [--what=TEXT] [--bin=DIR] [--log=FILE]
   tools/measure/record.py --from=none=out/none,dct_99=out/dct --command='tools/quickstart' --record=...
 
 --from is a file of `weir-bench --json`, or names and folders of runs, of whose summary.json the record
 gets the speed, the test loss and the bytes. Of a record that is there what it says that it is stays, unless
---what says it anew. --command is what one types to measure it again. Then tools/pages/make_results.py."""
+--what says it anew. --command is what one types to measure it again. --log is what that printed, of a script that tells its stages:
+the record gets how long each took, and what it ended with. Then tools/pages/make_results.py."""
 
 import os
+import re
 import sys
 
 sys.dont_write_bytecode = True
@@ -53,11 +55,27 @@ def of_bench(path):
     return commit, machine, {"lines": told["lines"]}
 
 
+STAGE = re.compile(r"^=== (?P<title>.*)\n(?P<said>(?:.*\n)*?)--- (?P=title): (?P<seconds>\d+) s, (?P<cpu>\d+) CPU-seconds$", re.M)
+
+
+def of_log(path):
+    """(table of stages, {stage: what it ended with}): progress before the report of a run is left out."""
+    said = result_records.text(path)
+    stages = list(STAGE.finditer(said or ""))
+    if not stages:
+        sys.exit("error: --log: %s tells no stages" % path)
+    endings = {found["title"]: re.sub(r"^(.*\n)*?(?=done: )", "", found["said"]) for found in stages}
+    table = result_records.table(("stage", "seconds", "CPU-seconds"),
+                                 [[found["title"], found["seconds"], found["cpu"]] for found in stages])
+    return table, {title: re.sub(r"^written: .*\n", "", text, flags=re.M).strip("\n") for title, text in endings.items()}
+
+
 def parse_flags():
     parser = tool_flags.parser(__doc__)
     parser.add_argument("--from", dest="source", required=True)
     parser.add_argument("--command", required=True)
     parser.add_argument("--what")
+    parser.add_argument("--log")
     parser.add_argument("--bin", default="build/release/bin", help="folder of the programs")
     result_records.add_flag(parser)
     flags = parser.parse_args()
@@ -69,6 +87,8 @@ def parse_flags():
 def main():
     flags = parse_flags()
     commit, machine, results = of_runs(flags.source, flags.bin) if "=" in flags.source else of_bench(flags.source)
+    if flags.log:
+        results["tables"]["stages"], results["printed"] = of_log(flags.log)
     result_records.write(flags.record, flags.what or "Runs of %s." % flags.command, flags.command, commit, machine,
                          results, keep_what=not flags.what)
     try:

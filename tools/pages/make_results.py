@@ -4,8 +4,8 @@ typed again.
 
   tools/pages/make_results.py [--check] [--root=DIR]
 
-A page is made of its template, a file of tools/pages/results, and the README of tools/pages/README.md.in:
-prose, and in double braces what a record has to say. A record is named without its ending, docs/results/NAME.json; a word with blanks stands
+A page is made of its template in tools/pages: results/ are pages of docs/results, start/ one of docs/start,
+README.md.in is the README. A template is prose, and in double braces what a record has to say. A record is named without its ending, docs/results/NAME.json; a word with blanks stands
 in quotes. A page has
   {{record R}}                     what was measured, on which machine, and the command
   {{on R}}, {{note R}}             the machine alone; what the record says beside its figures
@@ -15,6 +15,7 @@ in quotes. A page has
   {{grid R rows=... columns=...}}  lines of weir-bench, by row and column
   {{line R NAME FIELD}}            one figure of such a line
   {{picture R NAME}}               a picture beside the record
+  {{printed R STAGE}}              what a command printed, as code
   {{machines}}, {{records}}        all of them, each in a line
 --check writes nothing and ends with 1 when a page is not what would be written. Both end with 1 when a
 record is damaged or has not what a template asks for.
@@ -35,7 +36,8 @@ from scripting import result_records, tool_flags  # noqa: E402
 from scripting.result_files import write_whole  # noqa: E402
 
 RESULTS, TEMPLATES = "docs/results", "tools/pages/results"
-FRONT = "tools/pages/README.md.in"  # of the README at the root
+# Pages elsewhere that have figures.
+OTHERS = {"tools/pages/README.md.in": "README.md", "tools/pages/start/quickstart.md.in": "docs/start/quickstart.md"}
 MADE = "<!-- Made by tools/pages/make_results.py from %s and records of docs/results. Edit those. -->\n\n"
 WIDTH = 150  # of prose that is made
 CALL = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
@@ -105,6 +107,12 @@ def picture(record, name):
     return "![%s](%s)" % (name, record["pictures"][name])
 
 
+def printed(record, stage):
+    if stage not in record.get("printed", {}):
+        raise ValueError("the record has nothing printed by %s" % stage)
+    return "```\n%s\n```" % record["printed"][stage]
+
+
 def list_of(records):
     return result_records.markdown(result_records.table(["record", "what", "machine"], [
         ["[%s](%s.json)" % (name, name), record["what"], record["machine"]["processor"] or ""]
@@ -123,7 +131,7 @@ def call(records, words):
     if name == "bench":
         return bench(records, rest)
     functions = {"record": told, "on": machine, "note": note, "table": result_tables.table, "value": result_tables.value,
-                 "grid": result_tables.grid, "line": result_tables.line_value, "picture": picture}
+                 "grid": result_tables.grid, "line": result_tables.line_value, "picture": picture, "printed": printed}
     if name not in functions or not plain:
         raise ValueError("no call of a template")
     return functions[name](record_of(records, plain[0]), *plain[1:], **options)
@@ -144,8 +152,7 @@ def make_pages(root):
     """{path: text} of every page."""
     records = load_records(root)
     places = {path: root / RESULTS / path.stem for path in sorted((root / TEMPLATES).glob("*.md.in"))}
-    if (root / FRONT).is_file():
-        places[root / FRONT] = root / "README.md"
+    places |= {root / template: root / page for template, page in OTHERS.items() if (root / template).is_file()}
     return {place: fill(records, path.read_text(encoding="utf-8"), path.relative_to(root).as_posix())
             for path, place in places.items()}
 

@@ -9,6 +9,7 @@ A record is an object of
   machine   processor, simd, cores, memory_gib, os, compiler; null where nobody wrote it down
   tables    {name: {"columns": [...], "rows": [[...]]}}, cells as they are shown
   lines     or, of weir-bench, its lines in the place of tables
+  printed   {stage: what the command printed in it}, of a script that tells its stages (tools/stages.sh)
   pictures  {name: file beside the record}
   note      what else is to be known, where there is something
 What the tools that measure and the script that makes the pages share."""
@@ -186,6 +187,9 @@ def mistakes(record):
             yield "tables.%s: it has columns and rows" % name
         elif {len(row) for row in content["rows"]} - {len(content["columns"])}:
             yield "tables.%s: a row has more or fewer cells than there are columns" % name
+    for name, content in record.get("printed", {}).items():
+        if not isinstance(content, str):
+            yield "printed.%s is no text" % name
     for line in record.get("lines", []):
         if not {"name", "value", "unit", "peer", "peer_value", "ratio", "goal"} <= set(line):
             yield "lines: %s is no line of weir-bench" % line.get("name")

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/utf8.h"
+
 namespace weir::worker {
 namespace {
 
@@ -25,7 +27,7 @@ void UnseenValues::Count(uint32_t evaluation, const data::Batch& batch, std::spa
     uint64_t unseen = 0;
     for (size_t i = 0; i < ids.positions.size(); ++i) {
       if (is_initial[ids.positions[i]] == 0) continue;
-      if (unseen++ == 0) tables[table].set_example(place(SampleOf(ids, i)));
+      if (unseen++ == 0) tables[table].set_example(ToUtf8(place(SampleOf(ids, i))));
     }
     tables[table].set_values(ids.positions.size());
     tables[table].set_unseen(unseen);
@@ -71,6 +73,7 @@ void UnseenValues::FillReport(v1::WorkerReport* report) const {
     v1::TestValuesReport& to = *report->add_test_values();
     to = tables_[table];
     to.set_table(layout_.tables()[table].name);
+    to.set_evaluation(evaluation_);
   }
 }
 

@@ -78,6 +78,22 @@ TEST(MergeReports, SumsWhatWarningsAreMadeOfAndTellsOfAColumnOnce) {
                 .DebugString());
 }
 
+// One trainer may have had no test rows of the last evaluation, and tells those of an earlier one.
+TEST(MergeReports, CountsTestValuesOfTheLastEvaluationAlone) {
+  const v1::WorkerReport earlier =
+      Parse(R"(test_values { table: "a" values: 20 unseen: 19 example: "t:1" evaluation: 1 })");
+  const v1::WorkerReport last =
+      Parse(R"(test_values { table: "a" values: 20 unseen: 2 evaluation: 3 })");
+  for (const auto& reports : {std::vector{earlier, last, last}, std::vector{last, earlier, last}}) {
+    const auto merged = MergeReports(reports);
+    ASSERT_TRUE(merged.ok()) << merged.status();
+    ASSERT_EQ(merged->test_values_size(), 1);
+    EXPECT_EQ(merged->test_values(0).values(), 40u);
+    EXPECT_EQ(merged->test_values(0).unseen(), 4u);
+    EXPECT_EQ(merged->test_values(0).example(), "");
+  }
+}
+
 TEST(MergeReports, OfNothingIsEmpty) {
   const auto merged = MergeReports({});
   ASSERT_TRUE(merged.ok());
