@@ -1105,7 +1105,7 @@ class ProcessTest(unittest.TestCase):
         missing = '--override=data { criteo_tsv {} train: "%s" }' % self.path("nowhere.tsv")
         self.run_once(1, "weir-local", *flags, missing, texts=["nowhere.tsv"])
         self.assertEqual(self.read("l/summary.json"), before)
-        self.assertFalse(os.path.exists(self.path("l/earlier")))
+        self.assertFalse(os.path.exists(self.path("l/.earlier-results")))
         self.run_once(1, "weir-local", *flags, "--override=update { dense { sgd { learning_rate: 1e18 } } }")
         self.assertFalse(os.path.exists(self.path("l/summary.json")), "it trained")
 
