@@ -124,6 +124,7 @@ class ZmqServer final : public ServerTransport {
     const int64_t now_ms = Clock::Real().NowMs();
     if (now_ms >= next_look_ms_) {
       socket_->watch()->Look(is_idle);
+      socket_->TellCounted();
       next_look_ms_ = now_ms + socket_->watch()->next_look_ms();
     }
     return next_look_ms_ - now_ms;

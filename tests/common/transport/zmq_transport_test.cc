@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -127,8 +128,14 @@ void ConnectTo(const std::string& address, int socket) {
 // DEALER) and then a message of empty parts that does not end.
 class EndlessPeer {
  public:
-  explicit EndlessPeer(const std::string& address)
+  explicit EndlessPeer(const std::string& address, uint32_t from = INADDR_LOOPBACK)
       : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in own = {};
+    own.sin_family = AF_INET;
+    own.sin_addr.s_addr = htonl(from);
+    const int at_once = 1;
+    CHECK_EQ(setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof(at_once)), 0);
+    CHECK_EQ(bind(socket_, reinterpret_cast<sockaddr*>(&own), sizeof(own)), 0);
     ConnectTo(address, socket_);
     std::string greeting("\xff\0\0\0\0\0\0\0\1\x7f\3\0NULL", 16);
     greeting.resize(64);
@@ -348,6 +355,30 @@ TEST(ZmqTransport, SaysHowManyFileDescriptorsItNeeds) {
     EXPECT_NE(status.message().find("may have 16 open and needs "), std::string::npos) << status;
   }
   EXPECT_TRUE(server->Bind("tcp://127.0.0.1:0").ok()) << "there are enough again";
+}
+
+// A message of more parts than the server takes, from an address on this machine, and a short one.
+void SayTooMuch(const std::string& server_address, uint32_t from, ServerTransport* server) {
+  EndlessPeer peer(server_address, from);
+  ASSERT_TRUE(peer.SayParts(1));
+  ASSERT_TRUE(peer.SayOne());
+  ASSERT_TRUE(peer.SayOne());
+  EXPECT_EQ(ReceiveText(*server), "x");
+}
+
+TEST(ZmqTransport, WhoeverSendsTooMuchIsToldOfHoweverManyDidBefore) {
+  Limits limits;
+  limits.max_message_parts = 1;
+  const auto server = MakeZmqServerTransport(limits);
+  const std::string address = server->Bind("tcp://127.0.0.1:0").value();
+  constexpr uint32_t kFirst = 0x7f000101, kCount = 110;  // 127.0.1.1
+  testing::internal::CaptureStderr();
+  for (uint32_t i = 0; i < kCount; ++i) SayTooMuch(address, kFirst + i, server.get());
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+  for (const uint32_t from : {0x7f000201, 0x7f000202}) SayTooMuch(address, from, server.get());
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("from 127.0.2.1: the limits"), std::string::npos) << log;
+  EXPECT_NE(log.find("from 127.0.2.2: the limits"), std::string::npos) << log;
 }
 
 // Every connection that waits would wait for ever, and nobody know why.
