@@ -140,7 +140,7 @@ v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
 std::string Coordinator::RefuseFiles(const v1::Join& join) {
   const auto file_count = static_cast<size_t>(join.file_bytes_size());
   const size_t train_count = join.train_files();
-  if (file_count > 0 && (train_count == 0 || train_count > file_count)) {
+  if (train_count > file_count || (file_count > 0 && train_count == 0)) {
     return StrCat("it reads ", file_count, " files, ", train_count, " of them to train on");
   }
   if (membership_.member_count() == 0) return RefuseFileCounts(train_count, file_count);

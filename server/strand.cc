@@ -18,6 +18,10 @@ namespace {
 // Tasks that one strand runs before the others get their turn.
 constexpr int kBurst = 16;
 
+constexpr const char* kShortOfMemory =
+    "not enough memory for the rows and parameters of this server; use more servers, or fewer "
+    "rows_per_table";
+
 // TBB is not instrumented, so ThreadSanitizer must be told what enqueue promises: the task sees
 // whatever came before.
 void BeforeEnqueue([[maybe_unused]] void* arena) {
@@ -43,18 +47,15 @@ void StrandArena::RunOrEnd(const std::function<void()>& work) {
   }
 }
 
-// Who meets it second waits for the end.
+// Who meets it second waits for the end. What is here may need no memory, or is tried.
 void StrandArena::EndShortOfMemory() {
   std::call_once(ends_, [this] {
-    const Status why = ResourceExhausted(
-        "not enough memory for the rows and parameters of this server; use more servers, or fewer "
-        "rows_per_table");
-    std::cerr << "error: " << why.message() << std::endl;
+    std::cerr << "error: " << kShortOfMemory << std::endl;
     try {
-      if (say_last_words_) say_last_words_(why);
+      if (say_last_words_) say_last_words_(ResourceExhausted(kShortOfMemory));
     } catch (const std::bad_alloc&) {  // then others hear of it by its silence
     }
-    std::_Exit(ExitCode(why));
+    std::_Exit(kExitFailed);
   });
   std::abort();  // not reached
 }

@@ -1,4 +1,4 @@
-// What a process tells its caller; CONTRIBUTING.md lists all the codes.
+// What a process tells its caller; docs/reference/exit_codes.md lists all codes.
 //
 // Thread rule: pure function.
 #pragma once

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "common/base/strings.h"
@@ -17,6 +19,19 @@ Status WriteAside(const std::string& path, std::string_view text) {
   WEIR_ASSIGN_OR_RETURN(FileWriter file, FileWriter::Create(path));
   WEIR_RETURN_IF_ERROR(file.Append(AsBytes(text)));
   return file.Finish();
+}
+
+// As the kernel does; what a link names need not be there yet.
+Result<std::string> FollowLinks(std::filesystem::path path) {
+  constexpr int kMostLinks = 40;
+  const std::string named = path.string();
+  std::error_code error;
+  for (int i = 0; i < kMostLinks; ++i) {
+    if (!std::filesystem::is_symlink(path, error)) return path.string();
+    path = path.parent_path() / std::filesystem::read_symlink(path, error);
+  }
+  errno = ELOOP;
+  return CannotWrite(named);
 }
 
 }  // namespace
@@ -34,15 +49,16 @@ Status SyncFolder(const std::string& path) {
 }
 
 Status ReplaceFile(const std::string& path, std::string_view text) {
-  const std::string aside = path + ".partial";
+  WEIR_ASSIGN_OR_RETURN(const std::string target, FollowLinks(path));
+  const std::string aside = target + ".partial";
   Status status = WriteAside(aside, text);
-  if (status.ok() && std::rename(aside.c_str(), path.c_str()) != 0) status = CannotWrite(path);
+  if (status.ok() && std::rename(aside.c_str(), target.c_str()) != 0) status = CannotWrite(path);
   if (!status.ok()) unlink(aside.c_str());
   return status;
 }
 
 Result<FileWriter> FileWriter::Create(const std::string& path) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) return CannotWrite(path);
   return FileWriter(path, file);
 }

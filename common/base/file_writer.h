@@ -19,12 +19,14 @@ Status CannotWrite(const std::string& path);
 Status SyncFolder(const std::string& path);
 
 // The file has this text, whole: a reader, and whoever is killed meanwhile, finds the text before
-// or this one. What is written aside, PATH.partial, does not stay.
+// or this one. What is written aside, PATH.partial, does not stay. Where PATH is a link, that holds
+// for the file that it names.
 Status ReplaceFile(const std::string& path, std::string_view text);
 
 class FileWriter {
  public:
-  // Replaces what is there. Unavailable, here and below, when it cannot be written.
+  // Replaces what is there; a new one may be read and written by whom the umask lets. Unavailable,
+  // here and below, when it cannot be written.
   static Result<FileWriter> Create(const std::string& path);
   FileWriter(FileWriter&& other) noexcept;
   FileWriter& operator=(FileWriter&&) = delete;

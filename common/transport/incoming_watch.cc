@@ -1,14 +1,8 @@
 #include "common/transport/incoming_watch.h"
 
-#include <arpa/inet.h>
-#include <linux/tcp.h>
-#include <netinet/in.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-
 #include <algorithm>
-#include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <utility>
 #include <zmq.hpp>
@@ -17,46 +11,20 @@
 #include "common/base/clock.h"
 #include "common/base/strings.h"
 #include "common/transport/descriptors.h"
+#include "common/transport/tcp_connection.h"
 
 namespace weir::transport {
 namespace {
 
-constexpr int kEvents =
-    ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_ACCEPT_FAILED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED;
+// Those that come with a descriptor.
+constexpr int kEvents = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED;
 // Handshakes and heartbeats, which are no messages.
 constexpr int64_t kSlackBytes = 65'536;
 // While somebody is there whom nobody knows, and else.
 constexpr int64_t kStrangerLookMs = 10, kLookMs = 100;
 constexpr int64_t kToldAgainMs = 60'000;
-
-// "10.0.0.7:41234"; empty of what is no connection any more.
-std::string PeerAddress(int descriptor) {
-  sockaddr_storage address = {};
-  socklen_t length = sizeof(address);
-  if (getpeername(descriptor, reinterpret_cast<sockaddr*>(&address), &length) != 0) return "";
-  char text[INET6_ADDRSTRLEN] = {};
-  if (address.ss_family == AF_INET) {
-    const auto* ipv4 = reinterpret_cast<const sockaddr_in*>(&address);
-    inet_ntop(AF_INET, &ipv4->sin_addr, text, sizeof(text));
-    return StrCat(text, ":", ntohs(ipv4->sin_port));
-  }
-  const auto* ipv6 = reinterpret_cast<const sockaddr_in6*>(&address);
-  inet_ntop(AF_INET6, &ipv6->sin6_addr, text, sizeof(text));
-  return StrCat("[", text, "]:", ntohs(ipv6->sin6_port));
-}
-
-// Bytes that ZeroMQ has read from the connection.
-std::optional<int64_t> ReadBytes(int descriptor) {
-  tcp_info info = {};
-  socklen_t length = sizeof(info);
-  int unread = 0;
-  if (ioctl(descriptor, FIONREAD, &unread) != 0 ||
-      getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 ||
-      length < offsetof(tcp_info, tcpi_bytes_received) + sizeof(info.tcpi_bytes_received)) {
-    return std::nullopt;
-  }
-  return static_cast<int64_t>(info.tcpi_bytes_received) - unread;
-}
+// Connections take turns, but ZeroMQ may be so many messages late to see that one has something.
+constexpr int64_t kLateMessages = 100;
 
 }  // namespace
 
@@ -87,18 +55,25 @@ IncomingWatch::IncomingWatch(std::unique_ptr<zmq::socket_t> events, void* socket
 
 IncomingWatch::~IncomingWatch() { zmq_socket_monitor(socket_, nullptr, 0); }
 
-// ZeroMQ is asked once for each peer, because it has to search for the answer.
+// ZeroMQ is asked once for each peer, because it has to search for the answer. Messages outlive
+// their connection, whose descriptor may be another's by now: who names it last has it.
 void IncomingWatch::OnFirstFrame(const PeerId& peer, zmq::message_t& frame) {
   if (descriptors_.contains(peer)) return;
   TakeEvents();
   const int descriptor = zmq_msg_get(frame.handle(), ZMQ_SRCFD);
   const auto found = connections_.find(descriptor);
-  if (found == connections_.end() || !found->second.peer.empty()) return;  // it has gone meanwhile
-  found->second.peer = peer;
+  if (found == connections_.end()) return;  // it has gone meanwhile
+  Connection& connection = found->second;
+  if (!connection.peer.empty()) {
+    descriptors_.erase(connection.peer);
+    connection.received = ReadBytes(descriptor).value_or(0);
+  }
+  connection.peer = peer;
   descriptors_[peer] = descriptor;
 }
 
 void IncomingWatch::OnMessage(const PeerId& peer, size_t wire_bytes) {
+  ++message_count_;
   const auto known = descriptors_.find(peer);
   if (known == descriptors_.end()) return;
   Connection& connection = connections_.at(known->second);
@@ -115,12 +90,12 @@ void IncomingWatch::Forget(int descriptor) {
 
 void IncomingWatch::Welcome(const PeerId& peer) {
   const auto known = descriptors_.find(peer);
-  if (known != descriptors_.end()) connections_.at(known->second).is_welcome = true;
+  if (known != descriptors_.end()) connections_.at(known->second).welcomed = peer;
 }
 
 int64_t IncomingWatch::next_look_ms() const {
-  const bool has_stranger =
-      std::ranges::any_of(connections_, [](const auto& entry) { return !entry.second.is_welcome; });
+  const bool has_stranger = std::ranges::any_of(
+      connections_, [](const auto& entry) { return !entry.second.is_welcome(); });
   return has_stranger ? kStrangerLookMs : kLookMs;
 }
 
@@ -128,7 +103,7 @@ void IncomingWatch::Look(bool is_idle) {
   TakeEvents();
   TellIfFull();
   for (auto& [descriptor, connection] : connections_) {
-    if (is_idle || !connection.is_welcome) LookAt(descriptor, &connection);
+    LookAt(descriptor, is_idle, &connection);
   }
 }
 
@@ -159,27 +134,31 @@ void IncomingWatch::TellIfFull() {
   LOG(ERROR) << status.message();
 }
 
-void IncomingWatch::LookAt(int descriptor, Connection* connection) {
+void IncomingWatch::LookAt(int descriptor, bool is_idle, Connection* connection) {
   // The number may be another's by now, of which the event has not come.
   if (connection->address.empty() || PeerAddress(descriptor) != connection->address) return;
   const std::optional<int64_t> read = ReadBytes(descriptor);
   if (!read) return;
   const int64_t begun = *read - connection->received;
-  if (std::exchange(connection->has_message, false) && begun <= kSlackBytes) {
-    connection->received = *read;
-    return;
-  }
-  const int64_t most = connection->is_welcome
+  const bool had_message = std::exchange(connection->has_message, false);
+  if (had_message && begun <= kSlackBytes) connection->received = *read;
+  const int64_t most = connection->is_welcome()
                            ? limits_.max_message_bytes
-                           : std::min(limits_.max_message_bytes, limits_.max_stranger_bytes);
-  if (begun <= most + kSlackBytes) return;
-  LOG(WARNING) << "closing the connection from " << connection->address << ": it has sent " << begun
-               << " bytes of a message that does not end";
-  // ZeroMQ sees an end and closes, and the peer hears of that although what it sends has no room.
-  const linger at_once = {.l_onoff = 1, .l_linger = 0};
-  setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
-  shutdown(descriptor, SHUT_RDWR);
-  connection->address.clear();
+                           : std::min(limits_.max_message_bytes, *limits_.max_stranger_bytes);
+  if (begun <= most + kSlackBytes) {
+    connection->doubted_at.reset();
+  } else if (had_message || !connection->doubted_at) {
+    connection->doubted_at = message_count_;
+  } else if (is_idle || HadItsTurn(*connection)) {
+    LOG(WARNING) << "closing the connection from " << connection->address << ": it has sent "
+                 << begun << " bytes of a message that does not end";
+    EndConnection(descriptor);
+    connection->address.clear();
+  }
+}
+
+bool IncomingWatch::HadItsTurn(const Connection& connection) const {
+  return message_count_ - *connection.doubted_at >= std::ssize(connections_) + kLateMessages;
 }
 
 }  // namespace weir::transport

@@ -4,7 +4,9 @@
 // message, and others are served as before. Private to this folder.
 //
 // What a connection has carried, the kernel counts; what of it was received as messages, the owner
-// says. A peer that nobody has welcomed may begin a short message only.
+// says. The rest may be whole messages that nobody took yet: it counts as begun once it was too
+// much at two looks in a row and the connection, whose turn had come, gave no message between. A
+// peer that nobody has welcomed may begin a short message only.
 //
 // Thread rule: owner thread only.
 #pragma once
@@ -13,6 +15,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -29,7 +32,7 @@ namespace weir::transport {
 
 class IncomingWatch {
  public:
-  // socket: a zmq socket that does not listen yet.
+  // socket: a zmq socket that does not listen yet. The limits have one for strangers.
   static Result<std::unique_ptr<IncomingWatch>> Make(zmq::context_t& context, void* socket,
                                                      const Limits& limits);
   ~IncomingWatch();
@@ -39,8 +42,7 @@ class IncomingWatch {
   // ... and the whole message, of so many bytes on the wire.
   void OnMessage(const PeerId& peer, size_t wire_bytes);
   void Welcome(const PeerId& peer);
-  // is_idle: no message is there to be received. Else peers that are welcome may have sent more
-  // than one, and are not looked at.
+  // is_idle: no message is there to be received.
   void Look(bool is_idle);
   // Soon, while there are peers that nobody has welcomed.
   int64_t next_look_ms() const;
@@ -51,7 +53,10 @@ class IncomingWatch {
     PeerId peer = {};          // once a message has come
     int64_t received = 0;      // bytes of messages
     bool has_message = false;  // since the last look
-    bool is_welcome = false;
+    PeerId welcomed = {};
+    std::optional<int64_t> doubted_at = {};  // message_count_, when it had first begun too much
+
+    bool is_welcome() const { return !peer.empty() && peer == welcomed; }
   };
 
   IncomingWatch(std::unique_ptr<zmq::socket_t> events, void* socket, const Limits& limits);
@@ -61,13 +66,16 @@ class IncomingWatch {
   // That nobody else can connect, now and then.
   void TellIfFull();
   // Ends the connection of who has begun too long a message.
-  void LookAt(int descriptor, Connection* connection);
+  void LookAt(int descriptor, bool is_idle, Connection* connection);
+  // Since then: what it had sent whole has been received.
+  bool HadItsTurn(const Connection& connection) const;
 
   const std::unique_ptr<zmq::socket_t> events_;
   void* const socket_;
   const Limits limits_;
   std::map<int, Connection> connections_;        // by descriptor
   std::unordered_map<PeerId, int> descriptors_;  // of peers of which something has come
+  int64_t message_count_ = 0;                    // of all peers
   int64_t told_full_ms_;                         // when the log last had that no descriptor is left
 };
 

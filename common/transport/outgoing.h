@@ -42,6 +42,7 @@ inline Status CheckOutgoing(const Message& message, const Limits& limits) {
 inline void CheckLimits(const Limits& limits) {
   CHECK_GT(limits.max_message_bytes, 0);
   CHECK_GT(limits.max_message_parts, 0);
+  CHECK_GT(limits.max_stranger_bytes.value_or(1), 0);
   CHECK_GT(limits.queue_messages, 0);
 }
 

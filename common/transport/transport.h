@@ -33,7 +33,9 @@ inline constexpr int64_t kMaxMessageParts = 65'536;
 struct Limits {
   int64_t max_message_bytes = int64_t{1} << 30;
   // What a client that was not welcomed may send of one message before its connection is ended.
-  int64_t max_stranger_bytes = int64_t{1} << 30;
+  // Without, a server welcomes nobody and does not watch what of messages has come: each part is
+  // bounded, and a message once it is whole.
+  std::optional<int64_t> max_stranger_bytes = {};
   int64_t max_message_parts = kMaxMessageParts;
   // Per connection and direction: more than a worker may have under way, row pulls above all, which
   // come all at once when a connection was made again. Their bytes are bounded by who asks.

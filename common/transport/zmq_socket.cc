@@ -242,14 +242,23 @@ bool ZmqSocket::ReceiveParts(const PeerId& peer, zmq::message_t& frame, Message&
   if (small_enough) return true;
   const char* const address = zmq_msg_gets(frame.handle(), "Peer-Address");
   const std::string sender = address == nullptr ? "an unknown address" : address;
-  const auto line = complaints_.Take(
-      sender,
-      StrCat("dropped a message of ", total, " bytes in ", part_count, " parts from ", sender,
-             ": the limits are ", limits_.max_message_bytes, " bytes (max_message_bytes) and ",
-             limits_.max_message_parts, " parts"),
-      Clock::Real().NowMs());
-  if (line) LOG(WARNING) << *line;
+  Complain(sender, StrCat("dropped a message of ", total, " bytes in ", part_count, " parts from ",
+                          sender, ": the limits are ", limits_.max_message_bytes,
+                          " bytes (max_message_bytes) and ", limits_.max_message_parts, " parts"));
   return false;
+}
+
+// Who has been silent since makes room for others.
+void ZmqSocket::Complain(const std::string& sender, const std::string& line) {
+  TellCounted();
+  const auto told = complaints_.Take(sender, line, Clock::Real().NowMs());
+  if (told) LOG(WARNING) << *told;
+}
+
+void ZmqSocket::TellCounted() {
+  for (const std::string& line : complaints_.TakeCounted(Clock::Real().NowMs())) {
+    LOG(WARNING) << line;
+  }
 }
 
 bool ZmqSocket::TryReceiveFrame(zmq::message_t& frame) {

@@ -53,6 +53,9 @@ class ZmqSocket {
   // The watch; null if there is none.
   IncomingWatch* watch() { return watch_.get(); }
 
+  // Of messages above the limits, what the log does not have yet. Call it now and then.
+  void TellCounted();
+
   // What is queued does not delay the destruction, and is lost.
   void DropQueued();
 
@@ -72,6 +75,7 @@ class ZmqSocket {
   // The remaining frames of a message whose first part is frame; false when it was above the
   // limits.
   bool ReceiveParts(const PeerId& peer, zmq::message_t& frame, Message& message);
+  void Complain(const std::string& sender, const std::string& line);
 
   const std::unique_ptr<zmq::socket_t> socket_;
   std::unique_ptr<IncomingWatch> watch_;  // goes first

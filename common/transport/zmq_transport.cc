@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <iomanip>
+#include <limits>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -74,7 +75,7 @@ class ZmqServer final : public ServerTransport {
     WEIR_RETURN_IF_ERROR(MakeContext(&context_));
     WEIR_ASSIGN_OR_RETURN(auto socket,
                           ZmqSocket::Make(*context_, ZmqSocket::Kind::kRouter, limits_));
-    WEIR_RETURN_IF_ERROR(socket->Watch(*context_));
+    if (limits_.max_stranger_bytes) WEIR_RETURN_IF_ERROR(socket->Watch(*context_));
     WEIR_ASSIGN_OR_RETURN(std::string bound, socket->Bind(address));
     socket_ = std::move(socket);
     poll_items_ = {PollItem(wake_.fd()), PollItem(socket_->fd())};
@@ -97,7 +98,9 @@ class ZmqServer final : public ServerTransport {
     }
   }
 
-  void Welcome(const PeerId& peer) override { socket_->watch()->Welcome(peer); }
+  void Welcome(const PeerId& peer) override {
+    if (socket_->watch() != nullptr) socket_->watch()->Welcome(peer);
+  }
 
   Status Send(const PeerId& peer, Message message) override {
     CHECK(socket_ != nullptr) << "Bind comes first";
@@ -115,11 +118,13 @@ class ZmqServer final : public ServerTransport {
   void Wake() override { wake_.Set(); }
 
  private:
-  // At what peers send. Milliseconds until the next look.
+  // At what peers send, if they are watched. Milliseconds until the next look.
   int64_t LookWhenDue(bool is_idle) {
+    if (socket_->watch() == nullptr) return std::numeric_limits<int64_t>::max();
     const int64_t now_ms = Clock::Real().NowMs();
     if (now_ms >= next_look_ms_) {
       socket_->watch()->Look(is_idle);
+      socket_->TellCounted();
       next_look_ms_ = now_ms + socket_->watch()->next_look_ms();
     }
     return next_look_ms_ - now_ms;

@@ -477,6 +477,19 @@ class ProcessTest(unittest.TestCase):
         server.send_signal(signal.SIGTERM)
         self.end(server, 130, "bytes of a message that does not end")
 
+    # As a push that ZeroMQ sends again on a new connection, before the hello that belongs to it.
+    def test_a_large_message_before_a_hello_is_refused_and_its_connection_stays(self):
+        server, port = self.lone_server()
+        stranger = self.stranger(port)
+        size = 3 << 20
+        stranger.socket.sendall(b"\x02" + size.to_bytes(8, "big") + bytes(size // 2))
+        time.sleep(0.3)  # for the looks of the server
+        stranger.socket.sendall(bytes(size // 2))
+        reply = b"a message without a header that parses"
+        self.assertIn(reply, stranger.read(len(reply) + 6))
+        server.send_signal(signal.SIGTERM)
+        self.end(server, 130)
+
     def test_a_peer_that_is_refused_without_end_does_not_fill_the_log(self):
         server, port = self.lone_server()
         stranger = self.stranger(port)
@@ -1105,7 +1118,7 @@ class ProcessTest(unittest.TestCase):
         missing = '--override=data { criteo_tsv {} train: "%s" }' % self.path("nowhere.tsv")
         self.run_once(1, "weir-local", *flags, missing, texts=["nowhere.tsv"])
         self.assertEqual(self.read("l/summary.json"), before)
-        self.assertFalse(os.path.exists(self.path("l/earlier")))
+        self.assertFalse(os.path.exists(self.path("l/.earlier-results")))
         self.run_once(1, "weir-local", *flags, "--override=update { dense { sgd { learning_rate: 1e18 } } }")
         self.assertFalse(os.path.exists(self.path("l/summary.json")), "it trained")
 

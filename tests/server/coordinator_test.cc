@@ -210,10 +210,12 @@ TEST_F(CoordinatorTest, TheFirstJoinTellsHowManyFilesThereAre) {
     return coordinator.OnJoin(join, now_ms_);
   };
   EXPECT_THAT(reply(0, 4, 3).refusal().reason(), HasSubstr("3 files, 4 of them to train on"));
+  EXPECT_THAT(reply(0, 5, 0).refusal().reason(), HasSubstr("0 files, 5 of them to train on"));
   EXPECT_THAT(reply(0, 0, 3).refusal().reason(), HasSubstr("3 files, 0 of them to train on"));
   EXPECT_TRUE(reply(0, 3, 3).has_join_reply());
   EXPECT_TRUE(reply(1, 3, 3).has_join_reply());
   EXPECT_THAT(reply(2, 2, 3).refusal().reason(), HasSubstr("2 files to train on and 1 to test"));
+  EXPECT_THAT(reply(2, 5, 0).refusal().reason(), HasSubstr("0 files, 5 of them to train on"));
 }
 
 TEST_F(CoordinatorTest, ASecondProcessForASeatIsRefusedUntilTheFirstIsSilent) {

@@ -1,9 +1,11 @@
 #include "server/strand.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <future>
 #include <memory>
 #include <new>
@@ -11,6 +13,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "common/base/check.h"
 
 namespace weir::server {
 namespace {
@@ -174,6 +178,37 @@ TEST(StrandArena, WaitIdleWaitsForTheTaskThatRuns) {
   });
   arena.WaitIdle();
   EXPECT_TRUE(done);
+}
+
+// Until not even the smallest allocation succeeds. Freed memory is kept by its size.
+void TakeAllMemory() {
+  rlimit limit = {};
+  CHECK_EQ(getrlimit(RLIMIT_AS, &limit), 0);
+  limit.rlim_cur = 1;
+  CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+  constexpr size_t kFinestFrom = 4096;
+  for (size_t bytes = size_t{1} << 24; bytes >= 8;
+       bytes = bytes > kFinestFrom ? bytes / 2 : bytes - 8) {
+    while (void* const taken = std::malloc(bytes)) static_cast<volatile char*>(taken)[0] = 1;
+  }
+}
+
+TEST(StrandArenaDeathTest, WithoutMemoryForItsLastWordsTheProcessEndsAndSaysSo) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "malloc ends the process there when it has nothing";
+#endif
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        StrandArena arena(1);
+        arena.SetLastWords([](const Status&) {});
+        Strand strand(&arena);
+        strand.PostOrRun([] {
+          TakeAllMemory();
+          throw std::bad_alloc();
+        });
+      },
+      testing::ExitedWithCode(1), "error: not enough memory for the rows");
 }
 
 TEST(StrandArenaDeathTest, WithoutMemoryTheProcessEndsAndSaysSo) {

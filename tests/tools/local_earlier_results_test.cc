@@ -25,7 +25,7 @@ class EarlierResultsTest : public LocalTest {
   }
   void ExpectOld() {
     for (const std::string& name : names_) EXPECT_EQ(ReadFile(Path(name)), "old") << name;
-    EXPECT_FALSE(fs::exists(Path("run/earlier")));
+    EXPECT_FALSE(fs::exists(Path("run/.earlier-results")));
     EXPECT_EQ(ReadFile(Path("run/notes.txt")), "mine");
   }
 
@@ -36,7 +36,7 @@ class EarlierResultsTest : public LocalTest {
 TEST_F(EarlierResultsTest, AreNotThereWhileTheNewRunMayYetBegin) {
   const EarlierResults earlier = SetAside();
   for (const std::string& name : names_) EXPECT_FALSE(fs::exists(Path(name))) << name;
-  EXPECT_EQ(ReadFile(Path("run/earlier/trainer-1/summary.json")), "old");
+  EXPECT_EQ(ReadFile(Path("run/.earlier-results/trainer-1/summary.json")), "old");
 }
 
 TEST_F(EarlierResultsTest, ComeBackWhenNoTrainerHasBegun) {
@@ -52,28 +52,55 @@ TEST_F(EarlierResultsTest, GoOnceATrainerHasBegun) {
     const EarlierResults earlier = SetAside();
     WriteFile(Path("run/trainer-1/metrics.jsonl"), "new");
   }
-  EXPECT_FALSE(fs::exists(Path("run/earlier")));
+  EXPECT_FALSE(fs::exists(Path("run/.earlier-results")));
   EXPECT_FALSE(fs::exists(Path("run/summary.json")));
 }
 
 TEST_F(EarlierResultsTest, GoWhenTheyAreOfNoUse) {
   SetAside().Forget();
-  EXPECT_FALSE(fs::exists(Path("run/earlier")));
+  EXPECT_FALSE(fs::exists(Path("run/.earlier-results")));
   EXPECT_FALSE(fs::exists(Path("run/summary.json")));
 }
 
 TEST_F(EarlierResultsTest, SurviveALauncherThatWasKilled) {
-  fs::create_directories(Path("run/earlier/trainer-1"));
+  fs::create_directories(Path("run/.earlier-results/trainer-1"));
   for (const std::string& name : names_) {
-    fs::rename(Path(name), Path("run/earlier/" + name.substr(4)));
+    fs::rename(Path(name), Path("run/.earlier-results/" + name.substr(4)));
   }
   { const EarlierResults earlier = SetAside(); }
   ExpectOld();
 }
 
-TEST_F(EarlierResultsTest, NewerOnesTakeThePlaceOfThoseThatWereLeftAside) {
+TEST_F(EarlierResultsTest, SurviveALauncherThatWasKilledBetweenTwoOfThem) {
+  fs::create_directories(Path("run/.earlier-results"));
+  fs::rename(Path(names_[0]), Path("run/.earlier-results/summary.json"));
+  { const EarlierResults earlier = SetAside(); }
+  ExpectOld();
+}
+
+TEST_F(EarlierResultsTest, AreAllBackWhenOneOfThemCannotBeMoved) {
+  fs::create_directories(Path("run/.earlier-results"));
+  WriteFile(Path("run/.earlier-results/trainer-1"), "a file where a folder is to be");
+  const Status status = EarlierResults::SetAside(Path("run")).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(status.message(), testing::HasSubstr("run/trainer-1/summary.json of an earlier run"));
+  EXPECT_TRUE(fs::remove(Path("run/.earlier-results/trainer-1"))) << "it is not ours";
+  fs::remove(Path("run/.earlier-results"));
+  ExpectOld();
+}
+
+TEST_F(EarlierResultsTest, NothingElseGoesWithThem) {
   fs::create_directories(Path("run/earlier"));
-  WriteFile(Path("run/earlier/summary.json"), "older");
+  fs::create_directories(Path("run/.earlier-results"));
+  const std::string mine[] = {"run/earlier/summary.json", "run/.earlier-results/notes.txt"};
+  for (const std::string& name : mine) WriteFile(Path(name), "mine");
+  SetAside().Forget();
+  for (const std::string& name : mine) EXPECT_EQ(ReadFile(Path(name)), "mine") << name;
+}
+
+TEST_F(EarlierResultsTest, NewerOnesTakeThePlaceOfThoseThatWereLeftAside) {
+  fs::create_directories(Path("run/.earlier-results"));
+  WriteFile(Path("run/.earlier-results/summary.json"), "older");
   { const EarlierResults earlier = SetAside(); }
   ExpectOld();
 }

@@ -1,8 +1,8 @@
 #include "tools/local/earlier_results.h"
 
-#include <filesystem>
+#include <algorithm>
 #include <system_error>
-#include <vector>
+#include <utility>
 
 #include "common/base/check.h"
 #include "common/base/strings.h"
@@ -12,9 +12,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kAside = "earlier";
-constexpr const char* kResults[] = {"summary.json", "metrics.jsonl"};
+// Nobody has a folder of this name.
+constexpr const char* kAside = ".earlier-results";
 constexpr const char* kConfig = "config.textproto";
+// In the order in which they are moved. A run that fails leaves its config, which must not be taken
+// for that of results that are back already.
+constexpr const char* kNames[] = {kConfig, "summary.json", "metrics.jsonl"};
 
 // The directory itself, and those of all trainers of a run, which may have had more of them; from
 // the directory.
@@ -30,28 +33,39 @@ std::vector<fs::path> FoldersOf(const fs::path& directory) {
   return found;
 }
 
-bool HasResults(const fs::path& directory) {
-  std::error_code error;
+// From the directory.
+std::vector<fs::path> FilesIn(const fs::path& directory) {
+  std::vector<fs::path> found;
   for (const fs::path& folder : FoldersOf(directory)) {
-    for (const char* name : kResults) {
-      if (fs::exists(directory / folder / name, error)) return true;
+    for (const char* name : kNames) {
+      std::error_code error;
+      if (fs::exists(directory / folder / name, error)) found.push_back(folder / name);
     }
   }
-  return false;
+  return found;
 }
 
-Status MoveResults(const fs::path& from, const fs::path& to) {
-  for (const fs::path& folder : FoldersOf(from)) {
-    for (const char* name : {kResults[0], kResults[1], kConfig}) {
-      const fs::path path = from / folder / name;
-      std::error_code error;
-      if (!fs::exists(path, error)) continue;
-      fs::create_directories(to / folder, error);
-      if (!error) fs::rename(path, to / folder / name, error);
-      if (!error) continue;
-      return Unavailable(StrCat("cannot move ", path.string(), " of an earlier run to ",
-                                to.string(), ": ", error.message()));
-    }
+bool HasResults(const fs::path& directory) {
+  return std::ranges::any_of(FilesIn(directory),
+                             [](const fs::path& file) { return file.filename() != kConfig; });
+}
+
+Status Move(const fs::path& file, const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::create_directories((to / file).parent_path(), error);
+  if (!error) fs::rename(from / file, to / file, error);
+  if (!error) return OkStatus();
+  return Unavailable(StrCat("cannot move ", (from / file).string(), " of an earlier run to ",
+                            to.string(), ": ", error.message()));
+}
+
+// A launcher that was killed had moved all of them, or some.
+Status TakeBack(const fs::path& aside, const fs::path& directory) {
+  const bool has_others = HasResults(directory);
+  for (const fs::path& file : FilesIn(aside)) {
+    std::error_code error;
+    if (has_others && fs::exists(directory / file, error)) continue;
+    WEIR_RETURN_IF_ERROR(Move(file, aside, directory));
   }
   return OkStatus();
 }
@@ -59,32 +73,54 @@ Status MoveResults(const fs::path& from, const fs::path& to) {
 }  // namespace
 
 Result<EarlierResults> EarlierResults::SetAside(const std::string& directory) {
-  const fs::path aside = fs::path(directory) / kAside;
-  EarlierResults earlier(directory);
+  EarlierResults earlier{fs::path(directory)};
+  WEIR_RETURN_IF_ERROR(TakeBack(earlier.directory_ / kAside, earlier.directory_));
   if (!HasResults(directory)) return earlier;
-  std::error_code error;
-  fs::remove_all(aside, error);
-  if (error) return Unavailable(StrCat("cannot remove ", aside.string(), ": ", error.message()));
-  WEIR_RETURN_IF_ERROR(MoveResults(directory, aside));
-  return earlier;
+  const Status status = earlier.MoveAll();
+  if (status.ok()) return earlier;
+  earlier.PutBack();
+  return status;
 }
 
 EarlierResults::~EarlierResults() {
-  if (directory_.empty()) return;
-  Status status;
-  if (!HasResults(directory_)) status = MoveResults(fs::path(directory_) / kAside, directory_);
-  if (status.ok()) {
+  if (moved_.empty()) return;
+  if (HasResults(directory_)) {
     Forget();
   } else {
-    LOG(WARNING) << status.message();
+    PutBack();
   }
 }
 
 void EarlierResults::Forget() {
-  if (directory_.empty()) return;
-  std::error_code ignored;  // then the next run does
-  fs::remove_all(fs::path(directory_) / kAside, ignored);
-  directory_.clear();
+  std::error_code ignored;
+  for (const fs::path& file : moved_) fs::remove(directory_ / kAside / file, ignored);
+  RemoveEmptyFolders();
+}
+
+Status EarlierResults::MoveAll() {
+  for (fs::path& file : FilesIn(directory_)) {
+    WEIR_RETURN_IF_ERROR(Move(file, directory_, directory_ / kAside));
+    moved_.push_back(std::move(file));
+  }
+  return OkStatus();
+}
+
+// What cannot be, the next run may put back.
+void EarlierResults::PutBack() {
+  for (const fs::path& file : moved_) {
+    const Status status = Move(file, directory_ / kAside, directory_);
+    if (!status.ok()) LOG(WARNING) << status.message();
+  }
+  RemoveEmptyFolders();
+}
+
+void EarlierResults::RemoveEmptyFolders() {
+  std::error_code ignored;  // of one that is not empty
+  for (const fs::path& file : moved_) {
+    fs::remove(directory_ / kAside / file.parent_path(), ignored);
+  }
+  fs::remove(directory_ / kAside, ignored);
+  moved_.clear();
 }
 
 }  // namespace weir::tools

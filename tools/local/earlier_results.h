@@ -1,11 +1,14 @@
-// What an earlier run left in the directory of a run, aside in DIR/earlier until this one has begun
-// to train: a run that fails before, for want of a file or a port, costs nobody his results.
+// What an earlier run left in the directory of a run, aside in DIR/.earlier-results until this one
+// has begun to train: a run that fails before, for want of a file or a port, costs nobody his
+// results. Nothing is removed but what was moved there.
 //
 // Thread rule: one thread, which holds the directory's lock.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/base/status.h"
 
@@ -15,10 +18,9 @@ class EarlierResults {
  public:
   // Of the run and of its trainers: summary.json, metrics.jsonl, config.textproto. What a launcher
   // that was killed has left aside counts, where nothing newer is there. Unavailable, with the
-  // path, when that cannot be.
+  // path, when that cannot be; all are where they were, then.
   static Result<EarlierResults> SetAside(const std::string& directory);
-  EarlierResults(EarlierResults&& other) noexcept
-      : directory_(std::exchange(other.directory_, std::string())) {}
+  EarlierResults(EarlierResults&&) noexcept = default;  // nothing is left to be put back
   EarlierResults& operator=(EarlierResults&&) = delete;
   // Puts them back, unless a trainer has written something since.
   ~EarlierResults();
@@ -27,9 +29,13 @@ class EarlierResults {
   void Forget();
 
  private:
-  explicit EarlierResults(std::string directory) : directory_(std::move(directory)) {}
+  explicit EarlierResults(std::filesystem::path directory) : directory_(std::move(directory)) {}
+  Status MoveAll();
+  void PutBack();
+  void RemoveEmptyFolders();
 
-  std::string directory_;  // empty: nothing is to be put back
+  std::filesystem::path directory_;
+  std::vector<std::filesystem::path> moved_;  // from the directory
 };
 
 }  // namespace weir::tools

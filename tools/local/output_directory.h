@@ -5,7 +5,7 @@
 //   DIR/logs/<process>.log          what each process printed
 //   DIR/trainer-<t>/                what worker t wrote about itself
 //   DIR/summary.json, metrics.jsonl the whole run
-//   DIR/earlier/                    what an earlier run left, until this one has begun
+//   DIR/.earlier-results/           what an earlier run left, until this one has begun
 //
 // Thread rule: one thread.
 #pragma once

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -49,6 +50,35 @@ TEST_F(ReplaceFileTest, LeavesNothingAsideWhereItCannotBePut) {
   EXPECT_EQ(status.code(), StatusCode::kUnavailable);
   EXPECT_THAT(status.message(), testing::HasSubstr(StrCat("cannot write ", path_)));
   EXPECT_EQ(FileCount(), 1);
+}
+
+TEST_F(ReplaceFileTest, ALinkStaysAndTheFileThatItNamesHasTheText) {
+  fs::create_directory(folder_ + "/disk");
+  fs::create_symlink("disk/link", path_);
+  fs::create_symlink("summary.json", folder_ + "/disk/link");
+  for (const std::string text : {"first", "second"}) {
+    ASSERT_TRUE(ReplaceFile(path_, text).ok());
+    EXPECT_EQ(Text(), text);
+  }
+  EXPECT_TRUE(fs::is_symlink(path_));
+  EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(folder_ + "/disk/summary.json")));
+  EXPECT_EQ(FileCount(), 2);
+}
+
+TEST_F(ReplaceFileTest, LinksWithoutEndAreAnError) {
+  fs::create_symlink("summary.json", path_);
+  EXPECT_THAT(ReplaceFile(path_, "text").message(), testing::HasSubstr("symbolic links"));
+}
+
+TEST_F(ReplaceFileTest, TheUmaskSaysWhoMayReadAndWriteIt) {
+  for (const mode_t mask : {0002, 0077}) {
+    fs::remove(path_);
+    const mode_t before = umask(mask);
+    const Status status = ReplaceFile(path_, "text");
+    umask(before);
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(static_cast<mode_t>(fs::status(path_).permissions()), 0666 & ~mask);
+  }
 }
 
 // As under `ulimit -f`, or a quota.

@@ -2,14 +2,19 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
+#include <iterator>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "common/base/check.h"
 #include "common/base/strings.h"
@@ -111,17 +116,27 @@ TEST(ZmqTransport, EveryInterfaceIsOfBothKinds) {
   EXPECT_EQ(TextThrough(ipv6, server.get()), ipv6);
 }
 
+void ConnectTo(const std::string& address, int socket) {
+  sockaddr_in to = {};
+  to.sin_family = AF_INET;
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  to.sin_port = htons(static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+  CHECK_EQ(connect(socket, reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
+}
+
 // A peer as nobody should be one: it says what ZMTP 3.0 asks for (its greeting, and that it is a
 // DEALER) and then a message of empty parts that does not end.
 class EndlessPeer {
  public:
-  explicit EndlessPeer(const std::string& address)
+  explicit EndlessPeer(const std::string& address, uint32_t from = INADDR_LOOPBACK)
       : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in to = {};
-    to.sin_family = AF_INET;
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    to.sin_port = htons(static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
-    CHECK_EQ(connect(socket_, reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
+    sockaddr_in own = {};
+    own.sin_family = AF_INET;
+    own.sin_addr.s_addr = htonl(from);
+    const int at_once = 1;
+    CHECK_EQ(setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof(at_once)), 0);
+    CHECK_EQ(bind(socket_, reinterpret_cast<sockaddr*>(&own), sizeof(own)), 0);
+    ConnectTo(address, socket_);
     std::string greeting("\xff\0\0\0\0\0\0\0\1\x7f\3\0NULL", 16);
     greeting.resize(64);
     const std::string ready("\4\x1c\5READY\x0bSocket-Type\0\0\0\6DEALER", 30);
@@ -207,7 +222,8 @@ TEST(ZmqTransport, WhoIsWelcomeMayBeginALargeMessageButNoneAboveTheLimit) {
 // However much of it came in all.
 TEST(ZmqTransport, WhoseMessagesAreWholeIsServedForEver) {
   Limits limits;
-  limits.max_message_bytes = limits.max_stranger_bytes = 100'000;
+  limits.max_message_bytes = 100'000;
+  limits.max_stranger_bytes = 100'000;
   const auto server = MakeZmqServerTransport(limits);
   const auto client = MakeZmqClientTransport(limits);
   const ConnectionId connection = client->Open(server->Bind("tcp://127.0.0.1:0").value()).value();
@@ -221,6 +237,107 @@ TEST(ZmqTransport, WhoseMessagesAreWholeIsServedForEver) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     EXPECT_FALSE(server->Receive(0).has_value());
   }
+}
+
+// They wait for a server that has other work, and are no message that does not end.
+TEST(ZmqTransport, ManyWholeMessagesOfAStrangerAreAllTaken) {
+  Limits limits;
+  limits.max_stranger_bytes = 100'000;
+  const auto server = MakeZmqServerTransport(limits);
+  const auto client = MakeZmqClientTransport(limits);
+  const ConnectionId connection = client->Open(server->Bind("tcp://127.0.0.1:0").value()).value();
+  PeerId peer;
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 10; ++i) {
+      ASSERT_TRUE(client->Send(connection, RandomMessage(90'000, 1)).ok());
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // until most have come
+    for (int i = 0; i < 10; ++i) {
+      const auto incoming = server->Receive(kLongMs);
+      ASSERT_TRUE(incoming.has_value());
+      if (peer.empty()) peer = incoming->peer;
+      ASSERT_EQ(incoming->peer, peer) << "on the same connection, message " << i;
+    }
+  }
+}
+
+size_t OpenDescriptors() {
+  return static_cast<size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                                           std::filesystem::directory_iterator()));
+}
+
+// What came from the one that had the descriptor before is received when the other has it.
+TEST(ZmqTransport, WhoIsWelcomeIsSoOnADescriptorThatAnotherHadBefore) {
+  Limits limits;
+  limits.max_stranger_bytes = 100'000;
+  limits.max_message_bytes = 10'000'000;
+  const auto server = MakeZmqServerTransport(limits);
+  const std::string address = server->Bind("tcp://127.0.0.1:0").value();
+  const size_t before = OpenDescriptors();
+  {
+    EndlessPeer earlier(address);
+    ASSERT_TRUE(earlier.SayOne());
+  }
+  while (OpenDescriptors() > before) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EndlessPeer peer(address);
+  ASSERT_TRUE(server->Receive(kLongMs).has_value()) << "of the earlier one";
+  ASSERT_TRUE(peer.SayOne());
+  const auto incoming = server->Receive(kLongMs);
+  ASSERT_TRUE(incoming.has_value());
+  server->Welcome(incoming->peer);
+  EXPECT_GT(BytesUntilTheEnd(&peer, server.get(), 200'000'000), limits.max_message_bytes);
+}
+
+// The next two descriptors are one below the number and the number. Returns what it took.
+std::vector<int> TakeDescriptorsBelow(int number) {
+  std::vector<int> taken;
+  for (int next = dup(0); next < number; next = dup(0)) taken.push_back(next);
+  CHECK(!taken.empty());
+  close(number);
+  close(taken.back());
+  taken.pop_back();
+  return taken;
+}
+
+void ConnectWhereNoDescriptorIsLeft(const std::string& address, int socket) {
+  rlimit limit = {};
+  CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit none = {.rlim_cur = 3, .rlim_max = limit.rlim_max};
+  CHECK_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  ConnectTo(address, socket);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // until ZeroMQ has tried
+  CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+// ZeroMQ tells of it with the number of an error where a descriptor is else.
+TEST(ZmqTransport, AConnectionThatCannotBeTakenEndsTheWatchOfNoOther) {
+  Limits limits;
+  limits.max_stranger_bytes = 100'000;
+  const auto server = MakeZmqServerTransport(limits);
+  const std::string address = server->Bind("tcp://127.0.0.1:0").value();
+  const std::vector<int> taken = TakeDescriptorsBelow(EMFILE);
+  EndlessPeer peer(address);  // its own end has the other one
+  ASSERT_TRUE(peer.SayOne());
+  ASSERT_TRUE(server->Receive(kLongMs).has_value());
+  const int waiting = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ConnectWhereNoDescriptorIsLeft(address, waiting);
+  constexpr int64_t kMost = 50'000'000;
+  EXPECT_LT(BytesUntilTheEnd(&peer, server.get(), kMost), kMost);
+  for (const int descriptor : taken) close(descriptor);
+  close(waiting);
+}
+
+TEST(ZmqTransport, WithoutALimitForStrangersEverybodyMayBeginALargeMessage) {
+  Limits limits;
+  limits.max_message_bytes = 100'000;
+  const auto server = MakeZmqServerTransport(limits);
+  EndlessPeer peer(server->Bind("tcp://127.0.0.1:0").value());
+  ASSERT_TRUE(peer.SayOne());
+  const auto incoming = server->Receive(kLongMs);
+  ASSERT_TRUE(incoming.has_value());
+  server->Welcome(incoming->peer);
+  constexpr int64_t kMost = 2'000'000;
+  EXPECT_EQ(BytesUntilTheEnd(&peer, server.get(), kMost), kMost);
 }
 
 TEST(ZmqTransport, SaysHowManyFileDescriptorsItNeeds) {
@@ -240,9 +357,35 @@ TEST(ZmqTransport, SaysHowManyFileDescriptorsItNeeds) {
   EXPECT_TRUE(server->Bind("tcp://127.0.0.1:0").ok()) << "there are enough again";
 }
 
+// A message of more parts than the server takes, from an address on this machine, and a short one.
+void SayTooMuch(const std::string& server_address, uint32_t from, ServerTransport* server) {
+  EndlessPeer peer(server_address, from);
+  ASSERT_TRUE(peer.SayParts(1));
+  ASSERT_TRUE(peer.SayOne());
+  ASSERT_TRUE(peer.SayOne());
+  EXPECT_EQ(ReceiveText(*server), "x");
+}
+
+TEST(ZmqTransport, WhoeverSendsTooMuchIsToldOfHoweverManyDidBefore) {
+  Limits limits;
+  limits.max_message_parts = 1;
+  const auto server = MakeZmqServerTransport(limits);
+  const std::string address = server->Bind("tcp://127.0.0.1:0").value();
+  constexpr uint32_t kFirst = 0x7f000101, kCount = 110;  // 127.0.1.1
+  testing::internal::CaptureStderr();
+  for (uint32_t i = 0; i < kCount; ++i) SayTooMuch(address, kFirst + i, server.get());
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+  for (const uint32_t from : {0x7f000201, 0x7f000202}) SayTooMuch(address, from, server.get());
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("from 127.0.2.1: the limits"), std::string::npos) << log;
+  EXPECT_NE(log.find("from 127.0.2.2: the limits"), std::string::npos) << log;
+}
+
 // Every connection that waits would wait for ever, and nobody know why.
 TEST(ZmqTransport, AServerThatCannotTakeAnotherPeerSaysSo) {
-  const auto server = MakeZmqServerTransport({});
+  Limits limits;
+  limits.max_stranger_bytes = 100'000;
+  const auto server = MakeZmqServerTransport(limits);
   ASSERT_TRUE(server->Bind("tcp://127.0.0.1:0").ok());
   rlimit before = {};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
