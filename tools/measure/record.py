@@ -69,10 +69,9 @@ def parse_flags():
 def main():
     flags = parse_flags()
     commit, machine, results = of_runs(flags.source, flags.bin) if "=" in flags.source else of_bench(flags.source)
-    result_records.write(flags.record, flags.what or "Runs of %s." % flags.command, flags.command, commit, machine,
-                         results, keep_what=not flags.what)
     try:
-        result_records.load(flags.record)
+        result_records.write(flags.record, flags.what or "Runs of %s." % flags.command, flags.command, commit, machine,
+                             results, keep_what=not flags.what)
     except ValueError as error:
         sys.exit("error: %s" % error)
     return 0
