@@ -127,11 +127,26 @@ Problems CheckFlags(const Arguments& arguments) {
   return problems;
 }
 
-// Servers may not have the files, and must have the same config.
-Result<v1::Config> Load(bool has_servers) {
+// Of a config that is sound for some run: what makes it none for this one.
+Problems RunProblems(const v1::Config& config) {
+  Problems problems = FLAGS_servers.empty() ? config::ValidateEmbedded(config) : Problems();
+  for (std::string& problem : config::ValidateStage(config, FLAGS_stage)) {
+    problems.push_back(std::move(problem));
+  }
+  return problems;
+}
+
+// Counting may take long, and is for a run that begins.
+v1::Config CountRows(const v1::Config& config) {
+  return RunProblems(config).empty() ? data::FindTrainRows(config) : v1::Config();
+}
+
+// counts_rows: not for a run with servers, which may not have the files, and must have the same
+// config.
+Result<v1::Config> Load(bool counts_rows) {
   const SignalWatcher signals(EndInterrupted);  // counting rows may take long
   return config::LoadConfig(StrSplit(FLAGS_config, ','), FLAGS_override,
-                            has_servers ? nullptr : data::FindTrainRows);
+                            counts_rows ? CountRows : nullptr);
 }
 
 Status ReadFlags(const Arguments& arguments, Setup* read) {
@@ -141,17 +156,10 @@ Status ReadFlags(const Arguments& arguments, Setup* read) {
   for (const std::string& mistake : transport::PeerListMistakes(setup.addresses)) {
     problems.push_back("--servers: " + mistake);
   }
-  Result<v1::Config> config = Load(!setup.addresses.empty());
+  Result<v1::Config> config = Load(setup.addresses.empty() && problems.empty());
   if (config.ok()) {
     setup.config = *std::move(config);
-    if (setup.addresses.empty()) {
-      for (std::string& problem : config::ValidateEmbedded(setup.config)) {
-        problems.push_back(std::move(problem));
-      }
-    }
-    for (std::string& problem : config::ValidateStage(setup.config, FLAGS_stage)) {
-      problems.push_back(std::move(problem));
-    }
+    for (std::string& problem : RunProblems(setup.config)) problems.push_back(std::move(problem));
   } else if (!FLAGS_config.empty()) {
     problems.push_back(config.status().message());
   }

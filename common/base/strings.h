@@ -23,6 +23,12 @@ std::string StrJoin(const std::vector<std::string>& parts, std::string_view sepa
 // Splits at every separator; empty parts are kept, and "" gives no part.
 std::vector<std::string> StrSplit(std::string_view text, char separator);
 
+// ASCII's capitals as small letters, whatever the locale.
+std::string Lower(std::string_view text);
+
+// A word for a shell: quoted where it needs to be.
+std::string ShellWord(std::string_view text);
+
 // printf for one value, as in Format("%.4f", x); of any length.
 std::string Format(const char* format, double value);
 

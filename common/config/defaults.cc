@@ -266,6 +266,11 @@ void FillSplit(v1::SplitConfig& split) {
 
 }  // namespace
 
+bool GoesByTrainRows(const v1::UpdateConfig& written) {
+  if (!written.has_dense()) return true;
+  return written.dense().has_adagrad() && !written.dense().schedule().has_warmup_steps();
+}
+
 int64_t RowsThatMatter(const v1::DataConfig& data) {
   const int64_t epochs = std::max(1, data.epochs());
   return (kWarmupsInRun * kAdagradWarmupSamples + epochs - 1) / epochs;

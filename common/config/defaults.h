@@ -18,6 +18,8 @@ void FillDefaults(v1::Config* config);
 // Of one rule alone.
 void FillDefaults(v1::PolicyRule* rule);
 
+// Whether a default depends on data.train_rows. written: before they are filled in.
+bool GoesByTrainRows(const v1::UpdateConfig& written);
 // From so many data.train_rows on, defaults are the same for all.
 int64_t RowsThatMatter(const v1::DataConfig& data);
 

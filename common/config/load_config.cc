@@ -87,7 +87,7 @@ Result<v1::Config> LoadConfig(const std::vector<std::string>& files,
   for (const std::string& path : files) loader.AddFile(path);
   loader.Add(ParseText("--override", override_text));
   Result<v1::Config> config = loader.Resolved();
-  if (!config.ok() || !find) return config;
+  if (!config.ok() || !find || !GoesByTrainRows(loader.config.update())) return config;
   Overlay(find(*config), &loader.config);
   return loader.Resolved();
 }

@@ -23,7 +23,8 @@ namespace weir::config {
 // validate_config.h are applied when all that is known in the texts parses.
 //
 // find: if given, is asked once about a result without mistakes, and what it returns is laid over
-// everything before defaults are filled in again: what only the data can tell, say.
+// everything before defaults are filled in again: how many rows there are to train on, which only
+// the data can tell. Not asked where no default depends on that, for it may take long.
 Result<v1::Config> LoadConfig(const std::vector<std::string>& files,
                               const std::string& override_text,
                               const std::function<v1::Config(const v1::Config&)>& find = {});

@@ -95,6 +95,20 @@ class InputFiles(unittest.TestCase):
                 self.assertEqual(len(told), 1, summary["warnings"])
                 self.assertRegex(told[0], r"that of test/part-\d:\d+ for one")
 
+    def test_rows_are_counted_only_for_a_run_that_begins(self):
+        self.write("test.csv", 40)
+        for name in ("part-0", "part-1"):
+            self.write(name, 9)
+        found = "part-* means 2 files"  # logged wherever they are counted
+        adagrad = "--override=update { dense { adagrad { learning_rate: 0.1 } } }"
+        push = adagrad + " compression { default { none {} values: BF16 } }"  # without servers there are none
+        config = self.config("part-*")
+        self.assertIn(found, self.run_in_folder("weir-local", config, adagrad, "--out=out"))
+        for program in (("weir-local", "--servers=0", "--trainers=1"), ("weir-worker",)):
+            for flags in (("--threads=0", adagrad), ("stray", adagrad), (push,)):
+                with self.subTest(program=program, flags=flags):
+                    self.assertNotIn(found, self.run_in_folder(*program, config, *flags, status=2))
+
     def test_a_pattern_without_a_file_is_told(self):
         self.write("test.csv", 40)
         self.assertIn("data.train[0]: no file matches part-*.gz; correct it or data.root",

@@ -105,6 +105,18 @@ done in 154 s
             self.assertNotIn("Traceback", done.stderr)
             self.assertFalse(self.record.exists())
 
+    def test_a_good_record_is_not_replaced_by_one_that_is_none(self):
+        self.run_tool(f"--from={self.lines}", "--command=weir-bench read")
+        good = self.record.read_text()
+        without_goal = {key: value for key, value in LINES[0].items() if key != "goal"}
+        for lines, words in (([without_goal], "lines: read/csv is no line of weir-bench"),
+                             ([{**LINES[0], "unit": "x" * 200_000}], "more than 200000 bytes")):
+            self.lines.write_text(json.dumps({"lines": lines, "machine": MACHINE}))
+            done = self.run_tool(f"--from={self.lines}", "--command=weir-bench read")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"error: {self.record}: {words}", done.stderr)
+            self.assertEqual(self.record.read_text(), good)
+
     def test_a_record_goes_where_there_is_a_folder(self):
         self.record = self.folder / "absent" / "record.json"
         done = self.run_tool(f"--from={self.lines}", "--command=x")

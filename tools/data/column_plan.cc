@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <optional>
 #include <string_view>
 #include <unordered_set>
@@ -40,9 +39,9 @@ std::string_view TypeOf(const ColumnSample& column) {
 
 // user_id, userId, "user id", USERID, user, zip_code.
 bool IsCalledId(const ColumnSample& column) {
-  std::string name(NameOf(column));
-  const bool has_camel_id = name.size() > 2 && name.ends_with("Id");
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string_view written = NameOf(column);
+  const bool has_camel_id = written.size() > 2 && written.ends_with("Id");
+  const std::string name = Lower(written);
   if (has_camel_id || name == "id" || TypeOf(column) == "token") return true;
   for (const char* const end : {"_id", " id", "-id", ".id", "_code", "_key", "_no"}) {
     if (name.ends_with(end)) return true;

@@ -22,10 +22,6 @@ bool IsNumber(std::string_view field) {
   return data::ParseNumber(field, &ignored);
 }
 
-bool IsWholeNumber(std::string_view field) {
-  return IsNumber(field) && field.find_first_of(".eE") == std::string_view::npos;
-}
-
 void ColumnSample::Add(std::string_view value) {
   ++value_count;
   longest = std::max(longest, value.size());

@@ -17,9 +17,6 @@ bool IsMissingMarker(std::string_view field);
 // Whether the readers take it for a number.
 bool IsNumber(std::string_view field);
 
-// Whether it is one without a point or an exponent.
-bool IsWholeNumber(std::string_view field);
-
 struct ColumnSample {
   static constexpr size_t kMaxDistinct = 100'000;
 
@@ -37,7 +34,7 @@ struct ColumnSample {
   int64_t number_count = 0;  // of the values that are not missing
   int64_t value_count = 0;
   double smallest = 0, largest = 0, sum = 0;  // of the numbers
-  bool whole = true;                          // all numbers are whole
+  bool whole = true;                          // all numbers are, without a point or an exponent
   bool ascending = true;                      // no number is below the one before
   size_t longest = 0;                         // bytes of a value
   // How often each value came.

@@ -28,7 +28,7 @@ Result<CsvDialect> FindDelimiter(const std::string& path) {
     for (const char delimiter : kDelimiters) {
       const CsvDialect tried = {delimiter, has_quotes};
       WEIR_ASSIGN_OR_RETURN(const Widths widths, WidthsOf(path, tried, kTriedLines));
-      const std::pair found = {widths.common_count(), widths.common()};
+      const std::pair found = {widths.common_line_count(), widths.common()};
       // Spaces stand around other delimiters and in texts too, and quotes usually count.
       const bool is_rather = delimiter == ' ' || !has_quotes;
       if (is_rather ? found.first <= most.first : found <= most) continue;
@@ -43,16 +43,24 @@ Result<CsvDialect> FindDelimiter(const std::string& path) {
 
 void Widths::Add(const CsvRecords& records) {
   ++record_count_;
+  const int64_t lines = records.text_line_count() - line_count_;
+  line_count_ += lines;
   const size_t width = records.fields().size();
   if (!records.is_sound() || width < 2) return;
-  const int64_t count = ++counts_[width];
-  if (std::pair(count, width) > std::pair(common_count(), common_)) common_ = width;
+  Counts& counts = counts_[width];
+  ++counts.records;
+  counts.lines += lines;
+  if (std::pair(counts.records, width) > std::pair(common_count(), common_)) common_ = width;
 }
 
-int64_t Widths::common_count() const {
+Widths::Counts Widths::common_counts() const {
   const auto found = counts_.find(common_);
-  return found == counts_.end() ? 0 : found->second;
+  return found == counts_.end() ? Counts() : found->second;
 }
+
+int64_t Widths::common_count() const { return common_counts().records; }
+
+int64_t Widths::common_line_count() const { return common_counts().lines; }
 
 Result<FoundDialect> FindDialect(const std::string& path, int64_t line_limit) {
   FoundDialect found;
@@ -63,7 +71,7 @@ Result<FoundDialect> FindDialect(const std::string& path, int64_t line_limit) {
   }
   const CsvDialect plain = {found.dialect.delimiter, false};
   WEIR_ASSIGN_OR_RETURN(Widths widths, WidthsOf(path, plain, line_limit));
-  if (widths.common_count() <= found.widths.common_count()) return found;
+  if (widths.common_line_count() <= found.widths.common_line_count()) return found;
   return FoundDialect{plain, std::move(widths)};
 }
 

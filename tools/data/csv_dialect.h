@@ -1,5 +1,5 @@
-// What delimits the fields of a file, and whether quotes stand around them: whichever gives most
-// records one width.
+// What delimits the fields of a file, and whether quotes stand around them: whichever puts most
+// lines into records of one width. Lines, because records of several lines are fewer.
 //
 // Thread rule: any thread.
 #pragma once
@@ -21,12 +21,21 @@ class Widths {
   // Of the width that most have, the wider of two; 0 when none has two fields.
   size_t common() const { return common_; }
   int64_t common_count() const;
+  int64_t common_line_count() const;  // of the lines of those records
   int64_t record_count() const { return record_count_; }
+  int64_t line_count() const { return line_count_; }
 
  private:
-  std::map<size_t, int64_t> counts_;  // of sound records with two fields or more
+  struct Counts {
+    int64_t records = 0;
+    int64_t lines = 0;
+  };
+  Counts common_counts() const;
+
+  std::map<size_t, Counts> counts_;  // of sound records with two fields or more
   size_t common_ = 0;
   int64_t record_count_ = 0;
+  int64_t line_count_ = 0;
 };
 
 // The delimiter by the first lines, quotes by the first line_limit: a single one that does not

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <optional>
 #include <string_view>
 
@@ -25,12 +24,6 @@ constexpr std::array<std::string_view, 8> kPositive = {"1",   "1.0", "+1", "true
 constexpr size_t kMostLabels = 101;
 // From here to the end of a scale one likes it: 4 of 1 to 5, 8 of 1 to 10.
 constexpr double kLiked = 0.75;
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower;
-}
 
 // A column's name without what follows a colon, its type in some formats.
 template <size_t kCount>

@@ -21,17 +21,6 @@ FileName::FileName(const std::string& path) {
   stem = rest.string();
 }
 
-std::string ShellWord(std::string_view text) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) {
-    return std::string(text);
-  }
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
-}
-
 std::string Rewritten(const std::string& path, const std::string& filter, const char* type) {
   const FileName name(path);
   const std::string to = StrCat(name.stem, ".fixed", type == nullptr ? name.type : type);

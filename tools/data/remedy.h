@@ -4,7 +4,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 namespace weir::tools {
 
@@ -14,9 +13,6 @@ struct FileName {
 
   std::string stem, type, packing;
 };
-
-// A word for a shell: quoted where it needs to be.
-std::string ShellWord(std::string_view text);
 
 // "sed -E 's/x/y/' a.csv > a.fixed.csv", or the same of a packed file, packed again. filter: a
 // program that reads standard input where no file is named, with its arguments.

@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string_view>
+#include <system_error>
 
 #include "common/base/random.h"
 #include "common/base/strings.h"
@@ -63,7 +65,7 @@ class Rows {
     Rows rows(path, std::move(lines));
     if (!shape.has_header) return rows;
     WEIR_RETURN_IF_ERROR(rows.Next(&rows.header_).status());
-    rows.header_ += '\n';
+    rows.header_ += rows.line_end_;
     return rows;
   }
 
@@ -77,9 +79,12 @@ class Rows {
           StrCat(path_, ":", lines_->first_text_line(), ": ", data::TooLong(), "; take it out"));
     }
     text->assign(line.text);
+    line_end_ = line.had_return ? "\r\n" : "\n";
     return true;
   }
 
+  // Of the last row.
+  const char* line_end() const { return line_end_; }
   // With its newline; empty where there is none.
   const std::string& header() const { return header_; }
 
@@ -89,6 +94,7 @@ class Rows {
 
   std::string path_;
   std::unique_ptr<data::LineReader> lines_;
+  const char* line_end_ = "";
   std::string header_;
 };
 
@@ -163,7 +169,7 @@ Status Divide(const SplitOptions& options, Rows* rows, Choice* choice, Part* tra
     WEIR_ASSIGN_OR_RETURN(const bool there, rows->Next(&row));
     if (!there) return OkStatus();
     Part* const part = choice->IsTest(row, number) ? test : train;
-    WEIR_RETURN_IF_ERROR(part->Add(row += '\n'));
+    WEIR_RETURN_IF_ERROR(part->Add(row += rows->line_end()));
   }
 }
 
@@ -175,9 +181,13 @@ Status Finish(const SplitOptions& options, Part* train, Part* test) {
                                 " leaves none for ", part->path, "; choose another share",
                                 options.by.empty() ? "" : ", or another column"));
   }
+  for (Part* part : {train, test}) WEIR_RETURN_IF_ERROR(part->writer->Finish());
   for (Part* part : {train, test}) WEIR_RETURN_IF_ERROR(CheckIsNew(part->path));
   WEIR_RETURN_IF_ERROR(train->writer->Close());
-  return test->writer->Close();
+  const Status placed = test->writer->Close();
+  std::error_code ignored;
+  if (!placed.ok()) std::filesystem::remove(train->path, ignored);
+  return placed;
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // weir-data split: a file of rows as two, one to train on and one to test with.
 //
-// Rows are read one after the other and written as they are, in their order; a header goes to both
-// files, and a record whose quotes hide newlines to one of them, whole. Memory does not grow with
-// the file.
+// Rows are read one after the other and written as they are, Windows' newlines included, in their
+// order; a header goes to both files, and a record whose quotes hide newlines to one of them,
+// whole. Memory does not grow with the file.
 //
 // Thread rule: any thread.
 #pragma once

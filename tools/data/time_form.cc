@@ -2,25 +2,47 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "common/base/strings.h"
 
 namespace weir::tools {
 namespace {
 
-constexpr std::array<std::string_view, 10> kTimeWords = {
-    "time", "date", "hour", "day", "ts", "_at", "created", "when", "datetime", "timestamp"};
+constexpr std::array<std::string_view, 9> kTimeWords = {
+    "time", "date", "hour", "day", "ts", "created", "when", "datetime", "timestamp"};
 // 1990 and 2040.
 constexpr double kFirstSecond = 631'152'000, kLastSecond = 2'208'988'800;
 
+bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
+bool IsLetter(char c) { return IsUpper(c) || (c >= 'a' && c <= 'z'); }
+
+// "event", "time" of event_time, EventTime2 and EVENT-TIME.
+std::vector<std::string> WordsOf(std::string_view name) {
+  std::vector<std::string> words;
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (!IsLetter(name[i])) continue;
+    const bool goes_on = i > 0 && IsLetter(name[i - 1]);
+    const bool rises = goes_on && IsUpper(name[i]) && !IsUpper(name[i - 1]);
+    const bool falls = goes_on && IsUpper(name[i]) && i + 1 < name.size() &&
+                       IsLetter(name[i + 1]) && !IsUpper(name[i + 1]);
+    if (!goes_on || rises || falls) words.emplace_back();
+    words.back() += name[i];
+  }
+  for (std::string& word : words) word = Lower(word);
+  return words;
+}
+
+// candidate_id has no date in it.
 bool IsCalledTime(const ColumnSample& column) {
-  std::string name = column.name;
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
-  return std::ranges::any_of(kTimeWords, [&](std::string_view word) {
-    return word == "ts" ? name == word : name.find(word) != std::string::npos;
+  const std::vector<std::string> words = WordsOf(column.name);
+  if (words.size() > 1 && words.back() == "at") return true;  // updated_at
+  return std::ranges::any_of(words, [](std::string_view word) {
+    const bool is_plural = word.size() > 2 && word.ends_with('s');
+    const std::string_view one = word.substr(0, word.size() - (is_plural ? 1 : 0));
+    return std::ranges::find(kTimeWords, one) != kTimeWords.end();
   });
 }
 

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,6 @@
 #include "common/base/signal_watcher.h"
 #include "common/base/strings.h"
 #include "common/config/load_config.h"
-#include "common/config/validate_config.h"
 #include "common/program/program.h"
 #include "common/saved_model/saved_model.h"
 #include "tools/local/commands.h"
@@ -79,32 +79,34 @@ LocalOptions OptionsFromFlags() {
   return options;
 }
 
-std::vector<std::string> StageMistakes(const LocalOptions& options, const v1::Config& config) {
-  if (options.stage_count <= 1) return {};
-  const int stages = config.pipeline().split_size() + 1;
-  if (options.stage_count == stages) return config::ValidateStage(config, stages - 1);
-  return {StrCat("--stages=", options.stage_count, ": pipeline.split makes ", stages,
-                 stages == 1 ? " stage" : " stages", " of the model; give that, or 1")};
+Result<v1::Config> Load(const LocalOptions& options, bool counts_rows) {
+  const SignalWatcher signals(EndInterrupted);  // counting rows may take long
+  const auto count_rows = [&](const v1::Config& config) {
+    const bool is_for_nothing = !counts_rows || !RunMistakes(options, config).empty();
+    return is_for_nothing ? v1::Config() : data::FindTrainRows(config);
+  };
+  return config::LoadConfig(options.config_files, options.override_text, count_rows);
+}
+
+std::vector<std::string> FlagMistakes(const Arguments& arguments, const LocalOptions& options) {
+  std::vector<std::string> mistakes = OptionMistakes(options);
+  for (const std::string& argument : arguments) {
+    mistakes.push_back(StrCat("\"", argument, "\": only flags are understood, as in --out=DIR"));
+  }
+  return mistakes;
 }
 
 // Everything that can be wrong before a process starts. The config is meaningful without mistakes.
-std::vector<std::string> AllMistakes(const LocalOptions& options, v1::Config& resolved) {
-  std::vector<std::string> mistakes = OptionMistakes(options);
-  if (options.config_files.empty()) return mistakes;
-  const SignalWatcher signals(EndInterrupted);  // counting rows may take long
-  auto config =
-      config::LoadConfig(options.config_files, options.override_text, data::FindTrainRows);
-  std::vector<std::string> found;
-  if (!config.ok()) {
-    found = StrSplit(config.status().message(), '\n');
-  } else {
-    resolved = *std::move(config);
-    if (IsEmbedded(options)) found = config::ValidateEmbedded(resolved);
-    const std::vector<std::string> wrong = StageMistakes(options, resolved);
-    found.insert(found.end(), wrong.begin(), wrong.end());
+Status Check(const Arguments& arguments, const LocalOptions& options, v1::Config* resolved) {
+  std::vector<std::string> mistakes = FlagMistakes(arguments, options);
+  if (!options.config_files.empty()) {
+    Result<v1::Config> config = Load(options, mistakes.empty());
+    std::ranges::move(
+        config.ok() ? RunMistakes(options, *config) : StrSplit(config.status().message(), '\n'),
+        std::back_inserter(mistakes));
+    if (config.ok()) *resolved = *std::move(config);
   }
-  mistakes.insert(mistakes.end(), found.begin(), found.end());
-  return mistakes;
+  return mistakes.empty() ? OkStatus() : InvalidConfig(StrJoin(mistakes, "\n"));
 }
 
 // 0 when standard error is no terminal.
@@ -166,14 +168,6 @@ Status RunProcesses(const LocalOptions& options, const v1::Config& config) {
   }
   // Each is worth having without the others.
   return Joined(ending.ok() ? Finish(options) : ending, moved);
-}
-
-Status Check(const Arguments& arguments, const LocalOptions& options, v1::Config* config) {
-  std::vector<std::string> mistakes = AllMistakes(options, *config);
-  for (const std::string& argument : arguments) {
-    mistakes.push_back(StrCat("\"", argument, "\": only flags are understood, as in --out=DIR"));
-  }
-  return mistakes.empty() ? OkStatus() : InvalidConfig(StrJoin(mistakes, "\n"));
 }
 
 }  // namespace

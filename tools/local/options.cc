@@ -2,9 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "common/base/strings.h"
+#include "common/config/validate_config.h"
 #include "common/saved_model/saved_model.h"
 
 namespace weir::tools {
@@ -68,6 +71,14 @@ void CheckOutDirectory(const LocalOptions& options, Mistakes& mistakes) {
   }
 }
 
+Mistakes StageMistakes(const LocalOptions& options, const v1::Config& config) {
+  if (options.stage_count <= 1) return {};
+  const int stages = config.pipeline().split_size() + 1;
+  if (options.stage_count == stages) return config::ValidateStage(config, stages - 1);
+  return {StrCat("--stages=", options.stage_count, ": pipeline.split makes ", stages,
+                 stages == 1 ? " stage" : " stages", " of the model; give that, or 1")};
+}
+
 }  // namespace
 
 std::string DefaultOut(const std::vector<std::string>& config_files) {
@@ -92,6 +103,12 @@ std::vector<std::string> OptionMistakes(const LocalOptions& options) {
   CheckOutDirectory(options, mistakes);
   if (!IsEmbedded(options)) CheckBinary(options, "weir-server", mistakes);
   CheckBinary(options, "weir-worker", mistakes);
+  return mistakes;
+}
+
+std::vector<std::string> RunMistakes(const LocalOptions& options, const v1::Config& config) {
+  Mistakes mistakes = IsEmbedded(options) ? config::ValidateEmbedded(config) : Mistakes();
+  std::ranges::move(StageMistakes(options, config), std::back_inserter(mistakes));
   return mistakes;
 }
 

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "common/proto/config.pb.h"
+
 namespace weir::tools {
 
 struct LocalOptions {
@@ -42,5 +44,8 @@ inline bool IsEmbedded(const LocalOptions& options) { return options.server_coun
 // Every rule that `options` breaks, each with the flag's name and what it should be. Looks at the
 // file system for the binaries and the output directory; does not read config files.
 std::vector<std::string> OptionMistakes(const LocalOptions& options);
+
+// Of a config that is sound for some run: what makes it none for this one.
+std::vector<std::string> RunMistakes(const LocalOptions& options, const v1::Config& config);
 
 }  // namespace weir::tools

@@ -89,10 +89,9 @@ def main():
     commit, machine, results = of_runs(flags.source, flags.bin) if "=" in flags.source else of_bench(flags.source)
     if flags.log:
         results["tables"]["stages"], results["printed"] = of_log(flags.log)
-    result_records.write(flags.record, flags.what or "Runs of %s." % flags.command, flags.command, commit, machine,
-                         results, keep_what=not flags.what)
     try:
-        result_records.load(flags.record)
+        result_records.write(flags.record, flags.what or "Runs of %s." % flags.command, flags.command, commit, machine,
+                             results, keep_what=not flags.what)
     except ValueError as error:
         sys.exit("error: %s" % error)
     return 0

@@ -101,7 +101,8 @@ def markdown(content):
 
 def write(path, what, command, commit, measured_on, results, pictures=None, keep_what=True):
     """results: {"tables": ...} or {"lines": ...}. pictures: {name: file that was drawn}; one that is not there is left
-    out, and an older one of its name goes. What an earlier record of this path says that it is stays, if keep_what."""
+    out, and an older one of its name goes. What an earlier record of this path says that it is stays, if keep_what.
+    A ValueError, as load would raise, instead of a record that is none: what was there stays."""
     beside = {name: "%s-%s.svg" % (os.path.splitext(os.path.basename(path))[0], name) for name in pictures or {}}
     drawn = {name: text(source) for name, source in (pictures or {}).items()}
     record = {"what": (keep_what and said_before(path)) or what, "source": MEASURED, "command": command,
@@ -109,10 +110,12 @@ def write(path, what, command, commit, measured_on, results, pictures=None, keep
     shown = {name: beside[name] for name, content in drawn.items() if content is not None}
     if shown:
         record["pictures"] = shown
+    content_to_write = as_text(record)
+    refuse(path, content_mistakes(record, len(content_to_write.encode())))
     for name, content in drawn.items():
         target = os.path.join(os.path.dirname(path), beside[name])
         remove(target) if content is None else write_whole(target, content)
-    write_whole(path, as_text(record))
+    write_whole(path, content_to_write)
 
 
 def said_before(path):
@@ -155,13 +158,18 @@ def load(path):
             record = json.load(f)
         except ValueError as error:
             raise ValueError("%s: no JSON: %s" % (path, error)) from None
-    wrong = list(mistakes(record))
-    if os.path.getsize(path) > LARGEST_BYTES:
-        wrong.append("more than %d bytes" % LARGEST_BYTES)
-    wrong += picture_mistakes(record, os.path.dirname(path)) if not wrong else []
+    refuse(path, content_mistakes(record, os.path.getsize(path)))
+    refuse(path, list(picture_mistakes(record, os.path.dirname(path))))
+    return record
+
+
+def refuse(path, wrong):
     if wrong:
         raise ValueError("%s: %s" % (path, "; ".join(wrong)))
-    return record
+
+
+def content_mistakes(record, byte_count):
+    return [*mistakes(record), *(["more than %d bytes" % LARGEST_BYTES] if byte_count > LARGEST_BYTES else [])]
 
 
 def picture_mistakes(record, folder):

@@ -26,10 +26,20 @@ bool IsPattern(std::string_view name) {
   return name.find_first_of("*?[") != std::string_view::npos;
 }
 
-// wanted: the pattern's last part, which may ask for names with an underscore.
+// wanted: the part of a pattern that the name matches; what it spells is asked for.
 bool IsPassedOver(std::string_view name, std::string_view wanted) {
-  return name.starts_with('.') || name.ends_with(".crc") ||
-         (name.starts_with('_') && !wanted.starts_with('_'));
+  const auto begins = [&](char c) { return name.starts_with(c) && !wanted.starts_with(c); };
+  return begins('.') || begins('_') || (name.ends_with(".crc") && !wanted.ends_with(".crc"));
+}
+
+// Folders too: what is in out/_temporary an unfinished job has left.
+bool HasPartPassedOver(const fs::path& name, const fs::path& pattern) {
+  auto wanted = pattern.begin();
+  for (const fs::path& part : name) {
+    if (wanted == pattern.end()) return false;
+    if (IsPassedOver(part.string(), (wanted++)->string())) return true;
+  }
+  return false;
 }
 
 // A folder as the beginning of a pattern, in which none of its characters counts as one.
@@ -98,11 +108,10 @@ class Finder {
     const std::string prefix = is_relative ? (fs::path(root_) / "").string() : "";
     const Matches matches(Escaped(prefix) + name_);
     if (matches.failed()) return Wrong(StrCat("the folders of ", pattern, " cannot be read"));
-    const std::string wanted = fs::path(name_).filename();
     Names names;
     for (const std::string& path : matches.All()) {
       std::string name = path.substr(prefix.size());
-      if (!IsPassedOver(fs::path(name).filename().string(), wanted)) names.push_back(name);
+      if (!HasPartPassedOver(name, name_)) names.push_back(name);
     }
     std::ranges::sort(names);
     for (const std::string& name : names) {

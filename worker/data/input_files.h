@@ -2,8 +2,9 @@
 //
 // A folder means the files in it, in the order of their names' bytes. A pattern (glob(7): *, ? and
 // [...]) means what it matches, in the same order; what exists under exactly that name is meant
-// itself. What is hidden, and what writers of many files leave beside them (_SUCCESS, *.crc), is
-// passed over, and so is a file without a byte among others.
+// itself. What is hidden, and what writers of many files leave beside them (_SUCCESS, *.crc) or
+// have not finished (_temporary/), is passed over unless a pattern spells it, and so is a file
+// without a byte among others.
 //
 // Place in the life of a batch: before it; every worker finds the same files, or is not let in.
 // Thread rule: any thread.

@@ -127,8 +127,9 @@ Line LineReader::Take(size_t length) {
     text_line_count_ += std::ranges::count(text, '\n');
   }
   if (length > kMaxLineBytes) return {{}, true};
-  if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
-  return {text, false};
+  const bool had_return = text.ends_with('\r');
+  if (had_return) text.remove_suffix(1);
+  return {.text = text, .had_return = had_return};
 }
 
 Result<bool> LineReader::SkipLineEnd() {

@@ -33,6 +33,7 @@ struct Line {
   std::string_view text;  // valid until the next call
   bool too_long = false;  // text is then empty
   bool open_quote = false;
+  bool had_return = false;  // the '\r' that was dropped
 
   bool is_blank() const { return text.empty() && !too_long && !open_quote; }
 };

@@ -16,31 +16,31 @@ constexpr const char* kPack = "plain text, gzip and zstd are read: unpack it, or
 constexpr const char* kUntar = "unpack it, and name the files in it: tar -xf 'IN'";
 constexpr const char* kUnzip = "unpack it, and name the files in it: unzip 'IN'";
 constexpr const char* kDuckdb =
-    "make CSV of it, for example: duckdb -c \"COPY (FROM 'IN') TO 'OUT'\"";
+    "make CSV of it, for example: duckdb -c {COPY (FROM 'IN') TO 'OUT'}";
 constexpr const char* kArrow =
-    "make CSV of it, for example: python3 -c \"import pandas; "
-    "pandas.read_feather('IN').to_csv('OUT', index=False)\"";
+    "make CSV of it, for example: python3 -c \"import pandas, sys; "
+    "pandas.read_feather(sys.argv[1]).to_csv(sys.argv[2], index=False)\" 'IN' 'OUT'";
 constexpr const char* kStream =
-    "make CSV of it, for example: python3 -c \"import pyarrow as a, pyarrow.csv as c; "
-    "c.write_csv(a.ipc.open_stream('IN').read_all(), 'OUT')\"";
+    "make CSV of it, for example: python3 -c \"import sys, pyarrow as a, pyarrow.csv as c; "
+    "c.write_csv(a.ipc.open_stream(sys.argv[1]).read_all(), sys.argv[2])\" 'IN' 'OUT'";
 constexpr const char* kOrc =
-    "make CSV of it, for example: python3 -c \"import pandas; "
-    "pandas.read_orc('IN').to_csv('OUT', index=False)\"";
+    "make CSV of it, for example: python3 -c \"import pandas, sys; "
+    "pandas.read_orc(sys.argv[1]).to_csv(sys.argv[2], index=False)\" 'IN' 'OUT'";
 constexpr const char* kAvro =
-    "make CSV of it, for example: duckdb -c \"INSTALL avro; LOAD avro; "
-    "COPY (FROM read_avro('IN')) TO 'OUT'\"";
+    "make CSV of it, for example: duckdb -c {INSTALL avro; LOAD avro; "
+    "COPY (FROM read_avro('IN')) TO 'OUT'}";
 constexpr const char* kNumpy =
-    "make CSV of it, for example: python3 -c \"import numpy; "
-    "numpy.savetxt('OUT', numpy.load('IN'), delimiter=',', fmt='%.9g')\"";
+    "make CSV of it, for example: python3 -c \"import numpy, sys; "
+    "numpy.savetxt(sys.argv[2], numpy.load(sys.argv[1]), delimiter=',', fmt='%.9g')\" 'IN' 'OUT'";
 constexpr const char* kHdf5 =
-    "make CSV of it; of a table that pandas wrote: python3 -c \"import pandas; "
-    "pandas.read_hdf('IN').to_csv('OUT', index=False)\"";
+    "make CSV of it; of a table that pandas wrote: python3 -c \"import pandas, sys; "
+    "pandas.read_hdf(sys.argv[1]).to_csv(sys.argv[2], index=False)\" 'IN' 'OUT'";
 constexpr const char* kPickle =
-    "make CSV of it; of a table of pandas, from somebody you trust: python3 -c \"import pandas; "
-    "pandas.read_pickle('IN').to_csv('OUT', index=False)\"";
+    "make CSV of it; of a table of pandas, from somebody you trust: python3 -c \"import pandas, "
+    "sys; pandas.read_pickle(sys.argv[1]).to_csv(sys.argv[2], index=False)\" 'IN' 'OUT'";
 constexpr const char* kExcel =
-    "make CSV of it, for example: python3 -c \"import pandas; "
-    "pandas.read_excel('IN').to_csv('OUT', index=False)\"";
+    "make CSV of it, for example: python3 -c \"import pandas, sys; "
+    "pandas.read_excel(sys.argv[1]).to_csv(sys.argv[2], index=False)\" 'IN' 'OUT'";
 constexpr const char* kSqlite =
     "make CSV of one of its tables, for example: sqlite3 -header -csv 'IN' "
     "'SELECT * FROM TABLE' > 'OUT'";
@@ -115,6 +115,29 @@ std::string Replaced(std::string text, std::string_view word, const std::string&
   return text;
 }
 
+// in, out: in the place of 'IN' and 'OUT'.
+std::string Filled(const std::string& text, const std::string& in, const std::string& out) {
+  constexpr std::string_view kOut = "'OUT'";
+  const size_t at = text.find(kOut);
+  if (at == std::string::npos) return Replaced(text, "'IN'", in);
+  return Replaced(text.substr(0, at), "'IN'", in) + out +
+         Replaced(text.substr(at + kOut.size()), "'IN'", in);
+}
+
+std::string SqlText(const std::string& text) { return StrCat("'", Replaced(text, "'", "''"), "'"); }
+
+// Names go into a line of shell as words of their own, but for SQL.
+std::string Command(const std::string& advice, const std::string& in, const std::string& out) {
+  const std::string in_word = ShellWord(in), out_word = ShellWord(out);
+  const size_t begin = advice.find('{'), end = advice.find('}');
+  if (begin == std::string::npos) return Filled(advice, in_word, out_word);
+  const std::string sql =
+      Filled(advice.substr(begin + 1, end - begin - 1), SqlText(in), SqlText(out));
+  const bool is_plain = in_word == in && out_word == out;
+  return StrCat(advice.substr(0, begin), is_plain ? StrCat("\"", sql, "\"") : ShellWord(sql),
+                advice.substr(end + 1));
+}
+
 // The name of a text that is made of the file.
 std::string TextOf(const std::string& path) {
   const std::filesystem::path file = path;
@@ -131,11 +154,11 @@ std::string DescribeOtherFormat(const std::string& path, bool is_packed, std::st
   const auto format = std::ranges::find_if(
       kFormats, [&](const OtherFormat& other) { return Matches(begin, other); });
   if (format == kFormats.end()) return "";
-  std::string advice = Replaced(format->advice, "'OUT'", StrCat("'", TextOf(path), "'"));
-  const bool is_recipe = advice != format->advice;
-  advice = Replaced(std::move(advice), "'IN'", StrCat("'", path, "'"));
+  const std::string advice = format->advice;
+  const bool is_recipe = advice.find("'OUT'") != std::string::npos;
   return StrCat(path, " is ", format->name, "; ",
-                is_packed && is_recipe ? "unpack it first, and then " : "", advice);
+                is_packed && is_recipe ? "unpack it first, and then " : "",
+                Command(advice, path, TextOf(path)));
 }
 
 }  // namespace weir::data

@@ -22,7 +22,8 @@ struct OtherFormat {
   const char* name;
   Mark mark;
   Mark second;  // without bytes: there is none
-  // What to do; 'IN' stands for the file, 'OUT' for the text that is made of it.
+  // What to do; 'IN' stands for the file, 'OUT' for the text that is made of it, as words of a
+  // shell, and as texts of SQL within {}, which is a word.
   const char* advice;
 };
 

@@ -16,7 +16,8 @@ Result<std::unique_ptr<TextWriter>> TextWriter::Create(const std::string& link_o
   std::error_code error;
   std::string path = std::filesystem::weakly_canonical(link_or_path, error).string();
   if (error) return NotFound(StrCat(link_or_path, " cannot be reached: ", error.message()));
-  if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path)) {
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
     return InvalidConfig(StrCat(link_or_path, " is a directory or a device; name a file"));
   }
   // One of its own, for another process may be writing to the same path.
@@ -35,8 +36,8 @@ TextWriter::TextWriter(std::string path, std::string partial_path, gzFile file)
 }
 
 TextWriter::~TextWriter() {
-  if (file_ == nullptr) return;
-  gzclose_w(file_);
+  if (file_ != nullptr) gzclose_w(file_);
+  if (!is_there_) return;
   std::error_code ignored;
   std::filesystem::remove(partial_path_, ignored);
 }
@@ -48,17 +49,21 @@ Status TextWriter::Write(std::string_view text) {
   return OkStatus();
 }
 
+Status TextWriter::Finish() {
+  CHECK(file_ != nullptr) << "finished twice";
+  if (gzclose_w(std::exchange(file_, nullptr)) != Z_OK) return Failure();
+  is_finished_ = true;
+  return OkStatus();
+}
+
 Status TextWriter::Close() {
-  CHECK(file_ != nullptr) << "closed twice";
-  const int code = gzclose_w(std::exchange(file_, nullptr));
-  Status status = code == Z_OK ? OkStatus() : Failure();
+  if (!is_finished_) WEIR_RETURN_IF_ERROR(Finish());
+  CHECK(is_there_) << "closed twice";
   std::error_code error;
-  if (status.ok()) {
-    std::filesystem::rename(partial_path_, path_, error);
-    if (error) status = Internal(StrCat(path_, " cannot be put in place: ", error.message()));
-  }
-  if (!status.ok()) std::filesystem::remove(partial_path_, error);
-  return status;
+  std::filesystem::rename(partial_path_, path_, error);
+  if (error) return Internal(StrCat(path_, " cannot be put in place: ", error.message()));
+  is_there_ = false;
+  return OkStatus();
 }
 
 Status TextWriter::Failure() const {

@@ -1,7 +1,7 @@
 // A new text file, compressed where its name says so.
 //
 // Place in the life of a batch: before it; weir-data makes input files.
-// Thread rule: thread-compatible. Call order: Create Write* Close.
+// Thread rule: thread-compatible. Call order: Create Write* [Finish] Close.
 #pragma once
 
 #include <zlib.h>
@@ -20,7 +20,7 @@ class TextWriter {
   // an interrupted run leaves no half-written path behind.
   static Result<std::unique_ptr<TextWriter>> Create(const std::string& path);
 
-  // Without Close, removes what was written.
+  // Unless it is in its place, removes what was written.
   ~TextWriter();
   TextWriter(const TextWriter&) = delete;  // owns the open file
   TextWriter& operator=(const TextWriter&) = delete;
@@ -28,7 +28,10 @@ class TextWriter {
   // At most 2^31 - 1 bytes at a time.
   Status Write(std::string_view text);
 
-  // Puts the file in its place. Nothing may be called after it.
+  // Writes what is left of it, still beside its place; what can fail for want of room has then
+  // failed.
+  Status Finish();
+  // Puts the file in its place, finished or not yet. Nothing may be called after it.
   Status Close();
 
  private:
@@ -37,7 +40,9 @@ class TextWriter {
   Status Failure() const;
 
   const std::string path_, partial_path_;
-  gzFile file_;  // null after Close
+  gzFile file_;               // null once it is finished
+  bool is_there_ = true;      // at partial_path_
+  bool is_finished_ = false;  // all bytes are
 };
 
 }  // namespace weir::data

@@ -28,6 +28,17 @@ TEST(Strings, StrSplitKeepsEmptyParts) {
   EXPECT_THAT(StrSplit(",a,,b,", ','), ElementsAre("", "a", "", "b", ""));
 }
 
+TEST(Strings, QuotesWordsForTheShell) {
+  EXPECT_EQ(ShellWord("a/b-c_1.csv"), "a/b-c_1.csv");
+  EXPECT_EQ(ShellWord("it's $HOME"), "'it'\\''s $HOME'");
+  EXPECT_EQ(ShellWord(""), "''");
+}
+
+TEST(Strings, LowersLettersAlone) {
+  EXPECT_EQ(Lower("User_ID-9 \xc3\x84z@["), "user_id-9 \xc3\x84z@[");
+  EXPECT_EQ(Lower(""), "");
+}
+
 TEST(Strings, FormatsValuesAndBytes) {
   EXPECT_EQ(Format("%.4f", 0.12345), "0.1235");
   EXPECT_EQ(FormatBytes(0), "0 B");

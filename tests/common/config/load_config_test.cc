@@ -105,6 +105,25 @@ TEST_F(LoadConfig, NothingIsSoughtForAConfigWithMistakes) {
   EXPECT_FALSE(config.ok());
 }
 
+TEST_F(LoadConfig, RowsAreSoughtOnlyWhereADefaultDependsOnThem) {
+  for (const auto& [update, is_asked] :
+       {std::pair("", true),
+        {"dense { adagrad { learning_rate: 1 } }", true},
+        {"dense { adagrad { learning_rate: 1 } schedule { warmup_steps: 5 } }", false},
+        {"dense { sgd { learning_rate: 1 } }", false},
+        {"rows { sgd { learning_rate: 1 } }", true}}) {
+    bool was_asked = false;
+    const auto find = [&](const v1::Config&) {
+      was_asked = true;
+      return v1::Config();
+    };
+    const std::string text = StrCat("data { train: 'a' criteo_tsv {} } update { ", update, " }");
+    const auto config = config::LoadConfig({}, text, find);
+    ASSERT_TRUE(config.ok()) << config.status();
+    EXPECT_EQ(was_asked, is_asked) << update;
+  }
+}
+
 TEST_F(LoadConfig, ListsAreReplacedWhole) {
   const auto base = File("base", R"(
       data { synthetic {} train: "a" train: "b" }

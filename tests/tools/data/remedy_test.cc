@@ -41,12 +41,6 @@ TEST_F(Remedy, PacksWhatWasPacked) {
               HasSubstr("with it none of 3 lines is malformed"));
 }
 
-TEST_F(Remedy, QuotesWordsForTheShell) {
-  EXPECT_EQ(ShellWord("a/b-c_1.csv"), "a/b-c_1.csv");
-  EXPECT_EQ(ShellWord("it's $HOME"), "'it'\\''s $HOME'");
-  EXPECT_EQ(ShellWord(""), "''");
-}
-
 TEST_F(Remedy, TakesNamesApart) {
   const FileName name("a.b/clicks.2014.csv.gz");
   EXPECT_EQ(name.stem, "a.b/clicks.2014");

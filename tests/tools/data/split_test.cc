@@ -14,6 +14,7 @@
 
 #include "common/base/strings.h"
 #include "tests/tools/data/inspect_support.h"
+#include "tests/tools/data/largest_file.h"
 #include "worker/data/line_reader.h"
 
 namespace weir::tools {
@@ -33,7 +34,9 @@ class Splitting : public InspectTest {
     EXPECT_TRUE(lines.ok()) << lines.status();
     std::string text;
     data::Line line;
-    while (lines.ok() && *(*lines)->Next(&line)) text += StrCat(line.text, "\n");
+    while (lines.ok() && *(*lines)->Next(&line)) {
+      text += StrCat(line.text, line.had_return ? "\r" : "", "\n");
+    }
     return text;
   }
   size_t FileCount() const {
@@ -153,6 +156,37 @@ TEST_F(Splitting, LeavesNothingWhenItIsInterruptedOrFails) {
   const Status status = SplitFile({.path = Write("g.csv", too_long)});
   EXPECT_THAT(status.message(), HasSubstr("g.csv:52: line is longer than"));
   EXPECT_EQ(FileCount(), 2u);
+}
+
+TEST_F(Splitting, KeepsTheNewlinesOfWindows) {
+  const std::string header = "label,x,user\r\n",
+                    text = Lines(300,
+                                 [](int i) { return StrCat(i % 2, ",", i, ".5,u", i % 9, "\r"); });
+  const std::string path = Write("f.csv", header + text);
+  ASSERT_TRUE(SplitFile({.path = path, .test_share = 0.5, .last = true}).ok());
+  EXPECT_EQ(File("f.train.csv") + File("f.test.csv").substr(header.size()), header + text);
+  // They are no part of a value.
+  const std::string plain = Write("g.csv", "label,x,user\n" + Lines(300, [](int i) {
+                                             return StrCat(i % 2, ",", i, ".5,u", i % 9);
+                                           }));
+  std::filesystem::remove(Path("f.train.csv"));
+  std::filesystem::remove(Path("f.test.csv"));
+  ASSERT_TRUE(SplitFile({.path = path, .test_share = 0.5, .by = "user"}).ok());
+  ASSERT_TRUE(SplitFile({.path = plain, .test_share = 0.5, .by = "user"}).ok());
+  std::string test = File("f.test.csv");
+  std::erase(test, '\r');
+  EXPECT_EQ(test, File("g.test.csv"));
+}
+
+TEST_F(Splitting, PutsNeitherPartInPlaceWhenTheLastBytesOfOneCannotBeWritten) {
+  const std::string path = Write("f.csv", Clicks(2000));
+  const Status status = [&] {
+    const LargestFile few(std::filesystem::file_size(path) / 2);  // the part to train on fits in
+    return SplitFile({.path = path, .test_share = 0.9, .last = true});
+  }();
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(status.message(), HasSubstr("f.test.csv.partial-"));
+  EXPECT_EQ(FileCount(), 1u);
 }
 
 TEST_F(Splitting, NamesAColumnThatIsNotThere) {

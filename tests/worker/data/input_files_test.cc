@@ -78,6 +78,19 @@ TEST_F(InputFiles, APatternMayMatchFolders) {
   EXPECT_THAT(Found("_temp*"), ElementsAre("_temporary/part-0"));
 }
 
+TEST_F(InputFiles, APatternPassesOverFoldersOfUnfinishedJobs) {
+  for (const char* folder : {"out/day-1", "out/_temporary", "out/.staging"}) {
+    MakeFolder(folder);
+    Write(StrCat(folder, "/part-0"), "x\n");
+  }
+  EXPECT_THAT(Found("out/*/part-*"), ElementsAre("out/day-1/part-0"));
+  EXPECT_THAT(Found(Path("out/*/part-0")), ElementsAre(Path("out/day-1/part-0")));
+  EXPECT_THAT(Found("o*//*/part-*"), testing::SizeIs(1));
+  EXPECT_THAT(Found("out/_temp*/part-*"), ElementsAre("out/_temporary/part-0"));
+  EXPECT_THAT(Found("out/_temporary/*"), ElementsAre("out/_temporary/part-0"));
+  EXPECT_THAT(Found("out/.stag*/*"), ElementsAre("out/.staging/part-0"));
+}
+
 TEST_F(InputFiles, AFileOfThatVeryNameIsMeantItself) {
   Write("part-*", "x\n");
   Write("part-1", "x\n");

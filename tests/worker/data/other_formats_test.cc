@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -124,8 +125,30 @@ TEST_F(OtherFormatsTest, TheAdviceNamesTheFileAndTheTextBesideIt) {
             "duckdb -c \"COPY (FROM 'd/x.parquet') TO 'd/x.csv'\"");
   EXPECT_THAT(DescribeOtherFormat("d/x.parquet", true, parquet),
               HasSubstr("; unpack it first, and then make CSV of it"));
-  EXPECT_THAT(DescribeOtherFormat("x.csv", false, "\xff\xfel\0"s),
-              EndsWith("'x.csv' > 'x.text.csv'"));
+  EXPECT_THAT(DescribeOtherFormat("x.csv", false, "\xff\xfel\0"s), EndsWith(" x.csv > x.text.csv"));
+}
+
+// What a program gets as its arguments from the command of a message.
+std::string ArgumentsOf(const std::string& message, const std::string& program) {
+  const size_t begin = message.rfind(program + " -");
+  EXPECT_NE(begin, std::string::npos) << message;
+  const std::string line = StrCat(program, "() { printf '%s|' \"$@\"; }\n", message.substr(begin));
+  FILE* pipe = popen(line.c_str(), "r");
+  std::string told;
+  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) told += static_cast<char>(c);
+  EXPECT_EQ(pclose(pipe), 0) << line;
+  return told;
+}
+
+TEST_F(OtherFormatsTest, CommandsGetNamesAsTheyAreWhateverIsInThem) {
+  const std::string name = "it's $(echo no) \"`x`\" 'OUT'";
+  EXPECT_THAT(ArgumentsOf(DescribeOtherFormat(name + ".orc", false, "ORC\n\x06"s), "python3"),
+              EndsWith(StrCat("|", name, ".orc|", name, ".csv|")));
+  EXPECT_EQ(ArgumentsOf(DescribeOtherFormat(name + ".tar", false, At(257, "ustar\0"s)), "tar"),
+            StrCat("-xf|", name, ".tar|"));
+  const std::string doubled = "it''s $(echo no) \"`x`\" ''OUT''";
+  EXPECT_EQ(ArgumentsOf(DescribeOtherFormat(name + ".pq", false, "PAR1\x15\x04"s), "duckdb"),
+            StrCat("-c|COPY (FROM '", doubled, ".pq') TO '", doubled, ".csv'|"));
 }
 
 TEST_F(OtherFormatsTest, ATextMayBeginWithTheirWords) {

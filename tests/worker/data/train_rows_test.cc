@@ -33,6 +33,36 @@ TEST_F(TrainRows, AreCountedUpToWhatMatters) {
   EXPECT_EQ(CountTrainRows(config, 35).value(), 35);
 }
 
+TEST_F(TrainRows, AreNotSoughtInAllOfAFileWhoseLinesAreMalformed) {
+  std::string malformed;
+  for (int i = 0; i < 2000; ++i) malformed += "no row\n";
+  v1::Config config = Config({Write("a.tsv", malformed + CriteoLines(0, 3000))});
+  EXPECT_FALSE(CountTrainRows(config, 3000).ok());
+  config.mutable_data()->set_max_malformed_share(1);  // so many lines may be
+  EXPECT_EQ(CountTrainRows(config, 3000).value(), 3000);
+  EXPECT_FALSE(CountTrainRows(config, 10).ok());  // and yet most of them need not be looked at
+}
+
+TEST_F(TrainRows, AreCountedBeforeColumnsHaveLearned) {
+  v1::Config config;
+  v1::DataConfig& data = *config.mutable_data();
+  data.add_train(Write("a.csv", "y,x,c\n1,5,a\n0,5,b\n1,5,a\n"));
+  data.add_train(Write("b.csv", "x,y,c\n5,0,b\n"));
+  data.mutable_csv()->mutable_label()->set_column("y");
+  v1::DenseColumn& x = *data.mutable_csv()->add_dense();
+  x.set_column("x");
+  x.mutable_standardise();
+  v1::CategoricalColumn& c = *data.mutable_csv()->add_categorical();
+  c.set_column("c");
+  c.set_rows(10);
+  c.set_minimum_frequency(2);
+  config::FillDefaults(&config);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(CountTrainRows(config, 10).value(), 4);
+  // Who learns says that x does not change.
+  EXPECT_EQ(testing::internal::GetCapturedStderr().find("does not change"), std::string::npos);
+}
+
 TEST_F(TrainRows, AreNotCountedWhereTheConfigKnowsThem) {
   v1::Config config = Config({Write("a.tsv", CriteoLines(0, 9))});
   config.mutable_data()->set_train_rows(5);
