@@ -93,14 +93,29 @@ void CheckTestLoss(const Run& run, Warnings* warnings) {
   warnings->push_back(std::move(text));
 }
 
+// "negative label, 0" if all rows have it, or the other; empty when there are both, or no rows.
+std::string OnlyLabel(uint64_t positives, uint64_t rows) {
+  if (rows == 0 || (positives > 0 && positives < rows)) return "";
+  return positives == 0 ? "negative label, 0" : "positive label, 1";
+}
+
 void CheckTestLabels(const Run& run, Warnings* warnings) {
   const v1::EvaluationReport& test = run.report.test();
-  if (test.samples() == 0) return;
-  const bool all_negative = test.positives() == 0;
-  if (!all_negative && test.positives() < test.samples()) return;
+  const std::string label = OnlyLabel(test.positives(), test.samples());
+  if (label.empty()) return;
   warnings->push_back(StrCat("the AUC is undefined: all ", test.samples(), " test rows have the ",
-                             all_negative ? "negative label, 0" : "positive label, 1",
+                             label,
                              "; test on rows of both, and see that the reader knows their labels"));
+}
+
+void CheckTrainingLabels(const Run& run, Warnings* warnings) {
+  const v1::LabelReport& labels = run.total().labels();
+  const std::string label = OnlyLabel(labels.positives(), labels.rows());
+  if (label.empty() || labels.rows() < kFewRows) return;
+  warnings->push_back(
+      StrCat("all ", labels.rows(), " rows that were trained have the ", label,
+             ", so there was nothing to learn; train on rows of both, and see that the reader "
+             "knows their labels"));
 }
 
 // Labels of a group are alike by nearly this share of what they could be: the correlation within
@@ -202,8 +217,8 @@ void AddWarnings(const RunRecord& record, v1::RunReport* report) {
   const Run run{record, *report};
   Warnings warnings;
   for (const auto& check :
-       {CheckColumns, CheckTrainingLoss, CheckTestLoss, CheckTestLabels, CheckLabelOrder,
-        CheckWarmup, CheckBestEvaluation, CheckTestValues, CheckMalformed}) {
+       {CheckColumns, CheckTrainingLabels, CheckTrainingLoss, CheckTestLoss, CheckTestLabels,
+        CheckLabelOrder, CheckWarmup, CheckBestEvaluation, CheckTestValues, CheckMalformed}) {
     check(run, &warnings);
   }
   report->mutable_warnings()->Assign(warnings.begin(), warnings.end());

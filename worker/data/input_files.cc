@@ -26,10 +26,21 @@ bool IsPattern(std::string_view name) {
   return name.find_first_of("*?[") != std::string_view::npos;
 }
 
+// What our own programs write aside, NAME.partial or NAME.partial-PID, and a killed one leaves.
+bool IsHalfWritten(std::string_view name) {
+  constexpr std::string_view kMark = ".partial";
+  const size_t mark = name.rfind(kMark);
+  if (mark == std::string_view::npos) return false;
+  const std::string_view rest = name.substr(mark + kMark.size());
+  return rest.empty() || (rest.size() > 1 && rest[0] == '-' &&
+                          rest.find_first_not_of("0123456789", 1) == std::string_view::npos);
+}
+
 // wanted: the part of a pattern that the name matches; what it spells is asked for.
 bool IsPassedOver(std::string_view name, std::string_view wanted) {
   const auto begins = [&](char c) { return name.starts_with(c) && !wanted.starts_with(c); };
-  return begins('.') || begins('_') || (name.ends_with(".crc") && !wanted.ends_with(".crc"));
+  return begins('.') || begins('_') || (name.ends_with(".crc") && !wanted.ends_with(".crc")) ||
+         (IsHalfWritten(name) && wanted.find(".partial") == std::string_view::npos);
 }
 
 // Folders too: what is in out/_temporary an unfinished job has left.

@@ -110,6 +110,15 @@ TEST_F(Warnings, SayWhichLabelAllTestRowsHave) {
   EXPECT_THAT(Of(""), ElementsAre(HasSubstr("positive label, 1")));
 }
 
+TEST_F(Warnings, SayThatRowsOfOneLabelTeachNothing) {
+  report_.mutable_total()->mutable_labels()->set_positives(12800);
+  EXPECT_THAT(Of(""),
+              Contains(AllOf(HasSubstr("all 12800 rows that were trained have the positive"),
+                             HasSubstr("nothing to learn"))));
+  report_.mutable_total()->mutable_labels()->set_positives(0);
+  EXPECT_THAT(Of(""), Contains(HasSubstr("have the negative label, 0")));
+}
+
 TEST_F(Warnings, TellOfRowsSortedByTheirLabel) {
   // 25 groups of 1 alone.
   EXPECT_THAT(Of("total { labels { squared_positives: 409600 } }"),

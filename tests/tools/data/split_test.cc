@@ -70,6 +70,30 @@ TEST_F(Splitting, WritesEachRowToOneSideAndTheHeaderToBoth) {
                                            " rows\n")));
 }
 
+// Their lines have as many fields as rows have, and are more than there are rows.
+TEST_F(Splitting, KeepsRowsOfSeveralLinesWholeWhateverTheirLinesLookLike) {
+  const std::string wide = Lines(301, [](int i) {
+    return i == 0 ? std::string("click,review")
+                  : StrCat(i % 2, ",\"good, x\nbad, y\nwow, ", i, "\"");
+  });
+  const std::string with_a_short_row =
+      Lines(3001,
+            [](int i) {
+              return i == 0 ? std::string("click,note")
+                            : StrCat(i % 2, i < 2000 ? ",plain" : ",\"many\na, b\nc, d\ne, f\"");
+            }) +
+      "1\n";
+  for (const auto& [text, rows] : {std::pair(wide, 300), std::pair(with_a_short_row, 3001)}) {
+    std::filesystem::remove(Path("f.train.csv"));
+    std::filesystem::remove(Path("f.test.csv"));
+    ASSERT_TRUE(SplitFile({.path = Write("f.csv", text), .last = true}).ok());
+    const std::string header = text.substr(0, text.find('\n') + 1);
+    const std::string test = File("f.test.csv");
+    EXPECT_EQ(File("f.train.csv") + test.substr(header.size()), text);
+    EXPECT_THAT(out_.str(), HasSubstr(StrCat(rows / 10, " rows"))) << out_.str();
+  }
+}
+
 TEST_F(Splitting, ChoosesTheSameRowsEachTime) {
   ASSERT_TRUE(SplitFile({.path = Write("f.csv", Clicks(300))}).ok());
   ASSERT_TRUE(SplitFile({.path = Write("g.csv", Clicks(300))}).ok());

@@ -56,8 +56,9 @@ TEST_F(InputFiles, APatternMeansWhatItMatchesInTheOrderOfBytes) {
 
 TEST_F(InputFiles, AFolderMeansItsFiles) {
   MakeFolder("days");
-  for (const char* name : {"days/b.gz", "days/a.gz", "days/_SUCCESS", "days/.a.gz.crc",
-                           "days/b.gz.crc", "days/.hidden"}) {
+  for (const char* name :
+       {"days/b.gz", "days/a.gz", "days/_SUCCESS", "days/.a.gz.crc", "days/b.gz.crc",
+        "days/.hidden", "days/a.partial-123", "days/c.partial"}) {
     Write(name, "x\n");
   }
   EXPECT_THAT(Found("days"), ElementsAre("days/a.gz", "days/b.gz"));
