@@ -86,7 +86,10 @@ transport::Part RandomPart(size_t byte_count, uint64_t seed) {
 Payload::Payload(size_t byte_count, uint64_t seed) : part(RandomPart(byte_count, seed)) {}
 
 Result<MessageEnds> MakeTransportEnds() {
-  auto server = transport::MakeZmqServerTransport({});
+  // Its peers are watched, as those of a server are.
+  transport::Limits limits;
+  limits.max_stranger_bytes = limits.max_message_bytes;
+  auto server = transport::MakeZmqServerTransport(limits);
   WEIR_ASSIGN_OR_RETURN(const std::string address, server->Bind("tcp://127.0.0.1:0"));
   auto client = transport::MakeZmqClientTransport({});
   WEIR_ASSIGN_OR_RETURN(const ConnectionId connection, client->Open(address));

@@ -1,6 +1,7 @@
 #include "common/transport/zmq_transport.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/resource.h>
@@ -288,12 +289,16 @@ TEST(ZmqTransport, WhoIsWelcomeIsSoOnADescriptorThatAnotherHadBefore) {
   EXPECT_GT(BytesUntilTheEnd(&peer, server.get(), 200'000'000), limits.max_message_bytes);
 }
 
-// The next two descriptors are one below the number and the number. Returns what it took.
+int NextDescriptor() { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
+
+// The next two descriptors are one below the number and the number, unless others have those.
+// Returns what it took.
 std::vector<int> TakeDescriptorsBelow(int number) {
   std::vector<int> taken;
-  for (int next = dup(0); next < number; next = dup(0)) taken.push_back(next);
-  CHECK(!taken.empty());
-  close(number);
+  int next = NextDescriptor();
+  for (; next >= 0 && next < number; next = NextDescriptor()) taken.push_back(next);
+  close(next);
+  if (next != number || taken.empty()) return {};
   close(taken.back());
   taken.pop_back();
   return taken;
@@ -316,6 +321,7 @@ TEST(ZmqTransport, AConnectionThatCannotBeTakenEndsTheWatchOfNoOther) {
   const auto server = MakeZmqServerTransport(limits);
   const std::string address = server->Bind("tcp://127.0.0.1:0").value();
   const std::vector<int> taken = TakeDescriptorsBelow(EMFILE);
+  if (taken.empty()) GTEST_SKIP() << "this process was started with many open files";
   EndlessPeer peer(address);  // its own end has the other one
   ASSERT_TRUE(peer.SayOne());
   ASSERT_TRUE(server->Receive(kLongMs).has_value());
