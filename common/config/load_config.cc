@@ -42,7 +42,7 @@ Result<std::string> AsUtf8(const std::string& path, std::string text) {
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
     return InvalidConfig(StrCat(path, ": is text in UTF-16, and UTF-8 is read: save it so, or ",
-                                "iconv -f UTF-16 -t UTF-8 '", path, "'"));
+                                "iconv -f UTF-16 -t UTF-8 ", ShellWord(path)));
   }
   if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   return text;

@@ -140,7 +140,7 @@ class InputFiles(unittest.TestCase):
             archive.add(self.path("train.csv"), "train.csv")
         told = self.run_in_folder("weir-worker", self.config("train.tar.gz", NUMBERS), status=1)
         self.assertIn("data.train[0]: train.tar.gz is a tar archive; unpack it, and name the files in it: "
-                      "tar -xf 'train.tar.gz'", told)
+                      "tar -xf train.tar.gz", told)
 
     def test_what_can_be_read_once_only_is_refused(self):
         self.write("test.csv", 40)

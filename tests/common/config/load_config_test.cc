@@ -72,9 +72,10 @@ TEST_F(LoadConfig, NamesUtf16) {
                                               "d\0",
                                               4),
                                   std::string("\xfe\xff\0d", 4)}) {
-    const std::string path = File("wide", text);
+    const std::string path = File("it's $(wide)", text);
     EXPECT_THAT(Mistakes({path}, "data { synthetic {} }"),
-                ElementsAre(HasSubstr(path + ": is text in UTF-16, and UTF-8 is read")));
+                ElementsAre(AllOf(HasSubstr(path + ": is text in UTF-16, and UTF-8 is read"),
+                                  HasSubstr("iconv -f UTF-16 -t UTF-8 " + ShellWord(path)))));
   }
 }
 
