@@ -2,7 +2,7 @@
 
 Each kind takes the initial values, all tables in one matrix; brings a batch's ids into the form that
 its lookup reads, before anything is timed; and has the rows of a batch as samples by tables by
-dimension. Rows are updated by the backward pass, or by step. library: what a kind needs beside
+dimension. Rows are updated by the backward pass, or by step. package: what a kind needs beside
 PyTorch, of its objects with the version.
 """
 
@@ -18,7 +18,7 @@ def initial_values():
 class EmbeddingTables:
     """All tables as one torch.nn.Embedding, so that one gather serves all; sparse gradients."""
 
-    library = None
+    package = None
 
     def __init__(self, initial):
         self.offsets = torch.arange(TABLES) * ROWS
@@ -47,7 +47,7 @@ def by_tables(ids):
 class FbgemmTables:
     """FBGEMM's fused tables, one id a bag: the backward pass updates the rows."""
 
-    library = "FBGEMM"
+    package = "FBGEMM"
 
     def __init__(self, initial):
         import fbgemm_gpu
@@ -56,7 +56,7 @@ class FbgemmTables:
         from fbgemm_gpu.split_table_batched_embeddings_ops_training import (
             ComputeDevice, SplitTableBatchedEmbeddingBagsCodegen)
 
-        self.library = f"FBGEMM {fbgemm_gpu.__version__}"
+        self.package = f"FBGEMM {fbgemm_gpu.__version__}"
         table = (ROWS, DIMENSION, EmbeddingLocation.HOST, ComputeDevice.CPU)
         self.bags = SplitTableBatchedEmbeddingBagsCodegen(
             [table] * TABLES, optimizer=EmbOptimType.EXACT_SGD, learning_rate=LEARNING_RATE)
@@ -79,14 +79,14 @@ class FbgemmTables:
 class TorchRecTables:
     """TorchRec's collection of embedding bags, with an optimizer fused into its backward pass."""
 
-    library = "TorchRec"
+    package = "TorchRec"
 
     def __init__(self, initial):
         import torchrec
         from torchrec.modules.embedding_configs import EmbeddingBagConfig
         from torchrec.modules.fused_embedding_modules import FusedEmbeddingBagCollection
 
-        self.library = f"TorchRec {torchrec.__version__}"
+        self.package = f"TorchRec {torchrec.__version__}"
         self.keyed_jagged_tensor = torchrec.KeyedJaggedTensor
         self.keys = [f"feature_{table}" for table in range(TABLES)]
         self.bags = FusedEmbeddingBagCollection(

@@ -40,8 +40,8 @@ def name(arguments, tables):
     import torch
 
     parts = [f"PyTorch {torch.__version__.split('+')[0]}"]
-    if tables.library:
-        parts.insert(0, tables.library)
+    if tables.package:
+        parts.insert(0, tables.package)
     if arguments.compile:
         parts.append("torch.compile")
     if arguments.bf16:
