@@ -252,16 +252,7 @@ void Dispatcher::Refuse(const transport::PeerId& peer, std::string reason, bool 
   Send(peer, header, {});
 }
 
-void Dispatcher::Complain(const transport::PeerId& peer, const std::string& line) {
-  const auto told = complaints_.Take(peer, line, Clock::Real().NowMs());
-  if (told) LOG(WARNING) << *told;
-}
-
-void Dispatcher::Tick() {
-  for (const std::string& line : complaints_.TakeCounted(Clock::Real().NowMs())) {
-    LOG(WARNING) << line;
-  }
-}
+void Dispatcher::Tick() { complaints_.WarnOfCounted(); }
 
 Dispatcher::Worker* Dispatcher::FindByPeer(const transport::PeerId& peer) {
   const auto found = peers_.find(peer);

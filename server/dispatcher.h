@@ -48,7 +48,9 @@ class Dispatcher {
 
   void Refuse(const transport::PeerId& peer, std::string reason, bool retry);
   // In the log, if not too much of this peer is there already.
-  void Complain(const transport::PeerId& peer, const std::string& line);
+  void Complain(const transport::PeerId& peer, const std::string& line) {
+    complaints_.Warn(peer, line);
+  }
   // Now and then: tells what was not told at once, so that nobody fills the log.
   void Tick();
 
@@ -88,7 +90,7 @@ class Dispatcher {
   // Sections of the model have been asked for, so training is over, and all sections have to be of
   // one step: pushes of a worker that slept until it had been given up come too late.
   bool is_saved_ = false;
-  RareLines complaints_;  // by peer
+  RareWarnings complaints_;  // by peer
   std::map<cluster::Seat, Worker> workers_;
   std::map<transport::PeerId, cluster::Seat> peers_;  // current peer of each session
 };

@@ -1,5 +1,7 @@
 #include "common/base/rare_lines.h"
 
+#include "common/base/check.h"
+#include "common/base/clock.h"
 #include "common/base/strings.h"
 
 namespace weir {
@@ -46,6 +48,16 @@ std::vector<std::string> RareLines::TakeCounted(int64_t now_ms) {
     ++entry;
   }
   return lines;
+}
+
+// Who has been silent since makes room for others.
+void RareWarnings::Warn(const std::string& who, const std::string& line) {
+  WarnOfCounted();
+  if (const auto told = lines_.Take(who, line, Clock::Real().NowMs())) LOG(WARNING) << *told;
+}
+
+void RareWarnings::WarnOfCounted() {
+  for (const std::string& line : lines_.TakeCounted(Clock::Real().NowMs())) LOG(WARNING) << line;
 }
 
 }  // namespace weir

@@ -32,4 +32,15 @@ class RareLines {
   std::map<std::string, Told> senders_;
 };
 
+// Such lines as warnings of the log.
+class RareWarnings {
+ public:
+  void Warn(const std::string& who, const std::string& line);
+  // Of what was counted. Call it now and then.
+  void WarnOfCounted();
+
+ private:
+  RareLines lines_;
+};
+
 }  // namespace weir
