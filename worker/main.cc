@@ -28,6 +28,7 @@
 #include "common/transport/zmq_transport.h"
 #include "worker/client/embedded_client.h"
 #include "worker/client/server_client.h"
+#include "worker/data/data_warnings.h"
 #include "worker/data/input_files.h"
 #include "worker/data/reader.h"
 #include "worker/data/train_rows.h"
@@ -173,6 +174,7 @@ struct Parts {
   v1::Config found;                           // the config, with the files that its patterns match
   std::unique_ptr<saved_model::SavedModel> warm_start;
   v1::LearnedColumns learned;
+  std::vector<std::string> notices;  // for whoever started the run
   std::unique_ptr<data::Reader> reader;
   std::optional<ModelLayout> layout;
   std::unique_ptr<EmbeddedClient> embedded;  // or, of a run with servers:
@@ -272,13 +274,21 @@ Status ReadData(const Setup& setup, Parts* parts) {
   WEIR_ASSIGN_OR_RETURN(*parts->found.mutable_data(), data::FindFiles(setup.config.data()));
   if (!FLAGS_warm_start.empty()) {
     WEIR_ASSIGN_OR_RETURN(parts->warm_start, saved_model::SavedModel::Open(FLAGS_warm_start));
-    saved_model::WarnOfSchedulesThatAreOver(*parts->warm_start, setup.config.update());
     parts->learned = parts->warm_start->manifest().learned();
   } else {
     WEIR_ASSIGN_OR_RETURN(parts->learned, data::LearnFromData(parts->found));
   }
   WEIR_ASSIGN_OR_RETURN(parts->reader, data::MakeReader(parts->found, parts->learned));
   return OkStatus();
+}
+
+void Notice(const Setup& setup, Parts* parts) {
+  parts->notices = config::Warnings(setup.config);
+  const auto add = [&](const std::vector<std::string>& more) {
+    parts->notices.insert(parts->notices.end(), more.begin(), more.end());
+  };
+  add(data::Warnings(parts->found.data(), parts->learned));
+  if (parts->warm_start) add(saved_model::Warnings(*parts->warm_start, setup.config.update()));
 }
 
 Status MakeEmbedded(const Setup& setup, Parts* parts) {
@@ -294,6 +304,7 @@ Status MakeEmbedded(const Setup& setup, Parts* parts) {
 // All that there is to do before others hear of this process.
 Status Prepare(const Setup& setup, Parts* parts) {
   WEIR_RETURN_IF_ERROR(ReadData(setup, parts));
+  Notice(setup, parts);
   const auto server_count = std::max<size_t>(1, setup.addresses.size());
   parts->layout.emplace(setup.config, static_cast<uint32_t>(server_count));
   if (setup.addresses.empty()) return MakeEmbedded(setup, parts);
@@ -328,6 +339,7 @@ WorkerOptions OptionsOf(const Setup& setup, Parts* parts) {
   options.show_progress = true;
   options.save = parts->save.get();
   options.learned = parts->learned;
+  options.notices = parts->notices;
   if (parts->warm_start) {
     options.rule_starts = saved_model::StartsOfRules(*parts->warm_start, setup.config.update());
   }
@@ -396,7 +408,6 @@ Status PrepareAndTrain(const Setup& setup, InterruptTarget* interrupt, Parts* pa
 }
 
 Status RunWorker(const Setup& setup) {
-  for (const std::string& warning : config::Warnings(setup.config)) LOG(WARNING) << warning;
   InterruptTarget interrupt;
   Ending ending;
   Parts parts;

@@ -71,6 +71,7 @@ Worker::Worker(const v1::Config& config, const ModelLayout& layout, WorkerOption
 Worker::~Worker() = default;
 
 Result<v1::RunReport> Worker::Run() {
+  for (const std::string& notice : options_.notices) Warn(notice);
   Result<v1::RunReport> report = TrainOrRunOut();
   if (!report.ok()) Fail(report.status());
   StopTrainer();
@@ -282,6 +283,7 @@ v1::WorkRequest Worker::MakeRequest(std::vector<Bytes>* scores) {
 
 void Worker::FillInputReport(v1::WorkerReport* report) const {
   row_watch_.FillReport(report);
+  report->mutable_notices()->Assign(options_.notices.begin(), options_.notices.end());
   report->set_lines(train_lines_.count);
   report->set_malformed_lines(train_lines_.malformed);
   report->set_first_malformed(ToUtf8(train_lines_.first_problem));

@@ -42,6 +42,7 @@ struct WorkerOptions {
   v1::LearnedColumns learned;           // by the reader
   v1::RuleStarts rule_starts;           // of the run, for the saved model
   uint64_t run = 0;                     // tells it from others; 0: embedded
+  std::vector<std::string> notices;     // what was noticed so far, for whoever started the run
   // Of a worker that runs a stage: which, and what makes its threads; on_failure as Trainer has it.
   std::optional<uint32_t> stage = {};
   std::function<std::unique_ptr<BatchTrainer>(std::function<void(const Status&)> on_failure)>

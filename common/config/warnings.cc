@@ -21,11 +21,19 @@ void WarnOfEvaluations(const v1::Config& config, std::vector<std::string>* warni
       std::max<int64_t>(1, every / batch_size), " or evaluate less often"));
 }
 
+void WarnOfUnreadFiles(const v1::DataConfig& data, std::vector<std::string>* warnings) {
+  if (!data.has_synthetic() || data.train_size() + data.test_size() == 0) return;
+  warnings->push_back(
+      "the files of data.train and data.test are not read: data.synthetic makes rows up; to read "
+      "them choose a reader, for example csv { ... }");
+}
+
 }  // namespace
 
 std::vector<std::string> Warnings(const v1::Config& config) {
   std::vector<std::string> warnings;
   WarnOfEvaluations(config, &warnings);
+  WarnOfUnreadFiles(config.data(), &warnings);
   return warnings;
 }
 

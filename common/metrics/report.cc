@@ -63,11 +63,14 @@ class Merger {
   }
 
   // What warnings are made of. A column is told of by whoever read the first chunk, and by one that
-  // read it again in its place.
+  // read it again in its place; what every worker notices is told once.
   void AddFindings(const v1::WorkerReport& report) {
     if (report.has_labels()) AddLabels(report.labels());
     for (const v1::LargeColumnReport& column : report.large_columns()) {
       if (columns_.insert(column.name()).second) *total_.add_large_columns() = column;
+    }
+    for (const std::string& notice : report.notices()) {
+      if (notices_.insert(notice).second) total_.add_notices(notice);
     }
     total_.set_test_lines(total_.test_lines() + report.test_lines());
     total_.set_malformed_test_lines(total_.malformed_test_lines() + report.malformed_test_lines());
@@ -166,7 +169,7 @@ class Merger {
   Histogram staleness_;
   std::unordered_map<std::string, int> split_indexes_;
   std::unordered_map<std::string, int> test_values_indexes_;
-  std::unordered_set<std::string> columns_;
+  std::unordered_set<std::string> columns_, notices_;
   std::unordered_map<std::string, int> layer_indexes_;
   std::unordered_map<std::string, int> stage_indexes_;
   std::unordered_map<std::string, int> threshold_counts_;

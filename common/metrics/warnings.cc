@@ -48,6 +48,16 @@ bool PredictsProbabilities(const v1::LossConfig& loss) {
          loss.weighted_bce().positive_weight() == loss.weighted_bce().negative_weight();
 }
 
+// Of as many workers as a run has, each may say something else, and none is believed to be brief.
+void RepeatNotices(const Run& run, Warnings* warnings) {
+  constexpr int kMost = 20;
+  const auto& notices = run.total().notices();
+  for (int i = 0; i < std::min(notices.size(), kMost); ++i) warnings->push_back(notices[i]);
+  if (notices.size() > kMost) {
+    warnings->push_back(StrCat(notices.size() - kMost, " more such warnings are in workers' logs"));
+  }
+}
+
 void CheckColumns(const Run& run, Warnings* warnings) {
   for (const v1::LargeColumnReport& column : run.total().large_columns()) {
     warnings->push_back(Describe(column));
@@ -216,9 +226,9 @@ std::string Describe(const v1::LargeColumnReport& column) {
 void AddWarnings(const RunRecord& record, v1::RunReport* report) {
   const Run run{record, *report};
   Warnings warnings;
-  for (const auto& check :
-       {CheckColumns, CheckTrainingLabels, CheckTrainingLoss, CheckTestLoss, CheckTestLabels,
-        CheckLabelOrder, CheckWarmup, CheckBestEvaluation, CheckTestValues, CheckMalformed}) {
+  for (const auto& check : {RepeatNotices, CheckColumns, CheckTrainingLabels, CheckTrainingLoss,
+                            CheckTestLoss, CheckTestLabels, CheckLabelOrder, CheckWarmup,
+                            CheckBestEvaluation, CheckTestValues, CheckMalformed}) {
     check(run, &warnings);
   }
   report->mutable_warnings()->Assign(warnings.begin(), warnings.end());

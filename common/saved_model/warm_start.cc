@@ -27,10 +27,10 @@ std::string Shape(const TensorSpec& tensor) {
 // them. Under another one, steps at rest are done by the old rule up to the model's last step.
 class Handover {
  public:
-  // what: for messages. start_before, start: what the rules count from. step: what was saved is as
-  // of it. next: where what is wanted goes on; not before it.
-  Handover(const char* what, const v1::UpdateRule& saved, uint64_t start_before,
-           const v1::UpdateRule& wanted, uint64_t start, uint64_t step, uint64_t next)
+  // start_before, start: what the rules count from. step: what was saved is as of it. next: where
+  // what is wanted goes on; not before it.
+  Handover(const v1::UpdateRule& saved, uint64_t start_before, const v1::UpdateRule& wanted,
+           uint64_t start, uint64_t step, uint64_t next)
       : before_(store::MakeUpdateRule(saved)),
         now_(store::MakeUpdateRule(wanted)),
         same_config_(google::protobuf::util::MessageDifferencer::Equals(saved, wanted)),
@@ -39,10 +39,6 @@ class Handover {
         next_(next) {
     before_->BeginAfter(start_before);
     now_->BeginAfter(start);
-    if (!same_rule_) {
-      LOG(WARNING) << "the saved model was trained with another update rule of " << what
-                   << ": its optimizer state is left, and begins anew, as its schedule does";
-    }
   }
 
   std::span<const float> values() const { return values_; }
@@ -173,18 +169,25 @@ v1::RuleStarts StartsOfRules(const SavedModel& model, const v1::UpdateConfig& up
   return starts;
 }
 
-void WarnOfSchedulesThatAreOver(const SavedModel& model, const v1::UpdateConfig& update) {
+std::vector<std::string> Warnings(const SavedModel& model, const v1::UpdateConfig& update) {
   const uint64_t step = model.manifest().steps() + 1;
   const v1::RuleStarts starts = StartsOfRules(model, update);
-  for (const auto& [what, rule, start] :
-       {std::tuple("update.dense", &update.dense(), starts.dense()),
-        std::tuple("update.rows", &update.rows(), starts.rows())}) {
+  const v1::UpdateConfig& saved = model.config().update();
+  std::vector<std::string> warnings;
+  for (const auto& [what, before, rule, start] :
+       {std::tuple("update.dense", &saved.dense(), &update.dense(), starts.dense()),
+        std::tuple("update.rows", &saved.rows(), &update.rows(), starts.rows())}) {
+    if (before->rule_case() != rule->rule_case()) {
+      warnings.push_back(StrCat(what,
+                                ": the saved model was trained with another rule, so the optimizer "
+                                "begins anew, as its schedule does"));
+    }
     if (store::LearningRate(1, rule->schedule()).At(step - start) > 0) continue;
-    LOG(WARNING)
-        << what << ": the learning rate is 0 from step " << step
-        << " on, where this run begins, for its schedule ended with the saved model's run; "
-           "give it another schedule";
+    warnings.push_back(StrCat(
+        what, ": the learning rate is 0 from step ", step, " on, where this run begins, for its ",
+        "schedule ended with the saved model's run: nothing is learned; give it another schedule"));
   }
+  return warnings;
 }
 
 Status TakeOver(const SavedModel& model, const v1::Config& config, const ModelLayout& layout,
@@ -206,9 +209,8 @@ Status TakeOver(const SavedModel& model, const v1::Config& config, const ModelLa
   const v1::UpdateConfig &before = model.config().update(), &now = config.update();
   const v1::RuleStarts &starts_before = model.manifest().rule_starts(),
                        starts = StartsOfRules(model, now);
-  Handover dense("the MLPs", before.dense(), starts_before.dense(), now.dense(), starts.dense(),
-                 step, step);
-  Handover row("the rows", before.rows(), starts_before.rows(), now.rows(), starts.rows(), row_step,
+  Handover dense(before.dense(), starts_before.dense(), now.dense(), starts.dense(), step, step);
+  Handover row(before.rows(), starts_before.rows(), now.rows(), starts.rows(), row_step,
                next_row_step);
   std::map<std::pair<uint32_t, int64_t>, const PieceSpec*> pieces;
   for (const PieceSpec& spec : layout.pieces()) pieces[{spec.tensor, spec.begin}] = &spec;

@@ -41,8 +41,9 @@ Status TakeOver(const SavedModel& model, const v1::Config& config, const ModelLa
 // rule with other settings.
 v1::RuleStarts StartsOfRules(const SavedModel& model, const v1::UpdateConfig& update);
 
-// Says so, in the log, when a run that goes on from the model would learn nothing.
-void WarnOfSchedulesThatAreOver(const SavedModel& model, const v1::UpdateConfig& update);
+// What whoever goes on from the model with these rules should know, a sentence each: that the
+// optimizer begins anew, or that nothing would be learned.
+std::vector<std::string> Warnings(const SavedModel& model, const v1::UpdateConfig& update);
 
 // "top/0/weight is 512 x 367 there and 512 x 400 here; ...": empty when tensors and tables are the
 // same.

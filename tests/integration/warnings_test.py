@@ -90,6 +90,21 @@ class WarningsTest(unittest.TestCase):
         self.assert_warned(output, summary, "column time is large")
         self.assert_warned(output, summary, "the test logloss, ")
 
+    def test_what_was_noticed_before_training_is_told_like_the_rest(self):
+        rows = make_rows(2000, 1)
+        self.write("train.csv", [",".join([*row.split(",")[:2], "7", row.split(",")[3]]) for row in rows[:256]] + rows[256:])
+        output, summary = self.run_program("weir-local", "--servers=1", "--trainers=2",
+                                           "--override=data { test: './train.csv' }")
+        warning = self.assert_warned(output, summary, "column time does not change in the first chunk")
+        self.assertIn("\n  warning " + warning + "\n", output)
+        self.assert_warned(output, summary, "train.csv is in data.train and in data.test")
+
+    def test_a_schedule_that_ended_with_the_saved_model_is_told(self):
+        short = "--override=update { dense { schedule { polynomial { steps: 100 } } } }"
+        self.run_program("weir-worker", "--save=" + self.path("model"), short)
+        output, summary = self.run_program("weir-worker", "--warm_start=" + self.path("model"), short)
+        self.assert_warned(output, summary, "update.dense: the learning rate is 0 from step 251 on")
+
     def test_a_test_file_of_one_label_is_told(self):
         self.write("test.csv", ["0" + row[1:] for row in make_rows(200, 2)])
         output, summary = self.worker()

@@ -138,15 +138,7 @@ Result<v1::LearnedColumns> LearnColumns(const v1::DataConfig& data) {
                         MakeTextReader(data, std::make_unique<LearningFormat>(&seen)));
   RowBlock no_rows;
   WEIR_RETURN_IF_ERROR(reader->ReadChunk({}, &no_rows).status());
-  v1::LearnedColumns learned = seen.Learned();
-  for (int i = 0; i < learned.dense_size(); ++i) {
-    if (!seen.columns.dense[static_cast<size_t>(i)].learns() || learned.dense(i).deviation() > 0) {
-      continue;
-    }
-    LOG(WARNING) << "column " << data.csv().dense(i).column() << " does not change in the first "
-                 << "chunk of " << data.train(0) << ": standardise makes it 0 throughout";
-  }
-  return learned;
+  return seen.Learned();
 }
 
 }  // namespace weir::data

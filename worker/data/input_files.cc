@@ -193,23 +193,6 @@ Result<Strings> FindAll(const std::string& root, const std::string& field, const
   return all;
 }
 
-// Wanted seldom: a pattern may match what another has named.
-void WarnOfRepeats(const v1::DataConfig& data) {
-  std::map<std::string, const char*> fields;
-  const auto look = [&](const char* field, const Strings& names) {
-    for (const std::string& name : names) {
-      const std::string path = (fs::path(data.root()) / name).lexically_normal();
-      const auto [known, is_new] = fields.emplace(path, field);
-      if (is_new) continue;
-      const bool is_same = std::string_view(known->second) == field;
-      LOG(WARNING) << path << (is_same ? " is twice in " : " is in data.train and in ") << field
-                   << (is_same ? ": its rows count twice" : ": the test is of rows trained on");
-    }
-  };
-  look("data.train", data.train());
-  look("data.test", data.test());
-}
-
 }  // namespace
 
 Result<v1::DataConfig> FindFiles(const v1::DataConfig& data) {
@@ -217,7 +200,6 @@ Result<v1::DataConfig> FindFiles(const v1::DataConfig& data) {
   v1::DataConfig found = data;
   WEIR_ASSIGN_OR_RETURN(*found.mutable_train(), FindAll(data.root(), "data.train", data.train()));
   WEIR_ASSIGN_OR_RETURN(*found.mutable_test(), FindAll(data.root(), "data.test", data.test()));
-  WarnOfRepeats(found);
   return found;
 }
 

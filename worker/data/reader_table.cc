@@ -23,10 +23,6 @@ Result<std::unique_ptr<Reader>> MakeCriteo(const v1::Config& config, const v1::L
 
 Result<std::unique_ptr<Reader>> MakeSynthetic(const v1::Config& config, const v1::LearnedColumns&,
                                               RowLabels) {
-  if (config.data().train_size() + config.data().test_size() > 0) {
-    LOG(WARNING) << "the files of data.train and data.test are not read: data.synthetic makes rows "
-                    "up; to read them choose a reader, for example csv { ... }";
-  }
   return MakeSyntheticReader(config);
 }
 

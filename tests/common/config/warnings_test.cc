@@ -30,5 +30,10 @@ TEST(Warnings, TellWhenEvaluationsAreWantedMoreOftenThanChunksEnd) {
   EXPECT_THAT(WarningsOf(data), IsEmpty());
 }
 
+TEST(Warnings, TellOfFilesThatMadeUpDataLeavesUnread) {
+  EXPECT_THAT(WarningsOf("data { synthetic {} train: 'a.csv' }"),
+              ElementsAre(HasSubstr("data.synthetic makes rows up")));
+}
+
 }  // namespace
 }  // namespace weir::config

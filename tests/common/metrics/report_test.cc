@@ -79,6 +79,14 @@ TEST(MergeReports, SumsWhatWarningsAreMadeOfAndTellsOfAColumnOnce) {
 }
 
 // One trainer may have had no test rows of the last evaluation, and tells those of an earlier one.
+TEST(MergeReports, TellsOnceWhatAllWorkersNoticed) {
+  const std::vector<v1::WorkerReport> reports = {Parse(R"(notices: "x is 0")"),
+                                                 Parse(R"(notices: ["x is 0", "a is twice"])")};
+  const auto merged = MergeReports(reports);
+  ASSERT_TRUE(merged.ok()) << merged.status();
+  EXPECT_THAT(merged->notices(), testing::ElementsAre("x is 0", "a is twice"));
+}
+
 TEST(MergeReports, CountsTestValuesOfTheLastEvaluationAlone) {
   const v1::WorkerReport earlier =
       Parse(R"(test_values { table: "a" values: 20 unseen: 19 example: "t:1" evaluation: 1 })");

@@ -59,6 +59,16 @@ TEST_F(Warnings, ReplaceThoseThatTheReportHad) {
   EXPECT_THAT(Of(""), IsEmpty());
 }
 
+TEST_F(Warnings, RepeatWhatWorkersNoticedButNotWithoutEnd) {
+  EXPECT_THAT(Of(R"(total { notices: ["a is twice", "x is 0"] })"),
+              ElementsAre("a is twice", "x is 0"));
+  std::string many;
+  for (int i = 0; i < 25; ++i) many += " notices: 'n'";
+  const std::vector<std::string> warnings = Of("total {" + many + "}");
+  ASSERT_EQ(warnings.size(), 21u);
+  EXPECT_EQ(warnings.back(), "5 more such warnings are in workers' logs");
+}
+
 TEST_F(Warnings, NameALargeColumnAndTheTransformsThatHelp) {
   EXPECT_THAT(Of(R"(total { large_columns { name: "time" smallest: 1.4e9 largest: 1.5e9 } })"),
               ElementsAre(AllOf(HasSubstr("column time"), HasSubstr("1.4e+09 to 1.5e+09"),

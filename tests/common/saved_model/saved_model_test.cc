@@ -211,6 +211,26 @@ TEST_F(SavedModelTest, ARuleOfAnotherKindCountsFromTheModelsStep) {
   }
 }
 
+TEST_F(SavedModelTest, WhoGoesOnHearsOfRulesThatBeginAnewOrAreOver) {
+  ASSERT_TRUE(Save().ok());  // after 77 steps
+  const auto warnings = [&](const std::string& update) {
+    const auto model = SavedModel::Open(Folder());
+    CHECK(model.ok());
+    return Warnings(**model, MakeConfig(update).update());
+  };
+  EXPECT_THAT(warnings(""), testing::IsEmpty());
+  EXPECT_THAT(
+      warnings("update { dense { sgd {} } }"),
+      ElementsAre(HasSubstr("update.dense: the saved model was trained with another rule")));
+  const auto rows_falling_for = [&](const std::string& steps) {
+    return warnings("update { rows { rowwise_adagrad {} schedule { polynomial { steps: " + steps +
+                    " } } } }");
+  };
+  EXPECT_THAT(rows_falling_for("78"), testing::IsEmpty());
+  EXPECT_THAT(rows_falling_for("77"),
+              ElementsAre(HasSubstr("update.rows: the learning rate is 0 from step 78 on")));
+}
+
 // Or weight decay would take off again what it took off before.
 TEST_F(SavedModelTest, StateThatBeginsAnewOwesNothing) {
   ASSERT_TRUE(Save().ok());

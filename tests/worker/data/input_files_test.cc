@@ -130,17 +130,6 @@ TEST_F(InputFiles, TellsWhatIsNotFound) {
                                          "example by the pattern days/*"));
 }
 
-TEST_F(InputFiles, WarnsOfAFileThatIsReadTwice) {
-  Write("a", "x\n");
-  v1::DataConfig data = Data({"a", "./a"});
-  data.add_test("*");
-  testing::internal::CaptureStderr();
-  EXPECT_TRUE(FindFiles(data).ok());
-  const std::string told = testing::internal::GetCapturedStderr();
-  EXPECT_THAT(told, HasSubstr(Path("a") + " is twice in data.train: its rows count twice"));
-  EXPECT_THAT(told, HasSubstr("is in data.train and in data.test: the test is of rows trained on"));
-}
-
 // Workers compare these numbers when they join.
 TEST_F(InputFiles, SizesAreThoseOfTheFilesThatWereFound) {
   Write("part-0", "1234");
