@@ -183,9 +183,25 @@ struct Parts {
   std::unique_ptr<ServerClient> remote;
 };
 
-transport::Limits LimitsOf(const Setup& setup) {
+// Who has not answered a hello has nothing larger to say than why it refuses.
+constexpr int64_t kMaxStrangerBytes = int64_t{1} << 20;
+
+transport::Limits ServerLimits(const Setup& setup) {
   transport::Limits limits;
   limits.max_message_bytes = setup.config.cluster().max_message_bytes();
+  limits.max_stranger_bytes = kMaxStrangerBytes;
+  return limits;
+}
+
+// More than the header of a message between stages takes.
+constexpr int64_t kHeaderBytes = int64_t{1} << 16;
+
+// Between stages nobody says hello.
+transport::Limits StageLimits(const Setup& setup, const ModelLayout& layout) {
+  transport::Limits limits;
+  limits.max_message_bytes = std::min(setup.config.cluster().max_message_bytes(),
+                                      LargestLinkMessage(setup.config, layout) + kHeaderBytes);
+  limits.max_stranger_bytes = limits.max_message_bytes;
   return limits;
 }
 
@@ -218,7 +234,7 @@ LinkOptions ServerLinkOptions(const Setup& setup, const Parts& parts) {
 Status MakeClient(const Setup& setup, LinkOptions options, Parts* parts) {
   parts->remote =
       std::make_unique<ServerClient>(setup.config, *parts->layout, std::move(options),
-                                     transport::MakeZmqClientTransport(LimitsOf(setup)));
+                                     transport::MakeZmqClientTransport(ServerLimits(setup)));
   return parts->warm_start ? parts->remote->ReadPolicyStates(*parts->warm_start) : OkStatus();
 }
 
@@ -226,6 +242,7 @@ Status MakeStageClient(const Setup& setup, Parts* parts) {
   WEIR_RETURN_IF_ERROR(CheckLinkMessageBound(setup.config, *parts->layout));
   const auto stage = static_cast<uint32_t>(FLAGS_stage);
   const auto stage_count = static_cast<uint32_t>(parts->layout->stages().size());
+  const transport::Limits limits = StageLimits(setup, *parts->layout);
   StageLinkOptions link{
       .trainer = static_cast<uint32_t>(FLAGS_trainer),
       .stage = stage,
@@ -233,8 +250,8 @@ Status MakeStageClient(const Setup& setup, Parts* parts) {
       .listen_address = FLAGS_link_listen.empty() ? FLAGS_link : FLAGS_link_listen,
       .advertised_address = FLAGS_link};
   parts->links = std::make_unique<StageLinks>(
-      std::move(link), stage == 0 ? nullptr : transport::MakeZmqServerTransport(LimitsOf(setup)),
-      stage + 1 == stage_count ? nullptr : transport::MakeZmqClientTransport(LimitsOf(setup)));
+      std::move(link), stage == 0 ? nullptr : transport::MakeZmqServerTransport(limits),
+      stage + 1 == stage_count ? nullptr : transport::MakeZmqClientTransport(limits));
   WEIR_RETURN_IF_ERROR(parts->links->Listen());
   LinkOptions options = ServerLinkOptions(setup, *parts);
   options.stage = stage;

@@ -36,6 +36,16 @@ Status CheckScores(const v1::Config& config, int64_t bound) {
 // A chunk's lines are numbered in a batch's name, as varints.
 constexpr int64_t kBytesPerMalformedLine = 5;
 
+int64_t LinkMessageBytes(const v1::Config& config, int64_t width) {
+  const int64_t rows = config.data().batch_size();
+  const int64_t elements = rows * width;
+  const int64_t frames = rows / kLeastSliceRows + 1;
+  // In evaluation twice: as in training and whole.
+  const int64_t body = 2 * (elements * static_cast<int64_t>(sizeof(float)) + elements / 8 +
+                            frames * kOverheadPerPiece);
+  return body + rows * config.data().chunk_batches() * kBytesPerMalformedLine;
+}
+
 }  // namespace
 
 Status CheckMessageBound(const v1::Config& config, const ModelLayout& layout) {
@@ -55,17 +65,20 @@ Status CheckMessageBound(const v1::Config& config, const ModelLayout& layout) {
                               " bytes in one answer; set at least that, or use more servers"));
 }
 
+int64_t LargestLinkMessage(const v1::Config& config, const ModelLayout& layout) {
+  const auto stages = layout.stages();
+  int64_t largest = 0;
+  for (size_t i = 0; i + 1 < stages.size(); ++i) {
+    largest = std::max(largest, LinkMessageBytes(config, stages[i].output_width));
+  }
+  return largest;
+}
+
 Status CheckLinkMessageBound(const v1::Config& config, const ModelLayout& layout) {
-  const int64_t rows = config.data().batch_size();
   const int64_t bound = config.cluster().max_message_bytes();
   const auto stages = layout.stages();
   for (size_t i = 0; i + 1 < stages.size(); ++i) {
-    const int64_t elements = rows * stages[i].output_width;
-    const int64_t frames = rows / kLeastSliceRows + 1;
-    // In evaluation twice: as in training and whole.
-    const int64_t body = 2 * (elements * static_cast<int64_t>(sizeof(float)) + elements / 8 +
-                              frames * kOverheadPerPiece);
-    const int64_t bytes = body + rows * config.data().chunk_batches() * kBytesPerMalformedLine;
+    const int64_t bytes = LinkMessageBytes(config, stages[i].output_width);
     if (bytes <= bound) continue;
     return InvalidConfig(StrCat("cluster.max_message_bytes: ", bound, " is too small for split ", i,
                                 " of the pipeline, over which a batch can take ", bytes,

@@ -5,6 +5,8 @@
 // Thread rule: pure function.
 #pragma once
 
+#include <cstdint>
+
 #include "common/base/status.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
@@ -17,7 +19,9 @@ inline constexpr int64_t kLeastSliceRows = 32;
 // InvalidConfig that names cluster.max_message_bytes and the least value that will do.
 Status CheckMessageBound(const v1::Config& config, const ModelLayout& layout);
 
-// The same of the links between the stages of a trainer, when each is a process.
+// The most bytes that a message between two stages of a trainer can take, when each is a process.
+int64_t LargestLinkMessage(const v1::Config& config, const ModelLayout& layout);
+// InvalidConfig as above of the links between them.
 Status CheckLinkMessageBound(const v1::Config& config, const ModelLayout& layout);
 
 }  // namespace weir

@@ -12,7 +12,7 @@ namespace weir::transport {
 
 // A context with its threads, and the first socket.
 inline constexpr int kContextDescriptors = 10;
-// A socket, and its connection.
+// A socket, and its connection; as many more where it is watched.
 inline constexpr int kSocketDescriptors = 3;
 // Peers that a listening socket has room for at least.
 inline constexpr int kLeastPeers = 16;

@@ -17,7 +17,8 @@ namespace weir::transport {
 namespace {
 
 // Those that come with a descriptor.
-constexpr int kEvents = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED;
+constexpr int kEvents =
+    ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CONNECTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED;
 // Handshakes and heartbeats, which are no messages.
 constexpr int64_t kSlackBytes = 65'536;
 // While somebody is there whom nobody knows, and else.
@@ -55,9 +56,15 @@ IncomingWatch::IncomingWatch(std::unique_ptr<zmq::socket_t> events, void* socket
 
 IncomingWatch::~IncomingWatch() { zmq_socket_monitor(socket_, nullptr, 0); }
 
+const PeerId& IncomingWatch::OnlyPeer() {
+  static const PeerId kName = "only";
+  return kName;
+}
+
 // ZeroMQ is asked once for each peer, because it has to search for the answer. Messages outlive
 // their connection, whose descriptor may be another's by now: who names it last has it.
 void IncomingWatch::OnFirstFrame(const PeerId& peer, zmq::message_t& frame) {
+  if (peer == OnlyPeer()) TakeEvents();  // it may have another connection by now
   if (descriptors_.contains(peer)) return;
   TakeEvents();
   const int descriptor = zmq_msg_get(frame.handle(), ZMQ_SRCFD);
@@ -115,14 +122,15 @@ void IncomingWatch::TakeEvents() {
     CHECK_GE(frame.size(), sizeof(event) + sizeof(value)) << "as ZeroMQ documents it";
     std::memcpy(&event, frame.data(), sizeof(event));
     std::memcpy(&value, frame.data<char>() + sizeof(event), sizeof(value));
-    zmq_msg_recv(frame.handle(), events_->handle(), 0);  // the address that it listens at
+    zmq_msg_recv(frame.handle(), events_->handle(), 0);  // the address of the socket
     TakeEvent(event, value);
   }
 }
 
 void IncomingWatch::TakeEvent(uint16_t event, int value) {
   Forget(value);
-  if (event == ZMQ_EVENT_ACCEPTED) connections_[value] = {.address = PeerAddress(value)};
+  if (event != ZMQ_EVENT_ACCEPTED && event != ZMQ_EVENT_CONNECTED) return;
+  connections_[value] = {.address = PeerAddress(value)};
 }
 
 void IncomingWatch::TellIfFull() {

@@ -1,7 +1,8 @@
-// Watches what the peers of a listening ZeroMQ socket send: a message reaches its receiver when its
-// last part has come, and until then ZeroMQ keeps whatever comes, which may be parts without end.
-// The connection of a peer that goes on for too long is ended; ZeroMQ then drops what it has of the
-// message, and others are served as before. Private to this folder.
+// Watches what the peers of a ZeroMQ socket send, be it that listens or one that connects: a
+// message reaches its receiver when its last part has come, and until then ZeroMQ keeps whatever
+// comes, which may be parts without end. The connection of a peer that goes on for too long is
+// ended; ZeroMQ then drops what it has of the message, and others are served as before. Private to
+// this folder.
 //
 // What a connection has carried, the kernel counts; what of it was received as messages, the owner
 // says. The rest may be whole messages that nobody took yet: it counts as begun once it was too
@@ -32,10 +33,13 @@ namespace weir::transport {
 
 class IncomingWatch {
  public:
-  // socket: a zmq socket that does not listen yet. The limits have one for strangers.
+  // socket: a zmq socket that neither listens nor connects yet. The limits have one for strangers.
   static Result<std::unique_ptr<IncomingWatch>> Make(zmq::context_t& context, void* socket,
                                                      const Limits& limits);
   ~IncomingWatch();
+
+  // The name of the peer of a socket that connects, over whatever connections.
+  static const PeerId& OnlyPeer();
 
   // The first frame of a message has come, before anything is taken out of it ...
   void OnFirstFrame(const PeerId& peer, zmq::message_t& frame);

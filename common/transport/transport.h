@@ -32,9 +32,9 @@ inline constexpr int64_t kMaxMessageParts = 65'536;
 // A message above either of the first two never reaches a receiver.
 struct Limits {
   int64_t max_message_bytes = int64_t{1} << 30;
-  // What a client that was not welcomed may send of one message before its connection is ended.
-  // Without, a server welcomes nobody and does not watch what of messages has come: each part is
-  // bounded, and a message once it is whole.
+  // What a peer that was not welcomed may send of one message before its connection is ended.
+  // Without, nobody is welcomed and what of messages has come is not watched: each part is bounded,
+  // and a message once it is whole.
   std::optional<int64_t> max_stranger_bytes = {};
   int64_t max_message_parts = kMaxMessageParts;
   // Per connection and direction: more than a worker may have under way, row pulls above all, which
@@ -96,6 +96,9 @@ class ClientTransport {
   // Queues a message of one part or more, also while nobody listens. NotFound when the connection
   // is closed.
   virtual Status Send(ConnectionId connection, Message message) = 0;
+
+  // Who listens at its other end, as it is now, is one of ours: it may send large messages.
+  virtual void Welcome(ConnectionId /*connection*/) {}
 
   // Waits for a message on any connection, a Wake() or the timeout; as ServerTransport::Receive.
   // Connections with messages take turns.

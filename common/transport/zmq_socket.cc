@@ -8,7 +8,6 @@
 #include <zmq.hpp>
 
 #include "common/base/check.h"
-#include "common/base/clock.h"
 #include "common/base/strings.h"
 #include "common/transport/tcp_address.h"
 
@@ -217,7 +216,8 @@ Status ZmqSocket::Watch(zmq::context_t& context) {
   return OkStatus();
 }
 
-bool ZmqSocket::ReceiveParts(const PeerId& peer, zmq::message_t& frame, Message& message) {
+bool ZmqSocket::ReceiveParts(const PeerId& router_peer, zmq::message_t& frame, Message& message) {
+  const PeerId& peer = kind_ == Kind::kRouter ? router_peer : IncomingWatch::OnlyPeer();
   if (watch_) watch_->OnFirstFrame(peer, frame);
   size_t total = 0, wire_bytes = 0;
   int64_t part_count = 0;
@@ -242,23 +242,16 @@ bool ZmqSocket::ReceiveParts(const PeerId& peer, zmq::message_t& frame, Message&
   if (small_enough) return true;
   const char* const address = zmq_msg_gets(frame.handle(), "Peer-Address");
   const std::string sender = address == nullptr ? "an unknown address" : address;
-  Complain(sender, StrCat("dropped a message of ", total, " bytes in ", part_count, " parts from ",
+  complaints_.Warn(sender,
+                   StrCat("dropped a message of ", total, " bytes in ", part_count, " parts from ",
                           sender, ": the limits are ", limits_.max_message_bytes,
                           " bytes (max_message_bytes) and ", limits_.max_message_parts, " parts"));
   return false;
 }
 
-// Who has been silent since makes room for others.
-void ZmqSocket::Complain(const std::string& sender, const std::string& line) {
-  TellCounted();
-  const auto told = complaints_.Take(sender, line, Clock::Real().NowMs());
-  if (told) LOG(WARNING) << *told;
-}
-
-void ZmqSocket::TellCounted() {
-  for (const std::string& line : complaints_.TakeCounted(Clock::Real().NowMs())) {
-    LOG(WARNING) << line;
-  }
+void ZmqSocket::Look(bool is_idle) {
+  if (watch_) watch_->Look(is_idle);
+  complaints_.WarnOfCounted();
 }
 
 bool ZmqSocket::TryReceiveFrame(zmq::message_t& frame) {

@@ -48,13 +48,14 @@ class ZmqSocket {
   // Never waits; nothing when no message is there. peer is empty from a dealer.
   std::optional<IncomingMessage> TryReceive();
 
-  // Of a router, before it listens: ends connections whose message does not end.
+  // Before it listens or connects: ends connections whose message does not end.
   Status Watch(zmq::context_t& context);
   // The watch; null if there is none.
   IncomingWatch* watch() { return watch_.get(); }
 
-  // Of messages above the limits, what the log does not have yet. Call it now and then.
-  void TellCounted();
+  // Of messages above the limits, what the log does not have yet, and what the watch sees. Call it
+  // now and then. is_idle: no message is there to be received.
+  void Look(bool is_idle);
 
   // What is queued does not delay the destruction, and is lost.
   void DropQueued();
@@ -74,15 +75,14 @@ class ZmqSocket {
   bool TryReceiveFrame(zmq::message_t& frame);
   // The remaining frames of a message whose first part is frame; false when it was above the
   // limits.
-  bool ReceiveParts(const PeerId& peer, zmq::message_t& frame, Message& message);
-  void Complain(const std::string& sender, const std::string& line);
+  bool ReceiveParts(const PeerId& router_peer, zmq::message_t& frame, Message& message);
 
   const std::unique_ptr<zmq::socket_t> socket_;
   std::unique_ptr<IncomingWatch> watch_;  // goes first
   const Kind kind_;
   const Limits limits_;
   const int fd_;
-  RareLines complaints_;                  // by address of the sender
+  RareWarnings complaints_;               // by address of the sender
   std::vector<zmq::message_t> outgoing_;  // of one Send; keeps its memory for the next
 };
 

@@ -25,6 +25,9 @@
 namespace weir::transport {
 namespace {
 
+// Between two looks at the peers of a client.
+constexpr int64_t kLongestPauseMs = 100;
+
 pollfd PollItem(int fd) { return {fd, POLLIN, 0}; }
 
 enum class Waited { kMessage, kWoken, kTimeout };
@@ -44,6 +47,21 @@ Waited Wait(std::vector<pollfd>& items, WakeEvent& wake, int64_t timeout_ms) {
   if (ready > (woken ? 1 : 0)) return Waited::kMessage;
   wake.Clear();
   return Waited::kWoken;
+}
+
+// What take() finds before the timeout and a wake-up. look() sees to what peers do and gives the
+// milliseconds until it is to be called again.
+template <typename Take, typename Look>
+auto TakeWithin(int64_t timeout_ms, std::vector<pollfd>& items, WakeEvent& wake, const Take& take,
+                const Look& look) -> decltype(take()) {
+  const Deadline deadline(timeout_ms);
+  for (;;) {
+    const int64_t left_ms = deadline.RemainingMs(), look_ms = look();
+    const Waited waited = Wait(items, wake, std::min(left_ms, look_ms));
+    if (waited == Waited::kWoken) return std::nullopt;
+    if (waited == Waited::kTimeout && left_ms <= look_ms) return std::nullopt;
+    if (auto incoming = take()) return incoming;
+  }
 }
 
 Status MakeContext(std::optional<zmq::context_t>* context) {
@@ -88,14 +106,9 @@ class ZmqServer final : public ServerTransport {
       LookWhenDue(false);
       return incoming;
     }
-    const Deadline deadline(timeout_ms);
-    for (;;) {
-      const int64_t left_ms = deadline.RemainingMs(), look_ms = LookWhenDue(true);
-      const Waited waited = Wait(poll_items_, wake_, std::min(left_ms, look_ms));
-      if (waited == Waited::kWoken) return std::nullopt;
-      if (waited == Waited::kTimeout && left_ms <= look_ms) return std::nullopt;
-      if (auto incoming = socket_->TryReceive()) return incoming;
-    }
+    return TakeWithin(
+        timeout_ms, poll_items_, wake_, [this] { return socket_->TryReceive(); },
+        [this] { return LookWhenDue(true); });
   }
 
   void Welcome(const PeerId& peer) override {
@@ -123,8 +136,7 @@ class ZmqServer final : public ServerTransport {
     if (socket_->watch() == nullptr) return std::numeric_limits<int64_t>::max();
     const int64_t now_ms = Clock::Real().NowMs();
     if (now_ms >= next_look_ms_) {
-      socket_->watch()->Look(is_idle);
-      socket_->TellCounted();
+      socket_->Look(is_idle);
       next_look_ms_ = now_ms + socket_->watch()->next_look_ms();
     }
     return next_look_ms_ - now_ms;
@@ -146,11 +158,12 @@ class ZmqClient final : public ClientTransport {
 
   Result<ConnectionId> Open(const std::string& address) override {
     WEIR_RETURN_IF_ERROR(wake_.status());
-    WEIR_RETURN_IF_ERROR(
-        CheckDescriptors((context_ ? 0 : kContextDescriptors) + kSocketDescriptors, "to connect"));
+    WEIR_RETURN_IF_ERROR(CheckDescriptors(
+        (context_ ? 0 : kContextDescriptors) + 2 * kSocketDescriptors, "to connect"));
     if (!context_) WEIR_RETURN_IF_ERROR(MakeContext(&context_));
     WEIR_ASSIGN_OR_RETURN(auto socket,
                           ZmqSocket::Make(*context_, ZmqSocket::Kind::kDealer, limits_));
+    if (limits_.max_stranger_bytes) WEIR_RETURN_IF_ERROR(socket->Watch(*context_));
     WEIR_RETURN_IF_ERROR(socket->Connect(address));
     poll_items_.push_back(PollItem(socket->fd()));
     connections_.push_back({next_id_, address, std::move(socket)});
@@ -184,13 +197,23 @@ class ZmqClient final : public ClientTransport {
   // Connections that may have a message take turns. Who else may is seen by a poll: before each
   // round, and when nobody has any.
   std::optional<ConnectionMessage> Receive(int64_t timeout_ms) override {
-    if (auto incoming = TakeTurns()) return incoming;
-    const Deadline deadline(timeout_ms);
-    while (Wait(poll_items_, wake_, deadline.RemainingMs()) == Waited::kMessage) {
-      MarkReady();
-      if (auto incoming = TakeTurns()) return incoming;
+    if (auto incoming = TakeTurns()) {
+      LookWhenDue();
+      return incoming;
     }
-    return std::nullopt;
+    return TakeWithin(
+        timeout_ms, poll_items_, wake_,
+        [this] {
+          MarkReady();
+          return TakeTurns();
+        },
+        [this] { return LookWhenDue(); });
+  }
+
+  void Welcome(ConnectionId connection) override {
+    const auto found = Find(connection);
+    if (found == connections_.end() || found->socket->watch() == nullptr) return;
+    found->socket->watch()->Welcome(IncomingWatch::OnlyPeer());
   }
 
   void Wake() override { wake_.Set(); }
@@ -202,6 +225,21 @@ class ZmqClient final : public ClientTransport {
     std::unique_ptr<ZmqSocket> socket;
     bool may_have_message = true;
   };
+
+  // At what the servers send, if they are watched. Milliseconds until the next look.
+  int64_t LookWhenDue() {
+    if (!limits_.max_stranger_bytes) return std::numeric_limits<int64_t>::max();
+    const int64_t now_ms = Clock::Real().NowMs();
+    if (now_ms >= next_look_ms_) {
+      int64_t pause_ms = kLongestPauseMs;
+      for (Connection& connection : connections_) {
+        connection.socket->Look(!connection.may_have_message);
+        pause_ms = std::min(pause_ms, connection.socket->watch()->next_look_ms());
+      }
+      next_look_ms_ = now_ms + pause_ms;
+    }
+    return next_look_ms_ - now_ms;
+  }
 
   // Nothing when no connection has a message.
   std::optional<ConnectionMessage> TakeTurns() {
@@ -242,6 +280,7 @@ class ZmqClient final : public ClientTransport {
   std::vector<pollfd> poll_items_;       // the wake event, then one for each connection
   size_t next_turn_ = 0;                 // of the connections
   ConnectionId next_id_ = 1;
+  int64_t next_look_ms_ = 0;
 };
 
 }  // namespace

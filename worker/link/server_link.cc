@@ -471,6 +471,7 @@ void ServerLink::TakeHelloReply(size_t server, const v1::HelloReply& reply) {
   session::ClientSession& session = *peers_[server].session;
   const int64_t now_ms = clock_.NowMs();
   const session::ClientActions actions = session.OnHelloReply(reply, now_ms);
+  if (session.ready()) transport_->Welcome(peers_[server].connection);
   if (session.ready() && server == 0) SendHeartbeat(now_ms);
   Do(server, actions);
   if (session.ready()) RepeatOutstanding(server);

@@ -114,17 +114,18 @@ std::deque<StageLinks::Outgoing> StageLinks::TakeQueue(std::deque<Outgoing>* que
 }
 
 bool StageLinks::IsExpected(uint32_t trainer, uint32_t from_stage, uint64_t generation,
-                            uint32_t neighbour) const {
+                            uint32_t neighbour, RareWarnings* complaints) const {
   const uint64_t present = generation_;
   const bool is_of_run =
       present == 0 || cluster::RunOfGeneration(generation) == cluster::RunOfGeneration(present);
   if (trainer == options_.trainer && from_stage == neighbour && is_of_run) {
     return present != 0 && generation == present;
   }
-  LOG_EVERY_N(WARNING, 1000) << "a message of trainer " << trainer << " stage " << from_stage
-                             << (is_of_run ? "" : " of another run") << " came to trainer "
-                             << options_.trainer << " stage " << options_.stage
-                             << " and is dropped: see that --link is another one for each stage";
+  const std::string sender = cluster::Name({trainer, from_stage});
+  complaints->Warn(sender,
+                   StrCat("a message of ", sender, is_of_run ? "" : " of another run", " came to ",
+                          cluster::Name({options_.trainer, options_.stage}),
+                          " and is dropped: see that --link is another one for each stage"));
   return false;
 }
 
@@ -142,6 +143,7 @@ void StageLinks::ServeUpstream() {
       }
       waiting.pop_front();
     }
+    upstream_complaints_.WarnOfCounted();
     if (auto incoming = upstream_->Receive(waiting.empty() ? kReceiveMs : kRetryMs)) {
       TakeUpstream(*std::move(incoming));
     }
@@ -151,13 +153,14 @@ void StageLinks::ServeUpstream() {
 void StageLinks::TakeUpstream(transport::IncomingMessage incoming) {
   auto header = session::ParseHeader(incoming.message);
   if (!header || !header->has_stage_forward()) {
-    LOG_EVERY_N(WARNING, 1000) << "something came to the link of stage " << options_.stage
-                               << " that is no batch, and is dropped";
+    upstream_complaints_.Warn(incoming.peer,
+                              StrCat("something came to the link of stage ", options_.stage,
+                                     " that is no batch, and is dropped"));
     return;
   }
   const v1::StageForward& forward = header->stage_forward();
-  if (!IsExpected(forward.trainer(), forward.from_stage(), forward.generation(),
-                  options_.stage - 1)) {
+  if (!IsExpected(forward.trainer(), forward.from_stage(), forward.generation(), options_.stage - 1,
+                  &upstream_complaints_)) {
     return;
   }
   peer_ = incoming.peer;
@@ -198,6 +201,7 @@ void StageLinks::ServeDownstream() {
       }
       waiting.pop_front();
     }
+    downstream_complaints_.WarnOfCounted();
     auto incoming = downstream_->Receive(waiting.empty() ? kReceiveMs : kRetryMs);
     if (incoming && incoming->connection == connection_) {
       TakeDownstream(std::move(incoming->message));
@@ -220,7 +224,7 @@ void StageLinks::TakeDownstream(transport::Message message) {
   }
   const v1::StageBackward& backward = header->stage_backward();
   if (!IsExpected(backward.trainer(), backward.from_stage(), backward.generation(),
-                  options_.stage + 1)) {
+                  options_.stage + 1, &downstream_complaints_)) {
     return;
   }
   {

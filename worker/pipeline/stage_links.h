@@ -21,6 +21,7 @@
 #include <string>
 #include <thread>
 
+#include "common/base/rare_lines.h"
 #include "common/base/status.h"
 #include "common/proto/protocol.pb.h"
 #include "common/proto/report.pb.h"
@@ -92,8 +93,8 @@ class StageLinks {
   void Count(const Outgoing& out);
   void TakeDownstream(transport::Message message);
   // True if a batch message of the neighbour from_stage and of this generation.
-  bool IsExpected(uint32_t trainer, uint32_t from_stage, uint64_t generation,
-                  uint32_t neighbour) const;
+  bool IsExpected(uint32_t trainer, uint32_t from_stage, uint64_t generation, uint32_t neighbour,
+                  RareWarnings* complaints) const;
 
   const StageLinkOptions options_;
   const std::unique_ptr<transport::ServerTransport> upstream_;
@@ -111,9 +112,11 @@ class StageLinks {
   bool must_connect_ = false;                // to next_address_
   std::deque<Outgoing> forward_, backward_;  // to leave
 
-  transport::PeerId peer_;                  // upstream thread only: the stage before
-  uint64_t peer_generation_ = 0;            // that it is of
-  transport::ConnectionId connection_ = 0;  // downstream thread only
+  RareWarnings upstream_complaints_;    // upstream thread only, as what follows
+  transport::PeerId peer_;              // the stage before
+  uint64_t peer_generation_ = 0;        // that it is of
+  RareWarnings downstream_complaints_;  // downstream thread only, as what follows
+  transport::ConnectionId connection_ = 0;
 
   WireMeter meter_;
   std::thread upstream_thread_, downstream_thread_;

@@ -90,6 +90,11 @@ TEST(MessageBoundTest, ABatchOfASplitFitsToo) {
   EXPECT_THAT(status.message(), HasSubstr("max_message_bytes: 1048576 is too small for split 0"));
   config.mutable_cluster()->set_max_message_bytes(int64_t{3} << 20);
   EXPECT_TRUE(CheckLinkMessageBound(config, ModelLayout(config, 1)).ok());
+  const int64_t largest = LargestLinkMessage(config, ModelLayout(config, 1));
+  config.mutable_cluster()->set_max_message_bytes(largest);
+  EXPECT_TRUE(CheckLinkMessageBound(config, ModelLayout(config, 1)).ok());
+  config.mutable_cluster()->set_max_message_bytes(largest - 1);
+  EXPECT_FALSE(CheckLinkMessageBound(config, ModelLayout(config, 1)).ok());
 }
 
 }  // namespace

@@ -125,22 +125,53 @@ void ConnectTo(const std::string& address, int socket) {
   CHECK_EQ(connect(socket, reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
 }
 
-// A peer as nobody should be one: it says what ZMTP 3.0 asks for (its greeting, and that it is a
-// DEALER) and then a message of empty parts that does not end.
-class EndlessPeer {
+// From an address of this machine.
+int SocketTo(const std::string& address, uint32_t from = INADDR_LOOPBACK) {
+  const int made = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in own = {};
+  own.sin_family = AF_INET;
+  own.sin_addr.s_addr = htonl(from);
+  CHECK_EQ(bind(made, reinterpret_cast<sockaddr*>(&own), sizeof(own)), 0);
+  ConnectTo(address, made);
+  return made;
+}
+
+// Listens at a port of its own.
+class Listener {
  public:
-  explicit EndlessPeer(const std::string& address, uint32_t from = INADDR_LOOPBACK)
-      : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  Listener() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in own = {};
     own.sin_family = AF_INET;
-    own.sin_addr.s_addr = htonl(from);
+    own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    CHECK_EQ(bind(socket_, reinterpret_cast<sockaddr*>(&own), sizeof(own)), 0);
+    CHECK_EQ(listen(socket_, 5), 0);
+    socklen_t size = sizeof(own);
+    CHECK_EQ(getsockname(socket_, reinterpret_cast<sockaddr*>(&own), &size), 0);
+    address_ = StrCat("tcp://127.0.0.1:", ntohs(own.sin_port));
+  }
+  ~Listener() { close(socket_); }
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  const std::string& address() const { return address_; }
+  int Accept() const { return accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC); }
+
+ private:
+  const int socket_;
+  std::string address_;
+};
+
+// A peer as nobody should be one: it says what ZMTP 3.0 asks for (its greeting, and that it is a
+// DEALER or a ROUTER) and then a message of empty parts that does not end.
+class EndlessPeer {
+ public:
+  // Owns the socket, which is connected.
+  explicit EndlessPeer(int socket, const std::string& type = "DEALER") : socket_(socket) {
     const int at_once = 1;
     CHECK_EQ(setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof(at_once)), 0);
-    CHECK_EQ(bind(socket_, reinterpret_cast<sockaddr*>(&own), sizeof(own)), 0);
-    ConnectTo(address, socket_);
     std::string greeting("\xff\0\0\0\0\0\0\0\1\x7f\3\0NULL", 16);
     greeting.resize(64);
-    const std::string ready("\4\x1c\5READY\x0bSocket-Type\0\0\0\6DEALER", 30);
+    const std::string ready = std::string("\4\x1c\5READY\x0bSocket-Type\0\0\0\6", 24) + type;
     CHECK(Say(greeting));
     Hear(greeting.size());
     CHECK(Say(ready));
@@ -183,12 +214,13 @@ constexpr size_t kPartsAtOnce = 10'000;
 constexpr int64_t kPartBytes = 2;
 
 // How many bytes of parts the peer can say before its connection ends; `most` when it does not.
-int64_t BytesUntilTheEnd(EndlessPeer* peer, ServerTransport* server, int64_t most) {
+template <typename Transport>
+int64_t BytesUntilTheEnd(EndlessPeer* peer, Transport* receiver, int64_t most) {
   int64_t said = 0;
   while (said < most && peer->SayParts(kPartsAtOnce)) {
     said += kPartBytes * static_cast<int64_t>(kPartsAtOnce);
-    EXPECT_FALSE(server->Receive(0).has_value());
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // for the look of the server
+    EXPECT_FALSE(receiver->Receive(0).has_value());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // for the look of the receiver
   }
   return said;
 }
@@ -198,7 +230,7 @@ TEST(ZmqTransport, AMessageThatDoesNotEndCostsItsSenderTheConnection) {
   limits.max_stranger_bytes = 100'000;
   const auto server = MakeZmqServerTransport(limits);
   const std::string address = server->Bind("tcp://127.0.0.1:0").value();
-  EndlessPeer peer(address);
+  EndlessPeer peer(SocketTo(address));
   constexpr int64_t kMost = 200'000'000;
   EXPECT_LT(BytesUntilTheEnd(&peer, server.get(), kMost), kMost);
   EXPECT_EQ(TextThrough(address, server.get()), address) << "others are served";
@@ -209,7 +241,7 @@ TEST(ZmqTransport, WhoIsWelcomeMayBeginALargeMessageButNoneAboveTheLimit) {
   limits.max_stranger_bytes = 100'000;
   limits.max_message_bytes = 10'000'000;
   const auto server = MakeZmqServerTransport(limits);
-  EndlessPeer peer(server->Bind("tcp://127.0.0.1:0").value());
+  EndlessPeer peer(SocketTo(server->Bind("tcp://127.0.0.1:0").value()));
   ASSERT_TRUE(peer.SayOne());
   const auto incoming = server->Receive(kLongMs);
   ASSERT_TRUE(incoming.has_value());
@@ -218,6 +250,61 @@ TEST(ZmqTransport, WhoIsWelcomeMayBeginALargeMessageButNoneAboveTheLimit) {
   const int64_t said = BytesUntilTheEnd(&peer, server.get(), kMost);
   EXPECT_GT(said, limits.max_message_bytes);
   EXPECT_LT(said, kMost);
+}
+
+TEST(ZmqTransport, AServerWhoseMessageDoesNotEndLosesItsClient) {
+  Limits limits;
+  limits.max_stranger_bytes = 100'000;
+  const Listener listener;
+  const auto client = MakeZmqClientTransport(limits);
+  ASSERT_TRUE(client->Open(listener.address()).ok());
+  EndlessPeer peer(listener.Accept(), "ROUTER");
+  constexpr int64_t kMost = 200'000'000;
+  EXPECT_LT(BytesUntilTheEnd(&peer, client.get(), kMost), kMost);
+  EndlessPeer again(listener.Accept(), "ROUTER");
+  EXPECT_LT(BytesUntilTheEnd(&again, client.get(), kMost), kMost) << "on a new connection, too";
+}
+
+TEST(ZmqTransport, AServerThatIsWelcomeMayBeginALargeMessageUntilItsConnectionIsAnotherOne) {
+  Limits limits;
+  limits.max_stranger_bytes = 100'000;
+  limits.max_message_bytes = 10'000'000;
+  const Listener listener;
+  const auto client = MakeZmqClientTransport(limits);
+  const ConnectionId connection = client->Open(listener.address()).value();
+  constexpr int64_t kMost = 200'000'000;
+  {
+    EndlessPeer peer(listener.Accept(), "ROUTER");
+    ASSERT_TRUE(peer.SayOne());
+    ASSERT_TRUE(client->Receive(kLongMs).has_value());
+    client->Welcome(connection);
+    const int64_t said = BytesUntilTheEnd(&peer, client.get(), kMost);
+    EXPECT_GT(said, limits.max_message_bytes);
+    EXPECT_LT(said, kMost);
+  }
+  EndlessPeer stranger(listener.Accept(), "ROUTER");
+  EXPECT_LT(BytesUntilTheEnd(&stranger, client.get(), kMost), limits.max_message_bytes);
+}
+
+TEST(ZmqTransport, AServerWhoseMessagesAreWholeIsListenedToForEver) {
+  Limits limits;
+  limits.max_message_bytes = 100'000;
+  limits.max_stranger_bytes = 100'000;
+  const auto server = MakeZmqServerTransport({});
+  const auto client = MakeZmqClientTransport(limits);
+  const ConnectionId connection = client->Open(server->Bind("tcp://127.0.0.1:0").value()).value();
+  PeerId peer;
+  for (int i = 0; i < 300; ++i) {
+    ASSERT_TRUE(client->Send(connection, TextMessage({"more"})).ok());
+    const auto incoming = server->Receive(kLongMs);
+    ASSERT_TRUE(incoming.has_value());
+    if (i == 0) peer = incoming->peer;
+    ASSERT_EQ(incoming->peer, peer) << "on the same connection, message " << i;
+    ASSERT_TRUE(server->Send(peer, RandomMessage(90'000, 1)).ok());
+    ASSERT_TRUE(client->Receive(kLongMs).has_value());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_FALSE(client->Receive(0).has_value());
+  }
 }
 
 // However much of it came in all.
@@ -276,11 +363,11 @@ TEST(ZmqTransport, WhoIsWelcomeIsSoOnADescriptorThatAnotherHadBefore) {
   const std::string address = server->Bind("tcp://127.0.0.1:0").value();
   const size_t before = OpenDescriptors();
   {
-    EndlessPeer earlier(address);
+    EndlessPeer earlier(SocketTo(address));
     ASSERT_TRUE(earlier.SayOne());
   }
   while (OpenDescriptors() > before) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  EndlessPeer peer(address);
+  EndlessPeer peer(SocketTo(address));
   ASSERT_TRUE(server->Receive(kLongMs).has_value()) << "of the earlier one";
   ASSERT_TRUE(peer.SayOne());
   const auto incoming = server->Receive(kLongMs);
@@ -322,7 +409,7 @@ TEST(ZmqTransport, AConnectionThatCannotBeTakenEndsTheWatchOfNoOther) {
   const std::string address = server->Bind("tcp://127.0.0.1:0").value();
   const std::vector<int> taken = TakeDescriptorsBelow(EMFILE);
   if (taken.empty()) GTEST_SKIP() << "this process was started with many open files";
-  EndlessPeer peer(address);  // its own end has the other one
+  EndlessPeer peer(SocketTo(address));  // its own end has the other one
   ASSERT_TRUE(peer.SayOne());
   ASSERT_TRUE(server->Receive(kLongMs).has_value());
   const int waiting = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -337,7 +424,7 @@ TEST(ZmqTransport, WithoutALimitForStrangersEverybodyMayBeginALargeMessage) {
   Limits limits;
   limits.max_message_bytes = 100'000;
   const auto server = MakeZmqServerTransport(limits);
-  EndlessPeer peer(server->Bind("tcp://127.0.0.1:0").value());
+  EndlessPeer peer(SocketTo(server->Bind("tcp://127.0.0.1:0").value()));
   ASSERT_TRUE(peer.SayOne());
   const auto incoming = server->Receive(kLongMs);
   ASSERT_TRUE(incoming.has_value());
@@ -365,7 +452,7 @@ TEST(ZmqTransport, SaysHowManyFileDescriptorsItNeeds) {
 
 // A message of more parts than the server takes, from an address on this machine, and a short one.
 void SayTooMuch(const std::string& server_address, uint32_t from, ServerTransport* server) {
-  EndlessPeer peer(server_address, from);
+  EndlessPeer peer(SocketTo(server_address, from));
   ASSERT_TRUE(peer.SayParts(1));
   ASSERT_TRUE(peer.SayOne());
   ASSERT_TRUE(peer.SayOne());
