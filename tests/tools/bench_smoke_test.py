@@ -18,7 +18,9 @@ PEERS = Path(__file__).resolve().parents[2] / "tools/bench/peers"
 PEERS_PYTHON = """#!/usr/bin/python3
 import json, sys
 words = sys.argv[2:]
-if "--tables=torchrec" in words:
+if sys.argv[1].endswith("pytorch_step.py"):
+    print(json.dumps({"peer": "PyTorch 9", "values": {"products": 6, "rest": 2, "all": 8}}))
+elif "--tables=torchrec" in words:
     sys.exit("torchrec broke")
 if "--compile" in words:
     print(json.dumps({"peer": "PyTorch 9", "failure": "no compiler"}))
@@ -112,6 +114,13 @@ class Smoke(unittest.TestCase):
             result = run(*sections, "--quick", f"--peers={folder}", f"--json={path}")
             self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
             return {line["name"]: line for line in json.loads(path.read_text())["lines"]}
+
+    def test_a_step_has_its_parts_and_those_of_pytorch(self):
+        lines = self.run_with_peers("step")
+        self.assertEqual(lines["step/batch_128/update"]["peer"], "the whole step")
+        line = lines["step/batch_128/pytorch/products"]
+        self.assertEqual((line["value"], line["peer"], line["peer_value"]), (6, "the whole step of PyTorch 9", 8))
+        self.assertNotIn("step/batch_128/pytorch/all", lines)
 
     def test_training_stands_beside_the_fastest_of_the_peers(self):
         lines = self.run_with_peers("train")

@@ -38,7 +38,7 @@ DEFINE_int32(repeats, 5,
              "times what trains in other processes or beside PyTorch, once what takes minutes");
 DEFINE_string(
     peers, "",
-    "run the peers in Python (of train, select, policies and split) with the interpreter of "
+    "run the peers in Python (of step, train, select, policies and split) with the interpreter of "
     "this folder, which tools/install_peers makes; else with Debian's, whose PyTorch is "
     "python3-torch");
 DEFINE_bool(quick, false, "smallest sizes, once: verifies the results, the times mean nothing");

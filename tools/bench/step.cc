@@ -4,20 +4,27 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <iostream>
+#include <map>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "common/base/strings.h"
 #include "common/kernels/cpu_kernels.h"
 #include "tools/bench/dlrm_shape.h"
 #include "tools/bench/measure.h"
+#include "tools/bench/peer_script.h"
+#include "tools/bench/processors.h"
 #include "tools/bench/sections.h"
 #include "tools/bench/training_run.h"
 #include "worker/model/dlrm.h"
 
 namespace weir::bench {
 namespace {
+
+constexpr double kPeerSeconds = 0.6;  // of a repeat
 
 enum Phase {
   kCutBatch,
@@ -195,17 +202,48 @@ Result<Samples> Measure(int64_t batch, v1::ModelConfig::Precision precision,
   return us;
 }
 
+// The same of PyTorch, in coarser parts, where there is one.
+void AddPeerLines(const std::string& name, int64_t batch, bool bf16, const Options& options,
+                  Lines* lines) {
+  std::vector<std::string> arguments = {StrCat("--batch=", batch),
+                                        StrCat("--processor=", QuieterProcessor()),
+                                        StrCat("--seconds=", options.quick ? 0 : kPeerSeconds)};
+  if (bf16) arguments.push_back("--bf16");
+  const auto result = RunPeerScript(options.peers, "pytorch_step.py", arguments);
+  if (!result.ok()) std::cout << "no peer: " << result.status().message() << "\n";
+  if (!result.ok() || !*result) return;
+  std::map<std::string, double> parts = (*result)->values;
+  const double whole = parts["all"];
+  parts.erase("all");
+  for (const auto& [part, us] : parts) {
+    lines->push_back({.name = StrCat("step/", name, "/pytorch/", part),
+                      .value = us,
+                      .unit = "us/sample",
+                      .peer = StrCat("the whole step of ", (*result)->peer),
+                      .peer_value = whole,
+                      .better = Better::kLess});
+  }
+}
+
+Status MeasureBoth(const std::string& name, int64_t batch, v1::ModelConfig::Precision precision,
+                   const Options& options, Lines* lines) {
+  WEIR_ASSIGN_OR_RETURN(const Samples samples, Measure(batch, precision, options));
+  AddLines(name, samples, lines);
+  AddPeerLines(name, batch, precision == v1::ModelConfig::BF16, options, lines);
+  return OkStatus();
+}
+
 }  // namespace
 
 Result<Lines> BenchStep(const Options& options) {
   Lines lines;
   for (const int64_t batch : {128, 512, 2048}) {
     if (options.quick && batch > 128) break;
-    WEIR_ASSIGN_OR_RETURN(const Samples f32, Measure(batch, v1::ModelConfig::F32, options));
-    AddLines(StrCat("batch_", batch), f32, &lines);
+    const std::string name = StrCat("batch_", batch);
+    WEIR_RETURN_IF_ERROR(MeasureBoth(name, batch, v1::ModelConfig::F32, options, &lines));
     if (!kernels::CpuIsFasterInBf16()) continue;
-    WEIR_ASSIGN_OR_RETURN(const Samples bf16, Measure(batch, v1::ModelConfig::BF16, options));
-    AddLines(StrCat("bf16/batch_", batch), bf16, &lines);
+    WEIR_RETURN_IF_ERROR(
+        MeasureBoth("bf16/" + name, batch, v1::ModelConfig::BF16, options, &lines));
   }
   return lines;
 }

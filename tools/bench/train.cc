@@ -123,7 +123,7 @@ Result<Rates> Measure(int64_t batch, const Options& options, TrainingPeers* peer
       WEIR_RETURN_IF_ERROR(MeasureOneThread(rows, options, &runs, &rates));
       WEIR_RETURN_IF_ERROR(MeasureTwoThreads(rows, options, &runs, &rates));
     }
-    WEIR_RETURN_IF_ERROR(peers->MeasureFastest());
+    peers->MeasureFastest();
   }
   rates.gemm = runs.gemm.SamplesPerSecond();
   return rates;

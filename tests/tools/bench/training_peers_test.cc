@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace weir::bench {
 namespace {
@@ -45,6 +49,33 @@ TEST(FastestVariant, IsNoneThatCouldNotBeMeasured) {
   ASSERT_NE(Fastest(rates, false), nullptr);
   EXPECT_EQ(Fastest(rates, false)->variant.name, "pytorch");
   EXPECT_EQ(Fastest(rates, true), nullptr);
+}
+
+// Takes the place of the interpreter in a folder of peers, and says so much.
+void AnswerWith(const std::filesystem::path& folder, const std::string& line) {
+  const std::filesystem::path python = folder / "bin" / "python";
+  std::filesystem::create_directories(python.parent_path());
+  std::ofstream(python) << "#!/bin/sh\necho '" << line << "'\n";
+  std::filesystem::permissions(python, std::filesystem::perms::owner_all);
+}
+
+TEST(TrainingPeers, AFailureOfTheFastestLeavesWhatWasMeasured) {
+  auto folder = TemporaryFolder::Make();
+  ASSERT_TRUE(folder.ok()) << folder.status();
+  Options options;
+  options.peers = folder->path();
+  options.quick = true;
+  auto peers = TrainingPeers::Make(128, options);
+  ASSERT_TRUE(peers.ok()) << peers.status();
+  AnswerWith(options.peers,
+             R"({"peer": "a peer", "values": {"threads_1": 100, "threads_2": 150}})");
+  peers->MeasureAll(/*with_bf16=*/false);
+  peers->MeasureFastest();
+  AnswerWith(options.peers, R"({"peer": "a peer", "failure": "no memory"})");
+  peers->MeasureFastest();
+  EXPECT_EQ(peers->one_thread(), std::vector<double>{100});
+  EXPECT_EQ(peers->two_threads(), std::vector<double>{150});
+  EXPECT_TRUE(peers->bf16().empty());
 }
 
 }  // namespace
