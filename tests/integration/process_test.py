@@ -363,6 +363,15 @@ class ProcessTest(unittest.TestCase):
         self.run_once(2, "weir-server", "--config=" + RUN, "--servers=tcp://127.0.0.1:7100",
                       "--listen=h1", texts=["--listen: ", "'h1'"])
 
+    def test_flags_of_another_command(self):
+        with open(self.path("f.csv"), "w", encoding="utf-8") as f:
+            f.write("label,x\n1,2\n0,3\n")
+        self.run_once(2, "weir-data", "split", self.path("f.csv"), "--rows=5", "--out=x",
+                      texts=["--rows is not for split, which has --test_share, --by, --last", "--out is not for split"])
+        self.run_once(2, "weir-data", "inspect", self.path("f.csv"), "--by=x", texts=["--by is not for inspect"])
+        self.run_once(2, "weir-data", "split", self.path("f.csv"), "--by=", texts=["--by= names no column"])
+        self.assertEqual(os.listdir(self.directory.name), ["f.csv"])
+
     def test_messages_too_small_for_the_model(self):
         for program, flag in (("weir-server", "--shard=0"), ("weir-worker", "--trainer=0")):
             self.run_once(2, program, "--config=configs/runs/quickstart.textproto", flag, "--servers=" + self.servers(1),

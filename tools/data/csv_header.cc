@@ -1,6 +1,7 @@
 #include "tools/data/csv_header.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "common/base/strings.h"
@@ -27,6 +28,17 @@ Evidence OfColumn(std::span<const CsvRecord> records, size_t column) {
     if (row[column] == first) return IsNumber(first) ? Evidence::kNone : Evidence::kRow;
   }
   return any && is_number && !IsNumber(first) ? Evidence::kName : Evidence::kNone;
+}
+
+// What it says in all columns.
+Evidence OfRecord(std::span<const CsvRecord> records) {
+  Evidence found = Evidence::kNone;
+  for (size_t column = 0; column < records.front().size(); ++column) {
+    const Evidence evidence = OfColumn(records, column);
+    if (evidence == Evidence::kRow) return evidence;
+    if (evidence == Evidence::kName) found = evidence;
+  }
+  return found;
 }
 
 bool NamesDiffer(const CsvRecord& header) {
@@ -96,15 +108,15 @@ std::string OfOtherWidth(const std::string& path, char delimiter, const CsvRecor
 bool IsHeader(std::span<const CsvRecord> records) {
   if (records.size() < 2) return false;
   const CsvRecord& first = records.front();
-  bool is_named = false;
-  for (size_t column = 0; column < first.size(); ++column) {
-    const Evidence evidence = OfColumn(records, column);
-    if (evidence == Evidence::kRow) return false;
-    is_named |= evidence == Evidence::kName;
-  }
-  if (is_named) return true;
+  const Evidence evidence = OfRecord(records);
+  if (evidence == Evidence::kName) return true;
+  // Of files that were put together each brought its header.
+  std::vector<CsvRecord> others = {first};
+  std::ranges::copy_if(records.subspan(1), std::back_inserter(others),
+                       [&](const CsvRecord& record) { return record != first; });
+  if (OfRecord(others) == Evidence::kName) return true;
   // Nothing but texts below: no evidence but the names themselves.
-  return NamesDiffer(first) && std::ranges::none_of(first, IsNumber);
+  return evidence == Evidence::kNone && NamesDiffer(first) && std::ranges::none_of(first, IsNumber);
 }
 
 std::string FaultOfHeader(const std::string& path, char delimiter, const CsvRecord& header,

@@ -87,10 +87,12 @@ Result<CsvSample> SampleCsv(const std::string& path, int64_t line_limit) {
   NameColumns(path, found.widths.common(), head, &sample);
   WEIR_ASSIGN_OR_RETURN(CsvRecords records, CsvRecords::Open(path, sample.dialect));
   Sampler sampler(&sample);
-  for (bool is_first = true; records.text_line_count() < line_limit; is_first = false) {
+  while (records.text_line_count() < line_limit) {
     WEIR_ASSIGN_OR_RETURN(const bool there, records.Next());
     if (!there) break;
-    if (!is_first || !sample.has_header) sampler.Add(records);
+    // Files that were put together have it again in their middle.
+    const bool is_header = sample.has_header && std::ranges::equal(records.fields(), head.front());
+    if (!is_header) sampler.Add(records);
   }
   sampler.Finish();
   return sample;

@@ -75,6 +75,23 @@ std::string JsonAdvice(const std::string& path, const std::string& line) {
           ".csv"));
 }
 
+// Whose objects are told from one line or from many.
+std::string ArrayAdvice(const std::string& path) {
+  return StrCat("a JSON array, which is not read; make a line of each object, then CSV of those",
+                ToMend(path, "jq -c '.[]'", ".jsonl"));
+}
+
+bool IsArray(std::string_view text) {
+  if (!text.starts_with('[')) return false;
+  const size_t next = text.find_first_not_of(" \t", 1);
+  return next == std::string_view::npos || text[next] == '{' || text[next] == '[';
+}
+
+// Of old Macintosh programs: all of the file looks like one line.
+bool EndsLinesByReturns(Lines lines) {
+  return lines.size() == 1 && lines.front().find('\r') != std::string::npos;
+}
+
 bool IsJson(const std::string& line) { return line.starts_with('{') && line.ends_with('}'); }
 
 size_t CountOf(std::string_view line, std::string_view mark) {
@@ -129,6 +146,11 @@ bool HasRunsOfSpaces(Lines lines) {
 
 // What the lines are, and what to do; empty for what is not known.
 std::string Foreign(const std::string& path, Lines lines) {
+  if (IsArray(lines.front())) return ArrayAdvice(path);
+  if (EndsLinesByReturns(lines)) {
+    return StrCat("lines that end with a carriage return alone, which are not read",
+                  ToMend(path, "sed 's/\\r/\\n/g'"));
+  }
   if (AllButFew(lines, IsJson)) return JsonAdvice(path, lines.front());
   if (AllButFew(lines, IsVowpalWabbit)) {
     return StrCat(

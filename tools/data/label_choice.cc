@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "common/base/strings.h"
 #include "worker/data/csv_columns.h"
@@ -30,6 +32,24 @@ template <size_t kCount>
 bool IsNamed(const ColumnSample& column, const std::array<std::string_view, kCount>& names) {
   const std::string name = Lower(std::string_view(column.name).substr(0, column.name.find(':')));
   return std::ranges::find(names, name) != names.end();
+}
+
+// Values without strays: a header in the middle of a file, a word that is cut off. Those are rarer
+// than one in a hundred, all of them, and of another kind than the two that are left.
+ValueCounts WithoutStrays(const ValueCounts& values) {
+  constexpr int64_t kUsual = 99, kAll = 100;
+  std::vector<std::pair<std::string, int64_t>> ranked(values.begin(), values.end());
+  std::ranges::stable_sort(ranked, std::greater(), [](const auto& value) { return value.second; });
+  if (ranked.size() < 3) return values;
+  int64_t count = 0;
+  for (const auto& value : ranked) count += value.second;
+  const auto is_number = [](const auto& value) { return IsNumber(value.first); };
+  const bool are_numbers = is_number(ranked[0]);
+  if (is_number(ranked[1]) != are_numbers) return values;
+  const bool has_other_number = std::any_of(ranked.begin() + 2, ranked.end(), is_number);
+  const bool are_usual = kAll * (ranked[0].second + ranked[1].second) >= kUsual * count;
+  if (!are_usual || (are_numbers && has_other_number)) return values;
+  return {ranked.begin(), ranked.begin() + 2};
 }
 
 std::map<double, std::vector<std::string>> ByNumber(const ValueCounts& values) {
@@ -68,7 +88,7 @@ LabelSides DivideTexts(const ValueCounts& values) {
 }
 
 bool HasTwoValues(const ColumnSample& column) {
-  return column.values.size() == 2 && !column.more_values && !column.name.empty();
+  return WithoutStrays(column.values).size() == 2 && !column.more_values && !column.name.empty();
 }
 
 bool IsScale(const ColumnSample& column) {
@@ -97,7 +117,8 @@ std::optional<LabelColumn> Guess(const CsvSample& sample) {
 
 }  // namespace
 
-Result<LabelSides> DivideLabels(const std::string& where, const ValueCounts& values) {
+Result<LabelSides> DivideLabels(const std::string& where, const ValueCounts& all_values) {
+  const ValueCounts values = WithoutStrays(all_values);
   if (values.size() < 2) {
     return InvalidData(
         StrCat(where,

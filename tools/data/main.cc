@@ -8,6 +8,7 @@
 
 #include <gflags/gflags.h>
 
+#include <algorithm>
 #include <atomic>
 #include <iostream>
 #include <string>
@@ -50,12 +51,25 @@ void RequireRows(std::vector<std::string>& mistakes) {
   if (FLAGS_rows < 0) mistakes.push_back(StrCat("--rows=", FLAGS_rows, " is negative"));
 }
 
+// A flag of another command would be passed over in silence.
+void RefuseOtherFlags(const std::string& command, const std::vector<std::string>& own,
+                      std::vector<std::string>& mistakes) {
+  for (const char* flag :
+       {"config", "override", "out", "split", "rows", "label", "test_share", "by", "last"}) {
+    if (gflags::GetCommandLineFlagInfoOrDie(flag).is_default) continue;
+    if (std::ranges::find(own, flag) != own.end()) continue;
+    mistakes.push_back(StrCat("--", flag, " is not for ", command, ", which has --",
+                              StrJoin(own, ", --"), "; leave it out"));
+  }
+}
+
 Status Refuse(const std::vector<std::string>& mistakes) {
   return InvalidConfig(StrJoin(mistakes, "\n"));
 }
 
 Status RunGenerate(const Arguments& arguments) {
   std::vector<std::string> mistakes;
+  RefuseOtherFlags("generate", {"config", "override", "out", "split", "rows"}, mistakes);
   RequireRows(mistakes);
   if (!arguments.empty()) {
     mistakes.push_back(StrCat("\"", arguments[0], "\": generate takes flags only"));
@@ -78,6 +92,7 @@ Status RunGenerate(const Arguments& arguments) {
 
 Status RunInspect(const Arguments& arguments) {
   std::vector<std::string> mistakes;
+  RefuseOtherFlags("inspect", {"label", "out", "rows"}, mistakes);
   RequireRows(mistakes);
   if (arguments.empty() || arguments.size() > 2) {
     mistakes.push_back("inspect takes a file, and perhaps one to test with");
@@ -90,9 +105,13 @@ Status RunInspect(const Arguments& arguments) {
 
 Status RunSplit(const Arguments& arguments) {
   std::vector<std::string> mistakes;
+  RefuseOtherFlags("split", {"test_share", "by", "last"}, mistakes);
   if (arguments.size() != 1) mistakes.push_back("split takes one file");
   if (!(FLAGS_test_share > 0 && FLAGS_test_share < 1)) {
     mistakes.push_back(StrCat("--test_share=", FLAGS_test_share, " is not between 0 and 1"));
+  }
+  if (FLAGS_by.empty() && !gflags::GetCommandLineFlagInfoOrDie("by").is_default) {
+    mistakes.push_back("--by= names no column; give one, or leave it out");
   }
   if (FLAGS_last && !FLAGS_by.empty()) {
     mistakes.push_back("--by and --last are two ways to choose rows; give one of them");

@@ -72,8 +72,10 @@ class Rows {
   // The next one; false when there is none.
   Result<bool> Next(std::string* text) {
     data::Line line;
-    WEIR_ASSIGN_OR_RETURN(const bool there, lines_->Next(&line));
-    if (!there) return false;
+    do {
+      WEIR_ASSIGN_OR_RETURN(const bool there, lines_->Next(&line));
+      if (!there) return false;
+    } while (line.text.empty() && !line.too_long);  // no row
     if (line.too_long) {
       return InvalidData(
           StrCat(path_, ":", lines_->first_text_line(), ": ", data::TooLong(), "; take it out"));

@@ -45,6 +45,8 @@ constexpr const char* kSqlite =
     "make CSV of one of its tables, for example: sqlite3 -header -csv 'IN' "
     "'SELECT * FROM TABLE' > 'OUT'";
 constexpr const char* kUtf16 = "UTF-8 is read: iconv -f UTF-16 -t UTF-8 'IN' > 'OUT'";
+constexpr const char* kLittleUtf16 = "UTF-8 is read: iconv -f UTF-16LE -t UTF-8 'IN' > 'OUT'";
+constexpr const char* kBigUtf16 = "UTF-8 is read: iconv -f UTF-16BE -t UTF-8 'IN' > 'OUT'";
 constexpr const char* kUtf32 = "UTF-8 is read: iconv -f UTF-32 -t UTF-8 'IN' > 'OUT'";
 
 constexpr Mark kZip = {0, "PK\x03\x04"sv};
@@ -90,6 +92,8 @@ constexpr std::array kFormats = std::to_array<OtherFormat>({
     {"text in UTF-32", {0, "\0\0\xfe\xff"sv}, {}, kUtf32},
     {"text in UTF-16", {0, "\xff\xfe"sv}, {}, kUtf16},
     {"text in UTF-16", {0, "\xfe\xff"sv}, {}, kUtf16},
+    {"text in UTF-16 without its mark", {1, "\0"sv}, {3, "\0"sv}, kLittleUtf16},
+    {"text in UTF-16 without its mark", {0, "\0"sv}, {2, "\0"sv}, kBigUtf16},
 });
 
 bool IsPrintable(char c) { return c >= ' ' && c <= '~'; }

@@ -174,20 +174,6 @@ TEST_F(InspectCsv, OtherFormatsHaveNoColumnToName) {
             StatusCode::kInvalidConfig);
 }
 
-TEST_F(InspectCsv, RefusesLabelsThatTellNothingApart) {
-  std::ostringstream out;
-  const std::string path = Write("f", Lines(300, [](int i) {
-                                   return i == 0 ? std::string("y,name") : StrCat(i, ".5,n", i % 3);
-                                 }));
-  EXPECT_THAT(
-      Inspect({.path = path, .label = "y"}, out).message(),
-      HasSubstr("column y has 299 different values, such as '1.5' and '99.5'; a label says yes "
-                "or no"));
-  const std::string ones = Write("g", "y,x\n1,2.5\n1,3.5\n1,4.5\n");
-  EXPECT_THAT(Inspect({.path = ones, .label = "y"}, out).message(),
-              HasSubstr("column y has no label but '1': there is nothing to tell apart"));
-}
-
 TEST_F(InspectCsv, MarkersOfMissingValuesArePartOfTheConfig) {
   EXPECT_THAT(InspectedText("label,x\n1,2.5\n0,NULL\n1,?\n0,1.5\n"),
               AllOf(HasSubstr("missing: \"?\""), HasSubstr("missing: \"NULL\""),

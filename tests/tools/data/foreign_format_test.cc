@@ -45,6 +45,23 @@ TEST_F(ForeignFormat, RunsOfSpacesAreNoDelimiter) {
       HasSubstr("fields between runs of spaces, and a delimiter is one character; to make"));
 }
 
+TEST_F(ForeignFormat, AJsonArrayIsTakenApart) {
+  for (const char* text : {"[{\"label\": 1},\n {\"label\": 0}]\n", "[\n  {\"label\": 1},\n {}]\n",
+                           "[{\"label\": 1}, {\"label\": 0}]"}) {
+    const std::string path = Write("a.json", text);
+    EXPECT_THAT(Refused(path), HasSubstr("has a JSON array, which is not read; make a line of each "
+                                         "object, then CSV of those; to make a file that reads: jq "
+                                         "-c '.[]' " +
+                                         path + " > " + Path("a.fixed.jsonl")));
+  }
+}
+
+TEST_F(ForeignFormat, CarriageReturnsAloneEndNoLine) {
+  const std::string path = Write("a.csv", "label,x\r1,2\r0,3\r");
+  EXPECT_THAT(Refused(path), HasSubstr("lines that end with a carriage return alone"));
+  EXPECT_THAT(Refused(path), HasSubstr("sed 's/\\r/\\n/g' " + path));
+}
+
 TEST_F(ForeignFormat, PackedFilesArePackedAgain) {
   const std::string path = WriteGzip("r.dat.gz", "1::2::3\n0::3::4\n");
   EXPECT_THAT(Refused(path),

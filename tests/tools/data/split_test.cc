@@ -20,12 +20,11 @@
 namespace weir::tools {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 class Splitting : public InspectTest {
  protected:
-  Status SplitFile(SplitOptions options) {
+  Status SplitFile(const SplitOptions& options) {
     out_.str("");
     return Split(options, out_);
   }
@@ -104,6 +103,13 @@ TEST_F(Splitting, TakesTheLastRows) {
   ASSERT_TRUE(
       SplitFile({.path = Write("f.csv", Clicks(10)), .test_share = 0.3, .last = true}).ok());
   EXPECT_EQ(File("f.test.csv"), "label,user,x\n0,u8,8.5\n1,u9,9.5\n0,u0,10.5\n");
+}
+
+TEST_F(Splitting, BlankLinesAreNoRows) {
+  const std::string text = "label,x\n\n1,2.5\n\n0,3.5\n\n\n";
+  ASSERT_TRUE(SplitFile({.path = Write("f.csv", text), .test_share = 0.5, .last = true}).ok());
+  EXPECT_EQ(File("f.train.csv"), "label,x\n1,2.5\n");
+  EXPECT_EQ(File("f.test.csv"), "label,x\n0,3.5\n");
 }
 
 TEST_F(Splitting, KeepsRowsOfOneValueTogether) {

@@ -13,7 +13,7 @@
 namespace weir::data {
 namespace {
 
-using std::literals::operator""s;
+using std::literals::operator""s;  // NOLINT(misc-unused-using-decls): literals are its uses
 using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
@@ -86,6 +86,8 @@ std::vector<Known> KnownFiles() {
       {"\0\0\xfe\xff\0\0\0l"s, "text in UTF-32", "iconv -f UTF-32"},
       {"\xff\xfel\0a\0"s, "text in UTF-16", "iconv -f UTF-16"},
       {"\xfe\xff\0l\0a"s, "text in UTF-16", "iconv -f UTF-16"},
+      {"l\0a\0b\0"s, "text in UTF-16 without its mark", "iconv -f UTF-16LE"},
+      {"\0l\0a\0b"s, "text in UTF-16 without its mark", "iconv -f UTF-16BE"},
   };
 }
 
