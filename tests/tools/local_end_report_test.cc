@@ -18,9 +18,9 @@ TEST(LocalEndReport, TellsSpeedQualityAndTraffic) {
             "  train   100,000 samples in 12.3 s, 8,104 samples/s, logloss 0.5000\n"
             "  test    17,547 samples, logloss 0.4846, AUC 0.7577"
             " (the best logloss possible is 0.4512)\n"
-            "  dense   push 20.3 kB per step (100.0 times fewer),"
+            "  mlps    push 20.3 kB per step (100.0 times fewer),"
             " pull 40.6 kB per step (50.0 times fewer)\n"
-            "  rows    push 3 B per step (as many as dense), pull 6 B per step (2.0 times more)\n"
+            "  rows    push 3 B per step (nothing saved), pull 6 B per step (2.0 times more)\n"
             "  wire    60.9 MB in all, both ways\n");
 }
 
@@ -98,7 +98,7 @@ TEST(LocalEndReport, TellsWhatWasKeptOfRowsAndWhatTheCacheGave) {
 TEST(LocalEndReport, SaysThatNothingWasPulled) {
   const auto report = EndReport(R"({"train": {"steps": 2}, "wire": {"push_bytes": 8}})");
   ASSERT_TRUE(report.ok()) << report.status();
-  EXPECT_EQ(*report, "  dense   push 4 B per step, pull nothing\n");
+  EXPECT_EQ(*report, "  mlps    push 4 B per step, pull nothing\n");
 }
 
 TEST(LocalEndReport, RejectsWhatIsNoJsonObject) {

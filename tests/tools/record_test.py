@@ -54,6 +54,7 @@ class Record(unittest.TestCase):
     LOG = """
 === Build
 [1/1] x
+built
 --- Build: 99 s, 187 CPU-seconds
 
 === Train with policy a: 1 server
@@ -82,6 +83,7 @@ done in 154 s
             ["Build", "99", "187"], ["Train with policy a: 1 server", "14", "25"], ["Compare", "0", "0"]])
         self.assertEqual(record["printed"]["Train with policy a: 1 server"], "done: 1 server\n  test  AUC 0.7")
         self.assertEqual(record["printed"]["Compare"], "run  AUC\na    0.7")
+        self.assertEqual(record["printed"]["Build"], "built")
 
     def test_a_log_without_stages_is_told(self):
         (self.folder / "a").mkdir()

@@ -182,7 +182,7 @@ void AddLines(const Size& size, const Rates& rates, const TrainingPeers& peers, 
   if (rates.bf16.empty()) return;
   const double ours = Median(rates.bf16);
   const Beside bf16_peer(peers, /*bf16=*/true, peers.bf16());
-  add(bf16, ours, bf16_peer.name + ", 1 thread", bf16_peer.rate, 0);
+  add(bf16, ours, bf16_peer.name + ", 1 thread", bf16_peer.rate, size.goal);
   add(bf16 + "/of_f32", ours, peer.name + " in F32, 1 thread", peer.rate, size.bf16_goal);
   AddVariantLines(bf16, /*bf16=*/true, ours, peers, lines);
 }

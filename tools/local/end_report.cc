@@ -51,7 +51,7 @@ std::string TimesText(double bytes, std::optional<double> dense) {
   const bool fewer = bytes <= *dense;
   const double times = fewer ? *dense / bytes : bytes / *dense;
   // Would be shown as 1.0 times.
-  if (times < 1.05) return " (as many as dense)";
+  if (times < 1.05) return " (nothing saved)";
   return StrCat(" (", Format("%.1f", times), fewer ? " times fewer)" : " times more)");
 }
 
@@ -135,7 +135,7 @@ std::string WarningLines(const json& summary) {
 Result<std::string> EndReport(const std::string& summary_text) {
   const json summary = json::parse(summary_text, nullptr, /*allow_exceptions=*/false);
   if (!summary.is_object()) return InvalidData("summary.json is no JSON object");
-  return StrCat(TrainLine(summary), TestLine(summary), ServerTrafficLine(summary, "  dense   ", ""),
+  return StrCat(TrainLine(summary), TestLine(summary), ServerTrafficLine(summary, "  mlps    ", ""),
                 ServerTrafficLine(summary, "  rows    ", "row_"), RowsLine(summary),
                 LinkLines(summary), TotalLine(summary), WarningLines(summary));
 }

@@ -58,8 +58,12 @@ def of_bench(path):
 STAGE = re.compile(r"^=== (?P<title>.*)\n(?P<said>(?:.*\n)*?)--- (?P=title): (?P<seconds>\d+) s, (?P<cpu>\d+) CPU-seconds$", re.M)
 
 
+PASSING = re.compile(r"^(\[\d+/\d+\] |written: ).*\n", re.M)
+
+
 def of_log(path):
-    """(table of stages, {stage: what it ended with}): progress before the report of a run is left out."""
+    """(table of stages, {stage: what it ended with}): progress, of a build and before the report of a run, and names of
+    files that were written are left out."""
     said = result_records.text(path)
     stages = list(STAGE.finditer(said or ""))
     if not stages:
@@ -67,7 +71,7 @@ def of_log(path):
     endings = {found["title"]: re.sub(r"^(.*\n)*?(?=done: )", "", found["said"]) for found in stages}
     table = result_records.table(("stage", "seconds", "CPU-seconds"),
                                  [[found["title"], found["seconds"], found["cpu"]] for found in stages])
-    return table, {title: re.sub(r"^written: .*\n", "", text, flags=re.M).strip("\n") for title, text in endings.items()}
+    return table, {title: PASSING.sub("", text).strip("\n") for title, text in endings.items()}
 
 
 def parse_flags():

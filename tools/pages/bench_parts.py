@@ -30,6 +30,7 @@ PARTS = [
          "at batch 128 weights that go from core to core"),
     Part("the same", batches("train/f32/batch_%d/threads_2")),
     Part("training in BF16, one thread, " + BATCHES, batches("train/bf16/batch_%d"), "its matrix products"),
+    Part("the same", batches("train/bf16/batch_%d/of_f32")),
     Part("a server and a trainer, DCT-DP 99 %", ("distributed/dct_99",), "the trainer"),
     Part("the same", ("distributed/dct_99/of_none",)),
     Part("selection of 1 %, of 1 M and 64 M elements", each("select/dct_99/%dM", 1, 64), MEMORY),

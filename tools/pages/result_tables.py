@@ -123,7 +123,8 @@ def bench(columns):
         cells = [cell(part, lines) for _, lines in found]
         known = [every[name] for name in part.names if name in every]
         if any(cells):
-            peer = "in " + known[0]["unit"] if part.in_unit else known[0]["peer"]
+            peers = " / ".join(dict.fromkeys(line["peer"] for line in known))
+            peer = "in " + known[0]["unit"] if part.in_unit else peers
             rows.append([part.what, peer, goals(part, known), *cells, part.bound])
     return markdown(table_of(["what", "beside", "goal", *(heading for heading, _ in found), "bound by"], rows))
 
@@ -142,6 +143,9 @@ def grid(record, rows, columns):
 
 
 def picked(lines, name, field):
+    """Of a line; a ratio that misses its goal is bold."""
+    if field == "ratio":
+        return measured(lines.get(name), in_unit=False)
     amount = lines.get(name, {}).get(field)
     if amount is None:
         return ""
