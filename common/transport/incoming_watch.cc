@@ -57,8 +57,8 @@ IncomingWatch::IncomingWatch(std::unique_ptr<zmq::socket_t> events, void* socket
 IncomingWatch::~IncomingWatch() { zmq_socket_monitor(socket_, nullptr, 0); }
 
 const PeerId& IncomingWatch::OnlyPeer() {
-  static const PeerId kName = "only";
-  return kName;
+  static const PeerId name = "only";
+  return name;
 }
 
 // ZeroMQ is asked once for each peer, because it has to search for the answer. Messages outlive

@@ -14,7 +14,8 @@ constexpr const char* kScript = "pytorch_dlrm.py";
 constexpr double kRepeatSeconds = 0.6;
 constexpr int kRepeats = 3;  // in one process
 
-const TrainingVariant kVariants[] = {
+// Not a constant expression, because its words are strings.
+const TrainingVariant variants[] = {
     {"pytorch", false, {}},
     {"pytorch_compile", false, {"--compile"}},
     {"fbgemm", false, {"--tables=fbgemm"}},
@@ -38,7 +39,7 @@ std::string Processors() {
 
 }  // namespace
 
-std::span<const TrainingVariant> TrainingVariants() { return kVariants; }
+std::span<const TrainingVariant> TrainingVariants() { return variants; }
 
 const VariantRate* Fastest(const std::vector<VariantRate>& rates, bool bf16) {
   const VariantRate* fastest = nullptr;
@@ -71,7 +72,7 @@ std::vector<std::string> TrainingPeers::Arguments(const TrainingVariant& variant
 }
 
 void TrainingPeers::MeasureAll(bool with_bf16) {
-  for (const TrainingVariant& variant : kVariants) {
+  for (const TrainingVariant& variant : variants) {
     if (variant.bf16 && !with_bf16) continue;
     const auto result = RunPeerScript(options_.peers, kScript, Arguments(variant, "1"));
     if (result.ok() && !*result) return;  // no PyTorch, for the others neither

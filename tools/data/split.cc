@@ -186,7 +186,7 @@ Status Finish(const SplitOptions& options, Part* train, Part* test) {
   for (Part* part : {train, test}) WEIR_RETURN_IF_ERROR(part->writer->Finish());
   for (Part* part : {train, test}) WEIR_RETURN_IF_ERROR(CheckIsNew(part->path));
   WEIR_RETURN_IF_ERROR(train->writer->Close());
-  const Status placed = test->writer->Close();
+  Status placed = test->writer->Close();
   std::error_code ignored;
   if (!placed.ok()) std::filesystem::remove(train->path, ignored);
   return placed;

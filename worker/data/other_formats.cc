@@ -10,7 +10,7 @@
 namespace weir::data {
 namespace {
 
-using std::literals::operator""sv;
+using std::literals::operator""sv;  // NOLINT(misc-unused-using-decls): literals are its uses
 
 constexpr const char* kPack = "plain text, gzip and zstd are read: unpack it, or pack it so";
 constexpr const char* kUntar = "unpack it, and name the files in it: tar -xf 'IN'";
