@@ -168,7 +168,7 @@ TEST_F(Warnings, TellOfAWarmupLongerThanHalfOfTheRun) {
 }
 
 TEST_F(Warnings, TellThatMoreTrainingMadeItWorse) {
-  const auto evaluate = [&](std::vector<double> losses) {
+  const auto evaluate = [&](const std::vector<double>& losses) {
     evaluations_.clear();
     for (const double loss : losses) {
       v1::EvaluationReport& each = evaluations_.emplace_back();
