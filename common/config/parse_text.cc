@@ -1,5 +1,6 @@
 #include "common/config/parse_text.h"
 
+#include <google/protobuf/descriptor.h>
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/text_format.h>
 
@@ -8,7 +9,9 @@
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
+#include "common/base/nearest_word.h"
 #include "common/base/strings.h"
 
 namespace weir::config {
@@ -67,9 +70,23 @@ bool BlankFieldLine(std::string& text, int line) {
   return true;
 }
 
+// For 'Message type "weir.v1.DataConfig" has no field named "batchsize".'
+std::string FieldThatWasMeant(const std::string& message) {
+  const std::vector<std::string> words = StrSplit(message, '"');
+  constexpr size_t kType = 1, kField = 3;
+  if (words.size() <= kField || message.find("has no field named") == std::string::npos) return "";
+  const auto* const type =
+      google::protobuf::DescriptorPool::generated_pool()->FindMessageTypeByName(words[kType]);
+  if (type == nullptr) return "";
+  std::vector<std::string> fields;
+  for (int i = 0; i < type->field_count(); ++i) fields.push_back(type->field(i)->name());
+  return DidYouMean(words[kField], fields);
+}
+
 std::string Describe(const std::string& name, const Mistake& mistake) {
   if (mistake.line < 0) return StrCat(name, ": ", mistake.message);
-  return StrCat(name, ":", mistake.line + 1, ":", mistake.column + 1, ": ", mistake.message);
+  return StrCat(name, ":", mistake.line + 1, ":", mistake.column + 1, ": ", mistake.message,
+                FieldThatWasMeant(mistake.message));
 }
 
 }  // namespace

@@ -1,10 +1,13 @@
 #include "common/program/command_line.h"
 
+#include <gflags/gflags.h>
+
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "common/base/nearest_word.h"
 #include "common/base/strings.h"
 
 namespace weir {
@@ -18,6 +21,20 @@ std::string_view FlagName(std::string_view argument) {
   return argument.substr(0, argument.find('='));
 }
 
+// What may have been meant by a flag that is none; gflags says that it is none.
+std::string Unknown(std::string_view flag) {
+  if (flag.empty()) return "";
+  std::vector<gflags::CommandLineFlagInfo> flags;
+  gflags::GetAllFlags(&flags);
+  std::vector<std::string> names;
+  for (const gflags::CommandLineFlagInfo& known : flags) {
+    if (known.name == flag || StrCat("no", known.name) == flag) return "";
+    if (known.filename.find("gflags") == std::string::npos) names.push_back("--" + known.name);
+  }
+  const std::string meant = DidYouMean(StrCat("--", flag), names);
+  return meant.empty() ? "" : StrCat("--", flag, " is no flag", meant);
+}
+
 }  // namespace
 
 Status CheckCommandLine(int argument_count, const char* const* arguments) {
@@ -27,6 +44,7 @@ Status CheckCommandLine(int argument_count, const char* const* arguments) {
     const std::string_view argument = arguments[i];
     if (argument == "--") break;  // no flags behind it
     const std::string_view flag = FlagName(argument);
+    if (std::string unknown = Unknown(flag); !unknown.empty()) mistakes.push_back(unknown);
     if (const auto found = counts.find(flag); found != counts.end()) ++found->second;
     const bool names_folder = flag == "save" || flag == "warm_start" || flag == "save_residuals";
     const bool value_follows =

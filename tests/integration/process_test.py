@@ -359,6 +359,9 @@ class ProcessTest(unittest.TestCase):
 
     def test_unknown_flag(self):
         self.run_once(2, "weir-worker", "--colour=blue", texts=["colour"])
+        self.run_once(2, "weir-worker", "--trainr=0", texts=["--trainr is no flag; did you mean --trainer?"])
+        self.run_once(2, "weir-worker", "--config=" + RUN, "--override=data { batchsize: 3 }",
+                      texts=['has no field named "batchsize"', "did you mean batch_size?"])
         self.run_once(2, "weir-server", "--colour=blue", texts=["colour"])
         self.run_once(2, "weir-server", "--config=" + RUN, "--servers=tcp://127.0.0.1:7100",
                       "--listen=h1", texts=["--listen: ", "'h1'"])
