@@ -20,6 +20,10 @@ namespace weir::worker {
 namespace {
 
 // Chunks in hand: one at work, one read ahead.
+// Every request tells them, so they are few and short; the log has all of them, whole.
+constexpr int kMostNotices = 20;
+constexpr size_t kNoticeBytes = 500;
+
 constexpr size_t kChunksInHand = 2;
 
 // Whatever a coordinator says: a worker that sleeps hears no signal.
@@ -283,7 +287,10 @@ v1::WorkRequest Worker::MakeRequest(std::vector<Bytes>* scores) {
 
 void Worker::FillInputReport(v1::WorkerReport* report) const {
   row_watch_.FillReport(report);
-  report->mutable_notices()->Assign(options_.notices.begin(), options_.notices.end());
+  for (const std::string& notice : options_.notices) {
+    if (report->notices_size() == kMostNotices) break;
+    report->add_notices(ToUtf8(notice.substr(0, kNoticeBytes)));
+  }
   report->set_lines(train_lines_.count);
   report->set_malformed_lines(train_lines_.malformed);
   report->set_first_malformed(ToUtf8(train_lines_.first_problem));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -166,6 +167,33 @@ void CheckWarmup(const Run& run, Warnings* warnings) {
   }
 }
 
+// The step from which on the rate is 0; nothing: it never is.
+std::optional<int64_t> EndOf(const v1::LearningRateSchedule& schedule) {
+  if (schedule.has_cosine() && schedule.cosine().end() == 0) {
+    return schedule.decay_start() + schedule.cosine().steps();
+  }
+  if (schedule.has_polynomial() && schedule.polynomial().end() == 0) {
+    return schedule.decay_start() + schedule.polynomial().steps();
+  }
+  return std::nullopt;
+}
+
+void CheckScheduleEnd(const Run& run, Warnings* warnings) {
+  constexpr double kSpared =
+      0.05;  // of a run: steps of partial batches, and those of other threads
+  const auto steps = static_cast<int64_t>(run.total().steps());
+  if (run.record.goes_on) return;  // its schedule may have begun in another run
+  const v1::UpdateConfig& update = run.record.config.update();
+  for (const auto& [name, rule] : {std::pair("dense", &update.dense()), {"rows", &update.rows()}}) {
+    const auto end = EndOf(rule->schedule());
+    if (!end || static_cast<double>(steps - *end) <= kSpared * static_cast<double>(steps)) continue;
+    warnings->push_back(StrCat("the learning rate of update.", name, " was 0 for the last ",
+                               steps - *end, " of ", steps,
+                               " steps, which taught nothing; set the steps of its schedule to ",
+                               steps - rule->schedule().decay_start(), ", or train fewer epochs"));
+  }
+}
+
 void CheckBestEvaluation(const Run& run, Warnings* warnings) {
   const auto evaluations = run.record.evaluations;
   if (evaluations.size() < 3) return;
@@ -226,9 +254,10 @@ std::string Describe(const v1::LargeColumnReport& column) {
 void AddWarnings(const RunRecord& record, v1::RunReport* report) {
   const Run run{record, *report};
   Warnings warnings;
-  for (const auto& check : {RepeatNotices, CheckColumns, CheckTrainingLabels, CheckTrainingLoss,
-                            CheckTestLoss, CheckTestLabels, CheckLabelOrder, CheckWarmup,
-                            CheckBestEvaluation, CheckTestValues, CheckMalformed}) {
+  for (const auto& check :
+       {RepeatNotices, CheckColumns, CheckTrainingLabels, CheckTrainingLoss, CheckTestLoss,
+        CheckTestLabels, CheckLabelOrder, CheckWarmup, CheckScheduleEnd, CheckBestEvaluation,
+        CheckTestValues, CheckMalformed}) {
     check(run, &warnings);
   }
   report->mutable_warnings()->Assign(warnings.begin(), warnings.end());

@@ -109,6 +109,7 @@ int64_t IncomingWatch::next_look_ms() const {
 void IncomingWatch::Look(bool is_idle) {
   TakeEvents();
   TellIfFull();
+  complaints_.WarnOfCounted();
   for (auto& [descriptor, connection] : connections_) {
     LookAt(descriptor, is_idle, &connection);
   }
@@ -158,8 +159,10 @@ void IncomingWatch::LookAt(int descriptor, bool is_idle, Connection* connection)
   } else if (had_message || !connection->doubted_at) {
     connection->doubted_at = message_count_;
   } else if (is_idle || HadItsTurn(*connection)) {
-    LOG(WARNING) << "closing the connection from " << connection->address << ": it has sent "
-                 << begun << " bytes of a message that does not end";
+    const std::string& address = connection->address;
+    complaints_.Warn(address.substr(0, address.rfind(':')),
+                     StrCat("closing the connection of ", address, ": it has sent ", begun,
+                            " bytes of a message that does not end"));
     EndConnection(descriptor);
     connection->address.clear();
   }

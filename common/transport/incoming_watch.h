@@ -20,6 +20,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "common/base/rare_lines.h"
 #include "common/base/status.h"
 #include "common/transport/transport.h"
 
@@ -80,6 +81,7 @@ class IncomingWatch {
   std::map<int, Connection> connections_;        // by descriptor
   std::unordered_map<PeerId, int> descriptors_;  // of peers of which something has come
   int64_t message_count_ = 0;                    // of all peers
+  RareWarnings complaints_;                      // by host
   int64_t told_full_ms_;                         // when the log last had that no descriptor is left
 };
 

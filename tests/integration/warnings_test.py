@@ -61,7 +61,7 @@ class WarningsTest(unittest.TestCase):
         done = subprocess.run(
             [os.path.join(BIN, program), "--config=" + self.path("run.textproto"),
              "--out=" + self.path("out"), *flags],
-            capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+            capture_output=True, text=True, errors="replace", timeout=DEADLINE_S, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         with open(self.path("out/summary.json"), encoding="utf-8") as f:
             return done.stdout + done.stderr, json.load(f)
@@ -98,6 +98,13 @@ class WarningsTest(unittest.TestCase):
         warning = self.assert_warned(output, summary, "column time does not change in the first chunk")
         self.assertIn("\n  warning " + warning + "\n", output)
         self.assert_warned(output, summary, "train.csv is in data.train and in data.test")
+
+    def test_names_that_are_no_text_and_files_without_number_end_no_run(self):
+        with open(os.path.join(os.fsencode(self.directory), b"caf\xe9.csv"), "wb") as f:
+            f.write(b"y,x,time,item\n" + "\n".join(make_rows(300, 3)).encode() + b"\n")
+        output, summary = self.run_program("weir-local", "--servers=1", "--trainers=1",
+                                           "--override=data { train: 'caf*.csv' train: 'caf*.csv' }")
+        self.assert_warned(output, summary, "is twice in data.train: their rows count twice")
 
     def test_a_schedule_that_ended_with_the_saved_model_is_told(self):
         short = "--override=update { dense { schedule { polynomial { steps: 100 } } } }"

@@ -22,6 +22,17 @@ char Delimiter(const v1::CsvConfig& config) {
   return config.delimiter() == "\\t" ? '\t' : config.delimiter()[0];
 }
 
+// A whole header in one field has another delimiter than the config.
+std::string OtherDelimiter(std::span<const std::string_view> header) {
+  if (header.size() != 1) return "";
+  for (const auto& [delimiter, written] :
+       {std::pair('\t', "\\t"), {';', ";"}, {',', ","}, {'|', "|"}, {'\1', "\\001"}}) {
+    if (header[0].find(delimiter) == std::string_view::npos) continue;
+    return StrCat(", in one field: set data.csv { delimiter: \"", written, "\" }");
+  }
+  return "";
+}
+
 class PlaceFinder {
  public:
   PlaceFinder(std::span<const std::string_view> header, bool has_names)
@@ -66,7 +77,8 @@ class PlaceFinder {
       if (found != header_.end()) return static_cast<size_t>(found - header_.begin());
       const std::vector<std::string> names(header_.begin(), header_.end());
       return InvalidData(StrCat("data.csv.", kind, " names column '", column,
-                                "', which the file does not have; it has ", StrJoin(names, ", ")));
+                                "', which the file does not have; it has ", StrJoin(names, ", "),
+                                OtherDelimiter(header_)));
     }
     size_t number = 0;
     const char* const end = column.data() + column.size();

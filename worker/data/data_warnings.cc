@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
+#include <set>
 #include <string_view>
 
 #include "common/base/strings.h"
@@ -10,22 +10,41 @@
 namespace weir::data {
 namespace {
 
+// Of files that are named again: how many, and one of them.
+struct Repeats {
+  int count = 0;
+  std::string first;
+
+  void Add(const std::string& path) {
+    if (count++ == 0) first = path;
+  }
+  std::string Which(const std::string& where) const {
+    if (count == 1) return StrCat(first, " is ", where);
+    return StrCat(count, " files, ", first, " for one, are ", where);
+  }
+};
+
 // Wanted seldom: a pattern may match what another has named.
 void CheckRepeats(const v1::DataConfig& data, std::vector<std::string>* warnings) {
-  std::map<std::string, std::string_view> fields;  // by path
-  const auto look = [&](std::string_view field, const auto& names) {
-    for (const std::string& name : names) {
-      const std::string path = (std::filesystem::path(data.root()) / name).lexically_normal();
-      const auto [known, is_new] = fields.emplace(path, field);
-      if (is_new) continue;
-      warnings->push_back(
-          known->second == field
-              ? StrCat(path, " is twice in ", field, ": its rows count twice")
-              : StrCat(path, " is in data.train and in data.test: the test is of rows trained on"));
-    }
+  std::set<std::string> train, test;
+  Repeats train_twice, test_twice, in_both;
+  const auto path_of = [&](const std::string& name) {
+    return (std::filesystem::path(data.root()) / name).lexically_normal().string();
   };
-  look("data.train", data.train());
-  look("data.test", data.test());
+  for (const std::string& name : data.train()) {
+    if (!train.insert(path_of(name)).second) train_twice.Add(path_of(name));
+  }
+  for (const std::string& name : data.test()) {
+    if (train.contains(path_of(name))) in_both.Add(path_of(name));
+    if (!test.insert(path_of(name)).second) test_twice.Add(path_of(name));
+  }
+  constexpr const char* kCount = ": their rows count twice";
+  if (train_twice.count > 0) warnings->push_back(train_twice.Which("twice in data.train") + kCount);
+  if (test_twice.count > 0) warnings->push_back(test_twice.Which("twice in data.test") + kCount);
+  if (in_both.count > 0) {
+    warnings->push_back(in_both.Which("in data.train and in data.test") +
+                        ": the test is of rows trained on");
+  }
 }
 
 // A saved model may have learned of other columns; whoever takes it over refuses it.

@@ -167,6 +167,23 @@ TEST_F(Warnings, TellOfAWarmupLongerThanHalfOfTheRun) {
   EXPECT_THAT(Of(""), IsEmpty()) << "it may have risen in the model's run";
 }
 
+TEST_F(Warnings, TellOfAScheduleThatEndedBeforeTheRun) {
+  const auto with_steps = [&](const std::string& schedule) {
+    config_ = Parse<v1::Config>("update { rows { schedule { " + schedule + " } } }");
+    return Of("");  // of 100 steps
+  };
+  EXPECT_THAT(with_steps("cosine { steps: 100 }"), IsEmpty());
+  EXPECT_THAT(with_steps("cosine { steps: 96 }"), IsEmpty()) << "as good as all of it";
+  EXPECT_THAT(with_steps("cosine { steps: 50 }"),
+              ElementsAre(HasSubstr("update.rows was 0 for the last 50 of 100 steps")));
+  EXPECT_THAT(with_steps("decay_start: 40 polynomial { steps: 30 }"),
+              ElementsAre(AllOf(HasSubstr("0 for the last 30 of 100"), HasSubstr("to 60"))));
+  EXPECT_THAT(with_steps("cosine { steps: 50 end: 0.1 }"), IsEmpty());
+  config_ = Parse<v1::Config>("update { rows { schedule { cosine { steps: 50 } } } }");
+  goes_on_ = true;
+  EXPECT_THAT(Of(""), IsEmpty());
+}
+
 TEST_F(Warnings, TellThatMoreTrainingMadeItWorse) {
   const auto evaluate = [&](const std::vector<double>& losses) {
     evaluations_.clear();

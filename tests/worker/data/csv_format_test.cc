@@ -331,7 +331,7 @@ TEST_F(Csv, EveryFileHasAHeaderOfItsOwn) {
   config.mutable_data()->add_test(Write("c.csv", "click;hour;site\n1;5;x\n"));
   EXPECT_THAT(MakeReader(config).status().message(),
               HasSubstr("c.csv: data.csv.label names column 'click', which the file does not have; "
-                        "it has click;hour;site"));
+                        "it has click;hour;site, in one field: set data.csv { delimiter: \";\" }"));
 }
 
 TEST_F(Csv, RefusesAHeaderWithoutARow) {

@@ -54,9 +54,14 @@ TEST_F(DataWarnings, TellOfAFileThatIsReadTwice) {
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_THAT(
       Warnings(*found, {}),
-      UnorderedElementsAre(Path("a") + " is twice in data.train: its rows count twice",
+      UnorderedElementsAre(Path("a") + " is twice in data.train: their rows count twice",
                            Path("a") + " is in data.train and in data.test: the test is of rows "
                                        "trained on"));
+  data.add_train("b");
+  data.add_train("b");
+  EXPECT_THAT(Warnings(data, {}),
+              testing::Contains(HasSubstr("2 files, " + Path("a") + " for one, are twice in")));
+  for (int i = 0; i < 2; ++i) data.mutable_train()->RemoveLast();
   data.set_test(0, "other");
   data.mutable_train()->RemoveLast();
   EXPECT_THAT(Warnings(data, {}), IsEmpty());
