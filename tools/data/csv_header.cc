@@ -114,7 +114,7 @@ bool IsHeader(std::span<const CsvRecord> records) {
   std::vector<CsvRecord> others = {first};
   std::ranges::copy_if(records.subspan(1), std::back_inserter(others),
                        [&](const CsvRecord& record) { return record != first; });
-  if (OfRecord(others) == Evidence::kName) return true;
+  if (OfRecord(others) == Evidence::kName && std::ranges::none_of(first, IsNumber)) return true;
   // Nothing but texts below: no evidence but the names themselves.
   return evidence == Evidence::kNone && NamesDiffer(first) && std::ranges::none_of(first, IsNumber);
 }

@@ -20,6 +20,8 @@ using Lines = std::span<const std::string>;
 constexpr size_t kLines = 50;
 constexpr size_t kLineBytes = 4096;
 
+std::string ReturnsAdvice(const std::string& path);
+
 Result<std::vector<std::string>> FirstLines(const std::string& path) {
   WEIR_ASSIGN_OR_RETURN(const auto lines, data::LineReader::Open(path));
   std::vector<std::string> first;
@@ -31,6 +33,11 @@ Result<std::vector<std::string>> FirstLines(const std::string& path) {
       return InvalidData(StrCat(path,
                                 ": the first line is not UTF-8, which readers refuse; if it is "
                                 "text of another encoding, convert it, for example with iconv"));
+    }
+    if (first.empty() && line.too_long) {
+      return InvalidData(StrCat(path, ": the first ", data::TooLong(),
+                                "; if lines end with a carriage return alone",
+                                ReturnsAdvice(path).substr(1)));
     }
     if (!line.text.empty()) first.emplace_back(line.text.substr(0, kLineBytes));
   }
@@ -81,16 +88,28 @@ std::string ArrayAdvice(const std::string& path) {
                 ToMend(path, "jq -c '.[]'", ".jsonl"));
 }
 
-bool IsArray(std::string_view text) {
-  if (!text.starts_with('[')) return false;
-  const size_t next = text.find_first_not_of(" \t", 1);
-  return next == std::string_view::npos || text[next] == '{' || text[next] == '[';
+std::string_view Trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
 }
 
-// Of old Macintosh programs: all of the file looks like one line.
-bool EndsLinesByReturns(Lines lines) {
-  return lines.size() == 1 && lines.front().find('\r') != std::string::npos;
+// Of objects: its first line opens the array, and ends where a line of JSON may.
+bool IsArray(Lines lines) {
+  const std::string_view first = Trimmed(lines.front());
+  if (first == "[") return lines.size() > 1 && Trimmed(lines[1]).starts_with('{');
+  if (!first.starts_with('[') || !Trimmed(first.substr(1)).starts_with('{')) return false;
+  return std::string_view(",]}{").find(first.back()) != std::string_view::npos;
 }
+
+// Of old Macintosh programs: all of the file looks like one line. A return within quotes is text.
+bool EndsLinesByReturns(Lines lines) {
+  const std::string& line = lines.front();
+  return lines.size() == 1 && std::ranges::count(line, '\r') > 1 &&
+         line.find('"') > line.find('\r');
+}
+
+std::string ReturnsAdvice(const std::string& path) { return ToMend(path, "sed 's/\\r/\\n/g'"); }
 
 bool IsJson(const std::string& line) { return line.starts_with('{') && line.ends_with('}'); }
 
@@ -146,10 +165,10 @@ bool HasRunsOfSpaces(Lines lines) {
 
 // What the lines are, and what to do; empty for what is not known.
 std::string Foreign(const std::string& path, Lines lines) {
-  if (IsArray(lines.front())) return ArrayAdvice(path);
+  if (IsArray(lines)) return ArrayAdvice(path);
   if (EndsLinesByReturns(lines)) {
     return StrCat("lines that end with a carriage return alone, which are not read",
-                  ToMend(path, "sed 's/\\r/\\n/g'"));
+                  ReturnsAdvice(path));
   }
   if (AllButFew(lines, IsJson)) return JsonAdvice(path, lines.front());
   if (AllButFew(lines, IsVowpalWabbit)) {

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include "common/base/strings.h"
 #include "worker/data/csv_columns.h"
@@ -34,22 +32,19 @@ bool IsNamed(const ColumnSample& column, const std::array<std::string_view, kCou
   return std::ranges::find(names, name) != names.end();
 }
 
-// Values without strays: a header in the middle of a file, a word that is cut off. Those are rarer
-// than one in a hundred, all of them, and of another kind than the two that are left.
+// Two numbers without strays, words that are rarer than one in a hundred, all of them: a word that
+// is cut off, a header that is not quite the first one. A third word among words may be a class.
 ValueCounts WithoutStrays(const ValueCounts& values) {
   constexpr int64_t kUsual = 99, kAll = 100;
-  std::vector<std::pair<std::string, int64_t>> ranked(values.begin(), values.end());
-  std::ranges::stable_sort(ranked, std::greater(), [](const auto& value) { return value.second; });
-  if (ranked.size() < 3) return values;
-  int64_t count = 0;
-  for (const auto& value : ranked) count += value.second;
-  const auto is_number = [](const auto& value) { return IsNumber(value.first); };
-  const bool are_numbers = is_number(ranked[0]);
-  if (is_number(ranked[1]) != are_numbers) return values;
-  const bool has_other_number = std::any_of(ranked.begin() + 2, ranked.end(), is_number);
-  const bool are_usual = kAll * (ranked[0].second + ranked[1].second) >= kUsual * count;
-  if (!are_usual || (are_numbers && has_other_number)) return values;
-  return {ranked.begin(), ranked.begin() + 2};
+  ValueCounts numbers;
+  int64_t number_count = 0, count = 0;
+  for (const auto& [value, times] : values) {
+    count += times;
+    if (!IsNumber(value)) continue;
+    numbers.emplace(value, times);
+    number_count += times;
+  }
+  return numbers.size() == 2 && kAll * number_count >= kUsual * count ? numbers : values;
 }
 
 std::map<double, std::vector<std::string>> ByNumber(const ValueCounts& values) {
@@ -88,6 +83,10 @@ LabelSides DivideTexts(const ValueCounts& values) {
 }
 
 bool HasTwoValues(const ColumnSample& column) {
+  return column.values.size() == 2 && !column.more_values && !column.name.empty();
+}
+
+bool HasTwoNumbersButForStrays(const ColumnSample& column) {
   return WithoutStrays(column.values).size() == 2 && !column.more_values && !column.name.empty();
 }
 
@@ -105,6 +104,12 @@ std::optional<LabelColumn> Guess(const CsvSample& sample) {
   };
   const auto is_named = [](const auto& c) { return HasTwoValues(c) && IsNamed(c, kLabelNames); };
   if (const auto i = first(is_named)) return {{*i, "it has two values, and its name says so"}};
+  const auto is_nearly = [](const auto& c) {
+    return HasTwoNumbersButForStrays(c) && IsNamed(c, kLabelNames);
+  };
+  if (const auto i = first(is_nearly)) {
+    return {{*i, "its name says so, and it has two values but for a few strays"}};
+  }
   if (const auto i = first(IsScale)) return {{*i, "its name says so"}};
   if (HasTwoValues(columns.back())) {
     return {{columns.size() - 1, "it is the last column, and has two values"}};

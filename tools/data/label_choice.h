@@ -22,9 +22,9 @@ struct LabelSides {
 };
 
 // Of numbers the larger one, or the top of a scale, is positive; of two texts the one that usually
-// means yes, else the rarer one. Stray values, one in a hundred at most, are on neither side:
-// readers count their rows as malformed. InvalidData, naming `where` the labels are, when they have
-// no two sides, or are measures rather than labels.
+// means yes, else the rarer one. Stray words among two numbers, one in a
+// hundred at most, are on neither side: readers count their rows as malformed. InvalidData, naming
+// `where` the labels are, when they have no two sides, or are measures rather than labels.
 Result<LabelSides> DivideLabels(const std::string& where, const ValueCounts& values);
 
 struct LabelColumn {

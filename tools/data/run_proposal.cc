@@ -59,6 +59,9 @@ void ProposeRun(const DataSize& size, v1::Config* config) {
   if (!size.is_whole) return data.set_epochs(1);
   const int64_t steps_of_epoch = 1 + (size.row_count - 1) / data.batch_size();
   data.set_epochs(Epochs(size, steps_of_epoch));
+  // To see whether the last epoch was the best one.
+  if (data.epochs() > 1 && data.test_size() > 0)
+    config->mutable_run()->set_evaluate_every_samples(size.row_count);
   const int64_t steps = steps_of_epoch * data.epochs();
   FallingAdam(0.001, steps, config->mutable_update()->mutable_dense());
   FallingAdam(0.003, steps, config->mutable_update()->mutable_rows());

@@ -56,7 +56,20 @@ TEST_F(ForeignFormat, AJsonArrayIsTakenApart) {
   }
 }
 
+TEST_F(ForeignFormat, FieldsInBracketsAreNoArray) {
+  for (const char* text :
+       {"[{\"id\":3}]\t12\t1\n[{\"id\":4}]\t13\t0\n", "[{x}] text,label\na,1\nb,0\n",
+        "[ [0],0,0\n[ [1],1,1\n", "[[1 2] 3],b,1\n[[1 2] 4],c,0\n"}) {
+    EXPECT_TRUE(RefuseForeignFormat(Write("f", text)).ok()) << text;
+  }
+}
+
 TEST_F(ForeignFormat, CarriageReturnsAloneEndNoLine) {
+  EXPECT_TRUE(RefuseForeignFormat(Write("q.csv", "1,\"a\rb\rc\",2\n")).ok());
+  std::string large = "label,x\r";
+  while (large.size() < 3'000'000) large += "1,2\r0,3\r";
+  EXPECT_THAT(Refused(Write("large.csv", large)),
+              AllOf(HasSubstr("line is longer than"), HasSubstr("sed 's/\\r/\\n/g' ")));
   const std::string path = Write("a.csv", "label,x\r1,2\r0,3\r");
   EXPECT_THAT(Refused(path), HasSubstr("lines that end with a carriage return alone"));
   EXPECT_THAT(Refused(path), HasSubstr("sed 's/\\r/\\n/g' " + path));
