@@ -20,7 +20,7 @@ using Lines = std::span<const std::string>;
 constexpr size_t kLines = 50;
 constexpr size_t kLineBytes = 4096;
 
-std::string ReturnsAdvice(const std::string& path);
+std::string ReturnsAdvice(const std::string& path) { return ToMend(path, "sed 's/\\r/\\n/g'"); }
 
 Result<std::vector<std::string>> FirstLines(const std::string& path) {
   WEIR_ASSIGN_OR_RETURN(const auto lines, data::LineReader::Open(path));
@@ -108,8 +108,6 @@ bool EndsLinesByReturns(Lines lines) {
   return lines.size() == 1 && std::ranges::count(line, '\r') > 1 &&
          line.find('"') > line.find('\r');
 }
-
-std::string ReturnsAdvice(const std::string& path) { return ToMend(path, "sed 's/\\r/\\n/g'"); }
 
 bool IsJson(const std::string& line) { return line.starts_with('{') && line.ends_with('}'); }
 
