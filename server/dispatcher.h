@@ -17,8 +17,8 @@
 #include "common/proto/protocol.pb.h"
 #include "common/session/server_session.h"
 #include "common/transport/transport.h"
-#include "server/pending.h"
-#include "server/shard.h"
+#include "server/shard/pending.h"
+#include "server/shard/shard.h"
 
 namespace weir::server {
 

@@ -21,10 +21,10 @@
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
 #include "common/transport/transport.h"
-#include "server/coordinator.h"
+#include "server/coordinator/coordinator.h"
 #include "server/dispatcher.h"
-#include "server/pending.h"
-#include "server/shard.h"
+#include "server/shard/pending.h"
+#include "server/shard/shard.h"
 
 namespace weir::server {
 

@@ -2,7 +2,7 @@
 //
 // Place in the life of a batch: the very end, forward -> scores -> **metrics**.
 // Thread rule: any thread. Of 100 million rows it takes ten seconds and more, in which a thread
-// that others expect answers of has better to do (server/coordinator.h).
+// that others expect answers of has better to do (server/coordinator/coordinator.h).
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,7 @@
 #include "common/proto/config.pb.h"
 #include "common/store/piece.h"
 #include "common/store/update_rule.h"
-#include "server/gradient_applier.h"
+#include "server/shard/gradient_applier.h"
 #include "tools/bench/coded_gradient.h"
 #include "tools/bench/section.h"
 

@@ -1,6 +1,6 @@
 // Before a later stage scores the first test batch of an evaluation its replica is made what the
 // servers have. All that was trained is in it by then: the coordinator has waited for every stage
-// to push what it had (server/coordinator.h).
+// to push what it had (server/coordinator/coordinator.h).
 //
 // Place in the life of a batch: last training batch -> **refresh** -> first test batch.
 // Thread rule: any thread; threads that meet it wait for it. Borrows client.

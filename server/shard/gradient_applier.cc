@@ -1,7 +1,7 @@
-#include "server/gradient_applier.h"
+#include "server/shard/gradient_applier.h"
 
 #include "common/base/strings.h"
-#include "server/finite.h"
+#include "server/shard/finite.h"
 
 namespace weir::server {
 namespace {

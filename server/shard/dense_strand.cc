@@ -1,9 +1,9 @@
-#include "server/dense_strand.h"
+#include "server/shard/dense_strand.h"
 
 #include "common/saved_model/frames.h"
 #include "common/session/server_session.h"
 #include "common/wire/piece_frame.h"
-#include "server/gradient_applier.h"
+#include "server/shard/gradient_applier.h"
 
 namespace weir::server {
 namespace {

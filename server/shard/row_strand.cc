@@ -1,4 +1,4 @@
-#include "server/row_strand.h"
+#include "server/shard/row_strand.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 
 #include "common/base/strings.h"
 #include "common/saved_model/frames.h"
-#include "server/dense_strand.h"
-#include "server/finite.h"
+#include "server/shard/dense_strand.h"
+#include "server/shard/finite.h"
 
 namespace weir::server {
 RowStrand::RowStrand(const ModelLayout& layout, const store::UpdateRule& rule, size_t slot,

@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "common/store/row_table.h"
-#include "server/pending.h"
-#include "server/strand.h"
+#include "server/shard/pending.h"
+#include "server/shard/strand.h"
 
 namespace weir::server {
 

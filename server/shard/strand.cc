@@ -1,4 +1,4 @@
-#include "server/strand.h"
+#include "server/shard/strand.h"
 
 #include <cstdlib>
 #include <iostream>

@@ -1,4 +1,4 @@
-#include "server/strand.h"
+#include "server/shard/strand.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

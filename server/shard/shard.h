@@ -19,9 +19,9 @@
 #include "common/proto/config.pb.h"
 #include "common/proto/protocol.pb.h"
 #include "common/saved_model/saved_model.h"
-#include "server/dense_strand.h"
-#include "server/pending.h"
-#include "server/row_strand.h"
+#include "server/shard/dense_strand.h"
+#include "server/shard/pending.h"
+#include "server/shard/row_strand.h"
 
 namespace weir::server {
 

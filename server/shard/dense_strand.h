@@ -11,8 +11,8 @@
 #include "common/store/piece.h"
 #include "common/store/update_rule.h"
 #include "common/wire/value_coding.h"
-#include "server/pending.h"
-#include "server/strand.h"
+#include "server/shard/pending.h"
+#include "server/shard/strand.h"
 
 namespace weir::server {
 

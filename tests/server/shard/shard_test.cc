@@ -1,5 +1,5 @@
 // A shard by hand: frames in, answers out, without sessions and sockets.
-#include "server/shard.h"
+#include "server/shard/shard.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

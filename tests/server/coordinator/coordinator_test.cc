@@ -1,5 +1,5 @@
 // The coordinator as a state machine: time and messages are arguments.
-#include "server/coordinator.h"
+#include "server/coordinator/coordinator.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

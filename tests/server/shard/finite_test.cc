@@ -1,4 +1,4 @@
-#include "server/finite.h"
+#include "server/shard/finite.h"
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 #include "common/saved_model/manifest.h"
 #include "common/saved_model/warm_start.h"
 #include "common/store/row_table.h"
-#include "server/shard.h"
+#include "server/shard/shard.h"
 #include "tests/server/server_test_support.h"
 
 namespace weir::server {

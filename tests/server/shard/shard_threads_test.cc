@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/shard.h"
+#include "server/shard/shard.h"
 #include "tests/server/server_test_support.h"
 
 namespace weir::server {
