@@ -1,25 +1,37 @@
-// The part of shard 0 that runs the run: admits workers, lends them input, merges what they report,
-// evaluates, ends. Glue between messages and the state machines of common/cluster.
+// The part of shard 0 that runs the run: admits workers, lends them input, hears how they are,
+// ends. Glue between messages and the state machines of common/cluster, each of which knows one
+// thing:
+//
+//   Admission       who may take part               LeaseBook, RunDirector  what is trained when
+//   Membership      who holds a seat, and is silent  PipelineBook            the stages of a
+//   trainer ReportBook      what workers have counted        SettlingBook            stages before
+//   an evaluation Evaluator       what test scores come to         SaverWatch              whether
+//   the model is saved ShardBook       the other servers
 //
 // Place in the life of a batch: before it (join, **lease**) and after it (completion, progress).
 // Thread rule: I/O thread of shard 0 only.
 #pragma once
 
 #include <cstdint>
-#include <future>
+#include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/cluster/admission.h"
+#include "common/cluster/evaluator.h"
 #include "common/cluster/membership.h"
 #include "common/cluster/pipeline_book.h"
+#include "common/cluster/report_book.h"
 #include "common/cluster/run_director.h"
+#include "common/cluster/saver_watch.h"
+#include "common/cluster/settling_book.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/protocol.pb.h"
 #include "common/transport/message.h"
+#include "server/coordinator/shard_book.h"
 
 namespace weir::server {
 
@@ -52,10 +64,10 @@ class Coordinator {
   // is not there, cluster.join_timeout_ms to come.
   bool over(int64_t now_ms) const;
   bool failed() const {
-    return director_.state() == cluster::RunDirector::State::kFailed || !lost_model_.empty();
+    return director_.state() == cluster::RunDirector::State::kFailed || !saver_.loss().empty();
   }
   const std::string& failure() const {
-    return lost_model_.empty() ? director_.failure() : lost_model_;
+    return saver_.loss().empty() ? director_.failure() : saver_.loss();
   }
 
  private:
@@ -67,17 +79,7 @@ class Coordinator {
     bool has_reported_end = false;  // it has reported since the run was finished
     bool saves = false;
     bool stays = false;  // servers are needed until it has left, because it saves or asked for it
-    // Of a later stage: the evaluation before which it was asked whether it is at work (it was
-    // replied to while that was waited for), and the one before which it then said that it is not.
-    uint32_t asked_for = 0, settled_for = 0;
     v1::Header last_reply;
-    v1::WorkerReport report;
-    std::optional<v1::WorkerReport> earlier;  // of incarnations before
-  };
-  struct ShardSeat {
-    uint64_t nonce = 0;
-    int64_t heard_ms = 0;
-    bool has_left = false;
   };
   // Of a number that is looked at in each tick: for how long it has been what it is.
   class Unchanged {
@@ -93,82 +95,88 @@ class Coordinator {
     int64_t since_ms_ = 0;
   };
 
-  // Computes what test scores come to: those of many rows on a thread of its own, for which Tick
-  // looks.
-  void StepEvaluation(int64_t now_ms);
-  void EvaluateBeside(cluster::ChunkScores scores, int64_t now_ms);
+  // --- joining
+  Status CheckJoin(const v1::Join& join);
+  v1::Header RefuseOverRun(const v1::Join& join) const;
+  v1::Header RefuseTakenSeat(const v1::Join& join, int64_t silent_ms);
+  void Admit(const v1::Join& join, const cluster::Membership::Admission& admission, int64_t now_ms);
+  void TakeSeatAnew(cluster::Seat seat, uint64_t incarnation);
+
+  // --- what workers say
+  // A refusal of who is not, or no longer, a member.
+  std::optional<v1::Header> RefuseStranger(const v1::WorkRequest& request, cluster::Seat seat,
+                                           int64_t now_ms);
+  // A double of something that was sent before its sender left.
+  bool IsAfterFarewell(cluster::Seat seat, const v1::WorkRequest& request) const;
+  bool TakeLastWords(const v1::WorkRequest& request, cluster::Seat seat, int64_t now_ms);
   // A worker gives up. The run ends with it, unless it may go on with another trainer and loses
   // nothing that only this worker would have kept.
   void TakeFailure(cluster::Seat seat, const v1::WorkRequest& request);
   void TakeLateFailure(cluster::Seat seat, std::string reason);
-  // Whether it can train is CheckTrainers' business.
-  bool HasOtherTrainer(uint32_t trainer) const;
-  // A double of something that was sent before its sender left.
-  bool IsAfterFarewell(cluster::Seat seat, const v1::WorkRequest& request) const;
+  void Dismiss(cluster::Seat seat, int64_t now_ms);
+  void TakeReport(cluster::Seat seat, const v1::WorkerReport& report);
+  void TakeWork(const v1::WorkRequest& request, cluster::Seat seat,
+                const transport::Message& message, int64_t now_ms);
   Status TakeCompletions(const v1::WorkRequest& request, cluster::Seat seat,
                          const transport::Message& message, int64_t now_ms);
-  void TakeReport(cluster::Seat seat, const v1::WorkerReport& report);
-  void FillReply(const v1::WorkRequest& request, int64_t now_ms, v1::WorkReply* reply) const;
-  void Dismiss(cluster::Seat seat, int64_t now_ms);
-  // "" if this process may be this stage, else why not.
-  std::string RefuseStage(const v1::Join& join) const;
-  std::string RefuseFiles(const v1::Join& join);
-  std::string RefuseFileCounts(size_t train_count, size_t file_count);
-  // An evaluation waits until later stages have pushed what belongs to the chunks that are done.
   void Settle(cluster::Seat seat, bool is_busy, int64_t now_ms);
-  bool IsAwaitedToSettle(cluster::Seat seat) const;
-  void CheckSettling(int64_t now_ms);
-  void CheckLeases(int64_t now_ms);
-  // Whether the final report waits for a stage's last words.
-  bool AwaitsStages(int64_t now_ms);
+
+  // --- what they are told
+  void FillHeartbeat(const v1::WorkRequest& request, int64_t now_ms, v1::WorkReply* reply) const;
+  void FillWork(const v1::WorkRequest& request, cluster::Seat seat, int64_t now_ms,
+                v1::WorkReply* reply);
+  void FillRun(const v1::WorkRequest& request, int64_t now_ms, v1::WorkReply* reply) const;
   void FillPipeline(const v1::WorkRequest& request, cluster::Seat seat, v1::WorkReply* reply);
-  // A shard ends before the run has.
-  void TakeShardFailure(const v1::ShardReport& report);
-  std::string ServerName(uint32_t shard) const;
-  // "trainer 0 was silent for more than 15000 ms, trainer 1 has left".
-  std::string DescribeGone() const;
-  // "" if the shard is welcome, else why not.
-  std::string RefuseShard(const v1::ShardReport& report) const;
-  // Fails if the reports do not fit each other.
-  Result<v1::WorkerReport> Merge() const;
   v1::RunReport FinalReport(int64_t now_ms) const;
-  bool running() const { return director_.state() == cluster::RunDirector::State::kRunning; }
+
+  // --- at each tick
+  // Computes what test scores come to; those of many rows are there later.
+  void StepEvaluation(int64_t now_ms);
   void Expire(int64_t now_ms);
-  // Of a process that is gone: what it was like last.
-  void ForgetGauges(cluster::Seat seat);
   void CheckTrainers(int64_t now_ms);
+  void CheckFirstTrainer(int64_t now_ms);
+  void CheckSettling(int64_t now_ms);
   void RevokeLeases(int64_t now_ms);
+  void CheckLeases(int64_t now_ms);
+  void CheckShards(int64_t now_ms);
+
+  // --- what is so
+  bool running() const { return director_.state() == cluster::RunDirector::State::kRunning; }
   // Whether somebody still needs the parameters, or may.
   bool needs_servers() const;
-  // A worker is to save the model, and has not.
-  bool awaits_saver() const { return shall_be_saved_ && !is_saved_; }
-  void CheckSaver(int64_t now_ms);
+  // Whether it can train is CheckTrainers' business.
+  bool HasOtherTrainer(uint32_t trainer) const;
+  bool IsAwaitedToSettle(cluster::Seat seat) const;
+  // Whether the final report waits for a stage's last words.
+  bool AwaitsStages(int64_t now_ms);
+  // Of the desks at which a member sits: whether one is as it is asked for.
+  bool HasMember(const std::function<bool(cluster::Seat, const Desk&)>& is_asked_for) const;
+  // "trainer 0, trainer 2": members that are as asked for.
+  std::string Names(const std::function<bool(cluster::Seat)>& is_asked_for) const;
+  // "trainer 0 was silent for more than 15000 ms, trainer 1 has left".
+  std::string DescribeGone() const;
 
   const v1::Config config_;
   const v1::RunIdentity identity_;
   const uint32_t server_count_;
-  const std::vector<std::string> server_addresses_;
   const uint64_t nonce_;
+  cluster::Admission admission_;
   cluster::Membership membership_;
   cluster::RunDirector director_;
   cluster::PipelineBook pipelines_;
-  uint32_t stage_count_ = 0;  // processes of a trainer; 0: nobody has joined yet
+  cluster::ReportBook reports_;
+  cluster::SettlingBook settling_;
+  cluster::Evaluator evaluator_;
+  cluster::SaverWatch saver_;
+  ShardBook shards_;
   std::map<cluster::Seat, Desk> desks_;
-  v1::WorkerReport merged_;  // of all desks
-  std::map<uint32_t, ShardSeat> shards_;
   std::optional<int64_t> started_ms_;  // the first tick: from then on others can join
   bool anyone_joined_ = false;
-  std::vector<uint64_t> file_bytes_;      // of those who are here
-  size_t train_file_count_ = 0;           // of these, to train on
   std::optional<int64_t> last_knock_ms_;  // when somebody last asked for a seat that was taken
-  Unchanged settling_;                    // director_.settling()
-  Unchanged stuck_;                       // director_.awaited_work()
+  Unchanged awaited_settling_;            // director_.settling()
+  Unchanged awaited_work_;                // director_.awaited_work()
   std::optional<int64_t> finished_ms_;    // when a worker was first to be told so
   std::optional<int64_t> ended_ms_;
-  bool shall_be_saved_ = false, is_saved_ = false;
-  std::optional<int64_t> saver_missing_ms_;  // since when only a saver is waited for that is absent
-  std::string lost_model_;                   // why nobody will save it, though the run ended well
-  std::future<v1::EvaluationReport> evaluation_;  // at work, when valid
 };
 
 }  // namespace weir::server

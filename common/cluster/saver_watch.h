@@ -1,0 +1,40 @@
+// Whether the model of a run is saved by whoever is to save it, once the run has ended well: what
+// was learned would be gone with the servers. A pure state machine.
+//
+// Place in the life of a batch: after the last one.
+// Thread rule: owner thread only (the coordinator's).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace weir::cluster {
+
+class SaverWatch {
+ public:
+  // timeout_ms: how long a saver that is not there has to come.
+  explicit SaverWatch(int64_t timeout_ms) : timeout_ms_(timeout_ms) {}
+
+  // A worker has joined. expects_model: it saves the model, or leaves something beside it.
+  void OnJoin(bool expects_model);
+  void OnSaved() { is_saved_ = true; }
+  // The run has ended well, or not yet (is_over); somebody who saves is there, or not.
+  void Tick(bool is_over, bool has_saver, int64_t now_ms);
+  // Nobody will save it. The first reason counts.
+  void Lose(std::string reason);
+
+  // Somebody is to save it, and has not.
+  bool awaits() const { return is_expected_ && !is_saved_; }
+  bool saved() const { return is_saved_; }
+  // Why nobody will, though the run ended well; empty while somebody may.
+  const std::string& loss() const { return loss_; }
+
+ private:
+  const int64_t timeout_ms_;
+  bool is_expected_ = false, is_saved_ = false;
+  std::optional<int64_t> missing_since_ms_;  // only a saver is waited for that is absent
+  std::string loss_;
+};
+
+}  // namespace weir::cluster

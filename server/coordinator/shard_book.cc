@@ -1,0 +1,115 @@
+#include "server/coordinator/shard_book.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/strings.h"
+#include "common/session/run_identity.h"
+
+namespace weir::server {
+namespace {
+
+// A shard that has not reported for so long is not there any more (it reports every second).
+constexpr int64_t kSilenceMs = 3000;
+
+}  // namespace
+
+ShardBook::ShardBook(v1::RunIdentity identity, uint32_t server_count,
+                     std::vector<std::string> addresses, uint64_t run)
+    : identity_(std::move(identity)),
+      server_count_(server_count),
+      addresses_(std::move(addresses)),
+      run_(run) {}
+
+ShardBook::Outcome ShardBook::OnReport(const v1::ShardReport& report, bool is_over, bool has_failed,
+                                       int64_t now_ms) {
+  if (session::IsDamaged(report.identity())) return {};  // the next one may be whole
+  if (const Status status = Check(report); !status.ok()) {
+    return Replied(v1::ShardReply::REFUSED, status.message());
+  }
+  // A shard of an earlier run: the number in the reply tells it so.
+  if (report.run() != 0 && report.run() != run_) return Replied(v1::ShardReply::RUNNING, "");
+  if (report.farewell()) {
+    TakeFarewell(report);
+    return {};
+  }
+  if (!report.failure().empty()) return TakeFailure(report);
+  return TakeReport(report, is_over, has_failed, now_ms);
+}
+
+Status ShardBook::Check(const v1::ShardReport& report) const {
+  const std::string difference = session::DescribeMismatch(identity_, report.identity());
+  if (!difference.empty()) return FailedPrecondition(difference);
+  if (report.shard() > 0 && report.shard() < server_count_) return OkStatus();
+  return FailedPrecondition(
+      StrCat("there is no shard ", report.shard(), " to be had among ", server_count_, " servers"));
+}
+
+void ShardBook::TakeFarewell(const v1::ShardReport& report) {
+  const auto found = shards_.find(report.shard());
+  if (found != shards_.end()) found->second.has_left |= found->second.nonce == report.nonce();
+}
+
+ShardBook::Outcome ShardBook::TakeFailure(const v1::ShardReport& report) {
+  const auto [found, is_new] = shards_.try_emplace(report.shard());
+  if (!is_new && found->second.nonce != report.nonce()) return {};
+  found->second.nonce = report.nonce();
+  found->second.has_left = true;
+  Outcome outcome;
+  outcome.failure = StrCat(Name(report.shard()), " ", report.failure());
+  return outcome;
+}
+
+ShardBook::Outcome ShardBook::TakeReport(const v1::ShardReport& report, bool is_over,
+                                         bool has_failed, int64_t now_ms) {
+  const auto found = shards_.find(report.shard());
+  const bool is_another = found != shards_.end() && found->second.nonce != report.nonce();
+  // Of the next run, at the same addresses: its own coordinator comes when this one has left.
+  if (is_over && report.run() == 0 && (is_another || !has_failed)) {
+    return Replied(v1::ShardReply::TAKEN, StrCat("a run has ended there, of which this shard ",
+                                                 report.shard(), " was no part"));
+  }
+  if (is_another && now_ms - found->second.heard_ms <= kSilenceMs) {
+    return Replied(v1::ShardReply::TAKEN,
+                   StrCat("shard ", report.shard(), " is already served by another process"));
+  }
+  Outcome outcome = Replied(v1::ShardReply::RUNNING, "");
+  outcome.tells_state = true;
+  if (is_another) {
+    outcome.failure = StrCat(Name(report.shard()), " was restarted and has lost its parameters");
+  }
+  ShardSeat& shard = shards_[report.shard()];
+  shard.nonce = report.nonce();
+  shard.heard_ms = now_ms;
+  return outcome;
+}
+
+ShardBook::Outcome ShardBook::Replied(v1::ShardReply::State state, std::string reason) const {
+  Outcome outcome;
+  outcome.reply.emplace();
+  outcome.reply->set_run(run_);
+  outcome.reply->set_state(state);
+  outcome.reply->set_reason(std::move(reason));
+  return outcome;
+}
+
+std::string ShardBook::DescribeSilent(int64_t timeout_ms, int64_t now_ms) const {
+  for (const auto& [index, shard] : shards_) {
+    const int64_t silent_ms = now_ms - shard.heard_ms;
+    if (silent_ms <= timeout_ms) continue;
+    return StrCat(Name(index), " was not heard of for ", silent_ms, " ms");
+  }
+  return "";
+}
+
+bool ShardBook::all_have_left() const {
+  return shards_.size() + 1 == server_count_ &&
+         std::ranges::all_of(shards_, [](const auto& entry) { return entry.second.has_left; });
+}
+
+std::string ShardBook::Name(uint32_t shard) const {
+  if (shard >= addresses_.size()) return StrCat("server ", shard);
+  return StrCat("server ", shard, " at ", addresses_[shard]);
+}
+
+}  // namespace weir::server

@@ -1,0 +1,62 @@
+// The servers but the first, as the coordinator sees them: which process serves each shard, when it
+// was heard of, and what it is told of the run.
+//
+// Place in the life of a batch: none; it keeps the servers of a run together.
+// Thread rule: owner thread only (the coordinator's).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/proto/protocol.pb.h"
+
+namespace weir::server {
+
+class ShardBook {
+ public:
+  // run: of the coordinator. addresses: of all servers, for messages; may be empty.
+  ShardBook(v1::RunIdentity identity, uint32_t server_count, std::vector<std::string> addresses,
+            uint64_t run);
+
+  struct Outcome {
+    std::optional<v1::ShardReply> reply;  // nothing: there is none to send
+    bool tells_state = false;             // the caller fills in how the run is
+    std::string failure;                  // that ends the run; empty: none
+  };
+  // is_over: nobody needs the servers any more; has_failed: because the run has failed.
+  Outcome OnReport(const v1::ShardReport& report, bool is_over, bool has_failed, int64_t now_ms);
+
+  // "server 1 at tcp://h1:7100 was not heard of for 20000 ms", of one; empty: none was silent for
+  // so long.
+  std::string DescribeSilent(int64_t timeout_ms, int64_t now_ms) const;
+  // Every shard was there and has said farewell.
+  bool all_have_left() const;
+
+ private:
+  struct ShardSeat {
+    uint64_t nonce = 0;
+    int64_t heard_ms = 0;
+    bool has_left = false;
+  };
+
+  Status Check(const v1::ShardReport& report) const;
+  void TakeFarewell(const v1::ShardReport& report);
+  // Of another process than the one that serves the shard it says nothing.
+  Outcome TakeFailure(const v1::ShardReport& report);
+  Outcome TakeReport(const v1::ShardReport& report, bool is_over, bool has_failed, int64_t now_ms);
+  Outcome Replied(v1::ShardReply::State state, std::string reason) const;
+  std::string Name(uint32_t shard) const;
+
+  const v1::RunIdentity identity_;
+  const uint32_t server_count_;
+  const std::vector<std::string> addresses_;
+  const uint64_t run_;
+  std::map<uint32_t, ShardSeat> shards_;
+};
+
+}  // namespace weir::server

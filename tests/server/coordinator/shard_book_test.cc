@@ -1,0 +1,101 @@
+#include "server/coordinator/shard_book.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/session/run_identity.h"
+#include "tests/server/server_test_support.h"
+
+namespace weir::server {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr uint64_t kRun = 77;
+
+class ShardBookTest : public testing::Test {
+ protected:
+  v1::ShardReport Report(uint32_t shard, uint64_t nonce, uint64_t run = kRun) const {
+    v1::ShardReport report;
+    *report.mutable_identity() = identity_;
+    report.set_shard(shard);
+    report.set_nonce(nonce);
+    report.set_run(run);
+    return report;
+  }
+  ShardBook::Outcome Say(const v1::ShardReport& report, bool is_over = false,
+                         bool has_failed = false) {
+    return book_.OnReport(report, is_over, has_failed, now_ms_);
+  }
+
+  const v1::RunIdentity identity_ = session::MakeRunIdentity(TinyConfig(), 3, 0);
+  ShardBook book_{identity_, 3, {"tcp://h0:1", "tcp://h1:1", "tcp://h2:1"}, kRun};
+  int64_t now_ms_ = 1000;
+};
+
+TEST_F(ShardBookTest, AShardHearsOfTheRunAndHowItIs) {
+  const auto outcome = Say(Report(1, 5, 0));
+  ASSERT_TRUE(outcome.reply.has_value());
+  EXPECT_EQ(outcome.reply->run(), kRun);
+  EXPECT_TRUE(outcome.tells_state);
+  EXPECT_THAT(outcome.failure, IsEmpty());
+}
+
+TEST_F(ShardBookTest, OthersAreRefused) {
+  EXPECT_EQ(Say(Report(3, 5)).reply->state(), v1::ShardReply::REFUSED);
+  EXPECT_EQ(Say(Report(0, 5)).reply->state(), v1::ShardReply::REFUSED);
+  v1::ShardReport other = Report(1, 5);
+  *other.mutable_identity() = session::MakeRunIdentity(TinyConfig(), 4, 0);
+  EXPECT_EQ(Say(other).reply->state(), v1::ShardReply::REFUSED);
+}
+
+TEST_F(ShardBookTest, ASecondProcessIsTakenForAnotherUntilTheFirstIsSilent) {
+  Say(Report(1, 5));
+  EXPECT_EQ(Say(Report(1, 6)).reply->state(), v1::ShardReply::TAKEN);
+  now_ms_ += 3001;
+  EXPECT_THAT(Say(Report(1, 6)).failure,
+              HasSubstr("server 1 at tcp://h1:1 was restarted and has lost its parameters"));
+}
+
+TEST_F(ShardBookTest, OneOfTheNextRunWaitsUntilThisCoordinatorHasLeft) {
+  EXPECT_EQ(Say(Report(1, 5, 0), /*is_over=*/true).reply->state(), v1::ShardReply::TAKEN);
+  EXPECT_TRUE(Say(Report(1, 5, 0), true, /*has_failed=*/true).tells_state);
+  const auto earlier = Say(Report(1, 5, 76));
+  EXPECT_EQ(earlier.reply->run(), kRun) << "by which a shard of an earlier run knows";
+  EXPECT_FALSE(earlier.tells_state);
+}
+
+TEST_F(ShardBookTest, AShardThatEndsSaysWhyAndAStrangerNothing) {
+  Say(Report(2, 5));
+  v1::ShardReport end = Report(2, 6);
+  end.set_failure("was stopped");
+  EXPECT_THAT(Say(end).failure, IsEmpty());
+  end.set_nonce(5);
+  const auto outcome = Say(end);
+  EXPECT_EQ(outcome.failure, "server 2 at tcp://h2:1 was stopped");
+  EXPECT_FALSE(outcome.reply.has_value());
+}
+
+TEST_F(ShardBookTest, AllHaveLeftWhenAllWereThereAndSaidFarewell) {
+  for (const uint32_t shard : {1, 2}) {
+    Say(Report(shard, shard));
+    EXPECT_FALSE(book_.all_have_left());
+    v1::ShardReport farewell = Report(shard, shard);
+    farewell.set_farewell(true);
+    EXPECT_FALSE(Say(farewell).reply.has_value());
+  }
+  EXPECT_TRUE(book_.all_have_left());
+}
+
+TEST_F(ShardBookTest, TheSilentAreNamed) {
+  Say(Report(1, 5));
+  now_ms_ += 5000;
+  Say(Report(2, 5));
+  EXPECT_THAT(book_.DescribeSilent(5000, now_ms_), IsEmpty());
+  EXPECT_EQ(book_.DescribeSilent(4999, now_ms_),
+            "server 1 at tcp://h1:1 was not heard of for 5000 ms");
+}
+
+}  // namespace
+}  // namespace weir::server
