@@ -126,14 +126,19 @@ void Server::ReceiveControl(const transport::PeerId& peer, const v1::Header& hea
         Reply(peer, *reply);
       }
       return;
+    case v1::Header::kHeartbeat:
+      return ReplyIfAny(peer, coordinator_->OnHeartbeat(header.heartbeat(), now_ms));
     case v1::Header::kWorkRequest:
-      if (auto reply = coordinator_->OnWorkRequest(header.work_request(), message, now_ms)) {
-        Reply(peer, *reply);
-      }
-      return;
+      return ReplyIfAny(peer, coordinator_->OnWorkRequest(header.work_request(), message, now_ms));
+    case v1::Header::kLeave:
+      return ReplyIfAny(peer, coordinator_->OnLeave(header.leave(), now_ms));
     default:
       return dispatcher_->Refuse(peer, "a message that servers do not take", false);
   }
+}
+
+void Server::ReplyIfAny(const transport::PeerId& peer, const std::optional<v1::Header>& header) {
+  if (header) Reply(peer, *header);
 }
 
 void Server::Reply(const transport::PeerId& peer, const v1::Header& header) {

@@ -69,6 +69,7 @@ class Server {
   void ReceiveControl(const transport::PeerId& peer, const v1::Header& header,
                       const transport::Message& message, int64_t now_ms);
   void Reply(const transport::PeerId& peer, const v1::Header& header);
+  void ReplyIfAny(const transport::PeerId& peer, const std::optional<v1::Header>& header);
   std::optional<Status> Outcome(int64_t now_ms);
 
   const v1::Config config_;

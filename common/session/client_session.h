@@ -28,7 +28,7 @@
 
 namespace weir::session {
 
-inline constexpr uint32_t kProtocolVersion = 3;
+inline constexpr uint32_t kProtocolVersion = 4;
 
 struct ClientSessionOptions {
   std::string peer_name;  // "server 1 at tcp://h1:7100", for messages

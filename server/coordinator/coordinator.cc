@@ -21,6 +21,8 @@ v1::Header RefusalHeader(std::string reason, bool retry) {
   return header;
 }
 
+cluster::Seat SeatOf(const v1::Speaker& speaker) { return {speaker.trainer(), speaker.stage()}; }
+
 }  // namespace
 
 Coordinator::Coordinator(const v1::Config& config, v1::RunIdentity identity, uint32_t server_count,
@@ -119,70 +121,80 @@ void Coordinator::TakeSeatAnew(cluster::Seat seat, uint64_t incarnation) {
 
 // --- What workers say ----------------------------------------------------------------------------
 
+std::optional<v1::Header> Coordinator::OnHeartbeat(const v1::Heartbeat& heartbeat, int64_t now_ms) {
+  Hearing hearing = Hear(heartbeat.speaker(), now_ms);
+  if (!hearing.is_heard) return std::move(hearing.refusal);
+  const cluster::Seat seat = SeatOf(heartbeat.speaker());
+  v1::Header header;
+  v1::HeartbeatReply& reply = *header.mutable_heartbeat_reply();
+  if (failed()) reply.set_failed(failure());
+  if (admission_.stage_count() <= 1) return header;
+  pipelines_.Adopt(seat, heartbeat.adopted_generation(), heartbeat.awaited_next());
+  if (heartbeat.lost_generation() != 0) pipelines_.Renew(seat, heartbeat.lost_generation());
+  pipelines_.FillView(seat.trainer, reply.mutable_pipeline());
+  return header;
+}
+
 std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& request,
                                                      const transport::Message& message,
                                                      int64_t now_ms) {
-  const cluster::Seat seat{request.trainer(), request.stage()};
-  if (request.run() == nonce_ && IsAfterFarewell(seat, request)) return std::nullopt;
-  if (auto refusal = RefuseStranger(request, seat, now_ms)) return refusal;
-  if (TakeLastWords(request, seat, now_ms)) return std::nullopt;
+  Hearing hearing = Hear(request.speaker(), now_ms);
+  if (!hearing.is_heard) return std::move(hearing.refusal);
+  const cluster::Seat seat = SeatOf(request.speaker());
   Desk& desk = desks_[seat];
-  if (!request.heartbeat_only() && request.request_id() <= desk.last_request_id) {
-    if (request.request_id() == desk.last_request_id) return desk.last_reply;
-    return std::nullopt;
+  if (request.request_id() <= desk.last_request_id) {  // the reply was lost, or the request is old
+    const bool is_last = request.request_id() == desk.last_request_id && request.request_id() > 0;
+    return is_last ? std::optional(desk.last_reply) : std::nullopt;
   }
+  if (desk.saves && request.model_saved() && !running() && !failed()) saver_.OnSaved();
   if (request.has_report()) TakeReport(seat, request.report());
-  v1::Header header;
-  v1::WorkReply& reply = *header.mutable_work_reply();
-  reply.set_request_id(request.request_id());
-  FillPipeline(request, seat, &reply);
-  if (request.heartbeat_only()) {
-    FillHeartbeat(request, now_ms, &reply);
-    return header;
-  }
   TakeWork(request, seat, message, now_ms);
-  FillWork(request, seat, now_ms, &reply);
-  FillRun(request, now_ms, &reply);
+  v1::Header header;
+  FillReply(request, seat, now_ms, header.mutable_work_reply());
   desk.last_request_id = request.request_id();
   desk.last_reply = header;
   return header;
 }
 
-// Of an earlier run at this address a worker may wake late; seats and incarnations are alike.
-std::optional<v1::Header> Coordinator::RefuseStranger(const v1::WorkRequest& request,
-                                                      cluster::Seat seat, int64_t now_ms) {
-  if (request.run() != nonce_) {
-    return RefusalHeader(StrCat("it was restarted and knows nothing of ", Name(seat),
-                                "; start the run again, with all servers"),
-                         false);
-  }
-  if (membership_.Heard(seat, request.incarnation(), now_ms)) return std::nullopt;
-  return RefusalHeader(
-      StrCat(Name(seat), " was silent for more than ", config_.cluster().member_timeout_ms(),
-             " ms and its work was given to others",
-             desks_[seat].saves && !saver_.saved() ? "; the model is not saved" : ""),
-      false);
-}
-
-bool Coordinator::IsAfterFarewell(cluster::Seat seat, const v1::WorkRequest& request) const {
-  const auto found = desks_.find(seat);
-  return found != desks_.end() && found->second.has_left &&
-         found->second.incarnation == request.incarnation();
-}
-
-bool Coordinator::TakeLastWords(const v1::WorkRequest& request, cluster::Seat seat,
-                                int64_t now_ms) {
-  if (!request.failure().empty()) TakeFailure(seat, request);
-  if (desks_[seat].saves && request.model_saved() && !running() && !failed()) saver_.OnSaved();
-  if (!request.farewell() && request.failure().empty()) return false;
+std::optional<v1::Header> Coordinator::OnLeave(const v1::Leave& leave, int64_t now_ms) {
+  Hearing hearing = Hear(leave.speaker(), now_ms);
+  if (!hearing.is_heard) return std::move(hearing.refusal);
+  const cluster::Seat seat = SeatOf(leave.speaker());
+  if (!leave.failure().empty()) TakeFailure(seat, leave);
   Dismiss(seat, now_ms);
-  return true;
+  return std::nullopt;
 }
 
-void Coordinator::TakeFailure(cluster::Seat seat, const v1::WorkRequest& request) {
-  std::string reason = StrCat(Name(seat), ": ", request.failure());
+// Of an earlier run at this address a worker may wake late; seats and incarnations are alike.
+Coordinator::Hearing Coordinator::Hear(const v1::Speaker& speaker, int64_t now_ms) {
+  const cluster::Seat seat = SeatOf(speaker);
+  if (speaker.run() != nonce_) {
+    return {.is_heard = false,
+            .refusal = RefusalHeader(StrCat("it was restarted and knows nothing of ", Name(seat),
+                                            "; start the run again, with all servers"),
+                                     false)};
+  }
+  if (IsAfterFarewell(speaker)) return {};
+  if (membership_.Heard(seat, speaker.incarnation(), now_ms))
+    return {.is_heard = true, .refusal = {}};
+  return {.is_heard = false,
+          .refusal = RefusalHeader(
+              StrCat(Name(seat), " was silent for more than ",
+                     config_.cluster().member_timeout_ms(), " ms and its work was given to others",
+                     desks_[seat].saves && !saver_.saved() ? "; the model is not saved" : ""),
+              false)};
+}
+
+bool Coordinator::IsAfterFarewell(const v1::Speaker& speaker) const {
+  const auto found = desks_.find(SeatOf(speaker));
+  return found != desks_.end() && found->second.has_left &&
+         found->second.incarnation == speaker.incarnation();
+}
+
+void Coordinator::TakeFailure(cluster::Seat seat, const v1::Leave& leave) {
+  std::string reason = StrCat(Name(seat), ": ", leave.failure());
   if (!running()) return TakeLateFailure(seat, std::move(reason));
-  if (!request.others_may_go_on() || desks_[seat].saves || !HasOtherTrainer(seat.trainer)) {
+  if (!leave.others_may_go_on() || desks_[seat].saves || !HasOtherTrainer(seat.trainer)) {
     return director_.Fail(std::move(reason));
   }
   reports_.ForgetGauges(seat);

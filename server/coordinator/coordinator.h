@@ -46,8 +46,10 @@ class Coordinator {
 
   // Each returns the reply, if there is one to send.
   v1::Header OnJoin(const v1::Join& join, int64_t now_ms);
+  std::optional<v1::Header> OnHeartbeat(const v1::Heartbeat& heartbeat, int64_t now_ms);
   std::optional<v1::Header> OnWorkRequest(const v1::WorkRequest& request,
                                           const transport::Message& message, int64_t now_ms);
+  std::optional<v1::Header> OnLeave(const v1::Leave& leave, int64_t now_ms);
   std::optional<v1::Header> OnShardReport(const v1::ShardReport& report, int64_t now_ms);
 
   // Something else of this worker has come to shard 0, so it lives: its heartbeats may be stuck
@@ -103,15 +105,17 @@ class Coordinator {
   void TakeSeatAnew(cluster::Seat seat, uint64_t incarnation);
 
   // --- what workers say
-  // A refusal of who is not, or no longer, a member.
-  std::optional<v1::Header> RefuseStranger(const v1::WorkRequest& request, cluster::Seat seat,
-                                           int64_t now_ms);
+  // What of a word ends the matter: it comes from nobody who is a member, or has left since.
+  struct Hearing {
+    bool is_heard = false;
+    std::optional<v1::Header> refusal;  // else; nothing: there is none to send
+  };
+  Hearing Hear(const v1::Speaker& speaker, int64_t now_ms);
   // A double of something that was sent before its sender left.
-  bool IsAfterFarewell(cluster::Seat seat, const v1::WorkRequest& request) const;
-  bool TakeLastWords(const v1::WorkRequest& request, cluster::Seat seat, int64_t now_ms);
+  bool IsAfterFarewell(const v1::Speaker& speaker) const;
   // A worker gives up. The run ends with it, unless it may go on with another trainer and loses
   // nothing that only this worker would have kept.
-  void TakeFailure(cluster::Seat seat, const v1::WorkRequest& request);
+  void TakeFailure(cluster::Seat seat, const v1::Leave& leave);
   void TakeLateFailure(cluster::Seat seat, std::string reason);
   void Dismiss(cluster::Seat seat, int64_t now_ms);
   void TakeReport(cluster::Seat seat, const v1::WorkerReport& report);
@@ -122,11 +126,11 @@ class Coordinator {
   void Settle(cluster::Seat seat, bool is_busy, int64_t now_ms);
 
   // --- what they are told
-  void FillHeartbeat(const v1::WorkRequest& request, int64_t now_ms, v1::WorkReply* reply) const;
+  void FillReply(const v1::WorkRequest& request, cluster::Seat seat, int64_t now_ms,
+                 v1::WorkReply* reply);
   void FillWork(const v1::WorkRequest& request, cluster::Seat seat, int64_t now_ms,
                 v1::WorkReply* reply);
   void FillRun(const v1::WorkRequest& request, int64_t now_ms, v1::WorkReply* reply) const;
-  void FillPipeline(const v1::WorkRequest& request, cluster::Seat seat, v1::WorkReply* reply);
   v1::RunReport FinalReport(int64_t now_ms) const;
 
   // --- at each tick

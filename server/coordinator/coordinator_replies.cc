@@ -19,18 +19,12 @@ constexpr int64_t kLastWordsMs = 2000;
 
 }  // namespace
 
-void Coordinator::FillPipeline(const v1::WorkRequest& request, cluster::Seat seat,
-                               v1::WorkReply* reply) {
-  if (admission_.stage_count() <= 1) return;
-  pipelines_.Adopt(seat, request.adopted_generation(), request.awaited_next());
-  if (request.lost_generation() != 0) pipelines_.Renew(seat, request.lost_generation());
-  pipelines_.FillView(seat.trainer, reply->mutable_pipeline());
-}
-
-void Coordinator::FillHeartbeat(const v1::WorkRequest& request, int64_t now_ms,
-                                v1::WorkReply* reply) const {
-  reply->set_wait_ms(0);
-  if (failed()) FillRun(request, now_ms, reply);
+void Coordinator::FillReply(const v1::WorkRequest& request, cluster::Seat seat, int64_t now_ms,
+                            v1::WorkReply* reply) {
+  reply->set_request_id(request.request_id());
+  if (admission_.stage_count() > 1) pipelines_.FillView(seat.trainer, reply->mutable_pipeline());
+  FillWork(request, seat, now_ms, reply);
+  FillRun(request, now_ms, reply);
 }
 
 // A later stage is given work by the one before it; a trainer that lacks a stage could not do any.

@@ -163,17 +163,24 @@ class ServerTest : public testing::Test {
     header.mutable_push()->set_sequence(sequence);
     return header;
   }
-  v1::Header Word(uint32_t trainer, uint64_t incarnation) const {
+  v1::Speaker Speaker(uint32_t trainer, uint64_t incarnation) const {
+    v1::Speaker speaker;
+    speaker.set_run(run_);
+    speaker.set_trainer(trainer);
+    speaker.set_incarnation(incarnation);
+    return speaker;
+  }
+  // For work: the first request of this worker.
+  v1::Header WorkRequest(uint32_t trainer, uint64_t incarnation) const {
     v1::Header header;
-    header.mutable_work_request()->set_run(run_);
-    header.mutable_work_request()->set_trainer(trainer);
-    header.mutable_work_request()->set_incarnation(incarnation);
+    *header.mutable_work_request()->mutable_speaker() = Speaker(trainer, incarnation);
+    header.mutable_work_request()->set_request_id(1);
     return header;
   }
   // A server that is stopped does not wait for who has left.
   void SayFarewell(transport::ConnectionId connection, uint32_t trainer, uint64_t incarnation) {
-    v1::Header farewell = Word(trainer, incarnation);
-    farewell.mutable_work_request()->set_farewell(true);
+    v1::Header farewell;
+    *farewell.mutable_leave()->mutable_speaker() = Speaker(trainer, incarnation);
     EXPECT_TRUE(client_->Send(connection, MakeParts(farewell, {})).ok());
   }
   // Returns the incarnation.
@@ -202,9 +209,7 @@ class ServerTest : public testing::Test {
     EXPECT_GT(answer.answer().version(), catch_up.answer().version());
 
     v1::Header request;
-    request.mutable_work_request()->set_run(run_);
-    request.mutable_work_request()->set_trainer(trainer);
-    request.mutable_work_request()->set_incarnation(incarnation);
+    *request.mutable_work_request()->mutable_speaker() = Speaker(trainer, incarnation);
     request.mutable_work_request()->set_request_id(1);
     EXPECT_TRUE(Exchange(connection, request).work_reply().has_chunk());
   }
@@ -250,9 +255,8 @@ TEST_F(ServerTest, AFailedRunEndsItWithTheReason) {
   ExpectATrainerIsServed(0);
   const auto connection = client_->Open(kServerAddress).value();
   v1::Header failure;
-  failure.mutable_work_request()->set_run(run_);
-  failure.mutable_work_request()->set_incarnation(1);
-  failure.mutable_work_request()->set_failure("the disk is full");
+  *failure.mutable_leave()->mutable_speaker() = Speaker(0, 1);
+  failure.mutable_leave()->set_failure("the disk is full");
   ASSERT_TRUE(client_->Send(connection, MakeParts(failure, {})).ok());
   thread_.join();
   EXPECT_EQ(outcome_.code(), StatusCode::kFailedPrecondition);
@@ -267,8 +271,9 @@ TEST_F(ServerTest, AStallOfTheServerIsNotTheSilenceOfATrainer) {
   const v1::Header joined = Exchange(connection, Join(0));
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(client_->Send(connection, MakeParts({}, {})).ok());
   v1::Header request;
-  request.mutable_work_request()->set_run(joined.join_reply().run());
-  request.mutable_work_request()->set_incarnation(joined.join_reply().incarnation());
+  v1::Speaker& speaker = *request.mutable_work_request()->mutable_speaker();
+  speaker.set_run(joined.join_reply().run());
+  speaker.set_incarnation(joined.join_reply().incarnation());
   request.mutable_work_request()->set_request_id(1);
   ASSERT_TRUE(client_->Send(connection, MakeParts(request, {})).ok());
   std::this_thread::sleep_for(std::chrono::milliseconds(400));
@@ -310,16 +315,14 @@ TEST_F(ServerTest, WhatAPushTellsOfItsLeaseIsNotLentAgain) {
   const auto connection = client_->Open(kServerAddress).value();
   const uint64_t other = JoinRun(connection, 1);
   const uint64_t incarnation = JoinAndSayHello(connection, 0);
-  v1::Header request = Word(0, incarnation);
-  request.mutable_work_request()->set_request_id(1);
+  v1::Header request = WorkRequest(0, incarnation);
   const v1::ChunkLease lent = Exchange(connection, request).work_reply().chunk();
   v1::Header push = Push(1);
   push.mutable_push()->set_lease(lent.lease());
   push.mutable_push()->set_offset(7);
   ASSERT_EQ(Exchange(connection, push).answer().sequence(), 1u);
   SayFarewell(connection, 0, incarnation);
-  request = Word(1, other);
-  request.mutable_work_request()->set_request_id(1);
+  request = WorkRequest(1, other);
   const v1::ChunkLease again = Exchange(connection, request).work_reply().chunk();
   EXPECT_NE(again.lease(), lent.lease());
   EXPECT_EQ(again.chunk(), lent.chunk());
@@ -437,8 +440,8 @@ TEST_F(ServerTest, GarbageDoesNotKeepItFromServing) {
   pull.mutable_row_pull()->set_request_id(1);
   sound.push_back(MakeParts(pull, {RowIdsFrame(0, {1, 2}), RowIdsFrame(1, {5})}));
   v1::Header request;
-  request.mutable_work_request()->set_trainer(3);
-  request.mutable_work_request()->set_incarnation(99);
+  request.mutable_work_request()->mutable_speaker()->set_trainer(3);
+  request.mutable_work_request()->mutable_speaker()->set_incarnation(99);
   request.mutable_work_request()->set_request_id(1);
   request.mutable_work_request()->add_completions()->set_has_scores(true);
   Bytes scores;

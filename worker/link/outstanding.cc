@@ -65,6 +65,10 @@ void Outstanding::AddHeartbeat(int64_t now_ms) {
 
 std::optional<int64_t> Outstanding::OnWorkReply(const v1::WorkReply& reply) {
   if (work_ && work_->request.request_id() == reply.request_id()) work_->reply = reply;
+  return OnHeartbeatReply();
+}
+
+std::optional<int64_t> Outstanding::OnHeartbeatReply() {
   return std::exchange(heartbeat_since_ms_, std::nullopt);
 }
 

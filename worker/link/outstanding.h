@@ -44,8 +44,9 @@ class Outstanding {
   std::optional<v1::WorkReply> TakeWork();
   // Since when a heartbeat waited for a word of the coordinator; nothing if none did.
   std::optional<int64_t> OnWorkReply(const v1::WorkReply& reply);
+  std::optional<int64_t> OnHeartbeatReply();
 
-  // A heartbeat left for the coordinator; any work reply is its answer. There is another one soon.
+  // A heartbeat left for the coordinator; any word of it is an answer. There is another one soon.
   void AddHeartbeat(int64_t now_ms);
   void ForgetHeartbeats() { heartbeat_since_ms_.reset(); }
 

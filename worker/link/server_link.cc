@@ -220,10 +220,7 @@ Result<Outstanding::Section> ServerLink::PullSection(size_t server, const v1::Mo
 Result<v1::WorkReply> ServerLink::RequestWork(v1::WorkRequest request, Body scores) {
   std::unique_lock lock(mutex_);
   if (!failure_.ok()) return failure_;
-  request.set_trainer(options_.trainer);
-  request.set_stage(options_.stage);
-  request.set_incarnation(incarnation_);
-  request.set_run(run_);
+  *request.mutable_speaker() = Speaker();
   outstanding_.SetWork(std::move(request), std::move(scores), clock_.NowMs());
   commands_.push_back([this] { SendRequest(0, [&] { return outstanding_.WorkFor(0); }); });
   transport_->Wake();
@@ -236,10 +233,11 @@ Result<v1::WorkReply> ServerLink::RequestWork(v1::WorkRequest request, Body scor
 void ServerLink::Stop(const Status& status, bool tell_others) {
   if (tell_others) {
     Post([this, status] {
-      Tell([&](v1::WorkRequest* request) {
-        request->set_failure(ToUtf8(status.message()));
-        request->set_others_may_go_on(status.code() == StatusCode::kDeadlineExceeded);
-      });
+      v1::Header header;
+      header.mutable_leave()->set_failure(ToUtf8(status.message()));
+      header.mutable_leave()->set_others_may_go_on(status.code() == StatusCode::kDeadlineExceeded);
+      *header.mutable_leave()->mutable_speaker() = Speaker();
+      Send(0, header, {});
     });
   }
   Fail(status);
@@ -364,6 +362,9 @@ void ServerLink::Handle(size_t server, const v1::Header& header,
     case v1::Header::kModelReply:
       TakeModelReply(server, header.model_reply(), message);
       break;
+    case v1::Header::kHeartbeatReply:
+      TakeHeartbeatReply(header.heartbeat_reply());
+      break;
     case v1::Header::kWorkReply:
       TakeWorkReply(header.work_reply());
       break;
@@ -450,18 +451,33 @@ void ServerLink::TakeModelReply(size_t server, const v1::ModelReply& reply,
   if (since_ms) peers_[server].session->OnDataReply(clock_.NowMs() - *since_ms);
 }
 
-void ServerLink::TakeWorkReply(const v1::WorkReply& reply) {
-  if (reply.has_failed()) {
-    SayFarewell();
-    return Fail(FailedPrecondition(StrCat("the run has failed: ", reply.failed())));
-  }
-  if (reply.has_finished() && !options_.saves && !options_.stays) SayFarewell();
-  if (reply.has_pipeline() && options_.on_pipeline) {
-    pipeline_is_ready_ = reply.pipeline().ready();
-    options_.on_pipeline(reply.pipeline());
-  }
+void ServerLink::TakeHeartbeatReply(const v1::HeartbeatReply& reply) {
+  if (!reply.failed().empty()) return TakeFailureOfRun(reply.failed());
+  if (reply.has_pipeline()) TakePipeline(reply.pipeline());
   std::lock_guard lock(mutex_);
-  const auto since_ms = outstanding_.OnWorkReply(reply);
+  TakeWord(outstanding_.OnHeartbeatReply());
+}
+
+void ServerLink::TakeWorkReply(const v1::WorkReply& reply) {
+  if (reply.has_failed()) return TakeFailureOfRun(reply.failed());
+  if (reply.has_finished() && !options_.saves && !options_.stays) SayFarewell();
+  if (reply.has_pipeline()) TakePipeline(reply.pipeline());
+  std::lock_guard lock(mutex_);
+  TakeWord(outstanding_.OnWorkReply(reply));
+}
+
+void ServerLink::TakeFailureOfRun(const std::string& reason) {
+  SayFarewell();
+  Fail(FailedPrecondition(StrCat("the run has failed: ", reason)));
+}
+
+void ServerLink::TakePipeline(const v1::PipelineView& view) {
+  if (!options_.on_pipeline) return;
+  pipeline_is_ready_ = view.ready();
+  options_.on_pipeline(view);
+}
+
+void ServerLink::TakeWord(const std::optional<int64_t>& since_ms) {
   if (since_ms) peers_[0].session->OnWordReply(clock_.NowMs() - *since_ms);
 }
 
@@ -484,7 +500,9 @@ void ServerLink::SayFarewell() {
     std::lock_guard lock(mutex_);
     outstanding_.ForgetHeartbeats();
   }
-  Tell([](v1::WorkRequest* request) { request->set_farewell(true); });
+  v1::Header header;
+  *header.mutable_leave()->mutable_speaker() = Speaker();
+  Send(0, header, {});
 }
 
 void ServerLink::Tick() {
@@ -502,12 +520,13 @@ void ServerLink::SendHeartbeat(int64_t now_ms) {
     std::lock_guard lock(mutex_);
     outstanding_.AddHeartbeat(now_ms);
   }
-  Tell([this](v1::WorkRequest* request) {
-    request->set_heartbeat_only(true);
-    request->set_adopted_generation(adopted_generation_);
-    request->set_awaited_next(awaited_next_);
-    request->set_lost_generation(lost_generation_);
-  });
+  v1::Header header;
+  v1::Heartbeat& heartbeat = *header.mutable_heartbeat();
+  heartbeat.set_adopted_generation(adopted_generation_);
+  heartbeat.set_awaited_next(awaited_next_);
+  heartbeat.set_lost_generation(lost_generation_);
+  *heartbeat.mutable_speaker() = Speaker();
+  Send(0, header, {});
 }
 
 // Threads tell in any order; the coordinator waits for the last generation to be adopted.
@@ -551,16 +570,13 @@ void ServerLink::SendRequest(size_t server, const std::function<std::optional<Re
   if (request && peers_[server].session->ready()) Send(server, request->header, request->body);
 }
 
-// A word to the coordinator that needs no reply.
-void ServerLink::Tell(const std::function<void(v1::WorkRequest*)>& fill) {
-  v1::Header header;
-  v1::WorkRequest& request = *header.mutable_work_request();
-  request.set_trainer(options_.trainer);
-  request.set_stage(options_.stage);
-  request.set_incarnation(incarnation_);
-  request.set_run(run_);
-  fill(&request);
-  Send(0, header, {});
+v1::Speaker ServerLink::Speaker() const {
+  v1::Speaker speaker;
+  speaker.set_trainer(options_.trainer);
+  speaker.set_stage(options_.stage);
+  speaker.set_incarnation(incarnation_);
+  speaker.set_run(run_);
+  return speaker;
 }
 
 void ServerLink::Send(size_t server, const v1::Header& header, const Body& body) {

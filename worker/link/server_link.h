@@ -110,7 +110,7 @@ class ServerLink {
   // hears the reason, if this worker has joined.
   void Stop(const Status& status, bool tell_others);
 
-  // What the coordinator hears of the pipeline, soon and from now on (WorkRequest): a generation
+  // What the coordinator hears of the pipeline, soon and from now on (Heartbeat): a generation
   // that was adopted, and one whose messages were lost.
   void TellAdopted(uint64_t generation, bool awaited_next);
   void TellLost(uint64_t generation);
@@ -146,7 +146,12 @@ class ServerLink {
   void TakeRowReply(size_t server, uint64_t request_id, const transport::Message& message);
   void TakeModelReply(size_t server, const v1::ModelReply& reply,
                       const transport::Message& message);
+  void TakeHeartbeatReply(const v1::HeartbeatReply& reply);
   void TakeWorkReply(const v1::WorkReply& reply);
+  void TakeFailureOfRun(const std::string& reason);
+  void TakePipeline(const v1::PipelineView& view);
+  // Of the coordinator, for which something has waited since then.
+  void TakeWord(const std::optional<int64_t>& since_ms);
   void TakeHelloReply(size_t server, const v1::HelloReply& reply);
   void Tick();
   void SendHeartbeat(int64_t now_ms);
@@ -154,7 +159,7 @@ class ServerLink {
   void RepeatOutstanding(size_t server);
   void PublishTaken();
   void SendRequest(size_t server, const std::function<std::optional<Request>()>& get);
-  void Tell(const std::function<void(v1::WorkRequest*)>& fill);
+  v1::Speaker Speaker() const;
   void Send(size_t server, const v1::Header& header, const Body& body);
   session::OtherWaits OldestOutstanding(size_t server) const;
   // With what this process knows of why the servers seem to be gone.

@@ -47,11 +47,16 @@ class CoordinatorTest : public testing::Test {
   }
 
   virtual uint64_t run() const { return coordinator_.run(); }
+  v1::Speaker Speaker(uint32_t trainer, uint64_t incarnation = 1) const {
+    v1::Speaker speaker;
+    speaker.set_run(run());
+    speaker.set_trainer(trainer);
+    speaker.set_incarnation(incarnation);
+    return speaker;
+  }
   v1::WorkRequest Request(uint32_t trainer, uint64_t request_id, uint64_t incarnation = 1) const {
     v1::WorkRequest request;
-    request.set_run(run());
-    request.set_trainer(trainer);
-    request.set_incarnation(incarnation);
+    *request.mutable_speaker() = Speaker(trainer, incarnation);
     request.set_request_id(request_id);
     return request;
   }
@@ -63,10 +68,21 @@ class CoordinatorTest : public testing::Test {
     CHECK(reply && reply->has_work_reply());
     return reply->work_reply();
   }
-  v1::WorkReply Heartbeat(uint32_t trainer) {
-    v1::WorkRequest request = Request(trainer, 0);
-    request.set_heartbeat_only(true);
-    return Work(request);
+  v1::HeartbeatReply Heartbeat(uint32_t trainer) {
+    v1::Heartbeat heartbeat;
+    *heartbeat.mutable_speaker() = Speaker(trainer);
+    const auto reply = coordinator_.OnHeartbeat(heartbeat, now_ms_);
+    CHECK(reply && reply->has_heartbeat_reply());
+    return reply->heartbeat_reply();
+  }
+  // failure: why it gives up; empty: it has heard that the run is over.
+  std::optional<v1::Header> SayGoodbye(const v1::Speaker& speaker, const std::string& failure,
+                                       bool others_may_go_on = false) {
+    v1::Leave leave;
+    *leave.mutable_speaker() = speaker;
+    leave.set_failure(failure);
+    leave.set_others_may_go_on(others_may_go_on);
+    return coordinator_.OnLeave(leave, now_ms_);
   }
 
   static void AddCompletion(v1::WorkRequest* request, uint64_t lease, bool has_scores = false) {
@@ -117,9 +133,7 @@ class CoordinatorTest : public testing::Test {
     return reply;
   }
   void SayFarewell(uint32_t trainer) {
-    v1::WorkRequest request = Request(trainer, 0);
-    request.set_farewell(true);
-    EXPECT_FALSE(Ask(request)) << "nobody is there to take a reply";
+    EXPECT_FALSE(SayGoodbye(Speaker(trainer), "")) << "nobody is there to take a reply";
   }
   void SaySaved(uint32_t trainer, uint64_t request_id) {
     v1::WorkRequest request = Request(trainer, request_id);
@@ -127,9 +141,7 @@ class CoordinatorTest : public testing::Test {
     EXPECT_TRUE(Work(request).has_finished());
   }
   void FailAs(uint32_t trainer, const std::string& reason) {
-    v1::WorkRequest request = Request(trainer, 0);
-    request.set_failure(reason);
-    Ask(request);
+    EXPECT_FALSE(SayGoodbye(Speaker(trainer), reason)) << "it does not wait for an answer";
   }
   void ShardSaysFarewell(uint32_t shard, uint64_t nonce) {
     v1::ShardReport report;
@@ -283,7 +295,7 @@ TEST_F(CoordinatorTest, AHeartbeatAsksForNothingAndKeepsTheSeat) {
   Admit(0);
   for (int i = 0; i < 5; ++i) {
     now_ms_ += kMemberTimeoutMs;
-    EXPECT_EQ(Heartbeat(0).wait_ms(), 0u);
+    EXPECT_TRUE(Heartbeat(0).failed().empty());
     coordinator_.Tick(now_ms_);
   }
   EXPECT_FALSE(coordinator_.failed());
@@ -293,9 +305,7 @@ TEST_F(CoordinatorTest, AHeartbeatAsksForNothingAndKeepsTheSeat) {
 TEST_F(CoordinatorTest, AFailureOfOneWorkerReachesTheOthersHeartbeat) {
   Admit(0);
   Admit(1);
-  v1::WorkRequest failing = Request(0, 0);
-  failing.set_failure("top/0/weight is NaN");
-  EXPECT_FALSE(Ask(failing)) << "it does not wait for an answer";
+  FailAs(0, "top/0/weight is NaN");
   EXPECT_TRUE(coordinator_.failed());
   EXPECT_THAT(Heartbeat(1).failed(),
               AllOf(HasSubstr("trainer 0"), HasSubstr("top/0/weight is NaN")));
@@ -325,7 +335,7 @@ TEST_F(CoordinatorTest, AnExpiredMembersWorkGoesToAnotherFromWhereItWasFinished)
 
 TEST_F(CoordinatorTest, OneThatWasRestartedDoesNotBlameItsTrainers) {
   v1::WorkRequest request = Request(0, 1);
-  request.set_run(run() + 1);  // that of whom it was before
+  request.mutable_speaker()->set_run(run() + 1);  // that of whom it was before
   const auto reply = Ask(request);
   ASSERT_TRUE(reply && reply->has_refusal());
   EXPECT_THAT(reply->refusal().reason(),
@@ -346,11 +356,8 @@ TEST_F(CoordinatorTest, WhoLeftARunThatGoesOnMayComeBack) {
   uint64_t incarnation = Admit(0);
   Admit(1);
   for (const bool gives_up : {false, true}) {
-    v1::WorkRequest last = Request(0, 0, incarnation);
-    last.set_farewell(!gives_up);
-    if (gives_up) last.set_failure("server 1 did not answer");
-    last.set_others_may_go_on(gives_up);
-    EXPECT_FALSE(Ask(last));
+    EXPECT_FALSE(
+        SayGoodbye(Speaker(0, incarnation), gives_up ? "server 1 did not answer" : "", gives_up));
     EXPECT_FALSE(Ask(Request(0, 1, incarnation))) << "a double that came late";
     const v1::Header joined = Join(0, 777 + incarnation);
     ASSERT_EQ(joined.join_reply().incarnation(), ++incarnation) << joined.DebugString();
@@ -438,12 +445,12 @@ TEST_F(CoordinatorTest, GaugesAreThoseOfTheLiving) {
 TEST_F(CoordinatorTest, TheRunEndsWithTheWarningsOfAllItsWorkers) {
   Admit(0);
   Admit(1);
-  v1::WorkRequest other = Request(1, 0);
-  other.set_heartbeat_only(true);
+  v1::WorkRequest other = Request(1, 1);
   other.mutable_report()->set_lines(10);
   other.mutable_report()->set_malformed_lines(1);
   other.mutable_report()->set_first_malformed("train.tsv:3: no label");
   Work(other);
+  SayFarewell(1);  // its chunk is lent again
   uint64_t last_id = 0;
   const v1::RunReport report = FinishTheRun(&last_id).finished();
   ASSERT_EQ(report.warnings_size(), 1) << report.DebugString();
@@ -495,7 +502,7 @@ TEST_F(CoordinatorTest, ScoresThatAreMissingOrDamagedFailTheRun) {
   other.OnJoin(join, now_ms_);
   Bytes damaged = Scores();
   damaged.back() ^= 1;
-  request.set_run(other.run());
+  request.mutable_speaker()->set_run(other.run());
   other.OnWorkRequest(request, MakeParts({}, {damaged}), now_ms_);
   EXPECT_THAT(other.failure(), HasSubstr("checksum"));
 }
@@ -677,9 +684,7 @@ TEST_F(CoordinatorTest, ItIsOverWhenTrainersAndShardsHaveSaidFarewell) {
 TEST_F(CoordinatorTest, ItIsOverAfterFiveSecondsWhoeverSaysNothing) {
   Admit(0);
   Admit(1);
-  v1::WorkRequest failing = Request(0, 0);
-  failing.set_failure("no reason");
-  Ask(failing);
+  FailAs(0, "no reason");
   coordinator_.Tick(now_ms_);
   EXPECT_FALSE(coordinator_.over(now_ms_ + 5000));
   EXPECT_TRUE(coordinator_.over(now_ms_ + 5001));
@@ -834,9 +839,7 @@ TEST_F(CoordinatorTest, ItIsOverAtOnceWhenTheLastOneHasHeardOfTheFailure) {
   Admit(0);
   Admit(1);
   for (uint32_t shard : {1u, 2u}) Report(shard, shard);
-  v1::WorkRequest failing = Request(0, 0);
-  failing.set_failure("no reason");
-  Ask(failing);
+  FailAs(0, "no reason");
   coordinator_.Tick(now_ms_);
   Heartbeat(1);
   for (uint32_t shard : {1u, 2u}) ShardSaysFarewell(shard, shard);
@@ -848,9 +851,7 @@ TEST_F(CoordinatorTest, ItIsOverAtOnceWhenTheLastOneHasHeardOfTheFailure) {
 TEST_F(CoordinatorTest, ItIsNotOverBeforeEveryShardHasHeardOfIt) {
   Admit(0);
   Report(1, 71);
-  v1::WorkRequest failing = Request(0, 0);
-  failing.set_failure("no reason");
-  Ask(failing);
+  FailAs(0, "no reason");
   coordinator_.Tick(now_ms_);
   ShardSaysFarewell(1, 71);
   EXPECT_FALSE(coordinator_.over(now_ms_)) << "shard 2 is still to come";
@@ -891,9 +892,9 @@ TEST_F(CoordinatorTest, AWorkerOfAnotherRunChangesNothing) {
   Admit(0);
   for (const bool fails : {false, true}) {
     v1::WorkRequest request = Request(0, 812);
-    request.set_run(run() + 1);
-    if (fails) request.set_failure("server 0 did not answer");
-    const auto reply = Ask(request);
+    request.mutable_speaker()->set_run(run() + 1);
+    const auto reply =
+        fails ? SayGoodbye(request.speaker(), "server 0 did not answer") : Ask(request);
     ASSERT_TRUE(reply && reply->has_refusal());
     EXPECT_THAT(reply->refusal().reason(), HasSubstr("knows nothing of trainer 0"));
     EXPECT_FALSE(reply->refusal().retry());
@@ -920,9 +921,9 @@ TEST_F(CoordinatorTest, DoublesThatComeAfterAFarewellAreNotAnswered) {
   uint64_t last_id = 0;
   FinishTheRun(&last_id);
   SayFarewell(0);
-  v1::WorkRequest heartbeat = Request(0, 0);
-  heartbeat.set_heartbeat_only(true);
-  EXPECT_FALSE(Ask(heartbeat));
+  v1::Heartbeat heartbeat;
+  *heartbeat.mutable_speaker() = Speaker(0);
+  EXPECT_FALSE(coordinator_.OnHeartbeat(heartbeat, now_ms_));
   EXPECT_FALSE(Ask(Request(0, last_id)));
   SayFarewell(0);
 }
@@ -947,8 +948,8 @@ TEST(CoordinatorOfManyTestRows, ComputesTheirMetricsBesideItsAnswers) {
   const auto ask = [&](std::optional<uint64_t> finished, v1::InputSplit split,
                        std::vector<Bytes> scores) {
     v1::WorkRequest request;
-    request.set_run(coordinator.run());
-    request.set_incarnation(1);
+    request.mutable_speaker()->set_run(coordinator.run());
+    request.mutable_speaker()->set_incarnation(1);
     request.set_request_id(++id);
     if (finished) {
       v1::Completion& completion = *request.add_completions();
@@ -1009,9 +1010,12 @@ class StagedCoordinatorTest : public CoordinatorTest {
   v1::WorkReply AskAs(uint32_t trainer, uint32_t stage, uint64_t incarnation = 1,
                       bool is_busy = false) {
     v1::WorkRequest request = Request(trainer, next_id_++, incarnation);
-    request.set_stage(stage);
-    request.set_adopted_generation(~uint64_t{0});
+    request.mutable_speaker()->set_stage(stage);
     request.set_is_busy(is_busy);
+    v1::Heartbeat heartbeat;
+    *heartbeat.mutable_speaker() = request.speaker();
+    heartbeat.set_adopted_generation(~uint64_t{0});
+    staged_->OnHeartbeat(heartbeat, now_ms_);
     return staged_->OnWorkRequest(request, MakeParts({}, {}), now_ms_)->work_reply();
   }
   // Trainer 0 does the two chunks there are.
@@ -1023,11 +1027,12 @@ class StagedCoordinatorTest : public CoordinatorTest {
     return staged_->OnWorkRequest(trained, MakeParts({}, {}), now_ms_)->work_reply();
   }
   void GiveUp(uint32_t trainer, uint32_t stage) {
-    v1::WorkRequest request = Request(trainer, next_id_++);
-    request.set_stage(stage);
-    request.set_failure("no batch comes back");
-    request.set_others_may_go_on(true);
-    staged_->OnWorkRequest(request, MakeParts({}, {}), now_ms_);
+    v1::Leave leave;
+    *leave.mutable_speaker() = Speaker(trainer);
+    leave.mutable_speaker()->set_stage(stage);
+    leave.set_failure("no batch comes back");
+    leave.set_others_may_go_on(true);
+    staged_->OnLeave(leave, now_ms_);
   }
   void Pass(int64_t ms) {
     now_ms_ += ms;

@@ -47,13 +47,10 @@ class ServerLinkTest : public testing::Test {
       if (session::ParseHeader(incoming->message)->body_case() == kind) return *incoming;
     }
   }
-  v1::WorkRequest ExpectWord(const std::function<bool(const v1::WorkRequest&)>& is_it) {
-    while (true) {
-      const auto incoming = Expect(0, v1::Header::kWorkRequest);
-      const v1::Header header = *session::ParseHeader(incoming.message);
-      if (is_it(header.work_request())) return header.work_request();
-    }
+  v1::Header ExpectWord(v1::Header::BodyCase body) {
+    return *session::ParseHeader(Expect(0, body).message);
   }
+
   void Reply(uint32_t server, const transport::PeerId& peer, const v1::Header& header) {
     CHECK(servers_[server]->Send(peer, session::MakeMessage(header)).ok());
   }
@@ -121,14 +118,14 @@ class ServerLinkTest : public testing::Test {
   }
 
   // What the coordinator hears when this worker is stopped while server 1 is missing.
-  v1::WorkRequest WordOfAStop(const Status& why) {
+  v1::Leave WordOfAStop(const Status& why) {
     StartConnecting();
     LetJoin();
     LetIn(0);
     link_->Stop(why, true);
     EXPECT_EQ(Connected().code(), why.code());
     link_.reset();
-    return ExpectWord([](const v1::WorkRequest& request) { return !request.failure().empty(); });
+    return ExpectWord(v1::Header::kLeave).leave();
   }
 
   const v1::Config config_ = SmallModel();
@@ -159,10 +156,10 @@ TEST_F(ServerLinkTest, AStopBeforeConnectEndsItToo) {
 }
 
 TEST_F(ServerLinkTest, AStopWhileAServerIsMissingEndsConnectAndTheCoordinatorHearsWhy) {
-  const v1::WorkRequest word = WordOfAStop(Interrupted("interrupted"));
+  const v1::Leave word = WordOfAStop(Interrupted("interrupted"));
   EXPECT_EQ(word.failure(), "interrupted");
   EXPECT_FALSE(word.others_may_go_on());
-  EXPECT_EQ(word.incarnation(), kIncarnation);
+  EXPECT_EQ(word.speaker().incarnation(), kIncarnation);
 }
 
 TEST_F(ServerLinkTest, OthersMayGoOnWhenAPeerOfThisWorkerAloneDoesNotAnswer) {
@@ -179,24 +176,22 @@ TEST_F(ServerLinkTest, ARefusalByOneServerIsToldToTheCoordinator) {
   Reply(1, hello.peer, refusal);
   EXPECT_THAT(Connected().message(), HasSubstr("the model section differs"));
   link_.reset();
-  EXPECT_THAT(ExpectWord([](const v1::WorkRequest& request) {
-                return !request.failure().empty();
-              }).failure(),
+  EXPECT_THAT(ExpectWord(v1::Header::kLeave).leave().failure(),
               AllOf(HasSubstr("server 1"), HasSubstr("the model section differs")));
 }
 
 TEST_F(ServerLinkTest, WhoeverHearsThatTheRunIsOverSaysFarewell) {
   BeConnected();
   auto reply = std::async(std::launch::async, [this] { return link_->RequestWork({}, {}); });
-  const v1::WorkRequest request =
-      ExpectWord([](const v1::WorkRequest& word) { return word.request_id() > 0; });
+  const v1::WorkRequest request = ExpectWord(v1::Header::kWorkRequest).work_request();
   v1::Header header;
   header.mutable_work_reply()->set_request_id(request.request_id());
   header.mutable_work_reply()->mutable_finished();
   Reply(0, peers_[0], header);
   EXPECT_TRUE(reply.get()->has_finished());
-  EXPECT_EQ(ExpectWord([](const v1::WorkRequest& word) { return word.farewell(); }).incarnation(),
-            kIncarnation);
+  const v1::Leave leave = ExpectWord(v1::Header::kLeave).leave();
+  EXPECT_EQ(leave.failure(), "");
+  EXPECT_EQ(leave.speaker().incarnation(), kIncarnation);
 }
 
 // On a slow network the repeated pushes take longer than the coordinator waits for a word.
@@ -224,7 +219,7 @@ TEST_F(ServerLinkTest, AHeartbeatLeavesBeforeThePushesThatAreSentAgain) {
       first.emplace(incoming->peer, header);
     }
   }
-  EXPECT_TRUE(first[last].work_request().heartbeat_only()) << first[last].DebugString();
+  EXPECT_TRUE(first[last].has_heartbeat()) << first[last].DebugString();
   link_->Stop(Interrupted("done"), false);
   link_.reset();
 }
@@ -242,9 +237,7 @@ TEST_F(ServerLinkTest, RunningOutOfMemoryEndsTheLink) {
   EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
   link_->Stop(status, true);
   link_.reset();
-  EXPECT_THAT(ExpectWord([](const v1::WorkRequest& request) {
-                return !request.failure().empty();
-              }).failure(),
+  EXPECT_THAT(ExpectWord(v1::Header::kLeave).leave().failure(),
               HasSubstr("no memory for what goes to the servers"));
 }
 
