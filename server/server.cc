@@ -89,8 +89,14 @@ bool Server::ReceiveOne(int64_t timeout_ms, AwakeClock* clock) {
   auto incoming = transport_->Receive(timeout_ms);
   const bool has_come = incoming.has_value();
   if (has_come) Receive(*std::move(incoming), clock->Look());
+  SendHeldReplies(clock->Look());
   dispatcher_->Flush(outbox_.TakeAll());
   return has_come;
+}
+
+void Server::SendHeldReplies(int64_t now_ms) {
+  if (!coordinator_) return;
+  for (const auto& [peer, header] : coordinator_->TakeHeldReplies(now_ms)) Reply(peer, header);
 }
 
 void Server::Receive(transport::IncomingMessage incoming, int64_t now_ms) {
@@ -129,7 +135,8 @@ void Server::ReceiveControl(const transport::PeerId& peer, const v1::Header& hea
     case v1::Header::kHeartbeat:
       return ReplyIfAny(peer, coordinator_->OnHeartbeat(header.heartbeat(), now_ms));
     case v1::Header::kWorkRequest:
-      return ReplyIfAny(peer, coordinator_->OnWorkRequest(header.work_request(), message, now_ms));
+      return ReplyIfAny(peer,
+                        coordinator_->OnWorkRequest(header.work_request(), message, peer, now_ms));
     case v1::Header::kLeave:
       return ReplyIfAny(peer, coordinator_->OnLeave(header.leave(), now_ms));
     default:

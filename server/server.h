@@ -65,6 +65,8 @@ class Server {
   void ReceiveQueued(AwakeClock* clock);
   // Handles a message, if one comes, and sends what strands have finished. Whether one came.
   bool ReceiveOne(int64_t timeout_ms, AwakeClock* clock);
+  // Of the coordinator, to those who wait for something to do.
+  void SendHeldReplies(int64_t now_ms);
   void Receive(transport::IncomingMessage incoming, int64_t now_ms);
   void ReceiveControl(const transport::PeerId& peer, const v1::Header& header,
                       const transport::Message& message, int64_t now_ms);

@@ -282,6 +282,7 @@ v1::WorkRequest Worker::MakeRequest(std::vector<Bytes>* scores) {
   trainer_->FillReport(&report);
   FillInputReport(&report);
   request.set_known_evaluations(known_evaluations_);
+  request.set_may_wait(at_work_.empty());
   return request;
 }
 

@@ -46,6 +46,7 @@ bool RunDirector::SetFileCounts(uint32_t train, uint32_t test) {
 
 void RunDirector::Complete(Seat member, const v1::Completion& completion, eval::Scores scores,
                            int64_t now_ms) {
+  ++changes_;
   const bool is_test = completion.has_scores();
   const uint64_t rows = completion.row_count();
   if (rows > plan_.lines_per_chunk || (is_test && scores.labels.size() != rows)) {
@@ -69,6 +70,7 @@ void RunDirector::Complete(Seat member, const v1::Completion& completion, eval::
 }
 
 void RunDirector::LearnEnd(Seat member, const v1::FileEnd& end) {
+  ++changes_;
   LeaseBook& book = end.split() == v1::TEST ? test_ : train_;
   if (!book.LearnEnd(end.file(), end.chunk_count())) {
     FailBecauseFilesDiffer(member, end.split(), end.file());
@@ -92,6 +94,7 @@ void RunDirector::Advance(Seat member, uint64_t lease_id, uint64_t row) {
 }
 
 void RunDirector::TakeBack(Seat member) {
+  ++changes_;
   ++work_;
   samples_ += train_.TakeBack(member);
   test_.TakeBack(member);
@@ -99,6 +102,7 @@ void RunDirector::TakeBack(Seat member) {
 
 void RunDirector::Fail(std::string reason) {
   if (state_ != State::kRunning) return;
+  ++changes_;
   state_ = State::kFailed;
   failure_ = std::move(reason);
 }
@@ -194,6 +198,7 @@ void RunDirector::StepPhase(int64_t now_ms) {
 }
 
 void RunDirector::Settled(int64_t now_ms) {
+  ++changes_;
   if (phase_ != Phase::kSettling) return;
   BeginEvaluation(now_ms);
   StepPhase(now_ms);
@@ -219,6 +224,7 @@ std::optional<ChunkScores> RunDirector::TakeScores() {
 }
 
 void RunDirector::Evaluated(v1::EvaluationReport report, int64_t now_ms) {
+  ++changes_;
   if (phase_ != Phase::kScoring || state_ != State::kRunning) return;
   report.set_at_samples(samples_);
   report.set_seconds(static_cast<double>(now_ms - evaluation_since_ms_) * 1e-3);

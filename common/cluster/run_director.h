@@ -56,6 +56,9 @@ class RunDirector {
   bool HasLease(Seat member) const { return train_.IsLentTo(member) || test_.IsLentTo(member); }
   void Fail(std::string reason);
 
+  // Changes with whatever may give somebody who waits something to do.
+  uint64_t changes() const { return changes_; }
+
   // While the run cannot go on before what is lent is done: a number that changes with each part of
   // it that is. Else 0.
   uint64_t awaited_work() const {
@@ -107,7 +110,8 @@ class RunDirector {
   Phase phase_ = Phase::kTraining;
   LeaseBook train_;
   LeaseBook test_;
-  uint64_t work_ = 1;  // what members said of leases, counted
+  uint64_t work_ = 1;     // what members said of leases, counted
+  uint64_t changes_ = 1;  // of that and other things, counted
   uint64_t samples_ = 0;
   uint64_t finished_chunks_ = 0;  // to train on
   uint64_t finished_chunk_rows_ = 0;

@@ -21,8 +21,6 @@ v1::Header RefusalHeader(std::string reason, bool retry) {
   return header;
 }
 
-cluster::Seat SeatOf(const v1::Speaker& speaker) { return {speaker.trainer(), speaker.stage()}; }
-
 }  // namespace
 
 Coordinator::Coordinator(const v1::Config& config, v1::RunIdentity identity, uint32_t server_count,
@@ -110,6 +108,7 @@ void Coordinator::Admit(const v1::Join& join, const cluster::Membership::Admissi
 
 void Coordinator::TakeSeatAnew(cluster::Seat seat, uint64_t incarnation) {
   director_.TakeBack(seat);
+  held_.erase(seat);
   reports_.Begin(seat);
   settling_.Begin(seat);
   Desk& desk = desks_[seat];
@@ -137,6 +136,7 @@ std::optional<v1::Header> Coordinator::OnHeartbeat(const v1::Heartbeat& heartbea
 
 std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& request,
                                                      const transport::Message& message,
+                                                     const transport::PeerId& peer,
                                                      int64_t now_ms) {
   Hearing hearing = Hear(request.speaker(), now_ms);
   if (!hearing.is_heard) return std::move(hearing.refusal);
@@ -146,13 +146,19 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
     const bool is_last = request.request_id() == desk.last_request_id && request.request_id() > 0;
     return is_last ? std::optional(desk.last_reply) : std::nullopt;
   }
+  const auto held = held_.find(seat);
+  if (held != held_.end() && held->second.request.request_id() == request.request_id()) {
+    held->second.peer = peer;  // it has another connection
+    return std::nullopt;
+  }
+  held_.erase(seat);
   if (desk.saves && request.model_saved() && !running() && !failed()) saver_.OnSaved();
   if (request.has_report()) TakeReport(seat, request.report());
   TakeWork(request, seat, message, now_ms);
   v1::Header header;
   FillReply(request, seat, now_ms, header.mutable_work_reply());
-  desk.last_request_id = request.request_id();
-  desk.last_reply = header;
+  if (Hold(request, peer, header.work_reply(), now_ms)) return std::nullopt;
+  Remember(seat, header);
   return header;
 }
 
@@ -215,6 +221,7 @@ void Coordinator::Fail(std::string reason) {
 }
 
 void Coordinator::Dismiss(cluster::Seat seat, int64_t now_ms) {
+  held_.erase(seat);
   desks_[seat].has_left = true;
   desks_[seat].gone = "has left";
   director_.TakeBack(seat);

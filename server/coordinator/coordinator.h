@@ -17,6 +17,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/status.h"
@@ -31,9 +32,14 @@
 #include "common/proto/config.pb.h"
 #include "common/proto/protocol.pb.h"
 #include "common/transport/message.h"
+#include "common/transport/transport.h"
 #include "server/coordinator/shard_book.h"
 
 namespace weir::server {
+
+inline cluster::Seat SeatOf(const v1::Speaker& speaker) {
+  return {speaker.trainer(), speaker.stage()};
+}
 
 class Coordinator {
  public:
@@ -48,8 +54,12 @@ class Coordinator {
   v1::Header OnJoin(const v1::Join& join, int64_t now_ms);
   std::optional<v1::Header> OnHeartbeat(const v1::Heartbeat& heartbeat, int64_t now_ms);
   std::optional<v1::Header> OnWorkRequest(const v1::WorkRequest& request,
-                                          const transport::Message& message, int64_t now_ms);
+                                          const transport::Message& message,
+                                          const transport::PeerId& peer, int64_t now_ms);
   std::optional<v1::Header> OnLeave(const v1::Leave& leave, int64_t now_ms);
+  // Replies that were held back because there was nothing to do, and to whom they go: when there is
+  // something, or they have waited for long. Call it after each message and in each tick.
+  std::vector<std::pair<transport::PeerId, v1::Header>> TakeHeldReplies(int64_t now_ms);
   std::optional<v1::Header> OnShardReport(const v1::ShardReport& report, int64_t now_ms);
 
   // Something else of this worker has come to shard 0, so it lives: its heartbeats may be stuck
@@ -82,6 +92,12 @@ class Coordinator {
     bool saves = false;
     bool stays = false;  // servers are needed until it has left, because it saves or asked for it
     v1::Header last_reply;
+  };
+  // Of a worker that waits for something to do.
+  struct Held {
+    transport::PeerId peer;   // to whom the reply goes
+    v1::WorkRequest request;  // without what was taken of it
+    int64_t since_ms = 0;
   };
   // Of a number that is looked at in each tick: for how long it has been what it is.
   class Unchanged {
@@ -126,6 +142,10 @@ class Coordinator {
   void Settle(cluster::Seat seat, bool is_busy, int64_t now_ms);
 
   // --- what they are told
+  void Remember(cluster::Seat seat, const v1::Header& reply);
+  // Holds the reply back if there is nothing to do and the worker waits as well.
+  bool Hold(const v1::WorkRequest& request, const transport::PeerId& peer,
+            const v1::WorkReply& reply, int64_t now_ms);
   void FillReply(const v1::WorkRequest& request, cluster::Seat seat, int64_t now_ms,
                  v1::WorkReply* reply);
   void FillWork(const v1::WorkRequest& request, cluster::Seat seat, int64_t now_ms,
@@ -174,6 +194,9 @@ class Coordinator {
   cluster::SaverWatch saver_;
   ShardBook shards_;
   std::map<cluster::Seat, Desk> desks_;
+  std::map<cluster::Seat, Held> held_;
+  uint64_t looked_at_changes_ = 0;  // director_.changes(), when held_ was last looked at
+  int64_t looked_at_ms_ = 0;
   std::optional<int64_t> started_ms_;  // the first tick: from then on others can join
   bool anyone_joined_ = false;
   std::optional<int64_t> last_knock_ms_;  // when somebody last asked for a seat that was taken

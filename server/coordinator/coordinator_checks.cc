@@ -46,6 +46,7 @@ void Coordinator::Expire(int64_t now_ms) {
                  << (seat.stage == 0 ? " ms: its work goes to others"
                                      : " ms: its trainer waits for its return");
     desks_[seat].gone = StrCat("was silent for more than ", timeout_ms, " ms");
+    held_.erase(seat);
     director_.TakeBack(seat);
     pipelines_.Leave(seat, now_ms);
     reports_.ForgetGauges(seat);

@@ -1,6 +1,7 @@
 // What the coordinator tells workers: work, how the run is, its final report.
 
 #include <algorithm>
+#include <utility>
 
 #include "common/config/config_hash.h"
 #include "common/metrics/warnings.h"
@@ -14,10 +15,55 @@ constexpr uint32_t kStageWaitMs = 50;
 // And when an evaluation waits for it.
 constexpr uint32_t kSettlingWaitMs = 5;
 
+// How often who waits for something to do is looked at, though nothing seems to have changed.
+constexpr int64_t kLookMs = 50;
+
 // How long the final report waits for the stages' last ones.
 constexpr int64_t kLastWordsMs = 2000;
 
 }  // namespace
+
+void Coordinator::Remember(cluster::Seat seat, const v1::Header& reply) {
+  Desk& desk = desks_[seat];
+  desk.last_request_id = reply.work_reply().request_id();
+  desk.last_reply = reply;
+}
+
+// A later stage asks again soon, for others may wait for it.
+bool Coordinator::Hold(const v1::WorkRequest& request, const transport::PeerId& peer,
+                       const v1::WorkReply& reply, int64_t now_ms) {
+  const cluster::Seat seat = SeatOf(request.speaker());
+  if (!request.may_wait() || seat.stage > 0 || reply.work_case() != v1::WorkReply::kWaitMs) {
+    return false;
+  }
+  Held& held = held_[seat];
+  held = {.peer = peer, .request = {}, .since_ms = now_ms};
+  held.request.set_request_id(request.request_id());
+  held.request.set_known_evaluations(request.known_evaluations());
+  return true;
+}
+
+std::vector<std::pair<transport::PeerId, v1::Header>> Coordinator::TakeHeldReplies(int64_t now_ms) {
+  std::vector<std::pair<transport::PeerId, v1::Header>> replies;
+  const bool has_changed = looked_at_changes_ != director_.changes();
+  if (held_.empty() || (!has_changed && now_ms - looked_at_ms_ < kLookMs)) return replies;
+  looked_at_changes_ = director_.changes();
+  looked_at_ms_ = now_ms;
+  // Less than the silence after which a worker doubts its connection.
+  const int64_t longest_ms =
+      std::clamp<int64_t>(config_.cluster().answer_timeout_ms() / 16, 50, 1500);
+  std::erase_if(held_, [&](const auto& entry) {
+    const auto& [seat, held] = entry;
+    v1::Header header;
+    FillReply(held.request, seat, now_ms, header.mutable_work_reply());
+    const bool is_idle = header.work_reply().work_case() == v1::WorkReply::kWaitMs;
+    if (is_idle && now_ms - held.since_ms < longest_ms) return false;
+    Remember(seat, header);
+    replies.emplace_back(held.peer, std::move(header));
+    return true;
+  });
+  return replies;
+}
 
 void Coordinator::FillReply(const v1::WorkRequest& request, cluster::Seat seat, int64_t now_ms,
                             v1::WorkReply* reply) {

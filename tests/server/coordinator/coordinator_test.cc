@@ -19,6 +19,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr uint32_t kServers = 3;
+const transport::PeerId kPeer = "peer";
 constexpr int64_t kMemberTimeoutMs = 15000;
 constexpr int64_t kJoinTimeoutMs = 60000;
 
@@ -61,7 +62,7 @@ class CoordinatorTest : public testing::Test {
     return request;
   }
   std::optional<v1::Header> Ask(const v1::WorkRequest& request, std::vector<Bytes> scores = {}) {
-    return coordinator_.OnWorkRequest(request, MakeParts({}, std::move(scores)), now_ms_);
+    return coordinator_.OnWorkRequest(request, MakeParts({}, std::move(scores)), kPeer, now_ms_);
   }
   v1::WorkReply Work(const v1::WorkRequest& request, std::vector<Bytes> scores = {}) {
     const auto reply = Ask(request, std::move(scores));
@@ -503,7 +504,7 @@ TEST_F(CoordinatorTest, ScoresThatAreMissingOrDamagedFailTheRun) {
   Bytes damaged = Scores();
   damaged.back() ^= 1;
   request.mutable_speaker()->set_run(other.run());
-  other.OnWorkRequest(request, MakeParts({}, {damaged}), now_ms_);
+  other.OnWorkRequest(request, MakeParts({}, {damaged}), kPeer, now_ms_);
   EXPECT_THAT(other.failure(), HasSubstr("checksum"));
 }
 
@@ -960,7 +961,8 @@ TEST(CoordinatorOfManyTestRows, ComputesTheirMetricsBesideItsAnswers) {
       end.set_split(split);
       end.set_chunk_count(1);
     }
-    return coordinator.OnWorkRequest(request, MakeParts({}, std::move(scores)), 0)->work_reply();
+    return coordinator.OnWorkRequest(request, MakeParts({}, std::move(scores)), kPeer, 0)
+        ->work_reply();
   };
   const uint64_t train = ask(std::nullopt, v1::TRAIN, {}).chunk().lease();
   const v1::ChunkLease test = ask(train, v1::TRAIN, {}).chunk();
@@ -1016,7 +1018,7 @@ class StagedCoordinatorTest : public CoordinatorTest {
     *heartbeat.mutable_speaker() = request.speaker();
     heartbeat.set_adopted_generation(~uint64_t{0});
     staged_->OnHeartbeat(heartbeat, now_ms_);
-    return staged_->OnWorkRequest(request, MakeParts({}, {}), now_ms_)->work_reply();
+    return staged_->OnWorkRequest(request, MakeParts({}, {}), kPeer, now_ms_)->work_reply();
   }
   // Trainer 0 does the two chunks there are.
   v1::WorkReply TrainAll() {
@@ -1024,7 +1026,7 @@ class StagedCoordinatorTest : public CoordinatorTest {
     for (int i = 0; i < 2; ++i) AddCompletion(&trained, AskAs(0, 0).chunk().lease());
     trained.set_request_id(next_id_++);
     AddFileEnd(&trained, v1::TRAIN, 2);
-    return staged_->OnWorkRequest(trained, MakeParts({}, {}), now_ms_)->work_reply();
+    return staged_->OnWorkRequest(trained, MakeParts({}, {}), kPeer, now_ms_)->work_reply();
   }
   void GiveUp(uint32_t trainer, uint32_t stage) {
     v1::Leave leave;
