@@ -259,21 +259,24 @@ Status Worker::CheckScores(const ChunkWork& chunk) {
   return CheckMalformed(data::Split::kTest);
 }
 
+void Worker::AddCompletion(const ChunkWork& chunk, v1::WorkRequest* request,
+                           std::vector<Bytes>* scores) {
+  v1::Completion& completion = *request->add_completions();
+  completion.set_lease(chunk.lease().lease());
+  if (!chunk.is_test()) {
+    completion.set_row_count(static_cast<uint64_t>(chunk.row_count()));
+    return;
+  }
+  const eval::Scores rows = chunk.scores();
+  completion.set_row_count(rows.labels.size());
+  scores->push_back(session::WriteScores(rows, &completion));
+}
+
 v1::WorkRequest Worker::MakeRequest(std::vector<Bytes>* scores) {
   v1::WorkRequest request;
   // First: who is not busy has everything in the report that follows.
   request.set_is_busy(trainer_->is_busy() || client_->has_unaccepted());
-  for (const auto& chunk : finished_) {
-    v1::Completion& completion = *request.add_completions();
-    completion.set_lease(chunk->lease().lease());
-    if (!chunk->is_test()) {
-      completion.set_row_count(static_cast<uint64_t>(chunk->row_count()));
-      continue;
-    }
-    const eval::Scores rows = chunk->scores();
-    completion.set_row_count(rows.labels.size());
-    scores->push_back(session::WriteScores(rows, &completion));
-  }
+  for (const auto& chunk : finished_) AddCompletion(*chunk, &request, scores);
   finished_.clear();
   for (v1::FileEnd& end : file_ends_) *request.add_file_ends() = std::move(end);
   file_ends_.clear();

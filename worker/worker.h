@@ -89,6 +89,8 @@ class Worker {
   void FillInputReport(v1::WorkerReport* report) const;
   // Once, whoever found it out.
   void Warn(const std::string& warning);
+  static void AddCompletion(const ChunkWork& chunk, v1::WorkRequest* request,
+                            std::vector<Bytes>* scores);
   v1::WorkRequest MakeRequest(std::vector<Bytes>* scores);
   void ShowProgress(const v1::RunProgress& progress, bool is_last);
   void Log(const std::function<Status(metrics::MetricsLog*)>& write);

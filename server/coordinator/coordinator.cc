@@ -146,11 +146,7 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
     const bool is_last = request.request_id() == desk.last_request_id && request.request_id() > 0;
     return is_last ? std::optional(desk.last_reply) : std::nullopt;
   }
-  const auto held = held_.find(seat);
-  if (held != held_.end() && held->second.request.request_id() == request.request_id()) {
-    held->second.peer = peer;  // it has another connection
-    return std::nullopt;
-  }
+  if (IsHeld(request, peer)) return std::nullopt;
   held_.erase(seat);
   if (desk.saves && request.model_saved() && !running() && !failed()) saver_.OnSaved();
   if (request.has_report()) TakeReport(seat, request.report());

@@ -143,6 +143,8 @@ class Coordinator {
 
   // --- what they are told
   void Remember(cluster::Seat seat, const v1::Header& reply);
+  // It is the request of which the reply is held already.
+  bool IsHeld(const v1::WorkRequest& request, const transport::PeerId& peer);
   // Holds the reply back if there is nothing to do and the worker waits as well.
   bool Hold(const v1::WorkRequest& request, const transport::PeerId& peer,
             const v1::WorkReply& reply, int64_t now_ms);

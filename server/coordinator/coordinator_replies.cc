@@ -29,6 +29,16 @@ void Coordinator::Remember(cluster::Seat seat, const v1::Header& reply) {
   desk.last_reply = reply;
 }
 
+// Over another connection perhaps, to which the reply goes then.
+bool Coordinator::IsHeld(const v1::WorkRequest& request, const transport::PeerId& peer) {
+  const auto held = held_.find(SeatOf(request.speaker()));
+  if (held == held_.end() || held->second.request.request_id() != request.request_id()) {
+    return false;
+  }
+  held->second.peer = peer;
+  return true;
+}
+
 // A later stage asks again soon, for others may wait for it.
 bool Coordinator::Hold(const v1::WorkRequest& request, const transport::PeerId& peer,
                        const v1::WorkReply& reply, int64_t now_ms) {
