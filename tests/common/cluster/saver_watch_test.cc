@@ -15,7 +15,8 @@ TEST(SaverWatch, AwaitsNobodyUnlessAModelIsExpected) {
   SaverWatch watch(kPatienceMs);
   watch.OnJoin(/*expects_model=*/false);
   EXPECT_FALSE(watch.awaits());
-  for (int64_t now_ms = 0; now_ms < 10 * kPatienceMs; now_ms += 100) watch.Tick(true, false, now_ms);
+  for (int64_t now_ms = 0; now_ms < 10 * kPatienceMs; now_ms += 100)
+    watch.Tick(true, false, now_ms);
   EXPECT_THAT(watch.loss(), IsEmpty());
 }
 
