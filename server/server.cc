@@ -71,6 +71,7 @@ Status Server::RunOrRunOut(AwakeClock* clock) {
     next_tick_ms = now_ms + kTickMs;
     if (coordinator_ && stopping_) coordinator_->Fail("server 0 was stopped");
     if (coordinator_) coordinator_->Tick(now_ms);
+    SendHeldReplies(now_ms);
     dispatcher_->Tick();
     if (auto outcome = Outcome(now_ms)) return *std::move(outcome);
   }
@@ -96,7 +97,9 @@ bool Server::ReceiveOne(int64_t timeout_ms, AwakeClock* clock) {
 
 void Server::SendHeldReplies(int64_t now_ms) {
   if (!coordinator_) return;
-  for (const auto& [peer, header] : coordinator_->TakeHeldReplies(now_ms)) Reply(peer, header);
+  for (const Coordinator::HeldReply& held : coordinator_->TakeHeldReplies(now_ms)) {
+    if (!Reply(held.peer, held.header)) coordinator_->OnLostReply(held.seat);
+  }
 }
 
 void Server::Receive(transport::IncomingMessage incoming, int64_t now_ms) {
@@ -125,7 +128,8 @@ void Server::ReceiveControl(const transport::PeerId& peer, const v1::Header& hea
   }
   switch (header.body_case()) {
     case v1::Header::kJoin:
-      return Reply(peer, coordinator_->OnJoin(header.join(), now_ms));
+      Reply(peer, coordinator_->OnJoin(header.join(), now_ms));
+      return;
     case v1::Header::kShardReport:
       if (auto reply = coordinator_->OnShardReport(header.shard_report(), now_ms)) {
         if (reply->shard_reply().state() == v1::ShardReply::RUNNING) transport_->Welcome(peer);
@@ -148,10 +152,10 @@ void Server::ReplyIfAny(const transport::PeerId& peer, const std::optional<v1::H
   if (header) Reply(peer, *header);
 }
 
-void Server::Reply(const transport::PeerId& peer, const v1::Header& header) {
-  if (Status status = transport_->Send(peer, session::MakeMessage(header)); !status.ok()) {
-    dispatcher_->Complain(peer, "reply lost: " + status.ToString());  // it asks again
-  }
+bool Server::Reply(const transport::PeerId& peer, const v1::Header& header) {
+  const Status status = transport_->Send(peer, session::MakeMessage(header));
+  if (!status.ok()) dispatcher_->Complain(peer, "reply lost: " + status.ToString());
+  return status.ok();
 }
 
 std::optional<Status> Server::Outcome(int64_t now_ms) {

@@ -70,7 +70,8 @@ class Server {
   void Receive(transport::IncomingMessage incoming, int64_t now_ms);
   void ReceiveControl(const transport::PeerId& peer, const v1::Header& header,
                       const transport::Message& message, int64_t now_ms);
-  void Reply(const transport::PeerId& peer, const v1::Header& header);
+  // False, with a word in the log, if it could not be sent: who is there asks again.
+  bool Reply(const transport::PeerId& peer, const v1::Header& header);
   void ReplyIfAny(const transport::PeerId& peer, const std::optional<v1::Header>& header);
   std::optional<Status> Outcome(int64_t now_ms);
 

@@ -20,10 +20,6 @@ namespace weir::worker {
 namespace {
 
 // Chunks in hand: one at work, one read ahead.
-// Every request tells them, so they are few and short; the log has all of them, whole.
-constexpr int kMostNotices = 20;
-constexpr size_t kNoticeBytes = 500;
-
 constexpr size_t kChunksInHand = 2;
 
 // Whatever a coordinator says: a worker that sleeps hears no signal.
@@ -59,6 +55,23 @@ data::Split SplitOf(v1::InputSplit split) {
   return split == v1::TEST ? data::Split::kTest : data::Split::kTrain;
 }
 
+// As every request tells them: few, short and in UTF-8. The log has all of them, whole.
+std::vector<std::string> Brief(const std::vector<std::string>& notices) {
+  constexpr size_t kMost = 20, kBytes = 500;
+  std::vector<std::string> brief;
+  for (const std::string& notice : notices) {
+    if (brief.size() + 1 == kMost && notices.size() > kMost) {
+      brief.push_back(StrCat(notices.size() - brief.size(), " more are in the workers' logs"));
+      break;
+    }
+    std::string text = ToUtf8(notice);
+    size_t end = std::min(text.size(), kBytes);
+    while (end < text.size() && (text[end] & 0xc0) == 0x80) --end;  // within a character
+    brief.push_back(text.substr(0, end));
+  }
+  return brief;
+}
+
 }  // namespace
 
 Worker::Worker(const v1::Config& config, const ModelLayout& layout, WorkerOptions options,
@@ -68,7 +81,8 @@ Worker::Worker(const v1::Config& config, const ModelLayout& layout, WorkerOption
       options_(std::move(options)),
       reader_(reader),
       client_(client),
-      row_watch_(config.data()) {
+      row_watch_(config.data()),
+      notices_(Brief(options_.notices)) {
   if (options_.log) known_evaluations_ = options_.log->evaluations();
 }
 
@@ -76,6 +90,7 @@ Worker::~Worker() = default;
 
 Result<v1::RunReport> Worker::Run() {
   for (const std::string& notice : options_.notices) Warn(notice);
+  for (const std::string& notice : notices_) told_warnings_.insert(notice);  // they come back
   Result<v1::RunReport> report = TrainOrRunOut();
   if (!report.ok()) Fail(report.status());
   StopTrainer();
@@ -286,15 +301,13 @@ v1::WorkRequest Worker::MakeRequest(std::vector<Bytes>* scores) {
   FillInputReport(&report);
   request.set_known_evaluations(known_evaluations_);
   request.set_may_wait(at_work_.empty());
+  request.set_wants_merged(Clock::Real().NowMs() >= next_report_ms_);
   return request;
 }
 
 void Worker::FillInputReport(v1::WorkerReport* report) const {
   row_watch_.FillReport(report);
-  for (const std::string& notice : options_.notices) {
-    if (report->notices_size() == kMostNotices) break;
-    report->add_notices(ToUtf8(notice.substr(0, kNoticeBytes)));
-  }
+  report->mutable_notices()->Assign(notices_.begin(), notices_.end());
   report->set_lines(train_lines_.count);
   report->set_malformed_lines(train_lines_.malformed);
   report->set_first_malformed(ToUtf8(train_lines_.first_problem));
@@ -306,10 +319,10 @@ void Worker::FillInputReport(v1::WorkerReport* report) const {
 void Worker::ShowProgress(const v1::RunProgress& progress, bool is_last) {
   const double seconds = progress.train_seconds();
   const v1::WorkerReport& merged = progress.merged();
-  const bool is_due = seconds >= next_report_seconds_ || is_last;
+  const bool is_due = progress.has_merged() || is_last;
   if (is_due && merged.samples() > last_shown_samples_) {
     last_shown_samples_ = merged.samples();
-    next_report_seconds_ = seconds + config_.run().report_interval_ms() * 1e-3;
+    next_report_ms_ = Clock::Real().NowMs() + config_.run().report_interval_ms();
     Log([&](metrics::MetricsLog* log) {
       return log->WriteTrain(seconds, merged, progress.total_samples());
     });

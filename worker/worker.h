@@ -117,8 +117,9 @@ class Worker {
   std::optional<uint32_t> refreshed_for_;  // evaluations before the one it was refreshed for
   SplitLines train_lines_, test_lines_;
   RowWatch row_watch_;
+  const std::vector<std::string> notices_;  // of the options, as reports have them
   std::set<std::string> told_warnings_;
-  double next_report_seconds_ = 0;
+  int64_t next_report_ms_ = 0;           // when a line of the log is due
   std::optional<double> bayes_logloss_;  // of synthetic test rows
   uint64_t last_shown_samples_ = 0;
 

@@ -6,42 +6,44 @@
 #include "common/metrics/report.h"
 
 namespace weir::cluster {
+namespace {
 
-void ReportBook::Begin(Seat seat) {
-  const auto [entry, is_new] = reports_.try_emplace(seat);
-  if (is_new) return;
-  Reports& reports = entry->second;
-  metrics::ForgetGauges(&reports.present);
-  const v1::WorkerReport both[] = {reports.earlier.value_or(v1::WorkerReport()), reports.present};
-  auto earlier = metrics::MergeReports(both);
-  if (earlier.ok()) reports.earlier = *std::move(earlier);
-  reports.present.Clear();
-}
+// How old a sum may be.
+constexpr int64_t kFreshMs = 500;
+
+}  // namespace
 
 Status ReportBook::Take(Seat seat, const v1::WorkerReport& report) {
-  v1::WorkerReport& present = reports_[seat].present;
-  v1::WorkerReport before = std::exchange(present, report);
-  auto merged = Merge();
-  if (!merged.ok()) {
-    present = std::move(before);
-    return merged.status();
-  }
-  merged_ = *std::move(merged);
+  const v1::WorkerReport both[] = {known_, report};
+  WEIR_ASSIGN_OR_RETURN(known_, metrics::MergeReports(both));
+  present_[seat] = report;
+  is_stale_ = true;
   return OkStatus();
 }
 
-void ReportBook::ForgetGauges(Seat seat) {
-  metrics::ForgetGauges(&reports_[seat].present);
-  if (auto merged = Merge(); merged.ok()) merged_ = *std::move(merged);
+void ReportBook::Close(Seat seat) {
+  const auto found = present_.find(seat);
+  if (found == present_.end()) return;
+  metrics::ForgetGauges(&found->second);
+  const v1::WorkerReport both[] = {gone_, found->second};
+  if (auto merged = metrics::MergeReports(both); merged.ok()) gone_ = *std::move(merged);
+  present_.erase(found);
+  is_stale_ = true;
 }
 
-Result<v1::WorkerReport> ReportBook::Merge() const {
-  std::vector<v1::WorkerReport> all;
-  for (const auto& [seat, reports] : reports_) {
-    all.push_back(reports.present);
-    if (reports.earlier) all.push_back(*reports.earlier);
-  }
-  return metrics::MergeReports(all);
+const v1::WorkerReport& ReportBook::Merged(int64_t now_ms) {
+  if (!is_stale_ || (merged_ms_ && now_ms - *merged_ms_ < kFreshMs)) return merged_;
+  merged_ = MergedNow();
+  merged_ms_ = now_ms;
+  is_stale_ = false;
+  return merged_;
+}
+
+v1::WorkerReport ReportBook::MergedNow() const {
+  std::vector<v1::WorkerReport> all = {gone_};
+  for (const auto& [seat, report] : present_) all.push_back(report);
+  auto merged = metrics::MergeReports(all);
+  return merged.ok() ? *std::move(merged) : v1::WorkerReport();  // Take lets none in that differs
 }
 
 }  // namespace weir::cluster

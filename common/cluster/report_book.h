@@ -1,10 +1,14 @@
 // What workers report of themselves, and the sum of it: of every seat the last report of the
-// process that has it, and what the processes before that one had counted.
+// process that has it, and what the processes that have gone had counted.
+//
+// The sum is made when it is asked for and not with every report, for there are as many reports as
+// requests for work, and each sum costs as much as there are workers.
 //
 // Place in the life of a batch: after it (progress, the final report).
-// Thread rule: owner thread only (the coordinator's, or an embedded worker's).
+// Thread rule: owner thread only (the coordinator's).
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 
@@ -16,27 +20,25 @@ namespace weir::cluster {
 
 class ReportBook {
  public:
-  // Another process has the seat from now on, and counts anew.
-  void Begin(Seat seat);
   // In the place of this process's last one. InvalidData, and nothing changes, when it does not fit
-  // the others.
+  // what was reported before.
   Status Take(Seat seat, const v1::WorkerReport& report);
-  // The process is gone: what it was like last counts no more, what it has counted does.
-  void ForgetGauges(Seat seat);
+  // The process is gone, or another one has the seat and counts anew: what it has counted stays in
+  // the sum, what it was like last does not.
+  void Close(Seat seat);
 
-  // Of all.
-  const v1::WorkerReport& merged() const { return merged_; }
+  // Of all, as it was a moment ago.
+  const v1::WorkerReport& Merged(int64_t now_ms);
+  // As it is.
+  v1::WorkerReport MergedNow() const;
 
  private:
-  struct Reports {
-    v1::WorkerReport present;
-    std::optional<v1::WorkerReport> earlier;  // of processes before
-  };
-
-  Result<v1::WorkerReport> Merge() const;
-
-  std::map<Seat, Reports> reports_;
+  std::map<Seat, v1::WorkerReport> present_;
+  v1::WorkerReport gone_;   // of processes that are gone
+  v1::WorkerReport known_;  // of it only names and sizes, which all must share
   v1::WorkerReport merged_;
+  bool is_stale_ = false;  // merged_ lacks something
+  std::optional<int64_t> merged_ms_;
 };
 
 }  // namespace weir::cluster

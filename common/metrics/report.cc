@@ -11,6 +11,9 @@
 namespace weir::metrics {
 namespace {
 
+// Of a thousand workers each may have noticed something else.
+constexpr size_t kMostNotices = 100;
+
 void AddBytes(const v1::KindBytes& from, v1::KindBytes* to) {
   to->set_push(to->push() + from.push());
   to->set_pull(to->pull() + from.pull());
@@ -70,7 +73,9 @@ class Merger {
       if (columns_.insert(column.name()).second) *total_.add_large_columns() = column;
     }
     for (const std::string& notice : report.notices()) {
-      if (notices_.insert(notice).second) total_.add_notices(notice);
+      if (notices_.size() < kMostNotices && notices_.insert(notice).second) {
+        total_.add_notices(notice);
+      }
     }
     total_.set_test_lines(total_.test_lines() + report.test_lines());
     total_.set_malformed_test_lines(total_.malformed_test_lines() + report.malformed_test_lines());

@@ -178,10 +178,19 @@ std::optional<int64_t> EndOf(const v1::LearningRateSchedule& schedule) {
   return std::nullopt;
 }
 
+// Schedules count what came to the servers; a step without credit may have sent nothing.
+int64_t PushedSteps(const Run& run) {
+  uint64_t kept = 0;
+  for (const v1::LayerReport& layer : run.total().layers()) {
+    kept = std::max(kept, layer.steps_without_credit());
+  }
+  return static_cast<int64_t>(run.total().steps()) - static_cast<int64_t>(kept);
+}
+
 void CheckScheduleEnd(const Run& run, Warnings* warnings) {
   constexpr double kSpared =
       0.05;  // of a run: steps of partial batches, and those of other threads
-  const auto steps = static_cast<int64_t>(run.total().steps());
+  const int64_t steps = PushedSteps(run);
   if (run.record.goes_on) return;  // its schedule may have begun in another run
   const v1::UpdateConfig& update = run.record.config.update();
   for (const auto& [name, rule] : {std::pair("dense", &update.dense()), {"rows", &update.rows()}}) {

@@ -23,6 +23,10 @@ int64_t BodyBytes(const std::vector<transport::Part>& body) {
 
 }  // namespace
 
+int64_t SilenceMs(int64_t answer_timeout_ms) {
+  return std::clamp<int64_t>(answer_timeout_ms / 8, 100, 3000);
+}
+
 ClientSession::ClientSession(ClientSessionOptions options)
     : options_(std::move(options)),
       answer_patience_(options_.silence_ms,

@@ -30,6 +30,9 @@ namespace weir::session {
 
 inline constexpr uint32_t kProtocolVersion = 4;
 
+// After so long without a word that is due, a worker doubts its connection and makes another.
+int64_t SilenceMs(int64_t answer_timeout_ms);
+
 struct ClientSessionOptions {
   std::string peer_name;  // "server 1 at tcp://h1:7100", for messages
   v1::RunIdentity identity;

@@ -231,6 +231,7 @@ class ZmqClient final : public ClientTransport {
     if (!limits_.max_stranger_bytes) return std::numeric_limits<int64_t>::max();
     const int64_t now_ms = Clock::Real().NowMs();
     if (now_ms >= next_look_ms_) {
+      LookForReady();  // what has come since is none of a message that does not end
       int64_t pause_ms = kLongestPauseMs;
       for (Connection& connection : connections_) {
         connection.socket->Look(!connection.may_have_message);

@@ -10,10 +10,10 @@
 //
 // Limits: ZeroMQ bounds each part by max_message_bytes before allocation and ends the connection
 // of a peer that sends a larger one; a message whose parts are only together too large is dropped
-// when received. A server that has a limit for strangers, max_stranger_bytes, also ends the
-// connection of who sends more than that without having been welcomed, or more than
-// max_message_bytes, before a message is whole. Links between workers have none: their few peers
-// are known from the run. A client's connection that
+// when received. Whoever has a limit for
+// strangers, max_stranger_bytes, be it a server or a client, also ends the connection of who sends
+// more than that without having been welcomed, or more than max_message_bytes, before a message is
+// whole. A client's connection that
 // ended so, or that reached something which does not speak ZMTP, does not come back by itself: Send
 // then refuses, and the cure is Close and Open.
 //

@@ -1,5 +1,6 @@
 #include "server/coordinator/coordinator.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/base/check.h"
@@ -35,8 +36,6 @@ Coordinator::Coordinator(const v1::Config& config, v1::RunIdentity identity, uin
       pipelines_(nonce_),
       saver_(config.cluster().join_timeout_ms()),
       shards_(identity_, server_count, std::move(server_addresses), nonce_) {}
-
-// --- Joining -----------------------------------------------------------------------------------
 
 v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
   const std::string difference = session::DescribeMismatch(identity_, join.identity());
@@ -109,7 +108,7 @@ void Coordinator::Admit(const v1::Join& join, const cluster::Membership::Admissi
 void Coordinator::TakeSeatAnew(cluster::Seat seat, uint64_t incarnation) {
   director_.TakeBack(seat);
   held_.erase(seat);
-  reports_.Begin(seat);
+  reports_.Close(seat);
   settling_.Begin(seat);
   Desk& desk = desks_[seat];
   desk.incarnation = incarnation;
@@ -117,8 +116,6 @@ void Coordinator::TakeSeatAnew(cluster::Seat seat, uint64_t incarnation) {
   desk.has_left = false;
   LOG(INFO) << Name(seat) << " joined as incarnation " << incarnation;
 }
-
-// --- What workers say ----------------------------------------------------------------------------
 
 std::optional<v1::Header> Coordinator::OnHeartbeat(const v1::Heartbeat& heartbeat, int64_t now_ms) {
   Hearing hearing = Hear(heartbeat.speaker(), now_ms);
@@ -199,7 +196,7 @@ void Coordinator::TakeFailure(cluster::Seat seat, const v1::Leave& leave) {
   if (!leave.others_may_go_on() || desks_[seat].saves || !HasOtherTrainer(seat.trainer)) {
     return director_.Fail(std::move(reason));
   }
-  reports_.ForgetGauges(seat);
+  reports_.Close(seat);
   LOG(WARNING) << reason << "; it ends, and the other trainers go on";
 }
 
@@ -222,7 +219,9 @@ void Coordinator::Dismiss(cluster::Seat seat, int64_t now_ms) {
   desks_[seat].gone = "has left";
   director_.TakeBack(seat);
   membership_.Leave(seat);
-  if (running()) pipelines_.Leave(seat, now_ms);
+  if (!running()) return;
+  pipelines_.Leave(seat, now_ms);
+  reports_.Close(seat);
 }
 
 void Coordinator::TakeReport(cluster::Seat seat, const v1::WorkerReport& report) {
@@ -291,8 +290,6 @@ std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& repo
   *header.mutable_shard_reply() = *std::move(outcome.reply);
   return header;
 }
-
-// --- What is so ----------------------------------------------------------------------------------
 
 bool Coordinator::HasMember(
     const std::function<bool(cluster::Seat, const Desk&)>& is_asked_for) const {

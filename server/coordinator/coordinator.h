@@ -1,12 +1,9 @@
 // The part of shard 0 that runs the run: admits workers, lends them input, hears how they are,
-// ends. Glue between messages and the state machines of common/cluster, each of which knows one
-// thing:
-//
-//   Admission       who may take part               LeaseBook, RunDirector  what is trained when
-//   Membership      who holds a seat, and is silent  PipelineBook            the stages of a
-//   trainer ReportBook      what workers have counted        SettlingBook            stages before
-//   an evaluation Evaluator       what test scores come to         SaverWatch              whether
-//   the model is saved ShardBook       the other servers
+// ends. Glue between messages and state machines that each know one thing: who may take part
+// (Admission), who holds a seat and is silent (Membership), what is trained when (RunDirector), the
+// stages of a trainer (PipelineBook) and whether they have pushed all before an evaluation
+// (SettlingBook), what workers have counted (ReportBook), what test scores come to (Evaluator),
+// whether the model is saved (SaverWatch), the other servers (ShardBook).
 //
 // Place in the life of a batch: before it (join, **lease**) and after it (completion, progress).
 // Thread rule: I/O thread of shard 0 only.
@@ -57,9 +54,16 @@ class Coordinator {
                                           const transport::Message& message,
                                           const transport::PeerId& peer, int64_t now_ms);
   std::optional<v1::Header> OnLeave(const v1::Leave& leave, int64_t now_ms);
-  // Replies that were held back because there was nothing to do, and to whom they go: when there is
-  // something, or they have waited for long. Call it after each message and in each tick.
-  std::vector<std::pair<transport::PeerId, v1::Header>> TakeHeldReplies(int64_t now_ms);
+  struct HeldReply {
+    cluster::Seat seat;
+    transport::PeerId peer;  // to whom it goes
+    v1::Header header;
+  };
+  // Replies that were held back because there was nothing to do: when there is something, or they
+  // have waited for long. Call it after each message and each tick.
+  std::vector<HeldReply> TakeHeldReplies(int64_t now_ms);
+  // Nobody was there to take it: what it lends goes to others, and it counts as not given.
+  void OnLostReply(cluster::Seat seat);
   std::optional<v1::Header> OnShardReport(const v1::ShardReport& report, int64_t now_ms);
 
   // Something else of this worker has come to shard 0, so it lives: its heartbeats may be stuck
@@ -113,14 +117,12 @@ class Coordinator {
     int64_t since_ms_ = 0;
   };
 
-  // --- joining
   Status CheckJoin(const v1::Join& join);
   v1::Header RefuseOverRun(const v1::Join& join) const;
   v1::Header RefuseTakenSeat(const v1::Join& join, int64_t silent_ms);
   void Admit(const v1::Join& join, const cluster::Membership::Admission& admission, int64_t now_ms);
   void TakeSeatAnew(cluster::Seat seat, uint64_t incarnation);
 
-  // --- what workers say
   // What of a word ends the matter: it comes from nobody who is a member, or has left since.
   struct Hearing {
     bool is_heard = false;
@@ -141,8 +143,8 @@ class Coordinator {
                          const transport::Message& message, int64_t now_ms);
   void Settle(cluster::Seat seat, bool is_busy, int64_t now_ms);
 
-  // --- what they are told
   void Remember(cluster::Seat seat, const v1::Header& reply);
+  int64_t LongestHoldMs() const;
   // It is the request of which the reply is held already.
   bool IsHeld(const v1::WorkRequest& request, const transport::PeerId& peer);
   // Holds the reply back if there is nothing to do and the worker waits as well.
@@ -152,10 +154,9 @@ class Coordinator {
                  v1::WorkReply* reply);
   void FillWork(const v1::WorkRequest& request, cluster::Seat seat, int64_t now_ms,
                 v1::WorkReply* reply);
-  void FillRun(const v1::WorkRequest& request, int64_t now_ms, v1::WorkReply* reply) const;
+  void FillRun(const v1::WorkRequest& request, int64_t now_ms, v1::WorkReply* reply);
   v1::RunReport FinalReport(int64_t now_ms) const;
 
-  // --- at each tick
   // Computes what test scores come to; those of many rows are there later.
   void StepEvaluation(int64_t now_ms);
   void Expire(int64_t now_ms);
@@ -166,7 +167,6 @@ class Coordinator {
   void CheckLeases(int64_t now_ms);
   void CheckShards(int64_t now_ms);
 
-  // --- what is so
   bool running() const { return director_.state() == cluster::RunDirector::State::kRunning; }
   // Whether somebody still needs the parameters, or may.
   bool needs_servers() const;

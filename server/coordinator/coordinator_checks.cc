@@ -49,7 +49,7 @@ void Coordinator::Expire(int64_t now_ms) {
     held_.erase(seat);
     director_.TakeBack(seat);
     pipelines_.Leave(seat, now_ms);
-    reports_.ForgetGauges(seat);
+    reports_.Close(seat);
   }
 }
 

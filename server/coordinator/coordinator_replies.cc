@@ -5,6 +5,7 @@
 
 #include "common/config/config_hash.h"
 #include "common/metrics/warnings.h"
+#include "common/session/client_session.h"
 #include "server/coordinator/coordinator.h"
 
 namespace weir::server {
@@ -39,40 +40,55 @@ bool Coordinator::IsHeld(const v1::WorkRequest& request, const transport::PeerId
   return true;
 }
 
-// A later stage asks again soon, for others may wait for it.
+// Stages ask again soon: others may wait for them, and they for others.
 bool Coordinator::Hold(const v1::WorkRequest& request, const transport::PeerId& peer,
                        const v1::WorkReply& reply, int64_t now_ms) {
-  const cluster::Seat seat = SeatOf(request.speaker());
-  if (!request.may_wait() || seat.stage > 0 || reply.work_case() != v1::WorkReply::kWaitMs) {
-    return false;
-  }
-  Held& held = held_[seat];
+  const bool is_idle = reply.work_case() == v1::WorkReply::kWaitMs;
+  if (!request.may_wait() || !is_idle || admission_.stage_count() > 1) return false;
+  if (LongestHoldMs() <= 0) return false;
+  Held& held = held_[SeatOf(request.speaker())];
   held = {.peer = peer, .request = {}, .since_ms = now_ms};
   held.request.set_request_id(request.request_id());
   held.request.set_known_evaluations(request.known_evaluations());
+  held.request.set_wants_merged(request.wants_merged());
   return true;
 }
 
-std::vector<std::pair<transport::PeerId, v1::Header>> Coordinator::TakeHeldReplies(int64_t now_ms) {
-  std::vector<std::pair<transport::PeerId, v1::Header>> replies;
+std::vector<Coordinator::HeldReply> Coordinator::TakeHeldReplies(int64_t now_ms) {
+  std::vector<HeldReply> replies;
   const bool has_changed = looked_at_changes_ != director_.changes();
   if (held_.empty() || (!has_changed && now_ms - looked_at_ms_ < kLookMs)) return replies;
   looked_at_changes_ = director_.changes();
   looked_at_ms_ = now_ms;
-  // Less than the silence after which a worker doubts its connection.
-  const int64_t longest_ms =
-      std::clamp<int64_t>(config_.cluster().answer_timeout_ms() / 16, 50, 1500);
+  const int64_t longest_ms = LongestHoldMs();
   std::erase_if(held_, [&](const auto& entry) {
     const auto& [seat, held] = entry;
-    v1::Header header;
-    FillReply(held.request, seat, now_ms, header.mutable_work_reply());
-    const bool is_idle = header.work_reply().work_case() == v1::WorkReply::kWaitMs;
+    v1::WorkReply work;  // all that most of them need to be looked at for
+    FillWork(held.request, seat, now_ms, &work);
+    const bool is_idle = work.work_case() == v1::WorkReply::kWaitMs;
     if (is_idle && now_ms - held.since_ms < longest_ms) return false;
-    Remember(seat, header);
-    replies.emplace_back(held.peer, std::move(header));
+    work.set_request_id(held.request.request_id());
+    FillRun(held.request, now_ms, &work);
+    HeldReply reply{seat, held.peer, {}};
+    *reply.header.mutable_work_reply() = std::move(work);
+    Remember(seat, reply.header);
+    replies.push_back(std::move(reply));
     return true;
   });
   return replies;
+}
+
+void Coordinator::OnLostReply(cluster::Seat seat) {
+  director_.TakeBack(seat);
+  Desk& desk = desks_[seat];
+  if (desk.last_request_id > 0) --desk.last_request_id;  // it may ask again
+}
+
+// A worker that hears nothing for long doubts its connection; half of that time is for the way and
+// for who looks late.
+int64_t Coordinator::LongestHoldMs() const {
+  constexpr int64_t kLateMs = 100;
+  return session::SilenceMs(config_.cluster().answer_timeout_ms()) / 2 - kLateMs;
 }
 
 void Coordinator::FillReply(const v1::WorkRequest& request, cluster::Seat seat, int64_t now_ms,
@@ -111,16 +127,18 @@ bool Coordinator::AwaitsStages(int64_t now_ms) {
   });
 }
 
-void Coordinator::FillRun(const v1::WorkRequest& request, int64_t now_ms,
-                          v1::WorkReply* reply) const {
+void Coordinator::FillRun(const v1::WorkRequest& request, int64_t now_ms, v1::WorkReply* reply) {
   if (failed()) {
     reply->set_failed(failure());
     return;
   }
   v1::RunProgress& progress = *reply->mutable_progress();
   director_.FillProgress(request.known_evaluations(), now_ms, &progress);
-  *progress.mutable_merged() = reports_.merged();
-  progress.mutable_merged()->clear_staleness();
+  if (request.wants_merged() || reply->has_finished()) {
+    *progress.mutable_merged() = reports_.Merged(now_ms);
+    progress.mutable_merged()->clear_staleness();
+    progress.mutable_merged()->clear_notices();  // the final report has them
+  }
   if (reply->has_finished()) *reply->mutable_finished() = FinalReport(now_ms);
 }
 
@@ -134,7 +152,7 @@ v1::RunReport Coordinator::FinalReport(int64_t now_ms) const {
   report.set_seed(config_.run().seed());
   report.set_config_hash(config::ConfigHash(config_));
   director_.FillReport(now_ms, &report);
-  *report.mutable_total() = reports_.merged();
+  *report.mutable_total() = reports_.MergedNow();
   metrics::AddWarnings({.config = config_,
                         .evaluations = director_.evaluations(),
                         .goes_on = identity_.warm_start() != 0},

@@ -231,7 +231,9 @@ Result<v1::WorkReply> EmbeddedClient::RequestWork(v1::WorkRequest request,
   }
   v1::WorkReply reply = director_.Next(kSelf, now_ms);
   director_.FillProgress(request.known_evaluations(), now_ms, reply.mutable_progress());
-  *reply.mutable_progress()->mutable_merged() = report_;
+  if (request.wants_merged() || reply.has_finished()) {
+    *reply.mutable_progress()->mutable_merged() = report_;
+  }
   if (reply.has_finished()) FillRunReport(now_ms, reply.mutable_finished());
   return reply;
 }

@@ -47,10 +47,10 @@ void CheckRepeats(const v1::DataConfig& data, std::vector<std::string>* warnings
   }
 }
 
-// A saved model may have learned of other columns; whoever takes it over refuses it.
 // What is learned from a chunk that lacks a column's usual values is wrong for the whole run.
 void CheckLearned(const v1::CsvConfig& csv, const v1::LearnedColumns& learned,
                   std::vector<std::string>* warnings) {
+  // A saved model may have learned of other columns; whoever takes it over refuses it.
   constexpr std::string_view kCure =
       "; let data.train begin with a file that is like the others, and long enough";
   for (int i = 0; i < std::min(csv.dense_size(), learned.dense_size()); ++i) {

@@ -101,7 +101,7 @@ void ServerLink::OpenSessions(const v1::JoinReply& joined) {
     session.run = run_;
     session.connect_timeout_ms = cluster.connect_timeout_ms();
     session.answer_timeout_ms = cluster.answer_timeout_ms();
-    session.silence_ms = std::clamp<int64_t>(cluster.answer_timeout_ms() / 8, 100, 3000);
+    session.silence_ms = session::SilenceMs(cluster.answer_timeout_ms());
     // A hello on a new connection is to come before this worker is given up.
     session.most_silence_ms =
         std::min(cluster.answer_timeout_ms() / 2, cluster.member_timeout_ms() * 2 / 3);

@@ -23,41 +23,55 @@ v1::WorkerReport WithLayer(uint64_t elements) {
 
 TEST(ReportBook, SumsTheLastReportOfEachSeat) {
   ReportBook book;
-  EXPECT_EQ(book.merged().samples(), 0u);
-  book.Begin({0, 0});
-  book.Begin({1, 0});
+  EXPECT_EQ(book.MergedNow().samples(), 0u);
   EXPECT_TRUE(book.Take({0, 0}, Report(10)).ok());
   EXPECT_TRUE(book.Take({1, 0}, Report(5)).ok());
   EXPECT_TRUE(book.Take({0, 0}, Report(12)).ok());
-  EXPECT_EQ(book.merged().samples(), 17u);
+  EXPECT_EQ(book.MergedNow().samples(), 17u);
 }
 
 TEST(ReportBook, WhatProcessesBeforeHadCountedStays) {
   ReportBook book;
   for (const uint64_t samples : {10, 20, 30}) {
-    book.Begin({0, 0});
+    book.Close({0, 0});
     EXPECT_TRUE(book.Take({0, 0}, Report(samples)).ok());
   }
-  EXPECT_EQ(book.merged().samples(), 60u);
+  EXPECT_EQ(book.MergedNow().samples(), 60u);
 }
 
 TEST(ReportBook, WhatAProcessWasLikeLastGoesWithIt) {
   ReportBook book;
-  book.Begin({0, 0});
   EXPECT_TRUE(book.Take({0, 0}, Report(10, /*waiting_rows=*/7)).ok());
-  EXPECT_EQ(book.merged().rows().waiting(), 7u);
-  book.ForgetGauges({0, 0});
-  EXPECT_EQ(book.merged().samples(), 10u);
-  EXPECT_EQ(book.merged().rows().waiting(), 0u);
+  EXPECT_EQ(book.MergedNow().rows().waiting(), 7u);
+  book.Close({0, 0});
+  EXPECT_EQ(book.MergedNow().samples(), 10u);
+  EXPECT_EQ(book.MergedNow().rows().waiting(), 0u);
 }
 
 TEST(ReportBook, ARefusedReportChangesNothing) {
   ReportBook book;
   EXPECT_TRUE(book.Take({0, 0}, WithLayer(8)).ok());
-  const std::string before = book.merged().DebugString();
+  const std::string before = book.MergedNow().DebugString();
   EXPECT_EQ(book.Take({1, 0}, WithLayer(9)).code(), StatusCode::kInvalidData);
-  EXPECT_EQ(book.merged().DebugString(), before);
+  EXPECT_EQ(book.MergedNow().DebugString(), before);
   EXPECT_TRUE(book.Take({1, 0}, WithLayer(8)).ok()) << "nor does it stay in the way of others";
+}
+
+TEST(ReportBook, TheSumIsMadeAnewAtMostTwiceASecond) {
+  ReportBook book;
+  EXPECT_TRUE(book.Take({0, 0}, Report(10)).ok());
+  EXPECT_EQ(book.Merged(1000).samples(), 10u);
+  EXPECT_TRUE(book.Take({0, 0}, Report(20)).ok());
+  EXPECT_EQ(book.Merged(1499).samples(), 10u);
+  EXPECT_EQ(book.MergedNow().samples(), 20u);
+  EXPECT_EQ(book.Merged(1500).samples(), 20u);
+}
+
+TEST(ReportBook, SizesThatNoneOfTheFirstHadMustAgreeToo) {
+  ReportBook book;
+  EXPECT_TRUE(book.Take({0, 0}, Report(1)).ok());
+  EXPECT_TRUE(book.Take({1, 0}, WithLayer(8)).ok());
+  EXPECT_FALSE(book.Take({2, 0}, WithLayer(9)).ok());
 }
 
 }  // namespace

@@ -180,6 +180,7 @@ TEST_F(Warnings, TellOfAScheduleThatEndedBeforeTheRun) {
               ElementsAre(AllOf(HasSubstr("0 for the last 30 of 100"), HasSubstr("to 60"))));
   EXPECT_THAT(with_steps("cosine { steps: 50 end: 0.1 }"), IsEmpty());
   config_ = Parse<v1::Config>("update { rows { schedule { cosine { steps: 50 } } } }");
+  EXPECT_THAT(Of("total { layers { steps_without_credit: 50 } }"), IsEmpty()) << "it had 50 pushes";
   goes_on_ = true;
   EXPECT_THAT(Of(""), IsEmpty());
 }

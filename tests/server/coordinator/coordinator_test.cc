@@ -59,6 +59,7 @@ class CoordinatorTest : public testing::Test {
     v1::WorkRequest request;
     *request.mutable_speaker() = Speaker(trainer, incarnation);
     request.set_request_id(request_id);
+    request.set_wants_merged(true);
     return request;
   }
   std::optional<v1::Header> Ask(const v1::WorkRequest& request, std::vector<Bytes> scores = {}) {
@@ -405,6 +406,7 @@ TEST_F(CoordinatorTest, ReportsOfAllIncarnationsAddUp) {
   EXPECT_EQ(Work(request).progress().merged().steps(), 8u);
   request = Request(0, 2, 2);
   request.mutable_report()->set_steps(4);  // counters are cumulative
+  now_ms_ += 500;                          // the sum is made anew no sooner
   EXPECT_EQ(Work(request).progress().merged().steps(), 9u);
   now_ms_ += kMemberTimeoutMs + 1;
   Join(0, 778);
@@ -434,6 +436,7 @@ TEST_F(CoordinatorTest, GaugesAreThoseOfTheLiving) {
   coordinator_.Tick(now_ms_);
   const v1::WorkerReport without = Work(Request(1, 1)).progress().merged();
   Join(0, 777);
+  now_ms_ += 500;  // the sum is made anew no sooner
   const v1::WorkerReport merged = Work(request(1, 2, 2, 1)).progress().merged();
   EXPECT_EQ(merged.layers(0).threshold(), 2);
   EXPECT_EQ(merged.splits(0).threshold(), 2);

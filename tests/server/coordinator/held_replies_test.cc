@@ -69,11 +69,11 @@ TEST_F(HeldReplies, WaitUntilThereIsSomethingToDo) {
   LeaveAs(0, "");  // and what it was lent is there again
   const auto replies = Taken();
   ASSERT_THAT(replies, SizeIs(1));
-  EXPECT_EQ(replies[0].first, "b");
-  EXPECT_TRUE(replies[0].second.work_reply().has_chunk());
-  EXPECT_EQ(replies[0].second.work_reply().request_id(), 1u);
+  EXPECT_EQ(replies[0].peer, "b");
+  EXPECT_TRUE(replies[0].header.work_reply().has_chunk());
+  EXPECT_EQ(replies[0].header.work_reply().request_id(), 1u);
   EXPECT_THAT(Taken(), IsEmpty()) << "once";
-  EXPECT_EQ(Ask(1, 1, "b")->DebugString(), replies[0].second.DebugString())
+  EXPECT_EQ(Ask(1, 1, "b")->DebugString(), replies[0].header.DebugString())
       << "and when it is lost";
 }
 
@@ -82,17 +82,27 @@ TEST_F(HeldReplies, TellOfAFailureAtOnce) {
   LeaveAs(0, "the disk is full");
   const auto replies = Taken();
   ASSERT_THAT(replies, SizeIs(1));
-  EXPECT_EQ(replies[0].second.work_reply().failed(), "trainer 0: the disk is full");
+  EXPECT_EQ(replies[0].header.work_reply().failed(), "trainer 0: the disk is full");
 }
 
 TEST_F(HeldReplies, AreSentWhenTheyHaveWaitedForLong) {
   EXPECT_FALSE(Ask(1, 1, "b"));
-  now_ms_ += 1499;
+  now_ms_ += 1399;
   EXPECT_THAT(Taken(), IsEmpty());
   now_ms_ += 51;
   const auto replies = Taken();
   ASSERT_THAT(replies, SizeIs(1));
-  EXPECT_EQ(replies[0].second.work_reply().work_case(), v1::WorkReply::kWaitMs);
+  EXPECT_EQ(replies[0].header.work_reply().work_case(), v1::WorkReply::kWaitMs);
+}
+
+TEST_F(HeldReplies, ThatNobodyTakesLendNothing) {
+  EXPECT_FALSE(Ask(1, 1, "b"));
+  LeaveAs(0, "");
+  ASSERT_TRUE(Taken().at(0).header.work_reply().has_chunk());
+  coordinator_.OnLostReply({1, 0});
+  const auto again = Ask(1, 1, "c");
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again->work_reply().has_chunk()) << "it is there for whoever asks";
 }
 
 TEST_F(HeldReplies, GoToTheConnectionThatAskedLast) {
@@ -101,7 +111,7 @@ TEST_F(HeldReplies, GoToTheConnectionThatAskedLast) {
   LeaveAs(0, "");
   const auto replies = Taken();
   ASSERT_THAT(replies, SizeIs(1));
-  EXPECT_EQ(replies[0].first, "c");
+  EXPECT_EQ(replies[0].peer, "c");
 }
 
 TEST_F(HeldReplies, AreNoneForWhoHasLeftOrWasSilent) {
@@ -130,7 +140,7 @@ TEST_F(HeldReplies, WhatCameWithTheRequestIsTakenOnce) {
   now_ms_ += 2000;
   const auto replies = Taken();
   ASSERT_THAT(replies, SizeIs(1));
-  EXPECT_EQ(replies[0].second.work_reply().progress().samples(), 10u);
+  EXPECT_EQ(replies[0].header.work_reply().progress().samples(), 10u);
 }
 
 }  // namespace
