@@ -27,7 +27,7 @@ class ReportBook {
   // the sum, what it was like last does not.
   void Close(Seat seat);
 
-  // Of all, as it was a moment ago.
+  // Of all, as it was a moment ago: 5 ms for each worker.
   const v1::WorkerReport& Merged(int64_t now_ms);
   // As it is.
   v1::WorkerReport MergedNow() const;

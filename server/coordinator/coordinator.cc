@@ -319,8 +319,13 @@ std::string Coordinator::Names(const std::function<bool(cluster::Seat)>& is_aske
 }
 
 std::string Coordinator::DescribeGone() const {
+  constexpr size_t kMost = 20;
   std::vector<std::string> names;
-  for (const auto& [seat, desk] : desks_) names.push_back(StrCat(Name(seat), " ", desk.gone));
+  for (const auto& [seat, desk] : desks_) {
+    if (names.size() == kMost) break;
+    names.push_back(StrCat(Name(seat), " ", desk.gone));
+  }
+  if (desks_.size() > kMost) names.push_back(StrCat("and ", desks_.size() - kMost, " more"));
   return StrJoin(names, ", ");
 }
 

@@ -57,14 +57,19 @@ TEST(ReportBook, ARefusedReportChangesNothing) {
   EXPECT_TRUE(book.Take({1, 0}, WithLayer(8)).ok()) << "nor does it stay in the way of others";
 }
 
-TEST(ReportBook, TheSumIsMadeAnewAtMostTwiceASecond) {
+TEST(ReportBook, TheSumOfMoreWorkersIsMadeLessOften) {
   ReportBook book;
   EXPECT_TRUE(book.Take({0, 0}, Report(10)).ok());
   EXPECT_EQ(book.Merged(1000).samples(), 10u);
   EXPECT_TRUE(book.Take({0, 0}, Report(20)).ok());
-  EXPECT_EQ(book.Merged(1499).samples(), 10u);
+  EXPECT_EQ(book.Merged(1004).samples(), 10u);
   EXPECT_EQ(book.MergedNow().samples(), 20u);
-  EXPECT_EQ(book.Merged(1500).samples(), 20u);
+  EXPECT_EQ(book.Merged(1005).samples(), 20u);
+  for (uint32_t trainer = 1; trainer < 100; ++trainer) {
+    EXPECT_TRUE(book.Take({trainer, 0}, Report(1)).ok());
+  }
+  EXPECT_EQ(book.Merged(1504).samples(), 20u);
+  EXPECT_EQ(book.Merged(1505).samples(), 119u);
 }
 
 TEST(ReportBook, SizesThatNoneOfTheFirstHadMustAgreeToo) {

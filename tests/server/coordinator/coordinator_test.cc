@@ -520,6 +520,14 @@ TEST_F(CoordinatorTest, ARunWithoutTrainersLeftHasFailed) {
             "all trainers are gone: trainer 0 was silent for more than 15000 ms");
 }
 
+TEST_F(CoordinatorTest, OfManyTrainersThatAreGoneSomeAreNamed) {
+  for (uint32_t trainer = 0; trainer < 1000; ++trainer) Admit(trainer);
+  now_ms_ += kMemberTimeoutMs + 1;
+  coordinator_.Tick(now_ms_);
+  EXPECT_THAT(coordinator_.failure(), HasSubstr("trainer 19 was silent"));
+  EXPECT_THAT(coordinator_.failure(), testing::EndsWith(", and 980 more"));
+}
+
 TEST_F(CoordinatorTest, ARunThatNobodyJoinsFailsAndNamesTheSetting) {
   now_ms_ += 2 * kJoinTimeoutMs;  // a model that is read first
   coordinator_.Tick(now_ms_);
