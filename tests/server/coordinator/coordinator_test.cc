@@ -19,7 +19,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr uint32_t kServers = 3;
-const transport::PeerId kPeer = "peer";
+constexpr const char* kPeer = "peer";
 constexpr int64_t kMemberTimeoutMs = 15000;
 constexpr int64_t kJoinTimeoutMs = 60000;
 
