@@ -80,6 +80,20 @@ inline v1::Config CriteoConfig(const std::vector<std::string>& train) {
   return config;
 }
 
+// A label y, a standardised x, and a c of which values that are there once are rare.
+inline v1::CsvConfig LearningColumns() {
+  v1::CsvConfig csv;
+  csv.mutable_label()->set_column("y");
+  v1::DenseColumn& x = *csv.add_dense();
+  x.set_column("x");
+  x.mutable_standardise();
+  v1::CategoricalColumn& c = *csv.add_categorical();
+  c.set_column("c");
+  c.set_rows(10);
+  c.set_minimum_frequency(2);
+  return csv;
+}
+
 inline v1::SyntheticConfig SyntheticShape(int64_t rows, int64_t test_rows) {
   v1::SyntheticConfig synthetic;
   synthetic.set_rows(rows);

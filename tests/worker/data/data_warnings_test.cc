@@ -30,14 +30,7 @@ class DataWarnings : public DataFilesTest {
     data.set_batch_size(2);
     data.set_chunk_batches(2);
     data.add_train(Write("a.csv", text));
-    data.mutable_csv()->mutable_label()->set_column("y");
-    v1::DenseColumn& x = *data.mutable_csv()->add_dense();
-    x.set_column("x");
-    x.mutable_standardise();
-    v1::CategoricalColumn& c = *data.mutable_csv()->add_categorical();
-    c.set_column("c");
-    c.set_rows(10);
-    c.set_minimum_frequency(2);
+    *data.mutable_csv() = LearningColumns();
     config::FillDefaults(&config);
     const auto learned = LearnColumns(data);
     EXPECT_TRUE(learned.ok()) << learned.status();

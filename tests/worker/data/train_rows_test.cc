@@ -48,14 +48,7 @@ TEST_F(TrainRows, AreCountedBeforeColumnsHaveLearned) {
   v1::DataConfig& data = *config.mutable_data();
   data.add_train(Write("a.csv", "y,x,c\n1,5,a\n0,5,b\n1,5,a\n"));
   data.add_train(Write("b.csv", "x,y,c\n5,0,b\n"));
-  data.mutable_csv()->mutable_label()->set_column("y");
-  v1::DenseColumn& x = *data.mutable_csv()->add_dense();
-  x.set_column("x");
-  x.mutable_standardise();
-  v1::CategoricalColumn& c = *data.mutable_csv()->add_categorical();
-  c.set_column("c");
-  c.set_rows(10);
-  c.set_minimum_frequency(2);
+  *data.mutable_csv() = LearningColumns();
   config::FillDefaults(&config);
   EXPECT_EQ(CountTrainRows(config, 10).value(), 4);
 }
