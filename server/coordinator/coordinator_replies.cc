@@ -135,7 +135,8 @@ void Coordinator::FillRun(const v1::WorkRequest& request, int64_t now_ms, v1::Wo
   v1::RunProgress& progress = *reply->mutable_progress();
   director_.FillProgress(request.known_evaluations(), now_ms, &progress);
   if (request.wants_merged() || reply->has_finished()) {
-    *progress.mutable_merged() = reports_.Merged(now_ms);
+    *progress.mutable_merged() =
+        reply->has_finished() ? reports_.MergedNow() : reports_.Merged(now_ms);
     progress.mutable_merged()->clear_staleness();
     progress.mutable_merged()->clear_notices();  // the final report has them
   }

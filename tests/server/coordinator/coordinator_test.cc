@@ -461,6 +461,18 @@ TEST_F(CoordinatorTest, TheRunEndsWithTheWarningsOfAllItsWorkers) {
   EXPECT_THAT(report.warnings(0), AllOf(HasSubstr("1 of 10 lines"), HasSubstr("train.tsv:3")));
 }
 
+// However lately the sum was made: it is the last line of a worker's log.
+TEST_F(CoordinatorTest, TheLastProgressHasWhatWasReportedWithIt) {
+  Admit(0);
+  uint64_t last_id = 0;
+  FinishTheRun(&last_id);
+  for (const uint64_t steps : {5, 9}) {
+    v1::WorkRequest last = Request(0, ++last_id);
+    last.mutable_report()->set_steps(steps);
+    EXPECT_EQ(Work(last).progress().merged().steps(), steps);
+  }
+}
+
 TEST_F(CoordinatorTest, TheRunEndsWithTheMergedEvaluation) {
   Admit(0);
   uint64_t last_id = 0;
