@@ -85,6 +85,29 @@ done in 154 s
         self.assertEqual(record["printed"]["Compare"], "run  AUC\na    0.7")
         self.assertEqual(record["printed"]["Build"], "built")
 
+    def test_a_log_is_enough(self):
+        program = self.folder / "weir-worker"
+        program.write_text("#!/bin/sh\necho weir-worker version abc, changed\n")
+        program.chmod(0o755)
+        (self.folder / "log").write_text(self.LOG)
+        done = self.run_tool("--command=tools/test", f"--log={self.folder}/log", f"--bin={self.folder}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        record = result_records.load(str(self.record))
+        self.assertEqual(record["commit"], "abc, changed")
+        self.assertEqual(record["tables"]["stages"]["rows"][0], ["Build", "99", "187"])
+        self.assertNotIn("printed", record)
+
+    def test_without_source_and_log_there_is_nothing_to_record(self):
+        done = self.run_tool("--command=x")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("name what to record: --from, --log or both", done.stderr)
+
+    def test_programs_that_are_not_there_are_told(self):
+        (self.folder / "log").write_text(self.LOG)
+        done = self.run_tool("--command=x", f"--log={self.folder}/log", f"--bin={self.folder}/absent")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("error: --bin:", done.stderr)
+
     def test_a_log_without_stages_is_told(self):
         (self.folder / "a").mkdir()
         (self.folder / "a" / "summary.json").write_text(json.dumps(SUMMARY))

@@ -4,14 +4,16 @@
   tools/measure/record.py --from=lines.json --command='weir-bench all' --record=docs/results/bench-NAME.json
                           [--what=TEXT] [--bin=DIR] [--log=FILE]
   tools/measure/record.py --from=none=out/none,dct_99=out/dct --command='tools/quickstart' --record=...
+  tools/measure/record.py --log=test.log --command='tools/test' --record=...
 
 --from is a file of `weir-bench --json`, or names and folders of runs, of whose summary.json the record
 gets the speed, the test loss and the bytes. Of a record that is there what it says that it is stays, unless
 --what says it anew. --command is what one types to measure it again. --log is what that printed, of a script that tells its stages:
-the record gets how long each took, and what it ended with. Then tools/pages/make_results.py."""
+the record gets how long each took, and with --from what it ended with. Then tools/pages/make_results.py."""
 
 import os
 import re
+import subprocess
 import sys
 
 sys.dont_write_bytecode = True
@@ -76,7 +78,7 @@ def of_log(path):
 
 def parse_flags():
     parser = tool_flags.parser(__doc__)
-    parser.add_argument("--from", dest="source", required=True)
+    parser.add_argument("--from", dest="source")
     parser.add_argument("--command", required=True)
     parser.add_argument("--what")
     parser.add_argument("--log")
@@ -85,14 +87,32 @@ def parse_flags():
     flags = parser.parse_args()
     if not flags.record:
         parser.error("--record: name the file to write")
+    if not flags.source and not flags.log:
+        parser.error("name what to record: --from, --log or both")
     return flags
+
+
+def commit_of(binaries):
+    """As a program of that folder tells it."""
+    try:
+        said = subprocess.run([os.path.join(binaries, "weir-worker"), "--version"], capture_output=True, text=True, check=False)
+    except OSError as error:
+        sys.exit("error: --bin: %s" % error)
+    return said.stdout.strip().rpartition("version ")[2] or "unknown"
+
+
+def of_source(source, binaries):
+    if not source:
+        return commit_of(binaries), paired_runs.machine(binaries), {"tables": {}}
+    return of_runs(source, binaries) if "=" in source else of_bench(source)
 
 
 def main():
     flags = parse_flags()
-    commit, machine, results = of_runs(flags.source, flags.bin) if "=" in flags.source else of_bench(flags.source)
+    commit, machine, results = of_source(flags.source, flags.bin)
     if flags.log:
-        results["tables"]["stages"], results["printed"] = of_log(flags.log)
+        results["tables"]["stages"], printed = of_log(flags.log)
+        results |= {"printed": printed} if flags.source else {}
     try:
         result_records.write(flags.record, flags.what or "Runs of %s." % flags.command, flags.command, commit, machine,
                              results, keep_what=not flags.what)
