@@ -94,6 +94,13 @@ class Calls(unittest.TestCase):
         self.assert_refused("{{dream trial}}", "no call of a template")
         self.assert_refused("{{table trial}}", "a.md.in:1: ")
         self.assert_refused("{{line other train/x ratio}}", "no line train/x with a ratio")
+        self.assert_refused("{{line other a+b value}}", "no line a with a value")
+
+    def test_lines_are_added_and_divided(self):
+        self.RECORDS["sums"] = {**BENCH, "lines": [line("a", 9.563, 1.2, peer_value=47.89), line("b", 20.62)]}
+        self.addCleanup(self.RECORDS.pop, "sums")
+        self.assertEqual(self.fill("{{line sums a ratio}} {{line sums a+b value}} {{line sums a peer_value over=a+b}}"), "1.20 30.18 1.59")
+        self.assert_refused("{{line sums a value over=b+c}}", "no line c with a value")
 
 
 class Bench(unittest.TestCase):
@@ -105,7 +112,7 @@ class Bench(unittest.TestCase):
         names = ["train/f32/batch_%d" % batch for batch in (128, 512, 2048)]
         first = [line(name, ratio=found, goal=goal) for name, found, goal in zip(names, (2, 1.4499, 1.5), (1.7, 1.45, 1.4))]
         rows = self.bench(("first", first), ("second", first[2:]))
-        self.assertEqual(rows[0], ["what", "beside", "goal", "first", "second", "bound by"])
+        self.assertEqual(rows[0], ["what", "compared with", "goal", "first", "second", "bound by"])
         self.assertEqual(rows[2], ["training, one thread, batch 128, 512, 2048", "PyTorch", "1.7, 1.45, 1.4",
                                    "2.00, **1.45**, 1.50", "-, -, 1.50", "its matrix products"])
 
@@ -113,6 +120,10 @@ class Bench(unittest.TestCase):
         rows = self.bench(("a", [line("store/row_reads", value=42.5, goal=0.5, peer_value=12.0)]),
                           ("b", [line("store/row_reads", value=5.5, goal_value=6)]))
         self.assertEqual(rows[2][:5], ["embedding rows read and updated, of 10 M", "in M rows/s", "6", "42.5, -", "**5.5**, -"])
+
+    def test_words_of_a_part_replace_those_of_its_lines(self):
+        rows = self.bench(("a", [line("distributed/dct_99", ratio=1.1)]))
+        self.assertEqual(rows[2][:2], ["a server and a trainer, DCT-DP 99 %", "one process without servers"])
 
     def test_what_nobody_measured_has_no_row(self):
         self.assertEqual(len(self.bench(("a", [line("train/f32/batch_512"), line("unknown/x", ratio=3)]))), 2)

@@ -142,7 +142,7 @@ Result<Line> TimeToLoss() {
   return Line{.name = "network/100mbit/time_to_loss",
               .value = dct_seconds,
               .unit = "s",
-              .peer = Format("none, when it was seen last above test logloss %g", kTargetLogloss),
+              .peer = Format("none, at its last test above logloss %g", kTargetLogloss),
               .peer_value = none_seconds,
               .goal = kTimeGoal,
               .better = Better::kLess};

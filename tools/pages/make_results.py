@@ -13,7 +13,7 @@ in quotes. A page has
   {{value R T ROW COLUMN}}         one cell
   {{bench HEADING=R+R ...}}        parts of the system as weir-bench measured them, a column for each
   {{grid R rows=... columns=...}}  lines of weir-bench, by row and column
-  {{line R NAME FIELD}}            one figure of such a line
+  {{line R NAME FIELD}}            one figure of such a line; of A+B the sum, with over=C+D divided by the values of those
   {{picture R NAME}}               a picture beside the record
   {{printed R STAGE}}              what a command printed, as code
   {{machines}}, {{records}}        all of them, each in a line
@@ -91,7 +91,7 @@ def note(record):
 
 def named(words):
     """The words of a call that are NAME=text, apart from the others."""
-    plain = [word for word in words if not re.match(r"(columns|rows)=", word)]
+    plain = [word for word in words if not re.match(r"(columns|rows|over)=", word)]
     return plain, dict(word.split("=", 1) for word in words if word not in plain)
 
 

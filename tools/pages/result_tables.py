@@ -115,7 +115,7 @@ def goals(part, lines):
 
 
 def bench(columns):
-    """columns: [(heading, records)]. What, beside what, the goal, a column of each, and what bounds it."""
+    """columns: [(heading, records)]. What, compared with what, the goal, a column of each, and what bounds it."""
     found = [(heading, lines_of(records)) for heading, records in columns]
     every = lines_of([record for _, records in columns for record in records])
     rows = []
@@ -123,10 +123,10 @@ def bench(columns):
         cells = [cell(part, lines) for _, lines in found]
         known = [every[name] for name in part.names if name in every]
         if any(cells):
-            peers = " / ".join(dict.fromkeys(line["peer"] for line in known))
+            peers = part.peer or " / ".join(dict.fromkeys(line["peer"] for line in known))
             peer = "in " + known[0]["unit"] if part.in_unit else peers
             rows.append([part.what, peer, goals(part, known), *cells, part.bound])
-    return markdown(table_of(["what", "beside", "goal", *(heading for heading, _ in found), "bound by"], rows))
+    return markdown(table_of(["what", "compared with", "goal", *(heading for heading, _ in found), "bound by"], rows))
 
 
 def grid(record, rows, columns):
@@ -152,8 +152,18 @@ def picked(lines, name, field):
     return number(amount) if field in ("value", "peer_value") else ratio(amount)
 
 
-def line_value(record, name, field):
-    told = picked(lines_of([record]), name, field)
-    if not told:
-        raise ValueError("no line %s with a %s" % (name, field))
-    return told
+def added(lines, names, field):
+    """Of the lines of "a+b"."""
+    for name in names.split("+"):
+        if lines.get(name, {}).get(field) is None:
+            raise ValueError("no line %s with a %s" % (name, field))
+    return sum(lines[name][field] for name in names.split("+"))
+
+
+def line_value(record, names, field, over=None):
+    """Of "a+b" the sum. With over that sum of the field divided by the values of those lines."""
+    lines = lines_of([record])
+    if over:
+        return ratio(added(lines, names, field) / added(lines, over, "value"))
+    amount = added(lines, names, field)
+    return number(amount) if "+" in names else picked(lines, names, field)
