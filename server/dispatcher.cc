@@ -19,7 +19,7 @@ constexpr int kMaxTasksInFlight = 256;
 constexpr int kMaxPullsInFlight = 20'000;
 
 uint32_t Staleness(const v1::Push& push, uint64_t version) {
-  const uint64_t known = push.read_version() + push.own_in_flight() + 1;
+  const uint64_t known = push.read_version() + 1;
   return version > known ? static_cast<uint32_t>(std::min<uint64_t>(version - known, UINT32_MAX))
                          : 0;
 }
@@ -122,8 +122,9 @@ void Dispatcher::OnPush(const transport::PeerId& peer, const v1::Push& push,
   auto verdict = worker->session.OnPush(peer, push, shard_->version(worker->stage));
   if (verdict.task && verdict.task->apply) {
     pending->is_step = !push.is_refresh();
-    if (pending->is_step) pending->staleness = Staleness(push, shard_->version(worker->stage) + 1);
-    if (listeners_.offset) listeners_.offset(worker->seat, push);
+    const uint64_t step = shard_->version(worker->stage) + (pending->is_step ? 1 : 0);
+    if (pending->is_step) pending->staleness = Staleness(push, step);
+    if (listeners_.offset) listeners_.offset(worker->seat, push, step);
   }
   Do(*worker, peer, std::move(verdict), std::move(pending));
 }

@@ -28,8 +28,8 @@ class Dispatcher {
   struct Listeners {
     // Something has come on the connection of this incarnation.
     std::function<void(cluster::Seat seat, uint64_t incarnation)> heard;
-    // A push was queued: how far its lease has come.
-    std::function<void(cluster::Seat seat, const v1::Push& push)> offset;
+    // A push was queued, as this step of its stage: how far its lease has come.
+    std::function<void(cluster::Seat seat, const v1::Push& push, uint64_t step)> offset;
   };
 
   // server_epoch: of this process's parameters, not 0.

@@ -40,8 +40,8 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
     listeners.heard = [this](cluster::Seat seat, uint64_t incarnation) {
       coordinator_->OnWord(seat, incarnation, received_ms_);
     };
-    listeners.offset = [this](cluster::Seat seat, const v1::Push& push) {
-      coordinator_->OnOffset(seat, push);
+    listeners.offset = [this](cluster::Seat seat, const v1::Push& push, uint64_t step) {
+      coordinator_->OnOffset(seat, push, step);
     };
   }
   dispatcher_ = std::make_unique<Dispatcher>(shard_.get(), transport_.get(), identity_,

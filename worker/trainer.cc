@@ -36,8 +36,9 @@ Status NoMemory() {
 // One Hogwild thread.
 class Trainer::Thread {
  public:
-  Thread(Trainer* trainer, uint64_t split_seed)
+  Thread(Trainer* trainer, int number, uint64_t split_seed)
       : trainer_(*trainer),
+        number_(number),
         batch_size_(trainer->config_.data().batch_size()),
         dimension_(static_cast<size_t>(trainer->layout_.embedding_dimension())),
         clipped_squares_(trainer->config_.update().dense().clip_norm() > 0
@@ -51,7 +52,7 @@ class Trainer::Thread {
         masks_(LeavesOut(trainer->config_.pipeline())) {}
 
   void Run() {
-    while (const std::shared_ptr<ChunkWork> chunk = trainer_.Current()) {
+    while (const std::shared_ptr<ChunkWork> chunk = trainer_.Current(number_)) {
       if (Status status = TryChunk(*chunk); !status.ok()) {
         return trainer_.Fail(status, chunk.get());
       }
@@ -163,13 +164,11 @@ class Trainer::Thread {
     trainer_.counters_.AddStep(batch.row_count, logloss_sum);
     trainer_.counters_.AddSplits(model_.TakeSplitCounts());
     chunk.Finish(prepared.range, sequence);
-    if (trainer_.config_.cluster().window() == 1) {
-      return trainer_.client_->AwaitAccepted(sequence);
-    }
-    return OkStatus();
+    return trainer_.awaits_answers_ ? trainer_.client_->AwaitAccepted(sequence) : OkStatus();
   }
 
   Trainer& trainer_;
+  const int number_;
   const int64_t batch_size_;
   const size_t dimension_;
   std::optional<ClippedSquares> clipped_squares_;  // where gradients are clipped
@@ -190,6 +189,10 @@ Trainer::Trainer(const v1::Config& config, const ModelLayout& layout, int thread
       layout_(layout),
       client_(client),
       on_failure_(std::move(on_failure)),
+      limits_{.threads = thread_count,
+              .window = config.cluster().window(),
+              .awaits_answers = config.cluster().window() == 1},
+      awaits_answers_(limits_.awaits_answers),
       counters_(config.pipeline()),
       unseen_values_(layout) {
   CHECK_GT(thread_count, 0);
@@ -210,7 +213,8 @@ void Trainer::FillReport(v1::WorkerReport* report) const {
 
 void Trainer::RunThread(int number) {
   try {
-    Thread(this, KeyedHash(layout_.seed(), RunStream::kSplit, client_->trainer(), number)).Run();
+    Thread(this, number, KeyedHash(layout_.seed(), RunStream::kSplit, client_->trainer(), number))
+        .Run();
   } catch (const std::bad_alloc&) {
     on_failure_(NoMemory());
     Abandon();
@@ -229,16 +233,30 @@ void Trainer::Add(std::shared_ptr<ChunkWork> chunk) {
   changed_.notify_all();
 }
 
-std::shared_ptr<ChunkWork> Trainer::Current() {
+void Trainer::SetLimits(const StepLimits& limits) {
+  std::lock_guard lock(mutex_);
+  limits_ = limits;
+  awaits_answers_ = limits.awaits_answers;
+  changed_.notify_all();
+}
+
+// Scores are not pushed: all threads may compute them.
+bool Trainer::MayTake(int thread) const {
+  return !chunks_.empty() && (chunks_.front()->is_test() || thread < limits_.threads);
+}
+
+std::shared_ptr<ChunkWork> Trainer::Current(int thread) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return stopping_ || !chunks_.empty(); });
+  changed_.wait(lock, [&] { return stopping_ || MayTake(thread); });
   return stopping_ ? nullptr : chunks_.front();
 }
 
 // The first thread that finds nothing left to take moves everybody on.
 void Trainer::Retire(const std::shared_ptr<ChunkWork>& chunk) {
   std::lock_guard lock(mutex_);
-  if (!chunks_.empty() && chunks_.front() == chunk) chunks_.pop_front();
+  if (chunks_.empty() || chunks_.front() != chunk) return;
+  chunks_.pop_front();
+  changed_.notify_all();  // the next one may be for more of them
 }
 
 void Trainer::Abandon() {

@@ -14,6 +14,7 @@
 // Thread rule: Add from the input thread; threads of its own in between. Borrows client.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -43,6 +44,7 @@ class Trainer final : public BatchTrainer {
   ~Trainer() override;
 
   void Add(std::shared_ptr<ChunkWork> chunk) override;
+  void SetLimits(const StepLimits& limits) override;
   void Abandon() override;
   void FillReport(v1::WorkerReport* report) const override;
 
@@ -50,7 +52,8 @@ class Trainer final : public BatchTrainer {
   class Thread;
 
   void RunThread(int number);
-  std::shared_ptr<ChunkWork> Current();
+  std::shared_ptr<ChunkWork> Current(int thread);
+  bool MayTake(int thread) const;
   void Retire(const std::shared_ptr<ChunkWork>& chunk);
   // The thread leaves this chunk unfinished.
   void Fail(const Status& status, ChunkWork* chunk);
@@ -64,6 +67,8 @@ class Trainer final : public BatchTrainer {
   std::condition_variable changed_;
   std::deque<std::shared_ptr<ChunkWork>> chunks_;
   bool stopping_ = false;
+  StepLimits limits_;
+  std::atomic<bool> awaits_answers_;  // limits_.awaits_answers
 
   TrainCounters counters_;
   UnseenValues unseen_values_;

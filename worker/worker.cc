@@ -170,6 +170,7 @@ Result<v1::RunReport> Worker::RunLoop() {
     ShowProgress(reply.progress(), reply.has_finished());
     if (reply.has_finished()) return Conclude(std::move(*reply.mutable_finished()));
     if (reply.has_failed()) return FailedPrecondition(reply.failed());
+    if (reply.concurrency() > 0) TakeConcurrency(reply.concurrency());
     if (reply.has_chunk()) {
       WEIR_RETURN_IF_ERROR(TakeLease(reply.chunk()));
       while (at_work_.size() >= kChunksInHand) WEIR_RETURN_IF_ERROR(FinishOldest());
@@ -182,14 +183,16 @@ Result<v1::RunReport> Worker::RunLoop() {
   }
 }
 
+void Worker::TakeConcurrency(uint32_t concurrency) {
+  const StepLimits limits = LimitsFor(concurrency, options_.threads, config_.cluster().window());
+  client_->SetWindow(limits.window);
+  trainer_->SetLimits(limits);
+}
+
 Status Worker::TakeLease(const v1::ChunkLease& lease) {
   const data::ChunkId id{SplitOf(lease.split()), static_cast<int32_t>(lease.epoch()),
                          static_cast<int32_t>(lease.file()), static_cast<int64_t>(lease.chunk())};
-  // Once for each evaluation, whether this worker trained before it or not: others did.
-  if (id.split == data::Split::kTest && refreshed_for_ != known_evaluations_) {
-    WEIR_RETURN_IF_ERROR(client_->Refresh());
-    refreshed_for_ = known_evaluations_;
-  }
+  WEIR_RETURN_IF_ERROR(Refresh(id.split));
 
   data::RowBlock rows;
   WEIR_ASSIGN_OR_RETURN(const data::ChunkResult result,
@@ -221,6 +224,16 @@ Status Worker::TakeLease(const v1::ChunkLease& lease) {
   at_work_.push_back(chunk);
   trainer_->Add(std::move(chunk));
   return OkStatus();
+}
+
+// The replica changes by answers to pushes. Of others it learns nothing while this worker waits,
+// and for an evaluation it has to have all that they trained.
+Status Worker::Refresh(data::Split split) {
+  const bool is_test = split == data::Split::kTest;
+  const bool is_old = is_test ? refreshed_for_ != known_evaluations_ : at_work_.empty();
+  if (!is_old) return OkStatus();
+  if (is_test) refreshed_for_ = known_evaluations_;
+  return client_->Refresh();
 }
 
 void Worker::SplitLines::TakePass(uint32_t pass) {

@@ -24,6 +24,7 @@ std::optional<v1::ChunkLease> LeaseBook::Lend(Seat member) {
   }
   const uint64_t id = next_id_++;
   lent_[id] = {member, lease, lease.first_row};
+  ++lent_counts_[member];
 
   v1::ChunkLease message;
   message.set_lease(id);
@@ -40,6 +41,7 @@ std::optional<Lease> LeaseBook::Finish(Seat member, uint64_t lease_id) {
   if (found == lent_.end() || found->second.member != member) return std::nullopt;
   const Lease lease = {found->second.lease.key, found->second.lent_from_row};
   lent_.erase(found);
+  CountReturned(member);
   return lease;
 }
 
@@ -75,18 +77,20 @@ uint64_t LeaseBook::TakeBack(Seat member) {
       ++it;
     }
   }
+  lent_counts_.erase(member);
   std::erase_if(returned_, [&](const Lease& lease) { return IsPastEnd(lease.key); });
   return finished_rows;
 }
 
-bool LeaseBook::IsLentTo(Seat member) const {
-  return std::ranges::any_of(lent_,
-                             [member](const auto& entry) { return entry.second.member == member; });
+void LeaseBook::CountReturned(Seat member) {
+  const auto found = lent_counts_.find(member);
+  if (--found->second == 0) lent_counts_.erase(found);
 }
 
 void LeaseBook::Restart() {
   next_ = {};
   lent_.clear();
+  lent_counts_.clear();
   returned_.clear();
 }
 

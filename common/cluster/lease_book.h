@@ -54,7 +54,9 @@ class LeaseBook {
   // The member is gone: its leases will be lent again, from where they were finished. Returns the
   // rows that it had finished in them.
   uint64_t TakeBack(Seat member);
-  bool IsLentTo(Seat member) const;
+  bool IsLentTo(Seat member) const { return lent_counts_.contains(member); }
+  // Members that have a lease.
+  size_t member_count() const { return lent_counts_.size(); }
 
   // Starts over with the first chunk of the first epoch; what was learned of file ends stays.
   void Restart();
@@ -75,6 +77,7 @@ class LeaseBook {
     uint64_t lent_from_row = 0;
   };
 
+  void CountReturned(Seat member);
   bool IsPastEnd(const ChunkKey& key) const;
   void SkipPastEnds(ChunkKey& key) const;
 
@@ -86,6 +89,7 @@ class LeaseBook {
   ChunkKey next_;
   uint64_t next_id_ = 1;
   std::map<uint64_t, Lent> lent_;
+  std::map<Seat, uint64_t> lent_counts_;  // of who has any
   std::deque<Lease> returned_;
 };
 

@@ -25,11 +25,15 @@ RunPlan PlanRun(const v1::Config& config) {
       static_cast<uint64_t>(data.batch_size()) * static_cast<uint64_t>(data.chunk_batches());
   if (is_synthetic) plan.train_rows = static_cast<uint64_t>(data.synthetic().rows());
   plan.evaluate_every_samples = static_cast<uint64_t>(config.run().evaluate_every_samples());
+  const v1::ClusterConfig& cluster = config.cluster();
+  plan.concurrency_warmup_steps = static_cast<uint64_t>(cluster.concurrency_warmup_steps());
+  plan.max_concurrency = static_cast<uint64_t>(cluster.max_concurrency());
   return plan;
 }
 
 RunDirector::RunDirector(const RunPlan& plan)
     : plan_(plan),
+      concurrency_(plan.concurrency_warmup_steps, plan.max_concurrency),
       train_(v1::TRAIN, plan.train_file_count, plan.epoch_count),
       test_(v1::TEST, plan.test_file_count, 1),
       next_evaluation_(plan.evaluate_every_samples) {}
@@ -100,6 +104,12 @@ void RunDirector::TakeBack(Seat member) {
   test_.TakeBack(member);
 }
 
+void RunDirector::Reach(uint64_t step) {
+  const uint64_t before = concurrency_.allowed();
+  concurrency_.Reach(step);
+  if (concurrency_.allowed() != before) ++changes_;
+}
+
 void RunDirector::Fail(std::string reason) {
   if (state_ != State::kRunning) return;
   ++changes_;
@@ -120,11 +130,8 @@ v1::WorkReply RunDirector::Next(Seat member, int64_t now_ms) {
   }
   std::optional<v1::ChunkLease> lease;
   if (phase_ == Phase::kTraining) {
-    lease = train_.Lend(member);
-    if (lease && !train_clock_runs_) {
-      train_clock_runs_ = true;
-      train_since_ms_ = now_ms;
-    }
+    lease = LendToTrain(member, now_ms);
+    if (lease) reply.set_concurrency(concurrency_.ShareOfEach(train_.member_count()));
   } else if (phase_ == Phase::kEvaluating) {
     lease = test_.Lend(member);
     if (lease) lease->set_evaluation(static_cast<uint32_t>(evaluations_.size()));
@@ -136,6 +143,17 @@ v1::WorkReply RunDirector::Next(Seat member, int64_t now_ms) {
     reply.set_wait_ms(kWaitMs);
   }
   return reply;
+}
+
+std::optional<v1::ChunkLease> RunDirector::LendToTrain(Seat member, int64_t now_ms) {
+  const bool may_begin = train_.member_count() < concurrency_.allowed();
+  if (!may_begin && !train_.IsLentTo(member)) return std::nullopt;
+  auto lease = train_.Lend(member);
+  if (lease && !train_clock_runs_) {
+    train_clock_runs_ = true;
+    train_since_ms_ = now_ms;
+  }
+  return lease;
 }
 
 uint64_t RunDirector::total_samples() const {

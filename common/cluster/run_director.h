@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "common/cluster/concurrency.h"
 #include "common/cluster/evaluation.h"
 #include "common/cluster/lease_book.h"
 #include "common/cluster/membership.h"
@@ -30,8 +31,10 @@ struct RunPlan {
   uint32_t test_file_count = 0;
   uint32_t epoch_count = 1;
   uint64_t lines_per_chunk = 0;
-  uint64_t evaluate_every_samples = 0;  // 0: only at the end
-  uint64_t train_rows = 0;              // of one epoch; 0: not known before it was read
+  uint64_t evaluate_every_samples = 0;    // 0: only at the end
+  uint64_t train_rows = 0;                // of one epoch; 0: not known before it was read
+  uint64_t concurrency_warmup_steps = 0;  // as Concurrency has them
+  uint64_t max_concurrency = 0;
 };
 
 // config: valid, with defaults filled in.
@@ -53,6 +56,8 @@ class RunDirector {
   void LearnEnd(Seat member, const v1::FileEnd& end);
   void Advance(Seat member, uint64_t lease_id, uint64_t row);
   void TakeBack(Seat member);
+  // The parameters have taken this step, of all members.
+  void Reach(uint64_t step);
   bool HasLease(Seat member) const { return train_.IsLentTo(member) || test_.IsLentTo(member); }
   void Fail(std::string reason);
 
@@ -76,7 +81,8 @@ class RunDirector {
   std::optional<ChunkScores> TakeScores();
   void Evaluated(v1::EvaluationReport report, int64_t now_ms);
 
-  // A chunk, a wait, or the state of a run that is over; the caller fills in the final report.
+  // A chunk, a wait, or the state of a run that is over; the caller fills in the final report. Who
+  // has none is lent a chunk to train on while fewer train than batches may be at work at once.
   v1::WorkReply Next(Seat member, int64_t now_ms);
 
   // What the run knows of itself; `merged` and `total`, the workers' counters, are the caller's.
@@ -99,6 +105,7 @@ class RunDirector {
 
   void FailBecauseFilesDiffer(Seat member, v1::InputSplit split, uint32_t file);
   bool IsEvaluationDue() const;
+  std::optional<v1::ChunkLease> LendToTrain(Seat member, int64_t now_ms);
   void StepPhase(int64_t now_ms);
   void BeginEvaluation(int64_t now_ms);
   void EndEvaluation();
@@ -108,6 +115,7 @@ class RunDirector {
   State state_ = State::kRunning;
   std::string failure_;
   Phase phase_ = Phase::kTraining;
+  Concurrency concurrency_;
   LeaseBook train_;
   LeaseBook test_;
   uint64_t work_ = 1;     // what members said of leases, counted

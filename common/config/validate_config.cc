@@ -153,9 +153,16 @@ void ValidateData(const v1::DataConfig& data, Violations* violations) {
   }
 }
 
-void ValidateCluster(const v1::ClusterConfig& cluster, Violations* violations) {
+void ValidateConcurrency(const v1::ClusterConfig& cluster, Violations* violations) {
   violations->RequireRange("cluster.window", cluster.window(), 1, 64);
+  violations->RequireRange("cluster.concurrency_warmup_steps", cluster.concurrency_warmup_steps(),
+                           0, 1'000'000);
+  violations->RequireRange("cluster.max_concurrency", cluster.max_concurrency(), 0, 1'000'000);
   violations->RequireRange("cluster.prefetch_batches", cluster.prefetch_batches(), 0, 16);
+}
+
+void ValidateCluster(const v1::ClusterConfig& cluster, Violations* violations) {
+  ValidateConcurrency(cluster, violations);
   if (!v1::ValueCoding_IsValid(cluster.row_values())) {
     violations->Add("cluster.row_values", "unknown value ", cluster.row_values(),
                     "; choose F32 or BF16");

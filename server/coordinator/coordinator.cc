@@ -271,8 +271,9 @@ void Coordinator::OnWord(cluster::Seat seat, uint64_t incarnation, int64_t now_m
   membership_.Heard(seat, incarnation, now_ms);
 }
 
-void Coordinator::OnOffset(cluster::Seat seat, const v1::Push& push) {
+void Coordinator::OnOffset(cluster::Seat seat, const v1::Push& push, uint64_t step) {
   director_.Advance(seat, push.lease(), push.offset());
+  if (seat.stage == 0) director_.Reach(step);
 }
 
 std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& report,

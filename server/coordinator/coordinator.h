@@ -69,8 +69,8 @@ class Coordinator {
   // Something else of this worker has come to shard 0, so it lives: its heartbeats may be stuck
   // behind its pushes.
   void OnWord(cluster::Seat seat, uint64_t incarnation, int64_t now_ms);
-  // A push of this worker was queued: how far its lease has come.
-  void OnOffset(cluster::Seat seat, const v1::Push& push);
+  // A push of this worker was queued, as this step of its stage: how far its lease has come.
+  void OnOffset(cluster::Seat seat, const v1::Push& push, uint64_t step);
 
   void Tick(int64_t now_ms);
   void Fail(std::string reason);

@@ -16,7 +16,7 @@ constexpr char kSmallRun[] = R"(
            synthetic { rows: 12000 test_rows: 3000 tables: 4 dense_features: 5 rows_per_table: 500 } }
     model { bottom_widths: [96, 8] top_widths: [64, 1] embedding_dimension: 8 }
     update { dense { adagrad { learning_rate: 0.005 } schedule { warmup_steps: 0 } } }
-    cluster { window: 4 row_partitions: 3 }
+    cluster { window: 4 row_partitions: 3 concurrency_warmup_steps: 0 }
 )";
 void ExpectBytesAddUp(const v1::RunReport& report) {
   EXPECT_GT(report.total().sent().push(), 0u);

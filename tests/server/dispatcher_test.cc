@@ -129,6 +129,7 @@ class DispatcherTest : public testing::Test {
   Outbox outbox_{[] {}};
   Shard shard_{config_, layout_, 0, &outbox_};
   std::vector<std::pair<cluster::Seat, uint64_t>> offsets_, heard_;
+  std::vector<uint64_t> steps_;
   uint64_t run_ = kRun;
   Dispatcher dispatcher_{
       &shard_,
@@ -138,8 +139,11 @@ class DispatcherTest : public testing::Test {
       0,
       {.heard = [this](cluster::Seat seat,
                        uint64_t incarnation) { heard_.emplace_back(seat, incarnation); },
-       .offset = [this](cluster::Seat seat,
-                        const v1::Push& push) { offsets_.emplace_back(seat, push.offset()); }}};
+       .offset =
+           [this](cluster::Seat seat, const v1::Push& push, uint64_t step) {
+             offsets_.emplace_back(seat, push.offset());
+             steps_.push_back(step);
+           }}};
 };
 
 void ExpectRefusal(const std::vector<Received>& replies, const std::string& text, bool retry) {
@@ -268,16 +272,29 @@ TEST_F(DispatcherTest, AnAnswerCarriesWhatOthersChangedToo) {
   const auto replies = Exchange(other, push, {Gradient(5)});
   ASSERT_EQ(replies.size(), 1u);
   EXPECT_EQ(ChangesOf(replies[0]).at(0).size(), 3u);
-  EXPECT_EQ(replies[0].header.answer().staleness(), 2u) << "two foreign pushes came between";
+  EXPECT_EQ(replies[0].header.answer().staleness(), 2u) << "two pushes came between";
 }
 
-TEST_F(DispatcherTest, OwnPushesInFlightAreNotStaleness) {
+// Of a worker's other threads, and those that were in flight when a step began to read.
+TEST_F(DispatcherTest, OwnPushesThatAStepHadNotReadAreStaleness) {
   const auto connection = Connected(0);
   Exchange(connection, Push(1), {Gradient(3)});
   v1::Header push = Push(2);
   push.mutable_push()->set_read_version(0);
-  push.mutable_push()->set_own_in_flight(1);
+  EXPECT_EQ(Exchange(connection, push, {Gradient(4)})[0].header.answer().staleness(), 1u);
+  push = Push(3);
+  push.mutable_push()->set_read_version(2);
   EXPECT_EQ(Exchange(connection, push, {Gradient(4)})[0].header.answer().staleness(), 0u);
+}
+
+TEST_F(DispatcherTest, TellsWhichStepAPushIs) {
+  const auto one = Connected(0), other = Connected(1);
+  Exchange(one, Push(1), {Gradient(3)});
+  Exchange(other, Push(1), {Gradient(3)});
+  v1::Header refresh = Push(2);
+  refresh.mutable_push()->set_is_refresh(true);
+  Exchange(one, refresh, {});
+  EXPECT_THAT(steps_, testing::ElementsAre(1, 2, 2)) << "a refresh is none";
 }
 
 TEST_F(DispatcherTest, AReconnectIsToldTheLastPushAndTheChangesSinceItsVersion) {

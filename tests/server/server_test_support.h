@@ -40,6 +40,7 @@ inline v1::Config TinyConfig() {
   data.mutable_synthetic()->set_rows_per_table(kTableRows);
   config.mutable_update()->mutable_dense()->mutable_sgd()->set_learning_rate(kDenseRate);
   config.mutable_update()->mutable_rows()->mutable_sgd()->set_learning_rate(kRowRate);
+  config.mutable_cluster()->set_concurrency_warmup_steps(0);  // all trainers work from the start
   config::FillDefaults(&config);
   const std::vector<std::string> violations = config::ValidateConfig(config);
   CHECK(violations.empty()) << violations.front();

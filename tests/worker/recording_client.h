@@ -24,9 +24,7 @@ class RecordingClient : public EmbeddedClient {
       : EmbeddedClient(config, layout), accepted_(accepted) {}
 
   bool needs_row_squares() const override { return true; }
-  ReadMark MarkRead() override {
-    return {.versions = {}, .accepted = {}, .accepted_sequence = accepted_};
-  }
+  ReadMark MarkRead() override { return {.versions = {}, .accepted_sequence = accepted_}; }
   Result<uint64_t> Push(const StepGradients& step) override {
     WEIR_RETURN_IF_ERROR(EmbeddedClient::Push(step).status());
     std::lock_guard lock(mutex_);

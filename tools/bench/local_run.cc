@@ -31,10 +31,12 @@ std::vector<std::string> Command(const LocalRun& run, const std::string& out) {
   for (const std::string& file : StrSplit(run.config_files, ',')) {
     files.push_back(StrCat(WEIR_SOURCE_DIR, "/configs/", file));
   }
-  const std::string override_text =
-      StrCat("data { batch_size: ", run.batch_size, " synthetic { rows: ", run.rows,
-             " test_rows: ", run.test_rows, " } } compression { default { ", run.policy,
-             " } } run { evaluate_every_samples: ", run.evaluate_every_samples, " }");
+  const std::string override_text = StrCat(
+      "data { batch_size: ", run.batch_size, " synthetic { rows: ", run.rows,
+      " test_rows: ", run.test_rows, " } } compression { default { ", run.policy,
+      " } } cluster { concurrency_warmup_steps: 0 } run { evaluate_every_samples: ",  // at full
+                                                                                      // speed
+      run.evaluate_every_samples, " }");
   return Behind(run.link, {BinaryFolder() + "/weir-local", "--config=" + StrJoin(files, ","),
                            "--override=" + override_text, StrCat("--servers=", run.servers),
                            "--trainers=1", "--threads=1", "--out=" + out});

@@ -229,6 +229,7 @@ Result<v1::WorkReply> EmbeddedClient::RequestWork(v1::WorkRequest request,
     now_ms = Clock::Real().NowMs();
     director_.Evaluated(std::move(report), now_ms);
   }
+  director_.Reach(step_);
   v1::WorkReply reply = director_.Next(kSelf, now_ms);
   director_.FillProgress(request.known_evaluations(), now_ms, reply.mutable_progress());
   if (request.wants_merged() || reply.has_finished()) {

@@ -78,6 +78,9 @@ class ParameterClient {
   // push, or 0 if the gradients only went into residuals.
   virtual Result<uint64_t> Push(const StepGradients& step) = 0;
 
+  // Pushes that may be in flight from now on.
+  virtual void SetWindow(int /*window*/) {}
+
   // Until every server has answered all pushes up to this one.
   virtual Status AwaitAccepted(uint64_t sequence) = 0;
 

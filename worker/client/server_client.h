@@ -44,6 +44,7 @@ class ServerClient : public ParameterClient {
   bool has_unaccepted() const override { return link_.has_unaccepted(); }
   ReadMark MarkRead() override;
   Result<uint64_t> Push(const StepGradients& step) override;
+  void SetWindow(int window) override { link_.SetWindow(window); }
   Status AwaitAccepted(uint64_t sequence) override { return link_.AwaitAccepted(sequence); }
   Status Refresh() override;
   Result<v1::WorkReply> RequestWork(v1::WorkRequest request, std::vector<Bytes> scores) override;

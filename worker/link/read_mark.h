@@ -12,8 +12,7 @@ namespace weir::worker {
 
 struct ReadMark {
   std::vector<uint64_t> versions;  // of the last answer taken, per server
-  std::vector<uint64_t> accepted;  // own push that it answered, per server
-  uint64_t accepted_sequence = 0;  // the least of these
+  uint64_t accepted_sequence = 0;  // own push that every server had answered
 };
 
 }  // namespace weir::worker

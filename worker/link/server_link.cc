@@ -41,11 +41,11 @@ ServerLink::ServerLink(const v1::Config& config, const ModelLayout& layout, Link
       transport_(std::move(transport)),
       clock_(Clock::Real()),  // the servers are not to blame for a pause of this process
       replica_(layout),
-      peers_(options_.server_addresses.size()) {
+      peers_(options_.server_addresses.size()),
+      window_(config.cluster().window()) {
   CHECK_EQ(layout.server_count(), peers_.size());
   for (size_t i = 0; i < peers_.size(); ++i) peers_[i].address = options_.server_addresses[i];
   taken_.versions.resize(peers_.size());
-  taken_.accepted.resize(peers_.size());
 }
 
 ServerLink::~ServerLink() {
@@ -121,7 +121,13 @@ bool ServerLink::HasCreditLocked() const {
   const v1::ClusterConfig& cluster = config_.cluster();
   // One push may always be under way, however large it is.
   return credits_taken_ == 0 ||
-         (credits_taken_ < cluster.window() && kept_bytes_ < cluster.max_unacknowledged_bytes());
+         (credits_taken_ < window_ && kept_bytes_ < cluster.max_unacknowledged_bytes());
+}
+
+void ServerLink::SetWindow(int window) {
+  std::lock_guard lock(mutex_);
+  window_ = window;
+  changed_.notify_all();
 }
 
 bool ServerLink::TryAcquireCredit() {
@@ -153,10 +159,9 @@ uint64_t ServerLink::SubmitPush(v1::Push push, std::vector<Body> bodies, const R
     std::lock_guard lock(mutex_);
     sequence = ++submitted_;
     commands_.push_back([this, sequence, push = std::move(push), bodies = std::move(bodies),
-                         versions = read.versions, accepted = read.accepted]() mutable {
+                         versions = read.versions]() mutable {
       for (size_t i = 0; i < peers_.size(); ++i) {
         push.set_read_version(versions[i]);
-        push.set_own_in_flight(static_cast<uint32_t>(sequence - 1 - accepted[i]));
         Do(i, peers_[i].session->Submit(push, std::move(bodies[i]), clock_.NowMs()));
       }
       PublishTaken();  // of the bytes that are kept
@@ -424,7 +429,6 @@ void ServerLink::PublishTaken() {
   kept_bytes_ = 0;
   for (size_t i = 0; i < peers_.size(); ++i) {
     const session::ClientSession& session = *peers_[i].session;
-    taken_.accepted[i] = session.accepted_sequence();
     accepted = std::min(accepted, session.accepted_sequence());
     taken_.versions[i] = session.version();
     servers_ready_ += session.has_version() ? 1 : 0;

@@ -78,15 +78,18 @@ class ServerLink {
   const Clock& clock() const { return clock_; }
   const float* replica() const { return replica_.values(); }
 
-  // A place among the pushes in flight (cluster.window, cluster.max_unacknowledged_bytes).
-  // TryAcquire does not wait.
+  // Pushes that may be in flight from now on; at first cluster.window.
+  void SetWindow(int window);
+
+  // A place among the pushes in flight (the window, cluster.max_unacknowledged_bytes). TryAcquire
+  // does not wait.
   bool TryAcquireCredit();
   Status AcquireCredit();
 
   ReadMark MarkRead() const;
 
-  // Takes a credit acquired before. bodies[i]: for server i. own_in_flight and read_version are
-  // filled in from `read`. Returns the push's number.
+  // Takes a credit acquired before. bodies[i]: for server i. read_version is filled in from `read`.
+  // Returns the push's number.
   uint64_t SubmitPush(v1::Push push, std::vector<Body> bodies, const ReadMark& read);
   Status AwaitAccepted(uint64_t sequence);
 
@@ -193,6 +196,7 @@ class ServerLink {
   ReadMark taken_;
   size_t servers_ready_ = 0;  // whose pieces the replica holds
   uint64_t submitted_ = 0;
+  int64_t window_;
   int64_t credits_taken_ = 0;
   int64_t kept_bytes_ = 0;  // of pushes that are not durable, all servers
   Outstanding outstanding_;

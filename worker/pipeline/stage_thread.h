@@ -23,8 +23,8 @@
 #include "worker/client/parameter_client.h"
 #include "worker/data/reader.h"
 #include "worker/pipeline/chunk_rows.h"
-#include "worker/pipeline/evaluation_refresh.h"
 #include "worker/pipeline/pipeline_views.h"
+#include "worker/pipeline/replica_refresh.h"
 #include "worker/pipeline/stage_batch.h"
 #include "worker/pipeline/stage_links.h"
 #include "worker/pipeline/stage_queue.h"
@@ -72,7 +72,7 @@ struct StageShared {
   const StageParts& parts;
   StageQueue& queue;
   ChunkRows& chunk_rows;
-  EvaluationRefresh& refresh;
+  ReplicaRefresh& refresh;
   TrainCounters& counters;
   UnseenValues& unseen_values;
   StageTimes& times;

@@ -60,7 +60,7 @@ class StageTrainer final : public BatchTrainer {
   const StageParts parts_;
   const std::function<void(const Status&)> on_failure_;
   ChunkRows chunk_rows_;
-  EvaluationRefresh refresh_;
+  ReplicaRefresh refresh_;
   TrainCounters counters_;
   UnseenValues unseen_values_;
   StageTimes times_;

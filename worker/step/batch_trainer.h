@@ -9,6 +9,7 @@
 
 #include "common/proto/report.pb.h"
 #include "worker/step/chunk_work.h"
+#include "worker/step/step_limits.h"
 
 namespace weir::worker {
 
@@ -19,6 +20,9 @@ class BatchTrainer {
 
   // Gives the threads a chunk; they take chunks in this order.
   virtual void Add(std::shared_ptr<ChunkWork> chunk) = 0;
+
+  // How steps are taken from the next chunk on, of threads and window as they are configured.
+  virtual void SetLimits(const StepLimits& /*limits*/) {}
 
   // Stops the threads after the step they are in. Again does no harm.
   virtual void Abandon() = 0;

@@ -422,6 +422,60 @@ TEST(RunDirector, TellsTheLengthOfAFinishedRunExactly) {
   EXPECT_EQ(run.director.total_samples(), 93u);
 }
 
+RunPlan PlanOfConcurrency(uint64_t warmup_steps, uint64_t most = 0) {
+  RunPlan plan = Plan(0);
+  plan.concurrency_warmup_steps = warmup_steps;
+  plan.max_concurrency = most;
+  return plan;
+}
+
+TEST(RunDirector, OneMemberBeginsAndOthersJoinWithTheSteps) {
+  TrialRun run(PlanOfConcurrency(100));
+  run.TakeTrain(kFirst);
+  ExpectWaits(run, kSecond);
+  run.TakeTrain(kFirst);  // who is at work stays so
+  const uint64_t changes = run.director.changes();
+  run.director.Reach(99);
+  ExpectWaits(run, kSecond);
+  EXPECT_EQ(run.director.changes(), changes);
+  run.director.Reach(100);
+  EXPECT_NE(run.director.changes(), changes) << "who waits is looked at";
+  run.TakeTrain(kSecond);
+  ExpectWaits(run, kThird);
+}
+
+TEST(RunDirector, AMemberThatIsGoneMakesRoomForAnother) {
+  TrialRun run(PlanOfConcurrency(100));
+  run.TakeTrain(kFirst);
+  run.director.TakeBack(kFirst);
+  run.TakeTrain(kSecond);
+  ExpectWaits(run, kFirst);
+}
+
+TEST(RunDirector, TellsEachMemberItsPartOfWhatMayBeAtWork) {
+  TrialRun run(PlanOfConcurrency(100));
+  run.director.Reach(700);
+  EXPECT_EQ(run.director.Next(kFirst, run.now_ms).concurrency(), 8u);
+  EXPECT_EQ(run.director.Next(kSecond, run.now_ms).concurrency(), 4u);
+  EXPECT_EQ(run.director.Next(kThird, run.now_ms).concurrency(), 2u);
+}
+
+TEST(RunDirector, EvaluatesWithAllMembersFromTheStart) {
+  TrialRun run(PlanOfConcurrency(100), 10, 35);
+  run.Complete(kFirst, run.TakeTrain(kFirst));
+  run.Complete(kFirst, run.TakeTrain(kFirst));  // past the end
+  run.TakeTest(kFirst);
+  run.TakeTest(kSecond);
+  run.TakeTest(kThird);
+}
+
+TEST(RunDirector, AConcurrencyOfOneTrainsAllOfIt) {
+  TrialRun run(PlanOfConcurrency(0, 1));
+  run.WorkToTheEnd();
+  EXPECT_EQ(run.director.samples(), 100u);
+  EXPECT_EQ(run.director.state(), RunDirector::State::kFinished);
+}
+
 TEST(PlanRun, CountsFilesAndLines) {
   v1::Config config;
   v1::DataConfig& data = *config.mutable_data();
@@ -458,7 +512,7 @@ TEST(RunDirector, LendsTestChunksOnceWhatBelongsToTheOthersHasSettled) {
   run.Complete(kFirst, third);
   run.Complete(kSecond, second);
   EXPECT_EQ(run.director.settling(), 1u);
-  EXPECT_TRUE(run.director.Next(kFirst, run.now_ms).has_wait_ms());
+  ExpectWaits(run, kFirst);
   run.director.Settled(run.now_ms);
   EXPECT_EQ(run.director.settling(), 0u);
   run.TakeTest(kFirst);

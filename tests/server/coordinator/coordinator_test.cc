@@ -320,7 +320,7 @@ TEST_F(CoordinatorTest, AnExpiredMembersWorkGoesToAnotherFromWhereItWasFinished)
   v1::Push push;
   push.set_lease(lost.lease());
   push.set_offset(7);
-  coordinator_.OnOffset({0, 0}, push);
+  coordinator_.OnOffset({0, 0}, push, 1);
   now_ms_ += kMemberTimeoutMs;
   Heartbeat(1);
   now_ms_ += 1;

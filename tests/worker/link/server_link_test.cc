@@ -251,27 +251,22 @@ TEST_F(ServerLinkTest, AMessageAboveTheLimitEndsTheRunAndSaysWhy) {
               AllOf(HasSubstr("server 1 at inproc://1"), HasSubstr("max_message_bytes")));
 }
 
-TEST_F(ServerLinkTest, OwnPushesInFlightAreCountedForEachServer) {
+TEST_F(ServerLinkTest, PushesInFlightAreAsManyAsTheWindow) {
   BeConnected();
-  const auto submit = [&] {
-    ASSERT_TRUE(link_->AcquireCredit().ok());
-    link_->SubmitPush({}, std::vector<Body>(2), link_->MarkRead());
-  };
-  submit();
-  const auto first = Expect(1, v1::Header::kPush);
-  v1::Header answer;
-  answer.mutable_answer()->set_connection(session::ParseHeader(first.message)->push().connection());
-  answer.mutable_answer()->set_index(1);
-  answer.mutable_answer()->set_sequence(1);
-  answer.mutable_answer()->set_version(1);
-  Reply(1, peers_[1], answer);
-  while (link_->MarkRead().accepted[1] == 0) std::this_thread::yield();
-  submit();
-  Expect(0, v1::Header::kPush);
-  const auto to_slow = Expect(0, v1::Header::kPush), to_fast = Expect(1, v1::Header::kPush);
-  EXPECT_EQ(session::ParseHeader(to_slow.message)->push().own_in_flight(), 1u);
-  EXPECT_EQ(session::ParseHeader(to_fast.message)->push().own_in_flight(), 0u)
-      << "its read_version holds the first push";
+  link_->SetWindow(1);
+  ASSERT_TRUE(link_->TryAcquireCredit());
+  EXPECT_FALSE(link_->TryAcquireCredit());
+  link_->SetWindow(2);
+  EXPECT_TRUE(link_->TryAcquireCredit());
+  EXPECT_FALSE(link_->TryAcquireCredit());
+}
+
+TEST_F(ServerLinkTest, AWindowThatGrowsLetsGoWhoWaits) {
+  BeConnected();
+  link_->SetWindow(1);
+  ASSERT_TRUE(link_->TryAcquireCredit());
+  std::jthread waiting([&] { EXPECT_TRUE(link_->AcquireCredit().ok()); });
+  link_->SetWindow(2);
 }
 
 // An answer that only catches up says nothing of what came between reading and applying.

@@ -1,4 +1,4 @@
-#include "worker/pipeline/evaluation_refresh.h"
+#include "worker/pipeline/replica_refresh.h"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ class RefreshedClient : public EmbeddedClient {
   Status next;
 };
 
-class EvaluationRefreshTest : public testing::Test {
+class ReplicaRefreshTest : public testing::Test {
  protected:
   static v1::BatchName Batch(v1::InputSplit split, uint32_t evaluation) {
     v1::BatchName name;
@@ -36,15 +36,17 @@ class EvaluationRefreshTest : public testing::Test {
       model { bottom_widths: [4] top_widths: [1] embedding_dimension: 4 })"});
   const ModelLayout layout_{config_, 1};
   RefreshedClient client_{config_, layout_};
-  EvaluationRefresh refresh_{&client_};
+  ReplicaRefresh refresh_{&client_};
 };
 
-TEST_F(EvaluationRefreshTest, TrainingDoesWithout) {
-  EXPECT_TRUE(refresh_.RefreshFor(Batch(v1::TRAIN, 0)).ok());
-  EXPECT_EQ(client_.refreshes, 0);
+TEST_F(ReplicaRefreshTest, ComesOnceBeforeTraining) {
+  for (int batch = 0; batch < 2; ++batch) {
+    EXPECT_TRUE(refresh_.RefreshFor(Batch(v1::TRAIN, 0)).ok());
+    EXPECT_EQ(client_.refreshes, 1);
+  }
 }
 
-TEST_F(EvaluationRefreshTest, ComesOnceBeforeEachEvaluation) {
+TEST_F(ReplicaRefreshTest, ComesOnceBeforeEachEvaluation) {
   for (int evaluation = 0; evaluation < 3; ++evaluation) {
     for (int batch = 0; batch < 2; ++batch) {
       EXPECT_TRUE(refresh_.RefreshFor(Batch(v1::TEST, static_cast<uint32_t>(evaluation))).ok());
@@ -54,7 +56,7 @@ TEST_F(EvaluationRefreshTest, ComesOnceBeforeEachEvaluation) {
 }
 
 // A batch scored after it would be scored with parameters that are old.
-TEST_F(EvaluationRefreshTest, IsTriedAgainWhenItHasFailed) {
+TEST_F(ReplicaRefreshTest, IsTriedAgainWhenItHasFailed) {
   client_.next = Unavailable("no server");
   EXPECT_EQ(refresh_.RefreshFor(Batch(v1::TEST, 1)).message(), "no server");
   EXPECT_TRUE(refresh_.RefreshFor(Batch(v1::TEST, 1)).ok());
