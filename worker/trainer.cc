@@ -48,6 +48,7 @@ class Trainer::Thread {
                clipped_squares_ ? clipped_squares_->of_step() : trainer->client_->square_sums(),
                split_seed),
         gradients_(static_cast<size_t>(trainer->layout_.flat_element_count())),
+        dead_units_(&trainer->dead_units_),
         needs_row_squares_(trainer->client_->needs_row_squares()),
         masks_(LeavesOut(trainer->config_.pipeline())) {}
 
@@ -148,6 +149,7 @@ class Trainer::Thread {
     WEIR_ASSIGN_OR_RETURN(const double logloss_sum,
                           model_.Train(trainer_.client_->replica(), batch, rows, batch_size_,
                                        gradients_.data(), row_gradients, row_squares));
+    dead_units_.Add(gradients_.span());
     const v1::UpdateConfig& update = trainer_.config_.update();
     const float factor = ClipNorm(update.dense().clip_norm(), gradients_.span());
     if (clipped_squares_ && batch.row_count > 0) clipped_squares_->Add(factor);
@@ -174,6 +176,7 @@ class Trainer::Thread {
   std::optional<ClippedSquares> clipped_squares_;  // where gradients are clipped
   model::Dlrm model_;
   tensor::AlignedBuffer gradients_;  // flat, dense
+  DeadUnits::Watch dead_units_;
   const bool needs_row_squares_;
   std::vector<float> row_squares_;       // of the batch, [unique]; empty where no policy asks
   tensor::AlignedBuffer rows_;           // of the batch, [unique, dimension]
@@ -194,7 +197,8 @@ Trainer::Trainer(const v1::Config& config, const ModelLayout& layout, int thread
               .awaits_answers = config.cluster().window() == 1},
       awaits_answers_(limits_.awaits_answers),
       counters_(config.pipeline()),
-      unseen_values_(layout) {
+      unseen_values_(layout),
+      dead_units_(layout) {
   CHECK_GT(thread_count, 0);
   model::WarnOfSlowPrecision(config.model());
   try {
@@ -209,6 +213,7 @@ Trainer::Trainer(const v1::Config& config, const ModelLayout& layout, int thread
 void Trainer::FillReport(v1::WorkerReport* report) const {
   counters_.FillReport(report);
   unseen_values_.FillReport(report);
+  dead_units_.FillReport(report);
 }
 
 void Trainer::RunThread(int number) {

@@ -31,6 +31,7 @@
 #include "worker/client/parameter_client.h"
 #include "worker/step/batch_trainer.h"
 #include "worker/step/chunk_work.h"
+#include "worker/step/dead_units.h"
 #include "worker/step/train_counters.h"
 #include "worker/step/unseen_values.h"
 
@@ -72,6 +73,7 @@ class Trainer final : public BatchTrainer {
 
   TrainCounters counters_;
   UnseenValues unseen_values_;
+  DeadUnits dead_units_;
   std::vector<std::thread> threads_;
 };
 

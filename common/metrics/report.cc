@@ -35,6 +35,7 @@ class Merger {
     for (const v1::StageTime& time : report.stage_times()) AddStageTime(time);
     for (const v1::SplitReport& split : report.splits()) AddSplit(split);
     AddFindings(report);
+    for (const v1::DeadUnitsReport& units : report.dead_units()) AddDeadUnits(units);
     for (const v1::TestValuesReport& values : report.test_values()) AddTestValues(values);
     WEIR_ASSIGN_OR_RETURN(const Histogram staleness, Histogram::FromProto(report.staleness()));
     staleness_.Merge(staleness);
@@ -91,6 +92,15 @@ class Merger {
     to.set_positives(to.positives() + from.positives());
     to.set_groups(to.groups() + from.groups());
     to.set_squared_positives(to.squared_positives() + from.squared_positives());
+  }
+
+  void AddDeadUnits(const v1::DeadUnitsReport& units) {
+    const auto [entry, is_new] =
+        dead_units_indexes_.emplace(units.bias(), total_.dead_units_size());
+    if (is_new) total_.add_dead_units()->set_bias(units.bias());
+    v1::DeadUnitsReport& sum = *total_.mutable_dead_units(entry->second);
+    sum.set_units(sum.units() + units.units());
+    sum.set_dead(sum.dead() + units.dead());
   }
 
   void AddTestValues(const v1::TestValuesReport& values) {
@@ -174,6 +184,7 @@ class Merger {
   Histogram staleness_;
   std::unordered_map<std::string, int> split_indexes_;
   std::unordered_map<std::string, int> test_values_indexes_;
+  std::unordered_map<std::string, int> dead_units_indexes_;
   std::unordered_set<std::string> columns_, notices_;
   std::unordered_map<std::string, int> layer_indexes_;
   std::unordered_map<std::string, int> stage_indexes_;

@@ -153,6 +153,24 @@ void CheckLabelOrder(const Run& run, Warnings* warnings) {
       "within chunks alone)"));
 }
 
+// The layer of which the largest share is dead.
+void CheckDeadUnits(const Run& run, Warnings* warnings) {
+  constexpr double kMany = 0.65;
+  const auto share = [](const v1::DeadUnitsReport& units) {
+    return Ratio(static_cast<double>(units.dead()), static_cast<double>(units.units()));
+  };
+  const auto& layers = run.total().dead_units();
+  const auto worst = std::ranges::max_element(layers, {}, share);
+  if (worst == layers.end() || !(share(*worst) > kMany)) return;
+  warnings->push_back(StrCat(Percent(worst->dead(), worst->units()), " of the ReLUs with ",
+                             worst->bias(),
+                             " gave 0 for every row of the last steps: that part of the model "
+                             "learns nothing any more; use "
+                             "a smaller learning rate or a longer warm-up (update.dense), or fewer "
+                             "batches at work at once "
+                             "(cluster.concurrency_warmup_steps, cluster.max_concurrency)"));
+}
+
 void CheckWarmup(const Run& run, Warnings* warnings) {
   const uint64_t steps = run.total().steps();
   if (steps == 0 || run.record.goes_on) return;  // its schedule may have begun in another run
@@ -265,8 +283,8 @@ void AddWarnings(const RunRecord& record, v1::RunReport* report) {
   Warnings warnings;
   for (const auto& check :
        {RepeatNotices, CheckColumns, CheckTrainingLabels, CheckTrainingLoss, CheckTestLoss,
-        CheckTestLabels, CheckLabelOrder, CheckWarmup, CheckScheduleEnd, CheckBestEvaluation,
-        CheckTestValues, CheckMalformed}) {
+        CheckTestLabels, CheckLabelOrder, CheckDeadUnits, CheckWarmup, CheckScheduleEnd,
+        CheckBestEvaluation, CheckTestValues, CheckMalformed}) {
     check(run, &warnings);
   }
   report->mutable_warnings()->Assign(warnings.begin(), warnings.end());

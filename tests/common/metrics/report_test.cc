@@ -78,7 +78,6 @@ TEST(MergeReports, SumsWhatWarningsAreMadeOfAndTellsOfAColumnOnce) {
                 .DebugString());
 }
 
-// One trainer may have had no test rows of the last evaluation, and tells those of an earlier one.
 TEST(MergeReports, TellsOnceWhatAllWorkersNoticed) {
   const std::vector<v1::WorkerReport> reports = {Parse(R"(notices: "x is 0")"),
                                                  Parse(R"(notices: ["x is 0", "a is twice"])")};
@@ -87,6 +86,18 @@ TEST(MergeReports, TellsOnceWhatAllWorkersNoticed) {
   EXPECT_THAT(merged->notices(), testing::ElementsAre("x is 0", "a is twice"));
 }
 
+TEST(MergeReports, AddsDeadUnitsByLayer) {
+  const std::vector<v1::WorkerReport> reports = {
+      Parse(R"(dead_units { bias: "bottom/0/bias" units: 10 dead: 3 })"),
+      Parse(R"(dead_units { bias: "bottom/0/bias" units: 10 dead: 4 })")};
+  const auto merged = MergeReports(reports);
+  ASSERT_TRUE(merged.ok());
+  ASSERT_EQ(merged->dead_units_size(), 1);
+  EXPECT_EQ(merged->dead_units(0).units(), 20u);
+  EXPECT_EQ(merged->dead_units(0).dead(), 7u);
+}
+
+// One trainer may have had no test rows of the last evaluation, and tells those of an earlier one.
 TEST(MergeReports, CountsTestValuesOfTheLastEvaluationAlone) {
   const v1::WorkerReport earlier =
       Parse(R"(test_values { table: "a" values: 20 unseen: 19 example: "t:1" evaluation: 1 })");

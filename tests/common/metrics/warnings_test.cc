@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "common/base/strings.h"
+
 namespace weir::metrics {
 namespace {
 
@@ -152,6 +154,16 @@ TEST_F(Warnings, TellOfSortedRowsThatAreRarelyPositive) {
   EXPECT_THAT(Of("total { labels { rows: 128000 groups: 1000 squared_positives: 144 } "
                  "logloss_sum: 100 } test { logloss: 0.3 }"),
               IsEmpty());
+}
+
+TEST_F(Warnings, TellOfALayerOfWhichMostIsDead) {
+  const auto of_dead = [&](int bottom, int top) {
+    return Of(StrCat("total { dead_units { bias: 'bottom/0/bias' units: 100 dead: ", bottom,
+                     "} dead_units { bias: 'top/0/bias' units: 10 dead: ", top, "} }"));
+  };
+  EXPECT_THAT(of_dead(50, 6), IsEmpty()) << "some are in every model";
+  EXPECT_THAT(of_dead(70, 9), ElementsAre(AllOf(HasSubstr("90 % of the ReLUs with top/0/bias"),
+                                                HasSubstr("cluster.concurrency_warmup_steps"))));
 }
 
 TEST_F(Warnings, TellOfAWarmupLongerThanHalfOfTheRun) {

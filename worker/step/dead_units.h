@@ -1,0 +1,57 @@
+// Units of the MLPs that give 0 for every sample, and so learn nothing any more: where a step was
+// too long, or many were taken at once, whole layers of ReLUs end so. The gradient of a unit's bias
+// is exactly 0 in a step when the unit is, for all of its samples.
+//
+// Place in the life of a batch: backward -> **count** -> push.
+// Thread rule: Watch belongs to one thread; DeadUnits is for any.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "common/layout/model_layout.h"
+#include "common/proto/report.pb.h"
+
+namespace weir::worker {
+
+class DeadUnits {
+ public:
+  // Without a gradient for so many steps of a thread a unit counts as dead.
+  static constexpr int kSteps = 20;
+
+  // layout: outlives it.
+  explicit DeadUnits(const ModelLayout& layout);
+
+  // Of one thread: which units had a gradient in the steps at hand.
+  class Watch {
+   public:
+    explicit Watch(DeadUnits* sums) : sums_(*sums) {}
+
+    // gradients: of a step, flat, as ModelLayout places tensors.
+    void Add(std::span<const float> gradients);
+
+   private:
+    DeadUnits& sums_;
+    std::vector<std::vector<uint8_t>> alive_;  // by layer and unit
+    int steps_ = 0;
+  };
+
+  // Adds what the last kSteps steps of a thread came to.
+  void FillReport(v1::WorkerReport* report) const;
+
+ private:
+  struct Layer {
+    explicit Layer(const TensorSpec& t) : bias(t) {}
+    const TensorSpec& bias;
+    std::atomic<bool> is_known{false};
+    std::atomic<uint64_t> dead{0};
+  };
+
+  // Of ReLUs.
+  std::vector<std::unique_ptr<Layer>> layers_;
+};
+
+}  // namespace weir::worker
