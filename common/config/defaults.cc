@@ -238,7 +238,7 @@ void FillLazyRows(v1::LazyRowsPolicy& lazy) {
 void FillCluster(v1::ClusterConfig& cluster) {
   WEIR_DEFAULT(cluster, window, 4);
   WEIR_DEFAULT(cluster, prefetch_batches, 1);
-  WEIR_DEFAULT(cluster, concurrency_warmup_steps, 200);
+  WEIR_DEFAULT(cluster, concurrency_warmup_steps, 300);
   WEIR_DEFAULT(cluster, max_concurrency, 0);
   if (cluster.answer_values() == v1::VALUE_CODING_UNSPECIFIED) cluster.set_answer_values(v1::F32);
   if (cluster.row_values() == v1::VALUE_CODING_UNSPECIFIED) cluster.set_row_values(v1::F32);

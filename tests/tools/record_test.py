@@ -80,7 +80,8 @@ done in 154 s
         self.assertEqual(done.returncode, 0, done.stderr)
         record = result_records.load(str(self.record))
         self.assertEqual(record["tables"]["stages"]["rows"], [
-            ["Build", "99", "187"], ["Train with policy a: 1 server", "14", "25"], ["Compare", "0", "0"]])
+            ["Build", "99", "187"], ["Train with policy a: 1 server", "14", "25"], ["Compare", "0", "0"],
+            ["all", "113", "212"]])
         self.assertEqual(record["printed"]["Train with policy a: 1 server"], "done: 1 server\n  test  AUC 0.7")
         self.assertEqual(record["printed"]["Compare"], "run  AUC\na    0.7")
         self.assertEqual(record["printed"]["Build"], "built")

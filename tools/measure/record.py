@@ -71,8 +71,9 @@ def of_log(path):
     if not stages:
         sys.exit("error: --log: %s tells no stages" % path)
     endings = {found["title"]: re.sub(r"^(.*\n)*?(?=done: )", "", found["said"]) for found in stages}
-    table = result_records.table(("stage", "seconds", "CPU-seconds"),
-                                 [[found["title"], found["seconds"], found["cpu"]] for found in stages])
+    lines = [[found["title"], found["seconds"], found["cpu"]] for found in stages]
+    lines.append(["all", *(str(sum(int(line[i]) for line in lines)) for i in (1, 2))])
+    table = result_records.table(("stage", "seconds", "CPU-seconds"), lines)
     return table, {title: PASSING.sub("", text).strip("\n") for title, text in endings.items()}
 
 
