@@ -100,6 +100,7 @@ void RunDirector::Advance(Seat member, uint64_t lease_id, uint64_t row) {
 void RunDirector::TakeBack(Seat member) {
   ++changes_;
   ++work_;
+  kept_out_ = false;
   samples_ += train_.TakeBack(member);
   test_.TakeBack(member);
 }
@@ -107,7 +108,9 @@ void RunDirector::TakeBack(Seat member) {
 void RunDirector::Reach(uint64_t step) {
   const uint64_t before = concurrency_.allowed();
   concurrency_.Reach(step);
-  if (concurrency_.allowed() != before) ++changes_;
+  if (concurrency_.allowed() == before) return;
+  ++changes_;
+  kept_out_ = false;
 }
 
 void RunDirector::Fail(std::string reason) {
@@ -147,7 +150,10 @@ v1::WorkReply RunDirector::Next(Seat member, int64_t now_ms) {
 
 std::optional<v1::ChunkLease> RunDirector::LendToTrain(Seat member, int64_t now_ms) {
   const bool may_begin = train_.member_count() < concurrency_.allowed();
-  if (!may_begin && !train_.IsLentTo(member)) return std::nullopt;
+  if (!may_begin && !train_.IsLentTo(member)) {
+    kept_out_ = true;
+    return std::nullopt;
+  }
   auto lease = train_.Lend(member);
   if (lease && !train_clock_runs_) {
     train_clock_runs_ = true;

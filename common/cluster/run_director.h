@@ -64,10 +64,11 @@ class RunDirector {
   // Changes with whatever may give somebody who waits something to do.
   uint64_t changes() const { return changes_; }
 
-  // While the run cannot go on before what is lent is done: a number that changes with each part of
-  // it that is. Else 0.
+  // While the run, or some member of it, cannot go on before what is lent is done: a number that
+  // changes with each part of it that is. Else 0.
   uint64_t awaited_work() const {
-    return phase_ == Phase::kDraining || phase_ == Phase::kEvaluating ? work_ : 0;
+    const bool all_wait = phase_ == Phase::kDraining || phase_ == Phase::kEvaluating;
+    return all_wait || kept_out_ ? work_ : 0;
   }
 
   // From now on, whoever calls says when what belongs to finished chunks has reached the servers.
@@ -118,8 +119,9 @@ class RunDirector {
   Concurrency concurrency_;
   LeaseBook train_;
   LeaseBook test_;
-  uint64_t work_ = 1;     // what members said of leases, counted
-  uint64_t changes_ = 1;  // of that and other things, counted
+  uint64_t work_ = 1;      // what members said of leases, counted
+  uint64_t changes_ = 1;   // of that and other things, counted
+  bool kept_out_ = false;  // somebody waits until more may be at work
   uint64_t samples_ = 0;
   uint64_t finished_chunks_ = 0;  // to train on
   uint64_t finished_chunk_rows_ = 0;

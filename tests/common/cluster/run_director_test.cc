@@ -444,6 +444,25 @@ TEST(RunDirector, OneMemberBeginsAndOthersJoinWithTheSteps) {
   ExpectWaits(run, kThird);
 }
 
+// So whoever has the only chunk and does nothing can be told from a run that goes on.
+TEST(RunDirector, AwaitsTheWorkAtHandWhileItKeepsSomebodyOut) {
+  TrialRun run(PlanOfConcurrency(100));
+  const v1::ChunkLease lease = run.TakeTrain(kFirst);
+  EXPECT_EQ(run.director.awaited_work(), 0u);
+  ExpectWaits(run, kSecond);
+  const uint64_t work = run.director.awaited_work();
+  EXPECT_GT(work, 0u);
+  run.director.Advance(kFirst, lease.lease(), 1);
+  EXPECT_NE(run.director.awaited_work(), work) << "it does something";
+  run.director.Reach(100);
+  EXPECT_EQ(run.director.awaited_work(), 0u);
+  run.TakeTrain(kSecond);
+  ExpectWaits(run, kThird);
+  EXPECT_GT(run.director.awaited_work(), 0u);
+  run.director.TakeBack(kFirst);
+  EXPECT_EQ(run.director.awaited_work(), 0u);
+}
+
 TEST(RunDirector, AMemberThatIsGoneMakesRoomForAnother) {
   TrialRun run(PlanOfConcurrency(100));
   run.TakeTrain(kFirst);
