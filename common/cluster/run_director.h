@@ -64,7 +64,7 @@ class RunDirector {
   // Changes with whatever may give somebody who waits something to do.
   uint64_t changes() const { return changes_; }
 
-  // While the run, or some member of it, cannot go on before what is lent is done: a number that
+  // While the run, or somebody who waits, cannot go on before what is lent is done: a number that
   // changes with each part of it that is. Else 0.
   uint64_t awaited_work() const {
     const bool all_wait = phase_ == Phase::kDraining || phase_ == Phase::kEvaluating;
