@@ -57,7 +57,7 @@ class Trainer::Thread {
       if (Status status = TryChunk(*chunk); !status.ok()) {
         return trainer_.Fail(status, chunk.get());
       }
-      trainer_.Retire(chunk);
+      if (!has_left_) trainer_.Retire(chunk);
     }
   }
 
@@ -81,8 +81,11 @@ class Trainer::Thread {
   Status RunChunk(ChunkWork& chunk) {
     const auto ahead = static_cast<size_t>(trainer_.config_.cluster().prefetch_batches());
     std::deque<std::unique_ptr<Prepared>> prepared;
+    has_left_ = false;
     while (true) {
       while (prepared.size() <= ahead) {
+        has_left_ = !chunk.is_test() && number_ >= trainer_.training_threads_;
+        if (has_left_) break;
         const auto range = chunk.Take();
         if (!range) break;
         prepared.push_back(Prepare(chunk, *range));
@@ -149,7 +152,7 @@ class Trainer::Thread {
     WEIR_ASSIGN_OR_RETURN(const double logloss_sum,
                           model_.Train(trainer_.client_->replica(), batch, rows, batch_size_,
                                        gradients_.data(), row_gradients, row_squares));
-    dead_units_.Add(gradients_.span());
+    dead_units_.Add(gradients_.span(), batch.row_count);
     const v1::UpdateConfig& update = trainer_.config_.update();
     const float factor = ClipNorm(update.dense().clip_norm(), gradients_.span());
     if (clipped_squares_ && batch.row_count > 0) clipped_squares_->Add(factor);
@@ -171,6 +174,7 @@ class Trainer::Thread {
 
   Trainer& trainer_;
   const int number_;
+  bool has_left_ = false;  // its chunk to the others: fewer threads are to train now
   const int64_t batch_size_;
   const size_t dimension_;
   std::optional<ClippedSquares> clipped_squares_;  // where gradients are clipped
@@ -196,6 +200,7 @@ Trainer::Trainer(const v1::Config& config, const ModelLayout& layout, int thread
               .window = config.cluster().window(),
               .awaits_answers = config.cluster().window() == 1},
       awaits_answers_(limits_.awaits_answers),
+      training_threads_(thread_count),
       counters_(config.pipeline()),
       unseen_values_(layout),
       dead_units_(layout) {
@@ -242,6 +247,7 @@ void Trainer::SetLimits(const StepLimits& limits) {
   std::lock_guard lock(mutex_);
   limits_ = limits;
   awaits_answers_ = limits.awaits_answers;
+  training_threads_ = limits.threads;
   changed_.notify_all();
 }
 

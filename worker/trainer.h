@@ -69,7 +69,8 @@ class Trainer final : public BatchTrainer {
   std::deque<std::shared_ptr<ChunkWork>> chunks_;
   bool stopping_ = false;
   StepLimits limits_;
-  std::atomic<bool> awaits_answers_;  // limits_.awaits_answers
+  std::atomic<bool> awaits_answers_;   // limits_.awaits_answers
+  std::atomic<int> training_threads_;  // limits_.threads
 
   TrainCounters counters_;
   UnseenValues unseen_values_;

@@ -183,7 +183,9 @@ Result<v1::RunReport> Worker::RunLoop() {
   }
 }
 
+// Batches of a stage are many at a time in any case: that there are fewer trainers has to do there.
 void Worker::TakeConcurrency(uint32_t concurrency) {
+  if (options_.stage) return;
   const StepLimits limits = LimitsFor(concurrency, options_.threads, config_.cluster().window());
   client_->SetWindow(limits.window);
   trainer_->SetLimits(limits);

@@ -1,5 +1,6 @@
 #include "common/cluster/run_director.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -10,6 +11,8 @@ namespace {
 
 // How long a worker that has nothing to do waits before it asks again.
 constexpr uint32_t kWaitMs = 5;
+// And one that is to wait until more may be at work.
+constexpr uint32_t kKeptOutWaitMs = 50;
 
 }  // namespace
 
@@ -101,6 +104,7 @@ void RunDirector::TakeBack(Seat member) {
   ++changes_;
   ++work_;
   kept_out_ = false;
+  asked_.erase(member);
   samples_ += train_.TakeBack(member);
   test_.TakeBack(member);
 }
@@ -131,10 +135,11 @@ v1::WorkReply RunDirector::Next(Seat member, int64_t now_ms) {
     reply.mutable_finished();
     return reply;
   }
+  asked_.insert(member);
   std::optional<v1::ChunkLease> lease;
   if (phase_ == Phase::kTraining) {
     lease = LendToTrain(member, now_ms);
-    if (lease) reply.set_concurrency(concurrency_.ShareOfEach(train_.member_count()));
+    if (lease) reply.set_concurrency(ShareOfEach());
   } else if (phase_ == Phase::kEvaluating) {
     lease = test_.Lend(member);
     if (lease) lease->set_evaluation(static_cast<uint32_t>(evaluations_.size()));
@@ -143,9 +148,15 @@ v1::WorkReply RunDirector::Next(Seat member, int64_t now_ms) {
     ++work_;
     *reply.mutable_chunk() = *std::move(lease);
   } else {
-    reply.set_wait_ms(kWaitMs);
+    reply.set_wait_ms(kept_out_ ? kKeptOutWaitMs : kWaitMs);
   }
   return reply;
+}
+
+// Those that ask and can be at work: the first ones get no more than will be theirs.
+uint32_t RunDirector::ShareOfEach() const {
+  const uint64_t others = std::min<uint64_t>(asked_.size(), concurrency_.allowed());
+  return concurrency_.ShareOfEach(std::max<uint64_t>(others, train_.member_count()));
 }
 
 std::optional<v1::ChunkLease> RunDirector::LendToTrain(Seat member, int64_t now_ms) {

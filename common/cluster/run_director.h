@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -107,6 +108,7 @@ class RunDirector {
   void FailBecauseFilesDiffer(Seat member, v1::InputSplit split, uint32_t file);
   bool IsEvaluationDue() const;
   std::optional<v1::ChunkLease> LendToTrain(Seat member, int64_t now_ms);
+  uint32_t ShareOfEach() const;
   void StepPhase(int64_t now_ms);
   void BeginEvaluation(int64_t now_ms);
   void EndEvaluation();
@@ -122,6 +124,7 @@ class RunDirector {
   uint64_t work_ = 1;      // what members said of leases, counted
   uint64_t changes_ = 1;   // of that and other things, counted
   bool kept_out_ = false;  // somebody waits until more may be at work
+  std::set<Seat> asked_;   // for work, of those that are not gone
   uint64_t samples_ = 0;
   uint64_t finished_chunks_ = 0;  // to train on
   uint64_t finished_chunk_rows_ = 0;

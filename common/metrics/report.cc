@@ -95,6 +95,10 @@ class Merger {
   }
 
   void AddDeadUnits(const v1::DeadUnitsReport& units) {
+    constexpr size_t kMostLayers = 1000, kMostBytes = 200;
+    const bool is_sound = units.units() > 0 && units.dead() <= units.units();
+    if (!is_sound || units.bias().size() > kMostBytes) return;
+    if (dead_units_indexes_.size() >= kMostLayers) return;
     const auto [entry, is_new] =
         dead_units_indexes_.emplace(units.bias(), total_.dead_units_size());
     if (is_new) total_.add_dead_units()->set_bias(units.bias());
@@ -203,6 +207,7 @@ void ForgetGauges(v1::WorkerReport* report) {
   for (v1::LayerReport& layer : *report->mutable_layers()) layer.clear_threshold();
   for (v1::SplitReport& split : *report->mutable_splits()) split.clear_threshold();
   if (report->has_rows()) report->mutable_rows()->clear_waiting();
+  report->clear_dead_units();
 }
 
 v1::KindBytes WireBytes(const v1::WorkerReport& report) {

@@ -20,7 +20,7 @@ constexpr char kRun[] = R"(
            synthetic { rows: 9000 test_rows: 1500 tables: 4 dense_features: 5 rows_per_table: 500 } }
     model { bottom_widths: [96, 24, 8] top_widths: [64, 40, 20, 1] embedding_dimension: 8 }
     update { dense { adagrad { learning_rate: 0.005 } schedule { warmup_steps: 0 } } }
-    cluster { window: 1 prefetch_batches: 0 row_partitions: 3 }
+    cluster { window: 1 prefetch_batches: 0 row_partitions: 3 concurrency_warmup_steps: 0 }
 )";
 
 std::string Splits(const std::vector<std::string>& layers, const std::string& policy,

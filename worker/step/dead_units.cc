@@ -20,7 +20,7 @@ DeadUnits::DeadUnits(const ModelLayout& layout) {
   add(layout.top_weights(), layout.top_activations());
 }
 
-void DeadUnits::Watch::Add(std::span<const float> gradients) {
+void DeadUnits::Watch::Add(std::span<const float> gradients, int64_t sample_count) {
   if (alive_.empty()) {
     for (const auto& layer : sums_.layers_) {
       alive_.emplace_back(static_cast<size_t>(layer->bias.element_count()));
@@ -32,8 +32,10 @@ void DeadUnits::Watch::Add(std::span<const float> gradients) {
       if (of_layer[unit] != 0.0f) alive_[i][unit] = 1;
     }
   }
-  if (++steps_ < kSteps) return;
+  samples_ += sample_count;
+  if (++steps_ < kSteps || samples_ < kSamples) return;
   steps_ = 0;
+  samples_ = 0;
   for (size_t i = 0; i < alive_.size(); ++i) {
     sums_.layers_[i]->dead = static_cast<uint64_t>(std::ranges::count(alive_[i], 0));
     sums_.layers_[i]->is_known = true;

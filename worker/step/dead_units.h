@@ -19,8 +19,9 @@ namespace weir::worker {
 
 class DeadUnits {
  public:
-  // Without a gradient for so many steps of a thread a unit counts as dead.
+  // Without a gradient for so many steps of a thread, and so many samples, a unit counts as dead.
   static constexpr int kSteps = 20;
+  static constexpr int64_t kSamples = 640;
 
   // layout: outlives it.
   explicit DeadUnits(const ModelLayout& layout);
@@ -30,13 +31,14 @@ class DeadUnits {
    public:
     explicit Watch(DeadUnits* sums) : sums_(*sums) {}
 
-    // gradients: of a step, flat, as ModelLayout places tensors.
-    void Add(std::span<const float> gradients);
+    // gradients: of a step over so many samples, flat, as ModelLayout places tensors.
+    void Add(std::span<const float> gradients, int64_t sample_count);
 
    private:
     DeadUnits& sums_;
     std::vector<std::vector<uint8_t>> alive_;  // by layer and unit
     int steps_ = 0;
+    int64_t samples_ = 0;
   };
 
   // Adds what the last kSteps steps of a thread came to.

@@ -26,10 +26,11 @@ inline StepLimits LimitsFor(uint32_t concurrency, int threads, int window) {
   const int batches = static_cast<int>(std::clamp<uint32_t>(concurrency, 1, 1 << 20));
   const int at_work = std::min(batches, threads);
   const int pushes = (batches - at_work) / kBatchesOfPush;
-  if (pushes == 0) {
-    return {.threads = at_work, .window = std::min(at_work, window), .awaits_answers = true};
-  }
-  return {.threads = threads, .window = std::min(pushes, window), .awaits_answers = window == 1};
+  // Threads that await their answers have a push each in flight already.
+  const int awaited = std::min(at_work, window);
+  const int in_flight = std::min(std::max(awaited, pushes), window);
+  return {
+      .threads = at_work, .window = in_flight, .awaits_answers = window == 1 || pushes < awaited};
 }
 
 }  // namespace weir::worker

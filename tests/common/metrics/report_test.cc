@@ -89,7 +89,8 @@ TEST(MergeReports, TellsOnceWhatAllWorkersNoticed) {
 TEST(MergeReports, AddsDeadUnitsByLayer) {
   const std::vector<v1::WorkerReport> reports = {
       Parse(R"(dead_units { bias: "bottom/0/bias" units: 10 dead: 3 })"),
-      Parse(R"(dead_units { bias: "bottom/0/bias" units: 10 dead: 4 })")};
+      Parse(R"(dead_units { bias: "bottom/0/bias" units: 10 dead: 4 }
+               dead_units { bias: "none" units: 0 } dead_units { bias: "more" units: 1 dead: 2 })")};
   const auto merged = MergeReports(reports);
   ASSERT_TRUE(merged.ok());
   ASSERT_EQ(merged->dead_units_size(), 1);

@@ -12,16 +12,34 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
+void JoinAs(uint32_t trainer, const v1::Config& config, Coordinator* coordinator) {
+  v1::Join join;
+  *join.mutable_identity() = session::MakeRunIdentity(config, 1);
+  join.set_trainer(trainer);
+  join.set_nonce(trainer + 1);
+  CHECK(coordinator->OnJoin(join, 1000).has_join_reply());
+}
+
+v1::WorkRequest Request(uint64_t id) {
+  v1::WorkRequest request;
+  request.set_request_id(id);
+  request.set_may_wait(true);
+  return request;
+}
+
+std::optional<v1::Header> AskAs(uint32_t trainer, v1::WorkRequest request,
+                                const transport::PeerId& peer, int64_t now_ms,
+                                Coordinator* coordinator) {
+  request.mutable_speaker()->set_trainer(trainer);
+  request.mutable_speaker()->set_incarnation(1);
+  request.mutable_speaker()->set_run(coordinator->run());
+  return coordinator->OnWorkRequest(request, MakeParts({}, {}), peer, now_ms);
+}
+
 class HeldReplies : public testing::Test {
  protected:
   HeldReplies() {
-    for (const uint32_t trainer : {0, 1}) {
-      v1::Join join;
-      *join.mutable_identity() = session::MakeRunIdentity(config_, 1);
-      join.set_trainer(trainer);
-      join.set_nonce(trainer + 1);
-      CHECK(coordinator_.OnJoin(join, now_ms_).has_join_reply());
-    }
+    for (const uint32_t trainer : {0, 1}) JoinAs(trainer, config_, &coordinator_);
     // Both chunks that there are.
     lease_ = Ask(0, 1, "a")->work_reply().chunk().lease();
     v1::WorkRequest next = Request(2);
@@ -31,18 +49,9 @@ class HeldReplies : public testing::Test {
     CHECK(Ask(0, next, "a")->work_reply().has_chunk());
   }
 
-  static v1::WorkRequest Request(uint64_t id) {
-    v1::WorkRequest request;
-    request.set_request_id(id);
-    request.set_may_wait(true);
-    return request;
-  }
-  std::optional<v1::Header> Ask(uint32_t trainer, v1::WorkRequest request,
+  std::optional<v1::Header> Ask(uint32_t trainer, const v1::WorkRequest& request,
                                 const transport::PeerId& peer) {
-    request.mutable_speaker()->set_trainer(trainer);
-    request.mutable_speaker()->set_incarnation(1);
-    request.mutable_speaker()->set_run(coordinator_.run());
-    return coordinator_.OnWorkRequest(request, MakeParts({}, {}), peer, now_ms_);
+    return AskAs(trainer, request, peer, now_ms_, &coordinator_);
   }
   std::optional<v1::Header> Ask(uint32_t trainer, uint64_t id, const transport::PeerId& peer) {
     return Ask(trainer, Request(id), peer);
@@ -75,6 +84,23 @@ TEST_F(HeldReplies, WaitUntilThereIsSomethingToDo) {
   EXPECT_THAT(Taken(), IsEmpty()) << "once";
   EXPECT_EQ(Ask(1, 1, "b")->DebugString(), replies[0].header.DebugString())
       << "and when it is lost";
+}
+
+// A run that begins with one batch at a time.
+TEST(HeldRepliesOfConcurrency, AreSentWhenMoreMayBeAtWork) {
+  v1::Config config = TinyConfig();
+  config.mutable_cluster()->set_concurrency_warmup_steps(300);
+  Coordinator coordinator(config, session::MakeRunIdentity(config, 1), 1);
+  for (const uint32_t trainer : {0, 1}) JoinAs(trainer, config, &coordinator);
+  ASSERT_TRUE(AskAs(0, Request(1), "a", 1000, &coordinator)->work_reply().has_chunk());
+  EXPECT_FALSE(AskAs(1, Request(1), "b", 1000, &coordinator));
+  coordinator.OnOffset({0, 0}, {}, 299);
+  EXPECT_THAT(coordinator.TakeHeldReplies(1000), IsEmpty());
+  coordinator.OnOffset({0, 0}, {}, 300);
+  const auto replies = coordinator.TakeHeldReplies(1000);
+  ASSERT_THAT(replies, SizeIs(1));
+  EXPECT_TRUE(replies[0].header.work_reply().has_chunk());
+  EXPECT_EQ(replies[0].header.work_reply().concurrency(), 1u);
 }
 
 TEST_F(HeldReplies, TellOfAFailureAtOnce) {

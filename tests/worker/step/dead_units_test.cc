@@ -18,7 +18,7 @@ class DeadUnitsTest : public testing::Test {
     for (size_t unit = alive; unit < static_cast<size_t>(bias.element_count()); ++unit) {
       gradients[static_cast<size_t>(bias.offset) + unit] = 0;
     }
-    watch->Add(gradients);
+    watch->Add(gradients, 32);
   }
   v1::WorkerReport Report() const {
     v1::WorkerReport report;
