@@ -121,14 +121,14 @@ class RunDirector {
   Concurrency concurrency_;
   LeaseBook train_;
   LeaseBook test_;
-  uint64_t work_ = 1;      // what members said of leases, counted
-  uint64_t changes_ = 1;   // of that and other things, counted
-  bool kept_out_ = false;  // somebody waits until more may be at work
-  std::set<Seat> asked_;   // for work, of those that are not gone
+  uint64_t work_ = 1;     // what members said of leases, counted
+  uint64_t changes_ = 1;  // of that and other things, counted
+  std::set<Seat> asked_;  // for work, of those that are not gone
   uint64_t samples_ = 0;
   uint64_t finished_chunks_ = 0;  // to train on
   uint64_t finished_chunk_rows_ = 0;
   uint64_t next_evaluation_ = 0;
+  bool kept_out_ = false;  // somebody waits until more may be at work
   bool awaits_settling_ = false;
   uint32_t settling_count_ = 0;
   ChunkScores scores_;
