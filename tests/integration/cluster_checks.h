@@ -10,6 +10,15 @@ namespace weir::test {
 inline constexpr char kDct[] =
     "compression { default { dct { sparsity: 0.95 lifespan: 50 } values: BF16 } }";
 
+// All trainers are at work from the start.
+inline constexpr char kSmallRun[] = R"(
+    data { batch_size: 64 chunk_batches: 4
+           synthetic { rows: 12000 test_rows: 3000 tables: 4 dense_features: 5 rows_per_table: 500 } }
+    model { bottom_widths: [96, 8] top_widths: [64, 1] embedding_dimension: 8 }
+    update { dense { adagrad { learning_rate: 0.005 } schedule { warmup_steps: 0 } } }
+    cluster { window: 4 row_partitions: 3 concurrency_warmup_steps: 0 }
+)";
+
 inline void ExpectAllOk(const LoopbackCluster& cluster) {
   for (const Status& status : cluster.server_statuses()) EXPECT_TRUE(status.ok()) << status;
   for (const Status& status : cluster.trainer_statuses()) EXPECT_TRUE(status.ok()) << status;

@@ -11,13 +11,6 @@
 namespace weir::test {
 namespace {
 
-constexpr char kSmallRun[] = R"(
-    data { batch_size: 64 chunk_batches: 4
-           synthetic { rows: 12000 test_rows: 3000 tables: 4 dense_features: 5 rows_per_table: 500 } }
-    model { bottom_widths: [96, 8] top_widths: [64, 1] embedding_dimension: 8 }
-    update { dense { adagrad { learning_rate: 0.005 } schedule { warmup_steps: 0 } } }
-    cluster { window: 4 row_partitions: 3 concurrency_warmup_steps: 0 }
-)";
 void ExpectBytesAddUp(const v1::RunReport& report) {
   EXPECT_GT(report.total().sent().push(), 0u);
   EXPECT_GT(report.total().received().pull(), 0u);

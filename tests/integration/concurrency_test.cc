@@ -7,14 +7,8 @@
 namespace weir::test {
 namespace {
 
-constexpr char kJoiningRun[] = R"(
-    data { batch_size: 64 chunk_batches: 4
-           synthetic { rows: 12000 test_rows: 3000 tables: 4 dense_features: 5 rows_per_table: 500 } }
-    model { bottom_widths: [96, 8] top_widths: [64, 1] embedding_dimension: 8 }
-)";
-
 v1::RunReport RunOf(const char* concurrency) {
-  LoopbackCluster cluster(MakeConfig({kJoiningRun, concurrency}),
+  LoopbackCluster cluster(MakeConfig({kSmallRun, concurrency}),
                           {.servers = 2, .trainers = 3, .threads = 2, .faults = {}});
   cluster.Run();
   ExpectAllOk(cluster);
