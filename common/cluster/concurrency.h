@@ -1,9 +1,9 @@
 // How many batches of a run may be at work at the same time, over all trainers and their threads:
 // each is computed without what the others find out, so a gradient is as stale, on average, as
 // there are others (Koloskova, Stich and Jaggi, "Sharper convergence guarantees for asynchronous
-// SGD", NeurIPS 2022, section 3). Adagrad's first steps are long and its later ones are short, so
-// what a run can bear grows with its steps: it begins with one batch at a time, and one more may be
-// at work with every so many steps. A pure function with a memory of how far the run has come.
+// SGD for distributed and federated learning", NeurIPS 2022). Adagrad's first steps are long and
+// its later ones are short, so what a run can bear grows with its steps: it begins with one batch
+// at a time, and one more may be at work with every so many steps. A pure state machine.
 //
 // The papers bound staleness by the smoothness of the loss, which nobody knows; that it may grow in
 // proportion to the steps taken is ours, as measured (docs/results/learning.md).
