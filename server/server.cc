@@ -4,6 +4,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/random.h"
+#include "common/saved_model/warm_start.h"
 #include "common/session/header_message.h"
 #include "common/session/run_identity.h"
 
@@ -49,6 +50,13 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
 }
 
 Server::~Server() = default;
+
+Status Server::Load(const saved_model::SavedModel& model) {
+  if (coordinator_) {
+    coordinator_->BeginAfter(saved_model::StartsOfRules(model, config_.update()));
+  }
+  return shard_->Load(model, config_);
+}
 
 Status Server::Run() {
   // What others sent while the process stood still may not have been read from the network yet.

@@ -52,7 +52,7 @@ class Server {
     shard_->SetLastWords(std::move(say));
   }
   // Before Run, with the model that the constructor was told of.
-  Status Load(const saved_model::SavedModel& model) { return shard_->Load(model, config_); }
+  Status Load(const saved_model::SavedModel& model);
   // Returns the address with the port that was bound; after Load, before Run.
   Result<std::string> Bind(const std::string& address) { return transport_->Bind(address); }
 

@@ -194,7 +194,7 @@ void Worker::TakeConcurrency(uint32_t concurrency) {
 Status Worker::TakeLease(const v1::ChunkLease& lease) {
   const data::ChunkId id{SplitOf(lease.split()), static_cast<int32_t>(lease.epoch()),
                          static_cast<int32_t>(lease.file()), static_cast<int64_t>(lease.chunk())};
-  WEIR_RETURN_IF_ERROR(Refresh(id.split));
+  WEIR_RETURN_IF_ERROR(Refresh(lease));
 
   data::RowBlock rows;
   WEIR_ASSIGN_OR_RETURN(const data::ChunkResult result,
@@ -230,9 +230,9 @@ Status Worker::TakeLease(const v1::ChunkLease& lease) {
 
 // The replica changes by answers to pushes. Of others it learns nothing while this worker waits,
 // and for an evaluation it has to have all that they trained.
-Status Worker::Refresh(data::Split split) {
-  const bool is_test = split == data::Split::kTest;
-  const bool is_old = is_test ? refreshed_for_ != known_evaluations_ : at_work_.empty();
+Status Worker::Refresh(const v1::ChunkLease& lease) {
+  const bool is_test = lease.split() == v1::TEST;
+  const bool is_old = is_test ? refreshed_for_ != known_evaluations_ : lease.begins();
   if (!is_old) return OkStatus();
   if (is_test) refreshed_for_ = known_evaluations_;
   return client_->Refresh();

@@ -80,7 +80,7 @@ class Worker {
   Result<v1::RunReport> RunLoop();
   void TakeConcurrency(uint32_t concurrency);
   Status TakeLease(const v1::ChunkLease& lease);
-  Status Refresh(data::Split split);
+  Status Refresh(const v1::ChunkLease& lease);
   Status FinishOldest();
   SplitLines& LinesOf(data::Split split) {
     return split == data::Split::kTrain ? train_lines_ : test_lines_;

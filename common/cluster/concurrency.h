@@ -26,12 +26,16 @@ class Concurrency {
   Concurrency(uint64_t warmup_steps, uint64_t most)
       : warmup_steps_(warmup_steps), most_(most == 0 ? kUnlimited : most) {}
 
+  // The steps up to this one were others', of the model that the run goes on from: its update rules
+  // begin anew, and with them what they can bear.
+  void BeginAfter(uint64_t step) { first_ = step_ = step; }
+
   // The run has taken this step, or a later one.
   void Reach(uint64_t step) { step_ = std::max(step_, step); }
 
   // Batches at the same time; at least 1.
   uint64_t allowed() const {
-    return warmup_steps_ == 0 ? most_ : std::min(1 + step_ / warmup_steps_, most_);
+    return warmup_steps_ == 0 ? most_ : std::min(1 + (step_ - first_) / warmup_steps_, most_);
   }
   // A trainer's part, of `trainers` at work.
   uint32_t ShareOfEach(uint64_t trainers) const {
@@ -42,6 +46,7 @@ class Concurrency {
  private:
   const uint64_t warmup_steps_;
   const uint64_t most_;
+  uint64_t first_ = 0;
   uint64_t step_ = 0;
 };
 

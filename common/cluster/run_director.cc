@@ -165,7 +165,9 @@ std::optional<v1::ChunkLease> RunDirector::LendToTrain(Seat member, int64_t now_
     kept_out_ = true;
     return std::nullopt;
   }
+  const bool begins = !train_.IsLentTo(member);
   auto lease = train_.Lend(member);
+  if (lease) lease->set_begins(begins);
   if (lease && !train_clock_runs_) {
     train_clock_runs_ = true;
     train_since_ms_ = now_ms;

@@ -11,6 +11,7 @@
 // Thread rule: owner thread only.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -24,6 +25,7 @@
 #include "common/eval/scores.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/protocol.pb.h"
+#include "common/proto/saved_model.pb.h"
 
 namespace weir::cluster {
 
@@ -50,6 +52,11 @@ class RunDirector {
   // Once workers have found what the config's patterns match. False when other numbers hold and
   // chunks were lent by them.
   bool SetFileCounts(uint32_t train, uint32_t test);
+
+  // Of a run that goes on from a saved model: what its update rules count from.
+  void BeginAfter(const v1::RuleStarts& starts) {
+    concurrency_.BeginAfter(std::max(starts.dense(), starts.rows()));
+  }
 
   // Of a worker; what cannot be true fails the run, and the reason names the worker.
   // It has finished a lease; scores only for a test chunk.

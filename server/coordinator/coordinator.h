@@ -28,6 +28,7 @@
 #include "common/cluster/settling_book.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/protocol.pb.h"
+#include "common/proto/saved_model.pb.h"
 #include "common/transport/message.h"
 #include "common/transport/transport.h"
 #include "server/coordinator/shard_book.h"
@@ -46,6 +47,9 @@ class Coordinator {
 
   // A random number, which tells this run from others at the same address.
   uint64_t run() const { return nonce_; }
+
+  // Before the first of the run, as RunDirector has it.
+  void BeginAfter(const v1::RuleStarts& starts) { director_.BeginAfter(starts); }
 
   // Each returns the reply, if there is one to send.
   v1::Header OnJoin(const v1::Join& join, int64_t now_ms);

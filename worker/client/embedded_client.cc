@@ -167,6 +167,7 @@ Status EmbeddedClient::Load(const saved_model::SavedModel& model) {
            [&](const v1::RuleStarts& starts) {
              dense_rule_->BeginAfter(starts.dense());
              row_rule_->BeginAfter(starts.rows());
+             director_.BeginAfter(starts);
            },
        .start_rows =
            [&](uint64_t step) {

@@ -1,7 +1,8 @@
 // A later stage's replica changes by the answers to its own pushes, so it grows old while the stage
-// waits. It is made what the servers have before the first batch of each evaluation, when all that
-// was trained is in it (the coordinator has waited for every stage to push what it had,
-// server/coordinator/coordinator.h), and before the first one to train on.
+// waits. It is made what the servers have when the first stage's is: before the first batch of each
+// evaluation, when all that was trained is in it (the coordinator has waited for every stage to
+// push what it had, server/coordinator/coordinator.h), and before the first one of a chunk that its
+// trainer begins with.
 //
 // Place in the life of a batch: wait -> **refresh** -> first batch.
 // Thread rule: any thread; threads that meet it wait for it. Borrows client.
@@ -23,24 +24,23 @@ class ReplicaRefresh {
 
   // Does nothing for a batch that is not the first of its kind.
   Status RefreshFor(const v1::BatchName& name) {
-    const Kind kind{name.split(), name.split() == v1::TEST ? name.evaluation() : 0};
     std::lock_guard lock(mutex_);
-    if (refreshed_for_ == kind) return OkStatus();
+    if (refreshed_for_ && !IsOldFor(name)) return OkStatus();
     WEIR_RETURN_IF_ERROR(client_->Refresh());
-    refreshed_for_ = kind;
+    refreshed_for_ = name;
     return OkStatus();
   }
 
  private:
-  struct Kind {
-    v1::InputSplit split;
-    uint32_t evaluation;
-    bool operator==(const Kind&) const = default;
-  };
+  bool IsOldFor(const v1::BatchName& name) const {
+    if (name.split() != refreshed_for_->split()) return true;
+    if (name.split() == v1::TEST) return name.evaluation() != refreshed_for_->evaluation();
+    return name.begun_by() != 0 && name.begun_by() != refreshed_for_->begun_by();
+  }
 
   ParameterClient* const client_;
   std::mutex mutex_;
-  std::optional<Kind> refreshed_for_;
+  std::optional<v1::BatchName> refreshed_for_;
 };
 
 }  // namespace weir::worker

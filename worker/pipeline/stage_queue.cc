@@ -123,6 +123,7 @@ bool StageQueue::PickNextLocked(StageWork* work) {
   name.set_file(lease.file());
   name.set_chunk(lease.chunk());
   name.set_evaluation(lease.evaluation());
+  name.set_begun_by(lease.begins() ? lease.lease() : 0);
   name.set_begin(static_cast<uint64_t>(range->begin));
   name.set_row_count(static_cast<uint32_t>(range->end - range->begin));
   name.set_mean_rows(static_cast<uint32_t>(config_.data().batch_size()));

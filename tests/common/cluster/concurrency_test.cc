@@ -23,6 +23,17 @@ TEST(Concurrency, DoesNotFallBack) {
   EXPECT_EQ(concurrency.allowed(), 6u);
 }
 
+// Of a run that goes on from a model: the optimizer of the model's steps is not its own.
+TEST(Concurrency, CountsFromTheStepThatItBeginsAfter) {
+  Concurrency concurrency(10, 0);
+  concurrency.BeginAfter(5000);
+  EXPECT_EQ(concurrency.allowed(), 1u);
+  concurrency.Reach(5019);
+  EXPECT_EQ(concurrency.allowed(), 2u);
+  concurrency.Reach(5020);
+  EXPECT_EQ(concurrency.allowed(), 3u);
+}
+
 TEST(Concurrency, IsBounded) {
   Concurrency concurrency(10, 3);
   concurrency.Reach(1000);

@@ -463,6 +463,41 @@ TEST(RunDirector, AwaitsTheWorkAtHandWhileItKeepsSomebodyOut) {
   EXPECT_EQ(run.director.awaited_work(), 0u);
 }
 
+v1::RuleStarts RulesThatBeganAfter(uint64_t dense, uint64_t rows) {
+  v1::RuleStarts starts;
+  starts.set_dense(dense);
+  starts.set_rows(rows);
+  return starts;
+}
+
+TEST(RunDirector, GoesOnWithAllAtWorkUnderTheRulesOfItsModel) {
+  TrialRun run(PlanOfConcurrency(100));
+  run.director.BeginAfter(RulesThatBeganAfter(0, 0));
+  run.director.Reach(1001);
+  EXPECT_EQ(run.director.Next(kFirst, run.now_ms).concurrency(), 11u);
+}
+
+TEST(RunDirector, BeginsWithOneMemberAgainWhenARuleBegins) {
+  for (const v1::RuleStarts& starts :
+       {RulesThatBeganAfter(1000, 0), RulesThatBeganAfter(0, 1000)}) {
+    TrialRun run(PlanOfConcurrency(100));
+    run.director.BeginAfter(starts);
+    run.director.Reach(1001);
+    EXPECT_EQ(run.director.Next(kFirst, run.now_ms).concurrency(), 1u);
+  }
+}
+
+TEST(RunDirector, SaysWhichChunkAMemberBeginsWith) {
+  TrialRun run(PlanOfConcurrency(0));
+  const v1::ChunkLease first = run.TakeTrain(kFirst);
+  EXPECT_TRUE(first.begins());
+  const v1::ChunkLease second = run.TakeTrain(kFirst);
+  EXPECT_FALSE(second.begins());
+  EXPECT_TRUE(run.TakeTrain(kSecond).begins());
+  run.Complete(kFirst, first);
+  EXPECT_FALSE(run.TakeTrain(kFirst).begins()) << "it has another one at work";
+}
+
 TEST(RunDirector, AMemberThatIsGoneMakesRoomForAnother) {
   TrialRun run(PlanOfConcurrency(100));
   run.TakeTrain(kFirst);

@@ -46,6 +46,22 @@ TEST_F(ReplicaRefreshTest, ComesOnceBeforeTraining) {
   }
 }
 
+// While its trainer was not lent anything others went on.
+TEST_F(ReplicaRefreshTest, ComesOnceForEachChunkThatItsTrainerBeginsWith) {
+  const auto train = [](uint64_t begun_by) {
+    v1::BatchName name = Batch(v1::TRAIN, 0);
+    name.set_begun_by(begun_by);
+    return name;
+  };
+  EXPECT_TRUE(refresh_.RefreshFor(train(1)).ok());
+  EXPECT_TRUE(refresh_.RefreshFor(train(0)).ok()) << "of the chunk behind it";
+  EXPECT_TRUE(refresh_.RefreshFor(train(1)).ok()) << "a batch of the first one that is late";
+  EXPECT_EQ(client_.refreshes, 1);
+  EXPECT_TRUE(refresh_.RefreshFor(train(7)).ok());
+  EXPECT_TRUE(refresh_.RefreshFor(train(7)).ok());
+  EXPECT_EQ(client_.refreshes, 2);
+}
+
 TEST_F(ReplicaRefreshTest, ComesOnceBeforeEachEvaluation) {
   for (int evaluation = 0; evaluation < 3; ++evaluation) {
     for (int batch = 0; batch < 2; ++batch) {
