@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,14 @@ struct Outcome {
   v1::RunReport report;
 };
 
+std::map<std::string, uint64_t> DeadByLayer(const v1::RunReport& report) {
+  std::map<std::string, uint64_t> dead;
+  for (const v1::DeadUnitsReport& units : report.total().dead_units()) {
+    dead[units.bias()] = units.dead();
+  }
+  return dead;
+}
+
 // Of a run of 9000 rows: that a split behind each of the layers changes no bit of what is trained,
 // with a worker for each stage. Adam counts steps, and a schedule does: each stage's own.
 void ExpectTheModelInOneWorker(const std::string& run, const std::vector<std::string>& layers) {
@@ -82,6 +91,8 @@ void ExpectTheModelInOneWorker(const std::string& run, const std::vector<std::st
     EXPECT_EQ(found[i].values(), expected[i].values()) << found[i].table();
     EXPECT_EQ(found[i].unseen(), expected[i].unseen()) << found[i].table();
   }
+  EXPECT_GT(DeadByLayer(whole.report).size(), 0u);
+  EXPECT_EQ(DeadByLayer(split.report), DeadByLayer(whole.report));
   EXPECT_EQ(split.report.stages(), stages);
   EXPECT_EQ(split.report.trainers(), 1u);
 }

@@ -58,6 +58,7 @@ StageThread::StageThread(const StageShared& shared)
       dimension_(static_cast<size_t>(shared.layout.embedding_dimension())),
       math_(shared.layout, parts_.trainer, parts_.stage, model::KernelsFor(config_.model()),
             client_.square_sums()),
+      dead_units_(&shared.dead_units),
       masks_(!std::ranges::all_of(config_.pipeline().split(), split::SendsAll)),
       gradients_(static_cast<size_t>(shared.layout.flat_element_count())),
       needs_row_squares_(client_.needs_row_squares()) {}
@@ -302,6 +303,7 @@ Status StageThread::Backward(std::unique_ptr<StageBatch> batch, ByteSpan frames,
     header.mutable_stage_backward()->set_logloss_sum(logloss_sum);
     Send(header, ToParts(std::move(bodies)));
   }
+  dead_units_.Add(gradients_.span(), batch->batch.row_count);
   ClipNorm(config_.update().rows().clip_norm(), row_gradients, row_squares_);
   return Push(std::move(batch), row_gradients, logloss_sum);
 }

@@ -28,6 +28,7 @@
 #include "worker/pipeline/stage_batch.h"
 #include "worker/pipeline/stage_links.h"
 #include "worker/pipeline/stage_queue.h"
+#include "worker/step/dead_units.h"
 #include "worker/step/train_counters.h"
 #include "worker/step/unseen_values.h"
 
@@ -74,6 +75,7 @@ struct StageShared {
   ChunkRows& chunk_rows;
   ReplicaRefresh& refresh;
   TrainCounters& counters;
+  DeadUnits& dead_units;
   UnseenValues& unseen_values;
   StageTimes& times;
 };
@@ -128,6 +130,7 @@ class StageThread {
   ParameterClient& client_;
   const size_t dimension_;
   StageMath math_;
+  DeadUnits::Watch dead_units_;
   const bool masks_;                 // splits leave something out
   tensor::AlignedBuffer gradients_;  // flat
   const bool needs_row_squares_;

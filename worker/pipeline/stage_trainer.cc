@@ -26,6 +26,8 @@ StageTrainer::StageTrainer(const v1::Config& config, const ModelLayout& layout, 
       chunk_rows_(layout.stages()[parts_.stage], parts_.reader),
       refresh_(parts_.client),
       counters_(config.pipeline()),
+      dead_units_(layout, layout.stages()[parts_.stage].first_tensor,
+                  layout.stages()[parts_.stage].end_tensor),
       unseen_values_(layout),
       queue_(
           config, is_first(),
@@ -57,7 +59,7 @@ StageTrainer::~StageTrainer() {
 void StageTrainer::RunThread() {
   try {
     StageThread thread({config_, layout_, parts_, queue_, chunk_rows_, refresh_, counters_,
-                        unseen_values_, times_});
+                        dead_units_, unseen_values_, times_});
     while (true) {
       auto work = Next();
       if (!work.ok()) return Fail(work.status());
@@ -141,6 +143,7 @@ void StageTrainer::Fail(const Status& status) {
 
 void StageTrainer::FillReport(v1::WorkerReport* report) const {
   counters_.FillReport(report);
+  dead_units_.FillReport(report);
   unseen_values_.FillReport(report);
   times_.FillReport(parts_.stage, report);
   AddLinks(parts_.links->sent(), report);

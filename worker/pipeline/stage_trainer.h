@@ -27,6 +27,7 @@
 #include "worker/pipeline/stage_queue.h"
 #include "worker/pipeline/stage_thread.h"
 #include "worker/step/batch_trainer.h"
+#include "worker/step/dead_units.h"
 #include "worker/step/train_counters.h"
 #include "worker/step/unseen_values.h"
 
@@ -62,6 +63,7 @@ class StageTrainer final : public BatchTrainer {
   ChunkRows chunk_rows_;
   ReplicaRefresh refresh_;
   TrainCounters counters_;
+  DeadUnits dead_units_;
   UnseenValues unseen_values_;
   StageTimes times_;
   StageQueue queue_;

@@ -9,10 +9,11 @@ using Activations = std::span<const v1::ModelConfig::Activation>;
 
 }  // namespace
 
-DeadUnits::DeadUnits(const ModelLayout& layout) {
+DeadUnits::DeadUnits(const ModelLayout& layout, uint32_t first_tensor, uint32_t end_tensor) {
   const auto add = [&](std::span<const uint32_t> weights, Activations activations) {
     for (size_t i = 0; i < weights.size(); ++i) {
-      if (activations[i] != v1::ModelConfig::RELU) continue;
+      const bool is_asked_for = weights[i] >= first_tensor && weights[i] < end_tensor;
+      if (!is_asked_for || activations[i] != v1::ModelConfig::RELU) continue;
       layers_.push_back(std::make_unique<Layer>(layout.tensors()[weights[i] + 1]));
     }
   };

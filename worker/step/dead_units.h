@@ -23,8 +23,9 @@ class DeadUnits {
   static constexpr int kSteps = 20;
   static constexpr int64_t kSamples = 640;
 
-  // layout: outlives it.
-  explicit DeadUnits(const ModelLayout& layout);
+  // Of tensors [first, end): those of a stage, or all. layout: outlives it.
+  explicit DeadUnits(const ModelLayout& layout, uint32_t first_tensor = 0,
+                     uint32_t end_tensor = UINT32_MAX);
 
   // Of one thread: which units had a gradient in the steps at hand.
   class Watch {

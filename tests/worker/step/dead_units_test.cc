@@ -56,6 +56,17 @@ TEST_F(DeadUnitsTest, AreThoseWithoutAGradientInManySteps) {
   EXPECT_EQ(report.dead_units(2).dead(), 0u);
 }
 
+TEST_F(DeadUnitsTest, OfAStageAreThoseOfItsOwnLayers) {
+  const uint32_t second = layout_.bottom_weights()[1], top = layout_.top_weights()[0];
+  DeadUnits of_stage(layout_, second, top);
+  DeadUnits::Watch watch(&of_stage);
+  for (int step = 0; step < DeadUnits::kSteps; ++step) Step(&watch, 2);
+  v1::WorkerReport report;
+  of_stage.FillReport(&report);
+  ASSERT_EQ(report.dead_units_size(), 1);
+  EXPECT_EQ(report.dead_units(0).bias(), "bottom/1/bias");
+}
+
 TEST_F(DeadUnitsTest, MayComeBack) {
   DeadUnits::Watch watch(&units_);
   for (int step = 0; step < DeadUnits::kSteps; ++step) Step(&watch, 0);
