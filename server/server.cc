@@ -1,5 +1,6 @@
 #include "server/server.h"
 
+#include <chrono>
 #include <new>
 
 #include "common/base/clock.h"
@@ -19,6 +20,19 @@ constexpr int64_t kStopMs = 2000;
 // Of those that wait, how many are taken before a tick: more than wait after any stall that
 // heartbeats survive, and a bound for who never stops sending.
 constexpr int kMessagesBeforeTick = 1000;
+
+// No longer than who comes next may wait.
+constexpr std::chrono::microseconds kLongestWork{500};
+
+// That are there at once before the arena gets what they ask for: as many as a worker sends at a
+// time, a push and the next batch's row pull.
+constexpr int kMessagesTogether = 4;
+
+using SteadyTime = std::chrono::steady_clock;
+
+auto MayWorkUntil(SteadyTime::time_point end) {
+  return [end] { return SteadyTime::now() < end; };
+}
 
 }  // namespace
 
@@ -93,11 +107,20 @@ void Server::ReceiveQueued(AwakeClock* clock) {
   }
 }
 
-// Each Receive may end by the wake-up of a strand that has finished, and is told of it once.
+// Each Receive may end by the wake-up of a strand that has finished, and is told of it once. While
+// messages come, strands get several at a time; when none waits, this thread has nothing better to
+// do than what they ask for.
 bool Server::ReceiveOne(int64_t timeout_ms, AwakeClock* clock) {
-  auto incoming = transport_->Receive(timeout_ms);
+  auto incoming = transport_->Receive(shard_->has_ready() ? 0 : timeout_ms);
+  outbox_.Attend();
   const bool has_come = incoming.has_value();
-  if (has_come) Receive(*std::move(incoming), clock->Look());
+  if (has_come) {
+    Receive(*std::move(incoming), clock->Look());
+    if (++received_together_ >= kMessagesTogether) shard_->HandOver();
+  } else {
+    shard_->Work(MayWorkUntil(SteadyTime::now() + kLongestWork));
+  }
+  if (!shard_->has_ready()) received_together_ = 0;
   SendHeldReplies(clock->Look());
   dispatcher_->Flush(outbox_.TakeAll());
   return has_come;

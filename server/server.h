@@ -86,6 +86,7 @@ class Server {
   std::atomic<uint64_t> run_{0};  // 0: not known yet
   std::atomic<bool> stopping_{false};
   int64_t received_ms_ = 0;            // when the message at hand came
+  int received_together_ = 0;          // messages since strands last had nothing ready
   std::optional<int64_t> stop_by_ms_;  // once stopping was noticed
   std::mutex mutex_;
   std::optional<Status> ended_;

@@ -34,8 +34,7 @@ DenseStrand::DenseStrand(const ModelLayout& layout, const PieceSpec& spec,
       strand_(arena) {}
 
 void DenseStrand::Visit(std::shared_ptr<PendingAnswer> pending, Outbox* outbox) {
-  const bool is_small = pending->is_small;
-  auto task = [this, pending = std::move(pending), outbox]() mutable {
+  strand_.Post([this, pending = std::move(pending), outbox]() mutable {
     if (const wire::FrameView* frame = pending->dense_frames[slot_]) {
       if (Status status = Apply(*frame, pending->version); !status.ok()) {
         pending->Fail(std::move(status));
@@ -44,8 +43,7 @@ void DenseStrand::Visit(std::shared_ptr<PendingAnswer> pending, Outbox* outbox) 
     if (pending->is_step) piece_.FinishPush(pending->version);
     Answer(pending->task.since, &pending->answers[slot_]);
     FinishShare(std::move(pending), outbox);
-  };
-  is_small ? strand_.PostOrRun(std::move(task)) : strand_.Post(std::move(task));
+  });
 }
 
 void DenseStrand::Save(std::shared_ptr<PendingSection> pending, Outbox* outbox) {

@@ -36,9 +36,8 @@ using StageId = std::optional<uint32_t>;
 struct PendingAnswer {
   StageId stage;
   session::AnswerTask task;
-  uint64_t version = 0;   // of the stage's parameters
-  bool is_step = false;   // a push that asks for more than its answer
-  bool is_small = false;  // dense strands that are idle do it on the I/O thread
+  uint64_t version = 0;  // of the stage's parameters
+  bool is_step = false;  // a push that asks for more than its answer
   uint32_t staleness = 0;
   transport::Message push;                           // owns the bytes that the frames point into
   std::vector<const wire::FrameView*> dense_frames;  // per dense strand; null: nothing for it
@@ -91,27 +90,18 @@ class Outbox {
   // wake: ends the I/O thread's wait; any thread.
   explicit Outbox(std::function<void()> wake) : wake_(std::move(wake)) {}
 
-  void Put(std::shared_ptr<PendingAnswer> answer) {
-    {
-      std::lock_guard lock(mutex_);
-      contents_.answers.push_back(std::move(answer));
-    }
-    wake_();
-  }
-  void Put(std::shared_ptr<PendingRows> rows) {
-    {
-      std::lock_guard lock(mutex_);
-      contents_.rows.push_back(std::move(rows));
-    }
-    wake_();
+  // The I/O thread is awake, and will take all before it waits again: nobody need wake it.
+  void Attend() {
+    std::lock_guard lock(mutex_);
+    is_attended_ = true;
   }
 
+  void Put(std::shared_ptr<PendingAnswer> answer) {
+    PutInto(&Contents::answers, std::move(answer));
+  }
+  void Put(std::shared_ptr<PendingRows> rows) { PutInto(&Contents::rows, std::move(rows)); }
   void Put(std::shared_ptr<PendingSection> section) {
-    {
-      std::lock_guard lock(mutex_);
-      contents_.sections.push_back(std::move(section));
-    }
-    wake_();
+    PutInto(&Contents::sections, std::move(section));
   }
 
   struct Contents {
@@ -121,12 +111,24 @@ class Outbox {
   };
   Contents TakeAll() {
     std::lock_guard lock(mutex_);
+    is_attended_ = false;
     return std::exchange(contents_, Contents());
   }
 
  private:
+  template <typename Work>
+  void PutInto(std::vector<Work> Contents::*list, Work work) {
+    {
+      std::lock_guard lock(mutex_);
+      (contents_.*list).push_back(std::move(work));
+      if (is_attended_) return;
+    }
+    wake_();
+  }
+
   const std::function<void()> wake_;
   std::mutex mutex_;
+  bool is_attended_ = false;
   Contents contents_;
 };
 

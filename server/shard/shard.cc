@@ -23,22 +23,6 @@ uint32_t RowStage(const ModelLayout& layout) {
                                stages.begin());
 }
 
-// A push of so many bytes, an answer with what so many of them changed, and a visit to so many
-// pieces take at most about as long as to wake a thread of the arena and to be woken by it (by
-// estimate). An element alone in its stripe is the dearest: the answer looks at 4,096 version
-// stamps for it.
-constexpr size_t kFewBytes = 256;
-constexpr uint64_t kFewVersions = 4;
-constexpr size_t kFewPieces = 32;
-
-size_t DenseBytes(const PendingAnswer& pending) {
-  size_t byte_count = 0;
-  for (const wire::FrameView* frame : pending.dense_frames) {
-    if (frame != nullptr) byte_count += frame->frame_bytes();
-  }
-  return byte_count;
-}
-
 wire::ValueCoding CodingOf(v1::ValueCoding coding) {
   return coding == v1::BF16 ? wire::ValueCoding::kBf16 : wire::ValueCoding::kF32;
 }
@@ -57,8 +41,7 @@ Shard::Shard(const v1::Config& config, const ModelLayout& layout, uint32_t shard
       row_rule_(store::MakeUpdateRule(config.update().rows())),
       arena_(config.cluster().server_threads()),
       row_stage_(RowStage(layout)),
-      versions_(layout.stages().size()),
-      large_versions_(layout.stages().size()) {
+      versions_(layout.stages().size()) {
   const wire::ValueCoding coding = CodingOf(config.cluster().answer_values());
   for (const PieceSpec& piece : layout.pieces()) {
     if (piece.server != shard_index) continue;
@@ -199,20 +182,10 @@ void Shard::Post(std::shared_ptr<PendingAnswer> pending) {
   for (size_t slot = 0; slot < pending->row_gradients.size(); ++slot) {
     if (!pending->row_gradients[slot].rows.empty()) touched.push_back(rows_[slot].get());
   }
-  // With rows in it, it has to wait for the arena anyway.
-  pending->is_small = touched.empty() && visited.size() <= kFewPieces && HasFewChanges(*pending);
-  if (DenseBytes(*pending) > kFewBytes) large_versions_[stage.value_or(0)] = pending->version;
   pending->left = static_cast<int>(visited.size() + touched.size());
   if (pending->left == 0) return outbox_->Put(std::move(pending));
   for (DenseStrand* strand : visited) strand->Visit(pending, outbox_);
   for (RowStrand* strand : touched) strand->Visit(pending, outbox_);
-}
-
-bool Shard::HasFewChanges(const PendingAnswer& pending) const {
-  if (dense_rule_->dense_semantics() || DenseBytes(pending) > kFewBytes) return false;
-  const uint64_t since = pending.task.since;
-  return since >= large_versions_[pending.stage.value_or(0)] && since <= pending.version &&
-         pending.version - since <= kFewVersions;
 }
 
 Status Shard::PostRows(std::shared_ptr<PendingRows> pending, const transport::Message& message) {

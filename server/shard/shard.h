@@ -39,8 +39,7 @@ class Shard {
   // not serve, or this stage does not have; nothing is queued then.
   Status Route(PendingAnswer* pending) const;
 
-  // Queues a routed push, or an answer without one. A step gets the stage's next version. A push of
-  // few bytes without rows, whose answer is as short, is done here on strands that are idle.
+  // Queues a routed push, or an answer without one. A step gets the stage's next version.
   void Post(std::shared_ptr<PendingAnswer> pending);
 
   // Sorts the request's ROW_IDS frames by partition and queues the reads.
@@ -60,6 +59,11 @@ class Shard {
   // How rows look on the way to a trainer.
   wire::ValueCoding row_values() const { return row_values_; }
 
+  // What was queued waits for one of these where strands were idle: see StrandArena.
+  bool has_ready() const { return arena_.has_ready(); }
+  void Work(const std::function<bool()>& may_go_on) { arena_.Work(may_go_on); }
+  void HandOver() { arena_.HandOver(); }
+
   // The rest is for tests and reports, with nothing in flight.
   void WaitIdle() { arena_.WaitIdle(); }
   // See StrandArena.
@@ -77,9 +81,6 @@ class Shard {
   Status RouteRowIds(const wire::FrameView& frame, size_t* row_count, PendingRows* pending) const;
   Status CheckTable(uint32_t table) const;
   Status CheckServes(uint32_t table, std::span<const uint64_t> ids) const;
-  // Whether the push is short and so were those since the worker's last answer. Never where a step
-  // touches all elements.
-  bool HasFewChanges(const PendingAnswer& pending) const;
   static bool Has(StageId worker, uint32_t stage) { return !worker || *worker == stage; }
 
   const ModelLayout& layout_;
@@ -97,7 +98,6 @@ class Shard {
   std::vector<uint32_t> dense_stages_;                           // per dense strand
   uint32_t row_stage_ = 0;                                       // the one with the interaction
   std::vector<uint64_t> versions_;                               // per stage
-  std::vector<uint64_t> large_versions_;  // and its last push that was not short
 };
 
 }  // namespace weir::server

@@ -60,69 +60,89 @@ void StrandArena::EndShortOfMemory() {
   std::abort();  // not reached
 }
 
+bool StrandArena::has_ready() const {
+  std::lock_guard lock(mutex_);
+  return !ready_.empty();
+}
+
+void StrandArena::Begin(Strand* strand) {
+  std::lock_guard lock(mutex_);
+  ready_.push_back(strand);
+  ++busy_;
+  changed_.notify_all();
+}
+
+Strand* StrandArena::TakeReady() {
+  std::lock_guard lock(mutex_);
+  if (ready_.empty()) return nullptr;
+  Strand* const strand = ready_.front();
+  ready_.pop_front();
+  return strand;
+}
+
+void StrandArena::Work(const std::function<bool()>& may_go_on) {
+  while (Strand* const strand = TakeReady()) {
+    Run(strand);
+    if (!may_go_on()) return HandOver();
+  }
+}
+
+void StrandArena::HandOver() {
+  while (Strand* const strand = TakeReady()) Enqueue(strand);
+}
+
 void StrandArena::WaitIdle() {
-  std::unique_lock lock(mutex_);
-  idle_.wait(lock, [&] { return running_ == 0; });
+  while (true) {
+    HandOver();
+    std::unique_lock lock(mutex_);
+    if (busy_ == 0) return;
+    changed_.wait(lock, [&] { return busy_ == 0 || !ready_.empty(); });
+  }
 }
 
-void StrandArena::Enqueue(std::function<void()> work) {
-  Started();
+void StrandArena::Enqueue(Strand* strand) {
   BeforeEnqueue(this);
-  auto task = [this, work = std::move(work)] {
+  const auto task = [this, strand] {
     AfterDequeue(this);
-    RunOrEnd(work);
-    Finished();
+    Run(strand);
   };
-  RunOrEnd([&] { arena_.enqueue(std::move(task)); });  // who waits would wait for ever
+  RunOrEnd([&] { arena_.enqueue(task); });  // who waits would wait for ever
 }
 
-void StrandArena::Run(const std::function<void()>& work) {
-  Started();
-  RunOrEnd(work);
-  Finished();
-}
-
-void StrandArena::Started() {
+void StrandArena::Run(Strand* strand) {
+  bool is_done = false;
+  RunOrEnd([&] { is_done = strand->Drain(); });
+  if (!is_done) return Enqueue(strand);
   std::lock_guard lock(mutex_);
-  ++running_;
-}
-
-void StrandArena::Finished() {
-  std::lock_guard lock(mutex_);
-  if (--running_ == 0) idle_.notify_all();
+  if (--busy_ == 0) changed_.notify_all();
 }
 
 Strand::~Strand() { CHECK(!scheduled_) << "WaitIdle comes before the strands go"; }
 
 void Strand::Post(std::function<void()> task) {
-  if (Queue(std::move(task))) arena_->Enqueue([this] { Drain(); });
+  {
+    std::lock_guard lock(mutex_);
+    tasks_.push_back(std::move(task));
+    if (std::exchange(scheduled_, true)) return;
+  }
+  arena_->Begin(this);
 }
 
-void Strand::PostOrRun(std::function<void()> task) {
-  if (Queue(std::move(task))) arena_->Run([this] { Drain(); });
-}
-
-bool Strand::Queue(std::function<void()> task) {
-  std::lock_guard lock(mutex_);
-  tasks_.push_back(std::move(task));
-  return !std::exchange(scheduled_, true);
-}
-
-void Strand::Drain() {
+bool Strand::Drain() {
   for (int i = 0; i < kBurst; ++i) {
     std::function<void()> task;
     {
       std::lock_guard lock(mutex_);
       if (tasks_.empty()) {
         scheduled_ = false;
-        return;
+        return true;
       }
       task = std::move(tasks_.front());
       tasks_.pop_front();
     }
     task();
   }
-  arena_->Enqueue([this] { Drain(); });
+  return false;
 }
 
 }  // namespace weir::server

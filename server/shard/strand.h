@@ -2,9 +2,13 @@
 // thread of who posts. Whatever a strand owns (a piece, a row partition) therefore has one writer
 // at a time and needs no lock, and its state is a function of the order in which tasks were posted.
 //
+// To wake a thread of the arena, and to be woken by it, takes some ten microseconds, and it looks
+// for more to do for as long again before it sleeps. So a strand that was idle first waits: who
+// posted does its work (Work), or gives it to the arena (HandOver).
+//
 // Place in the life of a batch: dispatcher -> **queue** -> decode and apply -> answer.
-// Thread rule: post from any thread. The arena outlives its strands, and WaitIdle() comes before
-// the strands go.
+// Thread rule: any thread; who posts sees to it that Work or HandOver comes. The arena outlives its
+// strands, and WaitIdle() comes before the strands go.
 #pragma once
 
 #include <condition_variable>
@@ -20,6 +24,8 @@
 
 namespace weir::server {
 
+class Strand;
+
 class StrandArena {
  public:
   explicit StrandArena(int thread_count) : arena_(thread_count, 0) {}
@@ -30,25 +36,34 @@ class StrandArena {
     say_last_words_ = std::move(say);
   }
 
-  // Until no strand has anything queued or running. Nobody may post meanwhile.
+  // Whether a strand waits for one of the next two.
+  bool has_ready() const;
+  // Runs strands on this thread, those first that have waited longest, a few tasks of each; once
+  // may_go_on says no, the others are handed over.
+  void Work(const std::function<bool()>& may_go_on);
+  void HandOver();
+
+  // Until no strand has anything queued or running, handing over what waits. Only tasks may post
+  // meanwhile.
   void WaitIdle();
 
  private:
   friend class Strand;
-  void Enqueue(std::function<void()> work);
-  // On the caller's thread, before it returns.
-  void Run(const std::function<void()>& work);
-  void Started();
-  void Finished();
+  // The strand has something to do, and nobody who does it yet.
+  void Begin(Strand* strand);
+  Strand* TakeReady();
+  void Enqueue(Strand* strand);
+  void Run(Strand* strand);
   void RunOrEnd(const std::function<void()>& work);
   [[noreturn]] void EndShortOfMemory();
 
   tbb::task_arena arena_;
   std::function<void(const Status& why)> say_last_words_;
   std::once_flag ends_;
-  std::mutex mutex_;
-  std::condition_variable idle_;
-  int64_t running_ = 0;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Strand*> ready_;
+  int64_t busy_ = 0;  // strands that are ready, given to the arena or running
 };
 
 class Strand {
@@ -60,15 +75,10 @@ class Strand {
 
   void Post(std::function<void()> task);
 
-  // For tasks that take less time than waking another thread: a strand with nothing queued or
-  // running does it here, before this returns, and a few that others post meanwhile. Otherwise as
-  // Post.
-  void PostOrRun(std::function<void()> task);
-
  private:
-  // Whether it was idle: the caller has to see to it that Drain is called.
-  bool Queue(std::function<void()> task);
-  void Drain();
+  friend class StrandArena;
+  // A few tasks; whether that was all.
+  bool Drain();
 
   StrandArena* const arena_;
   std::mutex mutex_;

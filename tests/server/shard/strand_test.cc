@@ -91,18 +91,58 @@ TEST(Strand, ATaskMayPostToAnotherStrand) {
   EXPECT_EQ(done, 100);
 }
 
-TEST(Strand, WhenIdleItRunsATaskOnTheThreadOfWhoPosts) {
+TEST(Strand, RunsNothingBeforeItIsToldWhere) {
   StrandArena arena(2);
   Strand strand(&arena);
-  std::vector<std::thread::id> ran_on;
+  EXPECT_FALSE(arena.has_ready());
+  bool done = false;
+  strand.Post([&] { done = true; });
+  EXPECT_TRUE(arena.has_ready());
+  EXPECT_FALSE(done);
+  arena.WaitIdle();
+  EXPECT_FALSE(arena.has_ready());
+  EXPECT_TRUE(done);
+}
+
+TEST(StrandArena, WorksOnTheThreadOfWhoAsks) {
+  StrandArena arena(2);
+  Strand first(&arena), second(&arena);
+  std::vector<std::pair<int, std::thread::id>> seen;
+  const auto see = [&](int task) {
+    return [&, task] { seen.emplace_back(task, std::this_thread::get_id()); };
+  };
+  first.Post(see(0));
+  second.Post(see(2));
+  first.Post(see(1));
+  arena.Work([] { return true; });
+  EXPECT_FALSE(arena.has_ready());
+  ASSERT_EQ(seen.size(), 3u);
   for (int i = 0; i < 3; ++i) {
-    strand.PostOrRun([&] { ran_on.push_back(std::this_thread::get_id()); });
-    ASSERT_EQ(ran_on.size(), static_cast<size_t>(i + 1));
-    EXPECT_EQ(ran_on.back(), std::this_thread::get_id());
-    // What the arena ran meanwhile leaves it idle again.
-    strand.Post([] {});
-    arena.WaitIdle();
+    EXPECT_EQ(seen[static_cast<size_t>(i)], std::pair(i, std::this_thread::get_id()));
   }
+}
+
+TEST(StrandArena, HandsOverWhatTheCallerHasNoTimeFor) {
+  StrandArena arena(2);
+  Strand first(&arena), second(&arena);
+  std::thread::id first_on, second_on;
+  first.Post([&] { first_on = std::this_thread::get_id(); });
+  second.Post([&] { second_on = std::this_thread::get_id(); });
+  arena.Work([] { return false; });
+  arena.WaitIdle();
+  EXPECT_EQ(first_on, std::this_thread::get_id());
+  EXPECT_NE(second_on, std::this_thread::get_id());
+  EXPECT_NE(second_on, std::thread::id());
+}
+
+TEST(StrandArena, HandsOver) {
+  StrandArena arena(2);
+  Strand strand(&arena);
+  std::promise<std::thread::id> ran_on;
+  strand.Post([&] { ran_on.set_value(std::this_thread::get_id()); });
+  arena.HandOver();
+  EXPECT_NE(ran_on.get_future().get(), std::this_thread::get_id());
+  arena.WaitIdle();
 }
 
 TEST(Strand, WhenBusyItQueuesATaskBehindTheOthers) {
@@ -115,21 +155,16 @@ TEST(Strand, WhenBusyItQueuesATaskBehindTheOthers) {
     release.get_future().wait();
     seen.push_back(0);
   });
+  arena.HandOver();
   begun.get_future().wait();
   strand.Post([&] { seen.push_back(1); });
-  bool on_this_thread = true;
-  const std::thread::id poster = std::this_thread::get_id();
-  strand.PostOrRun([&] {
-    seen.push_back(2);
-    on_this_thread = std::this_thread::get_id() == poster;
-  });
+  EXPECT_FALSE(arena.has_ready()) << "who runs the strand sees to it";
   release.set_value();
   arena.WaitIdle();
-  EXPECT_EQ(seen, CountTo(3));
-  EXPECT_FALSE(on_this_thread);
+  EXPECT_EQ(seen, CountTo(2));
 }
 
-TEST(Strand, KeepsEachPostersOrderHoweverTasksArePosted) {
+TEST(Strand, KeepsEachPostersOrderWhereverTasksRun) {
   StrandArena arena(4);
   Strand strand(&arena);
   std::vector<std::pair<size_t, int>> all;  // without a lock or an atomic
@@ -137,8 +172,9 @@ TEST(Strand, KeepsEachPostersOrderHoweverTasksArePosted) {
   for (size_t p = 0; p < 3; ++p) {
     posters.emplace_back([&, p] {
       for (int i = 0; i < 1000; ++i) {
-        auto task = [&all, p, i] { all.emplace_back(p, i); };
-        i % 3 == 0 ? strand.Post(task) : strand.PostOrRun(task);
+        strand.Post([&all, p, i] { all.emplace_back(p, i); });
+        if (i % 3 == 0) arena.HandOver();
+        if (i % 3 == 1) arena.Work([] { return true; });
       }
     });
   }
@@ -150,12 +186,12 @@ TEST(Strand, KeepsEachPostersOrderHoweverTasksArePosted) {
   for (const std::vector<int>& tasks : seen) EXPECT_EQ(tasks, CountTo(1000));
 }
 
-TEST(Strand, WhoPostsIsNotHeldByAllThatComesMeanwhile) {
+TEST(StrandArena, WhoWorksIsNotHeldByAllThatComesMeanwhile) {
   StrandArena arena(2);
   Strand strand(&arena);
   std::vector<int> seen;
   std::vector<std::thread::id> ran_on(100);
-  strand.PostOrRun([&] {
+  strand.Post([&] {
     for (int i = 0; i < 100; ++i) {
       strand.Post([&, i] {
         seen.push_back(i);
@@ -163,6 +199,7 @@ TEST(Strand, WhoPostsIsNotHeldByAllThatComesMeanwhile) {
       });
     }
   });
+  arena.Work([] { return true; });
   arena.WaitIdle();
   EXPECT_EQ(seen, CountTo(100));
   EXPECT_NE(ran_on.back(), std::this_thread::get_id());
@@ -203,10 +240,11 @@ TEST(StrandArenaDeathTest, WithoutMemoryForItsLastWordsTheProcessEndsAndSaysSo) 
         StrandArena arena(1);
         arena.SetLastWords([](const Status&) {});
         Strand strand(&arena);
-        strand.PostOrRun([] {
+        strand.Post([] {
           TakeAllMemory();
           throw std::bad_alloc();
         });
+        arena.Work([] { return true; });
       },
       testing::ExitedWithCode(1), "error: not enough memory for the rows");
 }
@@ -225,7 +263,8 @@ TEST(StrandArenaDeathTest, WithoutMemoryTheProcessEndsAndSaysSo) {
       {
         StrandArena arena(2);
         Strand strand(&arena);
-        strand.PostOrRun([] { throw std::bad_alloc(); });
+        strand.Post([] { throw std::bad_alloc(); });
+        arena.Work([] { return true; });
       },
       testing::ExitedWithCode(1), "error: not enough memory for the rows");
 }
