@@ -62,11 +62,9 @@ class Trainer::Thread {
   }
 
  private:
-  // A batch whose rows are on their way.
-  struct Prepared {
+  // A batch whose rows are on their way, or are to be.
+  struct Prepared : NextRows {
     ChunkWork::BatchRange range;
-    data::Batch batch;
-    std::unique_ptr<RowPull> pull;
     size_t row_elements = 0;
   };
 
@@ -79,22 +77,29 @@ class Trainer::Thread {
   }
 
   Status RunChunk(ChunkWork& chunk) {
-    const auto ahead = static_cast<size_t>(trainer_.config_.cluster().prefetch_batches());
-    std::deque<std::unique_ptr<Prepared>> prepared;
+    prepared_.clear();
     has_left_ = false;
     while (true) {
-      while (prepared.size() <= ahead) {
-        has_left_ = !chunk.is_test() && number_ >= trainer_.training_threads_;
-        if (has_left_) break;
-        const auto range = chunk.Take();
-        if (!range) break;
-        prepared.push_back(Prepare(chunk, *range));
+      while (std::unique_ptr<Prepared> next = PrepareNext(chunk)) {
+        next->pull = trainer_.client_->PullRows(next->batch, chunk.is_test());
+        prepared_.push_back(std::move(next));
       }
-      if (prepared.empty()) return OkStatus();
-      WEIR_RETURN_IF_ERROR(Step(chunk, *prepared.front()));
-      spare_.push_back(std::move(prepared.front()));
-      prepared.pop_front();
+      if (prepared_.empty()) return OkStatus();
+      std::unique_ptr<Prepared> first = std::move(prepared_.front());
+      prepared_.pop_front();
+      WEIR_RETURN_IF_ERROR(Step(chunk, *first));
+      spare_.push_back(std::move(first));
     }
+  }
+
+  // Null when as many are prepared as shall be, or there is no other.
+  std::unique_ptr<Prepared> PrepareNext(ChunkWork& chunk) {
+    const auto ahead = static_cast<size_t>(trainer_.config_.cluster().prefetch_batches());
+    if (prepared_.size() > ahead) return nullptr;
+    has_left_ = !chunk.is_test() && number_ >= trainer_.training_threads_;
+    if (has_left_) return nullptr;
+    const auto range = chunk.Take();
+    return range ? Prepare(chunk, *range) : nullptr;
   }
 
   std::unique_ptr<Prepared> Prepare(const ChunkWork& chunk, const ChunkWork::BatchRange& range) {
@@ -111,7 +116,6 @@ class Trainer::Thread {
     for (const data::TableIds& ids : prepared->batch.tables) {
       prepared->row_elements += ids.unique.size() * dimension_;
     }
-    prepared->pull = trainer_.client_->PullRows(prepared->batch, chunk.is_test());
     return prepared;
   }
 
@@ -164,7 +168,10 @@ class Trainer::Thread {
     step.row_squares = row_squares;
     step.lease = chunk.lease().lease();
     step.offset = chunk.FinishedRows(step.mark.accepted_sequence);
+    std::unique_ptr<Prepared> next = PrepareNext(chunk);
+    step.next = next.get();
     WEIR_ASSIGN_OR_RETURN(const uint64_t sequence, trainer_.client_->Push(step));
+    if (next != nullptr) prepared_.push_back(std::move(next));
     // Counted before it is finished: whoever waits for the chunk reports it next.
     trainer_.counters_.AddStep(batch.row_count, logloss_sum);
     trainer_.counters_.AddSplits(model_.TakeSplitCounts());
@@ -187,6 +194,7 @@ class Trainer::Thread {
   tensor::AlignedBuffer row_gradients_;  // likewise
   const bool masks_;                     // splits leave something out
   std::vector<float> probabilities_, unmasked_;
+  std::deque<std::unique_ptr<Prepared>> prepared_;
   std::vector<std::unique_ptr<Prepared>> spare_;
 };
 

@@ -17,6 +17,7 @@ class RecordingClient : public EmbeddedClient {
   struct Pushed {
     uint64_t lease = 0, offset = 0;
     std::vector<float> dense, rows, row_squares;
+    bool with_next_rows = false;
   };
 
   // accepted: the push up to which servers have answered, all the time.
@@ -32,7 +33,8 @@ class RecordingClient : public EmbeddedClient {
                        .offset = step.offset,
                        .dense = {step.dense.begin(), step.dense.end()},
                        .rows = {step.rows.begin(), step.rows.end()},
-                       .row_squares = {step.row_squares.begin(), step.row_squares.end()}});
+                       .row_squares = {step.row_squares.begin(), step.row_squares.end()},
+                       .with_next_rows = step.next != nullptr});
     return pushed_.size();
   }
   Status Refresh() override {

@@ -92,6 +92,19 @@ TEST_F(TrainerTest, APushTellsTheRowsOfItsLeaseThatAreAccepted) {
   EXPECT_THAT(offsets, testing::ElementsAre(0, 20, 40, 40, 40, 40, 40, 40));
 }
 
+// A chunk has 8 batches; the rows of the first ones are asked for before there is a push.
+TEST_F(TrainerTest, APushAsksForTheRowsOfABatchThatComesLater) {
+  for (const int prefetched : {0, 1, 3}) {
+    v1::Config config = config_;
+    config.mutable_cluster()->set_prefetch_batches(prefetched);
+    std::vector<bool> with_next_rows;
+    for (const auto& push : PushesOf(config)) with_next_rows.push_back(push.with_next_rows);
+    std::vector<bool> expected(8, true);
+    std::fill(expected.end() - 1 - prefetched, expected.end(), false);
+    EXPECT_EQ(with_next_rows, expected) << prefetched;
+  }
+}
+
 TEST_F(TrainerTest, ClipsDenseGradientsAndThoseOfRowsEachToTheirNorm) {
   v1::Config config = config_;
   config.mutable_update()->mutable_dense()->set_clip_norm(1e-3);

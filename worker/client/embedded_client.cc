@@ -115,6 +115,7 @@ Result<uint64_t> EmbeddedClient::Push(const StepGradients& step) {
   } else {
     ApplyRows(*step.batch, step.rows, number);
   }
+  if (step.next != nullptr) step.next->pull = PullRows(step.next->batch, false);
   return uint64_t{0};
 }
 

@@ -28,10 +28,17 @@ class RowPull {
   virtual ~RowPull() = default;
 };
 
+// A batch that comes later, and the pull of its rows once they are asked for.
+struct NextRows {
+  data::Batch batch;
+  std::unique_ptr<RowPull> pull;
+};
+
 // One step's result.
 struct StepGradients {
   const data::Batch* batch = nullptr;
   RowPull* pull = nullptr;             // of the batch's rows, to find them again by; or null
+  NextRows* next = nullptr;            // whose rows are to be asked for as well, to train; or null
   std::span<const float> dense;        // flat, as ModelLayout places tensors
   std::span<const float> rows;         // [sum over tables of unique ids, dimension]
   std::span<const float> row_squares;  // [sum over tables of unique ids]; empty unless needed
@@ -74,8 +81,9 @@ class ParameterClient {
   // Call before reading the replica.
   virtual ReadMark MarkRead() = 0;
 
-  // Hands a step's gradients on; waits for credit if they cannot wait. Returns the number of the
-  // push, or 0 if the gradients only went into residuals.
+  // Hands a step's gradients on; waits for credit if they cannot wait. Then asks for the rows of
+  // step.next: a server that gets both at a time has half as many messages to wake for. Returns the
+  // number of the push, or 0 if the gradients only went into residuals.
   virtual Result<uint64_t> Push(const StepGradients& step) = 0;
 
   // Pushes that may be in flight from now on.

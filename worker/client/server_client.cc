@@ -5,9 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/base/clock.h"
-#include "common/saved_model/policy_states.h"
 #include "common/store/update_rule.h"
-#include "worker/client/server_pull.h"
 
 namespace weir::worker {
 namespace {
@@ -62,21 +60,28 @@ ServerClient::ServerClient(const v1::Config& config, const ModelLayout& layout, 
 
 // Evaluation sees rows as the servers have them.
 std::unique_ptr<RowPull> ServerClient::PullRows(const data::Batch& batch, bool read_only) {
+  std::unique_ptr<ServerPull> pull = MakePull(batch, read_only);
+  link_.SubmitRowPull(&pull->request);
+  return pull;
+}
+
+std::unique_ptr<ServerPull> ServerClient::MakePull(const data::Batch& batch, bool read_only) {
   const uint64_t step = read_only ? 0 : pull_step_.fetch_add(1, std::memory_order_relaxed);
   auto pull = std::make_unique<ServerPull>(layout_, read_only ? nullptr : cache_.get(), step);
   if (read_only) CountDense(batch, false);
-  pull->request_id = link_.SubmitRowPull(pull->Ask(batch), read_only);
+  pull->request.read_only = read_only;
+  pull->Ask(batch);
   return pull;
 }
 
 Status ServerClient::AwaitRows(RowPull* base, std::span<float> rows) {
   auto& pull = static_cast<ServerPull&>(*base);
-  WEIR_ASSIGN_OR_RETURN(const std::vector<Body> replies, link_.AwaitRowReplies(pull.request_id));
+  WEIR_ASSIGN_OR_RETURN(const std::vector<Body> replies, link_.AwaitRowReplies(pull.request.id));
   return pull.Take(replies, rows, [this](size_t server) { return link_.PeerName(server); });
 }
 
 void ServerClient::Forget(RowPull* pull) {
-  link_.ForgetRowPull(static_cast<ServerPull&>(*pull).request_id);
+  link_.ForgetRowPull(static_cast<ServerPull&>(*pull).request.id);
 }
 
 ReadMark ServerClient::MarkRead() { return link_.MarkRead(); }
@@ -88,6 +93,7 @@ Result<uint64_t> ServerClient::Push(const StepGradients& step) {
   if (!link_.TryAcquireCredit()) {
     if (encoder_.MayWait(*step.batch)) {
       encoder_.Accumulate(step.dense, *step.batch, {step.rows, step.row_squares});
+      if (step.next != nullptr) step.next->pull = PullRows(step.next->batch, false);
       return uint64_t{0};
     }
     const double begin = MonotonicSeconds();
@@ -96,10 +102,19 @@ Result<uint64_t> ServerClient::Push(const StepGradients& step) {
   }
   auto bodies =
       encoder_.Encode(step.dense, *step.batch, {step.rows, step.row_squares}, &ThreadScratch());
+  return Send(step, std::move(bodies));
+}
+
+uint64_t ServerClient::Send(const StepGradients& step, std::vector<Body> bodies) {
   v1::Push push;
   push.set_lease(step.lease);
   push.set_offset(step.offset);
-  return link_.SubmitPush(std::move(push), std::move(bodies), step.mark);
+  std::unique_ptr<ServerPull> pull;
+  if (step.next != nullptr) pull = MakePull(step.next->batch, false);
+  const uint64_t sequence = link_.SubmitPush(std::move(push), std::move(bodies), step.mark,
+                                             pull ? &pull->request : nullptr);
+  if (pull) step.next->pull = std::move(pull);
+  return sequence;
 }
 
 Status ServerClient::Refresh() {
@@ -134,42 +149,11 @@ Result<SavedSteps> ServerClient::Save(const std::function<Status(ByteSpan frames
   return steps;
 }
 
-Status ServerClient::ReadPolicyStates(const saved_model::SavedModel& model) {
-  return saved_model::VisitPolicyStates(
-      model.residuals_folder(), trainer(), model.manifest().run(),
-      [this](const v1::PolicyStateHeader& header, ByteSpan state) {
-        read_states_.emplace_back(header, Bytes(state.begin(), state.end()));
-        return OkStatus();
-      });
-}
-
 Status ServerClient::Connect() {
   WEIR_RETURN_IF_ERROR(link_.Connect());
   Status loaded = LoadPolicyStates();
   if (!loaded.ok()) Stop(loaded, true);  // who has joined is waited for, unless he says so
   return loaded;
-}
-
-Status ServerClient::LoadPolicyStates() {
-  const auto states = std::exchange(read_states_, {});
-  if (states.empty()) return OkStatus();
-  if (link_.incarnation() > 1) {
-    LOG(INFO) << "was started again: begins with nothing kept";
-    return OkStatus();
-  }
-  size_t count = 0;
-  for (const auto& [header, state] : states) {
-    WEIR_ASSIGN_OR_RETURN(const bool is_taken, encoder_.LoadState(header, state));
-    count += is_taken ? 1 : 0;
-  }
-  LOG(INFO) << "goes on with what was kept of " << count << " layers and tables";
-  return OkStatus();
-}
-
-Status ServerClient::SavePolicyStates(const std::string& folder) const {
-  return saved_model::WritePolicyStates(
-      folder, {.trainer = link_.trainer(), .stage = stage_number_, .run = link_.run()},
-      [this](const saved_model::TakeState& take) { return encoder_.SaveStates(take); });
 }
 
 // Evaluation pulls rows and nothing else.

@@ -15,6 +15,7 @@
 #include "common/saved_model/saved_model.h"
 #include "worker/client/parameter_client.h"
 #include "worker/client/row_cache.h"
+#include "worker/client/server_pull.h"
 #include "worker/link/server_link.h"
 #include "worker/push/step_encoder.h"
 
@@ -62,6 +63,9 @@ class ServerClient : public ParameterClient {
   Status SavePolicyStates(const std::string& folder) const;
 
  private:
+  // Not submitted yet.
+  std::unique_ptr<ServerPull> MakePull(const data::Batch& batch, bool read_only);
+  uint64_t Send(const StepGradients& step, std::vector<Body> bodies);
   void CountDense(const data::Batch& batch, bool is_step);
   Status LoadPolicyStates();
 

@@ -15,18 +15,17 @@ ServerPull::ServerPull(const ModelLayout& layout, RowCache* cache, uint64_t step
       dimension_(static_cast<size_t>(layout.embedding_dimension())),
       servers_(layout.server_count()) {}
 
-std::vector<Body> ServerPull::Ask(const data::Batch& batch) {
+void ServerPull::Ask(const data::Batch& batch) {
   std::vector<Bytes> bodies(servers_.size());
   size_t position = 0;
   for (uint32_t table = 0; table < batch.tables.size(); ++table) {
     AskForTable(table, batch.tables[table].unique, position, &bodies);
     position += batch.tables[table].unique.size();
   }
-  std::vector<Body> requests(servers_.size());
+  request.bodies.resize(servers_.size());
   for (size_t server = 0; server < servers_.size(); ++server) {
-    if (!bodies[server].empty()) requests[server].emplace_back(std::move(bodies[server]));
+    if (!bodies[server].empty()) request.bodies[server].emplace_back(std::move(bodies[server]));
   }
-  return requests;
 }
 
 void ServerPull::AskForTable(uint32_t table, const std::vector<uint64_t>& ids,

@@ -30,14 +30,14 @@ class ServerPull : public RowPull {
   ServerPull(const ModelLayout& layout, RowCache* cache, uint64_t step);
 
   // What to ask each server for; nothing where every row is at hand. Once.
-  std::vector<Body> Ask(const data::Batch& batch);
+  void Ask(const data::Batch& batch);
 
   // rows: [sum over tables of unique ids, dimension]. replies: a body per server. name: of a
   // server, for messages.
   Status Take(const std::vector<Body>& replies, std::span<float> rows,
               const std::function<std::string(size_t server)>& name);
 
-  uint64_t request_id = 0;
+  RowRequest request;
 
  private:
   // Positions are among all unique rows of the batch.

@@ -150,7 +150,8 @@ ReadMark ServerLink::MarkRead() const {
   return taken_;
 }
 
-uint64_t ServerLink::SubmitPush(v1::Push push, std::vector<Body> bodies, const ReadMark& read) {
+uint64_t ServerLink::SubmitPush(v1::Push push, std::vector<Body> bodies, const ReadMark& read,
+                                RowRequest* next_rows) {
   CHECK_EQ(bodies.size(), peers_.size());
   uint64_t sequence = 0;
   {
@@ -158,14 +159,12 @@ uint64_t ServerLink::SubmitPush(v1::Push push, std::vector<Body> bodies, const R
     // numbers.
     std::lock_guard lock(mutex_);
     sequence = ++submitted_;
-    commands_.push_back([this, sequence, push = std::move(push), bodies = std::move(bodies),
-                         versions = read.versions]() mutable {
-      for (size_t i = 0; i < peers_.size(); ++i) {
-        push.set_read_version(versions[i]);
-        Do(i, peers_[i].session->Submit(push, std::move(bodies[i]), clock_.NowMs()));
-      }
-      PublishTaken();  // of the bytes that are kept
+    commands_.emplace_back([this, push = std::move(push), bodies = std::move(bodies),
+                            versions = read.versions](size_t i) mutable {
+      push.set_read_version(versions[i]);
+      Do(i, peers_[i].session->Submit(push, std::move(bodies[i]), clock_.NowMs()));
     });
+    if (next_rows != nullptr) SubmitRowPullLocked(next_rows);
   }
   transport_->Wake();
   return sequence;
@@ -177,20 +176,21 @@ Status ServerLink::AwaitAccepted(uint64_t sequence) {
   return failure_;
 }
 
-uint64_t ServerLink::SubmitRowPull(std::vector<Body> requests, bool read_only) {
-  CHECK_EQ(requests.size(), peers_.size());
-  uint64_t id = 0;
+void ServerLink::SubmitRowPull(RowRequest* request) {
   {
     std::lock_guard lock(mutex_);
-    id = outstanding_.AddPull(std::move(requests), read_only, clock_.NowMs());
-    commands_.push_back([this, id] {
-      for (size_t i = 0; i < peers_.size(); ++i) {
-        SendRequest(i, [&] { return outstanding_.PullFor(i, id); });
-      }
-    });
+    SubmitRowPullLocked(request);
   }
   transport_->Wake();
-  return id;
+}
+
+void ServerLink::SubmitRowPullLocked(RowRequest* request) {
+  CHECK_EQ(request->bodies.size(), peers_.size());
+  const uint64_t id =
+      outstanding_.AddPull(std::move(request->bodies), request->read_only, clock_.NowMs());
+  commands_.emplace_back(
+      [this, id](size_t i) { SendRequest(i, [&] { return outstanding_.PullFor(i, id); }); });
+  request->id = id;
 }
 
 Result<std::vector<Body>> ServerLink::AwaitRowReplies(uint64_t request_id) {
@@ -214,8 +214,9 @@ Result<Outstanding::Section> ServerLink::PullSection(size_t server, const v1::Mo
   std::unique_lock lock(mutex_);
   if (!failure_.ok()) return failure_;
   outstanding_.SetSection(server, place, clock_.NowMs());
-  commands_.push_back(
-      [this, server] { SendRequest(server, [&] { return outstanding_.SectionFor(server); }); });
+  commands_.emplace_back([this, server](size_t i) {
+    if (i == server) SendRequest(i, [&] { return outstanding_.SectionFor(i); });
+  });
   transport_->Wake();
   changed_.wait(lock, [&] { return !failure_.ok() || outstanding_.SectionIsDone(); });
   if (!failure_.ok()) return failure_;
@@ -227,7 +228,9 @@ Result<v1::WorkReply> ServerLink::RequestWork(v1::WorkRequest request, Body scor
   if (!failure_.ok()) return failure_;
   *request.mutable_speaker() = Speaker();
   outstanding_.SetWork(std::move(request), std::move(scores), clock_.NowMs());
-  commands_.push_back([this] { SendRequest(0, [&] { return outstanding_.WorkFor(0); }); });
+  commands_.emplace_back([this](size_t i) {
+    if (i == 0) SendRequest(0, [&] { return outstanding_.WorkFor(0); });
+  });
   transport_->Wake();
   changed_.wait(lock, [&] { return !failure_.ok() || outstanding_.WorkIsDone(); });
   // What the coordinator said counts even if the link has failed since.
@@ -259,7 +262,9 @@ void ServerLink::FillReport(v1::WorkerReport* report) const {
 void ServerLink::Post(std::function<void()> command) {
   {
     std::lock_guard lock(mutex_);
-    commands_.push_back(std::move(command));
+    commands_.emplace_back([command = std::move(command)](size_t i) {
+      if (i == 0) command();
+    });
   }
   transport_->Wake();
 }
@@ -317,12 +322,16 @@ void ServerLink::SayLastWords() {
 }
 
 void ServerLink::RunCommands() {
-  std::vector<std::function<void()>> commands;
+  std::vector<std::function<void(size_t)>> commands;
   {
     std::lock_guard lock(mutex_);
     commands.swap(commands_);
   }
-  for (auto& command : commands) command();
+  if (commands.empty()) return;
+  for (size_t server = 0; server < peers_.size(); ++server) {
+    for (auto& command : commands) command(server);
+  }
+  PublishTaken();  // of the bytes that are kept
 }
 
 void ServerLink::Receive(transport::ConnectionMessage incoming) {
@@ -350,9 +359,11 @@ void ServerLink::Handle(size_t server, const v1::Header& header,
                                               "; give all processes the same --servers list")));
       }
       TakeHelloReply(server, header.hello_reply());
+      PublishTaken();
       break;
     case v1::Header::kAnswer:
       Do(server, session.OnAnswer(header.answer(), clock_.NowMs()), &message);
+      PublishTaken();
       if (!header.answer().is_catch_up()) {
         std::lock_guard lock(mutex_);
         staleness_.Add(header.answer().staleness());
@@ -360,6 +371,7 @@ void ServerLink::Handle(size_t server, const v1::Header& header,
       break;
     case v1::Header::kRefusal:
       Do(server, session.OnRefusal(header.refusal(), clock_.NowMs()));
+      PublishTaken();
       break;
     case v1::Header::kRowReply:
       TakeRowReply(server, header.row_reply().request_id(), message);
@@ -376,7 +388,6 @@ void ServerLink::Handle(size_t server, const v1::Header& header,
     default:
       break;  // a late reply to a join
   }
-  PublishTaken();
 }
 
 void ServerLink::Do(size_t server, const session::ClientActions& actions,
@@ -423,10 +434,10 @@ void ServerLink::ApplyAnswer(size_t server, const transport::Message* answer) {
 
 void ServerLink::PublishTaken() {
   std::lock_guard lock(mutex_);
+  const size_t servers_before = std::exchange(servers_ready_, 0);
+  const int64_t kept_before = std::exchange(kept_bytes_, 0);
   uint64_t accepted = UINT64_MAX;
-  servers_ready_ = 0;
   reconnects_ = replayed_ = 0;
-  kept_bytes_ = 0;
   for (size_t i = 0; i < peers_.size(); ++i) {
     const session::ClientSession& session = *peers_[i].session;
     accepted = std::min(accepted, session.accepted_sequence());
@@ -436,15 +447,18 @@ void ServerLink::PublishTaken() {
     replayed_ += session.replayed_pushes();
     kept_bytes_ += session.kept_bytes();
   }
-  credits_taken_ -= static_cast<int64_t>(accepted - taken_.accepted_sequence);
-  taken_.accepted_sequence = accepted;
-  changed_.notify_all();
+  const uint64_t accepted_before = std::exchange(taken_.accepted_sequence, accepted);
+  credits_taken_ -= static_cast<int64_t>(accepted - accepted_before);
+  const bool may_let_go =
+      accepted > accepted_before || kept_bytes_ < kept_before || servers_ready_ != servers_before;
+  if (may_let_go) changed_.notify_all();
 }
 
 void ServerLink::TakeRowReply(size_t server, uint64_t request_id,
                               const transport::Message& message) {
   std::lock_guard lock(mutex_);
   const auto since_ms = outstanding_.OnRowReply(server, request_id, session::BodyOf(message));
+  if (since_ms && outstanding_.PullIsDone(request_id)) changed_.notify_all();
   if (since_ms) peers_[server].session->OnDataReply(clock_.NowMs() - *since_ms);
 }
 
@@ -452,6 +466,7 @@ void ServerLink::TakeModelReply(size_t server, const v1::ModelReply& reply,
                                 const transport::Message& message) {
   std::lock_guard lock(mutex_);
   const auto since_ms = outstanding_.OnModelReply(server, reply, session::BodyOf(message));
+  changed_.notify_all();
   if (since_ms) peers_[server].session->OnDataReply(clock_.NowMs() - *since_ms);
 }
 
@@ -468,6 +483,7 @@ void ServerLink::TakeWorkReply(const v1::WorkReply& reply) {
   if (reply.has_pipeline()) TakePipeline(reply.pipeline());
   std::lock_guard lock(mutex_);
   TakeWord(outstanding_.OnWorkReply(reply));
+  changed_.notify_all();
 }
 
 void ServerLink::TakeFailureOfRun(const std::string& reason) {

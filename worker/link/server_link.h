@@ -59,6 +59,13 @@ struct LinkOptions {
   uint32_t train_files = 0;  // how many of them are to train on
 };
 
+// A pull of rows. Once it is submitted it is known by its id, and its bodies are gone.
+struct RowRequest {
+  std::vector<Body> bodies;  // for each server ROW_IDS frames, possibly none
+  bool read_only = false;
+  uint64_t id = 0;
+};
+
 class ServerLink {
  public:
   // config, layout: outlive the link.
@@ -89,12 +96,13 @@ class ServerLink {
   ReadMark MarkRead() const;
 
   // Takes a credit acquired before. bodies[i]: for server i. read_version is filled in from `read`.
+  // next_rows: if not null, submitted as well, so that each server gets it right behind the push.
   // Returns the push's number.
-  uint64_t SubmitPush(v1::Push push, std::vector<Body> bodies, const ReadMark& read);
+  uint64_t SubmitPush(v1::Push push, std::vector<Body> bodies, const ReadMark& read,
+                      RowRequest* next_rows = nullptr);
   Status AwaitAccepted(uint64_t sequence);
 
-  // requests[i]: ROW_IDS frames for server i, possibly empty. Waits in AwaitReplies.
-  uint64_t SubmitRowPull(std::vector<Body> requests, bool read_only);
+  void SubmitRowPull(RowRequest* request);
   // The servers' replies, bodies only, in server order; empty where nothing was asked.
   Result<std::vector<Body>> AwaitRowReplies(uint64_t request_id);
 
@@ -169,6 +177,7 @@ class ServerLink {
   Status Explained(const Status& failure) const;
 
   bool HasCreditLocked() const;
+  void SubmitRowPullLocked(RowRequest* request);
   void Post(std::function<void()> command);
   void Fail(const Status& status);
   Status failure() const;
@@ -191,7 +200,8 @@ class ServerLink {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::function<void()>> commands_;
+  // For each server in turn, so that what several have for one goes to it at a time.
+  std::vector<std::function<void(size_t server)>> commands_;
   Status failure_;
   ReadMark taken_;
   size_t servers_ready_ = 0;  // whose pieces the replica holds

@@ -28,9 +28,9 @@ class ServerPullTest : public testing::Test {
         rows_.insert(rows_.end(), kDimension, ValueOf(table, id));
       }
     }
-    const std::vector<Body> requests = pull_.Ask(batch_);
+    pull_.Ask(batch_);
     for (uint32_t server = 0; server < kServers; ++server) {
-      CHECK_EQ(requests[server].size(), 1u);
+      CHECK_EQ(pull_.request.bodies[server].size(), 1u);
       for (uint32_t table = 0; table < batch_.tables.size(); ++table) Reply(server, table);
     }
   }

@@ -251,6 +251,25 @@ TEST_F(ServerLinkTest, AMessageAboveTheLimitEndsTheRunAndSaysWhy) {
               AllOf(HasSubstr("server 1 at inproc://1"), HasSubstr("max_message_bytes")));
 }
 
+RowRequest RequestOfServer0() {
+  RowRequest rows;
+  rows.bodies.resize(2);
+  rows.bodies[0].emplace_back(Bytes(1));
+  return rows;
+}
+
+TEST_F(ServerLinkTest, ThePullOfTheNextRowsFollowsThePush) {
+  BeConnected();
+  ASSERT_TRUE(link_->AcquireCredit().ok());
+  RowRequest rows = RequestOfServer0();
+  const uint64_t push =
+      link_->SubmitPush({}, std::vector<Body>(2), link_->MarkRead(), &rows);
+  EXPECT_EQ(push, 1u);
+  EXPECT_GT(rows.id, 0u);
+  for (const uint32_t server : {0u, 1u}) Expect(server, v1::Header::kPush);
+  Expect(0, v1::Header::kRowPull);
+}
+
 TEST_F(ServerLinkTest, PushesInFlightAreAsManyAsTheWindow) {
   BeConnected();
   link_->SetWindow(1);
@@ -373,12 +392,14 @@ class ServerLinkOfFewBytesTest : public ServerLinkTest {
     std::vector<Body> bodies(2);
     if (byte_count > 0) bodies[0].emplace_back(Bytes(byte_count));
     link_->SubmitPush({}, std::move(bodies), link_->MarkRead());
-    // What is asked for next leaves when the link has counted the push.
-    bodies.assign(2, {});
-    bodies[0].emplace_back(Bytes(1));
-    const uint64_t pull = link_->SubmitRowPull(std::move(bodies), false);
-    Expect(0, v1::Header::kRowPull);
-    link_->ForgetRowPull(pull);
+    // The first may leave with the push; what is asked for after it leaves when the link has
+    // counted the push.
+    for (int i = 0; i < 2; ++i) {
+      RowRequest rows = RequestOfServer0();
+      link_->SubmitRowPull(&rows);
+      Expect(0, v1::Header::kRowPull);
+      link_->ForgetRowPull(rows.id);
+    }
   }
   void AnswerPush(uint32_t server, uint64_t sequence, uint64_t durable_sequence, uint64_t version) {
     v1::Answer answer;
