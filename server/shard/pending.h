@@ -26,6 +26,11 @@ namespace weir::server {
 
 // Row gradients of a push for one row partition.
 struct RowGradients {
+  void Reserve(size_t row_count, size_t dimension) {
+    rows.reserve(row_count);
+    values.reserve(row_count * dimension);
+  }
+
   std::vector<store::BatchRow> rows;
   std::vector<float> values;  // [rows.size(), dimension], in the order of rows
 };

@@ -23,6 +23,21 @@ uint32_t RowStage(const ModelLayout& layout) {
                                stages.begin());
 }
 
+// For so many rows of a partition a push or a pull makes room at once: one of 128 samples has about
+// as many at one of several servers.
+constexpr size_t kRowsAtFirst = 64;
+
+// What frames of rows are decoded into before they are sorted; keeps its memory for the next.
+struct DecodedRows {
+  std::vector<uint64_t> ids;
+  std::vector<float> values;
+};
+
+DecodedRows& RowScratch() {
+  thread_local DecodedRows scratch;
+  return scratch;
+}
+
 wire::ValueCoding CodingOf(v1::ValueCoding coding) {
   return coding == v1::BF16 ? wire::ValueCoding::kBf16 : wire::ValueCoding::kF32;
 }
@@ -154,13 +169,13 @@ Status Shard::RouteRows(const wire::FrameView& frame, PendingAnswer* pending) co
   const uint32_t table = frame.header.tensor;
   WEIR_RETURN_IF_ERROR(CheckTable(table));
   const auto dimension = static_cast<uint32_t>(layout_.embedding_dimension());
-  std::vector<uint64_t> ids;
-  std::vector<float> values;
+  auto& [ids, values] = RowScratch();
   WEIR_RETURN_IF_ERROR(wire::DecodeRowGradients(
       frame, dimension, static_cast<uint64_t>(layout_.tables()[table].row_count), &ids, &values));
   WEIR_RETURN_IF_ERROR(CheckServes(table, ids));
   for (size_t i = 0; i < ids.size(); ++i) {
     RowGradients& part = pending->row_gradients[RowPartition(table, ids[i], partition_count_)];
+    if (part.rows.empty()) part.Reserve(kRowsAtFirst, dimension);
     part.rows.push_back({table, static_cast<uint32_t>(part.rows.size()), ids[i]});
     const auto first = values.begin() + static_cast<std::ptrdiff_t>(i * dimension);
     part.values.insert(part.values.end(), first, first + dimension);
@@ -233,14 +248,15 @@ Status Shard::RouteRowIds(const wire::FrameView& frame, size_t* row_count,
         StrCat("a row pull asks for ", rows, " rows of ", dimension,
                " floats, more than a message may hold (cluster.max_message_bytes) or a frame"));
   }
-  std::vector<uint64_t> ids;
+  std::vector<uint64_t>& ids = RowScratch().ids;
   WEIR_RETURN_IF_ERROR(wire::DecodeRowIds(
       frame, dimension, static_cast<uint64_t>(layout_.tables()[table].row_count), &ids));
   WEIR_RETURN_IF_ERROR(CheckServes(table, ids));
   pending->tables.push_back({table, ids.size()});
   for (const uint64_t id : ids) {
-    pending->rows[RowPartition(table, id, partition_count_)].push_back(
-        {table, static_cast<uint32_t>(*row_count), id});
+    std::vector<store::BatchRow>& part = pending->rows[RowPartition(table, id, partition_count_)];
+    if (part.empty()) part.reserve(kRowsAtFirst);
+    part.push_back({table, static_cast<uint32_t>(*row_count), id});
     ++*row_count;
   }
   return OkStatus();
