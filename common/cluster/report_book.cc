@@ -1,7 +1,6 @@
 #include "common/cluster/report_book.h"
 
 #include <utility>
-#include <vector>
 
 #include "common/metrics/report.h"
 
@@ -15,25 +14,37 @@ constexpr int64_t kFreshMsOfReport = 5;
 }  // namespace
 
 Status ReportBook::Take(Seat seat, const v1::WorkerReport& report) {
-  const v1::WorkerReport both[] = {known_, report};
-  WEIR_ASSIGN_OR_RETURN(known_, metrics::MergeReports(both));
-  present_[seat] = report;
+  WEIR_ASSIGN_OR_RETURN(known_, metrics::MergeReports(known_, report));
+  const auto [entry, is_new] = leaves_.try_emplace(seat, kGone);
+  if (is_new) entry->second = TakeLeaf();
+  tree_.Set(entry->second, report);
   is_stale_ = true;
   return OkStatus();
 }
 
+size_t ReportBook::TakeLeaf() {
+  if (free_leaves_.empty()) return leaf_count_++;
+  const size_t leaf = free_leaves_.back();
+  free_leaves_.pop_back();
+  return leaf;
+}
+
 void ReportBook::Close(Seat seat) {
-  const auto found = present_.find(seat);
-  if (found == present_.end()) return;
-  metrics::ForgetGauges(&found->second);
-  const v1::WorkerReport both[] = {gone_, found->second};
-  if (auto merged = metrics::MergeReports(both); merged.ok()) gone_ = *std::move(merged);
-  present_.erase(found);
+  const auto found = leaves_.find(seat);
+  if (found == leaves_.end()) return;
+  const size_t leaf = found->second;
+  v1::WorkerReport last = tree_.Leaf(leaf);
+  metrics::ForgetGauges(&last);
+  auto gone = metrics::MergeReports(tree_.Leaf(kGone), last);
+  if (gone.ok()) tree_.Set(kGone, *std::move(gone));
+  tree_.Set(leaf, {});
+  free_leaves_.push_back(leaf);
+  leaves_.erase(found);
   is_stale_ = true;
 }
 
 const v1::WorkerReport& ReportBook::Merged(int64_t now_ms) {
-  const auto fresh_ms = kFreshMsOfReport * static_cast<int64_t>(present_.size());
+  const auto fresh_ms = kFreshMsOfReport * static_cast<int64_t>(leaves_.size());
   if (!is_stale_ || (merged_ms_ && now_ms - *merged_ms_ < fresh_ms)) return merged_;
   merged_ = MergedNow();
   merged_ms_ = now_ms;
@@ -41,11 +52,6 @@ const v1::WorkerReport& ReportBook::Merged(int64_t now_ms) {
   return merged_;
 }
 
-v1::WorkerReport ReportBook::MergedNow() const {
-  std::vector<v1::WorkerReport> all = {gone_};
-  for (const auto& [seat, report] : present_) all.push_back(report);
-  auto merged = metrics::MergeReports(all);
-  return merged.ok() ? *std::move(merged) : v1::WorkerReport();  // Take lets none in that differs
-}
+const v1::WorkerReport& ReportBook::MergedNow() { return tree_.Sum(); }
 
 }  // namespace weir::cluster

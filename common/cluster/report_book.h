@@ -2,7 +2,7 @@
 // process that has it, and what the processes that have gone had counted.
 //
 // The sum is made when it is asked for and not with every report, for there are as many reports as
-// requests for work, and each sum costs as much as there are workers.
+// requests for work, and of what has changed since the last one (report_tree.h).
 //
 // Place in the life of a batch: after it (progress, the final report).
 // Thread rule: owner thread only (the coordinator's).
@@ -11,9 +11,11 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "common/base/status.h"
 #include "common/cluster/membership.h"
+#include "common/cluster/report_tree.h"
 #include "common/proto/report.pb.h"
 
 namespace weir::cluster {
@@ -30,12 +32,18 @@ class ReportBook {
   // Of all, as it was a moment ago: 5 ms for each worker.
   const v1::WorkerReport& Merged(int64_t now_ms);
   // As it is.
-  v1::WorkerReport MergedNow() const;
+  const v1::WorkerReport& MergedNow();
 
  private:
-  std::map<Seat, v1::WorkerReport> present_;
-  v1::WorkerReport gone_;   // of processes that are gone
-  v1::WorkerReport known_;  // of it only names and sizes, which all must share
+  static constexpr size_t kGone = 0;  // the leaf of processes that are gone
+
+  size_t TakeLeaf();
+
+  ReportTree tree_;
+  std::map<Seat, size_t> leaves_;  // of processes that are there
+  std::vector<size_t> free_leaves_;
+  size_t leaf_count_ = kGone + 1;  // that were ever taken
+  v1::WorkerReport known_;         // of it only names and sizes, which all must share
   v1::WorkerReport merged_;
   bool is_stale_ = false;  // merged_ lacks something
   std::optional<int64_t> merged_ms_;

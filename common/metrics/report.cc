@@ -1,5 +1,6 @@
 #include "common/metrics/report.h"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <unordered_map>
@@ -45,8 +46,7 @@ class Merger {
   v1::WorkerReport Take() {
     *total_.mutable_staleness() = staleness_.ToProto();
     for (v1::LayerReport& layer : *total_.mutable_layers()) {
-      const int count = threshold_counts_[layer.name()];
-      if (count > 0) layer.set_threshold(layer.threshold() / count);
+      if (layer.has_threshold()) layer.set_threshold(layer.threshold() / ThresholdCount(layer));
     }
     return std::move(total_);
   }
@@ -138,9 +138,11 @@ class Merger {
 
   Status AddLayer(const v1::LayerReport& layer) {
     const auto [entry, is_new] = layer_indexes_.emplace(layer.name(), total_.layers_size());
-    if (layer.has_threshold()) ++threshold_counts_[layer.name()];
     if (is_new) {
-      *total_.add_layers() = layer;
+      v1::LayerReport& first = *total_.add_layers();
+      first = layer;
+      first.clear_threshold();
+      if (layer.has_threshold()) AddThreshold(layer, &first);
       return OkStatus();
     }
     v1::LayerReport& sum = *total_.mutable_layers(entry->second);
@@ -156,8 +158,19 @@ class Merger {
     sum.set_bytes(sum.bytes() + layer.bytes());
     sum.set_discarded_l1(sum.discarded_l1() + layer.discarded_l1());
     sum.set_encode_seconds(sum.encode_seconds() + layer.encode_seconds());
-    if (layer.has_threshold()) sum.set_threshold(sum.threshold() + layer.threshold());
+    if (layer.has_threshold()) AddThreshold(layer, &sum);
     return OkStatus();
+  }
+
+  // Of workers that have one. Until the sum is taken `threshold` is theirs, added up.
+  static double ThresholdCount(const v1::LayerReport& layer) {
+    return std::max(1.0, static_cast<double>(layer.threshold_workers()));
+  }
+  static void AddThreshold(const v1::LayerReport& layer, v1::LayerReport* sum) {
+    const double count = ThresholdCount(layer);
+    const double before = sum->has_threshold() ? static_cast<double>(sum->threshold_workers()) : 0;
+    sum->set_threshold(sum->threshold() + layer.threshold() * count);
+    sum->set_threshold_workers(static_cast<uint64_t>(before + count));
   }
 
   void AddStageTime(const v1::StageTime& time) {
@@ -192,7 +205,6 @@ class Merger {
   std::unordered_set<std::string> columns_, notices_;
   std::unordered_map<std::string, int> layer_indexes_;
   std::unordered_map<std::string, int> stage_indexes_;
-  std::unordered_map<std::string, int> threshold_counts_;
 };
 
 }  // namespace
@@ -200,6 +212,14 @@ class Merger {
 Result<v1::WorkerReport> MergeReports(std::span<const v1::WorkerReport> reports) {
   Merger merger;
   for (const v1::WorkerReport& report : reports) WEIR_RETURN_IF_ERROR(merger.Add(report));
+  return merger.Take();
+}
+
+Result<v1::WorkerReport> MergeReports(const v1::WorkerReport& first,
+                                      const v1::WorkerReport& second) {
+  Merger merger;
+  WEIR_RETURN_IF_ERROR(merger.Add(first));
+  WEIR_RETURN_IF_ERROR(merger.Add(second));
   return merger.Take();
 }
 

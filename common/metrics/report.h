@@ -19,6 +19,9 @@ inline constexpr char kMixedPolicy[] = "mixed";
 // whose sum is then called kMixedPolicy. InvalidData when they disagree about a layer's size, or a
 // histogram is malformed.
 Result<v1::WorkerReport> MergeReports(std::span<const v1::WorkerReport> reports);
+// Of sums too, in any grouping.
+Result<v1::WorkerReport> MergeReports(const v1::WorkerReport& first,
+                                      const v1::WorkerReport& second);
 
 // What of a report still holds when its worker is gone: what it counted, not what it was like last.
 void ForgetGauges(v1::WorkerReport* report);

@@ -61,16 +61,18 @@ std::vector<Coordinator::HeldReply> Coordinator::TakeHeldReplies(int64_t now_ms)
   looked_at_changes_ = director_.changes();
   looked_at_ms_ = now_ms;
   const int64_t longest_ms = LongestHoldMs();
+  bool is_nothing_left = false;  // that one of them could do, for they are alike
   std::erase_if(held_, [&](const auto& entry) {
     const auto& [seat, held] = entry;
-    v1::WorkReply work;  // all that most of them need to be looked at for
+    const bool has_waited = now_ms - held.since_ms >= longest_ms;
+    if (is_nothing_left && !has_waited) return false;
+    HeldReply reply{seat, held.peer, {}};
+    v1::WorkReply& work = *reply.header.mutable_work_reply();
     FillWork(held.request, seat, now_ms, &work);
-    const bool is_idle = work.work_case() == v1::WorkReply::kWaitMs;
-    if (is_idle && now_ms - held.since_ms < longest_ms) return false;
+    is_nothing_left |= work.work_case() == v1::WorkReply::kWaitMs;
+    if (is_nothing_left && !has_waited) return false;
     work.set_request_id(held.request.request_id());
     FillRun(held.request, now_ms, &work);
-    HeldReply reply{seat, held.peer, {}};
-    *reply.header.mutable_work_reply() = std::move(work);
     Remember(seat, reply.header);
     replies.push_back(std::move(reply));
     return true;
@@ -120,6 +122,7 @@ void Coordinator::FillWork(const v1::WorkRequest& request, cluster::Seat seat, i
 
 // The first stage would hear of the end at once, the others hear when they ask next.
 bool Coordinator::AwaitsStages(int64_t now_ms) {
+  if (admission_.stage_count() <= 1) return false;
   if (!finished_ms_) finished_ms_ = now_ms;
   if (now_ms - *finished_ms_ > kLastWordsMs) return false;
   return HasMember([](cluster::Seat seat, const Desk& desk) {
@@ -143,7 +146,7 @@ void Coordinator::FillRun(const v1::WorkRequest& request, int64_t now_ms, v1::Wo
   if (reply->has_finished()) *reply->mutable_finished() = FinalReport(now_ms);
 }
 
-v1::RunReport Coordinator::FinalReport(int64_t now_ms) const {
+v1::RunReport Coordinator::FinalReport(int64_t now_ms) {
   v1::RunReport report;
   report.set_mode("async");
   report.set_servers(server_count_);

@@ -44,7 +44,8 @@ TEST(MergeReports, SumsCountersAndMatchesLayersByName) {
          replayed_pushes: 3 sent { push: 110 row_push: 1 backward: 7 }
          received { pull: 55 control: 2 backward: 7 } dense { push: 600 }
          layers { name: "a" policy: "dct" elements: 8 elements_sent: 5 steps: 3 bytes: 12
-                  steps_without_credit: 1 threshold: 2 discarded_l1: 1.75 encode_seconds: 3 }
+                  steps_without_credit: 1 threshold: 2 threshold_workers: 2
+                  discarded_l1: 1.75 encode_seconds: 3 }
          layers { name: "b" policy: "none" elements: 2 elements_sent: 6 steps: 3 }
          staleness { counts: [1, 1, 5] max: 2 } stage_times { name: "read" seconds: 4 }
          stage_times { name: "pull" seconds: 2 }
@@ -140,7 +141,7 @@ TEST(MergeReports, CallsALayerMixedWhosePoliciesDiffer) {
   ASSERT_TRUE(merged.ok()) << merged.status();
   EXPECT_EQ(merged->DebugString(),
             Parse(R"(layers { name: "a" policy: "mixed" elements: 8 elements_sent: 17 steps: 3
-                              threshold: 0.5 }
+                              threshold: 0.5 threshold_workers: 1 }
                      sent {} received {} dense {} staleness {} rows {})")
                 .DebugString());
 }
