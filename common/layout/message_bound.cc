@@ -33,6 +33,27 @@ Status CheckScores(const v1::Config& config, int64_t bound) {
                               "data.chunk_batches"));
 }
 
+// An id takes at most so many bytes beside its row.
+constexpr int64_t kIdBytes = 9;
+
+// A batch may have another row of each table in each sample, and all of one server. With lists of
+// ids it may have more: a message that is too large then ends the run when it comes.
+Status CheckRows(const v1::Config& config, const ModelLayout& layout, int64_t bound) {
+  const int64_t row_bytes =
+      layout.embedding_dimension() * static_cast<int64_t>(sizeof(float)) + kIdBytes;
+  int64_t bytes = 0;
+  for (const TableSpec& table : layout.tables()) {
+    bytes += std::min<int64_t>(config.data().batch_size(), table.row_count) * row_bytes +
+             kOverheadPerPiece;
+  }
+  if (bytes <= bound) return OkStatus();
+  return InvalidConfig(StrCat("cluster.max_message_bytes: ", bound,
+                              " is too small for the embedding rows of a batch, which can take ",
+                              bytes,
+                              " bytes in one message; set at least that, or a smaller "
+                              "data.batch_size"));
+}
+
 // A chunk's lines are numbered in a batch's name, as varints.
 constexpr int64_t kBytesPerMalformedLine = 5;
 
@@ -58,6 +79,7 @@ Status CheckMessageBound(const v1::Config& config, const ModelLayout& layout) {
   const auto largest = std::ranges::max_element(bytes);
   const int64_t bound = config.cluster().max_message_bytes();
   WEIR_RETURN_IF_ERROR(CheckScores(config, bound));
+  WEIR_RETURN_IF_ERROR(CheckRows(config, layout, bound));
   if (*largest <= bound) return OkStatus();
   return InvalidConfig(StrCat("cluster.max_message_bytes: ", bound, " is too small for server ",
                               largest - bytes.begin(), ", whose dense parameters can take ",

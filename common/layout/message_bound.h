@@ -1,6 +1,6 @@
 // Whether what must go in one message fits into one: a server's dense parameters, all of which the
-// first answer carries (and one that carries nearly all of them names them too), the scores of test
-// chunks, and what crosses a split between two stages for a batch.
+// first answer carries (and one that carries nearly all of them names them too), the rows of a
+// batch, the scores of test chunks, and what crosses a split between two stages for a batch.
 //
 // Thread rule: pure function.
 #pragma once

@@ -39,6 +39,7 @@ TEST(MessageBoundTest, NamesTheFieldAndAValueThatWillDo) {
 TEST(MessageBoundTest, CoversTheScoresOfTestChunks) {
   v1::Config config = ConfigWithBound(4 << 20);
   config.mutable_data()->set_batch_size(32768);
+  config.mutable_data()->mutable_synthetic()->set_rows_per_table(10);
   config.mutable_data()->mutable_synthetic()->set_test_rows(0);
   const ModelLayout layout(config, 1);
   EXPECT_TRUE(CheckMessageBound(config, layout).ok()) << "there are no test rows";
@@ -46,6 +47,21 @@ TEST(MessageBoundTest, CoversTheScoresOfTestChunks) {
   EXPECT_THAT(CheckMessageBound(config, layout).message(), HasSubstr("the scores of test rows"));
   config.mutable_cluster()->set_max_message_bytes(16 << 20);
   EXPECT_TRUE(CheckMessageBound(config, layout).ok());
+}
+
+// Of 26 tables, 64 bytes and an id each.
+TEST(MessageBoundTest, CoversTheRowsOfABatch) {
+  v1::Config config = ConfigWithBound(8 << 20);
+  config.mutable_data()->mutable_synthetic()->set_rows_per_table(1'000'000);
+  config.mutable_data()->mutable_synthetic()->set_test_rows(0);
+  const ModelLayout layout(config, 1);
+  config.mutable_data()->set_batch_size(4096);
+  EXPECT_TRUE(CheckMessageBound(config, layout).ok());
+  config.mutable_data()->set_batch_size(8192);
+  EXPECT_THAT(CheckMessageBound(config, layout).message(),
+              HasSubstr("the embedding rows of a batch"));
+  config.mutable_data()->mutable_synthetic()->set_rows_per_table(4096);
+  EXPECT_TRUE(CheckMessageBound(config, ModelLayout(config, 1)).ok()) << "there are no more";
 }
 
 TEST(MessageBoundTest, MoreServersNeedSmallerMessages) {
