@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <ctime>
 #include <exception>
 #include <utility>
 
@@ -33,6 +32,7 @@ SignalWatcher::SignalWatcher(std::function<void()> on_signal, int64_t same_signa
 
 SignalWatcher::~SignalWatcher() {
   stopping_ = true;
+  pthread_kill(thread_.native_handle(), SIGINT);  // which it waits for, and nobody else sees
   thread_.join();
 }
 
@@ -59,9 +59,8 @@ std::thread SignalWatcher::StartHandler() const {
 
 bool SignalWatcher::AwaitSignal() const {
   const sigset_t set = StopSignals();
-  const timespec patience = {.tv_sec = 0, .tv_nsec = 50'000'000};
   while (!stopping_) {
-    if (sigtimedwait(&set, nullptr, &patience) > 0) return true;
+    if (sigwaitinfo(&set, nullptr) > 0) return !stopping_;
   }
   return false;
 }

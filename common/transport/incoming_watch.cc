@@ -100,11 +100,12 @@ void IncomingWatch::Welcome(const PeerId& peer) {
   if (known != descriptors_.end()) connections_.at(known->second).welcomed = peer;
 }
 
-int64_t IncomingWatch::next_look_ms() const {
-  const bool has_stranger = std::ranges::any_of(
-      connections_, [](const auto& entry) { return !entry.second.is_welcome(); });
-  return has_stranger ? kStrangerLookMs : kLookMs;
+bool IncomingWatch::has_stranger() const {
+  return std::ranges::any_of(connections_,
+                             [](const auto& entry) { return !entry.second.is_welcome(); });
 }
+
+int64_t IncomingWatch::next_look_ms() const { return has_stranger() ? kStrangerLookMs : kLookMs; }
 
 void IncomingWatch::Look(bool is_idle) {
   TakeEvents();

@@ -51,6 +51,7 @@ class IncomingWatch {
   void Look(bool is_idle);
   // Soon, while there are peers that nobody has welcomed.
   int64_t next_look_ms() const;
+  bool has_stranger() const;
 
  private:
   struct Connection {

@@ -25,8 +25,9 @@
 namespace weir::transport {
 namespace {
 
-// Between two looks at the peers of a client.
-constexpr int64_t kLongestPauseMs = 100;
+// Between two looks at the peers of a client that it knows: there are many clients, most of which
+// may have nothing else to wake for.
+constexpr int64_t kLongestPauseMs = 1000;
 
 pollfd PollItem(int fd) { return {fd, POLLIN, 0}; }
 
@@ -235,7 +236,8 @@ class ZmqClient final : public ClientTransport {
       int64_t pause_ms = kLongestPauseMs;
       for (Connection& connection : connections_) {
         connection.socket->Look(!connection.may_have_message);
-        pause_ms = std::min(pause_ms, connection.socket->watch()->next_look_ms());
+        const IncomingWatch& watch = *connection.socket->watch();
+        if (watch.has_stranger()) pause_ms = std::min(pause_ms, watch.next_look_ms());
       }
       next_look_ms_ = now_ms + pause_ms;
     }

@@ -71,6 +71,7 @@ std::vector<Coordinator::HeldReply> Coordinator::TakeHeldReplies(int64_t now_ms)
     FillWork(held.request, seat, now_ms, &work);
     is_nothing_left |= work.work_case() == v1::WorkReply::kWaitMs;
     if (is_nothing_left && !has_waited) return false;
+    if (is_nothing_left) work.set_wait_ms(0);  // it may ask at once: it has waited here
     work.set_request_id(held.request.request_id());
     FillRun(held.request, now_ms, &work);
     Remember(seat, reply.header);

@@ -40,6 +40,7 @@ class Outstanding {
   // One at a time. Fills in the request's id.
   void SetWork(v1::WorkRequest request, Body scores, int64_t now_ms);
   bool WorkIsDone() const { return work_ && work_->reply; }
+  bool WaitsForWork() const { return work_ && !work_->reply; }
   // The reply, if one came; the exchange is over either way.
   std::optional<v1::WorkReply> TakeWork();
   // Since when a heartbeat waited for a word of the coordinator; nothing if none did.

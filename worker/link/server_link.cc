@@ -16,7 +16,9 @@
 namespace weir::worker {
 namespace {
 
-constexpr int64_t kTickMs = 20;
+// Between looks at what is owed for too long: at the start, and once all servers have let this
+// worker in an eighth of the silence after which it doubts them, but no more than this.
+constexpr int64_t kTickMs = 20, kLongestTickMs = 500;
 constexpr int64_t kHeartbeatMs = 1000;
 // While the stages of a trainer do not agree yet that batches may start.
 constexpr int64_t kGatheringHeartbeatMs = 50;
@@ -307,13 +309,22 @@ void ServerLink::Converse() {
   int64_t next_tick_ms = 0;
   while (!stopping_) {
     RunCommands();
-    auto incoming = transport_->Receive(kTickMs);
+    const int64_t pause_ms = std::min(next_tick_ms, next_heartbeat_ms_) - clock_.NowMs();
+    auto incoming = transport_->Receive(std::max<int64_t>(pause_ms, 0));
     const int64_t now_ms = clock_.Look();
     if (incoming) Receive(*std::move(incoming));
-    if (now_ms < next_tick_ms) continue;
-    next_tick_ms = now_ms + kTickMs;
+    if (now_ms < std::min(next_tick_ms, next_heartbeat_ms_)) continue;
     Tick();
+    next_tick_ms = now_ms + PauseMs();
   }
+}
+
+int64_t ServerLink::PauseMs() const {
+  const bool all_ready =
+      std::ranges::all_of(peers_, [](const Peer& peer) { return peer.session->ready(); });
+  if (!all_ready) return kTickMs;
+  return std::clamp(session::SilenceMs(config_.cluster().answer_timeout_ms()) / 8, kTickMs,
+                    kLongestTickMs);
 }
 
 void ServerLink::SayLastWords() {
@@ -533,11 +544,14 @@ void ServerLink::Tick() {
   if (now_ms >= next_heartbeat_ms_) SendHeartbeat(now_ms);
 }
 
+// A worker that waits for something to do has said so: the reply is a word of the coordinator, and
+// comes as soon as the run has failed. Stages have to say what they have adopted.
 void ServerLink::SendHeartbeat(int64_t now_ms) {
   next_heartbeat_ms_ = now_ms + (pipeline_is_ready_ ? kHeartbeatMs : kGatheringHeartbeatMs);
   if (run_is_over_ || !peers_[0].session->ready()) return;
   {
     std::lock_guard lock(mutex_);
+    if (outstanding_.WaitsForWork() && options_.stage_count == 1) return;
     outstanding_.AddHeartbeat(now_ms);
   }
   v1::Header header;

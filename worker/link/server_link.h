@@ -167,6 +167,8 @@ class ServerLink {
   void Tick();
   void SendHeartbeat(int64_t now_ms);
   void SayFarewell();
+  // Until the next Tick.
+  int64_t PauseMs() const;
   void RepeatOutstanding(size_t server);
   void PublishTaken();
   void SendRequest(size_t server, const std::function<std::optional<Request>()>& get);
