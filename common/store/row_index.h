@@ -1,9 +1,13 @@
-// Where a row is: an open-addressing hash index from a row's key to its slot number.
+// Where a row is: a hash index from a row's key to its slot number. Keys themselves stay with the
+// rows; callers pass `key_at`, which gives the place of a slot's key. Nothing is ever removed.
 //
-// An entry is 32 bits: with 2^b entries the low b bits hold the slot number plus one (0: empty) and
-// the rest holds bits of the key's hash, so that a probe reads a foreign key only once in 2^(32-b).
-// Keys themselves stay with the rows; callers pass `key_of`, which gives the key in a slot. Linear
-// probing, at most 80 % full, doubled at once. Nothing is ever removed.
+// It grows while it is used, and never stops for it. Once its array is 60 % full, each new key also
+// moves what lies in the next few places into an array of twice the size, and before the old one is
+// 80 % full all has moved. Entries move in the order of their places, a run as a whole: so how far
+// the move has come tells which array has a key, and a lookup reads one. So linear hashing (Litwin
+// 1980) grows, bucket by bucket behind a split pointer. Deviations: the pointer here goes over an
+// array with linear probing, where buckets there chain what overflows; it rests between two moves;
+// and there are two arrays meanwhile, of which what is behind the pointer goes back at once.
 //
 // A batch looks its keys up in steps, each far enough behind the one before that memory has
 // answered: Prefetch, then Candidate, then a look at the candidate's key.
@@ -12,94 +16,105 @@
 // Thread rule: thread-compatible; owned by a row table.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "common/base/check.h"
 #include "common/base/random.h"
-#include "common/tensor/aligned_buffer.h"
+#include "common/store/index_entries.h"
 
 namespace weir::store {
 
 class RowIndex {
  public:
-  static constexpr uint32_t kAbsent = UINT32_MAX;
-
-  RowIndex() : entries_(size_t{1} << bits_) {}
+  static constexpr uint32_t kAbsent = IndexEntries::kAbsent;
 
   static uint64_t Hash(uint64_t key) { return Mix64(key); }
 
   // Inlined by force: g++ 12 sees no effect in it, and drops calls.
   [[gnu::always_inline]] void Prefetch(uint64_t hash) const {
-    __builtin_prefetch(&entries_.span()[hash & SlotMask()]);
+    arrays_[IsMoved(hash)].Prefetch(hash);
   }
 
-  // The first slot whose key may have this hash: it has another key once in many times. kAbsent:
-  // no key has it.
+  // The first slot whose key may have this hash, and seldom has another; kAbsent: no key has it.
   uint32_t Candidate(uint64_t hash) const {
-    return Probe(hash, [](uint32_t) { return true; });
+    return Holder(hash).Probe(hash, [](uint32_t) { return true; });
   }
 
   // The slot of the key, or kAbsent.
-  template <typename KeyOf>
-  uint32_t Find(uint64_t key, const KeyOf& key_of) const {
-    return Probe(Hash(key), [&](uint32_t slot) { return key_of(slot) == key; });
+  template <typename KeyAt>
+  uint32_t Find(uint64_t key, const KeyAt& key_at) const {
+    const uint64_t hash = Hash(key);
+    return Holder(hash).Probe(hash, [&](uint32_t slot) { return KeyIn(key_at(slot)) == key; });
   }
 
-  // Adds a key that is absent, in the slot size(): slots are given in order, from 0. key_of must
-  // know the slots before it.
-  template <typename KeyOf>
-  void Append(uint64_t key, const KeyOf& key_of) {
-    if (size_ == Limit()) Grow(key_of);
-    Place(key, size_++);
+  // Adds an absent key, in the slot size(), from 0 on. key_at must know the slots before it.
+  template <typename KeyAt>
+  void Append(uint64_t key, const KeyAt& key_at) {
+    if (size_ >= MovesFrom()) Move(key_at);
+    const uint64_t hash = Hash(key);
+    arrays_[IsMoved(hash)].Place(hash, size_++);
   }
 
   uint32_t size() const { return size_; }
-  size_t memory_bytes() const { return entries_.size() * sizeof(uint32_t); }
+  size_t memory_bytes() const { return (size_t{arrays_[0].size()} + moved_) * sizeof(uint32_t); }
 
  private:
-  uint32_t SlotMask() const { return (uint32_t{1} << bits_) - 1; }
-  // Slot numbers plus one stay below 2^bits_ because at most 80 % of them are used.
-  uint32_t Limit() const { return static_cast<uint32_t>((uint64_t{4} << bits_) / 5); }
-  // The position takes the hash's low bits, the tag its highest.
-  uint32_t Tag(uint64_t hash) const { return static_cast<uint32_t>(hash >> 32) & ~SlotMask(); }
+  static constexpr uint32_t kFirstBits = 10;
+  // For each new key: all of them while the array goes from 3/5 to 4/5 full.
+  static constexpr uint32_t kMovedPlaces = 5;
+  static constexpr uint32_t kAhead = 24;  // of its move, a key is asked for
 
-  // The first slot with the hash's tag that is_it takes, or kAbsent.
-  template <typename IsIt>
-  uint32_t Probe(uint64_t hash, const IsIt& is_it) const {
-    const uint32_t* entries = entries_.data();
-    const uint32_t tag = Tag(hash), slot_mask = SlotMask();
-    for (size_t at = hash & slot_mask;; at = (at + 1) & slot_mask) {
-      const uint32_t entry = entries[at];
-      if (entry == 0) return kAbsent;
-      if ((entry & ~slot_mask) != tag) continue;
-      const uint32_t slot = (entry & slot_mask) - 1;
-      if (is_it(slot)) return slot;
+  uint32_t MovesFrom() const { return static_cast<uint32_t>(uint64_t{arrays_[0].size()} * 3 / 5); }
+
+  // Whether its home is among the places that have moved.
+  bool IsMoved(uint64_t hash) const {
+    return ((static_cast<uint32_t>(hash) - first_) & arrays_[0].mask()) < moved_;
+  }
+  // Asks first whether any has: a probe takes longer where it always has to compute which array.
+  const IndexEntries& Holder(uint64_t hash) const {
+    return moved_ == 0 ? arrays_[0] : arrays_[IsMoved(hash)];
+  }
+
+  static uint64_t KeyIn(const void* place) {
+    uint64_t key;
+    std::memcpy(&key, place, sizeof(key));
+    return key;
+  }
+
+  // What is due of the move before a key is added.
+  template <typename KeyAt>
+  void Move(const KeyAt& key_at) {
+    if (arrays_[1].empty()) BeginMove();
+    const uint64_t due = uint64_t{kMovedPlaces} * (size_ - MovesFrom() + 1);
+    while (moved_ < std::min<uint64_t>(due, arrays_[0].size())) MoveRun(key_at);
+    GiveBack();
+  }
+
+  // The next run and the empty place behind it: what has its home before that lies before it.
+  template <typename KeyAt>
+  void MoveRun(const KeyAt& key_at) {
+    for (;;) {
+      const uint32_t ahead = arrays_[0].At(first_ + moved_ + kAhead);
+      __builtin_prefetch(key_at(ahead != kAbsent ? ahead : 0));
+      const uint32_t slot = arrays_[0].Take(first_ + moved_++);
+      if (slot == kAbsent) return;
+      arrays_[1].Place(Hash(KeyIn(key_at(slot))), slot);
     }
   }
 
-  void Place(uint64_t key, uint32_t slot) {
-    const uint64_t hash = Hash(key);
-    size_t at = hash & SlotMask();
-    while (entries_[at] != 0) at = (at + 1) & SlotMask();
-    entries_[at] = Tag(hash) | (slot + 1);
-  }
+  void BeginMove();
+  void GiveBack();
 
-  template <typename KeyOf>
-  void Grow(const KeyOf& key_of) {
-    CHECK_LT(bits_, 31u) << "a row partition holds at most 1.7e9 rows; use more partitions";
-    ++bits_;
-    // Entries are rebuilt from the keys, so the old ones go before the new ones come.
-    entries_ = {};
-    entries_ = Entries(size_t{1} << bits_);
-    for (uint32_t slot = 0; slot < size_; ++slot) Place(key_of(slot), slot);
-  }
-
-  using Entries = tensor::AlignedArray<uint32_t>;
-
-  uint32_t bits_ = 10;
+  // The second is empty but while entries move there.
+  std::array<IndexEntries, 2> arrays_ = {IndexEntries(kFirstBits), IndexEntries()};
   uint32_t size_ = 0;
-  Entries entries_;
+  uint32_t first_ = 0;       // the place where the move began, an empty one
+  uint32_t moved_ = 0;       // places from there on
+  uint32_t given_back_ = 0;  // the place that ends what the system has back
 };
 
 }  // namespace weir::store

@@ -94,7 +94,7 @@ uint64_t RowPartitionStore::PackKey(uint32_t table, uint64_t id) {
 }
 
 uint32_t RowPartitionStore::FindSlot(uint64_t key) const {
-  return index_.Find(key, [this](uint32_t slot) { return Key(slot); });
+  return index_.Find(key, [this](uint32_t slot) { return Row(slot); });
 }
 
 uint32_t RowPartitionStore::FindOrCreateSlot(uint32_t table, uint64_t id) {
@@ -107,7 +107,7 @@ uint32_t RowPartitionStore::CreateSlot(uint32_t table, uint64_t id) {
   const uint64_t key = PackKey(table, id);
   const uint32_t slot = index_.size();
   if (slot % slab_rows_ == 0) slabs_.push_back(pool_.Take());
-  index_.Append(key, [this](uint32_t earlier) { return Key(earlier); });
+  index_.Append(key, [this](uint32_t earlier) { return Row(earlier); });
   std::memcpy(Row(slot), &key, sizeof(key));
   InitialRowValues(layout_.seed(), layout_.tables()[table], id, Values(slot));
   MakeState(State(slot));

@@ -4,7 +4,7 @@
 // A row is a function of its own history only: neither the order in which rows appear, nor the
 // partition, nor the number of servers changes it. Rows lie in slabs that never move and are never
 // freed before the store, so growth copies no row and a span stays valid as long as the store.
-// Memory is key + state + values, side by side, and 5 to 10 bytes of index per row.
+// Memory is key + state + values, side by side, and 7 to 10 bytes of index per row.
 //
 // A store of millions of rows is read at random, and memory answers a hundred times slower than a
 // row is computed with. So the batch forms ask for the memory of many rows at a time; they do what

@@ -99,6 +99,7 @@ class Smoke(unittest.TestCase):
         self.assertIn("error: split: ", result.stderr)
         self.assertIn("RuntimeError: broken", result.stderr)
         self.assertIn("store/row_reads", lines)
+        self.assertIn("store/growing/p99", lines)
 
     def test_what_an_earlier_call_wrote_is_kept_where_nothing_is_measured(self):
         result, lines = self.run_with_torch("raise RuntimeError('broken')", "split")

@@ -19,6 +19,7 @@
 #include "common/store/update_rule.h"
 #include "common/tensor/aligned_buffer.h"
 #include "tools/bench/dlrm_shape.h"
+#include "tools/bench/growing_rows.h"
 #include "tools/bench/measure.h"
 #include "tools/bench/sections.h"
 #include "tools/bench/watched_rows.h"
@@ -33,6 +34,8 @@ constexpr double kExponent = 1.05;
 constexpr double kReadGoal = 6, kUpdateGoal = 3;  // M rows/s
 // How far ahead of its use the flat array asks for a row.
 constexpr size_t kFlatAhead = 16;
+// The most take 1.4 GB.
+constexpr int64_t kGrowingRows = 50'000'000, kQuickGrowingRows = 200'000;
 
 struct Sizes {
   explicit Sizes(const Options& options)
@@ -164,9 +167,7 @@ Line RowsLine(const std::string& name, double ours, double flat, double goal) {
           .goal = goal / flat};
 }
 
-}  // namespace
-
-Result<Lines> BenchStore(const Options& options) {
+Result<Lines> KnownRowLines(const Options& options) {
   const Sizes sizes(options);
   const v1::Config config = StoreConfig(sizes.rows_per_table);
   const ModelLayout layout(config, 1);
@@ -201,6 +202,16 @@ Result<Lines> BenchStore(const Options& options) {
   const double count = static_cast<double>(RowsOf(batches)) / 1e6;
   return Lines{RowsLine("store/row_reads", count / read[0], count / read[1], kReadGoal),
                RowsLine("store/row_updates", count / update[0], count / update[1], kUpdateGoal)};
+}
+
+}  // namespace
+
+Result<Lines> BenchStore(const Options& options) {
+  WEIR_ASSIGN_OR_RETURN(Lines lines, KnownRowLines(options));
+  WEIR_ASSIGN_OR_RETURN(const Lines growing,
+                        GrowingRowLines(options.quick ? kQuickGrowingRows : kGrowingRows));
+  lines.insert(lines.end(), growing.begin(), growing.end());
+  return lines;
 }
 
 }  // namespace weir::bench

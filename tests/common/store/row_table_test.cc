@@ -296,19 +296,5 @@ TEST(RowPartitionStore, RefusesATableWhoseIdsDoNotFitAKey) {
   EXPECT_DEATH(RowPartitionStore(layout, *rule), "rows of table C1");
 }
 
-TEST(RowIndex, FindsAppendedKeysAndNoOthers) {
-  RowIndex index;
-  std::vector<uint64_t> keys;
-  const auto key_of = [&](uint32_t slot) { return keys[slot]; };
-  for (uint64_t key = 0; key < 100'000; ++key) {
-    ASSERT_EQ(index.Find(key, key_of), RowIndex::kAbsent);
-    index.Append(key, key_of);
-    keys.push_back(key);
-    ASSERT_EQ(index.Find(key, key_of), key);
-    ASSERT_EQ(index.Find(key / 2, key_of), key / 2);
-  }
-  EXPECT_EQ(index.size(), 100'000u);
-}
-
 }  // namespace
 }  // namespace weir::store
