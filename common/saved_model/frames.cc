@@ -99,10 +99,10 @@ class FrameVisitor {
       return InvalidData(StrCat("rows of ", row_floats, " numbers; the model's have ",
                                 layout_.embedding_dimension(), " values alone"));
     }
+    ByteSpan rows;
     WEIR_RETURN_IF_ERROR(wire::DecodeSavedRows(
-        frame, row_floats, static_cast<uint64_t>(layout_.tables()[table].row_count), &ids_,
-        &rows_));
-    visitor_.rows({table, ids_, rows_, row_floats});
+        frame, row_floats, static_cast<uint64_t>(layout_.tables()[table].row_count), &ids_, &rows));
+    visitor_.rows({table, ids_, rows, row_floats});
     return OkStatus();
   }
 
@@ -118,7 +118,7 @@ class FrameVisitor {
   const Visitor& visitor_;
   wire::PieceFrameReader reader_;
   std::optional<SavedPiece> piece_;  // whose state may follow
-  std::vector<float> values_, state_, rows_;
+  std::vector<float> values_, state_;
   std::vector<uint64_t> ids_;
 };
 

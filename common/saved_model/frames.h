@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <span>
 #include <string>
@@ -31,7 +32,7 @@ void AppendPiece(const PieceSpec& spec, std::span<const float> values, std::span
 // the last.
 uint64_t AppendRows(uint64_t first, uint64_t step, store::RowPartitionStore* rows, Bytes* out);
 
-// What the frames hold, borrowed until the visitor returns.
+// What the frames hold, borrowed until the visitor returns; rows as long as the frames.
 struct SavedPiece {
   uint32_t tensor = 0;
   int64_t begin = 0;              // first element in the tensor
@@ -41,8 +42,17 @@ struct SavedPiece {
 struct SavedRows {
   uint32_t table = 0;
   std::span<const uint64_t> ids;
-  std::span<const float> rows;  // [ids, row_floats]: a row's values, then its state
+  ByteSpan rows;  // [ids, row_floats] floats at any address: a row's values, then its state
   size_t row_floats = 0;
+
+  ByteSpan row(size_t i) const {
+    const size_t row_bytes = row_floats * sizeof(float);
+    return rows.subspan(i * row_bytes, row_bytes);
+  }
+  // out: [row_floats].
+  void CopyRow(size_t i, std::span<float> out) const {
+    std::memcpy(out.data(), row(i).data(), out.size_bytes());
+  }
 };
 struct Visitor {
   std::function<void(const SavedPiece&)> piece;

@@ -92,8 +92,8 @@ class SavedModel {
   const ModelLayout& layout() const { return *layout_; }
   std::string residuals_folder() const { return ResidualsFolder(directory_); }
 
-  // Each piece once, and rows, with the state of the config's update rules. InvalidData, with the
-  // file, when that is not so.
+  // Each piece once, and rows, with the state of the config's update rules. Rows lie in the mapped
+  // file and stay as long as this. InvalidData, with the file, when that is not so.
   Status Visit(const Visitor& visitor) const;
 
  private:

@@ -205,17 +205,15 @@ Status TakeOver(const SavedModel& model, const v1::Config& config, const ModelLa
   }
   const auto dimension = static_cast<size_t>(layout.embedding_dimension());
   const uint64_t step = model.manifest().steps(), row_step = RowSteps(model.manifest());
-  const uint64_t next_row_step = take.goes_on ? step : row_step;
   const v1::UpdateConfig &before = model.config().update(), &now = config.update();
   const v1::RuleStarts &starts_before = model.manifest().rule_starts(),
                        starts = StartsOfRules(model, now);
   Handover dense(before.dense(), starts_before.dense(), now.dense(), starts.dense(), step, step);
-  Handover row(before.rows(), starts_before.rows(), now.rows(), starts.rows(), row_step,
-               next_row_step);
+  Handover row(before.rows(), starts_before.rows(), now.rows(), starts.rows(), row_step, step);
   std::map<std::pair<uint32_t, int64_t>, const PieceSpec*> pieces;
   for (const PieceSpec& spec : layout.pieces()) pieces[{spec.tensor, spec.begin}] = &spec;
   take.begin_rules(starts);
-  take.start_rows(take.goes_on ? starts.untouched_rows() : starts_before.untouched_rows());
+  take.start_rows(starts.untouched_rows());
   return model.Visit(
       {.piece =
            [&](const SavedPiece& piece) {
@@ -224,8 +222,10 @@ Status TakeOver(const SavedModel& model, const v1::Config& config, const ModelLa
            },
        .rows =
            [&](const SavedRows& rows) {
+             std::vector<float> floats(rows.row_floats);
+             const std::span<const float> saved = floats;
              for (size_t i = 0; i < rows.ids.size(); ++i) {
-               const auto saved = rows.rows.subspan(i * rows.row_floats, rows.row_floats);
+               rows.CopyRow(i, floats);
                row.TakeRow(saved.first(dimension), saved.subspan(dimension));
                take.row(rows.table, rows.ids[i], row.values(), row.state());
              }

@@ -17,8 +17,6 @@ namespace weir::saved_model {
 // What takes values and optimizer state, as the rules of the run lay it. It is the model's where
 // the rule is of the same kind, else the rule's initial one.
 struct WarmStart {
-  // Else the rows are wanted as they were saved: what they are after the model's row_steps.
-  bool goes_on = true;
   // First: what the run's rules count from.
   std::function<void(const v1::RuleStarts& starts)> begin_rules;
   // Then: the step that rows which training has not touched begin at.

@@ -40,12 +40,15 @@ bool HoldsRows(ByteSpan bytes, const FrameHeader& header, uint32_t dimension) {
          bytes.size() / value_bytes == ValueCount(header, dimension);
 }
 
+Status CheckRows(ByteSpan bytes, const FrameHeader& header, uint32_t dimension) {
+  if (HoldsRows(bytes, header, dimension)) return OkStatus();
+  return Refuse(header, StrCat(bytes.size(), " bytes of values are not ", header.count,
+                               " rows of dimension ", dimension));
+}
+
 Status DecodeRows(ByteSpan bytes, const FrameHeader& header, uint32_t dimension,
                   std::vector<float>* values) {
-  if (!HoldsRows(bytes, header, dimension)) {
-    return Refuse(header, StrCat(bytes.size(), " bytes of values are not ", header.count,
-                                 " rows of dimension ", dimension));
-  }
+  WEIR_RETURN_IF_ERROR(CheckRows(bytes, header, dimension));
   values->resize(size_t{header.count} * dimension);
   DecodeValues(bytes, header.coding, *values);
   return OkStatus();
@@ -73,9 +76,9 @@ size_t AppendIdsAndRows(FrameKind kind, Bytes* out, uint32_t table, uint32_t dim
                      .count = Count32(ids.size())});
 }
 
-Status DecodeIdsAndRows(FrameKind kind, const FrameView& frame, uint32_t dimension,
-                        uint64_t table_rows, std::vector<uint64_t>* ids,
-                        std::vector<float>* values) {
+// rows: what lies behind the ids.
+Status DecodeIdsBeforeRows(FrameKind kind, const FrameView& frame, uint32_t dimension,
+                           uint64_t table_rows, std::vector<uint64_t>* ids, ByteSpan* rows) {
   WEIR_RETURN_IF_ERROR(CheckHeader(frame.header, kind, dimension));
   const size_t value_count_max = frame.payload.size() / ValueBytes(frame.header.coding, 1);
   if (ValueCount(frame.header, dimension) > value_count_max) {
@@ -83,7 +86,8 @@ Status DecodeIdsAndRows(FrameKind kind, const FrameView& frame, uint32_t dimensi
                                        frame.payload.size(), " bytes"));
   }
   WEIR_ASSIGN_OR_RETURN(const size_t used, DecodeIds(frame, table_rows, ids));
-  return DecodeRows(frame.payload.subspan(used), frame.header, dimension, values);
+  *rows = frame.payload.subspan(used);
+  return OkStatus();
 }
 
 }  // namespace
@@ -150,14 +154,19 @@ Status DecodeRowValues(const FrameView& frame, uint32_t dimension, uint32_t row_
 
 Status DecodeRowGradients(const FrameView& frame, uint32_t dimension, uint64_t table_rows,
                           std::vector<uint64_t>* ids, std::vector<float>* values) {
-  return DecodeIdsAndRows(FrameKind::kRowGradients, frame, dimension, table_rows, ids, values);
+  ByteSpan rows;
+  WEIR_RETURN_IF_ERROR(
+      DecodeIdsBeforeRows(FrameKind::kRowGradients, frame, dimension, table_rows, ids, &rows));
+  return DecodeRows(rows, frame.header, dimension, values);
 }
 
 Status DecodeSavedRows(const FrameView& frame, uint32_t row_floats, uint64_t table_rows,
-                       std::vector<uint64_t>* ids, std::vector<float>* rows) {
+                       std::vector<uint64_t>* ids, ByteSpan* rows) {
   if (frame.header.coding != ValueCoding::kF32)
     return Refuse(frame.header, "not of 32-bit numbers");
-  return DecodeIdsAndRows(FrameKind::kSavedRows, frame, row_floats, table_rows, ids, rows);
+  WEIR_RETURN_IF_ERROR(
+      DecodeIdsBeforeRows(FrameKind::kSavedRows, frame, row_floats, table_rows, ids, rows));
+  return CheckRows(*rows, frame.header, row_floats);
 }
 
 }  // namespace weir::wire

@@ -51,8 +51,9 @@ Status DecodeRowValues(const FrameView& frame, uint32_t dimension, uint32_t row_
 Status DecodeRowGradients(const FrameView& frame, uint32_t dimension, uint64_t table_rows,
                           std::vector<uint64_t>* ids, std::vector<float>* values);
 
-// rows: ids->size() x row_floats.
+// rows: ids->size() x row_floats numbers as they lie in the frame, each of sizeof(float) bytes, at
+// any address.
 Status DecodeSavedRows(const FrameView& frame, uint32_t row_floats, uint64_t table_rows,
-                       std::vector<uint64_t>* ids, std::vector<float>* rows);
+                       std::vector<uint64_t>* ids, ByteSpan* rows);
 
 }  // namespace weir::wire

@@ -64,9 +64,10 @@ void ReadRows(const wire::FrameView& frame) {
     CheckIds(ids, count);
     CHECK_EQ(values.size(), size_t{count} * kDimension);
   }
-  if (wire::DecodeSavedRows(frame, kDimension, kTableRows, &ids, &values).ok()) {
+  ByteSpan rows;
+  if (wire::DecodeSavedRows(frame, kDimension, kTableRows, &ids, &rows).ok()) {
     CheckIds(ids, count);
-    CHECK_EQ(values.size(), size_t{count} * kDimension);
+    CHECK_EQ(rows.size(), size_t{count} * kDimension * sizeof(float));
   }
 }
 

@@ -1,11 +1,11 @@
 #include "tools/model/loaded_model.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "common/kernels/cpu_kernels.h"
 #include "common/saved_model/manifest.h"
-#include "common/saved_model/warm_start.h"
 
 namespace weir::tools {
 namespace {
@@ -13,6 +13,11 @@ namespace {
 const kernels::KernelTable& Kernels(const v1::Config& config) {
   return config.model().precision() == v1::ModelConfig::BF16 ? kernels::CpuBf16Kernels()
                                                              : kernels::CpuKernels();
+}
+
+// Of the values alone.
+size_t RowBytes(const ModelLayout& layout) {
+  return static_cast<size_t>(layout.embedding_dimension()) * sizeof(float);
 }
 
 }  // namespace
@@ -28,23 +33,22 @@ LoadedModel::LoadedModel(std::unique_ptr<saved_model::SavedModel> saved)
     : saved_(std::move(saved)),
       row_rule_(store::MakeUpdateRule(config().update().rows())),
       parameters_(static_cast<size_t>(layout().flat_element_count())),
-      rows_(layout(), *row_rule_),
+      rows_(manifest().parameter_bytes() / RowBytes(layout())),
+      unseen_(layout(), *row_rule_),
       dlrm_(layout(), Kernels(config())) {}
 
 Status LoadedModel::LoadParameters() {
-  return saved_model::TakeOver(
-      *saved_, config(), layout(),
-      {.goes_on = false,
-       .begin_rules = [&](const v1::RuleStarts& starts) { row_rule_->BeginAfter(starts.rows()); },
-       .start_rows = [&](uint64_t step) { rows_.StartAt(step); },
-       .piece =
-           [&](const PieceSpec& spec, std::span<const float> values, std::span<const float>) {
-             const TensorSpec& tensor = layout().tensors()[spec.tensor];
-             const auto first = static_cast<size_t>(tensor.offset + spec.begin);
-             std::ranges::copy(values, parameters_.span().subspan(first).begin());
+  row_rule_->BeginAfter(manifest().rule_starts().rows());
+  unseen_.StartAt(manifest().rule_starts().untouched_rows());
+  WEIR_RETURN_IF_ERROR(saved_->Visit(
+      {.piece =
+           [&](const saved_model::SavedPiece& piece) {
+             const TensorSpec& tensor = layout().tensors()[piece.tensor];
+             const auto first = static_cast<size_t>(tensor.offset + piece.begin);
+             std::ranges::copy(piece.values, parameters_.span().subspan(first).begin());
            },
-       .row = [&](uint32_t table, uint64_t id, std::span<const float> values,
-                  std::span<const float> state) { rows_.Load(table, id, values, state); }});
+       .rows = [&](const saved_model::SavedRows& rows) { rows_.Add(rows); }}));
+  return rows_.Finish();
 }
 
 void LoadedModel::Score(const data::Batch& batch, std::span<float> probabilities) {
@@ -55,8 +59,13 @@ void LoadedModel::Score(const data::Batch& batch, std::span<float> probabilities
       wanted_.push_back({static_cast<uint32_t>(t), position, id});
     }
   }
-  batch_rows_.resize(wanted_.size() * static_cast<size_t>(layout().embedding_dimension()));
-  rows_.ReadBatchOrInitial(wanted_, saved_model::RowSteps(manifest()), batch_rows_);
+  const auto dimension = static_cast<size_t>(layout().embedding_dimension());
+  batch_rows_.resize(wanted_.size() * dimension);
+  rows_.FindBatch(wanted_, &places_);
+  for (size_t i = 0; i < wanted_.size(); ++i) {
+    ReadAt(places_[i], wanted_[i].table, wanted_[i].id,
+           std::span(batch_rows_).subspan(i * dimension, dimension));
+  }
   dlrm_.Score(parameters_.data(), batch, batch_rows_, probabilities,
               model::Dlrm::Crossing::kOfSampleAlone);
 }
@@ -67,7 +76,18 @@ std::span<const float> LoadedModel::tensor(const TensorSpec& tensor) const {
 }
 
 void LoadedModel::ReadRow(uint32_t table, uint64_t id, std::span<float> out) const {
-  rows_.ReadOrInitial(table, id, saved_model::RowSteps(manifest()), out);
+  ReadAt(rows_.Find(table, id), table, id, out);
+}
+
+void LoadedModel::ReadAt(const uint8_t* place, uint32_t table, uint64_t id,
+                         std::span<float> out) const {
+  const uint64_t step = saved_model::RowSteps(manifest());
+  if (place == nullptr) return unseen_.ReadOrInitial(table, id, step, out);
+  std::memcpy(out.data(), place, out.size_bytes());
+  if (!row_rule_->moves_at_rest()) return;
+  std::vector<float> state(static_cast<size_t>(row_rule_->StatePerRow(std::ssize(out))));
+  std::memcpy(state.data(), place + out.size_bytes(), state.size() * sizeof(float));
+  row_rule_->CatchUp(out, state, step);
 }
 
 }  // namespace weir::tools

@@ -1,4 +1,9 @@
-// A saved model in memory: scores rows, and tells its parameters.
+// A saved model: scores rows, and tells its parameters.
+//
+// The MLPs are in memory. Rows stay in the mapped file: loading checks all of it, by the checksums
+// of its frames and of the whole, and finds where each row lies. Who saves a model there puts
+// another file in its place, and this one stays. Who writes into it where it lies is not found out,
+// and who cuts it short ends the process.
 //
 // Thread rule: thread-compatible.
 #pragma once
@@ -13,6 +18,7 @@
 #include "common/store/row_table.h"
 #include "common/store/update_rule.h"
 #include "common/tensor/aligned_buffer.h"
+#include "tools/model/mapped_rows.h"
 #include "worker/data/batch.h"
 #include "worker/model/dlrm.h"
 
@@ -41,13 +47,17 @@ class LoadedModel {
  private:
   explicit LoadedModel(std::unique_ptr<saved_model::SavedModel> saved);
   Status LoadParameters();
+  // place: of the row in the file, or null.
+  void ReadAt(const uint8_t* place, uint32_t table, uint64_t id, std::span<float> out) const;
 
   const std::unique_ptr<const saved_model::SavedModel> saved_;
   const std::unique_ptr<store::UpdateRule> row_rule_;
   tensor::AlignedBuffer parameters_;  // flat
-  store::RowPartitionStore rows_;
+  MappedRows rows_;
+  store::RowPartitionStore unseen_;  // empty: gives rows that the model has not
   model::Dlrm dlrm_;
   std::vector<store::BatchRow> wanted_;  // of a batch
+  std::vector<const uint8_t*> places_;
   std::vector<float> batch_rows_;
 };
 

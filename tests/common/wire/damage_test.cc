@@ -97,9 +97,9 @@ Status Decode(const Bytes& bytes) {
     }
     case FrameKind::kSavedRows: {
       std::vector<uint64_t> ids;
-      std::vector<float> rows;
+      ByteSpan rows;
       WEIR_RETURN_IF_ERROR(DecodeSavedRows(frame, kDimension, kTableRows, &ids, &rows));
-      EXPECT_EQ(rows.size(), ids.size() * kDimension);
+      EXPECT_EQ(rows.size(), ids.size() * kDimension * sizeof(float));
       return OkStatus();
     }
     case FrameKind::kPolicyState: {

@@ -2,6 +2,7 @@
 // by another program). Later code must write the same and read them for ever.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <fstream>
 #include <numeric>
 #include <sstream>
@@ -201,11 +202,13 @@ TEST(GoldenFrames, SavedRows) {
   AppendSavedRows(&bytes, 1, 3, Ids{0, 3}, Values{1, 2, 5, 3, 4, 6});
   EXPECT_EQ(bytes, Golden("saved_rows.hex"));
   Ids ids;
-  Values rows;
+  ByteSpan rows;
   const Bytes golden = Golden("saved_rows.hex");
   ASSERT_TRUE(DecodeSavedRows(OnlyFrame(golden), 3, 4, &ids, &rows).ok());
   EXPECT_EQ(ids, (Ids{0, 3}));
-  EXPECT_EQ(rows, (Values{1, 2, 5, 3, 4, 6}));
+  Values values(rows.size() / sizeof(float));
+  std::memcpy(values.data(), rows.data(), rows.size());
+  EXPECT_EQ(values, (Values{1, 2, 5, 3, 4, 6}));
 }
 
 TEST(GoldenFrames, PieceState) {

@@ -186,7 +186,7 @@ TEST(SavedRows, AreOf32Bits) {
   FrameView frame = OnlyFrame(bytes);
   frame.header.kind = FrameKind::kSavedRows;
   std::vector<uint64_t> ids;
-  std::vector<float> rows;
+  ByteSpan rows;
   EXPECT_THAT(DecodeSavedRows(frame, 2, 4, &ids, &rows).message(), HasSubstr("32-bit"));
 }
 

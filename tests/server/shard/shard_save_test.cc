@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "common/saved_model/manifest.h"
-#include "common/saved_model/warm_start.h"
 #include "common/store/row_table.h"
 #include "server/shard/shard.h"
 #include "tests/server/server_test_support.h"
@@ -148,15 +147,19 @@ TEST_F(ShardSave, RowsAreReadAsTheRunReadThem) {
   EXPECT_EQ(row_steps, kStepsOfRows);
   const auto rule = store::MakeUpdateRule(config_.update().rows());
   store::RowPartitionStore rows(model_->layout(), *rule);
-  const Status taken = saved_model::TakeOver(
-      *model_, config_, model_->layout(),
-      {.goes_on = false,
-       .begin_rules = [&](const v1::RuleStarts& starts) { rule->BeginAfter(starts.rows()); },
-       .start_rows = [&](uint64_t step) { rows.StartAt(step); },
-       .piece = [](const PieceSpec&, std::span<const float>, std::span<const float>) {},
-       .row = [&](uint32_t table, uint64_t id, std::span<const float> values,
-                  std::span<const float> state) { rows.Load(table, id, values, state); }});
-  ASSERT_TRUE(taken.ok()) << taken;
+  rule->BeginAfter(model_->manifest().rule_starts().rows());
+  rows.StartAt(model_->manifest().rule_starts().untouched_rows());
+  const auto load = [&](const saved_model::SavedRows& saved) {
+    std::vector<float> row(saved.row_floats);
+    for (size_t i = 0; i < saved.ids.size(); ++i) {
+      saved.CopyRow(i, row);
+      rows.Load(saved.table, saved.ids[i], std::span(row).first(kDimension),
+                std::span(row).subspan(kDimension));
+    }
+  };
+  const Status visited =
+      model_->Visit({.piece = [](const saved_model::SavedPiece&) {}, .rows = load});
+  ASSERT_TRUE(visited.ok()) << visited;
   for (const uint64_t id : {kTouched, kUntouched}) {
     std::vector<float> read(kDimension);
     rows.ReadOrInitial(kTable, id, row_steps, read);
