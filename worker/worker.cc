@@ -55,6 +55,13 @@ data::Split SplitOf(v1::InputSplit split) {
   return split == v1::TEST ? data::Split::kTest : data::Split::kTrain;
 }
 
+data::ChunkId ChunkOf(const v1::ChunkLease& lease) {
+  data::ChunkId id{SplitOf(lease.split()), static_cast<int32_t>(lease.epoch()),
+                   static_cast<int32_t>(lease.file()), static_cast<int64_t>(lease.chunk())};
+  if (lease.has_place()) id.place = lease.place();
+  return id;
+}
+
 // As every request tells them: few, short and in UTF-8. The log has all of them, whole.
 std::vector<std::string> Brief(const std::vector<std::string>& notices) {
   constexpr size_t kMost = 20, kBytes = 500;
@@ -192,9 +199,9 @@ void Worker::TakeConcurrency(uint32_t concurrency) {
 }
 
 Status Worker::TakeLease(const v1::ChunkLease& lease) {
-  const data::ChunkId id{SplitOf(lease.split()), static_cast<int32_t>(lease.epoch()),
-                         static_cast<int32_t>(lease.file()), static_cast<int64_t>(lease.chunk())};
+  const data::ChunkId id = ChunkOf(lease);
   WEIR_RETURN_IF_ERROR(Refresh(lease));
+  if (lease.wants_next()) WEIR_RETURN_IF_ERROR(TellNext(lease));
 
   data::RowBlock rows;
   WEIR_ASSIGN_OR_RETURN(const data::ChunkResult result,
@@ -226,6 +233,20 @@ Status Worker::TakeLease(const v1::ChunkLease& lease) {
   at_work_.push_back(chunk);
   trainer_->Add(std::move(chunk));
   return OkStatus();
+}
+
+// At once: others are lent the next chunks before this one is parsed, and would have to go over it.
+Status Worker::TellNext(const v1::ChunkLease& lease) {
+  WEIR_ASSIGN_OR_RETURN(auto place, reader_->FindNext(ChunkOf(lease)));
+  if (!place) return OkStatus();
+  v1::WorkRequest request;
+  v1::FoundPlace& found = *request.add_places();
+  found.set_split(lease.split());
+  found.set_file(lease.file());
+  *found.mutable_place() = *std::move(place);
+  request.set_known_evaluations(known_evaluations_);
+  request.set_wants_nothing(true);
+  return client_->RequestWork(std::move(request), {}).status();
 }
 
 // The replica changes by answers to pushes. Of others it learns nothing while this worker waits,

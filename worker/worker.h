@@ -80,6 +80,7 @@ class Worker {
   Result<v1::RunReport> RunLoop();
   void TakeConcurrency(uint32_t concurrency);
   Status TakeLease(const v1::ChunkLease& lease);
+  Status TellNext(const v1::ChunkLease& lease);
   Status Refresh(const v1::ChunkLease& lease);
   Status FinishOldest();
   SplitLines& LinesOf(data::Split split) {

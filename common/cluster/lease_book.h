@@ -67,6 +67,8 @@ class LeaseBook {
   bool done() const { return lent_.empty() && returned_.empty() && exhausted(); }
   // Nothing is left to lend, though some may still be at work.
   bool exhausted() const;
+  // Its file is known to have no such chunk.
+  bool IsPastEnd(const ChunkKey& key) const;
   // Chunks of one epoch, when the ends of all files are known.
   std::optional<uint64_t> chunks_per_epoch() const;
 
@@ -78,7 +80,6 @@ class LeaseBook {
   };
 
   void CountReturned(Seat member);
-  bool IsPastEnd(const ChunkKey& key) const;
   void SkipPastEnds(ChunkKey& key) const;
 
   v1::InputSplit split_;

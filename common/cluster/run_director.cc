@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "common/base/check.h"
 #include "common/base/strings.h"
 
 namespace weir::cluster {
@@ -39,6 +40,8 @@ RunDirector::RunDirector(const RunPlan& plan)
       concurrency_(plan.concurrency_warmup_steps, plan.max_concurrency),
       train_(v1::TRAIN, plan.train_file_count, plan.epoch_count),
       test_(v1::TEST, plan.test_file_count, 1),
+      train_places_(plan.train_file_count, plan.lines_per_chunk),
+      test_places_(plan.test_file_count, plan.lines_per_chunk),
       next_evaluation_(plan.evaluate_every_samples) {}
 
 bool RunDirector::SetFileCounts(uint32_t train, uint32_t test) {
@@ -48,6 +51,8 @@ bool RunDirector::SetFileCounts(uint32_t train, uint32_t test) {
   plan_.test_file_count = test;
   train_ = LeaseBook(v1::TRAIN, train, plan_.epoch_count);
   test_ = LeaseBook(v1::TEST, test, 1);
+  train_places_ = ChunkPlaces(train, plan_.lines_per_chunk);
+  test_places_ = ChunkPlaces(test, plan_.lines_per_chunk);
   return true;
 }
 
@@ -82,6 +87,17 @@ void RunDirector::LearnEnd(Seat member, const v1::FileEnd& end) {
   if (!book.LearnEnd(end.file(), end.chunk_count())) {
     FailBecauseFilesDiffer(member, end.split(), end.file());
   }
+}
+
+// What a place is wrong about, rows would be; without one they are right and come later.
+void RunDirector::LearnPlace(Seat member, const v1::FoundPlace& found) {
+  const bool is_test = found.split() == v1::TEST;
+  ChunkPlaces& places = is_test ? test_places_ : train_places_;
+  if (places.Learn(found.file(), found.place())) return;
+  LOG(WARNING) << Name(member) << " says of the beginning of chunk " << found.place().chunk()
+               << " of " << (is_test ? "data.test" : "data.train") << "[" << found.file()
+               << "] what cannot be true beside what was said before; each trainer goes over all "
+               << "lines of that file now. Have all the same file?";
 }
 
 void RunDirector::FailBecauseFilesDiffer(Seat member, v1::InputSplit split, uint32_t file) {
@@ -146,11 +162,25 @@ v1::WorkReply RunDirector::Next(Seat member, int64_t now_ms) {
   }
   if (lease) {
     ++work_;
+    SayWhere(&*lease);
     *reply.mutable_chunk() = *std::move(lease);
   } else {
     reply.set_wait_ms(kept_out_ ? kKeptOutWaitMs : kWaitMs);
   }
   return reply;
+}
+
+// Who is alone comes by all chunks in their order, and has no use for it.
+void RunDirector::SayWhere(v1::ChunkLease* lease) const {
+  const bool is_test = lease->split() == v1::TEST;
+  const ChunkPlaces& places = is_test ? test_places_ : train_places_;
+  if (auto place = places.Find(lease->file(), lease->chunk())) {
+    *lease->mutable_place() = *std::move(place);
+  }
+  const LeaseBook& book = is_test ? test_ : train_;
+  const ChunkKey next{.epoch = lease->epoch(), .file = lease->file(), .chunk = lease->chunk() + 1};
+  lease->set_wants_next(asked_.size() > 1 && !book.IsPastEnd(next) &&
+                        places.Wants(next.file, next.chunk));
 }
 
 // Those that ask and can be at work: the first ones get no more than will be theirs.

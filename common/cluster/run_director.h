@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "common/cluster/chunk_places.h"
 #include "common/cluster/concurrency.h"
 #include "common/cluster/evaluation.h"
 #include "common/cluster/lease_book.h"
@@ -62,6 +63,7 @@ class RunDirector {
   // It has finished a lease; scores only for a test chunk.
   void Complete(Seat member, const v1::Completion& completion, eval::Scores scores, int64_t now_ms);
   void LearnEnd(Seat member, const v1::FileEnd& end);
+  void LearnPlace(Seat member, const v1::FoundPlace& found);
   void Advance(Seat member, uint64_t lease_id, uint64_t row);
   void TakeBack(Seat member);
   // The parameters have taken this step, of all members.
@@ -116,6 +118,7 @@ class RunDirector {
   bool IsEvaluationDue() const;
   std::optional<v1::ChunkLease> LendToTrain(Seat member, int64_t now_ms);
   uint32_t ShareOfEach() const;
+  void SayWhere(v1::ChunkLease* lease) const;
   void StepPhase(int64_t now_ms);
   void BeginEvaluation(int64_t now_ms);
   void EndEvaluation();
@@ -128,6 +131,8 @@ class RunDirector {
   Concurrency concurrency_;
   LeaseBook train_;
   LeaseBook test_;
+  ChunkPlaces train_places_;
+  ChunkPlaces test_places_;
   uint64_t work_ = 1;     // what members said of leases, counted
   uint64_t changes_ = 1;  // of that and other things, counted
   std::set<Seat> asked_;  // for work, of those that are not gone

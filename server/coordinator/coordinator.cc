@@ -243,6 +243,7 @@ void Coordinator::TakeWork(const v1::WorkRequest& request, cluster::Seat seat,
 Status Coordinator::TakeCompletions(const v1::WorkRequest& request, cluster::Seat seat,
                                     const transport::Message& message, int64_t now_ms) {
   for (const v1::FileEnd& end : request.file_ends()) director_.LearnEnd(seat, end);
+  for (const v1::FoundPlace& found : request.places()) director_.LearnPlace(seat, found);
   size_t part = 1;  // a part of scores each, in the order of the completions that have one
   for (const v1::Completion& completion : request.completions()) {
     eval::Scores scores;

@@ -105,6 +105,7 @@ void Coordinator::FillReply(const v1::WorkRequest& request, cluster::Seat seat, 
 // A later stage is given work by the one before it; a trainer that lacks a stage could not do any.
 void Coordinator::FillWork(const v1::WorkRequest& request, cluster::Seat seat, int64_t now_ms,
                            v1::WorkReply* reply) {
+  if (request.wants_nothing()) return reply->set_wait_ms(0);
   const bool lacks_stage = admission_.stage_count() > 1 && !pipelines_.IsReady(seat.trainer);
   if (running() && (seat.stage > 0 || lacks_stage)) {
     const bool is_awaited = seat.stage > 0 && !settling_.HasSettled(seat, director_.settling());

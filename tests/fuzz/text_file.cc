@@ -16,6 +16,9 @@
 namespace weir::fuzz {
 namespace {
 
+// Chunks that are read once more from where they begin.
+constexpr int64_t kPlacedChunks = 3;
+
 // A file in memory that has a path.
 class MemoryFile {
  public:
@@ -78,28 +81,49 @@ void CheckColumns(data::Reader& reader, int64_t chunk, const data::RowBlock& who
   CHECK(some.lines == whole.lines);
 }
 
+// As another trainer reads the chunk, from where this one has found it.
+void CheckPlace(const v1::Config& config, const data::ChunkId& id, const data::RowBlock& whole) {
+  const auto reader = data::MakeReader(config);
+  CHECK(reader.ok()) << reader.status();
+  data::RowBlock block;
+  const auto result = (*reader)->ReadChunk(id, &block);
+  CHECK(result.ok()) << result.status();
+  CHECK(block.labels == whole.labels);
+  CHECK(block.lines == whole.lines);
+  CHECK(block.ids == whole.ids);
+}
+
+v1::Config ConfigOf(const v1::DataConfig& data, const std::string& path) {
+  v1::Config config;
+  *config.mutable_data() = data;
+  config.mutable_data()->add_train(path);
+  config.mutable_data()->set_batch_size(4);
+  config.mutable_data()->set_chunk_batches(2);
+  config::FillDefaults(&config);
+  CHECK(config::ValidateConfig(config).empty()) << config::ValidateConfig(config)[0];
+  return config;
+}
+
 }  // namespace
 
 void ReadAsFile(const v1::DataConfig& data, const uint8_t* bytes, size_t size) {
   FLAGS_minloglevel = google::GLOG_ERROR;  // warnings are expected, and writing them takes longest
   const MemoryFile file(bytes, size);
-  v1::Config config;
-  *config.mutable_data() = data;
-  config.mutable_data()->add_train(file.path());
-  config.mutable_data()->set_batch_size(4);
-  config.mutable_data()->set_chunk_batches(2);
-  config::FillDefaults(&config);
-  CHECK(config::ValidateConfig(config).empty()) << config::ValidateConfig(config)[0];
+  const v1::Config config = ConfigOf(data, file.path());
   const ModelLayout layout(config, 1);
   const auto reader = data::MakeReader(config);
   if (!reader.ok()) return;
   data::RowBlock block;
-  for (int64_t chunk = 0;; ++chunk) {
-    const auto result = (*reader)->ReadChunk({data::Split::kTrain, 0, 0, chunk}, &block);
+  for (data::ChunkId id;; ++id.chunk) {
+    const auto next = (*reader)->FindNext(id);
+    const auto result = (*reader)->ReadChunk({.chunk = id.chunk}, &block);
     if (!result.ok()) return;
+    CHECK(next.ok()) << next.status();
     CheckRows(block, *result, layout);
-    CheckColumns(**reader, chunk, block);
+    CheckColumns(**reader, id.chunk, block);
+    if (id.place && id.chunk < kPlacedChunks) CheckPlace(config, id, block);
     if (result->end_of_file) return;
+    id.place = *next;
   }
 }
 

@@ -234,6 +234,12 @@ std::vector<uint64_t> LoopbackCluster::ServerVersions() const {
   return versions;
 }
 
+int64_t LoopbackCluster::passed_lines() const {
+  int64_t lines = 0;
+  for (const auto& trainer : trainers_) lines += trainer->reader->passed_lines();
+  return lines;
+}
+
 uint64_t LoopbackCluster::RowsHash() {
   uint64_t hash = 0;
   for (const auto& server : servers_) {

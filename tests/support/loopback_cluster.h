@@ -71,6 +71,8 @@ class LoopbackCluster {
   std::vector<float> ServerValues();
   // Pushes that each server has taken.
   std::vector<uint64_t> ServerVersions() const;
+  // Of all workers' readers.
+  int64_t passed_lines() const;
   // Hash of all rows with their state, whatever the order of their creation.
   uint64_t RowsHash();
 

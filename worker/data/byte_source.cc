@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "common/base/strings.h"
@@ -14,6 +15,9 @@ namespace weir::data {
 namespace {
 
 constexpr size_t kInputBytes = size_t{1} << 16;
+
+// Members that are remembered, however short they are.
+constexpr size_t kMostMembers = 4096;
 
 }  // namespace
 
@@ -33,12 +37,53 @@ ByteSource::ByteSource(std::string path, int file)
 ByteSource::~ByteSource() { close(file_); }
 
 Result<size_t> ByteSource::Read(char* to, size_t size) {
-  if (unpacker_) return Unpack(to, size);
-  if (input_.empty()) return ReadRaw(to, size);
-  const size_t count = std::min(size, input_.size());  // what told that it is not packed
-  std::memcpy(to, input_.data(), count);
-  input_ = input_.subspan(count);
+  size_t count = 0;
+  if (unpacker_) {
+    WEIR_ASSIGN_OR_RETURN(count, Unpack(to, size));
+  } else if (input_.empty()) {
+    WEIR_ASSIGN_OR_RETURN(count, ReadRaw(to, size));
+  } else {
+    count = std::min(size, input_.size());  // what told that it is not packed
+    std::memcpy(to, input_.data(), count);
+    input_ = input_.subspan(count);
+  }
+  given_ += count;
   return count;
+}
+
+Result<bool> ByteSource::Enter(uint64_t entry) {
+  if (lseek(file_, static_cast<off_t>(entry), SEEK_SET) != static_cast<off_t>(entry)) return false;
+  raw_end_ = entry;
+  given_ = 0;
+  members_ = {{.entry = entry}};
+  input_ = {};
+  damage_.clear();
+  if (!is_packed()) return true;
+  WEIR_RETURN_IF_ERROR(ReadMagic());
+  auto unpacker = MakeUnpacker(input_);
+  if (unpacker == nullptr) return false;
+  unpacker_ = std::move(unpacker);
+  return true;
+}
+
+std::optional<BytePlace> ByteSource::PlaceOf(uint64_t position) const {
+  const auto behind = std::ranges::upper_bound(members_, position, {}, &Member::position);
+  if (behind == members_.begin()) return std::nullopt;
+  const Member& member = *std::prev(behind);
+  const uint64_t inside = position - member.position;
+  if (!is_packed()) return BytePlace{.entry = member.entry + inside};
+  return BytePlace{.entry = member.entry, .behind = inside};
+}
+
+void ByteSource::NoteMember(uint64_t position) {
+  const Member member{.entry = raw_end_ - input_.size(), .position = position};
+  if (members_.back().position == member.position) {
+    members_.back() = member;  // there was nothing in the one before
+    return;
+  }
+  members_.push_back(member);
+  const auto is_old = [&] { return members_[1].position + kKnownBytes < position; };
+  while (members_.size() > kMostMembers || is_old()) members_.pop_front();
 }
 
 Result<size_t> ByteSource::ReadRaw(char* to, size_t size) {
@@ -47,6 +92,7 @@ Result<size_t> ByteSource::ReadRaw(char* to, size_t size) {
     count = read(file_, to, size);
   } while (count < 0 && errno == EINTR);
   if (count < 0) return InvalidData(StrCat(path_, " cannot be read: ", std::strerror(errno)));
+  raw_end_ += static_cast<uint64_t>(count);
   return static_cast<size_t>(count);
 }
 
@@ -78,6 +124,7 @@ Result<size_t> ByteSource::Unpack(char* to, size_t size) {
     Unpacker::Progress progress = unpacker_->Unpack(input_, {to, size});
     input_ = input_.subspan(progress.used);
     damage_ = std::move(progress.error);
+    if (progress.used > 0 && !unpacker_->inside_member()) NoteMember(given_ + progress.made);
     if (progress.made > 0) return progress.made;
     if (!input_.empty() || !damage_.empty()) continue;
     WEIR_ASSIGN_OR_RETURN(const bool more, FillInput());

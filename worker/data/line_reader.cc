@@ -42,7 +42,8 @@ Result<std::unique_ptr<LineReader>> LineReader::Open(const std::string& path,
 LineReader::LineReader(std::unique_ptr<ByteSource> source, std::optional<QuoteScanner> quotes)
     : source_(std::move(source)),
       quotes_(quotes),
-      buffer_(std::make_unique_for_overwrite<char[]>(kMaxLineBytes + kReadBytes)) {}
+      capacity_(kMaxLineBytes + kReadBytes),
+      buffer_(std::make_unique_for_overwrite<char[]>(capacity_)) {}
 
 Result<bool> LineReader::Next(Line* line) {
   *line = {};
@@ -178,32 +179,86 @@ Result<bool> LineReader::AtEnd() {
 }
 
 Result<bool> LineReader::Fill() {
-  std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
-  end_ -= begin_;
-  begin_ = 0;
-  WEIR_ASSIGN_OR_RETURN(const size_t read, Read(buffer_.get() + end_));
-  if (keeps_) kept_.append(buffer_.get() + end_, read);
+  WEIR_RETURN_IF_ERROR(MakeRoom());
+  WEIR_ASSIGN_OR_RETURN(const size_t read, source_->Read(buffer_.get() + end_, kReadBytes));
   end_ += read;
   return read > 0;
 }
 
-Result<size_t> LineReader::Read(char* to) {
-  if (keeps_ || kept_.empty()) return source_->Read(to, kReadBytes);
-  const size_t count = kept_.copy(to, kReadBytes, replayed_);
-  replayed_ += count;
-  if (replayed_ == kept_.size()) kept_ = std::string();
-  return count;
+// Of kReadBytes, where the buffer's beginning is still warm if it can be there.
+Status LineReader::MakeRoom() {
+  const size_t first = keeps_ ? start_.begin : begin_;
+  if (keeps_ && end_ - first >= most_kept_) {
+    return ResourceExhausted(StrCat("more than ", most_kept_, " bytes are to be read twice"));
+  }
+  if (keeps_ && capacity_ - end_ >= kReadBytes) return OkStatus();
+  std::unique_ptr<char[]> larger;
+  if (capacity_ - (end_ - first) < kReadBytes) {
+    capacity_ *= 2;
+    larger = std::make_unique_for_overwrite<char[]>(capacity_);
+  }
+  std::memmove(larger ? larger.get() : buffer_.get(), buffer_.get() + first, end_ - first);
+  if (larger) buffer_ = std::move(larger);
+  position_ += first;
+  begin_ -= first;
+  end_ -= first;
+  start_.begin = 0;
+  return OkStatus();
 }
 
-void LineReader::Keep() {
+void LineReader::Keep(size_t most) {
   keeps_ = true;
-  kept_.assign(buffer_.get() + begin_, end_ - begin_);
+  most_kept_ = most;
+  start_ = {.begin = begin_,
+            .line_count = line_count_,
+            .text_line_count = text_line_count_,
+            .first_text_line = first_text_line_};
 }
 
 void LineReader::StartAgain() {
   keeps_ = false;
+  begin_ = start_.begin;
+  line_count_ = start_.line_count;
+  text_line_count_ = start_.text_line_count;
+  first_text_line_ = start_.first_text_line;
+}
+
+std::optional<LinePlace> LineReader::place() const {
+  const std::optional<BytePlace> at = source_->PlaceOf(position_ + begin_);
+  if (!at) return std::nullopt;
+  return LinePlace{.at = *at, .line_count = line_count_, .text_line_count = text_line_count_};
+}
+
+// The byte before a line ends another. Of a member that begins with the line it is not to be had.
+Result<bool> LineReader::Enter(const LinePlace& place) {
+  const uint64_t before = source_->is_packed() ? place.at.behind : 1;
+  if (!source_->is_packed() && (place.at.entry == 0 || place.at.behind > 0)) return false;
+  WEIR_ASSIGN_OR_RETURN(const bool is_entered,
+                        source_->Enter(place.at.entry - (source_->is_packed() ? 0 : 1)));
+  if (!is_entered) return false;
+  keeps_ = false;
   begin_ = end_ = 0;
-  line_count_ = text_line_count_ = first_text_line_ = 0;
+  position_ = 0;
+  char last = '\n';
+  WEIR_ASSIGN_OR_RETURN(const bool is_there, GoPast(before, &last));
+  if (!is_there || last != '\n') return false;
+  WEIR_ASSIGN_OR_RETURN(const bool at_end, AtEnd());
+  line_count_ = place.line_count;
+  text_line_count_ = first_text_line_ = place.text_line_count;
+  return !at_end;
+}
+
+// last: gets the last of them. False when there are not so many.
+Result<bool> LineReader::GoPast(uint64_t byte_count, char* last) {
+  while (byte_count > 0) {
+    WEIR_ASSIGN_OR_RETURN(const bool at_end, AtEnd());
+    if (at_end) return false;
+    const size_t step = std::min<uint64_t>(byte_count, end_ - begin_);
+    begin_ += step;
+    byte_count -= step;
+    *last = buffer_[begin_ - 1];
+  }
+  return true;
 }
 
 }  // namespace weir::data

@@ -1,4 +1,5 @@
-// Lines of a plain or compressed file, one after the other, through a buffer of fixed size.
+// Lines of a plain or compressed file, one after the other, through a buffer, which grows to what
+// is to be read twice.
 //
 // What is compressed is told apart and unpacked below (worker/data/byte_source.h). A line ends at
 // '\n' or at the end of the file; a '\r' at its end is dropped. A line longer than kMaxLineBytes is
@@ -14,35 +15,26 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "common/base/status.h"
 #include "worker/data/byte_source.h"
 #include "worker/data/file_kind.h"
+#include "worker/data/line.h"
 #include "worker/data/quote_scanner.h"
 
 namespace weir::data {
-
-// Bytes of the longest line that is read.
-inline constexpr size_t kMaxLineBytes = size_t{1} << 20;
-
-struct Line {
-  std::string_view text;  // valid until the next call
-  bool too_long = false;  // text is then empty
-  bool open_quote = false;
-  bool had_return = false;  // the '\r' that was dropped
-
-  bool is_blank() const { return text.empty() && !too_long && !open_quote; }
-};
 
 // What is wrong with a line that is too long.
 std::string TooLong();
 
 class LineReader {
  public:
+  static constexpr size_t kAllBytes = std::numeric_limits<size_t>::max();
+
   // NotFound when path is no readable file, InvalidData when it holds nothing, does not unpack or
   // has another format than text. quotes: whether quotes count, and what delimits the fields that
   // they stand in.
@@ -57,10 +49,15 @@ class LineReader {
   // Goes past up to count lines without looking at them; returns how many there were.
   Result<int64_t> Skip(int64_t count);
 
-  // Before the first line: what is read from here on is kept, so that StartAgain, once, lets Next
-  // begin with the first line anew.
-  void Keep();
+  // What is read from here on is kept, so that StartAgain, once, lets Next begin anew with what is
+  // the next line now. To read more than `most` bytes meanwhile is an error, until StartAgain.
+  void Keep(size_t most = kAllBytes);
   void StartAgain();
+
+  // Of the next line. Nothing for one that has no place from which it can be found again.
+  std::optional<LinePlace> place() const;
+  // Reads on at a place. False, or an error, when no line begins there; nothing can be read then.
+  Result<bool> Enter(const LinePlace& place);
 
   // True when no line is left; reads ahead to know.
   Result<bool> AtEnd();
@@ -94,17 +91,22 @@ class LineReader {
   Result<bool> SkipLineEnd();
   // Makes room at the end of the buffer and reads on. False at the end of the file.
   Result<bool> Fill();
-  // Up to kReadBytes of the next bytes, kept ones first; 0 at the end.
-  Result<size_t> Read(char* to);
+  Status MakeRoom();
+  Result<bool> GoPast(uint64_t byte_count, char* last);
 
   std::unique_ptr<ByteSource> source_;
   std::optional<QuoteScanner> quotes_;
-  const std::unique_ptr<char[]> buffer_;
+  size_t capacity_;
+  std::unique_ptr<char[]> buffer_;
   size_t begin_ = 0;  // [begin_, end_) of buffer_ is read and not yet given out
   size_t end_ = 0;
+  uint64_t position_ = 0;  // of buffer_[0], as source_ counts its bytes
   bool keeps_ = false;
-  std::string kept_;
-  size_t replayed_ = 0;  // of kept_
+  size_t most_kept_ = 0;
+  struct {
+    size_t begin = 0;
+    int64_t line_count = 0, text_line_count = 0, first_text_line = 0;
+  } start_;  // where StartAgain goes back to
   int64_t line_count_ = 0;
   int64_t text_line_count_ = 0;  // newlines gone past
   int64_t first_text_line_ = 0;

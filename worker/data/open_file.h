@@ -26,6 +26,7 @@ class OpenFile {
 
   // Lines after the header.
   int64_t line_count() const { return lines_->line_count() - header_lines_; }
+  int64_t header_lines() const { return header_lines_; }
   uint64_t header_hash() const { return header_hash_; }
   LineReader& lines() { return *lines_; }
   LineParser& parser() { return *parser_; }

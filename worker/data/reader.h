@@ -10,12 +10,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/base/status.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/learned.pb.h"
+#include "common/proto/protocol.pb.h"
 #include "worker/data/batch.h"
 
 namespace weir::data {
@@ -32,6 +34,9 @@ struct ChunkId {
   int32_t epoch = 0;
   int32_t file = 0;   // index into data.train or data.test; 0 for synthetic
   int64_t chunk = 0;  // raw lines [chunk * lines_per_chunk, ...) of the file
+  // Where it, or one before it, begins: so a reader need not go over all lines before it. One that
+  // is wrong is passed over, as far as that can be told.
+  std::optional<v1::ChunkPlace> place = {};
 };
 
 // Lines of a file, from 1.
@@ -65,6 +70,14 @@ class Reader {
   // no row that has one by choice.malformed.
   virtual Result<ChunkResult> ReadColumns(const ChunkId& chunk, const ColumnChoice& choice,
                                           RowBlock* block) = 0;
+
+  // Where the chunk behind this one begins, without reading either: the next call should be to read
+  // this one. Nothing where there is no such place, or no such chunk, or it would cost too much.
+  virtual Result<std::optional<v1::ChunkPlace>> FindNext(const ChunkId& /*chunk*/) {
+    return std::optional<v1::ChunkPlace>();
+  }
+  // Lines that were gone past to come to chunks, or to find where they begin, so far.
+  virtual int64_t passed_lines() const { return 0; }
 
   // Files of a split: the configured list, or 1 for synthetic.
   virtual int32_t file_count(Split split) const = 0;

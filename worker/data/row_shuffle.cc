@@ -60,6 +60,10 @@ class ShufflingReader : public Reader {
     return result;
   }
 
+  Result<std::optional<v1::ChunkPlace>> FindNext(const ChunkId& chunk) override {
+    return inside_->FindNext(chunk);
+  }
+  int64_t passed_lines() const override { return inside_->passed_lines(); }
   int32_t file_count(Split split) const override { return inside_->file_count(split); }
 
  private:

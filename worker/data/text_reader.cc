@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -11,7 +10,8 @@
 #include "common/base/random.h"
 #include "common/base/strings.h"
 #include "worker/data/chunk_lines.h"
-#include "worker/data/open_file.h"
+#include "worker/data/chunk_place.h"
+#include "worker/data/input_file.h"
 
 namespace weir::data {
 namespace {
@@ -25,26 +25,7 @@ constexpr int64_t kReservedRows = int64_t{1} << 16;
 // At a time, of a split.
 constexpr size_t kMostOpenFiles = 4;
 
-// What tells a file from another that was put in its place, or from itself after a change.
-struct FileState {
-  uintmax_t byte_count = 0;
-  std::filesystem::file_time_type written = {};
-
-  bool operator==(const FileState&) const = default;
-};
-
-// Nothing of a file that is not there; opening it says so.
-std::optional<FileState> StateOf(const std::string& path) {
-  std::error_code error;
-  FileState state;
-  state.byte_count = std::filesystem::file_size(path, error);
-  if (!error) state.written = std::filesystem::last_write_time(path, error);
-  if (error) return std::nullopt;
-  return state;
-}
-
-// The files that were read last stay open at their places, so increasing chunks cost one pass;
-// going back opens a file again.
+// The files that were read last stay open.
 class TextReader : public Reader {
  public:
   TextReader(const v1::DataConfig& data, std::unique_ptr<const TextFormat> format, Passes passes)
@@ -54,9 +35,9 @@ class TextReader : public Reader {
     CHECK_GE(lines_per_chunk_, 1);
     const std::filesystem::path root = data.root();
     for (const std::string& path : data.train())
-      Files(Split::kTrain).push_back({.path = root / path});
+      Files(Split::kTrain).emplace_back(root / path, *format_, passes_, lines_per_chunk_);
     for (const std::string& path : data.test())
-      Files(Split::kTest).push_back({.path = root / path});
+      Files(Split::kTest).emplace_back(root / path, *format_, passes_, lines_per_chunk_);
   }
 
   Status TryFiles() {
@@ -74,16 +55,35 @@ class TextReader : public Reader {
     block->Reserve(std::min(lines_per_chunk_, kReservedRows));
     InputFile& file = Files(chunk.split)[static_cast<size_t>(chunk.file)];
     ChunkResult result;
-    result.end_of_file = first_line >= file.line_count;
+    result.end_of_file = first_line >= file.line_count();
     if (result.end_of_file) return result;
-    WEIR_RETURN_IF_ERROR(CheckUnchanged(file));
-    WEIR_ASSIGN_OR_RETURN(const bool there, Seek(first_line, &file));
-    KeepOpen(chunk.split, &file);
+    WEIR_ASSIGN_OR_RETURN(const bool there, Seek(chunk, first_line, &file));
     if (there) WEIR_RETURN_IF_ERROR(ReadLines(&file, choice, block, &result));
-    WEIR_ASSIGN_OR_RETURN(result.end_of_file, file.open->lines().AtEnd());
-    WEIR_RETURN_IF_ERROR(CheckUnchanged(file));  // while it was read
-    if (result.end_of_file) Finish(&file);
+    WEIR_ASSIGN_OR_RETURN(result.end_of_file, file.open().lines().AtEnd());
+    WEIR_RETURN_IF_ERROR(file.CheckUnchanged());  // while it was read
+    if (result.end_of_file) file.Finish();
     return result;
+  }
+
+  Result<std::optional<v1::ChunkPlace>> FindNext(const ChunkId& chunk) override {
+    WEIR_ASSIGN_OR_RETURN(const int64_t first_line,
+                          FirstLine(chunk, file_count(chunk.split), lines_per_chunk_));
+    InputFile& file = Files(chunk.split)[static_cast<size_t>(chunk.file)];
+    std::optional<v1::ChunkPlace> next;
+    if (first_line + lines_per_chunk_ >= file.line_count()) return next;
+    WEIR_ASSIGN_OR_RETURN(const bool there, Seek(chunk, first_line, &file));
+    if (!there) return next;
+    const std::optional<LinePlace> place = file.FindBehind(lines_per_chunk_);
+    if (place) next = MakeChunkPlace(chunk.chunk + 1, *place);
+    return next;
+  }
+
+  int64_t passed_lines() const override {
+    int64_t lines = 0;
+    for (const auto& files : files_) {
+      for (const InputFile& file : files) lines += file.passed_lines();
+    }
+    return lines;
   }
 
   int32_t file_count(Split split) const override {
@@ -91,24 +91,11 @@ class TextReader : public Reader {
   }
 
  private:
-  struct InputFile {
-    std::string path;
-    std::optional<FileState> state = {};       // when the run began
-    std::unique_ptr<OpenFile> open = nullptr;  // null when not being read
-    // Known once the end was met.
-    int64_t line_count = std::numeric_limits<int64_t>::max();
-  };
-
   Status TryFiles(const std::string& field, std::vector<InputFile>& files) const {
     for (size_t i = 0; i < files.size(); ++i) {
-      InputFile& file = files[i];
-      file.state = StateOf(file.path);
-      auto opened = OpenFile::Open(file.path, *format_, passes_);
-      if (!opened.ok()) {
-        const Status& status = opened.status();
-        return {status.code(), StrCat(field, "[", i, "]: ", status.message(), AdviceOn(status))};
-      }
-      if (IsStream(file.path, passes_)) file.open = *std::move(opened);
+      const Status status = files[i].Try();
+      if (status.ok()) continue;
+      return {status.code(), StrCat(field, "[", i, "]: ", status.message(), AdviceOn(status))};
     }
     return OkStatus();
   }
@@ -118,49 +105,33 @@ class TextReader : public Reader {
     return "; correct it, or say where the files are: --override='data { root: \"FOLDER\" }'";
   }
 
-  // Chunks are lines counted from the file's beginning, and columns are those of its header.
-  static Status CheckUnchanged(const InputFile& file) {
-    const std::optional<FileState> now = StateOf(file.path);
-    if (!now || now == file.state) return OkStatus();
-    return InvalidData(StrCat(file.path,
-                              " was changed after the run began to read it, so that rows may be "
-                              "missed, or be others; start the run again, and leave its files"));
-  }
-
   std::vector<InputFile>& Files(Split split) { return files_[static_cast<size_t>(split)]; }
 
-  // Puts the file at a line, counted from 0. False when it ends before.
-  Result<bool> Seek(int64_t line, InputFile* file) const {
-    if (file->open == nullptr || file->open->line_count() > line) {
-      WEIR_ASSIGN_OR_RETURN(file->open, OpenFile::Open(file->path, *format_, passes_));
-    }
-    const int64_t ahead = line - file->open->line_count();
-    WEIR_ASSIGN_OR_RETURN(const int64_t skipped, file->open->lines().Skip(ahead));
-    return skipped == ahead;
-  }
-
-  static void Finish(InputFile* file) {
-    file->line_count = file->open->line_count();
-    file->open.reset();
+  // False when the file ends before the chunk.
+  Result<bool> Seek(const ChunkId& chunk, int64_t first_line, InputFile* file) {
+    WEIR_RETURN_IF_ERROR(file->CheckUnchanged());
+    WEIR_ASSIGN_OR_RETURN(const bool there, file->Seek(first_line, chunk.place));
+    KeepOpen(chunk.split, file);
+    return there;
   }
 
   // Closes the split's file that was read longest ago if many are open: others may read the rest of
   // it, and then its end is not met here. Open, each has a descriptor and a buffer.
   void KeepOpen(Split split, InputFile* file) {
     std::vector<InputFile*>& recent = recent_[static_cast<size_t>(split)];
-    std::erase_if(recent, [&](const InputFile* o) { return o == file || o->open == nullptr; });
+    std::erase_if(recent, [&](const InputFile* o) { return o == file || !o->is_open(); });
     recent.push_back(file);
     if (recent.size() <= kMostOpenFiles) return;
-    recent.front()->open.reset();
+    recent.front()->Close();
     recent.erase(recent.begin());
   }
 
   Status ReadLines(InputFile* file, const ColumnChoice& choice, RowBlock* block,
                    ChunkResult* result) const {
-    LineReader& lines = file->open->lines();
-    LineParser& parser = file->open->parser();
+    LineReader& lines = file->open().lines();
+    LineParser& parser = file->open().parser();
     if (choice.malformed != nullptr) block->malformed = *choice.malformed;
-    if (choice.hash) block->hash = file->open->header_hash();
+    if (choice.hash) block->hash = file->open().header_hash();
     Line line;
     for (; result->line_count < lines_per_chunk_; ++result->line_count) {
       WEIR_ASSIGN_OR_RETURN(const bool there, lines.Next(&line));
@@ -173,7 +144,7 @@ class TextReader : public Reader {
         continue;
       }
       const int64_t first = lines.first_text_line(), last = lines.last_text_line();
-      std::string told = StrCat(NameOf(file->path, passes_), ":", first,
+      std::string told = StrCat(NameOf(file->path(), passes_), ":", first,
                                 last > first ? StrCat("-", last) : "", ": ", problem);
       result->hidden_line_count += last - first;
       if (choice.malformed != nullptr) {

@@ -31,9 +31,10 @@ Result<std::shared_ptr<const data::RowBlock>> ChunkRows::Read(const data::ChunkI
 }
 
 Result<std::shared_ptr<const data::RowBlock>> ChunkRows::Find(const v1::BatchName& name) {
-  const data::ChunkId id{name.split() == v1::TEST ? data::Split::kTest : data::Split::kTrain,
-                         static_cast<int32_t>(name.epoch()), static_cast<int32_t>(name.file()),
-                         static_cast<int64_t>(name.chunk())};
+  data::ChunkId id{name.split() == v1::TEST ? data::Split::kTest : data::Split::kTrain,
+                   static_cast<int32_t>(name.epoch()), static_cast<int32_t>(name.file()),
+                   static_cast<int64_t>(name.chunk())};
+  if (name.has_place()) id.place = name.place();
   if (id.file < 0 || id.file >= reader_->file_count(id.split) || id.chunk < 0 || id.epoch < 0) {
     return InvalidData(StrCat("a batch of file ", name.file(), ", which is not among the data"));
   }

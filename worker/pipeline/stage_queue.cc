@@ -130,6 +130,8 @@ bool StageQueue::PickNextLocked(StageWork* work) {
   const data::RowBlock& rows = chunks_.front()->rows();
   name.set_chunk_hash(rows.hash);
   name.mutable_malformed()->Assign(rows.malformed.begin(), rows.malformed.end());
+  name.clear_place();
+  if (lease.has_place()) *name.mutable_place() = lease.place();
   return true;
 }
 

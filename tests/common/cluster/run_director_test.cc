@@ -574,5 +574,53 @@ TEST(RunDirector, LendsTestChunksOnceWhatBelongsToTheOthersHasSettled) {
   run.TakeTest(kSecond);
 }
 
+v1::FoundPlace Found(v1::InputSplit split, uint64_t chunk) {
+  v1::FoundPlace found;
+  found.set_split(split);
+  found.mutable_place()->set_chunk(chunk);
+  found.mutable_place()->set_entry(100 * chunk);
+  found.mutable_place()->set_text_lines(kLines * chunk);
+  return found;
+}
+
+TEST(RunDirector, ALeaseSaysWhereTheChunkOrOneBeforeItBegins) {
+  TrialRun run(Plan(0));
+  run.TakeTrain(kFirst);
+  run.director.LearnPlace(kFirst, Found(v1::TRAIN, 1));
+  run.director.LearnPlace(kFirst, Found(v1::TEST, 2));
+  EXPECT_EQ(run.TakeTrain(kSecond).place().entry(), 100u);
+  EXPECT_EQ(run.TakeTrain(kFirst).place().chunk(), 1u) << "of chunk 2";
+  run.director.LearnPlace(kSecond, Found(v1::TRAIN, 3));
+  EXPECT_EQ(run.TakeTrain(kSecond).place().chunk(), 3u);
+}
+
+TEST(RunDirector, WhereTheNextChunkBeginsIsWantedOnceAndForOthers) {
+  TrialRun run(Plan(0), 3 * kLines);
+  EXPECT_FALSE(run.TakeTrain(kFirst).wants_next()) << "it is alone";
+  EXPECT_TRUE(run.TakeTrain(kSecond).wants_next());
+  run.director.LearnPlace(kThird, Found(v1::TRAIN, 3));
+  EXPECT_FALSE(run.TakeTrain(kFirst).wants_next()) << "it is known";
+  run.director.TakeBack(kFirst);
+  run.director.TakeBack(kSecond);
+  v1::FileEnd end;
+  end.set_split(v1::TRAIN);
+  end.set_chunk_count(3);
+  run.director.LearnEnd(kFirst, end);
+  EXPECT_FALSE(run.TakeTrain(kFirst).wants_next()) << "of chunk 0: it is alone again";
+  EXPECT_FALSE(run.TakeTrain(kSecond).wants_next()) << "of chunk 2: there is none behind it";
+  EXPECT_TRUE(run.TakeTrain(kFirst).wants_next()) << "of chunk 1";
+}
+
+TEST(RunDirector, WhatCannotBeTrueOfAFileCostsItItsPlacesAlone) {
+  TrialRun run(Plan(0));
+  run.director.LearnPlace(kFirst, Found(v1::TRAIN, 1));
+  v1::FoundPlace other = Found(v1::TRAIN, 1);
+  other.mutable_place()->set_entry(99);
+  run.director.LearnPlace(kSecond, other);
+  run.TakeTrain(kFirst);
+  EXPECT_FALSE(run.TakeTrain(kSecond).has_place());
+  EXPECT_EQ(run.director.state(), RunDirector::State::kRunning);
+}
+
 }  // namespace
 }  // namespace weir::cluster

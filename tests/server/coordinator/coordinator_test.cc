@@ -287,6 +287,24 @@ TEST_F(CoordinatorTest, TrainersGetDifferentChunks) {
   EXPECT_NE(one.lease(), other.lease());
 }
 
+TEST_F(CoordinatorTest, WhoOnlyTellsIsLentNothingAndHearsOfFailures) {
+  Admit(0);
+  Admit(1);
+  v1::WorkRequest tells = Request(0, 1);
+  tells.set_wants_nothing(true);
+  v1::FoundPlace& found = *tells.add_places();
+  found.set_split(v1::TRAIN);
+  found.mutable_place()->set_chunk(1);
+  found.mutable_place()->set_entry(77);
+  found.mutable_place()->set_text_lines(10);
+  EXPECT_EQ(Work(tells).work_case(), v1::WorkReply::kWaitMs);
+  EXPECT_EQ(Work(Request(0, 2)).chunk().chunk(), 0u);
+  EXPECT_EQ(Work(Request(1, 1)).chunk().place().entry(), 77u);
+  coordinator_.Fail("it burns");
+  tells.set_request_id(3);
+  EXPECT_EQ(Work(tells).failed(), "it burns");
+}
+
 TEST_F(CoordinatorTest, RequestsOfStrangersAreRefused) {
   const auto reply = Ask(Request(4, 1));
   ASSERT_TRUE(reply && reply->has_refusal());

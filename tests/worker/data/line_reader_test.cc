@@ -284,6 +284,19 @@ TEST_F(LineReaderTest, ReadsAPipeOnceAndStartsAgainWithWhatItKept) {
   }
 }
 
+TEST_F(LineReaderTest, KeepsNoMoreThanItMayAndReadsItAllTheSame) {
+  const std::string text = NoisyLines(100'000);
+  for (const std::string& path : {Write("plain", text), WriteGzip("zipped", text)}) {
+    const auto reader = Open(path);
+    EXPECT_EQ(*reader->Skip(1000), 1000);
+    reader->Keep(1'000'000);
+    EXPECT_EQ(reader->Skip(99'000).status().code(), StatusCode::kResourceExhausted);
+    reader->StartAgain();
+    EXPECT_EQ(reader->line_count(), 1000);
+    EXPECT_EQ(*reader->Skip(100'000), 99'000);
+  }
+}
+
 TEST_F(LineReaderTest, RefusesAnEmptyFilePlainOrCompressed) {
   for (const std::string& path : {Write("plain", ""), WriteGzip("zipped.gz", "")}) {
     const auto status = LineReader::Open(path).status();
