@@ -235,15 +235,16 @@ Status Worker::TakeLease(const v1::ChunkLease& lease) {
   return OkStatus();
 }
 
-// At once: others are lent the next chunks before this one is parsed, and would have to go over it.
+// At once, and if there is nothing to tell: others wait to be lent the chunk behind this one.
 Status Worker::TellNext(const v1::ChunkLease& lease) {
   WEIR_ASSIGN_OR_RETURN(auto place, reader_->FindNext(ChunkOf(lease)));
-  if (!place) return OkStatus();
   v1::WorkRequest request;
-  v1::FoundPlace& found = *request.add_places();
-  found.set_split(lease.split());
-  found.set_file(lease.file());
-  *found.mutable_place() = *std::move(place);
+  if (place) {
+    v1::FoundPlace& found = *request.add_places();
+    found.set_split(lease.split());
+    found.set_file(lease.file());
+    *found.mutable_place() = *std::move(place);
+  }
   request.set_known_evaluations(known_evaluations_);
   request.set_wants_nothing(true);
   return client_->RequestWork(std::move(request), {}).status();

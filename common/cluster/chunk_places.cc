@@ -19,6 +19,7 @@ bool ChunkPlaces::Learn(uint32_t index, const v1::ChunkPlace& told) {
     Forget(&file);
     return false;
   }
+  has_far_ = has_far_ || place.behind >= kFarBytes;
   const bool is_known = at != file.places.end() && at->chunk == place.chunk;
   if (is_known || place.chunk % stride_ != 0) return true;
   file.places.insert(at, place);
@@ -69,6 +70,13 @@ std::optional<v1::ChunkPlace> ChunkPlaces::Find(uint32_t index, uint64_t chunk) 
   place.set_behind(found.behind);
   place.set_text_lines(found.text_lines);
   return place;
+}
+
+bool ChunkPlaces::IsFar(uint32_t file, uint64_t chunk) const {
+  if (chunk == 0) return false;
+  const auto place = Find(file, chunk);
+  if (!place) return has_far_;
+  return place->behind() >= kFarBytes || (has_far_ && place->entry() == 0);
 }
 
 bool ChunkPlaces::Wants(uint32_t index, uint64_t chunk) const {

@@ -25,6 +25,8 @@ class ChunkPlaces {
  public:
   // Of a split: 8 MiB.
   static constexpr size_t kMostPlaces = size_t{1} << 18;
+  // Unpacked in some 10 ms.
+  static constexpr uint64_t kFarBytes = uint64_t{1} << 22;
 
   ChunkPlaces(uint32_t file_count, uint64_t lines_per_chunk, size_t most_places = kMostPlaces);
 
@@ -33,6 +35,10 @@ class ChunkPlaces {
 
   // Of the chunk, or the nearest before it; nothing when its file is to be read from the beginning.
   std::optional<v1::ChunkPlace> Find(uint32_t file, uint64_t chunk) const;
+
+  // Whether it takes long to come to the chunk for who is not there: so many packed bytes are
+  // before it. Once a file is so, others are taken to be, until a place to enter was found in them.
+  bool IsFar(uint32_t file, uint64_t chunk) const;
 
   // Whether it is not known where the chunk begins, and would be kept.
   bool Wants(uint32_t file, uint64_t chunk) const;
@@ -61,6 +67,7 @@ class ChunkPlaces {
   std::vector<File> files_;
   uint64_t stride_ = 1;  // places of chunks are kept whose number it divides
   size_t size_ = 0;
+  bool has_far_ = false;  // of some file
 };
 
 }  // namespace weir::cluster

@@ -4,11 +4,11 @@
 
 namespace weir::cluster {
 
-LeaseBook::LeaseBook(v1::InputSplit split, uint32_t file_count, uint32_t epoch_count)
+LeaseBook::LeaseBook(v1::InputSplit split, uint32_t file_count, uint32_t epoch_count,
+                     uint64_t lines_per_chunk)
     : split_(split),
-      file_count_(file_count),
-      epoch_count_(epoch_count),
-      chunk_counts_(file_count),
+      order_(file_count, epoch_count),
+      places_(file_count, lines_per_chunk),
       chunks_with_rows_(file_count) {}
 
 std::optional<v1::ChunkLease> LeaseBook::Lend(Seat member) {
@@ -16,16 +16,20 @@ std::optional<v1::ChunkLease> LeaseBook::Lend(Seat member) {
   if (!returned_.empty()) {
     lease = returned_.front();
     returned_.pop_front();
+    order_.Stand(member, lease.key.file);
   } else {
-    SkipPastEnds(next_);
-    if (next_.epoch >= epoch_count_) return std::nullopt;
-    lease.key = next_;
-    ++next_.chunk;
+    const std::optional<ChunkKey> next = order_.Next(member, places_);
+    if (!next) return std::nullopt;
+    order_.Take(member, *next, places_);
+    lease.key = *next;
   }
   const uint64_t id = next_id_++;
   lent_[id] = {member, lease, lease.first_row};
   ++lent_counts_[member];
+  return MakeMessage(id, lease);
+}
 
+v1::ChunkLease LeaseBook::MakeMessage(uint64_t id, const Lease& lease) const {
   v1::ChunkLease message;
   message.set_lease(id);
   message.set_split(split_);
@@ -33,7 +37,26 @@ std::optional<v1::ChunkLease> LeaseBook::Lend(Seat member) {
   message.set_file(lease.key.file);
   message.set_chunk(lease.key.chunk);
   message.set_first_row(lease.first_row);
+  if (const auto place = places_.Find(lease.key.file, lease.key.chunk)) {
+    *message.mutable_place() = *place;
+  }
   return message;
+}
+
+void LeaseBook::AskForNext(Seat member, v1::ChunkLease* lease) {
+  const ChunkKey next{.epoch = lease->epoch(), .file = lease->file(), .chunk = lease->chunk() + 1};
+  if (order_.IsPastEnd(next) || !places_.Wants(next.file, next.chunk)) return;
+  lease->set_wants_next(true);
+  tellers_[member] = next;
+}
+
+bool LeaseBook::IsLookedFor(Seat member) {
+  if (tellers_.empty() || !returned_.empty()) return false;
+  const std::optional<ChunkKey> next = order_.Next(member, places_);
+  if (!next || !places_.Wants(next->file, next->chunk)) return false;
+  return std::ranges::any_of(tellers_, [&](const auto& entry) {
+    return entry.second.file == next->file && entry.second.chunk == next->chunk;
+  });
 }
 
 std::optional<Lease> LeaseBook::Finish(Seat member, uint64_t lease_id) {
@@ -53,17 +76,16 @@ void LeaseBook::Advance(Seat member, uint64_t lease_id, uint64_t row) {
 }
 
 bool LeaseBook::LearnEnd(uint32_t file, uint64_t chunk_count) {
-  if (file >= file_count_) return true;
-  std::optional<uint64_t>& known = chunk_counts_[file];
-  known = std::min(known.value_or(chunk_count), chunk_count);
-  std::erase_if(returned_, [&](const Lease& lease) { return IsPastEnd(lease.key); });
-  return *known >= chunks_with_rows_[file];
+  if (file >= order_.file_count()) return true;
+  const uint64_t known = order_.LearnEnd(file, chunk_count);
+  ForgetPastEnds();
+  return known >= chunks_with_rows_[file];
 }
 
 bool LeaseBook::LearnRows(const ChunkKey& key) {
   uint64_t& met = chunks_with_rows_[key.file];
   met = std::max(met, key.chunk + 1);
-  return !IsPastEnd(key);
+  return !order_.IsPastEnd(key);
 }
 
 uint64_t LeaseBook::TakeBack(Seat member) {
@@ -78,8 +100,14 @@ uint64_t LeaseBook::TakeBack(Seat member) {
     }
   }
   lent_counts_.erase(member);
-  std::erase_if(returned_, [&](const Lease& lease) { return IsPastEnd(lease.key); });
+  order_.Forget(member);
+  tellers_.erase(member);
+  ForgetPastEnds();
   return finished_rows;
+}
+
+void LeaseBook::ForgetPastEnds() {
+  std::erase_if(returned_, [&](const Lease& lease) { return order_.IsPastEnd(lease.key); });
 }
 
 void LeaseBook::CountReturned(Seat member) {
@@ -88,41 +116,11 @@ void LeaseBook::CountReturned(Seat member) {
 }
 
 void LeaseBook::Restart() {
-  next_ = {};
+  order_.Restart();
+  tellers_.clear();
   lent_.clear();
   lent_counts_.clear();
   returned_.clear();
-}
-
-bool LeaseBook::exhausted() const {
-  ChunkKey next = next_;
-  SkipPastEnds(next);
-  return next.epoch >= epoch_count_ && returned_.empty();
-}
-
-std::optional<uint64_t> LeaseBook::chunks_per_epoch() const {
-  uint64_t total = 0;
-  for (const auto& count : chunk_counts_) {
-    if (!count) return std::nullopt;
-    total += *count;
-  }
-  return total;
-}
-
-bool LeaseBook::IsPastEnd(const ChunkKey& key) const {
-  const std::optional<uint64_t>& count = chunk_counts_[key.file];
-  return count && key.chunk >= *count;
-}
-
-void LeaseBook::SkipPastEnds(ChunkKey& key) const {
-  if (file_count_ == 0) key.epoch = epoch_count_;
-  while (key.epoch < epoch_count_ && IsPastEnd(key)) {
-    key.chunk = 0;
-    if (++key.file == file_count_) {
-      key.file = 0;
-      ++key.epoch;
-    }
-  }
 }
 
 }  // namespace weir::cluster

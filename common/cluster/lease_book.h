@@ -1,5 +1,6 @@
-// Which chunk of the input goes to whom: lends the chunks of one pass in order, takes back what a
-// dead trainer left unfinished, and knows when all of it is done. A pure state machine.
+// Which chunk of the input goes to whom: lends chunks in their order (chunk_order.h), with where
+// they begin, takes back what a dead trainer left unfinished, and knows when all of it is done. A
+// pure state machine.
 //
 // Nobody knows beforehand how many chunks a file has: the trainer that meets its end says so
 // (LearnEnd). Until then chunks past the end may be lent; they come back empty.
@@ -14,17 +15,12 @@
 #include <optional>
 #include <vector>
 
+#include "common/cluster/chunk_order.h"
+#include "common/cluster/chunk_places.h"
 #include "common/cluster/membership.h"
 #include "common/proto/protocol.pb.h"
 
 namespace weir::cluster {
-
-struct ChunkKey {
-  uint32_t epoch = 0;
-  uint32_t file = 0;
-  uint64_t chunk = 0;
-  auto operator<=>(const ChunkKey&) const = default;  // NOLINT(modernize-use-nullptr)
-};
 
 struct Lease {
   ChunkKey key;
@@ -34,9 +30,11 @@ struct Lease {
 class LeaseBook {
  public:
   // One or more passes over file_count files.
-  LeaseBook(v1::InputSplit split, uint32_t file_count, uint32_t epoch_count);
+  LeaseBook(v1::InputSplit split, uint32_t file_count, uint32_t epoch_count,
+            uint64_t lines_per_chunk = 1);
 
-  // The next chunk for this member; nothing when all are lent (some may come back).
+  // The next chunk for this member; nothing when all are lent (some may come back). Without
+  // wants_next.
   std::optional<v1::ChunkLease> Lend(Seat member);
 
   // The member has finished the lease. Returns it as it was lent; nothing for an unknown one, for
@@ -50,6 +48,15 @@ class LeaseBook {
   // contradicts what others have met: then members read different files.
   bool LearnEnd(uint32_t file, uint64_t chunk_count);
   bool LearnRows(const ChunkKey& key);
+  // See ChunkPlaces.
+  bool LearnPlace(uint32_t file, const v1::ChunkPlace& place) { return places_.Learn(file, place); }
+  // The member is asked to tell where the chunk behind this one begins, if that is not known, and
+  // it may be one.
+  void AskForNext(Seat member, v1::ChunkLease* lease);
+  // It has told, or will not. Returns whether it was to.
+  bool TakeWord(Seat member) { return tellers_.erase(member) > 0; }
+  // Whether somebody is looking for where the member's next chunk begins.
+  bool IsLookedFor(Seat member);
 
   // The member is gone: its leases will be lent again, from where they were finished. Returns the
   // rows that it had finished in them.
@@ -66,11 +73,9 @@ class LeaseBook {
   // Every chunk was lent and finished.
   bool done() const { return lent_.empty() && returned_.empty() && exhausted(); }
   // Nothing is left to lend, though some may still be at work.
-  bool exhausted() const;
-  // Its file is known to have no such chunk.
-  bool IsPastEnd(const ChunkKey& key) const;
+  bool exhausted() const { return returned_.empty() && order_.exhausted(); }
   // Chunks of one epoch, when the ends of all files are known.
-  std::optional<uint64_t> chunks_per_epoch() const;
+  std::optional<uint64_t> chunks_per_epoch() const { return order_.chunks_per_epoch(); }
 
  private:
   struct Lent {
@@ -79,19 +84,19 @@ class LeaseBook {
     uint64_t lent_from_row = 0;
   };
 
+  v1::ChunkLease MakeMessage(uint64_t id, const Lease& lease) const;
   void CountReturned(Seat member);
-  void SkipPastEnds(ChunkKey& key) const;
+  void ForgetPastEnds();
 
   v1::InputSplit split_;
-  uint32_t file_count_;
-  uint32_t epoch_count_;
-  std::vector<std::optional<uint64_t>> chunk_counts_;  // per file, once its end was met
-  std::vector<uint64_t> chunks_with_rows_;             // per file: up to the last one met
-  ChunkKey next_;
+  ChunkOrder order_;
+  ChunkPlaces places_;
+  std::vector<uint64_t> chunks_with_rows_;  // per file: up to the last one met
   uint64_t next_id_ = 1;
   std::map<uint64_t, Lent> lent_;
   std::map<Seat, uint64_t> lent_counts_;  // of who has any
   std::deque<Lease> returned_;
+  std::map<Seat, ChunkKey> tellers_;  // and where which chunk begins, of one pass or another
 };
 
 }  // namespace weir::cluster

@@ -22,6 +22,7 @@ RunPlan PlanRun(const v1::Config& config) {
   RunPlan plan;
   const bool is_synthetic = data.has_synthetic();
   plan.train_file_count = is_synthetic ? 1 : static_cast<uint32_t>(data.train_size());
+  plan.has_places = !is_synthetic;
   plan.test_file_count = is_synthetic ? static_cast<uint32_t>(data.synthetic().test_rows() > 0)
                                       : static_cast<uint32_t>(data.test_size());
   plan.epoch_count = static_cast<uint32_t>(data.epochs());
@@ -38,10 +39,8 @@ RunPlan PlanRun(const v1::Config& config) {
 RunDirector::RunDirector(const RunPlan& plan)
     : plan_(plan),
       concurrency_(plan.concurrency_warmup_steps, plan.max_concurrency),
-      train_(v1::TRAIN, plan.train_file_count, plan.epoch_count),
-      test_(v1::TEST, plan.test_file_count, 1),
-      train_places_(plan.train_file_count, plan.lines_per_chunk),
-      test_places_(plan.test_file_count, plan.lines_per_chunk),
+      train_(v1::TRAIN, plan.train_file_count, plan.epoch_count, plan.lines_per_chunk),
+      test_(v1::TEST, plan.test_file_count, 1, plan.lines_per_chunk),
       next_evaluation_(plan.evaluate_every_samples) {}
 
 bool RunDirector::SetFileCounts(uint32_t train, uint32_t test) {
@@ -49,10 +48,8 @@ bool RunDirector::SetFileCounts(uint32_t train, uint32_t test) {
   if (train_.has_lent()) return false;
   plan_.train_file_count = train;
   plan_.test_file_count = test;
-  train_ = LeaseBook(v1::TRAIN, train, plan_.epoch_count);
-  test_ = LeaseBook(v1::TEST, test, 1);
-  train_places_ = ChunkPlaces(train, plan_.lines_per_chunk);
-  test_places_ = ChunkPlaces(test, plan_.lines_per_chunk);
+  train_ = LeaseBook(v1::TRAIN, train, plan_.epoch_count, plan_.lines_per_chunk);
+  test_ = LeaseBook(v1::TEST, test, 1, plan_.lines_per_chunk);
   return true;
 }
 
@@ -92,12 +89,17 @@ void RunDirector::LearnEnd(Seat member, const v1::FileEnd& end) {
 // What a place is wrong about, rows would be; without one they are right and come later.
 void RunDirector::LearnPlace(Seat member, const v1::FoundPlace& found) {
   const bool is_test = found.split() == v1::TEST;
-  ChunkPlaces& places = is_test ? test_places_ : train_places_;
-  if (places.Learn(found.file(), found.place())) return;
+  LeaseBook& book = is_test ? test_ : train_;
+  ++changes_;
+  if (book.LearnPlace(found.file(), found.place())) return;
   LOG(WARNING) << Name(member) << " says of the beginning of chunk " << found.place().chunk()
                << " of " << (is_test ? "data.test" : "data.train") << "[" << found.file()
                << "] what cannot be true beside what was said before; each trainer goes over all "
                << "lines of that file now. Have all the same file?";
+}
+
+void RunDirector::TakeWord(Seat member) {
+  if (train_.TakeWord(member) || test_.TakeWord(member)) ++changes_;
 }
 
 void RunDirector::FailBecauseFilesDiffer(Seat member, v1::InputSplit split, uint32_t file) {
@@ -121,6 +123,7 @@ void RunDirector::TakeBack(Seat member) {
   ++work_;
   kept_out_ = false;
   asked_.erase(member);
+  await_place_.erase(member);
   samples_ += train_.TakeBack(member);
   test_.TakeBack(member);
 }
@@ -140,7 +143,7 @@ void RunDirector::Fail(std::string reason) {
   failure_ = std::move(reason);
 }
 
-v1::WorkReply RunDirector::Next(Seat member, int64_t now_ms) {
+v1::WorkReply RunDirector::Next(Seat member, int64_t now_ms, bool may_look) {
   v1::WorkReply reply;
   StepPhase(now_ms);
   if (state_ == State::kFailed) {
@@ -154,15 +157,16 @@ v1::WorkReply RunDirector::Next(Seat member, int64_t now_ms) {
   asked_.insert(member);
   std::optional<v1::ChunkLease> lease;
   if (phase_ == Phase::kTraining) {
-    lease = LendToTrain(member, now_ms);
+    lease = LendToTrain(member, now_ms, may_look);
     if (lease) reply.set_concurrency(ShareOfEach());
   } else if (phase_ == Phase::kEvaluating) {
-    lease = test_.Lend(member);
+    lease = Lend(&test_, member, now_ms, may_look);
     if (lease) lease->set_evaluation(static_cast<uint32_t>(evaluations_.size()));
+  } else {
+    await_place_.erase(member);
   }
   if (lease) {
     ++work_;
-    SayWhere(&*lease);
     *reply.mutable_chunk() = *std::move(lease);
   } else {
     reply.set_wait_ms(kept_out_ ? kKeptOutWaitMs : kWaitMs);
@@ -170,17 +174,21 @@ v1::WorkReply RunDirector::Next(Seat member, int64_t now_ms) {
   return reply;
 }
 
-// Who is alone comes by all chunks in their order, and has no use for it.
-void RunDirector::SayWhere(v1::ChunkLease* lease) const {
-  const bool is_test = lease->split() == v1::TEST;
-  const ChunkPlaces& places = is_test ? test_places_ : train_places_;
-  if (auto place = places.Find(lease->file(), lease->chunk())) {
-    *lease->mutable_place() = *std::move(place);
-  }
-  const LeaseBook& book = is_test ? test_ : train_;
-  const ChunkKey next{.epoch = lease->epoch(), .file = lease->file(), .chunk = lease->chunk() + 1};
-  lease->set_wants_next(asked_.size() > 1 && !book.IsPastEnd(next) &&
-                        places.Wants(next.file, next.chunk));
+// Who is alone comes by all chunks in their order.
+std::optional<v1::ChunkLease> RunDirector::Lend(LeaseBook* book, Seat member, int64_t now_ms,
+                                                bool may_look) {
+  if (may_look && MustAwaitPlace(book, member, now_ms)) return std::nullopt;
+  await_place_.erase(member);
+  auto lease = book->Lend(member);
+  if (lease && plan_.has_places && asked_.size() > 1) book->AskForNext(member, &*lease);
+  return lease;
+}
+
+// That takes no longer than to go over the lines, which the other has begun before.
+bool RunDirector::MustAwaitPlace(LeaseBook* book, Seat member, int64_t now_ms) {
+  if (!book->IsLookedFor(member)) return false;
+  const int64_t since_ms = await_place_.emplace(member, now_ms).first->second;
+  return now_ms - since_ms < kLongestLookMs;
 }
 
 // Those that ask and can be at work: the first ones get no more than will be theirs.
@@ -189,14 +197,15 @@ uint32_t RunDirector::ShareOfEach() const {
   return concurrency_.ShareOfEach(std::max<uint64_t>(others, train_.member_count()));
 }
 
-std::optional<v1::ChunkLease> RunDirector::LendToTrain(Seat member, int64_t now_ms) {
+std::optional<v1::ChunkLease> RunDirector::LendToTrain(Seat member, int64_t now_ms, bool may_look) {
   const bool may_begin = train_.member_count() < concurrency_.allowed();
   if (!may_begin && !train_.IsLentTo(member)) {
     kept_out_ = true;
+    await_place_.erase(member);
     return std::nullopt;
   }
   const bool begins = !train_.IsLentTo(member);
-  auto lease = train_.Lend(member);
+  auto lease = Lend(&train_, member, now_ms, may_look);
   if (lease) lease->set_begins(begins);
   if (lease && !train_clock_runs_) {
     train_clock_runs_ = true;

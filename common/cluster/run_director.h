@@ -13,12 +13,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "common/cluster/chunk_places.h"
 #include "common/cluster/concurrency.h"
 #include "common/cluster/evaluation.h"
 #include "common/cluster/lease_book.h"
@@ -35,6 +35,7 @@ struct RunPlan {
   uint32_t test_file_count = 0;
   uint32_t epoch_count = 1;
   uint64_t lines_per_chunk = 0;
+  bool has_places = true;                 // chunks are parts of files, and begin somewhere
   uint64_t evaluate_every_samples = 0;    // 0: only at the end
   uint64_t train_rows = 0;                // of one epoch; 0: not known before it was read
   uint64_t concurrency_warmup_steps = 0;  // as Concurrency has them
@@ -64,6 +65,8 @@ class RunDirector {
   void Complete(Seat member, const v1::Completion& completion, eval::Scores scores, int64_t now_ms);
   void LearnEnd(Seat member, const v1::FileEnd& end);
   void LearnPlace(Seat member, const v1::FoundPlace& found);
+  // It has said all that it will of where the chunk behind its last one begins.
+  void TakeWord(Seat member);
   void Advance(Seat member, uint64_t lease_id, uint64_t row);
   void TakeBack(Seat member);
   // The parameters have taken this step, of all members.
@@ -94,7 +97,12 @@ class RunDirector {
 
   // A chunk, a wait, or the state of a run that is over; the caller fills in the final report. Who
   // has none is lent a chunk to train on while fewer train than batches may be at work at once.
-  v1::WorkReply Next(Seat member, int64_t now_ms);
+  v1::WorkReply Next(Seat member, int64_t now_ms) { return Next(member, now_ms, false); }
+  // may_look: for a while, too, a wait while another looks for where the member's chunk begins.
+  v1::WorkReply Next(Seat member, int64_t now_ms, bool may_look);
+  static constexpr int64_t kLongestLookMs = 500;
+  // Whether the last reply to the member was that one.
+  bool AwaitsPlace(Seat member) const { return await_place_.contains(member); }
 
   // What the run knows of itself; `merged` and `total`, the workers' counters, are the caller's.
   // Evaluations after the first known_evaluations only.
@@ -116,9 +124,10 @@ class RunDirector {
 
   void FailBecauseFilesDiffer(Seat member, v1::InputSplit split, uint32_t file);
   bool IsEvaluationDue() const;
-  std::optional<v1::ChunkLease> LendToTrain(Seat member, int64_t now_ms);
+  std::optional<v1::ChunkLease> LendToTrain(Seat member, int64_t now_ms, bool may_look);
+  std::optional<v1::ChunkLease> Lend(LeaseBook* book, Seat member, int64_t now_ms, bool may_look);
+  bool MustAwaitPlace(LeaseBook* book, Seat member, int64_t now_ms);
   uint32_t ShareOfEach() const;
-  void SayWhere(v1::ChunkLease* lease) const;
   void StepPhase(int64_t now_ms);
   void BeginEvaluation(int64_t now_ms);
   void EndEvaluation();
@@ -131,11 +140,10 @@ class RunDirector {
   Concurrency concurrency_;
   LeaseBook train_;
   LeaseBook test_;
-  ChunkPlaces train_places_;
-  ChunkPlaces test_places_;
-  uint64_t work_ = 1;     // what members said of leases, counted
-  uint64_t changes_ = 1;  // of that and other things, counted
-  std::set<Seat> asked_;  // for work, of those that are not gone
+  uint64_t work_ = 1;                    // what members said of leases, counted
+  uint64_t changes_ = 1;                 // of that and other things, counted
+  std::set<Seat> asked_;                 // for work, of those that are not gone
+  std::map<Seat, int64_t> await_place_;  // of their next chunk, and since when
   uint64_t samples_ = 0;
   uint64_t finished_chunks_ = 0;  // to train on
   uint64_t finished_chunk_rows_ = 0;

@@ -244,6 +244,7 @@ Status Coordinator::TakeCompletions(const v1::WorkRequest& request, cluster::Sea
                                     const transport::Message& message, int64_t now_ms) {
   for (const v1::FileEnd& end : request.file_ends()) director_.LearnEnd(seat, end);
   for (const v1::FoundPlace& found : request.places()) director_.LearnPlace(seat, found);
+  director_.TakeWord(seat);
   size_t part = 1;  // a part of scores each, in the order of the completions that have one
   for (const v1::Completion& completion : request.completions()) {
     eval::Scores scores;

@@ -149,8 +149,10 @@ class Coordinator {
 
   void Remember(cluster::Seat seat, const v1::Header& reply);
   int64_t LongestHoldMs() const;
+  bool CanHold(int64_t for_ms) const;
   // It is the request of which the reply is held already.
   bool IsHeld(const v1::WorkRequest& request, const transport::PeerId& peer);
+  void FinishReply(const v1::WorkRequest& request, int64_t now_ms, HeldReply* reply);
   // Holds the reply back if there is nothing to do and the worker waits as well.
   bool Hold(const v1::WorkRequest& request, const transport::PeerId& peer,
             const v1::WorkReply& reply, int64_t now_ms);

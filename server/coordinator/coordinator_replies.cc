@@ -40,17 +40,18 @@ bool Coordinator::IsHeld(const v1::WorkRequest& request, const transport::PeerId
   return true;
 }
 
-// Stages ask again soon: others may wait for them, and they for others.
 bool Coordinator::Hold(const v1::WorkRequest& request, const transport::PeerId& peer,
                        const v1::WorkReply& reply, int64_t now_ms) {
   const bool is_idle = reply.work_case() == v1::WorkReply::kWaitMs;
-  if (!request.may_wait() || !is_idle || admission_.stage_count() > 1) return false;
-  if (LongestHoldMs() <= 0) return false;
-  Held& held = held_[SeatOf(request.speaker())];
+  const cluster::Seat seat = SeatOf(request.speaker());
+  const bool may_wait = request.may_wait() || director_.AwaitsPlace(seat);
+  if (!may_wait || request.wants_nothing() || !is_idle || !CanHold(0)) return false;
+  Held& held = held_[seat];
   held = {.peer = peer, .request = {}, .since_ms = now_ms};
   held.request.set_request_id(request.request_id());
   held.request.set_known_evaluations(request.known_evaluations());
   held.request.set_wants_merged(request.wants_merged());
+  held.request.set_may_wait(request.may_wait());
   return true;
 }
 
@@ -60,31 +61,43 @@ std::vector<Coordinator::HeldReply> Coordinator::TakeHeldReplies(int64_t now_ms)
   if (held_.empty() || (!has_changed && now_ms - looked_at_ms_ < kLookMs)) return replies;
   looked_at_changes_ = director_.changes();
   looked_at_ms_ = now_ms;
-  const int64_t longest_ms = LongestHoldMs();
   bool is_nothing_left = false;  // that one of them could do, for they are alike
   std::erase_if(held_, [&](const auto& entry) {
     const auto& [seat, held] = entry;
-    const bool has_waited = now_ms - held.since_ms >= longest_ms;
-    if (is_nothing_left && !has_waited) return false;
+    const bool may_wait_longer = now_ms - held.since_ms < LongestHoldMs();
+    if (is_nothing_left && may_wait_longer && held.request.may_wait()) return false;
     HeldReply reply{seat, held.peer, {}};
     v1::WorkReply& work = *reply.header.mutable_work_reply();
     FillWork(held.request, seat, now_ms, &work);
-    is_nothing_left |= work.work_case() == v1::WorkReply::kWaitMs;
-    if (is_nothing_left && !has_waited) return false;
-    if (is_nothing_left) work.set_wait_ms(0);  // it may ask at once: it has waited here
-    work.set_request_id(held.request.request_id());
-    FillRun(held.request, now_ms, &work);
-    Remember(seat, reply.header);
+    const bool is_idle = work.work_case() == v1::WorkReply::kWaitMs;
+    const bool awaits_place = director_.AwaitsPlace(seat);
+    is_nothing_left |= is_idle && !awaits_place;
+    if (is_idle && may_wait_longer && (held.request.may_wait() || awaits_place)) return false;
+    FinishReply(held.request, now_ms, &reply);
     replies.push_back(std::move(reply));
     return true;
   });
   return replies;
 }
 
+// It may ask again at once: it has waited here.
+void Coordinator::FinishReply(const v1::WorkRequest& request, int64_t now_ms, HeldReply* reply) {
+  v1::WorkReply& work = *reply->header.mutable_work_reply();
+  if (work.work_case() == v1::WorkReply::kWaitMs) work.set_wait_ms(0);
+  work.set_request_id(request.request_id());
+  FillRun(request, now_ms, &work);
+  Remember(reply->seat, reply->header);
+}
+
 void Coordinator::OnLostReply(cluster::Seat seat) {
   director_.TakeBack(seat);
   Desk& desk = desks_[seat];
   if (desk.last_request_id > 0) --desk.last_request_id;  // it may ask again
+}
+
+// Stages ask again soon: others may wait for them, and they for others.
+bool Coordinator::CanHold(int64_t for_ms) const {
+  return admission_.stage_count() <= 1 && LongestHoldMs() > for_ms;
 }
 
 // A worker that hears nothing for long doubts its connection; half of that time is for the way and
@@ -111,7 +124,8 @@ void Coordinator::FillWork(const v1::WorkRequest& request, cluster::Seat seat, i
     const bool is_awaited = seat.stage > 0 && !settling_.HasSettled(seat, director_.settling());
     return reply->set_wait_ms(is_awaited ? kSettlingWaitMs : kStageWaitMs);
   }
-  reply->MergeFrom(director_.Next(seat, now_ms));
+  const bool may_look = CanHold(cluster::RunDirector::kLongestLookMs);
+  reply->MergeFrom(director_.Next(seat, now_ms, may_look));
   if (reply->has_chunk()) {
     reply->mutable_chunk()->set_generation(pipelines_.Generation(seat.trainer));
   }

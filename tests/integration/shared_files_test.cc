@@ -23,22 +23,31 @@ constexpr char kFilesRun[] = R"(
 
 class SharedFiles : public data::DataFilesTest {
  protected:
-  v1::Config Config() const {
+  v1::Config Config(const char* more = "") const {
     v1::Config files;
     files.mutable_data()->add_train(Write("train", data::CriteoLines(0, kFileLines)));
     files.mutable_data()->add_test(Write("test", data::CriteoLines(0, 40)));
-    return MakeConfig({kFilesRun, files.ShortDebugString()});
+    return MakeConfig({kFilesRun, more, files.ShortDebugString()});
   }
 };
 
-// Each once to find where the next chunk begins; and until that is told, whoever is lent it goes
-// over the chunk. Without places they would go over more than the lines of twelve passes.
+// Over each once to find where the next chunk begins; who is lent that before it is told, because
+// it takes long, goes over the chunk too. Without places it would be twelve passes.
 TEST_F(SharedFiles, TrainersGoOverLinesInTheFirstPassAlone) {
   LoopbackCluster cluster(Config(), {.servers = 1, .trainers = 2, .faults = {}});
   cluster.Run();
   ExpectAllOk(cluster);
   EXPECT_EQ(cluster.report().total().samples(), kFileLines * kFileEpochs);
   EXPECT_LT(cluster.passed_lines(), 4 * kFileLines);
+}
+
+TEST_F(SharedFiles, LaterStagesAreToldWhereChunksBegin) {
+  LoopbackCluster cluster(Config("pipeline { split { after: \"bottom/0\" } }"),
+                          {.servers = 1, .trainers = 2, .stages = 2, .faults = {}});
+  cluster.Run();
+  ExpectAllOk(cluster);
+  EXPECT_EQ(cluster.report().total().samples(), kFileLines * kFileEpochs);
+  EXPECT_LT(cluster.passed_lines(), 7 * kFileLines) << "and not those of 24 passes";
 }
 
 TEST_F(SharedFiles, OneTrainerGoesOverNone) {

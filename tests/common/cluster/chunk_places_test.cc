@@ -85,6 +85,22 @@ TEST(ChunkPlaces, ChunksOfOneMemberLieBehindItsBeginning) {
   EXPECT_FALSE(places.Learn(0, PlaceAt(4, 0, 40, 500)));
 }
 
+TEST(ChunkPlaces, WhatManyPackedBytesAreBeforeIsFar) {
+  constexpr uint64_t kFar = ChunkPlaces::kFarBytes;
+  ChunkPlaces places(3, kChunkLines);
+  places.Learn(0, PlaceAt(1, 0, 10, kFar - 1));
+  EXPECT_FALSE(places.IsFar(0, 1));
+  EXPECT_FALSE(places.IsFar(1, 3)) << "nothing is known of it";
+  places.Learn(0, PlaceAt(2, 0, 20, kFar));
+  EXPECT_TRUE(places.IsFar(0, 2));
+  EXPECT_TRUE(places.IsFar(0, 9));
+  EXPECT_FALSE(places.IsFar(0, 0)) << "each file can be begun";
+  EXPECT_TRUE(places.IsFar(0, 1)) << "so is all of the file";
+  EXPECT_TRUE(places.IsFar(1, 3)) << "and others are taken to be";
+  places.Learn(1, PlaceAt(2, 500, 20, 100));
+  EXPECT_FALSE(places.IsFar(1, 3));
+}
+
 TEST(ChunkPlaces, KeepsEveryOtherPlaceWhenThereAreTooMany) {
   ChunkPlaces places(2, kChunkLines, 100);
   for (uint64_t chunk = 1; chunk <= 1000; ++chunk) {

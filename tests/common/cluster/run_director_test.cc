@@ -622,5 +622,42 @@ TEST(RunDirector, WhatCannotBeTrueOfAFileCostsItItsPlacesAlone) {
   EXPECT_EQ(run.director.state(), RunDirector::State::kRunning);
 }
 
+// Of two members: the second waits where the first looks for its chunk, as long as it may.
+TEST(RunDirector, WhoMayWaitsWhileAnotherLooksForWhereItsChunkBegins) {
+  TrialRun run(Plan(0));
+  const auto ask = [&](Seat member, bool may_look) {
+    return run.director.Next(member, run.now_ms, may_look);
+  };
+  ask(kFirst, true);
+  ask(kSecond, true);
+  run.director.TakeWord(kSecond);
+  EXPECT_TRUE(ask(kFirst, true).chunk().wants_next());
+  EXPECT_EQ(ask(kSecond, true).work_case(), v1::WorkReply::kWaitMs);
+  EXPECT_TRUE(run.director.AwaitsPlace(kSecond));
+  const uint64_t changes = run.director.changes();
+  run.director.LearnPlace(kFirst, Found(v1::TRAIN, 3));
+  EXPECT_GT(run.director.changes(), changes) << "held replies are looked at again";
+  EXPECT_EQ(ask(kSecond, true).chunk().place().chunk(), 3u);
+  EXPECT_FALSE(run.director.AwaitsPlace(kSecond));
+  EXPECT_EQ(ask(kFirst, true).work_case(), v1::WorkReply::kWaitMs);
+  run.now_ms += RunDirector::kLongestLookMs;
+  EXPECT_EQ(ask(kFirst, true).chunk().chunk(), 4u) << "for so long and no longer";
+  EXPECT_EQ(ask(kSecond, false).chunk().chunk(), 5u) << "nor one that may not";
+}
+
+TEST(RunDirector, WhoAwaitsAPlaceDoesSoNoMoreWhenThePassIsOver) {
+  TrialRun run(Plan(0), kLines);
+  const v1::ChunkLease lease = run.TakeTrain(kFirst);
+  run.director.Next(kSecond, run.now_ms, true);
+  run.director.Next(kThird, run.now_ms, true);
+  EXPECT_TRUE(run.director.AwaitsPlace(kThird));
+  v1::FileEnd end;
+  end.set_split(v1::TRAIN);
+  end.set_chunk_count(1);
+  run.director.LearnEnd(kFirst, end);
+  run.director.Next(kThird, run.now_ms, true);
+  EXPECT_FALSE(run.director.AwaitsPlace(kThird));
+}
+
 }  // namespace
 }  // namespace weir::cluster

@@ -4,6 +4,7 @@
 
 #include "common/session/run_identity.h"
 #include "server/coordinator/coordinator.h"
+#include "tests/server/coordinator/asking.h"
 #include "tests/server/server_test_support.h"
 
 namespace weir::server {
@@ -12,37 +13,13 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
-void JoinAs(uint32_t trainer, const v1::Config& config, Coordinator* coordinator) {
-  v1::Join join;
-  *join.mutable_identity() = session::MakeRunIdentity(config, 1);
-  join.set_trainer(trainer);
-  join.set_nonce(trainer + 1);
-  CHECK(coordinator->OnJoin(join, 1000).has_join_reply());
-}
-
-v1::WorkRequest Request(uint64_t id) {
-  v1::WorkRequest request;
-  request.set_request_id(id);
-  request.set_may_wait(true);
-  return request;
-}
-
-std::optional<v1::Header> AskAs(uint32_t trainer, v1::WorkRequest request,
-                                const transport::PeerId& peer, int64_t now_ms,
-                                Coordinator* coordinator) {
-  request.mutable_speaker()->set_trainer(trainer);
-  request.mutable_speaker()->set_incarnation(1);
-  request.mutable_speaker()->set_run(coordinator->run());
-  return coordinator->OnWorkRequest(request, MakeParts({}, {}), peer, now_ms);
-}
-
 class HeldReplies : public testing::Test {
  protected:
   HeldReplies() {
     for (const uint32_t trainer : {0, 1}) JoinAs(trainer, config_, &coordinator_);
     // Both chunks that there are.
     lease_ = Ask(0, 1, "a")->work_reply().chunk().lease();
-    v1::WorkRequest next = Request(2);
+    v1::WorkRequest next = WaitingRequest(2);
     v1::FileEnd& end = *next.add_file_ends();
     end.set_split(v1::TRAIN);
     end.set_chunk_count(2);
@@ -54,7 +31,7 @@ class HeldReplies : public testing::Test {
     return AskAs(trainer, request, peer, now_ms_, &coordinator_);
   }
   std::optional<v1::Header> Ask(uint32_t trainer, uint64_t id, const transport::PeerId& peer) {
-    return Ask(trainer, Request(id), peer);
+    return Ask(trainer, WaitingRequest(id), peer);
   }
   auto Taken() { return coordinator_.TakeHeldReplies(now_ms_); }
   void LeaveAs(uint32_t trainer, const std::string& failure) {
@@ -92,8 +69,8 @@ TEST(HeldRepliesOfConcurrency, AreSentWhenMoreMayBeAtWork) {
   config.mutable_cluster()->set_concurrency_warmup_steps(300);
   Coordinator coordinator(config, session::MakeRunIdentity(config, 1), 1);
   for (const uint32_t trainer : {0, 1}) JoinAs(trainer, config, &coordinator);
-  ASSERT_TRUE(AskAs(0, Request(1), "a", 1000, &coordinator)->work_reply().has_chunk());
-  EXPECT_FALSE(AskAs(1, Request(1), "b", 1000, &coordinator));
+  ASSERT_TRUE(AskAs(0, WaitingRequest(1), "a", 1000, &coordinator)->work_reply().has_chunk());
+  EXPECT_FALSE(AskAs(1, WaitingRequest(1), "b", 1000, &coordinator));
   coordinator.OnOffset({0, 0}, {}, 299);
   EXPECT_THAT(coordinator.TakeHeldReplies(1000), IsEmpty());
   coordinator.OnOffset({0, 0}, {}, 300);
@@ -148,7 +125,7 @@ TEST_F(HeldReplies, AreNoneForWhoHasLeftOrWasSilent) {
 }
 
 TEST_F(HeldReplies, AreNoneForWhoHasWorkAtHand) {
-  v1::WorkRequest busy = Request(3);
+  v1::WorkRequest busy = WaitingRequest(3);
   busy.set_may_wait(false);
   const auto reply = Ask(0, busy, "a");
   ASSERT_TRUE(reply);
@@ -156,7 +133,7 @@ TEST_F(HeldReplies, AreNoneForWhoHasWorkAtHand) {
 }
 
 TEST_F(HeldReplies, WhatCameWithTheRequestIsTakenOnce) {
-  v1::WorkRequest finished = Request(3);
+  v1::WorkRequest finished = WaitingRequest(3);
   v1::Completion& completion = *finished.add_completions();
   completion.set_lease(lease_);
   completion.set_row_count(10);
