@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "common/base/check.h"
 #include "common/base/random.h"
 #include "tests/common/cluster/seats.h"
 
