@@ -7,6 +7,7 @@
 #include "common/base/clock.h"
 #include "common/base/strings.h"
 #include "common/session/header_message.h"
+#include "common/session/loading.h"
 #include "common/session/run_identity.h"
 #include "common/wire/row_frame.h"
 
@@ -17,6 +18,11 @@ namespace {
 constexpr int kMaxTasksInFlight = 256;
 // 1,024 threads with 16 batches ahead have 17,408.
 constexpr int kMaxPullsInFlight = 20'000;
+
+bool HasStage(const ModelLayout& layout, const v1::Hello& hello) {
+  return hello.stage() < std::max(1u, hello.stage_count()) &&
+         (hello.stage_count() <= 1 || hello.stage_count() == layout.stages().size());
+}
 
 uint32_t Staleness(const v1::Push& push, uint64_t version) {
   const uint64_t known = push.read_version() + 1;
@@ -43,11 +49,6 @@ void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello, 
   if (!difference.empty()) {
     return Refuse(peer, difference, session::IsDamaged(hello.identity()));  // it may say it again
   }
-  if (hello.stage() >= std::max(1u, hello.stage_count()) ||
-      (hello.stage_count() > 1 && hello.stage_count() != shard_->layout().stages().size())) {
-    return Refuse(peer, StrCat("there is no stage ", hello.stage(), " of ", hello.stage_count()),
-                  false);
-  }
   // It knew other parameters at this address: it hears so, and whoever has its seat here keeps it.
   if (hello.server_epoch() != 0 && hello.server_epoch() != server_epoch_) {
     v1::Header header;
@@ -55,6 +56,11 @@ void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello, 
     header.mutable_hello_reply()->set_server_epoch(server_epoch_);
     header.mutable_hello_reply()->set_shard(shard_index_);
     return Send(peer, header, {});
+  }
+  if (shard_ == nullptr) return RefuseWhileLoading(peer);
+  if (!HasStage(shard_->layout(), hello)) {
+    return Refuse(peer, StrCat("there is no stage ", hello.stage(), " of ", hello.stage_count()),
+                  false);
   }
   if (run == 0) return Refuse(peer, "it has not heard from server 0 yet", true);
   // Seats and incarnations are alike in every run: it would have that of a worker of this one.
@@ -250,6 +256,16 @@ void Dispatcher::Refuse(const transport::PeerId& peer, std::string reason, bool 
   v1::Header header;
   header.mutable_refusal()->set_reason(std::move(reason));
   header.mutable_refusal()->set_retry(retry);
+  Send(peer, header, {});
+}
+
+// Not in the log: a worker asks again and again.
+void Dispatcher::RefuseWhileLoading(const transport::PeerId& peer) {
+  v1::Header header;
+  v1::Refusal& refusal = *header.mutable_refusal();
+  refusal.set_reason("it " + session::DescribeLoading(loading_));
+  refusal.set_retry(true);
+  *refusal.mutable_loading() = loading_;
   Send(peer, header, {});
 }
 

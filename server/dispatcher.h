@@ -32,9 +32,13 @@ class Dispatcher {
     std::function<void(cluster::Seat seat, const v1::Push& push, uint64_t step)> offset;
   };
 
-  // server_epoch: of this process's parameters, not 0.
+  // shard: null while it is being made. server_epoch: of this process's parameters, not 0.
   Dispatcher(Shard* shard, transport::ServerTransport* transport, v1::RunIdentity identity,
              uint64_t server_epoch, uint32_t shard_index, Listeners listeners);
+
+  // How far the shard is that is being made: whoever says hello is told to come again.
+  void SetLoading(const v1::Loading& loading) { loading_ = loading; }
+  void Open(Shard* shard) { shard_ = shard; }
 
   // run: that this server serves; 0: it has not been told yet.
   void OnHello(const transport::PeerId& peer, const v1::Hello& hello, uint64_t run);
@@ -67,6 +71,7 @@ class Dispatcher {
     uint64_t failed_incarnation = 0;
   };
 
+  void RefuseWhileLoading(const transport::PeerId& peer);
   Worker* FindByPeer(const transport::PeerId& peer);
   // The same of a message that has come from there, of which it tells.
   Worker* Hear(const transport::PeerId& peer);
@@ -78,12 +83,13 @@ class Dispatcher {
   void Send(const transport::PeerId& peer, const v1::Header& header, std::vector<Bytes> body);
   void Send(const transport::PeerId& peer, transport::Message message);
 
-  Shard* const shard_;
+  Shard* shard_;
   transport::ServerTransport* const transport_;
   const v1::RunIdentity identity_;
   const uint64_t server_epoch_;
   const uint32_t shard_index_;
   const Listeners listeners_;
+  v1::Loading loading_;
   // Whether workers have a stage of the model each; unset until the first one says hello. Versions
   // are counted for each stage, so a run is of one kind.
   std::optional<bool> in_stages_;

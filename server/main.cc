@@ -11,6 +11,7 @@
 #include "common/config/load_config.h"
 #include "common/layout/message_bound.h"
 #include "common/program/program.h"
+#include "common/saved_model/warm_start.h"
 #include "common/transport/tcp_address.h"
 #include "common/transport/zmq_transport.h"
 #include "server/server.h"
@@ -87,6 +88,7 @@ std::shared_ptr<ShardReporter> StartReporter(const Setup& setup, Server* server,
   options.shard_index = static_cast<uint32_t>(FLAGS_shard);
   options.first_timeout_ms = cluster.connect_timeout_ms();
   options.timeout_ms = cluster.member_timeout_ms();
+  options.loading = [server] { return server->loading(); };
   auto reporter = std::make_shared<ShardReporter>(
       std::move(options), transport::MakeZmqClientTransport(limits),
       [server](uint64_t run) { server->Serve(run); },
@@ -97,8 +99,6 @@ std::shared_ptr<ShardReporter> StartReporter(const Setup& setup, Server* server,
 
 // Serves until the run is over.
 Status Serve(const Setup& setup, const transport::Limits& limits, Server* server) {
-  // Not before it can answer: a worker's request would wait here, and be granted when the worker
-  // has given up.
   WEIR_ASSIGN_OR_RETURN(const std::string bound, server->Bind(setup.listen));
   std::shared_ptr<ShardReporter> reporter;
   if (FLAGS_shard > 0) {
@@ -110,21 +110,28 @@ Status Serve(const Setup& setup, const transport::Limits& limits, Server* server
   Status ran = server->Run();
   if (reporter && !ran.ok()) reporter->SayFailure(ran);
   if (reporter) reporter->Stop();  // before the server goes, which it calls
+  // What it reads may keep it waiting, and nothing is left half done.
+  if (ran.code() == StatusCode::kInterrupted && !server->is_loaded()) EndInterrupted();
   return ran;
 }
 
-// With the parameters of the model to go on from, if there is one.
+// That will have the parameters of the model to go on from, if there is one.
 Result<std::unique_ptr<Server>> MakeServer(const Setup& setup, const transport::Limits& limits) {
-  std::unique_ptr<saved_model::SavedModel> warm_start;
+  ServerOptions options;
+  options.addresses = setup.addresses;
   if (!FLAGS_warm_start.empty()) {
-    WEIR_ASSIGN_OR_RETURN(warm_start, saved_model::SavedModel::Open(FLAGS_warm_start));
+    WEIR_ASSIGN_OR_RETURN(auto opened, saved_model::SavedModel::Open(FLAGS_warm_start));
+    const std::shared_ptr<const saved_model::SavedModel> model = std::move(opened);
+    options.warm_start = model->manifest().id();
+    options.load_bytes = model->manifest().parameter_bytes();
+    options.rule_starts = saved_model::StartsOfRules(*model, setup.config.update());
+    options.load = [model, &setup](Shard* shard, LoadProgress* progress) {
+      return shard->Load(*model, setup.config, progress);
+    };
   }
-  auto server = std::make_unique<Server>(
-      setup.config, static_cast<uint32_t>(setup.addresses.size()),
-      static_cast<uint32_t>(FLAGS_shard), transport::MakeZmqServerTransport(limits),
-      warm_start ? warm_start->manifest().id() : 0, setup.addresses);
-  if (warm_start) WEIR_RETURN_IF_ERROR(server->Load(*warm_start));
-  return server;
+  return std::make_unique<Server>(setup.config, static_cast<uint32_t>(setup.addresses.size()),
+                                  static_cast<uint32_t>(FLAGS_shard),
+                                  transport::MakeZmqServerTransport(limits), std::move(options));
 }
 
 Status RunServer(const Setup& setup) {
@@ -137,7 +144,7 @@ Status RunServer(const Setup& setup) {
   limits.max_stranger_bytes = kMaxStrangerBytes;
   std::unique_ptr<Server> server;
   {
-    // Reading may take long, and nobody knows of this process yet.
+    // A folder may keep it waiting, and nobody knows of this process yet.
     const InterruptScope scope(&interrupt, EndInterrupted);
     WEIR_ASSIGN_OR_RETURN(server, MakeServer(setup, limits));
   }

@@ -5,7 +5,6 @@
 
 #include "common/base/clock.h"
 #include "common/base/random.h"
-#include "common/saved_model/warm_start.h"
 #include "common/session/run_identity.h"
 
 namespace weir::server {
@@ -36,17 +35,18 @@ auto MayWorkUntil(SteadyTime::time_point end) {
 }  // namespace
 
 Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_index,
-               std::unique_ptr<transport::ServerTransport> transport, uint64_t warm_start,
-               std::vector<std::string> addresses)
+               std::unique_ptr<transport::ServerTransport> transport, ServerOptions options)
     : config_(config),
       layout_(config, server_count),
-      identity_(session::MakeRunIdentity(config, server_count, warm_start)),
+      shard_index_(shard_index),
+      options_(std::move(options)),
+      identity_(session::MakeRunIdentity(config, server_count, options_.warm_start)),
       transport_(std::move(transport)),
-      outbox_([this] { transport_->Wake(); }),
-      shard_(std::make_unique<Shard>(config_, layout_, shard_index, &outbox_)) {
+      outbox_([this] { transport_->Wake(); }) {
   if (shard_index == 0) {
     coordinator_ =
-        std::make_unique<Coordinator>(config_, identity_, server_count, std::move(addresses));
+        std::make_unique<Coordinator>(config_, identity_, server_count, options_.addresses);
+    coordinator_->BeginAfter(options_.rule_starts);
     run_ = coordinator_->run();
   }
   Dispatcher::Listeners listeners;
@@ -58,23 +58,17 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
       coordinator_->OnOffset(seat, push, step);
     };
   }
-  dispatcher_ = std::make_unique<Dispatcher>(shard_.get(), transport_.get(), identity_,
-                                             RandomNonce(), shard_index, std::move(listeners));
+  dispatcher_ = std::make_unique<Dispatcher>(nullptr, transport_.get(), identity_, RandomNonce(),
+                                             shard_index, std::move(listeners));
 }
 
 Server::~Server() = default;
-
-Status Server::Load(const saved_model::SavedModel& model) {
-  if (coordinator_) {
-    coordinator_->BeginAfter(saved_model::StartsOfRules(model, config_.update()));
-  }
-  return shard_->Load(model, config_);
-}
 
 Status Server::Run() {
   // What others sent while the process stood still may not have been read from the network yet.
   AwakeClock clock(Clock::Real());
   try {
+    StartLoading();
     return RunOrRunOut(&clock);
   } catch (const std::bad_alloc&) {
     return ResourceExhausted(
@@ -85,6 +79,7 @@ Status Server::Run() {
 Status Server::RunOrRunOut(AwakeClock* clock) {
   int64_t next_tick_ms = 0;
   while (true) {
+    LookAtLoader(clock->Look());
     ReceiveOne(kTickMs, clock);
     if (clock->Look() < next_tick_ms && !stopping_) continue;
     ReceiveQueued(clock);
@@ -110,19 +105,23 @@ void Server::ReceiveQueued(AwakeClock* clock) {
 // messages come, strands get several at a time; when none waits, this thread has nothing better to
 // do than what they ask for.
 bool Server::ReceiveOne(int64_t timeout_ms, AwakeClock* clock) {
-  auto incoming = transport_->Receive(shard_->has_ready() ? 0 : timeout_ms);
+  auto incoming = transport_->Receive(shard_ && shard_->has_ready() ? 0 : timeout_ms);
   outbox_.Attend();
   const bool has_come = incoming.has_value();
-  if (has_come) {
-    Receive(*std::move(incoming), clock->Look());
-    if (++received_together_ >= kMessagesTogether) shard_->HandOver();
-  } else {
-    shard_->Work(MayWorkUntil(SteadyTime::now() + kLongestWork));
-  }
-  if (!shard_->has_ready()) received_together_ = 0;
+  if (has_come) Receive(*std::move(incoming), clock->Look());
+  if (shard_) WorkOrHandOver(has_come);
   SendHeldReplies(clock->Look());
   dispatcher_->Flush(outbox_.TakeAll());
   return has_come;
+}
+
+void Server::WorkOrHandOver(bool has_come) {
+  if (!has_come) {
+    shard_->Work(MayWorkUntil(SteadyTime::now() + kLongestWork));
+  } else if (++received_together_ >= kMessagesTogether) {
+    shard_->HandOver();
+  }
+  if (!shard_->has_ready()) received_together_ = 0;
 }
 
 void Server::SendHeldReplies(int64_t now_ms) {
@@ -140,9 +139,11 @@ std::optional<Status> Server::Outcome(int64_t now_ms) {
     return std::nullopt;
   }
   if (coordinator_ && coordinator_->over(now_ms)) {
+    if (!load_failure_.ok()) return load_failure_;
     if (!coordinator_->failed()) return OkStatus();
     return FailedPrecondition("the run has failed: " + coordinator_->failure());
   }
+  if (!coordinator_ && !load_failure_.ok()) return load_failure_;
   std::lock_guard lock(mutex_);
   return ended_;
 }

@@ -23,21 +23,36 @@
 #include "common/transport/transport.h"
 #include "server/coordinator/coordinator.h"
 #include "server/dispatcher.h"
+#include "server/loader.h"
 #include "server/shard/pending.h"
 #include "server/shard/shard.h"
 
 namespace weir::server {
 
+struct ServerOptions {
+  std::vector<std::string> addresses = {};  // of all servers, for messages
+  uint64_t warm_start = 0;                  // id of the saved model to go on from; 0: none
+  // Gives the shard that model's parameters, on the loader's thread, and adds load_bytes to the
+  // progress on the way; returns early when it is cancelled. Empty: they stay the initial ones.
+  std::function<Status(Shard* shard, LoadProgress* progress)> load = {};
+  uint64_t load_bytes = 0;
+  v1::RuleStarts rule_starts = {};  // what the run's update rules count from
+  // Parameters that are there so soon are waited for before anything is received: of a small model
+  // nobody is told that it loads.
+  int64_t prompt_ms = 200;
+};
+
 class Server {
  public:
-  // shard_index below server_count; shard 0 coordinates. addresses: of all, for messages.
+  // shard_index below server_count; shard 0 coordinates.
   Server(const v1::Config& config, uint32_t server_count, uint32_t shard_index,
-         std::unique_ptr<transport::ServerTransport> transport, uint64_t warm_start = 0,
-         std::vector<std::string> addresses = {});
+         std::unique_ptr<transport::ServerTransport> transport, ServerOptions options = {});
   ~Server();
 
-  // Serves until the run is over (OK), has failed, Stop was called (Interrupted), or there is no
-  // memory for messages.
+  // Makes the parameters, and meanwhile tells those who ask how far it is; then serves until the
+  // run is over (OK), has failed, Stop was called (Interrupted), or there is no memory for
+  // messages. Parameters that cannot be made or loaded: what was wrong, once those who wait have
+  // been told.
   Status Run();
 
   // Any thread, or a signal handler. end: what Run returns.
@@ -48,23 +63,28 @@ class Server {
   void End(Status status);
 
   // Before Run. Who hears, on any thread, why the process is about to end for want of memory.
-  void SetLastWords(std::function<void(const Status& why)> say) {
-    shard_->SetLastWords(std::move(say));
-  }
-  // Before Run, with the model that the constructor was told of.
-  Status Load(const saved_model::SavedModel& model);
-  // Returns the address with the port that was bound; after Load, before Run.
+  void SetLastWords(std::function<void(const Status& why)> say) { last_words_ = std::move(say); }
+  // Returns the address with the port that was bound; before Run.
   Result<std::string> Bind(const std::string& address) { return transport_->Bind(address); }
 
   const v1::RunIdentity& identity() const { return identity_; }
-  // For tests, with nothing in flight.
+  // Any thread. Whether the parameters are there, and how far they are while others are told so.
+  bool is_loaded() const { return is_loaded_; }
+  std::optional<v1::Loading> loading() const;
+  // For tests, once it is loaded, with nothing in flight.
   Shard& shard() { return *shard_; }
 
  private:
+  void StartLoading();
+  Loader::Made MakeShard(LoadProgress* progress);  // on the loader's thread
+  void LookAtLoader(int64_t now_ms);
+  void TakeShard(Loader::Made made, int64_t now_ms);
   Status RunOrRunOut(AwakeClock* clock);
   void ReceiveQueued(AwakeClock* clock);
   // Handles a message, if one comes, and sends what strands have finished. Whether one came.
   bool ReceiveOne(int64_t timeout_ms, AwakeClock* clock);
+  // What strands have to do. has_come: a message, behind which there may be others.
+  void WorkOrHandOver(bool has_come);
   // Of the coordinator, to those who wait for something to do.
   void SendHeldReplies(int64_t now_ms);
   void Receive(transport::IncomingMessage incoming, int64_t now_ms);
@@ -77,10 +97,13 @@ class Server {
 
   const v1::Config config_;
   const ModelLayout layout_;
+  const uint32_t shard_index_;
+  ServerOptions options_;
   const v1::RunIdentity identity_;
   std::unique_ptr<transport::ServerTransport> transport_;
   Outbox outbox_;
-  std::unique_ptr<Shard> shard_;
+  std::function<void(const Status& why)> last_words_;
+  std::unique_ptr<Shard> shard_;              // null until it is loaded
   std::unique_ptr<Coordinator> coordinator_;  // shard 0 only
   std::unique_ptr<Dispatcher> dispatcher_;
   std::atomic<uint64_t> run_{0};  // 0: not known yet
@@ -88,8 +111,12 @@ class Server {
   int64_t received_ms_ = 0;            // when the message at hand came
   int received_together_ = 0;          // messages since strands last had nothing ready
   std::optional<int64_t> stop_by_ms_;  // once stopping was noticed
-  std::mutex mutex_;
+  std::atomic<bool> is_loaded_{false};
+  Status load_failure_;
+  mutable std::mutex mutex_;
   std::optional<Status> ended_;
+  bool tells_loading_ = false;
+  std::unique_ptr<Loader> loader_;  // until it has ended; uses what is above
 };
 
 }  // namespace weir::server

@@ -1,5 +1,6 @@
 #include "server/shard_reporter.h"
 
+#include <algorithm>
 #include <new>
 
 #include "common/base/random.h"
@@ -68,7 +69,7 @@ Status ShardReporter::Report() {
   while (!stopping_) {
     const int64_t now_ms = clock_.Look();
     if (now_ms >= next_report_ms) {
-      next_report_ms = now_ms + options_.interval_ms;
+      next_report_ms = now_ms + TellLoading();
       WEIR_RETURN_IF_ERROR(Reconnect(now_ms));
       SendReport();
     }
@@ -101,6 +102,16 @@ Status ShardReporter::Reconnect(int64_t now_ms) {
   connection_ms_ = now_ms;
   WEIR_ASSIGN_OR_RETURN(connection_, transport_->Open(options_.coordinator_address));
   return OkStatus();
+}
+
+int64_t ShardReporter::TellLoading() {
+  v1::ShardReport& report = *header_.mutable_shard_report();
+  report.clear_loading();
+  if (const auto loading = options_.loading ? options_.loading() : std::nullopt) {
+    *report.mutable_loading() = *loading;
+    return std::min(options_.loading_interval_ms, options_.interval_ms);
+  }
+  return options_.interval_ms;
 }
 
 // A full queue means that nobody takes our reports; CheckSilence speaks of that.

@@ -1,6 +1,7 @@
-// A shard other than 0 telling the coordinator every second that it is there, and learning from the
-// replies which run it serves, and when that is over; or, when the shard ends before, telling how,
-// so that the run ends at once. Shards are clients of shard 0 for membership.
+// A shard other than 0 telling the coordinator every second that it is there, or while it loads how
+// far it is, and learning from the replies which run it serves, and when that is over; or, when the
+// shard ends before, telling how, so that the run ends at once. Shards are clients of shard 0 for
+// membership.
 //
 // Place in the life of a batch: none.
 // Thread rule: runs a thread of its own between Start and destruction; SayFailure from any thread.
@@ -31,6 +32,9 @@ struct ShardReporterOptions {
   int64_t taken_timeout_ms = 5000;   // of another process serving the shard
   int64_t interval_ms = 1000;
   int64_t reconnect_ms = 4000;  // of silence, until the connection is opened anew
+  // Any thread: how far the shard is while it cannot serve. Empty: it always can.
+  std::function<std::optional<v1::Loading>()> loading = {};
+  int64_t loading_interval_ms = 200;  // meanwhile: workers wait for its end
 };
 
 class ShardReporter {
@@ -56,6 +60,8 @@ class ShardReporter {
   Status Open();
   Status Reconnect(int64_t now_ms);
   void SendReport();
+  // Puts into the reports how far it is. When the next one is due.
+  int64_t TellLoading();
   // How the reporter ends, if this ends it.
   std::optional<Status> OnMessage(const transport::Message& message);
   std::optional<Status> OnReply(const v1::ShardReply& reply);

@@ -176,6 +176,7 @@ Status VisitFrames(ByteSpan bytes, const ModelLayout& layout, const Visitor& vis
   while (!cursor.done()) {
     WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, cursor.Next());
     WEIR_RETURN_IF_ERROR(frames.Visit(frame));
+    if (visitor.advance) WEIR_RETURN_IF_ERROR(visitor.advance(frame.frame_bytes()));
   }
   frames.FlushPiece();
   return OkStatus();

@@ -55,6 +55,9 @@ struct SavedRows {
   }
 };
 struct Visitor {
+  // After each frame, of so many bytes. What it returns, if it is not OK, ends the visit. May be
+  // empty.
+  std::function<Status(uint64_t bytes)> advance = {};
   std::function<void(const SavedPiece&)> piece;
   std::function<void(const SavedRows&)> rows;
 };

@@ -303,7 +303,8 @@ Status SavedModel::Visit(const Visitor& visitor) const {
       static_cast<size_t>(dimension + store::MakeUpdateRule(update.rows())->StatePerRow(dimension));
   std::set<std::pair<uint32_t, int64_t>> pieces;
   bool repeated = false, state_fits = true;
-  const Visitor checking = {.piece =
+  const Visitor checking = {.advance = visitor.advance,
+                            .piece =
                                 [&](const SavedPiece& piece) {
                                   repeated |= !pieces.emplace(piece.tensor, piece.begin).second;
                                   state_fits &=
@@ -317,6 +318,7 @@ Status SavedModel::Visit(const Visitor& visitor) const {
                                 }};
   const std::string path = File(directory_, kParameters);
   if (Status status = VisitFrames(parameters_, *layout_, checking); !status.ok()) {
+    if (status.code() == StatusCode::kInterrupted) return status;
     return InvalidData(StrCat(path, ": ", status.message()));
   }
   wire::Checksum checksum;

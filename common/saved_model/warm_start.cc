@@ -215,7 +215,8 @@ Status TakeOver(const SavedModel& model, const v1::Config& config, const ModelLa
   take.begin_rules(starts);
   take.start_rows(starts.untouched_rows());
   return model.Visit(
-      {.piece =
+      {.advance = take.advance,
+       .piece =
            [&](const SavedPiece& piece) {
              dense.TakePiece(piece.values, piece.state);
              take.piece(*pieces.at({piece.tensor, piece.begin}), dense.values(), dense.state());

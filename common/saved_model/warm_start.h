@@ -17,6 +17,9 @@ namespace weir::saved_model {
 // What takes values and optimizer state, as the rules of the run lay it. It is the model's where
 // the rule is of the same kind, else the rule's initial one.
 struct WarmStart {
+  // Bytes of the parameters that were read: all of them, bit by bit. What it returns, if it is not
+  // OK, ends it. May be empty.
+  std::function<Status(uint64_t bytes)> advance = {};
   // First: what the run's rules count from.
   std::function<void(const v1::RuleStarts& starts)> begin_rules;
   // Then: the step that rows which training has not touched begin at.

@@ -14,6 +14,8 @@ constexpr int64_t kSlowBytesPerMs = 1000;
 
 // A peer that refuses for a moment is there: nothing is to be spared by waiting longer.
 constexpr int64_t kRefusedRetryMs = 300;
+// Loading may take minutes, and each try is a connection.
+constexpr int64_t kLoadingRetryMs = 1000;
 
 int64_t BodyBytes(const std::vector<transport::Part>& body) {
   int64_t total = 0;
@@ -170,7 +172,9 @@ ClientActions ClientSession::OnRefusal(const v1::Refusal& refusal, int64_t now_m
     Connect(now_ms, actions);
   } else {
     refusal_ = refusal.reason();
-    retry_ms_ = std::min(retry_ms_, kRefusedRetryMs);
+    was_loading_ = refusal.has_loading();
+    if (was_loading_ && loading_.HasProgressed(refusal.loading())) progress_ms_ = now_ms;
+    retry_ms_ = std::min(retry_ms_, was_loading_ ? kLoadingRetryMs : kRefusedRetryMs);
   }
   return actions;
 }
@@ -227,8 +231,9 @@ Status ClientSession::SilenceStatus(int64_t since_ms, int64_t now_ms) const {
         " (cluster.connect_timeout_ms); is the network too slow for them, or is it stopped?"));
   }
   if (!has_version_ && !refusal_.empty()) {
-    return DeadlineExceeded(StrCat(options_.peer_name, " refused for ", seconds,
-                                   " (cluster.connect_timeout_ms): ", refusal_));
+    return DeadlineExceeded(StrCat(options_.peer_name,
+                                   was_loading_ ? " has loaded nothing more for " : " refused for ",
+                                   seconds, " (cluster.connect_timeout_ms): ", refusal_));
   }
   if (!has_version_) {
     return DeadlineExceeded(

@@ -24,6 +24,7 @@
 
 #include "common/base/status.h"
 #include "common/proto/protocol.pb.h"
+#include "common/session/loading.h"
 #include "common/transport/message.h"
 
 namespace weir::session {
@@ -46,9 +47,10 @@ struct ClientSessionOptions {
   // what it takes on a slow network, up to most_silence_ms.
   int64_t silence_ms = 3000;
   int64_t most_silence_ms = 10000;
-  int64_t connect_timeout_ms = 30000;  // until the first answer ever
-  int64_t answer_timeout_ms = 30000;   // without any answer while something is owed: fail
-  int64_t first_retry_ms = 50;         // doubled for each vain connection, up to silence_ms
+  // Until the first answer ever; begins anew whenever the server says that it has loaded more.
+  int64_t connect_timeout_ms = 30000;
+  int64_t answer_timeout_ms = 30000;  // without any answer while something is owed: fail
+  int64_t first_retry_ms = 50;        // doubled for each vain connection, up to silence_ms
 };
 
 struct ClientAction {
@@ -156,12 +158,14 @@ class ClientSession {
   Patience answer_patience_;
   Patience data_patience_;
   Patience word_patience_;
-  int64_t opened_ms_ = 0;    // when the current connection was opened
-  int64_t heard_ms_ = 0;     // last message of the sequence, or since when one is owed
-  int64_t progress_ms_ = 0;  // last time that nothing was owed, or something owed came
-  bool caught_up_ = false;   // an answer has come that took none of the pushes that are owed
-  int64_t retry_ms_ = 0;     // silence allowed to the current connection attempt
-  std::string refusal_;      // why the last hello was refused, if it may be said again
+  int64_t opened_ms_ = 0;     // when the current connection was opened
+  int64_t heard_ms_ = 0;      // last message of the sequence, or since when one is owed
+  int64_t progress_ms_ = 0;   // last time that nothing was owed, or something owed came
+  bool caught_up_ = false;    // an answer has come that took none of the pushes that are owed
+  int64_t retry_ms_ = 0;      // silence allowed to the current connection attempt
+  std::string refusal_;       // why the last hello was refused, if it may be said again
+  bool was_loading_ = false;  // which is that the server loads
+  LoadingWatch loading_;
 };
 
 }  // namespace weir::session

@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/random.h"
 #include "common/base/strings.h"
+#include "common/session/loading.h"
 #include "common/session/run_identity.h"
 #include "common/session/score_message.h"
 
@@ -14,6 +15,8 @@ namespace {
 
 // After the end, how long the coordinator stays for those who have not said farewell.
 constexpr int64_t kFarewellMs = 5000;
+// And for those who wait to join: they ask every 300 ms.
+constexpr int64_t kTellMs = 1000;
 
 v1::Header RefusalHeader(std::string reason, bool retry) {
   v1::Header header;
@@ -44,6 +47,9 @@ v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
   }
   if (failed()) return RefusalHeader("the run has failed: " + failure(), false);
   if (!running() && !(join.saves() && saver_.awaits())) return RefuseOverRun(join);
+  if (loading_.is_any() && !membership_.IsMember({join.trainer(), join.stage()})) {
+    return RefuseWhileLoading(now_ms);
+  }
   if (Status status = CheckJoin(join); !status.ok()) return RefusalHeader(status.message(), false);
   const auto admission = membership_.Join({join.trainer(), join.stage()}, join.nonce(), now_ms);
   if (admission.incarnation == 0) {
@@ -69,6 +75,15 @@ Status Coordinator::CheckJoin(const v1::Join& join) {
   if (director_.SetFileCounts(files.train, files.test)) return OkStatus();
   return FailedPrecondition(StrCat("it reads ", files.train, " files to train on and ", files.test,
                                    " to test on, which are not as many as the run has begun with"));
+}
+
+v1::Header Coordinator::RefuseWhileLoading(int64_t now_ms) {
+  last_waited_ms_ = now_ms;
+  const LoadingBook::Slowest slowest = loading_.slowest();
+  v1::Header header = RefusalHeader(
+      StrCat(shards_.Name(slowest.server), " ", session::DescribeLoading(slowest.loading)), true);
+  *header.mutable_refusal()->mutable_loading() = loading_.sum();
+  return header;
 }
 
 // One that was to save the model has not done all.
@@ -284,6 +299,7 @@ std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& repo
   if (!outcome.failure.empty()) Fail(std::move(outcome.failure));
   if (!outcome.reply) return std::nullopt;
   if (outcome.tells_state) {
+    report.has_loading() ? OnLoading(report.shard(), report.loading()) : OnLoaded(report.shard());
     outcome.reply->set_state(needs_servers() ? v1::ShardReply::RUNNING
                              : failed()      ? v1::ShardReply::FAILED
                                              : v1::ShardReply::FINISHED);
@@ -292,6 +308,12 @@ std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& repo
   v1::Header header;
   *header.mutable_shard_reply() = *std::move(outcome.reply);
   return header;
+}
+
+// Somebody may wait who has not been heard yet.
+void Coordinator::FailToLoad(const std::string& why, int64_t now_ms) {
+  last_waited_ms_ = now_ms;
+  Fail(StrCat(shards_.Name(0), " has ended: ", why));
 }
 
 bool Coordinator::HasMember(
@@ -338,8 +360,11 @@ bool Coordinator::needs_servers() const {
   return saver_.awaits() || HasMember([](cluster::Seat, const Desk& desk) { return desk.stays; });
 }
 
+// Who was told to wait for servers asks again soon, and hears why they do not come.
 bool Coordinator::over(int64_t now_ms) const {
   if (!ended_ms_) return false;
+  const bool is_asked = last_waited_ms_ && *ended_ms_ - *last_waited_ms_ <= kKnockMs;
+  if (is_asked && now_ms - *ended_ms_ <= kTellMs) return false;
   const bool all_left = membership_.member_count() == 0 && shards_.all_have_left();
   return all_left || now_ms - *ended_ms_ > kFarewellMs;
 }

@@ -3,7 +3,8 @@
 // (Admission), who holds a seat and is silent (Membership), what is trained when (RunDirector), the
 // stages of a trainer (PipelineBook) and whether they have pushed all before an evaluation
 // (SettlingBook), what workers have counted (ReportBook), what test scores come to (Evaluator),
-// whether the model is saved (SaverWatch), the other servers (ShardBook).
+// whether the model is saved (SaverWatch), the other servers (ShardBook), and which of them load
+// (LoadingBook).
 //
 // Place in the life of a batch: before it (join, **lease**) and after it (completion, progress).
 // Thread rule: I/O thread of shard 0 only.
@@ -31,9 +32,13 @@
 #include "common/proto/saved_model.pb.h"
 #include "common/transport/message.h"
 #include "common/transport/transport.h"
+#include "server/coordinator/loading_book.h"
 #include "server/coordinator/shard_book.h"
 
 namespace weir::server {
+
+// Who has asked within so long to join, and was to wait, asks again (workers do every 300 ms).
+inline constexpr int64_t kKnockMs = 2000;
 
 inline cluster::Seat SeatOf(const v1::Speaker& speaker) {
   return {speaker.trainer(), speaker.stage()};
@@ -69,6 +74,12 @@ class Coordinator {
   // Nobody was there to take it: what it lends goes to others, and it counts as not given.
   void OnLostReply(cluster::Seat seat);
   std::optional<v1::Header> OnShardReport(const v1::ShardReport& report, int64_t now_ms);
+  // How far a server is with its parameters, this one too; and that it has them. Nobody can join
+  // while one is known to load.
+  void OnLoading(uint32_t server, const v1::Loading& loading) { loading_.Take(server, loading); }
+  void OnLoaded(uint32_t server) { loading_.Finish(server); }
+  // This server cannot: the run ends, and those who wait for it are told why.
+  void FailToLoad(const std::string& why, int64_t now_ms);
 
   // Something else of this worker has come to shard 0, so it lives: its heartbeats may be stuck
   // behind its pushes.
@@ -122,6 +133,7 @@ class Coordinator {
   };
 
   Status CheckJoin(const v1::Join& join);
+  v1::Header RefuseWhileLoading(int64_t now_ms);
   v1::Header RefuseOverRun(const v1::Join& join) const;
   v1::Header RefuseTakenSeat(const v1::Join& join, int64_t silent_ms);
   void Admit(const v1::Join& join, const cluster::Membership::Admission& admission, int64_t now_ms);
@@ -201,6 +213,7 @@ class Coordinator {
   cluster::Evaluator evaluator_;
   cluster::SaverWatch saver_;
   ShardBook shards_;
+  LoadingBook loading_;
   std::map<cluster::Seat, Desk> desks_;
   std::map<cluster::Seat, Held> held_;
   uint64_t looked_at_changes_ = 0;  // director_.changes(), when held_ was last looked at
@@ -208,9 +221,12 @@ class Coordinator {
   std::optional<int64_t> started_ms_;  // the first tick: from then on others can join
   bool anyone_joined_ = false;
   std::optional<int64_t> last_knock_ms_;  // when somebody last asked for a seat that was taken
-  Unchanged awaited_settling_;            // director_.settling()
-  Unchanged awaited_work_;                // director_.awaited_work()
-  std::optional<int64_t> finished_ms_;    // when a worker was first to be told so
+  // When somebody was last known to wait for servers that load.
+  std::optional<int64_t> last_waited_ms_;
+  Unchanged awaited_loading_;           // bytes that servers have loaded
+  Unchanged awaited_settling_;          // director_.settling()
+  Unchanged awaited_work_;              // director_.awaited_work()
+  std::optional<int64_t> finished_ms_;  // when a worker was first to be told so
   std::optional<int64_t> ended_ms_;
 };
 

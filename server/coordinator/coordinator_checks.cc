@@ -1,5 +1,6 @@
 // What the coordinator looks at in every tick: who is silent, and what is waited for in vain.
 
+#include <algorithm>
 #include <utility>
 
 #include "common/base/check.h"
@@ -7,12 +8,6 @@
 #include "server/coordinator/coordinator.h"
 
 namespace weir::server {
-namespace {
-
-// Who asked within so long for a seat that is taken asks again (workers do every 300 ms).
-constexpr int64_t kKnockMs = 2000;
-
-}  // namespace
 
 void Coordinator::Tick(int64_t now_ms) {
   if (!started_ms_) started_ms_ = now_ms;
@@ -70,7 +65,9 @@ void Coordinator::CheckTrainers(int64_t now_ms) {
 
 void Coordinator::CheckFirstTrainer(int64_t now_ms) {
   const int64_t timeout_ms = config_.cluster().join_timeout_ms();
-  if (!running() || anyone_joined_ || now_ms - *started_ms_ <= timeout_ms) return;
+  const int64_t unchanged_ms = awaited_loading_.For(loading_.sum().done_bytes(), now_ms);
+  const int64_t waited_ms = std::min(now_ms - *started_ms_, unchanged_ms);
+  if (!running() || anyone_joined_ || waited_ms <= timeout_ms) return;
   director_.Fail(StrCat("no trainer joined within ", timeout_ms, " ms (cluster.join_timeout_ms)"));
 }
 

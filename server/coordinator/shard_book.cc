@@ -107,9 +107,9 @@ bool ShardBook::all_have_left() const {
          std::ranges::all_of(shards_, [](const auto& entry) { return entry.second.has_left; });
 }
 
-std::string ShardBook::Name(uint32_t shard) const {
-  if (shard >= addresses_.size()) return StrCat("server ", shard);
-  return StrCat("server ", shard, " at ", addresses_[shard]);
+std::string ShardBook::Name(uint32_t server) const {
+  if (server >= addresses_.size()) return StrCat("server ", server);
+  return StrCat("server ", server, " at ", addresses_[server]);
 }
 
 }  // namespace weir::server

@@ -36,6 +36,8 @@ class ShardBook {
   std::string DescribeSilent(int64_t timeout_ms, int64_t now_ms) const;
   // Every shard was there and has said farewell.
   bool all_have_left() const;
+  // "server 1 at tcp://h1:7100", of any server.
+  std::string Name(uint32_t server) const;
 
  private:
   struct ShardSeat {
@@ -50,7 +52,6 @@ class ShardBook {
   Outcome TakeFailure(const v1::ShardReport& report);
   Outcome TakeReport(const v1::ShardReport& report, bool is_over, bool has_failed, int64_t now_ms);
   Outcome Replied(v1::ShardReply::State state, std::string reason) const;
-  std::string Name(uint32_t shard) const;
 
   const v1::RunIdentity identity_;
   const uint32_t server_count_;

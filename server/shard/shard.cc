@@ -38,6 +38,10 @@ DecodedRows& RowScratch() {
   return scratch;
 }
 
+uint64_t ValueBytes(const PieceSpec& piece) {
+  return static_cast<uint64_t>(piece.element_count) * sizeof(float);
+}
+
 wire::ValueCoding CodingOf(v1::ValueCoding coding) {
   return coding == v1::BF16 ? wire::ValueCoding::kBf16 : wire::ValueCoding::kF32;
 }
@@ -45,7 +49,7 @@ wire::ValueCoding CodingOf(v1::ValueCoding coding) {
 }  // namespace
 
 Shard::Shard(const v1::Config& config, const ModelLayout& layout, uint32_t shard_index,
-             Outbox* outbox)
+             Outbox* outbox, LoadProgress* progress)
     : layout_(layout),
       shard_index_(shard_index),
       partition_count_(static_cast<uint32_t>(config.cluster().row_partitions())),
@@ -57,28 +61,45 @@ Shard::Shard(const v1::Config& config, const ModelLayout& layout, uint32_t shard
       arena_(config.cluster().server_threads()),
       row_stage_(RowStage(layout)),
       versions_(layout.stages().size()) {
-  const wire::ValueCoding coding = CodingOf(config.cluster().answer_values());
-  for (const PieceSpec& piece : layout.pieces()) {
-    if (piece.server != shard_index) continue;
-    const size_t slot = dense_.size();
-    dense_slots_[{piece.tensor, static_cast<uint32_t>(piece.begin)}] = slot;
-    dense_stages_.push_back(StageOf(layout, piece.tensor));
-    dense_.push_back(
-        std::make_unique<DenseStrand>(layout, piece, *dense_rule_, coding, slot, &arena_));
-  }
+  MakePieces(CodingOf(config.cluster().answer_values()), progress);
   for (size_t slot = 0; slot < partition_count_; ++slot) {
     rows_.push_back(std::make_unique<RowStrand>(layout, *row_rule_, slot, &arena_));
   }
 }
 
+void Shard::MakePieces(wire::ValueCoding answer_values, LoadProgress* progress) {
+  uint64_t total_bytes = 0;
+  std::vector<const PieceSpec*> own;
+  for (const PieceSpec& piece : layout_.pieces()) {
+    if (piece.server != shard_index_) continue;
+    dense_slots_[{piece.tensor, static_cast<uint32_t>(piece.begin)}] = own.size();
+    dense_stages_.push_back(StageOf(layout_, piece.tensor));
+    own.push_back(&piece);
+    total_bytes += ValueBytes(piece);
+  }
+  if (progress != nullptr) progress->Expect(total_bytes);
+  for (size_t slot = 0; slot < own.size(); ++slot) {
+    if (progress != nullptr && progress->is_cancelled()) return;
+    dense_.push_back(std::make_unique<DenseStrand>(layout_, *own[slot], *dense_rule_, answer_values,
+                                                   slot, &arena_));
+    if (progress != nullptr) progress->Add(ValueBytes(*own[slot]));
+  }
+}
+
 Shard::~Shard() { arena_.WaitIdle(); }
 
-Status Shard::Load(const saved_model::SavedModel& model, const v1::Config& config) {
+Status Shard::Load(const saved_model::SavedModel& model, const v1::Config& config,
+                   LoadProgress* progress) {
   CHECK_EQ(versions_[0], 0u);
   const uint32_t server_count = layout_.server_count();
   WEIR_RETURN_IF_ERROR(saved_model::TakeOver(
       model, config, layout_,
-      {.begin_rules =
+      {.advance =
+           [&](uint64_t bytes) {
+             progress->Add(bytes);
+             return progress->is_cancelled() ? Interrupted("stopped") : OkStatus();
+           },
+       .begin_rules =
            [&](const v1::RuleStarts& starts) {
              dense_rule_->BeginAfter(starts.dense());
              row_rule_->BeginAfter(starts.rows());

@@ -20,6 +20,7 @@
 #include "common/proto/protocol.pb.h"
 #include "common/saved_model/saved_model.h"
 #include "server/shard/dense_strand.h"
+#include "server/shard/load_progress.h"
 #include "server/shard/pending.h"
 #include "server/shard/row_strand.h"
 
@@ -27,13 +28,17 @@ namespace weir::server {
 
 class Shard {
  public:
-  // outbox outlives the shard.
-  Shard(const v1::Config& config, const ModelLayout& layout, uint32_t shard_index, Outbox* outbox);
+  // outbox outlives the shard. progress: hears of each piece that has its initial values; where it
+  // is cancelled, the shard is of no use.
+  Shard(const v1::Config& config, const ModelLayout& layout, uint32_t shard_index, Outbox* outbox,
+        LoadProgress* progress = nullptr);
   ~Shard();
 
   // Takes over what this server owns of a saved model, before the first push. FailedPrecondition
-  // when it is another model.
-  Status Load(const saved_model::SavedModel& model, const v1::Config& config);
+  // when it is another model. progress: hears of each byte of its parameters; Interrupted where it
+  // is cancelled.
+  Status Load(const saved_model::SavedModel& model, const v1::Config& config,
+              LoadProgress* progress);
 
   // Sorts the push's frames into the strands' slots. InvalidData for anything that this server does
   // not serve, or this stage does not have; nothing is queued then.
@@ -75,6 +80,7 @@ class Shard {
   int64_t row_count() const;
 
  private:
+  void MakePieces(wire::ValueCoding answer_values, LoadProgress* progress);
   Status RouteDense(const wire::FrameView& frame, PendingAnswer* pending) const;
   Status RouteRows(const wire::FrameView& frame, PendingAnswer* pending) const;
   // row_count: rows of the request's frames so far.

@@ -1044,6 +1044,41 @@ class ProcessTest(unittest.TestCase):
         self.assertNotIn("goes on with", self.end(again, 0, "begins with nothing kept"))
         self.end(server, 0)
 
+    def test_a_server_that_cannot_load_tells_who_waits_for_it(self):
+        flags = ["--config=" + RUN, "--override=data { synthetic { rows: 2000 } }"]
+        model = self.path("model")
+        self.run_once(0, "weir-worker", *flags, "--save=" + model)
+        with open(model + "/parameters.weir", "r+b") as f:
+            f.seek(-1, os.SEEK_END)
+            last = f.read(1)[0]
+            f.seek(-1, os.SEEK_END)
+            f.write(bytes([last ^ 1]))
+        servers = self.servers(1)
+        flags += ["--servers=" + servers, "--warm_start=" + model]
+        worker = self.start("weir-worker", *flags)
+        time.sleep(0.5)
+        why = model + "/parameters.weir: frame at byte"
+        self.end(self.start("weir-server", *flags, "--shard=0"), 1, "error: " + why, timeout=20)
+        self.end(worker, 1, "the run has failed: server 0 at %s has ended: %s" % (servers, why), timeout=20)
+
+    def test_a_signal_ends_a_server_that_loads_and_those_who_wait_hear_of_it(self):
+        flags = ["--config=" + RUN, "--servers=" + self.servers(2),
+                 "--override=model { bottom_widths: [65535, 1000, 8] } update { dense { sgd { learning_rate: 0.1 } } }"]
+        servers = [self.start("weir-server", *flags, "--shard=%d" % shard) for shard in range(2)]
+        with open(self.path("log"), "wb") as log:
+            worker = subprocess.Popen([os.path.join(BIN, "weir-worker"), *flags], stdout=log, stderr=log)
+        self.children.append(worker)
+
+        def said():
+            with open(self.path("log"), encoding="utf-8") as f:
+                return f.read()
+        self.until(lambda: "is loading, " in said())
+        servers[1].send_signal(signal.SIGINT)
+        self.end(servers[1], 130, timeout=10)
+        self.end(servers[0], 1, "server 1 at %s was stopped" % flags[1].split(",")[1], timeout=10)
+        self.assertEqual(worker.wait(timeout=20), 1)
+        self.assertIn("was stopped", said())
+
     def test_who_saves_the_model_may_come_after_the_end_and_nobody_else(self):
         flags = ["--config=" + RUN, "--servers=" + self.servers(2), "--override=data { synthetic { rows: 2000 } }"]
         servers = [self.start("weir-server", *flags, "--shard=%d" % shard) for shard in range(2)]

@@ -103,7 +103,8 @@ class ServerTest : public testing::Test {
   void StartServer(const v1::Config& config, uint32_t server_count, uint32_t shard_index,
                    std::unique_ptr<transport::ServerTransport> transport) {
     CHECK(transport->Bind(kServerAddress).ok());
-    server_ = std::make_unique<Server>(config, server_count, shard_index, std::move(transport));
+    server_ = std::make_unique<Server>(config, server_count, shard_index, std::move(transport),
+                                       ServerOptions{.prompt_ms = kPatienceMs});
     thread_ = std::thread([this] { outcome_ = server_->Run(); });
   }
   void TearDown() override {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
 
 #include "common/session/header_message.h"
@@ -191,6 +192,27 @@ TEST_F(ShardReporterTest, NoiseFromTheCoordinatorIsIgnored) {
   ASSERT_TRUE(incoming);
   ASSERT_TRUE(coordinator_->Send(incoming->peer, {{transport::Part(Bytes{0xff, 0xff, 1})}}).ok());
   ASSERT_TRUE(coordinator_->Send(incoming->peer, session::MakeMessage({})).ok());
+  AnswerOne(v1::ShardReply::FINISHED);
+  EXPECT_TRUE(End().ok());
+}
+
+TEST_F(ShardReporterTest, TellsHowFarTheShardIsWhileItLoads) {
+  std::atomic<bool> loads = true;
+  ShardReporterOptions options;
+  options.coordinator_address = kCoordinatorAddress;
+  options.interval_ms = 20;
+  options.loading = [&] {
+    v1::Loading loading;
+    loading.set_done_bytes(7);
+    return loads ? std::optional(loading) : std::nullopt;
+  };
+  ShardReporter reporter(
+      options, network_.MakeClient(), [](uint64_t) {},
+      [this](Status status) { end_.set_value(std::move(status)); });
+  reporter.Start();
+  EXPECT_EQ(AnswerOne(v1::ShardReply::RUNNING).loading().done_bytes(), 7u);
+  loads = false;
+  while (AnswerOne(v1::ShardReply::RUNNING).has_loading()) continue;
   AnswerOne(v1::ShardReply::FINISHED);
   EXPECT_TRUE(End().ok());
 }

@@ -5,6 +5,8 @@
 #include "common/base/random.h"
 #include "common/base/strings.h"
 #include "common/session/header_message.h"
+#include "common/session/loading.h"
+#include "worker/link/loading_notice.h"
 
 namespace weir::worker {
 namespace {
@@ -43,6 +45,8 @@ Result<v1::JoinReply> JoinRun(const JoinOptions& options, transport::ConnectionI
   bool seat_was_taken = false;
   std::string reason = "is weir-server running there, and are host and port right and open?";
   int64_t next_ms = 0;
+  session::LoadingWatch watch;
+  LoadingNotice notice;
   while (clock.Look() < deadline_ms) {
     WEIR_RETURN_IF_ERROR(failure());
     if (clock.NowMs() >= next_ms) {
@@ -66,6 +70,14 @@ Result<v1::JoinReply> JoinRun(const JoinOptions& options, transport::ConnectionI
                                               : FailedPrecondition(std::move(message));
     }
     reason = StrCat("it ", reason);
+    if (reply->refusal().has_loading()) {
+      notice.Tell(reply->refusal().reason(), clock.NowMs());
+      reason = StrCat("nothing new was heard for ", options.timeout_ms,
+                      " ms (cluster.connect_timeout_ms) but: ", reply->refusal().reason());
+      if (watch.HasProgressed(reply->refusal().loading())) {
+        deadline_ms = std::max(deadline_ms, clock.NowMs() + options.timeout_ms);
+      }
+    }
     // Of a process that is gone, perhaps, whose place this one is to take.
     if (!seat_was_taken && reply->refusal().wait_ms() > 0) {
       seat_was_taken = true;

@@ -29,14 +29,16 @@ struct JoinOptions {
   bool awaits_model = false;
   std::vector<uint64_t> file_bytes = {};  // data::FileBytes
   uint32_t train_files = 0;               // how many of them are to train on
-  int64_t timeout_ms = 30000;             // of time in which this process runs
-  int64_t member_timeout_ms = 15000;      // a seat whose holder is silent is free then
+  // Of time in which this process runs; begins anew whenever the servers have loaded more.
+  int64_t timeout_ms = 30000;
+  int64_t member_timeout_ms = 15000;  // a seat whose holder is silent is free then
   const Clock& clock = Clock::Real();
 };
 
 // Fails if the coordinator refuses for good (TooLate when the run has ended well), is silent for
-// the timeout, or as soon as failure() does. A seat that another process holds is waited for until
-// that one would have lost it, had it been silent since.
+// the timeout, or as soon as failure() does. Servers that load are waited for as long as they
+// progress, with a line in the log now and then. A seat that another process holds is waited for
+// until that one would have lost it, had it been silent since.
 Result<v1::JoinReply> JoinRun(const JoinOptions& options, transport::ConnectionId coordinator,
                               transport::ClientTransport* transport, WireMeter* meter,
                               const std::function<Status()>& failure);

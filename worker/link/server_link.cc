@@ -381,6 +381,9 @@ void ServerLink::Handle(size_t server, const v1::Header& header,
       }
       break;
     case v1::Header::kRefusal:
+      if (header.refusal().has_loading()) {
+        loading_notice_.Tell(PeerName(server) + ": " + header.refusal().reason(), clock_.NowMs());
+      }
       Do(server, session.OnRefusal(header.refusal(), clock_.NowMs()));
       PublishTaken();
       break;

@@ -29,6 +29,7 @@
 #include "common/proto/protocol.pb.h"
 #include "common/session/client_session.h"
 #include "common/transport/transport.h"
+#include "worker/link/loading_notice.h"
 #include "worker/link/outstanding.h"
 #include "worker/link/read_mark.h"
 #include "worker/link/replica.h"
@@ -199,6 +200,7 @@ class ServerLink {
   uint64_t adopted_generation_ = 0, lost_generation_ = 0;
   bool awaited_next_ = false;  // when it was adopted
   bool run_is_over_ = false;   // as the coordinator says
+  LoadingNotice loading_notice_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -303,6 +303,26 @@ TEST_F(ClientSessionTest, AServerThatRefusesForAMomentIsAskedAgainSoonAndQuotedI
   EXPECT_THAT(failure, HasSubstr("not yet"));
 }
 
+TEST_F(ClientSessionTest, AServerThatLoadsIsWaitedForAsLongAsItProgresses) {
+  session_.Start(0);
+  v1::Refusal refusal = Refusal("it is loading, 0 %", true);
+  const int64_t timeout_ms = Options().connect_timeout_ms, step_ms = timeout_ms / 2;
+  int64_t now_ms = 0;
+  for (uint64_t bytes = 0; bytes < 10; ++bytes) {
+    refusal.mutable_loading()->set_done_bytes(bytes);
+    session_.OnRefusal(refusal, now_ms);
+    EXPECT_TRUE(FailureOf(session_.Tick({}, now_ms + 1)).ok());
+    now_ms += step_ms;
+  }
+  now_ms -= step_ms;  // the last progress
+  refusal.set_reason("it is loading, 9 %");
+  session_.OnRefusal(refusal, now_ms + timeout_ms);
+  EXPECT_TRUE(FailureOf(session_.Tick({}, now_ms + timeout_ms)).ok());
+  EXPECT_THAT(FailureOf(session_.Tick({}, now_ms + timeout_ms + 1)).message(),
+              AllOf(HasSubstr("tcp://h1:7100 has loaded nothing more for 10.0 s"),
+                    HasSubstr("cluster.connect_timeout_ms"), HasSubstr("it is loading, 9 %")));
+}
+
 TEST_F(ClientSessionTest, NothingHappensAfterAFailure) {
   BeReady();
   session_.OnRefusal(Refusal("no", false), 1);

@@ -124,8 +124,10 @@ class CoordinatorTest : public testing::Test {
   }
 
   // The run is in it once a reply has told the shard.
-  v1::ShardReply Report(uint32_t shard, uint64_t nonce) {
+  v1::ShardReply Report(uint32_t shard, uint64_t nonce,
+                        const std::optional<v1::Loading>& loading = std::nullopt) {
     v1::ShardReport report;
+    if (loading) *report.mutable_loading() = *loading;
     *report.mutable_identity() = identity_;
     report.set_shard(shard);
     report.set_nonce(nonce);
@@ -133,6 +135,12 @@ class CoordinatorTest : public testing::Test {
     v1::ShardReply reply = coordinator_.OnShardReport(report, now_ms_)->shard_reply();
     if (reply.state() != v1::ShardReply::TAKEN) told_.insert({shard, nonce});
     return reply;
+  }
+  static v1::Loading Loading(uint64_t done_bytes, uint64_t total_bytes) {
+    v1::Loading loading;
+    loading.set_done_bytes(done_bytes);
+    loading.set_total_bytes(total_bytes);
+    return loading;
   }
   void SayFarewell(uint32_t trainer) {
     EXPECT_FALSE(SayGoodbye(Speaker(trainer), "")) << "nobody is there to take a reply";
@@ -568,6 +576,76 @@ TEST_F(CoordinatorTest, ARunThatNobodyJoinsFailsAndNamesTheSetting) {
   coordinator_.Tick(now_ms_);
   EXPECT_THAT(coordinator_.failure(),
               AllOf(HasSubstr("no trainer joined"), HasSubstr("cluster.join_timeout_ms")));
+}
+
+TEST_F(CoordinatorTest, NobodyJoinsWhileAServerIsKnownToLoad) {
+  coordinator_.OnLoading(0, Loading(40, 100));
+  Report(2, 8, Loading(10, 100));
+  const v1::Header reply = Join(0, 1);
+  EXPECT_TRUE(reply.refusal().retry());
+  EXPECT_EQ(reply.refusal().reason(), "server 2 is loading, 10 %");
+  EXPECT_EQ(reply.refusal().loading().done_bytes(), 50u) << "of all";
+  Report(2, 8);
+  EXPECT_EQ(Join(0, 1).refusal().reason(), "server 0 is loading, 40 %");
+  coordinator_.OnLoaded(0);
+  EXPECT_TRUE(Join(0, 1).has_join_reply());
+}
+
+TEST_F(CoordinatorTest, WhoHasASeatKeepsItWhileAServerLoads) {
+  const uint64_t incarnation = Admit(0);
+  Report(1, 8, Loading(40, 100));
+  EXPECT_EQ(Admit(0), incarnation);
+  EXPECT_TRUE(Join(1, 1).refusal().has_loading());
+}
+
+TEST_F(CoordinatorTest, AConfigThatDiffersIsToldWhileServersLoad) {
+  coordinator_.OnLoading(0, Loading(40, 100));
+  v1::Join join;
+  *join.mutable_identity() = identity_;
+  join.mutable_identity()->set_server_count(2);
+  join.mutable_identity()->clear_checksum();
+  EXPECT_FALSE(coordinator_.OnJoin(join, now_ms_).refusal().retry());
+}
+
+TEST_F(CoordinatorTest, TheFirstTrainersTimeBeginsWhenServersLoadNoMore) {
+  coordinator_.Tick(now_ms_);
+  for (uint64_t bytes = 0; bytes < 5; ++bytes) {
+    coordinator_.OnLoading(0, Loading(bytes, 5));
+    now_ms_ += kJoinTimeoutMs;
+    coordinator_.Tick(now_ms_);
+    EXPECT_FALSE(coordinator_.failed()) << bytes;
+  }
+  coordinator_.OnLoaded(0);
+  coordinator_.Tick(now_ms_);
+  now_ms_ += kJoinTimeoutMs + 1;
+  coordinator_.Tick(now_ms_);
+  EXPECT_THAT(coordinator_.failure(), HasSubstr("no trainer joined"));
+}
+
+TEST_F(CoordinatorTest, WhoWaitsForServersThatLoadIsToldOfTheEnd) {
+  for (const uint32_t shard : {1u, 2u}) {
+    Report(shard, 8);
+    ShardSaysFarewell(shard, 8);
+  }
+  coordinator_.OnLoading(0, Loading(40, 100));
+  Join(0, 1);
+  coordinator_.Fail("no memory");
+  coordinator_.Tick(now_ms_);
+  EXPECT_FALSE(coordinator_.over(now_ms_)) << "it asks again soon";
+  EXPECT_THAT(Join(0, 1).refusal().reason(), HasSubstr("the run has failed: no memory"));
+  EXPECT_TRUE(coordinator_.over(now_ms_ + 2000));
+}
+
+TEST_F(CoordinatorTest, AServerThatCannotLoadStaysForThoseWhoComeInThatMoment) {
+  for (const uint32_t shard : {1u, 2u}) {
+    Report(shard, 8);
+    ShardSaysFarewell(shard, 8);
+  }
+  coordinator_.FailToLoad("the file is damaged", now_ms_);
+  coordinator_.Tick(now_ms_);
+  EXPECT_FALSE(coordinator_.over(now_ms_));
+  EXPECT_THAT(Join(0, 1).refusal().reason(), HasSubstr("server 0 has ended: the file is damaged"));
+  EXPECT_TRUE(coordinator_.over(now_ms_ + 2000));
 }
 
 TEST_F(CoordinatorTest, NobodyJoinsARunThatIsOver) {

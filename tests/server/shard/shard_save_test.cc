@@ -188,7 +188,8 @@ TEST_F(ShardSave, AnAnswerWithoutAPushIsNoStepOfAModelThatWasTakenOver) {
   ASSERT_TRUE(first.Save(config, directory_ + "/moving").ok());
   const auto model = saved_model::SavedModel::Open(directory_ + "/moving");
   ASSERT_TRUE(model.ok()) << model.status();
-  ASSERT_TRUE(next.shard().Load(**model, config).ok());
+  LoadProgress progress;
+  ASSERT_TRUE(next.shard().Load(**model, config, &progress).ok());
   next.Answer(0);
   const auto value = [](StagedShard& of) {
     return of.shard().dense_strands()[0]->piece().values()[7];
@@ -196,9 +197,19 @@ TEST_F(ShardSave, AnAnswerWithoutAPushIsNoStepOfAModelThatWasTakenOver) {
   EXPECT_EQ(value(next), value(first));
 }
 
+TEST_F(ShardSave, LoadingEndsWhenNobodyWantsItAnyMore) {
+  StagedShard next(config_);
+  LoadProgress progress;
+  progress.Cancel();
+  EXPECT_EQ(next.shard().Load(*model_, config_, &progress).code(), StatusCode::kInterrupted);
+  EXPECT_LT(progress.ToProto().done_bytes(), model_->manifest().parameter_bytes());
+}
+
 TEST_F(ShardSave, ARunThatGoesOnFindsEverythingAsItWas) {
   StagedShard next(config_);
-  ASSERT_TRUE(next.shard().Load(*model_, config_).ok());
+  LoadProgress progress;
+  ASSERT_TRUE(next.shard().Load(*model_, config_, &progress).ok());
+  EXPECT_EQ(progress.ToProto().done_bytes(), model_->manifest().parameter_bytes());
   for (const uint32_t stage : {0u, 1u}) EXPECT_EQ(next.shard().version(stage), kStepsOfFirst);
   for (const uint64_t id : {kTouched, kUntouched}) {
     const std::vector<float> before = trained_.Row(id), after = next.Row(id);

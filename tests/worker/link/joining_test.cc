@@ -1,5 +1,6 @@
 #include "worker/link/joining.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -73,6 +74,44 @@ class TakenSeat : public transport::ClientTransport {
   bool asked_ = false, says_when_ = true;
 };
 
+// A coordinator whose servers load some bytes between two requests, and then no more; in the end
+// they serve, if they have loaded all.
+class LoadingServers : public transport::ClientTransport {
+ public:
+  LoadingServers(ManualClock* clock, uint64_t until, uint64_t total)
+      : clock_(clock), until_(until), total_(total) {}
+
+  Result<transport::ConnectionId> Open(const std::string& /*address*/) override { return 1u; }
+  void Close(transport::ConnectionId /*connection*/) override {}
+  Status Send(transport::ConnectionId /*connection*/, transport::Message /*message*/) override {
+    asked_ = true;
+    return OkStatus();
+  }
+  std::optional<transport::ConnectionMessage> Receive(int64_t timeout_ms) override {
+    clock_->Advance(timeout_ms);
+    if (!std::exchange(asked_, false)) return std::nullopt;
+    v1::Header header;
+    if (done_ < total_) {
+      v1::Refusal& refusal = *header.mutable_refusal();
+      refusal.set_reason("server 2 is loading, so far");
+      refusal.set_retry(true);
+      refusal.mutable_loading()->set_done_bytes(done_);
+      refusal.mutable_loading()->set_total_bytes(total_);
+      if (done_ < until_) ++done_;
+    } else {
+      header.mutable_join_reply()->set_incarnation(3);
+    }
+    return transport::ConnectionMessage{.connection = 1, .message = session::MakeMessage(header)};
+  }
+  void Wake() override {}
+
+ private:
+  ManualClock* const clock_;
+  const uint64_t until_, total_;
+  uint64_t done_ = 0;
+  bool asked_ = false;
+};
+
 Result<v1::JoinReply> JoinAfterPause(int64_t pause_ms, int64_t timeout_ms) {
   ManualClock clock;
   PausedTransport transport(&clock, pause_ms);
@@ -112,6 +151,30 @@ TEST(Joining, DoesNotWaitLongerForASeatWhoseHolderLives) {
               1, &transport, &meter, [] { return OkStatus(); });
   EXPECT_EQ(joined.status().code(), StatusCode::kDeadlineExceeded);
   EXPECT_LE(clock.NowMs() - start_ms, TakenSeat::kHeldMs + 3000);
+}
+
+TEST(Joining, WaitsForServersThatLoadAsLongAsTheyProgress) {
+  ManualClock clock;
+  LoadingServers transport(&clock, 100, 100);
+  WireMeter meter;
+  const auto joined =
+      JoinRun({.coordinator_name = "server 0", .identity = {}, .timeout_ms = 1500, .clock = clock},
+              1, &transport, &meter, [] { return OkStatus(); });
+  ASSERT_TRUE(joined.ok()) << joined.status();
+  EXPECT_EQ(joined->incarnation(), 3u);
+}
+
+TEST(Joining, GivesUpServersThatLoadNoMore) {
+  ManualClock clock;
+  LoadingServers transport(&clock, 50, 100);
+  WireMeter meter;
+  const auto joined =
+      JoinRun({.coordinator_name = "server 0", .identity = {}, .timeout_ms = 1500, .clock = clock},
+              1, &transport, &meter, [] { return OkStatus(); });
+  EXPECT_EQ(joined.status().code(), StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(joined.status().message(),
+              testing::AllOf(testing::HasSubstr("server 2 is loading, so far"),
+                             testing::HasSubstr("1500 ms (cluster.connect_timeout_ms)")));
 }
 
 TEST(Joining, EndsAtItsTimeout) {

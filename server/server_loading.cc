@@ -1,0 +1,65 @@
+// How a server gets its parameters while it answers those who wait for them.
+
+#include <utility>
+
+#include "common/base/check.h"
+#include "server/server.h"
+
+namespace weir::server {
+
+void Server::StartLoading() {
+  auto loader =
+      std::make_unique<Loader>([this](LoadProgress* progress) { return MakeShard(progress); },
+                               [this] { transport_->Wake(); });
+  const bool is_prompt = loader->EndsWithin(options_.prompt_ms);
+  std::lock_guard lock(mutex_);
+  loader_ = std::move(loader);
+  tells_loading_ = !is_prompt;
+}
+
+Loader::Made Server::MakeShard(LoadProgress* progress) {
+  progress->Expect(options_.load_bytes);
+  auto shard = std::make_unique<Shard>(config_, layout_, shard_index_, &outbox_, progress);
+  shard->SetLastWords(last_words_);
+  if (progress->is_cancelled()) return Interrupted("stopped");
+  // What it needs, a file perhaps, goes with it.
+  if (const auto load = std::exchange(options_.load, nullptr)) {
+    WEIR_RETURN_IF_ERROR(load(shard.get(), progress));
+  }
+  return shard;
+}
+
+void Server::LookAtLoader(int64_t now_ms) {
+  if (!loader_) return;
+  auto made = loader_->Take();
+  if (made) return TakeShard(*std::move(made), now_ms);
+  const v1::Loading loading = loader_->progress();
+  dispatcher_->SetLoading(loading);
+  if (coordinator_) coordinator_->OnLoading(0, loading);
+}
+
+void Server::TakeShard(Loader::Made made, int64_t now_ms) {
+  {
+    std::lock_guard lock(mutex_);
+    tells_loading_ = false;
+    loader_.reset();
+  }
+  if (!made.ok()) {
+    load_failure_ = made.status();
+    if (coordinator_) coordinator_->FailToLoad(load_failure_.message(), now_ms);
+    return;
+  }
+  shard_ = *std::move(made);
+  is_loaded_ = true;
+  LOG(INFO) << "has its parameters";
+  dispatcher_->Open(shard_.get());
+  if (coordinator_) coordinator_->OnLoaded(0);
+}
+
+std::optional<v1::Loading> Server::loading() const {
+  std::lock_guard lock(mutex_);
+  if (!tells_loading_) return std::nullopt;
+  return loader_->progress();
+}
+
+}  // namespace weir::server
