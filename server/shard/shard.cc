@@ -78,12 +78,13 @@ void Shard::MakePieces(wire::ValueCoding answer_values, LoadProgress* progress) 
     total_bytes += ValueBytes(piece);
   }
   if (progress != nullptr) progress->Expect(total_bytes);
-  for (size_t slot = 0; slot < own.size(); ++slot) {
+  dense_.resize(own.size());
+  arena_.ForEach(own.size(), [&](size_t slot) {
     if (progress != nullptr && progress->is_cancelled()) return;
-    dense_.push_back(std::make_unique<DenseStrand>(layout_, *own[slot], *dense_rule_, answer_values,
-                                                   slot, &arena_));
+    dense_[slot] = std::make_unique<DenseStrand>(layout_, *own[slot], *dense_rule_, answer_values,
+                                                 slot, &arena_);
     if (progress != nullptr) progress->Add(ValueBytes(*own[slot]));
-  }
+  });
 }
 
 Shard::~Shard() { arena_.WaitIdle(); }

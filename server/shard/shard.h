@@ -28,8 +28,9 @@ namespace weir::server {
 
 class Shard {
  public:
-  // outbox outlives the shard. progress: hears of each piece that has its initial values; where it
-  // is cancelled, the shard is of no use.
+  // Makes the initial values on the arena's threads and the caller's. outbox outlives the shard.
+  // progress: hears of each piece that has its initial values; where it is cancelled, the shard is
+  // of no use.
   Shard(const v1::Config& config, const ModelLayout& layout, uint32_t shard_index, Outbox* outbox,
         LoadProgress* progress = nullptr);
   ~Shard();

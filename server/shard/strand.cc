@@ -1,5 +1,6 @@
 #include "server/shard/strand.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <iostream>
 #include <new>
@@ -98,6 +99,28 @@ void StrandArena::WaitIdle() {
     if (busy_ == 0) return;
     changed_.wait(lock, [&] { return busy_ == 0 || !ready_.empty(); });
   }
+}
+
+// The library has a thread less than the machine has cores, because it counts on who waits.
+void StrandArena::ForEach(size_t count, const std::function<void(size_t)>& work) {
+  std::atomic<size_t> next = 0;
+  std::atomic<bool> is_short_of_memory = false;
+  const auto take_turns = [&] {
+    try {
+      for (size_t i = next++; i < count && !is_short_of_memory; i = next++) work(i);
+    } catch (const std::bad_alloc&) {
+      is_short_of_memory = true;
+    }
+  };
+  std::vector<std::unique_ptr<Strand>> strands;
+  for (int i = 0; i < arena_.max_concurrency(); ++i) {
+    strands.push_back(std::make_unique<Strand>(this));
+    strands.back()->Post(take_turns);
+  }
+  HandOver();
+  take_turns();
+  WaitIdle();
+  if (is_short_of_memory) throw std::bad_alloc();
 }
 
 void StrandArena::Enqueue(Strand* strand) {

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -35,6 +36,11 @@ class StrandArena {
   void SetLastWords(std::function<void(const Status& why)> say) {
     say_last_words_ = std::move(say);
   }
+
+  // Does work(0), work(1), ... on the arena's threads and the caller's, in any order and several at
+  // a time, and returns when all is done. Throws std::bad_alloc when one of them has; the others
+  // may be left out then. For before anything is posted: nobody may post meanwhile.
+  void ForEach(size_t count, const std::function<void(size_t)>& work);
 
   // Whether a strand waits for one of the next two.
   bool has_ready() const;

@@ -50,6 +50,23 @@ TEST(Strand, RunsOneTaskAtATime) {
   EXPECT_EQ(overlaps, 0);
 }
 
+TEST(StrandArena, DoesEachOfManyThingsOnce) {
+  StrandArena arena(4);
+  std::vector<std::atomic<int>> done(1000);
+  arena.ForEach(done.size(), [&](size_t i) { ++done[i]; });
+  for (const std::atomic<int>& count : done) EXPECT_EQ(count, 1);
+  arena.ForEach(0, [](size_t) { ADD_FAILURE(); });
+}
+
+TEST(StrandArena, ThrowsWhatAThingOfManyHasMet) {
+  StrandArena arena(4);
+  const auto work = [](size_t i) {
+    if (i == 7) throw std::bad_alloc();
+  };
+  EXPECT_THROW(arena.ForEach(100, work), std::bad_alloc);
+  arena.ForEach(3, work);  // it can go on
+}
+
 TEST(Strand, ManyStrandsKeepTheirOwnOrder) {
   constexpr int kStrands = 64, kTasks = 200;
   StrandArena arena(4);
