@@ -55,6 +55,8 @@ struct SavedRows {
   }
 };
 struct Visitor {
+  // Rows are looked at later, too: what was visited is worth its memory. (SavedModel's Visit.)
+  bool keeps_rows = false;
   // After each frame, of so many bytes. What it returns, if it is not OK, ends the visit. May be
   // empty.
   std::function<Status(uint64_t bytes)> advance = {};

@@ -294,6 +294,36 @@ SavedModel::SavedModel(std::string directory, v1::SavedModelManifest manifest, B
 
 SavedModel::~SavedModel() { munmap(const_cast<uint8_t*>(parameters_.data()), parameters_.size()); }
 
+// What frames were visited of the file: their checksum, and that they need no memory any more,
+// where nobody keeps them.
+class SavedModel::Progress {
+ public:
+  Progress(ByteSpan file, const Visitor& visitor) : file_(file), visitor_(visitor) {}
+
+  Status Pass(uint64_t bytes) {
+    checksum_.Append(file_.subspan(passed_, bytes));
+    passed_ += bytes;
+    if (!visitor_.keeps_rows && passed_ - released_ >= kReleasedBytes) Release();
+    return visitor_.advance ? visitor_.advance(bytes) : OkStatus();
+  }
+  uint64_t checksum() const { return checksum_.value(); }
+
+ private:
+  static constexpr uint64_t kReleasedBytes = uint64_t{4} << 20;  // at a time; whole pages
+
+  // The file has them still: who looks again reads them again.
+  void Release() {
+    const uint64_t bytes = (passed_ - released_) / kReleasedBytes * kReleasedBytes;
+    madvise(const_cast<uint8_t*>(file_.data() + released_), bytes, MADV_DONTNEED);
+    released_ += bytes;
+  }
+
+  const ByteSpan file_;
+  const Visitor& visitor_;
+  uint64_t passed_ = 0, released_ = 0;
+  wire::Checksum checksum_;
+};
+
 Status SavedModel::Visit(const Visitor& visitor) const {
   const v1::UpdateConfig& update = config().update();
   const int64_t dimension = layout_->embedding_dimension();
@@ -303,7 +333,8 @@ Status SavedModel::Visit(const Visitor& visitor) const {
       static_cast<size_t>(dimension + store::MakeUpdateRule(update.rows())->StatePerRow(dimension));
   std::set<std::pair<uint32_t, int64_t>> pieces;
   bool repeated = false, state_fits = true;
-  const Visitor checking = {.advance = visitor.advance,
+  Progress progress(parameters_, visitor);
+  const Visitor checking = {.advance = [&](uint64_t bytes) { return progress.Pass(bytes); },
                             .piece =
                                 [&](const SavedPiece& piece) {
                                   repeated |= !pieces.emplace(piece.tensor, piece.begin).second;
@@ -321,9 +352,7 @@ Status SavedModel::Visit(const Visitor& visitor) const {
     if (status.code() == StatusCode::kInterrupted) return status;
     return InvalidData(StrCat(path, ": ", status.message()));
   }
-  wire::Checksum checksum;
-  checksum.Append(parameters_);
-  if (checksum.value() != manifest_.parameters_checksum()) {
+  if (progress.checksum() != manifest_.parameters_checksum()) {
     return InvalidData(StrCat(path, " is not the one that ", kManifestFile,
                               " was written with; copy the whole folder again"));
   }

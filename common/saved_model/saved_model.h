@@ -97,6 +97,8 @@ class SavedModel {
   Status Visit(const Visitor& visitor) const;
 
  private:
+  class Progress;
+
   SavedModel(std::string directory, v1::SavedModelManifest manifest, ByteSpan parameters);
   static Result<std::unique_ptr<SavedModel>> OpenOnce(const std::string& directory);
 

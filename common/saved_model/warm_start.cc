@@ -226,6 +226,7 @@ Status TakeOver(const SavedModel& model, const v1::Config& config, const ModelLa
              std::vector<float> floats(rows.row_floats);
              const std::span<const float> saved = floats;
              for (size_t i = 0; i < rows.ids.size(); ++i) {
+               if (take.wants_row && !take.wants_row(rows.table, rows.ids[i])) continue;
                rows.CopyRow(i, floats);
                row.TakeRow(saved.first(dimension), saved.subspan(dimension));
                take.row(rows.table, rows.ids[i], row.values(), row.state());

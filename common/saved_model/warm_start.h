@@ -20,6 +20,8 @@ struct WarmStart {
   // Bytes of the parameters that were read: all of them, bit by bit. What it returns, if it is not
   // OK, ends it. May be empty.
   std::function<Status(uint64_t bytes)> advance = {};
+  // Whether a row is wanted; empty: all are.
+  std::function<bool(uint32_t table, uint64_t id)> wants_row = {};
   // First: what the run's rules count from.
   std::function<void(const v1::RuleStarts& starts)> begin_rules;
   // Then: the step that rows which training has not touched begin at.

@@ -100,6 +100,10 @@ Status Shard::Load(const saved_model::SavedModel& model, const v1::Config& confi
              progress->Add(bytes);
              return progress->is_cancelled() ? Interrupted("stopped") : OkStatus();
            },
+       .wants_row =
+           [&](uint32_t table, uint64_t id) {
+             return server_count == 1 || RowServer(table, id, server_count) == shard_index_;
+           },
        .begin_rules =
            [&](const v1::RuleStarts& starts) {
              dense_rule_->BeginAfter(starts.dense());
@@ -118,7 +122,6 @@ Status Shard::Load(const saved_model::SavedModel& model, const v1::Config& confi
        .row =
            [&](uint32_t table, uint64_t id, std::span<const float> values,
                std::span<const float> state) {
-             if (RowServer(table, id, server_count) != shard_index_) return;
              rows_[RowPartition(table, id, partition_count_)]->rows().Load(table, id, values,
                                                                            state);
            }}));

@@ -41,7 +41,8 @@ Status LoadedModel::LoadParameters() {
   row_rule_->BeginAfter(manifest().rule_starts().rows());
   unseen_.StartAt(manifest().rule_starts().untouched_rows());
   WEIR_RETURN_IF_ERROR(saved_->Visit(
-      {.piece =
+      {.keeps_rows = true,
+       .piece =
            [&](const saved_model::SavedPiece& piece) {
              const TensorSpec& tensor = layout().tensors()[piece.tensor];
              const auto first = static_cast<size_t>(tensor.offset + piece.begin);

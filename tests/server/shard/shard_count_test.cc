@@ -1,0 +1,153 @@
+// A model that so many servers have saved, loaded by as many others.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/config/defaults.h"
+#include "common/saved_model/saved_model.h"
+#include "server/shard/shard.h"
+#include "tests/server/server_test_support.h"
+
+namespace weir::server {
+namespace {
+
+using Numbers = std::pair<std::vector<float>, std::vector<float>>;  // values and state
+
+struct Contents {
+  std::map<std::pair<uint32_t, int64_t>, Numbers> pieces;  // by tensor and begin
+  std::map<std::pair<uint32_t, uint64_t>, Numbers> rows;   // by table and id
+
+  bool operator==(const Contents&) const = default;
+};
+
+std::vector<float> Copy(std::span<const float> numbers) { return {numbers.begin(), numbers.end()}; }
+
+// Rules with state.
+v1::Config StatefulConfig() {
+  v1::Config config = TinyConfig();
+  config.mutable_update()->mutable_dense()->mutable_adam()->set_learning_rate(0.1);
+  config.mutable_update()->mutable_rows()->mutable_adagrad()->set_learning_rate(0.1);
+  config::FillDefaults(&config);
+  return config;
+}
+
+class Servers {
+ public:
+  Servers(const v1::Config& config, uint32_t count) : config_(config), layout_(config, count) {
+    for (uint32_t i = 0; i < count; ++i) {
+      shards_.push_back(std::make_unique<Shard>(config_, layout_, i, &outbox_));
+    }
+  }
+
+  // A gradient for each piece and for a part of the rows.
+  void Train() {
+    for (uint32_t i = 0; i < shards_.size(); ++i) {
+      auto pending = std::make_shared<PendingAnswer>();
+      pending->push = MakeParts({}, GradientsFor(i));
+      pending->task.apply = pending->is_step = true;
+      CHECK(shards_[i]->Route(pending.get()).ok());
+      shards_[i]->Post(std::move(pending));
+      shards_[i]->WaitIdle();
+      CHECK(outbox_.TakeAll().answers[0]->status.ok());
+    }
+  }
+
+  Status Save(const std::string& folder) {
+    WEIR_ASSIGN_OR_RETURN(const auto writer, saved_model::Writer::Create(folder));
+    v1::SavedModelManifest manifest;
+    *manifest.mutable_config() = config_;
+    manifest.set_steps(1);
+    for (const auto& shard : shards_) {
+      for (std::optional<v1::ModelPlace> place(std::in_place); place;) {
+        auto pending = std::make_shared<PendingSection>();
+        pending->strand = place->strand();
+        pending->row = place->row();
+        WEIR_RETURN_IF_ERROR(shard->PostSection(pending));
+        shard->WaitIdle();
+        outbox_.TakeAll();
+        WEIR_RETURN_IF_ERROR(writer->Append(pending->frames));
+        place = shard->PlaceAfter(*pending);
+      }
+    }
+    return writer->Finish(std::move(manifest));
+  }
+
+  Status Load(const std::string& folder) {
+    WEIR_ASSIGN_OR_RETURN(const auto model, saved_model::SavedModel::Open(folder));
+    for (const auto& shard : shards_) {
+      LoadProgress progress;
+      WEIR_RETURN_IF_ERROR(shard->Load(*model, config_, &progress));
+    }
+    return OkStatus();
+  }
+
+  // Of all servers; each piece and row of the server that it belongs to.
+  Contents contents() const {
+    Contents contents;
+    for (uint32_t i = 0; i < shards_.size(); ++i) {
+      for (const auto& strand : shards_[i]->dense_strands()) {
+        const store::Piece& piece = strand->piece();
+        contents.pieces[{piece.spec().tensor, piece.spec().begin}] = {Copy(piece.values()),
+                                                                      Copy(piece.state())};
+      }
+      for (const auto& strand : shards_[i]->row_strands()) {
+        strand->rows().ForEachRow([&](uint32_t table, uint64_t id, std::span<const float> values,
+                                      std::span<const float> state) {
+          EXPECT_EQ(RowServer(table, id, layout_.server_count()), i);
+          contents.rows[{table, id}] = {Copy(values), Copy(state)};
+        });
+      }
+    }
+    return contents;
+  }
+
+ private:
+  std::vector<Bytes> GradientsFor(uint32_t server) const {
+    std::vector<Bytes> frames;
+    for (const PieceSpec& piece : layout_.pieces()) {
+      if (piece.server == server) frames.push_back(GradientFrame(piece, 0, {0}, {0.5f}));
+    }
+    for (uint32_t table = 0; table < layout_.tables().size(); ++table) {
+      std::vector<uint64_t> ids;
+      for (uint64_t id = table; id < kTableRows; id += 2) {
+        if (RowServer(table, id, layout_.server_count()) == server) ids.push_back(id);
+      }
+      frames.push_back(RowGradientsFrame(table, ids, 0.25f));
+    }
+    return frames;
+  }
+
+  const v1::Config config_;
+  const ModelLayout layout_;
+  Outbox outbox_{[] {}};
+  std::vector<std::unique_ptr<Shard>> shards_;
+};
+
+TEST(ShardCount, AModelIsTheSameHoweverManyServersSaveAndLoadIt) {
+  std::string pattern = testing::TempDir() + "weir_count_XXXXXX";
+  const std::string folder = mkdtemp(pattern.data());
+  for (const uint32_t savers : {1u, 2u, 4u}) {
+    Servers saving(StatefulConfig(), savers);
+    saving.Train();
+    const Contents saved = saving.contents();
+    ASSERT_EQ(saved.rows.size(), kTableRows);
+    ASSERT_TRUE(saving.Save(folder + "/model").ok());
+    for (const uint32_t loaders : {1u, 2u, 3u, 4u}) {
+      Servers loading(StatefulConfig(), loaders);
+      const Status loaded = loading.Load(folder + "/model");
+      ASSERT_TRUE(loaded.ok()) << loaded;
+      EXPECT_TRUE(loading.contents() == saved) << savers << " to " << loaders;
+    }
+  }
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace weir::server
