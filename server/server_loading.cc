@@ -19,7 +19,8 @@ void Server::StartLoading() {
 
 Loader::Made Server::MakeShard(LoadProgress* progress) {
   progress->Expect(options_.load_bytes);
-  auto shard = std::make_unique<Shard>(config_, layout_, shard_index_, &outbox_, progress);
+  auto shard = std::make_unique<Shard>(config_, layout_, shard_index_, &outbox_, progress,
+                                       options_.load != nullptr);
   shard->SetLastWords(last_words_);
   if (progress->is_cancelled()) return Interrupted("stopped");
   // What it needs, a file perhaps, goes with it.

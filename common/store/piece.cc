@@ -70,7 +70,8 @@ constexpr size_t StripeBegin(uint32_t stripe) {
 
 }  // namespace
 
-Piece::Piece(const ModelLayout& layout, const PieceSpec& spec, const UpdateRule& rule)
+Piece::Piece(const ModelLayout& layout, const PieceSpec& spec, const UpdateRule& rule,
+             bool awaits_load)
     : spec_(spec),
       rule_(&rule),
       values_(static_cast<size_t>(spec.element_count)),
@@ -84,6 +85,7 @@ Piece::Piece(const ModelLayout& layout, const PieceSpec& spec, const UpdateRule&
   const TensorSpec& tensor = layout.tensors()[spec.tensor];
   CHECK_EQ(spec.begin % kStripeElements, 0);
   CHECK_LE(spec.begin + spec.element_count, tensor.element_count());
+  if (awaits_load) return;
   for (size_t i = 0; i < values_.size(); ++i) {
     values_[i] = InitialDenseValue(layout.seed(), tensor, spec.begin + static_cast<int64_t>(i));
   }

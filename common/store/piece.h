@@ -41,8 +41,10 @@ struct ChangedStripe {
 
 class Piece {
  public:
-  // spec: one of layout.pieces(). rule serves_dense() and must outlive the piece.
-  Piece(const ModelLayout& layout, const PieceSpec& spec, const UpdateRule& rule);
+  // spec: one of layout.pieces(). rule serves_dense() and must outlive the piece. awaits_load: its
+  // values and state are what Load will give it, so the initial ones are not computed.
+  Piece(const ModelLayout& layout, const PieceSpec& spec, const UpdateRule& rule,
+        bool awaits_load = false);
 
   // Adds a push's gradients to one stripe. stripe < stripe_count(); versions never decrease from
   // call to call. The caller has checked what came from a peer: indexes are ascending and below

@@ -26,9 +26,9 @@ ThreadScratch& Scratch() {
 
 DenseStrand::DenseStrand(const ModelLayout& layout, const PieceSpec& spec,
                          const store::UpdateRule& rule, wire::ValueCoding answer_values,
-                         size_t slot, StrandArena* arena)
+                         size_t slot, bool awaits_load, StrandArena* arena)
     : tensor_name_(layout.tensors()[spec.tensor].name),
-      piece_(layout, spec, rule),
+      piece_(layout, spec, rule, awaits_load),
       answer_values_(answer_values),
       slot_(slot),
       strand_(arena) {}

@@ -18,9 +18,9 @@ namespace weir::server {
 
 class DenseStrand {
  public:
-  // slot: this strand's index in PendingAnswer.
+  // slot: this strand's index in PendingAnswer. awaits_load: as of store::Piece.
   DenseStrand(const ModelLayout& layout, const PieceSpec& spec, const store::UpdateRule& rule,
-              wire::ValueCoding answer_values, size_t slot, StrandArena* arena);
+              wire::ValueCoding answer_values, size_t slot, bool awaits_load, StrandArena* arena);
 
   // Queues this strand's part of the work, or does it if that is small and the strand idle.
   void Visit(std::shared_ptr<PendingAnswer> pending, Outbox* outbox);

@@ -29,10 +29,10 @@ namespace weir::server {
 class Shard {
  public:
   // Makes the initial values on the arena's threads and the caller's. outbox outlives the shard.
-  // progress: hears of each piece that has its initial values; where it is cancelled, the shard is
-  // of no use.
+  // progress: hears of each piece that has them; where it is cancelled, the shard is of no use.
+  // awaits_load: there are none, because Load comes next.
   Shard(const v1::Config& config, const ModelLayout& layout, uint32_t shard_index, Outbox* outbox,
-        LoadProgress* progress = nullptr);
+        LoadProgress* progress = nullptr, bool awaits_load = false);
   ~Shard();
 
   // Takes over what this server owns of a saved model, before the first push. FailedPrecondition
@@ -81,7 +81,7 @@ class Shard {
   int64_t row_count() const;
 
  private:
-  void MakePieces(wire::ValueCoding answer_values, LoadProgress* progress);
+  void MakePieces(wire::ValueCoding answer_values, bool awaits_load, LoadProgress* progress);
   Status RouteDense(const wire::FrameView& frame, PendingAnswer* pending) const;
   Status RouteRows(const wire::FrameView& frame, PendingAnswer* pending) const;
   // row_count: rows of the request's frames so far.

@@ -40,9 +40,11 @@ v1::Config StatefulConfig() {
 
 class Servers {
  public:
-  Servers(const v1::Config& config, uint32_t count) : config_(config), layout_(config, count) {
+  Servers(const v1::Config& config, uint32_t count, bool awaits_load)
+      : config_(config), layout_(config, count) {
     for (uint32_t i = 0; i < count; ++i) {
-      shards_.push_back(std::make_unique<Shard>(config_, layout_, i, &outbox_));
+      shards_.push_back(
+          std::make_unique<Shard>(config_, layout_, i, &outbox_, nullptr, awaits_load));
     }
   }
 
@@ -134,13 +136,13 @@ TEST(ShardCount, AModelIsTheSameHoweverManyServersSaveAndLoadIt) {
   std::string pattern = testing::TempDir() + "weir_count_XXXXXX";
   const std::string folder = mkdtemp(pattern.data());
   for (const uint32_t savers : {1u, 2u, 4u}) {
-    Servers saving(StatefulConfig(), savers);
+    Servers saving(StatefulConfig(), savers, false);
     saving.Train();
     const Contents saved = saving.contents();
     ASSERT_EQ(saved.rows.size(), kTableRows);
     ASSERT_TRUE(saving.Save(folder + "/model").ok());
     for (const uint32_t loaders : {1u, 2u, 3u, 4u}) {
-      Servers loading(StatefulConfig(), loaders);
+      Servers loading(StatefulConfig(), loaders, true);
       const Status loaded = loading.Load(folder + "/model");
       ASSERT_TRUE(loaded.ok()) << loaded;
       EXPECT_TRUE(loading.contents() == saved) << savers << " to " << loaders;
