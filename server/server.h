@@ -37,8 +37,7 @@ struct ServerOptions {
   std::function<Status(Shard* shard, LoadProgress* progress)> load = {};
   uint64_t load_bytes = 0;
   v1::RuleStarts rule_starts = {};  // what the run's update rules count from
-  // Parameters that are there so soon are waited for before anything is received: of a small model
-  // nobody is told that it loads.
+  // So long it does not receive: of parameters that are there by then nobody hears that they load.
   int64_t prompt_ms = 200;
 };
 
@@ -51,8 +50,7 @@ class Server {
 
   // Makes the parameters, and meanwhile tells those who ask how far it is; then serves until the
   // run is over (OK), has failed, Stop was called (Interrupted), or there is no memory for
-  // messages. Parameters that cannot be made or loaded: what was wrong, once those who wait have
-  // been told.
+  // messages. Of parameters that cannot be had: why, once those who wait have been told.
   Status Run();
 
   // Any thread, or a signal handler. end: what Run returns.

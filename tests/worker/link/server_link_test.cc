@@ -262,8 +262,7 @@ TEST_F(ServerLinkTest, ThePullOfTheNextRowsFollowsThePush) {
   BeConnected();
   ASSERT_TRUE(link_->AcquireCredit().ok());
   RowRequest rows = RequestOfServer0();
-  const uint64_t push =
-      link_->SubmitPush({}, std::vector<Body>(2), link_->MarkRead(), &rows);
+  const uint64_t push = link_->SubmitPush({}, std::vector<Body>(2), link_->MarkRead(), &rows);
   EXPECT_EQ(push, 1u);
   EXPECT_GT(rows.id, 0u);
   for (const uint32_t server : {0u, 1u}) Expect(server, v1::Header::kPush);
