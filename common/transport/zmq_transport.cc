@@ -26,8 +26,9 @@ namespace weir::transport {
 namespace {
 
 // Between two looks at the peers of a client that it knows: there are many clients, most of which
-// may have nothing else to wake for.
-constexpr int64_t kLongestPauseMs = 1000;
+// may have nothing else to wake for. A connection that somebody else has taken over is noticed so
+// late.
+constexpr int64_t kLongestPauseMs = 250;
 
 pollfd PollItem(int fd) { return {fd, POLLIN, 0}; }
 
