@@ -13,9 +13,10 @@ void RowIndex::BeginMove() {
   arrays_[1] = IndexEntries(bits + 1);
   first_ = 0;
   while (arrays_[0].At(first_) != kAbsent) ++first_;
-  // Before the first place that moves, there may be what moves last.
+  // What comes to a run at the array's end goes on at its start, in places that have moved too, and
+  // moves last. So the first place's page stays to the end.
   constexpr uint32_t kPage = IndexEntries::kPagePlaces;
-  given_back_ = (first_ + kPage - 1) / kPage * kPage;
+  given_back_ = (first_ / kPage + 1) * kPage;
 }
 
 // Of the old array what has moved, a page at a time; at the end all.

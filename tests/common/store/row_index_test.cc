@@ -78,6 +78,29 @@ TEST(RowIndex, FindsKeysOfAFewHomesAtTheEndOfTheArray) {
   });
 }
 
+// A key whose home is the last place of an array of several pages goes to the first one, which has
+// moved already, and has to stay there when its page would be given back.
+TEST(RowIndex, KeepsWhatGoesRoundTheEndWhileItMoves) {
+  constexpr uint32_t kPlaces = 1 << 20, kLast = kPlaces - 1;
+  ASSERT_GE(kPlaces, 2 * IndexEntries::kPagePlaces);
+  const auto key = [](uint64_t home, uint64_t number) {
+    return KeyOfHash(Mix64(number) << 32 | home);
+  };
+  Indexed indexed;
+  indexed.Append(key(kLast, 0));
+  // Runs of two, and at the end the move has begun, at place 0.
+  for (uint32_t i = 0; indexed.keys.size() <= kPlaces / 5 * 3 + 1; ++i) {
+    indexed.Append(key(1 + i / 2 * 3 + i % 2, i));
+  }
+  const uint32_t slot = indexed.index.size();
+  const uint64_t round = key(kLast, slot);
+  indexed.Append(round);
+  for (uint32_t home = 3; indexed.index.size() < kPlaces / 4 * 3; home += 3) {
+    indexed.Append(key(home, home));
+    ASSERT_EQ(indexed.Find(round), slot) << "of " << indexed.index.size();
+  }
+}
+
 TEST(RowIndex, FindsKeysOfAFewHomesAmongOthers) {
   CompareIndexWithMap(6, 30'000, [](RandomStream& random) {
     if (random.NextBelow(20) > 0) return random.Next();
