@@ -62,6 +62,10 @@ class LeaseBook {
   // rows that it had finished in them.
   uint64_t TakeBack(Seat member);
   bool IsLentTo(Seat member) const { return lent_counts_.contains(member); }
+  uint64_t CountOf(Seat member) const {
+    const auto found = lent_counts_.find(member);
+    return found == lent_counts_.end() ? 0 : found->second;
+  }
   // Members that have a lease.
   size_t member_count() const { return lent_counts_.size(); }
 

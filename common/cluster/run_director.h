@@ -72,6 +72,7 @@ class RunDirector {
   // The parameters have taken this step, of all members.
   void Reach(uint64_t step);
   bool HasLease(Seat member) const { return train_.IsLentTo(member) || test_.IsLentTo(member); }
+  uint64_t LeasesOf(Seat member) const { return train_.CountOf(member) + test_.CountOf(member); }
   void Fail(std::string reason);
 
   // Changes with whatever may give somebody who waits something to do.

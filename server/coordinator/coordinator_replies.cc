@@ -89,9 +89,12 @@ void Coordinator::FinishReply(const v1::WorkRequest& request, int64_t now_ms, He
   Remember(reply->seat, reply->header);
 }
 
+// What it has at work goes on; then the reply is there for it when it asks again, as any other.
 void Coordinator::OnLostReply(cluster::Seat seat) {
-  director_.TakeBack(seat);
   Desk& desk = desks_[seat];
+  const bool lends = desk.last_reply.work_reply().has_chunk();
+  if (director_.LeasesOf(seat) > (lends ? 1 : 0)) return;
+  director_.TakeBack(seat);
   if (desk.last_request_id > 0) --desk.last_request_id;  // it may ask again
 }
 

@@ -75,6 +75,22 @@ TEST_F(HeldRepliesOfPlaces, AreSentWhenNoneIsFoundOrItTakesLong) {
   EXPECT_EQ(replies[0].header.work_reply().chunk().chunk(), 4u);
 }
 
+// It pushes for what it has at work, over its next connection, and others may not do that again.
+TEST_F(HeldRepliesOfPlaces, ThatNobodyTakesLeaveTheirWorkerWhatItHas) {
+  now_ms_ += cluster::RunDirector::kLongestLookMs;
+  const auto replies = Taken();
+  ASSERT_THAT(replies, SizeIs(1));
+  ASSERT_EQ(replies[0].header.work_reply().chunk().chunk(), 3u);
+  coordinator_->OnLostReply({1, 0});
+  const auto again = Ask(1, BusyRequest(3));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->DebugString(), replies[0].header.DebugString());
+  EXPECT_TRUE(Ask(1, Word(4)));
+  const auto other = Ask(0, BusyRequest(3));
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->work_reply().chunk().chunk(), 4u) << "none that was lent before";
+}
+
 // Else it would not get done with what it has.
 TEST_F(HeldRepliesOfPlaces, AreSentWhenItHasToFinishItsWork) {
   v1::WorkRequest word = Word(3);
