@@ -64,8 +64,12 @@ void Outstanding::AddHeartbeat(int64_t now_ms) {
 }
 
 std::optional<int64_t> Outstanding::OnWorkReply(const v1::WorkReply& reply) {
-  if (work_ && work_->request.request_id() == reply.request_id()) work_->reply = reply;
-  return OnHeartbeatReply();
+  std::optional<int64_t> since_ms = OnHeartbeatReply();
+  if (work_ && work_->request.request_id() == reply.request_id()) {
+    work_->reply = reply;
+    if (!since_ms) since_ms = work_->since_ms;  // it was in a heartbeat's place
+  }
+  return since_ms;
 }
 
 std::optional<int64_t> Outstanding::OnHeartbeatReply() {

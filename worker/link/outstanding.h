@@ -40,7 +40,10 @@ class Outstanding {
   // One at a time. Fills in the request's id.
   void SetWork(v1::WorkRequest request, Body scores, int64_t now_ms);
   bool WorkIsDone() const { return work_ && work_->reply; }
-  bool WaitsForWork() const { return work_ && !work_->reply; }
+  // Since when a request for work waits for its reply; nothing: none does.
+  std::optional<int64_t> work_since_ms() const {
+    return work_ && !work_->reply ? std::optional(work_->since_ms) : std::nullopt;
+  }
   // The reply, if one came; the exchange is over either way.
   std::optional<v1::WorkReply> TakeWork();
   // Since when a heartbeat waited for a word of the coordinator; nothing if none did.

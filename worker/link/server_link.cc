@@ -548,13 +548,16 @@ void ServerLink::Tick() {
 }
 
 // A worker that waits for something to do has said so: the reply is a word of the coordinator, and
-// comes as soon as the run has failed. Stages have to say what they have adopted.
+// comes as soon as the run has failed. One that is late may be lost. Stages have to say what they
+// have adopted.
 void ServerLink::SendHeartbeat(int64_t now_ms) {
   next_heartbeat_ms_ = now_ms + (pipeline_is_ready_ ? kHeartbeatMs : kGatheringHeartbeatMs);
   if (run_is_over_ || !peers_[0].session->ready()) return;
   {
     std::lock_guard lock(mutex_);
-    if (outstanding_.WaitsForWork() && options_.stage_count == 1) return;
+    const int64_t held_ms = session::SilenceMs(config_.cluster().answer_timeout_ms()) / 2;
+    const bool waits = outstanding_.work_since_ms().value_or(now_ms - held_ms) > now_ms - held_ms;
+    if (waits && options_.stage_count == 1) return;
     outstanding_.AddHeartbeat(now_ms);
   }
   v1::Header header;
