@@ -111,7 +111,7 @@ Status Serve(const Setup& setup, const transport::Limits& limits, Server* server
   if (reporter && !ran.ok()) reporter->SayFailure(ran);
   if (reporter) reporter->Stop();  // before the server goes, which it calls
   // What it reads may keep it waiting, and nothing is left half done.
-  if (ran.code() == StatusCode::kInterrupted && !server->is_loaded()) EndInterrupted();
+  if (!ran.ok() && !server->is_loaded()) EndAtOnce(ran);
   return ran;
 }
 

@@ -13,11 +13,12 @@ constexpr int64_t kFreshMsOfReport = 5;
 
 }  // namespace
 
-Status ReportBook::Take(Seat seat, const v1::WorkerReport& report) {
+Status ReportBook::Take(Seat seat, v1::WorkerReport report) {
+  for (v1::LayerReport& layer : *report.mutable_layers()) layer.clear_threshold_workers();
   WEIR_ASSIGN_OR_RETURN(known_, metrics::MergeReports(known_, report));
   const auto [entry, is_new] = leaves_.try_emplace(seat, kGone);
   if (is_new) entry->second = TakeLeaf();
-  tree_.Set(entry->second, report);
+  tree_.Set(entry->second, std::move(report));
   is_stale_ = true;
   return OkStatus();
 }

@@ -24,7 +24,7 @@ class ReportBook {
  public:
   // In the place of this process's last one. InvalidData, and nothing changes, when it does not fit
   // what was reported before.
-  Status Take(Seat seat, const v1::WorkerReport& report);
+  Status Take(Seat seat, v1::WorkerReport report);
   // The process is gone, or another one has the seat and counts anew: what it has counted stays in
   // the sum, what it was like last does not.
   void Close(Seat seat);

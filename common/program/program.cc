@@ -80,9 +80,11 @@ void RaiseDescriptorLimit() {
 
 }  // namespace
 
-void EndInterrupted() {
-  std::cerr << "error: interrupted" << std::endl;
-  _exit(kExitInterrupted);
+void EndInterrupted() { EndAtOnce(Interrupted("interrupted")); }
+
+void EndAtOnce(const Status& status) {
+  Tell(status);
+  _exit(ExitCode(status));
 }
 
 int RunProgram(const Program& program, int argc, char** argv) {

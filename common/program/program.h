@@ -30,6 +30,8 @@ struct Program {
 
 // For the signals of a program that has nothing to leave half done.
 [[noreturn]] void EndInterrupted();
+// The same with any end, where threads may never come to theirs.
+[[noreturn]] void EndAtOnce(const Status& status);
 
 // The exit code (exit_code.h). Standard error has what went wrong, a line "error: ..." for each
 // line of the status's message but those that are indented, which belong to the one above.

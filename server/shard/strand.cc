@@ -115,8 +115,10 @@ void StrandArena::ForEach(size_t count, const std::function<void(size_t)>& work)
   std::vector<std::unique_ptr<Strand>> strands;
   for (int i = 0; i < arena_.max_concurrency(); ++i) {
     strands.push_back(std::make_unique<Strand>(this));
-    strands.back()->Post(take_turns);
   }
+  RunOrEnd([&] {  // what was posted would outlive its strand
+    for (const auto& strand : strands) strand->Post(take_turns);
+  });
   HandOver();
   take_turns();
   WaitIdle();
