@@ -127,8 +127,10 @@ Result<v1::RunReport> Worker::Train() {
     trainer_ = std::move(trainer);
   }
   // First, because it takes seconds when there are many rows, and at the end of the run a trainer
-  // that does not leave soon is taken for one that came too late.
-  if (config_.data().has_synthetic() && options_.stage.value_or(0) == 0) {
+  // that does not leave soon is taken for one that came too late. Not of each of many trainers: who
+  // writes the summary tells it.
+  const bool tells = options_.run == 0 || !options_.out_directory.empty();
+  if (tells && config_.data().has_synthetic() && options_.stage.value_or(0) == 0) {
     const int64_t rows = config_.data().synthetic().test_rows();
     if (rows > kManyTestRows) {
       LOG(INFO) << "first, the best possible logloss of " << rows
