@@ -53,7 +53,7 @@ v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
   if (Status status = CheckJoin(join); !status.ok()) return RefusalHeader(status.message(), false);
   const auto admission = membership_.Join({join.trainer(), join.stage()}, join.nonce(), now_ms);
   if (admission.incarnation == 0) {
-    last_knock_ms_ = now_ms;
+    last_knock_ms_ = last_waited_ms_ = now_ms;
     return RefuseTakenSeat(join, admission.silent_ms);
   }
   Admit(join, admission, now_ms);
@@ -360,7 +360,8 @@ bool Coordinator::needs_servers() const {
   return saver_.awaits() || HasMember([](cluster::Seat, const Desk& desk) { return desk.stays; });
 }
 
-// Who was told to wait for servers asks again soon, and hears why they do not come.
+// Who was told to wait for servers, or for a seat, asks again soon, and hears what has become of
+// it.
 bool Coordinator::over(int64_t now_ms) const {
   if (!ended_ms_) return false;
   const bool is_asked = last_waited_ms_ && *ended_ms_ - *last_waited_ms_ <= kKnockMs;

@@ -221,7 +221,7 @@ class Coordinator {
   std::optional<int64_t> started_ms_;  // the first tick: from then on others can join
   bool anyone_joined_ = false;
   std::optional<int64_t> last_knock_ms_;  // when somebody last asked for a seat that was taken
-  // When somebody was last known to wait for servers that load.
+  // When somebody was last known to wait for servers that load, or for a seat.
   std::optional<int64_t> last_waited_ms_;
   Unchanged awaited_loading_;           // bytes that servers have loaded
   Unchanged awaited_settling_;          // director_.settling()

@@ -22,7 +22,7 @@ class CoordinatorSimulation : public testing::TestWithParam<uint64_t> {
 
 TEST_P(CoordinatorSimulation, ThreeThousandTrainersTrainEveryRowOnceAndLeave) {
   constexpr uint32_t kTrainers = 3000;
-  constexpr uint64_t kChunks = 12'000;
+  constexpr uint64_t kChunks = 6000;
   SimulatedTrainers run(kTrainers, kChunks, 0, {}, GetParam());
   run.Run(kHourMs);
   ExpectEveryRowOnce(run, kChunks);
@@ -32,7 +32,7 @@ TEST_P(CoordinatorSimulation, ThreeThousandTrainersTrainEveryRowOnceAndLeave) {
 }
 
 TEST_P(CoordinatorSimulation, SoDoThoseOfWhichSomeDieLeaveAndHearNothing) {
-  constexpr uint64_t kChunks = 8000;
+  constexpr uint64_t kChunks = 4000;
   SimulatedTrainers run(2000, kChunks, 0, {.loses_reply = 0.05, .dies = 0.02, .leaves = 0.01},
                         GetParam());
   run.Run(kHourMs);
@@ -42,8 +42,8 @@ TEST_P(CoordinatorSimulation, SoDoThoseOfWhichSomeDieLeaveAndHearNothing) {
 // Who may not work yet asks no oftener than a reply is held: 1.4 seconds.
 TEST_P(CoordinatorSimulation, FiveThousandOfWhichFewMayWorkAskSeldom) {
   constexpr uint32_t kTrainers = 5000;
-  constexpr uint64_t kChunks = 250;
-  SimulatedTrainers run(kTrainers, kChunks, 100, {.loses_reply = 0.01}, GetParam());
+  constexpr uint64_t kChunks = 150;
+  SimulatedTrainers run(kTrainers, kChunks, 20, {.loses_reply = 0.01}, GetParam());
   run.Run(kHourMs);
   ExpectEveryRowOnce(run, kChunks);
   EXPECT_EQ(run.left(), kTrainers);

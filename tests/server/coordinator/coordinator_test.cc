@@ -801,6 +801,22 @@ TEST_F(CoordinatorTest, ItIsOverWhenTrainersAndShardsHaveSaidFarewell) {
   EXPECT_TRUE(coordinator_.over(now_ms_));
 }
 
+// Of the process that has its seat it may have been the next.
+TEST_F(CoordinatorTest, WhoWaitsForASeatIsToldThatTheRunHasFinished) {
+  Admit(0);
+  for (const uint32_t shard : {1u, 2u}) Report(shard, 8);
+  uint64_t last_id = 0;
+  EXPECT_TRUE(Join(0, 7).refusal().retry());
+  FinishTheRun(&last_id);
+  coordinator_.Tick(now_ms_);
+  for (const uint32_t shard : {1u, 2u}) Report(shard, 8);
+  SayFarewell(0);
+  for (const uint32_t shard : {1u, 2u}) ShardSaysFarewell(shard, 8);
+  EXPECT_FALSE(coordinator_.over(now_ms_)) << "it asks again soon";
+  EXPECT_TRUE(Join(0, 7).refusal().finished_well());
+  EXPECT_TRUE(coordinator_.over(now_ms_ + 2000));
+}
+
 TEST_F(CoordinatorTest, ItIsOverAfterFiveSecondsWhoeverSaysNothing) {
   Admit(0);
   Admit(1);
