@@ -51,7 +51,7 @@ TEST_P(CoordinatorSimulation, FiveThousandOfWhichFewMayWorkAskSeldom) {
   EXPECT_LE(run.requests(), 2 * kChunks + kTrainers * (3 + seconds));
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, CoordinatorSimulation, testing::Values(1, 2));
+INSTANTIATE_TEST_SUITE_P(Seeds, CoordinatorSimulation, testing::Values(1));
 
 }  // namespace
 }  // namespace weir::server
