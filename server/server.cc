@@ -19,7 +19,7 @@ constexpr int64_t kStopMs = 2000;
 // heartbeats survive, and a bound for who never stops sending.
 constexpr int kMessagesBeforeTick = 1000;
 
-// No longer than who comes next may wait.
+// Who comes next waits no longer, but for what is done of the strand at hand.
 constexpr std::chrono::microseconds kLongestWork{500};
 
 // That are there at once before the arena gets what they ask for: as many as a worker sends at a

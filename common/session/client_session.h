@@ -105,8 +105,8 @@ class ClientSession {
   ClientActions OnHelloReply(const v1::HelloReply& reply, int64_t now_ms);
   ClientActions OnAnswer(const v1::Answer& answer, int64_t now_ms);
   ClientActions OnRefusal(const v1::Refusal& refusal, int64_t now_ms);
-  // Call at least every 50 ms. The caller repeats requests whose replies are outstanding when the
-  // session is ready again.
+  // Call often: what is due is as late as the call. The caller repeats requests whose replies are
+  // outstanding when the session is ready again.
   ClientActions Tick(const OtherWaits& others, int64_t now_ms);
   // A reply outside the sequence came after so long.
   void OnDataReply(int64_t waited_ms) { data_patience_.Learn(waited_ms); }

@@ -17,8 +17,8 @@ namespace weir::worker {
 namespace {
 
 // Between looks at what is owed for too long: at the start, and once all servers have let this
-// worker in an eighth of the silence after which it doubts them, but no more than this.
-constexpr int64_t kTickMs = 20, kLongestTickMs = 500;
+// worker in an eighth of the silence after which it doubts them.
+constexpr int64_t kTickMs = 20;
 constexpr int64_t kHeartbeatMs = 1000;
 // While the stages of a trainer do not agree yet that batches may start.
 constexpr int64_t kGatheringHeartbeatMs = 50;
@@ -323,8 +323,7 @@ int64_t ServerLink::PauseMs() const {
   const bool all_ready =
       std::ranges::all_of(peers_, [](const Peer& peer) { return peer.session->ready(); });
   if (!all_ready) return kTickMs;
-  return std::clamp(session::SilenceMs(config_.cluster().answer_timeout_ms()) / 8, kTickMs,
-                    kLongestTickMs);
+  return std::max(session::SilenceMs(config_.cluster().answer_timeout_ms()) / 8, kTickMs);
 }
 
 void ServerLink::SayLastWords() {
