@@ -112,10 +112,8 @@ void StrandArena::ForEach(size_t count, const std::function<void(size_t)>& work)
       is_short_of_memory = true;
     }
   };
-  std::vector<std::unique_ptr<Strand>> strands;
-  for (int i = 0; i < arena_.max_concurrency(); ++i) {
-    strands.push_back(std::make_unique<Strand>(this));
-  }
+  std::vector<std::unique_ptr<Strand>> strands(static_cast<size_t>(arena_.max_concurrency()));
+  for (auto& strand : strands) strand = std::make_unique<Strand>(this);
   RunOrEnd([&] {  // what was posted would outlive its strand
     for (const auto& strand : strands) strand->Post(take_turns);
   });
