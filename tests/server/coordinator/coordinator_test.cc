@@ -10,6 +10,7 @@
 
 #include "common/session/run_identity.h"
 #include "common/wire/score_frame.h"
+#include "tests/common/session/loading.h"
 #include "tests/server/server_test_support.h"
 
 namespace weir::server {
@@ -135,12 +136,6 @@ class CoordinatorTest : public testing::Test {
     v1::ShardReply reply = coordinator_.OnShardReport(report, now_ms_)->shard_reply();
     if (reply.state() != v1::ShardReply::TAKEN) told_.insert({shard, nonce});
     return reply;
-  }
-  static v1::Loading Loading(uint64_t done_bytes, uint64_t total_bytes) {
-    v1::Loading loading;
-    loading.set_done_bytes(done_bytes);
-    loading.set_total_bytes(total_bytes);
-    return loading;
   }
   void SayFarewell(uint32_t trainer) {
     EXPECT_FALSE(SayGoodbye(Speaker(trainer), "")) << "nobody is there to take a reply";
@@ -579,8 +574,8 @@ TEST_F(CoordinatorTest, ARunThatNobodyJoinsFailsAndNamesTheSetting) {
 }
 
 TEST_F(CoordinatorTest, NobodyJoinsWhileAServerIsKnownToLoad) {
-  coordinator_.OnLoading(0, Loading(40, 100));
-  Report(2, 8, Loading(10, 100));
+  coordinator_.OnLoading(0, session::LoadingOf(40, 100));
+  Report(2, 8, session::LoadingOf(10, 100));
   const v1::Header reply = Join(0, 1);
   EXPECT_TRUE(reply.refusal().retry());
   EXPECT_EQ(reply.refusal().reason(), "server 2 is loading, 10 %");
@@ -593,13 +588,13 @@ TEST_F(CoordinatorTest, NobodyJoinsWhileAServerIsKnownToLoad) {
 
 TEST_F(CoordinatorTest, WhoHasASeatKeepsItWhileAServerLoads) {
   const uint64_t incarnation = Admit(0);
-  Report(1, 8, Loading(40, 100));
+  Report(1, 8, session::LoadingOf(40, 100));
   EXPECT_EQ(Admit(0), incarnation);
   EXPECT_TRUE(Join(1, 1).refusal().has_loading());
 }
 
 TEST_F(CoordinatorTest, AConfigThatDiffersIsToldWhileServersLoad) {
-  coordinator_.OnLoading(0, Loading(40, 100));
+  coordinator_.OnLoading(0, session::LoadingOf(40, 100));
   v1::Join join;
   *join.mutable_identity() = identity_;
   join.mutable_identity()->set_server_count(2);
@@ -610,7 +605,7 @@ TEST_F(CoordinatorTest, AConfigThatDiffersIsToldWhileServersLoad) {
 TEST_F(CoordinatorTest, TheFirstTrainersTimeBeginsWhenServersLoadNoMore) {
   coordinator_.Tick(now_ms_);
   for (uint64_t bytes = 0; bytes < 5; ++bytes) {
-    coordinator_.OnLoading(0, Loading(bytes, 5));
+    coordinator_.OnLoading(0, session::LoadingOf(bytes, 5));
     now_ms_ += kJoinTimeoutMs;
     coordinator_.Tick(now_ms_);
     EXPECT_FALSE(coordinator_.failed()) << bytes;
@@ -627,7 +622,7 @@ TEST_F(CoordinatorTest, WhoWaitsForServersThatLoadIsToldOfTheEnd) {
     Report(shard, 8);
     ShardSaysFarewell(shard, 8);
   }
-  coordinator_.OnLoading(0, Loading(40, 100));
+  coordinator_.OnLoading(0, session::LoadingOf(40, 100));
   Join(0, 1);
   coordinator_.Fail("no memory");
   coordinator_.Tick(now_ms_);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/session/header_message.h"
+#include "tests/common/session/loading.h"
 
 namespace weir::worker {
 namespace {
@@ -37,10 +38,10 @@ class PausedTransport : public transport::ClientTransport {
   int sent_ = 0;
 };
 
-// A coordinator that gives the seat away once another process has lost it.
-class TakenSeat : public transport::ClientTransport {
+// A coordinator that answers each request once the time of a wait has passed.
+class AnsweringTransport : public transport::ClientTransport {
  public:
-  TakenSeat(ManualClock* clock, int64_t free_ms) : clock_(clock), free_ms_(free_ms) {}
+  explicit AnsweringTransport(ManualClock* clock) : clock_(clock) {}
 
   Result<transport::ConnectionId> Open(const std::string& /*address*/) override { return 1u; }
   void Close(transport::ConnectionId /*connection*/) override {}
@@ -51,8 +52,32 @@ class TakenSeat : public transport::ClientTransport {
   std::optional<transport::ConnectionMessage> Receive(int64_t timeout_ms) override {
     clock_->Advance(timeout_ms);
     if (!std::exchange(asked_, false)) return std::nullopt;
+    return transport::ConnectionMessage{.connection = 1,
+                                        .message = session::MakeMessage(Answer(clock_->NowMs()))};
+  }
+  void Wake() override {}
+
+ protected:
+  virtual v1::Header Answer(int64_t now_ms) = 0;
+
+ private:
+  ManualClock* const clock_;
+  bool asked_ = false;
+};
+
+// A coordinator that gives the seat away once another process has lost it.
+class TakenSeat : public AnsweringTransport {
+ public:
+  TakenSeat(ManualClock* clock, int64_t free_ms) : AnsweringTransport(clock), free_ms_(free_ms) {}
+
+  // Its holder lives: what is left until it loses the seat does not become less.
+  void HolderLives() { says_when_ = false; }
+  static constexpr int64_t kHeldMs = 5000;
+
+ private:
+  v1::Header Answer(int64_t now_ms) override {
     v1::Header header;
-    const int64_t wait_ms = free_ms_ - clock_->NowMs();
+    const int64_t wait_ms = free_ms_ - now_ms;
     if (wait_ms > 0) {
       header.mutable_refusal()->set_reason("taken");
       header.mutable_refusal()->set_retry(true);
@@ -60,56 +85,37 @@ class TakenSeat : public transport::ClientTransport {
     } else {
       header.mutable_join_reply()->set_incarnation(2);
     }
-    return transport::ConnectionMessage{.connection = 1, .message = session::MakeMessage(header)};
+    return header;
   }
-  void Wake() override {}
 
-  // Its holder lives: what is left until it loses the seat does not become less.
-  void HolderLives() { says_when_ = false; }
-  static constexpr int64_t kHeldMs = 5000;
-
- private:
-  ManualClock* const clock_;
   const int64_t free_ms_;
-  bool asked_ = false, says_when_ = true;
+  bool says_when_ = true;
 };
 
 // A coordinator whose servers load some bytes between two requests, and then no more; in the end
 // they serve, if they have loaded all.
-class LoadingServers : public transport::ClientTransport {
+class LoadingServers : public AnsweringTransport {
  public:
   LoadingServers(ManualClock* clock, uint64_t until, uint64_t total)
-      : clock_(clock), until_(until), total_(total) {}
-
-  Result<transport::ConnectionId> Open(const std::string& /*address*/) override { return 1u; }
-  void Close(transport::ConnectionId /*connection*/) override {}
-  Status Send(transport::ConnectionId /*connection*/, transport::Message /*message*/) override {
-    asked_ = true;
-    return OkStatus();
-  }
-  std::optional<transport::ConnectionMessage> Receive(int64_t timeout_ms) override {
-    clock_->Advance(timeout_ms);
-    if (!std::exchange(asked_, false)) return std::nullopt;
-    v1::Header header;
-    if (done_ < total_) {
-      v1::Refusal& refusal = *header.mutable_refusal();
-      refusal.set_reason("server 2 is loading, so far");
-      refusal.set_retry(true);
-      refusal.mutable_loading()->set_done_bytes(done_);
-      refusal.mutable_loading()->set_total_bytes(total_);
-      if (done_ < until_) ++done_;
-    } else {
-      header.mutable_join_reply()->set_incarnation(3);
-    }
-    return transport::ConnectionMessage{.connection = 1, .message = session::MakeMessage(header)};
-  }
-  void Wake() override {}
+      : AnsweringTransport(clock), until_(until), total_(total) {}
 
  private:
-  ManualClock* const clock_;
+  v1::Header Answer(int64_t /*now_ms*/) override {
+    v1::Header header;
+    if (done_ >= total_) {
+      header.mutable_join_reply()->set_incarnation(3);
+      return header;
+    }
+    v1::Refusal& refusal = *header.mutable_refusal();
+    refusal.set_reason("server 2 is loading, so far");
+    refusal.set_retry(true);
+    *refusal.mutable_loading() = session::LoadingOf(done_, total_);
+    if (done_ < until_) ++done_;
+    return header;
+  }
+
   const uint64_t until_, total_;
   uint64_t done_ = 0;
-  bool asked_ = false;
 };
 
 Result<v1::JoinReply> JoinAfterPause(int64_t pause_ms, int64_t timeout_ms) {
