@@ -7,11 +7,11 @@ import socket
 _HOLDERS = []
 
 
-def free_ports(count):
-    holders = [socket.socket() for _ in range(count)]
+def free_ports(count, family=socket.AF_INET):
+    holders = [socket.socket(family) for _ in range(count)]
     for holder in holders:
         holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        holder.bind(("127.0.0.1", 0))
+        holder.bind(("::1" if family == socket.AF_INET6 else "127.0.0.1", 0))
     _HOLDERS.extend(holders)
     return [holder.getsockname()[1] for holder in holders]
 

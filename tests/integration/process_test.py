@@ -445,7 +445,7 @@ class ProcessTest(unittest.TestCase):
                 probe.bind(("::1", 0))
         except OSError:
             self.skipTest("this machine has no IPv6 address to listen at")
-        ports = free_ports(2)
+        ports = free_ports(2, socket.AF_INET6)
         addresses = ",".join("tcp://[::1]:%d" % port for port in ports)
         flags = ["--config=" + RUN, "--servers=" + addresses, "--override=" + self.STAGES]
         servers = [self.start("weir-server", *flags, "--shard=0"),
