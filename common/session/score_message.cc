@@ -1,7 +1,5 @@
 #include "common/session/score_message.h"
 
-#include <vector>
-
 #include "common/wire/score_frame.h"
 
 namespace weir::session {
@@ -29,6 +27,20 @@ Result<eval::Scores> ReadScores(const v1::Completion& completion, ByteSpan part)
   }
   if (!cursor.done()) return InvalidData("more frames of scores for a chunk than announced");
   return scores;
+}
+
+Result<std::vector<eval::Scores>> ReadAllScores(const v1::WorkRequest& request,
+                                                std::span<const ByteSpan> parts) {
+  std::vector<eval::Scores> all;
+  size_t part = 0;
+  for (const v1::Completion& completion : request.completions()) {
+    eval::Scores& scores = all.emplace_back();
+    if (!completion.has_scores()) continue;
+    if (part == parts.size()) return InvalidData("scores were announced and are missing");
+    WEIR_ASSIGN_OR_RETURN(scores, ReadScores(completion, parts[part++]));
+  }
+  if (part < parts.size()) return InvalidData("scores that were not announced");
+  return all;
 }
 
 }  // namespace weir::session

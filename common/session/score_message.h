@@ -5,6 +5,9 @@
 // Thread rule: pure functions.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "common/base/bytes.h"
 #include "common/base/status.h"
 #include "common/eval/scores.h"
@@ -17,5 +20,9 @@ Bytes WriteScores(const eval::Scores& scores, v1::Completion* completion);
 
 // InvalidData when the part is not what the completion says.
 Result<eval::Scores> ReadScores(const v1::Completion& completion, ByteSpan part);
+// Those of each completion, in their order; none of one without. parts: one for each that has some,
+// or InvalidData.
+Result<std::vector<eval::Scores>> ReadAllScores(const v1::WorkRequest& request,
+                                                std::span<const ByteSpan> parts);
 
 }  // namespace weir::session

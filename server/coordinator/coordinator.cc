@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/random.h"
 #include "common/base/strings.h"
+#include "common/config/config_hash.h"
 #include "common/session/loading.h"
 #include "common/session/run_identity.h"
 #include "common/session/score_message.h"
@@ -35,7 +36,12 @@ Coordinator::Coordinator(const v1::Config& config, v1::RunIdentity identity, uin
       nonce_(RandomNonce()),
       admission_(static_cast<uint32_t>(config.pipeline().split_size()) + 1),
       membership_(config.cluster().member_timeout_ms()),
-      director_(cluster::PlanRun(config)),
+      run_book_(config_, {.mode = "async",
+                          .config_hash = config::ConfigHash(config),
+                          .servers = server_count,
+                          .goes_on = identity_.warm_start() != 0}),
+      director_(run_book_.director()),
+      reports_(run_book_.reports()),
       pipelines_(nonce_),
       saver_(config.cluster().join_timeout_ms()),
       shards_(identity_, server_count, std::move(server_addresses), nonce_) {}
@@ -248,29 +254,15 @@ void Coordinator::TakeReport(cluster::Seat seat, const v1::WorkerReport& report)
 
 void Coordinator::TakeWork(const v1::WorkRequest& request, cluster::Seat seat,
                            const transport::Message& message, int64_t now_ms) {
-  if (Status status = TakeCompletions(request, seat, message, now_ms); !status.ok()) {
-    director_.Fail(StrCat(Name(seat), " sent a damaged message: ", status.message()));
+  std::vector<ByteSpan> parts;
+  for (size_t i = 1; i < message.parts.size(); ++i) parts.push_back(message.parts[i].span());
+  if (auto scores = session::ReadAllScores(request, parts); scores.ok()) {
+    run_book_.TakeWork(request, seat, *std::move(scores), now_ms);
+  } else {
+    director_.Fail(StrCat(Name(seat), " sent a damaged message: ", scores.status().message()));
   }
   Settle(seat, request.is_busy(), now_ms);
-  StepEvaluation(now_ms);
-}
-
-Status Coordinator::TakeCompletions(const v1::WorkRequest& request, cluster::Seat seat,
-                                    const transport::Message& message, int64_t now_ms) {
-  for (const v1::FileEnd& end : request.file_ends()) director_.LearnEnd(seat, end);
-  for (const v1::FoundPlace& found : request.places()) director_.LearnPlace(seat, found);
-  director_.TakeWord(seat);
-  size_t part = 1;  // a part of scores each, in the order of the completions that have one
-  for (const v1::Completion& completion : request.completions()) {
-    eval::Scores scores;
-    if (completion.has_scores()) {
-      if (part >= message.parts.size()) return InvalidData("scores were announced and are missing");
-      WEIR_ASSIGN_OR_RETURN(scores, session::ReadScores(completion, message.parts[part++].span()));
-    }
-    director_.Complete(seat, completion, std::move(scores), now_ms);
-  }
-  if (part < message.parts.size()) return InvalidData("scores that were not announced");
-  return OkStatus();
+  run_book_.StepEvaluation(now_ms);
 }
 
 // An evaluation waits until later stages have pushed what belongs to the chunks that are done.

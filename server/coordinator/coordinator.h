@@ -1,10 +1,9 @@
 // The part of shard 0 that runs the run: admits workers, lends them input, hears how they are,
 // ends. Glue between messages and state machines that each know one thing: who may take part
-// (Admission), who holds a seat and is silent (Membership), what is trained when (RunDirector), the
-// stages of a trainer (PipelineBook) and whether they have pushed all before an evaluation
-// (SettlingBook), what workers have counted (ReportBook), what test scores come to (Evaluator),
-// whether the model is saved (SaverWatch), the other servers (ShardBook), and which of them load
-// (LoadingBook).
+// (Admission), who holds a seat and is silent (Membership), what is trained when and what workers
+// have counted and scored (RunBook), the stages of a trainer (PipelineBook) and whether they have
+// pushed all before an evaluation (SettlingBook), whether the model is saved (SaverWatch), the
+// other servers (ShardBook), and which of them load (LoadingBook).
 //
 // Place in the life of a batch: before it (join, **lease**) and after it (completion, progress).
 // Thread rule: I/O thread of shard 0 only.
@@ -20,11 +19,9 @@
 
 #include "common/base/status.h"
 #include "common/cluster/admission.h"
-#include "common/cluster/evaluator.h"
 #include "common/cluster/membership.h"
 #include "common/cluster/pipeline_book.h"
-#include "common/cluster/report_book.h"
-#include "common/cluster/run_director.h"
+#include "common/cluster/run_book.h"
 #include "common/cluster/saver_watch.h"
 #include "common/cluster/settling_book.h"
 #include "common/proto/config.pb.h"
@@ -155,8 +152,6 @@ class Coordinator {
   void TakeReport(cluster::Seat seat, const v1::WorkerReport& report);
   void TakeWork(const v1::WorkRequest& request, cluster::Seat seat,
                 const transport::Message& message, int64_t now_ms);
-  Status TakeCompletions(const v1::WorkRequest& request, cluster::Seat seat,
-                         const transport::Message& message, int64_t now_ms);
   void Settle(cluster::Seat seat, bool is_busy, int64_t now_ms);
 
   void Remember(cluster::Seat seat, const v1::Header& reply);
@@ -175,8 +170,6 @@ class Coordinator {
   void FillRun(const v1::WorkRequest& request, int64_t now_ms, v1::WorkReply* reply);
   v1::RunReport FinalReport(int64_t now_ms);
 
-  // Computes what test scores come to; those of many rows are there later.
-  void StepEvaluation(int64_t now_ms);
   void Expire(int64_t now_ms);
   void CheckTrainers(int64_t now_ms);
   void CheckFirstTrainer(int64_t now_ms);
@@ -206,11 +199,11 @@ class Coordinator {
   const uint64_t nonce_;
   cluster::Admission admission_;
   cluster::Membership membership_;
-  cluster::RunDirector director_;
+  cluster::RunBook run_book_;
+  cluster::RunDirector& director_;  // of the book, and so are the reports
+  cluster::ReportBook& reports_;
   cluster::PipelineBook pipelines_;
-  cluster::ReportBook reports_;
   cluster::SettlingBook settling_;
-  cluster::Evaluator evaluator_;
   cluster::SaverWatch saver_;
   ShardBook shards_;
   LoadingBook loading_;

@@ -12,7 +12,7 @@ namespace weir::server {
 void Coordinator::Tick(int64_t now_ms) {
   if (!started_ms_) started_ms_ = now_ms;
   Expire(now_ms);
-  StepEvaluation(now_ms);
+  run_book_.StepEvaluation(now_ms);
   CheckTrainers(now_ms);
   CheckSettling(now_ms);
   RevokeLeases(now_ms);
@@ -22,16 +22,6 @@ void Coordinator::Tick(int64_t now_ms) {
   saver_.Tick(!running() && !failed(),
               HasMember([](cluster::Seat, const Desk& desk) { return desk.saves; }), now_ms);
   if (!needs_servers() && !ended_ms_) ended_ms_ = now_ms;
-}
-
-void Coordinator::StepEvaluation(int64_t now_ms) {
-  std::optional<v1::EvaluationReport> report;
-  if (auto scores = director_.TakeScores()) {
-    report = evaluator_.Begin(*std::move(scores));
-  } else {
-    report = evaluator_.Take();
-  }
-  if (report) director_.Evaluated(*std::move(report), now_ms);
 }
 
 void Coordinator::Expire(int64_t now_ms) {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/config/config_hash.h"
-#include "common/metrics/warnings.h"
 #include "common/session/client_session.h"
 #include "server/coordinator/coordinator.h"
 
@@ -166,21 +164,9 @@ void Coordinator::FillRun(const v1::WorkRequest& request, int64_t now_ms, v1::Wo
 }
 
 v1::RunReport Coordinator::FinalReport(int64_t now_ms) {
-  v1::RunReport report;
-  report.set_mode("async");
-  report.set_servers(server_count_);
-  report.set_trainers(static_cast<uint32_t>(
-      std::ranges::count_if(desks_, [](const auto& entry) { return entry.first.stage == 0; })));
-  report.set_stages(static_cast<uint32_t>(config_.pipeline().split_size()) + 1);
-  report.set_seed(config_.run().seed());
-  report.set_config_hash(config::ConfigHash(config_));
-  director_.FillReport(now_ms, &report);
-  *report.mutable_total() = reports_.MergedNow();
-  metrics::AddWarnings({.config = config_,
-                        .evaluations = director_.evaluations(),
-                        .goes_on = identity_.warm_start() != 0},
-                       &report);
-  return report;
+  const auto trainers =
+      std::ranges::count_if(desks_, [](const auto& entry) { return entry.first.stage == 0; });
+  return run_book_.FinalReport(static_cast<uint32_t>(trainers), now_ms);
 }
 
 }  // namespace weir::server

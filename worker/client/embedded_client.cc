@@ -6,10 +6,8 @@
 
 #include "common/base/check.h"
 #include "common/base/clock.h"
-#include "common/cluster/evaluation.h"
 #include "common/config/config_hash.h"
 #include "common/config/validate_config.h"
-#include "common/metrics/warnings.h"
 #include "common/saved_model/frames.h"
 #include "common/saved_model/warm_start.h"
 #include "common/session/score_message.h"
@@ -42,7 +40,7 @@ EmbeddedClient::EmbeddedClient(const v1::Config& config, const ModelLayout& layo
       values_(static_cast<size_t>(layout.flat_element_count())),
       state_(static_cast<size_t>(layout.flat_element_count() * dense_rule_->StatePerElement())),
       tensor_mutexes_(layout.tensors().size()),
-      director_(cluster::PlanRun(config)) {
+      run_book_(config, {.mode = "embedded", .config_hash = config::ConfigHash(config)}) {
   for (const TensorSpec& tensor : layout.tensors()) {
     for (int64_t i = 0; i < tensor.element_count(); ++i) {
       values_[static_cast<size_t>(tensor.offset + i)] = InitialDenseValue(layout.seed(), tensor, i);
@@ -168,7 +166,7 @@ Status EmbeddedClient::Load(const saved_model::SavedModel& model) {
            [&](const v1::RuleStarts& starts) {
              dense_rule_->BeginAfter(starts.dense());
              row_rule_->BeginAfter(starts.rows());
-             director_.BeginAfter(starts);
+             run_book_.director().BeginAfter(starts);
            },
        .start_rows =
            [&](uint64_t step) {
@@ -188,7 +186,7 @@ Status EmbeddedClient::Load(const saved_model::SavedModel& model) {
                                                                               state);
            }}));
   step_ = model.manifest().steps();
-  goes_on_ = true;
+  run_book_.SetGoesOn();
   return OkStatus();
 }
 
@@ -222,48 +220,21 @@ Result<v1::WorkReply> EmbeddedClient::RequestWork(v1::WorkRequest request,
                                                   std::vector<Bytes> score_frames) {
   std::lock_guard lock(mutex_);
   if (!failure_.ok()) return failure_;
-  int64_t now_ms = Clock::Real().NowMs();
-  report_ = request.report();
-  for (const v1::FileEnd& end : request.file_ends()) director_.LearnEnd(kSelf, end);
-  WEIR_RETURN_IF_ERROR(TakeCompletions(request, score_frames, now_ms));
-  if (const auto scores = director_.TakeScores()) {
-    v1::EvaluationReport report = cluster::Evaluate(*scores);
-    now_ms = Clock::Real().NowMs();
-    director_.Evaluated(std::move(report), now_ms);
-  }
-  director_.Reach(step_);
-  v1::WorkReply reply = director_.Next(kSelf, now_ms);
-  director_.FillProgress(request.known_evaluations(), now_ms, reply.mutable_progress());
+  const int64_t now_ms = Clock::Real().NowMs();
+  WEIR_RETURN_IF_ERROR(run_book_.reports().Take(kSelf, request.report()));
+  const std::vector<ByteSpan> frames(score_frames.begin(), score_frames.end());
+  WEIR_ASSIGN_OR_RETURN(auto scores, session::ReadAllScores(request, frames));
+  run_book_.TakeWork(request, kSelf, std::move(scores), now_ms);
+  run_book_.StepEvaluation(now_ms);
+  cluster::RunDirector& director = run_book_.director();
+  director.Reach(step_);
+  v1::WorkReply reply = director.Next(kSelf, now_ms);
+  director.FillProgress(request.known_evaluations(), now_ms, reply.mutable_progress());
   if (request.wants_merged() || reply.has_finished()) {
-    *reply.mutable_progress()->mutable_merged() = report_;
+    *reply.mutable_progress()->mutable_merged() = run_book_.reports().MergedNow();
   }
-  if (reply.has_finished()) FillRunReport(now_ms, reply.mutable_finished());
+  if (reply.has_finished()) *reply.mutable_finished() = run_book_.FinalReport(1, now_ms);
   return reply;
-}
-
-Status EmbeddedClient::TakeCompletions(const v1::WorkRequest& request,
-                                       const std::vector<Bytes>& score_frames, int64_t now_ms) {
-  size_t next_frame = 0;
-  for (const v1::Completion& completion : request.completions()) {
-    eval::Scores scores;
-    if (completion.has_scores()) {
-      WEIR_ASSIGN_OR_RETURN(scores, session::ReadScores(completion, score_frames[next_frame++]));
-    }
-    director_.Complete(kSelf, completion, std::move(scores), now_ms);
-  }
-  return OkStatus();
-}
-
-void EmbeddedClient::FillRunReport(int64_t now_ms, v1::RunReport* report) const {
-  report->set_mode("embedded");
-  report->set_trainers(1);
-  report->set_stages(static_cast<uint32_t>(layout_.stages().size()));
-  report->set_seed(config_.run().seed());
-  report->set_config_hash(config::ConfigHash(config_));
-  director_.FillReport(now_ms, report);
-  *report->mutable_total() = report_;
-  metrics::AddWarnings(
-      {.config = config_, .evaluations = director_.evaluations(), .goes_on = goes_on_}, report);
 }
 
 void EmbeddedClient::Stop(const Status& status, bool) {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "common/base/check.h"
-#include "common/cluster/run_director.h"
+#include "common/cluster/run_book.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
 #include "common/saved_model/saved_model.h"
@@ -35,7 +35,9 @@ class EmbeddedClient : public ParameterClient {
   EmbeddedClient(const v1::Config& config, const ModelLayout& layout);
 
   // As RunDirector's, before anything else.
-  void SetFileCounts(uint32_t train, uint32_t test) { CHECK(director_.SetFileCounts(train, test)); }
+  void SetFileCounts(uint32_t train, uint32_t test) {
+    CHECK(run_book_.director().SetFileCounts(train, test));
+  }
 
   // Takes a saved model over, before anything else. FailedPrecondition when it is another one.
   Status Load(const saved_model::SavedModel& model);
@@ -75,11 +77,6 @@ class EmbeddedClient : public ParameterClient {
   void GiveScratchBack(std::unique_ptr<PartitionedRows> scratch);
   Status failure() const;
 
-  // With the lock held.
-  Status TakeCompletions(const v1::WorkRequest& request, const std::vector<Bytes>& score_frames,
-                         int64_t now_ms);
-  void FillRunReport(int64_t now_ms, v1::RunReport* report) const;
-
   const v1::Config& config_;
   const ModelLayout& layout_;
   const std::unique_ptr<store::UpdateRule> dense_rule_;
@@ -87,7 +84,6 @@ class EmbeddedClient : public ParameterClient {
   tensor::AlignedBuffer values_;  // flat
   tensor::AlignedBuffer state_;   // flat, StatePerElement() floats per element, stripe by stripe
   std::atomic<uint64_t> step_ = 0;
-  bool goes_on_ = false;  // from a saved model
   std::vector<std::mutex> tensor_mutexes_;
   std::vector<std::unique_ptr<RowPartitionSlot>> partitions_;
   std::mutex scratch_mutex_;
@@ -95,8 +91,7 @@ class EmbeddedClient : public ParameterClient {
 
   mutable std::mutex mutex_;
   Status failure_;
-  cluster::RunDirector director_;
-  v1::WorkerReport report_;
+  cluster::RunBook run_book_;
 };
 
 }  // namespace weir::worker

@@ -1,0 +1,52 @@
+#include "common/cluster/run_book.h"
+
+#include <optional>
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/metrics/warnings.h"
+
+namespace weir::cluster {
+
+RunBook::RunBook(const v1::Config& config, RunFacts facts)
+    : config_(config), facts_(std::move(facts)), director_(PlanRun(config)) {}
+
+void RunBook::TakeWork(const v1::WorkRequest& request, Seat seat, std::vector<eval::Scores> scores,
+                       int64_t now_ms) {
+  CHECK_EQ(scores.size(), static_cast<size_t>(request.completions_size()));
+  for (const v1::FileEnd& end : request.file_ends()) director_.LearnEnd(seat, end);
+  for (const v1::FoundPlace& found : request.places()) director_.LearnPlace(seat, found);
+  director_.TakeWord(seat);
+  for (int i = 0; i < request.completions_size(); ++i) {
+    director_.Complete(seat, request.completions(i), std::move(scores[static_cast<size_t>(i)]),
+                       now_ms);
+  }
+}
+
+void RunBook::StepEvaluation(int64_t now_ms) {
+  std::optional<v1::EvaluationReport> report;
+  if (auto scores = director_.TakeScores()) {
+    report = evaluator_.Begin(*std::move(scores));
+  } else {
+    report = evaluator_.Take();
+  }
+  if (report) director_.Evaluated(*std::move(report), now_ms);
+}
+
+v1::RunReport RunBook::FinalReport(uint32_t trainers, int64_t now_ms) {
+  v1::RunReport report;
+  report.set_mode(facts_.mode);
+  report.set_servers(facts_.servers);
+  report.set_trainers(trainers);
+  report.set_stages(static_cast<uint32_t>(config_.pipeline().split_size()) + 1);
+  report.set_seed(config_.run().seed());
+  report.set_config_hash(facts_.config_hash);
+  director_.FillReport(now_ms, &report);
+  *report.mutable_total() = reports_.MergedNow();
+  metrics::AddWarnings(
+      {.config = config_, .evaluations = director_.evaluations(), .goes_on = facts_.goes_on},
+      &report);
+  return report;
+}
+
+}  // namespace weir::cluster
