@@ -46,6 +46,8 @@ void Server::ReceiveControl(const transport::PeerId& peer, const v1::Header& hea
     case v1::Header::kWorkRequest:
       return ReplyIfAny(peer,
                         coordinator_->OnWorkRequest(header.work_request(), message, peer, now_ms));
+    case v1::Header::kReport:
+      return ReplyIfAny(peer, coordinator_->OnReport(header.report(), peer, now_ms));
     case v1::Header::kLeave:
       return ReplyIfAny(peer, coordinator_->OnLeave(header.leave(), now_ms));
     default:

@@ -22,6 +22,9 @@ namespace {
 // Chunks in hand: one at work, one read ahead.
 constexpr size_t kChunksInHand = 2;
 
+// Between two reports, which a process that is killed takes with it.
+constexpr int64_t kReportMs = 500;
+
 // Whatever a coordinator says: a worker that sleeps hears no signal.
 constexpr uint32_t kLongestWaitMs = 1000;
 
@@ -172,12 +175,13 @@ void Worker::Fail(const Status& status) {
 
 Result<v1::RunReport> Worker::RunLoop() {
   while (true) {
+    if (IsReportDue()) WEIR_RETURN_IF_ERROR(Report());
     std::vector<Bytes> scores;
     v1::WorkRequest request = MakeRequest(&scores);
     WEIR_ASSIGN_OR_RETURN(v1::WorkReply reply,
                           client_->RequestWork(std::move(request), std::move(scores)));
-    ShowProgress(reply.progress(), reply.has_finished());
-    if (reply.has_finished()) return Conclude(std::move(*reply.mutable_finished()));
+    if (reply.has_finished()) return Conclude(reply.progress());
+    ShowEvaluations(reply.progress());
     if (reply.has_failed()) return FailedPrecondition(reply.failed());
     if (reply.concurrency() > 0) TakeConcurrency(reply.concurrency());
     if (reply.has_chunk()) {
@@ -328,20 +332,49 @@ void Worker::AddCompletion(const ChunkWork& chunk, v1::WorkRequest* request,
 
 v1::WorkRequest Worker::MakeRequest(std::vector<Bytes>* scores) {
   v1::WorkRequest request;
-  // First: who is not busy has everything in the report that follows.
   request.set_is_busy(trainer_->is_busy() || client_->has_unaccepted());
   for (const auto& chunk : finished_) AddCompletion(*chunk, &request, scores);
   finished_.clear();
   for (v1::FileEnd& end : file_ends_) *request.add_file_ends() = std::move(end);
   file_ends_.clear();
-  v1::WorkerReport& report = *request.mutable_report();
-  client_->FillReport(&report);
-  trainer_->FillReport(&report);
-  FillInputReport(&report);
   request.set_known_evaluations(known_evaluations_);
   request.set_may_wait(at_work_.empty());
-  request.set_wants_merged(Clock::Real().NowMs() >= next_report_ms_);
   return request;
+}
+
+// A stage counts what chunks of the first one make it do.
+bool Worker::IsReportDue() const {
+  const bool has_more = !finished_.empty() || options_.stage.value_or(0) > 0;
+  return has_more && Clock::Real().NowMs() >= next_report_ms_;
+}
+
+v1::Report Worker::MakeReport() {
+  v1::Report report;
+  v1::WorkerReport& counted = *report.mutable_counted();
+  client_->FillReport(&counted);
+  trainer_->FillReport(&counted);
+  FillInputReport(&counted);
+  return report;
+}
+
+Status Worker::Report() {
+  const int64_t now_ms = Clock::Real().NowMs();
+  next_report_ms_ = now_ms + kReportMs;
+  v1::Report report = MakeReport();
+  const bool shows = options_.log != nullptr || options_.show_progress;
+  report.set_wants_sum(shows && now_ms >= next_line_ms_);
+  WEIR_ASSIGN_OR_RETURN(const v1::ReportReply reply, client_->SendReport(std::move(report)));
+  if (reply.has_sum()) ShowTraining(reply.train_seconds(), reply.sum(), reply.total_samples());
+  return OkStatus();
+}
+
+Result<v1::RunReport> Worker::ReportLast() {
+  v1::Report report = MakeReport();
+  report.set_is_last(true);
+  WEIR_ASSIGN_OR_RETURN(v1::ReportReply reply, client_->SendReport(std::move(report)));
+  if (!reply.has_run()) return InvalidData("the coordinator tells of an end, and of no report");
+  ShowTraining(reply.train_seconds(), reply.run().total(), reply.total_samples());
+  return std::move(*reply.mutable_run());
 }
 
 void Worker::FillInputReport(v1::WorkerReport* report) const {
@@ -355,18 +388,16 @@ void Worker::FillInputReport(v1::WorkerReport* report) const {
   report->set_first_malformed_test(ToUtf8(test_lines_.first_problem));
 }
 
-void Worker::ShowProgress(const v1::RunProgress& progress, bool is_last) {
+void Worker::ShowTraining(double seconds, const v1::WorkerReport& sum, uint64_t total_samples) {
+  if (sum.samples() <= last_shown_samples_) return;
+  last_shown_samples_ = sum.samples();
+  next_line_ms_ = Clock::Real().NowMs() + config_.run().report_interval_ms();
+  Log([&](metrics::MetricsLog* log) { return log->WriteTrain(seconds, sum, total_samples); });
+  if (options_.show_progress) PrintTrain(seconds, sum);
+}
+
+void Worker::ShowEvaluations(const v1::RunProgress& progress) {
   const double seconds = progress.train_seconds();
-  const v1::WorkerReport& merged = progress.merged();
-  const bool is_due = progress.has_merged() || is_last;
-  if (is_due && merged.samples() > last_shown_samples_) {
-    last_shown_samples_ = merged.samples();
-    next_report_ms_ = Clock::Real().NowMs() + config_.run().report_interval_ms();
-    Log([&](metrics::MetricsLog* log) {
-      return log->WriteTrain(seconds, merged, progress.total_samples());
-    });
-    if (options_.show_progress) PrintTrain(seconds, merged);
-  }
   for (const v1::EvaluationReport& test : progress.evaluations()) {
     ++known_evaluations_;
     Log([&](metrics::MetricsLog* log) { return log->WriteTest(seconds, test); });
@@ -413,7 +444,9 @@ void Worker::TellSaved() {
   }
 }
 
-Result<v1::RunReport> Worker::Conclude(v1::RunReport report) {
+Result<v1::RunReport> Worker::Conclude(const v1::RunProgress& progress) {
+  WEIR_ASSIGN_OR_RETURN(v1::RunReport report, ReportLast());
+  ShowEvaluations(progress);
   has_concluded_ = true;
   for (const std::string& warning : report.warnings()) Warn(warning);
   // Each is worth having without the others.

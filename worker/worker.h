@@ -95,9 +95,14 @@ class Worker {
   static void AddCompletion(const ChunkWork& chunk, v1::WorkRequest* request,
                             std::vector<Bytes>* scores);
   v1::WorkRequest MakeRequest(std::vector<Bytes>* scores);
-  void ShowProgress(const v1::RunProgress& progress, bool is_last);
+  bool IsReportDue() const;
+  Status Report();
+  Result<v1::RunReport> ReportLast();
+  v1::Report MakeReport();
+  void ShowTraining(double seconds, const v1::WorkerReport& sum, uint64_t total_samples);
+  void ShowEvaluations(const v1::RunProgress& progress);
   void Log(const std::function<Status(metrics::MetricsLog*)>& write);
-  Result<v1::RunReport> Conclude(v1::RunReport report);
+  Result<v1::RunReport> Conclude(const v1::RunProgress& progress);
   Status Save();
   void TellSaved();
   void Fail(const Status& status);
@@ -122,7 +127,8 @@ class Worker {
   RowWatch row_watch_;
   const std::vector<std::string> notices_;  // of the options, as reports have them
   std::set<std::string> told_warnings_;
-  int64_t next_report_ms_ = 0;           // when a line of the log is due
+  int64_t next_report_ms_ = 0;
+  int64_t next_line_ms_ = 0;             // of the log
   std::optional<double> bayes_logloss_;  // of synthetic test rows
   uint64_t last_shown_samples_ = 0;
 

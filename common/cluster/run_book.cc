@@ -33,6 +33,20 @@ void RunBook::StepEvaluation(int64_t now_ms) {
   if (report) director_.Evaluated(*std::move(report), now_ms);
 }
 
+v1::ReportReply RunBook::ReplyTo(const v1::Report& report, uint32_t trainers, int64_t now_ms) {
+  v1::ReportReply reply;
+  reply.set_request_id(report.request_id());
+  reply.set_total_samples(director_.total_samples());
+  reply.set_train_seconds(director_.TrainSeconds(now_ms));
+  const bool is_over = director_.state() == RunDirector::State::kFinished;
+  if (report.is_last() && is_over) *reply.mutable_run() = FinalReport(trainers, now_ms);
+  if (!report.wants_sum() || report.is_last()) return reply;  // the run's report has it
+  *reply.mutable_sum() = reports_.Merged(now_ms);
+  reply.mutable_sum()->clear_staleness();
+  reply.mutable_sum()->clear_notices();
+  return reply;
+}
+
 v1::RunReport RunBook::FinalReport(uint32_t trainers, int64_t now_ms) {
   v1::RunReport report;
   report.set_mode(facts_.mode);

@@ -43,10 +43,12 @@ class RunBook {
   // Computes what test scores come to; those of many rows are there later.
   void StepEvaluation(int64_t now_ms);
 
-  // Of a run that has finished.
-  v1::RunReport FinalReport(uint32_t trainers, int64_t now_ms);
+  // What the sender of a report is told, once that is in the book.
+  v1::ReportReply ReplyTo(const v1::Report& report, uint32_t trainers, int64_t now_ms);
 
  private:
+  v1::RunReport FinalReport(uint32_t trainers, int64_t now_ms);
+
   const v1::Config& config_;
   RunFacts facts_;
   RunDirector director_;

@@ -151,7 +151,7 @@ v1::WorkReply RunDirector::Next(Seat member, int64_t now_ms, bool may_look) {
     return reply;
   }
   if (state_ == State::kFinished) {
-    reply.mutable_finished();
+    reply.set_finished(true);
     return reply;
   }
   asked_.insert(member);

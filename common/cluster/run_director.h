@@ -96,7 +96,7 @@ class RunDirector {
   std::optional<ChunkScores> TakeScores();
   void Evaluated(v1::EvaluationReport report, int64_t now_ms);
 
-  // A chunk, a wait, or the state of a run that is over; the caller fills in the final report. Who
+  // A chunk, a wait, or the state of a run that is over. Who
   // has none is lent a chunk to train on while fewer train than batches may be at work at once.
   v1::WorkReply Next(Seat member, int64_t now_ms) { return Next(member, now_ms, false); }
   // may_look: for a while, too, a wait while another looks for where the member's chunk begins.
@@ -105,7 +105,7 @@ class RunDirector {
   // Whether the last reply to the member was that one.
   bool AwaitsPlace(Seat member) const { return await_place_.contains(member); }
 
-  // What the run knows of itself; `merged` and `total`, the workers' counters, are the caller's.
+  // What the run knows of itself; `total`, the workers' counters, is the caller's.
   // Evaluations after the first known_evaluations only.
   void FillProgress(uint32_t known_evaluations, int64_t now_ms, v1::RunProgress* progress) const;
   void FillReport(int64_t now_ms, v1::RunReport* report) const;

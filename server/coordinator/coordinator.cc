@@ -129,6 +129,8 @@ void Coordinator::Admit(const v1::Join& join, const cluster::Membership::Admissi
 void Coordinator::TakeSeatAnew(cluster::Seat seat, uint64_t incarnation) {
   director_.TakeBack(seat);
   held_.erase(seat);
+  held_reports_.erase(seat);
+  last_words_.Forget(seat);
   reports_.Close(seat);
   settling_.Begin(seat);
   Desk& desk = desks_[seat];
@@ -159,20 +161,46 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
   Hearing hearing = Hear(request.speaker(), now_ms);
   if (!hearing.is_heard) return std::move(hearing.refusal);
   const cluster::Seat seat = SeatOf(request.speaker());
-  Desk& desk = desks_[seat];
-  if (request.request_id() <= desk.last_request_id) {  // the reply was lost, or the request is old
-    const bool is_last = request.request_id() == desk.last_request_id && request.request_id() > 0;
-    return is_last ? std::optional(desk.last_reply) : std::nullopt;
+  if (Repeat repeat = FindRepeat(seat, request.request_id()); repeat.is_one) {
+    return std::move(repeat.reply);
   }
   if (IsHeld(request, peer)) return std::nullopt;
   held_.erase(seat);
-  if (desk.saves && request.model_saved() && !running() && !failed()) saver_.OnSaved();
-  if (request.has_report()) TakeReport(seat, request.report());
+  if (running()) last_words_.Expect(seat);
+  if (desks_[seat].saves && request.model_saved() && !running() && !failed()) saver_.OnSaved();
   TakeWork(request, seat, message, now_ms);
   v1::Header header;
   FillReply(request, seat, now_ms, header.mutable_work_reply());
   if (Hold(request, peer, header.work_reply(), now_ms)) return std::nullopt;
-  Remember(seat, header);
+  Remember(seat, request.request_id(), header);
+  return header;
+}
+
+Coordinator::Repeat Coordinator::FindRepeat(cluster::Seat seat, uint64_t request_id) {
+  const Desk& desk = desks_[seat];
+  if (request_id > desk.last_request_id) return {};
+  const bool is_last = request_id == desk.last_request_id && request_id > 0;
+  return {.is_one = true, .reply = is_last ? std::optional(desk.last_reply) : std::nullopt};
+}
+
+std::optional<v1::Header> Coordinator::OnReport(const v1::Report& report,
+                                                const transport::PeerId& peer, int64_t now_ms) {
+  Hearing hearing = Hear(report.speaker(), now_ms);
+  if (!hearing.is_heard) return std::move(hearing.refusal);
+  const cluster::Seat seat = SeatOf(report.speaker());
+  if (Repeat repeat = FindRepeat(seat, report.request_id()); repeat.is_one) {
+    return std::move(repeat.reply);
+  }
+  TakeReport(seat, report.counted());
+  if (report.is_last() && !running() && !failed()) {
+    last_words_.Say(seat, now_ms);
+    HeldReport& held = held_reports_[seat];
+    held = {.peer = peer, .report = report};
+    held.report.clear_counted();
+    return std::nullopt;  // TakeHeldReplies has it, at once if nobody else is awaited
+  }
+  v1::Header header = ReplyToReport(report, now_ms);
+  Remember(seat, report.request_id(), header);
   return header;
 }
 
@@ -236,6 +264,8 @@ void Coordinator::Fail(std::string reason) {
 
 void Coordinator::Dismiss(cluster::Seat seat, int64_t now_ms) {
   held_.erase(seat);
+  held_reports_.erase(seat);
+  last_words_.Forget(seat);
   desks_[seat].has_left = true;
   desks_[seat].gone = "has left";
   director_.TakeBack(seat);

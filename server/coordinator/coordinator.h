@@ -19,6 +19,7 @@
 
 #include "common/base/status.h"
 #include "common/cluster/admission.h"
+#include "common/cluster/last_words.h"
 #include "common/cluster/membership.h"
 #include "common/cluster/pipeline_book.h"
 #include "common/cluster/run_book.h"
@@ -59,6 +60,8 @@ class Coordinator {
   std::optional<v1::Header> OnWorkRequest(const v1::WorkRequest& request,
                                           const transport::Message& message,
                                           const transport::PeerId& peer, int64_t now_ms);
+  std::optional<v1::Header> OnReport(const v1::Report& report, const transport::PeerId& peer,
+                                     int64_t now_ms);
   std::optional<v1::Header> OnLeave(const v1::Leave& leave, int64_t now_ms);
   struct HeldReply {
     cluster::Seat seat;
@@ -66,7 +69,8 @@ class Coordinator {
     v1::Header header;
   };
   // Replies that were held back because there was nothing to do: when there is something, or they
-  // have waited for long. Call it after each message and each tick.
+  // have waited for long; and those to last reports, which have waited for others'. Call it after
+  // each message and each tick.
   std::vector<HeldReply> TakeHeldReplies(int64_t now_ms);
   // Nobody was there to take it: what it lends goes to others, and it counts as not given.
   void OnLostReply(cluster::Seat seat);
@@ -104,7 +108,6 @@ class Coordinator {
     uint64_t last_request_id = 0;
     bool has_left = false;
     std::string gone = "has left";  // why, once it is no member any more
-    bool has_reported_end = false;  // it has reported since the run was finished
     bool saves = false;
     bool stays = false;  // servers are needed until it has left, because it saves or asked for it
     v1::Header last_reply;
@@ -114,6 +117,11 @@ class Coordinator {
     transport::PeerId peer;   // to whom the reply goes
     v1::WorkRequest request;  // without what was taken of it
     int64_t since_ms = 0;
+  };
+  // Of a worker whose last report waits for those of others.
+  struct HeldReport {
+    transport::PeerId peer;
+    v1::Report report;  // without what was counted
   };
   // Of a number that is looked at in each tick: for how long it has been what it is.
   class Unchanged {
@@ -149,12 +157,18 @@ class Coordinator {
   void TakeFailure(cluster::Seat seat, const v1::Leave& leave);
   void TakeLateFailure(cluster::Seat seat, std::string reason);
   void Dismiss(cluster::Seat seat, int64_t now_ms);
+  // The reply that it got before, if it is a repeated request, or an old one, which gets none.
+  struct Repeat {
+    bool is_one = false;
+    std::optional<v1::Header> reply;
+  };
+  Repeat FindRepeat(cluster::Seat seat, uint64_t request_id);
   void TakeReport(cluster::Seat seat, const v1::WorkerReport& report);
   void TakeWork(const v1::WorkRequest& request, cluster::Seat seat,
                 const transport::Message& message, int64_t now_ms);
   void Settle(cluster::Seat seat, bool is_busy, int64_t now_ms);
 
-  void Remember(cluster::Seat seat, const v1::Header& reply);
+  void Remember(cluster::Seat seat, uint64_t request_id, const v1::Header& reply);
   int64_t LongestHoldMs() const;
   bool CanHold(int64_t for_ms) const;
   // It is the request of which the reply is held already.
@@ -168,7 +182,8 @@ class Coordinator {
   void FillWork(const v1::WorkRequest& request, cluster::Seat seat, int64_t now_ms,
                 v1::WorkReply* reply);
   void FillRun(const v1::WorkRequest& request, int64_t now_ms, v1::WorkReply* reply);
-  v1::RunReport FinalReport(int64_t now_ms);
+  v1::Header ReplyToReport(const v1::Report& report, int64_t now_ms);
+  void ReleaseReports(int64_t now_ms, std::vector<HeldReply>* replies);
 
   void Expire(int64_t now_ms);
   void CheckTrainers(int64_t now_ms);
@@ -184,8 +199,6 @@ class Coordinator {
   // Whether it can train is CheckTrainers' business.
   bool HasOtherTrainer(uint32_t trainer) const;
   bool IsAwaitedToSettle(cluster::Seat seat) const;
-  // Whether the final report waits for a stage's last words.
-  bool AwaitsStages(int64_t now_ms);
   // Of the desks at which a member sits: whether one is as it is asked for.
   bool HasMember(const std::function<bool(cluster::Seat, const Desk&)>& is_asked_for) const;
   // "trainer 0, trainer 2": members that are as asked for.
@@ -204,11 +217,13 @@ class Coordinator {
   cluster::ReportBook& reports_;
   cluster::PipelineBook pipelines_;
   cluster::SettlingBook settling_;
+  cluster::LastWords last_words_;
   cluster::SaverWatch saver_;
   ShardBook shards_;
   LoadingBook loading_;
   std::map<cluster::Seat, Desk> desks_;
   std::map<cluster::Seat, Held> held_;
+  std::map<cluster::Seat, HeldReport> held_reports_;
   uint64_t looked_at_changes_ = 0;  // director_.changes(), when held_ was last looked at
   int64_t looked_at_ms_ = 0;
   std::optional<int64_t> started_ms_;  // the first tick: from then on others can join
@@ -216,10 +231,9 @@ class Coordinator {
   std::optional<int64_t> last_knock_ms_;  // when somebody last asked for a seat that was taken
   // When somebody was last known to wait for servers that load, or for a seat.
   std::optional<int64_t> last_waited_ms_;
-  Unchanged awaited_loading_;           // bytes that servers have loaded
-  Unchanged awaited_settling_;          // director_.settling()
-  Unchanged awaited_work_;              // director_.awaited_work()
-  std::optional<int64_t> finished_ms_;  // when a worker was first to be told so
+  Unchanged awaited_loading_;   // bytes that servers have loaded
+  Unchanged awaited_settling_;  // director_.settling()
+  Unchanged awaited_work_;      // director_.awaited_work()
   std::optional<int64_t> ended_ms_;
 };
 

@@ -32,6 +32,8 @@ void Coordinator::Expire(int64_t now_ms) {
                                      : " ms: its trainer waits for its return");
     desks_[seat].gone = StrCat("was silent for more than ", timeout_ms, " ms");
     held_.erase(seat);
+    held_reports_.erase(seat);
+    last_words_.Forget(seat);
     director_.TakeBack(seat);
     pipelines_.Leave(seat, now_ms);
     reports_.Close(seat);

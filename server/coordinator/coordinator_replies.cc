@@ -17,14 +17,11 @@ constexpr uint32_t kSettlingWaitMs = 5;
 // How often who waits for something to do is looked at, though nothing seems to have changed.
 constexpr int64_t kLookMs = 50;
 
-// How long the final report waits for the stages' last ones.
-constexpr int64_t kLastWordsMs = 2000;
-
 }  // namespace
 
-void Coordinator::Remember(cluster::Seat seat, const v1::Header& reply) {
+void Coordinator::Remember(cluster::Seat seat, uint64_t request_id, const v1::Header& reply) {
   Desk& desk = desks_[seat];
-  desk.last_request_id = reply.work_reply().request_id();
+  desk.last_request_id = request_id;
   desk.last_reply = reply;
 }
 
@@ -48,13 +45,13 @@ bool Coordinator::Hold(const v1::WorkRequest& request, const transport::PeerId& 
   held = {.peer = peer, .request = {}, .since_ms = now_ms};
   held.request.set_request_id(request.request_id());
   held.request.set_known_evaluations(request.known_evaluations());
-  held.request.set_wants_merged(request.wants_merged());
   held.request.set_may_wait(request.may_wait());
   return true;
 }
 
 std::vector<Coordinator::HeldReply> Coordinator::TakeHeldReplies(int64_t now_ms) {
   std::vector<HeldReply> replies;
+  ReleaseReports(now_ms, &replies);
   const bool has_changed = looked_at_changes_ != director_.changes();
   if (held_.empty() || (!has_changed && now_ms - looked_at_ms_ < kLookMs)) return replies;
   looked_at_changes_ = director_.changes();
@@ -84,7 +81,29 @@ void Coordinator::FinishReply(const v1::WorkRequest& request, int64_t now_ms, He
   if (work.work_case() == v1::WorkReply::kWaitMs) work.set_wait_ms(0);
   work.set_request_id(request.request_id());
   FillRun(request, now_ms, &work);
-  Remember(reply->seat, reply->header);
+  Remember(reply->seat, request.request_id(), reply->header);
+}
+
+v1::Header Coordinator::ReplyToReport(const v1::Report& report, int64_t now_ms) {
+  v1::Header header;
+  v1::ReportReply& reply = *header.mutable_report_reply();
+  const auto trainers =
+      std::ranges::count_if(desks_, [](const auto& entry) { return entry.first.stage == 0; });
+  reply = run_book_.ReplyTo(report, static_cast<uint32_t>(trainers), now_ms);
+  if (failed()) reply.set_failed(failure());
+  return header;
+}
+
+// All get the same report.
+void Coordinator::ReleaseReports(int64_t now_ms, std::vector<HeldReply>* replies) {
+  if (held_reports_.empty() || (!failed() && last_words_.AreAwaited(now_ms))) return;
+  v1::Header header = ReplyToReport(held_reports_.begin()->second.report, now_ms);
+  for (const auto& [seat, held] : held_reports_) {
+    header.mutable_report_reply()->set_request_id(held.report.request_id());
+    Remember(seat, held.report.request_id(), header);
+    replies->push_back({seat, held.peer, header});
+  }
+  held_reports_.clear();
 }
 
 // What it has at work goes on; then the reply is there for it when it asks again, as any other.
@@ -130,21 +149,8 @@ void Coordinator::FillWork(const v1::WorkRequest& request, cluster::Seat seat, i
   if (reply->has_chunk()) {
     reply->mutable_chunk()->set_generation(pipelines_.Generation(seat.trainer));
   }
-  desks_[seat].has_reported_end = reply->has_finished() && !request.is_busy();
-  if (!reply->has_finished()) return;
-  // It asks again until its last push is taken.
-  if (seat.stage > 0 && request.is_busy()) reply->set_wait_ms(1);
-  if (seat.stage == 0 && AwaitsStages(now_ms)) reply->set_wait_ms(1);
-}
-
-// The first stage would hear of the end at once, the others hear when they ask next.
-bool Coordinator::AwaitsStages(int64_t now_ms) {
-  if (admission_.stage_count() <= 1) return false;
-  if (!finished_ms_) finished_ms_ = now_ms;
-  if (now_ms - *finished_ms_ > kLastWordsMs) return false;
-  return HasMember([](cluster::Seat seat, const Desk& desk) {
-    return seat.stage > 0 && !desk.has_reported_end;
-  });
+  // A stage asks again until its last push is taken.
+  if (reply->has_finished() && seat.stage > 0 && request.is_busy()) reply->set_wait_ms(1);
 }
 
 void Coordinator::FillRun(const v1::WorkRequest& request, int64_t now_ms, v1::WorkReply* reply) {
@@ -152,21 +158,7 @@ void Coordinator::FillRun(const v1::WorkRequest& request, int64_t now_ms, v1::Wo
     reply->set_failed(failure());
     return;
   }
-  v1::RunProgress& progress = *reply->mutable_progress();
-  director_.FillProgress(request.known_evaluations(), now_ms, &progress);
-  if (request.wants_merged() || reply->has_finished()) {
-    *progress.mutable_merged() =
-        reply->has_finished() ? reports_.MergedNow() : reports_.Merged(now_ms);
-    progress.mutable_merged()->clear_staleness();
-    progress.mutable_merged()->clear_notices();  // the final report has them
-  }
-  if (reply->has_finished()) *reply->mutable_finished() = FinalReport(now_ms);
-}
-
-v1::RunReport Coordinator::FinalReport(int64_t now_ms) {
-  const auto trainers =
-      std::ranges::count_if(desks_, [](const auto& entry) { return entry.first.stage == 0; });
-  return run_book_.FinalReport(static_cast<uint32_t>(trainers), now_ms);
+  director_.FillProgress(request.known_evaluations(), now_ms, reply->mutable_progress());
 }
 
 }  // namespace weir::server

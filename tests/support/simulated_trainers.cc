@@ -49,16 +49,6 @@ void SimulatedTrainers::Run(int64_t longest_ms) {
   }
 }
 
-void SimulatedTrainers::At(uint64_t after_ms, std::function<void()> run) {
-  events_.push({now_ms_ + static_cast<int64_t>(after_ms), ++events_made_, std::move(run)});
-}
-
-void SimulatedTrainers::Join(uint32_t i) {
-  Trainer& trainer = trainers_[i];
-  trainer = {.nonce = ++nonces_};
-  TryJoin(i);
-}
-
 void SimulatedTrainers::TryJoin(uint32_t i) {
   v1::Join join;
   *join.mutable_identity() = session::MakeRunIdentity(config_, 1);
@@ -95,26 +85,40 @@ v1::Speaker SimulatedTrainers::Speaker(uint32_t i) const {
 
 void SimulatedTrainers::Ask(uint32_t i, v1::WorkRequest request) {
   Trainer& trainer = trainers_[i];
-  trainer.request = std::move(request);
-  trainer.request.set_request_id(++trainer.request_id);
-  trainer.request.set_may_wait(true);
-  *trainer.request.mutable_speaker() = Speaker(i);
-  trainer.request.mutable_report()->set_steps(trainer.steps);
+  request.set_request_id(++trainer.request_id);
+  request.set_may_wait(true);
+  *request.mutable_speaker() = Speaker(i);
+  *trainer.request.mutable_work_request() = std::move(request);
+  trainer.is_asking = true;
+  SendRequest(i);
+}
+
+void SimulatedTrainers::ReportLast(uint32_t i) {
+  Trainer& trainer = trainers_[i];
+  v1::Report& report = *trainer.request.mutable_report();
+  report.set_request_id(++trainer.request_id);
+  report.set_is_last(true);
+  *report.mutable_speaker() = Speaker(i);
+  report.mutable_counted()->set_steps(trainer.steps);
   trainer.is_asking = true;
   SendRequest(i);
 }
 
 void SimulatedTrainers::SendRequest(uint32_t i) {
   ++requests_;
-  const Trainer& trainer = trainers_[i];
-  const uint64_t life = trainer.nonce, id = trainer.request_id;
+  const uint64_t life = trainers_[i].nonce, id = trainers_[i].request_id;
   At(2000, [this, i, life, id] {
     const Trainer& now = trainers_[i];
     if (now.nonce == life && now.is_asking && now.request_id == id) SendRequest(i);
   });
-  const auto reply =
-      coordinator_.OnWorkRequest(trainer.request, MakeParts({}, {}), StrCat("peer ", i), now_ms_);
-  if (reply) Deliver(i, *reply);
+  if (const auto reply = Say(i)) Deliver(i, *reply);
+}
+
+std::optional<v1::Header> SimulatedTrainers::Say(uint32_t i) {
+  const v1::Header& request = trainers_[i].request;
+  const transport::PeerId peer = StrCat("peer ", i);
+  if (request.has_report()) return coordinator_.OnReport(request.report(), peer, now_ms_);
+  return coordinator_.OnWorkRequest(request.work_request(), MakeParts({}, {}), peer, now_ms_);
 }
 
 void SimulatedTrainers::Deliver(uint32_t i, const v1::Header& header) {
@@ -127,13 +131,17 @@ void SimulatedTrainers::Deliver(uint32_t i, const v1::Header& header) {
 void SimulatedTrainers::TakeReply(uint32_t i, const v1::Header& header) {
   Trainer& trainer = trainers_[i];
   const v1::WorkReply& reply = header.work_reply();
-  if (!trainer.is_asking || reply.request_id() != trainer.request_id) return;
+  const v1::ReportReply& report = header.report_reply();
+  const uint64_t id = header.has_report_reply() ? report.request_id() : reply.request_id();
+  if (!trainer.is_asking || id != trainer.request_id) return;
   trainer.is_asking = false;
-  if (reply.has_chunk()) return Begin(i, reply.chunk());
-  if (reply.has_finished() || reply.has_failed()) {
-    if (reply.has_finished()) samples_ = reply.finished().samples();
-    return Leave(i);
+  if (report.has_run()) {
+    samples_ = report.run().samples();
+    reported_steps_ = report.run().total().steps();
   }
+  if (header.has_report_reply() || reply.has_failed()) return Leave(i);
+  if (reply.has_finished()) return ReportLast(i);
+  if (reply.has_chunk()) return Begin(i, reply.chunk());
   Ask(i, {});
 }
 
@@ -184,10 +192,6 @@ void SimulatedTrainers::Leave(uint32_t i) {
   coordinator_.OnLeave(leave, now_ms_);
   trainers_[i].has_left = true;
   trainers_[i].incarnation = 0;
-}
-
-size_t SimulatedTrainers::left() const {
-  return static_cast<size_t>(std::ranges::count_if(trainers_, &Trainer::has_left));
 }
 
 }  // namespace weir::server

@@ -4,6 +4,7 @@
 // Thread rule: one thread; a seed makes a run.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -39,8 +40,12 @@ class SimulatedTrainers {
   const std::map<uint64_t, uint64_t>& rows_of_chunks() const { return rows_of_chunks_; }
   // As the final report has them.
   uint64_t samples() const { return samples_; }
+  // Chunks that trainers have trained, as the final report counts them.
+  uint64_t reported_steps() const { return reported_steps_; }
   uint64_t requests() const { return requests_; }
-  size_t left() const;
+  size_t left() const {
+    return static_cast<size_t>(std::ranges::count_if(trainers_, &Trainer::has_left));
+  }
 
  private:
   struct Event {
@@ -55,22 +60,29 @@ class SimulatedTrainers {
     uint64_t nonce = 0;
     uint64_t incarnation = 0;  // 0: no process
     uint64_t request_id = 0;
-    v1::WorkRequest request = {};
+    v1::Header request = {};
     bool is_asking = false;
     bool has_left = false;
     uint64_t steps = 0;
   };
 
   bool Chance(double odds) { return random_.NextUnit() < odds; }
-  void At(uint64_t after_ms, std::function<void()> run);
-  void Join(uint32_t i);
+  void At(uint64_t after_ms, std::function<void()> run) {
+    events_.push({now_ms_ + static_cast<int64_t>(after_ms), ++events_made_, std::move(run)});
+  }
+  void Join(uint32_t i) {
+    trainers_[i] = {.nonce = ++nonces_};
+    TryJoin(i);
+  }
   // Until the seat is free: whoever had it must be found gone first.
   void TryJoin(uint32_t i);
   void Beat(uint32_t i, uint64_t life);
   v1::Speaker Speaker(uint32_t i) const;
   void Ask(uint32_t i, v1::WorkRequest request);
+  void ReportLast(uint32_t i);
   // The same again after a while, if there is no reply.
   void SendRequest(uint32_t i);
+  std::optional<v1::Header> Say(uint32_t i);
   void Deliver(uint32_t i, const v1::Header& header);
   void TakeReply(uint32_t i, const v1::Header& header);
   void Begin(uint32_t i, const v1::ChunkLease& lease);
@@ -89,7 +101,7 @@ class SimulatedTrainers {
   uint64_t events_made_ = 0, nonces_ = 0, step_ = 0, requests_ = 0;
   int64_t now_ms_ = 0;
   std::map<uint64_t, uint64_t> rows_of_chunks_;
-  uint64_t samples_ = 0;
+  uint64_t samples_ = 0, reported_steps_ = 0;
 };
 
 }  // namespace weir::server

@@ -84,12 +84,17 @@ class TwoEvaluations : public EmbeddedClient {
       reply.mutable_progress()->add_evaluations()->set_at_samples(i);
     }
     if (asked == 4) {
-      reply.mutable_finished();
+      reply.set_finished(true);
       return reply;
     }
     reply.mutable_chunk()->set_lease(asked + 1);
     reply.mutable_chunk()->set_split(v1::TEST);
     reply.mutable_chunk()->set_chunk(asked % 2);
+    return reply;
+  }
+  Result<v1::ReportReply> SendReport(v1::Report) override {
+    v1::ReportReply reply;
+    reply.mutable_run();
     return reply;
   }
   int refreshes = 0;

@@ -221,7 +221,6 @@ Result<v1::WorkReply> EmbeddedClient::RequestWork(v1::WorkRequest request,
   std::lock_guard lock(mutex_);
   if (!failure_.ok()) return failure_;
   const int64_t now_ms = Clock::Real().NowMs();
-  WEIR_RETURN_IF_ERROR(run_book_.reports().Take(kSelf, request.report()));
   const std::vector<ByteSpan> frames(score_frames.begin(), score_frames.end());
   WEIR_ASSIGN_OR_RETURN(auto scores, session::ReadAllScores(request, frames));
   run_book_.TakeWork(request, kSelf, std::move(scores), now_ms);
@@ -230,11 +229,14 @@ Result<v1::WorkReply> EmbeddedClient::RequestWork(v1::WorkRequest request,
   director.Reach(step_);
   v1::WorkReply reply = director.Next(kSelf, now_ms);
   director.FillProgress(request.known_evaluations(), now_ms, reply.mutable_progress());
-  if (request.wants_merged() || reply.has_finished()) {
-    *reply.mutable_progress()->mutable_merged() = run_book_.reports().MergedNow();
-  }
-  if (reply.has_finished()) *reply.mutable_finished() = run_book_.FinalReport(1, now_ms);
   return reply;
+}
+
+Result<v1::ReportReply> EmbeddedClient::SendReport(v1::Report report) {
+  std::lock_guard lock(mutex_);
+  if (!failure_.ok()) return failure_;
+  WEIR_RETURN_IF_ERROR(run_book_.reports().Take(kSelf, report.counted()));
+  return run_book_.ReplyTo(report, 1, Clock::Real().NowMs());
 }
 
 void EmbeddedClient::Stop(const Status& status, bool) {

@@ -50,6 +50,7 @@ class EmbeddedClient : public ParameterClient {
   Status AwaitAccepted(uint64_t) override { return failure(); }
   Status Refresh() override { return failure(); }
   Result<v1::WorkReply> RequestWork(v1::WorkRequest request, std::vector<Bytes> scores) override;
+  Result<v1::ReportReply> SendReport(v1::Report report) override;
   Result<SavedSteps> Save(const std::function<Status(ByteSpan frames)>& take) override;
   void FillReport(v1::WorkerReport*) override {}
   void Stop(const Status& status, bool tell_others) override;

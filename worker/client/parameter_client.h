@@ -101,6 +101,9 @@ class ParameterClient {
   // One exchange with the coordinator. scores: a SCORES frame for each completion that has scores.
   virtual Result<v1::WorkReply> RequestWork(v1::WorkRequest request, std::vector<Bytes> scores) = 0;
 
+  // What this worker has counted; FillReport's part is filled in before.
+  virtual Result<v1::ReportReply> SendReport(v1::Report report) = 0;
+
   // When the run is over: calls take with frames (common/saved_model/frames.h), part by part, that
   // together are the model. Returns the steps that made it.
   virtual Result<SavedSteps> Save(const std::function<Status(ByteSpan frames)>& take) = 0;

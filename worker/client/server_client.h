@@ -49,6 +49,9 @@ class ServerClient : public ParameterClient {
   Status AwaitAccepted(uint64_t sequence) override { return link_.AwaitAccepted(sequence); }
   Status Refresh() override;
   Result<v1::WorkReply> RequestWork(v1::WorkRequest request, std::vector<Bytes> scores) override;
+  Result<v1::ReportReply> SendReport(v1::Report report) override {
+    return link_.SendReport(std::move(report));
+  }
   Result<SavedSteps> Save(const std::function<Status(ByteSpan frames)>& take) override;
   void FillReport(v1::WorkerReport* report) override;
   void Stop(const Status& status, bool tell_others) override { link_.Stop(status, tell_others); }

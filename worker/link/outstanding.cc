@@ -43,19 +43,22 @@ std::optional<int64_t> Outstanding::OnRowReply(size_t server, uint64_t id, Body 
   return found->second.since_ms;
 }
 
-void Outstanding::SetWork(v1::WorkRequest request, Body scores, int64_t now_ms) {
-  CHECK(!work_.has_value()) << "one request at a time";
-  request.set_request_id(next_work_id_++);
-  work_ = {.request = std::move(request),
-           .scores = std::move(scores),
-           .since_ms = now_ms,
-           .reply = std::nullopt};
+void Outstanding::SetExchange(v1::Header request, Body scores, int64_t now_ms) {
+  CHECK(!exchange_.has_value()) << "one exchange at a time";
+  CHECK(request.has_work_request() || request.has_report());
+  const uint64_t id = next_exchange_id_++;
+  request.has_report() ? request.mutable_report()->set_request_id(id)
+                       : request.mutable_work_request()->set_request_id(id);
+  exchange_ = {.id = id,
+               .request = {.header = std::move(request), .body = std::move(scores)},
+               .since_ms = now_ms,
+               .reply = std::nullopt};
 }
 
-std::optional<v1::WorkReply> Outstanding::TakeWork() {
-  CHECK(work_.has_value());
-  std::optional<v1::WorkReply> reply = std::move(work_->reply);
-  work_.reset();
+std::optional<v1::Header> Outstanding::TakeExchange() {
+  CHECK(exchange_.has_value());
+  std::optional<v1::Header> reply = std::move(exchange_->reply);
+  exchange_.reset();
   return reply;
 }
 
@@ -63,11 +66,11 @@ void Outstanding::AddHeartbeat(int64_t now_ms) {
   if (!heartbeat_since_ms_) heartbeat_since_ms_ = now_ms;
 }
 
-std::optional<int64_t> Outstanding::OnWorkReply(const v1::WorkReply& reply) {
+std::optional<int64_t> Outstanding::OnExchangeReply(uint64_t id, const v1::Header& reply) {
   std::optional<int64_t> since_ms = OnHeartbeatReply();
-  if (work_ && work_->request.request_id() == reply.request_id()) {
-    work_->reply = reply;
-    if (!since_ms) since_ms = work_->since_ms;  // it was in a heartbeat's place
+  if (exchange_ && exchange_->id == id) {
+    exchange_->reply = reply;
+    if (!since_ms) since_ms = exchange_->since_ms;  // it was in a heartbeat's place
   }
   return since_ms;
 }
@@ -120,11 +123,9 @@ std::optional<Request> Outstanding::PullFor(size_t server, uint64_t id) const {
   return request;
 }
 
-std::optional<Request> Outstanding::WorkFor(size_t server) const {
-  if (server != 0 || !work_ || work_->reply) return std::nullopt;
-  Request request{.header = {}, .body = work_->scores};
-  *request.header.mutable_work_request() = work_->request;
-  return request;
+std::optional<Request> Outstanding::ExchangeFor(size_t server) const {
+  if (server != 0 || !exchange_ || exchange_->reply) return std::nullopt;
+  return exchange_->request;
 }
 
 std::vector<Request> Outstanding::AllFor(size_t server) const {
@@ -132,7 +133,7 @@ std::vector<Request> Outstanding::AllFor(size_t server) const {
   for (const auto& [id, pull] : pulls_) {
     if (auto request = PullFor(server, id)) all.push_back(*std::move(request));
   }
-  if (auto request = WorkFor(server)) all.push_back(*std::move(request));
+  if (auto request = ExchangeFor(server)) all.push_back(*std::move(request));
   if (auto request = SectionFor(server)) all.push_back(*std::move(request));
   return all;
 }
@@ -148,7 +149,9 @@ session::OtherWaits Outstanding::Oldest(size_t server) const {
   if (section_ && !section_->done && section_->server == server) {
     add(section_->since_ms, &oldest.data_since_ms);
   }
-  if (server == 0 && work_ && !work_->reply) add(work_->since_ms, &oldest.word_since_ms);
+  if (server == 0 && exchange_ && !exchange_->reply) {
+    add(exchange_->since_ms, &oldest.word_since_ms);
+  }
   if (server == 0 && heartbeat_since_ms_) add(*heartbeat_since_ms_, &oldest.word_since_ms);
   return oldest;
 }

@@ -37,17 +37,17 @@ class Outstanding {
   // Since when it was waited for; nothing if it was not.
   std::optional<int64_t> OnRowReply(size_t server, uint64_t id, Body reply);
 
-  // One at a time. Fills in the request's id.
-  void SetWork(v1::WorkRequest request, Body scores, int64_t now_ms);
-  bool WorkIsDone() const { return work_ && work_->reply; }
-  // Since when a request for work waits for its reply; nothing: none does.
-  std::optional<int64_t> work_since_ms() const {
-    return work_ && !work_->reply ? std::optional(work_->since_ms) : std::nullopt;
+  // One at a time: a request for work or a report, of which the id is filled in.
+  void SetExchange(v1::Header request, Body scores, int64_t now_ms);
+  bool ExchangeIsDone() const { return exchange_ && exchange_->reply; }
+  // Since when it waits for its reply; nothing: none does.
+  std::optional<int64_t> exchange_since_ms() const {
+    return exchange_ && !exchange_->reply ? std::optional(exchange_->since_ms) : std::nullopt;
   }
   // The reply, if one came; the exchange is over either way.
-  std::optional<v1::WorkReply> TakeWork();
+  std::optional<v1::Header> TakeExchange();
   // Since when a heartbeat waited for a word of the coordinator; nothing if none did.
-  std::optional<int64_t> OnWorkReply(const v1::WorkReply& reply);
+  std::optional<int64_t> OnExchangeReply(uint64_t id, const v1::Header& reply);
   std::optional<int64_t> OnHeartbeatReply();
 
   // A heartbeat left for the coordinator; any word of it is an answer. There is another one soon.
@@ -67,7 +67,7 @@ class Outstanding {
 
   // What this server still owes a reply to: one pull, the exchange, a section, or everything.
   std::optional<Request> PullFor(size_t server, uint64_t id) const;
-  std::optional<Request> WorkFor(size_t server) const;
+  std::optional<Request> ExchangeFor(size_t server) const;
   std::optional<Request> SectionFor(size_t server) const;
   std::vector<Request> AllFor(size_t server) const;
   // Since when the oldest of these, and of the heartbeats, wait.
@@ -81,11 +81,11 @@ class Outstanding {
     std::vector<Body> requests;
     std::vector<std::optional<Body>> replies;
   };
-  struct Work {
-    v1::WorkRequest request;
-    Body scores;
+  struct Exchange {
+    uint64_t id = 0;
+    Request request;
     int64_t since_ms = 0;
-    std::optional<v1::WorkReply> reply;
+    std::optional<v1::Header> reply;
   };
 
   struct SectionPull {
@@ -99,8 +99,8 @@ class Outstanding {
   std::map<uint64_t, Pull> pulls_;
   uint64_t next_pull_id_ = 1;
   std::optional<SectionPull> section_;
-  std::optional<Work> work_;
-  uint64_t next_work_id_ = 1;
+  std::optional<Exchange> exchange_;
+  uint64_t next_exchange_id_ = 1;
   std::optional<int64_t> heartbeat_since_ms_;  // the first that was not answered
 };
 

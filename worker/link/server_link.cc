@@ -226,17 +226,32 @@ Result<Outstanding::Section> ServerLink::PullSection(size_t server, const v1::Mo
 }
 
 Result<v1::WorkReply> ServerLink::RequestWork(v1::WorkRequest request, Body scores) {
+  v1::Header header;
+  *request.mutable_speaker() = Speaker();
+  *header.mutable_work_request() = std::move(request);
+  WEIR_ASSIGN_OR_RETURN(v1::Header reply, Exchange(std::move(header), std::move(scores)));
+  return std::move(*reply.mutable_work_reply());
+}
+
+Result<v1::ReportReply> ServerLink::SendReport(v1::Report report) {
+  v1::Header header;
+  *report.mutable_speaker() = Speaker();
+  *header.mutable_report() = std::move(report);
+  WEIR_ASSIGN_OR_RETURN(v1::Header reply, Exchange(std::move(header), {}));
+  return std::move(*reply.mutable_report_reply());
+}
+
+Result<v1::Header> ServerLink::Exchange(v1::Header request, Body scores) {
   std::unique_lock lock(mutex_);
   if (!failure_.ok()) return failure_;
-  *request.mutable_speaker() = Speaker();
-  outstanding_.SetWork(std::move(request), std::move(scores), clock_.NowMs());
+  outstanding_.SetExchange(std::move(request), std::move(scores), clock_.NowMs());
   commands_.emplace_back([this](size_t i) {
-    if (i == 0) SendRequest(0, [&] { return outstanding_.WorkFor(0); });
+    if (i == 0) SendRequest(0, [&] { return outstanding_.ExchangeFor(0); });
   });
   transport_->Wake();
-  changed_.wait(lock, [&] { return !failure_.ok() || outstanding_.WorkIsDone(); });
+  changed_.wait(lock, [&] { return !failure_.ok() || outstanding_.ExchangeIsDone(); });
   // What the coordinator said counts even if the link has failed since.
-  if (auto reply = outstanding_.TakeWork()) return *std::move(reply);
+  if (auto reply = outstanding_.TakeExchange()) return *std::move(reply);
   return failure_;
 }
 
@@ -396,7 +411,10 @@ void ServerLink::Handle(size_t server, const v1::Header& header,
       TakeHeartbeatReply(header.heartbeat_reply());
       break;
     case v1::Header::kWorkReply:
-      TakeWorkReply(header.work_reply());
+      TakeWorkReply(header);
+      break;
+    case v1::Header::kReportReply:
+      TakeReportReply(header);
       break;
     default:
       break;  // a late reply to a join
@@ -490,12 +508,23 @@ void ServerLink::TakeHeartbeatReply(const v1::HeartbeatReply& reply) {
   TakeWord(outstanding_.OnHeartbeatReply());
 }
 
-void ServerLink::TakeWorkReply(const v1::WorkReply& reply) {
+void ServerLink::TakeWorkReply(const v1::Header& header) {
+  const v1::WorkReply& reply = header.work_reply();
   if (reply.has_failed()) return TakeFailureOfRun(reply.failed());
-  if (reply.has_finished() && !options_.saves && !options_.stays) SayFarewell();
   if (reply.has_pipeline()) TakePipeline(reply.pipeline());
+  TakeExchangeReply(reply.request_id(), header);
+}
+
+void ServerLink::TakeReportReply(const v1::Header& header) {
+  const v1::ReportReply& reply = header.report_reply();
+  if (!reply.failed().empty()) return TakeFailureOfRun(reply.failed());
+  if (reply.has_run() && !options_.saves && !options_.stays) SayFarewell();
+  TakeExchangeReply(reply.request_id(), header);
+}
+
+void ServerLink::TakeExchangeReply(uint64_t id, const v1::Header& reply) {
   std::lock_guard lock(mutex_);
-  TakeWord(outstanding_.OnWorkReply(reply));
+  TakeWord(outstanding_.OnExchangeReply(id, reply));
   changed_.notify_all();
 }
 
@@ -555,7 +584,8 @@ void ServerLink::SendHeartbeat(int64_t now_ms) {
   {
     std::lock_guard lock(mutex_);
     const int64_t held_ms = session::SilenceMs(config_.cluster().answer_timeout_ms()) / 2;
-    const bool waits = outstanding_.work_since_ms().value_or(now_ms - held_ms) > now_ms - held_ms;
+    const bool waits =
+        outstanding_.exchange_since_ms().value_or(now_ms - held_ms) > now_ms - held_ms;
     if (waits && options_.stage_count == 1) return;
     outstanding_.AddHeartbeat(now_ms);
   }

@@ -116,7 +116,9 @@ class ServerLink {
   // Waits for a section of what a server saves; one thread at a time.
   Result<Outstanding::Section> PullSection(size_t server, const v1::ModelPlace& place);
 
+  // One exchange with the coordinator at a time.
   Result<v1::WorkReply> RequestWork(v1::WorkRequest request, Body scores);
+  Result<v1::ReportReply> SendReport(v1::Report report);
 
   // Fails everything that waits, Connect included, now and later. tell_others: the coordinator
   // hears the reason, if this worker has joined.
@@ -159,7 +161,9 @@ class ServerLink {
   void TakeModelReply(size_t server, const v1::ModelReply& reply,
                       const transport::Message& message);
   void TakeHeartbeatReply(const v1::HeartbeatReply& reply);
-  void TakeWorkReply(const v1::WorkReply& reply);
+  void TakeWorkReply(const v1::Header& header);
+  void TakeReportReply(const v1::Header& header);
+  void TakeExchangeReply(uint64_t id, const v1::Header& reply);
   void TakeFailureOfRun(const std::string& reason);
   void TakePipeline(const v1::PipelineView& view);
   // Of the coordinator, for which something has waited since then.
@@ -181,6 +185,7 @@ class ServerLink {
 
   bool HasCreditLocked() const;
   void SubmitRowPullLocked(RowRequest* request);
+  Result<v1::Header> Exchange(v1::Header request, Body scores);
   void Post(std::function<void()> command);
   void Fail(const Status& status);
   Status failure() const;

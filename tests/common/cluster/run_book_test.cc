@@ -49,7 +49,12 @@ TEST(RunBook, AFinalReportHasWhatWasDoneCountedAndScored) {
   ASSERT_NO_FATAL_FAILURE(DoNext(&book, false));
   ASSERT_NO_FATAL_FAILURE(DoNext(&book, true));
   ASSERT_EQ(book.director().state(), RunDirector::State::kFinished);
-  const v1::RunReport report = book.FinalReport(2, 0);
+  v1::Report last;
+  last.set_request_id(4);
+  last.set_is_last(true);
+  const v1::ReportReply reply = book.ReplyTo(last, 2, 0);
+  EXPECT_EQ(reply.request_id(), 4u);
+  const v1::RunReport& report = reply.run();
   EXPECT_EQ(report.mode(), "async");
   EXPECT_EQ(report.config_hash(), "abc");
   EXPECT_EQ(report.servers(), 3u);
@@ -59,6 +64,20 @@ TEST(RunBook, AFinalReportHasWhatWasDoneCountedAndScored) {
   EXPECT_EQ(report.samples(), 10u);
   EXPECT_EQ(report.total().steps(), 1u);
   EXPECT_EQ(report.test().auc(), 1);
+}
+
+TEST(RunBook, TheSumIsForWhoWantsIt) {
+  const v1::Config config = OneChunk();
+  RunBook book(config, {.mode = "async", .config_hash = ""});
+  v1::WorkerReport counted;
+  counted.set_steps(3);
+  ASSERT_TRUE(book.reports().Take(kFirst, counted).ok());
+  v1::Report report;
+  EXPECT_FALSE(book.ReplyTo(report, 1, 0).has_sum());
+  report.set_wants_sum(true);
+  EXPECT_EQ(book.ReplyTo(report, 1, 0).sum().steps(), 3u);
+  report.set_is_last(true);
+  EXPECT_FALSE(book.ReplyTo(report, 1, 0).has_run()) << "the run is not over";
 }
 
 }  // namespace

@@ -26,8 +26,9 @@ TEST_P(CoordinatorSimulation, ThreeThousandTrainersTrainEveryRowOnceAndLeave) {
   SimulatedTrainers run(kTrainers, kChunks, 0, {}, GetParam());
   run.Run(kHourMs);
   ExpectEveryRowOnce(run, kChunks);
+  EXPECT_EQ(run.reported_steps(), kChunks) << "the report waits for what all have counted";
   EXPECT_EQ(run.left(), kTrainers);
-  // One for each chunk, one for the end of the file, and a few while the last ones work.
+  // One for each chunk, one for the end of the file, a report, and a few while the last ones work.
   EXPECT_LE(run.requests(), kChunks + 4 * kTrainers);
 }
 

@@ -18,6 +18,8 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
 
 constexpr uint32_t kServers = 3;
 constexpr const char* kPeer = "peer";
@@ -60,7 +62,6 @@ class CoordinatorTest : public testing::Test {
     v1::WorkRequest request;
     *request.mutable_speaker() = Speaker(trainer, incarnation);
     request.set_request_id(request_id);
-    request.set_wants_merged(true);
     return request;
   }
   std::optional<v1::Header> Ask(const v1::WorkRequest& request, std::vector<Bytes> scores = {}) {
@@ -70,6 +71,39 @@ class CoordinatorTest : public testing::Test {
     const auto reply = Ask(request, std::move(scores));
     CHECK(reply && reply->has_work_reply());
     return reply->work_reply();
+  }
+  v1::ReportReply Count(const v1::Speaker& speaker, uint64_t request_id, v1::WorkerReport counted) {
+    v1::Report report;
+    *report.mutable_speaker() = speaker;
+    report.set_request_id(request_id);
+    report.set_wants_sum(true);
+    *report.mutable_counted() = std::move(counted);
+    const auto reply = coordinator_.OnReport(report, kPeer, now_ms_);
+    CHECK(reply && reply->has_report_reply());
+    return reply->report_reply();
+  }
+  static v1::WorkerReport Steps(uint64_t steps) {
+    v1::WorkerReport counted;
+    counted.set_steps(steps);
+    return counted;
+  }
+  // The run has finished for it, and this is what it counted. The replies that may leave then.
+  std::vector<v1::ReportReply> CountLast(const v1::Speaker& speaker, uint64_t request_id,
+                                         v1::WorkerReport counted = {}) {
+    v1::Report report;
+    *report.mutable_speaker() = speaker;
+    report.set_request_id(request_id);
+    report.set_is_last(true);
+    *report.mutable_counted() = std::move(counted);
+    EXPECT_FALSE(coordinator_.OnReport(report, kPeer, now_ms_)) << "it is with the held ones";
+    return TakeReportReplies();
+  }
+  std::vector<v1::ReportReply> TakeReportReplies() {
+    std::vector<v1::ReportReply> replies;
+    for (const auto& held : coordinator_.TakeHeldReplies(now_ms_)) {
+      if (held.header.has_report_reply()) replies.push_back(held.header.report_reply());
+    }
+    return replies;
   }
   v1::HeartbeatReply Heartbeat(uint32_t trainer) {
     v1::Heartbeat heartbeat;
@@ -417,48 +451,40 @@ TEST_F(CoordinatorTest, WhoOnceAskedForASeatIsNotAwaitedForLong) {
 
 TEST_F(CoordinatorTest, ReportsOfAllIncarnationsAddUp) {
   Admit(0);
-  v1::WorkRequest request = Request(0, 1);
-  request.mutable_report()->set_steps(5);
-  Work(request);
+  Count(Speaker(0), 1, Steps(5));
   now_ms_ += kMemberTimeoutMs + 1;
   Join(0, 777);
-  request = Request(0, 1, 2);
-  request.mutable_report()->set_steps(3);
-  EXPECT_EQ(Work(request).progress().merged().steps(), 8u);
-  request = Request(0, 2, 2);
-  request.mutable_report()->set_steps(4);  // counters are cumulative
-  now_ms_ += 500;                          // the sum is made anew no sooner
-  EXPECT_EQ(Work(request).progress().merged().steps(), 9u);
+  EXPECT_EQ(Count(Speaker(0, 2), 1, Steps(3)).sum().steps(), 8u);
+  now_ms_ += 500;  // the sum is made anew no sooner
+  EXPECT_EQ(Count(Speaker(0, 2), 2, Steps(4)).sum().steps(), 9u) << "counters are cumulative";
   now_ms_ += kMemberTimeoutMs + 1;
   Join(0, 778);
-  request = Request(0, 1, 3);
-  request.mutable_report()->set_steps(3);
-  EXPECT_EQ(Work(request).progress().merged().steps(), 12u);
+  EXPECT_EQ(Count(Speaker(0, 3), 1, Steps(3)).sum().steps(), 12u);
 }
 
 // What a process was like last goes with it.
 TEST_F(CoordinatorTest, GaugesAreThoseOfTheLiving) {
-  const auto request = [&](uint64_t id, uint64_t incarnation, double threshold, uint64_t waiting) {
-    v1::WorkRequest made = Request(0, id, incarnation);
-    v1::LayerReport& layer = *made.mutable_report()->add_layers();
+  const auto counted = [&](double threshold, uint64_t waiting) {
+    v1::WorkerReport made;
+    v1::LayerReport& layer = *made.add_layers();
     layer.set_name("top/0/weight");
     layer.set_threshold(threshold);
-    v1::SplitReport& split = *made.mutable_report()->add_splits();
+    v1::SplitReport& split = *made.add_splits();
     split.set_after("bottom/1");
     split.set_threshold(threshold);
-    made.mutable_report()->mutable_rows()->set_waiting(waiting);
+    made.mutable_rows()->set_waiting(waiting);
     return made;
   };
   Admit(0);
   Admit(1);
-  Work(request(1, 1, 4, 7));
+  Count(Speaker(0), 1, counted(4, 7));
   now_ms_ += kMemberTimeoutMs + 1;
   Heartbeat(1);
   coordinator_.Tick(now_ms_);
-  const v1::WorkerReport without = Work(Request(1, 1)).progress().merged();
+  const v1::WorkerReport without = Count(Speaker(1), 1, {}).sum();
   Join(0, 777);
   now_ms_ += 500;  // the sum is made anew no sooner
-  const v1::WorkerReport merged = Work(request(1, 2, 2, 1)).progress().merged();
+  const v1::WorkerReport merged = Count(Speaker(0, 2), 1, counted(2, 1)).sum();
   EXPECT_EQ(merged.layers(0).threshold(), 2);
   EXPECT_EQ(merged.splits(0).threshold(), 2);
   EXPECT_EQ(merged.rows().waiting(), 1u);
@@ -470,28 +496,73 @@ TEST_F(CoordinatorTest, GaugesAreThoseOfTheLiving) {
 TEST_F(CoordinatorTest, TheRunEndsWithTheWarningsOfAllItsWorkers) {
   Admit(0);
   Admit(1);
-  v1::WorkRequest other = Request(1, 1);
-  other.mutable_report()->set_lines(10);
-  other.mutable_report()->set_malformed_lines(1);
-  other.mutable_report()->set_first_malformed("train.tsv:3: no label");
-  Work(other);
+  v1::WorkerReport counted;
+  counted.set_lines(10);
+  counted.set_malformed_lines(1);
+  counted.set_first_malformed("train.tsv:3: no label");
+  Count(Speaker(1), 1, counted);
   SayFarewell(1);  // its chunk is lent again
   uint64_t last_id = 0;
-  const v1::RunReport report = FinishTheRun(&last_id).finished();
+  FinishTheRun(&last_id);
+  const v1::RunReport report = CountLast(Speaker(0), ++last_id).at(0).run();
   ASSERT_EQ(report.warnings_size(), 1) << report.DebugString();
   EXPECT_THAT(report.warnings(0), AllOf(HasSubstr("1 of 10 lines"), HasSubstr("train.tsv:3")));
 }
 
-// However lately the sum was made: it is the last line of a worker's log.
-TEST_F(CoordinatorTest, TheLastProgressHasWhatWasReportedWithIt) {
-  Admit(0);
-  uint64_t last_id = 0;
-  FinishTheRun(&last_id);
-  for (const uint64_t steps : {5, 9}) {
-    v1::WorkRequest last = Request(0, ++last_id);
-    last.mutable_report()->set_steps(steps);
-    EXPECT_EQ(Work(last).progress().merged().steps(), steps);
+// Trainer 1 was there when the run finished; trainer 2, which saves the model, has not asked for
+// work yet.
+class LastReportTest : public CoordinatorTest {
+ protected:
+  LastReportTest() {
+    Admit(0);
+    Admit(1);
+    CHECK(Join(2, 102, true).has_join_reply());
+    v1::WorkRequest tells = Request(1, 1);
+    tells.set_wants_nothing(true);
+    Work(tells);
+    CHECK(FinishTheRun(&last_id_).has_finished());
   }
+
+  uint64_t last_id_ = 0;
+};
+
+TEST_F(LastReportTest, TheRunsReportWaitsForTheLastWordOfWhoWorked) {
+  EXPECT_THAT(CountLast(Speaker(0), last_id_ + 1, Steps(5)), IsEmpty());
+  const auto replies = CountLast(Speaker(1), 2, Steps(4));
+  ASSERT_THAT(replies, SizeIs(2));
+  for (const v1::ReportReply& reply : replies) EXPECT_EQ(reply.run().total().steps(), 9u);
+  EXPECT_EQ(replies[0].request_id(), last_id_ + 1);
+  EXPECT_EQ(replies[1].request_id(), 2u);
+}
+
+TEST_F(LastReportTest, NobodyWaitsForWhoSaysNothing) {
+  EXPECT_THAT(CountLast(Speaker(0), last_id_ + 1, Steps(5)), IsEmpty());
+  now_ms_ += cluster::LastWords::kLongestMs;
+  EXPECT_THAT(TakeReportReplies(), IsEmpty());
+  ++now_ms_;
+  const auto replies = TakeReportReplies();
+  ASSERT_THAT(replies, SizeIs(1));
+  EXPECT_EQ(replies[0].run().total().steps(), 5u);
+}
+
+TEST_F(LastReportTest, NobodyWaitsForWhoIsGone) {
+  EXPECT_THAT(CountLast(Speaker(0), last_id_ + 1), IsEmpty());
+  SayFarewell(1);
+  EXPECT_THAT(TakeReportReplies(), SizeIs(1));
+}
+
+TEST_F(LastReportTest, AReplyThatWasLostIsGivenAgain) {
+  CountLast(Speaker(1), 2);
+  ASSERT_THAT(CountLast(Speaker(0), last_id_ + 1), SizeIs(2));
+  EXPECT_TRUE(Count(Speaker(0), last_id_ + 1, {}).has_run()) << "it is repeated";
+}
+
+TEST_F(LastReportTest, ARunThatFailsMeanwhileIsNotReported) {
+  CountLast(Speaker(0), last_id_ + 1);
+  EXPECT_FALSE(SayGoodbye(Speaker(2), "no disk"));
+  const auto replies = TakeReportReplies();
+  ASSERT_THAT(replies, SizeIs(1));
+  EXPECT_THAT(replies[0].failed(), HasSubstr("no disk"));
 }
 
 TEST_F(CoordinatorTest, TheRunEndsWithTheMergedEvaluation) {
@@ -499,11 +570,12 @@ TEST_F(CoordinatorTest, TheRunEndsWithTheMergedEvaluation) {
   uint64_t last_id = 0;
   const v1::WorkReply reply = FinishTheRun(&last_id);
   ASSERT_TRUE(reply.has_finished()) << reply.DebugString();
-  EXPECT_EQ(reply.finished().servers(), kServers);
-  EXPECT_EQ(reply.finished().trainers(), 1u);
-  EXPECT_EQ(reply.finished().test().samples(), 10u);
-  EXPECT_EQ(reply.finished().test().auc(), 1.0);
-  EXPECT_EQ(reply.finished().test().at_samples(), 20u);
+  const v1::RunReport report = CountLast(Speaker(0), ++last_id).at(0).run();
+  EXPECT_EQ(report.servers(), kServers);
+  EXPECT_EQ(report.trainers(), 1u);
+  EXPECT_EQ(report.test().samples(), 10u);
+  EXPECT_EQ(report.test().auc(), 1.0);
+  EXPECT_EQ(report.test().at_samples(), 20u);
   EXPECT_TRUE(Join(2, 9).refusal().finished_well());
   EXPECT_FALSE(Join(2, 9, true).refusal().finished_well()) << "it was to save the model";
 }
@@ -1110,8 +1182,9 @@ TEST(CoordinatorOfManyTestRows, ComputesTheirMetricsBesideItsAnswers) {
     coordinator.Tick(0);
     reply = ask(std::nullopt, v1::TEST, {});
   }
-  EXPECT_EQ(reply.finished().test().samples(), kRows);
-  EXPECT_EQ(reply.finished().test().auc(), 1.0);
+  ASSERT_EQ(reply.progress().evaluations_size(), 1);
+  EXPECT_EQ(reply.progress().evaluations(0).samples(), kRows);
+  EXPECT_EQ(reply.progress().evaluations(0).auc(), 1.0);
 }
 
 // Trainers of two stages each.

@@ -9,6 +9,12 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
+v1::Header WorkRequest() {
+  v1::Header header;
+  header.mutable_work_request();
+  return header;
+}
+
 Body OnePart(size_t size) { return {transport::Part(Bytes(size))}; }
 
 TEST(OutstandingTest, APullIsDoneWhenEveryServerThatWasAskedHasAnswered) {
@@ -46,38 +52,38 @@ TEST(OutstandingTest, OnlyWhatAServerOwesIsRepeated) {
 
 TEST(OutstandingTest, WorkIsOwedByTheCoordinatorAlone) {
   Outstanding outstanding;
-  outstanding.SetWork({}, OnePart(4), 10);
-  EXPECT_FALSE(outstanding.WorkFor(1));
-  const auto request = outstanding.WorkFor(0);
+  outstanding.SetExchange(WorkRequest(), OnePart(4), 10);
+  EXPECT_FALSE(outstanding.ExchangeFor(1));
+  const auto request = outstanding.ExchangeFor(0);
   ASSERT_TRUE(request);
   EXPECT_EQ(request->body[0].size(), 4u);
-  v1::WorkReply other;
-  other.set_request_id(request->header.work_request().request_id() + 1);
-  outstanding.OnWorkReply(other);
-  EXPECT_FALSE(outstanding.WorkIsDone()) << "a reply to something else";
-  v1::WorkReply reply;
-  reply.set_request_id(request->header.work_request().request_id());
-  reply.set_wait_ms(5);
-  outstanding.OnWorkReply(reply);
-  EXPECT_TRUE(outstanding.WorkIsDone());
-  EXPECT_FALSE(outstanding.WorkFor(0)) << "it is not repeated";
-  EXPECT_EQ(outstanding.TakeWork()->wait_ms(), 5u);
+  const uint64_t id = request->header.work_request().request_id();
+  v1::Header reply;
+  reply.mutable_work_reply()->set_wait_ms(5);
+  outstanding.OnExchangeReply(id + 1, reply);
+  EXPECT_FALSE(outstanding.ExchangeIsDone()) << "a reply to something else";
+  outstanding.OnExchangeReply(id, reply);
+  EXPECT_TRUE(outstanding.ExchangeIsDone());
+  EXPECT_FALSE(outstanding.ExchangeFor(0)) << "it is not repeated";
+  EXPECT_EQ(outstanding.TakeExchange()->work_reply().wait_ms(), 5u);
 }
 
 TEST(OutstandingTest, EveryExchangeHasItsOwnNumber) {
   Outstanding outstanding;
-  outstanding.SetWork({}, {}, 0);
-  const uint64_t first = outstanding.WorkFor(0)->header.work_request().request_id();
-  EXPECT_FALSE(outstanding.TakeWork()) << "given up without a reply";
-  outstanding.SetWork({}, {}, 0);
-  EXPECT_EQ(outstanding.WorkFor(0)->header.work_request().request_id(), first + 1);
+  outstanding.SetExchange(WorkRequest(), {}, 0);
+  const uint64_t first = outstanding.ExchangeFor(0)->header.work_request().request_id();
+  EXPECT_FALSE(outstanding.TakeExchange()) << "given up without a reply";
+  v1::Header report;
+  report.mutable_report();
+  outstanding.SetExchange(report, {}, 0);
+  EXPECT_EQ(outstanding.ExchangeFor(0)->header.report().request_id(), first + 1);
 }
 
 TEST(OutstandingTest, TheOldestIsPerServerAndKind) {
   Outstanding outstanding;
   EXPECT_FALSE(outstanding.Oldest(0).data_since_ms);
   EXPECT_FALSE(outstanding.Oldest(0).word_since_ms);
-  outstanding.SetWork({}, {}, 10);
+  outstanding.SetExchange(WorkRequest(), {}, 10);
   const uint64_t id = outstanding.AddPull({OnePart(1), OnePart(1)}, false, 20);
   EXPECT_EQ(outstanding.Oldest(0).data_since_ms, 20);
   EXPECT_EQ(outstanding.Oldest(0).word_since_ms, 10);
@@ -98,9 +104,9 @@ TEST(OutstandingTest, AnUnansweredHeartbeatWaitsForTheCoordinator) {
   EXPECT_EQ(outstanding.Oldest(0).word_since_ms, 10);
   EXPECT_FALSE(outstanding.Oldest(1).word_since_ms) << "it goes to server 0";
   EXPECT_TRUE(outstanding.AllFor(0).empty()) << "the next one comes soon enough";
-  EXPECT_EQ(outstanding.OnWorkReply({}), 10);
+  EXPECT_EQ(outstanding.OnExchangeReply(0, {}), 10);
   EXPECT_FALSE(outstanding.Oldest(0).word_since_ms);
-  EXPECT_FALSE(outstanding.OnWorkReply({}));
+  EXPECT_FALSE(outstanding.OnExchangeReply(0, {}));
   outstanding.AddHeartbeat(30);
   outstanding.ForgetHeartbeats();
   EXPECT_FALSE(outstanding.Oldest(0).word_since_ms);

@@ -182,13 +182,13 @@ TEST_F(ServerLinkTest, ARefusalByOneServerIsToldToTheCoordinator) {
 
 TEST_F(ServerLinkTest, WhoeverHearsThatTheRunIsOverSaysFarewell) {
   BeConnected();
-  auto reply = std::async(std::launch::async, [this] { return link_->RequestWork({}, {}); });
-  const v1::WorkRequest request = ExpectWord(v1::Header::kWorkRequest).work_request();
+  auto reply = std::async(std::launch::async, [this] { return link_->SendReport({}); });
+  const v1::Report report = ExpectWord(v1::Header::kReport).report();
   v1::Header header;
-  header.mutable_work_reply()->set_request_id(request.request_id());
-  header.mutable_work_reply()->mutable_finished();
+  header.mutable_report_reply()->set_request_id(report.request_id());
+  header.mutable_report_reply()->mutable_run();
   Reply(0, peers_[0], header);
-  EXPECT_TRUE(reply.get()->has_finished());
+  EXPECT_TRUE(reply.get()->has_run());
   const v1::Leave leave = ExpectWord(v1::Header::kLeave).leave();
   EXPECT_EQ(leave.failure(), "");
   EXPECT_EQ(leave.speaker().incarnation(), kIncarnation);

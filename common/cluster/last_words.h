@@ -1,0 +1,39 @@
+// Whose last report a run that has finished waits for, so that its final report counts all: of
+// those who were lent work, or could have been, and have neither reported since nor gone.
+//
+// Place in the life of a batch: after the last.
+// Thread rule: owner thread only (the coordinator's).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+
+#include "common/cluster/membership.h"
+
+namespace weir::cluster {
+
+class LastWords {
+ public:
+  // How long others wait for one who says nothing.
+  static constexpr int64_t kLongestMs = 2000;
+
+  // It has asked for work.
+  void Expect(Seat seat) { awaited_.insert(seat); }
+  void Say(Seat seat, int64_t now_ms) {
+    if (!first_ms_) first_ms_ = now_ms;
+    awaited_.erase(seat);
+  }
+  void Forget(Seat seat) { awaited_.erase(seat); }
+
+  // Once somebody has said his.
+  bool AreAwaited(int64_t now_ms) const {
+    return !awaited_.empty() && now_ms - first_ms_.value_or(now_ms) <= kLongestMs;
+  }
+
+ private:
+  std::set<Seat> awaited_;
+  std::optional<int64_t> first_ms_;
+};
+
+}  // namespace weir::cluster
