@@ -11,12 +11,10 @@
 #include "common/base/random_streams.h"
 #include "common/base/strings.h"
 #include "common/kernels/cpu_kernels.h"
-#include "common/tensor/aligned_buffer.h"
 #include "worker/data/batch.h"
 #include "worker/model/dlrm.h"
 #include "worker/model/kernels_for.h"
-#include "worker/step/clip_norm.h"
-#include "worker/step/clipped_squares.h"
+#include "worker/step/step_finisher.h"
 
 namespace weir::worker {
 namespace {
@@ -41,15 +39,13 @@ class Trainer::Thread {
         number_(number),
         batch_size_(trainer->config_.data().batch_size()),
         dimension_(static_cast<size_t>(trainer->layout_.embedding_dimension())),
-        clipped_squares_(trainer->config_.update().dense().clip_norm() > 0
-                             ? std::optional<ClippedSquares>(trainer->client_->square_sums())
-                             : std::nullopt),
+        finisher_({.update = trainer->config_.update(),
+                   .layout = trainer->layout_,
+                   .client = trainer->client_,
+                   .dead_units = &trainer->dead_units_,
+                   .counters = &trainer->counters_}),
         model_(trainer->layout_, model::KernelsFor(trainer->config_.model()),
-               clipped_squares_ ? clipped_squares_->of_step() : trainer->client_->square_sums(),
-               split_seed),
-        gradients_(static_cast<size_t>(trainer->layout_.flat_element_count())),
-        dead_units_(&trainer->dead_units_),
-        needs_row_squares_(trainer->client_->needs_row_squares()),
+               finisher_.square_sums(), split_seed),
         masks_(LeavesOut(trainer->config_.pipeline())) {}
 
   void Run() {
@@ -120,11 +116,7 @@ class Trainer::Thread {
   }
 
   Status Step(ChunkWork& chunk, Prepared& prepared) {
-    if (rows_.size() < prepared.row_elements) {
-      rows_ = tensor::AlignedBuffer(prepared.row_elements * 5 / 4);
-      row_gradients_ = tensor::AlignedBuffer(prepared.row_elements * 5 / 4);
-    }
-    const std::span<float> rows = rows_.span().first(prepared.row_elements);
+    const std::span<float> rows = finisher_.Rows(prepared.row_elements);
     WEIR_RETURN_IF_ERROR(trainer_.client_->AwaitRows(prepared.pull.get(), rows));
     return chunk.is_test() ? Score(chunk, prepared, rows) : Train(chunk, prepared, rows);
   }
@@ -147,35 +139,20 @@ class Trainer::Thread {
   }
 
   Status Train(ChunkWork& chunk, const Prepared& prepared, std::span<const float> rows) {
-    const data::Batch& batch = prepared.batch;
     StepGradients step;
-    step.mark = trainer_.client_->MarkRead();
-    const std::span<float> row_gradients = row_gradients_.span().first(prepared.row_elements);
-    if (needs_row_squares_) row_squares_.resize(prepared.row_elements / dimension_);
-    const std::span<float> row_squares = row_squares_;
-    WEIR_ASSIGN_OR_RETURN(const double logloss_sum,
-                          model_.Train(trainer_.client_->replica(), batch, rows, batch_size_,
-                                       gradients_.data(), row_gradients, row_squares));
-    dead_units_.Add(gradients_.span(), batch.row_count);
-    const v1::UpdateConfig& update = trainer_.config_.update();
-    const float factor = ClipNorm(update.dense().clip_norm(), gradients_.span());
-    if (clipped_squares_ && batch.row_count > 0) clipped_squares_->Add(factor);
-    ClipNorm(update.rows().clip_norm(), row_gradients, row_squares);
-    step.batch = &batch;
+    step.batch = &prepared.batch;
     step.pull = prepared.pull.get();
-    step.dense = gradients_.span();
-    step.rows = row_gradients;
-    step.row_squares = row_squares;
-    step.lease = chunk.lease().lease();
-    step.offset = chunk.FinishedRows(step.mark.accepted_sequence);
+    step.mark = trainer_.client_->MarkRead();
+    const model::GradientBuffers gradients = finisher_.Gradients(prepared.row_elements);
+    WEIR_ASSIGN_OR_RETURN(
+        const double logloss_sum,
+        model_.Train(trainer_.client_->replica(), prepared.batch, rows, batch_size_, gradients));
+    trainer_.counters_.AddSplits(model_.TakeSplitCounts());
     std::unique_ptr<Prepared> next = PrepareNext(chunk);
     step.next = next.get();
-    WEIR_ASSIGN_OR_RETURN(const uint64_t sequence, trainer_.client_->Push(step));
+    WEIR_ASSIGN_OR_RETURN(const uint64_t sequence,
+                          finisher_.Finish(step, logloss_sum, &chunk, prepared.range));
     if (next != nullptr) prepared_.push_back(std::move(next));
-    // Counted before it is finished: whoever waits for the chunk reports it next.
-    trainer_.counters_.AddStep(batch.row_count, logloss_sum);
-    trainer_.counters_.AddSplits(model_.TakeSplitCounts());
-    chunk.Finish(prepared.range, sequence);
     return trainer_.awaits_answers_ ? trainer_.client_->AwaitAccepted(sequence) : OkStatus();
   }
 
@@ -184,15 +161,9 @@ class Trainer::Thread {
   bool has_left_ = false;  // its chunk to the others: fewer threads are to train now
   const int64_t batch_size_;
   const size_t dimension_;
-  std::optional<ClippedSquares> clipped_squares_;  // where gradients are clipped
+  StepFinisher finisher_;
   model::Dlrm model_;
-  tensor::AlignedBuffer gradients_;  // flat, dense
-  DeadUnits::Watch dead_units_;
-  const bool needs_row_squares_;
-  std::vector<float> row_squares_;       // of the batch, [unique]; empty where no policy asks
-  tensor::AlignedBuffer rows_;           // of the batch, [unique, dimension]
-  tensor::AlignedBuffer row_gradients_;  // likewise
-  const bool masks_;                     // splits leave something out
+  const bool masks_;  // splits leave something out
   std::vector<float> probabilities_, unmasked_;
   std::deque<std::unique_ptr<Prepared>> prepared_;
   std::vector<std::unique_ptr<Prepared>> spare_;

@@ -143,8 +143,8 @@ class TimedRun {
     const double before = std::accumulate(seconds.begin(), seconds.end(), 0.0);
     std::optional<Result<double>> loss;
     const double whole = Seconds([&] {
-      loss.emplace(model_.Train(client_.replica(), batch_, rows, batch_size_, gradients_.data(),
-                                row_gradients));
+      loss.emplace(model_.Train(client_.replica(), batch_, rows, batch_size_,
+                                {gradients_.data(), row_gradients, {}}));
     });
     WEIR_RETURN_IF_ERROR(loss->status());
     logloss_sum_ += **loss;

@@ -33,22 +33,21 @@ Dlrm::Dlrm(const ModelLayout& layout, const kernels::KernelTable& kernels,
 }
 
 Result<double> Dlrm::Train(const float* parameters, const data::Batch& batch,
-                           std::span<const float> rows, int64_t mean_rows, float* gradients,
-                           std::span<float> row_gradients, std::span<float> row_squares) {
+                           std::span<const float> rows, int64_t mean_rows,
+                           const GradientBuffers& gradients) {
   CheckShapes(batch, rows.size());
-  CHECK_EQ(rows.size(), row_gradients.size());
-  std::fill(row_gradients.begin(), row_gradients.end(), 0.0f);
-  std::fill(row_squares.begin(), row_squares.end(), 0.0f);
-  if (batch.row_count == 0) ZeroTensors(gradients);
+  CHECK_EQ(rows.size(), gradients.rows.size());
+  std::ranges::fill(gradients.rows, 0.0f);
+  std::ranges::fill(gradients.row_squares, 0.0f);
+  if (batch.row_count == 0) ZeroTensors(gradients.dense);
   for (SplitCrossing& split : splits_) split.NextBatch();
-  const GradientBuffers buffers{gradients, row_gradients, row_squares};
   double sum = 0;
   for (int64_t begin = 0; begin < batch.row_count; begin += kSliceRows) {
     const Slice slice = SliceAt(batch.row_count, begin);
     Forward(parameters, batch, slice, rows, Crossing::kAsTrained);
     sum += loss_.Compute(batch, slice, mean_rows, &stages_.back());
     if (!std::isfinite(sum)) return Diverged(parameters, batch, slice, rows);
-    Backward(parameters, batch, slice, buffers);
+    Backward(parameters, batch, slice, gradients);
   }
   return sum;
 }

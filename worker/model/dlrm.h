@@ -50,14 +50,14 @@ class Dlrm {
 
   // Returns the sum of the logloss over the batch. The gradients are those of the loss's mean over
   // mean_rows rows: the batch's own, or, so that each sample weighs the same in a short last batch,
-  // those of a full one. gradients: flat; every tensor is overwritten, the padding between them is
-  // left alone. row_gradients: shaped like rows; overwritten. row_squares: of each row the sum over
-  // samples of the squared norm of what the sample gives to it; overwritten; or empty. A loss that
+  // those of a full one. gradients: overwritten, but for the padding between dense tensors;
+  // row_squares: of each row the sum over samples of the squared norm of what the sample gives to
+  // it. A loss that
   // is not finite is an error that names the first layer, in forward order, whose parameters or
   // output are not finite; the gradients are then of no use.
   Result<double> Train(const float* parameters, const data::Batch& batch,
-                       std::span<const float> rows, int64_t mean_rows, float* gradients,
-                       std::span<float> row_gradients, std::span<float> row_squares = {});
+                       std::span<const float> rows, int64_t mean_rows,
+                       const GradientBuffers& gradients);
 
   // What crosses the splits: what their policies let through; everything; or, so that a sample has
   // the same probability wherever it stands, as trained where that depends on the sample alone, and

@@ -9,7 +9,6 @@
 #include "common/session/header_message.h"
 #include "common/session/score_message.h"
 #include "worker/model/kernels_for.h"
-#include "worker/step/clip_norm.h"
 
 namespace weir::worker {
 namespace {
@@ -56,12 +55,14 @@ StageThread::StageThread(const StageShared& shared)
       parts_(shared.parts),
       client_(*shared.parts.client),
       dimension_(static_cast<size_t>(shared.layout.embedding_dimension())),
+      finisher_({.update = config_.update(),
+                 .layout = shared.layout,
+                 .client = &client_,
+                 .dead_units = &shared.dead_units,
+                 .counters = &shared.counters}),
       math_(shared.layout, parts_.trainer, parts_.stage, model::KernelsFor(config_.model()),
-            client_.square_sums()),
-      dead_units_(&shared.dead_units),
-      masks_(!std::ranges::all_of(config_.pipeline().split(), split::SendsAll)),
-      gradients_(static_cast<size_t>(shared.layout.flat_element_count())),
-      needs_row_squares_(client_.needs_row_squares()) {}
+            finisher_.square_sums()),
+      masks_(!std::ranges::all_of(config_.pipeline().split(), split::SendsAll)) {}
 
 Status StageThread::Do(StageWork work) {
   sending_ = waiting_ = 0;
@@ -171,10 +172,7 @@ void StageThread::AskForRows(StageBatch* batch) {
 Status StageThread::AwaitRows(StageBatch* batch) {
   rows_ = {};
   if (batch->row_elements == 0) return OkStatus();
-  if (row_buffer_.size() < batch->row_elements) {
-    row_buffer_ = tensor::AlignedBuffer(batch->row_elements * 5 / 4);
-  }
-  const std::span<float> rows = row_buffer_.span().first(batch->row_elements);
+  const std::span<float> rows = finisher_.Rows(batch->row_elements);
   rows_ = rows;
   const std::unique_ptr<RowPull> pull = std::move(batch->pull);
   const Timed timed(&waiting_);
@@ -291,11 +289,12 @@ Status StageThread::TakeScores(StageBatch& batch, const v1::StageBackward& backw
 
 Status StageThread::Backward(std::unique_ptr<StageBatch> batch, ByteSpan frames,
                              double logloss_sum) {
-  const std::span<float> row_gradients = RowGradients(*batch);
+  const model::GradientBuffers gradients = finisher_.Gradients(batch->row_elements);
+  std::ranges::fill(gradients.rows, 0.0f);
+  std::ranges::fill(gradients.row_squares, 0.0f);
   std::vector<Bytes> bodies(1);
   const Status computed =
-      math_.Backward(client_.replica(), {gradients_.data(), row_gradients, row_squares_}, frames,
-                     batch.get(), &bodies[0]);
+      math_.Backward(client_.replica(), gradients, frames, batch.get(), &bodies[0]);
   if (!computed.ok()) return Named(computed, parts_.stage + 1);
   shared_.counters.AddSplits(math_.TakeSplitCounts());
   if (!math_.is_first()) {  // first, so that the stage before goes on
@@ -303,43 +302,21 @@ Status StageThread::Backward(std::unique_ptr<StageBatch> batch, ByteSpan frames,
     header.mutable_stage_backward()->set_logloss_sum(logloss_sum);
     Send(header, ToParts(std::move(bodies)));
   }
-  dead_units_.Add(gradients_.span(), batch->batch.row_count);
-  ClipNorm(config_.update().rows().clip_norm(), row_gradients, row_squares_);
-  return Push(std::move(batch), row_gradients, logloss_sum);
+  return Push(std::move(batch), logloss_sum);
 }
 
-Status StageThread::Push(std::unique_ptr<StageBatch> batch, std::span<const float> row_gradients,
-                         double logloss_sum) {
+Status StageThread::Push(std::unique_ptr<StageBatch> batch, double logloss_sum) {
   StepGradients step;
   step.mark = batch->mark;
   step.batch = &batch->batch;
-  step.dense = gradients_.span();
-  step.rows = row_gradients;
-  step.row_squares = row_squares_;
   step.waited_seconds = &waiting_;
-  if (math_.is_first()) {
-    step.lease = batch->chunk->lease().lease();
-    step.offset = batch->chunk->FinishedRows(step.mark.accepted_sequence);
-  }
-  WEIR_ASSIGN_OR_RETURN(const uint64_t sequence, client_.Push(step));
-  if (math_.is_first()) {
-    shared_.counters.AddStep(batch->batch.row_count, logloss_sum);
-    batch->chunk->Finish(batch->range, sequence);
-  }
+  ChunkWork* const chunk = math_.is_first() ? batch->chunk.get() : nullptr;
+  WEIR_ASSIGN_OR_RETURN(const uint64_t sequence,
+                        finisher_.Finish(step, logloss_sum, chunk, batch->range));
   shared_.queue.GiveBack(std::move(batch));
   if (config_.cluster().window() != 1) return OkStatus();
   const Timed timed(&waiting_);
   return client_.AwaitAccepted(sequence);
-}
-
-std::span<float> StageThread::RowGradients(const StageBatch& batch) {
-  if (row_gradients_.size() < batch.row_elements) {
-    row_gradients_ = tensor::AlignedBuffer(batch.row_elements * 5 / 4);
-  }
-  const std::span<float> gradients = row_gradients_.span().first(batch.row_elements);
-  std::ranges::fill(gradients, 0.0f);
-  if (needs_row_squares_) row_squares_.assign(batch.row_elements / dimension_, 0.0f);
-  return gradients;
 }
 
 v1::Header StageThread::BackwardHeader(uint64_t generation, uint64_t number) const {

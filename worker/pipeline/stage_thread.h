@@ -19,7 +19,6 @@
 #include "common/eval/scores.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
-#include "common/tensor/aligned_buffer.h"
 #include "worker/client/parameter_client.h"
 #include "worker/data/reader.h"
 #include "worker/pipeline/chunk_rows.h"
@@ -29,6 +28,7 @@
 #include "worker/pipeline/stage_links.h"
 #include "worker/pipeline/stage_queue.h"
 #include "worker/step/dead_units.h"
+#include "worker/step/step_finisher.h"
 #include "worker/step/train_counters.h"
 #include "worker/step/unseen_values.h"
 
@@ -116,10 +116,7 @@ class StageThread {
   Status TakeScores(StageBatch& batch, const v1::StageBackward& backward,
                     const transport::Message& message);
   Status Backward(std::unique_ptr<StageBatch> batch, ByteSpan frames, double logloss_sum);
-  Status Push(std::unique_ptr<StageBatch> batch, std::span<const float> row_gradients,
-              double logloss_sum);
-  // Zeros, shaped like the batch's rows.
-  std::span<float> RowGradients(const StageBatch& batch);
+  Status Push(std::unique_ptr<StageBatch> batch, double logloss_sum);
 
   v1::Header BackwardHeader(uint64_t generation, uint64_t number) const;
   void Send(const v1::Header& header, const std::vector<transport::Part>& body);
@@ -129,13 +126,9 @@ class StageThread {
   const StageParts& parts_;
   ParameterClient& client_;
   const size_t dimension_;
+  StepFinisher finisher_;
   StageMath math_;
-  DeadUnits::Watch dead_units_;
-  const bool masks_;                 // splits leave something out
-  tensor::AlignedBuffer gradients_;  // flat
-  const bool needs_row_squares_;
-  std::vector<float> row_squares_;
-  tensor::AlignedBuffer row_buffer_, row_gradients_;
+  const bool masks_;             // splits leave something out
   std::span<const float> rows_;  // of the batch at hand
   eval::Scores scores_;
   double sending_ = 0, waiting_ = 0;  // seconds, of the work at hand

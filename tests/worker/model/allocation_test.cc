@@ -65,10 +65,10 @@ void ExpectNoAllocationAfterTheFirstStep(const kernels::KernelTable& kernels) {
   tensor::AlignedBuffer gradients(test::FlatSize(layout));
   std::vector<float> row_gradients(rows.size()), probabilities(batch.labels.size());
   const auto step = [&] {
-    const bool finite =
-        model
-            .Train(parameters.data(), batch, rows, batch.row_count, gradients.data(), row_gradients)
-            .ok();
+    const bool finite = model
+                            .Train(parameters.data(), batch, rows, batch.row_count,
+                                   {gradients.data(), row_gradients, {}})
+                            .ok();
     model.Score(parameters.data(), batch, rows, probabilities);
     return finite;
   };

@@ -37,8 +37,8 @@ struct TrainingStep {
         row_gradients(rows.size(), kNan) {}
 
   Result<double> Try() {
-    return model.Train(parameters.data(), batch, rows, batch.row_count, gradients.data(),
-                       row_gradients);
+    return model.Train(parameters.data(), batch, rows, batch.row_count,
+                       {gradients.data(), row_gradients, {}});
   }
   double Run() { return Try().value(); }
   // The message of the step's failure; empty without one.
@@ -253,8 +253,8 @@ TEST(Dlrm, ASampleWeighsTheSameInAShortBatch) {
   step.Run();
   const std::vector<float> own_mean = step.row_gradients;
   ASSERT_TRUE(step.model
-                  .Train(step.parameters.data(), step.batch, step.rows, 14, step.gradients.data(),
-                         step.row_gradients)
+                  .Train(step.parameters.data(), step.batch, step.rows, 14,
+                         {step.gradients.data(), step.row_gradients, {}})
                   .ok());
   for (size_t i = 0; i < own_mean.size(); ++i) {
     EXPECT_FLOAT_EQ(step.row_gradients[i], own_mean[i] / 2) << i;
@@ -267,7 +267,7 @@ TEST(Dlrm, MovedModelGoesOn) {
   Dlrm moved = std::move(step.model);
   EXPECT_EQ(moved
                 .Train(step.parameters.data(), step.batch, step.rows, step.batch.row_count,
-                       step.gradients.data(), step.row_gradients)
+                       {step.gradients.data(), step.row_gradients, {}})
                 .value(),
             expected);
 }
@@ -309,7 +309,7 @@ void ExpectSquaresOfSamples(const kernels::KernelTable& kernels, double precisio
   const auto train = [&](Dlrm& model, const data::Batch& batch) {
     ASSERT_TRUE(model
                     .Train(step.parameters.data(), batch, step.rows, step.batch.row_count,
-                           step.gradients.data(), step.row_gradients)
+                           {step.gradients.data(), step.row_gradients, {}})
                     .ok());
   };
   std::vector<double> expected(step.gradients.size());
@@ -350,7 +350,7 @@ TEST(Dlrm, RowSquaresAreSumsOverSamplesOfSquaredNorms) {
     const auto train = [&](const data::Batch& batch) {
       ASSERT_TRUE(step.model
                       .Train(step.parameters.data(), batch, step.rows, step.batch.row_count,
-                             step.gradients.data(), step.row_gradients, squares)
+                             {step.gradients.data(), step.row_gradients, squares})
                       .ok());
     };
     for (size_t s = 0; s < step.batch.labels.size(); ++s) {

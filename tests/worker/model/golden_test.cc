@@ -79,8 +79,8 @@ TEST_F(DlrmGolden, LossAndEveryGradientAreTheGoldenOnes) {
   Dlrm model(layout_, kernels::CpuKernels());
   tensor::AlignedBuffer gradients(test::FlatSize(layout_));
   std::vector<float> row_gradients(rows_.size());
-  const Result<double> logloss_sum = model.Train(parameters_.data(), batch_, rows_,
-                                                 batch_.row_count, gradients.data(), row_gradients);
+  const Result<double> logloss_sum = model.Train(
+      parameters_.data(), batch_, rows_, batch_.row_count, {gradients.data(), row_gradients, {}});
   ASSERT_TRUE(logloss_sum.ok());
 
   const double expected_sum = golden_["logloss_sum"];

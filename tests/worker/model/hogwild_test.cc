@@ -33,9 +33,10 @@ void StepOnAReplicaThatIsBeingWritten(const kernels::KernelTable& kernels) {
     tensor::AlignedBuffer gradients(test::FlatSize(layout));
     std::vector<float> row_gradients(rows.size());
     for (int step = 0; step < 20; ++step) {
-      EXPECT_TRUE(
-          model.Train(replica.data(), batch, rows, batch.row_count, gradients.data(), row_gradients)
-              .ok());
+      EXPECT_TRUE(model
+                      .Train(replica.data(), batch, rows, batch.row_count,
+                             {gradients.data(), row_gradients, {}})
+                      .ok());
     }
   };
   std::thread first([&] { train(1); });
@@ -65,8 +66,8 @@ TEST(DlrmHogwild, ThreadsAddUpNearlyAllOfTheirSquares) {
     std::vector<float> row_gradients(rows.size());
     for (int step = 0; step < steps; ++step) {
       EXPECT_TRUE(model
-                      .Train(parameters.data(), batch, rows, batch.row_count, gradients.data(),
-                             row_gradients)
+                      .Train(parameters.data(), batch, rows, batch.row_count,
+                             {gradients.data(), row_gradients, {}})
                       .ok());
     }
   };

@@ -68,10 +68,11 @@ class Fixture {
     return gradients;
   }
   void Train(Dlrm* model, Gradients* gradients) const {
-    gradients->loss = model
-                          ->Train(parameters.data(), batch, rows, batch.row_count,
-                                  gradients->dense.data(), gradients->rows, gradients->row_squares)
-                          .value();
+    gradients->loss =
+        model
+            ->Train(parameters.data(), batch, rows, batch.row_count,
+                    {gradients->dense.data(), gradients->rows, gradients->row_squares})
+            .value();
   }
   std::vector<float> Score(Dlrm::Crossing crossing) const {
     Dlrm model(layout, kernels::CpuKernels());
