@@ -70,6 +70,8 @@ class Merger {
   // read it again in its place; what every worker notices is told once.
   void AddFindings(const v1::WorkerReport& report) {
     if (report.has_labels()) AddLabels(report.labels());
+    if (report.has_training_parts()) AddTrainingParts(report.training_parts());
+    if (report.has_answer_parts()) AddAnswerParts(report.answer_parts());
     for (const v1::LargeColumnReport& column : report.large_columns()) {
       if (columns_.insert(column.name()).second) *total_.add_large_columns() = column;
     }
@@ -92,6 +94,23 @@ class Merger {
     to.set_positives(to.positives() + from.positives());
     to.set_groups(to.groups() + from.groups());
     to.set_squared_positives(to.squared_positives() + from.squared_positives());
+  }
+
+  void AddTrainingParts(const v1::TrainingPartsReport& from) {
+    v1::TrainingPartsReport& to = *total_.mutable_training_parts();
+    to.set_worst_samples(to.worst_samples() + from.worst_samples());
+    to.set_worst_logloss_sum(to.worst_logloss_sum() + from.worst_logloss_sum());
+    to.set_last_samples(to.last_samples() + from.last_samples());
+    to.set_last_positives(to.last_positives() + from.last_positives());
+    to.set_last_logloss_sum(to.last_logloss_sum() + from.last_logloss_sum());
+  }
+
+  void AddAnswerParts(const v1::AnswerPartsReport& from) {
+    v1::AnswerPartsReport& to = *total_.mutable_answer_parts();
+    to.set_first_bytes(to.first_bytes() + from.first_bytes());
+    to.set_first_dense_bytes(to.first_dense_bytes() + from.first_dense_bytes());
+    to.set_last_bytes(to.last_bytes() + from.last_bytes());
+    to.set_last_dense_bytes(to.last_dense_bytes() + from.last_dense_bytes());
   }
 
   void AddDeadUnits(const v1::DeadUnitsReport& units) {
@@ -228,6 +247,8 @@ void ForgetGauges(v1::WorkerReport* report) {
   for (v1::SplitReport& split : *report->mutable_splits()) split.clear_threshold();
   if (report->has_rows()) report->mutable_rows()->clear_waiting();
   report->clear_dead_units();
+  report->clear_training_parts();
+  report->clear_answer_parts();
 }
 
 v1::KindBytes WireBytes(const v1::WorkerReport& report) {

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "common/base/strings.h"
+#include "common/metrics/base_rate.h"
+#include "common/metrics/collapse.h"
 #include "common/metrics/report.h"
 
 namespace weir::metrics {
@@ -30,25 +32,6 @@ std::string Percent(uint64_t part, uint64_t whole) {
   return Format("%.3g %%", 100 * Ratio(static_cast<double>(part), static_cast<double>(whole)));
 }
 
-// Of the rows to train on, positive ones; NaN without rows.
-double BaseRate(const Run& run) {
-  const v1::LabelReport& labels = run.total().labels();
-  return Ratio(static_cast<double>(labels.positives()), static_cast<double>(labels.rows()));
-}
-
-// The mean logloss of saying `guess` of every row when `rate` of them are positive.
-double LoglossOfConstant(double guess, double rate) {
-  constexpr double kLeast = 1e-7;  // as evaluation has it
-  guess = std::clamp(guess, kLeast, 1 - kLeast);
-  return -rate * std::log(guess) - (1 - rate) * std::log1p(-guess);
-}
-
-// Whether what is trained for is the logloss, or has its best where the logloss has it.
-bool PredictsProbabilities(const v1::LossConfig& loss) {
-  return !loss.has_weighted_bce() ||
-         loss.weighted_bce().positive_weight() == loss.weighted_bce().negative_weight();
-}
-
 // Of as many workers as a run has, each may say something else, and none is believed to be brief.
 void RepeatNotices(const Run& run, Warnings* warnings) {
   constexpr int kMost = 20;
@@ -68,7 +51,7 @@ void CheckColumns(const Run& run, Warnings* warnings) {
 void CheckTrainingLoss(const Run& run, Warnings* warnings) {
   // What a model that knows nothing begins with is no divergence, nor is a worse guess.
   constexpr double kUsual = 1;
-  const double rate = BaseRate(run);
+  const double rate = BaseRate(run.total());
   const double base = LoglossOfConstant(rate, rate);
   const double loss = Ratio(run.total().logloss_sum(), static_cast<double>(run.total().samples()));
   if (!PredictsProbabilities(run.record.config.model().loss())) return;
@@ -80,20 +63,18 @@ void CheckTrainingLoss(const Run& run, Warnings* warnings) {
 }
 
 void CheckTestLoss(const Run& run, Warnings* warnings) {
-  // Less than this share below it is what chance makes of a model that has learned nothing.
-  constexpr double kHardlyBetter = 0.999;
   const v1::EvaluationReport& test = run.report.test();
   if (test.samples() < kFewRows || run.total().labels().rows() < kFewRows) return;
   if (test.positives() == 0 || test.positives() >= test.samples()) return;
   if (!PredictsProbabilities(run.record.config.model().loss())) return;
   const double test_rate =
       static_cast<double>(test.positives()) / static_cast<double>(test.samples());
-  const double base = LoglossOfConstant(BaseRate(run), test_rate);
+  const double base = LoglossOfConstant(BaseRate(run.total()), test_rate);
   if (!(test.logloss() > kHardlyBetter * base)) return;
   std::string text =
       StrCat("the test logloss, ", Format("%.4f", test.logloss()), ", is no better than ",
              Format("%.4f", base), ", what predicting the mean label of the training rows, ",
-             Format("%.4g", BaseRate(run)), ", for every test row gives: ");
+             Format("%.4g", BaseRate(run.total())), ", for every test row gives: ");
   constexpr double kRanks = 0.55;
   text += test.auc() > kRanks
               ? StrCat("it tells rows apart (AUC ", Format("%.4f", test.auc()),
@@ -135,7 +116,7 @@ void CheckLabelOrder(const Run& run, Warnings* warnings) {
   constexpr double kSorted = 0.5;
   constexpr uint64_t kFewGroups = 8;
   const v1::LabelReport& labels = run.total().labels();
-  const double rate = BaseRate(run);
+  const double rate = BaseRate(run.total());
   if (labels.groups() < kFewGroups || !(rate > 0 && rate < 1)) return;
   const auto size = static_cast<double>(kLabelGroupRows);
   const double mean = size * rate;
@@ -153,22 +134,31 @@ void CheckLabelOrder(const Run& run, Warnings* warnings) {
       "within chunks alone)"));
 }
 
-// The layer of which the largest share is dead.
-void CheckDeadUnits(const Run& run, Warnings* warnings) {
-  constexpr double kMany = 0.65;
-  const auto share = [](const v1::DeadUnitsReport& units) {
-    return Ratio(static_cast<double>(units.dead()), static_cast<double>(units.units()));
-  };
-  const auto& layers = run.total().dead_units();
-  const auto worst = std::ranges::max_element(layers, {}, share);
-  if (worst == layers.end() || !(share(*worst) > kMany)) return;
-  warnings->push_back(StrCat(Percent(worst->dead(), worst->units()), " of the ReLUs with ",
-                             worst->bias(),
-                             " gave 0 for every row of the last steps: that part of the model "
-                             "learns nothing any more; use "
-                             "a smaller learning rate or a longer warm-up (update.dense), or fewer "
-                             "batches at work at once "
-                             "(cluster.concurrency_warmup_steps, cluster.max_concurrency)"));
+// What a model shows that fell apart, told once. A late loss alone is not, where the loss of the
+// whole run or the test's is.
+void CheckCollapse(const Run& run, Warnings* warnings) {
+  const v1::Config& config = run.record.config;
+  const std::string dead = DescribeDeadUnits(run.total());
+  const std::string thin = DescribeThinAnswers(run.total());
+  const std::string burst = DescribeBurst(config, run.total());
+  const std::string late = DescribeLateLoss(config, run.total());
+  if (dead.empty() && thin.empty() && burst.empty()) {
+    Warnings told;
+    CheckTrainingLoss(run, &told);
+    CheckTestLoss(run, &told);
+    if (!told.empty()) return;
+  }
+  std::string signs;
+  for (const std::string& sign : {dead, thin, burst, late}) {
+    if (!sign.empty()) signs += StrCat(signs.empty() ? "" : "; ", sign);
+  }
+  if (signs.empty()) return;
+  warnings->push_back(StrCat(
+      signs, ": ",
+      dead.empty() && thin.empty() ? "the model learned nothing there, or lost what it had"
+                                   : "that part of the model learns nothing any more",
+      "; use a smaller learning rate or a longer warm-up (update.dense), or fewer batches at work "
+      "at once (cluster.concurrency_warmup_steps, cluster.max_concurrency)"));
 }
 
 void CheckWarmup(const Run& run, Warnings* warnings) {
@@ -283,7 +273,7 @@ void AddWarnings(const RunRecord& record, v1::RunReport* report) {
   Warnings warnings;
   for (const auto& check :
        {RepeatNotices, CheckColumns, CheckTrainingLabels, CheckTrainingLoss, CheckTestLoss,
-        CheckTestLabels, CheckLabelOrder, CheckDeadUnits, CheckWarmup, CheckScheduleEnd,
+        CheckTestLabels, CheckLabelOrder, CheckCollapse, CheckWarmup, CheckScheduleEnd,
         CheckBestEvaluation, CheckTestValues, CheckMalformed}) {
     check(run, &warnings);
   }

@@ -17,11 +17,12 @@ DEADLINE_S = 120
 
 
 class ManyTrainersTest(unittest.TestCase):
-    def run_local(self, trainers, seed, override=""):
+    def run_local(self, trainers, seed, override="", policy="none"):
         """summary.json of a run, and what it printed."""
         with tempfile.TemporaryDirectory() as out:
             done = subprocess.run(
-                [os.path.join(BIN, "weir-local"), "--config=configs/models/dlrm_tiny.textproto", "--servers=1",
+                [os.path.join(BIN, "weir-local"), "--servers=1",
+                 "--config=configs/models/dlrm_tiny.textproto,configs/policies/%s.textproto" % policy,
                  "--trainers=%d" % trainers, "--override=" + RUN % (seed, override), "--out=" + out],
                 capture_output=True, text=True, timeout=DEADLINE_S, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
@@ -33,6 +34,12 @@ class ManyTrainersTest(unittest.TestCase):
         for seed in (1, 2):
             one, many = (self.run_local(trainers, seed)[0] for trainers in (1, 16))
             self.assertGreater(many["test"]["auc"], one["test"]["auc"] - 0.012, seed)
+            self.assertEqual(one["warnings"] + many["warnings"], [], seed)
+
+    def test_a_run_that_learns_is_not_warned_of_under_any_policy(self):
+        for name in sorted(os.listdir("configs/policies")):
+            policy = name.partition(".")[0]
+            self.assertEqual(self.run_local(2, 1, policy=policy)[0]["warnings"], [], policy)
 
     def test_a_run_that_falls_apart_says_so(self):
         summary, printed = self.run_local(16, 1, "cluster { concurrency_warmup_steps: 0 } "

@@ -28,8 +28,19 @@ void AddPart(const transport::Part& part, uint64_t byte_count, v1::KindBytes* by
 
 }  // namespace
 
-void WireMeter::Add(const transport::Message& message, v1::KindBytes* bytes) {
+void WireMeter::AddSent(const transport::Message& message) {
   std::lock_guard lock(mutex_);
+  Add(message, &sent_);
+}
+
+void WireMeter::AddReceived(const transport::Message& message) {
+  std::lock_guard lock(mutex_);
+  const uint64_t before = received_.pull();
+  Add(message, &received_);
+  answers_.Add({0, static_cast<double>(received_.pull() - before)});
+}
+
+void WireMeter::Add(const transport::Message& message, v1::KindBytes* bytes) {
   const size_t header_bytes = transport::WireBytes(message.parts[0]);
   if (message.parts.size() == 1) {
     bytes->set_control(bytes->control() + header_bytes);
@@ -54,6 +65,7 @@ void WireMeter::AddDense(const v1::KindBytes& bytes) {
   dense_.set_pull(dense_.pull() + bytes.pull());
   dense_.set_row_push(dense_.row_push() + bytes.row_push());
   dense_.set_row_pull(dense_.row_pull() + bytes.row_pull());
+  answers_.Add({static_cast<double>(bytes.pull()), 0});
 }
 
 void WireMeter::FillReport(v1::WorkerReport* report) const {
@@ -61,6 +73,12 @@ void WireMeter::FillReport(v1::WorkerReport* report) const {
   *report->mutable_sent() = sent_;
   *report->mutable_received() = received_;
   *report->mutable_dense() = dense_;
+  const auto first = answers_.first(), last = answers_.last();
+  v1::AnswerPartsReport& parts = *report->mutable_answer_parts();
+  parts.set_first_dense_bytes(static_cast<uint64_t>(first[0]));
+  parts.set_first_bytes(static_cast<uint64_t>(first[1]));
+  parts.set_last_dense_bytes(static_cast<uint64_t>(last[0]));
+  parts.set_last_bytes(static_cast<uint64_t>(last[1]));
 }
 
 }  // namespace weir::worker

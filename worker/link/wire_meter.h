@@ -7,6 +7,7 @@
 
 #include <mutex>
 
+#include "common/metrics/run_parts.h"
 #include "common/proto/report.pb.h"
 #include "common/transport/message.h"
 
@@ -14,10 +15,10 @@ namespace weir::worker {
 
 class WireMeter {
  public:
-  void AddSent(const transport::Message& message) { Add(message, &sent_); }
+  void AddSent(const transport::Message& message);
   // Activations of a test batch.
   void AddSentForEvaluation(const transport::Message& message);
-  void AddReceived(const transport::Message& message) { Add(message, &received_); }
+  void AddReceived(const transport::Message& message);
   // What 32-bit values without indexes would have cost.
   void AddDense(const v1::KindBytes& bytes);
 
@@ -30,6 +31,7 @@ class WireMeter {
   v1::KindBytes sent_;
   v1::KindBytes received_;
   v1::KindBytes dense_;
+  metrics::RunParts<2> answers_;  // as 32-bit values of all, as they came
 };
 
 }  // namespace weir::worker

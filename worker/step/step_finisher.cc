@@ -50,7 +50,7 @@ Result<uint64_t> StepFinisher::Finish(StepGradients step, double logloss_sum, Ch
   WEIR_ASSIGN_OR_RETURN(const uint64_t sequence, parts_.client->Push(step));
   if (chunk == nullptr) return sequence;
   // Counted before it is finished: whoever waits for the chunk reports it next.
-  parts_.counters->AddStep(row_count, logloss_sum);
+  parts_.counters->AddStep(step.batch->labels, logloss_sum);
   chunk->Finish(range, sequence);
   return sequence;
 }

@@ -1,6 +1,19 @@
 #include "worker/step/train_counters.h"
 
+#include <algorithm>
+
 namespace weir::worker {
+
+void TrainCounters::AddStep(std::span<const float> labels, double logloss_sum) {
+  const auto samples = static_cast<double>(labels.size());
+  const auto positives =
+      static_cast<double>(std::ranges::count_if(labels, [](float label) { return label > 0; }));
+  std::lock_guard lock(mutex_);
+  samples_ += labels.size();
+  ++steps_;
+  logloss_sum_ += logloss_sum;
+  parts_.Add({samples, positives, logloss_sum});
+}
 
 void TrainCounters::AddSplits(const std::vector<model::SplitCounts>& counts) {
   if (counts.empty()) return;
@@ -15,10 +28,17 @@ std::vector<model::SplitCounts> TrainCounters::splits() const {
 }
 
 void TrainCounters::FillReport(v1::WorkerReport* report) const {
+  std::lock_guard lock(mutex_);
   report->set_samples(samples_);
   report->set_steps(steps_);
   report->set_logloss_sum(logloss_sum_);
-  std::lock_guard lock(mutex_);
+  const auto worst = parts_.steepest(2), last = parts_.last();
+  v1::TrainingPartsReport& parts = *report->mutable_training_parts();
+  parts.set_worst_samples(static_cast<uint64_t>(worst[0]));
+  parts.set_worst_logloss_sum(worst[2]);
+  parts.set_last_samples(static_cast<uint64_t>(last[0]));
+  parts.set_last_positives(static_cast<uint64_t>(last[1]));
+  parts.set_last_logloss_sum(last[2]);
   for (size_t i = 0; i < splits_.size(); ++i) {
     splits_[i].FillReport(pipeline_.split(static_cast<int>(i)), report->add_splits());
   }

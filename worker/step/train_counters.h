@@ -5,11 +5,12 @@
 // Thread rule: any thread.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <vector>
 
+#include "common/metrics/run_parts.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/report.pb.h"
 #include "worker/model/split_crossing.h"
@@ -21,12 +22,8 @@ class TrainCounters {
   // pipeline: outlives it.
   explicit TrainCounters(const v1::PipelineConfig& pipeline) : pipeline_(pipeline) {}
 
-  // A batch of so many rows was pushed; logloss_sum: over them.
-  void AddStep(int64_t row_count, double logloss_sum) {
-    samples_ += static_cast<uint64_t>(row_count);
-    steps_ += 1;
-    logloss_sum_ += logloss_sum;
-  }
+  // A batch with these labels was pushed; logloss_sum: over them.
+  void AddStep(std::span<const float> labels, double logloss_sum);
   // One a split; none changes nothing.
   void AddSplits(const std::vector<model::SplitCounts>& counts);
 
@@ -35,10 +32,11 @@ class TrainCounters {
 
  private:
   const v1::PipelineConfig& pipeline_;
-  std::atomic<uint64_t> samples_{0};
-  std::atomic<uint64_t> steps_{0};
-  std::atomic<double> logloss_sum_{0};
   mutable std::mutex mutex_;
+  uint64_t samples_ = 0;
+  uint64_t steps_ = 0;
+  double logloss_sum_ = 0;
+  metrics::RunParts<3> parts_;  // samples, positive ones, logloss
   std::vector<model::SplitCounts> splits_;
 };
 

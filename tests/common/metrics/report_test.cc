@@ -99,6 +99,19 @@ TEST(MergeReports, AddsDeadUnitsByLayer) {
   EXPECT_EQ(merged->dead_units(0).dead(), 7u);
 }
 
+TEST(MergeReports, AddsThePartsOfTraining) {
+  const v1::WorkerReport report = Parse(R"(
+      training_parts { worst_samples: 1 worst_logloss_sum: 2 last_samples: 3 last_positives: 4
+                       last_logloss_sum: 5 }
+      answer_parts { first_bytes: 6 first_dense_bytes: 7 last_bytes: 8 last_dense_bytes: 9 })");
+  const auto merged = MergeReports(report, report);
+  ASSERT_TRUE(merged.ok());
+  EXPECT_EQ(merged->training_parts().worst_samples(), 2u);
+  EXPECT_EQ(merged->training_parts().last_logloss_sum(), 10);
+  EXPECT_EQ(merged->answer_parts().first_bytes(), 12u);
+  EXPECT_EQ(merged->answer_parts().last_dense_bytes(), 18u);
+}
+
 // One trainer may have had no test rows of the last evaluation, and tells those of an earlier one.
 TEST(MergeReports, CountsTestValuesOfTheLastEvaluationAlone) {
   const v1::WorkerReport earlier =

@@ -166,6 +166,22 @@ TEST_F(Warnings, TellOfALayerOfWhichMostIsDead) {
                                                 HasSubstr("cluster.concurrency_warmup_steps"))));
 }
 
+TEST_F(Warnings, TellOnceOfAModelThatFellApart) {
+  const std::string late =
+      "training_parts { last_samples: 4000 last_positives: 1000 "
+      "last_logloss_sum: 2260 worst_samples: 4000 worst_logloss_sum: ";
+  const std::string dead = "dead_units { bias: 'top/0/bias' units: 10 dead: 9 } ";
+  EXPECT_THAT(
+      Of("total { " + dead + late + "3400 } }"),
+      ElementsAre(AllOf(HasSubstr("90 % of the ReLUs"), HasSubstr("; the training logloss was"),
+                        HasSubstr("of the last 4000 rows"), HasSubstr("learns nothing any more"))));
+  EXPECT_THAT(Of("total { " + late + "2300 } }"),
+              ElementsAre(AllOf(HasSubstr("of the last 4000 rows"), HasSubstr("lost what it had"),
+                                HasSubstr("cluster.max_concurrency"))));
+  report_.mutable_test()->set_logloss(0.57);
+  EXPECT_THAT(Of("total { " + late + "2300 } }"), ElementsAre(HasSubstr("the test logloss")));
+}
+
 TEST_F(Warnings, TellOfAWarmupLongerThanHalfOfTheRun) {
   config_.mutable_update()->mutable_dense()->mutable_schedule()->set_warmup_steps(51);
   EXPECT_THAT(Of(""),

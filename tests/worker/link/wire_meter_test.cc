@@ -139,5 +139,22 @@ TEST(WireMeter, AddsUpTheDenseBaselineApart) {
   EXPECT_EQ(metrics::TotalBytes(report.sent()), 0u);
 }
 
+TEST(WireMeter, TellsWhatAnswersBroughtAtFirstAndInTheEnd) {
+  WireMeter meter;
+  v1::KindBytes dense;
+  dense.set_pull(4000);
+  for (int step = 0; step < 100; ++step) {
+    meter.AddDense(dense);
+    meter.AddReceived(MessageOf({PieceFrame(wire::FrameKind::kValues, step < 50 ? 900 : 100)}));
+    meter.AddReceived(MessageOf({RowValues()}));
+  }
+  const v1::AnswerPartsReport parts = ReportOf(meter).answer_parts();
+  const auto share = [](uint64_t bytes, uint64_t whole) {
+    return static_cast<double>(bytes) / static_cast<double>(whole);
+  };
+  EXPECT_NEAR(share(parts.first_bytes(), parts.first_dense_bytes()), 0.9, 0.2);
+  EXPECT_NEAR(share(parts.last_bytes(), parts.last_dense_bytes()), 0.1, 0.05);
+}
+
 }  // namespace
 }  // namespace weir::worker
