@@ -220,21 +220,27 @@ void Dispatcher::SendAnswer(PendingAnswer& pending) {
 
 void Dispatcher::SendRows(const PendingRows& rows) {
   const auto dimension = static_cast<size_t>(shard_->layout().embedding_dimension());
-  Bytes body;
-  const std::span<const float> values(rows.values);
-  size_t first = 0;
-  for (const PendingRows::Table& table : rows.tables) {
-    wire::AppendRowValues(&body, table.table, static_cast<uint32_t>(dimension),
-                          values.subspan(first * dimension, table.row_count * dimension),
-                          rows.read_only ? wire::ValueCoding::kF32 : shard_->row_values());
-    first += table.row_count;
+  const auto coding = rows.read_only ? wire::ValueCoding::kF32 : shard_->row_values();
+  size_t value_bytes = 0;
+  for (const PendingRows::Block& block : rows.blocks) {
+    value_bytes += wire::ValueBytes(coding, block.values.size());
+  }
+  session::BodyWriter writer(value_bytes + value_bytes / 64 + 64);
+  for (const PendingRows::Block& block : rows.blocks) {
+    std::span<const float> values(block.values);
+    for (const PendingRows::Frame& frame : block.frames) {
+      const size_t count = frame.row_count * dimension;
+      wire::AppendRowValues(writer.Next(), frame.table, static_cast<uint32_t>(dimension),
+                            values.first(count), coding);
+      values = values.subspan(count);
+    }
   }
   if (Worker* worker = FindByPeer(rows.peer)) --worker->pulls_in_flight;
   v1::Header header;
   header.mutable_row_reply()->set_request_id(rows.request_id);
-  std::vector<Bytes> parts;
-  parts.push_back(std::move(body));
-  Send(rows.peer, header, std::move(parts));
+  session::Body body;
+  writer.MoveTo(&body);
+  Send(rows.peer, session::MakeMessage(header, body));
 }
 
 void Dispatcher::SendSection(PendingSection& section) {

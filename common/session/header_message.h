@@ -10,12 +10,10 @@
 
 #include "common/base/bytes.h"
 #include "common/proto/protocol.pb.h"
+#include "common/session/body.h"
 #include "common/transport/message.h"
 
 namespace weir::session {
-
-// The parts behind the header.
-using Body = std::vector<transport::Part>;
 
 transport::Message MakeMessage(const v1::Header& header, const Body& body = {});
 

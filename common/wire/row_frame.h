@@ -8,9 +8,13 @@
 // Ids cost Rice codes of their gaps with one parameter, or 64 bits each where that is smaller.
 // Receivers must state what they know of the table: a frame that disagrees is InvalidData, before
 // anything is allocated for it. Header: tensor = table, begin = dimension, count = rows.
+// More than RowsPerFrame of a table take several frames, each of which is like any other.
+//
 // Thread rule: pure functions, any thread.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -21,6 +25,13 @@
 #include "common/wire/value_coding.h"
 
 namespace weir::wire {
+
+// As many as a piece has: so a frame of rows is, like one of a piece, small beside a large message,
+// which can then be cut between frames.
+inline constexpr size_t kRowFrameValues = size_t{1} << 17;
+constexpr size_t RowsPerFrame(size_t dimension) {
+  return std::max<size_t>(1, kRowFrameValues / dimension);
+}
 
 // The encoders append one frame to *out and return its bytes. ids: strictly increasing, may be
 // empty. values: row-major, row count x dimension. dimension >= 1.

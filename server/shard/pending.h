@@ -65,13 +65,20 @@ struct PendingRows {
   uint64_t request_id = 0;
   bool read_only = false;
   uint64_t version = 0;  // of the last push before it
-  struct Table {
+  struct Frame {
     uint32_t table = 0;
     size_t row_count = 0;
   };
-  std::vector<Table> tables;                       // in the order of the request
-  std::vector<std::vector<store::BatchRow>> rows;  // per row partition
-  std::vector<float> values;                       // [sum of row_count, dimension]
+  // Frames of the request, in its order. Large ones take several blocks, each of which finds memory
+  // that was used before (common/session/body.h); within one a partition reads all of its rows at
+  // once.
+  struct Block {
+    std::vector<Frame> frames;
+    size_t row_count = 0;
+    std::vector<std::vector<store::BatchRow>> rows;  // per row partition
+    std::vector<float> values;                       // [row_count, dimension]
+  };
+  std::vector<Block> blocks;
   std::atomic<int> left{0};
 };
 

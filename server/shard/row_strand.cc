@@ -54,11 +54,12 @@ void RowStrand::Save(std::shared_ptr<PendingSection> pending, Outbox* outbox) {
 
 void RowStrand::Read(std::shared_ptr<PendingRows> pending, Outbox* outbox) {
   strand_.Post([this, pending = std::move(pending), outbox]() mutable {
-    const std::vector<store::BatchRow>& rows = pending->rows[slot_];
-    if (pending->read_only) {
-      rows_.ReadBatchOrInitial(rows, pending->version, pending->values);
-    } else {
-      rows_.ReadBatch(rows, pending->version, pending->values);
+    for (PendingRows::Block& block : pending->blocks) {
+      if (pending->read_only) {
+        rows_.ReadBatchOrInitial(block.rows[slot_], pending->version, block.values);
+      } else {
+        rows_.ReadBatch(block.rows[slot_], pending->version, block.values);
+      }
     }
     FinishShare(std::move(pending), outbox);
   });

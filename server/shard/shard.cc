@@ -5,6 +5,7 @@
 #include "common/base/check.h"
 #include "common/base/strings.h"
 #include "common/saved_model/warm_start.h"
+#include "common/session/body.h"
 #include "common/wire/row_frame.h"
 
 namespace weir::server {
@@ -26,6 +27,9 @@ uint32_t RowStage(const ModelLayout& layout) {
 // For so many rows of a partition a push or a pull makes room at once: one of 128 samples has about
 // as many at one of several servers.
 constexpr size_t kRowsAtFirst = 64;
+
+// A block of a pull has so many values, and those of its last frame.
+constexpr size_t kBlockValues = session::kPartBytes / sizeof(float);
 
 // What frames of rows are decoded into before they are sorted; keeps its memory for the next.
 struct DecodedRows {
@@ -130,20 +134,26 @@ Status Shard::Load(const saved_model::SavedModel& model, const v1::Config& confi
   return OkStatus();
 }
 
+Status Shard::FindFrames(PendingAnswer* pending) const {
+  // Of each piece one frame; of each table one, and those that are full.
+  const size_t most_frames = dense_.size() + layout_.tables().size() +
+                             transport::WireBytes(pending->push) / wire::kRowFrameValues;
+  session::BodyReader reader(pending->push);
+  while (!reader.done()) {
+    WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, reader.Next());
+    if (pending->frames.size() == most_frames) {
+      return InvalidData("a push carries more frames than this server has pieces and tables");
+    }
+    pending->frames.push_back(frame);
+  }
+  return OkStatus();
+}
+
 Status Shard::Route(PendingAnswer* pending) const {
   pending->dense_frames.assign(dense_.size(), nullptr);
   pending->answers.resize(dense_.size());
   pending->row_gradients.resize(rows_.size());
-  for (size_t i = 1; i < pending->push.parts.size(); ++i) {
-    wire::FrameCursor cursor(pending->push.parts[i].span());
-    while (!cursor.done()) {
-      WEIR_ASSIGN_OR_RETURN(wire::FrameView frame, cursor.Next());
-      pending->frames.push_back(frame);
-      if (pending->frames.size() > dense_.size() + layout_.tables().size()) {
-        return InvalidData("a push carries more frames than this server has pieces and tables");
-      }
-    }
-  }
+  WEIR_RETURN_IF_ERROR(FindFrames(pending));
   for (const wire::FrameView& frame : pending->frames) {
     if (frame.header.kind == wire::FrameKind::kGradient) {
       WEIR_RETURN_IF_ERROR(RouteDense(frame, pending));
@@ -230,21 +240,18 @@ void Shard::Post(std::shared_ptr<PendingAnswer> pending) {
 }
 
 Status Shard::PostRows(std::shared_ptr<PendingRows> pending, const transport::Message& message) {
-  pending->rows.resize(rows_.size());
-  size_t row_count = 0;
-  for (size_t i = 1; i < message.parts.size(); ++i) {
-    wire::FrameCursor cursor(message.parts[i].span());
-    while (!cursor.done()) {
-      WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, cursor.Next());
-      WEIR_RETURN_IF_ERROR(RouteRowIds(frame, &row_count, pending.get()));
-    }
+  size_t row_count = 0, frame_count = 0;
+  session::BodyReader reader(message);
+  for (; !reader.done(); ++frame_count) {
+    WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, reader.Next());
+    WEIR_RETURN_IF_ERROR(RouteRowIds(frame, row_count, frame_count, pending.get()));
+    row_count += frame.header.count;
   }
   pending->version = row_version();
-  pending->values.resize(row_count * static_cast<size_t>(layout_.embedding_dimension()));
-  std::vector<RowStrand*> touched;
-  for (size_t slot = 0; slot < rows_.size(); ++slot) {
-    if (!pending->rows[slot].empty()) touched.push_back(rows_[slot].get());
+  for (PendingRows::Block& block : pending->blocks) {
+    block.values.resize(block.row_count * static_cast<size_t>(layout_.embedding_dimension()));
   }
+  const std::vector<RowStrand*> touched = StrandsOf(*pending);
   pending->left = static_cast<int>(touched.size());
   if (touched.empty()) {
     outbox_->Put(std::move(pending));
@@ -254,19 +261,38 @@ Status Shard::PostRows(std::shared_ptr<PendingRows> pending, const transport::Me
   return OkStatus();
 }
 
-Status Shard::RouteRowIds(const wire::FrameView& frame, size_t* row_count,
+std::vector<RowStrand*> Shard::StrandsOf(const PendingRows& pending) const {
+  std::vector<RowStrand*> strands;
+  for (size_t slot = 0; slot < rows_.size(); ++slot) {
+    const bool has_rows = std::ranges::any_of(
+        pending.blocks, [&](const auto& block) { return !block.rows[slot].empty(); });
+    if (has_rows) strands.push_back(rows_[slot].get());
+  }
+  return strands;
+}
+
+PendingRows::Block& Shard::BlockOf(PendingRows* pending) const {
+  const auto dimension = static_cast<size_t>(layout_.embedding_dimension());
+  if (pending->blocks.empty() || pending->blocks.back().row_count * dimension >= kBlockValues) {
+    pending->blocks.emplace_back().rows.resize(rows_.size());
+  }
+  return pending->blocks.back();
+}
+
+Status Shard::RouteRowIds(const wire::FrameView& frame, size_t row_count, size_t frame_count,
                           PendingRows* pending) const {
   const uint32_t table = frame.header.tensor;
   if (frame.header.kind != wire::FrameKind::kRowIds) {
     return InvalidData(StrCat("a row pull carries a ", wire::DescribeFrame(frame.header)));
   }
   WEIR_RETURN_IF_ERROR(CheckTable(table));
-  if (pending->tables.size() == layout_.tables().size()) {
+  const auto dimension = static_cast<uint32_t>(layout_.embedding_dimension());
+  // Of each table one, and those that are full.
+  if (frame_count >= layout_.tables().size() + row_count / wire::RowsPerFrame(dimension)) {
     return InvalidData("a row pull carries more frames than there are tables");
   }
   // An id may cost a bit and its row hundreds of bytes, so the reply is bounded, not the request.
-  const auto dimension = static_cast<uint32_t>(layout_.embedding_dimension());
-  const uint64_t rows = uint64_t{*row_count} + frame.header.count;
+  const uint64_t rows = uint64_t{row_count} + frame.header.count;
   const uint64_t most_bytes =
       std::min<uint64_t>(static_cast<uint64_t>(max_message_bytes_), UINT32_MAX);
   if (rows > most_bytes / (dimension * sizeof(float))) {
@@ -278,12 +304,13 @@ Status Shard::RouteRowIds(const wire::FrameView& frame, size_t* row_count,
   WEIR_RETURN_IF_ERROR(wire::DecodeRowIds(
       frame, dimension, static_cast<uint64_t>(layout_.tables()[table].row_count), &ids));
   WEIR_RETURN_IF_ERROR(CheckServes(table, ids));
-  pending->tables.push_back({table, ids.size()});
+  PendingRows::Block& block = BlockOf(pending);
+  block.frames.push_back({table, ids.size()});
   for (const uint64_t id : ids) {
-    std::vector<store::BatchRow>& part = pending->rows[RowPartition(table, id, partition_count_)];
+    std::vector<store::BatchRow>& part = block.rows[RowPartition(table, id, partition_count_)];
     if (part.empty()) part.reserve(kRowsAtFirst);
-    part.push_back({table, static_cast<uint32_t>(*row_count), id});
-    ++*row_count;
+    part.push_back({table, static_cast<uint32_t>(block.row_count), id});
+    ++block.row_count;
   }
   return OkStatus();
 }

@@ -82,10 +82,17 @@ class Shard {
 
  private:
   void MakePieces(wire::ValueCoding answer_values, bool awaits_load, LoadProgress* progress);
+  // What the push carries, frame after frame.
+  Status FindFrames(PendingAnswer* pending) const;
   Status RouteDense(const wire::FrameView& frame, PendingAnswer* pending) const;
   Status RouteRows(const wire::FrameView& frame, PendingAnswer* pending) const;
-  // row_count: rows of the request's frames so far.
-  Status RouteRowIds(const wire::FrameView& frame, size_t* row_count, PendingRows* pending) const;
+  // row_count, frame_count: of the request's frames before this one.
+  Status RouteRowIds(const wire::FrameView& frame, size_t row_count, size_t frame_count,
+                     PendingRows* pending) const;
+  // Those that have rows of the request.
+  std::vector<RowStrand*> StrandsOf(const PendingRows& pending) const;
+  // Where rows of a request's next frame go.
+  PendingRows::Block& BlockOf(PendingRows* pending) const;
   Status CheckTable(uint32_t table) const;
   Status CheckServes(uint32_t table, std::span<const uint64_t> ids) const;
   static bool Has(StageId worker, uint32_t stage) { return !worker || *worker == stage; }

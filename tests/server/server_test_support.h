@@ -16,6 +16,7 @@
 #include "common/transport/message.h"
 #include "common/wire/piece_frame.h"
 #include "common/wire/row_frame.h"
+#include "server/shard/pending.h"
 
 namespace weir::server {
 
@@ -68,6 +69,15 @@ inline Bytes GradientFrame(const PieceSpec& piece, uint32_t stripe,
   writer.Append(stripe, static_cast<uint32_t>(std::min(left, kStripeElements)), indexes, values);
   writer.Finish();
   return bytes;
+}
+
+// What a pull has read, row after row.
+inline std::vector<float> ValuesOf(const PendingRows& pending) {
+  std::vector<float> values;
+  for (const PendingRows::Block& block : pending.blocks) {
+    values.insert(values.end(), block.values.begin(), block.values.end());
+  }
+  return values;
 }
 
 inline Bytes RowIdsFrame(uint32_t table, const std::vector<uint64_t>& ids) {

@@ -16,35 +16,38 @@ ServerPull::ServerPull(const ModelLayout& layout, RowCache* cache, uint64_t step
       servers_(layout.server_count()) {}
 
 void ServerPull::Ask(const data::Batch& batch) {
-  std::vector<Bytes> bodies(servers_.size());
   size_t position = 0;
   for (uint32_t table = 0; table < batch.tables.size(); ++table) {
-    AskForTable(table, batch.tables[table].unique, position, &bodies);
+    AskForTable(table, batch.tables[table].unique, position);
     position += batch.tables[table].unique.size();
   }
   request.bodies.resize(servers_.size());
   for (size_t server = 0; server < servers_.size(); ++server) {
-    if (!bodies[server].empty()) request.bodies[server].emplace_back(std::move(bodies[server]));
+    session::BodyWriter writer;
+    for (const Asked& asked : servers_[server]) {
+      wire::AppendRowIds(writer.Next(), asked.table, static_cast<uint32_t>(dimension_), asked.ids);
+    }
+    writer.MoveTo(&request.bodies[server]);
   }
 }
 
 void ServerPull::AskForTable(uint32_t table, const std::vector<uint64_t>& ids,
-                             size_t first_position, std::vector<Bytes>* bodies) {
-  for (auto& tables : servers_) tables.push_back({.table = table, .positions = {}, .ids = {}});
+                             size_t first_position) {
   for (size_t i = 0; i < ids.size(); ++i) {
     if (FindInCache(table, ids[i], first_position + i)) continue;
-    Asked& asked = servers_[RowServer(table, ids[i], layout_.server_count())].back();
+    Asked& asked = AskedOf(RowServer(table, ids[i], layout_.server_count()), table);
     asked.positions.push_back(first_position + i);
     asked.ids.push_back(ids[i]);
   }
-  for (size_t server = 0; server < servers_.size(); ++server) {
-    const std::vector<uint64_t>& asked = servers_[server].back().ids;
-    if (asked.empty()) {
-      servers_[server].pop_back();
-    } else {
-      wire::AppendRowIds(&(*bodies)[server], table, static_cast<uint32_t>(dimension_), asked);
-    }
+}
+
+ServerPull::Asked& ServerPull::AskedOf(size_t server, uint32_t table) {
+  std::vector<Asked>& frames = servers_[server];
+  if (frames.empty() || frames.back().table != table ||
+      frames.back().ids.size() == wire::RowsPerFrame(dimension_)) {
+    frames.push_back({.table = table, .positions = {}, .ids = {}});
   }
+  return frames.back();
 }
 
 bool ServerPull::FindInCache(uint32_t table, uint64_t id, size_t position) {
@@ -75,23 +78,20 @@ Status ServerPull::Take(const std::vector<Body>& replies, std::span<float> rows,
 }
 
 Status ServerPull::TakeReply(size_t server, const Body& reply, std::span<float> rows) {
-  if (reply.size() != 1) {
-    return InvalidData(StrCat("it has ", reply.size(), " parts instead of 1"));
-  }
-  wire::FrameCursor cursor(reply[0].span());
+  session::BodyReader reader(reply);
   for (const Asked& asked : servers_[server]) {
-    WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, cursor.Next());
+    WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, reader.Next());
     if (frame.header.tensor != asked.table) {
       return InvalidData(
           StrCat("it has rows of table ", frame.header.tensor, " instead of ", asked.table));
     }
-    WEIR_RETURN_IF_ERROR(TakeTable(frame, asked, rows));
+    WEIR_RETURN_IF_ERROR(TakeFrame(frame, asked, rows));
   }
-  if (cursor.done()) return OkStatus();
+  if (reader.done()) return OkStatus();
   return InvalidData("it has rows that nobody asked for");
 }
 
-Status ServerPull::TakeTable(const wire::FrameView& frame, const Asked& asked,
+Status ServerPull::TakeFrame(const wire::FrameView& frame, const Asked& asked,
                              std::span<float> rows) {
   WEIR_RETURN_IF_ERROR(wire::DecodeRowValues(frame, static_cast<uint32_t>(dimension_),
                                              static_cast<uint32_t>(asked.positions.size()),

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "common/base/bytes.h"
 #include "common/base/status.h"
 #include "common/layout/model_layout.h"
+#include "common/session/body.h"
 #include "common/wire/frame.h"
 #include "worker/client/parameter_client.h"
 #include "worker/client/row_cache.h"
@@ -40,18 +40,19 @@ class ServerPull : public RowPull {
   RowRequest request;
 
  private:
-  // Positions are among all unique rows of the batch.
+  // What a frame asks for. Positions are among all unique rows of the batch.
   struct Asked {
     uint32_t table = 0;
     std::vector<size_t> positions;
     std::vector<uint64_t> ids;  // of the positions
   };
 
-  void AskForTable(uint32_t table, const std::vector<uint64_t>& ids, size_t first_position,
-                   std::vector<Bytes>* bodies);
+  void AskForTable(uint32_t table, const std::vector<uint64_t>& ids, size_t first_position);
+  // Where the next row of the table is to be asked for at this server.
+  Asked& AskedOf(size_t server, uint32_t table);
   bool FindInCache(uint32_t table, uint64_t id, size_t position);
   Status TakeReply(size_t server, const Body& reply, std::span<float> rows);
-  Status TakeTable(const wire::FrameView& frame, const Asked& asked, std::span<float> rows);
+  Status TakeFrame(const wire::FrameView& frame, const Asked& asked, std::span<float> rows);
 
   const ModelLayout& layout_;
   RowCache* const cache_;
@@ -60,7 +61,7 @@ class ServerPull : public RowPull {
   std::vector<std::vector<Asked>> servers_;
   std::vector<size_t> cached_positions_;
   std::vector<float> cached_rows_;  // [cached_positions_, dimension]
-  std::vector<float> values_;       // of a table of a reply
+  std::vector<float> values_;       // of a frame of a reply
 };
 
 }  // namespace weir::worker

@@ -1,6 +1,7 @@
 #include "worker/link/replica.h"
 
 #include "common/base/hogwild.h"
+#include "common/session/body.h"
 
 namespace weir::worker {
 
@@ -12,12 +13,10 @@ Replica::Replica(const ModelLayout& layout)
 }
 
 Status Replica::Apply(size_t server, const transport::Message& answer) {
-  for (size_t i = 1; i < answer.parts.size(); ++i) {
-    wire::FrameCursor cursor(answer.parts[i].span());
-    while (!cursor.done()) {
-      WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, cursor.Next());
-      WEIR_RETURN_IF_ERROR(ApplyFrame(server, frame));
-    }
+  session::BodyReader reader(answer);
+  while (!reader.done()) {
+    WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, reader.Next());
+    WEIR_RETURN_IF_ERROR(ApplyFrame(server, frame));
   }
   return OkStatus();
 }

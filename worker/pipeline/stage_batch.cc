@@ -54,33 +54,32 @@ void StageMath::MakeRoom(StageBatch* batch) const {
 }
 
 Status StageMath::Forward(const float* parameters, std::span<const float> rows, Crossing crossing,
-                          ByteSpan input, StageBatch* batch, Bytes* output) {
+                          session::BodyReader* input, StageBatch* batch,
+                          session::BodyWriter* output) {
   MakeRoom(batch);
-  wire::FrameCursor cursor(input);
-  Status status = ForEachSlice(*batch, [&](const model::Slice& slice, size_t i) -> Status {
+  return ForEachSlice(*batch, [&](const model::Slice& slice, size_t i) -> Status {
     model::Stage& stage = batch->slices[i];
     if (!is_first()) {
-      WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, cursor.Next());
+      WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, input->Next());
       WEIR_RETURN_IF_ERROR(Policy(before_, crossing)
                                ->TakeForward({batch->number, stage_ - 1, slice.number}, frame,
                                              stage.input(slice), &batch->before[i]));
     }
     stage.Forward(parameters, batch->batch, slice, rows);
     if (is_last()) return OkStatus();
-    const size_t bytes_before = output->size();
+    const size_t bytes_before = output->byte_count();
     const kernels::MatrixView given = stage.output(slice);
     split::SplitPolicy& policy = *Policy(behind_, crossing);
-    policy.SendForward({batch->number, stage_, slice.number}, given, &batch->behind[i], output);
+    policy.SendForward({batch->number, stage_, slice.number}, given, &batch->behind[i],
+                       output->Next());
     if (batch->is_test()) return OkStatus();
     model::SplitCounts& split = counts_[stage_];
     split.elements += static_cast<uint64_t>(given.row_count * given.column_count);
     split.elements_sent += policy.sent_count();
-    split.forward_bytes += output->size() - bytes_before;
+    split.forward_bytes += output->byte_count() - bytes_before;
     split.threshold = policy.threshold();
     return OkStatus();
   });
-  if (status.ok() && !cursor.done()) status = InvalidData("more frames than the batch has slices");
-  return status;
 }
 
 Result<double> StageMath::Loss(const float* parameters, std::span<const float> rows,
@@ -114,25 +113,23 @@ void StageMath::Score(StageBatch* batch, std::vector<float>* probabilities) {
 }
 
 Status StageMath::Backward(const float* parameters, const model::GradientBuffers& gradients,
-                           ByteSpan input, StageBatch* batch, Bytes* output) {
-  wire::FrameCursor cursor(input);
-  Status status = ForEachSlice(*batch, [&](const model::Slice& slice, size_t i) -> Status {
+                           session::BodyReader* input, StageBatch* batch,
+                           session::BodyWriter* output) {
+  return ForEachSlice(*batch, [&](const model::Slice& slice, size_t i) -> Status {
     model::Stage& stage = batch->slices[i];
     if (!is_last()) {
-      WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, cursor.Next());
+      WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, input->Next());
       WEIR_RETURN_IF_ERROR(behind_->TakeBackward({batch->number, stage_, slice.number}, frame,
                                                  batch->behind[i], stage.output_gradient(slice)));
     }
     stage.Backward(parameters, batch->batch, slice, gradients);
     if (is_first()) return OkStatus();
-    const size_t bytes_before = output->size();
+    const size_t bytes_before = output->byte_count();
     before_->SendBackward({batch->number, stage_ - 1, slice.number}, stage.input_gradient(slice),
-                          batch->before[i], output);
-    counts_[stage_ - 1].backward_bytes += output->size() - bytes_before;
+                          batch->before[i], output->Next());
+    counts_[stage_ - 1].backward_bytes += output->byte_count() - bytes_before;
     return OkStatus();
   });
-  if (status.ok() && !cursor.done()) status = InvalidData("more frames than the batch has slices");
-  return status;
 }
 
 std::vector<model::SplitCounts> StageMath::TakeSplitCounts() {

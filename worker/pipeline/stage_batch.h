@@ -13,11 +13,11 @@
 #include <span>
 #include <vector>
 
-#include "common/base/bytes.h"
 #include "common/base/status.h"
 #include "common/kernels/kernel_table.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/protocol.pb.h"
+#include "common/session/body.h"
 #include "common/split/split_policy.h"
 #include "common/tensor/aligned_buffer.h"
 #include "worker/client/parameter_client.h"
@@ -61,11 +61,11 @@ class StageMath {
   // What crosses the splits: what their policies let through, or everything.
   enum class Crossing { kAsTrained, kWhole };
 
-  // input: the frames of the stage before, one a slice; empty for the first stage. output: gets
-  // those for the stage behind; nothing of the last stage. rows: the batch's. InvalidData when the
-  // frames do not fit the batch.
+  // input: the frames of the stage before, one a slice, of which it takes so many; of no use to the
+  // first stage. output: gets those for the stage behind; nothing of the last stage. rows: the
+  // batch's. InvalidData when the frames do not fit the batch.
   Status Forward(const float* parameters, std::span<const float> rows, Crossing crossing,
-                 ByteSpan input, StageBatch* batch, Bytes* output);
+                 session::BodyReader* input, StageBatch* batch, session::BodyWriter* output);
 
   // Of the last stage, after Forward. Returns the sum of the logloss over the batch; an error when
   // that is not finite.
@@ -76,8 +76,8 @@ class StageMath {
   // After Forward as trained, and Loss if it is the last stage. input: the frames of the stage
   // behind; output: gets those for the stage before. gradients: as Stage has it, rows zeroed by the
   // caller.
-  Status Backward(const float* parameters, const model::GradientBuffers& gradients, ByteSpan input,
-                  StageBatch* batch, Bytes* output);
+  Status Backward(const float* parameters, const model::GradientBuffers& gradients,
+                  session::BodyReader* input, StageBatch* batch, session::BodyWriter* output);
 
   // What crossed the splits before and behind this stage since the last time, in training: forward
   // behind it, backward before it. By split.

@@ -30,11 +30,9 @@ ByteSpan Part(const transport::Message& message, size_t index) {
   return index < message.parts.size() ? message.parts[index].span() : ByteSpan();
 }
 
-std::vector<transport::Part> ToParts(std::vector<Bytes> bodies) {
-  std::vector<transport::Part> parts;
-  parts.reserve(bodies.size());
-  for (Bytes& body : bodies) parts.emplace_back(std::move(body));
-  return parts;
+Status CheckTaken(const session::BodyReader& frames) {
+  if (frames.done()) return OkStatus();
+  return InvalidData("more frames than the batch has slices");
 }
 
 }  // namespace
@@ -183,19 +181,25 @@ Status StageThread::Forward(std::unique_ptr<StageBatch> batch, const transport::
   WEIR_RETURN_IF_ERROR(AwaitRows(batch.get()));
   if (batch->is_test() && !rows_.empty()) CountUnseen(*batch);
   batch->mark = client_.MarkRead();
-  std::vector<Bytes> bodies(batch->is_test() && masks_ ? 2 : 1);
-  for (size_t i = 0; i < bodies.size(); ++i) {
-    const auto crossing = i == 0 ? StageMath::Crossing::kAsTrained : StageMath::Crossing::kWhole;
-    const Status status = math_.Forward(client_.replica(), rows_, crossing, Part(message, i + 1),
-                                        batch.get(), &bodies[i]);
+  session::BodyReader frames(message);
+  session::Body body;
+  const bool is_twofold = batch->is_test() && masks_;
+  for (const auto crossing : {StageMath::Crossing::kAsTrained, StageMath::Crossing::kWhole}) {
+    const bool is_whole = crossing == StageMath::Crossing::kWhole;
+    if (is_whole && !is_twofold) break;
+    session::BodyWriter writer;
+    Status status =
+        math_.Forward(client_.replica(), rows_, crossing, &frames, batch.get(), &writer);
+    if (status.ok() && is_whole == is_twofold) status = CheckTaken(frames);
     if (!status.ok()) return Named(status, parts_.stage - 1);
+    writer.MoveTo(&body);
     if (!math_.is_last() || !batch->is_test()) continue;
-    std::vector<float>& to = i == 0 ? scores_.probabilities : scores_.unmasked;
+    std::vector<float>& to = is_whole ? scores_.unmasked : scores_.probabilities;
     to.clear();
     math_.Score(batch.get(), &to);
   }
-  if (!math_.is_last()) return SendForward(std::move(batch), std::move(bodies));
-  if (batch->is_test()) return SendScores(std::move(batch), bodies.size() == 2);
+  if (!math_.is_last()) return SendForward(std::move(batch), body);
+  if (batch->is_test()) return SendScores(std::move(batch), is_twofold);
   return TurnAround(std::move(batch));
 }
 
@@ -209,7 +213,7 @@ void StageThread::CountUnseen(const StageBatch& batch) {
   shared_.unseen_values.Count(batch.name.evaluation(), batch.batch, rows_, place);
 }
 
-Status StageThread::SendForward(std::unique_ptr<StageBatch> batch, std::vector<Bytes> bodies) {
+Status StageThread::SendForward(std::unique_ptr<StageBatch> batch, const session::Body& body) {
   // Before it leaves: it may be back, and reported, before this thread does anything more.
   shared_.counters.AddSplits(math_.TakeSplitCounts());
   v1::Header header;
@@ -225,7 +229,7 @@ Status StageThread::SendForward(std::unique_ptr<StageBatch> batch, std::vector<B
   } else if (!shared_.queue.Keep(std::move(batch))) {
     return OkStatus();
   }
-  Send(header, ToParts(std::move(bodies)));
+  Send(header, body);
   return OkStatus();
 }
 
@@ -235,18 +239,18 @@ Status StageThread::SendScores(std::unique_ptr<StageBatch> batch, bool has_unmas
   if (!has_unmasked) scores_.unmasked.clear();
   scores_.labels.assign(batch->batch.labels.begin(), batch->batch.labels.end());
   v1::Header header = BackwardHeader(batch->generation, batch->number);
-  std::vector<Bytes> bodies;
-  bodies.push_back(
+  session::Body body;
+  body.emplace_back(
       session::WriteScores(scores_, header.mutable_stage_backward()->mutable_scores()));
   shared_.queue.GiveBack(std::move(batch));
-  Send(header, ToParts(std::move(bodies)));
+  Send(header, body);
   return OkStatus();
 }
 
 Status StageThread::TurnAround(std::unique_ptr<StageBatch> batch) {
   WEIR_ASSIGN_OR_RETURN(const double logloss_sum,
                         math_.Loss(client_.replica(), rows_, batch.get()));
-  return Backward(std::move(batch), {}, logloss_sum);
+  return Backward(std::move(batch), session::BodyReader(), logloss_sum);
 }
 
 // --- Backward ---------------------------------------------------------------------------------
@@ -258,7 +262,7 @@ Status StageThread::Return(StageWork work) {
     return BadBackward("gradients of a batch that has none");
   }
   if (!std::isfinite(backward.logloss_sum())) return BadBackward("its loss is not finite");
-  return Backward(std::move(work.batch), Part(work.message, 1), backward.logloss_sum());
+  return Backward(std::move(work.batch), session::BodyReader(work.message), backward.logloss_sum());
 }
 
 Status StageThread::ReturnScores(StageWork work) {
@@ -287,20 +291,22 @@ Status StageThread::TakeScores(StageBatch& batch, const v1::StageBackward& backw
   return OkStatus();
 }
 
-Status StageThread::Backward(std::unique_ptr<StageBatch> batch, ByteSpan frames,
+Status StageThread::Backward(std::unique_ptr<StageBatch> batch, session::BodyReader frames,
                              double logloss_sum) {
   const model::GradientBuffers gradients = finisher_.Gradients(batch->row_elements);
   std::ranges::fill(gradients.rows, 0.0f);
   std::ranges::fill(gradients.row_squares, 0.0f);
-  std::vector<Bytes> bodies(1);
-  const Status computed =
-      math_.Backward(client_.replica(), gradients, frames, batch.get(), &bodies[0]);
+  session::BodyWriter writer;
+  Status computed = math_.Backward(client_.replica(), gradients, &frames, batch.get(), &writer);
+  if (computed.ok()) computed = CheckTaken(frames);
   if (!computed.ok()) return Named(computed, parts_.stage + 1);
   shared_.counters.AddSplits(math_.TakeSplitCounts());
   if (!math_.is_first()) {  // first, so that the stage before goes on
     v1::Header header = BackwardHeader(batch->generation, batch->number);
     header.mutable_stage_backward()->set_logloss_sum(logloss_sum);
-    Send(header, ToParts(std::move(bodies)));
+    session::Body body;
+    writer.MoveTo(&body);
+    Send(header, body);
   }
   return Push(std::move(batch), logloss_sum);
 }

@@ -104,7 +104,7 @@ class StageThread {
   Status AwaitRows(StageBatch* batch);
   Status Forward(std::unique_ptr<StageBatch> batch, const transport::Message& message);
   void CountUnseen(const StageBatch& batch);
-  Status SendForward(std::unique_ptr<StageBatch> batch, std::vector<Bytes> bodies);
+  Status SendForward(std::unique_ptr<StageBatch> batch, const session::Body& body);
 
   // Of the last stage: what goes back at once.
   Status SendScores(std::unique_ptr<StageBatch> batch, bool has_unmasked);
@@ -115,7 +115,8 @@ class StageThread {
   Status ReturnScores(StageWork work);
   Status TakeScores(StageBatch& batch, const v1::StageBackward& backward,
                     const transport::Message& message);
-  Status Backward(std::unique_ptr<StageBatch> batch, ByteSpan frames, double logloss_sum);
+  Status Backward(std::unique_ptr<StageBatch> batch, session::BodyReader frames,
+                  double logloss_sum);
   Status Push(std::unique_ptr<StageBatch> batch, double logloss_sum);
 
   v1::Header BackwardHeader(uint64_t generation, uint64_t number) const;

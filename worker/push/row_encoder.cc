@@ -10,6 +10,21 @@
 #include "common/wire/row_frame.h"
 
 namespace weir::worker {
+namespace {
+
+// Each but the last one full.
+void AppendFullFrames(uint32_t table, size_t dimension, std::span<const uint64_t> ids,
+                      std::span<const float> values, wire::ValueCoding coding,
+                      session::BodyWriter* writer) {
+  for (size_t first = 0, count = 0; first < ids.size(); first += count) {
+    count = std::min(wire::RowsPerFrame(dimension), ids.size() - first);
+    wire::AppendRowGradients(writer->Next(), table, static_cast<uint32_t>(dimension),
+                             ids.subspan(first, count),
+                             values.subspan(first * dimension, count * dimension), coding);
+  }
+}
+
+}  // namespace
 
 RowEncoder::RowEncoder(const v1::CompressionConfig& compression, const ModelLayout& layout,
                        bool has_rows)
@@ -53,17 +68,17 @@ void RowEncoder::ForEachTable(const data::Batch& batch, const BatchRows& rows,
   }
 }
 
-void RowEncoder::Encode(const data::Batch& batch, const BatchRows& rows, std::vector<Bytes>& bodies,
-                        Scratch* scratch) {
+void RowEncoder::Encode(const data::Batch& batch, const BatchRows& rows,
+                        std::vector<session::BodyWriter>& writers, Scratch* scratch) {
   const Stopwatch stopwatch(&encode_seconds_);
   ForEachTable(batch, rows, [&](uint32_t table, const compress::RowGradients& gradients) {
     compress::RowResidual* const residual = tables_[table].residual.get();
     if (residual == nullptr) {
       plain_rows_.fetch_add(gradients.ids.size(), std::memory_order_relaxed);
-      return AppendFrames(table, gradients.ids, gradients.values, bodies, scratch);
+      return AppendFrames(table, gradients.ids, gradients.values, writers, scratch);
     }
     residual->Take(gradients, &scratch->sent);
-    AppendFrames(table, scratch->sent.ids, scratch->sent.values, bodies, scratch);
+    AppendFrames(table, scratch->sent.ids, scratch->sent.values, writers, scratch);
   });
 }
 
@@ -75,8 +90,8 @@ void RowEncoder::Accumulate(const data::Batch& batch, const BatchRows& rows) {
 }
 
 void RowEncoder::AppendFrames(uint32_t table, std::span<const uint64_t> ids,
-                              std::span<const float> values, std::vector<Bytes>& bodies,
-                              Scratch* scratch) const {
+                              std::span<const float> values,
+                              std::vector<session::BodyWriter>& writers, Scratch* scratch) const {
   const auto dimension = static_cast<size_t>(layout_.embedding_dimension());
   const uint32_t servers = layout_.server_count();
   scratch->ids.resize(servers);
@@ -88,9 +103,8 @@ void RowEncoder::AppendFrames(uint32_t table, std::span<const uint64_t> ids,
     scratch->values[server].insert(scratch->values[server].end(), row, row + dimension);
   }
   for (uint32_t server = 0; server < servers; ++server) {
-    if (scratch->ids[server].empty()) continue;
-    wire::AppendRowGradients(&bodies[server], table, static_cast<uint32_t>(dimension),
-                             scratch->ids[server], scratch->values[server], tables_[table].coding);
+    AppendFullFrames(table, dimension, scratch->ids[server], scratch->values[server],
+                     tables_[table].coding, &writers[server]);
     scratch->ids[server].clear();
     scratch->values[server].clear();
   }

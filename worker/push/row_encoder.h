@@ -17,6 +17,7 @@
 #include "common/proto/config.pb.h"
 #include "common/proto/report.pb.h"
 #include "common/saved_model/policy_states.h"
+#include "common/session/body.h"
 #include "worker/data/batch.h"
 
 namespace weir::worker {
@@ -48,9 +49,9 @@ class RowEncoder {
     std::vector<std::vector<float>> values;  // likewise
   };
 
-  // Appends a frame per server and table that has rows to send. bodies: one per server.
-  void Encode(const data::Batch& batch, const BatchRows& rows, std::vector<Bytes>& bodies,
-              Scratch* scratch);
+  // Appends frames of each table that has rows to send. writers: one per server.
+  void Encode(const data::Batch& batch, const BatchRows& rows,
+              std::vector<session::BodyWriter>& writers, Scratch* scratch);
   // A step without a push; only if keeps_rows().
   void Accumulate(const data::Batch& batch, const BatchRows& rows);
 
@@ -74,7 +75,7 @@ class RowEncoder {
   template <typename Visit>
   void ForEachTable(const data::Batch& batch, const BatchRows& rows, const Visit& visit) const;
   void AppendFrames(uint32_t table, std::span<const uint64_t> ids, std::span<const float> values,
-                    std::vector<Bytes>& bodies, Scratch* scratch) const;
+                    std::vector<session::BodyWriter>& writers, Scratch* scratch) const;
 
   const ModelLayout& layout_;
   const bool has_rows_;

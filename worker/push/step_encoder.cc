@@ -97,41 +97,40 @@ Status StepEncoder::CheckFinite(std::span<const float> dense) const {
   return OkStatus();
 }
 
-std::vector<std::vector<transport::Part>> StepEncoder::Encode(std::span<const float> dense,
-                                                              const data::Batch& batch,
-                                                              const BatchRows& rows,
-                                                              Scratch* scratch) {
-  std::vector<Bytes> dense_bodies = scratch->dense_sizes.MakeBodies(layout_.server_count());
-  std::vector<Bytes> row_bodies = scratch->row_sizes.MakeBodies(layout_.server_count());
+std::vector<session::Body> StepEncoder::Encode(std::span<const float> dense,
+                                               const data::Batch& batch, const BatchRows& rows,
+                                               Scratch* scratch) {
+  auto dense_writers = scratch->dense_sizes.MakeWriters(layout_.server_count());
+  auto row_writers = scratch->row_sizes.MakeWriters(layout_.server_count());
   for (const auto& layer : layers_) {
-    EncodeLayer(*layer, ElementsOf(*layer->tensor, dense), dense_bodies, scratch);
+    EncodeLayer(*layer, ElementsOf(*layer->tensor, dense), dense_writers, scratch);
   }
-  rows_.Encode(batch, rows, row_bodies, &scratch->rows);
-  scratch->dense_sizes.Remember(dense_bodies);
-  scratch->row_sizes.Remember(row_bodies);
-  std::vector<std::vector<transport::Part>> parts(layout_.server_count());
-  for (size_t i = 0; i < parts.size(); ++i) {
-    if (!dense_bodies[i].empty()) parts[i].emplace_back(std::move(dense_bodies[i]));
-    if (!row_bodies[i].empty()) parts[i].emplace_back(std::move(row_bodies[i]));
-  }
-  return parts;
-}
-
-std::vector<Bytes> StepEncoder::BodySizes::MakeBodies(size_t server_count) const {
-  std::vector<Bytes> bodies(server_count);
-  for (size_t i = 0; i < std::min(server_count, last_.size()); ++i) {
-    bodies[i].reserve(last_[i] + last_[i] / 8);
+  rows_.Encode(batch, rows, row_writers, &scratch->rows);
+  scratch->dense_sizes.Remember(dense_writers);
+  scratch->row_sizes.Remember(row_writers);
+  std::vector<session::Body> bodies(layout_.server_count());
+  for (size_t i = 0; i < bodies.size(); ++i) {
+    dense_writers[i].MoveTo(&bodies[i]);
+    row_writers[i].MoveTo(&bodies[i]);
   }
   return bodies;
 }
 
-void StepEncoder::BodySizes::Remember(const std::vector<Bytes>& bodies) {
-  last_.resize(bodies.size());
-  for (size_t i = 0; i < bodies.size(); ++i) last_[i] = bodies[i].size();
+std::vector<session::BodyWriter> StepEncoder::BodySizes::MakeWriters(size_t server_count) const {
+  std::vector<session::BodyWriter> writers(server_count);
+  for (size_t i = 0; i < std::min(server_count, last_.size()); ++i) {
+    writers[i] = session::BodyWriter(last_[i] + last_[i] / 8);
+  }
+  return writers;
+}
+
+void StepEncoder::BodySizes::Remember(const std::vector<session::BodyWriter>& writers) {
+  last_.resize(writers.size());
+  for (size_t i = 0; i < writers.size(); ++i) last_[i] = writers[i].byte_count();
 }
 
 void StepEncoder::EncodeLayer(Layer& layer, std::span<const float> gradient,
-                              std::vector<Bytes>& bodies, Scratch* scratch) {
+                              std::vector<session::BodyWriter>& writers, Scratch* scratch) {
   const Stopwatch stopwatch(&layer.encode_seconds);
   const compress::StepPlan plan = layer.policy->BeginStep(*layer.state, gradient);
   const wire::ValueFormat format = layer.policy->value_format(layer.scope, plan);
@@ -139,7 +138,7 @@ void StepEncoder::EncodeLayer(Layer& layer, std::span<const float> gradient,
   wire::PieceFrameWriter& writer = scratch->writer;
   uint64_t sent = 0, bytes = 0;
   for (const PieceSpec& piece : layout_.tensor_pieces(layer.tensor->id)) {
-    writer.Open(&bodies[piece.server], wire::FrameKind::kGradient, piece.tensor,
+    writer.Open(writers[piece.server].Next(), wire::FrameKind::kGradient, piece.tensor,
                 static_cast<uint32_t>(piece.begin),
                 format.OfPiece(piece.begin, piece.element_count));
     const auto first_stripe = static_cast<uint32_t>(piece.begin / kStripeElements);

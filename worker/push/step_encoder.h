@@ -19,7 +19,7 @@
 #include "common/proto/config.pb.h"
 #include "common/proto/report.pb.h"
 #include "common/saved_model/policy_states.h"
-#include "common/transport/message.h"
+#include "common/session/body.h"
 #include "common/wire/piece_frame.h"
 #include "worker/data/batch.h"
 #include "worker/push/row_encoder.h"
@@ -39,12 +39,12 @@ class StepEncoder {
   // A step of this batch may go without a push: nothing but residuals is concerned.
   bool MayWait(const data::Batch& batch) const;
 
-  // The last step's sizes: a message owns its bytes, so each body is new, but it need not grow.
+  // The last step's sizes: a message owns its bytes, so each buffer is new, but it need not grow.
   class BodySizes {
    public:
     // Empty, with room for a little more than the last ones.
-    std::vector<Bytes> MakeBodies(size_t server_count) const;
-    void Remember(const std::vector<Bytes>& bodies);
+    std::vector<session::BodyWriter> MakeWriters(size_t server_count) const;
+    void Remember(const std::vector<session::BodyWriter>& writers);
 
    private:
     std::vector<size_t> last_;
@@ -68,11 +68,10 @@ class StepEncoder {
   // looked at, and not the weights'.
   Status CheckFinite(std::span<const float> dense) const;
 
-  // Body parts per server: dense frames, then row frames, each part only if it holds anything.
+  // A body per server: parts of dense frames, then of row frames.
   // dense: flat gradients.
-  std::vector<std::vector<transport::Part>> Encode(std::span<const float> dense,
-                                                   const data::Batch& batch, const BatchRows& rows,
-                                                   Scratch* scratch);
+  std::vector<session::Body> Encode(std::span<const float> dense, const data::Batch& batch,
+                                    const BatchRows& rows, Scratch* scratch);
 
   // A step without a push.
   void Accumulate(std::span<const float> dense, const data::Batch& batch, const BatchRows& rows);
@@ -90,8 +89,8 @@ class StepEncoder {
  private:
   struct Layer;
 
-  void EncodeLayer(Layer& layer, std::span<const float> gradient, std::vector<Bytes>& bodies,
-                   Scratch* scratch);
+  void EncodeLayer(Layer& layer, std::span<const float> gradient,
+                   std::vector<session::BodyWriter>& writers, Scratch* scratch);
 
   const ModelLayout& layout_;
   std::vector<std::unique_ptr<Layer>> layers_;

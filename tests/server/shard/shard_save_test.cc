@@ -65,7 +65,7 @@ class StagedShard {
     CHECK(shard_.PostRows(pending, MakeParts({}, {RowIdsFrame(kTable, {id})})).ok());
     shard_.WaitIdle();
     outbox_.TakeAll();
-    return pending->values;
+    return ValuesOf(*pending);
   }
 
   // The first element of the first piece of a tensor, which gets a gradient first.

@@ -72,7 +72,7 @@ class ShardTest : public testing::Test {
     WEIR_RETURN_IF_ERROR(shard_.PostRows(pending, MakeParts({}, std::move(body))));
     shard_.WaitIdle();
     CHECK_EQ(outbox_.TakeAll().rows.size(), 1u);
-    *values = pending->values;
+    *values = ValuesOf(*pending);
     return OkStatus();
   }
   std::vector<float> Row(uint32_t table, uint64_t id) {
@@ -418,6 +418,88 @@ TEST_F(ShardTest, RefusesAPullThatNamesATableMoreOftenThanThereAreTables) {
                   .message(),
               HasSubstr("more frames"));
   ExpectNothingQueued();
+}
+
+// Rows so wide that few of them fill a frame.
+class WideRowsTest : public ShardTest {
+ protected:
+  static constexpr uint32_t kWide = 4096;
+  static constexpr size_t kFull = wire::RowsPerFrame(kWide);
+
+  WideRowsTest() : ShardTest(Wide()) {}
+
+  static v1::Config Wide() {
+    v1::Config config = TinyConfig();
+    config.mutable_model()->clear_bottom_widths();
+    config.mutable_model()->add_bottom_widths(kWide);
+    config.mutable_model()->set_embedding_dimension(kWide);
+    config.mutable_data()->mutable_synthetic()->set_rows_per_table(10'000);
+    return config;
+  }
+  // Of rows [begin, begin + count) of a table.
+  static Bytes Ids(uint32_t table, uint64_t begin, size_t count) {
+    std::vector<uint64_t> ids(count);
+    std::iota(ids.begin(), ids.end(), begin);
+    Bytes bytes;
+    wire::AppendRowIds(&bytes, table, kWide, ids);
+    return bytes;
+  }
+  static Bytes Gradients(uint32_t table, uint64_t begin, size_t count) {
+    std::vector<uint64_t> ids(count);
+    std::iota(ids.begin(), ids.end(), begin);
+    Bytes bytes;
+    wire::AppendRowGradients(&bytes, table, kWide, ids, std::vector<float>(count * kWide, 1.0f),
+                             wire::ValueCoding::kBf16);
+    return bytes;
+  }
+  // Of rows 0 to count - 1 of a table, in full frames.
+  template <typename Frame>
+  static std::vector<Bytes> Full(uint32_t table, size_t count, const Frame& frame) {
+    std::vector<Bytes> parts;
+    for (size_t begin = 0; begin < count; begin += kFull) {
+      parts.push_back(frame(table, begin, std::min(kFull, count - begin)));
+    }
+    return parts;
+  }
+  void ExpectRows(uint32_t table, size_t count, float learned, std::span<const float> values) {
+    ASSERT_EQ(values.size(), count * kWide);
+    std::vector<float> row(kWide);
+    for (size_t i = 0; i < count; ++i) {
+      InitialRowValues(layout_.seed(), layout_.tables()[table], i, row);
+      for (float& value : row) value += learned;
+      ASSERT_TRUE(std::ranges::equal(row, values.subspan(i * kWide, kWide))) << "row " << i;
+    }
+  }
+};
+
+TEST_F(WideRowsTest, AreReadAndAppliedWhereATableTakesManyFrames) {
+  constexpr size_t kFirst = 9 * kFull, kSecond = 2 * kFull + 1;  // of several blocks
+  std::vector<Bytes> ids = Full(0, kFirst, Ids), gradients = Full(0, kFirst, Gradients);
+  for (Bytes& frame : Full(1, kSecond, Ids)) ids.push_back(std::move(frame));
+  for (Bytes& frame : Full(1, kSecond, Gradients)) gradients.push_back(std::move(frame));
+  for (const bool is_trained : {false, true}) {
+    std::vector<float> values;
+    ASSERT_TRUE(Pull(ids, false, &values).ok());
+    const float learned = is_trained ? -kRowRate : 0;
+    ExpectRows(0, kFirst, learned, std::span(values).first(kFirst * kWide));
+    ExpectRows(1, kSecond, learned, std::span(values).subspan(kFirst * kWide));
+    if (is_trained) break;
+    ASSERT_TRUE(Apply(gradients)->status.ok());
+  }
+  EXPECT_EQ(shard_.row_count(), static_cast<int64_t>(kFirst + kSecond));
+}
+
+TEST_F(WideRowsTest, OfFramesThatAreNotFullThereAreNoMoreThanTables) {
+  const std::vector<Bytes> most = {Ids(0, 0, kFull), Ids(0, 40, 1), Ids(1, 0, 1)};
+  std::vector<float> values;
+  EXPECT_TRUE(Pull(most, true, &values).ok());
+  std::vector<Bytes> more = most;
+  more.push_back(Ids(1, 1, 1));
+  EXPECT_THAT(Pull(more, true, &values).message(), HasSubstr("more frames"));
+  more[1] = Ids(0, 40, kFull - 2);
+  EXPECT_FALSE(Pull(more, true, &values).ok()) << "one row is missing";
+  more[1] = Ids(0, 40, kFull - 1);
+  EXPECT_TRUE(Pull(more, true, &values).ok());
 }
 
 TEST_F(ShardTest, RefusesAPullWhoseReplyWouldBeTooLarge) {

@@ -70,11 +70,12 @@ TEST_F(ServerPullTest, PutsTheRowsOfAllServersWhereTheBatchHasThem) {
   EXPECT_EQ(taken_, rows_);
 }
 
-TEST_F(ServerPullTest, RefusesAReplyOfAnythingButOnePart) {
-  EXPECT_EQ(Take(2).message(), "server 1 sent a damaged row reply: it has 2 parts instead of 1");
+TEST_F(ServerPullTest, RefusesAReplyThatComesTwiceOrNotAtAll) {
+  EXPECT_EQ(Take(2).message(),
+            "server 1 sent a damaged row reply: it has rows that nobody asked for");
   const Status empty = Take(0);
   EXPECT_EQ(empty.code(), StatusCode::kInvalidData);
-  EXPECT_EQ(empty.message(), "server 1 sent a damaged row reply: it has 0 parts instead of 1");
+  EXPECT_THAT(empty.message(), HasSubstr("server 1 sent a damaged row reply: frame at byte 0"));
 }
 
 TEST_F(ServerPullTest, NamesTheServerWhoseRowsAreDamaged) {
@@ -90,6 +91,72 @@ TEST_F(ServerPullTest, RefusesFewerOrMoreOrOtherTablesThanItAskedFor) {
   EXPECT_EQ(Take().code(), StatusCode::kInvalidData);
   Reply(1, 1);
   EXPECT_THAT(Take().message(), HasSubstr("it has rows of table 1 instead of 0"));
+}
+
+// Rows so wide that few of them fill a frame.
+class WideServerPullTest : public testing::Test {
+ protected:
+  static constexpr size_t kWide = 4096, kFull = wire::RowsPerFrame(kWide);
+
+  static v1::Config Wide() {
+    v1::Config config = TinyRun();
+    config.mutable_model()->set_embedding_dimension(kWide);
+    config.mutable_data()->mutable_synthetic()->set_tables(2);
+    config.mutable_data()->mutable_synthetic()->set_rows_per_table(10'000);
+    return config;
+  }
+  // As a server does: to each frame one, each in a part of its own.
+  Body Answer(const Body& asked) {
+    Body reply;
+    session::BodyReader reader(asked);
+    frame_rows_.clear();
+    while (!reader.done()) {
+      const wire::FrameView frame = reader.Next().value();
+      std::vector<uint64_t> ids;
+      CHECK(wire::DecodeRowIds(frame, kWide, 10'000, &ids).ok());
+      frame_rows_.push_back(ids.size());
+      std::vector<float> values;
+      for (const uint64_t id : ids) {
+        values.insert(values.end(), kWide, static_cast<float>(10'000 * frame.header.tensor + id));
+      }
+      Bytes bytes;
+      wire::AppendRowValues(&bytes, frame.header.tensor, kWide, values, wire::ValueCoding::kF32);
+      reply.emplace_back(std::move(bytes));
+    }
+    return reply;
+  }
+  void TakeRows(size_t first_table_rows, size_t second_table_rows) {
+    ServerPull pull(layout_, nullptr, 0);
+    data::Batch batch;
+    batch.tables.resize(2);
+    std::vector<float> expected;
+    for (uint32_t table = 0; table < 2; ++table) {
+      for (uint64_t id = 0; id < (table == 0 ? first_table_rows : second_table_rows); ++id) {
+        batch.tables[table].unique.push_back(2 * id);
+        expected.insert(expected.end(), kWide, static_cast<float>(10'000 * table + 2 * id));
+      }
+    }
+    pull.Ask(batch);
+    const std::vector<Body> replies = {Answer(pull.request.bodies[0])};
+    std::vector<float> taken(expected.size());
+    const Status status = pull.Take(replies, taken, [](size_t) { return "it"; });
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(taken, expected);
+  }
+
+  const v1::Config config_ = Wide();
+  const ModelLayout layout_{config_, 1};
+  std::vector<size_t> frame_rows_;  // of the last request
+};
+
+TEST_F(WideServerPullTest, AsksForATableInFramesWhoseValuesAreNotMoreThanAPieces) {
+  TakeRows(kFull, 1);
+  EXPECT_THAT(frame_rows_, testing::ElementsAre(kFull, 1));
+  TakeRows(kFull + 1, kFull - 1);
+  EXPECT_THAT(frame_rows_, testing::ElementsAre(kFull, 1, kFull - 1));
+  TakeRows(3 * kFull, 2 * kFull);
+  EXPECT_THAT(frame_rows_, testing::Each(kFull));
+  EXPECT_EQ(frame_rows_.size(), 5u);
 }
 
 }  // namespace

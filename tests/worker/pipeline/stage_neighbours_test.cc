@@ -137,8 +137,14 @@ class LastStageTest : public StageNeighboursTest {
     name.set_mean_rows(kBatchSize);
     name.set_chunk_hash(rows.hash);
     StageMath math(layout_, 0, 0, model::KernelsFor(config_.model()), {});
-    CHECK(math.Forward(client_.replica(), {}, StageMath::Crossing::kAsTrained, {}, &batch, &frames_)
+    session::BodyWriter writer;
+    CHECK(math.Forward(client_.replica(), {}, StageMath::Crossing::kAsTrained, nullptr, &batch,
+                       &writer)
               .ok());
+    session::Body body;
+    writer.MoveTo(&body);
+    CHECK_EQ(body.size(), 1u);
+    frames_.assign(body[0].span().begin(), body[0].span().end());
   }
   // And the same rows of a test chunk, which it sends with and without what the split leaves out.
   void SendTest(uint32_t evaluation) {
@@ -157,9 +163,9 @@ class LastStageTest : public StageNeighboursTest {
     StageMath math(layout_, 0, 0, model::KernelsFor(config_.model()), {});
     session::Body body;
     for (const auto crossing : {StageMath::Crossing::kAsTrained, StageMath::Crossing::kWhole}) {
-      Bytes frames;
-      CHECK(math.Forward(client_.replica(), {}, crossing, {}, &batch, &frames).ok());
-      body.emplace_back(std::move(frames));
+      session::BodyWriter writer;
+      CHECK(math.Forward(client_.replica(), {}, crossing, nullptr, &batch, &writer).ok());
+      writer.MoveTo(&body);
     }
     CHECK(neighbour_->Send(connection_, session::MakeMessage(header_, body)).ok());
   }
@@ -328,6 +334,11 @@ class FirstStageTest : public StageNeighboursTest {
   void Answer(const session::Body& body) {
     CHECK(neighbour_->Send(peer_, session::MakeMessage(header_, body)).ok());
   }
+  size_t RowElements(const data::Batch& batch) const {
+    size_t rows = 0;
+    for (const data::TableIds& ids : batch.tables) rows += ids.unique.size();
+    return rows * static_cast<size_t>(layout_.embedding_dimension());
+  }
   // As the stage behind trains the batch, all its parameters 0.
   session::Body Train() {
     const v1::BatchName& name = forward_.name();
@@ -336,22 +347,21 @@ class FirstStageTest : public StageNeighboursTest {
     batch.number = forward_.batch();
     batch.name = name;
     data::MakeBatch(rows_, begin, begin + name.row_count(), &batch.batch);
-    size_t row_elements = 0;
-    for (const data::TableIds& ids : batch.batch.tables) {
-      row_elements += ids.unique.size() * static_cast<size_t>(layout_.embedding_dimension());
-    }
+    const size_t row_elements = RowElements(batch.batch);
     const auto flat = static_cast<size_t>(layout_.flat_element_count());
     tensor::AlignedBuffer parameters(flat), dense(flat), rows(row_elements), of_rows(row_elements);
     StageMath math(layout_, 0, 1, model::KernelsFor(config_.model()), {});
-    Bytes back;
-    CHECK(math.Forward(parameters.data(), rows.span(), StageMath::Crossing::kAsTrained,
-                       frames_.at(0).span(), &batch, nullptr)
+    session::BodyReader frames(frames_);
+    session::BodyWriter back;
+    CHECK(math.Forward(parameters.data(), rows.span(), StageMath::Crossing::kAsTrained, &frames,
+                       &batch, nullptr)
               .ok());
     CHECK(math.Loss(parameters.data(), rows.span(), &batch).ok());
-    CHECK(math.Backward(parameters.data(), {dense.data(), of_rows.span(), {}}, {}, &batch, &back)
-              .ok());
+    CHECK(
+        math.Backward(parameters.data(), {dense.data(), of_rows.span(), {}}, nullptr, &batch, &back)
+            .ok());
     session::Body body;
-    body.emplace_back(std::move(back));
+    back.MoveTo(&body);
     return body;
   }
   // Of the first rows, which are the batch's unless there are more or fewer.

@@ -69,10 +69,12 @@ std::vector<float> RandomGradients(size_t count, uint64_t seed) {
 // Adds up everything that was pushed.
 class Receiver {
  public:
-  explicit Receiver(const ModelLayout& layout)
-      : layout_(layout), dense(static_cast<size_t>(layout.flat_element_count())) {}
+  explicit Receiver(const ModelLayout& layout, uint64_t table_rows = kTableRows)
+      : layout_(layout),
+        table_rows_(table_rows),
+        dense(static_cast<size_t>(layout.flat_element_count())) {}
 
-  void Take(const std::vector<std::vector<transport::Part>>& bodies) {
+  void Take(const std::vector<session::Body>& bodies) {
     ASSERT_EQ(bodies.size(), layout_.server_count());
     for (uint32_t server = 0; server < bodies.size(); ++server) {
       for (const transport::Part& part : bodies[server]) {
@@ -93,6 +95,7 @@ class Receiver {
 
  private:
   const ModelLayout& layout_;
+  const uint64_t table_rows_;
 
   void TakePiece(uint32_t server, const PieceSpec& piece, const wire::FrameView& frame) {
     EXPECT_EQ(piece.server, server);
@@ -112,7 +115,7 @@ class Receiver {
   void TakeRows(uint32_t server, const wire::FrameView& frame) {
     std::vector<uint64_t> ids;
     std::vector<float> values;
-    ASSERT_TRUE(wire::DecodeRowGradients(frame, kDimension, kTableRows, &ids, &values).ok());
+    ASSERT_TRUE(wire::DecodeRowGradients(frame, kDimension, table_rows_, &ids, &values).ok());
     for (size_t i = 0; i < ids.size(); ++i) {
       EXPECT_EQ(RowServer(frame.header.tensor, ids[i], layout_.server_count()), server);
       const auto first = values.begin() + static_cast<std::ptrdiff_t>(i * kDimension);
@@ -176,6 +179,54 @@ TEST_P(StepEncoderOnServers, RowsGoToTheirServersOnce) {
       EXPECT_TRUE(std::equal(row.begin(), row.end(), &rows[first * kDimension]));
       ++first;
     }
+  }
+}
+
+// A layer of 12 MB, and a table of as much: more than one part of each at the one server.
+class LargeStepEncoderTest : public testing::Test {
+ protected:
+  static constexpr int32_t kWidth = 1800;
+  static constexpr uint64_t kRows = 23 * wire::RowsPerFrame(kDimension) + 1;
+  static constexpr uint64_t kLargeTableRows = 1'000'000;
+
+  LargeStepEncoderTest() {
+    batch_.tables.resize(2);
+    for (uint64_t id = 0; id < kRows; ++id) batch_.tables[0].unique.push_back(id);
+  }
+  static v1::Config Large() {
+    v1::Config config = Config();
+    for (const int i : {0, 1}) config.mutable_model()->set_bottom_widths(i, kWidth);
+    config.mutable_data()->mutable_synthetic()->set_rows_per_table(kLargeTableRows);
+    return config;
+  }
+  void ExpectAll(const Receiver& receiver) {
+    ForEachElement(layout_, [&](size_t i) { ASSERT_EQ(receiver.dense[i], dense_[i]); });
+    ASSERT_EQ(receiver.rows.size(), kRows);
+    for (uint64_t id = 0; id < kRows; ++id) {
+      ASSERT_TRUE(std::ranges::equal(receiver.rows.at({0, id}),
+                                     std::span(rows_).subspan(id * kDimension, kDimension)));
+    }
+  }
+
+  const v1::Config config_ = Large();
+  const ModelLayout layout_{config_, 1};
+  StepEncoder encoder_{config_, layout_, 0};
+  data::Batch batch_;
+  const std::vector<float> dense_ = FlatGradients(layout_, 1);
+  const std::vector<float> rows_ = RandomGradients(kRows * kDimension, 2);
+};
+
+TEST_F(LargeStepEncoderTest, WhatIsLargeLeavesInPartsThatAreNot) {
+  StepEncoder::Scratch scratch;
+  for (int step = 0; step < 2; ++step) {  // the second knows the sizes of the first
+    Receiver receiver(layout_, kLargeTableRows);
+    const std::vector<session::Body> bodies = encoder_.Encode(dense_, batch_, rows_, &scratch);
+    EXPECT_GE(bodies[0].size(), 6u);
+    for (const transport::Part& part : bodies[0]) {
+      EXPECT_LT(part.size(), session::kPartBytes + session::kPartBytes / 4);
+    }
+    receiver.Take(bodies);
+    ExpectAll(receiver);
   }
 }
 
