@@ -1,11 +1,13 @@
 // common/transport beside raw libzmq: pushes (large request, tiny reply), pulls (the reverse), many
-// small messages, the round trip of one, and that of a push through worker and server.
+// small messages, the round trip of one, and that of a push through worker and server; and whether
+// large messages cost more than their bytes.
 
 #include <functional>
 #include <span>
 
 #include "common/base/strings.h"
 #include "tools/bench/exchange.h"
+#include "tools/bench/large_messages.h"
 #include "tools/bench/link_ends.h"
 #include "tools/bench/measure.h"
 #include "tools/bench/sections.h"
@@ -164,6 +166,8 @@ Result<Lines> BenchTransport(const Options& options) {
   WEIR_ASSIGN_OR_RETURN(lines.emplace_back(), SmallMessages(options));
   WEIR_ASSIGN_OR_RETURN(lines.emplace_back(), RoundTrip(options));
   WEIR_ASSIGN_OR_RETURN(lines.emplace_back(), PushRoundTrip(options));
+  WEIR_ASSIGN_OR_RETURN(const Lines large, MeasureLargeMessages(options));
+  lines.insert(lines.end(), large.begin(), large.end());
   return lines;
 }
 
