@@ -48,6 +48,11 @@ class ReproduceScale(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue((self.folder / "scale-synthetic-1000.json").exists())
 
+    def test_another_policy_alone_has_one_too(self):
+        done = self.run_tool("--data=synthetic", "--policies=dct_99", "--trainers=2", "--seeds=1", f"--records={self.folder}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue((self.folder / "scale-synthetic-dct_99.json").exists())
+
     def test_wrong_flags_are_told(self):
         for flags, words in ((["--trainers=1"], "--trainers"), (["--data=dreams"], "no dreams"), (["--seeds=0"], "at least 1")):
             done = self.run_tool(*flags)
