@@ -24,6 +24,7 @@
 #include "common/saved_model/places.h"
 #include "common/saved_model/policy_states.h"
 #include "common/saved_model/warm_start.h"
+#include "common/saved_model/writer.h"
 #include "common/transport/tcp_address.h"
 #include "common/transport/zmq_transport.h"
 #include "worker/client/embedded_client.h"

@@ -22,7 +22,7 @@
 #include "common/proto/config.pb.h"
 #include "common/proto/learned.pb.h"
 #include "common/proto/protocol.pb.h"
-#include "common/saved_model/saved_model.h"
+#include "common/saved_model/writer.h"
 #include "worker/client/parameter_client.h"
 #include "worker/data/reader.h"
 #include "worker/row_watch.h"

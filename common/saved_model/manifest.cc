@@ -19,7 +19,10 @@
 namespace weir::saved_model {
 namespace {
 
-constexpr uint32_t kFormat = 2;  // of the folder, and of the frames in it
+// Of the folder, and of the frames in it.
+constexpr uint32_t kFormatOfOne = 2, kFormatOfParts = 3;
+// Many times as many servers as a run has.
+constexpr int kMostParts = 1 << 16;
 // More than any run takes, and as far from the end of 64 bits as versions that count on need.
 constexpr uint64_t kMostSteps = uint64_t{1} << 48;
 // What the last line begins with: the name of the field.
@@ -45,6 +48,14 @@ bool LearnedFits(const v1::SavedModelManifest& manifest) {
          manifest.learned().categorical_size() == csv.categorical_size();
 }
 
+bool PartsFit(const v1::SavedModelManifest& manifest) {
+  if (manifest.format() == kFormatOfOne) return manifest.parts_size() == 0;
+  uint64_t bytes = 0;
+  for (const v1::SavedPart& part : manifest.parts()) bytes += part.bytes();
+  return manifest.parts_size() > 0 && manifest.parts_size() <= kMostParts &&
+         bytes == manifest.parameter_bytes();
+}
+
 // What cannot be so in a model of any run; empty if all can.
 std::string ContentProblem(const v1::SavedModelManifest& manifest) {
   const std::vector<std::string> mistakes = config::ValidateConfig(manifest.config());
@@ -52,6 +63,7 @@ std::string ContentProblem(const v1::SavedModelManifest& manifest) {
   if (manifest.id() == 0 || !LearnedFits(manifest)) {
     return "is damaged: it lacks its id, or what columns have learned";
   }
+  if (!PartsFit(manifest)) return "is damaged: its parts are not what its format and bytes say";
   if (manifest.steps() > kMostSteps) {
     return StrCat("has ", manifest.steps(), " steps, more than a run can take");
   }
@@ -85,7 +97,7 @@ class FirstMistake : public google::protobuf::io::ErrorCollector {
 std::string WithChecksum(const std::string& lines) { return lines + ChecksumLine(lines); }
 
 std::string ManifestText(v1::SavedModelManifest manifest) {
-  manifest.set_format(kFormat);
+  manifest.set_format(manifest.parts_size() > 0 ? kFormatOfParts : kFormatOfOne);
   manifest.clear_checksum();
   std::string lines;
   google::protobuf::TextFormat::PrintToString(manifest, &lines);
@@ -116,9 +128,10 @@ Result<v1::SavedModelManifest> ReadManifest(const std::string& path) {
   if (!parser.ParseFromString(text.str(), &manifest)) {
     return InvalidData(StrCat(path, " is damaged, or of another version: ", mistake.text()));
   }
-  if (manifest.format() != kFormat) {
+  if (manifest.format() != kFormatOfOne && manifest.format() != kFormatOfParts) {
     return InvalidData(StrCat(path, " has format ", manifest.format(), ", this program reads ",
-                              kFormat, "; read it with the release that wrote it, or train again"));
+                              kFormatOfOne, " and ", kFormatOfParts,
+                              "; read it with the release that wrote it, or train again"));
   }
   std::string problem;
   if (!is_as_written) {

@@ -21,6 +21,15 @@ fs::path Resolved(const std::string& path) {
 
 }  // namespace
 
+std::string WithoutSlashes(std::string directory) {
+  while (directory.size() > 1 && directory.back() == '/') directory.pop_back();
+  return directory;
+}
+
+std::string FileIn(const std::string& directory, const std::string& name) {
+  return (fs::path(directory) / name).string();
+}
+
 std::string ModelAround(const std::string& path) {
   std::error_code error;
   for (fs::path folder = Resolved(path); folder.has_relative_path();

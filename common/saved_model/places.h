@@ -10,6 +10,11 @@
 
 namespace weir::saved_model {
 
+// Without slashes at the end, for a name beside it.
+std::string WithoutSlashes(std::string directory);
+
+std::string FileIn(const std::string& directory, const std::string& name);
+
 // The folder of the saved model that the path is or lies in, however deep; empty if there is none.
 // Of the path itself nothing needs to be there.
 std::string ModelAround(const std::string& path);

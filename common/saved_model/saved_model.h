@@ -2,80 +2,37 @@
 // where it comes from.
 //
 //   manifest.textproto   v1::SavedModelManifest: config, learned columns, steps
-//   parameters.weir      frames (docs/reference/wire_format.md) of every piece and every row
+//   parameters.weir      frames (docs/reference/wire_format.md) of every piece and every row; or,
+//                        of a model that servers have saved, parameters-<i>-of-<n>.weir, each one's
 //   residuals/           of a compressed run: what its workers had not sent (policy_states.h);
 //                        put there once the rest is
 //
-// The folder is written aside and renamed when all of it is on disk, so that whoever finds it finds
-// all of it. A folder of the name that was there before is replaced by then.
+// The folder is written aside (writer.h) and renamed when all of it is on disk, so that whoever
+// finds it finds all of it. A folder of the name that was there before is replaced by then.
 //
 // Place in the life of a batch: none; at the end of a run, and at the start of others.
 // Thread rule: thread-compatible.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "common/base/bytes.h"
-#include "common/base/file_writer.h"
 #include "common/base/status.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/saved_model.pb.h"
 #include "common/saved_model/frames.h"
-#include "common/wire/checksum.h"
+#include "common/saved_model/mapped_file.h"
+#include "common/saved_model/parts.h"
 
 namespace weir::saved_model {
 
 inline constexpr const char* kManifestFile = "manifest.textproto";
+inline constexpr const char* kResidualsName = "residuals";
 
 // Of the model in the folder.
 std::string ResidualsFolder(const std::string& directory);
-
-// A name that is free, for where this process gathers them until the model is there:
-// DIR.residuals-<its number>, and perhaps more.
-std::string ResidualsAside(const std::string& directory);
-
-// What runs that save to the folder have left beside it, where they were killed, or write there
-// now: "DIR.partial-1234 is there, ...". Empty if there is nothing. It may be all that is left of a
-// model, so nothing takes it away.
-std::string DescribeLeftAside(const std::string& directory);
-
-// Folders beside it with what was to become the model there.
-std::vector<std::string> PartialModels(const std::string& directory);
-
-class Writer {
- public:
-  // FailedPrecondition when the folder is there and is no saved model, or lies in one, Unavailable
-  // when it cannot be written. What another process has left beside it is not touched.
-  static Result<std::unique_ptr<Writer>> Create(const std::string& directory);
-  // Takes away what was not finished.
-  ~Writer();
-  // The same, on any thread, while another may be writing: the process is about to end.
-  void Discard() const;
-  Writer(const Writer&) = delete;
-  Writer& operator=(const Writer&) = delete;
-
-  // Whole frames.
-  Status Append(ByteSpan frames) {
-    checksum_.Append(frames);
-    return parameters_.Append(frames);
-  }
-  // manifest: format, what tells of parameters.weir, and id are filled in.
-  Status Finish(v1::SavedModelManifest manifest);
-
- private:
-  Writer(std::string directory, std::string aside, FileWriter parameters);
-  Status WriteManifest(const v1::SavedModelManifest& manifest);
-  Status Rename();
-
-  const std::string directory_;
-  const std::string aside_;
-  FileWriter parameters_;
-  wire::Checksum checksum_;  // of parameters_
-  std::atomic<bool> finished_{false};
-};
 
 class SavedModel {
  public:
@@ -98,14 +55,17 @@ class SavedModel {
 
  private:
   class Progress;
+  struct Found;
 
-  SavedModel(std::string directory, v1::SavedModelManifest manifest, ByteSpan parameters);
+  SavedModel(std::string directory, v1::SavedModelManifest manifest, std::vector<MappedFile> files);
   static Result<std::unique_ptr<SavedModel>> OpenOnce(const std::string& directory);
+  Status VisitFile(const ParametersFile& file, ByteSpan bytes, const Visitor& visitor,
+                   Found* found) const;
 
   const std::string directory_;
   const v1::SavedModelManifest manifest_;
   const std::unique_ptr<const ModelLayout> layout_;
-  const ByteSpan parameters_;  // mapped
+  const std::vector<MappedFile> files_;  // as ParametersFiles has them
 };
 
 }  // namespace weir::saved_model

@@ -14,7 +14,7 @@
 #include "common/base/strings.h"
 #include "common/config/defaults.h"
 #include "common/saved_model/policy_states.h"
-#include "common/saved_model/saved_model.h"
+#include "common/saved_model/writer.h"
 #include "google/protobuf/text_format.h"
 
 namespace weir::tools {

@@ -22,7 +22,7 @@
 #include "common/base/strings.h"
 #include "common/config/load_config.h"
 #include "common/program/program.h"
-#include "common/saved_model/saved_model.h"
+#include "common/saved_model/writer.h"
 #include "tools/local/commands.h"
 #include "tools/local/end_report.h"
 #include "tools/local/options.h"

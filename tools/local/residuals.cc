@@ -11,6 +11,7 @@
 #include "common/config/policy_rules.h"
 #include "common/saved_model/policy_states.h"
 #include "common/saved_model/saved_model.h"
+#include "common/saved_model/writer.h"
 
 namespace weir::tools {
 

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "common/base/strings.h"
-#include "common/saved_model/saved_model.h"
+#include "common/saved_model/writer.h"
 
 namespace weir::saved_model {
 namespace {

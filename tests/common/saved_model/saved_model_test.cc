@@ -20,6 +20,7 @@
 #include "common/config/defaults.h"
 #include "common/saved_model/manifest.h"
 #include "common/saved_model/warm_start.h"
+#include "common/saved_model/writer.h"
 #include "common/wire/frame.h"
 #include "google/protobuf/text_format.h"
 
@@ -408,7 +409,7 @@ TEST_F(SavedModelTest, TellsWhatIsMissingOrDamaged) {
   EXPECT_THAT(OpenProblem(), HasSubstr(parameters + ": "));
   ASSERT_TRUE(Save().ok());
   WriteText(ManifestPath(), "format: 1");
-  EXPECT_THAT(OpenProblem(), HasSubstr("has format 1, this program reads 2"));
+  EXPECT_THAT(OpenProblem(), HasSubstr("has format 1, this program reads 2 and 3"));
   WriteText(ManifestPath(), "what is this");
   EXPECT_THAT(OpenProblem(), HasSubstr("damaged, or of another version: line 1: "));
 }

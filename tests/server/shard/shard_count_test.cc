@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/config/defaults.h"
-#include "common/saved_model/saved_model.h"
+#include "common/saved_model/writer.h"
 #include "server/shard/shard.h"
 #include "tests/server/server_test_support.h"
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/saved_model/manifest.h"
+#include "common/saved_model/writer.h"
 #include "common/store/row_table.h"
 #include "server/shard/shard.h"
 #include "tests/server/server_test_support.h"

@@ -9,6 +9,7 @@
 
 #include "common/base/random.h"
 #include "common/config/defaults.h"
+#include "common/saved_model/writer.h"
 #include "google/protobuf/text_format.h"
 
 namespace weir::tools {
