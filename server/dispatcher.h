@@ -39,6 +39,8 @@ class Dispatcher {
   // How far the shard is that is being made: whoever says hello is told to come again.
   void SetLoading(const v1::Loading& loading) { loading_ = loading; }
   void Open(Shard* shard) { shard_ = shard; }
+  // The model is being saved: pushes come too late.
+  void EndTraining() { is_saved_ = true; }
 
   // run: that this server serves; 0: it has not been told yet.
   void OnHello(const transport::PeerId& peer, const v1::Hello& hello, uint64_t run);

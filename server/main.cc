@@ -23,6 +23,9 @@ DEFINE_string(servers, "",
               "advertised address of every shard, comma-separated; the same list everywhere");
 DEFINE_int32(shard, -1, "which entry of --servers this process is");
 DEFINE_string(warm_start, "", "folder of a saved model to go on from; the same on every server");
+DEFINE_string(save, "",
+              "folder to save the model in when the run is over, each server its own part: one "
+              "that all servers reach; of all servers, or none");
 DEFINE_string(listen, "", "address to bind, if it is not the advertised one");
 
 namespace weir::server {
@@ -89,6 +92,11 @@ std::shared_ptr<ShardReporter> StartReporter(const Setup& setup, Server* server,
   options.first_timeout_ms = cluster.connect_timeout_ms();
   options.timeout_ms = cluster.member_timeout_ms();
   options.loading = [server] { return server->loading(); };
+  if (Saving* const saving = server->saving()) {
+    options.saves = true;
+    options.on_save = [saving] { saving->Ask(); };
+    options.part = [saving] { return saving->part(); };
+  }
   auto reporter = std::make_shared<ShardReporter>(
       std::move(options), transport::MakeZmqClientTransport(limits),
       [server](uint64_t run) { server->Serve(run); },
@@ -99,6 +107,7 @@ std::shared_ptr<ShardReporter> StartReporter(const Setup& setup, Server* server,
 
 // Serves until the run is over.
 Status Serve(const Setup& setup, const transport::Limits& limits, Server* server) {
+  WEIR_RETURN_IF_ERROR(server->PrepareSaving());
   WEIR_ASSIGN_OR_RETURN(const std::string bound, server->Bind(setup.listen));
   std::shared_ptr<ShardReporter> reporter;
   if (FLAGS_shard > 0) {
@@ -109,9 +118,13 @@ Status Serve(const Setup& setup, const transport::Limits& limits, Server* server
             << bound;
   Status ran = server->Run();
   if (reporter && !ran.ok()) reporter->SayFailure(ran);
-  if (reporter) reporter->Stop();  // before the server goes, which it calls
+  if (reporter) reporter->Stop();            // before the server goes, which it calls
+  if (!server->EndSaving()) EndAtOnce(ran);  // the disk keeps it waiting
   // What it reads may keep it waiting, and nothing is left half done.
-  if (!ran.ok() && !server->is_loaded()) EndAtOnce(ran);
+  if (!ran.ok() && !server->is_loaded()) {
+    if (server->saving() != nullptr) server->saving()->Discard();
+    EndAtOnce(ran);
+  }
   return ran;
 }
 
@@ -119,12 +132,14 @@ Status Serve(const Setup& setup, const transport::Limits& limits, Server* server
 Result<std::unique_ptr<Server>> MakeServer(const Setup& setup, const transport::Limits& limits) {
   ServerOptions options;
   options.addresses = setup.addresses;
+  options.save = FLAGS_save;
   if (!FLAGS_warm_start.empty()) {
     WEIR_ASSIGN_OR_RETURN(auto opened, saved_model::SavedModel::Open(FLAGS_warm_start));
     const std::shared_ptr<const saved_model::SavedModel> model = std::move(opened);
     options.warm_start = model->manifest().id();
     options.load_bytes = model->manifest().parameter_bytes();
     options.rule_starts = saved_model::StartsOfRules(*model, setup.config.update());
+    options.learned = model->manifest().learned();
     options.load = [model, &setup](Shard* shard, LoadProgress* progress) {
       return shard->Load(*model, setup.config, progress);
     };

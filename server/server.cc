@@ -49,6 +49,7 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
     coordinator_->BeginAfter(options_.rule_starts);
     run_ = coordinator_->run();
   }
+  MakeSaving(server_count);
   Dispatcher::Listeners listeners;
   if (coordinator_) {
     listeners.heard = [this](cluster::Seat seat, uint64_t incarnation) {
@@ -87,6 +88,7 @@ Status Server::RunOrRunOut(AwakeClock* clock) {
     next_tick_ms = now_ms + kTickMs;
     if (coordinator_ && stopping_) coordinator_->Fail("server 0 was stopped");
     if (coordinator_) coordinator_->Tick(now_ms);
+    LookAtSaving();
     SendHeldReplies(now_ms);
     dispatcher_->Tick();
     if (auto outcome = Outcome(now_ms)) return *std::move(outcome);

@@ -24,22 +24,12 @@
 #include "server/coordinator/coordinator.h"
 #include "server/dispatcher.h"
 #include "server/loader.h"
+#include "server/saving.h"
+#include "server/server_options.h"
 #include "server/shard/pending.h"
 #include "server/shard/shard.h"
 
 namespace weir::server {
-
-struct ServerOptions {
-  std::vector<std::string> addresses = {};  // of all servers, for messages
-  uint64_t warm_start = 0;                  // id of the saved model to go on from; 0: none
-  // Gives the shard that model's parameters, on the loader's thread, and adds load_bytes to the
-  // progress on the way; returns early when it is cancelled. Empty: they are the initial ones.
-  std::function<Status(Shard* shard, LoadProgress* progress)> load = {};
-  uint64_t load_bytes = 0;
-  v1::RuleStarts rule_starts = {};  // what the run's update rules count from
-  // So long it does not receive: of parameters that are there by then nobody hears that they load.
-  int64_t prompt_ms = 200;
-};
 
 class Server {
  public:
@@ -56,7 +46,7 @@ class Server {
   // Any thread, or a signal handler. end: what Run returns.
   void Stop();
   // Any thread. Which run this is; shard 0 knows by itself (ShardReporter tells the others).
-  void Serve(uint64_t run) { run_ = run; }
+  void Serve(uint64_t run);
   // Any thread. The run is over, for reasons that Run cannot see (ShardReporter).
   void End(Status status);
 
@@ -64,6 +54,12 @@ class Server {
   void SetLastWords(std::function<void(const Status& why)> say) { last_words_ = std::move(say); }
   // Returns the address with the port that was bound; before Run.
   Result<std::string> Bind(const std::string& address) { return transport_->Bind(address); }
+
+  // Where servers save the model. Of shard 0, before Bind: what cannot be written is said first.
+  Status PrepareSaving();
+  // After Run: whether nothing writes any more; else the process is to end at once.
+  bool EndSaving();
+  Saving* saving() { return saving_.get(); }  // null where servers do not save
 
   const v1::RunIdentity& identity() const { return identity_; }
   // Any thread. Whether the parameters are there, and how far they are while others are told so.
@@ -77,6 +73,9 @@ class Server {
   Loader::Made MakeShard(LoadProgress* progress);  // on the loader's thread
   void LookAtLoader(int64_t now_ms);
   void TakeShard(Loader::Made made, int64_t now_ms);
+  void MakeSaving(uint32_t server_count);
+  void LookAtSaving();
+  void LookAtModel();
   Status RunOrRunOut(AwakeClock* clock);
   void ReceiveQueued(AwakeClock* clock);
   // Handles a message, if one comes, and sends what strands have finished. Whether one came.
@@ -115,6 +114,7 @@ class Server {
   std::optional<Status> ended_;
   bool tells_loading_ = false;
   std::unique_ptr<Loader> loader_;  // until it has ended; uses what is above
+  std::unique_ptr<Saving> saving_;  // uses the shard
 };
 
 }  // namespace weir::server

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "common/base/random.h"
 #include "common/base/strings.h"
@@ -69,7 +70,7 @@ Status ShardReporter::Report() {
   while (!stopping_) {
     const int64_t now_ms = clock_.Look();
     if (now_ms >= next_report_ms) {
-      next_report_ms = now_ms + TellLoading();
+      next_report_ms = now_ms + TellProgress();
       WEIR_RETURN_IF_ERROR(Reconnect(now_ms));
       SendReport();
     }
@@ -89,6 +90,7 @@ Status ShardReporter::Open() {
   *report.mutable_identity() = options_.identity;
   report.set_shard(options_.shard_index);
   report.set_nonce(RandomNonce());
+  report.set_saves(options_.saves);
   heard_ms_ = connection_ms_ = clock_.Look();
   WEIR_ASSIGN_OR_RETURN(connection_, transport_->Open(options_.coordinator_address));
   return OkStatus();
@@ -104,14 +106,15 @@ Status ShardReporter::Reconnect(int64_t now_ms) {
   return OkStatus();
 }
 
-int64_t ShardReporter::TellLoading() {
+int64_t ShardReporter::TellProgress() {
   v1::ShardReport& report = *header_.mutable_shard_report();
   report.clear_loading();
-  if (const auto loading = options_.loading ? options_.loading() : std::nullopt) {
-    *report.mutable_loading() = *loading;
-    return std::min(options_.loading_interval_ms, options_.interval_ms);
-  }
-  return options_.interval_ms;
+  const auto loading = options_.loading ? options_.loading() : std::nullopt;
+  const auto part = options_.part ? options_.part() : std::nullopt;
+  if (loading) *report.mutable_loading() = *loading;
+  if (part) *report.mutable_part() = *part;
+  const bool is_busy = loading || part;
+  return is_busy ? std::min(options_.busy_interval_ms, options_.interval_ms) : options_.interval_ms;
 }
 
 // A full queue means that nobody takes our reports; CheckSilence speaks of that.
@@ -150,6 +153,9 @@ std::optional<Status> ShardReporter::OnReply(const v1::ShardReply& reply) {
                                      "again, with all servers"));
   }
   if (reply.state() == v1::ShardReply::REFUSED) return Refused(reply.reason());
+  if (reply.save() && options_.on_save && !std::exchange(was_told_to_save_, true)) {
+    options_.on_save();
+  }
   const bool failed = reply.state() == v1::ShardReply::FAILED;
   if (!failed && reply.state() != v1::ShardReply::FINISHED) return std::nullopt;
   header_.mutable_shard_report()->set_farewell(true);

@@ -34,7 +34,12 @@ struct ShardReporterOptions {
   int64_t reconnect_ms = 4000;  // of silence, until the connection is opened anew
   // Any thread: how far the shard is while it cannot serve. Empty: it always can.
   std::function<std::optional<v1::Loading>()> loading = {};
-  int64_t loading_interval_ms = 200;  // meanwhile: workers wait for its end
+  // Whether the shard saves its part of the model. on_save: it is to be written; called once, from
+  // the reporter's thread. part: any thread, how far that is.
+  bool saves = false;
+  std::function<void()> on_save = {};
+  std::function<std::optional<v1::PartReport>()> part = {};
+  int64_t busy_interval_ms = 200;  // while it loads or saves: others wait for its end
 };
 
 class ShardReporter {
@@ -61,7 +66,7 @@ class ShardReporter {
   Status Reconnect(int64_t now_ms);
   void SendReport();
   // Puts into the reports how far it is. When the next one is due.
-  int64_t TellLoading();
+  int64_t TellProgress();
   // How the reporter ends, if this ends it.
   std::optional<Status> OnMessage(const transport::Message& message);
   std::optional<Status> OnReply(const v1::ShardReply& reply);
@@ -80,7 +85,7 @@ class ShardReporter {
   // The thread's own.
   v1::Header header_;
   transport::ConnectionId connection_ = 0;
-  bool heard_once_ = false;
+  bool heard_once_ = false, was_told_to_save_ = false;
   AwakeClock clock_;
   uint64_t run_ = 0;  // of the first coordinator heard
   int64_t heard_ms_ = 0;

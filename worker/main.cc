@@ -224,6 +224,7 @@ LinkOptions ServerLinkOptions(const Setup& setup, const Parts& parts) {
   options.trainer = static_cast<uint32_t>(FLAGS_trainer);
   options.saves = !FLAGS_save.empty();
   options.stays = options.awaits_model = !FLAGS_save_residuals.empty();
+  options.learned = parts.learned;
   options.file_bytes = data::FileBytes(parts.found.data());
   if (!options.file_bytes.empty()) {
     options.train_files = static_cast<uint32_t>(parts.found.data().train_size());

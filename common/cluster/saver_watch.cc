@@ -13,7 +13,8 @@ void SaverWatch::OnJoin(bool expects_model) {
 }
 
 void SaverWatch::Tick(bool is_over, bool has_saver, int64_t now_ms) {
-  if (!is_over || !awaits() || !loss_.empty() || has_saver) return missing_since_ms_.reset();
+  const bool has_time = !is_over || has_saver || awaits_servers();
+  if (has_time || !awaits() || !loss_.empty()) return missing_since_ms_.reset();
   if (!missing_since_ms_) {
     missing_since_ms_ = now_ms;
     LOG(WARNING) << "the run is over, and the worker with --save is not here: waiting for it for "

@@ -44,6 +44,7 @@ Coordinator::Coordinator(const v1::Config& config, v1::RunIdentity identity, uin
       reports_(run_book_.reports()),
       pipelines_(nonce_),
       saver_(config.cluster().join_timeout_ms()),
+      save_(config.data(), server_count),
       shards_(identity_, server_count, std::move(server_addresses), nonce_) {}
 
 v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
@@ -63,12 +64,18 @@ v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
     return RefuseTakenSeat(join, admission.silent_ms);
   }
   Admit(join, admission, now_ms);
+  return AdmissionReply(join, admission);
+}
+
+v1::Header Coordinator::AdmissionReply(const v1::Join& join,
+                                       const cluster::Membership::Admission& admission) const {
   v1::Header header;
   v1::JoinReply& reply = *header.mutable_join_reply();
   reply.set_nonce(join.nonce());
   reply.set_incarnation(admission.incarnation);
   reply.set_membership_epoch(admission.epoch);
   reply.set_run(nonce_);
+  reply.set_wants_learned(save_.wants_learned());
   return header;
 }
 
@@ -168,6 +175,7 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
   held_.erase(seat);
   if (running()) last_words_.Expect(seat);
   if (desks_[seat].saves && request.model_saved() && !running() && !failed()) saver_.OnSaved();
+  if (request.has_learned()) save_.TakeLearned(request.learned());
   TakeWork(request, seat, message, now_ms);
   v1::Header header;
   FillReply(request, seat, now_ms, header.mutable_work_reply());
@@ -252,14 +260,18 @@ void Coordinator::TakeFailure(cluster::Seat seat, const v1::Leave& leave) {
 // What was learned is lost with a worker that was to save it, if no other will.
 void Coordinator::TakeLateFailure(cluster::Seat seat, std::string reason) {
   const bool has_other =
+      saver_.servers_save() ||
       HasMember([&](cluster::Seat other, const Desk& desk) { return desk.saves && other != seat; });
   if (desks_[seat].saves && !has_other) return Fail(std::move(reason));
   LOG(WARNING) << reason << "; the run is over";
 }
 
+// Once all parts are on disk nobody's end keeps this server from making a model of them.
 void Coordinator::Fail(std::string reason) {
   if (running()) return director_.Fail(std::move(reason));
-  if (!failed() && saver_.awaits()) saver_.Lose(std::move(reason));
+  if (failed() || !saver_.awaits() || save_.is_whole()) return;
+  if (saver_.awaits_servers()) reason += ": the model is not saved";
+  saver_.Lose(std::move(reason));
 }
 
 void Coordinator::Dismiss(cluster::Seat seat, int64_t now_ms) {
@@ -322,6 +334,8 @@ std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& repo
   if (!outcome.reply) return std::nullopt;
   if (outcome.tells_state) {
     report.has_loading() ? OnLoading(report.shard(), report.loading()) : OnLoaded(report.shard());
+    if (report.has_part()) save_.Take(report.shard(), report.part());
+    outcome.reply->set_save(wants_parts());
     outcome.reply->set_state(needs_servers() ? v1::ShardReply::RUNNING
                              : failed()      ? v1::ShardReply::FAILED
                                              : v1::ShardReply::FINISHED);

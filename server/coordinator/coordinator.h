@@ -2,8 +2,9 @@
 // ends. Glue between messages and state machines that each know one thing: who may take part
 // (Admission), who holds a seat and is silent (Membership), what is trained when and what workers
 // have counted and scored (RunBook), the stages of a trainer (PipelineBook) and whether they have
-// pushed all before an evaluation (SettlingBook), whether the model is saved (SaverWatch), the
-// other servers (ShardBook), and which of them load (LoadingBook).
+// pushed all before an evaluation (SettlingBook), whether the model is saved (SaverWatch),
+// what servers save of it (SaveBook), the other servers (ShardBook), and which of them load
+// (LoadingBook).
 //
 // Place in the life of a batch: before it (join, **lease**) and after it (completion, progress).
 // Thread rule: I/O thread of shard 0 only.
@@ -31,6 +32,7 @@
 #include "common/transport/message.h"
 #include "common/transport/transport.h"
 #include "server/coordinator/loading_book.h"
+#include "server/coordinator/save_book.h"
 #include "server/coordinator/shard_book.h"
 
 namespace weir::server {
@@ -81,6 +83,19 @@ class Coordinator {
   void OnLoaded(uint32_t server) { loading_.Finish(server); }
   // This server cannot: the run ends, and those who wait for it are told why.
   void FailToLoad(const std::string& why, int64_t now_ms);
+
+  // Before the first of the run: the servers save the model when it has finished well. learned: of
+  // the model that it goes on from.
+  void ServersSave(std::optional<v1::LearnedColumns> learned);
+  // Whether this server, as the others, is to write its part; and how far it is, or why it cannot.
+  bool wants_parts() const { return save_.has_begun() && !failed(); }
+  void OnPart(const v1::PartReport& part) { save_.Take(0, part); }
+  void OnPartFailure(const std::string& why);
+  // Every part is on disk: what is left is to make a model of them, which has been done or cannot.
+  bool wants_model() const { return save_.is_whole() && !failed(); }
+  Result<v1::SavedModelManifest> Manifest() const { return save_.Manifest(); }
+  void OnModel() { saver_.OnServersSaved(); }
+  void OnModelFailure(const std::string& why);
 
   // Something else of this worker has come to shard 0, so it lives: its heartbeats may be stuck
   // behind its pushes.
@@ -142,6 +157,8 @@ class Coordinator {
   v1::Header RefuseOverRun(const v1::Join& join) const;
   v1::Header RefuseTakenSeat(const v1::Join& join, int64_t silent_ms);
   void Admit(const v1::Join& join, const cluster::Membership::Admission& admission, int64_t now_ms);
+  v1::Header AdmissionReply(const v1::Join& join,
+                            const cluster::Membership::Admission& admission) const;
   void TakeSeatAnew(cluster::Seat seat, uint64_t incarnation);
 
   // What of a word ends the matter: it comes from nobody who is a member, or has left since.
@@ -192,6 +209,7 @@ class Coordinator {
   void RevokeLeases(int64_t now_ms);
   void CheckLeases(int64_t now_ms);
   void CheckShards(int64_t now_ms);
+  void CheckSaving(int64_t now_ms);
 
   bool running() const { return director_.state() == cluster::RunDirector::State::kRunning; }
   // Whether somebody still needs the parameters, or may.
@@ -219,6 +237,7 @@ class Coordinator {
   cluster::SettlingBook settling_;
   cluster::LastWords last_words_;
   cluster::SaverWatch saver_;
+  SaveBook save_;
   ShardBook shards_;
   LoadingBook loading_;
   std::map<cluster::Seat, Desk> desks_;
@@ -234,6 +253,7 @@ class Coordinator {
   Unchanged awaited_loading_;   // bytes that servers have loaded
   Unchanged awaited_settling_;  // director_.settling()
   Unchanged awaited_work_;      // director_.awaited_work()
+  Unchanged awaited_parts_;     // save_.progress()
   std::optional<int64_t> ended_ms_;
 };
 

@@ -19,6 +19,7 @@ void Coordinator::Tick(int64_t now_ms) {
   CheckLeases(now_ms);
   CheckFirstTrainer(now_ms);
   CheckShards(now_ms);
+  CheckSaving(now_ms);
   saver_.Tick(!running() && !failed(),
               HasMember([](cluster::Seat, const Desk& desk) { return desk.saves; }), now_ms);
   if (!needs_servers() && !ended_ms_) ended_ms_ = now_ms;

@@ -40,9 +40,15 @@ ShardBook::Outcome ShardBook::OnReport(const v1::ShardReport& report, bool is_ov
 Status ShardBook::Check(const v1::ShardReport& report) const {
   const std::string difference = session::DescribeMismatch(identity_, report.identity());
   if (!difference.empty()) return FailedPrecondition(difference);
-  if (report.shard() > 0 && report.shard() < server_count_) return OkStatus();
+  if (report.shard() == 0 || report.shard() >= server_count_) {
+    return FailedPrecondition(StrCat("there is no shard ", report.shard(), " to be had among ",
+                                     server_count_, " servers"));
+  }
+  if (report.saves() == servers_save_) return OkStatus();
   return FailedPrecondition(
-      StrCat("there is no shard ", report.shard(), " to be had among ", server_count_, " servers"));
+      StrCat(servers_save_ ? "--save is given to server 0 and not here"
+                           : "--save is given here and not to server 0",
+             ": all servers of a run need it, with one folder that all of them reach, or none"));
 }
 
 void ShardBook::TakeFarewell(const v1::ShardReport& report) {

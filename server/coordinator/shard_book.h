@@ -23,6 +23,9 @@ class ShardBook {
   ShardBook(v1::RunIdentity identity, uint32_t server_count, std::vector<std::string> addresses,
             uint64_t run);
 
+  // All servers save the model, or none: the others need a --save too.
+  void ServersSave() { servers_save_ = true; }
+
   struct Outcome {
     std::optional<v1::ShardReply> reply;  // nothing: there is none to send
     bool tells_state = false;             // the caller fills in how the run is
@@ -57,6 +60,7 @@ class ShardBook {
   const uint32_t server_count_;
   const std::vector<std::string> addresses_;
   const uint64_t run_;
+  bool servers_save_ = false;
   std::map<uint32_t, ShardSeat> shards_;
 };
 

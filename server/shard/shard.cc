@@ -315,15 +315,16 @@ Status Shard::RouteRowIds(const wire::FrameView& frame, size_t row_count, size_t
   return OkStatus();
 }
 
-Status Shard::PostSection(std::shared_ptr<PendingSection> pending) {
+Status Shard::PostSection(std::shared_ptr<PendingSection> pending, Outbox* outbox) {
+  if (outbox == nullptr) outbox = outbox_;
   const uint64_t strand = pending->strand;
   pending->version = strand < dense_.size() ? versions_[dense_stages_[strand]] : row_version();
   pending->steps = std::ranges::max(versions_);
   pending->row_steps = row_version();
   if (strand < dense_.size()) {
-    dense_[strand]->Save(std::move(pending), outbox_);
+    dense_[strand]->Save(std::move(pending), outbox);
   } else if (strand < dense_.size() + rows_.size()) {
-    rows_[strand - dense_.size()]->Save(std::move(pending), outbox_);
+    rows_[strand - dense_.size()]->Save(std::move(pending), outbox);
   } else {
     return InvalidData(StrCat("strand ", strand, " of a saved model: this server has ",
                               dense_.size() + rows_.size()));

@@ -51,9 +51,9 @@ class Shard {
   // Sorts the request's ROW_IDS frames by partition and queues the reads.
   Status PostRows(std::shared_ptr<PendingRows> pending, const transport::Message& message);
 
-  // Queues writing down a section of a saved model. InvalidData when the place is none of this
-  // shard's.
-  Status PostSection(std::shared_ptr<PendingSection> pending);
+  // Queues writing down a section of a saved model, which goes to that outbox, or to the shard's.
+  // InvalidData when the place is none of this shard's. Any thread, while no step is posted.
+  Status PostSection(std::shared_ptr<PendingSection> pending, Outbox* outbox = nullptr);
   // The section after this one; nothing when that was all.
   std::optional<v1::ModelPlace> PlaceAfter(const PendingSection& section) const;
 

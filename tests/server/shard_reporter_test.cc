@@ -50,6 +50,7 @@ class ShardReporterTest : public testing::Test {
     reply.mutable_shard_reply()->set_state(state);
     reply.mutable_shard_reply()->set_reason(reason);
     reply.mutable_shard_reply()->set_run(run_);
+    reply.mutable_shard_reply()->set_save(is_to_save_);
     CHECK(coordinator_->Send(incoming->peer, session::MakeMessage(reply)).ok());
     return report;
   }
@@ -72,6 +73,7 @@ class ShardReporterTest : public testing::Test {
   std::promise<Status> end_;
   std::vector<uint64_t> told_;  // to be read after End
   uint64_t run_ = 5;
+  bool is_to_save_ = false;
 };
 
 TEST_F(ShardReporterTest, EndsWhenItRunsOutOfMemory) {
@@ -215,6 +217,31 @@ TEST_F(ShardReporterTest, TellsHowFarTheShardIsWhileItLoads) {
   while (AnswerOne(v1::ShardReply::RUNNING).has_loading()) continue;
   AnswerOne(v1::ShardReply::FINISHED);
   EXPECT_TRUE(End().ok());
+}
+
+TEST_F(ShardReporterTest, TheShardIsToldOnceToSaveAndTellsHowFarItIs) {
+  std::atomic<int> asked = 0;
+  ShardReporterOptions options;
+  options.coordinator_address = kCoordinatorAddress;
+  options.interval_ms = 20;
+  options.saves = true;
+  options.on_save = [&] { ++asked; };
+  options.part = [&] {
+    v1::PartReport part;
+    part.set_written_bytes(7);
+    return asked > 0 ? std::optional(part) : std::nullopt;
+  };
+  ShardReporter reporter(
+      options, network_.MakeClient(), [](uint64_t) {},
+      [this](Status status) { end_.set_value(std::move(status)); });
+  reporter.Start();
+  EXPECT_TRUE(AnswerOne(v1::ShardReply::RUNNING).saves());
+  is_to_save_ = true;
+  EXPECT_FALSE(AnswerOne(v1::ShardReply::RUNNING).has_part());
+  while (AnswerOne(v1::ShardReply::RUNNING).part().written_bytes() != 7) continue;
+  AnswerOne(v1::ShardReply::FINISHED);
+  EXPECT_TRUE(End().ok());
+  EXPECT_EQ(asked, 1);
 }
 
 TEST_F(ShardReporterTest, TellsHowTheShardEnds) {

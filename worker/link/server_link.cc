@@ -9,6 +9,7 @@
 #include "common/base/check.h"
 #include "common/base/strings.h"
 #include "common/base/utf8.h"
+#include "common/session/header_message.h"
 #include "common/session/run_identity.h"
 #include "common/transport/tcp_address.h"
 #include "worker/link/joining.h"
@@ -83,8 +84,26 @@ Status ServerLink::Connect() {
   OpenSessions(*joined);
   thread_ = std::thread([this] { Run(); });
   Status status = AwaitReplica();
+  if (status.ok() && joined->wants_learned()) status = TellLearned();
   if (!status.ok()) Stop(status, true);  // who has joined is waited for, unless he says so
   return status;
+}
+
+// Before training, so that who saves the model knows when it is over.
+Status ServerLink::TellLearned() {
+  constexpr size_t kOtherBytes = size_t{1} << 16;  // more than the rest of the message
+  const auto most = std::min(static_cast<size_t>(config_.cluster().max_message_bytes()),
+                             session::kMaxHeaderBytes);
+  if (options_.learned.ByteSizeLong() + kOtherBytes > most) {
+    return ResourceExhausted(
+        StrCat("what the columns have learned takes ", options_.learned.ByteSizeLong(),
+               " bytes, and servers that save the model hear of ", most - kOtherBytes,
+               " at most: give --save to a worker instead, or raise minimum_frequency"));
+  }
+  v1::WorkRequest request;
+  *request.mutable_learned() = options_.learned;
+  request.set_wants_nothing(true);
+  return RequestWork(std::move(request), {}).status();
 }
 
 void ServerLink::OpenSessions(const v1::JoinReply& joined) {

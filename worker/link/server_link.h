@@ -26,6 +26,7 @@
 #include "common/layout/model_layout.h"
 #include "common/metrics/histogram.h"
 #include "common/proto/config.pb.h"
+#include "common/proto/learned.pb.h"
 #include "common/proto/protocol.pb.h"
 #include "common/session/client_session.h"
 #include "common/transport/transport.h"
@@ -57,7 +58,8 @@ struct LinkOptions {
   uint64_t warm_start = 0;
   // Of what it reads, data::FileBytes.
   std::vector<uint64_t> file_bytes = {};
-  uint32_t train_files = 0;  // how many of them are to train on
+  uint32_t train_files = 0;         // how many of them are to train on
+  v1::LearnedColumns learned = {};  // by the reader, for servers that save the model
 };
 
 // A pull of rows. Once it is submitted it is known by its id, and its bodies are gone.
@@ -143,6 +145,7 @@ class ServerLink {
   };
 
   void OpenSessions(const v1::JoinReply& joined);
+  Status TellLearned();
   Status AwaitReplica();
 
   // The I/O thread.

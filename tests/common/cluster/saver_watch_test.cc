@@ -53,6 +53,31 @@ TEST(SaverWatch, AModelThatIsSavedCannotBeMissed) {
   EXPECT_THAT(watch.loss(), IsEmpty());
 }
 
+TEST(SaverWatch, ServersThatSaveAreAwaitedWhateverWorkersDo) {
+  SaverWatch watch(kPatienceMs);
+  watch.ServersSave();
+  EXPECT_TRUE(watch.awaits());
+  watch.OnJoin(/*expects_model=*/true);
+  watch.OnSaved();
+  EXPECT_TRUE(watch.awaits()) << "a worker has its own";
+  EXPECT_TRUE(watch.awaits_servers());
+  watch.OnServersSaved();
+  EXPECT_FALSE(watch.awaits());
+}
+
+TEST(SaverWatch, AWorkerThatIsMissingIsNotMissedWhereServersSave) {
+  SaverWatch watch(kPatienceMs);
+  watch.ServersSave();
+  watch.OnJoin(true);
+  watch.Tick(true, false, 0);
+  watch.Tick(true, false, 10 * kPatienceMs);
+  EXPECT_THAT(watch.loss(), IsEmpty());
+  watch.OnServersSaved();
+  watch.Tick(true, false, 20 * kPatienceMs);
+  EXPECT_THAT(watch.loss(), IsEmpty());
+  EXPECT_FALSE(watch.awaits()) << "there is a model";
+}
+
 TEST(SaverWatch, TheFirstReasonCounts) {
   SaverWatch watch(kPatienceMs);
   watch.OnJoin(true);

@@ -50,6 +50,17 @@ TEST_F(ShardBookTest, OthersAreRefused) {
   EXPECT_EQ(Say(other).reply->state(), v1::ShardReply::REFUSED);
 }
 
+TEST_F(ShardBookTest, AllServersSaveTheModelOrNone) {
+  v1::ShardReport saver = Report(1, 5);
+  saver.set_saves(true);
+  EXPECT_THAT(Say(saver).reply->reason(), HasSubstr("--save is given here and not to server 0"));
+  book_.ServersSave();
+  EXPECT_EQ(Say(saver).reply->state(), v1::ShardReply::RUNNING);
+  EXPECT_EQ(Say(Report(2, 6)).reply->state(), v1::ShardReply::REFUSED);
+  EXPECT_THAT(Say(Report(2, 6)).reply->reason(),
+              HasSubstr("--save is given to server 0 and not here"));
+}
+
 TEST_F(ShardBookTest, ASecondProcessIsTakenForAnotherUntilTheFirstIsSilent) {
   Say(Report(1, 5));
   EXPECT_EQ(Say(Report(1, 6)).reply->state(), v1::ShardReply::TAKEN);

@@ -11,7 +11,10 @@
 #include <vector>
 
 #include "common/config/defaults.h"
+#include "common/saved_model/places.h"
 #include "common/saved_model/writer.h"
+#include "server/coordinator/save_book.h"
+#include "server/part_writing.h"
 #include "server/shard/shard.h"
 #include "tests/server/server_test_support.h"
 
@@ -81,6 +84,29 @@ class Servers {
     return writer->Finish(std::move(manifest));
   }
 
+  // As servers do it, each its part.
+  Status SaveParts(const std::string& folder, uint64_t run) {
+    WEIR_ASSIGN_OR_RETURN(const auto model, saved_model::ModelFolder::CreateForRun(folder, run));
+    const auto count = static_cast<uint32_t>(shards_.size());
+    SaveBook book(config_.data(), count);
+    book.Expect(v1::LearnedColumns());
+    book.Begin();
+    for (uint32_t i = 0; i < count; ++i) {
+      WriteProgress progress;
+      WEIR_ASSIGN_OR_RETURN(
+          const v1::PartReport part,
+          WritePart(shards_[i].get(),
+                    saved_model::FileIn(model->path(), saved_model::PartName(i, count)),
+                    &progress));
+      EXPECT_EQ(progress.written_bytes(), part.written_bytes());
+      book.Take(i, part);
+    }
+    WEIR_ASSIGN_OR_RETURN(v1::SavedModelManifest manifest, book.Manifest());
+    EXPECT_EQ(manifest.steps(), 1u);
+    *manifest.mutable_config() = config_;
+    return model->Finish(std::move(manifest));
+  }
+
   Status Load(const std::string& folder) {
     WEIR_ASSIGN_OR_RETURN(const auto model, saved_model::SavedModel::Open(folder));
     for (const auto& shard : shards_) {
@@ -135,17 +161,21 @@ class Servers {
 TEST(ShardCount, AModelIsTheSameHoweverManyServersSaveAndLoadIt) {
   std::string pattern = testing::TempDir() + "weir_count_XXXXXX";
   const std::string folder = mkdtemp(pattern.data());
-  for (const uint32_t savers : {1u, 2u, 4u}) {
+  for (const uint32_t savers : {1u, 2u, 3u, 4u, 5u}) {
     Servers saving(StatefulConfig(), savers, false);
     saving.Train();
     const Contents saved = saving.contents();
     ASSERT_EQ(saved.rows.size(), kTableRows);
     ASSERT_TRUE(saving.Save(folder + "/model").ok());
-    for (const uint32_t loaders : {1u, 2u, 3u, 4u}) {
-      Servers loading(StatefulConfig(), loaders, true);
-      const Status loaded = loading.Load(folder + "/model");
-      ASSERT_TRUE(loaded.ok()) << loaded;
-      EXPECT_TRUE(loading.contents() == saved) << savers << " to " << loaders;
+    const Status parts = saving.SaveParts(folder + "/parts", savers);
+    ASSERT_TRUE(parts.ok()) << parts;
+    for (const uint32_t loaders : {1u, 2u, 3u, 4u, 5u}) {
+      for (const char* model : {"/model", "/parts"}) {
+        Servers loading(StatefulConfig(), loaders, true);
+        const Status loaded = loading.Load(folder + model);
+        ASSERT_TRUE(loaded.ok()) << loaded;
+        EXPECT_TRUE(loading.contents() == saved) << savers << " to " << loaders << model;
+      }
     }
   }
   std::filesystem::remove_all(folder);

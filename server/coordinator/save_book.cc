@@ -1,0 +1,68 @@
+#include "server/coordinator/save_book.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::server {
+
+SaveBook::SaveBook(const v1::DataConfig& data, uint32_t server_count)
+    : data_(data), server_count_(server_count) {}
+
+void SaveBook::Expect(std::optional<v1::LearnedColumns> learned) {
+  is_expected_ = true;
+  learned_ = std::move(learned);
+}
+
+void SaveBook::TakeLearned(const v1::LearnedColumns& learned) {
+  const bool fits = learned.dense_size() == data_.csv().dense_size() &&
+                    learned.categorical_size() == data_.csv().categorical_size();
+  if (wants_learned() && fits) learned_ = learned;
+}
+
+void SaveBook::Take(uint32_t server, const v1::PartReport& part) {
+  if (!has_begun_ || server >= server_count_) return;
+  v1::PartReport& known = parts_[server];
+  if (!known.is_done()) known = part;
+}
+
+bool SaveBook::is_whole() const { return has_begun_ && late().empty(); }
+
+uint64_t SaveBook::progress() const {
+  uint64_t progress = 1;
+  for (const auto& [server, part] : parts_) {
+    progress += part.written_bytes() + (part.is_done() ? 1 : 0);
+  }
+  return std::max<uint64_t>(1, progress);  // a peer's numbers may be any
+}
+
+std::vector<uint32_t> SaveBook::late() const {
+  std::vector<uint32_t> late;
+  for (uint32_t server = 0; server < server_count_; ++server) {
+    const auto found = parts_.find(server);
+    if (found == parts_.end() || !found->second.is_done()) late.push_back(server);
+  }
+  return late;
+}
+
+Result<v1::SavedModelManifest> SaveBook::Manifest() const {
+  if (!learned_) {
+    return FailedPrecondition("no trainer has told what the columns of the data have learned");
+  }
+  v1::SavedModelManifest manifest;
+  *manifest.mutable_learned() = *learned_;
+  uint64_t bytes = 0, steps = 0, row_steps = 0;
+  for (const auto& [server, report] : parts_) {
+    v1::SavedPart& part = *manifest.add_parts();
+    part.set_bytes(report.written_bytes());
+    part.set_checksum(report.checksum());
+    bytes += report.written_bytes();
+    steps = std::max(steps, report.steps());
+    row_steps = std::max(row_steps, report.row_steps());
+  }
+  manifest.set_parameter_bytes(bytes);
+  manifest.set_steps(steps);
+  manifest.set_row_steps(row_steps);
+  return manifest;
+}
+
+}  // namespace weir::server

@@ -1,0 +1,130 @@
+#include "server/saving.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <exception>
+#include <filesystem>
+#include <new>
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/base/file_writer.h"
+#include "common/base/strings.h"
+#include "common/saved_model/places.h"
+
+namespace weir::server {
+namespace {
+
+Status TryWork(const std::function<Status()>& work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted("not enough memory to save the model");
+  } catch (const std::exception& exception) {  // of a library, where the machine lacks something
+    return ResourceExhausted(exception.what());
+  }
+}
+
+}  // namespace
+
+Saving::Saving(std::string directory, uint32_t server, uint32_t server_count)
+    : directory_(std::move(directory)), server_(server), server_count_(server_count) {}
+
+Saving::~Saving() {
+  progress_.Cancel();
+  if (thread_.joinable()) thread_.join();
+}
+
+Status Saving::Prepare(uint64_t run) {
+  const std::string folder = saved_model::FolderOfRun(directory_, run);
+  {
+    std::lock_guard lock(mutex_);
+    part_path_ = saved_model::FileIn(folder, saved_model::PartName(server_, server_count_));
+  }
+  if (server_ == 0) {
+    WEIR_ASSIGN_OR_RETURN(folder_, saved_model::ModelFolder::CreateForRun(directory_, run));
+    return OkStatus();
+  }
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) {
+    return FailedPrecondition(
+        StrCat(folder,
+               ", which server 0 has made, is not there: --save has to lead to one folder "
+               "that all servers reach, on storage that they share"));
+  }
+  return access(folder.c_str(), W_OK) == 0 ? OkStatus() : CannotWrite(folder);
+}
+
+void Saving::Begin(Shard* shard) {
+  has_begun_ = true;
+  std::string path;
+  {
+    std::lock_guard lock(mutex_);
+    path = part_path_;
+  }
+  Start([this, shard, path] {
+    WEIR_ASSIGN_OR_RETURN(v1::PartReport part, WritePart(shard, path, &progress_));
+    std::lock_guard lock(mutex_);
+    done_ = std::move(part);
+    return OkStatus();
+  });
+}
+
+std::optional<v1::PartReport> Saving::part() const {
+  if (!has_begun_) return std::nullopt;
+  std::lock_guard lock(mutex_);
+  if (done_) return done_;
+  v1::PartReport part;
+  part.set_written_bytes(progress_.written_bytes());
+  return part;
+}
+
+void Saving::Conclude(v1::SavedModelManifest manifest) {
+  is_concluding_ = true;
+  Start([this, manifest = std::move(manifest)] {
+    WEIR_RETURN_IF_ERROR(folder_->Finish(manifest));
+    LOG(INFO) << "the model is in " << directory_;
+    std::lock_guard lock(mutex_);
+    is_concluded_ = true;
+    return OkStatus();
+  });
+}
+
+bool Saving::is_concluded() const {
+  std::lock_guard lock(mutex_);
+  return is_concluded_;
+}
+
+Status Saving::failure() const {
+  std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+bool Saving::End(int64_t patience_ms) {
+  progress_.Cancel();
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, std::chrono::milliseconds(patience_ms),
+                           [this] { return !is_at_work_; });
+}
+
+void Saving::Discard() const {
+  if (folder_) folder_->Discard();
+}
+
+void Saving::Start(std::function<Status()> work) {
+  if (thread_.joinable()) thread_.join();
+  {
+    std::lock_guard lock(mutex_);
+    is_at_work_ = true;
+  }
+  thread_ = std::thread([this, work = std::move(work)] {
+    Status status = TryWork(work);
+    std::lock_guard lock(mutex_);
+    if (!status.ok()) failure_ = std::move(status);
+    is_at_work_ = false;
+    changed_.notify_all();
+  });
+}
+
+}  // namespace weir::server

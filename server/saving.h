@@ -1,0 +1,82 @@
+// What a server does so that the servers of a run save the model: its own part, on a thread of its
+// own, into the folder aside that all of them reach; and server 0 the folder itself, and with all
+// parts the model.
+//
+// What a server has told to be written belongs to server 0, which may have made a model of it: it
+// stays whatever becomes of this process.
+//
+// Place in the life of a batch: after the last one.
+// Thread rule: owner thread only (the server's I/O thread), but for what is marked. One piece of
+// work at a time.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "common/base/status.h"
+#include "common/proto/protocol.pb.h"
+#include "common/proto/saved_model.pb.h"
+#include "common/saved_model/writer.h"
+#include "server/part_writing.h"
+
+namespace weir::server {
+
+class Saving {
+ public:
+  // directory: where the model is to be.
+  Saving(std::string directory, uint32_t server, uint32_t server_count);
+  // Waits for what is at work, and takes away what no model was made of.
+  ~Saving();
+
+  // Before the first step; any thread. run: this server's. Server 0 makes the folder aside; the
+  // others look whether it is there.
+  Status Prepare(uint64_t run);
+
+  // The part is to be written. Any thread.
+  void Ask() { is_asked_ = true; }
+  bool is_asked() const { return is_asked_; }
+  // Begins it. The shard takes no more steps, and outlives this.
+  void Begin(Shard* shard);
+  bool has_begun() const { return has_begun_; }
+  // How far it is; nothing before it has begun. Any thread.
+  std::optional<v1::PartReport> part() const;
+
+  // Server 0, with every part: makes a model of them.
+  void Conclude(v1::SavedModelManifest manifest);
+  bool is_concluding() const { return is_concluding_; }
+  bool is_concluded() const;
+
+  // Why the part, or the model, cannot be written. Any thread.
+  Status failure() const;
+
+  // Stops what is at work, and waits for it, so long at most; whether nothing is any more.
+  bool End(int64_t patience_ms);
+  // Server 0: takes the folder away, for the process ends at once.
+  void Discard() const;
+
+ private:
+  void Start(std::function<Status()> work);
+
+  const std::string directory_;
+  const uint32_t server_, server_count_;
+  std::string part_path_;
+  std::unique_ptr<saved_model::ModelFolder> folder_;  // of server 0
+  std::atomic<bool> is_asked_{false}, has_begun_{false};
+  bool is_concluding_ = false;
+  WriteProgress progress_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_at_work_ = false, is_concluded_ = false;
+  std::optional<v1::PartReport> done_;
+  Status failure_;
+  std::thread thread_;
+};
+
+}  // namespace weir::server

@@ -1,0 +1,32 @@
+// What a server is told beside its config.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/proto/learned.pb.h"
+#include "common/proto/saved_model.pb.h"
+#include "server/shard/load_progress.h"
+#include "server/shard/shard.h"
+
+namespace weir::server {
+
+struct ServerOptions {
+  std::vector<std::string> addresses = {};  // of all servers, for messages
+  uint64_t warm_start = 0;                  // id of the saved model to go on from; 0: none
+  // Gives the shard that model's parameters, on the loader's thread, and adds load_bytes to the
+  // progress on the way; returns early when it is cancelled. Empty: they are the initial ones.
+  std::function<Status(Shard* shard, LoadProgress* progress)> load = {};
+  uint64_t load_bytes = 0;
+  v1::RuleStarts rule_starts = {};  // what the run's update rules count from
+  // So long it does not receive: of parameters that are there by then nobody hears that they load.
+  int64_t prompt_ms = 200;
+  std::string save = {};  // where servers save the model; empty: they do not
+  std::optional<v1::LearnedColumns> learned = {};  // of the saved model to go on from
+};
+
+}  // namespace weir::server
