@@ -92,11 +92,7 @@ std::shared_ptr<ShardReporter> StartReporter(const Setup& setup, Server* server,
   options.first_timeout_ms = cluster.connect_timeout_ms();
   options.timeout_ms = cluster.member_timeout_ms();
   options.loading = [server] { return server->loading(); };
-  if (Saving* const saving = server->saving()) {
-    options.saves = true;
-    options.on_save = [saving] { saving->Ask(); };
-    options.part = [saving] { return saving->part(); };
-  }
+  ReportSaving(server->saving(), &options);
   auto reporter = std::make_shared<ShardReporter>(
       std::move(options), transport::MakeZmqClientTransport(limits),
       [server](uint64_t run) { server->Serve(run); },

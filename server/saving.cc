@@ -127,4 +127,11 @@ void Saving::Start(std::function<Status()> work) {
   });
 }
 
+void ReportSaving(Saving* saving, ShardReporterOptions* options) {
+  if (saving == nullptr) return;
+  options->saves = true;
+  options->on_save = [saving] { saving->Ask(); };
+  options->part = [saving] { return saving->part(); };
+}
+
 }  // namespace weir::server

@@ -25,6 +25,7 @@
 #include "common/proto/saved_model.pb.h"
 #include "common/saved_model/writer.h"
 #include "server/part_writing.h"
+#include "server/shard_reporter.h"
 
 namespace weir::server {
 
@@ -78,5 +79,9 @@ class Saving {
   Status failure_;
   std::thread thread_;
 };
+
+// So that reports tell how far it is, and their replies have the part written. saving: null where
+// servers do not save; outlives the reporter.
+void ReportSaving(Saving* saving, ShardReporterOptions* options);
 
 }  // namespace weir::server

@@ -70,15 +70,19 @@ void LoopbackCluster::Run() {
 void LoopbackCluster::StartServer(uint32_t index) {
   auto transport = network_.MakeServer();
   CHECK(transport->Bind(Address(index)).ok());
-  servers_[index] =
-      std::make_unique<server::Server>(config_, options_.servers, index, std::move(transport));
+  server::ServerOptions options;
+  options.save = options_.save;
+  servers_[index] = std::make_unique<server::Server>(config_, options_.servers, index,
+                                                     std::move(transport), std::move(options));
   server::Server* server = servers_[index].get();
+  CHECK(server->PrepareSaving().ok());
   if (index > 0) {
     server::ShardReporterOptions reporter;
     reporter.coordinator_address = Address(0);
     reporter.identity = server->identity();
     reporter.shard_index = index;
     reporter.interval_ms = 20;
+    server::ReportSaving(server->saving(), &reporter);
     reporters_[index] = std::make_unique<server::ShardReporter>(
         std::move(reporter), network_.MakeClient(), [server](uint64_t run) { server->Serve(run); },
         [server](Status status) { server->End(std::move(status)); });

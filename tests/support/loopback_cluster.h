@@ -38,6 +38,7 @@ struct ClusterOptions {
   std::optional<uint32_t> odd_rows_stage = {};  // of trainer 0: it reads other rows
   std::optional<uint32_t> missing_stage = {};   // of trainer 0: nobody starts it
   transport::FaultPlan faults;                  // of every worker; its seed is varied by trainer
+  std::string save = {};                        // where servers save the model; empty: they do not
 };
 
 // Texts laid over each other, with defaults filled in. Dies on a config that is not valid.
