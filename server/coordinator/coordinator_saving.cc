@@ -26,7 +26,7 @@ void Coordinator::OnModelFailure(const std::string& why) {
 void Coordinator::CheckSaving(int64_t now_ms) {
   if (!saver_.awaits_servers() || running() || failed()) return;
   if (!save_.has_begun()) {
-    if (AwaitsStages(now_ms)) return;
+    if (admission_.stage_count() > 1 && last_words_.AreAwaited(now_ms)) return;
     LOG(INFO) << "the run is over, and the servers save the model";
     save_.Begin();
   }
