@@ -12,8 +12,6 @@ void KeepFreedMemory() {
 #ifdef __GLIBC__
   mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most it takes
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
-  // A part of a thread's heap is given back if, without it, the one before has so much room.
-  mallopt(M_TOP_PAD, 64 << 20);
 #endif
 }
 

@@ -8,8 +8,8 @@
 namespace weir {
 
 // Keeps what is freed for what comes next: buffers up to 32 MiB from the heap, which shrinks only
-// when 256 MiB at its end are free; the heaps of other threads, parts of 64 MiB, stay. Larger
-// buffers are given back at once. Nothing happens without the GNU allocator.
+// when 256 MiB at its end are free; the heaps of other threads come and go in parts of 64 MiB.
+// Larger buffers are given back at once. Nothing happens without the GNU allocator.
 void KeepFreedMemory();
 
 }  // namespace weir
