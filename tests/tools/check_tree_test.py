@@ -33,12 +33,15 @@ SOUND = {
     "server/s.cc": "#include <tbb/task_arena.h>\n",
     "server/main.cc": '#include "gpu/register.h"\n#include "server/s.h"\n',
     "server/s.h": "#pragma once\n",
-    "gpu/register.h": '#pragma once\n#include <cuda_runtime.h>\n#include "common/base/a.h"\n',
+    "gpu/register.h": '#pragma once\n#include "gpu/device/device.h"\n#include "common/base/a.h"\n',
+    "gpu/device/device.h": "#pragma once\n#include <cuda_runtime.h>\n#include <cuda/atomic>\n",
+    "gpu/device/machine.cc": "#include <boost/context/detail/fcontext.hpp>\n",
+    "gpu/kernels/k.cu": '#include "gpu/device/device.h"\n',
     "tools/bench/peer.cc": "#include <zmq.hpp>\n",
     "tests/support/both.h": '#pragma once\n#include "server/s.h"\n#include "worker/data/h.h"\n',
 } | {f"tests/{folder}/x_test.cc": "" for folder in (
     "common/base", "common/transport", "common/kernels", "common/metrics", "common/wire",
-    "worker/data", "worker/model", "server")}
+    "gpu/device", "gpu/kernels", "worker/data", "worker/model", "server")}
 
 
 def function_of(line_count, name="F"):
@@ -111,6 +114,10 @@ class CheckTree(unittest.TestCase):
                 ("common/wire/g.h", "<zmq.hpp>", "ZeroMQ"), ("tools/peer.cc", "<zmq.h>", "ZeroMQ"),
                 ("worker/data/h.h", "<cuda_runtime.h>", "CUDA"),
                 ("server/s.h", "<cub/cub.cuh>", "CUDA"),
+                ("gpu/kernels/k.cu", "<cuda_runtime.h>", "CUDA"),
+                ("gpu/device/machine.cc", "<cuda/atomic>", "CUDA"),
+                ("gpu/kernels/k.cu", "<cooperative_groups.h>", "CUDA"),
+                ("gpu/kernels/k.cu", "<boost/context/fiber.hpp>", "Boost.Context"),
                 ("server/s.h", "<gflags/gflags.h>", "gflags"),
                 ("worker/model/i.h", "<dnnl.hpp>", "oneDNN"),
                 ("worker/model/i.h", "<oneapi/dnnl/dnnl.h>", "oneDNN"),
@@ -144,6 +151,8 @@ class CheckTree(unittest.TestCase):
     def test_folders_have_tests(self):
         self.assert_only({"tests/common/wire/x_test.cc": None}, "common/wire/g.cc:1",
                          "common/wire has no test")
+        self.assert_only({"tests/gpu/kernels/x_test.cc": None}, "gpu/kernels/k.cu:1",
+                         "gpu/kernels has no test")
 
     def test_the_top_level_is_closed(self):
         self.assert_only({"scripts/go.sh": ""}, "scripts:1", "top level")
@@ -153,6 +162,14 @@ class CheckTree(unittest.TestCase):
         self.assert_only({"server/s.cc": "\n" + function_of(26)}, "server/s.cc:2",
                          "F has 26 lines; server has 1 functions over 25 lines",
                          "tools/checks/long_code.txt allows 0")
+
+    def test_kernels_are_measured_as_other_sources_are(self):
+        head = '#include "gpu/device/device.h"\n__global__ void __launch_bounds__(kThreads)\n    '
+        kernel = function_of(25).removeprefix("void ")
+        self.assert_only({"gpu/kernels/k.cu": head + kernel}, "gpu/kernels/k.cu:2",
+                         "F has 26 lines; gpu/kernels has 1 functions over 25 lines")
+        self.assert_only({"gpu/kernels/k.cu": "int x;\n" * 201}, "gpu/kernels/k.cu:1",
+                         "201 lines; gpu/kernels has 1 sources over 200 lines")
 
     def test_sources_have_at_most_200_lines_and_headers_120(self):
         for path, most in (("server/s.cc", 200), ("server/s.h", 120)):

@@ -49,7 +49,10 @@ MAINS = ("server/main.cc", "worker/main.cc")
 # Third-party headers, and the folders or files where each may be included.
 FENCES = (
     ("ZeroMQ", re.compile(r"zmq(_addon)?\.h(pp)?$"), ("common/transport", "tools/bench")),
-    ("CUDA", re.compile(r"(cuda|cublas|curand|cub/|thrust/|nv)"), ("gpu",)),
+    # Kernels get CUDA's language from one header, which has it from the emulator where nvcc is not.
+    ("CUDA", re.compile(r"(cuda|cooperative_groups|cublas|curand|cub/|thrust/|nv)"),
+     ("gpu/device/device.h",)),
+    ("Boost.Context", re.compile(r"boost/context/"), ("gpu/device",)),
     ("gflags", re.compile(r"gflags/"), MAINS + ("common/program", "tests/common/program", "tools")),
     ("Highway", re.compile(r"hwy/"),
      ("common/compress", "common/kernels", "common/split", "tests")),
@@ -178,7 +181,7 @@ def check_tests_exist(root, sources):
     """Every folder of product code has tests at the mirrored place."""
     folders = {}
     for path in sources:
-        if path.endswith(".cc") and path not in MAINS and not lies_in(path, ("tests", "tools")):
+        if path.endswith((".cc", ".cu")) and path not in MAINS and not lies_in(path, ("tests", "tools")):
             folders.setdefault(path.rpartition("/")[0], path)
     for folder, example in sorted(folders.items()):
         if not any((root / "tests" / folder).glob("*_test.c[cu]")):

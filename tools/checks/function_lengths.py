@@ -21,6 +21,8 @@ SCOPE = re.compile(r'^(?:inline\s+)?(?:namespace|class|struct|union|extern\s*"")
 LONE_MACRO = re.compile(r"\s*[A-Z][A-Z0-9_]*(?:\(\S*\))?\s*\n")
 OPERATOR = re.compile(r"\boperator\s*(?:\(\)|[^\w\s(]+)")
 INNERMOST = re.compile(r"\([^(){}]*\)|\{[^(){}]*\}")
+# Of a CUDA kernel, before its name.
+LAUNCH_BOUNDS = re.compile(r"__launch_bounds__\s*\([^()]*\)\s*")
 FIRST_WORD = re.compile(r"\s*")
 # The end of `: a_(a), b_` and of `: Base<T>`, before the braces of their value.
 MEMBER_NAME = re.compile(r"\)(?:\s*noexcept)?\s*:(?!:)(?:.*,)?\s*[\w:]+(?:<[^()]*>)?$", re.DOTALL)
@@ -39,7 +41,8 @@ class UnmatchedBraces(Exception):
 def without_noise(text):
     """Text of as many lines, with no brace in it that is not code."""
     def blank(match):
-        return ('""' if match[0].endswith('"') else "") + "\n" * match[0].count("\n")
+        is_literal = match[0].endswith('"') and not match[0].lstrip().startswith("#")
+        return ('""' if is_literal else "") + "\n" * match[0].count("\n")
     return NOISE.sub(blank, text)
 
 
@@ -73,7 +76,7 @@ def is_initializer(head):
 
 def name_of(head):
     """Of a test, what its macro is given."""
-    plain = head.replace("operator()", "operator_call")
+    plain = LAUNCH_BOUNDS.sub("", head.replace("operator()", "operator_call"))
     name, _, arguments = plain.partition("(")
     name = name.split()[-1].replace("operator_call", "operator()")
     return f"{name}({arguments.rstrip(' )')})" if name.startswith(("TEST", "TYPED_TEST")) else name
