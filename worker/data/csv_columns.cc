@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <system_error>
+#include <utility>
 
 #include "common/base/check.h"
 #include "common/base/strings.h"
@@ -15,6 +16,15 @@ namespace {
 constexpr size_t kShownBytes = 40;
 constexpr const char* kQuotesAsText =
     "where quotes are characters like any other, set data.csv.quotes to NONE";
+
+// With a '?' for each byte that a terminal would not show as it is; messages are of one line.
+std::string OnOneLine(std::string text, bool is_utf8) {
+  for (char& c : text) {
+    const auto byte = static_cast<uint8_t>(c);
+    if (byte < 0x20 || byte == 0x7f || (byte > 0x7f && !is_utf8)) c = '?';
+  }
+  return text;
+}
 
 std::string OpenQuote() { return StrCat("a quote is opened and not closed; ", kQuotesAsText); }
 
@@ -75,7 +85,9 @@ class PlaceFinder {
     if (has_names_) {
       const auto found = std::ranges::find(header_, column);
       if (found != header_.end()) return static_cast<size_t>(found - header_.begin());
-      const std::vector<std::string> names(header_.begin(), header_.end());
+      std::vector<std::string> names;
+      for (const std::string_view name : header_)
+        names.push_back(OnOneLine(std::string(name), true));
       return InvalidData(StrCat("data.csv.", kind, " names column '", column,
                                 "', which the file does not have; it has ", StrJoin(names, ", "),
                                 OtherDelimiter(header_)));
@@ -173,11 +185,7 @@ std::string Shown(std::string_view field) {
   while (length < field.size() && (static_cast<uint8_t>(field[length]) & 0xc0) == 0x80) ++length;
   if (!is_utf8) length = std::min(length, kShownBytes);
   std::string shown(field.substr(0, length));
-  for (char& c : shown) {
-    const auto byte = static_cast<uint8_t>(c);
-    if (byte < 0x20 || byte == 0x7f || (byte > 0x7f && !is_utf8)) c = '?';
-  }
-  return StrCat("'", shown, length < field.size() ? "...'" : "'");
+  return StrCat("'", OnOneLine(std::move(shown), is_utf8), length < field.size() ? "...'" : "'");
 }
 
 std::string Unreadable(const std::string& column, std::string_view field, std::string_view wanted) {

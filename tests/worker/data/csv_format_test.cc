@@ -353,6 +353,9 @@ TEST_F(Csv, RefusesAFileWithoutAColumn) {
   EXPECT_THAT(Open("click,hour\n1,2\n", kClicks).message(),
               HasSubstr("f.csv: data.csv.categorical names column 'site', which the file does not "
                         "have; it has click, hour"));
+  EXPECT_THAT(Open("click,\"hour\nof day\"\n1,2\n", kClicks).message(),
+              HasSubstr("it has click, hour?of day"))
+      << "one line, whatever the names hold";
   EXPECT_THAT(Open("click,hour,site,hour\n1,2,x,3\n", kClicks).message(),
               HasSubstr("the header names 'hour' twice"));
   EXPECT_THAT(
