@@ -33,6 +33,7 @@
 #include "worker/data/input_files.h"
 #include "worker/data/reader.h"
 #include "worker/data/train_rows.h"
+#include "worker/model/kernels_for.h"
 #include "worker/out_folder.h"
 #include "worker/pipeline/pipeline_views.h"
 #include "worker/pipeline/stage_links.h"
@@ -282,8 +283,9 @@ void SetStage(Parts* parts, WorkerOptions* options) {
                    .tell_lost = [client](uint64_t generation) { client->TellLost(generation); },
                    .clock = &client->clock()};
   options->make_trainer = [parts, stage](std::function<void(const Status&)> on_failure) {
-    return std::make_unique<StageTrainer>(parts->found, *parts->layout, FLAGS_threads, stage,
-                                          std::move(on_failure));
+    return std::make_unique<StageTrainer>(parts->found, *parts->layout,
+                                          model::CpuComputeFor(parts->found.model()), FLAGS_threads,
+                                          stage, std::move(on_failure));
   };
 }
 
@@ -352,7 +354,6 @@ WorkerOptions OptionsOf(const Setup& setup, Parts* parts) {
   WorkerOptions options;
   if (parts->remote) options.run = parts->remote->run();
   options.threads = FLAGS_threads;
-  options.device = FLAGS_device;
   options.out_directory = FLAGS_out;
   options.commit = BuildCommit();
   options.show_progress = true;

@@ -10,7 +10,6 @@
 #include "common/base/random.h"
 #include "common/base/random_streams.h"
 #include "common/base/strings.h"
-#include "common/kernels/cpu_kernels.h"
 #include "worker/data/batch.h"
 #include "worker/model/dlrm.h"
 #include "worker/model/kernels_for.h"
@@ -39,13 +38,15 @@ class Trainer::Thread {
         number_(number),
         batch_size_(trainer->config_.data().batch_size()),
         dimension_(static_cast<size_t>(trainer->layout_.embedding_dimension())),
+        stream_(trainer->compute_.device->MakeStream()),
         finisher_({.update = trainer->config_.update(),
                    .layout = trainer->layout_,
+                   .compute = trainer->compute_,
+                   .stream = *stream_,
                    .client = trainer->client_,
                    .dead_units = &trainer->dead_units_,
                    .counters = &trainer->counters_}),
-        model_(trainer->layout_, model::KernelsFor(trainer->config_.model()),
-               finisher_.square_sums(), split_seed),
+        model_(trainer->layout_, trainer->compute_, finisher_.square_sums(), split_seed),
         masks_(LeavesOut(trainer->config_.pipeline())) {}
 
   void Run() {
@@ -116,9 +117,9 @@ class Trainer::Thread {
   }
 
   Status Step(ChunkWork& chunk, Prepared& prepared) {
-    const std::span<float> rows = finisher_.Rows(prepared.row_elements);
+    const std::span<float> rows = finisher_.RoomForRows(prepared.row_elements);
     WEIR_RETURN_IF_ERROR(trainer_.client_->AwaitRows(prepared.pull.get(), rows));
-    return chunk.is_test() ? Score(chunk, prepared, rows) : Train(chunk, prepared, rows);
+    return chunk.is_test() ? Score(chunk, prepared, rows) : Train(chunk, prepared);
   }
 
   Status Score(ChunkWork& chunk, const Prepared& prepared, std::span<const float> rows) {
@@ -128,25 +129,28 @@ class Trainer::Thread {
                                                    static_cast<size_t>(prepared.range.begin) + row);
                                   });
     probabilities_.resize(static_cast<size_t>(prepared.batch.row_count));
-    model_.Score(trainer_.client_->replica(), prepared.batch, rows, probabilities_);
+    const device::Span<const float> on_device = finisher_.UploadRows();
+    WEIR_RETURN_IF_ERROR(model_.Score(*stream_, trainer_.client_->replica(), prepared.batch,
+                                      on_device, probabilities_));
     if (masks_) {
       unmasked_.resize(probabilities_.size());
-      model_.Score(trainer_.client_->replica(), prepared.batch, rows, unmasked_,
-                   model::Dlrm::Crossing::kWhole);
+      WEIR_RETURN_IF_ERROR(model_.Score(*stream_, trainer_.client_->replica(), prepared.batch,
+                                        on_device, unmasked_, model::Dlrm::Crossing::kWhole));
     }
     chunk.FinishScores(prepared.range, probabilities_, unmasked_);
     return OkStatus();
   }
 
-  Status Train(ChunkWork& chunk, const Prepared& prepared, std::span<const float> rows) {
+  Status Train(ChunkWork& chunk, const Prepared& prepared) {
     StepGradients step;
     step.batch = &prepared.batch;
     step.pull = prepared.pull.get();
     step.mark = trainer_.client_->MarkRead();
+    const device::Span<const float> rows = finisher_.UploadRows();
     const model::GradientBuffers gradients = finisher_.Gradients(prepared.row_elements);
-    WEIR_ASSIGN_OR_RETURN(
-        const double logloss_sum,
-        model_.Train(trainer_.client_->replica(), prepared.batch, rows, batch_size_, gradients));
+    WEIR_ASSIGN_OR_RETURN(const double logloss_sum,
+                          model_.Train(*stream_, trainer_.client_->replica(), prepared.batch, rows,
+                                       batch_size_, gradients));
     trainer_.counters_.AddSplits(model_.TakeSplitCounts());
     std::unique_ptr<Prepared> next = PrepareNext(chunk);
     step.next = next.get();
@@ -161,6 +165,7 @@ class Trainer::Thread {
   bool has_left_ = false;  // its chunk to the others: fewer threads are to train now
   const int64_t batch_size_;
   const size_t dimension_;
+  const std::unique_ptr<device::Stream> stream_;
   StepFinisher finisher_;
   model::Dlrm model_;
   const bool masks_;  // splits leave something out
@@ -169,22 +174,22 @@ class Trainer::Thread {
   std::vector<std::unique_ptr<Prepared>> spare_;
 };
 
-Trainer::Trainer(const v1::Config& config, const ModelLayout& layout, int thread_count,
-                 ParameterClient* client, std::function<void(const Status&)> on_failure)
+Trainer::Trainer(const v1::Config& config, const ModelLayout& layout,
+                 const kernels::Compute& compute, int thread_count, ParameterClient* client,
+                 std::function<void(const Status&)> on_failure)
     : config_(config),
       layout_(layout),
+      compute_(compute),
       client_(client),
       on_failure_(std::move(on_failure)),
-      limits_{.threads = thread_count,
-              .window = config.cluster().window(),
-              .awaits_answers = config.cluster().window() == 1},
+      limits_{thread_count, config.cluster().window(), config.cluster().window() == 1},
       awaits_answers_(limits_.awaits_answers),
       training_threads_(thread_count),
       counters_(config.pipeline()),
       unseen_values_(layout),
       dead_units_(layout) {
   CHECK_GT(thread_count, 0);
-  model::WarnOfSlowPrecision(config.model());
+  if (compute.device->is_host()) model::WarnOfSlowPrecision(config.model());
   try {
     for (int i = 0; i < thread_count; ++i) threads_.emplace_back([this, i] { RunThread(i); });
   } catch (const std::system_error& error) {

@@ -11,7 +11,8 @@
 // one thread and window 1 a run is reproducible to the bit.
 //
 // Place in the life of a batch: **batch, pull, forward, loss, backward**, push.
-// Thread rule: Add from the input thread; threads of its own in between. Borrows client.
+// Thread rule: Add from the input thread; threads of its own in between, each with a stream of the
+// device. Borrows client and device.
 #pragma once
 
 #include <atomic>
@@ -25,6 +26,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/kernels/compute.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/report.pb.h"
@@ -40,8 +42,8 @@ namespace weir::worker {
 class Trainer final : public BatchTrainer {
  public:
   // on_failure: called at the first failure of any thread, from that thread.
-  Trainer(const v1::Config& config, const ModelLayout& layout, int thread_count,
-          ParameterClient* client, std::function<void(const Status&)> on_failure);
+  Trainer(const v1::Config& config, const ModelLayout& layout, const kernels::Compute& compute,
+          int thread_count, ParameterClient* client, std::function<void(const Status&)> on_failure);
   ~Trainer() override;
 
   void Add(std::shared_ptr<ChunkWork> chunk) override;
@@ -61,6 +63,7 @@ class Trainer final : public BatchTrainer {
 
   const v1::Config& config_;
   const ModelLayout& layout_;
+  const kernels::Compute compute_;
   ParameterClient* const client_;
   const std::function<void(const Status&)> on_failure_;
 

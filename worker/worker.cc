@@ -14,6 +14,7 @@
 #include "common/metrics/warnings.h"
 #include "common/session/score_message.h"
 #include "worker/data/synthetic.h"
+#include "worker/model/kernels_for.h"
 #include "worker/trainer.h"
 
 namespace weir::worker {
@@ -91,6 +92,7 @@ Worker::Worker(const v1::Config& config, const ModelLayout& layout, WorkerOption
       options_(std::move(options)),
       reader_(reader),
       client_(client),
+      compute_(options_.compute ? *options_.compute : model::CpuComputeFor(config.model())),
       row_watch_(config.data()),
       notices_(Brief(options_.notices)) {
   if (options_.log) known_evaluations_ = options_.log->evaluations();
@@ -122,9 +124,9 @@ Result<v1::RunReport> Worker::TrainOrRunOut() {
 
 Result<v1::RunReport> Worker::Train() {
   const auto fail = [this](const Status& status) { Fail(status); };
-  auto trainer = options_.make_trainer
-                     ? options_.make_trainer(fail)
-                     : std::make_unique<Trainer>(config_, layout_, options_.threads, client_, fail);
+  auto trainer = options_.make_trainer ? options_.make_trainer(fail)
+                                       : std::make_unique<Trainer>(config_, layout_, compute_,
+                                                                   options_.threads, client_, fail);
   {
     std::lock_guard lock(mutex_);
     trainer_ = std::move(trainer);
@@ -452,7 +454,7 @@ Result<v1::RunReport> Worker::Conclude(const v1::RunProgress& progress) {
   // Each is worth having without the others.
   const Status saved = options_.save == nullptr ? OkStatus() : Save();
   report.set_threads(static_cast<uint32_t>(options_.threads));
-  report.set_device(options_.device);
+  report.set_device(compute_.device->name());
   if (bayes_logloss_ && report.has_test()) report.set_bayes_logloss(*bayes_logloss_);
   if (!options_.out_directory.empty()) {
     const Status written = metrics::WriteSummary(options_.out_directory, report, options_.commit);

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/kernels/compute.h"
 #include "common/layout/model_layout.h"
 #include "common/metrics/metrics_log.h"
 #include "common/proto/config.pb.h"
@@ -33,9 +34,9 @@ namespace weir::worker {
 
 struct WorkerOptions {
   int threads = 1;
-  std::string device = "cpu";
-  std::string out_directory;  // "": write nothing; else with a log there
-  std::string commit;         // of which this program is built, for the summary
+  std::optional<kernels::Compute> compute = {};  // the CPU's, where it is not said
+  std::string out_directory;                     // "": write nothing; else with a log there
+  std::string commit;                            // of which this program is built, for the summary
   std::unique_ptr<metrics::MetricsLog> log;
   bool show_progress = false;           // a line on stdout at every report
   saved_model::Writer* save = nullptr;  // takes the model when the run is over
@@ -114,6 +115,7 @@ class Worker {
   const WorkerOptions options_;
   data::Reader* const reader_;
   ParameterClient* const client_;
+  const kernels::Compute compute_;
   std::unique_ptr<BatchTrainer> trainer_;
 
   std::deque<std::shared_ptr<ChunkWork>> at_work_;    // in the order they were added

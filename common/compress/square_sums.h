@@ -10,14 +10,15 @@
 // hold squares whose gradients are still on their way to the residual.
 #pragma once
 
-#include <span>
 #include <vector>
+
+#include "common/device/pointer.h"
 
 namespace weir::compress {
 
 struct SquareSums {
-  std::span<float> sums;  // of the tensor's elements; empty: nobody asks for them
-  float decay = 1;        // what is left, after each step, of the sums before it
+  device::Span<float> sums;  // of the tensor's elements; empty: nobody asks for them
+  float decay = 1;           // what is left, after each step, of the sums before it
 };
 
 // Of a layout's tensors, by index; empty: nobody asks for any.

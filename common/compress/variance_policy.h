@@ -12,6 +12,7 @@
 
 #include "common/compress/residual_policy.h"
 #include "common/compress/variance_select.h"
+#include "common/device/cpu_device.h"
 #include "common/tensor/aligned_buffer.h"
 
 namespace weir::compress {
@@ -37,7 +38,7 @@ class VariancePolicy : public ResidualPolicy {
     return std::make_unique<VarianceState>(scope);
   }
   SquareSums square_sums(PolicyState& state) const override {
-    return {static_cast<VarianceState&>(state).square_sums.span(), decay_};
+    return {device::OnCpu(static_cast<VarianceState&>(state).square_sums.span()), decay_};
   }
 
  protected:

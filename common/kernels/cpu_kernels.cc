@@ -16,16 +16,15 @@ constexpr KernelTable kF32{
     .relu_backward = cpu::ReluBackward,
     .sigmoid_forward = cpu::SigmoidForward,
     .sigmoid_backward = cpu::SigmoidBackward,
-    .gather_rows = cpu::GatherRows,
-    .scatter_add_rows = cpu::ScatterAddRows,
-    .pool_rows = cpu::PoolRows,
-    .scatter_add_lists = cpu::ScatterAddLists,
-    .scatter_add_squares = cpu::ScatterAddSquares,
-    .scatter_add_list_squares = cpu::ScatterAddListSquares,
+    .pool_tables = cpu::PoolTables,
+    .scatter_tables = cpu::ScatterTables,
     .interaction_forward = cpu::InteractionForward,
     .interaction_backward = cpu::InteractionBackward,
     .sigmoid = cpu::Sigmoid,
     .loss = cpu::LossAndGradients,
+    .clip_norm = cpu::ClipNorm,
+    .add_squares = cpu::AddSquares,
+    .mark_nonzero = cpu::MarkNonzero,
 };
 
 constexpr KernelTable WithBf16Products(KernelTable table) {

@@ -51,20 +51,22 @@ void SigmoidBackward(const ConstMatrixView& y, const MatrixView& gradient) {
   }
 }
 
-double LossAndGradients(const Loss& loss, const ConstVectorView& logits,
-                        const ConstVectorView& labels, const VectorView& logit_gradients) {
+void LossAndGradients(const Loss& loss, const ConstVectorView& logits,
+                      const ConstVectorView& labels, int64_t mean_rows,
+                      const VectorView& logit_gradients, double* sum) {
   CHECK_EQ(logits.count, labels.count);
   CHECK_EQ(logits.count, logit_gradients.count);
   const auto sample_count = static_cast<double>(logits.count);
-  double sum = 0.0;
+  // Of samples among mean_rows; the two roundings are those of a mean over the samples.
+  const auto weight = static_cast<float>(sample_count / static_cast<double>(mean_rows));
+  *sum = 0.0;
   for (int64_t s = 0; s < logits.count; ++s) {
     const double logit = logits.data[s], label = labels.data[s];
-    sum += LoglossOf(logit, label);
+    *sum += LoglossOf(logit, label);
     const double probability = SigmoidOf(logit);
     logit_gradients.data[s] =
-        static_cast<float>(GradientOf(loss, probability, label) / sample_count);
+        static_cast<float>(GradientOf(loss, probability, label) / sample_count) * weight;
   }
-  return sum;
 }
 
 }  // namespace weir::kernels::cpu

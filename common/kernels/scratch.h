@@ -10,7 +10,7 @@
 
 namespace weir::kernels::cpu {
 
-enum class Use { kProduct, kSquares };
+enum class Use { kProduct, kSquares, kVectors };
 
 // At least so many floats of any content, valid until this thread's next call for the same use.
 template <Use use = Use::kProduct>

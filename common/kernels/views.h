@@ -2,8 +2,8 @@
 //
 // Row-major; element (r, c) is data[r * stride + c] and stride >= columns, so a view can be some
 // rows of a buffer whose rows are padded (one table's vectors among all of them). A view owns
-// nothing and says nothing about which device its memory is on: that is the kernel table's
-// business.
+// nothing. It is of the host's memory (MatrixView) or of a device's (DeviceMatrix), which are
+// different types: common/device/pointer.h.
 //
 // Place in the life of a batch: forward, loss and backward.
 // Thread rule: values. C++17-clean, so that a CUDA compiler can include it.
@@ -11,64 +11,69 @@
 
 #include <cstdint>
 
+#include "common/device/pointer.h"
+
 namespace weir::kernels {
 
-struct MatrixView {
-  float* data = nullptr;
+template <typename T>
+using HostPointer = T*;
+
+template <template <typename> class Pointer>
+struct BasicMatrix {
+  Pointer<float> data = nullptr;
   int64_t row_count = 0;
   int64_t column_count = 0;
   int64_t stride = 0;
 
-  float* row(int64_t index) const { return data + index * stride; }
+  Pointer<float> row(int64_t index) const { return data + index * stride; }
 };
 
-struct ConstMatrixView {
-  ConstMatrixView() = default;
-  ConstMatrixView(const float* data_in, int64_t rows, int64_t columns, int64_t stride_in)
+template <template <typename> class Pointer>
+struct BasicConstMatrix {
+  BasicConstMatrix() = default;
+  BasicConstMatrix(Pointer<const float> data_in, int64_t rows, int64_t columns, int64_t stride_in)
       : data(data_in), row_count(rows), column_count(columns), stride(stride_in) {}
-  ConstMatrixView(const MatrixView& view)  // NOLINT: what can be written can be read
+  BasicConstMatrix(const BasicMatrix<Pointer>& view)  // NOLINT: what can be written can be read
       : data(view.data),
         row_count(view.row_count),
         column_count(view.column_count),
         stride(view.stride) {}
 
-  const float* row(int64_t index) const { return data + index * stride; }
+  Pointer<const float> row(int64_t index) const { return data + index * stride; }
 
-  const float* data = nullptr;
+  Pointer<const float> data = nullptr;
   int64_t row_count = 0;
   int64_t column_count = 0;
   int64_t stride = 0;
 };
 
-struct VectorView {
-  float* data = nullptr;
+template <template <typename> class Pointer>
+struct BasicVector {
+  Pointer<float> data = nullptr;
   int64_t count = 0;
 };
 
-struct ConstVectorView {
-  ConstVectorView() = default;
-  ConstVectorView(const float* data_in, int64_t count_in) : data(data_in), count(count_in) {}
-  ConstVectorView(const VectorView& view)  // NOLINT: what can be written can be read
+template <template <typename> class Pointer>
+struct BasicConstVector {
+  BasicConstVector() = default;
+  BasicConstVector(Pointer<const float> data_in, int64_t count_in)
+      : data(data_in), count(count_in) {}
+  BasicConstVector(const BasicVector<Pointer>& view)  // NOLINT: what can be written can be read
       : data(view.data), count(view.count) {}
 
-  const float* data = nullptr;
+  Pointer<const float> data = nullptr;
   int64_t count = 0;
 };
 
-struct IndexView {
-  const uint32_t* data = nullptr;
-  int64_t count = 0;
-};
+using MatrixView = BasicMatrix<HostPointer>;
+using ConstMatrixView = BasicConstMatrix<HostPointer>;
+using VectorView = BasicVector<HostPointer>;
+using ConstVectorView = BasicConstVector<HostPointer>;
 
-// Lists of indexes with weights, one list for each of `count` samples: list s is
-// [s == 0 ? begin : ends[s - 1], ends[s]) of indexes and weights.
-struct ListsView {
-  const uint32_t* indexes = nullptr;
-  const float* weights = nullptr;  // null: all 1
-  const uint32_t* ends = nullptr;
-  uint32_t begin = 0;
-  int64_t count = 0;
-};
+using DeviceMatrix = BasicMatrix<device::Pointer>;
+using ConstDeviceMatrix = BasicConstMatrix<device::Pointer>;
+using DeviceVector = BasicVector<device::Pointer>;
+using ConstDeviceVector = BasicConstVector<device::Pointer>;
 
 // Floats of a vector register; kernels may compute on whole ones.
 inline constexpr int64_t kVectorFloats = 8;
@@ -85,6 +90,12 @@ inline MatrixView Dense(float* data, int64_t rows, int64_t columns) {
   return {data, rows, columns, columns};
 }
 inline ConstMatrixView Dense(const float* data, int64_t rows, int64_t columns) {
+  return {data, rows, columns, columns};
+}
+inline DeviceMatrix Dense(device::Pointer<float> data, int64_t rows, int64_t columns) {
+  return {data, rows, columns, columns};
+}
+inline ConstDeviceMatrix Dense(device::Pointer<const float> data, int64_t rows, int64_t columns) {
   return {data, rows, columns, columns};
 }
 

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "common/base/random.h"
+#include "common/device/cpu_device.h"
 #include "common/wire/value_coding.h"
 #include "tests/integration/cluster_checks.h"
 #include "tests/support/loopback_cluster.h"
@@ -56,7 +57,7 @@ class ReplicaTest : public testing::TestWithParam<Case> {
       for (float& value : gradients) value = static_cast<float>(random.NextUnit() - 0.5);
       worker::StepGradients push;
       push.batch = &batch;
-      push.dense = gradients;
+      push.dense = device::OnCpu(std::span<const float>(gradients));
       push.mark = clients_[worker]->MarkRead();
       const auto sequence = clients_[worker]->Push(push);
       ASSERT_TRUE(sequence.ok()) << sequence.status();
@@ -75,7 +76,7 @@ class ReplicaTest : public testing::TestWithParam<Case> {
 
   void ExpectReplicaIsTheServers(uint32_t worker) {
     std::vector<float> expected = cluster_.ServerValues();
-    const float* replica = clients_[worker]->replica();
+    const float* replica = device::OnHost(clients_[worker]->replica());
     for (size_t i = 0; i < expected.size(); ++i) {
       const float value = GetParam().rounded ? wire::RoundToBf16(expected[i]) : expected[i];
       ASSERT_EQ(replica[i], value) << "worker " << worker << " element " << i;

@@ -11,6 +11,7 @@
 #include "common/base/strings.h"
 #include "common/config/defaults.h"
 #include "common/config/validate_config.h"
+#include "worker/model/kernels_for.h"
 #include "worker/pipeline/pipeline_views.h"
 #include "worker/pipeline/stage_links.h"
 #include "worker/pipeline/stage_trainer.h"
@@ -171,8 +172,9 @@ Status LoopbackCluster::RunStage(uint32_t trainer, uint32_t stage, Trainer* part
         .tell_lost =
             [client = parts->client.get()](uint64_t generation) { client->TellLost(generation); }};
     options.make_trainer = [this, parts, of_stage](std::function<void(const Status&)> on_failure) {
-      return std::make_unique<worker::StageTrainer>(parts->config, *parts->layout, options_.threads,
-                                                    of_stage, std::move(on_failure));
+      return std::make_unique<worker::StageTrainer>(
+          parts->config, *parts->layout, model::CpuComputeFor(parts->config.model()),
+          options_.threads, of_stage, std::move(on_failure));
     };
   }
   worker::Worker worker(parts->config, *parts->layout, std::move(options), parts->reader.get(),

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/device/cpu_device.h"
 #include "worker/client/embedded_client.h"
 
 namespace weir::worker {
@@ -31,7 +32,7 @@ class RecordingClient : public EmbeddedClient {
     std::lock_guard lock(mutex_);
     pushed_.push_back({.lease = step.lease,
                        .offset = step.offset,
-                       .dense = {step.dense.begin(), step.dense.end()},
+                       .dense = Contents(step.dense),
                        .rows = {step.rows.begin(), step.rows.end()},
                        .row_squares = {step.row_squares.begin(), step.row_squares.end()},
                        .with_next_rows = step.next != nullptr});
@@ -57,6 +58,11 @@ class RecordingClient : public EmbeddedClient {
   }
 
  private:
+  static std::vector<float> Contents(device::Span<const float> values) {
+    const std::span<const float> host = device::OnHost(values);
+    return {host.begin(), host.end()};
+  }
+
   const uint64_t accepted_;
   mutable std::mutex mutex_;
   std::vector<Pushed> pushed_;

@@ -48,7 +48,8 @@ class TrainerTest : public testing::Test {
   // Of one thread that trains a chunk.
   std::vector<RecordingClient::Pushed> PushesOf(const v1::Config& config) {
     RecordingClient client(config, layout_);
-    Trainer trainer(config, layout_, 1, &client, [](const Status& s) { ADD_FAILURE() << s; });
+    Trainer trainer(config, layout_, compute_, 1, &client,
+                    [](const Status& s) { ADD_FAILURE() << s; });
     const auto chunk = Chunk();
     trainer.Add(chunk);
     EXPECT_TRUE(chunk->AwaitFinished());
@@ -57,12 +58,14 @@ class TrainerTest : public testing::Test {
 
   const v1::Config config_ = TinyRun();
   const ModelLayout layout_{config_, 1};
+  const kernels::Compute compute_ = kernels::CpuCompute(kernels::Precision::kF32);
   std::unique_ptr<data::Reader> reader_ = data::MakeReader(config_).value();
 };
 
 TEST_F(TrainerTest, PushesEachBatchOfAChunkOnce) {
   ScriptedClient client(config_, layout_, 1000);
-  Trainer trainer(config_, layout_, 3, &client, [](const Status& s) { ADD_FAILURE() << s; });
+  Trainer trainer(config_, layout_, compute_, 3, &client,
+                  [](const Status& s) { ADD_FAILURE() << s; });
   const auto first = Chunk(), second = Chunk();
   trainer.Add(first);
   trainer.Add(second);
@@ -80,7 +83,8 @@ TEST_F(TrainerTest, PushesEachBatchOfAChunkOnce) {
 // Whoever takes the lease over begins behind these rows.
 TEST_F(TrainerTest, APushTellsTheRowsOfItsLeaseThatAreAccepted) {
   RecordingClient client(config_, layout_, 2);
-  Trainer trainer(config_, layout_, 1, &client, [](const Status& s) { ADD_FAILURE() << s; });
+  Trainer trainer(config_, layout_, compute_, 1, &client,
+                  [](const Status& s) { ADD_FAILURE() << s; });
   const auto chunk = Chunk(data::Split::kTrain, 7);
   trainer.Add(chunk);
   ASSERT_TRUE(chunk->AwaitFinished());
@@ -132,7 +136,8 @@ TEST_F(TrainerTest, ScalesTheSquaresOfRowsThatItClips) {
 
 TEST_F(TrainerTest, ScoresATestChunkWithoutPushing) {
   ScriptedClient client(config_, layout_, 0);
-  Trainer trainer(config_, layout_, 2, &client, [](const Status& s) { ADD_FAILURE() << s; });
+  Trainer trainer(config_, layout_, compute_, 2, &client,
+                  [](const Status& s) { ADD_FAILURE() << s; });
   const auto chunk = Chunk(data::Split::kTest);
   trainer.Add(chunk);
   EXPECT_EQ(chunk->AwaitFinished(), 0u);
@@ -147,7 +152,8 @@ TEST_F(TrainerTest, AFailureIsToldAndAbandonsTheChunksAtWork) {
   Status failure;
   const auto first = Chunk(), second = Chunk();
   {
-    Trainer trainer(config_, layout_, 1, &client, [&](const Status& status) { failure = status; });
+    Trainer trainer(config_, layout_, compute_, 1, &client,
+                    [&](const Status& status) { failure = status; });
     trainer.Add(first);
     trainer.Add(second);
     EXPECT_FALSE(first->AwaitFinished());
@@ -159,7 +165,7 @@ TEST_F(TrainerTest, AFailureIsToldAndAbandonsTheChunksAtWork) {
 TEST_F(TrainerTest, TheReasonIsKnownBeforeAnybodyIsWoken) {
   ScriptedClient client(config_, layout_, 0);
   std::atomic<bool> reason_known{false};
-  Trainer trainer(config_, layout_, 1, &client, [&](const Status&) {
+  Trainer trainer(config_, layout_, compute_, 1, &client, [&](const Status&) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     reason_known = true;
   });
@@ -197,7 +203,7 @@ class TrainerFailsTest : public TrainerTest, public testing::WithParamInterface<
 
 TEST_P(TrainerFailsTest, AndAbandonsAChunkThatTheOtherThreadsHaveLeftBehind) {
   FirstLeaseFailsLate client(config_, layout_, GetParam());
-  Trainer trainer(config_, layout_, 2, &client, [](const Status&) {});
+  Trainer trainer(config_, layout_, compute_, 2, &client, [](const Status&) {});
   data::RowBlock rows;
   ASSERT_TRUE(reader_->ReadChunk({}, &rows).ok());
   const int64_t one_batch = config_.data().batch_size();
@@ -222,7 +228,7 @@ INSTANTIATE_TEST_SUITE_P(OfMemoryOrNot, TrainerFailsTest, testing::Bool());
 
 TEST_F(TrainerTest, ChunksThatComeAfterTheEndAreAbandoned) {
   ScriptedClient client(config_, layout_, 1000);
-  Trainer trainer(config_, layout_, 1, &client, [](const Status&) {});
+  Trainer trainer(config_, layout_, compute_, 1, &client, [](const Status&) {});
   trainer.Abandon();
   trainer.Abandon();
   const auto chunk = Chunk();

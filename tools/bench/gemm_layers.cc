@@ -33,8 +33,8 @@ class Activations {
       : layer_(layer), values_(values), features_(features) {}
 
   double At(int64_t feature, int64_t sample) const {
-    const int64_t slice = sample / model::kSliceRows;
-    const int64_t column = sample % model::kSliceRows;
+    const int64_t slice = sample / model::kSplitRows;
+    const int64_t column = sample % model::kSplitRows;
     return values_[static_cast<size_t>((slice * features_ + feature) * layer_.stride + column)];
   }
 
@@ -70,8 +70,8 @@ GemmLayer::GemmLayer(const GemmShape& shape, int64_t batch_in)
       outputs(shape.outputs),
       batch(batch_in),
       first(shape.first),
-      stride(kernels::PaddedStride(std::min(batch, model::kSliceRows))),
-      slices((batch + model::kSliceRows - 1) / model::kSliceRows),
+      stride(kernels::PaddedStride(std::min(batch, model::kSplitRows))),
+      slices((batch + model::kSplitRows - 1) / model::kSplitRows),
       x(static_cast<size_t>(slices * inputs * stride)),
       w(static_cast<size_t>(inputs * outputs)),
       y(static_cast<size_t>(slices * outputs * stride)),
@@ -103,7 +103,7 @@ void RunByTable(const kernels::KernelTable& table, GemmLayer* layer) {
   GemmLayer& o = *layer;
   const auto weight = Dense(o.w.data(), o.outputs, o.inputs);
   for (int64_t slice = 0; slice < o.slices; ++slice) {
-    const int64_t rows = std::min(model::kSliceRows, o.batch - slice * model::kSliceRows);
+    const int64_t rows = std::min(model::kSplitRows, o.batch - slice * model::kSplitRows);
     const auto view = [&](tensor::AlignedBuffer& values, int64_t features) {
       return kernels::MatrixView{values.data() + slice * features * o.stride, features, rows,
                                  o.stride};

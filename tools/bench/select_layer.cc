@@ -10,6 +10,7 @@
 #include "common/base/strings.h"
 #include "common/compress/policy_table.h"
 #include "common/config/defaults.h"
+#include "common/device/cpu_device.h"
 #include "tools/bench/measure.h"
 
 namespace weir::bench {
@@ -104,10 +105,11 @@ std::span<const float> Gradients::Next() {
 }
 
 void Gradients::AddSquares(const compress::SquareSums& squares) const {
-  for (size_t begin = 0; begin < squares.sums.size(); begin += kRowElements) {
-    const size_t end = std::min(squares.sums.size(), begin + kRowElements);
+  const std::span<float> sums = device::OnHost(squares.sums);
+  for (size_t begin = 0; begin < sums.size(); begin += kRowElements) {
+    const size_t end = std::min(sums.size(), begin + kRowElements);
     const float square = ScaleAt(begin) * ScaleAt(begin);
-    for (size_t i = begin; i < end; ++i) squares.sums[i] = squares.sums[i] * squares.decay + square;
+    for (size_t i = begin; i < end; ++i) sums[i] = sums[i] * squares.decay + square;
   }
 }
 

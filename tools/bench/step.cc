@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "common/base/strings.h"
+#include "common/device/cpu_device.h"
+#include "common/kernels/compute.h"
 #include "common/kernels/cpu_kernels.h"
 #include "tools/bench/dlrm_shape.h"
 #include "tools/bench/measure.h"
@@ -67,34 +69,36 @@ auto Timed(Phase phase, const Work& work) {
   return work();
 }
 
-using kernels::KernelTable;
+using kernels::DeviceKernels;
+using kernels::Precision;
 
-// An entry of a kernel table that is timed: Wrap<CpuKernels, kTranspose,
-// &KernelTable::transpose>::Call.
-template <auto kernels, Phase phase, auto entry>
+// An entry of the CPU's kernels that is timed: Wrap<kF32, kTranspose,
+// &DeviceKernels::transpose>::Call.
+template <Precision precision, Phase phase, auto entry>
 struct Wrap;
-template <auto kernels, Phase phase, typename... Arguments,
-          void (*KernelTable::*entry)(Arguments...)>
-struct Wrap<kernels, phase, entry> {
+template <Precision precision, Phase phase, typename... Arguments,
+          void (*DeviceKernels::*entry)(Arguments...)>
+struct Wrap<precision, phase, entry> {
   static void Call(Arguments... arguments) {
-    Timed(phase, [&] { (kernels().*entry)(arguments...); });
+    static const DeviceKernels& kernels = *kernels::CpuCompute(precision).kernels;
+    Timed(phase, [&] { (kernels.*entry)(arguments...); });
   }
 };
 
-template <const KernelTable& kernels()>
-KernelTable TimedKernels() {
-  using Table = KernelTable;
-  Table table = kernels();
-  table.linear_forward = Wrap<kernels, kLinearForward, &Table::linear_forward>::Call;
+template <Precision precision>
+DeviceKernels TimedKernels() {
+  using Table = DeviceKernels;
+  Table table = *kernels::CpuCompute(precision).kernels;
+  table.linear_forward = Wrap<precision, kLinearForward, &Table::linear_forward>::Call;
   table.linear_backward_data =
-      Wrap<kernels, kLinearBackwardData, &Table::linear_backward_data>::Call;
+      Wrap<precision, kLinearBackwardData, &Table::linear_backward_data>::Call;
   table.linear_backward_weight =
-      Wrap<kernels, kLinearBackwardWeight, &Table::linear_backward_weight>::Call;
-  table.transpose = Wrap<kernels, kTranspose, &Table::transpose>::Call;
-  table.gather_rows = Wrap<kernels, kGatherScatter, &Table::gather_rows>::Call;
-  table.scatter_add_rows = Wrap<kernels, kGatherScatter, &Table::scatter_add_rows>::Call;
-  table.interaction_forward = Wrap<kernels, kInteraction, &Table::interaction_forward>::Call;
-  table.interaction_backward = Wrap<kernels, kInteraction, &Table::interaction_backward>::Call;
+      Wrap<precision, kLinearBackwardWeight, &Table::linear_backward_weight>::Call;
+  table.transpose = Wrap<precision, kTranspose, &Table::transpose>::Call;
+  table.pool_tables = Wrap<precision, kGatherScatter, &Table::pool_tables>::Call;
+  table.scatter_tables = Wrap<precision, kGatherScatter, &Table::scatter_tables>::Call;
+  table.interaction_forward = Wrap<precision, kInteraction, &Table::interaction_forward>::Call;
+  table.interaction_backward = Wrap<precision, kInteraction, &Table::interaction_backward>::Call;
   return table;
 }
 
@@ -106,9 +110,9 @@ class TimedRun {
         config_(TrainingConfig(batch_size, precision)),
         layout_(config_, 1),
         client_(config_, layout_),
-        kernels_(precision == v1::ModelConfig::BF16 ? TimedKernels<kernels::CpuBf16Kernels>()
-                                                    : TimedKernels<kernels::CpuKernels>()),
-        model_(layout_, kernels_),
+        kernels_(precision == v1::ModelConfig::BF16 ? TimedKernels<Precision::kBf16>()
+                                                    : TimedKernels<Precision::kF32>()),
+        model_(layout_, TimedCompute()),
         gradients_(static_cast<size_t>(layout_.flat_element_count())),
         rows_(static_cast<size_t>(batch_size * kTables * layout_.embedding_dimension())),
         row_gradients_(rows_.size()) {}
@@ -128,6 +132,12 @@ class TimedRun {
   Status Verify() const { return VerifyLearning(first_logloss_, last_logloss_); }
 
  private:
+  kernels::Compute TimedCompute() const {
+    kernels::Compute compute = kernels::CpuCompute(Precision::kF32);
+    compute.kernels = &kernels_;
+    return compute;
+  }
+
   Status Step(const data::RowBlock& block, int64_t begin) {
     Timed(kCutBatch, [&] { data::MakeBatch(block, begin, begin + batch_size_, &batch_); });
     size_t unique_count = 0;
@@ -143,8 +153,10 @@ class TimedRun {
     const double before = std::accumulate(seconds.begin(), seconds.end(), 0.0);
     std::optional<Result<double>> loss;
     const double whole = Seconds([&] {
-      loss.emplace(model_.Train(client_.replica(), batch_, rows, batch_size_,
-                                {gradients_.data(), row_gradients, {}}));
+      loss.emplace(
+          model_.Train(device::CpuStream(), client_.replica(), batch_,
+                       device::OnCpu(std::span<const float>(rows)), batch_size_,
+                       {device::OnCpu(gradients_.data()), device::OnCpu(row_gradients), {}}));
     });
     WEIR_RETURN_IF_ERROR(loss->status());
     logloss_sum_ += **loss;
@@ -152,7 +164,7 @@ class TimedRun {
     worker::StepGradients step;
     step.batch = &batch_;
     step.pull = pull.get();
-    step.dense = gradients_.span();
+    step.dense = device::OnCpu(gradients_.span());
     step.rows = row_gradients;
     return Timed(kUpdate, [&] { return client_.Push(step).status(); });
   }
@@ -161,7 +173,7 @@ class TimedRun {
   const v1::Config config_;
   const ModelLayout layout_;
   worker::EmbeddedClient client_;
-  const KernelTable kernels_;
+  const DeviceKernels kernels_;
   model::Dlrm model_;
   data::Batch batch_;
   tensor::AlignedBuffer gradients_;

@@ -12,6 +12,7 @@
 #include "common/config/validate_config.h"
 #include "tools/bench/dlrm_shape.h"
 #include "tools/bench/measure.h"
+#include "worker/model/kernels_for.h"
 
 namespace weir::bench {
 
@@ -81,8 +82,9 @@ TrainingRun::TrainingRun(int64_t batch_size, int thread_count, v1::ModelConfig::
       config_(TrainingConfig(batch_size, precision)),
       layout_(config_, 1),
       client_(config_, layout_),
-      trainer_(std::make_unique<worker::Trainer>(config_, layout_, thread_count, &client_,
-                                                 [this](const Status& s) { failure_ = s; })) {
+      trainer_(std::make_unique<worker::Trainer>(
+          config_, layout_, model::CpuComputeFor(config_.model()), thread_count, &client_,
+          [this](const Status& s) { failure_ = s; })) {
   failure_ = CreateAllRows(&client_);
 }
 

@@ -4,16 +4,13 @@
 #include <cstring>
 #include <utility>
 
-#include "common/kernels/cpu_kernels.h"
+#include "common/base/check.h"
+#include "common/device/cpu_device.h"
 #include "common/saved_model/manifest.h"
+#include "worker/model/kernels_for.h"
 
 namespace weir::tools {
 namespace {
-
-const kernels::KernelTable& Kernels(const v1::Config& config) {
-  return config.model().precision() == v1::ModelConfig::BF16 ? kernels::CpuBf16Kernels()
-                                                             : kernels::CpuKernels();
-}
 
 // Of the values alone.
 size_t RowBytes(const ModelLayout& layout) {
@@ -35,7 +32,7 @@ LoadedModel::LoadedModel(std::unique_ptr<saved_model::SavedModel> saved)
       parameters_(static_cast<size_t>(layout().flat_element_count())),
       rows_(manifest().parameter_bytes() / RowBytes(layout())),
       unseen_(layout(), *row_rule_),
-      dlrm_(layout(), Kernels(config())) {}
+      dlrm_(layout(), model::CpuComputeFor(config().model())) {}
 
 Status LoadedModel::LoadParameters() {
   row_rule_->BeginAfter(manifest().rule_starts().rows());
@@ -67,8 +64,11 @@ void LoadedModel::Score(const data::Batch& batch, std::span<float> probabilities
     ReadAt(places_[i], wanted_[i].table, wanted_[i].id,
            std::span(batch_rows_).subspan(i * dimension, dimension));
   }
-  dlrm_.Score(parameters_.data(), batch, batch_rows_, probabilities,
-              model::Dlrm::Crossing::kOfSampleAlone);
+  const Status scored =
+      dlrm_.Score(device::CpuStream(), device::OnCpu<const float>(parameters_.data()), batch,
+                  device::OnCpu(std::span<const float>(batch_rows_)), probabilities,
+                  model::Dlrm::Crossing::kOfSampleAlone);
+  CHECK(scored.ok()) << scored;  // the CPU's streams do not fail
 }
 
 std::span<const float> LoadedModel::tensor(const TensorSpec& tensor) const {

@@ -107,7 +107,7 @@ Status EmbeddedClient::AwaitRows(RowPull* base, std::span<float> rows) {
 Result<uint64_t> EmbeddedClient::Push(const StepGradients& step) {
   WEIR_RETURN_IF_ERROR(failure());
   const uint64_t number = ++step_;
-  ApplyDense(step.dense, number);
+  ApplyDense(device::OnHost(step.dense), number);
   if (step.pull != nullptr) {
     ApplyWhereRead(static_cast<Pull&>(*step.pull), step.rows, number);
   } else {

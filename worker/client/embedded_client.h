@@ -19,6 +19,7 @@
 
 #include "common/base/check.h"
 #include "common/cluster/run_book.h"
+#include "common/device/cpu_device.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
 #include "common/saved_model/saved_model.h"
@@ -42,7 +43,7 @@ class EmbeddedClient : public ParameterClient {
   // Takes a saved model over, before anything else. FailedPrecondition when it is another one.
   Status Load(const saved_model::SavedModel& model);
 
-  const float* replica() const override { return values_.data(); }
+  device::Pointer<const float> replica() const override { return device::OnCpu(values_.data()); }
   std::unique_ptr<RowPull> PullRows(const data::Batch& batch, bool read_only) override;
   Status AwaitRows(RowPull* pull, std::span<float> rows) override;
   ReadMark MarkRead() override { return {}; }

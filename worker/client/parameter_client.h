@@ -16,6 +16,7 @@
 #include "common/base/bytes.h"
 #include "common/base/status.h"
 #include "common/compress/square_sums.h"
+#include "common/device/pointer.h"
 #include "common/proto/protocol.pb.h"
 #include "worker/data/batch.h"
 #include "worker/link/read_mark.h"
@@ -39,7 +40,7 @@ struct StepGradients {
   const data::Batch* batch = nullptr;
   RowPull* pull = nullptr;             // of the batch's rows, to find them again by; or null
   NextRows* next = nullptr;            // whose rows are to be asked for as well, to train; or null
-  std::span<const float> dense;        // flat, as ModelLayout places tensors
+  device::Span<const float> dense;     // flat, as ModelLayout places tensors; on the device
   std::span<const float> rows;         // [sum over tables of unique ids, dimension]
   std::span<const float> row_squares;  // [sum over tables of unique ids]; empty unless needed
   ReadMark mark;
@@ -62,8 +63,8 @@ class ParameterClient {
   // Which trainer this is: keeps the random choices of several apart.
   virtual uint32_t trainer() const { return 0; }
 
-  // The replica of the dense parameters, flat. Changes while it is read (common/base/hogwild.h).
-  virtual const float* replica() const = 0;
+  // The dense parameters, flat, on the device. They change while read (common/base/hogwild.h).
+  virtual device::Pointer<const float> replica() const = 0;
 
   // Where backward passes add up the squares of the dense tensors, before Push.
   virtual compress::SquareSumsOfTensors square_sums() const { return {}; }

@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/base/clock.h"
+#include "common/device/cpu_device.h"
 #include "common/store/update_rule.h"
 
 namespace weir::worker {
@@ -87,12 +88,13 @@ void ServerClient::Forget(RowPull* pull) {
 ReadMark ServerClient::MarkRead() { return link_.MarkRead(); }
 
 Result<uint64_t> ServerClient::Push(const StepGradients& step) {
-  WEIR_RETURN_IF_ERROR(encoder_.CheckFinite(step.dense));
+  const std::span<const float> dense = device::OnHost(step.dense);
+  WEIR_RETURN_IF_ERROR(encoder_.CheckFinite(dense));
   CountDense(*step.batch, true);
   // Credit first, then select: what is selected leaves at once and is never selected twice.
   if (!link_.TryAcquireCredit()) {
     if (encoder_.MayWait(*step.batch)) {
-      encoder_.Accumulate(step.dense, *step.batch, {step.rows, step.row_squares});
+      encoder_.Accumulate(dense, *step.batch, {step.rows, step.row_squares});
       if (step.next != nullptr) step.next->pull = PullRows(step.next->batch, false);
       return uint64_t{0};
     }
@@ -101,7 +103,7 @@ Result<uint64_t> ServerClient::Push(const StepGradients& step) {
     if (step.waited_seconds != nullptr) *step.waited_seconds += MonotonicSeconds() - begin;
   }
   auto bodies =
-      encoder_.Encode(step.dense, *step.batch, {step.rows, step.row_squares}, &ThreadScratch());
+      encoder_.Encode(dense, *step.batch, {step.rows, step.row_squares}, &ThreadScratch());
   return Send(step, std::move(bodies));
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/device/cpu_device.h"
 #include "common/saved_model/saved_model.h"
 #include "worker/client/parameter_client.h"
 #include "worker/client/row_cache.h"
@@ -36,7 +37,7 @@ class ServerClient : public ParameterClient {
   const Clock& clock() const { return link_.clock(); }
 
   uint32_t trainer() const override { return link_.trainer(); }
-  const float* replica() const override { return link_.replica(); }
+  device::Pointer<const float> replica() const override { return device::OnCpu(link_.replica()); }
   compress::SquareSumsOfTensors square_sums() const override { return encoder_.square_sums(); }
   bool needs_row_squares() const override { return encoder_.needs_row_squares(); }
   std::unique_ptr<RowPull> PullRows(const data::Batch& batch, bool read_only) override;

@@ -11,14 +11,15 @@
 //   flat: ModelLayout::flat_element_count() floats;
 //   rows: the batch's unique rows, table after table, [sum of unique, embedding_dimension].
 //
-// A batch is computed in slices of kSliceRows rows (slice.h), forward, loss and backward, so that
-// what one layer gives is in the second-level cache when the next one takes it, whatever the batch
-// size. Wider slices read weights and add to their gradients less often, and lose that.
+// A batch is computed in slices, forward, loss and backward, of as many rows as the device says
+// (Compute): on a CPU, what one layer gives is then in the second-level cache when the next one
+// takes it, whatever the batch size. Wider slices read weights and add to their gradients less
+// often, and lose that.
 //
 // Place in the life of a batch: forward -> loss -> backward, which is Train; Score for evaluation.
 // No allocation in either, once it has seen its largest batch. Thread rule: thread-compatible; one
-// per Hogwild thread. The replica may be written meanwhile (common/base/hogwild.h). Borrows layout
-// and kernels, which outlive it. Move-only.
+// per Hogwild thread, always with the same stream. The replica may be written meanwhile
+// (common/base/hogwild.h). Borrows layout, device and kernels, which outlive it. Move-only.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +30,12 @@
 #include <vector>
 
 #include "common/base/status.h"
-#include "common/kernels/kernel_table.h"
+#include "common/device/buffers.h"
+#include "common/kernels/compute.h"
 #include "common/layout/model_layout.h"
 #include "common/split/split_policy.h"
-#include "common/tensor/aligned_buffer.h"
 #include "worker/data/batch.h"
+#include "worker/model/device_batch.h"
 #include "worker/model/logit_loss.h"
 #include "worker/model/slice.h"
 #include "worker/model/split_crossing.h"
@@ -45,7 +47,7 @@ class Dlrm {
  public:
   // squares: where Train adds them up (Mlp); empty: nowhere. split_seed: of random choices at the
   // splits.
-  Dlrm(const ModelLayout& layout, const kernels::KernelTable& kernels,
+  Dlrm(const ModelLayout& layout, const kernels::Compute& compute,
        const compress::SquareSumsOfTensors& squares = {}, uint64_t split_seed = 0);
 
   // Returns the sum of the logloss over the batch. The gradients are those of the loss's mean over
@@ -55,8 +57,8 @@ class Dlrm {
   // it. A loss that
   // is not finite is an error that names the first layer, in forward order, whose parameters or
   // output are not finite; the gradients are then of no use.
-  Result<double> Train(const float* parameters, const data::Batch& batch,
-                       std::span<const float> rows, int64_t mean_rows,
+  Result<double> Train(device::Stream& stream, device::Pointer<const float> parameters,
+                       const data::Batch& batch, device::Span<const float> rows, int64_t mean_rows,
                        const GradientBuffers& gradients);
 
   // What crosses the splits: what their policies let through; everything; or, so that a sample has
@@ -65,32 +67,38 @@ class Dlrm {
   enum class Crossing { kAsTrained, kWhole, kOfSampleAlone };
 
   // The probability of label 1 for each row of the batch.
-  void Score(const float* parameters, const data::Batch& batch, std::span<const float> rows,
-             std::span<float> probabilities, Crossing crossing = Crossing::kAsTrained);
+  Status Score(device::Stream& stream, device::Pointer<const float> parameters,
+               const data::Batch& batch, device::Span<const float> rows,
+               std::span<float> probabilities, Crossing crossing = Crossing::kAsTrained);
 
   // What crossed each split in Train since this was asked for the last time.
   std::vector<SplitCounts> TakeSplitCounts();
 
  private:
+  // What is computed from; batch_ is set.
+  struct Input {
+    device::Stream& stream;
+    device::Pointer<const float> parameters;
+    device::Span<const float> rows;
+  };
+  void Begin(const Input& input, const data::Batch& batch);
   // From the dense features and the rows to the logits.
-  void Forward(const float* parameters, const data::Batch& batch, const Slice& slice,
-               std::span<const float> rows, Crossing crossing);
-  void Backward(const float* parameters, const data::Batch& batch, const Slice& slice,
-                const GradientBuffers& gradients);
-  void ZeroTensors(float* flat);
+  Status Forward(const Input& input, const Slice& slice, Crossing crossing);
+  Status Backward(const Input& input, const Slice& slice, const GradientBuffers& gradients);
+  void ZeroTensors(device::Stream& stream, device::Pointer<float> flat);
 
-  Status Diverged(const float* parameters, const data::Batch& batch, const Slice& slice,
-                  std::span<const float> rows);
-  std::string FirstNonFinite(const float* parameters, const data::Batch& batch, const Slice& slice,
-                             std::span<const float> rows);
+  Status Diverged(const Input& input, const Slice& slice);
+  std::string FirstNonFinite(const Input& input, const Slice& slice);
   void CheckShapes(const data::Batch& batch, size_t row_element_count) const;
-  kernels::MatrixView Logits(const Slice& slice) { return stages_.back().output(slice); }
 
   const ModelLayout* layout_;
-  const kernels::KernelTable* kernels_;
+  const kernels::DeviceKernels* kernels_;
+  int64_t slice_rows_;
   LogitLoss loss_;
+  DeviceBatch batch_;
   std::vector<Stage> stages_;
-  std::vector<SplitCrossing> splits_;  // between two stages each
+  std::vector<SplitCrossing> splits_;    // between two stages each
+  device::Mirror<float> probabilities_;  // of a slice
 };
 
 }  // namespace weir::model

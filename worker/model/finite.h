@@ -6,13 +6,13 @@
 // (common/base/hogwild.h).
 #pragma once
 
-#include <cstdint>
-
+#include "common/device/device.h"
 #include "common/kernels/views.h"
 
 namespace weir::model {
 
-bool AllFinite(const float* values, int64_t count);
-bool AllFinite(const kernels::ConstMatrixView& matrix);
+// They wait for what the stream has to do. What cannot be copied from the device counts as finite.
+bool AllFinite(device::Stream& stream, device::Span<const float> values);
+bool AllFinite(device::Stream& stream, const kernels::ConstDeviceMatrix& matrix);
 
 }  // namespace weir::model

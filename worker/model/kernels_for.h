@@ -1,24 +1,28 @@
-// The kernels that a model's precision asks for.
+// What a model's precision asks for.
 //
 // Thread rule: any thread.
 #pragma once
 
 #include "common/base/check.h"
+#include "common/kernels/compute.h"
 #include "common/kernels/cpu_kernels.h"
 #include "common/proto/config.pb.h"
 
 namespace weir::model {
 
-inline const kernels::KernelTable& KernelsFor(const v1::ModelConfig& model) {
-  // Sums of squares estimate noise, for which 8 bits of each factor are enough: where there are
-  // fast units, they are multiplied in bfloat16, in half the time.
-  static const kernels::KernelTable with_bf16_squares = [] {
-    kernels::KernelTable table = kernels::CpuKernels();
-    table.linear_backward_squares = kernels::CpuBf16Kernels().linear_backward_squares;
-    return table;
-  }();
-  if (model.precision() == v1::ModelConfig::BF16) return kernels::CpuBf16Kernels();
-  return kernels::CpuIsFasterInBf16() ? with_bf16_squares : kernels::CpuKernels();
+inline kernels::Precision PrecisionOf(const v1::ModelConfig& model) {
+  return model.precision() == v1::ModelConfig::BF16 ? kernels::Precision::kBf16
+                                                    : kernels::Precision::kF32;
+}
+
+inline kernels::Compute CpuComputeFor(const v1::ModelConfig& model) {
+  return kernels::CpuCompute(PrecisionOf(model));
+}
+
+// For what of the model the host computes, whatever device has the rest.
+inline const kernels::KernelTable& HostKernelsFor(const v1::ModelConfig& model) {
+  return model.precision() == v1::ModelConfig::BF16 ? kernels::CpuBf16Kernels()
+                                                    : kernels::CpuKernels();
 }
 
 // A word in the log where the other precision would be faster.

@@ -15,24 +15,20 @@ kernels::Loss LossOf(const v1::LossConfig& config) {
 
 }  // namespace
 
-LogitLoss::LogitLoss(const v1::LossConfig& config, const kernels::KernelTable& kernels)
-    : kernels_(&kernels), loss_(LossOf(config)) {}
+LogitLoss::LogitLoss(const v1::LossConfig& config, const kernels::Compute& compute)
+    : kernels_(compute.kernels), loss_(LossOf(config)), sum_(*compute.device, 1, "the loss") {}
 
-double LogitLoss::Compute(const data::Batch& batch, const Slice& slice, int64_t mean_rows,
-                          Stage* stage) const {
-  const kernels::VectorView gradients{stage->output_gradient(slice).data, slice.row_count};
-  const kernels::ConstVectorView logits{stage->output(slice).data, slice.row_count};
-  const double sum = kernels_->loss(loss_, logits, Labels(batch, slice), gradients);
-  if (mean_rows != slice.row_count) {  // what the kernel takes the mean over
-    const auto weight =
-        static_cast<float>(static_cast<double>(slice.row_count) / static_cast<double>(mean_rows));
-    for (int64_t s = 0; s < slice.row_count; ++s) gradients.data[s] *= weight;
-  }
-  return sum;
+void LogitLoss::Compute(device::Stream& stream, const DeviceBatch& batch, const Slice& slice,
+                        int64_t mean_rows, Stage* stage) const {
+  kernels_->loss(stream, loss_, {stage->output(slice).data, slice.row_count}, batch.Labels(slice),
+                 mean_rows, {stage->output_gradient(slice).data, slice.row_count},
+                 sum_.device().data);
+  sum_.Download(stream, 1);
 }
 
-kernels::ConstVectorView Labels(const data::Batch& batch, const Slice& slice) {
-  return {batch.labels.data() + slice.begin, slice.row_count};
+Result<double> LogitLoss::AwaitSum(device::Stream& stream) const {
+  WEIR_RETURN_IF_ERROR(stream.Synchronize());
+  return sum_.host().front();
 }
 
 }  // namespace weir::model

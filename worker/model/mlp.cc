@@ -8,34 +8,36 @@
 
 namespace weir::model {
 
-using kernels::ConstMatrixView;
-using kernels::MatrixView;
+using kernels::ConstDeviceMatrix;
+using kernels::DeviceMatrix;
 
 namespace {
 
 // A tensor's place among the parameters, or in what has their layout.
 template <typename Float>
-auto WeightView(const TensorSpec& weight, Float* parameters) {
+auto WeightView(const TensorSpec& weight, device::Pointer<Float> parameters) {
   return kernels::Dense(parameters + weight.offset, weight.row_count, weight.column_count);
 }
 
-kernels::ConstVectorView BiasView(const TensorSpec& bias, const float* parameters) {
+kernels::ConstDeviceVector BiasView(const TensorSpec& bias,
+                                    device::Pointer<const float> parameters) {
   return {parameters + bias.offset, bias.row_count};
 }
-kernels::VectorView BiasView(const TensorSpec& bias, float* gradients) {
+kernels::DeviceVector BiasView(const TensorSpec& bias, device::Pointer<float> gradients) {
   return {gradients + bias.offset, bias.row_count};
 }
 
 void CheckSize(const compress::SquareSums& squares, const TensorSpec& tensor) {
-  CHECK(squares.sums.empty() || std::ssize(squares.sums) == tensor.element_count()) << tensor.name;
+  CHECK(squares.sums.empty() || static_cast<int64_t>(squares.sums.size) == tensor.element_count())
+      << tensor.name;
 }
 
 }  // namespace
 
 Mlp::Mlp(const ModelLayout& layout, std::span<const uint32_t> weights, Activations activations,
-         const kernels::KernelTable& kernels, int64_t max_samples,
+         const kernels::Compute& compute, int64_t max_samples,
          const compress::SquareSumsOfTensors& squares)
-    : kernels_(&kernels) {
+    : kernels_(compute.kernels) {
   CHECK(!weights.empty());
   CHECK_EQ(activations.size(), weights.size());
   CHECK(squares.empty() || squares.size() == layout.tensors().size());
@@ -53,91 +55,96 @@ Mlp::Mlp(const ModelLayout& layout, std::span<const uint32_t> weights, Activatio
     CheckSize(layer.weight_squares, *layer.weight);
     CheckSize(layer.bias_squares, *layer.bias);
     if (!is_last) {
-      const auto element_count =
-          static_cast<size_t>(layer.weight->row_count * kernels::PaddedStride(max_samples));
-      layer.output = tensor::AlignedBuffer(element_count);
-      layer.output_gradient = tensor::AlignedBuffer(element_count);
+      layer.output = MakeActivations(*compute.device, layer.weight->row_count, max_samples);
+      layer.output_gradient =
+          MakeActivations(*compute.device, layer.weight->row_count, max_samples);
     }
     layers_.push_back(std::move(layer));
   }
 }
 
-MatrixView Mlp::HiddenGradient(size_t layer, const Slice& slice) {
+DeviceMatrix Mlp::HiddenGradient(size_t layer, const Slice& slice) {
   return SliceOf(layers_[layer].output_gradient, layers_[layer].weight->row_count, slice);
 }
 
-ConstMatrixView Mlp::HiddenOutput(size_t layer, const Slice& slice) const {
+ConstDeviceMatrix Mlp::HiddenOutput(size_t layer, const Slice& slice) const {
   return SliceOf(layers_[layer].output, layers_[layer].weight->row_count, slice);
 }
 
-void Mlp::Forward(const float* parameters, const Slice& slice, const ConstMatrixView& input,
-                  const MatrixView& output) {
-  ConstMatrixView x = input;
+void Mlp::Forward(device::Stream& stream, device::Pointer<const float> parameters,
+                  const Slice& slice, const ConstDeviceMatrix& input, const DeviceMatrix& output) {
+  ConstDeviceMatrix x = input;
   for (size_t i = 0; i < layers_.size(); ++i) {
     Layer& layer = layers_[i];
     const bool is_last = i + 1 == layers_.size();
-    const MatrixView y = is_last ? output : SliceOf(layer.output, layer.weight->row_count, slice);
+    const DeviceMatrix y = is_last ? output : SliceOf(layer.output, layer.weight->row_count, slice);
     const bool is_relu = layer.activation == v1::ModelConfig::RELU;
-    kernels_->linear_forward(x, WeightView(*layer.weight, parameters),
+    kernels_->linear_forward(stream, x, WeightView(*layer.weight, parameters),
                              BiasView(*layer.bias, parameters),
                              is_relu ? kernels::Activation::kRelu : kernels::Activation::kNone, y);
-    if (layer.activation == v1::ModelConfig::SIGMOID) kernels_->sigmoid_forward(y);
+    if (layer.activation == v1::ModelConfig::SIGMOID) kernels_->sigmoid_forward(stream, y);
     x = y;
   }
 }
 
-void Mlp::Backward(const float* parameters, const Slice& slice, const ConstMatrixView& input,
-                   const ConstMatrixView& output, const MatrixView& output_gradient,
-                   const MatrixView& input_gradient, bool accumulate, float* gradients) {
-  BackwardActivation(layers_.back(), output, output_gradient);
-  MatrixView dy = output_gradient;
+void Mlp::Backward(device::Stream& stream, device::Pointer<const float> parameters,
+                   const Slice& slice, const ConstDeviceMatrix& input,
+                   const ConstDeviceMatrix& output, const DeviceMatrix& output_gradient,
+                   const DeviceMatrix& input_gradient, bool accumulate,
+                   device::Pointer<float> gradients) {
+  BackwardActivation(stream, layers_.back(), output, output_gradient);
+  DeviceMatrix dy = output_gradient;
   for (size_t i = layers_.size(); i-- > 0;) {
     const bool is_first = i == 0;
-    const ConstMatrixView x = is_first ? input : HiddenOutput(i - 1, slice);
-    BackwardWeight(layers_[i], dy, x, accumulate, gradients);
-    const MatrixView dx = is_first ? input_gradient : HiddenGradient(i - 1, slice);
+    const ConstDeviceMatrix x = is_first ? input : HiddenOutput(i - 1, slice);
+    BackwardWeight(stream, layers_[i], dy, x, accumulate, gradients);
+    const DeviceMatrix dx = is_first ? input_gradient : HiddenGradient(i - 1, slice);
     if (dx.data == nullptr) return;
     // A ReLU's gradient is taken on the way; what comes in at the first layer is not known to be
     // one.
     const bool is_relu = !is_first && layers_[i - 1].activation == v1::ModelConfig::RELU;
-    kernels_->linear_backward_data(dy, WeightView(*layers_[i].weight, parameters),
-                                   is_relu ? HiddenOutput(i - 1, slice) : ConstMatrixView{}, dx);
-    if (!is_first && !is_relu) BackwardActivation(layers_[i - 1], HiddenOutput(i - 1, slice), dx);
+    kernels_->linear_backward_data(stream, dy, WeightView(*layers_[i].weight, parameters),
+                                   is_relu ? HiddenOutput(i - 1, slice) : ConstDeviceMatrix{}, dx);
+    if (!is_first && !is_relu)
+      BackwardActivation(stream, layers_[i - 1], HiddenOutput(i - 1, slice), dx);
     dy = dx;
   }
 }
 
-void Mlp::BackwardWeight(const Layer& layer, const ConstMatrixView& output_gradient,
-                         const ConstMatrixView& input, bool accumulate, float* gradients) const {
-  kernels_->linear_backward_weight(output_gradient, input, accumulate,
+void Mlp::BackwardWeight(device::Stream& stream, const Layer& layer,
+                         const ConstDeviceMatrix& output_gradient, const ConstDeviceMatrix& input,
+                         bool accumulate, device::Pointer<float> gradients) const {
+  kernels_->linear_backward_weight(stream, output_gradient, input, accumulate,
                                    WeightView(*layer.weight, gradients),
                                    BiasView(*layer.bias, gradients));
   const auto keep = [&](const compress::SquareSums& to) { return accumulate ? 1 : to.decay; };
-  if (const std::span<float> sums = layer.weight_squares.sums; !sums.empty()) {
+  if (const device::Span<float> sums = layer.weight_squares.sums; !sums.empty()) {
     kernels_->linear_backward_squares(
-        output_gradient, input, keep(layer.weight_squares),
-        kernels::Dense(sums.data(), layer.weight->row_count, layer.weight->column_count));
+        stream, output_gradient, input, keep(layer.weight_squares),
+        kernels::Dense(sums.data, layer.weight->row_count, layer.weight->column_count));
   }
-  if (const std::span<float> sums = layer.bias_squares.sums; !sums.empty()) {
-    kernels_->bias_backward_squares(output_gradient, keep(layer.bias_squares),
-                                    {sums.data(), layer.bias->row_count});
+  if (const device::Span<float> sums = layer.bias_squares.sums; !sums.empty()) {
+    kernels_->bias_backward_squares(stream, output_gradient, keep(layer.bias_squares),
+                                    {sums.data, layer.bias->row_count});
   }
 }
 
-void Mlp::BackwardActivation(const Layer& layer, const ConstMatrixView& output,
-                             const MatrixView& gradient) const {
-  if (layer.activation == v1::ModelConfig::RELU) kernels_->relu_backward(output, gradient);
-  if (layer.activation == v1::ModelConfig::SIGMOID) kernels_->sigmoid_backward(output, gradient);
+void Mlp::BackwardActivation(device::Stream& stream, const Layer& layer,
+                             const ConstDeviceMatrix& output, const DeviceMatrix& gradient) const {
+  if (layer.activation == v1::ModelConfig::RELU) kernels_->relu_backward(stream, output, gradient);
+  if (layer.activation == v1::ModelConfig::SIGMOID)
+    kernels_->sigmoid_backward(stream, output, gradient);
 }
 
-std::string Mlp::FirstNonFinite(const float* parameters, const Slice& slice,
-                                const ConstMatrixView& output) const {
+std::string Mlp::FirstNonFinite(device::Stream& stream, device::Pointer<const float> parameters,
+                                const Slice& slice, const ConstDeviceMatrix& output) const {
   for (size_t i = 0; i < layers_.size(); ++i) {
     for (const TensorSpec* spec : {layers_[i].weight, layers_[i].bias}) {
-      if (!AllFinite(parameters + spec->offset, spec->element_count())) return spec->name;
+      const auto count = static_cast<size_t>(spec->element_count());
+      if (!AllFinite(stream, {parameters + spec->offset, count})) return spec->name;
     }
     const bool is_last = i + 1 == layers_.size();
-    if (!AllFinite(is_last ? output : HiddenOutput(i, slice))) {
+    if (!AllFinite(stream, is_last ? output : HiddenOutput(i, slice))) {
       const std::string& name = layers_[i].weight->name;
       return StrCat("the output of ", name.substr(0, name.rfind('/')));
     }

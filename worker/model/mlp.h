@@ -5,9 +5,9 @@
 // Place in the life of a batch: forward and backward, below Dlrm.
 // Thread rule: thread-compatible; one per Hogwild thread. The replica may change while it is read
 // (common/base/hogwild.h), so forward and backward of one step may see different weights.
-// Owns the outputs of all layers but the last, which the caller places; borrows layout and kernels.
-// Activations are features by samples (common/kernels/kernel_table.h). Allocates at construction
-// only.
+// Owns the outputs of all layers but the last, which the caller places; borrows layout, device and
+// kernels. Activations are features by samples (common/kernels/kernel_table.h). Allocates at
+// construction only.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "common/compress/square_sums.h"
-#include "common/kernels/kernel_table.h"
+#include "common/device/buffers.h"
+#include "common/kernels/compute.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
-#include "common/tensor/aligned_buffer.h"
 #include "worker/model/slice.h"
 
 namespace weir::model {
@@ -33,26 +33,28 @@ class Mlp {
   // its weight. max_samples: the largest slice. squares: of the layout's tensors, by index, where
   // Backward adds squares up; empty: of none.
   Mlp(const ModelLayout& layout, std::span<const uint32_t> weights, Activations activations,
-      const kernels::KernelTable& kernels, int64_t max_samples,
+      const kernels::Compute& compute, int64_t max_samples,
       const compress::SquareSumsOfTensors& squares);
 
   // input: [input width, samples], the slice's; output: [output width, samples].
-  void Forward(const float* parameters, const Slice& slice, const kernels::ConstMatrixView& input,
-               const kernels::MatrixView& output);
+  void Forward(device::Stream& stream, device::Pointer<const float> parameters, const Slice& slice,
+               const kernels::ConstDeviceMatrix& input, const kernels::DeviceMatrix& output);
 
   // After Forward of the same slice, with the same input and its output. output_gradient becomes
   // the last layer's. input_gradient: [input width, samples], or without data when nobody needs it.
   // Every element of this MLP's tensors in gradients is overwritten, or, with accumulate, added to.
   // The squares of what each sample adds are added to the sums of the tensors that have any;
   // without accumulate these decay first. For a weight that is one more product of matrices.
-  void Backward(const float* parameters, const Slice& slice, const kernels::ConstMatrixView& input,
-                const kernels::ConstMatrixView& output, const kernels::MatrixView& output_gradient,
-                const kernels::MatrixView& input_gradient, bool accumulate, float* gradients);
+  void Backward(device::Stream& stream, device::Pointer<const float> parameters, const Slice& slice,
+                const kernels::ConstDeviceMatrix& input, const kernels::ConstDeviceMatrix& output,
+                const kernels::DeviceMatrix& output_gradient,
+                const kernels::DeviceMatrix& input_gradient, bool accumulate,
+                device::Pointer<float> gradients);
 
   // For the failure path: the first tensor ("bottom/0/weight") or layer output ("the output of
   // bottom/0") that is not finite after Forward gave output; empty when all are.
-  std::string FirstNonFinite(const float* parameters, const Slice& slice,
-                             const kernels::ConstMatrixView& output) const;
+  std::string FirstNonFinite(device::Stream& stream, device::Pointer<const float> parameters,
+                             const Slice& slice, const kernels::ConstDeviceMatrix& output) const;
 
  private:
   struct Layer {
@@ -60,20 +62,22 @@ class Mlp {
     const TensorSpec* bias;
     int activation;
     compress::SquareSums weight_squares, bias_squares;
-    tensor::AlignedBuffer output;           // empty for the last layer
-    tensor::AlignedBuffer output_gradient;  // the same shape
+    device::Buffer<float> output;           // empty for the last layer
+    device::Buffer<float> output_gradient;  // the same shape
   };
 
-  void BackwardWeight(const Layer& layer, const kernels::ConstMatrixView& output_gradient,
-                      const kernels::ConstMatrixView& input, bool accumulate,
-                      float* gradients) const;
+  void BackwardWeight(device::Stream& stream, const Layer& layer,
+                      const kernels::ConstDeviceMatrix& output_gradient,
+                      const kernels::ConstDeviceMatrix& input, bool accumulate,
+                      device::Pointer<float> gradients) const;
   // The gradient of what the layer's activation took, from that of what it gave.
-  void BackwardActivation(const Layer& layer, const kernels::ConstMatrixView& output,
-                          const kernels::MatrixView& gradient) const;
-  kernels::MatrixView HiddenGradient(size_t layer, const Slice& slice);
-  kernels::ConstMatrixView HiddenOutput(size_t layer, const Slice& slice) const;
+  void BackwardActivation(device::Stream& stream, const Layer& layer,
+                          const kernels::ConstDeviceMatrix& output,
+                          const kernels::DeviceMatrix& gradient) const;
+  kernels::DeviceMatrix HiddenGradient(size_t layer, const Slice& slice);
+  kernels::ConstDeviceMatrix HiddenOutput(size_t layer, const Slice& slice) const;
 
-  const kernels::KernelTable* kernels_;
+  const kernels::DeviceKernels* kernels_;
   std::vector<Layer> layers_;
 };
 

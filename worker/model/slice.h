@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "common/device/buffers.h"
 #include "common/kernels/views.h"
 #include "common/layout/message_bound.h"
-#include "common/tensor/aligned_buffer.h"
 
 namespace weir::model {
 
@@ -21,22 +21,26 @@ struct Slice {
   uint32_t number = 0;  // of the batch's slices
 };
 
-// Rows of a slice, but for a batch's last.
-inline constexpr int64_t kSliceRows = 128;
-static_assert(kSliceRows >= kLeastSliceRows);
+// Rows of a slice at whose borders something crosses a split, but for a batch's last: each is a
+// frame. Elsewhere the device says (Compute::slice_rows).
+inline constexpr int64_t kSplitRows = 128;
+static_assert(kSplitRows >= kLeastSliceRows);
 
-inline Slice SliceAt(int64_t batch_rows, int64_t begin) {
-  return {begin, std::min(kSliceRows, batch_rows - begin),
-          static_cast<uint32_t>(begin / kSliceRows)};
+inline Slice SliceAt(int64_t batch_rows, int64_t begin, int64_t slice_rows) {
+  return {begin, std::min(slice_rows, batch_rows - begin),
+          static_cast<uint32_t>(begin / slice_rows)};
+}
+
+// Room for a slice's activations.
+inline device::Buffer<float> MakeActivations(device::Device& device, int64_t features,
+                                             int64_t max_samples) {
+  return {device, static_cast<size_t>(features * kernels::PaddedStride(max_samples)),
+          "activations"};
 }
 
 // A buffer as the slice uses it, [features, slice.row_count].
-inline kernels::MatrixView SliceOf(tensor::AlignedBuffer& buffer, int64_t features,
-                                   const Slice& slice) {
-  return {buffer.data(), features, slice.row_count, kernels::PaddedStride(slice.row_count)};
-}
-inline kernels::ConstMatrixView SliceOf(const tensor::AlignedBuffer& buffer, int64_t features,
-                                        const Slice& slice) {
+inline kernels::DeviceMatrix SliceOf(const device::Buffer<float>& buffer, int64_t features,
+                                     const Slice& slice) {
   return {buffer.data(), features, slice.row_count, kernels::PaddedStride(slice.row_count)};
 }
 

@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/wire/frame.h"
+#include "worker/model/kernels_for.h"
 
 namespace weir::model {
 namespace {
@@ -37,11 +38,12 @@ void SplitCounts::FillReport(const v1::SplitConfig& split, v1::SplitReport* repo
 }
 
 SplitCrossing::SplitCrossing(const ModelLayout& layout, uint32_t index, uint64_t seed,
-                             const kernels::KernelTable& kernels)
-    : policy_(
-          split::MakeSplitPolicy(layout.pipeline().split(static_cast<int>(index)), seed, kernels)),
-      is_of_sample_alone_(
-          split::IsOfSampleAlone(layout.pipeline().split(static_cast<int>(index)))) {
+                             const kernels::Compute& compute)
+    : policy_(split::MakeSplitPolicy(layout.pipeline().split(static_cast<int>(index)), seed,
+                                     HostKernelsFor(layout.model()))),
+      is_of_sample_alone_(split::IsOfSampleAlone(layout.pipeline().split(static_cast<int>(index)))),
+      given_(*compute.device),
+      taken_(*compute.device) {
   name_.split = index;
 }
 
@@ -50,33 +52,46 @@ split::BlockName SplitCrossing::Name(const Slice& slice) {
   return name_;
 }
 
-void SplitCrossing::Forward(const Slice& slice, Stage* from, Stage* to) {
+Status SplitCrossing::Forward(device::Stream& stream, const Slice& slice, Stage* from, Stage* to) {
+  WEIR_ASSIGN_OR_RETURN(const kernels::ConstMatrixView given,
+                        given_.Read(stream, from->output(slice)));
   frame_.clear();
-  policy_->SendForward(Name(slice), from->output(slice), &sender_, &frame_);
+  policy_->SendForward(Name(slice), given, &sender_, &frame_);
   forward_bytes_ = frame_.size();
-  const Status taken = policy_->TakeForward(name_, OnlyFrame(frame_), to->input(slice), &receiver_);
+  const kernels::DeviceMatrix input = to->input(slice);
+  const Status taken =
+      policy_->TakeForward(name_, OnlyFrame(frame_), taken_.Room(input), &receiver_);
   CHECK(taken.ok()) << taken;
+  return taken_.Write(stream, input);
 }
 
-void SplitCrossing::ForwardWhole(const Slice& slice, Stage* from, Stage* to) {
-  const kernels::ConstMatrixView given = from->output(slice);
-  const kernels::MatrixView taken = to->input(slice);
+Status SplitCrossing::ForwardWhole(device::Stream& stream, const Slice& slice, Stage* from,
+                                   Stage* to) {
+  WEIR_ASSIGN_OR_RETURN(const kernels::ConstMatrixView given,
+                        given_.Read(stream, from->output(slice)));
+  const kernels::DeviceMatrix input = to->input(slice);
+  const kernels::MatrixView taken = taken_.Room(input);
   for (int64_t f = 0; f < given.row_count; ++f) {
     std::copy_n(given.row(f), given.column_count, taken.row(f));
   }
+  return taken_.Write(stream, input);
 }
 
-void SplitCrossing::Backward(const Slice& slice, Stage* from, Stage* to) {
+Status SplitCrossing::Backward(device::Stream& stream, const Slice& slice, Stage* from, Stage* to) {
+  WEIR_ASSIGN_OR_RETURN(const kernels::ConstMatrixView given,
+                        given_.Read(stream, from->input_gradient(slice)));
   frame_.clear();
-  policy_->SendBackward(Name(slice), from->input_gradient(slice), receiver_, &frame_);
+  policy_->SendBackward(Name(slice), given, receiver_, &frame_);
   counts_.forward_bytes += forward_bytes_;
   counts_.backward_bytes += frame_.size();
-  const kernels::MatrixView gradient = to->output_gradient(slice);
-  counts_.elements += static_cast<uint64_t>(gradient.row_count * gradient.column_count);
+  counts_.elements += static_cast<uint64_t>(given.row_count * given.column_count);
   counts_.elements_sent += policy_->sent_count();
   counts_.threshold = policy_->threshold();
-  const Status taken = policy_->TakeBackward(name_, OnlyFrame(frame_), sender_, gradient);
+  const kernels::DeviceMatrix gradient = to->output_gradient(slice);
+  const Status taken =
+      policy_->TakeBackward(name_, OnlyFrame(frame_), sender_, taken_.Room(gradient));
   CHECK(taken.ok()) << taken;
+  return taken_.Write(stream, gradient);
 }
 
 SplitCounts SplitCrossing::TakeCounts() { return std::exchange(counts_, {}); }

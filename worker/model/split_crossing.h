@@ -10,11 +10,13 @@
 #include <optional>
 
 #include "common/base/bytes.h"
-#include "common/kernels/kernel_table.h"
+#include "common/base/status.h"
+#include "common/kernels/compute.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/report.pb.h"
 #include "common/split/split_policy.h"
+#include "worker/model/host_block.h"
 #include "worker/model/slice.h"
 #include "worker/model/stage.h"
 
@@ -36,7 +38,7 @@ class SplitCrossing {
  public:
   // index: of the split. seed: of its policy's random choices.
   SplitCrossing(const ModelLayout& layout, uint32_t index, uint64_t seed,
-                const kernels::KernelTable& kernels);
+                const kernels::Compute& compute);
 
   // split::IsOfSampleAlone, of its policy.
   bool is_of_sample_alone() const { return is_of_sample_alone_; }
@@ -45,12 +47,12 @@ class SplitCrossing {
   void NextBatch() { ++name_.batch; }
 
   // From one stage's output to the next one's input.
-  void Forward(const Slice& slice, Stage* from, Stage* to);
+  Status Forward(device::Stream& stream, const Slice& slice, Stage* from, Stage* to);
   // The same with nothing left out.
-  void ForwardWhole(const Slice& slice, Stage* from, Stage* to);
+  Status ForwardWhole(device::Stream& stream, const Slice& slice, Stage* from, Stage* to);
   // From the gradient of the later stage's input to that of the earlier one's output. After Forward
   // of the same slice.
-  void Backward(const Slice& slice, Stage* from, Stage* to);
+  Status Backward(device::Stream& stream, const Slice& slice, Stage* from, Stage* to);
 
   // Of Forward with a Backward behind it, since this was asked for the last time.
   SplitCounts TakeCounts();
@@ -62,6 +64,7 @@ class SplitCrossing {
   bool is_of_sample_alone_;
   split::BlockName name_;
   split::BlockMemory sender_, receiver_;
+  HostBlock given_, taken_;
   uint64_t forward_bytes_ = 0;  // of the last Forward
   Bytes frame_;
   SplitCounts counts_;

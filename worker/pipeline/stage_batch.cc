@@ -8,6 +8,7 @@
 #include "common/base/random_streams.h"
 #include "common/base/strings.h"
 #include "common/wire/frame.h"
+#include "worker/model/kernels_for.h"
 
 namespace weir::worker {
 namespace {
@@ -16,8 +17,8 @@ namespace {
 template <typename Use>
 Status ForEachSlice(const StageBatch& batch, const Use& use) {
   const int64_t rows = batch.batch.row_count;
-  for (int64_t begin = 0; begin < rows; begin += model::kSliceRows) {
-    const model::Slice slice = model::SliceAt(rows, begin);
+  for (int64_t begin = 0; begin < rows; begin += model::kSplitRows) {
+    const model::Slice slice = model::SliceAt(rows, begin, model::kSplitRows);
     WEIR_RETURN_IF_ERROR(use(slice, size_t{slice.number}));
   }
   return OkStatus();
@@ -26,17 +27,23 @@ Status ForEachSlice(const StageBatch& batch, const Use& use) {
 }  // namespace
 
 StageMath::StageMath(const ModelLayout& layout, uint32_t trainer, uint32_t stage,
-                     const kernels::KernelTable& kernels, compress::SquareSumsOfTensors squares)
+                     const kernels::Compute& compute, device::Stream& stream,
+                     compress::SquareSumsOfTensors squares)
     : layout_(layout),
       stage_(stage),
-      kernels_(kernels),
+      compute_(compute),
+      stream_(stream),
       squares_(std::move(squares)),
-      loss_(layout.model().loss(), kernels),
+      loss_(layout.model().loss(), compute),
+      given_(*compute.device),
+      taken_(*compute.device),
+      probabilities_(*compute.device, model::kSplitRows, "probabilities"),
       whole_(split::MakeWholePolicy()),
       counts_(layout.stages().size() - 1) {
   const auto make = [&](uint32_t split) {
     return split::MakeSplitPolicy(layout.pipeline().split(static_cast<int>(split)),
-                                  KeyedHash(layout.seed(), RunStream::kSplit, trainer), kernels);
+                                  KeyedHash(layout.seed(), RunStream::kSplit, trainer),
+                                  model::HostKernelsFor(layout.model()));
   };
   if (!is_first()) before_ = make(stage - 1);
   if (!is_last()) behind_ = make(stage);
@@ -44,31 +51,36 @@ StageMath::StageMath(const ModelLayout& layout, uint32_t trainer, uint32_t stage
 
 void StageMath::MakeRoom(StageBatch* batch) const {
   const auto slice_count =
-      static_cast<size_t>((batch->batch.row_count + model::kSliceRows - 1) / model::kSliceRows);
+      static_cast<size_t>((batch->batch.row_count + model::kSplitRows - 1) / model::kSplitRows);
   while (batch->slices.size() < slice_count) {
-    batch->slices.emplace_back(layout_, layout_.stages()[stage_], kernels_, model::kSliceRows,
+    batch->slices.emplace_back(layout_, layout_.stages()[stage_], compute_, model::kSplitRows,
                                squares_);
   }
+  if (!batch->on_device) batch->on_device.emplace(*compute_.device);
   batch->before.resize(batch->slices.size());
   batch->behind.resize(batch->slices.size());
 }
 
-Status StageMath::Forward(const float* parameters, std::span<const float> rows, Crossing crossing,
-                          session::BodyReader* input, StageBatch* batch,
+Status StageMath::Forward(device::Pointer<const float> parameters, device::Span<const float> rows,
+                          Crossing crossing, session::BodyReader* input, StageBatch* batch,
                           session::BodyWriter* output) {
   MakeRoom(batch);
+  batch->on_device->Set(batch->batch, stream_);
   return ForEachSlice(*batch, [&](const model::Slice& slice, size_t i) -> Status {
     model::Stage& stage = batch->slices[i];
     if (!is_first()) {
       WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, input->Next());
+      const kernels::DeviceMatrix to = stage.input(slice);
       WEIR_RETURN_IF_ERROR(Policy(before_, crossing)
                                ->TakeForward({batch->number, stage_ - 1, slice.number}, frame,
-                                             stage.input(slice), &batch->before[i]));
+                                             taken_.Room(to), &batch->before[i]));
+      WEIR_RETURN_IF_ERROR(taken_.Write(stream_, to));
     }
-    stage.Forward(parameters, batch->batch, slice, rows);
+    stage.Forward(stream_, parameters, *batch->on_device, slice, rows);
     if (is_last()) return OkStatus();
     const size_t bytes_before = output->byte_count();
-    const kernels::MatrixView given = stage.output(slice);
+    WEIR_ASSIGN_OR_RETURN(const kernels::ConstMatrixView given,
+                          given_.Read(stream_, stage.output(slice)));
     split::SplitPolicy& policy = *Policy(behind_, crossing);
     policy.SendForward({batch->number, stage_, slice.number}, given, &batch->behind[i],
                        output->Next());
@@ -82,15 +94,17 @@ Status StageMath::Forward(const float* parameters, std::span<const float> rows, 
   });
 }
 
-Result<double> StageMath::Loss(const float* parameters, std::span<const float> rows,
-                               StageBatch* batch) {
+Result<double> StageMath::Loss(device::Pointer<const float> parameters,
+                               device::Span<const float> rows, StageBatch* batch) {
   CHECK(is_last());
   double sum = 0;
   Status status = ForEachSlice(*batch, [&](const model::Slice& slice, size_t i) -> Status {
     model::Stage& stage = batch->slices[i];
-    sum += loss_.Compute(batch->batch, slice, batch->name.mean_rows(), &stage);
+    loss_.Compute(stream_, *batch->on_device, slice, batch->name.mean_rows(), &stage);
+    WEIR_ASSIGN_OR_RETURN(const double of_slice, loss_.AwaitSum(stream_));
+    sum += of_slice;
     if (std::isfinite(sum)) return OkStatus();
-    std::string place = stage.FirstNonFinite(parameters, batch->batch, slice, rows);
+    std::string place = stage.FirstNonFinite(stream_, parameters, *batch->on_device, slice, rows);
     if (place.empty()) place = "none any more";  // the replica is written meanwhile
     return Internal(
         StrCat("the loss is not finite; the first place in the last stage that is not: ", place,
@@ -101,32 +115,40 @@ Result<double> StageMath::Loss(const float* parameters, std::span<const float> r
   return sum;
 }
 
-void StageMath::Score(StageBatch* batch, std::vector<float>* probabilities) {
-  const auto status = ForEachSlice(*batch, [&](const model::Slice& slice, size_t i) {
-    const size_t first = probabilities->size();
-    probabilities->resize(first + static_cast<size_t>(slice.row_count));
-    kernels_.sigmoid({batch->slices[i].output(slice).data, slice.row_count},
-                     {probabilities->data() + first, slice.row_count});
+Status StageMath::Score(StageBatch* batch, std::vector<float>* probabilities) {
+  return ForEachSlice(*batch, [&](const model::Slice& slice, size_t i) -> Status {
+    const auto count = static_cast<size_t>(slice.row_count);
+    compute_.kernels->sigmoid(stream_, {batch->slices[i].output(slice).data, slice.row_count},
+                              {probabilities_.device().data, slice.row_count});
+    probabilities_.Download(stream_, count);
+    WEIR_RETURN_IF_ERROR(stream_.Synchronize());
+    const std::span<const float> of_slice = probabilities_.host().first(count);
+    probabilities->insert(probabilities->end(), of_slice.begin(), of_slice.end());
     return OkStatus();
   });
-  CHECK(status.ok());
 }
 
-Status StageMath::Backward(const float* parameters, const model::GradientBuffers& gradients,
-                           session::BodyReader* input, StageBatch* batch,
-                           session::BodyWriter* output) {
+Status StageMath::Backward(device::Pointer<const float> parameters,
+                           const model::GradientBuffers& gradients, session::BodyReader* input,
+                           StageBatch* batch, session::BodyWriter* output) {
+  stream_.Zero(gradients.rows);
+  stream_.Zero(gradients.row_squares);
   return ForEachSlice(*batch, [&](const model::Slice& slice, size_t i) -> Status {
     model::Stage& stage = batch->slices[i];
     if (!is_last()) {
       WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, input->Next());
+      const kernels::DeviceMatrix to = stage.output_gradient(slice);
       WEIR_RETURN_IF_ERROR(behind_->TakeBackward({batch->number, stage_, slice.number}, frame,
-                                                 batch->behind[i], stage.output_gradient(slice)));
+                                                 batch->behind[i], taken_.Room(to)));
+      WEIR_RETURN_IF_ERROR(taken_.Write(stream_, to));
     }
-    stage.Backward(parameters, batch->batch, slice, gradients);
+    stage.Backward(stream_, parameters, *batch->on_device, slice, gradients);
     if (is_first()) return OkStatus();
     const size_t bytes_before = output->byte_count();
-    before_->SendBackward({batch->number, stage_ - 1, slice.number}, stage.input_gradient(slice),
-                          batch->before[i], output->Next());
+    WEIR_ASSIGN_OR_RETURN(const kernels::ConstMatrixView given,
+                          given_.Read(stream_, stage.input_gradient(slice)));
+    before_->SendBackward({batch->number, stage_ - 1, slice.number}, given, batch->before[i],
+                          output->Next());
     counts_[stage_ - 1].backward_bytes += output->byte_count() - bytes_before;
     return OkStatus();
   });

@@ -14,14 +14,16 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/kernels/compute.h"
 #include "common/kernels/kernel_table.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/protocol.pb.h"
 #include "common/session/body.h"
 #include "common/split/split_policy.h"
-#include "common/tensor/aligned_buffer.h"
 #include "worker/client/parameter_client.h"
 #include "worker/data/batch.h"
+#include "worker/model/device_batch.h"
+#include "worker/model/host_block.h"
 #include "worker/model/logit_loss.h"
 #include "worker/model/split_crossing.h"
 #include "worker/model/stage.h"
@@ -34,6 +36,7 @@ struct StageBatch {
   uint64_t generation = 0;  // 0: it is none yet
   v1::BatchName name;
   data::Batch batch;
+  std::optional<model::DeviceBatch> on_device;  // the same, once it is computed with
   std::unique_ptr<RowPull> pull;
   size_t row_elements = 0;  // of its rows
   ReadMark mark;
@@ -53,7 +56,8 @@ class StageMath {
   // trainer: gives its policies random choices of their own, at both ends. squares: where Backward
   // adds them up; empty: nowhere.
   StageMath(const ModelLayout& layout, uint32_t trainer, uint32_t stage,
-            const kernels::KernelTable& kernels, compress::SquareSumsOfTensors squares);
+            const kernels::Compute& compute, device::Stream& stream,
+            compress::SquareSumsOfTensors squares);
 
   bool is_first() const { return stage_ == 0; }
   bool is_last() const { return stage_ + 1 == layout_.stages().size(); }
@@ -64,19 +68,20 @@ class StageMath {
   // input: the frames of the stage before, one a slice, of which it takes so many; of no use to the
   // first stage. output: gets those for the stage behind; nothing of the last stage. rows: the
   // batch's. InvalidData when the frames do not fit the batch.
-  Status Forward(const float* parameters, std::span<const float> rows, Crossing crossing,
-                 session::BodyReader* input, StageBatch* batch, session::BodyWriter* output);
+  Status Forward(device::Pointer<const float> parameters, device::Span<const float> rows,
+                 Crossing crossing, session::BodyReader* input, StageBatch* batch,
+                 session::BodyWriter* output);
 
   // Of the last stage, after Forward. Returns the sum of the logloss over the batch; an error when
   // that is not finite.
-  Result<double> Loss(const float* parameters, std::span<const float> rows, StageBatch* batch);
+  Result<double> Loss(device::Pointer<const float> parameters, device::Span<const float> rows,
+                      StageBatch* batch);
   // Appends the probability of label 1 for each row.
-  void Score(StageBatch* batch, std::vector<float>* probabilities);
+  Status Score(StageBatch* batch, std::vector<float>* probabilities);
 
   // After Forward as trained, and Loss if it is the last stage. input: the frames of the stage
-  // behind; output: gets those for the stage before. gradients: as Stage has it, rows zeroed by the
-  // caller.
-  Status Backward(const float* parameters, const model::GradientBuffers& gradients,
+  // behind; output: gets those for the stage before. gradients: as Dlrm::Train has them.
+  Status Backward(device::Pointer<const float> parameters, const model::GradientBuffers& gradients,
                   session::BodyReader* input, StageBatch* batch, session::BodyWriter* output);
 
   // What crossed the splits before and behind this stage since the last time, in training: forward
@@ -92,9 +97,12 @@ class StageMath {
 
   const ModelLayout& layout_;
   const uint32_t stage_;
-  const kernels::KernelTable& kernels_;
+  const kernels::Compute compute_;
+  device::Stream& stream_;
   const compress::SquareSumsOfTensors squares_;
   const model::LogitLoss loss_;
+  model::HostBlock given_, taken_;
+  device::Mirror<float> probabilities_;                  // of a slice
   std::unique_ptr<split::SplitPolicy> before_, behind_;  // null at the model's ends
   std::unique_ptr<split::SplitPolicy> whole_;
   std::vector<model::SplitCounts> counts_;  // per split

@@ -8,7 +8,6 @@
 #include "common/base/strings.h"
 #include "common/session/header_message.h"
 #include "common/session/score_message.h"
-#include "worker/model/kernels_for.h"
 
 namespace weir::worker {
 namespace {
@@ -53,12 +52,15 @@ StageThread::StageThread(const StageShared& shared)
       parts_(shared.parts),
       client_(*shared.parts.client),
       dimension_(static_cast<size_t>(shared.layout.embedding_dimension())),
+      stream_(shared.compute.device->MakeStream()),
       finisher_({.update = config_.update(),
                  .layout = shared.layout,
+                 .compute = shared.compute,
+                 .stream = *stream_,
                  .client = &client_,
                  .dead_units = &shared.dead_units,
                  .counters = &shared.counters}),
-      math_(shared.layout, parts_.trainer, parts_.stage, model::KernelsFor(config_.model()),
+      math_(shared.layout, parts_.trainer, parts_.stage, shared.compute, *stream_,
             finisher_.square_sums()),
       masks_(!std::ranges::all_of(config_.pipeline().split(), split::SendsAll)) {}
 
@@ -169,12 +171,17 @@ void StageThread::AskForRows(StageBatch* batch) {
 
 Status StageThread::AwaitRows(StageBatch* batch) {
   rows_ = {};
+  device_rows_ = {};
   if (batch->row_elements == 0) return OkStatus();
-  const std::span<float> rows = finisher_.Rows(batch->row_elements);
+  const std::span<float> rows = finisher_.RoomForRows(batch->row_elements);
   rows_ = rows;
   const std::unique_ptr<RowPull> pull = std::move(batch->pull);
-  const Timed timed(&waiting_);
-  return client_.AwaitRows(pull.get(), rows);
+  {
+    const Timed timed(&waiting_);
+    WEIR_RETURN_IF_ERROR(client_.AwaitRows(pull.get(), rows));
+  }
+  device_rows_ = finisher_.UploadRows();
+  return OkStatus();
 }
 
 Status StageThread::Forward(std::unique_ptr<StageBatch> batch, const transport::Message& message) {
@@ -189,14 +196,14 @@ Status StageThread::Forward(std::unique_ptr<StageBatch> batch, const transport::
     if (is_whole && !is_twofold) break;
     session::BodyWriter writer;
     Status status =
-        math_.Forward(client_.replica(), rows_, crossing, &frames, batch.get(), &writer);
+        math_.Forward(client_.replica(), device_rows_, crossing, &frames, batch.get(), &writer);
     if (status.ok() && is_whole == is_twofold) status = CheckTaken(frames);
     if (!status.ok()) return Named(status, parts_.stage - 1);
     writer.MoveTo(&body);
     if (!math_.is_last() || !batch->is_test()) continue;
     std::vector<float>& to = is_whole ? scores_.unmasked : scores_.probabilities;
     to.clear();
-    math_.Score(batch.get(), &to);
+    WEIR_RETURN_IF_ERROR(math_.Score(batch.get(), &to));
   }
   if (!math_.is_last()) return SendForward(std::move(batch), body);
   if (batch->is_test()) return SendScores(std::move(batch), is_twofold);
@@ -249,7 +256,7 @@ Status StageThread::SendScores(std::unique_ptr<StageBatch> batch, bool has_unmas
 
 Status StageThread::TurnAround(std::unique_ptr<StageBatch> batch) {
   WEIR_ASSIGN_OR_RETURN(const double logloss_sum,
-                        math_.Loss(client_.replica(), rows_, batch.get()));
+                        math_.Loss(client_.replica(), device_rows_, batch.get()));
   return Backward(std::move(batch), session::BodyReader(), logloss_sum);
 }
 
@@ -294,8 +301,6 @@ Status StageThread::TakeScores(StageBatch& batch, const v1::StageBackward& backw
 Status StageThread::Backward(std::unique_ptr<StageBatch> batch, session::BodyReader frames,
                              double logloss_sum) {
   const model::GradientBuffers gradients = finisher_.Gradients(batch->row_elements);
-  std::ranges::fill(gradients.rows, 0.0f);
-  std::ranges::fill(gradients.row_squares, 0.0f);
   session::BodyWriter writer;
   Status computed = math_.Backward(client_.replica(), gradients, &frames, batch.get(), &writer);
   if (computed.ok()) computed = CheckTaken(frames);

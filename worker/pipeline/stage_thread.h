@@ -17,6 +17,7 @@
 
 #include "common/base/status.h"
 #include "common/eval/scores.h"
+#include "common/kernels/compute.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
 #include "worker/client/parameter_client.h"
@@ -70,6 +71,7 @@ class StageTimes {
 struct StageShared {
   const v1::Config& config;
   const ModelLayout& layout;
+  const kernels::Compute compute;
   const StageParts& parts;
   StageQueue& queue;
   ChunkRows& chunk_rows;
@@ -127,10 +129,12 @@ class StageThread {
   const StageParts& parts_;
   ParameterClient& client_;
   const size_t dimension_;
+  const std::unique_ptr<device::Stream> stream_;
   StepFinisher finisher_;
   StageMath math_;
   const bool masks_;             // splits leave something out
   std::span<const float> rows_;  // of the batch at hand
+  device::Span<const float> device_rows_;
   eval::Scores scores_;
   double sending_ = 0, waiting_ = 0;  // seconds, of the work at hand
 };

@@ -17,10 +17,12 @@ constexpr int64_t kQueueWaitMs = 100;
 
 }  // namespace
 
-StageTrainer::StageTrainer(const v1::Config& config, const ModelLayout& layout, int thread_count,
-                           StageParts parts, std::function<void(const Status&)> on_failure)
+StageTrainer::StageTrainer(const v1::Config& config, const ModelLayout& layout,
+                           const kernels::Compute& compute, int thread_count, StageParts parts,
+                           std::function<void(const Status&)> on_failure)
     : config_(config),
       layout_(layout),
+      compute_(compute),
       parts_(std::move(parts)),
       on_failure_(std::move(on_failure)),
       chunk_rows_(layout.stages()[parts_.stage], parts_.reader),
@@ -33,7 +35,7 @@ StageTrainer::StageTrainer(const v1::Config& config, const ModelLayout& layout, 
           config, is_first(),
           static_cast<size_t>(config.pipeline().in_flight()) * static_cast<size_t>(thread_count),
           [this](StageBatch* batch) { parts_.client->Forget(batch->pull.get()); }, *parts_.clock) {
-  model::WarnOfSlowPrecision(config.model());
+  if (compute.device->is_host()) model::WarnOfSlowPrecision(config.model());
   parts_.links->Start(
       [this](v1::Header header, transport::Message message) {
         queue_.TakeMessage(std::move(header), std::move(message));
@@ -58,8 +60,8 @@ StageTrainer::~StageTrainer() {
 
 void StageTrainer::RunThread() {
   try {
-    StageThread thread({config_, layout_, parts_, queue_, chunk_rows_, refresh_, counters_,
-                        dead_units_, unseen_values_, times_});
+    StageThread thread({config_, layout_, compute_, parts_, queue_, chunk_rows_, refresh_,
+                        counters_, dead_units_, unseen_values_, times_});
     while (true) {
       auto work = Next();
       if (!work.ok()) return Fail(work.status());

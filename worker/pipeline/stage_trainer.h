@@ -36,8 +36,8 @@ namespace weir::worker {
 class StageTrainer final : public BatchTrainer {
  public:
   // on_failure: called at the first failure of any thread, from that thread.
-  StageTrainer(const v1::Config& config, const ModelLayout& layout, int thread_count,
-               StageParts parts, std::function<void(const Status&)> on_failure);
+  StageTrainer(const v1::Config& config, const ModelLayout& layout, const kernels::Compute& compute,
+               int thread_count, StageParts parts, std::function<void(const Status&)> on_failure);
   ~StageTrainer() override;
 
   void Add(std::shared_ptr<ChunkWork> chunk) override { queue_.Add(std::move(chunk)); }
@@ -58,6 +58,7 @@ class StageTrainer final : public BatchTrainer {
 
   const v1::Config& config_;
   const ModelLayout& layout_;
+  const kernels::Compute compute_;
   const StageParts parts_;
   const std::function<void(const Status&)> on_failure_;
   ChunkRows chunk_rows_;

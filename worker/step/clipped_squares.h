@@ -9,23 +9,25 @@
 #include <vector>
 
 #include "common/compress/square_sums.h"
-#include "common/tensor/aligned_buffer.h"
+#include "common/device/buffers.h"
+#include "common/kernels/compute.h"
 
 namespace weir::worker {
 
 class ClippedSquares {
  public:
-  explicit ClippedSquares(compress::SquareSumsOfTensors sums);
+  ClippedSquares(const kernels::Compute& compute, compress::SquareSumsOfTensors sums);
 
   // What a backward pass overwrites with the squares of its step, which has rows.
   compress::SquareSumsOfTensors of_step();
 
-  // sums = decay sums + factor^2 times the squares of the step. factor: the gradients'.
-  void Add(float factor);
+  // sums = decay sums + *factor^2 times the squares of the step. factor: the gradients'.
+  void Add(device::Stream& stream, device::Pointer<const float> factor);
 
  private:
+  const kernels::DeviceKernels& kernels_;
   const compress::SquareSumsOfTensors sums_;
-  std::vector<tensor::AlignedBuffer> squares_;  // by tensor
+  std::vector<device::Buffer<float>> squares_;  // by tensor
 };
 
 }  // namespace weir::worker

@@ -21,27 +21,37 @@ DeadUnits::DeadUnits(const ModelLayout& layout, uint32_t first_tensor, uint32_t 
   add(layout.top_weights(), layout.top_activations());
 }
 
-void DeadUnits::Watch::Add(std::span<const float> gradients, int64_t sample_count) {
-  if (alive_.empty()) {
-    for (const auto& layer : sums_.layers_) {
-      alive_.emplace_back(static_cast<size_t>(layer->bias.element_count()));
-    }
+DeadUnits::Watch::Watch(DeadUnits* sums, const kernels::Compute& compute)
+    : sums_(*sums), kernels_(*compute.kernels) {
+  for (const auto& layer : sums_.layers_) {
+    alive_.emplace_back(*compute.device, static_cast<size_t>(layer->bias.element_count()),
+                        "units that are alive");
   }
+}
+
+Status DeadUnits::Watch::Add(device::Stream& stream, device::Pointer<const float> gradients,
+                             int64_t sample_count) {
   for (size_t i = 0; i < alive_.size(); ++i) {
-    const auto of_layer = gradients.subspan(static_cast<size_t>(sums_.layers_[i]->bias.offset));
-    for (size_t unit = 0; unit < alive_[i].size(); ++unit) {
-      if (of_layer[unit] != 0.0f) alive_[i][unit] = 1;
-    }
+    const TensorSpec& bias = sums_.layers_[i]->bias;
+    kernels_.mark_nonzero(stream, {gradients + bias.offset, bias.element_count()},
+                          alive_[i].device().data);
   }
   samples_ += sample_count;
-  if (++steps_ < kSteps || samples_ < kSamples) return;
+  if (++steps_ < kSteps || samples_ < kSamples) return OkStatus();
   steps_ = 0;
   samples_ = 0;
+  return AddUp(stream);
+}
+
+Status DeadUnits::Watch::AddUp(device::Stream& stream) {
+  for (const auto& layer : alive_) layer.Download(stream, layer.size());
+  WEIR_RETURN_IF_ERROR(stream.Synchronize());
   for (size_t i = 0; i < alive_.size(); ++i) {
-    sums_.layers_[i]->dead = static_cast<uint64_t>(std::ranges::count(alive_[i], 0));
+    sums_.layers_[i]->dead = static_cast<uint64_t>(std::ranges::count(alive_[i].host(), 0));
     sums_.layers_[i]->is_known = true;
-    std::ranges::fill(alive_[i], uint8_t{0});
+    stream.Zero(alive_[i].device());
   }
+  return OkStatus();
 }
 
 void DeadUnits::FillReport(v1::WorkerReport* report) const {

@@ -9,9 +9,11 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <vector>
 
+#include "common/base/status.h"
+#include "common/device/buffers.h"
+#include "common/kernels/compute.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/report.pb.h"
 
@@ -30,14 +32,18 @@ class DeadUnits {
   // Of one thread: which units had a gradient in the steps at hand.
   class Watch {
    public:
-    explicit Watch(DeadUnits* sums) : sums_(*sums) {}
+    Watch(DeadUnits* sums, const kernels::Compute& compute);
 
     // gradients: of a step over so many samples, flat, as ModelLayout places tensors.
-    void Add(std::span<const float> gradients, int64_t sample_count);
+    Status Add(device::Stream& stream, device::Pointer<const float> gradients,
+               int64_t sample_count);
 
    private:
+    Status AddUp(device::Stream& stream);
+
     DeadUnits& sums_;
-    std::vector<std::vector<uint8_t>> alive_;  // by layer and unit
+    const kernels::DeviceKernels& kernels_;
+    std::vector<device::Mirror<uint8_t>> alive_;  // by layer and unit
     int steps_ = 0;
     int64_t samples_ = 0;
   };

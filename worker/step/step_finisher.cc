@@ -1,48 +1,75 @@
 #include "worker/step/step_finisher.h"
 
-#include "worker/step/clip_norm.h"
+#include <string>
 
 namespace weir::worker {
 namespace {
 
 // With room for a larger batch, where it has to grow.
-std::span<float> FirstOf(tensor::AlignedBuffer* buffer, size_t count) {
-  if (buffer->size() < count) *buffer = tensor::AlignedBuffer(count * 5 / 4);
-  return buffer->span().first(count);
+void Grow(device::Device& device, size_t count, const std::string& purpose,
+          device::Mirror<float>* mirror) {
+  if (mirror->size() < count) *mirror = device::Mirror<float>(device, count * 5 / 4, purpose);
+}
+
+std::span<const float> Host(const device::Mirror<float>& mirror, size_t count) {
+  return std::span<const float>(mirror.host()).first(count);
+}
+
+kernels::DeviceVector View(device::Span<float> values) {
+  return {values.data, static_cast<int64_t>(values.size)};
 }
 
 }  // namespace
 
 StepFinisher::StepFinisher(const Parts& parts)
     : parts_(parts),
+      compute_(parts.compute),
       dimension_(static_cast<size_t>(parts.layout.embedding_dimension())),
-      clipped_squares_(parts.update.dense().clip_norm() > 0
-                           ? std::optional<ClippedSquares>(parts.client->square_sums())
-                           : std::nullopt),
-      dead_units_(parts.dead_units),
-      dense_(static_cast<size_t>(parts.layout.flat_element_count())),
-      needs_row_squares_(parts.client->needs_row_squares()) {}
+      dead_units_(parts.dead_units, parts.compute),
+      dense_(*parts.compute.device, static_cast<size_t>(parts.layout.flat_element_count()),
+             "gradients"),
+      factor_(*parts.compute.device, 1, "clipping"),
+      needs_row_squares_(parts.client->needs_row_squares()) {
+  if (parts.update.dense().clip_norm() > 0) {
+    clipped_squares_.emplace(parts.compute, parts.client->square_sums());
+  }
+}
 
 compress::SquareSumsOfTensors StepFinisher::square_sums() {
   return clipped_squares_ ? clipped_squares_->of_step() : parts_.client->square_sums();
 }
 
-std::span<float> StepFinisher::Rows(size_t element_count) { return FirstOf(&rows_, element_count); }
+std::span<float> StepFinisher::RoomForRows(size_t element_count) {
+  Grow(*compute_.device, element_count, "embedding rows", &rows_);
+  used_rows_ = element_count;
+  return rows_.host().first(element_count);
+}
+
+device::Span<const float> StepFinisher::UploadRows() {
+  rows_.Upload(parts_.stream, used_rows_);
+  return rows_.device().first(used_rows_);
+}
 
 model::GradientBuffers StepFinisher::Gradients(size_t row_element_count) {
-  used_row_gradients_ = FirstOf(&row_gradients_, row_element_count);
-  if (needs_row_squares_) row_squares_.resize(row_element_count / dimension_);
-  return {dense_.data(), used_row_gradients_, row_squares_};
+  Grow(*compute_.device, row_element_count, "gradients of rows", &row_gradients_);
+  used_row_gradients_ = row_element_count;
+  used_row_squares_ = needs_row_squares_ ? row_element_count / dimension_ : 0;
+  Grow(*compute_.device, used_row_squares_, "squares of rows", &row_squares_);
+  return {dense_.data(), row_gradients_.device().first(used_row_gradients_),
+          row_squares_.device().first(used_row_squares_)};
 }
 
 Result<uint64_t> StepFinisher::Finish(StepGradients step, double logloss_sum, ChunkWork* chunk,
                                       const ChunkWork::BatchRange& range) {
   const int64_t row_count = step.batch->row_count;
-  dead_units_.Add(dense_.span(), row_count);
+  WEIR_RETURN_IF_ERROR(dead_units_.Add(parts_.stream, dense_.data(), row_count));
   Clip(row_count);
+  row_gradients_.Download(parts_.stream, used_row_gradients_);
+  row_squares_.Download(parts_.stream, used_row_squares_);
+  WEIR_RETURN_IF_ERROR(parts_.stream.Synchronize());
   step.dense = dense_.span();
-  step.rows = used_row_gradients_;
-  step.row_squares = row_squares_;
+  step.rows = Host(row_gradients_, used_row_gradients_);
+  step.row_squares = Host(row_squares_, used_row_squares_);
   if (chunk != nullptr) {
     step.lease = chunk->lease().lease();
     step.offset = chunk->FinishedRows(step.mark.accepted_sequence);
@@ -56,9 +83,16 @@ Result<uint64_t> StepFinisher::Finish(StepGradients step, double logloss_sum, Ch
 }
 
 void StepFinisher::Clip(int64_t row_count) {
-  const float factor = ClipNorm(parts_.update.dense().clip_norm(), dense_.span());
-  if (clipped_squares_ && row_count > 0) clipped_squares_->Add(factor);
-  ClipNorm(parts_.update.rows().clip_norm(), used_row_gradients_, row_squares_);
+  const kernels::DeviceKernels& kernels = *compute_.kernels;
+  if (const double limit = parts_.update.dense().clip_norm(); limit > 0) {
+    kernels.clip_norm(parts_.stream, limit, View(dense_.span()), {}, factor_.data());
+    if (row_count > 0) clipped_squares_->Add(parts_.stream, factor_.data());
+  }
+  if (const double limit = parts_.update.rows().clip_norm(); limit > 0) {
+    kernels.clip_norm(parts_.stream, limit,
+                      View(row_gradients_.device().first(used_row_gradients_)),
+                      View(row_squares_.device().first(used_row_squares_)), factor_.data());
+  }
 }
 
 }  // namespace weir::worker

@@ -1,20 +1,20 @@
 // What lies between a batch's backward pass and the next batch, alike for the whole model and for a
-// stage of it: the buffers of its gradients, clipping, the push, and what is counted.
+// stage of it: the buffers of its rows and gradients, clipping, the push, and what is counted.
 //
-// Place in the life of a batch: **backward** -> clip -> **push** -> counted.
-// Thread rule: one for each Hogwild thread. Borrows its parts.
+// Place in the life of a batch: **rows** -> forward, **backward** -> clip -> **push** -> counted.
+// Thread rule: one for each Hogwild thread, always with the same stream. Borrows its parts.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "common/base/status.h"
 #include "common/compress/square_sums.h"
+#include "common/device/buffers.h"
+#include "common/kernels/compute.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
-#include "common/tensor/aligned_buffer.h"
 #include "worker/client/parameter_client.h"
 #include "worker/model/stage.h"
 #include "worker/step/chunk_work.h"
@@ -29,6 +29,8 @@ class StepFinisher {
   struct Parts {
     const v1::UpdateConfig& update;
     const ModelLayout& layout;
+    const kernels::Compute& compute;
+    device::Stream& stream;
     ParameterClient* client;
     DeadUnits* dead_units;
     TrainCounters* counters;
@@ -38,9 +40,12 @@ class StepFinisher {
   // Where backward passes of this thread add up the squares of dense tensors.
   compress::SquareSumsOfTensors square_sums();
 
-  // Room for a batch's embedding rows, [unique, dimension], and for its gradients. Good until the
-  // next batch's; what is in them has no meaning.
-  std::span<float> Rows(size_t element_count);
+  // Room for a batch's embedding rows, [unique, dimension], to be filled; then they go to where
+  // they are computed with. Good until the next batch's; what is in it has no meaning.
+  std::span<float> RoomForRows(size_t element_count);
+  device::Span<const float> UploadRows();
+
+  // Room for a batch's gradients, good until the next one's.
   model::GradientBuffers Gradients(size_t row_element_count);
 
   // Pushes what is in the gradients. step: with its batch, and whatever else the push needs. chunk:
@@ -52,14 +57,17 @@ class StepFinisher {
   void Clip(int64_t row_count);
 
   const Parts parts_;
+  const kernels::Compute compute_;
   const size_t dimension_;
   std::optional<ClippedSquares> clipped_squares_;  // where gradients are clipped
   DeadUnits::Watch dead_units_;
-  tensor::AlignedBuffer dense_;  // flat
-  tensor::AlignedBuffer rows_, row_gradients_;
-  std::span<float> used_row_gradients_;  // by the batch at hand
+  device::Buffer<float> dense_;   // flat
+  device::Buffer<float> factor_;  // [1], of the last clipping
+  device::Mirror<float> rows_, row_gradients_;
+  size_t used_rows_ = 0, used_row_gradients_ = 0;  // elements, by the batch at hand
   const bool needs_row_squares_;
-  std::vector<float> row_squares_;  // of the batch, [unique]; empty where no policy asks
+  device::Mirror<float> row_squares_;  // [unique]; empty where no policy asks
+  size_t used_row_squares_ = 0;
 };
 
 }  // namespace weir::worker

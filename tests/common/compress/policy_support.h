@@ -17,6 +17,7 @@
 #include "common/compress/policy_table.h"
 #include "common/compress/residual.h"
 #include "common/config/defaults.h"
+#include "common/device/cpu_device.h"
 
 namespace weir::compress {
 
@@ -130,7 +131,8 @@ inline void AppendSelection(uint32_t stripe, const StripeSelection& selection,
 // As a backward pass does, where the policy asks for it.
 WEIR_HOGWILD inline void AddSquares(const Policy& policy, PolicyState& state,
                                     std::span<const float> squares) {
-  const auto [sums, decay] = policy.square_sums(state);
+  const auto [on_device, decay] = policy.square_sums(state);
+  const std::span<float> sums = device::OnHost(on_device);
   for (size_t i = 0; i < sums.size(); ++i) sums[i] = sums[i] * decay + squares[i];
 }
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/kernels/cpu_kernels.h"
+#include "common/kernels/cpu_functions.h"
 #include "tests/common/kernels/each_target.h"
 #include "tests/common/kernels/gradient_check.h"
 #include "tests/common/kernels/random_matrices.h"
@@ -113,10 +113,10 @@ void ExpectResult(const RandomMatrix& result, const std::vector<double>& expecte
 
 void ExpectForRows(const ExactRows& exact, const ChosenRows& chosen) {
   RandomMatrix samples = exact.samples, gradients = exact.row_gradients, squares = exact.squares;
-  CpuKernels().gather_rows(exact.rows.view(), chosen.positions(), samples.view());
-  CpuKernels().scatter_add_rows(exact.gradients.view(), chosen.positions(), gradients.view());
-  CpuKernels().scatter_add_squares(exact.gradients.view(), chosen.positions(),
-                                   {squares.view().data, chosen.row_count});
+  cpu::GatherRows(exact.rows.view(), chosen.positions(), samples.view());
+  cpu::ScatterAddRows(exact.gradients.view(), chosen.positions(), gradients.view());
+  cpu::ScatterAddSquares(exact.gradients.view(), chosen.positions(),
+                         {squares.view().data, chosen.row_count});
   ExpectResult(samples, exact.expected_samples);
   ExpectResult(gradients, exact.expected_gradients);
   ExpectResult(squares, exact.expected_squares);
@@ -124,10 +124,10 @@ void ExpectForRows(const ExactRows& exact, const ChosenRows& chosen) {
 
 void ExpectForLists(const ExactRows& exact, const ChosenRows& chosen) {
   RandomMatrix samples = exact.samples, gradients = exact.row_gradients, squares = exact.squares;
-  CpuKernels().pool_rows(exact.rows.view(), chosen.lists(), samples.view());
-  CpuKernels().scatter_add_lists(exact.gradients.view(), chosen.lists(), gradients.view());
-  CpuKernels().scatter_add_list_squares(exact.gradients.view(), chosen.lists(),
-                                        {squares.view().data, chosen.row_count});
+  cpu::PoolRows(exact.rows.view(), chosen.lists(), samples.view());
+  cpu::ScatterAddLists(exact.gradients.view(), chosen.lists(), gradients.view());
+  cpu::ScatterAddListSquares(exact.gradients.view(), chosen.lists(),
+                             {squares.view().data, chosen.row_count});
   ExpectResult(samples, exact.expected_samples);
   ExpectResult(gradients, exact.expected_gradients);
   ExpectResult(squares, exact.expected_squares);

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "common/kernels/cpu_kernels.h"
+#include "common/kernels/cpu_functions.h"
 #include "tests/common/kernels/each_target.h"
 #include "tests/common/kernels/gradient_check.h"
 
@@ -26,8 +26,8 @@ IndexView Positions() { return {positions.data(), kSamples}; }
 TEST(EmbeddingKernels, GatherPutsEachSamplesRowIntoItsSlot) {
   const std::vector<float> rows = RandomFloats(kUnique * kDimension, 1);
   std::vector<float> samples(kSamples * kStride, 9.0f);
-  CpuKernels().gather_rows(Dense(rows.data(), kUnique, kDimension), Positions(),
-                           {samples.data() + 2, kSamples, kDimension, kStride});
+  cpu::GatherRows(Dense(rows.data(), kUnique, kDimension), Positions(),
+                  {samples.data() + 2, kSamples, kDimension, kStride});
   for (size_t s = 0; s < kSamples; ++s) {
     for (size_t c = 0; c < kStride; ++c) {
       const bool inside = c >= 2 && c < 2 + kDimension;
@@ -50,8 +50,8 @@ TEST(EmbeddingKernels, ScatterIsTheDerivativeOfGather) {
     return sum;
   };
   std::vector<float> row_gradients(kUnique * kDimension);
-  CpuKernels().scatter_add_rows({sample_gradients.data(), kSamples, kDimension, kStride},
-                                Positions(), Dense(row_gradients.data(), kUnique, kDimension));
+  cpu::ScatterAddRows({sample_gradients.data(), kSamples, kDimension, kStride}, Positions(),
+                      Dense(row_gradients.data(), kUnique, kDimension));
   EXPECT_TRUE(GradientsAgree(row_gradients, NumericGradient(rows, loss)));
 }
 
@@ -85,8 +85,8 @@ TEST(EmbeddingKernels, PoolSumsTheRowsOfEachList) {
     test::ForEachTarget([&] {
       const std::vector<float> rows = RandomFloats(kUnique * kDimension, 1);
       std::vector<float> samples(4 * kDimension, std::nanf(""));
-      CpuKernels().pool_rows(Dense(rows.data(), kUnique, kDimension), Lists(weighted),
-                             Dense(samples.data(), 4, kDimension));
+      cpu::PoolRows(Dense(rows.data(), kUnique, kDimension), Lists(weighted),
+                    Dense(samples.data(), 4, kDimension));
       for (size_t c = 0; c < kDimension; ++c) EXPECT_EQ(samples[kDimension + c], 0) << "no ids";
       const std::vector<float> factors = RandomFloats(4 * kDimension, 2);
       EXPECT_NEAR(test::Dot(Widen(samples), Widen(factors)),
@@ -101,8 +101,8 @@ TEST(EmbeddingKernels, ScatterOfListsIsTheDerivativeOfPool) {
       std::vector<double> rows = Widen(RandomFloats(kUnique * kDimension, 1));
       const std::vector<float> sample_gradients = RandomFloats(4 * kDimension, 2);
       std::vector<float> row_gradients(kUnique * kDimension);
-      CpuKernels().scatter_add_lists(Dense(sample_gradients.data(), 4, kDimension), Lists(weighted),
-                                     Dense(row_gradients.data(), kUnique, kDimension));
+      cpu::ScatterAddLists(Dense(sample_gradients.data(), 4, kDimension), Lists(weighted),
+                           Dense(row_gradients.data(), kUnique, kDimension));
       const auto loss = [&] { return PooledSum(rows, sample_gradients, weighted); };
       EXPECT_TRUE(GradientsAgree(row_gradients, NumericGradient(rows, loss)));
     });
@@ -112,8 +112,8 @@ TEST(EmbeddingKernels, ScatterOfListsIsTheDerivativeOfPool) {
 TEST(EmbeddingKernels, ScatterAddsToWhatIsThere) {
   const std::vector<float> sample_gradients = RandomFloats(kSamples * kDimension, 2);
   std::vector<float> row_gradients(kUnique * kDimension, 3.0f);
-  CpuKernels().scatter_add_rows(Dense(sample_gradients.data(), kSamples, kDimension), Positions(),
-                                Dense(row_gradients.data(), kUnique, kDimension));
+  cpu::ScatterAddRows(Dense(sample_gradients.data(), kSamples, kDimension), Positions(),
+                      Dense(row_gradients.data(), kUnique, kDimension));
   for (size_t c = 0; c < kDimension; ++c) {
     EXPECT_EQ(row_gradients[3 * kDimension + c], 3.0f);
     const float first = sample_gradients[2 * kDimension + c];
@@ -135,8 +135,8 @@ TEST(EmbeddingKernels, SquaresAddUpWhatEachSampleGivesToARow) {
   test::ForEachTarget([] {
     const std::vector<float> gradients = RandomFloats(kSamples * kDimension, 3);
     std::vector<float> squares(kUnique, 2.0f);
-    CpuKernels().scatter_add_squares(Dense(gradients.data(), kSamples, kDimension), Positions(),
-                                     {squares.data(), kUnique});
+    cpu::ScatterAddSquares(Dense(gradients.data(), kSamples, kDimension), Positions(),
+                           {squares.data(), kUnique});
     std::vector<double> expected(kUnique, 2.0);
     for (size_t s = 0; s < kSamples; ++s) expected[positions[s]] += SquaredNormOf(gradients, s);
     for (size_t i = 0; i < kUnique; ++i) EXPECT_NEAR(squares[i], expected[i], 1e-5) << i;
@@ -149,8 +149,8 @@ TEST(EmbeddingKernels, SquaresOfListsAreOfTheSumThatASampleGivesToARow) {
     test::ForEachTarget([&] {
       const std::vector<float> gradients = RandomFloats(4 * kDimension, 3);
       std::vector<float> squares(kUnique, 2.0f);
-      CpuKernels().scatter_add_list_squares(Dense(gradients.data(), 4, kDimension), Lists(weighted),
-                                            {squares.data(), kUnique});
+      cpu::ScatterAddListSquares(Dense(gradients.data(), 4, kDimension), Lists(weighted),
+                                 {squares.data(), kUnique});
       std::vector<double> expected(kUnique, 2.0);
       size_t k = 2;
       for (size_t s = 0; s < list_ends.size(); ++s) {
@@ -172,11 +172,11 @@ TEST(EmbeddingKernels, AnyWidthOnAnyInstructionSet) {
     for (const int64_t width : {1, 3, 8, 16, 31}) {
       const std::vector<float> rows = RandomFloats(static_cast<size_t>(kUnique * width), 1);
       std::vector<float> samples(static_cast<size_t>(kSamples * width));
-      CpuKernels().gather_rows(Dense(rows.data(), kUnique, width), Positions(),
-                               Dense(samples.data(), kSamples, width));
+      cpu::GatherRows(Dense(rows.data(), kUnique, width), Positions(),
+                      Dense(samples.data(), kSamples, width));
       std::vector<float> sums(rows.size());
-      CpuKernels().scatter_add_rows(Dense(samples.data(), kSamples, width), Positions(),
-                                    Dense(sums.data(), kUnique, width));
+      cpu::ScatterAddRows(Dense(samples.data(), kSamples, width), Positions(),
+                          Dense(sums.data(), kUnique, width));
       for (size_t i = 0; i < sums.size(); ++i) {
         const auto times = std::count(positions.begin(), positions.end(),
                                       static_cast<uint32_t>(i / static_cast<size_t>(width)));

@@ -1,30 +1,33 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "common/kernels/cpu_kernels.h"
 #include "tests/common/kernels/gradient_check.h"
-#include "tests/common/kernels/random_matrices.h"
 
 namespace weir::kernels {
 namespace {
 
-using test::Contents;
 using test::GradientsAgree;
 using test::NumericGradient;
-using test::RandomMatrix;
-using test::RandomSize;
-using test::RandomStride;
-using test::Widen;
 
 constexpr float kCertain = std::numeric_limits<float>::infinity();
 
+// Of the mean over the logits; returns the sum.
+double LossOf(const Loss& loss, const std::vector<float>& logits, const std::vector<float>& labels,
+              std::vector<float>* gradient) {
+  const auto count = std::ssize(logits);
+  double sum = std::nan("");
+  CpuKernels().loss(loss, {logits.data(), count}, {labels.data(), count}, count,
+                    {gradient->data(), count}, &sum);
+  return sum;
+}
+
 double LoglossOf(float logit, float label) {
-  float gradient = 0.0f;
-  return CpuKernels().loss({}, {&logit, 1}, {&label, 1}, {&gradient, 1});
+  std::vector<float> gradient(1);
+  return LossOf({}, {logit}, {label}, &gradient);
 }
 
 TEST(LossKernel, SumAndGradientFollowTheDefinition) {
@@ -40,8 +43,7 @@ TEST(LossKernel, SumAndGradientFollowTheDefinition) {
     return total;
   };
   std::vector<float> gradient(logits.size(), std::nanf(""));
-  EXPECT_NEAR(CpuKernels().loss({}, {logits.data(), 6}, {labels.data(), 6}, {gradient.data(), 6}),
-              sum(), 1e-12);
+  EXPECT_NEAR(LossOf({}, logits, labels, &gradient), sum(), 1e-12);
   const auto mean = [&] { return sum() / 6.0; };
   EXPECT_TRUE(GradientsAgree(gradient, NumericGradient(z, mean)));
 }
@@ -59,11 +61,9 @@ void CheckLoss(const Loss& loss, double (*definition)(double probability, bool p
     return total / 6;
   };
   std::vector<float> gradient(logits.size(), std::nanf("")), unused(logits.size());
-  const double sum =
-      CpuKernels().loss(loss, {logits.data(), 6}, {labels.data(), 6}, {gradient.data(), 6});
+  const double sum = LossOf(loss, logits, labels, &gradient);
   EXPECT_TRUE(GradientsAgree(gradient, NumericGradient(z, mean)));
-  EXPECT_EQ(sum, CpuKernels().loss({}, {logits.data(), 6}, {labels.data(), 6}, {unused.data(), 6}))
-      << "reports have the logloss";
+  EXPECT_EQ(sum, LossOf({}, logits, labels, &unused)) << "reports have the logloss";
 }
 
 TEST(LossKernel, WeighsCrossEntropyByTheLabel) {
@@ -93,99 +93,18 @@ TEST(LossKernel, LogitThatIsNotFiniteShowsInTheSum) {
 }
 
 TEST(LossKernel, NoSamplesHaveNoLoss) {
-  EXPECT_EQ(CpuKernels().loss({}, {nullptr, 0}, {nullptr, 0}, {nullptr, 0}), 0.0);
+  std::vector<float> none;
+  EXPECT_EQ(LossOf({}, {}, {}, &none), 0.0);
 }
 
-TEST(SigmoidKernel, StaysInRangeAndIsSymmetric) {
-  std::vector<float> values = {0.0f, 2.0f, -2.0f, 800.0f, -800.0f, -87.5f};
-  CpuKernels().sigmoid({values.data(), 6}, {values.data(), 6});
-  EXPECT_EQ(values[0], 0.5f);
-  EXPECT_FLOAT_EQ(values[1], 0.880797078f);
-  EXPECT_FLOAT_EQ(values[1] + values[2], 1.0f);
-  EXPECT_EQ(values[3], 1.0f);
-  EXPECT_EQ(values[4], 0.0f);
-  EXPECT_NEAR(values[5] / std::exp(-87.5), 1.0, 1e-6);
-}
-
-double SigmoidInDouble(double logit) { return 1 / (1 + std::exp(-logit)); }
-
-// Of a result that is computed in 64 bits: half of a float's last place, which is fixed below the
-// normal numbers.
-double FloatPrecision(double value) { return std::max(value * 0x1.00001p-24, 0x1.00001p-150); }
-
-// From where it is below all floats to where it is 1.
-TEST(SigmoidLayerKernels, ForwardRoundsTheDefinitionOnceForAnyShapeAtAnyAddress) {
-  for (uint64_t seed = 0; seed < 40; ++seed) {
-    SCOPED_TRACE(seed);
-    RandomStream random(seed);
-    const int64_t rows = RandomSize(9, &random), columns = RandomSize(70, &random);
-    RandomMatrix y = RandomMatrix::Output(rows, columns, RandomStride(columns, &random), &random);
-    const MatrixView view = y.view();
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t c = 0; c < columns; ++c) {
-        view.row(r)[c] = static_cast<float>((2 * random.NextUnit() - 1) * (c % 2 == 0 ? 5 : 110));
-      }
-    }
-    const std::vector<float> logits = Contents(view);
-    CpuKernels().sigmoid_forward(view);
-    const std::vector<float> outputs = Contents(view);
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      const double expected = SigmoidInDouble(logits[i]);
-      ASSERT_NEAR(outputs[i], expected, FloatPrecision(expected)) << logits[i];
-    }
-    EXPECT_TRUE(y.IsIntactAround());
-  }
-}
-
-TEST(SigmoidLayerKernels, SaturateWithoutOverflowAndPassNoGradientThere) {
-  std::vector<float> y = {20.0f, 3e38f, kCertain, -105.0f, -3e38f, -kCertain, std::nanf("")};
-  CpuKernels().sigmoid_forward(Dense(y.data(), 1, 7));
-  EXPECT_TRUE(std::isnan(y[6]));
-  EXPECT_EQ(std::vector<float>(y.begin(), y.end() - 1), (std::vector<float>{1, 1, 1, 0, 0, 0}));
-  std::vector<float> gradient(7, -3e38f);
-  CpuKernels().sigmoid_backward(Dense(y.data(), 1, 7), Dense(gradient.data(), 1, 7));
-  EXPECT_TRUE(std::isnan(gradient[6]));
-  EXPECT_EQ(std::vector<float>(gradient.begin(), gradient.end() - 1), std::vector<float>(6));
-}
-
-// Three roundings, of 1 - y and of two products.
-TEST(SigmoidLayerKernels, BackwardIsTheDefinitionForAnyShapeAtAnyAddress) {
-  for (uint64_t seed = 0; seed < 40; ++seed) {
-    SCOPED_TRACE(seed);
-    RandomStream random(seed);
-    const int64_t rows = RandomSize(9, &random), columns = RandomSize(70, &random);
-    RandomMatrix y = RandomMatrix::Input(rows, columns, RandomStride(columns, &random), &random);
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t c = 0; c < columns; ++c) {
-        y.view().row(r)[c] = static_cast<float>(random.NextUnit());
-      }
-    }
-    RandomMatrix gradient =
-        RandomMatrix::Output(rows, columns, RandomStride(columns, &random), &random);
-    const std::vector<double> outputs = Widen(Contents(y.view()));
-    const std::vector<double> before = Widen(Contents(gradient.view()));
-    CpuKernels().sigmoid_backward(y.view(), gradient.view());
-    const std::vector<float> after = Contents(gradient.view());
-    for (size_t i = 0; i < after.size(); ++i) {
-      const double expected = before[i] * outputs[i] * (1 - outputs[i]);
-      ASSERT_NEAR(after[i], expected, std::fabs(expected) * 0x1.8p-23) << outputs[i];
-    }
-    EXPECT_TRUE(gradient.IsIntactAround());
-  }
-}
-
-TEST(SigmoidLayerKernels, BackwardIsTheDerivativeOfForward) {
-  const std::vector<float> logits = {0.0f, 1.5f, -2.25f, 4.0f, -0.5f, 9.0f}, factors(6, 0.75f);
-  std::vector<float> y = logits, gradient = factors;
-  CpuKernels().sigmoid_forward(Dense(y.data(), 2, 3));
-  CpuKernels().sigmoid_backward(Dense(y.data(), 2, 3), Dense(gradient.data(), 2, 3));
-  std::vector<double> z = Widen(logits);
-  const auto loss = [&] {
-    double sum = 0;
-    for (const double logit : z) sum += 0.75 * SigmoidInDouble(logit);
-    return sum;
-  };
-  EXPECT_TRUE(GradientsAgree(gradient, NumericGradient(z, loss)));
+// So that each sample weighs the same in a short last batch.
+TEST(LossKernel, GradientsAreOfTheMeanOverAsManyRowsAsAreSaid) {
+  const std::vector<float> logits = {0.0f, 1.5f, -2.25f}, labels = {1.0f, 0.0f, 1.0f};
+  std::vector<float> of_three(3), of_twelve(3);
+  LossOf({}, logits, labels, &of_three);
+  double sum = 0;
+  CpuKernels().loss({}, {logits.data(), 3}, {labels.data(), 3}, 12, {of_twelve.data(), 3}, &sum);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(of_twelve[i], of_three[i] / 4) << i;
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ void ExpectRefused(const GemmLayer& layer, const char* what) {
 
 TEST(VerifyByPlainSums, AcceptsWhatTheKernelsGive) {
   for (const bool first : {false, true}) {
-    for (const int64_t batch : {kFewSamples, model::kSliceRows + 2}) {
+    for (const int64_t batch : {kFewSamples, model::kSplitRows + 2}) {
       const Status status = VerifyByPlainSums(Computed({7, 6, first}, batch));
       EXPECT_TRUE(status.ok()) << status;
     }
@@ -70,7 +70,7 @@ TEST(VerifyByPlainSums, RefusesOneWrongElementOfAnyResult) {
 }
 
 TEST(VerifyByPlainSums, RefusesASliceThatWasLeftOut) {
-  constexpr int64_t kBatch = model::kSliceRows + 2;
+  constexpr int64_t kBatch = model::kSplitRows + 2;
   const GemmLayer whole = Computed(kTiny, kBatch);
   GemmLayer part(kTiny, kBatch);
   part.slices = 1;
@@ -118,7 +118,7 @@ TEST(VerifyBf16, RefusesATableWithOneWrongEntry) {
   const auto refusal = [](auto entry, auto wrong) {
     KernelTable table = kernels::CpuBf16Kernels();
     table.*entry = wrong;
-    return VerifyBf16(table, model::kSliceRows + 8).message();
+    return VerifyBf16(table, model::kSplitRows + 8).message();
   };
   EXPECT_THAT(refusal(&KernelTable::linear_forward, ForwardWithoutRelu), HasSubstr("13 x 512"));
   EXPECT_THAT(refusal(&KernelTable::linear_backward_data, NoGradientOfTheInput),

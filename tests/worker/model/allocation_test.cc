@@ -11,7 +11,8 @@
 #include <new>
 #include <vector>
 
-#include "common/kernels/cpu_kernels.h"
+#include "common/kernels/compute.h"
+#include "tests/worker/model/host_step.h"
 #include "tests/worker/model/model_support.h"
 #include "worker/model/dlrm.h"
 
@@ -56,20 +57,19 @@ void* mmap(void* address, size_t byte_count, int protection, int flags, int file
 namespace weir::model {
 namespace {
 
-void ExpectNoAllocationAfterTheFirstStep(const kernels::KernelTable& kernels) {
+void ExpectNoAllocationAfterTheFirstStep(kernels::Precision precision) {
   const ModelLayout layout = test::MakeLayout({13, 26, 16, {64, 32, 16}, {64, 32, 1}});
   const tensor::AlignedBuffer parameters = test::InitialParameters(layout);
-  Dlrm model(layout, kernels);
-  const data::Batch batch = test::RandomBatch(layout, 2 * kSliceRows + 11, 20, 1);
+  Dlrm model(layout, kernels::CpuCompute(precision));
+  const data::Batch batch = test::RandomBatch(layout, 2 * kSplitRows + 11, 20, 1);
   const std::vector<float> rows = test::RandomRows(layout, batch, 2);
   tensor::AlignedBuffer gradients(test::FlatSize(layout));
   std::vector<float> row_gradients(rows.size()), probabilities(batch.labels.size());
   const auto step = [&] {
-    const bool finite = model
-                            .Train(parameters.data(), batch, rows, batch.row_count,
-                                   {gradients.data(), row_gradients, {}})
+    const bool finite = test::Train(&model, parameters.data(), batch, rows, batch.row_count,
+                                    {gradients.data(), row_gradients, {}})
                             .ok();
-    model.Score(parameters.data(), batch, rows, probabilities);
+    test::Score(&model, parameters.data(), batch, rows, probabilities);
     return finite;
   };
   for (const size_t float_count : {size_t{16}, tensor::kHugePageBytes}) {
@@ -91,8 +91,8 @@ TEST(DlrmAllocation, AStepAllocatesNothingAfterTheFirst) {
 #ifdef WEIR_TEST_SANITIZED
   GTEST_SKIP() << "the sanitizer owns operator new";
 #endif
-  ExpectNoAllocationAfterTheFirstStep(kernels::CpuKernels());
-  ExpectNoAllocationAfterTheFirstStep(kernels::CpuBf16Kernels());
+  ExpectNoAllocationAfterTheFirstStep(kernels::Precision::kF32);
+  ExpectNoAllocationAfterTheFirstStep(kernels::Precision::kBf16);
 }
 
 TEST(DlrmAllocation, CuttingABatchAllocatesNothingOnceItHasItsSize) {

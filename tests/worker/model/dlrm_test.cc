@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "common/base/check.h"
+#include "common/kernels/compute.h"
 #include "common/kernels/cpu_kernels.h"
 #include "google/protobuf/text_format.h"
+#include "tests/worker/model/host_step.h"
 #include "tests/worker/model/model_support.h"
 #include "tests/worker/model/reference_dlrm.h"
 
@@ -27,17 +29,17 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 // A model with its input and its gradients.
 struct TrainingStep {
   explicit TrainingStep(const ModelShape& shape, int32_t row_count = 7,
-                        const kernels::KernelTable& kernels = kernels::CpuKernels())
+                        kernels::Precision precision = kernels::Precision::kF32)
       : layout(test::MakeLayout(shape)),
         parameters(test::InitialParameters(layout)),
         batch(test::RandomBatch(layout, row_count, 4, 11, shape.lists, shape.weights)),
         rows(test::RandomRows(layout, batch, 12)),
-        model(layout, kernels),
+        model(layout, kernels::CpuCompute(precision)),
         gradients(test::FlatSize(layout)),
         row_gradients(rows.size(), kNan) {}
 
   Result<double> Try() {
-    return model.Train(parameters.data(), batch, rows, batch.row_count,
+    return test::Train(&model, parameters.data(), batch, rows, batch.row_count,
                        {gradients.data(), row_gradients, {}});
   }
   double Run() { return Try().value(); }
@@ -153,7 +155,7 @@ TEST(Dlrm, EveryTensorIsOverwrittenAndThePaddingLeftAlone) {
 
 // Of several slices and of less than one: the rows of their buffers are as wide as the slice.
 void ExpectShortAfterLongAsFresh(const ModelShape& shape) {
-  TrainingStep step(shape, static_cast<int32_t>(kSliceRows + 22));
+  TrainingStep step(shape, static_cast<int32_t>(kSplitRows + 22));
   step.Run();
   TrainingStep fresh(shape, 3);
   step.batch = fresh.batch;
@@ -206,7 +208,7 @@ TEST(Dlrm, GradientStepsOnOneBatchLowerItsLoss) {
 // No multiple of a slice.
 TEST(Dlrm, ABatchOfSeveralSlicesHasTheGradientsOfItsSum) {
   const ModelShape shape{13, 3, 8, {40, 8}, {20, 1}};
-  const auto rows = static_cast<int32_t>(2 * kSliceRows + 11);
+  const auto rows = static_cast<int32_t>(2 * kSplitRows + 11);
   TrainingStep step(shape, rows);
   const double sum = step.Run();
   std::vector<double> parameters = test::Widen(step.parameters.span());
@@ -226,7 +228,7 @@ TEST(Dlrm, ABatchOfSeveralSlicesHasTheGradientsOfItsSum) {
 
 // Each row is named by samples of all slices.
 TEST(Dlrm, ABatchOfSeveralSlicesHasTheRowGradientsOfItsSum) {
-  TrainingStep step({13, 3, 8, {40, 8}, {20, 1}}, static_cast<int32_t>(2 * kSliceRows + 11));
+  TrainingStep step({13, 3, 8, {40, 8}, {20, 1}}, static_cast<int32_t>(2 * kSplitRows + 11));
   step.Run();
   const std::vector<double> parameters = test::Widen(step.parameters.span());
   std::vector<double> rows = test::Widen(step.rows);
@@ -236,9 +238,9 @@ TEST(Dlrm, ABatchOfSeveralSlicesHasTheRowGradientsOfItsSum) {
 }
 
 TEST(Dlrm, ABatchOfSeveralSlicesIsScoredSampleBySample) {
-  TrainingStep step({13, 3, 8, {40, 8}, {20, 1}}, static_cast<int32_t>(2 * kSliceRows + 11));
+  TrainingStep step({13, 3, 8, {40, 8}, {20, 1}}, static_cast<int32_t>(2 * kSplitRows + 11));
   std::vector<float> probabilities(step.batch.labels.size(), kNan);
-  step.model.Score(step.parameters.data(), step.batch, step.rows, probabilities);
+  test::Score(&step.model, step.parameters.data(), step.batch, step.rows, probabilities);
   const test::ReferenceDlrm reference(step.layout, step.batch);
   const std::vector<double> parameters = test::Widen(step.parameters.span());
   const std::vector<double> rows = test::Widen(step.rows);
@@ -252,9 +254,8 @@ TEST(Dlrm, ASampleWeighsTheSameInAShortBatch) {
   TrainingStep step{ModelShape{}};
   step.Run();
   const std::vector<float> own_mean = step.row_gradients;
-  ASSERT_TRUE(step.model
-                  .Train(step.parameters.data(), step.batch, step.rows, 14,
-                         {step.gradients.data(), step.row_gradients, {}})
+  ASSERT_TRUE(test::Train(&step.model, step.parameters.data(), step.batch, step.rows, 14,
+                          {step.gradients.data(), step.row_gradients, {}})
                   .ok());
   for (size_t i = 0; i < own_mean.size(); ++i) {
     EXPECT_FLOAT_EQ(step.row_gradients[i], own_mean[i] / 2) << i;
@@ -265,9 +266,8 @@ TEST(Dlrm, MovedModelGoesOn) {
   TrainingStep step{ModelShape{}};
   const double expected = step.Run();
   Dlrm moved = std::move(step.model);
-  EXPECT_EQ(moved
-                .Train(step.parameters.data(), step.batch, step.rows, step.batch.row_count,
-                       {step.gradients.data(), step.row_gradients, {}})
+  EXPECT_EQ(test::Train(&moved, step.parameters.data(), step.batch, step.rows, step.batch.row_count,
+                        {step.gradients.data(), step.row_gradients, {}})
                 .value(),
             expected);
 }
@@ -296,20 +296,19 @@ data::Batch OneSample(const data::Batch& batch, size_t s) {
 
 // Of more samples than a slice has.
 // Two like steps: the first one's decay before the second.
-void ExpectSquaresOfSamples(const kernels::KernelTable& kernels, double precision) {
+void ExpectSquaresOfSamples(const kernels::Compute& compute, double precision) {
   const ModelShape shape{5, 3, 16, {20, 16}, {24, 1}};
-  TrainingStep step(shape, kSliceRows + 30);
+  TrainingStep step(shape, kSplitRows + 30);
   tensor::AlignedBuffer squares(step.gradients.size());
   std::fill_n(squares.data(), squares.size(), 0.0f);
   constexpr float kDecay = 0.75f;
   compress::SquareSumsOfTensors sums = test::SquareSumsIn(step.layout, squares.span(), kDecay);
   // Of the first layer's weight and the last one's bias.
   for (size_t i = 1; i + 1 < sums.size(); ++i) sums[i] = {};
-  Dlrm plain(step.layout, kernels), squaring(step.layout, kernels, sums);
+  Dlrm plain(step.layout, compute), squaring(step.layout, compute, sums);
   const auto train = [&](Dlrm& model, const data::Batch& batch) {
-    ASSERT_TRUE(model
-                    .Train(step.parameters.data(), batch, step.rows, step.batch.row_count,
-                           {step.gradients.data(), step.row_gradients, {}})
+    ASSERT_TRUE(test::Train(&model, step.parameters.data(), batch, step.rows, step.batch.row_count,
+                            {step.gradients.data(), step.row_gradients, {}})
                     .ok());
   };
   std::vector<double> expected(step.gradients.size());
@@ -336,21 +335,23 @@ void ExpectSquaresOfSamples(const kernels::KernelTable& kernels, double precisio
 }
 
 TEST(Dlrm, SquaresAreSumsOverSamplesOfTheirSquares) {
-  ExpectSquaresOfSamples(kernels::CpuKernels(), 1e-4);
+  // Where there are fast units, squares are multiplied in 8 bits.
+  ExpectSquaresOfSamples(kernels::CpuCompute(kernels::Precision::kF32),
+                         kernels::CpuIsFasterInBf16() ? 6 * 0x1p-9 : 1e-4);
 }
 
 // A sample that has a row twice gives it twice its gradient.
 TEST(Dlrm, RowSquaresAreSumsOverSamplesOfSquaredNorms) {
   for (const ModelShape& shape : {ModelShape{5, 3, 16, {20, 16}, {24, 1}},
                                   ModelShape{.tables = 3, .lists = true, .weights = true}}) {
-    TrainingStep step(shape, kSliceRows + 30);
+    TrainingStep step(shape, kSplitRows + 30);
     const auto dimension = static_cast<size_t>(step.layout.embedding_dimension());
     std::vector<float> squares(step.rows.size() / dimension);
     std::vector<double> expected(squares.size());
     const auto train = [&](const data::Batch& batch) {
-      ASSERT_TRUE(step.model
-                      .Train(step.parameters.data(), batch, step.rows, step.batch.row_count,
-                             {step.gradients.data(), step.row_gradients, squares})
+      ASSERT_TRUE(test::Train(&step.model, step.parameters.data(), batch, step.rows,
+                              step.batch.row_count,
+                              {step.gradients.data(), step.row_gradients, squares})
                       .ok());
     };
     for (size_t s = 0; s < step.batch.labels.size(); ++s) {
@@ -372,7 +373,7 @@ TEST(Dlrm, RowSquaresAreSumsOverSamplesOfSquaredNorms) {
 // held to a sixteenth of its length, and single elements to nothing.
 TEST(DlrmBf16, GradientsAreThoseOf32BitsUpToRounding) {
   const ModelShape shape{13, 26, 16, {96, 16}, {80, 20, 1}};
-  TrainingStep bf16(shape, 200, kernels::CpuBf16Kernels()), f32(shape, 200);
+  TrainingStep bf16(shape, 200, kernels::Precision::kBf16), f32(shape, 200);
   EXPECT_NEAR(bf16.Run() / f32.Run(), 1.0, 1e-3);
   for (const TensorSpec& spec : f32.layout.tensors()) {
     EXPECT_LT(test::RelativeDistance(bf16.GradientOf(spec), f32.GradientOf(spec)), 0x1p-4)
@@ -386,12 +387,12 @@ TEST(DlrmBf16, GradientsAreThoseOf32BitsUpToRounding) {
 // What is summed has one sign, so the error of a sum is at most that of its parts: each the square
 // of a product of two rounded factors beside the product of two rounded squares, 2^-9 a rounding.
 TEST(DlrmBf16, SquaresAreSumsOverSamplesOfTheirSquares) {
-  ExpectSquaresOfSamples(kernels::CpuBf16Kernels(), 6 * 0x1p-9);
+  ExpectSquaresOfSamples(kernels::CpuCompute(kernels::Precision::kBf16), 6 * 0x1p-9);
 }
 
 TEST(DlrmBf16, TheSameStepTwiceIsTheSameBits) {
   const ModelShape shape{13, 5, 16, {64, 16}, {64, 1}};
-  TrainingStep a(shape, 150, kernels::CpuBf16Kernels()), b(shape, 150, kernels::CpuBf16Kernels());
+  TrainingStep a(shape, 150, kernels::Precision::kBf16), b(shape, 150, kernels::Precision::kBf16);
   EXPECT_EQ(a.Run(), b.Run());
   EXPECT_TRUE(std::equal(a.gradients.span().begin(), a.gradients.span().end(), b.gradients.data()));
   EXPECT_EQ(a.row_gradients, b.row_gradients);

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "common/kernels/cpu_kernels.h"
+#include "common/kernels/compute.h"
+#include "tests/worker/model/host_step.h"
 #include "tests/worker/model/model_support.h"
 #include "worker/model/dlrm.h"
 
@@ -69,18 +70,19 @@ TEST_F(DlrmGolden, BatchHasTheGoldenUniqueIds) {
 }
 
 TEST_F(DlrmGolden, ProbabilitiesAreTheGoldenOnes) {
-  Dlrm model(layout_, kernels::CpuKernels());
+  Dlrm model(layout_, kernels::CpuCompute(kernels::Precision::kF32));
   std::vector<float> probabilities(batch_.labels.size());
-  model.Score(parameters_.data(), batch_, rows_, probabilities);
+  test::Score(&model, parameters_.data(), batch_, rows_, probabilities);
   ExpectSame("probabilities", probabilities, golden_["probabilities"].get<std::vector<double>>());
 }
 
 TEST_F(DlrmGolden, LossAndEveryGradientAreTheGoldenOnes) {
-  Dlrm model(layout_, kernels::CpuKernels());
+  Dlrm model(layout_, kernels::CpuCompute(kernels::Precision::kF32));
   tensor::AlignedBuffer gradients(test::FlatSize(layout_));
   std::vector<float> row_gradients(rows_.size());
-  const Result<double> logloss_sum = model.Train(
-      parameters_.data(), batch_, rows_, batch_.row_count, {gradients.data(), row_gradients, {}});
+  const Result<double> logloss_sum =
+      test::Train(&model, parameters_.data(), batch_, rows_, batch_.row_count,
+                  {gradients.data(), row_gradients, {}});
   ASSERT_TRUE(logloss_sum.ok());
 
   const double expected_sum = golden_["logloss_sum"];

@@ -9,14 +9,15 @@
 #include <vector>
 
 #include "common/base/hogwild.h"
-#include "common/kernels/cpu_kernels.h"
+#include "common/kernels/compute.h"
+#include "tests/worker/model/host_step.h"
 #include "tests/worker/model/model_support.h"
 #include "worker/model/dlrm.h"
 
 namespace weir::model {
 namespace {
 
-void StepOnAReplicaThatIsBeingWritten(const kernels::KernelTable& kernels) {
+void StepOnAReplicaThatIsBeingWritten(kernels::Precision precision) {
   const ModelLayout layout = test::MakeLayout({13, 5, 16, {64, 32, 16}, {64, 1}});
   tensor::AlignedBuffer replica = test::InitialParameters(layout);
   const tensor::AlignedBuffer answer = test::InitialParameters(layout);
@@ -27,15 +28,14 @@ void StepOnAReplicaThatIsBeingWritten(const kernels::KernelTable& kernels) {
     while (!stop) hogwild::Copy(answer.data(), replica.data(), replica.size());
   });
   const auto train = [&](uint64_t seed) {
-    Dlrm model(layout, kernels, sums);
+    Dlrm model(layout, kernels::CpuCompute(precision), sums);
     const data::Batch batch = test::RandomBatch(layout, 32, 10, seed);
     const std::vector<float> rows = test::RandomRows(layout, batch, seed);
     tensor::AlignedBuffer gradients(test::FlatSize(layout));
     std::vector<float> row_gradients(rows.size());
     for (int step = 0; step < 20; ++step) {
-      EXPECT_TRUE(model
-                      .Train(replica.data(), batch, rows, batch.row_count,
-                             {gradients.data(), row_gradients, {}})
+      EXPECT_TRUE(test::Train(&model, replica.data(), batch, rows, batch.row_count,
+                              {gradients.data(), row_gradients, {}})
                       .ok());
     }
   };
@@ -61,13 +61,13 @@ TEST(DlrmHogwild, ThreadsAddUpNearlyAllOfTheirSquares) {
   const std::vector<float> rows = test::RandomRows(layout, batch, 1);
   tensor::AlignedBuffer once(test::FlatSize(layout)), shared(test::FlatSize(layout));
   const auto train = [&](std::span<float> squares, int steps) {
-    Dlrm model(layout, kernels::CpuKernels(), test::SquareSumsIn(layout, squares, 1));
+    Dlrm model(layout, kernels::CpuCompute(kernels::Precision::kF32),
+               test::SquareSumsIn(layout, squares, 1));
     tensor::AlignedBuffer gradients(test::FlatSize(layout));
     std::vector<float> row_gradients(rows.size());
     for (int step = 0; step < steps; ++step) {
-      EXPECT_TRUE(model
-                      .Train(parameters.data(), batch, rows, batch.row_count,
-                             {gradients.data(), row_gradients, {}})
+      EXPECT_TRUE(test::Train(&model, parameters.data(), batch, rows, batch.row_count,
+                              {gradients.data(), row_gradients, {}})
                       .ok());
     }
   };
@@ -82,11 +82,11 @@ TEST(DlrmHogwild, ThreadsAddUpNearlyAllOfTheirSquares) {
 }
 
 TEST(DlrmHogwild, ThreadsStepOnAReplicaThatIsBeingWritten) {
-  StepOnAReplicaThatIsBeingWritten(kernels::CpuKernels());
+  StepOnAReplicaThatIsBeingWritten(kernels::Precision::kF32);
 }
 
 TEST(DlrmHogwild, ThreadsWithBf16ProductsStepOnAReplicaThatIsBeingWritten) {
-  StepOnAReplicaThatIsBeingWritten(kernels::CpuBf16Kernels());
+  StepOnAReplicaThatIsBeingWritten(kernels::Precision::kBf16);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "common/base/random.h"
 #include "common/compress/square_sums.h"
 #include "common/config/defaults.h"
+#include "common/device/cpu_device.h"
 #include "common/layout/model_layout.h"
 #include "common/tensor/aligned_buffer.h"
 #include "tests/common/kernels/gradient_check.h"
@@ -62,8 +63,8 @@ inline compress::SquareSumsOfTensors SquareSumsIn(const ModelLayout& layout,
                                                   std::span<float> squares, float decay = 0) {
   compress::SquareSumsOfTensors sums;
   for (const TensorSpec& tensor : layout.tensors()) {
-    sums.push_back({squares.subspan(static_cast<size_t>(tensor.offset),
-                                    static_cast<size_t>(tensor.element_count())),
+    sums.push_back({device::OnCpu(squares.subspan(static_cast<size_t>(tensor.offset),
+                                                  static_cast<size_t>(tensor.element_count()))),
                     decay});
   }
   return sums;

@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "common/base/check.h"
-#include "common/kernels/cpu_kernels.h"
+#include "common/kernels/compute.h"
 #include "google/protobuf/text_format.h"
+#include "tests/worker/model/host_step.h"
 #include "tests/worker/model/model_support.h"
 #include "tests/worker/model/reference_dlrm.h"
 #include "worker/model/dlrm.h"
@@ -63,21 +64,21 @@ class Fixture {
     Gradients gradients{
         0, tensor::AlignedBuffer(test::FlatSize(layout)), std::vector<float>(rows.size()),
         tensor::AlignedBuffer(test::FlatSize(layout)), std::vector<float>(rows.size() / dimension)};
-    Dlrm model(layout, kernels::CpuKernels(), test::SquareSumsIn(layout, gradients.squares.span()));
+    Dlrm model(layout, kernels::CpuCompute(kernels::Precision::kF32),
+               test::SquareSumsIn(layout, gradients.squares.span()));
     Train(&model, &gradients);
     return gradients;
   }
   void Train(Dlrm* model, Gradients* gradients) const {
     gradients->loss =
-        model
-            ->Train(parameters.data(), batch, rows, batch.row_count,
+        test::Train(model, parameters.data(), batch, rows, batch.row_count,
                     {gradients->dense.data(), gradients->rows, gradients->row_squares})
             .value();
   }
   std::vector<float> Score(Dlrm::Crossing crossing) const {
-    Dlrm model(layout, kernels::CpuKernels());
+    Dlrm model(layout, kernels::CpuCompute(kernels::Precision::kF32));
     std::vector<float> probabilities(static_cast<size_t>(batch.row_count));
-    model.Score(parameters.data(), batch, rows, probabilities, crossing);
+    test::Score(&model, parameters.data(), batch, rows, probabilities, crossing);
     return probabilities;
   }
 
@@ -103,7 +104,7 @@ class Cut : public ::testing::TestWithParam<std::tuple<Splits, ModelConfig::Inte
 };
 
 TEST_P(Cut, WithoutMasksItIsTheModelInOnePieceToTheBit) {
-  const auto row_count = static_cast<int32_t>(kSliceRows + 37);
+  const auto row_count = static_cast<int32_t>(kSplitRows + 37);
   ModelShape shape = Deep();
   const Gradients whole = Fixture(shape, row_count).Train();
   shape.pipeline = SplitAfter(splits(), "none {}");
@@ -116,7 +117,7 @@ TEST_P(Cut, WithoutMasksItIsTheModelInOnePieceToTheBit) {
 }
 
 TEST_P(Cut, SquaresAreThoseOfTheModelInOnePiece) {
-  const auto row_count = static_cast<int32_t>(kSliceRows + 37);
+  const auto row_count = static_cast<int32_t>(kSplitRows + 37);
   ModelShape shape = Deep();
   const Gradients whole = Fixture(shape, row_count).Train();
   shape.pipeline = SplitAfter(splits(), "none {}");
@@ -199,7 +200,7 @@ TEST(Stages, CountWhatCrossed) {
   shape.pipeline = SplitAfter({"bottom/0"}, "dct_mp { sparsity: 0.75 } values: BF16");
   const Fixture fixture(shape, 150);
   Gradients gradients = fixture.Train();
-  Dlrm model(fixture.layout, kernels::CpuKernels());
+  Dlrm model(fixture.layout, kernels::CpuCompute(kernels::Precision::kF32));
   fixture.Train(&model, &gradients);
   const std::vector<SplitCounts> counts = model.TakeSplitCounts();
   ASSERT_EQ(counts.size(), 1u);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/base/strings.h"
+#include "common/device/cpu_device.h"
 #include "common/session/header_message.h"
 #include "common/session/score_message.h"
 #include "common/tensor/aligned_buffer.h"
@@ -62,11 +63,12 @@ class StageNeighboursTest : public testing::Test {
                                  adopted_ = {generation, awaited_next};
                                },
                            .tell_lost = [](uint64_t) {}};
-    trainer_.emplace(config_, layout_, 1, parts, [this](const Status& status) {
-      std::lock_guard lock(mutex_);
-      if (failure_.ok()) failure_ = status;
-      changed_.notify_all();
-    });
+    trainer_.emplace(config_, layout_, model::CpuComputeFor(config_.model()), 1, parts,
+                     [this](const Status& status) {
+                       std::lock_guard lock(mutex_);
+                       if (failure_.ok()) failure_ = status;
+                       changed_.notify_all();
+                     });
     SetGeneration(1);
   }
 
@@ -136,7 +138,7 @@ class LastStageTest : public StageNeighboursTest {
     name.set_row_count(kBatchSize);
     name.set_mean_rows(kBatchSize);
     name.set_chunk_hash(rows.hash);
-    StageMath math(layout_, 0, 0, model::KernelsFor(config_.model()), {});
+    StageMath math(layout_, 0, 0, model::CpuComputeFor(config_.model()), device::CpuStream(), {});
     session::BodyWriter writer;
     CHECK(math.Forward(client_.replica(), {}, StageMath::Crossing::kAsTrained, nullptr, &batch,
                        &writer)
@@ -160,7 +162,7 @@ class LastStageTest : public StageNeighboursTest {
     name().set_mean_rows(kBatchSize);
     name().set_chunk_hash(rows.hash);
     batch.name = name();
-    StageMath math(layout_, 0, 0, model::KernelsFor(config_.model()), {});
+    StageMath math(layout_, 0, 0, model::CpuComputeFor(config_.model()), device::CpuStream(), {});
     session::Body body;
     for (const auto crossing : {StageMath::Crossing::kAsTrained, StageMath::Crossing::kWhole}) {
       session::BodyWriter writer;
@@ -175,7 +177,8 @@ class LastStageTest : public StageNeighboursTest {
     CHECK(neighbour_->Send(connection_, session::MakeMessage(header_, body)).ok());
   }
   std::vector<float> Parameters() const {
-    return {client_.replica(), client_.replica() + layout_.flat_element_count()};
+    const float* const replica = device::OnHost(client_.replica());
+    return {replica, replica + layout_.flat_element_count()};
   }
   v1::BatchName& name() { return *header_.mutable_stage_forward()->mutable_name(); }
 
@@ -350,16 +353,17 @@ class FirstStageTest : public StageNeighboursTest {
     const size_t row_elements = RowElements(batch.batch);
     const auto flat = static_cast<size_t>(layout_.flat_element_count());
     tensor::AlignedBuffer parameters(flat), dense(flat), rows(row_elements), of_rows(row_elements);
-    StageMath math(layout_, 0, 1, model::KernelsFor(config_.model()), {});
+    StageMath math(layout_, 0, 1, model::CpuComputeFor(config_.model()), device::CpuStream(), {});
     session::BodyReader frames(frames_);
     session::BodyWriter back;
-    CHECK(math.Forward(parameters.data(), rows.span(), StageMath::Crossing::kAsTrained, &frames,
-                       &batch, nullptr)
+    const device::Pointer<const float> zeros = device::OnCpu(parameters.data());
+    const device::Span<const float> no_rows = device::OnCpu(rows.span());
+    CHECK(math.Forward(zeros, no_rows, StageMath::Crossing::kAsTrained, &frames, &batch, nullptr)
               .ok());
-    CHECK(math.Loss(parameters.data(), rows.span(), &batch).ok());
-    CHECK(
-        math.Backward(parameters.data(), {dense.data(), of_rows.span(), {}}, nullptr, &batch, &back)
-            .ok());
+    CHECK(math.Loss(zeros, no_rows, &batch).ok());
+    CHECK(math.Backward(zeros, {device::OnCpu(dense.data()), device::OnCpu(of_rows.span()), {}},
+                        nullptr, &batch, &back)
+              .ok());
     session::Body body;
     back.MoveTo(&body);
     return body;

@@ -14,6 +14,7 @@
 
 #include "common/base/random.h"
 #include "common/config/defaults.h"
+#include "common/device/cpu_device.h"
 #include "common/wire/piece_frame.h"
 #include "common/wire/row_frame.h"
 
@@ -480,13 +481,14 @@ TEST(StepEncoder, PoliciesSeeTheSquaresThatAreAddedUp) {
   ASSERT_EQ(asking.name, "bottom/0/weight");
   const compress::SquareSumsOfTensors squares = encoder.square_sums();
   ASSERT_EQ(squares.size(), layout.tensors().size());
-  ASSERT_EQ(std::ssize(squares[0].sums), asking.element_count());
+  ASSERT_EQ(static_cast<int64_t>(squares[0].sums.size), asking.element_count());
   for (size_t i = 1; i < squares.size(); ++i) EXPECT_TRUE(squares[i].sums.empty()) << i;
 
   const std::vector<float> gradient =
       RandomGradients(static_cast<size_t>(layout.flat_element_count()), 1);
   constexpr size_t kNoisy = 100;
-  for (size_t i = 0; i < kNoisy; ++i) squares[0].sums[i] = gradient[i] * gradient[i];
+  for (size_t i = 0; i < kNoisy; ++i)
+    device::OnHost(squares[0].sums)[i] = gradient[i] * gradient[i];
   ASSERT_EQ(asking.offset, 0);
   StepEncoder::Scratch scratch;
   encoder.Encode(gradient, {}, {}, &scratch);

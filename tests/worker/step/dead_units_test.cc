@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/config/defaults.h"
+#include "common/device/cpu_device.h"
 
 namespace weir::worker {
 namespace {
@@ -18,7 +19,8 @@ class DeadUnitsTest : public testing::Test {
     for (size_t unit = alive; unit < static_cast<size_t>(bias.element_count()); ++unit) {
       gradients[static_cast<size_t>(bias.offset) + unit] = 0;
     }
-    watch->Add(gradients, 32);
+    const float* const flat = gradients.data();
+    EXPECT_TRUE(watch->Add(device::CpuStream(), device::OnCpu(flat), 32).ok());
   }
   v1::WorkerReport Report() const {
     v1::WorkerReport report;
@@ -39,10 +41,11 @@ class DeadUnitsTest : public testing::Test {
   const v1::Config config_ = MakeConfig();
   const ModelLayout layout_{config_, 1};
   DeadUnits units_{layout_};
+  const kernels::Compute compute_ = kernels::CpuCompute(kernels::Precision::kF32);
 };
 
 TEST_F(DeadUnitsTest, AreThoseWithoutAGradientInManySteps) {
-  DeadUnits::Watch watch(&units_);
+  DeadUnits::Watch watch(&units_, compute_);
   Step(&watch, 4);
   for (int step = 1; step < DeadUnits::kSteps - 1; ++step) Step(&watch, 2);
   EXPECT_EQ(Report().dead_units_size(), 0) << "nobody can know yet";
@@ -59,7 +62,7 @@ TEST_F(DeadUnitsTest, AreThoseWithoutAGradientInManySteps) {
 TEST_F(DeadUnitsTest, OfAStageAreThoseOfItsOwnLayers) {
   const uint32_t second = layout_.bottom_weights()[1], top = layout_.top_weights()[0];
   DeadUnits of_stage(layout_, second, top);
-  DeadUnits::Watch watch(&of_stage);
+  DeadUnits::Watch watch(&of_stage, compute_);
   for (int step = 0; step < DeadUnits::kSteps; ++step) Step(&watch, 2);
   v1::WorkerReport report;
   of_stage.FillReport(&report);
@@ -68,7 +71,7 @@ TEST_F(DeadUnitsTest, OfAStageAreThoseOfItsOwnLayers) {
 }
 
 TEST_F(DeadUnitsTest, MayComeBack) {
-  DeadUnits::Watch watch(&units_);
+  DeadUnits::Watch watch(&units_, compute_);
   for (int step = 0; step < DeadUnits::kSteps; ++step) Step(&watch, 0);
   EXPECT_EQ(Report().dead_units(0).dead(), 6u);
   for (int step = 0; step < DeadUnits::kSteps; ++step) Step(&watch, step == 7 ? 6 : 0);

@@ -1,0 +1,107 @@
+// Where a trainer computes: a device's memory, and streams of work on it. The CPU is one
+// (cpu_device.h), whose memory is the host's and whose streams do everything at once; a card is
+// another (gpu/device). The network, the step and the policies are written once against this: the
+// stream travels with each call, and who keeps memory says on which device.
+//
+// Streams are asynchronous by contract: what is enqueued happens in order, later, and host memory
+// that a copy names must stay as it is until then. An error of a stream is kept: whatever is
+// enqueued behind it does nothing, and Synchronize tells it.
+//
+// Place in the life of a batch: below model, step and compress.
+// Thread rule: a Device is for any thread; a Stream and its Events for one at a time. Blocks and
+// streams must not outlive their device.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+
+#include "common/base/status.h"
+#include "common/device/pointer.h"
+
+namespace weir::device {
+
+// A place in a stream, to wait for.
+class Event {
+ public:
+  virtual ~Event() = default;
+  // Until whatever was enqueued before the event was last recorded has happened.
+  virtual Status Synchronize() = 0;
+};
+
+class Stream {
+ public:
+  virtual ~Stream() = default;
+
+  template <typename T>
+  void CopyToDevice(std::span<const T> from, Span<T> to) {
+    DoCopyToDevice(from.data(), to.data.address(), from.size_bytes());
+  }
+  template <typename T>
+  void CopyToHost(Span<const T> from, std::span<T> to) {
+    DoCopyToHost(from.data.address(), to.data(), to.size_bytes());
+  }
+  template <typename T>
+  void Zero(Span<T> values) {
+    DoZero(values.data.address(), values.size * sizeof(T));
+  }
+
+  virtual void Record(Event* event) = 0;
+  // What is enqueued from here on happens after the event.
+  virtual void Wait(const Event& event) = 0;
+
+  // Until all has happened. The first error since the stream was made.
+  virtual Status Synchronize() = 0;
+
+ protected:
+  virtual void DoCopyToDevice(const void* from, void* to, size_t byte_count) = 0;
+  virtual void DoCopyToHost(const void* from, void* to, size_t byte_count) = 0;
+  virtual void DoZero(void* at, size_t byte_count) = 0;
+};
+
+// Memory that its owner gives back by its end.
+class Block {
+ public:
+  explicit Block(void* address) : address_(address) {}
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+  virtual ~Block() = default;
+  void* address() const { return address_; }
+
+ private:
+  void* const address_;
+};
+
+// Thrown where memory is asked for and there is none, as operator new does; the message says who
+// asked for how much, and what to do.
+class OutOfMemory : public std::bad_alloc {
+ public:
+  explicit OutOfMemory(std::string message) : message_(std::move(message)) {}
+  const char* what() const noexcept override { return message_.c_str(); }
+
+ private:
+  std::string message_;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  // As --device has it: "cpu", "cuda:0".
+  virtual std::string name() const = 0;
+
+  // Its memory is the host's: nothing need be copied.
+  virtual bool is_host() const = 0;
+
+  // All zero, aligned to 64 bytes. purpose: for the message of OutOfMemory.
+  virtual std::unique_ptr<Block> Allocate(size_t byte_count, const std::string& purpose) = 0;
+  // Of the host, which the device copies to and from without the processor's help.
+  virtual std::unique_ptr<Block> AllocatePinned(size_t byte_count, const std::string& purpose) = 0;
+
+  virtual std::unique_ptr<Stream> MakeStream() = 0;
+  virtual std::unique_ptr<Event> MakeEvent() = 0;
+};
+
+}  // namespace weir::device

@@ -1,0 +1,28 @@
+// What a model computes with: a device, the kernels for its memory, and how much of a batch these
+// take at a time.
+//
+// Place in the life of a batch: forward, loss, backward and what follows until the push.
+// Thread rule: a value; device and kernels outlive whoever has it.
+#pragma once
+
+#include <cstdint>
+
+#include "common/device/device.h"
+#include "common/kernels/kernel_table.h"
+
+namespace weir::kernels {
+
+enum class Precision { kF32, kBf16 };
+
+struct Compute {
+  device::Device* device = nullptr;
+  const DeviceKernels* kernels = nullptr;
+  // Rows of a batch that are computed together: on the CPU as many as its caches hold the
+  // activations of, on a card the whole batch.
+  int64_t slice_rows = 0;
+};
+
+// The CPU's.
+Compute CpuCompute(Precision precision);
+
+}  // namespace weir::kernels
