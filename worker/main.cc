@@ -18,6 +18,7 @@
 #include "common/config/load_config.h"
 #include "common/config/validate_config.h"
 #include "common/config/warnings.h"
+#include "common/device/device_name.h"
 #include "common/layout/message_bound.h"
 #include "common/program/build_commit.h"
 #include "common/program/program.h"
@@ -27,6 +28,7 @@
 #include "common/saved_model/writer.h"
 #include "common/transport/tcp_address.h"
 #include "common/transport/zmq_transport.h"
+#include "gpu/open_device.h"
 #include "worker/client/embedded_client.h"
 #include "worker/client/server_client.h"
 #include "worker/data/data_warnings.h"
@@ -51,7 +53,9 @@ DEFINE_string(
     "of a stage but the first: its address for the stage before; port 0 takes a free one");
 DEFINE_string(link_listen, "", "where it listens for that stage, if not at --link");
 DEFINE_int32(threads, 1, "Hogwild threads");
-DEFINE_string(device, "cpu", "where to compute: cpu");
+DEFINE_string(device, "cpu", "where to compute: cpu, or a card: cuda:0");
+DEFINE_string(device_memory, "",
+              "of a card, how much of its memory is used: 24GiB, 800MiB; not given: what is free");
 DEFINE_string(out, "", "directory for summary.json, metrics.jsonl and config.textproto");
 DEFINE_string(save, "", "folder to save the model in when the run is over; of one trainer");
 DEFINE_string(save_residuals, "",
@@ -69,6 +73,7 @@ constexpr std::chrono::seconds kGrace{5};
 struct Setup {
   v1::Config config;
   std::vector<std::string> addresses;
+  gpu::OpenedDevice device;
 };
 
 using Problems = std::vector<std::string>;
@@ -107,6 +112,16 @@ void CheckResidualsFlag(Problems& problems) {
   }
 }
 
+void CheckDeviceFlags(Problems& problems) {
+  const auto name = device::ParseDeviceName(FLAGS_device);
+  if (!name.ok()) problems.push_back(StrCat("--device: ", name.status().message()));
+  const auto memory = device::ParseMemorySize(FLAGS_device_memory);
+  if (!memory.ok()) problems.push_back(StrCat("--device_memory: ", memory.status().message()));
+  if (name.ok() && !name->is_cuda && !FLAGS_device_memory.empty()) {
+    problems.push_back("--device_memory: of a card; leave it out with --device=cpu");
+  }
+}
+
 Problems CheckFlags(const Arguments& arguments) {
   Problems problems;
   for (const std::string& argument : arguments) {
@@ -124,9 +139,7 @@ Problems CheckFlags(const Arguments& arguments) {
   }
   CheckResidualsFlag(problems);
   if (FLAGS_threads < 1 || FLAGS_threads > 1024) problems.push_back("--threads: 1 to 1024");
-  if (FLAGS_device != "cpu") {
-    problems.push_back(StrCat("--device: this build has no '", FLAGS_device, "'; it has cpu"));
-  }
+  CheckDeviceFlags(problems);
   return problems;
 }
 
@@ -152,6 +165,16 @@ Result<v1::Config> Load(bool counts_rows) {
                             counts_rows ? CountRows : nullptr);
 }
 
+// The flags are sound.
+Status OpenDevice(Setup* setup) {
+  WEIR_ASSIGN_OR_RETURN(const device::DeviceName name, device::ParseDeviceName(FLAGS_device));
+  WEIR_ASSIGN_OR_RETURN(const size_t memory, device::ParseMemorySize(FLAGS_device_memory));
+  WEIR_ASSIGN_OR_RETURN(setup->device,
+                        gpu::OpenDevice(name, memory, model::PrecisionOf(setup->config.model()),
+                                        setup->config.data().batch_size()));
+  return OkStatus();
+}
+
 Status ReadFlags(const Arguments& arguments, Setup* read) {
   Problems problems = CheckFlags(arguments);
   Setup& setup = *read;
@@ -165,6 +188,11 @@ Status ReadFlags(const Arguments& arguments, Setup* read) {
     for (std::string& problem : RunProblems(setup.config)) problems.push_back(std::move(problem));
   } else if (!FLAGS_config.empty()) {
     problems.push_back(config.status().message());
+  }
+  if (problems.empty()) {
+    if (Status status = OpenDevice(&setup); !status.ok()) {
+      problems.push_back(StrCat("--device: ", status.message()));
+    }
   }
   return problems.empty() ? OkStatus() : InvalidConfig(StrJoin(problems, "\n"));
 }
@@ -223,6 +251,7 @@ LinkOptions ServerLinkOptions(const Setup& setup, const Parts& parts) {
   LinkOptions options;
   options.server_addresses = setup.addresses;
   options.trainer = static_cast<uint32_t>(FLAGS_trainer);
+  options.compute = setup.device.compute;
   options.saves = !FLAGS_save.empty();
   options.stays = options.awaits_model = !FLAGS_save_residuals.empty();
   options.learned = parts.learned;
@@ -266,7 +295,7 @@ Status MakeStageClient(const Setup& setup, Parts* parts) {
   return MakeClient(setup, std::move(options), parts);
 }
 
-void SetStage(Parts* parts, WorkerOptions* options) {
+void SetStage(const Setup& setup, Parts* parts, WorkerOptions* options) {
   options->stage = static_cast<uint32_t>(FLAGS_stage);
   options->show_progress = FLAGS_stage == 0;
   ServerClient* const client = parts->remote.get();
@@ -282,9 +311,9 @@ void SetStage(Parts* parts, WorkerOptions* options) {
                        },
                    .tell_lost = [client](uint64_t generation) { client->TellLost(generation); },
                    .clock = &client->clock()};
-  options->make_trainer = [parts, stage](std::function<void(const Status&)> on_failure) {
-    return std::make_unique<StageTrainer>(parts->found, *parts->layout,
-                                          model::CpuComputeFor(parts->found.model()), FLAGS_threads,
+  options->make_trainer = [parts, stage, compute = setup.device.compute](
+                              std::function<void(const Status&)> on_failure) {
+    return std::make_unique<StageTrainer>(parts->found, *parts->layout, compute, FLAGS_threads,
                                           stage, std::move(on_failure));
   };
 }
@@ -313,7 +342,8 @@ void Notice(const Setup& setup, Parts* parts) {
 }
 
 Status MakeEmbedded(const Setup& setup, Parts* parts) {
-  parts->embedded = std::make_unique<EmbeddedClient>(setup.config, *parts->layout);
+  parts->embedded =
+      std::make_unique<EmbeddedClient>(setup.config, *parts->layout, setup.device.compute);
   const v1::DataConfig& files = parts->found.data();
   if (!files.has_synthetic()) {
     parts->embedded->SetFileCounts(static_cast<uint32_t>(files.train_size()),
@@ -354,6 +384,7 @@ WorkerOptions OptionsOf(const Setup& setup, Parts* parts) {
   WorkerOptions options;
   if (parts->remote) options.run = parts->remote->run();
   options.threads = FLAGS_threads;
+  options.compute = setup.device.compute;
   options.out_directory = FLAGS_out;
   options.commit = BuildCommit();
   options.show_progress = true;
@@ -363,7 +394,7 @@ WorkerOptions OptionsOf(const Setup& setup, Parts* parts) {
   if (parts->warm_start) {
     options.rule_starts = saved_model::StartsOfRules(*parts->warm_start, setup.config.update());
   }
-  if (parts->links) SetStage(parts, &options);
+  if (parts->links) SetStage(setup, parts, &options);
   return options;
 }
 

@@ -57,6 +57,7 @@ constexpr DeviceKernels kOnCpu{
     WEIR_ENTRY(loss),
     WEIR_ENTRY(clip_norm),
     WEIR_ENTRY(add_squares),
+    WEIR_ENTRY(write_values),
     WEIR_ENTRY(mark_nonzero),
 };
 

@@ -44,6 +44,7 @@ void ScatterTables(const ConstMatrixView& vector_gradients, const TablesView& ta
 void ClipNorm(double limit, const VectorView& gradients, const VectorView& squares, float* factor);
 void AddSquares(const ConstVectorView& squares, const float* factor, float decay,
                 const VectorView& sums);
+void WriteValues(const ConstVectorView& values, const uint32_t* indexes, const VectorView& to);
 void MarkNonzero(const ConstVectorView& values, uint8_t* marks);
 
 // What PoolTables and ScatterTables consist of, for one table and vectors by samples.

@@ -1,4 +1,4 @@
-// What happens to whole gradients between the backward pass and their selection.
+// What happens to whole gradients and replicas between two steps.
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -53,6 +53,13 @@ void AddSquares(const ConstVectorView& squares, const float* factor, float decay
                 const VectorView& sums) {
   CHECK_EQ(squares.count, sums.count);
   DecayAndAdd(*factor * *factor, squares.data, decay, SpanOf(sums));
+}
+
+void WriteValues(const ConstVectorView& values, const uint32_t* indexes, const VectorView& to) {
+  for (int64_t i = 0; i < values.count; ++i) {
+    DCHECK_LT(static_cast<int64_t>(indexes[i]), to.count);
+    hogwild::Store(values.data[i], to.data + indexes[i]);
+  }
 }
 
 void MarkNonzero(const ConstVectorView& values, uint8_t* marks) {

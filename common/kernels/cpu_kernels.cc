@@ -24,6 +24,7 @@ constexpr KernelTable kF32{
     .loss = cpu::LossAndGradients,
     .clip_norm = cpu::ClipNorm,
     .add_squares = cpu::AddSquares,
+    .write_values = cpu::WriteValues,
     .mark_nonzero = cpu::MarkNonzero,
 };
 

@@ -3,12 +3,11 @@
 // take the stream that they are enqueued in: the CPU has such (compute.h), and a card. KernelTable
 // is the same over the host's memory, for who computes there alone (cpu_kernels.h).
 //
-// Place in the life of a batch: forward, loss, backward and what follows until the push; nothing
-// else does arithmetic on activations and gradients of the model.
+// Place in the life of a batch: forward, loss, backward and what follows until the push.
 // Thread rule: the functions are pure but for their outputs; any thread, at once. Weights and
 // biases may be written by another thread meanwhile (common/base/hogwild.h); nothing else may.
-// Shapes must agree, which is checked: the mistake would be our own. Outputs must not overlap
-// inputs unless the contract says so. NaN and infinity pass through every function; only a ReLU's
+// Shapes must agree, which is checked: it would be our mistake. Outputs must not overlap inputs
+// unless the contract says so. NaN and infinity pass through every function; only a ReLU's
 // gradient stops them, as it stops every gradient, where the ReLU's result was 0. C++17-clean, so
 // that a CUDA compiler can include it.
 #pragma once
@@ -34,12 +33,12 @@ struct BasicKernelTable {
   using Vector = BasicVector<Pointer>;
   using ConstVector = BasicConstVector<Pointer>;
 
-  // y = activation(W x + b). x: [inputs, samples], y: [outputs, samples].
+  // y = activation(W x + b).
   void (*linear_forward)(Stream..., const ConstMatrix& x, const ConstMatrix& weight,
                          const ConstVector& bias, Activation activation, const Matrix& y);
 
-  // dx = W^T dy, then 0 where relu_output, shaped like dx, is 0: x was a ReLU's result, and a
-  // gradient stays where that is NaN. relu_output without data: x was not.
+  // dx = W^T dy, then 0 where relu_output, shaped like dx, is 0 (not where it is NaN): x was a
+  // ReLU's result. relu_output without data: x was not.
   void (*linear_backward_data)(Stream..., const ConstMatrix& dy, const ConstMatrix& weight,
                                const ConstMatrix& relu_output, const Matrix& dx);
 
@@ -48,13 +47,11 @@ struct BasicKernelTable {
   void (*linear_backward_weight)(Stream..., const ConstMatrix& dy, const ConstMatrix& x,
                                  bool accumulate, const Matrix& dw, const Vector& bias_gradient);
 
-  // sums = keep sums + the sums over the samples of the squares of what each adds to dw: the
-  // product of the squares of dy and x (Tsuzuku et al. 2018, section 4.3). keep 0: what was there
-  // does not matter. A square counts as at most 1e18, which keeps the sums finite whatever an
-  // outlier's are. sums, shaped like dw, may be added to meanwhile (common/base/hogwild.h).
+  // sums = keep sums + the sums over samples of the squares of what each adds to dw, the product of
+  // the squares of dy and x (Tsuzuku et al. 2018, section 4.3), each at most 1e18: sums stay
+  // finite. keep 0: what was there does not matter. sums may be added to meanwhile (hogwild.h).
   void (*linear_backward_squares)(Stream..., const ConstMatrix& dy, const ConstMatrix& x,
                                   float keep, const Matrix& sums);
-  // Of bias_gradient.
   void (*bias_backward_squares)(Stream..., const ConstMatrix& dy, float keep, const Vector& sums);
 
   // to[c, r] = from[r, c].
@@ -79,11 +76,10 @@ struct BasicKernelTable {
   void (*scatter_tables)(Stream..., const ConstMatrix& vector_gradients, const TablesView& tables,
                          const Matrix& row_gradients, const Vector& row_squares);
 
-  // Pairwise dot products (Naumov et al. 2019, section 2.2), the first vector passed on before
-  // them. vectors: [F * dimension, samples], the F vectors v_0 ... v_{F-1} of each sample. output:
-  // [dimension + F (F - 1) / 2, samples] = v_0, then <v_i, v_j> for i = 1 .. F-1 and within it j =
-  // 0 .. i-1 (the strict lower triangle, as facebookresearch/dlrm orders it). With self: F (F + 1)
-  // / 2 of them, i = 0 .. F-1 and j = 0 .. i.
+  // Pairwise dot products (Naumov et al. 2019, section 2.2) below the first vector. vectors:
+  // [F * dimension, samples], v_0 ... v_{F-1} of each sample. output: v_0, then <v_i, v_j> for i =
+  // 1 .. F-1 and j = 0 .. i-1 (the strict lower triangle, as facebookresearch/dlrm orders it), F (F
+  // - 1) / 2 of them; with self i = 0 .. F-1 and j = 0 .. i.
   void (*interaction_forward)(Stream..., const ConstMatrix& vectors, int64_t dimension, Pairs pairs,
                               const Matrix& output);
 
@@ -101,8 +97,8 @@ struct BasicKernelTable {
   void (*loss)(Stream..., const Loss& loss, const ConstVector& logits, const ConstVector& labels,
                int64_t mean_rows, const Vector& logit_gradients, Pointer<double> sum);
 
-  // Scales the gradients down to the norm `limit` where theirs is larger, and squares by the square
-  // of that; *factor: by what, 1 without. What is not finite stays so, and is not scaled.
+  // Scales gradients down to the norm `limit` if theirs is larger, by *factor (else 1), and squares
+  // by its square. Nothing is scaled where something is not finite.
   void (*clip_norm)(Stream..., double limit, const Vector& gradients, const Vector& squares,
                     Pointer<float> factor);
 
@@ -110,7 +106,11 @@ struct BasicKernelTable {
   void (*add_squares)(Stream..., const ConstVector& squares, Pointer<const float> factor,
                       float decay, const Vector& sums);
 
-  // marks[i] = 1 where values[i] is not 0; elsewhere it stays.
+  // to[indexes[i]] = values[i]; no index comes twice. Others may read meanwhile.
+  void (*write_values)(Stream..., const ConstVector& values, Pointer<const uint32_t> indexes,
+                       const Vector& to);
+
+  // marks[i] = 1 where values[i] is not 0.
   void (*mark_nonzero)(Stream..., const ConstVector& values, Pointer<uint8_t> marks);
 };
 

@@ -37,14 +37,14 @@ TEST_F(LocalOptionsTest, HaveAllMistakesToldAtOnce) {
   options.trainer_count = 0;
   options.thread_count = 0;
   options.stage_count = 17;
-  options.device = "gpu";
+  options.devices = {"gpu"};
   options.base_port = 70000;
   options.binary_directory = "/absent";
   EXPECT_THAT(
       OptionMistakes(options),
       ElementsAre(HasSubstr("--config"), HasSubstr("--servers=-1"), HasSubstr("--trainers=0"),
                   HasSubstr("--threads=0"), HasSubstr("--stages=17"),
-                  HasSubstr("--base_port=70000"), HasSubstr("--device=gpu"),
+                  HasSubstr("--base_port=70000"), HasSubstr("--device: 'gpu' is no device"),
                   HasSubstr("/absent/weir-server"), HasSubstr("/absent/weir-worker")));
 }
 
@@ -65,10 +65,26 @@ TEST_F(LocalOptionsTest, BoundPortsAndDevices) {
   EXPECT_THAT(OptionMistakes(options_), ElementsAre(HasSubstr("port 65536")));
   options_.base_port = 65534;
   EXPECT_THAT(OptionMistakes(options_), IsEmpty());
-  for (const char* device : {"", "cuda:0", "CPU"}) {
-    options_.device = device;
+  for (const char* device : {"", "cuda", "CPU"}) {
+    options_.devices = {device};
     EXPECT_THAT(OptionMistakes(options_), SizeIs(1)) << device;
   }
+}
+
+TEST_F(LocalOptionsTest, NameADeviceForAllTrainersOrForEach) {
+  options_.trainer_count = 2;
+  options_.devices = {"cuda:0"};
+  EXPECT_THAT(OptionMistakes(options_), IsEmpty());
+  EXPECT_EQ(DeviceOf(options_, 1), "cuda:0");
+  options_.devices = {"cuda:1", "cpu"};
+  options_.device_memory = "20GiB";
+  EXPECT_THAT(OptionMistakes(options_), IsEmpty());
+  EXPECT_EQ(DeviceOf(options_, 1), "cpu");
+  options_.devices = {"cuda:1", "cpu", "cpu"};
+  options_.device_memory = "20";
+  EXPECT_THAT(OptionMistakes(options_),
+              ElementsAre(HasSubstr("--devices: names 3, and there are 2 trainers"),
+                          HasSubstr("--device_memory: '20'")));
 }
 
 TEST(DefaultOut, NamesTheConfigs) {

@@ -44,7 +44,11 @@ ChildCommand WorkerCommand(const LocalOptions& options, const std::string& serve
   if (!servers.empty()) command.arguments.push_back(StrCat("--servers=", servers));
   command.arguments.push_back(StrCat("--trainer=", trainer));
   command.arguments.push_back(StrCat("--threads=", options.thread_count));
-  command.arguments.push_back(StrCat("--device=", options.device));
+  const std::string device = DeviceOf(options, trainer);
+  command.arguments.push_back(StrCat("--device=", device));
+  if (device != "cpu" && !options.device_memory.empty()) {
+    command.arguments.push_back(StrCat("--device_memory=", options.device_memory));
+  }
   if (options.stage_count > 1) {
     command.arguments.push_back(StrCat("--stage=", stage));
     // An address of its own on the loopback, so that traffic of each link can be told apart.

@@ -40,7 +40,10 @@ DEFINE_int32(trainers, 2, "trainers; --stages worker processes each");
 DEFINE_int32(stages, 1,
              "worker processes of a trainer, one for each stage of pipeline.split; 1: all in one");
 DEFINE_int32(threads, 1, "Hogwild threads of each worker");
-DEFINE_string(device, "cpu", "where to compute: cpu");
+DEFINE_string(device, "cpu", "where trainers compute: cpu, or a card: cuda:0");
+DEFINE_string(devices, "", "instead of --device: one for each trainer, comma-separated");
+DEFINE_string(device_memory, "",
+              "of cards, how much each trainer may use: 24GiB; not given: what is free");
 DEFINE_string(out, "",
               "directory for logs and results; made if it is not there; out/<names of the configs> "
               "if not given");
@@ -70,7 +73,9 @@ LocalOptions OptionsFromFlags() {
   options.trainer_count = FLAGS_trainers;
   options.stage_count = FLAGS_stages;
   options.thread_count = FLAGS_threads;
-  options.device = FLAGS_device;
+  options.devices =
+      FLAGS_devices.empty() ? std::vector{FLAGS_device} : StrSplit(FLAGS_devices, ',');
+  options.device_memory = FLAGS_device_memory;
   options.out_directory = FLAGS_out.empty() ? DefaultOut(options.config_files) : FLAGS_out;
   options.save_directory = FLAGS_save;
   options.warm_start_directory = FLAGS_warm_start;

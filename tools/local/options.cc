@@ -8,6 +8,7 @@
 
 #include "common/base/strings.h"
 #include "common/config/validate_config.h"
+#include "common/device/device_name.h"
 #include "common/saved_model/saved_model.h"
 
 namespace weir::tools {
@@ -79,6 +80,23 @@ Mistakes StageMistakes(const LocalOptions& options, const v1::Config& config) {
                  stages == 1 ? " stage" : " stages", " of the model; give that, or 1")};
 }
 
+void CheckDevices(const LocalOptions& options, Mistakes& mistakes) {
+  const char* const flag = options.devices.size() == 1 ? "--device" : "--devices";
+  for (const std::string& text : options.devices) {
+    if (const auto name = device::ParseDeviceName(text); !name.ok()) {
+      mistakes.push_back(StrCat(flag, ": ", name.status().message()));
+    }
+  }
+  const auto count = static_cast<int>(options.devices.size());
+  if (count != 1 && count != options.trainer_count) {
+    mistakes.push_back(StrCat("--devices: names ", count, ", and there are ", options.trainer_count,
+                              " trainers; name one for each"));
+  }
+  if (const auto memory = device::ParseMemorySize(options.device_memory); !memory.ok()) {
+    mistakes.push_back(StrCat("--device_memory: ", memory.status().message()));
+  }
+}
+
 }  // namespace
 
 std::string DefaultOut(const std::vector<std::string>& config_files) {
@@ -90,6 +108,11 @@ std::string DefaultOut(const std::vector<std::string>& config_files) {
   return names.empty() ? "" : StrCat("out/", StrJoin(names, "-"));
 }
 
+std::string DeviceOf(const LocalOptions& options, int trainer) {
+  return options.devices.size() == 1 ? options.devices[0]
+                                     : options.devices[static_cast<size_t>(trainer)];
+}
+
 std::vector<std::string> OptionMistakes(const LocalOptions& options) {
   Mistakes mistakes;
   if (options.config_files.empty()) {
@@ -97,9 +120,7 @@ std::vector<std::string> OptionMistakes(const LocalOptions& options) {
   }
   CheckCounts(options, mistakes);
   CheckPorts(options, mistakes);
-  if (options.device != "cpu") {
-    mistakes.push_back(StrCat("--device=", options.device, ": this build has cpu"));
-  }
+  CheckDevices(options, mistakes);
   CheckOutDirectory(options, mistakes);
   if (!IsEmbedded(options)) CheckBinary(options, "weir-server", mistakes);
   CheckBinary(options, "weir-worker", mistakes);

@@ -24,8 +24,9 @@ struct LocalOptions {
   int stage_count = 1;
   // Hogwild threads of each worker.
   int thread_count = 1;
-  // Of the workers: "cpu".
-  std::string device = "cpu";
+  // Where trainers compute: one name for all, or one for each.
+  std::vector<std::string> devices = {"cpu"};
+  std::string device_memory;  // of cards; as weir-worker has it
   std::string out_directory;
   // Of the model: to save it in, and to go on from. Empty: neither.
   std::string save_directory;
@@ -40,6 +41,9 @@ struct LocalOptions {
 std::string DefaultOut(const std::vector<std::string>& config_files);
 
 inline bool IsEmbedded(const LocalOptions& options) { return options.server_count == 0; }
+
+// Of sound options.
+std::string DeviceOf(const LocalOptions& options, int trainer);
 
 // Every rule that `options` breaks, each with the flag's name and what it should be. Looks at the
 // file system for the binaries and the output directory; does not read config files.

@@ -11,6 +11,7 @@
 #include "common/saved_model/frames.h"
 #include "common/saved_model/warm_start.h"
 #include "common/session/score_message.h"
+#include "worker/push/host_gradients.h"
 
 namespace weir::worker {
 namespace {
@@ -32,29 +33,33 @@ struct EmbeddedClient::Pull : RowPull {
   std::unique_ptr<PartitionedRows> rows;  // once they are read
 };
 
-EmbeddedClient::EmbeddedClient(const v1::Config& config, const ModelLayout& layout)
+EmbeddedClient::EmbeddedClient(const v1::Config& config, const ModelLayout& layout,
+                               const kernels::Compute& compute)
     : config_(config),
       layout_(layout),
       dense_rule_(store::MakeUpdateRule(config.update().dense())),
       row_rule_(store::MakeUpdateRule(config.update().rows())),
       values_(static_cast<size_t>(layout.flat_element_count())),
+      device_(*compute.device),
       state_(static_cast<size_t>(layout.flat_element_count() * dense_rule_->StatePerElement())),
       tensor_mutexes_(layout.tensors().size()),
       run_book_(config, {.mode = "embedded", .config_hash = config::ConfigHash(config)}) {
-  for (const TensorSpec& tensor : layout.tensors()) {
-    for (int64_t i = 0; i < tensor.element_count(); ++i) {
-      values_[static_cast<size_t>(tensor.offset + i)] = InitialDenseValue(layout.seed(), tensor, i);
-    }
-  }
-  for (const TensorSpec& tensor : layout.tensors()) {
-    ForEachStripe(tensor, [&](size_t /*first*/, std::span<float> values, std::span<float> state) {
-      dense_rule_->InitialState(values.size(), state);
-    });
-  }
+  for (const TensorSpec& tensor : layout.tensors()) Initialize(tensor);
+  if (!device_.is_host()) replica_ = {device_, values_.size(), "the replica"};
+  failure_ = UploadReplica(nullptr);
   CHECK_LE(config.cluster().row_partitions(), config::kMaxRowPartitions);
   for (int32_t i = 0; i < config.cluster().row_partitions(); ++i) {
     partitions_.push_back(std::make_unique<RowPartitionSlot>(layout, *row_rule_));
   }
+}
+
+void EmbeddedClient::Initialize(const TensorSpec& tensor) {
+  for (int64_t i = 0; i < tensor.element_count(); ++i) {
+    values_[static_cast<size_t>(tensor.offset + i)] = InitialDenseValue(layout_.seed(), tensor, i);
+  }
+  ForEachStripe(tensor, [&](size_t /*first*/, std::span<float> values, std::span<float> state) {
+    dense_rule_->InitialState(values.size(), state);
+  });
 }
 
 std::unique_ptr<PartitionedRows> EmbeddedClient::TakeScratch() {
@@ -107,7 +112,7 @@ Status EmbeddedClient::AwaitRows(RowPull* base, std::span<float> rows) {
 Result<uint64_t> EmbeddedClient::Push(const StepGradients& step) {
   WEIR_RETURN_IF_ERROR(failure());
   const uint64_t number = ++step_;
-  ApplyDense(device::OnHost(step.dense), number);
+  WEIR_RETURN_IF_ERROR(ApplyDense(step, number));
   if (step.pull != nullptr) {
     ApplyWhereRead(static_cast<Pull&>(*step.pull), step.rows, number);
   } else {
@@ -134,7 +139,10 @@ void EmbeddedClient::ApplyRows(const data::Batch& batch, std::span<const float> 
   GiveScratchBack(std::move(rows));
 }
 
-void EmbeddedClient::ApplyDense(std::span<const float> gradients, uint64_t step) {
+Status EmbeddedClient::ApplyDense(const StepGradients& on_device, uint64_t step) {
+  thread_local HostGradients host;
+  WEIR_ASSIGN_OR_RETURN(const std::span<const float> gradients,
+                        host.Fetch(device_, on_device.stream, on_device.dense));
   for (const TensorSpec& tensor : layout_.tensors()) {
     const auto offset = static_cast<size_t>(tensor.offset);
     std::lock_guard lock(tensor_mutexes_[tensor.id]);
@@ -143,6 +151,15 @@ void EmbeddedClient::ApplyDense(std::span<const float> gradients, uint64_t step)
                               step);
     });
   }
+  return UploadReplica(on_device.stream);
+}
+
+Status EmbeddedClient::UploadReplica(device::Stream* stream) {
+  if (device_.is_host()) return OkStatus();
+  const std::unique_ptr<device::Stream> own = stream == nullptr ? device_.MakeStream() : nullptr;
+  device::Stream& used = stream == nullptr ? *own : *stream;
+  used.CopyToDevice<float>(values_.span(), replica_.span());
+  return used.Synchronize();
 }
 
 template <typename Visit>
@@ -187,7 +204,7 @@ Status EmbeddedClient::Load(const saved_model::SavedModel& model) {
            }}));
   step_ = model.manifest().steps();
   run_book_.SetGoesOn();
-  return OkStatus();
+  return UploadReplica(nullptr);
 }
 
 Result<SavedSteps> EmbeddedClient::Save(const std::function<Status(ByteSpan frames)>& take) {

@@ -19,7 +19,9 @@
 
 #include "common/base/check.h"
 #include "common/cluster/run_book.h"
+#include "common/device/buffers.h"
 #include "common/device/cpu_device.h"
+#include "common/kernels/compute.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
 #include "common/saved_model/saved_model.h"
@@ -33,7 +35,8 @@ namespace weir::worker {
 
 class EmbeddedClient : public ParameterClient {
  public:
-  EmbeddedClient(const v1::Config& config, const ModelLayout& layout);
+  EmbeddedClient(const v1::Config& config, const ModelLayout& layout,
+                 const kernels::Compute& compute = kernels::CpuCompute(kernels::Precision::kF32));
 
   // As RunDirector's, before anything else.
   void SetFileCounts(uint32_t train, uint32_t test) {
@@ -43,7 +46,9 @@ class EmbeddedClient : public ParameterClient {
   // Takes a saved model over, before anything else. FailedPrecondition when it is another one.
   Status Load(const saved_model::SavedModel& model);
 
-  device::Pointer<const float> replica() const override { return device::OnCpu(values_.data()); }
+  device::Pointer<const float> replica() const override {
+    return replica_.empty() ? device::OnCpu(values_.data()) : replica_.data();
+  }
   std::unique_ptr<RowPull> PullRows(const data::Batch& batch, bool read_only) override;
   Status AwaitRows(RowPull* pull, std::span<float> rows) override;
   ReadMark MarkRead() override { return {}; }
@@ -65,7 +70,10 @@ class EmbeddedClient : public ParameterClient {
     store::RowPartitionStore rows;
   };
 
-  void ApplyDense(std::span<const float> gradients, uint64_t step);
+  void Initialize(const TensorSpec& tensor);
+  Status ApplyDense(const StepGradients& gradients, uint64_t step);
+  // To a device that has memory of its own; by a stream of its own where none is given.
+  Status UploadReplica(device::Stream* stream);
   // Once the pull's rows are read.
   void ApplyWhereRead(Pull& pull, std::span<const float> gradients, uint64_t step);
   void ApplyRows(const data::Batch& batch, std::span<const float> gradients, uint64_t step);
@@ -84,7 +92,9 @@ class EmbeddedClient : public ParameterClient {
   const std::unique_ptr<store::UpdateRule> dense_rule_;
   const std::unique_ptr<store::UpdateRule> row_rule_;
   tensor::AlignedBuffer values_;  // flat
-  tensor::AlignedBuffer state_;   // flat, StatePerElement() floats per element, stripe by stripe
+  device::Device& device_;
+  device::Buffer<float> replica_;  // of a device that has memory of its own
+  tensor::AlignedBuffer state_;    // flat, StatePerElement() floats per element, stripe by stripe
   std::atomic<uint64_t> step_ = 0;
   std::vector<std::mutex> tensor_mutexes_;
   std::vector<std::unique_ptr<RowPartitionSlot>> partitions_;

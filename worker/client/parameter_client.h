@@ -16,7 +16,7 @@
 #include "common/base/bytes.h"
 #include "common/base/status.h"
 #include "common/compress/square_sums.h"
-#include "common/device/pointer.h"
+#include "common/device/device.h"
 #include "common/proto/protocol.pb.h"
 #include "worker/data/batch.h"
 #include "worker/link/read_mark.h"
@@ -41,6 +41,7 @@ struct StepGradients {
   RowPull* pull = nullptr;             // of the batch's rows, to find them again by; or null
   NextRows* next = nullptr;            // whose rows are to be asked for as well, to train; or null
   device::Span<const float> dense;     // flat, as ModelLayout places tensors; on the device
+  device::Stream* stream = nullptr;    // that it is computed in; null on the CPU
   std::span<const float> rows;         // [sum over tables of unique ids, dimension]
   std::span<const float> row_squares;  // [sum over tables of unique ids]; empty unless needed
   ReadMark mark;
@@ -49,8 +50,7 @@ struct StepGradients {
   double* waited_seconds = nullptr;  // if not null: what the push waits for credit is added
 };
 
-// What a saved model says of its steps (SavedModelManifest): of all stages, and of that with the
-// rows.
+// What a saved model says of its steps: of all stages, and of that with the rows.
 struct SavedSteps {
   uint64_t all = 0;
   uint64_t rows = 0;

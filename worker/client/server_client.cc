@@ -5,7 +5,6 @@
 
 #include "common/base/check.h"
 #include "common/base/clock.h"
-#include "common/device/cpu_device.h"
 #include "common/store/update_rule.h"
 
 namespace weir::worker {
@@ -46,6 +45,7 @@ ServerClient::ServerClient(const v1::Config& config, const ModelLayout& layout, 
     : layout_(layout),
       stage_(StageOf(layout, options)),
       stage_number_(StageNumber(options)),
+      device_(*options.compute.device),
       cache_(MakeCache(config.compression().row_cache(), layout)),
       encoder_(config, layout, options.trainer, stage_),
       link_(config, layout, std::move(options), std::move(transport)) {
@@ -88,7 +88,9 @@ void ServerClient::Forget(RowPull* pull) {
 ReadMark ServerClient::MarkRead() { return link_.MarkRead(); }
 
 Result<uint64_t> ServerClient::Push(const StepGradients& step) {
-  const std::span<const float> dense = device::OnHost(step.dense);
+  thread_local HostGradients gradients;
+  WEIR_ASSIGN_OR_RETURN(const std::span<const float> dense,
+                        gradients.Fetch(device_, step.stream, step.dense));
   WEIR_RETURN_IF_ERROR(encoder_.CheckFinite(dense));
   CountDense(*step.batch, true);
   // Credit first, then select: what is selected leaves at once and is never selected twice.

@@ -12,12 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "common/device/cpu_device.h"
+#include "common/device/device.h"
 #include "common/saved_model/saved_model.h"
 #include "worker/client/parameter_client.h"
 #include "worker/client/row_cache.h"
 #include "worker/client/server_pull.h"
 #include "worker/link/server_link.h"
+#include "worker/push/host_gradients.h"
 #include "worker/push/step_encoder.h"
 
 namespace weir::worker {
@@ -37,7 +38,7 @@ class ServerClient : public ParameterClient {
   const Clock& clock() const { return link_.clock(); }
 
   uint32_t trainer() const override { return link_.trainer(); }
-  device::Pointer<const float> replica() const override { return device::OnCpu(link_.replica()); }
+  device::Pointer<const float> replica() const override { return link_.replica(); }
   compress::SquareSumsOfTensors square_sums() const override { return encoder_.square_sums(); }
   bool needs_row_squares() const override { return encoder_.needs_row_squares(); }
   std::unique_ptr<RowPull> PullRows(const data::Batch& batch, bool read_only) override;
@@ -76,6 +77,7 @@ class ServerClient : public ParameterClient {
   const ModelLayout& layout_;
   const StageSpec stage_;  // or the whole model
   const std::optional<uint32_t> stage_number_;
+  device::Device& device_;
   uint64_t dense_bytes_ = 0;         // of its tensors, 32 bits each
   std::unique_ptr<RowCache> cache_;  // null: there is none
   std::atomic<uint64_t> pull_step_{0};

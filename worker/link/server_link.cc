@@ -43,7 +43,7 @@ ServerLink::ServerLink(const v1::Config& config, const ModelLayout& layout, Link
           config, static_cast<uint32_t>(options_.server_addresses.size()), options_.warm_start)),
       transport_(std::move(transport)),
       clock_(Clock::Real()),  // the servers are not to blame for a pause of this process
-      replica_(layout),
+      replica_(layout, options_.compute),
       peers_(options_.server_addresses.size()),
       window_(config.cluster().window()) {
   CHECK_EQ(layout.server_count(), peers_.size());
@@ -478,7 +478,9 @@ Status ServerLink::Explained(const Status& failure) const {
 void ServerLink::ApplyAnswer(size_t server, const transport::Message* answer) {
   CHECK(answer != nullptr) << "kApply follows OnAnswer only";
   if (Status status = replica_.Apply(server, *answer); !status.ok()) {
-    Fail(InvalidData(StrCat(PeerName(server), " sent a damaged answer: ", status.message())));
+    Fail(status.code() == StatusCode::kInvalidData
+             ? InvalidData(StrCat(PeerName(server), " sent a damaged answer: ", status.message()))
+             : status);
   }
 }
 

@@ -60,6 +60,8 @@ struct LinkOptions {
   std::vector<uint64_t> file_bytes = {};
   uint32_t train_files = 0;         // how many of them are to train on
   v1::LearnedColumns learned = {};  // by the reader, for servers that save the model
+  // Where the replica is.
+  kernels::Compute compute = kernels::CpuCompute(kernels::Precision::kF32);
 };
 
 // A pull of rows. Once it is submitted it is known by its id, and its bodies are gone.
@@ -86,7 +88,7 @@ class ServerLink {
   uint64_t run() const { return run_; }
   // Stands still while the process does.
   const Clock& clock() const { return clock_; }
-  const float* replica() const { return replica_.values(); }
+  device::Pointer<const float> replica() const { return replica_.values(); }
 
   // Pushes that may be in flight from now on; at first cluster.window.
   void SetWindow(int window);

@@ -68,6 +68,7 @@ Result<uint64_t> StepFinisher::Finish(StepGradients step, double logloss_sum, Ch
   row_squares_.Download(parts_.stream, used_row_squares_);
   WEIR_RETURN_IF_ERROR(parts_.stream.Synchronize());
   step.dense = dense_.span();
+  step.stream = &parts_.stream;
   step.rows = Host(row_gradients_, used_row_gradients_);
   step.row_squares = Host(row_squares_, used_row_squares_);
   if (chunk != nullptr) {

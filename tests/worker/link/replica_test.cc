@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "common/device/cpu_device.h"
 #include "tests/worker/link/small_model.h"
 
 namespace weir::worker {
@@ -32,14 +33,15 @@ class ReplicaTest : public testing::Test {
     return message;
   }
   float First(const PieceSpec& piece) const {
-    return replica_.values()[layout_.tensors()[piece.tensor].offset + piece.begin];
+    return device::OnHost(replica_.values())[layout_.tensors()[piece.tensor].offset + piece.begin];
   }
   std::vector<float> Values() const {
-    return {replica_.values(), replica_.values() + layout_.flat_element_count()};
+    const float* const values = device::OnHost(replica_.values());
+    return {values, values + layout_.flat_element_count()};
   }
 
   const ModelLayout layout_{SmallModel(), 2};
-  Replica replica_{layout_};
+  Replica replica_{layout_, kernels::CpuCompute(kernels::Precision::kF32)};
 };
 
 TEST_F(ReplicaTest, TakesEachPieceFromTheServerThatHasIt) {
