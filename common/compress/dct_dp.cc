@@ -10,8 +10,6 @@
 // of forgetting it, or forget a part of it every lifespan.
 #include <algorithm>
 #include <cmath>
-#include <mutex>
-#include <vector>
 
 #include "common/base/random.h"
 #include "common/base/random_streams.h"
@@ -19,8 +17,7 @@
 #include "common/compress/kept_count.h"
 #include "common/compress/kth_largest.h"
 #include "common/compress/policies.h"
-#include "common/compress/residual_policy.h"
-#include "common/compress/residual_sample.h"
+#include "common/compress/threshold_policy.h"
 
 namespace weir::compress {
 namespace {
@@ -38,10 +35,9 @@ int64_t WantedCount(int64_t element_count, const v1::DctPolicy& config) {
   return config.one_based_rank() ? std::min(element_count, kept + 1) : kept;
 }
 
-struct DctState : ResidualState {
+struct DctState : ThresholdState {
   DctState(const Scope& s, const v1::DctPolicy& config)
-      : ResidualState(s),
-        sample(ShapeOf(config).Capacity(s.element_count)),
+      : ThresholdState(s),
         controller(static_cast<double>(WantedCount(s.element_count, config)), config.controller()) {
   }
 
@@ -51,8 +47,6 @@ struct DctState : ResidualState {
   }
   bool Load(ByteReader* in) override { return ResidualState::Load(in) && controller.Load(in); }
 
-  std::mutex sample_mutex;    // held while a threshold is taken, for sample
-  std::vector<float> sample;  // magnitudes
   DensityController controller;
   std::atomic<double> discarded_l1{0};
 };
@@ -60,7 +54,7 @@ struct DctState : ResidualState {
 DctState& Cast(PolicyState& state) { return static_cast<DctState&>(state); }
 const DctState& Cast(const PolicyState& state) { return static_cast<const DctState&>(state); }
 
-class DctDp : public ResidualPolicy {
+class DctDp : public ThresholdPolicy {
  public:
   explicit DctDp(const v1::DctPolicy& config) : config_(config) {}
 
@@ -69,15 +63,23 @@ class DctDp : public ResidualPolicy {
     return std::make_unique<DctState>(scope, config_);
   }
 
-  StepPlan BeginStep(PolicyState& base, std::span<const float> gradient) const override {
+  Ask NextStep(PolicyState& base) const override {
     DctState& state = Cast(base);
-    StepPlan plan;
-    plan.step = state.NextStep();
-    // At the start other threads come here while the first takes its quantile; and after a step of
-    // zeros there is none to be had before the next.
-    if (IsRecomputeStep(plan.step) || !state.controller.threshold()) {
-      state.controller.Recompute(Quantile(state, plan.step, gradient));
+    Ask ask{state.NextStep(), {}};
+    // After a step of zeros there is no threshold to be had before the next.
+    if (IsRecomputeStep(ask.step) || !state.controller.threshold()) {
+      ask.sample = {ShapeOf(config_), KeyedHash(state.scope.seed, PolicyStream::kThresholdSample,
+                                                state.scope.tensor, ask.step)};
     }
+    return ask;
+  }
+
+  StepPlan PlanOf(PolicyState& base, const Ask& ask,
+                  const SampledMagnitudes& sample) const override {
+    DctState& state = Cast(base);
+    if (ask.sample) state.controller.Recompute(Quantile(sample));
+    StepPlan plan;
+    plan.step = ask.step;
     plan.threshold = state.controller.threshold();
     plan.flush = config_.drain() == v1::DctPolicy::FLUSH && Drains(state, plan.step);
     if (plan.flush) plan.threshold = 0;
@@ -112,39 +114,13 @@ class DctDp : public ResidualPolicy {
 
   // The threshold that KeptCount of |gradient + residual| reach, on a sample of them, or all that
   // are not zero when they are fewer. None if there is nothing but zeros.
-  std::optional<float> Quantile(DctState& state, uint64_t step,
-                                std::span<const float> gradient) const {
-    std::lock_guard lock(state.sample_mutex);
-    const Sample sample = TakeSample(state, step, gradient);
+  std::optional<float> Quantile(const SampledMagnitudes& sample) const {
     if (sample.nonzero.empty()) return std::nullopt;
     const size_t kept =
         std::min(static_cast<size_t>(WantedCount(sample.count, config_)), sample.nonzero.size());
     if (config_.quantile() != v1::DctPolicy::SORTED) return KthLargest(sample.nonzero, kept);
     std::ranges::sort(sample.nonzero);
     return sample.nonzero[sample.nonzero.size() - kept];
-  }
-
-  struct Sample {
-    int64_t count = 0;
-    std::span<float> nonzero;  // magnitudes; in the state's memory
-  };
-
-  // Magnitudes of gradient + residual, spread over all stripes. NaNs are left out: they have no
-  // order, and one might become the threshold.
-  Sample TakeSample(DctState& state, uint64_t step, std::span<const float> gradient) const {
-    const uint64_t key =
-        KeyedHash(state.scope.seed, PolicyStream::kThresholdSample, state.scope.tensor, step);
-    float* const first = state.sample.data();
-    float* next = first;
-    int64_t count = 0;
-    ForEachSampled(ShapeOf(config_), key, gradient, state.residual,
-                   [&](std::span<const float> residual, std::span<const float> added) {
-                     const float magnitude = std::fabs(residual.front() + added.front());
-                     *next = magnitude;  // stays if it is a number and not zero
-                     next += static_cast<ptrdiff_t>(magnitude > 0);
-                     count += static_cast<int64_t>(magnitude >= 0);
-                   });
-    return {.count = count, .nonzero = {first, next}};
   }
 
   // A Bernoulli draw of its own for each layer, step and trainer (the seed), so that neither layers

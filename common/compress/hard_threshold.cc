@@ -2,19 +2,20 @@
 // a threshold that never changes. Its paper's choice for k elements a step is 1 / (2 sqrt k), in
 // units of the gradient. Every worker sends what it selected itself; zeros are never sent.
 #include "common/compress/policies.h"
-#include "common/compress/residual_policy.h"
+#include "common/compress/threshold_policy.h"
 
 namespace weir::compress {
 namespace {
 
-class HardThreshold : public ResidualPolicy {
+class HardThreshold : public ThresholdPolicy {
  public:
   explicit HardThreshold(const v1::HardThresholdPolicy& config)
       : threshold_(static_cast<float>(config.threshold())) {}
 
   std::string_view name() const override { return "hard_threshold"; }
-  StepPlan BeginStep(PolicyState& state, std::span<const float> /*gradient*/) const override {
-    return {.step = StateOf(state).NextStep(), .threshold = threshold_};
+  Ask NextStep(PolicyState& state) const override { return {StateOf(state).NextStep(), {}}; }
+  StepPlan PlanOf(PolicyState&, const Ask& ask, const SampledMagnitudes&) const override {
+    return {.step = ask.step, .threshold = threshold_};
   }
   double threshold(const PolicyState&) const override { return threshold_; }
 

@@ -33,6 +33,7 @@ namespace weir::compress {
 
 class Candidates;
 class Residual;
+class ThresholdPolicy;
 struct SelectKernels;
 
 // Those of the CPU, all instruction sets (select_kernels.h).
@@ -44,8 +45,9 @@ struct Scope {
   int64_t element_count = 0;
   wire::ValueCoding values = wire::ValueCoding::kF32;
   uint64_t seed = 0;  // of its random choices; each trainer has another, so that they differ
-  // Of the device that its gradient and residual are on.
   const SelectKernels* kernels = &CpuSelectKernels();
+  // Its residual is a device's (device_selector.h), and a state has none.
+  bool is_on_device = false;
 
   uint32_t stripe_count() const {
     return static_cast<uint32_t>((element_count + kStripeElements - 1) / kStripeElements);
@@ -119,6 +121,9 @@ class Policy {
   // Of policies that ask for squares: where backward passes add them up, each before its gradient
   // comes here.
   virtual SquareSums square_sums(PolicyState& /*state*/) const { return {}; }
+
+  // Itself, where a device can select for it (threshold_policy.h); else null.
+  virtual const ThresholdPolicy* by_threshold() const { return nullptr; }
 
   // What has not been sent; null where nothing is kept.
   virtual Residual* residual(PolicyState& /*state*/) const { return nullptr; }

@@ -16,7 +16,8 @@
 namespace weir::compress {
 
 struct ResidualState : PolicyState {
-  explicit ResidualState(const Scope& s) : scope(s), residual(s.element_count) {}
+  explicit ResidualState(const Scope& s)
+      : scope(s), residual(s.is_on_device ? 0 : s.element_count) {}
 
   void Save(ByteWriter* out) const override { out->Put(step.load()); }
   bool Load(ByteReader* in) override {

@@ -6,6 +6,8 @@
 // Thread rule: no other thread may be at the state.
 #pragma once
 
+#include <span>
+
 #include "common/base/bytes.h"
 #include "common/base/status.h"
 #include "common/compress/policy.h"
@@ -13,7 +15,12 @@
 namespace weir::compress {
 
 // Appends what the policy remembers; nothing at all where there is nothing to remember.
-void SaveState(const Policy& policy, PolicyState& state, Bytes* out);
+// residual_elsewhere: of a layer whose residual is on a device (Scope::is_on_device).
+void SaveState(const Policy& policy, PolicyState& state, std::span<const float> residual_elsewhere,
+               Bytes* out);
+inline void SaveState(const Policy& policy, PolicyState& state, Bytes* out) {
+  SaveState(policy, state, {}, out);
+}
 
 // Whether anything that was not sent is in what SaveState wrote.
 bool HasResidual(ByteSpan saved);
@@ -21,6 +28,11 @@ bool HasResidual(ByteSpan saved);
 // Into a state that is new. of_same_rule: else the residual alone is taken over, if the policy
 // keeps one, and all else begins anew. InvalidData when the bytes are not a state of so many
 // elements; the state is of no use then.
-Status LoadState(const Policy& policy, ByteSpan saved, bool of_same_rule, PolicyState* state);
+Status LoadState(const Policy& policy, ByteSpan saved, bool of_same_rule,
+                 std::span<float> residual_elsewhere, PolicyState* state);
+inline Status LoadState(const Policy& policy, ByteSpan saved, bool of_same_rule,
+                        PolicyState* state) {
+  return LoadState(policy, saved, of_same_rule, {}, state);
+}
 
 }  // namespace weir::compress

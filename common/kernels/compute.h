@@ -9,6 +9,7 @@
 
 #include "common/device/device.h"
 #include "common/kernels/kernel_table.h"
+#include "common/kernels/select_table.h"
 
 namespace weir::kernels {
 
@@ -17,6 +18,7 @@ enum class Precision { kF32, kBf16 };
 struct Compute {
   device::Device* device = nullptr;
   const DeviceKernels* kernels = nullptr;
+  const SelectTable* select = nullptr;  // null: the CPU's
   // Rows of a batch that are computed together: on the CPU as many as its caches hold the
   // activations of, on a card the whole batch.
   int64_t slice_rows = 0;

@@ -47,7 +47,7 @@ ServerClient::ServerClient(const v1::Config& config, const ModelLayout& layout, 
       stage_number_(StageNumber(options)),
       device_(*options.compute.device),
       cache_(MakeCache(config.compression().row_cache(), layout)),
-      encoder_(config, layout, options.trainer, stage_),
+      encoder_(config, layout, options.trainer, stage_, options.compute),
       link_(config, layout, std::move(options), std::move(transport)) {
   for (uint32_t tensor = stage_.first_tensor; tensor < stage_.end_tensor; ++tensor) {
     dense_bytes_ += static_cast<uint64_t>(layout.tensors()[tensor].element_count()) * sizeof(float);
@@ -88,15 +88,13 @@ void ServerClient::Forget(RowPull* pull) {
 ReadMark ServerClient::MarkRead() { return link_.MarkRead(); }
 
 Result<uint64_t> ServerClient::Push(const StepGradients& step) {
-  thread_local HostGradients gradients;
-  WEIR_ASSIGN_OR_RETURN(const std::span<const float> dense,
-                        gradients.Fetch(device_, step.stream, step.dense));
-  WEIR_RETURN_IF_ERROR(encoder_.CheckFinite(dense));
+  WEIR_ASSIGN_OR_RETURN(const StepEncoder::Dense dense, DenseOf(step));
   CountDense(*step.batch, true);
+  const BatchRows rows{step.rows, step.row_squares};
   // Credit first, then select: what is selected leaves at once and is never selected twice.
   if (!link_.TryAcquireCredit()) {
     if (encoder_.MayWait(*step.batch)) {
-      encoder_.Accumulate(dense, *step.batch, {step.rows, step.row_squares});
+      WEIR_RETURN_IF_ERROR(encoder_.Accumulate(dense, *step.batch, rows));
       if (step.next != nullptr) step.next->pull = PullRows(step.next->batch, false);
       return uint64_t{0};
     }
@@ -104,9 +102,17 @@ Result<uint64_t> ServerClient::Push(const StepGradients& step) {
     WEIR_RETURN_IF_ERROR(link_.AcquireCredit());
     if (step.waited_seconds != nullptr) *step.waited_seconds += MonotonicSeconds() - begin;
   }
-  auto bodies =
-      encoder_.Encode(dense, *step.batch, {step.rows, step.row_squares}, &ThreadScratch());
+  WEIR_ASSIGN_OR_RETURN(std::vector<Body> bodies,
+                        encoder_.Encode(dense, *step.batch, rows, &ThreadScratch()));
   return Send(step, std::move(bodies));
+}
+
+Result<StepEncoder::Dense> ServerClient::DenseOf(const StepGradients& step) const {
+  StepEncoder::Dense dense{.on_host = {}, .on_device = step.dense.data, .stream = step.stream};
+  if (!encoder_.needs_dense_on_host()) return dense;
+  thread_local HostGradients gradients;
+  WEIR_ASSIGN_OR_RETURN(dense.on_host, gradients.Fetch(device_, step.stream, step.dense));
+  return dense;
 }
 
 uint64_t ServerClient::Send(const StepGradients& step, std::vector<Body> bodies) {

@@ -68,6 +68,7 @@ class ServerClient : public ParameterClient {
   Status SavePolicyStates(const std::string& folder) const;
 
  private:
+  Result<StepEncoder::Dense> DenseOf(const StepGradients& step) const;
   // Not submitted yet.
   std::unique_ptr<ServerPull> MakePull(const data::Batch& batch, bool read_only);
   uint64_t Send(const StepGradients& step, std::vector<Body> bodies);

@@ -1,27 +1,28 @@
-// Turns one step's gradients into a push: each layer through its policy, each selection through its
-// coding, each frame to the server that owns the piece; rows beside them (RowEncoder).
+// Turns one step's gradients into a push: each layer through its policy and its coding
+// (LayerEncoder), each frame to the server that owns the piece; rows beside them (RowEncoder).
 //
-// Holds the policies and their states (the residuals), shared by the worker's Hogwild threads.
+// Holds the policies and their states (the residuals), shared by the worker's Hogwild threads. On a
+// device with memory of its own, policies that select by thresholds do it there, for all layers at
+// once (DeviceSelector); the gradients of other layers are looked at on the host.
 //
 // Place in the life of a batch: backward -> **residual += gradient -> select -> encode** -> push.
 // Thread rule: any thread, each with its own Scratch.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "common/compress/policy.h"
+#include "common/compress/device_selector.h"
+#include "common/kernels/compute.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/report.pb.h"
 #include "common/saved_model/policy_states.h"
 #include "common/session/body.h"
-#include "common/wire/piece_frame.h"
 #include "worker/data/batch.h"
+#include "worker/push/layer_encoder.h"
 #include "worker/push/row_encoder.h"
 
 namespace weir::worker {
@@ -29,12 +30,12 @@ namespace weir::worker {
 class StepEncoder {
  public:
   // layout outlives the encoder. trainer: gives it random choices of its own. stage: the worker's,
-  // or all.
+  // or all. compute: where gradients are.
   StepEncoder(const v1::Config& config, const ModelLayout& layout, uint32_t trainer,
-              const StageSpec& stage);
+              const StageSpec& stage, const kernels::Compute& compute);
   StepEncoder(const v1::Config& config, const ModelLayout& layout, uint32_t trainer)
-      : StepEncoder(config, layout, trainer, layout.whole()) {}
-  ~StepEncoder();
+      : StepEncoder(config, layout, trainer, layout.whole(),
+                    kernels::CpuCompute(kernels::Precision::kF32)) {}
 
   // A step of this batch may go without a push: nothing but residuals is concerned.
   bool MayWait(const data::Batch& batch) const;
@@ -56,25 +57,29 @@ class StepEncoder {
 
   // What one thread needs to encode a step; reused.
   struct Scratch {
-    compress::StripeSelection selection;
-    std::vector<uint32_t> busy_stripes;
-    wire::PieceFrameWriter writer;
+    LayerEncoder::Scratch layer;
+    compress::DeviceSelection selection;
     BodySizes dense_sizes, row_sizes;
     RowEncoder::Scratch rows;
   };
 
-  // Internal, with the name of the layer, where NaN or infinity flowed back: what a policy keeps of
-  // that it would never send. A bias's gradient is the sum of all that its layer got, so those are
-  // looked at, and not the weights'.
-  Status CheckFinite(std::span<const float> dense) const;
+  // Flat gradients, where they are looked at.
+  struct Dense {
+    std::span<const float> on_host;  // empty where nobody needs_dense_on_host
+    device::Pointer<const float> on_device;
+    device::Stream* stream = nullptr;  // null on the CPU
+  };
+  bool needs_dense_on_host() const;
 
-  // A body per server: parts of dense frames, then of row frames.
-  // dense: flat gradients.
-  std::vector<session::Body> Encode(std::span<const float> dense, const data::Batch& batch,
-                                    const BatchRows& rows, Scratch* scratch);
+  // A body per server: parts of dense frames, then of row frames. Internal, with the name of the
+  // layer, where NaN or infinity flowed back: what a policy keeps of that it would never send. A
+  // bias's gradient is the sum of all that its layer got, so those are looked at, and not the
+  // weights'.
+  Result<std::vector<session::Body>> Encode(const Dense& dense, const data::Batch& batch,
+                                            const BatchRows& rows, Scratch* scratch);
 
-  // A step without a push.
-  void Accumulate(std::span<const float> dense, const data::Batch& batch, const BatchRows& rows);
+  // A step without a push; fails as Encode does.
+  Status Accumulate(const Dense& dense, const data::Batch& batch, const BatchRows& rows);
 
   void FillReport(v1::WorkerReport* report) const;
 
@@ -87,13 +92,17 @@ class StepEncoder {
   Result<bool> LoadState(const v1::PolicyStateHeader& header, ByteSpan state);
 
  private:
-  struct Layer;
-
-  void EncodeLayer(Layer& layer, std::span<const float> gradient,
-                   std::vector<session::BodyWriter>& writers, Scratch* scratch);
+  Status CheckFinite(std::span<const float> dense) const;
+  void EncodeLayers(std::span<const float> on_host, std::vector<session::BodyWriter>& writers,
+                    Scratch* scratch);
+  // In the order of the selector's layers: those that are on the device.
+  template <typename Visit>
+  void ForEachOnDevice(const Visit& visit) const;
+  size_t DeviceIndex(const LayerEncoder& layer) const;
 
   const ModelLayout& layout_;
-  std::vector<std::unique_ptr<Layer>> layers_;
+  std::vector<std::unique_ptr<LayerEncoder>> layers_;
+  std::unique_ptr<compress::DeviceSelector> selector_;  // null: nothing is selected on a device
   bool all_keep_residuals_ = true;
   RowEncoder rows_;
 };

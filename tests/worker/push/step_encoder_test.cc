@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "common/base/check.h"
 #include "common/base/random.h"
 #include "common/config/defaults.h"
 #include "common/device/cpu_device.h"
@@ -20,6 +21,20 @@
 
 namespace weir::worker {
 namespace {
+
+std::vector<session::Body> Encode(StepEncoder* encoder, std::span<const float> dense,
+                                  const data::Batch& batch, const BatchRows& rows,
+                                  StepEncoder::Scratch* scratch) {
+  auto bodies = encoder->Encode({.on_host = dense, .on_device = {}}, batch, rows, scratch);
+  CHECK(bodies.ok()) << bodies.status();
+  return *std::move(bodies);
+}
+
+void Accumulate(StepEncoder* encoder, std::span<const float> dense, const data::Batch& batch,
+                const BatchRows& rows) {
+  const Status status = encoder->Accumulate({.on_host = dense, .on_device = {}}, batch, rows);
+  CHECK(status.ok()) << status;
+}
 
 constexpr uint32_t kDimension = 4;
 constexpr uint64_t kTableRows = 1000;
@@ -157,7 +172,7 @@ TEST_P(StepEncoderOnServers, NoneSendsExactlyTheGradientToWhoeverOwnsIt) {
   StepEncoder::Scratch scratch;
   const std::vector<float> dense = FlatGradients(layout, 1);
   Receiver receiver(layout);
-  receiver.Take(encoder.Encode(dense, {}, {}, &scratch));
+  receiver.Take(Encode(&encoder, dense, {}, {}, &scratch));
   ForEachElement(layout, [&](size_t i) { ASSERT_EQ(receiver.dense[i], dense[i]); });
   EXPECT_EQ(receiver.elements, static_cast<uint64_t>(layout.dense_element_count()));
   EXPECT_EQ(receiver.pieces.size(), layout.pieces().size());
@@ -171,7 +186,7 @@ TEST_P(StepEncoderOnServers, RowsGoToTheirServersOnce) {
   const data::Batch batch = RowBatch();
   const std::vector<float> rows = RandomGradients(RowCount(batch) * kDimension, 2);
   Receiver receiver(layout);
-  receiver.Take(encoder.Encode(FlatGradients(layout, 1), batch, rows, &scratch));
+  receiver.Take(Encode(&encoder, FlatGradients(layout, 1), batch, rows, &scratch));
   EXPECT_EQ(receiver.rows.size(), RowCount(batch));
   size_t first = 0;
   for (uint32_t table = 0; table < batch.tables.size(); ++table) {
@@ -221,7 +236,7 @@ TEST_F(LargeStepEncoderTest, WhatIsLargeLeavesInPartsThatAreNot) {
   StepEncoder::Scratch scratch;
   for (int step = 0; step < 2; ++step) {  // the second knows the sizes of the first
     Receiver receiver(layout_, kLargeTableRows);
-    const std::vector<session::Body> bodies = encoder_.Encode(dense_, batch_, rows_, &scratch);
+    const std::vector<session::Body> bodies = Encode(&encoder_, dense_, batch_, rows_, &scratch);
     EXPECT_GE(bodies[0].size(), 6u);
     for (const transport::Part& part : bodies[0]) {
       EXPECT_LT(part.size(), session::kPartBytes + session::kPartBytes / 4);
@@ -235,7 +250,7 @@ TEST_F(LargeStepEncoderTest, WhatIsLargeLeavesInPartsThatAreNot) {
 void DrainInto(StepEncoder& encoder, const ModelLayout& layout, int steps, Receiver* receiver) {
   StepEncoder::Scratch scratch;
   const std::vector<float> zero(static_cast<size_t>(layout.flat_element_count()));
-  for (int i = 0; i < steps; ++i) receiver->Take(encoder.Encode(zero, {}, {}, &scratch));
+  for (int i = 0; i < steps; ++i) receiver->Take(Encode(&encoder, zero, {}, {}, &scratch));
 }
 
 TEST_P(StepEncoderOnServers, DctLosesNothingOverManySteps) {
@@ -249,7 +264,7 @@ TEST_P(StepEncoderOnServers, DctLosesNothingOverManySteps) {
   for (uint64_t step = 0; step < 10; ++step) {
     const std::vector<float> dense = FlatGradients(layout, step);
     for (size_t i = 0; i < dense.size(); ++i) expected[i] += dense[i];
-    receiver.Take(encoder.Encode(dense, {}, {}, &scratch));
+    receiver.Take(Encode(&encoder, dense, {}, {}, &scratch));
   }
   EXPECT_LT(receiver.elements, static_cast<uint64_t>(layout.dense_element_count()) * 8);
   DrainInto(encoder, layout, 60, &receiver);
@@ -305,7 +320,7 @@ struct EncodedBuckets {
       : config(with_defaults), layout(config, servers), encoder(config, layout, 0) {
     EXPECT_GE(layout.tensor_pieces(2).size(), 2u) << "a piece that does not begin with the layer";
     StepEncoder::Scratch scratch;
-    receiver.Take(encoder.Encode(dense, {}, {}, &scratch));
+    receiver.Take(Encode(&encoder, dense, {}, {}, &scratch));
   }
 
   const v1::Config config;
@@ -366,7 +381,7 @@ TEST(StepEncoder, RoundingToBf16StaysInTheResidual) {
   StepEncoder::Scratch scratch;
   const std::vector<float> dense = FlatGradients(layout, 3);
   Receiver receiver(layout);
-  receiver.Take(encoder.Encode(dense, {}, {}, &scratch));
+  receiver.Take(Encode(&encoder, dense, {}, {}, &scratch));
   DrainInto(encoder, layout, 120, &receiver);
   ForEachElement(layout, [&](size_t i) { ASSERT_NEAR(receiver.dense[i], dense[i], 1e-5); });
 }
@@ -377,9 +392,9 @@ TEST(StepEncoder, AccumulatedStepsLeaveLater) {
   StepEncoder encoder(config, layout, 0);
   StepEncoder::Scratch scratch;
   const std::vector<float> first = FlatGradients(layout, 1), second = FlatGradients(layout, 2);
-  encoder.Accumulate(first, {}, {});
+  Accumulate(&encoder, first, {}, {});
   Receiver receiver(layout);
-  receiver.Take(encoder.Encode(second, {}, {}, &scratch));
+  receiver.Take(Encode(&encoder, second, {}, {}, &scratch));
   ForEachElement(layout, [&](size_t i) { ASSERT_EQ(receiver.dense[i], first[i] + second[i]); });
   v1::WorkerReport report;
   encoder.FillReport(&report);
@@ -402,9 +417,9 @@ TEST(StepEncoder, RowsOfStepsWithoutAPushLeaveLaterBesideTheLayers) {
   const std::vector<float> dense1 = FlatGradients(layout, 1), dense2 = FlatGradients(layout, 2);
   const std::vector<float> rows1 = RandomGradients(RowCount(batch) * kDimension, 3);
   const std::vector<float> rows2 = RandomGradients(RowCount(batch) * kDimension, 4);
-  encoder.Accumulate(dense1, batch, rows1);
+  Accumulate(&encoder, dense1, batch, rows1);
   Receiver receiver(layout);
-  receiver.Take(encoder.Encode(dense2, batch, rows2, &scratch));
+  receiver.Take(Encode(&encoder, dense2, batch, rows2, &scratch));
   ForEachElement(layout, [&](size_t i) { ASSERT_EQ(receiver.dense[i], dense1[i] + dense2[i]); });
   ASSERT_EQ(receiver.rows.size(), RowCount(batch));
   size_t at = 0;
@@ -425,7 +440,7 @@ TEST(StepEncoder, ABodyHasADensePartAndThenARowPart) {
   StepEncoder::Scratch scratch;
   const data::Batch batch = RowBatch();
   const std::vector<float> rows(RowCount(batch) * kDimension, 1);
-  for (const auto& body : encoder.Encode(FlatGradients(layout, 1), batch, rows, &scratch)) {
+  for (const auto& body : Encode(&encoder, FlatGradients(layout, 1), batch, rows, &scratch)) {
     ASSERT_EQ(body.size(), 2u);
     for (size_t part = 0; part < 2; ++part) {
       wire::FrameCursor cursor(body[part].span());
@@ -443,12 +458,12 @@ TEST(StepEncoder, PartsWithoutAnythingAreLeftOut) {
   StepEncoder encoder(config, layout, 0);
   StepEncoder::Scratch scratch;
   const std::vector<float> zero(static_cast<size_t>(layout.flat_element_count()));
-  for (const auto& body : encoder.Encode(zero, {}, {}, &scratch)) EXPECT_TRUE(body.empty());
+  for (const auto& body : Encode(&encoder, zero, {}, {}, &scratch)) EXPECT_TRUE(body.empty());
   data::Batch batch;
   batch.tables.resize(2);
   batch.tables[1].unique = {5};
   const std::vector<float> row(kDimension, 1);
-  const auto bodies = encoder.Encode(zero, batch, row, &scratch);
+  const auto bodies = Encode(&encoder, zero, batch, row, &scratch);
   const uint32_t owner = RowServer(1, 5, 2);
   EXPECT_EQ(bodies[owner].size(), 1u);
   EXPECT_TRUE(bodies[1 - owner].empty());
@@ -491,7 +506,7 @@ TEST(StepEncoder, PoliciesSeeTheSquaresThatAreAddedUp) {
     device::OnHost(squares[0].sums)[i] = gradient[i] * gradient[i];
   ASSERT_EQ(asking.offset, 0);
   StepEncoder::Scratch scratch;
-  encoder.Encode(gradient, {}, {}, &scratch);
+  Encode(&encoder, gradient, {}, {}, &scratch);
   v1::WorkerReport report;
   encoder.FillReport(&report);
   ASSERT_EQ(report.layers(0).name(), asking.name);
@@ -505,21 +520,31 @@ TEST(StepEncoder, AsksForNoSquaresWhereNoPolicyDoes) {
   EXPECT_TRUE(StepEncoder(config, layout, 0).square_sums().empty());
 }
 
+// Of a step without a push, or of one with it.
+std::string FailureOf(StepEncoder* encoder, std::span<const float> gradient, bool waits) {
+  const StepEncoder::Dense dense{.on_host = gradient, .on_device = {}};
+  if (waits) return encoder->Accumulate(dense, {}, {}).message();
+  StepEncoder::Scratch scratch;
+  return encoder->Encode(dense, {}, {}, &scratch).status().message();
+}
+
 TEST(StepEncoder, NamesTheLayerWhoseGradientIsNotFinite) {
   const v1::Config config = DctConfig(0.9);
   const ModelLayout layout(config, 1);
-  const StepEncoder encoder(config, layout, 0);
+  StepEncoder encoder(config, layout, 0);
   std::vector<float> gradient =
       RandomGradients(static_cast<size_t>(layout.flat_element_count()), 1);
-  EXPECT_TRUE(encoder.CheckFinite(gradient).ok());
-  for (const TensorSpec& tensor : layout.tensors()) {
-    if (!tensor.name.ends_with("/bias")) continue;
-    for (const float odd : {kNaN, -kInfinity}) {
-      float& last = gradient[static_cast<size_t>(tensor.offset + tensor.element_count() - 1)];
-      const float good = std::exchange(last, odd);
-      EXPECT_THAT(encoder.CheckFinite(gradient).message(),
-                  testing::StartsWith("the gradient of " + tensor.name + " is not finite"));
-      last = good;
+  for (const bool waits : {false, true}) {
+    EXPECT_EQ(FailureOf(&encoder, gradient, waits), "");
+    for (const TensorSpec& tensor : layout.tensors()) {
+      if (!tensor.name.ends_with("/bias")) continue;
+      for (const float odd : {kNaN, -kInfinity}) {
+        float& last = gradient[static_cast<size_t>(tensor.offset + tensor.element_count() - 1)];
+        const float good = std::exchange(last, odd);
+        EXPECT_THAT(FailureOf(&encoder, gradient, waits),
+                    testing::StartsWith("the gradient of " + tensor.name + " is not finite"));
+        last = good;
+      }
     }
   }
 }
@@ -530,7 +555,7 @@ TEST(StepEncoder, ReportsEachLayersElementsAndBytes) {
   StepEncoder encoder(config, layout, 0);
   StepEncoder::Scratch scratch;
   uint64_t bytes = 0;
-  for (const auto& body : encoder.Encode(FlatGradients(layout, 1), {}, {}, &scratch)) {
+  for (const auto& body : Encode(&encoder, FlatGradients(layout, 1), {}, {}, &scratch)) {
     for (const transport::Part& part : body) bytes += part.size();
   }
   v1::WorkerReport report;
@@ -557,7 +582,7 @@ TEST(StepEncoder, ReportsWhatDrainsForgot) {
   StepEncoder::Scratch scratch;
   Receiver receiver(layout);
   const std::vector<float> dense = FlatGradients(layout, 1);
-  receiver.Take(encoder.Encode(dense, {}, {}, &scratch));
+  receiver.Take(Encode(&encoder, dense, {}, {}, &scratch));
   v1::WorkerReport report;
   encoder.FillReport(&report);
   double missing = 0, reported = 0;
@@ -579,7 +604,7 @@ std::vector<int> FlushSteps(uint32_t trainer) {
   std::vector<int> steps;
   uint64_t sent = 0;
   for (int step = 0; step < 100; ++step) {
-    encoder.Encode(FlatGradients(layout, static_cast<uint64_t>(step)), {}, {}, &scratch);
+    Encode(&encoder, FlatGradients(layout, static_cast<uint64_t>(step)), {}, {}, &scratch);
     v1::WorkerReport report;
     encoder.FillReport(&report);
     if (report.layers(0).elements_sent() - sent == report.layers(0).elements()) {
@@ -612,9 +637,9 @@ TEST(StepEncoder, ThreadsThatEncodeAtOnceLoseNothing) {
       for (uint64_t step = 0; step < kSteps; ++step) {
         const std::vector<float> dense = FlatGradients(layout, 100 * t + step);
         if (step % 7 == 6) {
-          encoder.Accumulate(dense, {}, {});
+          Accumulate(&encoder, dense, {}, {});
         } else {
-          pushed[t].push_back(encoder.Encode(dense, {}, {}, &scratch));
+          pushed[t].push_back(Encode(&encoder, dense, {}, {}, &scratch));
         }
       }
     });
@@ -659,7 +684,7 @@ TEST(StepEncoder, StatesGoToTheStageThatHasTheLayer) {
   StepEncoder::Scratch scratch;
   for (uint64_t step = 0; step < 5; ++step) {
     const std::vector<float> rows_gradient = RandomGradients(RowCount(batch) * kDimension, step);
-    whole.Encode(FlatGradients(layout, step), batch, rows_gradient, &scratch);
+    Encode(&whole, FlatGradients(layout, step), batch, rows_gradient, &scratch);
   }
   const auto states = StatesOf(whole);
   EXPECT_EQ(states.size(), layout.tensors().size() + layout.tables().size());
@@ -667,7 +692,7 @@ TEST(StepEncoder, StatesGoToTheStageThatHasTheLayer) {
   StepEncoder again(config, layout, 0);
   size_t count = 0;
   for (const StageSpec& stage : layout.stages()) {
-    StepEncoder encoder(config, layout, 0, stage);
+    StepEncoder encoder(config, layout, 0, stage, kernels::CpuCompute(kernels::Precision::kF32));
     for (const auto& [name, state] : states) {
       const v1::PolicyRule& rule =
           name.starts_with("table/") ? rows : config.compression().default_();
@@ -696,7 +721,7 @@ TEST(StepEncoder, UnderAnotherRuleTheResidualAloneIsTakenOver) {
   StepEncoder::Scratch scratch;
   const std::vector<float> dense = FlatGradients(layout, 1);
   Receiver receiver(layout);
-  receiver.Take(first.Encode(dense, {}, {}, &scratch));
+  receiver.Take(Encode(&first, dense, {}, {}, &scratch));
   v1::PolicyRule rule;
   const auto states = StatesOf(first, &rule);
   StepEncoder second(other, layout, 0);

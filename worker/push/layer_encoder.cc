@@ -1,0 +1,178 @@
+#include "worker/push/layer_encoder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/clock.h"
+#include "common/base/strings.h"
+#include "common/compress/policy_table.h"
+#include "common/compress/saved_state.h"
+#include "common/config/policy_rules.h"
+#include "google/protobuf/util/message_differencer.h"
+
+namespace weir::worker {
+namespace {
+
+// Whatever layers they are for, and however values travel.
+bool IsSame(v1::PolicyRule a, v1::PolicyRule b) {
+  for (v1::PolicyRule* const rule : {&a, &b}) {
+    rule->clear_match();
+    rule->clear_values();
+  }
+  return google::protobuf::util::MessageDifferencer::Equals(a, b);
+}
+
+uint32_t StripeCount(const PieceSpec& piece) {
+  return static_cast<uint32_t>((piece.element_count + kStripeElements - 1) / kStripeElements);
+}
+
+}  // namespace
+
+LayerEncoder::LayerEncoder(const v1::PolicyRule& rule, const ModelLayout& layout,
+                           const TensorSpec& tensor, uint64_t seed, bool is_on_device)
+    : layout_(layout), tensor_(tensor), rule_(rule), policy_(compress::MakePolicy(rule)) {
+  scope_.tensor = tensor.id;
+  scope_.element_count = tensor.element_count();
+  scope_.values = rule.values() == v1::BF16 ? wire::ValueCoding::kBf16 : wire::ValueCoding::kF32;
+  scope_.seed = seed;
+  scope_.is_on_device = is_on_device && policy_->by_threshold() != nullptr;
+  state_ = policy_->MakeState(scope_);
+}
+
+compress::DeviceSelector::Layer LayerEncoder::ForSelector() const {
+  return {.name = tensor_.name,
+          .policy = policy_->by_threshold(),
+          .state = state_.get(),
+          .scope = &scope_,
+          .offset = tensor_.offset,
+          .must_be_finite = tensor_.column_count == 1};
+}
+
+template <typename TakePiece>
+void LayerEncoder::WriteFrames(const compress::StepPlan& plan,
+                               std::vector<session::BodyWriter>& writers,
+                               wire::PieceFrameWriter& writer, const TakePiece& take_piece) {
+  const wire::ValueFormat format = policy_->value_format(scope_, plan);
+  uint64_t sent = 0, bytes = 0;
+  for (const PieceSpec& piece : layout_.tensor_pieces(tensor_.id)) {
+    writer.Open(writers[piece.server].Next(), wire::FrameKind::kGradient, piece.tensor,
+                static_cast<uint32_t>(piece.begin),
+                format.OfPiece(piece.begin, piece.element_count));
+    sent += take_piece(piece, static_cast<uint32_t>(piece.begin / kStripeElements));
+    if (writer.empty()) {
+      writer.Discard();
+    } else {
+      bytes += writer.Finish();
+    }
+  }
+  policy_->EndStep(*state_, plan, static_cast<int64_t>(sent));
+  steps_.fetch_add(1, std::memory_order_relaxed);
+  elements_sent_.fetch_add(sent, std::memory_order_relaxed);
+  bytes_.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+void LayerEncoder::Encode(std::span<const float> gradient,
+                          std::vector<session::BodyWriter>& writers, Scratch* scratch) {
+  const Stopwatch stopwatch(&encode_seconds_);
+  const compress::StepPlan plan = policy_->BeginStep(*state_, gradient);
+  WriteFrames(plan, writers, scratch->writer, [&](const PieceSpec& piece, uint32_t first_stripe) {
+    uint64_t sent = 0;
+    const auto take = [&](uint32_t stripe, bool wait) {
+      if (!Take(plan, first_stripe + stripe, gradient, wait, &scratch->selection)) return false;
+      Append(scratch->selection, stripe, first_stripe + stripe, scratch->writer);
+      sent += scratch->selection.count;
+      return true;
+    };
+    // Whatever another thread holds comes second, so that threads do not queue behind each other.
+    scratch->busy_stripes.clear();
+    for (uint32_t stripe = 0; stripe < StripeCount(piece); ++stripe) {
+      if (!take(stripe, false)) scratch->busy_stripes.push_back(stripe);
+    }
+    for (const uint32_t stripe : scratch->busy_stripes) take(stripe, true);
+    return sent;
+  });
+}
+
+bool LayerEncoder::Take(const compress::StepPlan& plan, uint32_t stripe,
+                        std::span<const float> gradient, bool wait,
+                        compress::StripeSelection* selection) {
+  const auto begin = static_cast<size_t>(stripe * kStripeElements);
+  const auto length = static_cast<size_t>(scope_.stripe_elements(stripe));
+  return policy_->SelectStripe(*state_, plan, stripe, gradient.subspan(begin, length), wait,
+                               selection);
+}
+
+void LayerEncoder::Append(const compress::StripeSelection& selection, uint32_t stripe,
+                          uint32_t stripe_of_layer, wire::PieceFrameWriter& writer) const {
+  const std::span<const float> values(selection.values.data(), selection.count);
+  if (selection.dense) return writer.AppendDense(stripe, values);
+  writer.Append(stripe, static_cast<uint32_t>(scope_.stripe_elements(stripe_of_layer)),
+                {selection.indexes.data(), selection.count}, values);
+}
+
+void LayerEncoder::EncodeSelected(const compress::DeviceSelection& selection,
+                                  const compress::StepPlan& plan, size_t first_stripe,
+                                  std::vector<session::BodyWriter>& writers, Scratch* scratch) {
+  const Stopwatch stopwatch(&encode_seconds_);
+  wire::PieceFrameWriter& writer = scratch->writer;
+  WriteFrames(plan, writers, writer, [&](const PieceSpec& piece, uint32_t first_of_piece) {
+    uint64_t sent = 0;
+    for (uint32_t stripe = 0; stripe < StripeCount(piece); ++stripe) {
+      const uint32_t of_layer = first_of_piece + stripe;
+      const auto selected = selection.stripe(first_stripe + of_layer);
+      writer.Append(stripe, static_cast<uint32_t>(scope_.stripe_elements(of_layer)),
+                    selected.offsets, selected.values);
+      sent += selected.values.size();
+    }
+    return sent;
+  });
+}
+
+void LayerEncoder::Accumulate(std::span<const float> gradient) {
+  const Stopwatch stopwatch(&encode_seconds_);
+  if (!is_on_device()) policy_->Accumulate(*state_, gradient);
+  steps_.fetch_add(1, std::memory_order_relaxed);
+  steps_without_credit_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void LayerEncoder::FillReport(v1::LayerReport* report) const {
+  report->set_name(tensor_.name);
+  report->set_policy(std::string(policy_->name()));
+  report->set_elements(static_cast<uint64_t>(tensor_.element_count()));
+  report->set_elements_sent(elements_sent_.load());
+  report->set_steps(steps_.load());
+  report->set_steps_without_credit(steps_without_credit_.load());
+  report->set_bytes(bytes_.load());
+  report->set_discarded_l1(policy_->discarded_l1(*state_));
+  report->set_encode_seconds(encode_seconds_.load());
+  const double threshold = policy_->threshold(*state_);
+  if (threshold > 0) report->set_threshold(threshold);
+}
+
+void LayerEncoder::Save(std::span<const float> residual_elsewhere, v1::PolicyStateHeader* header,
+                        Bytes* state) const {
+  compress::SaveState(*policy_, *state_, residual_elsewhere, state);
+  header->set_name(tensor_.name);
+  *header->mutable_rule() = rule_;
+  header->set_has_unsent(compress::HasResidual(*state));
+}
+
+Result<bool> LayerEncoder::Load(const v1::PolicyStateHeader& header, ByteSpan state,
+                                std::vector<float>* residual_elsewhere) {
+  const std::string& name = header.name();
+  if (std::exchange(is_loaded_, true)) return InvalidData(StrCat(name, " comes twice"));
+  const std::string policy(config::PolicyName(header.rule()));
+  const bool is_same_rule = IsSame(header.rule(), rule_);
+  const bool is_lost = !policy_->keeps_residual() && header.has_unsent();
+  if (is_lost) {
+    LOG(WARNING) << "what the policy " << policy << " had not sent of " << name
+                 << " is lost: " << policy_->name() << " keeps nothing";
+  }
+  if (is_on_device()) residual_elsewhere->resize(static_cast<size_t>(scope_.element_count));
+  const Status loaded =
+      compress::LoadState(*policy_, state, is_same_rule, *residual_elsewhere, state_.get());
+  if (loaded.ok()) return is_same_rule || !is_lost;
+  return InvalidData(StrCat("of ", name, ", under ", policy, ", ", loaded.message()));
+}
+
+}  // namespace weir::worker
