@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/base/out_of_memory.h"
 #include "common/base/random.h"
 #include "common/base/random_streams.h"
 #include "common/base/strings.h"
@@ -22,8 +23,9 @@ bool LeavesOut(const v1::PipelineConfig& pipeline) {
   return !std::ranges::all_of(pipeline.split(), split::SendsAll);
 }
 
-Status NoMemory() {
-  return ResourceExhausted(
+Status NoMemory(const std::bad_alloc& error) {
+  return ShortOfMemory(
+      error,
       "no memory for a thread's gradients and activations; use fewer --threads, a smaller "
       "data.batch_size or a smaller model");
 }
@@ -68,8 +70,8 @@ class Trainer::Thread {
   Status TryChunk(ChunkWork& chunk) {
     try {
       return RunChunk(chunk);
-    } catch (const std::bad_alloc&) {
-      return NoMemory();
+    } catch (const std::bad_alloc& error) {
+      return NoMemory(error);
     }
   }
 
@@ -209,8 +211,8 @@ void Trainer::RunThread(int number) {
   try {
     Thread(this, number, KeyedHash(layout_.seed(), RunStream::kSplit, client_->trainer(), number))
         .Run();
-  } catch (const std::bad_alloc&) {
-    on_failure_(NoMemory());
+  } catch (const std::bad_alloc& error) {
+    on_failure_(NoMemory(error));
     Abandon();
   }
 }

@@ -8,6 +8,7 @@
 
 #include "common/base/check.h"
 #include "common/base/clock.h"
+#include "common/base/out_of_memory.h"
 #include "common/base/strings.h"
 #include "common/base/utf8.h"
 #include "common/metrics/summary.h"
@@ -115,8 +116,9 @@ Result<v1::RunReport> Worker::Run() {
 Result<v1::RunReport> Worker::TrainOrRunOut() {
   try {
     return Train();
-  } catch (const std::bad_alloc&) {
-    return ResourceExhausted(
+  } catch (const std::bad_alloc& error) {
+    return ShortOfMemory(
+        error,
         "no memory for what is read, sent or saved; use fewer --threads, a smaller data.batch_size "
         "or data.chunk_batches");
   }

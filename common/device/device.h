@@ -14,10 +14,10 @@
 
 #include <cstddef>
 #include <memory>
-#include <new>
 #include <span>
 #include <string>
 
+#include "common/base/out_of_memory.h"
 #include "common/base/status.h"
 #include "common/device/pointer.h"
 
@@ -74,17 +74,6 @@ class Block {
   void* const address_;
 };
 
-// Thrown where memory is asked for and there is none, as operator new does; the message says who
-// asked for how much, and what to do.
-class OutOfMemory : public std::bad_alloc {
- public:
-  explicit OutOfMemory(std::string message) : message_(std::move(message)) {}
-  const char* what() const noexcept override { return message_.c_str(); }
-
- private:
-  std::string message_;
-};
-
 class Device {
  public:
   virtual ~Device() = default;
@@ -95,7 +84,7 @@ class Device {
   // Its memory is the host's: nothing need be copied.
   virtual bool is_host() const = 0;
 
-  // All zero, aligned to 64 bytes. purpose: for the message of OutOfMemory.
+  // All zero, aligned to 64 bytes. purpose: for the message of OutOfMemory, which is thrown.
   virtual std::unique_ptr<Block> Allocate(size_t byte_count, const std::string& purpose) = 0;
   // Of the host, which the device copies to and from without the processor's help.
   virtual std::unique_ptr<Block> AllocatePinned(size_t byte_count, const std::string& purpose) = 0;

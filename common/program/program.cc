@@ -14,6 +14,7 @@
 
 #include "common/base/check.h"
 #include "common/base/exit_code.h"
+#include "common/base/out_of_memory.h"
 #include "common/base/strings.h"
 #include "common/program/build_commit.h"
 #include "common/program/command_line.h"
@@ -47,8 +48,8 @@ Status CheckAndRun(const Program& program, Status mistakes, const Arguments& arg
   try {
     if (program.check) mistakes = Joined(mistakes, program.check(arguments));
     return mistakes.ok() ? program.run(arguments) : mistakes;
-  } catch (const std::bad_alloc&) {
-    return ResourceExhausted("not enough memory for " + program.short_of_memory);
+  } catch (const std::bad_alloc& error) {
+    return ShortOfMemory(error, "not enough memory for " + program.short_of_memory);
   } catch (const std::exception& exception) {  // of a library, where the machine lacks something
     return ResourceExhausted(exception.what());
   }

@@ -329,10 +329,10 @@ bool ServerLink::DoOrFail(void (ServerLink::*work)()) {
   try {
     (this->*work)();
     return true;
-  } catch (const std::bad_alloc&) {
-    Fail(
-        ResourceExhausted("no memory for what goes to the servers and comes from them; use a "
-                          "smaller cluster.window or data.batch_size, or fewer --threads"));
+  } catch (const std::bad_alloc& error) {
+    Fail(ShortOfMemory(error,
+                       "no memory for what goes to the servers and comes from them; use a "
+                       "smaller cluster.window or data.batch_size, or fewer --threads"));
     return false;
   }
 }

@@ -7,6 +7,7 @@
 
 #include "common/base/check.h"
 #include "common/base/clock.h"
+#include "common/base/out_of_memory.h"
 #include "common/base/strings.h"
 #include "worker/model/kernels_for.h"
 
@@ -69,10 +70,10 @@ void StageTrainer::RunThread() {
       if (Status status = thread.Do(**std::move(work)); !status.ok()) return Fail(status);
       queue_.Finished();
     }
-  } catch (const std::bad_alloc&) {
-    Fail(
-        ResourceExhausted("no memory for a thread's gradients and activations; use fewer "
-                          "--threads, a smaller pipeline.in_flight or data.batch_size"));
+  } catch (const std::bad_alloc& error) {
+    Fail(ShortOfMemory(error,
+                       "no memory for a thread's gradients and activations; use fewer "
+                       "--threads, a smaller pipeline.in_flight or data.batch_size"));
   }
 }
 
