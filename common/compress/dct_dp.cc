@@ -86,14 +86,22 @@ class DctDp : public ThresholdPolicy {
     return plan;
   }
 
-  void EndStep(PolicyState& base, const StepPlan& plan, int64_t sent_count) const override {
-    DctState& state = Cast(base);
-    // A step without a threshold says nothing about one that came meanwhile.
-    if (!plan.flush && plan.threshold) state.controller.Observe(sent_count);
-    if (config_.drain() == v1::DctPolicy::DISCARD && Drains(state, plan.step)) Forget(state, 0);
-    if (config_.drain() == v1::DctPolicy::DECAY && Decays(plan.step)) {
-      Forget(state, static_cast<float>(config_.drain_factor()));
+  bool DrainsAfter(const PolicyState& state, const StepPlan& plan) const override {
+    if (config_.drain() == v1::DctPolicy::DISCARD) return Drains(Cast(state), plan.step);
+    return config_.drain() == v1::DctPolicy::DECAY && Decays(plan.step);
+  }
+
+  // Forgets all, or all but a share. Without a share infinity and NaN go too, whatever times 0 is.
+  void Drain(PolicyState& state, std::span<float> residual) const override {
+    const bool keeps_share = config_.drain() == v1::DctPolicy::DECAY;
+    const auto share = static_cast<float>(config_.drain_factor());
+    double mass = 0;
+    for (float& value : residual) {
+      const float left = keeps_share && share > 0 ? value * share : 0;
+      mass += std::fabs(value) - std::fabs(left);
+      value = left;
     }
+    Cast(state).discarded_l1.fetch_add(mass);
   }
 
   double threshold(const PolicyState& state) const override {
@@ -104,6 +112,11 @@ class DctDp : public ThresholdPolicy {
   }
 
  private:
+  void Observe(PolicyState& base, const StepPlan& plan, int64_t sent_count) const override {
+    // A step without a threshold says nothing about one that came meanwhile.
+    if (!plan.flush && plan.threshold) Cast(base).controller.Observe(sent_count);
+  }
+
   // At 0 and every lifespan; with DOUBLING also at 1, 2, 4, ... below the lifespan.
   bool IsRecomputeStep(uint64_t step) const {
     const auto lifespan = static_cast<uint64_t>(config_.lifespan());
@@ -133,19 +146,6 @@ class DctDp : public ThresholdPolicy {
 
   bool Decays(uint64_t step) const {
     return step > 0 && step % static_cast<uint64_t>(config_.lifespan()) == 0;
-  }
-
-  // All of the residual but a share. Without a share infinity and NaN go too, whatever times 0 is.
-  static void Forget(DctState& state, float share) {
-    double mass = 0;
-    state.residual.ForEachStripe([&](int64_t, std::span<float> values) {
-      for (float& value : values) {
-        const float left = share > 0 ? value * share : 0;
-        mass += std::fabs(value) - std::fabs(left);
-        value = left;
-      }
-    });
-    state.discarded_l1.fetch_add(mass);
   }
 
   const v1::DctPolicy config_;

@@ -170,6 +170,19 @@ Status DeviceSelector::Accumulate(device::Stream& stream, device::Pointer<const 
   return CheckWatched();
 }
 
+Status DeviceSelector::EndStep(const DeviceSelection& selection) {
+  std::vector<float> residual;
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const Layer& layer = layers_[i];
+    if (!layer.policy->DrainsAfter(*layer.state, selection.plans[i])) continue;
+    const std::lock_guard lock(mutex_);
+    WEIR_RETURN_IF_ERROR(ReadResidual(i, &residual));
+    layer.policy->Drain(*layer.state, residual);
+    WEIR_RETURN_IF_ERROR(WriteResidual(i, residual));
+  }
+  return OkStatus();
+}
+
 Status DeviceSelector::ReadResidual(size_t layer, std::vector<float>* values) {
   const auto stream = compute_.device->MakeStream();
   values->resize(ResidualOf(layer).size);

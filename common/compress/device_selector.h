@@ -63,6 +63,9 @@ class DeviceSelector {
   // of the layer, where a gradient that must be finite is not.
   Status Select(device::Stream& stream, device::Pointer<const float> gradients,
                 DeviceSelection* selection);
+  // Once the step has ended for its policies (Policy::EndStep): drains what some of them give up, a
+  // layer at a time, on the host; seldom.
+  Status EndStep(const DeviceSelection& selection);
   // A step without a push.
   Status Accumulate(device::Stream& stream, device::Pointer<const float> gradients);
 

@@ -50,6 +50,13 @@ StepPlan ThresholdPolicy::BeginStep(PolicyState& base, std::span<const float> gr
   return PlanOf(base, ask, compactor.sample());
 }
 
+void ThresholdPolicy::EndStep(PolicyState& base, const StepPlan& plan, int64_t sent_count) const {
+  Observe(base, plan, sent_count);
+  if (!DrainsAfter(base, plan)) return;
+  StateOf(base).residual.ForEachStripe(
+      [&](int64_t, std::span<float> values) { Drain(base, values); });
+}
+
 void ThresholdPolicy::Select(ResidualState& state, const StepPlan& plan, uint32_t stripe,
                              std::span<const float> gradient, std::span<float> residual,
                              StripeSelection* selection) const {

@@ -50,10 +50,23 @@ class ThresholdPolicy : public ResidualPolicy {
   // sign. 0: all, of those that reach it.
   virtual float quantum() const { return 0; }
 
+  // After such a step a part of what is kept is given up, once EndStep was called: Drain does it,
+  // of any part of the residual.
+  virtual bool DrainsAfter(const PolicyState& /*state*/, const StepPlan& /*plan*/) const {
+    return false;
+  }
+  virtual void Drain(PolicyState& /*state*/, std::span<float> /*residual*/) const {}
+
   StepPlan BeginStep(PolicyState& state, std::span<const float> gradient) const final;
+  // Drains what the state has of the residual: all, unless that is on a device.
+  void EndStep(PolicyState& state, const StepPlan& plan, int64_t sent_count) const final;
   const ThresholdPolicy* by_threshold() const final { return this; }
 
  protected:
+  // What EndStep has to see of a step.
+  virtual void Observe(PolicyState& /*state*/, const StepPlan& /*plan*/,
+                       int64_t /*sent_count*/) const {}
+
   void Select(ResidualState& state, const StepPlan& plan, uint32_t stripe,
               std::span<const float> gradient, std::span<float> residual,
               StripeSelection* selection) const final;

@@ -97,10 +97,15 @@ void LoopbackCluster::StartServers() {
   for (uint32_t i = 0; i < options_.servers; ++i) StartServer(i);
 }
 
+kernels::Compute LoopbackCluster::ComputeOf(uint32_t trainer) const {
+  return options_.compute ? options_.compute(trainer) : model::CpuComputeFor(config_.model());
+}
+
 std::unique_ptr<worker::ServerClient> LoopbackCluster::MakeClient(uint32_t trainer) {
   worker::LinkOptions link;
   for (uint32_t i = 0; i < options_.servers; ++i) link.server_addresses.push_back(Address(i));
   link.trainer = trainer;
+  link.compute = ComputeOf(trainer);
   transport::FaultPlan faults = options_.faults;
   faults.seed += trainer;
   return std::make_unique<worker::ServerClient>(
@@ -140,6 +145,7 @@ void LoopbackCluster::MakeStage(uint32_t trainer, uint32_t stage) {
     worker::LinkOptions options;
     for (uint32_t i = 0; i < options_.servers; ++i) options.server_addresses.push_back(Address(i));
     options.trainer = trainer;
+    options.compute = ComputeOf(trainer);
     options.stage = stage;
     options.stage_count = options_.stages;
     options.link_address = parts->links->address();
@@ -157,6 +163,7 @@ Status LoopbackCluster::RunStage(uint32_t trainer, uint32_t stage, Trainer* part
   WEIR_RETURN_IF_ERROR(parts->client->Connect());
   worker::WorkerOptions options;
   options.threads = options_.threads;
+  options.compute = ComputeOf(trainer);
   if (options_.stages > 1) {
     options.stage = stage;
     const worker::StageParts of_stage{
@@ -171,10 +178,11 @@ Status LoopbackCluster::RunStage(uint32_t trainer, uint32_t stage, Trainer* part
                             bool awaited_next) { client->TellAdopted(generation, awaited_next); },
         .tell_lost =
             [client = parts->client.get()](uint64_t generation) { client->TellLost(generation); }};
-    options.make_trainer = [this, parts, of_stage](std::function<void(const Status&)> on_failure) {
-      return std::make_unique<worker::StageTrainer>(
-          parts->config, *parts->layout, model::CpuComputeFor(parts->config.model()),
-          options_.threads, of_stage, std::move(on_failure));
+    options.make_trainer = [this, parts, trainer,
+                            of_stage](std::function<void(const Status&)> on_failure) {
+      return std::make_unique<worker::StageTrainer>(parts->config, *parts->layout,
+                                                    ComputeOf(trainer), options_.threads, of_stage,
+                                                    std::move(on_failure));
     };
   }
   worker::Worker worker(parts->config, *parts->layout, std::move(options), parts->reader.get(),

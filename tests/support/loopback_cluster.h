@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/kernels/compute.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/report.pb.h"
@@ -39,6 +40,7 @@ struct ClusterOptions {
   std::optional<uint32_t> missing_stage = {};   // of trainer 0: nobody starts it
   transport::FaultPlan faults;                  // of every worker; its seed is varied by trainer
   std::string save = {};                        // where servers save the model; empty: they do not
+  std::function<kernels::Compute(uint32_t trainer)> compute = {};  // of a trainer; empty: the CPU's
 };
 
 // Texts laid over each other, with defaults filled in. Dies on a config that is not valid.
@@ -80,6 +82,7 @@ class LoopbackCluster {
  private:
   struct Trainer;
 
+  kernels::Compute ComputeOf(uint32_t trainer) const;
   void MakeStage(uint32_t trainer, uint32_t stage);
   Status RunStage(uint32_t trainer, uint32_t stage, Trainer* parts);
 

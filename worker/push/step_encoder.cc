@@ -93,6 +93,7 @@ Result<std::vector<session::Body>> StepEncoder::Encode(const Dense& dense, const
   auto dense_writers = scratch->dense_sizes.MakeWriters(layout_.server_count());
   auto row_writers = scratch->row_sizes.MakeWriters(layout_.server_count());
   EncodeLayers(dense.on_host, dense_writers, scratch);
+  if (selector_ != nullptr) WEIR_RETURN_IF_ERROR(selector_->EndStep(scratch->selection));
   rows_.Encode(batch, rows, row_writers, &scratch->rows);
   scratch->dense_sizes.Remember(dense_writers);
   scratch->row_sizes.Remember(row_writers);
