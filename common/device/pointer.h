@@ -11,6 +11,13 @@
 #include <cstdint>
 #include <type_traits>
 
+// What a CUDA compiler compiles for the card, too.
+#if defined(__CUDACC__)
+#define WEIR_ON_DEVICE __host__ __device__
+#else
+#define WEIR_ON_DEVICE
+#endif
+
 namespace weir::device {
 
 template <typename T>
@@ -23,7 +30,7 @@ class Pointer {
   template <typename U, typename = std::enable_if_t<std::is_same_v<const U, T>>>
   Pointer(const Pointer<U>& other) : address_(other.address()) {}  // NOLINT
 
-  T* address() const { return address_; }
+  WEIR_ON_DEVICE T* address() const { return address_; }
 
   Pointer operator+(int64_t elements) const { return Pointer(address_ + elements); }
   friend bool operator==(const Pointer& a, const Pointer& b) { return a.address_ == b.address_; }

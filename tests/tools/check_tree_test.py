@@ -33,15 +33,15 @@ SOUND = {
     "server/s.cc": "#include <tbb/task_arena.h>\n",
     "server/main.cc": '#include "gpu/register.h"\n#include "server/s.h"\n',
     "server/s.h": "#pragma once\n",
-    "gpu/register.h": '#pragma once\n#include "gpu/device/device.h"\n#include "common/base/a.h"\n',
-    "gpu/device/device.h": "#pragma once\n#include <cuda_runtime.h>\n#include <cuda/atomic>\n",
-    "gpu/device/machine.cc": "#include <boost/context/detail/fcontext.hpp>\n",
-    "gpu/kernels/k.cu": '#include "gpu/device/device.h"\n',
+    "gpu/register.h": '#pragma once\n#include "gpu/cuda.h"\n#include "common/base/a.h"\n',
+    "gpu/cuda.h": "#pragma once\n#include <cuda_runtime.h>\n#include <cuda/atomic>\n",
+    "gpu/emulator/machine.cc": "#include <boost/context/detail/fcontext.hpp>\n",
+    "gpu/kernels/k.cu": '#include "gpu/cuda.h"\n',
     "tools/bench/peer.cc": "#include <zmq.hpp>\n",
     "tests/support/both.h": '#pragma once\n#include "server/s.h"\n#include "worker/data/h.h"\n',
 } | {f"tests/{folder}/x_test.cc": "" for folder in (
     "common/base", "common/transport", "common/kernels", "common/metrics", "common/wire",
-    "gpu/device", "gpu/kernels", "worker/data", "worker/model", "server")}
+    "gpu/emulator", "gpu/kernels", "worker/data", "worker/model", "server")}
 
 
 def function_of(line_count, name="F"):
@@ -115,7 +115,7 @@ class CheckTree(unittest.TestCase):
                 ("worker/data/h.h", "<cuda_runtime.h>", "CUDA"),
                 ("server/s.h", "<cub/cub.cuh>", "CUDA"),
                 ("gpu/kernels/k.cu", "<cuda_runtime.h>", "CUDA"),
-                ("gpu/device/machine.cc", "<cuda/atomic>", "CUDA"),
+                ("gpu/emulator/machine.cc", "<cuda/atomic>", "CUDA"),
                 ("gpu/kernels/k.cu", "<cooperative_groups.h>", "CUDA"),
                 ("gpu/kernels/k.cu", "<boost/context/fiber.hpp>", "Boost.Context"),
                 ("server/s.h", "<gflags/gflags.h>", "gflags"),
@@ -164,7 +164,7 @@ class CheckTree(unittest.TestCase):
                          "tools/checks/long_code.txt allows 0")
 
     def test_kernels_are_measured_as_other_sources_are(self):
-        head = '#include "gpu/device/device.h"\n__global__ void __launch_bounds__(kThreads)\n    '
+        head = '#include "gpu/cuda.h"\n__global__ void __launch_bounds__(kThreads)\n    '
         kernel = function_of(25).removeprefix("void ")
         self.assert_only({"gpu/kernels/k.cu": head + kernel}, "gpu/kernels/k.cu:2",
                          "F has 26 lines; gpu/kernels has 1 functions over 25 lines")

@@ -15,14 +15,15 @@ if(WEIR_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
     CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${WEIR_CCACHE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    add_compile_options(-fpch-preprocess)
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
   endif()
 endif()
 
-add_compile_options(-Wall -Wextra -Wconversion -Wshadow -Werror)
+# Of C++; kernels have options of their own (gpu/cuda).
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wconversion;-Wshadow;-Werror>")
 if(CMAKE_UNITY_BUILD)
   # Of a name in another source of the same folder.
-  add_compile_options(-Wno-shadow)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>)
 endif()
 # By clang's -Wconversion these are warned of as well, by g++'s not.
 add_compile_options($<$<CXX_COMPILER_ID:Clang>:-Wno-sign-conversion>)

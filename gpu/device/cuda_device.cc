@@ -1,0 +1,166 @@
+#include "gpu/device/cuda_device.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "common/base/check.h"
+#include "common/base/strings.h"
+#include "gpu/cuda.h"
+#include "gpu/device/cuda_stream.h"
+
+namespace weir::gpu {
+namespace {
+
+std::string Mebibytes(size_t byte_count) {
+  return StrCat((byte_count + (size_t{1} << 20) - 1) >> 20, " MiB");
+}
+
+// 1000 major + 10 minor, as CUDA has it.
+std::string Version(int version) { return StrCat(version / 1000, ".", version % 1000 / 10); }
+
+// Why there is no card to be had.
+Status NoCard(cudaError_t error) {
+  int driver = 0, runtime = 0;
+  if (error == cudaErrorInsufficientDriver && cudaDriverGetVersion(&driver) == cudaSuccess &&
+      cudaRuntimeGetVersion(&runtime) == cudaSuccess) {
+    return FailedPrecondition(driver == 0 ? std::string("there is no NVIDIA driver on this machine")
+                                          : StrCat("the NVIDIA driver is too old: it knows CUDA ",
+                                                   Version(driver), ", and this build needs ",
+                                                   Version(runtime), "; install a newer driver"));
+  }
+  return FailedPrecondition(StrCat("there is no card: ", cudaGetErrorString(error),
+                                   "; look at nvidia-smi and at CUDA_VISIBLE_DEVICES"));
+}
+
+}  // namespace
+
+class CudaDevice::DeviceBlock final : public device::Block {
+ public:
+  DeviceBlock(CudaDevice* device, void* address, size_t byte_count, std::string purpose)
+      : Block(address), device_(*device), byte_count_(byte_count), purpose_(std::move(purpose)) {}
+  ~DeviceBlock() override {
+    cudaFree(address());
+    device_.GiveBack(byte_count_, purpose_);
+  }
+
+ private:
+  CudaDevice& device_;
+  const size_t byte_count_;
+  const std::string purpose_;
+};
+
+class CudaDevice::PinnedBlock final : public device::Block {
+ public:
+  explicit PinnedBlock(void* address) : Block(address) {}
+  ~PinnedBlock() override { cudaFreeHost(address()); }
+};
+
+Result<std::unique_ptr<CudaDevice>> CudaDevice::Open(int number, size_t memory_bytes) {
+  int count = 0;
+  const cudaError_t counted = cudaGetDeviceCount(&count);
+  if (counted != cudaSuccess || count == 0) {
+    return NoCard(counted == cudaSuccess ? cudaErrorNoDevice : counted);
+  }
+  if (number >= count) {
+    return FailedPrecondition(StrCat("there is no cuda:", number, ": this machine has ", count,
+                                     count == 1 ? " card, cuda:0" : " cards, cuda:0 to cuda:",
+                                     count == 1 ? "" : StrCat(count - 1)));
+  }
+  WEIR_RETURN_IF_ERROR(CudaStatus(cudaSetDevice(number), "choosing the device"));
+  cudaDeviceProp properties;
+  WEIR_RETURN_IF_ERROR(
+      CudaStatus(cudaGetDeviceProperties(&properties, number), "asking what the card is"));
+  size_t free_bytes = 0, total_bytes = 0;
+  WEIR_RETURN_IF_ERROR(
+      CudaStatus(cudaMemGetInfo(&free_bytes, &total_bytes), "asking for the card's memory"));
+  const size_t budget_bytes = memory_bytes == 0 ? free_bytes : std::min(memory_bytes, total_bytes);
+  return std::unique_ptr<CudaDevice>(
+      new CudaDevice(number, budget_bytes, properties.name, properties.multiProcessorCount));
+}
+
+CudaDevice::CudaDevice(int number, size_t budget_bytes, std::string card_name,
+                       int multiprocessor_count)
+    : number_(number),
+      budget_bytes_(budget_bytes),
+      card_name_(std::move(card_name)),
+      multiprocessor_count_(multiprocessor_count) {}
+
+std::string CudaDevice::name() const { return StrCat("cuda:", number_); }
+
+size_t CudaDevice::used_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return used_bytes_;
+}
+
+void CudaDevice::Take(size_t byte_count, const std::string& purpose) {
+  const std::lock_guard lock(mutex_);
+  if (byte_count > budget_bytes_ - used_bytes_) {
+    throw OutOfMemory(Message(byte_count, purpose));
+  }
+  used_bytes_ += byte_count;
+  bytes_of_[purpose] += byte_count;
+}
+
+void CudaDevice::GiveBack(size_t byte_count, const std::string& purpose) {
+  const std::lock_guard lock(mutex_);
+  used_bytes_ -= byte_count;
+  bytes_of_[purpose] -= byte_count;
+}
+
+// The largest first: there something can be saved.
+std::string CudaDevice::Message(size_t byte_count, const std::string& purpose) const {
+  std::vector<std::pair<size_t, std::string>> largest;
+  for (const auto& [name, bytes] : bytes_of_) {
+    if (bytes > 0) largest.emplace_back(bytes, name);
+  }
+  std::ranges::sort(largest, std::greater());
+  std::string taken;
+  for (size_t i = 0; i < std::min<size_t>(largest.size(), 3); ++i) {
+    taken += StrCat(i == 0 ? ": " : ", ", largest[i].second, " ", Mebibytes(largest[i].first));
+  }
+  return StrCat("no memory on ", name(), " for ", purpose, ": ", Mebibytes(byte_count),
+                " asked for, ", Mebibytes(budget_bytes_), " in all, of which ",
+                Mebibytes(used_bytes_), " are taken", taken,
+                "; use fewer --threads, a smaller data.batch_size or a larger --device_memory");
+}
+
+std::unique_ptr<device::Block> CudaDevice::Allocate(size_t byte_count, const std::string& purpose) {
+  Take(byte_count, purpose);
+  // cudaMalloc gives no address for nothing, and views of nothing have one.
+  const size_t at_least = std::max<size_t>(byte_count, 1);
+  void* address = nullptr;
+  cudaSetDevice(number_);
+  cudaError_t error = cudaMalloc(&address, at_least);
+  // By the default stream; other streams do not wait for it by themselves.
+  if (error == cudaSuccess) error = cudaMemsetAsync(address, 0, at_least, nullptr);
+  if (error == cudaSuccess) error = cudaStreamSynchronize(nullptr);
+  if (error != cudaSuccess) {
+    cudaFree(address);
+    GiveBack(byte_count, purpose);
+    throw OutOfMemory(StrCat(Message(byte_count, purpose), " (", cudaGetErrorString(error), ")"));
+  }
+  return std::make_unique<DeviceBlock>(this, address, byte_count, purpose);
+}
+
+std::unique_ptr<device::Block> CudaDevice::AllocatePinned(size_t byte_count,
+                                                          const std::string& purpose) {
+  void* address = nullptr;
+  const size_t at_least = std::max<size_t>(byte_count, 1);
+  cudaSetDevice(number_);
+  if (const cudaError_t error = cudaMallocHost(&address, at_least); error != cudaSuccess) {
+    throw OutOfMemory(StrCat("no pinned memory for ", purpose, ": ", Mebibytes(byte_count),
+                             " asked for (", cudaGetErrorString(error), ")"));
+  }
+  std::memset(address, 0, at_least);
+  return std::make_unique<PinnedBlock>(address);
+}
+
+std::unique_ptr<device::Stream> CudaDevice::MakeStream() {
+  return std::make_unique<CudaStream>(*this, number_);
+}
+
+std::unique_ptr<device::Event> CudaDevice::MakeEvent() { return std::make_unique<CudaEvent>(); }
+
+}  // namespace weir::gpu

@@ -1,0 +1,47 @@
+#include "gpu/device/cuda_kernels.h"
+
+#include "gpu/device/entries.h"
+
+namespace weir::gpu {
+namespace {
+
+template <Factors factors>
+constexpr kernels::DeviceKernels kKernels{
+    .linear_forward = entries::LinearForward<factors>,
+    .linear_backward_data = entries::LinearBackwardData<factors>,
+    .linear_backward_weight = entries::LinearBackwardWeight<factors>,
+    .linear_backward_squares = entries::LinearBackwardSquares<factors>,
+    .bias_backward_squares = entries::BiasBackwardSquares,
+    .transpose = entries::Transpose,
+    .relu_backward = entries::ReluBackward,
+    .sigmoid_forward = entries::SigmoidForward,
+    .sigmoid_backward = entries::SigmoidBackward,
+    .pool_tables = entries::PoolTables,
+    .scatter_tables = entries::ScatterTables,
+    .interaction_forward = entries::InteractionForward,
+    .interaction_backward = entries::InteractionBackward,
+    .sigmoid = entries::Sigmoid,
+    .loss = entries::Loss,
+    .clip_norm = entries::ClipNorm,
+    .add_squares = entries::AddSquares,
+    .write_values = entries::WriteValues,
+    .mark_nonzero = entries::MarkNonzero,
+};
+
+constexpr kernels::SelectTable kSelect{
+    .accumulate_and_select = entries::AccumulateAndSelect,
+    .accumulate = entries::Accumulate,
+    .gather_magnitudes = entries::GatherMagnitudes,
+};
+
+}  // namespace
+
+kernels::Compute CudaCompute(CudaDevice& device, kernels::Precision precision, int64_t batch_rows) {
+  return {.device = &device,
+          .kernels = precision == kernels::Precision::kBf16 ? &kKernels<Factors::kBf16>
+                                                            : &kKernels<Factors::kF32>,
+          .select = &kSelect,
+          .slice_rows = batch_rows};
+}
+
+}  // namespace weir::gpu

@@ -1,0 +1,91 @@
+#include "gpu/device/cuda_stream.h"
+
+#include "common/base/strings.h"
+
+namespace weir::gpu {
+
+Status CudaStatus(cudaError_t error, const char* what) {
+  if (error == cudaSuccess) return OkStatus();
+  const std::string message = StrCat("CUDA: ", what, ": ", cudaGetErrorString(error));
+  if (error == cudaErrorMemoryAllocation) return ResourceExhausted(message);
+  return Internal(message);
+}
+
+CudaEvent::CudaEvent() {
+  if (cudaEventCreateWithFlags(&event_, cudaEventDisableTiming) != cudaSuccess) event_ = nullptr;
+}
+
+CudaEvent::~CudaEvent() {
+  if (event_ != nullptr) cudaEventDestroy(event_);
+}
+
+Status CudaEvent::Synchronize() {
+  if (event_ == nullptr) return Internal("CUDA: an event could not be made");
+  return CudaStatus(cudaEventSynchronize(event_), "waiting for an event");
+}
+
+CudaStream::CudaStream(device::Device& device, int number) : device_(device) {
+  // Of the thread that makes the stream, which is the one that uses it.
+  Keep(cudaSetDevice(number), "choosing the device");
+  Keep(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+}
+
+CudaStream::~CudaStream() {
+  if (stream_ == nullptr) return;
+  cudaStreamSynchronize(stream_);
+  cudaStreamDestroy(stream_);
+}
+
+void CudaStream::Keep(cudaError_t error, const char* what) {
+  if (error != cudaSuccess && status_.ok()) status_ = CudaStatus(error, what);
+}
+
+void* CudaStream::Scratch(size_t byte_count) {
+  if (has_failed()) return nullptr;
+  if (scratch_.size() >= byte_count) return scratch_.data().address();
+  // What is enqueued may use the old one.
+  Keep(cudaStreamSynchronize(stream_), "what was enqueued");
+  if (has_failed()) return nullptr;
+  try {
+    scratch_ = device::Buffer<uint8_t>(device_, byte_count + byte_count / 4, "scratch");
+  } catch (const OutOfMemory& error) {
+    status_ = ResourceExhausted(error.what());
+    return nullptr;
+  }
+  return scratch_.data().address();
+}
+
+void CudaStream::Record(device::Event* event) {
+  if (has_failed()) return;
+  Keep(cudaEventRecord(static_cast<CudaEvent*>(event)->handle(), stream_), "recording an event");
+}
+
+void CudaStream::Wait(const device::Event& event) {
+  if (has_failed()) return;
+  Keep(cudaStreamWaitEvent(stream_, static_cast<const CudaEvent&>(event).handle(), 0),
+       "waiting in a stream");
+}
+
+Status CudaStream::Synchronize() {
+  if (!has_failed()) Keep(cudaStreamSynchronize(stream_), "what was enqueued");
+  return status_;
+}
+
+void CudaStream::DoCopyToDevice(const void* from, void* to, size_t byte_count) {
+  if (has_failed() || byte_count == 0) return;
+  Keep(cudaMemcpyAsync(to, from, byte_count, cudaMemcpyHostToDevice, stream_),
+       "a copy to the card");
+}
+
+void CudaStream::DoCopyToHost(const void* from, void* to, size_t byte_count) {
+  if (has_failed() || byte_count == 0) return;
+  Keep(cudaMemcpyAsync(to, from, byte_count, cudaMemcpyDeviceToHost, stream_),
+       "a copy from the card");
+}
+
+void CudaStream::DoZero(void* at, size_t byte_count) {
+  if (has_failed() || byte_count == 0) return;
+  Keep(cudaMemsetAsync(at, 0, byte_count, stream_), "zeroing memory");
+}
+
+}  // namespace weir::gpu

@@ -1,0 +1,70 @@
+// A stream of a card, and its events (common/device/device.h).
+//
+// The first error of a stream is kept with the name of what failed; from then on nothing more is
+// enqueued, and Synchronize tells it.
+//
+// Place in the life of a batch: all that a trainer computes on a card is enqueued here.
+// Thread rule: one thread at a time. The device outlives it.
+#pragma once
+
+#include <cstddef>
+
+#include "common/base/status.h"
+#include "common/device/buffers.h"
+#include "common/device/device.h"
+#include "gpu/cuda.h"
+
+namespace weir::gpu {
+
+class CudaEvent final : public device::Event {
+ public:
+  CudaEvent();
+  CudaEvent(const CudaEvent&) = delete;
+  CudaEvent& operator=(const CudaEvent&) = delete;
+  ~CudaEvent() override;
+
+  Status Synchronize() override;
+  cudaEvent_t handle() const { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+class CudaStream final : public device::Stream {
+ public:
+  // device: outlives the stream. number: the device's.
+  CudaStream(device::Device& device, int number);
+  CudaStream(const CudaStream&) = delete;
+  CudaStream& operator=(const CudaStream&) = delete;
+  ~CudaStream() override;
+
+  cudaStream_t handle() const { return stream_; }
+  // Enqueues nothing any more.
+  bool has_failed() const { return !status_.ok(); }
+  // Keeps the error of what was enqueued, if it is the first. what: for the message.
+  void Keep(cudaError_t error, const char* what);
+
+  // At least so many bytes of the card, of any content, good until the next call; for what is
+  // enqueued in this stream alone. Null, with the error kept, where there is no memory.
+  void* Scratch(size_t byte_count);
+
+  void Record(device::Event* event) override;
+  void Wait(const device::Event& event) override;
+  Status Synchronize() override;
+
+ protected:
+  void DoCopyToDevice(const void* from, void* to, size_t byte_count) override;
+  void DoCopyToHost(const void* from, void* to, size_t byte_count) override;
+  void DoZero(void* at, size_t byte_count) override;
+
+ private:
+  device::Device& device_;
+  cudaStream_t stream_ = nullptr;
+  Status status_;
+  device::Buffer<uint8_t> scratch_;
+};
+
+// As an error of the world: what failed, why, and what can be done.
+Status CudaStatus(cudaError_t error, const char* what);
+
+}  // namespace weir::gpu

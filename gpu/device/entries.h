@@ -1,0 +1,95 @@
+// The entries of a card's tables (cuda_kernels.cc), whose contracts stand in
+// common/kernels/kernel_table.h and select_table.h: each checks shapes, which would be our mistake,
+// launches nothing where there is nothing to do or the stream has failed, and keeps a launch's
+// error in the stream by the entry's name.
+//
+// Thread rule: any thread, each with its own stream. Nobody but the files of this folder includes
+// this one.
+#pragma once
+
+#include "common/kernels/kernel_table.h"
+#include "common/kernels/select_table.h"
+#include "gpu/device/cuda_stream.h"
+#include "gpu/kernels/products.h"
+
+namespace weir::gpu::entries {
+
+using device::Pointer;
+using device::Stream;
+using kernels::ConstDeviceMatrix;
+using kernels::ConstDeviceVector;
+using kernels::DeviceMatrix;
+using kernels::DeviceVector;
+
+// Calls enqueue(handle) unless the stream has failed.
+template <typename Enqueue>
+void Do(Stream& stream, const char* name, const Enqueue& enqueue) {
+  auto& own = static_cast<CudaStream&>(stream);
+  if (!own.has_failed()) own.Keep(enqueue(own.handle()), name);
+}
+
+// The same with scratch memory of so many bytes.
+template <typename Enqueue>
+void DoWithScratch(Stream& stream, const char* name, size_t byte_count, const Enqueue& enqueue) {
+  auto& own = static_cast<CudaStream&>(stream);
+  void* const scratch = own.Scratch(byte_count);
+  if (scratch != nullptr) own.Keep(enqueue(scratch, own.handle()), name);
+}
+
+template <typename Matrix>
+bool IsEmpty(const Matrix& matrix) {
+  return matrix.row_count == 0 || matrix.column_count == 0;
+}
+
+template <Factors factors>
+void LinearForward(Stream& stream, const ConstDeviceMatrix& x, const ConstDeviceMatrix& weight,
+                   const ConstDeviceVector& bias, kernels::Activation activation,
+                   const DeviceMatrix& y);
+template <Factors factors>
+void LinearBackwardData(Stream& stream, const ConstDeviceMatrix& dy,
+                        const ConstDeviceMatrix& weight, const ConstDeviceMatrix& relu_output,
+                        const DeviceMatrix& dx);
+template <Factors factors>
+void LinearBackwardWeight(Stream& stream, const ConstDeviceMatrix& dy, const ConstDeviceMatrix& x,
+                          bool accumulate, const DeviceMatrix& dw,
+                          const DeviceVector& bias_gradient);
+template <Factors factors>
+void LinearBackwardSquares(Stream& stream, const ConstDeviceMatrix& dy, const ConstDeviceMatrix& x,
+                           float keep, const DeviceMatrix& sums);
+void BiasBackwardSquares(Stream& stream, const ConstDeviceMatrix& dy, float keep,
+                         const DeviceVector& sums);
+void Transpose(Stream& stream, const ConstDeviceMatrix& from, const DeviceMatrix& to);
+void ReluBackward(Stream& stream, const ConstDeviceMatrix& output, const DeviceMatrix& gradient);
+void SigmoidForward(Stream& stream, const DeviceMatrix& y);
+void SigmoidBackward(Stream& stream, const ConstDeviceMatrix& y, const DeviceMatrix& gradient);
+void PoolTables(Stream& stream, const ConstDeviceMatrix& rows, const kernels::TablesView& tables,
+                const DeviceMatrix& vectors);
+void ScatterTables(Stream& stream, const ConstDeviceMatrix& vector_gradients,
+                   const kernels::TablesView& tables, const DeviceMatrix& row_gradients,
+                   const DeviceVector& row_squares);
+void InteractionForward(Stream& stream, const ConstDeviceMatrix& vectors, int64_t dimension,
+                        kernels::Pairs pairs, const DeviceMatrix& output);
+void InteractionBackward(Stream& stream, const ConstDeviceMatrix& vectors, int64_t dimension,
+                         kernels::Pairs pairs, const ConstDeviceMatrix& output_gradient,
+                         const DeviceMatrix& vector_gradients);
+void Sigmoid(Stream& stream, const ConstDeviceVector& logits, const DeviceVector& probabilities);
+void Loss(Stream& stream, const kernels::Loss& loss, const ConstDeviceVector& logits,
+          const ConstDeviceVector& labels, int64_t mean_rows, const DeviceVector& logit_gradients,
+          Pointer<double> sum);
+void ClipNorm(Stream& stream, double limit, const DeviceVector& gradients,
+              const DeviceVector& squares, Pointer<float> factor);
+void AddSquares(Stream& stream, const ConstDeviceVector& squares, Pointer<const float> factor,
+                float decay, const DeviceVector& sums);
+void WriteValues(Stream& stream, const ConstDeviceVector& values, Pointer<const uint32_t> indexes,
+                 const DeviceVector& to);
+void MarkNonzero(Stream& stream, const ConstDeviceVector& values, Pointer<uint8_t> marks);
+void AccumulateAndSelect(Stream& stream, const kernels::StripesView& stripes,
+                         Pointer<const kernels::LayerPlan> plans, Pointer<const float> gradient,
+                         Pointer<float> residual, const kernels::SelectedView& selected);
+void Accumulate(Stream& stream, const kernels::StripesView& stripes, Pointer<const float> gradient,
+                Pointer<float> residual);
+void GatherMagnitudes(Stream& stream, Pointer<const uint32_t> places, int64_t count,
+                      Pointer<const float> gradient, Pointer<const float> residual,
+                      Pointer<float> magnitudes);
+
+}  // namespace weir::gpu::entries

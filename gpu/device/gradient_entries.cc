@@ -1,0 +1,75 @@
+#include "common/base/check.h"
+#include "gpu/device/entries.h"
+#include "gpu/kernels/gradients.h"
+#include "gpu/kernels/layers_select.h"
+
+namespace weir::gpu::entries {
+
+void ClipNorm(Stream& stream, double limit, const DeviceVector& gradients,
+              const DeviceVector& squares, Pointer<float> factor) {
+  DoWithScratch(stream, "clip_norm", ClipNormScratchBytes(), [&](void* scratch, cudaStream_t to) {
+    return gpu::ClipNorm(limit, gradients.data.address(), gradients.count, squares.data.address(),
+                         squares.count, factor.address(), scratch, to);
+  });
+}
+
+void AddSquares(Stream& stream, const ConstDeviceVector& squares, Pointer<const float> factor,
+                float decay, const DeviceVector& sums) {
+  CHECK_EQ(squares.count, sums.count);
+  if (sums.count == 0) return;
+  Do(stream, "add_squares", [&](cudaStream_t to) {
+    return gpu::AddSquares(squares.data.address(), squares.count, factor.address(), decay,
+                           sums.data.address(), to);
+  });
+}
+
+void WriteValues(Stream& stream, const ConstDeviceVector& values, Pointer<const uint32_t> indexes,
+                 const DeviceVector& to) {
+  if (values.count == 0) return;
+  Do(stream, "write_values", [&](cudaStream_t in) {
+    return gpu::WriteValues(values.data.address(), indexes.address(), values.count,
+                            to.data.address(), in);
+  });
+}
+
+void MarkNonzero(Stream& stream, const ConstDeviceVector& values, Pointer<uint8_t> marks) {
+  if (values.count == 0) return;
+  Do(stream, "mark_nonzero", [&](cudaStream_t to) {
+    return gpu::MarkNonzero(values.data.address(), values.count, marks.address(), to);
+  });
+}
+
+void AccumulateAndSelect(Stream& stream, const kernels::StripesView& stripes,
+                         Pointer<const kernels::LayerPlan> plans, Pointer<const float> gradient,
+                         Pointer<float> residual, const kernels::SelectedView& selected) {
+  if (stripes.count == 0) return;
+  const RawSelected to{selected.ends.address(), selected.offsets.address(),
+                       selected.values.address()};
+  DoWithScratch(stream, "accumulate_and_select", SelectScratchBytes(stripes.count),
+                [&](void* scratch, cudaStream_t in) {
+                  return gpu::AccumulateAndSelect(stripes.stripes.address(), stripes.count,
+                                                  plans.address(), gradient.address(),
+                                                  residual.address(), to, scratch, in);
+                });
+}
+
+void Accumulate(Stream& stream, const kernels::StripesView& stripes, Pointer<const float> gradient,
+                Pointer<float> residual) {
+  if (stripes.count == 0) return;
+  Do(stream, "accumulate", [&](cudaStream_t to) {
+    return gpu::Accumulate(stripes.stripes.address(), stripes.count, gradient.address(),
+                           residual.address(), to);
+  });
+}
+
+void GatherMagnitudes(Stream& stream, Pointer<const uint32_t> places, int64_t count,
+                      Pointer<const float> gradient, Pointer<const float> residual,
+                      Pointer<float> magnitudes) {
+  if (count == 0) return;
+  Do(stream, "gather_magnitudes", [&](cudaStream_t to) {
+    return gpu::GatherMagnitudes(places.address(), count, gradient.address(), residual.address(),
+                                 magnitudes.address(), to);
+  });
+}
+
+}  // namespace weir::gpu::entries

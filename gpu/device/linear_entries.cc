@@ -1,0 +1,95 @@
+#include "common/base/check.h"
+#include "gpu/device/entries.h"
+
+namespace weir::gpu::entries {
+
+template <Factors factors>
+void LinearForward(Stream& stream, const ConstDeviceMatrix& x, const ConstDeviceMatrix& weight,
+                   const ConstDeviceVector& bias, kernels::Activation activation,
+                   const DeviceMatrix& y) {
+  CHECK_EQ(x.row_count, weight.column_count);
+  CHECK_EQ(y.row_count, weight.row_count);
+  CHECK_EQ(y.column_count, x.column_count);
+  CHECK_EQ(bias.count, y.row_count);
+  if (IsEmpty(y)) return;
+  Do(stream, "linear_forward", [&](cudaStream_t to) {
+    return gpu::LinearForward(factors, Raw(x), Raw(weight), bias.data.address(), activation, Raw(y),
+                              to);
+  });
+}
+
+template <Factors factors>
+void LinearBackwardData(Stream& stream, const ConstDeviceMatrix& dy,
+                        const ConstDeviceMatrix& weight, const ConstDeviceMatrix& relu_output,
+                        const DeviceMatrix& dx) {
+  CHECK_EQ(dy.row_count, weight.row_count);
+  CHECK_EQ(dx.row_count, weight.column_count);
+  CHECK_EQ(dx.column_count, dy.column_count);
+  if (IsEmpty(dx)) return;
+  Do(stream, "linear_backward_data", [&](cudaStream_t to) {
+    return gpu::LinearBackwardData(factors, Raw(dy), Raw(weight), Raw(relu_output), Raw(dx), to);
+  });
+}
+
+template <Factors factors>
+void LinearBackwardWeight(Stream& stream, const ConstDeviceMatrix& dy, const ConstDeviceMatrix& x,
+                          bool accumulate, const DeviceMatrix& dw,
+                          const DeviceVector& bias_gradient) {
+  CHECK_EQ(dw.row_count, dy.row_count);
+  CHECK_EQ(dw.column_count, x.row_count);
+  CHECK_EQ(dy.column_count, x.column_count);
+  CHECK_EQ(bias_gradient.count, dy.row_count);
+  if (dy.row_count == 0) return;
+  Do(stream, "linear_backward_weight", [&](cudaStream_t to) {
+    return gpu::LinearBackwardWeight(factors, Raw(dy), Raw(x), accumulate, Raw(dw),
+                                     bias_gradient.data.address(), to);
+  });
+}
+
+template <Factors factors>
+void LinearBackwardSquares(Stream& stream, const ConstDeviceMatrix& dy, const ConstDeviceMatrix& x,
+                           float keep, const DeviceMatrix& sums) {
+  CHECK_EQ(sums.row_count, dy.row_count);
+  CHECK_EQ(sums.column_count, x.row_count);
+  CHECK_EQ(dy.column_count, x.column_count);
+  if (IsEmpty(sums)) return;
+  Do(stream, "linear_backward_squares", [&](cudaStream_t to) {
+    return gpu::LinearBackwardSquares(factors, Raw(dy), Raw(x), keep, Raw(sums), to);
+  });
+}
+
+void BiasBackwardSquares(Stream& stream, const ConstDeviceMatrix& dy, float keep,
+                         const DeviceVector& sums) {
+  CHECK_EQ(sums.count, dy.row_count);
+  if (dy.row_count == 0) return;
+  Do(stream, "bias_backward_squares", [&](cudaStream_t to) {
+    return gpu::BiasBackwardSquares(Raw(dy), keep, sums.data.address(), to);
+  });
+}
+
+template void LinearForward<Factors::kF32>(Stream&, const ConstDeviceMatrix&,
+                                           const ConstDeviceMatrix&, const ConstDeviceVector&,
+                                           kernels::Activation, const DeviceMatrix&);
+template void LinearBackwardData<Factors::kF32>(Stream&, const ConstDeviceMatrix&,
+                                                const ConstDeviceMatrix&, const ConstDeviceMatrix&,
+                                                const DeviceMatrix&);
+template void LinearBackwardWeight<Factors::kF32>(Stream&, const ConstDeviceMatrix&,
+                                                  const ConstDeviceMatrix&, bool,
+                                                  const DeviceMatrix&, const DeviceVector&);
+template void LinearBackwardSquares<Factors::kF32>(Stream&, const ConstDeviceMatrix&,
+                                                   const ConstDeviceMatrix&, float,
+                                                   const DeviceMatrix&);
+template void LinearForward<Factors::kBf16>(Stream&, const ConstDeviceMatrix&,
+                                            const ConstDeviceMatrix&, const ConstDeviceVector&,
+                                            kernels::Activation, const DeviceMatrix&);
+template void LinearBackwardData<Factors::kBf16>(Stream&, const ConstDeviceMatrix&,
+                                                 const ConstDeviceMatrix&, const ConstDeviceMatrix&,
+                                                 const DeviceMatrix&);
+template void LinearBackwardWeight<Factors::kBf16>(Stream&, const ConstDeviceMatrix&,
+                                                   const ConstDeviceMatrix&, bool,
+                                                   const DeviceMatrix&, const DeviceVector&);
+template void LinearBackwardSquares<Factors::kBf16>(Stream&, const ConstDeviceMatrix&,
+                                                    const ConstDeviceMatrix&, float,
+                                                    const DeviceMatrix&);
+
+}  // namespace weir::gpu::entries

@@ -1,0 +1,107 @@
+// A card's memory is the host's, of a limit, and holds no zeros when it is new.
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <unordered_map>
+
+#include "gpu/emulator/machine.h"
+
+namespace weir::gpu::emulator {
+namespace {
+
+constexpr int kRuntimeVersion = 12000;
+constexpr int kPoison = 0xff;  // a NaN wherever it is read as a float
+
+struct Memory {
+  std::mutex mutex;
+  std::unordered_map<void*, size_t> sizes;
+  size_t used_bytes = 0;
+};
+
+Memory& TheMemory() {
+  static auto* const memory = new Memory;
+  return *memory;
+}
+
+void* NewBlock(size_t size) {
+  void* at = nullptr;
+  if (posix_memalign(&at, 256, size) != 0) return nullptr;
+  std::memset(at, kPoison, size);
+  return at;
+}
+
+}  // namespace
+}  // namespace weir::gpu::emulator
+
+using weir::gpu::emulator::faults;
+using weir::gpu::emulator::TheMemory;
+
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = faults().driver_version;
+  return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = weir::gpu::emulator::kRuntimeVersion;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = faults().cards;
+  if (faults().driver_version < weir::gpu::emulator::kRuntimeVersion) {
+    return cudaErrorInsufficientDriver;
+  }
+  return *count == 0 ? cudaErrorNoDevice : cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device) {
+  return device >= 0 && device < faults().cards ? cudaSuccess : cudaErrorInvalidDevice;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int /*device*/) {
+  std::strcpy(properties->name, "an emulated card");
+  properties->totalGlobalMem = faults().memory_bytes;
+  properties->multiProcessorCount = 4;
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
+  const std::lock_guard lock(TheMemory().mutex);
+  *total_bytes = faults().memory_bytes;
+  *free_bytes = *total_bytes - TheMemory().used_bytes;
+  return cudaSuccess;
+}
+
+cudaError_t cudaMalloc(void** at, size_t size) {
+  const std::lock_guard lock(TheMemory().mutex);
+  *at = nullptr;
+  if (size > faults().memory_bytes - TheMemory().used_bytes) return cudaErrorMemoryAllocation;
+  *at = weir::gpu::emulator::NewBlock(size);
+  if (*at == nullptr) return cudaErrorMemoryAllocation;
+  TheMemory().sizes[*at] = size;
+  TheMemory().used_bytes += size;
+  return cudaSuccess;
+}
+
+cudaError_t cudaFree(void* at) {
+  if (at == nullptr) return cudaSuccess;
+  const cudaError_t error = cudaDeviceSynchronize();
+  const std::lock_guard lock(TheMemory().mutex);
+  const auto found = TheMemory().sizes.find(at);
+  if (found == TheMemory().sizes.end()) return cudaErrorInvalidValue;
+  TheMemory().used_bytes -= found->second;
+  TheMemory().sizes.erase(found);
+  std::free(at);
+  return error;
+}
+
+cudaError_t cudaMallocHost(void** at, size_t size) {
+  *at = weir::gpu::emulator::NewBlock(size);
+  return *at == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+}
+
+cudaError_t cudaFreeHost(void* at) {
+  const cudaError_t error = cudaDeviceSynchronize();
+  std::free(at);
+  return error;
+}

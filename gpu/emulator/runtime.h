@@ -1,0 +1,77 @@
+// As much of CUDA's runtime as Weir uses, with CUDA's names. Streams are queues that run as late as
+// they may, in any order that events allow; an error of a kernel stays. Included through
+// gpu/cuda.h.
+//
+// Thread rule: any thread. One lock covers it all, and is held while a stream's work runs.
+#pragma once
+
+#include "gpu/emulator/exchange.h"
+
+enum cudaError_t {
+  cudaSuccess = 0,
+  cudaErrorInvalidValue = 1,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorInsufficientDriver = 35,
+  cudaErrorNoDevice = 100,
+  cudaErrorInvalidDevice = 101,
+  cudaErrorNotReady = 600,
+  cudaErrorLaunchFailure = 719
+};
+enum cudaMemcpyKind {
+  cudaMemcpyHostToHost,
+  cudaMemcpyHostToDevice,
+  cudaMemcpyDeviceToHost,
+  cudaMemcpyDeviceToDevice,
+  cudaMemcpyDefault
+};
+struct WeirStream;
+struct WeirEvent;
+using cudaStream_t = WeirStream*;
+using cudaEvent_t = WeirEvent*;
+inline constexpr unsigned cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2;
+struct cudaDeviceProp {
+  char name[256];
+  size_t totalGlobalMem;
+  int multiProcessorCount;
+};
+cudaError_t cudaDriverGetVersion(int* version);
+cudaError_t cudaRuntimeGetVersion(int* version);
+cudaError_t cudaGetDeviceCount(int* count);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
+cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes);
+cudaError_t cudaMalloc(void** at, size_t size);
+template <typename T>
+cudaError_t cudaMalloc(T** at, size_t size) {
+  return cudaMalloc(reinterpret_cast<void**>(at), size);
+}
+cudaError_t cudaFree(void* at);
+cudaError_t cudaMallocHost(void** at, size_t size);
+cudaError_t cudaFreeHost(void* at);
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyKind, cudaStream_t);
+cudaError_t cudaMemsetAsync(void* to, int value, size_t size, cudaStream_t);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t*, unsigned flags);
+cudaError_t cudaStreamDestroy(cudaStream_t);
+cudaError_t cudaStreamSynchronize(cudaStream_t);
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned flags = 0);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t*, unsigned flags);
+cudaError_t cudaEventDestroy(cudaEvent_t);
+cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t);
+cudaError_t cudaEventSynchronize(cudaEvent_t);
+cudaError_t cudaEventQuery(cudaEvent_t);
+cudaError_t cudaDeviceSynchronize();
+cudaError_t cudaGetLastError();
+const char* cudaGetErrorString(cudaError_t);
+
+namespace weir::gpu {
+template <typename... P, typename... A>
+cudaError_t Launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, cudaStream_t stream,
+                   A... arguments) {
+  if (grid.x == 0 || block.x == 0 || block.x * block.y * block.z > 1024 || shared > 227 * 1024)
+    return cudaErrorInvalidValue;
+  emulator::Enqueue(stream, [=] {
+    emulator::Run(grid, block, shared, [=] { kernel(static_cast<P>(arguments)...); });
+  });
+  return cudaSuccess;
+}
+}  // namespace weir::gpu

@@ -1,0 +1,28 @@
+// Selection from all layers of a step; contracts are in common/kernels/select_table.h. There is a
+// stripe.
+#pragma once
+
+#include "common/kernels/select_table.h"
+#include "gpu/cuda.h"
+
+namespace weir::gpu {
+
+// kernels::SelectedView, its addresses taken out.
+struct RawSelected {
+  uint32_t* ends;
+  uint16_t* offsets;
+  float* values;
+};
+
+// scratch: SelectScratchBytes, of any content.
+size_t SelectScratchBytes(int64_t stripe_count);
+cudaError_t AccumulateAndSelect(const kernels::StripePlace* stripes, int64_t stripe_count,
+                                const kernels::LayerPlan* plans, const float* gradient,
+                                float* residual, const RawSelected& selected, void* scratch,
+                                cudaStream_t stream);
+cudaError_t Accumulate(const kernels::StripePlace* stripes, int64_t stripe_count,
+                       const float* gradient, float* residual, cudaStream_t stream);
+cudaError_t GatherMagnitudes(const uint32_t* places, int64_t count, const float* gradient,
+                             const float* residual, float* magnitudes, cudaStream_t stream);
+
+}  // namespace weir::gpu

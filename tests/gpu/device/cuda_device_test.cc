@@ -1,0 +1,125 @@
+#include "gpu/device/cuda_device.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "common/device/buffers.h"
+#include "gpu/cuda.h"
+#include "gpu/device/cuda_kernels.h"
+#include "gpu/open_device.h"
+
+namespace weir::gpu {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class CudaDeviceTest : public testing::Test {
+ protected:
+  ~CudaDeviceTest() override { emulator::ResetDevice(); }
+};
+
+TEST_F(CudaDeviceTest, IsOpenedByItsNumber) {
+  const auto device = CudaDevice::Open(0);
+  ASSERT_TRUE(device.ok()) << device.status();
+  EXPECT_EQ((*device)->name(), "cuda:0");
+  EXPECT_FALSE((*device)->is_host());
+}
+
+TEST_F(CudaDeviceTest, SaysWhatThereIsOfAnother) {
+  EXPECT_THAT(CudaDevice::Open(7).status().message(),
+              HasSubstr("there is no cuda:7: this machine has 1 card, cuda:0"));
+  emulator::faults().cards = 3;
+  EXPECT_THAT(CudaDevice::Open(7).status().message(),
+              HasSubstr("this machine has 3 cards, cuda:0 to cuda:2"));
+  emulator::faults().cards = 0;
+  EXPECT_THAT(CudaDevice::Open(0).status().message(),
+              AllOf(HasSubstr("there is no card"), HasSubstr("CUDA_VISIBLE_DEVICES")));
+  emulator::faults().driver_version = 11080;
+  EXPECT_THAT(CudaDevice::Open(0).status().message(),
+              HasSubstr("too old: it knows CUDA 11.8, and this build needs 12.0"));
+  emulator::faults().driver_version = 0;
+  EXPECT_THAT(CudaDevice::Open(0).status().message(), HasSubstr("there is no NVIDIA driver"));
+}
+
+TEST_F(CudaDeviceTest, TheFlagsDeviceIsOpenedWithKernelsForIt) {
+  const auto opened =
+      OpenDevice({.is_cuda = true, .number = 0}, size_t{1} << 30, kernels::Precision::kF32, 4096);
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_EQ(opened->compute.device, opened->card.get());
+  EXPECT_EQ(opened->compute.slice_rows, 4096);
+  EXPECT_NE(opened->compute.select, nullptr);
+  EXPECT_EQ(OpenDevice({}, 0, kernels::Precision::kF32, 1)->compute.device->name(), "cpu");
+}
+
+TEST_F(CudaDeviceTest, MemoryIsZero) {
+  const auto device = *CudaDevice::Open(0);
+  const device::Buffer<float> buffer(*device, 3, "a test");
+  const auto stream = device->MakeStream();
+  std::vector<float> host(3, 5);
+  stream->CopyToHost<float>(buffer.span(), host);
+  ASSERT_TRUE(stream->Synchronize().ok());
+  EXPECT_THAT(host, testing::Each(0));
+}
+
+std::string MessageOf(CudaDevice& device, size_t byte_count, const std::string& purpose) {
+  try {
+    device.Allocate(byte_count, purpose);
+  } catch (const OutOfMemory& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_F(CudaDeviceTest, WhoAsksForMoreThanTheBudgetHearsWhoHasIt) {
+  const auto device = *CudaDevice::Open(0, size_t{10} << 20);
+  {
+    const auto few = device->Allocate(size_t{1} << 20, "activations");
+    const auto many = device->Allocate(size_t{7} << 20, "residuals");
+    EXPECT_EQ(device->used_bytes(), size_t{8} << 20);
+    EXPECT_THAT(
+        MessageOf(*device, size_t{3} << 20, "gradients"),
+        AllOf(HasSubstr("no memory on cuda:0 for gradients: 3 MiB asked for, 10 MiB in all"),
+              HasSubstr("8 MiB are taken: residuals 7 MiB, activations 1 MiB"),
+              HasSubstr("--device_memory")));
+  }
+  EXPECT_EQ(device->used_bytes(), 0u);
+  EXPECT_EQ(MessageOf(*device, size_t{10} << 20, "gradients"), "");
+}
+
+TEST_F(CudaDeviceTest, WhatTheCardItselfRefusesIsSaidToo) {
+  const auto device = *CudaDevice::Open(0);
+  emulator::faults().memory_bytes = 1 << 20;
+  EXPECT_THAT(MessageOf(*device, size_t{4} << 20, "gradients"),
+              AllOf(HasSubstr("for gradients"), HasSubstr("(out of memory)")));
+}
+
+TEST_F(CudaDeviceTest, AKernelThatFailsIsNamedAndStaysTheStreamsError) {
+  const auto device = *CudaDevice::Open(0);
+  const kernels::Compute compute = CudaCompute(*device, kernels::Precision::kF32, 1);
+  const auto stream = device->MakeStream();
+  const device::Buffer<float> values(*device, 4, "a test");
+  emulator::faults().good_launches = 0;
+  compute.kernels->sigmoid(*stream, {values.data(), 4}, {values.data(), 4});
+  const Status failed = stream->Synchronize();
+  EXPECT_EQ(failed.code(), StatusCode::kInternal);
+  EXPECT_THAT(failed.message(), HasSubstr("unspecified launch failure"));
+  compute.kernels->sigmoid(*stream, {values.data(), 4}, {values.data(), 4});
+  EXPECT_EQ(stream->Synchronize().message(), failed.message());
+}
+
+TEST_F(CudaDeviceTest, ScratchMemoryThatIsNotThereIsTheStreamsError) {
+  const auto device = *CudaDevice::Open(0, 1 << 10);
+  const kernels::Compute compute = CudaCompute(*device, kernels::Precision::kF32, 1);
+  const auto stream = device->MakeStream();
+  const device::Buffer<float> values(*device, 4, "a test");
+  const device::Buffer<float> factor(*device, 1, "a test");
+  compute.kernels->clip_norm(*stream, 1, {values.data(), 4}, {}, factor.data());
+  EXPECT_EQ(stream->Synchronize().code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(stream->Synchronize().message(), HasSubstr("for scratch"));
+}
+
+}  // namespace
+}  // namespace weir::gpu

@@ -1,0 +1,128 @@
+// Products of eighths add up exactly in 32 bits, in any order: what a card makes of them is the
+// CPU's to the bit.
+#include <cmath>
+#include <vector>
+
+#include "tests/gpu/kernels/operations.h"
+
+namespace weir::gpu {
+namespace {
+
+using kernels::Precision;
+using test::Bench;
+using test::ExpectNear;
+using test::ExpectSame;
+using test::PlacedMatrix;
+
+struct LayerShape {
+  int64_t samples, inputs, outputs;
+};
+
+// One sample, one feature; odd; a tile's border; larger than a tile, both ways and in depth.
+const LayerShape kLayerShapes[] = {{1, 1, 1}, {3, 5, 7}, {64, 16, 64}, {70, 33, 65}, {130, 17, 3}};
+
+float AnyFloat(RandomStream* random) { return static_cast<float>(2 * random->NextUnit() - 1); }
+
+int64_t Stride(const LayerShape& shape) { return kernels::PaddedStride(shape.samples); }
+
+std::vector<float> Forward(const Bench& bench, const LayerShape& shape,
+                           kernels::Activation activation, float (*draw)(RandomStream*)) {
+  const PlacedMatrix x(bench, shape.inputs, shape.samples, Stride(shape), 1, draw);
+  const PlacedMatrix weight(bench, shape.outputs, shape.inputs, shape.inputs, 2, draw);
+  const PlacedMatrix bias(bench, 1, shape.outputs, shape.outputs, 3, draw);
+  const PlacedMatrix y(bench, shape.outputs, shape.samples, Stride(shape), 4);
+  bench.compute.kernels->linear_forward(bench.stream, x.view(), weight.view(), bias.vector(),
+                                        activation, y.view());
+  return y.Contents();
+}
+
+TEST(LinearOnACard, ForwardIsTheCpus) {
+  for (const LayerShape& shape : kLayerShapes) {
+    for (const auto activation : {kernels::Activation::kNone, kernels::Activation::kRelu}) {
+      ExpectSame([&](const Bench& bench) {
+        return Forward(bench, shape, activation, test::RandomEighth);
+      });
+    }
+  }
+}
+
+// Factors are rounded as the CPU rounds them; what is left is the order of some 40 additions.
+TEST(LinearOnACard, Bf16RoundsFactorsAsTheCpuDoes) {
+  const LayerShape shape{33, 40, 20};
+  ExpectNear(Precision::kBf16, 1e-5, [&](const Bench& bench) {
+    return Forward(bench, shape, kernels::Activation::kNone, AnyFloat);
+  });
+}
+
+TEST(LinearOnACard, BackwardDataIsTheCpusWithAndWithoutAReluBehindIt) {
+  for (const LayerShape& shape : kLayerShapes) {
+    for (const bool is_cut : {false, true}) {
+      ExpectSame([&](const Bench& bench) {
+        const PlacedMatrix dy(bench, shape.outputs, shape.samples, Stride(shape), 1);
+        const PlacedMatrix weight(bench, shape.outputs, shape.inputs, shape.inputs, 2);
+        const PlacedMatrix output(
+            bench, shape.inputs, shape.samples, Stride(shape), 3,
+            [](RandomStream* random) { return std::max(0.0f, test::RandomEighth(random)); });
+        const PlacedMatrix dx(bench, shape.inputs, shape.samples, Stride(shape), 4);
+        bench.compute.kernels->linear_backward_data(
+            bench.stream, dy.view(), weight.view(),
+            is_cut ? output.view() : kernels::ConstDeviceMatrix(), dx.view());
+        return dx.Contents();
+      });
+    }
+  }
+}
+
+TEST(LinearOnACard, BackwardWeightIsTheCpusAndAddsToWhatIsThere) {
+  for (const LayerShape& shape : kLayerShapes) {
+    for (const bool accumulate : {false, true}) {
+      ExpectSame([&](const Bench& bench) {
+        const PlacedMatrix dy(bench, shape.outputs, shape.samples, Stride(shape), 1);
+        const PlacedMatrix x(bench, shape.inputs, shape.samples, Stride(shape), 2);
+        const PlacedMatrix dw(bench, shape.outputs, shape.inputs, shape.inputs, 3);
+        const PlacedMatrix bias(bench, 1, shape.outputs, shape.outputs, 4);
+        bench.compute.kernels->linear_backward_weight(bench.stream, dy.view(), x.view(), accumulate,
+                                                      dw.view(), bias.vector());
+        std::vector<float> all = dw.Contents();
+        const std::vector<float> of_bias = bias.Contents();
+        all.insert(all.end(), of_bias.begin(), of_bias.end());
+        return all;
+      });
+    }
+  }
+}
+
+// Sums of squares of products are of 1/4096ths, and of as many bits as 32-bit sums have for them.
+TEST(LinearOnACard, SquaresAreTheCpus) {
+  for (const LayerShape& shape : kLayerShapes) {
+    for (const float keep : {0.0f, 0.5f}) {
+      // Where the CPU has fast units for them it rounds squares to 8 bits; eighths' are exact.
+      ExpectSame([&](const Bench& bench) {
+        const PlacedMatrix dy(bench, shape.outputs, shape.samples, Stride(shape), 1);
+        const PlacedMatrix x(bench, shape.inputs, shape.samples, Stride(shape), 2);
+        const PlacedMatrix sums(bench, shape.outputs, shape.inputs, shape.inputs, 3);
+        const PlacedMatrix bias(bench, 1, shape.outputs, shape.outputs, 4);
+        bench.compute.kernels->linear_backward_squares(bench.stream, dy.view(), x.view(), keep,
+                                                       sums.view());
+        bench.compute.kernels->bias_backward_squares(bench.stream, dy.view(), keep, bias.vector());
+        std::vector<float> all = sums.Contents();
+        const std::vector<float> of_bias = bias.Contents();
+        all.insert(all.end(), of_bias.begin(), of_bias.end());
+        return all;
+      });
+    }
+  }
+}
+
+TEST(LinearOnACard, ABatchOfNothingHasNoGradient) {
+  ExpectSame([](const Bench& bench) {
+    const PlacedMatrix dy(bench, 3, 0, 16, 1), x(bench, 5, 0, 16, 2);
+    const PlacedMatrix dw(bench, 3, 5, 5, 3), bias(bench, 1, 3, 3, 4);
+    bench.compute.kernels->linear_backward_weight(bench.stream, dy.view(), x.view(), false,
+                                                  dw.view(), bias.vector());
+    return dw.Contents();
+  });
+}
+
+}  // namespace
+}  // namespace weir::gpu

@@ -1,0 +1,47 @@
+// A small model with a policy, gradients for it, and what an encoder remembers.
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/check.h"
+#include "common/base/random.h"
+#include "common/config/defaults.h"
+#include "google/protobuf/text_format.h"
+#include "worker/push/step_encoder.h"
+
+namespace weir::test {
+
+inline v1::Config ConfigWith(const std::string& compression) {
+  v1::Config config;
+  CHECK(google::protobuf::TextFormat::ParseFromString(
+      R"(model { bottom_widths: [700, 60, 4] top_widths: 1 embedding_dimension: 4 }
+         data { synthetic { tables: 2 rows_per_table: 1000 } } compression { )" +
+          compression + " }",
+      &config));
+  config::FillDefaults(&config);
+  return config;
+}
+
+inline std::vector<float> RandomGradients(size_t count, uint64_t seed) {
+  RandomStream random(seed);
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(random.NextNormal());
+  return values;
+}
+
+inline std::vector<std::pair<v1::PolicyStateHeader, Bytes>> StatesOf(
+    const worker::StepEncoder& encoder) {
+  std::vector<std::pair<v1::PolicyStateHeader, Bytes>> states;
+  CHECK(encoder
+            .SaveStates([&](const v1::PolicyStateHeader& header, ByteSpan state) {
+              states.emplace_back(header, Bytes(state.begin(), state.end()));
+              return OkStatus();
+            })
+            .ok());
+  return states;
+}
+
+}  // namespace weir::test

@@ -1,0 +1,132 @@
+// Whole runs whose trainers compute on an emulated card, beside real servers.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/check.h"
+#include "gpu/cuda.h"
+#include "gpu/device/cuda_device.h"
+#include "gpu/device/cuda_kernels.h"
+#include "tests/integration/cluster_checks.h"
+#include "tests/support/loopback_cluster.h"
+#include "worker/client/embedded_client.h"
+#include "worker/data/reader.h"
+#include "worker/worker.h"
+
+namespace weir::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kSmallModel[] = R"(
+    data { batch_size: 32 chunk_batches: 4
+           synthetic { rows: 3200 test_rows: 320 tables: 3 dense_features: 4 rows_per_table: 50 } }
+    model { bottom_widths: [8, 4] top_widths: [8, 1] embedding_dimension: 4 }
+    update { dense { sgd { learning_rate: 0.05 } schedule { warmup_steps: 0 } } }
+    cluster { window: 4 row_partitions: 2 concurrency_warmup_steps: 0 }
+)";
+
+// A card for the trainers of a test.
+class Card {
+ public:
+  explicit Card(const v1::Config& config, size_t memory_bytes = 0)
+      : device_(*gpu::CudaDevice::Open(0, memory_bytes)),
+        compute_(gpu::CudaCompute(*device_, kernels::Precision::kF32, config.data().batch_size())) {
+  }
+  ~Card() { gpu::emulator::ResetDevice(); }
+
+  const kernels::Compute& compute() const { return compute_; }
+
+ private:
+  const std::unique_ptr<gpu::CudaDevice> device_;
+  const kernels::Compute compute_;
+};
+
+Result<v1::RunReport> RunEmbedded(const v1::Config& config, const kernels::Compute& compute) {
+  const ModelLayout layout(config, 1);
+  const auto reader = data::MakeReader(config);
+  CHECK(reader.ok()) << reader.status();
+  worker::EmbeddedClient client(config, layout, compute);
+  worker::WorkerOptions options;
+  options.compute = compute;
+  return worker::Worker(config, layout, std::move(options), reader->get(), &client).Run();
+}
+
+// A hundred steps of one thread, in 32 bits: what differs is the order of sums.
+TEST(OnACard, AnEmbeddedRunLearnsAsOnTheCpu) {
+  const v1::Config config = MakeConfig({kSmallModel});
+  const Card card(config);
+  const auto expected = RunEmbedded(config, kernels::CpuCompute(kernels::Precision::kF32));
+  const auto got = RunEmbedded(config, card.compute());
+  ASSERT_TRUE(got.ok()) << got.status();
+  EXPECT_EQ(got->total().samples(), 3200u);
+  EXPECT_NEAR(got->test().logloss(), expected->test().logloss(), 1e-5 * expected->test().logloss());
+  EXPECT_NEAR(got->total().logloss_sum(), expected->total().logloss_sum(),
+              1e-5 * expected->total().logloss_sum());
+}
+
+// Trainers on cards, with several streams each, on the CPU, or one of each.
+class ClusterOnACard : public testing::TestWithParam<std::vector<bool>> {};
+
+TEST_P(ClusterOnACard, LearnsAndSendsAsManyElements) {
+  const v1::Config config = MakeConfig({kSmallModel, kDct});
+  const Card card(config);
+  ClusterOptions options{.servers = 2, .trainers = 2, .threads = 2, .faults = {}};
+  options.compute = [&](uint32_t trainer) {
+    return GetParam()[trainer] ? card.compute() : kernels::CpuCompute(kernels::Precision::kF32);
+  };
+  LoopbackCluster cluster(config, options);
+  cluster.Run();
+  ExpectAllOk(cluster);
+  const v1::RunReport& report = cluster.report();
+  EXPECT_EQ(report.total().samples(), 3200u);
+  EXPECT_EQ(report.test().samples(), 320u);
+  EXPECT_LT(report.total().sent().push() * 4, report.total().dense().push());
+  EXPECT_LT(report.test().normalized_entropy(), 1.02);
+}
+
+INSTANTIATE_TEST_SUITE_P(Trainers, ClusterOnACard,
+                         testing::Values(std::vector<bool>{true, true},
+                                         std::vector<bool>{true, false}));
+
+TEST(OnACard, StagesOfOneTrainerMayBeOnCardsAndOfAnotherOnTheCpu) {
+  const v1::Config config = MakeConfig(
+      {kSmallModel, R"(pipeline { split { after: "bottom/1" dct_mp { sparsity: 0.5 } } })"});
+  const Card card(config);
+  ClusterOptions options{.servers = 1, .trainers = 2, .threads = 1, .stages = 2, .faults = {}};
+  options.compute = [&](uint32_t trainer) {
+    return trainer == 0 ? card.compute() : kernels::CpuCompute(kernels::Precision::kF32);
+  };
+  LoopbackCluster cluster(config, options);
+  cluster.Run();
+  ExpectAllOk(cluster);
+  EXPECT_EQ(cluster.report().total().samples(), 3200u);
+}
+
+TEST(OnACard, AKernelThatFailsEndsTheRunWithItsName) {
+  const v1::Config config = MakeConfig({kSmallModel});
+  const Card card(config);
+  ClusterOptions options{.servers = 1, .trainers = 1, .threads = 1, .faults = {}};
+  options.compute = [&](uint32_t) { return card.compute(); };
+  LoopbackCluster cluster(config, options);
+  gpu::emulator::faults().good_launches = 300;
+  cluster.Run();
+  EXPECT_THAT(cluster.trainer_statuses()[0].message(), HasSubstr("unspecified launch failure"));
+  EXPECT_THAT(cluster.server_statuses()[0].message(), HasSubstr("unspecified launch failure"));
+}
+
+TEST(OnACard, TooLittleMemoryNamesWhatAskedForHowMuch) {
+  const v1::Config config = MakeConfig({kSmallModel});
+  // The replica is there, and then there is no room for what a thread needs.
+  const Card card(config, 6 << 10);
+  const auto report = RunEmbedded(config, card.compute());
+  EXPECT_EQ(report.status().code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(report.status().message(),
+              testing::AllOf(HasSubstr("no memory on cuda:0 for "), HasSubstr("the replica ")));
+}
+
+}  // namespace
+}  // namespace weir::test

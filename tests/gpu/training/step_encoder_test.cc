@@ -1,0 +1,168 @@
+// Policies on a card: the frames of a step are the CPU's, to the byte.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "common/base/check.h"
+#include "common/device/buffers.h"
+#include "gpu/cuda.h"
+#include "gpu/device/cuda_device.h"
+#include "gpu/device/cuda_kernels.h"
+#include "tests/gpu/training/encoder_support.h"
+#include "worker/push/step_encoder.h"
+
+namespace weir::worker {
+namespace {
+
+using test::ConfigWith;
+using test::RandomGradients;
+using test::StatesOf;
+
+std::vector<Bytes> BytesOf(const std::vector<session::Body>& bodies) {
+  std::vector<Bytes> all;
+  for (const session::Body& body : bodies) {
+    for (const transport::Part& part : body) {
+      all.emplace_back(part.span().begin(), part.span().end());
+    }
+  }
+  return all;
+}
+
+// One trainer's encoders on the CPU and on a card, and gradients of a step on either.
+class Pair {
+ public:
+  explicit Pair(const v1::Config& config) : config_(config) {}
+
+  // The same step; the same bytes.
+  void ExpectSameStep(std::span<const float> gradients) {
+    const auto on_cpu = cpu_.Encode({.on_host = gradients, .on_device = {}}, {}, {}, &cpu_scratch_);
+    const auto on_card = card_encoder_.Encode(Put(gradients), {}, {}, &card_scratch_);
+    ASSERT_TRUE(on_card.ok()) << on_card.status();
+    EXPECT_EQ(BytesOf(*on_card), BytesOf(*on_cpu));
+  }
+  void Accumulate(std::span<const float> gradients) {
+    ASSERT_TRUE(cpu_.Accumulate({.on_host = gradients, .on_device = {}}, {}, {}).ok());
+    ASSERT_TRUE(card_encoder_.Accumulate(Put(gradients), {}, {}).ok());
+  }
+  StepEncoder::Dense Put(std::span<const float> gradients) {
+    stream_->CopyToDevice<float>(gradients, on_card_.span());
+    CHECK(stream_->Synchronize().ok());
+    return {.on_host = gradients, .on_device = on_card_.data(), .stream = stream_.get()};
+  }
+  std::vector<float> Draw(uint64_t seed) const {
+    return RandomGradients(static_cast<size_t>(layout_.flat_element_count()), seed);
+  }
+
+  const StepEncoder& cpu() const { return cpu_; }
+  StepEncoder& card() { return card_encoder_; }
+  const ModelLayout& layout() const { return layout_; }
+
+ private:
+  const v1::Config config_;
+  const ModelLayout layout_{config_, 2};
+  const std::unique_ptr<gpu::CudaDevice> device_ = *gpu::CudaDevice::Open(0);
+  const kernels::Compute compute_ = gpu::CudaCompute(*device_, kernels::Precision::kF32, 64);
+  const std::unique_ptr<device::Stream> stream_ = device_->MakeStream();
+  device::Buffer<float> on_card_{*device_, static_cast<size_t>(layout_.flat_element_count()),
+                                 "a test"};
+  StepEncoder cpu_{config_, layout_, 0};
+  StepEncoder card_encoder_{config_, layout_, 0, layout_.whole(), compute_};
+  StepEncoder::Scratch cpu_scratch_, card_scratch_;
+};
+
+class PoliciesOnACard : public testing::TestWithParam<const char*> {};
+
+TEST_P(PoliciesOnACard, SendTheCpusBytes) {
+  Pair pair(ConfigWith(GetParam()));
+  EXPECT_FALSE(pair.card().needs_dense_on_host());
+  for (uint64_t step = 0; step < 12; ++step) {
+    SCOPED_TRACE(step);
+    gpu::emulator::options().seed = step;
+    const std::vector<float> gradients = pair.Draw(step);
+    if (step % 4 == 3) {
+      pair.Accumulate(gradients);
+    } else {
+      pair.ExpectSameStep(gradients);
+    }
+  }
+}
+
+// What was sent, thresholds and counts.
+TEST_P(PoliciesOnACard, ReportTheCpusNumbers) {
+  Pair pair(ConfigWith(GetParam()));
+  for (uint64_t step = 0; step < 5; ++step) pair.ExpectSameStep(pair.Draw(step));
+  v1::WorkerReport cpu, card;
+  pair.cpu().FillReport(&cpu);
+  pair.card().FillReport(&card);
+  ASSERT_EQ(card.layers_size(), cpu.layers_size());
+  for (int i = 0; i < cpu.layers_size(); ++i) {
+    v1::LayerReport &expected = *cpu.mutable_layers(i), &got = *card.mutable_layers(i);
+    // A sum in another order.
+    EXPECT_NEAR(got.discarded_l1(), expected.discarded_l1(), 1e-9 * expected.discarded_l1());
+    for (v1::LayerReport* const layer : {&expected, &got}) {
+      layer->clear_encode_seconds();
+      layer->clear_discarded_l1();
+    }
+    EXPECT_EQ(got.ShortDebugString(), expected.ShortDebugString());
+  }
+}
+
+// A run that goes on may do so on another device.
+TEST_P(PoliciesOnACard, RememberWhatTheCpuWould) {
+  const v1::Config config = ConfigWith(GetParam());
+  Pair before(config);
+  for (uint64_t step = 0; step < 5; ++step) before.ExpectSameStep(before.Draw(step));
+  const auto states = StatesOf(before.cpu());
+  const auto of_card = StatesOf(before.card());
+  ASSERT_EQ(of_card.size(), states.size());
+  Pair after(config);
+  for (size_t i = 0; i < states.size(); ++i) {
+    EXPECT_EQ(of_card[i].second, states[i].second) << states[i].first.name();
+    ASSERT_TRUE(after.card().LoadState(states[i].first, states[i].second).ok());
+  }
+  const auto again = StatesOf(after.card());
+  ASSERT_EQ(again.size(), of_card.size());
+  for (size_t i = 0; i < again.size(); ++i) EXPECT_EQ(again[i].second, of_card[i].second) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    ByAThreshold, PoliciesOnACard,
+    testing::Values("default { dct { sparsity: 0.95 lifespan: 5 } }",
+                    "default { dct { sparsity: 0.9 } values: BF16 }",
+                    "default { dct { sparsity: 0.9 drain: FLUSH drain_period: 2 } }",
+                    "default { dct { sparsity: 0.9 drain: DISCARD drain_period: 2 } }",
+                    "default { dct { sparsity: 0.9 lifespan: 3 drain: DECAY } }",
+                    "default { dct { sparsity: 0.99 quantile: SORTED } }",
+                    "default { hard_threshold { threshold: 1.5 } }",
+                    "default { hard_threshold { threshold: 0.5 } values: BF16 }",
+                    "default { strom { threshold: 1.0 } }"));
+
+TEST(StepEncoderOnACard, PoliciesThatNeedMoreAreComputedOnTheHost) {
+  Pair pair(ConfigWith(R"(layer { match: "bottom/0/*" dct { sparsity: 0.9 } }
+                          layer { match: "top/*" none {} }
+                          default { top_k { sparsity: 0.9 } })"));
+  EXPECT_TRUE(pair.card().needs_dense_on_host());
+  for (uint64_t step = 0; step < 6; ++step) pair.ExpectSameStep(pair.Draw(step));
+}
+
+TEST(StepEncoderOnACard, NamesTheLayerWhoseGradientIsNotFinite) {
+  for (const bool waits : {false, true}) {
+    Pair pair(ConfigWith("default { dct { sparsity: 0.9 } }"));
+    std::vector<float> gradients = pair.Draw(1);
+    const TensorSpec& bias = pair.layout().tensors()[3];
+    ASSERT_EQ(bias.name, "bottom/1/bias");
+    gradients[static_cast<size_t>(bias.offset + 2)] = std::nanf("");
+    StepEncoder::Scratch scratch;
+    const Status failed = waits
+                              ? pair.card().Accumulate(pair.Put(gradients), {}, {})
+                              : pair.card().Encode(pair.Put(gradients), {}, {}, &scratch).status();
+    EXPECT_THAT(failed.message(),
+                testing::StartsWith("the gradient of bottom/1/bias is not finite"));
+  }
+}
+
+}  // namespace
+}  // namespace weir::worker
