@@ -139,6 +139,7 @@ std::unique_ptr<device::Block> CudaDevice::Allocate(size_t byte_count, const std
   if (error != cudaSuccess) {
     cudaFree(address);
     GiveBack(byte_count, purpose);
+    cudaGetLastError();  // it is told here, and not of the next launch
     throw OutOfMemory(StrCat(Message(byte_count, purpose), " (", cudaGetErrorString(error), ")"));
   }
   return std::make_unique<DeviceBlock>(this, address, byte_count, purpose);
@@ -150,6 +151,7 @@ std::unique_ptr<device::Block> CudaDevice::AllocatePinned(size_t byte_count,
   const size_t at_least = std::max<size_t>(byte_count, 1);
   cudaSetDevice(number_);
   if (const cudaError_t error = cudaMallocHost(&address, at_least); error != cudaSuccess) {
+    cudaGetLastError();
     throw OutOfMemory(StrCat("no pinned memory for ", purpose, ": ", Mebibytes(byte_count),
                              " asked for (", cudaGetErrorString(error), ")"));
   }

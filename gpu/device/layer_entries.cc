@@ -41,6 +41,17 @@ RawTables RawOf(const kernels::TablesView& tables) {
   return {tables.tables.address(), tables.table_count, tables.first_sample};
 }
 
+void CheckInteraction(const ConstDeviceMatrix& vectors, int64_t dimension, kernels::Pairs pairs,
+                      const ConstDeviceMatrix& output) {
+  CHECK_GT(dimension, 0);
+  CHECK_EQ(vectors.row_count % dimension, 0);
+  const int64_t count = vectors.row_count / dimension;
+  CHECK_GE(count, 1);
+  const int64_t self = pairs == kernels::Pairs::kWithSelf ? count : 0;
+  CHECK_EQ(output.row_count, dimension + count * (count - 1) / 2 + self);
+  CHECK_EQ(output.column_count, vectors.column_count);
+}
+
 }  // namespace
 
 void PoolTables(Stream& stream, const ConstDeviceMatrix& rows, const kernels::TablesView& tables,
@@ -65,8 +76,7 @@ void ScatterTables(Stream& stream, const ConstDeviceMatrix& vector_gradients,
 
 void InteractionForward(Stream& stream, const ConstDeviceMatrix& vectors, int64_t dimension,
                         kernels::Pairs pairs, const DeviceMatrix& output) {
-  CHECK_EQ(vectors.row_count % dimension, 0);
-  CHECK_EQ(vectors.column_count, output.column_count);
+  CheckInteraction(vectors, dimension, pairs, output);
   if (IsEmpty(output)) return;
   Do(stream, "interaction_forward", [&](cudaStream_t to) {
     return gpu::InteractionForward(Raw(vectors), dimension, pairs, Raw(output), to);
@@ -76,6 +86,7 @@ void InteractionForward(Stream& stream, const ConstDeviceMatrix& vectors, int64_
 void InteractionBackward(Stream& stream, const ConstDeviceMatrix& vectors, int64_t dimension,
                          kernels::Pairs pairs, const ConstDeviceMatrix& output_gradient,
                          const DeviceMatrix& vector_gradients) {
+  CheckInteraction(vectors, dimension, pairs, output_gradient);
   CHECK_EQ(vectors.row_count, vector_gradients.row_count);
   CHECK_EQ(vectors.column_count, vector_gradients.column_count);
   if (IsEmpty(vector_gradients)) return;

@@ -48,9 +48,9 @@ void ListThreads(Machine& machine) {
 
 }  // namespace
 
-[[noreturn]] void Fail(Machine& machine, const std::string& what) {
+[[noreturn]] void Fail(Machine& machine, const char* what) {
   machine.failed = true;
-  machine.report = what + "\n";
+  machine.report = std::string(what) + "\n";
   ListThreads(machine);
   SwitchTo(machine, &machine.main);
   __builtin_unreachable();

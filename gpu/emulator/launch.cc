@@ -127,6 +127,13 @@ const std::string& LastReport() { return TheMachine().report; }
 uint64_t Switches() { return TheMachine().switches; }
 cudaError_t LastError() { return TheMachine().error; }
 
+namespace {
+thread_local cudaError_t thread_error = cudaSuccess;
+}  // namespace
+
+cudaError_t WithThreadError(cudaError_t error) { return thread_error = error; }
+cudaError_t TakeThreadError() { return std::exchange(thread_error, cudaSuccess); }
+
 Faults& faults() {
   static Faults all;
   return all;

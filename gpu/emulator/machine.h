@@ -68,7 +68,10 @@ struct Machine {
 };
 
 Machine& TheMachine();
-cudaError_t LastError();  // it stays, as CUDA's does
+cudaError_t LastError();  // of a kernel: it stays, as CUDA's does
+// Of a call that failed: the thread's next cudaGetLastError tells it, once.
+cudaError_t WithThreadError(cudaError_t error);
+cudaError_t TakeThreadError();
 
 // scheduler.cc
 uint64_t Random(Machine& machine);
@@ -80,7 +83,8 @@ void SwitchAway(Machine& machine, bool for_good = false);  // the current fiber 
 
 // fibers.cc
 void SwitchTo(Machine& machine, Fiber* next, bool for_good = false);
-[[noreturn]] void Fail(Machine& machine, const std::string& what);
+// what: the fiber that calls is left as it is, with whatever it owns.
+[[noreturn]] void Fail(Machine& machine, const char* what);
 void Entry(ctx::transfer_t from);
 
 // rendezvous.cc: whether all are there, who then go on

@@ -35,6 +35,7 @@ void* NewBlock(size_t size) {
 
 using weir::gpu::emulator::faults;
 using weir::gpu::emulator::TheMemory;
+using weir::gpu::emulator::WithThreadError;
 
 cudaError_t cudaDriverGetVersion(int* version) {
   *version = faults().driver_version;
@@ -75,9 +76,11 @@ cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
 cudaError_t cudaMalloc(void** at, size_t size) {
   const std::lock_guard lock(TheMemory().mutex);
   *at = nullptr;
-  if (size > faults().memory_bytes - TheMemory().used_bytes) return cudaErrorMemoryAllocation;
+  if (size > faults().memory_bytes - TheMemory().used_bytes) {
+    return WithThreadError(cudaErrorMemoryAllocation);
+  }
   *at = weir::gpu::emulator::NewBlock(size);
-  if (*at == nullptr) return cudaErrorMemoryAllocation;
+  if (*at == nullptr) return WithThreadError(cudaErrorMemoryAllocation);
   TheMemory().sizes[*at] = size;
   TheMemory().used_bytes += size;
   return cudaSuccess;

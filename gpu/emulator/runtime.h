@@ -72,6 +72,6 @@ cudaError_t Launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, c
   emulator::Enqueue(stream, [=] {
     emulator::Run(grid, block, shared, [=] { kernel(static_cast<P>(arguments)...); });
   });
-  return cudaSuccess;
+  return cudaGetLastError();
 }
 }  // namespace weir::gpu

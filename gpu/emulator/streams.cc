@@ -172,7 +172,8 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 
 cudaError_t cudaGetLastError() {
   const Locked locked(runtime_mutex);
-  return LastError();
+  const cudaError_t of_thread = weir::gpu::emulator::TakeThreadError();
+  return LastError() != cudaSuccess ? LastError() : of_thread;
 }
 
 const char* cudaGetErrorString(cudaError_t error) {

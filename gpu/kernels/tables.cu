@@ -89,14 +89,21 @@ __global__ void ScatterKernel(RawMatrix<const float> vector_gradients, RawTables
   }
 }
 
-// The sum of the weights of position k's row in the range; 0 where the row was there before k.
+// Whether position k's row is at no position before it.
+__device__ bool IsFirst(const kernels::TableView& table, const Range& range, uint32_t k) {
+  const uint32_t* const positions = table.positions.address();
+  for (uint32_t other = range.begin; other < k; ++other) {
+    if (positions[other] == positions[k]) return false;
+  }
+  return true;
+}
+
+// The sum of the weights of position k's row, from k on.
 __device__ float WeightOfRow(const kernels::TableView& table, const Range& range, uint32_t k) {
   const uint32_t* const positions = table.positions.address();
   float sum = 0;
-  for (uint32_t other = range.begin; other < range.end; ++other) {
-    if (positions[other] != positions[k]) continue;
-    if (other < k) return 0;
-    sum += WeightAt(table, other);
+  for (uint32_t other = k; other < range.end; ++other) {
+    if (positions[other] == positions[k]) sum += WeightAt(table, other);
   }
   return sum;
 }
@@ -114,9 +121,10 @@ __global__ void ScatterSquaresKernel(RawMatrix<const float> vector_gradients, Ra
   const kernels::TableView& table = tables.tables[blockIdx.y];
   const Range range = RangeOf(table, tables.first_sample + sample);
   for (uint32_t k = range.begin; k < range.end; ++k) {
+    if (!IsFirst(table, range, k)) continue;
     const float weight = WeightOfRow(table, range, k);
     const int64_t row = table.first_row + table.positions.address()[k];
-    if (weight != 0.0f) atomicAdd(row_squares + row, weight * weight * square);
+    atomicAdd(row_squares + row, weight * weight * square);
   }
 }
 

@@ -42,7 +42,7 @@ if(WEIR_SANITIZE)
   endif()
   if(WEIR_SANITIZE MATCHES "thread")
     # Fences are not modelled by ThreadSanitizer; g++ warns at each one in TBB's headers.
-    add_compile_options(-Wno-error=tsan -Wno-tsan)
+    add_compile_options("$<$<CXX_COMPILER_ID:GNU>:-Wno-error=tsan;-Wno-tsan>")
   endif()
 endif()
 

@@ -96,6 +96,18 @@ TEST_F(CudaDeviceTest, WhatTheCardItselfRefusesIsSaidToo) {
               AllOf(HasSubstr("for gradients"), HasSubstr("(out of memory)")));
 }
 
+// CUDA keeps the error of a call for whoever asks next.
+TEST_F(CudaDeviceTest, MemoryThatWasNotThereIsNoErrorOfTheNextLaunch) {
+  const auto device = *CudaDevice::Open(0);
+  const kernels::Compute compute = CudaCompute(*device, kernels::Precision::kF32, 1);
+  const auto stream = device->MakeStream();
+  const device::Buffer<float> values(*device, 4, "a test");
+  emulator::faults().memory_bytes = 1 << 20;
+  ASSERT_NE(MessageOf(*device, size_t{4} << 20, "gradients"), "");
+  compute.kernels->sigmoid(*stream, {values.data(), 4}, {values.data(), 4});
+  EXPECT_TRUE(stream->Synchronize().ok()) << stream->Synchronize();
+}
+
 TEST_F(CudaDeviceTest, AKernelThatFailsIsNamedAndStaysTheStreamsError) {
   const auto device = *CudaDevice::Open(0);
   const kernels::Compute compute = CudaCompute(*device, kernels::Precision::kF32, 1);

@@ -10,8 +10,8 @@
 #include "common/base/random.h"
 #include "common/device/buffers.h"
 #include "common/kernels/compute.h"
-#include "gpu/cuda.h"
 #include "tests/common/kernels/random_matrices.h"
+#include "tests/gpu/card.h"
 
 namespace weir::test {
 
@@ -36,7 +36,7 @@ struct Bench {
   }
   void Finish() const {
     const Status status = stream.Synchronize();
-    CHECK(status.ok()) << status << "\n" << gpu::emulator::LastReport();
+    CHECK(status.ok()) << status << "\n" << CardReport();
   }
 };
 

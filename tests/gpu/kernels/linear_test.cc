@@ -1,6 +1,7 @@
 // Products of eighths add up exactly in 32 bits, in any order: what a card makes of them is the
 // CPU's to the bit.
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "tests/gpu/kernels/operations.h"
@@ -52,6 +53,41 @@ TEST(LinearOnACard, Bf16RoundsFactorsAsTheCpuDoes) {
   ExpectNear(Precision::kBf16, 1e-5, [&](const Bench& bench) {
     return Forward(bench, shape, kernels::Activation::kNone, AnyFloat);
   });
+  ExpectNear(Precision::kBf16, 1e-5, [&](const Bench& bench) {
+    const PlacedMatrix dy(bench, shape.outputs, shape.samples, Stride(shape), 1, AnyFloat);
+    const PlacedMatrix x(bench, shape.inputs, shape.samples, Stride(shape), 2, AnyFloat);
+    const PlacedMatrix weight(bench, shape.outputs, shape.inputs, shape.inputs, 3, AnyFloat);
+    const PlacedMatrix dx(bench, shape.inputs, shape.samples, Stride(shape), 4);
+    const PlacedMatrix dw(bench, shape.outputs, shape.inputs, shape.inputs, 5);
+    const PlacedMatrix squares(bench, shape.outputs, shape.inputs, shape.inputs, 6);
+    const PlacedMatrix bias(bench, 1, shape.outputs, shape.outputs, 7);
+    const kernels::DeviceKernels& kernels = *bench.compute.kernels;
+    kernels.linear_backward_data(bench.stream, dy.view(), weight.view(), {}, dx.view());
+    kernels.linear_backward_weight(bench.stream, dy.view(), x.view(), false, dw.view(),
+                                   bias.vector());
+    kernels.linear_backward_squares(bench.stream, dy.view(), x.view(), 0, squares.view());
+    std::vector<float> all = dx.Contents();
+    for (const PlacedMatrix* const more : {&dw, &squares, &bias}) {
+      for (const float value : more->Contents()) all.push_back(value);
+    }
+    return all;
+  });
+}
+
+float SometimesOdd(RandomStream* random) {
+  const double chance = random->NextUnit();
+  if (chance < 0.02) return std::nanf("");
+  if (chance < 0.04) return std::numeric_limits<float>::infinity();
+  return test::RandomEighth(random);
+}
+
+// NaN and infinity pass, by the same products.
+TEST(LinearOnACard, WhatIsNotFiniteGoesWhereTheCpuLetsItGo) {
+  for (const auto activation : {kernels::Activation::kNone, kernels::Activation::kRelu}) {
+    ExpectSame([&](const Bench& bench) {
+      return Forward(bench, {20, 9, 12}, activation, SometimesOdd);
+    });
+  }
 }
 
 TEST(LinearOnACard, BackwardDataIsTheCpusWithAndWithoutAReluBehindIt) {
@@ -120,7 +156,9 @@ TEST(LinearOnACard, ABatchOfNothingHasNoGradient) {
     const PlacedMatrix dw(bench, 3, 5, 5, 3), bias(bench, 1, 3, 3, 4);
     bench.compute.kernels->linear_backward_weight(bench.stream, dy.view(), x.view(), false,
                                                   dw.view(), bias.vector());
-    return dw.Contents();
+    std::vector<float> all = dw.Contents();
+    for (const float value : bias.Contents()) all.push_back(value);
+    return all;
   });
 }
 

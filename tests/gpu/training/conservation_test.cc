@@ -8,6 +8,7 @@
 #include "common/wire/piece_frame.h"
 #include "gpu/device/cuda_device.h"
 #include "gpu/device/cuda_kernels.h"
+#include "tests/gpu/card.h"
 #include "tests/gpu/training/encoder_support.h"
 #include "worker/push/step_encoder.h"
 
@@ -111,13 +112,14 @@ class Threads {
       test::ConfigWith("default { dct { sparsity: 0.9 lifespan: 4 drain: NO_DRAIN } }");
   const ModelLayout layout_{config_, 2};
   const size_t flat_ = static_cast<size_t>(layout_.flat_element_count());
-  const std::unique_ptr<gpu::CudaDevice> card_ = *gpu::CudaDevice::Open(0);
+  const std::unique_ptr<gpu::CudaDevice> card_ = test::OpenCard();
   const kernels::Compute compute_ = gpu::CudaCompute(*card_, kernels::Precision::kF32, 64);
   StepEncoder encoder_{config_, layout_, 0, layout_.whole(), compute_};
   Sums given_ = Sums(kThreads, std::vector<double>(flat_)), sent_ = given_;
 };
 
 TEST(ConservationOnACard, WhatThreadsSendAndKeepIsAllTheirGradients) {
+  WEIR_SKIP_WITHOUT_A_CARD();
   Threads threads;
   threads.Run();
   std::vector<double> kept(static_cast<size_t>(threads.layout().flat_element_count()));

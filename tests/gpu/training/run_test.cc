@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "common/base/check.h"
-#include "gpu/cuda.h"
 #include "gpu/device/cuda_device.h"
 #include "gpu/device/cuda_kernels.h"
+#include "tests/gpu/card.h"
 #include "tests/integration/cluster_checks.h"
 #include "tests/support/loopback_cluster.h"
 #include "worker/client/embedded_client.h"
@@ -33,10 +33,10 @@ constexpr char kSmallModel[] = R"(
 class Card {
  public:
   explicit Card(const v1::Config& config, size_t memory_bytes = 0)
-      : device_(*gpu::CudaDevice::Open(0, memory_bytes)),
+      : device_(OpenCard(memory_bytes)),
         compute_(gpu::CudaCompute(*device_, kernels::Precision::kF32, config.data().batch_size())) {
   }
-  ~Card() { gpu::emulator::ResetDevice(); }
+  ~Card() { ResetCard(); }
 
   const kernels::Compute& compute() const { return compute_; }
 
@@ -57,6 +57,7 @@ Result<v1::RunReport> RunEmbedded(const v1::Config& config, const kernels::Compu
 
 // A hundred steps of one thread, in 32 bits: what differs is the order of sums.
 TEST(OnACard, AnEmbeddedRunLearnsAsOnTheCpu) {
+  WEIR_SKIP_WITHOUT_A_CARD();
   const v1::Config config = MakeConfig({kSmallModel});
   const Card card(config);
   const auto expected = RunEmbedded(config, kernels::CpuCompute(kernels::Precision::kF32));
@@ -72,6 +73,7 @@ TEST(OnACard, AnEmbeddedRunLearnsAsOnTheCpu) {
 class ClusterOnACard : public testing::TestWithParam<std::vector<bool>> {};
 
 TEST_P(ClusterOnACard, LearnsAndSendsAsManyElements) {
+  WEIR_SKIP_WITHOUT_A_CARD();
   const v1::Config config = MakeConfig({kSmallModel, kDct});
   const Card card(config);
   ClusterOptions options{.servers = 2, .trainers = 2, .threads = 2, .faults = {}};
@@ -93,6 +95,7 @@ INSTANTIATE_TEST_SUITE_P(Trainers, ClusterOnACard,
                                          std::vector<bool>{true, false}));
 
 TEST(OnACard, StagesOfOneTrainerMayBeOnCardsAndOfAnotherOnTheCpu) {
+  WEIR_SKIP_WITHOUT_A_CARD();
   const v1::Config config = MakeConfig(
       {kSmallModel, R"(pipeline { split { after: "bottom/1" dct_mp { sparsity: 0.5 } } })"});
   const Card card(config);
@@ -107,18 +110,20 @@ TEST(OnACard, StagesOfOneTrainerMayBeOnCardsAndOfAnotherOnTheCpu) {
 }
 
 TEST(OnACard, AKernelThatFailsEndsTheRunWithItsName) {
+  if (!kIsEmulated) GTEST_SKIP() << "a real one does not fail when it is told to";
   const v1::Config config = MakeConfig({kSmallModel});
   const Card card(config);
   ClusterOptions options{.servers = 1, .trainers = 1, .threads = 1, .faults = {}};
   options.compute = [&](uint32_t) { return card.compute(); };
   LoopbackCluster cluster(config, options);
-  gpu::emulator::faults().good_launches = 300;
+  FailAfterLaunches(300);
   cluster.Run();
   EXPECT_THAT(cluster.trainer_statuses()[0].message(), HasSubstr("unspecified launch failure"));
   EXPECT_THAT(cluster.server_statuses()[0].message(), HasSubstr("unspecified launch failure"));
 }
 
 TEST(OnACard, TooLittleMemoryNamesWhatAskedForHowMuch) {
+  WEIR_SKIP_WITHOUT_A_CARD();
   const v1::Config config = MakeConfig({kSmallModel});
   // The replica is there, and then there is no room for what a thread needs.
   const Card card(config, 6 << 10);

@@ -8,9 +8,9 @@
 
 #include "common/base/check.h"
 #include "common/device/buffers.h"
-#include "gpu/cuda.h"
 #include "gpu/device/cuda_device.h"
 #include "gpu/device/cuda_kernels.h"
+#include "tests/gpu/card.h"
 #include "tests/gpu/training/encoder_support.h"
 #include "worker/push/step_encoder.h"
 
@@ -63,7 +63,7 @@ class Pair {
  private:
   const v1::Config config_;
   const ModelLayout layout_{config_, 2};
-  const std::unique_ptr<gpu::CudaDevice> device_ = *gpu::CudaDevice::Open(0);
+  const std::unique_ptr<gpu::CudaDevice> device_ = test::OpenCard();
   const kernels::Compute compute_ = gpu::CudaCompute(*device_, kernels::Precision::kF32, 64);
   const std::unique_ptr<device::Stream> stream_ = device_->MakeStream();
   device::Buffer<float> on_card_{*device_, static_cast<size_t>(layout_.flat_element_count()),
@@ -76,11 +76,12 @@ class Pair {
 class PoliciesOnACard : public testing::TestWithParam<const char*> {};
 
 TEST_P(PoliciesOnACard, SendTheCpusBytes) {
+  WEIR_SKIP_WITHOUT_A_CARD();
   Pair pair(ConfigWith(GetParam()));
   EXPECT_FALSE(pair.card().needs_dense_on_host());
   for (uint64_t step = 0; step < 12; ++step) {
     SCOPED_TRACE(step);
-    gpu::emulator::options().seed = step;
+    test::SetCardOrder(step);
     const std::vector<float> gradients = pair.Draw(step);
     if (step % 4 == 3) {
       pair.Accumulate(gradients);
@@ -92,6 +93,7 @@ TEST_P(PoliciesOnACard, SendTheCpusBytes) {
 
 // What was sent, thresholds and counts.
 TEST_P(PoliciesOnACard, ReportTheCpusNumbers) {
+  WEIR_SKIP_WITHOUT_A_CARD();
   Pair pair(ConfigWith(GetParam()));
   for (uint64_t step = 0; step < 5; ++step) pair.ExpectSameStep(pair.Draw(step));
   v1::WorkerReport cpu, card;
@@ -112,6 +114,7 @@ TEST_P(PoliciesOnACard, ReportTheCpusNumbers) {
 
 // A run that goes on may do so on another device.
 TEST_P(PoliciesOnACard, RememberWhatTheCpuWould) {
+  WEIR_SKIP_WITHOUT_A_CARD();
   const v1::Config config = ConfigWith(GetParam());
   Pair before(config);
   for (uint64_t step = 0; step < 5; ++step) before.ExpectSameStep(before.Draw(step));
@@ -141,6 +144,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "default { strom { threshold: 1.0 } }"));
 
 TEST(StepEncoderOnACard, PoliciesThatNeedMoreAreComputedOnTheHost) {
+  WEIR_SKIP_WITHOUT_A_CARD();
   Pair pair(ConfigWith(R"(layer { match: "bottom/0/*" dct { sparsity: 0.9 } }
                           layer { match: "top/*" none {} }
                           default { top_k { sparsity: 0.9 } })"));
@@ -149,6 +153,7 @@ TEST(StepEncoderOnACard, PoliciesThatNeedMoreAreComputedOnTheHost) {
 }
 
 TEST(StepEncoderOnACard, NamesTheLayerWhoseGradientIsNotFinite) {
+  WEIR_SKIP_WITHOUT_A_CARD();
   for (const bool waits : {false, true}) {
     Pair pair(ConfigWith("default { dct { sparsity: 0.9 } }"));
     std::vector<float> gradients = pair.Draw(1);

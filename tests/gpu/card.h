@@ -1,0 +1,53 @@
+// The card that tests run on: in a build with CUDA the machine's first, and otherwise an emulated
+// one, whose threads run in an order that a seed chooses.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "gpu/cuda.h"
+#include "gpu/device/cuda_device.h"
+
+namespace weir::test {
+
+#if defined(WEIR_WITH_CUDA)
+
+inline const std::vector<uint64_t>& CardOrders() {
+  static const std::vector<uint64_t> one = {0};
+  return one;
+}
+inline void SetCardOrder(uint64_t /*seed*/) {}
+inline std::string CardReport() { return ""; }
+inline void FailAfterLaunches(uint64_t /*count*/) {}
+inline void ResetCard() {}
+inline constexpr bool kIsEmulated = false;
+
+#else
+
+inline const std::vector<uint64_t>& CardOrders() {
+  static const std::vector<uint64_t> ranked_and_not = {2, 5};
+  return ranked_and_not;
+}
+inline void SetCardOrder(uint64_t seed) { gpu::emulator::options().seed = seed; }
+inline std::string CardReport() { return gpu::emulator::LastReport(); }
+inline void FailAfterLaunches(uint64_t count) { gpu::emulator::faults().good_launches = count; }
+inline void ResetCard() { gpu::emulator::ResetDevice(); }
+inline constexpr bool kIsEmulated = true;
+
+#endif
+
+// Null where there is none; tests then skip, with CardFailure.
+inline std::unique_ptr<gpu::CudaDevice> OpenCard(size_t memory_bytes = 0) {
+  auto card = gpu::CudaDevice::Open(0, memory_bytes);
+  return card.ok() ? *std::move(card) : nullptr;
+}
+inline std::string CardFailure() { return gpu::CudaDevice::Open(0).status().message(); }
+
+}  // namespace weir::test
+
+// At the beginning of a test that needs one.
+#define WEIR_SKIP_WITHOUT_A_CARD() \
+  if (::weir::test::OpenCard() == nullptr) GTEST_SKIP() << ::weir::test::CardFailure()
