@@ -65,7 +65,7 @@ class DctDp : public ThresholdPolicy {
 
   Ask NextStep(PolicyState& base) const override {
     DctState& state = Cast(base);
-    Ask ask{state.NextStep(), {}};
+    Ask ask{.step = state.NextStep()};
     // After a step of zeros there is no threshold to be had before the next.
     if (IsRecomputeStep(ask.step) || !state.controller.threshold()) {
       ask.sample = {ShapeOf(config_), KeyedHash(state.scope.seed, PolicyStream::kThresholdSample,
@@ -74,8 +74,8 @@ class DctDp : public ThresholdPolicy {
     return ask;
   }
 
-  StepPlan PlanOf(PolicyState& base, const Ask& ask,
-                  const SampledMagnitudes& sample) const override {
+  StepPlan PlanOf(PolicyState& base, const Ask& ask, std::span<float> sample,
+                  const RankedMagnitude&) const override {
     DctState& state = Cast(base);
     if (ask.sample) state.controller.Recompute(Quantile(sample));
     StepPlan plan;
@@ -127,13 +127,21 @@ class DctDp : public ThresholdPolicy {
 
   // The threshold that KeptCount of |gradient + residual| reach, on a sample of them, or all that
   // are not zero when they are fewer. None if there is nothing but zeros.
-  std::optional<float> Quantile(const SampledMagnitudes& sample) const {
-    if (sample.nonzero.empty()) return std::nullopt;
-    const size_t kept =
-        std::min(static_cast<size_t>(WantedCount(sample.count, config_)), sample.nonzero.size());
-    if (config_.quantile() != v1::DctPolicy::SORTED) return KthLargest(sample.nonzero, kept);
-    std::ranges::sort(sample.nonzero);
-    return sample.nonzero[sample.nonzero.size() - kept];
+  std::optional<float> Quantile(std::span<float> sample) const {
+    // NaNs are left out: they have no order, and one might become the threshold.
+    int64_t count = 0;
+    float* end = sample.data();
+    for (const float magnitude : sample) {
+      *end = magnitude;  // stays if it is a number and not zero
+      end += static_cast<ptrdiff_t>(magnitude > 0);
+      count += static_cast<int64_t>(magnitude >= 0);
+    }
+    const std::span<float> nonzero(sample.data(), end);
+    if (nonzero.empty()) return std::nullopt;
+    const size_t kept = std::min(static_cast<size_t>(WantedCount(count, config_)), nonzero.size());
+    if (config_.quantile() != v1::DctPolicy::SORTED) return KthLargest(nonzero, kept);
+    std::ranges::sort(nonzero);
+    return nonzero[nonzero.size() - kept];
   }
 
   // A Bernoulli draw of its own for each layer, step and trainer (the seed), so that neither layers

@@ -14,16 +14,6 @@ namespace {
 // A fifth more than is needed, so that it seldom grows.
 size_t WithRoom(size_t count) { return count + count / 5; }
 
-kernels::LayerPlan PlanFor(const DeviceSelector::Layer& layer, const StepPlan& plan) {
-  kernels::LayerPlan on_device;
-  if (!plan.threshold) return on_device;
-  // Zeros are never sent.
-  on_device.least = std::max(*plan.threshold, std::numeric_limits<float>::denorm_min());
-  on_device.quantum = layer.policy->quantum();
-  on_device.rounds_to_bf16 = layer.scope->values == wire::ValueCoding::kBf16 ? 1 : 0;
-  return on_device;
-}
-
 }  // namespace
 
 DeviceSelector::DeviceSelector(const kernels::Compute& compute, std::vector<Layer> layers,
@@ -31,7 +21,6 @@ DeviceSelector::DeviceSelector(const kernels::Compute& compute, std::vector<Laye
     : compute_(compute),
       layers_(std::move(layers)),
       residual_(*compute.device, static_cast<size_t>(flat_element_count), "residuals"),
-      sample_(compute),
       watched_(compute) {
   CHECK(compute.select != nullptr);
   CHECK_LE(flat_element_count, std::numeric_limits<uint32_t>::max());
@@ -44,6 +33,7 @@ DeviceSelector::DeviceSelector(const kernels::Compute& compute, std::vector<Laye
   plans_ = {device, layers_.size(), "selection"};
   offsets_ = {device, element_count, "selection"};
   values_ = {device, element_count, "selection"};
+  planner_.emplace(compute_, layers_, stripes(), residual_.span());
 }
 
 // What never changes: where stripes are, and what must be finite.
@@ -55,7 +45,8 @@ void DeviceSelector::PlaceLayers() {
     first_stripes_.push_back(static_cast<uint32_t>(places.size()));
     for (uint32_t stripe = 0; stripe < layer.scope->stripe_count(); ++stripe) {
       places.push_back({layer.offset + stripe * kStripeElements,
-                        static_cast<uint32_t>(layer.scope->stripe_elements(stripe)), number});
+                        static_cast<uint32_t>(layer.scope->stripe_elements(stripe)), number,
+                        static_cast<uint32_t>(stripe * kStripeElements)});
     }
     for (int64_t i = 0; layer.must_be_finite && i < layer.scope->element_count; ++i) {
       watched.push_back(static_cast<uint32_t>(layer.offset + i));
@@ -85,7 +76,7 @@ Status DeviceSelector::Select(device::Stream& stream, device::Pointer<const floa
   if (selection->ends.size() < places_.size()) {
     selection->ends = {*compute_.device, places_.size(), "selection"};
   }
-  WEIR_RETURN_IF_ERROR(MakePlans(stream, gradients, &selection->plans));
+  WEIR_RETURN_IF_ERROR(planner_->Plan(stream, gradients, &selection->plans, plans_.host()));
   watched_.Gather(stream, gradients, residual_.data());
   plans_.Upload(stream, plans_.size());
   compute_.select->accumulate_and_select(
@@ -107,45 +98,6 @@ Status DeviceSelector::Download(device::Stream& stream, DeviceSelection* selecti
   if (count == 0) return OkStatus();
   stream.CopyToHost<uint16_t>(offsets_.span().first(count), selection->offsets.span().first(count));
   stream.CopyToHost<float>(values_.span().first(count), selection->values.span().first(count));
-  return stream.Synchronize();
-}
-
-Status DeviceSelector::MakePlans(device::Stream& stream, device::Pointer<const float> gradients,
-                                 std::vector<StepPlan>* plans) {
-  std::vector<ThresholdPolicy::Ask> asks;
-  for (const Layer& layer : layers_) asks.push_back(layer.policy->NextStep(*layer.state));
-  std::vector<size_t> counts;
-  WEIR_RETURN_IF_ERROR(TakeSamples(stream, gradients, asks, &counts));
-  plans->clear();
-  size_t begin = 0;
-  for (size_t i = 0; i < layers_.size(); ++i) {
-    const Layer& layer = layers_[i];
-    const std::span<float> magnitudes =
-        counts[i] == 0 ? std::span<float>() : sample_.host().subspan(begin, counts[i]);
-    begin += counts[i];
-    plans->push_back(layer.policy->PlanOf(*layer.state, asks[i], CompactSample(magnitudes)));
-    plans_.host()[i] = PlanFor(layer, plans->back());
-  }
-  return OkStatus();
-}
-
-Status DeviceSelector::TakeSamples(device::Stream& stream, device::Pointer<const float> gradients,
-                                   std::span<const ThresholdPolicy::Ask> asks,
-                                   std::vector<size_t>* counts) {
-  std::vector<uint32_t> places;
-  for (size_t i = 0; i < asks.size(); ++i) {
-    const size_t before = places.size();
-    if (const auto& sample = asks[i].sample) {
-      ForEachSampledElement(sample->shape, sample->key, layers_[i].scope->element_count,
-                            [&](int64_t element) {
-                              places.push_back(static_cast<uint32_t>(layers_[i].offset + element));
-                            });
-    }
-    counts->push_back(places.size() - before);
-  }
-  if (places.empty()) return OkStatus();
-  sample_.SetPlaces(stream, places);
-  sample_.Gather(stream, gradients, residual_.data());
   return stream.Synchronize();
 }
 

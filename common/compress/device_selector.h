@@ -1,7 +1,7 @@
 // Selects from all layers of a step at once, on a device with memory of its own: there is the
 // residual, gradients never leave, and the host sees what is sent and the samples that thresholds
-// are taken from. Policies say what to look at and what leaves (threshold_policy.h); this asks them
-// for all layers and enqueues.
+// are taken from. Policies say what to look at and what leaves (device_selectable.h); this asks
+// them for all layers and enqueues.
 //
 // Place in the life of a batch: backward -> **residual += gradient -> select** -> encode -> push.
 // Thread rule: any thread, each with its own stream and selection; one step at a time has the
@@ -10,13 +10,13 @@
 
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/compress/device_planner.h"
 #include "common/compress/placed_magnitudes.h"
-#include "common/compress/threshold_policy.h"
 #include "common/device/buffers.h"
 #include "common/kernels/compute.h"
 
@@ -44,14 +44,8 @@ struct DeviceSelection {
 
 class DeviceSelector {
  public:
-  struct Layer {
-    std::string name;
-    const ThresholdPolicy* policy = nullptr;
-    PolicyState* state = nullptr;
-    const Scope* scope = nullptr;
-    int64_t offset = 0;           // in flat buffers
-    bool must_be_finite = false;  // its gradient is looked at: a bias's
-  };
+  using Layer = DeviceLayer;
+
   // flat_element_count: of gradients.
   DeviceSelector(const kernels::Compute& compute, std::vector<Layer> layers,
                  int64_t flat_element_count);
@@ -76,11 +70,6 @@ class DeviceSelector {
  private:
   void PlaceLayers();
   kernels::StripesView stripes() const;
-  // The plans of a step, with samples where policies ask for any; counts: of each layer's sample.
-  Status MakePlans(device::Stream& stream, device::Pointer<const float> gradients,
-                   std::vector<StepPlan>* plans);
-  Status TakeSamples(device::Stream& stream, device::Pointer<const float> gradients,
-                     std::span<const ThresholdPolicy::Ask> asks, std::vector<size_t>* counts);
   Status CheckWatched() const;
   Status Download(device::Stream& stream, DeviceSelection* selection);
   device::Span<float> ResidualOf(size_t layer) const;
@@ -94,7 +83,7 @@ class DeviceSelector {
   device::Mirror<kernels::LayerPlan> plans_;
   device::Buffer<uint16_t> offsets_;
   device::Buffer<float> values_;
-  PlacedMagnitudes sample_;
+  std::optional<DevicePlanner> planner_;
   PlacedMagnitudes watched_;  // of layers that must be finite
 };
 

@@ -13,8 +13,9 @@ class HardThreshold : public ThresholdPolicy {
       : threshold_(static_cast<float>(config.threshold())) {}
 
   std::string_view name() const override { return "hard_threshold"; }
-  Ask NextStep(PolicyState& state) const override { return {StateOf(state).NextStep(), {}}; }
-  StepPlan PlanOf(PolicyState&, const Ask& ask, const SampledMagnitudes&) const override {
+  Ask NextStep(PolicyState& state) const override { return {.step = StateOf(state).NextStep()}; }
+  StepPlan PlanOf(PolicyState&, const Ask& ask, std::span<float>,
+                  const RankedMagnitude&) const override {
     return {.step = ask.step, .threshold = threshold_};
   }
   double threshold(const PolicyState&) const override { return threshold_; }

@@ -32,8 +32,8 @@
 namespace weir::compress {
 
 class Candidates;
+class DeviceSelectable;
 class Residual;
-class ThresholdPolicy;
 struct SelectKernels;
 
 // Those of the CPU, all instruction sets (select_kernels.h).
@@ -122,8 +122,8 @@ class Policy {
   // comes here.
   virtual SquareSums square_sums(PolicyState& /*state*/) const { return {}; }
 
-  // Itself, where a device can select for it (threshold_policy.h); else null.
-  virtual const ThresholdPolicy* by_threshold() const { return nullptr; }
+  // Itself, where a device can select for it (device_selectable.h); else null.
+  virtual const DeviceSelectable* on_device() const { return nullptr; }
 
   // What has not been sent; null where nothing is kept.
   virtual Residual* residual(PolicyState& /*state*/) const { return nullptr; }

@@ -18,6 +18,7 @@
 
 #include "common/base/random.h"
 #include "common/base/random_streams.h"
+#include "common/compress/device_selectable.h"
 #include "common/compress/kept_count.h"
 #include "common/compress/magnitude_moments.h"
 #include "common/compress/policies.h"
@@ -100,7 +101,7 @@ float JustAbove(double threshold) {
   return std::nextafter(static_cast<float>(threshold), kInfinity);
 }
 
-class SidcoPolicy : public ResidualPolicy {
+class SidcoPolicy : public ResidualPolicy, public DeviceSelectable {
  public:
   explicit SidcoPolicy(const v1::SidcoPolicy& config)
       : config_(config),
@@ -116,9 +117,26 @@ class SidcoPolicy : public ResidualPolicy {
 
   StepPlan BeginStep(PolicyState& base, std::span<const float> gradient) const override {
     SidcoState& state = Sidco(base);
-    StepPlan plan = {.step = state.NextStep()};
+    const Ask ask = NextStep(base);
     std::vector<float>* const memory = state.samples.Borrow();
-    const std::span<const float> sample = TakeSample(state, plan.step, gradient, memory);
+    const StepPlan plan = PlanOf(base, ask, TakeSample(state, *ask.sample, gradient, memory), {});
+    state.samples.GiveBack(memory);
+    return plan;
+  }
+
+  const DeviceSelectable* on_device() const override { return this; }
+  Ask NextStep(PolicyState& base) const override {
+    SidcoState& state = Sidco(base);
+    const uint64_t step = state.NextStep();
+    return {.step = step,
+            .sample = {{sample_, KeyedHash(state.scope.seed, PolicyStream::kThresholdSample,
+                                           state.scope.tensor, step)}}};
+  }
+
+  StepPlan PlanOf(PolicyState& base, const Ask& ask, std::span<float> sample,
+                  const RankedMagnitude&) const override {
+    SidcoState& state = Sidco(base);
+    StepPlan plan = {.step = ask.step};
     const Moments all = TailMoments(*state.scope.kernels, sample, JustAbove(0));
     // What is wanted of the whole layer is the same share of its sample.
     const auto kept = static_cast<double>(KeptCount(state.scope.element_count, config_.sparsity()));
@@ -128,7 +146,6 @@ class SidcoPolicy : public ResidualPolicy {
     plan.flush = !(static_cast<double>(all.count) > wanted);
     plan.threshold = plan.flush ? JustAbove(0) : Fit(state, sample, all, wanted);
     if (all.count > 0) state.threshold = *plan.threshold;
-    state.samples.GiveBack(memory);
     return plan;
   }
 
@@ -154,15 +171,12 @@ class SidcoPolicy : public ResidualPolicy {
 
  private:
   // Magnitudes of gradient + residual, zeros and NaN among them, which no sum counts.
-  std::span<const float> TakeSample(SidcoState& state, uint64_t step,
-                                    std::span<const float> gradient,
-                                    std::vector<float>* memory) const {
-    const size_t capacity = sample_.Capacity(state.scope.element_count);
+  static std::span<float> TakeSample(SidcoState& state, const SampleAsk& ask,
+                                     std::span<const float> gradient, std::vector<float>* memory) {
+    const size_t capacity = ask.shape.Capacity(state.scope.element_count);
     if (memory->size() < capacity) memory->resize(capacity);
     float* next = memory->data();
-    const uint64_t key =
-        KeyedHash(state.scope.seed, PolicyStream::kThresholdSample, state.scope.tensor, step);
-    ForEachSampled(sample_, key, gradient, state.residual,
+    ForEachSampled(ask.shape, ask.key, gradient, state.residual,
                    [&](std::span<const float> residual, std::span<const float> added) {
                      for (size_t i = 0; i < residual.size(); ++i) {
                        next[i] = std::fabs(residual[i] + added[i]);

@@ -15,8 +15,9 @@ class Strom : public ThresholdPolicy {
       : threshold_(static_cast<float>(config.threshold())) {}
 
   std::string_view name() const override { return "strom"; }
-  Ask NextStep(PolicyState& state) const override { return {StateOf(state).NextStep(), {}}; }
-  StepPlan PlanOf(PolicyState&, const Ask& ask, const SampledMagnitudes&) const override {
+  Ask NextStep(PolicyState& state) const override { return {.step = StateOf(state).NextStep()}; }
+  StepPlan PlanOf(PolicyState&, const Ask& ask, std::span<float>,
+                  const RankedMagnitude&) const override {
     return {.step = ask.step, .threshold = threshold_};
   }
   float quantum() const override { return threshold_; }

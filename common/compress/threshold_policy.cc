@@ -5,49 +5,22 @@
 #include "common/compress/select_kernels.h"
 
 namespace weir::compress {
-namespace {
-
-// Appends a magnitude where it is a number and not zero.
-class Compactor {
- public:
-  explicit Compactor(float* first) : first_(first), next_(first) {}
-  void Add(float magnitude) {
-    *next_ = magnitude;
-    next_ += static_cast<ptrdiff_t>(magnitude > 0);
-    count_ += static_cast<int64_t>(magnitude >= 0);
-  }
-  SampledMagnitudes sample() const { return {.count = count_, .nonzero = {first_, next_}}; }
-
- private:
-  float* const first_;
-  float* next_;
-  int64_t count_ = 0;
-};
-
-}  // namespace
-
-SampledMagnitudes CompactSample(std::span<float> magnitudes) {
-  Compactor compactor(magnitudes.data());
-  for (const float magnitude : magnitudes) compactor.Add(magnitude);
-  return compactor.sample();
-}
-
 StepPlan ThresholdPolicy::BeginStep(PolicyState& base, std::span<const float> gradient) const {
   const Ask ask = NextStep(base);
-  if (!ask.sample) return PlanOf(base, ask, {});
+  if (!ask.sample) return PlanOf(base, ask, {}, {});
   auto& state = static_cast<ThresholdState&>(base);
   // At the start other threads come here while the first takes its threshold.
   const std::lock_guard lock(state.sample_mutex);
   const SampleAsk& wanted = *ask.sample;
   state.sample.resize(wanted.shape.Capacity(state.scope.element_count));
-  Compactor compactor(state.sample.data());
+  float* next = state.sample.data();
   ForEachSampled(wanted.shape, wanted.key, gradient, state.residual,
                  [&](std::span<const float> residual, std::span<const float> added) {
                    for (size_t i = 0; i < residual.size(); ++i) {
-                     compactor.Add(std::fabs(residual[i] + added[i]));
+                     *next++ = std::fabs(residual[i] + added[i]);
                    }
                  });
-  return PlanOf(base, ask, compactor.sample());
+  return PlanOf(base, ask, {state.sample.data(), next}, {});
 }
 
 void ThresholdPolicy::EndStep(PolicyState& base, const StepPlan& plan, int64_t sent_count) const {

@@ -14,6 +14,7 @@
 #include <limits>
 
 #include "common/compress/candidates.h"
+#include "common/compress/device_selectable.h"
 #include "common/compress/kept_count.h"
 #include "common/compress/policies.h"
 #include "common/compress/pool.h"
@@ -44,7 +45,7 @@ struct TopKState : ResidualState {
   std::atomic<float> threshold{0};  // the last step's
 };
 
-class TopK : public ResidualPolicy {
+class TopK : public ResidualPolicy, public DeviceSelectable {
  public:
   explicit TopK(const v1::TopKPolicy& config) : sparsity_(config.sparsity()) {}
 
@@ -67,8 +68,22 @@ class TopK : public ResidualPolicy {
     return plan;
   }
 
+  // The same on a device: the k-th largest is found there, and there are no candidates.
+  const DeviceSelectable* on_device() const override { return this; }
+  Ask NextStep(PolicyState& base) const override {
+    auto& state = static_cast<TopKState&>(base);
+    return {.step = state.NextStep(), .rank = KeptCount(state.scope.element_count, sparsity_)};
+  }
+  bool sends_nan() const override { return false; }  // it is no candidate
+  StepPlan PlanOf(PolicyState& state, const Ask& ask, std::span<float>,
+                  const RankedMagnitude& ranked) const override {
+    if (!ranked.magnitude) return {.step = ask.step};
+    static_cast<TopKState&>(state).threshold = *ranked.magnitude;
+    return {.step = ask.step, .threshold = ranked.magnitude, .tie_end = ranked.tie_end};
+  }
+
   void EndStep(PolicyState& state, const StepPlan& plan, int64_t /*sent_count*/) const override {
-    static_cast<TopKState&>(state).lists.GiveBack(plan.candidates);
+    if (plan.candidates != nullptr) static_cast<TopKState&>(state).lists.GiveBack(plan.candidates);
   }
 
   double threshold(const PolicyState& state) const override {

@@ -22,6 +22,7 @@ struct StripePlace {
   int64_t begin = 0;
   uint32_t length = 0;  // at most kStripeElements
   uint32_t layer = 0;
+  uint32_t first = 0;  // its first element's number in the layer
 };
 
 struct StripesView {
@@ -31,13 +32,26 @@ struct StripesView {
 
 // How a step selects from a layer.
 struct LayerPlan {
-  // What leaves: magnitudes that reach this, which is above 0, and NaN. 0: nothing.
+  // What leaves: magnitudes that reach this, which is above 0, and NaN unless it is kept. 0:
+  // nothing.
   float least = 0;
+  uint32_t keeps_nan = 0;
   // Above 0: magnitudes above it leave so much, of their sign, instead of all; NaN does not.
   float quantum = 0;
   // 1: values are rounded to bfloat16 (wire::RoundToBf16), and what that takes off stays. What
   // rounds to 0 does not leave.
   uint32_t rounds_to_bf16 = 0;
+  // Elements of the layer from here on that just reach `least` do not leave.
+  uint32_t tie_end = UINT32_MAX;
+};
+
+// The rank-th largest magnitude of a layer, of what is a number and not zero; where there are fewer
+// such, the least of them.
+struct LayerRank {
+  uint32_t rank = 0;            // given; 0: nobody asks
+  uint32_t magnitude_bits = 0;  // of the float; 0: there is none
+  uint32_t ties_wanted = 0;     // so many of those that large are among the largest
+  uint32_t ties = 0;            // of so many
 };
 
 // What left, stripe after stripe: of stripe i the elements [ends[i - 1], ends[i]), by their offsets
@@ -58,6 +72,11 @@ struct SelectTable {
   // residual += gradient.
   void (*accumulate)(device::Stream&, const StripesView& stripes,
                      device::Pointer<const float> gradient, device::Pointer<float> residual);
+
+  // Of |gradient + residual|, for each layer that asks.
+  void (*find_ranks)(device::Stream&, const StripesView& stripes, device::Pointer<LayerRank> ranks,
+                     int64_t layer_count, device::Pointer<const float> gradient,
+                     device::Pointer<const float> residual);
 
   // magnitudes[i] = |gradient + residual| at places[i] of the flat buffers.
   void (*gather_magnitudes)(device::Stream&, device::Pointer<const uint32_t> places, int64_t count,

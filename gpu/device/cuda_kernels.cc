@@ -31,6 +31,7 @@ constexpr kernels::DeviceKernels kKernels{
 constexpr kernels::SelectTable kSelect{
     .accumulate_and_select = entries::AccumulateAndSelect,
     .accumulate = entries::Accumulate,
+    .find_ranks = entries::FindRanks,
     .gather_magnitudes = entries::GatherMagnitudes,
 };
 

@@ -88,6 +88,9 @@ void AccumulateAndSelect(Stream& stream, const kernels::StripesView& stripes,
                          Pointer<float> residual, const kernels::SelectedView& selected);
 void Accumulate(Stream& stream, const kernels::StripesView& stripes, Pointer<const float> gradient,
                 Pointer<float> residual);
+void FindRanks(Stream& stream, const kernels::StripesView& stripes,
+               Pointer<kernels::LayerRank> ranks, int64_t layer_count,
+               Pointer<const float> gradient, Pointer<const float> residual);
 void GatherMagnitudes(Stream& stream, Pointer<const uint32_t> places, int64_t count,
                       Pointer<const float> gradient, Pointer<const float> residual,
                       Pointer<float> magnitudes);

@@ -62,6 +62,17 @@ void Accumulate(Stream& stream, const kernels::StripesView& stripes, Pointer<con
   });
 }
 
+void FindRanks(Stream& stream, const kernels::StripesView& stripes,
+               Pointer<kernels::LayerRank> ranks, int64_t layer_count,
+               Pointer<const float> gradient, Pointer<const float> residual) {
+  if (stripes.count == 0) return;
+  DoWithScratch(
+      stream, "find_ranks", RankScratchBytes(layer_count), [&](void* scratch, cudaStream_t to) {
+        return gpu::FindRanks(stripes.stripes.address(), stripes.count, ranks.address(),
+                              layer_count, gradient.address(), residual.address(), scratch, to);
+      });
+}
+
 void GatherMagnitudes(Stream& stream, Pointer<const uint32_t> places, int64_t count,
                       Pointer<const float> gradient, Pointer<const float> residual,
                       Pointer<float> magnitudes) {

@@ -31,15 +31,17 @@ __device__ float RoundedToSend(float value) {
   return overflows ? copysignf(kLargestBf16, value) : rounded;
 }
 
-__device__ Taken TakeFrom(float sum, const kernels::LayerPlan& plan) {
+__device__ Taken TakeFrom(float sum, uint32_t element, const kernels::LayerPlan& plan) {
   const float magnitude = fabsf(sum);
   if (plan.quantum > 0.0f) {
     if (!(magnitude > plan.quantum)) return {0.0f, sum, false};
     const float sent = copysignf(plan.quantum, sum);
     return {sent, sum - sent + (sum - sum), true};  // of infinity NaN is left
   }
-  // NaN reaches every threshold: who applies it sees it, and the run ends.
+  // NaN is below nothing.
   if (plan.least == 0.0f || magnitude < plan.least) return {0.0f, sum, false};
+  if (plan.keeps_nan != 0 && isnan(sum)) return {0.0f, sum, false};
+  if (magnitude == plan.least && element >= plan.tie_end) return {0.0f, sum, false};
   const float sent = plan.rounds_to_bf16 != 0 ? RoundedToSend(sum) : sum;
   if (sent == 0.0f) return {0.0f, sum, false};
   return {sent, sum - sent, true};
@@ -68,7 +70,8 @@ __device__ __forceinline__ uint32_t TakePart(unsigned part, const kernels::Strip
     const unsigned at = part * kPart + threadIdx.x * kEach + i;
     selection->sent[part][i] = 0.0f;
     if (at >= stripe.length) continue;
-    const Taken taken = TakeFrom(residual[stripe.begin + at] + gradient[stripe.begin + at], plan);
+    const Taken taken = TakeFrom(residual[stripe.begin + at] + gradient[stripe.begin + at],
+                                 stripe.first + at, plan);
     residual[stripe.begin + at] = taken.left;
     selection->sent[part][i] = taken.sent;
     selection->leaves |= (taken.leaves ? 1u : 0u) << (part * kEach + i);

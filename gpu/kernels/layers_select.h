@@ -22,6 +22,11 @@ cudaError_t AccumulateAndSelect(const kernels::StripePlace* stripes, int64_t str
                                 cudaStream_t stream);
 cudaError_t Accumulate(const kernels::StripePlace* stripes, int64_t stripe_count,
                        const float* gradient, float* residual, cudaStream_t stream);
+// ranks: of layer_count layers. scratch: RankScratchBytes, of any content.
+size_t RankScratchBytes(int64_t layer_count);
+cudaError_t FindRanks(const kernels::StripePlace* stripes, int64_t stripe_count,
+                      kernels::LayerRank* ranks, int64_t layer_count, const float* gradient,
+                      const float* residual, void* scratch, cudaStream_t stream);
 cudaError_t GatherMagnitudes(const uint32_t* places, int64_t count, const float* gradient,
                              const float* residual, float* magnitudes, cudaStream_t stream);
 

@@ -35,13 +35,13 @@ LayerEncoder::LayerEncoder(const v1::PolicyRule& rule, const ModelLayout& layout
   scope_.element_count = tensor.element_count();
   scope_.values = rule.values() == v1::BF16 ? wire::ValueCoding::kBf16 : wire::ValueCoding::kF32;
   scope_.seed = seed;
-  scope_.is_on_device = is_on_device && policy_->by_threshold() != nullptr;
+  scope_.is_on_device = is_on_device && policy_->on_device() != nullptr;
   state_ = policy_->MakeState(scope_);
 }
 
 compress::DeviceSelector::Layer LayerEncoder::ForSelector() const {
   return {.name = tensor_.name,
-          .policy = policy_->by_threshold(),
+          .policy = policy_->on_device(),
           .state = state_.get(),
           .scope = &scope_,
           .offset = tensor_.offset,

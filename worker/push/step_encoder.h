@@ -2,7 +2,7 @@
 // (LayerEncoder), each frame to the server that owns the piece; rows beside them (RowEncoder).
 //
 // Holds the policies and their states (the residuals), shared by the worker's Hogwild threads. On a
-// device with memory of its own, policies that select by thresholds do it there, for all layers at
+// device with memory of its own, policies that select by a threshold do it there, for all layers at
 // once (DeviceSelector); the gradients of other layers are looked at on the host.
 //
 // Place in the life of a batch: backward -> **residual += gradient -> select -> encode** -> push.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -141,13 +142,39 @@ INSTANTIATE_TEST_SUITE_P(
                     "default { dct { sparsity: 0.99 quantile: SORTED } }",
                     "default { hard_threshold { threshold: 1.5 } }",
                     "default { hard_threshold { threshold: 0.5 } values: BF16 }",
-                    "default { strom { threshold: 1.0 } }"));
+                    "default { strom { threshold: 1.0 } }", "default { top_k { sparsity: 0.9 } }",
+                    "default { sidco { sparsity: 0.95 } }",
+                    "default { sidco { sparsity: 0.99 whole_layer: true } values: BF16 }",
+                    "default { top_k { sparsity: 0.99 } values: BF16 }"));
+
+// Of a few values, most of which come many times; and of less than is to be sent.
+TEST(StepEncoderOnACard, TopKTakesTheFirstOfWhatIsJustAsLarge) {
+  WEIR_SKIP_WITHOUT_A_CARD();
+  Pair pair(ConfigWith("default { top_k { sparsity: 0.9 } }"));
+  for (uint64_t step = 0; step < 8; ++step) {
+    SCOPED_TRACE(step);
+    std::vector<float> gradients = pair.Draw(step);
+    for (float& value : gradients) {
+      value = std::fabs(value) < (step % 2 == 0 ? 1.0f : 2.5f) ? 0.0f : std::copysign(0.5f, value);
+    }
+    pair.ExpectSameStep(gradients);
+  }
+}
+
+TEST(StepEncoderOnACard, TopKLeavesNaNAndSendsInfinity) {
+  WEIR_SKIP_WITHOUT_A_CARD();
+  Pair pair(ConfigWith(R"(layer { match: "*/bias" none {} } default { top_k { sparsity: 0.9 } })"));
+  std::vector<float> gradients = pair.Draw(1);
+  gradients[5] = std::nanf("");
+  gradients[7] = -std::numeric_limits<float>::infinity();
+  pair.ExpectSameStep(gradients);
+}
 
 TEST(StepEncoderOnACard, PoliciesThatNeedMoreAreComputedOnTheHost) {
   WEIR_SKIP_WITHOUT_A_CARD();
   Pair pair(ConfigWith(R"(layer { match: "bottom/0/*" dct { sparsity: 0.9 } }
                           layer { match: "top/*" none {} }
-                          default { top_k { sparsity: 0.9 } })"));
+                          default { random_k { sparsity: 0.9 } })"));
   EXPECT_TRUE(pair.card().needs_dense_on_host());
   for (uint64_t step = 0; step < 6; ++step) pair.ExpectSameStep(pair.Draw(step));
 }
