@@ -11,15 +11,14 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import unittest
 
 sys.dont_write_bytecode = True
 from held_ports import free_addresses, free_ports  # noqa: E402
+from programs import BIN, ProgramTestCase  # noqa: E402
 
-BIN = sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/bin"
 RUN = "configs/runs/local.textproto"
 FAST = "cluster { connect_timeout_ms: 1500 answer_timeout_ms: 3000 } "
 FOREVER = FAST + "data { epochs: 100000 } "
@@ -98,44 +97,11 @@ class Stranger:
         return said
 
 
-class ProcessTest(unittest.TestCase):
-    def setUp(self):
-        self.children = []
-        self.directory = tempfile.TemporaryDirectory()
-        self.addCleanup(self.directory.cleanup)
-
-    def tearDown(self):
-        for child in self.children:
-            if child.poll() is None:
-                child.kill()
-            child.communicate()
-
-    def path(self, name):
-        return os.path.join(self.directory.name, name)
-
+class ProcessTest(ProgramTestCase):
     def write(self, name, content):
         with open(self.path(name), "wb") as f:
             f.write(content)
         return self.path(name)
-
-    def start(self, program, *flags):
-        child = subprocess.Popen(
-            [os.path.join(BIN, program), *flags],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        self.children.append(child)
-        return child
-
-    def end(self, child, code, *texts, timeout=60):
-        try:
-            output = child.communicate(timeout=timeout)[0]
-        except subprocess.TimeoutExpired:
-            child.kill()
-            self.fail("still running: " + child.communicate()[0])
-        self.assertEqual(child.returncode, code, output)
-        for text in texts:
-            self.assertIn(text, output)
-        self.assertNotIn("stack trace", output)
-        return output
 
     def run_once(self, code, program, *flags, texts=()):
         return self.end(self.start(program, *flags), code, *texts)

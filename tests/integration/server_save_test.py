@@ -6,18 +6,15 @@ import glob
 import os
 import random
 import re
-import resource
 import signal
 import subprocess
 import sys
-import tempfile
-import time
 import unittest
 
 sys.dont_write_bytecode = True
 from held_ports import free_addresses  # noqa: E402
+from programs import BIN, ProgramTestCase  # noqa: E402
 
-BIN = sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/bin"
 RUN = "configs/runs/local.textproto"
 # The shortest silence after which a process counts as dead.
 MORTAL = "cluster { member_timeout_ms: 3000 } "
@@ -45,48 +42,7 @@ def write_rows(path, count):
             f.write("%d,%d,t%d,w%d\n" % (generator.random() < (0.8 if town > 15 else 0.2), age, town, word))
 
 
-class ServerSaveTest(unittest.TestCase):
-    def setUp(self):
-        self.children = []
-        self.directory = tempfile.TemporaryDirectory()
-        self.addCleanup(self.directory.cleanup)
-
-    def tearDown(self):
-        for child in self.children:
-            if child.poll() is None:
-                child.kill()
-            child.communicate()
-
-    def path(self, name):
-        return os.path.join(self.directory.name, name)
-
-    def start(self, program, *flags, most_file_bytes=None):
-        def limit():
-            if most_file_bytes is not None:
-                resource.setrlimit(resource.RLIMIT_FSIZE, (most_file_bytes, most_file_bytes))
-        child = subprocess.Popen([os.path.join(BIN, program), *flags], preexec_fn=limit,
-                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        self.children.append(child)
-        return child
-
-    def end(self, child, code, *texts, timeout=60):
-        try:
-            output = child.communicate(timeout=timeout)[0]
-        except subprocess.TimeoutExpired:
-            child.kill()
-            self.fail("still running: " + child.communicate()[0])
-        self.assertEqual(child.returncode, code, output)
-        for text in texts:
-            self.assertIn(text, output)
-        self.assertNotIn("stack trace", output)
-        return output
-
-    def until(self, condition, timeout=60):
-        deadline = time.monotonic() + timeout
-        while not condition():
-            self.assertLess(time.monotonic(), deadline, "waited too long")
-            time.sleep(0.02)
-
+class ServerSaveTest(ProgramTestCase):
     def flags(self, servers, override="", config=RUN):
         return ["--config=" + config, "--override=" + override,
                 "--servers=" + ",".join(free_addresses(servers))]

@@ -2,12 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <string>
 
 #include "tests/server/server_test_support.h"
+#include "tests/support/temp_folder.h"
 
 namespace weir::server {
 namespace {
@@ -16,19 +16,13 @@ using testing::HasSubstr;
 
 class PartWriting : public testing::Test {
  protected:
-  PartWriting() {
-    std::string pattern = testing::TempDir() + "weir_part_XXXXXX";
-    directory_ = mkdtemp(pattern.data());
-  }
-  ~PartWriting() override { std::filesystem::remove_all(directory_); }
-
-  std::string path() const { return directory_ + "/part"; }
+  std::string path() const { return folder_.path() + "/part"; }
 
   const v1::Config config_ = TinyConfig();
   const ModelLayout layout_{config_, 1};
   Outbox outbox_{[] {}};
   Shard shard_{config_, layout_, 0, &outbox_};
-  std::string directory_;
+  const test::TempFolder folder_;
   WriteProgress progress_;
 };
 
@@ -46,11 +40,11 @@ TEST_F(PartWriting, TellsWhatIsOnDisk) {
 TEST_F(PartWriting, LeavesNothingWhereItIsCancelled) {
   progress_.Cancel();
   EXPECT_EQ(WritePart(&shard_, path(), &progress_).status().code(), StatusCode::kInterrupted);
-  EXPECT_TRUE(std::filesystem::is_empty(directory_));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
 TEST_F(PartWriting, SaysWhatCannotBeWritten) {
-  const std::string missing = directory_ + "/not_there/part";
+  const std::string missing = folder_.path() + "/not_there/part";
   EXPECT_THAT(WritePart(&shard_, missing, &progress_).status().message(),
               HasSubstr("cannot write " + missing));
   std::filesystem::create_symlink("/dev/full", path());  // what is taken away is the link
@@ -70,7 +64,7 @@ TEST_F(PartWriting, AModelThatIsNotFiniteIsNone) {
   }
   EXPECT_THAT(WritePart(&shard_, path(), &progress_).status().message(),
               HasSubstr("bottom/0/weight has a value that is NaN or inf"));
-  EXPECT_TRUE(std::filesystem::is_empty(directory_));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
@@ -18,6 +17,7 @@
 #include "common/saved_model/writer.h"
 #include "common/store/update_rule.h"
 #include "google/protobuf/text_format.h"
+#include "tests/support/temp_folder.h"
 
 namespace weir::saved_model {
 
@@ -41,13 +41,7 @@ inline std::string ContentOf(const std::string& path) {
 
 class PartsFixture : public testing::Test {
  protected:
-  PartsFixture() {
-    std::string pattern = testing::TempDir() + "weir_parts_XXXXXX";
-    directory_ = mkdtemp(pattern.data());
-  }
-  ~PartsFixture() override { std::filesystem::remove_all(directory_); }
-
-  std::string Folder() const { return directory_ + "/model"; }
+  std::string Folder() const { return folder_.path() + "/model"; }
   std::string PathOf(uint32_t part, uint32_t count) const {
     return FileIn(Folder(), PartName(part, count));
   }
@@ -99,7 +93,7 @@ class PartsFixture : public testing::Test {
 
   const v1::Config config_ = PartsConfig();
   const ModelLayout layout_{config_, 1};
-  std::string directory_;
+  const test::TempFolder folder_;
 };
 
 }  // namespace weir::saved_model
