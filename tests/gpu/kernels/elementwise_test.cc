@@ -16,7 +16,7 @@ struct MatrixShape {
   int64_t rows, columns;
 };
 
-const MatrixShape kMatrixShapes[] = {{1, 1}, {3, 5}, {32, 32}, {33, 70}, {2, 300}, {7, 257}};
+constexpr MatrixShape kMatrixShapes[] = {{1, 1}, {3, 5}, {32, 32}, {33, 70}, {2, 300}, {7, 257}};
 
 float Logit(RandomStream* random) { return static_cast<float>(20 * random->NextUnit() - 10); }
 float Label(RandomStream* random) { return random->NextUnit() < 0.5 ? 0.0f : 1.0f; }

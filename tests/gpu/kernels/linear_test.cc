@@ -20,7 +20,8 @@ struct LayerShape {
 };
 
 // One sample, one feature; odd; a tile's border; larger than a tile, both ways and in depth.
-const LayerShape kLayerShapes[] = {{1, 1, 1}, {3, 5, 7}, {64, 16, 64}, {70, 33, 65}, {130, 17, 3}};
+constexpr LayerShape kLayerShapes[] = {
+    {1, 1, 1}, {3, 5, 7}, {64, 16, 64}, {70, 33, 65}, {130, 17, 3}};
 
 float AnyFloat(RandomStream* random) { return static_cast<float>(2 * random->NextUnit() - 1); }
 
