@@ -68,7 +68,8 @@ TEST_F(PartsTest, AModelOfAnyNumberOfPartsIsReadWhole) {
     EXPECT_EQ((*model)->manifest().format(), 3u);
     EXPECT_EQ(std::distance(fs::directory_iterator(Folder()), {}), count + 1)
         << "nothing of the model before is left";
-    EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), {}), 1) << "nothing is left aside";
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), {}), 1)
+        << "nothing is left aside";
   }
 }
 
@@ -173,7 +174,8 @@ TEST_F(PartsTest, APartThatIsNotInTheFolderIsFoundBeforeTheModelIsReplaced) {
                 AllOf(HasSubstr(PartName(1, 2)), HasSubstr("one folder, which all of them reach")));
   }
   EXPECT_EQ(Problem(1), "") << "the model before";
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), {}), 1) << "nothing is left aside";
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), {}), 1)
+      << "nothing is left aside";
 }
 
 TEST_F(PartsTest, NamesOfPartsAreKnown) {
