@@ -19,6 +19,13 @@ inline constexpr char kSmallRun[] = R"(
     cluster { window: 4 row_partitions: 3 concurrency_warmup_steps: 0 }
 )";
 
+// For tests that push gradients of their own.
+inline constexpr char kPushedModel[] = R"(
+    data { synthetic { rows: 1000 test_rows: 100 tables: 2 dense_features: 5 rows_per_table: 50 } }
+    model { bottom_widths: [96, 8] top_widths: [64, 1] embedding_dimension: 8 }
+    cluster { window: 4 answer_timeout_ms: 8000 }
+)";
+
 inline void ExpectAllOk(const LoopbackCluster& cluster) {
   for (const Status& status : cluster.server_statuses()) EXPECT_TRUE(status.ok()) << status;
   for (const Status& status : cluster.trainer_statuses()) EXPECT_TRUE(status.ok()) << status;

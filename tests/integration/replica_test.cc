@@ -13,11 +13,6 @@
 namespace weir::test {
 namespace {
 
-constexpr char kModel[] = R"(
-    data { synthetic { rows: 1000 test_rows: 100 tables: 2 dense_features: 5 rows_per_table: 50 } }
-    model { bottom_widths: [96, 8] top_widths: [64, 1] embedding_dimension: 8 }
-    cluster { window: 4 answer_timeout_ms: 8000 }
-)";
 constexpr int kRounds = 3;
 constexpr int kStepsPerRound = 40;
 
@@ -43,7 +38,7 @@ class ReplicaTest : public testing::TestWithParam<Case> {
   static constexpr uint32_t kWorkers = 2;
 
   ReplicaTest()
-      : cluster_(MakeConfig({kModel, GetParam().config}),
+      : cluster_(MakeConfig({kPushedModel, GetParam().config}),
                  {.servers = 3, .trainers = kWorkers, .faults = GetParam().faults}) {}
 
   // One thread's pushes of random gradients; several may be under way at any moment.

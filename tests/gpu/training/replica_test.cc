@@ -16,12 +16,6 @@
 namespace weir::test {
 namespace {
 
-constexpr char kPushedModel[] = R"(
-    data { synthetic { rows: 1000 test_rows: 100 tables: 2 dense_features: 5 rows_per_table: 50 } }
-    model { bottom_widths: [96, 8] top_widths: [64, 1] embedding_dimension: 8 }
-    cluster { window: 4 answer_timeout_ms: 8000 }
-)";
-
 class ReplicaOnACard : public testing::TestWithParam<const char*> {
  protected:
   static constexpr int kThreads = 2, kSteps = 10;
