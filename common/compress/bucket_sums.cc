@@ -64,13 +64,12 @@ HWY_EXPORT(Sums);
 
 }  // namespace
 
-BucketSums& BucketSums::operator+=(const BucketSums& other) {
-  sum += other.sum;
-  square_sum += other.square_sum;
-  largest = std::max(largest, other.largest);
-  minus_sum += other.minus_sum;
-  minus_count += other.minus_count;
-  return *this;
+BucketSums operator+(const BucketSums& a, const BucketSums& b) {
+  return {.sum = a.sum + b.sum,
+          .square_sum = a.square_sum + b.square_sum,
+          .largest = std::max(a.largest, b.largest),
+          .minus_sum = a.minus_sum + b.minus_sum,
+          .minus_count = a.minus_count + b.minus_count};
 }
 
 BucketSums SumBucket(std::span<const float> values) {

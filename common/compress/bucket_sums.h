@@ -6,20 +6,16 @@
 #include <cstdint>
 #include <span>
 
+#include "common/kernels/select_plans.h"
+
 namespace weir::compress {
 
-struct BucketSums {
-  double sum = 0;
-  double square_sum = 0;
-  float largest = 0;  // magnitude
-  // Of the elements below zero.
-  double minus_sum = 0;
-  int64_t minus_count = 0;
+using kernels::BucketSums;
 
-  BucketSums& operator+=(const BucketSums& other);
-};
+// Of both together.
+BucketSums operator+(const BucketSums& a, const BucketSums& b);
 
-// At most kStripeElements. What is no number makes a sum that is none; largest leaves it out.
+// At most kStripeElements.
 BucketSums SumBucket(std::span<const float> values);
 
 }  // namespace weir::compress

@@ -74,10 +74,9 @@ class DctDp : public ThresholdPolicy {
     return ask;
   }
 
-  StepPlan PlanOf(PolicyState& base, const Ask& ask, std::span<float> sample,
-                  const RankedMagnitude&) const override {
+  StepPlan PlanOf(PolicyState& base, const Ask& ask, const Seen& seen) const override {
     DctState& state = Cast(base);
-    if (ask.sample) state.controller.Recompute(Quantile(sample));
+    if (ask.sample) state.controller.Recompute(Quantile(seen.sample));
     StepPlan plan;
     plan.step = ask.step;
     plan.threshold = state.controller.threshold();

@@ -1,8 +1,9 @@
-// Policies whose selection is by one threshold a step, as a device with memory of its own sees them
-// (device_selector.h): what a step needs to know of gradient + residual, and what leaves then, are
-// apart from the looking and the selecting. On the CPU such a policy selects as any other.
+// Policies as a device with memory of its own sees them (device_selector.h): what a step needs to
+// know of its gradients, and what leaves then, are apart from the looking and the selecting. On the
+// CPU such a policy selects as any other.
 //
-// Place in the life of a batch: backward -> **threshold** -> residual += gradient -> select.
+// Place in the life of a batch: backward -> **threshold, scales** -> residual += gradient ->
+// select.
 // Thread rule: any thread.
 #pragma once
 
@@ -11,8 +12,10 @@
 #include <optional>
 #include <span>
 
+#include "common/compress/bucket_sums.h"
 #include "common/compress/policy.h"
 #include "common/compress/residual_sample.h"
+#include "common/kernels/select_plans.h"
 
 namespace weir::compress {
 
@@ -29,28 +32,48 @@ struct RankedMagnitude {
   int64_t tie_end = std::numeric_limits<int64_t>::max();
 };
 
+// Of what passes the variance's test, and of all that is finite; 0: there is none.
+struct LargestMagnitudes {
+  float passing = 0;
+  float finite = 0;
+};
+
 class DeviceSelectable {
  public:
   virtual ~DeviceSelectable() = default;
 
-  // What is needed before a step's plan.
+  // What is needed before a step's plan, of gradient + residual, or of the gradient where nothing
+  // is kept.
   struct Ask {
     uint64_t step = 0;
     std::optional<SampleAsk> sample = {};
-    int64_t rank = 0;  // k of the k-th largest; 0: nobody asks
+    int64_t rank = 0;                 // k of the k-th largest; 0: nobody asks
+    uint32_t bucket_log2 = 0;         // sums of buckets of 2^bucket_log2 elements; 0: nobody asks
+    std::optional<float> alpha = {};  // the largest magnitudes, by the test with this alpha
   };
   virtual Ask NextStep(PolicyState& state) const = 0;
-  // sample, ranked: what was asked for; nothing where nothing was. sample: magnitudes of gradient +
-  // residual, in their order, zeros and NaN among them; may be changed.
-  virtual StepPlan PlanOf(PolicyState& state, const Ask& ask, std::span<float> sample,
-                          const RankedMagnitude& ranked) const = 0;
 
-  // What is sent of an element that is above the threshold, instead of all of it: so much, of its
-  // sign. 0: all, of those that reach it.
-  virtual float quantum() const { return 0; }
+  // What was asked for; nothing where nothing was. sample: magnitudes in their order, zeros and NaN
+  // among them; may be changed.
+  struct Seen {
+    std::span<float> sample = {};
+    RankedMagnitude ranked = {};
+    std::span<const BucketSums> buckets = {};
+    LargestMagnitudes largest = {};
+  };
+  virtual StepPlan PlanOf(PolicyState& state, const Ask& ask, const Seen& seen) const = 0;
 
-  // NaN reaches every threshold: who applies it sees it, and the run ends. False: NaN is kept.
-  virtual bool sends_nan() const { return true; }
+  // How the plan's elements leave: by default what reaches its threshold. The plan's scales are put
+  // where the device finds them.
+  virtual kernels::LayerPlan Taken(const Scope& scope, const StepPlan& plan) const;
+
+  // Of policies that ask for squares: room on the host for the sums of a layer on a device, which
+  // Save writes and Load fills.
+  virtual bool keeps_square_sums() const { return false; }
+  virtual std::span<float> RoomForSquareSums(PolicyState& /*state*/) const { return {}; }
+
+  // Such a sum of magnitudes was neither sent nor kept.
+  virtual void CountDiscarded(PolicyState& /*state*/, double /*mass*/) const {}
 
   // After such a step a part of what is kept is given up, once EndStep was called: Drain does it,
   // of any part of the residual.

@@ -9,31 +9,26 @@
 #include "common/compress/not_finite.h"
 
 namespace weir::compress {
-namespace {
-
-// A fifth more than is needed, so that it seldom grows.
-size_t WithRoom(size_t count) { return count + count / 5; }
-
-}  // namespace
-
 DeviceSelector::DeviceSelector(const kernels::Compute& compute, std::vector<Layer> layers,
                                int64_t flat_element_count)
-    : compute_(compute),
-      layers_(std::move(layers)),
-      residual_(*compute.device, static_cast<size_t>(flat_element_count), "residuals"),
-      watched_(compute) {
+    : compute_(compute), layers_(std::move(layers)), watched_(compute) {
   CHECK(compute.select != nullptr);
   CHECK_LE(flat_element_count, std::numeric_limits<uint32_t>::max());
+  const auto flat_count = static_cast<size_t>(flat_element_count);
+  device::Device& device = *compute.device;
+  residual_ = {device, flat_count, "residuals"};
+  const auto keeps_squares = [](const Layer& layer) {
+    return layer.selectable().keeps_square_sums();
+  };
+  if (std::ranges::any_of(layers_, keeps_squares)) square_sums_ = {device, flat_count, "squares"};
   PlaceLayers();
   size_t element_count = 0;
   for (const Layer& layer : layers_) {
     element_count += static_cast<size_t>(layer.scope->element_count);
   }
-  device::Device& device = *compute.device;
-  plans_ = {device, layers_.size(), "selection"};
   offsets_ = {device, element_count, "selection"};
   values_ = {device, element_count, "selection"};
-  planner_.emplace(compute_, layers_, stripes(), residual_.span());
+  planner_.emplace(compute_, layers_, stripes());
 }
 
 // What never changes: where stripes are, and what must be finite.
@@ -65,40 +60,53 @@ kernels::StripesView DeviceSelector::stripes() const {
   return {places_.device().data, static_cast<int64_t>(places_.size())};
 }
 
-device::Span<float> DeviceSelector::ResidualOf(size_t layer) const {
-  return residual_.span().subspan(static_cast<size_t>(layers_[layer].offset),
-                                  static_cast<size_t>(layers_[layer].scope->element_count));
+kernels::SelectFrom DeviceSelector::From(device::Pointer<const float> gradients) const {
+  return {.gradient = gradients,
+          .residual = residual_.data(),
+          .square_sums = square_sums_.data(),
+          .scales = planner_->scales()};
+}
+
+device::Span<float> DeviceSelector::PartOf(const device::Buffer<float>& flat, size_t layer) const {
+  return flat.span().subspan(static_cast<size_t>(layers_[layer].offset),
+                             static_cast<size_t>(layers_[layer].scope->element_count));
+}
+
+device::Span<float> DeviceSelector::SquareSumsOf(size_t layer) const {
+  if (!layers_[layer].selectable().keeps_square_sums()) return {};
+  return PartOf(square_sums_, layer);
 }
 
 Status DeviceSelector::Select(device::Stream& stream, device::Pointer<const float> gradients,
                               DeviceSelection* selection) {
   const std::lock_guard lock(mutex_);
-  if (selection->ends.size() < places_.size()) {
-    selection->ends = {*compute_.device, places_.size(), "selection"};
-  }
-  WEIR_RETURN_IF_ERROR(planner_->Plan(stream, gradients, &selection->plans, plans_.host()));
+  selection->MakeRoom(*compute_.device, places_.size());
+  WEIR_RETURN_IF_ERROR(planner_->Plan(stream, From(gradients), &selection->plans));
   watched_.Gather(stream, gradients, residual_.data());
-  plans_.Upload(stream, plans_.size());
-  compute_.select->accumulate_and_select(
-      stream, stripes(), plans_.device().data, gradients, residual_.data(),
-      {selection->ends.device().data, offsets_.data(), values_.data()});
-  selection->ends.Download(stream, places_.size());
-  WEIR_RETURN_IF_ERROR(stream.Synchronize());
+  compute_.select->accumulate_and_select(stream, stripes(), planner_->on_device(), From(gradients),
+                                         {selection->ends.device().data, offsets_.data(),
+                                          values_.data(), selection->discarded.device().data});
+  WEIR_RETURN_IF_ERROR(
+      selection->Download(*compute_.device, stream, offsets_.span(), values_.span()));
   WEIR_RETURN_IF_ERROR(CheckWatched());
-  return Download(stream, selection);
+  selection->is_dense.clear();
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const kernels::Taking taking = planner_->taken(i).taking;
+    selection->is_dense.push_back(taking == kernels::Taking::kAll ||
+                                  taking == kernels::Taking::kMeans);
+  }
+  CountDiscarded(*selection);
+  return OkStatus();
 }
 
-Status DeviceSelector::Download(device::Stream& stream, DeviceSelection* selection) {
-  const size_t count = places_.size() == 0 ? 0 : selection->ends.host()[places_.size() - 1];
-  CHECK_LE(count, values_.size());
-  if (selection->values.size() < count) {
-    selection->offsets = {*compute_.device, WithRoom(count), "what is sent"};
-    selection->values = {*compute_.device, WithRoom(count), "what is sent"};
+void DeviceSelector::CountDiscarded(const DeviceSelection& selection) const {
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    if (!layers_[i].selectable().keeps_square_sums()) continue;
+    const auto of_layer =
+        selection.discarded.host().subspan(first_stripes_[i], layers_[i].scope->stripe_count());
+    for (const double mass : of_layer)
+      layers_[i].selectable().CountDiscarded(*layers_[i].state, mass);
   }
-  if (count == 0) return OkStatus();
-  stream.CopyToHost<uint16_t>(offsets_.span().first(count), selection->offsets.span().first(count));
-  stream.CopyToHost<float>(values_.span().first(count), selection->values.span().first(count));
-  return stream.Synchronize();
 }
 
 Status DeviceSelector::CheckWatched() const {
@@ -123,29 +131,48 @@ Status DeviceSelector::Accumulate(device::Stream& stream, device::Pointer<const 
 }
 
 Status DeviceSelector::EndStep(const DeviceSelection& selection) {
-  std::vector<float> residual;
   for (size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];
-    if (!layer.policy->DrainsAfter(*layer.state, selection.plans[i])) continue;
+    if (!layer.selectable().DrainsAfter(*layer.state, selection.plans[i])) continue;
     const std::lock_guard lock(mutex_);
-    WEIR_RETURN_IF_ERROR(ReadResidual(i, &residual));
-    layer.policy->Drain(*layer.state, residual);
-    WEIR_RETURN_IF_ERROR(WriteResidual(i, residual));
+    const device::Span<float> on_device = PartOf(residual_, i);
+    std::vector<float> residual(on_device.size);
+    WEIR_RETURN_IF_ERROR(Read(on_device, residual));
+    layer.selectable().Drain(*layer.state, residual);
+    WEIR_RETURN_IF_ERROR(Write(residual, on_device));
   }
   return OkStatus();
 }
 
-Status DeviceSelector::ReadResidual(size_t layer, std::vector<float>* values) {
+Status DeviceSelector::ReadState(size_t layer, std::vector<float>* residual) {
+  const Layer& of = layers_[layer];
+  if (of.policy->keeps_residual()) {
+    const device::Span<float> on_device = PartOf(residual_, layer);
+    residual->resize(on_device.size);
+    WEIR_RETURN_IF_ERROR(Read(on_device, *residual));
+  }
+  if (!of.selectable().keeps_square_sums()) return OkStatus();
+  return Read(SquareSumsOf(layer), of.selectable().RoomForSquareSums(*of.state));
+}
+
+Status DeviceSelector::WriteState(size_t layer, std::span<const float> residual) {
+  const Layer& of = layers_[layer];
+  if (!residual.empty()) WEIR_RETURN_IF_ERROR(Write(residual, PartOf(residual_, layer)));
+  if (!of.selectable().keeps_square_sums()) return OkStatus();
+  return Write(of.selectable().RoomForSquareSums(*of.state), SquareSumsOf(layer));
+}
+
+Status DeviceSelector::Read(device::Span<const float> from, std::span<float> to) const {
   const auto stream = compute_.device->MakeStream();
-  values->resize(ResidualOf(layer).size);
-  stream->CopyToHost<float>(ResidualOf(layer), *values);
+  CHECK_EQ(from.size, to.size());
+  stream->CopyToHost<float>(from, to);
   return stream->Synchronize();
 }
 
-Status DeviceSelector::WriteResidual(size_t layer, std::span<const float> values) {
+Status DeviceSelector::Write(std::span<const float> from, device::Span<float> to) const {
   const auto stream = compute_.device->MakeStream();
-  CHECK_EQ(values.size(), ResidualOf(layer).size);
-  stream->CopyToDevice<float>(values, ResidualOf(layer));
+  CHECK_EQ(from.size(), to.size);
+  stream->CopyToDevice<float>(from, to);
   return stream->Synchronize();
 }
 

@@ -14,8 +14,7 @@ class HardThreshold : public ThresholdPolicy {
 
   std::string_view name() const override { return "hard_threshold"; }
   Ask NextStep(PolicyState& state) const override { return {.step = StateOf(state).NextStep()}; }
-  StepPlan PlanOf(PolicyState&, const Ask& ask, std::span<float>,
-                  const RankedMagnitude&) const override {
+  StepPlan PlanOf(PolicyState&, const Ask& ask, const Seen&) const override {
     return {.step = ask.step, .threshold = threshold_};
   }
   double threshold(const PolicyState&) const override { return threshold_; }

@@ -29,6 +29,18 @@ class Hybrid : public VariancePolicy {
   wire::ValueFormat value_format(const Scope&, const StepPlan& plan) const override {
     return {wire::ValueCoding::kLevels, 1, &plan.scale};
   }
+
+  Ask NextStep(PolicyState& state) const override { return {.step = StateOf(state).NextStep()}; }
+  StepPlan PlanOf(PolicyState&, const Ask& ask, const Seen&) const override {
+    return {.step = ask.step, .scale = test_.threshold};
+  }
+  kernels::LayerPlan Taken(const Scope&, const StepPlan&) const override {
+    return {.taking = kernels::Taking::kPassingQuanta,
+            .quantum = test_.threshold,
+            .alpha = test_.alpha,
+            .corrects_after = corrects_after_ ? 1u : 0u};
+  }
+
   double threshold(const PolicyState&) const override {
     return static_cast<double>(test_.threshold);
   }

@@ -11,6 +11,7 @@
 
 #include "common/compress/bucket_sums.h"
 #include "common/compress/buckets.h"
+#include "common/compress/device_selectable.h"
 #include "common/compress/policies.h"
 #include "common/compress/pool.h"
 #include "common/compress/residual_policy.h"
@@ -25,7 +26,7 @@ struct OneBitState : ResidualState {
   Pool<std::vector<float>> scales;
 };
 
-class OneBit : public ResidualPolicy {
+class OneBit : public ResidualPolicy, public DeviceSelectable {
  public:
   explicit OneBit(const v1::OneBitPolicy& config) : buckets_(config.bucket()) {}
 
@@ -43,15 +44,34 @@ class OneBit : public ResidualPolicy {
       kernels.accumulate(gradient.subspan(static_cast<size_t>(first), values.size()), values);
       const size_t bucket = static_cast<size_t>(first) >> buckets_.log2();
       buckets_.ForEach(values, [&](size_t i, std::span<const float> part) {
-        const bool is_sound = SetMeans(kernels.sum_bucket(part), std::ssize(part),
-                                       plan.scales->data() + 2 * (bucket + i));
-        plan.is_raw = plan.is_raw || !is_sound;
+        SetMeans(kernels.sum_bucket(part), std::ssize(part), bucket + i, &plan);
       });
     });
-    const bool any = std::ranges::any_of(*plan.scales, [](float scale) { return scale > 0; });
-    if (any || plan.is_raw) plan.threshold = 0;
+    SetThreshold(&plan);
     return plan;
   }
+
+  const DeviceSelectable* on_device() const override { return this; }
+  Ask NextStep(PolicyState& state) const override {
+    return {.step = StateOf(state).NextStep(), .bucket_log2 = buckets_.log2()};
+  }
+  StepPlan PlanOf(PolicyState& base, const Ask& ask, const Seen& seen) const override {
+    auto& state = static_cast<OneBitState&>(base);
+    StepPlan plan = {.step = ask.step, .scales = state.scales.Borrow()};
+    plan.scales->assign(2 * seen.buckets.size(), 0);
+    int64_t left = state.scope.element_count;
+    for (size_t i = 0; i < seen.buckets.size(); ++i, left -= buckets_.size()) {
+      SetMeans(seen.buckets[i], std::min(left, buckets_.size()), i, &plan);
+    }
+    SetThreshold(&plan);
+    return plan;
+  }
+  kernels::LayerPlan Taken(const Scope&, const StepPlan& plan) const override {
+    if (!plan.threshold) return {};
+    if (plan.is_raw) return {.taking = kernels::Taking::kAll};
+    return {.taking = kernels::Taking::kMeans, .bucket_log2 = buckets_.log2()};
+  }
+
   void EndStep(PolicyState& state, const StepPlan& plan, int64_t) const override {
     static_cast<OneBitState&>(state).scales.GiveBack(plan.scales);
   }
@@ -68,17 +88,26 @@ class OneBit : public ResidualPolicy {
   }
 
  private:
-  // means: of those from 0 on, and of the magnitudes of the others. False if there are none, for
-  // something is no number.
-  static bool SetMeans(const BucketSums& sums, int64_t count, float* means) {
-    if (!std::isfinite(sums.sum) || !std::isfinite(sums.minus_sum)) return false;
+  // Means of those from 0 on, and of the magnitudes of the others. Where something is no number
+  // there are none.
+  static void SetMeans(const BucketSums& sums, int64_t count, size_t bucket, StepPlan* plan) {
+    if (!std::isfinite(sums.sum) || !std::isfinite(sums.minus_sum)) {
+      plan->is_raw = true;
+      return;
+    }
+    float* const means = plan->scales->data() + 2 * bucket;
     const int64_t plus_count = count - sums.minus_count;
     const auto mean = [](double sum, int64_t of) {
       return of == 0 ? 0.0f : SoundScale(std::max(0.0, sum) / static_cast<double>(of));
     };
     means[0] = mean(sums.sum - sums.minus_sum, plus_count);
     means[1] = mean(-sums.minus_sum, sums.minus_count);
-    return true;
+  }
+
+  // Something is sent where there is a mean.
+  static void SetThreshold(StepPlan* plan) {
+    const bool any = std::ranges::any_of(*plan->scales, [](float scale) { return scale > 0; });
+    if (any || plan->is_raw) plan->threshold = 0;
   }
 
   // The gradient is in the residual since BeginStep.

@@ -32,10 +32,18 @@ class Qsgd : public QuantizerPolicy {
     StepPlan plan = {.step = state.NextStep(), .scales = state.scales.Borrow()};
     plan.scales->resize(buckets_.CountOf(state.scope.element_count));
     buckets_.ForEach(gradient, [&](size_t bucket, std::span<const float> values) {
-      const double norm = std::sqrt(state.scope.kernels->sum_bucket(values).square_sum);
-      plan.is_raw = plan.is_raw || !std::isfinite(norm);
-      (*plan.scales)[bucket] = SoundScale(norm / levels());
+      SetScale(state.scope.kernels->sum_bucket(values), bucket, &plan);
     });
+    return plan;
+  }
+
+  Ask NextStep(PolicyState& state) const override {
+    return {.step = StateOf(state).NextStep(), .bucket_log2 = buckets_.log2()};
+  }
+  StepPlan PlanOf(PolicyState& state, const Ask& ask, const Seen& seen) const override {
+    StepPlan plan = {.step = ask.step, .scales = StateOf(state).scales.Borrow()};
+    plan.scales->resize(seen.buckets.size());
+    for (size_t i = 0; i < seen.buckets.size(); ++i) SetScale(seen.buckets[i], i, &plan);
     return plan;
   }
 
@@ -48,16 +56,25 @@ class Qsgd : public QuantizerPolicy {
     return format;
   }
 
-  uint32_t levels() const { return 1u << (bits_ - 1); }
+  uint32_t most_levels() const override { return 1u << (bits_ - 1); }
+
+  uint64_t Chance(const Scope& scope, uint64_t step) const override {
+    return KeyedHash(scope.seed, PolicyStream::kQsgd, scope.tensor, step);
+  }
+
+  void SetScale(const BucketSums& sums, size_t bucket, StepPlan* plan) const {
+    const double norm = std::sqrt(sums.square_sum);
+    plan->is_raw = plan->is_raw || !std::isfinite(norm);
+    (*plan->scales)[bucket] = SoundScale(norm / most_levels());
+  }
 
   void Select(const QuantizerState& state, const StepPlan& plan, uint32_t stripe,
               std::span<const float> gradient, StripeSelection* selection) const override {
-    const uint64_t chance =
-        KeyedHash(state.scope.seed, PolicyStream::kQsgd, state.scope.tensor, plan.step, stripe);
+    const uint64_t chance = Mix64(Chance(state.scope, plan.step) ^ stripe);
     const float* const scales = plan.scales->data() + buckets_.FirstOf(stripe);
     buckets_.ForEach(gradient, [&](size_t bucket, std::span<const float> values) {
       const auto first = static_cast<uint32_t>(values.data() - gradient.data());
-      state.scope.kernels->append_levels(values, {.scale = scales[bucket], .most = levels()},
+      state.scope.kernels->append_levels(values, {.scale = scales[bucket], .most = most_levels()},
                                          chance, first, selection);
     });
   }

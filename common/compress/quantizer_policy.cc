@@ -20,6 +20,18 @@ bool QuantizerPolicy::SelectStripe(PolicyState& state, const StepPlan& plan, uin
   return true;
 }
 
+kernels::LayerPlan QuantizerPolicy::Taken(const Scope& scope, const StepPlan& plan) const {
+  kernels::LayerPlan taken{.taking = kernels::Taking::kLevels, .has_residual = 0};
+  if (plan.is_raw) {
+    taken.taking = kernels::Taking::kAll;
+    return taken;
+  }
+  taken.bucket_log2 = CodeFormat(plan).bucket_log2;
+  taken.most_levels = most_levels();
+  taken.chance = Chance(scope, plan.step);
+  return taken;
+}
+
 void QuantizerPolicy::EndStep(PolicyState& state, const StepPlan& plan,
                               int64_t /*sent_count*/) const {
   if (plan.scales != nullptr) StateOf(state).scales.GiveBack(plan.scales);

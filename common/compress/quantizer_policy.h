@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "common/compress/device_selectable.h"
 #include "common/compress/policy.h"
 #include "common/compress/pool.h"
 
@@ -31,7 +32,7 @@ struct QuantizerState : PolicyState {
   Pool<std::vector<float>> scales;
 };
 
-class QuantizerPolicy : public Policy {
+class QuantizerPolicy : public Policy, public DeviceSelectable {
  public:
   bool keeps_residual() const override { return false; }
   std::unique_ptr<PolicyState> MakeState(const Scope& scope) const override {
@@ -48,7 +49,14 @@ class QuantizerPolicy : public Policy {
   double threshold(const PolicyState&) const override { return 0; }
   double discarded_l1(const PolicyState&) const override { return 0; }
 
+  const DeviceSelectable* on_device() const override { return this; }
+  kernels::LayerPlan Taken(const Scope& scope, const StepPlan& plan) const override;
+
  protected:
+  // Whose key with a stripe's number is that of the stripe's chance.
+  virtual uint64_t Chance(const Scope& scope, uint64_t step) const = 0;
+  virtual uint32_t most_levels() const = 0;
+
   // Of a step that is not raw. Appends what is not zero to the selection, which is empty.
   virtual void Select(const QuantizerState& state, const StepPlan& plan, uint32_t stripe,
                       std::span<const float> gradient, StripeSelection* selection) const = 0;

@@ -2,13 +2,14 @@
 // chose, whatever they are worth, and keeps the rest. The baseline that a policy should beat.
 // Deviation: the choice is made stripe by stripe, so a step's number of elements is right on
 // average and off by less than one a stripe; an element of exactly zero is not sent.
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 
 #include "common/base/random.h"
 #include "common/base/random_streams.h"
+#include "common/compress/chosen_offsets.h"
+#include "common/compress/device_selectable.h"
 #include "common/compress/policies.h"
 #include "common/compress/residual_policy.h"
 #include "common/compress/select_kernels.h"
@@ -17,27 +18,12 @@ namespace weir::compress {
 namespace {
 
 constexpr size_t kWordBits = 64;
+static_assert(kChosenWords * kWordBits == kStripeElements);
 
 // Distinct offsets of a stripe, as bits.
-using Chosen = std::array<uint64_t, kStripeElements / kWordBits>;
+using Chosen = std::array<uint64_t, kChosenWords>;
 
-// count of size offsets, each set of them as likely as any other (Floyd's algorithm, Bentley 1987).
-Chosen Choose(RandomStream* random, size_t count, size_t size) {
-  Chosen chosen = {};
-  const auto take = [&](size_t offset) {
-    uint64_t& word = chosen[offset / kWordBits];
-    const uint64_t bit = uint64_t{1} << offset % kWordBits;
-    const bool is_new = (word & bit) == 0;
-    word |= bit;
-    return is_new;
-  };
-  for (size_t last = size - count; last < size; ++last) {
-    if (!take(random->NextBelow(last + 1))) take(last);
-  }
-  return chosen;
-}
-
-class RandomK : public ResidualPolicy {
+class RandomK : public ResidualPolicy, public DeviceSelectable {
  public:
   explicit RandomK(const v1::RandomKPolicy& config) : density_(1 - config.sparsity()) {}
 
@@ -46,18 +32,33 @@ class RandomK : public ResidualPolicy {
     return {.step = StateOf(state).NextStep()};
   }
 
+  const DeviceSelectable* on_device() const override { return this; }
+  Ask NextStep(PolicyState& state) const override { return {.step = StateOf(state).NextStep()}; }
+  StepPlan PlanOf(PolicyState&, const Ask& ask, const Seen&) const override {
+    return {.step = ask.step};
+  }
+  kernels::LayerPlan Taken(const Scope& scope, const StepPlan& plan) const override {
+    return {.taking = kernels::Taking::kChosen,
+            .rounds_to_bf16 = scope.values == wire::ValueCoding::kBf16 ? 1u : 0u,
+            .density = density_,
+            .chance = Chance(scope, plan.step)};
+  }
+
  private:
+  // Whose key with a stripe's number is that of the stripe's chance.
+  static uint64_t Chance(const Scope& scope, uint64_t step) {
+    return KeyedHash(scope.seed, PolicyStream::kRandomK, scope.tensor, step);
+  }
+
   void Select(ResidualState& state, const StepPlan& plan, uint32_t stripe,
               std::span<const float> gradient, std::span<float> residual,
               StripeSelection* selection) const override {
     const Scope& scope = state.scope;
     scope.kernels->accumulate(gradient, residual);
-    RandomStream random(
-        KeyedHash(scope.seed, PolicyStream::kRandomK, scope.tensor, plan.step, stripe));
-    const double wanted = density_ * static_cast<double>(residual.size());
-    const size_t count =
-        std::min(residual.size(), static_cast<size_t>(std::floor(wanted + random.NextUnit())));
-    Take(Choose(&random, count, residual.size()), residual, selection);
+    Chosen chosen = {};
+    ChooseOffsets(Mix64(Chance(scope, plan.step) ^ stripe), density_,
+                  static_cast<uint32_t>(residual.size()), chosen.data());
+    Take(chosen, residual, selection);
     if (scope.values != wire::ValueCoding::kF32)
       scope.kernels->round_selection(residual, selection);
   }

@@ -119,7 +119,8 @@ class SidcoPolicy : public ResidualPolicy, public DeviceSelectable {
     SidcoState& state = Sidco(base);
     const Ask ask = NextStep(base);
     std::vector<float>* const memory = state.samples.Borrow();
-    const StepPlan plan = PlanOf(base, ask, TakeSample(state, *ask.sample, gradient, memory), {});
+    const StepPlan plan =
+        PlanOf(base, ask, {.sample = TakeSample(state, *ask.sample, gradient, memory)});
     state.samples.GiveBack(memory);
     return plan;
   }
@@ -133,9 +134,9 @@ class SidcoPolicy : public ResidualPolicy, public DeviceSelectable {
                                            state.scope.tensor, step)}}};
   }
 
-  StepPlan PlanOf(PolicyState& base, const Ask& ask, std::span<float> sample,
-                  const RankedMagnitude&) const override {
+  StepPlan PlanOf(PolicyState& base, const Ask& ask, const Seen& seen) const override {
     SidcoState& state = Sidco(base);
+    const std::span<const float> sample = seen.sample;
     StepPlan plan = {.step = ask.step};
     const Moments all = TailMoments(*state.scope.kernels, sample, JustAbove(0));
     // What is wanted of the whole layer is the same share of its sample.

@@ -4,6 +4,7 @@
 // steps, and a threshold far below the gradients therefore delays them. Deviations: the residual is
 // locked by stripes; indexes are coded by their gaps and not in 31 bits.
 #include "common/compress/policies.h"
+#include "common/compress/select_kernels.h"
 #include "common/compress/threshold_policy.h"
 
 namespace weir::compress {
@@ -16,17 +17,23 @@ class Strom : public ThresholdPolicy {
 
   std::string_view name() const override { return "strom"; }
   Ask NextStep(PolicyState& state) const override { return {.step = StateOf(state).NextStep()}; }
-  StepPlan PlanOf(PolicyState&, const Ask& ask, std::span<float>,
-                  const RankedMagnitude&) const override {
+  StepPlan PlanOf(PolicyState&, const Ask& ask, const Seen&) const override {
     return {.step = ask.step, .threshold = threshold_};
   }
-  float quantum() const override { return threshold_; }
+  kernels::LayerPlan Taken(const Scope&, const StepPlan&) const override {
+    return {.taking = kernels::Taking::kQuanta, .quantum = threshold_};
+  }
   wire::ValueFormat value_format(const Scope&, const StepPlan&) const override {
     return {wire::ValueCoding::kLevels, 1, &threshold_};
   }
   double threshold(const PolicyState&) const override { return threshold_; }
 
  private:
+  void Select(ResidualState& state, const StepPlan&, uint32_t, std::span<const float> gradient,
+              std::span<float> residual, StripeSelection* selection) const override {
+    state.scope.kernels->accumulate_and_quantize(gradient, threshold_, residual, selection);
+  }
+
   const float threshold_;
 };
 

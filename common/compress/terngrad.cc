@@ -23,6 +23,8 @@
 namespace weir::compress {
 namespace {
 
+// On a device the layer is summed by parts of so many elements.
+constexpr uint32_t kSummedLog2 = 9;
 constexpr size_t kFewestClipped = 16;
 // Of the squared mean: below it a variance of 32-bit sums is rounding.
 constexpr double kLeastSpread = 1e-5;
@@ -35,23 +37,40 @@ class Terngrad : public QuantizerPolicy {
 
   StepPlan BeginStep(PolicyState& base, std::span<const float> gradient) const override {
     QuantizerState& state = StateOf(base);
-    StepPlan plan = {.step = state.NextStep()};
-    const BucketSums sums = SumAll(*state.scope.kernels, gradient);
-    plan.is_raw = !std::isfinite(sums.square_sum);
-    plan.scale = Scale(sums, gradient.size());
-    return plan;
+    return PlanFor(state.NextStep(), SumAll(*state.scope.kernels, gradient), gradient.size());
+  }
+
+  Ask NextStep(PolicyState& state) const override {
+    return {.step = StateOf(state).NextStep(), .bucket_log2 = kSummedLog2};
+  }
+  StepPlan PlanOf(PolicyState& state, const Ask& ask, const Seen& seen) const override {
+    BucketSums sums;
+    for (const BucketSums& bucket : seen.buckets) sums = sums + bucket;
+    return PlanFor(ask.step, sums, static_cast<size_t>(StateOf(state).scope.element_count));
   }
 
  private:
   wire::ValueFormat CodeFormat(const StepPlan& plan) const override {
     return {wire::ValueCoding::kLevels, 1, &plan.scale};
   }
+  uint32_t most_levels() const override { return 1; }
+
+  uint64_t Chance(const Scope& scope, uint64_t step) const override {
+    return KeyedHash(scope.seed, PolicyStream::kTernGrad, scope.tensor, step);
+  }
+
+  StepPlan PlanFor(uint64_t step, const BucketSums& sums, size_t size) const {
+    StepPlan plan = {.step = step};
+    plan.is_raw = !std::isfinite(sums.square_sum);
+    plan.scale = Scale(sums, size);
+    return plan;
+  }
 
   static BucketSums SumAll(const SelectKernels& kernels, std::span<const float> gradient) {
     BucketSums sums;
     for (size_t begin = 0; begin < gradient.size(); begin += kStripeElements) {
       const size_t count = std::min(gradient.size() - begin, static_cast<size_t>(kStripeElements));
-      sums += kernels.sum_bucket(gradient.subspan(begin, count));
+      sums = sums + kernels.sum_bucket(gradient.subspan(begin, count));
     }
     return sums;
   }
@@ -66,8 +85,7 @@ class Terngrad : public QuantizerPolicy {
 
   void Select(const QuantizerState& state, const StepPlan& plan, uint32_t stripe,
               std::span<const float> gradient, StripeSelection* selection) const override {
-    const uint64_t chance =
-        KeyedHash(state.scope.seed, PolicyStream::kTernGrad, state.scope.tensor, plan.step, stripe);
+    const uint64_t chance = Mix64(Chance(state.scope, plan.step) ^ stripe);
     state.scope.kernels->append_levels(gradient, {.scale = plan.scale, .most = 1}, chance, 0,
                                        selection);
   }

@@ -2,12 +2,11 @@
 
 #include <cmath>
 
-#include "common/compress/select_kernels.h"
-
 namespace weir::compress {
+
 StepPlan ThresholdPolicy::BeginStep(PolicyState& base, std::span<const float> gradient) const {
   const Ask ask = NextStep(base);
-  if (!ask.sample) return PlanOf(base, ask, {}, {});
+  if (!ask.sample) return PlanOf(base, ask, {});
   auto& state = static_cast<ThresholdState&>(base);
   // At the start other threads come here while the first takes its threshold.
   const std::lock_guard lock(state.sample_mutex);
@@ -20,7 +19,7 @@ StepPlan ThresholdPolicy::BeginStep(PolicyState& base, std::span<const float> gr
                      *next++ = std::fabs(residual[i] + added[i]);
                    }
                  });
-  return PlanOf(base, ask, {state.sample.data(), next}, {});
+  return PlanOf(base, ask, {.sample = {state.sample.data(), next}});
 }
 
 void ThresholdPolicy::EndStep(PolicyState& base, const StepPlan& plan, int64_t sent_count) const {
@@ -28,15 +27,6 @@ void ThresholdPolicy::EndStep(PolicyState& base, const StepPlan& plan, int64_t s
   if (!DrainsAfter(base, plan)) return;
   StateOf(base).residual.ForEachStripe(
       [&](int64_t, std::span<float> values) { Drain(base, values); });
-}
-
-void ThresholdPolicy::Select(ResidualState& state, const StepPlan& plan, uint32_t stripe,
-                             std::span<const float> gradient, std::span<float> residual,
-                             StripeSelection* selection) const {
-  if (quantum() == 0) {
-    return ResidualPolicy::Select(state, plan, stripe, gradient, residual, selection);
-  }
-  state.scope.kernels->accumulate_and_quantize(gradient, quantum(), residual, selection);
 }
 
 }  // namespace weir::compress

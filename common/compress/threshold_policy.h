@@ -32,10 +32,6 @@ class ThresholdPolicy : public ResidualPolicy, public DeviceSelectable {
   // What EndStep has to see of a step.
   virtual void Observe(PolicyState& /*state*/, const StepPlan& /*plan*/,
                        int64_t /*sent_count*/) const {}
-
-  void Select(ResidualState& state, const StepPlan& plan, uint32_t stripe,
-              std::span<const float> gradient, std::span<float> residual,
-              StripeSelection* selection) const final;
 };
 
 }  // namespace weir::compress

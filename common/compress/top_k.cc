@@ -74,9 +74,13 @@ class TopK : public ResidualPolicy, public DeviceSelectable {
     auto& state = static_cast<TopKState&>(base);
     return {.step = state.NextStep(), .rank = KeptCount(state.scope.element_count, sparsity_)};
   }
-  bool sends_nan() const override { return false; }  // it is no candidate
-  StepPlan PlanOf(PolicyState& state, const Ask& ask, std::span<float>,
-                  const RankedMagnitude& ranked) const override {
+  kernels::LayerPlan Taken(const Scope& scope, const StepPlan& plan) const override {
+    kernels::LayerPlan taken = DeviceSelectable::Taken(scope, plan);
+    taken.keeps_nan = 1;  // it is no candidate
+    return taken;
+  }
+  StepPlan PlanOf(PolicyState& state, const Ask& ask, const Seen& seen) const override {
+    const RankedMagnitude& ranked = seen.ranked;
     if (!ranked.magnitude) return {.step = ask.step};
     static_cast<TopKState&>(state).threshold = *ranked.magnitude;
     return {.step = ask.step, .threshold = ranked.magnitude, .tie_end = ranked.tie_end};

@@ -22,6 +22,7 @@
 #include "common/compress/candidates.h"
 #include "common/compress/policies.h"
 #include "common/compress/pool.h"
+#include "common/compress/powers.h"
 #include "common/compress/select_kernels.h"
 #include "common/compress/variance_policy.h"
 
@@ -29,22 +30,7 @@ namespace weir::compress {
 namespace {
 
 constexpr uint32_t kBits = 4;
-constexpr uint32_t kLargestDistance = 7;
-constexpr uint32_t kMantissaBits = 23;
-constexpr uint32_t kExponentMask = 0x7f800000;
 constexpr uint32_t kSignBit = 0x80000000;
-
-// 2^floor(log2 magnitude); 0 of what is no normal float.
-float PowerBelow(float magnitude) {
-  return std::bit_cast<float>(std::bit_cast<uint32_t>(magnitude) & kExponentMask);
-}
-
-// The nearest power of two, 1.5 being nearer to 2, at most the largest.
-float NearestPower(float magnitude, float largest) {
-  constexpr uint32_t kHalf = 1u << (kMantissaBits - 1);
-  const uint32_t exponent = (std::bit_cast<uint32_t>(magnitude) + kHalf) & kExponentMask;
-  return std::min(std::bit_cast<float>(exponent), largest);
-}
 
 // NaN and infinity, which have no power, are left out.
 float LargestFinite(std::span<const float> values) {
@@ -63,8 +49,6 @@ struct State : VarianceState {
   std::atomic<float> threshold{0};  // the last step's
   std::atomic<double> discarded_l1{0};
 };
-
-uint32_t ExponentOf(float power) { return std::bit_cast<uint32_t>(power) >> kMantissaBits; }
 
 class Variance : public VariancePolicy {
  public:
@@ -94,16 +78,37 @@ class Variance : public VariancePolicy {
       if (exponent_of_layer_) largest = std::max(largest, LargestFinite(residual));
     });
     if (plan.candidates->count() == 0) return plan;
-    const float largest_sent = std::ranges::max(plan.candidates->magnitudes());
-    plan.is_raw = std::isinf(largest_sent);
-    plan.scale = PowerBelow(std::max(largest, largest_sent));
-    if (plan.scale > 0) plan.threshold = plan.scale;
-    state.threshold = plan.scale;
+    SetScale(&state, std::ranges::max(plan.candidates->magnitudes()), largest, &plan);
     return plan;
   }
 
+  Ask NextStep(PolicyState& state) const override {
+    return {.step = StateOf(state).NextStep(), .alpha = test_.alpha};
+  }
+  StepPlan PlanOf(PolicyState& state, const Ask& ask, const Seen& seen) const override {
+    StepPlan plan = {.step = ask.step};
+    if (seen.largest.passing == 0) return plan;
+    SetScale(&static_cast<State&>(state), seen.largest.passing,
+             exponent_of_layer_ ? seen.largest.finite : 0, &plan);
+    return plan;
+  }
+  kernels::LayerPlan Taken(const Scope&, const StepPlan& plan) const override {
+    if (!plan.threshold) return {};
+    if (plan.is_raw) {  // infinities
+      return {.taking = kernels::Taking::kReaching, .least = plan.scale, .keeps_nan = 1};
+    }
+    return {.taking = kernels::Taking::kPassingPowers,
+            .quantum = plan.scale,
+            .alpha = test_.alpha,
+            .keeps_what_is_out_of_reach = drop_keeps_residual_ ? 1u : 0u,
+            .keeps_rounding = quant_error_feedback_ ? 1u : 0u};
+  }
+  void CountDiscarded(PolicyState& state, double mass) const override {
+    if (std::isfinite(mass)) static_cast<State&>(state).discarded_l1.fetch_add(mass);
+  }
+
   void EndStep(PolicyState& base, const StepPlan& plan, int64_t /*sent_count*/) const override {
-    static_cast<State&>(base).lists.GiveBack(plan.candidates);
+    if (plan.candidates != nullptr) static_cast<State&>(base).lists.GiveBack(plan.candidates);
   }
 
   wire::ValueFormat value_format(const Scope&, const StepPlan& plan) const override {
@@ -118,6 +123,14 @@ class Variance : public VariancePolicy {
   }
 
  private:
+  // largest: of the layer, or 0.
+  static void SetScale(State* state, float largest_sent, float largest, StepPlan* plan) {
+    plan->is_raw = std::isinf(largest_sent);
+    plan->scale = PowerBelow(std::max(largest, largest_sent));
+    if (plan->scale > 0) plan->threshold = plan->scale;
+    state->threshold = plan->scale;
+  }
+
   // The gradient is in the residual since BeginStep; meanwhile another thread may have sent a
   // candidate, or made it larger.
   void Select(ResidualState& base, const StepPlan& plan, uint32_t stripe,
@@ -148,7 +161,7 @@ class Variance : public VariancePolicy {
       selection->values[selection->count++] = sent;
     };
     plan.candidates->ForEachIn(first, first + std::ssize(residual), prefetch, take);
-    if (std::isfinite(discarded)) state.discarded_l1.fetch_add(discarded);
+    CountDiscarded(state, discarded);
   }
 
   // What is sent of an element that passed; 0 where its power is out of reach, or a raw step sends
@@ -156,9 +169,8 @@ class Variance : public VariancePolicy {
   float Take(const StepPlan& plan, float* residual, float* square_sum) const {
     const float value = *residual;
     if (plan.is_raw) return TakeInfinity(value, residual);
-    const float power = NearestPower(std::fabs(value), plan.scale);
-    const bool in_reach =
-        power > 0 && ExponentOf(plan.scale) - ExponentOf(power) <= kLargestDistance;
+    const float power = PowerToSend(std::fabs(value), plan.scale);
+    const bool in_reach = power > 0;
     if (!in_reach && drop_keeps_residual_) return 0;
     hogwild::Store(0, square_sum);
     const float sent = in_reach ? std::copysign(power, value) : 0.0f;

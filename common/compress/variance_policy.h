@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 
+#include "common/compress/device_selectable.h"
 #include "common/compress/residual_policy.h"
 #include "common/compress/variance_select.h"
 #include "common/device/cpu_device.h"
@@ -19,20 +20,22 @@ namespace weir::compress {
 
 struct VarianceState : ResidualState {
   explicit VarianceState(const Scope& s)
-      : ResidualState(s), square_sums(static_cast<size_t>(s.element_count)) {}
+      : ResidualState(s), square_sums(static_cast<size_t>(s.is_on_device ? 0 : s.element_count)) {}
 
   void Save(ByteWriter* out) const override;
   bool Load(ByteReader* in) override;
+
+  void MakeRoom();  // for square sums
 
   // Of the elements from first on.
   std::span<float> SquareSumsOf(int64_t first, size_t count) {
     return square_sums.span().subspan(static_cast<size_t>(first), count);
   }
 
-  tensor::AlignedBuffer square_sums;
+  tensor::AlignedBuffer square_sums;  // of a layer on a device: once they are saved or loaded
 };
 
-class VariancePolicy : public ResidualPolicy {
+class VariancePolicy : public ResidualPolicy, public DeviceSelectable {
  public:
   std::unique_ptr<PolicyState> MakeState(const Scope& scope) const override {
     return std::make_unique<VarianceState>(scope);
@@ -40,6 +43,10 @@ class VariancePolicy : public ResidualPolicy {
   SquareSums square_sums(PolicyState& state) const override {
     return {device::OnCpu(static_cast<VarianceState&>(state).square_sums.span()), decay_};
   }
+
+  const DeviceSelectable* on_device() const override { return this; }
+  bool keeps_square_sums() const override { return true; }
+  std::span<float> RoomForSquareSums(PolicyState& state) const override;
 
  protected:
   // decay: of the square sums, a step.

@@ -11,12 +11,7 @@
 #include <cstdint>
 #include <type_traits>
 
-// What a CUDA compiler compiles for the card, too.
-#if defined(__CUDACC__)
-#define WEIR_ON_DEVICE __host__ __device__
-#else
-#define WEIR_ON_DEVICE
-#endif
+#include "common/base/on_device.h"
 
 namespace weir::device {
 

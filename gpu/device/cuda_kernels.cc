@@ -32,6 +32,8 @@ constexpr kernels::SelectTable kSelect{
     .accumulate_and_select = entries::AccumulateAndSelect,
     .accumulate = entries::Accumulate,
     .find_ranks = entries::FindRanks,
+    .find_largest = entries::FindLargest,
+    .sum_buckets = entries::SumBuckets,
     .gather_magnitudes = entries::GatherMagnitudes,
 };
 

@@ -84,13 +84,18 @@ void WriteValues(Stream& stream, const ConstDeviceVector& values, Pointer<const 
                  const DeviceVector& to);
 void MarkNonzero(Stream& stream, const ConstDeviceVector& values, Pointer<uint8_t> marks);
 void AccumulateAndSelect(Stream& stream, const kernels::StripesView& stripes,
-                         Pointer<const kernels::LayerPlan> plans, Pointer<const float> gradient,
-                         Pointer<float> residual, const kernels::SelectedView& selected);
+                         Pointer<const kernels::LayerPlan> plans, const kernels::SelectFrom& from,
+                         const kernels::SelectedView& selected);
 void Accumulate(Stream& stream, const kernels::StripesView& stripes, Pointer<const float> gradient,
                 Pointer<float> residual);
 void FindRanks(Stream& stream, const kernels::StripesView& stripes,
                Pointer<kernels::LayerRank> ranks, int64_t layer_count,
                Pointer<const float> gradient, Pointer<const float> residual);
+void FindLargest(Stream& stream, const kernels::StripesView& stripes,
+                 Pointer<kernels::LayerLargest> largest, const kernels::SelectFrom& from);
+void SumBuckets(Stream& stream, const kernels::StripesView& stripes,
+                Pointer<const kernels::LayerBuckets> layers, const kernels::SelectFrom& from,
+                Pointer<kernels::BucketSums> sums);
 void GatherMagnitudes(Stream& stream, Pointer<const uint32_t> places, int64_t count,
                       Pointer<const float> gradient, Pointer<const float> residual,
                       Pointer<float> magnitudes);

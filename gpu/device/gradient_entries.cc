@@ -39,17 +39,25 @@ void MarkNonzero(Stream& stream, const ConstDeviceVector& values, Pointer<uint8_
   });
 }
 
+namespace {
+
+RawSelectFrom RawOf(const kernels::SelectFrom& from) {
+  return {from.gradient.address(), from.residual.address(), from.square_sums.address(),
+          from.scales.address()};
+}
+
+}  // namespace
+
 void AccumulateAndSelect(Stream& stream, const kernels::StripesView& stripes,
-                         Pointer<const kernels::LayerPlan> plans, Pointer<const float> gradient,
-                         Pointer<float> residual, const kernels::SelectedView& selected) {
+                         Pointer<const kernels::LayerPlan> plans, const kernels::SelectFrom& from,
+                         const kernels::SelectedView& selected) {
   if (stripes.count == 0) return;
   const RawSelected to{selected.ends.address(), selected.offsets.address(),
-                       selected.values.address()};
+                       selected.values.address(), selected.discarded.address()};
   DoWithScratch(stream, "accumulate_and_select", SelectScratchBytes(stripes.count),
                 [&](void* scratch, cudaStream_t in) {
                   return gpu::AccumulateAndSelect(stripes.stripes.address(), stripes.count,
-                                                  plans.address(), gradient.address(),
-                                                  residual.address(), to, scratch, in);
+                                                  plans.address(), RawOf(from), to, scratch, in);
                 });
 }
 
@@ -71,6 +79,25 @@ void FindRanks(Stream& stream, const kernels::StripesView& stripes,
         return gpu::FindRanks(stripes.stripes.address(), stripes.count, ranks.address(),
                               layer_count, gradient.address(), residual.address(), scratch, to);
       });
+}
+
+void FindLargest(Stream& stream, const kernels::StripesView& stripes,
+                 Pointer<kernels::LayerLargest> largest, const kernels::SelectFrom& from) {
+  if (stripes.count == 0) return;
+  Do(stream, "find_largest", [&](cudaStream_t to) {
+    return gpu::FindLargest(stripes.stripes.address(), stripes.count, largest.address(),
+                            RawOf(from), to);
+  });
+}
+
+void SumBuckets(Stream& stream, const kernels::StripesView& stripes,
+                Pointer<const kernels::LayerBuckets> layers, const kernels::SelectFrom& from,
+                Pointer<kernels::BucketSums> sums) {
+  if (stripes.count == 0) return;
+  Do(stream, "sum_buckets", [&](cudaStream_t to) {
+    return gpu::SumBuckets(stripes.stripes.address(), stripes.count, layers.address(), RawOf(from),
+                           sums.address(), to);
+  });
 }
 
 void GatherMagnitudes(Stream& stream, Pointer<const uint32_t> places, int64_t count,

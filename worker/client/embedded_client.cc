@@ -141,8 +141,10 @@ void EmbeddedClient::ApplyRows(const data::Batch& batch, std::span<const float> 
 
 Status EmbeddedClient::ApplyDense(const StepGradients& on_device, uint64_t step) {
   thread_local HostGradients host;
+  std::vector<const TensorSpec*> all;
+  for (const TensorSpec& tensor : layout_.tensors()) all.push_back(&tensor);
   WEIR_ASSIGN_OR_RETURN(const std::span<const float> gradients,
-                        host.Fetch(device_, on_device.stream, on_device.dense));
+                        host.Fetch(device_, on_device.stream, on_device.dense, all));
   for (const TensorSpec& tensor : layout_.tensors()) {
     const auto offset = static_cast<size_t>(tensor.offset);
     std::lock_guard lock(tensor_mutexes_[tensor.id]);

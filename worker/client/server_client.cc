@@ -109,9 +109,10 @@ Result<uint64_t> ServerClient::Push(const StepGradients& step) {
 
 Result<StepEncoder::Dense> ServerClient::DenseOf(const StepGradients& step) const {
   StepEncoder::Dense dense{.on_host = {}, .on_device = step.dense.data, .stream = step.stream};
-  if (!encoder_.needs_dense_on_host()) return dense;
+  if (encoder_.on_host().empty()) return dense;
   thread_local HostGradients gradients;
-  WEIR_ASSIGN_OR_RETURN(dense.on_host, gradients.Fetch(device_, step.stream, step.dense));
+  WEIR_ASSIGN_OR_RETURN(dense.on_host,
+                        gradients.Fetch(device_, step.stream, step.dense, encoder_.on_host()));
   return dense;
 }
 

@@ -9,14 +9,17 @@
 
 #include "common/base/status.h"
 #include "common/device/buffers.h"
+#include "common/layout/model_layout.h"
 
 namespace weir::worker {
 
 class HostGradients {
  public:
-  // Waits for the stream, which may be null on the CPU. Good until the next one.
+  // Flat, and of these tensors alone. Waits for the stream, which may be null on the CPU. Good
+  // until the next one.
   Result<std::span<const float>> Fetch(device::Device& device, device::Stream* stream,
-                                       device::Span<const float> gradients);
+                                       device::Span<const float> gradients,
+                                       std::span<const TensorSpec* const> tensors);
 
  private:
   device::PinnedBuffer<float> copy_;

@@ -41,7 +41,7 @@ LayerEncoder::LayerEncoder(const v1::PolicyRule& rule, const ModelLayout& layout
 
 compress::DeviceSelector::Layer LayerEncoder::ForSelector() const {
   return {.name = tensor_.name,
-          .policy = policy_->on_device(),
+          .policy = policy_.get(),
           .state = state_.get(),
           .scope = &scope_,
           .offset = tensor_.offset,
@@ -110,22 +110,28 @@ void LayerEncoder::Append(const compress::StripeSelection& selection, uint32_t s
                 {selection.indexes.data(), selection.count}, values);
 }
 
-void LayerEncoder::EncodeSelected(const compress::DeviceSelection& selection,
-                                  const compress::StepPlan& plan, size_t first_stripe,
-                                  std::vector<session::BodyWriter>& writers, Scratch* scratch) {
+void LayerEncoder::EncodeSelected(const compress::DeviceSelection& selection, size_t index,
+                                  size_t first_stripe, std::vector<session::BodyWriter>& writers,
+                                  Scratch* scratch) {
   const Stopwatch stopwatch(&encode_seconds_);
+  const bool is_dense = selection.is_dense[index];
   wire::PieceFrameWriter& writer = scratch->writer;
-  WriteFrames(plan, writers, writer, [&](const PieceSpec& piece, uint32_t first_of_piece) {
-    uint64_t sent = 0;
-    for (uint32_t stripe = 0; stripe < StripeCount(piece); ++stripe) {
-      const uint32_t of_layer = first_of_piece + stripe;
-      const auto selected = selection.stripe(first_stripe + of_layer);
-      writer.Append(stripe, static_cast<uint32_t>(scope_.stripe_elements(of_layer)),
-                    selected.offsets, selected.values);
-      sent += selected.values.size();
-    }
-    return sent;
-  });
+  WriteFrames(selection.plans[index], writers, writer,
+              [&](const PieceSpec& piece, uint32_t first_of_piece) {
+                uint64_t sent = 0;
+                for (uint32_t stripe = 0; stripe < StripeCount(piece); ++stripe) {
+                  const uint32_t of_layer = first_of_piece + stripe;
+                  const auto selected = selection.stripe(first_stripe + of_layer);
+                  if (is_dense) {
+                    writer.AppendDense(stripe, selected.values);
+                  } else {
+                    writer.Append(stripe, static_cast<uint32_t>(scope_.stripe_elements(of_layer)),
+                                  selected.offsets, selected.values);
+                  }
+                  sent += selected.values.size();
+                }
+                return sent;
+              });
 }
 
 void LayerEncoder::Accumulate(std::span<const float> gradient) {
@@ -168,7 +174,8 @@ Result<bool> LayerEncoder::Load(const v1::PolicyStateHeader& header, ByteSpan st
     LOG(WARNING) << "what the policy " << policy << " had not sent of " << name
                  << " is lost: " << policy_->name() << " keeps nothing";
   }
-  if (is_on_device()) residual_elsewhere->resize(static_cast<size_t>(scope_.element_count));
+  if (is_on_device() && policy_->keeps_residual())
+    residual_elsewhere->resize(static_cast<size_t>(scope_.element_count));
   const Status loaded =
       compress::LoadState(*policy_, state, is_same_rule, *residual_elsewhere, state_.get());
   if (loaded.ok()) return is_same_rule || !is_lost;

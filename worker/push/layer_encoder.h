@@ -46,10 +46,9 @@ class LayerEncoder {
   // gradient: the layer's.
   void Encode(std::span<const float> gradient, std::vector<session::BodyWriter>& writers,
               Scratch* scratch);
-  // What the selector selected; its plan, and its first stripe there.
-  void EncodeSelected(const compress::DeviceSelection& selection, const compress::StepPlan& plan,
-                      size_t first_stripe, std::vector<session::BodyWriter>& writers,
-                      Scratch* scratch);
+  // What the selector selected; the layer's number and its first stripe there.
+  void EncodeSelected(const compress::DeviceSelection& selection, size_t index, size_t first_stripe,
+                      std::vector<session::BodyWriter>& writers, Scratch* scratch);
   // A step without a push; of a layer on a device it is only counted here.
   void Accumulate(std::span<const float> gradient);
 

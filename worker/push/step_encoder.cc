@@ -32,15 +32,15 @@ StepEncoder::StepEncoder(const v1::Config& config, const ModelLayout& layout, ui
         std::make_unique<LayerEncoder>(rule, layout, tensor, seed, compute.select != nullptr));
     const LayerEncoder& layer = *layers_.back();
     all_keep_residuals_ = all_keep_residuals_ && layer.policy().keeps_residual();
-    if (layer.is_on_device()) on_device.push_back(layer.ForSelector());
+    if (layer.is_on_device()) {
+      on_device.push_back(layer.ForSelector());
+    } else {
+      on_host_.push_back(&tensor);
+    }
   }
   if (on_device.empty()) return;
   selector_ = std::make_unique<compress::DeviceSelector>(compute, std::move(on_device),
                                                          layout.flat_element_count());
-}
-
-bool StepEncoder::needs_dense_on_host() const {
-  return !std::ranges::all_of(layers_, [](const auto& layer) { return layer->is_on_device(); });
 }
 
 template <typename Visit>
@@ -59,11 +59,17 @@ size_t StepEncoder::DeviceIndex(const LayerEncoder& layer) const {
   return found;
 }
 
+compress::SquareSums StepEncoder::SquareSumsOf(const LayerEncoder& layer) const {
+  compress::SquareSums squares = layer.square_sums();
+  if (layer.is_on_device()) squares.sums = selector_->SquareSumsOf(DeviceIndex(layer));
+  return squares;
+}
+
 compress::SquareSumsOfTensors StepEncoder::square_sums() const {
   compress::SquareSumsOfTensors squares(layout_.tensors().size());
   bool is_asked = false;
   for (const auto& layer : layers_) {
-    squares[layer->tensor().id] = layer->square_sums();
+    squares[layer->tensor().id] = SquareSumsOf(*layer);
     is_asked = is_asked || !squares[layer->tensor().id].sums.empty();
   }
   return is_asked ? squares : compress::SquareSumsOfTensors();
@@ -110,8 +116,8 @@ void StepEncoder::EncodeLayers(std::span<const float> on_host,
   size_t index = 0;  // among those on the device
   for (const auto& layer : layers_) {
     if (layer->is_on_device()) {
-      layer->EncodeSelected(scratch->selection, scratch->selection.plans[index],
-                            selector_->first_stripe(index), writers, &scratch->layer);
+      layer->EncodeSelected(scratch->selection, index, selector_->first_stripe(index), writers,
+                            &scratch->layer);
       ++index;
     } else {
       layer->Encode(ElementsOf(layer->tensor(), on_host), writers, &scratch->layer);
@@ -155,7 +161,7 @@ Status StepEncoder::SaveStates(const saved_model::TakeState& take) const {
   for (const auto& layer : layers_) {
     std::vector<float> residual;
     if (layer->is_on_device()) {
-      WEIR_RETURN_IF_ERROR(selector_->ReadResidual(DeviceIndex(*layer), &residual));
+      WEIR_RETURN_IF_ERROR(selector_->ReadState(DeviceIndex(*layer), &residual));
     }
     v1::PolicyStateHeader header;
     Bytes state;
@@ -173,8 +179,8 @@ Result<bool> StepEncoder::LoadState(const v1::PolicyStateHeader& header, ByteSpa
   if (found == layers_.end()) return false;
   std::vector<float> residual;
   WEIR_ASSIGN_OR_RETURN(const bool is_taken, (*found)->Load(header, state, &residual));
-  if (!residual.empty()) {
-    WEIR_RETURN_IF_ERROR(selector_->WriteResidual(DeviceIndex(**found), residual));
+  if ((*found)->is_on_device()) {
+    WEIR_RETURN_IF_ERROR(selector_->WriteState(DeviceIndex(**found), residual));
   }
   return is_taken;
 }

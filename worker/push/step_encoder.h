@@ -65,11 +65,12 @@ class StepEncoder {
 
   // Flat gradients, where they are looked at.
   struct Dense {
-    std::span<const float> on_host;  // empty where nobody needs_dense_on_host
+    std::span<const float> on_host;  // that of layers on_host(); empty where there are none
     device::Pointer<const float> on_device;
     device::Stream* stream = nullptr;  // null on the CPU
   };
-  bool needs_dense_on_host() const;
+  // The layers whose gradients are, in order.
+  std::span<const TensorSpec* const> on_host() const { return on_host_; }
 
   // A body per server: parts of dense frames, then of row frames. Internal, with the name of the
   // layer, where NaN or infinity flowed back: what a policy keeps of that it would never send. A
@@ -99,10 +100,12 @@ class StepEncoder {
   template <typename Visit>
   void ForEachOnDevice(const Visit& visit) const;
   size_t DeviceIndex(const LayerEncoder& layer) const;
+  compress::SquareSums SquareSumsOf(const LayerEncoder& layer) const;
 
   const ModelLayout& layout_;
   std::vector<std::unique_ptr<LayerEncoder>> layers_;
   std::unique_ptr<compress::DeviceSelector> selector_;  // null: nothing is selected on a device
+  std::vector<const TensorSpec*> on_host_;
   bool all_keep_residuals_ = true;
   RowEncoder rows_;
 };

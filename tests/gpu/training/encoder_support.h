@@ -44,4 +44,16 @@ inline std::vector<std::pair<v1::PolicyStateHeader, Bytes>> StatesOf(
   return states;
 }
 
+// Layer after layer, of policies that keep one.
+inline std::vector<float> ResidualsOf(const worker::StepEncoder& encoder) {
+  std::vector<float> residuals;
+  for (const auto& [header, state] : StatesOf(encoder)) {
+    ByteReader reader(state);
+    const auto count = reader.Get<int64_t>();
+    for (int64_t i = 0; i < count; ++i) residuals.push_back(reader.Get<float>());
+    CHECK(reader.ok()) << header.name();
+  }
+  return residuals;
+}
+
 }  // namespace weir::test

@@ -7,82 +7,27 @@
 #include <string>
 #include <vector>
 
-#include "common/base/check.h"
-#include "common/device/buffers.h"
-#include "gpu/device/cuda_device.h"
-#include "gpu/device/cuda_kernels.h"
 #include "tests/gpu/card.h"
+#include "tests/gpu/training/encoder_pair.h"
 #include "tests/gpu/training/encoder_support.h"
-#include "worker/push/step_encoder.h"
 
 namespace weir::worker {
 namespace {
 
 using test::ConfigWith;
-using test::RandomGradients;
 using test::StatesOf;
-
-std::vector<Bytes> BytesOf(const std::vector<session::Body>& bodies) {
-  std::vector<Bytes> all;
-  for (const session::Body& body : bodies) {
-    for (const transport::Part& part : body) {
-      all.emplace_back(part.span().begin(), part.span().end());
-    }
-  }
-  return all;
-}
-
-// One trainer's encoders on the CPU and on a card, and gradients of a step on either.
-class Pair {
- public:
-  explicit Pair(const v1::Config& config) : config_(config) {}
-
-  // The same step; the same bytes.
-  void ExpectSameStep(std::span<const float> gradients) {
-    const auto on_cpu = cpu_.Encode({.on_host = gradients, .on_device = {}}, {}, {}, &cpu_scratch_);
-    const auto on_card = card_encoder_.Encode(Put(gradients), {}, {}, &card_scratch_);
-    ASSERT_TRUE(on_card.ok()) << on_card.status();
-    EXPECT_EQ(BytesOf(*on_card), BytesOf(*on_cpu));
-  }
-  void Accumulate(std::span<const float> gradients) {
-    ASSERT_TRUE(cpu_.Accumulate({.on_host = gradients, .on_device = {}}, {}, {}).ok());
-    ASSERT_TRUE(card_encoder_.Accumulate(Put(gradients), {}, {}).ok());
-  }
-  StepEncoder::Dense Put(std::span<const float> gradients) {
-    stream_->CopyToDevice<float>(gradients, on_card_.span());
-    CHECK(stream_->Synchronize().ok());
-    return {.on_host = gradients, .on_device = on_card_.data(), .stream = stream_.get()};
-  }
-  std::vector<float> Draw(uint64_t seed) const {
-    return RandomGradients(static_cast<size_t>(layout_.flat_element_count()), seed);
-  }
-
-  const StepEncoder& cpu() const { return cpu_; }
-  StepEncoder& card() { return card_encoder_; }
-  const ModelLayout& layout() const { return layout_; }
-
- private:
-  const v1::Config config_;
-  const ModelLayout layout_{config_, 2};
-  const std::unique_ptr<gpu::CudaDevice> device_ = test::OpenCard();
-  const kernels::Compute compute_ = gpu::CudaCompute(*device_, kernels::Precision::kF32, 64);
-  const std::unique_ptr<device::Stream> stream_ = device_->MakeStream();
-  device::Buffer<float> on_card_{*device_, static_cast<size_t>(layout_.flat_element_count()),
-                                 "a test"};
-  StepEncoder cpu_{config_, layout_, 0};
-  StepEncoder card_encoder_{config_, layout_, 0, layout_.whole(), compute_};
-  StepEncoder::Scratch cpu_scratch_, card_scratch_;
-};
+using Pair = test::EncoderPair;
 
 class PoliciesOnACard : public testing::TestWithParam<const char*> {};
 
 TEST_P(PoliciesOnACard, SendTheCpusBytes) {
   WEIR_SKIP_WITHOUT_A_CARD();
   Pair pair(ConfigWith(GetParam()));
-  EXPECT_FALSE(pair.card().needs_dense_on_host());
+  EXPECT_TRUE(pair.card().on_host().empty());
   for (uint64_t step = 0; step < 12; ++step) {
     SCOPED_TRACE(step);
     test::SetCardOrder(step);
+    pair.AddSquares(step);
     const std::vector<float> gradients = pair.Draw(step);
     if (step % 4 == 3) {
       pair.Accumulate(gradients);
@@ -96,7 +41,10 @@ TEST_P(PoliciesOnACard, SendTheCpusBytes) {
 TEST_P(PoliciesOnACard, ReportTheCpusNumbers) {
   WEIR_SKIP_WITHOUT_A_CARD();
   Pair pair(ConfigWith(GetParam()));
-  for (uint64_t step = 0; step < 5; ++step) pair.ExpectSameStep(pair.Draw(step));
+  for (uint64_t step = 0; step < 5; ++step) {
+    pair.AddSquares(step);
+    pair.ExpectSameStep(pair.Draw(step));
+  }
   v1::WorkerReport cpu, card;
   pair.cpu().FillReport(&cpu);
   pair.card().FillReport(&card);
@@ -118,7 +66,10 @@ TEST_P(PoliciesOnACard, RememberWhatTheCpuWould) {
   WEIR_SKIP_WITHOUT_A_CARD();
   const v1::Config config = ConfigWith(GetParam());
   Pair before(config);
-  for (uint64_t step = 0; step < 5; ++step) before.ExpectSameStep(before.Draw(step));
+  for (uint64_t step = 0; step < 5; ++step) {
+    before.AddSquares(step);
+    before.ExpectSameStep(before.Draw(step));
+  }
   const auto states = StatesOf(before.cpu());
   const auto of_card = StatesOf(before.card());
   ASSERT_EQ(of_card.size(), states.size());
@@ -133,7 +84,7 @@ TEST_P(PoliciesOnACard, RememberWhatTheCpuWould) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    ByAThreshold, PoliciesOnACard,
+    KeepingAResidual, PoliciesOnACard,
     testing::Values("default { dct { sparsity: 0.95 lifespan: 5 } }",
                     "default { dct { sparsity: 0.9 } values: BF16 }",
                     "default { dct { sparsity: 0.9 drain: FLUSH drain_period: 2 } }",
@@ -145,7 +96,15 @@ INSTANTIATE_TEST_SUITE_P(
                     "default { strom { threshold: 1.0 } }", "default { top_k { sparsity: 0.9 } }",
                     "default { sidco { sparsity: 0.95 } }",
                     "default { sidco { sparsity: 0.99 whole_layer: true } values: BF16 }",
-                    "default { top_k { sparsity: 0.99 } values: BF16 }"));
+                    "default { top_k { sparsity: 0.99 } values: BF16 }",
+                    "default { random_k { sparsity: 0.9 } }",
+                    "default { random_k { sparsity: 0.99 } values: BF16 }",
+                    "default { hybrid { alpha: 1 threshold: 0.5 } }",
+                    "default { hybrid { alpha: 0.5 threshold: 0.25 correction: AFTER } }",
+                    "default { variance { alpha: 1 } }",
+                    "default { variance { alpha: 0.5 exponent_of_layer: true } }",
+                    "default { variance { alpha: 2 drop_keeps_residual: false } }",
+                    "default { variance { alpha: 1 quant_error_feedback: true } }"));
 
 // Of a few values, most of which come many times; and of less than is to be sent.
 TEST(StepEncoderOnACard, TopKTakesTheFirstOfWhatIsJustAsLarge) {
@@ -170,12 +129,15 @@ TEST(StepEncoderOnACard, TopKLeavesNaNAndSendsInfinity) {
   pair.ExpectSameStep(gradients);
 }
 
-TEST(StepEncoderOnACard, PoliciesThatNeedMoreAreComputedOnTheHost) {
+TEST(StepEncoderOnACard, WhatIsSentWholeIsFetched) {
   WEIR_SKIP_WITHOUT_A_CARD();
   Pair pair(ConfigWith(R"(layer { match: "bottom/0/*" dct { sparsity: 0.9 } }
                           layer { match: "top/*" none {} }
-                          default { random_k { sparsity: 0.9 } })"));
-  EXPECT_TRUE(pair.card().needs_dense_on_host());
+                          default { none {} })"));
+  for (const TensorSpec* const tensor : pair.card().on_host()) {
+    EXPECT_EQ(tensor->name.find("bottom/0"), std::string::npos) << tensor->name;
+  }
+  EXPECT_FALSE(pair.card().on_host().empty());
   for (uint64_t step = 0; step < 6; ++step) pair.ExpectSameStep(pair.Draw(step));
 }
 
