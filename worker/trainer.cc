@@ -119,36 +119,35 @@ class Trainer::Thread {
   }
 
   Status Step(ChunkWork& chunk, Prepared& prepared) {
-    const std::span<float> rows = finisher_.RoomForRows(prepared.row_elements);
-    WEIR_RETURN_IF_ERROR(trainer_.client_->AwaitRows(prepared.pull.get(), rows));
-    return chunk.is_test() ? Score(chunk, prepared, rows) : Train(chunk, prepared);
+    WEIR_ASSIGN_OR_RETURN(const device::Span<const float> rows,
+                          finisher_.AwaitRows(prepared.pull.get(), prepared.row_elements));
+    return chunk.is_test() ? Score(chunk, prepared, rows) : Train(chunk, prepared, rows);
   }
 
-  Status Score(ChunkWork& chunk, const Prepared& prepared, std::span<const float> rows) {
-    trainer_.unseen_values_.Count(chunk.lease().evaluation(), prepared.batch, rows,
+  Status Score(ChunkWork& chunk, const Prepared& prepared, device::Span<const float> rows) {
+    WEIR_ASSIGN_OR_RETURN(const std::span<const float> on_host, finisher_.RowsOnHost());
+    trainer_.unseen_values_.Count(chunk.lease().evaluation(), prepared.batch, on_host,
                                   [&](size_t row) {
                                     return PlaceOf(trainer_.config_.data(), chunk,
                                                    static_cast<size_t>(prepared.range.begin) + row);
                                   });
     probabilities_.resize(static_cast<size_t>(prepared.batch.row_count));
-    const device::Span<const float> on_device = finisher_.UploadRows();
-    WEIR_RETURN_IF_ERROR(model_.Score(*stream_, trainer_.client_->replica(), prepared.batch,
-                                      on_device, probabilities_));
+    WEIR_RETURN_IF_ERROR(
+        model_.Score(*stream_, trainer_.client_->replica(), prepared.batch, rows, probabilities_));
     if (masks_) {
       unmasked_.resize(probabilities_.size());
-      WEIR_RETURN_IF_ERROR(model_.Score(*stream_, trainer_.client_->replica(), prepared.batch,
-                                        on_device, unmasked_, model::Dlrm::Crossing::kWhole));
+      WEIR_RETURN_IF_ERROR(model_.Score(*stream_, trainer_.client_->replica(), prepared.batch, rows,
+                                        unmasked_, model::Dlrm::Crossing::kWhole));
     }
     chunk.FinishScores(prepared.range, probabilities_, unmasked_);
     return OkStatus();
   }
 
-  Status Train(ChunkWork& chunk, const Prepared& prepared) {
+  Status Train(ChunkWork& chunk, const Prepared& prepared, device::Span<const float> rows) {
     StepGradients step;
     step.batch = &prepared.batch;
     step.pull = prepared.pull.get();
     step.mark = trainer_.client_->MarkRead();
-    const device::Span<const float> rows = finisher_.UploadRows();
     const model::GradientBuffers gradients = finisher_.Gradients(prepared.row_elements);
     WEIR_ASSIGN_OR_RETURN(const double logloss_sum,
                           model_.Train(*stream_, trainer_.client_->replica(), prepared.batch, rows,

@@ -170,6 +170,18 @@ uint64_t AppendRows(uint64_t first, uint64_t step, store::RowPartitionStore* row
   return end < row_count ? end : 0;
 }
 
+Status TakeRows(uint64_t step, store::RowPartitionStore* rows,
+                const std::function<Status(ByteSpan frames)>& take) {
+  Bytes frames;
+  uint64_t next = 0;
+  do {
+    frames.clear();
+    next = AppendRows(next, step, rows, &frames);
+    WEIR_RETURN_IF_ERROR(take(frames));
+  } while (next > 0);
+  return OkStatus();
+}
+
 Status VisitFrames(ByteSpan bytes, const ModelLayout& layout, const Visitor& visitor) {
   FrameVisitor frames(layout, visitor);
   wire::FrameCursor cursor(bytes);

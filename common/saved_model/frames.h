@@ -31,6 +31,9 @@ void AppendPiece(const PieceSpec& spec, std::span<const float> values, std::span
 // created on: so many that they take a quarter of a MB. Returns where the next ones begin; 0 after
 // the last.
 uint64_t AppendRows(uint64_t first, uint64_t step, store::RowPartitionStore* rows, Bytes* out);
+// Gives them all to take, so many at a time.
+Status TakeRows(uint64_t step, store::RowPartitionStore* rows,
+                const std::function<Status(ByteSpan frames)>& take);
 
 // What the frames hold, borrowed until the visitor returns; rows as long as the frames.
 struct SavedPiece {

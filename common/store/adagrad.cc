@@ -6,17 +6,10 @@ namespace {
 
 struct AdagradKernel {
   static constexpr int kMoments = 1;
-  struct Now {
-    float rate, decay, epsilon;
-  };
+  using Now = kernels::AdagradStep;
 
   Now At(uint64_t step) const {
     return {static_cast<float>(rate.At(step)), static_cast<float>(rate.DecayAt(step)), epsilon};
-  }
-  static void Step(const Now& now, float gradient, float& x, float* s, float* /*v*/) {
-    const float sum = *s + gradient * gradient;
-    *s = sum;
-    x -= now.decay * x + now.rate * gradient / AdagradDivisor(sum, now.epsilon);
   }
   void Catch(const Rest& rest, float& x, float* /*s*/, float* /*v*/) const { x -= rest.lost * x; }
   std::unique_ptr<RestSums> MakeRests() const { return rate.DecayAlone(); }

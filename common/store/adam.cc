@@ -10,9 +10,7 @@ namespace {
 
 struct AdamKernel {
   static constexpr int kMoments = 2;
-  struct Now {
-    float beta1, share1, beta2, share2, rate, root_scale, epsilon, decay;  // share: 1 - beta
-  };
+  using Now = kernels::AdamStep;
 
   // learning_rate / (1 - beta1^t).
   double CorrectedRate(uint64_t step) const {
@@ -32,11 +30,6 @@ struct AdamKernel {
             static_cast<float>(1 / RootCorrection(step)),
             static_cast<float>(epsilon),
             static_cast<float>(rate.DecayAt(step))};
-  }
-  static void Step(const Now& now, float gradient, float& x, float* m, float* v) {
-    *m = now.beta1 * *m + now.share1 * gradient;
-    *v = now.beta2 * *v + now.share2 * gradient * gradient;
-    x -= now.decay * x + now.rate * *m / (std::sqrt(*v) * now.root_scale + now.epsilon);
   }
   void Catch(const Rest& rest, float& x, float* m, float* v) const {
     const float divisor = std::sqrt(*v) * rest.root_scale + static_cast<float>(epsilon);

@@ -71,10 +71,8 @@ class RestMemo {
 //
 //   static constexpr int kMoments;  // 0, 1 or 2
 //
-//   // What a step needs, the same for all elements.
+//   // A step, the same for all elements (common/kernels/update_steps.h).
 //   auto At(uint64_t step) const;
-//
-//   static void Step(const Now& now, float gradient, float& x, float* m, float* v);
 //
 //   void Catch(const Rest& rest, float& x, float* m, float* v) const;
 //
@@ -95,6 +93,8 @@ class ElementwiseRule : public UpdateRule {
   std::string_view name() const override { return name_; }
   bool moves_at_rest() const override { return rests_ != nullptr; }
   bool dense_semantics() const override { return dense_semantics_; }
+  kernels::UpdateStep StepAt(uint64_t step) const override { return kernel_.At(Own(step)); }
+  int64_t MomentsPerElement() const override { return Kernel::kMoments; }
   int64_t StatePerElement() const override {
     return Kernel::kMoments + (tracks_elements() ? 1 : 0);
   }
@@ -225,7 +225,7 @@ class ElementwiseRule : public UpdateRule {
   template <typename Now>
   static void StepAt(const Now& now, float gradient, float* values, float* state, size_t count,
                      size_t i) {
-    Kernel::Step(now, gradient, values[i], First(state, i), Second(state, count, i));
+    now.Take(gradient, values[i], First(state, i), Second(state, count, i));
   }
 
   template <typename Now, typename Size>

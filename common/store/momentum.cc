@@ -7,20 +7,12 @@ namespace {
 
 struct MomentumKernel {
   static constexpr int kMoments = 1;
-  // x moves by rate * v + gradient_rate * g.
-  struct Now {
-    float momentum, rate, gradient_rate, decay;
-  };
+  using Now = kernels::MomentumStep;
 
   Now At(uint64_t step) const {
     const double now = rate.At(step);
     return {static_cast<float>(momentum), static_cast<float>(nesterov ? now * momentum : now),
             static_cast<float>(nesterov ? now : 0), static_cast<float>(rate.DecayAt(step))};
-  }
-  static void Step(const Now& now, float gradient, float& x, float* m, float* /*v*/) {
-    const float velocity = now.momentum * *m + gradient;
-    *m = velocity;
-    x -= now.decay * x + (now.rate * velocity + now.gradient_rate * gradient);
   }
   void Catch(const Rest& rest, float& x, float* m, float* /*v*/) const {
     x -= rest.lost * x + rest.displacement * *m;

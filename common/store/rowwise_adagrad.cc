@@ -21,6 +21,10 @@ class RowwiseAdagrad : public UpdateRule {
   bool serves_dense() const override { return false; }
   bool moves_at_rest() const override { return rests_ != nullptr; }
   bool dense_semantics() const override { return false; }
+  kernels::UpdateStep StepAt(uint64_t step) const override {
+    return kernels::RowwiseAdagradStep{static_cast<float>(rate_.At(Own(step))), epsilon_};
+  }
+  int64_t MomentsPerElement() const override { return 0; }
   int64_t StatePerElement() const override { return 0; }
   int64_t StatePerRow(int64_t /*dimension*/) const override { return moves_at_rest() ? 2 : 1; }
   void InitialState(size_t /*value_count*/, std::span<float> state) const override {
@@ -48,7 +52,7 @@ class RowwiseAdagrad : public UpdateRule {
       float square_sum = 0;
       for (size_t i = 0; i < size; ++i) square_sum += row.gradient[i] * row.gradient[i];
       row.state[0] += square_sum / static_cast<float>(size);
-      const float divisor = AdagradDivisor(row.state[0], epsilon);
+      const float divisor = kernels::AdagradDivisor(row.state[0], epsilon);
       float* const __restrict values = row.values;
       const float* const __restrict gradient = row.gradient;
       for (size_t i = 0; i < size; ++i) values[i] -= rate * gradient[i] / divisor;

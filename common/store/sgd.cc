@@ -6,15 +6,10 @@ namespace {
 
 struct SgdKernel {
   static constexpr int kMoments = 0;
-  struct Now {
-    float rate, decay;
-  };
+  using Now = kernels::SgdStep;
 
   Now At(uint64_t step) const {
     return {static_cast<float>(rate.At(step)), static_cast<float>(rate.DecayAt(step))};
-  }
-  static void Step(const Now& now, float gradient, float& x, float* /*m*/, float* /*v*/) {
-    x -= now.decay * x + now.rate * gradient;
   }
   void Catch(const Rest& rest, float& x, float* /*m*/, float* /*v*/) const { x -= rest.lost * x; }
   std::unique_ptr<RestSums> MakeRests() const { return rate.DecayAlone(); }

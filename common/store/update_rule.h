@@ -26,6 +26,7 @@
 #include <string_view>
 
 #include "common/base/check.h"
+#include "common/kernels/update_steps.h"
 #include "common/proto/config.pb.h"
 
 namespace weir::store {
@@ -48,7 +49,6 @@ class UpdateRule {
 
   // The rule's field in v1::UpdateRule.
   virtual std::string_view name() const = 0;
-
   // False for rules that are defined for embedding rows only. Such a rule must not be given to
   // ApplySparse or ApplyDense; validate_config keeps it away from dense tensors.
   virtual bool serves_dense() const { return true; }
@@ -59,18 +59,19 @@ class UpdateRule {
   // by ApplyDense, which then leaves none out.
   virtual bool dense_semantics() const = 0;
 
-  // State floats kept with each element of a dense tensor.
+  // A step that moves all elements, as a device takes it, and its floats of state with each.
+  virtual kernels::UpdateStep StepAt(uint64_t step) const = 0;
+  virtual int64_t MomentsPerElement() const = 0;
+  // State floats kept with each element of a dense tensor, and with a row of `dimension` values.
   virtual int64_t StatePerElement() const = 0;
-  // State floats kept with a row of `dimension` values.
   virtual int64_t StatePerRow(int64_t dimension) const = 0;
 
   // Writes the state of dense elements or of a row, value_count of them, that have seen no
   // gradient.
   virtual void InitialState(size_t value_count, std::span<float> state) const = 0;
 
-  // In all forms, `state` has the size given above, so it is empty for a stateless rule. What is
-  // given together stays together: the state of one element does not lie by itself.
-
+  // In all forms `state` has the size given above, empty for a stateless rule. What is given
+  // together stays together: the state of one element does not lie by itself.
   // values[indexes[i]] gets gradients[i]. Indexes are distinct and below values.size().
   virtual void ApplySparse(std::span<float> values, std::span<float> state,
                            std::span<const uint16_t> indexes, std::span<const float> gradients,

@@ -1,6 +1,6 @@
 // What the files of the update rules share: a factory each, for the table in update_rule.cc, the
-// rate of a step with its weight decay, the loop over a batch of rows and Adagrad's divisor.
-// Everybody else calls MakeUpdateRule (update_rule.h).
+// rate of a step with its weight decay, and the loop over a batch of rows. Everybody else calls
+// MakeUpdateRule (update_rule.h).
 //
 // Thread rule: pure functions, any thread.
 #pragma once
@@ -62,14 +62,6 @@ inline void ForEachUpdate(std::span<const RowUpdate> updates, size_t dimension,
   } else {
     for (const RowUpdate& row : updates) update(row, dimension);
   }
-}
-
-// sqrt(sum) + epsilon. Without an epsilon the sum can be zero, either because the gradient is or
-// because its square underflows; infinity then makes the step zero, where zero would make it NaN or
-// infinite.
-inline float AdagradDivisor(float sum, float epsilon) {
-  const float divisor = std::sqrt(sum) + epsilon;
-  return divisor > 0.0f ? divisor : std::numeric_limits<float>::infinity();
 }
 
 }  // namespace weir::store

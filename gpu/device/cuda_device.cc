@@ -123,7 +123,8 @@ std::string CudaDevice::Message(size_t byte_count, const std::string& purpose) c
   return StrCat("no memory on ", name(), " for ", purpose, ": ", Mebibytes(byte_count),
                 " asked for, ", Mebibytes(budget_bytes_), " in all, of which ",
                 Mebibytes(used_bytes_), " are taken", taken,
-                "; use fewer --threads, a smaller data.batch_size or a larger --device_memory");
+                "; use fewer --threads, a smaller data.batch_size, smaller tables or a larger "
+                "--device_memory");
 }
 
 std::unique_ptr<device::Block> CudaDevice::Allocate(size_t byte_count, const std::string& purpose) {

@@ -37,6 +37,14 @@ constexpr kernels::SelectTable kSelect{
     .gather_magnitudes = entries::GatherMagnitudes,
 };
 
+constexpr kernels::UpdateTable kUpdate{
+    .initialize_rows = entries::InitializeRows,
+    .read_rows = entries::ReadRows,
+    .update_rows = entries::UpdateRows,
+    .update_dense = entries::UpdateDense,
+    .write_rows = entries::WriteRows,
+};
+
 }  // namespace
 
 kernels::Compute CudaCompute(CudaDevice& device, kernels::Precision precision, int64_t batch_rows) {
@@ -44,6 +52,7 @@ kernels::Compute CudaCompute(CudaDevice& device, kernels::Precision precision, i
           .kernels = precision == kernels::Precision::kBf16 ? &kKernels<Factors::kBf16>
                                                             : &kKernels<Factors::kF32>,
           .select = &kSelect,
+          .update = &kUpdate,
           .slice_rows = batch_rows};
 }
 

@@ -1,7 +1,7 @@
 // The entries of a card's tables (cuda_kernels.cc), whose contracts stand in
-// common/kernels/kernel_table.h and select_table.h: each checks shapes, which would be our mistake,
-// launches nothing where there is nothing to do or the stream has failed, and keeps a launch's
-// error in the stream by the entry's name.
+// common/kernels/kernel_table.h, select_table.h and update_table.h: each checks shapes, which would
+// be our mistake, launches nothing where there is nothing to do or the stream has failed, and keeps
+// a launch's error in the stream by the entry's name.
 //
 // Thread rule: any thread, each with its own stream. Nobody but the files of this folder includes
 // this one.
@@ -9,6 +9,7 @@
 
 #include "common/kernels/kernel_table.h"
 #include "common/kernels/select_table.h"
+#include "common/kernels/update_table.h"
 #include "gpu/device/cuda_stream.h"
 #include "gpu/kernels/products.h"
 
@@ -99,5 +100,17 @@ void SumBuckets(Stream& stream, const kernels::StripesView& stripes,
 void GatherMagnitudes(Stream& stream, Pointer<const uint32_t> places, int64_t count,
                       Pointer<const float> gradient, Pointer<const float> residual,
                       Pointer<float> magnitudes);
+
+void InitializeRows(Stream& stream, const kernels::StoredRows& rows, int64_t begin, int64_t count,
+                    uint64_t key, double bound, float state);
+void ReadRows(Stream& stream, const kernels::StoredRows& rows, const kernels::RowNumbers& numbers,
+              Pointer<float> to);
+void UpdateRows(Stream& stream, const kernels::UpdateStep& step, const kernels::StoredRows& rows,
+                const kernels::RowNumbers& numbers, Pointer<const float> gradients);
+void UpdateDense(Stream& stream, const kernels::UpdateStep& step,
+                 const ConstDeviceVector& gradients, const DeviceVector& values,
+                 Pointer<float> moments);
+void WriteRows(Stream& stream, Pointer<const float> from, const kernels::RowNumbers& numbers,
+               int64_t width, Pointer<float> to);
 
 }  // namespace weir::gpu::entries

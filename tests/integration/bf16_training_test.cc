@@ -7,8 +7,8 @@
 #include "common/base/check.h"
 #include "common/config/defaults.h"
 #include "common/config/validate_config.h"
-#include "worker/client/embedded_client.h"
 #include "worker/data/reader.h"
+#include "worker/embedded/embedded_client.h"
 #include "worker/worker.h"
 
 namespace weir::worker {

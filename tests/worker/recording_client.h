@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/device/cpu_device.h"
-#include "worker/client/embedded_client.h"
+#include "worker/embedded/embedded_client.h"
 
 namespace weir::worker {
 

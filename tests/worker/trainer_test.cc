@@ -10,8 +10,8 @@
 
 #include "tests/worker/recording_client.h"
 #include "tests/worker/worker_test_support.h"
-#include "worker/client/embedded_client.h"
 #include "worker/data/reader.h"
+#include "worker/embedded/embedded_client.h"
 
 namespace weir::worker {
 namespace {

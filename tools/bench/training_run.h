@@ -10,8 +10,8 @@
 #include "common/base/status.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
-#include "worker/client/embedded_client.h"
 #include "worker/data/batch.h"
+#include "worker/embedded/embedded_client.h"
 #include "worker/trainer.h"
 
 namespace weir::bench {

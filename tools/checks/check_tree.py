@@ -32,7 +32,7 @@ COMMON_MAY_INCLUDE = {
     "cluster": ("base", "proto", "eval", "metrics"),
     "compress": ("base", "proto", "tensor", "device", "layout", "wire", "kernels", "config"),
     "split": ("base", "proto", "tensor", "wire", "kernels", "compress"),
-    "store": ("base", "proto", "tensor", "layout"),
+    "store": ("base", "proto", "tensor", "layout", "kernels"),
     "saved_model": ("base", "proto", "config", "layout", "store", "wire"),
 }
 

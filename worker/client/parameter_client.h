@@ -14,41 +14,16 @@
 #include <vector>
 
 #include "common/base/bytes.h"
+#include "common/base/check.h"
 #include "common/base/status.h"
 #include "common/compress/square_sums.h"
 #include "common/device/device.h"
 #include "common/proto/protocol.pb.h"
+#include "worker/client/step_gradients.h"
 #include "worker/data/batch.h"
 #include "worker/link/read_mark.h"
 
 namespace weir::worker {
-
-// A row pull on its way; afterwards, what is known of the rows.
-class RowPull {
- public:
-  virtual ~RowPull() = default;
-};
-
-// A batch that comes later, and the pull of its rows once they are asked for.
-struct NextRows {
-  data::Batch batch;
-  std::unique_ptr<RowPull> pull;
-};
-
-// One step's result.
-struct StepGradients {
-  const data::Batch* batch = nullptr;
-  RowPull* pull = nullptr;             // of the batch's rows, to find them again by; or null
-  NextRows* next = nullptr;            // whose rows are to be asked for as well, to train; or null
-  device::Span<const float> dense;     // flat, as ModelLayout places tensors; on the device
-  device::Stream* stream = nullptr;    // that it is computed in; null on the CPU
-  std::span<const float> rows;         // [sum over tables of unique ids, dimension]
-  std::span<const float> row_squares;  // [sum over tables of unique ids]; empty unless needed
-  ReadMark mark;
-  uint64_t lease = 0;
-  uint64_t offset = 0;               // rows of the lease that are finished
-  double* waited_seconds = nullptr;  // if not null: what the push waits for credit is added
-};
 
 // What a saved model says of its steps: of all stages, and of that with the rows.
 struct SavedSteps {
@@ -75,6 +50,15 @@ class ParameterClient {
   virtual std::unique_ptr<RowPull> PullRows(const data::Batch& batch, bool read_only) = 0;
   // Waits for them. rows: [sum over tables of unique ids, dimension].
   virtual Status AwaitRows(RowPull* pull, std::span<float> rows) = 0;
+
+  // Whether rows stay on the device: then they come by AwaitRowsOnDevice instead, in the stream,
+  // and Push takes their gradients there.
+  virtual bool has_rows_on_device() const { return false; }
+  virtual Status AwaitRowsOnDevice(RowPull* /*pull*/, device::Stream& /*stream*/,
+                                   device::Span<float> /*rows*/) {
+    LOG(FATAL) << "this client has no rows on the device";
+    return OkStatus();
+  }
 
   // Instead of AwaitRows: nobody wants them any more.
   virtual void Forget(RowPull* /*pull*/) {}

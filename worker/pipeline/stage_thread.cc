@@ -171,22 +171,16 @@ void StageThread::AskForRows(StageBatch* batch) {
 
 Status StageThread::AwaitRows(StageBatch* batch) {
   rows_ = {};
-  device_rows_ = {};
   if (batch->row_elements == 0) return OkStatus();
-  const std::span<float> rows = finisher_.RoomForRows(batch->row_elements);
-  rows_ = rows;
   const std::unique_ptr<RowPull> pull = std::move(batch->pull);
-  {
-    const Timed timed(&waiting_);
-    WEIR_RETURN_IF_ERROR(client_.AwaitRows(pull.get(), rows));
-  }
-  device_rows_ = finisher_.UploadRows();
+  const Timed timed(&waiting_);
+  WEIR_ASSIGN_OR_RETURN(rows_, finisher_.AwaitRows(pull.get(), batch->row_elements));
   return OkStatus();
 }
 
 Status StageThread::Forward(std::unique_ptr<StageBatch> batch, const transport::Message& message) {
   WEIR_RETURN_IF_ERROR(AwaitRows(batch.get()));
-  if (batch->is_test() && !rows_.empty()) CountUnseen(*batch);
+  if (batch->is_test() && !rows_.empty()) WEIR_RETURN_IF_ERROR(CountUnseen(*batch));
   batch->mark = client_.MarkRead();
   session::BodyReader frames(message);
   session::Body body;
@@ -196,7 +190,7 @@ Status StageThread::Forward(std::unique_ptr<StageBatch> batch, const transport::
     if (is_whole && !is_twofold) break;
     session::BodyWriter writer;
     Status status =
-        math_.Forward(client_.replica(), device_rows_, crossing, &frames, batch.get(), &writer);
+        math_.Forward(client_.replica(), rows_, crossing, &frames, batch.get(), &writer);
     if (status.ok() && is_whole == is_twofold) status = CheckTaken(frames);
     if (!status.ok()) return Named(status, parts_.stage - 1);
     writer.MoveTo(&body);
@@ -211,13 +205,15 @@ Status StageThread::Forward(std::unique_ptr<StageBatch> batch, const transport::
 }
 
 // Where a row stands the first stage alone knows.
-void StageThread::CountUnseen(const StageBatch& batch) {
+Status StageThread::CountUnseen(const StageBatch& batch) {
+  WEIR_ASSIGN_OR_RETURN(const std::span<const float> rows, finisher_.RowsOnHost());
   const auto place = [&](size_t row) {
     return math_.is_first()
                ? PlaceOf(config_.data(), *batch.chunk, static_cast<size_t>(batch.range.begin) + row)
                : std::string();
   };
-  shared_.unseen_values.Count(batch.name.evaluation(), batch.batch, rows_, place);
+  shared_.unseen_values.Count(batch.name.evaluation(), batch.batch, rows, place);
+  return OkStatus();
 }
 
 Status StageThread::SendForward(std::unique_ptr<StageBatch> batch, const session::Body& body) {
@@ -256,7 +252,7 @@ Status StageThread::SendScores(std::unique_ptr<StageBatch> batch, bool has_unmas
 
 Status StageThread::TurnAround(std::unique_ptr<StageBatch> batch) {
   WEIR_ASSIGN_OR_RETURN(const double logloss_sum,
-                        math_.Loss(client_.replica(), device_rows_, batch.get()));
+                        math_.Loss(client_.replica(), rows_, batch.get()));
   return Backward(std::move(batch), session::BodyReader(), logloss_sum);
 }
 

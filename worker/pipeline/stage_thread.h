@@ -105,7 +105,7 @@ class StageThread {
   void AskForRows(StageBatch* batch);
   Status AwaitRows(StageBatch* batch);
   Status Forward(std::unique_ptr<StageBatch> batch, const transport::Message& message);
-  void CountUnseen(const StageBatch& batch);
+  Status CountUnseen(const StageBatch& batch);
   Status SendForward(std::unique_ptr<StageBatch> batch, const session::Body& body);
 
   // Of the last stage: what goes back at once.
@@ -132,9 +132,8 @@ class StageThread {
   const std::unique_ptr<device::Stream> stream_;
   StepFinisher finisher_;
   StageMath math_;
-  const bool masks_;             // splits leave something out
-  std::span<const float> rows_;  // of the batch at hand
-  device::Span<const float> device_rows_;
+  const bool masks_;                // splits leave something out
+  device::Span<const float> rows_;  // of the batch at hand
   eval::Scores scores_;
   double sending_ = 0, waiting_ = 0;  // seconds, of the work at hand
 };

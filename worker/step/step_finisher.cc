@@ -29,6 +29,7 @@ StepFinisher::StepFinisher(const Parts& parts)
       dense_(*parts.compute.device, static_cast<size_t>(parts.layout.flat_element_count()),
              "gradients"),
       factor_(*parts.compute.device, 1, "clipping"),
+      has_rows_on_device_(parts.client->has_rows_on_device()),
       needs_row_squares_(parts.client->needs_row_squares()) {
   if (parts.update.dense().clip_norm() > 0) {
     clipped_squares_.emplace(parts.compute, parts.client->square_sums());
@@ -39,15 +40,25 @@ compress::SquareSumsOfTensors StepFinisher::square_sums() {
   return clipped_squares_ ? clipped_squares_->of_step() : parts_.client->square_sums();
 }
 
-std::span<float> StepFinisher::RoomForRows(size_t element_count) {
+Result<device::Span<const float>> StepFinisher::AwaitRows(RowPull* pull, size_t element_count) {
   Grow(*compute_.device, element_count, "embedding rows", &rows_);
   used_rows_ = element_count;
-  return rows_.host().first(element_count);
+  const device::Span<float> on_device = rows_.device().first(element_count);
+  if (has_rows_on_device_) {
+    WEIR_RETURN_IF_ERROR(parts_.client->AwaitRowsOnDevice(pull, parts_.stream, on_device));
+  } else {
+    WEIR_RETURN_IF_ERROR(parts_.client->AwaitRows(pull, rows_.host().first(element_count)));
+    rows_.Upload(parts_.stream, element_count);
+  }
+  return device::Span<const float>(on_device);
 }
 
-device::Span<const float> StepFinisher::UploadRows() {
-  rows_.Upload(parts_.stream, used_rows_);
-  return rows_.device().first(used_rows_);
+Result<std::span<const float>> StepFinisher::RowsOnHost() {
+  if (has_rows_on_device_) {
+    rows_.Download(parts_.stream, used_rows_);
+    WEIR_RETURN_IF_ERROR(parts_.stream.Synchronize());
+  }
+  return Host(rows_, used_rows_);
 }
 
 model::GradientBuffers StepFinisher::Gradients(size_t row_element_count) {
@@ -64,13 +75,10 @@ Result<uint64_t> StepFinisher::Finish(StepGradients step, double logloss_sum, Ch
   const int64_t row_count = step.batch->row_count;
   WEIR_RETURN_IF_ERROR(dead_units_.Add(parts_.stream, dense_.data(), row_count));
   Clip(row_count);
-  row_gradients_.Download(parts_.stream, used_row_gradients_);
-  row_squares_.Download(parts_.stream, used_row_squares_);
-  WEIR_RETURN_IF_ERROR(parts_.stream.Synchronize());
   step.dense = dense_.span();
   step.stream = &parts_.stream;
-  step.rows = Host(row_gradients_, used_row_gradients_);
-  step.row_squares = Host(row_squares_, used_row_squares_);
+  step.rows_on_device = row_gradients_.device().first(used_row_gradients_);
+  if (!has_rows_on_device_) WEIR_RETURN_IF_ERROR(DownloadRows(&step));
   if (chunk != nullptr) {
     step.lease = chunk->lease().lease();
     step.offset = chunk->FinishedRows(step.mark.accepted_sequence);
@@ -81,6 +89,15 @@ Result<uint64_t> StepFinisher::Finish(StepGradients step, double logloss_sum, Ch
   parts_.counters->AddStep(step.batch->labels, logloss_sum);
   chunk->Finish(range, sequence);
   return sequence;
+}
+
+Status StepFinisher::DownloadRows(StepGradients* step) {
+  row_gradients_.Download(parts_.stream, used_row_gradients_);
+  row_squares_.Download(parts_.stream, used_row_squares_);
+  WEIR_RETURN_IF_ERROR(parts_.stream.Synchronize());
+  step->rows = Host(row_gradients_, used_row_gradients_);
+  step->row_squares = Host(row_squares_, used_row_squares_);
+  return OkStatus();
 }
 
 void StepFinisher::Clip(int64_t row_count) {

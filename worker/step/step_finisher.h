@@ -40,10 +40,11 @@ class StepFinisher {
   // Where backward passes of this thread add up the squares of dense tensors.
   compress::SquareSumsOfTensors square_sums();
 
-  // Room for a batch's embedding rows, [unique, dimension], to be filled; then they go to where
-  // they are computed with. Good until the next batch's; what is in it has no meaning.
-  std::span<float> RoomForRows(size_t element_count);
-  device::Span<const float> UploadRows();
+  // Waits for a batch's embedding rows, [unique, dimension], and has them where they are computed
+  // with. Good until the next batch's.
+  Result<device::Span<const float>> AwaitRows(RowPull* pull, size_t element_count);
+  // The same where the host can read them.
+  Result<std::span<const float>> RowsOnHost();
 
   // Room for a batch's gradients, good until the next one's.
   model::GradientBuffers Gradients(size_t row_element_count);
@@ -55,6 +56,7 @@ class StepFinisher {
 
  private:
   void Clip(int64_t row_count);
+  Status DownloadRows(StepGradients* step);
 
   const Parts parts_;
   const kernels::Compute compute_;
@@ -65,6 +67,7 @@ class StepFinisher {
   device::Buffer<float> factor_;  // [1], of the last clipping
   device::Mirror<float> rows_, row_gradients_;
   size_t used_rows_ = 0, used_row_gradients_ = 0;  // elements, by the batch at hand
+  const bool has_rows_on_device_;
   const bool needs_row_squares_;
   device::Mirror<float> row_squares_;  // [unique]; empty where no policy asks
   size_t used_row_squares_ = 0;

@@ -12,8 +12,8 @@
 #include "tests/gpu/card.h"
 #include "tests/integration/cluster_checks.h"
 #include "tests/support/loopback_cluster.h"
-#include "worker/client/embedded_client.h"
 #include "worker/data/reader.h"
+#include "worker/embedded/embedded_client.h"
 #include "worker/worker.h"
 
 namespace weir::test {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "tests/support/loopback_cluster.h"
-#include "worker/client/embedded_client.h"
+#include "worker/embedded/embedded_client.h"
 
 namespace weir::worker {
 namespace {

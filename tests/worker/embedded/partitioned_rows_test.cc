@@ -1,4 +1,4 @@
-#include "worker/client/partitioned_rows.h"
+#include "worker/embedded/partitioned_rows.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,166 @@
+// A thread an element: of a row, neighbours in a row beside each other, so that a warp reads and
+// writes whole lines.
+//
+// Floor, for n elements and a rule of m moments: update_dense (12 + 8 m) n bytes; update_rows the
+// same and 5 a row; read_rows and write_rows 8 n.
+#include "gpu/kernels/updates.h"
+
+#include "common/base/random.h"
+#include "gpu/kernels/raw_views.h"
+
+namespace weir::gpu {
+namespace {
+
+constexpr unsigned kThreads = 256;
+
+using kernels::UpdateStep;
+
+unsigned GridFor(int64_t elements) {
+  constexpr unsigned kMost = 1u << 16;
+  const unsigned blocks = BlocksFor(elements, kThreads);
+  return blocks < kMost ? blocks : kMost;
+}
+
+// Calls visit(i) for this thread's elements, of a grid that need not cover all.
+template <typename Visit>
+__device__ void ForEachOf(int64_t count, const Visit& visit) {
+  const int64_t step = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) visit(i);
+}
+
+__global__ void InitializeRowsKernel(RawStoredRows rows, int64_t begin, int64_t count, uint64_t key,
+                                     double bound, float state) {
+  ForEachOf(count * rows.dimension, [&](int64_t i) {
+    const int64_t id = i / rows.dimension, k = i % rows.dimension;
+    const uint64_t of_row = Mix64(key ^ static_cast<uint64_t>(id));
+    const double unit = UnitFromHash(Mix64(of_row ^ Mix64(static_cast<uint64_t>(k))));
+    rows.values[begin * rows.dimension + i] = static_cast<float>(bound * (2.0 * unit - 1.0));
+  });
+  ForEachOf(count * rows.state_width,
+            [&](int64_t i) { rows.state[begin * rows.state_width + i] = state; });
+}
+
+__global__ void ReadRowsKernel(RawStoredRows rows, RawRowNumbers numbers, float* to) {
+  ForEachOf(numbers.count * rows.dimension, [&](int64_t i) {
+    const int64_t row = numbers.numbers[i / rows.dimension];
+    to[i] = rows.values[row * rows.dimension + i % rows.dimension];
+  });
+}
+
+__global__ void WriteRowsKernel(const float* from, RawRowNumbers numbers, int64_t width,
+                                float* to) {
+  ForEachOf(numbers.count * width, [&](int64_t i) {
+    to[int64_t{numbers.numbers[i / width]} * width + i % width] = from[i];
+  });
+}
+
+// An element's moments: the first at `at`, the second `stride` behind it.
+struct Moments {
+  float* all;
+  int64_t at, stride;
+};
+
+template <typename Step>
+__device__ void TakeStep(const Step& step, float gradient, float* value, const Moments& moments) {
+  float* const first = moments.all + moments.at;
+  step.Take(gradient, *value, first, first + moments.stride);
+}
+
+__device__ void TakeAnyStep(const UpdateStep& step, float gradient, float* value,
+                            const Moments& moments) {
+  switch (step.rule) {
+    case UpdateStep::Rule::kSgd:
+      return step.sgd.Take(gradient, *value, nullptr, nullptr);
+    case UpdateStep::Rule::kAdagrad:
+      return TakeStep(step.adagrad, gradient, value, moments);
+    case UpdateStep::Rule::kMomentum:
+      return TakeStep(step.momentum, gradient, value, moments);
+    case UpdateStep::Rule::kAdam:
+      return TakeStep(step.adam, gradient, value, moments);
+    case UpdateStep::Rule::kRowwiseAdagrad:
+      return;  // of rows alone
+  }
+}
+
+__global__ void UpdateDenseKernel(UpdateStep step, const float* gradients, int64_t count,
+                                  float* values, float* moments) {
+  ForEachOf(count, [&](int64_t i) {
+    TakeAnyStep(step, gradients[i], values + i, {moments, i, count});
+  });
+}
+
+__global__ void UpdateRowsKernel(UpdateStep step, RawStoredRows rows, RawRowNumbers numbers,
+                                 const float* gradients) {
+  const int64_t dimension = rows.dimension;
+  ForEachOf(numbers.count * dimension, [&](int64_t i) {
+    const int64_t row = numbers.numbers[i / dimension], k = i % dimension;
+    if (k == 0) rows.is_trained[row] = 1;
+    TakeAnyStep(step, gradients[i], rows.values + row * dimension + k,
+                {rows.state, row * rows.state_width + k, dimension});
+  });
+}
+
+// A warp a row: its sum of squares is known before any of its elements moves.
+__global__ void UpdateRowwiseKernel(kernels::RowwiseAdagradStep step, RawStoredRows rows,
+                                    RawRowNumbers numbers, const float* gradients) {
+  constexpr unsigned kAll = 0xffffffffu;
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = kThreads / 32;
+  for (int64_t i = int64_t{blockIdx.x} * warps + warp; i < numbers.count;
+       i += int64_t{gridDim.x} * warps) {
+    const int64_t row = numbers.numbers[i];
+    const float* const gradient = gradients + i * rows.dimension;
+    float sum = 0.0f;
+    for (int64_t k = lane; k < rows.dimension; k += 32) sum += gradient[k] * gradient[k];
+    for (int distance = 16; distance > 0; distance /= 2) {
+      sum += __shfl_xor_sync(kAll, sum, distance);
+    }
+    const float of_row = rows.state[row] + sum / static_cast<float>(rows.dimension);
+    __syncwarp();  // all have read what one writes
+    if (lane == 0) {
+      rows.state[row] = of_row;
+      rows.is_trained[row] = 1;
+    }
+    const float divisor = kernels::AdagradDivisor(of_row, step.epsilon);
+    for (int64_t k = lane; k < rows.dimension; k += 32) {
+      rows.values[row * rows.dimension + k] -= step.rate * gradient[k] / divisor;
+    }
+  }
+}
+
+}  // namespace
+
+cudaError_t InitializeRows(const RawStoredRows& rows, int64_t begin, int64_t count, uint64_t key,
+                           double bound, float state, cudaStream_t stream) {
+  return Launch(InitializeRowsKernel, GridFor(count * rows.dimension), kThreads, 0, stream, rows,
+                begin, count, key, bound, state);
+}
+
+cudaError_t ReadRows(const RawStoredRows& rows, const RawRowNumbers& numbers, float* to,
+                     cudaStream_t stream) {
+  return Launch(ReadRowsKernel, GridFor(numbers.count * rows.dimension), kThreads, 0, stream, rows,
+                numbers, to);
+}
+
+cudaError_t UpdateRows(const UpdateStep& step, const RawStoredRows& rows,
+                       const RawRowNumbers& numbers, const float* gradients, cudaStream_t stream) {
+  if (step.rule == UpdateStep::Rule::kRowwiseAdagrad) {
+    return Launch(UpdateRowwiseKernel, GridFor(numbers.count * 32), kThreads, 0, stream,
+                  step.rowwise_adagrad, rows, numbers, gradients);
+  }
+  return Launch(UpdateRowsKernel, GridFor(numbers.count * rows.dimension), kThreads, 0, stream,
+                step, rows, numbers, gradients);
+}
+
+cudaError_t UpdateDense(const UpdateStep& step, const float* gradients, int64_t count,
+                        float* values, float* moments, cudaStream_t stream) {
+  return Launch(UpdateDenseKernel, GridFor(count), kThreads, 0, stream, step, gradients, count,
+                values, moments);
+}
+
+cudaError_t WriteRows(const float* from, const RawRowNumbers& numbers, int64_t width, float* to,
+                      cudaStream_t stream) {
+  return Launch(WriteRowsKernel, GridFor(numbers.count * width), kThreads, 0, stream, from, numbers,
+                width, to);
+}
+
+}  // namespace weir::gpu

@@ -1,0 +1,46 @@
+// What a step hands to whoever keeps the parameters, and the pulls of its rows.
+//
+// Place in the life of a batch: **pull rows** ... backward -> **push**.
+// Thread rule: values, of one thread; they borrow.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "common/device/device.h"
+#include "worker/data/batch.h"
+#include "worker/link/read_mark.h"
+
+namespace weir::worker {
+
+// A row pull on its way; afterwards, what is known of the rows.
+class RowPull {
+ public:
+  virtual ~RowPull() = default;
+};
+
+// A batch that comes later, and the pull of its rows once they are asked for.
+struct NextRows {
+  data::Batch batch;
+  std::unique_ptr<RowPull> pull;
+};
+
+// One step's result.
+struct StepGradients {
+  const data::Batch* batch = nullptr;
+  RowPull* pull = nullptr;           // of the batch's rows, to find them again by; or null
+  NextRows* next = nullptr;          // whose rows are to be asked for as well, to train; or null
+  device::Span<const float> dense;   // flat, as ModelLayout places tensors; on the device
+  device::Stream* stream = nullptr;  // that it is computed in; null on the CPU
+  std::span<const float> rows;       // [sum over tables of unique ids, dimension]; empty where
+                                     // the client has_rows_on_device
+  device::Span<const float> rows_on_device;  // the same there
+  std::span<const float> row_squares;        // [sum over tables of unique ids]; empty unless needed
+  ReadMark mark;
+  uint64_t lease = 0;
+  uint64_t offset = 0;               // rows of the lease that are finished
+  double* waited_seconds = nullptr;  // if not null: what the push waits for credit is added
+};
+
+}  // namespace weir::worker

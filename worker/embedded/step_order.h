@@ -1,0 +1,35 @@
+// One step after the other, of several streams of a device: what a step changes no other changes at
+// the time, without anybody waiting on the host.
+//
+// Place in the life of a batch: backward -> **apply**.
+// Thread rule: any thread, each with its own stream.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "common/device/device.h"
+
+namespace weir::worker {
+
+class StepOrder {
+ public:
+  explicit StepOrder(device::Device& device) : last_(device.MakeEvent()) {}
+
+  // Calls enqueue(): what it enqueues happens after what was enqueued so before.
+  template <typename Enqueue>
+  void After(device::Stream& stream, const Enqueue& enqueue) {
+    const std::lock_guard lock(mutex_);
+    if (is_recorded_) stream.Wait(*last_);
+    enqueue();
+    stream.Record(last_.get());
+    is_recorded_ = true;
+  }
+
+ private:
+  std::mutex mutex_;
+  bool is_recorded_ = false;
+  const std::unique_ptr<device::Event> last_;
+};
+
+}  // namespace weir::worker
