@@ -10,6 +10,7 @@
 #include "common/device/device.h"
 #include "common/kernels/kernel_table.h"
 #include "common/kernels/select_table.h"
+#include "common/kernels/split_table.h"
 #include "common/kernels/update_table.h"
 
 namespace weir::kernels {
@@ -20,6 +21,7 @@ struct Compute {
   device::Device* device = nullptr;
   const DeviceKernels* kernels = nullptr;
   const SelectTable* select = nullptr;  // null: the CPU's
+  const SplitTable* split = nullptr;    // null: the CPU's
   const UpdateTable* update = nullptr;  // null: the CPU's
   // Rows of a batch that are computed together: on the CPU as many as its caches hold the
   // activations of, on a card the whole batch.

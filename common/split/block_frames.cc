@@ -27,7 +27,7 @@ void BlockFrames::AppendAll(wire::FrameKind kind, const BlockName& name,
   for (int64_t f = 0; f < block.row_count; ++f) {
     std::copy_n(block.row(f), block.column_count, values_.data() + f * block.column_count);
   }
-  AppendValues(kind, name, format, out);
+  AppendValues(kind, name, values_, format, out);
 }
 
 void BlockFrames::AppendAt(wire::FrameKind kind, const BlockName& name,
@@ -37,16 +37,17 @@ void BlockFrames::AppendAt(wire::FrameKind kind, const BlockName& name,
   values_.resize(positions.size());
   ForEachPosition(positions, block.column_count, block.stride,
                   [&](size_t i, int64_t index) { values_[i] = block.data[index]; });
-  AppendValues(kind, name, format, out);
+  AppendValues(kind, name, values_, format, out);
 }
 
 void BlockFrames::AppendValues(wire::FrameKind kind, const BlockName& name,
-                               const wire::ValueFormat& format, Bytes* out) {
+                               std::span<const float> values, const wire::ValueFormat& format,
+                               Bytes* out) {
   writer_.Open(out, kind, name.split, name.slice, format);
-  for (size_t begin = 0; begin < values_.size(); begin += kStripe) {
+  for (size_t begin = 0; begin < values.size(); begin += kStripe) {
     writer_.AppendDense(
         static_cast<uint32_t>(begin / kStripe),
-        std::span(values_).subspan(begin).first(std::min<size_t>(kStripe, values_.size() - begin)));
+        values.subspan(begin).first(std::min<size_t>(kStripe, values.size() - begin)));
   }
   writer_.Finish();
 }
@@ -78,8 +79,8 @@ Status BlockFrames::Read(const wire::FrameView& frame, wire::FrameKind kind, con
   return reader_.Read(frame, static_cast<uint32_t>(element_count));
 }
 
-Status BlockFrames::ReadWhole(const wire::FrameView& frame, wire::FrameKind kind,
-                              const BlockName& name, size_t element_count) {
+Status BlockFrames::ReadAt(const wire::FrameView& frame, wire::FrameKind kind,
+                           const BlockName& name, size_t element_count) {
   WEIR_RETURN_IF_ERROR(Read(frame, kind, name, element_count));
   if (frame.header.count != element_count) {
     return InvalidData(StrCat(wire::DescribeFrame(frame.header), " has ", frame.header.count,
@@ -94,16 +95,16 @@ Status BlockFrames::ReadWhole(const wire::FrameView& frame, wire::FrameKind kind
 
 Status BlockFrames::TakeAll(const wire::FrameView& frame, wire::FrameKind kind,
                             const BlockName& name, const kernels::MatrixView& block) {
-  WEIR_RETURN_IF_ERROR(ReadWhole(frame, kind, name, ElementCount(block)));
+  WEIR_RETURN_IF_ERROR(ReadAt(frame, kind, name, ElementCount(block)));
   for (int64_t f = 0; f < block.row_count; ++f) {
     std::copy_n(values_.data() + f * block.column_count, block.column_count, block.row(f));
   }
   return OkStatus();
 }
 
-Status BlockFrames::TakeSome(const wire::FrameView& frame, wire::FrameKind kind,
-                             const BlockName& name, const kernels::MatrixView& block) {
-  WEIR_RETURN_IF_ERROR(Read(frame, kind, name, ElementCount(block)));
+Status BlockFrames::ReadSome(const wire::FrameView& frame, wire::FrameKind kind,
+                             const BlockName& name, int64_t element_count) {
+  WEIR_RETURN_IF_ERROR(Read(frame, kind, name, static_cast<size_t>(element_count)));
   // A writer holds some blocks back, so stripes come in any order; values go back in that of their
   // positions.
   stripes_.assign(reader_.stripes().begin(), reader_.stripes().end());
@@ -117,6 +118,12 @@ Status BlockFrames::TakeSome(const wire::FrameView& frame, wire::FrameKind kind,
       values_.push_back(update.values[i]);
     }
   }
+  return OkStatus();
+}
+
+Status BlockFrames::TakeSome(const wire::FrameView& frame, wire::FrameKind kind,
+                             const BlockName& name, const kernels::MatrixView& block) {
+  WEIR_RETURN_IF_ERROR(ReadSome(frame, kind, name, block.row_count * block.column_count));
   SetZero(block);
   ForEachPosition(positions_, block.column_count, block.stride,
                   [&](size_t i, int64_t index) { block.data[index] = values_[i]; });
@@ -126,7 +133,7 @@ Status BlockFrames::TakeSome(const wire::FrameView& frame, wire::FrameKind kind,
 Status BlockFrames::TakeAt(const wire::FrameView& frame, wire::FrameKind kind,
                            const BlockName& name, std::span<const uint32_t> positions,
                            const kernels::MatrixView& block) {
-  WEIR_RETURN_IF_ERROR(ReadWhole(frame, kind, name, positions.size()));
+  WEIR_RETURN_IF_ERROR(ReadAt(frame, kind, name, positions.size()));
   SetZero(block);
   ForEachPosition(positions, block.column_count, block.stride,
                   [&](size_t i, int64_t index) { block.data[index] = values_[i]; });

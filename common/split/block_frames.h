@@ -37,6 +37,10 @@ class BlockFrames {
   void AppendAt(wire::FrameKind kind, const BlockName& name, std::span<const uint32_t> positions,
                 const kernels::ConstMatrixView& block, const wire::ValueFormat& format, Bytes* out);
 
+  // AppendAt, of values that were taken from the block already.
+  void AppendValues(wire::FrameKind kind, const BlockName& name, std::span<const float> values,
+                    const wire::ValueFormat& format, Bytes* out);
+
   // Each reads what the function of its name wrote into the whole block, zeros where there is
   // nothing. InvalidData when the frame is another kind's or block's, or does not fit.
   Status TakeAll(const wire::FrameView& frame, wire::FrameKind kind, const BlockName& name,
@@ -46,17 +50,19 @@ class BlockFrames {
   Status TakeAt(const wire::FrameView& frame, wire::FrameKind kind, const BlockName& name,
                 std::span<const uint32_t> positions, const kernels::MatrixView& block);
 
-  // Of the last TakeSome.
+  // TakeSome and TakeAt for who puts values() into the block by itself.
+  Status ReadSome(const wire::FrameView& frame, wire::FrameKind kind, const BlockName& name,
+                  int64_t element_count);
+  Status ReadAt(const wire::FrameView& frame, wire::FrameKind kind, const BlockName& name,
+                size_t count);
+
+  // Of the last TakeSome or ReadSome; and of any other.
   std::span<const uint32_t> positions() const { return positions_; }
+  std::span<const float> values() const { return values_; }
 
  private:
   Status Read(const wire::FrameView& frame, wire::FrameKind kind, const BlockName& name,
               size_t element_count);
-  // Into values_; every element is there.
-  Status ReadWhole(const wire::FrameView& frame, wire::FrameKind kind, const BlockName& name,
-                   size_t element_count);
-  void AppendValues(wire::FrameKind kind, const BlockName& name, const wire::ValueFormat& format,
-                    Bytes* out);
 
   wire::PieceFrameWriter writer_;
   wire::PieceFrameReader reader_;

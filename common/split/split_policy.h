@@ -30,6 +30,8 @@ struct BlockMemory {
   std::vector<uint32_t> kept;  // positions
 };
 
+class DeviceSplit;
+
 class SplitPolicy {
  public:
   virtual ~SplitPolicy() = default;
@@ -46,6 +48,9 @@ class SplitPolicy {
                             const BlockMemory& memory, Bytes* out) = 0;
   virtual Status TakeBackward(const BlockName& name, const wire::FrameView& frame,
                               const BlockMemory& memory, const kernels::MatrixView& gradient) = 0;
+
+  // Itself, where a device can select for it (device_split.h); else null.
+  virtual DeviceSplit* on_device() { return nullptr; }
 
   // Of the last SendForward: elements sent, and the mean over samples of the least magnitude kept.
   uint64_t sent_count() const { return sent_count_; }

@@ -1,6 +1,6 @@
 #include "gpu/device/cuda_kernels.h"
 
-#include "gpu/device/entries.h"
+#include "gpu/device/table_entries.h"
 
 namespace weir::gpu {
 namespace {
@@ -37,6 +37,11 @@ constexpr kernels::SelectTable kSelect{
     .gather_magnitudes = entries::GatherMagnitudes,
 };
 
+constexpr kernels::SplitTable kSplit{
+    .choose_largest = entries::ChooseLargest,
+    .gather_values = entries::GatherValues,
+};
+
 constexpr kernels::UpdateTable kUpdate{
     .initialize_rows = entries::InitializeRows,
     .read_rows = entries::ReadRows,
@@ -52,6 +57,7 @@ kernels::Compute CudaCompute(CudaDevice& device, kernels::Precision precision, i
           .kernels = precision == kernels::Precision::kBf16 ? &kKernels<Factors::kBf16>
                                                             : &kKernels<Factors::kF32>,
           .select = &kSelect,
+          .split = &kSplit,
           .update = &kUpdate,
           .slice_rows = batch_rows};
 }

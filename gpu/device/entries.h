@@ -1,15 +1,13 @@
-// The entries of a card's tables (cuda_kernels.cc), whose contracts stand in
-// common/kernels/kernel_table.h, select_table.h and update_table.h: each checks shapes, which would
-// be our mistake, launches nothing where there is nothing to do or the stream has failed, and keeps
-// a launch's error in the stream by the entry's name.
+// The entries of a card's tables (cuda_kernels.cc), here of that for the network, whose contracts
+// stand in common/kernels/kernel_table.h; others are in table_entries.h. Each checks shapes, which
+// would be our mistake, launches nothing where there is nothing to do or the stream has failed, and
+// keeps a launch's error in the stream by the entry's name.
 //
 // Thread rule: any thread, each with its own stream. Nobody but the files of this folder includes
 // this one.
 #pragma once
 
 #include "common/kernels/kernel_table.h"
-#include "common/kernels/select_table.h"
-#include "common/kernels/update_table.h"
 #include "gpu/device/cuda_stream.h"
 #include "gpu/kernels/products.h"
 
@@ -84,33 +82,5 @@ void AddSquares(Stream& stream, const ConstDeviceVector& squares, Pointer<const 
 void WriteValues(Stream& stream, const ConstDeviceVector& values, Pointer<const uint32_t> indexes,
                  const DeviceVector& to);
 void MarkNonzero(Stream& stream, const ConstDeviceVector& values, Pointer<uint8_t> marks);
-void AccumulateAndSelect(Stream& stream, const kernels::StripesView& stripes,
-                         Pointer<const kernels::LayerPlan> plans, const kernels::SelectFrom& from,
-                         const kernels::SelectedView& selected);
-void Accumulate(Stream& stream, const kernels::StripesView& stripes, Pointer<const float> gradient,
-                Pointer<float> residual);
-void FindRanks(Stream& stream, const kernels::StripesView& stripes,
-               Pointer<kernels::LayerRank> ranks, int64_t layer_count,
-               Pointer<const float> gradient, Pointer<const float> residual);
-void FindLargest(Stream& stream, const kernels::StripesView& stripes,
-                 Pointer<kernels::LayerLargest> largest, const kernels::SelectFrom& from);
-void SumBuckets(Stream& stream, const kernels::StripesView& stripes,
-                Pointer<const kernels::LayerBuckets> layers, const kernels::SelectFrom& from,
-                Pointer<kernels::BucketSums> sums);
-void GatherMagnitudes(Stream& stream, Pointer<const uint32_t> places, int64_t count,
-                      Pointer<const float> gradient, Pointer<const float> residual,
-                      Pointer<float> magnitudes);
-
-void InitializeRows(Stream& stream, const kernels::StoredRows& rows, int64_t begin, int64_t count,
-                    uint64_t key, double bound, float state);
-void ReadRows(Stream& stream, const kernels::StoredRows& rows, const kernels::RowNumbers& numbers,
-              Pointer<float> to);
-void UpdateRows(Stream& stream, const kernels::UpdateStep& step, const kernels::StoredRows& rows,
-                const kernels::RowNumbers& numbers, Pointer<const float> gradients);
-void UpdateDense(Stream& stream, const kernels::UpdateStep& step,
-                 const ConstDeviceVector& gradients, const DeviceVector& values,
-                 Pointer<float> moments);
-void WriteRows(Stream& stream, Pointer<const float> from, const kernels::RowNumbers& numbers,
-               int64_t width, Pointer<float> to);
 
 }  // namespace weir::gpu::entries

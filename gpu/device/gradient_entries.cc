@@ -1,5 +1,5 @@
 #include "common/base/check.h"
-#include "gpu/device/entries.h"
+#include "gpu/device/table_entries.h"
 #include "gpu/kernels/gradients.h"
 #include "gpu/kernels/layers_select.h"
 

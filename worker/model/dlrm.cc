@@ -10,17 +10,12 @@
 namespace weir::model {
 namespace {
 
-// What crosses a split does so in slices of one size, wherever it is computed.
-int64_t SliceRows(const ModelLayout& layout, const kernels::Compute& compute) {
-  return layout.stages().size() > 1 ? kSplitRows : compute.slice_rows;
-}
-
 std::vector<Stage> MakeStages(const ModelLayout& layout, const kernels::Compute& compute,
                               const compress::SquareSumsOfTensors& squares) {
   std::vector<Stage> stages;
   stages.reserve(layout.stages().size());
   for (const StageSpec& spec : layout.stages()) {
-    stages.emplace_back(layout, spec, compute, SliceRows(layout, compute), squares);
+    stages.emplace_back(layout, spec, compute, compute.slice_rows, squares);
   }
   return stages;
 }
@@ -31,7 +26,7 @@ Dlrm::Dlrm(const ModelLayout& layout, const kernels::Compute& compute,
            const compress::SquareSumsOfTensors& squares, uint64_t split_seed)
     : layout_(&layout),
       kernels_(compute.kernels),
-      slice_rows_(SliceRows(layout, compute)),
+      slice_rows_(compute.slice_rows),
       loss_(layout.model().loss(), compute),
       batch_(*compute.device),
       stages_(MakeStages(layout, compute, squares)),

@@ -7,32 +7,19 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
+#include <vector>
 
 #include "common/base/bytes.h"
 #include "common/base/status.h"
 #include "common/kernels/compute.h"
 #include "common/layout/model_layout.h"
-#include "common/proto/config.pb.h"
-#include "common/proto/report.pb.h"
 #include "common/split/split_policy.h"
-#include "worker/model/host_block.h"
 #include "worker/model/slice.h"
+#include "worker/model/split_counts.h"
+#include "worker/model/split_end.h"
 #include "worker/model/stage.h"
 
 namespace weir::model {
-
-// What crossed a split in training.
-struct SplitCounts {
-  uint64_t elements = 0;       // of the activations
-  uint64_t elements_sent = 0;  // of them
-  uint64_t forward_bytes = 0;  // frames
-  uint64_t backward_bytes = 0;
-  std::optional<double> threshold;  // of the last block (SplitPolicy::threshold)
-
-  void Add(const SplitCounts& other);
-  void FillReport(const v1::SplitConfig& split, v1::SplitReport* report) const;
-};
 
 class SplitCrossing {
  public:
@@ -44,7 +31,7 @@ class SplitCrossing {
   bool is_of_sample_alone() const { return is_of_sample_alone_; }
 
   // What follows belongs to another batch.
-  void NextBatch() { ++name_.batch; }
+  void NextBatch() { ++batch_; }
 
   // From one stage's output to the next one's input.
   Status Forward(device::Stream& stream, const Slice& slice, Stage* from, Stage* to);
@@ -58,15 +45,23 @@ class SplitCrossing {
   SplitCounts TakeCounts();
 
  private:
-  split::BlockName Name(const Slice& slice);
+  Status Cross(device::Stream& stream, const Slice& slice, split::SplitPolicy& policy, Stage* from,
+               Stage* to);
+  SplitCross Named(std::vector<split::BlockMemory>& memory, split::SplitPolicy& policy) const {
+    return {batch_, index_, policy, memory};
+  }
+  FrameOut IntoFrames();
+  FrameIn FromFrames();
 
-  std::unique_ptr<split::SplitPolicy> policy_;
+  std::unique_ptr<split::SplitPolicy> policy_, whole_;
   bool is_of_sample_alone_;
-  split::BlockName name_;
-  split::BlockMemory sender_, receiver_;
-  HostBlock given_, taken_;
-  uint64_t forward_bytes_ = 0;  // of the last Forward
-  Bytes frame_;
+  uint32_t index_;
+  uint64_t batch_ = 0;
+  SplitEnd end_;
+  std::vector<split::BlockMemory> sender_, receiver_;  // by frame
+  std::vector<Bytes> frames_;
+  size_t written_ = 0, read_ = 0;
+  SplitCounts forward_;  // of the last Forward
   SplitCounts counts_;
 };
 

@@ -23,9 +23,9 @@
 #include "worker/client/parameter_client.h"
 #include "worker/data/batch.h"
 #include "worker/model/device_batch.h"
-#include "worker/model/host_block.h"
 #include "worker/model/logit_loss.h"
-#include "worker/model/split_crossing.h"
+#include "worker/model/split_counts.h"
+#include "worker/model/split_end.h"
 #include "worker/model/stage.h"
 #include "worker/step/chunk_work.h"
 
@@ -46,9 +46,8 @@ struct StageBatch {
 
   bool is_test() const { return name.split() == v1::TEST; }
 
-  // Per slice of the batch.
-  std::vector<model::Stage> slices;
-  std::vector<split::BlockMemory> before, behind;
+  std::vector<model::Stage> slices;                // of the batch
+  std::vector<split::BlockMemory> before, behind;  // by frame
 };
 
 class StageMath {
@@ -101,7 +100,7 @@ class StageMath {
   device::Stream& stream_;
   const compress::SquareSumsOfTensors squares_;
   const model::LogitLoss loss_;
-  model::HostBlock given_, taken_;
+  model::SplitEnd end_;
   device::Mirror<float> probabilities_;                  // of a slice
   std::unique_ptr<split::SplitPolicy> before_, behind_;  // null at the model's ends
   std::unique_ptr<split::SplitPolicy> whole_;

@@ -1,0 +1,122 @@
+// A block 32 samples, a lane a sample, and each of its warps a part of the features: the bits of
+// the threshold are found from the top, by counting how many magnitudes reach a guess. That ends
+// for a sample as soon as the count is right. The magnitudes come once from memory and stay in
+// shared memory, where they fit; otherwise they are read again for each bit.
+//
+// Floor, for n elements: 4 n bytes.
+#include "gpu/kernels/split_thresholds.h"
+
+namespace weir::gpu {
+namespace {
+
+constexpr unsigned kLanes = 32, kWarps = 16;
+constexpr size_t kMostShared = 200 * 1024;  // of cards from an A100 on, less would do on some
+
+__device__ uint32_t MagnitudeBits(float value) { return __float_as_uint(value) & 0x7fffffffu; }
+
+// The magnitudes of this lane's sample: of features warp, warp + kWarps, and so on.
+struct InMemory {
+  RawMatrix<const float> block;
+  int64_t sample;
+  __device__ uint32_t at(int64_t feature) const {
+    return sample < block.column_count ? MagnitudeBits(block.at(feature, sample)) : 0;
+  }
+};
+struct InShared {
+  const uint32_t* bits;
+  unsigned lane;
+  __device__ uint32_t at(int64_t feature) const { return bits[feature * kLanes + lane]; }
+};
+
+// How many of the sample's magnitudes are at least `least`; for all its threads. counts: shared,
+// one a lane.
+template <typename Magnitudes>
+__device__ uint32_t CountReaching(const Magnitudes& magnitudes, int64_t features, uint32_t least,
+                                  uint32_t* counts) {
+  const unsigned lane = threadIdx.x % kLanes, warp = threadIdx.x / kLanes;
+  __syncthreads();  // all have read the last count
+  if (warp == 0) counts[lane] = 0;
+  __syncthreads();
+  uint32_t own = 0;
+  for (int64_t f = warp; f < features; f += kWarps) own += magnitudes.at(f) >= least ? 1u : 0u;
+  atomicAdd(counts + lane, own);
+  __syncthreads();
+  return counts[lane];
+}
+
+template <typename Magnitudes>
+__device__ uint32_t LeastReaching(const Magnitudes& magnitudes, int64_t features, uint32_t bound,
+                                  uint32_t* leasts) {
+  const unsigned lane = threadIdx.x % kLanes, warp = threadIdx.x / kLanes;
+  __syncthreads();
+  if (warp == 0) leasts[lane] = 0x7fffffffu;
+  __syncthreads();
+  uint32_t own = 0x7fffffffu;
+  for (int64_t f = warp; f < features; f += kWarps) {
+    const uint32_t bits = magnitudes.at(f);
+    if (bits >= bound && bits < own) own = bits;
+  }
+  atomicMin(leasts + lane, own);
+  __syncthreads();
+  return leasts[lane];
+}
+
+// The bits of the least magnitude kept: 1 where all that are not zero are.
+template <typename Magnitudes>
+__device__ uint32_t LeastKept(const Magnitudes& magnitudes, int64_t features, uint32_t keep,
+                              uint32_t* shared) {
+  uint32_t reached = 1;
+  const uint32_t nonzero = CountReaching(magnitudes, features, 1u, shared);
+  bool is_open = nonzero > keep;
+  for (int bit = 30; bit >= 0; --bit) {
+    if (__syncthreads_or(is_open ? 1 : 0) == 0) break;
+    const uint32_t guess = (reached == 1 ? 0 : reached) | 1u << bit;
+    const uint32_t count = CountReaching(magnitudes, features, guess, shared);
+    if (!is_open || count < keep) continue;
+    reached = guess;
+    if (count == keep) is_open = false;
+  }
+  const uint32_t least = LeastReaching(magnitudes, features, reached, shared);
+  return nonzero > keep ? least : 1;
+}
+
+__global__ void __launch_bounds__(kLanes* kWarps)
+    FindThresholdsKernel(RawMatrix<const float> block, uint32_t keep, bool is_cached,
+                         uint32_t* below, float* thresholds) {
+  WEIR_SHARED(uint32_t, counts, [kLanes]);
+  WEIR_DYNAMIC_SHARED(uint32_t, cached);
+  const unsigned lane = threadIdx.x % kLanes, warp = threadIdx.x / kLanes;
+  const InMemory in_memory{block, int64_t{blockIdx.x} * kLanes + lane};
+  uint32_t least;
+  if (is_cached) {
+    // Each thread reads again what it wrote alone.
+    for (int64_t f = warp; f < block.row_count; f += kWarps) {
+      cached[f * kLanes + lane] = in_memory.at(f);
+    }
+    least = LeastKept(InShared{cached, lane}, block.row_count, keep, counts);
+  } else {
+    least = LeastKept(in_memory, block.row_count, keep, counts);
+  }
+  if (warp != 0 || in_memory.sample >= block.column_count) return;
+  below[in_memory.sample] = least - 1;
+  thresholds[in_memory.sample] = least == 1 ? 0.0f : __uint_as_float(least);
+}
+
+}  // namespace
+
+cudaError_t FindSampleThresholds(const RawMatrix<const float>& block, int64_t keep, uint32_t* below,
+                                 float* thresholds, cudaStream_t stream) {
+  size_t shared = static_cast<size_t>(block.row_count) * kLanes * sizeof(uint32_t);
+  const bool is_cached =
+      shared <= kMostShared &&
+      cudaFuncSetAttribute(FindThresholdsKernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                           static_cast<int>(shared)) == cudaSuccess;
+  if (!is_cached) {
+    cudaGetLastError();  // a card with less is no failure
+    shared = 0;
+  }
+  return Launch(FindThresholdsKernel, BlocksFor(block.column_count, kLanes), kLanes * kWarps,
+                shared, stream, block, static_cast<uint32_t>(keep), is_cached, below, thresholds);
+}
+
+}  // namespace weir::gpu
