@@ -149,14 +149,15 @@ class Trainer::Thread {
     step.pull = prepared.pull.get();
     step.mark = trainer_.client_->MarkRead();
     const model::GradientBuffers gradients = finisher_.Gradients(prepared.row_elements);
-    WEIR_ASSIGN_OR_RETURN(const double logloss_sum,
-                          model_.Train(*stream_, trainer_.client_->replica(), prepared.batch, rows,
-                                       batch_size_, gradients));
+    WEIR_RETURN_IF_ERROR(model_.StartTraining(*stream_, trainer_.client_->replica(), prepared.batch,
+                                              rows, batch_size_, gradients));
     trainer_.counters_.AddSplits(model_.TakeSplitCounts());
+    // While a device computes.
     std::unique_ptr<Prepared> next = PrepareNext(chunk);
     step.next = next.get();
     WEIR_ASSIGN_OR_RETURN(const uint64_t sequence,
-                          finisher_.Finish(step, logloss_sum, &chunk, prepared.range));
+                          finisher_.Finish(
+                              step, [this] { return model_.AwaitLoss(); }, &chunk, prepared.range));
     if (next != nullptr) prepared_.push_back(std::move(next));
     return trainer_.awaits_answers_ ? trainer_.client_->AwaitAccepted(sequence) : OkStatus();
   }

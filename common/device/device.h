@@ -13,6 +13,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -47,6 +49,11 @@ class Stream {
   void Zero(Span<T> values) {
     DoZero(values.data.address(), values.size * sizeof(T));
   }
+
+  // Enqueues what `enqueue` does, of which a device may keep what it enqueued and start it as one
+  // the next time: under one key it is always the same, with the same memory, and waits for
+  // nothing.
+  virtual void Repeat(uint64_t /*key*/, const std::function<void()>& enqueue) { enqueue(); }
 
   virtual void Record(Event* event) = 0;
   // What is enqueued from here on happens after the event.

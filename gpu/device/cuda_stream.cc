@@ -33,6 +33,7 @@ CudaStream::CudaStream(device::Device& device, int number) : device_(device) {
 CudaStream::~CudaStream() {
   if (stream_ == nullptr) return;
   cudaStreamSynchronize(stream_);
+  graphs_.Clear();
   cudaStreamDestroy(stream_);
 }
 
@@ -43,7 +44,8 @@ void CudaStream::Keep(cudaError_t error, const char* what) {
 void* CudaStream::Scratch(size_t byte_count) {
   if (has_failed()) return nullptr;
   if (scratch_.size() >= byte_count) return scratch_.data().address();
-  // What is enqueued may use the old one.
+  // What is enqueued may use the old one, and graphs do.
+  graphs_.Clear();
   Keep(cudaStreamSynchronize(stream_), "what was enqueued");
   if (has_failed()) return nullptr;
   try {
@@ -53,6 +55,11 @@ void* CudaStream::Scratch(size_t byte_count) {
     return nullptr;
   }
   return scratch_.data().address();
+}
+
+void CudaStream::Repeat(uint64_t key, const std::function<void()>& enqueue) {
+  if (has_failed()) return;
+  Keep(graphs_.Run(key, stream_, enqueue, [this] { status_ = OkStatus(); }), "a graph");
 }
 
 void CudaStream::Record(device::Event* event) {

@@ -13,6 +13,7 @@
 #include "common/device/buffers.h"
 #include "common/device/device.h"
 #include "gpu/cuda.h"
+#include "gpu/device/cuda_graphs.h"
 
 namespace weir::gpu {
 
@@ -48,6 +49,7 @@ class CudaStream final : public device::Stream {
   // enqueued in this stream alone. Null, with the error kept, where there is no memory.
   void* Scratch(size_t byte_count);
 
+  void Repeat(uint64_t key, const std::function<void()>& enqueue) override;
   void Record(device::Event* event) override;
   void Wait(const device::Event& event) override;
   Status Synchronize() override;
@@ -62,6 +64,7 @@ class CudaStream final : public device::Stream {
   cudaStream_t stream_ = nullptr;
   Status status_;
   device::Buffer<uint8_t> scratch_;
+  CudaGraphs graphs_;
 };
 
 // As an error of the world: what failed, why, and what can be done.

@@ -1,39 +1,20 @@
 #include <algorithm>
 #include <cstring>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
 
 #include "gpu/emulator/machine.h"
-
-// What an event was recorded for the last time. Queues keep it, whatever becomes of the event.
-struct WeirRecord {
-  bool is_reached = false;
-};
+#include "gpu/emulator/stream_items.h"
 
 struct WeirEvent {
   std::shared_ptr<WeirRecord> record;  // null: it was never recorded
 };
 
-struct WeirStream {
-  struct Item {
-    std::function<void()> work;          // or
-    std::shared_ptr<WeirRecord> awaits;  // what must be reached before the next item
-  };
-  std::deque<Item> items;
-
-  bool can_go_on() const {
-    return !items.empty() && (items.front().work != nullptr || items.front().awaits->is_reached);
-  }
-};
-
 namespace weir::gpu::emulator {
 namespace {
 
-// Of the streams, the events and the one machine. What a stream runs may call the runtime again.
-std::recursive_mutex runtime_mutex;
 using Locked = std::lock_guard<std::recursive_mutex>;
 
 struct Streams {
@@ -45,10 +26,6 @@ struct Streams {
 Streams& TheStreams() {
   static auto* const streams = new Streams;
   return *streams;
-}
-
-WeirStream* StreamOf(cudaStream_t stream) {
-  return stream == nullptr ? &TheStreams().default_stream : stream;
 }
 
 // One item of a random stream that can go on; false: there is none.
@@ -70,7 +47,7 @@ bool RunOne() {
 // Runs what there is, in any order, until is_done.
 template <typename IsDone>
 cudaError_t RunUntil(const IsDone& is_done) {
-  const Locked locked(runtime_mutex);
+  const Locked locked(RuntimeMutex());
   while (!is_done() && RunOne()) {
   }
   return LastError();
@@ -78,18 +55,38 @@ cudaError_t RunUntil(const IsDone& is_done) {
 
 }  // namespace
 
+// Of the streams, the events and the one machine. What a stream runs may call the runtime again.
+std::recursive_mutex& RuntimeMutex() {
+  static std::recursive_mutex mutex;
+  return mutex;
+}
+
+WeirStream* StreamOf(cudaStream_t stream) {
+  return stream == nullptr ? &TheStreams().default_stream : stream;
+}
+
 void Enqueue(void* stream, std::function<void()> work) {
-  const Locked locked(runtime_mutex);
-  StreamOf(static_cast<cudaStream_t>(stream))->items.push_back({std::move(work), nullptr});
+  const Locked locked(RuntimeMutex());
+  WeirStream* const to = StreamOf(static_cast<cudaStream_t>(stream));
+  if (to->capture) return to->capture->push_back(std::move(work));
+  to->items.push_back({std::move(work), nullptr});
+}
+
+// Whether a stream is captured, and so cannot be waited for, nor wait.
+bool BreaksCapture(cudaStream_t stream) {
+  WeirStream* const of = StreamOf(stream);
+  if (of->capture) of->is_capture_broken = true;
+  return of->capture.has_value();
 }
 
 }  // namespace weir::gpu::emulator
 
+using weir::gpu::emulator::BreaksCapture;
 using weir::gpu::emulator::Enqueue;
 using weir::gpu::emulator::LastError;
 using weir::gpu::emulator::Locked;
 using weir::gpu::emulator::RunOne;
-using weir::gpu::emulator::runtime_mutex;
+using weir::gpu::emulator::RuntimeMutex;
 using weir::gpu::emulator::RunUntil;
 using weir::gpu::emulator::StreamOf;
 using weir::gpu::emulator::TheStreams;
@@ -114,17 +111,18 @@ cudaError_t cudaMemsetAsync(void* to, int value, size_t size, cudaStream_t strea
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned /*flags*/) {
-  const Locked locked(runtime_mutex);
+  const Locked locked(RuntimeMutex());
   TheStreams().all.push_back(*stream = new WeirStream);
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  if (BreaksCapture(stream)) return cudaErrorStreamCaptureUnsupported;
   return RunUntil([stream] { return StreamOf(stream)->items.empty(); });
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  const Locked locked(runtime_mutex);
+  const Locked locked(RuntimeMutex());
   const cudaError_t error = cudaStreamSynchronize(stream);
   std::erase(TheStreams().all, stream);
   delete stream;
@@ -132,7 +130,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned /*flags*/) {
-  const Locked locked(runtime_mutex);
+  const Locked locked(RuntimeMutex());
+  if (BreaksCapture(stream)) return cudaErrorStreamCaptureUnsupported;
   if (event->record) StreamOf(stream)->items.push_back({nullptr, event->record});
   return LastError();
 }
@@ -143,13 +142,14 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned /*flags*/) {
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  const Locked locked(runtime_mutex);
+  const Locked locked(RuntimeMutex());
   delete event;
   return cudaSuccess;
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  const Locked locked(runtime_mutex);
+  const Locked locked(RuntimeMutex());
+  if (BreaksCapture(stream)) return cudaErrorStreamCaptureUnsupported;
   event->record = std::make_shared<WeirRecord>();
   Enqueue(stream, [record = event->record] { record->is_reached = true; });
   return LastError();
@@ -157,21 +157,21 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   const std::shared_ptr<WeirRecord> record = [event] {
-    const Locked locked(runtime_mutex);
+    const Locked locked(RuntimeMutex());
     return event->record;
   }();
   return RunUntil([&] { return record == nullptr || record->is_reached; });
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
-  const Locked locked(runtime_mutex);
+  const Locked locked(RuntimeMutex());
   if (LastError() != cudaSuccess) return LastError();
   RunOne();
   return event->record && !event->record->is_reached ? cudaErrorNotReady : cudaSuccess;
 }
 
 cudaError_t cudaGetLastError() {
-  const Locked locked(runtime_mutex);
+  const Locked locked(RuntimeMutex());
   const cudaError_t of_thread = weir::gpu::emulator::TakeThreadError();
   return LastError() != cudaSuccess ? LastError() : of_thread;
 }

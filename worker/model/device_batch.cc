@@ -3,6 +3,7 @@
 #include <cstring>
 #include <span>
 
+#include "common/base/random.h"
 #include "common/device/cpu_device.h"
 
 namespace weir::model {
@@ -39,6 +40,14 @@ class DeviceBatch::Writer {
         reinterpret_cast<const T*>(copy_.device().data.address() + used_);  // 64-byte aligned
     used_ += PaddedBytes(values);
     return device::Pointer<const T>(at);
+  }
+  // In the place of what was put there.
+  template <typename T>
+  void PutAt(device::Pointer<const T> at, const std::vector<T>& values) {
+    if (values.empty()) return;
+    const auto* const begin = copy_.device().data.address();
+    const auto* const place = reinterpret_cast<const uint8_t*>(at.address());
+    std::memcpy(copy_.host().data() + (place - begin), values.data(), values.size() * sizeof(T));
   }
   size_t used() const { return used_; }
 
@@ -77,9 +86,12 @@ void DeviceBatch::Copy(const data::Batch& batch, device::Stream& stream) {
   if (copy_.size() < byte_count) {
     copy_ = device::Mirror<uint8_t>(*device_, byte_count * 5 / 4, "a batch");
   }
+  // What has one size for so many rows comes first, so that it is at the same place.
   Writer writer(copy_);
   labels_ = writer.Put(batch.labels);
   dense_ = writer.Put(batch.dense);
+  tables_.resize(batch.tables.size());
+  table_views_ = writer.Put(tables_);
   tables_.clear();
   int64_t first_row = 0;
   for (const data::TableIds& ids : batch.tables) {
@@ -87,8 +99,13 @@ void DeviceBatch::Copy(const data::Batch& batch, device::Stream& stream) {
                        first_row, std::ssize(ids.unique)});
     first_row += std::ssize(ids.unique);
   }
-  table_views_ = writer.Put(tables_);
+  writer.PutAt(table_views_, tables_);
   copy_.Upload(stream, writer.used());
+}
+
+uint64_t DeviceBatch::LayoutKey() const {
+  const auto at = [](auto pointer) { return reinterpret_cast<uintptr_t>(pointer.address()); };
+  return KeyedHash(at(labels_), at(dense_), at(table_views_), host_->tables.size());
 }
 
 kernels::ConstDeviceMatrix DeviceBatch::Dense(const Slice& slice, int64_t feature_count) const {

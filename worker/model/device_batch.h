@@ -29,6 +29,9 @@ class DeviceBatch {
   const data::Batch& host() const { return *host_; }
   int64_t row_count() const { return host_->row_count; }
 
+  // Of where it is: the same for batches that are read from the same places.
+  uint64_t LayoutKey() const;
+
   // [slice's rows, dense features], and [slice's rows].
   kernels::ConstDeviceMatrix Dense(const Slice& slice, int64_t feature_count) const;
   kernels::ConstDeviceVector Labels(const Slice& slice) const;

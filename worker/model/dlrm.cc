@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "common/base/check.h"
+#include "common/base/random.h"
 #include "common/base/strings.h"
+#include "worker/model/batch_shapes.h"
 #include "worker/model/finite.h"
 
 namespace weir::model {
@@ -38,24 +40,71 @@ Dlrm::Dlrm(const ModelLayout& layout, const kernels::Compute& compute,
 Result<double> Dlrm::Train(device::Stream& stream, device::Pointer<const float> parameters,
                            const data::Batch& batch, device::Span<const float> rows,
                            int64_t mean_rows, const GradientBuffers& gradients) {
+  WEIR_RETURN_IF_ERROR(StartTraining(stream, parameters, batch, rows, mean_rows, gradients));
+  return AwaitLoss();
+}
+
+Status Dlrm::StartTraining(device::Stream& stream, device::Pointer<const float> parameters,
+                           const data::Batch& batch, device::Span<const float> rows,
+                           int64_t mean_rows, const GradientBuffers& gradients) {
   const Input input{stream, parameters, rows};
   Begin(input, batch);
   CHECK_EQ(rows.size, gradients.rows.size);
-  stream.Zero(gradients.rows);
-  stream.Zero(gradients.row_squares);
-  if (batch.row_count == 0) ZeroTensors(stream, gradients.dense);
-  double sum = 0;
-  for (int64_t begin = 0; begin < batch.row_count; begin += slice_rows_) {
-    const Slice slice = SliceAt(batch.row_count, begin, slice_rows_);
-    WEIR_RETURN_IF_ERROR(Forward(input, slice, Crossing::kAsTrained));
-    loss_.Compute(stream, batch_, slice, mean_rows, &stages_.back());
-    // Enqueued before the loss is looked at: a card need not wait for that.
-    WEIR_RETURN_IF_ERROR(Backward(input, slice, gradients));
-    WEIR_ASSIGN_OR_RETURN(const double of_slice, loss_.AwaitSum(stream));
-    sum += of_slice;
-    if (!std::isfinite(sum)) return Diverged(input, slice);
+  loss_sum_ = 0;
+  last_.reset();
+  if (batch.row_count == 0) {
+    stream.Zero(gradients.rows);
+    stream.Zero(gradients.row_squares);
+    ZeroTensors(stream, gradients.dense);
   }
-  return sum;
+  for (int64_t begin = 0; begin < batch.row_count; begin += slice_rows_) {
+    WEIR_RETURN_IF_ERROR(AddLoss());
+    const Slice slice = SliceAt(batch.row_count, begin, slice_rows_);
+    if (splits_.empty()) {
+      RepeatSlice(input, slice, mean_rows, gradients);
+    } else {
+      WEIR_RETURN_IF_ERROR(TrainSlice(input, slice, mean_rows, gradients));
+    }
+    last_.emplace(input, slice);
+  }
+  return OkStatus();
+}
+
+Result<double> Dlrm::AwaitLoss() {
+  WEIR_RETURN_IF_ERROR(AddLoss());
+  return loss_sum_;
+}
+
+Status Dlrm::AddLoss() {
+  if (!last_) return OkStatus();
+  WEIR_ASSIGN_OR_RETURN(const double of_slice, loss_.AwaitSum(last_->first.stream));
+  loss_sum_ += of_slice;
+  return std::isfinite(loss_sum_) ? OkStatus() : Diverged(last_->first, last_->second);
+}
+
+Status Dlrm::TrainSlice(const Input& input, const Slice& slice, int64_t mean_rows,
+                        const GradientBuffers& gradients) {
+  if (slice.begin == 0) {
+    input.stream.Zero(gradients.rows);
+    input.stream.Zero(gradients.row_squares);
+  }
+  WEIR_RETURN_IF_ERROR(Forward(input, slice, Crossing::kAsTrained));
+  loss_.Compute(input.stream, batch_, slice, mean_rows, &stages_.back());
+  return Backward(input, slice, gradients);
+}
+
+void Dlrm::RepeatSlice(const Input& input, const Slice& slice, int64_t mean_rows,
+                       const GradientBuffers& gradients) {
+  const auto at = [](auto pointer) { return reinterpret_cast<uintptr_t>(pointer.address()); };
+  // All that kernels are told.
+  const uint64_t key =
+      KeyedHash(batch_.LayoutKey(), slice.begin, slice.row_count, mean_rows, at(input.parameters),
+                at(input.rows.data), input.rows.size, at(gradients.dense), at(gradients.rows.data),
+                gradients.rows.size, at(gradients.row_squares.data), gradients.row_squares.size);
+  input.stream.Repeat(key, [&] {
+    const Status status = TrainSlice(input, slice, mean_rows, gradients);
+    CHECK(status.ok()) << status;  // splits alone can fail
+  });
 }
 
 Status Dlrm::Score(device::Stream& stream, device::Pointer<const float> parameters,
@@ -79,7 +128,7 @@ Status Dlrm::Score(device::Stream& stream, device::Pointer<const float> paramete
 }
 
 void Dlrm::Begin(const Input& input, const data::Batch& batch) {
-  CheckShapes(batch, input.rows.size);
+  CheckShapes(*layout_, batch, input.rows.size);
   batch_.Set(batch, input.stream);
   for (SplitCrossing& split : splits_) split.NextBatch();
 }
@@ -141,19 +190,6 @@ std::string Dlrm::FirstNonFinite(const Input& input, const Slice& slice) {
   }
   // The replica may have been overwritten since it was loaded.
   return "none any more";
-}
-
-void Dlrm::CheckShapes(const data::Batch& batch, size_t row_element_count) const {
-  const auto row_count = static_cast<size_t>(batch.row_count);
-  CHECK_EQ(batch.labels.size(), row_count);
-  CHECK_EQ(batch.dense.size(), row_count * static_cast<size_t>(layout_->dense_feature_count()));
-  CHECK_EQ(batch.tables.size(), layout_->tables().size());
-  size_t unique_count = 0;
-  for (const data::TableIds& ids : batch.tables) {
-    CHECK_EQ((ids.ends.empty() ? ids.positions : ids.ends).size(), row_count);
-    unique_count += ids.unique.size();
-  }
-  CHECK_EQ(row_element_count, unique_count * static_cast<size_t>(layout_->embedding_dimension()));
 }
 
 }  // namespace weir::model

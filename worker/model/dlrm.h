@@ -54,12 +54,17 @@ class Dlrm {
   // mean_rows rows: the batch's own, or, so that each sample weighs the same in a short last batch,
   // those of a full one. gradients: overwritten, but for the padding between dense tensors;
   // row_squares: of each row the sum over samples of the squared norm of what the sample gives to
-  // it. A loss that
-  // is not finite is an error that names the first layer, in forward order, whose parameters or
-  // output are not finite; the gradients are then of no use.
+  // it. A loss that is not finite is an error that names the first layer, in forward order, whose
+  // parameters or output are not finite; the gradients are then of no use.
   Result<double> Train(device::Stream& stream, device::Pointer<const float> parameters,
                        const data::Batch& batch, device::Span<const float> rows, int64_t mean_rows,
                        const GradientBuffers& gradients);
+  // The same in two parts: a device need not be waited for before the rest of the step is enqueued.
+  // rows and gradients.rows may be longer than the batch's, which is nobody's then.
+  Status StartTraining(device::Stream& stream, device::Pointer<const float> parameters,
+                       const data::Batch& batch, device::Span<const float> rows, int64_t mean_rows,
+                       const GradientBuffers& gradients);
+  Result<double> AwaitLoss();
 
   // What crosses the splits: what their policies let through; everything; or, so that a sample has
   // the same probability wherever it stands, as trained where that depends on the sample alone, and
@@ -82,6 +87,14 @@ class Dlrm {
     device::Span<const float> rows;
   };
   void Begin(const Input& input, const data::Batch& batch);
+  // Forward, loss and backward.
+  Status TrainSlice(const Input& input, const Slice& slice, int64_t mean_rows,
+                    const GradientBuffers& gradients);
+  // The same, where a device repeats what it did for the last such batch.
+  void RepeatSlice(const Input& input, const Slice& slice, int64_t mean_rows,
+                   const GradientBuffers& gradients);
+  // Adds the last slice's loss to the batch's.
+  Status AddLoss();
   // From the dense features and the rows to the logits.
   Status Forward(const Input& input, const Slice& slice, Crossing crossing);
   Status Backward(const Input& input, const Slice& slice, const GradientBuffers& gradients);
@@ -89,7 +102,6 @@ class Dlrm {
 
   Status Diverged(const Input& input, const Slice& slice);
   std::string FirstNonFinite(const Input& input, const Slice& slice);
-  void CheckShapes(const data::Batch& batch, size_t row_element_count) const;
 
   const ModelLayout* layout_;
   const kernels::DeviceKernels* kernels_;
@@ -97,8 +109,10 @@ class Dlrm {
   LogitLoss loss_;
   DeviceBatch batch_;
   std::vector<Stage> stages_;
-  std::vector<SplitCrossing> splits_;    // between two stages each
-  device::Mirror<float> probabilities_;  // of a slice
+  std::vector<SplitCrossing> splits_;            // between two stages each
+  device::Mirror<float> probabilities_;          // of a slice
+  std::optional<std::pair<Input, Slice>> last_;  // whose loss is awaited
+  double loss_sum_ = 0;                          // of the batch at hand
 };
 
 }  // namespace weir::model

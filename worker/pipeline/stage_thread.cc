@@ -319,7 +319,8 @@ Status StageThread::Push(std::unique_ptr<StageBatch> batch, double logloss_sum) 
   step.waited_seconds = &waiting_;
   ChunkWork* const chunk = math_.is_first() ? batch->chunk.get() : nullptr;
   WEIR_ASSIGN_OR_RETURN(const uint64_t sequence,
-                        finisher_.Finish(step, logloss_sum, chunk, batch->range));
+                        finisher_.Finish(
+                            step, [&] { return logloss_sum; }, chunk, batch->range));
   shared_.queue.GiveBack(std::move(batch));
   if (config_.cluster().window() != 1) return OkStatus();
   const Timed timed(&waiting_);

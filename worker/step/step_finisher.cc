@@ -50,7 +50,11 @@ Result<device::Span<const float>> StepFinisher::AwaitRows(RowPull* pull, size_t 
     WEIR_RETURN_IF_ERROR(parts_.client->AwaitRows(pull, rows_.host().first(element_count)));
     rows_.Upload(parts_.stream, element_count);
   }
-  return device::Span<const float>(on_device);
+  return device::Span<const float>(Used(rows_, element_count));
+}
+
+device::Span<float> StepFinisher::Used(const device::Mirror<float>& buffer, size_t count) const {
+  return compute_.device->is_host() ? buffer.device().first(count) : buffer.device();
 }
 
 Result<std::span<const float>> StepFinisher::RowsOnHost() {
@@ -66,19 +70,21 @@ model::GradientBuffers StepFinisher::Gradients(size_t row_element_count) {
   used_row_gradients_ = row_element_count;
   used_row_squares_ = needs_row_squares_ ? row_element_count / dimension_ : 0;
   Grow(*compute_.device, used_row_squares_, "squares of rows", &row_squares_);
-  return {dense_.data(), row_gradients_.device().first(used_row_gradients_),
-          row_squares_.device().first(used_row_squares_)};
+  return {dense_.data(), Used(row_gradients_, used_row_gradients_),
+          Used(row_squares_, used_row_squares_)};
 }
 
-Result<uint64_t> StepFinisher::Finish(StepGradients step, double logloss_sum, ChunkWork* chunk,
-                                      const ChunkWork::BatchRange& range) {
+Result<uint64_t> StepFinisher::Finish(StepGradients step, const AwaitLoss& await_loss,
+                                      ChunkWork* chunk, const ChunkWork::BatchRange& range) {
   const int64_t row_count = step.batch->row_count;
   WEIR_RETURN_IF_ERROR(dead_units_.Add(parts_.stream, dense_.data(), row_count));
   Clip(row_count);
   step.dense = dense_.span();
   step.stream = &parts_.stream;
   step.rows_on_device = row_gradients_.device().first(used_row_gradients_);
-  if (!has_rows_on_device_) WEIR_RETURN_IF_ERROR(DownloadRows(&step));
+  if (!has_rows_on_device_) DownloadRows(&step);
+  WEIR_ASSIGN_OR_RETURN(const double logloss_sum, await_loss());
+  WEIR_RETURN_IF_ERROR(parts_.stream.Synchronize());
   if (chunk != nullptr) {
     step.lease = chunk->lease().lease();
     step.offset = chunk->FinishedRows(step.mark.accepted_sequence);
@@ -91,13 +97,11 @@ Result<uint64_t> StepFinisher::Finish(StepGradients step, double logloss_sum, Ch
   return sequence;
 }
 
-Status StepFinisher::DownloadRows(StepGradients* step) {
+void StepFinisher::DownloadRows(StepGradients* step) {
   row_gradients_.Download(parts_.stream, used_row_gradients_);
   row_squares_.Download(parts_.stream, used_row_squares_);
-  WEIR_RETURN_IF_ERROR(parts_.stream.Synchronize());
   step->rows = Host(row_gradients_, used_row_gradients_);
   step->row_squares = Host(row_squares_, used_row_squares_);
-  return OkStatus();
 }
 
 void StepFinisher::Clip(int64_t row_count) {

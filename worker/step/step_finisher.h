@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 
@@ -51,12 +52,18 @@ class StepFinisher {
 
   // Pushes what is in the gradients. step: with its batch, and whatever else the push needs. chunk:
   // whose rows these are; null in stages that have none. Returns the number of the push.
-  Result<uint64_t> Finish(StepGradients step, double logloss_sum, ChunkWork* chunk,
+  // await_loss: the sum of the logloss, once all is enqueued that it need not be known for.
+  using AwaitLoss = std::function<Result<double>()>;
+  Result<uint64_t> Finish(StepGradients step, const AwaitLoss& await_loss, ChunkWork* chunk,
                           const ChunkWork::BatchRange& range);
 
  private:
   void Clip(int64_t row_count);
-  Status DownloadRows(StepGradients* step);
+  // What the host is to have of rows, once the stream is waited for.
+  void DownloadRows(StepGradients* step);
+  // Of a buffer as much as is used; all where a device repeats what it does, so that it is the
+  // same.
+  device::Span<float> Used(const device::Mirror<float>& buffer, size_t count) const;
 
   const Parts parts_;
   const kernels::Compute compute_;

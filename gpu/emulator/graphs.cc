@@ -1,0 +1,60 @@
+// Graphs: a stream that is captured keeps what is enqueued instead of running it, and refuses what
+// a card refuses then.
+#include <functional>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "gpu/emulator/machine.h"
+#include "gpu/emulator/stream_items.h"
+
+struct WeirGraph {
+  std::vector<std::function<void()>> work;
+};
+
+using weir::gpu::emulator::Enqueue;
+using weir::gpu::emulator::LastError;
+using weir::gpu::emulator::RuntimeMutex;
+using weir::gpu::emulator::StreamOf;
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  const std::lock_guard locked(RuntimeMutex());
+  WeirStream* const captured = StreamOf(stream);
+  if (captured->capture) return cudaErrorStreamCaptureUnsupported;
+  captured->capture.emplace();
+  captured->is_capture_broken = false;
+  return LastError();
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  const std::lock_guard locked(RuntimeMutex());
+  WeirStream* const captured = StreamOf(stream);
+  *graph = nullptr;
+  if (!captured->capture) return cudaErrorStreamCaptureUnsupported;
+  auto work = std::exchange(captured->capture, std::nullopt);
+  if (captured->is_capture_broken) return cudaErrorStreamCaptureInvalidated;
+  *graph = new WeirGraph{std::move(*work)};
+  return LastError();
+}
+
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph,
+                                          unsigned long long /*flags*/) {
+  *exec = new WeirGraph(*graph);
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+  const std::lock_guard locked(RuntimeMutex());
+  for (const auto& work : exec->work) Enqueue(stream, work);
+  return LastError();
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+  delete exec;
+  return cudaSuccess;
+}

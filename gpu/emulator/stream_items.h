@@ -1,0 +1,41 @@
+// A stream as a queue of work, for the emulator's own files.
+//
+// Thread rule: whoever has the runtime's lock.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "gpu/emulator/runtime.h"
+
+// What an event was recorded for the last time. Queues keep it, whatever becomes of the event.
+struct WeirRecord {
+  bool is_reached = false;
+};
+
+struct WeirStream {
+  struct Item {
+    std::function<void()> work;          // or
+    std::shared_ptr<WeirRecord> awaits;  // what must be reached before the next item
+  };
+  std::deque<Item> items;
+  // While it is captured: what was enqueued since.
+  std::optional<std::vector<std::function<void()>>> capture = std::nullopt;
+  bool is_capture_broken = false;
+
+  bool can_go_on() const {
+    return !items.empty() && (items.front().work != nullptr || items.front().awaits->is_reached);
+  }
+};
+
+namespace weir::gpu::emulator {
+
+std::recursive_mutex& RuntimeMutex();
+// Of null the default one.
+WeirStream* StreamOf(cudaStream_t stream);
+
+}  // namespace weir::gpu::emulator
