@@ -55,7 +55,11 @@ struct UpdateTable {
   void (*update_dense)(device::Stream&, const UpdateStep& step, const ConstDeviceVector& gradients,
                        const DeviceVector& values, device::Pointer<float> moments);
 
-  // to[numbers[i], :] = from[i, :], of `width` floats.
+  // to[to_numbers[i], :] = from[numbers[i], :], of `width` floats; as many of either.
+  void (*copy_rows)(device::Stream&, device::Pointer<const float> from, const RowNumbers& numbers,
+                    int64_t width, const RowNumbers& to_numbers, device::Pointer<float> to);
+
+  // to[numbers[i], :] = from[i, :], of `width` floats; nothing where a number is UINT32_MAX.
   void (*write_rows)(device::Stream&, device::Pointer<const float> from, const RowNumbers& numbers,
                      int64_t width, device::Pointer<float> to);
 };

@@ -47,6 +47,7 @@ constexpr kernels::UpdateTable kUpdate{
     .read_rows = entries::ReadRows,
     .update_rows = entries::UpdateRows,
     .update_dense = entries::UpdateDense,
+    .copy_rows = entries::CopyRows,
     .write_rows = entries::WriteRows,
 };
 

@@ -41,6 +41,8 @@ void UpdateRows(Stream& stream, const kernels::UpdateStep& step, const kernels::
 void UpdateDense(Stream& stream, const kernels::UpdateStep& step,
                  const ConstDeviceVector& gradients, const DeviceVector& values,
                  Pointer<float> moments);
+void CopyRows(Stream& stream, Pointer<const float> from, const kernels::RowNumbers& numbers,
+              int64_t width, const kernels::RowNumbers& to_numbers, Pointer<float> to);
 void WriteRows(Stream& stream, Pointer<const float> from, const kernels::RowNumbers& numbers,
                int64_t width, Pointer<float> to);
 

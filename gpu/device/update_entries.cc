@@ -50,6 +50,16 @@ void UpdateDense(Stream& stream, const kernels::UpdateStep& step,
   });
 }
 
+void CopyRows(Stream& stream, Pointer<const float> from, const kernels::RowNumbers& numbers,
+              int64_t width, const kernels::RowNumbers& to_numbers, Pointer<float> to) {
+  CHECK_EQ(numbers.count, to_numbers.count);
+  if (numbers.count == 0 || width == 0) return;
+  Do(stream, "copy_rows", [&](cudaStream_t in) {
+    return gpu::CopyRows(from.address(), RawOf(numbers), width, to_numbers.numbers.address(),
+                         to.address(), in);
+  });
+}
+
 void WriteRows(Stream& stream, Pointer<const float> from, const kernels::RowNumbers& numbers,
                int64_t width, Pointer<float> to) {
   if (numbers.count == 0 || width == 0) return;

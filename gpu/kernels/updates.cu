@@ -50,7 +50,16 @@ __global__ void ReadRowsKernel(RawStoredRows rows, RawRowNumbers numbers, float*
 __global__ void WriteRowsKernel(const float* from, RawRowNumbers numbers, int64_t width,
                                 float* to) {
   ForEachOf(numbers.count * width, [&](int64_t i) {
-    to[int64_t{numbers.numbers[i / width]} * width + i % width] = from[i];
+    const uint32_t row = numbers.numbers[i / width];
+    if (row != UINT32_MAX) to[int64_t{row} * width + i % width] = from[i];
+  });
+}
+
+__global__ void CopyRowsKernel(const float* from, RawRowNumbers numbers, int64_t width,
+                               const uint32_t* to_numbers, float* to) {
+  ForEachOf(numbers.count * width, [&](int64_t i) {
+    const int64_t row = numbers.numbers[i / width], to_row = to_numbers[i / width];
+    to[to_row * width + i % width] = from[row * width + i % width];
   });
 }
 
@@ -155,6 +164,12 @@ cudaError_t UpdateDense(const UpdateStep& step, const float* gradients, int64_t 
                         float* values, float* moments, cudaStream_t stream) {
   return Launch(UpdateDenseKernel, GridFor(count), kThreads, 0, stream, step, gradients, count,
                 values, moments);
+}
+
+cudaError_t CopyRows(const float* from, const RawRowNumbers& numbers, int64_t width,
+                     const uint32_t* to_numbers, float* to, cudaStream_t stream) {
+  return Launch(CopyRowsKernel, GridFor(numbers.count * width), kThreads, 0, stream, from, numbers,
+                width, to_numbers, to);
 }
 
 cudaError_t WriteRows(const float* from, const RawRowNumbers& numbers, int64_t width, float* to,

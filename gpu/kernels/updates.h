@@ -27,6 +27,8 @@ cudaError_t UpdateRows(const kernels::UpdateStep& step, const RawStoredRows& row
                        const RawRowNumbers& numbers, const float* gradients, cudaStream_t stream);
 cudaError_t UpdateDense(const kernels::UpdateStep& step, const float* gradients, int64_t count,
                         float* values, float* moments, cudaStream_t stream);
+cudaError_t CopyRows(const float* from, const RawRowNumbers& numbers, int64_t width,
+                     const uint32_t* to_numbers, float* to, cudaStream_t stream);
 cudaError_t WriteRows(const float* from, const RawRowNumbers& numbers, int64_t width, float* to,
                       cudaStream_t stream);
 

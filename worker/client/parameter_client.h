@@ -51,9 +51,10 @@ class ParameterClient {
   // Waits for them. rows: [sum over tables of unique ids, dimension].
   virtual Status AwaitRows(RowPull* pull, std::span<float> rows) = 0;
 
-  // Whether rows stay on the device: then they come by AwaitRowsOnDevice instead, in the stream,
-  // and Push takes their gradients there.
+  // Whether rows are on the device: then they come by AwaitRowsOnDevice instead, in the stream.
   virtual bool has_rows_on_device() const { return false; }
+  // Whether Push takes the gradients of rows there.
+  virtual bool applies_rows_on_device() const { return false; }
   virtual Status AwaitRowsOnDevice(RowPull* /*pull*/, device::Stream& /*stream*/,
                                    device::Span<float> /*rows*/) {
     LOG(FATAL) << "this client has no rows on the device";

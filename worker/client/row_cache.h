@@ -5,65 +5,48 @@
 // Thread rule: any thread; a lock per shard of the rows.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <span>
-#include <unordered_map>
 #include <vector>
+
+#include "worker/client/row_slots.h"
 
 namespace weir::worker {
 
 class RowCache {
  public:
   // capacity: rows of all tables together. max_age: steps.
-  RowCache(size_t capacity, uint64_t max_age, size_t dimension);
+  RowCache(size_t capacity, uint64_t max_age, size_t dimension)
+      : slots_(capacity, max_age), dimension_(dimension) {}
 
   // Copies the row if it is there and was pulled at most max_age - 1 steps before this one.
-  bool Find(uint32_t table, uint64_t id, uint64_t step, std::span<float> row);
+  bool Find(uint32_t table, uint64_t id, uint64_t step, std::span<float> row) {
+    return slots_.Find(table, id, step,
+                       [&](size_t slot) { std::copy_n(RowAt(slot), dimension_, row.data()); });
+  }
 
   // As it was pulled in that step. Takes the place of a row that was not found lately.
-  void Put(uint32_t table, uint64_t id, uint64_t step, std::span<const float> row);
+  void Put(uint32_t table, uint64_t id, uint64_t step, std::span<const float> row) {
+    slots_.Put(table, id, step, [&](size_t slot) { std::ranges::copy(row, RowAt(slot)); });
+  }
 
-  struct Counts {
-    uint64_t lookups = 0;
-    uint64_t hits = 0;
-    uint64_t age_steps = 0;  // of the hits
-  };
-  Counts counts() const;
+  RowSlots::Counts counts() const { return slots_.counts(); }
 
  private:
-  struct Key {
-    uint32_t table;
-    uint64_t id;
-    bool operator==(const Key&) const = default;
-  };
-  struct KeyHash {
-    size_t operator()(const Key& key) const;
-  };
-  struct Slot {
-    Key key;
-    uint64_t step;
-    bool was_found;  // since the hand came by
-  };
-  struct Shard {
-    mutable std::mutex mutex;
-    std::unordered_map<Key, size_t, KeyHash> slot_of;
-    std::vector<Slot> slots;
-    std::vector<float> rows;  // [slots, dimension]
-    size_t hand = 0;          // of the clock: which slot to give away is asked from here on
-    Counts counts;
-  };
-  static constexpr size_t kShards = 16;
+  // Under the lock of its shard, whose rows grow with its slots.
+  float* RowAt(size_t slot) {
+    std::vector<float>& rows = rows_[slot / slots_.shard_capacity()];
+    const size_t first = slot % slots_.shard_capacity() * dimension_;
+    if (rows.size() < first + dimension_) rows.resize(first + dimension_);
+    return rows.data() + first;
+  }
 
-  Shard& ShardOf(const Key& key) { return shards_[KeyHash()(key) % kShards]; }
-  size_t SlotFor(Shard& shard, const Key& key) const;
-
-  const size_t shard_capacity_;
-  const uint64_t max_age_;
+  RowSlots slots_;
   const size_t dimension_;
-  std::array<Shard, kShards> shards_;
+  std::array<std::vector<float>, RowSlots::kShards> rows_;  // [slots, dimension]
 };
 
 }  // namespace weir::worker

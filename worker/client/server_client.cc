@@ -10,13 +10,6 @@
 namespace weir::worker {
 namespace {
 
-std::unique_ptr<RowCache> MakeCache(const v1::RowCacheConfig& config, const ModelLayout& layout) {
-  if (config.rows() == 0 || layout.tables().empty()) return nullptr;
-  return std::make_unique<RowCache>(static_cast<size_t>(config.rows()),
-                                    static_cast<uint64_t>(config.max_age()),
-                                    static_cast<size_t>(layout.embedding_dimension()));
-}
-
 // What this worker runs.
 StageSpec StageOf(const ModelLayout& layout, const LinkOptions& options) {
   return options.stage_count > 1 ? layout.stages()[options.stage] : layout.whole();
@@ -46,7 +39,7 @@ ServerClient::ServerClient(const v1::Config& config, const ModelLayout& layout, 
       stage_(StageOf(layout, options)),
       stage_number_(StageNumber(options)),
       device_(*options.compute.device),
-      cache_(MakeCache(config.compression().row_cache(), layout)),
+      caches_(MakeRowCaches(config.compression().row_cache(), layout, options.compute)),
       encoder_(config, layout, options.trainer, stage_, options.compute),
       link_(config, layout, std::move(options), std::move(transport)) {
   for (uint32_t tensor = stage_.first_tensor; tensor < stage_.end_tensor; ++tensor) {
@@ -68,7 +61,7 @@ std::unique_ptr<RowPull> ServerClient::PullRows(const data::Batch& batch, bool r
 
 std::unique_ptr<ServerPull> ServerClient::MakePull(const data::Batch& batch, bool read_only) {
   const uint64_t step = read_only ? 0 : pull_step_.fetch_add(1, std::memory_order_relaxed);
-  auto pull = std::make_unique<ServerPull>(layout_, read_only ? nullptr : cache_.get(), step);
+  auto pull = std::make_unique<ServerPull>(layout_, caches_, !read_only, step);
   if (read_only) CountDense(batch, false);
   pull->request.read_only = read_only;
   pull->Ask(batch);
@@ -79,6 +72,14 @@ Status ServerClient::AwaitRows(RowPull* base, std::span<float> rows) {
   auto& pull = static_cast<ServerPull&>(*base);
   WEIR_ASSIGN_OR_RETURN(const std::vector<Body> replies, link_.AwaitRowReplies(pull.request.id));
   return pull.Take(replies, rows, [this](size_t server) { return link_.PeerName(server); });
+}
+
+Status ServerClient::AwaitRowsOnDevice(RowPull* base, device::Stream& stream,
+                                       device::Span<float> rows) {
+  auto& pull = static_cast<ServerPull&>(*base);
+  WEIR_ASSIGN_OR_RETURN(const std::vector<Body> replies, link_.AwaitRowReplies(pull.request.id));
+  return pull.TakeOnDevice(replies, stream, rows.data,
+                           [this](size_t server) { return link_.PeerName(server); });
 }
 
 void ServerClient::Forget(RowPull* pull) {
@@ -184,8 +185,8 @@ void ServerClient::CountDense(const data::Batch& batch, bool is_step) {
 void ServerClient::FillReport(v1::WorkerReport* report) {
   link_.FillReport(report);
   encoder_.FillReport(report);
-  if (!cache_) return;
-  const RowCache::Counts counts = cache_->counts();
+  if (caches_.empty()) return;
+  const RowSlots::Counts counts = caches_.counts();
   v1::RowReport& rows = *report->mutable_rows();
   rows.set_cache_lookups(counts.lookups);
   rows.set_cache_hits(counts.hits);

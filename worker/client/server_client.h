@@ -15,7 +15,7 @@
 #include "common/device/device.h"
 #include "common/saved_model/saved_model.h"
 #include "worker/client/parameter_client.h"
-#include "worker/client/row_cache.h"
+#include "worker/client/row_caches.h"
 #include "worker/client/server_pull.h"
 #include "worker/link/server_link.h"
 #include "worker/push/host_gradients.h"
@@ -43,6 +43,9 @@ class ServerClient : public ParameterClient {
   bool needs_row_squares() const override { return encoder_.needs_row_squares(); }
   std::unique_ptr<RowPull> PullRows(const data::Batch& batch, bool read_only) override;
   Status AwaitRows(RowPull* pull, std::span<float> rows) override;
+  bool has_rows_on_device() const override { return caches_.on_device != nullptr; }
+  Status AwaitRowsOnDevice(RowPull* pull, device::Stream& stream,
+                           device::Span<float> rows) override;
   void Forget(RowPull* pull) override;
   bool has_unaccepted() const override { return link_.has_unaccepted(); }
   ReadMark MarkRead() override;
@@ -79,8 +82,8 @@ class ServerClient : public ParameterClient {
   const StageSpec stage_;  // or the whole model
   const std::optional<uint32_t> stage_number_;
   device::Device& device_;
-  uint64_t dense_bytes_ = 0;         // of its tensors, 32 bits each
-  std::unique_ptr<RowCache> cache_;  // null: there is none
+  uint64_t dense_bytes_ = 0;  // of its tensors, 32 bits each
+  const RowCaches caches_;
   std::atomic<uint64_t> pull_step_{0};
   StepEncoder encoder_;
   std::vector<std::pair<v1::PolicyStateHeader, Bytes>> read_states_;  // until Connect

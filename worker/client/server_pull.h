@@ -2,7 +2,7 @@
 // the answers go.
 //
 // Place in the life of a batch: **pull rows**.
-// Thread rule: thread-compatible; the cache is shared. Borrows layout and cache.
+// Thread rule: thread-compatible; the cache is shared. Borrows layout and caches.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 #include "common/session/body.h"
 #include "common/wire/frame.h"
 #include "worker/client/parameter_client.h"
-#include "worker/client/row_cache.h"
+#include "worker/client/row_caches.h"
 #include "worker/data/batch.h"
 #include "worker/link/server_link.h"
 
@@ -25,17 +25,23 @@ namespace weir::worker {
 
 class ServerPull : public RowPull {
  public:
-  // cache: null when there is none, or it is not to be used. step: of the worker, which tells how
-  // old rows in the cache are.
-  ServerPull(const ModelLayout& layout, RowCache* cache, uint64_t step);
+  // keeps: rows may be taken from the caches, and those that arrive are kept. step: of the worker,
+  // which tells how old rows in the caches are.
+  ServerPull(const ModelLayout& layout, const RowCaches& caches, bool keeps, uint64_t step);
+  ServerPull(const ServerPull&) = delete;
+  ServerPull& operator=(const ServerPull&) = delete;
+  ~ServerPull() override;
 
   // What to ask each server for; nothing where every row is at hand. Once.
   void Ask(const data::Batch& batch);
 
   // rows: [sum over tables of unique ids, dimension]. replies: a body per server. name: of a
   // server, for messages.
-  Status Take(const std::vector<Body>& replies, std::span<float> rows,
-              const std::function<std::string(size_t server)>& name);
+  using NameOf = std::function<std::string(size_t server)>;
+  Status Take(const std::vector<Body>& replies, std::span<float> rows, const NameOf& name);
+  // The same on a device, in the stream, where there is a cache.
+  Status TakeOnDevice(const std::vector<Body>& replies, device::Stream& stream,
+                      device::Pointer<float> rows, const NameOf& name);
 
   RowRequest request;
 
@@ -51,16 +57,21 @@ class ServerPull : public RowPull {
   // Where the next row of the table is to be asked for at this server.
   Asked& AskedOf(size_t server, uint32_t table);
   bool FindInCache(uint32_t table, uint64_t id, size_t position);
-  Status TakeReply(size_t server, const Body& reply, std::span<float> rows);
-  Status TakeFrame(const wire::FrameView& frame, const Asked& asked, std::span<float> rows);
+  // Called with each row that was asked for, the i-th of a frame.
+  using Put = std::function<void(const Asked& asked, size_t i, std::span<const float> row)>;
+  Status TakeReplies(const std::vector<Body>& replies, const NameOf& name, const Put& put);
+  Status TakeReply(size_t server, const Body& reply, const Put& put);
+  Status TakeFrame(const wire::FrameView& frame, const Asked& asked, const Put& put);
 
   const ModelLayout& layout_;
-  RowCache* const cache_;
+  const RowCaches& caches_;
+  const bool keeps_;
   const uint64_t step_;
   const size_t dimension_;
   std::vector<std::vector<Asked>> servers_;
   std::vector<size_t> cached_positions_;
-  std::vector<float> cached_rows_;  // [cached_positions_, dimension]
+  std::vector<float> cached_rows_;  // [cached_positions_, dimension], on the host
+  std::vector<size_t> held_slots_;  // of the same, on a device, until they are read
   std::vector<float> values_;       // of a frame of a reply
 };
 

@@ -34,7 +34,7 @@ struct StepGradients {
   device::Span<const float> dense;   // flat, as ModelLayout places tensors; on the device
   device::Stream* stream = nullptr;  // that it is computed in; null on the CPU
   std::span<const float> rows;       // [sum over tables of unique ids, dimension]; empty where
-                                     // the client has_rows_on_device
+                                     // the client applies_rows_on_device
   device::Span<const float> rows_on_device;  // the same there
   std::span<const float> row_squares;        // [sum over tables of unique ids]; empty unless needed
   ReadMark mark;

@@ -2,8 +2,8 @@
 
 #include "common/base/check.h"
 #include "common/device/buffers.h"
+#include "common/device/step_order.h"
 #include "worker/embedded/dense_parameters.h"
-#include "worker/embedded/step_order.h"
 
 namespace weir::worker {
 namespace {
@@ -132,7 +132,7 @@ class DeviceDense : public DenseParameters {
   const size_t moment_count_, state_per_element_;
   device::Buffer<float> values_;   // flat
   device::Buffer<float> moments_;  // [moment_count_, flat]
-  StepOrder order_;
+  device::StepOrder order_;
   Status failure_;
 };
 

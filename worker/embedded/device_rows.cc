@@ -7,11 +7,11 @@
 #include "common/base/random.h"
 #include "common/base/random_streams.h"
 #include "common/device/buffers.h"
+#include "common/device/step_order.h"
 #include "common/saved_model/frames.h"
 #include "common/store/row_table.h"
 #include "worker/embedded/row_numbers.h"
 #include "worker/embedded/row_parameters.h"
-#include "worker/embedded/step_order.h"
 
 namespace weir::worker {
 namespace {
@@ -181,7 +181,7 @@ class DeviceRows : public RowParameters {
   device::Buffer<float> values_, state_;  // [rows, dimension_], [rows, state_width_]
   device::Buffer<uint8_t> is_trained_;    // [rows]
   RowNumbers numbers_;
-  StepOrder order_;
+  device::StepOrder order_;
   Status failure_;
   std::vector<uint32_t> loaded_numbers_;
   std::vector<float> loaded_values_, loaded_state_;

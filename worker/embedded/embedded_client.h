@@ -41,6 +41,7 @@ class EmbeddedClient : public ParameterClient {
 
   device::Pointer<const float> replica() const override { return dense_->replica(); }
   bool has_rows_on_device() const override { return rows_->is_on_device(); }
+  bool applies_rows_on_device() const override { return rows_->is_on_device(); }
   std::unique_ptr<RowPull> PullRows(const data::Batch& batch, bool read_only) override;
   Status AwaitRows(RowPull* pull, std::span<float> rows) override;
   Status AwaitRowsOnDevice(RowPull* pull, device::Stream& stream,

@@ -82,7 +82,7 @@ Result<uint64_t> StepFinisher::Finish(StepGradients step, const AwaitLoss& await
   step.dense = dense_.span();
   step.stream = &parts_.stream;
   step.rows_on_device = row_gradients_.device().first(used_row_gradients_);
-  if (!has_rows_on_device_) DownloadRows(&step);
+  if (!parts_.client->applies_rows_on_device()) DownloadRows(&step);
   WEIR_ASSIGN_OR_RETURN(const double logloss_sum, await_loss());
   WEIR_RETURN_IF_ERROR(parts_.stream.Synchronize());
   if (chunk != nullptr) {

@@ -94,6 +94,22 @@ INSTANTIATE_TEST_SUITE_P(Trainers, ClusterOnACard,
                          testing::Values(std::vector<bool>{true, true},
                                          std::vector<bool>{true, false}));
 
+TEST(OnACard, RowsThatArePulledStayOnTheCardForAWhile) {
+  WEIR_SKIP_WITHOUT_A_CARD();
+  const v1::Config config =
+      MakeConfig({kSmallModel, "compression { row_cache { rows: 100 max_age: 4 } }"});
+  const Card card(config);
+  ClusterOptions options{.servers = 2, .trainers = 1, .threads = 2, .faults = {}};
+  options.compute = [&](uint32_t) { return card.compute(); };
+  LoopbackCluster cluster(config, options);
+  cluster.Run();
+  ExpectAllOk(cluster);
+  const v1::RunReport& report = cluster.report();
+  EXPECT_EQ(report.total().samples(), 3200u);
+  EXPECT_LT(report.test().normalized_entropy(), 1.02);
+  EXPECT_GT(report.total().rows().cache_hits() * 4, report.total().rows().cache_lookups());
+}
+
 TEST(OnACard, StagesOfOneTrainerMayBeOnCardsAndOfAnotherOnTheCpu) {
   WEIR_SKIP_WITHOUT_A_CARD();
   const v1::Config config = MakeConfig(

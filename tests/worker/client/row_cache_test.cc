@@ -28,7 +28,7 @@ TEST(RowCache, GivesARowUntilItIsTooOld) {
   EXPECT_TRUE(Found(cache, 1, 5, 10).empty()) << "another table";
   cache.Put(0, 5, 13, std::vector<float>{3, 4});
   EXPECT_THAT(Found(cache, 0, 5, 15), ElementsAre(3, 4));
-  const RowCache::Counts counts = cache.counts();
+  const RowSlots::Counts counts = cache.counts();
   EXPECT_EQ(counts.lookups, 6u);
   EXPECT_EQ(counts.hits, 3u);
   EXPECT_EQ(counts.age_steps, 0u + 2 + 2);

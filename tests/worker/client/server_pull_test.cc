@@ -20,7 +20,7 @@ class ServerPullTest : public testing::Test {
   static constexpr uint32_t kServers = 2;
   static constexpr size_t kDimension = 4;
 
-  ServerPullTest() : layout_(config_, kServers), pull_(layout_, nullptr, 0) {
+  ServerPullTest() : layout_(config_, kServers), pull_(layout_, caches_, false, 0) {
     batch_.tables.resize(layout_.tables().size());
     for (uint32_t table = 0; table < batch_.tables.size(); ++table) {
       for (uint64_t id = table; id < 12; ++id) {
@@ -59,6 +59,7 @@ class ServerPullTest : public testing::Test {
 
   const v1::Config config_ = TinyRun();
   const ModelLayout layout_;
+  const RowCaches caches_;
   ServerPull pull_;
   data::Batch batch_;
   std::vector<float> rows_, taken_;  // table after table
@@ -126,7 +127,8 @@ class WideServerPullTest : public testing::Test {
     return reply;
   }
   void TakeRows(size_t first_table_rows, size_t second_table_rows) {
-    ServerPull pull(layout_, nullptr, 0);
+    const RowCaches caches;
+    ServerPull pull(layout_, caches, false, 0);
     data::Batch batch;
     batch.tables.resize(2);
     std::vector<float> expected;

@@ -1,7 +1,7 @@
-// One step after the other, of several streams of a device: what a step changes no other changes at
-// the time, without anybody waiting on the host.
+// One after the other, of several streams of a device: what one changes no other changes at the
+// time, without anybody waiting on the host.
 //
-// Place in the life of a batch: backward -> **apply**.
+// Place in the life of a batch: pull rows ... backward -> **apply**.
 // Thread rule: any thread, each with its own stream.
 #pragma once
 
@@ -10,15 +10,15 @@
 
 #include "common/device/device.h"
 
-namespace weir::worker {
+namespace weir::device {
 
 class StepOrder {
  public:
-  explicit StepOrder(device::Device& device) : last_(device.MakeEvent()) {}
+  explicit StepOrder(Device& device) : last_(device.MakeEvent()) {}
 
   // Calls enqueue(): what it enqueues happens after what was enqueued so before.
   template <typename Enqueue>
-  void After(device::Stream& stream, const Enqueue& enqueue) {
+  void After(Stream& stream, const Enqueue& enqueue) {
     const std::lock_guard lock(mutex_);
     if (is_recorded_) stream.Wait(*last_);
     enqueue();
@@ -29,7 +29,7 @@ class StepOrder {
  private:
   std::mutex mutex_;
   bool is_recorded_ = false;
-  const std::unique_ptr<device::Event> last_;
+  const std::unique_ptr<Event> last_;
 };
 
-}  // namespace weir::worker
+}  // namespace weir::device
