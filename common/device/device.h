@@ -14,11 +14,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 
+#include "common/base/function_ref.h"
 #include "common/base/out_of_memory.h"
 #include "common/base/status.h"
 #include "common/device/pointer.h"
@@ -53,7 +53,7 @@ class Stream {
   // Enqueues what `enqueue` does, of which a device may keep what it enqueued and start it as one
   // the next time: under one key it is always the same, with the same memory, and waits for
   // nothing.
-  virtual void Repeat(uint64_t /*key*/, const std::function<void()>& enqueue) { enqueue(); }
+  virtual void Repeat(uint64_t /*key*/, FunctionRef<void()> enqueue) { enqueue(); }
 
   virtual void Record(Event* event) = 0;
   // What is enqueued from here on happens after the event.

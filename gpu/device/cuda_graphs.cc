@@ -8,7 +8,7 @@ namespace {
 constexpr size_t kMostGraphs = 64;
 
 // Null where it cannot be.
-cudaGraphExec_t Capture(cudaStream_t stream, const std::function<void()>& enqueue) {
+cudaGraphExec_t Capture(cudaStream_t stream, FunctionRef<void()> enqueue) {
   if (cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) != cudaSuccess) {
     return nullptr;
   }
@@ -25,8 +25,8 @@ cudaGraphExec_t Capture(cudaStream_t stream, const std::function<void()>& enqueu
 
 }  // namespace
 
-cudaError_t CudaGraphs::Run(uint64_t key, cudaStream_t stream, const std::function<void()>& enqueue,
-                            const std::function<void()>& forget) {
+cudaError_t CudaGraphs::Run(uint64_t key, cudaStream_t stream, FunctionRef<void()> enqueue,
+                            FunctionRef<void()> forget) {
   if (kept_.size() >= kMostGraphs && !kept_.contains(key)) Clear();
   const auto [found, is_first] = kept_.try_emplace(key);
   Kept& kept = found->second;

@@ -9,9 +9,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 
+#include "common/base/function_ref.h"
 #include "gpu/cuda.h"
 
 namespace weir::gpu {
@@ -25,8 +25,8 @@ class CudaGraphs {
 
   // forget: called where what enqueue tried to have captured has failed, before it runs as it
   // comes.
-  cudaError_t Run(uint64_t key, cudaStream_t stream, const std::function<void()>& enqueue,
-                  const std::function<void()>& forget);
+  cudaError_t Run(uint64_t key, cudaStream_t stream, FunctionRef<void()> enqueue,
+                  FunctionRef<void()> forget);
   // Memory that graphs may use is given back.
   void Clear();
 

@@ -57,7 +57,7 @@ void* CudaStream::Scratch(size_t byte_count) {
   return scratch_.data().address();
 }
 
-void CudaStream::Repeat(uint64_t key, const std::function<void()>& enqueue) {
+void CudaStream::Repeat(uint64_t key, FunctionRef<void()> enqueue) {
   if (has_failed()) return;
   Keep(graphs_.Run(key, stream_, enqueue, [this] { status_ = OkStatus(); }), "a graph");
 }

@@ -49,7 +49,7 @@ class CudaStream final : public device::Stream {
   // enqueued in this stream alone. Null, with the error kept, where there is no memory.
   void* Scratch(size_t byte_count);
 
-  void Repeat(uint64_t key, const std::function<void()>& enqueue) override;
+  void Repeat(uint64_t key, FunctionRef<void()> enqueue) override;
   void Record(device::Event* event) override;
   void Wait(const device::Event& event) override;
   Status Synchronize() override;

@@ -15,8 +15,7 @@ void Grow(device::Device& device, size_t count, device::Mirror<T>* mirror) {
 
 Status DeviceSplitEnd::SendForward(device::Stream& stream, const SplitCross& crossing,
                                    split::DeviceSplit& policy, const Slice& slice,
-                                   const DeviceMatrix& block, const FrameOut& out,
-                                   SplitCounts* counts) {
+                                   const DeviceMatrix& block, FrameOut out, SplitCounts* counts) {
   WEIR_RETURN_IF_ERROR(Choose(stream, policy.KeptOf(block.row_count), slice, block));
   return ForEachPart(crossing, slice, [&](const FramePart& part, split::BlockMemory* memory) {
     const size_t begin = part.number == 0 ? 0 : ends_.host()[part.number - 1];
@@ -63,8 +62,7 @@ Status DeviceSplitEnd::Choose(device::Stream& stream, int64_t keep, const Slice&
 
 Status DeviceSplitEnd::SendBackward(device::Stream& stream, const SplitCross& crossing,
                                     split::DeviceSplit& policy, const Slice& slice,
-                                    const DeviceMatrix& block, const FrameOut& out,
-                                    SplitCounts* counts) {
+                                    const DeviceMatrix& block, FrameOut out, SplitCounts* counts) {
   const size_t count = UploadKept(stream, crossing, slice, block);
   compute_.split->gather_values(stream, block.data, indexes_.device().data,
                                 {values_.device().data, static_cast<int64_t>(count)});
@@ -125,8 +123,8 @@ Status DeviceSplitEnd::Put(device::Stream& stream, const SplitCross& crossing, c
 }
 
 Status DeviceSplitEnd::TakeForward(device::Stream& stream, const SplitCross& crossing,
-                                   split::DeviceSplit& policy, const Slice& slice,
-                                   const FrameIn& in, const DeviceMatrix& block) {
+                                   split::DeviceSplit& policy, const Slice& slice, FrameIn in,
+                                   const DeviceMatrix& block) {
   const auto take = [&](const FramePart& part,
                         split::BlockMemory* memory) -> Result<std::span<const float>> {
     WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, in());
@@ -136,8 +134,8 @@ Status DeviceSplitEnd::TakeForward(device::Stream& stream, const SplitCross& cro
 }
 
 Status DeviceSplitEnd::TakeBackward(device::Stream& stream, const SplitCross& crossing,
-                                    split::DeviceSplit& policy, const Slice& slice,
-                                    const FrameIn& in, const DeviceMatrix& block) {
+                                    split::DeviceSplit& policy, const Slice& slice, FrameIn in,
+                                    const DeviceMatrix& block) {
   const auto take = [&](const FramePart& part,
                         split::BlockMemory* memory) -> Result<std::span<const float>> {
     WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, in());

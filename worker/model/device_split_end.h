@@ -19,15 +19,15 @@ class DeviceSplitEnd {
 
   // As SplitEnd's. policy: the crossing's.
   Status SendForward(device::Stream& stream, const SplitCross& crossing, split::DeviceSplit& policy,
-                     const Slice& slice, const kernels::DeviceMatrix& block, const FrameOut& out,
+                     const Slice& slice, const kernels::DeviceMatrix& block, FrameOut out,
                      SplitCounts* counts);
   Status TakeForward(device::Stream& stream, const SplitCross& crossing, split::DeviceSplit& policy,
-                     const Slice& slice, const FrameIn& in, const kernels::DeviceMatrix& block);
+                     const Slice& slice, FrameIn in, const kernels::DeviceMatrix& block);
   Status SendBackward(device::Stream& stream, const SplitCross& crossing,
                       split::DeviceSplit& policy, const Slice& slice,
-                      const kernels::DeviceMatrix& block, const FrameOut& out, SplitCounts* counts);
+                      const kernels::DeviceMatrix& block, FrameOut out, SplitCounts* counts);
   Status TakeBackward(device::Stream& stream, const SplitCross& crossing,
-                      split::DeviceSplit& policy, const Slice& slice, const FrameIn& in,
+                      split::DeviceSplit& policy, const Slice& slice, FrameIn in,
                       const kernels::DeviceMatrix& block);
 
  private:

@@ -27,27 +27,25 @@ SplitCrossing::SplitCrossing(const ModelLayout& layout, uint32_t index, uint64_t
       index_(index),
       end_(compute) {}
 
-FrameOut SplitCrossing::IntoFrames() {
-  written_ = read_ = 0;
-  return [this] {
-    if (written_ == frames_.size()) frames_.emplace_back();
-    frames_[written_].clear();
-    return &frames_[written_++];
-  };
+Bytes* SplitCrossing::NextWritten() {
+  if (written_ == frames_.size()) frames_.emplace_back();
+  frames_[written_].clear();
+  return &frames_[written_++];
 }
 
-FrameIn SplitCrossing::FromFrames() {
-  return [this]() -> Result<wire::FrameView> { return OnlyFrame(frames_[read_++]); };
-}
+Result<wire::FrameView> SplitCrossing::NextRead() { return OnlyFrame(frames_[read_++]); }
 
 Status SplitCrossing::Cross(device::Stream& stream, const Slice& slice, split::SplitPolicy& policy,
                             Stage* from, Stage* to) {
   sender_.resize(FrameCount(slice));
   receiver_.resize(FrameCount(slice));
   forward_ = {};
-  WEIR_RETURN_IF_ERROR(end_.SendForward(stream, Named(sender_, policy), slice, from->output(slice),
-                                        IntoFrames(), &forward_));
-  return end_.TakeForward(stream, Named(receiver_, policy), slice, FromFrames(), to->input(slice));
+  written_ = read_ = 0;
+  WEIR_RETURN_IF_ERROR(end_.SendForward(
+      stream, Named(sender_, policy), slice, from->output(slice), [this] { return NextWritten(); },
+      &forward_));
+  return end_.TakeForward(
+      stream, Named(receiver_, policy), slice, [this] { return NextRead(); }, to->input(slice));
 }
 
 Status SplitCrossing::Forward(device::Stream& stream, const Slice& slice, Stage* from, Stage* to) {
@@ -61,10 +59,13 @@ Status SplitCrossing::ForwardWhole(device::Stream& stream, const Slice& slice, S
 
 Status SplitCrossing::Backward(device::Stream& stream, const Slice& slice, Stage* from, Stage* to) {
   counts_.Add(forward_);
-  WEIR_RETURN_IF_ERROR(end_.SendBackward(stream, Named(receiver_, *policy_), slice,
-                                         from->input_gradient(slice), IntoFrames(), &counts_));
-  return end_.TakeBackward(stream, Named(sender_, *policy_), slice, FromFrames(),
-                           to->output_gradient(slice));
+  written_ = read_ = 0;
+  WEIR_RETURN_IF_ERROR(end_.SendBackward(
+      stream, Named(receiver_, *policy_), slice, from->input_gradient(slice),
+      [this] { return NextWritten(); }, &counts_));
+  return end_.TakeBackward(
+      stream, Named(sender_, *policy_), slice, [this] { return NextRead(); },
+      to->output_gradient(slice));
 }
 
 SplitCounts SplitCrossing::TakeCounts() { return std::exchange(counts_, {}); }

@@ -50,8 +50,8 @@ class SplitCrossing {
   SplitCross Named(std::vector<split::BlockMemory>& memory, split::SplitPolicy& policy) const {
     return {batch_, index_, policy, memory};
   }
-  FrameOut IntoFrames();
-  FrameIn FromFrames();
+  Bytes* NextWritten();
+  Result<wire::FrameView> NextRead();
 
   std::unique_ptr<split::SplitPolicy> policy_, whole_;
   bool is_of_sample_alone_;

@@ -18,7 +18,7 @@ split::DeviceSplit* SplitEnd::Selected(const SplitCross& crossing) const {
 }
 
 Status SplitEnd::SendForward(device::Stream& stream, const SplitCross& crossing, const Slice& slice,
-                             const DeviceMatrix& block, const FrameOut& out, SplitCounts* counts) {
+                             const DeviceMatrix& block, FrameOut out, SplitCounts* counts) {
   if (split::DeviceSplit* const policy = Selected(crossing)) {
     return on_device_->SendForward(stream, crossing, *policy, slice, block, out, counts);
   }
@@ -34,7 +34,7 @@ Status SplitEnd::SendForward(device::Stream& stream, const SplitCross& crossing,
 }
 
 Status SplitEnd::TakeForward(device::Stream& stream, const SplitCross& crossing, const Slice& slice,
-                             const FrameIn& in, const DeviceMatrix& block) {
+                             FrameIn in, const DeviceMatrix& block) {
   if (split::DeviceSplit* const policy = Selected(crossing)) {
     return on_device_->TakeForward(stream, crossing, *policy, slice, in, block);
   }
@@ -48,7 +48,7 @@ Status SplitEnd::TakeForward(device::Stream& stream, const SplitCross& crossing,
 }
 
 Status SplitEnd::SendBackward(device::Stream& stream, const SplitCross& crossing,
-                              const Slice& slice, const DeviceMatrix& block, const FrameOut& out,
+                              const Slice& slice, const DeviceMatrix& block, FrameOut out,
                               SplitCounts* counts) {
   if (split::DeviceSplit* const policy = Selected(crossing)) {
     return on_device_->SendBackward(stream, crossing, *policy, slice, block, out, counts);
@@ -64,7 +64,7 @@ Status SplitEnd::SendBackward(device::Stream& stream, const SplitCross& crossing
 }
 
 Status SplitEnd::TakeBackward(device::Stream& stream, const SplitCross& crossing,
-                              const Slice& slice, const FrameIn& in, const DeviceMatrix& block) {
+                              const Slice& slice, FrameIn in, const DeviceMatrix& block) {
   if (split::DeviceSplit* const policy = Selected(crossing)) {
     return on_device_->TakeBackward(stream, crossing, *policy, slice, in, block);
   }

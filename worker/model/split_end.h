@@ -27,13 +27,13 @@ class SplitEnd {
 
   // block: the slice's, [features, samples]. counts: what was sent is added; null: it is not.
   Status SendForward(device::Stream& stream, const SplitCross& crossing, const Slice& slice,
-                     const kernels::DeviceMatrix& block, const FrameOut& out, SplitCounts* counts);
+                     const kernels::DeviceMatrix& block, FrameOut out, SplitCounts* counts);
   Status TakeForward(device::Stream& stream, const SplitCross& crossing, const Slice& slice,
-                     const FrameIn& in, const kernels::DeviceMatrix& block);
+                     FrameIn in, const kernels::DeviceMatrix& block);
   Status SendBackward(device::Stream& stream, const SplitCross& crossing, const Slice& slice,
-                      const kernels::DeviceMatrix& block, const FrameOut& out, SplitCounts* counts);
+                      const kernels::DeviceMatrix& block, FrameOut out, SplitCounts* counts);
   Status TakeBackward(device::Stream& stream, const SplitCross& crossing, const Slice& slice,
-                      const FrameIn& in, const kernels::DeviceMatrix& block);
+                      FrameIn in, const kernels::DeviceMatrix& block);
 
  private:
   // The policy, where the device selects for it; else null.

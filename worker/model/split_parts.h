@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <span>
 
 #include "common/base/bytes.h"
+#include "common/base/function_ref.h"
 #include "common/base/status.h"
 #include "common/split/split_policy.h"
 #include "worker/model/slice.h"
@@ -31,8 +31,8 @@ struct SplitCross {
 };
 
 // Where a frame is appended, and where the next one is read.
-using FrameOut = std::function<Bytes*()>;
-using FrameIn = std::function<Result<wire::FrameView>()>;
+using FrameOut = FunctionRef<Bytes*()>;
+using FrameIn = FunctionRef<Result<wire::FrameView>()>;
 
 // A frame's part of a slice.
 struct FramePart {
