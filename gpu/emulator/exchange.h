@@ -67,12 +67,16 @@ struct Options {
 };
 Options& options();
 
+// What becomes of cuBLASLt: it takes no shape, or no product of it can be enqueued.
+enum class Library { kGood, kAbsent, kTakesNothing, kFails };
+
 // What goes wrong, for tests of who has to handle it.
 struct Faults {
   size_t memory_bytes = size_t{1} << 34;  // of the card; who asks for more gets none
   uint64_t good_launches = UINT64_MAX;    // after so many more, launches fail
   int cards = 1;                          // 0: there is none
   int driver_version = 13000;             // 1000 major + 10 minor; 0: no driver
+  Library library = Library::kGood;
 };
 Faults& faults();
 

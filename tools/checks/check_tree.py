@@ -52,7 +52,7 @@ FENCES = (
     ("ZeroMQ", re.compile(r"zmq(_addon)?\.h(pp)?$"), ("common/transport", "tools/bench")),
     # Kernels get CUDA's language from one header, which has it from the emulator where nvcc is not.
     ("CUDA", re.compile(r"(cuda|cooperative_groups|cublas|curand|cub/|thrust/|nv)"),
-     ("gpu/cuda.h",)),
+     ("gpu/cuda.h", "gpu/cublas_lt.h")),
     ("Boost.Context", re.compile(r"boost/context/"), ("gpu/emulator",)),
     ("gflags", re.compile(r"gflags/"), MAINS + ("common/program", "tests/common/program", "tools")),
     ("Highway", re.compile(r"hwy/"),
