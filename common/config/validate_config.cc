@@ -85,7 +85,8 @@ void ValidateModel(const v1::Config& config, Violations* violations) {
                     "; the top MLP ends in one logit, so make it 1");
   }
   if (!v1::ModelConfig::Precision_IsValid(model.precision())) {
-    violations->Add("model.precision", "unknown value ", model.precision(), "; choose F32 or BF16");
+    violations->Add("model.precision", "unknown value ", model.precision(),
+                    "; choose F32, BF16 or TF32");
   }
   if (!v1::ModelConfig::Interaction_IsValid(model.interaction())) {
     violations->Add("model.interaction", "unknown value ", model.interaction(),

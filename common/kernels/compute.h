@@ -15,7 +15,8 @@
 
 namespace weir::kernels {
 
-enum class Precision { kF32, kBf16 };
+// kTf32: where a device has nothing for it, as kF32.
+enum class Precision { kF32, kBf16, kTf32 };
 
 struct Compute {
   device::Device* device = nullptr;

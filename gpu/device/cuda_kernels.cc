@@ -51,12 +51,22 @@ constexpr kernels::UpdateTable kUpdate{
     .write_rows = entries::WriteRows,
 };
 
+const kernels::DeviceKernels& KernelsFor(kernels::Precision precision) {
+  switch (precision) {
+    case kernels::Precision::kBf16:
+      return kKernels<Factors::kBf16>;
+    case kernels::Precision::kTf32:
+      return kKernels<Factors::kTf32>;
+    default:
+      return kKernels<Factors::kF32>;
+  }
+}
+
 }  // namespace
 
 kernels::Compute CudaCompute(CudaDevice& device, kernels::Precision precision, int64_t batch_rows) {
   return {.device = &device,
-          .kernels = precision == kernels::Precision::kBf16 ? &kKernels<Factors::kBf16>
-                                                            : &kKernels<Factors::kF32>,
+          .kernels = &KernelsFor(precision),
           .select = &kSelect,
           .split = &kSplit,
           .update = &kUpdate,

@@ -1,6 +1,9 @@
 #include "gpu/device/cuda_stream.h"
 
+#include "common/base/out_of_memory.h"
 #include "common/base/strings.h"
+#include "gpu/device/cuda_device.h"
+#include "gpu/device/library_products.h"
 
 namespace weir::gpu {
 
@@ -24,7 +27,8 @@ Status CudaEvent::Synchronize() {
   return CudaStatus(cudaEventSynchronize(event_), "waiting for an event");
 }
 
-CudaStream::CudaStream(device::Device& device, int number) : device_(device) {
+CudaStream::CudaStream(CudaDevice& device, int number)
+    : device_(device), products_(std::make_unique<LibraryProducts>(device)) {
   // Of the thread that makes the stream, which is the one that uses it.
   Keep(cudaSetDevice(number), "choosing the device");
   Keep(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
@@ -38,7 +42,11 @@ CudaStream::~CudaStream() {
 }
 
 void CudaStream::Keep(cudaError_t error, const char* what) {
-  if (error != cudaSuccess && status_.ok()) status_ = CudaStatus(error, what);
+  if (error != cudaSuccess) Keep(CudaStatus(error, what));
+}
+
+void CudaStream::Keep(const Status& error) {
+  if (status_.ok()) status_ = error;
 }
 
 void* CudaStream::Scratch(size_t byte_count) {

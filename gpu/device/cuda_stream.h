@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 
 #include "common/base/status.h"
 #include "common/device/buffers.h"
@@ -16,6 +17,9 @@
 #include "gpu/device/cuda_graphs.h"
 
 namespace weir::gpu {
+
+class CudaDevice;
+class LibraryProducts;
 
 class CudaEvent final : public device::Event {
  public:
@@ -34,7 +38,7 @@ class CudaEvent final : public device::Event {
 class CudaStream final : public device::Stream {
  public:
   // device: outlives the stream. number: the device's.
-  CudaStream(device::Device& device, int number);
+  CudaStream(CudaDevice& device, int number);
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
   ~CudaStream() override;
@@ -44,10 +48,13 @@ class CudaStream final : public device::Stream {
   bool has_failed() const { return !status_.ok(); }
   // Keeps the error of what was enqueued, if it is the first. what: for the message.
   void Keep(cudaError_t error, const char* what);
+  void Keep(const Status& error);
 
   // At least so many bytes of the card, of any content, good until the next call; for what is
   // enqueued in this stream alone. Null, with the error kept, where there is no memory.
   void* Scratch(size_t byte_count);
+  // This stream's own.
+  LibraryProducts& products() { return *products_; }
 
   void Repeat(uint64_t key, FunctionRef<void()> enqueue) override;
   void Record(device::Event* event) override;
@@ -60,11 +67,12 @@ class CudaStream final : public device::Stream {
   void DoZero(void* at, size_t byte_count) override;
 
  private:
-  device::Device& device_;
+  CudaDevice& device_;
   cudaStream_t stream_ = nullptr;
   Status status_;
   device::Buffer<uint8_t> scratch_;
   CudaGraphs graphs_;
+  const std::unique_ptr<LibraryProducts> products_;
 };
 
 // As an error of the world: what failed, why, and what can be done.

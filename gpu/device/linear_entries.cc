@@ -1,7 +1,18 @@
 #include "common/base/check.h"
 #include "gpu/device/entries.h"
+#include "gpu/device/library_products.h"
+#include "gpu/kernels/activations.h"
 
 namespace weir::gpu::entries {
+namespace {
+
+// False: it is for tiles to do.
+bool MultiplyByLibrary(Stream& stream, const char* name, Factors factors, const Product& product) {
+  auto& own = static_cast<CudaStream&>(stream);
+  return own.products().Multiply(own, name, factors, product);
+}
+
+}  // namespace
 
 template <Factors factors>
 void LinearForward(Stream& stream, const ConstDeviceMatrix& x, const ConstDeviceMatrix& weight,
@@ -12,7 +23,11 @@ void LinearForward(Stream& stream, const ConstDeviceMatrix& x, const ConstDevice
   CHECK_EQ(y.column_count, x.column_count);
   CHECK_EQ(bias.count, y.row_count);
   if (IsEmpty(y)) return;
+  const bool is_multiplied =
+      MultiplyByLibrary(stream, "linear_forward", factors,
+                        {Factor{Raw(weight), false}, Factor{Raw(x), true}, Raw(y)});
   Do(stream, "linear_forward", [&](cudaStream_t to) {
+    if (is_multiplied) return AddBias(bias.data.address(), activation, Raw(y), to);
     return gpu::LinearForward(factors, Raw(x), Raw(weight), bias.data.address(), activation, Raw(y),
                               to);
   });
@@ -26,7 +41,12 @@ void LinearBackwardData(Stream& stream, const ConstDeviceMatrix& dy,
   CHECK_EQ(dx.row_count, weight.column_count);
   CHECK_EQ(dx.column_count, dy.column_count);
   if (IsEmpty(dx)) return;
+  const bool is_multiplied =
+      MultiplyByLibrary(stream, "linear_backward_data", factors,
+                        {Factor{Raw(weight), true}, Factor{Raw(dy), true}, Raw(dx)});
+  if (is_multiplied && relu_output.data == nullptr) return;
   Do(stream, "linear_backward_data", [&](cudaStream_t to) {
+    if (is_multiplied) return gpu::ReluBackward(Raw(relu_output), Raw(dx), to);
     return gpu::LinearBackwardData(factors, Raw(dy), Raw(weight), Raw(relu_output), Raw(dx), to);
   });
 }
@@ -41,8 +61,13 @@ void LinearBackwardWeight(Stream& stream, const ConstDeviceMatrix& dy, const Con
   CHECK_EQ(bias_gradient.count, dy.row_count);
   if (dy.row_count == 0) return;
   Do(stream, "linear_backward_weight", [&](cudaStream_t to) {
-    return gpu::LinearBackwardWeight(factors, Raw(dy), Raw(x), accumulate, Raw(dw),
-                                     bias_gradient.data.address(), to);
+    return BiasBackward(Raw(dy), accumulate, bias_gradient.data.address(), to);
+  });
+  if (dw.column_count == 0) return;
+  const Product product{Factor{Raw(dy), false}, Factor{Raw(x), false}, Raw(dw), accumulate};
+  if (MultiplyByLibrary(stream, "linear_backward_weight", factors, product)) return;
+  Do(stream, "linear_backward_weight", [&](cudaStream_t to) {
+    return gpu::LinearBackwardWeight(factors, Raw(dy), Raw(x), accumulate, Raw(dw), to);
   });
 }
 
@@ -67,29 +92,23 @@ void BiasBackwardSquares(Stream& stream, const ConstDeviceMatrix& dy, float keep
   });
 }
 
-template void LinearForward<Factors::kF32>(Stream&, const ConstDeviceMatrix&,
-                                           const ConstDeviceMatrix&, const ConstDeviceVector&,
-                                           kernels::Activation, const DeviceMatrix&);
-template void LinearBackwardData<Factors::kF32>(Stream&, const ConstDeviceMatrix&,
-                                                const ConstDeviceMatrix&, const ConstDeviceMatrix&,
-                                                const DeviceMatrix&);
-template void LinearBackwardWeight<Factors::kF32>(Stream&, const ConstDeviceMatrix&,
-                                                  const ConstDeviceMatrix&, bool,
-                                                  const DeviceMatrix&, const DeviceVector&);
-template void LinearBackwardSquares<Factors::kF32>(Stream&, const ConstDeviceMatrix&,
-                                                   const ConstDeviceMatrix&, float,
-                                                   const DeviceMatrix&);
-template void LinearForward<Factors::kBf16>(Stream&, const ConstDeviceMatrix&,
-                                            const ConstDeviceMatrix&, const ConstDeviceVector&,
-                                            kernels::Activation, const DeviceMatrix&);
-template void LinearBackwardData<Factors::kBf16>(Stream&, const ConstDeviceMatrix&,
-                                                 const ConstDeviceMatrix&, const ConstDeviceMatrix&,
-                                                 const DeviceMatrix&);
-template void LinearBackwardWeight<Factors::kBf16>(Stream&, const ConstDeviceMatrix&,
-                                                   const ConstDeviceMatrix&, bool,
-                                                   const DeviceMatrix&, const DeviceVector&);
-template void LinearBackwardSquares<Factors::kBf16>(Stream&, const ConstDeviceMatrix&,
-                                                    const ConstDeviceMatrix&, float,
-                                                    const DeviceMatrix&);
+#define WEIR_FOR(factors)                                                                          \
+  template void LinearForward<factors>(Stream&, const ConstDeviceMatrix&,                          \
+                                       const ConstDeviceMatrix&, const ConstDeviceVector&,         \
+                                       kernels::Activation, const DeviceMatrix&);                  \
+  template void LinearBackwardData<factors>(Stream&, const ConstDeviceMatrix&,                     \
+                                            const ConstDeviceMatrix&, const ConstDeviceMatrix&,    \
+                                            const DeviceMatrix&);                                  \
+  template void LinearBackwardWeight<factors>(Stream&, const ConstDeviceMatrix&,                   \
+                                              const ConstDeviceMatrix&, bool, const DeviceMatrix&, \
+                                              const DeviceVector&);                                \
+  template void LinearBackwardSquares<factors>(                                                    \
+      Stream&, const ConstDeviceMatrix&, const ConstDeviceMatrix&, float, const DeviceMatrix&);
+
+WEIR_FOR(Factors::kF32)
+WEIR_FOR(Factors::kBf16)
+WEIR_FOR(Factors::kTf32)
+
+#undef WEIR_FOR
 
 }  // namespace weir::gpu::entries

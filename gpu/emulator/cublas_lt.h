@@ -7,7 +7,7 @@
 
 #include <atomic>
 
-#include "gpu/emulator/runtime.h"
+#include "gpu/cuda.h"
 
 inline constexpr int CUBLAS_VER_MAJOR = 13;
 

@@ -15,4 +15,9 @@ __device__ inline float RoundToBf16(float value) {
   return __uint_as_float((bits + 0x7fffu + ((bits >> 16) & 1u)) & 0xffff0000u);
 }
 
+// The same as a bfloat16, which is the upper half.
+__device__ inline uint16_t Bf16Of(float value) {
+  return static_cast<uint16_t>(__float_as_uint(RoundToBf16(value)) >> 16);
+}
+
 }  // namespace weir::gpu

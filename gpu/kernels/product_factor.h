@@ -1,9 +1,9 @@
-// A factor of a matrix product: where its elements lie, what is made of them on the way, and how a
-// tile of them comes into shared memory.
+// What tiles make of a factor's elements on the way, and how a tile of them comes into shared
+// memory.
 #pragma once
 
 #include "gpu/kernels/bfloat16.h"
-#include "gpu/kernels/raw_views.h"
+#include "gpu/kernels/factor.h"
 
 namespace weir::gpu {
 
@@ -22,22 +22,6 @@ __device__ float Taken(float value) {
   const float bounded = square < kLargestSquare ? square : kLargestSquare;
   return take == Take::kSquared ? bounded : RoundToBf16(bounded);
 }
-
-// One factor of a product, [outer, depth]: element (i, k) of rows, or of columns when it is turned.
-struct Factor {
-  RawMatrix<const float> matrix;
-  bool is_turned;  // (i, k) is at row k, column i
-
-  __device__ float at(int64_t i, int64_t k) const {
-    return is_turned ? matrix.at(k, i) : matrix.at(i, k);
-  }
-  __host__ __device__ int64_t outer() const {
-    return is_turned ? matrix.column_count : matrix.row_count;
-  }
-  __host__ __device__ int64_t depth() const {
-    return is_turned ? matrix.row_count : matrix.column_count;
-  }
-};
 
 // A tile of a factor into shared memory, deep rows of outer elements; zeros beyond its end. Threads
 // lie along whichever way the memory does.

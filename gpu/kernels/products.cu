@@ -3,8 +3,8 @@
 // inputs, and a term says where a factor lies, what is made of it on the way, and where a sum goes.
 //
 // Floor of one product [m, n] over depth k: 4 (m k + k n + m n) bytes, 2 m n k operations. These
-// kernels are far from it: on a card, a library's take their place wherever it has them; they are
-// what the emulator runs, and what that is compared with.
+// kernels are far from it: cuBLASLt's take their place where it is there and takes the shape
+// (gpu/device/library_products.h), but for sums of squares.
 #include "gpu/kernels/products.h"
 
 #include "gpu/kernels/product_factor.h"
@@ -137,13 +137,15 @@ cudaError_t LinearBackwardData(Factors factors, const RawMatrix<const float>& dy
 
 cudaError_t LinearBackwardWeight(Factors factors, const RawMatrix<const float>& dy,
                                  const RawMatrix<const float>& x, bool accumulate,
-                                 const RawMatrix<float>& dw, float* bias_gradient,
-                                 cudaStream_t stream) {
-  const float keep = accumulate ? 1.0f : 0.0f;
-  const cudaError_t error = Launch(SumRowsKernel<Take::kAsIs>, static_cast<unsigned>(dy.row_count),
-                                   kSumThreads, 0, stream, dy, keep, bias_gradient);
-  if (error != cudaSuccess || dw.column_count == 0) return error;
-  return Multiply(factors, Factor{dy, false}, Factor{x, false}, PutKept{keep, dw}, stream);
+                                 const RawMatrix<float>& dw, cudaStream_t stream) {
+  const PutKept put{accumulate ? 1.0f : 0.0f, dw};
+  return Multiply(factors, Factor{dy, false}, Factor{x, false}, put, stream);
+}
+
+cudaError_t BiasBackward(const RawMatrix<const float>& dy, bool accumulate, float* bias_gradient,
+                         cudaStream_t stream) {
+  return Launch(SumRowsKernel<Take::kAsIs>, static_cast<unsigned>(dy.row_count), kSumThreads, 0,
+                stream, dy, accumulate ? 1.0f : 0.0f, bias_gradient);
 }
 
 cudaError_t LinearBackwardSquares(Factors factors, const RawMatrix<const float>& dy,

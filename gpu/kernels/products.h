@@ -7,8 +7,8 @@
 
 namespace weir::gpu {
 
-// Whether factors are rounded to bfloat16 on the way; sums are of 32 bits.
-enum class Factors { kF32, kBf16 };
+// Whether factors are rounded on the way; sums are of 32 bits. What is here does not round to TF32.
+enum class Factors { kF32, kBf16, kTf32 };
 
 cudaError_t LinearForward(Factors factors, const RawMatrix<const float>& x,
                           const RawMatrix<const float>& weight, const float* bias,
@@ -20,8 +20,9 @@ cudaError_t LinearBackwardData(Factors factors, const RawMatrix<const float>& dy
                                const RawMatrix<float>& dx, cudaStream_t stream);
 cudaError_t LinearBackwardWeight(Factors factors, const RawMatrix<const float>& dy,
                                  const RawMatrix<const float>& x, bool accumulate,
-                                 const RawMatrix<float>& dw, float* bias_gradient,
-                                 cudaStream_t stream);
+                                 const RawMatrix<float>& dw, cudaStream_t stream);
+cudaError_t BiasBackward(const RawMatrix<const float>& dy, bool accumulate, float* bias_gradient,
+                         cudaStream_t stream);
 cudaError_t LinearBackwardSquares(Factors factors, const RawMatrix<const float>& dy,
                                   const RawMatrix<const float>& x, float keep,
                                   const RawMatrix<float>& sums, cudaStream_t stream);

@@ -23,6 +23,13 @@ inline void SetCardOrder(uint64_t /*seed*/) {}
 inline std::string CardReport() { return ""; }
 inline void FailAfterLaunches(uint64_t /*count*/) {}
 inline void ResetCard() {}
+// What becomes of cuBLASLt there.
+enum class CardLibrary { kGood };
+inline const std::vector<CardLibrary>& CardLibraries() {
+  static const std::vector<CardLibrary> as_it_is = {CardLibrary::kGood};
+  return as_it_is;
+}
+inline void SetCardLibrary(CardLibrary /*library*/) {}
 inline constexpr bool kIsEmulated = false;
 
 #else
@@ -35,6 +42,13 @@ inline void SetCardOrder(uint64_t seed) { gpu::emulator::options().seed = seed; 
 inline std::string CardReport() { return gpu::emulator::LastReport(); }
 inline void FailAfterLaunches(uint64_t count) { gpu::emulator::faults().good_launches = count; }
 inline void ResetCard() { gpu::emulator::ResetDevice(); }
+using CardLibrary = gpu::emulator::Library;
+inline const std::vector<CardLibrary>& CardLibraries() {
+  static const std::vector<CardLibrary> there_and_not = {CardLibrary::kGood, CardLibrary::kAbsent,
+                                                         CardLibrary::kTakesNothing};
+  return there_and_not;
+}
+inline void SetCardLibrary(CardLibrary library) { gpu::emulator::faults().library = library; }
 inline constexpr bool kIsEmulated = true;
 
 #endif

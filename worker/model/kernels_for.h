@@ -11,8 +11,14 @@
 namespace weir::model {
 
 inline kernels::Precision PrecisionOf(const v1::ModelConfig& model) {
-  return model.precision() == v1::ModelConfig::BF16 ? kernels::Precision::kBf16
-                                                    : kernels::Precision::kF32;
+  switch (model.precision()) {
+    case v1::ModelConfig::BF16:
+      return kernels::Precision::kBf16;
+    case v1::ModelConfig::TF32:
+      return kernels::Precision::kTf32;
+    default:
+      return kernels::Precision::kF32;
+  }
 }
 
 inline kernels::Compute CpuComputeFor(const v1::ModelConfig& model) {

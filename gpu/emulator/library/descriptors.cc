@@ -33,15 +33,15 @@ size_t cublasLtGetVersion() { return CUBLAS_VER_MAJOR * 10000; }
 const char* cublasLtGetStatusString(cublasStatus_t status) {
   switch (status) {
     case CUBLAS_STATUS_SUCCESS:
-      return "CUBLAS_STATUS_SUCCESS";
+      return "success";
     case CUBLAS_STATUS_INVALID_VALUE:
-      return "CUBLAS_STATUS_INVALID_VALUE";
+      return "an unsupported value or parameter was passed to the function";
     case CUBLAS_STATUS_ARCH_MISMATCH:
-      return "CUBLAS_STATUS_ARCH_MISMATCH";
+      return "the function requires an architectural feature absent from the device";
     case CUBLAS_STATUS_EXECUTION_FAILED:
-      return "CUBLAS_STATUS_EXECUTION_FAILED";
+      return "the function failed to launch on the GPU";
     case CUBLAS_STATUS_NOT_SUPPORTED:
-      return "CUBLAS_STATUS_NOT_SUPPORTED";
+      return "the requested functionality is not supported";
   }
   return "<unknown>";
 }

@@ -1,6 +1,8 @@
 // Products of eighths add up exactly in 32 bits, in any order: what a card makes of them is the
-// CPU's to the bit.
+// CPU's to the bit, by cuBLASLt and by our tiles.
+#include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <vector>
 
@@ -15,6 +17,14 @@ using test::ExpectNear;
 using test::ExpectSame;
 using test::PlacedMatrix;
 
+class LinearOnACard : public testing::TestWithParam<test::CardLibrary> {
+ protected:
+  LinearOnACard() { test::SetCardLibrary(GetParam()); }
+  ~LinearOnACard() override { test::SetCardLibrary(test::CardLibrary::kGood); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Library, LinearOnACard, testing::ValuesIn(test::CardLibraries()));
+
 struct LayerShape {
   int64_t samples, inputs, outputs;
 };
@@ -27,6 +37,14 @@ float AnyFloat(RandomStream* random) { return static_cast<float>(2 * random->Nex
 
 int64_t Stride(const LayerShape& shape) { return kernels::PaddedStride(shape.samples); }
 
+std::vector<float> ContentsOf(std::initializer_list<const PlacedMatrix*> matrices) {
+  std::vector<float> all;
+  for (const PlacedMatrix* const matrix : matrices) {
+    for (const float value : matrix->Contents()) all.push_back(value);
+  }
+  return all;
+}
+
 std::vector<float> Forward(const Bench& bench, const LayerShape& shape,
                            kernels::Activation activation, float (*draw)(RandomStream*)) {
   const PlacedMatrix x(bench, shape.inputs, shape.samples, Stride(shape), 1, draw);
@@ -38,7 +56,24 @@ std::vector<float> Forward(const Bench& bench, const LayerShape& shape,
   return y.Contents();
 }
 
-TEST(LinearOnACard, ForwardIsTheCpus) {
+float ReluResult(RandomStream* random) { return std::max(0.0f, test::RandomEighth(random)); }
+
+// The gradients of weight, bias and input, which was a ReLU's result.
+std::vector<float> Backward(const Bench& bench, const LayerShape& shape, bool accumulate) {
+  const PlacedMatrix dy(bench, shape.outputs, shape.samples, Stride(shape), 1);
+  const PlacedMatrix x(bench, shape.inputs, shape.samples, Stride(shape), 2, ReluResult);
+  const PlacedMatrix weight(bench, shape.outputs, shape.inputs, shape.inputs, 5);
+  const PlacedMatrix dw(bench, shape.outputs, shape.inputs, shape.inputs, 3);
+  const PlacedMatrix dx(bench, shape.inputs, shape.samples, Stride(shape), 6);
+  const PlacedMatrix bias(bench, 1, shape.outputs, shape.outputs, 4);
+  const kernels::DeviceKernels& kernels = *bench.compute.kernels;
+  kernels.linear_backward_weight(bench.stream, dy.view(), x.view(), accumulate, dw.view(),
+                                 bias.vector());
+  kernels.linear_backward_data(bench.stream, dy.view(), weight.view(), x.view(), dx.view());
+  return ContentsOf({&dw, &bias, &dx});
+}
+
+TEST_P(LinearOnACard, ForwardIsTheCpus) {
   for (const LayerShape& shape : kLayerShapes) {
     for (const auto activation : {kernels::Activation::kNone, kernels::Activation::kRelu}) {
       ExpectSame([&](const Bench& bench) {
@@ -49,7 +84,7 @@ TEST(LinearOnACard, ForwardIsTheCpus) {
 }
 
 // Factors are rounded as the CPU rounds them; what is left is the order of some 40 additions.
-TEST(LinearOnACard, Bf16RoundsFactorsAsTheCpuDoes) {
+TEST_P(LinearOnACard, Bf16RoundsFactorsAsTheCpuDoes) {
   const LayerShape shape{33, 40, 20};
   ExpectNear(Precision::kBf16, 1e-5, [&](const Bench& bench) {
     return Forward(bench, shape, kernels::Activation::kNone, AnyFloat);
@@ -67,12 +102,22 @@ TEST(LinearOnACard, Bf16RoundsFactorsAsTheCpuDoes) {
     kernels.linear_backward_weight(bench.stream, dy.view(), x.view(), false, dw.view(),
                                    bias.vector());
     kernels.linear_backward_squares(bench.stream, dy.view(), x.view(), 0, squares.view());
-    std::vector<float> all = dx.Contents();
-    for (const PlacedMatrix* const more : {&dw, &squares, &bias}) {
-      for (const float value : more->Contents()) all.push_back(value);
-    }
-    return all;
+    return ContentsOf({&dx, &dw, &squares, &bias});
   });
+}
+
+// Eighths of less than 11 bits stay what they are; of others, 2^-11 of each factor may go.
+TEST_P(LinearOnACard, Tf32IsTheCpusUpToItsRounding) {
+  for (const LayerShape& shape : kLayerShapes) {
+    const auto forward = [&](float (*draw)(RandomStream*)) {
+      return [&shape, draw](const Bench& bench) {
+        return Forward(bench, shape, kernels::Activation::kNone, draw);
+      };
+    };
+    ExpectNear(Precision::kTf32, 0, forward(test::RandomEighth));
+    const double bound = static_cast<double>(shape.inputs) * 0x1p-9;
+    ExpectNear(Precision::kTf32, bound, forward(AnyFloat));
+  }
 }
 
 float SometimesOdd(RandomStream* random) {
@@ -83,7 +128,7 @@ float SometimesOdd(RandomStream* random) {
 }
 
 // NaN and infinity pass, by the same products.
-TEST(LinearOnACard, WhatIsNotFiniteGoesWhereTheCpuLetsItGo) {
+TEST_P(LinearOnACard, WhatIsNotFiniteGoesWhereTheCpuLetsItGo) {
   for (const auto activation : {kernels::Activation::kNone, kernels::Activation::kRelu}) {
     ExpectSame([&](const Bench& bench) {
       return Forward(bench, {20, 9, 12}, activation, SometimesOdd);
@@ -91,15 +136,13 @@ TEST(LinearOnACard, WhatIsNotFiniteGoesWhereTheCpuLetsItGo) {
   }
 }
 
-TEST(LinearOnACard, BackwardDataIsTheCpusWithAndWithoutAReluBehindIt) {
+TEST_P(LinearOnACard, BackwardDataIsTheCpusWithAndWithoutAReluBehindIt) {
   for (const LayerShape& shape : kLayerShapes) {
     for (const bool is_cut : {false, true}) {
       ExpectSame([&](const Bench& bench) {
         const PlacedMatrix dy(bench, shape.outputs, shape.samples, Stride(shape), 1);
         const PlacedMatrix weight(bench, shape.outputs, shape.inputs, shape.inputs, 2);
-        const PlacedMatrix output(
-            bench, shape.inputs, shape.samples, Stride(shape), 3,
-            [](RandomStream* random) { return std::max(0.0f, test::RandomEighth(random)); });
+        const PlacedMatrix output(bench, shape.inputs, shape.samples, Stride(shape), 3, ReluResult);
         const PlacedMatrix dx(bench, shape.inputs, shape.samples, Stride(shape), 4);
         bench.compute.kernels->linear_backward_data(
             bench.stream, dy.view(), weight.view(),
@@ -110,27 +153,20 @@ TEST(LinearOnACard, BackwardDataIsTheCpusWithAndWithoutAReluBehindIt) {
   }
 }
 
-TEST(LinearOnACard, BackwardWeightIsTheCpusAndAddsToWhatIsThere) {
+TEST_P(LinearOnACard, BackwardIsTheCpusAndAddsToWhatIsThere) {
   for (const LayerShape& shape : kLayerShapes) {
     for (const bool accumulate : {false, true}) {
-      ExpectSame([&](const Bench& bench) {
-        const PlacedMatrix dy(bench, shape.outputs, shape.samples, Stride(shape), 1);
-        const PlacedMatrix x(bench, shape.inputs, shape.samples, Stride(shape), 2);
-        const PlacedMatrix dw(bench, shape.outputs, shape.inputs, shape.inputs, 3);
-        const PlacedMatrix bias(bench, 1, shape.outputs, shape.outputs, 4);
-        bench.compute.kernels->linear_backward_weight(bench.stream, dy.view(), x.view(), accumulate,
-                                                      dw.view(), bias.vector());
-        std::vector<float> all = dw.Contents();
-        const std::vector<float> of_bias = bias.Contents();
-        all.insert(all.end(), of_bias.begin(), of_bias.end());
-        return all;
-      });
+      const auto backward = [&](const Bench& bench) { return Backward(bench, shape, accumulate); };
+      ExpectSame(backward);
+      // Eighths are not rounded.
+      ExpectNear(Precision::kBf16, 0, backward);
+      ExpectNear(Precision::kTf32, 0, backward);
     }
   }
 }
 
 // Sums of squares of products are of 1/4096ths, and of as many bits as 32-bit sums have for them.
-TEST(LinearOnACard, SquaresAreTheCpus) {
+TEST_P(LinearOnACard, SquaresAreTheCpus) {
   for (const LayerShape& shape : kLayerShapes) {
     for (const float keep : {0.0f, 0.5f}) {
       // Where the CPU has fast units for them it rounds squares to 8 bits; eighths' are exact.
@@ -142,24 +178,19 @@ TEST(LinearOnACard, SquaresAreTheCpus) {
         bench.compute.kernels->linear_backward_squares(bench.stream, dy.view(), x.view(), keep,
                                                        sums.view());
         bench.compute.kernels->bias_backward_squares(bench.stream, dy.view(), keep, bias.vector());
-        std::vector<float> all = sums.Contents();
-        const std::vector<float> of_bias = bias.Contents();
-        all.insert(all.end(), of_bias.begin(), of_bias.end());
-        return all;
+        return ContentsOf({&sums, &bias});
       });
     }
   }
 }
 
-TEST(LinearOnACard, ABatchOfNothingHasNoGradient) {
+TEST_P(LinearOnACard, ABatchOfNothingHasNoGradient) {
   ExpectSame([](const Bench& bench) {
     const PlacedMatrix dy(bench, 3, 0, 16, 1), x(bench, 5, 0, 16, 2);
     const PlacedMatrix dw(bench, 3, 5, 5, 3), bias(bench, 1, 3, 3, 4);
     bench.compute.kernels->linear_backward_weight(bench.stream, dy.view(), x.view(), false,
                                                   dw.view(), bias.vector());
-    std::vector<float> all = dw.Contents();
-    for (const float value : bias.Contents()) all.push_back(value);
-    return all;
+    return ContentsOf({&dw, &bias});
   });
 }
 

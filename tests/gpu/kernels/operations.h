@@ -18,6 +18,8 @@
 
 namespace weir::test {
 
+inline constexpr size_t kMemoryBytes = size_t{64} << 20;
+
 using Operation = std::function<std::vector<float>(const Bench&)>;
 
 // Calls compare(of the CPU, of the card) for two orders of the card's threads.
@@ -28,7 +30,7 @@ void OnBoth(kernels::Precision precision, const Operation& operation, const Comp
   for (const uint64_t seed : CardOrders()) {
     SCOPED_TRACE(::testing::Message() << "order " << seed);
     SetCardOrder(seed);
-    const auto card = OpenCard();
+    const auto card = OpenCard(kMemoryBytes);
     if (card == nullptr) GTEST_SKIP() << CardFailure();
     const kernels::Compute compute = gpu::CudaCompute(*card, precision, 1 << 20);
     const auto stream = card->MakeStream();

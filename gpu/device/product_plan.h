@@ -1,0 +1,71 @@
+// How cuBLASLt multiplies matrices of a shape: its descriptors of them, and the algorithm that its
+// heuristic chose. Matrices are column-major, as the library has them.
+//
+// Place in the life of a batch: made in the first step with a shape, used in all that follow.
+// Thread rule: one thread at a time.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+
+#include "gpu/device/cublas_lt_functions.h"
+#include "gpu/kernels/products.h"
+
+namespace weir::gpu {
+
+// Element (r, c) is at r + c stride.
+struct PlanMatrix {
+  int64_t rows, columns, stride;
+  uint32_t alignment;  // of its address, in bytes; at most kMostAlignment counts
+  bool is_turned;      // it is its transpose that is multiplied
+
+  static constexpr uint32_t kMostAlignment = 256;
+  auto operator<=>(const PlanMatrix&) const = default;
+};
+
+// d = a b, or d += a b. Factors of kBf16 are bfloat16 in memory, all others floats.
+struct PlanKey {
+  Factors factors;
+  PlanMatrix a, b, d;
+
+  auto operator<=>(const PlanKey&) const = default;
+};
+
+struct PlanAddresses {
+  const void* a;
+  const void* b;
+  float* d;
+};
+
+class ProductPlan {
+ public:
+  // functions: outlive the plan.
+  explicit ProductPlan(const CublasLtFunctions& functions) : functions_(functions) {}
+  ProductPlan(const ProductPlan&) = delete;
+  ProductPlan& operator=(const ProductPlan&) = delete;
+  ~ProductPlan();
+
+  // Describes the matrices and chooses an algorithm, once. Of a shape that the library does not
+  // take, the plan is not usable, and that is no failure.
+  cublasStatus_t Make(cublasLtHandle_t handle, const PlanKey& key, size_t workspace_bytes);
+  bool is_usable() const { return is_usable_; }
+
+  // Addresses are aligned as the key says. workspace: of as many bytes as Make was told.
+  cublasStatus_t Enqueue(cublasLtHandle_t handle, const PlanAddresses& at, bool adds,
+                         void* workspace, cudaStream_t stream) const;
+
+ private:
+  cublasStatus_t Describe(const PlanKey& key);
+  cublasStatus_t Choose(cublasLtHandle_t handle, const PlanKey& key,
+                        cublasLtMatmulPreference_t preference, size_t workspace_bytes);
+
+  const CublasLtFunctions& functions_;
+  cublasLtMatmulDesc_t product_ = nullptr;
+  cublasLtMatrixLayout_t a_ = nullptr, b_ = nullptr, d_ = nullptr;
+  cublasLtMatmulAlgo_t algorithm_ = {};
+  size_t workspace_bytes_ = 0;
+  bool is_usable_ = false;
+};
+
+}  // namespace weir::gpu
