@@ -19,7 +19,7 @@ class CheckChanged(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.repository, self.programs = Path(scratch.name) / "tree", Path(scratch.name) / "programs"
         (self.repository / "tools").mkdir(parents=True)
-        for name in ("check", "stages.sh"):
+        for name in ("check", "stages.sh", "nvcc.sh"):
             shutil.copy(ROOT / "tools" / name, self.repository / "tools")
         self.make_program(self.repository / "tools/install_dependencies", "")
         # The last of its arguments says which files: what is built, ours begin with the folder.
