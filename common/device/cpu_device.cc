@@ -33,6 +33,9 @@ class CpuStreamOfAll final : public Stream {
       std::memmove(to, from, byte_count);
     }
   }
+  void DoCopyOnDevice(const void* from, void* to, size_t byte_count) override {
+    if (byte_count > 0) std::memcpy(to, from, byte_count);
+  }
   void DoZero(void* at, size_t byte_count) override {
     if (byte_count > 0) std::memset(at, 0, byte_count);
   }

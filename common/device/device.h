@@ -45,6 +45,11 @@ class Stream {
   void CopyToHost(Span<const T> from, std::span<T> to) {
     DoCopyToHost(from.data.address(), to.data(), to.size_bytes());
   }
+  // Within the device's memory; the two do not overlap.
+  template <typename T>
+  void CopyOnDevice(Span<const T> from, Span<T> to) {
+    DoCopyOnDevice(from.data.address(), to.data.address(), from.size * sizeof(T));
+  }
   template <typename T>
   void Zero(Span<T> values) {
     DoZero(values.data.address(), values.size * sizeof(T));
@@ -65,6 +70,7 @@ class Stream {
  protected:
   virtual void DoCopyToDevice(const void* from, void* to, size_t byte_count) = 0;
   virtual void DoCopyToHost(const void* from, void* to, size_t byte_count) = 0;
+  virtual void DoCopyOnDevice(const void* from, void* to, size_t byte_count) = 0;
   virtual void DoZero(void* at, size_t byte_count) = 0;
 };
 

@@ -98,6 +98,12 @@ void CudaStream::DoCopyToHost(const void* from, void* to, size_t byte_count) {
        "a copy from the card");
 }
 
+void CudaStream::DoCopyOnDevice(const void* from, void* to, size_t byte_count) {
+  if (has_failed() || byte_count == 0) return;
+  Keep(cudaMemcpyAsync(to, from, byte_count, cudaMemcpyDeviceToDevice, stream_),
+       "a copy on the card");
+}
+
 void CudaStream::DoZero(void* at, size_t byte_count) {
   if (has_failed() || byte_count == 0) return;
   Keep(cudaMemsetAsync(at, 0, byte_count, stream_), "zeroing memory");

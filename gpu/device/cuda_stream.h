@@ -64,6 +64,7 @@ class CudaStream final : public device::Stream {
  protected:
   void DoCopyToDevice(const void* from, void* to, size_t byte_count) override;
   void DoCopyToHost(const void* from, void* to, size_t byte_count) override;
+  void DoCopyOnDevice(const void* from, void* to, size_t byte_count) override;
   void DoZero(void* at, size_t byte_count) override;
 
  private:

@@ -167,10 +167,26 @@ class Smoke(unittest.TestCase):
         if "not installed" not in lines["gemm/batch_128/of_openblas"]["peer"]:
             self.assertEqual(result.stderr.count("Core:"), 1, "said only before the second start")
 
+    def test_without_a_card_its_sections_say_why_before_anything_is_measured(self):
+        result = run("store", "gpu", "--quick", "--device=cuda:1023")
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr, "this build has no CUDA|there is no|too old")
+        self.assertNotIn("store/row_reads", result.stdout)
+
+    def test_a_peer_says_that_it_finds_no_card(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "torch.py").write_text(
+                "__version__ = '9'\nclass cuda:\n    is_available = staticmethod(lambda: False)")
+            peer = subprocess.run(["/usr/bin/python3", PEERS / "pytorch_gpu.py", "train"], capture_output=True,
+                                  text=True, env=os.environ | {"PYTHONPATH": folder}, timeout=60)
+        self.assertEqual(json.loads(peer.stdout),
+                         {"peer": "PyTorch 9", "failure": "it has no CUDA, or finds no card"})
+
     def test_mistakes_are_told_together(self):
-        result = run("gemm", "nonsense", "--repeats=0", "--peers=/nonexistent")
+        result = run("gemm", "nonsense", "--repeats=0", "--peers=/nonexistent", "--device=cpu")
         self.assertEqual(result.returncode, 2)
         self.assertIn('"nonsense" is no section', result.stderr)
+        self.assertIn("--device=cpu is no card", result.stderr)
         self.assertIn("--repeats=0 is less than 1", result.stderr)
         self.assertIn("--peers=/nonexistent has no interpreter bin/python; tools/install_peers /nonexistent",
                       result.stderr)

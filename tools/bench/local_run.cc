@@ -29,7 +29,7 @@ std::vector<std::string> Behind(const Link& link, std::vector<std::string> comma
 std::vector<std::string> Command(const LocalRun& run, const std::string& out) {
   std::vector<std::string> files;
   for (const std::string& file : StrSplit(run.config_files, ',')) {
-    files.push_back(StrCat(WEIR_SOURCE_DIR, "/configs/", file));
+    files.push_back(StrCat(SourceFolder(), "/configs/", file));
   }
   const std::string override_text = StrCat(
       "data { batch_size: ", run.batch_size, " synthetic { rows: ", run.rows,
@@ -37,9 +37,10 @@ std::vector<std::string> Command(const LocalRun& run, const std::string& out) {
       " } } cluster { concurrency_warmup_steps: 0 } run { evaluate_every_samples: ",  // at full
                                                                                       // speed
       run.evaluate_every_samples, " }");
-  return Behind(run.link, {BinaryFolder() + "/weir-local", "--config=" + StrJoin(files, ","),
-                           "--override=" + override_text, StrCat("--servers=", run.servers),
-                           "--trainers=1", "--threads=1", "--out=" + out});
+  return Behind(run.link,
+                {BinaryFolder() + "/weir-local", "--config=" + StrJoin(files, ","),
+                 "--override=" + override_text, StrCat("--servers=", run.servers), "--trainers=1",
+                 "--threads=1", "--device=" + run.device, "--out=" + out});
 }
 
 // Follows the metrics of a run and says when it has shown enough.

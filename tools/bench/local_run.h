@@ -34,6 +34,7 @@ struct LocalRun {
   int64_t test_rows = 1000;
   int64_t evaluate_every_samples = 0;  // 0: only at the end
   Link link = {nullptr};
+  std::string device = "cpu";  // the trainer's
 };
 
 // A run takes seconds, so three repeats are the most.

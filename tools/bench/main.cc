@@ -1,17 +1,14 @@
 // weir-bench: how fast Weir is, with a peer or a limit of the machine beside each number.
 //
-//   weir-bench all|SECTION... [--json=FILE] [--peers=DIR] [--repeats=N] [--quick]
+//   weir-bench all|gpu|SECTION... [--json=FILE] [--peers=DIR] [--repeats=N] [--quick]
+//              [--device=cuda:0]
 //
 // Exit codes: 0 done, 1 failed while running or a result was wrong, 2 wrong flags, 130 interrupted.
 
 #include <gflags/gflags.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
+#include <algorithm>
 #include <exception>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -22,7 +19,11 @@
 #include "common/base/heap.h"
 #include "common/base/signal_watcher.h"
 #include "common/base/strings.h"
+#include "common/device/device_name.h"
 #include "common/program/program.h"
+#include "gpu/open_device.h"
+#include "tools/bench/card.h"
+#include "tools/bench/json_file.h"
 #include "tools/bench/machine.h"
 #include "tools/bench/openblas_settings.h"
 #include "tools/bench/peer_script.h"
@@ -41,6 +42,7 @@ DEFINE_string(
     "run the peers in Python (of step, train, select, policies and split) with the interpreter of "
     "this folder, which tools/install_peers makes; else with Debian's, whose PyTorch is "
     "python3-torch");
+DEFINE_string(device, "cuda:0", "the card that the sections of gpu measure");
 DEFINE_bool(quick, false, "smallest sizes, once: verifies the results, the times mean nothing");
 
 namespace weir::bench {
@@ -49,77 +51,69 @@ namespace {
 std::string Usage() {
   std::string text =
       "measures Weir beside a peer or a limit of the machine\n"
-      "  weir-bench all|SECTION... [--json=FILE] [--peers=DIR] [--repeats=N] [--quick]\n"
+      "  weir-bench all|gpu|SECTION... [--json=FILE] [--peers=DIR] [--repeats=N] [--quick]\n"
+      "      [--device=cuda:0]\n"
+      "gpu: all sections of a card; all leaves them out where there is none\n"
       "sections:";
   for (const Section& section : Sections())
     text += StrCat("\n  ", section.name, ": ", section.help);
   return text;
 }
 
-Result<std::vector<const Section*>> Choose(const std::vector<std::string>& names) {
+Result<Card> OpenCardOfFlags(kernels::Precision precision, int64_t batch_rows) {
+  WEIR_ASSIGN_OR_RETURN(const device::DeviceName name, device::ParseDeviceName(FLAGS_device));
+  WEIR_ASSIGN_OR_RETURN(gpu::OpenedDevice opened,
+                        gpu::OpenDevice(name, /*memory_bytes=*/0, precision, batch_rows));
+  return Card{std::move(opened.card), opened.compute};
+}
+
+Status CheckCard() { return OpenCardOfFlags(kernels::Precision::kF32, 1).status(); }
+
+// Of all sections those that can run here.
+void ChooseAll(std::vector<const Section*>* chosen) {
+  const Status card = CheckCard();
+  if (!card.ok()) std::cout << "left out: gpu: " << card.message() << "\n";
+  for (const Section& section : Sections()) {
+    if (card.ok() || !section.on_card) chosen->push_back(&section);
+  }
+}
+
+std::vector<std::string> FlagMistakes() {
   std::vector<std::string> mistakes;
+  if (FLAGS_repeats < 1) mistakes.push_back(StrCat("--repeats=", FLAGS_repeats, " is less than 1"));
+  if (const Status peers = CheckPeers(FLAGS_peers); !FLAGS_peers.empty() && !peers.ok()) {
+    mistakes.push_back(peers.message());
+  }
+  const auto device = device::ParseDeviceName(FLAGS_device);
+  if (!device.ok()) {
+    mistakes.push_back(StrCat("--device: ", device.status().message()));
+  } else if (!device->is_cuda) {
+    mistakes.push_back("--device=cpu is no card; all other sections measure the CPU");
+  }
+  return mistakes;
+}
+
+Result<std::vector<const Section*>> Choose(const std::vector<std::string>& names) {
+  std::vector<std::string> mistakes = FlagMistakes();
   std::vector<const Section*> chosen;
   if (names.empty()) mistakes.push_back("say which section to measure, or all (see --help)");
   for (const std::string& name : names) {
     if (name == "all") {
-      for (const Section& section : Sections()) chosen.push_back(&section);
+      ChooseAll(&chosen);
+    } else if (name == "gpu") {
+      for (const Section& section : Sections()) {
+        if (section.on_card) chosen.push_back(&section);
+      }
     } else if (const Section* section = FindSection(name)) {
       chosen.push_back(section);
     } else {
       mistakes.push_back(StrCat("\"", name, "\" is no section (see --help)"));
     }
   }
-  if (FLAGS_repeats < 1) mistakes.push_back(StrCat("--repeats=", FLAGS_repeats, " is less than 1"));
-  if (const Status peers = CheckPeers(FLAGS_peers); !FLAGS_peers.empty() && !peers.ok()) {
-    mistakes.push_back(peers.message());
-  }
   if (!mistakes.empty()) return InvalidConfig(StrJoin(mistakes, "\n"));
+  // Before anything is measured.
+  if (std::ranges::any_of(chosen, &Section::on_card)) WEIR_RETURN_IF_ERROR(CheckCard());
   return chosen;
-}
-
-// The file itself, where a link leads to it.
-std::string ResolvedJson() {
-  std::error_code error;
-  const std::string path = std::filesystem::weakly_canonical(FLAGS_json, error).string();
-  return error ? FLAGS_json : path;
-}
-
-bool JsonIsFile() {
-  std::error_code error;
-  const std::filesystem::path path = FLAGS_json;
-  return !std::filesystem::exists(path, error) || std::filesystem::is_regular_file(path, error);
-}
-
-// Where the lines are written: beside a file, to take its place whole; into what is no file.
-struct JsonTarget {
-  bool is_file = JsonIsFile();
-  std::string whole = ResolvedJson();
-  std::string written = is_file ? whole + ".partial" : FLAGS_json;
-
-  Status Failure() const {
-    return Unavailable(StrCat("--json: cannot write ", FLAGS_json, ": ", std::strerror(errno)));
-  }
-};
-
-// Before anything is measured, and without losing what an earlier call left there.
-Status CheckJson() {
-  if (FLAGS_json.empty()) return OkStatus();
-  const JsonTarget target;
-  if (!std::ofstream(target.written, std::ios::app)) return target.Failure();
-  if (target.is_file) std::filesystem::remove(target.written);
-  return OkStatus();
-}
-
-Status WriteJson(const Lines& lines, const Machine& machine) {
-  if (FLAGS_json.empty()) return OkStatus();
-  const JsonTarget target;
-  std::ofstream file(target.written);
-  file << ToJson(lines, machine) << std::flush;
-  if (!file) return target.Failure();
-  if (!target.is_file || std::rename(target.written.c_str(), target.whole.c_str()) == 0) {
-    return OkStatus();
-  }
-  return target.Failure();
 }
 
 // Its lines, or what went wrong, with its name.
@@ -137,11 +131,14 @@ Result<Lines> RunSection(const Section& section, const Options& options) {
 
 Status Measure(const std::vector<std::string>& names) {
   WEIR_ASSIGN_OR_RETURN(const std::vector<const Section*> sections, Choose(names));
-  const Options options{
-      .repeats = FLAGS_quick ? 1 : FLAGS_repeats, .quick = FLAGS_quick, .peers = FLAGS_peers};
+  const Options options{.repeats = FLAGS_quick ? 1 : FLAGS_repeats,
+                        .quick = FLAGS_quick,
+                        .peers = FLAGS_peers,
+                        .device = FLAGS_device,
+                        .open_card = OpenCardOfFlags};
   const Machine machine = DescribeMachine();
   PrintMachine(machine, std::cout);
-  WEIR_RETURN_IF_ERROR(CheckJson());
+  WEIR_RETURN_IF_ERROR(CheckJson(FLAGS_json));
   Lines all;
   Status failures;  // of sections; the others are worth having
   for (const Section* section : sections) {
@@ -151,7 +148,7 @@ Status Measure(const std::vector<std::string>& names) {
     if (lines.ok()) {
       PrintTable(*lines, std::cout);
       all.insert(all.end(), lines->begin(), lines->end());
-      if (!lines->empty()) WEIR_RETURN_IF_ERROR(WriteJson(all, machine));
+      if (!lines->empty()) WEIR_RETURN_IF_ERROR(WriteJson(FLAGS_json, all, machine));
     } else {
       std::cout << "failed: " << lines.status().message() << "\n";
       failures = Joined(failures, lines.status());

@@ -21,7 +21,7 @@ std::string PythonOf(const std::string& peers) {
 
 Result<PeerResult> Run(const std::string& python, const std::string& script,
                        const std::vector<std::string>& arguments) {
-  Program program{{python, StrCat(WEIR_SOURCE_DIR, "/tools/", script)}, kGiveUpSeconds};
+  Program program{{python, StrCat(SourceFolder(), "/tools/", script)}, kGiveUpSeconds};
   program.arguments.insert(program.arguments.end(), arguments.begin(), arguments.end());
   WEIR_ASSIGN_OR_RETURN(const std::string line, RunProgram(program));
   return ParsePeerResult(script, line);

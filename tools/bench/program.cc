@@ -116,4 +116,12 @@ std::string BinaryFolder() {
   return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
 }
 
+std::string SourceFolder() {
+  std::error_code error;
+  const std::filesystem::path packed = std::filesystem::path(BinaryFolder()).parent_path();
+  const bool is_packed =
+      std::filesystem::exists(packed / "tools/bench/peers/pytorch_gpu.py", error);
+  return is_packed ? packed.string() : WEIR_SOURCE_DIR;
+}
+
 }  // namespace weir::bench

@@ -32,5 +32,8 @@ void KillProgramsForGood();
 
 // The folder that weir-bench is in, and the other programs of its build.
 std::string BinaryFolder();
+// Where tools/ and configs/ are: what weir-bench was packed with (tools/check_gpu), or what it was
+// built from.
+std::string SourceFolder();
 
 }  // namespace weir::bench

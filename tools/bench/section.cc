@@ -5,7 +5,7 @@
 namespace weir::bench {
 namespace {
 
-constexpr bool kOneProcessor = true;
+constexpr bool kOneProcessor = true, kOnCard = true;
 
 constexpr Section kSections[] = {
     {"read", "a Criteo log from the page cache to batches", BenchRead, kOneProcessor},
@@ -29,6 +29,18 @@ constexpr Section kSections[] = {
     {"network", "training behind 1 Gbit/s and 100 Mbit/s: DCT beside sending everything",
      BenchNetwork},
     {"memory", "resident memory of server and trainers over 200,000 steps", BenchMemory},
+    {"gpu/select", "a card's copies, and selection of a layer of 64 M elements", BenchGpuSelect,
+     !kOneProcessor, kOnCard},
+    {"gpu/kernels", "each kernel of a step on a card, beside what it cannot be faster than",
+     BenchGpuKernels, !kOneProcessor, kOnCard},
+    {"gpu/products", "the products of each layer on a card, beside PyTorch's", BenchGpuProducts,
+     !kOneProcessor, kOnCard},
+    {"gpu/served", "training on a card with one server on this machine, beside one process",
+     BenchGpuServed, !kOneProcessor, kOnCard},
+    {"gpu/train_f32", "whole training steps on a card, beside PyTorch's", BenchGpuTrainF32,
+     !kOneProcessor, kOnCard},
+    {"gpu/train_bf16", "the same with products of bfloat16", BenchGpuTrainBf16, !kOneProcessor,
+     kOnCard},
 };
 
 }  // namespace

@@ -20,5 +20,11 @@ Result<Lines> BenchTransport(const Options& options);
 Result<Lines> BenchDistributed(const Options& options);
 Result<Lines> BenchNetwork(const Options& options);
 Result<Lines> BenchMemory(const Options& options);
+Result<Lines> BenchGpuSelect(const Options& options);
+Result<Lines> BenchGpuKernels(const Options& options);
+Result<Lines> BenchGpuProducts(const Options& options);
+Result<Lines> BenchGpuTrainF32(const Options& options);
+Result<Lines> BenchGpuServed(const Options& options);
+Result<Lines> BenchGpuTrainBf16(const Options& options);
 
 }  // namespace weir::bench

@@ -50,6 +50,7 @@ data::RowBlock RandomRows(int64_t row_count) {
 }
 
 Status CreateAllRows(worker::EmbeddedClient* client) {
+  if (client->has_rows_on_device()) return OkStatus();  // they are there from the start
   constexpr int64_t kBatch = 2048;
   std::vector<uint64_t> order(kTableRows);
   std::iota(order.begin(), order.end(), 0);
@@ -78,13 +79,17 @@ Status VerifyLearning(double first_logloss, double last_logloss) {
 }
 
 TrainingRun::TrainingRun(int64_t batch_size, int thread_count, v1::ModelConfig::Precision precision)
+    : TrainingRun(batch_size, thread_count, precision,
+                  model::CpuComputeFor(TrainingConfig(batch_size, precision).model())) {}
+
+TrainingRun::TrainingRun(int64_t batch_size, int thread_count, v1::ModelConfig::Precision precision,
+                         const kernels::Compute& compute)
     : batch_size_(batch_size),
       config_(TrainingConfig(batch_size, precision)),
       layout_(config_, 1),
-      client_(config_, layout_),
-      trainer_(std::make_unique<worker::Trainer>(
-          config_, layout_, model::CpuComputeFor(config_.model()), thread_count, &client_,
-          [this](const Status& s) { failure_ = s; })) {
+      client_(config_, layout_, compute),
+      trainer_(std::make_unique<worker::Trainer>(config_, layout_, compute, thread_count, &client_,
+                                                 [this](const Status& s) { failure_ = s; })) {
   failure_ = CreateAllRows(&client_);
 }
 

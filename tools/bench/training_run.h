@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "common/base/status.h"
+#include "common/kernels/compute.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
 #include "worker/data/batch.h"
@@ -36,6 +37,9 @@ class TrainingRun {
  public:
   TrainingRun(int64_t batch_size, int thread_count,
               v1::ModelConfig::Precision precision = v1::ModelConfig::F32);
+  // On the device of `compute`, whose precision is that of the model.
+  TrainingRun(int64_t batch_size, int thread_count, v1::ModelConfig::Precision precision,
+              const kernels::Compute& compute);
 
   // Trains on the rows once, in batches of the size given above. Returns the seconds it took.
   Result<double> Train(const data::RowBlock& rows);

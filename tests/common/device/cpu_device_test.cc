@@ -50,6 +50,9 @@ TEST(CpuStream, CopiesAndZeroesAtOnce) {
   EXPECT_EQ(OnHost(on_device.span())[0], 1);
   EXPECT_EQ(OnHost(on_device.span())[1], 0);
   EXPECT_EQ(OnHost(on_device.span())[2], 3);
+  const Buffer<uint8_t> copy(CpuDevice(), 4, "a test");
+  CpuStream().CopyOnDevice<uint8_t>(on_device.span(), copy.span());
+  EXPECT_EQ(OnHost(copy.span())[2], 3);
   EXPECT_TRUE(CpuStream().Synchronize().ok());
 }
 

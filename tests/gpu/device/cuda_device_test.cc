@@ -64,6 +64,19 @@ TEST_F(CudaDeviceTest, MemoryIsZero) {
   EXPECT_THAT(host, testing::Each(0));
 }
 
+TEST_F(CudaDeviceTest, CopiesWithinItsMemory) {
+  const auto device = *CudaDevice::Open(0);
+  const device::Buffer<float> from(*device, 3, "a test"), to(*device, 3, "a test");
+  const auto stream = device->MakeStream();
+  const std::vector<float> values = {1, 2, 3};
+  std::vector<float> host(3);
+  stream->CopyToDevice<float>(values, from.span());
+  stream->CopyOnDevice<float>(from.span(), to.span());
+  stream->CopyToHost<float>(to.span(), host);
+  ASSERT_TRUE(stream->Synchronize().ok());
+  EXPECT_EQ(host, values);
+}
+
 std::string MessageOf(CudaDevice& device, size_t byte_count, const std::string& purpose) {
   try {
     device.Allocate(byte_count, purpose);

@@ -19,16 +19,16 @@ def mlp(widths, last_relu):
 class Network(torch.nn.Module):
     """All but the tables. One batched product for the interaction, one selection of its pairs."""
 
-    def __init__(self, bf16):
+    def __init__(self, bf16, device_type="cpu"):
         super().__init__()
         self.bottom = mlp(BOTTOM, last_relu=True)
         self.top = mlp(TOP, last_relu=False)
         lower = torch.tril_indices(VECTORS, VECTORS, -1)
         self.register_buffer("pairs", lower[0] * VECTORS + lower[1])
-        self.bf16 = bf16
+        self.bf16, self.device_type = bf16, device_type
 
     def forward(self, dense, rows, labels):
-        with torch.autocast("cpu", dtype=torch.bfloat16) if self.bf16 else contextlib.nullcontext():
+        with torch.autocast(self.device_type, dtype=torch.bfloat16) if self.bf16 else contextlib.nullcontext():
             logits = self.logits(dense, rows)
         loss = torch.nn.functional.binary_cross_entropy_with_logits
         return loss(logits.float().squeeze(1), labels)

@@ -1,0 +1,54 @@
+// The products of a layer, as kernels to measure.
+
+#include "tools/bench/placing.h"
+
+namespace weir::bench {
+namespace {
+
+void PlaceForward(const GemmShape& layer, int64_t n, Placing at) {
+  const auto x = at.Activations(layer.inputs, n, 1);
+  const auto weight = at.Matrix(layer.outputs, layer.inputs, layer.inputs, 0.1f);
+  const auto bias = at.Matrix(1, layer.outputs, layer.outputs, 0.1f);
+  const auto y = at.Result(at.Activations(layer.outputs, n));
+  at.Do([=] {
+    at.kernels().linear_forward(at.stream(), x, weight, {bias.data, layer.outputs},
+                                kernels::Activation::kRelu, y);
+  });
+}
+
+void PlaceBackwardData(const GemmShape& layer, int64_t n, Placing at) {
+  const auto dy = at.Activations(layer.outputs, n, 1);
+  const auto weight = at.Matrix(layer.outputs, layer.inputs, layer.inputs, 0.1f);
+  const auto dx = at.Result(at.Activations(layer.inputs, n));
+  at.Do([=] { at.kernels().linear_backward_data(at.stream(), dy, weight, {}, dx); });
+}
+
+void PlaceBackwardWeight(const GemmShape& layer, int64_t n, Placing at) {
+  const auto dy = at.Activations(layer.outputs, n, 1), x = at.Activations(layer.inputs, n, 1);
+  const auto dw = at.Result(at.Matrix(layer.outputs, layer.inputs, layer.inputs));
+  const auto bias = at.Result(at.Matrix(1, layer.outputs, layer.outputs));
+  at.Do([=] {
+    at.kernels().linear_backward_weight(at.stream(), dy, x, /*accumulate=*/false, dw,
+                                        {bias.data, layer.outputs});
+  });
+}
+
+}  // namespace
+
+std::vector<CardKernel> LayerKernels(const GemmShape& layer, int64_t batch) {
+  const auto i = static_cast<double>(layer.inputs), o = static_cast<double>(layer.outputs);
+  const auto n = static_cast<double>(batch);
+  const double bytes = 4 * (i * o + i * n + o * n), operations = 2 * i * o * n;
+  std::vector<CardKernel> kernels = {
+      Named("linear_forward", bytes, operations,
+            [=](const Placing& at) { PlaceForward(layer, batch, at); }),
+      Named("linear_backward_weight", bytes, operations,
+            [=](const Placing& at) { PlaceBackwardWeight(layer, batch, at); })};
+  if (!layer.first) {
+    kernels.push_back(Named("linear_backward_data", bytes, operations,
+                            [=](const Placing& at) { PlaceBackwardData(layer, batch, at); }));
+  }
+  return kernels;
+}
+
+}  // namespace weir::bench
