@@ -77,6 +77,7 @@ class Trainer::Thread {
 
   Status RunChunk(ChunkWork& chunk) {
     prepared_.clear();
+    finisher_.rows().ForgetAhead();
     has_left_ = false;
     while (true) {
       while (std::unique_ptr<Prepared> next = PrepareNext(chunk)) {
@@ -120,12 +121,12 @@ class Trainer::Thread {
 
   Status Step(ChunkWork& chunk, Prepared& prepared) {
     WEIR_ASSIGN_OR_RETURN(const device::Span<const float> rows,
-                          finisher_.AwaitRows(prepared.pull.get(), prepared.row_elements));
+                          finisher_.rows().Await(prepared.pull.get(), prepared.row_elements));
     return chunk.is_test() ? Score(chunk, prepared, rows) : Train(chunk, prepared, rows);
   }
 
   Status Score(ChunkWork& chunk, const Prepared& prepared, device::Span<const float> rows) {
-    WEIR_ASSIGN_OR_RETURN(const std::span<const float> on_host, finisher_.RowsOnHost());
+    WEIR_ASSIGN_OR_RETURN(const std::span<const float> on_host, finisher_.rows().OnHost());
     trainer_.unseen_values_.Count(chunk.lease().evaluation(), prepared.batch, on_host,
                                   [&](size_t row) {
                                     return PlaceOf(trainer_.config_.data(), chunk,
@@ -155,6 +156,10 @@ class Trainer::Thread {
     // While a device computes.
     std::unique_ptr<Prepared> next = PrepareNext(chunk);
     step.next = next.get();
+    if (!prepared_.empty()) {
+      const Prepared& behind = *prepared_.front();
+      WEIR_RETURN_IF_ERROR(finisher_.rows().AwaitAhead(behind.pull.get(), behind.row_elements));
+    }
     WEIR_ASSIGN_OR_RETURN(const uint64_t sequence,
                           finisher_.Finish(
                               step, [this] { return model_.AwaitLoss(); }, &chunk, prepared.range));

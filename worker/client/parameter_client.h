@@ -53,6 +53,8 @@ class ParameterClient {
 
   // Whether rows are on the device: then they come by AwaitRowsOnDevice instead, in the stream.
   virtual bool has_rows_on_device() const { return false; }
+  // Whether they may be awaited before a step that was begun before is pushed.
+  virtual bool rows_may_come_ahead() const { return false; }
   // Whether Push takes the gradients of rows there.
   virtual bool applies_rows_on_device() const { return false; }
   virtual Status AwaitRowsOnDevice(RowPull* /*pull*/, device::Stream& /*stream*/,

@@ -43,6 +43,7 @@ class ServerClient : public ParameterClient {
   bool needs_row_squares() const override { return encoder_.needs_row_squares(); }
   std::unique_ptr<RowPull> PullRows(const data::Batch& batch, bool read_only) override;
   Status AwaitRows(RowPull* pull, std::span<float> rows) override;
+  bool rows_may_come_ahead() const override { return true; }
   bool has_rows_on_device() const override { return caches_.on_device != nullptr; }
   Status AwaitRowsOnDevice(RowPull* pull, device::Stream& stream,
                            device::Span<float> rows) override;

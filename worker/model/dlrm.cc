@@ -49,7 +49,7 @@ Status Dlrm::StartTraining(device::Stream& stream, device::Pointer<const float> 
                            int64_t mean_rows, const GradientBuffers& gradients) {
   const Input input{stream, parameters, rows};
   Begin(input, batch);
-  CHECK_EQ(rows.size, gradients.rows.size);
+  CheckShapes(*layout_, batch, gradients.rows.size);
   loss_sum_ = 0;
   last_.reset();
   if (batch.row_count == 0) {

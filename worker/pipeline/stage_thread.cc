@@ -174,7 +174,7 @@ Status StageThread::AwaitRows(StageBatch* batch) {
   if (batch->row_elements == 0) return OkStatus();
   const std::unique_ptr<RowPull> pull = std::move(batch->pull);
   const Timed timed(&waiting_);
-  WEIR_ASSIGN_OR_RETURN(rows_, finisher_.AwaitRows(pull.get(), batch->row_elements));
+  WEIR_ASSIGN_OR_RETURN(rows_, finisher_.rows().Await(pull.get(), batch->row_elements));
   return OkStatus();
 }
 
@@ -206,7 +206,7 @@ Status StageThread::Forward(std::unique_ptr<StageBatch> batch, const transport::
 
 // Where a row stands the first stage alone knows.
 Status StageThread::CountUnseen(const StageBatch& batch) {
-  WEIR_ASSIGN_OR_RETURN(const std::span<const float> rows, finisher_.RowsOnHost());
+  WEIR_ASSIGN_OR_RETURN(const std::span<const float> rows, finisher_.rows().OnHost());
   const auto place = [&](size_t row) {
     return math_.is_first()
                ? PlaceOf(config_.data(), *batch.chunk, static_cast<size_t>(batch.range.begin) + row)

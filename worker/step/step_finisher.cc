@@ -29,7 +29,7 @@ StepFinisher::StepFinisher(const Parts& parts)
       dense_(*parts.compute.device, static_cast<size_t>(parts.layout.flat_element_count()),
              "gradients"),
       factor_(*parts.compute.device, 1, "clipping"),
-      has_rows_on_device_(parts.client->has_rows_on_device()),
+      rows_(parts.compute, parts.stream, parts.client),
       needs_row_squares_(parts.client->needs_row_squares()) {
   if (parts.update.dense().clip_norm() > 0) {
     clipped_squares_.emplace(parts.compute, parts.client->square_sums());
@@ -40,29 +40,8 @@ compress::SquareSumsOfTensors StepFinisher::square_sums() {
   return clipped_squares_ ? clipped_squares_->of_step() : parts_.client->square_sums();
 }
 
-Result<device::Span<const float>> StepFinisher::AwaitRows(RowPull* pull, size_t element_count) {
-  Grow(*compute_.device, element_count, "embedding rows", &rows_);
-  used_rows_ = element_count;
-  const device::Span<float> on_device = rows_.device().first(element_count);
-  if (has_rows_on_device_) {
-    WEIR_RETURN_IF_ERROR(parts_.client->AwaitRowsOnDevice(pull, parts_.stream, on_device));
-  } else {
-    WEIR_RETURN_IF_ERROR(parts_.client->AwaitRows(pull, rows_.host().first(element_count)));
-    rows_.Upload(parts_.stream, element_count);
-  }
-  return device::Span<const float>(Used(rows_, element_count));
-}
-
 device::Span<float> StepFinisher::Used(const device::Mirror<float>& buffer, size_t count) const {
   return compute_.device->is_host() ? buffer.device().first(count) : buffer.device();
-}
-
-Result<std::span<const float>> StepFinisher::RowsOnHost() {
-  if (has_rows_on_device_) {
-    rows_.Download(parts_.stream, used_rows_);
-    WEIR_RETURN_IF_ERROR(parts_.stream.Synchronize());
-  }
-  return Host(rows_, used_rows_);
 }
 
 model::GradientBuffers StepFinisher::Gradients(size_t row_element_count) {

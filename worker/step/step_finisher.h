@@ -21,6 +21,7 @@
 #include "worker/step/chunk_work.h"
 #include "worker/step/clipped_squares.h"
 #include "worker/step/dead_units.h"
+#include "worker/step/step_rows.h"
 #include "worker/step/train_counters.h"
 
 namespace weir::worker {
@@ -41,11 +42,8 @@ class StepFinisher {
   // Where backward passes of this thread add up the squares of dense tensors.
   compress::SquareSumsOfTensors square_sums();
 
-  // Waits for a batch's embedding rows, [unique, dimension], and has them where they are computed
-  // with. Good until the next batch's.
-  Result<device::Span<const float>> AwaitRows(RowPull* pull, size_t element_count);
-  // The same where the host can read them.
-  Result<std::span<const float>> RowsOnHost();
+  // Of this thread's batches.
+  StepRows& rows() { return rows_; }
 
   // Room for a batch's gradients, good until the next one's.
   model::GradientBuffers Gradients(size_t row_element_count);
@@ -72,9 +70,9 @@ class StepFinisher {
   DeadUnits::Watch dead_units_;
   device::Buffer<float> dense_;   // flat
   device::Buffer<float> factor_;  // [1], of the last clipping
-  device::Mirror<float> rows_, row_gradients_;
-  size_t used_rows_ = 0, used_row_gradients_ = 0;  // elements, by the batch at hand
-  const bool has_rows_on_device_;
+  StepRows rows_;
+  device::Mirror<float> row_gradients_;
+  size_t used_row_gradients_ = 0;  // elements, by the batch at hand
   const bool needs_row_squares_;
   device::Mirror<float> row_squares_;  // [unique]; empty where no policy asks
   size_t used_row_squares_ = 0;

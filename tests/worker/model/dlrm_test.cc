@@ -441,6 +441,17 @@ TEST(DlrmCheckFinite, NamesBadInput) {
   EXPECT_THAT(step.Failure(), HasSubstr("the dense features."));
 }
 
+// Buffers that are as large as an earlier batch's, and not as large as each other.
+TEST(Dlrm, RowsAndTheirGradientsMayHaveMoreRoomThanTheBatch) {
+  TrainingStep step{ModelShape{}}, with_room{ModelShape{}};
+  const size_t count = step.row_gradients.size();
+  with_room.rows.resize(count + 32);
+  with_room.row_gradients.resize(count + 16);
+  EXPECT_EQ(with_room.Run(), step.Run());
+  with_room.row_gradients.resize(count);
+  EXPECT_EQ(with_room.row_gradients, step.row_gradients);
+}
+
 TEST(DlrmDeathTest, ABatchThatDoesNotFitIsOurOwnMistake) {
   TrainingStep step{ModelShape{}};
   step.batch.labels.pop_back();
