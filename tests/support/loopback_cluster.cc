@@ -97,15 +97,16 @@ void LoopbackCluster::StartServers() {
   for (uint32_t i = 0; i < options_.servers; ++i) StartServer(i);
 }
 
-kernels::Compute LoopbackCluster::ComputeOf(uint32_t trainer) const {
-  return options_.compute ? options_.compute(trainer) : model::CpuComputeFor(config_.model());
+kernels::Compute LoopbackCluster::ComputeOf(uint32_t trainer, uint32_t stage) const {
+  return options_.compute ? options_.compute(trainer, stage)
+                          : model::CpuComputeFor(config_.model());
 }
 
 std::unique_ptr<worker::ServerClient> LoopbackCluster::MakeClient(uint32_t trainer) {
   worker::LinkOptions link;
   for (uint32_t i = 0; i < options_.servers; ++i) link.server_addresses.push_back(Address(i));
   link.trainer = trainer;
-  link.compute = ComputeOf(trainer);
+  link.compute = ComputeOf(trainer, 0);
   transport::FaultPlan faults = options_.faults;
   faults.seed += trainer;
   return std::make_unique<worker::ServerClient>(
@@ -145,7 +146,7 @@ void LoopbackCluster::MakeStage(uint32_t trainer, uint32_t stage) {
     worker::LinkOptions options;
     for (uint32_t i = 0; i < options_.servers; ++i) options.server_addresses.push_back(Address(i));
     options.trainer = trainer;
-    options.compute = ComputeOf(trainer);
+    options.compute = ComputeOf(trainer, stage);
     options.stage = stage;
     options.stage_count = options_.stages;
     options.link_address = parts->links->address();
@@ -163,7 +164,7 @@ Status LoopbackCluster::RunStage(uint32_t trainer, uint32_t stage, Trainer* part
   WEIR_RETURN_IF_ERROR(parts->client->Connect());
   worker::WorkerOptions options;
   options.threads = options_.threads;
-  options.compute = ComputeOf(trainer);
+  options.compute = ComputeOf(trainer, stage);
   if (options_.stages > 1) {
     options.stage = stage;
     const worker::StageParts of_stage{
@@ -178,11 +179,11 @@ Status LoopbackCluster::RunStage(uint32_t trainer, uint32_t stage, Trainer* part
                             bool awaited_next) { client->TellAdopted(generation, awaited_next); },
         .tell_lost =
             [client = parts->client.get()](uint64_t generation) { client->TellLost(generation); }};
-    options.make_trainer = [this, parts, trainer,
+    options.make_trainer = [this, parts, trainer, stage,
                             of_stage](std::function<void(const Status&)> on_failure) {
       return std::make_unique<worker::StageTrainer>(parts->config, *parts->layout,
-                                                    ComputeOf(trainer), options_.threads, of_stage,
-                                                    std::move(on_failure));
+                                                    ComputeOf(trainer, stage), options_.threads,
+                                                    of_stage, std::move(on_failure));
     };
   }
   worker::Worker worker(parts->config, *parts->layout, std::move(options), parts->reader.get(),

@@ -40,7 +40,8 @@ struct ClusterOptions {
   std::optional<uint32_t> missing_stage = {};   // of trainer 0: nobody starts it
   transport::FaultPlan faults;                  // of every worker; its seed is varied by trainer
   std::string save = {};                        // where servers save the model; empty: they do not
-  std::function<kernels::Compute(uint32_t trainer)> compute = {};  // of a trainer; empty: the CPU's
+  // Of a trainer's stage; empty: the CPU's.
+  std::function<kernels::Compute(uint32_t trainer, uint32_t stage)> compute = {};
 };
 
 // Texts laid over each other, with defaults filled in. Dies on a config that is not valid.
@@ -82,7 +83,7 @@ class LoopbackCluster {
  private:
   struct Trainer;
 
-  kernels::Compute ComputeOf(uint32_t trainer) const;
+  kernels::Compute ComputeOf(uint32_t trainer, uint32_t stage) const;
   void MakeStage(uint32_t trainer, uint32_t stage);
   Status RunStage(uint32_t trainer, uint32_t stage, Trainer* parts);
 

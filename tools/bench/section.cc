@@ -31,6 +31,8 @@ constexpr Section kSections[] = {
     {"memory", "resident memory of server and trainers over 200,000 steps", BenchMemory},
     {"gpu/select", "a card's copies, and selection of a layer of 64 M elements", BenchGpuSelect,
      !kOneProcessor, kOnCard},
+    {"gpu/split", "what DCT-MP selects of 16,384 x 1,024 activations on a card", BenchGpuSplit,
+     !kOneProcessor, kOnCard},
     {"gpu/kernels", "each kernel of a step on a card, beside what it cannot be faster than",
      BenchGpuKernels, !kOneProcessor, kOnCard},
     {"gpu/products", "the products of each layer on a card, beside PyTorch's", BenchGpuProducts,

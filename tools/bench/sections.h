@@ -21,6 +21,7 @@ Result<Lines> BenchDistributed(const Options& options);
 Result<Lines> BenchNetwork(const Options& options);
 Result<Lines> BenchMemory(const Options& options);
 Result<Lines> BenchGpuSelect(const Options& options);
+Result<Lines> BenchGpuSplit(const Options& options);
 Result<Lines> BenchGpuKernels(const Options& options);
 Result<Lines> BenchGpuProducts(const Options& options);
 Result<Lines> BenchGpuTrainF32(const Options& options);

@@ -29,8 +29,6 @@ class Shape:
             int(re.search(r"k%s = (\d+);" % name, text)[1]) for name in ("DenseFeatures", "Tables", "Dimension"))
         layers = re.findall(r"\{(\d+), (\d+)(, true)?\}", text)
         self.layers = [(int(inputs), int(outputs), bool(first)) for inputs, outputs, first in layers]
-        # Those whose input is the result of a ReLU of the layer before.
-        self.after_relu = {layer for before, layer in zip(self.layers, self.layers[1:]) if before[1] == layer[0]}
         self.vectors = self.tables + 1
         self.elements = sum((inputs + 1) * outputs for inputs, outputs, _ in self.layers)
 
@@ -38,11 +36,6 @@ class Shape:
 def product(m, n, k):
     """(bytes, operations) of [m, n] sums over k."""
     return 4 * (m * k + k * n + m * n), 2 * m * n * k
-
-
-def with_pass(part, byte_count):
-    """part and one more pass over memory."""
-    return part[0] + byte_count, part[1]
 
 
 def total(parts):
@@ -56,12 +49,11 @@ def kernels(shape, batch):
     backward = [layer for layer in shape.layers if not layer[2]]
     yield ("transpose", 8 * n * shape.dense, 0)
     yield ("pool_tables", 8 * n * t * d + 4 * n * t, 0)
-    yield ("linear_forward", *total(with_pass(product(o, n, i), 8 * n * o) for i, o, _ in shape.layers))
+    yield ("linear_forward", *total(product(o, n, i) for i, o, _ in shape.layers))
     yield ("interaction_forward", 4 * n * (f * d + d + pairs), n * f * f * d)
     yield ("loss", 12 * n, 60 * n)
-    yield ("linear_backward_data", *total(
-        with_pass(product(layer[0], n, layer[1]), 12 * n * layer[0] if layer in shape.after_relu else 0) for layer in backward))
-    yield ("linear_backward_weight", *total(with_pass(product(o, i, n), 4 * n * o) for i, o, _ in shape.layers))
+    yield ("linear_backward_data", *total(product(i, n, o) for i, o, _ in backward))
+    yield ("linear_backward_weight", *total(product(o, i, n) for i, o, _ in shape.layers))
     yield ("interaction_backward", 8 * n * (f * d + d + pairs), 2 * n * f * f * d)
     yield ("scatter_tables", 12 * n * t * d + 4 * n * t, 0)
     yield ("accumulate_and_select", int((12 + 6 * SELECTED) * shape.elements), 2 * shape.elements)
@@ -96,8 +88,8 @@ def page():
             format(shape.elements, ","), 100 * SELECTED), "",
         "**Not measured:** no kernel has run on a card yet. What a card says will stand beside this, and the difference is what is left to do.",
         "Kernels that are launched once for each layer are counted together. Activations are read and written in 32 bits.",
-        "Products are cuBLASLt's. Bias and ReLU, the ReLU's gradient and the bias's are passes over memory of their own, and are counted with their product.",
-        "With `precision: BF16` each factor is first copied as bfloat16: 4 bytes more for each of its elements than here.",
+        "Beyond the floors: with cuBLASLt, bias and ReLU, the ReLU's gradient and the bias's are passes over memory of their own, nearly as many bytes again;",
+        "with `precision: BF16` each factor is first copied as bfloat16. A run without servers also reads its rows and applies its rules: 20 bytes more for each element of a row, with SGD.",
     ]
     for batch in BATCHES:
         lines += table(shape, batch)

@@ -56,6 +56,10 @@ TEST_F(SectionsOfACard, SelectionIsMeasured) {
   }
 }
 
+TEST_F(SectionsOfACard, WhatCrossesASplitIsMeasured) {
+  EXPECT_THAT(NamesOf("gpu/split"), Contains("gpu/split/dct_mp"));
+}
+
 TEST_F(SectionsOfACard, EachKernelOfThePageIsMeasured) {
   const auto names = NamesOf("gpu/kernels");
   for (const char* name :

@@ -51,10 +51,11 @@ class ReplicaOnACard : public testing::TestWithParam<const char*> {
   }
 
   const std::unique_ptr<gpu::CudaDevice> card_ = OpenCard();
-  LoopbackCluster cluster_{MakeConfig({kPushedModel, GetParam()}),
-                           {.servers = 3, .trainers = 1, .faults = {}, .compute = [this](uint32_t) {
-                              return gpu::CudaCompute(*card_, kernels::Precision::kF32, 64);
-                            }}};
+  LoopbackCluster cluster_{
+      MakeConfig({kPushedModel, GetParam()}),
+      {.servers = 3, .trainers = 1, .faults = {}, .compute = [this](uint32_t, uint32_t) {
+         return gpu::CudaCompute(*card_, kernels::Precision::kF32, 64);
+       }}};
   const size_t flat_ = static_cast<size_t>(cluster_.layout().flat_element_count());
   std::unique_ptr<worker::ServerClient> client_;
 };

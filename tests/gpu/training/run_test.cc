@@ -77,7 +77,7 @@ TEST_P(ClusterOnACard, LearnsAndSendsAsManyElements) {
   const v1::Config config = MakeConfig({kSmallModel, kDct});
   const Card card(config);
   ClusterOptions options{.servers = 2, .trainers = 2, .threads = 2, .faults = {}};
-  options.compute = [&](uint32_t trainer) {
+  options.compute = [&](uint32_t trainer, uint32_t) {
     return GetParam()[trainer] ? card.compute() : kernels::CpuCompute(kernels::Precision::kF32);
   };
   LoopbackCluster cluster(config, options);
@@ -100,7 +100,7 @@ TEST(OnACard, RowsThatArePulledStayOnTheCardForAWhile) {
       MakeConfig({kSmallModel, "compression { row_cache { rows: 100 max_age: 4 } }"});
   const Card card(config);
   ClusterOptions options{.servers = 2, .trainers = 1, .threads = 2, .faults = {}};
-  options.compute = [&](uint32_t) { return card.compute(); };
+  options.compute = [&](uint32_t, uint32_t) { return card.compute(); };
   LoopbackCluster cluster(config, options);
   cluster.Run();
   ExpectAllOk(cluster);
@@ -110,14 +110,16 @@ TEST(OnACard, RowsThatArePulledStayOnTheCardForAWhile) {
   EXPECT_GT(report.total().rows().cache_hits() * 4, report.total().rows().cache_lookups());
 }
 
-TEST(OnACard, StagesOfOneTrainerMayBeOnCardsAndOfAnotherOnTheCpu) {
+// One trainer's first stage and the other's last are on the card. A batch is two frames of a split.
+TEST(OnACard, APipelineMayMixCardsAndCpus) {
   WEIR_SKIP_WITHOUT_A_CARD();
-  const v1::Config config = MakeConfig(
-      {kSmallModel, R"(pipeline { split { after: "bottom/1" dct_mp { sparsity: 0.5 } } })"});
+  const v1::Config config =
+      MakeConfig({kSmallModel, "data { batch_size: 160 }",
+                  R"(pipeline { split { after: "bottom/1" dct_mp { sparsity: 0.5 } } })"});
   const Card card(config);
   ClusterOptions options{.servers = 1, .trainers = 2, .threads = 1, .stages = 2, .faults = {}};
-  options.compute = [&](uint32_t trainer) {
-    return trainer == 0 ? card.compute() : kernels::CpuCompute(kernels::Precision::kF32);
+  options.compute = [&](uint32_t trainer, uint32_t stage) {
+    return trainer == stage ? card.compute() : kernels::CpuCompute(kernels::Precision::kF32);
   };
   LoopbackCluster cluster(config, options);
   cluster.Run();
@@ -130,7 +132,7 @@ TEST(OnACard, AKernelThatFailsEndsTheRunWithItsName) {
   const v1::Config config = MakeConfig({kSmallModel});
   const Card card(config);
   ClusterOptions options{.servers = 1, .trainers = 1, .threads = 1, .faults = {}};
-  options.compute = [&](uint32_t) { return card.compute(); };
+  options.compute = [&](uint32_t, uint32_t) { return card.compute(); };
   LoopbackCluster cluster(config, options);
   FailAfterLaunches(300);
   cluster.Run();

@@ -1,0 +1,98 @@
+// Selection per sample: thresholds are those of a sorted column, and what reaches them is named
+// part after part. Frames of it are compared with the CPU's in tests/gpu/training.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "tests/gpu/kernels/operations.h"
+
+namespace weir::gpu {
+namespace {
+
+using test::Bench;
+
+struct SplitShape {
+  int64_t features, samples, keep, part;
+};
+
+// Of [features, samples], row-major.
+float ThresholdOf(const std::vector<float>& block, const SplitShape& shape, int64_t sample) {
+  std::vector<float> column;
+  for (int64_t f = 0; f < shape.features; ++f) {
+    const float magnitude = std::fabs(block[static_cast<size_t>(f * shape.samples + sample)]);
+    if (magnitude > 0) column.push_back(magnitude);
+  }
+  if (std::ssize(column) <= shape.keep) return 0;
+  std::ranges::sort(column, std::greater());
+  return column[static_cast<size_t>(shape.keep - 1)];
+}
+
+std::vector<float> DrawBlock(const SplitShape& shape) {
+  RandomStream random(static_cast<uint64_t>(shape.features));
+  std::vector<float> block(static_cast<size_t>(shape.features * shape.samples));
+  for (float& value : block) {
+    value = random.NextBelow(3) == 0 ? 0.0f : std::round(test::RandomEighth(&random) * 4) / 4;
+  }
+  return block;
+}
+
+struct ChosenOf {
+  std::vector<uint32_t> ends, positions;
+  std::vector<float> values, thresholds;
+};
+
+ChosenOf Choose(const Bench& bench, const SplitShape& shape, const std::vector<float>& block) {
+  const auto parts = static_cast<size_t>((shape.samples + shape.part - 1) / shape.part);
+  const auto on_card = bench.Put(block);
+  const auto ends = bench.Put(std::vector<uint32_t>(parts));
+  const auto positions = bench.Put(std::vector<uint32_t>(block.size()));
+  const auto values = bench.Put(std::vector<float>(block.size()));
+  const auto thresholds = bench.Put(std::vector<float>(static_cast<size_t>(shape.samples)));
+  bench.compute.split->choose_largest(
+      bench.stream, kernels::Dense(on_card.data(), shape.features, shape.samples), shape.keep,
+      shape.part, {ends.data(), positions.data(), values.data(), thresholds.data()});
+  return {bench.Get<uint32_t>(ends.span()), bench.Get<uint32_t>(positions.span()),
+          bench.Get<float>(values.span()), bench.Get<float>(thresholds.span())};
+}
+
+void ExpectChosen(const Bench& bench, const SplitShape& shape) {
+  const std::vector<float> block = DrawBlock(shape);
+  const ChosenOf chosen = Choose(bench, shape, block);
+  size_t next = 0;
+  for (size_t part = 0; part < chosen.ends.size(); ++part) {
+    const int64_t begin = static_cast<int64_t>(part) * shape.part;
+    const int64_t samples = std::min(shape.part, shape.samples - begin);
+    for (int64_t i = 0; i < shape.features * samples; ++i) {
+      const int64_t sample = begin + i % samples;
+      const float value = block[static_cast<size_t>(i / samples * shape.samples + sample)];
+      const float threshold = ThresholdOf(block, shape, sample);
+      ASSERT_EQ(chosen.thresholds[static_cast<size_t>(sample)], threshold);
+      if (value == 0 || std::fabs(value) < threshold) continue;
+      ASSERT_LT(next, chosen.ends[part]);
+      ASSERT_EQ(chosen.positions[next], static_cast<uint32_t>(i));
+      ASSERT_EQ(chosen.values[next++], value);
+    }
+    ASSERT_EQ(chosen.ends[part], next);
+  }
+}
+
+TEST(SplitKernelsOnACard, ChooseTheLargestOfEachSample) {
+  for (const SplitShape& shape : {SplitShape{1, 1, 1, 128},
+                                  {5, 33, 2, 128},
+                                  {40, 70, 4, 32},
+                                  {130, 64, 1, 64},
+                                  {17, 5, 17, 2}}) {
+    SCOPED_TRACE(::testing::Message() << shape.features << " x " << shape.samples);
+    for (const uint64_t seed : test::CardOrders()) {
+      test::SetCardOrder(seed);
+      const auto card = test::OpenCard();
+      if (card == nullptr) GTEST_SKIP() << test::CardFailure();
+      const auto compute = CudaCompute(*card, kernels::Precision::kF32, 64);
+      const auto stream = card->MakeStream();
+      ExpectChosen({compute, *stream}, shape);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weir::gpu

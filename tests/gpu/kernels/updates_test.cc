@@ -1,0 +1,158 @@
+// Update rules and rows on a card: each element takes the step that the host's would.
+#include <vector>
+
+#include "tests/gpu/kernels/operations.h"
+
+namespace weir::gpu {
+namespace {
+
+using kernels::UpdateStep;
+using test::Bench;
+
+std::vector<float> DrawOperand(size_t count, uint64_t seed) {
+  RandomStream random(seed);
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(random.NextNormal());
+  return values;
+}
+
+struct RuleCase {
+  UpdateStep step;
+  size_t moments;
+};
+
+const std::vector<RuleCase>& Rules() {
+  static const std::vector<RuleCase> rules = {
+      {kernels::SgdStep{0.1f, 0.01f}, 0},
+      {kernels::AdagradStep{0.1f, 0, 1e-6f}, 1},
+      {kernels::MomentumStep{0.9f, 0.1f, 0.05f, 0}, 1},
+      {kernels::AdamStep{0.9f, 0.1f, 0.99f, 0.01f, 0.1f, 1.5f, 1e-6f, 0}, 2}};
+  return rules;
+}
+
+void TakeOnHost(const UpdateStep& step, float gradient, float& value, float* m, float* v) {
+  switch (step.rule) {
+    case UpdateStep::Rule::kSgd:
+      return step.sgd.Take(gradient, value, m, v);
+    case UpdateStep::Rule::kAdagrad:
+      return step.adagrad.Take(gradient, value, m, v);
+    case UpdateStep::Rule::kMomentum:
+      return step.momentum.Take(gradient, value, m, v);
+    default:
+      return step.adam.Take(gradient, value, m, v);
+  }
+}
+
+// Not to the bit: a card may fuse a product and a sum.
+void ExpectClose(const std::vector<float>& got, const std::vector<float>& expected) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], expected[i], 1e-6f) << i;
+}
+
+// Calls use(bench) for two orders of the card's threads.
+template <typename Use>
+void OnCard(const Use& use) {
+  for (const uint64_t seed : test::CardOrders()) {
+    test::SetCardOrder(seed);
+    const auto card = test::OpenCard();
+    if (card == nullptr) GTEST_SKIP() << test::CardFailure();
+    const auto compute = CudaCompute(*card, kernels::Precision::kF32, 64);
+    const auto stream = card->MakeStream();
+    use(Bench{compute, *stream});
+  }
+}
+
+TEST(UpdatesOnACard, DenseElementsTakeTheirSteps) {
+  for (const RuleCase& rule : Rules()) {
+    for (const size_t count : {size_t{1}, size_t{255}, size_t{1000}}) {
+      OnCard([&](const Bench& bench) {
+        std::vector<float> values = DrawOperand(count, 1),
+                           moments = DrawOperand(count * rule.moments, 2);
+        for (float& moment : moments) moment *= moment;
+        const std::vector<float> gradients = DrawOperand(count, 3);
+        const auto on_card = bench.Put(values), of_moments = bench.Put(moments);
+        const auto of_gradients = bench.Put(gradients);
+        const auto n = static_cast<int64_t>(count);
+        bench.compute.update->update_dense(bench.stream, rule.step, {of_gradients.data(), n},
+                                           {on_card.data(), n}, of_moments.data());
+        for (size_t i = 0; i < count; ++i) {
+          TakeOnHost(rule.step, gradients[i], values[i], moments.data() + i,
+                     moments.data() + count + i);
+        }
+        ExpectClose(bench.Get<float>(on_card.span()), values);
+        ExpectClose(bench.Get<float>(of_moments.span()), moments);
+      });
+    }
+  }
+}
+
+constexpr size_t kRows = 20, kDimension = 5;
+
+// Row-wise Adagrad of one row.
+void TakeRowStep(const kernels::RowwiseAdagradStep& step, const float* gradient, float* row,
+                 float* state) {
+  float sum = 0;
+  for (size_t k = 0; k < kDimension; ++k) sum += gradient[k] * gradient[k];
+  *state += sum / kDimension;
+  const float divisor = kernels::AdagradDivisor(*state, step.epsilon);
+  for (size_t k = 0; k < kDimension; ++k) row[k] -= step.rate * gradient[k] / divisor;
+}
+
+TEST(UpdatesOnACard, RowsTakeTheirStepsAndOthersStay) {
+  const std::vector<uint32_t> numbers = {3, 19, 0, 7};
+  const kernels::RowwiseAdagradStep step{0.1f, 1e-6f};
+  OnCard([&](const Bench& bench) {
+    std::vector<float> values = DrawOperand(kRows * kDimension, 1), state(kRows, 0.5f);
+    const std::vector<float> gradients = DrawOperand(numbers.size() * kDimension, 3);
+    const auto on_card = bench.Put(values), of_state = bench.Put(state);
+    const auto of_gradients = bench.Put(gradients);
+    const auto of_numbers = bench.Put(numbers);
+    const auto is_trained = bench.Put(std::vector<uint8_t>(kRows));
+    bench.compute.update->update_rows(
+        bench.stream, step, {on_card.data(), of_state.data(), is_trained.data(), kDimension, 1},
+        {of_numbers.data(), 4}, of_gradients.data());
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      TakeRowStep(step, gradients.data() + i * kDimension, values.data() + numbers[i] * kDimension,
+                  &state[numbers[i]]);
+    }
+    ExpectClose(bench.Get<float>(on_card.span()), values);
+    ExpectClose(bench.Get<float>(of_state.span()), state);
+    EXPECT_EQ(bench.Get<uint8_t>(is_trained.span())[19], 1);
+    EXPECT_EQ(bench.Get<uint8_t>(is_trained.span())[18], 0);
+  });
+}
+
+// Rows of three, of ten.
+std::vector<float> RowsOf(const std::vector<float>& all, const std::vector<int>& numbers) {
+  std::vector<float> rows;
+  for (const int number : numbers) {
+    for (int k = 0; k < 3; ++k) {
+      rows.push_back(number < 0 ? 7.0f : all[static_cast<size_t>(3 * number + k)]);
+    }
+  }
+  return rows;
+}
+
+TEST(UpdatesOnACard, RowsAreReadCopiedAndWrittenByTheirNumbers) {
+  OnCard([&](const Bench& bench) {
+    const std::vector<float> all = DrawOperand(30, 1);
+    const auto from = bench.Put(all);
+    const auto numbers = bench.Put<uint32_t>({9, 0, 4}),
+               to_numbers = bench.Put<uint32_t>({1, 2, 0});
+    const auto some = bench.Put<uint32_t>({2, UINT32_MAX, 0});
+    const auto read = bench.Put(std::vector<float>(9)), copied = bench.Put(std::vector<float>(9));
+    const auto written = bench.Put(std::vector<float>(9, 7.0f));
+    const kernels::UpdateTable& table = *bench.compute.update;
+    table.read_rows(bench.stream, {from.data(), nullptr, nullptr, 3, 0}, {numbers.data(), 3},
+                    read.data());
+    table.copy_rows(bench.stream, from.data(), {numbers.data(), 3}, 3, {to_numbers.data(), 3},
+                    copied.data());
+    table.write_rows(bench.stream, from.data(), {some.data(), 3}, 3, written.data());
+    EXPECT_EQ(bench.Get<float>(read.span()), RowsOf(all, {9, 0, 4}));
+    EXPECT_EQ(bench.Get<float>(copied.span()), RowsOf(all, {4, 9, 0}));
+    EXPECT_EQ(bench.Get<float>(written.span()), RowsOf(all, {2, -1, 0})) << "one is nowhere";
+  });
+}
+
+}  // namespace
+}  // namespace weir::gpu
