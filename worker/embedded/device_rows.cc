@@ -193,7 +193,7 @@ class DeviceRows : public RowParameters {
 std::unique_ptr<RowParameters> MakeDeviceRows(const ModelLayout& layout,
                                               const store::UpdateRule& rule,
                                               const kernels::Compute& compute) {
-  if (rule.moves_at_rest()) return nullptr;
+  if (rule.moves_at_rest() || RowCount(layout) >= UINT32_MAX) return nullptr;
   return std::make_unique<DeviceRows>(layout, rule, compute);
 }
 

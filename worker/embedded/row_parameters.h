@@ -51,7 +51,8 @@ class RowParameters {
 // layout and rule outlive them, and so does the device.
 std::unique_ptr<RowParameters> MakeHostRows(const v1::Config& config, const ModelLayout& layout,
                                             const store::UpdateRule& rule);
-// Null where the device cannot apply the rule. Throws OutOfMemory.
+// Null where the device cannot apply the rule, or has no numbers for so many rows. Throws
+// OutOfMemory.
 std::unique_ptr<RowParameters> MakeDeviceRows(const ModelLayout& layout,
                                               const store::UpdateRule& rule,
                                               const kernels::Compute& compute);
