@@ -60,7 +60,7 @@ TEST(Buffers, WhatWasMovedFromIsEmpty) {
   Mirror<float> mirror(CpuDevice(), 2, "a test");
   mirror.host()[0] = 4;
   Mirror<float> other = std::move(mirror);
-  EXPECT_EQ(mirror.size(), 0u);  // NOLINT(bugprone-use-after-move): that is what is tested
+  EXPECT_EQ(mirror.size(), 0u);  // NOLINT: that is what is tested
   EXPECT_EQ(other.host()[0], 4);
 }
 

@@ -122,13 +122,12 @@ TEST(UpdatesOnACard, RowsTakeTheirStepsAndOthersStay) {
   });
 }
 
-// Rows of three, of ten.
-std::vector<float> RowsOf(const std::vector<float>& all, const std::vector<int>& numbers) {
+// Rows of three, of ten; 7 for one that is nowhere.
+constexpr size_t kNowhere = SIZE_MAX;
+std::vector<float> RowsOf(const std::vector<float>& all, const std::vector<size_t>& numbers) {
   std::vector<float> rows;
-  for (const int number : numbers) {
-    for (int k = 0; k < 3; ++k) {
-      rows.push_back(number < 0 ? 7.0f : all[static_cast<size_t>(3 * number + k)]);
-    }
+  for (const size_t number : numbers) {
+    for (size_t k = 0; k < 3; ++k) rows.push_back(number == kNowhere ? 7.0f : all[3 * number + k]);
   }
   return rows;
 }
@@ -150,7 +149,7 @@ TEST(UpdatesOnACard, RowsAreReadCopiedAndWrittenByTheirNumbers) {
     table.write_rows(bench.stream, from.data(), {some.data(), 3}, 3, written.data());
     EXPECT_EQ(bench.Get<float>(read.span()), RowsOf(all, {9, 0, 4}));
     EXPECT_EQ(bench.Get<float>(copied.span()), RowsOf(all, {4, 9, 0}));
-    EXPECT_EQ(bench.Get<float>(written.span()), RowsOf(all, {2, -1, 0})) << "one is nowhere";
+    EXPECT_EQ(bench.Get<float>(written.span()), RowsOf(all, {2, kNowhere, 0}));
   });
 }
 
