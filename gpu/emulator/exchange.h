@@ -76,7 +76,7 @@ struct Faults {
   uint64_t good_launches = UINT64_MAX;    // after so many more, launches fail
   int cards = 1;                          // 0: there is none
   int driver_version = 13000;             // 1000 major + 10 minor; 0: no driver
-  Library library = Library::kGood;
+  Library cublas_lt = Library::kGood;
 };
 Faults& faults();
 

@@ -28,37 +28,42 @@ struct InShared {
   __device__ uint32_t at(int64_t feature) const { return bits[feature * kLanes + lane]; }
 };
 
-// How many of the sample's magnitudes are at least `least`; for all its threads. counts: shared,
-// one a lane.
+// What `join` makes, over the sample's threads, of what each makes of its own magnitudes; for all
+// of them. Begins with `first`. joined: shared, one a lane.
+template <typename Magnitudes, typename Add, typename Join>
+__device__ uint32_t OverSample(const Magnitudes& magnitudes, int64_t features, uint32_t first,
+                               const Add& add, const Join& join, uint32_t* joined) {
+  const unsigned lane = threadIdx.x % kLanes, warp = threadIdx.x / kLanes;
+  __syncthreads();  // all have read the last one
+  if (warp == 0) joined[lane] = first;
+  __syncthreads();
+  uint32_t own = first;
+  for (int64_t f = warp; f < features; f += kWarps) own = add(own, magnitudes.at(f));
+  join(joined + lane, own);
+  __syncthreads();
+  return joined[lane];
+}
+
+// How many of the sample's magnitudes are at least `least`.
 template <typename Magnitudes>
 __device__ uint32_t CountReaching(const Magnitudes& magnitudes, int64_t features, uint32_t least,
                                   uint32_t* counts) {
-  const unsigned lane = threadIdx.x % kLanes, warp = threadIdx.x / kLanes;
-  __syncthreads();  // all have read the last count
-  if (warp == 0) counts[lane] = 0;
-  __syncthreads();
-  uint32_t own = 0;
-  for (int64_t f = warp; f < features; f += kWarps) own += magnitudes.at(f) >= least ? 1u : 0u;
-  atomicAdd(counts + lane, own);
-  __syncthreads();
-  return counts[lane];
+  return OverSample(
+      magnitudes, features, 0,
+      [least](uint32_t count, uint32_t bits) { return count + (bits >= least ? 1u : 0u); },
+      [](uint32_t* sum, uint32_t own) { atomicAdd(sum, own); }, counts);
 }
 
+// The least of them that is at least `bound`.
 template <typename Magnitudes>
 __device__ uint32_t LeastReaching(const Magnitudes& magnitudes, int64_t features, uint32_t bound,
                                   uint32_t* leasts) {
-  const unsigned lane = threadIdx.x % kLanes, warp = threadIdx.x / kLanes;
-  __syncthreads();
-  if (warp == 0) leasts[lane] = 0x7fffffffu;
-  __syncthreads();
-  uint32_t own = 0x7fffffffu;
-  for (int64_t f = warp; f < features; f += kWarps) {
-    const uint32_t bits = magnitudes.at(f);
-    if (bits >= bound && bits < own) own = bits;
-  }
-  atomicMin(leasts + lane, own);
-  __syncthreads();
-  return leasts[lane];
+  return OverSample(
+      magnitudes, features, 0x7fffffffu,
+      [bound](uint32_t least, uint32_t bits) {
+        return bits >= bound && bits < least ? bits : least;
+      },
+      [](uint32_t* least, uint32_t own) { atomicMin(least, own); }, leasts);
 }
 
 // The bits of the least magnitude kept: 1 where all that are not zero are.

@@ -48,7 +48,7 @@ inline const std::vector<CardLibrary>& CardLibraries() {
                                                          CardLibrary::kTakesNothing};
   return there_and_not;
 }
-inline void SetCardLibrary(CardLibrary library) { gpu::emulator::faults().library = library; }
+inline void SetCardLibrary(CardLibrary library) { gpu::emulator::faults().cublas_lt = library; }
 inline constexpr bool kIsEmulated = true;
 
 #endif

@@ -154,7 +154,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
   const Problem problem{*desc, *a, *b, *c, *d};
   const cublasStatus_t status = Check(problem);
   if (status != CUBLAS_STATUS_SUCCESS) return status;
-  if (faults().library == Library::kTakesNothing ||
+  if (faults().cublas_lt == Library::kTakesNothing ||
       !AreVectorsAligned(*a, preference->alignments[0]) ||
       !AreVectorsAligned(*b, preference->alignments[1])) {
     return CUBLAS_STATUS_NOT_SUPPORTED;
@@ -179,7 +179,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t /*handle*/, cublasLtMatmulDesc_t 
   if (!IsGoodFor(algorithm, problem, pointers, workspace, workspace_bytes)) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
-  if (faults().library == Library::kFails) return CUBLAS_STATUS_EXECUTION_FAILED;
+  if (faults().cublas_lt == Library::kFails) return CUBLAS_STATUS_EXECUTION_FAILED;
   ++TheLibraryCalls().products;
   Enqueue(stream, [=, alpha = *static_cast<const float*>(alpha),
                    beta = *static_cast<const float*>(beta), to = static_cast<float*>(d)] {

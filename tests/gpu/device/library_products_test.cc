@@ -82,7 +82,7 @@ TEST_F(LibraryProductsTest, WhatItDoesNotTakeIsAskedOnceAndIsForTiles) {
   const std::vector<float> expected = Data(Precision::kF32, 5, 3);
   stream_ = card_->MakeStream();
   Asked();
-  emulator::faults().library = Library::kTakesNothing;
+  emulator::faults().cublas_lt = Library::kTakesNothing;
   EXPECT_EQ(Data(Precision::kF32, 5, 3), expected);
   EXPECT_EQ(Data(Precision::kF32, 5, 3), expected);
   EXPECT_EQ(Asked(), (Calls{1, 0}));
@@ -100,11 +100,11 @@ TEST_F(LibraryProductsTest, ItIsToldHowAddressesAreAligned) {
       const std::vector<float> got = Data(precision, 5, 3, skipped);
       EXPECT_EQ(Asked().products, 1U);
       stream_ = card_->MakeStream();
-      emulator::faults().library = Library::kAbsent;
+      emulator::faults().cublas_lt = Library::kAbsent;
       EXPECT_EQ(Data(precision, 5, 3, skipped), got);
       EXPECT_EQ(Asked(), (Calls{0, 0}));
       stream_ = card_->MakeStream();
-      emulator::faults().library = Library::kGood;
+      emulator::faults().cublas_lt = Library::kGood;
     }
   }
 }
@@ -120,7 +120,7 @@ TEST_F(LibraryProductsTest, OnlySoManyPlansAreKept) {
 }
 
 TEST_F(LibraryProductsTest, WhatFailsIsNamedAndStaysTheStreamsError) {
-  emulator::faults().library = Library::kFails;
+  emulator::faults().cublas_lt = Library::kFails;
   const kernels::DeviceKernels& kernels = KernelsOf(Precision::kF32);
   const device::Buffer<float> one(*card_, 1, "a test");
   const kernels::DeviceMatrix matrix = kernels::Dense(one.data(), 1, 1);

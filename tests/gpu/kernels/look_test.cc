@@ -30,16 +30,13 @@ struct Look {
   // Calls use(bench, stripes, from).
   template <typename Use>
   void OnCard(const Use& use) const {
-    const auto card = test::OpenCard();
-    if (card == nullptr) GTEST_SKIP() << test::CardFailure();
-    const auto compute = CudaCompute(*card, kernels::Precision::kF32, 64);
-    const auto stream = card->MakeStream();
-    const Bench bench{compute, *stream};
-    const auto stripes = bench.Put(layers.stripes);
-    const auto gradient = bench.Put(inputs.gradient), residual = bench.Put(inputs.residual);
-    const auto squares = bench.Put(inputs.square_sums);
-    use(bench, kernels::StripesView{stripes.data(), static_cast<int64_t>(stripes.size())},
-        kernels::SelectFrom{gradient.data(), residual.data(), squares.data(), nullptr});
+    test::OnCard([&](const Bench& bench) {
+      const auto stripes = bench.Put(layers.stripes);
+      const auto gradient = bench.Put(inputs.gradient), residual = bench.Put(inputs.residual);
+      const auto squares = bench.Put(inputs.square_sums);
+      use(bench, kernels::StripesView{stripes.data(), static_cast<int64_t>(stripes.size())},
+          kernels::SelectFrom{gradient.data(), residual.data(), squares.data(), nullptr});
+    });
   }
 };
 

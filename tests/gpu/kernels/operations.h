@@ -22,11 +22,9 @@ inline constexpr size_t kMemoryBytes = size_t{64} << 20;
 
 using Operation = std::function<std::vector<float>(const Bench&)>;
 
-// Calls compare(of the CPU, of the card) for two orders of the card's threads.
-template <typename Compare>
-void OnBoth(kernels::Precision precision, const Operation& operation, const Compare& compare) {
-  const kernels::Compute cpu = kernels::CpuCompute(precision);
-  const std::vector<float> expected = operation({cpu, device::CpuStream()});
+// Calls use(bench) for two orders of the card's threads.
+template <typename Use>
+void OnCard(kernels::Precision precision, const Use& use) {
   for (const uint64_t seed : CardOrders()) {
     SCOPED_TRACE(::testing::Message() << "order " << seed);
     SetCardOrder(seed);
@@ -34,8 +32,20 @@ void OnBoth(kernels::Precision precision, const Operation& operation, const Comp
     if (card == nullptr) GTEST_SKIP() << CardFailure();
     const kernels::Compute compute = gpu::CudaCompute(*card, precision, 1 << 20);
     const auto stream = card->MakeStream();
-    compare(expected, operation({compute, *stream}));
+    use(Bench{compute, *stream});
   }
+}
+template <typename Use>
+void OnCard(const Use& use) {
+  OnCard(kernels::Precision::kF32, use);
+}
+
+// Calls compare(of the CPU, of the card) for two orders of the card's threads.
+template <typename Compare>
+void OnBoth(kernels::Precision precision, const Operation& operation, const Compare& compare) {
+  const kernels::Compute cpu = kernels::CpuCompute(precision);
+  const std::vector<float> expected = operation({cpu, device::CpuStream()});
+  OnCard(precision, [&](const Bench& bench) { compare(expected, operation(bench)); });
 }
 
 // To the bit, NaN being NaN.

@@ -92,14 +92,9 @@ TEST(SelectOnACard, NothingIsLostWhateverIsTaken) {
     const Layers layers(std::vector<uint32_t>(plans.size(), size));
     const Inputs inputs{DrawFlat(layers.flat_count, 1), DrawFlat(layers.flat_count, 2),
                         std::vector<float>(layers.flat_count, 0.5f), DrawFlat(100, 3)};
-    for (const uint64_t seed : test::CardOrders()) {
-      test::SetCardOrder(seed);
-      const auto card = test::OpenCard();
-      if (card == nullptr) GTEST_SKIP() << test::CardFailure();
-      const auto compute = CudaCompute(*card, kernels::Precision::kF32, 64);
-      const auto stream = card->MakeStream();
-      ExpectNothingIsLost(layers, inputs, Select({compute, *stream}, layers, plans, inputs));
-    }
+    test::OnCard([&](const Bench& bench) {
+      ExpectNothingIsLost(layers, inputs, Select(bench, layers, plans, inputs));
+    });
   }
 }
 
@@ -109,18 +104,16 @@ TEST(SelectOnACard, LevelsAreNextToTheGradientAndLeaveTheResidualAlone) {
   const Inputs inputs{DrawFlat(layers.flat_count, 1), DrawFlat(layers.flat_count, 2), {}, {0.25f}};
   const std::vector<LayerPlan> plans(
       2, {.taking = Taking::kLevels, .has_residual = 0, .most_levels = 100, .chance = 5});
-  const auto card = test::OpenCard();
-  if (card == nullptr) GTEST_SKIP() << test::CardFailure();
-  const auto compute = CudaCompute(*card, kernels::Precision::kF32, 64);
-  const auto stream = card->MakeStream();
-  const Selected selected = Select({compute, *stream}, layers, plans, inputs);
-  EXPECT_EQ(selected.residual, inputs.residual);
-  ASSERT_GT(selected.ends.back(), 1000u);
-  for (uint32_t i = 0; i < selected.ends[0]; ++i) {
-    const float of_element = inputs.gradient[kAround + selected.offsets[i]];
-    ASSERT_LT(std::fabs(selected.values[i] - of_element), 0.25f);
-    ASSERT_EQ(std::fmod(selected.values[i], 0.25f), 0.0f);
-  }
+  test::OnCard([&](const Bench& bench) {
+    const Selected selected = Select(bench, layers, plans, inputs);
+    EXPECT_EQ(selected.residual, inputs.residual);
+    ASSERT_GT(selected.ends.back(), 1000u);
+    for (uint32_t i = 0; i < selected.ends[0]; ++i) {
+      const float of_element = inputs.gradient[kAround + selected.offsets[i]];
+      ASSERT_LT(std::fabs(selected.values[i] - of_element), 0.25f);
+      ASSERT_EQ(std::fmod(selected.values[i], 0.25f), 0.0f);
+    }
+  });
 }
 
 }  // namespace

@@ -83,14 +83,7 @@ TEST(SplitKernelsOnACard, ChooseTheLargestOfEachSample) {
                                   {130, 64, 1, 64},
                                   {17, 5, 17, 2}}) {
     SCOPED_TRACE(::testing::Message() << shape.features << " x " << shape.samples);
-    for (const uint64_t seed : test::CardOrders()) {
-      test::SetCardOrder(seed);
-      const auto card = test::OpenCard();
-      if (card == nullptr) GTEST_SKIP() << test::CardFailure();
-      const auto compute = CudaCompute(*card, kernels::Precision::kF32, 64);
-      const auto stream = card->MakeStream();
-      ExpectChosen({compute, *stream}, shape);
-    }
+    test::OnCard([&](const Bench& bench) { ExpectChosen(bench, shape); });
   }
 }
 

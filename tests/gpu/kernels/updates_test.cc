@@ -8,6 +8,7 @@ namespace {
 
 using kernels::UpdateStep;
 using test::Bench;
+using test::OnCard;
 
 std::vector<float> DrawOperand(size_t count, uint64_t seed) {
   RandomStream random(seed);
@@ -47,19 +48,6 @@ void TakeOnHost(const UpdateStep& step, float gradient, float& value, float* m, 
 void ExpectClose(const std::vector<float>& got, const std::vector<float>& expected) {
   ASSERT_EQ(got.size(), expected.size());
   for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], expected[i], 1e-6f) << i;
-}
-
-// Calls use(bench) for two orders of the card's threads.
-template <typename Use>
-void OnCard(const Use& use) {
-  for (const uint64_t seed : test::CardOrders()) {
-    test::SetCardOrder(seed);
-    const auto card = test::OpenCard();
-    if (card == nullptr) GTEST_SKIP() << test::CardFailure();
-    const auto compute = CudaCompute(*card, kernels::Precision::kF32, 64);
-    const auto stream = card->MakeStream();
-    use(Bench{compute, *stream});
-  }
 }
 
 TEST(UpdatesOnACard, DenseElementsTakeTheirSteps) {
