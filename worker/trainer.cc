@@ -120,9 +120,13 @@ class Trainer::Thread {
   }
 
   Status Step(ChunkWork& chunk, Prepared& prepared) {
+    const double idle_before = stream_->idle_seconds();
     WEIR_ASSIGN_OR_RETURN(const device::Span<const float> rows,
                           finisher_.rows().Await(prepared.pull.get(), prepared.row_elements));
-    return chunk.is_test() ? Score(chunk, prepared, rows) : Train(chunk, prepared, rows);
+    if (chunk.is_test()) return Score(chunk, prepared, rows);
+    WEIR_RETURN_IF_ERROR(Train(chunk, prepared, rows));
+    trainer_.counters_.AddDeviceIdle(stream_->idle_seconds() - idle_before);
+    return OkStatus();
   }
 
   Status Score(ChunkWork& chunk, const Prepared& prepared, device::Span<const float> rows) {

@@ -67,6 +67,10 @@ class Stream {
   // Until all has happened. The first error since the stream was made.
   virtual Status Synchronize() = 0;
 
+  // How long there was nothing to do: from the end of each Synchronize to what was enqueued next,
+  // added up. 0 where the host itself computes.
+  virtual double idle_seconds() const { return 0; }
+
  protected:
   virtual void DoCopyToDevice(const void* from, void* to, size_t byte_count) = 0;
   virtual void DoCopyToHost(const void* from, void* to, size_t byte_count) = 0;

@@ -41,6 +41,15 @@ CudaStream::~CudaStream() {
   cudaStreamDestroy(stream_);
 }
 
+cudaStream_t CudaStream::handle() {
+  if (idle_since_) {
+    const std::chrono::duration<double> idle = std::chrono::steady_clock::now() - *idle_since_;
+    idle_seconds_ += idle.count();
+    idle_since_.reset();
+  }
+  return stream_;
+}
+
 void CudaStream::Keep(cudaError_t error, const char* what) {
   if (error != cudaSuccess) Keep(CudaStatus(error, what));
 }
@@ -67,46 +76,47 @@ void* CudaStream::Scratch(size_t byte_count) {
 
 void CudaStream::Repeat(uint64_t key, FunctionRef<void()> enqueue) {
   if (has_failed()) return;
-  Keep(graphs_.Run(key, stream_, enqueue, [this] { status_ = OkStatus(); }), "a graph");
+  Keep(graphs_.Run(key, handle(), enqueue, [this] { status_ = OkStatus(); }), "a graph");
 }
 
 void CudaStream::Record(device::Event* event) {
   if (has_failed()) return;
-  Keep(cudaEventRecord(static_cast<CudaEvent*>(event)->handle(), stream_), "recording an event");
+  Keep(cudaEventRecord(static_cast<CudaEvent*>(event)->handle(), handle()), "recording an event");
 }
 
 void CudaStream::Wait(const device::Event& event) {
   if (has_failed()) return;
-  Keep(cudaStreamWaitEvent(stream_, static_cast<const CudaEvent&>(event).handle(), 0),
+  Keep(cudaStreamWaitEvent(handle(), static_cast<const CudaEvent&>(event).handle(), 0),
        "waiting in a stream");
 }
 
 Status CudaStream::Synchronize() {
   if (!has_failed()) Keep(cudaStreamSynchronize(stream_), "what was enqueued");
+  if (!idle_since_) idle_since_ = std::chrono::steady_clock::now();
   return status_;
 }
 
 void CudaStream::DoCopyToDevice(const void* from, void* to, size_t byte_count) {
   if (has_failed() || byte_count == 0) return;
-  Keep(cudaMemcpyAsync(to, from, byte_count, cudaMemcpyHostToDevice, stream_),
+  Keep(cudaMemcpyAsync(to, from, byte_count, cudaMemcpyHostToDevice, handle()),
        "a copy to the card");
 }
 
 void CudaStream::DoCopyToHost(const void* from, void* to, size_t byte_count) {
   if (has_failed() || byte_count == 0) return;
-  Keep(cudaMemcpyAsync(to, from, byte_count, cudaMemcpyDeviceToHost, stream_),
+  Keep(cudaMemcpyAsync(to, from, byte_count, cudaMemcpyDeviceToHost, handle()),
        "a copy from the card");
 }
 
 void CudaStream::DoCopyOnDevice(const void* from, void* to, size_t byte_count) {
   if (has_failed() || byte_count == 0) return;
-  Keep(cudaMemcpyAsync(to, from, byte_count, cudaMemcpyDeviceToDevice, stream_),
+  Keep(cudaMemcpyAsync(to, from, byte_count, cudaMemcpyDeviceToDevice, handle()),
        "a copy on the card");
 }
 
 void CudaStream::DoZero(void* at, size_t byte_count) {
   if (has_failed() || byte_count == 0) return;
-  Keep(cudaMemsetAsync(at, 0, byte_count, stream_), "zeroing memory");
+  Keep(cudaMemsetAsync(at, 0, byte_count, handle()), "zeroing memory");
 }
 
 }  // namespace weir::gpu

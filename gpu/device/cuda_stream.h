@@ -7,8 +7,10 @@
 // Thread rule: one thread at a time. The device outlives it.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 
 #include "common/base/status.h"
 #include "common/device/buffers.h"
@@ -43,7 +45,8 @@ class CudaStream final : public device::Stream {
   CudaStream& operator=(const CudaStream&) = delete;
   ~CudaStream() override;
 
-  cudaStream_t handle() const { return stream_; }
+  // For what is enqueued at once: it ends the time in which the stream had nothing to do.
+  cudaStream_t handle();
   // Enqueues nothing any more.
   bool has_failed() const { return !status_.ok(); }
   // Keeps the error of what was enqueued, if it is the first. what: for the message.
@@ -60,6 +63,7 @@ class CudaStream final : public device::Stream {
   void Record(device::Event* event) override;
   void Wait(const device::Event& event) override;
   Status Synchronize() override;
+  double idle_seconds() const override { return idle_seconds_; }
 
  protected:
   void DoCopyToDevice(const void* from, void* to, size_t byte_count) override;
@@ -71,6 +75,8 @@ class CudaStream final : public device::Stream {
   CudaDevice& device_;
   cudaStream_t stream_ = nullptr;
   Status status_;
+  std::optional<std::chrono::steady_clock::time_point> idle_since_;
+  double idle_seconds_ = 0;
   device::Buffer<uint8_t> scratch_;
   CudaGraphs graphs_;
   const std::unique_ptr<LibraryProducts> products_;

@@ -41,6 +41,11 @@ struct CardKernel {
 std::vector<CardKernel> LayerKernels(const GemmShape& layer, int64_t batch);
 // All of a step of the paper's model but the selection.
 std::vector<CardKernel> StepKernels(int64_t batch);
+// What is beside a step in a run without servers: rows that are read, rules that are applied.
+std::vector<CardKernel> UpdateKernels(int64_t batch);
+// The matrix products of linear_forward and linear_backward_weight, without bias, ReLU and bias's
+// gradient.
+std::vector<CardKernel> BareProducts(const GemmShape& layer, int64_t batch);
 
 // Seconds on the card. Internal where its results are not the CPU's, as near as the precision
 // allows.

@@ -18,6 +18,17 @@ constexpr auto kStripe = static_cast<size_t>(kStripeElements);
 
 }  // namespace
 
+std::vector<kernels::StripePlace> StripesOfOneLayer(size_t element_count) {
+  std::vector<kernels::StripePlace> places;
+  for (size_t begin = 0; begin < element_count; begin += kStripe) {
+    places.push_back({.begin = static_cast<int64_t>(begin),
+                      .length = static_cast<uint32_t>(std::min(kStripe, element_count - begin)),
+                      .layer = 0,
+                      .first = static_cast<uint32_t>(begin)});
+  }
+  return places;
+}
+
 CardSelection::CardSelection(const Card& card, int64_t element_count, double density)
     : compute_(card.compute),
       count_(static_cast<size_t>(element_count)),
@@ -36,13 +47,7 @@ CardSelection::CardSelection(const Card& card, int64_t element_count, double den
 }
 
 void CardSelection::PlaceStripes() {
-  for (size_t i = 0; i < places_.size(); ++i) {
-    const size_t begin = i * kStripe;
-    places_.host()[i] = {.begin = static_cast<int64_t>(begin),
-                         .length = static_cast<uint32_t>(std::min(kStripe, count_ - begin)),
-                         .layer = 0,
-                         .first = static_cast<uint32_t>(begin)};
-  }
+  std::ranges::copy(StripesOfOneLayer(count_), places_.host().begin());
   places_.Upload(*stream_, places_.size());
 }
 

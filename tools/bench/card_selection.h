@@ -14,6 +14,8 @@
 
 namespace weir::bench {
 
+std::vector<kernels::StripePlace> StripesOfOneLayer(size_t element_count);
+
 class CardSelection {
  public:
   // density: the share that leaves in a step.

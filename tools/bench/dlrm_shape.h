@@ -30,4 +30,11 @@ inline constexpr std::array<GemmShape, 8> kDlrmLayers = {{{13, 512, true},
                                                           {256, 128},
                                                           {128, 1}}};
 
+// Weights and biases.
+constexpr int64_t DenseElements() {
+  int64_t elements = 0;
+  for (const GemmShape& layer : kDlrmLayers) elements += (layer.inputs + 1) * layer.outputs;
+  return elements;
+}
+
 }  // namespace weir::bench

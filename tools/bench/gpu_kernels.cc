@@ -2,10 +2,14 @@
 // the products of each layer beside PyTorch's.
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <string>
+#include <vector>
 
 #include "common/base/strings.h"
 #include "tools/bench/card_kernel.h"
+#include "tools/bench/card_looks.h"
 #include "tools/bench/card_selection.h"
 #include "tools/bench/gpu_peer.h"
 #include "tools/bench/sections.h"
@@ -33,16 +37,23 @@ Line FloorLine(const std::string& name, double seconds, double floor_seconds) {
 }
 
 // Of all layers as one.
-Result<Line> SelectionLine(const Card& card, const Options& options) {
-  int64_t elements = 0;
-  for (const GemmShape& layer : kDlrmLayers) elements += (layer.inputs + 1) * layer.outputs;
-  CardSelection layer(card, elements, 0.01);
+Status MeasureSelection(const Card& card, const Options& options, Lines* lines) {
+  const auto add = [&](const char* name, double element_bytes, device::Stream& stream,
+                       const std::function<void()>& enqueue) -> Status {
+    WEIR_ASSIGN_OR_RETURN(const double seconds, CardSeconds(stream, options, enqueue));
+    const CardKernel kernel = {name, element_bytes * static_cast<double>(DenseElements()), 0, {}};
+    lines->push_back(FloorLine(StrCat("gpu/kernels/", name), seconds, kernel.FloorSeconds()));
+    return OkStatus();
+  };
+  CardSelection layer(card, DenseElements(), 0.01);
   WEIR_RETURN_IF_ERROR(layer.CheckStep());
-  WEIR_ASSIGN_OR_RETURN(const double seconds,
-                        CardSeconds(layer.stream(), options, [&] { layer.Step(); }));
-  const CardKernel kernel = {"accumulate_and_select",
-                             kSelectedBytes * static_cast<double>(elements), 0, nullptr};
-  return FloorLine(StrCat("gpu/kernels/", kernel.name), seconds, kernel.FloorSeconds());
+  WEIR_RETURN_IF_ERROR(
+      add("accumulate_and_select", kSelectedBytes, layer.stream(), [&] { layer.Step(); }));
+  const CardLooks looks(card, DenseElements());
+  WEIR_RETURN_IF_ERROR(looks.CheckLargest());
+  WEIR_RETURN_IF_ERROR(add("find_largest", 12, looks.stream(), [&] { looks.FindLargest(); }));
+  WEIR_RETURN_IF_ERROR(looks.CheckBuckets());
+  return add("sum_buckets", 8, looks.stream(), [&] { looks.SumBuckets(); });
 }
 
 // Layers of another's shape are measured once.
@@ -58,13 +69,22 @@ std::vector<GemmShape> DistinctLayers(const Options& options) {
   return distinct;
 }
 
+// Of a bare product PyTorch's is that of the kernel.
+std::string NameWithPeer(const std::string& kernel) {
+  constexpr std::string_view kBare = "bare_";
+  return kernel.starts_with(kBare) ? StrCat("linear_", kernel.substr(kBare.size())) : kernel;
+}
+
 Status MeasureLayer(const GemmShape& layer, const PrecisionName& precision, const Card& card,
                     const GpuPeer& pytorch, const Options& options, Lines* lines) {
-  for (const CardKernel& kernel : LayerKernels(layer, options.quick ? kQuickBatch : kBatch)) {
+  const int64_t batch = options.quick ? kQuickBatch : kBatch;
+  std::vector<CardKernel> kernels = LayerKernels(layer, batch);
+  std::ranges::move(BareProducts(layer, batch), std::back_inserter(kernels));
+  for (const CardKernel& kernel : kernels) {
     WEIR_ASSIGN_OR_RETURN(const double seconds,
                           MeasureKernel(kernel, card, precision.precision, options));
-    const std::string figure =
-        StrCat(kernel.name, "_", layer.inputs, "x", layer.outputs, "_", precision.name);
+    const std::string figure = StrCat(NameWithPeer(kernel.name), "_", layer.inputs, "x",
+                                      layer.outputs, "_", precision.name);
     const double peer_seconds = pytorch.Value(figure);
     lines->push_back(
         {.name = StrCat("gpu/products/", precision.name, "/", layer.inputs, "x", layer.outputs, "/",
@@ -81,10 +101,12 @@ Status MeasureLayer(const GemmShape& layer, const PrecisionName& precision, cons
 
 Result<Lines> BenchGpuKernels(const Options& options) {
   const int64_t batch = options.quick ? kQuickBatch : kBatch;
+  std::vector<CardKernel> kernels = StepKernels(batch);
+  std::ranges::move(UpdateKernels(batch), std::back_inserter(kernels));
   Lines lines;
   for (const auto& [precision, name] : kPrecisions) {
     WEIR_ASSIGN_OR_RETURN(const Card card, OpenCardOf(options, precision, batch));
-    for (const CardKernel& kernel : StepKernels(batch)) {
+    for (const CardKernel& kernel : kernels) {
       const bool is_product = kernel.name.starts_with("linear_");
       if (precision == kernels::Precision::kBf16 && !is_product) continue;  // one form for both
       WEIR_ASSIGN_OR_RETURN(const double seconds, MeasureKernel(kernel, card, precision, options));
@@ -93,8 +115,7 @@ Result<Lines> BenchGpuKernels(const Options& options) {
           seconds, kernel.FloorSeconds()));
     }
     if (precision == kernels::Precision::kBf16) continue;
-    WEIR_ASSIGN_OR_RETURN(const Line selection, SelectionLine(card, options));
-    lines.push_back(selection);
+    WEIR_RETURN_IF_ERROR(MeasureSelection(card, options, &lines));
   }
   return lines;
 }

@@ -33,7 +33,23 @@ void PlaceBackwardWeight(const GemmShape& layer, int64_t n, Placing at) {
   });
 }
 
+// [m, n] sums over k, which is what the gradient of a layer's inputs is and no more.
+CardKernel BareProduct(const char* name, int64_t m, int64_t n, int64_t k) {
+  const double bytes = 4.0 * static_cast<double>(m * k + k * n + m * n);
+  return Named(name, bytes, 2.0 * static_cast<double>(m * n * k), [=](Placing at) {
+    const auto left = at.Matrix(k, m, m, 0.1f);
+    const auto right = at.Activations(k, n, 1);
+    const auto sums = at.Result(at.Activations(m, n));
+    at.Do([=] { at.kernels().linear_backward_data(at.stream(), right, left, {}, sums); });
+  });
+}
+
 }  // namespace
+
+std::vector<CardKernel> BareProducts(const GemmShape& layer, int64_t batch) {
+  return {BareProduct("bare_forward", layer.outputs, batch, layer.inputs),
+          BareProduct("bare_backward_weight", layer.outputs, layer.inputs, batch)};
+}
 
 std::vector<CardKernel> LayerKernels(const GemmShape& layer, int64_t batch) {
   const auto i = static_cast<double>(layer.inputs), o = static_cast<double>(layer.outputs);

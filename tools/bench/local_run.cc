@@ -31,16 +31,23 @@ std::vector<std::string> Command(const LocalRun& run, const std::string& out) {
   for (const std::string& file : StrSplit(run.config_files, ',')) {
     files.push_back(StrCat(SourceFolder(), "/configs/", file));
   }
-  const std::string override_text = StrCat(
-      "data { batch_size: ", run.batch_size, " synthetic { rows: ", run.rows,
-      " test_rows: ", run.test_rows, " } } compression { default { ", run.policy,
-      " } } cluster { concurrency_warmup_steps: 0 } run { evaluate_every_samples: ",  // at full
-                                                                                      // speed
-      run.evaluate_every_samples, " }");
+  const std::string override_text =
+      StrCat("data { batch_size: ", run.batch_size, " synthetic { rows: ", run.rows,
+             " test_rows: ", run.test_rows, " rows_per_table: ", run.table_rows,
+             " } } compression { default { ", run.policy, " } row_cache { rows: ", run.cached_rows,
+             " max_age: 1000000 } } cluster { concurrency_warmup_steps: 0 } run { "
+             "evaluate_every_samples: ",  // at full
+                                          // speed
+             run.evaluate_every_samples, " }");
   return Behind(run.link,
                 {BinaryFolder() + "/weir-local", "--config=" + StrJoin(files, ","),
                  "--override=" + override_text, StrCat("--servers=", run.servers), "--trainers=1",
                  "--threads=1", "--device=" + run.device, "--out=" + out});
+}
+
+// null: where there is none.
+double NumberOr0(const nlohmann::json& value) {
+  return value.is_number() ? value.get<double>() : 0.0;
 }
 
 // Follows the metrics of a run and says when it has shown enough.
@@ -71,13 +78,17 @@ class Watch {
 Result<LocalResult> ReadResult(const LocalRun& run, const std::string& out) {
   LocalResult result;
   std::ifstream summary_file(out + "/summary.json");
-  const auto summary = nlohmann::json::parse(summary_file, nullptr, /*allow_exceptions=*/false);
+  auto summary = nlohmann::json::parse(summary_file, nullptr, /*allow_exceptions=*/false);
   if (!summary.contains("train")) return Internal("weir-local left no summary.json");
   if (summary["train"]["samples"] != run.rows) {
     return Internal(StrCat("weir-local trained ", summary["train"]["samples"].dump(), " of ",
                            run.rows, " rows"));
   }
   result.samples_per_second = summary["train"]["samples_per_second"];
+  result.cache_hit_rate = NumberOr0(summary["rows"]["cache_hit_rate"]);
+  if (const double waiting = NumberOr0(summary["stages_time"]["device waiting"]); waiting > 0) {
+    result.device_waiting_share = waiting / NumberOr0(summary["train"]["seconds"]);
+  }
   // Guessing gives 0.57 or so on these rows, and a short run is not far below it; one that learns
   // nothing, or diverges, says nothing about speed.
   const nlohmann::json& logloss = summary["test"]["logloss"];  // null where there is none

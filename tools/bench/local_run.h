@@ -35,6 +35,8 @@ struct LocalRun {
   int64_t evaluate_every_samples = 0;  // 0: only at the end
   Link link = {nullptr};
   std::string device = "cpu";  // the trainer's
+  int64_t cached_rows = 0;     // of compression.row_cache, for as long as the run takes
+  int64_t table_rows = 100'000;
 };
 
 // A run takes seconds, so three repeats are the most.
@@ -42,6 +44,9 @@ inline constexpr int kMaxRunRepeats = 3;
 
 struct LocalResult {
   double samples_per_second = 0;
+  double cache_hit_rate = 0;  // 0 without a cache
+  // Of the time that was trained, that in which the trainer's device had nothing to do.
+  double device_waiting_share = 0;
 };
 
 // One scoring of the test rows while a run trains.

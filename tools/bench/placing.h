@@ -21,6 +21,8 @@ class Placing {
       : compute_(compute), stream_(stream), placed_(placed), random_(1) {}
 
   const kernels::DeviceKernels& kernels() const { return *compute_.kernels; }
+  // Null on the CPU.
+  const kernels::UpdateTable* update() const { return compute_.update; }
   device::Stream& stream() const { return stream_; }
   template <typename Call>
   void Do(Call call) {

@@ -22,6 +22,11 @@ void TrainCounters::AddSplits(const std::vector<model::SplitCounts>& counts) {
   for (size_t i = 0; i < counts.size(); ++i) splits_[i].Add(counts[i]);
 }
 
+void TrainCounters::AddDeviceIdle(double seconds) {
+  std::lock_guard lock(mutex_);
+  device_idle_seconds_ += seconds;
+}
+
 std::vector<model::SplitCounts> TrainCounters::splits() const {
   std::lock_guard lock(mutex_);
   return splits_;
@@ -39,6 +44,11 @@ void TrainCounters::FillReport(v1::WorkerReport* report) const {
   parts.set_last_samples(static_cast<uint64_t>(last[0]));
   parts.set_last_positives(static_cast<uint64_t>(last[1]));
   parts.set_last_logloss_sum(last[2]);
+  if (device_idle_seconds_ > 0) {
+    v1::StageTime& time = *report->add_stage_times();
+    time.set_name("device waiting");
+    time.set_seconds(device_idle_seconds_);
+  }
   for (size_t i = 0; i < splits_.size(); ++i) {
     splits_[i].FillReport(pipeline_.split(static_cast<int>(i)), report->add_splits());
   }

@@ -27,6 +27,9 @@ class TrainCounters {
   // One a split; none changes nothing.
   void AddSplits(const std::vector<model::SplitCounts>& counts);
 
+  // The stream of a step had nothing to do for so long, since the step before.
+  void AddDeviceIdle(double seconds);
+
   std::vector<model::SplitCounts> splits() const;
   void FillReport(v1::WorkerReport* report) const;
 
@@ -36,6 +39,7 @@ class TrainCounters {
   uint64_t samples_ = 0;
   uint64_t steps_ = 0;
   double logloss_sum_ = 0;
+  double device_idle_seconds_ = 0;
   metrics::RunParts<3> parts_;  // samples, positive ones, logloss
   std::vector<model::SplitCounts> splits_;
 };

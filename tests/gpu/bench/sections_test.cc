@@ -65,7 +65,8 @@ TEST_F(SectionsOfACard, EachKernelOfThePageIsMeasured) {
   for (const char* name :
        {"transpose", "pool_tables", "linear_forward/f32", "linear_forward/bf16",
         "interaction_forward", "loss", "linear_backward_data/f32", "linear_backward_weight/bf16",
-        "interaction_backward", "scatter_tables", "accumulate_and_select"}) {
+        "interaction_backward", "scatter_tables", "accumulate_and_select", "read_rows",
+        "update_rows", "update_dense", "find_largest", "sum_buckets"}) {
     EXPECT_THAT(names, Contains(StrCat("gpu/kernels/", name)));
   }
 }
@@ -74,6 +75,7 @@ TEST_F(SectionsOfACard, ProductsAreMeasured) {
   const auto names = NamesOf("gpu/products");
   EXPECT_THAT(names, Contains("gpu/products/f32/13x512/linear_forward"));
   EXPECT_THAT(names, Contains("gpu/products/bf16/13x512/linear_backward_weight"));
+  EXPECT_THAT(names, Contains("gpu/products/bf16/13x512/bare_forward"));
 }
 
 TEST_F(SectionsOfACard, TrainingIsMeasured) {

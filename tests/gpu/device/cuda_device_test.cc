@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include "common/device/buffers.h"
@@ -84,6 +86,24 @@ std::string MessageOf(CudaDevice& device, size_t byte_count, const std::string& 
     return error.what();
   }
   return "";
+}
+
+// Not before it has been waited for: what lies behind may still run.
+TEST_F(CudaDeviceTest, AStreamWithNothingToDoIsIdle) {
+  const auto device = *CudaDevice::Open(0);
+  const device::Buffer<float> buffer(*device, 3, "a test");
+  const auto stream = device->MakeStream();
+  stream->Zero(buffer.span());
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  stream->Zero(buffer.span());
+  EXPECT_EQ(stream->idle_seconds(), 0);
+  for (int waits = 0; waits < 2; ++waits) ASSERT_TRUE(stream->Synchronize().ok());
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  stream->Zero(buffer.span());
+  const double idle_seconds = stream->idle_seconds();
+  EXPECT_GE(idle_seconds, 0.002);
+  stream->Zero(buffer.span());
+  EXPECT_EQ(stream->idle_seconds(), idle_seconds);
 }
 
 TEST_F(CudaDeviceTest, WhoAsksForMoreThanTheBudgetHearsWhoHasIt) {

@@ -108,6 +108,9 @@ TEST(OnACard, RowsThatArePulledStayOnTheCardForAWhile) {
   EXPECT_EQ(report.total().samples(), 3200u);
   EXPECT_LT(report.test().normalized_entropy(), 1.02);
   EXPECT_GT(report.total().rows().cache_hits() * 4, report.total().rows().cache_lookups());
+  ASSERT_EQ(report.total().stage_times_size(), 1);
+  EXPECT_EQ(report.total().stage_times(0).name(), "device waiting");
+  EXPECT_GT(report.total().stage_times(0).seconds(), 0);
 }
 
 // One trainer's first stage and the other's last are on the card. A batch is two frames of a split.

@@ -36,6 +36,17 @@ TEST_F(LocalRunResult, IsTheSpeedOfARunThatLearned) {
       Read(StrCat("{", kTrain, R"(, "test": {"samples": 1000, "logloss": 0.6499}})"));
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->samples_per_second, 12345.5);
+  EXPECT_EQ(result->cache_hit_rate, 0);
+  EXPECT_EQ(result->device_waiting_share, 0);
+}
+
+TEST_F(LocalRunResult, HasWhatACacheAndADeviceDid) {
+  const auto result = Read(R"({"train": {"samples": 2000, "samples_per_second": 1, "seconds": 8},
+      "test": {"samples": 1000, "logloss": 0.5}, "rows": {"cache_hit_rate": 0.75},
+      "stages_time": {"device waiting": 2}})");
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->cache_hit_rate, 0.75);
+  EXPECT_EQ(result->device_waiting_share, 0.25);
 }
 
 TEST_F(LocalRunResult, IsRefusedWhereRowsWereNotTrained) {
