@@ -37,7 +37,7 @@ struct RowNumbers {
 
 struct UpdateTable {
   // Rows [begin, begin + count) get the initial values of ids 0 .. count - 1 of a table
-  // (InitialRowValues, common/layout/model_layout.h): uniform in +-bound, drawn by the id's key,
+  // (InitialRowValues, common/layout/initial_values.h): uniform in +-bound, drawn by the id's key,
   // the hash of key and id. All of their state is `state`.
   void (*initialize_rows)(device::Stream&, const StoredRows& rows, int64_t begin, int64_t count,
                           uint64_t key, double bound, float state);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/check.h"
+#include "common/layout/initial_values.h"
 
 namespace weir::store {
 namespace {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "common/base/check.h"
+#include "common/layout/initial_values.h"
 #include "common/store/update_rules.h"
 
 namespace weir::store {

@@ -11,19 +11,6 @@
 namespace weir::server {
 namespace {
 
-uint32_t StageOf(const ModelLayout& layout, uint32_t tensor) {
-  const auto stages = layout.stages();
-  const auto found = std::ranges::find_if(
-      stages, [&](const StageSpec& stage) { return tensor < stage.end_tensor; });
-  return static_cast<uint32_t>(found - stages.begin());
-}
-
-uint32_t RowStage(const ModelLayout& layout) {
-  const auto stages = layout.stages();
-  return static_cast<uint32_t>(std::ranges::find_if(stages, &StageSpec::has_interaction) -
-                               stages.begin());
-}
-
 // For so many rows of a partition a push or a pull makes room at once: one of 128 samples has about
 // as many at one of several servers.
 constexpr size_t kRowsAtFirst = 64;
@@ -63,7 +50,6 @@ Shard::Shard(const v1::Config& config, const ModelLayout& layout, uint32_t shard
       dense_rule_(store::MakeUpdateRule(config.update().dense())),
       row_rule_(store::MakeUpdateRule(config.update().rows())),
       arena_(config.cluster().server_threads()),
-      row_stage_(RowStage(layout)),
       versions_(layout.stages().size()) {
   MakePieces(CodingOf(config.cluster().answer_values()), awaits_load, progress);
   for (size_t slot = 0; slot < partition_count_; ++slot) {
@@ -77,7 +63,7 @@ void Shard::MakePieces(wire::ValueCoding answer_values, bool awaits_load, LoadPr
   for (const PieceSpec& piece : layout_.pieces()) {
     if (piece.server != shard_index_) continue;
     dense_slots_[{piece.tensor, static_cast<uint32_t>(piece.begin)}] = own.size();
-    dense_stages_.push_back(StageOf(layout_, piece.tensor));
+    dense_stages_.push_back(layout_.StageOfTensor(piece.tensor));
     own.push_back(&piece);
     total_bytes += ValueBytes(piece);
   }
@@ -198,9 +184,9 @@ Status Shard::CheckServes(uint32_t table, std::span<const uint64_t> ids) const {
 }
 
 Status Shard::RouteRows(const wire::FrameView& frame, PendingAnswer* pending) const {
-  if (!Has(pending->stage, row_stage_)) {
+  if (!Has(pending->stage, layout_.row_stage())) {
     return InvalidData(
-        StrCat("stage ", *pending->stage, " pushes rows; stage ", row_stage_, " has them"));
+        StrCat("stage ", *pending->stage, " pushes rows; stage ", layout_.row_stage(), " has them"));
   }
   const uint32_t table = frame.header.tensor;
   WEIR_RETURN_IF_ERROR(CheckTable(table));

@@ -60,7 +60,7 @@ class Shard {
   // Steps of the stage queued so far.
   uint64_t version(StageId stage = {}) const { return versions_[stage.value_or(0)]; }
   // Of the stage that has the rows.
-  uint64_t row_version() const { return versions_[row_stage_]; }
+  uint64_t row_version() const { return versions_[layout_.row_stage()]; }
   const ModelLayout& layout() const { return layout_; }
   // How rows look on the way to a trainer.
   wire::ValueCoding row_values() const { return row_values_; }
@@ -110,7 +110,6 @@ class Shard {
   std::vector<std::unique_ptr<RowStrand>> rows_;
   std::map<std::pair<uint32_t, uint32_t>, size_t> dense_slots_;  // (tensor, begin)
   std::vector<uint32_t> dense_stages_;                           // per dense strand
-  uint32_t row_stage_ = 0;                                       // the one with the interaction
   std::vector<uint64_t> versions_;                               // per stage
 };
 

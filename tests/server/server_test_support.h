@@ -10,6 +10,7 @@
 #include "common/base/check.h"
 #include "common/config/defaults.h"
 #include "common/config/validate_config.h"
+#include "common/layout/initial_values.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/protocol.pb.h"

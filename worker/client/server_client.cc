@@ -10,11 +10,6 @@
 namespace weir::worker {
 namespace {
 
-// What this worker runs.
-StageSpec StageOf(const ModelLayout& layout, const LinkOptions& options) {
-  return options.stage_count > 1 ? layout.stages()[options.stage] : layout.whole();
-}
-
 std::optional<uint32_t> StageNumber(const LinkOptions& options) {
   if (options.stage_count > 1) return options.stage;
   return std::nullopt;
@@ -36,8 +31,8 @@ StepEncoder::Scratch& ThreadScratch() {
 ServerClient::ServerClient(const v1::Config& config, const ModelLayout& layout, LinkOptions options,
                            std::unique_ptr<transport::ClientTransport> transport)
     : layout_(layout),
-      stage_(StageOf(layout, options)),
       stage_number_(StageNumber(options)),
+      stage_(layout.stage_of(stage_number_)),
       device_(*options.compute.device),
       caches_(MakeRowCaches(config.compression().row_cache(), layout, options.compute)),
       encoder_(config, layout, options.trainer, stage_, options.compute),

@@ -80,8 +80,8 @@ class ServerClient : public ParameterClient {
   Status LoadPolicyStates();
 
   const ModelLayout& layout_;
-  const StageSpec stage_;  // or the whole model
-  const std::optional<uint32_t> stage_number_;
+  const std::optional<uint32_t> stage_number_;  // nothing: the whole model
+  const StageSpec stage_;
   device::Device& device_;
   uint64_t dense_bytes_ = 0;  // of its tensors, 32 bits each
   const RowCaches caches_;

@@ -3,6 +3,7 @@
 #include "common/base/check.h"
 #include "common/device/buffers.h"
 #include "common/device/step_order.h"
+#include "common/layout/initial_values.h"
 #include "worker/embedded/dense_parameters.h"
 
 namespace weir::worker {

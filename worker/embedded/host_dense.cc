@@ -2,6 +2,7 @@
 #include <mutex>
 
 #include "common/device/cpu_device.h"
+#include "common/layout/initial_values.h"
 #include "common/tensor/aligned_buffer.h"
 #include "worker/embedded/dense_parameters.h"
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/base/utf8.h"
+#include "common/layout/initial_values.h"
 
 namespace weir::worker {
 namespace {

@@ -13,6 +13,7 @@
 
 #include "common/base/check.h"
 #include "common/config/defaults.h"
+#include "common/layout/initial_values.h"
 
 namespace weir {
 namespace {

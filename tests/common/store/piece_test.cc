@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/base/random.h"
+#include "common/layout/initial_values.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/common/store/store_test_support.h"

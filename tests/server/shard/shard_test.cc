@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/base/random.h"
+#include "common/layout/initial_values.h"
 #include "common/store/piece.h"
 #include "common/store/update_rule.h"
 #include "common/wire/score_frame.h"

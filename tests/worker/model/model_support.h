@@ -10,6 +10,7 @@
 #include "common/compress/square_sums.h"
 #include "common/config/defaults.h"
 #include "common/device/cpu_device.h"
+#include "common/layout/initial_values.h"
 #include "common/layout/model_layout.h"
 #include "common/tensor/aligned_buffer.h"
 #include "tests/common/kernels/gradient_check.h"

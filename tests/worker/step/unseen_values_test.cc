@@ -6,6 +6,7 @@
 
 #include "common/base/strings.h"
 #include "common/config/defaults.h"
+#include "common/layout/initial_values.h"
 
 namespace weir::worker {
 namespace {
