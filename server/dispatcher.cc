@@ -99,10 +99,9 @@ void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello, 
     LOG(INFO) << "trainer " << seat.trainer << " stage " << seat.stage << " incarnation "
               << hello.incarnation() << " connection " << hello.connection();
   }
-  auto pending = std::make_shared<PendingAnswer>();
+  auto pending = std::make_shared<PendingStep>();
   pending->stage = worker.stage;
-  CHECK(shard_->Route(pending.get()).ok());  // no frames: only makes the slots
-  Do(worker, peer, std::move(verdict), std::move(pending));
+  Do(worker, peer, std::move(verdict), std::move(pending), /*staleness=*/0);
 }
 
 void Dispatcher::OnPush(const transport::PeerId& peer, const v1::Push& push,
@@ -115,29 +114,31 @@ void Dispatcher::OnPush(const transport::PeerId& peer, const v1::Push& push,
   if (push.is_refresh() && message.parts.size() > 1) {
     return Refuse(peer, "a refresh with gradients", false);
   }
-  auto pending = std::make_shared<PendingAnswer>();
+  auto pending = std::make_shared<PendingStep>();
   pending->stage = worker->stage;
   const bool is_next = push.sequence() == worker->session.last_sequence() + 1;
   if (is_next && is_saved_ && !push.is_refresh()) {
     return Refuse(peer, "training is over, and the model is being saved without this push", false);
   }
-  if (is_next) pending->push = std::move(message);  // a repeated one is answered, not applied
-  if (Status status = shard_->Route(pending.get()); !status.ok()) {
-    return Refuse(peer, status.message(), false);
+  if (is_next) {  // a repeated one is answered, not applied
+    Result<Contribution> routed = shard_->Route(worker->stage, std::move(message));
+    if (!routed.ok()) return Refuse(peer, routed.status().message(), false);
+    pending->contributions.push_back(*std::move(routed));
   }
+  uint32_t staleness = 0;
   auto verdict = worker->session.OnPush(peer, push, shard_->version(worker->stage));
   if (verdict.task && verdict.task->apply) {
     pending->is_step = !push.is_refresh();
     const uint64_t step = shard_->version(worker->stage) + (pending->is_step ? 1 : 0);
-    if (pending->is_step) pending->staleness = Staleness(push, step);
+    if (pending->is_step) staleness = Staleness(push, step);
     if (listeners_.offset) listeners_.offset(worker->seat, push, step);
   }
-  Do(*worker, peer, std::move(verdict), std::move(pending));
+  Do(*worker, peer, std::move(verdict), std::move(pending), staleness);
 }
 
 void Dispatcher::Do(Worker& worker, const transport::PeerId& peer,
-                    session::ServerSession::Verdict verdict,
-                    std::shared_ptr<PendingAnswer> pending) {
+                    session::ServerSession::Verdict verdict, std::shared_ptr<PendingStep> pending,
+                    uint32_t staleness) {
   if (verdict.refusal) return Refuse(peer, *verdict.refusal, verdict.refusal_retry);
   if (verdict.reply) {
     v1::Header header;
@@ -145,7 +146,7 @@ void Dispatcher::Do(Worker& worker, const transport::PeerId& peer,
     Send(peer, header, {});
   }
   if (!verdict.task) return;
-  pending->task = *verdict.task;
+  pending->answers.push_back({.task = *verdict.task, .staleness = staleness, .values = {}});
   ++worker.tasks_in_flight;
   shard_->Post(std::move(pending));
 }
@@ -187,33 +188,35 @@ void Dispatcher::OnModelPull(const transport::PeerId& peer, const v1::ModelPull&
 
 void Dispatcher::Flush(const Outbox::Contents& finished) {
   for (const auto& section : finished.sections) SendSection(*section);
-  for (const auto& answer : finished.answers) SendAnswer(*answer);
+  for (const auto& step : finished.steps) {
+    for (PendingAnswer& answer : step->answers) SendAnswer(*step, &answer);
+  }
   for (const auto& rows : finished.rows) SendRows(*rows);
 }
 
-void Dispatcher::SendAnswer(PendingAnswer& pending) {
-  const session::AnswerSlot& slot = pending.task.slot;
+void Dispatcher::SendAnswer(const PendingStep& step, PendingAnswer* pending) {
+  const session::AnswerSlot& slot = pending->task.slot;
   Worker& worker = workers_.at({slot.trainer, slot.stage});
   --worker.tasks_in_flight;
-  if (!pending.status.ok()) {
+  if (!pending->status.ok()) {
     // A process that took the seat meanwhile has nothing to do with it.
     if (slot.incarnation != worker.session.incarnation()) return;
     worker.failed_incarnation = slot.incarnation;
-    worker.failure = pending.status.message();
-    return Refuse(worker.session.peer(), pending.status.message(), false);
+    worker.failure = pending->status.message();
+    return Refuse(worker.session.peer(), pending->status.message(), false);
   }
 
   v1::Header header;
   v1::Answer& answer = *header.mutable_answer();
   answer.set_connection(slot.connection);
   answer.set_index(slot.index);
-  answer.set_sequence(pending.task.sequence);
-  answer.set_version(pending.version);
-  answer.set_durable_sequence(pending.task.sequence);  // without a log: the last answered
-  answer.set_staleness(pending.staleness);
-  answer.set_is_catch_up(!pending.is_step);
+  answer.set_sequence(pending->task.sequence);
+  answer.set_version(step.version);
+  answer.set_durable_sequence(pending->task.sequence);  // without a log: the last answered
+  answer.set_staleness(pending->staleness);
+  answer.set_is_catch_up(!step.is_step);
   for (transport::Message& message : worker.session.OnAnswerBuilt(
-           slot, session::MakeMessage(header, session::ToBody(std::move(pending.answers))))) {
+           slot, session::MakeMessage(header, session::ToBody(std::move(pending->values))))) {
     Send(worker.session.peer(), std::move(message));
   }
 }

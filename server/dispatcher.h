@@ -78,8 +78,8 @@ class Dispatcher {
   // The same of a message that has come from there, of which it tells.
   Worker* Hear(const transport::PeerId& peer);
   void Do(Worker& worker, const transport::PeerId& peer, session::ServerSession::Verdict verdict,
-          std::shared_ptr<PendingAnswer> pending);
-  void SendAnswer(PendingAnswer& pending);
+          std::shared_ptr<PendingStep> pending, uint32_t staleness);
+  void SendAnswer(const PendingStep& step, PendingAnswer* pending);
   void SendRows(const PendingRows& rows);
   void SendSection(PendingSection& section);
   void Send(const transport::PeerId& peer, const v1::Header& header, std::vector<Bytes> body);

@@ -33,17 +33,33 @@ DenseStrand::DenseStrand(const ModelLayout& layout, const PieceSpec& spec,
       slot_(slot),
       strand_(arena) {}
 
-void DenseStrand::Visit(std::shared_ptr<PendingAnswer> pending, Outbox* outbox) {
+void DenseStrand::Visit(std::shared_ptr<PendingStep> pending, Outbox* outbox) {
   strand_.Post([this, pending = std::move(pending), outbox]() mutable {
-    if (const wire::FrameView* frame = pending->dense_frames[slot_]) {
-      if (Status status = Apply(*frame, pending->version); !status.ok()) {
-        pending->Fail(std::move(status));
+    Apply(pending.get());
+    if (pending->is_step) piece_.FinishPush(pending->version);
+    for (size_t i = 0; i < pending->answers.size(); ++i) {
+      PendingAnswer& answer = pending->answers[i];
+      if (i > 0 && answer.task.since == pending->answers[i - 1].task.since) {
+        answer.values[slot_] = pending->answers[i - 1].values[slot_];
+      } else {
+        Answer(answer.task.since, &answer.values[slot_]);
       }
     }
-    if (pending->is_step) piece_.FinishPush(pending->version);
-    Answer(pending->task.since, &pending->answers[slot_]);
     FinishShare(std::move(pending), outbox);
   });
+}
+
+void DenseStrand::Apply(PendingStep* pending) {
+  GradientApplier& applier = Scratch().applier;
+  const auto count = pending->contributions.size();
+  for (size_t i = 0; i < count; ++i) {
+    const wire::FrameView* const frame = pending->contributions[i].dense_frames[slot_];
+    if (frame == nullptr) continue;
+    Status status = count == 1 ? applier.Apply(*frame, pending->version, tensor_name_, &piece_)
+                               : applier.Add(*frame, tensor_name_, piece_);
+    if (!status.ok()) pending->Fail(i, std::move(status));
+  }
+  if (count > 1) applier.ApplyMean(count, pending->version, &piece_);
 }
 
 void DenseStrand::Save(std::shared_ptr<PendingSection> pending, Outbox* outbox) {
@@ -54,10 +70,6 @@ void DenseStrand::Save(std::shared_ptr<PendingSection> pending, Outbox* outbox) 
     saved_model::AppendPiece(piece_.spec(), piece_.values(), state, &pending->frames);
     outbox->Put(std::move(pending));
   });
-}
-
-Status DenseStrand::Apply(const wire::FrameView& frame, uint64_t version) {
-  return Scratch().applier.Apply(frame, version, tensor_name_, &piece_);
 }
 
 void DenseStrand::Answer(uint64_t since, Bytes* out) const {

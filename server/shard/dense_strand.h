@@ -18,12 +18,12 @@ namespace weir::server {
 
 class DenseStrand {
  public:
-  // slot: this strand's index in PendingAnswer. awaits_load: as of store::Piece.
+  // slot: this strand's index in PendingStep. awaits_load: as of store::Piece.
   DenseStrand(const ModelLayout& layout, const PieceSpec& spec, const store::UpdateRule& rule,
               wire::ValueCoding answer_values, size_t slot, bool awaits_load, StrandArena* arena);
 
   // Queues this strand's part of the work, or does it if that is small and the strand idle.
-  void Visit(std::shared_ptr<PendingAnswer> pending, Outbox* outbox);
+  void Visit(std::shared_ptr<PendingStep> pending, Outbox* outbox);
 
   // Queues writing the piece down for a saved model.
   void Save(std::shared_ptr<PendingSection> pending, Outbox* outbox);
@@ -33,7 +33,7 @@ class DenseStrand {
   int64_t memory_bytes() const { return piece_.memory_bytes(); }
 
  private:
-  Status Apply(const wire::FrameView& frame, uint64_t version);
+  void Apply(PendingStep* pending);
   void Answer(uint64_t since, Bytes* out) const;
 
   const std::string tensor_name_;

@@ -1,6 +1,6 @@
-// Work on its way through the strands: a push (or a hello) that becomes an answer, and a row pull
-// that becomes a reply. Each strand fills its own slot; the last one to finish hands the whole to
-// the outbox.
+// Work on its way through the strands: a step, of pushes that become answers (or of none, after a
+// hello), and a row pull that becomes a reply. Each strand fills its own slot; the last one to
+// finish hands the whole to the outbox.
 //
 // Place in the life of a batch: dispatcher -> **strands** -> outbox -> I/O thread.
 // Thread rule: the dispatcher fills everything before posting; then each strand touches only its
@@ -38,26 +38,39 @@ struct RowGradients {
 // The stage that a worker runs; nothing: all of them.
 using StageId = std::optional<uint32_t>;
 
-struct PendingAnswer {
-  StageId stage;
-  session::AnswerTask task;
-  uint64_t version = 0;  // of the stage's parameters
-  bool is_step = false;  // a push that asks for more than its answer
-  uint32_t staleness = 0;
-  transport::Message push;                           // owns the bytes that the frames point into
-  std::vector<const wire::FrameView*> dense_frames;  // per dense strand; null: nothing for it
+// A worker's push, sorted by who applies which part of it.
+struct Contribution {
+  transport::Message push;  // owns the bytes that the frames point into
   std::vector<wire::FrameView> frames;
-  std::vector<RowGradients> row_gradients;  // per row partition
-  std::vector<Bytes> answers;               // per dense strand: a VALUES frame or nothing
+  std::vector<const wire::FrameView*> dense_frames;  // per dense strand; null: nothing for it
+  std::vector<RowGradients> row_gradients;           // per row partition
+};
+
+// What a worker is told once the step is done.
+struct PendingAnswer {
+  session::AnswerTask task;
+  uint32_t staleness = 0;
+  std::vector<Bytes> values;  // per dense strand: a VALUES frame or nothing
+  Status status = {};         // of its contribution: what a peer should not have sent; see Fail
+};
+
+// A step of the parameters, or none, and the answers that follow it. Of one worker's push, or of
+// several that go together: then it is their mean, in the order of the list.
+struct PendingStep {
+  StageId stage;
+  uint64_t version = 0;  // of the stage's parameters
+  bool is_step = false;  // somebody asks for more than answers
+  std::vector<Contribution> contributions;
+  std::vector<PendingAnswer> answers;  // the first are of those who contribute, in their order
   std::atomic<int> left{0};
 
-  // The first failure of any strand (bytes that a peer should not have sent).
-  void Fail(Status failure) {
+  // The first failure of any strand with a contribution.
+  void Fail(size_t contribution, Status failure) {
     std::lock_guard lock(mutex);
+    Status& status = answers[contribution].status;
     if (status.ok()) status = std::move(failure);
   }
   std::mutex mutex;
-  Status status;
 };
 
 struct PendingRows {
@@ -108,16 +121,14 @@ class Outbox {
     is_attended_ = true;
   }
 
-  void Put(std::shared_ptr<PendingAnswer> answer) {
-    PutInto(&Contents::answers, std::move(answer));
-  }
+  void Put(std::shared_ptr<PendingStep> step) { PutInto(&Contents::steps, std::move(step)); }
   void Put(std::shared_ptr<PendingRows> rows) { PutInto(&Contents::rows, std::move(rows)); }
   void Put(std::shared_ptr<PendingSection> section) {
     PutInto(&Contents::sections, std::move(section));
   }
 
   struct Contents {
-    std::vector<std::shared_ptr<PendingAnswer>> answers;
+    std::vector<std::shared_ptr<PendingStep>> steps;
     std::vector<std::shared_ptr<PendingRows>> rows;
     std::vector<std::shared_ptr<PendingSection>> sections;
   };

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "common/base/strings.h"
@@ -11,6 +13,30 @@
 #include "server/shard/finite.h"
 
 namespace weir::server {
+namespace {
+
+// Each row once, in the order in which they come first.
+RowGradients MeanOf(const std::vector<const RowGradients*>& parts, size_t worker_count,
+                    size_t dimension) {
+  RowGradients mean;
+  std::map<std::pair<uint32_t, uint64_t>, size_t> places;  // in mean.values
+  for (const RowGradients* part : parts) {
+    for (const store::BatchRow& row : part->rows) {
+      const auto [place, is_new] = places.try_emplace({row.table, row.id}, mean.values.size());
+      if (is_new) {
+        mean.rows.push_back({row.table, static_cast<uint32_t>(mean.rows.size()), row.id});
+        mean.values.resize(mean.values.size() + dimension);
+      }
+      const float* const from = part->values.data() + row.position * dimension;
+      for (size_t d = 0; d < dimension; ++d) mean.values[place->second + d] += from[d];
+    }
+  }
+  for (float& value : mean.values) value /= static_cast<float>(worker_count);
+  return mean;
+}
+
+}  // namespace
+
 RowStrand::RowStrand(const ModelLayout& layout, const store::UpdateRule& rule, size_t slot,
                      StrandArena* arena)
     : dimension_(static_cast<size_t>(layout.embedding_dimension())),
@@ -18,19 +44,29 @@ RowStrand::RowStrand(const ModelLayout& layout, const store::UpdateRule& rule, s
       slot_(slot),
       strand_(arena) {}
 
-void RowStrand::Visit(std::shared_ptr<PendingAnswer> pending, Outbox* outbox) {
+void RowStrand::Visit(std::shared_ptr<PendingStep> pending, Outbox* outbox) {
   strand_.Post([this, pending = std::move(pending), outbox]() mutable {
-    if (Status status = Apply(pending->row_gradients[slot_], pending->version); !status.ok()) {
-      pending->Fail(std::move(status));
-    }
+    Apply(pending.get());
     FinishShare(std::move(pending), outbox);
   });
 }
 
-Status RowStrand::Apply(const RowGradients& gradients, uint64_t version) {
-  WEIR_RETURN_IF_ERROR(Check(gradients));
-  rows_.ApplyBatch(gradients.rows, gradients.values, version);
-  return OkStatus();
+void RowStrand::Apply(PendingStep* pending) {
+  std::vector<const RowGradients*> sound;
+  for (size_t i = 0; i < pending->contributions.size(); ++i) {
+    const RowGradients& gradients = pending->contributions[i].row_gradients[slot_];
+    if (Status status = Check(gradients); !status.ok()) {
+      pending->Fail(i, std::move(status));
+    } else {
+      sound.push_back(&gradients);
+    }
+  }
+  if (sound.empty()) return;
+  if (pending->contributions.size() == 1) {
+    return rows_.ApplyBatch(sound[0]->rows, sound[0]->values, pending->version);
+  }
+  const RowGradients mean = MeanOf(sound, pending->contributions.size(), dimension_);
+  rows_.ApplyBatch(mean.rows, mean.values, pending->version);
 }
 
 // All of them are sound: a partition's share of a push is applied entirely or not at all.

@@ -18,7 +18,7 @@ class RowStrand {
   RowStrand(const ModelLayout& layout, const store::UpdateRule& rule, size_t slot,
             StrandArena* arena);
 
-  void Visit(std::shared_ptr<PendingAnswer> pending, Outbox* outbox);
+  void Visit(std::shared_ptr<PendingStep> pending, Outbox* outbox);
   void Read(std::shared_ptr<PendingRows> pending, Outbox* outbox);
 
   // Queues writing down rows for a saved model.
@@ -28,7 +28,7 @@ class RowStrand {
   const store::RowPartitionStore& rows() const { return rows_; }  // when the strand is idle
 
  private:
-  Status Apply(const RowGradients& gradients, uint64_t version);
+  void Apply(PendingStep* pending);
   Status Check(const RowGradients& gradients) const;
 
   const size_t dimension_;

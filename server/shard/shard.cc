@@ -29,6 +29,12 @@ DecodedRows& RowScratch() {
   return scratch;
 }
 
+bool HasRows(const PendingStep& step, size_t partition) {
+  return std::ranges::any_of(step.contributions, [&](const Contribution& contribution) {
+    return !contribution.row_gradients[partition].rows.empty();
+  });
+}
+
 uint64_t ValueBytes(const PieceSpec& piece) {
   return static_cast<uint64_t>(piece.element_count) * sizeof(float);
 }
@@ -120,49 +126,51 @@ Status Shard::Load(const saved_model::SavedModel& model, const v1::Config& confi
   return OkStatus();
 }
 
-Status Shard::FindFrames(PendingAnswer* pending) const {
+Status Shard::FindFrames(Contribution* contribution) const {
   // Of each piece one frame; of each table one, and those that are full.
   const size_t most_frames = dense_.size() + layout_.tables().size() +
-                             transport::WireBytes(pending->push) / wire::kRowFrameValues;
-  session::BodyReader reader(pending->push);
+                             transport::WireBytes(contribution->push) / wire::kRowFrameValues;
+  session::BodyReader reader(contribution->push);
   while (!reader.done()) {
     WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, reader.Next());
-    if (pending->frames.size() == most_frames) {
+    if (contribution->frames.size() == most_frames) {
       return InvalidData("a push carries more frames than this server has pieces and tables");
     }
-    pending->frames.push_back(frame);
+    contribution->frames.push_back(frame);
   }
   return OkStatus();
 }
 
-Status Shard::Route(PendingAnswer* pending) const {
-  pending->dense_frames.assign(dense_.size(), nullptr);
-  pending->answers.resize(dense_.size());
-  pending->row_gradients.resize(rows_.size());
-  WEIR_RETURN_IF_ERROR(FindFrames(pending));
-  for (const wire::FrameView& frame : pending->frames) {
+Result<Contribution> Shard::Route(StageId stage, transport::Message push) const {
+  Contribution contribution;
+  contribution.push = std::move(push);
+  contribution.dense_frames.assign(dense_.size(), nullptr);
+  contribution.row_gradients.resize(rows_.size());
+  WEIR_RETURN_IF_ERROR(FindFrames(&contribution));
+  for (const wire::FrameView& frame : contribution.frames) {
     if (frame.header.kind == wire::FrameKind::kGradient) {
-      WEIR_RETURN_IF_ERROR(RouteDense(frame, pending));
+      WEIR_RETURN_IF_ERROR(RouteDense(stage, frame, &contribution));
     } else if (frame.header.kind == wire::FrameKind::kRowGradients) {
-      WEIR_RETURN_IF_ERROR(RouteRows(frame, pending));
+      WEIR_RETURN_IF_ERROR(RouteRows(stage, frame, &contribution));
     } else {
       return InvalidData(StrCat("a push carries a ", wire::DescribeFrame(frame.header)));
     }
   }
-  return OkStatus();
+  return contribution;
 }
 
-Status Shard::RouteDense(const wire::FrameView& frame, PendingAnswer* pending) const {
+Status Shard::RouteDense(StageId stage, const wire::FrameView& frame,
+                         Contribution* contribution) const {
   const auto found = dense_slots_.find({frame.header.tensor, frame.header.begin});
   if (found == dense_slots_.end()) {
     return InvalidData(StrCat("server ", shard_index_, " does not serve the piece of tensor ",
                               frame.header.tensor, " at ", frame.header.begin));
   }
-  if (!Has(pending->stage, dense_stages_[found->second])) {
-    return InvalidData(StrCat("stage ", *pending->stage, " pushes a gradient of tensor ",
+  if (!Has(stage, dense_stages_[found->second])) {
+    return InvalidData(StrCat("stage ", *stage, " pushes a gradient of tensor ",
                               frame.header.tensor, ", which is not its own"));
   }
-  const wire::FrameView*& slot = pending->dense_frames[found->second];
+  const wire::FrameView*& slot = contribution->dense_frames[found->second];
   if (slot != nullptr) return InvalidData("a push carries two gradients for one piece");
   slot = &frame;
   return OkStatus();
@@ -183,10 +191,11 @@ Status Shard::CheckServes(uint32_t table, std::span<const uint64_t> ids) const {
       StrCat("server ", shard_index_, " does not serve row ", *foreign, " of table ", table));
 }
 
-Status Shard::RouteRows(const wire::FrameView& frame, PendingAnswer* pending) const {
-  if (!Has(pending->stage, layout_.row_stage())) {
+Status Shard::RouteRows(StageId stage, const wire::FrameView& frame,
+                        Contribution* contribution) const {
+  if (!Has(stage, layout_.row_stage())) {
     return InvalidData(
-        StrCat("stage ", *pending->stage, " pushes rows; stage ", layout_.row_stage(), " has them"));
+        StrCat("stage ", *stage, " pushes rows; stage ", layout_.row_stage(), " has them"));
   }
   const uint32_t table = frame.header.tensor;
   WEIR_RETURN_IF_ERROR(CheckTable(table));
@@ -196,7 +205,7 @@ Status Shard::RouteRows(const wire::FrameView& frame, PendingAnswer* pending) co
       frame, dimension, static_cast<uint64_t>(layout_.tables()[table].row_count), &ids, &values));
   WEIR_RETURN_IF_ERROR(CheckServes(table, ids));
   for (size_t i = 0; i < ids.size(); ++i) {
-    RowGradients& part = pending->row_gradients[RowPartition(table, ids[i], partition_count_)];
+    RowGradients& part = contribution->row_gradients[RowPartition(table, ids[i], partition_count_)];
     if (part.rows.empty()) part.Reserve(kRowsAtFirst, dimension);
     part.rows.push_back({table, static_cast<uint32_t>(part.rows.size()), ids[i]});
     const auto first = values.begin() + static_cast<std::ptrdiff_t>(i * dimension);
@@ -205,19 +214,20 @@ Status Shard::RouteRows(const wire::FrameView& frame, PendingAnswer* pending) co
   return OkStatus();
 }
 
-void Shard::Post(std::shared_ptr<PendingAnswer> pending) {
+void Shard::Post(std::shared_ptr<PendingStep> pending) {
   const StageId stage = pending->stage;
   if (pending->is_step) {
     for (uint32_t i = 0; i < versions_.size(); ++i) versions_[i] += Has(stage, i) ? 1 : 0;
   }
   pending->version = version(stage);
+  for (PendingAnswer& answer : pending->answers) answer.values.resize(dense_.size());
   std::vector<DenseStrand*> visited;
   for (size_t slot = 0; slot < dense_.size(); ++slot) {
     if (Has(stage, dense_stages_[slot])) visited.push_back(dense_[slot].get());
   }
   std::vector<RowStrand*> touched;
-  for (size_t slot = 0; slot < pending->row_gradients.size(); ++slot) {
-    if (!pending->row_gradients[slot].rows.empty()) touched.push_back(rows_[slot].get());
+  for (size_t slot = 0; slot < rows_.size(); ++slot) {
+    if (HasRows(*pending, slot)) touched.push_back(rows_[slot].get());
   }
   pending->left = static_cast<int>(visited.size() + touched.size());
   if (pending->left == 0) return outbox_->Put(std::move(pending));

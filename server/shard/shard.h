@@ -41,12 +41,12 @@ class Shard {
   Status Load(const saved_model::SavedModel& model, const v1::Config& config,
               LoadProgress* progress);
 
-  // Sorts the push's frames into the strands' slots. InvalidData for anything that this server does
-  // not serve, or this stage does not have; nothing is queued then.
-  Status Route(PendingAnswer* pending) const;
+  // Sorts the push's frames by strands. InvalidData for anything that this server does not serve,
+  // or this stage does not have.
+  Result<Contribution> Route(StageId stage, transport::Message push) const;
 
-  // Queues a routed push, or an answer without one. A step gets the stage's next version.
-  void Post(std::shared_ptr<PendingAnswer> pending);
+  // Queues a step of routed pushes, or answers without one. A step gets the stage's next version.
+  void Post(std::shared_ptr<PendingStep> pending);
 
   // Sorts the request's ROW_IDS frames by partition and queues the reads.
   Status PostRows(std::shared_ptr<PendingRows> pending, const transport::Message& message);
@@ -83,9 +83,9 @@ class Shard {
  private:
   void MakePieces(wire::ValueCoding answer_values, bool awaits_load, LoadProgress* progress);
   // What the push carries, frame after frame.
-  Status FindFrames(PendingAnswer* pending) const;
-  Status RouteDense(const wire::FrameView& frame, PendingAnswer* pending) const;
-  Status RouteRows(const wire::FrameView& frame, PendingAnswer* pending) const;
+  Status FindFrames(Contribution* contribution) const;
+  Status RouteDense(StageId stage, const wire::FrameView& frame, Contribution* contribution) const;
+  Status RouteRows(StageId stage, const wire::FrameView& frame, Contribution* contribution) const;
   // row_count, frame_count: of the request's frames before this one.
   Status RouteRowIds(const wire::FrameView& frame, size_t row_count, size_t frame_count,
                      PendingRows* pending) const;

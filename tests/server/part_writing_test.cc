@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/server/server_test_support.h"
+#include "tests/server/shard/step_support.h"
 #include "tests/support/temp_folder.h"
 
 namespace weir::server {
@@ -55,11 +56,7 @@ TEST_F(PartWriting, SaysWhatCannotBeWritten) {
 // It would take the place of a model that is of use.
 TEST_F(PartWriting, AModelThatIsNotFiniteIsNone) {
   for (int i = 0; i < 3; ++i) {
-    auto pending = std::make_shared<PendingAnswer>();
-    pending->push = MakeParts({}, {GradientFrame(layout_.pieces()[0], 0, {7}, {3e38f})});
-    pending->task.apply = pending->is_step = true;
-    ASSERT_TRUE(shard_.Route(pending.get()).ok());
-    shard_.Post(std::move(pending));
+    shard_.Post(MakeStep(shard_, {{GradientFrame(layout_.pieces()[0], 0, {7}, {3e38f})}}).value());
     shard_.WaitIdle();
   }
   EXPECT_THAT(WritePart(&shard_, path(), &progress_).status().message(),

@@ -17,6 +17,7 @@
 #include "server/part_writing.h"
 #include "server/shard/shard.h"
 #include "tests/server/server_test_support.h"
+#include "tests/server/shard/step_support.h"
 
 namespace weir::server {
 namespace {
@@ -54,13 +55,9 @@ class Servers {
   // A gradient for each piece and for a part of the rows.
   void Train() {
     for (uint32_t i = 0; i < shards_.size(); ++i) {
-      auto pending = std::make_shared<PendingAnswer>();
-      pending->push = MakeParts({}, GradientsFor(i));
-      pending->task.apply = pending->is_step = true;
-      CHECK(shards_[i]->Route(pending.get()).ok());
-      shards_[i]->Post(std::move(pending));
+      shards_[i]->Post(MakeStep(*shards_[i], {GradientsFor(i)}).value());
       shards_[i]->WaitIdle();
-      CHECK(outbox_.TakeAll().answers[0]->status.ok());
+      CHECK(outbox_.TakeAll().steps[0]->answers[0].status.ok());
     }
   }
 

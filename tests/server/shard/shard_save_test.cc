@@ -14,6 +14,7 @@
 #include "common/store/row_table.h"
 #include "server/shard/shard.h"
 #include "tests/server/server_test_support.h"
+#include "tests/server/shard/step_support.h"
 
 namespace weir::server {
 namespace {
@@ -38,23 +39,16 @@ class StagedShard {
       : layout_(config, 1), shard_(config, layout_, 0, &outbox_) {}
 
   void Push(uint32_t stage, std::vector<Bytes> body = {}) {
-    auto pending = std::make_shared<PendingAnswer>();
-    pending->push = MakeParts({}, std::move(body));
-    pending->stage = stage;
-    pending->task.apply = true;
-    pending->is_step = true;
-    const Status routed = shard_.Route(pending.get());
-    CHECK(routed.ok()) << routed;
-    shard_.Post(std::move(pending));
+    shard_.Post(MakeStep(shard_, {std::move(body)}, 0, stage).value());
     shard_.WaitIdle();
-    CHECK(outbox_.TakeAll().answers[0]->status.ok());
+    CHECK(outbox_.TakeAll().steps[0]->answers[0].status.ok());
   }
 
   // An answer without a push.
   void Answer(uint32_t stage) {
-    auto pending = std::make_shared<PendingAnswer>();
+    auto pending = std::make_shared<PendingStep>();
     pending->stage = stage;
-    CHECK(shard_.Route(pending.get()).ok());
+    pending->answers.emplace_back();
     shard_.Post(std::move(pending));
     shard_.WaitIdle();
     outbox_.TakeAll();

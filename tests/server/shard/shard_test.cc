@@ -18,6 +18,7 @@
 #include "common/wire/score_frame.h"
 #include "tests/common/wire/frame_bytes.h"
 #include "tests/server/server_test_support.h"
+#include "tests/server/shard/step_support.h"
 
 namespace weir::server {
 namespace {
@@ -29,41 +30,33 @@ using testing::UnorderedElementsAre;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-std::shared_ptr<PendingAnswer> MakePush(std::vector<Bytes> body) {
-  auto pending = std::make_shared<PendingAnswer>();
-  pending->push = MakeParts({}, std::move(body));
-  pending->task.apply = true;
-  pending->is_step = true;
-  pending->task.since = 0;
-  return pending;
-}
-
 class ShardTest : public testing::Test {
  protected:
   explicit ShardTest(v1::Config config = TinyConfig()) : config_(std::move(config)) {}
 
-  Status Route(std::vector<Bytes> body) { return shard_.Route(MakePush(std::move(body)).get()); }
+  Status Route(std::vector<Bytes> body) { return MakeStep(shard_, {std::move(body)}).status(); }
 
-  std::shared_ptr<PendingAnswer> Run(std::shared_ptr<PendingAnswer> pending) {
-    const Status routed = shard_.Route(pending.get());
-    CHECK(routed.ok()) << routed;
-    shard_.Post(std::move(pending));
+  std::shared_ptr<PendingStep> Run(std::shared_ptr<PendingStep> step) {
+    shard_.Post(std::move(step));
     shard_.WaitIdle();
     Outbox::Contents contents = outbox_.TakeAll();
-    CHECK_EQ(contents.answers.size(), 1u);
-    return contents.answers[0];
+    CHECK_EQ(contents.steps.size(), 1u);
+    return contents.steps[0];
   }
-  std::shared_ptr<PendingAnswer> Apply(std::vector<Bytes> body) {
-    return Run(MakePush(std::move(body)));
+  std::shared_ptr<PendingStep> ApplyTogether(std::vector<std::vector<Bytes>> bodies) {
+    return Run(MakeStep(shard_, std::move(bodies)).value());
+  }
+  std::shared_ptr<PendingStep> Apply(std::vector<Bytes> body) {
+    return ApplyTogether({std::move(body)});
   }
   DenseChanges ChangesSince(uint64_t since) {
-    auto pending = std::make_shared<PendingAnswer>();
-    pending->task.since = since;
-    return ChangesOf(*Run(std::move(pending)));
+    auto step = std::make_shared<PendingStep>();
+    step->answers.emplace_back().task.since = since;
+    return ChangesOf(*Run(std::move(step)));
   }
-  DenseChanges ChangesOf(const PendingAnswer& answer) {
+  DenseChanges ChangesOf(const PendingStep& step, size_t answer = 0) {
     DenseChanges changes;
-    for (const Bytes& bytes : answer.answers) AddChanges(layout_, bytes, &changes);
+    for (const Bytes& bytes : step.answers[answer].values) AddChanges(layout_, bytes, &changes);
     return changes;
   }
 
@@ -86,7 +79,7 @@ class ShardTest : public testing::Test {
     EXPECT_EQ(shard_.version(), 0u);
     shard_.WaitIdle();
     const Outbox::Contents contents = outbox_.TakeAll();
-    EXPECT_TRUE(contents.answers.empty() && contents.rows.empty());
+    EXPECT_TRUE(contents.steps.empty() && contents.rows.empty());
   }
 
   const v1::Config config_;
@@ -108,7 +101,7 @@ TEST_F(ShardTest, ServesEveryPieceFromItsInitialValues) {
 
 TEST_F(ShardTest, AppliesTheUpdateRuleAndAnswersExactlyWhatChanged) {
   const auto answer = Apply({GradientFrame(layout_.pieces()[0], 2, {0, 1000}, {3, -0.5})});
-  ASSERT_TRUE(answer->status.ok()) << answer->status;
+  ASSERT_TRUE(answer->answers[0].status.ok()) << answer->answers[0].status;
   EXPECT_EQ(answer->version, 1u);
   const int64_t first = 2 * kStripeElements, second = first + 1000;
   const auto expected = [&](int64_t element, float gradient) {
@@ -176,9 +169,7 @@ TEST_F(DenseSemanticsShardTest, AnEmptyPushMovesOnWhatHasVelocity) {
 
   expected_.FinishPush(2);
   ASSERT_LT(expected_.values()[kStripeElements + 7], once);
-  auto empty = MakePush({});
-  empty->task.since = 1;
-  const auto answer = Run(std::move(empty));
+  const auto answer = Run(MakeStep(shard_, {{}}, 1).value());
   EXPECT_EQ(answer->version, 2u);
   EXPECT_EQ(ChangesOf(*answer).at(0), ValuesOf(expected_));
 }
@@ -194,8 +185,8 @@ TEST_F(ShardTest, AnswersAreRoundedWhenTheConfigSaysSo) {
   v1::Config config = config_;
   config.mutable_cluster()->set_answer_values(v1::BF16);
   Shard shard(config, layout_, 0, &outbox_);
-  auto pending = MakePush({GradientFrame(layout_.pieces()[0], 0, {9}, {0.1f})});
-  ASSERT_TRUE(shard.Route(pending.get()).ok());
+  const auto pending =
+      MakeStep(shard, {{GradientFrame(layout_.pieces()[0], 0, {9}, {0.1f})}}).value();
   shard.Post(pending);
   shard.WaitIdle();
   outbox_.TakeAll();
@@ -220,10 +211,11 @@ TEST_F(ShardTest, RefusesAPieceOfAnotherServer) {
   const ModelLayout two(config_, 2);
   Shard shard(config_, two, 1, &outbox_);
   ASSERT_EQ(two.pieces()[0].server, 0u);
-  auto foreign = MakePush({GradientFrame(two.pieces()[0], 0, {1}, {1})});
-  EXPECT_THAT(shard.Route(foreign.get()).message(), HasSubstr("server 1 does not serve"));
-  auto own = MakePush({GradientFrame(two.pieces()[1], 0, {1}, {1})});
-  EXPECT_TRUE(shard.Route(own.get()).ok());
+  const auto route = [&](const PieceSpec& piece) {
+    return MakeStep(shard, {{GradientFrame(piece, 0, {1}, {1})}}).status();
+  };
+  EXPECT_THAT(route(two.pieces()[0]).message(), HasSubstr("server 1 does not serve"));
+  EXPECT_TRUE(route(two.pieces()[1]).ok());
 }
 
 TEST_F(ShardTest, RefusesTwoGradientsForOnePiece) {
@@ -270,10 +262,67 @@ TEST_F(ShardTest, AGradientThatIsNotFiniteIsAStatusAndChangesNothing) {
   const float infinity = std::numeric_limits<float>::infinity();
   for (const float bad : {kNan, infinity, -infinity}) {
     const auto answer = Apply({GradientFrame(layout_.pieces()[0], 0, {1, 2}, {1, bad})});
-    EXPECT_EQ(answer->status.code(), StatusCode::kInvalidData);
-    EXPECT_THAT(answer->status.message(), HasSubstr("bottom/0/weight is NaN or infinite"));
+    EXPECT_EQ(answer->answers[0].status.code(), StatusCode::kInvalidData);
+    EXPECT_THAT(answer->answers[0].status.message(),
+                HasSubstr("bottom/0/weight is NaN or infinite"));
   }
   EXPECT_THAT(ChangesSince(0), IsEmpty());
+}
+
+// Pushes that go together.
+TEST_F(ShardTest, AStepOfSeveralPushesIsTheirMean) {
+  const PieceSpec& piece = layout_.pieces()[0];
+  const auto step = ApplyTogether({{GradientFrame(piece, 2, {0, 7}, {3, 1})},
+                                   {GradientFrame(piece, 2, {7, 9}, {2, -4})},
+                                   {},
+                                   {GradientFrame(piece, 0, {1}, {8})}});
+  EXPECT_EQ(step->version, 1u);
+  EXPECT_EQ(shard_.version(), 1u);
+  const auto expected = [&](int64_t element, float sum) {
+    return Pair(element, testing::FloatEq(InitialValue(layout_, 0, element) - 0.5f * sum / 4));
+  };
+  const int64_t stripe = 2 * kStripeElements;
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_THAT(ChangesOf(*step, i).at(0),
+                UnorderedElementsAre(expected(1, 8), expected(stripe, 3), expected(stripe + 7, 3),
+                                     expected(stripe + 9, -4)))
+        << i;
+  }
+}
+
+// Bit for bit: sums of floats depend on it.
+TEST_F(ShardTest, AMeanIsTakenInTheOrderOfThePushes) {
+  const std::vector<float> gradients = {1e8f, 1.25f, -1e8f, 3.5f};
+  std::vector<std::vector<Bytes>> bodies;
+  float sum = 0;
+  for (const float gradient : gradients) {
+    bodies.push_back({GradientFrame(layout_.pieces()[0], 0, {5}, {gradient})});
+    sum += gradient;
+  }
+  ApplyTogether(std::move(bodies));
+  EXPECT_EQ(shard_.dense_strands()[0]->piece().values()[5],
+            InitialValue(layout_, 0, 5) - 0.5f * (sum / 4));
+}
+
+TEST_F(ShardTest, RowsOfAStepOfSeveralPushesTakeTheirMean) {
+  const float before = Row(0, 3)[0], other_before = Row(1, 3)[0];
+  ApplyTogether({{RowGradientsFrame(0, {3, 4}, 1)},
+                 {RowGradientsFrame(0, {3}, 2)},
+                 {RowGradientsFrame(1, {3}, -6)}});
+  EXPECT_FLOAT_EQ(Row(0, 3)[0], before - static_cast<float>(kRowRate));
+  EXPECT_FLOAT_EQ(Row(1, 3)[0], other_before + static_cast<float>(2 * kRowRate));
+}
+
+TEST_F(ShardTest, WhatIsUnsoundInAStepOfSeveralIsItsOwnWorkersAlone) {
+  const PieceSpec& piece = layout_.pieces()[0];
+  const auto step =
+      ApplyTogether({{GradientFrame(piece, 0, {1}, {4}), RowGradientsFrame(0, {3}, 1)},
+                     {GradientFrame(piece, 0, {2}, {kNan})},
+                     {RowGradientsFrame(0, {4}, kNan)}});
+  EXPECT_TRUE(step->answers[0].status.ok()) << step->answers[0].status;
+  EXPECT_THAT(step->answers[1].status.message(), HasSubstr("bottom/0/weight is NaN or infinite"));
+  EXPECT_THAT(step->answers[2].status.message(), HasSubstr("row 4 of table 0"));
+  EXPECT_EQ(ChangesOf(*step).at(0).size(), 1u);
 }
 
 TEST_F(ShardTest, AFrameWhoseLastStripeIsNotFiniteChangesNothing) {
@@ -292,7 +341,7 @@ TEST_F(ShardTest, AFrameWhoseLastStripeIsNotFiniteChangesNothing) {
   }
   writer.Append(last, last_elements, indexes, std::vector<float>{1, kNan});
   writer.Finish();
-  EXPECT_EQ(Apply({frame})->status.code(), StatusCode::kInvalidData);
+  EXPECT_EQ(Apply({frame})->answers[0].status.code(), StatusCode::kInvalidData);
   EXPECT_THAT(ChangesSince(0), IsEmpty());
 }
 
@@ -313,7 +362,7 @@ TEST_F(ShardTest, AFrameThatIsRefusedChangesNothingWhereverItIsDamaged) {
     wire::Reseal(&damaged);
     const uint64_t before = shard_.version();
     const auto answer = Apply({damaged});
-    if (answer->status.ok()) continue;  // other values, or other elements
+    if (answer->answers[0].status.ok()) continue;  // other values, or other elements
     ++refused_count;
     EXPECT_THAT(ChangesSince(before), IsEmpty()) << "bit " << bit;
   }
@@ -326,7 +375,7 @@ TEST_F(ShardTest, APieceFrameWhoseInsideIsWrongIsAStatus) {
   longer.element_count = kStripeElements;
   const auto past_end = static_cast<uint16_t>(elements);
   const auto answer = Apply({GradientFrame(longer, 0, {past_end}, {1})});
-  EXPECT_EQ(answer->status.code(), StatusCode::kInvalidData);
+  EXPECT_EQ(answer->answers[0].status.code(), StatusCode::kInvalidData);
 }
 
 TEST_F(ShardTest, RowsComeInTheOrderOfTheRequestAndAreCreated) {
@@ -349,7 +398,7 @@ TEST_F(ShardTest, ReadOnlyPullsCreateNothing) {
 
 TEST_F(ShardTest, RowGradientsAreAppliedOnceToTheirRows) {
   const auto answer = Apply({RowGradientsFrame(1, {4, 9}, 2)});
-  ASSERT_TRUE(answer->status.ok());
+  ASSERT_TRUE(answer->answers[0].status.ok());
   for (const uint64_t id : {4, 9}) {
     const std::vector<float> before = InitialRow(layout_, 1, id), after = Row(1, id);
     for (size_t i = 0; i < kDimension; ++i) EXPECT_FLOAT_EQ(after[i], before[i] - 0.25f * 2);
@@ -360,7 +409,7 @@ TEST_F(ShardTest, RowGradientsAreAppliedOnceToTheirRows) {
 
 TEST_F(ShardTest, RowGradientsThatAreNotFiniteAreAStatus) {
   const auto answer = Apply({RowGradientsFrame(1, {4}, kNan)});
-  EXPECT_THAT(answer->status.message(), HasSubstr("row 4 of table 1"));
+  EXPECT_THAT(answer->answers[0].status.message(), HasSubstr("row 4 of table 1"));
   EXPECT_EQ(Row(1, 4), InitialRow(layout_, 1, 4));
 }
 
@@ -372,7 +421,7 @@ TEST_F(ShardTest, RowsWhoseLastGradientIsNotFiniteAreNotChanged) {
   Bytes frame;
   wire::AppendRowGradients(&frame, 1, kDimension, ids, values, wire::ValueCoding::kF32);
   const auto answer = Apply({frame});
-  EXPECT_THAT(answer->status.message(), HasSubstr("row 49 of table 1"));
+  EXPECT_THAT(answer->answers[0].status.message(), HasSubstr("row 49 of table 1"));
   const auto partitions = static_cast<uint32_t>(config_.cluster().row_partitions());
   int beside = 0;  // the other rows of the partition
   for (const uint64_t id : ids) {
@@ -404,13 +453,14 @@ TEST_F(ShardTest, RefusesRowsOfAnotherServer) {
   uint64_t own = 0, foreign = 0;
   while (RowServer(0, own, 2) != 1) ++own;
   while (RowServer(0, foreign, 2) != 0) ++foreign;
-  auto push = MakePush({RowGradientsFrame(0, {foreign}, 1)});
-  EXPECT_THAT(shard.Route(push.get()).message(), HasSubstr("server 1 does not serve row"));
+  const auto route = [&](uint64_t id) {
+    return MakeStep(shard, {{RowGradientsFrame(0, {id}, 1)}}).status();
+  };
+  EXPECT_THAT(route(foreign).message(), HasSubstr("server 1 does not serve row"));
   const auto pull = std::make_shared<PendingRows>();
   EXPECT_THAT(shard.PostRows(pull, MakeParts({}, {RowIdsFrame(0, {foreign})})).message(),
               HasSubstr("server 1 does not serve row"));
-  push = MakePush({RowGradientsFrame(0, {own}, 1)});
-  EXPECT_TRUE(shard.Route(push.get()).ok());
+  EXPECT_TRUE(route(own).ok());
 }
 
 TEST_F(ShardTest, RefusesAPullThatNamesATableMoreOftenThanThereAreTables) {
@@ -485,7 +535,7 @@ TEST_F(WideRowsTest, AreReadAndAppliedWhereATableTakesManyFrames) {
     ExpectRows(0, kFirst, learned, std::span(values).first(kFirst * kWide));
     ExpectRows(1, kSecond, learned, std::span(values).subspan(kFirst * kWide));
     if (is_trained) break;
-    ASSERT_TRUE(Apply(gradients)->status.ok());
+    ASSERT_TRUE(Apply(gradients)->answers[0].status.ok());
   }
   EXPECT_EQ(shard_.row_count(), static_cast<int64_t>(kFirst + kSecond));
 }
@@ -537,15 +587,12 @@ TEST_F(ShardTest, ServersThreadsDoNotChangeTheResult) {
     // Long enough for the arena, and some behind it while that works.
     if (push % 5 == 0) body[0] = GradientFrame(layout_.pieces()[0], 1, many, many_values);
     for (Shard* shard : {&parallel, &shard_}) {
-      auto pending = MakePush(body);
-      pending->task.since = shard->version();
-      ASSERT_TRUE(shard->Route(pending.get()).ok());
-      shard->Post(std::move(pending));
+      shard->Post(MakeStep(*shard, {body}, shard->version()).value());
     }
   }
   parallel.WaitIdle();
   shard_.WaitIdle();
-  EXPECT_EQ(outbox_.TakeAll().answers.size(), 200u);
+  EXPECT_EQ(outbox_.TakeAll().steps.size(), 200u);
   for (size_t slot = 0; slot < layout_.pieces().size(); ++slot) {
     const auto one = shard_.dense_strands()[slot]->piece().values();
     const auto other = parallel.dense_strands()[slot]->piece().values();
