@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 
+#include "common/base/status.h"
 #include "common/device/device.h"
 
 namespace weir::device {
@@ -24,6 +25,12 @@ class StepOrder {
     enqueue();
     stream.Record(last_.get());
     is_recorded_ = true;
+  }
+
+  // Until all that was enqueued so has happened.
+  Status Synchronize() {
+    const std::lock_guard lock(mutex_);
+    return is_recorded_ ? last_->Synchronize() : OkStatus();
   }
 
  private:

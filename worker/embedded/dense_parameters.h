@@ -30,6 +30,8 @@ class DenseParameters {
   // gradients: flat, of step `step`, in the stream, which may be null on the CPU.
   virtual Status Apply(device::Stream* stream, device::Span<const float> gradients,
                        uint64_t step) = 0;
+  // Until all steps that were applied are in the replica: Apply may only enqueue.
+  virtual Status AwaitSteps() { return OkStatus(); }
 
   // Of a model saved after `step`, a piece: its values, and the rule's state, stripe after stripe.
   virtual Status Load(const PieceSpec& piece, uint64_t step, std::span<const float> values,

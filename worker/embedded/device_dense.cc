@@ -41,6 +41,8 @@ class DeviceDense : public DenseParameters {
     return OkStatus();
   }
 
+  Status AwaitSteps() override { return order_.Synchronize(); }
+
   Status Load(const PieceSpec& piece, uint64_t step, std::span<const float> values,
               std::span<const float> state) override {
     std::vector<float> settled(values.begin(), values.end());

@@ -64,18 +64,18 @@ class DeviceRows : public RowParameters {
   }
 
   Status Apply(const StepGradients& gradients, uint64_t step) override {
-    CHECK(gradients.stream != nullptr);
+    CHECK(gradients.stream != nullptr && gradients.pull != nullptr);
     device::Stream& stream = *gradients.stream;
-    RowNumbers::Uploaded own;  // of a step whose pull has ended
-    auto* const pull = static_cast<DevicePull*>(gradients.pull);
-    if (pull == nullptr) own = numbers_.Upload(*gradients.batch, stream);
-    const kernels::RowNumbers numbers = pull == nullptr ? own->view() : pull->numbers->view();
+    // Not uploaded here: nobody waits for it before the numbers are written again.
+    const auto& pull = static_cast<const DevicePull&>(*gradients.pull);
     order_.After(stream, [&] {
-      compute_.update->update_rows(stream, rule_.StepAt(step), stored(), numbers,
+      compute_.update->update_rows(stream, rule_.StepAt(step), stored(), pull.numbers->view(),
                                    gradients.rows_on_device.data);
     });
     return OkStatus();
   }
+
+  Status AwaitSteps() override { return order_.Synchronize(); }
 
   void StartAt(uint64_t) override {}  // nothing moves at rest
 

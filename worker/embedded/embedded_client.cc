@@ -64,6 +64,17 @@ Result<uint64_t> EmbeddedClient::Push(const StepGradients& step) {
   return uint64_t{0};
 }
 
+Status EmbeddedClient::AwaitSteps() {
+  WEIR_RETURN_IF_ERROR(dense_->AwaitSteps());
+  return rows_->AwaitSteps();
+}
+
+// An evaluation is of all steps before it, whatever stream it is computed in.
+Status EmbeddedClient::Refresh() {
+  WEIR_RETURN_IF_ERROR(failure());
+  return AwaitSteps();
+}
+
 Status EmbeddedClient::Load(const saved_model::SavedModel& model) {
   const uint64_t steps = model.manifest().steps();
   Status failure;
@@ -91,6 +102,7 @@ Status EmbeddedClient::Load(const saved_model::SavedModel& model) {
 }
 
 Result<SavedSteps> EmbeddedClient::Save(const std::function<Status(ByteSpan frames)>& take) {
+  WEIR_RETURN_IF_ERROR(AwaitSteps());
   Bytes frames;
   std::vector<float> values, state;
   for (const PieceSpec& spec : layout_.pieces()) {

@@ -49,7 +49,7 @@ class EmbeddedClient : public ParameterClient {
   ReadMark MarkRead() override { return {}; }
   Result<uint64_t> Push(const StepGradients& step) override;
   Status AwaitAccepted(uint64_t) override { return failure(); }
-  Status Refresh() override { return failure(); }
+  Status Refresh() override;
   Result<v1::WorkReply> RequestWork(v1::WorkRequest request, std::vector<Bytes> scores) override;
   Result<v1::ReportReply> SendReport(v1::Report report) override;
   Result<SavedSteps> Save(const std::function<Status(ByteSpan frames)>& take) override;
@@ -58,6 +58,7 @@ class EmbeddedClient : public ParameterClient {
 
  private:
   Status failure() const;
+  Status AwaitSteps();
 
   const v1::Config& config_;
   const ModelLayout& layout_;

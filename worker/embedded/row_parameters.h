@@ -35,8 +35,11 @@ class RowParameters {
   virtual Status Read(RowPull* pull, uint64_t step, std::span<float> rows) = 0;
   virtual Status ReadOnDevice(RowPull* pull, device::Stream& stream, device::Span<float> rows) = 0;
 
-  // A step's gradients: of the rows of its pull or, without one, of its batch.
+  // A step's gradients: of the rows of its pull or, without one, of its batch. On a device it has
+  // one.
   virtual Status Apply(const StepGradients& gradients, uint64_t step) = 0;
+  // Until all steps that were applied are in the rows: Apply may only enqueue.
+  virtual Status AwaitSteps() { return OkStatus(); }
 
   // Rows that nobody has touched yet are, until this step, as they were made.
   virtual void StartAt(uint64_t step) = 0;
