@@ -164,6 +164,10 @@ std::unique_ptr<device::Stream> CudaDevice::MakeStream() {
   return std::make_unique<CudaStream>(*this, number_);
 }
 
-std::unique_ptr<device::Event> CudaDevice::MakeEvent() { return std::make_unique<CudaEvent>(); }
+// Of the thread's card, as streams are.
+std::unique_ptr<device::Event> CudaDevice::MakeEvent() {
+  cudaSetDevice(number_);
+  return std::make_unique<CudaEvent>();
+}
 
 }  // namespace weir::gpu

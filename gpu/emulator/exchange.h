@@ -74,7 +74,8 @@ enum class Library { kGood, kAbsent, kTakesNothing, kFails };
 struct Faults {
   size_t memory_bytes = size_t{1} << 34;  // of the card; who asks for more gets none
   uint64_t good_launches = UINT64_MAX;    // after so many more, launches fail
-  int cards = 1;                          // 0: there is none
+  int cards = 2;                          // 0: there is none
+  size_t shared_bytes = 227 << 10;        // that a kernel may be given
   int driver_version = 13000;             // 1000 major + 10 minor; 0: no driver
   Library cublas_lt = Library::kGood;
 };
@@ -85,6 +86,9 @@ void ResetDevice();
 
 const std::string& LastReport();  // of the last launch that failed; empty after one that did not
 uint64_t Switches();
+// How often a kernel was given less shared memory than before: another thread's launch of it, which
+// needs more, then fails on a card.
+uint64_t LoweredSharedLimits();
 
 template <typename T>
 inline T Exchange(unsigned mask, Op op, int parameter, int width, T value, int line) {

@@ -12,6 +12,24 @@ struct WeirGraph {
   std::vector<std::function<void()>> work;
 };
 
+namespace weir::gpu::emulator {
+namespace {
+
+thread_local WeirStream* captured_by_thread = nullptr;
+
+}  // namespace
+
+bool BreaksCaptureOfThread() {
+  const std::lock_guard locked(RuntimeMutex());
+  if (captured_by_thread == nullptr) return false;
+  captured_by_thread->is_capture_broken = true;
+  return true;
+}
+
+}  // namespace weir::gpu::emulator
+
+using weir::gpu::emulator::captured_by_thread;
+
 using weir::gpu::emulator::Enqueue;
 using weir::gpu::emulator::LastError;
 using weir::gpu::emulator::RuntimeMutex;
@@ -23,6 +41,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
   if (captured->capture) return cudaErrorStreamCaptureUnsupported;
   captured->capture.emplace();
   captured->is_capture_broken = false;
+  captured_by_thread = captured;
   return LastError();
 }
 
@@ -32,6 +51,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   *graph = nullptr;
   if (!captured->capture) return cudaErrorStreamCaptureUnsupported;
   auto work = std::exchange(captured->capture, std::nullopt);
+  captured_by_thread = nullptr;
   if (captured->is_capture_broken) return cudaErrorStreamCaptureInvalidated;
   *graph = new WeirGraph{std::move(*work)};
   return LastError();

@@ -1,10 +1,11 @@
 // A card's memory is the host's, of a limit, and holds no zeros when it is new.
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <mutex>
-#include <unordered_map>
 
 #include "gpu/emulator/machine.h"
+#include "gpu/emulator/stream_items.h"
 
 namespace weir::gpu::emulator {
 namespace {
@@ -14,7 +15,7 @@ constexpr int kPoison = 0xff;  // a NaN wherever it is read as a float
 
 struct Memory {
   std::mutex mutex;
-  std::unordered_map<void*, size_t> sizes;
+  std::map<void*, size_t> sizes, pinned;  // by where they begin
   size_t used_bytes = 0;
 };
 
@@ -31,8 +32,19 @@ void* NewBlock(size_t size) {
 }
 
 }  // namespace
+
+bool IsPinned(const void* at, size_t size) {
+  const std::lock_guard lock(TheMemory().mutex);
+  auto block = TheMemory().pinned.upper_bound(const_cast<void*>(at));
+  if (block == TheMemory().pinned.begin()) return false;
+  --block;
+  return static_cast<const char*>(at) + size <=
+         static_cast<const char*>(block->first) + block->second;
+}
+
 }  // namespace weir::gpu::emulator
 
+using weir::gpu::emulator::BreaksCaptureOfThread;
 using weir::gpu::emulator::faults;
 using weir::gpu::emulator::TheMemory;
 using weir::gpu::emulator::WithThreadError;
@@ -55,10 +67,6 @@ cudaError_t cudaGetDeviceCount(int* count) {
   return *count == 0 ? cudaErrorNoDevice : cudaSuccess;
 }
 
-cudaError_t cudaSetDevice(int device) {
-  return device >= 0 && device < faults().cards ? cudaSuccess : cudaErrorInvalidDevice;
-}
-
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int /*device*/) {
   std::strcpy(properties->name, "an emulated card");
   properties->totalGlobalMem = faults().memory_bytes;
@@ -74,6 +82,7 @@ cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
 }
 
 cudaError_t cudaMalloc(void** at, size_t size) {
+  if (BreaksCaptureOfThread()) return cudaErrorStreamCaptureUnsupported;
   const std::lock_guard lock(TheMemory().mutex);
   *at = nullptr;
   if (size > faults().memory_bytes - TheMemory().used_bytes) {
@@ -88,6 +97,7 @@ cudaError_t cudaMalloc(void** at, size_t size) {
 
 cudaError_t cudaFree(void* at) {
   if (at == nullptr) return cudaSuccess;
+  if (BreaksCaptureOfThread()) return cudaErrorStreamCaptureUnsupported;
   const cudaError_t error = cudaDeviceSynchronize();
   const std::lock_guard lock(TheMemory().mutex);
   const auto found = TheMemory().sizes.find(at);
@@ -99,12 +109,19 @@ cudaError_t cudaFree(void* at) {
 }
 
 cudaError_t cudaMallocHost(void** at, size_t size) {
+  if (BreaksCaptureOfThread()) return cudaErrorStreamCaptureUnsupported;
+  const std::lock_guard lock(TheMemory().mutex);
   *at = weir::gpu::emulator::NewBlock(size);
-  return *at == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+  if (*at == nullptr) return cudaErrorMemoryAllocation;
+  TheMemory().pinned[*at] = size;
+  return cudaSuccess;
 }
 
 cudaError_t cudaFreeHost(void* at) {
+  if (BreaksCaptureOfThread()) return cudaErrorStreamCaptureUnsupported;
   const cudaError_t error = cudaDeviceSynchronize();
+  const std::lock_guard lock(TheMemory().mutex);
+  if (TheMemory().pinned.erase(at) == 0) return cudaErrorInvalidValue;
   std::free(at);
   return error;
 }

@@ -14,6 +14,7 @@ enum cudaError_t {
   cudaErrorInsufficientDriver = 35,
   cudaErrorNoDevice = 100,
   cudaErrorInvalidDevice = 101,
+  cudaErrorInvalidResourceHandle = 400,
   cudaErrorNotReady = 600,
   cudaErrorLaunchFailure = 719,
   cudaErrorStreamCaptureUnsupported = 900,
@@ -44,6 +45,9 @@ cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaRuntimeGetVersion(int* version);
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDevice(int* device);
+enum cudaDeviceAttr { cudaDevAttrMaxSharedMemoryPerBlockOptin = 97 };
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int device);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes);
 cudaError_t cudaMalloc(void** at, size_t size);
@@ -72,20 +76,27 @@ cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t);
 cudaError_t cudaEventSynchronize(cudaEvent_t);
 cudaError_t cudaEventQuery(cudaEvent_t);
 cudaError_t cudaDeviceSynchronize();
-enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
-template <typename... P>
-cudaError_t cudaFuncSetAttribute(void (*)(P...), cudaFuncAttribute, int bytes) {
-  return bytes <= 227 * 1024 ? cudaSuccess : cudaErrorInvalidValue;
-}
 cudaError_t cudaGetLastError();
 const char* cudaGetErrorString(cudaError_t);
+
+namespace weir::gpu::emulator {
+cudaError_t CheckLaunch(const void* kernel, dim3 grid, dim3 block, size_t shared, cudaStream_t);
+cudaError_t SetSharedLimit(const void* kernel, int bytes);
+}  // namespace weir::gpu::emulator
+
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+template <typename... P>
+cudaError_t cudaFuncSetAttribute(void (*kernel)(P...), cudaFuncAttribute, int bytes) {
+  return weir::gpu::emulator::SetSharedLimit(reinterpret_cast<const void*>(kernel), bytes);
+}
 
 namespace weir::gpu {
 template <typename... P, typename... A>
 cudaError_t Launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, cudaStream_t stream,
                    A... arguments) {
-  if (grid.x == 0 || block.x == 0 || block.x * block.y * block.z > 1024 || shared > 227 * 1024)
-    return cudaErrorInvalidValue;
+  const cudaError_t error =
+      emulator::CheckLaunch(reinterpret_cast<const void*>(kernel), grid, block, shared, stream);
+  if (error != cudaSuccess) return error;
   emulator::Enqueue(stream, [=] {
     emulator::Run(grid, block, shared, [=] { kernel(static_cast<P>(arguments)...); });
   });

@@ -22,7 +22,8 @@ struct WeirStream {
     std::function<void()> work;          // or
     std::shared_ptr<WeirRecord> awaits;  // what must be reached before the next item
   };
-  std::deque<Item> items;
+  int device = 0;  // whose it is
+  std::deque<Item> items = {};
   // While it is captured: what was enqueued since.
   std::optional<std::vector<std::function<void()>>> capture = std::nullopt;
   bool is_capture_broken = false;
@@ -37,5 +38,14 @@ namespace weir::gpu::emulator {
 std::recursive_mutex& RuntimeMutex();
 // Of null the default one.
 WeirStream* StreamOf(cudaStream_t stream);
+// The thread's current one.
+int CurrentDevice();
+bool IsOfCurrentDevice(cudaStream_t stream);
+
+// Whether the thread captures a stream, which what asks breaks: a card refuses what may have to
+// wait for it.
+bool BreaksCaptureOfThread();
+// Whether it is memory of cudaMallocHost.
+bool IsPinned(const void* at, size_t size);
 
 }  // namespace weir::gpu::emulator

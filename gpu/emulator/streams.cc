@@ -9,6 +9,7 @@
 #include "gpu/emulator/stream_items.h"
 
 struct WeirEvent {
+  int device = 0;                      // whose it is
   std::shared_ptr<WeirRecord> record;  // null: it was never recorded
 };
 
@@ -82,7 +83,11 @@ bool BreaksCapture(cudaStream_t stream) {
 }  // namespace weir::gpu::emulator
 
 using weir::gpu::emulator::BreaksCapture;
+using weir::gpu::emulator::BreaksCaptureOfThread;
+using weir::gpu::emulator::CurrentDevice;
 using weir::gpu::emulator::Enqueue;
+using weir::gpu::emulator::IsOfCurrentDevice;
+using weir::gpu::emulator::IsPinned;
 using weir::gpu::emulator::LastError;
 using weir::gpu::emulator::Locked;
 using weir::gpu::emulator::RunOne;
@@ -92,11 +97,17 @@ using weir::gpu::emulator::StreamOf;
 using weir::gpu::emulator::TheStreams;
 
 cudaError_t cudaDeviceSynchronize() {
+  if (BreaksCaptureOfThread()) return cudaErrorStreamCaptureUnsupported;
   return RunUntil([] { return false; });
 }
 
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyKind,
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyKind kind,
                             cudaStream_t stream) {
+  const void* const host = kind == cudaMemcpyHostToDevice ? from : to;
+  const bool crosses = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToHost;
+  if (crosses && !IsPinned(host, size) && BreaksCapture(stream)) {
+    return cudaErrorStreamCaptureUnsupported;
+  }
   Enqueue(stream, [=] {
     if (LastError() == cudaSuccess) std::memcpy(to, from, size);
   });
@@ -104,6 +115,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyK
 }
 
 cudaError_t cudaMemsetAsync(void* to, int value, size_t size, cudaStream_t stream) {
+  if (!IsOfCurrentDevice(stream)) return cudaErrorInvalidResourceHandle;
   Enqueue(stream, [=] {
     if (LastError() == cudaSuccess) std::memset(to, value, size);
   });
@@ -112,7 +124,7 @@ cudaError_t cudaMemsetAsync(void* to, int value, size_t size, cudaStream_t strea
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned /*flags*/) {
   const Locked locked(RuntimeMutex());
-  TheStreams().all.push_back(*stream = new WeirStream);
+  TheStreams().all.push_back(*stream = new WeirStream{.device = CurrentDevice()});
   return cudaSuccess;
 }
 
@@ -137,7 +149,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned /*flags*/) {
-  *event = new WeirEvent;
+  *event = new WeirEvent{.device = CurrentDevice(), .record = nullptr};
   return cudaSuccess;
 }
 
@@ -150,6 +162,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   const Locked locked(RuntimeMutex());
   if (BreaksCapture(stream)) return cudaErrorStreamCaptureUnsupported;
+  if (event->device != StreamOf(stream)->device) return cudaErrorInvalidResourceHandle;
   event->record = std::make_shared<WeirRecord>();
   Enqueue(stream, [record = event->record] { record->is_reached = true; });
   return LastError();
@@ -164,33 +177,9 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
+  if (BreaksCaptureOfThread()) return cudaErrorStreamCaptureUnsupported;
   const Locked locked(RuntimeMutex());
   if (LastError() != cudaSuccess) return LastError();
   RunOne();
   return event->record && !event->record->is_reached ? cudaErrorNotReady : cudaSuccess;
-}
-
-cudaError_t cudaGetLastError() {
-  const Locked locked(RuntimeMutex());
-  const cudaError_t of_thread = weir::gpu::emulator::TakeThreadError();
-  return LastError() != cudaSuccess ? LastError() : of_thread;
-}
-
-const char* cudaGetErrorString(cudaError_t error) {
-  switch (error) {
-    case cudaSuccess:
-      return "no error";
-    case cudaErrorMemoryAllocation:
-      return "out of memory";
-    case cudaErrorInsufficientDriver:
-      return "CUDA driver version is insufficient for CUDA runtime version";
-    case cudaErrorNoDevice:
-      return "no CUDA-capable device is detected";
-    case cudaErrorInvalidDevice:
-      return "invalid device ordinal";
-    case cudaErrorLaunchFailure:
-      return "unspecified launch failure";
-    default:
-      return "an error";
-  }
 }

@@ -6,11 +6,14 @@
 // Floor, for n elements: 4 n bytes.
 #include "gpu/kernels/split_thresholds.h"
 
+#include <algorithm>
+
 namespace weir::gpu {
 namespace {
 
 constexpr unsigned kLanes = 32, kWarps = 16;
-constexpr size_t kMostShared = 200 * 1024;  // of cards from an A100 on, less would do on some
+constexpr int kMostCached = 200 * 1024;
+constexpr int kBesidesCached = 1024;  // of a block's shared memory: what the kernel names itself
 
 __device__ uint32_t MagnitudeBits(float value) { return __float_as_uint(value) & 0x7fffffffu; }
 
@@ -107,21 +110,32 @@ __global__ void __launch_bounds__(kLanes* kWarps)
   thresholds[in_memory.sample] = least == 1 ? 0.0f : __uint_as_float(least);
 }
 
+// How much the kernel may have for magnitudes, on the thread's card. Always as much: a kernel has
+// one limit for all threads, and one that needs less must not lower it before another's launch.
+size_t RoomForCached() {
+  constexpr auto kOfABlock = cudaDevAttrMaxSharedMemoryPerBlockOptin;
+  constexpr auto kOfALaunch = cudaFuncAttributeMaxDynamicSharedMemorySize;
+  int device = 0, most = 0;
+  if (cudaGetDevice(&device) == cudaSuccess &&
+      cudaDeviceGetAttribute(&most, kOfABlock, device) == cudaSuccess) {
+    const int room = std::min(most - kBesidesCached, kMostCached);
+    if (cudaFuncSetAttribute(FindThresholdsKernel, kOfALaunch, room) == cudaSuccess) {
+      return static_cast<size_t>(room);
+    }
+  }
+  cudaGetLastError();  // without it is slower, and no failure
+  return 0;
+}
+
 }  // namespace
 
 cudaError_t FindSampleThresholds(const RawMatrix<const float>& block, int64_t keep, uint32_t* below,
                                  float* thresholds, cudaStream_t stream) {
-  size_t shared = static_cast<size_t>(block.row_count) * kLanes * sizeof(uint32_t);
-  const bool is_cached =
-      shared <= kMostShared &&
-      cudaFuncSetAttribute(FindThresholdsKernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                           static_cast<int>(shared)) == cudaSuccess;
-  if (!is_cached) {
-    cudaGetLastError();  // a card with less is no failure
-    shared = 0;
-  }
+  const size_t shared = static_cast<size_t>(block.row_count) * kLanes * sizeof(uint32_t);
+  const bool is_cached = shared <= RoomForCached();
   return Launch(FindThresholdsKernel, BlocksFor(block.column_count, kLanes), kLanes * kWarps,
-                shared, stream, block, static_cast<uint32_t>(keep), is_cached, below, thresholds);
+                is_cached ? shared : 0, stream, block, static_cast<uint32_t>(keep), is_cached,
+                below, thresholds);
 }
 
 }  // namespace weir::gpu

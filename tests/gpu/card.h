@@ -31,6 +31,7 @@ inline const std::vector<CardLibrary>& CardLibraries() {
 }
 inline void SetCardLibrary(CardLibrary /*library*/) {}
 inline constexpr bool kIsEmulated = false;
+inline constexpr int kCardNumber = 0;
 
 #else
 
@@ -50,15 +51,17 @@ inline const std::vector<CardLibrary>& CardLibraries() {
 }
 inline void SetCardLibrary(CardLibrary library) { gpu::emulator::faults().cublas_lt = library; }
 inline constexpr bool kIsEmulated = true;
+// Of two, so that a thread which has not said which one it means has another.
+inline constexpr int kCardNumber = 1;
 
 #endif
 
 // Null where there is none; tests then skip, with CardFailure.
 inline std::unique_ptr<gpu::CudaDevice> OpenCard(size_t memory_bytes = 0) {
-  auto card = gpu::CudaDevice::Open(0, memory_bytes);
+  auto card = gpu::CudaDevice::Open(kCardNumber, memory_bytes);
   return card.ok() ? *std::move(card) : nullptr;
 }
-inline std::string CardFailure() { return gpu::CudaDevice::Open(0).status().message(); }
+inline std::string CardFailure() { return gpu::CudaDevice::Open(kCardNumber).status().message(); }
 
 }  // namespace weir::test
 

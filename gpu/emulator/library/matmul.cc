@@ -6,6 +6,7 @@
 
 #include "gpu/emulator/library/descriptors.h"
 #include "gpu/emulator/machine.h"
+#include "gpu/emulator/stream_items.h"
 
 namespace weir::gpu::emulator {
 namespace {
@@ -138,6 +139,7 @@ using weir::gpu::emulator::AreVectorsAligned;
 using weir::gpu::emulator::Enqueue;
 using weir::gpu::emulator::faults;
 using weir::gpu::emulator::Found;
+using weir::gpu::emulator::IsOfCurrentDevice;
 using weir::gpu::emulator::LastError;
 using weir::gpu::emulator::Library;
 using weir::gpu::emulator::Problem;
@@ -179,7 +181,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t /*handle*/, cublasLtMatmulDesc_t 
   if (!IsGoodFor(algorithm, problem, pointers, workspace, workspace_bytes)) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
-  if (faults().cublas_lt == Library::kFails) return CUBLAS_STATUS_EXECUTION_FAILED;
+  if (faults().cublas_lt == Library::kFails || !IsOfCurrentDevice(stream))
+    return CUBLAS_STATUS_EXECUTION_FAILED;
   ++TheLibraryCalls().products;
   Enqueue(stream, [=, alpha = *static_cast<const float*>(alpha),
                    beta = *static_cast<const float*>(beta), to = static_cast<float*>(d)] {

@@ -31,6 +31,7 @@ TEST_F(CudaDeviceTest, IsOpenedByItsNumber) {
 }
 
 TEST_F(CudaDeviceTest, SaysWhatThereIsOfAnother) {
+  emulator::faults().cards = 1;
   EXPECT_THAT(CudaDevice::Open(7).status().message(),
               HasSubstr("there is no cuda:7: this machine has 1 card, cuda:0"));
   emulator::faults().cards = 3;
@@ -120,6 +121,36 @@ TEST_F(CudaDeviceTest, WhoAsksForMoreThanTheBudgetHearsWhoHasIt) {
   }
   EXPECT_EQ(device->used_bytes(), 0u);
   EXPECT_EQ(MessageOf(*device, size_t{10} << 20, "gradients"), "");
+}
+
+// A thread begins with the first card.
+TEST_F(CudaDeviceTest, EventsAreTheCardsWhateverTheThreadDidBefore) {
+  const auto device = *CudaDevice::Open(1);
+  Status status;
+  std::thread([&] {
+    const auto event = device->MakeEvent();
+    const auto stream = device->MakeStream();
+    stream->Record(event.get());
+    status = stream->Synchronize();
+  }).join();
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+// Threads launch a kernel with as much shared memory as each of them needs.
+TEST_F(CudaDeviceTest, AKernelIsNeverGivenLessSharedMemoryThanItHad) {
+  const auto device = *CudaDevice::Open(0);
+  const kernels::Compute compute = CudaCompute(*device, kernels::Precision::kF32, 1);
+  const auto stream = device->MakeStream();
+  const device::Buffer<float> block(*device, 900, "a test"), values(*device, 900, "a test"),
+      thresholds(*device, 1, "a test");
+  const device::Buffer<uint32_t> ends(*device, 1, "a test"), positions(*device, 900, "a test");
+  for (const int64_t features : {900, 100}) {
+    compute.split->choose_largest(
+        *stream, kernels::Dense(block.data(), features, 1), 3, 128,
+        {ends.data(), positions.data(), values.data(), thresholds.data()});
+  }
+  EXPECT_TRUE(stream->Synchronize().ok()) << stream->Synchronize();
+  EXPECT_EQ(emulator::LoweredSharedLimits(), 0u);
 }
 
 TEST_F(CudaDeviceTest, WhatTheCardItselfRefusesIsSaidToo) {

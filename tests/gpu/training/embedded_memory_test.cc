@@ -25,8 +25,7 @@ TEST(EmbeddedMemoryOnACard, TablesThatDoNotFitAreNamed) {
     const worker::EmbeddedClient client(config, layout, card);
     FAIL() << "48 MB fit into 16";
   } catch (const OutOfMemory& error) {
-    EXPECT_THAT(error.what(),
-                testing::HasSubstr("no memory on cuda:0 for the embedding tables: 46 MiB"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("for the embedding tables: 46 MiB"));
   }
 }
 

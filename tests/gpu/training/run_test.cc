@@ -151,7 +151,7 @@ TEST(OnACard, TooLittleMemoryNamesWhatAskedForHowMuch) {
   const auto report = RunEmbedded(config, card.compute());
   EXPECT_EQ(report.status().code(), StatusCode::kResourceExhausted);
   EXPECT_THAT(report.status().message(),
-              testing::AllOf(HasSubstr("no memory on cuda:0 for "), HasSubstr("the replica ")));
+              testing::AllOf(HasSubstr("no memory on cuda:"), HasSubstr("the replica ")));
 }
 
 }  // namespace
