@@ -27,7 +27,10 @@ cudaGraphExec_t Capture(cudaStream_t stream, FunctionRef<void()> enqueue) {
 
 cudaError_t CudaGraphs::Run(uint64_t key, cudaStream_t stream, FunctionRef<void()> enqueue,
                             FunctionRef<void()> forget) {
-  if (kept_.size() >= kMostGraphs && !kept_.contains(key)) Clear();
+  if (kept_.size() >= kMostGraphs && !kept_.contains(key)) {
+    if (const cudaError_t error = cudaStreamSynchronize(stream); error != cudaSuccess) return error;
+    Clear();
+  }
   const auto [found, is_first] = kept_.try_emplace(key);
   Kept& kept = found->second;
   if (!is_first && kept.can_be_captured && kept.graph == nullptr) {

@@ -27,7 +27,7 @@ class CudaGraphs {
   // comes.
   cudaError_t Run(uint64_t key, cudaStream_t stream, FunctionRef<void()> enqueue,
                   FunctionRef<void()> forget);
-  // Memory that graphs may use is given back.
+  // Memory that graphs may use is given back. None of them runs, nor is one captured.
   void Clear();
 
  private:

@@ -61,10 +61,11 @@ void CudaStream::Keep(const Status& error) {
 void* CudaStream::Scratch(size_t byte_count) {
   if (has_failed()) return nullptr;
   if (scratch_.size() >= byte_count) return scratch_.data().address();
-  // What is enqueued may use the old one, and graphs do.
-  graphs_.Clear();
+  // What is enqueued may use the old one, and graphs do. While one is captured nothing is waited
+  // for, and so nothing grows.
   Keep(cudaStreamSynchronize(stream_), "what was enqueued");
   if (has_failed()) return nullptr;
+  graphs_.Clear();
   try {
     scratch_ = device::Buffer<uint8_t>(device_, byte_count + byte_count / 4, "scratch");
   } catch (const OutOfMemory& error) {
