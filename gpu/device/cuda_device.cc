@@ -34,6 +34,16 @@ Status NoCard(cudaError_t error) {
                                    "; look at nvidia-smi and at CUDA_VISIBLE_DEVICES"));
 }
 
+// Kernels use what came with A100s, and are compiled for nothing older.
+constexpr int kLeastMajor = 8;
+
+Status CheckCapability(int number, const cudaDeviceProp& card) {
+  if (card.major >= kLeastMajor) return OkStatus();
+  return FailedPrecondition(StrCat("cuda:", number, " is too old: ", card.name,
+                                   " has compute capability ", card.major, ".", card.minor,
+                                   ", and kernels need ", kLeastMajor, ".0, an A100's"));
+}
+
 }  // namespace
 
 class CudaDevice::DeviceBlock final : public device::Block {
@@ -72,6 +82,7 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::Open(int number, size_t memory_b
   cudaDeviceProp properties;
   WEIR_RETURN_IF_ERROR(
       CudaStatus(cudaGetDeviceProperties(&properties, number), "asking what the card is"));
+  WEIR_RETURN_IF_ERROR(CheckCapability(number, properties));
   size_t free_bytes = 0, total_bytes = 0;
   WEIR_RETURN_IF_ERROR(
       CudaStatus(cudaMemGetInfo(&free_bytes, &total_bytes), "asking for the card's memory"));

@@ -9,7 +9,11 @@
 
 #include "gpu/cuda.h"
 
+#if defined(CUDART_VERSION)  // CUDA's, in a build with CUDA that lacks the header
+inline constexpr int CUBLAS_VER_MAJOR = CUDART_VERSION / 1000;
+#else
 inline constexpr int CUBLAS_VER_MAJOR = 13;
+#endif
 
 enum cublasStatus_t {
   CUBLAS_STATUS_SUCCESS = 0,

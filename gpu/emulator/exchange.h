@@ -75,6 +75,7 @@ struct Faults {
   size_t memory_bytes = size_t{1} << 34;  // of the card; who asks for more gets none
   uint64_t good_launches = UINT64_MAX;    // after so many more, launches fail
   int cards = 2;                          // 0: there is none
+  int capability = 90;                    // 10 major + minor
   size_t shared_bytes = 227 << 10;        // that a kernel may be given
   int driver_version = 13000;             // 1000 major + 10 minor; 0: no driver
   Library cublas_lt = Library::kGood;

@@ -71,6 +71,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int /*device*/) 
   std::strcpy(properties->name, "an emulated card");
   properties->totalGlobalMem = faults().memory_bytes;
   properties->multiProcessorCount = 4;
+  properties->major = faults().capability / 10;
+  properties->minor = faults().capability % 10;
   return cudaSuccess;
 }
 

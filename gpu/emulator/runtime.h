@@ -40,6 +40,7 @@ struct cudaDeviceProp {
   char name[256];
   size_t totalGlobalMem;
   int multiProcessorCount;
+  int major, minor;  // compute capability
 };
 cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaRuntimeGetVersion(int* version);

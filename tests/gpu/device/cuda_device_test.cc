@@ -47,6 +47,15 @@ TEST_F(CudaDeviceTest, SaysWhatThereIsOfAnother) {
   EXPECT_THAT(CudaDevice::Open(0).status().message(), HasSubstr("there is no NVIDIA driver"));
 }
 
+TEST_F(CudaDeviceTest, ACardWithoutWhatKernelsNeedIsNotOpened) {
+  emulator::faults().capability = 75;
+  EXPECT_THAT(CudaDevice::Open(0).status().message(),
+              HasSubstr("cuda:0 is too old: an emulated card has compute capability 7.5, and "
+                        "kernels need 8.0"));
+  emulator::faults().capability = 80;
+  EXPECT_TRUE(CudaDevice::Open(0).ok());
+}
+
 TEST_F(CudaDeviceTest, TheFlagsDeviceIsOpenedWithKernelsForIt) {
   const auto opened =
       OpenDevice({.is_cuda = true, .number = 0}, size_t{1} << 30, kernels::Precision::kF32, 4096);
