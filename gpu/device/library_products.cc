@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <string>
 
+#include "common/base/check.h"
 #include "common/base/out_of_memory.h"
 #include "common/base/strings.h"
 #include "gpu/device/cuda_device.h"
@@ -74,6 +76,15 @@ bool Round(CudaStream& stream, const char* name, const Product& product, Rounded
   return !stream.has_failed();
 }
 
+std::string Refused(const PlanKey& key) {
+  const auto factor = [](const PlanMatrix& of) {
+    return StrCat(of.rows, " x ", of.columns, of.is_turned ? " turned" : "", " of stride ",
+                  of.stride, ", aligned to ", of.alignment);
+  };
+  return StrCat("cuBLASLt takes no product of ", factor(key.a), " and ", factor(key.b), " to ",
+                factor(key.d));
+}
+
 device::Buffer<uint8_t> MakeWorkspace(CudaDevice& device) {
   const size_t used = device.used_bytes();
   const size_t free = device.budget_bytes() - std::min(device.budget_bytes(), used);
@@ -114,7 +125,12 @@ const ProductPlan* LibraryProducts::PlanFor(CudaStream& stream, const char* name
   if (is_new && !Keep(stream, name, plan->second.Make(handle_, key, workspace_.size()))) {
     return nullptr;
   }
-  return plan->second.is_usable() ? &plan->second : nullptr;
+  if (plan->second.is_usable()) return &plan->second;
+  // A few are enough to see what is slow, and why.
+  if (is_new) {
+    LOG_FIRST_N(WARNING, 8) << name << " is our own, and slow: " << Refused(key);
+  }
+  return nullptr;
 }
 
 bool LibraryProducts::Multiply(CudaStream& stream, const char* name, Factors factors,
