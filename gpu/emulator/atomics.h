@@ -21,15 +21,6 @@
 WEIR_ATOMIC(atomicAdd, static_cast<T>(old + value))
 WEIR_ATOMIC(atomicMax, old < value ? value : old)
 WEIR_ATOMIC(atomicMin, value < old ? value : old)
-WEIR_ATOMIC(atomicOr, static_cast<T>(old | value))
-WEIR_ATOMIC(atomicAnd, static_cast<T>(old& value))
-WEIR_ATOMIC(atomicExch, value)
-template <typename T>
-inline T atomicCAS(T* at, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
-  ::weir::gpu::emulator::MayYield();
-  __atomic_compare_exchange(at, &expected, &value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-  return expected;
-}
 
 namespace weir::gpu {
 template <typename T>

@@ -17,13 +17,6 @@ struct dim3 {
   unsigned x = 1, y = 1, z = 1;
   constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
-struct alignas(16) float4 {
-  float x, y, z, w;
-};
-struct alignas(16) uint4 {
-  unsigned x, y, z, w;
-};
-inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 
 namespace weir::gpu::emulator {
 
@@ -33,20 +26,7 @@ struct Place {  // what a kernel may read of its own thread
 };
 extern constinit thread_local Place* place;
 
-enum class Op : int {
-  kSync,
-  kBallot,
-  kShuffle,
-  kShuffleUp,
-  kShuffleDown,
-  kShuffleXor,
-  kAdd,
-  kMin,
-  kMax,
-  kAnd,
-  kOr,
-  kMatch
-};
+enum class Op : int { kSync, kBallot, kShuffleUp, kShuffleDown, kShuffleXor, kAdd, kMax };
 
 // Deposits a value's bits, waits for the lanes of the mask, and gives what `op` makes of them.
 uint64_t WarpExchange(unsigned mask, Op op, int parameter, int width, uint64_t bits, int line);

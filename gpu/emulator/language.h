@@ -19,7 +19,6 @@ using std::isnan;
 #define blockIdx (::weir::gpu::emulator::place->block)
 #define blockDim (::weir::gpu::emulator::place->block_size)
 #define gridDim (::weir::gpu::emulator::place->grid_size)
-inline constexpr int warpSize = 32;
 
 #define WEIR_SHARED(type, name, extent)      \
   static const char name##_key = 0;          \
@@ -29,7 +28,6 @@ inline constexpr int warpSize = 32;
   type* const name = static_cast<type*>(::weir::gpu::emulator::DynamicShared())
 
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
-inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz(static_cast<unsigned>(x)); }
 inline int __ffs(int x) { return __builtin_ffs(x); }
 inline unsigned __float_as_uint(float x) {
   unsigned y;
@@ -40,19 +38,4 @@ inline float __uint_as_float(unsigned x) {
   float y;
   std::memcpy(&y, &x, 4);
   return y;
-}
-inline float __fmaf_rn(float a, float b, float c) { return std::fmaf(a, b, c); }
-inline float __fadd_rn(float a, float b) { return a + b; }
-inline float __fmul_rn(float a, float b) { return a * b; }
-template <typename T>
-inline T __ldg(const T* at) {
-  return *at;
-}
-template <typename T>
-inline T __ldcs(const T* at) {
-  return *at;
-}
-template <typename T>
-inline void __stcs(T* at, T value) {
-  *at = value;
 }

@@ -4,21 +4,15 @@
 namespace weir::gpu::emulator {
 
 namespace {
-uint64_t Folded(const Fiber& fiber, Op op, uint64_t folded, bool first) {
+uint64_t Folded(const Fiber& fiber, Op op, uint64_t folded) {
   const auto a = static_cast<unsigned>(folded), b = static_cast<unsigned>(fiber.in);
   switch (op) {
     case Op::kBallot:
       return folded | static_cast<uint64_t>(b != 0) << fiber.lane;
     case Op::kAdd:
       return a + b;
-    case Op::kMin:
-      return first || b < a ? b : a;
     case Op::kMax:
       return b > a ? b : a;
-    case Op::kAnd:
-      return first ? b : a & b;
-    case Op::kOr:
-      return a | b;
     default:
       return folded;
   }
@@ -30,8 +24,6 @@ int ShuffledFrom(const Fiber& fiber, Op op) {
   const int down = fiber.lane + fiber.parameter, up = fiber.lane - fiber.parameter,
             other = fiber.lane ^ fiber.parameter;
   switch (op) {
-    case Op::kShuffle:
-      return base + (fiber.parameter & (fiber.width - 1));
     case Op::kShuffleUp:
       return up < base ? fiber.lane : up;
     case Op::kShuffleDown:
@@ -43,24 +35,15 @@ int ShuffledFrom(const Fiber& fiber, Op op) {
   }
 }
 
-uint64_t Matching(const Fiber* warp, unsigned present, uint64_t value) {
-  uint64_t lanes = 0;
-  for (unsigned left = present; left != 0; left &= left - 1) {
-    const int lane = __builtin_ctz(left);
-    lanes |= static_cast<uint64_t>(warp[lane].in == value) << lane;
-  }
-  return lanes;
-}
-
 void GiveResults(Fiber* warp, unsigned present, Op op) {
   uint64_t folded = 0;
   for (unsigned left = present; left != 0; left &= left - 1)
-    folded = Folded(warp[__builtin_ctz(left)], op, folded, left == present);
+    folded = Folded(warp[__builtin_ctz(left)], op, folded);
   for (unsigned left = present; left != 0; left &= left - 1) {
     Fiber& fiber = warp[__builtin_ctz(left)];
     const int from = ShuffledFrom(fiber, op);
     if (from < 0) {
-      fiber.out = op == Op::kMatch ? Matching(warp, present, fiber.in) : folded & 0xffffffffu;
+      fiber.out = folded & 0xffffffffu;
     } else {  // of a lane that is not there CUDA leaves it undefined
       fiber.out = (present >> from & 1) != 0 ? warp[from].in : ~uint64_t{0};
     }

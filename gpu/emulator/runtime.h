@@ -15,17 +15,14 @@ enum cudaError_t {
   cudaErrorNoDevice = 100,
   cudaErrorInvalidDevice = 101,
   cudaErrorInvalidResourceHandle = 400,
-  cudaErrorNotReady = 600,
   cudaErrorLaunchFailure = 719,
   cudaErrorStreamCaptureUnsupported = 900,
   cudaErrorStreamCaptureInvalidated = 901
 };
 enum cudaMemcpyKind {
-  cudaMemcpyHostToHost,
-  cudaMemcpyHostToDevice,
+  cudaMemcpyHostToDevice = 1,
   cudaMemcpyDeviceToHost,
-  cudaMemcpyDeviceToDevice,
-  cudaMemcpyDefault
+  cudaMemcpyDeviceToDevice
 };
 struct WeirStream;
 struct WeirEvent;
@@ -75,7 +72,6 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t*, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t);
 cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t);
 cudaError_t cudaEventSynchronize(cudaEvent_t);
-cudaError_t cudaEventQuery(cudaEvent_t);
 cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaGetLastError();
 const char* cudaGetErrorString(cudaError_t);

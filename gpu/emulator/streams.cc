@@ -90,7 +90,6 @@ using weir::gpu::emulator::IsOfCurrentDevice;
 using weir::gpu::emulator::IsPinned;
 using weir::gpu::emulator::LastError;
 using weir::gpu::emulator::Locked;
-using weir::gpu::emulator::RunOne;
 using weir::gpu::emulator::RuntimeMutex;
 using weir::gpu::emulator::RunUntil;
 using weir::gpu::emulator::StreamOf;
@@ -174,12 +173,4 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     return event->record;
   }();
   return RunUntil([&] { return record == nullptr || record->is_reached; });
-}
-
-cudaError_t cudaEventQuery(cudaEvent_t event) {
-  if (BreaksCaptureOfThread()) return cudaErrorStreamCaptureUnsupported;
-  const Locked locked(RuntimeMutex());
-  if (LastError() != cudaSuccess) return LastError();
-  RunOne();
-  return event->record && !event->record->is_reached ? cudaErrorNotReady : cudaSuccess;
 }

@@ -6,9 +6,6 @@
 
 #define WEIR_LINE int line = __builtin_LINE()
 inline void __syncthreads(WEIR_LINE) { ::weir::gpu::emulator::BlockBarrier(0, line); }
-inline int __syncthreads_count(int p, WEIR_LINE) {
-  return ::weir::gpu::emulator::BlockBarrier(p, line);
-}
 inline int __syncthreads_or(int p, WEIR_LINE) {
   return ::weir::gpu::emulator::BlockBarrier(p, line) != 0;
 }
@@ -19,17 +16,12 @@ inline unsigned __ballot_sync(unsigned mask, int p, WEIR_LINE) {
   return ::weir::gpu::emulator::Exchange<unsigned>(mask, ::weir::gpu::emulator::Op::kBallot, 0, 32,
                                                    p != 0, line);
 }
-inline int __any_sync(unsigned mask, int p, WEIR_LINE) { return __ballot_sync(mask, p, line) != 0; }
-inline int __all_sync(unsigned mask, int p, WEIR_LINE) {
-  return __ballot_sync(mask, !p, line) == 0;
-}
 #define WEIR_SHUFFLE(name, op, P)                                                               \
   template <typename T>                                                                         \
   inline T name(unsigned mask, T value, P parameter, int width = 32, WEIR_LINE) {               \
     return ::weir::gpu::emulator::Exchange<T>(mask, ::weir::gpu::emulator::Op::op,              \
                                               static_cast<int>(parameter), width, value, line); \
   }
-WEIR_SHUFFLE(__shfl_sync, kShuffle, int)
 WEIR_SHUFFLE(__shfl_up_sync, kShuffleUp, unsigned)
 WEIR_SHUFFLE(__shfl_down_sync, kShuffleDown, unsigned)
 WEIR_SHUFFLE(__shfl_xor_sync, kShuffleXor, int)
@@ -39,14 +31,4 @@ WEIR_SHUFFLE(__shfl_xor_sync, kShuffleXor, int)
                                                      value, line);                               \
   }
 WEIR_REDUCE(__reduce_add_sync, kAdd)
-WEIR_REDUCE(__reduce_min_sync, kMin)
 WEIR_REDUCE(__reduce_max_sync, kMax)
-WEIR_REDUCE(__reduce_and_sync, kAnd)
-WEIR_REDUCE(__reduce_or_sync, kOr)
-template <typename T>
-inline unsigned __match_any_sync(unsigned mask, T value, WEIR_LINE) {
-  uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof(T));
-  return static_cast<unsigned>(::weir::gpu::emulator::Exchange<uint64_t>(
-      mask, ::weir::gpu::emulator::Op::kMatch, 0, 32, bits, line));
-}
