@@ -19,7 +19,7 @@ void CopyRange(device::Stream& stream, device::Span<const T> from, size_t begin,
 }  // namespace
 
 void DeviceSelection::MakeRoom(device::Device& device, size_t stripe_count) {
-  if (ends.size() >= stripe_count) return;
+  if (ends.size() == stripe_count) return;
   ends = {device, stripe_count, "selection"};
   discarded = {device, stripe_count, "selection"};
 }

@@ -28,6 +28,7 @@ class DeviceSelection {
             std::span<const float>(values_.span()).subspan(begin, count)};
   }
 
+  // For a step of so many stripes.
   void MakeRoom(device::Device& device, size_t stripe_count);
   // All that left: offsets and values of stripes as `ends` has them on the device. Waits for the
   // stream; mostly once, for as many as left in the step before come with the word how many there

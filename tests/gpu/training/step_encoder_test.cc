@@ -129,6 +129,21 @@ TEST(StepEncoderOnACard, TopKLeavesNaNAndSendsInfinity) {
   pair.ExpectSameStep(gradients);
 }
 
+// A thread's scratch memory may have been another encoder's, of more layers that sent less.
+TEST(StepEncoderOnACard, ScratchMemoryIsWhoeversTurnItIs) {
+  WEIR_SKIP_WITHOUT_A_CARD();
+  const v1::Config few =
+      ConfigWith(R"(layer { match: "top/*" none {} } default { top_k { sparsity: 0.2 } })");
+  Pair larger(ConfigWith("default { hard_threshold { threshold: 100 } }")), pair(few), other(few);
+  const std::vector<float> gradients = pair.Draw(1);
+  StepEncoder::Scratch of_thread, own;
+  ASSERT_TRUE(larger.card().Encode(larger.Put(gradients), {}, {}, &of_thread).ok());
+  const auto sent = pair.card().Encode(pair.Put(gradients), {}, {}, &of_thread);
+  const auto expected = other.card().Encode(other.Put(gradients), {}, {}, &own);
+  ASSERT_TRUE(sent.ok()) << sent.status();
+  EXPECT_EQ(test::BytesOf(*sent), test::BytesOf(*expected));
+}
+
 TEST(StepEncoderOnACard, WhatIsSentWholeIsFetched) {
   WEIR_SKIP_WITHOUT_A_CARD();
   Pair pair(ConfigWith(R"(layer { match: "bottom/0/*" dct { sparsity: 0.9 } }
