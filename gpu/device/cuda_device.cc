@@ -138,6 +138,15 @@ std::string CudaDevice::Message(size_t byte_count, const std::string& purpose) c
                 "--device_memory");
 }
 
+// Whoever asks first after a kernel has failed hears of that, and memory would not help.
+std::string CudaDevice::WhyNot(cudaError_t error, size_t byte_count,
+                               const std::string& purpose) const {
+  if (error == cudaErrorMemoryAllocation) {
+    return StrCat(Message(byte_count, purpose), " (", cudaGetErrorString(error), ")");
+  }
+  return StrCat("CUDA: memory on ", name(), " for ", purpose, ": ", cudaGetErrorString(error));
+}
+
 std::unique_ptr<device::Block> CudaDevice::Allocate(size_t byte_count, const std::string& purpose) {
   Take(byte_count, purpose);
   // cudaMalloc gives no address for nothing, and views of nothing have one.
@@ -152,7 +161,7 @@ std::unique_ptr<device::Block> CudaDevice::Allocate(size_t byte_count, const std
     cudaFree(address);
     GiveBack(byte_count, purpose);
     cudaGetLastError();  // it is told here, and not of the next launch
-    throw OutOfMemory(StrCat(Message(byte_count, purpose), " (", cudaGetErrorString(error), ")"));
+    throw OutOfMemory(WhyNot(error, byte_count, purpose));
   }
   return std::make_unique<DeviceBlock>(this, address, byte_count, purpose);
 }
@@ -164,8 +173,11 @@ std::unique_ptr<device::Block> CudaDevice::AllocatePinned(size_t byte_count,
   cudaSetDevice(number_);
   if (const cudaError_t error = cudaMallocHost(&address, at_least); error != cudaSuccess) {
     cudaGetLastError();
-    throw OutOfMemory(StrCat("no pinned memory for ", purpose, ": ", Mebibytes(byte_count),
-                             " asked for (", cudaGetErrorString(error), ")"));
+    throw OutOfMemory(
+        error == cudaErrorMemoryAllocation
+            ? StrCat("no pinned memory for ", purpose, ": ", Mebibytes(byte_count), " asked for (",
+                     cudaGetErrorString(error), ")")
+            : StrCat("CUDA: pinned memory for ", purpose, ": ", cudaGetErrorString(error)));
   }
   std::memset(address, 0, at_least);
   return std::make_unique<PinnedBlock>(address);

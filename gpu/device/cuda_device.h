@@ -16,6 +16,7 @@
 
 #include "common/base/status.h"
 #include "common/device/device.h"
+#include "gpu/cuda.h"
 
 namespace weir::gpu {
 
@@ -48,6 +49,7 @@ class CudaDevice final : public device::Device {
   void Take(size_t byte_count, const std::string& purpose);
   void GiveBack(size_t byte_count, const std::string& purpose);
   std::string Message(size_t byte_count, const std::string& purpose) const;
+  std::string WhyNot(cudaError_t error, size_t byte_count, const std::string& purpose) const;
 
   const int number_;
   const size_t budget_bytes_;

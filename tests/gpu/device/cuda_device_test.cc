@@ -195,6 +195,19 @@ TEST_F(CudaDeviceTest, AKernelThatFailsIsNamedAndStaysTheStreamsError) {
   EXPECT_EQ(stream->Synchronize().message(), failed.message());
 }
 
+TEST_F(CudaDeviceTest, WhoAsksForMemoryAfterAFailureHearsOfThat) {
+  const auto device = *CudaDevice::Open(0);
+  const kernels::Compute compute = CudaCompute(*device, kernels::Precision::kF32, 1);
+  const auto stream = device->MakeStream();
+  const device::Buffer<float> values(*device, 4, "a test");
+  emulator::faults().good_launches = 0;
+  compute.kernels->sigmoid(*stream, {values.data(), 4}, {values.data(), 4});
+  ASSERT_FALSE(stream->Synchronize().ok());
+  EXPECT_EQ(MessageOf(*device, size_t{4} << 20, "gradients"),
+            "CUDA: memory on cuda:0 for gradients: unspecified launch failure");
+  EXPECT_EQ(device->used_bytes(), 16u);
+}
+
 TEST_F(CudaDeviceTest, ScratchMemoryThatIsNotThereIsTheStreamsError) {
   const auto device = *CudaDevice::Open(0, 1 << 10);
   const kernels::Compute compute = CudaCompute(*device, kernels::Precision::kF32, 1);
