@@ -4,7 +4,12 @@
 // Thread rule: values. C++17-clean, so that a CUDA compiler can include it.
 #pragma once
 
+#include <cstdint>
+
 namespace weir::kernels {
+
+// A linear layer of fewer outputs multiplies numbers of 32 bits where others have bfloat16.
+inline constexpr int64_t kThinOutputs = 4;
 
 enum class Activation { kNone, kRelu };
 

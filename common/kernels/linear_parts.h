@@ -14,9 +14,6 @@
 
 namespace weir::kernels::cpu {
 
-// A layer with fewer outputs is done by hand: a product of one column is no product.
-inline constexpr int64_t kThinOutputs = 4;
-
 inline int64_t RoundUpToVector(int64_t count) {
   return (count + kVectorFloats - 1) / kVectorFloats * kVectorFloats;
 }

@@ -6,6 +6,12 @@
 namespace weir::gpu::entries {
 namespace {
 
+// For a layer of so many outputs.
+constexpr Factors FactorsOf(Factors factors, int64_t outputs) {
+  const bool is_thin = factors == Factors::kBf16 && outputs < kernels::kThinOutputs;
+  return is_thin ? Factors::kF32 : factors;
+}
+
 // False: it is for tiles to do.
 bool MultiplyByLibrary(Stream& stream, const char* name, Factors factors, const Product& product) {
   auto& own = static_cast<CudaStream&>(stream);
@@ -14,7 +20,7 @@ bool MultiplyByLibrary(Stream& stream, const char* name, Factors factors, const 
 
 }  // namespace
 
-template <Factors factors>
+template <Factors precision>
 void LinearForward(Stream& stream, const ConstDeviceMatrix& x, const ConstDeviceMatrix& weight,
                    const ConstDeviceVector& bias, kernels::Activation activation,
                    const DeviceMatrix& y) {
@@ -23,6 +29,7 @@ void LinearForward(Stream& stream, const ConstDeviceMatrix& x, const ConstDevice
   CHECK_EQ(y.column_count, x.column_count);
   CHECK_EQ(bias.count, y.row_count);
   if (IsEmpty(y)) return;
+  const Factors factors = FactorsOf(precision, weight.row_count);
   const bool is_multiplied =
       MultiplyByLibrary(stream, "linear_forward", factors,
                         {Factor{Raw(weight), false}, Factor{Raw(x), true}, Raw(y)});
@@ -33,7 +40,7 @@ void LinearForward(Stream& stream, const ConstDeviceMatrix& x, const ConstDevice
   });
 }
 
-template <Factors factors>
+template <Factors precision>
 void LinearBackwardData(Stream& stream, const ConstDeviceMatrix& dy,
                         const ConstDeviceMatrix& weight, const ConstDeviceMatrix& relu_output,
                         const DeviceMatrix& dx) {
@@ -41,6 +48,7 @@ void LinearBackwardData(Stream& stream, const ConstDeviceMatrix& dy,
   CHECK_EQ(dx.row_count, weight.column_count);
   CHECK_EQ(dx.column_count, dy.column_count);
   if (IsEmpty(dx)) return;
+  const Factors factors = FactorsOf(precision, weight.row_count);
   const bool is_multiplied =
       MultiplyByLibrary(stream, "linear_backward_data", factors,
                         {Factor{Raw(weight), true}, Factor{Raw(dy), true}, Raw(dx)});
@@ -51,7 +59,7 @@ void LinearBackwardData(Stream& stream, const ConstDeviceMatrix& dy,
   });
 }
 
-template <Factors factors>
+template <Factors precision>
 void LinearBackwardWeight(Stream& stream, const ConstDeviceMatrix& dy, const ConstDeviceMatrix& x,
                           bool accumulate, const DeviceMatrix& dw,
                           const DeviceVector& bias_gradient) {
@@ -64,6 +72,7 @@ void LinearBackwardWeight(Stream& stream, const ConstDeviceMatrix& dy, const Con
     return BiasBackward(Raw(dy), accumulate, bias_gradient.data.address(), to);
   });
   if (dw.column_count == 0) return;
+  const Factors factors = FactorsOf(precision, dw.row_count);
   const Product product{Factor{Raw(dy), false}, Factor{Raw(x), false}, Raw(dw), accumulate};
   if (MultiplyByLibrary(stream, "linear_backward_weight", factors, product)) return;
   Do(stream, "linear_backward_weight", [&](cudaStream_t to) {
@@ -71,13 +80,14 @@ void LinearBackwardWeight(Stream& stream, const ConstDeviceMatrix& dy, const Con
   });
 }
 
-template <Factors factors>
+template <Factors precision>
 void LinearBackwardSquares(Stream& stream, const ConstDeviceMatrix& dy, const ConstDeviceMatrix& x,
                            float keep, const DeviceMatrix& sums) {
   CHECK_EQ(sums.row_count, dy.row_count);
   CHECK_EQ(sums.column_count, x.row_count);
   CHECK_EQ(dy.column_count, x.column_count);
   if (IsEmpty(sums)) return;
+  const Factors factors = FactorsOf(precision, sums.row_count);
   Do(stream, "linear_backward_squares", [&](cudaStream_t to) {
     return gpu::LinearBackwardSquares(factors, Raw(dy), Raw(x), keep, Raw(sums), to);
   });

@@ -69,11 +69,11 @@ class LibraryProductsTest : public testing::Test {
 
 TEST_F(LibraryProductsTest, AShapeIsLookedForOnce) {
   for (const auto precision : {Precision::kF32, Precision::kBf16, Precision::kTf32}) {
-    Data(precision, 5, 3);
+    Data(precision, 5, 6);
     EXPECT_EQ(Asked(), (Calls{1, 1}));
-    Data(precision, 5, 3);
+    Data(precision, 5, 6);
     EXPECT_EQ(Asked(), (Calls{0, 1}));
-    Data(precision, 5, 4);
+    Data(precision, 5, 7);
     EXPECT_EQ(Asked(), (Calls{1, 1}));
   }
 }
@@ -97,11 +97,11 @@ TEST_F(LibraryProductsTest, AProductOfNothingIsForTiles) {
 TEST_F(LibraryProductsTest, ItIsToldHowAddressesAreAligned) {
   for (const auto precision : {Precision::kF32, Precision::kBf16}) {
     for (const int64_t skipped : {1, 2, 4}) {
-      const std::vector<float> got = Data(precision, 5, 3, skipped);
+      const std::vector<float> got = Data(precision, 5, 6, skipped);
       EXPECT_EQ(Asked().products, 1U);
       stream_ = card_->MakeStream();
       emulator::faults().cublas_lt = Library::kAbsent;
-      EXPECT_EQ(Data(precision, 5, 3, skipped), got);
+      EXPECT_EQ(Data(precision, 5, 6, skipped), got);
       EXPECT_EQ(Asked(), (Calls{0, 0}));
       stream_ = card_->MakeStream();
       emulator::faults().cublas_lt = Library::kGood;

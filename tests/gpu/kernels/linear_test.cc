@@ -83,29 +83,6 @@ TEST_P(LinearOnACard, ForwardIsTheCpus) {
   }
 }
 
-// Factors are rounded as the CPU rounds them; what is left is the order of some 40 additions.
-TEST_P(LinearOnACard, Bf16RoundsFactorsAsTheCpuDoes) {
-  const LayerShape shape{33, 40, 20};
-  ExpectNear(Precision::kBf16, 1e-5, [&](const Bench& bench) {
-    return Forward(bench, shape, kernels::Activation::kNone, AnyFloat);
-  });
-  ExpectNear(Precision::kBf16, 1e-5, [&](const Bench& bench) {
-    const PlacedMatrix dy(bench, shape.outputs, shape.samples, Stride(shape), 1, AnyFloat);
-    const PlacedMatrix x(bench, shape.inputs, shape.samples, Stride(shape), 2, AnyFloat);
-    const PlacedMatrix weight(bench, shape.outputs, shape.inputs, shape.inputs, 3, AnyFloat);
-    const PlacedMatrix dx(bench, shape.inputs, shape.samples, Stride(shape), 4);
-    const PlacedMatrix dw(bench, shape.outputs, shape.inputs, shape.inputs, 5);
-    const PlacedMatrix squares(bench, shape.outputs, shape.inputs, shape.inputs, 6);
-    const PlacedMatrix bias(bench, 1, shape.outputs, shape.outputs, 7);
-    const kernels::DeviceKernels& kernels = *bench.compute.kernels;
-    kernels.linear_backward_data(bench.stream, dy.view(), weight.view(), {}, dx.view());
-    kernels.linear_backward_weight(bench.stream, dy.view(), x.view(), false, dw.view(),
-                                   bias.vector());
-    kernels.linear_backward_squares(bench.stream, dy.view(), x.view(), 0, squares.view());
-    return ContentsOf({&dx, &dw, &squares, &bias});
-  });
-}
-
 // Eighths of less than 11 bits stay what they are; of others, 2^-11 of each factor may go.
 TEST_P(LinearOnACard, Tf32IsTheCpusUpToItsRounding) {
   for (const LayerShape& shape : kLayerShapes) {
