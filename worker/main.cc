@@ -35,6 +35,7 @@
 #include "worker/data/reader.h"
 #include "worker/data/train_rows.h"
 #include "worker/embedded/embedded_client.h"
+#include "worker/link/replica.h"
 #include "worker/model/kernels_for.h"
 #include "worker/out_folder.h"
 #include "worker/pipeline/pipeline_views.h"
@@ -359,6 +360,7 @@ Status Prepare(const Setup& setup, Parts* parts) {
   const auto server_count = std::max<size_t>(1, setup.addresses.size());
   parts->layout.emplace(setup.config, static_cast<uint32_t>(server_count));
   if (setup.addresses.empty()) return MakeEmbedded(setup, parts);
+  WEIR_RETURN_IF_ERROR(CheckReplica(*parts->layout, setup.device.compute));
   WEIR_RETURN_IF_ERROR(CheckMessageBound(setup.config, *parts->layout));
   if (FLAGS_stage >= 0) return MakeStageClient(setup, parts);
   return MakeClient(setup, ServerLinkOptions(setup, *parts), parts);

@@ -1,6 +1,9 @@
 #include "worker/link/replica.h"
 
+#include <limits>
+
 #include "common/base/hogwild.h"
+#include "common/base/strings.h"
 #include "common/device/cpu_device.h"
 #include "common/session/body.h"
 
@@ -11,6 +14,15 @@ namespace {
 constexpr size_t kGatheredElements = 32 * kStripeElements;
 
 }  // namespace
+
+Status CheckReplica(const ModelLayout& layout, const kernels::Compute& compute) {
+  constexpr int64_t kMost = std::numeric_limits<uint32_t>::max();
+  const int64_t count = layout.flat_element_count();
+  if (compute.device->is_host() || count <= kMost) return OkStatus();
+  return InvalidConfig(StrCat("the MLPs have ", count, " elements, and with servers a trainer on ",
+                              compute.device->name(), " has numbers for ", kMost,
+                              " at most; choose smaller widths, or --device=cpu"));
+}
 
 Replica::Replica(const ModelLayout& layout, const kernels::Compute& compute)
     : layout_(layout),

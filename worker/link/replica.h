@@ -24,6 +24,10 @@
 
 namespace weir::worker {
 
+// On a device with memory of its own elements have numbers of 32 bits, here and where policies
+// select (common/compress/device_selector.h): InvalidConfig where there are more.
+Status CheckReplica(const ModelLayout& layout, const kernels::Compute& compute);
+
 class Replica {
  public:
   Replica(const ModelLayout& layout, const kernels::Compute& compute);

@@ -12,9 +12,23 @@
 #include "tests/gpu/card.h"
 #include "tests/integration/cluster_checks.h"
 #include "tests/support/loopback_cluster.h"
+#include "worker/link/replica.h"
 
 namespace weir::test {
 namespace {
+
+// Nothing of that size is made.
+TEST(ReplicasOnACard, HaveNumbersForSoManyElements) {
+  WEIR_SKIP_WITHOUT_A_CARD();
+  const auto card = OpenCard();
+  const auto compute = gpu::CudaCompute(*card, kernels::Precision::kF32, 64);
+  const ModelLayout small(MakeConfig({kPushedModel}), 1);
+  EXPECT_TRUE(worker::CheckReplica(small, compute).ok());
+  const ModelLayout large(
+      MakeConfig({kPushedModel, "model { bottom_widths: [65000, 65000, 65000, 8] }"}), 1);
+  EXPECT_EQ(worker::CheckReplica(large, compute).code(), StatusCode::kInvalidConfig);
+  EXPECT_TRUE(worker::CheckReplica(large, kernels::CpuCompute(kernels::Precision::kF32)).ok());
+}
 
 class ReplicaOnACard : public testing::TestWithParam<const char*> {
  protected:
