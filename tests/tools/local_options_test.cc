@@ -37,7 +37,7 @@ TEST_F(LocalOptionsTest, HaveAllMistakesToldAtOnce) {
   options.trainer_count = 0;
   options.thread_count = 0;
   options.stage_count = 17;
-  options.devices = {"gpu"};
+  options.device = "gpu";
   options.base_port = 70000;
   options.binary_directory = "/absent";
   EXPECT_THAT(
@@ -66,25 +66,39 @@ TEST_F(LocalOptionsTest, BoundPortsAndDevices) {
   options_.base_port = 65534;
   EXPECT_THAT(OptionMistakes(options_), IsEmpty());
   for (const char* device : {"", "cuda", "CPU"}) {
-    options_.devices = {device};
+    options_.device = device;
     EXPECT_THAT(OptionMistakes(options_), SizeIs(1)) << device;
   }
 }
 
 TEST_F(LocalOptionsTest, NameADeviceForAllTrainersOrForEach) {
   options_.trainer_count = 2;
-  options_.devices = {"cuda:0"};
+  EXPECT_EQ(DeviceOf(options_, 1), "cpu");
+  options_.device = "cuda:0";
   EXPECT_THAT(OptionMistakes(options_), IsEmpty());
   EXPECT_EQ(DeviceOf(options_, 1), "cuda:0");
   options_.devices = {"cuda:1", "cpu"};
+  EXPECT_THAT(OptionMistakes(options_), ElementsAre(HasSubstr("--device and --devices both")));
+  options_.device.reset();
   options_.device_memory = "20GiB";
   EXPECT_THAT(OptionMistakes(options_), IsEmpty());
   EXPECT_EQ(DeviceOf(options_, 1), "cpu");
-  options_.devices = {"cuda:1", "cpu", "cpu"};
+  options_.devices = {"cuda:1"};
+  EXPECT_THAT(OptionMistakes(options_),
+              ElementsAre(HasSubstr("--devices: names 1, and --trainers=2")));
+  options_.devices = {"cuda:1", "cpu", "CPU"};
   options_.device_memory = "20";
   EXPECT_THAT(OptionMistakes(options_),
-              ElementsAre(HasSubstr("--devices: names 3, and there are 2 trainers"),
-                          HasSubstr("--device_memory: '20'")));
+              ElementsAre(HasSubstr("--devices: 'CPU' is no device"),
+                          HasSubstr("--devices: names 3"), HasSubstr("--device_memory: '20'")));
+}
+
+TEST_F(LocalOptionsTest, AskForMemoryOfCardsAlone) {
+  options_.device_memory = "20GiB";
+  for (const bool is_said : {false, true}) {
+    if (is_said) options_.device = "cpu";
+    EXPECT_THAT(OptionMistakes(options_), ElementsAre(HasSubstr("--device_memory: of a card")));
+  }
 }
 
 TEST(DefaultOut, NamesTheConfigs) {

@@ -73,8 +73,8 @@ LocalOptions OptionsFromFlags() {
   options.trainer_count = FLAGS_trainers;
   options.stage_count = FLAGS_stages;
   options.thread_count = FLAGS_threads;
-  options.devices =
-      FLAGS_devices.empty() ? std::vector{FLAGS_device} : StrSplit(FLAGS_devices, ',');
+  if (!gflags::GetCommandLineFlagInfoOrDie("device").is_default) options.device = FLAGS_device;
+  options.devices = StrSplit(FLAGS_devices, ',');
   options.device_memory = FLAGS_device_memory;
   options.out_directory = FLAGS_out.empty() ? DefaultOut(options.config_files) : FLAGS_out;
   options.save_directory = FLAGS_save;

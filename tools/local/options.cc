@@ -80,20 +80,36 @@ Mistakes StageMistakes(const LocalOptions& options, const v1::Config& config) {
                  stages == 1 ? " stage" : " stages", " of the model; give that, or 1")};
 }
 
-void CheckDevices(const LocalOptions& options, Mistakes& mistakes) {
-  const char* const flag = options.devices.size() == 1 ? "--device" : "--devices";
-  for (const std::string& text : options.devices) {
-    if (const auto name = device::ParseDeviceName(text); !name.ok()) {
-      mistakes.push_back(StrCat(flag, ": ", name.status().message()));
-    }
-  }
+void CheckDeviceName(const char* flag, const std::string& text, Mistakes& mistakes) {
+  const auto name = device::ParseDeviceName(text);
+  if (!name.ok()) mistakes.push_back(StrCat(flag, ": ", name.status().message()));
+}
+
+void CheckDeviceNames(const LocalOptions& options, Mistakes& mistakes) {
+  if (options.device) CheckDeviceName("--device", *options.device, mistakes);
+  for (const std::string& text : options.devices) CheckDeviceName("--devices", text, mistakes);
   const auto count = static_cast<int>(options.devices.size());
-  if (count != 1 && count != options.trainer_count) {
-    mistakes.push_back(StrCat("--devices: names ", count, ", and there are ", options.trainer_count,
-                              " trainers; name one for each"));
+  if (count == 0) return;
+  if (options.device) {
+    mistakes.emplace_back("--device and --devices both say where trainers compute; leave one out");
   }
+  if (count != options.trainer_count) {
+    mistakes.push_back(StrCat("--devices: names ", count,
+                              ", and --trainers=", options.trainer_count, "; name one for each"));
+  }
+}
+
+void CheckDevices(const LocalOptions& options, Mistakes& mistakes) {
+  CheckDeviceNames(options, mistakes);
   if (const auto memory = device::ParseMemorySize(options.device_memory); !memory.ok()) {
     mistakes.push_back(StrCat("--device_memory: ", memory.status().message()));
+  }
+  const bool has_card =
+      options.devices.empty()
+          ? options.device.value_or("cpu") != "cpu"
+          : std::ranges::any_of(options.devices, [](const auto& name) { return name != "cpu"; });
+  if (!options.device_memory.empty() && !has_card) {
+    mistakes.emplace_back("--device_memory: of a card, and no trainer is on one; leave it out");
   }
 }
 
@@ -109,8 +125,8 @@ std::string DefaultOut(const std::vector<std::string>& config_files) {
 }
 
 std::string DeviceOf(const LocalOptions& options, int trainer) {
-  return options.devices.size() == 1 ? options.devices[0]
-                                     : options.devices[static_cast<size_t>(trainer)];
+  return options.devices.empty() ? options.device.value_or("cpu")
+                                 : options.devices[static_cast<size_t>(trainer)];
 }
 
 std::vector<std::string> OptionMistakes(const LocalOptions& options) {

@@ -6,6 +6,7 @@
 // Thread rule: values; any thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,9 @@ struct LocalOptions {
   int stage_count = 1;
   // Hogwild threads of each worker.
   int thread_count = 1;
-  // Where trainers compute: one name for all, or one for each.
-  std::vector<std::string> devices = {"cpu"};
+  // Where trainers compute: all of them, the CPU if not given; or one for each.
+  std::optional<std::string> device;
+  std::vector<std::string> devices;
   std::string device_memory;  // of cards; as weir-worker has it
   std::string out_directory;
   // Of the model: to save it in, and to go on from. Empty: neither.
