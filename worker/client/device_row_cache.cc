@@ -24,7 +24,8 @@ DeviceRowCache::DeviceRowCache(const kernels::Compute& compute, size_t capacity,
     : compute_(compute),
       slots_(capacity, max_age),
       dimension_(dimension),
-      rows_(*compute.device, slots_.slot_count() * dimension, "the cache of rows"),
+      rows_(*compute.device, slots_.slot_count() * dimension,
+            "the cache of rows (compression.row_cache)"),
       order_(*compute.device) {
   CHECK_LT(slots_.slot_count(), size_t{Arrivals::kNowhere});
 }
