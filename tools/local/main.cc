@@ -43,7 +43,7 @@ DEFINE_int32(threads, 1, "Hogwild threads of each worker");
 DEFINE_string(device, "cpu", "where trainers compute: cpu, or a card: cuda:0");
 DEFINE_string(devices, "", "instead of --device: one for each trainer, comma-separated");
 DEFINE_string(device_memory, "",
-              "of cards, how much each trainer may use: 24GiB; not given: what is free");
+              "of cards, how much each worker process may use: 24GiB; not given: what is free");
 DEFINE_string(out, "",
               "directory for logs and results; made if it is not there; out/<names of the configs> "
               "if not given");
