@@ -28,6 +28,7 @@ COMMON_MAY_INCLUDE = {
     "kernels": ("base", "tensor", "device"),
     "metrics": ("base", "proto"),
     "eval": ("base",),
+    "schedule": ("base",),
     "session": ("base", "proto", "config", "transport", "wire", "eval"),
     "cluster": ("base", "proto", "eval", "metrics"),
     "compress": ("base", "proto", "tensor", "device", "layout", "wire", "kernels", "config"),
