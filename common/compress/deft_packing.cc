@@ -1,0 +1,75 @@
+#include "common/compress/deft_packing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <queue>
+#include <utility>
+
+#include "common/base/check.h"
+
+namespace weir::compress {
+namespace {
+
+struct PricedPiece {
+  size_t number;
+  double cost;
+};
+
+// The lightest on top, the first of equals.
+using BinQueue = std::priority_queue<std::pair<double, size_t>,
+                                     std::vector<std::pair<double, size_t>>, std::greater<>>;
+
+void PackByCost(std::vector<PricedPiece> priced, std::vector<std::vector<size_t>>* bins) {
+  std::stable_sort(priced.begin(), priced.end(),
+                   [](const PricedPiece& a, const PricedPiece& b) { return a.cost > b.cost; });
+  BinQueue loads;
+  for (size_t bin = 0; bin < bins->size(); ++bin) loads.emplace(0.0, bin);
+  for (const PricedPiece& piece : priced) {
+    const auto [load, bin] = loads.top();
+    loads.pop();
+    (*bins)[bin].push_back(piece.number);
+    loads.emplace(load + piece.cost, bin);
+  }
+}
+
+}  // namespace
+
+double CostOf(DeftCost cost, int64_t size, int64_t count) {
+  const auto elements = static_cast<double>(size);
+  if (cost == DeftCost::kElements || count <= 1) return elements;
+  return elements * std::log2(static_cast<double>(count));
+}
+
+DeftPacking PackForDeft(std::span<const DeftPiece> pieces, std::span<const int64_t> counts,
+                        int bin_count, DeftCost cost) {
+  CHECK_EQ(counts.size(), pieces.size());
+  CHECK_GT(bin_count, 0);
+  DeftPacking packing;
+  packing.bins.resize(static_cast<size_t>(bin_count));
+  std::vector<PricedPiece> priced;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    if (counts[i] >= pieces[i].size) {
+      packing.common.push_back(i);
+    } else {
+      priced.push_back({.number = i, .cost = CostOf(cost, pieces[i].size, counts[i])});
+    }
+  }
+  PackByCost(std::move(priced), &packing.bins);
+  return packing;
+}
+
+int DeftLeader(int64_t step, int trainer_count) {
+  CHECK_GE(step, 0);
+  CHECK_GT(trainer_count, 0);
+  return static_cast<int>(step % trainer_count);
+}
+
+int DeftBin(int leader, int trainer, int trainer_count) {
+  CHECK_GT(trainer_count, 0);
+  CHECK(leader >= 0 && leader < trainer_count) << leader << " of " << trainer_count;
+  CHECK(trainer >= 0 && trainer < trainer_count) << trainer << " of " << trainer_count;
+  return (leader + trainer) % trainer_count;
+}
+
+}  // namespace weir::compress
