@@ -34,7 +34,9 @@ Status DeviceSelection::Download(device::Device& device, device::Stream& stream,
   CopyRange(stream, values, 0, begin, values_);
   WEIR_RETURN_IF_ERROR(stream.Synchronize());
   const size_t count = ends.size() == 0 ? 0 : ends.host().back();
-  CHECK_LE(count, values.size);
+  if (count > values.size || !std::ranges::is_sorted(ends.host())) {
+    return Internal("what a card selected makes no sense: its stripes do not follow each other");
+  }
   last_count_ = count;
   if (count <= begin) return OkStatus();
   if (values_.size() < count) {

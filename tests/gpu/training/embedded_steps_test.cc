@@ -47,8 +47,11 @@ TEST_F(EmbeddedStepsOnACard, AreAppliedOnceTheClientIsRefreshed) {
   const device::Buffer<float> gradients(*device_, ones.size(), "gradients");
   stream->CopyToDevice<float>(ones, gradients.span());
   const data::Batch batch;
+  const auto pull = client_->PullRows(batch, /*read_only=*/false);
   worker::StepGradients step;
   step.batch = &batch;
+  step.pull = pull.get();
+  ASSERT_TRUE(client_->AwaitRowsOnDevice(pull.get(), *stream, {}).ok());
   step.dense = gradients.span();
   step.stream = stream.get();
   ASSERT_TRUE(client_->Push(step).ok());
