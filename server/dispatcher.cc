@@ -92,6 +92,7 @@ void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello, 
     worker.stage = stage;
     verdict.reply->set_shard(shard_index_);
     if (peer != old_peer) worker.pulls_in_flight = 0;  // the replies will not find their way
+    gate_.Drop(seat.trainer);
     peers_.erase(old_peer);
     peers_[peer] = seat;
     transport_->Welcome(peer);
@@ -120,6 +121,13 @@ void Dispatcher::OnPush(const transport::PeerId& peer, const v1::Push& push,
   if (is_next && is_saved_ && !push.is_refresh()) {
     return Refuse(peer, "training is over, and the model is being saved without this push", false);
   }
+  if (!push.is_refresh() && in_rounds_ != (push.round() > 0)) {
+    return Refuse(peer,
+                  in_rounds_ ? "a push of no round, and the run is in rounds (consistency.sync)"
+                             : "a push of a round, and the run has none (consistency.async)",
+                  false);
+  }
+  if (is_next && push.round() > 0) return KeepForRound(*worker, peer, push, std::move(message));
   if (is_next) {  // a repeated one is answered, not applied
     Result<Contribution> routed = shard_->Route(worker->stage, std::move(message));
     if (!routed.ok()) return Refuse(peer, routed.status().message(), false);
@@ -152,11 +160,15 @@ void Dispatcher::Do(Worker& worker, const transport::PeerId& peer,
 }
 
 void Dispatcher::OnRowPull(const transport::PeerId& peer, const v1::RowPull& pull,
-                           const transport::Message& message) {
+                           transport::Message message) {
   Worker* worker = Hear(peer);
   if (worker == nullptr) return Refuse(peer, "a row pull without a hello", true);
   if (worker->pulls_in_flight >= kMaxPullsInFlight) {
     return Refuse(peer, StrCat("more than ", kMaxPullsInFlight, " row pulls in flight"), false);
+  }
+  if (gate_.IsKept(worker->seat.trainer)) {
+    const Status kept = gate_.KeepPull(worker->seat.trainer, {peer, pull, std::move(message)});
+    return kept.ok() ? void() : Refuse(peer, kept.message(), false);
   }
   auto pending = std::make_shared<PendingRows>();
   pending->peer = peer;
@@ -278,7 +290,10 @@ void Dispatcher::RefuseWhileLoading(const transport::PeerId& peer) {
   Send(peer, header, {});
 }
 
-void Dispatcher::Tick() { complaints_.WarnOfCounted(); }
+void Dispatcher::Tick(int64_t now_ms) {
+  complaints_.WarnOfCounted();
+  SendRoundNotices(now_ms);
+}
 
 Dispatcher::Worker* Dispatcher::FindByPeer(const transport::PeerId& peer) {
   const auto found = peers_.find(peer);

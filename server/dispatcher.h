@@ -11,12 +11,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/rare_lines.h"
 #include "common/cluster/membership.h"
 #include "common/proto/protocol.pb.h"
 #include "common/session/server_session.h"
 #include "common/transport/transport.h"
+#include "server/round_gate.h"
 #include "server/shard/pending.h"
 #include "server/shard/shard.h"
 
@@ -41,13 +43,17 @@ class Dispatcher {
   void Open(Shard* shard) { shard_ = shard; }
   // The model is being saved: pushes come too late.
   void EndTraining() { is_saved_ = true; }
+  // The run is one in rounds: pushes say which they are of.
+  void BeginRounds() { in_rounds_ = true; }
 
   // run: that this server serves; 0: it has not been told yet.
   void OnHello(const transport::PeerId& peer, const v1::Hello& hello, uint64_t run);
   void OnPush(const transport::PeerId& peer, const v1::Push& push, transport::Message message);
   void OnModelPull(const transport::PeerId& peer, const v1::ModelPull& pull);
   void OnRowPull(const transport::PeerId& peer, const v1::RowPull& pull,
-                 const transport::Message& message);
+                 transport::Message message);
+  // Of a run in rounds: who is gone from which; again changes nothing.
+  void OnDepartures(const std::vector<v1::Departure>& departures);
 
   // Sends what the strands have finished.
   void Flush(const Outbox::Contents& finished);
@@ -57,8 +63,9 @@ class Dispatcher {
   void Complain(const transport::PeerId& peer, const std::string& line) {
     complaints_.Warn(peer, line);
   }
-  // Now and then: tells what was not told at once, so that nobody fills the log.
-  void Tick();
+  // Now and then: tells what was not told at once, so that nobody fills the log, and who waits, for
+  // whom.
+  void Tick(int64_t now_ms);
 
  private:
   struct Worker {
@@ -73,6 +80,11 @@ class Dispatcher {
     uint64_t failed_incarnation = 0;
   };
 
+  void KeepForRound(Worker& worker, const transport::PeerId& peer, const v1::Push& push,
+                    transport::Message message);
+  void CloseRounds();
+  void PostRound(RoundGate::Round round);
+  void SendRoundNotices(int64_t now_ms);
   void RefuseWhileLoading(const transport::PeerId& peer);
   Worker* FindByPeer(const transport::PeerId& peer);
   // The same of a message that has come from there, of which it tells.
@@ -98,6 +110,8 @@ class Dispatcher {
   // Sections of the model have been asked for, so training is over, and all sections have to be of
   // one step: pushes of a worker that slept until it had been given up come too late.
   bool is_saved_ = false;
+  bool in_rounds_ = false;
+  RoundGate gate_;
   RareWarnings complaints_;  // by peer
   std::map<cluster::Seat, Worker> workers_;
   std::map<transport::PeerId, cluster::Seat> peers_;  // current peer of each session

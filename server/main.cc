@@ -92,6 +92,7 @@ std::shared_ptr<ShardReporter> StartReporter(const Setup& setup, Server* server,
   options.first_timeout_ms = cluster.connect_timeout_ms();
   options.timeout_ms = cluster.member_timeout_ms();
   options.loading = [server] { return server->loading(); };
+  options.departures = &server->departures();
   ReportSaving(server->saving(), &options);
   auto reporter = std::make_shared<ShardReporter>(
       std::move(options), transport::MakeZmqClientTransport(limits),

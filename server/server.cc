@@ -61,6 +61,7 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
   }
   dispatcher_ = std::make_unique<Dispatcher>(nullptr, transport_.get(), identity_, RandomNonce(),
                                              shard_index, std::move(listeners));
+  if (config_.consistency().has_sync()) dispatcher_->BeginRounds();
 }
 
 Server::~Server() = default;
@@ -90,7 +91,8 @@ Status Server::RunOrRunOut(AwakeClock* clock) {
     if (coordinator_) coordinator_->Tick(now_ms);
     LookAtSaving();
     SendHeldReplies(now_ms);
-    dispatcher_->Tick();
+    dispatcher_->OnDepartures(coordinator_ ? coordinator_->departures() : departures_.Get());
+    dispatcher_->Tick(now_ms);
     if (auto outcome = Outcome(now_ms)) return *std::move(outcome);
   }
 }

@@ -2,8 +2,7 @@
 // the dispatcher or the coordinator, send what the strands have finished.
 //
 // Place in the life of a batch: push and row pull in, answer and reply out.
-// Thread rule: Run on one thread, which is the I/O thread; Stop from any thread and from a signal
-// handler. Owns everything that it builds.
+// Thread rule: Run on one thread, the I/O thread; Stop from any thread and from a signal handler.
 #pragma once
 
 #include <atomic>
@@ -13,7 +12,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "common/base/clock.h"
@@ -22,6 +20,7 @@
 #include "common/proto/config.pb.h"
 #include "common/transport/transport.h"
 #include "server/coordinator/coordinator.h"
+#include "server/departure_list.h"
 #include "server/dispatcher.h"
 #include "server/loader.h"
 #include "server/saving.h"
@@ -38,9 +37,9 @@ class Server {
          std::unique_ptr<transport::ServerTransport> transport, ServerOptions options = {});
   ~Server();
 
-  // Makes the parameters, and meanwhile tells those who ask how far it is; then serves until the
-  // run is over (OK), has failed, Stop was called (Interrupted), or there is no memory for
-  // messages. Of parameters that cannot be had: why, once those who wait have been told.
+  // Makes the parameters, and tells who asks how far it is; then serves until the run is over (OK),
+  // has failed, Stop was called (Interrupted), or there is no memory for messages. Parameters that
+  // cannot be had: why, once those who wait have been told.
   Status Run();
 
   // Any thread, or a signal handler. end: what Run returns.
@@ -62,11 +61,11 @@ class Server {
   Saving* saving() { return saving_.get(); }  // null where servers do not save
 
   const v1::RunIdentity& identity() const { return identity_; }
-  // Any thread. Whether the parameters are there, and how far they are while others are told so.
+  DepartureList& departures() { return departures_; }  // of shard > 0, as server 0 tells them
+  // Any thread. Whether the parameters are there, and how far they are meanwhile.
   bool is_loaded() const { return is_loaded_; }
   std::optional<v1::Loading> loading() const;
-  // For tests, once it is loaded, with nothing in flight.
-  Shard& shard() { return *shard_; }
+  Shard& shard() { return *shard_; }  // for tests, once it is loaded, with nothing in flight
 
  private:
   void StartLoading();
@@ -110,6 +109,7 @@ class Server {
   std::optional<int64_t> stop_by_ms_;  // once stopping was noticed
   std::atomic<bool> is_loaded_{false};
   Status load_failure_;
+  DepartureList departures_;
   mutable std::mutex mutex_;
   std::optional<Status> ended_;
   bool tells_loading_ = false;

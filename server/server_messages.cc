@@ -16,7 +16,7 @@ void Server::Receive(transport::IncomingMessage incoming, int64_t now_ms) {
     case v1::Header::kPush:
       return dispatcher_->OnPush(peer, header->push(), std::move(incoming.message));
     case v1::Header::kRowPull:
-      return dispatcher_->OnRowPull(peer, header->row_pull(), incoming.message);
+      return dispatcher_->OnRowPull(peer, header->row_pull(), std::move(incoming.message));
     case v1::Header::kModelPull:
       return dispatcher_->OnModelPull(peer, header->model_pull());
     case v1::Header::kHello:

@@ -156,6 +156,9 @@ std::optional<Status> ShardReporter::OnReply(const v1::ShardReply& reply) {
   if (reply.save() && options_.on_save && !std::exchange(was_told_to_save_, true)) {
     options_.on_save();
   }
+  if (options_.departures != nullptr) {
+    options_.departures->Set({reply.departures().begin(), reply.departures().end()});
+  }
   const bool failed = reply.state() == v1::ShardReply::FAILED;
   if (!failed && reply.state() != v1::ShardReply::FINISHED) return std::nullopt;
   header_.mutable_shard_report()->set_farewell(true);

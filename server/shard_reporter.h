@@ -20,6 +20,7 @@
 #include "common/base/status.h"
 #include "common/proto/protocol.pb.h"
 #include "common/transport/transport.h"
+#include "server/departure_list.h"
 
 namespace weir::server {
 
@@ -39,7 +40,8 @@ struct ShardReporterOptions {
   bool saves = false;
   std::function<void()> on_save = {};
   std::function<std::optional<v1::PartReport>()> part = {};
-  int64_t busy_interval_ms = 200;  // while it loads or saves: others wait for its end
+  DepartureList* departures = nullptr;  // where the shard looks for them; null: nowhere
+  int64_t busy_interval_ms = 200;       // while it loads or saves: others wait for its end
 };
 
 class ShardReporter {

@@ -17,6 +17,7 @@
 #include "common/base/strings.h"
 #include "common/config/load_config.h"
 #include "common/config/validate_config.h"
+#include "common/config/validate_consistency.h"
 #include "common/config/warnings.h"
 #include "common/device/device_name.h"
 #include "common/layout/message_bound.h"
@@ -148,6 +149,9 @@ Problems CheckFlags(const Arguments& arguments) {
 Problems RunProblems(const v1::Config& config) {
   Problems problems = FLAGS_servers.empty() ? config::ValidateEmbedded(config) : Problems();
   for (std::string& problem : config::ValidateStage(config, FLAGS_stage)) {
+    problems.push_back(std::move(problem));
+  }
+  for (std::string& problem : config::ValidateThreads(config, FLAGS_threads)) {
     problems.push_back(std::move(problem));
   }
   return problems;

@@ -33,6 +33,11 @@ RunPlan PlanRun(const v1::Config& config) {
   const v1::ClusterConfig& cluster = config.cluster();
   plan.concurrency_warmup_steps = static_cast<uint64_t>(cluster.concurrency_warmup_steps());
   plan.max_concurrency = static_cast<uint64_t>(cluster.max_concurrency());
+  if (!config.consistency().has_sync()) return plan;
+  const v1::SyncConsistency& sync = config.consistency().sync();
+  plan.rounds_per_chunk = static_cast<uint64_t>(data.chunk_batches());
+  plan.first_trainer_count = static_cast<uint32_t>(sync.trainers());
+  plan.ends_with_lost_trainer = sync.lost_trainer() == v1::STOP;
   return plan;
 }
 
@@ -41,7 +46,11 @@ RunDirector::RunDirector(const RunPlan& plan)
       concurrency_(plan.concurrency_warmup_steps, plan.max_concurrency),
       train_(v1::TRAIN, plan.train_file_count, plan.epoch_count, plan.lines_per_chunk),
       test_(v1::TEST, plan.test_file_count, 1, plan.lines_per_chunk),
-      next_evaluation_(plan.evaluate_every_samples) {}
+      next_evaluation_(plan.evaluate_every_samples) {
+  if (plan.rounds_per_chunk > 0) {
+    shares_.emplace(plan.first_trainer_count, plan.rounds_per_chunk);
+  }
+}
 
 bool RunDirector::SetFileCounts(uint32_t train, uint32_t test) {
   if (train == plan_.train_file_count && test == plan_.test_file_count) return true;
@@ -126,6 +135,9 @@ void RunDirector::TakeBack(Seat member) {
   await_place_.erase(member);
   samples_ += train_.TakeBack(member);
   test_.TakeBack(member);
+  if (shares_ && shares_->Leave(member) && plan_.ends_with_lost_trainer) {
+    Fail(StrCat(Name(member), " is gone, and consistency.sync.lost_trainer is STOP"));
+  }
 }
 
 void RunDirector::Reach(uint64_t step) {
@@ -155,23 +167,36 @@ v1::WorkReply RunDirector::Next(Seat member, int64_t now_ms, bool may_look) {
     return reply;
   }
   asked_.insert(member);
-  std::optional<v1::ChunkLease> lease;
-  if (phase_ == Phase::kTraining) {
-    lease = LendToTrain(member, now_ms, may_look);
-    if (lease) reply.set_concurrency(ShareOfEach());
-  } else if (phase_ == Phase::kEvaluating) {
-    lease = Lend(&test_, member, now_ms, may_look);
-    if (lease) lease->set_evaluation(static_cast<uint32_t>(evaluations_.size()));
-  } else {
-    await_place_.erase(member);
-  }
-  if (lease) {
+  if (std::optional<v1::ChunkLease> lease = LendNext(member, now_ms, may_look)) {
     ++work_;
+    if (lease->split() == v1::TRAIN) reply.set_concurrency(ShareOfEach());
     *reply.mutable_chunk() = *std::move(lease);
   } else {
     reply.set_wait_ms(kept_out_ ? kKeptOutWaitMs : kWaitMs);
   }
   return reply;
+}
+
+std::optional<v1::ChunkLease> RunDirector::LendNext(Seat member, int64_t now_ms, bool may_look) {
+  if (shares_) {  // it is lent already
+    if (auto share = shares_->Take(member)) return share;
+  }
+  if (phase_ == Phase::kTraining) {
+    return shares_ ? LendForRounds(member, now_ms) : LendToTrain(member, now_ms, may_look);
+  }
+  if (phase_ == Phase::kEvaluating) {
+    auto lease = Lend(&test_, member, now_ms, may_look);
+    if (lease) lease->set_evaluation(static_cast<uint32_t>(evaluations_.size()));
+    return lease;
+  }
+  await_place_.erase(member);
+  return std::nullopt;
+}
+
+std::optional<v1::ChunkLease> RunDirector::LendForRounds(Seat member, int64_t now_ms) {
+  const auto lend = [&](Seat seat) { return LendToTrain(seat, now_ms, false); };
+  if (shares_->Ask(member, lend)) ++changes_;
+  return shares_->Take(member);
 }
 
 // Who is alone comes by all chunks in their order.

@@ -23,6 +23,7 @@
 #include "common/cluster/evaluation.h"
 #include "common/cluster/lease_book.h"
 #include "common/cluster/membership.h"
+#include "common/cluster/round_shares.h"
 #include "common/eval/scores.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/protocol.pb.h"
@@ -40,6 +41,9 @@ struct RunPlan {
   uint64_t train_rows = 0;                // of one epoch; 0: not known before it was read
   uint64_t concurrency_warmup_steps = 0;  // as Concurrency has them
   uint64_t max_concurrency = 0;
+  uint64_t rounds_per_chunk = 0;  // of a run in rounds; 0: it is none
+  uint32_t first_trainer_count = 1;
+  bool ends_with_lost_trainer = false;
 };
 
 // config: valid, with defaults filled in.
@@ -71,6 +75,10 @@ class RunDirector {
   void TakeBack(Seat member);
   // The parameters have taken this step, of all members.
   void Reach(uint64_t step);
+  // Of a run in rounds: who is gone from which.
+  std::vector<v1::Departure> departures() const {
+    return shares_ ? shares_->departures() : std::vector<v1::Departure>();
+  }
   bool HasLease(Seat member) const { return train_.IsLentTo(member) || test_.IsLentTo(member); }
   uint64_t LeasesOf(Seat member) const { return train_.CountOf(member) + test_.CountOf(member); }
   void Fail(std::string reason);
@@ -125,6 +133,8 @@ class RunDirector {
 
   void FailBecauseFilesDiffer(Seat member, v1::InputSplit split, uint32_t file);
   bool IsEvaluationDue() const;
+  std::optional<v1::ChunkLease> LendNext(Seat member, int64_t now_ms, bool may_look);
+  std::optional<v1::ChunkLease> LendForRounds(Seat member, int64_t now_ms);
   std::optional<v1::ChunkLease> LendToTrain(Seat member, int64_t now_ms, bool may_look);
   std::optional<v1::ChunkLease> Lend(LeaseBook* book, Seat member, int64_t now_ms, bool may_look);
   bool MustAwaitPlace(LeaseBook* book, Seat member, int64_t now_ms);
@@ -141,6 +151,7 @@ class RunDirector {
   Concurrency concurrency_;
   LeaseBook train_;
   LeaseBook test_;
+  std::optional<RoundShares> shares_;    // of a run in rounds
   uint64_t work_ = 1;                    // what members said of leases, counted
   uint64_t changes_ = 1;                 // of that and other things, counted
   std::set<Seat> asked_;                 // for work, of those that are not gone

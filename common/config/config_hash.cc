@@ -52,7 +52,7 @@ uint64_t HashAgreement(const v1::Config& config) {
   const v1::DataConfig& data = config.data();
   const int64_t chunk_lines = int64_t{data.batch_size()} * data.chunk_batches();
   return KeyedHash(1, chunk_lines, data.test().empty(), data.epochs(), data.shuffle(),
-                   config.cluster().max_message_bytes());
+                   config.cluster().max_message_bytes(), config.consistency().has_sync());
 }
 
 }  // namespace
@@ -77,7 +77,7 @@ std::string DescribeMismatch(const RunHashes& ours, const RunHashes& theirs) {
     parts.emplace_back(
         "how the input is lent out or what messages may hold (data.batch_size * "
         "data.chunk_batches, data.epochs, data.shuffle, whether there is data.test, "
-        "cluster.max_message_bytes)");
+        "cluster.max_message_bytes, consistency)");
   }
   if (ours.pipeline != theirs.pipeline) parts.emplace_back("the stages (pipeline.split)");
   return parts.empty() ? "" : StrCat("the configs differ in ", StrJoin(parts, ", "));

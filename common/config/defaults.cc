@@ -235,6 +235,22 @@ void FillLazyRows(v1::LazyRowsPolicy& lazy) {
   WEIR_DEFAULT(lazy, max_rows, 100'000);
 }
 
+void FillConsistency(v1::ConsistencyConfig& consistency) {
+  if (consistency.mode_case() == v1::ConsistencyConfig::MODE_NOT_SET) consistency.mutable_async();
+  if (!consistency.has_sync()) return;
+  v1::SyncConsistency& sync = *consistency.mutable_sync();
+  WEIR_DEFAULT(sync, trainers, 1);
+  if (sync.lost_trainer() == v1::LOST_TRAINER_UNSPECIFIED) sync.set_lost_trainer(v1::GO_ON);
+}
+
+// Whoever waits for all others does nothing ahead of them.
+void SetForRounds(v1::ClusterConfig& cluster) {
+  cluster.set_window(1);
+  cluster.set_prefetch_batches(0);
+  cluster.set_concurrency_warmup_steps(0);
+  cluster.set_max_concurrency(0);
+}
+
 void FillCluster(v1::ClusterConfig& cluster) {
   WEIR_DEFAULT(cluster, window, 4);
   WEIR_DEFAULT(cluster, prefetch_batches, 1);
@@ -299,6 +315,8 @@ void FillDefaults(v1::Config* config) {
   FillModel(HasDenseFeatures(config->data()), *config->mutable_model());
   FillCompression(*config->mutable_compression());
   FillUpdate(config->data(), *config->mutable_update());
+  FillConsistency(*config->mutable_consistency());
+  if (config->consistency().has_sync()) SetForRounds(*config->mutable_cluster());
   FillCluster(*config->mutable_cluster());
   FillRun(*config->mutable_run());
   WEIR_DEFAULT(*config->mutable_pipeline(), in_flight, 4);

@@ -6,6 +6,7 @@
 #include "common/config/defaults.h"
 #include "common/config/policy_rules.h"
 #include "common/config/validate_compression.h"
+#include "common/config/validate_consistency.h"
 #include "common/config/validate_pipeline.h"
 #include "common/config/validate_reader.h"
 #include "common/config/validate_update.h"
@@ -217,6 +218,7 @@ std::vector<std::string> ValidateConfig(const v1::Config& config) {
   ValidateCompression(whole, layers_known, &violations);
   ValidateUpdate(whole.update(), &violations);
   ValidateCluster(whole.cluster(), &violations);
+  ValidateConsistency(config, &violations);
   ValidateRun(whole.run(), whole.data(), &violations);
   ValidatePipeline(config, &violations);
   return violations.Take();
@@ -252,6 +254,11 @@ std::vector<std::string> ValidateEmbedded(const v1::Config& config) {
   };
   require_f32("cluster.answer_values", config.cluster().answer_values());
   require_f32("cluster.row_values", config.cluster().row_values());
+  if (config.consistency().has_sync()) {
+    violations.Add("consistency.sync",
+                   "rounds are what servers make of several trainers' pushes and there are none; "
+                   "give --servers, or remove it");
+  }
   return violations.Take();
 }
 

@@ -163,6 +163,11 @@ void ClientSession::LearnFrom(const v1::Answer& answer, int64_t waited_ms, int64
   caught_up_ = !takes_one;
 }
 
+void ClientSession::OnRoundNotice(const v1::RoundNotice& notice, int64_t now_ms) {
+  if (state_ != State::kReady || notice.connection() != connection_) return;
+  heard_ms_ = progress_ms_ = now_ms;
+}
+
 ClientActions ClientSession::OnRefusal(const v1::Refusal& refusal, int64_t now_ms) {
   ClientActions actions;
   if (state_ == State::kFailed) return actions;

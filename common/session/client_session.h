@@ -29,7 +29,7 @@
 
 namespace weir::session {
 
-inline constexpr uint32_t kProtocolVersion = 7;
+inline constexpr uint32_t kProtocolVersion = 8;
 
 // After so long without a word that is due, a worker doubts its connection and makes another.
 int64_t SilenceMs(int64_t answer_timeout_ms);
@@ -104,6 +104,8 @@ class ClientSession {
   // Accepts nothing: what the server took is in the replica with its first answer, not before.
   ClientActions OnHelloReply(const v1::HelloReply& reply, int64_t now_ms);
   ClientActions OnAnswer(const v1::Answer& answer, int64_t now_ms);
+  // The push that is owed an answer waits for those of others: the server lives.
+  void OnRoundNotice(const v1::RoundNotice& notice, int64_t now_ms);
   ClientActions OnRefusal(const v1::Refusal& refusal, int64_t now_ms);
   // Call often: what is due is as late as the call. The caller repeats requests whose replies are
   // outstanding when the session is ready again.

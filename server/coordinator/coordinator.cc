@@ -36,7 +36,7 @@ Coordinator::Coordinator(const v1::Config& config, v1::RunIdentity identity, uin
       nonce_(RandomNonce()),
       admission_(static_cast<uint32_t>(config.pipeline().split_size()) + 1),
       membership_(config.cluster().member_timeout_ms()),
-      run_book_(config_, {.mode = "async",
+      run_book_(config_, {.mode = config.consistency().has_sync() ? "sync" : "async",
                           .config_hash = config::ConfigHash(config),
                           .servers = server_count,
                           .goes_on = identity_.warm_start() != 0}),
@@ -340,6 +340,9 @@ std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& repo
                              : failed()      ? v1::ShardReply::FAILED
                                              : v1::ShardReply::FINISHED);
     outcome.reply->set_reason(failure());
+    for (v1::Departure& departure : director_.departures()) {
+      *outcome.reply->add_departures() = std::move(departure);
+    }
   }
   v1::Header header;
   *header.mutable_shard_reply() = *std::move(outcome.reply);

@@ -103,6 +103,9 @@ class Coordinator {
   // A push of this worker was queued, as this step of its stage: how far its lease has come.
   void OnOffset(cluster::Seat seat, const v1::Push& push, uint64_t step);
 
+  // Of a run in rounds: who is gone from which.
+  std::vector<v1::Departure> departures() const { return director_.departures(); }
+
   void Tick(int64_t now_ms);
   void Fail(std::string reason);
 

@@ -90,7 +90,10 @@ Result<v1::Config> Load(const LocalOptions& options, bool counts_rows) {
     const bool is_for_nothing = !counts_rows || !RunMistakes(options, config).empty();
     return is_for_nothing ? v1::Config() : data::FindTrainRows(config);
   };
-  return config::LoadConfig(options.config_files, options.override_text, count_rows);
+  Result<v1::Config> config =
+      config::LoadConfig(options.config_files, options.override_text, count_rows);
+  if (config.ok()) AwaitTrainers(options, &*config);
+  return config;
 }
 
 std::vector<std::string> FlagMistakes(const Arguments& arguments, const LocalOptions& options) {

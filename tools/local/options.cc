@@ -8,6 +8,7 @@
 
 #include "common/base/strings.h"
 #include "common/config/validate_config.h"
+#include "common/config/validate_consistency.h"
 #include "common/device/device_name.h"
 #include "common/saved_model/saved_model.h"
 
@@ -146,7 +147,15 @@ std::vector<std::string> OptionMistakes(const LocalOptions& options) {
 std::vector<std::string> RunMistakes(const LocalOptions& options, const v1::Config& config) {
   Mistakes mistakes = IsEmbedded(options) ? config::ValidateEmbedded(config) : Mistakes();
   std::ranges::move(StageMistakes(options, config), std::back_inserter(mistakes));
+  std::ranges::move(config::ValidateThreads(config, options.thread_count),
+                    std::back_inserter(mistakes));
   return mistakes;
+}
+
+void AwaitTrainers(const LocalOptions& options, v1::Config* config) {
+  if (!config->consistency().has_sync()) return;
+  v1::SyncConsistency& sync = *config->mutable_consistency()->mutable_sync();
+  sync.set_trainers(std::max(sync.trainers(), options.trainer_count));
 }
 
 }  // namespace weir::tools

@@ -54,4 +54,7 @@ std::vector<std::string> OptionMistakes(const LocalOptions& options);
 // Of a config that is sound for some run: what makes it none for this one.
 std::vector<std::string> RunMistakes(const LocalOptions& options, const v1::Config& config);
 
+// Of a run in rounds: the first one waits for all that are started.
+void AwaitTrainers(const LocalOptions& options, v1::Config* config);
+
 }  // namespace weir::tools

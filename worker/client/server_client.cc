@@ -116,6 +116,8 @@ uint64_t ServerClient::Send(const StepGradients& step, std::vector<Body> bodies)
   v1::Push push;
   push.set_lease(step.lease);
   push.set_offset(step.offset);
+  push.set_round(step.round.number);
+  push.mutable_members()->Add(step.round.members.begin(), step.round.members.end());
   std::unique_ptr<ServerPull> pull;
   if (step.next != nullptr) pull = MakePull(step.next->batch, false);
   const uint64_t sequence = link_.SubmitPush(std::move(push), std::move(bodies), step.mark,

@@ -26,6 +26,12 @@ struct NextRows {
   std::unique_ptr<RowPull> pull;
 };
 
+// Which round a push is of, and the trainers in it; number 0 in a run without rounds.
+struct RoundOfPush {
+  uint64_t number = 0;
+  std::span<const uint32_t> members;
+};
+
 // One step's result.
 struct StepGradients {
   const data::Batch* batch = nullptr;
@@ -39,7 +45,8 @@ struct StepGradients {
   std::span<const float> row_squares;        // [sum over tables of unique ids]; empty unless needed
   ReadMark mark;
   uint64_t lease = 0;
-  uint64_t offset = 0;               // rows of the lease that are finished
+  uint64_t offset = 0;  // rows of the lease that are finished
+  RoundOfPush round;
   double* waited_seconds = nullptr;  // if not null: what the push waits for credit is added
 };
 

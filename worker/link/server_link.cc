@@ -24,6 +24,13 @@ constexpr int64_t kHeartbeatMs = 1000;
 // While the stages of a trainer do not agree yet that batches may start.
 constexpr int64_t kGatheringHeartbeatMs = 50;
 
+// "trainer 1, trainer 3".
+std::string NamesOf(const google::protobuf::RepeatedField<uint32_t>& trainers) {
+  std::vector<std::string> names;
+  for (const uint32_t trainer : trainers) names.push_back(StrCat("trainer ", trainer));
+  return StrJoin(names, ", ");
+}
+
 // A host that is not known is asked for until the time is over, because it may come to be.
 Status WithHostProblem(const Status& failure, const std::string& address) {
   const auto parsed = transport::ParseTcpAddress(address);
@@ -405,6 +412,8 @@ void ServerLink::Handle(size_t server, const v1::Header& header,
       TakeHelloReply(server, header.hello_reply());
       PublishTaken();
       break;
+    case v1::Header::kRoundNotice:
+      return TakeRoundNotice(server, header.round_notice());
     case v1::Header::kAnswer:
       Do(server, session.OnAnswer(header.answer(), clock_.NowMs()), &message);
       PublishTaken();
@@ -549,6 +558,21 @@ void ServerLink::TakeExchangeReply(uint64_t id, const v1::Header& reply) {
   changed_.notify_all();
 }
 
+// Rounds wait for whoever is slow, as they should; a long wait is told of once.
+void ServerLink::TakeRoundNotice(size_t server, const v1::RoundNotice& notice) {
+  constexpr int64_t kLongMs = 10'000;
+  const int64_t now_ms = clock_.NowMs();
+  peers_[server].session->OnRoundNotice(notice, now_ms);
+  if (notice.round() != waiting_round_) {
+    waiting_round_ = notice.round();
+    round_waits_since_ms_ = now_ms;
+  }
+  if (!round_waits_since_ms_ || now_ms - *round_waits_since_ms_ < kLongMs) return;
+  round_waits_since_ms_.reset();
+  LOG(INFO) << "round " << notice.round() << " has waited for " << kLongMs / 1000 << " s, at "
+            << PeerName(server) << ", for " << NamesOf(notice.awaited());
+}
+
 void ServerLink::TakeFailureOfRun(const std::string& reason) {
   SayFarewell();
   Fail(FailedPrecondition(StrCat("the run has failed: ", reason)));
@@ -641,11 +665,15 @@ session::OtherWaits ServerLink::OldestOutstanding(size_t server) const {
   return outstanding_.Oldest(server);
 }
 
+// What has been asked for behind a push that is not in its session yet waits for that: its rows are
+// those after the push.
 void ServerLink::RepeatOutstanding(size_t server) {
   std::vector<Request> requests;
-  {
+  for (bool is_next = false; !is_next;) {
+    RunCommands();
     std::lock_guard lock(mutex_);
-    requests = outstanding_.AllFor(server);
+    is_next = commands_.empty();
+    if (is_next) requests = outstanding_.AllFor(server);
   }
   for (const Request& request : requests) Send(server, request.header, request.body);
 }

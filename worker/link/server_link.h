@@ -170,6 +170,7 @@ class ServerLink {
   void TakeReportReply(const v1::Header& header);
   void TakeExchangeReply(uint64_t id, const v1::Header& reply);
   void TakeFailureOfRun(const std::string& reason);
+  void TakeRoundNotice(size_t server, const v1::RoundNotice& notice);
   void TakePipeline(const v1::PipelineView& view);
   // Of the coordinator, for which something has waited since then.
   void TakeWord(const std::optional<int64_t>& since_ms);
@@ -211,6 +212,8 @@ class ServerLink {
   bool awaited_next_ = false;  // when it was adopted
   bool run_is_over_ = false;   // as the coordinator says
   LoadingNotice loading_notice_;
+  std::optional<int64_t> round_waits_since_ms_;  // and has not been told of
+  uint64_t waiting_round_ = 0;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

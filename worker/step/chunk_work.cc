@@ -15,7 +15,8 @@ ChunkWork::ChunkWork(v1::ChunkLease lease, data::RowBlock rows, int64_t batch_si
       batch_size_(batch_size),
       first_row_(static_cast<int64_t>(
           std::min(lease_.first_row(), static_cast<uint64_t>(rows_.row_count())))),
-      batch_count_(static_cast<size_t>((row_count() + batch_size - 1) / batch_size)),
+      batch_count_(std::max(static_cast<size_t>((row_count() + batch_size - 1) / batch_size),
+                            static_cast<size_t>(lease_.round_count()))),
       sequences_(batch_count_) {
   if (is_test()) probabilities_.resize(static_cast<size_t>(rows_.row_count()));
 }
@@ -25,9 +26,16 @@ std::optional<ChunkWork::BatchRange> ChunkWork::Take() {
   if (abandoned_ || next_ == batch_count_) return std::nullopt;
   BatchRange range;
   range.index = next_++;
-  range.begin = first_row_ + static_cast<int64_t>(range.index) * batch_size_;
+  range.begin =
+      std::min(first_row_ + static_cast<int64_t>(range.index) * batch_size_, rows_.row_count());
   range.end = std::min(range.begin + batch_size_, rows_.row_count());
   return range;
+}
+
+RoundOfPush ChunkWork::round(const BatchRange& range) const {
+  if (lease_.round_count() == 0) return {};
+  return {lease_.first_round() + range.index,
+          {lease_.members().data(), static_cast<size_t>(lease_.members_size())}};
 }
 
 void ChunkWork::Finish(const BatchRange& range, uint64_t push_sequence) {

@@ -16,13 +16,15 @@
 #include "common/eval/scores.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/protocol.pb.h"
+#include "worker/client/step_gradients.h"
 #include "worker/data/batch.h"
 
 namespace weir::worker {
 
 class ChunkWork {
  public:
-  // Rows from lease.first_row() on, cut into batches of batch_size and a shorter last one.
+  // Rows from lease.first_row() on, cut into batches of batch_size and a shorter last one; in a run
+  // in rounds, empty ones follow until there is one for each round of the lease.
   ChunkWork(v1::ChunkLease lease, data::RowBlock rows, int64_t batch_size);
 
   struct BatchRange {
@@ -50,6 +52,8 @@ class ChunkWork {
   bool is_revoked() const;
 
   const v1::ChunkLease& lease() const { return lease_; }
+  // Of a batch; number 0 in a run without rounds.
+  RoundOfPush round(const BatchRange& range) const;
   const data::RowBlock& rows() const { return rows_; }
   bool is_test() const { return lease_.split() == v1::TEST; }
   int64_t row_count() const { return rows_.row_count() - first_row_; }

@@ -67,6 +67,7 @@ Result<uint64_t> StepFinisher::Finish(StepGradients step, const AwaitLoss& await
   if (chunk != nullptr) {
     step.lease = chunk->lease().lease();
     step.offset = chunk->FinishedRows(step.mark.accepted_sequence);
+    step.round = chunk->round(range);
   }
   WEIR_ASSIGN_OR_RETURN(const uint64_t sequence, parts_.client->Push(step));
   if (chunk == nullptr) return sequence;

@@ -1,0 +1,46 @@
+// What trainers of a run in rounds are lent: for each block (block_book.h) a chunk each, in the
+// order of their numbers, once all have asked. A pure state machine; the chunks are the caller's
+// (lease_book.h).
+//
+// Place in the life of a batch: **lease** -> read -> parse -> ...
+// Thread rule: owner thread only (the coordinator's).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "common/base/function_ref.h"
+#include "common/cluster/block_book.h"
+#include "common/cluster/membership.h"
+#include "common/proto/protocol.pb.h"
+
+namespace weir::cluster {
+
+class RoundShares {
+ public:
+  // As BlockBook has them.
+  RoundShares(uint32_t first_trainer_count, uint64_t rounds_per_block)
+      : blocks_(first_trainer_count, rounds_per_block) {}
+
+  // The member wants a chunk. Once all do, lend(member) is called for each of them, in order, and
+  // gives one, or nothing when there is none. True if that was so and anybody got one.
+  using Lend = FunctionRef<std::optional<v1::ChunkLease>(Seat)>;
+  bool Ask(Seat member, Lend lend);
+  // What it was lent and has not got yet, with the rounds that it is for.
+  std::optional<v1::ChunkLease> Take(Seat member);
+
+  // It is gone, and with it what it had not got. True if rounds would have waited for it.
+  bool Leave(Seat member);
+  // Those of whom that was so, in their order.
+  const std::vector<v1::Departure>& departures() const { return departures_; }
+
+ private:
+  BlockBook blocks_;
+  std::map<Seat, v1::ChunkLease> shares_;
+  std::vector<v1::Departure> departures_;
+};
+
+}  // namespace weir::cluster
