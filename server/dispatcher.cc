@@ -10,6 +10,7 @@
 #include "common/session/loading.h"
 #include "common/session/run_identity.h"
 #include "common/wire/row_frame.h"
+#include "server/staleness.h"
 
 namespace weir::server {
 namespace {
@@ -22,12 +23,6 @@ constexpr int kMaxPullsInFlight = 20'000;
 bool HasStage(const ModelLayout& layout, const v1::Hello& hello) {
   return hello.stage() < std::max(1u, hello.stage_count()) &&
          (hello.stage_count() <= 1 || hello.stage_count() == layout.stages().size());
-}
-
-uint32_t Staleness(const v1::Push& push, uint64_t version) {
-  const uint64_t known = push.read_version() + 1;
-  return version > known ? static_cast<uint32_t>(std::min<uint64_t>(version - known, UINT32_MAX))
-                         : 0;
 }
 
 }  // namespace
@@ -127,7 +122,9 @@ void Dispatcher::OnPush(const transport::PeerId& peer, const v1::Push& push,
                              : "a push of a round, and the run has none (consistency.async)",
                   false);
   }
-  if (is_next && push.round() > 0) return KeepForRound(*worker, peer, push, std::move(message));
+  if (is_next && in_rounds_ && !push.is_refresh()) {
+    return KeepForRound(*worker, peer, push, std::move(message));
+  }
   if (is_next) {  // a repeated one is answered, not applied
     Result<Contribution> routed = shard_->Route(worker->stage, std::move(message));
     if (!routed.ok()) return Refuse(peer, routed.status().message(), false);

@@ -43,8 +43,8 @@ class Dispatcher {
   void Open(Shard* shard) { shard_ = shard; }
   // The model is being saved: pushes come too late.
   void EndTraining() { is_saved_ = true; }
-  // The run is one in rounds: pushes say which they are of.
-  void BeginRounds() { in_rounds_ = true; }
+  // The run is one in rounds: pushes say which they are of. notice_interval_ms: to who waits.
+  void BeginRounds(int64_t notice_interval_ms);
 
   // run: that this server serves; 0: it has not been told yet.
   void OnHello(const transport::PeerId& peer, const v1::Hello& hello, uint64_t run);

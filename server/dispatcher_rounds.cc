@@ -4,8 +4,14 @@
 
 #include "common/base/strings.h"
 #include "server/dispatcher.h"
+#include "server/staleness.h"
 
 namespace weir::server {
+
+void Dispatcher::BeginRounds(int64_t notice_interval_ms) {
+  in_rounds_ = true;
+  gate_.SetNoticeInterval(notice_interval_ms);
+}
 
 void Dispatcher::KeepForRound(Worker& worker, const transport::PeerId& peer, const v1::Push& push,
                               transport::Message message) {
@@ -34,7 +40,8 @@ void Dispatcher::PostRound(RoundGate::Round round) {
     const auto verdict = worker.session.OnPush(kept.peer, kept.push, version);
     if (!verdict.task || !verdict.task->apply) continue;
     pending->contributions.push_back(std::move(kept.contribution));
-    pending->answers.push_back({.task = *verdict.task, .values = {}});
+    pending->answers.push_back(
+        {.task = *verdict.task, .staleness = Staleness(kept.push, version + 1), .values = {}});
     ++worker.tasks_in_flight;
     if (listeners_.offset) listeners_.offset(worker.seat, kept.push, version + 1);
   }

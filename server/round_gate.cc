@@ -11,7 +11,6 @@ namespace {
 
 // One thread asks for one batch ahead.
 constexpr size_t kMostPulls = 16;
-constexpr int64_t kNoticeIntervalMs = 1000;
 
 }  // namespace
 
@@ -67,7 +66,7 @@ std::optional<RoundGate::Round> RoundGate::Close() {
 
 std::vector<RoundGate::Notice> RoundGate::TakeNotices(int64_t now_ms) {
   if (now_ms < next_notices_ms_) return {};
-  next_notices_ms_ = now_ms + kNoticeIntervalMs;
+  next_notices_ms_ = now_ms + notice_interval_ms_;
   return Notices();
 }
 

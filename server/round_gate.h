@@ -56,13 +56,15 @@ class RoundGate {
     v1::RoundNotice notice;
   };
   std::vector<Notice> Notices() const;
-  // Those that are due: every second.
+  // Those that are due: every second, or as often as they were set to be.
   std::vector<Notice> TakeNotices(int64_t now_ms);
+  void SetNoticeInterval(int64_t interval_ms) { notice_interval_ms_ = interval_ms; }
 
  private:
   cluster::RoundBook book_;
   std::map<uint32_t, Kept> kept_;  // by trainer
   std::map<uint32_t, std::vector<Pull>> pulls_;
+  int64_t notice_interval_ms_ = 1000;
   int64_t next_notices_ms_ = 0;
 };
 

@@ -1,10 +1,12 @@
 #include "server/server.h"
 
+#include <algorithm>
 #include <chrono>
 #include <new>
 
 #include "common/base/clock.h"
 #include "common/base/random.h"
+#include "common/session/client_session.h"
 #include "common/session/run_identity.h"
 
 namespace weir::server {
@@ -61,7 +63,11 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
   }
   dispatcher_ = std::make_unique<Dispatcher>(nullptr, transport_.get(), identity_, RandomNonce(),
                                              shard_index, std::move(listeners));
-  if (config_.consistency().has_sync()) dispatcher_->BeginRounds();
+  if (config_.consistency().has_sync()) {
+    // Several before a worker doubts its connection.
+    const int64_t silence_ms = session::SilenceMs(config_.cluster().answer_timeout_ms());
+    dispatcher_->BeginRounds(std::min<int64_t>(1000, silence_ms / 3));
+  }
 }
 
 Server::~Server() = default;

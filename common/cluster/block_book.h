@@ -7,6 +7,7 @@
 // Thread rule: owner thread only (the coordinator's).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -44,6 +45,8 @@ class BlockBook {
   // For whom the next block waits, ascending.
   std::vector<uint32_t> Awaited() const;
   bool has_begun() const { return next_round_ > 1; }
+  size_t present_count() const { return present_.size(); }
+  size_t first_trainer_count() const { return first_trainer_count_; }
 
  private:
   const uint32_t first_trainer_count_;

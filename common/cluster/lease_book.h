@@ -74,6 +74,8 @@ class LeaseBook {
 
   bool has_lent() const { return next_id_ > 1; }
   size_t lent_count() const { return lent_.size(); }
+  // The number of the oldest lease that is; without one, more than any.
+  uint64_t oldest_lent() const { return lent_.empty() ? UINT64_MAX : lent_.begin()->first; }
   // Every chunk was lent and finished.
   bool done() const { return lent_.empty() && returned_.empty() && exhausted(); }
   // Nothing is left to lend, though some may still be at work.

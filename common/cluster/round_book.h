@@ -1,11 +1,11 @@
 // Of one server: which trainers push together, round after round, and when a round is whole. A pure
 // state machine; whoever asks it keeps the pushes.
 //
-// A push says its round and who else is in it (block_book.h), so that all servers know the same
-// without asking one another. A round is whole when all of them have pushed but those who are known
-// to be gone. Rounds close in their order; who joins may push one that is behind those at work, and
-// waits there. A push that is kept is not taken yet: a worker whose connection breaks pushes it
-// again (Drop).
+// A push says its round and who else is in it (block_book.h), so that servers need not ask one
+// another. A round is whole when all of them have pushed but those who are known to be gone: the
+// last round of who dies may have his push at one server and not at another. Rounds close in their
+// order; who joins may push one that is behind those at work, and waits there. A push that is kept
+// is not taken yet: a worker whose connection breaks pushes it again (Drop).
 //
 // Place in the life of a batch: push -> **wait for the others** -> number -> strands -> answers.
 // Thread rule: owner thread only (the server's I/O thread).

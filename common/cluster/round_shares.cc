@@ -5,44 +5,62 @@
 namespace weir::cluster {
 
 bool RoundShares::Ask(Seat member, Lend lend) {
+  if (shares_.contains(member)) return false;  // it waits for what it was lent
   blocks_.Join(member.trainer);
   blocks_.Ask(member.trainer);
   const std::optional<std::vector<uint32_t>> trainers = blocks_.Ready();
   if (!trainers) return false;
-  std::map<Seat, v1::ChunkLease> shares;
-  std::vector<uint32_t> members;
+  std::map<Seat, v1::ChunkLease> leases;
   for (const uint32_t trainer : *trainers) {
-    std::optional<v1::ChunkLease> lease = lend({.trainer = trainer, .stage = 0});
-    if (!lease) continue;
-    members.push_back(trainer);
-    shares.emplace(Seat{.trainer = trainer, .stage = 0}, *std::move(lease));
+    const Seat seat{.trainer = trainer, .stage = 0};
+    if (auto lease = lend(seat)) leases.emplace(seat, *std::move(lease));
   }
-  if (members.empty()) return false;
-  const Block block = blocks_.Open(std::move(members));
-  for (auto& [seat, lease] : shares) {
-    lease.set_first_round(block.first_round);
-    lease.set_round_count(block.round_count);
-    lease.mutable_members()->Add(block.members.begin(), block.members.end());
-    shares_.insert_or_assign(seat, std::move(lease));
-  }
+  if (leases.empty()) return false;
+  Open(std::move(leases));
   return true;
 }
 
-std::optional<v1::ChunkLease> RoundShares::Take(Seat member) {
-  auto share = shares_.extract(member);
-  if (share.empty()) return std::nullopt;
-  return std::move(share.mapped());
+void RoundShares::Open(std::map<Seat, v1::ChunkLease> leases) {
+  std::vector<uint32_t> members;
+  for (const auto& [seat, lease] : leases) members.push_back(seat.trainer);
+  const Block block = blocks_.Open(std::move(members));
+  const uint64_t first_lease = leases.begin()->second.lease();
+  for (auto& [seat, lease] : leases) {
+    lease.set_first_round(block.first_round);
+    lease.set_round_count(block.round_count);
+    lease.mutable_members()->Add(block.members.begin(), block.members.end());
+    shares_.insert_or_assign(seat, Share{std::move(lease), first_lease});
+  }
+}
+
+std::optional<v1::ChunkLease> RoundShares::Take(Seat member, uint64_t oldest_lease) {
+  const auto found = shares_.find(member);
+  if (found == shares_.end()) return std::nullopt;
+  const Share& share = found->second;
+  if (share.lease.begins() && oldest_lease < share.first_lease) return std::nullopt;
+  return std::move(shares_.extract(found).mapped().lease);
 }
 
 bool RoundShares::Leave(Seat member) {
   shares_.erase(member);
   const uint64_t last_round = blocks_.Leave(member.trainer);
-  if (last_round == 0) return false;
-  v1::Departure departure;
-  departure.set_trainer(member.trainer);
-  departure.set_last_round(last_round);
-  departures_.push_back(std::move(departure));
-  return true;
+  if (last_round > 0) departures_[member.trainer] = last_round;
+  return last_round > 0;
+}
+
+std::vector<v1::Departure> RoundShares::departures() const {
+  std::vector<v1::Departure> departures;
+  for (const auto& [trainer, last_round] : departures_) {
+    v1::Departure& departure = departures.emplace_back();
+    departure.set_trainer(trainer);
+    departure.set_last_round(last_round);
+  }
+  return departures;
+}
+
+std::optional<RoundShares::Start> RoundShares::awaited_start() const {
+  if (blocks_.has_begun()) return std::nullopt;
+  return Start{blocks_.present_count(), blocks_.first_trainer_count()};
 }
 
 }  // namespace weir::cluster

@@ -6,6 +6,7 @@
 // Thread rule: owner thread only (the coordinator's).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -25,22 +26,38 @@ class RoundShares {
   RoundShares(uint32_t first_trainer_count, uint64_t rounds_per_block)
       : blocks_(first_trainer_count, rounds_per_block) {}
 
-  // The member wants a chunk. Once all do, lend(member) is called for each of them, in order, and
-  // gives one, or nothing when there is none. True if that was so and anybody got one.
+  // The member wants a chunk, if it has got the last one. Once all do, lend(member) is called for
+  // each of them, in order, and gives one, or nothing when there is none. True if that was so and
+  // anybody got one.
   using Lend = FunctionRef<std::optional<v1::ChunkLease>(Seat)>;
   bool Ask(Seat member, Lend lend);
-  // What it was lent and has not got yet, with the rounds that it is for.
-  std::optional<v1::ChunkLease> Take(Seat member);
+  // What it was lent and has not got yet, with the rounds that it is for. oldest_lease: that is
+  // lent to anybody; who begins waits until those of earlier blocks are finished, and so their
+  // rounds.
+  std::optional<v1::ChunkLease> Take(Seat member, uint64_t oldest_lease);
 
   // It is gone, and with it what it had not got. True if rounds would have waited for it.
   bool Leave(Seat member);
-  // Those of whom that was so, in their order.
-  const std::vector<v1::Departure>& departures() const { return departures_; }
+  // Of each trainer of whom that was ever so the last.
+  std::vector<v1::Departure> departures() const;
+
+  // While the first block waits: how many trainers are there, of how many that it waits for.
+  struct Start {
+    size_t present = 0, wanted = 0;
+  };
+  std::optional<Start> awaited_start() const;
 
  private:
+  struct Share {
+    v1::ChunkLease lease;
+    uint64_t first_lease = 0;  // of its block
+  };
+
+  void Open(std::map<Seat, v1::ChunkLease> leases);
+
   BlockBook blocks_;
-  std::map<Seat, v1::ChunkLease> shares_;
-  std::vector<v1::Departure> departures_;
+  std::map<Seat, Share> shares_;
+  std::map<uint32_t, uint64_t> departures_;  // by trainer: the last round that waited for it
 };
 
 }  // namespace weir::cluster

@@ -72,6 +72,7 @@ void RunDirector::Complete(Seat member, const v1::Completion& completion, eval::
                        " scores of a chunk of ", plan_.lines_per_chunk, " lines"));
   }
   ++work_;
+  if (shares_) ++changes_;  // somebody may wait for the end of earlier rounds
   LeaseBook& book = is_test ? test_ : train_;
   if (const auto lease = book.Finish(member, completion.lease())) {
     if (rows > 0 && !book.LearnRows(lease->key)) {
@@ -179,7 +180,7 @@ v1::WorkReply RunDirector::Next(Seat member, int64_t now_ms, bool may_look) {
 
 std::optional<v1::ChunkLease> RunDirector::LendNext(Seat member, int64_t now_ms, bool may_look) {
   if (shares_) {  // it is lent already
-    if (auto share = shares_->Take(member)) return share;
+    if (auto share = shares_->Take(member, train_.oldest_lent())) return share;
   }
   if (phase_ == Phase::kTraining) {
     return shares_ ? LendForRounds(member, now_ms) : LendToTrain(member, now_ms, may_look);
@@ -196,7 +197,7 @@ std::optional<v1::ChunkLease> RunDirector::LendNext(Seat member, int64_t now_ms,
 std::optional<v1::ChunkLease> RunDirector::LendForRounds(Seat member, int64_t now_ms) {
   const auto lend = [&](Seat seat) { return LendToTrain(seat, now_ms, false); };
   if (shares_->Ask(member, lend)) ++changes_;
-  return shares_->Take(member);
+  return shares_->Take(member, train_.oldest_lent());
 }
 
 // Who is alone comes by all chunks in their order.

@@ -75,6 +75,10 @@ class RunDirector {
   void TakeBack(Seat member);
   // The parameters have taken this step, of all members.
   void Reach(uint64_t step);
+  bool is_in_rounds() const { return shares_.has_value(); }
+  std::optional<RoundShares::Start> awaited_start() const {
+    return shares_ ? shares_->awaited_start() : std::nullopt;
+  }
   // Of a run in rounds: who is gone from which.
   std::vector<v1::Departure> departures() const {
     return shares_ ? shares_->departures() : std::vector<v1::Departure>();
@@ -86,11 +90,12 @@ class RunDirector {
   // Changes with whatever may give somebody who waits something to do.
   uint64_t changes() const { return changes_; }
 
-  // While the run, or somebody who waits, cannot go on before what is lent is done: a number that
-  // changes with each part of it that is. Else 0.
+  // While the run, a round or somebody who waits cannot go on before what is lent is done: a number
+  // that changes with each part of it that is. Else 0.
   uint64_t awaited_work() const {
     const bool all_wait = phase_ == Phase::kDraining || phase_ == Phase::kEvaluating;
-    return all_wait || kept_out_ ? work_ : 0;
+    const bool is_round_at_work = shares_ && train_.lent_count() > 0;
+    return all_wait || kept_out_ || is_round_at_work ? work_ : 0;
   }
 
   // From now on, whoever calls says when what belongs to finished chunks has reached the servers.

@@ -15,6 +15,10 @@ void ValidateConsistency(const v1::Config& config, Violations* violations) {
     violations->Add("consistency.sync.lost_trainer", "unknown value ", sync.lost_trainer(),
                     "; choose GO_ON or STOP");
   }
+  if (config.compression().row_cache().rows() > 0) {
+    violations->Add("compression.row_cache.rows",
+                    "with consistency.sync rows are those after the round before; leave it out");
+  }
   if (config.pipeline().split_size() > 0) {
     violations->Add("consistency.sync",
                     "a model in stages has no rounds; leave pipeline.split out, or choose async");

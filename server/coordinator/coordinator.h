@@ -208,6 +208,7 @@ class Coordinator {
   void Expire(int64_t now_ms);
   void CheckTrainers(int64_t now_ms);
   void CheckFirstTrainer(int64_t now_ms);
+  void CheckFirstRound(int64_t now_ms);
   void CheckSettling(int64_t now_ms);
   void RevokeLeases(int64_t now_ms);
   void CheckLeases(int64_t now_ms);
@@ -255,8 +256,10 @@ class Coordinator {
   std::optional<int64_t> last_waited_ms_;
   Unchanged awaited_loading_;   // bytes that servers have loaded
   Unchanged awaited_settling_;  // director_.settling()
-  Unchanged awaited_work_;      // director_.awaited_work()
-  Unchanged awaited_parts_;     // save_.progress()
+  Unchanged awaited_start_;     // of the first round: the trainers that are there
+  bool told_of_start_ = false;
+  Unchanged awaited_work_;   // director_.awaited_work()
+  Unchanged awaited_parts_;  // save_.progress()
   std::optional<int64_t> ended_ms_;
 };
 

@@ -18,6 +18,7 @@ void Coordinator::Tick(int64_t now_ms) {
   RevokeLeases(now_ms);
   CheckLeases(now_ms);
   CheckFirstTrainer(now_ms);
+  CheckFirstRound(now_ms);
   CheckShards(now_ms);
   CheckSaving(now_ms);
   saver_.Tick(!running() && !failed(),
@@ -62,6 +63,20 @@ void Coordinator::CheckFirstTrainer(int64_t now_ms) {
   const int64_t waited_ms = std::min(now_ms - *started_ms_, unchanged_ms);
   if (!running() || anyone_joined_ || waited_ms <= timeout_ms) return;
   director_.Fail(StrCat("no trainer joined within ", timeout_ms, " ms (cluster.join_timeout_ms)"));
+}
+
+void Coordinator::CheckFirstRound(int64_t now_ms) {
+  constexpr int64_t kLongMs = 10'000;
+  const auto start = director_.awaited_start();
+  const int64_t waited_ms = awaited_start_.For(start ? start->present + 1 : 0, now_ms);
+  if (!running() || !start || start->present == 0) return;
+  const std::string what = StrCat("the first round waits for ", start->wanted,
+                                  " trainers (consistency.sync.trainers), and ", start->present,
+                                  start->present == 1 ? " is there" : " are there");
+  if (waited_ms > kLongMs && !std::exchange(told_of_start_, true)) LOG(INFO) << what;
+  const int64_t timeout_ms = config_.cluster().join_timeout_ms();
+  if (waited_ms <= timeout_ms) return;
+  director_.Fail(StrCat(what, " for ", timeout_ms, " ms (cluster.join_timeout_ms)"));
 }
 
 void Coordinator::CheckSettling(int64_t now_ms) {

@@ -66,7 +66,7 @@ std::vector<Coordinator::HeldReply> Coordinator::TakeHeldReplies(int64_t now_ms)
     FillWork(held.request, seat, now_ms, &work);
     const bool is_idle = work.work_case() == v1::WorkReply::kWaitMs;
     const bool awaits_place = director_.AwaitsPlace(seat);
-    is_nothing_left |= is_idle && !awaits_place;
+    is_nothing_left |= is_idle && !awaits_place && !director_.is_in_rounds();
     if (is_idle && may_wait_longer && (held.request.may_wait() || awaits_place)) return false;
     FinishReply(held.request, now_ms, &reply);
     replies.push_back(std::move(reply));
@@ -108,6 +108,7 @@ void Coordinator::ReleaseReports(int64_t now_ms, std::vector<HeldReply>* replies
 
 // What it has at work goes on; then the reply is there for it when it asks again, as any other.
 void Coordinator::OnLostReply(cluster::Seat seat) {
+  if (director_.is_in_rounds()) return;  // others wait for it; who is dead is found silent
   Desk& desk = desks_[seat];
   const bool lends = desk.last_reply.work_reply().has_chunk();
   if (director_.LeasesOf(seat) > (lends ? 1 : 0)) return;

@@ -4,6 +4,7 @@ Usage: rounds_test.py BIN_DIR"""
 import json
 import signal
 import sys
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -14,13 +15,13 @@ RUN = "configs/runs/local.textproto"
 EPOCHS = 10
 ROWS = EPOCHS * 20000
 # Chunks are short, so that who comes is soon in a round.
-LONG = ("cluster { member_timeout_ms: 3000 } run { report_interval_ms: 50 } "
-        "data { epochs: %d chunk_batches: 2 } " % EPOCHS)
+LONG = "run { report_interval_ms: 50 } data { epochs: %d chunk_batches: 2 } " % EPOCHS
 
 
 class RoundsTest(ProgramTestCase):
-    def cluster(self, sync, trainers, override=LONG, servers=2):
-        self.flags = ["--config=" + RUN, "--override=%s consistency { sync { %s } }" % (override, sync),
+    def cluster(self, sync, trainers, timeouts="member_timeout_ms: 3000", servers=2):
+        self.flags = ["--config=" + RUN,
+                      "--override=%s consistency { sync { %s } } cluster { %s }" % (LONG, sync, timeouts),
                       "--servers=" + ",".join(free_addresses(servers))]
         self.servers = [self.start("weir-server", *self.flags, "--shard=%d" % i) for i in range(servers)]
         self.workers = [self.worker(i) for i in range(trainers)]
@@ -64,6 +65,27 @@ class RoundsTest(ProgramTestCase):
         self.assertEqual(self.workers[1].wait(), -signal.SIGKILL)
         self.assertEqual(self.summary("t0")["train"]["samples"], ROWS)
         self.assertEqual(self.summary("t0")["test"]["samples"], 5000)
+
+    def test_a_slow_trainer_is_waited_for_as_long_as_it_lives(self):
+        self.cluster("trainers: 2", 2, "member_timeout_ms: 15000 answer_timeout_ms: 4000")
+        self.until(lambda: self.has_trained("t1"))
+        self.workers[1].send_signal(signal.SIGSTOP)
+        time.sleep(7)
+        self.workers[1].send_signal(signal.SIGCONT)
+        for child in (*self.workers, *self.servers):
+            self.end(child, 0)
+        self.assertEqual(self.summary("t0")["train"]["samples"], ROWS)
+
+    def test_a_trainer_that_was_given_up_is_told(self):
+        self.cluster("trainers: 2", 2)
+        self.until(lambda: self.has_trained("t1"))
+        self.workers[1].send_signal(signal.SIGSTOP)
+        self.end(self.workers[0], 0)
+        self.workers[1].send_signal(signal.SIGCONT)
+        self.end(self.workers[1], 1)
+        for server in self.servers:
+            self.end(server, 0)
+        self.assertEqual(self.summary("t0")["train"]["samples"], ROWS)
 
     def test_the_run_ends_with_a_trainer_where_it_is_told_to(self):
         self.cluster("trainers: 2 lost_trainer: STOP", 2)

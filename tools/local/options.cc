@@ -149,6 +149,10 @@ std::vector<std::string> RunMistakes(const LocalOptions& options, const v1::Conf
   std::ranges::move(StageMistakes(options, config), std::back_inserter(mistakes));
   std::ranges::move(config::ValidateThreads(config, options.thread_count),
                     std::back_inserter(mistakes));
+  if (const int wanted = config.consistency().sync().trainers(); wanted > options.trainer_count) {
+    mistakes.push_back(StrCat("consistency.sync.trainers: the first round would wait for ", wanted,
+                              ", and --trainers=", options.trainer_count, " are started"));
+  }
   return mistakes;
 }
 

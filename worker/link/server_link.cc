@@ -563,6 +563,7 @@ void ServerLink::TakeRoundNotice(size_t server, const v1::RoundNotice& notice) {
   constexpr int64_t kLongMs = 10'000;
   const int64_t now_ms = clock_.NowMs();
   peers_[server].session->OnRoundNotice(notice, now_ms);
+  peers_[server].noticed_ms = now_ms;
   if (notice.round() != waiting_round_) {
     waiting_round_ = notice.round();
     round_waits_since_ms_ = now_ms;
@@ -662,7 +663,11 @@ void ServerLink::TellLost(uint64_t generation) {
 
 session::OtherWaits ServerLink::OldestOutstanding(size_t server) const {
   std::lock_guard lock(mutex_);
-  return outstanding_.Oldest(server);
+  session::OtherWaits waits = outstanding_.Oldest(server);
+  if (waits.data_since_ms) {
+    waits.data_since_ms = std::max(*waits.data_since_ms, peers_[server].noticed_ms);
+  }
+  return waits;
 }
 
 // What has been asked for behind a push that is not in its session yet waits for that: its rows are

@@ -144,6 +144,7 @@ class ServerLink {
     std::string address;
     std::optional<session::ClientSession> session;
     transport::ConnectionId connection = 0;
+    int64_t noticed_ms = 0;  // when it last said that a push, and what is behind, waits for others
   };
 
   void OpenSessions(const v1::JoinReply& joined);

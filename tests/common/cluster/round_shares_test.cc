@@ -22,7 +22,9 @@ class Lending {
     return shares.Ask({trainer, 0}, [&](Seat) -> std::optional<v1::ChunkLease> {
       if (next_ == chunk_count_) return std::nullopt;
       v1::ChunkLease lease;
+      lease.set_lease(100 + next_);
       lease.set_chunk(next_++);
+      lease.set_begins(begins);
       return lease;
     });
   }
@@ -33,40 +35,68 @@ class Lending {
 
  public:
   RoundShares shares;
+  bool begins = false;
 };
 
 TEST(RoundShares, ChunksGoByNumbersAndNotByWhoAskedFirst) {
   Lending lending(10);
   EXPECT_FALSE(lending.Ask(1));
-  EXPECT_FALSE(lending.shares.Take({1, 0}));
+  EXPECT_FALSE(lending.shares.Take({1, 0}, UINT64_MAX));
   EXPECT_TRUE(lending.Ask(0));
-  const auto first = lending.shares.Take({0, 0}), second = lending.shares.Take({1, 0});
+  const auto first = lending.shares.Take({0, 0}, UINT64_MAX),
+             second = lending.shares.Take({1, 0}, UINT64_MAX);
   ASSERT_TRUE(first && second);
   EXPECT_EQ(first->chunk(), 0u);
   EXPECT_EQ(second->chunk(), 1u);
   EXPECT_EQ(second->first_round(), 1u);
   EXPECT_EQ(second->round_count(), 4u);
   EXPECT_THAT(second->members(), ElementsAre(0, 1));
-  EXPECT_FALSE(lending.shares.Take({1, 0})) << "once";
+  EXPECT_FALSE(lending.shares.Take({1, 0}, UINT64_MAX)) << "once";
 }
 
 TEST(RoundShares, TheNextBlockMayBeAskedForBeforeTheLastOneIsTaken) {
   Lending lending(10);
   lending.Ask(0);
   lending.Ask(1);
-  lending.shares.Take({1, 0});
+  lending.shares.Take({1, 0}, UINT64_MAX);
   lending.Ask(1);
-  EXPECT_EQ(lending.shares.Take({0, 0})->first_round(), 1u);
+  EXPECT_EQ(lending.shares.Take({0, 0}, UINT64_MAX)->first_round(), 1u);
   EXPECT_TRUE(lending.Ask(0));
-  EXPECT_EQ(lending.shares.Take({0, 0})->first_round(), 5u);
+  EXPECT_EQ(lending.shares.Take({0, 0}, UINT64_MAX)->first_round(), 5u);
+}
+
+// Or it would push for a round that is far behind those at work, from parameters of today.
+TEST(RoundShares, WhoBeginsWaitsForTheEndOfEarlierBlocks) {
+  Lending lending(10, 1);
+  lending.Ask(1);
+  lending.shares.Take({1, 0}, UINT64_MAX);  // lease 100, which it is at
+  lending.Ask(1);
+  lending.shares.Take({1, 0}, UINT64_MAX);
+  lending.begins = true;
+  EXPECT_FALSE(lending.Ask(0)) << "1 has not asked for this block";
+  lending.Ask(1);
+  EXPECT_FALSE(lending.shares.Take({0, 0}, 100));
+  EXPECT_FALSE(lending.Ask(0)) << "it has a share already";
+  EXPECT_EQ(lending.shares.Take({0, 0}, 102)->first_round(), 9u);
+}
+
+TEST(RoundShares, TheStartIsAwaitedUntilAllAreThere) {
+  Lending lending(10, 3);
+  lending.Ask(1);
+  ASSERT_TRUE(lending.shares.awaited_start());
+  EXPECT_EQ(lending.shares.awaited_start()->present, 1u);
+  EXPECT_EQ(lending.shares.awaited_start()->wanted, 3u);
+  lending.Ask(0);
+  lending.Ask(2);
+  EXPECT_FALSE(lending.shares.awaited_start());
 }
 
 TEST(RoundShares, WhoGetsNothingIsInNoRound) {
   Lending lending(1);
   lending.Ask(0);
   EXPECT_TRUE(lending.Ask(1));
-  EXPECT_THAT(lending.shares.Take({0, 0})->members(), ElementsAre(0));
-  EXPECT_FALSE(lending.shares.Take({1, 0}));
+  EXPECT_THAT(lending.shares.Take({0, 0}, UINT64_MAX)->members(), ElementsAre(0));
+  EXPECT_FALSE(lending.shares.Take({1, 0}, UINT64_MAX));
   lending.Ask(0);
   EXPECT_FALSE(lending.Ask(1)) << "there is nothing left";
 }
@@ -81,7 +111,7 @@ TEST(RoundShares, WhoIsGoneIsToldOfOnce) {
   ASSERT_EQ(lending.shares.departures().size(), 1u);
   EXPECT_EQ(lending.shares.departures()[0].trainer(), 1u);
   EXPECT_EQ(lending.shares.departures()[0].last_round(), 4u);
-  EXPECT_FALSE(lending.shares.Take({1, 0}));
+  EXPECT_FALSE(lending.shares.Take({1, 0}, UINT64_MAX));
 }
 
 TEST(RoundShares, NobodyHasLeftAtFirst) { EXPECT_THAT(Lending(1).shares.departures(), IsEmpty()); }

@@ -57,6 +57,9 @@ TEST(Consistency, MistakesAreTold) {
   EXPECT_THAT(ValidateConfig(
                   WithConsistency("consistency { sync {} } pipeline { split { after: 'top/0' } }")),
               ElementsAre(HasSubstr("a model in stages has no rounds")));
+  EXPECT_THAT(ValidateConfig(WithConsistency(
+                  "consistency { sync {} } compression { row_cache { rows: 10 } }")),
+              ElementsAre(HasSubstr("compression.row_cache.rows: with consistency.sync")));
   EXPECT_THAT(ValidateEmbedded(WithConsistency("consistency { sync {} }")),
               ElementsAre(HasSubstr("consistency.sync: rounds are what servers make")));
 }

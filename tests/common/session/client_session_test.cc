@@ -358,6 +358,21 @@ TEST_F(ClientSessionTest, SilenceOnAPushOpensANewConnectionAfterSilenceMs) {
 }
 
 // On a slow network they take that long, and whatever is behind them.
+// A slow trainer is no silent server.
+TEST_F(ClientSessionTest, AServerThatSaysForWhomItWaitsIsNotSilent) {
+  BeReady();
+  Submit(1);
+  v1::RoundNotice notice;
+  notice.set_connection(1);
+  for (int64_t now_ms = 300; now_ms < 20'000; now_ms += 300) {
+    EXPECT_THAT(session_.Tick({}, now_ms), IsEmpty()) << now_ms;
+    session_.OnRoundNotice(notice, now_ms);
+  }
+  notice.set_connection(2);  // none that it has
+  session_.OnRoundNotice(notice, 20'300);
+  EXPECT_FALSE(session_.Tick({}, 20'400).empty());
+}
+
 TEST_F(ClientSessionTest, ASilenceIsBorneLongerWhileLargePushesAreUnderWay) {
   BeReady();
   ConnectTimes(session_, 0, 1000);
