@@ -97,6 +97,15 @@ class Stranger:
         return said
 
 
+def listens(address):
+    host, port = address.removeprefix("tcp://").rsplit(":", 1)
+    try:
+        socket.create_connection((host, int(port)), timeout=1).close()
+        return True
+    except OSError:
+        return False
+
+
 class ProcessTest(ProgramTestCase):
     def write(self, name, content):
         with open(self.path(name), "wb") as f:
@@ -118,10 +127,10 @@ class ProcessTest(ProgramTestCase):
             return []
         return [line for line in lines if line["kind"] == kind]
 
-    def until(self, condition, timeout=60):
+    def until(self, condition, timeout=60, said=lambda: ""):
         deadline = time.monotonic() + timeout
         while not condition():
-            self.assertLess(time.monotonic(), deadline, "waited too long")
+            self.assertLess(time.monotonic(), deadline, "waited too long; " + said())
             time.sleep(0.02)
 
     def servers(self, count):
@@ -1031,6 +1040,9 @@ class ProcessTest(ProgramTestCase):
         flags = ["--config=" + RUN, "--servers=" + self.servers(2),
                  "--override=model { bottom_widths: [65535, 1000, 8] } update { dense { sgd { learning_rate: 0.1 } } }"]
         servers = [self.start("weir-server", *flags, "--shard=%d" % shard) for shard in range(2)]
+        # Who comes before a server listens tries again after a while, and it might have loaded by then.
+        for address in flags[1].removeprefix("--servers=").split(","):
+            self.until(lambda address=address: listens(address))
         with open(self.path("log"), "wb") as log:
             worker = subprocess.Popen([os.path.join(BIN, "weir-worker"), *flags], stdout=log, stderr=log)
         self.children.append(worker)
@@ -1038,7 +1050,7 @@ class ProcessTest(ProgramTestCase):
         def said():
             with open(self.path("log"), encoding="utf-8") as f:
                 return f.read()
-        self.until(lambda: "is loading, " in said())
+        self.until(lambda: "is loading, " in said(), said=said)
         servers[1].send_signal(signal.SIGINT)
         self.end(servers[1], 130, timeout=10)
         self.end(servers[0], 1, "server 1 at %s was stopped" % flags[1].split(",")[1], timeout=10)
