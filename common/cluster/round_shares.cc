@@ -22,6 +22,7 @@ bool RoundShares::Ask(Seat member, Lend lend) {
 
 void RoundShares::Open(std::map<Seat, v1::ChunkLease> leases) {
   std::vector<uint32_t> members;
+  members.reserve(leases.size());
   for (const auto& [seat, lease] : leases) members.push_back(seat.trainer);
   const Block block = blocks_.Open(std::move(members));
   const uint64_t first_lease = leases.begin()->second.lease();

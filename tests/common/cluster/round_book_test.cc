@@ -17,7 +17,7 @@ using testing::IsEmpty;
 using Verdict = RoundBook::Verdict;
 using Trainers = std::vector<uint32_t>;
 
-const Trainers kThree = {0, 1, 2};
+const Trainers k_three = {0, 1, 2};
 
 // The number of the round that closed, 0 for none, and who was in it.
 uint64_t Close(RoundBook* book, Trainers* trainers = nullptr) {
@@ -28,14 +28,14 @@ uint64_t Close(RoundBook* book, Trainers* trainers = nullptr) {
 
 TEST(RoundBook, ARoundIsWholeWhenAllHavePushed) {
   RoundBook book;
-  EXPECT_EQ(book.Take(2, 1, kThree), Verdict::kKept);
-  EXPECT_EQ(book.Take(0, 1, kThree), Verdict::kKept);
+  EXPECT_EQ(book.Take(2, 1, k_three), Verdict::kKept);
+  EXPECT_EQ(book.Take(0, 1, k_three), Verdict::kKept);
   EXPECT_EQ(Close(&book), 0u);
   EXPECT_THAT(book.Awaited(), ElementsAre(1));
-  EXPECT_EQ(book.Take(1, 1, kThree), Verdict::kKept);
+  EXPECT_EQ(book.Take(1, 1, k_three), Verdict::kKept);
   Trainers trainers;
   EXPECT_EQ(Close(&book, &trainers), 1u);
-  EXPECT_EQ(trainers, kThree);
+  EXPECT_EQ(trainers, k_three);
   EXPECT_EQ(Close(&book), 0u) << "once";
   EXPECT_EQ(book.last_closed(), 1u);
 }
@@ -72,15 +72,15 @@ TEST(RoundBook, WhoIsLateIsLeftOutAndCounted) {
 
 TEST(RoundBook, WhatSomebodyPushedBeforeHeWentCounts) {
   RoundBook book;
-  book.Take(1, 1, kThree);
+  book.Take(1, 1, k_three);
   book.Leave(1, 8);
-  book.Take(0, 1, kThree);
-  book.Take(2, 1, kThree);
+  book.Take(0, 1, k_three);
+  book.Take(2, 1, k_three);
   Trainers trainers;
   EXPECT_EQ(Close(&book, &trainers), 1u);
-  EXPECT_EQ(trainers, kThree);
-  book.Take(0, 2, kThree);
-  book.Take(2, 2, kThree);
+  EXPECT_EQ(trainers, k_three);
+  book.Take(0, 2, k_three);
+  book.Take(2, 2, k_three);
   EXPECT_EQ(Close(&book, &trainers), 2u);
   EXPECT_THAT(trainers, ElementsAre(0, 2));
 }
@@ -98,7 +98,7 @@ TEST(RoundBook, WhoHasComeBackIsWaitedForAgain) {
 
 TEST(RoundBook, WhoJoinsMayWaitBehindTheRoundsAtWork) {
   RoundBook book;
-  EXPECT_EQ(book.Take(2, 5, kThree), Verdict::kKept);
+  EXPECT_EQ(book.Take(2, 5, k_three), Verdict::kKept);
   EXPECT_EQ(Close(&book), 0u);
   for (uint64_t round = 1; round < 5; ++round) {
     book.Take(0, round, {0, 1});
@@ -106,15 +106,15 @@ TEST(RoundBook, WhoJoinsMayWaitBehindTheRoundsAtWork) {
     book.Take(1, round, {0, 1});
     EXPECT_EQ(Close(&book), round);
   }
-  book.Take(0, 5, kThree);
-  book.Take(1, 5, kThree);
+  book.Take(0, 5, k_three);
+  book.Take(1, 5, k_three);
   EXPECT_EQ(Close(&book), 5u);
 }
 
 TEST(RoundBook, WhatCannotBeTrueIsSaid) {
   RoundBook book;
-  EXPECT_EQ(book.Take(3, 1, kThree), Verdict::kNoMember);
-  book.Take(0, 1, kThree);
+  EXPECT_EQ(book.Take(3, 1, k_three), Verdict::kNoMember);
+  book.Take(0, 1, k_three);
   EXPECT_EQ(book.Take(1, 1, {0, 1}), Verdict::kOtherMembers);
   EXPECT_THAT(book.Awaited(), ElementsAre(1, 2));
 }
@@ -137,10 +137,10 @@ class Servers {
       const auto trainer = static_cast<uint32_t>(random_.NextBelow(3));
       auto& book = books_[random_.NextBelow(books_.size())];
       const bool is_first = &book == books_.data();
-      if (trainer == 2 && rounds_[2] == kDeathRound - 1 && !is_first) {
-        book.Leave(2, kRounds);  // its last push has come to the first server alone
-      } else if (trainer == 2 && rounds_[2] == kDeathRound) {
-        book.Leave(2, kRounds);  // each server hears of it at its own time
+      // Its last push comes to the first server alone; each hears of it at its own time.
+      const uint64_t last_round = is_first ? kDeathRound : kDeathRound - 1;
+      if (trainer == 2 && rounds_[2] >= last_round) {
+        book.Leave(2, kRounds);
       } else if (rounds_[trainer] < kRounds) {
         Push(trainer, &book);
       }
@@ -155,7 +155,7 @@ class Servers {
     const uint64_t round = rounds_[trainer] + 1;
     if (book->last_closed() >= round) return;  // it waits for the others' answers
     if (random_.NextBelow(8) == 0) book->Drop(trainer);
-    EXPECT_EQ(book->Take(trainer, round, kThree), Verdict::kKept);
+    EXPECT_EQ(book->Take(trainer, round, k_three), Verdict::kKept);
   }
 
   void CloseAll() {
