@@ -19,6 +19,7 @@ BANDWIDTH = 3.0e12  # bytes a second
 RATE = 700e12       # operations of bfloat16 products a second
 BATCHES = (2048, 16384, 65536)
 SELECTED = 0.01     # the share of elements that leaves
+SPLIT_WIDTH, SPLIT_KEPT = 1024, 0.05
 
 
 class Shape:
@@ -59,14 +60,54 @@ def kernels(shape, batch):
     yield ("accumulate_and_select", int((12 + 6 * SELECTED) * shape.elements), 2 * shape.elements)
 
 
+def of_layers(shape, batch):
+    """Kernels of layers that only some models or policies have."""
+    hidden = batch * sum(outputs for _, outputs, _ in shape.layers)
+    biases = sum(outputs for _, outputs, _ in shape.layers)
+    factors = batch * sum(inputs + outputs for inputs, outputs, _ in shape.layers)
+    yield ("relu_backward", 12 * hidden, 0, "after products of cuBLASLt, all layers")
+    yield ("sigmoid_forward", 8 * hidden, 20 * hidden, "sigmoid in all layers")
+    yield ("sigmoid_backward", 12 * hidden, 3 * hidden, "sigmoid in all layers")
+    yield ("rounding to bfloat16", 6 * factors, 0, "`precision: BF16`, activations once each")
+    yield ("linear_backward_squares", *total(product(o, i, batch) for i, o, _ in shape.layers), "`variance`, `hybrid`")
+    yield ("bias_backward_squares", 4 * hidden + 8 * biases, 2 * hidden, "`variance`, `hybrid`")
+    yield ("sigmoid", 8 * batch, 20 * batch, "evaluation")
+
+
+def of_gradients(shape):
+    """Kernels that go over the dense gradient, or part of it."""
+    n = shape.elements
+    yield ("clip_norm", 12 * n, 3 * n, "`clip_norm`, where it clips; else 4 bytes an element")
+    yield ("add_squares", 12 * n, 2 * n, "`clip_norm` with `variance` or `hybrid`")
+    yield ("write_values", int(12 * SELECTED * n), 0, "servers: answers in which 1 % changed")
+    yield ("mark_nonzero", 4 * sum(outputs for _, outputs, _ in shape.layers), 0, "dead units: biases")
+    yield ("accumulate", 12 * n, n, "a step without a push")
+    yield ("accumulate_and_select, squares", int((20 + 6 * SELECTED) * n), 4 * n, "`variance`, `hybrid`")
+    yield ("find_ranks", 32 * n, 4 * n, "`top_k`")
+    yield ("find_largest", 12 * n, 2 * n, "`variance`")
+    yield ("sum_buckets", 8 * n, 4 * n, "`qsgd`, `terngrad`, `one_bit`")
+    yield ("gather_magnitudes", 8 * n, n, "`dct`, `sidco`: one of up to three elements, so all lines")
+
+
+def of_rows(shape, batch):
+    """Kernels of embedding rows beside a step, and of one split."""
+    rows, d = batch * shape.tables, shape.dimension
+    block, sent = batch * SPLIT_WIDTH, int(SPLIT_KEPT * batch * SPLIT_WIDTH)
+    yield ("read_rows", rows * (8 * d + 4), 0, "without servers")
+    yield ("update_rows", rows * (12 * d + 5), 2 * rows * d, "without servers, SGD")
+    yield ("update_dense", 12 * shape.elements, 2 * shape.elements, "without servers, SGD")
+    yield ("initialize_rows", rows * (4 * d + 1), 10 * rows * d, "without servers, at the start, as many rows")
+    yield ("copy_rows", rows * (8 * d + 8), 0, "row cache: those found")
+    yield ("write_rows", rows * (8 * d + 4), 0, "row cache: those that arrive")
+    yield ("choose_largest", 12 * block + 8 * sent, 0, "DCT-MP, 5 %% of %s x %s" % (format(batch, ","), format(SPLIT_WIDTH, ",")))
+    yield ("gather_values", 12 * sent, 0, "DCT-MP, the way back")
+
+
 def beside(shape, batch):
     """(name, bytes, operations, whose) of kernels that only some runs have."""
-    rows = batch * shape.tables
-    yield ("read_rows", rows * (8 * shape.dimension + 4), 0, "without servers")
-    yield ("update_rows", rows * (12 * shape.dimension + 5), 2 * rows * shape.dimension, "without servers, SGD")
-    yield ("update_dense", 12 * shape.elements, 2 * shape.elements, "without servers, SGD")
-    yield ("find_largest", 12 * shape.elements, 2 * shape.elements, "`variance`")
-    yield ("sum_buckets", 8 * shape.elements, 4 * shape.elements, "`qsgd`, `terngrad`, `one_bit`")
+    yield from of_layers(shape, batch)
+    yield from of_gradients(shape)
+    yield from of_rows(shape, batch)
 
 
 def floor_us(byte_count, operations):
