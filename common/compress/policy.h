@@ -9,7 +9,10 @@
 // Place in the life of a batch: backward -> residual += gradient -> **select** -> encode -> push.
 // Thread rule: any thread; states synchronise inside (a lock per stripe).
 // Legal order, per step and thread: BeginStep, SelectStripe for each stripe once, EndStep; or,
-// without credit, Accumulate alone.
+// without credit, Accumulate alone. A policy whose trainers agree on what leaves has two phases:
+// BeginStep of all layers of the rule; then its Proposer proposes, and StepPlan::agreed says of
+// each layer what has become of that; then the rest. Of all others the first phase is BeginStep
+// alone, and what they agree with is themselves.
 #pragma once
 
 #include <algorithm>
@@ -24,6 +27,7 @@
 #include <vector>
 
 #include "common/base/bytes.h"
+#include "common/compress/proposer.h"
 #include "common/compress/square_sums.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
@@ -33,7 +37,6 @@ namespace weir::compress {
 
 class Candidates;
 class DeviceSelectable;
-class Residual;
 struct SelectKernels;
 
 // Those of the CPU, all instruction sets (select_kernels.h).
@@ -79,6 +82,9 @@ struct StepPlan {
   int64_t tie_end = std::numeric_limits<int64_t>::max();
   // Of policies that collect them; the state's, until EndStep.
   Candidates* candidates = nullptr;
+  // Of policies with a proposer: the layer's elements that leave, ascending; borrowed until
+  // EndStep.
+  std::span<const uint32_t> agreed = {};
   // What codes multiply, of policies that send such: one for all, or the buckets', which are the
   // state's until EndStep.
   float scale = 0;
@@ -124,6 +130,13 @@ class Policy {
 
   // Itself, where a device can select for it (device_selectable.h); else null.
   virtual const DeviceSelectable* on_device() const { return nullptr; }
+
+  // Of a policy whose trainers agree on what leaves: what proposes it, for the layers of a rule of
+  // so many elements each (proposer.h); else null.
+  virtual std::unique_ptr<Proposer> MakeProposer(
+      std::span<const int64_t> /*element_counts*/) const {
+    return nullptr;
+  }
 
   // What has not been sent; null where nothing is kept.
   virtual Residual* residual(PolicyState& /*state*/) const { return nullptr; }
