@@ -30,13 +30,24 @@ bool HasStage(const ModelLayout& layout, const v1::Hello& hello) {
 Dispatcher::Dispatcher(Shard* shard, transport::ServerTransport* transport,
                        v1::RunIdentity identity, uint64_t server_epoch, uint32_t shard_index,
                        Listeners listeners)
-    : shard_(shard),
-      transport_(transport),
+    : transport_(transport),
       identity_(std::move(identity)),
       server_epoch_(server_epoch),
       shard_index_(shard_index),
       listeners_(std::move(listeners)) {
   CHECK_NE(server_epoch, 0u);
+  if (shard != nullptr) Open(shard);
+}
+
+void Dispatcher::Open(Shard* shard) {
+  shard_ = shard;
+  std::vector<ProposalGate::Piece> pieces;
+  for (const auto& strand : shard->dense_strands()) {
+    const PieceSpec& spec = strand->piece().spec();
+    pieces.push_back({spec.tensor, static_cast<uint32_t>(spec.begin),
+                      static_cast<uint32_t>(spec.element_count)});
+  }
+  rounds_.proposals().Open(std::move(pieces));
 }
 
 void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello, uint64_t run) {
@@ -87,7 +98,7 @@ void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello, 
     worker.stage = stage;
     verdict.reply->set_shard(shard_index_);
     if (peer != old_peer) worker.pulls_in_flight = 0;  // the replies will not find their way
-    gate_.Drop(seat.trainer);
+    rounds_.Drop(seat.trainer);
     peers_.erase(old_peer);
     peers_[peer] = seat;
     transport_->Welcome(peer);
@@ -116,13 +127,14 @@ void Dispatcher::OnPush(const transport::PeerId& peer, const v1::Push& push,
   if (is_next && is_saved_ && !push.is_refresh()) {
     return Refuse(peer, "training is over, and the model is being saved without this push", false);
   }
-  if (!push.is_refresh() && in_rounds_ != (push.round() > 0)) {
+  if (!push.is_refresh() && rounds_.has_begun() != (push.round() > 0)) {
     return Refuse(peer,
-                  in_rounds_ ? "a push of no round, and the run is in rounds (consistency.sync)"
-                             : "a push of a round, and the run has none (consistency.async)",
+                  rounds_.has_begun()
+                      ? "a push of no round, and the run is in rounds (consistency.sync)"
+                      : "a push of a round, and the run has none (consistency.async)",
                   false);
   }
-  if (is_next && in_rounds_ && !push.is_refresh()) {
+  if (is_next && rounds_.has_begun() && !push.is_refresh()) {
     return KeepForRound(*worker, peer, push, std::move(message));
   }
   if (is_next) {  // a repeated one is answered, not applied
@@ -163,8 +175,9 @@ void Dispatcher::OnRowPull(const transport::PeerId& peer, const v1::RowPull& pul
   if (worker->pulls_in_flight >= kMaxPullsInFlight) {
     return Refuse(peer, StrCat("more than ", kMaxPullsInFlight, " row pulls in flight"), false);
   }
-  if (gate_.IsKept(worker->seat.trainer)) {
-    const Status kept = gate_.KeepPull(worker->seat.trainer, {peer, pull, std::move(message)});
+  if (rounds_.pushes().IsKept(worker->seat.trainer)) {
+    const Status kept =
+        rounds_.pulls().Keep(worker->seat.trainer, {peer, pull, std::move(message)});
     return kept.ok() ? void() : Refuse(peer, kept.message(), false);
   }
   auto pending = std::make_shared<PendingRows>();

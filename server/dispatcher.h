@@ -18,7 +18,7 @@
 #include "common/proto/protocol.pb.h"
 #include "common/session/server_session.h"
 #include "common/transport/transport.h"
-#include "server/round_gate.h"
+#include "server/rounds.h"
 #include "server/shard/pending.h"
 #include "server/shard/shard.h"
 
@@ -40,15 +40,17 @@ class Dispatcher {
 
   // How far the shard is that is being made: whoever says hello is told to come again.
   void SetLoading(const v1::Loading& loading) { loading_ = loading; }
-  void Open(Shard* shard) { shard_ = shard; }
+  void Open(Shard* shard);
   // The model is being saved: pushes come too late.
   void EndTraining() { is_saved_ = true; }
-  // The run is one in rounds: pushes say which they are of. notice_interval_ms: to who waits.
-  void BeginRounds(int64_t notice_interval_ms);
+  // The run is one in rounds: pushes say which they are of.
+  void BeginRounds(int64_t notice_interval_ms) { rounds_.Begin(notice_interval_ms); }
 
   // run: that this server serves; 0: it has not been told yet.
   void OnHello(const transport::PeerId& peer, const v1::Hello& hello, uint64_t run);
   void OnPush(const transport::PeerId& peer, const v1::Push& push, transport::Message message);
+  void OnProposal(const transport::PeerId& peer, const v1::Proposal& proposal,
+                  const transport::Message& message);
   void OnModelPull(const transport::PeerId& peer, const v1::ModelPull& pull);
   void OnRowPull(const transport::PeerId& peer, const v1::RowPull& pull,
                  transport::Message message);
@@ -63,8 +65,7 @@ class Dispatcher {
   void Complain(const transport::PeerId& peer, const std::string& line) {
     complaints_.Warn(peer, line);
   }
-  // Now and then: tells what was not told at once, so that nobody fills the log, and who waits, for
-  // whom.
+  // Now and then: tells what was not told at once, so that the log is not filled, and who waits.
   void Tick(int64_t now_ms);
 
  private:
@@ -83,7 +84,7 @@ class Dispatcher {
   void KeepForRound(Worker& worker, const transport::PeerId& peer, const v1::Push& push,
                     transport::Message message);
   void CloseRounds();
-  void PostRound(RoundGate::Round round);
+  void PostRound(std::vector<RoundGate<KeptPush>::Kept> pushes);
   void SendRoundNotices(int64_t now_ms);
   void RefuseWhileLoading(const transport::PeerId& peer);
   Worker* FindByPeer(const transport::PeerId& peer);
@@ -97,7 +98,7 @@ class Dispatcher {
   void Send(const transport::PeerId& peer, const v1::Header& header, std::vector<Bytes> body);
   void Send(const transport::PeerId& peer, transport::Message message);
 
-  Shard* shard_;
+  Shard* shard_ = nullptr;  // while it is being made
   transport::ServerTransport* const transport_;
   const v1::RunIdentity identity_;
   const uint64_t server_epoch_;
@@ -110,8 +111,7 @@ class Dispatcher {
   // Sections of the model have been asked for, so training is over, and all sections have to be of
   // one step: pushes of a worker that slept until it had been given up come too late.
   bool is_saved_ = false;
-  bool in_rounds_ = false;
-  RoundGate gate_;
+  Rounds rounds_;
   RareWarnings complaints_;  // by peer
   std::map<cluster::Seat, Worker> workers_;
   std::map<transport::PeerId, cluster::Seat> peers_;  // current peer of each session

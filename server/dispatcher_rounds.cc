@@ -1,4 +1,4 @@
-// Of a run in rounds: pushes that wait for each other become one step.
+// Of a run in rounds: what waits for others, and becomes a union or a step once all are there.
 
 #include <utility>
 
@@ -8,9 +8,21 @@
 
 namespace weir::server {
 
-void Dispatcher::BeginRounds(int64_t notice_interval_ms) {
-  in_rounds_ = true;
-  gate_.SetNoticeInterval(notice_interval_ms);
+void Dispatcher::OnProposal(const transport::PeerId& peer, const v1::Proposal& proposal,
+                            const transport::Message& message) {
+  Worker* const worker = Hear(peer);
+  if (worker == nullptr) return Refuse(peer, "a proposal without a hello", true);
+  if (!rounds_.has_begun() || proposal.round() == 0) {
+    return Refuse(peer, "a proposal of no round; rounds are those of consistency.sync", false);
+  }
+  if (!worker->session.Serves(peer, proposal.connection())) return;  // of an earlier connection
+  Result<AgreedElements> elements = shard_->RouteProposal(message);
+  if (!elements.ok()) return Refuse(peer, elements.status().message(), false);
+  auto reply = rounds_.proposals().Keep(SenderOf(worker->seat.trainer, peer, proposal), proposal,
+                                        *std::move(elements));
+  if (!reply.ok()) return Refuse(peer, reply.status().message(), false);
+  if (*reply) return Send((*reply)->peer, std::move((*reply)->message));
+  CloseRounds();
 }
 
 void Dispatcher::KeepForRound(Worker& worker, const transport::PeerId& peer, const v1::Push& push,
@@ -18,26 +30,33 @@ void Dispatcher::KeepForRound(Worker& worker, const transport::PeerId& peer, con
   if (!worker.session.Serves(peer, push.connection())) return;  // of an earlier connection
   Result<Contribution> routed = shard_->Route(worker.stage, std::move(message));
   if (!routed.ok()) return Refuse(peer, routed.status().message(), false);
-  const Status kept = gate_.Keep({.trainer = worker.seat.trainer,
-                                  .peer = peer,
-                                  .push = push,
-                                  .contribution = *std::move(routed)});
+  const Status kept =
+      rounds_.pushes().Keep(SenderOf(worker.seat.trainer, peer, push), {push, *std::move(routed)});
   if (!kept.ok()) return Refuse(peer, kept.message(), false);
   CloseRounds();
 }
 
 void Dispatcher::CloseRounds() {
-  while (auto round = gate_.Close()) PostRound(*std::move(round));
+  for (auto replies = rounds_.proposals().Close(); !replies.empty();
+       replies = rounds_.proposals().Close()) {
+    for (ProposalGate::Reply& reply : replies) Send(reply.peer, std::move(reply.message));
+  }
+  for (auto pushes = rounds_.pushes().Close(); !pushes.empty(); pushes = rounds_.pushes().Close()) {
+    PostRound(std::move(pushes));
+  }
 }
 
 // Now each push is taken: a connection that breaks from here on is answered anew.
-void Dispatcher::PostRound(RoundGate::Round round) {
+void Dispatcher::PostRound(std::vector<RoundGate<KeptPush>::Kept> pushes) {
   auto pending = std::make_shared<PendingStep>();
   pending->is_step = true;
-  const uint64_t version = shard_->version();
-  for (RoundGate::Kept& kept : round.pushes) {
-    Worker& worker = workers_.at({kept.trainer, 0});
-    const auto verdict = worker.session.OnPush(kept.peer, kept.push, version);
+  const uint64_t version = shard_->version(), round = pushes[0].sender.round;
+  pending->agreed = rounds_.proposals().UnionOf(round);
+  std::vector<KeptPulls::Pull> pulls;
+  for (auto& [sender, kept] : pushes) {
+    for (auto& pull : rounds_.pulls().Take(sender.trainer)) pulls.push_back(std::move(pull));
+    Worker& worker = workers_.at({sender.trainer, 0});
+    const auto verdict = worker.session.OnPush(sender.peer, kept.push, version);
     if (!verdict.task || !verdict.task->apply) continue;
     pending->contributions.push_back(std::move(kept.contribution));
     pending->answers.push_back(
@@ -46,18 +65,17 @@ void Dispatcher::PostRound(RoundGate::Round round) {
     if (listeners_.offset) listeners_.offset(worker.seat, kept.push, version + 1);
   }
   shard_->Post(std::move(pending));
-  for (RoundGate::Pull& pull : round.pulls) {
-    OnRowPull(pull.peer, pull.pull, std::move(pull.message));
-  }
+  rounds_.proposals().Forget(round);
+  for (KeptPulls::Pull& pull : pulls) OnRowPull(pull.peer, pull.pull, std::move(pull.message));
 }
 
 void Dispatcher::OnDepartures(const std::vector<v1::Departure>& departures) {
-  for (const v1::Departure& departure : departures) gate_.Leave(departure);
+  rounds_.Leave(departures);
   CloseRounds();
 }
 
 void Dispatcher::SendRoundNotices(int64_t now_ms) {
-  for (RoundGate::Notice& notice : gate_.TakeNotices(now_ms)) {
+  for (AddressedNotice& notice : rounds_.TakeNotices(now_ms)) {
     v1::Header header;
     *header.mutable_round_notice() = std::move(notice.notice);
     Send(notice.peer, header, {});

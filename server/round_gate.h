@@ -1,71 +1,103 @@
-// Pushes of a run in rounds (consistency.sync), kept until those that go together are all there.
+// What trainers of a run in rounds (consistency.sync) send for one, kept until all of it is there:
+// their pushes, and before these what they propose.
 //
 // Place in the life of a batch: push -> **wait for the others** -> number -> strands -> answers.
 // Thread rule: I/O thread only.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/cluster/round_book.h"
 #include "common/proto/protocol.pb.h"
 #include "common/transport/transport.h"
-#include "server/shard/pending.h"
 
 namespace weir::server {
 
+// Who has sent something for which round, of whom.
+struct RoundSender {
+  uint32_t trainer = 0;
+  transport::PeerId peer;
+  uint32_t connection = 0;
+  uint64_t round = 0;
+  std::vector<uint32_t> members;  // ascending
+};
+
+// Of header messages Push and Proposal.
+template <typename Message>
+RoundSender SenderOf(uint32_t trainer, transport::PeerId peer, const Message& message) {
+  return {.trainer = trainer,
+          .peer = std::move(peer),
+          .connection = message.connection(),
+          .round = message.round(),
+          .members = {message.members().begin(), message.members().end()}};
+}
+
+// Why it is not kept, to whoever sent it. what: "push".
+Status WhyNotKept(cluster::RoundBook::Verdict verdict, std::string_view what,
+                  const RoundSender& sender);
+
+// For somebody who waits: for whom.
+struct AddressedNotice {
+  transport::PeerId peer;
+  v1::RoundNotice notice;
+};
+AddressedNotice NoticeFor(const RoundSender& sender, const std::vector<uint32_t>& awaited);
+
+template <typename Payload>
 class RoundGate {
  public:
+  // what: is kept here, for messages; a literal.
+  explicit RoundGate(std::string_view what) : what_(what) {}
+
   struct Kept {
-    uint32_t trainer = 0;
-    transport::PeerId peer;
-    v1::Push push;
-    Contribution contribution;
+    RoundSender sender;
+    Payload payload;
   };
-
-  // Rows that a trainer wants behind its push, as they are once its round is closed.
-  struct Pull {
-    transport::PeerId peer;
-    v1::RowPull pull;
-    transport::Message message;
-  };
-
-  // Keeps the push, or says why not, to whoever sent it.
-  Status Keep(Kept kept);
-  // The same of a pull, of a trainer whose push is kept.
-  Status KeepPull(uint32_t trainer, Pull pull);
+  Status Keep(RoundSender sender, Payload payload) {
+    const auto verdict = book_.Take(sender.trainer, sender.round, sender.members);
+    if (verdict != cluster::RoundBook::Verdict::kKept) return WhyNotKept(verdict, what_, sender);
+    const uint32_t trainer = sender.trainer;
+    kept_.insert_or_assign(trainer, Kept{std::move(sender), std::move(payload)});
+    return OkStatus();
+  }
   // What the trainer has sent is on its way again.
-  void Drop(uint32_t trainer);
+  void Drop(uint32_t trainer) {
+    book_.Drop(trainer);
+    kept_.erase(trainer);
+  }
   void Leave(const v1::Departure& departure) {
     book_.Leave(departure.trainer(), departure.last_round());
   }
   bool IsKept(uint32_t trainer) const { return kept_.contains(trainer); }
 
-  // The next round that is whole: its pushes by trainers' numbers, and the pulls behind them.
-  struct Round {
-    std::vector<Kept> pushes;
-    std::vector<Pull> pulls;
-  };
-  std::optional<Round> Close();
+  // The next round that is whole: what was kept for it, by trainers' numbers.
+  std::vector<Kept> Close() {
+    std::vector<Kept> round;
+    const auto closed = book_.Close();
+    if (!closed) return round;
+    for (const uint32_t trainer : closed->trainers) {
+      round.push_back(std::move(kept_.extract(trainer).mapped()));
+    }
+    return round;
+  }
 
-  // For those whose pushes wait: for whom.
-  struct Notice {
-    transport::PeerId peer;
-    v1::RoundNotice notice;
-  };
-  std::vector<Notice> Notices() const;
-  // Those that are due: every second, or as often as they were set to be.
-  std::vector<Notice> TakeNotices(int64_t now_ms);
-  void SetNoticeInterval(int64_t interval_ms) { notice_interval_ms_ = interval_ms; }
+  std::vector<AddressedNotice> Notices() const {
+    const std::vector<uint32_t> awaited = book_.Awaited();
+    std::vector<AddressedNotice> notices;
+    for (const auto& [trainer, kept] : kept_) notices.push_back(NoticeFor(kept.sender, awaited));
+    return notices;
+  }
 
  private:
+  const std::string_view what_;
   cluster::RoundBook book_;
   std::map<uint32_t, Kept> kept_;  // by trainer
-  std::map<uint32_t, std::vector<Pull>> pulls_;
-  int64_t notice_interval_ms_ = 1000;
-  int64_t next_notices_ms_ = 0;
 };
 
 }  // namespace weir::server

@@ -29,7 +29,7 @@
 
 namespace weir::session {
 
-inline constexpr uint32_t kProtocolVersion = 8;
+inline constexpr uint32_t kProtocolVersion = 9;
 
 // After so long without a word that is due, a worker doubts its connection and makes another.
 int64_t SilenceMs(int64_t answer_timeout_ms);
@@ -115,6 +115,8 @@ class ClientSession {
   void OnWordReply(int64_t waited_ms) { word_patience_.Learn(waited_ms); }
 
   bool ready() const { return state_ == State::kReady; }
+  // Of the messages that belong to one (Push, Proposal).
+  uint32_t connection() const { return connection_; }
   // The first answer has come: the replica holds this server's pieces.
   bool has_version() const { return server_epoch_ != 0 && has_version_; }
   uint64_t version() const { return version_; }

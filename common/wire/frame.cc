@@ -72,12 +72,12 @@ bool WasOurs(const RawHeader& header, ByteSpan bytes) {
   return FrameChecksum(kFrameMark, kFrameVersion, frame) == header.checksum;
 }
 
-static_assert(static_cast<int>(FrameKind::kPolicyState) < 16 &&
+static_assert(static_cast<int>(FrameKind::kAgreedValues) < 16 &&
               static_cast<int>(ValueCoding::kPowers) < 16);  // half a byte each
 
 bool IsKnownKind(uint8_t kind) {
   return kind >= static_cast<uint8_t>(FrameKind::kGradient) &&
-         kind <= static_cast<uint8_t>(FrameKind::kPolicyState);
+         kind <= static_cast<uint8_t>(FrameKind::kAgreedValues);
 }
 
 bool IsKnownCoding(uint8_t coding) {
@@ -150,6 +150,12 @@ const char* FrameKindName(FrameKind kind) {
       return "activation gradients";
     case FrameKind::kPolicyState:
       return "policy state";
+    case FrameKind::kElementIds:
+      return "element ids";
+    case FrameKind::kAgreedGradients:
+      return "agreed gradients";
+    case FrameKind::kAgreedValues:
+      return "agreed values";
   }
   return "unknown";
 }
@@ -160,6 +166,9 @@ std::string DescribeFrame(const FrameHeader& header) {
     case FrameKind::kGradient:
     case FrameKind::kValues:
     case FrameKind::kPieceState:
+    case FrameKind::kElementIds:
+    case FrameKind::kAgreedGradients:
+    case FrameKind::kAgreedValues:
       return StrCat(name, " of tensor ", header.tensor, " at element ", header.begin);
     case FrameKind::kRowIds:
     case FrameKind::kRowValues:

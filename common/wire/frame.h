@@ -40,15 +40,22 @@ enum class FrameKind : uint8_t {
   kActivations = 9,           // of a block of activations, from a stage to the next one
   kActivationGradients = 10,  // of its gradient, on the way back
   kPolicyState = 11,          // part of what a worker keeps of a layer or table, in a saved model
+  kElementIds = 12,           // elements of a piece that are proposed, or agreed on
+  kAgreedGradients = 13,      // as 1 and 2, of a piece that has but the elements agreed on
+  kAgreedValues = 14,
 };
 
 // Kinds whose payload is selected elements, in blocks (piece_frame.h).
 inline bool HasElements(FrameKind kind) {
   return kind == FrameKind::kGradient || kind == FrameKind::kValues ||
-         kind == FrameKind::kActivations || kind == FrameKind::kActivationGradients;
+         kind == FrameKind::kActivations || kind == FrameKind::kActivationGradients ||
+         kind == FrameKind::kAgreedGradients || kind == FrameKind::kAgreedValues;
 }
 // Of them, those whose values may be codes.
-inline bool MayBeScaled(FrameKind kind) { return HasElements(kind) && kind != FrameKind::kValues; }
+inline bool MayBeScaled(FrameKind kind) {
+  return kind == FrameKind::kGradient || kind == FrameKind::kActivations ||
+         kind == FrameKind::kActivationGradients;
+}
 
 // "gradient", "values", "row ids", ... for messages and metrics.
 const char* FrameKindName(FrameKind kind);

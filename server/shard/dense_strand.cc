@@ -1,7 +1,10 @@
 #include "server/shard/dense_strand.h"
 
+#include <algorithm>
+
 #include "common/saved_model/frames.h"
 #include "common/session/server_session.h"
+#include "common/wire/agreed_frame.h"
 #include "common/wire/piece_frame.h"
 #include "server/shard/gradient_applier.h"
 
@@ -15,6 +18,7 @@ static_assert(session::kNoVersion == store::kEverything,
 struct ThreadScratch {
   GradientApplier applier;
   wire::PieceFrameWriter writer;
+  std::vector<float> values;
 };
 
 ThreadScratch& Scratch() {
@@ -42,7 +46,7 @@ void DenseStrand::Visit(std::shared_ptr<PendingStep> pending, Outbox* outbox) {
       if (i > 0 && answer.task.since == pending->answers[i - 1].task.since) {
         answer.values[slot_] = pending->answers[i - 1].values[slot_];
       } else {
-        Answer(answer.task.since, &answer.values[slot_]);
+        Answer(*pending, answer.task.since, &answer.values[slot_]);
       }
     }
     FinishShare(std::move(pending), outbox);
@@ -51,12 +55,14 @@ void DenseStrand::Visit(std::shared_ptr<PendingStep> pending, Outbox* outbox) {
 
 void DenseStrand::Apply(PendingStep* pending) {
   GradientApplier& applier = Scratch().applier;
+  const std::span<const uint32_t> agreed = AgreedOf(*pending);
   const auto count = pending->contributions.size();
   for (size_t i = 0; i < count; ++i) {
     const wire::FrameView* const frame = pending->contributions[i].dense_frames[slot_];
     if (frame == nullptr) continue;
-    Status status = count == 1 ? applier.Apply(*frame, pending->version, tensor_name_, &piece_)
-                               : applier.Add(*frame, tensor_name_, piece_);
+    Status status = count == 1
+                        ? applier.Apply(*frame, agreed, pending->version, tensor_name_, &piece_)
+                        : applier.Add(*frame, agreed, tensor_name_, piece_);
     if (!status.ok()) pending->Fail(i, std::move(status));
   }
   if (count > 1) applier.ApplyMean(count, pending->version, &piece_);
@@ -72,7 +78,43 @@ void DenseStrand::Save(std::shared_ptr<PendingSection> pending, Outbox* outbox) 
   });
 }
 
-void DenseStrand::Answer(uint64_t since, Bytes* out) const {
+std::span<const uint32_t> DenseStrand::AgreedOf(const PendingStep& step) const {
+  if (step.agreed == nullptr) return {};
+  return step.agreed->of_strand[slot_];
+}
+
+// Who contributed knows what was agreed on, and has all that is older, but for who missed an
+// answer.
+void DenseStrand::Answer(const PendingStep& step, uint64_t since, Bytes* out) const {
+  const std::span<const uint32_t> agreed = AgreedOf(step);
+  const bool may_be_agreed = step.is_step && !agreed.empty() && since + 1 == step.version;
+  if (may_be_agreed && AnswerAgreed(agreed, since, out)) return;
+  AnswerChanges(since, out);
+}
+
+bool DenseStrand::AnswerAgreed(std::span<const uint32_t> agreed, uint64_t since, Bytes* out) const {
+  size_t changed = 0, among_agreed = 0;
+  piece_.ForEachChangedStripe(since, [&](const store::ChangedStripe& stripe) {
+    changed += stripe.values.size();
+    if (stripe.dense) return;
+    const auto first = static_cast<uint32_t>(stripe.stripe * kStripeElements);
+    auto next = std::ranges::lower_bound(agreed, first);
+    for (const uint16_t index : stripe.indexes) {
+      while (next != agreed.end() && *next < first + index) ++next;
+      if (next != agreed.end() && *next == first + index) ++among_agreed;
+    }
+  });
+  if (changed == 0 || among_agreed != changed) return false;
+  std::vector<float>& values = Scratch().values;
+  values.clear();
+  for (const uint32_t offset : agreed) values.push_back(piece_.values()[offset]);
+  const PieceSpec& spec = piece_.spec();
+  wire::AppendAgreed(out, wire::FrameKind::kAgreedValues, spec.tensor,
+                     static_cast<uint32_t>(spec.begin), answer_values_, values, &Scratch().writer);
+  return true;
+}
+
+void DenseStrand::AnswerChanges(uint64_t since, Bytes* out) const {
   const PieceSpec& spec = piece_.spec();
   wire::PieceFrameWriter& writer = Scratch().writer;
   writer.Open(out, wire::FrameKind::kValues, spec.tensor, static_cast<uint32_t>(spec.begin),

@@ -5,7 +5,10 @@
 // Thread rule: Visit from the I/O thread; the piece belongs to the strand.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <span>
+#include <string>
 
 #include "common/layout/model_layout.h"
 #include "common/store/piece.h"
@@ -34,7 +37,12 @@ class DenseStrand {
 
  private:
   void Apply(PendingStep* pending);
-  void Answer(uint64_t since, Bytes* out) const;
+  std::span<const uint32_t> AgreedOf(const PendingStep& step) const;
+  // What changed after version `since`, of a step that is done.
+  void Answer(const PendingStep& step, uint64_t since, Bytes* out) const;
+  void AnswerChanges(uint64_t since, Bytes* out) const;
+  // False: other elements have changed since then too.
+  bool AnswerAgreed(std::span<const uint32_t> agreed, uint64_t since, Bytes* out) const;
 
   const std::string tensor_name_;
   store::Piece piece_;

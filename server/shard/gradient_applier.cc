@@ -10,17 +10,25 @@ static_assert(wire::kMaxStripeElements == kStripeElements, "stripes of frames ar
 
 }  // namespace
 
-Status GradientApplier::Read(const wire::FrameView& frame, std::string_view tensor_name,
-                             const store::Piece& piece) {
-  WEIR_RETURN_IF_ERROR(reader_.Read(frame, static_cast<uint32_t>(piece.spec().element_count)));
-  if (AllFinite(reader_.values())) return OkStatus();
-  return InvalidData(StrCat("a gradient of ", tensor_name, " is NaN or infinite"));
+Result<std::span<const wire::StripeUpdate>> GradientApplier::Read(const wire::FrameView& frame,
+                                                                  std::span<const uint32_t> agreed,
+                                                                  std::string_view tensor_name,
+                                                                  const store::Piece& piece) {
+  const bool is_agreed = frame.header.kind == wire::FrameKind::kAgreedGradients;
+  WEIR_RETURN_IF_ERROR(
+      is_agreed ? agreed_reader_.Read(frame, agreed)
+                : reader_.Read(frame, static_cast<uint32_t>(piece.spec().element_count)));
+  if (!AllFinite(is_agreed ? agreed_reader_.values() : reader_.values())) {
+    return InvalidData(StrCat("a gradient of ", tensor_name, " is NaN or infinite"));
+  }
+  return is_agreed ? agreed_reader_.stripes() : reader_.stripes();
 }
 
-Status GradientApplier::Apply(const wire::FrameView& frame, uint64_t version,
-                              std::string_view tensor_name, store::Piece* piece) {
-  WEIR_RETURN_IF_ERROR(Read(frame, tensor_name, *piece));
-  for (const wire::StripeUpdate& update : reader_.stripes()) {
+Status GradientApplier::Apply(const wire::FrameView& frame, std::span<const uint32_t> agreed,
+                              uint64_t version, std::string_view tensor_name, store::Piece* piece) {
+  WEIR_ASSIGN_OR_RETURN(const std::span<const wire::StripeUpdate> stripes,
+                        Read(frame, agreed, tensor_name, *piece));
+  for (const wire::StripeUpdate& update : stripes) {
     if (update.dense) {
       piece->ApplyDense(update.stripe, update.values, version);
     } else {
@@ -30,11 +38,12 @@ Status GradientApplier::Apply(const wire::FrameView& frame, uint64_t version,
   return OkStatus();
 }
 
-Status GradientApplier::Add(const wire::FrameView& frame, std::string_view tensor_name,
-                            const store::Piece& piece) {
-  WEIR_RETURN_IF_ERROR(Read(frame, tensor_name, piece));
+Status GradientApplier::Add(const wire::FrameView& frame, std::span<const uint32_t> agreed,
+                            std::string_view tensor_name, const store::Piece& piece) {
+  WEIR_ASSIGN_OR_RETURN(const std::span<const wire::StripeUpdate> stripes,
+                        Read(frame, agreed, tensor_name, piece));
   sum_.Resize(piece.spec().element_count);
-  for (const wire::StripeUpdate& update : reader_.stripes()) sum_.Add(update);
+  for (const wire::StripeUpdate& update : stripes) sum_.Add(update);
   return OkStatus();
 }
 

@@ -1,5 +1,7 @@
 // Applies gradient frames to pieces, each frame entirely or not at all.
 //
+// Of elements that trainers have agreed on a frame has all, and who applies it says which they are.
+//
 // Frames of several workers that go together are added up first, in the order in which they come;
 // the piece then takes their mean, as one gradient.
 //
@@ -12,10 +14,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "common/base/status.h"
 #include "common/store/piece.h"
+#include "common/wire/agreed_frame.h"
 #include "common/wire/piece_frame.h"
 #include "server/shard/gradient_sum.h"
 
@@ -25,20 +29,26 @@ class GradientApplier {
  public:
   // InvalidData for a frame that is damaged or holds a NaN or an infinity; the piece is then as it
   // was. tensor_name: for messages.
-  Status Apply(const wire::FrameView& frame, uint64_t version, std::string_view tensor_name,
-               store::Piece* piece);
+  // agreed: offsets in the piece.
+  Status Apply(const wire::FrameView& frame, std::span<const uint32_t> agreed, uint64_t version,
+               std::string_view tensor_name, store::Piece* piece);
 
   // The same for one of several, of which the piece takes nothing yet: a frame that is not sound
   // adds nothing.
-  Status Add(const wire::FrameView& frame, std::string_view tensor_name, const store::Piece& piece);
+  Status Add(const wire::FrameView& frame, std::span<const uint32_t> agreed,
+             std::string_view tensor_name, const store::Piece& piece);
   // What was added, as the mean over so many workers; then nothing is added any more.
   void ApplyMean(size_t worker_count, uint64_t version, store::Piece* piece);
 
  private:
-  Status Read(const wire::FrameView& frame, std::string_view tensor_name,
-              const store::Piece& piece);
+  // Its stripes.
+  Result<std::span<const wire::StripeUpdate>> Read(const wire::FrameView& frame,
+                                                   std::span<const uint32_t> agreed,
+                                                   std::string_view tensor_name,
+                                                   const store::Piece& piece);
 
   wire::PieceFrameReader reader_;
+  wire::AgreedFrameReader agreed_reader_;
   GradientSum sum_;
 };
 

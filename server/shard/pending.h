@@ -21,6 +21,7 @@
 #include "common/store/row_table.h"
 #include "common/transport/transport.h"
 #include "common/wire/frame.h"
+#include "server/shard/agreed_elements.h"
 
 namespace weir::server {
 
@@ -61,6 +62,7 @@ struct PendingStep {
   uint64_t version = 0;  // of the stage's parameters
   bool is_step = false;  // somebody asks for more than answers
   std::vector<Contribution> contributions;
+  std::shared_ptr<const AgreedElements> agreed;  // what frames of agreed gradients are of; or null
   std::vector<PendingAnswer> answers;  // the first are of those who contribute, in their order
   std::atomic<int> left{0};
 

@@ -45,6 +45,9 @@ class Shard {
   // or this stage does not have.
   Result<Contribution> Route(StageId stage, transport::Message push) const;
 
+  // The same of a proposal's. Each piece once at most.
+  Result<AgreedElements> RouteProposal(const transport::Message& proposal) const;
+
   // Queues a step of routed pushes, or answers without one. A step gets the stage's next version.
   void Post(std::shared_ptr<PendingStep> pending);
 
@@ -82,6 +85,7 @@ class Shard {
 
  private:
   void MakePieces(wire::ValueCoding answer_values, bool awaits_load, LoadProgress* progress);
+  Result<size_t> SlotOf(const wire::FrameHeader& header) const;  // the dense strand with its piece
   // What the push carries, frame after frame.
   Status FindFrames(Contribution* contribution) const;
   Status RouteDense(StageId stage, const wire::FrameView& frame, Contribution* contribution) const;

@@ -21,11 +21,6 @@ size_t UniqueCount(const data::Batch& batch) {
   return total;
 }
 
-StepEncoder::Scratch& ThreadScratch() {
-  thread_local StepEncoder::Scratch scratch;
-  return scratch;
-}
-
 }  // namespace
 
 ServerClient::ServerClient(const v1::Config& config, const ModelLayout& layout, LinkOptions options,
@@ -82,49 +77,6 @@ void ServerClient::Forget(RowPull* pull) {
 }
 
 ReadMark ServerClient::MarkRead() { return link_.MarkRead(); }
-
-Result<uint64_t> ServerClient::Push(const StepGradients& step) {
-  WEIR_ASSIGN_OR_RETURN(const StepEncoder::Dense dense, DenseOf(step));
-  CountDense(*step.batch, true);
-  const BatchRows rows{step.rows, step.row_squares};
-  // Credit first, then select: what is selected leaves at once and is never selected twice.
-  if (!link_.TryAcquireCredit()) {
-    if (encoder_.MayWait(*step.batch)) {
-      WEIR_RETURN_IF_ERROR(encoder_.Accumulate(dense, *step.batch, rows));
-      if (step.next != nullptr) step.next->pull = PullRows(step.next->batch, false);
-      return uint64_t{0};
-    }
-    const double begin = MonotonicSeconds();
-    WEIR_RETURN_IF_ERROR(link_.AcquireCredit());
-    if (step.waited_seconds != nullptr) *step.waited_seconds += MonotonicSeconds() - begin;
-  }
-  WEIR_ASSIGN_OR_RETURN(std::vector<Body> bodies,
-                        encoder_.Encode(dense, *step.batch, rows, &ThreadScratch()));
-  return Send(step, std::move(bodies));
-}
-
-Result<StepEncoder::Dense> ServerClient::DenseOf(const StepGradients& step) const {
-  StepEncoder::Dense dense{.on_host = {}, .on_device = step.dense.data, .stream = step.stream};
-  if (encoder_.on_host().empty()) return dense;
-  thread_local HostGradients gradients;
-  WEIR_ASSIGN_OR_RETURN(dense.on_host,
-                        gradients.Fetch(device_, step.stream, step.dense, encoder_.on_host()));
-  return dense;
-}
-
-uint64_t ServerClient::Send(const StepGradients& step, std::vector<Body> bodies) {
-  v1::Push push;
-  push.set_lease(step.lease);
-  push.set_offset(step.offset);
-  push.set_round(step.round.number);
-  push.mutable_members()->Add(step.round.members.begin(), step.round.members.end());
-  std::unique_ptr<ServerPull> pull;
-  if (step.next != nullptr) pull = MakePull(step.next->batch, false);
-  const uint64_t sequence = link_.SubmitPush(std::move(push), std::move(bodies), step.mark,
-                                             pull ? &pull->request : nullptr);
-  if (pull) step.next->pull = std::move(pull);
-  return sequence;
-}
 
 Status ServerClient::Refresh() {
   WEIR_RETURN_IF_ERROR(link_.AcquireCredit());

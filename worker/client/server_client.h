@@ -75,7 +75,16 @@ class ServerClient : public ParameterClient {
   Result<StepEncoder::Dense> DenseOf(const StepGradients& step) const;
   // Not submitted yet.
   std::unique_ptr<ServerPull> MakePull(const data::Batch& batch, bool read_only);
-  uint64_t Send(const StepGradients& step, std::vector<Body> bodies);
+  // In a round whose trainers agree on what they send: asks them.
+  struct Encoded {
+    std::vector<Body> bodies;
+    std::shared_ptr<const AgreedPieces> agreed;  // null: nobody was asked
+  };
+  Result<Encoded> Encode(const StepGradients& step, const StepEncoder::Dense& dense,
+                         const BatchRows& rows);
+  Result<Encoded> EncodeAgreed(const StepGradients& step, const StepEncoder::Dense& dense,
+                               const BatchRows& rows);
+  uint64_t Send(const StepGradients& step, Encoded encoded);
   void CountDense(const data::Batch& batch, bool is_step);
   Status LoadPolicyStates();
 

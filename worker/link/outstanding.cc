@@ -8,14 +8,30 @@
 namespace weir::worker {
 
 uint64_t Outstanding::AddPull(std::vector<Body> requests, bool read_only, int64_t now_ms) {
+  v1::Header header;
+  header.mutable_row_pull()->set_read_only(read_only);
+  header.mutable_row_pull()->set_request_id(next_pull_id_);
+  return Add(std::move(header), std::move(requests), false, now_ms);
+}
+
+uint64_t Outstanding::AddProposal(std::vector<Body> requests, v1::Proposal proposal,
+                                  int64_t now_ms) {
+  v1::Header header;
+  *header.mutable_proposal() = std::move(proposal);
+  header.mutable_proposal()->set_request_id(next_pull_id_);
+  return Add(std::move(header), std::move(requests), true, now_ms);
+}
+
+uint64_t Outstanding::Add(v1::Header header, std::vector<Body> requests, bool all_reply,
+                          int64_t now_ms) {
   const uint64_t id = next_pull_id_++;
   Pull& pull = pulls_[id];
-  pull.read_only = read_only;
+  pull.header = std::move(header);
   pull.since_ms = now_ms;
   pull.requests = std::move(requests);
   pull.replies.resize(pull.requests.size());
   for (size_t server = 0; server < pull.requests.size(); ++server) {
-    if (pull.requests[server].empty()) {
+    if (pull.requests[server].empty() && !all_reply) {
       pull.replies[server] = Body();
     } else {
       ++pull.left;
@@ -26,13 +42,21 @@ uint64_t Outstanding::AddPull(std::vector<Body> requests, bool read_only, int64_
 
 bool Outstanding::PullIsDone(uint64_t id) const { return pulls_.at(id).left == 0; }
 
-std::vector<Body> Outstanding::TakePull(uint64_t id) {
+std::vector<Body> Outstanding::TakePull(uint64_t id, v1::Agreement* agreement) {
   const auto found = pulls_.find(id);
   CHECK(found != pulls_.end() && found->second.left == 0);
   std::vector<Body> replies;
   for (auto& reply : found->second.replies) replies.push_back(*std::move(reply));
+  if (agreement != nullptr) *agreement = std::move(found->second.agreement);
   pulls_.erase(found);
   return replies;
+}
+
+std::optional<int64_t> Outstanding::OnAgreement(size_t server, const v1::Agreement& agreement,
+                                                Body reply) {
+  const auto since_ms = OnRowReply(server, agreement.request_id(), std::move(reply));
+  if (since_ms && server == 0) pulls_.at(agreement.request_id()).agreement = agreement;
+  return since_ms;
 }
 
 std::optional<int64_t> Outstanding::OnRowReply(size_t server, uint64_t id, Body reply) {
@@ -117,9 +141,9 @@ std::optional<Request> Outstanding::SectionFor(size_t server) const {
 std::optional<Request> Outstanding::PullFor(size_t server, uint64_t id) const {
   const auto found = pulls_.find(id);
   if (found == pulls_.end() || found->second.replies[server]) return std::nullopt;
-  Request request{.header = {}, .body = found->second.requests[server]};
-  request.header.mutable_row_pull()->set_request_id(id);
-  request.header.mutable_row_pull()->set_read_only(found->second.read_only);
+  Request request{.header = found->second.header, .body = found->second.requests[server]};
+  if (request.header.has_proposal() && server != 0)
+    request.header.mutable_proposal()->clear_words();
   return request;
 }
 

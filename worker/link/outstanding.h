@@ -1,6 +1,6 @@
-// Requests without a number that wait for replies: row pulls, sections of a saved model, and one
-// exchange with the coordinator. Repeating one changes nothing, so a new connection simply gets
-// them again.
+// Requests without a number that wait for replies: row pulls, proposals, sections of a saved model,
+// and one exchange with the coordinator. Repeating one changes nothing, so a new connection simply
+// gets them again.
 //
 // Place in the life of a batch: **pull rows** ; **lease**.
 // Thread rule: none of its own; ServerLink guards it with its mutex.
@@ -29,13 +29,17 @@ class Outstanding {
  public:
   // requests[i]: ROW_IDS frames for server i; where there are none, no reply is expected.
   uint64_t AddPull(std::vector<Body> requests, bool read_only, int64_t now_ms);
+  // The same of a proposal, which every server answers. Its words are for server 0.
+  uint64_t AddProposal(std::vector<Body> requests, v1::Proposal proposal, int64_t now_ms);
   bool PullIsDone(uint64_t id) const;
-  // Call when it is done, once. The replies in server order.
-  std::vector<Body> TakePull(uint64_t id);
+  // Call when it is done, once. The replies in server order; of a proposal, with what server 0
+  // said.
+  std::vector<Body> TakePull(uint64_t id, v1::Agreement* agreement = nullptr);
   // Nobody will take it; replies that still come are nobody's.
   void DropPull(uint64_t id) { pulls_.erase(id); }
   // Since when it was waited for; nothing if it was not.
   std::optional<int64_t> OnRowReply(size_t server, uint64_t id, Body reply);
+  std::optional<int64_t> OnAgreement(size_t server, const v1::Agreement& agreement, Body reply);
 
   // One at a time: a request for work or a report, of which the id is filled in.
   void SetExchange(v1::Header request, Body scores, int64_t now_ms);
@@ -75,12 +79,14 @@ class Outstanding {
 
  private:
   struct Pull {
-    bool read_only = false;
+    v1::Header header;
     int64_t since_ms = 0;
     size_t left = 0;
     std::vector<Body> requests;
     std::vector<std::optional<Body>> replies;
+    v1::Agreement agreement;
   };
+  uint64_t Add(v1::Header header, std::vector<Body> requests, bool all_reply, int64_t now_ms);
   struct Exchange {
     uint64_t id = 0;
     Request request;

@@ -50,12 +50,13 @@ Status Replica::Apply(size_t server, const transport::Message& answer) {
 Status Replica::ApplyFrame(size_t server, const wire::FrameView& frame) {
   const auto found = pieces_.find({frame.header.tensor, frame.header.begin});
   const bool is_its_piece = found != pieces_.end() && found->second->server == server &&
-                            frame.header.kind == wire::FrameKind::kValues;
+                            (frame.header.kind == wire::FrameKind::kValues ||
+                             frame.header.kind == wire::FrameKind::kAgreedValues);
   if (!is_its_piece) return InvalidData("unexpected " + wire::DescribeFrame(frame.header));
   const PieceSpec& piece = *found->second;
   const int64_t first = layout_.tensors()[piece.tensor].offset + piece.begin;
-  WEIR_RETURN_IF_ERROR(reader_.Read(frame, static_cast<uint32_t>(piece.element_count)));
-  for (const wire::StripeUpdate& update : reader_.stripes()) {
+  WEIR_ASSIGN_OR_RETURN(const std::span<const wire::StripeUpdate> updates, Read(piece, frame));
+  for (const wire::StripeUpdate& update : updates) {
     const int64_t begin = first + update.stripe * kStripeElements;
     if (compute_.device->is_host()) {
       WriteOnHost(update, begin);
@@ -64,6 +65,18 @@ Status Replica::ApplyFrame(size_t server, const wire::FrameView& frame) {
     }
   }
   return OkStatus();
+}
+
+Result<std::span<const wire::StripeUpdate>> Replica::Read(const PieceSpec& piece,
+                                                          const wire::FrameView& frame) {
+  if (frame.header.kind == wire::FrameKind::kValues) {
+    WEIR_RETURN_IF_ERROR(reader_.Read(frame, static_cast<uint32_t>(piece.element_count)));
+    return reader_.stripes();
+  }
+  std::span<const uint32_t> agreed;
+  if (agreed_ != nullptr) agreed = agreed_->of_piece[piece.id];
+  WEIR_RETURN_IF_ERROR(agreed_reader_.Read(frame, agreed));
+  return agreed_reader_.stripes();
 }
 
 void Replica::WriteOnHost(const wire::StripeUpdate& update, int64_t begin) {

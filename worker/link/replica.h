@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "common/base/status.h"
@@ -19,8 +20,10 @@
 #include "common/kernels/compute.h"
 #include "common/layout/model_layout.h"
 #include "common/transport/message.h"
+#include "common/wire/agreed_frame.h"
 #include "common/wire/frame.h"
 #include "common/wire/piece_frame.h"
+#include "worker/link/agreed_pieces.h"
 
 namespace weir::worker {
 
@@ -35,7 +38,10 @@ class Replica {
   // [layout.flat_element_count()], on the device.
   device::Pointer<const float> values() const { return values_.data(); }
 
-  // Writes the VALUES frames of an answer. InvalidData on bytes that this server should not have
+  // What the next answers' frames of agreed values are of; null: there are none.
+  void SetAgreed(std::shared_ptr<const AgreedPieces> agreed) { agreed_ = std::move(agreed); }
+
+  // Writes the frames of values of an answer. InvalidData on bytes that this server should not have
   // sent; frames before the damaged one are applied. Other failures are the device's.
   Status Apply(size_t server, const transport::Message& answer);
 
@@ -50,7 +56,13 @@ class Replica {
   const kernels::Compute compute_;
   std::map<std::pair<uint32_t, uint32_t>, const PieceSpec*> pieces_;  // (tensor, begin)
   device::Buffer<float> values_;
+  // Of the frame, by stripes. Borrowed until the next call.
+  Result<std::span<const wire::StripeUpdate>> Read(const PieceSpec& piece,
+                                                   const wire::FrameView& frame);
+
+  std::shared_ptr<const AgreedPieces> agreed_;
   wire::PieceFrameReader reader_;
+  wire::AgreedFrameReader agreed_reader_;
 
   // Of a device with memory of its own.
   std::unique_ptr<device::Stream> stream_;  // the I/O thread's

@@ -179,7 +179,7 @@ ReadMark ServerLink::MarkRead() const {
 }
 
 uint64_t ServerLink::SubmitPush(v1::Push push, std::vector<Body> bodies, const ReadMark& read,
-                                RowRequest* next_rows) {
+                                RowRequest* next_rows, std::shared_ptr<const AgreedPieces> agreed) {
   CHECK_EQ(bodies.size(), peers_.size());
   uint64_t sequence = 0;
   {
@@ -188,7 +188,9 @@ uint64_t ServerLink::SubmitPush(v1::Push push, std::vector<Body> bodies, const R
     std::lock_guard lock(mutex_);
     sequence = ++submitted_;
     commands_.emplace_back([this, push = std::move(push), bodies = std::move(bodies),
-                            versions = read.versions](size_t i) mutable {
+                            versions = read.versions,
+                            agreed = std::move(agreed)](size_t i) mutable {
+      replica_.SetAgreed(agreed);
       push.set_read_version(versions[i]);
       Do(i, peers_[i].session->Submit(push, std::move(bodies[i]), clock_.NowMs()));
     });
@@ -226,6 +228,20 @@ Result<std::vector<Body>> ServerLink::AwaitRowReplies(uint64_t request_id) {
   changed_.wait(lock, [&] { return !failure_.ok() || outstanding_.PullIsDone(request_id); });
   if (!failure_.ok()) return failure_;
   return outstanding_.TakePull(request_id);
+}
+
+Result<ServerLink::Agreed> ServerLink::Propose(v1::Proposal proposal, std::vector<Body> bodies) {
+  std::unique_lock lock(mutex_);
+  const uint64_t id =
+      outstanding_.AddProposal(std::move(bodies), std::move(proposal), clock_.NowMs());
+  commands_.emplace_back(
+      [this, id](size_t i) { SendRequest(i, [&] { return outstanding_.PullFor(i, id); }); });
+  transport_->Wake();
+  changed_.wait(lock, [&] { return !failure_.ok() || outstanding_.PullIsDone(id); });
+  if (!failure_.ok()) return failure_;
+  Agreed agreed;
+  agreed.replies = outstanding_.TakePull(id, &agreed.words);
+  return agreed;
 }
 
 void ServerLink::ForgetRowPull(uint64_t request_id) {
@@ -432,6 +448,9 @@ void ServerLink::Handle(size_t server, const v1::Header& header,
     case v1::Header::kRowReply:
       TakeRowReply(server, header.row_reply().request_id(), message);
       break;
+    case v1::Header::kAgreement:
+      TakeAgreement(server, header.agreement(), message);
+      break;
     case v1::Header::kModelReply:
       TakeModelReply(server, header.model_reply(), message);
       break;
@@ -520,6 +539,14 @@ void ServerLink::TakeRowReply(size_t server, uint64_t request_id,
   std::lock_guard lock(mutex_);
   const auto since_ms = outstanding_.OnRowReply(server, request_id, session::BodyOf(message));
   if (since_ms && outstanding_.PullIsDone(request_id)) changed_.notify_all();
+  if (since_ms) peers_[server].session->OnDataReply(clock_.NowMs() - *since_ms);
+}
+
+void ServerLink::TakeAgreement(size_t server, const v1::Agreement& agreement,
+                               const transport::Message& message) {
+  std::lock_guard lock(mutex_);
+  const auto since_ms = outstanding_.OnAgreement(server, agreement, session::BodyOf(message));
+  changed_.notify_all();
   if (since_ms) peers_[server].session->OnDataReply(clock_.NowMs() - *since_ms);
 }
 
@@ -680,7 +707,7 @@ void ServerLink::RepeatOutstanding(size_t server) {
     is_next = commands_.empty();
     if (is_next) requests = outstanding_.AllFor(server);
   }
-  for (const Request& request : requests) Send(server, request.header, request.body);
+  for (Request& request : requests) Send(server, std::move(request));
 }
 
 // get() is called under the lock. Without a session the request leaves once there is one.
@@ -690,7 +717,15 @@ void ServerLink::SendRequest(size_t server, const std::function<std::optional<Re
     std::lock_guard lock(mutex_);
     request = get();
   }
-  if (request && peers_[server].session->ready()) Send(server, request->header, request->body);
+  if (request && peers_[server].session->ready()) Send(server, *std::move(request));
+}
+
+// A proposal is kept with the pushes, and so is of a connection.
+void ServerLink::Send(size_t server, Request request) {
+  if (request.header.has_proposal()) {
+    request.header.mutable_proposal()->set_connection(peers_[server].session->connection());
+  }
+  Send(server, request.header, request.body);
 }
 
 v1::Speaker ServerLink::Speaker() const {

@@ -30,6 +30,7 @@
 #include "common/proto/protocol.pb.h"
 #include "common/session/client_session.h"
 #include "common/transport/transport.h"
+#include "worker/link/agreed_pieces.h"
 #include "worker/link/loading_notice.h"
 #include "worker/link/outstanding.h"
 #include "worker/link/read_mark.h"
@@ -102,14 +103,24 @@ class ServerLink {
 
   // Takes a credit acquired before. bodies[i]: for server i. read_version is filled in from `read`.
   // next_rows: if not null, submitted as well, so that each server gets it right behind the push.
-  // Returns the push's number.
+  // agreed: what its frames of agreed gradients are of, and those of the answers; or null. Returns
+  // the push's number.
   uint64_t SubmitPush(v1::Push push, std::vector<Body> bodies, const ReadMark& read,
-                      RowRequest* next_rows = nullptr);
+                      RowRequest* next_rows = nullptr,
+                      std::shared_ptr<const AgreedPieces> agreed = nullptr);
   Status AwaitAccepted(uint64_t sequence);
 
   void SubmitRowPull(RowRequest* request);
   // The servers' replies, bodies only, in server order; empty where nothing was asked.
   Result<std::vector<Body>> AwaitRowReplies(uint64_t request_id);
+
+  // Waits for what all of the round propose. bodies[i]: for server i, ELEMENT_IDS frames, and such
+  // are the replies. One thread at a time.
+  struct Agreed {
+    v1::Agreement words;
+    std::vector<Body> replies;  // in server order
+  };
+  Result<Agreed> Propose(v1::Proposal proposal, std::vector<Body> bodies);
 
   // Nobody will wait for it.
   void ForgetRowPull(uint64_t request_id);
@@ -164,6 +175,8 @@ class ServerLink {
           const transport::Message* answer = nullptr);
   void ApplyAnswer(size_t server, const transport::Message* answer);
   void TakeRowReply(size_t server, uint64_t request_id, const transport::Message& message);
+  void TakeAgreement(size_t server, const v1::Agreement& agreement,
+                     const transport::Message& message);
   void TakeModelReply(size_t server, const v1::ModelReply& reply,
                       const transport::Message& message);
   void TakeHeartbeatReply(const v1::HeartbeatReply& reply);
@@ -184,6 +197,7 @@ class ServerLink {
   void RepeatOutstanding(size_t server);
   void PublishTaken();
   void SendRequest(size_t server, const std::function<std::optional<Request>()>& get);
+  void Send(size_t server, Request request);
   v1::Speaker Speaker() const;
   void Send(size_t server, const v1::Header& header, const Body& body);
   session::OtherWaits OldestOutstanding(size_t server) const;

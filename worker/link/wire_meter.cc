@@ -9,8 +9,10 @@ namespace {
 void AddPart(const transport::Part& part, uint64_t byte_count, v1::KindBytes* bytes) {
   switch (wire::ClaimedKind(part.span()).value_or(wire::FrameKind::kScores)) {
     case wire::FrameKind::kGradient:
+    case wire::FrameKind::kAgreedGradients:
       return bytes->set_push(bytes->push() + byte_count);
     case wire::FrameKind::kValues:
+    case wire::FrameKind::kAgreedValues:
       return bytes->set_pull(bytes->pull() + byte_count);
     case wire::FrameKind::kRowIds:
     case wire::FrameKind::kRowValues:

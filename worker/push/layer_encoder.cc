@@ -4,23 +4,11 @@
 #include <utility>
 
 #include "common/base/clock.h"
-#include "common/base/strings.h"
 #include "common/compress/policy_table.h"
-#include "common/compress/saved_state.h"
-#include "common/config/policy_rules.h"
-#include "google/protobuf/util/message_differencer.h"
+#include "common/wire/agreed_frame.h"
 
 namespace weir::worker {
 namespace {
-
-// Whatever layers they are for, and however values travel.
-bool IsSame(v1::PolicyRule a, v1::PolicyRule b) {
-  for (v1::PolicyRule* const rule : {&a, &b}) {
-    rule->clear_match();
-    rule->clear_values();
-  }
-  return google::protobuf::util::MessageDifferencer::Equals(a, b);
-}
 
 uint32_t StripeCount(const PieceSpec& piece) {
   return static_cast<uint32_t>((piece.element_count + kStripeElements - 1) / kStripeElements);
@@ -49,13 +37,13 @@ compress::DeviceSelector::Layer LayerEncoder::ForSelector() const {
 }
 
 template <typename TakePiece>
-void LayerEncoder::WriteFrames(const compress::StepPlan& plan,
+void LayerEncoder::WriteFrames(wire::FrameKind kind, const compress::StepPlan& plan,
                                std::vector<session::BodyWriter>& writers,
                                wire::PieceFrameWriter& writer, const TakePiece& take_piece) {
   const wire::ValueFormat format = policy_->value_format(scope_, plan);
   uint64_t sent = 0, bytes = 0;
   for (const PieceSpec& piece : layout_.tensor_pieces(tensor_.id)) {
-    writer.Open(writers[piece.server].Next(), wire::FrameKind::kGradient, piece.tensor,
+    writer.Open(writers[piece.server].Next(), kind, piece.tensor,
                 static_cast<uint32_t>(piece.begin),
                 format.OfPiece(piece.begin, piece.element_count));
     sent += take_piece(piece, static_cast<uint32_t>(piece.begin / kStripeElements));
@@ -73,9 +61,18 @@ void LayerEncoder::WriteFrames(const compress::StepPlan& plan,
 
 void LayerEncoder::Encode(std::span<const float> gradient,
                           std::vector<session::BodyWriter>& writers, Scratch* scratch) {
+  EncodePlan(Begin(gradient), gradient, writers, scratch);
+}
+
+compress::StepPlan LayerEncoder::Begin(std::span<const float> gradient) {
   const Stopwatch stopwatch(&encode_seconds_);
-  const compress::StepPlan plan = policy_->BeginStep(*state_, gradient);
-  WriteFrames(plan, writers, scratch->writer, [&](const PieceSpec& piece, uint32_t first_stripe) {
+  return policy_->BeginStep(*state_, gradient);
+}
+
+void LayerEncoder::EncodePlan(const compress::StepPlan& plan, std::span<const float> gradient,
+                              std::vector<session::BodyWriter>& writers, Scratch* scratch) {
+  const Stopwatch stopwatch(&encode_seconds_);
+  const auto take_piece = [&](const PieceSpec& piece, uint32_t first_stripe) {
     uint64_t sent = 0;
     const auto take = [&](uint32_t stripe, bool wait) {
       if (!Take(plan, first_stripe + stripe, gradient, wait, &scratch->selection)) return false;
@@ -90,7 +87,25 @@ void LayerEncoder::Encode(std::span<const float> gradient,
     }
     for (const uint32_t stripe : scratch->busy_stripes) take(stripe, true);
     return sent;
-  });
+  };
+  WriteFrames(wire::FrameKind::kGradient, plan, writers, scratch->writer, take_piece);
+}
+
+void LayerEncoder::EncodeAgreed(const compress::StepPlan& plan, std::span<const float> gradient,
+                                std::vector<session::BodyWriter>& writers, Scratch* scratch) {
+  const Stopwatch stopwatch(&encode_seconds_);
+  const auto take_piece = [&](const PieceSpec& piece, uint32_t first_stripe) {
+    std::vector<float>& values = scratch->agreed;
+    values.clear();
+    for (uint32_t stripe = 0; stripe < StripeCount(piece); ++stripe) {
+      Take(plan, first_stripe + stripe, gradient, true, &scratch->selection);
+      const auto& selected = scratch->selection.values;
+      values.insert(values.end(), selected.begin(), selected.begin() + scratch->selection.count);
+    }
+    wire::AppendAgreedValues(values, &scratch->writer);
+    return uint64_t{values.size()};
+  };
+  WriteFrames(wire::FrameKind::kAgreedGradients, plan, writers, scratch->writer, take_piece);
 }
 
 bool LayerEncoder::Take(const compress::StepPlan& plan, uint32_t stripe,
@@ -116,7 +131,7 @@ void LayerEncoder::EncodeSelected(const compress::DeviceSelection& selection, si
   const Stopwatch stopwatch(&encode_seconds_);
   const bool is_dense = selection.is_dense[index];
   wire::PieceFrameWriter& writer = scratch->writer;
-  WriteFrames(selection.plans[index], writers, writer,
+  WriteFrames(wire::FrameKind::kGradient, selection.plans[index], writers, writer,
               [&](const PieceSpec& piece, uint32_t first_of_piece) {
                 uint64_t sent = 0;
                 for (uint32_t stripe = 0; stripe < StripeCount(piece); ++stripe) {
@@ -153,33 +168,6 @@ void LayerEncoder::FillReport(v1::LayerReport* report) const {
   report->set_encode_seconds(encode_seconds_.load());
   const double threshold = policy_->threshold(*state_);
   if (threshold > 0) report->set_threshold(threshold);
-}
-
-void LayerEncoder::Save(std::span<const float> residual_elsewhere, v1::PolicyStateHeader* header,
-                        Bytes* state) const {
-  compress::SaveState(*policy_, *state_, residual_elsewhere, state);
-  header->set_name(tensor_.name);
-  *header->mutable_rule() = rule_;
-  header->set_has_unsent(compress::HasResidual(*state));
-}
-
-Result<bool> LayerEncoder::Load(const v1::PolicyStateHeader& header, ByteSpan state,
-                                std::vector<float>* residual_elsewhere) {
-  const std::string& name = header.name();
-  if (std::exchange(is_loaded_, true)) return InvalidData(StrCat(name, " comes twice"));
-  const std::string policy(config::PolicyName(header.rule()));
-  const bool is_same_rule = IsSame(header.rule(), rule_);
-  const bool is_lost = !policy_->keeps_residual() && header.has_unsent();
-  if (is_lost) {
-    LOG(WARNING) << "what the policy " << policy << " had not sent of " << name
-                 << " is lost: " << policy_->name() << " keeps nothing";
-  }
-  if (is_on_device() && policy_->keeps_residual())
-    residual_elsewhere->resize(static_cast<size_t>(scope_.element_count));
-  const Status loaded =
-      compress::LoadState(*policy_, state, is_same_rule, *residual_elsewhere, state_.get());
-  if (loaded.ok()) return is_same_rule || !is_lost;
-  return InvalidData(StrCat("of ", name, ", under ", policy, ", ", loaded.message()));
 }
 
 }  // namespace weir::worker

@@ -30,6 +30,7 @@ class LayerEncoder {
     compress::StripeSelection selection;
     std::vector<uint32_t> busy_stripes;
     wire::PieceFrameWriter writer;
+    std::vector<float> agreed;
   };
 
   // seed: of its random choices. is_on_device: a DeviceSelector has its residual, if its policy can
@@ -42,10 +43,19 @@ class LayerEncoder {
   bool is_on_device() const { return scope_.is_on_device; }
   compress::SquareSums square_sums() const { return policy_->square_sums(*state_); }
   compress::DeviceSelector::Layer ForSelector() const;
+  // Null where nothing is kept, or not here.
+  compress::Residual* residual() const { return policy_->residual(*state_); }
 
   // gradient: the layer's.
   void Encode(std::span<const float> gradient, std::vector<session::BodyWriter>& writers,
               Scratch* scratch);
+  // The same in two phases, of a policy with a proposer: between them it is decided what leaves.
+  compress::StepPlan Begin(std::span<const float> gradient);
+  void EncodePlan(const compress::StepPlan& plan, std::span<const float> gradient,
+                  std::vector<session::BodyWriter>& writers, Scratch* scratch);
+  // And where servers know what that is.
+  void EncodeAgreed(const compress::StepPlan& plan, std::span<const float> gradient,
+                    std::vector<session::BodyWriter>& writers, Scratch* scratch);
   // What the selector selected; the layer's number and its first stripe there.
   void EncodeSelected(const compress::DeviceSelection& selection, size_t index, size_t first_stripe,
                       std::vector<session::BodyWriter>& writers, Scratch* scratch);
@@ -66,8 +76,9 @@ class LayerEncoder {
   // A frame for each piece, of what take_piece(piece, its first stripe in the layer) appends to the
   // writer; it returns how many elements those are.
   template <typename TakePiece>
-  void WriteFrames(const compress::StepPlan& plan, std::vector<session::BodyWriter>& writers,
-                   wire::PieceFrameWriter& writer, const TakePiece& take_piece);
+  void WriteFrames(wire::FrameKind kind, const compress::StepPlan& plan,
+                   std::vector<session::BodyWriter>& writers, wire::PieceFrameWriter& writer,
+                   const TakePiece& take_piece);
   // As Policy::SelectStripe, of a stripe of the layer.
   bool Take(const compress::StepPlan& plan, uint32_t stripe, std::span<const float> gradient,
             bool wait, compress::StripeSelection* selection);

@@ -22,7 +22,9 @@ std::span<const float> ElementsOf(const TensorSpec& tensor, std::span<const floa
 
 StepEncoder::StepEncoder(const v1::Config& config, const ModelLayout& layout, uint32_t trainer,
                          const StageSpec& stage, const kernels::Compute& compute)
-    : layout_(layout), rows_(config.compression(), layout, stage.has_interaction) {
+    : layout_(layout),
+      agreeing_(layout),
+      rows_(config.compression(), layout, stage.has_interaction) {
   const uint64_t seed = KeyedHash(layout.seed(), RunStream::kPolicy, trainer);
   std::vector<compress::DeviceSelector::Layer> on_device;
   for (const TensorSpec& tensor :
@@ -30,14 +32,13 @@ StepEncoder::StepEncoder(const v1::Config& config, const ModelLayout& layout, ui
     const v1::PolicyRule& rule = config::RuleForLayer(config.compression(), tensor.name);
     layers_.push_back(
         std::make_unique<LayerEncoder>(rule, layout, tensor, seed, compute.select != nullptr));
-    const LayerEncoder& layer = *layers_.back();
+    LayerEncoder& layer = *layers_.back();
+    if (!agreeing_.TryAdd(rule, &layer)) alone_.push_back(&layer);
     all_keep_residuals_ = all_keep_residuals_ && layer.policy().keeps_residual();
-    if (layer.is_on_device()) {
-      on_device.push_back(layer.ForSelector());
-    } else {
-      on_host_.push_back(&tensor);
-    }
+    if (layer.is_on_device()) on_device.push_back(layer.ForSelector());
+    if (!layer.is_on_device()) on_host_.push_back(&tensor);
   }
+  agreeing_.Finish();
   if (on_device.empty()) return;
   selector_ = std::make_unique<compress::DeviceSelector>(compute, std::move(on_device),
                                                          layout.flat_element_count());
@@ -93,12 +94,33 @@ Status StepEncoder::CheckFinite(std::span<const float> dense) const {
 Result<std::vector<session::Body>> StepEncoder::Encode(const Dense& dense, const data::Batch& batch,
                                                        const BatchRows& rows, Scratch* scratch) {
   WEIR_RETURN_IF_ERROR(CheckFinite(dense.on_host));
+  const auto locks = agreeing_.ProposeAlone(dense.on_host);
+  return Finish(dense, batch, rows, false, scratch);
+}
+
+Result<std::vector<session::Body>> StepEncoder::Propose(const Dense& dense,
+                                                        const compress::Turn& turn,
+                                                        v1::Proposal* header) {
+  WEIR_RETURN_IF_ERROR(CheckFinite(dense.on_host));
+  return agreeing_.Propose(turn, dense.on_host, header);
+}
+
+Result<std::vector<session::Body>> StepEncoder::EncodeAgreed(
+    const Dense& dense, const data::Batch& batch, const BatchRows& rows, const AgreedPieces& agreed,
+    const v1::Agreement& words, Scratch* scratch) {
+  agreeing_.Learn(agreed, words);
+  return Finish(dense, batch, rows, true, scratch);
+}
+
+Result<std::vector<session::Body>> StepEncoder::Finish(const Dense& dense, const data::Batch& batch,
+                                                       const BatchRows& rows, bool is_agreed,
+                                                       Scratch* scratch) {
   if (selector_ != nullptr) {
     WEIR_RETURN_IF_ERROR(selector_->Select(*dense.stream, dense.on_device, &scratch->selection));
   }
   auto dense_writers = scratch->dense_sizes.MakeWriters(layout_.server_count());
   auto row_writers = scratch->row_sizes.MakeWriters(layout_.server_count());
-  EncodeLayers(dense.on_host, dense_writers, scratch);
+  EncodeLayers(dense.on_host, is_agreed, dense_writers, scratch);
   if (selector_ != nullptr) WEIR_RETURN_IF_ERROR(selector_->EndStep(scratch->selection));
   rows_.Encode(batch, rows, row_writers, &scratch->rows);
   scratch->dense_sizes.Remember(dense_writers);
@@ -111,10 +133,15 @@ Result<std::vector<session::Body>> StepEncoder::Encode(const Dense& dense, const
   return bodies;
 }
 
-void StepEncoder::EncodeLayers(std::span<const float> on_host,
+void StepEncoder::EncodeLayers(std::span<const float> on_host, bool is_agreed,
                                std::vector<session::BodyWriter>& writers, Scratch* scratch) {
+  agreeing_.ForEach([&](LayerEncoder& layer, const compress::StepPlan& plan) {
+    const std::span<const float> gradient = ElementsOf(layer.tensor(), on_host);
+    is_agreed ? layer.EncodeAgreed(plan, gradient, writers, &scratch->layer)
+              : layer.EncodePlan(plan, gradient, writers, &scratch->layer);
+  });
   size_t index = 0;  // among those on the device
-  for (const auto& layer : layers_) {
+  for (LayerEncoder* const layer : alone_) {
     if (layer->is_on_device()) {
       layer->EncodeSelected(scratch->selection, index, selector_->first_stripe(index), writers,
                             &scratch->layer);
@@ -123,19 +150,6 @@ void StepEncoder::EncodeLayers(std::span<const float> on_host,
       layer->Encode(ElementsOf(layer->tensor(), on_host), writers, &scratch->layer);
     }
   }
-}
-
-std::vector<session::BodyWriter> StepEncoder::BodySizes::MakeWriters(size_t server_count) const {
-  std::vector<session::BodyWriter> writers(server_count);
-  for (size_t i = 0; i < std::min(server_count, last_.size()); ++i) {
-    writers[i] = session::BodyWriter(last_[i] + last_[i] / 8);
-  }
-  return writers;
-}
-
-void StepEncoder::BodySizes::Remember(const std::vector<session::BodyWriter>& writers) {
-  last_.resize(writers.size());
-  for (size_t i = 0; i < writers.size(); ++i) last_[i] = writers[i].byte_count();
 }
 
 Status StepEncoder::Accumulate(const Dense& dense, const data::Batch& batch,
@@ -155,34 +169,6 @@ Status StepEncoder::Accumulate(const Dense& dense, const data::Batch& batch,
 void StepEncoder::FillReport(v1::WorkerReport* report) const {
   rows_.FillReport(report->mutable_rows());
   for (const auto& layer : layers_) layer->FillReport(report->add_layers());
-}
-
-Status StepEncoder::SaveStates(const saved_model::TakeState& take) const {
-  for (const auto& layer : layers_) {
-    std::vector<float> residual;
-    if (layer->is_on_device()) {
-      WEIR_RETURN_IF_ERROR(selector_->ReadState(DeviceIndex(*layer), &residual));
-    }
-    v1::PolicyStateHeader header;
-    Bytes state;
-    layer->Save(residual, &header, &state);
-    if (!state.empty()) WEIR_RETURN_IF_ERROR(take(header, state));
-  }
-  return rows_.SaveStates(take);
-}
-
-Result<bool> StepEncoder::LoadState(const v1::PolicyStateHeader& header, ByteSpan state) {
-  const std::string& name = header.name();
-  if (config::IsTable(name)) return rows_.LoadState(name, state);
-  const auto found = std::ranges::find_if(
-      layers_, [&](const auto& layer) { return layer->tensor().name == name; });
-  if (found == layers_.end()) return false;
-  std::vector<float> residual;
-  WEIR_ASSIGN_OR_RETURN(const bool is_taken, (*found)->Load(header, state, &residual));
-  if ((*found)->is_on_device()) {
-    WEIR_RETURN_IF_ERROR(selector_->WriteState(DeviceIndex(**found), residual));
-  }
-  return is_taken;
 }
 
 }  // namespace weir::worker

@@ -1,6 +1,5 @@
 // Turns one step's gradients into a push: each layer through its policy and its coding
 // (LayerEncoder), each frame to the server that owns the piece; rows beside them (RowEncoder).
-//
 // Holds the policies and their states (the residuals), shared by the worker's Hogwild threads. On a
 // device with memory of its own, policies that select by a threshold do it there, for all layers at
 // once (DeviceSelector); the gradients of other layers are looked at on the host.
@@ -22,6 +21,9 @@
 #include "common/saved_model/policy_states.h"
 #include "common/session/body.h"
 #include "worker/data/batch.h"
+#include "worker/link/agreed_pieces.h"
+#include "worker/push/agreeing_rules.h"
+#include "worker/push/body_sizes.h"
 #include "worker/push/layer_encoder.h"
 #include "worker/push/row_encoder.h"
 
@@ -40,21 +42,9 @@ class StepEncoder {
   // A step of this batch may go without a push: nothing but residuals is concerned.
   bool MayWait(const data::Batch& batch) const;
 
-  // The last step's sizes: a message owns its bytes, so each buffer is new, but it need not grow.
-  class BodySizes {
-   public:
-    // Empty, with room for a little more than the last ones.
-    std::vector<session::BodyWriter> MakeWriters(size_t server_count) const;
-    void Remember(const std::vector<session::BodyWriter>& writers);
-
-   private:
-    std::vector<size_t> last_;
-  };
-
   // Where the policies that ask for squares have them added up.
   compress::SquareSumsOfTensors square_sums() const;
   bool needs_row_squares() const { return rows_.needs_squares(); }
-
   // What one thread needs to encode a step; reused.
   struct Scratch {
     LayerEncoder::Scratch layer;
@@ -79,6 +69,17 @@ class StepEncoder {
   Result<std::vector<session::Body>> Encode(const Dense& dense, const data::Batch& batch,
                                             const BatchRows& rows, Scratch* scratch);
 
+  // Trainers of a round agree on what they send of some layers.
+  bool agrees() const { return !agreeing_.empty(); }
+  // Of such a round, before EncodeAgreed: takes those layers' gradients in, and says what is
+  // proposed of them: a body per server, and words in the header. Fails as Encode does.
+  Result<std::vector<session::Body>> Propose(const Dense& dense, const compress::Turn& turn,
+                                             v1::Proposal* header);
+  // In Encode's place, once all have agreed.
+  Result<std::vector<session::Body>> EncodeAgreed(const Dense& dense, const data::Batch& batch,
+                                                  const BatchRows& rows, const AgreedPieces& agreed,
+                                                  const v1::Agreement& words, Scratch* scratch);
+
   // A step without a push; fails as Encode does.
   Status Accumulate(const Dense& dense, const data::Batch& batch, const BatchRows& rows);
 
@@ -87,15 +88,19 @@ class StepEncoder {
   // What the policies remember, layer after layer and table after table, of those that have
   // anything to (policy_states.h); once no thread takes steps any more.
   Status SaveStates(const saved_model::TakeState& take) const;
-  // Before the first step, what SaveStates gave, in this run or an earlier one. Of the layers of
-  // other stages nothing is taken; under another rule the residual alone is. True if anything was.
-  // InvalidData when it does not fit, or comes a second time.
+  // Before the first step, what SaveStates gave. Of layers of other stages nothing is taken; under
+  // another rule the residual alone is. True if anything was. InvalidData when it does not fit, or
+  // comes a second time.
   Result<bool> LoadState(const v1::PolicyStateHeader& header, ByteSpan state);
 
  private:
   Status CheckFinite(std::span<const float> dense) const;
-  void EncodeLayers(std::span<const float> on_host, std::vector<session::BodyWriter>& writers,
-                    Scratch* scratch);
+  // What is left once it is known what leaves. is_agreed: servers know that of layers that agree.
+  Result<std::vector<session::Body>> Finish(const Dense& dense, const data::Batch& batch,
+                                            const BatchRows& rows, bool is_agreed,
+                                            Scratch* scratch);
+  void EncodeLayers(std::span<const float> on_host, bool is_agreed,
+                    std::vector<session::BodyWriter>& writers, Scratch* scratch);
   // In the order of the selector's layers: those that are on the device.
   template <typename Visit>
   void ForEachOnDevice(const Visit& visit) const;
@@ -104,6 +109,8 @@ class StepEncoder {
 
   const ModelLayout& layout_;
   std::vector<std::unique_ptr<LayerEncoder>> layers_;
+  AgreeingRules agreeing_;
+  std::vector<LayerEncoder*> alone_;                    // layers that agree with nobody
   std::unique_ptr<compress::DeviceSelector> selector_;  // null: nothing is selected on a device
   std::vector<const TensorSpec*> on_host_;
   bool all_keep_residuals_ = true;

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 #include <vector>
 
+#include "common/wire/agreed_frame.h"
+#include "common/wire/element_ids.h"
 #include "common/wire/piece_frame.h"
 #include "common/wire/row_frame.h"
 #include "common/wire/score_frame.h"
@@ -18,6 +21,7 @@ namespace weir::wire {
 namespace {
 
 constexpr uint32_t kPieceElements = 2 * kMaxStripeElements + 100;
+constexpr uint32_t kAgreedElements = kMaxStripeElements + 20;
 constexpr uint32_t kDimension = 4;
 constexpr uint64_t kTableRows = 10000;
 
@@ -55,6 +59,18 @@ void ExpectSoundIds(const std::vector<uint64_t>& ids, uint32_t count) {
   }
 }
 
+// The first elements of a piece.
+Status DecodeAgreed(const FrameView& frame) {
+  std::vector<uint32_t> offsets(kAgreedElements);
+  std::iota(offsets.begin(), offsets.end(), 0);
+  AgreedFrameReader reader;
+  WEIR_RETURN_IF_ERROR(reader.Read(frame, offsets));
+  size_t element_count = 0;
+  for (const StripeUpdate& update : reader.stripes()) element_count += update.values.size();
+  EXPECT_EQ(element_count, offsets.size());
+  return OkStatus();
+}
+
 Status DecodeRows(const FrameView& frame) {
   std::vector<uint64_t> ids;
   std::vector<float> values;
@@ -85,6 +101,15 @@ Status Decode(const Bytes& bytes) {
     case FrameKind::kActivations:
     case FrameKind::kActivationGradients:
       return DecodePiece(frame);
+    case FrameKind::kAgreedGradients:
+    case FrameKind::kAgreedValues:
+      return DecodeAgreed(frame);
+    case FrameKind::kElementIds: {
+      std::vector<uint32_t> offsets;
+      WEIR_RETURN_IF_ERROR(DecodeElementIds(frame, kPieceElements, &offsets));
+      ExpectSoundIds({offsets.begin(), offsets.end()}, frame.header.count);
+      return OkStatus();
+    }
     case FrameKind::kRowIds:
     case FrameKind::kRowValues:
     case FrameKind::kRowGradients:
@@ -181,6 +206,10 @@ std::vector<Bytes> Samples() {
   AppendSavedRows(&samples.emplace_back(), 1, kDimension, ids, values);
   AppendPolicyState(&samples.emplace_back(), 3, Bytes(100, 7));
   samples.push_back(WithFullVarints(samples.back()));
+  AppendElementIds(&samples.emplace_back(), 1, 0, std::vector<uint32_t>{0, 1, 17, 900, 5000, 8000});
+  PieceFrameWriter writer;
+  AppendAgreed(&samples.emplace_back(), FrameKind::kAgreedGradients, 1, 0, ValueCoding::kBf16,
+               RandomValues(random, kAgreedElements), &writer);
   return samples;
 }
 

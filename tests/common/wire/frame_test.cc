@@ -103,7 +103,7 @@ TEST(FrameCursor, SaysWhichHeaderFieldIsWrong) {
   EXPECT_THAT(with(&Claims::mark, 'W'), HasSubstr("another release; run the same"));
   EXPECT_THAT(with(&Claims::version, 2), HasSubstr("version 2, this program reads 1"));
   EXPECT_THAT(with(&Claims::kind, 0), HasSubstr("unknown kind 0"));
-  EXPECT_THAT(with(&Claims::kind, 12), HasSubstr("unknown kind 12"));
+  EXPECT_THAT(with(&Claims::kind, 15), HasSubstr("unknown kind 15"));
   EXPECT_THAT(with(&Claims::coding, 0), HasSubstr("unknown value coding 0"));
   EXPECT_THAT(with(&Claims::coding, 5), HasSubstr("unknown value coding 5"));
   EXPECT_THAT(with(&Claims::coding, 3), HasSubstr("scaled values"));

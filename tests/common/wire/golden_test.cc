@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "common/wire/agreed_frame.h"
+#include "common/wire/element_ids.h"
 #include "common/wire/piece_frame.h"
 #include "common/wire/row_frame.h"
 #include "common/wire/score_frame.h"
@@ -165,6 +167,35 @@ TEST(GoldenFrames, RowIds) {
   Ids ids;
   ASSERT_TRUE(DecodeRowIds(OnlyFrame(Golden("row_ids.hex")), 16, 43, &ids).ok());
   EXPECT_EQ(ids, (Ids{3, 4, 10, 42}));
+}
+
+TEST(GoldenFrames, ElementIds) {
+  Bytes bytes;
+  AppendElementIds(&bytes, 2, 131072, std::vector<uint32_t>{3, 4, 10, 42});
+  const Bytes golden = Golden("element_ids.hex");
+  EXPECT_EQ(bytes, golden);
+  std::vector<uint32_t> offsets;
+  ASSERT_TRUE(DecodeElementIds(OnlyFrame(golden), 43, &offsets).ok());
+  EXPECT_EQ(offsets, (std::vector<uint32_t>{3, 4, 10, 42}));
+}
+
+void ExpectAgreed(const std::string& file, FrameKind kind, ValueCoding coding,
+                  const std::vector<uint32_t>& offsets, const Values& values) {
+  Bytes bytes;
+  PieceFrameWriter writer;
+  AppendAgreed(&bytes, kind, 2, 131072, coding, values, &writer);
+  const Bytes golden = Golden(file);
+  EXPECT_EQ(bytes, golden);
+  AgreedFrameReader reader;
+  ASSERT_TRUE(reader.Read(OnlyFrame(golden), offsets).ok());
+  EXPECT_EQ(Values(reader.values().begin(), reader.values().end()), values);
+}
+
+TEST(GoldenFrames, AgreedElements) {
+  ExpectAgreed("agreed_gradients_bf16.hex", FrameKind::kAgreedGradients, ValueCoding::kBf16,
+               {3, 4, 10, 42}, {1, -2, 0.5, -0.25});
+  ExpectAgreed("agreed_values_f32.hex", FrameKind::kAgreedValues, ValueCoding::kF32, {7, 9},
+               {1, -1.5});
 }
 
 TEST(GoldenFrames, RawRowIds) {

@@ -1,0 +1,97 @@
+// A step's gradients on their way to the servers.
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/clock.h"
+#include "worker/client/agreed_reply.h"
+#include "worker/client/server_client.h"
+
+namespace weir::worker {
+namespace {
+
+StepEncoder::Scratch& ThreadScratch() {
+  thread_local StepEncoder::Scratch scratch;
+  return scratch;
+}
+
+}  // namespace
+
+Result<uint64_t> ServerClient::Push(const StepGradients& step) {
+  WEIR_ASSIGN_OR_RETURN(const StepEncoder::Dense dense, DenseOf(step));
+  CountDense(*step.batch, true);
+  const BatchRows rows{step.rows, step.row_squares};
+  // Credit first, then select: what is selected leaves at once and is never selected twice.
+  if (!link_.TryAcquireCredit()) {
+    if (encoder_.MayWait(*step.batch)) {
+      WEIR_RETURN_IF_ERROR(encoder_.Accumulate(dense, *step.batch, rows));
+      if (step.next != nullptr) step.next->pull = PullRows(step.next->batch, false);
+      return uint64_t{0};
+    }
+    const double begin = MonotonicSeconds();
+    WEIR_RETURN_IF_ERROR(link_.AcquireCredit());
+    if (step.waited_seconds != nullptr) *step.waited_seconds += MonotonicSeconds() - begin;
+  }
+  WEIR_ASSIGN_OR_RETURN(Encoded encoded, Encode(step, dense, rows));
+  return Send(step, std::move(encoded));
+}
+
+Result<ServerClient::Encoded> ServerClient::Encode(const StepGradients& step,
+                                                   const StepEncoder::Dense& dense,
+                                                   const BatchRows& rows) {
+  if (encoder_.agrees() && step.round.number > 0) return EncodeAgreed(step, dense, rows);
+  Encoded encoded;
+  WEIR_ASSIGN_OR_RETURN(encoded.bodies,
+                        encoder_.Encode(dense, *step.batch, rows, &ThreadScratch()));
+  return encoded;
+}
+
+Result<ServerClient::Encoded> ServerClient::EncodeAgreed(const StepGradients& step,
+                                                         const StepEncoder::Dense& dense,
+                                                         const BatchRows& rows) {
+  const std::span<const uint32_t> members = step.round.members;
+  const auto rank = std::ranges::lower_bound(members, trainer()) - members.begin();
+  const compress::Turn turn{.step = step.round.number,
+                            .rank = static_cast<uint32_t>(rank),
+                            .world = static_cast<uint32_t>(members.size())};
+  v1::Proposal proposal;
+  proposal.set_round(step.round.number);
+  proposal.mutable_members()->Add(members.begin(), members.end());
+  WEIR_ASSIGN_OR_RETURN(std::vector<Body> proposed, encoder_.Propose(dense, turn, &proposal));
+  WEIR_ASSIGN_OR_RETURN(const ServerLink::Agreed reply,
+                        link_.Propose(std::move(proposal), std::move(proposed)));
+  WEIR_ASSIGN_OR_RETURN(
+      AgreedPieces agreed,
+      ReadAgreed(layout_, reply.replies, [this](size_t server) { return link_.PeerName(server); }));
+  Encoded encoded;
+  WEIR_ASSIGN_OR_RETURN(encoded.bodies, encoder_.EncodeAgreed(dense, *step.batch, rows, agreed,
+                                                              reply.words, &ThreadScratch()));
+  encoded.agreed = std::make_shared<const AgreedPieces>(std::move(agreed));
+  return encoded;
+}
+
+Result<StepEncoder::Dense> ServerClient::DenseOf(const StepGradients& step) const {
+  StepEncoder::Dense dense{.on_host = {}, .on_device = step.dense.data, .stream = step.stream};
+  if (encoder_.on_host().empty()) return dense;
+  thread_local HostGradients gradients;
+  WEIR_ASSIGN_OR_RETURN(dense.on_host,
+                        gradients.Fetch(device_, step.stream, step.dense, encoder_.on_host()));
+  return dense;
+}
+
+uint64_t ServerClient::Send(const StepGradients& step, Encoded encoded) {
+  v1::Push push;
+  push.set_lease(step.lease);
+  push.set_offset(step.offset);
+  push.set_round(step.round.number);
+  push.mutable_members()->Add(step.round.members.begin(), step.round.members.end());
+  std::unique_ptr<ServerPull> pull;
+  if (step.next != nullptr) pull = MakePull(step.next->batch, false);
+  const uint64_t sequence =
+      link_.SubmitPush(std::move(push), std::move(encoded.bodies), step.mark,
+                       pull ? &pull->request : nullptr, std::move(encoded.agreed));
+  if (pull) step.next->pull = std::move(pull);
+  return sequence;
+}
+
+}  // namespace weir::worker

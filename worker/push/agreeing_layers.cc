@@ -1,0 +1,97 @@
+#include "worker/push/agreeing_layers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/wire/element_ids.h"
+
+namespace weir::worker {
+namespace {
+
+ByteSpan BytesOf(const std::string& text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+std::string TextOf(const Bytes& bytes) { return {bytes.begin(), bytes.end()}; }
+
+}  // namespace
+
+AgreeingLayers::AgreeingLayers(const ModelLayout& layout, std::vector<LayerEncoder*> layers)
+    : layout_(layout), layers_(std::move(layers)), union_(layers_.size()), plans_(layers_.size()) {
+  std::vector<int64_t> counts;
+  for (LayerEncoder* const layer : layers_) {
+    counts.push_back(layer->tensor().element_count());
+    residuals_.push_back(layer->residual());
+  }
+  proposer_ = layers_[0]->policy().MakeProposer(counts);
+  CHECK(proposer_ != nullptr) << layers_[0]->policy().name();
+}
+
+void AgreeingLayers::Begin(const compress::Turn& turn, std::span<const float> dense) {
+  turn_ = turn;
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const TensorSpec& tensor = layers_[i]->tensor();
+    plans_[i] = layers_[i]->Begin(dense.subspan(static_cast<size_t>(tensor.offset),
+                                                static_cast<size_t>(tensor.element_count())));
+  }
+  proposal_.indexes.resize(layers_.size());
+  for (std::vector<uint32_t>& indexes : proposal_.indexes) indexes.clear();
+  proposal_.word.clear();
+  proposal_.note.clear();
+  proposer_->Propose(turn_, residuals_, &proposal_);
+}
+
+void AgreeingLayers::AppendProposal(std::vector<session::BodyWriter>& writers,
+                                    v1::PolicyWord* word) const {
+  std::vector<uint32_t> offsets;
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    auto next = proposal_.indexes[i].begin();
+    for (const PieceSpec& piece : layout_.tensor_pieces(layers_[i]->tensor().id)) {
+      const auto begin = static_cast<uint32_t>(piece.begin);
+      const auto end = static_cast<uint32_t>(piece.begin + piece.element_count);
+      offsets.clear();
+      for (; next != proposal_.indexes[i].end() && *next < end; ++next) {
+        offsets.push_back(*next - begin);
+      }
+      if (offsets.empty()) continue;
+      wire::AppendElementIds(writers[piece.server].Next(), piece.tensor, begin, offsets);
+    }
+  }
+  word->set_word(TextOf(proposal_.word));
+  word->set_note(TextOf(proposal_.note));
+}
+
+void AgreeingLayers::Learn(const AgreedPieces& agreed, const v1::AgreedWord& word) {
+  uint64_t count = 0;
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    union_[i].clear();
+    for (const PieceSpec& piece : layout_.tensor_pieces(layers_[i]->tensor().id)) {
+      for (const uint32_t offset : agreed.of_piece[piece.id]) {
+        union_[i].push_back(static_cast<uint32_t>(piece.begin) + offset);
+      }
+    }
+    count += union_[i].size();
+  }
+  std::vector<ByteSpan> notes(turn_.world);
+  const auto told = std::min<size_t>(notes.size(), static_cast<size_t>(word.notes_size()));
+  for (size_t rank = 0; rank < told; ++rank)
+    notes[rank] = BytesOf(word.notes(static_cast<int>(rank)));
+  Learn(count, BytesOf(word.word()), notes);
+}
+
+void AgreeingLayers::LearnOwn() {
+  uint64_t count = 0;
+  union_ = proposal_.indexes;
+  for (const std::vector<uint32_t>& indexes : union_) count += indexes.size();
+  std::vector<ByteSpan> notes(turn_.world);
+  notes[turn_.rank] = proposal_.note;
+  Learn(count, proposal_.word, notes);
+}
+
+void AgreeingLayers::Learn(uint64_t union_count, ByteSpan word, std::span<const ByteSpan> notes) {
+  proposer_->Learn(turn_, {.union_count = union_count, .word = word, .notes = notes});
+  for (size_t i = 0; i < layers_.size(); ++i) plans_[i].agreed = union_[i];
+}
+
+}  // namespace weir::worker

@@ -1,0 +1,66 @@
+// The layers of one rule whose policy has a proposer (common/compress/proposer.h): their gradients
+// are taken in together, what they propose is told to the others of the round, and what all have
+// agreed on is what each layer takes. Where nobody agrees, that is what this trainer proposed.
+//
+// Place in the life of a batch: residual += gradient -> **propose -> union** -> take -> encode.
+// Thread rule: any thread; a step has the layers from Begin until its selection is encoded. Borrows
+// the layers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "common/compress/proposer.h"
+#include "common/layout/model_layout.h"
+#include "common/proto/protocol.pb.h"
+#include "common/session/body.h"
+#include "worker/link/agreed_pieces.h"
+#include "worker/push/layer_encoder.h"
+
+namespace weir::worker {
+
+class AgreeingLayers {
+ public:
+  // layers: at least one, of one rule.
+  AgreeingLayers(const ModelLayout& layout, std::vector<LayerEncoder*> layers);
+
+  std::span<LayerEncoder* const> layers() const { return layers_; }
+
+  // Held from Begin on until the layers are encoded.
+  std::unique_lock<std::mutex> Lock() { return std::unique_lock(mutex_); }
+
+  // Takes the layers' gradients in, which lie flat, and proposes.
+  void Begin(const compress::Turn& turn, std::span<const float> dense);
+  // A number for steps of this trainer alone.
+  uint64_t NextStep() { return next_step_++; }
+
+  // ELEMENT_IDS frames of what is proposed, for each server, and what the policy says.
+  void AppendProposal(std::vector<session::BodyWriter>& writers, v1::PolicyWord* word) const;
+
+  // What all have agreed on; of the union the layers' pieces.
+  void Learn(const AgreedPieces& agreed, const v1::AgreedWord& word);
+  // Nobody else has been asked.
+  void LearnOwn();
+
+  // Of the layer with that number, until the next Begin: the step's plan.
+  const compress::StepPlan& plan(size_t layer) const { return plans_[layer]; }
+
+ private:
+  void Learn(uint64_t union_count, ByteSpan word, std::span<const ByteSpan> notes);
+
+  const ModelLayout& layout_;
+  const std::vector<LayerEncoder*> layers_;
+  std::vector<compress::Residual*> residuals_;
+  std::unique_ptr<compress::Proposer> proposer_;
+  std::mutex mutex_;
+  uint64_t next_step_ = 0;
+  compress::Turn turn_;
+  compress::Proposal proposal_;
+  std::vector<std::vector<uint32_t>> union_;  // of each layer
+  std::vector<compress::StepPlan> plans_;
+};
+
+}  // namespace weir::worker

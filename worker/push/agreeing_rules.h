@@ -1,0 +1,53 @@
+// All layers whose policies agree with other trainers on what they send, by rule.
+//
+// Place in the life of a batch: residual += gradient -> **propose -> union** -> take -> encode.
+// Thread rule: any thread; Propose and Learn of one step at a time. Borrows the layers.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "common/layout/model_layout.h"
+#include "common/proto/config.pb.h"
+#include "common/proto/protocol.pb.h"
+#include "common/session/body.h"
+#include "worker/link/agreed_pieces.h"
+#include "worker/push/agreeing_layers.h"
+
+namespace weir::worker {
+
+class AgreeingRules {
+ public:
+  explicit AgreeingRules(const ModelLayout& layout) : layout_(layout) {}
+
+  // False: the layer's policy agrees with nobody, and it is not taken.
+  bool TryAdd(const v1::PolicyRule& rule, LayerEncoder* layer);
+  // Once all are there.
+  void Finish();
+  bool empty() const { return rules_.empty(); }
+
+  // Of a round: a body of proposals per server, and words in the header; then what came of them.
+  std::vector<session::Body> Propose(const compress::Turn& turn, std::span<const float> dense,
+                                     v1::Proposal* header);
+  void Learn(const AgreedPieces& agreed, const v1::Agreement& words);
+  // Nobody is asked. The layers are this step's while the locks are held.
+  std::vector<std::unique_lock<std::mutex>> ProposeAlone(std::span<const float> dense);
+
+  // Calls visit(layer, plan) for each.
+  template <typename Visit>
+  void ForEach(const Visit& visit) const {
+    for (const auto& rule : rules_) {
+      for (size_t i = 0; i < rule->layers().size(); ++i) visit(*rule->layers()[i], rule->plan(i));
+    }
+  }
+
+ private:
+  const ModelLayout& layout_;
+  std::vector<std::pair<const v1::PolicyRule*, std::vector<LayerEncoder*>>> added_;
+  std::vector<std::unique_ptr<AgreeingLayers>> rules_;
+};
+
+}  // namespace weir::worker
