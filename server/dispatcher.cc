@@ -98,6 +98,7 @@ void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello, 
     worker.stage = stage;
     verdict.reply->set_shard(shard_index_);
     if (peer != old_peer) worker.pulls_in_flight = 0;  // the replies will not find their way
+    worker.begun = BegunPushes(shard_->max_message_bytes());
     rounds_.Drop(seat.trainer);
     peers_.erase(old_peer);
     peers_[peer] = seat;
@@ -111,34 +112,46 @@ void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello, 
   Do(worker, peer, std::move(verdict), std::move(pending), /*staleness=*/0);
 }
 
+std::string Dispatcher::FaultOf(const Worker& worker, const v1::Push& push, bool has_frames) const {
+  if (worker.tasks_in_flight >= kMaxTasksInFlight) {
+    return StrCat("more than ", kMaxTasksInFlight, " pushes in flight");
+  }
+  if (push.is_refresh()) return has_frames ? "a refresh with gradients" : "";
+  const bool is_next = push.sequence() == worker.session.last_sequence() + 1;
+  if (is_next && is_saved_) {
+    return "training is over, and the model is being saved without this push";
+  }
+  if (rounds_.has_begun() == (push.round() > 0)) return "";
+  return rounds_.has_begun() ? "a push of no round, and the run is in rounds (consistency.sync)"
+                             : "a push of a round, and the run has none (consistency.async)";
+}
+
+void Dispatcher::OnPushPart(const transport::PeerId& peer, const v1::PushPart& part,
+                            transport::Message message) {
+  Worker* const worker = Hear(peer);
+  if (worker == nullptr) return Refuse(peer, "a part of a push without a hello", true);
+  if (!worker->session.Serves(peer, part.connection())) return;  // of an earlier connection
+  const Status added = worker->begun.Add(part, std::move(message));
+  if (!added.ok()) Refuse(peer, added.message(), false);
+}
+
 void Dispatcher::OnPush(const transport::PeerId& peer, const v1::Push& push,
                         transport::Message message) {
   Worker* worker = Hear(peer);
   if (worker == nullptr) return Refuse(peer, "a push without a hello", true);
-  if (worker->tasks_in_flight >= kMaxTasksInFlight) {
-    return Refuse(peer, StrCat("more than ", kMaxTasksInFlight, " pushes in flight"), false);
-  }
-  if (push.is_refresh() && message.parts.size() > 1) {
-    return Refuse(peer, "a refresh with gradients", false);
-  }
+  const bool has_frames = message.parts.size() > 1 || push.part_count() > 0;
+  const std::string fault = FaultOf(*worker, push, has_frames);
+  if (!fault.empty()) return Refuse(peer, fault, false);
   auto pending = std::make_shared<PendingStep>();
   pending->stage = worker->stage;
   const bool is_next = push.sequence() == worker->session.last_sequence() + 1;
-  if (is_next && is_saved_ && !push.is_refresh()) {
-    return Refuse(peer, "training is over, and the model is being saved without this push", false);
-  }
-  if (!push.is_refresh() && rounds_.has_begun() != (push.round() > 0)) {
-    return Refuse(peer,
-                  rounds_.has_begun()
-                      ? "a push of no round, and the run is in rounds (consistency.sync)"
-                      : "a push of a round, and the run has none (consistency.async)",
-                  false);
-  }
+  auto messages = worker->begun.Take(push, std::move(message));
+  if (!messages.ok()) return Refuse(peer, messages.status().message(), true);
   if (is_next && rounds_.has_begun() && !push.is_refresh()) {
-    return KeepForRound(*worker, peer, push, std::move(message));
+    return KeepForRound(*worker, peer, push, *std::move(messages));
   }
   if (is_next) {  // a repeated one is answered, not applied
-    Result<Contribution> routed = shard_->Route(worker->stage, std::move(message));
+    Result<Contribution> routed = shard_->Route(worker->stage, *std::move(messages));
     if (!routed.ok()) return Refuse(peer, routed.status().message(), false);
     pending->contributions.push_back(*std::move(routed));
   }

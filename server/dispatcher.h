@@ -18,6 +18,7 @@
 #include "common/proto/protocol.pb.h"
 #include "common/session/server_session.h"
 #include "common/transport/transport.h"
+#include "server/dispatched_worker.h"
 #include "server/rounds.h"
 #include "server/shard/pending.h"
 #include "server/shard/shard.h"
@@ -49,6 +50,8 @@ class Dispatcher {
   // run: that this server serves; 0: it has not been told yet.
   void OnHello(const transport::PeerId& peer, const v1::Hello& hello, uint64_t run);
   void OnPush(const transport::PeerId& peer, const v1::Push& push, transport::Message message);
+  void OnPushPart(const transport::PeerId& peer, const v1::PushPart& part,
+                  transport::Message message);
   void OnProposal(const transport::PeerId& peer, const v1::Proposal& proposal,
                   const transport::Message& message);
   void OnModelPull(const transport::PeerId& peer, const v1::ModelPull& pull);
@@ -69,20 +72,12 @@ class Dispatcher {
   void Tick(int64_t now_ms);
 
  private:
-  struct Worker {
-    explicit Worker(cluster::Seat s) : seat(s), session(s.trainer, s.stage) {}
-    const cluster::Seat seat;
-    session::ServerSession session;
-    StageId stage;
-    int tasks_in_flight = 0;
-    int pulls_in_flight = 0;
-    // Of the last push that was refused when its frames were applied: why, and whose it was.
-    std::string failure;
-    uint64_t failed_incarnation = 0;
-  };
+  using Worker = DispatchedWorker;
 
+  // Why a push cannot be taken; empty where it can.
+  std::string FaultOf(const Worker& worker, const v1::Push& push, bool has_frames) const;
   void KeepForRound(Worker& worker, const transport::PeerId& peer, const v1::Push& push,
-                    transport::Message message);
+                    std::vector<transport::Message> messages);
   void CloseRounds();
   void PostRound(std::vector<RoundGate<KeptPush>::Kept> pushes);
   void SendRoundNotices(int64_t now_ms);

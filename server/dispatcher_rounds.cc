@@ -26,9 +26,9 @@ void Dispatcher::OnProposal(const transport::PeerId& peer, const v1::Proposal& p
 }
 
 void Dispatcher::KeepForRound(Worker& worker, const transport::PeerId& peer, const v1::Push& push,
-                              transport::Message message) {
+                              std::vector<transport::Message> messages) {
   if (!worker.session.Serves(peer, push.connection())) return;  // of an earlier connection
-  Result<Contribution> routed = shard_->Route(worker.stage, std::move(message));
+  Result<Contribution> routed = shard_->Route(worker.stage, std::move(messages));
   if (!routed.ok()) return Refuse(peer, routed.status().message(), false);
   const Status kept =
       rounds_.pushes().Keep(SenderOf(worker.seat.trainer, peer, push), {push, *std::move(routed)});

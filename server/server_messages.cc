@@ -15,6 +15,8 @@ void Server::Receive(transport::IncomingMessage incoming, int64_t now_ms) {
   switch (header->body_case()) {
     case v1::Header::kPush:
       return dispatcher_->OnPush(peer, header->push(), std::move(incoming.message));
+    case v1::Header::kPushPart:
+      return dispatcher_->OnPushPart(peer, header->push_part(), std::move(incoming.message));
     case v1::Header::kRowPull:
       return dispatcher_->OnRowPull(peer, header->row_pull(), std::move(incoming.message));
     case v1::Header::kProposal:

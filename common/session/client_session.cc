@@ -70,13 +70,37 @@ void ClientSession::Connect(int64_t now_ms, ClientActions& actions) {
   actions.push_back(std::move(send));
 }
 
-ClientAction ClientSession::SendPush(const KeptPush& kept) {
+void ClientSession::SendParts(uint64_t name, const std::vector<Body>& parts, size_t first,
+                              ClientActions& actions) const {
+  for (size_t i = first; i < parts.size(); ++i) {
+    ClientAction send{.kind = ClientAction::Kind::kSend, .body = parts[i]};
+    v1::PushPart& part = *send.header.mutable_push_part();
+    part.set_connection(connection_);
+    part.set_name(name);
+    part.set_number(static_cast<uint32_t>(i));
+    actions.push_back(std::move(send));
+  }
+}
+
+ClientActions ClientSession::SubmitPart(uint64_t name, Body body, int64_t now_ms) {
+  if (state_ == State::kFailed) return {};
+  if (!IsOwed()) progress_ms_ = heard_ms_ = now_ms;
+  kept_bytes_ += BodyBytes(body);
+  std::vector<Body>& parts = begun_[name];
+  parts.push_back(std::move(body));
+  ClientActions actions;
+  if (state_ == State::kReady) SendParts(name, parts, parts.size() - 1, actions);
+  return actions;
+}
+
+// Its parts have left already, but on another connection.
+void ClientSession::SendPush(const KeptPush& kept, ClientActions& actions) {
   if (kept.push.sequence() <= sent_) ++replayed_;
   sent_ = std::max(sent_, kept.push.sequence());
   ClientAction send{.kind = ClientAction::Kind::kSend, .body = kept.body};
   *send.header.mutable_push() = kept.push;
   send.header.mutable_push()->set_connection(connection_);
-  return send;
+  actions.push_back(std::move(send));
 }
 
 ClientActions ClientSession::Submit(v1::Push push, std::vector<transport::Part> body,
@@ -85,10 +109,12 @@ ClientActions ClientSession::Submit(v1::Push push, std::vector<transport::Part> 
   if (!IsOwed()) progress_ms_ = heard_ms_ = now_ms;
   push.set_sequence(++submitted_);
   kept_bytes_ += BodyBytes(body);
-  kept_.push_back({std::move(push), std::move(body)});
-  if (state_ != State::kReady) return {};
+  std::vector<Body> parts;
+  if (auto begun = begun_.extract(push.parts_name())) parts = std::move(begun.mapped());
+  push.set_part_count(static_cast<uint32_t>(parts.size()));
+  kept_.push_back({std::move(push), std::move(parts), std::move(body)});
   ClientActions actions;
-  actions.push_back(SendPush(kept_.back()));
+  if (state_ == State::kReady) SendPush(kept_.back(), actions);
   return actions;
 }
 
@@ -116,8 +142,10 @@ ClientActions ClientSession::OnHelloReply(const v1::HelloReply& reply, int64_t n
   next_answer_index_ = 0;
   for (const KeptPush& kept : kept_) {
     if (kept.push.sequence() <= reply.last_sequence()) continue;
-    actions.push_back(SendPush(kept));
+    SendParts(kept.push.parts_name(), kept.parts, 0, actions);
+    SendPush(kept, actions);
   }
+  for (const auto& [name, parts] : begun_) SendParts(name, parts, 0, actions);
   return actions;
 }
 
@@ -220,6 +248,7 @@ bool ClientSession::IsSilent(const OtherWaits& others, int64_t now_ms) {
 void ClientSession::ForgetDurable(uint64_t sequence) {
   while (!kept_.empty() && kept_.front().push.sequence() <= std::min(sequence, accepted_)) {
     kept_bytes_ -= BodyBytes(kept_.front().body);
+    for (const Body& part : kept_.front().parts) kept_bytes_ -= BodyBytes(part);
     kept_.pop_front();
   }
 }

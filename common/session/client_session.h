@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -101,6 +102,10 @@ class ClientSession {
   // Returns kSend at once when connected; else it leaves with the replay.
   ClientActions Submit(v1::Push push, std::vector<transport::Part> body, int64_t now_ms);
 
+  // Frames of a push that Submit will end, by the name that it says then (parts_name). A session
+  // has several begun at a time.
+  ClientActions SubmitPart(uint64_t name, std::vector<transport::Part> body, int64_t now_ms);
+
   // Accepts nothing: what the server took is in the replica with its first answer, not before.
   ClientActions OnHelloReply(const v1::HelloReply& reply, int64_t now_ms);
   ClientActions OnAnswer(const v1::Answer& answer, int64_t now_ms);
@@ -130,12 +135,16 @@ class ClientSession {
 
  private:
   enum class State { kIdle, kConnecting, kReady, kFailed };
+  using Body = std::vector<transport::Part>;
   struct KeptPush {
     v1::Push push;
+    std::vector<Body> parts;
     std::vector<transport::Part> body;
   };
 
-  ClientAction SendPush(const KeptPush& kept);
+  void SendPush(const KeptPush& kept, ClientActions& actions);
+  void SendParts(uint64_t name, const std::vector<Body>& parts, size_t first,
+                 ClientActions& actions) const;
   void Connect(int64_t now_ms, ClientActions& actions);
   void Fail(Status status, ClientActions& actions);
   void ForgetDurable(uint64_t sequence);
@@ -153,7 +162,8 @@ class ClientSession {
   uint64_t next_answer_index_ = 0;
   uint64_t submitted_ = 0;
   uint64_t accepted_ = 0;
-  std::deque<KeptPush> kept_;  // consecutive sequences, ending at submitted_
+  std::deque<KeptPush> kept_;                    // consecutive sequences, ending at submitted_
+  std::map<uint64_t, std::vector<Body>> begun_;  // parts of pushes to come, by name
   int64_t kept_bytes_ = 0;
   uint64_t sent_ = 0;  // the highest sequence sent
   uint64_t replayed_ = 0;

@@ -41,7 +41,7 @@ using StageId = std::optional<uint32_t>;
 
 // A worker's push, sorted by who applies which part of it.
 struct Contribution {
-  transport::Message push;  // owns the bytes that the frames point into
+  std::vector<transport::Message> messages;  // own the bytes that the frames point into
   std::vector<wire::FrameView> frames;
   std::vector<const wire::FrameView*> dense_frames;  // per dense strand; null: nothing for it
   std::vector<RowGradients> row_gradients;           // per row partition

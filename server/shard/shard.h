@@ -41,9 +41,9 @@ class Shard {
   Status Load(const saved_model::SavedModel& model, const v1::Config& config,
               LoadProgress* progress);
 
-  // Sorts the push's frames by strands. InvalidData for anything that this server does not serve,
-  // or this stage does not have.
-  Result<Contribution> Route(StageId stage, transport::Message push) const;
+  // Sorts the frames of a push's messages by strands. InvalidData for anything that this server
+  // does not serve, or this stage does not have.
+  Result<Contribution> Route(StageId stage, std::vector<transport::Message> push) const;
 
   // The same of a proposal's. Each piece once at most.
   Result<AgreedElements> RouteProposal(const transport::Message& proposal) const;
@@ -65,6 +65,7 @@ class Shard {
   // Of the stage that has the rows.
   uint64_t row_version() const { return versions_[layout_.row_stage()]; }
   const ModelLayout& layout() const { return layout_; }
+  size_t max_message_bytes() const { return static_cast<size_t>(max_message_bytes_); }
   // How rows look on the way to a trainer.
   wire::ValueCoding row_values() const { return row_values_; }
 
@@ -93,7 +94,6 @@ class Shard {
   // row_count, frame_count: of the request's frames before this one.
   Status RouteRowIds(const wire::FrameView& frame, size_t row_count, size_t frame_count,
                      PendingRows* pending) const;
-  // Those that have rows of the request.
   std::vector<RowStrand*> StrandsOf(const PendingRows& pending) const;
   // Where rows of a request's next frame go.
   PendingRows::Block& BlockOf(PendingRows* pending) const;

@@ -33,22 +33,26 @@ DecodedRows& RowScratch() {
 
 Status Shard::FindFrames(Contribution* contribution) const {
   // Of each piece one frame; of each table one, and those that are full.
-  const size_t most_frames = dense_.size() + layout_.tables().size() +
-                             transport::WireBytes(contribution->push) / wire::kRowFrameValues;
-  session::BodyReader reader(contribution->push);
-  while (!reader.done()) {
-    WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, reader.Next());
-    if (contribution->frames.size() == most_frames) {
-      return InvalidData("a push carries more frames than this server has pieces and tables");
+  size_t most_frames = dense_.size() + layout_.tables().size();
+  for (const transport::Message& message : contribution->messages) {
+    most_frames += transport::WireBytes(message) / wire::kRowFrameValues;
+  }
+  for (const transport::Message& message : contribution->messages) {
+    session::BodyReader reader(message);
+    while (!reader.done()) {
+      WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, reader.Next());
+      if (contribution->frames.size() == most_frames) {
+        return InvalidData("a push carries more frames than this server has pieces and tables");
+      }
+      contribution->frames.push_back(frame);
     }
-    contribution->frames.push_back(frame);
   }
   return OkStatus();
 }
 
-Result<Contribution> Shard::Route(StageId stage, transport::Message push) const {
+Result<Contribution> Shard::Route(StageId stage, std::vector<transport::Message> push) const {
   Contribution contribution;
-  contribution.push = std::move(push);
+  contribution.messages = std::move(push);
   contribution.dense_frames.assign(dense_.size(), nullptr);
   contribution.row_gradients.resize(rows_.size());
   WEIR_RETURN_IF_ERROR(FindFrames(&contribution));

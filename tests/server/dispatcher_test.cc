@@ -8,8 +8,11 @@
 #include <limits>
 
 #include "common/base/strings.h"
+#include "common/session/header_message.h"
 #include "common/session/run_identity.h"
 #include "common/transport/loopback.h"
+#include "common/wire/agreed_frame.h"
+#include "common/wire/element_ids.h"
 #include "common/wire/value_coding.h"
 #include "tests/server/server_test_support.h"
 
@@ -54,6 +57,12 @@ class DispatcherTest : public testing::Test {
         dispatcher_.OnRowPull(incoming->peer, header.row_pull(), incoming->message);
       }
       if (header.has_model_pull()) dispatcher_.OnModelPull(incoming->peer, header.model_pull());
+      if (header.has_proposal()) {
+        dispatcher_.OnProposal(incoming->peer, header.proposal(), incoming->message);
+      }
+      if (header.has_push_part()) {
+        dispatcher_.OnPushPart(incoming->peer, header.push_part(), std::move(incoming->message));
+      }
       if (header.has_push()) {
         dispatcher_.OnPush(incoming->peer, header.push(), std::move(incoming->message));
       }
@@ -212,6 +221,95 @@ TEST_F(DispatcherTest, AHelloThatKnowsOtherParametersHearsOfTheseAndTakesNoSessi
   ExpectRefusal(Exchange(other, Push(1, 7), {Gradient(1)}), "a push without a hello", true);
   ASSERT_EQ(Exchange(connection, Push(1), {Gradient(3)}).size(), 1u);
   EXPECT_EQ(shard_.version(), 1u);
+}
+
+v1::Header PartOf(uint64_t name, uint32_t number, uint32_t connection = 1) {
+  v1::Header header;
+  header.mutable_push_part()->set_connection(connection);
+  header.mutable_push_part()->set_name(name);
+  header.mutable_push_part()->set_number(number);
+  return header;
+}
+
+TEST_F(DispatcherTest, APushIsOneStepWithItsParts) {
+  const auto connection = Connected(0);
+  EXPECT_TRUE(Exchange(connection, PartOf(7, 0), {Gradient(3)}).empty());
+  EXPECT_EQ(shard_.version(), 0u) << "nothing is applied before the rest is there";
+  v1::Header push = Push(1);
+  push.mutable_push()->set_parts_name(7);
+  push.mutable_push()->set_part_count(1);
+  const auto other = layout_.tensor_pieces(1)[0];
+  const auto replies = Exchange(connection, push, {GradientFrame(other, 0, {7}, {1})});
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(shard_.version(), 1u);
+  EXPECT_EQ(ChangesOf(replies[0]).size(), 2u) << "of both tensors";
+}
+
+TEST_F(DispatcherTest, PartsOfABrokenConnectionAreForgotten) {
+  Exchange(Connected(0), PartOf(7, 0), {Gradient(3)});
+  const auto connection = Open();
+  Exchange(connection, Hello(0, 2));
+  v1::Header push = Push(1, 2);
+  push.mutable_push()->set_parts_name(7);
+  push.mutable_push()->set_part_count(1);
+  ExpectRefusal(Exchange(connection, push), "0 of 1 parts have come", true);
+  EXPECT_EQ(shard_.version(), 0u);
+}
+
+TEST_F(DispatcherTest, ProposalsAreForRounds) {
+  v1::Header header;
+  header.mutable_proposal()->set_connection(1);
+  header.mutable_proposal()->set_round(1);
+  ExpectRefusal(Exchange(Open(), header), "a proposal without a hello", true);
+  ExpectRefusal(Exchange(Connected(0), header), "rounds are those of consistency.sync", false);
+}
+
+TEST_F(DispatcherTest, ARoundProposesThenPushes) {
+  dispatcher_.BeginRounds(1000);
+  const auto first = Connected(0), second = Connected(1);
+  const auto propose = [&](transport::ConnectionId connection, uint32_t offset) {
+    v1::Header header;
+    v1::Proposal& proposal = *header.mutable_proposal();
+    proposal.set_connection(1);
+    proposal.set_request_id(5);
+    proposal.set_round(1);
+    for (const uint32_t member : {0, 1}) proposal.add_members(member);
+    Bytes ids;
+    wire::AppendElementIds(&ids, 0, 0, std::vector<uint32_t>{offset});
+    Send(connection, header, {ids});
+    Receive();
+  };
+  propose(first, 3);
+  EXPECT_TRUE(TakeReplies(first).empty());
+  propose(second, 9);
+  std::map<transport::ConnectionId, std::vector<uint32_t>> unions;
+  while (auto incoming = client_->Receive(0)) {
+    const v1::Header header = session::ParseHeader(incoming->message).value();
+    ASSERT_EQ(header.agreement().request_id(), 5u);
+    session::BodyReader reader(incoming->message);
+    ASSERT_TRUE(
+        wire::DecodeElementIds(reader.Next().value(), 8000, &unions[incoming->connection]).ok());
+  }
+  const std::vector<uint32_t> both = {3, 9};
+  EXPECT_EQ(unions, (std::map<transport::ConnectionId, std::vector<uint32_t>>{{first, both},
+                                                                              {second, both}}));
+  for (const auto connection : {first, second}) {
+    v1::Header push = Push(1);
+    push.mutable_push()->set_round(1);
+    for (const uint32_t member : {0, 1}) push.mutable_push()->add_members(member);
+    Bytes frame;
+    wire::PieceFrameWriter writer;
+    wire::AppendAgreed(&frame, wire::FrameKind::kAgreedGradients, 0, 0, wire::ValueCoding::kF32,
+                       std::vector<float>{1, 2}, &writer);
+    Send(connection, push, {frame});
+    Receive();
+  }
+  Flush();
+  EXPECT_EQ(shard_.version(), 1u);
+  const auto answer = client_->Receive(0);
+  ASSERT_TRUE(answer);
+  session::BodyReader reader(answer->message);
+  EXPECT_EQ(reader.Next().value().header.kind, wire::FrameKind::kAgreedValues);
 }
 
 TEST_F(DispatcherTest, TellsOfWhomItHasHeard) {

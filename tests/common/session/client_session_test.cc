@@ -36,6 +36,19 @@ std::vector<Kind> Kinds(const ClientActions& actions) {
   return kinds;
 }
 
+// "7:0" for part 0 of the push of name 7, "=3" for push 3.
+std::vector<std::string> SentParts(const ClientActions& actions) {
+  std::vector<std::string> sent;
+  for (const ClientAction& action : actions) {
+    const v1::Header& header = action.header;
+    if (header.has_push()) sent.push_back("=" + std::to_string(header.push().sequence()));
+    if (!header.has_push_part()) continue;
+    sent.push_back(std::to_string(header.push_part().name()) + ":" +
+                   std::to_string(header.push_part().number()));
+  }
+  return sent;
+}
+
 std::vector<uint64_t> SentPushes(const ClientActions& actions) {
   std::vector<uint64_t> sequences;
   for (const ClientAction& action : actions) {
@@ -170,6 +183,48 @@ TEST_F(ClientSessionTest, ReplaysExactlyThePushesThatTheServerHasNotTaken) {
     }
   }
   EXPECT_EQ(session_.replayed_pushes(), 2u);
+}
+
+v1::Push EndOf(uint64_t name) {
+  v1::Push push;
+  push.set_parts_name(name);
+  return push;
+}
+
+TEST_F(ClientSessionTest, PartsLeaveBeforeTheirPush) {
+  BeReady();
+  EXPECT_THAT(SentParts(session_.SubmitPart(7, Payload(1), 0)), ElementsAre("7:0"));
+  EXPECT_THAT(SentParts(session_.SubmitPart(8, Payload(1), 0)), ElementsAre("8:0"));
+  EXPECT_THAT(SentParts(session_.SubmitPart(7, Payload(1), 0)), ElementsAre("7:1"));
+  const ClientActions actions = session_.Submit(EndOf(7), Payload(1), 0);
+  EXPECT_THAT(SentParts(actions), ElementsAre("=1"));
+  EXPECT_EQ(actions[0].header.push().part_count(), 2u);
+  EXPECT_EQ(session_.Submit({}, Payload(1), 0)[0].header.push().part_count(), 0u);
+}
+
+// Of pushes that were taken nothing is sent again, and of those to come what has left.
+TEST_F(ClientSessionTest, ANewConnectionBeginsAnewWithParts) {
+  BeReady();
+  for (const uint64_t name : {7, 8}) {
+    session_.SubmitPart(name, Payload(1), 0);
+    session_.Submit(EndOf(name), Payload(1), 0);
+  }
+  session_.SubmitPart(9, Payload(1), 0);
+  session_.OnRefusal(Refusal("say hello", true), 1);
+  EXPECT_THAT(session_.SubmitPart(9, Payload(1), 1), IsEmpty());
+  const ClientActions actions = session_.OnHelloReply(HelloReply(2, 1), 2);
+  EXPECT_THAT(SentParts(actions), ElementsAre("8:0", "=2", "9:0", "9:1"));
+  EXPECT_EQ(actions[0].header.push_part().connection(), 2u);
+}
+
+TEST_F(ClientSessionTest, BytesOfPartsAreKeptAsLongAsTheirPush) {
+  BeReady();
+  session_.SubmitPart(7, Payload(100), 0);
+  EXPECT_EQ(session_.kept_bytes(), 100);
+  session_.Submit(EndOf(7), Payload(10), 0);
+  EXPECT_EQ(session_.kept_bytes(), 110);
+  session_.OnAnswer(Answer({.index = 1, .sequence = 1, .version = 11, .durable = 1}), 0);
+  EXPECT_EQ(session_.kept_bytes(), 0);
 }
 
 TEST_F(ClientSessionTest, APushThatWaitedForTheConnectionIsNotReplayed) {

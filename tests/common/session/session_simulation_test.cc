@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "common/base/random.h"
 #include "common/session/client_session.h"
@@ -133,6 +134,9 @@ class Simulation {
     std::deque<ToClient> down;
     std::vector<std::vector<int64_t>> replica;
     std::map<uint64_t, std::vector<Change>> pushes;
+    std::map<uint64_t, std::vector<std::vector<Change>>> parts;  // by name and number
+    // At the server, of the connection.
+    std::map<uint64_t, std::vector<std::vector<Change>>> begun;
     Status failure;
   };
 
@@ -166,8 +170,13 @@ class Simulation {
   }
 
   void SubmitPush(Client& client, uint64_t change_count) {
+    const uint64_t name = ++next_name_;
     std::vector<Change> changes;
     for (uint64_t i = 0; i < change_count; ++i) {
+      if (!changes.empty() && Chance(0.3)) {
+        client.parts[name].push_back(std::exchange(changes, {}));
+        Do(client, client.session.SubmitPart(name, Token(1).parts, now_ms_));
+      }
       const Change change{static_cast<int>(random_.NextBelow(kPieces)),
                           static_cast<int>(random_.NextBelow(kElements)),
                           static_cast<int64_t>(1 + random_.NextBelow(1000))};
@@ -175,7 +184,9 @@ class Simulation {
       expected_[change.piece][change.element] += change.amount;
     }
     client.pushes[client.session.submitted_sequence() + 1] = std::move(changes);
-    Do(client, client.session.Submit({}, Token(1).parts, now_ms_));
+    v1::Push push;
+    push.set_parts_name(name);
+    Do(client, client.session.Submit(push, Token(1).parts, now_ms_));
   }
 
   void Do(Client& client, const ClientActions& actions) {
@@ -188,6 +199,10 @@ class Simulation {
           ToServer message{action.header, {}};
           if (action.header.has_push()) {
             message.changes = client.pushes[action.header.push().sequence()];
+          }
+          if (action.header.has_push_part()) {
+            const v1::PushPart& part = action.header.push_part();
+            message.changes = client.parts[part.name()][part.number()];
           }
           client.up.push_back(std::move(message));
           break;
@@ -207,13 +222,15 @@ class Simulation {
 
   void DeliverToServer(Client& client) {
     if (client.up.empty()) return;
-    const ToServer message = std::move(client.up.front());
+    ToServer message = std::move(client.up.front());
     client.up.pop_front();
+    if (message.header.has_push_part()) return KeepPart(client, message);
     const bool is_hello = message.header.has_hello();
     const ServerSession::Verdict verdict =
         is_hello
             ? client.server.OnHello(client.peer, message.header.hello(), kSimulatedEpoch, version_)
-            : client.server.OnPush(client.peer, message.header.push(), version_);
+            : Push(client, &message);
+    if (verdict.reply) client.begun.clear();
     if (verdict.refusal) {
       ToClient refusal;
       refusal.header.mutable_refusal()->set_reason(*verdict.refusal);
@@ -226,6 +243,28 @@ class Simulation {
       client.down.push_back(std::move(reply));
     }
     if (verdict.task) Dispatch(*verdict.task, message.changes);
+  }
+
+  // As the dispatcher does it (server/begun_pushes.h).
+  void KeepPart(Client& client, const ToServer& message) {
+    const v1::PushPart& part = message.header.push_part();
+    if (!client.server.Serves(client.peer, part.connection())) return;
+    std::vector<std::vector<Change>>& parts = client.begun[part.name()];
+    if (part.number() == parts.size()) parts.push_back(message.changes);
+  }
+
+  ServerSession::Verdict Push(Client& client, ToServer* message) {
+    const v1::Push& push = message->header.push();
+    const auto begun = client.begun.extract(push.parts_name());
+    const size_t came = begun ? begun.mapped().size() : 0;
+    if (came != push.part_count()) {
+      return {.refusal = "parts were lost", .refusal_retry = true, .reply = {}, .task = {}};
+    }
+    for (size_t i = 0; i < came; ++i) {
+      const std::vector<Change>& part = begun.mapped()[i];
+      message->changes.insert(message->changes.end(), part.begin(), part.end());
+    }
+    return client.server.OnPush(client.peer, push, version_);
   }
 
   void Dispatch(const AnswerTask& task, const std::vector<Change>& changes) {
@@ -298,6 +337,7 @@ class Simulation {
   std::vector<std::unique_ptr<Client>> clients_;
   uint64_t version_ = 0;
   uint64_t next_token_ = 0;
+  uint64_t next_name_ = 0;
   uint64_t sparse_answers_ = 0;
   std::map<uint64_t, std::shared_ptr<ToClient>> replies_;
   const ToClient* applying_ = nullptr;

@@ -19,7 +19,8 @@ inline Result<std::shared_ptr<PendingStep>> MakeStep(const Shard& shard,
   step->stage = stage;
   step->is_step = true;
   for (std::vector<Bytes>& body : bodies) {
-    WEIR_ASSIGN_OR_RETURN(Contribution routed, shard.Route(stage, MakeParts({}, std::move(body))));
+    WEIR_ASSIGN_OR_RETURN(Contribution routed,
+                          shard.Route(stage, {MakeParts({}, std::move(body))}));
     step->contributions.push_back(std::move(routed));
     step->answers.emplace_back().task = {.slot = {}, .since = since, .apply = true};
   }

@@ -1,0 +1,31 @@
+// A worker as the dispatcher knows it: its session, and what of it is under way.
+//
+// Place in the life of a batch: push -> **number** -> strands -> answer.
+// Thread rule: I/O thread only.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "common/cluster/membership.h"
+#include "common/session/server_session.h"
+#include "server/begun_pushes.h"
+#include "server/shard/pending.h"
+
+namespace weir::server {
+
+struct DispatchedWorker {
+  explicit DispatchedWorker(cluster::Seat s) : seat(s), session(s.trainer, s.stage) {}
+
+  const cluster::Seat seat;
+  session::ServerSession session;
+  StageId stage;
+  BegunPushes begun;
+  int tasks_in_flight = 0;
+  int pulls_in_flight = 0;
+  // Of the last push that was refused when its frames were applied: why, and whose it was.
+  std::string failure;
+  uint64_t failed_incarnation = 0;
+};
+
+}  // namespace weir::server
