@@ -97,19 +97,26 @@ void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello, 
     in_stages_ = in_stages;
     worker.stage = stage;
     verdict.reply->set_shard(shard_index_);
-    if (peer != old_peer) worker.pulls_in_flight = 0;  // the replies will not find their way
-    worker.begun = BegunPushes(shard_->max_message_bytes());
-    rounds_.Drop(seat.trainer);
-    peers_.erase(old_peer);
-    peers_[peer] = seat;
-    transport_->Welcome(peer);
-    Hear(peer);
-    LOG(INFO) << "trainer " << seat.trainer << " stage " << seat.stage << " incarnation "
-              << hello.incarnation() << " connection " << hello.connection();
+    TakeConnection(worker, old_peer, hello);
   }
   auto pending = std::make_shared<PendingStep>();
   pending->stage = worker.stage;
   Do(worker, peer, std::move(verdict), std::move(pending), /*staleness=*/0);
+}
+
+// What was under way on the one before is on its way again, or for nobody.
+void Dispatcher::TakeConnection(Worker& worker, const transport::PeerId& old_peer,
+                                const v1::Hello& hello) {
+  const transport::PeerId& peer = worker.session.peer();
+  if (peer != old_peer) worker.pulls_in_flight = 0;  // the replies will not find their way
+  worker.begun = BegunPushes(shard_->max_message_bytes());
+  rounds_.Drop(worker.seat.trainer);
+  peers_.erase(old_peer);
+  peers_[peer] = worker.seat;
+  transport_->Welcome(peer);
+  Hear(peer);
+  LOG(INFO) << "trainer " << worker.seat.trainer << " stage " << worker.seat.stage
+            << " incarnation " << hello.incarnation() << " connection " << hello.connection();
 }
 
 std::string Dispatcher::FaultOf(const Worker& worker, const v1::Push& push, bool has_frames) const {

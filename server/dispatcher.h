@@ -74,6 +74,7 @@ class Dispatcher {
  private:
   using Worker = DispatchedWorker;
 
+  void TakeConnection(Worker& worker, const transport::PeerId& old_peer, const v1::Hello& hello);
   // Why a push cannot be taken; empty where it can.
   std::string FaultOf(const Worker& worker, const v1::Push& push, bool has_frames) const;
   void KeepForRound(Worker& worker, const transport::PeerId& peer, const v1::Push& push,

@@ -264,10 +264,12 @@ TEST_F(DispatcherTest, ProposalsAreForRounds) {
   ExpectRefusal(Exchange(Connected(0), header), "rounds are those of consistency.sync", false);
 }
 
-TEST_F(DispatcherTest, ARoundProposesThenPushes) {
-  dispatcher_.BeginRounds(1000);
-  const auto first = Connected(0), second = Connected(1);
-  const auto propose = [&](transport::ConnectionId connection, uint32_t offset) {
+class DispatcherRoundTest : public DispatcherTest {
+ protected:
+  DispatcherRoundTest() { dispatcher_.BeginRounds(1000); }
+
+  // Of a round of trainers 0 and 1.
+  void Propose(transport::ConnectionId connection, uint32_t offset) {
     v1::Header header;
     v1::Proposal& proposal = *header.mutable_proposal();
     proposal.set_connection(1);
@@ -278,38 +280,43 @@ TEST_F(DispatcherTest, ARoundProposesThenPushes) {
     wire::AppendElementIds(&ids, 0, 0, std::vector<uint32_t>{offset});
     Send(connection, header, {ids});
     Receive();
-  };
-  propose(first, 3);
-  EXPECT_TRUE(TakeReplies(first).empty());
-  propose(second, 9);
-  std::map<transport::ConnectionId, std::vector<uint32_t>> unions;
-  while (auto incoming = client_->Receive(0)) {
-    const v1::Header header = session::ParseHeader(incoming->message).value();
-    ASSERT_EQ(header.agreement().request_id(), 5u);
-    session::BodyReader reader(incoming->message);
-    ASSERT_TRUE(
-        wire::DecodeElementIds(reader.Next().value(), 8000, &unions[incoming->connection]).ok());
   }
-  const std::vector<uint32_t> both = {3, 9};
-  EXPECT_EQ(unions, (std::map<transport::ConnectionId, std::vector<uint32_t>>{{first, both},
-                                                                              {second, both}}));
-  for (const auto connection : {first, second}) {
+  void PushAgreed(transport::ConnectionId connection, const std::vector<float>& values) {
     v1::Header push = Push(1);
     push.mutable_push()->set_round(1);
     for (const uint32_t member : {0, 1}) push.mutable_push()->add_members(member);
     Bytes frame;
     wire::PieceFrameWriter writer;
     wire::AppendAgreed(&frame, wire::FrameKind::kAgreedGradients, 0, 0, wire::ValueCoding::kF32,
-                       std::vector<float>{1, 2}, &writer);
+                       values, &writer);
     Send(connection, push, {frame});
     Receive();
   }
+  static wire::FrameView FirstFrame(const transport::Message& message) {
+    return session::BodyReader(message).Next().value();
+  }
+};
+
+TEST_F(DispatcherRoundTest, ProposesThenPushes) {
+  const auto first = Connected(0), second = Connected(1);
+  Propose(first, 3);
+  EXPECT_TRUE(TakeReplies(first).empty());
+  Propose(second, 9);
+  for (int i = 0; i < 2; ++i) {
+    const auto incoming = client_->Receive(0);
+    ASSERT_TRUE(incoming);
+    EXPECT_EQ(session::ParseHeader(incoming->message)->agreement().request_id(), 5u);
+    std::vector<uint32_t> offsets;
+    ASSERT_TRUE(wire::DecodeElementIds(FirstFrame(incoming->message), 8000, &offsets).ok());
+    EXPECT_THAT(offsets, ElementsAre(3, 9));
+  }
+  PushAgreed(first, {1, 2});
+  PushAgreed(second, {3, 4});
   Flush();
   EXPECT_EQ(shard_.version(), 1u);
   const auto answer = client_->Receive(0);
   ASSERT_TRUE(answer);
-  session::BodyReader reader(answer->message);
-  EXPECT_EQ(reader.Next().value().header.kind, wire::FrameKind::kAgreedValues);
+  EXPECT_EQ(FirstFrame(answer->message).header.kind, wire::FrameKind::kAgreedValues);
 }
 
 TEST_F(DispatcherTest, TellsOfWhomItHasHeard) {
