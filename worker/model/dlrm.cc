@@ -15,7 +15,6 @@ namespace {
 std::vector<Stage> MakeStages(const ModelLayout& layout, const kernels::Compute& compute,
                               const compress::SquareSumsOfTensors& squares) {
   std::vector<Stage> stages;
-  stages.reserve(layout.stages().size());
   for (const StageSpec& spec : layout.stages()) {
     stages.emplace_back(layout, spec, compute, compute.slice_rows, squares);
   }
@@ -29,6 +28,7 @@ Dlrm::Dlrm(const ModelLayout& layout, const kernels::Compute& compute,
     : layout_(&layout),
       kernels_(compute.kernels),
       slice_rows_(compute.slice_rows),
+      tells_behind_(!compute.device->is_host()),
       loss_(layout.model().loss(), compute),
       batch_(*compute.device),
       stages_(MakeStages(layout, compute, squares)),
@@ -52,11 +52,7 @@ Status Dlrm::StartTraining(device::Stream& stream, device::Pointer<const float> 
   CheckShapes(*layout_, batch, gradients.rows.size);
   loss_sum_ = 0;
   last_.reset();
-  if (batch.row_count == 0) {
-    stream.Zero(gradients.rows);
-    stream.Zero(gradients.row_squares);
-    ZeroTensors(stream, gradients.dense);
-  }
+  if (batch.row_count == 0) ZeroGradients(stream, gradients);
   for (int64_t begin = 0; begin < batch.row_count; begin += slice_rows_) {
     WEIR_RETURN_IF_ERROR(AddLoss());
     const Slice slice = SliceAt(batch.row_count, begin, slice_rows_);
@@ -101,10 +97,14 @@ void Dlrm::RepeatSlice(const Input& input, const Slice& slice, int64_t mean_rows
       KeyedHash(batch_.LayoutKey(), slice.begin, slice.row_count, mean_rows, at(input.parameters),
                 at(input.rows.data), input.rows.size, at(gradients.dense), at(gradients.rows.data),
                 gradients.rows.size, at(gradients.row_squares.data), gradients.row_squares.size);
+  GradientBuffers repeated = gradients;
+  if (tells_behind_) repeated.listener = nullptr;
   input.stream.Repeat(key, [&] {
-    const Status status = TrainSlice(input, slice, mean_rows, gradients);
+    const Status status = TrainSlice(input, slice, mean_rows, repeated);
     CHECK(status.ok()) << status;  // splits alone can fail
   });
+  if (tells_behind_ && IsLast(slice, batch_.row_count()))
+    TellWhole(stages_, input.stream, gradients.listener);
 }
 
 Status Dlrm::Score(device::Stream& stream, device::Pointer<const float> parameters,
@@ -164,11 +164,14 @@ std::vector<SplitCounts> Dlrm::TakeSplitCounts() {
   return counts;
 }
 
-void Dlrm::ZeroTensors(device::Stream& stream, device::Pointer<float> flat) {
+void Dlrm::ZeroGradients(device::Stream& stream, const GradientBuffers& gradients) {
+  stream.Zero(gradients.rows);
+  stream.Zero(gradients.row_squares);
   for (const TensorSpec& tensor : layout_->tensors()) {
     const auto count = static_cast<size_t>(tensor.element_count());
-    stream.Zero(device::Span<float>(flat + tensor.offset, count));
+    stream.Zero(device::Span<float>(gradients.dense + tensor.offset, count));
   }
+  TellWhole(stages_, stream, gradients.listener);
 }
 
 Status Dlrm::Diverged(const Input& input, const Slice& slice) {

@@ -55,7 +55,8 @@ class Dlrm {
   // those of a full one. gradients: overwritten, but for the padding between dense tensors;
   // row_squares: of each row the sum over samples of the squared norm of what the sample gives to
   // it. A loss that is not finite is an error that names the first layer, in forward order, whose
-  // parameters or output are not finite; the gradients are then of no use.
+  // parameters or output are not finite; the gradients are then of no use, though a listener has
+  // heard of them (GradientListener).
   Result<double> Train(device::Stream& stream, device::Pointer<const float> parameters,
                        const data::Batch& batch, device::Span<const float> rows, int64_t mean_rows,
                        const GradientBuffers& gradients);
@@ -98,7 +99,7 @@ class Dlrm {
   // From the dense features and the rows to the logits.
   Status Forward(const Input& input, const Slice& slice, Crossing crossing);
   Status Backward(const Input& input, const Slice& slice, const GradientBuffers& gradients);
-  void ZeroTensors(device::Stream& stream, device::Pointer<float> flat);
+  void ZeroGradients(device::Stream& stream, const GradientBuffers& gradients);
 
   Status Diverged(const Input& input, const Slice& slice);
   std::string FirstNonFinite(const Input& input, const Slice& slice);
@@ -106,6 +107,7 @@ class Dlrm {
   const ModelLayout* layout_;
   const kernels::DeviceKernels* kernels_;
   int64_t slice_rows_;
+  bool tells_behind_;  // what is repeated (RepeatSlice), and not from within
   LogitLoss loss_;
   DeviceBatch batch_;
   std::vector<Stage> stages_;

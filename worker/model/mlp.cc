@@ -1,5 +1,6 @@
 #include "worker/model/mlp.h"
 
+#include <ranges>
 #include <utility>
 
 #include "common/base/check.h"
@@ -44,7 +45,8 @@ Mlp::Mlp(const ModelLayout& layout, std::span<const uint32_t> weights, Activatio
   for (const uint32_t index : weights) {
     CHECK_LT(index + 1, layout.tensors().size());
     const bool is_last = layers_.size() + 1 == weights.size();
-    Layer layer{&layout.tensors()[index],
+    Layer layer{index,
+                &layout.tensors()[index],
                 &layout.tensors()[index + 1],
                 activations[layers_.size()],
                 squares.empty() ? compress::SquareSums{} : squares[index],
@@ -91,13 +93,14 @@ void Mlp::Backward(device::Stream& stream, device::Pointer<const float> paramete
                    const Slice& slice, const ConstDeviceMatrix& input,
                    const ConstDeviceMatrix& output, const DeviceMatrix& output_gradient,
                    const DeviceMatrix& input_gradient, bool accumulate,
-                   device::Pointer<float> gradients) {
+                   device::Pointer<float> gradients, GradientListener* listener) {
   BackwardActivation(stream, layers_.back(), output, output_gradient);
   DeviceMatrix dy = output_gradient;
   for (size_t i = layers_.size(); i-- > 0;) {
     const bool is_first = i == 0;
     const ConstDeviceMatrix x = is_first ? input : HiddenOutput(i - 1, slice);
     BackwardWeight(stream, layers_[i], dy, x, accumulate, gradients);
+    if (listener != nullptr) Tell(stream, layers_[i], listener);
     const DeviceMatrix dx = is_first ? input_gradient : HiddenGradient(i - 1, slice);
     if (dx.data == nullptr) return;
     // A ReLU's gradient is taken on the way; what comes in at the first layer is not known to be
@@ -109,6 +112,10 @@ void Mlp::Backward(device::Stream& stream, device::Pointer<const float> paramete
       BackwardActivation(stream, layers_[i - 1], HiddenOutput(i - 1, slice), dx);
     dy = dx;
   }
+}
+
+void Mlp::TellWhole(device::Stream& stream, GradientListener* listener) const {
+  for (const Layer& layer : std::views::reverse(layers_)) Tell(stream, layer, listener);
 }
 
 void Mlp::BackwardWeight(device::Stream& stream, const Layer& layer,

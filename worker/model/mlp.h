@@ -20,6 +20,7 @@
 #include "common/kernels/compute.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
+#include "worker/model/gradient_listener.h"
 #include "worker/model/slice.h"
 
 namespace weir::model {
@@ -45,11 +46,14 @@ class Mlp {
   // Every element of this MLP's tensors in gradients is overwritten, or, with accumulate, added to.
   // The squares of what each sample adds are added to the sums of the tensors that have any;
   // without accumulate these decay first. For a weight that is one more product of matrices.
+  // listener: hears of each layer, or null.
   void Backward(device::Stream& stream, device::Pointer<const float> parameters, const Slice& slice,
                 const kernels::ConstDeviceMatrix& input, const kernels::ConstDeviceMatrix& output,
                 const kernels::DeviceMatrix& output_gradient,
                 const kernels::DeviceMatrix& input_gradient, bool accumulate,
-                device::Pointer<float> gradients);
+                device::Pointer<float> gradients, GradientListener* listener);
+  // As Backward does, of all layers at once.
+  void TellWhole(device::Stream& stream, GradientListener* listener) const;
 
   // For the failure path: the first tensor ("bottom/0/weight") or layer output ("the output of
   // bottom/0") that is not finite after Forward gave output; empty when all are.
@@ -58,6 +62,7 @@ class Mlp {
 
  private:
   struct Layer {
+    uint32_t first_tensor;  // its weight, by index; the bias follows
     const TensorSpec* weight;
     const TensorSpec* bias;
     int activation;
@@ -66,6 +71,9 @@ class Mlp {
     device::Buffer<float> output_gradient;  // the same shape
   };
 
+  static void Tell(device::Stream& stream, const Layer& layer, GradientListener* listener) {
+    listener->OnTensors(stream, layer.first_tensor, layer.first_tensor + 2);
+  }
   void BackwardWeight(device::Stream& stream, const Layer& layer,
                       const kernels::ConstDeviceMatrix& output_gradient,
                       const kernels::ConstDeviceMatrix& input, bool accumulate,

@@ -31,6 +31,10 @@ inline Slice SliceAt(int64_t batch_rows, int64_t begin, int64_t slice_rows) {
           static_cast<uint32_t>(begin / slice_rows)};
 }
 
+inline bool IsLast(const Slice& slice, int64_t batch_rows) {
+  return slice.begin + slice.row_count == batch_rows;
+}
+
 // Room for a slice's activations.
 inline device::Buffer<float> MakeActivations(device::Device& device, int64_t features,
                                              int64_t max_samples) {

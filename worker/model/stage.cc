@@ -1,5 +1,7 @@
 #include "worker/model/stage.h"
 
+#include <ranges>
+
 #include "common/base/check.h"
 #include "common/base/strings.h"
 #include "worker/model/finite.h"
@@ -76,17 +78,33 @@ void Stage::Backward(device::Stream& stream, device::Pointer<const float> parame
                      const DeviceBatch& batch, const Slice& slice,
                      const GradientBuffers& gradients) {
   const bool accumulate = slice.begin > 0;
+  GradientListener* const listener =
+      IsLast(slice, batch.row_count()) ? gradients.listener : nullptr;
   if (top_) {
     top_->Backward(stream, parameters, slice, TopInput(slice), output(slice),
-                   output_gradient(slice), TopInputGradient(slice), accumulate, gradients.dense);
+                   output_gradient(slice), TopInputGradient(slice), accumulate, gradients.dense,
+                   listener);
   }
   if (interaction_) {
     interaction_->Backward(stream, batch, slice, gradients.rows, gradients.row_squares);
+    if (listener != nullptr) listener->OnRows(stream);
   }
   if (bottom_) {
     bottom_->Backward(stream, parameters, slice, input(slice), BottomOutput(slice),
-                      BottomGradient(slice), input_gradient(slice), accumulate, gradients.dense);
+                      BottomGradient(slice), input_gradient(slice), accumulate, gradients.dense,
+                      listener);
   }
+}
+
+void Stage::TellWhole(device::Stream& stream, GradientListener* listener) const {
+  if (top_) top_->TellWhole(stream, listener);
+  if (interaction_) listener->OnRows(stream);
+  if (bottom_) bottom_->TellWhole(stream, listener);
+}
+
+void TellWhole(std::span<const Stage> stages, device::Stream& stream, GradientListener* listener) {
+  if (listener == nullptr) return;
+  for (const Stage& stage : std::views::reverse(stages)) stage.TellWhole(stream, listener);
 }
 
 std::string Stage::FirstNonFinite(device::Stream& stream, device::Pointer<const float> parameters,

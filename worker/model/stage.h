@@ -23,17 +23,19 @@
 #include "common/kernels/compute.h"
 #include "common/layout/model_layout.h"
 #include "worker/model/device_batch.h"
+#include "worker/model/gradient_listener.h"
 #include "worker/model/interaction.h"
 #include "worker/model/mlp.h"
 #include "worker/model/slice.h"
 
 namespace weir::model {
 
-// Where a step's gradients go.
+// Where a step's gradients go, and who hears when they are whole.
 struct GradientBuffers {
-  device::Pointer<float> dense;     // flat
-  device::Span<float> rows;         // shaped like the batch's rows
-  device::Span<float> row_squares;  // one for each of the batch's rows, or none
+  device::Pointer<float> dense;          // flat
+  device::Span<float> rows;              // shaped like the batch's rows
+  device::Span<float> row_squares;       // one for each of the batch's rows, or none
+  GradientListener* listener = nullptr;  // or null: nobody
 };
 
 class Stage {
@@ -63,9 +65,12 @@ class Stage {
                const DeviceBatch& batch, const Slice& slice, device::Span<const float> rows);
 
   // After Forward of the same slice. The first slice of a batch overwrites this stage's tensors in
-  // gradients.dense, the others add; all add to rows, row_squares and the sums of squares.
+  // gradients.dense, the others add; all add to rows, row_squares and the sums of squares. The last
+  // one tells gradients.listener.
   void Backward(device::Stream& stream, device::Pointer<const float> parameters,
                 const DeviceBatch& batch, const Slice& slice, const GradientBuffers& gradients);
+  // As Backward does, of all at once.
+  void TellWhole(device::Stream& stream, GradientListener* listener) const;
 
   // For the failure path: the first place in this stage, in the order of forward, that is not
   // finite after Forward; empty when all are.
@@ -97,5 +102,8 @@ class Stage {
   device::Buffer<float> output_;          // [output width, samples]
   device::Buffer<float> output_gradient_;
 };
+
+// Tells a listener, if there is one, of all gradients of these stages at once, the last one first.
+void TellWhole(std::span<const Stage> stages, device::Stream& stream, GradientListener* listener);
 
 }  // namespace weir::model
