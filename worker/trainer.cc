@@ -153,7 +153,8 @@ class Trainer::Thread {
     step.batch = &prepared.batch;
     step.pull = prepared.pull.get();
     step.mark = trainer_.client_->MarkRead();
-    const model::GradientBuffers gradients = finisher_.Gradients(prepared.row_elements);
+    model::GradientBuffers gradients = finisher_.Gradients(prepared.row_elements);
+    gradients.listener = finisher_.Begin(step);
     WEIR_RETURN_IF_ERROR(model_.StartTraining(*stream_, trainer_.client_->replica(), prepared.batch,
                                               rows, batch_size_, gradients));
     trainer_.counters_.AddSplits(model_.TakeSplitCounts());

@@ -243,6 +243,11 @@ void FillConsistency(v1::ConsistencyConfig& consistency) {
   if (sync.lost_trainer() == v1::LOST_TRAINER_UNSPECIFIED) sync.set_lost_trainer(v1::GO_ON);
 }
 
+void FillSchedule(v1::ScheduleConfig& schedule) {
+  if (schedule.kind_case() == v1::ScheduleConfig::KIND_NOT_SET) schedule.mutable_single();
+  if (schedule.has_by_bytes()) WEIR_DEFAULT(*schedule.mutable_by_bytes(), bytes, 32'768);
+}
+
 // Whoever waits for all others does nothing ahead of them.
 void SetForRounds(v1::ClusterConfig& cluster) {
   cluster.set_window(1);
@@ -316,6 +321,7 @@ void FillDefaults(v1::Config* config) {
   FillCompression(*config->mutable_compression());
   FillUpdate(config->data(), *config->mutable_update());
   FillConsistency(*config->mutable_consistency());
+  FillSchedule(*config->mutable_schedule());
   if (config->consistency().has_sync()) SetForRounds(*config->mutable_cluster());
   FillCluster(*config->mutable_cluster());
   FillRun(*config->mutable_run());

@@ -9,6 +9,7 @@
 #include "common/config/validate_consistency.h"
 #include "common/config/validate_pipeline.h"
 #include "common/config/validate_reader.h"
+#include "common/config/validate_schedule.h"
 #include "common/config/validate_update.h"
 #include "common/config/violations.h"
 #include "common/layout/model_layout.h"
@@ -219,6 +220,7 @@ std::vector<std::string> ValidateConfig(const v1::Config& config) {
   ValidateUpdate(whole.update(), &violations);
   ValidateCluster(whole.cluster(), &violations);
   ValidateConsistency(config, &violations);
+  ValidateSchedule(config, &violations);
   ValidateRun(whole.run(), whole.data(), &violations);
   ValidatePipeline(config, &violations);
   return violations.Take();

@@ -69,6 +69,10 @@ class ParameterClient {
   // Call before reading the replica.
   virtual ReadMark MarkRead() = 0;
 
+  // Before the backward pass, of a step with its batch, mark and dense gradients, which are not
+  // there yet: who takes layers as they come; null where all leave together.
+  virtual std::unique_ptr<BegunPush> BeginPush(const StepGradients& /*step*/) { return nullptr; }
+
   // Hands a step's gradients on; waits for credit if they cannot wait. Then asks for the rows of
   // step.next: a server that gets both at a time has half as many messages to wake for. Returns the
   // number of the push, or 0 if the gradients only went into residuals.

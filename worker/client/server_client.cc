@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/clock.h"
 #include "common/store/update_rule.h"
+#include "worker/client/push_groups.h"
 
 namespace weir::worker {
 namespace {
@@ -13,6 +14,19 @@ namespace {
 std::optional<uint32_t> StageNumber(const LinkOptions& options) {
   if (options.stage_count > 1) return options.stage;
   return std::nullopt;
+}
+
+// On a device with memory of its own layers are selected from all at once.
+std::vector<uint32_t> MakePartEnds(const v1::Config& config, const ModelLayout& layout,
+                                   const StageSpec& stage, const device::Device& device) {
+  if (config.schedule().has_single()) return {};
+  if (!device.is_host()) {
+    LOG(WARNING) << "on " << device.name() << " all layers of a step leave together, whatever "
+                 << "`schedule` says";
+    return {};
+  }
+  const schedule::Costs layers = LayersOf(layout, stage);
+  return PartEnds(stage, GroupsOf(config.schedule(), layers));
 }
 
 size_t UniqueCount(const data::Batch& batch) {
@@ -31,6 +45,7 @@ ServerClient::ServerClient(const v1::Config& config, const ModelLayout& layout, 
       device_(*options.compute.device),
       caches_(MakeRowCaches(config.compression().row_cache(), layout, options.compute)),
       encoder_(config, layout, options.trainer, stage_, options.compute),
+      part_ends_(MakePartEnds(config, layout, stage_, *options.compute.device)),
       link_(config, layout, std::move(options), std::move(transport)) {
   for (uint32_t tensor = stage_.first_tensor; tensor < stage_.end_tensor; ++tensor) {
     dense_bytes_ += static_cast<uint64_t>(layout.tensors()[tensor].element_count()) * sizeof(float);

@@ -50,6 +50,7 @@ class ServerClient : public ParameterClient {
   void Forget(RowPull* pull) override;
   bool has_unaccepted() const override { return link_.has_unaccepted(); }
   ReadMark MarkRead() override;
+  std::unique_ptr<BegunPush> BeginPush(const StepGradients& step) override;
   Result<uint64_t> Push(const StepGradients& step) override;
   void SetWindow(int window) override { link_.SetWindow(window); }
   Status AwaitAccepted(uint64_t sequence) override { return link_.AwaitAccepted(sequence); }
@@ -72,6 +73,7 @@ class ServerClient : public ParameterClient {
   Status SavePolicyStates(const std::string& folder) const;
 
  private:
+  Status AwaitCredit(const StepGradients& step);
   Result<StepEncoder::Dense> DenseOf(const StepGradients& step) const;
   // Not submitted yet.
   std::unique_ptr<ServerPull> MakePull(const data::Batch& batch, bool read_only);
@@ -96,6 +98,7 @@ class ServerClient : public ParameterClient {
   const RowCaches caches_;
   std::atomic<uint64_t> pull_step_{0};
   StepEncoder encoder_;
+  const std::vector<uint32_t> part_ends_;
   std::vector<std::pair<v1::PolicyStateHeader, Bytes>> read_states_;  // until Connect
   ServerLink link_;
 };

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "common/base/clock.h"
+#include "common/device/cpu_device.h"
 #include "worker/client/agreed_reply.h"
+#include "worker/client/push_in_parts.h"
 #include "worker/client/server_client.h"
 
 namespace weir::worker {
@@ -17,23 +19,40 @@ StepEncoder::Scratch& ThreadScratch() {
 
 }  // namespace
 
+// Without credit nothing leaves, and it may be that nothing shall: then Push decides.
+std::unique_ptr<BegunPush> ServerClient::BeginPush(const StepGradients& step) {
+  if (part_ends_.empty() || !link_.TryAcquireCredit()) return nullptr;
+  const std::span<const float> gradients(device::OnHost(step.dense.data), step.dense.size);
+  return std::make_unique<PushInParts>(
+      part_ends_, StepEncoder::Dense{.on_host = gradients, .on_device = {}, .stream = step.stream},
+      &encoder_, &link_, &ThreadScratch());
+}
+
 Result<uint64_t> ServerClient::Push(const StepGradients& step) {
-  WEIR_ASSIGN_OR_RETURN(const StepEncoder::Dense dense, DenseOf(step));
+  WEIR_ASSIGN_OR_RETURN(StepEncoder::Dense dense, DenseOf(step));
   CountDense(*step.batch, true);
   const BatchRows rows{step.rows, step.row_squares};
-  // Credit first, then select: what is selected leaves at once and is never selected twice.
-  if (!link_.TryAcquireCredit()) {
+  if (const auto* const begun = static_cast<const PushInParts*>(step.begun)) {
+    WEIR_RETURN_IF_ERROR(begun->status());
+    dense.first_gone = begun->first_gone();
+  } else if (!link_.TryAcquireCredit()) {
+    // Credit first, then select: what is selected leaves at once and is never selected twice.
     if (encoder_.MayWait(*step.batch)) {
       WEIR_RETURN_IF_ERROR(encoder_.Accumulate(dense, *step.batch, rows));
       if (step.next != nullptr) step.next->pull = PullRows(step.next->batch, false);
       return uint64_t{0};
     }
-    const double begin = MonotonicSeconds();
-    WEIR_RETURN_IF_ERROR(link_.AcquireCredit());
-    if (step.waited_seconds != nullptr) *step.waited_seconds += MonotonicSeconds() - begin;
+    WEIR_RETURN_IF_ERROR(AwaitCredit(step));
   }
   WEIR_ASSIGN_OR_RETURN(Encoded encoded, Encode(step, dense, rows));
   return Send(step, std::move(encoded));
+}
+
+Status ServerClient::AwaitCredit(const StepGradients& step) {
+  const double begin = MonotonicSeconds();
+  WEIR_RETURN_IF_ERROR(link_.AcquireCredit());
+  if (step.waited_seconds != nullptr) *step.waited_seconds += MonotonicSeconds() - begin;
+  return OkStatus();
 }
 
 Result<ServerClient::Encoded> ServerClient::Encode(const StepGradients& step,
@@ -84,6 +103,9 @@ uint64_t ServerClient::Send(const StepGradients& step, Encoded encoded) {
   push.set_lease(step.lease);
   push.set_offset(step.offset);
   push.set_round(step.round.number);
+  if (step.begun != nullptr) {
+    push.set_parts_name(static_cast<const PushInParts&>(*step.begun).name());
+  }
   push.mutable_members()->Add(step.round.members.begin(), step.round.members.end());
   std::unique_ptr<ServerPull> pull;
   if (step.next != nullptr) pull = MakePull(step.next->batch, false);

@@ -32,12 +32,22 @@ struct RoundOfPush {
   std::span<const uint32_t> members;
 };
 
+// A push of which layers leave as soon as they are there, while others are computed. Whoever has
+// begun it hands the step to Push, too; if not, no part of it counts.
+class BegunPush {
+ public:
+  virtual ~BegunPush() = default;
+  // The gradients of these tensors are whole. In backward order; from the thread that computes.
+  virtual void OnTensors(uint32_t begin, uint32_t end) = 0;
+};
+
 // One step's result.
 struct StepGradients {
   const data::Batch* batch = nullptr;
   RowPull* pull = nullptr;           // of the batch's rows, to find them again by; or null
   NextRows* next = nullptr;          // whose rows are to be asked for as well, to train; or null
   device::Span<const float> dense;   // flat, as ModelLayout places tensors; on the device
+  BegunPush* begun = nullptr;        // of which part has left already; or null
   device::Stream* stream = nullptr;  // that it is computed in; null on the CPU
   std::span<const float> rows;       // [sum over tables of unique ids, dimension]; empty where
                                      // the client applies_rows_on_device

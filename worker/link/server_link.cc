@@ -200,6 +200,23 @@ uint64_t ServerLink::SubmitPush(v1::Push push, std::vector<Body> bodies, const R
   return sequence;
 }
 
+uint64_t ServerLink::NewPartsName() {
+  std::lock_guard lock(mutex_);
+  return ++parts_name_;
+}
+
+void ServerLink::SubmitPart(uint64_t name, std::vector<Body> bodies) {
+  CHECK_EQ(bodies.size(), peers_.size());
+  {
+    std::lock_guard lock(mutex_);
+    commands_.emplace_back([this, name, bodies = std::move(bodies)](size_t i) mutable {
+      if (bodies[i].empty()) return;
+      Do(i, peers_[i].session->SubmitPart(name, std::move(bodies[i]), clock_.NowMs()));
+    });
+  }
+  transport_->Wake();
+}
+
 Status ServerLink::AwaitAccepted(uint64_t sequence) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return !failure_.ok() || taken_.accepted_sequence >= sequence; });

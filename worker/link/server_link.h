@@ -110,6 +110,12 @@ class ServerLink {
                       std::shared_ptr<const AgreedPieces> agreed = nullptr);
   Status AwaitAccepted(uint64_t sequence);
 
+  // A push may begin with parts: a name for all of them, for its parts_name; the credit is the
+  // push's.
+  uint64_t NewPartsName();
+  // bodies[i]: for server i, which hears of no part that is empty.
+  void SubmitPart(uint64_t name, std::vector<Body> bodies);
+
   void SubmitRowPull(RowRequest* request);
   // The servers' replies, bodies only, in server order; empty where nothing was asked.
   Result<std::vector<Body>> AwaitRowReplies(uint64_t request_id);
@@ -238,6 +244,7 @@ class ServerLink {
   ReadMark taken_;
   size_t servers_ready_ = 0;  // whose pieces the replica holds
   uint64_t submitted_ = 0;
+  uint64_t parts_name_ = 0;
   int64_t window_;
   int64_t credits_taken_ = 0;
   int64_t kept_bytes_ = 0;  // of pushes that are not durable, all servers

@@ -80,10 +80,10 @@ bool StepEncoder::MayWait(const data::Batch& batch) const {
   return all_keep_residuals_ && (batch.tables.empty() || rows_.keeps_rows());
 }
 
-Status StepEncoder::CheckFinite(std::span<const float> dense) const {
+Status StepEncoder::CheckFinite(std::span<const float> dense, uint32_t begin) const {
   for (const auto& layer : layers_) {
     const TensorSpec& tensor = layer->tensor();
-    if (tensor.column_count > 1 || layer->is_on_device()) continue;
+    if (tensor.column_count > 1 || layer->is_on_device() || tensor.id < begin) continue;
     const std::span<const float> values = ElementsOf(tensor, dense);
     if (std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) continue;
     return compress::NotFinite(tensor.name);
@@ -96,6 +96,20 @@ Result<std::vector<session::Body>> StepEncoder::Encode(const Dense& dense, const
   WEIR_RETURN_IF_ERROR(CheckFinite(dense.on_host));
   const auto locks = agreeing_.ProposeAlone(dense.on_host);
   return Finish(dense, batch, rows, false, scratch);
+}
+
+Result<std::vector<session::Body>> StepEncoder::EncodePart(const Dense& dense, uint32_t begin,
+                                                           Scratch* scratch) {
+  WEIR_RETURN_IF_ERROR(CheckFinite(dense.on_host, begin));
+  std::vector<session::BodyWriter> writers(layout_.server_count());
+  for (LayerEncoder* const layer : alone_) {
+    const TensorSpec& tensor = layer->tensor();
+    if (tensor.id < begin || tensor.id >= dense.first_gone) continue;
+    layer->Encode(ElementsOf(tensor, dense.on_host), writers, &scratch->layer);
+  }
+  std::vector<session::Body> bodies(writers.size());
+  for (size_t i = 0; i < bodies.size(); ++i) writers[i].MoveTo(&bodies[i]);
+  return bodies;
 }
 
 Result<std::vector<session::Body>> StepEncoder::Propose(const Dense& dense,
@@ -120,7 +134,7 @@ Result<std::vector<session::Body>> StepEncoder::Finish(const Dense& dense, const
   }
   auto dense_writers = scratch->dense_sizes.MakeWriters(layout_.server_count());
   auto row_writers = scratch->row_sizes.MakeWriters(layout_.server_count());
-  EncodeLayers(dense.on_host, is_agreed, dense_writers, scratch);
+  EncodeLayers(dense, is_agreed, dense_writers, scratch);
   if (selector_ != nullptr) WEIR_RETURN_IF_ERROR(selector_->EndStep(scratch->selection));
   rows_.Encode(batch, rows, row_writers, &scratch->rows);
   scratch->dense_sizes.Remember(dense_writers);
@@ -133,10 +147,10 @@ Result<std::vector<session::Body>> StepEncoder::Finish(const Dense& dense, const
   return bodies;
 }
 
-void StepEncoder::EncodeLayers(std::span<const float> on_host, bool is_agreed,
+void StepEncoder::EncodeLayers(const Dense& dense, bool is_agreed,
                                std::vector<session::BodyWriter>& writers, Scratch* scratch) {
   agreeing_.ForEach([&](LayerEncoder& layer, const compress::StepPlan& plan) {
-    const std::span<const float> gradient = ElementsOf(layer.tensor(), on_host);
+    const std::span<const float> gradient = ElementsOf(layer.tensor(), dense.on_host);
     is_agreed ? layer.EncodeAgreed(plan, gradient, writers, &scratch->layer)
               : layer.EncodePlan(plan, gradient, writers, &scratch->layer);
   });
@@ -146,8 +160,8 @@ void StepEncoder::EncodeLayers(std::span<const float> on_host, bool is_agreed,
       layer->EncodeSelected(scratch->selection, index, selector_->first_stripe(index), writers,
                             &scratch->layer);
       ++index;
-    } else {
-      layer->Encode(ElementsOf(layer->tensor(), on_host), writers, &scratch->layer);
+    } else if (layer->tensor().id < dense.first_gone) {
+      layer->Encode(ElementsOf(layer->tensor(), dense.on_host), writers, &scratch->layer);
     }
   }
 }

@@ -58,6 +58,7 @@ class StepEncoder {
     std::span<const float> on_host;  // that of layers on_host(); empty where there are none
     device::Pointer<const float> on_device;
     device::Stream* stream = nullptr;  // null on the CPU
+    uint32_t first_gone = UINT32_MAX;  // layers from this tensor on left with EncodePart
   };
   // The layers whose gradients are, in order.
   std::span<const TensorSpec* const> on_host() const { return on_host_; }
@@ -80,6 +81,11 @@ class StepEncoder {
                                                   const BatchRows& rows, const AgreedPieces& agreed,
                                                   const v1::Agreement& words, Scratch* scratch);
 
+  // Of a step whose layers leave as they come, on the CPU, the last tensors first: a body per
+  // server of those before dense.first_gone that agree with nobody. Fails as Encode does.
+  Result<std::vector<session::Body>> EncodePart(const Dense& dense, uint32_t begin,
+                                                Scratch* scratch);
+
   // A step without a push; fails as Encode does.
   Status Accumulate(const Dense& dense, const data::Batch& batch, const BatchRows& rows);
 
@@ -94,13 +100,13 @@ class StepEncoder {
   Result<bool> LoadState(const v1::PolicyStateHeader& header, ByteSpan state);
 
  private:
-  Status CheckFinite(std::span<const float> dense) const;
+  Status CheckFinite(std::span<const float> dense, uint32_t begin = 0) const;
   // What is left once it is known what leaves. is_agreed: servers know that of layers that agree.
   Result<std::vector<session::Body>> Finish(const Dense& dense, const data::Batch& batch,
                                             const BatchRows& rows, bool is_agreed,
                                             Scratch* scratch);
-  void EncodeLayers(std::span<const float> on_host, bool is_agreed,
-                    std::vector<session::BodyWriter>& writers, Scratch* scratch);
+  void EncodeLayers(const Dense& dense, bool is_agreed, std::vector<session::BodyWriter>& writers,
+                    Scratch* scratch);
   // In the order of the selector's layers: those that are on the device.
   template <typename Visit>
   void ForEachOnDevice(const Visit& visit) const;

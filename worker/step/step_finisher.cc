@@ -1,6 +1,7 @@
 #include "worker/step/step_finisher.h"
 
 #include <string>
+#include <utility>
 
 namespace weir::worker {
 namespace {
@@ -53,6 +54,14 @@ model::GradientBuffers StepFinisher::Gradients(size_t row_element_count) {
           Used(row_squares_, used_row_squares_)};
 }
 
+model::GradientListener* StepFinisher::Begin(const StepGradients& step) {
+  StepGradients begun = step;
+  begun.dense = dense_.span();
+  begun.stream = &parts_.stream;
+  listener_.push = parts_.client->BeginPush(begun);
+  return listener_.push == nullptr ? nullptr : &listener_;
+}
+
 Result<uint64_t> StepFinisher::Finish(StepGradients step, const AwaitLoss& await_loss,
                                       ChunkWork* chunk, const ChunkWork::BatchRange& range) {
   const int64_t row_count = step.batch->row_count;
@@ -69,6 +78,8 @@ Result<uint64_t> StepFinisher::Finish(StepGradients step, const AwaitLoss& await
     step.offset = chunk->FinishedRows(step.mark.accepted_sequence);
     step.round = chunk->round(range);
   }
+  const std::unique_ptr<BegunPush> begun = std::move(listener_.push);
+  step.begun = begun.get();
   WEIR_ASSIGN_OR_RETURN(const uint64_t sequence, parts_.client->Push(step));
   if (chunk == nullptr) return sequence;
   // Counted before it is finished: whoever waits for the chunk reports it next.

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -48,6 +49,9 @@ class StepFinisher {
   // Room for a batch's gradients, good until the next one's.
   model::GradientBuffers Gradients(size_t row_element_count);
 
+  // Before the backward pass that fills them: who is to hear of each layer; null: nobody.
+  model::GradientListener* Begin(const StepGradients& step);
+
   // Pushes what is in the gradients. step: with its batch, and whatever else the push needs. chunk:
   // whose rows these are; null in stages that have none. Returns the number of the push.
   // await_loss: the sum of the logloss, once all is enqueued that it need not be known for.
@@ -63,6 +67,15 @@ class StepFinisher {
   // same.
   device::Span<float> Used(const device::Mirror<float>& buffer, size_t count) const;
 
+  // Tells the client's push.
+  struct Listener final : model::GradientListener {
+    void OnTensors(device::Stream&, uint32_t begin, uint32_t end) override {
+      push->OnTensors(begin, end);
+    }
+    void OnRows(device::Stream&) override {}
+    std::unique_ptr<BegunPush> push;
+  };
+
   const Parts parts_;
   const kernels::Compute compute_;
   const size_t dimension_;
@@ -70,6 +83,7 @@ class StepFinisher {
   DeadUnits::Watch dead_units_;
   device::Buffer<float> dense_;   // flat
   device::Buffer<float> factor_;  // [1], of the last clipping
+  Listener listener_;             // of the step at hand
   StepRows rows_;
   device::Mirror<float> row_gradients_;
   size_t used_row_gradients_ = 0;  // elements, by the batch at hand
