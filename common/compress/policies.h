@@ -43,4 +43,7 @@ std::unique_ptr<const Policy> MakeTerngrad(const v1::PolicyRule& rule);
 // Signs and their means, with a residual (Seide et al., Interspeech 2014).
 std::unique_ptr<const Policy> MakeOneBit(const v1::PolicyRule& rule);
 
+// The union of all trainers' k largest (Yoon and Oh, ICPP 2023: what DEFT is compared with).
+std::unique_ptr<const Policy> MakeUnionTopK(const v1::PolicyRule& rule);
+
 }  // namespace weir::compress

@@ -24,6 +24,7 @@ constexpr Entry kPolicies[] = {
     {v1::PolicyRule::kQsgd, MakeQsgd},
     {v1::PolicyRule::kTerngrad, MakeTerngrad},
     {v1::PolicyRule::kOneBit, MakeOneBit},
+    {v1::PolicyRule::kUnionTopK, MakeUnionTopK},
 };
 
 }  // namespace

@@ -28,6 +28,9 @@ struct Turn {
   uint64_t step = 0;  // of all trainers together, where they agree; else of this one; from 0
   uint32_t rank = 0;
   uint32_t world = 1;
+  // False: nobody else takes what this one proposes, and its step, rank and world only tell it
+  // apart from the others. Agreements are then its own proposals.
+  bool agrees = true;
 
   // Each trainer in turn.
   uint32_t leader() const { return static_cast<uint32_t>(step % world); }
@@ -36,18 +39,18 @@ struct Turn {
 struct Proposal {
   std::vector<std::vector<uint32_t>> indexes;  // of each layer, ascending
   // What all hear of whoever leads the step; empty: nothing, and the next one's word counts.
-  Bytes word;
+  Bytes word = {};
   // What all hear of each other; of a few bytes.
-  Bytes note;
+  Bytes note = {};
 };
 
 // What has become of a step's proposals: the same for all trainers in it. A peer's word and notes
 // may be any bytes.
 struct Agreement {
   uint64_t union_count = 0;  // elements of all layers in the union
-  ByteSpan word;             // of the leader; or of the first behind it, in turn, that had one
+  ByteSpan word = {};        // of the leader; or of the first behind it, in turn, that had one
   // By rank; empty of who had none, or was gone before it could tell.
-  std::span<const ByteSpan> notes;
+  std::span<const ByteSpan> notes = {};
 };
 
 class Proposer {

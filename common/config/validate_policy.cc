@@ -135,6 +135,8 @@ void ValidatePolicy(const std::string& path, const v1::PolicyRule& rule, Violati
     violations->RequireRange(path + ".terngrad.clip", rule.terngrad().clip(), 0.0, 100.0);
   }
   if (rule.has_one_bit()) ValidateBucket(path + ".one_bit", rule.one_bit(), violations);
+  if (rule.has_union_top_k())
+    ValidateSparsity(path + ".union_top_k", rule.union_top_k(), violations);
   if (rule.has_lazy_rows()) ValidateLazyRows(path + ".lazy_rows", rule.lazy_rows(), violations);
   if (HasCodesOfItsOwn(rule) && rule.values() == v1::BF16) {
     violations->Add(path + ".values", "BF16 is nothing to ", PolicyName(rule),

@@ -71,7 +71,9 @@ class Hammer {
 
  private:
   void Push(Ledger* ledger) {
-    const StepPlan plan = policy_.BeginStep(state_, gradient_);
+    StepPlan plan = policy_.BeginStep(state_, gradient_);
+    std::vector<uint32_t> agreed;
+    AgreeWithItself(policy_, state_, scope_, &plan, &agreed);
     int64_t sent_count = 0;
     std::vector<uint32_t> busy;
     for (const uint32_t stripe : ShuffledStripes(random_, scope_.stripe_count())) {
@@ -218,7 +220,7 @@ TEST_P(ConservationOfEvery, SentAndResidualAreTheSumOfGradients) {
 INSTANTIATE_TEST_SUITE_P(Policies, ConservationOfEvery,
                          testing::Values("top_k", "random_k", "hard_threshold", "strom", "sidco",
                                          "sidco GAMMA", "sidco PARETO", "hybrid", "hybrid AFTER",
-                                         "variance FEEDBACK", "one_bit"),
+                                         "variance FEEDBACK", "one_bit", "union_top_k"),
                          [](const testing::TestParamInfo<std::string>& test) {
                            std::string name = test.param;
                            std::ranges::replace(name, ' ', '_');

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/check.h"
@@ -144,11 +146,26 @@ inline void AddSquaresOfLike(const Policy& policy, PolicyState& state,
   AddSquares(policy, state, squares);
 }
 
+// Of policies whose trainers agree: what one that agrees with nobody does between BeginStep and the
+// stripes. By a new proposer in each step, as if it had just joined.
+inline void AgreeWithItself(const Policy& policy, PolicyState& state, const Scope& scope,
+                            StepPlan* plan, std::vector<uint32_t>* agreed) {
+  const auto proposer = policy.MakeProposer(std::array{scope.element_count});
+  if (proposer == nullptr) return;
+  Residual* const residual = policy.residual(state);
+  Proposal proposal;
+  proposer->Propose({.step = plan->step}, {&residual, 1}, &proposal);
+  *agreed = std::move(proposal.indexes[0]);
+  plan->agreed = *agreed;
+}
+
 // A step with credit, all stripes in order.
 inline Sent SelectAll(const Policy& policy, PolicyState& state, const Scope& scope,
                       std::span<const float> gradient) {
   Sent sent;
   sent.plan = policy.BeginStep(state, gradient);
+  std::vector<uint32_t> agreed;
+  AgreeWithItself(policy, state, scope, &sent.plan, &agreed);
   const wire::ValueFormat format = policy.value_format(scope, sent.plan);
   const auto selection = std::make_unique<StripeSelection>();
   for (uint32_t stripe = 0; stripe < scope.stripe_count(); ++stripe) {
@@ -157,6 +174,7 @@ inline Sent SelectAll(const Policy& policy, PolicyState& state, const Scope& sco
     AppendSelection(stripe, *selection, format, &sent);
   }
   policy.EndStep(state, sent.plan, std::ssize(sent.values));
+  sent.plan.agreed = {};
   return sent;
 }
 

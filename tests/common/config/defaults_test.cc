@@ -34,6 +34,7 @@ constexpr auto kWithoutDefault = std::to_array<std::string_view>({
     "weir.v1.DctPolicy.sparsity",
     "weir.v1.TopKPolicy.sparsity",
     "weir.v1.RandomKPolicy.sparsity",
+    "weir.v1.UnionTopKPolicy.sparsity",
     "weir.v1.SidcoPolicy.sparsity",
     "weir.v1.HardThresholdPolicy.threshold",
     "weir.v1.StromPolicy.threshold",

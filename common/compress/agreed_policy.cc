@@ -1,0 +1,50 @@
+#include "common/compress/agreed_policy.h"
+
+#include <algorithm>
+
+#include "common/wire/value_coding.h"
+
+namespace weir::compress {
+namespace {
+
+// Those of the tensor's elements [begin, end).
+std::span<const uint32_t> AgreedIn(std::span<const uint32_t> agreed, int64_t begin, int64_t end) {
+  const auto from = std::ranges::lower_bound(agreed, static_cast<uint32_t>(begin));
+  const auto to = std::lower_bound(from, agreed.end(), static_cast<uint32_t>(end));
+  return {from, to};
+}
+
+// Unlike what other policies send, what rounds to 0 stays selected.
+void RoundAll(std::span<float> residual, StripeSelection* selection) {
+  for (uint32_t i = 0; i < selection->count; ++i) {
+    float& value = selection->values[i];
+    const float rounded = wire::RoundToBf16(value);
+    residual[selection->indexes[i]] = value - rounded;
+    value = rounded;
+  }
+}
+
+}  // namespace
+
+StepPlan AgreedPolicy::BeginStep(PolicyState& state, std::span<const float> gradient) const {
+  Accumulate(state, gradient);
+  return {.step = StateOf(state).NextStep()};
+}
+
+void AgreedPolicy::Select(ResidualState& state, const StepPlan& plan, uint32_t stripe,
+                          std::span<const float> /*gradient*/, std::span<float> residual,
+                          StripeSelection* selection) const {
+  selection->dense = false;
+  selection->count = 0;
+  const int64_t first = stripe * kStripeElements;
+  for (const uint32_t index : AgreedIn(plan.agreed, first, first + std::ssize(residual))) {
+    const auto offset = static_cast<uint16_t>(index - first);
+    float& left = residual[offset];
+    selection->indexes[selection->count] = offset;
+    selection->values[selection->count++] = left;
+    left -= left;  // infinity leaves NaN behind: it cannot be sent twice
+  }
+  if (state.scope.values != wire::ValueCoding::kF32) RoundAll(residual, selection);
+}
+
+}  // namespace weir::compress
