@@ -1,6 +1,7 @@
 // Our matrices are row-major, [rows, columns] of a stride: to the library a column-major matrix of
 // columns rows, with that stride. So right comes first: to^T = right left^T, of which each factor
-// is turned where, as a column-major one, it lies the other way.
+// is turned where, as a column-major one, it lies the other way. Its epilogues for bias, ReLU and
+// their gradients want other layouts, or stop NaN (docs/internals/gpu_floors.md).
 #include "gpu/device/library_products.h"
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "gpu/device/cuda_device.h"
 #include "gpu/device/cuda_stream.h"
 #include "gpu/kernels/activations.h"
+#include "gpu/kernels/row_sums.h"
 
 namespace weir::gpu {
 namespace {
@@ -70,9 +72,22 @@ bool Round(CudaStream& stream, const char* name, const Product& product, Rounded
   if (scratch == nullptr) return false;
   rounded->left.data = reinterpret_cast<uint16_t*>(scratch);
   rounded->right.data = reinterpret_cast<uint16_t*>(scratch + rounded->right_offset());
-  stream.Keep(CopyAsBf16(product.left.matrix, rounded->left, stream.handle()), name);
+  const RawMatrix<const float>& left = product.left.matrix;
+  stream.Keep(product.left_sums == nullptr
+                  ? CopyAsBf16(left, rounded->left, stream.handle())
+                  : BiasBackwardAndRound(left, product.adds, product.left_sums, rounded->left,
+                                         stream.handle()),
+              name);
   if (stream.has_failed()) return false;
   stream.Keep(CopyAsBf16(product.right.matrix, rounded->right, stream.handle()), name);
+  return !stream.has_failed();
+}
+
+// The sums that a product has beside it. False: the stream has failed.
+bool SumLeft(CudaStream& stream, const char* name, const Product& product) {
+  if (product.left_sums == nullptr) return true;
+  stream.Keep(BiasBackward(product.left.matrix, product.adds, product.left_sums, stream.handle()),
+              name);
   return !stream.has_failed();
 }
 
@@ -140,7 +155,10 @@ bool LibraryProducts::Multiply(CudaStream& stream, const char* name, Factors fac
   RoundedFactors rounded{RoundedShape(product.left.matrix), RoundedShape(product.right.matrix)};
   const PlanKey key = is_rounded ? RoundedKeyOf(product, rounded) : KeyOf(factors, product);
   const ProductPlan* const plan = PlanFor(stream, name, key);
-  if (plan == nullptr || (is_rounded && !Round(stream, name, product, &rounded))) return false;
+  if (plan == nullptr) return false;
+  if (!(is_rounded ? Round(stream, name, product, &rounded) : SumLeft(stream, name, product))) {
+    return false;
+  }
   PlanAddresses at{product.right.matrix.data, product.left.matrix.data, product.to.data};
   if (is_rounded) at.a = rounded.right.data, at.b = rounded.left.data;
   return Keep(stream, name,

@@ -24,6 +24,8 @@ struct Product {
   Factor left, right;
   RawMatrix<float> to;
   bool adds = false;
+  // Not null: also the sums of left's rows over k, or added to them; of what was not rounded.
+  float* left_sums = nullptr;
 };
 
 class LibraryProducts {
@@ -34,9 +36,9 @@ class LibraryProducts {
   LibraryProducts& operator=(const LibraryProducts&) = delete;
   ~LibraryProducts();
 
-  // Enqueues the product in the stream, whose own this is; its scratch memory has the factors that
-  // are rounded. False: nothing was enqueued, and it is for tiles to do. What fails is kept in the
-  // stream, and said of name.
+  // Enqueues the product in the stream, whose own this is, and the sums; its scratch memory has the
+  // factors that are rounded. False: it is for tiles to do, or the stream has failed. What fails is
+  // kept in the stream, and said of name.
   bool Multiply(CudaStream& stream, const char* name, Factors factors, const Product& product);
 
  private:

@@ -2,6 +2,7 @@
 #include "gpu/device/entries.h"
 #include "gpu/device/library_products.h"
 #include "gpu/kernels/activations.h"
+#include "gpu/kernels/row_sums.h"
 
 namespace weir::gpu::entries {
 namespace {
@@ -68,14 +69,14 @@ void LinearBackwardWeight(Stream& stream, const ConstDeviceMatrix& dy, const Con
   CHECK_EQ(dy.column_count, x.column_count);
   CHECK_EQ(bias_gradient.count, dy.row_count);
   if (dy.row_count == 0) return;
-  Do(stream, "linear_backward_weight", [&](cudaStream_t to) {
-    return BiasBackward(Raw(dy), accumulate, bias_gradient.data.address(), to);
-  });
-  if (dw.column_count == 0) return;
   const Factors factors = FactorsOf(precision, dw.row_count);
-  const Product product{Factor{Raw(dy), false}, Factor{Raw(x), false}, Raw(dw), accumulate};
-  if (MultiplyByLibrary(stream, "linear_backward_weight", factors, product)) return;
-  Do(stream, "linear_backward_weight", [&](cudaStream_t to) {
+  float* const sums = bias_gradient.data.address();
+  const Product product{Factor{Raw(dy), false}, Factor{Raw(x), false}, Raw(dw), accumulate, sums};
+  const char* const name = "linear_backward_weight";
+  if (dw.column_count > 0 && MultiplyByLibrary(stream, name, factors, product)) return;
+  Do(stream, name, [&](cudaStream_t to) { return BiasBackward(Raw(dy), accumulate, sums, to); });
+  if (dw.column_count == 0) return;
+  Do(stream, name, [&](cudaStream_t to) {
     return gpu::LinearBackwardWeight(factors, Raw(dy), Raw(x), accumulate, Raw(dw), to);
   });
 }

@@ -15,7 +15,6 @@ namespace {
 constexpr unsigned kEach = 4;  // sums of a thread, each way
 constexpr unsigned kThreadsAcross = kTile / kEach;
 static_assert(kThreadsAcross * kThreadsAcross == kThreads, "a thread has kEach x kEach sums");
-constexpr unsigned kSumThreads = 128;
 
 using Tile = float (&)[kDepth][kTile + 1];
 
@@ -99,25 +98,6 @@ struct PutKept {
   }
 };
 
-// sums[row] = keep sums[row] + the sum over the row of its elements, or of their squares. A block a
-// row, in a fixed order.
-template <Take take>
-__global__ void SumRowsKernel(RawMatrix<const float> from, float keep, float* sums) {
-  WEIR_SHARED(float, parts, [kSumThreads]);
-  float sum = 0;
-  for (int64_t c = threadIdx.x; c < from.column_count; c += kSumThreads) {
-    sum += Taken<take>(from.at(blockIdx.x, c));
-  }
-  parts[threadIdx.x] = sum;
-  for (unsigned half = kSumThreads / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (threadIdx.x < half) parts[threadIdx.x] += parts[threadIdx.x + half];
-  }
-  if (threadIdx.x != 0) return;
-  float& to = sums[blockIdx.x];
-  to = keep == 0.0f ? parts[0] : keep * to + parts[0];
-}
-
 }  // namespace
 
 cudaError_t LinearForward(Factors factors, const RawMatrix<const float>& x,
@@ -142,12 +122,6 @@ cudaError_t LinearBackwardWeight(Factors factors, const RawMatrix<const float>& 
   return Multiply(factors, Factor{dy, false}, Factor{x, false}, put, stream);
 }
 
-cudaError_t BiasBackward(const RawMatrix<const float>& dy, bool accumulate, float* bias_gradient,
-                         cudaStream_t stream) {
-  return Launch(SumRowsKernel<Take::kAsIs>, static_cast<unsigned>(dy.row_count), kSumThreads, 0,
-                stream, dy, accumulate ? 1.0f : 0.0f, bias_gradient);
-}
-
 cudaError_t LinearBackwardSquares(Factors factors, const RawMatrix<const float>& dy,
                                   const RawMatrix<const float>& x, float keep,
                                   const RawMatrix<float>& sums, cudaStream_t stream) {
@@ -155,12 +129,6 @@ cudaError_t LinearBackwardSquares(Factors factors, const RawMatrix<const float>&
   const Factor left{dy, false}, right{x, false};
   return factors == Factors::kBf16 ? Multiply<Take::kSquaredAndRounded>(left, right, put, stream)
                                    : Multiply<Take::kSquared>(left, right, put, stream);
-}
-
-cudaError_t BiasBackwardSquares(const RawMatrix<const float>& dy, float keep, float* sums,
-                                cudaStream_t stream) {
-  return Launch(SumRowsKernel<Take::kSquared>, static_cast<unsigned>(dy.row_count), kSumThreads, 0,
-                stream, dy, keep, sums);
 }
 
 }  // namespace weir::gpu

@@ -21,12 +21,8 @@ cudaError_t LinearBackwardData(Factors factors, const RawMatrix<const float>& dy
 cudaError_t LinearBackwardWeight(Factors factors, const RawMatrix<const float>& dy,
                                  const RawMatrix<const float>& x, bool accumulate,
                                  const RawMatrix<float>& dw, cudaStream_t stream);
-cudaError_t BiasBackward(const RawMatrix<const float>& dy, bool accumulate, float* bias_gradient,
-                         cudaStream_t stream);
 cudaError_t LinearBackwardSquares(Factors factors, const RawMatrix<const float>& dy,
                                   const RawMatrix<const float>& x, float keep,
                                   const RawMatrix<float>& sums, cudaStream_t stream);
-cudaError_t BiasBackwardSquares(const RawMatrix<const float>& dy, float keep, float* sums,
-                                cudaStream_t stream);
 
 }  // namespace weir::gpu

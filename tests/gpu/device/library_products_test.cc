@@ -53,6 +53,18 @@ class LibraryProductsTest : public testing::Test {
     return dx.Contents();
   }
 
+  uint64_t LaunchesOfBackwardWeight(Precision precision, int64_t outputs) {
+    const kernels::DeviceKernels& kernels = KernelsOf(precision);
+    const test::Bench bench{compute_, *stream_};
+    const PlacedMatrix dy(bench, outputs, 7, 16, 1), x(bench, 5, 7, 16, 2);
+    const PlacedMatrix dw(bench, outputs, 5, 5, 3), bias(bench, 1, outputs, outputs, 4);
+    constexpr uint64_t kEnough = 1000;
+    emulator::faults().good_launches = kEnough;
+    kernels.linear_backward_weight(*stream_, dy.view(), x.view(), false, dw.view(), bias.vector());
+    bench.Finish();
+    return kEnough - emulator::faults().good_launches;
+  }
+
   // What it has been asked since the last time.
   Calls Asked() {
     const Calls now{emulator::TheLibraryCalls().heuristics, emulator::TheLibraryCalls().products};
@@ -86,6 +98,14 @@ TEST_F(LibraryProductsTest, WhatItDoesNotTakeIsAskedOnceAndIsForTiles) {
   EXPECT_EQ(Data(Precision::kF32, 5, 3), expected);
   EXPECT_EQ(Data(Precision::kF32, 5, 3), expected);
   EXPECT_EQ(Asked(), (Calls{1, 0}));
+}
+
+// The bias's gradient is summed where dy is rounded anyway.
+TEST_F(LibraryProductsTest, WhatIsRoundedIsSummedOnTheWay) {
+  EXPECT_EQ(LaunchesOfBackwardWeight(Precision::kBf16, 6), 2U);  // dy and its sums; x
+  EXPECT_EQ(LaunchesOfBackwardWeight(Precision::kBf16, 3), 1U);  // thin: the sums
+  EXPECT_EQ(LaunchesOfBackwardWeight(Precision::kF32, 6), 1U);
+  EXPECT_EQ(Asked().products, 3U);
 }
 
 TEST_F(LibraryProductsTest, AProductOfNothingIsForTiles) {

@@ -142,6 +142,19 @@ TEST_P(LinearOnACard, BackwardIsTheCpusAndAddsToWhatIsThere) {
   }
 }
 
+// Rows shorter than a block and longer than all that its threads take at once.
+TEST_P(LinearOnACard, SumsOverRowsOfAnyLengthAreTheCpus) {
+  for (const int64_t samples : {1, 31, 129, 4'099, 8'200}) {
+    for (const bool accumulate : {false, true}) {
+      const auto sums = [&](const Bench& bench) {
+        return Backward(bench, {samples, 1, 5}, accumulate);
+      };
+      ExpectSame(sums);
+      ExpectNear(Precision::kBf16, 0, sums);
+    }
+  }
+}
+
 // Sums of squares of products are of 1/4096ths, and of as many bits as 32-bit sums have for them.
 TEST_P(LinearOnACard, SquaresAreTheCpus) {
   for (const LayerShape& shape : kLayerShapes) {
