@@ -15,7 +15,6 @@
 #include "common/base/random_streams.h"
 #include "common/compress/density_controller.h"
 #include "common/compress/kept_count.h"
-#include "common/compress/kth_largest.h"
 #include "common/compress/policies.h"
 #include "common/compress/threshold_policy.h"
 
@@ -70,19 +69,29 @@ class DctDp : public ThresholdPolicy {
     if (IsRecomputeStep(ask.step) || !state.controller.threshold()) {
       ask.sample = {ShapeOf(config_), KeyedHash(state.scope.seed, PolicyStream::kThresholdSample,
                                                 state.scope.tensor, ask.step)};
+      ask.rank = {.sparsity = config_.sparsity(),
+                  .more = config_.one_based_rank() ? 1 : 0,
+                  .sorts = config_.quantile() == v1::DctPolicy::SORTED};
     }
     return ask;
   }
 
-  StepPlan PlanOf(PolicyState& base, const Ask& ask, const Seen& seen) const override {
+  // A new quantile is the threshold as it is: what the controller makes of it begins with the step
+  // behind.
+  StepPlan PlanOf(PolicyState& base, const Ask& ask, const Seen&) const override {
     DctState& state = Cast(base);
-    if (ask.sample) state.controller.Recompute(Quantile(seen.sample));
     StepPlan plan;
     plan.step = ask.step;
-    plan.threshold = state.controller.threshold();
     plan.flush = config_.drain() == v1::DctPolicy::FLUSH && Drains(state, plan.step);
+    plan.takes_rank = ask.is_of_sample() && !plan.flush;
+    if (!plan.takes_rank) plan.threshold = state.controller.threshold();
     if (plan.flush) plan.threshold = 0;
     return plan;
+  }
+
+  void TakeRank(PolicyState& base, std::optional<float> magnitude, StepPlan* plan) const override {
+    Cast(base).controller.Recompute(magnitude);
+    if (plan->takes_rank) plan->threshold = magnitude;
   }
 
   bool DrainsAfter(const PolicyState& state, const StepPlan& plan) const override {
@@ -122,25 +131,6 @@ class DctDp : public ThresholdPolicy {
     if (step % lifespan == 0) return true;
     const bool is_power_of_two = (step & (step - 1)) == 0;
     return config_.start() == v1::DctPolicy::DOUBLING && step < lifespan && is_power_of_two;
-  }
-
-  // The threshold that KeptCount of |gradient + residual| reach, on a sample of them, or all that
-  // are not zero when they are fewer. None if there is nothing but zeros.
-  std::optional<float> Quantile(std::span<float> sample) const {
-    // NaNs are left out: they have no order, and one might become the threshold.
-    int64_t count = 0;
-    float* end = sample.data();
-    for (const float magnitude : sample) {
-      *end = magnitude;  // stays if it is a number and not zero
-      end += static_cast<ptrdiff_t>(magnitude > 0);
-      count += static_cast<int64_t>(magnitude >= 0);
-    }
-    const std::span<float> nonzero(sample.data(), end);
-    if (nonzero.empty()) return std::nullopt;
-    const size_t kept = std::min(static_cast<size_t>(WantedCount(count, config_)), nonzero.size());
-    if (config_.quantile() != v1::DctPolicy::SORTED) return KthLargest(nonzero, kept);
-    std::ranges::sort(nonzero);
-    return nonzero[nonzero.size() - kept];
   }
 
   // A Bernoulli draw of its own for each layer, step and trainer (the seed), so that neither layers

@@ -35,7 +35,7 @@ DevicePlanner::DevicePlanner(const kernels::Compute& compute, std::span<const De
       layers_(layers),
       stripes_(stripes),
       sample_(compute),
-      sample_ends_(layers.size()),
+      sample_ranks_(compute, layers),
       ranks_(*compute.device, layers.size(), "selection"),
       largest_(*compute.device, layers.size(), "selection"),
       buckets_(*compute.device, layers.size(), "selection"),
@@ -43,50 +43,43 @@ DevicePlanner::DevicePlanner(const kernels::Compute& compute, std::span<const De
 
 Status DevicePlanner::Plan(device::Stream& stream, const kernels::SelectFrom& from,
                            std::vector<StepPlan>* plans) {
-  std::vector<DeviceSelectable::Ask> asks;
+  asks_.clear();
   for (const DeviceLayer& layer : layers_) {
-    asks.push_back(layer.selectable().NextStep(*layer.state));
+    asks_.push_back(layer.selectable().NextStep(*layer.state));
   }
-  bool is_asked = TakeSamples(stream, from, asks);
-  is_asked = FindRanks(stream, from, asks) || is_asked;
-  is_asked = FindLargest(stream, from, asks) || is_asked;
-  is_asked = SumBuckets(stream, from, asks) || is_asked;
+  bool is_asked = TakeSamples(stream, from);
+  is_asked = FindRanks(stream, from, asks_) || is_asked;
+  is_asked = FindLargest(stream, from, asks_) || is_asked;
+  is_asked = SumBuckets(stream, from, asks_) || is_asked;
   if (is_asked) WEIR_RETURN_IF_ERROR(stream.Synchronize());
   plans->clear();
   for (size_t i = 0; i < layers_.size(); ++i) {
-    WEIR_ASSIGN_OR_RETURN(const DeviceSelectable::Seen seen, SeenOf(stream, from, asks[i], i));
-    plans->push_back(layers_[i].selectable().PlanOf(*layers_[i].state, asks[i], seen));
+    WEIR_ASSIGN_OR_RETURN(const DeviceSelectable::Seen seen, SeenOf(stream, from, asks_[i], i));
+    plans->push_back(layers_[i].selectable().PlanOf(*layers_[i].state, asks_[i], seen));
   }
   Upload(stream, *plans);
+  sample_ranks_.Find(stream, from, asks_, taken_.device().data);
   return OkStatus();
 }
 
-bool DevicePlanner::TakeSamples(device::Stream& stream, const kernels::SelectFrom& from,
-                                Asks asks) {
-  std::vector<uint32_t> places;
-  for (size_t i = 0; i < asks.size(); ++i) {
-    if (const auto& sample = asks[i].sample) {
-      ForEachSampledElement(sample->shape, sample->key, layers_[i].scope->element_count,
-                            [&](int64_t element) {
-                              places.push_back(static_cast<uint32_t>(layers_[i].offset + element));
-                            });
-    }
-    sample_ends_[i] = places.size();
-  }
+bool DevicePlanner::TakeSamples(device::Stream& stream, const kernels::SelectFrom& from) {
+  const std::vector<uint32_t> places = SampledPlaces(layers_, asks_, false, &sample_ends_);
   if (places.empty()) return false;
   sample_.SetPlaces(stream, places);
   sample_.Gather(stream, from.gradient, from.residual);
+  sample_.Download(stream);
   return true;
 }
 
 bool DevicePlanner::FindRanks(device::Stream& stream, const kernels::SelectFrom& from, Asks asks) {
+  const auto is_of_layer = [](const auto& ask) { return ask.rank && !ask.sample; };
+  if (std::ranges::none_of(asks, is_of_layer)) return false;
   for (size_t i = 0; i < asks.size(); ++i) {
-    ranks_.host()[i] = {.rank = static_cast<uint32_t>(asks[i].rank)};
+    ranks_.host()[i] = is_of_layer(asks[i]) ? AsLayerRank(*asks[i].rank) : kernels::LayerRank();
   }
-  if (std::ranges::all_of(asks, [](const auto& ask) { return ask.rank == 0; })) return false;
   ranks_.Upload(stream, ranks_.size());
   compute_.select->find_ranks(stream, stripes_, ranks_.device().data, std::ssize(layers_),
-                              from.gradient, from.residual);
+                              from.gradient, from.residual, nullptr);
   ranks_.Download(stream, ranks_.size());
   return true;
 }
@@ -128,11 +121,11 @@ Result<DeviceSelectable::Seen> DevicePlanner::SeenOf(device::Stream& stream,
                                                      const DeviceSelectable::Ask& ask,
                                                      size_t layer) {
   DeviceSelectable::Seen seen;
-  if (ask.sample) {
+  if (ask.sample && !ask.rank) {
     const size_t begin = layer == 0 ? 0 : sample_ends_[layer - 1];
     seen.sample = sample_.host().subspan(begin, sample_ends_[layer] - begin);
   }
-  if (ask.rank > 0) {
+  if (ask.rank && !ask.sample) {
     WEIR_ASSIGN_OR_RETURN(seen.ranked, Ranked(stream, from, layer));
   }
   if (ask.alpha) {

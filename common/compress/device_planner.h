@@ -1,5 +1,6 @@
 // Asks the policies of all layers what a step needs to know, has the device look, and makes their
-// plans of it.
+// plans of it. A threshold that is the rank of a sample the device takes itself, and puts it into
+// the plans there; the host hears of it with the step's selection.
 //
 // Place in the life of a batch: backward -> **threshold, scales** -> residual += gradient ->
 // select.
@@ -8,28 +9,16 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "common/base/status.h"
-#include "common/compress/device_selectable.h"
+#include "common/compress/device_layer.h"
 #include "common/compress/placed_magnitudes.h"
+#include "common/compress/sample_ranks.h"
 #include "common/device/buffers.h"
 #include "common/kernels/compute.h"
 
 namespace weir::compress {
-
-// A layer that a device selects from.
-struct DeviceLayer {
-  std::string name;
-  const Policy* policy = nullptr;  // on_device() is not null
-  PolicyState* state = nullptr;
-  const Scope* scope = nullptr;
-  int64_t offset = 0;           // in flat buffers
-  bool must_be_finite = false;  // its gradient is looked at: a bias's
-
-  const DeviceSelectable& selectable() const { return *policy->on_device(); }
-};
 
 class DevicePlanner {
  public:
@@ -37,9 +26,11 @@ class DevicePlanner {
                 kernels::StripesView stripes);
 
   // The plans of a step, by layer, for policies; and uploads them for the device. Waits for the
-  // stream where a policy asks for anything.
+  // stream where a policy asks for anything but the rank of a sample.
   Status Plan(device::Stream& stream, const kernels::SelectFrom& from,
               std::vector<StepPlan>* plans);
+  // Those ranks, to the policies and their plans; once the stream has done what Plan enqueued.
+  void TakeRanks(std::span<StepPlan> plans) const { sample_ranks_.Take(asks_, plans); }
 
   // Of the last step.
   device::Pointer<const kernels::LayerPlan> on_device() const { return taken_.device().data; }
@@ -47,10 +38,8 @@ class DevicePlanner {
   const kernels::LayerPlan& taken(size_t layer) const { return taken_.host()[layer]; }
 
  private:
-  using Asks = std::span<const DeviceSelectable::Ask>;
-
   // Each enqueues what is asked for; whether anything is.
-  bool TakeSamples(device::Stream& stream, const kernels::SelectFrom& from, Asks asks);
+  bool TakeSamples(device::Stream& stream, const kernels::SelectFrom& from);
   bool FindRanks(device::Stream& stream, const kernels::SelectFrom& from, Asks asks);
   bool FindLargest(device::Stream& stream, const kernels::SelectFrom& from, Asks asks);
   bool SumBuckets(device::Stream& stream, const kernels::SelectFrom& from, Asks asks);
@@ -64,8 +53,10 @@ class DevicePlanner {
   const kernels::Compute compute_;
   const std::span<const DeviceLayer> layers_;
   const kernels::StripesView stripes_;
-  PlacedMagnitudes sample_;
-  std::vector<size_t> sample_ends_;  // by layer
+  std::vector<DeviceSelectable::Ask> asks_;  // of the last step, by layer
+  PlacedMagnitudes sample_;                  // for the host
+  std::vector<size_t> sample_ends_;          // by layer
+  SampleRanks sample_ranks_;
   device::Mirror<kernels::LayerRank> ranks_;
   device::Mirror<kernels::LayerLargest> largest_;
   device::Mirror<kernels::LayerBuckets> buckets_;

@@ -14,6 +14,7 @@
 
 #include "common/compress/bucket_sums.h"
 #include "common/compress/policy.h"
+#include "common/compress/rank_ask.h"
 #include "common/compress/residual_sample.h"
 #include "common/kernels/select_plans.h"
 
@@ -47,14 +48,18 @@ class DeviceSelectable {
   struct Ask {
     uint64_t step = 0;
     std::optional<SampleAsk> sample = {};
-    int64_t rank = 0;                 // k of the k-th largest; 0: nobody asks
+    // Of the sample, or without one of the layer.
+    std::optional<RankAsk> rank = {};
     uint32_t bucket_log2 = 0;         // sums of buckets of 2^bucket_log2 elements; 0: nobody asks
     std::optional<float> alpha = {};  // the largest magnitudes, by the test with this alpha
+
+    // Such a threshold nobody awaits: see TakeRank.
+    bool is_of_sample() const { return sample.has_value() && rank.has_value(); }
   };
   virtual Ask NextStep(PolicyState& state) const = 0;
 
-  // What was asked for; nothing where nothing was. sample: magnitudes in their order, zeros and NaN
-  // among them; may be changed.
+  // What was asked for; nothing where nothing was, nor of the rank of a sample. sample: magnitudes
+  // in their order, zeros and NaN among them; may be changed.
   struct Seen {
     std::span<float> sample = {};
     RankedMagnitude ranked = {};
@@ -62,6 +67,12 @@ class DeviceSelectable {
     LargestMagnitudes largest = {};
   };
   virtual StepPlan PlanOf(PolicyState& state, const Ask& ask, const Seen& seen) const = 0;
+
+  // The rank of a sample that was asked for: none of nothing but zeros. It comes behind the plan,
+  // which may have it taken before (StepPlan::takes_rank): a device selects by it, and tells it
+  // with what was selected. Into the plan and the state.
+  virtual void TakeRank(PolicyState& /*state*/, std::optional<float> /*magnitude*/,
+                        StepPlan* /*plan*/) const {}
 
   // How the plan's elements leave: by default what reaches its threshold. The plan's scales are put
   // where the device finds them.

@@ -83,12 +83,14 @@ Status DeviceSelector::Select(device::Stream& stream, device::Pointer<const floa
   selection->MakeRoom(*compute_.device, places_.size());
   WEIR_RETURN_IF_ERROR(planner_->Plan(stream, From(gradients), &selection->plans));
   watched_.Gather(stream, gradients, residual_.data());
+  watched_.Download(stream);
   compute_.select->accumulate_and_select(stream, stripes(), planner_->on_device(), From(gradients),
                                          {selection->ends.device().data, offsets_.data(),
                                           values_.data(), selection->discarded.device().data});
   WEIR_RETURN_IF_ERROR(
       selection->Download(*compute_.device, stream, offsets_.span(), values_.span()));
   WEIR_RETURN_IF_ERROR(CheckWatched());
+  planner_->TakeRanks(selection->plans);
   selection->is_dense.clear();
   for (size_t i = 0; i < layers_.size(); ++i) {
     const kernels::Taking taking = planner_->taken(i).taking;
@@ -125,6 +127,7 @@ Status DeviceSelector::CheckWatched() const {
 Status DeviceSelector::Accumulate(device::Stream& stream, device::Pointer<const float> gradients) {
   const std::lock_guard lock(mutex_);
   watched_.Gather(stream, gradients, residual_.data());
+  watched_.Download(stream);
   compute_.select->accumulate(stream, stripes(), gradients, residual_.data());
   WEIR_RETURN_IF_ERROR(stream.Synchronize());
   return CheckWatched();

@@ -20,7 +20,6 @@ void PlacedMagnitudes::Gather(device::Stream& stream, device::Pointer<const floa
   if (count_ == 0) return;
   compute_.select->gather_magnitudes(stream, places_.device().data, static_cast<int64_t>(count_),
                                      gradients, residual, magnitudes_.device().data);
-  magnitudes_.Download(stream, count_);
 }
 
 }  // namespace weir::compress

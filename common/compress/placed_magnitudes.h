@@ -1,5 +1,5 @@
-// |gradient + residual| of some elements of a device's flat buffers, where the host can read them:
-// samples for thresholds, and what must be finite.
+// |gradient + residual| of some elements of a device's flat buffers, on the device and, if it is
+// asked, where the host can read them: samples for thresholds, and what must be finite.
 //
 // Place in the life of a batch: backward -> **threshold** -> residual += gradient -> select.
 // Thread rule: thread-compatible. Grows to the largest list so far. The device outlives it.
@@ -20,11 +20,13 @@ class PlacedMagnitudes {
   // Enqueues the upload of which elements, by their places in the buffers.
   void SetPlaces(device::Stream& stream, std::span<const uint32_t> places);
 
-  // Enqueues all up to the download.
+  // Enqueues the gathering, and the download.
   void Gather(device::Stream& stream, device::Pointer<const float> gradients,
               device::Pointer<const float> residual) const;
+  void Download(device::Stream& stream) const { magnitudes_.Download(stream, count_); }
 
   // Of each place, once the stream has done it.
+  device::Pointer<const float> on_device() const { return magnitudes_.device().data; }
   std::span<float> host() const { return magnitudes_.host().first(count_); }
 
  private:

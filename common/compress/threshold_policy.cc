@@ -19,7 +19,11 @@ StepPlan ThresholdPolicy::BeginStep(PolicyState& base, std::span<const float> gr
                      *next++ = std::fabs(residual[i] + added[i]);
                    }
                  });
-  return PlanOf(base, ask, {.sample = {state.sample.data(), next}});
+  const std::span<float> sample(state.sample.data(), next);
+  if (!ask.rank) return PlanOf(base, ask, {.sample = sample});
+  StepPlan plan = PlanOf(base, ask, {});
+  TakeRank(base, RankedOf(sample, *ask.rank), &plan);
+  return plan;
 }
 
 void ThresholdPolicy::EndStep(PolicyState& base, const StepPlan& plan, int64_t sent_count) const {

@@ -72,7 +72,8 @@ class TopK : public ResidualPolicy, public DeviceSelectable {
   const DeviceSelectable* on_device() const override { return this; }
   Ask NextStep(PolicyState& base) const override {
     auto& state = static_cast<TopKState&>(base);
-    return {.step = state.NextStep(), .rank = KeptCount(state.scope.element_count, sparsity_)};
+    return {.step = state.NextStep(),
+            .rank = RankAsk{.rank = KeptCount(state.scope.element_count, sparsity_)}};
   }
   kernels::LayerPlan Taken(const Scope& scope, const StepPlan& plan) const override {
     kernels::LayerPlan taken = DeviceSelectable::Taken(scope, plan);

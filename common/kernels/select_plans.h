@@ -52,6 +52,7 @@ struct LayerPlan {
   uint32_t has_residual = 1;
   // Above 0. NaN reaches it, unless it is kept.
   float least = 0;
+  uint32_t takes_rank = 0;  // 1: find_ranks puts it here, or where there is none kNothing
   uint32_t keeps_nan = 0;
   // Elements of the layer from here on that just reach `least` do not leave.
   uint32_t tie_end = UINT32_MAX;
@@ -69,10 +70,12 @@ struct LayerPlan {
   uint64_t chance = 0;  // key of the layer's draws in this step; a stripe's number follows
 };
 
-// The rank-th largest magnitude of a layer, of what is a number and not zero; where there are fewer
-// such, the least of them.
+// The rank-th largest magnitude of a layer or of a sample of it, of what is a number and not zero;
+// where there are fewer such, the least of them.
 struct LayerRank {
-  uint32_t rank = 0;            // given; 0: nobody asks
+  uint32_t is_asked = 0;        // given, as the next three
+  uint32_t rank = 0, more = 0;  // 0: `more` beyond what the sparsity leaves of what is a number,
+  double sparsity = 0;          // zeros among it (common/compress/kept_count.h)
   uint32_t magnitude_bits = 0;  // of the float; 0: there is none
   uint32_t ties_wanted = 0;     // so many of those that large are among the largest
   uint32_t ties = 0;            // of so many

@@ -28,10 +28,12 @@ struct SelectTable {
   void (*accumulate)(device::Stream&, const StripesView& stripes,
                      device::Pointer<const float> gradient, device::Pointer<float> residual);
 
-  // Of |gradient + residual|, for each layer that asks.
+  // Of |gradient + residual|, or of |gradient| where residual is null, for each layer that asks.
+  // plans: by layer, those that take ranks get them; null: nobody's.
   void (*find_ranks)(device::Stream&, const StripesView& stripes, device::Pointer<LayerRank> ranks,
                      int64_t layer_count, device::Pointer<const float> gradient,
-                     device::Pointer<const float> residual);
+                     device::Pointer<const float> residual, device::Pointer<LayerPlan> plans);
+  // Of |gradient + residual|, for each layer that asks.
   void (*find_largest)(device::Stream&, const StripesView& stripes,
                        device::Pointer<LayerLargest> largest, const SelectFrom& from);
 

@@ -72,13 +72,15 @@ void Accumulate(Stream& stream, const kernels::StripesView& stripes, Pointer<con
 
 void FindRanks(Stream& stream, const kernels::StripesView& stripes,
                Pointer<kernels::LayerRank> ranks, int64_t layer_count,
-               Pointer<const float> gradient, Pointer<const float> residual) {
+               Pointer<const float> gradient, Pointer<const float> residual,
+               Pointer<kernels::LayerPlan> plans) {
   if (stripes.count == 0) return;
-  DoWithScratch(
-      stream, "find_ranks", RankScratchBytes(layer_count), [&](void* scratch, cudaStream_t to) {
-        return gpu::FindRanks(stripes.stripes.address(), stripes.count, ranks.address(),
-                              layer_count, gradient.address(), residual.address(), scratch, to);
-      });
+  DoWithScratch(stream, "find_ranks", RankScratchBytes(layer_count),
+                [&](void* scratch, cudaStream_t to) {
+                  return gpu::FindRanks(stripes.stripes.address(), stripes.count, ranks.address(),
+                                        layer_count, gradient.address(), residual.address(),
+                                        plans.address(), scratch, to);
+                });
 }
 
 void FindLargest(Stream& stream, const kernels::StripesView& stripes,

@@ -18,7 +18,8 @@ void Accumulate(Stream& stream, const kernels::StripesView& stripes, Pointer<con
                 Pointer<float> residual);
 void FindRanks(Stream& stream, const kernels::StripesView& stripes,
                Pointer<kernels::LayerRank> ranks, int64_t layer_count,
-               Pointer<const float> gradient, Pointer<const float> residual);
+               Pointer<const float> gradient, Pointer<const float> residual,
+               Pointer<kernels::LayerPlan> plans);
 void FindLargest(Stream& stream, const kernels::StripesView& stripes,
                  Pointer<kernels::LayerLargest> largest, const kernels::SelectFrom& from);
 void SumBuckets(Stream& stream, const kernels::StripesView& stripes,

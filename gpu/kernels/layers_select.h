@@ -32,7 +32,8 @@ cudaError_t Accumulate(const kernels::StripePlace* stripes, int64_t stripe_count
 size_t RankScratchBytes(int64_t layer_count);
 cudaError_t FindRanks(const kernels::StripePlace* stripes, int64_t stripe_count,
                       kernels::LayerRank* ranks, int64_t layer_count, const float* gradient,
-                      const float* residual, void* scratch, cudaStream_t stream);
+                      const float* residual, kernels::LayerPlan* plans, void* scratch,
+                      cudaStream_t stream);
 cudaError_t FindLargest(const kernels::StripePlace* stripes, int64_t stripe_count,
                         kernels::LayerLargest* largest, const RawSelectFrom& from,
                         cudaStream_t stream);

@@ -79,10 +79,10 @@ void CardSelection::Step() {
 }
 
 Status CardSelection::TopStep(uint32_t rank) {
-  rank_.host()[0] = {.rank = rank};
+  rank_.host()[0] = {.is_asked = 1, .rank = rank};
   rank_.Upload(*stream_, 1);
   compute_.select->find_ranks(*stream_, stripes(), rank_.device().data, 1, gradient_.data(),
-                              residual_.data());
+                              residual_.data(), nullptr);
   rank_.Download(*stream_, 1);
   WEIR_RETURN_IF_ERROR(stream_->Synchronize());
   plan_.host()[0] = {.taking = kernels::Taking::kReaching,

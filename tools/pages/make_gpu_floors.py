@@ -19,7 +19,13 @@ BANDWIDTH = 3.0e12  # bytes a second
 RATE = 700e12       # operations of bfloat16 products a second
 BATCHES = (2048, 16384, 65536)
 SELECTED = 0.01     # the share of elements that leaves
+SAMPLE = 65536      # of a layer, at most
 SPLIT_WIDTH, SPLIT_KEPT = 1024, 0.05
+
+
+def sampled(elements):
+    """How many of a layer a threshold is taken from (common/compress/residual_sample.h)."""
+    return elements // max(1, -(-elements // SAMPLE))
 
 
 class Shape:
@@ -32,6 +38,7 @@ class Shape:
         self.layers = [(int(inputs), int(outputs), bool(first)) for inputs, outputs, first in layers]
         self.vectors = self.tables + 1
         self.elements = sum((inputs + 1) * outputs for inputs, outputs, _ in self.layers)
+        self.sampled = sum(sampled(inputs * outputs) + sampled(outputs) for inputs, outputs, _ in self.layers)
 
 
 def product(m, n, k):
@@ -89,6 +96,7 @@ def of_gradients(shape):
     yield ("find_largest", 12 * n, 2 * n, "`variance`")
     yield ("sum_buckets", 8 * n, 4 * n, "`qsgd`, `terngrad`, `one_bit`")
     yield ("gather_magnitudes", 8 * n, n, "`dct`, `sidco`: one of up to three elements, so all lines")
+    yield ("find_ranks, of samples", 16 * shape.sampled, 4 * shape.sampled, "`dct`, where thresholds are renewed")
 
 
 def of_rows(shape, batch):

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/strings.h"
 #include "tests/gpu/card.h"
 #include "tests/gpu/training/encoder_pair.h"
 #include "tests/gpu/training/encoder_support.h"
@@ -117,6 +118,26 @@ TEST(StepEncoderOnACard, TopKTakesTheFirstOfWhatIsJustAsLarge) {
       value = std::fabs(value) < (step % 2 == 0 ? 1.0f : 2.5f) ? 0.0f : std::copysign(0.5f, value);
     }
     pair.ExpectSameStep(gradients);
+  }
+}
+
+// Of a layer that has more elements than a sample; with zeros, ties and fewer than are wanted.
+TEST(StepEncoderOnACard, DctTakesTheCpusRankOfASample) {
+  WEIR_SKIP_WITHOUT_A_CARD();
+  for (const char* const more : {"", "one_based_rank: true", "drain: FLUSH drain_period: 2"}) {
+    SCOPED_TRACE(more);
+    v1::Config config =
+        ConfigWith(StrCat("default { dct { sparsity: 0.99 lifespan: 2 ", more, " } }"));
+    config.mutable_model()->set_bottom_widths(1, 200);
+    Pair pair(config);
+    for (uint64_t step = 0; step < 5; ++step) {
+      SCOPED_TRACE(step);
+      std::vector<float> gradients = pair.DrawEighths(step);
+      for (float& value : gradients)
+        value = std::fabs(value) < 0.5f * static_cast<float>(step) ? 0 : value;
+      pair.ExpectSameStep(gradients);
+    }
+    pair.ExpectSameStep(std::vector<float>(pair.Draw(1).size()));
   }
 }
 

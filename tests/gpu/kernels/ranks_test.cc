@@ -1,0 +1,166 @@
+// The k-th largest magnitude of layers and of gathered samples: the host's, to the bit, and the
+// plans that take it.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "common/compress/rank_ask.h"
+#include "tests/gpu/kernels/operations.h"
+#include "tests/gpu/kernels/select_support.h"
+
+namespace weir::gpu {
+namespace {
+
+using compress::RankAsk;
+using kernels::LayerPlan;
+using kernels::LayerRank;
+using kernels::Taking;
+using test::Bench;
+using test::kAround;
+using test::Layers;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// Values of a layer, by their number: what they are like differs.
+using DrawValue = float (*)(RandomStream*, size_t);
+
+float Normal(RandomStream* random, size_t) { return static_cast<float>(random->NextNormal()); }
+float Eighths(RandomStream* random, size_t i) { return std::round(Normal(random, i) * 8) / 8; }
+float MostlyZeros(RandomStream* random, size_t i) {
+  return random->NextBelow(20) == 0 ? Normal(random, i) : std::copysign(0.0f, Normal(random, i));
+}
+float Zeros(RandomStream*, size_t) { return 0; }
+float Equal(RandomStream* random, size_t i) { return std::copysign(0.75f, Normal(random, i)); }
+float AllScales(RandomStream* random, size_t i) {
+  return std::ldexp(Normal(random, i), static_cast<int>(random->NextBelow(270)) - 148);
+}
+float Damaged(RandomStream* random, size_t i) {
+  if (i % 7 == 3) return std::nanf("");
+  return i % 50 == 4 ? -kInfinity : Normal(random, i);
+}
+float Nothing(RandomStream*, size_t) { return std::nanf(""); }
+float Infinities(RandomStream*, size_t) { return kInfinity; }
+
+constexpr DrawValue kValues[] = {Normal,    Eighths, MostlyZeros, Zeros,     Equal,
+                                 AllScales, Damaged, Nothing,     Infinities};
+
+const std::vector<RankAsk>& Asks() {
+  static const std::vector<RankAsk> asks = {{.sparsity = 0.99},
+                                            {.sparsity = 0.99, .more = 1},
+                                            {.sparsity = 0.29},
+                                            {.sparsity = 0},
+                                            {.sparsity = 0, .more = 1},
+                                            {.sparsity = 0.999999},
+                                            {.rank = 1},
+                                            {.rank = 100},
+                                            {.rank = 1 << 20},
+                                            {.sparsity = 1 - 1e-5}};
+  return asks;
+}
+
+// A layer of each kind of values, and what is asked of it.
+struct Asked {
+  Asked(uint32_t size, uint64_t seed) : layers(std::vector<uint32_t>(std::size(kValues), size)) {
+    RandomStream random(seed);
+    values.assign(layers.flat_count, kInfinity);  // around the layers
+    size_t at = kAround;
+    for (const DrawValue draw : kValues) {
+      for (size_t i = 0; i < size; ++i, ++at) {
+        values[at] = draw(&random, i);
+      }
+      asks.push_back(Asks()[random.NextBelow(Asks().size())]);
+    }
+  }
+  std::vector<LayerRank> Ranks() const {
+    std::vector<LayerRank> ranks;
+    for (const RankAsk& ask : asks) {
+      ranks.push_back({.is_asked = 1,
+                       .rank = static_cast<uint32_t>(ask.rank),
+                       .more = static_cast<uint32_t>(ask.more),
+                       .sparsity = ask.sparsity});
+    }
+    return ranks;
+  }
+  // Bits of what the host finds; 0: none.
+  uint32_t Expected(size_t layer, size_t size) const {
+    const auto begin = values.begin() + static_cast<ptrdiff_t>(kAround + layer * size);
+    std::vector<float> magnitudes(begin, begin + static_cast<ptrdiff_t>(size));
+    for (float& magnitude : magnitudes) magnitude = std::fabs(magnitude);
+    const auto ranked = compress::RankedOf(magnitudes, asks[layer]);
+    return ranked ? std::bit_cast<uint32_t>(*ranked) : 0;
+  }
+
+  Layers layers;
+  std::vector<float> values;
+  std::vector<RankAsk> asks;
+};
+
+struct Found {
+  std::vector<LayerRank> ranks;
+  std::vector<LayerPlan> plans;
+};
+
+// in_residual: the values are there, and gradients are 0; otherwise there is none.
+Found Find(const Bench& bench, const Asked& asked, const std::vector<LayerRank>& ranks,
+           const std::vector<LayerPlan>& plans, bool in_residual) {
+  const auto stripes = bench.Put(asked.layers.stripes);
+  const auto values = bench.Put(asked.values);
+  const auto zeros = bench.Put(std::vector<float>(asked.values.size()));
+  const auto on_device = bench.Put(ranks);
+  const auto of_plans = bench.Put(plans);
+  bench.compute.select->find_ranks(
+      bench.stream, {stripes.data(), static_cast<int64_t>(stripes.size())}, on_device.data(),
+      std::ssize(ranks), in_residual ? zeros.data() : values.data(),
+      in_residual ? values.data() : device::Pointer<float>(nullptr), of_plans.data());
+  return {bench.Get<LayerRank>(on_device.span()), bench.Get<LayerPlan>(of_plans.span())};
+}
+
+void ExpectTheHosts(const Asked& asked, size_t size, const Found& found) {
+  for (size_t layer = 0; layer < asked.asks.size(); ++layer) {
+    SCOPED_TRACE(layer);
+    const uint32_t expected = asked.Expected(layer, size);
+    EXPECT_EQ(found.ranks[layer].magnitude_bits, expected);
+    const LayerPlan& plan = found.plans[layer];
+    EXPECT_EQ(plan.taking, expected == 0 ? Taking::kNothing : Taking::kReaching);
+    EXPECT_EQ(std::bit_cast<uint32_t>(plan.least), expected);
+  }
+}
+
+TEST(RanksOnACard, AreTheHostsWhateverTheValuesAre) {
+  const LayerPlan takes{.taking = Taking::kReaching, .least = 77, .takes_rank = 1};
+  for (const uint32_t size : {1u, 2u, 31u, 100u, 257u, 4096u, 4097u, 9000u}) {
+    for (uint64_t seed = 1; seed <= (size < 1000 ? 6 : 2); ++seed) {
+      SCOPED_TRACE(testing::Message() << size << " elements, seed " << seed);
+      const Asked asked(size, seed);
+      const std::vector<LayerPlan> plans(asked.asks.size(), takes);
+      test::OnCard([&](const Bench& bench) {
+        for (const bool in_residual : {false, true}) {
+          ExpectTheHosts(asked, size, Find(bench, asked, asked.Ranks(), plans, in_residual));
+        }
+      });
+    }
+  }
+}
+
+TEST(RanksOnACard, LeaveAloneWhoeverAsksForNoneOrTakesNone) {
+  const Asked asked(100, 1);
+  std::vector<LayerRank> ranks = asked.Ranks();
+  ranks[1] = {};
+  std::vector<LayerPlan> plans(ranks.size(), {.taking = Taking::kReaching, .least = 0.5f});
+  plans[1] = {.taking = Taking::kAll};
+  test::OnCard([&](const Bench& bench) {
+    const Found found = Find(bench, asked, ranks, plans, true);
+    EXPECT_EQ(found.ranks[1].magnitude_bits, 0u);
+    EXPECT_EQ(found.plans[1].taking, Taking::kAll);
+    EXPECT_EQ(found.ranks[0].magnitude_bits, asked.Expected(0, 100));
+    for (const size_t layer : {0, 3}) {
+      EXPECT_EQ(found.plans[layer].taking, Taking::kReaching);
+      EXPECT_EQ(found.plans[layer].least, 0.5f);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace weir::gpu
