@@ -2,52 +2,45 @@
 
 #include <algorithm>
 
-#include "common/base/check.h"
-
 namespace weir::compress {
-namespace {
-
-// A fifth more than is needed, so that it seldom grows.
-size_t WithRoom(size_t count) { return count + count / 5; }
-
-template <typename T>
-void CopyRange(device::Stream& stream, device::Span<const T> from, size_t begin, size_t end,
-               const device::PinnedBuffer<T>& to) {
-  stream.CopyToHost<T>(from.subspan(begin, end - begin), to.span().subspan(begin, end - begin));
-}
-
-}  // namespace
 
 void DeviceSelection::MakeRoom(device::Device& device, size_t stripe_count) {
+  if (device_ != &device) {
+    device_ = &device;
+    selected_ = device.MakeEvent();
+    copies_ = device.MakeStream();
+  }
   if (ends.size() == stripe_count) return;
   ends = {device, stripe_count, "selection"};
   discarded = {device, stripe_count, "selection"};
 }
 
-Status DeviceSelection::Download(device::Device& device, device::Stream& stream,
-                                 device::Span<const uint16_t> offsets,
-                                 device::Span<const float> values) {
-  ends.Download(stream, ends.size());
-  discarded.Download(stream, discarded.size());
-  size_t begin = std::min(values_.size(), WithRoom(last_count_));
-  CopyRange(stream, offsets, 0, begin, offsets_);
-  CopyRange(stream, values, 0, begin, values_);
-  WEIR_RETURN_IF_ERROR(stream.Synchronize());
+Status DeviceSelection::DownloadCounts(device::Stream& stream) {
+  stream.Record(selected_.get());
+  copies_->Wait(*selected_);
+  ends.Download(*copies_, ends.size());
+  discarded.Download(*copies_, discarded.size());
+  WEIR_RETURN_IF_ERROR(copies_->Synchronize());
+  // It has done all by now; it tells whether that failed.
+  return stream.Synchronize();
+}
+
+Status DeviceSelection::StartDownload(device::Span<const uint16_t> offsets,
+                                      device::Span<const float> values, device::Event* read) {
   const size_t count = ends.size() == 0 ? 0 : ends.host().back();
   if (count > values.size || !std::ranges::is_sorted(ends.host())) {
     return Internal("what a card selected makes no sense: its stripes do not follow each other");
   }
-  last_count_ = count;
-  if (count <= begin) return OkStatus();
   if (values_.size() < count) {
-    const size_t room = std::min(WithRoom(count), values.size);
-    offsets_ = {device, room, "what is sent"};
-    values_ = {device, room, "what is sent"};
-    begin = 0;
+    // A fifth more than is needed, so that it seldom grows.
+    const size_t room = std::min(count + count / 5, values.size);
+    offsets_ = {*device_, room, "what is sent"};
+    values_ = {*device_, room, "what is sent"};
   }
-  CopyRange(stream, offsets, begin, count, offsets_);
-  CopyRange(stream, values, begin, count, values_);
-  return stream.Synchronize();
+  copies_->CopyToHost<uint16_t>(offsets.first(count), offsets_.span().first(count));
+  copies_->CopyToHost<float>(values.first(count), values_.span().first(count));
+  copies_->Record(read);
+  return OkStatus();
 }
 
 }  // namespace weir::compress

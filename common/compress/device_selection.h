@@ -1,10 +1,15 @@
 // What left of the layers in a step on a device, where the host can read it.
 //
+// Copies are made in a stream of their own, so that neither the step's stream nor another step
+// waits for them: first how many elements left, and then these, and no more of the room for them.
+//
 // Place in the life of a batch: residual += gradient -> **select** -> encode -> push.
-// Thread rule: one thread's; reused. Owns the copies, which grow to the largest step so far.
+// Thread rule: one thread's; reused. Owns the copies, which grow to the largest step so far. The
+// device outlives it.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -30,11 +35,15 @@ class DeviceSelection {
 
   // For a step of so many stripes.
   void MakeRoom(device::Device& device, size_t stripe_count);
-  // All that left: offsets and values of stripes as `ends` has them on the device. Waits for the
-  // stream; mostly once, for as many as left in the step before come with the word how many there
-  // are.
-  Status Download(device::Device& device, device::Stream& stream,
-                  device::Span<const uint16_t> offsets, device::Span<const float> values);
+
+  // What the step's stream has of ends and discarded, once it has them. Waits for that.
+  Status DownloadCounts(device::Stream& stream);
+  // Begins to copy what left, as many as `ends` says, of the step whose counts are there. read:
+  // recorded behind it.
+  Status StartDownload(device::Span<const uint16_t> offsets, device::Span<const float> values,
+                       device::Event* read);
+  // Until it is there.
+  Status Await() { return copies_->Synchronize(); }
 
   std::vector<StepPlan> plans;       // by layer
   std::vector<bool> is_dense;        // by layer: every element left, and offsets say nothing
@@ -42,9 +51,11 @@ class DeviceSelection {
   device::Mirror<double> discarded;  // by stripe
 
  private:
+  device::Device* device_ = nullptr;
   device::PinnedBuffer<uint16_t> offsets_;
   device::PinnedBuffer<float> values_;
-  size_t last_count_ = 0;  // of values
+  std::unique_ptr<device::Event> selected_;
+  std::unique_ptr<device::Stream> copies_;
 };
 
 }  // namespace weir::compress

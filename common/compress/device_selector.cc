@@ -28,6 +28,7 @@ DeviceSelector::DeviceSelector(const kernels::Compute& compute, std::vector<Laye
   }
   offsets_ = {device, element_count, "selection"};
   values_ = {device, element_count, "selection"};
+  read_ = device.MakeEvent();
   planner_.emplace(compute_, layers_, stripes());
 }
 
@@ -84,21 +85,30 @@ Status DeviceSelector::Select(device::Stream& stream, device::Pointer<const floa
   WEIR_RETURN_IF_ERROR(planner_->Plan(stream, From(gradients), &selection->plans));
   watched_.Gather(stream, gradients, residual_.data());
   watched_.Download(stream);
-  compute_.select->accumulate_and_select(stream, stripes(), planner_->on_device(), From(gradients),
-                                         {selection->ends.device().data, offsets_.data(),
-                                          values_.data(), selection->discarded.device().data});
-  WEIR_RETURN_IF_ERROR(
-      selection->Download(*compute_.device, stream, offsets_.span(), values_.span()));
+  EnqueueSelection(stream, From(gradients), *selection);
+  WEIR_RETURN_IF_ERROR(selection->DownloadCounts(stream));
   WEIR_RETURN_IF_ERROR(CheckWatched());
   planner_->TakeRanks(selection->plans);
-  selection->is_dense.clear();
+  selection->is_dense = WhichAreDense();
+  CountDiscarded(*selection);
+  return selection->StartDownload(offsets_.span(), values_.span(), read_.get());
+}
+
+void DeviceSelector::EnqueueSelection(device::Stream& stream, const kernels::SelectFrom& from,
+                                      const DeviceSelection& selection) {
+  stream.Wait(*read_);  // those of the step before
+  compute_.select->accumulate_and_select(stream, stripes(), planner_->on_device(), from,
+                                         {selection.ends.device().data, offsets_.data(),
+                                          values_.data(), selection.discarded.device().data});
+}
+
+std::vector<bool> DeviceSelector::WhichAreDense() const {
+  std::vector<bool> is_dense;
   for (size_t i = 0; i < layers_.size(); ++i) {
     const kernels::Taking taking = planner_->taken(i).taking;
-    selection->is_dense.push_back(taking == kernels::Taking::kAll ||
-                                  taking == kernels::Taking::kMeans);
+    is_dense.push_back(taking == kernels::Taking::kAll || taking == kernels::Taking::kMeans);
   }
-  CountDiscarded(*selection);
-  return OkStatus();
+  return is_dense;
 }
 
 void DeviceSelector::CountDiscarded(const DeviceSelection& selection) const {

@@ -5,10 +5,13 @@
 //
 // Place in the life of a batch: backward -> **residual += gradient -> select** -> encode -> push.
 // Thread rule: any thread, each with its own stream and selection; one step at a time has the
-// residual, and keeps it until its selection is there. Borrows the device and what layers name.
+// residual and the policies, and keeps them until its thresholds and counts are there. What it
+// selected is copied behind that: a step that comes meanwhile selects once those copies are made,
+// by an event. Borrows the device and what layers name.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -38,8 +41,9 @@ class DeviceSelector {
   // Where backward passes add up a layer's squares; of policies that keep such sums.
   device::Span<float> SquareSumsOf(size_t layer) const;
 
-  // A step's selection; the stream has the gradients, flat. Waits for it. Internal, with the name
-  // of the layer, where a gradient that must be finite is not.
+  // A step's selection; the stream has the gradients, flat. Waits until it is made, and not until
+  // it is copied: the selection is to be awaited. The stream is free by then. Internal, with the
+  // name of the layer, where a gradient that must be finite is not.
   Status Select(device::Stream& stream, device::Pointer<const float> gradients,
                 DeviceSelection* selection);
   // Once the step has ended for its policies (Policy::EndStep): drains what some of them give up, a
@@ -57,7 +61,10 @@ class DeviceSelector {
   void PlaceLayers();
   kernels::StripesView stripes() const;
   kernels::SelectFrom From(device::Pointer<const float> gradients) const;
+  void EnqueueSelection(device::Stream& stream, const kernels::SelectFrom& from,
+                        const DeviceSelection& selection);
   Status CheckWatched() const;
+  std::vector<bool> WhichAreDense() const;
   void CountDiscarded(const DeviceSelection& selection) const;
   // A layer's part of what is flat.
   device::Span<float> PartOf(const device::Buffer<float>& flat, size_t layer) const;
@@ -72,6 +79,7 @@ class DeviceSelector {
   device::Mirror<kernels::StripePlace> places_;
   device::Buffer<uint16_t> offsets_;
   device::Buffer<float> values_;
+  std::unique_ptr<device::Event> read_;  // recorded once the last step's are copied
   std::optional<DevicePlanner> planner_;
   PlacedMagnitudes watched_;  // of layers that must be finite
 };

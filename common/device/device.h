@@ -61,7 +61,8 @@ class Stream {
   virtual void Repeat(uint64_t /*key*/, FunctionRef<void()> enqueue) { enqueue(); }
 
   virtual void Record(Event* event) = 0;
-  // What is enqueued from here on happens after the event.
+  // What is enqueued from here on happens after the event, as it was last recorded; one that never
+  // was is not waited for.
   virtual void Wait(const Event& event) = 0;
 
   // Until all has happened. The first error since the stream was made.

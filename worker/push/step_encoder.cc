@@ -134,6 +134,7 @@ Result<std::vector<session::Body>> StepEncoder::Finish(const Dense& dense, const
   }
   auto dense_writers = scratch->dense_sizes.MakeWriters(layout_.server_count());
   auto row_writers = scratch->row_sizes.MakeWriters(layout_.server_count());
+  if (selector_ != nullptr) WEIR_RETURN_IF_ERROR(scratch->selection.Await());
   EncodeLayers(dense, is_agreed, dense_writers, scratch);
   if (selector_ != nullptr) WEIR_RETURN_IF_ERROR(selector_->EndStep(scratch->selection));
   rows_.Encode(batch, rows, row_writers, &scratch->rows);

@@ -1,8 +1,10 @@
-// Selection on a card: a threshold that a sample gives is not awaited.
+// Selection on a card by the streams' events: a threshold that a sample gives is not awaited, and
+// what a step selected stays until it is copied, whatever other streams do.
 #include "common/compress/device_selector.h"
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -106,6 +108,60 @@ TEST(DevicePlannerOnACard, DoesNotAwaitTheRankOfASample) {
 TEST(DevicePlannerOnACard, AwaitsASample) {
   if (!test::kIsEmulated) GTEST_SKIP() << "a real one runs before anybody waits";
   EXPECT_FALSE(TwoPlans("sidco { sparsity: 0.99 }").second().ok());
+}
+
+// What steps of two streams sent, one behind the other.
+class TwoStreams {
+ public:
+  TwoStreams() : selector_(layer_.compute(), {layer_.layer()}, kElements) {}
+
+  // awaits: each step's before the next one begins.
+  std::vector<float> Sent(bool awaits) {
+    std::vector<float> sent;
+    for (int round = 0; round < 3; ++round) {
+      for (Step& step : steps_) {
+        EXPECT_TRUE(selector_.Select(*step.stream, step.gradient.data(), &step.selection).ok());
+        if (awaits) {
+          EXPECT_TRUE(step.selection.Await().ok());
+        }
+      }
+      for (Step& step : steps_) Append(&step.selection, &sent);
+    }
+    return sent;
+  }
+
+ private:
+  struct Step {
+    device::Buffer<float> gradient;
+    std::unique_ptr<device::Stream> stream;
+    DeviceSelection selection = {};
+  };
+
+  // With the offsets, that sent nothing be overlooked.
+  static void Append(DeviceSelection* selection, std::vector<float>* sent) {
+    EXPECT_TRUE(selection->Await().ok());
+    for (size_t stripe = 0; stripe < selection->ends.size(); ++stripe) {
+      const auto of_stripe = selection->stripe(stripe);
+      sent->insert(sent->end(), of_stripe.values.begin(), of_stripe.values.end());
+      sent->insert(sent->end(), of_stripe.offsets.begin(), of_stripe.offsets.end());
+    }
+  }
+
+  const CardLayer layer_{"dct { sparsity: 0.9 lifespan: 2 }"};
+  DeviceSelector selector_;
+  std::array<Step, 2> steps_ = {Step{layer_.Put(Drawn(1)), layer_.MakeStream()},
+                                Step{layer_.Put(Drawn(2)), layer_.MakeStream()}};
+};
+
+TEST(DeviceSelectorOnACard, KeepsWhatAStepSelectedUntilItIsCopied) {
+  WEIR_SKIP_WITHOUT_A_CARD();
+  for (uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE(seed);
+    test::SetCardOrder(seed);
+    const std::vector<float> expected = TwoStreams().Sent(true);
+    EXPECT_GT(expected.size(), 3000u);
+    EXPECT_EQ(TwoStreams().Sent(false), expected);
+  }
 }
 
 }  // namespace
