@@ -78,6 +78,7 @@ class Trainer::Thread {
   Status RunChunk(ChunkWork& chunk) {
     prepared_.clear();
     finisher_.rows().ForgetAhead();
+    begun_ = nullptr;
     has_left_ = false;
     while (true) {
       while (std::unique_ptr<Prepared> next = PrepareNext(chunk)) {
@@ -121,10 +122,14 @@ class Trainer::Thread {
 
   Status Step(ChunkWork& chunk, Prepared& prepared) {
     const double idle_before = stream_->idle_seconds();
-    WEIR_ASSIGN_OR_RETURN(const device::Span<const float> rows,
-                          finisher_.rows().Await(prepared.pull.get(), prepared.row_elements));
-    if (chunk.is_test()) return Score(chunk, prepared, rows);
-    WEIR_RETURN_IF_ERROR(Train(chunk, prepared, rows));
+    if (begun_ != &prepared) {
+      WEIR_ASSIGN_OR_RETURN(const device::Span<const float> rows,
+                            finisher_.rows().Await(prepared.pull.get(), prepared.row_elements));
+      if (chunk.is_test()) return Score(chunk, prepared, rows);
+      WEIR_RETURN_IF_ERROR(Begin(prepared, rows));
+    }
+    begun_ = nullptr;
+    WEIR_RETURN_IF_ERROR(Train(chunk, prepared));
     trainer_.counters_.AddDeviceIdle(stream_->idle_seconds() - idle_before);
     return OkStatus();
   }
@@ -148,16 +153,42 @@ class Trainer::Thread {
     return OkStatus();
   }
 
-  Status Train(ChunkWork& chunk, const Prepared& prepared, device::Span<const float> rows) {
+  // Enqueues a step up to its gradients.
+  Status Begin(const Prepared& prepared, device::Span<const float> rows) {
     StepGradients step;
     step.batch = &prepared.batch;
-    step.pull = prepared.pull.get();
-    step.mark = trainer_.client_->MarkRead();
+    step.mark = mark_ = trainer_.client_->MarkRead();
     model::GradientBuffers gradients = finisher_.Gradients(prepared.row_elements);
     gradients.listener = finisher_.Begin(step);
     WEIR_RETURN_IF_ERROR(model_.StartTraining(*stream_, trainer_.client_->replica(), prepared.batch,
                                               rows, batch_size_, gradients));
     trainer_.counters_.AddSplits(model_.TakeSplitCounts());
+    return OkStatus();
+  }
+
+  // The next batch's, while what a device selected of this one is copied, encoded and pushed: where
+  // its rows are there and no answer is awaited first. This one has its credit, so no more batches
+  // are at work than may be. With splits that would wait for the device.
+  Status BeginNext() {
+    if (trainer_.awaits_answers_ || prepared_.empty()) return OkStatus();
+    if (!trainer_.config_.pipeline().split().empty()) return OkStatus();
+    const Prepared& next = *prepared_.front();
+    if (!finisher_.rows().are_ahead(next.pull.get())) return OkStatus();
+    if (!finisher_.HasRoom(next.row_elements)) return OkStatus();
+    begun_ = &next;
+    WEIR_ASSIGN_OR_RETURN(const device::Span<const float> rows,
+                          finisher_.rows().Await(next.pull.get(), next.row_elements));
+    return Begin(next, rows);
+  }
+
+  // A step that is begun.
+  Status Train(ChunkWork& chunk, const Prepared& prepared) {
+    StepGradients step;
+    step.batch = &prepared.batch;
+    step.pull = prepared.pull.get();
+    step.mark = mark_;
+    Status of_next;
+    step.once_taken = [&] { of_next = BeginNext(); };
     // While a device computes.
     std::unique_ptr<Prepared> next = PrepareNext(chunk);
     step.next = next.get();
@@ -169,6 +200,7 @@ class Trainer::Thread {
                           finisher_.Finish(
                               step, [this] { return model_.AwaitLoss(); }, &chunk, prepared.range));
     if (next != nullptr) prepared_.push_back(std::move(next));
+    WEIR_RETURN_IF_ERROR(of_next);
     return trainer_.awaits_answers_ ? trainer_.client_->AwaitAccepted(sequence) : OkStatus();
   }
 
@@ -183,6 +215,8 @@ class Trainer::Thread {
   const bool masks_;  // splits leave something out
   std::vector<float> probabilities_, unmasked_;
   std::deque<std::unique_ptr<Prepared>> prepared_;
+  const Prepared* begun_ = nullptr;  // before its turn
+  ReadMark mark_;                    // of the step that was begun last
   std::vector<std::unique_ptr<Prepared>> spare_;
 };
 

@@ -91,6 +91,7 @@ Result<ServerClient::Encoded> ServerClient::EncodeAgreed(const StepGradients& st
 
 Result<StepEncoder::Dense> ServerClient::DenseOf(const StepGradients& step) const {
   StepEncoder::Dense dense{.on_host = {}, .on_device = step.dense.data, .stream = step.stream};
+  if (!device_.is_host()) dense.once_taken = &step.once_taken;
   if (encoder_.on_host().empty()) return dense;
   thread_local HostGradients gradients;
   WEIR_ASSIGN_OR_RETURN(dense.on_host,

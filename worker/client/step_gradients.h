@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -58,6 +59,9 @@ struct StepGradients {
   uint64_t offset = 0;  // rows of the lease that are finished
   RoundOfPush round;
   double* waited_seconds = nullptr;  // if not null: what the push waits for credit is added
+  // Called while the push is made, on a device with memory of its own: nobody reads `dense` there
+  // any more, and the stream is free. Not where a step goes without a push.
+  std::function<void()> once_taken = {};
 };
 
 }  // namespace weir::worker

@@ -132,6 +132,7 @@ Result<std::vector<session::Body>> StepEncoder::Finish(const Dense& dense, const
   if (selector_ != nullptr) {
     WEIR_RETURN_IF_ERROR(selector_->Select(*dense.stream, dense.on_device, &scratch->selection));
   }
+  if (dense.once_taken != nullptr && *dense.once_taken) (*dense.once_taken)();
   auto dense_writers = scratch->dense_sizes.MakeWriters(layout_.server_count());
   auto row_writers = scratch->row_sizes.MakeWriters(layout_.server_count());
   if (selector_ != nullptr) WEIR_RETURN_IF_ERROR(scratch->selection.Await());

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -57,8 +58,9 @@ class StepEncoder {
   struct Dense {
     std::span<const float> on_host;  // that of layers on_host(); empty where there are none
     device::Pointer<const float> on_device;
-    device::Stream* stream = nullptr;  // null on the CPU
-    uint32_t first_gone = UINT32_MAX;  // layers from this tensor on left with EncodePart
+    device::Stream* stream = nullptr;                   // null on the CPU
+    uint32_t first_gone = UINT32_MAX;                   // layers from here on left by EncodePart
+    const std::function<void()>* once_taken = nullptr;  // StepGradients'; may be null or empty
   };
   // The layers whose gradients are, in order.
   std::span<const TensorSpec* const> on_host() const { return on_host_; }

@@ -48,6 +48,11 @@ class StepFinisher {
 
   // Room for a batch's gradients, good until the next one's.
   model::GradientBuffers Gradients(size_t row_element_count);
+  // Whether that leaves what the host has of the batch before where it is.
+  bool HasRoom(size_t row_element_count) const {
+    return row_gradients_.size() >= row_element_count &&
+           (!needs_row_squares_ || row_squares_.size() >= row_element_count / dimension_);
+  }
 
   // Before the backward pass that fills them: who is to hear of each layer; null: nobody.
   model::GradientListener* Begin(const StepGradients& step);

@@ -29,6 +29,8 @@ class StepRows {
   // The same of the batch behind it, before that is awaited: nothing where the client's rows must
   // not come early, or the device is the host.
   Status AwaitAhead(RowPull* pull, size_t element_count);
+  // Whether those are there: Await takes them without a wait.
+  bool are_ahead(const RowPull* pull) const { return ahead_ != nullptr && ahead_ == pull; }
   // Nobody wants those any more.
   void ForgetAhead() { ahead_ = nullptr; }
 
