@@ -24,6 +24,7 @@ constexpr Section kSections[] = {
      "embedding rows of one partition: reads, updates by row-wise Adagrad, pulls while it grows",
      BenchStore, kOneProcessor},
     {"transport", "messages between two threads over tcp on this machine", BenchTransport},
+    {"overlap", "products of steps beside pushes that are sent meanwhile", BenchOverlap},
     {"distributed", "one server and one trainer on this machine, beside one process",
      BenchDistributed},
     {"network", "training behind 1 Gbit/s and 100 Mbit/s: DCT beside sending everything",

@@ -20,6 +20,7 @@
 #include "tools/bench/peer_script.h"
 #include "tools/bench/processors.h"
 #include "tools/bench/sections.h"
+#include "tools/bench/step_layers.h"
 #include "tools/bench/training_run.h"
 #include "worker/model/dlrm.h"
 
@@ -253,6 +254,7 @@ Result<Lines> BenchStep(const Options& options) {
     if (options.quick && batch > 128) break;
     const std::string name = StrCat("batch_", batch);
     WEIR_RETURN_IF_ERROR(MeasureBoth(name, batch, v1::ModelConfig::F32, options, &lines));
+    WEIR_RETURN_IF_ERROR(MeasureLayers(batch, options, &lines));
     if (!kernels::CpuIsFasterInBf16()) continue;
     WEIR_RETURN_IF_ERROR(
         MeasureBoth("bf16/" + name, batch, v1::ModelConfig::BF16, options, &lines));
