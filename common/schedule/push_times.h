@@ -34,7 +34,8 @@ struct Costs {
   double startup_seconds = 0;  // of each message that has elements: alpha
   double element_seconds = 0;  // of each element selected from, at the density of the run: beta
   // How much longer everything computed takes while a message is under way; at least 1, which is
-  // not at all. They share cores and memory where a processor trains.
+  // not at all. They share cores and memory where a processor trains. `weir-bench overlap` tells it
+  // of a machine.
   double sending_slowdown = 1;
   double forward_seconds = 0;  // of a step before its backward pass
 };
