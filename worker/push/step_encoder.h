@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -25,6 +24,7 @@
 #include "worker/link/agreed_pieces.h"
 #include "worker/push/agreeing_rules.h"
 #include "worker/push/body_sizes.h"
+#include "worker/push/dense_gradients.h"
 #include "worker/push/layer_encoder.h"
 #include "worker/push/row_encoder.h"
 
@@ -54,15 +54,8 @@ class StepEncoder {
     RowEncoder::Scratch rows;
   };
 
-  // Flat gradients, where they are looked at.
-  struct Dense {
-    std::span<const float> on_host;  // that of layers on_host(); empty where there are none
-    device::Pointer<const float> on_device;
-    device::Stream* stream = nullptr;                   // null on the CPU
-    uint32_t first_gone = UINT32_MAX;                   // layers from here on left by EncodePart
-    const std::function<void()>* once_taken = nullptr;  // StepGradients'; may be null or empty
-  };
-  // The layers whose gradients are, in order.
+  using Dense = DenseGradients;
+  // The layers whose gradients are read on the host, in order.
   std::span<const TensorSpec* const> on_host() const { return on_host_; }
 
   // A body per server: parts of dense frames, then of row frames. Internal, with the name of the
