@@ -23,8 +23,7 @@ using kernels::Precision;
 
 double backward_seconds = 0;  // of the kernels of TimedBackward, in the batch at hand
 
-// An entry of the CPU's kernels that is timed.
-template <auto entry>
+template <auto entry>  // of the CPU's kernels, timed
 struct Wrap;
 template <typename... Arguments, void (*DeviceKernels::*entry)(Arguments...)>
 struct Wrap<entry> {
@@ -39,7 +38,7 @@ struct Wrap<entry> {
 
 const DeviceKernels& TimedBackward() {
   using Table = DeviceKernels;
-  static const DeviceKernels timed = [] {
+  static const Table timed = [] {
     Table table = *kernels::CpuCompute(Precision::kF32).kernels;
     table.linear_backward_data = Wrap<&Table::linear_backward_data>::Call;
     table.linear_backward_weight = Wrap<&Table::linear_backward_weight>::Call;
@@ -178,8 +177,9 @@ Status MeasureLayers(int64_t batch, const Options& options, Lines* lines) {
   const int64_t slice_rows = kernels::CpuCompute(Precision::kF32).slice_rows;
   const auto batches = RandomBatches(batch, options.quick ? 1 : static_cast<int>(16'384 / batch));
   const std::vector<Way> ways = Ways(batch, slice_rows);
-  std::vector<std::function<double()>> works;
-  for (const Way& way : ways) works.emplace_back([&] { return way.run->Train(batches); });
+  std::vector<std::function<double()>> works(ways.size());
+  for (size_t i = 0; i < ways.size(); ++i)
+    works[i] = [&, i] { return ways[i].run->Train(batches); };
   const std::vector<double> median = MedianOwnSeconds(options.repeats, works);
   const std::string name = StrCat("step/batch_", batch);
   const auto pass = static_cast<double>(batch * std::ssize(batches));

@@ -1,6 +1,5 @@
 #include "worker/model/mlp.h"
 
-#include <ranges>
 #include <utility>
 
 #include "common/base/check.h"
@@ -115,7 +114,7 @@ void Mlp::Backward(device::Stream& stream, device::Pointer<const float> paramete
 }
 
 void Mlp::TellWhole(device::Stream& stream, GradientListener* listener) const {
-  for (const Layer& layer : std::views::reverse(layers_)) Tell(stream, layer, listener);
+  for (size_t i = layers_.size(); i-- > 0;) Tell(stream, layers_[i], listener);
 }
 
 void Mlp::BackwardWeight(device::Stream& stream, const Layer& layer,

@@ -1,7 +1,5 @@
 #include "worker/model/stage.h"
 
-#include <ranges>
-
 #include "common/base/check.h"
 #include "common/base/strings.h"
 #include "worker/model/finite.h"
@@ -104,7 +102,7 @@ void Stage::TellWhole(device::Stream& stream, GradientListener* listener) const 
 
 void TellWhole(std::span<const Stage> stages, device::Stream& stream, GradientListener* listener) {
   if (listener == nullptr) return;
-  for (const Stage& stage : std::views::reverse(stages)) stage.TellWhole(stream, listener);
+  for (size_t i = stages.size(); i-- > 0;) stages[i].TellWhole(stream, listener);
 }
 
 std::string Stage::FirstNonFinite(device::Stream& stream, device::Pointer<const float> parameters,
