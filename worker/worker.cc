@@ -188,6 +188,8 @@ Result<v1::RunReport> Worker::RunLoop() {
     ShowEvaluations(reply.progress());
     if (reply.has_failed()) return FailedPrecondition(reply.failed());
     if (reply.concurrency() > 0) TakeConcurrency(reply.concurrency());
+    if (reply.rank() < reply.trainer_count())
+      client_->SetPlace(reply.rank(), reply.trainer_count());
     if (reply.has_chunk()) {
       WEIR_RETURN_IF_ERROR(TakeLease(reply.chunk()));
       while (at_work_.size() >= kChunksInHand) WEIR_RETURN_IF_ERROR(FinishOldest());

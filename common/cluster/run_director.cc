@@ -170,7 +170,7 @@ v1::WorkReply RunDirector::Next(Seat member, int64_t now_ms, bool may_look) {
   asked_.insert(member);
   if (std::optional<v1::ChunkLease> lease = LendNext(member, now_ms, may_look)) {
     ++work_;
-    if (lease->split() == v1::TRAIN) reply.set_concurrency(ShareOfEach());
+    if (lease->split() == v1::TRAIN) TellOfOthers(member, &reply);
     *reply.mutable_chunk() = *std::move(lease);
   } else {
     reply.set_wait_ms(kept_out_ ? kKeptOutWaitMs : kWaitMs);
@@ -215,6 +215,13 @@ bool RunDirector::MustAwaitPlace(LeaseBook* book, Seat member, int64_t now_ms) {
   if (!book->IsLookedFor(member)) return false;
   const int64_t since_ms = await_place_.emplace(member, now_ms).first->second;
   return now_ms - since_ms < kLongestLookMs;
+}
+
+void RunDirector::TellOfOthers(Seat member, v1::WorkReply* reply) const {
+  reply->set_concurrency(ShareOfEach());
+  reply->set_trainer_count(static_cast<uint32_t>(asked_.size()));
+  const auto before = std::distance(asked_.begin(), asked_.find(member));
+  reply->set_rank(static_cast<uint32_t>(before));
 }
 
 // Those that ask and can be at work: the first ones get no more than will be theirs.

@@ -143,6 +143,8 @@ class RunDirector {
   std::optional<v1::ChunkLease> LendToTrain(Seat member, int64_t now_ms, bool may_look);
   std::optional<v1::ChunkLease> Lend(LeaseBook* book, Seat member, int64_t now_ms, bool may_look);
   bool MustAwaitPlace(LeaseBook* book, Seat member, int64_t now_ms);
+  // What a trainer does depends on how many there are.
+  void TellOfOthers(Seat member, v1::WorkReply* reply) const;
   uint32_t ShareOfEach() const;
   void StepPhase(int64_t now_ms);
   void BeginEvaluation(int64_t now_ms);

@@ -79,6 +79,8 @@ class ParameterClient {
   virtual Result<uint64_t> Push(const StepGradients& step) = 0;
 
   // Pushes that may be in flight from now on.
+  // Which of how many trainers this one is, rank < trainer_count; from time to time.
+  virtual void SetPlace(uint32_t /*rank*/, uint32_t /*trainer_count*/) {}
   virtual void SetWindow(int /*window*/) {}
 
   // Until every server has answered all pushes up to this one.

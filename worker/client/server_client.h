@@ -52,6 +52,9 @@ class ServerClient : public ParameterClient {
   ReadMark MarkRead() override;
   std::unique_ptr<BegunPush> BeginPush(const StepGradients& step) override;
   Result<uint64_t> Push(const StepGradients& step) override;
+  void SetPlace(uint32_t rank, uint32_t trainer_count) override {
+    encoder_.SetPlace(rank, trainer_count);
+  }
   void SetWindow(int window) override { link_.SetWindow(window); }
   Status AwaitAccepted(uint64_t sequence) override { return link_.AwaitAccepted(sequence); }
   Status Refresh() override;

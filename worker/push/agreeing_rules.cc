@@ -45,7 +45,10 @@ std::vector<std::unique_lock<std::mutex>> AgreeingRules::ProposeAlone(
   std::vector<std::unique_lock<std::mutex>> locks;
   for (const auto& rule : rules_) {
     locks.push_back(rule->Lock());
-    rule->Begin({.step = rule->NextStep()}, dense);
+    const Place place = place_;
+    rule->Begin(
+        {.step = rule->NextStep(), .rank = place.rank, .world = place.world, .agrees = false},
+        dense);
     rule->LearnOwn();
   }
   return locks;

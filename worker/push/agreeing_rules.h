@@ -4,6 +4,8 @@
 // Thread rule: any thread; Propose and Learn of one step at a time. Borrows the layers.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -33,6 +35,12 @@ class AgreeingRules {
   std::vector<session::Body> Propose(const compress::Turn& turn, std::span<const float> dense,
                                      v1::Proposal* header);
   void Learn(const AgreedPieces& agreed, const v1::Agreement& words);
+  // Which of how many trainers this one is, where nobody is asked. Any thread; alone until then.
+  struct Place {
+    uint32_t rank = 0;
+    uint32_t world = 1;
+  };
+  void SetPlace(const Place& place) { place_ = place; }
   // Nobody is asked. The layers are this step's while the locks are held.
   std::vector<std::unique_lock<std::mutex>> ProposeAlone(std::span<const float> dense);
 
@@ -46,6 +54,7 @@ class AgreeingRules {
 
  private:
   const ModelLayout& layout_;
+  std::atomic<Place> place_;
   std::vector<std::pair<const v1::PolicyRule*, std::vector<LayerEncoder*>>> added_;
   std::vector<std::unique_ptr<AgreeingLayers>> rules_;
 };

@@ -64,13 +64,14 @@ class StepEncoder {
   Result<std::vector<session::Body>> Encode(const Dense& dense, const data::Batch& batch,
                                             const BatchRows& rows, Scratch* scratch);
 
-  // Trainers of a round agree on what they send of some layers.
+  // Trainers of a round agree on what they send of some layers; elsewhere each has a place.
   bool agrees() const { return !agreeing_.empty(); }
+  void SetPlace(uint32_t rank, uint32_t world) { agreeing_.SetPlace({rank, world}); }
   // Of such a round, before EncodeAgreed: takes those layers' gradients in, and says what is
   // proposed of them: a body per server, and words in the header. Fails as Encode does.
   Result<std::vector<session::Body>> Propose(const Dense& dense, const compress::Turn& turn,
                                              v1::Proposal* header);
-  // In Encode's place, once all have agreed.
+  // In Encode's place.
   Result<std::vector<session::Body>> EncodeAgreed(const Dense& dense, const data::Batch& batch,
                                                   const BatchRows& rows, const AgreedPieces& agreed,
                                                   const v1::Agreement& words, Scratch* scratch);
@@ -101,7 +102,6 @@ class StepEncoder {
                                             Scratch* scratch);
   void EncodeLayers(const Dense& dense, bool is_agreed, std::vector<session::BodyWriter>& writers,
                     Scratch* scratch);
-  // In the order of the selector's layers: those that are on the device.
   template <typename Visit>
   void ForEachOnDevice(const Visit& visit) const;
   size_t DeviceIndex(const LayerEncoder& layer) const;

@@ -514,6 +514,18 @@ TEST(RunDirector, TellsEachMemberItsPartOfWhatMayBeAtWork) {
   EXPECT_EQ(run.director.Next(kThird, run.now_ms).concurrency(), 2u);
 }
 
+// Seats in their order, of those that have asked.
+TEST(RunDirector, TellsATrainerWhichOfHowManyItIs) {
+  TrialRun run(PlanOfConcurrency(0));
+  run.director.Next(kSecond, run.now_ms);
+  const v1::WorkReply first = run.director.Next(kFirst, run.now_ms);
+  EXPECT_EQ(first.trainer_count(), 2u);
+  EXPECT_EQ(first.rank(), 0u);
+  const v1::WorkReply third = run.director.Next(kThird, run.now_ms);
+  EXPECT_EQ(third.trainer_count(), 3u);
+  EXPECT_EQ(third.rank(), 2u);
+}
+
 TEST(RunDirector, EvaluatesWithAllMembersFromTheStart) {
   TrialRun run(PlanOfConcurrency(100), 10, 35);
   run.Complete(kFirst, run.TakeTrain(kFirst));
