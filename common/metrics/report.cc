@@ -177,6 +177,8 @@ class Merger {
     sum.set_bytes(sum.bytes() + layer.bytes());
     sum.set_discarded_l1(sum.discarded_l1() + layer.discarded_l1());
     sum.set_encode_seconds(sum.encode_seconds() + layer.encode_seconds());
+    sum.set_age_p50(std::max(sum.age_p50(), layer.age_p50()));
+    sum.set_age_p99(std::max(sum.age_p99(), layer.age_p99()));
     if (layer.has_threshold()) AddThreshold(layer, &sum);
     return OkStatus();
   }

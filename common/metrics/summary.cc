@@ -78,6 +78,8 @@ Json TotalLayersJson(const v1::WorkerReport& total) {
         {"share_without_credit", Ratio(static_cast<double>(layer.steps_without_credit()), steps)},
         {"discarded_l1", layer.discarded_l1()},
         {"encode_seconds", layer.encode_seconds()},
+        {"age_p50", layer.age_p50()},
+        {"age_p99", layer.age_p99()},
     });
   }
   return layers;

@@ -18,7 +18,11 @@ uint32_t StripeCount(const PieceSpec& piece) {
 
 LayerEncoder::LayerEncoder(const v1::PolicyRule& rule, const ModelLayout& layout,
                            const TensorSpec& tensor, uint64_t seed, bool is_on_device)
-    : layout_(layout), tensor_(tensor), rule_(rule), policy_(compress::MakePolicy(rule)) {
+    : layout_(layout),
+      tensor_(tensor),
+      rule_(rule),
+      policy_(compress::MakePolicy(rule)),
+      ages_(tensor.element_count()) {
   scope_.tensor = tensor.id;
   scope_.element_count = tensor.element_count();
   scope_.values = rule.values() == v1::BF16 ? wire::ValueCoding::kBf16 : wire::ValueCoding::kF32;
@@ -77,6 +81,7 @@ void LayerEncoder::EncodePlan(const compress::StepPlan& plan, std::span<const fl
     const auto take = [&](uint32_t stripe, bool wait) {
       if (!Take(plan, first_stripe + stripe, gradient, wait, &scratch->selection)) return false;
       Append(scratch->selection, stripe, first_stripe + stripe, scratch->writer);
+      MarkSent(scratch->selection, first_stripe + stripe);
       sent += scratch->selection.count;
       return true;
     };
@@ -99,6 +104,7 @@ void LayerEncoder::EncodeAgreed(const compress::StepPlan& plan, std::span<const 
     values.clear();
     for (uint32_t stripe = 0; stripe < StripeCount(piece); ++stripe) {
       Take(plan, first_stripe + stripe, gradient, true, &scratch->selection);
+      MarkSent(scratch->selection, first_stripe + stripe);
       const auto& selected = scratch->selection.values;
       values.insert(values.end(), selected.begin(), selected.begin() + scratch->selection.count);
     }
@@ -106,6 +112,13 @@ void LayerEncoder::EncodeAgreed(const compress::StepPlan& plan, std::span<const 
     return uint64_t{values.size()};
   };
   WriteFrames(wire::FrameKind::kAgreedGradients, plan, writers, scratch->writer, take_piece);
+}
+
+void LayerEncoder::MarkSent(const compress::StripeSelection& selection, uint32_t stripe) {
+  const auto step = static_cast<uint32_t>(steps_ + 1);
+  if (!selection.dense)
+    return ages_.Mark(stripe, {selection.indexes.data(), selection.count}, step);
+  ages_.MarkAll(stripe, static_cast<uint32_t>(scope_.stripe_elements(stripe)), step);
 }
 
 bool LayerEncoder::Take(const compress::StepPlan& plan, uint32_t stripe,
@@ -130,6 +143,7 @@ void LayerEncoder::EncodeSelected(const compress::DeviceSelection& selection, si
                                   Scratch* scratch) {
   const Stopwatch stopwatch(&encode_seconds_);
   const bool is_dense = selection.is_dense[index];
+  const auto step = static_cast<uint32_t>(steps_ + 1);
   wire::PieceFrameWriter& writer = scratch->writer;
   WriteFrames(wire::FrameKind::kGradient, selection.plans[index], writers, writer,
               [&](const PieceSpec& piece, uint32_t first_of_piece) {
@@ -137,11 +151,14 @@ void LayerEncoder::EncodeSelected(const compress::DeviceSelection& selection, si
                 for (uint32_t stripe = 0; stripe < StripeCount(piece); ++stripe) {
                   const uint32_t of_layer = first_of_piece + stripe;
                   const auto selected = selection.stripe(first_stripe + of_layer);
+                  const auto stripe_elements =
+                      static_cast<uint32_t>(scope_.stripe_elements(of_layer));
                   if (is_dense) {
                     writer.AppendDense(stripe, selected.values);
+                    ages_.MarkAll(of_layer, stripe_elements, step);
                   } else {
-                    writer.Append(stripe, static_cast<uint32_t>(scope_.stripe_elements(of_layer)),
-                                  selected.offsets, selected.values);
+                    ages_.Mark(of_layer, selected.offsets, step);
+                    writer.Append(stripe, stripe_elements, selected.offsets, selected.values);
                   }
                   sent += selected.values.size();
                 }
@@ -166,6 +183,9 @@ void LayerEncoder::FillReport(v1::LayerReport* report) const {
   report->set_bytes(bytes_.load());
   report->set_discarded_l1(policy_->discarded_l1(*state_));
   report->set_encode_seconds(encode_seconds_.load());
+  const SentAges::Quantiles ages = ages_.After(static_cast<uint32_t>(steps_.load()));
+  report->set_age_p50(ages.p50);
+  report->set_age_p99(ages.p99);
   const double threshold = policy_->threshold(*state_);
   if (threshold > 0) report->set_threshold(threshold);
 }

@@ -21,6 +21,7 @@
 #include "common/proto/report.pb.h"
 #include "common/session/body.h"
 #include "common/wire/piece_frame.h"
+#include "worker/push/sent_ages.h"
 
 namespace weir::worker {
 
@@ -82,6 +83,8 @@ class LayerEncoder {
   // As Policy::SelectStripe, of a stripe of the layer.
   bool Take(const compress::StepPlan& plan, uint32_t stripe, std::span<const float> gradient,
             bool wait, compress::StripeSelection* selection);
+  // Something of this stripe leaves.
+  void MarkSent(const compress::StripeSelection& selection, uint32_t stripe);
   // stripe: within its piece.
   void Append(const compress::StripeSelection& selection, uint32_t stripe, uint32_t stripe_of_layer,
               wire::PieceFrameWriter& writer) const;
@@ -93,6 +96,7 @@ class LayerEncoder {
   compress::Scope scope_;
   std::unique_ptr<compress::PolicyState> state_;
   bool is_loaded_ = false;
+  SentAges ages_;
   std::atomic<uint64_t> steps_{0}, steps_without_credit_{0}, elements_sent_{0}, bytes_{0};
   std::atomic<double> encode_seconds_{0};
 };

@@ -20,7 +20,7 @@ TEST(MergeReports, SumsCountersAndMatchesLayersByName) {
   const std::vector<v1::WorkerReport> reports = {
       Parse(R"(samples: 10 steps: 2 logloss_sum: 5 lines: 11 malformed_lines: 1 reconnects: 1
                sent { push: 100 row_push: 1 } received { pull: 50 control: 2 } dense { push: 400 }
-               layers { name: "a" policy: "dct" elements: 8 elements_sent: 4 steps: 2 bytes: 9
+               layers { name: "a" age_p50: 3 age_p99: 9 policy: "dct" elements: 8 elements_sent: 4 steps: 2 bytes: 9
                         steps_without_credit: 1 threshold: 1 discarded_l1: 1.5 encode_seconds: 2 }
                layers { name: "b" policy: "none" elements: 2 elements_sent: 4 steps: 2 }
                staleness { counts: [1, 1] max: 1 } stage_times { name: "read" seconds: 1 }
@@ -45,7 +45,7 @@ TEST(MergeReports, SumsCountersAndMatchesLayersByName) {
          received { pull: 55 control: 2 backward: 7 } dense { push: 600 }
          layers { name: "a" policy: "dct" elements: 8 elements_sent: 5 steps: 3 bytes: 12
                   steps_without_credit: 1 threshold: 2 threshold_workers: 2
-                  discarded_l1: 1.75 encode_seconds: 3 }
+                  discarded_l1: 1.75 encode_seconds: 3 age_p50: 3 age_p99: 9 }
          layers { name: "b" policy: "none" elements: 2 elements_sent: 6 steps: 3 }
          staleness { counts: [1, 1, 5] max: 2 } stage_times { name: "read" seconds: 4 }
          stage_times { name: "pull" seconds: 2 }
