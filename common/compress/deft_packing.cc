@@ -59,6 +59,34 @@ DeftPacking PackForDeft(std::span<const DeftPiece> pieces, std::span<const int64
   return packing;
 }
 
+Bytes TellDeftPacking(const DeftPacking& packing) {
+  CHECK(packing.common.empty());
+  std::vector<size_t> bin_of;
+  for (size_t bin = 0; bin < packing.bins.size(); ++bin) {
+    for (const size_t piece : packing.bins[bin]) {
+      bin_of.resize(std::max(bin_of.size(), piece + 1));
+      bin_of[piece] = bin;
+    }
+  }
+  Bytes told;
+  ByteWriter writer(told);
+  for (const size_t bin : bin_of) writer.PutVarint(bin);
+  return told;
+}
+
+std::optional<DeftPacking> HearDeftPacking(ByteSpan told, size_t piece_count, int bin_count) {
+  ByteReader reader(told);
+  DeftPacking packing = {.bins = std::vector<std::vector<size_t>>(static_cast<size_t>(bin_count)),
+                         .common = {}};
+  for (size_t piece = 0; piece < piece_count; ++piece) {
+    const uint64_t bin = reader.GetVarint();
+    if (!reader.ok() || bin >= packing.bins.size()) return std::nullopt;
+    packing.bins[bin].push_back(piece);
+  }
+  if (reader.remaining() > 0) return std::nullopt;
+  return packing;
+}
+
 int DeftLeader(int64_t step, int trainer_count) {
   CHECK_GE(step, 0);
   CHECK_GT(trainer_count, 0);

@@ -12,9 +12,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "common/base/bytes.h"
 #include "common/compress/deft_pieces.h"
 
 namespace weir::compress {
@@ -48,6 +50,12 @@ struct DeftPacking {
 // counts: of each piece, the leader's own. bin_count: trainers, > 0.
 DeftPacking PackForDeft(std::span<const DeftPiece> pieces, std::span<const int64_t> counts,
                         int bin_count, DeftCost cost = DeftCost::kElements);
+
+// As a leader tells it: the bin of each piece. Of a packing without common pieces.
+Bytes TellDeftPacking(const DeftPacking& packing);
+// What was told for so many pieces and bins, which are > 0; pieces of a bin come in their order.
+// Nothing if the bytes, which may be any, are not that.
+std::optional<DeftPacking> HearDeftPacking(ByteSpan told, size_t piece_count, int bin_count);
 
 // step: counted from 0. trainer_count: > 0.
 int DeftLeader(int64_t step, int trainer_count);

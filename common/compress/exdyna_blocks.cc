@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "common/base/check.h"
 
@@ -102,6 +103,25 @@ void ExDynaBlocks::Rebalance(std::span<const int64_t> counts) {
     pair[from - left] -= carried;
     pair[to - left] += carried;
   }
+}
+
+void ExDynaBlocks::Save(ByteWriter* out) const {
+  for (int i = 0; i < partition_count(); ++i) {
+    out->PutVarint(static_cast<uint64_t>(BlocksOf(i).size()));
+  }
+}
+
+bool ExDynaBlocks::Load(ByteReader* in) {
+  const auto most = static_cast<uint64_t>(block_count());
+  std::vector<int64_t> first_blocks = {0};
+  for (int i = 0; i < partition_count(); ++i) {
+    const uint64_t blocks = in->GetVarint();
+    if (blocks > most - static_cast<uint64_t>(first_blocks.back())) return false;
+    first_blocks.push_back(first_blocks.back() + static_cast<int64_t>(blocks));
+  }
+  if (!in->ok() || first_blocks.back() != block_count()) return false;
+  first_blocks_ = std::move(first_blocks);
+  return true;
 }
 
 int ExDynaPartition(int64_t step, int trainer, int trainer_count) {

@@ -15,6 +15,8 @@
 #include <span>
 #include <vector>
 
+#include "common/base/bytes.h"
+
 namespace weir::compress {
 
 // The constants are the code's; the paper names none. The three repairs are deviations.
@@ -63,6 +65,12 @@ class ExDynaBlocks {
   // counts: elements selected in each partition, in the order of partitions. As others sent them:
   // any values will do.
   void Rebalance(std::span<const int64_t> counts);
+
+  // Which blocks each partition has.
+  void Save(ByteWriter* out) const;
+  // Of blocks that were made as these were. False, and nothing has changed, if the bytes cannot be
+  // those: they may be any.
+  bool Load(ByteReader* in);
 
   bool operator==(const ExDynaBlocks&) const = default;
 

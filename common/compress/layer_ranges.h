@@ -22,6 +22,12 @@ struct LayerRange {
   bool operator==(const LayerRange&) const = default;
 };
 
+inline int64_t ElementsOfAll(std::span<const int64_t> element_counts) {
+  int64_t all = 0;
+  for (const int64_t count : element_counts) all += count;
+  return all;
+}
+
 // One range a layer. Empty layers have none, here and below.
 inline std::vector<LayerRange> WholeLayers(std::span<const int64_t> element_counts) {
   std::vector<LayerRange> ranges;

@@ -43,7 +43,20 @@ std::unique_ptr<const Policy> MakeTerngrad(const v1::PolicyRule& rule);
 // Signs and their means, with a residual (Seide et al., Interspeech 2014).
 std::unique_ptr<const Policy> MakeOneBit(const v1::PolicyRule& rule);
 
+// The largest of pieces that trainers take in turn (Yoon and Oh, ICPP 2023).
+std::unique_ptr<const Policy> MakeDeft(const v1::PolicyRule& rule);
+
+// What of partitions, which trainers take in turn, reaches a threshold of all (Yoon and Oh, CCGrid
+// 2024).
+std::unique_ptr<const Policy> MakeExDyna(const v1::PolicyRule& rule);
+
+// The k largest of the trainer whose turn it is (Chen et al., NeurIPS 2020).
+std::unique_ptr<const Policy> MakeCltK(const v1::PolicyRule& rule);
+
 // The union of all trainers' k largest (Yoon and Oh, ICPP 2023: what DEFT is compared with).
 std::unique_ptr<const Policy> MakeUnionTopK(const v1::PolicyRule& rule);
+
+// The union of what of any trainer reaches a threshold that never changes (the same).
+std::unique_ptr<const Policy> MakeUnionHardThreshold(const v1::PolicyRule& rule);
 
 }  // namespace weir::compress

@@ -24,7 +24,11 @@ constexpr Entry kPolicies[] = {
     {v1::PolicyRule::kQsgd, MakeQsgd},
     {v1::PolicyRule::kTerngrad, MakeTerngrad},
     {v1::PolicyRule::kOneBit, MakeOneBit},
+    {v1::PolicyRule::kDeft, MakeDeft},
+    {v1::PolicyRule::kExdyna, MakeExDyna},
+    {v1::PolicyRule::kCltK, MakeCltK},
     {v1::PolicyRule::kUnionTopK, MakeUnionTopK},
+    {v1::PolicyRule::kUnionHardThreshold, MakeUnionHardThreshold},
 };
 
 }  // namespace

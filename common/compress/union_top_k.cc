@@ -10,7 +10,6 @@
 // with nobody sends its own k.
 #include <cstdint>
 #include <memory>
-#include <numeric>
 #include <span>
 #include <vector>
 
@@ -27,9 +26,7 @@ class UnionTopKProposer : public Proposer {
  public:
   UnionTopKProposer(std::span<const int64_t> element_counts, double sparsity)
       : ranges_(WholeLayers(element_counts)),
-        kept_(static_cast<size_t>(KeptCount(
-            std::accumulate(element_counts.begin(), element_counts.end(), int64_t{0}), sparsity))) {
-  }
+        kept_(static_cast<size_t>(KeptCount(ElementsOfAll(element_counts), sparsity))) {}
 
   void Propose(const Turn& /*turn*/, std::span<Residual* const> residuals,
                Proposal* proposal) override {

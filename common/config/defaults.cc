@@ -229,6 +229,24 @@ void FillQsgd(v1::QsgdPolicy& qsgd) {
   WEIR_DEFAULT(qsgd, bucket, 512);
 }
 
+void FillDeft(v1::DeftPolicy& deft) {
+  if (deft.dealing() == v1::DeftPolicy::DEALING_UNSPECIFIED) {
+    deft.set_dealing(v1::DeftPolicy::UNTIL_ALL_IS_DEALT);
+  }
+  if (deft.cost() == v1::DeftPolicy::COST_UNSPECIFIED) deft.set_cost(v1::DeftPolicy::ELEMENTS);
+}
+
+void FillExdyna(v1::ExdynaPolicy& exdyna) {
+  if (exdyna.band() == v1::ExdynaPolicy::BAND_UNSPECIFIED) {
+    exdyna.set_band(v1::ExdynaPolicy::SYMMETRIC);
+  }
+  WEIR_DEFAULT(exdyna, blocks, 1024);
+  WEIR_DEFAULT(exdyna, literal_partitions, false);
+  if (exdyna.start() == v1::ExdynaPolicy::START_UNSPECIFIED) {
+    exdyna.set_start(v1::ExdynaPolicy::QUANTILE);
+  }
+}
+
 void FillLazyRows(v1::LazyRowsPolicy& lazy) {
   WEIR_DEFAULT(lazy, decay, 0.999);
   WEIR_DEFAULT(lazy, max_age, 100);
@@ -312,6 +330,8 @@ void FillDefaults(v1::PolicyRule* rule) {
   if (rule->has_qsgd()) FillQsgd(*rule->mutable_qsgd());
   if (rule->has_terngrad()) WEIR_DEFAULT(*rule->mutable_terngrad(), clip, 2.5);
   if (rule->has_one_bit()) WEIR_DEFAULT(*rule->mutable_one_bit(), bucket, 512);
+  if (rule->has_deft()) FillDeft(*rule->mutable_deft());
+  if (rule->has_exdyna()) FillExdyna(*rule->mutable_exdyna());
   if (rule->has_lazy_rows()) FillLazyRows(*rule->mutable_lazy_rows());
 }
 

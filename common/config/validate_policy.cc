@@ -112,6 +112,45 @@ void ValidateLazyRows(const std::string& path, const v1::LazyRowsPolicy& lazy,
   violations->RequireRange(path + ".max_rows", lazy.max_rows(), 1, 1'000'000'000);
 }
 
+void ValidateDeft(const std::string& path, const v1::DeftPolicy& deft, Violations* violations) {
+  ValidateSparsity(path, deft, violations);
+  if (!v1::DeftPolicy::Dealing_IsValid(deft.dealing())) {
+    violations->Add(path + ".dealing", "unknown value ", deft.dealing(),
+                    "; choose UNTIL_ALL_IS_DEALT or ONCE");
+  }
+  if (!v1::DeftPolicy::Cost_IsValid(deft.cost())) {
+    violations->Add(path + ".cost", "unknown value ", deft.cost(), "; choose ELEMENTS or HEAP");
+  }
+}
+
+void ValidateExdyna(const std::string& path, const v1::ExdynaPolicy& exdyna,
+                    Violations* violations) {
+  ValidateSparsity(path, exdyna, violations);
+  violations->RequireRange(path + ".blocks", exdyna.blocks(), 1,
+                           std::numeric_limits<int32_t>::max());
+  if (!v1::ExdynaPolicy::Band_IsValid(exdyna.band())) {
+    violations->Add(path + ".band", "unknown value ", exdyna.band(),
+                    "; choose SYMMETRIC or UPWARD");
+  }
+  if (!v1::ExdynaPolicy::Start_IsValid(exdyna.start())) {
+    violations->Add(path + ".start", "unknown value ", exdyna.start(),
+                    "; choose QUANTILE or PAPER");
+  }
+}
+
+// Of policies whose trainers agree on what leaves.
+void ValidateAgreed(const std::string& path, const v1::PolicyRule& rule, Violations* violations) {
+  if (rule.has_deft()) ValidateDeft(path + ".deft", rule.deft(), violations);
+  if (rule.has_exdyna()) ValidateExdyna(path + ".exdyna", rule.exdyna(), violations);
+  if (rule.has_clt_k()) ValidateSparsity(path + ".clt_k", rule.clt_k(), violations);
+  if (rule.has_union_top_k()) {
+    ValidateSparsity(path + ".union_top_k", rule.union_top_k(), violations);
+  }
+  if (rule.has_union_hard_threshold()) {
+    ValidateThreshold(path + ".union_hard_threshold", rule.union_hard_threshold(), violations);
+  }
+}
+
 bool HasCodesOfItsOwn(const v1::PolicyRule& rule) {
   return rule.has_strom() || rule.has_variance() || rule.has_hybrid() || rule.has_qsgd() ||
          rule.has_terngrad() || rule.has_one_bit();
@@ -135,8 +174,7 @@ void ValidatePolicy(const std::string& path, const v1::PolicyRule& rule, Violati
     violations->RequireRange(path + ".terngrad.clip", rule.terngrad().clip(), 0.0, 100.0);
   }
   if (rule.has_one_bit()) ValidateBucket(path + ".one_bit", rule.one_bit(), violations);
-  if (rule.has_union_top_k())
-    ValidateSparsity(path + ".union_top_k", rule.union_top_k(), violations);
+  ValidateAgreed(path, rule, violations);
   if (rule.has_lazy_rows()) ValidateLazyRows(path + ".lazy_rows", rule.lazy_rows(), violations);
   if (HasCodesOfItsOwn(rule) && rule.values() == v1::BF16) {
     violations->Add(path + ".values", "BF16 is nothing to ", PolicyName(rule),

@@ -220,7 +220,9 @@ TEST_P(ConservationOfEvery, SentAndResidualAreTheSumOfGradients) {
 INSTANTIATE_TEST_SUITE_P(Policies, ConservationOfEvery,
                          testing::Values("top_k", "random_k", "hard_threshold", "strom", "sidco",
                                          "sidco GAMMA", "sidco PARETO", "hybrid", "hybrid AFTER",
-                                         "variance FEEDBACK", "one_bit", "union_top_k"),
+                                         "variance FEEDBACK", "one_bit", "union_top_k",
+                                         "union_hard_threshold", "clt_k", "deft", "exdyna",
+                                         "exdyna PAPER"),
                          [](const testing::TestParamInfo<std::string>& test) {
                            std::string name = test.param;
                            std::ranges::replace(name, ' ', '_');

@@ -41,9 +41,9 @@ inline std::vector<std::string> PolicyNames() {
 // Each policy, and what there is of forms that select or keep by other means: "sidco PARETO".
 inline std::vector<std::string> PolicyForms() {
   std::vector<std::string> forms = PolicyNames();
-  forms.insert(forms.end(),
-               {"dct ONE_BASED", "dct SORTED", "sidco GAMMA", "sidco PARETO", "sidco UNCAPPED",
-                "sidco WHOLE", "variance FEEDBACK", "variance LAYER", "hybrid AFTER"});
+  forms.insert(forms.end(), {"dct ONE_BASED", "dct SORTED", "sidco GAMMA", "sidco PARETO",
+                             "sidco UNCAPPED", "sidco WHOLE", "variance FEEDBACK", "variance LAYER",
+                             "hybrid AFTER", "deft ONCE", "exdyna PAPER", "exdyna LITERAL"});
   return forms;
 }
 
@@ -68,6 +68,9 @@ inline v1::PolicyRule RuleNamed(const std::string& form) {
   if (form == "variance LAYER") rule.mutable_variance()->set_exponent_of_layer(true);
   if (form == "variance FEEDBACK") rule.mutable_variance()->set_quant_error_feedback(true);
   if (form == "hybrid AFTER") rule.mutable_hybrid()->set_correction(v1::HybridPolicy::AFTER);
+  if (form == "deft ONCE") rule.mutable_deft()->set_dealing(v1::DeftPolicy::ONCE);
+  if (form == "exdyna PAPER") rule.mutable_exdyna()->set_start(v1::ExdynaPolicy::PAPER);
+  if (form == "exdyna LITERAL") rule.mutable_exdyna()->set_literal_partitions(true);
   return WithDefaults(rule);
 }
 

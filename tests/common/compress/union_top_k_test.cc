@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "tests/common/compress/trainer_balance.h"
 #include "tests/common/compress/trainer_crowd.h"
 
 namespace weir::compress {

@@ -1,0 +1,131 @@
+// ExDyna (Yoon and Oh, CCGrid 2024; where the paper is silent, its code: kljp/exdyna): each trainer
+// proposes what of its own partition of the elements reaches a threshold that is one for all, so
+// nothing is proposed twice. The threshold follows what all sent of the target, and partitions
+// what was selected in each (exdyna_state.h). Everybody sends the union. A trainer reads only its
+// partition: with n trainers, one element in n.
+//
+// Where nothing of the partition reaches the threshold, one element of it is proposed all the same,
+// whatever it holds.
+//
+// Deviations:
+// - With `start: QUANTILE`: in a first step each trainer selects by the target's quantile of its
+// own
+//   elements, and the threshold of the next step is the mean of those.
+// - Who joins has the threshold and the partitions of the others after one step; when the number of
+//   trainers changes partitions begin anew. Of a trainer that is gone before it told its count the
+//   mean of the others is taken.
+// - A trainer that agrees with nobody goes from partition to partition, and its threshold follows
+//   what it sent itself, so that each of its steps sends about the target.
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "common/compress/agreed_policy.h"
+#include "common/compress/exdyna_state.h"
+#include "common/compress/kept_count.h"
+#include "common/compress/layer_ranges.h"
+#include "common/compress/policies.h"
+#include "common/compress/range_select.h"
+
+namespace weir::compress {
+namespace {
+
+class ExDynaProposer : public Proposer {
+ public:
+  ExDynaProposer(std::span<const int64_t> element_counts, const ExDynaOptions& options,
+                 std::optional<double> threshold)
+      : sizes_(element_counts.begin(), element_counts.end()),
+        whole_(WholeLayers(element_counts)),
+        all_(ElementsOfAll(element_counts)),
+        target_(options.target),
+        state_(all_, options, threshold) {}
+
+  void Propose(const Turn& turn, std::span<Residual* const> residuals,
+               Proposal* proposal) override {
+    *proposal = {.indexes = LayerIndexes(residuals.size())};
+    state_.Fit(turn.world);
+    proposal->word = state_.Tell(turn.step);
+    ExDynaNote note;
+    if (!state_.threshold()) note.quantile = Quantile(turn, residuals);
+    const std::optional<double> threshold = note.quantile ? note.quantile : state_.threshold();
+    const ExDynaRange range = state_.RangeOf(turn);
+    const std::vector<LayerRange> ranges = RangesOf(sizes_, range.begin, range.end);
+    if (threshold) {
+      note.count = static_cast<int64_t>(
+          select_.Reaching(residuals, ranges, static_cast<float>(*threshold), &proposal->indexes));
+    }
+    if (note.count == 0) note.count = FallBack(turn, range, &proposal->indexes);
+    proposal->note = note.Tell();
+  }
+
+  void Learn(const Turn& turn, const Agreement& agreement) override {
+    state_.Learn(turn, agreement);
+  }
+
+  double threshold() const override { return state_.threshold().value_or(0); }
+
+ private:
+  // Nothing where all is 0.
+  std::optional<double> Quantile(const Turn& turn, std::span<Residual* const> residuals) {
+    const int64_t kept = turn.agrees ? target_ : std::min(all_, target_ * int64_t{turn.world});
+    LayerIndexes unused(residuals.size());
+    const float quantile =
+        select_.Largest(residuals, whole_, static_cast<size_t>(kept), 0, &unused);
+    if (!(quantile > 0 && quantile <= std::numeric_limits<float>::max())) return std::nullopt;
+    return static_cast<double>(quantile);
+  }
+
+  // How many it proposes.
+  int64_t FallBack(const Turn& turn, const ExDynaRange& range, LayerIndexes* indexes) const {
+    const auto element = ExDynaFallback(static_cast<int64_t>(turn.step), range);
+    if (!element) return 0;
+    const LayerRange one = RangesOf(sizes_, *element, *element + 1).front();
+    (*indexes)[one.layer] = {static_cast<uint32_t>(one.begin)};
+    return 1;
+  }
+
+  const std::vector<int64_t> sizes_;
+  const std::vector<LayerRange> whole_;
+  const int64_t all_;
+  const int64_t target_;
+  ExDynaState state_;
+  RangeSelect select_;
+};
+
+class ExDyna : public AgreedPolicy {
+ public:
+  explicit ExDyna(const v1::ExdynaPolicy& config) : config_(config) {}
+
+  std::string_view name() const override { return "exdyna"; }
+  std::unique_ptr<Proposer> MakeProposer(std::span<const int64_t> element_counts) const override {
+    const bool repairs = !config_.literal_partitions();
+    const ExDynaOptions options = {
+        .target = KeptCount(ElementsOfAll(element_counts), config_.sparsity()),
+        .band = config_.band() == v1::ExdynaPolicy::UPWARD ? ExDynaBand::kUpward
+                                                           : ExDynaBand::kSymmetric,
+        .blocks = {.block_count = config_.blocks(),
+                   .deal_remainder = repairs,
+                   .fit_blocks = repairs,
+                   .exact_shares = repairs}};
+    std::optional<double> threshold;
+    if (config_.start() == v1::ExdynaPolicy::PAPER) {
+      threshold = FirstExDynaThreshold(options.target);
+    }
+    return std::make_unique<ExDynaProposer>(element_counts, options, threshold);
+  }
+
+ private:
+  const v1::ExdynaPolicy config_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Policy> MakeExDyna(const v1::PolicyRule& rule) {
+  return std::make_unique<ExDyna>(rule.exdyna());
+}
+
+}  // namespace weir::compress

@@ -1,0 +1,72 @@
+// What the trainers of ExDyna agree on, and what they tell each other so that they do: the
+// threshold and the partitions (exdyna_threshold.h, exdyna_blocks.h).
+//
+// Who joins takes over what another tells; whoever learns the same has the same, bit for bit. What
+// is told may be any bytes, and what cannot be read counts as not said.
+//
+// Place in the life of a batch: told by all in the step before -> **state** -> select.
+// Thread rule: thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "common/base/bytes.h"
+#include "common/compress/exdyna_blocks.h"
+#include "common/compress/exdyna_threshold.h"
+#include "common/compress/proposer.h"
+
+namespace weir::compress {
+
+struct ExDynaOptions {
+  int64_t target = 1;  // k, > 0
+  ExDynaBand band = ExDynaBand::kSymmetric;
+  ExDynaBlockOptions blocks = {};
+};
+
+// What one trainer tells of a step: how many elements it proposed, and in a first step the
+// threshold that it would have.
+struct ExDynaNote {
+  int64_t count = 0;
+  std::optional<double> quantile = std::nullopt;
+
+  Bytes Tell() const;
+  // element_count: no more can have been proposed.
+  static std::optional<ExDynaNote> Hear(ByteSpan told, int64_t element_count);
+};
+
+class ExDynaState {
+ public:
+  // threshold: nothing where the first step's quantiles are to give it.
+  ExDynaState(int64_t element_count, const ExDynaOptions& options, std::optional<double> threshold);
+
+  // Partitions for so many trainers, anew if there were others. Before anything else in a step.
+  void Fit(uint32_t world);
+
+  // What all hear of whoever leads the step: all of this; nothing unless it has learned of the
+  // step before.
+  Bytes Tell(uint64_t step) const;
+
+  // Takes over the word, if it is one, and goes on to the next step.
+  void Learn(const Turn& turn, const Agreement& agreement);
+
+  std::optional<double> threshold() const { return threshold_; }
+  // Of the trainer whose turn it is.
+  ExDynaRange RangeOf(const Turn& turn) const;
+
+  bool operator==(const ExDynaState& other) const {
+    return threshold_ == other.threshold_ && blocks_ == other.blocks_;
+  }
+
+ private:
+  void TakeOver(uint64_t step, ByteSpan word);
+
+  int64_t element_count_;
+  ExDynaOptions options_;
+  std::optional<double> threshold_;
+  ExDynaBlocks blocks_;
+  uint64_t next_step_ = 0;  // behind the last one of which it has learned; 0: of none
+};
+
+}  // namespace weir::compress
