@@ -171,16 +171,20 @@ class Merger {
                                 " in another"));
     }
     if (sum.policy() != layer.policy()) sum.set_policy(kMixedPolicy);
-    sum.set_elements_sent(sum.elements_sent() + layer.elements_sent());
-    sum.set_steps(sum.steps() + layer.steps());
-    sum.set_steps_without_credit(sum.steps_without_credit() + layer.steps_without_credit());
-    sum.set_bytes(sum.bytes() + layer.bytes());
-    sum.set_discarded_l1(sum.discarded_l1() + layer.discarded_l1());
-    sum.set_encode_seconds(sum.encode_seconds() + layer.encode_seconds());
-    sum.set_age_p50(std::max(sum.age_p50(), layer.age_p50()));
-    sum.set_age_p99(std::max(sum.age_p99(), layer.age_p99()));
+    AddCounts(layer, &sum);
     if (layer.has_threshold()) AddThreshold(layer, &sum);
     return OkStatus();
+  }
+
+  static void AddCounts(const v1::LayerReport& layer, v1::LayerReport* sum) {
+    sum->set_elements_sent(sum->elements_sent() + layer.elements_sent());
+    sum->set_steps(sum->steps() + layer.steps());
+    sum->set_steps_without_credit(sum->steps_without_credit() + layer.steps_without_credit());
+    sum->set_bytes(sum->bytes() + layer.bytes());
+    sum->set_discarded_l1(sum->discarded_l1() + layer.discarded_l1());
+    sum->set_encode_seconds(sum->encode_seconds() + layer.encode_seconds());
+    sum->set_age_p50(std::max(sum->age_p50(), layer.age_p50()));
+    sum->set_age_p99(std::max(sum->age_p99(), layer.age_p99()));
   }
 
   // Of workers that have one. Until the sum is taken `threshold` is theirs, added up.

@@ -142,28 +142,32 @@ void LayerEncoder::EncodeSelected(const compress::DeviceSelection& selection, si
                                   size_t first_stripe, std::vector<session::BodyWriter>& writers,
                                   Scratch* scratch) {
   const Stopwatch stopwatch(&encode_seconds_);
-  const bool is_dense = selection.is_dense[index];
+  const auto take_piece = [&](const PieceSpec& piece, uint32_t first_of_piece) {
+    uint64_t sent = 0;
+    for (uint32_t stripe = 0; stripe < StripeCount(piece); ++stripe) {
+      const uint32_t of_layer = first_of_piece + stripe;
+      const auto selected = selection.stripe(first_stripe + of_layer);
+      AppendSelected(selected, selection.is_dense[index], stripe, of_layer, scratch->writer);
+      sent += selected.values.size();
+    }
+    return sent;
+  };
+  WriteFrames(wire::FrameKind::kGradient, selection.plans[index], writers, scratch->writer,
+              take_piece);
+}
+
+void LayerEncoder::AppendSelected(const compress::DeviceSelection::Stripe& selected, bool is_dense,
+                                  uint32_t stripe, uint32_t stripe_of_layer,
+                                  wire::PieceFrameWriter& writer) {
   const auto step = static_cast<uint32_t>(steps_ + 1);
-  wire::PieceFrameWriter& writer = scratch->writer;
-  WriteFrames(wire::FrameKind::kGradient, selection.plans[index], writers, writer,
-              [&](const PieceSpec& piece, uint32_t first_of_piece) {
-                uint64_t sent = 0;
-                for (uint32_t stripe = 0; stripe < StripeCount(piece); ++stripe) {
-                  const uint32_t of_layer = first_of_piece + stripe;
-                  const auto selected = selection.stripe(first_stripe + of_layer);
-                  const auto stripe_elements =
-                      static_cast<uint32_t>(scope_.stripe_elements(of_layer));
-                  if (is_dense) {
-                    writer.AppendDense(stripe, selected.values);
-                    ages_.MarkAll(of_layer, stripe_elements, step);
-                  } else {
-                    ages_.Mark(of_layer, selected.offsets, step);
-                    writer.Append(stripe, stripe_elements, selected.offsets, selected.values);
-                  }
-                  sent += selected.values.size();
-                }
-                return sent;
-              });
+  const auto elements = static_cast<uint32_t>(scope_.stripe_elements(stripe_of_layer));
+  if (is_dense) {
+    writer.AppendDense(stripe, selected.values);
+    ages_.MarkAll(stripe_of_layer, elements, step);
+  } else {
+    writer.Append(stripe, elements, selected.offsets, selected.values);
+    ages_.Mark(stripe_of_layer, selected.offsets, step);
+  }
 }
 
 void LayerEncoder::Accumulate(std::span<const float> gradient) {

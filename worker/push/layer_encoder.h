@@ -83,6 +83,8 @@ class LayerEncoder {
   // As Policy::SelectStripe, of a stripe of the layer.
   bool Take(const compress::StepPlan& plan, uint32_t stripe, std::span<const float> gradient,
             bool wait, compress::StripeSelection* selection);
+  void AppendSelected(const compress::DeviceSelection::Stripe& selected, bool is_dense,
+                      uint32_t stripe, uint32_t stripe_of_layer, wire::PieceFrameWriter& writer);
   // Something of this stripe leaves.
   void MarkSent(const compress::StripeSelection& selection, uint32_t stripe);
   // stripe: within its piece.
