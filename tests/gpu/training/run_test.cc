@@ -94,6 +94,47 @@ INSTANTIATE_TEST_SUITE_P(Trainers, ClusterOnACard,
                          testing::Values(std::vector<bool>{true, true},
                                          std::vector<bool>{true, false}));
 
+// More batches at a time as steps go on: threads await answers first, and later begin what is next.
+TEST(OnACard, TrainersThatMayDoMoreAndMoreLoseNothing) {
+  WEIR_SKIP_WITHOUT_A_CARD();
+  const v1::Config config =
+      MakeConfig({kSmallModel, "cluster { concurrency_warmup_steps: 8 }",
+                  "compression { default { dct { sparsity: 0.9 lifespan: 3 drain: DECAY "
+                  "drain_factor: 0.5 } } }"});
+  const Card card(config);
+  for (uint64_t seed = 1; seed <= 2; ++seed) {
+    SCOPED_TRACE(seed);
+    SetCardOrder(seed);
+    ClusterOptions options{.servers = 2, .trainers = 2, .threads = 2, .faults = {}};
+    options.compute = [&](uint32_t, uint32_t) { return card.compute(); };
+    LoopbackCluster cluster(config, options);
+    cluster.Run();
+    ExpectAllOk(cluster);
+    EXPECT_EQ(cluster.report().total().samples(), 3200u);
+    EXPECT_LT(cluster.report().test().normalized_entropy(), 1.02);
+  }
+}
+
+TEST(OnACard, RoundsLearnAsOnTheCpu) {
+  WEIR_SKIP_WITHOUT_A_CARD();
+  const v1::Config config = MakeConfig({kSmallModel, "consistency { sync { trainers: 2 } }",
+                                        "compression { default { union_top_k { sparsity: 0.9 } } "
+                                        "layer { match: 'top/*' dct { sparsity: 0.9 } } }"});
+  const Card card(config);
+  const auto run = [&](const kernels::Compute& compute) {
+    ClusterOptions options{.servers = 2, .trainers = 2, .threads = 1, .faults = {}};
+    options.compute = [&](uint32_t, uint32_t) { return compute; };
+    LoopbackCluster cluster(config, options);
+    cluster.Run();
+    ExpectAllOk(cluster);
+    return cluster.report();
+  };
+  const v1::RunReport expected = run(kernels::CpuCompute(kernels::Precision::kF32));
+  const v1::RunReport got = run(card.compute());
+  EXPECT_EQ(got.total().samples(), 3200u);
+  EXPECT_NEAR(got.test().logloss(), expected.test().logloss(), 1e-3 * expected.test().logloss());
+}
+
 TEST(OnACard, RowsThatArePulledStayOnTheCardForAWhile) {
   WEIR_SKIP_WITHOUT_A_CARD();
   const v1::Config config =
