@@ -1,7 +1,6 @@
 #include "common/cluster/block_book.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "common/base/check.h"
@@ -20,12 +19,6 @@ uint64_t BlockBook::Leave(uint32_t trainer) {
 
 void BlockBook::Ask(uint32_t trainer) {
   if (present_.contains(trainer)) asked_.insert(trainer);
-}
-
-std::vector<uint32_t> BlockBook::Awaited() const {
-  std::vector<uint32_t> awaited;
-  std::ranges::set_difference(present_, asked_, std::back_inserter(awaited));
-  return awaited;
 }
 
 std::optional<std::vector<uint32_t>> BlockBook::Ready() const {

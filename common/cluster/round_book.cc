@@ -7,10 +7,7 @@ namespace weir::cluster {
 
 RoundBook::Verdict RoundBook::Take(uint32_t trainer, uint64_t round,
                                    const std::vector<uint32_t>& members) {
-  if (round <= last_closed_) {
-    ++late_count_;
-    return Verdict::kLate;
-  }
+  if (round <= last_closed_) return Verdict::kLate;
   if (!std::ranges::binary_search(members, trainer)) return Verdict::kNoMember;
   const auto found = open_.find(round);
   if (found != open_.end() && found->second.members != members) return Verdict::kOtherMembers;

@@ -48,8 +48,6 @@ class RoundBook {
   // For whom the oldest round that somebody has pushed for waits, ascending.
   std::vector<uint32_t> Awaited() const;
   uint64_t last_closed() const { return last_closed_; }
-  // Pushes that came too late.
-  uint64_t late_count() const { return late_count_; }
 
  private:
   struct Open {
@@ -60,7 +58,6 @@ class RoundBook {
   bool IsAwaited(uint64_t round, const Open& open, uint32_t trainer) const;
 
   uint64_t last_closed_ = 0;
-  uint64_t late_count_ = 0;
   std::map<uint64_t, Open> open_;            // that somebody has pushed for
   std::map<uint32_t, uint64_t> gone_until_;  // by trainer: the last round without it
 };

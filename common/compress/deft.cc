@@ -14,9 +14,8 @@
 // - A piece of which all is sent is in a bin like any other (the paper). In the code it is in none:
 //   everybody sends it whole, as the leader says. Here the leader's word is of the step before,
 //   when what is now sent was not yet; and everybody would have to propose it.
-// - A trainer that agrees with nobody packs by its own norms in each step, goes from bin to bin,
-// and
-//   deals out the target times the number of trainers, so that its bin sends about the target.
+// - A trainer that agrees with nobody packs by its own norms in each step, and goes from bin to
+//   bin. It deals out the target times the number of trainers, so its bin sends about the target.
 //
 // With gradients that have nothing in common between trainers up to 3 % more is sent than is
 // wanted: whoever comes to a piece has not selected from it for longest, so it has the largest norm

@@ -9,8 +9,7 @@
 //
 // Deviations:
 // - With `start: QUANTILE`: in a first step each trainer selects by the target's quantile of its
-// own
-//   elements, and the threshold of the next step is the mean of those.
+//   own elements, and the threshold of the next step is the mean of those.
 // - Who joins has the threshold and the partitions of the others after one step; when the number of
 //   trainers changes partitions begin anew. Of a trainer that is gone before it told its count the
 //   mean of the others is taken.
