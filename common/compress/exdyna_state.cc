@@ -1,11 +1,16 @@
 #include "common/compress/exdyna_state.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <vector>
 
 namespace weir::compress {
 namespace {
+
+// In steps 1, 2, 4, 8, ...: then corrections suffice. A trainer that agrees with nobody has taken
+// more from some partitions than from others, so a quantile of all is no longer that of the next.
+constexpr uint64_t kLastRenewal = 1024, kLastRenewalAlone = 64;
 
 // As a 32-bit number it must be above 0 and finite too.
 bool IsThreshold(double value) {
@@ -77,6 +82,7 @@ ExDynaState::ExDynaState(int64_t element_count, const ExDynaOptions& options,
                          std::optional<double> threshold)
     : element_count_(element_count),
       options_(options),
+      is_of_quantiles_(!threshold),
       threshold_(threshold),
       blocks_(element_count, 1, options.blocks) {}
 
@@ -115,14 +121,29 @@ void ExDynaState::Learn(const Turn& turn, const Agreement& agreement) {
   TakeOver(turn.step, agreement.word);
   const auto notes = HearAll(turn, agreement, element_count_);
   blocks_.Rebalance(ExDynaCountsByPartition(static_cast<int64_t>(turn.step), CountsOf(notes)));
-  if (threshold_) {
-    const auto sent = static_cast<int64_t>(
-        std::min(agreement.union_count, static_cast<uint64_t>(element_count_)));
-    threshold_ = NextExDynaThreshold(*threshold_, sent, options_.target, options_.band);
+  const std::optional<double> mean = MeanQuantile(notes);
+  if (threshold_ && !(renews(turn) && mean)) {
+    Correct(turn, agreement.union_count);
   } else {
-    threshold_ = MeanQuantile(notes);
+    threshold_ = mean;
+    unjudged_ = {};
   }
   next_step_ = turn.step + 1;
+}
+
+void ExDynaState::Correct(const Turn& turn, uint64_t union_count) {
+  unjudged_.sent +=
+      static_cast<int64_t>(std::min(union_count, static_cast<uint64_t>(element_count_)));
+  ++unjudged_.steps;
+  if (!turn.agrees && unjudged_.steps < turn.world) return;
+  const int64_t target = options_.target * int64_t{unjudged_.steps};
+  threshold_ = NextExDynaThreshold(*threshold_, unjudged_.sent, target, options_.band);
+  unjudged_ = {};
+}
+
+bool ExDynaState::renews(const Turn& turn) const {
+  const uint64_t last = turn.agrees ? kLastRenewal : kLastRenewalAlone;
+  return !threshold_ || (is_of_quantiles_ && std::has_single_bit(turn.step) && turn.step <= last);
 }
 
 ExDynaRange ExDynaState::RangeOf(const Turn& turn) const {

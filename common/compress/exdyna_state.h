@@ -25,8 +25,8 @@ struct ExDynaOptions {
   ExDynaBlockOptions blocks = {};
 };
 
-// What one trainer tells of a step: how many elements it proposed, and in a first step the
-// threshold that it would have.
+// What one trainer tells of a step: how many elements it proposed, and where the threshold is to be
+// renewed the one that it would have.
 struct ExDynaNote {
   int64_t count = 0;
   std::optional<double> quantile = std::nullopt;
@@ -38,7 +38,7 @@ struct ExDynaNote {
 
 class ExDynaState {
  public:
-  // threshold: nothing where the first step's quantiles are to give it.
+  // threshold: nothing where quantiles are to give it, in the first step and in others early on.
   ExDynaState(int64_t element_count, const ExDynaOptions& options, std::optional<double> threshold);
 
   // Partitions for so many trainers, anew if there were others. Before anything else in a step.
@@ -52,6 +52,9 @@ class ExDynaState {
   void Learn(const Turn& turn, const Agreement& agreement);
 
   std::optional<double> threshold() const { return threshold_; }
+  // Whether trainers tell quantiles in this step, because there is no threshold or it may be far
+  // off: what is kept grows over the first steps, and a correction is half a percent.
+  bool renews(const Turn& turn) const;
   // Of the trainer whose turn it is.
   ExDynaRange RangeOf(const Turn& turn) const;
 
@@ -61,11 +64,20 @@ class ExDynaState {
 
  private:
   void TakeOver(uint64_t step, ByteSpan word);
+  // By what was sent: after each step, or where nobody agrees once all partitions were visited, for
+  // they differ.
+  void Correct(const Turn& turn, uint64_t union_count);
 
   int64_t element_count_;
   ExDynaOptions options_;
+  bool is_of_quantiles_;
   std::optional<double> threshold_;
   ExDynaBlocks blocks_;
+  struct Unjudged {
+    int64_t sent = 0;
+    uint32_t steps = 0;
+  };
+  Unjudged unjudged_;
   uint64_t next_step_ = 0;  // behind the last one of which it has learned; 0: of none
 };
 
