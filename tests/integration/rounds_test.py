@@ -17,11 +17,13 @@ ROWS = EPOCHS * 20000
 # Chunks are short, so that who comes is soon in a round.
 LONG = "run { report_interval_ms: 50 } data { epochs: %d chunk_batches: 2 } " % EPOCHS
 
+AGREEING = "compression { default { %s { sparsity: 0.99 } } }"
+
 
 class RoundsTest(ProgramTestCase):
-    def cluster(self, sync, trainers, timeouts="member_timeout_ms: 3000", servers=2):
+    def cluster(self, sync, trainers, timeouts="member_timeout_ms: 3000", servers=2, more=""):
         self.flags = ["--config=" + RUN,
-                      "--override=%s consistency { sync { %s } } cluster { %s }" % (LONG, sync, timeouts),
+                      "--override=%s consistency { sync { %s } } cluster { %s } %s" % (LONG, sync, timeouts, more),
                       "--servers=" + ",".join(free_addresses(servers))]
         self.servers = [self.start("weir-server", *self.flags, "--shard=%d" % i) for i in range(servers)]
         self.workers = [self.worker(i) for i in range(trainers)]
@@ -65,6 +67,23 @@ class RoundsTest(ProgramTestCase):
         self.assertEqual(self.workers[1].wait(), -signal.SIGKILL)
         self.assertEqual(self.summary("t0")["train"]["samples"], ROWS)
         self.assertEqual(self.summary("t0")["test"]["samples"], 5000)
+
+    def test_trainers_that_agree_go_on_without_one_that_was_killed(self):
+        self.cluster("trainers: 3", 3, more=AGREEING % "exdyna")
+        self.until(lambda: self.has_trained("t1"))
+        self.workers[1].kill()
+        for child in (self.workers[0], self.workers[2], *self.servers):
+            self.end(child, 0)
+        self.assertEqual(self.workers[1].wait(), -signal.SIGKILL)
+        self.assertEqual(self.summary("t0")["train"]["samples"], ROWS)
+
+    def test_a_trainer_that_comes_later_agrees_with_the_others(self):
+        self.cluster("trainers: 1", 1, more=AGREEING % "deft")
+        self.until(lambda: self.has_trained("t0"))
+        self.workers.append(self.worker(1))
+        for child in (*self.workers, *self.servers):
+            self.end(child, 0)
+        self.assertEqual(self.summary("t1")["train"]["samples"], ROWS)
 
     def test_a_slow_trainer_is_waited_for_as_long_as_it_lives(self):
         self.cluster("trainers: 2", 2, "member_timeout_ms: 15000 answer_timeout_ms: 4000")
