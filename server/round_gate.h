@@ -30,9 +30,9 @@ struct RoundSender {
 
 // Of header messages Push and Proposal.
 template <typename Message>
-RoundSender SenderOf(uint32_t trainer, transport::PeerId peer, const Message& message) {
+RoundSender SenderOf(uint32_t trainer, const transport::PeerId& peer, const Message& message) {
   return {.trainer = trainer,
-          .peer = std::move(peer),
+          .peer = peer,
           .connection = message.connection(),
           .round = message.round(),
           .members = {message.members().begin(), message.members().end()}};

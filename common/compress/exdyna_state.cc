@@ -38,6 +38,7 @@ std::vector<int64_t> CountsOf(const std::vector<std::optional<ExDynaNote>>& note
     ++told;
   }
   std::vector<int64_t> counts;
+  counts.reserve(notes.size());
   for (const auto& note : notes)
     counts.push_back(note ? note->count : sum / std::max<int64_t>(1, told));
   return counts;

@@ -30,7 +30,7 @@ class AheadClient : public EmbeddedClient {
     return EmbeddedClient::MarkRead();
   }
   Result<uint64_t> Push(const StepGradients& step) override {
-    const auto pushed = EmbeddedClient::Push(step);
+    auto pushed = EmbeddedClient::Push(step);
     Take(step);
     return pushed;
   }
