@@ -5,43 +5,17 @@
 // number, up to n times k: gradient build-up.
 //
 // k is what a share `sparsity` of all elements, rounded down, leaves: at least one (the code
-// rounds k itself down, and may send nothing). Of elements just as large as the k-th those of the
-// first layers are proposed, and of those the first ones; zeros never are. A trainer that agrees
-// with nobody sends its own k.
+// rounds k itself down, and may send nothing). A trainer that agrees with nobody sends its own k.
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "common/compress/agreed_policy.h"
-#include "common/compress/kept_count.h"
-#include "common/compress/layer_ranges.h"
+#include "common/compress/largest_proposer.h"
 #include "common/compress/policies.h"
-#include "common/compress/range_select.h"
 
 namespace weir::compress {
 namespace {
-
-class UnionTopKProposer : public Proposer {
- public:
-  UnionTopKProposer(std::span<const int64_t> element_counts, double sparsity)
-      : ranges_(WholeLayers(element_counts)),
-        kept_(static_cast<size_t>(KeptCount(ElementsOfAll(element_counts), sparsity))) {}
-
-  void Propose(const Turn& /*turn*/, std::span<Residual* const> residuals,
-               Proposal* proposal) override {
-    *proposal = {.indexes = LayerIndexes(residuals.size())};
-    threshold_ = select_.Largest(residuals, ranges_, kept_, threshold_, &proposal->indexes);
-  }
-  void Learn(const Turn&, const Agreement&) override {}
-  double threshold() const override { return threshold_; }
-
- private:
-  const std::vector<LayerRange> ranges_;
-  const size_t kept_;
-  RangeSelect select_;
-  float threshold_ = 0;
-};
 
 class UnionTopK : public AgreedPolicy {
  public:
@@ -49,7 +23,8 @@ class UnionTopK : public AgreedPolicy {
 
   std::string_view name() const override { return "union_top_k"; }
   std::unique_ptr<Proposer> MakeProposer(std::span<const int64_t> element_counts) const override {
-    return std::make_unique<UnionTopKProposer>(element_counts, sparsity_);
+    return std::make_unique<LargestProposer>(element_counts, sparsity_,
+                                             LargestProposer::Who::kEverybody);
   }
 
  private:
