@@ -42,6 +42,21 @@ class RoundsTest(ProgramTestCase):
         except FileNotFoundError:
             return False
 
+    def end_without_one_of_three(self):
+        self.until(lambda: self.has_trained("t1"))
+        self.workers[1].kill()
+        for child in (self.workers[0], self.workers[2], *self.servers):
+            self.end(child, 0)
+        self.assertEqual(self.workers[1].wait(), -signal.SIGKILL)
+        self.assertEqual(self.summary("t0")["train"]["samples"], ROWS)
+
+    def end_with_one_more(self):
+        self.until(lambda: self.has_trained("t0"))
+        self.workers.append(self.worker(1))
+        for child in (*self.workers, *self.servers):
+            self.end(child, 0)
+        self.assertEqual(self.summary("t1")["train"]["samples"], ROWS)
+
     def test_weir_local_runs_rounds_of_all_its_trainers(self):
         output = self.end(self.start("weir-local", "--config=" + RUN, "--override=consistency { sync {} }",
                                      "--servers=2", "--trainers=3", "--out=" + self.path("l")), 0)
@@ -60,30 +75,16 @@ class RoundsTest(ProgramTestCase):
 
     def test_rounds_go_on_without_a_trainer_that_was_killed(self):
         self.cluster("trainers: 3", 3)
-        self.until(lambda: self.has_trained("t1"))
-        self.workers[1].kill()
-        for child in (self.workers[0], self.workers[2], *self.servers):
-            self.end(child, 0)
-        self.assertEqual(self.workers[1].wait(), -signal.SIGKILL)
-        self.assertEqual(self.summary("t0")["train"]["samples"], ROWS)
+        self.end_without_one_of_three()
         self.assertEqual(self.summary("t0")["test"]["samples"], 5000)
 
     def test_trainers_that_agree_go_on_without_one_that_was_killed(self):
         self.cluster("trainers: 3", 3, more=AGREEING % "exdyna")
-        self.until(lambda: self.has_trained("t1"))
-        self.workers[1].kill()
-        for child in (self.workers[0], self.workers[2], *self.servers):
-            self.end(child, 0)
-        self.assertEqual(self.workers[1].wait(), -signal.SIGKILL)
-        self.assertEqual(self.summary("t0")["train"]["samples"], ROWS)
+        self.end_without_one_of_three()
 
     def test_a_trainer_that_comes_later_agrees_with_the_others(self):
         self.cluster("trainers: 1", 1, more=AGREEING % "deft")
-        self.until(lambda: self.has_trained("t0"))
-        self.workers.append(self.worker(1))
-        for child in (*self.workers, *self.servers):
-            self.end(child, 0)
-        self.assertEqual(self.summary("t1")["train"]["samples"], ROWS)
+        self.end_with_one_more()
 
     def test_a_slow_trainer_is_waited_for_as_long_as_it_lives(self):
         self.cluster("trainers: 2", 2, "member_timeout_ms: 15000 answer_timeout_ms: 4000")
@@ -116,11 +117,7 @@ class RoundsTest(ProgramTestCase):
 
     def test_a_trainer_that_comes_later_is_in_the_rounds_to_come(self):
         self.cluster("trainers: 1", 1)
-        self.until(lambda: self.has_trained("t0"))
-        self.workers.append(self.worker(1))
-        for child in (*self.workers, *self.servers):
-            self.end(child, 0)
-        self.assertEqual(self.summary("t1")["train"]["samples"], ROWS)
+        self.end_with_one_more()
 
     def test_a_trainer_that_was_killed_may_come_back(self):
         self.cluster("trainers: 2", 2)

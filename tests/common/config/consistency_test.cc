@@ -1,6 +1,5 @@
 // Steps in rounds: what the config is with them, and what is wrong with it.
 #include <gmock/gmock.h>
-#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -8,9 +7,9 @@
 
 #include "common/base/check.h"
 #include "common/config/config_hash.h"
-#include "common/config/defaults.h"
 #include "common/config/validate_config.h"
 #include "common/config/validate_consistency.h"
+#include "tests/common/config/section.h"
 
 namespace weir::config {
 namespace {
@@ -19,26 +18,15 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-v1::Config WithConsistency(const std::string& text) {
-  v1::Config config;
-  CHECK(google::protobuf::TextFormat::ParseFromString(
-      "data { synthetic {} } update { dense { sgd { learning_rate: 0.1 } } rows { sgd { "
-      "learning_rate: 0.1 } } } " +
-          text,
-      &config));
-  FillDefaults(&config);
-  return config;
-}
-
 TEST(Consistency, IsAsyncUnlessTheConfigSaysSo) {
-  const v1::Config config = WithConsistency("");
+  const v1::Config config = WithSection("");
   EXPECT_TRUE(config.consistency().has_async());
   EXPECT_EQ(config.cluster().window(), 4);
 }
 
 // So that rounds can be laid over any config.
 TEST(Consistency, RoundsHaveNothingAheadOfThem) {
-  const v1::Config config = WithConsistency(
+  const v1::Config config = WithSection(
       "consistency { sync {} } cluster { window: 8 prefetch_batches: 3 max_concurrency: 2 }");
   EXPECT_THAT(ValidateConfig(config), IsEmpty());
   EXPECT_EQ(config.cluster().window(), 1);
@@ -50,32 +38,32 @@ TEST(Consistency, RoundsHaveNothingAheadOfThem) {
 }
 
 TEST(Consistency, MistakesAreTold) {
-  EXPECT_THAT(ValidateConfig(WithConsistency("consistency { sync { trainers: 0 } }")),
+  EXPECT_THAT(ValidateConfig(WithSection("consistency { sync { trainers: 0 } }")),
               ElementsAre(HasSubstr("consistency.sync.trainers")));
-  EXPECT_THAT(ValidateConfig(WithConsistency("consistency { sync { trainers: 4097 } }")),
+  EXPECT_THAT(ValidateConfig(WithSection("consistency { sync { trainers: 4097 } }")),
               ElementsAre(HasSubstr("consistency.sync.trainers")));
-  EXPECT_THAT(ValidateConfig(
-                  WithConsistency("consistency { sync {} } pipeline { split { after: 'top/0' } }")),
-              ElementsAre(HasSubstr("a model in stages has no rounds")));
-  EXPECT_THAT(ValidateConfig(WithConsistency(
-                  "consistency { sync {} } compression { row_cache { rows: 10 } }")),
-              ElementsAre(HasSubstr("compression.row_cache.rows: with consistency.sync")));
-  EXPECT_THAT(ValidateEmbedded(WithConsistency("consistency { sync {} }")),
+  EXPECT_THAT(
+      ValidateConfig(WithSection("consistency { sync {} } pipeline { split { after: 'top/0' } }")),
+      ElementsAre(HasSubstr("a model in stages has no rounds")));
+  EXPECT_THAT(
+      ValidateConfig(WithSection("consistency { sync {} } compression { row_cache { rows: 10 } }")),
+      ElementsAre(HasSubstr("compression.row_cache.rows: with consistency.sync")));
+  EXPECT_THAT(ValidateEmbedded(WithSection("consistency { sync {} }")),
               ElementsAre(HasSubstr("consistency.sync: rounds are what servers make")));
 }
 
 TEST(Consistency, ATrainerInRoundsHasOneThread) {
-  const v1::Config sync = WithConsistency("consistency { sync {} }");
+  const v1::Config sync = WithSection("consistency { sync {} }");
   EXPECT_THAT(ValidateThreads(sync, 1), IsEmpty());
   EXPECT_THAT(ValidateThreads(sync, 2), ElementsAre(HasSubstr("--threads")));
-  EXPECT_THAT(ValidateThreads(WithConsistency(""), 2), IsEmpty());
+  EXPECT_THAT(ValidateThreads(WithSection(""), 2), IsEmpty());
 }
 
 TEST(Consistency, ProcessesMustAgreeOnIt) {
-  const RunHashes sync = HashRun(WithConsistency("consistency { sync {} }"));
-  EXPECT_THAT(DescribeMismatch(sync, HashRun(WithConsistency(""))), HasSubstr("consistency"));
-  EXPECT_EQ(
-      DescribeMismatch(sync, HashRun(WithConsistency("consistency { sync { trainers: 7 } }"))), "");
+  const RunHashes sync = HashRun(WithSection("consistency { sync {} }"));
+  EXPECT_THAT(DescribeMismatch(sync, HashRun(WithSection(""))), HasSubstr("consistency"));
+  EXPECT_EQ(DescribeMismatch(sync, HashRun(WithSection("consistency { sync { trainers: 7 } }"))),
+            "");
 }
 
 }  // namespace
