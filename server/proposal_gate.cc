@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "common/base/strings.h"
 #include "common/session/header_message.h"
 #include "common/wire/element_ids.h"
 
@@ -12,6 +13,9 @@ namespace weir::server {
 namespace {
 
 constexpr uint32_t kWordBits = 64;
+
+// Unions whose pushes have not come. Who pushes before it proposes again leaves one.
+constexpr size_t kMostClosed = 16;
 
 // In place of sorting: what many propose is dense.
 void Mark(const std::vector<uint32_t>& offsets, std::vector<uint64_t>* bits) {
@@ -72,6 +76,9 @@ Result<std::optional<ProposalGate::Reply>> ProposalGate::Keep(RoundSender sender
       closed != closed_.end() &&
       std::ranges::binary_search(closed->second.members, sender.trainer)) {
     return std::optional(Reply{sender.peer, MessageOf(closed->second, proposal.request_id())});
+  }
+  if (closed_.size() >= kMostClosed) {
+    return InvalidData(StrCat("proposals for more than ", kMostClosed, " rounds without a push"));
   }
   WEIR_RETURN_IF_ERROR(gate_.Keep(std::move(sender), {proposal, std::move(elements)}));
   return std::optional<Reply>();

@@ -111,6 +111,17 @@ TEST_F(ProposalGateTest, AnswersAgainUntilTheRoundIsAStep) {
               HasSubstr("round 1 went on without trainer 0"));
 }
 
+// One that proposes round after round alone.
+TEST_F(ProposalGateTest, HasABoundOnUnionsThatNobodyPushes) {
+  for (uint64_t round = 1; round <= 16; ++round) {
+    ASSERT_TRUE(Propose(0, round, {0}, {{1}, {}}).ok());
+    gate_.Close();
+  }
+  EXPECT_THAT(Propose(0, 17, {0}, {{1}, {}}).status().message(), HasSubstr("without a push"));
+  gate_.Forget(16);
+  EXPECT_TRUE(Propose(0, 17, {0}, {{1}, {}}).ok());
+}
+
 TEST_F(ProposalGateTest, WhatIsOnItsWayAgainIsNotKept) {
   ASSERT_TRUE(Propose(0, 1, {0, 1}, {{1}, {}}).ok());
   gate_.Drop(0);
