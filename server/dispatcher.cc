@@ -210,6 +210,13 @@ void Dispatcher::OnRowPull(const transport::PeerId& peer, const v1::RowPull& pul
   ++worker->pulls_in_flight;
 }
 
+void Dispatcher::OnProbe(const transport::PeerId& peer, const v1::Probe& probe) {
+  if (Hear(peer) == nullptr) return Refuse(peer, "a probe without a hello", true);
+  v1::Header header;
+  header.mutable_probe_reply()->set_request_id(probe.request_id());
+  Send(peer, header, {});
+}
+
 void Dispatcher::OnModelPull(const transport::PeerId& peer, const v1::ModelPull& pull) {
   Worker* worker = Hear(peer);
   if (worker == nullptr) return Refuse(peer, "a model pull without a hello", true);

@@ -54,6 +54,8 @@ class Dispatcher {
                   transport::Message message);
   void OnProposal(const transport::PeerId& peer, const v1::Proposal& proposal,
                   const transport::Message& message);
+  // Nothing waits for it, and it for nothing.
+  void OnProbe(const transport::PeerId& peer, const v1::Probe& probe);
   void OnModelPull(const transport::PeerId& peer, const v1::ModelPull& pull);
   void OnRowPull(const transport::PeerId& peer, const v1::RowPull& pull,
                  transport::Message message);

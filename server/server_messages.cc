@@ -21,6 +21,8 @@ void Server::Receive(transport::IncomingMessage incoming, int64_t now_ms) {
       return dispatcher_->OnRowPull(peer, header->row_pull(), std::move(incoming.message));
     case v1::Header::kProposal:
       return dispatcher_->OnProposal(peer, header->proposal(), incoming.message);
+    case v1::Header::kProbe:
+      return dispatcher_->OnProbe(peer, header->probe());
     case v1::Header::kModelPull:
       return dispatcher_->OnModelPull(peer, header->model_pull());
     case v1::Header::kHello:

@@ -264,6 +264,8 @@ void FillConsistency(v1::ConsistencyConfig& consistency) {
 void FillSchedule(v1::ScheduleConfig& schedule) {
   if (schedule.kind_case() == v1::ScheduleConfig::KIND_NOT_SET) schedule.mutable_single();
   if (schedule.has_by_bytes()) WEIR_DEFAULT(*schedule.mutable_by_bytes(), bytes, 32'768);
+  if (schedule.has_omgs_greedy()) WEIR_DEFAULT(*schedule.mutable_omgs_greedy(), measured_steps, 20);
+  if (schedule.has_omgs()) WEIR_DEFAULT(*schedule.mutable_omgs(), measured_steps, 20);
 }
 
 // Whoever waits for all others does nothing ahead of them.

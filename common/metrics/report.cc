@@ -72,6 +72,9 @@ class Merger {
     if (report.has_labels()) AddLabels(report.labels());
     if (report.has_training_parts()) AddTrainingParts(report.training_parts());
     if (report.has_answer_parts()) AddAnswerParts(report.answer_parts());
+    if (report.has_schedule_plan() && !total_.has_schedule_plan()) {
+      *total_.mutable_schedule_plan() = report.schedule_plan();
+    }
     for (const v1::LargeColumnReport& column : report.large_columns()) {
       if (columns_.insert(column.name()).second) *total_.add_large_columns() = column;
     }
@@ -255,6 +258,7 @@ void ForgetGauges(v1::WorkerReport* report) {
   report->clear_dead_units();
   report->clear_training_parts();
   report->clear_answer_parts();
+  report->clear_schedule_plan();
 }
 
 v1::KindBytes WireBytes(const v1::WorkerReport& report) {

@@ -7,6 +7,7 @@
 #include "common/base/strings.h"
 #include "common/metrics/histogram.h"
 #include "common/metrics/report.h"
+#include "common/metrics/schedule_plan.h"
 
 namespace weir::metrics {
 namespace {
@@ -148,10 +149,8 @@ Json RecoveryJson(const v1::RunReport& report) {
   };
 }
 
-}  // namespace
-
-std::string SummaryJson(const v1::RunReport& report, const std::string& commit) {
-  const Json summary = {
+Json RunJson(const v1::RunReport& report, const std::string& commit) {
+  return {
       {"commit", commit},
       {"mode", report.mode()},
       {"servers", report.servers()},
@@ -161,6 +160,11 @@ std::string SummaryJson(const v1::RunReport& report, const std::string& commit) 
       {"device", report.device()},
       {"seed", report.seed()},
       {"config_hash", report.config_hash()},
+  };
+}
+
+Json ResultsJson(const v1::RunReport& report) {
+  return {
       {"train", TrainJson(report)},
       {"test", TestJson(report)},
       {"wire", WireJson(report.total())},
@@ -169,9 +173,17 @@ std::string SummaryJson(const v1::RunReport& report, const std::string& commit) 
       {"splits", TotalSplitsJson(report.total())},
       {"staleness", StalenessJson(report.total())},
       {"stages_time", StagesTimeJson(report.total())},
+      {"schedule_plan", SchedulePlanJson(report.total())},
       {"recovery", RecoveryJson(report)},
       {"warnings", Json(report.warnings())},
   };
+}
+
+}  // namespace
+
+std::string SummaryJson(const v1::RunReport& report, const std::string& commit) {
+  Json summary = RunJson(report, commit);
+  summary.update(ResultsJson(report));
   // Names may come from peers: what is not UTF-8 is replaced instead of thrown at.
   return summary.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

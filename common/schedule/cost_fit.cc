@@ -1,5 +1,11 @@
 #include "common/schedule/cost_fit.h"
 
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "common/base/check.h"
+
 namespace weir::schedule {
 namespace {
 
@@ -47,6 +53,21 @@ Line FitLine(std::span<const Measurement> measurements) {
   const double base = means.seconds - slope * means.size;
   if (base >= 0) return {.base_seconds = base, .each_seconds = slope};
   return {.each_seconds = SlopeThrough({}, measurements)};
+}
+
+Line FitMedians(std::span<const Measurement> measurements) {
+  std::map<int64_t, std::vector<double>> by_size;
+  for (const auto& [size, seconds] : measurements) by_size[size].push_back(seconds);
+  std::vector<Measurement> medians;
+  for (auto& [size, seconds] : by_size) medians.push_back({size, Median(std::move(seconds))});
+  return FitLine(medians);
+}
+
+double Median(std::vector<double> values) {
+  CHECK(!values.empty());
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
 }
 
 }  // namespace weir::schedule

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace weir::schedule {
 
@@ -31,5 +32,11 @@ struct Line {
 // of one size alone do not tell what a size costs: their mean is the base, and each costs nothing.
 // Of none both are 0.
 Line FitLine(std::span<const Measurement> measurements);
+
+// The same through the median of each size, so that who had to wait for a core once does not count.
+Line FitMedians(std::span<const Measurement> measurements);
+
+// Of at least one.
+double Median(std::vector<double> values);
 
 }  // namespace weir::schedule

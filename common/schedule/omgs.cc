@@ -34,11 +34,12 @@ class Search {
       : costs_(costs), objective_(objective), pushes_(AllPushesOf(costs)) {
     if (objective == Objective::kStep) return;
     periods_.emplace(costs, pushes_);
-    period_limit_ = periods_->Behind(0, 0, 0) * (1 + kSamePeriod);
+    period_limit_ = periods_->Behind(0, 0, costs.fixed_message_seconds) * (1 + kSamePeriod);
   }
 
   Plan Run() {
-    beginnings_.push_back({{.clocks = {.computed = costs_.forward_seconds}}});
+    beginnings_.push_back({{.clocks = {.computed = costs_.forward_seconds},
+                            .message_seconds = costs_.fixed_message_seconds}});
     for (size_t pushed = 1; pushed <= pushes_.size(); ++pushed) {
       std::vector<Beginning> all = Extended(pushed);
       beginnings_.push_back(ParetoSet(&all));

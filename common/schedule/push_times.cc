@@ -46,7 +46,7 @@ PushTimes TimesOf(const Costs& costs, const Groups& groups) {
   CheckCosts(costs);
   CheckGroups(costs, groups);
   Clocks clocks{.computed = costs.forward_seconds};
-  double compute_seconds = costs.forward_seconds, message_seconds = 0;
+  double compute_seconds = costs.forward_seconds, message_seconds = costs.fixed_message_seconds;
   size_t first = 0;
   for (const int layer_count : groups) {
     const Push push = PushOfLayers(costs, first, layer_count);
@@ -56,7 +56,7 @@ PushTimes TimesOf(const Costs& costs, const Groups& groups) {
     first += static_cast<size_t>(layer_count);
   }
   return {
-      .step_seconds = std::max(clocks.computed, clocks.sent),
+      .step_seconds = std::max(clocks.computed, clocks.sent) + costs.fixed_message_seconds,
       .period_seconds = PeriodSeconds(compute_seconds, message_seconds, costs.sending_slowdown)};
 }
 

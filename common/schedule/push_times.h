@@ -38,6 +38,8 @@ struct Costs {
   // of a machine.
   double sending_slowdown = 1;
   double forward_seconds = 0;  // of a step before its backward pass
+  // Of the message of the last push, what is there whatever the groups are: embedding rows.
+  double fixed_message_seconds = 0;
 };
 
 // How many layers each push has, in backward order; each at least one, together all.

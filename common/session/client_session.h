@@ -30,7 +30,7 @@
 
 namespace weir::session {
 
-inline constexpr uint32_t kProtocolVersion = 9;
+inline constexpr uint32_t kProtocolVersion = 10;
 
 // After so long without a word that is due, a worker doubts its connection and makes another.
 int64_t SilenceMs(int64_t answer_timeout_ms);

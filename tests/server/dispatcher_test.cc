@@ -57,6 +57,7 @@ class DispatcherTest : public testing::Test {
         dispatcher_.OnRowPull(incoming->peer, header.row_pull(), incoming->message);
       }
       if (header.has_model_pull()) dispatcher_.OnModelPull(incoming->peer, header.model_pull());
+      if (header.has_probe()) dispatcher_.OnProbe(incoming->peer, header.probe());
       if (header.has_proposal()) {
         dispatcher_.OnProposal(incoming->peer, header.proposal(), incoming->message);
       }
@@ -120,6 +121,11 @@ class DispatcherTest : public testing::Test {
     header.mutable_row_pull()->set_read_only(read_only);
     return header;
   }
+  static v1::Header Probe(uint64_t request_id) {
+    v1::Header header;
+    header.mutable_probe()->set_request_id(request_id);
+    return header;
+  }
   Bytes Gradient(uint16_t index, float value = 1) const {
     return GradientFrame(layout_.pieces()[0], 0, {index}, {value});
   }
@@ -160,6 +166,22 @@ void ExpectRefusal(const std::vector<Received>& replies, const std::string& text
   ASSERT_TRUE(replies[0].header.has_refusal()) << replies[0].header.DebugString();
   EXPECT_THAT(replies[0].header.refusal().reason(), HasSubstr(text));
   EXPECT_EQ(replies[0].header.refusal().retry(), retry);
+}
+
+TEST_F(DispatcherTest, AProbeIsRepliedToAtOnceAndWithoutItsBytes) {
+  const transport::ConnectionId connection = Connected(0);
+  Send(connection, Probe(7), {Bytes(1000)});
+  Receive();
+  const std::vector<Received> replies = TakeReplies(connection);
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].header.probe_reply().request_id(), 7u);
+  EXPECT_TRUE(replies[0].body.empty());
+}
+
+TEST_F(DispatcherTest, AProbeOfNobodyIsRefused) {
+  const std::vector<Received> replies = Exchange(Open(), Probe(7));
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_TRUE(replies[0].header.refusal().retry());
 }
 
 TEST_F(DispatcherTest, AHelloGetsItsReplyAndThenEverything) {

@@ -25,6 +25,8 @@ constexpr Section kSections[] = {
      BenchStore, kOneProcessor},
     {"transport", "messages between two threads over tcp on this machine", BenchTransport},
     {"overlap", "products of steps beside pushes that are sent meanwhile", BenchOverlap},
+    {"plan", "the search for the best pushes of 160 layers, beside the time it may take", BenchPlan,
+     kOneProcessor},
     {"distributed", "one server and one trainer on this machine, beside one process",
      BenchDistributed},
     {"network", "training behind 1 Gbit/s and 100 Mbit/s: DCT beside sending everything",

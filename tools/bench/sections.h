@@ -18,6 +18,7 @@ Result<Lines> BenchSelect(const Options& options);
 Result<Lines> BenchPolicies(const Options& options);
 Result<Lines> BenchTransport(const Options& options);
 Result<Lines> BenchOverlap(const Options& options);
+Result<Lines> BenchPlan(const Options& options);
 Result<Lines> BenchDistributed(const Options& options);
 Result<Lines> BenchNetwork(const Options& options);
 Result<Lines> BenchMemory(const Options& options);

@@ -21,6 +21,10 @@ schedule::Costs LayersOf(const ModelLayout& layout, const StageSpec& stage) {
   return costs;
 }
 
+size_t BackwardIndex(const StageSpec& stage, uint32_t tensor) {
+  return (stage.end_tensor - 1 - tensor) / kTensorsOfLayer;
+}
+
 std::vector<uint32_t> PartEnds(const StageSpec& stage, const schedule::Groups& groups) {
   std::vector<uint32_t> ends;
   uint32_t end = stage.end_tensor;
@@ -30,6 +34,18 @@ std::vector<uint32_t> PartEnds(const StageSpec& stage, const schedule::Groups& g
   }
   if (!ends.empty()) ends.pop_back();
   return ends;
+}
+
+PartPlan MakePartPlan(const StageSpec& stage, const schedule::Costs& layers,
+                      const schedule::Groups& groups) {
+  PartPlan plan{.ends = PartEnds(stage, groups), .element_counts = {}};
+  auto layer = layers.layers.begin();
+  for (const int layer_count : groups) {
+    int64_t element_count = 0;
+    for (int i = 0; i < layer_count; ++i) element_count += (layer++)->element_count;
+    plan.element_counts.push_back(element_count);
+  }
+  return plan;
 }
 
 schedule::Groups GroupsOf(const v1::ScheduleConfig& schedule, const schedule::Costs& layers) {

@@ -6,9 +6,13 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <memory>
+#include <utility>
 
+#include "common/base/clock.h"
 #include "common/base/status.h"
+#include "common/schedule/step_times.h"
+#include "worker/client/push_groups.h"
 #include "worker/client/step_gradients.h"
 #include "worker/link/server_link.h"
 #include "worker/push/step_encoder.h"
@@ -17,10 +21,10 @@ namespace weir::worker {
 
 class PushInParts final : public BegunPush {
  public:
-  // ends: where parts end (PartEnds). The push has its credit.
-  PushInParts(const std::vector<uint32_t>& ends, const StepEncoder::Dense& dense,
+  // The push has its credit.
+  PushInParts(std::shared_ptr<const PartPlan> plan, const StepEncoder::Dense& dense,
               StepEncoder* encoder, ServerLink* link, StepEncoder::Scratch* scratch)
-      : ends_(ends),
+      : plan_(std::move(plan)),
         dense_(dense),
         encoder_(encoder),
         link_(link),
@@ -34,16 +38,23 @@ class PushInParts final : public BegunPush {
   uint32_t first_gone() const { return dense_.first_gone; }
   // Why a part did not.
   const Status& status() const { return status_; }
+  // Once the rest has been selected: how long what took.
+  schedule::MeasuredStep TakeTimes();
 
  private:
-  const std::vector<uint32_t>& ends_;
+  bool EndsPart(uint32_t begin) const;
+  void AddSelection(double seconds);
+
+  const std::shared_ptr<const PartPlan> plan_;
   StepEncoder::Dense dense_;
   StepEncoder* const encoder_;
   ServerLink* const link_;
   StepEncoder::Scratch* const scratch_;
   const uint64_t name_;
-  size_t next_ = 0;  // of the ends
+  size_t next_ = 0;  // of the plan's parts
   Status status_;
+  schedule::MeasuredStep times_;
+  double mark_seconds_ = MonotonicSeconds();  // when the last layer was whole, or had left
 };
 
 }  // namespace weir::worker

@@ -6,7 +6,6 @@
 #include "common/base/check.h"
 #include "common/base/clock.h"
 #include "common/store/update_rule.h"
-#include "worker/client/push_groups.h"
 
 namespace weir::worker {
 namespace {
@@ -14,19 +13,6 @@ namespace {
 std::optional<uint32_t> StageNumber(const LinkOptions& options) {
   if (options.stage_count > 1) return options.stage;
   return std::nullopt;
-}
-
-// On a device with memory of its own layers are selected from all at once.
-std::vector<uint32_t> MakePartEnds(const v1::Config& config, const ModelLayout& layout,
-                                   const StageSpec& stage, const device::Device& device) {
-  if (config.schedule().has_single()) return {};
-  if (!device.is_host()) {
-    LOG(WARNING) << "on " << device.name() << " all layers of a step leave together, whatever "
-                 << "`schedule` says";
-    return {};
-  }
-  const schedule::Costs layers = LayersOf(layout, stage);
-  return PartEnds(stage, GroupsOf(config.schedule(), layers));
 }
 
 size_t UniqueCount(const data::Batch& batch) {
@@ -45,7 +31,7 @@ ServerClient::ServerClient(const v1::Config& config, const ModelLayout& layout, 
       device_(*options.compute.device),
       caches_(MakeRowCaches(config.compression().row_cache(), layout, options.compute)),
       encoder_(config, layout, options.trainer, stage_, options.compute),
-      part_ends_(MakePartEnds(config, layout, stage_, *options.compute.device)),
+      schedule_(config, layout, stage_, device_, encoder_),
       link_(config, layout, std::move(options), std::move(transport)) {
   for (uint32_t tensor = stage_.first_tensor; tensor < stage_.end_tensor; ++tensor) {
     dense_bytes_ += static_cast<uint64_t>(layout.tensors()[tensor].element_count()) * sizeof(float);
@@ -149,6 +135,7 @@ void ServerClient::CountDense(const data::Batch& batch, bool is_step) {
 void ServerClient::FillReport(v1::WorkerReport* report) {
   link_.FillReport(report);
   encoder_.FillReport(report);
+  schedule_.FillReport(report);
   if (caches_.empty()) return;
   const RowSlots::Counts counts = caches_.counts();
   v1::RowReport& rows = *report->mutable_rows();

@@ -15,6 +15,7 @@
 #include "common/device/device.h"
 #include "common/saved_model/saved_model.h"
 #include "worker/client/parameter_client.h"
+#include "worker/client/push_schedule.h"
 #include "worker/client/row_caches.h"
 #include "worker/client/server_pull.h"
 #include "worker/link/server_link.h"
@@ -22,6 +23,8 @@
 #include "worker/push/step_encoder.h"
 
 namespace weir::worker {
+
+class PushInParts;
 
 class ServerClient : public ParameterClient {
  public:
@@ -90,6 +93,8 @@ class ServerClient : public ParameterClient {
   Result<Encoded> EncodeAgreed(const StepGradients& step, const StepEncoder::Dense& dense,
                                const BatchRows& rows);
   uint64_t Send(const StepGradients& step, Encoded encoded);
+  // Of the push of this thread that has just left.
+  Status Measure(PushInParts* begun);
   void CountDense(const data::Batch& batch, bool is_step);
   Status LoadPolicyStates();
 
@@ -101,7 +106,7 @@ class ServerClient : public ParameterClient {
   const RowCaches caches_;
   std::atomic<uint64_t> pull_step_{0};
   StepEncoder encoder_;
-  const std::vector<uint32_t> part_ends_;
+  PushSchedule schedule_;
   std::vector<std::pair<v1::PolicyStateHeader, Bytes>> read_states_;  // until Connect
   ServerLink link_;
 };

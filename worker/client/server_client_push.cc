@@ -17,14 +17,26 @@ StepEncoder::Scratch& ThreadScratch() {
   return scratch;
 }
 
+// MonotonicSeconds of the last step, and of the last push.
+struct LastEnds {
+  double step = MonotonicSeconds();
+  double push = MonotonicSeconds();
+};
+
+LastEnds& ThreadEnds() {
+  thread_local LastEnds ends;
+  return ends;
+}
+
 }  // namespace
 
 // Without credit nothing leaves, and it may be that nothing shall: then Push decides.
 std::unique_ptr<BegunPush> ServerClient::BeginPush(const StepGradients& step) {
-  if (part_ends_.empty() || !link_.TryAcquireCredit()) return nullptr;
+  const std::shared_ptr<const PartPlan> plan = schedule_.Begin();
+  if (plan == nullptr || !link_.TryAcquireCredit()) return nullptr;
   const std::span<const float> gradients(device::OnHost(step.dense.data), step.dense.size);
   return std::make_unique<PushInParts>(
-      part_ends_, StepEncoder::Dense{.on_host = gradients, .on_device = {}, .stream = step.stream},
+      plan, StepEncoder::Dense{.on_host = gradients, .on_device = {}, .stream = step.stream},
       &encoder_, &link_, &ThreadScratch());
 }
 
@@ -32,7 +44,8 @@ Result<uint64_t> ServerClient::Push(const StepGradients& step) {
   WEIR_ASSIGN_OR_RETURN(StepEncoder::Dense dense, DenseOf(step));
   CountDense(*step.batch, true);
   const BatchRows rows{step.rows, step.row_squares};
-  if (const auto* const begun = static_cast<const PushInParts*>(step.begun)) {
+  auto* const begun = static_cast<PushInParts*>(step.begun);
+  if (begun != nullptr) {
     WEIR_RETURN_IF_ERROR(begun->status());
     dense.first_gone = begun->first_gone();
   } else if (!link_.TryAcquireCredit()) {
@@ -40,12 +53,32 @@ Result<uint64_t> ServerClient::Push(const StepGradients& step) {
     if (encoder_.MayWait(*step.batch)) {
       WEIR_RETURN_IF_ERROR(encoder_.Accumulate(dense, *step.batch, rows));
       if (step.next != nullptr) step.next->pull = PullRows(step.next->batch, false);
+      ThreadEnds().step = MonotonicSeconds();
       return uint64_t{0};
     }
     WEIR_RETURN_IF_ERROR(AwaitCredit(step));
   }
   WEIR_ASSIGN_OR_RETURN(Encoded encoded, Encode(step, dense, rows));
-  return Send(step, std::move(encoded));
+  const uint64_t sequence = Send(step, std::move(encoded));
+  if (schedule_.measures()) WEIR_RETURN_IF_ERROR(Measure(begun));
+  return sequence;
+}
+
+// A push that was not begun with the step had no credit then: it only ends an interval.
+Status ServerClient::Measure(PushInParts* begun) {
+  LastEnds& last = ThreadEnds();
+  const double now = MonotonicSeconds();
+  if (begun != nullptr) {
+    const StepEncoder::Scratch& scratch = ThreadScratch();
+    MeasuredPush push{.step = begun->TakeTimes(),
+                      .seconds_since_push = now - last.push,
+                      .layer_bytes = scratch.dense_sizes.last(),
+                      .row_bytes = scratch.row_sizes.last()};
+    push.step.seconds = now - last.step;
+    WEIR_RETURN_IF_ERROR(schedule_.End(std::move(push), &link_));
+  }
+  last.step = last.push = MonotonicSeconds();
+  return OkStatus();
 }
 
 Status ServerClient::AwaitCredit(const StepGradients& step) {

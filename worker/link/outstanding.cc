@@ -22,6 +22,12 @@ uint64_t Outstanding::AddProposal(std::vector<Body> requests, v1::Proposal propo
   return Add(std::move(header), std::move(requests), true, now_ms);
 }
 
+uint64_t Outstanding::AddProbe(std::vector<Body> requests, int64_t now_ms) {
+  v1::Header header;
+  header.mutable_probe()->set_request_id(next_pull_id_);
+  return Add(std::move(header), std::move(requests), false, now_ms);
+}
+
 uint64_t Outstanding::Add(v1::Header header, std::vector<Body> requests, bool all_reply,
                           int64_t now_ms) {
   const uint64_t id = next_pull_id_++;
@@ -31,11 +37,9 @@ uint64_t Outstanding::Add(v1::Header header, std::vector<Body> requests, bool al
   pull.requests = std::move(requests);
   pull.replies.resize(pull.requests.size());
   for (size_t server = 0; server < pull.requests.size(); ++server) {
-    if (pull.requests[server].empty() && !all_reply) {
-      pull.replies[server] = Body();
-    } else {
-      ++pull.left;
-    }
+    const bool is_asked = all_reply || !pull.requests[server].empty();
+    if (!is_asked) pull.replies[server] = Body();
+    pull.left += is_asked;
   }
   return id;
 }
@@ -50,6 +54,18 @@ std::vector<Body> Outstanding::TakePull(uint64_t id, v1::Agreement* agreement) {
   if (agreement != nullptr) *agreement = std::move(found->second.agreement);
   pulls_.erase(found);
   return replies;
+}
+
+double Outstanding::TakeProbe(uint64_t id) {
+  const double done_seconds = pulls_.at(id).done_seconds;
+  TakePull(id);
+  return done_seconds;
+}
+
+std::optional<int64_t> Outstanding::OnProbeReply(size_t server, uint64_t id, double now_seconds) {
+  const auto since_ms = OnRowReply(server, id, {});
+  if (since_ms) pulls_.at(id).done_seconds = now_seconds;
+  return since_ms;
 }
 
 std::optional<int64_t> Outstanding::OnAgreement(size_t server, const v1::Agreement& agreement,

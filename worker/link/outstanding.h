@@ -1,6 +1,6 @@
-// Requests without a number that wait for replies: row pulls, proposals, sections of a saved model,
-// and one exchange with the coordinator. Repeating one changes nothing, so a new connection simply
-// gets them again.
+// Requests without a number that wait for replies: row pulls, proposals, probes, sections of a
+// saved model, and one exchange with the coordinator. Repeating one changes nothing, so a new
+// connection simply gets them again.
 //
 // Place in the life of a batch: **pull rows** ; **lease**.
 // Thread rule: none of its own; ServerLink guards it with its mutex.
@@ -31,15 +31,20 @@ class Outstanding {
   uint64_t AddPull(std::vector<Body> requests, bool read_only, int64_t now_ms);
   // The same of a proposal, which every server answers. Its words are for server 0.
   uint64_t AddProposal(std::vector<Body> requests, v1::Proposal proposal, int64_t now_ms);
+  // Of a probe the bytes are nobody's; a server with none is not asked.
+  uint64_t AddProbe(std::vector<Body> requests, int64_t now_ms);
   bool PullIsDone(uint64_t id) const;
   // Call when it is done, once. The replies in server order; of a proposal, with what server 0
   // said.
   std::vector<Body> TakePull(uint64_t id, v1::Agreement* agreement = nullptr);
+  // Of a probe instead: when its last reply came, MonotonicSeconds.
+  double TakeProbe(uint64_t id);
   // Nobody will take it; replies that still come are nobody's.
   void DropPull(uint64_t id) { pulls_.erase(id); }
   // Since when it was waited for; nothing if it was not.
   std::optional<int64_t> OnRowReply(size_t server, uint64_t id, Body reply);
   std::optional<int64_t> OnAgreement(size_t server, const v1::Agreement& agreement, Body reply);
+  std::optional<int64_t> OnProbeReply(size_t server, uint64_t id, double now_seconds);
 
   // One at a time: a request for work or a report, of which the id is filled in.
   void SetExchange(v1::Header request, Body scores, int64_t now_ms);
@@ -85,6 +90,7 @@ class Outstanding {
     std::vector<Body> requests;
     std::vector<std::optional<Body>> replies;
     v1::Agreement agreement;
+    double done_seconds = 0;  // of a probe
   };
   uint64_t Add(v1::Header header, std::vector<Body> requests, bool all_reply, int64_t now_ms);
   struct Exchange {

@@ -261,6 +261,26 @@ Result<ServerLink::Agreed> ServerLink::Propose(v1::Proposal proposal, std::vecto
   return agreed;
 }
 
+uint64_t ServerLink::SubmitProbe(std::vector<Body> bodies) {
+  CHECK_EQ(bodies.size(), peers_.size());
+  uint64_t id = 0;
+  {
+    std::lock_guard lock(mutex_);
+    id = outstanding_.AddProbe(std::move(bodies), clock_.NowMs());
+    commands_.emplace_back(
+        [this, id](size_t i) { SendRequest(i, [&] { return outstanding_.PullFor(i, id); }); });
+  }
+  transport_->Wake();
+  return id;
+}
+
+Result<double> ServerLink::AwaitProbe(uint64_t id) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !failure_.ok() || outstanding_.PullIsDone(id); });
+  if (!failure_.ok()) return failure_;
+  return outstanding_.TakeProbe(id);
+}
+
 void ServerLink::ForgetRowPull(uint64_t request_id) {
   std::lock_guard lock(mutex_);
   outstanding_.DropPull(request_id);
@@ -468,6 +488,9 @@ void ServerLink::Handle(size_t server, const v1::Header& header,
     case v1::Header::kAgreement:
       TakeAgreement(server, header.agreement(), message);
       break;
+    case v1::Header::kProbeReply:
+      TakeProbeReply(server, header.probe_reply().request_id());
+      break;
     case v1::Header::kModelReply:
       TakeModelReply(server, header.model_reply(), message);
       break;
@@ -564,6 +587,14 @@ void ServerLink::TakeAgreement(size_t server, const v1::Agreement& agreement,
   std::lock_guard lock(mutex_);
   const auto since_ms = outstanding_.OnAgreement(server, agreement, session::BodyOf(message));
   changed_.notify_all();
+  if (since_ms) peers_[server].session->OnDataReply(clock_.NowMs() - *since_ms);
+}
+
+void ServerLink::TakeProbeReply(size_t server, uint64_t request_id) {
+  const double now_seconds = MonotonicSeconds();
+  std::lock_guard lock(mutex_);
+  const auto since_ms = outstanding_.OnProbeReply(server, request_id, now_seconds);
+  if (since_ms && outstanding_.PullIsDone(request_id)) changed_.notify_all();
   if (since_ms) peers_[server].session->OnDataReply(clock_.NowMs() - *since_ms);
 }
 

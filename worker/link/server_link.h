@@ -128,6 +128,12 @@ class ServerLink {
   };
   Result<Agreed> Propose(v1::Proposal proposal, std::vector<Body> bodies);
 
+  // Messages that only tell how long such ones take (message_times.h). bodies[i]: for server i, any
+  // bytes; without them it is not asked. And when the last reply came, MonotonicSeconds.
+  uint64_t SubmitProbe(std::vector<Body> bodies);
+  Result<double> AwaitProbe(uint64_t id);
+  size_t server_count() const { return peers_.size(); }
+
   // Nobody will wait for it.
   void ForgetRowPull(uint64_t request_id);
 
@@ -183,6 +189,7 @@ class ServerLink {
   void TakeRowReply(size_t server, uint64_t request_id, const transport::Message& message);
   void TakeAgreement(size_t server, const v1::Agreement& agreement,
                      const transport::Message& message);
+  void TakeProbeReply(size_t server, uint64_t request_id);
   void TakeModelReply(size_t server, const v1::ModelReply& reply,
                       const transport::Message& message);
   void TakeHeartbeatReply(const v1::HeartbeatReply& reply);

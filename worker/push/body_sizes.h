@@ -17,6 +17,8 @@ class BodySizes {
   // Empty, with room for a little more than the last ones.
   std::vector<session::BodyWriter> MakeWriters(size_t server_count) const;
   void Remember(const std::vector<session::BodyWriter>& writers);
+  // Bytes for each server.
+  const std::vector<size_t>& last() const { return last_; }
 
  private:
   std::vector<size_t> last_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/base/clock.h"
 #include "common/base/random.h"
 #include "common/base/random_streams.h"
 #include "common/compress/not_finite.h"
@@ -156,6 +157,7 @@ void StepEncoder::EncodeLayers(const Dense& dense, bool is_agreed,
     is_agreed ? layer.EncodeAgreed(plan, gradient, writers, &scratch->layer)
               : layer.EncodePlan(plan, gradient, writers, &scratch->layer);
   });
+  const double begin = MonotonicSeconds();
   size_t index = 0;  // among those on the device
   for (LayerEncoder* const layer : alone_) {
     if (layer->is_on_device()) {
@@ -166,6 +168,7 @@ void StepEncoder::EncodeLayers(const Dense& dense, bool is_agreed,
       layer->Encode(ElementsOf(layer->tensor(), dense.on_host), writers, &scratch->layer);
     }
   }
+  scratch->layers_seconds = MonotonicSeconds() - begin;
 }
 
 Status StepEncoder::Accumulate(const Dense& dense, const data::Batch& batch,

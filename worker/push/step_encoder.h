@@ -50,6 +50,7 @@ class StepEncoder {
     LayerEncoder::Scratch layer;
     compress::DeviceSelection selection;
     BodySizes dense_sizes, row_sizes;
+    double layers_seconds = 0;  // that the layers took which agree with nobody, in the last step
     RowEncoder::Scratch rows;
   };
 
@@ -57,15 +58,15 @@ class StepEncoder {
   // The layers whose gradients are read on the host, in order.
   std::span<const TensorSpec* const> on_host() const { return on_host_; }
 
-  // A body per server: parts of dense frames, then of row frames. Internal, with the name of the
-  // layer, where NaN or infinity flowed back: what a policy keeps of that it would never send. A
-  // bias's gradient is the sum of all that its layer got, so those are looked at, and not the
-  // weights'.
+  // A body per server: parts of dense frames, then of row frames. Internal, with the layer's name,
+  // where NaN or infinity flowed back: what a policy keeps of that it would never send. Biases are
+  // looked at, each the sum of all that its layer got, and no weights.
   Result<std::vector<session::Body>> Encode(const Dense& dense, const data::Batch& batch,
                                             const BatchRows& rows, Scratch* scratch);
 
   // Trainers of a round agree on what they send of some layers; elsewhere each has a place.
   bool agrees() const { return !agreeing_.empty(); }
+  std::span<LayerEncoder* const> alone() const { return alone_; }  // the layers of the others
   void SetPlace(uint32_t rank, uint32_t world) { agreeing_.SetPlace({rank, world}); }
   // Of such a round, before EncodeAgreed: takes those layers' gradients in, and says what is
   // proposed of them: a body per server, and words in the header. Fails as Encode does.
@@ -86,17 +87,16 @@ class StepEncoder {
 
   void FillReport(v1::WorkerReport* report) const;
 
-  // What the policies remember, layer after layer and table after table, of those that have
-  // anything to (policy_states.h); once no thread takes steps any more.
+  // What the policies remember, layer after layer and table after table (policy_states.h); once no
+  // thread takes steps any more.
   Status SaveStates(const saved_model::TakeState& take) const;
-  // Before the first step, what SaveStates gave. Of layers of other stages nothing is taken; under
-  // another rule the residual alone is. True if anything was. InvalidData when it does not fit, or
-  // comes a second time.
+  // Before the first step, what SaveStates gave: of this stage's layers, and under another rule the
+  // residual alone. True if anything was. InvalidData when it does not fit, or comes twice.
   Result<bool> LoadState(const v1::PolicyStateHeader& header, ByteSpan state);
 
  private:
   Status CheckFinite(std::span<const float> dense, uint32_t begin = 0) const;
-  // What is left once it is known what leaves. is_agreed: servers know that of layers that agree.
+  // The rest, once it is known what leaves. is_agreed: servers know it, too.
   Result<std::vector<session::Body>> Finish(const Dense& dense, const data::Batch& batch,
                                             const BatchRows& rows, bool is_agreed,
                                             Scratch* scratch);

@@ -52,7 +52,7 @@ TEST(SummaryJson, HasEveryPromisedKey) {
   EXPECT_THAT(Keys(summary),
               IsSupersetOf({"commit", "mode", "servers", "trainers", "stages", "threads", "device",
                             "seed", "config_hash", "train", "test", "wire", "layers", "staleness",
-                            "stages_time", "recovery", "warnings"}));
+                            "stages_time", "schedule_plan", "recovery", "warnings"}));
   EXPECT_THAT(Keys(summary["train"]),
               IsSupersetOf({"samples", "seconds", "samples_per_second", "steps", "logloss"}));
   EXPECT_THAT(Keys(summary["test"]), IsSupersetOf({"samples", "logloss", "auc", "accuracy",

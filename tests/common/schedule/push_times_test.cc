@@ -73,6 +73,7 @@ TEST(PushTimes, APeriodIsWhatManyStepsTakeInTheLongRun) {
         const Push push = PushOf(costs, layer.backward_seconds, layer.element_count);
         clocks = After(clocks, push, costs.sending_slowdown);
       }
+      clocks.sent = std::max(clocks.computed, clocks.sent) + costs.fixed_message_seconds;
     }
     const double period = (std::max(clocks.computed, clocks.sent) - half) / kSteps;
     EXPECT_NEAR(period / TimesOf(costs, groups).period_seconds, 1, 1e-2) << "seed " << seed;
@@ -118,6 +119,16 @@ TEST(PushTimesDeath, RefusesGroupsOfOtherLayersAndCostsThatAreNone) {
   EXPECT_DEATH(TimesOf(EqualLayers(3, 1), {3, 0}), "count > 0");
   EXPECT_DEATH(TimesOf(EqualLayers(3, -1), {3}), "start of a message: -1");
   EXPECT_DEATH(TimesOf({.sending_slowdown = 0.5}, {}), "0.5");
+}
+
+// Rows leave with the last layers; they end a step later, and weigh on the period.
+TEST(PushTimes, TheLastMessageHasWhatIsThereWhateverTheGroupsAre) {
+  Costs costs = EqualLayers(3, 2);
+  const PushTimes before = TimesOf(costs, {1, 2});
+  costs.fixed_message_seconds = 10;
+  const PushTimes after = TimesOf(costs, {1, 2});
+  EXPECT_EQ(after.step_seconds, before.step_seconds + 10);
+  EXPECT_EQ(after.period_seconds, 2 * 2 + 10);
 }
 
 }  // namespace

@@ -59,6 +59,7 @@ inline Costs RandomCosts(uint64_t seed) {
   const double base = RandomSeconds(&random) / 4, each = RandomSeconds(&random) / 8;
   costs.selection_seconds =
       random.NextBelow(2) == 0 ? SortSeconds(each) : LinearSeconds(base, each);
+  if (random.NextBelow(2) == 0) costs.fixed_message_seconds = RandomSeconds(&random);
   return costs;
 }
 

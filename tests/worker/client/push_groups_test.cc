@@ -32,6 +32,26 @@ TEST(PushGroups, LayersAreInBackwardOrder) {
   EXPECT_EQ(costs.layers[3].element_count, 64 * 8 + 8);
 }
 
+TEST(PushGroups, TensorsAreOfTheLayersInThatOrder) {
+  const v1::Config config = ThreeTopLayers();
+  const ModelLayout layout(config, 1);
+  for (const auto& [tensor, layer] : {std::pair{9u, 0u}, {8u, 0u}, {7u, 1u}, {1u, 4u}, {0u, 4u}}) {
+    EXPECT_EQ(BackwardIndex(layout.whole(), tensor), layer) << tensor;
+  }
+}
+
+TEST(PushGroups, APlanKnowsTheElementsOfItsPushes) {
+  const v1::Config config = ThreeTopLayers();
+  const ModelLayout layout(config, 1);
+  const schedule::Costs costs = LayersOf(layout, layout.whole());
+  const PartPlan plan = MakePartPlan(layout.whole(), costs, {2, 3});
+  EXPECT_THAT(plan.ends, ElementsAre(6));
+  EXPECT_EQ(plan.element_counts[0], 17 + 32 * 16 + 16);
+  EXPECT_EQ(plan.element_counts[0] + plan.element_counts[1], layout.dense_element_count());
+  EXPECT_FALSE(plan.is_single());
+  EXPECT_TRUE(MakePartPlan(layout.whole(), costs, {5}).is_single());
+}
+
 TEST(PushGroups, PartsEndWhereGroupsDoButForTheLast) {
   const v1::Config config = ThreeTopLayers();
   const ModelLayout layout(config, 1);

@@ -35,6 +35,22 @@ TEST(OutstandingTest, APullIsDoneWhenEveryServerThatWasAskedHasAnswered) {
   EXPECT_FALSE(outstanding.OnRowReply(2, id, OnePart(9))) << "nobody waits any more";
 }
 
+TEST(OutstandingTest, AProbeIsDoneWhenTheLastReplyCame) {
+  Outstanding outstanding;
+  const uint64_t id = outstanding.AddProbe({OnePart(5), {}, OnePart(6)}, 10);
+  const auto request = outstanding.PullFor(2, id);
+  ASSERT_TRUE(request);
+  EXPECT_EQ(request->header.probe().request_id(), id);
+  EXPECT_EQ(request->body[0].size(), 6u);
+  EXPECT_EQ(outstanding.OnProbeReply(2, id, 1.5), 10);
+  EXPECT_FALSE(outstanding.PullIsDone(id));
+  outstanding.OnProbeReply(0, id, 2.5);
+  outstanding.OnProbeReply(0, id, 9);
+  ASSERT_TRUE(outstanding.PullIsDone(id));
+  EXPECT_EQ(outstanding.TakeProbe(id), 2.5);
+  EXPECT_FALSE(outstanding.OnProbeReply(0, id, 9)) << "nobody waits any more";
+}
+
 TEST(OutstandingTest, OnlyWhatAServerOwesIsRepeated) {
   Outstanding outstanding;
   const uint64_t first = outstanding.AddPull({OnePart(1), OnePart(2)}, false, 10);

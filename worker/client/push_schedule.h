@@ -1,0 +1,69 @@
+// When the layers of this worker's steps leave: what the config's schedule says, or, where it goes
+// by times, what comes of the run's first steps. Those leave in turns all at once and layer by
+// layer (common/schedule/step_times.h); then one thread measures messages, while others go on, and
+// plans. Trainers need not have the same plan: a push is one step of the servers whatever its parts
+// are.
+//
+// Place in the life of a batch: backward -> **group** -> select -> encode -> push.
+// Thread rule: any thread. Borrows the config.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/device/device.h"
+#include "common/layout/model_layout.h"
+#include "common/proto/config.pb.h"
+#include "common/proto/report.pb.h"
+#include "common/schedule/omgs.h"
+#include "worker/client/measured_pushes.h"
+#include "worker/client/push_groups.h"
+#include "worker/link/server_link.h"
+#include "worker/push/step_encoder.h"
+
+namespace weir::worker {
+
+class PushSchedule {
+ public:
+  PushSchedule(const v1::Config& config, const ModelLayout& layout, const StageSpec& stage,
+               const device::Device& device, const StepEncoder& encoder);
+
+  // Of a step that begins. Null: all of it leaves at once, and nobody asks how long it takes.
+  std::shared_ptr<const PartPlan> Begin() const;
+  // Whether End wants to hear of a step that has left.
+  bool measures() const { return measures_.load(std::memory_order_relaxed); }
+  // The push that completes the measurements waits for those of messages, and plans.
+  Status End(MeasuredPush push, ServerLink* link);
+
+  void FillReport(v1::WorkerReport* report) const;
+
+ private:
+  enum class Phase { kWarmsUp, kMeasures, kPlans, kChecks, kIsDone };
+
+  bool IsComplete(MeasuredPush push);
+  void Check(double seconds);
+  Status MakePlan(ServerLink* link);
+  void Adopt(const schedule::Costs& costs, const schedule::Groups& groups);
+
+  const v1::ScheduleConfig& config_;
+  const StageSpec stage_;
+  const schedule::Objective objective_;
+  const schedule::Costs layers_;  // without times
+  const size_t measured_steps_;
+  const std::shared_ptr<const PartPlan> single_, immediate_;
+  std::atomic<bool> measures_;
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<const PartPlan> plan_;  // once there is one
+  Phase phase_ = Phase::kWarmsUp;
+  size_t warm_up_steps_ = 0;
+  MeasuredPushes measured_;
+  std::vector<double> checked_seconds_;
+  v1::SchedulePlanReport report_;
+};
+
+}  // namespace weir::worker
