@@ -29,8 +29,9 @@ double Slowdown(double work, double elapsed, double sending) {
 
 }  // namespace
 
-double TypicalSeconds(std::vector<double> seconds) {
+double TypicalSeconds(std::vector<double> seconds, Objective objective) {
   if (seconds.empty()) return 0;
+  if (objective == Objective::kStep) return Median(std::move(seconds));
   const double limit = 10 * Median(seconds);
   std::erase_if(seconds, [limit](double s) { return s > limit; });
   return Sum(seconds) / static_cast<double>(seconds.size());
@@ -75,7 +76,7 @@ double StepTimes::ForwardSeconds(const Costs& costs, Objective objective) const 
   double known = all.selection_seconds;
   for (const Layer& layer : costs.layers) known += layer.backward_seconds;
   if (objective == Objective::kStep) known += all.message_seconds + costs.fixed_message_seconds;
-  return std::max(0.0, TypicalSeconds(single_.seconds) - known);
+  return std::max(0.0, TypicalSeconds(single_.seconds, objective) - known);
 }
 
 Costs StepTimes::Fit(const MessageTimes& messages, Objective objective) const {

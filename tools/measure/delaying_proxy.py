@@ -15,6 +15,8 @@ import time
 GREETING_BYTES = 64
 MORE, LONG, COMMAND = 1, 2, 4
 CHUNK_BYTES = 1 << 18
+# What waits here beside a message that is held. Small: else the network would send on meanwhile.
+WAITING_BYTES = 1 << 15
 
 
 class Frames:
@@ -91,6 +93,7 @@ def serve(listener, to, delay_s):
             continue
         for end in (near, far):
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, WAITING_BYTES)
         for source, sink in ((near, far), (far, near)):
             threading.Thread(target=pump, args=(source, sink, delay_s), daemon=True).start()
 
@@ -108,6 +111,7 @@ def main():
     parser.add_argument("command", nargs="+")
     flags = parser.parse_args()
     listener = socket.create_server(flags.listen)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, WAITING_BYTES)
     threading.Thread(target=serve, args=(listener, flags.to, flags.delay_ms * 1e-3), daemon=True).start()
     return subprocess.call(flags.command)
 

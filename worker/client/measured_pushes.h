@@ -18,6 +18,9 @@ namespace weir::worker {
 // A step of the calling thread, which has left.
 struct MeasuredPush {
   schedule::MeasuredStep step;
+  // The thread's push before left in the same way. A step that waits for its push does so at the
+  // beginning of the next one.
+  bool follows_its_kind = false;
   // From the thread's last push to this one, whatever it waited for.
   double seconds_since_push = 0;
   // Of a step that left at once: bytes of its layers, and of its rows, for each server.

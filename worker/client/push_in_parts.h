@@ -33,6 +33,7 @@ class PushInParts final : public BegunPush {
 
   void OnTensors(uint32_t begin, uint32_t end) override;
 
+  const PartPlan& plan() const { return *plan_; }
   uint64_t name() const { return name_; }
   // Layers from this tensor on have left.
   uint32_t first_gone() const { return dense_.first_gone; }

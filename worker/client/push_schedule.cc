@@ -88,6 +88,7 @@ Status PushSchedule::End(MeasuredPush push, ServerLink* link) {
 // True for one push of the run.
 bool PushSchedule::IsComplete(MeasuredPush push) {
   std::lock_guard lock(mutex_);
+  if (!push.follows_its_kind) return false;
   switch (phase_) {
     case Phase::kWarmsUp:
       if (++warm_up_steps_ >= measured_steps_) phase_ = Phase::kMeasures;
@@ -140,7 +141,7 @@ void PushSchedule::Adopt(const schedule::Costs& costs, const schedule::Groups& g
 void PushSchedule::Check(double seconds) {
   checked_seconds_.push_back(seconds);
   if (checked_seconds_.size() < measured_steps_) return;
-  report_.set_measured_seconds(schedule::TypicalSeconds(checked_seconds_));
+  report_.set_measured_seconds(schedule::TypicalSeconds(checked_seconds_, objective_));
   phase_ = Phase::kIsDone;
   measures_ = false;
   LOG(INFO) << "schedule." << report_.schedule() << ": " << Milliseconds(report_.measured_seconds())

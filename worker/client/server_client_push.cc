@@ -17,10 +17,12 @@ StepEncoder::Scratch& ThreadScratch() {
   return scratch;
 }
 
-// MonotonicSeconds of the last step, and of the last push.
+// MonotonicSeconds of the last step, and of the last push, and how that left; null if it was not
+// begun.
 struct LastEnds {
   double step = MonotonicSeconds();
   double push = MonotonicSeconds();
+  const PartPlan* plan = nullptr;
 };
 
 LastEnds& ThreadEnds() {
@@ -71,13 +73,14 @@ Status ServerClient::Measure(PushInParts* begun) {
   if (begun != nullptr) {
     const StepEncoder::Scratch& scratch = ThreadScratch();
     MeasuredPush push{.step = begun->TakeTimes(),
+                      .follows_its_kind = last.plan == &begun->plan(),
                       .seconds_since_push = now - last.push,
                       .layer_bytes = scratch.dense_sizes.last(),
                       .row_bytes = scratch.row_sizes.last()};
     push.step.seconds = now - last.step;
     WEIR_RETURN_IF_ERROR(schedule_.End(std::move(push), &link_));
   }
-  last.step = last.push = MonotonicSeconds();
+  last = {.plan = begun == nullptr ? nullptr : &begun->plan()};
   return OkStatus();
 }
 

@@ -121,11 +121,14 @@ TEST(StepTimes, AStepThatIsShorterThanItsPartsLeavesNothingForTheForwardPass) {
   EXPECT_EQ(Measured(costs, 0.1).Fit(kMessages, Objective::kStep).forward_seconds, 0);
 }
 
-TEST(TypicalSeconds, IsTheMeanWithoutWhatCameBetween) {
-  EXPECT_EQ(TypicalSeconds({}), 0);
-  EXPECT_EQ(TypicalSeconds({3}), 3);
-  EXPECT_EQ(TypicalSeconds({1, 2, 3}), 2);
-  EXPECT_EQ(TypicalSeconds({1, 2, 3, 500}), 2);
+TEST(TypicalSeconds, IsTheMeanWithoutWhatCameBetweenOrTheMedian) {
+  for (const Objective objective : {Objective::kStep, Objective::kPeriod}) {
+    EXPECT_EQ(TypicalSeconds({}, objective), 0);
+    EXPECT_EQ(TypicalSeconds({3}, objective), 3);
+  }
+  EXPECT_EQ(TypicalSeconds({1, 2, 6}, Objective::kPeriod), 3);
+  EXPECT_EQ(TypicalSeconds({1, 2, 6, 500}, Objective::kPeriod), 3);
+  EXPECT_EQ(TypicalSeconds({500, 2, 6, 1, 1}, Objective::kStep), 2);
 }
 
 }  // namespace
