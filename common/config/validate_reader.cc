@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "common/base/strings.h"
+#include "common/config/validate_teacher.h"
 
 namespace weir::config {
 namespace {
@@ -39,6 +40,7 @@ void ValidateSynthetic(const v1::SyntheticConfig& synthetic, Violations* violati
                            kMaxFeatures);
   violations->RequireRange("data.synthetic.rows_per_table", synthetic.rows_per_table(), 1,
                            kMaxRows);
+  ValidateTeacher(synthetic.teacher(), violations);
 }
 
 void ValidateLibsvm(const v1::LibsvmConfig& libsvm, Violations* violations) {

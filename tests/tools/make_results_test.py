@@ -61,6 +61,12 @@ class Calls(unittest.TestCase):
         self.assertEqual(self.fill("{{record trial}}\n"), "A trial. On 2 cores of a processor, AVX2:\n\n"
                                                           "```\ntools/trial --seeds=2\n```\n")
 
+    def test_rows_that_are_not_made_so_any_more_are_named(self):
+        self.RECORDS["trial"]["rows_of"] = "configs/data/waves.textproto"
+        self.addCleanup(self.RECORDS["trial"].pop, "rows_of")
+        self.assertIn("On 2 cores of a processor, AVX2; made-up rows of `configs/data/waves.textproto`:\n\n",
+                      self.fill("{{record trial}}\n"))
+
     def test_what_was_printed_is_code(self):
         self.RECORDS["trial"]["printed"] = {"Build": "a\n  b"}
         self.addCleanup(self.RECORDS["trial"].pop, "printed")

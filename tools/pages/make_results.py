@@ -7,7 +7,7 @@ typed again.
 A page is made of its template in tools/pages: results/ are pages of docs/results, start/ one of docs/start,
 README.md.in is the README. A template is prose, and in double braces what a record has to say. A record is named without its ending, docs/results/NAME.json; a word with blanks stands
 in quotes. A page has
-  {{record R}}                     what was measured, on which machine, and the command
+  {{record R}}                     what was measured, on which machine, on which made-up rows, and the command
   {{on R}}, {{note R}}             the machine alone; what the record says beside its figures
   {{table R T [columns=a;b=shown] [rows=x;y=shown]}}   a table; T+U sets one beside another
   {{value R T ROW COLUMN}}         one cell
@@ -79,7 +79,8 @@ def machines(records):
 
 
 def told(record):
-    words = textwrap.fill("%s On %s:" % (record["what"], machine(record)), WIDTH, break_on_hyphens=False)
+    rows = "; made-up rows of `%s`" % record["rows_of"] if "rows_of" in record else ""
+    words = textwrap.fill("%s On %s%s:" % (record["what"], machine(record), rows), WIDTH, break_on_hyphens=False)
     return words + "\n\n```\n%s\n```\n" % record["command"]
 
 

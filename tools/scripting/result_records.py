@@ -11,6 +11,7 @@ A record is an object of
   lines     or, of weir-bench, its lines in the place of tables
   printed   {stage: what the command printed in it}, of a script that tells its stages (tools/stages.sh)
   pictures  {name: file beside the record}
+  rows_of   the config of configs/data that its made-up rows were of, where that was not the default of today
   note      what else is to be known, where there is something
 What the tools that measure and the script that makes the pages share."""
 

@@ -65,7 +65,7 @@ class SyntheticReader : public Reader {
 }  // namespace
 
 SyntheticSet::SyntheticSet(const v1::SyntheticConfig& config)
-    : config_(config), features_(config), teacher_(config.seed(), features_) {}
+    : config_(config), features_(config), teacher_(config, features_) {}
 
 int64_t SyntheticSet::row_count(Split split) const {
   return split == Split::kTrain ? config_.rows() : config_.test_rows();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 #include "common/base/check.h"
 #include "common/base/random_streams.h"
@@ -15,8 +16,6 @@ constexpr double kClickRate = 0.25;
 
 // Of the logit: with the click rate above it puts the best AUC near 0.8.
 constexpr double kLogitDeviation = 1.42;
-// Shares of the variance: linear, pairwise, waves, gated.
-constexpr std::array<double, 4> kTermShares = {0.22, 0.04, 0.68, 0.06};
 // The hidden vector of the id of this rank is half as long as that of the most frequent.
 constexpr float kHalfRank = 50;
 // Of the waves, in radians per standard deviation of the feature: up to some three bends over its
@@ -41,6 +40,16 @@ struct Moments {
   }
 };
 
+// In the order of Teacher::Terms.
+std::array<double, 4> SharesOf(const v1::TeacherConfig& config) {
+  std::array<double, 4> shares = {config.linear(), config.pairwise(), config.waves(),
+                                  config.gated()};
+  const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
+  CHECK_GT(sum, 0);
+  for (double& share : shares) share /= sum;
+  return shares;
+}
+
 double InverseOrZero(double x) { return x > 1e-6 ? 1.0 / x : 0.0; }
 
 template <size_t kWidth>
@@ -64,8 +73,9 @@ inline float Dot(const std::array<float, kWidth>& a, const std::array<float, kWi
 
 }  // namespace
 
-Teacher::Teacher(uint64_t seed, const FeatureModel& features)
-    : vector_key_(KeyedHash(seed, SyntheticStream::kHiddenVector)) {
+Teacher::Teacher(const v1::SyntheticConfig& config, const FeatureModel& features)
+    : vector_key_(KeyedHash(config.seed(), SyntheticStream::kHiddenVector)) {
+  const uint64_t seed = config.seed();
   RandomStream random(seed, SyntheticStream::kTeacher);
   FillNormal(random, 1.0, linear_e_);
   FillNormal(random, 1.0, linear_f_);
@@ -75,7 +85,7 @@ Teacher::Teacher(uint64_t seed, const FeatureModel& features)
   std::vector<FeatureRow> sample(kSampleRows);
   for (FeatureRow& row : sample) features.Draw(sample_random, &row);
   Normalise(sample);
-  Calibrate(sample);
+  Calibrate(config.teacher(), sample);
 }
 
 void Teacher::MakeWaves(RandomStream& random, size_t dense_count) {
@@ -109,15 +119,16 @@ void Teacher::Normalise(const std::vector<FeatureRow>& sample) {
   vector_scale_ = static_cast<float>(InverseOrZero(moments.deviation()));
 }
 
-void Teacher::Calibrate(const std::vector<FeatureRow>& sample) {
+void Teacher::Calibrate(const v1::TeacherConfig& config, const std::vector<FeatureRow>& sample) {
   std::array<Moments, kTermCount> moments;
   std::vector<Terms> terms;
   for (const FeatureRow& row : sample) {
     terms.push_back(ComputeTerms(row));
     for (size_t i = 0; i < kTermCount; ++i) moments[i].Add(terms.back()[i]);
   }
+  const Terms shares = SharesOf(config);
   for (size_t i = 0; i < kTermCount; ++i) {
-    term_weights_[i] = std::sqrt(kTermShares[i]) * InverseOrZero(moments[i].deviation());
+    term_weights_[i] = std::sqrt(shares[i]) * InverseOrZero(moments[i].deviation());
   }
   Moments sum;
   for (const Terms& row : terms) sum.Add(Logit(row));

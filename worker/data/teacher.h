@@ -9,8 +9,10 @@
 //   pairwise  e . f, what a dot interaction sees
 //   waves     a . h, which take wide layers to follow: a ReLU layer spends a unit on each bend
 //   gated     (G h) . f
-// Weights and bias are set from a sample of rows so that each term has a fixed share of the
-// variance, the click rate is a quarter and the best AUC is about 0.8, whatever the seed.
+// Weights and bias are set from a sample of rows so that each term has its share of the variance
+// (data.synthetic.teacher), the click rate is a quarter and the best AUC is about 0.8, whatever the
+// seed. Waves stay a small part unless one asks for them: they follow one dense feature each, so a
+// split behind the bottom MLP that masks most of it costs far more on them than on real clicks.
 //
 // Thread rule: immutable after construction, any thread.
 #pragma once
@@ -20,14 +22,16 @@
 #include <vector>
 
 #include "common/base/random.h"
+#include "common/proto/config.pb.h"
 #include "worker/data/synthetic_features.h"
 
 namespace weir::data {
 
 class Teacher {
  public:
-  // Draws a sample from features to set its scales; keeps no reference to it.
-  Teacher(uint64_t seed, const FeatureModel& features);
+  // config: with defaults filled in and valid. Draws a sample from features to set its scales;
+  // keeps no reference to either.
+  Teacher(const v1::SyntheticConfig& config, const FeatureModel& features);
 
   // P(label = 1 | row), in (0, 1).
   double ClickProbability(const FeatureRow& row) const;
@@ -42,7 +46,7 @@ class Teacher {
 
   void MakeWaves(RandomStream& random, size_t dense_count);
   void Normalise(const std::vector<FeatureRow>& sample);
-  void Calibrate(const std::vector<FeatureRow>& sample);
+  void Calibrate(const v1::TeacherConfig& config, const std::vector<FeatureRow>& sample);
 
   Terms ComputeTerms(const FeatureRow& row) const;
   void SumVectors(const FeatureRow& row, Vector* e, Vector* f) const;

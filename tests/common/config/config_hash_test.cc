@@ -50,6 +50,8 @@ TEST(HashRun, TellsTheModelsApart) {
 TEST(HashRun, TellsReadersUpdateRulesStagesAndLeasesApart) {
   EXPECT_THAT(Mismatch("data { criteo_tsv { rows_per_table: 7 } }"), HasSubstr("the reader"));
   EXPECT_THAT(Mismatch("data { synthetic {} }"), HasSubstr("the reader"));
+  EXPECT_NE(HashRun(Changed("data { synthetic {} }")).data,
+            HashRun(Changed("data { synthetic { teacher { waves: 0.5 } } }")).data);
   EXPECT_THAT(Mismatch("update { rows { rowwise_adagrad { epsilon: 1 } } }"),
               HasSubstr("the update rules"));
   EXPECT_THAT(Mismatch("data { batch_size: 256 }"), HasSubstr("lent"));

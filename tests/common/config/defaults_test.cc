@@ -220,6 +220,17 @@ TEST(FillDefaults, KnowsTheRowsOfSyntheticData) {
   EXPECT_EQ(config.update().dense().schedule().warmup_steps(), 16);
 }
 
+TEST(FillDefaults, FillsTheSharesOfATeacherThatNamesOne) {
+  v1::Config config;
+  config.mutable_data()->mutable_synthetic()->mutable_teacher()->set_waves(2);
+  FillDefaults(&config);
+  const v1::TeacherConfig& teacher = config.data().synthetic().teacher();
+  EXPECT_EQ(teacher.waves(), 2);
+  EXPECT_EQ(teacher.linear(), 0.62);
+  EXPECT_EQ(teacher.pairwise(), 0.15);
+  EXPECT_EQ(teacher.gated(), 0.08);
+}
+
 TEST(RowsThatMatter, AreThoseFromWhichOnTheDefaultsAreTheSame) {
   for (const int32_t epochs : {0, 1, 3, 10, 1'000'000}) {
     v1::Config config;

@@ -244,7 +244,7 @@ TEST(ShippedConfigs, EveryRunIsCompleteAndEveryPartLaysOverIt) {
   for (const std::string& run : FilesUnder("runs")) {
     const auto config = config::LoadConfig({run}, "");
     EXPECT_TRUE(config.ok()) << config.status();
-    for (const char* folder : {"models", "policies"}) {
+    for (const char* folder : {"models", "policies", "data"}) {
       // Splits name layers of the model that they were made for.
       if (config->pipeline().split_size() > 0 && folder == std::string("models")) continue;
       for (const std::string& part : FilesUnder(folder)) {

@@ -102,6 +102,10 @@ inline v1::SyntheticConfig SyntheticShape(int64_t rows, int64_t test_rows) {
   synthetic.set_tables(26);
   synthetic.set_dense_features(13);
   synthetic.set_rows_per_table(100'000);
+  synthetic.mutable_teacher()->set_linear(0.62);
+  synthetic.mutable_teacher()->set_pairwise(0.15);
+  synthetic.mutable_teacher()->set_waves(0.15);
+  synthetic.mutable_teacher()->set_gated(0.08);
   return synthetic;
 }
 

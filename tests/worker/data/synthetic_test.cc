@@ -135,23 +135,6 @@ TEST(Synthetic, IdsFollowAPowerLawWithinTheirTables) {
   EXPECT_GT(largest, 3'000u) << "the tail is long";
 }
 
-TEST(Synthetic, ProbabilityIsAFunctionOfTheVisibleFeatures) {
-  const v1::SyntheticConfig config = SyntheticShape(100, 0);
-  const FeatureModel features(config);
-  const Teacher teacher(1, features);
-  RandomStream random(5);
-  FeatureRow row;
-  features.Draw(random, &row);
-  const FeatureRow copy = row;
-  const double before = teacher.ClickProbability(row);
-  EXPECT_EQ(teacher.ClickProbability(copy), before);
-  row.dense[0] += 1;
-  EXPECT_NE(teacher.ClickProbability(row), before);
-  row = copy;
-  row.ranks[25] = row.ranks[25] == 1 ? 2 : 1;
-  EXPECT_NE(teacher.ClickProbability(row), before);
-}
-
 TEST(Synthetic, MakesRowsOfAnyShape) {
   for (const auto& [dense, tables, rows_per_table] :
        std::vector<std::array<int, 3>>{{1, 0, 1}, {1, 1, 1}, {2, 30, 2}, {40, 3, 5}}) {
