@@ -312,7 +312,10 @@ void FillRun(v1::RunConfig& run) {
 void FillSplit(v1::SplitConfig& split) {
   if (split.policy_case() == v1::SplitConfig::POLICY_NOT_SET) split.mutable_none();
   if (split.values() == v1::VALUE_CODING_UNSPECIFIED) split.set_values(v1::F32);
-  if (split.has_dct_mp()) WEIR_DEFAULT(*split.mutable_dct_mp(), measure_only, false);
+  if (split.has_dct_mp()) {
+    WEIR_DEFAULT(*split.mutable_dct_mp(), measure_only, false);
+    WEIR_DEFAULT(*split.mutable_dct_mp(), one_based_rank, false);
+  }
   if (split.has_quantize()) WEIR_DEFAULT(*split.mutable_quantize(), bits, 8);
   if (split.has_top_k_gradient()) WEIR_DEFAULT(*split.mutable_top_k_gradient(), feedback, true);
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <numeric>
 
 #include "common/compress/kept_count.h"
@@ -13,7 +14,10 @@ using wire::FrameKind;
 class DctMp : public SplitPolicy, public DeviceSplit {
  public:
   DctMp(const v1::DctMpPolicy& config, wire::ValueCoding values)
-      : sparsity_(config.sparsity()), measure_only_(config.measure_only()), values_(values) {}
+      : sparsity_(config.sparsity()),
+        one_based_rank_(config.one_based_rank()),
+        measure_only_(config.measure_only()),
+        values_(values) {}
 
   void SendForward(const BlockName& name, const kernels::ConstMatrixView& x, BlockMemory* memory,
                    Bytes* out) override {
@@ -52,7 +56,8 @@ class DctMp : public SplitPolicy, public DeviceSplit {
 
   DeviceSplit* on_device() override { return measure_only_ ? nullptr : this; }
   int64_t KeptOf(int64_t features) const override {
-    return compress::KeptCount(features, sparsity_);
+    const int64_t kept = compress::KeptCount(features, sparsity_);
+    return one_based_rank_ ? std::min(features, kept + 1) : kept;
   }
   void SendChosen(const BlockName& name, int64_t element_count, std::span<const uint32_t> positions,
                   std::span<const float> values, std::span<const float> thresholds,
@@ -86,7 +91,7 @@ class DctMp : public SplitPolicy, public DeviceSplit {
   }
 
   const double sparsity_;
-  const bool measure_only_;
+  const bool one_based_rank_, measure_only_;
   const wire::ValueCoding values_;
   Chosen chosen_;
   BlockFrames frames_;

@@ -10,7 +10,8 @@ namespace weir::split {
 // Everything, both ways.
 std::unique_ptr<SplitPolicy> MakeWhole(wire::ValueCoding values);
 
-// DCT-MP, the largest magnitudes of each sample (Gupta et al., KDD 2021, section 2.2, algorithm 2).
+// DCT-MP, the largest magnitudes of each sample (Gupta et al., KDD 2021, section 2.2, algorithm 2):
+// as many as its text says, or with one_based_rank one more, as the algorithm prints it.
 std::unique_ptr<SplitPolicy> MakeDctMp(const v1::DctMpPolicy& config, wire::ValueCoding values);
 
 // So many elements of each sample that chance chose.

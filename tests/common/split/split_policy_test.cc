@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/check.h"
@@ -145,6 +146,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, EveryPolicy,
                                            "dct_mp { sparsity: 0.9 }",
                                            "dct_mp { sparsity: 0.9 } values: BF16",
                                            "dct_mp { sparsity: 0.9 measure_only: true }",
+                                           "dct_mp { sparsity: 0.9 one_based_rank: true }",
                                            "random_k { sparsity: 0.75 }", "quantize { bits: 4 }",
                                            "quantize {}", "gaussian_sketch { compression: 0.5 }",
                                            "top_k_gradient { sparsity: 0.9 }",
@@ -170,6 +172,15 @@ TEST(DctMp, KeepsTheLargestOfEachSampleAndGradientsOfTheSameElements) {
     }
   }
   EXPECT_EQ(ends.sender->sent_count(), 1300u);
+}
+
+// The paper's algorithm takes the threshold of rank floor(256 * sparsity), counted from 1.
+TEST(DctMp, WithTheRankOfTheAlgorithmKeepsOneMore) {
+  for (const auto& [sparsity, kept] :
+       {std::pair("0.95", 14), {"0.9", 27}, {"0.98", 7}, {"0", 256}}) {
+    Ends ends(std::string("dct_mp { one_based_rank: true sparsity: ") + sparsity + " }");
+    EXPECT_EQ(ends.Forward(Block::Random(256, 100, 1)).CountNonZero(), 100 * kept) << sparsity;
+  }
 }
 
 // Features that many samples have make bitmaps, others Rice codes, which are written at another

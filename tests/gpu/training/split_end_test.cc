@@ -171,6 +171,7 @@ TEST_P(SplitOnACard, SendsAndTakesWhatTheCpuDoes) {
 INSTANTIATE_TEST_SUITE_P(Policies, SplitOnACard,
                          testing::Values("dct_mp { sparsity: 0.9 }", "dct_mp { sparsity: 0.5 }",
                                          "dct_mp { sparsity: 0.99 } values: BF16",
+                                         "dct_mp { sparsity: 0.9 one_based_rank: true }",
                                          "dct_mp { sparsity: 0.5 measure_only: true }",
                                          "top_k_gradient { sparsity: 0.9 }", "none {}"));
 
