@@ -317,7 +317,14 @@ void FillSplit(v1::SplitConfig& split) {
     WEIR_DEFAULT(*split.mutable_dct_mp(), one_based_rank, false);
   }
   if (split.has_quantize()) WEIR_DEFAULT(*split.mutable_quantize(), bits, 8);
-  if (split.has_top_k_gradient()) WEIR_DEFAULT(*split.mutable_top_k_gradient(), feedback, true);
+  if (split.has_gaussian_sketch()) {
+    WEIR_DEFAULT(*split.mutable_gaussian_sketch(), fixed, false);
+    WEIR_DEFAULT(*split.mutable_gaussian_sketch(), exact_adjoint, false);
+  }
+  if (split.has_top_k_gradient()) {
+    WEIR_DEFAULT(*split.mutable_top_k_gradient(), feedback, true);
+    WEIR_DEFAULT(*split.mutable_top_k_gradient(), whole_batch, false);
+  }
 }
 
 }  // namespace

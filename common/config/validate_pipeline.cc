@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "common/layout/message_bound.h"
 #include "common/layout/model_layout.h"
 
 namespace weir::config {
@@ -50,6 +51,16 @@ void ValidateSplitPolicy(const std::string& path, const v1::SplitConfig& split,
   }
 }
 
+// Policies see a frame's samples alone.
+void ValidateWholeBatch(const std::string& path, const v1::SplitConfig& split, int32_t batch_size,
+                        Violations* violations) {
+  if (!split.top_k_gradient().whole_batch() || batch_size <= kSplitRows) return;
+  violations->Add(path + ".top_k_gradient.whole_batch", "a batch of ", batch_size,
+                  " crosses in frames of ", kSplitRows,
+                  " samples, of each of which the largest would be sent; choose data.batch_size: ",
+                  kSplitRows, " or less, or leave it out");
+}
+
 // Counted through both MLPs; below 0 when there is no such layer to split after.
 int64_t LayerNumber(const std::string& path, const std::string& after, const v1::ModelConfig& model,
                     Violations* violations) {
@@ -85,6 +96,7 @@ void ValidatePipeline(const v1::Config& config, Violations* violations) {
     const v1::SplitConfig& split = pipeline.split(i);
     const std::string path = StrCat("pipeline.split[", i, "]");
     ValidateSplitPolicy(path, split, violations);
+    ValidateWholeBatch(path, split, config.data().batch_size(), violations);
     const int64_t layer = LayerNumber(path + ".after", split.after(), config.model(), violations);
     if (layer < 0) continue;
     if (layer == last) {

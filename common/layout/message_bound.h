@@ -15,6 +15,10 @@ namespace weir {
 
 // The least rows of a slice of a batch, each of which is a frame, but for the last slice.
 inline constexpr int64_t kLeastSliceRows = 32;
+// Rows of a slice at whose borders something crosses a split, but for a batch's last: each is a
+// frame.
+inline constexpr int64_t kSplitRows = 128;
+static_assert(kSplitRows >= kLeastSliceRows);
 
 // InvalidConfig that names cluster.max_message_bytes and the least value that will do.
 Status CheckMessageBound(const v1::Config& config, const ModelLayout& layout);

@@ -24,6 +24,8 @@ struct BlockName {
   uint64_t batch = 0;  // counted by the stage that names batches
   uint32_t split = 0;
   uint32_t slice = 0;  // of the batch
+
+  bool operator==(const BlockName&) const = default;
 };
 
 class BlockFrames {

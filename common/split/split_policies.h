@@ -21,12 +21,14 @@ std::unique_ptr<SplitPolicy> MakeRandomK(const v1::RandomKSplitPolicy& config,
 // Codes of a few bits, both ways.
 std::unique_ptr<SplitPolicy> MakeQuantize(const v1::QuantizePolicy& config);
 
-// A product with a random matrix (Gupta et al. 2021, appendix A, table 6).
+// A product with a random matrix (Gupta et al. 2021, appendix A, table 6): a new one each batch, or
+// with `fixed` one for the run.
 std::unique_ptr<SplitPolicy> MakeGaussianSketch(const v1::GaussianSketchPolicy& config,
                                                 wire::ValueCoding values, uint64_t seed,
                                                 const kernels::KernelTable& kernels);
 
-// Of the gradient the largest magnitudes (Gupta et al. 2021, appendix A, table 7).
+// Of the gradient the largest magnitudes (Gupta et al. 2021, appendix A, table 7), of each sample
+// or of the whole batch.
 std::unique_ptr<SplitPolicy> MakeTopKGradient(const v1::TopKGradientPolicy& config,
                                               wire::ValueCoding values);
 

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "common/compress/kept_count.h"
+#include "common/split/largest_of_block.h"
 #include "common/split/largest_per_sample.h"
 #include "common/split/split_policies.h"
 #include "common/split/whole.h"
@@ -17,17 +19,22 @@ using wire::FrameKind;
 class TopKGradient : public Whole {
  public:
   TopKGradient(const v1::TopKGradientPolicy& config, wire::ValueCoding values)
-      : Whole(values), sparsity_(config.sparsity()), feedback_(config.feedback()) {}
+      : Whole(values),
+        sparsity_(config.sparsity()),
+        feedback_(config.feedback()),
+        whole_batch_(config.whole_batch()) {}
 
   void SendBackward(const BlockName& name, const kernels::ConstMatrixView& gradient,
                     const BlockMemory&, Bytes* out) override {
     const kernels::MatrixView sum = Sum(name, gradient);
+    if (whole_batch_) {
+      // One frame is the batch (validate_pipeline.cc).
+      const int64_t count = sum.row_count * sum.column_count;
+      ChooseLargestOfBlock(sum, compress::KeptCount(count, sparsity_), &of_block_);
+      return Send(name, sum, of_block_.positions, of_block_.values, out);
+    }
     ChooseLargest(sum, compress::KeptCount(sum.row_count, sparsity_), &chosen_);
-    frames_.AppendSome(FrameKind::kActivationGradients, name, sum.row_count * sum.column_count,
-                       chosen_.positions(), chosen_.values(), values_, out);
-    ForEachPosition(chosen_.positions(), sum.column_count, sum.stride, [&](size_t i, int64_t at) {
-      sum.data[at] -= wire::Round(chosen_.values()[i], values_);
-    });
+    Send(name, sum, chosen_.positions(), chosen_.values(), out);
   }
   Status TakeBackward(const BlockName& name, const wire::FrameView& frame, const BlockMemory&,
                       const kernels::MatrixView& gradient) override {
@@ -39,6 +46,15 @@ class TopKGradient : public Whole {
     int64_t samples = 0;
     tensor::AlignedBuffer values;
   };
+
+  // What is not sent of sum stays in it.
+  void Send(const BlockName& name, const kernels::MatrixView& sum,
+            std::span<const uint32_t> positions, std::span<const float> values, Bytes* out) {
+    frames_.AppendSome(FrameKind::kActivationGradients, name, sum.row_count * sum.column_count,
+                       positions, values, values_, out);
+    ForEachPosition(positions, sum.column_count, sum.stride,
+                    [&](size_t i, int64_t at) { sum.data[at] -= wire::Round(values[i], values_); });
+  }
 
   // The gradient, and with feedback what of the last one of this place was not sent. A slice of
   // another length, a short batch's last, begins with none.
@@ -59,9 +75,10 @@ class TopKGradient : public Whole {
   }
 
   const double sparsity_;
-  const bool feedback_;
+  const bool feedback_, whole_batch_;
   std::map<std::pair<uint32_t, uint32_t>, Errors> errors_;  // by split and slice
   Chosen chosen_;
+  LargestOfBlock of_block_;
 };
 
 }  // namespace

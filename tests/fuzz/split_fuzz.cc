@@ -24,6 +24,7 @@ constexpr std::array kPolicies = {
     "none {}",
     "dct_mp { sparsity: 0.9 }",
     "dct_mp { sparsity: 0.9 measure_only: true }",
+    "gaussian_sketch { compression: 0.5 fixed: true exact_adjoint: true }",
     "random_k { sparsity: 0.75 }",
     "quantize { bits: 4 }",
     "gaussian_sketch { compression: 0.5 }",

@@ -21,10 +21,9 @@ struct Slice {
   uint32_t number = 0;  // of the batch's slices
 };
 
-// Rows of a slice at whose borders something crosses a split, but for a batch's last: each is a
-// frame. Elsewhere the device says (Compute::slice_rows).
-inline constexpr int64_t kSplitRows = 128;
-static_assert(kSplitRows >= kLeastSliceRows);
+// Of a slice at whose borders something crosses a split. Elsewhere the device says how many
+// (Compute::slice_rows).
+using weir::kSplitRows;
 
 inline Slice SliceAt(int64_t batch_rows, int64_t begin, int64_t slice_rows) {
   return {begin, std::min(slice_rows, batch_rows - begin),

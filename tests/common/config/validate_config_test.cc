@@ -86,6 +86,10 @@ INSTANTIATE_TEST_SUITE_P(
                    "pipeline.split[0].top_k_gradient.sparsity: -1 is out of range"},
         BrokenRule{"pipeline { split { after: 'top/1' gaussian_sketch { compression: 2 } } }",
                    "pipeline.split[0].gaussian_sketch.compression: 2 is out of range"},
+        BrokenRule{"data { batch_size: 129 } pipeline { split { after: 'top/1' "
+                   "top_k_gradient { sparsity: 0.9 whole_batch: true } } }",
+                   "pipeline.split[0].top_k_gradient.whole_batch: a batch of 129 crosses in frames "
+                   "of 128 samples"},
         BrokenRule{"pipeline { split { after: 'top/1' quantize { bits: 1 } } }",
                    "pipeline.split[0].quantize.bits: 1 is out of range"},
         BrokenRule{"pipeline { split { after: 'top/1' quantize {} values: BF16 } }",

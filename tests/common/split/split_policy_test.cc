@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <string>
 #include <utility>
@@ -149,6 +151,10 @@ INSTANTIATE_TEST_SUITE_P(Policies, EveryPolicy,
                                            "dct_mp { sparsity: 0.9 one_based_rank: true }",
                                            "random_k { sparsity: 0.75 }", "quantize { bits: 4 }",
                                            "quantize {}", "gaussian_sketch { compression: 0.5 }",
+                                           "gaussian_sketch { compression: 0.5 fixed: true }",
+                                           "gaussian_sketch { compression: 0.5 exact_adjoint: true"
+                                           " fixed: true } values: BF16",
+                                           "top_k_gradient { sparsity: 0.9 whole_batch: true }",
                                            "top_k_gradient { sparsity: 0.9 }",
                                            "top_k_gradient { sparsity: 0.9 feedback: false }"));
 
@@ -302,6 +308,47 @@ TEST(GaussianSketch, IsUnbiasedAndItsErrorIsAsLargeAsItsTheorySays) {
   EXPECT_NEAR(squares / kBatches / truth, 65.0 / 32, 0.15);
 }
 
+// A matrix of its own for each split, the same for all its batches and slices.
+TEST(GaussianSketch, FixedIsDrawnOnceForASplit) {
+  const Block x = Block::Random(64, 16, 3);
+  for (const bool fixed : {false, true}) {
+    Ends ends(fixed ? "gaussian_sketch { compression: 0.5 fixed: true }"
+                    : "gaussian_sketch { compression: 0.5 }");
+    const float first = ends.Forward(x).At(7, 5);
+    ends.name.batch += 1;
+    EXPECT_EQ(ends.Forward(x).At(7, 5) == first, fixed);
+    ends.name.slice += 1;
+    EXPECT_EQ(ends.Forward(x).At(7, 5) == first, fixed);
+    ends.name.split += 1;
+    EXPECT_NE(ends.Forward(x).At(7, 5), first);
+  }
+}
+
+// <A x, g> == <x, A g> of what crosses forward, A, and what comes back.
+TEST(GaussianSketch, ExactAdjointIsThatOfWhatCrossed) {
+  Ends ends("gaussian_sketch { compression: 0.75 exact_adjoint: true }");
+  const Block x = Block::Random(64, 16, 3), gradient = Block::Random(64, 16, 4);
+  const Block taken = ends.Forward(x);
+  const size_t forward_bytes = ends.bytes.size();
+  const Block back = ends.Backward(gradient);
+  EXPECT_EQ(ends.bytes.size(), forward_bytes);
+  for (int64_t s = 0; s < 16; ++s) {
+    double forward = 0, backward = 0;
+    for (int64_t f = 0; f < 64; ++f) {
+      forward += taken.At(f, s) * gradient.At(f, s);
+      backward += x.At(f, s) * back.At(f, s);
+    }
+    EXPECT_NEAR(forward, backward, 1e-3 * (1 + std::abs(forward))) << s;
+  }
+}
+
+TEST(GaussianSketch, WithoutItTheGradientComesBackAsItIs) {
+  Ends ends("gaussian_sketch { compression: 0.75 fixed: true }");
+  ends.Forward(Block::Random(64, 16, 3));
+  const Block gradient = Block::Random(64, 16, 4);
+  ExpectSame(ends.Backward(gradient), gradient);
+}
+
 // sum(sent) + error == sum(gradients), place by place.
 TEST(TopKGradient, KeepsWhatItDoesNotSend) {
   Ends ends("top_k_gradient { sparsity: 0.9 } values: BF16");
@@ -334,6 +381,35 @@ TEST(TopKGradient, ASliceOfAnotherLengthBeginsWithNothingKept) {
   ends.Backward(Block::Random(32, 16, 1));
   EXPECT_EQ(ends.Backward(Block(32, 5)).CountNonZero(), 0);
   EXPECT_EQ(ends.Backward(Block(32, 16)).CountNonZero(), 0);
+}
+
+TEST(TopKGradient, OfTheWholeBatchSendsTheLargestOfAll) {
+  Ends ends("top_k_gradient { sparsity: 0.9 whole_batch: true }");
+  Block gradient = Block::Random(32, 17, 1);
+  // One sample's are all larger than the others', and more than there is room for.
+  for (int64_t f = 0; f < 32; ++f) gradient.values[static_cast<size_t>(f * gradient.stride)] += 100;
+  const Block taken = ends.Backward(gradient);
+  EXPECT_EQ(taken.CountNonZero(), 55);  // 544 - floor(544 * 0.9)
+  std::vector<float> magnitudes;
+  for (int64_t f = 0; f < 32; ++f) {
+    for (int64_t s = 0; s < 17; ++s) magnitudes.push_back(std::abs(gradient.At(f, s)));
+  }
+  std::ranges::sort(magnitudes, std::greater());
+  for (int64_t f = 0; f < 32; ++f) {
+    EXPECT_EQ(taken.At(f, 0), gradient.At(f, 0));
+    for (int64_t s = 0; s < 17; ++s) {
+      const bool sent = std::abs(gradient.At(f, s)) >= magnitudes[54];
+      EXPECT_EQ(taken.At(f, s), sent ? gradient.At(f, s) : 0) << f << " " << s;
+    }
+  }
+  EXPECT_EQ(ends.Backward(Block(32, 17)).CountNonZero(), 55) << "what was kept is sent next";
+}
+
+TEST(TopKGradient, OfTheWholeBatchSendsNoZeros) {
+  Ends ends("top_k_gradient { sparsity: 0.1 whole_batch: true feedback: false }");
+  Block gradient(32, 16);
+  gradient.values[3] = -2;
+  EXPECT_EQ(ends.Backward(gradient).CountNonZero(), 1);
 }
 
 TEST(TopKGradient, WithoutFeedbackForgets) {
