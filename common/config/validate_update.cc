@@ -129,6 +129,7 @@ void ValidateOptions(const std::string& path, const v1::UpdateRule& rule, Violat
                     1 / LearningRate(rule));
   }
   violations->RequireRange(path + ".clip_norm", rule.clip_norm(), 0, kMaxFloat);
+  violations->RequireRange(path + ".l2_penalty", rule.l2_penalty(), 0, 1);
 }
 
 void ValidateRule(const std::string& path, const v1::UpdateRule& rule, const std::string& choices,

@@ -66,6 +66,26 @@ struct RowwiseAdagradStep {
   float rate, epsilon;
 };
 
+// Coupled weight decay: what a gradient gets of its value, before its rule sees it. A gradient of
+// zero is none.
+struct L2Penalty {
+  float with_gradient = 0, without_gradient = 0;
+
+  WEIR_ON_DEVICE float AddTo(float gradient, float x) const {
+    return gradient + (gradient != 0.0f ? with_gradient : without_gradient) * x;
+  }
+};
+
+template <typename Step>
+struct PenalisedStep {
+  Step step;
+  L2Penalty penalty;
+
+  WEIR_ON_DEVICE void Take(float gradient, float& x, float* m, float* v) const {
+    step.Take(penalty.AddTo(gradient, x), x, m, v);
+  }
+};
+
 // Of whichever rule.
 struct UpdateStep {
   enum class Rule : uint32_t { kSgd, kAdagrad, kMomentum, kAdam, kRowwiseAdagrad };
@@ -78,6 +98,8 @@ struct UpdateStep {
       : rule(Rule::kRowwiseAdagrad), rowwise_adagrad(step) {}
 
   Rule rule;
+  // Of dense elements; of rows with_gradient counts for all of a row.
+  L2Penalty penalty;
   union {
     SgdStep sgd;
     AdagradStep adagrad;

@@ -24,7 +24,7 @@ std::unique_ptr<UpdateRule> MakeAdagrad(const v1::UpdateRule& config) {
   const v1::AdagradRule& rule = config.adagrad();
   return std::make_unique<ElementwiseRule<AdagradKernel>>(
       "adagrad", AdagradKernel{{rule.learning_rate(), config}, static_cast<float>(rule.epsilon())},
-      static_cast<float>(rule.initial_accumulator()), config.dense_semantics());
+      static_cast<float>(rule.initial_accumulator()), config);
 }
 
 }  // namespace weir::store

@@ -64,7 +64,7 @@ std::unique_ptr<UpdateRule> MakeAdam(const v1::UpdateRule& config) {
   return std::make_unique<ElementwiseRule<AdamKernel>>(
       "adam",
       AdamKernel{{rule.learning_rate(), config}, rule.beta1(), rule.beta2(), rule.epsilon()}, 0.0f,
-      config.dense_semantics());
+      config);
 }
 
 }  // namespace weir::store

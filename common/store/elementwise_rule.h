@@ -72,7 +72,7 @@ class RestMemo {
 //   static constexpr int kMoments;  // 0, 1 or 2
 //
 //   // A step, the same for all elements (common/kernels/update_steps.h).
-//   auto At(uint64_t step) const;
+//   Now At(uint64_t step) const;
 //
 //   void Catch(const Rest& rest, float& x, float* m, float* v) const;
 //
@@ -83,17 +83,23 @@ class RestMemo {
 template <typename Kernel>
 class ElementwiseRule : public UpdateRule {
  public:
-  ElementwiseRule(std::string_view name, Kernel kernel, float initial_moment, bool dense_semantics)
+  ElementwiseRule(std::string_view name, Kernel kernel, float initial_moment,
+                  const v1::UpdateRule& config)
       : name_(name),
         kernel_(std::move(kernel)),
         initial_moment_(initial_moment),
         rests_(kernel_.MakeRests()),
-        dense_semantics_(dense_semantics && rests_ != nullptr) {}
+        l2_penalty_(static_cast<float>(config.l2_penalty())),
+        dense_semantics_(config.dense_semantics() && (rests_ != nullptr || l2_penalty_ != 0)) {}
 
   std::string_view name() const override { return name_; }
   bool moves_at_rest() const override { return rests_ != nullptr; }
   bool dense_semantics() const override { return dense_semantics_; }
-  kernels::UpdateStep StepAt(uint64_t step) const override { return kernel_.At(Own(step)); }
+  kernels::UpdateStep StepAt(uint64_t step) const override {
+    kernels::UpdateStep all = kernel_.At(Own(step));
+    all.penalty = {l2_penalty_, PenaltyWithoutGradient()};
+    return all;
+  }
   int64_t MomentsPerElement() const override { return Kernel::kMoments; }
   int64_t StatePerElement() const override {
     return Kernel::kMoments + (tracks_elements() ? 1 : 0);
@@ -114,53 +120,51 @@ class ElementwiseRule : public UpdateRule {
     DCHECK_EQ(indexes.size(), gradients.size());
     step = Own(step);
     const size_t count = values.size();
-    const auto now = kernel_.At(step);
-    if (!tracks_elements()) {
-      for (size_t i = 0; i < indexes.size(); ++i) {
-        DCHECK_LT(indexes[i], count);
-        StepAt(now, gradients[i], values.data(), state.data(), count, indexes[i]);
+    WithStep(step, PenaltyWithoutGradient(), [&](const auto& now) {
+      if (!tracks_elements()) {
+        for (size_t i = 0; i < indexes.size(); ++i) {
+          DCHECK_LT(indexes[i], count);
+          StepAt(now, gradients[i], values.data(), state.data(), count, indexes[i]);
+        }
+        return;
       }
-      return;
-    }
-    RestMemo rests(*rests_, step);
-    for (size_t i = 0; i < indexes.size(); ++i) {
-      StepTracked(now, gradients[i], step, values.data(), state.data(), count, indexes[i], &rests);
-    }
+      RestMemo rests(*rests_, step);
+      for (size_t i = 0; i < indexes.size(); ++i) {
+        StepTracked(now, gradients[i], step, values.data(), state.data(), count, indexes[i],
+                    &rests);
+      }
+    });
   }
 
   void ApplyDense(std::span<float> values, std::span<float> state, std::span<const float> gradients,
                   uint64_t step) const override {
     DCHECK_EQ(values.size(), gradients.size());
     step = Own(step);
-    const auto now = kernel_.At(step);
-    if (!tracks_elements()) {
-      RunWithWideVectors(
-          [&] { StepAll(now, gradients.data(), values.data(), state.data(), values.size()); });
-      return;
-    }
-    RestMemo rests(*rests_, step);
-    for (size_t i = 0; i < values.size(); ++i) {
-      StepTracked(now, gradients[i], step, values.data(), state.data(), values.size(), i, &rests);
-    }
+    WithStep(step, PenaltyWithoutGradient(), [&](const auto& now) {
+      if (!tracks_elements()) {
+        RunWithWideVectors(
+            [&] { StepAll(now, gradients.data(), values.data(), state.data(), values.size()); });
+        return;
+      }
+      RestMemo rests(*rests_, step);
+      for (size_t i = 0; i < values.size(); ++i) {
+        StepTracked(now, gradients[i], step, values.data(), state.data(), values.size(), i, &rests);
+      }
+    });
   }
 
   void ApplyRows(std::span<const RowUpdate> updates, size_t dimension,
                  uint64_t step) const override {
     step = Own(step);
-    const auto now = kernel_.At(step);
     std::optional<RestMemo> rests;
     if (rests_) rests.emplace(*rests_, step);
-    const auto update = [&](const RowUpdate& row, auto size) {
-      if (rests) {
-        LastStep last(row.state + Kernel::kMoments * size);
-        if (const uint64_t count = last.RestsBefore(step); count > 0) {
-          CatchAll(rests->After(count), row.values, row.state, size);
-        }
-        last.MoveTo(step);
-      }
-      StepAll(now, row.gradient, row.values, row.state, size);
-    };
-    RunWithWideVectors([&] { ForEachUpdate(updates, dimension, update); });
+    WithStep(step, l2_penalty_, [&](const auto& now) {
+      const auto update = [&](const RowUpdate& row, auto size) {
+        if (rests) CatchRow(row, size, step, &*rests);
+        StepAll(now, row.gradient, row.values, row.state, size);
+      };
+      RunWithWideVectors([&] { ForEachUpdate(updates, dimension, update); });
+    });
   }
 
   void CatchUp(std::span<float> out, std::span<const float> state, uint64_t step) const override {
@@ -217,6 +221,18 @@ class ElementwiseRule : public UpdateRule {
   // Elements that every step moves need no step of their own.
   bool tracks_elements() const { return rests_ != nullptr && !dense_semantics_; }
 
+  // Of dense elements, where no gradient is none to add to.
+  float PenaltyWithoutGradient() const { return dense_semantics_ ? l2_penalty_ : 0.0f; }
+
+  // Calls apply(now) with the step as all elements take it.
+  template <typename Apply>
+  void WithStep(uint64_t step, float penalty_without_gradient, const Apply& apply) const {
+    const typename Kernel::Now now = kernel_.At(step);
+    if (l2_penalty_ == 0) return apply(now);
+    apply(
+        kernels::PenalisedStep<typename Kernel::Now>{now, {l2_penalty_, penalty_without_gradient}});
+  }
+
   static float* First(float* state, size_t i) { return Kernel::kMoments > 0 ? state + i : nullptr; }
   static float* Second(float* state, size_t count, size_t i) {
     return Kernel::kMoments > 1 ? state + count + i : nullptr;
@@ -242,6 +258,16 @@ class ElementwiseRule : public UpdateRule {
     }
   }
 
+  // The steps at rest before `step`, which has the next gradient.
+  template <typename Size>
+  void CatchRow(const RowUpdate& row, Size size, uint64_t step, RestMemo* rests) const {
+    LastStep last(row.state + Kernel::kMoments * size);
+    if (const uint64_t count = last.RestsBefore(step); count > 0) {
+      CatchAll(rests->After(count), row.values, row.state, size);
+    }
+    last.MoveTo(step);
+  }
+
   template <typename Now>
   void StepTracked(const Now& now, float gradient, uint64_t step, float* values, float* state,
                    size_t count, size_t i, RestMemo* rests) const {
@@ -258,6 +284,7 @@ class ElementwiseRule : public UpdateRule {
   const Kernel kernel_;
   const float initial_moment_;
   const std::unique_ptr<const RestSums> rests_;
+  const float l2_penalty_;
   const bool dense_semantics_;
 };
 

@@ -39,7 +39,7 @@ std::unique_ptr<UpdateRule> MakeMomentum(const v1::UpdateRule& config) {
   const v1::MomentumRule& rule = config.momentum();
   return std::make_unique<ElementwiseRule<MomentumKernel>>(
       "momentum", MomentumKernel{{rule.learning_rate(), config}, rule.momentum(), rule.nesterov()},
-      0.0f, config.dense_semantics());
+      0.0f, config);
 }
 
 }  // namespace weir::store

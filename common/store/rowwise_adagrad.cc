@@ -15,6 +15,7 @@ class RowwiseAdagrad : public UpdateRule {
       : rate_(config.rowwise_adagrad().learning_rate(), config),
         initial_accumulator_(static_cast<float>(config.rowwise_adagrad().initial_accumulator())),
         epsilon_(static_cast<float>(config.rowwise_adagrad().epsilon())),
+        l2_penalty_(static_cast<float>(config.l2_penalty())),
         rests_(rate_.DecayAlone()) {}
 
   std::string_view name() const override { return "rowwise_adagrad"; }
@@ -22,7 +23,10 @@ class RowwiseAdagrad : public UpdateRule {
   bool moves_at_rest() const override { return rests_ != nullptr; }
   bool dense_semantics() const override { return false; }
   kernels::UpdateStep StepAt(uint64_t step) const override {
-    return kernels::RowwiseAdagradStep{static_cast<float>(rate_.At(Own(step))), epsilon_};
+    kernels::UpdateStep all =
+        kernels::RowwiseAdagradStep{static_cast<float>(rate_.At(Own(step))), epsilon_};
+    all.penalty = {l2_penalty_, l2_penalty_};
+    return all;
   }
   int64_t MomentsPerElement() const override { return 0; }
   int64_t StatePerElement() const override { return 0; }
@@ -46,18 +50,11 @@ class RowwiseAdagrad : public UpdateRule {
                  uint64_t step) const override {
     step = Own(step);
     if (moves_at_rest()) Decay(updates, dimension, step);
-    const auto rate = static_cast<float>(rate_.At(step));
-    const float epsilon = epsilon_;
-    const auto update = [=](const RowUpdate& row, auto size) {
-      float square_sum = 0;
-      for (size_t i = 0; i < size; ++i) square_sum += row.gradient[i] * row.gradient[i];
-      row.state[0] += square_sum / static_cast<float>(size);
-      const float divisor = kernels::AdagradDivisor(row.state[0], epsilon);
-      float* const __restrict values = row.values;
-      const float* const __restrict gradient = row.gradient;
-      for (size_t i = 0; i < size; ++i) values[i] -= rate * gradient[i] / divisor;
-    };
-    RunWithWideVectors([&] { ForEachUpdate(updates, dimension, update); });
+    if (l2_penalty_ == 0) {
+      return TakeStep(updates, dimension, step, [](float gradient, float) { return gradient; });
+    }
+    TakeStep(updates, dimension, step,
+             [penalty = l2_penalty_](float gradient, float x) { return gradient + penalty * x; });
   }
 
   void CatchUp(std::span<float> out, std::span<const float> state, uint64_t step) const override {
@@ -86,6 +83,27 @@ class RowwiseAdagrad : public UpdateRule {
   }
 
  private:
+  // whole(gradient, x): what the rule sees of a gradient.
+  template <typename Whole>
+  void TakeStep(std::span<const RowUpdate> updates, size_t dimension, uint64_t step,
+                const Whole& whole) const {
+    const auto rate = static_cast<float>(rate_.At(step));
+    const float epsilon = epsilon_;
+    const auto update = [=](const RowUpdate& row, auto size) {
+      float* const __restrict values = row.values;
+      const float* const __restrict gradient = row.gradient;
+      float square_sum = 0;
+      for (size_t i = 0; i < size; ++i) {
+        const float of_element = whole(gradient[i], values[i]);
+        square_sum += of_element * of_element;
+      }
+      row.state[0] += square_sum / static_cast<float>(size);
+      const float divisor = kernels::AdagradDivisor(row.state[0], epsilon);
+      for (size_t i = 0; i < size; ++i) values[i] -= rate * whole(gradient[i], values[i]) / divisor;
+    };
+    RunWithWideVectors([&] { ForEachUpdate(updates, dimension, update); });
+  }
+
   static void Lose(float lost, std::span<float> values) {
     for (float& value : values) value -= lost * value;
   }
@@ -105,6 +123,7 @@ class RowwiseAdagrad : public UpdateRule {
   const StepRate rate_;
   const float initial_accumulator_;
   const float epsilon_;
+  const float l2_penalty_;
   const std::unique_ptr<const RestSums> rests_;
 };
 

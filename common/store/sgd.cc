@@ -21,7 +21,7 @@ struct SgdKernel {
 
 std::unique_ptr<UpdateRule> MakeSgd(const v1::UpdateRule& config) {
   return std::make_unique<ElementwiseRule<SgdKernel>>(
-      "sgd", SgdKernel{{config.sgd().learning_rate(), config}}, 0.0f, config.dense_semantics());
+      "sgd", SgdKernel{{config.sgd().learning_rate(), config}}, 0.0f, config);
 }
 
 }  // namespace weir::store

@@ -2,6 +2,10 @@
 // rate of a step with its weight decay, and the loop over a batch of rows. Everybody else calls
 // MakeUpdateRule (update_rule.h).
 //
+// Coupled weight decay, l2_penalty, adds a share of the value to its gradient before the rule sees
+// it, and after workers clipped it: of dense elements that have a gradient, or with dense_semantics
+// of all; of all elements of a row that has one.
+//
 // Thread rule: pure functions, any thread.
 #pragma once
 

@@ -94,7 +94,8 @@ __device__ void TakeAnyStep(const UpdateStep& step, float gradient, float* value
 __global__ void UpdateDenseKernel(UpdateStep step, const float* gradients, int64_t count,
                                   float* values, float* moments) {
   ForEachOf(count, [&](int64_t i) {
-    TakeAnyStep(step, gradients[i], values + i, {moments, i, count});
+    const float gradient = step.penalty.AddTo(gradients[i], values[i]);
+    TakeAnyStep(step, gradient, values + i, {moments, i, count});
   });
 }
 
@@ -104,25 +105,38 @@ __global__ void UpdateRowsKernel(UpdateStep step, RawStoredRows rows, RawRowNumb
   ForEachOf(numbers.count * dimension, [&](int64_t i) {
     const int64_t row = numbers.numbers[i / dimension], k = i % dimension;
     if (k == 0) rows.is_trained[row] = 1;
-    TakeAnyStep(step, gradients[i], rows.values + row * dimension + k,
+    float* const value = rows.values + row * dimension + k;
+    TakeAnyStep(step, gradients[i] + step.penalty.with_gradient * *value, value,
                 {rows.state, row * rows.state_width + k, dimension});
   });
 }
 
-// A warp a row: its sum of squares is known before any of its elements moves.
-__global__ void UpdateRowwiseKernel(kernels::RowwiseAdagradStep step, RawStoredRows rows,
-                                    RawRowNumbers numbers, const float* gradients) {
+// Of a warp's lanes together: the sum of squares of what a row's rule sees.
+__device__ float SquareSum(const float* gradient, const float* values, float penalty,
+                           int64_t dimension) {
   constexpr unsigned kAll = 0xffffffffu;
+  float sum = 0.0f;
+  for (int64_t k = threadIdx.x % 32; k < dimension; k += 32) {
+    const float whole = gradient[k] + penalty * values[k];
+    sum += whole * whole;
+  }
+  for (int distance = 16; distance > 0; distance /= 2) {
+    sum += __shfl_xor_sync(kAll, sum, distance);
+  }
+  return sum;
+}
+
+// A warp a row: its sum of squares is known before any of its elements moves.
+__global__ void UpdateRowwiseKernel(kernels::RowwiseAdagradStep step, float penalty,
+                                    RawStoredRows rows, RawRowNumbers numbers,
+                                    const float* gradients) {
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = kThreads / 32;
   for (int64_t i = int64_t{blockIdx.x} * warps + warp; i < numbers.count;
        i += int64_t{gridDim.x} * warps) {
     const int64_t row = numbers.numbers[i];
     const float* const gradient = gradients + i * rows.dimension;
-    float sum = 0.0f;
-    for (int64_t k = lane; k < rows.dimension; k += 32) sum += gradient[k] * gradient[k];
-    for (int distance = 16; distance > 0; distance /= 2) {
-      sum += __shfl_xor_sync(kAll, sum, distance);
-    }
+    float* const values = rows.values + row * rows.dimension;
+    const float sum = SquareSum(gradient, values, penalty, rows.dimension);
     const float of_row = rows.state[row] + sum / static_cast<float>(rows.dimension);
     __syncwarp();  // all have read what one writes
     if (lane == 0) {
@@ -131,7 +145,7 @@ __global__ void UpdateRowwiseKernel(kernels::RowwiseAdagradStep step, RawStoredR
     }
     const float divisor = kernels::AdagradDivisor(of_row, step.epsilon);
     for (int64_t k = lane; k < rows.dimension; k += 32) {
-      rows.values[row * rows.dimension + k] -= step.rate * gradient[k] / divisor;
+      values[k] -= step.rate * (gradient[k] + penalty * values[k]) / divisor;
     }
   }
 }
@@ -154,7 +168,7 @@ cudaError_t UpdateRows(const UpdateStep& step, const RawStoredRows& rows,
                        const RawRowNumbers& numbers, const float* gradients, cudaStream_t stream) {
   if (step.rule == UpdateStep::Rule::kRowwiseAdagrad) {
     return Launch(UpdateRowwiseKernel, GridFor(numbers.count * 32), kThreads, 0, stream,
-                  step.rowwise_adagrad, rows, numbers, gradients);
+                  step.rowwise_adagrad, step.penalty.with_gradient, rows, numbers, gradients);
   }
   return Launch(UpdateRowsKernel, GridFor(numbers.count * rows.dimension), kThreads, 0, stream,
                 step, rows, numbers, gradients);

@@ -173,30 +173,35 @@ TEST_P(PieceFromVersion, AnswersOverAnyCursorsRebuildThePiece) {
 }
 
 TEST_P(PieceFromVersion, WithDenseSemanticsEveryPushMovesEveryElement) {
-  RandomStream random(13, GetParam());
-  const auto rule = MakeRule("momentum { learning_rate: 0.1 } dense_semantics: true");
-  Piece piece(layout_, spec_, *rule);
-  std::vector<float> values(piece.values().begin(), piece.values().end()), state(values.size());
-  for (uint64_t version = GetParam(); version < GetParam() + 20; ++version) {
-    std::vector<float> gradients(values.size());
-    for (uint32_t stripe = 0; stripe < piece.stripe_count(); ++stripe) {
-      const auto of_stripe = std::span(gradients).subspan(
-          stripe * static_cast<size_t>(kStripeElements), piece.StripeElements(stripe));
-      if (random.NextBelow(3) == 0) continue;  // the push has nothing for it
-      if (random.NextBelow(2) == 0) {
-        for (float& gradient : of_stripe) gradient = static_cast<float>(random.NextNormal());
-        piece.ApplyDense(stripe, of_stripe, version);
-      } else {
-        of_stripe[5] = 1.0f;
-        of_stripe[900] = -2.0f;
-        piece.ApplySparse(stripe, std::vector<uint16_t>{5, 900}, std::vector<float>{1, -2},
-                          version);
+  for (const char* const text : {"momentum { learning_rate: 0.1 } dense_semantics: true",
+                                 "sgd { learning_rate: 0.1 } l2_penalty: 0.1 "
+                                 "dense_semantics: true"}) {
+    RandomStream random(13, GetParam());
+    const auto rule = MakeRule(text);
+    Piece piece(layout_, spec_, *rule);
+    std::vector<float> values(piece.values().begin(), piece.values().end());
+    std::vector<float> state(values.size() * static_cast<size_t>(rule->StatePerElement()));
+    for (uint64_t version = GetParam(); version < GetParam() + 20; ++version) {
+      std::vector<float> gradients(values.size());
+      for (uint32_t stripe = 0; stripe < piece.stripe_count(); ++stripe) {
+        const auto of_stripe = std::span(gradients).subspan(
+            stripe * static_cast<size_t>(kStripeElements), piece.StripeElements(stripe));
+        if (random.NextBelow(3) == 0) continue;  // the push has nothing for it
+        if (random.NextBelow(2) == 0) {
+          for (float& gradient : of_stripe) gradient = static_cast<float>(random.NextNormal());
+          piece.ApplyDense(stripe, of_stripe, version);
+        } else {
+          of_stripe[5] = 1.0f;
+          of_stripe[900] = -2.0f;
+          piece.ApplySparse(stripe, std::vector<uint16_t>{5, 900}, std::vector<float>{1, -2},
+                            version);
+        }
       }
+      piece.FinishPush(version);
+      rule->ApplyDense(values, state, gradients, version);
+      ASSERT_TRUE(std::ranges::equal(piece.values(), values)) << version;
+      EXPECT_EQ(Changes(piece, version - 1).size(), values.size());
     }
-    piece.FinishPush(version);
-    rule->ApplyDense(values, state, gradients, version);
-    ASSERT_TRUE(std::ranges::equal(piece.values(), values)) << version;
-    EXPECT_EQ(Changes(piece, version - 1).size(), values.size());
   }
 }
 

@@ -71,6 +71,7 @@ std::vector<std::string> DenseRules() {
   }
   const size_t count = rules.size();
   for (size_t i = 0; i < count; ++i) rules.push_back(rules[i] + " weight_decay: 0.01");
+  for (size_t i = 0; i < count; ++i) rules.push_back(rules[i] + " l2_penalty: 0.1");
   return rules;
 }
 

@@ -391,6 +391,137 @@ TEST(UpdateRule, WeightDecayOfDenseElementsFollowsItsFormulaInDoubleThroughRests
   }
 }
 
+constexpr double kPenalty = 0.2;
+
+// A rule with coupled weight decay: its step in double precision, of a gradient that has it
+// already. memory: two moments of an element.
+struct PenalisedRule {
+  const char* text;
+  std::array<double, 2> first_memory;
+  double (*move)(double gradient, uint64_t step, std::array<double, 2>* memory);
+};
+constexpr std::array<PenalisedRule, 4> kPenalisedRules = {{
+    {"sgd { learning_rate: 0.1 } l2_penalty: 0.2",
+     {},
+     [](double gradient, uint64_t, std::array<double, 2>*) { return 0.1 * gradient; }},
+    {"adagrad { learning_rate: 0.1 initial_accumulator: 0.1 epsilon: 1e-3 } l2_penalty: 0.2 "
+     "schedule { warmup_steps: 0 }",
+     {0.1},
+     [](double gradient, uint64_t, std::array<double, 2>* memory) {
+       (*memory)[0] += gradient * gradient;
+       return 0.1 * gradient / (std::sqrt((*memory)[0]) + 1e-3);
+     }},
+    {"momentum { learning_rate: 0.1 momentum: 0.9 } l2_penalty: 0.2",
+     {},
+     [](double gradient, uint64_t, std::array<double, 2>* memory) {
+       (*memory)[0] = 0.9 * (*memory)[0] + gradient;
+       return 0.1 * (*memory)[0];
+     }},
+    {"adam { learning_rate: 0.1 beta1: 0.9 beta2: 0.999 epsilon: 1e-8 } l2_penalty: 0.2",
+     {},
+     [](double gradient, uint64_t step, std::array<double, 2>* memory) {
+       auto& [m, v] = *memory;
+       m = 0.9 * m + 0.1 * gradient;
+       v = 0.999 * v + 0.001 * gradient * gradient;
+       const auto t = static_cast<double>(step);
+       return 0.1 * (m / (1 - std::pow(0.9, t))) / (std::sqrt(v / (1 - std::pow(0.999, t))) + 1e-8);
+     }},
+}};
+
+// As PyTorch's optimizers of these names do with `weight_decay`: of every step, all elements.
+std::vector<double> PenalisedInDouble(const PenalisedRule& rule, std::span<const float> start,
+                                      const std::vector<std::vector<float>>& steps) {
+  std::vector<double> values(start.begin(), start.end());
+  std::vector<std::array<double, 2>> memory(start.size(), rule.first_memory);
+  for (size_t t = 0; t < steps.size(); ++t) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] -= rule.move(steps[t][i] + kPenalty * values[i], t + 1, &memory[i]);
+    }
+  }
+  return values;
+}
+
+std::vector<std::vector<float>> GradientsWithoutRests(size_t size) {
+  RandomStream random(9);
+  std::vector<std::vector<float>> steps;
+  for (int step = 0; step < 30; ++step) steps.push_back(RandomVector(random, size));
+  return steps;
+}
+
+TEST(UpdateRule, L2PenaltyIsThatOfPyTorchWhereEveryStepHasAGradient) {
+  const auto steps = GradientsWithoutRests(16);
+  for (const PenalisedRule& penalised : kPenalisedRules) {
+    const auto rule = MakeRule(penalised.text);
+    RandomStream random(7);
+    const std::vector<float> start = RandomVector(random, 16);
+    std::vector<float> row = start, state = InitialState(*rule, 16), dense = start;
+    std::vector<float> dense_state(16 * static_cast<size_t>(rule->StatePerElement()));
+    rule->InitialState(16, dense_state);
+    for (size_t i = 0; i < steps.size(); ++i) {
+      rule->ApplyRow(row, state, steps[i], i + 1);
+      rule->ApplyDense(dense, dense_state, steps[i], i + 1);
+    }
+    const std::vector<double> expected = PenalisedInDouble(penalised, start, steps);
+    ExpectAllNear(row, expected, penalised.text);
+    ExpectAllNear(dense, expected, penalised.text);
+  }
+}
+
+TEST(UpdateRule, WithDenseSemanticsL2PenaltyIsOfEveryElementInEveryStep) {
+  const auto steps = GradientsWithRests(16);
+  for (const PenalisedRule& penalised : kPenalisedRules) {
+    const auto rule = MakeRule(std::string(penalised.text) + " dense_semantics: true");
+    EXPECT_TRUE(rule->dense_semantics());
+    RandomStream random(7);
+    const std::vector<float> start = RandomVector(random, 16);
+    std::vector<float> dense = start;
+    std::vector<float> state(16 * static_cast<size_t>(rule->StatePerElement()));
+    rule->InitialState(16, state);
+    for (size_t i = 0; i < steps.size(); ++i) rule->ApplyDense(dense, state, steps[i], i + 1);
+    ExpectAllNear(dense, PenalisedInDouble(penalised, start, steps), penalised.text);
+  }
+}
+
+// A step that gives an element no gradient does to it what it would do without a penalty, whether
+// its gradient was left out or is a zero.
+TEST(UpdateRule, L2PenaltyIsOfElementsThatGetAGradient) {
+  for (const PenalisedRule& penalised : kPenalisedRules) {
+    const auto rule = MakeRule(penalised.text);
+    std::vector<float> dense = {1, -2, 3, 4}, sparse = dense;
+    std::vector<float> dense_state(4 * static_cast<size_t>(rule->StatePerElement()));
+    rule->InitialState(4, dense_state);
+    std::vector<float> sparse_state = dense_state;
+    rule->ApplyDense(dense, dense_state, std::vector<float>{0, 1, 0, 0.5f}, 1);
+    rule->ApplySparse(sparse, sparse_state, std::vector<uint16_t>{1, 3},
+                      std::vector<float>{1, 0.5f}, 1);
+    EXPECT_EQ(dense, sparse) << penalised.text;
+    EXPECT_EQ(dense_state, sparse_state) << penalised.text;
+    EXPECT_EQ(dense[0], 1) << penalised.text;
+    EXPECT_EQ(dense[2], 3) << penalised.text;
+    EXPECT_NE(dense[1], -2) << penalised.text;
+  }
+}
+
+TEST(UpdateRule, L2PenaltyOfARowIsOfAllItsElements) {
+  for (const PenalisedRule& penalised : kPenalisedRules) {
+    const auto rule = MakeRule(penalised.text);
+    std::vector<float> row = {1, -2}, state = InitialState(*rule, 2);
+    rule->ApplyRow(row, state, std::vector<float>{0, 1}, 1);
+    EXPECT_LT(row[0], 1) << penalised.text;
+  }
+}
+
+TEST(RowwiseAdagrad, CountsItsPenaltyAsGradient) {
+  const auto rule = MakeRule(
+      "rowwise_adagrad { learning_rate: 1 initial_accumulator: 0 "
+      "epsilon: 1e-9 } l2_penalty: 0.5");
+  std::vector<float> row = {2, 4}, state = {0};
+  rule->ApplyRow(row, state, std::vector<float>{0, 5}, 1);  // 1 and 7: root mean square 5
+  EXPECT_THAT(state, ElementsAre(25.0f));
+  EXPECT_NEAR(row[0], 2 - 0.2, 1e-6);
+  EXPECT_NEAR(row[1], 4 - 1.4, 1e-6);
+}
+
 TEST(UpdateRule, ZeroGradientLeavesValueAndState) {
   for (const std::string_view name : kRuleNames) {
     for (const double epsilon : {0.0, 1e-10}) {

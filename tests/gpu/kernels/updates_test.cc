@@ -22,16 +22,24 @@ struct RuleCase {
   size_t moments;
 };
 
+UpdateStep Penalised(UpdateStep step, const kernels::L2Penalty& penalty) {
+  step.penalty = penalty;
+  return step;
+}
+
 const std::vector<RuleCase>& Rules() {
   static const std::vector<RuleCase> rules = {
       {kernels::SgdStep{0.1f, 0.01f}, 0},
       {kernels::AdagradStep{0.1f, 0, 1e-6f}, 1},
       {kernels::MomentumStep{0.9f, 0.1f, 0.05f, 0}, 1},
-      {kernels::AdamStep{0.9f, 0.1f, 0.99f, 0.01f, 0.1f, 1.5f, 1e-6f, 0}, 2}};
+      {kernels::AdamStep{0.9f, 0.1f, 0.99f, 0.01f, 0.1f, 1.5f, 1e-6f, 0}, 2},
+      {Penalised(kernels::AdagradStep{0.1f, 0, 1e-6f}, {0.25f, 0}), 1},
+      {Penalised(kernels::MomentumStep{0.9f, 0.1f, 0, 0}, {0.25f, 0.25f}), 1}};
   return rules;
 }
 
 void TakeOnHost(const UpdateStep& step, float gradient, float& value, float* m, float* v) {
+  gradient = step.penalty.AddTo(gradient, value);
   switch (step.rule) {
     case UpdateStep::Rule::kSgd:
       return step.sgd.Take(gradient, value, m, v);
@@ -57,7 +65,8 @@ TEST(UpdatesOnACard, DenseElementsTakeTheirSteps) {
         std::vector<float> values = DrawOperand(count, 1),
                            moments = DrawOperand(count * rule.moments, 2);
         for (float& moment : moments) moment *= moment;
-        const std::vector<float> gradients = DrawOperand(count, 3);
+        std::vector<float> gradients = DrawOperand(count, 3);
+        for (size_t i = 0; i < count; i += 7) gradients[i] = 0;
         const auto on_card = bench.Put(values), of_moments = bench.Put(moments);
         const auto of_gradients = bench.Put(gradients);
         const auto n = static_cast<int64_t>(count);
@@ -77,16 +86,33 @@ TEST(UpdatesOnACard, DenseElementsTakeTheirSteps) {
 constexpr size_t kRows = 20, kDimension = 5;
 
 // Row-wise Adagrad of one row.
-void TakeRowStep(const kernels::RowwiseAdagradStep& step, const float* gradient, float* row,
-                 float* state) {
+void TakeRowStep(const kernels::RowwiseAdagradStep& step, float penalty, const float* gradient,
+                 float* row, float* state) {
+  std::vector<float> whole(gradient, gradient + kDimension);
   float sum = 0;
-  for (size_t k = 0; k < kDimension; ++k) sum += gradient[k] * gradient[k];
+  for (size_t k = 0; k < kDimension; ++k) {
+    whole[k] += penalty * row[k];
+    sum += whole[k] * whole[k];
+  }
   *state += sum / kDimension;
   const float divisor = kernels::AdagradDivisor(*state, step.epsilon);
-  for (size_t k = 0; k < kDimension; ++k) row[k] -= step.rate * gradient[k] / divisor;
+  for (size_t k = 0; k < kDimension; ++k) row[k] -= step.rate * whole[k] / divisor;
 }
 
-TEST(UpdatesOnACard, RowsTakeTheirStepsAndOthersStay) {
+// SGD of one row that has a gradient of zero.
+TEST(UpdatesOnACard, ThePenaltyOfARowIsOfAllItsElements) {
+  OnCard([&](const Bench& bench) {
+    const auto values = bench.Put<float>({1, 2, 4, 8}), gradients = bench.Put<float>({0, 1});
+    const auto numbers = bench.Put<uint32_t>({1});
+    const auto is_trained = bench.Put(std::vector<uint8_t>(2));
+    bench.compute.update->update_rows(bench.stream, Penalised(kernels::SgdStep{1, 0}, {0.5f, 0}),
+                                      {values.data(), nullptr, is_trained.data(), 2, 0},
+                                      {numbers.data(), 1}, gradients.data());
+    EXPECT_EQ(bench.Get<float>(values.span()), (std::vector<float>{1, 2, 2, 3}));
+  });
+}
+
+void CheckRowwiseRows(float penalty) {
   const std::vector<uint32_t> numbers = {3, 19, 0, 7};
   const kernels::RowwiseAdagradStep step{0.1f, 1e-6f};
   OnCard([&](const Bench& bench) {
@@ -97,17 +123,23 @@ TEST(UpdatesOnACard, RowsTakeTheirStepsAndOthersStay) {
     const auto of_numbers = bench.Put(numbers);
     const auto is_trained = bench.Put(std::vector<uint8_t>(kRows));
     bench.compute.update->update_rows(
-        bench.stream, step, {on_card.data(), of_state.data(), is_trained.data(), kDimension, 1},
-        {of_numbers.data(), 4}, of_gradients.data());
+        bench.stream, Penalised(step, {penalty, penalty}),
+        {on_card.data(), of_state.data(), is_trained.data(), kDimension, 1}, {of_numbers.data(), 4},
+        of_gradients.data());
     for (size_t i = 0; i < numbers.size(); ++i) {
-      TakeRowStep(step, gradients.data() + i * kDimension, values.data() + numbers[i] * kDimension,
-                  &state[numbers[i]]);
+      TakeRowStep(step, penalty, gradients.data() + i * kDimension,
+                  values.data() + numbers[i] * kDimension, &state[numbers[i]]);
     }
     ExpectClose(bench.Get<float>(on_card.span()), values);
     ExpectClose(bench.Get<float>(of_state.span()), state);
     EXPECT_EQ(bench.Get<uint8_t>(is_trained.span())[19], 1);
     EXPECT_EQ(bench.Get<uint8_t>(is_trained.span())[18], 0);
   });
+}
+
+TEST(UpdatesOnACard, RowsTakeTheirStepsAndOthersStay) {
+  CheckRowwiseRows(0);
+  CheckRowwiseRows(0.25f);
 }
 
 // Rows of three, of ten; 7 for one that is nowhere.

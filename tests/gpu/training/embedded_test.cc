@@ -159,6 +159,9 @@ INSTANTIATE_TEST_SUITE_P(
         RuleCase{
             "update { dense { sgd { learning_rate: 0.05 } weight_decay: 0.01 "
             "dense_semantics: true } rows { momentum { learning_rate: 0.05 momentum: 0.5 } } }"},
+        RuleCase{"update { dense { sgd { learning_rate: 0.05 } l2_penalty: 0.01 "
+                 "dense_semantics: true } rows { rowwise_adagrad { learning_rate: 0.03 "
+                 "initial_accumulator: 1e-3 } l2_penalty: 0.01 } }"},
         RuleCase{"update { dense { adam { learning_rate: 0.002 } } }", 0.1}));
 
 // Nobody is waited for after the last step but by who saves.
