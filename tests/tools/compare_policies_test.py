@@ -79,6 +79,28 @@ class ComparePolicies(unittest.TestCase):
             self.assertEqual(done.returncode, 2, rule)
             self.assertIn("is no new name", done.stderr)
 
+    def test_what_sends_everything_may_learn_as_is_best_for_it(self):
+        none = ["update { dense { sgd { learning_rate: %s } } }" % rate for rate in ("1e-9", "0.05", "1e-8")]
+        with tempfile.TemporaryDirectory() as out:
+            path = os.path.join(out, "small.json")
+            arguments = ["--config=configs/runs/quickstart.textproto", "--seeds=1", "--trainers=2",
+                         "--override=update { dense { sgd { learning_rate: 1e-9 } } } " + SMALL,
+                         "--rule=tenth=top_k { sparsity: 0.9 }", "--out=" + os.path.join(out, "runs"), "--record=" + path]
+            done = run(*arguments, *("--none=%s %s" % (text, SMALL) for text in none))
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            learned, _, tried = tables(os.path.join(out, "runs"))
+            self.assertEqual([text.replace(" " + SMALL, "") for text in tried["laid over"]], none)
+            losses = list(map(float, tried["test logloss"].values()))
+            self.assertEqual(min(losses), losses[1])
+            self.assertEqual(list(tried["the best"].values()), ["no", "yes", "no"])
+            self.assertEqual(float(learned["test logloss"]["none"]), losses[1])
+            self.assertGreater(float(learned["excess over none, %"]["tenth"]), 0)
+            record = result_records.load(path)
+            self.assertEqual(list(record["tables"]), ["learning", "traffic", "none"])
+            self.assertIn(" --trainers=2 ", record["command"])
+            self.assertEqual(record["command"].count("--none="), 3)
+        self.assertIn("--seeds, --trainers: at least 1", run("--trainers=0").stderr)
+
     def test_the_largest_layers_have_bits_an_element(self):
         with tempfile.TemporaryDirectory() as out:
             done = run("--config=configs/runs/quickstart.textproto", "--seeds=2", "--override=" + SMALL, "--layers=2",

@@ -41,6 +41,13 @@ def learning(results, base):
         ("samples/s", "%.0f" % statistics.median(r["train"]["samples_per_second"] for r in results))]
 
 
+def tried_none(results, is_best):
+    """(heading, cell) of runs that sent everything, by what was laid over them."""
+    return [("test logloss", mean_and_deviation([r["test"]["logloss"] for r in results])),
+            ("test AUC", mean_and_deviation([r["test"]["auc"] for r in results], "%.4f")),
+            ("the best", "yes" if is_best else "no")]
+
+
 def traffic(results):
     """(heading, cell) of what a policy's runs sent."""
     sent = density(results)
@@ -91,12 +98,8 @@ def layer_bits(results, folders, count):
     return cells
 
 
-def named_columns(rows):
+def named_columns(name, rows):
     """Of a record. rows: (policy, its cells); a column that says nothing of any policy is left out."""
     headings = [heading for i, (heading, _) in enumerate(rows[0][1]) if any(cells[i][1] for _, cells in rows)]
-    return result_records.table(["policy", *headings], [
+    return result_records.table(["laid over" if name == "none" else "policy", *headings], [
         [policy, *(cell for heading, cell in cells if heading in headings)] for policy, cells in rows])
-
-
-def markdown(rows):
-    return result_records.markdown(named_columns(rows))
