@@ -108,6 +108,25 @@ class Arithmetic(unittest.TestCase):
         self.assertEqual(folders("steadiness", "--rows=9000")[0], "build/dct/steadiness-policy-adagrad-9000")
         self.assertEqual(folders("bytes"), ["build/dct/bytes"])
 
+    def test_the_criteo_sample_has_folders_a_record_and_a_config_of_its_own(self):
+        ran = []
+        with mock.patch("sys.argv", ["reproduce_dct", "--only=loss", "--data=criteo", "--rule=sgd", "--runs=hybrid-90",
+                                     "--seeds=1", "--jobs=1"]), \
+                mock.patch.object(reproduce_dct_loss.paired_runs, "run",
+                                  lambda *words: ran.append(words) or summary(0.5)), \
+                contextlib.redirect_stdout(io.StringIO()):
+            flags = reproduce_dct.parse_flags()
+            reproduce_dct_loss.run_loss(flags)
+        self.assertEqual([(words[0], words[2], words[3]) for words in ran],
+                         [("build/dct/criteo-sgd-none-1", "configs/runs/criteo_sample.textproto", 0),
+                          ("build/dct/criteo-sgd-hybrid-90-1", "configs/runs/criteo_sample.textproto", 1)])
+        self.assertIn('data { batch_size: 128 shuffle: true root: "../shared/data" }', ran[1][5])
+        self.assertIn("dct_mp { sparsity: 0.9 }", ran[1][5])
+        self.assertIn("dct { sparsity: 0.9 ", ran[1][5])
+        self.assertEqual(reproduce_dct.record_name(flags, "loss"), "loss-criteo-sgd")
+        self.assertEqual(reproduce_dct.command(flags, "loss"), "tools/measure/reproduce_dct --only=loss --data=criteo "
+                                                               "--rule=sgd --runs=hybrid-90 --seeds=1")
+
     def test_every_part_has_a_record_of_its_own(self):
         def name(part, *words):
             with mock.patch("sys.argv", ["reproduce_dct", "--only=loss", *words]):
@@ -192,6 +211,7 @@ class Tool(unittest.TestCase):
         for flag, words in (("--only=dreams", "no dreams"), ("--runs=none,dreams", "no dreams"),
                             ("--runs=none,none", "each once"), ("--seeds=0", "at least 1"),
                             ("--repeats=0", "at least 1"), ("--headline_rows=0", "at least 1"),
+                            ("--data=criteo", "give --only=loss"), ("--data=all", "invalid choice"),
                             ("--target=nan", "a logloss, above 0"), ("--target=0", "a logloss, above 0"),
                             ("--rate=fastgbit", "as tc does"), ("--rate=0gbit", "as tc does")):
             done = self.call(flag)

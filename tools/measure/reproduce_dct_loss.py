@@ -16,18 +16,34 @@ LOSS_HEADINGS = ("table", "what", "seeds", "logloss", "difference, %", "standard
                  "forward, times fewer", "backward, times fewer")
 
 
+# Of the Criteo sample: what its config has, and the rates of the best run without compression (measure_criteo.py).
+CRITEO = "configs/runs/criteo_sample.textproto"
+CRITEO_RULES = {"sgd": "update { dense { sgd { learning_rate: 0.1 } } rows { sgd { learning_rate: 20 } } }",
+                "adagrad": ""}
+CONFIGS = {"synthetic": QUICKSTART, "criteo": CRITEO}
+
+
 def loss_folder(flags, row, seed):
     name = "%s-%s-%d" % (flags.rule, row.name, seed)
+    if flags.data == "criteo":
+        return os.path.join(flags.out, "criteo-" + name)
     return os.path.join(flags.out, paired_runs.sized(name, flags.rows, flags.test_rows))
+
+
+def rows_and_update(flags, row):
+    """(fields of data, model, update)."""
+    if flags.data == "criteo":
+        return 'root: "../shared/data"', row.model, CRITEO_RULES[flags.rule]
+    return ("synthetic { rows: %d test_rows: %d }" % (flags.rows, flags.test_rows), row.model,
+            "update { %s }" % UPDATE_RULES[flags.rule])
 
 
 def loss_run(flags, row, seed):
     """The summary of a run. Without servers unless the row has gradients compressed."""
-    override = ("data { batch_size: 128 shuffle: true synthetic { rows: %d test_rows: %d } } %s update { %s } "
+    override = ("data { batch_size: 128 shuffle: true %s } %s %s "
                 "%s cluster { window: 1 } run { seed: %d evaluate_every_samples: 0 } %s" % (
-                    flags.rows, flags.test_rows, row.model, UPDATE_RULES[flags.rule], row.pipeline, seed,
-                    row.compression))
-    return paired_runs.run(loss_folder(flags, row, seed), flags.bin, QUICKSTART,
+                    *rows_and_update(flags, row), row.pipeline, seed, row.compression))
+    return paired_runs.run(loss_folder(flags, row, seed), flags.bin, CONFIGS[flags.data],
                            1 if row.compression else 0, 1, override, flags.reuse)
 
 

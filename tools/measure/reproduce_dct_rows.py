@@ -6,7 +6,7 @@ from typing import Optional
 MODEL = ""  # the config's: the paper's, bottom 512-256-64-16, top 512-256-128-1
 DEEP = ("model { bottom_widths: [512, 256, 256, 256, 256, 64, 16] "
         "top_widths: [512, 256, 256, 256, 256, 256, 128, 1] }")
-DCT_DP = "compression { default { dct { sparsity: 0.99 lifespan: 1000 } values: BF16 } }"
+DCT_DP = "compression { default { dct { sparsity: %g lifespan: 1000 } values: BF16 } }"
 # Behind the second layer of the bottom MLP, and of the top one (the paper, section 3.1).
 TWO, THREE = ["bottom/1"], ["bottom/1", "top/1"]
 THREE_OF_WIDEST = ["bottom/0", "top/0"]
@@ -40,21 +40,43 @@ def masked(table, layers, percents, bounds):
             for percent in percents]
 
 
+def printed(percent):
+    """By the rank that the paper's algorithm prints, which sends one element more than its text."""
+    return Row("1", "2-stages-printed-%d" % percent, "2 stages, %d %%, the printed rank" % percent,
+               pipeline=splits(TWO, dct_mp(percent / 100, " one_based_rank: true")))
+
+
+def hybrid(percent):
+    """Activations and gradients alike, as in the paper."""
+    return Row("3", "hybrid-%d" % percent, "3 stages and gradients, both %d %%" % percent,
+               pipeline=splits(THREE, dct_mp(percent / 100)), compression=DCT_DP % (percent / 100))
+
+
+def sketch(percent, name="", more="", words=""):
+    return Row("6", "sketch%s-%d" % (name, percent), "Gaussian sketch, %d %%%s" % (percent, words),
+               pipeline=splits(TWO, "gaussian_sketch { compression: %g%s }" % (percent / 100, more)))
+
+
+def top_k(percent, name="", more="", words=""):
+    return Row("7", "top-k%s-%d" % (name, percent), "top-k of the gradient, %d %%%s" % (percent, words),
+               pipeline=splits(TWO, "top_k_gradient { sparsity: %g%s }" % (percent / 100, more)))
+
+
 LOSS_ROWS = [
     Row("", "none", "one piece", base=None),
     *masked("1", TWO, (75, 90, 95, 98), {75: 0.15, 90: 0.15, 95: 0.15}),
+    *[printed(percent) for percent in (90, 95, 98)],
     *masked("1", THREE, (75, 90, 95), {75: 0.15, 90: 0.15}),
     Row("3", "hybrid", "3 stages, 90 %, and gradients, 99 %", pipeline=splits(THREE, dct_mp(0.9)),
-        compression=DCT_DP, bound=0.3),
+        compression=DCT_DP % 0.99, bound=0.3),
+    *[hybrid(percent) for percent in (75, 90, 95)],
     Row("", "deep-none", "a deeper model in one piece", model=DEEP, base=None),
     *[Row("5", "deep-%d" % percent, "12 splits of it, %d %%" % percent, model=DEEP,
           pipeline=splits(TWELVE, dct_mp(percent / 100)), base="deep-none") for percent in (75, 90, 95)],
-    *[Row("6", "sketch-%d" % percent, "Gaussian sketch, %d %%" % percent,
-          pipeline=splits(TWO, "gaussian_sketch { compression: %g }" % (percent / 100)))
-      for percent in (50, 75, 90)],
-    *[Row("7", "top-k-%d" % percent, "top-k of the gradient, %d %%" % percent,
-          pipeline=splits(TWO, "top_k_gradient { sparsity: %g }" % (percent / 100)))
-      for percent in (50, 75, 90)],
-    Row("7", "top-k-forgets-90", "the same, 90 %, without feedback",
-        pipeline=splits(TWO, "top_k_gradient { sparsity: 0.9 feedback: false }")),
+    *[sketch(percent) for percent in (50, 75, 90)],
+    *[sketch(percent, "-adjoint", " exact_adjoint: true", ", the gradient by it too") for percent in (50, 75, 90)],
+    *[sketch(percent, "-fixed", " fixed: true", ", one for the run") for percent in (50, 75, 90)],
+    *[top_k(percent) for percent in (50, 75, 90)],
+    top_k(90, "-forgets", " feedback: false", ", without feedback"),
+    *[top_k(percent, "-batch", " whole_batch: true", " of the whole batch") for percent in (50, 75, 90)],
 ]
