@@ -14,7 +14,10 @@ constexpr int64_t kFreshMsOfReport = 5;
 }  // namespace
 
 Status ReportBook::Take(Seat seat, v1::WorkerReport report) {
-  for (v1::LayerReport& layer : *report.mutable_layers()) layer.clear_threshold_workers();
+  for (v1::LayerReport& layer : *report.mutable_layers()) {
+    layer.clear_threshold_workers();
+    layer.clear_residual_workers();
+  }
   WEIR_ASSIGN_OR_RETURN(known_, metrics::MergeReports(known_, report));
   const auto [entry, is_new] = leaves_.try_emplace(seat, kGone);
   if (is_new) entry->second = TakeLeaf();

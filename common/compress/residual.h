@@ -54,6 +54,9 @@ class Residual {
     }
   }
 
+  // L2, for reports; each stripe as it is when it is looked at.
+  double Norm();
+
   uint32_t stripe_count() const { return stripe_count_; }
   int64_t element_count() const { return element_count_; }
 

@@ -47,6 +47,8 @@ Json LayersJson(const v1::WorkerReport& total, const v1::WorkerReport& last) {
         {"name", layer.name()},
         {"density", Ratio(Increase(layer.elements_sent(), old.elements_sent()), possible)}};
     entry["threshold"] = layer.has_threshold() ? Json(layer.threshold()) : Json(nullptr);
+    entry["residual_norm"] =
+        layer.has_residual_norm() ? Json(layer.residual_norm()) : Json(nullptr);
     layers.push_back(std::move(entry));
   }
   return layers;

@@ -1,6 +1,7 @@
 #include "common/metrics/report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <unordered_map>
@@ -47,6 +48,8 @@ class Merger {
     *total_.mutable_staleness() = staleness_.ToProto();
     for (v1::LayerReport& layer : *total_.mutable_layers()) {
       if (layer.has_threshold()) layer.set_threshold(layer.threshold() / ThresholdCount(layer));
+      if (!layer.has_residual_norm()) continue;
+      layer.set_residual_norm(std::sqrt(layer.residual_norm() / ResidualCount(layer)));
     }
     return std::move(total_);
   }
@@ -164,7 +167,8 @@ class Merger {
       v1::LayerReport& first = *total_.add_layers();
       first = layer;
       first.clear_threshold();
-      if (layer.has_threshold()) AddThreshold(layer, &first);
+      first.clear_residual_norm();
+      AddMeans(layer, &first);
       return OkStatus();
     }
     v1::LayerReport& sum = *total_.mutable_layers(entry->second);
@@ -175,7 +179,7 @@ class Merger {
     }
     if (sum.policy() != layer.policy()) sum.set_policy(kMixedPolicy);
     AddCounts(layer, &sum);
-    if (layer.has_threshold()) AddThreshold(layer, &sum);
+    AddMeans(layer, &sum);
     return OkStatus();
   }
 
@@ -190,7 +194,12 @@ class Merger {
     sum->set_age_p99(std::max(sum->age_p99(), layer.age_p99()));
   }
 
-  // Of workers that have one. Until the sum is taken `threshold` is theirs, added up.
+  // Of workers that have one. Until the sum is taken `threshold` is theirs, added up, and
+  // `residual_norm` their squares.
+  static void AddMeans(const v1::LayerReport& layer, v1::LayerReport* sum) {
+    if (layer.has_threshold()) AddThreshold(layer, sum);
+    if (layer.has_residual_norm()) AddResidual(layer, sum);
+  }
   static double ThresholdCount(const v1::LayerReport& layer) {
     return std::max(1.0, static_cast<double>(layer.threshold_workers()));
   }
@@ -199,6 +208,17 @@ class Merger {
     const double before = sum->has_threshold() ? static_cast<double>(sum->threshold_workers()) : 0;
     sum->set_threshold(sum->threshold() + layer.threshold() * count);
     sum->set_threshold_workers(static_cast<uint64_t>(before + count));
+  }
+
+  static double ResidualCount(const v1::LayerReport& layer) {
+    return std::max(1.0, static_cast<double>(layer.residual_workers()));
+  }
+  static void AddResidual(const v1::LayerReport& layer, v1::LayerReport* sum) {
+    const double count = ResidualCount(layer), norm = layer.residual_norm();
+    const double before =
+        sum->has_residual_norm() ? static_cast<double>(sum->residual_workers()) : 0;
+    sum->set_residual_norm(sum->residual_norm() + norm * norm * count);
+    sum->set_residual_workers(static_cast<uint64_t>(before + count));
   }
 
   void AddStageTime(const v1::StageTime& time) {
@@ -252,7 +272,10 @@ Result<v1::WorkerReport> MergeReports(const v1::WorkerReport& first,
 }
 
 void ForgetGauges(v1::WorkerReport* report) {
-  for (v1::LayerReport& layer : *report->mutable_layers()) layer.clear_threshold();
+  for (v1::LayerReport& layer : *report->mutable_layers()) {
+    layer.clear_threshold();
+    layer.clear_residual_norm();
+  }
   for (v1::SplitReport& split : *report->mutable_splits()) split.clear_threshold();
   if (report->has_rows()) report->mutable_rows()->clear_waiting();
   report->clear_dead_units();

@@ -15,9 +15,9 @@ namespace weir::metrics {
 inline constexpr char kMixedPolicy[] = "mixed";
 
 // Sums every counter; layers are matched by name and keep the order of their first appearance, a
-// layer's threshold is the mean of the workers'. Workers may choose different policies for a layer,
-// whose sum is then called kMixedPolicy. InvalidData when they disagree about a layer's size, or a
-// histogram is malformed.
+// layer's threshold is the mean of the workers', the norm of its residual the root of their mean
+// square. Workers may choose different policies for a layer, whose sum is then called kMixedPolicy.
+// InvalidData when they disagree about a layer's size, or a histogram is malformed.
 Result<v1::WorkerReport> MergeReports(std::span<const v1::WorkerReport> reports);
 // Of sums too, in any grouping.
 Result<v1::WorkerReport> MergeReports(const v1::WorkerReport& first,

@@ -81,6 +81,7 @@ Json TotalLayersJson(const v1::WorkerReport& total) {
         {"encode_seconds", layer.encode_seconds()},
         {"age_p50", layer.age_p50()},
         {"age_p99", layer.age_p99()},
+        {"residual_norm", layer.has_residual_norm() ? layer.residual_norm() : kUndefined},
     });
   }
   return layers;

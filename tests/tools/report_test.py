@@ -45,14 +45,14 @@ class Thresholds(unittest.TestCase):
         layers = [{"name": "b", "elements": 5}, {"name": "a", "elements": 50}, {"name": "c"}]
         self.assertEqual(report.largest_layer(layers), "a")
         self.assertIsNone(report.largest_layer([{"name": "c"}]))
-        self.assertEqual(report.thresholds("a", self.METRICS), [(10, 0.5), (20, 0.25)])
-        self.assertEqual(report.thresholds("a", [{"samples": 3}, {"layers": None}]), [])
+        self.assertEqual(report.over_time("threshold", "a", self.METRICS), [(10, 0.5), (20, 0.25)])
+        self.assertEqual(report.over_time("threshold", "a", [{"samples": 3}, {"layers": None}]), [])
 
     def test_odd_ones_are_none(self):
         odd = [{"samples": 3, "layers": layers} for layers in (
             [3], 7, {"name": "a"}, [{"threshold": 1}], [{"name": "a", "threshold": -0.5}],
             [{"name": "a", "threshold": 10**400}])]
-        self.assertEqual(report.thresholds("a", odd), [])
+        self.assertEqual(report.over_time("threshold", "a", odd), [])
 
     def test_are_drawn_for_the_runs_that_have_some(self):
         runs = [{"name": "none", "largest_layer": "a", "thresholds": []},
@@ -133,6 +133,20 @@ class Report(unittest.TestCase):
         result = self.run_report(run)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("1 unreadable line(s) skipped", result.stdout)
+
+    def test_draws_what_has_not_been_sent_where_a_run_kept_something(self):
+        metrics = [line | {"layers": [{"name": "top/0/weight", "threshold": None, "residual_norm": norm}]}
+                   for line, norm in zip(METRICS, (1.5, None, 2.5, 3.5))]
+        layers = {"layers": [{"name": "top/0/weight", "elements": 4}]}
+        kept = self.add_run("kept", summary() | layers, metrics)
+        none = self.add_run("none", summary() | layers)
+        self.assertEqual(self.run_report(none, kept).returncode, 0)
+        drawn = xml.fromstring((self.out / "residual.svg").read_text())
+        self.assertEqual(len(drawn.findall("{http://www.w3.org/2000/svg}polyline")), 1)
+        self.assertFalse((self.out / "threshold.svg").exists())
+        self.assertEqual((self.out / "index.html").read_text().count("<svg"), 4)
+        self.run_report(none)
+        self.assertFalse((self.out / "residual.svg").exists(), "that of an earlier report")
 
     def test_names_the_run_and_the_file_that_is_missing_or_broken(self):
         self.assert_fails(["dct=/no/such"], "run dct", "/no/such/summary.json", "No such file")

@@ -140,12 +140,12 @@ def layers_of(entry):
         isinstance(layers, list)) else []
 
 
-def thresholds(layer_name, metrics):
-    """(samples, threshold) of one layer; only where it has one."""
+def over_time(key, layer_name, metrics):
+    """(samples, value) of what one layer has by the key; only where it has one that can be drawn."""
     points = []
     for entry in metrics:
         for layer in layers_of(entry):
-            samples, value = number(entry, "samples"), number(layer, "threshold")
+            samples, value = number(entry, "samples"), number(layer, key)
             if layer["name"] == layer_name and samples is not None and value is not None and value > 0:
                 points.append((samples, value))
     return points
@@ -160,7 +160,8 @@ def read_run(name, directory, notes):
         "name": name,
         "summary": summary,
         "largest_layer": largest,
-        "thresholds": thresholds(largest, metrics),
+        "thresholds": over_time("threshold", largest, metrics),
+        "residuals": over_time("residual_norm", largest, metrics),
         "per_step": bytes_per_step(summary),
         "density": {str(layer["name"]): number(layer, "density") for layer in layers},
         **loss_curves(summary, metrics),
@@ -283,15 +284,16 @@ def make_report(out, named):
     runs = [read_run(name, directory, notes) for name, directory in named]
     headings, rows = table(runs)
     loss, density = pictures.loss_picture(runs), pictures.density_picture(runs)
-    threshold = pictures.threshold_picture(runs)
-    drawn = [loss, pictures.traffic_picture(runs), density] + ([threshold] if threshold else [])
+    some = {"threshold.svg": pictures.threshold_picture(runs), "residual.svg": pictures.residual_picture(runs)}
+    drawn = [loss, pictures.traffic_picture(runs), density] + [drawing for drawing in some.values() if drawing]
     try:
         out.mkdir(parents=True, exist_ok=True)
         (out / "loss.svg").write_text(loss, encoding="utf-8")
         (out / "density.svg").write_text(density, encoding="utf-8")
-        (out / "threshold.svg").unlink(missing_ok=True)  # of an earlier report
-        if threshold:
-            (out / "threshold.svg").write_text(threshold, encoding="utf-8")
+        for file_name, drawing in some.items():
+            (out / file_name).unlink(missing_ok=True)  # of an earlier report
+            if drawing:
+                (out / file_name).write_text(drawing, encoding="utf-8")
         (out / "index.html").write_text(page(runs, headings, rows, notes, drawn), encoding="utf-8")
     except OSError as error:
         raise ReportError(f"cannot write {error.filename}: {error.strerror}") from error

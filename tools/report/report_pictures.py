@@ -284,13 +284,21 @@ def density_dots(runs, layer, axis, y):
         yield dot(axis.place(density), y + shift, i, 4.5, tip)
 
 
-# ------------------------------------------------------------------------------ threshold
+# ------------------------------------------------------------------------------ of a layer, over time
 
 
 def threshold_picture(runs, subtitle=None, levels=()):
-    """runs: dicts with "name", "largest_layer" and "thresholds", its (samples, threshold > 0). None
-    when no run has two of them. subtitle: instead of the layer's name. levels: to be drawn across."""
-    drawn = [(i, run["thresholds"]) for i, run in enumerate(runs) if len(run["thresholds"]) > 1]
+    return over_time_picture(runs, "thresholds", "Threshold over time", subtitle, levels)
+
+
+def residual_picture(runs):
+    return over_time_picture(runs, "residuals", "Norm of what has not been sent, over time")
+
+
+def over_time_picture(runs, key, title, subtitle=None, levels=()):
+    """runs: dicts with "name", "largest_layer" and, by the key, its (samples, value > 0). None when
+    no run has two of them. subtitle: instead of the layer's name. levels: to be drawn across."""
+    drawn = [(i, run[key]) for i, run in enumerate(runs) if len(run[key]) > 1]
     if not drawn:
         return None
     points = [point for _, curve in drawn for point in curve]
@@ -302,7 +310,7 @@ def threshold_picture(runs, subtitle=None, levels=()):
     y_axis = Axis(min(values) / 1.2, max(values) * 1.2, (bottom, top), is_log=True)
     if subtitle is None:
         subtitle = f"of the largest layer, {runs[drawn[0][0]]['largest_layer']}; log scale"
-    parts = [text(16, 24, "Threshold over time", 16, extra='font-weight="600"'),
+    parts = [text(16, 24, title, 16, extra='font-weight="600"'),
              text(16, 44, subtitle), *keys]
     for tick in y_axis.ticks():
         y = y_axis.place(tick)
@@ -320,7 +328,7 @@ def threshold_picture(runs, subtitle=None, levels=()):
     for i, curve in drawn:
         places = [(x_axis.place(x), y_axis.place(y)) for x, y in curve]
         parts.append(polyline(places, color(i), 2, dash(i)))
-    return svg(right + 60, bottom + 56, "Threshold over time", parts)
+    return svg(right + 60, bottom + 56, title, parts)
 
 
 # ------------------------------------------------------------------------------ traffic

@@ -192,6 +192,7 @@ void LayerEncoder::FillReport(v1::LayerReport* report) const {
   report->set_age_p99(ages.p99);
   const double threshold = policy_->threshold(*state_);
   if (threshold > 0) report->set_threshold(threshold);
+  if (residual() != nullptr && !is_on_device()) report->set_residual_norm(residual()->Norm());
 }
 
 }  // namespace weir::worker

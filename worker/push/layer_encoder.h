@@ -63,6 +63,7 @@ class LayerEncoder {
   // A step without a push; of a layer on a device it is only counted here.
   void Accumulate(std::span<const float> gradient);
 
+  // Reads all of the residual. That of a device is not fetched for a report, and has no norm there.
   void FillReport(v1::LayerReport* report) const;
 
   // residual_elsewhere: where it is on a device.

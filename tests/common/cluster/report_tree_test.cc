@@ -22,6 +22,9 @@ v1::WorkerReport RandomReport(RandomStream* random) {
     layer.set_elements(8);
     layer.set_bytes(random->NextBelow(100));
     if (random->NextBelow(2) == 0) layer.set_threshold(static_cast<double>(random->NextBelow(64)));
+    if (random->NextBelow(2) == 0) {
+      layer.set_residual_norm(static_cast<double>(random->NextBelow(64)));
+    }
   }
   return report;
 }
@@ -31,6 +34,15 @@ const v1::LayerReport* LayerOf(const v1::WorkerReport& report, const std::string
     if (layer.name() == name) return &layer;
   }
   return nullptr;
+}
+
+void ExpectNear(const v1::LayerReport& got, const v1::LayerReport& expected, uint64_t seed) {
+  EXPECT_EQ(got.bytes(), expected.bytes()) << seed;
+  EXPECT_EQ(got.has_threshold(), expected.has_threshold()) << seed;
+  EXPECT_NEAR(got.threshold(), expected.threshold(), 1e-9) << "the mean of all, seed " << seed;
+  EXPECT_EQ(got.has_residual_norm(), expected.has_residual_norm()) << seed;
+  EXPECT_NEAR(got.residual_norm(), expected.residual_norm(), 1e-9)
+      << "the root of the mean square of all, seed " << seed;
 }
 
 // Whatever was set when, and however many leaves there are by then.
@@ -51,10 +63,7 @@ TEST(ReportTree, IsTheSumOfAllThatWereSetLast) {
       for (const v1::LayerReport& layer : expected.layers()) {
         const v1::LayerReport* const found = LayerOf(sum, layer.name());
         ASSERT_NE(found, nullptr) << seed;
-        EXPECT_EQ(found->bytes(), layer.bytes()) << seed;
-        EXPECT_EQ(found->has_threshold(), layer.has_threshold()) << seed;
-        EXPECT_NEAR(found->threshold(), layer.threshold(), 1e-9)
-            << "the mean of all, seed " << seed;
+        ExpectNear(*found, layer, seed);
       }
     }
   }

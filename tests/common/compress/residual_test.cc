@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -33,6 +35,20 @@ TEST(Residual, StripesDoNotOverlap) {
   for (uint32_t stripe = 0; stripe < 3; ++stripe) {
     EXPECT_THAT(residual.Lock(stripe).values(), testing::Each(static_cast<float>(stripe + 1)));
   }
+}
+
+TEST(Residual, NormIsThatOfAllElements) {
+  Residual residual(kStripeElements + 19);
+  EXPECT_EQ(residual.Norm(), 0);
+  double sum = 0;
+  residual.ForEachStripe([&](int64_t first, std::span<float> values) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = (i % 2 == 0 ? 1e-3f : -1e-3f) * static_cast<float>(first + 1 + i);
+      sum += double{values[i]} * values[i];
+    }
+  });
+  EXPECT_NEAR(residual.Norm(), std::sqrt(sum), 1e-9);
+  EXPECT_TRUE(residual.TryLock(0)) << "it is free again";
 }
 
 TEST(Residual, TryLockFailsWhileTheStripeIsHeld) {

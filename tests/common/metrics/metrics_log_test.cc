@@ -52,7 +52,8 @@ TEST_F(MetricsLogTest, GivesRatesOverTheIntervalAndBytesSinceTheStart) {
                   .ok());
   ASSERT_TRUE(log_->WriteTrain(3, Parse(R"(samples: 400 steps: 40 logloss_sum: 210
       sent { push: 70 } received { pull: 5 }
-      layers { name: "a" elements: 10 elements_sent: 80 steps: 40 threshold: 0.5 })"),
+      layers { name: "a" elements: 10 elements_sent: 80 steps: 40 threshold: 0.5
+               residual_norm: 1.5 })"),
                                1000)
                   .ok());
   const auto lines = Lines();
@@ -70,6 +71,8 @@ TEST_F(MetricsLogTest, GivesRatesOverTheIntervalAndBytesSinceTheStart) {
   EXPECT_EQ(lines[1]["bytes"]["total"], 75);
   EXPECT_EQ(lines[1]["layers"][0]["density"], 0.1);
   EXPECT_EQ(lines[1]["layers"][0]["threshold"], 0.5);
+  EXPECT_TRUE(lines[0]["layers"][0]["residual_norm"].is_null());
+  EXPECT_EQ(lines[1]["layers"][0]["residual_norm"], 1.5);
 }
 
 TEST_F(MetricsLogTest, WritesEvaluationsBetween) {

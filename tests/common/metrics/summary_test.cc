@@ -30,7 +30,8 @@ v1::RunReport Example() {
                  dense { push: 400 pull: 400 row_push: 20 row_pull: 30 }
                  layers { name: "top/0/weight" policy: "dct" elements: 100 elements_sent: 30
                           steps: 10 steps_without_credit: 2 bytes: 500 threshold: 0.25
-                          discarded_l1: 1.5 encode_seconds: 0.5 age_p50: 7 age_p99: 90 }
+                          discarded_l1: 1.5 encode_seconds: 0.5 age_p50: 7 age_p99: 90
+                          residual_norm: 2.5 }
                  layers { name: "top/0/bias" policy: "none" elements: 4 elements_sent: 40
                           steps: 10 bytes: 160 }
                  staleness { counts: [0, 9, 1] max: 2 } reconnects: 2 replayed_pushes: 3
@@ -93,9 +94,11 @@ TEST(SummaryJson, DescribesEachLayer) {
   ASSERT_EQ(layers.size(), 2u);
   EXPECT_EQ(layers[0], json::parse(R"({"name": "top/0/weight", "policy": "dct", "elements": 100,
       "density": 0.03, "bytes_per_step": 50.0, "threshold": 0.25, "share_without_credit": 0.2,
-      "discarded_l1": 1.5, "encode_seconds": 0.5, "age_p50": 7, "age_p99": 90})"));
+      "discarded_l1": 1.5, "encode_seconds": 0.5, "age_p50": 7, "age_p99": 90,
+      "residual_norm": 2.5})"));
   EXPECT_EQ(layers[1]["density"], 1.0);
   EXPECT_TRUE(layers[1]["threshold"].is_null());
+  EXPECT_TRUE(layers[1]["residual_norm"].is_null());
   EXPECT_EQ(layers[1]["discarded_l1"], 0);
 }
 

@@ -469,6 +469,7 @@ TEST_F(CoordinatorTest, GaugesAreThoseOfTheLiving) {
     v1::LayerReport& layer = *made.add_layers();
     layer.set_name("top/0/weight");
     layer.set_threshold(threshold);
+    layer.set_residual_norm(threshold);
     v1::SplitReport& split = *made.add_splits();
     split.set_after("bottom/1");
     split.set_threshold(threshold);
@@ -486,9 +487,11 @@ TEST_F(CoordinatorTest, GaugesAreThoseOfTheLiving) {
   now_ms_ += 500;  // the sum is made anew no sooner
   const v1::WorkerReport merged = Count(Speaker(0, 2), 1, counted(2, 1)).sum();
   EXPECT_EQ(merged.layers(0).threshold(), 2);
+  EXPECT_EQ(merged.layers(0).residual_norm(), 2);
   EXPECT_EQ(merged.splits(0).threshold(), 2);
   EXPECT_EQ(merged.rows().waiting(), 1u);
   EXPECT_FALSE(without.layers(0).has_threshold());
+  EXPECT_FALSE(without.layers(0).has_residual_norm());
   EXPECT_FALSE(without.splits(0).has_threshold());
   EXPECT_EQ(without.rows().waiting(), 0u);
 }

@@ -572,6 +572,38 @@ TEST(StepEncoder, ReportsEachLayersElementsAndBytes) {
   EXPECT_EQ(reported, bytes);
 }
 
+// L2, of a layer.
+double Distance(const TensorSpec& tensor, std::span<const float> a, std::span<const double> b) {
+  double squares = 0;
+  for (int64_t i = tensor.offset; i < tensor.offset + tensor.element_count(); ++i) {
+    squares += std::pow(double{a[static_cast<size_t>(i)]} - b[static_cast<size_t>(i)], 2);
+  }
+  return std::sqrt(squares);
+}
+
+TEST(StepEncoder, ReportsHowMuchOfEachLayerHasNotBeenSent) {
+  v1::Config config = DctConfig(0.9);
+  v1::PolicyRule& rule = *config.mutable_compression()->add_layer();
+  rule.set_match("bottom/0/bias");
+  rule.mutable_none();
+  config::FillDefaults(&config);
+  const ModelLayout layout(config, 2);
+  StepEncoder encoder(config, layout, 0);
+  StepEncoder::Scratch scratch;
+  Receiver receiver(layout);
+  const std::vector<float> dense = FlatGradients(layout, 1);
+  receiver.Take(Encode(&encoder, dense, {}, {}, &scratch));
+  v1::WorkerReport report;
+  encoder.FillReport(&report);
+  for (const TensorSpec& tensor : layout.tensors()) {
+    const v1::LayerReport& layer = report.layers(static_cast<int>(tensor.id));
+    EXPECT_EQ(layer.has_residual_norm(), tensor.name != "bottom/0/bias") << tensor.name;
+    const double missing = Distance(tensor, dense, receiver.dense);
+    EXPECT_NEAR(layer.residual_norm(), missing, 1e-6) << tensor.name;
+  }
+  EXPECT_GT(report.layers(0).residual_norm(), 0);
+}
+
 TEST(StepEncoder, ReportsWhatDrainsForgot) {
   v1::Config config = DctConfig(0.5);
   v1::DctPolicy& dct = *config.mutable_compression()->mutable_default_()->mutable_dct();
