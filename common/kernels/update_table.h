@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "common/device/pointer.h"
+#include "common/kernels/rest.h"
 #include "common/kernels/update_steps.h"
 #include "common/kernels/views.h"
 
@@ -45,6 +46,14 @@ struct UpdateTable {
   // to[i] = the values of row numbers[i].
   void (*read_rows)(device::Stream&, const StoredRows& rows, const RowNumbers& numbers,
                     device::Pointer<float> to);
+
+  // Row numbers[i] does what rests[i] has, by the rule of `step`.
+  void (*rest_rows)(device::Stream&, const UpdateStep& step, const StoredRows& rows,
+                    const RowNumbers& numbers, device::Pointer<const Rest> rests);
+  // to[i] = the values of row numbers[i] after that; the row stays as it is.
+  void (*read_rested_rows)(device::Stream&, const UpdateStep& step, const StoredRows& rows,
+                           const RowNumbers& numbers, device::Pointer<const Rest> rests,
+                           device::Pointer<float> to);
 
   // Row numbers[i] takes a step of gradients [i, :].
   void (*update_rows)(device::Stream&, const UpdateStep& step, const StoredRows& rows,

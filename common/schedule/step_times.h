@@ -34,9 +34,9 @@ struct MessageTimes {
   double fixed_bytes = 0;        // Costs::fixed_message_seconds
 };
 
-// What a step takes by these: the median where it waits for its messages. Where it does not, several
-// may be quick before one has to wait: the mean, but for what lies above ten times the median, since
-// an evaluation came between. 0 of none.
+// What a step takes by these: the median where it waits for its messages. Where it does not,
+// several may be quick before one has to wait: the mean, but for what lies above ten times the
+// median, since an evaluation came between. 0 of none.
 double TypicalSeconds(std::vector<double> seconds, Objective objective);
 
 class StepTimes {

@@ -11,7 +11,7 @@ struct AdagradKernel {
   Now At(uint64_t step) const {
     return {static_cast<float>(rate.At(step)), static_cast<float>(rate.DecayAt(step)), epsilon};
   }
-  void Catch(const Rest& rest, float& x, float* /*s*/, float* /*v*/) const { x -= rest.lost * x; }
+  void Catch(const Rest& rest, float& x, float* /*s*/, float* /*v*/) const { rest.Catch(x); }
   std::unique_ptr<RestSums> MakeRests() const { return rate.DecayAlone(); }
 
   StepRate rate;

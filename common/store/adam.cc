@@ -32,10 +32,7 @@ struct AdamKernel {
             static_cast<float>(rate.DecayAt(step))};
   }
   void Catch(const Rest& rest, float& x, float* m, float* v) const {
-    const float divisor = std::sqrt(*v) * rest.root_scale + static_cast<float>(epsilon);
-    x -= rest.lost * x + rest.displacement * *m / divisor;
-    *m *= rest.fade;
-    *v *= rest.second_fade;
+    rest.Catch(x, m, v, static_cast<float>(epsilon));
   }
   // From where on both corrections are 1 to the last bit of a float.
   uint64_t CorrectedStep() const {

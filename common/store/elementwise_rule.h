@@ -192,6 +192,19 @@ class ElementwiseRule : public UpdateRule {
     last.MoveTo(step);
   }
 
+  kernels::Rest RestToRead(float last, uint64_t step) const override {
+    step = Own(step);
+    const uint64_t count = LastStep(&last).RestsBefore(step + 1);
+    return count == 0 ? Rest() : rests_->Between(step - count, step);
+  }
+
+  kernels::Rest RestToStep(float* last, uint64_t step) const override {
+    step = Own(step);
+    const uint64_t count = LastStep(last).RestsBefore(step);
+    LastStep(last).MoveTo(step);
+    return count == 0 ? Rest() : rests_->Between(step - 1 - count, step - 1);
+  }
+
   void SettleDense(std::span<float> values, std::span<float> state, uint64_t step) const override {
     if (!tracks_elements()) return;
     step = Own(step);

@@ -14,10 +14,7 @@ struct MomentumKernel {
     return {static_cast<float>(momentum), static_cast<float>(nesterov ? now * momentum : now),
             static_cast<float>(nesterov ? now : 0), static_cast<float>(rate.DecayAt(step))};
   }
-  void Catch(const Rest& rest, float& x, float* m, float* /*v*/) const {
-    x -= rest.lost * x + rest.displacement * *m;
-    *m *= rest.fade;
-  }
+  void Catch(const Rest& rest, float& x, float* m, float* /*v*/) const { rest.Catch(x, m); }
   std::unique_ptr<RestSums> MakeRests() const {
     if (momentum == 0) return rate.DecayAlone();
     const auto factors = [kernel = *this](uint64_t step) {

@@ -23,18 +23,12 @@
 #include <functional>
 #include <vector>
 
+#include "common/kernels/rest.h"
 #include "common/store/step_table.h"
 
 namespace weir::store {
 
-// x -= lost * x + m * displacement / (sqrt(v) * root_scale + epsilon); m *= fade; v *= second_fade.
-struct Rest {
-  float lost = 0;
-  float displacement = 0;
-  float root_scale = 1;
-  float fade = 1;
-  float second_fade = 1;
-};
+using kernels::Rest;
 
 class RestSums {
  public:

@@ -69,6 +69,18 @@ class RowwiseAdagrad : public UpdateRule {
     if (moves_at_rest()) Settle(row, state, Own(step));
   }
 
+  kernels::Rest RestToRead(float last, uint64_t step) const override {
+    step = Own(step);
+    return rests_->Between(step - LastStep(&last).RestsBefore(step + 1), step);
+  }
+
+  // With the decay of the step itself, which StepAt has not.
+  kernels::Rest RestToStep(float* last, uint64_t step) const override {
+    const kernels::Rest rest = RestToRead(*last, step);
+    LastStep(last).MoveTo(Own(step));
+    return rest;
+  }
+
   void SettleDense(std::span<float> /*values*/, std::span<float> /*state*/,
                    uint64_t /*step*/) const override {
     LOG(FATAL) << "rowwise_adagrad is for embedding rows only";

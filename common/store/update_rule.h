@@ -26,13 +26,13 @@
 #include <string_view>
 
 #include "common/base/check.h"
+#include "common/kernels/rest.h"
 #include "common/kernels/update_steps.h"
 #include "common/proto/config.pb.h"
 
 namespace weir::store {
 
-// One embedding row's part of a batch of updates: [dimension] values and gradient,
-// [StatePerRow(dimension)] state.
+// One embedding row's: [dimension] values and gradient, [StatePerRow(dimension)] state.
 struct RowUpdate {
   float* values;
   float* state;
@@ -49,8 +49,7 @@ class UpdateRule {
 
   // The rule's field in v1::UpdateRule.
   virtual std::string_view name() const = 0;
-  // False for rules that are defined for embedding rows only. Such a rule must not be given to
-  // ApplySparse or ApplyDense; validate_config keeps it away from dense tensors.
+  // False for rules of embedding rows alone, which validate_config keeps away from dense tensors.
   virtual bool serves_dense() const { return true; }
 
   // Whether steps without a gradient change values.
@@ -66,8 +65,7 @@ class UpdateRule {
   virtual int64_t StatePerElement() const = 0;
   virtual int64_t StatePerRow(int64_t dimension) const = 0;
 
-  // Writes the state of dense elements or of a row, value_count of them, that have seen no
-  // gradient.
+  // Writes the state of dense elements or of a row, value_count of them, without a gradient yet.
   virtual void InitialState(size_t value_count, std::span<float> state) const = 0;
 
   // In all forms `state` has the size given above, empty for a stateless rule. What is given
@@ -88,11 +86,13 @@ class UpdateRule {
   virtual void SettleRow(std::span<float> row, std::span<float> state, uint64_t step) const = 0;
   virtual void SettleDense(std::span<float> values, std::span<float> state,
                            uint64_t step) const = 0;
-  // Makes a state, of dense elements or of a row, value_count of them, one of `step`: nothing moves
-  // at rest for the steps until then.
+  // Where a device has the rows, but for the last float of their state, their last step: what is to
+  // do before a row is read as of `step`, and before it takes StepAt(step), which then is its last.
+  virtual kernels::Rest RestToRead(float last, uint64_t step) const = 0;
+  virtual kernels::Rest RestToStep(float* last, uint64_t step) const = 0;
+  // Makes such a state one of `step`: nothing moves at rest for the steps until then.
   virtual void StartAt(size_t value_count, uint64_t step, std::span<float> state) const = 0;
-  // As if steps before the state's last one had been so many more: what moves at rest does not move
-  // for those.
+  // As if it were of so many steps later: what moves at rest does not move for those.
   virtual void Skip(size_t value_count, uint64_t step_count, std::span<float> state) const = 0;
 
   // ApplyRows for one row.

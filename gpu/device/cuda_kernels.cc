@@ -45,6 +45,8 @@ constexpr kernels::SplitTable kSplit{
 constexpr kernels::UpdateTable kUpdate{
     .initialize_rows = entries::InitializeRows,
     .read_rows = entries::ReadRows,
+    .rest_rows = entries::RestRows,
+    .read_rested_rows = entries::ReadRestedRows,
     .update_rows = entries::UpdateRows,
     .update_dense = entries::UpdateDense,
     .copy_rows = entries::CopyRows,

@@ -37,6 +37,11 @@ void InitializeRows(Stream& stream, const kernels::StoredRows& rows, int64_t beg
                     uint64_t key, double bound, float state);
 void ReadRows(Stream& stream, const kernels::StoredRows& rows, const kernels::RowNumbers& numbers,
               Pointer<float> to);
+void RestRows(Stream& stream, const kernels::UpdateStep& step, const kernels::StoredRows& rows,
+              const kernels::RowNumbers& numbers, Pointer<const kernels::Rest> rests);
+void ReadRestedRows(Stream& stream, const kernels::UpdateStep& step,
+                    const kernels::StoredRows& rows, const kernels::RowNumbers& numbers,
+                    Pointer<const kernels::Rest> rests, Pointer<float> to);
 void UpdateRows(Stream& stream, const kernels::UpdateStep& step, const kernels::StoredRows& rows,
                 const kernels::RowNumbers& numbers, Pointer<const float> gradients);
 void UpdateDense(Stream& stream, const kernels::UpdateStep& step,

@@ -1,6 +1,6 @@
 #include "common/base/check.h"
 #include "gpu/device/table_entries.h"
-#include "gpu/kernels/updates.h"
+#include "gpu/kernels/row_rests.h"
 
 namespace weir::gpu::entries {
 namespace {
@@ -29,6 +29,24 @@ void ReadRows(Stream& stream, const kernels::StoredRows& rows, const kernels::Ro
   if (numbers.count == 0) return;
   Do(stream, "read_rows",
      [&](cudaStream_t in) { return gpu::ReadRows(RawOf(rows), RawOf(numbers), to.address(), in); });
+}
+
+void RestRows(Stream& stream, const kernels::UpdateStep& step, const kernels::StoredRows& rows,
+              const kernels::RowNumbers& numbers, Pointer<const kernels::Rest> rests) {
+  if (numbers.count == 0) return;
+  Do(stream, "rest_rows", [&](cudaStream_t in) {
+    return gpu::RestRows(step, RawOf(rows), RawOf(numbers), rests.address(), in);
+  });
+}
+
+void ReadRestedRows(Stream& stream, const kernels::UpdateStep& step,
+                    const kernels::StoredRows& rows, const kernels::RowNumbers& numbers,
+                    Pointer<const kernels::Rest> rests, Pointer<float> to) {
+  if (numbers.count == 0) return;
+  Do(stream, "read_rested_rows", [&](cudaStream_t in) {
+    return gpu::ReadRestedRows(step, RawOf(rows), RawOf(numbers), rests.address(), to.address(),
+                               in);
+  });
 }
 
 void UpdateRows(Stream& stream, const kernels::UpdateStep& step, const kernels::StoredRows& rows,

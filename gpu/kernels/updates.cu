@@ -6,27 +6,12 @@
 #include "gpu/kernels/updates.h"
 
 #include "common/base/random.h"
-#include "gpu/kernels/raw_views.h"
+#include "gpu/kernels/each_element.h"
 
 namespace weir::gpu {
 namespace {
 
-constexpr unsigned kThreads = 256;
-
 using kernels::UpdateStep;
-
-unsigned GridFor(int64_t elements) {
-  constexpr unsigned kMost = 1u << 16;
-  const unsigned blocks = BlocksFor(elements, kThreads);
-  return blocks < kMost ? blocks : kMost;
-}
-
-// Calls visit(i) for this thread's elements, of a grid that need not cover all.
-template <typename Visit>
-__device__ void ForEachOf(int64_t count, const Visit& visit) {
-  const int64_t step = int64_t{gridDim.x} * blockDim.x;
-  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) visit(i);
-}
 
 __global__ void InitializeRowsKernel(RawStoredRows rows, int64_t begin, int64_t count, uint64_t key,
                                      double bound, float state) {
@@ -130,7 +115,7 @@ __device__ float SquareSum(const float* gradient, const float* values, float pen
 __global__ void UpdateRowwiseKernel(kernels::RowwiseAdagradStep step, float penalty,
                                     RawStoredRows rows, RawRowNumbers numbers,
                                     const float* gradients) {
-  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = kThreads / 32;
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = kElementThreads / 32;
   for (int64_t i = int64_t{blockIdx.x} * warps + warp; i < numbers.count;
        i += int64_t{gridDim.x} * warps) {
     const int64_t row = numbers.numbers[i];
@@ -154,42 +139,42 @@ __global__ void UpdateRowwiseKernel(kernels::RowwiseAdagradStep step, float pena
 
 cudaError_t InitializeRows(const RawStoredRows& rows, int64_t begin, int64_t count, uint64_t key,
                            double bound, float state, cudaStream_t stream) {
-  return Launch(InitializeRowsKernel, GridFor(count * rows.dimension), kThreads, 0, stream, rows,
-                begin, count, key, bound, state);
+  return Launch(InitializeRowsKernel, GridFor(count * rows.dimension), kElementThreads, 0, stream,
+                rows, begin, count, key, bound, state);
 }
 
 cudaError_t ReadRows(const RawStoredRows& rows, const RawRowNumbers& numbers, float* to,
                      cudaStream_t stream) {
-  return Launch(ReadRowsKernel, GridFor(numbers.count * rows.dimension), kThreads, 0, stream, rows,
-                numbers, to);
+  return Launch(ReadRowsKernel, GridFor(numbers.count * rows.dimension), kElementThreads, 0, stream,
+                rows, numbers, to);
 }
 
 cudaError_t UpdateRows(const UpdateStep& step, const RawStoredRows& rows,
                        const RawRowNumbers& numbers, const float* gradients, cudaStream_t stream) {
   if (step.rule == UpdateStep::Rule::kRowwiseAdagrad) {
-    return Launch(UpdateRowwiseKernel, GridFor(numbers.count * 32), kThreads, 0, stream,
+    return Launch(UpdateRowwiseKernel, GridFor(numbers.count * 32), kElementThreads, 0, stream,
                   step.rowwise_adagrad, step.penalty.with_gradient, rows, numbers, gradients);
   }
-  return Launch(UpdateRowsKernel, GridFor(numbers.count * rows.dimension), kThreads, 0, stream,
-                step, rows, numbers, gradients);
+  return Launch(UpdateRowsKernel, GridFor(numbers.count * rows.dimension), kElementThreads, 0,
+                stream, step, rows, numbers, gradients);
 }
 
 cudaError_t UpdateDense(const UpdateStep& step, const float* gradients, int64_t count,
                         float* values, float* moments, cudaStream_t stream) {
-  return Launch(UpdateDenseKernel, GridFor(count), kThreads, 0, stream, step, gradients, count,
-                values, moments);
+  return Launch(UpdateDenseKernel, GridFor(count), kElementThreads, 0, stream, step, gradients,
+                count, values, moments);
 }
 
 cudaError_t CopyRows(const float* from, const RawRowNumbers& numbers, int64_t width,
                      const uint32_t* to_numbers, float* to, cudaStream_t stream) {
-  return Launch(CopyRowsKernel, GridFor(numbers.count * width), kThreads, 0, stream, from, numbers,
-                width, to_numbers, to);
+  return Launch(CopyRowsKernel, GridFor(numbers.count * width), kElementThreads, 0, stream, from,
+                numbers, width, to_numbers, to);
 }
 
 cudaError_t WriteRows(const float* from, const RawRowNumbers& numbers, int64_t width, float* to,
                       cudaStream_t stream) {
-  return Launch(WriteRowsKernel, GridFor(numbers.count * width), kThreads, 0, stream, from, numbers,
-                width, to);
+  return Launch(WriteRowsKernel, GridFor(numbers.count * width), kElementThreads, 0, stream, from,
+                numbers, width, to);
 }
 
 }  // namespace weir::gpu

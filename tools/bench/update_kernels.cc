@@ -1,5 +1,6 @@
 // What a run without servers adds to a step: rows read from all tables, and the update rules, as
-// plain SGD. Bytes as tools/pages/make_gpu_floors.py counts them.
+// plain SGD, and what momentum did to rows at rest. Bytes as tools/pages/make_gpu_floors.py counts
+// them.
 
 #include <algorithm>
 #include <numeric>
@@ -71,6 +72,67 @@ void PlaceUpdateRows(int64_t row_count, Placing at) {
   });
 }
 
+constexpr kernels::MomentumStep kMomentum = {
+    .momentum = 0.5f, .rate = 0.125f, .gradient_rate = 0, .decay = 0};
+constexpr kernels::Rest kRest = {.displacement = 0.125f, .fade = 0.5f};
+
+struct RestedRows {
+  Rows rows;
+  kernels::DeviceMatrix moments;
+  device::Pointer<const kernels::Rest> rests;
+};
+
+RestedRows PlaceRestedRows(int64_t row_count, Placing* at) {
+  RestedRows rested{.rows = PlaceRows(row_count, at),
+                    .moments = at->Matrix(row_count, kDimension, kDimension, 1),
+                    .rests = at->Put(std::vector(static_cast<size_t>(row_count), kRest))};
+  rested.rows.stored.state = rested.moments.data;
+  rested.rows.stored.state_width = kDimension;
+  return rested;
+}
+
+// do_element(x, m, to) for each element of the rows.
+template <typename DoElement>
+void ForEachElement(const RestedRows& rested, const DoElement& do_element) {
+  const Rows& rows = rested.rows;
+  for (int64_t i = 0; i < rows.numbers.count; ++i) {
+    const int64_t row = rows.numbers.numbers.address()[i];
+    for (int64_t d = 0; d < kDimension; ++d) {
+      do_element(rows.stored.values.address()[row * kDimension + d],
+                 rows.stored.state.address()[row * kDimension + d],
+                 rows.batch.data.address()[i * kDimension + d]);
+    }
+  }
+}
+
+void PlaceReadRestedRows(int64_t row_count, Placing at) {
+  const RestedRows rested = PlaceRestedRows(row_count, &at);
+  at.Result(rested.rows.batch);
+  at.Do([=, update = at.update()] {
+    const Rows& rows = rested.rows;
+    if (update != nullptr) {
+      return update->read_rested_rows(at.stream(), kMomentum, rows.stored, rows.numbers,
+                                      rested.rests, rows.batch.data);
+    }
+    ForEachElement(rested, [](float x, float m, float& to) {
+      kRest.Catch(x, &m);
+      to = x;
+    });
+  });
+}
+
+void PlaceRestRows(int64_t row_count, Placing at) {
+  const RestedRows rested = PlaceRestedRows(row_count, &at);
+  at.Result(rested.rows.stored_values);
+  at.Do([=, update = at.update()] {
+    const Rows& rows = rested.rows;
+    if (update != nullptr) {
+      return update->rest_rows(at.stream(), kMomentum, rows.stored, rows.numbers, rested.rests);
+    }
+    ForEachElement(rested, [](float& x, float& m, float) { kRest.Catch(x, &m); });
+  });
+}
+
 void PlaceUpdateDense(int64_t count, Placing at) {
   const auto gradients = at.Matrix(1, count, count, 1);
   const auto values = at.Result(at.Matrix(1, count, count, 1));
@@ -97,6 +159,10 @@ std::vector<CardKernel> UpdateKernels(int64_t batch) {
   return {named("read_rows", row_count * (8 * kDimension + 4), 0, rows, PlaceReadRows),
           named("update_rows", row_count * (12 * kDimension + 5), 2 * row_count * kDimension, rows,
                 PlaceUpdateRows),
+          named("read_rested_rows", row_count * (12 * kDimension + 24), 3 * row_count * kDimension,
+                rows, PlaceReadRestedRows),
+          named("rest_rows", row_count * (16 * kDimension + 24), 5 * row_count * kDimension, rows,
+                PlaceRestRows),
           named("update_dense", 12 * count, 2 * count, elements, PlaceUpdateDense)};
 }
 

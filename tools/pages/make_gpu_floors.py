@@ -105,6 +105,8 @@ def of_rows(shape, batch):
     block, sent = batch * SPLIT_WIDTH, int(SPLIT_KEPT * batch * SPLIT_WIDTH)
     yield ("read_rows", rows * (8 * d + 4), 0, "without servers")
     yield ("update_rows", rows * (12 * d + 5), 2 * rows * d, "without servers, SGD")
+    yield ("read_rested_rows", rows * (12 * d + 24), 3 * rows * d, "without servers, momentum")
+    yield ("rest_rows", rows * (16 * d + 24), 5 * rows * d, "without servers, momentum")
     yield ("update_dense", 12 * shape.elements, 2 * shape.elements, "without servers, SGD")
     yield ("initialize_rows", rows * (4 * d + 1), 10 * rows * d, "without servers, at the start, as many rows")
     yield ("copy_rows", rows * (8 * d + 8), 0, "row cache: those found")

@@ -10,8 +10,10 @@
 #include "common/device/step_order.h"
 #include "common/saved_model/frames.h"
 #include "common/store/row_table.h"
+#include "worker/embedded/loaded_rows.h"
 #include "worker/embedded/row_numbers.h"
 #include "worker/embedded/row_parameters.h"
+#include "worker/embedded/row_rests.h"
 
 namespace weir::worker {
 namespace {
@@ -35,12 +37,15 @@ class DeviceRows : public RowParameters {
         rule_(rule),
         compute_(compute),
         dimension_(static_cast<size_t>(layout.embedding_dimension())),
-        state_width_(static_cast<size_t>(rule.StatePerRow(layout.embedding_dimension()))),
+        state_width_(static_cast<size_t>(rule.StatePerRow(layout.embedding_dimension())) -
+                     (rule.moves_at_rest() ? 1 : 0)),
         values_(*compute.device, RowCount(layout) * dimension_, "the embedding tables"),
         state_(*compute.device, RowCount(layout) * state_width_, "the state of their update rule"),
         is_trained_(*compute.device, RowCount(layout), "the embedding tables"),
         numbers_(layout, *compute.device),
-        order_(*compute.device) {
+        rests_(rule, RowCount(layout)),
+        order_(*compute.device),
+        loaded_(compute, RowCount(layout)) {
     failure_ = Initialize();
   }
 
@@ -55,11 +60,19 @@ class DeviceRows : public RowParameters {
     return OkStatus();
   }
 
-  Status ReadOnDevice(RowPull* base, device::Stream& stream, device::Span<float> rows) override {
+  Status ReadOnDevice(RowPull* base, uint64_t step, device::Stream& stream,
+                      device::Span<float> rows) override {
     WEIR_RETURN_IF_ERROR(failure_);
     auto& pull = static_cast<DevicePull&>(*base);
     pull.numbers = numbers_.Upload(*pull.batch, stream);
-    compute_.update->read_rows(stream, stored(), pull.numbers->view(), rows.data);
+    RowNumbers::Numbers& numbers = *pull.numbers;
+    if (rests_.empty()) {
+      compute_.update->read_rows(stream, stored(), numbers.view(), rows.data);
+      return OkStatus();
+    }
+    rests_.UploadToRead(numbers.on_host(), step, *compute_.device, stream, &numbers.to_read);
+    compute_.update->read_rested_rows(stream, rule_.StepAt(step + 1), stored(), numbers.view(),
+                                      numbers.to_read.device().data, rows.data);
     return OkStatus();
   }
 
@@ -67,9 +80,15 @@ class DeviceRows : public RowParameters {
     CHECK(gradients.stream != nullptr && gradients.pull != nullptr);
     device::Stream& stream = *gradients.stream;
     // Not uploaded here: nobody waits for it before the numbers are written again.
-    const auto& pull = static_cast<const DevicePull&>(*gradients.pull);
+    RowNumbers::Numbers& numbers = *static_cast<const DevicePull&>(*gradients.pull).numbers;
+    const kernels::UpdateStep all = rule_.StepAt(step);
     order_.After(stream, [&] {
-      compute_.update->update_rows(stream, rule_.StepAt(step), stored(), pull.numbers->view(),
+      if (!rests_.empty()) {
+        rests_.UploadToStep(numbers.on_host(), step, *compute_.device, stream, &numbers.to_step);
+        compute_.update->rest_rows(stream, all, stored(), numbers.view(),
+                                   numbers.to_step.device().data);
+      }
+      compute_.update->update_rows(stream, all, stored(), numbers.view(),
                                    gradients.rows_on_device.data);
     });
     return OkStatus();
@@ -77,37 +96,17 @@ class DeviceRows : public RowParameters {
 
   Status AwaitSteps() override { return order_.Synchronize(); }
 
-  void StartAt(uint64_t) override {}  // nothing moves at rest
+  void StartAt(uint64_t step) override { rests_.StartAt(step); }
 
   Status Load(uint32_t table, uint64_t id, std::span<const float> values,
               std::span<const float> state) override {
-    loaded_numbers_.push_back(numbers_.Of(table, id));
-    loaded_values_.insert(loaded_values_.end(), values.begin(), values.end());
-    loaded_state_.insert(loaded_state_.end(), state.begin(), state.end());
-    return loaded_numbers_.size() < kCopiedRows ? OkStatus() : EndLoad();
+    const uint32_t number = numbers_.Of(table, id);
+    if (!rests_.empty()) rests_.set_last(number, state.back());
+    loaded_.Add(number, values, state.first(state_width_));
+    return loaded_.count() < kCopiedRows ? OkStatus() : EndLoad();
   }
 
-  Status EndLoad() override {
-    if (loaded_numbers_.empty()) return OkStatus();
-    const auto stream = compute_.device->MakeStream();
-    const auto numbers = Uploaded(*stream, loaded_numbers_);
-    const auto values = Uploaded(*stream, loaded_values_);
-    const auto state = Uploaded(*stream, loaded_state_);
-    const kernels::RowNumbers view{numbers.data(), static_cast<int64_t>(numbers.size())};
-    const auto write = [&](const device::Buffer<float>& from, size_t width,
-                           device::Pointer<float> to) {
-      compute_.update->write_rows(*stream, from.data(), view, static_cast<int64_t>(width), to);
-    };
-    write(values, dimension_, values_.data());
-    write(state, state_width_, state_.data());
-    WEIR_RETURN_IF_ERROR(stream->Synchronize());
-    is_loaded_.resize(RowCount(layout_));
-    for (const uint32_t number : loaded_numbers_) is_loaded_[number] = true;
-    loaded_numbers_.clear();
-    loaded_values_.clear();
-    loaded_state_.clear();
-    return OkStatus();
-  }
+  Status EndLoad() override { return loaded_.Write(stored()); }
 
   Status Save(uint64_t step, const std::function<Status(ByteSpan frames)>& take) override {
     for (const TableSpec& table : layout_.tables()) {
@@ -136,40 +135,35 @@ class DeviceRows : public RowParameters {
   }
 
   Status Initialize() {
-    std::vector<float> state(state_width_);
-    rule_.InitialState(dimension_, state);  // of which all is the same
+    std::vector<float> state(static_cast<size_t>(rule_.StatePerRow(layout_.embedding_dimension())));
+    rule_.InitialState(dimension_, state);  // of which all that the device has is the same
     const auto stream = compute_.device->MakeStream();
     for (const TableSpec& table : layout_.tables()) {
       compute_.update->initialize_rows(*stream, stored(), numbers_.Of(table.id, 0), table.row_count,
                                        KeyedHash(layout_.seed(), RunStream::kInitialRow, table.id),
                                        1.0 / std::sqrt(static_cast<double>(table.row_count)),
-                                       state.empty() ? 0 : state[0]);
+                                       state_width_ == 0 ? 0 : state[0]);
     }
     return stream->Synchronize();
-  }
-
-  template <typename T>
-  device::Buffer<T> Uploaded(device::Stream& stream, const std::vector<T>& from) const {
-    device::Buffer<T> to(*compute_.device, from.size(), "loading a model");
-    stream.CopyToDevice<T>(from, to.span());
-    return to;
   }
 
   // Ids [begin, begin + count) of a table, those that were trained.
   Status Fetch(uint32_t table, size_t begin, size_t count, store::RowPartitionStore* rows) const {
     const size_t first = numbers_.Of(table, begin);
     std::vector<uint8_t> is_trained(count);
-    std::vector<float> values(count * dimension_), state(count * state_width_);
+    std::vector<float> values(count * dimension_), state(count * state_width_), row_state;
     const auto stream = compute_.device->MakeStream();
     stream->CopyToHost<uint8_t>(is_trained_.span().subspan(first, count), is_trained);
     stream->CopyToHost<float>(values_.span().subspan(first * dimension_, values.size()), values);
     stream->CopyToHost<float>(state_.span().subspan(first * state_width_, state.size()), state);
     WEIR_RETURN_IF_ERROR(stream->Synchronize());
     for (size_t i = 0; i < count; ++i) {
-      const bool is_loaded = !is_loaded_.empty() && is_loaded_[first + i];
-      if (is_trained[i] == 0 && !is_loaded) continue;
+      if (is_trained[i] == 0 && !loaded_.has(first + i)) continue;
+      row_state.assign(state.begin() + static_cast<ptrdiff_t>(i * state_width_),
+                       state.begin() + static_cast<ptrdiff_t>((i + 1) * state_width_));
+      if (!rests_.empty()) row_state.push_back(rests_.last(first + i));
       rows->Load(table, begin + i, std::span(values).subspan(i * dimension_, dimension_),
-                 std::span(state).subspan(i * state_width_, state_width_));
+                 row_state);
     }
     return OkStatus();
   }
@@ -178,14 +172,14 @@ class DeviceRows : public RowParameters {
   const store::UpdateRule& rule_;
   const kernels::Compute compute_;
   const size_t dimension_, state_width_;
-  device::Buffer<float> values_, state_;  // [rows, dimension_], [rows, state_width_]
-  device::Buffer<uint8_t> is_trained_;    // [rows]
+  // [rows, dimension_], [rows, state_width_]: without the last step, which rests_ has.
+  device::Buffer<float> values_, state_;
+  device::Buffer<uint8_t> is_trained_;  // [rows]
   RowNumbers numbers_;
+  RowRests rests_;
   device::StepOrder order_;
   Status failure_;
-  std::vector<uint32_t> loaded_numbers_;
-  std::vector<float> loaded_values_, loaded_state_;
-  std::vector<bool> is_loaded_;  // by number; empty: none was
+  LoadedRows loaded_;
 };
 
 }  // namespace
@@ -193,7 +187,7 @@ class DeviceRows : public RowParameters {
 std::unique_ptr<RowParameters> MakeDeviceRows(const ModelLayout& layout,
                                               const store::UpdateRule& rule,
                                               const kernels::Compute& compute) {
-  if (rule.moves_at_rest() || RowCount(layout) >= UINT32_MAX) return nullptr;
+  if (RowCount(layout) >= UINT32_MAX) return nullptr;
   return std::make_unique<DeviceRows>(layout, rule, compute);
 }
 

@@ -19,7 +19,7 @@ std::unique_ptr<DenseParameters> MakeDense(const ModelLayout& layout, const stor
                                    : MakeDeviceDense(layout, rule, compute);
 }
 
-// On the device where it can apply the rule.
+// On the device where it has numbers for all of them.
 std::unique_ptr<RowParameters> MakeRows(const v1::Config& config, const ModelLayout& layout,
                                         const store::UpdateRule& rule,
                                         const kernels::Compute& compute) {
@@ -52,7 +52,7 @@ Status EmbeddedClient::AwaitRows(RowPull* pull, std::span<float> rows) {
 Status EmbeddedClient::AwaitRowsOnDevice(RowPull* pull, device::Stream& stream,
                                          device::Span<float> rows) {
   WEIR_RETURN_IF_ERROR(failure());
-  return rows_->ReadOnDevice(pull, stream, rows);
+  return rows_->ReadOnDevice(pull, step_, stream, rows);
 }
 
 Result<uint64_t> EmbeddedClient::Push(const StepGradients& step) {

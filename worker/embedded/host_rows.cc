@@ -46,7 +46,7 @@ class HostRows : public RowParameters {
     return OkStatus();
   }
 
-  Status ReadOnDevice(RowPull*, device::Stream&, device::Span<float>) override {
+  Status ReadOnDevice(RowPull*, uint64_t, device::Stream&, device::Span<float>) override {
     LOG(FATAL) << "these rows are not on a device";
     return OkStatus();
   }

@@ -28,9 +28,14 @@ class RowNumbers {
 
   struct Numbers {
     kernels::RowNumbers view() const { return {mirror.device().data, count}; }
+    std::span<const uint32_t> on_host() const {
+      return mirror.host().first(static_cast<size_t>(count));
+    }
     device::Stream* stream = nullptr;
     device::Mirror<uint32_t> mirror;
     int64_t count = 0;
+    // Of rules that move rows at rest (row_rests.h).
+    device::Mirror<kernels::Rest> to_read, to_step;
   };
   struct GiveBack {
     void operator()(Numbers* numbers) const { owner->Keep(numbers); }

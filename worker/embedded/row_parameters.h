@@ -33,7 +33,8 @@ class RowParameters {
 
   // rows: [sum over tables of unique ids, dimension]; as they are after `step`.
   virtual Status Read(RowPull* pull, uint64_t step, std::span<float> rows) = 0;
-  virtual Status ReadOnDevice(RowPull* pull, device::Stream& stream, device::Span<float> rows) = 0;
+  virtual Status ReadOnDevice(RowPull* pull, uint64_t step, device::Stream& stream,
+                              device::Span<float> rows) = 0;
 
   // A step's gradients: of the rows of its pull or, without one, of its batch. On a device it has
   // one.
@@ -54,8 +55,7 @@ class RowParameters {
 // layout and rule outlive them, and so does the device.
 std::unique_ptr<RowParameters> MakeHostRows(const v1::Config& config, const ModelLayout& layout,
                                             const store::UpdateRule& rule);
-// Null where the device cannot apply the rule, or has no numbers for so many rows. Throws
-// OutOfMemory.
+// Null where the device has no numbers for so many rows. Throws OutOfMemory.
 std::unique_ptr<RowParameters> MakeDeviceRows(const ModelLayout& layout,
                                               const store::UpdateRule& rule,
                                               const kernels::Compute& compute);

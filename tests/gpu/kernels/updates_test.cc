@@ -1,7 +1,7 @@
 // Update rules and rows on a card: each element takes the step that the host's would.
 #include <vector>
 
-#include "tests/gpu/kernels/operations.h"
+#include "tests/gpu/kernels/update_cases.h"
 
 namespace weir::gpu {
 namespace {
@@ -9,34 +9,6 @@ namespace {
 using kernels::UpdateStep;
 using test::Bench;
 using test::OnCard;
-
-std::vector<float> DrawOperand(size_t count, uint64_t seed) {
-  RandomStream random(seed);
-  std::vector<float> values(count);
-  for (float& value : values) value = static_cast<float>(random.NextNormal());
-  return values;
-}
-
-struct RuleCase {
-  UpdateStep step;
-  size_t moments;
-};
-
-UpdateStep Penalised(UpdateStep step, const kernels::L2Penalty& penalty) {
-  step.penalty = penalty;
-  return step;
-}
-
-const std::vector<RuleCase>& Rules() {
-  static const std::vector<RuleCase> rules = {
-      {kernels::SgdStep{0.1f, 0.01f}, 0},
-      {kernels::AdagradStep{0.1f, 0, 1e-6f}, 1},
-      {kernels::MomentumStep{0.9f, 0.1f, 0.05f, 0}, 1},
-      {kernels::AdamStep{0.9f, 0.1f, 0.99f, 0.01f, 0.1f, 1.5f, 1e-6f, 0}, 2},
-      {Penalised(kernels::AdagradStep{0.1f, 0, 1e-6f}, {0.25f, 0}), 1},
-      {Penalised(kernels::MomentumStep{0.9f, 0.1f, 0, 0}, {0.25f, 0.25f}), 1}};
-  return rules;
-}
 
 void TakeOnHost(const UpdateStep& step, float gradient, float& value, float* m, float* v) {
   gradient = step.penalty.AddTo(gradient, value);
@@ -50,12 +22,6 @@ void TakeOnHost(const UpdateStep& step, float gradient, float& value, float* m, 
     default:
       return step.adam.Take(gradient, value, m, v);
   }
-}
-
-// Not to the bit: a card may fuse a product and a sum.
-void ExpectClose(const std::vector<float>& got, const std::vector<float>& expected) {
-  ASSERT_EQ(got.size(), expected.size());
-  for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], expected[i], 1e-6f) << i;
 }
 
 TEST(UpdatesOnACard, DenseElementsTakeTheirSteps) {
@@ -82,8 +48,6 @@ TEST(UpdatesOnACard, DenseElementsTakeTheirSteps) {
     }
   }
 }
-
-constexpr size_t kRows = 20, kDimension = 5;
 
 // Row-wise Adagrad of one row.
 void TakeRowStep(const kernels::RowwiseAdagradStep& step, float penalty, const float* gradient,

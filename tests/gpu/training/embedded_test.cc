@@ -162,6 +162,10 @@ INSTANTIATE_TEST_SUITE_P(
         RuleCase{"update { dense { sgd { learning_rate: 0.05 } l2_penalty: 0.01 "
                  "dense_semantics: true } rows { rowwise_adagrad { learning_rate: 0.03 "
                  "initial_accumulator: 1e-3 } l2_penalty: 0.01 } }"},
+        RuleCase{"update { dense { sgd { learning_rate: 0.05 } } rows { rowwise_adagrad { "
+                 "learning_rate: 0.03 initial_accumulator: 1e-3 } weight_decay: 0.01 } }"},
+        RuleCase{"update { dense { sgd { learning_rate: 0.05 } } rows { adagrad { learning_rate: "
+                 "0.05 initial_accumulator: 0.01 } weight_decay: 0.02 } }"},
         RuleCase{"update { dense { adam { learning_rate: 0.002 } } }", 0.1}));
 
 // Nobody is waited for after the last step but by who saves.
