@@ -56,4 +56,13 @@ inline std::vector<float> ResidualsOf(const worker::StepEncoder& encoder) {
   return residuals;
 }
 
+// Between two devices: times, sums in another order, and residuals, which nobody fetches from a
+// card for a report.
+inline void ClearWhatDiffers(v1::LayerReport* layer) {
+  layer->clear_encode_seconds();
+  layer->clear_discarded_l1();
+  layer->clear_residual_norm();
+  layer->clear_residual_workers();
+}
+
 }  // namespace weir::test
