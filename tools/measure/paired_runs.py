@@ -14,7 +14,8 @@ PROGRAMS = ("weir-local", "weir-server", "weir-worker")
 QUICKSTART = "configs/runs/quickstart.textproto"
 # Its rows, unless a tool is told others.
 ROWS, TEST_ROWS = 2000000, 500000
-# Learning rates: the best of a small search with the dense run alone (docs/results/learning.md).
+# Learning rates: the best of a small search with the dense run alone, on rows of configs/data/waves.textproto
+# (docs/results/learning.md).
 UPDATE_RULES = {
     "sgd": "dense { sgd { learning_rate: 0.1 } } rows { sgd { learning_rate: 3 } }",
     "adagrad": "dense { adagrad { learning_rate: 0.005 } } "
