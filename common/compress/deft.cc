@@ -14,12 +14,11 @@
 // - A piece of which all is sent is in a bin like any other (the paper). In the code it is in none:
 //   everybody sends it whole, as the leader says. Here the leader's word is of the step before,
 //   when what is now sent was not yet; and everybody would have to propose it.
+// - What a step sent beyond the target the next one does not deal out, unless they are dealt once
+//   as in the paper. Whoever comes to a piece has not selected from it for longest, and has the
+//   largest norm there: so up to 3 % more would be sent than is wanted.
 // - A trainer that agrees with nobody packs by its own norms in each step, and goes from bin to
 //   bin. It deals out the target times the number of trainers, so its bin sends about the target.
-//
-// With gradients that have nothing in common between trainers up to 3 % more is sent than is
-// wanted: whoever comes to a piece has not selected from it for longest, so it has the largest norm
-// there.
 //
 // Each trainer reads all for the norms, which is one pass of multiplications, and then its bin.
 #include <algorithm>
@@ -72,6 +71,7 @@ class DeftProposer : public Proposer {
 
   void Learn(const Turn& turn, const Agreement& agreement) override {
     packing_ = HearDeftPacking(agreement.word, pieces_.size(), static_cast<int>(world_));
+    if (turn.agrees) CarryOver(agreement.union_count);
     leader_ = turn.leader();
     next_step_ = turn.step + 1;
   }
@@ -92,7 +92,14 @@ class DeftProposer : public Proposer {
   }
 
   int64_t TargetOf(const Turn& turn) const {
-    return turn.agrees ? target_ : std::min(all_, target_ * int64_t{turn.world});
+    return turn.agrees ? target_ - surplus_ : std::min(all_, target_ * int64_t{turn.world});
+  }
+  // Within bounds: no later step makes good what lacked gradients, or room for so few.
+  void CarryOver(uint64_t sent) {
+    if (choices_.dealing == DeftDealing::kOnce) return;
+    const auto usable = static_cast<int64_t>(std::min(sent, static_cast<uint64_t>(all_)));
+    const int64_t most = target_ / 4;
+    surplus_ = std::clamp(surplus_ + usable - target_, -most, most);
   }
 
   std::vector<double> Norms(std::span<Residual* const> residuals) const {
@@ -156,6 +163,7 @@ class DeftProposer : public Proposer {
   uint64_t next_step_ = 0;          // behind the last one of which it has learned
   std::optional<DeftPacking> packing_;
   std::optional<uint32_t> leader_;  // of the step before
+  int64_t surplus_ = 0;             // elements that steps so far sent beyond the target
   RangeSelect select_;
   float threshold_ = 0;  // the largest of the last step
 };
