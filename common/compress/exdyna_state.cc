@@ -8,9 +8,13 @@
 namespace weir::compress {
 namespace {
 
-// In steps 1, 2, 4, 8, ...: then corrections suffice. A trainer that agrees with nobody has taken
-// more from some partitions than from others, so a quantile of all is no longer that of the next.
+// In steps 1, 2, 4, 8, ...: so long what is kept grows, then corrections suffice. A trainer that
+// agrees with nobody has taken more from some partitions than from others, so a quantile of all is
+// no longer that of the next.
 constexpr uint64_t kLastRenewal = 1024, kLastRenewalAlone = 64;
+
+// What was sent beyond the target is made good over so many steps, and at most so many targets.
+constexpr int64_t kSurplusSteps = 32, kMostSurplus = 8;
 
 // As a 32-bit number it must be above 0 and finite too.
 bool IsThreshold(double value) {
@@ -98,6 +102,7 @@ Bytes ExDynaState::Tell(uint64_t step) const {
   ByteWriter writer(word);
   writer.Put(next_step_);
   writer.Put(*threshold_);
+  writer.Put(static_cast<uint64_t>(surplus_));
   writer.PutVarint(static_cast<uint64_t>(blocks_.partition_count()));
   blocks_.Save(&writer);
   return word;
@@ -108,6 +113,7 @@ void ExDynaState::TakeOver(uint64_t step, ByteSpan word) {
   ByteReader reader(word);
   const auto next_step = reader.Get<uint64_t>();
   const auto threshold = reader.Get<double>();
+  const auto surplus = static_cast<int64_t>(reader.Get<uint64_t>());
   const uint64_t partitions = reader.GetVarint();
   if (!reader.ok() || next_step != step || !IsThreshold(threshold)) return;
   if (partitions != static_cast<uint64_t>(blocks_.partition_count())) return;
@@ -115,6 +121,8 @@ void ExDynaState::TakeOver(uint64_t step, ByteSpan word) {
   if (!blocks.Load(&reader) || reader.remaining() > 0) return;
   blocks_ = blocks;
   threshold_ = threshold;
+  surplus_ = 0;
+  CarryOver(std::clamp(surplus, -element_count_ * kMostSurplus, element_count_ * kMostSurplus));
 }
 
 void ExDynaState::Learn(const Turn& turn, const Agreement& agreement) {
@@ -124,22 +132,37 @@ void ExDynaState::Learn(const Turn& turn, const Agreement& agreement) {
   blocks_.Rebalance(ExDynaCountsByPartition(static_cast<int64_t>(turn.step), CountsOf(notes)));
   const std::optional<double> mean = MeanQuantile(notes);
   if (threshold_ && !(renews(turn) && mean)) {
-    Correct(turn, agreement.union_count);
+    Correct(turn, agreement);
   } else {
     threshold_ = mean;
+    if (turn.agrees) CarryOver(UsableCount(agreement) - options_.target);
     unjudged_ = {};
   }
   next_step_ = turn.step + 1;
 }
 
-void ExDynaState::Correct(const Turn& turn, uint64_t union_count) {
-  unjudged_.sent +=
-      static_cast<int64_t>(std::min(union_count, static_cast<uint64_t>(element_count_)));
+int64_t ExDynaState::UsableCount(const Agreement& agreement) const {
+  return static_cast<int64_t>(
+      std::min(agreement.union_count, static_cast<uint64_t>(element_count_)));
+}
+
+void ExDynaState::Correct(const Turn& turn, const Agreement& agreement) {
+  unjudged_.sent += UsableCount(agreement);
   ++unjudged_.steps;
   if (!turn.agrees && unjudged_.steps < turn.world) return;
   const int64_t target = options_.target * int64_t{unjudged_.steps};
-  threshold_ = NextExDynaThreshold(*threshold_, unjudged_.sent, target, options_.band);
+  const bool grows = is_of_quantiles_ && turn.step <= kLastRenewal;
+  const ExDynaPace pace = grows ? ExDynaPace::kByRatio : ExDynaPace::kEven;
+  const int64_t judged = std::max(int64_t{0}, unjudged_.sent + surplus_ / kSurplusSteps);
+  threshold_ = NextExDynaThreshold(*threshold_, judged, target, options_.band, pace);
+  CarryOver(unjudged_.sent - target);
   unjudged_ = {};
+}
+
+void ExDynaState::CarryOver(int64_t excess) {
+  if (options_.band == ExDynaBand::kUpward) return;
+  const int64_t most = kMostSurplus * options_.target;
+  surplus_ = std::clamp(surplus_ + excess, -most, most);
 }
 
 bool ExDynaState::renews(const Turn& turn) const {

@@ -53,20 +53,22 @@ class ExDynaState {
 
   std::optional<double> threshold() const { return threshold_; }
   // Whether trainers tell quantiles in this step, because there is no threshold or it may be far
-  // off: what is kept grows over the first steps, and a correction is half a percent.
+  // off: what is kept grows over the first steps, and the paper's correction is half a percent.
   bool renews(const Turn& turn) const;
   // Of the trainer whose turn it is.
   ExDynaRange RangeOf(const Turn& turn) const;
 
   bool operator==(const ExDynaState& other) const {
-    return threshold_ == other.threshold_ && blocks_ == other.blocks_;
+    return threshold_ == other.threshold_ && blocks_ == other.blocks_ && surplus_ == other.surplus_;
   }
 
  private:
   void TakeOver(uint64_t step, ByteSpan word);
   // By what was sent: after each step, or where nobody agrees once all partitions were visited, for
   // they differ.
-  void Correct(const Turn& turn, uint64_t union_count);
+  void Correct(const Turn& turn, const Agreement& agreement);
+  int64_t UsableCount(const Agreement& agreement) const;
+  void CarryOver(int64_t excess);
 
   int64_t element_count_;
   ExDynaOptions options_;
@@ -78,6 +80,8 @@ class ExDynaState {
     uint32_t steps = 0;
   };
   Unjudged unjudged_;
+  // Elements sent beyond the target by steps so far; 0 in the paper's band, which sends less.
+  int64_t surplus_ = 0;
   uint64_t next_step_ = 0;  // behind the last one of which it has learned; 0: of none
 };
 

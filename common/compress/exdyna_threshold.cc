@@ -18,7 +18,16 @@ constexpr double kSlightlyUp = 1.00125;
 constexpr double kSlightlyDown = 0.9987;
 constexpr double kDown = 0.995;
 
-double FactorOf(double ratio, ExDynaBand band) {
+// Of the target: of what was sent beyond it a count says little of the threshold.
+constexpr double kFarOff = 4;
+
+double FactorByRatio(double ratio) {
+  const double excess = std::min(ratio, kFarOff) - 1;
+  return 1 + excess / 16;  // which is exact, so that nothing is added to a product
+}
+
+double FactorOf(double ratio, ExDynaBand band, ExDynaPace pace) {
+  if (pace == ExDynaPace::kByRatio) return FactorByRatio(ratio);
   if (ratio > kBandEnd) return kUp;
   if (ratio <= kBandBegin) return kDown;
   return band == ExDynaBand::kUpward || ratio > 1 ? kSlightlyUp : kSlightlyDown;
@@ -31,12 +40,13 @@ double FirstExDynaThreshold(int64_t target) {
   return 1 / (2 * std::sqrt(static_cast<double>(target)));
 }
 
-double NextExDynaThreshold(double threshold, int64_t sent, int64_t target, ExDynaBand band) {
+double NextExDynaThreshold(double threshold, int64_t sent, int64_t target, ExDynaBand band,
+                           ExDynaPace pace) {
   CHECK_GT(target, 0);
   const double ratio = static_cast<double>(sent) / static_cast<double>(target);
   constexpr double kLeast = std::numeric_limits<float>::denorm_min();
   constexpr double kMost = std::numeric_limits<float>::max();
-  return std::clamp(threshold * FactorOf(ratio, band), kLeast, kMost);
+  return std::clamp(threshold * FactorOf(ratio, band, pace), kLeast, kMost);
 }
 
 std::optional<int64_t> ExDynaFallback(int64_t step, const ExDynaRange& partition) {

@@ -33,13 +33,23 @@ enum class ExDynaBand {
   kUpward,
 };
 
+enum class ExDynaPace {
+  // Algorithm 5 as it is written: half a percent, however far off, and less within the band.
+  kEven,
+  // Deviation: by a 16th of what was sent too much or too little of the target, at most by 19 %.
+  // What is kept grows until most elements were sent once, by more than half a percent a step: so
+  // long, hundreds of steps, an even pace sends half as much again.
+  kByRatio,
+};
+
 // Algorithm 5: the threshold of the next step. By 0.5 % up where sent > 1.1 k, and down where
 // sent <= 0.909 k; by about an eighth of a percent in between.
 // sent: k', the elements that all trainers together sent under `threshold`, any value.
 // Deviation: the threshold stays a positive and finite float. Where a layer has no gradient for
 // long enough it would become 0, which no correction changes, and everything would be sent.
 double NextExDynaThreshold(double threshold, int64_t sent, int64_t target,
-                           ExDynaBand band = ExDynaBand::kSymmetric);
+                           ExDynaBand band = ExDynaBand::kSymmetric,
+                           ExDynaPace pace = ExDynaPace::kEven);
 
 // The element that a trainer sends where none of its partition reaches the threshold, so that it
 // always has something to say (the code; not in the paper): another one in every step. None of a

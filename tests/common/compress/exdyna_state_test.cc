@@ -15,7 +15,7 @@ namespace {
 // Blocks go from trainer to trainer with the word.
 TEST(ExDynaState, IsTakenOverBitForBit) {
   const ExDynaOptions options = {.target = 100};
-  ExDynaState old(100'000, options, 0.25), joined(100'000, options, std::nullopt);
+  ExDynaState old(100'000, options, 0.25), joined(100'000, options, 0.5);
   const Bytes many = ExDynaNote{.count = 90}.Tell(), few = ExDynaNote{.count = 10}.Tell();
   const std::vector<ByteSpan> notes = {many, few, few};
   for (uint64_t step = 0; step < 30; ++step) {
@@ -54,6 +54,22 @@ TEST(ExDynaState, AMissingNoteCountsAsTheMeanOfTheOthers) {
   with.Learn(turn, {.union_count = 100, .notes = all});
   without.Learn(turn, {.union_count = 100, .notes = two});
   EXPECT_TRUE(with == without);
+}
+
+// As often as not such a count is below the target while their mean is a fifth above it.
+TEST(ExDynaState, HoldsTheMeanWhereCountsHaveALongTail) {
+  RandomStream random(3);
+  ExDynaState state(1'000'000, {.target = 1000}, 0.1);
+  state.Fit(1);
+  double sent = 0;
+  constexpr uint64_t kSettle = 1000, kSteps = 4000;
+  for (uint64_t step = 0; step < kSettle + kSteps; ++step) {
+    const double tail = std::exp((0.1 - *state.threshold()) / 0.01);
+    const double count = 1000 * tail * std::exp(0.6 * random.NextNormal());
+    state.Learn({.step = step}, {.union_count = static_cast<uint64_t>(count)});
+    if (step >= kSettle) sent += count;
+  }
+  EXPECT_NEAR(sent / kSteps, 1000, 50) << "without: 1,200";
 }
 
 // Now and then changed, cut or longer.

@@ -83,15 +83,15 @@ TEST_P(ExDynaDensity, IsWhatIsWanted) {
 INSTANTIATE_TEST_SUITE_P(ExDyna, ExDynaDensity,
                          testing::Combine(testing::Values(2, 4, 16), testing::Values(0.01, 0.001)));
 
-// What is kept grows over the first steps, faster than corrections of half a percent.
+// What is kept grows over the first steps, faster than by half a percent in each.
 TEST(ExDyna, SendsAboutTheTargetFromTheStart) {
   Crowd crowd(ExDynaRule(0.99), 4, {120'000, 200, 40'000, 100});
   double sent = 0;
   constexpr int kSteps = 200;
   for (int step = 0; step < kSteps; ++step) sent += static_cast<double>(crowd.Step().union_count);
   const double wanted = 0.01 * static_cast<double>(crowd.element_count()) * kSteps;
-  EXPECT_GT(sent, 0.8 * wanted);
-  EXPECT_LT(sent, 1.25 * wanted);
+  EXPECT_GT(sent, 0.9 * wanted);
+  EXPECT_LT(sent, 1.1 * wanted);
 }
 
 TEST(ExDyna, TrainersThatJoinHaveWhatTheOthersHaveAfterOneStep) {
@@ -113,7 +113,7 @@ TEST(ExDyna, TrainersThatJoinHaveWhatTheOthersHaveAfterOneStep) {
         EXPECT_EQ(proposed, step.union_count);
       }
       if (i == 0 && before > 0) {
-        EXPECT_NEAR(crowd.trainers[0]->proposer->threshold(), before, 0.006 * before) << "kept";
+        EXPECT_NEAR(crowd.trainers[0]->proposer->threshold(), before, 0.05 * before) << "kept";
       }
       before = crowd.trainers[0]->proposer->threshold();
     }

@@ -32,6 +32,18 @@ TEST(ExDynaThreshold, MovesByWhatWasSentOfTheTarget) {
   }
 }
 
+TEST(ExDynaThreshold, MovesByAPartOfTheExcessWhereItIsToFollow) {
+  for (const auto band : {ExDynaBand::kSymmetric, ExDynaBand::kUpward}) {
+    const auto next = [band](int64_t sent) {
+      return NextExDynaThreshold(2, sent, 1000, band, ExDynaPace::kByRatio);
+    };
+    EXPECT_EQ(next(1000), 2);
+    EXPECT_EQ(next(1500), 2 * (1 + 0.5 / 16));
+    EXPECT_EQ(next(500), 2 * (1 - 0.5 / 16));
+    EXPECT_EQ(next(4000), next(1'000'000));
+  }
+}
+
 TEST(ExDynaThreshold, StaysAPositiveFloat) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   double low = 1, high = 1;
