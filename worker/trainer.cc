@@ -11,6 +11,7 @@
 #include "common/base/random.h"
 #include "common/base/random_streams.h"
 #include "common/base/strings.h"
+#include "common/base/timed.h"
 #include "worker/data/batch.h"
 #include "worker/model/dlrm.h"
 #include "worker/model/kernels_for.h"
@@ -52,7 +53,7 @@ class Trainer::Thread {
         masks_(LeavesOut(trainer->config_.pipeline())) {}
 
   void Run() {
-    while (const std::shared_ptr<ChunkWork> chunk = trainer_.Current(number_)) {
+    while (const std::shared_ptr<ChunkWork> chunk = NextChunk()) {
       if (Status status = TryChunk(*chunk); !status.ok()) {
         return trainer_.Fail(status, chunk.get());
       }
@@ -66,6 +67,29 @@ class Trainer::Thread {
     ChunkWork::BatchRange range;
     size_t row_elements = 0;
   };
+
+  // What goes by before the first step, and around tests, is no step's.
+  std::shared_ptr<ChunkWork> NextChunk() {
+    const double begin = MonotonicSeconds();
+    std::shared_ptr<ChunkWork> chunk = trainer_.Current(number_);
+    const double now = MonotonicSeconds();
+    const bool trains = chunk != nullptr && !chunk->is_test();
+    if (std::exchange(trained_, trains) && trains && !has_left_) {
+      times_.input += now - begin;
+    } else {
+      step_begin_ = now;
+      times_ = {};
+    }
+    return chunk;
+  }
+
+  // Of the step that is done.
+  void CountTimes() {
+    times_.passes.backward -= finisher_.TakeListenedSeconds();
+    const double now = MonotonicSeconds();
+    times_.other = std::max(0.0, now - std::exchange(step_begin_, now) - times_.sum());
+    trainer_.counters_.AddTimes(std::exchange(times_, {}));
+  }
 
   Status TryChunk(ChunkWork& chunk) {
     try {
@@ -123,15 +147,23 @@ class Trainer::Thread {
   Status Step(ChunkWork& chunk, Prepared& prepared) {
     const double idle_before = stream_->idle_seconds();
     if (begun_ != &prepared) {
-      WEIR_ASSIGN_OR_RETURN(const device::Span<const float> rows,
-                            finisher_.rows().Await(prepared.pull.get(), prepared.row_elements));
+      WEIR_ASSIGN_OR_RETURN(const device::Span<const float> rows, AwaitRows(prepared));
       if (chunk.is_test()) return Score(chunk, prepared, rows);
       WEIR_RETURN_IF_ERROR(Begin(prepared, rows));
     }
     begun_ = nullptr;
     WEIR_RETURN_IF_ERROR(Train(chunk, prepared));
-    trainer_.counters_.AddDeviceIdle(stream_->idle_seconds() - idle_before);
+    if (trainer_.compute_.device->is_host()) {
+      CountTimes();
+    } else {
+      trainer_.counters_.AddDeviceIdle(stream_->idle_seconds() - idle_before);
+    }
     return OkStatus();
+  }
+
+  Result<device::Span<const float>> AwaitRows(const Prepared& prepared) {
+    const Timed timed(&times_.rows);
+    return finisher_.rows().Await(prepared.pull.get(), prepared.row_elements);
   }
 
   Status Score(ChunkWork& chunk, const Prepared& prepared, device::Span<const float> rows) {
@@ -160,6 +192,7 @@ class Trainer::Thread {
     step.mark = mark_ = trainer_.client_->MarkRead();
     model::GradientBuffers gradients = finisher_.Gradients(prepared.row_elements);
     gradients.listener = finisher_.Begin(step);
+    gradients.times = &times_.passes;
     WEIR_RETURN_IF_ERROR(model_.StartTraining(*stream_, trainer_.client_->replica(), prepared.batch,
                                               rows, batch_size_, gradients));
     trainer_.counters_.AddSplits(model_.TakeSplitCounts());
@@ -187,6 +220,7 @@ class Trainer::Thread {
     step.batch = &prepared.batch;
     step.pull = prepared.pull.get();
     step.mark = mark_;
+    step.times = &times_.push;
     Status of_next;
     step.once_taken = [&] { of_next = BeginNext(); };
     // While a device computes.
@@ -201,7 +235,9 @@ class Trainer::Thread {
                               step, [this] { return model_.AwaitLoss(); }, &chunk, prepared.range));
     if (next != nullptr) prepared_.push_back(std::move(next));
     WEIR_RETURN_IF_ERROR(of_next);
-    return trainer_.awaits_answers_ ? trainer_.client_->AwaitAccepted(sequence) : OkStatus();
+    if (!trainer_.awaits_answers_) return OkStatus();
+    const Timed timed(&times_.answers);
+    return trainer_.client_->AwaitAccepted(sequence);
   }
 
   Trainer& trainer_;
@@ -217,6 +253,9 @@ class Trainer::Thread {
   std::deque<std::unique_ptr<Prepared>> prepared_;
   const Prepared* begun_ = nullptr;  // before its turn
   ReadMark mark_;                    // of the step that was begun last
+  StepTimes times_;                  // of the step at hand
+  double step_begin_ = 0;
+  bool trained_ = false;  // the chunk before
   std::vector<std::unique_ptr<Prepared>> spare_;
 };
 

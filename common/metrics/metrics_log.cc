@@ -63,6 +63,17 @@ Json SplitsJson(const v1::WorkerReport& total) {
   return splits;
 }
 
+Json StagesTimeJson(const v1::WorkerReport& total, const v1::WorkerReport& last) {
+  std::unordered_map<std::string, double> before;
+  for (const v1::StageTime& time : last.stage_times()) before[time.name()] = time.seconds();
+  Json times = Json::object();
+  for (const v1::StageTime& time : total.stage_times()) {
+    const double seconds = time.seconds() - before[time.name()];
+    times[time.name()] = seconds < 0 ? std::numeric_limits<double>::quiet_NaN() : seconds;
+  }
+  return times;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<MetricsLog>> MetricsLog::Claim(const std::string& directory) {
@@ -125,6 +136,7 @@ Status MetricsLog::WriteTrain(double seconds, const v1::WorkerReport& total,
       {"bytes", BytesJson(total)},
       {"layers", LayersJson(total, last_)},
       {"splits", SplitsJson(total)},
+      {"stages_time", StagesTimeJson(total, last_)},
   };
   last_seconds_ = seconds;
   last_ = total;

@@ -174,7 +174,10 @@ class ProcessTest(ProgramTestCase):
 
     def test_embedded_run_needs_no_server(self):
         self.run_once(0, "weir-worker", "--config=" + RUN, "--out=" + self.path("e"))
-        self.assertEqual(self.summary("e")["mode"], "embedded")
+        summary = self.summary("e")
+        self.assertEqual(summary["mode"], "embedded")
+        self.assertLessEqual({"rows", "forward", "backward", "update", "other"}, set(summary["stages_time"]))
+        self.assertNotIn("select", summary["stages_time"])
 
     def test_the_config_beside_the_results_makes_the_run_again(self):
         self.run_once(0, "weir-worker", "--config=" + RUN, "--override=data { epochs: 2 }",
@@ -193,6 +196,9 @@ class ProcessTest(ProgramTestCase):
         summary = self.summary("l")
         self.assertEqual(summary["train"]["samples"], 20000)
         self.assertLess(summary["wire"]["push_bytes"] * 5, summary["wire"]["push_bytes_dense"])
+        self.assertLessEqual({"rows", "forward", "backward", "select", "encode", "other"}, set(summary["stages_time"]))
+        for layer in summary["layers"]:
+            self.assertGreater(layer["residual_norm"], 0, layer["name"])
 
     def test_many_test_rows_hold_no_trainer_up_at_the_end(self):
         self.run_once(0, "weir-local", "--config=" + RUN, "--servers=1", "--trainers=4",

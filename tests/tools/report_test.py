@@ -148,6 +148,17 @@ class Report(unittest.TestCase):
         self.run_report(none)
         self.assertFalse((self.out / "residual.svg").exists(), "that of an earlier report")
 
+    def test_draws_the_time_of_a_step_where_a_run_tells_it(self):
+        times = {"stages_time": {"forward": 2.0, "select": 1.0, "other": 0.5, "stage 0 computing": 9, "encode": "x"}}
+        told = self.add_run("told", summary() | times)
+        stages = self.add_run("stages", summary() | {"stages_time": {"stage 0 computing": 9.0}})
+        self.assertEqual(self.run_report(stages, told).returncode, 0)
+        drawn = xml.fromstring((self.out / "times.svg").read_text())
+        titles = [title.text for title in drawn.iter("{http://www.w3.org/2000/svg}title")]
+        self.assertEqual(titles, ["Time of a step", "told: forward 200 ms", "told: select 100 ms", "told: other 50 ms"])
+        self.run_report(stages)
+        self.assertFalse((self.out / "times.svg").exists(), "that of an earlier report")
+
     def test_names_the_run_and_the_file_that_is_missing_or_broken(self):
         self.assert_fails(["dct=/no/such"], "run dct", "/no/such/summary.json", "No such file")
         run = self.add_run("broken", {})

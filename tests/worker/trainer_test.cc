@@ -5,9 +5,12 @@
 
 #include <chrono>
 #include <future>
+#include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "common/base/clock.h"
 #include "tests/worker/recording_client.h"
 #include "tests/worker/worker_test_support.h"
 #include "worker/data/reader.h"
@@ -78,6 +81,30 @@ TEST_F(TrainerTest, PushesEachBatchOfAChunkOnce) {
   EXPECT_EQ(report.samples(), 320u);
   EXPECT_EQ(report.steps(), 16u);
   EXPECT_GT(report.logloss_sum(), 0);
+}
+
+// Each moment of a thread counts in one of them: together they are no more than has gone by.
+TEST_F(TrainerTest, TellsWhereTheTimeOfItsStepsWent) {
+  const double begin = MonotonicSeconds();
+  EmbeddedClient client(config_, layout_);
+  Trainer trainer(config_, layout_, compute_, 1, &client,
+                  [](const Status& s) { ADD_FAILURE() << s; });
+  for (const auto split : {data::Split::kTrain, data::Split::kTest, data::Split::kTrain}) {
+    const auto chunk = Chunk(split);
+    trainer.Add(chunk);
+    EXPECT_TRUE(chunk->AwaitFinished());
+  }
+  v1::WorkerReport report;
+  trainer.FillReport(&report);
+  const double all = MonotonicSeconds() - begin;
+  std::set<std::string> names;
+  double sum = 0;
+  for (const v1::StageTime& time : report.stage_times()) {
+    names.insert(time.name());
+    sum += time.seconds();
+  }
+  EXPECT_THAT(names, testing::IsSupersetOf({"rows", "forward", "backward", "update", "other"}));
+  EXPECT_LE(sum, all);
 }
 
 // Whoever takes the lease over begins behind these rows.

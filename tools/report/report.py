@@ -128,6 +128,13 @@ def bytes_per_step(summary):
     }
 
 
+def step_times(summary):
+    """Seconds of a step by part, of trainers with the whole model."""
+    steps = number(summary, "train", "steps")
+    times = {part: number(summary, "stages_time", part) for part in pictures.STEP_PARTS}
+    return {part: seconds / steps for part, seconds in times.items() if steps and (seconds or 0) > 0}
+
+
 def largest_layer(layers):
     sized = [layer for layer in layers if number(layer, "elements") is not None]
     return max(sized, key=lambda layer: layer["elements"])["name"] if sized else None
@@ -163,6 +170,7 @@ def read_run(name, directory, notes):
         "thresholds": over_time("threshold", largest, metrics),
         "residuals": over_time("residual_norm", largest, metrics),
         "per_step": bytes_per_step(summary),
+        "step_times": step_times(summary),
         "density": {str(layer["name"]): number(layer, "density") for layer in layers},
         **loss_curves(summary, metrics),
     }
@@ -284,7 +292,8 @@ def make_report(out, named):
     runs = [read_run(name, directory, notes) for name, directory in named]
     headings, rows = table(runs)
     loss, density = pictures.loss_picture(runs), pictures.density_picture(runs)
-    some = {"threshold.svg": pictures.threshold_picture(runs), "residual.svg": pictures.residual_picture(runs)}
+    some = {"times.svg": pictures.time_picture(runs), "threshold.svg": pictures.threshold_picture(runs),
+            "residual.svg": pictures.residual_picture(runs)}
     drawn = [loss, pictures.traffic_picture(runs), density] + [drawing for drawing in some.values() if drawing]
     try:
         out.mkdir(parents=True, exist_ok=True)

@@ -12,12 +12,17 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 DASHES = ("", ' stroke-dasharray="6 3"', ' stroke-dasharray="2 3"')
 TEXT = "#767c85"
 GRID = "#8a909a"
+BAR_GREYS = ("#8a909a", "#5d6269", "#b9bec6")  # of parts of a bar from the seventh on, which have no dashes
 MOST_POINTS = 250  # of a line, which is some 500 pixels wide
 FONT = "font-family=\"'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif\""
 
 
 def color(index):
     return COLORS[index % len(COLORS)]
+
+
+def bar_color(index):
+    return (COLORS + BAR_GREYS)[index % (len(COLORS) + len(BAR_GREYS))]
 
 
 def dash(index):
@@ -121,15 +126,26 @@ def svg(width, height, title, parts):
             f"<title>{escape(title)}</title>\n" + "\n".join(parts) + "\n</svg>\n")
 
 
-def legend(names, x, y, width, dots=False):
-    """Swatches and names from left to right, and the height they take. dots: where there are no lines."""
+def stroke(x, y, index):
+    return line(x, y, x + 18, y, color(index), 3, dash(index))
+
+
+def disc(x, y, index):
+    return dot(x + 9, y, index, 4.5)
+
+
+def swatch(x, y, index):
+    return f'<rect x="{x:.1f}" y="{y - 6:.1f}" width="18" height="12" fill="{bar_color(index)}"/>'
+
+
+def legend(names, x, y, width, draw=stroke):
+    """Names behind what is drawn of each, from left to right, and the height they take."""
     parts, at, top = [], x, y
     for i, name in enumerate(names):
         needed = 34 + 7.0 * len(name)
         if at > x and at + needed > x + width:
             at, top = x, top + 20
-        parts.append(dot(at + 9, top - 4, i, 4.5) if dots
-                     else line(at, top - 4, at + 18, top - 4, color(i), 3, dash(i)))
+        parts.append(draw(at, top - 4, i))
         parts.append(text(at + 24, top, name))
         at += needed
     return parts, top - y + 20
@@ -254,7 +270,7 @@ def density_picture(runs):
     values = [d for run in runs for d in run["density"].values() if is_drawn(d)]
     low = 10 ** math.floor(math.log10(min(values + [0.1])) + 1e-9)
     left, right, row = 30 + 7.4 * max(map(len, layers), default=5), 920, 22
-    keys, keys_height = legend([run["name"] for run in runs], left, 74, right - left, dots=True)
+    keys, keys_height = legend([run["name"] for run in runs], left, 74, right - left, draw=disc)
     top = 72 + keys_height
     bottom = top + row * max(len(layers), 1)
     axis = Axis(low, 1, (left, right), is_log=True)
@@ -342,26 +358,52 @@ def traffic_picture(runs):
     """runs: dicts with "name" and "per_step", kind -> bytes of a step."""
     kinds = [(key, word) for key, word in KINDS if any(run["per_step"].get(key) for run in runs)]
     totals = [sum(run["per_step"].get(key) or 0 for key, _ in kinds) for run in runs]
-    left, right, row = 30 + 8.0 * max(len(run["name"]) for run in runs), 860, 34
-    keys, keys_height = legend([word for _, word in kinds], left, 74, right - left)
+    return stacked_picture("Bytes per step", "on the wire, both directions, by kind",
+                           [word for _, word in kinds], lambda size: si(size, "B"), max(totals + [1]),
+                           [(run["name"], [run["per_step"].get(key) or 0 for key, _ in kinds]) for run in runs])
+
+
+def stacked_picture(title, subtitle, kinds, words, longest, bars):
+    """bars: (name, its sizes, one for each kind). words: of a size."""
+    left, right, row = 30 + 8.0 * max(len(name) for name, _ in bars), 860, 34
+    keys, keys_height = legend(kinds, left, 74, right - left, draw=swatch)
     top = 72 + keys_height
-    bottom = top + row * len(runs)
-    axis = Axis(0, max(totals + [1]), (left, right))
-    parts = [text(16, 24, "Bytes per step", 16, extra='font-weight="600"'),
-             text(16, 44, "on the wire, both directions, by kind")] + keys
+    bottom = top + row * len(bars)
+    axis = Axis(0, longest, (left, right))
+    parts = [text(16, 24, title, 16, extra='font-weight="600"'), text(16, 44, subtitle)] + keys
     for tick in axis.ticks():
         x = axis.place(tick)
         parts.append(line(x, top, x, bottom, extra='stroke-opacity="0.3"'))
-        parts.append(text(x, bottom + 18, si(tick, "B"), anchor="middle"))
-    for i, (run, total) in enumerate(zip(runs, totals)):
+        parts.append(text(x, bottom + 18, words(tick), anchor="middle"))
+    for i, (name, sizes) in enumerate(bars):
         y, at = top + row * i + 6, 0.0
-        parts.append(text(left - 10, y + 16, run["name"], 13, "end"))
-        for k, (key, word) in enumerate(kinds):
-            size = run["per_step"].get(key) or 0
+        parts.append(text(left - 10, y + 16, name, 13, "end"))
+        for k, size in enumerate(sizes):
             x, end = axis.place(at), axis.place(at + size)
             parts.append(f'<rect x="{x:.1f}" y="{y}" width="{end - x:.1f}" height="{row - 12}" '
-                         f'fill="{color(k)}"><title>{escape(run["name"])}: {word} '
-                         f'{si(size, "B")}</title></rect>')
+                         f'fill="{bar_color(k)}"><title>{escape(name)}: {kinds[k]} {words(size)}</title></rect>')
             at += size
-        parts.append(text(axis.place(at) + 8, y + 16, si(total, "B"), 13))
-    return svg(right + 100, bottom + 34, "Bytes per step by kind", parts)
+        parts.append(text(axis.place(at) + 8, y + 16, words(at), 13))
+    return svg(right + 100, bottom + 34, title, parts)
+
+
+# ------------------------------------------------------------------------------ time
+
+
+STEP_PARTS = ("forward", "backward", "select", "encode", "rows", "waiting for servers", "update",
+              "waiting for input", "other")
+
+
+def milliseconds(seconds):
+    return f"{seconds * 1e3:.3g} ms"
+
+
+def time_picture(runs):
+    """runs: dicts with "name" and "step_times", part -> seconds of a step. None when no run has any."""
+    drawn = [run for run in runs if any(run["step_times"].values())]
+    if not drawn:
+        return None
+    parts = [part for part in STEP_PARTS if any(run["step_times"].get(part) for run in drawn)]
+    bars = [(run["name"], [run["step_times"].get(part) or 0 for part in parts]) for run in drawn]
+    return stacked_picture("Time of a step", "of a thread, by part; the mean over the run", parts, milliseconds,
+                           max(sum(sizes) for _, sizes in bars), bars)

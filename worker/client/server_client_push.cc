@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/base/clock.h"
+#include "common/base/timed.h"
 #include "common/device/cpu_device.h"
 #include "worker/client/agreed_reply.h"
 #include "worker/client/push_in_parts.h"
@@ -43,24 +44,27 @@ std::unique_ptr<BegunPush> ServerClient::BeginPush(const StepGradients& step) {
 }
 
 Result<uint64_t> ServerClient::Push(const StepGradients& step) {
+  PushTimes times;
+  const auto sequence = Push(step, &times);
+  times.Add(ThreadScratch().layer.times.Take());
+  if (step.times != nullptr) step.times->Add(times);
+  return sequence;
+}
+
+Result<uint64_t> ServerClient::Push(const StepGradients& step, PushTimes* times) {
   WEIR_ASSIGN_OR_RETURN(StepEncoder::Dense dense, DenseOf(step));
   CountDense(*step.batch, true);
-  const BatchRows rows{step.rows, step.row_squares};
   auto* const begun = static_cast<PushInParts*>(step.begun);
   if (begun != nullptr) {
     WEIR_RETURN_IF_ERROR(begun->status());
     dense.first_gone = begun->first_gone();
   } else if (!link_.TryAcquireCredit()) {
     // Credit first, then select: what is selected leaves at once and is never selected twice.
-    if (encoder_.MayWait(*step.batch)) {
-      WEIR_RETURN_IF_ERROR(encoder_.Accumulate(dense, *step.batch, rows));
-      if (step.next != nullptr) step.next->pull = PullRows(step.next->batch, false);
-      ThreadEnds().step = MonotonicSeconds();
-      return uint64_t{0};
-    }
-    WEIR_RETURN_IF_ERROR(AwaitCredit(step));
+    if (encoder_.MayWait(*step.batch)) return Keep(step, dense, times);
+    const Timed timed(&times->waiting);
+    WEIR_RETURN_IF_ERROR(link_.AcquireCredit());
   }
-  WEIR_ASSIGN_OR_RETURN(Encoded encoded, Encode(step, dense, rows));
+  WEIR_ASSIGN_OR_RETURN(Encoded encoded, Encode(step, dense, times));
   const uint64_t sequence = Send(step, std::move(encoded));
   if (schedule_.measures()) WEIR_RETURN_IF_ERROR(Measure(begun));
   return sequence;
@@ -84,17 +88,23 @@ Status ServerClient::Measure(PushInParts* begun) {
   return OkStatus();
 }
 
-Status ServerClient::AwaitCredit(const StepGradients& step) {
-  const double begin = MonotonicSeconds();
-  WEIR_RETURN_IF_ERROR(link_.AcquireCredit());
-  if (step.waited_seconds != nullptr) *step.waited_seconds += MonotonicSeconds() - begin;
-  return OkStatus();
+Result<uint64_t> ServerClient::Keep(const StepGradients& step, const StepEncoder::Dense& dense,
+                                    PushTimes* times) {
+  {
+    const Timed timed(&times->select);
+    const BatchRows rows{step.rows, step.row_squares};
+    WEIR_RETURN_IF_ERROR(encoder_.Accumulate(dense, *step.batch, rows));
+  }
+  if (step.next != nullptr) step.next->pull = PullRows(step.next->batch, false);
+  ThreadEnds().step = MonotonicSeconds();
+  return uint64_t{0};
 }
 
 Result<ServerClient::Encoded> ServerClient::Encode(const StepGradients& step,
                                                    const StepEncoder::Dense& dense,
-                                                   const BatchRows& rows) {
-  if (encoder_.agrees() && step.round.number > 0) return EncodeAgreed(step, dense, rows);
+                                                   PushTimes* times) {
+  if (encoder_.agrees() && step.round.number > 0) return EncodeAgreed(step, dense, times);
+  const BatchRows rows{step.rows, step.row_squares};
   Encoded encoded;
   WEIR_ASSIGN_OR_RETURN(encoded.bodies,
                         encoder_.Encode(dense, *step.batch, rows, &ThreadScratch()));
@@ -103,7 +113,7 @@ Result<ServerClient::Encoded> ServerClient::Encode(const StepGradients& step,
 
 Result<ServerClient::Encoded> ServerClient::EncodeAgreed(const StepGradients& step,
                                                          const StepEncoder::Dense& dense,
-                                                         const BatchRows& rows) {
+                                                         PushTimes* times) {
   const std::span<const uint32_t> members = step.round.members;
   const auto rank = std::ranges::lower_bound(members, trainer()) - members.begin();
   const compress::Turn turn{.step = step.round.number,
@@ -112,17 +122,31 @@ Result<ServerClient::Encoded> ServerClient::EncodeAgreed(const StepGradients& st
   v1::Proposal proposal;
   proposal.set_round(step.round.number);
   proposal.mutable_members()->Add(members.begin(), members.end());
-  WEIR_ASSIGN_OR_RETURN(std::vector<Body> proposed, encoder_.Propose(dense, turn, &proposal));
+  WEIR_ASSIGN_OR_RETURN(std::vector<Body> proposed, Propose(dense, turn, &proposal, times));
   WEIR_ASSIGN_OR_RETURN(const ServerLink::Agreed reply,
-                        link_.Propose(std::move(proposal), std::move(proposed)));
+                        Agree(std::move(proposal), std::move(proposed), times));
   WEIR_ASSIGN_OR_RETURN(
       AgreedPieces agreed,
       ReadAgreed(layout_, reply.replies, [this](size_t server) { return link_.PeerName(server); }));
+  const BatchRows rows{step.rows, step.row_squares};
   Encoded encoded;
   WEIR_ASSIGN_OR_RETURN(encoded.bodies, encoder_.EncodeAgreed(dense, *step.batch, rows, agreed,
                                                               reply.words, &ThreadScratch()));
   encoded.agreed = std::make_shared<const AgreedPieces>(std::move(agreed));
   return encoded;
+}
+
+Result<std::vector<Body>> ServerClient::Propose(const StepEncoder::Dense& dense,
+                                                const compress::Turn& turn, v1::Proposal* header,
+                                                PushTimes* times) {
+  const Timed timed(&times->select);
+  return encoder_.Propose(dense, turn, header);
+}
+
+Result<ServerLink::Agreed> ServerClient::Agree(v1::Proposal proposal, std::vector<Body> proposed,
+                                               PushTimes* times) {
+  const Timed timed(&times->waiting);
+  return link_.Propose(std::move(proposal), std::move(proposed));
 }
 
 Result<StepEncoder::Dense> ServerClient::DenseOf(const StepGradients& step) const {

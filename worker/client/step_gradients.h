@@ -12,6 +12,7 @@
 #include "common/device/device.h"
 #include "worker/data/batch.h"
 #include "worker/link/read_mark.h"
+#include "worker/push/encode_times.h"
 
 namespace weir::worker {
 
@@ -58,7 +59,7 @@ struct StepGradients {
   uint64_t lease = 0;
   uint64_t offset = 0;  // rows of the lease that are finished
   RoundOfPush round;
-  double* waited_seconds = nullptr;  // if not null: what the push waits for credit is added
+  PushTimes* times = nullptr;  // if not null: where the push's time goes is added
   // Called while the push is made, on a device with memory of its own: nobody reads `dense` there
   // any more, and the stream is free. Not where a step goes without a push.
   std::function<void()> once_taken = {};

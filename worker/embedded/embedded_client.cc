@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "common/base/clock.h"
+#include "common/base/timed.h"
 #include "common/config/config_hash.h"
 #include "common/saved_model/frames.h"
 #include "common/saved_model/warm_start.h"
@@ -57,11 +58,17 @@ Status EmbeddedClient::AwaitRowsOnDevice(RowPull* pull, device::Stream& stream,
 
 Result<uint64_t> EmbeddedClient::Push(const StepGradients& step) {
   WEIR_RETURN_IF_ERROR(failure());
-  const uint64_t number = ++step_;
-  WEIR_RETURN_IF_ERROR(dense_->Apply(step.stream, step.dense, number));
-  WEIR_RETURN_IF_ERROR(rows_->Apply(step, number));
+  PushTimes unasked;
+  WEIR_RETURN_IF_ERROR(Apply(step, step.times == nullptr ? &unasked : step.times));
   if (step.next != nullptr) step.next->pull = PullRows(step.next->batch, false);
   return uint64_t{0};
+}
+
+Status EmbeddedClient::Apply(const StepGradients& step, PushTimes* times) {
+  const Timed timed(&times->update);
+  const uint64_t number = ++step_;
+  WEIR_RETURN_IF_ERROR(dense_->Apply(step.stream, step.dense, number));
+  return rows_->Apply(step, number);
 }
 
 Status EmbeddedClient::AwaitSteps() {

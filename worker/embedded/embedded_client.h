@@ -58,6 +58,7 @@ class EmbeddedClient : public ParameterClient {
 
  private:
   Status failure() const;
+  Status Apply(const StepGradients& step, PushTimes* times);
   Status AwaitSteps();
 
   const v1::Config& config_;

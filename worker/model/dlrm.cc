@@ -5,9 +5,8 @@
 
 #include "common/base/check.h"
 #include "common/base/random.h"
-#include "common/base/strings.h"
+#include "common/base/timed.h"
 #include "worker/model/batch_shapes.h"
-#include "worker/model/finite.h"
 
 namespace weir::model {
 namespace {
@@ -84,8 +83,14 @@ Status Dlrm::TrainSlice(const Input& input, const Slice& slice, int64_t mean_row
     input.stream.Zero(gradients.rows);
     input.stream.Zero(gradients.row_squares);
   }
-  WEIR_RETURN_IF_ERROR(Forward(input, slice, Crossing::kAsTrained));
-  loss_.Compute(input.stream, batch_, slice, mean_rows, &stages_.back());
+  PassTimes unasked;
+  PassTimes& times = gradients.times == nullptr ? unasked : *gradients.times;
+  {
+    const Timed timed(&times.forward);
+    WEIR_RETURN_IF_ERROR(Forward(input, slice, Crossing::kAsTrained));
+    loss_.Compute(input.stream, batch_, slice, mean_rows, &stages_.back());
+  }
+  const Timed timed(&times.backward);
   return Backward(input, slice, gradients);
 }
 
@@ -172,27 +177,6 @@ void Dlrm::ZeroGradients(device::Stream& stream, const GradientBuffers& gradient
     stream.Zero(device::Span<float>(gradients.dense + tensor.offset, count));
   }
   TellWhole(stages_, stream, gradients.listener);
-}
-
-Status Dlrm::Diverged(const Input& input, const Slice& slice) {
-  return Internal(
-      StrCat("the loss is not finite; the first place that is not: ", FirstNonFinite(input, slice),
-             ". Training has diverged: try a smaller learning rate, and a transform "
-             "for columns of large values"));
-}
-
-std::string Dlrm::FirstNonFinite(const Input& input, const Slice& slice) {
-  for (Stage& stage : stages_) {
-    std::string name =
-        stage.FirstNonFinite(input.stream, input.parameters, batch_, slice, input.rows);
-    if (!name.empty()) return name;
-  }
-  const kernels::ConstDeviceVector labels = batch_.Labels(slice);
-  if (!AllFinite(input.stream, {labels.data, static_cast<size_t>(labels.count)})) {
-    return "the labels";
-  }
-  // The replica may have been overwritten since it was loaded.
-  return "none any more";
 }
 
 }  // namespace weir::model

@@ -30,12 +30,19 @@
 
 namespace weir::model {
 
+// Seconds in the passes of a batch; where a device computes, those of telling it what to.
+struct PassTimes {
+  double forward = 0;   // with the loss
+  double backward = 0;  // with what a listener does
+};
+
 // Where a step's gradients go, and who hears when they are whole.
 struct GradientBuffers {
   device::Pointer<float> dense;          // flat
   device::Span<float> rows;              // shaped like the batch's rows
   device::Span<float> row_squares;       // one for each of the batch's rows, or none
   GradientListener* listener = nullptr;  // or null: nobody
+  PassTimes* times = nullptr;            // where Dlrm adds its own; or null
 };
 
 class Stage {

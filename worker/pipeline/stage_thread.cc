@@ -4,26 +4,13 @@
 #include <cmath>
 #include <utility>
 
-#include "common/base/clock.h"
 #include "common/base/strings.h"
+#include "common/base/timed.h"
 #include "common/session/header_message.h"
 #include "common/session/score_message.h"
 
 namespace weir::worker {
 namespace {
-
-// Adds the time of its life.
-class Timed {
- public:
-  explicit Timed(double* seconds) : seconds_(*seconds), begin_(MonotonicSeconds()) {}
-  Timed(const Timed&) = delete;
-  Timed& operator=(const Timed&) = delete;
-  ~Timed() { seconds_ += MonotonicSeconds() - begin_; }
-
- private:
-  double& seconds_;
-  const double begin_;
-};
 
 ByteSpan Part(const transport::Message& message, size_t index) {
   return index < message.parts.size() ? message.parts[index].span() : ByteSpan();
@@ -316,11 +303,13 @@ Status StageThread::Push(std::unique_ptr<StageBatch> batch, double logloss_sum) 
   StepGradients step;
   step.mark = batch->mark;
   step.batch = &batch->batch;
-  step.waited_seconds = &waiting_;
+  PushTimes times;
+  step.times = &times;
   ChunkWork* const chunk = math_.is_first() ? batch->chunk.get() : nullptr;
   WEIR_ASSIGN_OR_RETURN(const uint64_t sequence,
                         finisher_.Finish(
                             step, [&] { return logloss_sum; }, chunk, batch->range));
+  waiting_ += times.waiting;
   shared_.queue.GiveBack(std::move(batch));
   if (config_.cluster().window() != 1) return OkStatus();
   const Timed timed(&waiting_);

@@ -1,8 +1,5 @@
 #include "worker/push/layer_encoder.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "common/base/clock.h"
 #include "common/compress/policy_table.h"
 #include "common/wire/agreed_frame.h"
@@ -42,8 +39,9 @@ compress::DeviceSelector::Layer LayerEncoder::ForSelector() const {
 
 template <typename TakePiece>
 void LayerEncoder::WriteFrames(wire::FrameKind kind, const compress::StepPlan& plan,
-                               std::vector<session::BodyWriter>& writers,
-                               wire::PieceFrameWriter& writer, const TakePiece& take_piece) {
+                               std::vector<session::BodyWriter>& writers, Scratch* scratch,
+                               const TakePiece& take_piece) {
+  wire::PieceFrameWriter& writer = scratch->writer;
   const wire::ValueFormat format = policy_->value_format(scope_, plan);
   uint64_t sent = 0, bytes = 0;
   for (const PieceSpec& piece : layout_.tensor_pieces(tensor_.id)) {
@@ -51,6 +49,7 @@ void LayerEncoder::WriteFrames(wire::FrameKind kind, const compress::StepPlan& p
                 static_cast<uint32_t>(piece.begin),
                 format.OfPiece(piece.begin, piece.element_count));
     sent += take_piece(piece, static_cast<uint32_t>(piece.begin / kStripeElements));
+    const EncodeTimes::Writing timed(&scratch->times);
     if (writer.empty()) {
       writer.Discard();
     } else {
@@ -80,6 +79,7 @@ void LayerEncoder::EncodePlan(const compress::StepPlan& plan, std::span<const fl
     uint64_t sent = 0;
     const auto take = [&](uint32_t stripe, bool wait) {
       if (!Take(plan, first_stripe + stripe, gradient, wait, &scratch->selection)) return false;
+      const EncodeTimes::Writing timed(&scratch->times);
       Append(scratch->selection, stripe, first_stripe + stripe, scratch->writer);
       MarkSent(scratch->selection, first_stripe + stripe);
       sent += scratch->selection.count;
@@ -93,7 +93,7 @@ void LayerEncoder::EncodePlan(const compress::StepPlan& plan, std::span<const fl
     for (const uint32_t stripe : scratch->busy_stripes) take(stripe, true);
     return sent;
   };
-  WriteFrames(wire::FrameKind::kGradient, plan, writers, scratch->writer, take_piece);
+  WriteFrames(wire::FrameKind::kGradient, plan, writers, scratch, take_piece);
 }
 
 void LayerEncoder::EncodeAgreed(const compress::StepPlan& plan, std::span<const float> gradient,
@@ -104,14 +104,16 @@ void LayerEncoder::EncodeAgreed(const compress::StepPlan& plan, std::span<const 
     values.clear();
     for (uint32_t stripe = 0; stripe < StripeCount(piece); ++stripe) {
       Take(plan, first_stripe + stripe, gradient, true, &scratch->selection);
+      const EncodeTimes::Writing timed(&scratch->times);
       MarkSent(scratch->selection, first_stripe + stripe);
       const auto& selected = scratch->selection.values;
       values.insert(values.end(), selected.begin(), selected.begin() + scratch->selection.count);
     }
+    const EncodeTimes::Writing timed(&scratch->times);
     wire::AppendAgreedValues(values, &scratch->writer);
     return uint64_t{values.size()};
   };
-  WriteFrames(wire::FrameKind::kAgreedGradients, plan, writers, scratch->writer, take_piece);
+  WriteFrames(wire::FrameKind::kAgreedGradients, plan, writers, scratch, take_piece);
 }
 
 void LayerEncoder::MarkSent(const compress::StripeSelection& selection, uint32_t stripe) {
@@ -152,8 +154,7 @@ void LayerEncoder::EncodeSelected(const compress::DeviceSelection& selection, si
     }
     return sent;
   };
-  WriteFrames(wire::FrameKind::kGradient, selection.plans[index], writers, scratch->writer,
-              take_piece);
+  WriteFrames(wire::FrameKind::kGradient, selection.plans[index], writers, scratch, take_piece);
 }
 
 void LayerEncoder::AppendSelected(const compress::DeviceSelection::Stripe& selected, bool is_dense,

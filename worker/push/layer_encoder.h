@@ -21,6 +21,7 @@
 #include "common/proto/report.pb.h"
 #include "common/session/body.h"
 #include "common/wire/piece_frame.h"
+#include "worker/push/encode_times.h"
 #include "worker/push/sent_ages.h"
 
 namespace weir::worker {
@@ -32,6 +33,7 @@ class LayerEncoder {
     std::vector<uint32_t> busy_stripes;
     wire::PieceFrameWriter writer;
     std::vector<float> agreed;
+    EncodeTimes times;
   };
 
   // seed: of its random choices. is_on_device: a DeviceSelector has its residual, if its policy can
@@ -79,7 +81,7 @@ class LayerEncoder {
   // writer; it returns how many elements those are.
   template <typename TakePiece>
   void WriteFrames(wire::FrameKind kind, const compress::StepPlan& plan,
-                   std::vector<session::BodyWriter>& writers, wire::PieceFrameWriter& writer,
+                   std::vector<session::BodyWriter>& writers, Scratch* scratch,
                    const TakePiece& take_piece);
   // As Policy::SelectStripe, of a stripe of the layer.
   bool Take(const compress::StepPlan& plan, uint32_t stripe, std::span<const float> gradient,

@@ -19,6 +19,12 @@ std::span<const float> ElementsOf(const TensorSpec& tensor, std::span<const floa
                        static_cast<size_t>(tensor.element_count()));
 }
 
+void EncodeRows(const data::Batch& batch, const BatchRows& rows, RowEncoder* encoder,
+                std::vector<session::BodyWriter>& writers, StepEncoder::Scratch* scratch) {
+  const EncodeTimes::Rows timed(&scratch->layer.times);
+  encoder->Encode(batch, rows, writers, &scratch->rows);
+}
+
 }  // namespace
 
 StepEncoder::StepEncoder(const v1::Config& config, const ModelLayout& layout, uint32_t trainer,
@@ -94,6 +100,7 @@ Status StepEncoder::CheckFinite(std::span<const float> dense, uint32_t begin) co
 
 Result<std::vector<session::Body>> StepEncoder::Encode(const Dense& dense, const data::Batch& batch,
                                                        const BatchRows& rows, Scratch* scratch) {
+  const EncodeTimes::Step timed(&scratch->layer.times);
   WEIR_RETURN_IF_ERROR(CheckFinite(dense.on_host));
   const auto locks = agreeing_.ProposeAlone(dense.on_host);
   return Finish(dense, batch, rows, false, scratch);
@@ -101,6 +108,7 @@ Result<std::vector<session::Body>> StepEncoder::Encode(const Dense& dense, const
 
 Result<std::vector<session::Body>> StepEncoder::EncodePart(const Dense& dense, uint32_t begin,
                                                            Scratch* scratch) {
+  const EncodeTimes::Step timed(&scratch->layer.times);
   WEIR_RETURN_IF_ERROR(CheckFinite(dense.on_host, begin));
   std::vector<session::BodyWriter> writers(layout_.server_count());
   for (LayerEncoder* const layer : alone_) {
@@ -123,6 +131,7 @@ Result<std::vector<session::Body>> StepEncoder::Propose(const Dense& dense,
 Result<std::vector<session::Body>> StepEncoder::EncodeAgreed(
     const Dense& dense, const data::Batch& batch, const BatchRows& rows, const AgreedPieces& agreed,
     const v1::Agreement& words, Scratch* scratch) {
+  const EncodeTimes::Step timed(&scratch->layer.times);
   agreeing_.Learn(agreed, words);
   return Finish(dense, batch, rows, true, scratch);
 }
@@ -139,7 +148,7 @@ Result<std::vector<session::Body>> StepEncoder::Finish(const Dense& dense, const
   if (selector_ != nullptr) WEIR_RETURN_IF_ERROR(scratch->selection.Await());
   EncodeLayers(dense, is_agreed, dense_writers, scratch);
   if (selector_ != nullptr) WEIR_RETURN_IF_ERROR(selector_->EndStep(scratch->selection));
-  rows_.Encode(batch, rows, row_writers, &scratch->rows);
+  EncodeRows(batch, rows, &rows_, row_writers, scratch);
   scratch->dense_sizes.Remember(dense_writers);
   scratch->row_sizes.Remember(row_writers);
   std::vector<session::Body> bodies(layout_.server_count());

@@ -10,8 +10,10 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "common/base/status.h"
+#include "common/base/timed.h"
 #include "common/compress/square_sums.h"
 #include "common/device/buffers.h"
 #include "common/kernels/compute.h"
@@ -56,6 +58,8 @@ class StepFinisher {
 
   // Before the backward pass that fills them: who is to hear of each layer; null: nobody.
   model::GradientListener* Begin(const StepGradients& step);
+  // Seconds of backward passes that the listener took, since this was asked for the last time.
+  double TakeListenedSeconds() { return std::exchange(listener_.seconds, 0); }
 
   // Pushes what is in the gradients. step: with its batch, and whatever else the push needs. chunk:
   // whose rows these are; null in stages that have none. Returns the number of the push.
@@ -75,10 +79,12 @@ class StepFinisher {
   // Tells the client's push.
   struct Listener final : model::GradientListener {
     void OnTensors(device::Stream&, uint32_t begin, uint32_t end) override {
+      const Timed timed(&seconds);
       push->OnTensors(begin, end);
     }
     void OnRows(device::Stream&) override {}
     std::unique_ptr<BegunPush> push;
+    double seconds = 0;
   };
 
   const Parts parts_;

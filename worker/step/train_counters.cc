@@ -3,6 +3,17 @@
 #include <algorithm>
 
 namespace weir::worker {
+namespace {
+
+// What did not happen is not told: a stage's threads, and those of a card, have other parts.
+void AddTime(const char* name, double seconds, v1::WorkerReport* report) {
+  if (!(seconds > 0)) return;
+  v1::StageTime& time = *report->add_stage_times();
+  time.set_name(name);
+  time.set_seconds(seconds);
+}
+
+}  // namespace
 
 void TrainCounters::AddStep(std::span<const float> labels, double logloss_sum) {
   const auto samples = static_cast<double>(labels.size());
@@ -27,6 +38,30 @@ void TrainCounters::AddDeviceIdle(double seconds) {
   device_idle_seconds_ += seconds;
 }
 
+void TrainCounters::AddTimes(const StepTimes& times) {
+  std::lock_guard lock(mutex_);
+  times_.input += times.input;
+  times_.rows += times.rows;
+  times_.passes.forward += times.passes.forward;
+  times_.passes.backward += times.passes.backward;
+  times_.answers += times.answers;
+  times_.push.Add(times.push);
+  times_.other += times.other;
+}
+
+void TrainCounters::FillTimes(v1::WorkerReport* report) const {
+  AddTime("waiting for input", times_.input, report);
+  AddTime("rows", times_.rows, report);
+  AddTime("forward", times_.passes.forward, report);
+  AddTime("backward", times_.passes.backward, report);
+  AddTime("select", times_.push.select, report);
+  AddTime("encode", times_.push.encode, report);
+  AddTime("waiting for servers", times_.push.waiting + times_.answers, report);
+  AddTime("update", times_.push.update, report);
+  AddTime("other", times_.other, report);
+  AddTime("device waiting", device_idle_seconds_, report);
+}
+
 std::vector<model::SplitCounts> TrainCounters::splits() const {
   std::lock_guard lock(mutex_);
   return splits_;
@@ -44,11 +79,7 @@ void TrainCounters::FillReport(v1::WorkerReport* report) const {
   parts.set_last_samples(static_cast<uint64_t>(last[0]));
   parts.set_last_positives(static_cast<uint64_t>(last[1]));
   parts.set_last_logloss_sum(last[2]);
-  if (device_idle_seconds_ > 0) {
-    v1::StageTime& time = *report->add_stage_times();
-    time.set_name("device waiting");
-    time.set_seconds(device_idle_seconds_);
-  }
+  FillTimes(report);
   for (size_t i = 0; i < splits_.size(); ++i) {
     splits_[i].FillReport(pipeline_.split(static_cast<int>(i)), report->add_splits());
   }

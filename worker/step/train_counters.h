@@ -14,8 +14,24 @@
 #include "common/proto/config.pb.h"
 #include "common/proto/report.pb.h"
 #include "worker/model/split_crossing.h"
+#include "worker/model/stage.h"
+#include "worker/push/encode_times.h"
 
 namespace weir::worker {
+
+// Of a step of the whole model on a CPU, in seconds. Each moment counts once.
+struct StepTimes {
+  double input = 0;  // waiting for rows to train
+  double rows = 0;   // until the batch's embedding rows are there
+  model::PassTimes passes;
+  double answers = 0;  // waiting for what servers answer to the push
+  PushTimes push;
+  double other = 0;
+
+  double sum() const {
+    return input + rows + passes.forward + passes.backward + answers + push.sum() + other;
+  }
+};
 
 class TrainCounters {
  public:
@@ -27,6 +43,7 @@ class TrainCounters {
   // One a split; none changes nothing.
   void AddSplits(const std::vector<model::SplitCounts>& counts);
 
+  void AddTimes(const StepTimes& times);
   // The stream of a step had nothing to do for so long, since the step before.
   void AddDeviceIdle(double seconds);
 
@@ -34,11 +51,14 @@ class TrainCounters {
   void FillReport(v1::WorkerReport* report) const;
 
  private:
+  void FillTimes(v1::WorkerReport* report) const;
+
   const v1::PipelineConfig& pipeline_;
   mutable std::mutex mutex_;
   uint64_t samples_ = 0;
   uint64_t steps_ = 0;
   double logloss_sum_ = 0;
+  StepTimes times_;
   double device_idle_seconds_ = 0;
   metrics::RunParts<3> parts_;  // samples, positive ones, logloss
   std::vector<model::SplitCounts> splits_;

@@ -75,6 +75,22 @@ TEST_F(MetricsLogTest, GivesRatesOverTheIntervalAndBytesSinceTheStart) {
   EXPECT_EQ(lines[1]["layers"][0]["residual_norm"], 1.5);
 }
 
+// Of all workers: one that left can make a sum shrink.
+TEST_F(MetricsLogTest, GivesTheTimeOfEachPartOverTheInterval) {
+  const auto write = [this](const std::string& times) {
+    return log_->WriteTrain(1, Parse(times), 0).ok();
+  };
+  ASSERT_TRUE(write(R"(stage_times { name: "forward" seconds: 1.5 })"));
+  ASSERT_TRUE(write(R"(stage_times { name: "forward" seconds: 4 }
+                       stage_times { name: "select" seconds: 2 })"));
+  ASSERT_TRUE(write(R"(stage_times { name: "forward" seconds: 3 })"));
+  const auto lines = Lines();
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[0]["stages_time"], json::parse(R"({"forward": 1.5})"));
+  EXPECT_EQ(lines[1]["stages_time"], json::parse(R"({"forward": 2.5, "select": 2.0})"));
+  EXPECT_TRUE(lines[2]["stages_time"]["forward"].is_null());
+}
+
 TEST_F(MetricsLogTest, WritesEvaluationsBetween) {
   v1::EvaluationReport test;
   test.set_samples(50);

@@ -604,6 +604,20 @@ TEST(StepEncoder, ReportsHowMuchOfEachLayerHasNotBeenSent) {
   EXPECT_GT(report.layers(0).residual_norm(), 0);
 }
 
+TEST(StepEncoder, TellsAThreadWhereTheTimeOfItsStepWent) {
+  const v1::Config config = DctConfig(0.9);
+  const ModelLayout layout(config, 1);
+  StepEncoder encoder(config, layout, 0);
+  StepEncoder::Scratch scratch, other;
+  Encode(&encoder, FlatGradients(layout, 1), {}, {}, &scratch);
+  const PushTimes times = scratch.layer.times.Take();
+  EXPECT_GT(times.select, 0);
+  EXPECT_GT(times.encode, 0);
+  EXPECT_EQ(times.waiting + times.update, 0);
+  EXPECT_EQ(scratch.layer.times.Take().sum(), 0) << "it is told once";
+  EXPECT_EQ(other.layer.times.Take().sum(), 0) << "of this thread alone";
+}
+
 TEST(StepEncoder, ReportsWhatDrainsForgot) {
   v1::Config config = DctConfig(0.5);
   v1::DctPolicy& dct = *config.mutable_compression()->mutable_default_()->mutable_dct();

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
 #include <vector>
 
 namespace weir::worker {
@@ -24,6 +26,33 @@ TEST(TrainCounters, TellOfTheWholeRunAndOfItsParts) {
   EXPECT_GT(parts.last_samples(), 0u);
   EXPECT_EQ(parts.last_logloss_sum(), static_cast<double>(parts.last_samples()) / 2);
   EXPECT_EQ(parts.last_positives(), parts.last_samples() / 2);
+}
+
+std::map<std::string, double> TimesOf(const TrainCounters& counters) {
+  v1::WorkerReport report;
+  counters.FillReport(&report);
+  std::map<std::string, double> times;
+  for (const v1::StageTime& time : report.stage_times()) times[time.name()] = time.seconds();
+  return times;
+}
+
+TEST(TrainCounters, TellThePartsOfStepsThatThereWere) {
+  const v1::PipelineConfig pipeline;
+  TrainCounters counters(pipeline);
+  EXPECT_EQ(TimesOf(counters), (std::map<std::string, double>()));
+  const StepTimes step{.rows = 1,
+                       .passes = {.forward = 2, .backward = 3},
+                       .answers = 4,
+                       .push = {.select = 5, .encode = 6, .waiting = 7},
+                       .other = 8};
+  EXPECT_EQ(step.sum(), 36);
+  counters.AddTimes(step);
+  counters.AddTimes(step);
+  const std::map<std::string, double> expected{{"rows", 2},     {"forward", 4},
+                                               {"backward", 6}, {"select", 10},
+                                               {"encode", 12},  {"waiting for servers", 22},
+                                               {"other", 16}};
+  EXPECT_EQ(TimesOf(counters), expected);
 }
 
 }  // namespace
