@@ -14,6 +14,8 @@ in quotes. A page has
   {{bench HEADING=R+R ...}}        parts of the system as weir-bench measured them, a column for each
   {{grid R rows=... columns=...}}  lines of weir-bench, by row and column
   {{line R NAME FIELD}}            one figure of such a line; of A+B the sum, with over=C+D divided by the values of those
+  {{speedups R R policies=a;b trainers=2;4}}   what compression does for the time of communication, by a model of its cost:
+                                   bytes of the first record, start-up of a message of the second
   {{picture R NAME}}               a picture beside the record
   {{printed R STAGE}}              what a command printed, as code
   {{machines}}, {{records}}        all of them, each in a line
@@ -31,6 +33,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tools" / "pages")]
+import cost_model  # noqa: E402
 import result_tables  # noqa: E402
 from scripting import result_records, tool_flags  # noqa: E402
 from scripting.result_files import write_whole  # noqa: E402
@@ -92,7 +95,7 @@ def note(record):
 
 def named(words):
     """The words of a call that are NAME=text, apart from the others."""
-    plain = [word for word in words if not re.match(r"(columns|rows|over)=", word)]
+    plain = [word for word in words if not re.match(r"(columns|rows|over|policies|trainers)=", word)]
     return plain, dict(word.split("=", 1) for word in words if word not in plain)
 
 
@@ -131,6 +134,8 @@ def call(records, words):
         return LISTS[name](records)
     if name == "bench":
         return bench(records, rest)
+    if name == "speedups":
+        return cost_model.speedup_table(*(record_of(records, record) for record in plain), **options)
     functions = {"record": told, "on": machine, "note": note, "table": result_tables.table, "value": result_tables.value,
                  "grid": result_tables.grid, "line": result_tables.line_value, "picture": picture, "printed": printed}
     if name not in functions or not plain:
