@@ -14,6 +14,7 @@
 #include "tools/bench/local_run.h"
 #include "tools/bench/measure.h"
 #include "tools/bench/peer_script.h"
+#include "tools/bench/policy_candidates.h"
 #include "tools/bench/processors.h"
 #include "tools/bench/sections.h"
 #include "tools/bench/select_layer.h"
@@ -24,8 +25,6 @@ namespace {
 constexpr int kPercent = 99;
 constexpr double kSparsity = kPercent / 100.0;
 constexpr double kGoalOfPytorch = 10;
-// Of gradients whose squares are those of their scales, about 1 % are beyond it.
-constexpr double kAlpha = 6;
 // The variance may take 40 % of a step.
 constexpr double kGoalOfTraining = 0.6;
 constexpr int64_t kTrainingRows = 40'000;
@@ -45,39 +44,6 @@ struct Size {
 constexpr Size kSizes[] = {{.mega = 1, .steps = 50, .settle_steps = 300, .pytorch_steps = 101},
                            {.mega = 16, .steps = 4, .settle_steps = 70, .pytorch_steps = 9}};
 
-struct Candidate {
-  std::string name;
-  v1::PolicyRule rule;
-  double goal;            // of DCT-DP's speed; 0: none
-  bool is_exact = false;  // sends as many elements as it is told to
-};
-
-// threshold: DCT-DP's, with which fixed ones send about as much.
-std::vector<Candidate> Candidates(double threshold) {
-  std::vector<Candidate> all;
-  const auto add = [&](const char* name, double goal, bool is_exact = false) -> v1::PolicyRule& {
-    return all.emplace_back(Candidate{name, {}, goal, is_exact}).rule;
-  };
-  add("hard_threshold", 1 / 1.3).mutable_hard_threshold()->set_threshold(threshold);
-  add("strom", 1 / 1.3).mutable_strom()->set_threshold(threshold);
-  add("hybrid", 1 / 1.3).mutable_hybrid()->set_threshold(threshold);
-  add("variance", 0).mutable_variance()->set_alpha(kAlpha);
-  v1::QsgdPolicy& qsgd = *add("qsgd", 0).mutable_qsgd();
-  qsgd.set_bits(3);
-  add("terngrad", 0).mutable_terngrad();
-  add("one_bit", 0).mutable_one_bit();
-  add("sidco", 0.5).mutable_sidco()->set_sparsity(kSparsity);
-  v1::SidcoPolicy& pareto = *add("sidco_pareto", 0, true).mutable_sidco();
-  pareto.set_sparsity(kSparsity);
-  pareto.set_distribution(v1::SidcoPolicy::PARETO);
-  v1::SidcoPolicy& gamma = *add("sidco_gamma", 0).mutable_sidco();
-  gamma.set_sparsity(kSparsity);
-  gamma.set_distribution(v1::SidcoPolicy::GAMMA);
-  add("top_k", 0, true).mutable_top_k()->set_sparsity(kSparsity);
-  add("random_k", 0, true).mutable_random_k()->set_sparsity(kSparsity);
-  return all;
-}
-
 std::unique_ptr<SelectLayer> Settled(const v1::PolicyRule& rule, const Size& size,
                                      Gradients& gradients) {
   auto layer = std::make_unique<SelectLayer>(SelectOptions{.rule = rule,
@@ -90,8 +56,8 @@ std::unique_ptr<SelectLayer> Settled(const v1::PolicyRule& rule, const Size& siz
   return layer;
 }
 
-Result<Lines> MeasureCandidate(const Candidate& candidate, const Size& size, const Options& options,
-                               SelectLayer& dct, Gradients& gradients,
+Result<Lines> MeasureCandidate(const PolicyCandidate& candidate, const Size& size,
+                               const Options& options, SelectLayer& dct, Gradients& gradients,
                                const std::optional<PeerResult>& pytorch) {
   const auto layer = Settled(candidate.rule, size, gradients);
   auto median = MedianOwnSeconds(options.repeats, {[&] { return layer->TimedSteps(size.steps); },
@@ -182,7 +148,7 @@ Result<Lines> BenchPolicies(const Options& options) {
     Gradients gradients(size.element_count());
     const auto dct = Settled(DctRule(kPercent), size, gradients);
     WEIR_RETURN_IF_ERROR(dct->CheckFrames());
-    for (const Candidate& candidate : Candidates(dct->threshold())) {
+    for (const PolicyCandidate& candidate : PolicyCandidates(kSparsity, dct->threshold())) {
       WEIR_ASSIGN_OR_RETURN(const Lines more,
                             MeasureCandidate(candidate, size, options, *dct, gradients, pytorch));
       lines.insert(lines.end(), more.begin(), more.end());

@@ -16,6 +16,8 @@ constexpr Section kSections[] = {
      BenchSelect, kOneProcessor},
     {"policies", "selection and coding of each policy, beside DCT-DP's and torch.topk",
      BenchPolicies},
+    {"agree", "what each of n trainers selects that agree on what they send, and how they share it",
+     BenchAgree, kOneProcessor},
     {"split",
      "what DCT-MP does with activations, beside memcpy, torch.topk and sending all of them",
      BenchSplit, kOneProcessor},

@@ -16,6 +16,7 @@ Result<Lines> BenchRead(const Options& options);
 Result<Lines> BenchStore(const Options& options);
 Result<Lines> BenchSelect(const Options& options);
 Result<Lines> BenchPolicies(const Options& options);
+Result<Lines> BenchAgree(const Options& options);
 Result<Lines> BenchTransport(const Options& options);
 Result<Lines> BenchOverlap(const Options& options);
 Result<Lines> BenchPlan(const Options& options);

@@ -123,11 +123,24 @@ SelectLayer::SelectLayer(const SelectOptions& options,
       scope_{
           .tensor = 0, .element_count = options.element_count, .values = options.values, .seed = 7},
       state_(policy_->MakeState(scope_)),
+      proposer_(policy_->MakeProposer({&scope_.element_count, 1})),
       selection_(std::make_unique<compress::StripeSelection>()),
       gradients_(gradients) {}
 
+void SelectLayer::Agree(compress::StepPlan* plan) {
+  compress::Residual* const residual = policy_->residual(*state_);
+  const compress::Turn turn = {.step = plan->step};
+  proposer_->Propose(turn, {&residual, 1}, &proposal_);
+  const ByteSpan note = proposal_.note;
+  proposer_->Learn(
+      turn,
+      {.union_count = proposal_.indexes[0].size(), .word = proposal_.word, .notes = {&note, 1}});
+  plan->agreed = proposal_.indexes[0];
+}
+
 void SelectLayer::Step(std::span<const float> gradient, const Observe* observe) {
-  const compress::StepPlan plan = policy_->BeginStep(*state_, gradient);
+  compress::StepPlan plan = policy_->BeginStep(*state_, gradient);
+  if (proposer_) Agree(&plan);
   const wire::ValueFormat format = policy_->value_format(scope_, plan);
   int64_t sent = 0;
   frames_.clear();

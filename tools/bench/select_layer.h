@@ -1,4 +1,5 @@
 // A layer's selection as a training step has it, for weir-bench: BeginStep, every stripe, EndStep.
+// Of a policy whose trainers agree, that of one trainer alone, with its proposal.
 //
 // Gradients are normal, with another scale in each row of 512 elements, and differ in every step:
 // each step reads another window of one buffer. As after a backward pass they are in the cache if
@@ -84,6 +85,7 @@ class SelectLayer {
 
   std::span<const float> NextGradient();
   void Step(std::span<const float> gradient, const Observe* observe);
+  void Agree(compress::StepPlan* plan);
   int64_t PieceElements(int64_t begin) const;  // of the piece that begins there
   void OpenFrame(const wire::ValueFormat& format, uint32_t stripe);
   void Append(uint32_t stripe);
@@ -93,6 +95,8 @@ class SelectLayer {
   const std::unique_ptr<const compress::Policy> policy_;
   const compress::Scope scope_;
   const std::unique_ptr<compress::PolicyState> state_;
+  const std::unique_ptr<compress::Proposer> proposer_;  // or null
+  compress::Proposal proposal_;
   const std::unique_ptr<compress::StripeSelection> selection_;
   Gradients& gradients_;
   wire::PieceFrameWriter writer_;
