@@ -100,8 +100,7 @@ class ServerClient : public ParameterClient {
   Result<ServerLink::Agreed> Agree(v1::Proposal proposal, std::vector<Body> proposed,
                                    PushTimes* times);
   uint64_t Send(const StepGradients& step, Encoded encoded);
-  // Of the push of this thread that has just left.
-  Status Measure(PushInParts* begun);
+  Status Measure(PushInParts* begun);  // the thread's push, which has just left
   void CountDense(const data::Batch& batch, bool is_step);
   Status LoadPolicyStates();
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "common/base/check.h"
-#include "common/base/clock.h"
 #include "common/base/random.h"
 #include "common/base/random_streams.h"
 #include "common/compress/not_finite.h"
@@ -37,9 +36,8 @@ StepEncoder::StepEncoder(const v1::Config& config, const ModelLayout& layout, ui
   for (const TensorSpec& tensor :
        layout.tensors().subspan(stage.first_tensor, stage.end_tensor - stage.first_tensor)) {
     const v1::PolicyRule& rule = config::RuleForLayer(config.compression(), tensor.name);
-    layers_.push_back(
+    LayerEncoder& layer = *layers_.emplace_back(
         std::make_unique<LayerEncoder>(rule, layout, tensor, seed, compute.select != nullptr));
-    LayerEncoder& layer = *layers_.back();
     if (!agreeing_.TryAdd(rule, &layer)) alone_.push_back(&layer);
     all_keep_residuals_ = all_keep_residuals_ && layer.policy().keeps_residual();
     if (layer.is_on_device()) on_device.push_back(layer.ForSelector());
@@ -166,7 +164,8 @@ void StepEncoder::EncodeLayers(const Dense& dense, bool is_agreed,
     is_agreed ? layer.EncodeAgreed(plan, gradient, writers, &scratch->layer)
               : layer.EncodePlan(plan, gradient, writers, &scratch->layer);
   });
-  const double begin = MonotonicSeconds();
+  scratch->layers_seconds = 0;
+  const Timed timed(&scratch->layers_seconds);
   size_t index = 0;  // among those on the device
   for (LayerEncoder* const layer : alone_) {
     if (layer->is_on_device()) {
@@ -177,7 +176,6 @@ void StepEncoder::EncodeLayers(const Dense& dense, bool is_agreed,
       layer->Encode(ElementsOf(layer->tensor(), dense.on_host), writers, &scratch->layer);
     }
   }
-  scratch->layers_seconds = MonotonicSeconds() - begin;
 }
 
 Status StepEncoder::Accumulate(const Dense& dense, const data::Batch& batch,
