@@ -88,7 +88,7 @@ class DeftProposer : public Proposer {
       ranges_.push_back(RangesOf(sizes_, piece.begin, piece.end()).front());
     }
     thresholds_.assign(pieces_.size(), 0);
-    packing_ = std::nullopt;
+    packing_ = by_elements_ = std::nullopt;
   }
 
   int64_t TargetOf(const Turn& turn) const {
@@ -119,9 +119,12 @@ class DeftProposer : public Proposer {
     return DeftCounts(pieces_, norms, target, choices_.dealing);
   }
   // No piece is common.
-  DeftPacking Pack(std::vector<int64_t> counts) const {
+  DeftPacking Pack(std::vector<int64_t> counts) {
+    if (by_elements_) return *by_elements_;
     for (size_t i = 0; i < counts.size(); ++i) counts[i] = std::min(counts[i], pieces_[i].size - 1);
-    return PackForDeft(pieces_, counts, static_cast<int>(world_), choices_.cost);
+    DeftPacking packing = PackForDeft(pieces_, counts, static_cast<int>(world_), choices_.cost);
+    if (choices_.cost == DeftCost::kElements) by_elements_ = packing;  // whatever the counts are
+    return packing;
   }
   // By the sizes of pieces, which all know.
   void PackAnew() {
@@ -161,7 +164,7 @@ class DeftProposer : public Proposer {
   std::vector<LayerRange> ranges_;  // the pieces, within their layers
   std::vector<float> thresholds_;   // of each piece, when it was last selected from
   uint64_t next_step_ = 0;          // behind the last one of which it has learned
-  std::optional<DeftPacking> packing_;
+  std::optional<DeftPacking> packing_, by_elements_;
   std::optional<uint32_t> leader_;  // of the step before
   int64_t surplus_ = 0;             // elements that steps so far sent beyond the target
   RangeSelect select_;

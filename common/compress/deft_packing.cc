@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <queue>
 #include <utility>
 
@@ -20,16 +21,49 @@ struct PricedPiece {
 using BinQueue = std::priority_queue<std::pair<double, size_t>,
                                      std::vector<std::pair<double, size_t>>, std::greater<>>;
 
-void PackByCost(std::vector<PricedPiece> priced, std::vector<std::vector<size_t>>* bins) {
-  std::stable_sort(priced.begin(), priced.end(),
-                   [](const PricedPiece& a, const PricedPiece& b) { return a.cost > b.cost; });
+using Bins = std::vector<std::vector<size_t>>;
+
+// The cost of the costliest bin. priced: the costliest first.
+double PackByCost(const std::vector<PricedPiece>& priced, Bins* bins) {
   BinQueue loads;
+  double most = 0;
   for (size_t bin = 0; bin < bins->size(); ++bin) loads.emplace(0.0, bin);
   for (const PricedPiece& piece : priced) {
     const auto [load, bin] = loads.top();
     loads.pop();
     (*bins)[bin].push_back(piece.number);
     loads.emplace(load + piece.cost, bin);
+    most = std::max(most, load + piece.cost);
+  }
+  return most;
+}
+
+// Each piece into the first bin that has room; nothing where one has none.
+std::optional<Bins> FirstFit(const std::vector<PricedPiece>& priced, size_t bin_count,
+                             double room) {
+  Bins bins(bin_count);
+  std::vector<double> loads(bin_count);
+  for (const PricedPiece& piece : priced) {
+    size_t bin = 0;
+    while (bin < bin_count && loads[bin] + piece.cost > room) ++bin;
+    if (bin == bin_count) return std::nullopt;
+    loads[bin] += piece.cost;
+    bins[bin].push_back(piece.number);
+  }
+  return bins;
+}
+
+// most: of the costliest bin so far.
+void PackTighter(const std::vector<PricedPiece>& priced, double most, Bins* bins) {
+  constexpr int kHalvings = 10;
+  double least = 0;
+  for (const PricedPiece& piece : priced) least += piece.cost;
+  least /= static_cast<double>(bins->size());
+  for (int i = 0; i < kHalvings; ++i) {
+    const double room = (least + most) / 2;
+    std::optional<Bins> tighter = FirstFit(priced, bins->size(), room);
+    if (tighter) *bins = std::move(*tighter);
+    (tighter ? most : least) = room;
   }
 }
 
@@ -55,7 +89,10 @@ DeftPacking PackForDeft(std::span<const DeftPiece> pieces, std::span<const int64
       priced.push_back({.number = i, .cost = CostOf(cost, pieces[i].size, counts[i])});
     }
   }
-  PackByCost(std::move(priced), &packing.bins);
+  std::stable_sort(priced.begin(), priced.end(),
+                   [](const PricedPiece& a, const PricedPiece& b) { return a.cost > b.cost; });
+  const double most = PackByCost(priced, &packing.bins);
+  if (cost == DeftCost::kElements) PackTighter(priced, most, &packing.bins);
   return packing;
 }
 

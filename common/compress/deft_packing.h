@@ -47,6 +47,9 @@ struct DeftPacking {
 
 // Algorithm 4, longest processing time first: the costliest piece that is left, the first of
 // equals, goes to the bin with the smallest load, the first of equals.
+// Deviation, by elements: where equal pieces do not go round this leaves a bin up to a seventh
+// longer than the others, so bins are then filled one after the other, to a length that is sought
+// by halves, if that makes the longest shorter (Coffman, Garey and Johnson, 1978).
 // counts: of each piece, the leader's own. bin_count: trainers, > 0.
 DeftPacking PackForDeft(std::span<const DeftPiece> pieces, std::span<const int64_t> counts,
                         int bin_count, DeftCost cost = DeftCost::kElements);

@@ -17,6 +17,8 @@ constexpr size_t kBuckets = size_t{1} << (31 - kBucketShift);
 // Neighbours count in different tables: one counter, increased in every step, would wait for
 // itself.
 constexpr size_t kTables = 4;
+// Of so many, sorting takes less than clearing and adding up tables.
+constexpr size_t kFewToSort = 256;
 
 size_t BucketOf(float magnitude) { return std::bit_cast<uint32_t>(magnitude) >> kBucketShift; }
 
@@ -47,17 +49,22 @@ std::span<float> Gather(std::span<float> magnitudes, size_t bucket) {
   return magnitudes.first(count);
 }
 
+float KthOf(std::span<float> magnitudes, size_t k) {
+  const auto kth = magnitudes.begin() + static_cast<ptrdiff_t>(k - 1);
+  std::nth_element(magnitudes.begin(), kth, magnitudes.end(), std::greater<>());
+  return *kth;
+}
+
 }  // namespace
 
 float KthLargest(std::span<float> magnitudes, size_t k) {
   CHECK(k >= 1 && k <= magnitudes.size()) << k << " of " << magnitudes.size();
+  if (magnitudes.size() <= kFewToSort) return KthOf(magnitudes, k);
   const Counts counts = CountBuckets(magnitudes);
   size_t bucket = kBuckets - 1;
   for (; counts[bucket] < k; --bucket) k -= counts[bucket];
   const std::span<float> candidates = Gather(magnitudes, bucket);
-  const auto kth = candidates.begin() + static_cast<ptrdiff_t>(k - 1);
-  std::nth_element(candidates.begin(), kth, candidates.end(), std::greater<>());
-  return *kth;
+  return KthOf(candidates, k);
 }
 
 }  // namespace weir::compress

@@ -99,7 +99,21 @@ DeftPacking PlainPacking(const std::vector<DeftPiece>& pieces, const Counts& cou
   return packing;
 }
 
-TEST(PackForDeft, IsAlgorithm4) {
+// It has the same pieces, and its largest bin no more elements.
+void ExpectNoWorse(const DeftPacking& packing, const DeftPacking& plain,
+                   const std::vector<DeftPiece>& pieces) {
+  ASSERT_EQ(packing.common, plain.common);
+  std::vector<size_t> packed = packing.common;
+  for (const auto& bin : packing.bins) packed.insert(packed.end(), bin.begin(), bin.end());
+  std::ranges::sort(packed);
+  ASSERT_EQ(std::ranges::adjacent_find(packed), packed.end());
+  ASSERT_EQ(packed.size(), pieces.size());
+  const Counts counts(pieces.size());
+  ASSERT_LE(Largest(LoadsOf(packing, pieces, counts, DeftCost::kElements)),
+            Largest(LoadsOf(plain, pieces, counts, DeftCost::kElements)));
+}
+
+TEST(PackForDeft, IsAlgorithm4ByAHeapAndNoWorseByElements) {
   for (uint64_t seed = 0; seed < 1000; ++seed) {
     SCOPED_TRACE(StrCat("seed ", seed));
     RandomStream random(seed);
@@ -109,10 +123,12 @@ TEST(PackForDeft, IsAlgorithm4) {
       sizes.push_back(static_cast<int64_t>(1 + random.NextBelow(bound)));
       counts.push_back(static_cast<int64_t>(1 + random.NextBelow(sizes.back())));
     }
-    const auto cost = random.NextBelow(2) == 0 ? DeftCost::kElements : DeftCost::kHeap;
     const int bins = 1 + static_cast<int>(random.NextBelow(9));
     const auto pieces = CutForDeft(sizes, 1);
-    ASSERT_EQ(PackForDeft(pieces, counts, bins, cost), PlainPacking(pieces, counts, bins, cost));
+    const auto heap = DeftCost::kHeap, elements = DeftCost::kElements;
+    ASSERT_EQ(PackForDeft(pieces, counts, bins, heap), PlainPacking(pieces, counts, bins, heap));
+    ExpectNoWorse(PackForDeft(pieces, counts, bins, elements),
+                  PlainPacking(pieces, counts, bins, elements), pieces);
   }
 }
 
@@ -139,6 +155,9 @@ TEST(PackForDeft, ScalesAsTheCostModelSays) {
     EXPECT_NEAR(SpeedUp(dlrm, 2 << i, 5087, heap, heap), speed_ups[i], speed_ups[i] * 2e-3) << i;
   }
   EXPECT_NEAR(SpeedUp(dlrm, 32, 5087, heap, elements), 28.0, 0.05);
+  for (const int trainers : {2, 4, 8, 16, 32}) {
+    EXPECT_GE(SpeedUp(dlrm, trainers, 5087, elements, elements), 0.95 * trainers);
+  }
   EXPECT_NEAR(SpeedUp({1'000'000, 1'000'000, 1'000'000}, 2, 30'000, heap, heap), 1.68, 5e-3);
 }
 

@@ -26,7 +26,7 @@ void ExpectAsSorted(std::vector<float> magnitudes) {
 
 TEST(KthLargest, IsThatOfASort) {
   RandomStream random(1);
-  for (const size_t size : {1u, 2u, 3u, 4u, 5u, 100u, 1001u, 20000u}) {
+  for (const size_t size : {1u, 2u, 3u, 4u, 5u, 256u, 257u, 1001u, 20000u}) {
     std::vector<float> magnitudes(size);
     for (float& value : magnitudes) value = static_cast<float>(std::fabs(random.NextNormal()));
     ExpectAsSorted(magnitudes);
