@@ -113,7 +113,8 @@ class ExDyna : public AgreedPolicy {
         .blocks = {.block_count = config_.blocks(),
                    .deal_remainder = repairs,
                    .fit_blocks = repairs,
-                   .exact_shares = repairs}};
+                   .exact_shares = repairs,
+                   .compare_neighbours = repairs}};
     std::optional<double> threshold;
     if (config_.start() == v1::ExdynaPolicy::PAPER) {
       threshold = FirstExDynaThreshold(options.target);

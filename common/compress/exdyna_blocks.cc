@@ -41,7 +41,8 @@ ExDynaBlocks::ExDynaBlocks(int64_t element_count, int partition_count,
     : element_count_(element_count),
       alignment_(options.alignment),
       deal_remainder_(options.deal_remainder),
-      exact_shares_(options.exact_shares) {
+      exact_shares_(options.exact_shares),
+      compare_neighbours_(options.compare_neighbours) {
   CHECK_GE(element_count, 0);
   CHECK_GT(partition_count, 0);
   CHECK_GT(options.block_count, 0);
@@ -73,7 +74,13 @@ ExDynaRange ExDynaBlocks::RangeOf(int partition) const {
 }
 
 bool ExDynaBlocks::CanSpare(int partition) const {
+  if (compare_neighbours_) return BlocksOf(partition).size() > 1;
   return (BlocksOf(partition).size() - 1) * kKeptPart * partition_count() >= block_count();
+}
+
+bool ExDynaBlocks::IsUneven(double from, double to, double mean) const {
+  if (compare_neighbours_) return from * kUnder > to * kOver;
+  return from / mean > kOver && to / mean < kUnder;
 }
 
 int64_t ExDynaBlocks::MoveBlock(int from, int to) {
@@ -92,9 +99,8 @@ void ExDynaBlocks::Rebalance(std::span<const int64_t> counts) {
   if (mean <= 0) return;
   for (int left = 0; left + 1 < partition_count(); ++left) {
     double* const pair = &selected[static_cast<size_t>(left)];
-    const double ratios[] = {pair[0] / mean, pair[1] / mean};
-    const bool to_right = ratios[0] > kOver && ratios[1] < kUnder;
-    const bool to_left = ratios[0] < kUnder && ratios[1] > kOver;
+    const bool to_right = IsUneven(pair[0], pair[1], mean);
+    const bool to_left = IsUneven(pair[1], pair[0], mean);
     const int from = to_right ? left : left + 1, to = to_right ? left + 1 : left;
     if (!(to_right || to_left) || !CanSpare(from)) continue;
     const auto moved = static_cast<double>(MoveBlock(from, to));

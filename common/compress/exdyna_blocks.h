@@ -19,7 +19,7 @@
 
 namespace weir::compress {
 
-// The constants are the code's; the paper names none. The three repairs are deviations.
+// The constants are the code's; the paper names none. The repairs are deviations.
 struct ExDynaBlockOptions {
   int64_t block_count = 1024;  // of all partitions together, > 0
   int64_t alignment = 32;      // blocks begin at multiples of so many elements; a power of two
@@ -33,6 +33,11 @@ struct ExDynaBlockOptions {
   // Repair: shares and what a move carries along as real numbers, as the paper has them. Else they
   // are rounded down: what moves counts as nothing where a block holds less than one selected.
   bool exact_shares = true;
+  // Repair, where it is asked for: a block moves where one neighbour has a tenth more than the
+  // other, and a partition keeps one. Else only where one is over the mean and the other under it:
+  // a load that falls from partition to partition, with a balanced one among them, stays as it is;
+  // and a partition keeps a quarter of its first blocks, also where these hold half of the load.
+  bool compare_neighbours = false;
 };
 
 struct ExDynaRange {
@@ -59,9 +64,9 @@ class ExDynaBlocks {
 
   // Algorithm 3, lines 7 to 28: looks at each two neighbours from left to right, and moves a block
   // from one with more than 1.05 of the mean to one with less than 0.95238, unless it would be left
-  // less than a quarter of its first share of the blocks. What moves takes its share of the counts
-  // along for the neighbours that follow. Nothing moves where the mean is 0, by which the code
-  // divides.
+  // less than a quarter of its first share of the blocks; compare_neighbours is less strict. What
+  // moves takes its share of the counts along for the neighbours that follow. Nothing moves where
+  // the mean is 0, by which the code divides.
   // counts: elements selected in each partition, in the order of partitions. As others sent them:
   // any values will do.
   void Rebalance(std::span<const int64_t> counts);
@@ -77,12 +82,15 @@ class ExDynaBlocks {
  private:
   int64_t BeginOf(int64_t block) const;
   bool CanSpare(int partition) const;
+  // Whether a block is to go from the one to the other.
+  bool IsUneven(double from, double to, double mean) const;
   int64_t MoveBlock(int from, int to);  // between neighbours; how many elements it has
 
   int64_t element_count_;
   int64_t alignment_;
   bool deal_remainder_;
   bool exact_shares_;
+  bool compare_neighbours_;
   // Of each partition, and the number of all blocks; so none is lost, or in two partitions.
   std::vector<int64_t> first_blocks_;
 };

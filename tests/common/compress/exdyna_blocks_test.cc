@@ -15,7 +15,6 @@ namespace {
 
 using Numbers = std::vector<int64_t>;
 
-// As the authors have it.
 constexpr ExDynaBlockOptions kAsWritten = {
     .deal_remainder = false, .fit_blocks = false, .exact_shares = false};
 
@@ -123,6 +122,9 @@ TEST(ExDynaBlocks, StayWhereThereIsNothingToBalance) {
   blocks.Rebalance(Numbers{400, 250, 250, 100});  // a ramp: its middle is no neighbour with less
   blocks.Rebalance(Numbers{-9, -9, -1, -1});
   EXPECT_EQ(blocks, fresh);
+  ExDynaBlocks compared(1'000'000, 4, {.compare_neighbours = true});
+  compared.Rebalance(Numbers{400, 250, 250, 100});
+  EXPECT_EQ(BlocksOf(compared), (Numbers{255, 257, 255, 257}));
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   blocks.Rebalance(Numbers{kMost, kMost, kMost, kMost});
   EXPECT_EQ(blocks, fresh);
@@ -134,6 +136,9 @@ TEST(ExDynaBlocks, LeaveAPartitionAQuarterOfItsShare) {
   ExDynaBlocks blocks(1'000'000, 4);
   for (int i = 0; i < 1000; ++i) blocks.Rebalance(Numbers{900, 0, 0, 100});
   EXPECT_EQ(BlocksOf(blocks).front(), 64);
+  ExDynaBlocks all(1'000'000, 4, {.compare_neighbours = true});
+  for (int i = 0; i < 1000; ++i) all.Rebalance(Numbers{900, 0, 0, 100});
+  EXPECT_EQ(BlocksOf(all).front(), 1) << "or all but one";
   ExDynaBlocks few(64, 2, {.alignment = 8});  // 8 blocks; a quarter of 4 is 1
   for (int i = 0; i < 10; ++i) few.Rebalance(Numbers{0, 9});
   EXPECT_EQ(BlocksOf(few), (Numbers{7, 1}));
@@ -150,8 +155,9 @@ TEST(ExDynaBlocks, BalanceASkewedLoad) {
   EXPECT_NEAR(static_cast<double>(held), 200'000, 10'500);
 }
 
-void ExpectWhole(const ExDynaBlocks& blocks, const Numbers& fresh, int64_t elements) {
-  const int64_t kept_part = 4 * int64_t{blocks.partition_count()};
+// kept_part: one in so many of all blocks stays in each partition.
+void ExpectWhole(const ExDynaBlocks& blocks, const Numbers& fresh, int64_t elements,
+                 int64_t kept_part) {
   const int64_t guard = (blocks.block_count() + kept_part - 1) / kept_part;
   int64_t end = 0, last_block = 0;
   for (int i = 0; i < blocks.partition_count(); ++i) {
@@ -171,9 +177,8 @@ TEST(ExDynaBlocks, CoverEveryElementOnceWhateverTheCounts) {
     SCOPED_TRACE(StrCat("seed ", seed));
     RandomStream random(seed);
     const auto elements = static_cast<int64_t>(random.NextBelow(kLimits[random.NextBelow(4)]));
-    const ExDynaBlockOptions options = {.deal_remainder = random.NextBelow(2) == 0,
-                                        .fit_blocks = random.NextBelow(2) == 0,
-                                        .exact_shares = random.NextBelow(2) == 0};
+    const auto drawn = [&random] { return random.NextBelow(2) == 0; };
+    const ExDynaBlockOptions options = {1024, 32, drawn(), drawn(), drawn(), drawn()};
     ExDynaBlocks blocks(elements, 1 + static_cast<int>(random.NextBelow(30)), options);
     ExDynaBlocks replayed = blocks;
     const Numbers fresh = BlocksOf(blocks);
@@ -182,17 +187,12 @@ TEST(ExDynaBlocks, CoverEveryElementOnceWhateverTheCounts) {
       for (int64_t& count : counts) count = static_cast<int64_t>(random.NextBelow(1000));
       blocks.Rebalance(counts);
       replayed.Rebalance(counts);
-      ExpectWhole(blocks, fresh, elements);
+      ExpectWhole(blocks, fresh, elements,
+                  options.compare_neighbours ? 1024 : 4 * std::ssize(fresh));
     }
     ASSERT_EQ(blocks, replayed);
     if (HasFailure()) return;
   }
-}
-
-TEST(ExDynaPartition, ComesToEachTrainerInTurn) {
-  EXPECT_EQ(ExDynaPartition(0, 2, 4), 2);
-  EXPECT_EQ(ExDynaPartition(7, 2, 4), 1);
-  EXPECT_EQ(ExDynaPartition(int64_t{1} << 40, 3, 4), 3);
 }
 
 }  // namespace

@@ -12,6 +12,12 @@
 namespace weir::compress {
 namespace {
 
+TEST(ExDynaPartition, ComesToEachTrainerInTurn) {
+  EXPECT_EQ(ExDynaPartition(0, 2, 4), 2);
+  EXPECT_EQ(ExDynaPartition(7, 2, 4), 1);
+  EXPECT_EQ(ExDynaPartition(int64_t{1} << 40, 3, 4), 3);
+}
+
 // Blocks go from trainer to trainer with the word.
 TEST(ExDynaState, IsTakenOverBitForBit) {
   const ExDynaOptions options = {.target = 100};
