@@ -27,6 +27,7 @@ constexpr int kTrainers[] = {2, 4, 8, 16, 32};
 constexpr double kGoalOfModel = 0.8;    // of the speed-up that the paper's cost model says
 constexpr double kGoalOfLinear = 0.95;  // of n
 constexpr double kGoalOfScan = 1 / 1.1;
+constexpr int kMoreRepeats = 3;
 constexpr double kBlockSeconds = 2e-3;  // a shorter piece of work is done so often
 
 // Of each, in turns.
@@ -142,10 +143,12 @@ Result<Lines> BenchAgree(const Options& options) {
   Lines lines;
   const AgreeTensors tensors(kSparsity);
   WEIR_RETURN_IF_ERROR(VerifyHeap(tensors));
+  // The slowest of many trainers is told by few repeats too slow.
+  const int repeats = options.quick ? options.repeats : kMoreRepeats * options.repeats;
   for (const int trainers : kTrainers) {
     if (options.quick && trainers > 4) break;
-    MeasureDeft(tensors, trainers, options.repeats, &lines);
-    WEIR_RETURN_IF_ERROR(MeasureExDyna(tensors, trainers, options.repeats, &lines));
+    MeasureDeft(tensors, trainers, repeats, &lines);
+    WEIR_RETURN_IF_ERROR(MeasureExDyna(tensors, trainers, repeats, &lines));
   }
   WEIR_ASSIGN_OR_RETURN(const Lines more, MeasureExDynaRounds(options.quick));
   lines.insert(lines.end(), more.begin(), more.end());

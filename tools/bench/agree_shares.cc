@@ -37,8 +37,12 @@ DeftShares PackDeftShares(const AgreeTensors& tensors, int trainers, compress::D
   std::vector<double> norms;
   for (const auto& piece : pieces) norms.push_back(std::sqrt(static_cast<double>(piece.size)));
   const auto counts = compress::DeftCounts(pieces, norms, tensors.kept());
+  std::vector<int64_t> packed_counts;  // no piece is common, as in the policy
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    packed_counts.push_back(std::min(counts[i], pieces[i].size - 1));
+  }
   DeftShares packed;
-  for (const auto& bin : compress::PackForDeft(pieces, counts, trainers, cost).bins) {
+  for (const auto& bin : compress::PackForDeft(pieces, packed_counts, trainers, cost).bins) {
     AgreeShare& share = packed.shares.emplace_back();
     double heap_cost = 0;
     for (const size_t i : bin) {
