@@ -206,7 +206,7 @@ Result<v1::RunReport> Worker::RunLoop() {
 void Worker::TakeConcurrency(uint32_t concurrency) {
   if (options_.stage) return;
   const StepLimits limits = LimitsFor(concurrency, options_.threads, config_.cluster().window());
-  client_->SetWindow(limits.window);
+  client_->SetWindow(limits.window, limits.awaits_answers);
   trainer_->SetLimits(limits);
 }
 

@@ -40,7 +40,7 @@ void ValidateSynthetic(const v1::SyntheticConfig& synthetic, Violations* violati
                            kMaxFeatures);
   violations->RequireRange("data.synthetic.rows_per_table", synthetic.rows_per_table(), 1,
                            kMaxRows);
-  ValidateTeacher(synthetic.teacher(), violations);
+  ValidateTeacher(synthetic, violations);
 }
 
 void ValidateLibsvm(const v1::LibsvmConfig& libsvm, Violations* violations) {

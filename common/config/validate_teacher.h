@@ -8,6 +8,6 @@
 
 namespace weir::config {
 
-void ValidateTeacher(const v1::TeacherConfig& teacher, Violations* violations);
+void ValidateTeacher(const v1::SyntheticConfig& synthetic, Violations* violations);
 
 }  // namespace weir::config

@@ -90,6 +90,7 @@ void CheckCosts(const Costs& costs) {
   CheckSeconds(costs.startup_seconds, "start of a message");
   CheckSeconds(costs.element_seconds, "element of a message");
   CheckSeconds(costs.forward_seconds, "forward");
+  CheckSeconds(costs.fixed_message_seconds, "rows of a message");
   CHECK(std::isfinite(costs.sending_slowdown) && costs.sending_slowdown >= 1)
       << costs.sending_slowdown;
 }

@@ -75,7 +75,9 @@ double StepTimes::ForwardSeconds(const Costs& costs, Objective objective) const 
   const Push all = PushOf(costs, 0, total);
   double known = all.selection_seconds;
   for (const Layer& layer : costs.layers) known += layer.backward_seconds;
-  if (objective == Objective::kStep) known += all.message_seconds + costs.fixed_message_seconds;
+  // A step that does not wait loses a part of what messages take, which its seconds have as well.
+  const double messages = all.message_seconds + costs.fixed_message_seconds;
+  known += objective == Objective::kStep ? messages : (1 - 1 / costs.sending_slowdown) * messages;
   return std::max(0.0, TypicalSeconds(single_.seconds, objective) - known);
 }
 

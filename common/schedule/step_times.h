@@ -21,7 +21,7 @@ namespace weir::schedule {
 struct MeasuredStep {
   bool is_single = false;  // else every layer left by itself
   // Of each layer, in backward order, from the selection of what left before it until its gradient
-  // was whole; the first one's since the last step's end, without what it waited to be let go.
+  // was whole. Of the first one nothing is known but the step's seconds.
   std::vector<double> layer_seconds;
   // Of each push that has elements, the last one too.
   std::vector<Measurement> selections;

@@ -35,9 +35,11 @@ AgreeShare WholeShare(const AgreeTensors& tensors) {
 DeftShares PackDeftShares(const AgreeTensors& tensors, int trainers, compress::DeftCost cost) {
   const auto pieces = compress::CutForDeft(tensors.sizes(), trainers);
   std::vector<double> norms;
+  norms.reserve(pieces.size());
   for (const auto& piece : pieces) norms.push_back(std::sqrt(static_cast<double>(piece.size)));
   const auto counts = compress::DeftCounts(pieces, norms, tensors.kept());
   std::vector<int64_t> packed_counts;  // no piece is common, as in the policy
+  packed_counts.reserve(pieces.size());
   for (size_t i = 0; i < pieces.size(); ++i) {
     packed_counts.push_back(std::min(counts[i], pieces[i].size - 1));
   }

@@ -101,8 +101,7 @@ std::vector<std::vector<uint32_t>> AgreedTraining::Union() const {
       all[tensor].insert(all[tensor].end(), more.begin(), more.end());
     }
     std::ranges::sort(all[tensor]);
-    const auto repeated = std::ranges::unique(all[tensor]);
-    all[tensor].erase(repeated.begin(), repeated.end());
+    all[tensor].erase(std::unique(all[tensor].begin(), all[tensor].end()), all[tensor].end());
   }
   return all;
 }

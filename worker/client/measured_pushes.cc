@@ -33,7 +33,9 @@ void MeasuredPushes::Add(MeasuredPush push) {
     for (size_t i = 0; i < push.layer_bytes.size(); ++i) {
       layer_bytes_[i] += static_cast<double>(push.layer_bytes[i]);
     }
-    for (const size_t bytes : push.row_bytes) row_bytes_ += static_cast<double>(bytes);
+    for (const size_t bytes : push.row_bytes) fixed_bytes_ += static_cast<double>(bytes);
+    fixed_bytes_ += static_cast<double>(push.agreed_bytes);
+    agreed_bytes_ += static_cast<double>(push.agreed_bytes);
     ++single_count_;
   }
   times_.Add(std::move(push.step));
@@ -49,11 +51,12 @@ schedule::Costs MeasuredPushes::Fit(const schedule::Line& messages,
                                     schedule::Objective objective) const {
   const bool waits = objective == schedule::Objective::kStep;
   const double sharing = waits ? 1 : static_cast<double>(threads_.size());
-  const double bytes = std::accumulate(layer_bytes_.begin(), layer_bytes_.end(), 0.0);
+  const double bytes =
+      std::accumulate(layer_bytes_.begin(), layer_bytes_.end(), 0.0) - agreed_bytes_;
   return times_.Fit({.of_bytes = {.base_seconds = messages.base_seconds * sharing,
                                   .each_seconds = messages.each_seconds * sharing},
                      .bytes_per_element = bytes / single_count_ / element_count_,
-                     .fixed_bytes = row_bytes_ / single_count_},
+                     .fixed_bytes = fixed_bytes_ / single_count_},
                     objective);
 }
 

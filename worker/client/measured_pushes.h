@@ -23,9 +23,11 @@ struct MeasuredPush {
   bool follows_its_kind = false;
   // From the thread's last push to this one, whatever it waited for.
   double seconds_since_push = 0;
-  // Of a step that left at once: bytes of its layers, and of its rows, for each server.
+  // Of a step that left at once: bytes of its layers, and of its rows, for each server; and of the
+  // layers that agree with other trainers, which leave at the end in any case.
   std::span<const size_t> layer_bytes;
   std::span<const size_t> row_bytes;
+  size_t agreed_bytes = 0;
 };
 
 class MeasuredPushes {
@@ -45,10 +47,11 @@ class MeasuredPushes {
   schedule::Costs Fit(const schedule::Line& messages, schedule::Objective objective) const;
 
  private:
-  const double element_count_;
+  double element_count_;
   schedule::StepTimes times_;
   std::vector<double> layer_bytes_;  // of all that left at once, for each server
-  double row_bytes_ = 0;
+  double agreed_bytes_ = 0;          // of these what agrees with other trainers
+  double fixed_bytes_ = 0;           // that, and rows
   double single_count_ = 0;
   std::set<std::thread::id> threads_;
 };

@@ -78,10 +78,10 @@ class ParameterClient {
   // number of the push, or 0 if the gradients only went into residuals.
   virtual Result<uint64_t> Push(const StepGradients& step) = 0;
 
-  // Pushes that may be in flight from now on.
   // Which of how many trainers this one is, rank < trainer_count; from time to time.
   virtual void SetPlace(uint32_t /*rank*/, uint32_t /*trainer_count*/) {}
-  virtual void SetWindow(int /*window*/) {}
+  // Pushes that may be in flight from now on, and whether threads await their answers.
+  virtual void SetWindow(int /*window*/, bool /*awaits_answers*/) {}
 
   // Until every server has answered all pushes up to this one.
   virtual Status AwaitAccepted(uint64_t sequence) = 0;

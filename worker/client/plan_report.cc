@@ -3,17 +3,33 @@
 #include <numeric>
 
 #include "common/base/strings.h"
+#include "common/schedule/schedules.h"
 
 namespace weir::worker {
 namespace {
 
 constexpr int64_t kMillion = 1'000'000;
 
+double Predicted(const schedule::Costs& costs, const schedule::Groups& groups,
+                 schedule::Objective objective) {
+  const schedule::PushTimes times = schedule::TimesOf(costs, groups);
+  return objective == schedule::Objective::kStep ? times.step_seconds : times.period_seconds;
+}
+
+// "3 + 2 + 1"
+std::string SumOf(const schedule::Groups& groups) {
+  std::string sum;
+  for (const int count : groups) sum += StrCat(sum.empty() ? "" : " + ", count);
+  return sum;
+}
+
 }  // namespace
 
-v1::SchedulePlanReport PlanReport(const schedule::Costs& costs, const schedule::Groups& groups) {
+v1::SchedulePlanReport PlanReport(const schedule::Costs& costs, const schedule::Groups& groups,
+                                  schedule::Objective objective) {
   v1::SchedulePlanReport plan;
   plan.mutable_groups()->Add(groups.begin(), groups.end());
+  plan.set_predicted_seconds(Predicted(costs, groups, objective));
   plan.set_forward_seconds(costs.forward_seconds);
   for (const schedule::Layer& layer : costs.layers) {
     plan.add_backward_seconds(layer.backward_seconds);
@@ -29,7 +45,17 @@ v1::SchedulePlanReport PlanReport(const schedule::Costs& costs, const schedule::
   return plan;
 }
 
-std::string CostNames(const v1::SchedulePlanReport& plan) {
+std::string PlanInWords(const schedule::Costs& costs, const schedule::Groups& groups,
+                        schedule::Objective objective) {
+  const auto predicted = [&](const schedule::Groups& of) {
+    return Milliseconds(Predicted(costs, of, objective));
+  };
+  return StrCat("pushes of ", SumOf(groups), " layers, in backward order; ", predicted(groups),
+                " a step, predicted; all at once ", predicted(schedule::Single(costs)),
+                ", each by itself ", predicted(schedule::Immediate(costs)));
+}
+
+std::string CostsInWords(const v1::SchedulePlanReport& plan) {
   const double backward =
       std::accumulate(plan.backward_seconds().begin(), plan.backward_seconds().end(), 0.0);
   return StrCat(
@@ -40,12 +66,6 @@ std::string CostNames(const v1::SchedulePlanReport& plan) {
       Milliseconds(plan.message_element_seconds() * kMillion), " a million elements, the rows' ",
       Milliseconds(plan.message_fixed_seconds()), "; computing slower by ",
       Format("%.2f", plan.sending_slowdown()), " while something is sent");
-}
-
-std::string GroupNames(const schedule::Groups& groups) {
-  std::string names;
-  for (const int count : groups) names += StrCat(names.empty() ? "" : " + ", count);
-  return names;
 }
 
 std::string Milliseconds(double seconds) { return Format("%.3g ms", seconds * 1e3); }

@@ -6,18 +6,22 @@
 #include <string>
 
 #include "common/proto/report.pb.h"
+#include "common/schedule/omgs.h"
 #include "common/schedule/push_times.h"
 
 namespace weir::worker {
 
-// All but what its schedule is called, and the seconds of a step.
-v1::SchedulePlanReport PlanReport(const schedule::Costs& costs, const schedule::Groups& groups);
+// All but what its schedule is called, and what was measured since.
+v1::SchedulePlanReport PlanReport(const schedule::Costs& costs, const schedule::Groups& groups,
+                                  schedule::Objective objective);
 
-// "forward 1.2 ms, backward 3.4 ms, ...".
-std::string CostNames(const v1::SchedulePlanReport& plan);
+// What leaves together, and how long a step is to take; beside all at once, and each layer by
+// itself.
+std::string PlanInWords(const schedule::Costs& costs, const schedule::Groups& groups,
+                        schedule::Objective objective);
 
-// "3 + 2 + 1"
-std::string GroupNames(const schedule::Groups& groups);
+// All that it goes by, in words.
+std::string CostsInWords(const v1::SchedulePlanReport& plan);
 
 // "12.3 ms"
 std::string Milliseconds(double seconds);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/base/strings.h"
 #include "common/schedule/schedules.h"
 #include "common/schedule/step_times.h"
 #include "worker/client/plan_report.h"
@@ -21,24 +22,28 @@ size_t MeasuredSteps(const v1::ScheduleConfig& schedule) {
   return 0;
 }
 
-// On a device with memory of its own layers are selected from all at once.
-bool MayLeaveInParts(const v1::ScheduleConfig& schedule, const schedule::Costs& layers,
-                     const device::Device& device) {
-  if (schedule.has_single() || layers.layers.empty()) return false;
-  const bool all_agree = std::ranges::all_of(
-      layers.layers, [](const schedule::Layer& layer) { return layer.element_count == 0; });
-  if (device.is_host() && !all_agree) return true;
-  LOG(WARNING) << "all layers of a step leave together, whatever `schedule` says: "
-               << (all_agree ? "their policies agree with other trainers on what is sent"
-                             : "they are on " + device.name());
+// Why all layers leave together, whatever the config says; empty: they need not.
+std::string WhyTogether(const schedule::Costs& layers, bool is_whole_model,
+                        const device::Device& device) {
+  const auto leaves = [](const schedule::Layer& layer) { return layer.element_count > 0; };
+  if (!is_whole_model) return "this worker has a stage of the model";
+  if (!device.is_host()) return StrCat("they are on ", device.name());
+  if (layers.layers.size() < 2) return "there are no two of them";
+  if (std::ranges::none_of(layers.layers, leaves)) {
+    return "their policies agree with other trainers on what is sent";
+  }
+  return "";
+}
+
+bool MayLeaveInParts(const v1::ScheduleConfig& schedule, const std::string& why_together) {
+  if (schedule.has_single() || why_together.empty()) return !schedule.has_single();
+  LOG(WARNING) << "all layers of a step leave together, whatever `schedule` says: " << why_together;
   return false;
 }
 
-schedule::Objective ObjectiveOf(const v1::Config& config) {
-  return config.consistency().has_sync() || config.cluster().window() == 1
-             ? schedule::Objective::kStep
-             : schedule::Objective::kPeriod;
-}
+// Pushes without a measurement among them until it is given up: with few credits for many threads
+// no step may ever begin with one.
+constexpr size_t kPatience = 100;
 
 // Layers that agree with other trainers leave at the end, and are none of a push in parts.
 schedule::Costs LayersAlone(const ModelLayout& layout, const StageSpec& stage,
@@ -55,11 +60,11 @@ schedule::Costs LayersAlone(const ModelLayout& layout, const StageSpec& stage,
 }  // namespace
 
 PushSchedule::PushSchedule(const v1::Config& config, const ModelLayout& layout,
-                           const StageSpec& stage, const device::Device& device,
-                           const StepEncoder& encoder)
+                           const StageSpec& stage, bool is_whole_model,
+                           const device::Device& device, const StepEncoder& encoder)
     : config_(config.schedule()),
       stage_(stage),
-      objective_(ObjectiveOf(config)),
+      always_waits_(config.consistency().has_sync() || config.cluster().window() == 1),
       layers_(LayersAlone(layout, stage, encoder)),
       measured_steps_(MeasuredSteps(config.schedule())),
       single_(std::make_shared<PartPlan>(MakePartPlan(stage, layers_, schedule::Single(layers_)))),
@@ -67,43 +72,77 @@ PushSchedule::PushSchedule(const v1::Config& config, const ModelLayout& layout,
           std::make_shared<PartPlan>(MakePartPlan(stage, layers_, schedule::Immediate(layers_)))),
       measures_(false),
       measured_(layers_.layers) {
-  const bool in_parts = MayLeaveInParts(config_, layers_, device);
-  measures_ = in_parts && measured_steps_ > 0;
-  if (!in_parts || measures_) return;
-  plan_ = std::make_shared<PartPlan>(
-      MakePartPlan(stage, LayersOf(layout, stage), GroupsOf(config_, LayersOf(layout, stage))));
+  if (!MayLeaveInParts(config_, WhyTogether(layers_, is_whole_model, device))) return;
+  if (measured_steps_ > 0) {
+    BeginMeasuring(always_waits_ ? schedule::Objective::kStep : schedule::Objective::kPeriod);
+  } else {
+    const schedule::Costs all = LayersOf(layout, stage);
+    plan_ = std::make_shared<PartPlan>(MakePartPlan(stage, all, GroupsOf(config_, all)));
+  }
+}
+
+void PushSchedule::BeginMeasuring(schedule::Objective objective) {
+  objective_ = objective;
+  measured_ = MeasuredPushes(layers_.layers);
+  checked_seconds_.clear();
+  SetPhase(Phase::kWarmsUp);
+  measures_ = true;
+}
+
+void PushSchedule::SetPhase(Phase phase) {
+  phase_ = phase;
+  pushes_ = 0;
+}
+
+// What was measured of the other kind of steps says nothing of these.
+void PushSchedule::SetWaits(bool waits) {
+  const schedule::Objective objective =
+      waits || always_waits_ ? schedule::Objective::kStep : schedule::Objective::kPeriod;
+  std::lock_guard lock(mutex_);
+  if (objective == objective_ || (plan_ == nullptr && !measures())) return;
+  if (measured_steps_ > 0) BeginMeasuring(objective);
 }
 
 std::shared_ptr<const PartPlan> PushSchedule::Begin() const {
   std::lock_guard lock(mutex_);
   if (!measures()) return plan_ == nullptr || plan_->is_single() ? nullptr : plan_;
-  if (plan_ != nullptr) return plan_;
-  return phase_ == Phase::kMeasures && measured_.wants_single() ? single_ : immediate_;
+  if (phase_ == Phase::kMeasures && measured_.wants_single()) return single_;
+  return phase_ == Phase::kMeasures || plan_ == nullptr ? immediate_ : plan_;
 }
 
-Status PushSchedule::End(MeasuredPush push, ServerLink* link) {
+Status PushSchedule::End(std::optional<MeasuredPush> push, ServerLink* link) {
   return IsComplete(std::move(push)) ? MakePlan(link) : OkStatus();
 }
 
-// True for one push of the run.
-bool PushSchedule::IsComplete(MeasuredPush push) {
+// True for one push, until it is all done again.
+bool PushSchedule::IsComplete(std::optional<MeasuredPush> push) {
   std::lock_guard lock(mutex_);
-  if (!push.follows_its_kind) return false;
+  if (++pushes_ > kPatience * measured_steps_) GiveUp();
+  if (!push || !push->follows_its_kind) return false;
   switch (phase_) {
     case Phase::kWarmsUp:
-      if (++warm_up_steps_ >= measured_steps_) phase_ = Phase::kMeasures;
+      if (pushes_ >= measured_steps_) SetPhase(Phase::kMeasures);
       return false;
     case Phase::kMeasures:
-      measured_.Add(std::move(push));
+      measured_.Add(*std::move(push));
       if (measured_.count() < measured_steps_) return false;
-      phase_ = Phase::kPlans;
+      SetPhase(Phase::kPlans);
       return true;
     case Phase::kChecks:
-      Check(push.seconds_since_push);
+      Check(push->seconds_since_push);
       return false;
     default:
       return false;
   }
+}
+
+void PushSchedule::GiveUp() {
+  LOG(WARNING) << "`schedule`: of " << pushes_
+               << " pushes too few began with room for them (cluster.window), so there is no plan "
+                  "by their times; where there is room, each layer leaves by itself";
+  if (plan_ == nullptr) plan_ = immediate_;
+  SetPhase(Phase::kIsDone);
+  measures_ = false;
 }
 
 Status PushSchedule::MakePlan(ServerLink* link) {
@@ -113,36 +152,34 @@ Status PushSchedule::MakePlan(ServerLink* link) {
     bytes = measured_.LayerBytes();
   }
   WEIR_ASSIGN_OR_RETURN(const auto messages, MeasureMessages(bytes, link));
+  std::optional<schedule::Costs> costs;
+  schedule::Objective objective{};
+  {
+    std::lock_guard lock(mutex_);
+    objective = objective_;
+    costs = measured_.Fit(schedule::FitMedians(messages), objective);
+  }
+  const schedule::Groups groups =
+      config_.has_omgs() ? schedule::Omgs(*costs, objective).groups : schedule::OmgsGreedy(*costs);
   std::lock_guard lock(mutex_);
-  const schedule::Costs costs = measured_.Fit(schedule::FitMedians(messages), objective_);
-  Adopt(costs, config_.has_omgs() ? schedule::Omgs(costs, objective_).groups
-                                  : schedule::OmgsGreedy(costs));
+  if (phase_ == Phase::kPlans && objective == objective_) Adopt(*costs, groups);
   return OkStatus();
 }
 
 void PushSchedule::Adopt(const schedule::Costs& costs, const schedule::Groups& groups) {
-  const auto predicted = [&](const schedule::Groups& of) {
-    const schedule::PushTimes times = schedule::TimesOf(costs, of);
-    return objective_ == schedule::Objective::kStep ? times.step_seconds : times.period_seconds;
-  };
   plan_ = std::make_shared<PartPlan>(MakePartPlan(stage_, layers_, groups));
-  phase_ = Phase::kChecks;
-  report_ = PlanReport(costs, groups);
+  SetPhase(Phase::kChecks);
+  report_ = PlanReport(costs, groups, objective_);
   report_.set_schedule(config_.has_omgs() ? "omgs" : "omgs_greedy");
-  report_.set_predicted_seconds(predicted(groups));
-  LOG(INFO) << "schedule." << report_.schedule() << ": pushes of " << GroupNames(groups)
-            << " layers, in backward order; " << Milliseconds(predicted(groups))
-            << " a step, predicted; all at once "
-            << Milliseconds(predicted(schedule::Single(costs))) << ", each by itself "
-            << Milliseconds(predicted(schedule::Immediate(costs)));
-  LOG(INFO) << "schedule." << report_.schedule() << ": it goes by " << CostNames(report_);
+  LOG(INFO) << "schedule." << report_.schedule() << ": " << PlanInWords(costs, groups, objective_);
+  LOG(INFO) << "schedule." << report_.schedule() << ": it goes by " << CostsInWords(report_);
 }
 
 void PushSchedule::Check(double seconds) {
   checked_seconds_.push_back(seconds);
   if (checked_seconds_.size() < measured_steps_) return;
   report_.set_measured_seconds(schedule::TypicalSeconds(checked_seconds_, objective_));
-  phase_ = Phase::kIsDone;
+  SetPhase(Phase::kIsDone);
   measures_ = false;
   LOG(INFO) << "schedule." << report_.schedule() << ": " << Milliseconds(report_.measured_seconds())
             << " a step, measured since; " << Milliseconds(report_.predicted_seconds())

@@ -1,7 +1,8 @@
 // When the layers of this worker's steps leave: what the config's schedule says, or, where it goes
 // by times, what comes of the run's first steps. Those leave in turns all at once and layer by
 // layer (common/schedule/step_times.h); then one thread measures messages, while others go on, and
-// plans. Trainers need not have the same plan: a push is one step of the servers whatever its parts
+// plans. Early in a run threads await their answers, and later they do not: then it is all done
+// again. Trainers need not have the same plan: a push is one step of the servers whatever its parts
 // are.
 //
 // Place in the life of a batch: backward -> **group** -> select -> encode -> push.
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "common/base/status.h"
@@ -30,28 +32,35 @@ namespace weir::worker {
 class PushSchedule {
  public:
   PushSchedule(const v1::Config& config, const ModelLayout& layout, const StageSpec& stage,
-               const device::Device& device, const StepEncoder& encoder);
+               bool is_whole_model, const device::Device& device, const StepEncoder& encoder);
+
+  // Whether threads await the answers of their pushes, from now on.
+  void SetWaits(bool waits);
 
   // Of a step that begins. Null: all of it leaves at once, and nobody asks how long it takes.
   std::shared_ptr<const PartPlan> Begin() const;
   // Whether End wants to hear of a step that has left.
   bool measures() const { return measures_.load(std::memory_order_relaxed); }
-  // The push that completes the measurements waits for those of messages, and plans.
-  Status End(MeasuredPush push, ServerLink* link);
+  // The push that completes the measurements waits for those of messages, and plans. Of a step that
+  // was not begun nothing is known: there was no room for its push.
+  Status End(std::optional<MeasuredPush> push, ServerLink* link);
 
   void FillReport(v1::WorkerReport* report) const;
 
  private:
   enum class Phase { kWarmsUp, kMeasures, kPlans, kChecks, kIsDone };
 
-  bool IsComplete(MeasuredPush push);
+  void BeginMeasuring(schedule::Objective objective);
+  bool IsComplete(std::optional<MeasuredPush> push);
+  void GiveUp();
   void Check(double seconds);
   Status MakePlan(ServerLink* link);
   void Adopt(const schedule::Costs& costs, const schedule::Groups& groups);
+  void SetPhase(Phase phase);
 
   const v1::ScheduleConfig& config_;
   const StageSpec stage_;
-  const schedule::Objective objective_;
+  const bool always_waits_;
   const schedule::Costs layers_;  // without times
   const size_t measured_steps_;
   const std::shared_ptr<const PartPlan> single_, immediate_;
@@ -59,8 +68,9 @@ class PushSchedule {
 
   mutable std::mutex mutex_;
   std::shared_ptr<const PartPlan> plan_;  // once there is one
+  schedule::Objective objective_ = schedule::Objective::kStep;
   Phase phase_ = Phase::kWarmsUp;
-  size_t warm_up_steps_ = 0;
+  size_t pushes_ = 0;  // in this phase
   MeasuredPushes measured_;
   std::vector<double> checked_seconds_;
   v1::SchedulePlanReport report_;

@@ -31,7 +31,7 @@ ServerClient::ServerClient(const v1::Config& config, const ModelLayout& layout, 
       device_(*options.compute.device),
       caches_(MakeRowCaches(config.compression().row_cache(), layout, options.compute)),
       encoder_(config, layout, options.trainer, stage_, options.compute),
-      schedule_(config, layout, stage_, device_, encoder_),
+      schedule_(config, layout, stage_, !stage_number_, device_, encoder_),
       link_(config, layout, std::move(options), std::move(transport)) {
   for (uint32_t tensor = stage_.first_tensor; tensor < stage_.end_tensor; ++tensor) {
     dense_bytes_ += static_cast<uint64_t>(layout.tensors()[tensor].element_count()) * sizeof(float);
@@ -78,6 +78,11 @@ void ServerClient::Forget(RowPull* pull) {
 }
 
 ReadMark ServerClient::MarkRead() { return link_.MarkRead(); }
+
+void ServerClient::SetWindow(int window, bool awaits_answers) {
+  link_.SetWindow(window);
+  schedule_.SetWaits(awaits_answers);
+}
 
 Status ServerClient::Refresh() {
   WEIR_RETURN_IF_ERROR(link_.AcquireCredit());

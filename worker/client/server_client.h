@@ -58,7 +58,7 @@ class ServerClient : public ParameterClient {
   void SetPlace(uint32_t rank, uint32_t trainer_count) override {
     encoder_.SetPlace(rank, trainer_count);
   }
-  void SetWindow(int window) override { link_.SetWindow(window); }
+  void SetWindow(int window, bool awaits_answers) override;
   Status AwaitAccepted(uint64_t sequence) override { return link_.AwaitAccepted(sequence); }
   Status Refresh() override;
   Result<v1::WorkReply> RequestWork(v1::WorkRequest request, std::vector<Bytes> scores) override;

@@ -74,16 +74,18 @@ Result<uint64_t> ServerClient::Push(const StepGradients& step, PushTimes* times)
 Status ServerClient::Measure(PushInParts* begun) {
   LastEnds& last = ThreadEnds();
   const double now = MonotonicSeconds();
+  std::optional<MeasuredPush> push;
   if (begun != nullptr) {
     const StepEncoder::Scratch& scratch = ThreadScratch();
-    MeasuredPush push{.step = begun->TakeTimes(),
-                      .follows_its_kind = last.plan == &begun->plan(),
-                      .seconds_since_push = now - last.push,
-                      .layer_bytes = scratch.dense_sizes.last(),
-                      .row_bytes = scratch.row_sizes.last()};
-    push.step.seconds = now - last.step;
-    WEIR_RETURN_IF_ERROR(schedule_.End(std::move(push), &link_));
+    push = {.step = begun->TakeTimes(),
+            .follows_its_kind = last.plan == &begun->plan(),
+            .seconds_since_push = now - last.push,
+            .layer_bytes = scratch.dense_sizes.last(),
+            .row_bytes = scratch.row_sizes.last(),
+            .agreed_bytes = scratch.agreed_bytes};
+    push->step.seconds = now - last.step;
   }
+  WEIR_RETURN_IF_ERROR(schedule_.End(std::move(push), &link_));
   last = {.plan = begun == nullptr ? nullptr : &begun->plan()};
   return OkStatus();
 }

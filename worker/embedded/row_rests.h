@@ -1,5 +1,7 @@
 // The last steps of rows that a device has, under a rule that moves rows at rest: the host knows of
-// each step which rows it is of, so it can say what they have missed before a device asks.
+// each step which rows it is of, so it can say what they have missed before a device asks. Of steps
+// that another stream has taken and not yet done, a read knows no more than of their gradients
+// (common/base/hogwild.h): what such a row has missed may be a few steps off.
 //
 // Place in the life of a batch: **pull rows** ... backward -> **apply**.
 // Thread rule: any thread. The rule outlives it, the device what it gives.

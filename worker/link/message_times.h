@@ -1,7 +1,7 @@
 // What messages to the servers take, on the connections of a run: what one costs by itself, and
 // each of its bytes. A burst of messages of a size is sent; between the reply to the first and that
-// to the last, the others have passed, one behind the other. So what they wait for on the way does
-// not count, nor what is slow in one direction alone.
+// to the last, the others have passed, one behind the other. So how far away a server is does not
+// count.
 //
 // Thread rule: one thread's; waits.
 #pragma once

@@ -36,7 +36,7 @@ class AgreeingRules {
                                      v1::Proposal* header);
   void Learn(const AgreedPieces& agreed, const v1::Agreement& words);
   // Which of how many trainers this one is, where nobody is asked. Any thread; alone until then.
-  struct Place {
+  struct alignas(uint64_t) Place {  // so that it is atomic without a library
     uint32_t rank = 0;
     uint32_t world = 1;
   };

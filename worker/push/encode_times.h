@@ -34,7 +34,7 @@ struct PushTimes {
 
 class EncodeTimes {
  public:
-  // A prime: a step may come in as many parts as it likes, and each has its turn.
+  // A prime: where steps come in parts, each part has its turn, unless there are as many.
   static constexpr uint64_t kCloseEvery = 31;
 
   // The step at hand is looked at closely.

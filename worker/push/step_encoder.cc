@@ -52,9 +52,8 @@ StepEncoder::StepEncoder(const v1::Config& config, const ModelLayout& layout, ui
 template <typename Visit>
 void StepEncoder::ForEachOnDevice(const Visit& visit) const {
   size_t index = 0;
-  for (const auto& layer : layers_) {
+  for (const auto& layer : layers_)
     if (layer->is_on_device()) visit(*layer, index++);
-  }
 }
 
 size_t StepEncoder::DeviceIndex(const LayerEncoder& layer) const {
@@ -164,6 +163,8 @@ void StepEncoder::EncodeLayers(const Dense& dense, bool is_agreed,
     is_agreed ? layer.EncodeAgreed(plan, gradient, writers, &scratch->layer)
               : layer.EncodePlan(plan, gradient, writers, &scratch->layer);
   });
+  scratch->agreed_bytes = 0;
+  for (const auto& writer : writers) scratch->agreed_bytes += writer.byte_count();
   scratch->layers_seconds = 0;
   const Timed timed(&scratch->layers_seconds);
   size_t index = 0;  // among those on the device
@@ -185,10 +186,9 @@ Status StepEncoder::Accumulate(const Dense& dense, const data::Batch& batch,
     WEIR_RETURN_IF_ERROR(selector_->Accumulate(*dense.stream, dense.on_device));
   }
   rows_.Accumulate(batch, rows);
-  for (const auto& layer : layers_) {
+  for (const auto& layer : layers_)
     layer->Accumulate(layer->is_on_device() ? std::span<const float>()
                                             : ElementsOf(layer->tensor(), dense.on_host));
-  }
   return OkStatus();
 }
 

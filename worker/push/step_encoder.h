@@ -45,17 +45,17 @@ class StepEncoder {
   // Where the policies that ask for squares have them added up.
   compress::SquareSumsOfTensors square_sums() const;
   bool needs_row_squares() const { return rows_.needs_squares(); }
-  // What one thread needs to encode a step; reused.
-  struct Scratch {
+  struct Scratch {  // what one thread needs to encode a step; reused
     LayerEncoder::Scratch layer;
     compress::DeviceSelection selection;
     BodySizes dense_sizes, row_sizes;
-    double layers_seconds = 0;  // that the layers took which agree with nobody, in the last step
+    double layers_seconds = 0;  // of layers that agree with nobody, in the last step
+    size_t agreed_bytes = 0;    // of the others
     RowEncoder::Scratch rows;
   };
 
   using Dense = DenseGradients;
-  // The layers whose gradients are read on the host, in order.
+  // Whose gradients are read on the host, in order.
   std::span<const TensorSpec* const> on_host() const { return on_host_; }
 
   // A body per server: parts of dense frames, then of row frames. Internal, with the layer's name,

@@ -132,6 +132,8 @@ INSTANTIATE_TEST_SUITE_P(
                    "data.synthetic.teacher.gated: "},
         BrokenRule{"data { synthetic { teacher { linear: 0 pairwise: 0 waves: 0 gated: 0 } } }",
                    "data.synthetic.teacher: all shares are 0"},
+        BrokenRule{"data { synthetic { tables: 1 teacher { linear: 0 waves: 0 gated: 0 } } }",
+                   "data.synthetic.teacher: of so few features"},
         BrokenRule{"data { batch_size: 0 }", "data.batch_size: "},
         BrokenRule{"data { batch_size: 65537 }", "data.batch_size: "},
         BrokenRule{"data { epochs: 0 }", "data.epochs: "},

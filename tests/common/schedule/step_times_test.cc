@@ -87,13 +87,22 @@ TEST(StepTimes, GiveTheCostsOfARunThatWaitsForItsMessages) {
   EXPECT_NEAR(TimesOf(fit, Single(fit)).step_seconds, seconds, 1e-9);
 }
 
-// A step of the thread takes what it computes then.
+// A step of the thread takes what it computes then, and what that loses beside messages.
 TEST(StepTimes, GiveTheCostsOfARunThatDoesNotWait) {
-  const Costs costs = TrueCosts(1);
-  const double seconds = kForward +
-                         std::accumulate(std::begin(kBackward), std::end(kBackward), 0.0) +
-                         kSelection.Seconds(5000);
-  ExpectCosts(Measured(costs, seconds).Fit(kMessages, Objective::kPeriod), costs);
+  for (const double slowdown : {1.0, 1.5}) {
+    Costs costs = TrueCosts(slowdown);
+    costs.startup_seconds = 100;
+    MessageTimes messages = kMessages;
+    messages.of_bytes.base_seconds = 100;
+    const double computed = kForward +
+                            std::accumulate(std::begin(kBackward), std::end(kBackward), 0.0) +
+                            kSelection.Seconds(5000);
+    const double sent = PushOf(costs, 0, 5000).message_seconds + costs.fixed_message_seconds;
+    const double seconds = computed + (1 - 1 / slowdown) * sent;
+    const Costs fit = Measured(costs, seconds).Fit(messages, Objective::kPeriod);
+    ExpectCosts(fit, costs);
+    EXPECT_NEAR(fit.sending_slowdown, slowdown, 1e-9);
+  }
 }
 
 // All layers behind the first are computed while messages are under way.
