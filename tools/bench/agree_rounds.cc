@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/strings.h"
+#include "common/compress/exdyna_blocks.h"
 #include "tools/bench/agreed_training.h"
 #include "tools/bench/measure.h"
 
@@ -55,17 +56,31 @@ Result<Rounds> Train(const v1::PolicyRule& rule, uint32_t trainers, const Length
   return rounds;
 }
 
-// n max(k) / sum(k), the mean over the rounds after the warm-up.
+// n max(k) / sum(k).
+double ImbalanceOf(const std::vector<int64_t>& counts) {
+  const auto all = static_cast<double>(std::accumulate(counts.begin(), counts.end(), int64_t{0}));
+  const auto most = static_cast<double>(*std::ranges::max_element(counts));
+  return static_cast<double>(counts.size()) * most / all;
+}
+
+// The mean over the rounds after the warm-up.
 double Imbalance(const Rounds& rounds, int warm_up) {
   double sum = 0;
   for (size_t i = static_cast<size_t>(warm_up); i < rounds.size(); ++i) {
-    const std::vector<int64_t>& proposed = rounds[i].proposed;
-    const auto all =
-        static_cast<double>(std::accumulate(proposed.begin(), proposed.end(), int64_t{0}));
-    const auto most = static_cast<double>(*std::ranges::max_element(proposed));
-    sum += static_cast<double>(proposed.size()) * most / all;
+    sum += ImbalanceOf(rounds[i].proposed);
   }
   return sum / static_cast<double>(rounds.size() - static_cast<size_t>(warm_up));
+}
+
+// Of what those rounds selected together in each partition: without what makes batches differ.
+double ImbalanceOfPartitions(const Rounds& rounds, int warm_up) {
+  std::vector<int64_t> counts(rounds.front().proposed.size());
+  for (size_t i = static_cast<size_t>(warm_up); i < rounds.size(); ++i) {
+    const auto by_partition =
+        compress::ExDynaCountsByPartition(static_cast<int64_t>(i), rounds[i].proposed);
+    for (size_t k = 0; k < counts.size(); ++k) counts[k] += by_partition[k];
+  }
+  return ImbalanceOf(counts);
 }
 
 // Of two series, of their logarithms.
@@ -110,6 +125,12 @@ Result<Lines> MeasureExDynaRounds(bool quick) {
                      .peer = "partitions that never move",
                      .peer_value = peer,
                      .goal = peer / kMostImbalance,
+                     .better = Better::kLess});
+    lines.push_back({.name = StrCat("agree/exdyna_imbalance_of_partitions/n", trainers),
+                     .value = ImbalanceOfPartitions(moving, length.warm_up()),
+                     .unit = "n max / sum",
+                     .peer = "partitions that never move",
+                     .peer_value = ImbalanceOfPartitions(fixed, length.warm_up()),
                      .better = Better::kLess});
     if (trainers == kSeriesTrainers || quick) AddSeries(moving, length, &lines);
   }
