@@ -114,7 +114,7 @@ class ExDyna : public AgreedPolicy {
                    .deal_remainder = repairs,
                    .fit_blocks = repairs,
                    .exact_shares = repairs,
-                   .compare_neighbours = repairs}};
+                   .even_sums = repairs}};
     std::optional<double> threshold;
     if (config_.start() == v1::ExdynaPolicy::PAPER) {
       threshold = FirstExDynaThreshold(options.target);

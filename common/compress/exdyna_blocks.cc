@@ -15,6 +15,9 @@ namespace {
 constexpr double kOver = 1.05;
 constexpr double kUnder = 0.95238;
 
+// Of the mean count: so far a sum may be off.
+constexpr double kUnevenSum = 0.05;
+
 // A partition keeps one in so many of its first blocks.
 constexpr int64_t kKeptPart = 4;
 
@@ -42,7 +45,7 @@ ExDynaBlocks::ExDynaBlocks(int64_t element_count, int partition_count,
       alignment_(options.alignment),
       deal_remainder_(options.deal_remainder),
       exact_shares_(options.exact_shares),
-      compare_neighbours_(options.compare_neighbours) {
+      even_sums_(options.even_sums) {
   CHECK_GE(element_count, 0);
   CHECK_GT(partition_count, 0);
   CHECK_GT(options.block_count, 0);
@@ -74,13 +77,7 @@ ExDynaRange ExDynaBlocks::RangeOf(int partition) const {
 }
 
 bool ExDynaBlocks::CanSpare(int partition) const {
-  if (compare_neighbours_) return BlocksOf(partition).size() > 1;
   return (BlocksOf(partition).size() - 1) * kKeptPart * partition_count() >= block_count();
-}
-
-bool ExDynaBlocks::IsUneven(double from, double to, double mean) const {
-  if (compare_neighbours_) return from * kUnder > to * kOver;
-  return from / mean > kOver && to / mean < kUnder;
 }
 
 int64_t ExDynaBlocks::MoveBlock(int from, int to) {
@@ -97,10 +94,12 @@ void ExDynaBlocks::Rebalance(std::span<const int64_t> counts) {
   const double exact_mean = sum / partition_count();
   const double mean = exact_shares_ ? exact_mean : std::trunc(exact_mean);
   if (mean <= 0) return;
+  if (even_sums_) return EvenSums(selected, mean);
   for (int left = 0; left + 1 < partition_count(); ++left) {
     double* const pair = &selected[static_cast<size_t>(left)];
-    const bool to_right = IsUneven(pair[0], pair[1], mean);
-    const bool to_left = IsUneven(pair[1], pair[0], mean);
+    const double ratios[] = {pair[0] / mean, pair[1] / mean};
+    const bool to_right = ratios[0] > kOver && ratios[1] < kUnder;
+    const bool to_left = ratios[0] < kUnder && ratios[1] > kOver;
     const int from = to_right ? left : left + 1, to = to_right ? left + 1 : left;
     if (!(to_right || to_left) || !CanSpare(from)) continue;
     const auto moved = static_cast<double>(MoveBlock(from, to));
@@ -108,6 +107,19 @@ void ExDynaBlocks::Rebalance(std::span<const int64_t> counts) {
     const double carried = exact_shares_ ? exact_carried : std::trunc(exact_carried);
     pair[from - left] -= carried;
     pair[to - left] += carried;
+  }
+}
+
+void ExDynaBlocks::EvenSums(const std::vector<double>& selected, double mean) {
+  double before = 0;
+  for (int left = 0; left + 1 < partition_count(); ++left) {
+    before += selected[static_cast<size_t>(left)];
+    const double excess = before - (left + 1) * mean;
+    const bool to_right = excess > kUnevenSum * mean, to_left = excess < -kUnevenSum * mean;
+    const int from = to_right ? left : left + 1;
+    if ((to_right || to_left) && BlocksOf(from).size() > 1) {
+      MoveBlock(from, to_right ? left + 1 : left);
+    }
   }
 }
 

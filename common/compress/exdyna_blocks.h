@@ -33,11 +33,12 @@ struct ExDynaBlockOptions {
   // Repair: shares and what a move carries along as real numbers, as the paper has them. Else they
   // are rounded down: what moves counts as nothing where a block holds less than one selected.
   bool exact_shares = true;
-  // Repair, where it is asked for: a block moves where one neighbour has a tenth more than the
-  // other, and a partition keeps one. Else only where one is over the mean and the other under it:
-  // a load that falls from partition to partition, with a balanced one among them, stays as it is;
-  // and a partition keeps a quarter of its first blocks, also where these hold half of the load.
-  bool compare_neighbours = false;
+  // Repair, where it is asked for: the boundary behind some partitions moves by a block where all
+  // these together have a twentieth of the mean more or less than their shares, and a partition
+  // keeps one block. Else a load that falls from partition to partition, with a balanced one among
+  // them, stays as it is, and a quarter of a partition's first blocks, which may hold half the
+  // load.
+  bool even_sums = false;
 };
 
 struct ExDynaRange {
@@ -64,7 +65,7 @@ class ExDynaBlocks {
 
   // Algorithm 3, lines 7 to 28: looks at each two neighbours from left to right, and moves a block
   // from one with more than 1.05 of the mean to one with less than 0.95238, unless it would be left
-  // less than a quarter of its first share of the blocks; compare_neighbours is less strict. What
+  // less than a quarter of its first share of the blocks; even_sums is another rule. What
   // moves takes its share of the counts along for the neighbours that follow. Nothing moves where
   // the mean is 0, by which the code divides.
   // counts: elements selected in each partition, in the order of partitions. As others sent them:
@@ -82,15 +83,14 @@ class ExDynaBlocks {
  private:
   int64_t BeginOf(int64_t block) const;
   bool CanSpare(int partition) const;
-  // Whether a block is to go from the one to the other.
-  bool IsUneven(double from, double to, double mean) const;
+  void EvenSums(const std::vector<double>& selected, double mean);
   int64_t MoveBlock(int from, int to);  // between neighbours; how many elements it has
 
   int64_t element_count_;
   int64_t alignment_;
   bool deal_remainder_;
   bool exact_shares_;
-  bool compare_neighbours_;
+  bool even_sums_;
   // Of each partition, and the number of all blocks; so none is lost, or in two partitions.
   std::vector<int64_t> first_blocks_;
 };

@@ -108,6 +108,16 @@ void AddSeries(const Rounds& rounds, const Length& length, Lines* lines) {
                     .peer_value = 1});
 }
 
+Line ImbalanceLine(const std::string& name, double value, double peer, double goal) {
+  return {.name = name,
+          .value = value,
+          .unit = "n max / sum",
+          .peer = "partitions that never move",
+          .peer_value = peer,
+          .goal = goal,
+          .better = Better::kLess};
+}
+
 }  // namespace
 
 Result<Lines> MeasureExDynaRounds(bool quick) {
@@ -119,19 +129,12 @@ Result<Lines> MeasureExDynaRounds(bool quick) {
     WEIR_ASSIGN_OR_RETURN(const Rounds fixed,
                           Train(ExDynaRule(static_cast<int32_t>(trainers)), trainers, length));
     const double peer = Imbalance(fixed, length.warm_up());
-    lines.push_back({.name = StrCat("agree/exdyna_imbalance/n", trainers),
-                     .value = Imbalance(moving, length.warm_up()),
-                     .unit = "n max / sum",
-                     .peer = "partitions that never move",
-                     .peer_value = peer,
-                     .goal = peer / kMostImbalance,
-                     .better = Better::kLess});
-    lines.push_back({.name = StrCat("agree/exdyna_imbalance_of_partitions/n", trainers),
-                     .value = ImbalanceOfPartitions(moving, length.warm_up()),
-                     .unit = "n max / sum",
-                     .peer = "partitions that never move",
-                     .peer_value = ImbalanceOfPartitions(fixed, length.warm_up()),
-                     .better = Better::kLess});
+    lines.push_back(ImbalanceLine(StrCat("agree/exdyna_imbalance/n", trainers),
+                                  Imbalance(moving, length.warm_up()), peer,
+                                  peer / kMostImbalance));
+    lines.push_back(ImbalanceLine(StrCat("agree/exdyna_imbalance_of_partitions/n", trainers),
+                                  ImbalanceOfPartitions(moving, length.warm_up()),
+                                  ImbalanceOfPartitions(fixed, length.warm_up()), 0));
     if (trainers == kSeriesTrainers || quick) AddSeries(moving, length, &lines);
   }
   return lines;

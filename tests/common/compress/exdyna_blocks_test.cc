@@ -122,9 +122,9 @@ TEST(ExDynaBlocks, StayWhereThereIsNothingToBalance) {
   blocks.Rebalance(Numbers{400, 250, 250, 100});  // a ramp: its middle is no neighbour with less
   blocks.Rebalance(Numbers{-9, -9, -1, -1});
   EXPECT_EQ(blocks, fresh);
-  ExDynaBlocks compared(1'000'000, 4, {.compare_neighbours = true});
-  compared.Rebalance(Numbers{400, 250, 250, 100});
-  EXPECT_EQ(BlocksOf(compared), (Numbers{255, 257, 255, 257}));
+  ExDynaBlocks evened(1'000'000, 4, {.even_sums = true});
+  evened.Rebalance(Numbers{400, 250, 250, 100});
+  EXPECT_EQ(BlocksOf(evened), (Numbers{255, 256, 256, 257}));
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   blocks.Rebalance(Numbers{kMost, kMost, kMost, kMost});
   EXPECT_EQ(blocks, fresh);
@@ -136,7 +136,7 @@ TEST(ExDynaBlocks, LeaveAPartitionAQuarterOfItsShare) {
   ExDynaBlocks blocks(1'000'000, 4);
   for (int i = 0; i < 1000; ++i) blocks.Rebalance(Numbers{900, 0, 0, 100});
   EXPECT_EQ(BlocksOf(blocks).front(), 64);
-  ExDynaBlocks all(1'000'000, 4, {.compare_neighbours = true});
+  ExDynaBlocks all(1'000'000, 4, {.even_sums = true});
   for (int i = 0; i < 1000; ++i) all.Rebalance(Numbers{900, 0, 0, 100});
   EXPECT_EQ(BlocksOf(all).front(), 1) << "or all but one";
   ExDynaBlocks few(64, 2, {.alignment = 8});  // 8 blocks; a quarter of 4 is 1
@@ -187,8 +187,7 @@ TEST(ExDynaBlocks, CoverEveryElementOnceWhateverTheCounts) {
       for (int64_t& count : counts) count = static_cast<int64_t>(random.NextBelow(1000));
       blocks.Rebalance(counts);
       replayed.Rebalance(counts);
-      ExpectWhole(blocks, fresh, elements,
-                  options.compare_neighbours ? 1024 : 4 * std::ssize(fresh));
+      ExpectWhole(blocks, fresh, elements, options.even_sums ? 1024 : 4 * std::ssize(fresh));
     }
     ASSERT_EQ(blocks, replayed);
     if (HasFailure()) return;
