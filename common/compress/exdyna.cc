@@ -12,8 +12,11 @@
 //   own elements, and the threshold of the next step is the mean of those. The same again in steps
 //   1, 2, 4, ... 1024: what is kept grows meanwhile, and half a percent a step would take hundreds
 //   of steps to follow, in which twice the target is sent. So long corrections are larger, too.
-// - With `band: SYMMETRIC` what steps so far sent beyond the target counts in: their counts have a
-//   long tail, and a threshold that is as often too low as too high sends too much on average.
+// - With `band: SYMMETRIC` what steps so far sent beyond the target counts in. Counts of a step
+// have
+//   a long tail, and a threshold that is as often too low as too high sends too much on average.
+// - Boundaries of partitions go where what all partitions before them have is even, and a partition
+//   keeps one block (exdyna_blocks.h), unless `literal_partitions` is set.
 // - Who joins has the threshold and the partitions of the others after one step; when the number of
 //   trainers changes partitions begin anew. Of a trainer that is gone before it told its count the
 //   mean of the others is taken.
