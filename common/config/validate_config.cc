@@ -256,6 +256,12 @@ std::vector<std::string> ValidateEmbedded(const v1::Config& config) {
   };
   require_f32("cluster.answer_values", config.cluster().answer_values());
   require_f32("cluster.row_values", config.cluster().row_values());
+  const v1::ScheduleConfig& schedule = config.schedule();
+  if (!schedule.has_single() && schedule.kind_case() != v1::ScheduleConfig::KIND_NOT_SET) {
+    violations.Add("schedule",
+                   "says how layers leave for servers and there are none; give --servers, or "
+                   "remove it");
+  }
   if (config.consistency().has_sync()) {
     violations.Add("consistency.sync",
                    "rounds are what servers make of several trainers' pushes and there are none; "

@@ -68,6 +68,8 @@ std::string CostsInWords(const v1::SchedulePlanReport& plan) {
       Format("%.2f", plan.sending_slowdown()), " while something is sent");
 }
 
-std::string Milliseconds(double seconds) { return Format("%.3g ms", seconds * 1e3); }
+std::string Milliseconds(double seconds) {
+  return seconds < 1 ? Format("%.3g ms", seconds * 1e3) : Format("%.0f ms", seconds * 1e3);
+}
 
 }  // namespace weir::worker

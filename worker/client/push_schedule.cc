@@ -17,9 +17,7 @@ namespace {
 // 0: it looks at no times.
 size_t MeasuredSteps(const v1::ScheduleConfig& schedule) {
   if (schedule.has_omgs()) return static_cast<size_t>(schedule.omgs().measured_steps());
-  if (schedule.has_omgs_greedy())
-    return static_cast<size_t>(schedule.omgs_greedy().measured_steps());
-  return 0;
+  return static_cast<size_t>(schedule.omgs_greedy().measured_steps());
 }
 
 // Why all layers leave together, whatever the config says; empty: they need not.
@@ -30,7 +28,7 @@ std::string WhyTogether(const schedule::Costs& layers, bool is_whole_model,
   if (!device.is_host()) return StrCat("they are on ", device.name());
   if (layers.layers.size() < 2) return "there are no two of them";
   if (std::ranges::none_of(layers.layers, leaves)) {
-    return "their policies agree with other trainers on what is sent";
+    return "their policies choose from all of them at once";
   }
   return "";
 }
@@ -143,6 +141,13 @@ void PushSchedule::GiveUp() {
   if (plan_ == nullptr) plan_ = immediate_;
   SetPhase(Phase::kIsDone);
   measures_ = false;
+}
+
+PushSchedule::~PushSchedule() {
+  if (!measures() || plan_ != nullptr) return;
+  LOG(WARNING) << "`schedule`: the run was over before there was a plan; of either kind of steps "
+               << measured_.count() << " were measured, of " << measured_steps_
+               << " (measured_steps)";
 }
 
 Status PushSchedule::MakePlan(ServerLink* link) {

@@ -34,6 +34,9 @@ class PushSchedule {
   PushSchedule(const v1::Config& config, const ModelLayout& layout, const StageSpec& stage,
                bool is_whole_model, const device::Device& device, const StepEncoder& encoder);
 
+  // Tells where a run was over before there was a plan.
+  ~PushSchedule();
+
   // Whether threads await the answers of their pushes, from now on.
   void SetWaits(bool waits);
 

@@ -37,5 +37,11 @@ TEST(ScheduleSection, MistakesAreTold) {
               ElementsAre(HasSubstr("schedule: update.dense.clip_norm needs all gradients")));
 }
 
+TEST(ScheduleSection, NeedsServers) {
+  EXPECT_THAT(ValidateEmbedded(WithSection("schedule { omgs {} }")),
+              ElementsAre(HasSubstr("schedule: says how layers leave")));
+  EXPECT_THAT(ValidateEmbedded(WithSection("schedule { single {} }")), IsEmpty());
+}
+
 }  // namespace
 }  // namespace weir::config
