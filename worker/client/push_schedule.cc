@@ -115,7 +115,7 @@ Status PushSchedule::End(std::optional<MeasuredPush> push, ServerLink* link) {
 // True for one push, until it is all done again.
 bool PushSchedule::IsComplete(std::optional<MeasuredPush> push) {
   std::lock_guard lock(mutex_);
-  if (++pushes_ > kPatience * measured_steps_) GiveUp();
+  if (phase_ <= Phase::kMeasures && ++pushes_ > kPatience * measured_steps_) GiveUp();
   if (!push || !push->follows_its_kind) return false;
   switch (phase_) {
     case Phase::kWarmsUp:
@@ -128,7 +128,7 @@ bool PushSchedule::IsComplete(std::optional<MeasuredPush> push) {
       return true;
     case Phase::kChecks:
       Check(push->seconds_since_push);
-      return false;
+      [[fallthrough]];
     default:
       return false;
   }
@@ -146,14 +146,14 @@ void PushSchedule::GiveUp() {
 PushSchedule::~PushSchedule() {
   if (!measures() || plan_ != nullptr) return;
   LOG(WARNING) << "`schedule`: the run was over before there was a plan; of either kind of steps "
-               << measured_.count() << " were measured, of " << measured_steps_
-               << " (measured_steps)";
+               << measured_.count() << " were measured, of measured_steps: " << measured_steps_;
 }
 
 Status PushSchedule::MakePlan(ServerLink* link) {
   std::vector<int64_t> bytes;
   {
     std::lock_guard lock(mutex_);
+    if (phase_ != Phase::kPlans) return OkStatus();  // it is all done again
     bytes = measured_.LayerBytes();
   }
   WEIR_ASSIGN_OR_RETURN(const auto messages, MeasureMessages(bytes, link));
@@ -161,6 +161,7 @@ Status PushSchedule::MakePlan(ServerLink* link) {
   schedule::Objective objective{};
   {
     std::lock_guard lock(mutex_);
+    if (phase_ != Phase::kPlans) return OkStatus();
     objective = objective_;
     costs = measured_.Fit(schedule::FitMedians(messages), objective);
   }
