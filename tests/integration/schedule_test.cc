@@ -35,7 +35,7 @@ ClusterOptions OnABadNetwork(ClusterOptions options) {
   return options;
 }
 
-const ClusterOptions kTwoOfEach{.servers = 2, .trainers = 2, .threads = 1, .faults = {}};
+ClusterOptions TwoOfEach() { return {.servers = 2, .trainers = 2, .threads = 1, .faults = {}}; }
 
 struct ScheduleOnNetwork {
   const char* schedule;
@@ -43,12 +43,12 @@ struct ScheduleOnNetwork {
 };
 
 std::vector<ScheduleOnNetwork> SchedulesOnNetworks() {
-  const ClusterOptions bad = OnABadNetwork(kTwoOfEach);
-  return {{"immediate {}", kTwoOfEach},
+  const ClusterOptions bad = OnABadNetwork(TwoOfEach());
+  return {{"immediate {}", TwoOfEach()},
           {"immediate {}", bad},
-          {"by_bytes { bytes: 2000 }", kTwoOfEach},
-          {"omgs_greedy { measured_steps: 2 }", kTwoOfEach},
-          {"omgs { measured_steps: 2 }", kTwoOfEach},
+          {"by_bytes { bytes: 2000 }", TwoOfEach()},
+          {"omgs_greedy { measured_steps: 2 }", TwoOfEach()},
+          {"omgs { measured_steps: 2 }", TwoOfEach()},
           {"omgs { measured_steps: 2 }", bad}};
 }
 
@@ -58,7 +58,7 @@ TEST(Schedule, EveryOneTrainsTheSame) {
       "consistency { sync { trainers: 2 } } cluster { answer_timeout_ms: 8000 }";
   for (const char* policy : {"", kDct}) {
     SCOPED_TRACE(policy);
-    const ScheduledRun single = RunScheduled({rounds, policy}, kTwoOfEach);
+    const ScheduledRun single = RunScheduled({rounds, policy}, TwoOfEach());
     for (const auto& [schedule, network] : SchedulesOnNetworks()) {
       SCOPED_TRACE(schedule);
       const ScheduledRun other =
@@ -77,7 +77,7 @@ std::string OmgsOf(int measured_steps) {
 TEST(Schedule, WhatGoesByTimesReportsItsPlanAndHowItCameOut) {
   for (const char* mode : {"consistency { sync { trainers: 2 } }", "cluster { window: 4 }"}) {
     SCOPED_TRACE(mode);
-    const ScheduledRun run = RunScheduled({mode, OmgsOf(2)}, kTwoOfEach);
+    const ScheduledRun run = RunScheduled({mode, OmgsOf(2)}, TwoOfEach());
     const v1::SchedulePlanReport& plan = run.report.total().schedule_plan();
     EXPECT_EQ(plan.schedule(), "omgs");
     int layers = 0;

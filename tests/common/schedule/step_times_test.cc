@@ -13,9 +13,9 @@ constexpr int64_t kCounts[] = {100, 4000, 0, 900};
 constexpr double kBackward[] = {0, 2, 0.5, 3};
 constexpr double kForward = 7;
 constexpr Line kSelection{.base_seconds = 0.25, .each_seconds = 0.001};
-const MessageTimes kMessages{.of_bytes = {.base_seconds = 0.5, .each_seconds = 0.0625},
-                             .bytes_per_element = 0.02,
-                             .fixed_bytes = 16};
+constexpr MessageTimes kMessages{.of_bytes = {.base_seconds = 0.5, .each_seconds = 0.0625},
+                                 .bytes_per_element = 0.02,
+                                 .fixed_bytes = 16};
 
 Costs TrueCosts(double slowdown) {
   Costs costs;

@@ -1,4 +1,5 @@
 // What rows of a card did at rest: the same as on the host.
+#include <array>
 #include <vector>
 
 #include "common/kernels/rest.h"
@@ -7,10 +8,13 @@
 namespace weir::gpu {
 namespace {
 
-const std::vector<kernels::Rest> kRests = {
-    {}, {0.25f, 0.5f, 1.5f, 0.75f, 0.875f}, {0, 2, 1, 0, 1}, {0.5f, 0, 1, 1, 1}};
+const std::vector<kernels::Rest>& Rests() {
+  static const std::vector<kernels::Rest> rests = {
+      {}, {0.25f, 0.5f, 1.5f, 0.75f, 0.875f}, {0, 2, 1, 0, 1}, {0.5f, 0, 1, 1, 1}};
+  return rests;
+}
 
-const std::vector<uint32_t> kNumbers = {3, 19, 0, 7};
+constexpr std::array<uint32_t, 4> kNumbers = {3, 19, 0, 7};
 
 // Rows of two moments at most, as their rule has.
 struct RestedRows {
@@ -31,7 +35,7 @@ struct RestedRows {
   std::vector<float> CatchAll(const UpdateStep& step) {
     std::vector<float> caught;
     for (size_t i = 0; i < kNumbers.size(); ++i) {
-      Catch(step, kRests[i], kNumbers[i]);
+      Catch(step, Rests()[i], kNumbers[i]);
       const auto row = values.begin() + static_cast<ptrdiff_t>(kNumbers[i] * kDimension);
       caught.insert(caught.end(), row, row + kDimension);
     }
@@ -47,8 +51,8 @@ TEST(RestsOnACard, RowsAreReadAndChangedByThem) {
     OnCard([&](const Bench& bench) {
       RestedRows rows(rule);
       const auto values = bench.Put(rows.values), state = bench.Put(rows.state);
-      const auto of_numbers = bench.Put(kNumbers);
-      const auto rests = bench.Put(kRests);
+      const auto of_numbers = bench.Put(std::vector<uint32_t>(kNumbers.begin(), kNumbers.end()));
+      const auto rests = bench.Put(Rests());
       const auto read = bench.Put(std::vector<float>(kNumbers.size() * kDimension));
       const kernels::StoredRows stored{values.data(), state.data(), nullptr, kDimension,
                                        static_cast<int64_t>(rows.width)};

@@ -10,7 +10,8 @@ namespace {
 
 using testing::ElementsAre;
 
-const std::vector<schedule::Layer> kTwoLayers = {{0, 100}, {0, 300}};
+std::vector<schedule::Layer> TwoLayers() { return {{0, 100}, {0, 300}}; }
+
 constexpr size_t kLayerBytes[] = {600, 400}, kRowBytes[] = {50, 30};
 
 // Of a step that takes 10 s, of which each layer's backward pass takes one.
@@ -33,7 +34,7 @@ constexpr schedule::Line kLine{.base_seconds = 0.5, .each_seconds = 0.001};
 
 // 800 bytes of 400 elements; 200 that agree and 80 of rows leave at the end.
 TEST(MeasuredPushes, BytesThatAgreeAreNoneOfTheElements) {
-  MeasuredPushes pushes(kTwoLayers);
+  MeasuredPushes pushes(TwoLayers());
   AddBothKinds(&pushes);
   EXPECT_THAT(pushes.LayerBytes(), ElementsAre(600, 400));
   const schedule::Costs costs = pushes.Fit(kLine, schedule::Objective::kStep);
@@ -44,7 +45,7 @@ TEST(MeasuredPushes, BytesThatAgreeAreNoneOfTheElements) {
 }
 
 TEST(MeasuredPushes, ThreadsThatDoNotWaitShareTheConnections) {
-  MeasuredPushes pushes(kTwoLayers);
+  MeasuredPushes pushes(TwoLayers());
   AddBothKinds(&pushes);
   std::jthread([&] { AddBothKinds(&pushes); }).join();
   EXPECT_EQ(pushes.count(), 2u);
