@@ -253,7 +253,7 @@ class Trainer::Thread {
   std::deque<std::unique_ptr<Prepared>> prepared_;
   const Prepared* begun_ = nullptr;  // before its turn
   ReadMark mark_;                    // of the step that was begun last
-  StepTimes times_;                  // of the step at hand
+  StepSeconds times_;                // of the step at hand
   double step_begin_ = 0;
   bool trained_ = false;  // the chunk before
   std::vector<std::unique_ptr<Prepared>> spare_;

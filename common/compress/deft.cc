@@ -14,8 +14,8 @@
 // - A piece of which all is sent is in a bin like any other (the paper). In the code it is in none:
 //   everybody sends it whole, as the leader says. Here the leader's word is of the step before,
 //   when what is now sent was not yet; and everybody would have to propose it.
-// - What a step sent beyond the target the next one does not deal out, unless they are dealt once
-//   as in the paper. Whoever comes to a piece has not selected from it for longest, and has the
+// - What a step sent beyond the target, the next one deals out less, but for `dealing: ONCE`, which
+//   is the paper's. Whoever comes to a piece has not selected from it for longest, and has the
 //   largest norm there: so up to 3 % more would be sent than is wanted.
 // - A trainer that agrees with nobody packs by its own norms in each step, and goes from bin to
 //   bin. It deals out the target times the number of trainers, so its bin sends about the target.

@@ -17,8 +17,8 @@ constexpr size_t kBuckets = size_t{1} << (31 - kBucketShift);
 // Neighbours count in different tables: one counter, increased in every step, would wait for
 // itself.
 constexpr size_t kTables = 4;
-// Of so many, sorting takes less than clearing and adding up tables.
-constexpr size_t kFewToSort = 256;
+// Of so many, looking at all takes less than clearing and adding up tables.
+constexpr size_t kFewMagnitudes = 256;
 
 size_t BucketOf(float magnitude) { return std::bit_cast<uint32_t>(magnitude) >> kBucketShift; }
 
@@ -59,7 +59,7 @@ float KthOf(std::span<float> magnitudes, size_t k) {
 
 float KthLargest(std::span<float> magnitudes, size_t k) {
   CHECK(k >= 1 && k <= magnitudes.size()) << k << " of " << magnitudes.size();
-  if (magnitudes.size() <= kFewToSort) return KthOf(magnitudes, k);
+  if (magnitudes.size() <= kFewMagnitudes) return KthOf(magnitudes, k);
   const Counts counts = CountBuckets(magnitudes);
   size_t bucket = kBuckets - 1;
   for (; counts[bucket] < k; --bucket) k -= counts[bucket];

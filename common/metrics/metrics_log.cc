@@ -63,7 +63,7 @@ Json SplitsJson(const v1::WorkerReport& total) {
   return splits;
 }
 
-Json StagesTimeJson(const v1::WorkerReport& total, const v1::WorkerReport& last) {
+Json SecondsSinceJson(const v1::WorkerReport& total, const v1::WorkerReport& last) {
   std::unordered_map<std::string, double> before;
   for (const v1::StageTime& time : last.stage_times()) before[time.name()] = time.seconds();
   Json times = Json::object();
@@ -136,7 +136,7 @@ Status MetricsLog::WriteTrain(double seconds, const v1::WorkerReport& total,
       {"bytes", BytesJson(total)},
       {"layers", LayersJson(total, last_)},
       {"splits", SplitsJson(total)},
-      {"stages_time", StagesTimeJson(total, last_)},
+      {"stages_time", SecondsSinceJson(total, last_)},
   };
   last_seconds_ = seconds;
   last_ = total;

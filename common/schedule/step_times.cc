@@ -47,7 +47,7 @@ void StepTimes::Add(MeasuredStep step) {
   CHECK_EQ(step.layer_seconds.size(), element_counts_.size());
   Kind& kind = step.is_single ? single_ : separate_;
   ++kind.steps;
-  kind.seconds.push_back(step.seconds);
+  if (step.is_single) single_seconds_.push_back(step.seconds);
   for (size_t i = 0; i < element_counts_.size(); ++i) {
     kind.layer_seconds[i].push_back(step.layer_seconds[i]);
   }
@@ -78,7 +78,7 @@ double StepTimes::ForwardSeconds(const Costs& costs, Objective objective) const 
   // A step that does not wait loses a part of what messages take, which its seconds have as well.
   const double messages = all.message_seconds + costs.fixed_message_seconds;
   known += objective == Objective::kStep ? messages : (1 - 1 / costs.sending_slowdown) * messages;
-  return std::max(0.0, TypicalSeconds(single_.seconds, objective) - known);
+  return std::max(0.0, TypicalSeconds(single_seconds_, objective) - known);
 }
 
 Costs StepTimes::Fit(const MessageTimes& messages, Objective objective) const {

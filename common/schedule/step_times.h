@@ -57,7 +57,6 @@ class StepTimes {
  private:
   struct Kind {
     size_t steps = 0;
-    std::vector<double> seconds;                     // of steps
     std::vector<std::vector<double>> layer_seconds;  // [layer]
   };
   std::vector<double> LayerSeconds(const Kind& kind) const;
@@ -66,6 +65,7 @@ class StepTimes {
 
   std::vector<int64_t> element_counts_;
   Kind single_, separate_;
+  std::vector<double> single_seconds_;  // of steps
   std::vector<Measurement> selections_;
 };
 

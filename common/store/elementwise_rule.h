@@ -169,33 +169,27 @@ class ElementwiseRule : public UpdateRule {
 
   void CatchUp(std::span<float> out, std::span<const float> state, uint64_t step) const override {
     if (!rests_) return;
-    step = Own(step);
     const size_t size = out.size();
-    float last_memory = state[Kernel::kMoments * size];
-    const uint64_t count = LastStep(&last_memory).RestsBefore(step + 1);
-    if (count == 0) return;
-    const Rest rest = rests_->Between(step - count, step);
+    const std::optional<Rest> rest = RestUntil(step, state[Kernel::kMoments * size]);
+    if (!rest) return;
     for (size_t i = 0; i < size; ++i) {
       float m = Kernel::kMoments > 0 ? state[i] : 0;
       float v = Kernel::kMoments > 1 ? state[size + i] : 0;
-      kernel_.Catch(rest, out[i], &m, &v);
+      kernel_.Catch(*rest, out[i], &m, &v);
     }
   }
 
   void SettleRow(std::span<float> row, std::span<float> state, uint64_t step) const override {
     if (!rests_) return;
-    step = Own(step);
-    LastStep last(state.data() + Kernel::kMoments * row.size());
-    const uint64_t count = last.RestsBefore(step + 1);
-    if (count == 0) return;
-    CatchAll(rests_->Between(step - count, step), row.data(), state.data(), row.size());
-    last.MoveTo(step);
+    float* const last = state.data() + Kernel::kMoments * row.size();
+    const std::optional<Rest> rest = RestUntil(step, *last);
+    if (!rest) return;
+    CatchAll(*rest, row.data(), state.data(), row.size());
+    LastStep(last).MoveTo(Own(step));
   }
 
   kernels::Rest RestToRead(float last, uint64_t step) const override {
-    step = Own(step);
-    const uint64_t count = LastStep(&last).RestsBefore(step + 1);
-    return count == 0 ? Rest() : rests_->Between(step - count, step);
+    return RestUntil(step, last).value_or(Rest());
   }
 
   kernels::Rest RestToStep(float* last, uint64_t step) const override {
@@ -231,6 +225,14 @@ class ElementwiseRule : public UpdateRule {
   }
 
  private:
+  // What a row with this last step does until `step`, included; nothing if it did that.
+  std::optional<Rest> RestUntil(uint64_t step, float last) const {
+    step = Own(step);
+    const uint64_t count = LastStep(&last).RestsBefore(step + 1);
+    if (count == 0) return std::nullopt;
+    return rests_->Between(step - count, step);
+  }
+
   // Elements that every step moves need no step of their own.
   bool tracks_elements() const { return rests_ != nullptr && !dense_semantics_; }
 

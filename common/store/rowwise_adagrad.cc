@@ -58,11 +58,7 @@ class RowwiseAdagrad : public UpdateRule {
   }
 
   void CatchUp(std::span<float> out, std::span<const float> state, uint64_t step) const override {
-    if (!moves_at_rest()) return;
-    step = Own(step);
-    float last_memory = state[1];
-    const uint64_t count = LastStep(&last_memory).RestsBefore(step + 1);
-    Lose(rests_->Between(step - count, step).lost, out);
+    if (moves_at_rest()) Lose(RestToRead(state[1], step).lost, out);
   }
 
   void SettleRow(std::span<float> row, std::span<float> state, uint64_t step) const override {

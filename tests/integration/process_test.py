@@ -16,6 +16,8 @@ import time
 import unittest
 
 sys.dont_write_bytecode = True
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "measure"))
+import delaying_proxy  # noqa: E402
 from held_ports import free_addresses, free_ports  # noqa: E402
 from programs import BIN, ProgramTestCase  # noqa: E402
 
@@ -48,17 +50,11 @@ class CountingProxy:
 
     @staticmethod
     def pump(source, sink, count):
-        try:
-            while data := source.recv(1 << 16):
-                count[0] += len(data)
-                sink.sendall(data)
-        except OSError:
-            pass
-        for end in (source, sink):
-            try:
-                end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
+        def pass_on(data):
+            count[0] += len(data)
+            sink.sendall(data)
+
+        delaying_proxy.carry(source, sink, pass_on)
         source.close()
 
     def total(self):
@@ -104,6 +100,19 @@ def listens(address):
         return True
     except OSError:
         return False
+
+
+def is_connected(process, address):
+    """Whether the kernel has taken a connection of the process's; the other end may be stopped."""
+    try:
+        with os.scandir("/proc/%d/fd" % process.pid) as found:
+            files = {os.readlink(file.path) for file in found}
+    except FileNotFoundError:  # closed meanwhile
+        return False
+    port = ":%04X" % int(address.rsplit(":", 1)[1])
+    with open("/proc/net/tcp", encoding="ascii") as f:
+        rows = [line.split() for line in f][1:]
+    return any(row[2].endswith(port) and row[3] == "01" and "socket:[%s]" % row[9] in files for row in rows)
 
 
 class ProcessTest(ProgramTestCase):
@@ -1046,12 +1055,18 @@ class ProcessTest(ProgramTestCase):
         flags = ["--config=" + RUN, "--servers=" + self.servers(2),
                  "--override=model { bottom_widths: [65535, 1000, 8] } update { dense { sgd { learning_rate: 0.1 } } }"]
         servers = [self.start("weir-server", *flags, "--shard=%d" % shard) for shard in range(2)]
-        # Who comes before a server listens tries again after a while, and it might have loaded by then.
-        for address in flags[1].removeprefix("--servers=").split(","):
+        # Who comes before a server listens tries again after a while, and it might have loaded by then;
+        # so might one that goes on while a worker starts on a busy machine.
+        addresses = flags[1].removeprefix("--servers=").split(",")
+        for server, address in zip(servers, addresses):
             self.until(lambda address=address: listens(address))
+            server.send_signal(signal.SIGSTOP)
         with open(self.path("log"), "wb") as log:
             worker = subprocess.Popen([os.path.join(BIN, "weir-worker"), *flags], stdout=log, stderr=log)
         self.children.append(worker)
+        self.until(lambda: is_connected(worker, addresses[0]))
+        for server in servers:
+            server.send_signal(signal.SIGCONT)
 
         def said():
             with open(self.path("log"), encoding="utf-8") as f:
@@ -1059,7 +1074,7 @@ class ProcessTest(ProgramTestCase):
         self.until(lambda: "is loading, " in said(), said=said)
         servers[1].send_signal(signal.SIGINT)
         self.end(servers[1], 130, timeout=10)
-        self.end(servers[0], 1, "server 1 at %s was stopped" % flags[1].split(",")[1], timeout=10)
+        self.end(servers[0], 1, "server 1 at %s was stopped" % addresses[1], timeout=10)
         self.assertEqual(worker.wait(timeout=20), 1)
         self.assertIn("was stopped", said())
 

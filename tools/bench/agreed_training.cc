@@ -153,9 +153,7 @@ double AgreedTraining::ResidualNorm() const {
   for (const Trainer& trainer : trainers_) {
     double squares = 0;
     for (compress::Residual* const residual : trainer.residuals) {
-      residual->ForEachStripe([&](int64_t, std::span<float> values) {
-        for (const float value : values) squares += double{value} * double{value};
-      });
+      squares += std::pow(residual->Norm(), 2);
     }
     sum += std::sqrt(squares);
   }

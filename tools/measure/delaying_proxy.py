@@ -68,12 +68,21 @@ def joined(pieces):
 def pump(source, sink, delay_s):
     """One direction of a connection, until either side ends it."""
     frames = Frames()
+
+    def pass_on(chunk):
+        for piece, begins_message in frames.split(chunk):
+            if begins_message:
+                time.sleep(delay_s)
+            sink.sendall(piece)
+
+    carry(source, sink, pass_on)
+
+
+def carry(source, sink, pass_on):
+    """Gives pass_on what source has to say, until it or the sink ends."""
     try:
         while chunk := source.recv(CHUNK_BYTES):
-            for piece, begins_message in frames.split(chunk):
-                if begins_message:
-                    time.sleep(delay_s)
-                sink.sendall(piece)
+            pass_on(chunk)
     except OSError:
         pass
     for end in (source, sink):

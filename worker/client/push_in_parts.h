@@ -39,7 +39,7 @@ class PushInParts final : public BegunPush {
   uint32_t first_gone() const { return dense_.first_gone; }
   // Why a part did not.
   const Status& status() const { return status_; }
-  // Once the rest has been selected: how long what took.
+  // Once the rest has been selected: the times of the step's layers and selections.
   schedule::MeasuredStep TakeTimes();
 
  private:

@@ -79,10 +79,10 @@ class ServerClient : public ParameterClient {
   Status SavePolicyStates(const std::string& folder) const;
 
  private:
-  Result<uint64_t> Push(const StepGradients& step, PushTimes* times);
+  Result<uint64_t> Push(const StepGradients& step, PushSeconds* times);
   // A step without a push.
   Result<uint64_t> Keep(const StepGradients& step, const StepEncoder::Dense& dense,
-                        PushTimes* times);
+                        PushSeconds* times);
   Result<StepEncoder::Dense> DenseOf(const StepGradients& step) const;
   // Not submitted yet.
   std::unique_ptr<ServerPull> MakePull(const data::Batch& batch, bool read_only);
@@ -92,13 +92,13 @@ class ServerClient : public ParameterClient {
     std::shared_ptr<const AgreedPieces> agreed;  // null: nobody was asked
   };
   Result<Encoded> Encode(const StepGradients& step, const StepEncoder::Dense& dense,
-                         PushTimes* times);
+                         PushSeconds* times);
   Result<Encoded> EncodeAgreed(const StepGradients& step, const StepEncoder::Dense& dense,
-                               PushTimes* times);
+                               PushSeconds* times);
   Result<std::vector<Body>> Propose(const StepEncoder::Dense& dense, const compress::Turn& turn,
-                                    v1::Proposal* header, PushTimes* times);
+                                    v1::Proposal* header, PushSeconds* times);
   Result<ServerLink::Agreed> Agree(v1::Proposal proposal, std::vector<Body> proposed,
-                                   PushTimes* times);
+                                   PushSeconds* times);
   uint64_t Send(const StepGradients& step, Encoded encoded);
   Status Measure(PushInParts* begun);  // the thread's push, which has just left
   void CountDense(const data::Batch& batch, bool is_step);

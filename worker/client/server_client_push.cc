@@ -44,14 +44,14 @@ std::unique_ptr<BegunPush> ServerClient::BeginPush(const StepGradients& step) {
 }
 
 Result<uint64_t> ServerClient::Push(const StepGradients& step) {
-  PushTimes times;
+  PushSeconds times;
   const auto sequence = Push(step, &times);
   times.Add(ThreadScratch().layer.times.Take());
   if (step.times != nullptr) step.times->Add(times);
   return sequence;
 }
 
-Result<uint64_t> ServerClient::Push(const StepGradients& step, PushTimes* times) {
+Result<uint64_t> ServerClient::Push(const StepGradients& step, PushSeconds* times) {
   WEIR_ASSIGN_OR_RETURN(StepEncoder::Dense dense, DenseOf(step));
   CountDense(*step.batch, true);
   auto* const begun = static_cast<PushInParts*>(step.begun);
@@ -91,7 +91,7 @@ Status ServerClient::Measure(PushInParts* begun) {
 }
 
 Result<uint64_t> ServerClient::Keep(const StepGradients& step, const StepEncoder::Dense& dense,
-                                    PushTimes* times) {
+                                    PushSeconds* times) {
   {
     const Timed timed(&times->select);
     const BatchRows rows{step.rows, step.row_squares};
@@ -104,7 +104,7 @@ Result<uint64_t> ServerClient::Keep(const StepGradients& step, const StepEncoder
 
 Result<ServerClient::Encoded> ServerClient::Encode(const StepGradients& step,
                                                    const StepEncoder::Dense& dense,
-                                                   PushTimes* times) {
+                                                   PushSeconds* times) {
   if (encoder_.agrees() && step.round.number > 0) return EncodeAgreed(step, dense, times);
   const BatchRows rows{step.rows, step.row_squares};
   Encoded encoded;
@@ -115,7 +115,7 @@ Result<ServerClient::Encoded> ServerClient::Encode(const StepGradients& step,
 
 Result<ServerClient::Encoded> ServerClient::EncodeAgreed(const StepGradients& step,
                                                          const StepEncoder::Dense& dense,
-                                                         PushTimes* times) {
+                                                         PushSeconds* times) {
   const std::span<const uint32_t> members = step.round.members;
   const auto rank = std::ranges::lower_bound(members, trainer()) - members.begin();
   const compress::Turn turn{.step = step.round.number,
@@ -140,13 +140,13 @@ Result<ServerClient::Encoded> ServerClient::EncodeAgreed(const StepGradients& st
 
 Result<std::vector<Body>> ServerClient::Propose(const StepEncoder::Dense& dense,
                                                 const compress::Turn& turn, v1::Proposal* header,
-                                                PushTimes* times) {
+                                                PushSeconds* times) {
   const Timed timed(&times->select);
   return encoder_.Propose(dense, turn, header);
 }
 
 Result<ServerLink::Agreed> ServerClient::Agree(v1::Proposal proposal, std::vector<Body> proposed,
-                                               PushTimes* times) {
+                                               PushSeconds* times) {
   const Timed timed(&times->waiting);
   return link_.Propose(std::move(proposal), std::move(proposed));
 }

@@ -59,7 +59,7 @@ struct StepGradients {
   uint64_t lease = 0;
   uint64_t offset = 0;  // rows of the lease that are finished
   RoundOfPush round;
-  PushTimes* times = nullptr;  // if not null: where the push's time goes is added
+  PushSeconds* times = nullptr;  // if not null: where the push's time goes is added
   // Called while the push is made, on a device with memory of its own: nobody reads `dense` there
   // any more, and the stream is free. Not where a step goes without a push.
   std::function<void()> once_taken = {};

@@ -58,13 +58,13 @@ Status EmbeddedClient::AwaitRowsOnDevice(RowPull* pull, device::Stream& stream,
 
 Result<uint64_t> EmbeddedClient::Push(const StepGradients& step) {
   WEIR_RETURN_IF_ERROR(failure());
-  PushTimes unasked;
+  PushSeconds unasked;
   WEIR_RETURN_IF_ERROR(Apply(step, step.times == nullptr ? &unasked : step.times));
   if (step.next != nullptr) step.next->pull = PullRows(step.next->batch, false);
   return uint64_t{0};
 }
 
-Status EmbeddedClient::Apply(const StepGradients& step, PushTimes* times) {
+Status EmbeddedClient::Apply(const StepGradients& step, PushSeconds* times) {
   const Timed timed(&times->update);
   const uint64_t number = ++step_;
   WEIR_RETURN_IF_ERROR(dense_->Apply(step.stream, step.dense, number));

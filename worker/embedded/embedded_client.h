@@ -58,7 +58,7 @@ class EmbeddedClient : public ParameterClient {
 
  private:
   Status failure() const;
-  Status Apply(const StepGradients& step, PushTimes* times);
+  Status Apply(const StepGradients& step, PushSeconds* times);
   Status AwaitSteps();
 
   const v1::Config& config_;

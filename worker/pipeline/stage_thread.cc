@@ -303,7 +303,7 @@ Status StageThread::Push(std::unique_ptr<StageBatch> batch, double logloss_sum) 
   StepGradients step;
   step.mark = batch->mark;
   step.batch = &batch->batch;
-  PushTimes times;
+  PushSeconds times;
   step.times = &times;
   ChunkWork* const chunk = math_.is_first() ? batch->chunk.get() : nullptr;
   WEIR_ASSIGN_OR_RETURN(const uint64_t sequence,

@@ -17,14 +17,14 @@
 namespace weir::worker {
 
 // Seconds.
-struct PushTimes {
+struct PushSeconds {
   double select = 0;   // taking gradients in, and deciding what of the dense ones leaves
   double encode = 0;   // writing that, and all that is done for rows
   double waiting = 0;  // for room in the window, and for agreement
   double update = 0;   // applying, of a client without servers
 
   double sum() const { return select + encode + waiting + update; }
-  void Add(const PushTimes& other) {
+  void Add(const PushSeconds& other) {
     select += other.select;
     encode += other.encode;
     waiting += other.waiting;
@@ -44,7 +44,7 @@ class EncodeTimes {
   // was writing.
   void Add(double layers, double rows, std::optional<double> writing);
   // Since they were taken last.
-  PushTimes Take() { return std::exchange(times_, {}); }
+  PushSeconds Take() { return std::exchange(times_, {}); }
 
   // Lives while a step is encoded, or a part of one that leaves alone.
   class Step {
@@ -75,7 +75,7 @@ class EncodeTimes {
   };
 
  private:
-  PushTimes times_;
+  PushSeconds times_;
   // Of all that was looked at closely.
   double close_layers_ = 0, close_writing_ = 0;
   // Of the step at hand.

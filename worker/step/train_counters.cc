@@ -38,7 +38,7 @@ void TrainCounters::AddDeviceIdle(double seconds) {
   device_idle_seconds_ += seconds;
 }
 
-void TrainCounters::AddTimes(const StepTimes& times) {
+void TrainCounters::AddTimes(const StepSeconds& times) {
   std::lock_guard lock(mutex_);
   times_.input += times.input;
   times_.rows += times.rows;

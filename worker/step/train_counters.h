@@ -20,12 +20,12 @@
 namespace weir::worker {
 
 // Of a step of the whole model on a CPU, in seconds. Each moment counts once.
-struct StepTimes {
+struct StepSeconds {
   double input = 0;  // waiting for rows to train
   double rows = 0;   // until the batch's embedding rows are there
   model::PassTimes passes;
   double answers = 0;  // waiting for what servers answer to the push
-  PushTimes push;
+  PushSeconds push;
   double other = 0;
 
   double sum() const {
@@ -43,7 +43,7 @@ class TrainCounters {
   // One a split; none changes nothing.
   void AddSplits(const std::vector<model::SplitCounts>& counts);
 
-  void AddTimes(const StepTimes& times);
+  void AddTimes(const StepSeconds& times);
   // The stream of a step had nothing to do for so long, since the step before.
   void AddDeviceIdle(double seconds);
 
@@ -58,7 +58,7 @@ class TrainCounters {
   uint64_t samples_ = 0;
   uint64_t steps_ = 0;
   double logloss_sum_ = 0;
-  StepTimes times_;
+  StepSeconds times_;
   double device_idle_seconds_ = 0;
   metrics::RunParts<3> parts_;  // samples, positive ones, logloss
   std::vector<model::SplitCounts> splits_;

@@ -12,12 +12,12 @@ TEST(EncodeTimes, ShareOutStepsAsThoseWereThatWereLookedAt) {
   EncodeTimes times;
   times.Add(10, 2, 4);
   times.Add(100, 3, std::nullopt);
-  const PushTimes first = times.Take();
+  const PushSeconds first = times.Take();
   EXPECT_DOUBLE_EQ(first.encode, 4 + 2 + 40 + 3);
   EXPECT_DOUBLE_EQ(first.select, 6 + 60);
   times.Add(10, 0, 0);
   times.Add(10, 0, std::nullopt);
-  const PushTimes second = times.Take();
+  const PushSeconds second = times.Take();
   EXPECT_DOUBLE_EQ(second.encode, 2 + 2) << "4 of 20, of both that were looked at";
   EXPECT_DOUBLE_EQ(second.select, 8 + 8);
   EXPECT_EQ(times.Take().sum(), 0);
@@ -47,13 +47,13 @@ TEST(EncodeTimes, RowsAreWrittenAlone) {
     const EncodeTimes::Rows rows(&times);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  const PushTimes taken = times.Take();
+  const PushSeconds taken = times.Take();
   EXPECT_GE(taken.encode, 0.02);
   EXPECT_LT(taken.select, taken.encode);
 }
 
-TEST(PushTimes, AreAddedUp) {
-  PushTimes times{.select = 1, .encode = 2, .waiting = 3, .update = 4};
+TEST(PushSeconds, AreAddedUp) {
+  PushSeconds times{.select = 1, .encode = 2, .waiting = 3, .update = 4};
   times.Add({.select = 10, .encode = 20, .waiting = 30, .update = 40});
   EXPECT_EQ(times.select, 11);
   EXPECT_EQ(times.sum(), 110);

@@ -581,27 +581,35 @@ double Distance(const TensorSpec& tensor, std::span<const float> a, std::span<co
   return std::sqrt(squares);
 }
 
+// A first step of two servers' layers, as it was received, and what is reported of it.
+struct ReportedStep {
+  explicit ReportedStep(const v1::Config& config) : layout(config, 2), receiver(layout) {
+    StepEncoder encoder(config, layout, 0);
+    StepEncoder::Scratch scratch;
+    receiver.Take(Encode(&encoder, dense, {}, {}, &scratch));
+    encoder.FillReport(&report);
+  }
+
+  const ModelLayout layout;
+  const std::vector<float> dense = FlatGradients(layout, 1);
+  Receiver receiver;
+  v1::WorkerReport report;
+};
+
 TEST(StepEncoder, ReportsHowMuchOfEachLayerHasNotBeenSent) {
   v1::Config config = DctConfig(0.9);
   v1::PolicyRule& rule = *config.mutable_compression()->add_layer();
   rule.set_match("bottom/0/bias");
   rule.mutable_none();
   config::FillDefaults(&config);
-  const ModelLayout layout(config, 2);
-  StepEncoder encoder(config, layout, 0);
-  StepEncoder::Scratch scratch;
-  Receiver receiver(layout);
-  const std::vector<float> dense = FlatGradients(layout, 1);
-  receiver.Take(Encode(&encoder, dense, {}, {}, &scratch));
-  v1::WorkerReport report;
-  encoder.FillReport(&report);
-  for (const TensorSpec& tensor : layout.tensors()) {
-    const v1::LayerReport& layer = report.layers(static_cast<int>(tensor.id));
+  const ReportedStep step(config);
+  for (const TensorSpec& tensor : step.layout.tensors()) {
+    const v1::LayerReport& layer = step.report.layers(static_cast<int>(tensor.id));
     EXPECT_EQ(layer.has_residual_norm(), tensor.name != "bottom/0/bias") << tensor.name;
-    const double missing = Distance(tensor, dense, receiver.dense);
+    const double missing = Distance(tensor, step.dense, step.receiver.dense);
     EXPECT_NEAR(layer.residual_norm(), missing, 1e-6) << tensor.name;
   }
-  EXPECT_GT(report.layers(0).residual_norm(), 0);
+  EXPECT_GT(step.report.layers(0).residual_norm(), 0);
 }
 
 TEST(StepEncoder, TellsAThreadWhereTheTimeOfItsStepWent) {
@@ -610,7 +618,7 @@ TEST(StepEncoder, TellsAThreadWhereTheTimeOfItsStepWent) {
   StepEncoder encoder(config, layout, 0);
   StepEncoder::Scratch scratch, other;
   Encode(&encoder, FlatGradients(layout, 1), {}, {}, &scratch);
-  const PushTimes times = scratch.layer.times.Take();
+  const PushSeconds times = scratch.layer.times.Take();
   EXPECT_GT(times.select, 0);
   EXPECT_GT(times.encode, 0);
   EXPECT_EQ(times.waiting + times.update, 0);
@@ -623,17 +631,11 @@ TEST(StepEncoder, ReportsWhatDrainsForgot) {
   v1::DctPolicy& dct = *config.mutable_compression()->mutable_default_()->mutable_dct();
   dct.set_drain(v1::DctPolicy::DISCARD);
   dct.set_drain_period(1);
-  const ModelLayout layout(config, 2);
-  StepEncoder encoder(config, layout, 0);
-  StepEncoder::Scratch scratch;
-  Receiver receiver(layout);
-  const std::vector<float> dense = FlatGradients(layout, 1);
-  receiver.Take(Encode(&encoder, dense, {}, {}, &scratch));
-  v1::WorkerReport report;
-  encoder.FillReport(&report);
+  const ReportedStep step(config);
   double missing = 0, reported = 0;
-  ForEachElement(layout, [&](size_t i) { missing += std::fabs(dense[i] - receiver.dense[i]); });
-  for (const v1::LayerReport& layer : report.layers()) reported += layer.discarded_l1();
+  ForEachElement(step.layout,
+                 [&](size_t i) { missing += std::fabs(step.dense[i] - step.receiver.dense[i]); });
+  for (const v1::LayerReport& layer : step.report.layers()) reported += layer.discarded_l1();
   EXPECT_GT(reported, 0);
   EXPECT_NEAR(reported, missing, 1e-9 * missing);
 }

@@ -40,11 +40,11 @@ TEST(TrainCounters, TellThePartsOfStepsThatThereWere) {
   const v1::PipelineConfig pipeline;
   TrainCounters counters(pipeline);
   EXPECT_EQ(TimesOf(counters), (std::map<std::string, double>()));
-  const StepTimes step{.rows = 1,
-                       .passes = {.forward = 2, .backward = 3},
-                       .answers = 4,
-                       .push = {.select = 5, .encode = 6, .waiting = 7},
-                       .other = 8};
+  const StepSeconds step{.rows = 1,
+                         .passes = {.forward = 2, .backward = 3},
+                         .answers = 4,
+                         .push = {.select = 5, .encode = 6, .waiting = 7},
+                         .other = 8};
   EXPECT_EQ(step.sum(), 36);
   counters.AddTimes(step);
   counters.AddTimes(step);
