@@ -22,14 +22,15 @@
 //
 // Each trainer reads all for the norms, which is one pass of multiplications, and then its bin.
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "common/base/strings.h"
 #include "common/compress/agreed_policy.h"
 #include "common/compress/deft_packing.h"
 #include "common/compress/deft_pieces.h"
@@ -37,7 +38,6 @@
 #include "common/compress/layer_ranges.h"
 #include "common/compress/policies.h"
 #include "common/compress/range_select.h"
-#include "common/compress/select_kernels.h"
 
 namespace weir::compress {
 namespace {
@@ -61,7 +61,8 @@ class DeftProposer : public Proposer {
     *proposal = {.indexes = LayerIndexes(residuals.size())};
     if (turn.world != world_) CutFor(turn.world);
     if (turn.step != next_step_) packing_ = std::nullopt;  // others may have another one by now
-    const std::vector<int64_t> counts = Deal(Norms(residuals), TargetOf(turn));
+    wanted_ = turn.agrees ? target_ : std::min(all_, target_ * int64_t{turn.world});
+    const std::vector<int64_t> counts = Deal(NormsOf(residuals, ranges_), wanted_ - surplus_);
     DeftPacking own = Pack(counts);
     proposal->word = TellDeftPacking(own);
     if (!turn.agrees) packing_ = std::move(own);
@@ -78,6 +79,15 @@ class DeftProposer : public Proposer {
 
   double threshold() const override { return threshold_; }
 
+  std::string Clamped() const override {
+    const int64_t pieces = std::ssize(pieces_);
+    if (wanted_ >= pieces) return {};
+    return StrCat("deft.sparsity: ", choices_.sparsity, " would send ", wanted_, " of ", all_,
+                  " elements, but each of the ", pieces, " pieces for ", world_,
+                  " trainers sends one at least, so ", pieces,
+                  " are sent; for less, leave small layers to another rule");
+  }
+
  private:
   // Without a packing: the next one is made of sizes.
   void CutFor(uint32_t world) {
@@ -91,28 +101,12 @@ class DeftProposer : public Proposer {
     packing_ = by_elements_ = std::nullopt;
   }
 
-  int64_t TargetOf(const Turn& turn) const {
-    return turn.agrees ? target_ - surplus_ : std::min(all_, target_ * int64_t{turn.world});
-  }
   // Within bounds: no later step makes good what lacked gradients, or room for so few.
   void CarryOver(uint64_t sent) {
     if (choices_.dealing == DeftDealing::kOnce) return;
     const auto usable = static_cast<int64_t>(std::min(sent, static_cast<uint64_t>(all_)));
     const int64_t most = target_ / 4;
     surplus_ = std::clamp(surplus_ + usable - target_, -most, most);
-  }
-
-  std::vector<double> Norms(std::span<Residual* const> residuals) const {
-    const SelectKernels& kernels = CpuSelectKernels();
-    std::vector<double> norms;
-    for (const LayerRange& range : ranges_) {
-      double squares = 0;
-      ForEachStripeIn(range, *residuals[range.layer], [&](int64_t, std::span<float> values) {
-        squares += kernels.sum_bucket(values).square_sum;
-      });
-      norms.push_back(std::sqrt(squares));
-    }
-    return norms;
   }
 
   std::vector<int64_t> Deal(const std::vector<double>& norms, int64_t target) const {
@@ -158,6 +152,7 @@ class DeftProposer : public Proposer {
   const int64_t all_;
   const int64_t target_;
   const DeftChoices choices_;
+  int64_t wanted_ = 0;  // elements of all bins together, in the last step
   // For so many trainers.
   uint32_t world_ = 0;
   std::vector<DeftPiece> pieces_;

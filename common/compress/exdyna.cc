@@ -13,8 +13,7 @@
 //   1, 2, 4, ... 1024: what is kept grows meanwhile, and half a percent a step would take hundreds
 //   of steps to follow, in which twice the target is sent. So long corrections are larger, too.
 // - With `band: SYMMETRIC` what steps so far sent beyond the target counts in. Counts of a step
-// have
-//   a long tail, and a threshold that is as often too low as too high sends too much on average.
+//   have a long tail, and a threshold that is as often too low as too high sends too much.
 // - Boundaries of partitions go where what all partitions before them have is even, and a partition
 //   keeps one block (exdyna_blocks.h), unless `literal_partitions` is set.
 // - Who joins has the threshold and the partitions of the others after one step; when the number of
@@ -28,8 +27,10 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "common/base/strings.h"
 #include "common/compress/agreed_policy.h"
 #include "common/compress/exdyna_state.h"
 #include "common/compress/kept_count.h"
@@ -48,6 +49,7 @@ class ExDynaProposer : public Proposer {
         whole_(WholeLayers(element_counts)),
         all_(ElementsOfAll(element_counts)),
         target_(options.target),
+        blocks_wanted_(options.blocks.block_count),
         state_(all_, options, threshold) {}
 
   void Propose(const Turn& turn, std::span<Residual* const> residuals,
@@ -74,6 +76,19 @@ class ExDynaProposer : public Proposer {
 
   double threshold() const override { return state_.threshold().value_or(0); }
 
+  std::string Clamped() const override {
+    const int64_t trainers = state_.blocks().partition_count();
+    const int64_t made = state_.blocks().block_count();
+    if (made < trainers) {
+      return StrCat("exdyna.blocks: ", all_, " elements make ", made, " blocks for ", trainers,
+                    " trainers, so in each step ", trainers - made,
+                    " of them select nothing; leave such small layers to another rule");
+    }
+    if (blocks_wanted_ >= trainers) return {};
+    return StrCat("exdyna.blocks: ", blocks_wanted_, " are fewer than ", trainers,
+                  " trainers, so there is one for each, and none moves; set it to 1024");
+  }
+
  private:
   // Nothing where all is 0.
   std::optional<double> Quantile(const Turn& turn, std::span<Residual* const> residuals) {
@@ -98,6 +113,7 @@ class ExDynaProposer : public Proposer {
   const std::vector<LayerRange> whole_;
   const int64_t all_;
   const int64_t target_;
+  const int64_t blocks_wanted_;
   ExDynaState state_;
   RangeSelect select_;
 };

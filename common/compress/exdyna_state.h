@@ -52,6 +52,7 @@ class ExDynaState {
   void Learn(const Turn& turn, const Agreement& agreement);
 
   std::optional<double> threshold() const { return threshold_; }
+  const ExDynaBlocks& blocks() const { return blocks_; }
   // Whether trainers tell quantiles in this step, because there is no threshold or it may be far
   // off: what is kept grows over the first steps, and the paper's correction is half a percent.
   bool renews(const Turn& turn) const;

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "common/base/bytes.h"
@@ -66,6 +67,10 @@ class Proposer {
 
   // The last threshold, for reports; 0 if there is none.
   virtual double threshold() const { return 0; }
+
+  // What the last Propose did in place of what the config asks for, which cannot be done for so
+  // many layers and trainers: a sentence for the log. Empty: nothing.
+  virtual std::string Clamped() const { return {}; }
 };
 
 }  // namespace weir::compress

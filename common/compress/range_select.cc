@@ -1,6 +1,7 @@
 #include "common/compress/range_select.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "common/compress/policy.h"
@@ -14,6 +15,21 @@ constexpr float kLoweredOfRanges = 0.9f;
 constexpr float kLeastOfRanges = std::numeric_limits<float>::denorm_min();
 
 }  // namespace
+
+std::vector<double> NormsOf(std::span<Residual* const> residuals,
+                            std::span<const LayerRange> ranges) {
+  const SelectKernels& kernels = CpuSelectKernels();
+  std::vector<double> norms;
+  norms.reserve(ranges.size());
+  for (const LayerRange& range : ranges) {
+    double squares = 0;
+    ForEachStripeIn(range, *residuals[range.layer], [&](int64_t, std::span<float> values) {
+      squares += kernels.sum_bucket(values).square_sum;
+    });
+    norms.push_back(std::sqrt(squares));
+  }
+  return norms;
+}
 
 void RangeSelect::Collect(std::span<Residual* const> residuals, std::span<const LayerRange> ranges,
                           float least) {

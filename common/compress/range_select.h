@@ -1,5 +1,5 @@
 // Selecting by magnitude over ranges of several layers' residuals together: the k largest, exactly,
-// or what reaches a threshold. Zeros and NaN are never selected.
+// or what reaches a threshold. Zeros and NaN are never selected. And norms of ranges.
 //
 // Place in the life of a batch: residual += gradient -> **select** -> propose.
 // Thread rule: thread-compatible; other threads may be at the residuals, stripe by stripe. Keeps
@@ -19,6 +19,10 @@ namespace weir::compress {
 
 // Of each layer, ascending.
 using LayerIndexes = std::vector<std::vector<uint32_t>>;
+
+// The L2 norm of each range.
+std::vector<double> NormsOf(std::span<Residual* const> residuals,
+                            std::span<const LayerRange> ranges);
 
 class RangeSelect {
  public:

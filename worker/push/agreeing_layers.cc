@@ -40,6 +40,17 @@ void AgreeingLayers::Begin(const compress::Turn& turn, std::span<const float> de
   proposal_.word.clear();
   proposal_.note.clear();
   proposer_->Propose(turn_, residuals_, &proposal_);
+  TellWhatIsClamped();
+}
+
+void AgreeingLayers::TellWhatIsClamped() {
+  std::string clamped = proposer_->Clamped();
+  if (clamped == told_clamped_) return;
+  told_clamped_ = std::move(clamped);
+  if (!told_clamped_.empty()) {
+    LOG(WARNING) << "the rule of " << layers_[0]->tensor().name
+                 << (layers_.size() > 1 ? " and others: " : ": ") << told_clamped_;
+  }
 }
 
 void AgreeingLayers::AppendProposal(std::vector<session::BodyWriter>& writers,

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "common/compress/proposer.h"
@@ -50,6 +51,8 @@ class AgreeingLayers {
 
  private:
   void Learn(uint64_t union_count, ByteSpan word, std::span<const ByteSpan> notes);
+  // Once, and again when it changes, as with the number of trainers.
+  void TellWhatIsClamped();
 
   const ModelLayout& layout_;
   const std::vector<LayerEncoder*> layers_;
@@ -61,6 +64,7 @@ class AgreeingLayers {
   compress::Proposal proposal_;
   std::vector<std::vector<uint32_t>> union_;  // of each layer
   std::vector<compress::StepPlan> plans_;
+  std::string told_clamped_;
 };
 
 }  // namespace weir::worker

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -624,6 +625,22 @@ TEST(StepEncoder, TellsAThreadWhereTheTimeOfItsStepWent) {
   EXPECT_EQ(times.waiting + times.update, 0);
   EXPECT_EQ(scratch.layer.times.Take().sum(), 0) << "it is told once";
   EXPECT_EQ(other.layer.times.Take().sum(), 0) << "of this thread alone";
+}
+
+TEST(StepEncoder, TellsOnceOfAPolicyWhatCannotBeDone) {
+  v1::Config config = Config();
+  config.mutable_compression()->mutable_default_()->mutable_deft()->set_sparsity(0.99999);
+  config::FillDefaults(&config);
+  const ModelLayout layout(config, 1);
+  StepEncoder encoder(config, layout, 0);
+  StepEncoder::Scratch scratch;
+  testing::internal::CaptureStderr();
+  Encode(&encoder, FlatGradients(layout, 1), {}, {}, &scratch);
+  Encode(&encoder, FlatGradients(layout, 2), {}, {}, &scratch);
+  const std::string log = testing::internal::GetCapturedStderr();
+  const size_t first = log.find("the rule of bottom/0/weight and others: deft.sparsity: ");
+  EXPECT_NE(first, std::string::npos) << log;
+  EXPECT_EQ(log.find("deft.sparsity", first + 60), std::string::npos) << log;
 }
 
 TEST(StepEncoder, ReportsWhatDrainsForgot) {
