@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <new>
+#include <utility>
 
-#include "common/base/clock.h"
-#include "common/base/random.h"
 #include "common/session/client_session.h"
 #include "common/session/run_identity.h"
 
@@ -44,10 +43,11 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
       options_(std::move(options)),
       identity_(session::MakeRunIdentity(config, server_count, options_.warm_start)),
       transport_(std::move(transport)),
+      clock_(options_.environment.clock),
       outbox_([this] { transport_->Wake(); }) {
   if (shard_index == 0) {
-    coordinator_ =
-        std::make_unique<Coordinator>(config_, identity_, server_count, options_.addresses);
+    coordinator_ = std::make_unique<Coordinator>(config_, identity_, server_count,
+                                                 options_.environment.nonce(), options_.addresses);
     coordinator_->BeginAfter(options_.rule_starts);
     run_ = coordinator_->run();
   }
@@ -61,8 +61,9 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
       coordinator_->OnOffset(seat, push, step);
     };
   }
-  dispatcher_ = std::make_unique<Dispatcher>(nullptr, transport_.get(), identity_, RandomNonce(),
-                                             shard_index, std::move(listeners));
+  dispatcher_ =
+      std::make_unique<Dispatcher>(nullptr, transport_.get(), identity_,
+                                   options_.environment.nonce(), shard_index, std::move(listeners));
   if (config_.consistency().has_sync()) {
     // Several before a worker doubts its connection.
     const int64_t silence_ms = session::SilenceMs(config_.cluster().answer_timeout_ms());
@@ -73,54 +74,51 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
 Server::~Server() = default;
 
 Status Server::Run() {
-  // What others sent while the process stood still may not have been read from the network yet.
-  AwakeClock clock(Clock::Real());
   try {
-    StartLoading();
-    return RunOrRunOut(&clock);
+    while (true) {
+      if (auto outcome = Step(kTickMs)) return *std::move(outcome);
+    }
   } catch (const std::bad_alloc&) {
     return ResourceExhausted(
         "not enough memory for what workers send and are sent; use more servers");
   }
 }
 
-Status Server::RunOrRunOut(AwakeClock* clock) {
-  int64_t next_tick_ms = 0;
-  while (true) {
-    LookAtLoader(clock->Look());
-    ReceiveOne(kTickMs, clock);
-    if (clock->Look() < next_tick_ms && !stopping_) continue;
-    ReceiveQueued(clock);
-    const int64_t now_ms = clock->Look();
-    next_tick_ms = now_ms + kTickMs;
-    if (coordinator_ && stopping_) coordinator_->Fail("server 0 was stopped");
-    if (coordinator_) coordinator_->Tick(now_ms);
-    LookAtSaving();
-    SendHeldReplies(now_ms);
-    dispatcher_->OnDepartures(coordinator_ ? coordinator_->departures() : departures_.Get());
-    dispatcher_->Tick(now_ms);
-    if (auto outcome = Outcome(now_ms)) return *std::move(outcome);
-  }
+std::optional<Status> Server::Step(int64_t timeout_ms) {
+  if (!next_tick_ms_) StartLoading();
+  LookAtLoader(clock_.Look());
+  ReceiveOne(timeout_ms);
+  if (next_tick_ms_ && clock_.Look() < *next_tick_ms_ && !stopping_) return std::nullopt;
+  ReceiveQueued();
+  const int64_t now_ms = clock_.Look();
+  next_tick_ms_ = now_ms + kTickMs;
+  if (coordinator_ && stopping_) coordinator_->Fail("server 0 was stopped");
+  if (coordinator_) coordinator_->Tick(now_ms);
+  LookAtSaving();
+  SendHeldReplies(now_ms);
+  dispatcher_->OnDepartures(coordinator_ ? coordinator_->departures() : departures_.Get());
+  dispatcher_->Tick(now_ms);
+  return Outcome(now_ms);
 }
 
 // A tick judges who was silent. After a stall of this thread the proof that they were not is still
 // in the queue.
-void Server::ReceiveQueued(AwakeClock* clock) {
+void Server::ReceiveQueued() {
   for (int i = 0; i < kMessagesBeforeTick && !stopping_; ++i) {
-    if (!ReceiveOne(0, clock)) return;
+    if (!ReceiveOne(0)) return;
   }
 }
 
 // Each Receive may end by the wake-up of a strand that has finished, and is told of it once. While
 // messages come, strands get several at a time; when none waits, this thread has nothing better to
 // do than what they ask for.
-bool Server::ReceiveOne(int64_t timeout_ms, AwakeClock* clock) {
+bool Server::ReceiveOne(int64_t timeout_ms) {
   auto incoming = transport_->Receive(shard_ && shard_->has_ready() ? 0 : timeout_ms);
   outbox_.Attend();
   const bool has_come = incoming.has_value();
-  if (has_come) Receive(*std::move(incoming), clock->Look());
+  if (has_come) Receive(*std::move(incoming), clock_.Look());
   if (shard_) WorkOrHandOver(has_come);
-  SendHeldReplies(clock->Look());
+  SendHeldReplies(clock_.Look());
   dispatcher_->Flush(outbox_.TakeAll());
   return has_come;
 }

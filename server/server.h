@@ -12,7 +12,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/status.h"
@@ -41,8 +40,10 @@ class Server {
   // has failed, Stop was called (Interrupted), or there is no memory for messages. Parameters that
   // cannot be had: why, once those who wait have been told.
   Status Run();
+  // Run by its caller: again and again until it returns something. Throws std::bad_alloc.
+  std::optional<Status> Step(int64_t timeout_ms);
 
-  // Any thread, or a signal handler. end: what Run returns.
+  // Any thread, or a signal handler.
   void Stop();
   // Any thread. Which run this is; shard 0 knows by itself (ShardReporter tells the others).
   void Serve(uint64_t run);
@@ -75,14 +76,11 @@ class Server {
   void MakeSaving(uint32_t server_count);
   void LookAtSaving();
   void LookAtModel();
-  Status RunOrRunOut(AwakeClock* clock);
-  void ReceiveQueued(AwakeClock* clock);
+  void ReceiveQueued();
   // Handles a message, if one comes, and sends what strands have finished. Whether one came.
-  bool ReceiveOne(int64_t timeout_ms, AwakeClock* clock);
-  // What strands have to do. has_come: a message, behind which there may be others.
-  void WorkOrHandOver(bool has_come);
-  // Of the coordinator, to those who wait for something to do.
-  void SendHeldReplies(int64_t now_ms);
+  bool ReceiveOne(int64_t timeout_ms);
+  void WorkOrHandOver(bool has_come);    // what strands have to do; others may have come behind it
+  void SendHeldReplies(int64_t now_ms);  // to those who wait for something to do
   void Receive(transport::IncomingMessage incoming, int64_t now_ms);
   void ReceiveControl(const transport::PeerId& peer, const v1::Header& header,
                       const transport::Message& message, int64_t now_ms);
@@ -97,6 +95,8 @@ class Server {
   ServerOptions options_;
   const v1::RunIdentity identity_;
   std::unique_ptr<transport::ServerTransport> transport_;
+  AwakeClock clock_;  // what came while the process stood still may not have been read yet
+  std::optional<int64_t> next_tick_ms_;  // from the first step on
   Outbox outbox_;
   std::function<void(const Status& why)> last_words_;
   std::unique_ptr<Shard> shard_;              // null until it is loaded

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/environment.h"
 #include "common/base/status.h"
 #include "common/proto/learned.pb.h"
 #include "common/proto/saved_model.pb.h"
@@ -16,6 +17,7 @@
 namespace weir::server {
 
 struct ServerOptions {
+  Environment environment = {};
   std::vector<std::string> addresses = {};  // of all servers, for messages
   uint64_t warm_start = 0;                  // id of the saved model to go on from; 0: none
   // Gives the shard that model's parameters, on the loader's thread, and adds load_bytes to the

@@ -4,7 +4,6 @@
 #include <new>
 #include <utility>
 
-#include "common/base/random.h"
 #include "common/base/strings.h"
 #include "common/base/utf8.h"
 #include "common/session/header_message.h"
@@ -19,7 +18,7 @@ ShardReporter::ShardReporter(ShardReporterOptions options,
       transport_(std::move(transport)),
       on_run_(std::move(on_run)),
       on_end_(std::move(on_end)),
-      clock_(Clock::Real(), 2 * options_.interval_ms) {}
+      clock_(options_.environment.clock, 2 * options_.interval_ms) {}
 
 ShardReporter::~ShardReporter() { Stop(); }
 
@@ -89,7 +88,7 @@ Status ShardReporter::Open() {
   v1::ShardReport& report = *header_.mutable_shard_report();
   *report.mutable_identity() = options_.identity;
   report.set_shard(options_.shard_index);
-  report.set_nonce(RandomNonce());
+  report.set_nonce(options_.environment.nonce());
   report.set_saves(options_.saves);
   heard_ms_ = connection_ms_ = clock_.Look();
   WEIR_ASSIGN_OR_RETURN(connection_, transport_->Open(options_.coordinator_address));

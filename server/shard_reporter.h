@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "common/base/clock.h"
+#include "common/base/environment.h"
 #include "common/base/status.h"
 #include "common/proto/protocol.pb.h"
 #include "common/transport/transport.h"
@@ -25,6 +26,7 @@
 namespace weir::server {
 
 struct ShardReporterOptions {
+  Environment environment = {};
   std::string coordinator_address;
   v1::RunIdentity identity;
   uint32_t shard_index = 1;

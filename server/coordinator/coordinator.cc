@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "common/base/check.h"
-#include "common/base/random.h"
 #include "common/base/strings.h"
 #include "common/config/config_hash.h"
 #include "common/session/loading.h"
@@ -29,11 +28,11 @@ v1::Header RefusalHeader(std::string reason, bool retry) {
 }  // namespace
 
 Coordinator::Coordinator(const v1::Config& config, v1::RunIdentity identity, uint32_t server_count,
-                         std::vector<std::string> server_addresses)
+                         uint64_t run, std::vector<std::string> server_addresses)
     : config_(config),
       identity_(std::move(identity)),
       server_count_(server_count),
-      nonce_(RandomNonce()),
+      run_(run),
       admission_(static_cast<uint32_t>(config.pipeline().split_size()) + 1),
       membership_(config.cluster().member_timeout_ms()),
       run_book_(config_, {.mode = config.consistency().has_sync() ? "sync" : "async",
@@ -42,10 +41,10 @@ Coordinator::Coordinator(const v1::Config& config, v1::RunIdentity identity, uin
                           .goes_on = identity_.warm_start() != 0}),
       director_(run_book_.director()),
       reports_(run_book_.reports()),
-      pipelines_(nonce_),
+      pipelines_(run_),
       saver_(config.cluster().join_timeout_ms()),
       save_(config.data(), server_count),
-      shards_(identity_, server_count, std::move(server_addresses), nonce_) {}
+      shards_(identity_, server_count, std::move(server_addresses), run_) {}
 
 v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
   const std::string difference = session::DescribeMismatch(identity_, join.identity());
@@ -74,7 +73,7 @@ v1::Header Coordinator::AdmissionReply(const v1::Join& join,
   reply.set_nonce(join.nonce());
   reply.set_incarnation(admission.incarnation);
   reply.set_membership_epoch(admission.epoch);
-  reply.set_run(nonce_);
+  reply.set_run(run_);
   reply.set_wants_learned(save_.wants_learned());
   return header;
 }
@@ -224,7 +223,7 @@ std::optional<v1::Header> Coordinator::OnLeave(const v1::Leave& leave, int64_t n
 // Of an earlier run at this address a worker may wake late; seats and incarnations are alike.
 Coordinator::Hearing Coordinator::Hear(const v1::Speaker& speaker, int64_t now_ms) {
   const cluster::Seat seat = SeatOf(speaker);
-  if (speaker.run() != nonce_) {
+  if (speaker.run() != run_) {
     return {.is_heard = false,
             .refusal = RefusalHeader(StrCat("it was restarted and knows nothing of ", Name(seat),
                                             "; start the run again, with all servers"),

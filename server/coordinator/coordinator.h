@@ -46,12 +46,12 @@ inline cluster::Seat SeatOf(const v1::Speaker& speaker) {
 
 class Coordinator {
  public:
-  // server_addresses: for messages; may be empty.
+  // run: a number that tells this run from others at the same address, not 0. server_addresses: for
+  // messages; may be empty.
   Coordinator(const v1::Config& config, v1::RunIdentity identity, uint32_t server_count,
-              std::vector<std::string> server_addresses = {});
+              uint64_t run, std::vector<std::string> server_addresses = {});
 
-  // A random number, which tells this run from others at the same address.
-  uint64_t run() const { return nonce_; }
+  uint64_t run() const { return run_; }
 
   // Before the first of the run, as RunDirector has it.
   void BeginAfter(const v1::RuleStarts& starts) { director_.BeginAfter(starts); }
@@ -231,7 +231,7 @@ class Coordinator {
   const v1::Config config_;
   const v1::RunIdentity identity_;
   const uint32_t server_count_;
-  const uint64_t nonce_;
+  const uint64_t run_;
   cluster::Admission admission_;
   cluster::Membership membership_;
   cluster::RunBook run_book_;

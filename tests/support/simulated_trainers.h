@@ -94,7 +94,7 @@ class SimulatedTrainers {
   const v1::Config config_;
   const uint64_t chunks_;
   const Odds odds_;
-  Coordinator coordinator_{config_, session::MakeRunIdentity(config_, 1), 1};
+  Coordinator coordinator_{config_, session::MakeRunIdentity(config_, 1), 1, 77};
   RandomStream random_;
   std::vector<Trainer> trainers_;
   std::priority_queue<Event> events_;

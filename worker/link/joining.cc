@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "common/base/random.h"
 #include "common/base/strings.h"
 #include "common/session/header_message.h"
 #include "common/session/loading.h"
@@ -29,7 +28,8 @@ transport::Message JoinMessage(const JoinOptions& options) {
   join.set_awaits_model(options.awaits_model);
   join.mutable_file_bytes()->Assign(options.file_bytes.begin(), options.file_bytes.end());
   join.set_train_files(options.train_files);
-  join.set_nonce(RandomNonce());  // tells this process from another that wants the same seat
+  // Tells this process from another that wants the same seat.
+  join.set_nonce(options.environment.nonce());
   return session::MakeMessage(header);
 }
 
@@ -38,7 +38,7 @@ transport::Message JoinMessage(const JoinOptions& options) {
 Result<v1::JoinReply> JoinRun(const JoinOptions& options, transport::ConnectionId coordinator,
                               transport::ClientTransport* transport, WireMeter* meter,
                               const std::function<Status()>& failure) {
-  AwakeClock clock(options.clock);
+  AwakeClock clock(options.environment.clock);
   const transport::Message join = JoinMessage(options);
   const int64_t started_ms = clock.NowMs();
   int64_t deadline_ms = started_ms + options.timeout_ms;

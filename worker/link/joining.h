@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "common/base/clock.h"
+#include "common/base/environment.h"
 #include "common/base/status.h"
 #include "common/proto/protocol.pb.h"
 #include "common/transport/transport.h"
@@ -18,8 +18,8 @@
 namespace weir::worker {
 
 struct JoinOptions {
-  std::string coordinator_name;  // for messages
-  v1::RunIdentity identity;
+  std::string coordinator_name = {};  // for messages
+  v1::RunIdentity identity = {};
   uint32_t trainer = 0;
   uint32_t stage = 0;
   uint32_t stage_count = 1;       // 1: the whole model
@@ -32,7 +32,7 @@ struct JoinOptions {
   // Of time in which this process runs; begins anew whenever the servers have loaded more.
   int64_t timeout_ms = 30000;
   int64_t member_timeout_ms = 15000;  // a seat whose holder is silent is free then
-  const Clock& clock = Clock::Real();
+  Environment environment = {};
 };
 
 // Fails if the coordinator refuses for good (TooLate when the run has ended well), is silent for

@@ -40,6 +40,22 @@ Status WithHostProblem(const Status& failure, const std::string& address) {
   return DeadlineExceeded(StrCat(failure.message(), "; ", host.status().message()));
 }
 
+// Without the run's identity, and who is asked.
+JoinOptions JoinOptionsOf(const LinkOptions& options, const v1::ClusterConfig& cluster) {
+  return {.trainer = options.trainer,
+          .stage = options.stage,
+          .stage_count = options.stage_count,
+          .link_address = options.link_address,
+          .saves = options.saves,
+          .stays = options.stays,
+          .awaits_model = options.awaits_model,
+          .file_bytes = options.file_bytes,
+          .train_files = options.train_files,
+          .timeout_ms = cluster.connect_timeout_ms(),
+          .member_timeout_ms = cluster.member_timeout_ms() + 1,
+          .environment = options.environment};
+}
+
 }  // namespace
 
 ServerLink::ServerLink(const v1::Config& config, const ModelLayout& layout, LinkOptions options,
@@ -49,7 +65,8 @@ ServerLink::ServerLink(const v1::Config& config, const ModelLayout& layout, Link
       identity_(session::MakeRunIdentity(
           config, static_cast<uint32_t>(options_.server_addresses.size()), options_.warm_start)),
       transport_(std::move(transport)),
-      clock_(Clock::Real()),  // the servers are not to blame for a pause of this process
+      // The servers are not to blame for a pause of this process.
+      clock_(options_.environment.clock),
       replica_(layout, options_.compute),
       peers_(options_.server_addresses.size()),
       window_(config.cluster().window()) {
@@ -72,19 +89,9 @@ std::string ServerLink::PeerName(size_t server) const {
 
 Status ServerLink::Connect() {
   WEIR_ASSIGN_OR_RETURN(peers_[0].connection, transport_->Open(peers_[0].address));
-  const JoinOptions join{.coordinator_name = PeerName(0),
-                         .identity = identity_,
-                         .trainer = options_.trainer,
-                         .stage = options_.stage,
-                         .stage_count = options_.stage_count,
-                         .link_address = options_.link_address,
-                         .saves = options_.saves,
-                         .stays = options_.stays,
-                         .awaits_model = options_.awaits_model,
-                         .file_bytes = options_.file_bytes,
-                         .train_files = options_.train_files,
-                         .timeout_ms = config_.cluster().connect_timeout_ms(),
-                         .member_timeout_ms = config_.cluster().member_timeout_ms() + 1};
+  JoinOptions join = JoinOptionsOf(options_, config_.cluster());
+  join.coordinator_name = PeerName(0);
+  join.identity = identity_;
   const Result<v1::JoinReply> joined =
       JoinRun(join, peers_[0].connection, transport_.get(), &meter_, [this] { return failure(); });
   if (!joined.ok()) return WithHostProblem(joined.status(), peers_[0].address);

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "common/base/clock.h"
+#include "common/base/environment.h"
 #include "common/base/status.h"
 #include "common/layout/model_layout.h"
 #include "common/metrics/histogram.h"
@@ -40,6 +41,7 @@
 namespace weir::worker {
 
 struct LinkOptions {
+  Environment environment = {};
   std::vector<std::string> server_addresses;  // entry i is shard i
   uint32_t trainer = 0;
   uint32_t stage = 0;

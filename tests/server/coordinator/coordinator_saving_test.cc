@@ -98,7 +98,7 @@ class CoordinatorSaving : public testing::Test {
   int64_t now_ms_ = 1000;
   uint64_t requests_ = 0;
   bool is_told_ = false;
-  Coordinator coordinator_{config_, identity_, kSavers, {"tcp://h0:1", "tcp://h1:1"}};
+  Coordinator coordinator_{config_, identity_, kSavers, 77, {"tcp://h0:1", "tcp://h1:1"}};
 };
 
 TEST_F(CoordinatorSaving, TrainersAreAskedWhatColumnsHaveLearnedUntilOneHasToldIt) {

@@ -195,7 +195,7 @@ class CoordinatorTest : public testing::Test {
   const v1::RunIdentity identity_ = session::MakeRunIdentity(config_, kServers);
   int64_t now_ms_ = 1000;
   std::set<std::pair<uint32_t, uint64_t>> told_;  // shards, by nonce
-  Coordinator coordinator_{config_, identity_, kServers};
+  Coordinator coordinator_{config_, identity_, kServers, 77};
 };
 
 TEST_F(CoordinatorTest, AJoinGetsAnIncarnationAndItsRepetitionTheSame) {
@@ -221,7 +221,7 @@ TEST_F(CoordinatorTest, AJoinWithOtherFilesIsRefusedForGoodAndSaysWhichDiffers) 
   v1::Config config = config_;
   config.mutable_data()->add_train("a.tsv");
   config.mutable_data()->add_test("b.tsv");
-  Coordinator coordinator{config, identity_, kServers};
+  Coordinator coordinator{config, identity_, kServers, 77};
   const auto reply = [&](uint32_t trainer, std::initializer_list<uint64_t> file_bytes) {
     v1::Join join;
     *join.mutable_identity() = identity_;
@@ -250,7 +250,7 @@ TEST_F(CoordinatorTest, TheFirstJoinTellsHowManyFilesThereAre) {
   config.mutable_data()->clear_synthetic();
   config.mutable_data()->mutable_criteo_tsv();
   config.mutable_data()->add_train("part-*");
-  Coordinator coordinator{config, identity_, kServers};
+  Coordinator coordinator{config, identity_, kServers, 77};
   const auto reply = [&](uint32_t trainer, uint32_t train_files, int file_count) {
     v1::Join join;
     *join.mutable_identity() = identity_;
@@ -608,7 +608,7 @@ TEST_F(CoordinatorTest, ScoresThatAreMissingOrDamagedFailTheRun) {
   AddCompletion(&request, 1, true);
   EXPECT_THAT(Work(request).failed(), HasSubstr("trainer 0 sent a damaged message"));
 
-  Coordinator other(config_, identity_, kServers);
+  Coordinator other(config_, identity_, kServers, 77);
   v1::Join join;
   *join.mutable_identity() = identity_;
   other.OnJoin(join, now_ms_);
@@ -826,7 +826,7 @@ TEST_F(CoordinatorTest, AShardThatEndsFailsTheRunAtOnce) {
 }
 
 TEST_F(CoordinatorTest, ServersAreNamedWithTheirAddresses) {
-  Coordinator named(CoordinatorConfig(), identity_, kServers,
+  Coordinator named(CoordinatorConfig(), identity_, kServers, 77,
                     {"tcp://h0:1", "tcp://h1:1", "tcp://h2:1"});
   v1::ShardReport report;
   *report.mutable_identity() = identity_;
@@ -1146,7 +1146,7 @@ TEST(CoordinatorOfManyTestRows, ComputesTheirMetricsBesideItsAnswers) {
   v1::Config config = CoordinatorConfig();
   config.mutable_data()->set_batch_size(kRows);
   config.mutable_data()->set_chunk_batches(1);
-  Coordinator coordinator(config, session::MakeRunIdentity(config, kServers), kServers);
+  Coordinator coordinator(config, session::MakeRunIdentity(config, kServers), kServers, 77);
   v1::Join join;
   *join.mutable_identity() = session::MakeRunIdentity(config, kServers);
   ASSERT_TRUE(coordinator.OnJoin(join, 0).has_join_reply());
@@ -1197,7 +1197,7 @@ class StagedCoordinatorTest : public CoordinatorTest {
     v1::Config config = CoordinatorConfig();
     config.mutable_pipeline()->add_split()->set_after("bottom/0");
     staged_identity_ = session::MakeRunIdentity(config, kServers);
-    staged_.emplace(config, staged_identity_, kServers);
+    staged_.emplace(config, staged_identity_, kServers, 77);
   }
 
   uint64_t JoinStage(uint32_t trainer, uint32_t stage, uint64_t nonce, bool saves = false) {

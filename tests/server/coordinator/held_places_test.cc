@@ -20,7 +20,7 @@ class HeldRepliesOfPlaces : public testing::Test {
     data.clear_synthetic();
     data.mutable_criteo_tsv();
     data.add_train("f");
-    coordinator_.emplace(config_, session::MakeRunIdentity(config_, 1), 1);
+    coordinator_.emplace(config_, session::MakeRunIdentity(config_, 1), 1, 77);
     for (const uint32_t trainer : {0, 1}) JoinAs(trainer, config_, &*coordinator_);
     for (const uint32_t trainer : {0, 1}) CHECK(Ask(trainer, BusyRequest(1)));
     CHECK(Ask(1, Word(2)));

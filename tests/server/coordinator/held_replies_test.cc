@@ -44,7 +44,7 @@ class HeldReplies : public testing::Test {
   }
 
   const v1::Config config_ = TinyConfig();  // two training chunks of 10 rows and a test chunk of 10
-  Coordinator coordinator_{config_, session::MakeRunIdentity(config_, 1), 1};
+  Coordinator coordinator_{config_, session::MakeRunIdentity(config_, 1), 1, 77};
   int64_t now_ms_ = 1000;
   uint64_t lease_ = 0;  // trainer 0's first
 };
@@ -67,7 +67,7 @@ TEST_F(HeldReplies, WaitUntilThereIsSomethingToDo) {
 TEST(HeldRepliesOfConcurrency, AreSentWhenMoreMayBeAtWork) {
   v1::Config config = TinyConfig();
   config.mutable_cluster()->set_concurrency_warmup_steps(300);
-  Coordinator coordinator(config, session::MakeRunIdentity(config, 1), 1);
+  Coordinator coordinator(config, session::MakeRunIdentity(config, 1), 1, 77);
   for (const uint32_t trainer : {0, 1}) JoinAs(trainer, config, &coordinator);
   ASSERT_TRUE(AskAs(0, WaitingRequest(1), "a", 1000, &coordinator)->work_reply().has_chunk());
   EXPECT_FALSE(AskAs(1, WaitingRequest(1), "b", 1000, &coordinator));

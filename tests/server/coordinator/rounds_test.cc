@@ -38,7 +38,7 @@ class CoordinatorOfRounds : public testing::Test {
   auto Taken() { return coordinator_.TakeHeldReplies(now_ms_); }
 
   const v1::Config config_;
-  Coordinator coordinator_{config_, session::MakeRunIdentity(config_, 1), 1};
+  Coordinator coordinator_{config_, session::MakeRunIdentity(config_, 1), 1, 77};
   int64_t now_ms_ = 1000;
 };
 

@@ -118,13 +118,18 @@ class LoadingServers : public AnsweringTransport {
   uint64_t done_ = 0;
 };
 
+Result<v1::JoinReply> JoinWithin(int64_t timeout_ms, const Clock& clock,
+                                 transport::ClientTransport* transport) {
+  WireMeter meter;
+  return JoinRun(
+      {.coordinator_name = "server 0", .timeout_ms = timeout_ms, .environment = {.clock = clock}},
+      1, transport, &meter, [] { return OkStatus(); });
+}
+
 Result<v1::JoinReply> JoinAfterPause(int64_t pause_ms, int64_t timeout_ms) {
   ManualClock clock;
   PausedTransport transport(&clock, pause_ms);
-  WireMeter meter;
-  return JoinRun(
-      {.coordinator_name = "server 0", .identity = {}, .timeout_ms = timeout_ms, .clock = clock}, 1,
-      &transport, &meter, [] { return OkStatus(); });
+  return JoinWithin(timeout_ms, clock, &transport);
 }
 
 // A container that is stopped while its worker joins: nobody was silent.
@@ -138,10 +143,7 @@ TEST(Joining, APauseOfThisProcessIsNoSilenceOfThePeer) {
 TEST(Joining, WaitsForTheSeatOfAProcessThatIsGone) {
   ManualClock clock;
   TakenSeat transport(&clock, clock.NowMs() + 15'000);
-  WireMeter meter;
-  const auto joined =
-      JoinRun({.coordinator_name = "server 0", .identity = {}, .timeout_ms = 1500, .clock = clock},
-              1, &transport, &meter, [] { return OkStatus(); });
+  const auto joined = JoinWithin(1500, clock, &transport);
   ASSERT_TRUE(joined.ok()) << joined.status();
   EXPECT_EQ(joined->incarnation(), 2u);
 }
@@ -151,10 +153,7 @@ TEST(Joining, DoesNotWaitLongerForASeatWhoseHolderLives) {
   const int64_t start_ms = clock.NowMs();
   TakenSeat transport(&clock, start_ms + 1'000'000);
   transport.HolderLives();
-  WireMeter meter;
-  const auto joined =
-      JoinRun({.coordinator_name = "server 0", .identity = {}, .timeout_ms = 1500, .clock = clock},
-              1, &transport, &meter, [] { return OkStatus(); });
+  const auto joined = JoinWithin(1500, clock, &transport);
   EXPECT_EQ(joined.status().code(), StatusCode::kDeadlineExceeded);
   EXPECT_LE(clock.NowMs() - start_ms, TakenSeat::kHeldMs + 3000);
 }
@@ -162,10 +161,7 @@ TEST(Joining, DoesNotWaitLongerForASeatWhoseHolderLives) {
 TEST(Joining, WaitsForServersThatLoadAsLongAsTheyProgress) {
   ManualClock clock;
   LoadingServers transport(&clock, 100, 100);
-  WireMeter meter;
-  const auto joined =
-      JoinRun({.coordinator_name = "server 0", .identity = {}, .timeout_ms = 1500, .clock = clock},
-              1, &transport, &meter, [] { return OkStatus(); });
+  const auto joined = JoinWithin(1500, clock, &transport);
   ASSERT_TRUE(joined.ok()) << joined.status();
   EXPECT_EQ(joined->incarnation(), 3u);
 }
@@ -173,10 +169,7 @@ TEST(Joining, WaitsForServersThatLoadAsLongAsTheyProgress) {
 TEST(Joining, GivesUpServersThatLoadNoMore) {
   ManualClock clock;
   LoadingServers transport(&clock, 50, 100);
-  WireMeter meter;
-  const auto joined =
-      JoinRun({.coordinator_name = "server 0", .identity = {}, .timeout_ms = 1500, .clock = clock},
-              1, &transport, &meter, [] { return OkStatus(); });
+  const auto joined = JoinWithin(1500, clock, &transport);
   EXPECT_EQ(joined.status().code(), StatusCode::kDeadlineExceeded);
   EXPECT_THAT(joined.status().message(),
               testing::AllOf(testing::HasSubstr("server 2 is loading, so far"),

@@ -1,0 +1,22 @@
+// What a process has of the world beside its network: time, and names that nobody else has drawn.
+// Whoever needs them is given them, so that a test can run many processes' parts with a time and a
+// chance of its own.
+//
+// Thread rule: any thread, if the nonces allow it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "common/base/clock.h"
+#include "common/base/random.h"
+
+namespace weir {
+
+struct Environment {
+  const Clock& clock = Clock::Real();
+  // Another number in each call, here and in all other processes; never 0.
+  std::function<uint64_t()> nonce = RandomNonce;
+};
+
+}  // namespace weir
