@@ -79,14 +79,15 @@ class ExDynaProposer : public Proposer {
   std::string Clamped() const override {
     const int64_t trainers = state_.blocks().partition_count();
     const int64_t made = state_.blocks().block_count();
-    if (made < trainers) {
-      return StrCat("exdyna.blocks: ", all_, " elements make ", made, " blocks for ", trainers,
-                    " trainers, so in each step ", trainers - made,
-                    " of them select nothing; leave such small layers to another rule");
-    }
-    if (blocks_wanted_ >= trainers) return {};
-    return StrCat("exdyna.blocks: ", blocks_wanted_, " are fewer than ", trainers,
-                  " trainers, so there is one for each, and none moves; set it to 1024");
+    const bool are_wanted = blocks_wanted_ >= trainers;
+    if (are_wanted && made >= trainers) return {};
+    const std::string what = are_wanted ? StrCat(all_, " elements make ", made, " blocks for ")
+                                        : StrCat(blocks_wanted_, " are fewer than ");
+    const std::string then =
+        made < trainers ? StrCat("in each step ", trainers - made, " of them select nothing")
+                        : std::string("there is one for each, and none moves");
+    return StrCat("exdyna.blocks: ", what, trainers, " trainers, so ", then, "; ",
+                  are_wanted ? "leave such small layers to another rule" : "set it to 1024");
   }
 
  private:

@@ -31,8 +31,10 @@ TEST(Clamped, DeftSaysWhereEachPieceSendsMoreThanIsWanted) {
             "rule");
 }
 
-std::string ClampedOf(int32_t blocks, uint32_t trainers, int64_t elements) {
-  Crowd crowd(Rule(StrCat("exdyna { sparsity: 0.5 blocks: ", blocks, " }")), trainers, {elements});
+std::string ClampedOf(int32_t blocks, uint32_t trainers, int64_t elements,
+                      const std::string& more = "") {
+  Crowd crowd(Rule(StrCat("exdyna { sparsity: 0.5 blocks: ", blocks, " ", more, " }")), trainers,
+              {elements});
   crowd.Step();
   return crowd.trainers[0]->proposer->Clamped();
 }
@@ -45,6 +47,9 @@ TEST(Clamped, ExDynaSaysWhereBlocksAreFewerThanTrainers) {
   EXPECT_EQ(ClampedOf(1024, 4, 3),
             "exdyna.blocks: 3 elements make 3 blocks for 4 trainers, so in each step 1 of them "
             "select nothing; leave such small layers to another rule");
+  EXPECT_EQ(ClampedOf(3, 4, 1000, "literal_partitions: true"),
+            "exdyna.blocks: 3 are fewer than 4 trainers, so in each step 1 of them select nothing; "
+            "set it to 1024");
 }
 
 }  // namespace
