@@ -1,6 +1,6 @@
-// What a process has of the world beside its network: time, and names that nobody else has drawn.
-// Whoever needs them is given them, so that a test can run many processes' parts with a time and a
-// chance of its own.
+// What a process has of the world beside its network: time, names that nobody else has drawn, and a
+// disk. Whoever needs them is given them, so that a test can run many processes' parts with a time,
+// a chance and disks of its own.
 //
 // Thread rule: any thread, if the nonces allow it.
 #pragma once
@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "common/base/clock.h"
+#include "common/base/file_system.h"
 #include "common/base/random.h"
 
 namespace weir {
@@ -17,6 +18,7 @@ struct Environment {
   const Clock& clock = Clock::Real();
   // Another number in each call, here and in all other processes; never 0.
   std::function<uint64_t()> nonce = RandomNonce;
+  FileSystem& files = FileSystem::Real();
 };
 
 }  // namespace weir

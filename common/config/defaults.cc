@@ -302,6 +302,8 @@ void FillCluster(v1::ClusterConfig& cluster) {
   WEIR_DEFAULT(cluster, member_timeout_ms, 15'000);
   WEIR_DEFAULT(cluster, max_message_bytes, int64_t{1} << 30);
   WEIR_DEFAULT(cluster, max_unacknowledged_bytes, int64_t{1} << 28);
+  if (cluster.durability() == v1::DURABILITY_UNSPECIFIED) cluster.set_durability(v1::NONE);
+  WEIR_DEFAULT(cluster, commit_interval_ms, 10);
 }
 
 void FillRun(v1::RunConfig& run) {

@@ -164,6 +164,14 @@ void ValidateConcurrency(const v1::ClusterConfig& cluster, Violations* violation
   violations->RequireRange("cluster.prefetch_batches", cluster.prefetch_batches(), 0, 16);
 }
 
+void ValidateDurability(const v1::ClusterConfig& cluster, Violations* violations) {
+  if (!v1::Durability_IsValid(cluster.durability())) {
+    violations->Add("cluster.durability", "unknown value ", cluster.durability(),
+                    "; choose NONE, PROCESS or MACHINE");
+  }
+  violations->RequireRange("cluster.commit_interval_ms", cluster.commit_interval_ms(), 1, 10'000);
+}
+
 void ValidateCluster(const v1::ClusterConfig& cluster, Violations* violations) {
   ValidateConcurrency(cluster, violations);
   if (!v1::ValueCoding_IsValid(cluster.row_values())) {
@@ -174,6 +182,7 @@ void ValidateCluster(const v1::ClusterConfig& cluster, Violations* violations) {
     violations->Add("cluster.answer_values", "unknown value ", cluster.answer_values(),
                     "; choose F32 or BF16");
   }
+  ValidateDurability(cluster, violations);
   violations->RequireRange("cluster.server_threads", cluster.server_threads(), 1, 64);
   violations->RequireRange("cluster.row_partitions", cluster.row_partitions(), 1,
                            kMaxRowPartitions);
