@@ -9,7 +9,7 @@
 #include "common/session/header_message.h"
 #include "common/session/loading.h"
 #include "common/session/run_identity.h"
-#include "common/wire/row_frame.h"
+#include "server/replies.h"
 #include "server/staleness.h"
 
 namespace weir::server {
@@ -99,9 +99,12 @@ void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello, 
     verdict.reply->set_shard(shard_index_);
     TakeConnection(worker, old_peer, hello);
   }
-  auto pending = std::make_shared<PendingStep>();
-  pending->stage = worker.stage;
-  Do(worker, peer, std::move(verdict), std::move(pending), /*staleness=*/0);
+  if (verdict.refusal) return Refuse(peer, *verdict.refusal, verdict.refusal_retry);
+  if (!verdict.task) return;
+  v1::Header header;
+  *header.mutable_hello_reply() = *std::move(verdict.reply);
+  Send(peer, header, {});
+  Answer(worker, *verdict.task);
 }
 
 // What was under way on the one before is on its way again, or for nobody.
@@ -119,13 +122,13 @@ void Dispatcher::TakeConnection(Worker& worker, const transport::PeerId& old_pee
             << " incarnation " << hello.incarnation() << " connection " << hello.connection();
 }
 
-std::string Dispatcher::FaultOf(const Worker& worker, const v1::Push& push, bool has_frames) const {
+std::string Dispatcher::FaultOf(const Worker& worker, const v1::Push& push, bool is_new,
+                                bool has_frames) const {
   if (worker.tasks_in_flight >= kMaxTasksInFlight) {
     return StrCat("more than ", kMaxTasksInFlight, " pushes in flight");
   }
   if (push.is_refresh()) return has_frames ? "a refresh with gradients" : "";
-  const bool is_next = push.sequence() == worker.session.last_sequence() + 1;
-  if (is_next && is_saved_) {
+  if (is_new && is_saved_) {
     return "training is over, and the model is being saved without this push";
   }
   if (rounds_.has_begun() == (push.round() > 0)) return "";
@@ -142,48 +145,53 @@ void Dispatcher::OnPushPart(const transport::PeerId& peer, const v1::PushPart& p
   if (!added.ok()) Refuse(peer, added.message(), false);
 }
 
+// The session says once what the push is. A new one is taken when it is known to be whole.
 void Dispatcher::OnPush(const transport::PeerId& peer, const v1::Push& push,
                         transport::Message message) {
-  Worker* worker = Hear(peer);
+  using Kind = session::ServerSession::Judgement::Kind;
+  Worker* const worker = Hear(peer);
   if (worker == nullptr) return Refuse(peer, "a push without a hello", true);
+  const auto judgement = worker->session.Judge(peer, push);
+  if (judgement.kind == Kind::kStale) return;
+  if (judgement.kind == Kind::kRefused) return Refuse(peer, judgement.refusal, true);
+  const bool is_new = judgement.kind == Kind::kNew;
   const bool has_frames = message.parts.size() > 1 || push.part_count() > 0;
-  const std::string fault = FaultOf(*worker, push, has_frames);
+  const std::string fault = FaultOf(*worker, push, is_new, has_frames);
   if (!fault.empty()) return Refuse(peer, fault, false);
-  auto pending = std::make_shared<PendingStep>();
-  pending->stage = worker->stage;
-  const bool is_next = push.sequence() == worker->session.last_sequence() + 1;
   auto messages = worker->begun.Take(push, std::move(message));
   if (!messages.ok()) return Refuse(peer, messages.status().message(), true);
-  if (is_next && rounds_.has_begun() && !push.is_refresh()) {
-    return KeepForRound(*worker, peer, push, *std::move(messages));
-  }
-  if (is_next) {  // a repeated one is answered, not applied
-    Result<Contribution> routed = shard_->Route(worker->stage, *std::move(messages));
-    if (!routed.ok()) return Refuse(peer, routed.status().message(), false);
-    pending->contributions.push_back(*std::move(routed));
-  }
-  uint32_t staleness = 0;
-  auto verdict = worker->session.OnPush(peer, push, shard_->version(worker->stage));
-  if (verdict.task && verdict.task->apply) {
-    pending->is_step = !push.is_refresh();
-    const uint64_t step = shard_->version(worker->stage) + (pending->is_step ? 1 : 0);
-    if (pending->is_step) staleness = Staleness(push, step);
-    if (listeners_.offset) listeners_.offset(worker->seat, push, step);
-  }
-  Do(*worker, peer, std::move(verdict), std::move(pending), staleness);
+  if (!is_new) return Answer(*worker, worker->session.Take(push, VersionOf(*worker)));
+  Result<Contribution> routed = shard_->Route(worker->stage, *std::move(messages));
+  if (!routed.ok()) return Refuse(peer, routed.status().message(), false);
+  const bool is_of_round = rounds_.has_begun() && !push.is_refresh();
+  if (is_of_round) return KeepForRound(*worker, peer, push, *std::move(routed));
+  Take(*worker, push, *std::move(routed));
 }
 
-void Dispatcher::Do(Worker& worker, const transport::PeerId& peer,
-                    session::ServerSession::Verdict verdict, std::shared_ptr<PendingStep> pending,
-                    uint32_t staleness) {
-  if (verdict.refusal) return Refuse(peer, *verdict.refusal, verdict.refusal_retry);
-  if (verdict.reply) {
-    v1::Header header;
-    *header.mutable_hello_reply() = *std::move(verdict.reply);
-    Send(peer, header, {});
-  }
-  if (!verdict.task) return;
-  pending->answers.push_back({.task = *verdict.task, .staleness = staleness, .values = {}});
+void Dispatcher::Take(Worker& worker, const v1::Push& push, Contribution contribution) {
+  auto pending = std::make_shared<PendingStep>();
+  pending->stage = worker.stage;
+  pending->is_step = !push.is_refresh();
+  AddPush(worker, push, std::move(contribution), pending.get());
+  shard_->Post(std::move(pending));
+}
+
+void Dispatcher::AddPush(Worker& worker, const v1::Push& push, Contribution contribution,
+                         PendingStep* pending) {
+  const uint64_t version = VersionOf(worker);
+  const uint64_t step = version + (pending->is_step ? 1 : 0);
+  pending->contributions.push_back(std::move(contribution));
+  pending->answers.push_back({.task = worker.session.Take(push, version),
+                              .staleness = pending->is_step ? Staleness(push, step) : 0,
+                              .values = {}});
+  ++worker.tasks_in_flight;
+  if (listeners_.offset) listeners_.offset(worker.seat, push, step);
+}
+
+void Dispatcher::Answer(Worker& worker, const session::AnswerTask& task) {
+  auto pending = std::make_shared<PendingStep>();
+  pending->stage = worker.stage;
+  pending->answers.push_back({.task = task, .values = {}});
   ++worker.tasks_in_flight;
   shard_->Post(std::move(pending));
 }
@@ -255,58 +263,20 @@ void Dispatcher::SendAnswer(const PendingStep& step, PendingAnswer* pending) {
     return Refuse(worker.session.peer(), pending->status.message(), false);
   }
 
-  v1::Header header;
-  v1::Answer& answer = *header.mutable_answer();
-  answer.set_connection(slot.connection);
-  answer.set_index(slot.index);
-  answer.set_sequence(pending->task.sequence);
-  answer.set_version(step.version);
-  answer.set_durable_sequence(pending->task.sequence);  // without a log: the last answered
-  answer.set_staleness(pending->staleness);
-  answer.set_is_catch_up(!step.is_step);
-  for (transport::Message& message : worker.session.OnAnswerBuilt(
-           slot, session::MakeMessage(header, session::ToBody(std::move(pending->values))))) {
+  for (transport::Message& message : worker.session.OnAnswerBuilt(slot, AnswerOf(step, pending))) {
     Send(worker.session.peer(), std::move(message));
   }
 }
 
 void Dispatcher::SendRows(const PendingRows& rows) {
-  const auto dimension = static_cast<size_t>(shard_->layout().embedding_dimension());
-  const auto coding = rows.read_only ? wire::ValueCoding::kF32 : shard_->row_values();
-  size_t value_bytes = 0;
-  for (const PendingRows::Block& block : rows.blocks) {
-    value_bytes += wire::ValueBytes(coding, block.values.size());
-  }
-  session::BodyWriter writer(value_bytes + value_bytes / 64 + 64);
-  for (const PendingRows::Block& block : rows.blocks) {
-    std::span<const float> values(block.values);
-    for (const PendingRows::Frame& frame : block.frames) {
-      const size_t count = frame.row_count * dimension;
-      wire::AppendRowValues(writer.Next(), frame.table, static_cast<uint32_t>(dimension),
-                            values.first(count), coding);
-      values = values.subspan(count);
-    }
-  }
   if (Worker* worker = FindByPeer(rows.peer)) --worker->pulls_in_flight;
-  v1::Header header;
-  header.mutable_row_reply()->set_request_id(rows.request_id);
-  session::Body body;
-  writer.MoveTo(&body);
-  Send(rows.peer, session::MakeMessage(header, body));
+  Send(rows.peer, RowReplyOf(rows, shard_->layout(), shard_->row_values()));
 }
 
 void Dispatcher::SendSection(PendingSection& section) {
   if (Worker* worker = FindByPeer(section.peer)) --worker->pulls_in_flight;
   if (!section.status.ok()) return Refuse(section.peer, section.status.message(), false);
-  v1::Header header;
-  v1::ModelReply& reply = *header.mutable_model_reply();
-  reply.set_request_id(section.request_id);
-  reply.set_version(section.steps);
-  reply.set_row_version(section.row_steps);
-  if (auto next = shard_->PlaceAfter(section)) *reply.mutable_next() = *std::move(next);
-  std::vector<Bytes> parts;
-  parts.push_back(std::move(section.frames));
-  Send(section.peer, header, std::move(parts));
+  Send(section.peer, SectionReplyOf(&section, shard_->PlaceAfter(section)));
 }
 
 void Dispatcher::Refuse(const transport::PeerId& peer, std::string reason, bool retry) {

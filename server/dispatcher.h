@@ -78,18 +78,23 @@ class Dispatcher {
 
   void TakeConnection(Worker& worker, const transport::PeerId& old_peer, const v1::Hello& hello);
   // Why a push cannot be taken; empty where it can.
-  std::string FaultOf(const Worker& worker, const v1::Push& push, bool has_frames) const;
-  void KeepForRound(Worker& worker, const transport::PeerId& peer, const v1::Push& push,
-                    std::vector<transport::Message> messages);
+  std::string FaultOf(const Worker& worker, const v1::Push& push, bool is_new,
+                      bool has_frames) const;
+  // Of the stage's parameters, which the worker sees.
+  uint64_t VersionOf(const Worker& worker) const { return shard_->version(worker.stage); }
+  void Take(Worker& worker, const v1::Push& push, Contribution contribution);
+  // The push is taken, as a part of that step.
+  void AddPush(Worker& worker, const v1::Push& push, Contribution contribution,
+               PendingStep* pending);
+  void Answer(Worker& worker, const session::AnswerTask& task);
+  void KeepForRound(const Worker& worker, const transport::PeerId& peer, const v1::Push& push,
+                    Contribution contribution);
   void CloseRounds();
   void PostRound(std::vector<RoundGate<KeptPush>::Kept> pushes);
   void SendRoundNotices(int64_t now_ms);
   void RefuseWhileLoading(const transport::PeerId& peer);
   Worker* FindByPeer(const transport::PeerId& peer);
-  // The same of a message that has come from there, of which it tells.
-  Worker* Hear(const transport::PeerId& peer);
-  void Do(Worker& worker, const transport::PeerId& peer, session::ServerSession::Verdict verdict,
-          std::shared_ptr<PendingStep> pending, uint32_t staleness);
+  Worker* Hear(const transport::PeerId& peer);  // the same, of whom something has come
   void SendAnswer(const PendingStep& step, PendingAnswer* pending);
   void SendRows(const PendingRows& rows);
   void SendSection(PendingSection& section);
@@ -103,12 +108,9 @@ class Dispatcher {
   const uint32_t shard_index_;
   const Listeners listeners_;
   v1::Loading loading_;
-  // Whether workers have a stage of the model each; unset until the first one says hello. Versions
-  // are counted for each stage, so a run is of one kind.
+  // Whether workers have a stage of the model each: all or none. Unset before the first hello.
   std::optional<bool> in_stages_;
-  // Sections of the model have been asked for, so training is over, and all sections have to be of
-  // one step: pushes of a worker that slept until it had been given up come too late.
-  bool is_saved_ = false;
+  bool is_saved_ = false;  // being: all sections are of one step, and later pushes come too late
   Rounds rounds_;
   RareWarnings complaints_;  // by peer
   std::map<cluster::Seat, Worker> workers_;

@@ -25,13 +25,10 @@ void Dispatcher::OnProposal(const transport::PeerId& peer, const v1::Proposal& p
   CloseRounds();
 }
 
-void Dispatcher::KeepForRound(Worker& worker, const transport::PeerId& peer, const v1::Push& push,
-                              std::vector<transport::Message> messages) {
-  if (!worker.session.Serves(peer, push.connection())) return;  // of an earlier connection
-  Result<Contribution> routed = shard_->Route(worker.stage, std::move(messages));
-  if (!routed.ok()) return Refuse(peer, routed.status().message(), false);
-  const Status kept =
-      rounds_.pushes().Keep(SenderOf(worker.seat.trainer, peer, push), {push, *std::move(routed)});
+void Dispatcher::KeepForRound(const Worker& worker, const transport::PeerId& peer,
+                              const v1::Push& push, Contribution contribution) {
+  const Status kept = rounds_.pushes().Keep(SenderOf(worker.seat.trainer, peer, push),
+                                            {push, std::move(contribution)});
   if (!kept.ok()) return Refuse(peer, kept.message(), false);
   CloseRounds();
 }
@@ -48,21 +45,18 @@ void Dispatcher::CloseRounds() {
 
 // Now each push is taken: a connection that breaks from here on is answered anew.
 void Dispatcher::PostRound(std::vector<RoundGate<KeptPush>::Kept> pushes) {
+  using Kind = session::ServerSession::Judgement::Kind;
   auto pending = std::make_shared<PendingStep>();
   pending->is_step = true;
-  const uint64_t version = shard_->version(), round = pushes[0].sender.round;
+  const uint64_t round = pushes[0].sender.round;
   pending->agreed = rounds_.proposals().UnionOf(round);
   std::vector<KeptPulls::Pull> pulls;
   for (auto& [sender, kept] : pushes) {
     for (auto& pull : rounds_.pulls().Take(sender.trainer)) pulls.push_back(std::move(pull));
     Worker& worker = workers_.at({sender.trainer, 0});
-    const auto verdict = worker.session.OnPush(sender.peer, kept.push, version);
-    if (!verdict.task || !verdict.task->apply) continue;
-    pending->contributions.push_back(std::move(kept.contribution));
-    pending->answers.push_back(
-        {.task = *verdict.task, .staleness = Staleness(kept.push, version + 1), .values = {}});
-    ++worker.tasks_in_flight;
-    if (listeners_.offset) listeners_.offset(worker.seat, kept.push, version + 1);
+    // Else it has said something else of that number since.
+    const auto kind = worker.session.Judge(sender.peer, kept.push).kind;
+    if (kind == Kind::kNew) AddPush(worker, kept.push, std::move(kept.contribution), pending.get());
   }
   shard_->Post(std::move(pending));
   rounds_.proposals().Forget(round);

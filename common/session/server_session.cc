@@ -49,25 +49,22 @@ ServerSession::Verdict ServerSession::OnHello(const std::string& peer, const v1:
   return verdict;
 }
 
-ServerSession::Verdict ServerSession::OnPush(const std::string& peer, const v1::Push& push,
-                                             uint64_t current_version) {
-  Verdict verdict;
-  if (incarnation_ == 0) {
-    verdict.refusal = "a push without a hello";
-    verdict.refusal_retry = true;
-    return verdict;
-  }
-  if (!Serves(peer, push.connection())) return verdict;
+ServerSession::Judgement ServerSession::Judge(const std::string& peer, const v1::Push& push) const {
+  using Kind = Judgement::Kind;
+  if (incarnation_ == 0) return {Kind::kRefused, "a push without a hello"};
+  if (!Serves(peer, push.connection())) return {};
   if (push.sequence() > last_sequence_ + 1) {
-    verdict.refusal = StrCat("push ", push.sequence(), " came after ", last_sequence_);
-    verdict.refusal_retry = true;
-    return verdict;
+    return {Kind::kRefused, StrCat("push ", push.sequence(), " came after ", last_sequence_)};
   }
+  return {push.sequence() > last_sequence_ ? Kind::kNew : Kind::kRepeated};
+}
+
+AnswerTask ServerSession::Take(const v1::Push& push, uint64_t current_version) {
   const bool is_new = push.sequence() == last_sequence_ + 1;
   if (is_new) last_sequence_ = push.sequence();
-  verdict.task = NewTask(cursor_, is_new);
+  AnswerTask task = NewTask(cursor_, is_new);
   cursor_ = current_version + (is_new && !push.is_refresh() ? 1 : 0);
-  return verdict;
+  return task;
 }
 
 std::vector<transport::Message> ServerSession::OnAnswerBuilt(const AnswerSlot& slot,

@@ -55,8 +55,22 @@ class ServerSession {
   // The peer is whoever sent the message; from now on only this one is listened to.
   Verdict OnHello(const std::string& peer, const v1::Hello& hello, uint64_t server_epoch,
                   uint64_t current_version);
-  // current_version: before the push, which gets the next one if it is new and no refresh.
-  Verdict OnPush(const std::string& peer, const v1::Push& push, uint64_t current_version);
+
+  // What a push is; nothing changes by it.
+  struct Judgement {
+    enum class Kind {
+      kStale,     // of an earlier connection, or of another peer: nothing is to be done
+      kRefused,   // the peer is told why, and may say hello again
+      kRepeated,  // it was taken before: it is answered, and not applied
+      kNew,
+    };
+    Kind kind = Kind::kStale;
+    std::string refusal = {};
+  };
+  Judgement Judge(const std::string& peer, const v1::Push& push) const;
+  // A push that was judged new, and is taken from now on, or repeated. current_version: before the
+  // push, which gets the next one if it is new and no refresh.
+  AnswerTask Take(const v1::Push& push, uint64_t current_version);
 
   // The strands have finished a task. Returns the messages that may leave now, in order.
   std::vector<transport::Message> OnAnswerBuilt(const AnswerSlot& slot, transport::Message message);

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/common/session/take_push.h"
+
 namespace weir::session {
 namespace {
 
@@ -47,6 +49,10 @@ bool IsNothing(const ServerSession::Verdict& verdict) {
 
 class ServerSessionTest : public testing::Test {
  protected:
+  ServerSession::Verdict OnPush(const std::string& peer, const v1::Push& push, uint64_t version) {
+    return TakePush(&session_, peer, push, version);
+  }
+
   ServerSession session_{5, 0};
 };
 
@@ -65,8 +71,8 @@ TEST_F(ServerSessionTest, AFirstHelloIsAnsweredDensely) {
 
 TEST_F(ServerSessionTest, AHelloThatNamesAVersionIsAnsweredFromThere) {
   session_.OnHello("a", Hello(1, 1), kEpoch, 0);
-  session_.OnPush("a", Push(1, 1), 0);
-  session_.OnPush("a", Push(1, 2), 5);
+  OnPush("a", Push(1, 1), 0);
+  OnPush("a", Push(1, 2), 5);
   const auto verdict = session_.OnHello("b", HelloAt(1, 2, kEpoch, 3), kEpoch, 9);
   ASSERT_TRUE(verdict.reply && verdict.task);
   EXPECT_EQ(verdict.reply->last_sequence(), 2u);
@@ -82,43 +88,43 @@ TEST_F(ServerSessionTest, AVersionOfAnotherEpochOrOfTheFutureIsAnsweredDensely) 
 
 TEST_F(ServerSessionTest, EachAnswerBeginsWhereTheOneBeforeEnded) {
   session_.OnHello("a", Hello(1, 1), kEpoch, 4);
-  const auto first = session_.OnPush("a", Push(1, 1), 7);
+  const auto first = OnPush("a", Push(1, 1), 7);
   ASSERT_TRUE(first.task);
   EXPECT_TRUE(first.task->apply);
   EXPECT_EQ(first.task->since, 4u);
   EXPECT_EQ(first.task->sequence, 1u);
   EXPECT_EQ(first.task->slot.index, 1u);
-  const auto second = session_.OnPush("a", Push(1, 2), 14);
+  const auto second = OnPush("a", Push(1, 2), 14);
   EXPECT_EQ(second.task->since, 8u);
   EXPECT_EQ(second.task->slot.index, 2u);
 }
 
 TEST_F(ServerSessionTest, ADuplicateIsAnsweredAndNotApplied) {
   session_.OnHello("a", Hello(1, 1), kEpoch, 0);
-  session_.OnPush("a", Push(1, 1), 0);
-  const auto verdict = session_.OnPush("a", Push(1, 1), 4);
+  OnPush("a", Push(1, 1), 0);
+  const auto verdict = OnPush("a", Push(1, 1), 4);
   ASSERT_TRUE(verdict.task);
   EXPECT_FALSE(verdict.task->apply);
   EXPECT_EQ(verdict.task->sequence, 1u);
   EXPECT_EQ(verdict.task->since, 1u);
   EXPECT_EQ(session_.last_sequence(), 1u);
   // It was answered up to version 4, the last that was given when it came.
-  EXPECT_EQ(session_.OnPush("a", Push(1, 2), 4).task->since, 4u);
+  EXPECT_EQ(OnPush("a", Push(1, 2), 4).task->since, 4u);
 }
 
 TEST_F(ServerSessionTest, AGapIsRefusedWithRetryAndChangesNothing) {
   session_.OnHello("a", Hello(1, 1), kEpoch, 0);
-  const auto verdict = session_.OnPush("a", Push(1, 2), 0);
+  const auto verdict = OnPush("a", Push(1, 2), 0);
   ASSERT_TRUE(verdict.refusal);
   EXPECT_THAT(*verdict.refusal, HasSubstr("push 2 came after 0"));
   EXPECT_TRUE(verdict.refusal_retry);
   EXPECT_FALSE(verdict.task);
   EXPECT_EQ(session_.last_sequence(), 0u);
-  EXPECT_TRUE(session_.OnPush("a", Push(1, 1), 0).task->apply);
+  EXPECT_TRUE(OnPush("a", Push(1, 1), 0).task->apply);
 }
 
 TEST_F(ServerSessionTest, APushWithoutAHelloIsRefusedWithRetry) {
-  const auto verdict = session_.OnPush("a", Push(1, 1), 0);
+  const auto verdict = OnPush("a", Push(1, 1), 0);
   EXPECT_TRUE(verdict.refusal && verdict.refusal_retry);
 }
 
@@ -127,8 +133,8 @@ TEST_F(ServerSessionTest, StaleMessagesAreIgnored) {
   session_.OnHello("b", Hello(1, 2), kEpoch, 0);
   EXPECT_TRUE(IsNothing(session_.OnHello("a", Hello(1, 1), kEpoch, 0))) << "an earlier connection";
   EXPECT_TRUE(IsNothing(session_.OnHello("b", Hello(1, 2), kEpoch, 0))) << "the same hello again";
-  EXPECT_TRUE(IsNothing(session_.OnPush("a", Push(2, 1), 0))) << "an earlier peer";
-  EXPECT_TRUE(IsNothing(session_.OnPush("b", Push(1, 1), 0))) << "an earlier connection's push";
+  EXPECT_TRUE(IsNothing(OnPush("a", Push(2, 1), 0))) << "an earlier peer";
+  EXPECT_TRUE(IsNothing(OnPush("b", Push(1, 1), 0))) << "an earlier connection's push";
   EXPECT_EQ(session_.last_sequence(), 0u);
   EXPECT_EQ(session_.peer(), "b");
 }
@@ -144,11 +150,11 @@ TEST_F(ServerSessionTest, AnOlderIncarnationIsRefusedForGood) {
 
 TEST_F(ServerSessionTest, ANewIncarnationStartsANewSequence) {
   session_.OnHello("a", Hello(1, 4), kEpoch, 0);
-  session_.OnPush("a", Push(4, 1), 0);
+  OnPush("a", Push(4, 1), 0);
   const auto verdict = session_.OnHello("b", Hello(2, 1), kEpoch, 1);
   ASSERT_TRUE(verdict.reply);
   EXPECT_EQ(verdict.reply->last_sequence(), 0u);
-  EXPECT_TRUE(session_.OnPush("b", Push(1, 1), 1).task->apply);
+  EXPECT_TRUE(OnPush("b", Push(1, 1), 1).task->apply);
 }
 
 TEST_F(ServerSessionTest, AHelloWithoutNumbersIsRefused) {
@@ -158,9 +164,9 @@ TEST_F(ServerSessionTest, AHelloWithoutNumbersIsRefused) {
 
 TEST_F(ServerSessionTest, AnswersBuiltOutOfOrderLeaveInOrder) {
   const auto zero = session_.OnHello("a", Hello(1, 1), kEpoch, 0);
-  const auto one = session_.OnPush("a", Push(1, 1), 0);
-  const auto two = session_.OnPush("a", Push(1, 2), 1);
-  const auto three = session_.OnPush("a", Push(1, 3), 2);
+  const auto one = OnPush("a", Push(1, 1), 0);
+  const auto two = OnPush("a", Push(1, 2), 1);
+  const auto three = OnPush("a", Push(1, 3), 2);
   EXPECT_TRUE(session_.OnAnswerBuilt(two.task->slot, Message(2)).empty());
   EXPECT_TRUE(session_.OnAnswerBuilt(one.task->slot, Message(1)).empty());
   EXPECT_EQ(Marks(session_.OnAnswerBuilt(zero.task->slot, Message(0))),
@@ -184,7 +190,7 @@ TEST_F(ServerSessionTest, AnswersForAnOldIncarnationAreDropped) {
 
 TEST_F(ServerSessionTest, AnswersThatWaitedAreForgottenWithTheConnection) {
   session_.OnHello("a", Hello(1, 1), kEpoch, 0);
-  const auto waiting = session_.OnPush("a", Push(1, 1), 0);
+  const auto waiting = OnPush("a", Push(1, 1), 0);
   session_.OnAnswerBuilt(waiting.task->slot, Message(1));  // index 1, before index 0
   const auto zero = session_.OnHello("b", Hello(1, 2), kEpoch, 1);
   EXPECT_EQ(Marks(session_.OnAnswerBuilt(zero.task->slot, Message(9))), std::vector<int>{9});

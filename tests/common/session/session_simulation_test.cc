@@ -11,6 +11,7 @@
 #include "common/base/random.h"
 #include "common/session/client_session.h"
 #include "common/session/server_session.h"
+#include "tests/common/session/take_push.h"
 
 namespace weir::session {
 namespace {
@@ -264,7 +265,7 @@ class Simulation {
       const std::vector<Change>& part = begun.mapped()[i];
       message->changes.insert(message->changes.end(), part.begin(), part.end());
     }
-    return client.server.OnPush(client.peer, push, version_);
+    return TakePush(&client.server, client.peer, push, version_);
   }
 
   void Dispatch(const AnswerTask& task, const std::vector<Change>& changes) {

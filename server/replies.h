@@ -1,0 +1,27 @@
+// What strands have finished, as the messages that workers get.
+//
+// Place in the life of a batch: strands -> outbox -> **answer, rows** -> worker.
+// Thread rule: I/O thread only.
+#pragma once
+
+#include <optional>
+
+#include "common/layout/model_layout.h"
+#include "common/proto/protocol.pb.h"
+#include "common/transport/message.h"
+#include "common/wire/value_coding.h"
+#include "server/shard/pending.h"
+
+namespace weir::server {
+
+// Takes the answer's values.
+transport::Message AnswerOf(const PendingStep& step, PendingAnswer* pending);
+
+// coding: of rows to be trained on; what is only read goes as it is.
+transport::Message RowReplyOf(const PendingRows& rows, const ModelLayout& layout,
+                              wire::ValueCoding coding);
+
+// Takes the section's frames. next: where the one behind it begins, if there is one.
+transport::Message SectionReplyOf(PendingSection* section, std::optional<v1::ModelPlace> next);
+
+}  // namespace weir::server
