@@ -127,6 +127,11 @@ class RealFiles : public FileSystem {
     return CannotWrite(path);
   }
 
+  Status SyncFile(const std::string& path) override {
+    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    return file.number() >= 0 && fsync(file.number()) == 0 ? OkStatus() : CannotWrite(path);
+  }
+
   Status SyncFolder(const std::string& path) override { return weir::SyncFolder(path); }
 
   Result<std::vector<std::string>> List(const std::string& folder) override {

@@ -49,6 +49,8 @@ class FileSystem {
   virtual Status Remove(const std::string& path) = 0;
   // OK where it is there; its parent is.
   virtual Status MakeFolder(const std::string& path) = 0;
+  // What a process before this one has written there.
+  virtual Status SyncFile(const std::string& path) = 0;
   virtual Status SyncFolder(const std::string& path) = 0;
   // Names in it, in their order.
   virtual Result<std::vector<std::string>> List(const std::string& folder) = 0;

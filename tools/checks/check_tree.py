@@ -30,6 +30,7 @@ COMMON_MAY_INCLUDE = {
     "eval": ("base",),
     "schedule": ("base",),
     "session": ("base", "proto", "config", "transport", "wire", "eval"),
+    "log": ("base", "proto", "transport", "wire"),
     "cluster": ("base", "proto", "eval", "metrics"),
     "compress": ("base", "proto", "tensor", "device", "layout", "wire", "kernels", "config"),
     "split": ("base", "proto", "tensor", "wire", "kernels", "compress"),

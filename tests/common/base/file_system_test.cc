@@ -46,6 +46,7 @@ TEST_F(RealFileSystem, RenamesListsAndRemoves) {
   ASSERT_TRUE(Write("a", {AsBytes("a")}).ok());
   EXPECT_EQ(files_.List(folder_.path()).value(), (std::vector<std::string>{"a", "b", "folder"}));
   ASSERT_TRUE(files_.Rename(In("a"), In("b")).ok());
+  EXPECT_TRUE(files_.SyncFile(In("b")).ok());
   EXPECT_TRUE(files_.SyncFolder(folder_.path()).ok());
   EXPECT_EQ(files_.Read(In("b"), 0, 1).value(), Bytes({'a'}));
   EXPECT_TRUE(files_.Remove(In("b")).ok());
