@@ -10,6 +10,7 @@
 #include "common/cluster/membership.h"
 #include "common/session/server_session.h"
 #include "server/begun_pushes.h"
+#include "server/durable_sequence.h"
 #include "server/shard/pending.h"
 
 namespace weir::server {
@@ -21,6 +22,7 @@ struct DispatchedWorker {
   session::ServerSession session;
   StageId stage;
   BegunPushes begun;
+  DurableSequence durable;
   int tasks_in_flight = 0;
   int pulls_in_flight = 0;
   // Of the last push that was refused when its frames were applied: why, and whose it was.

@@ -7,21 +7,23 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "common/base/rare_lines.h"
 #include "common/cluster/membership.h"
 #include "common/proto/protocol.pb.h"
 #include "common/session/server_session.h"
 #include "common/transport/transport.h"
-#include "server/dispatched_worker.h"
+#include "server/log/replay.h"
+#include "server/log/server_life.h"
+#include "server/log/server_log.h"
+#include "server/mail.h"
 #include "server/rounds.h"
 #include "server/shard/pending.h"
 #include "server/shard/shard.h"
+#include "server/worker_table.h"
 
 namespace weir::server {
 
@@ -35,15 +37,17 @@ class Dispatcher {
     std::function<void(cluster::Seat seat, const v1::Push& push, uint64_t step)> offset;
   };
 
-  // shard: null while it is being made. server_epoch: of this process's parameters, not 0.
-  Dispatcher(Shard* shard, transport::ServerTransport* transport, v1::RunIdentity identity,
-             uint64_t server_epoch, uint32_t shard_index, Listeners listeners);
+  // shard: null while it is being made. mail, life: outlive it.
+  Dispatcher(Shard* shard, Mail* mail, v1::RunIdentity identity, const ServerLife* life,
+             uint32_t shard_index, Listeners listeners);
+
+  void Restore(Recovered recovered);  // what an earlier life of the server knew of workers
+  ServerLog& log() { return log_; }   // where what is taken goes, and answers wait for it
 
   // How far the shard is that is being made: whoever says hello is told to come again.
   void SetLoading(const v1::Loading& loading) { loading_ = loading; }
   void Open(Shard* shard);
-  // The model is being saved: pushes come too late.
-  void EndTraining() { is_saved_ = true; }
+  void EndTraining() { is_saved_ = true; }  // the model is being saved: pushes come too late
   // The run is one in rounds: pushes say which they are of.
   void BeginRounds(int64_t notice_interval_ms) { rounds_.Begin(notice_interval_ms); }
 
@@ -54,57 +58,54 @@ class Dispatcher {
                   transport::Message message);
   void OnProposal(const transport::PeerId& peer, const v1::Proposal& proposal,
                   const transport::Message& message);
-  // Nothing waits for it, and it for nothing.
-  void OnProbe(const transport::PeerId& peer, const v1::Probe& probe);
+  void OnProbe(const transport::PeerId& peer, const v1::Probe& probe);  // waits for nothing
   void OnModelPull(const transport::PeerId& peer, const v1::ModelPull& pull);
   void OnRowPull(const transport::PeerId& peer, const v1::RowPull& pull,
                  transport::Message message);
   // Of a run in rounds: who is gone from which; again changes nothing.
   void OnDepartures(const std::vector<v1::Departure>& departures);
 
-  // Sends what the strands have finished.
+  // Sends what the strands have finished and the log has.
   void Flush(const Outbox::Contents& finished);
-
-  void Refuse(const transport::PeerId& peer, std::string reason, bool retry);
-  // In the log, if not too much of this peer is there already.
-  void Complain(const transport::PeerId& peer, const std::string& line) {
-    complaints_.Warn(peer, line);
-  }
-  // Now and then: tells what was not told at once, so that the log is not filled, and who waits.
+  // Now and then: tells who waits.
   void Tick(int64_t now_ms);
 
  private:
   using Worker = DispatchedWorker;
+  // Far above what validate_config lets a worker have in flight: only a broken peer gets there.
+  static constexpr int kMaxTasksInFlight = 256;
 
+  // Why a hello is not taken up; where that is Unavailable, it may be said again.
+  Status Check(const v1::Hello& hello, uint64_t run) const;
+  void Greet(Worker& worker, const transport::PeerId& peer, const v1::Hello& hello);
   void TakeConnection(Worker& worker, const transport::PeerId& old_peer, const v1::Hello& hello);
   // Why a push cannot be taken; empty where it can.
   std::string FaultOf(const Worker& worker, const v1::Push& push, bool is_new,
                       bool has_frames) const;
-  // Of the stage's parameters, which the worker sees.
   uint64_t VersionOf(const Worker& worker) const { return shard_->version(worker.stage); }
   void Take(Worker& worker, const v1::Push& push, Contribution contribution);
   // The push is taken, as a part of that step.
   void AddPush(Worker& worker, const v1::Push& push, Contribution contribution,
-               PendingStep* pending);
+               PendingStep* pending, v1::LogStep* logged);
   void Answer(Worker& worker, const session::AnswerTask& task);
+  void Post(std::shared_ptr<PendingStep> pending, v1::LogStep step);
+  void TellDurable();
+  uint64_t DurableOf(Worker* worker, const PendingAnswer& answer) const;
   void KeepForRound(const Worker& worker, const transport::PeerId& peer, const v1::Push& push,
                     Contribution contribution);
   void CloseRounds();
+  void SendAgreement(ProposalGate::Reply reply);
   void PostRound(std::vector<RoundGate<KeptPush>::Kept> pushes);
-  void SendRoundNotices(int64_t now_ms);
   void RefuseWhileLoading(const transport::PeerId& peer);
-  Worker* FindByPeer(const transport::PeerId& peer);
-  Worker* Hear(const transport::PeerId& peer);  // the same, of whom something has come
+  Worker* Hear(const transport::PeerId& peer);  // of whom something has come; null: not known
   void SendAnswer(const PendingStep& step, PendingAnswer* pending);
   void SendRows(const PendingRows& rows);
   void SendSection(PendingSection& section);
-  void Send(const transport::PeerId& peer, const v1::Header& header, std::vector<Bytes> body);
-  void Send(const transport::PeerId& peer, transport::Message message);
 
   Shard* shard_ = nullptr;  // while it is being made
-  transport::ServerTransport* const transport_;
+  Mail* const mail_;
   const v1::RunIdentity identity_;
-  const uint64_t server_epoch_;
+  const ServerLife* const life_;
   const uint32_t shard_index_;
   const Listeners listeners_;
   v1::Loading loading_;
@@ -112,9 +113,8 @@ class Dispatcher {
   std::optional<bool> in_stages_;
   bool is_saved_ = false;  // being: all sections are of one step, and later pushes come too late
   Rounds rounds_;
-  RareWarnings complaints_;  // by peer
-  std::map<cluster::Seat, Worker> workers_;
-  std::map<transport::PeerId, cluster::Seat> peers_;  // current peer of each session
+  ServerLog log_;
+  WorkerTable workers_;
 };
 
 }  // namespace weir::server

@@ -12,6 +12,7 @@
 #include "common/layout/message_bound.h"
 #include "common/program/program.h"
 #include "common/saved_model/warm_start.h"
+#include "common/session/run_identity.h"
 #include "common/transport/tcp_address.h"
 #include "common/transport/zmq_transport.h"
 #include "server/server.h"
@@ -26,6 +27,9 @@ DEFINE_string(warm_start, "", "folder of a saved model to go on from; the same o
 DEFINE_string(save, "",
               "folder to save the model in when the run is over, each server its own part: one "
               "that all servers reach; of all servers, or none");
+DEFINE_string(data_dir, "",
+              "folder of this server's own for the log of what it takes (cluster.durability); "
+              "started again with it, the server goes on where it was");
 DEFINE_string(listen, "", "address to bind, if it is not the advertised one");
 
 namespace weir::server {
@@ -74,6 +78,7 @@ Status ReadFlags(const Arguments& arguments, Setup* read) {
   if (FLAGS_config.empty()) problems.push_back("--config: name at least one file");
   auto config = config::LoadConfig(StrSplit(FLAGS_config, ','), FLAGS_override);
   if (!FLAGS_config.empty() && !config.ok()) problems.push_back(config.status().message());
+  if (config.ok()) DataFolder::CheckFlag(FLAGS_data_dir, config->cluster(), &problems);
   if (count == 0 || !has_shard || FLAGS_config.empty()) problems.emplace_back(kExample);
   if (!problems.empty()) return InvalidConfig(StrJoin(problems, "\n"));
   setup.config = *std::move(config);
@@ -89,6 +94,7 @@ std::shared_ptr<ShardReporter> StartReporter(const Setup& setup, Server* server,
   options.coordinator_address = setup.addresses[0];
   options.identity = server->identity();
   options.shard_index = static_cast<uint32_t>(FLAGS_shard);
+  options.nonce = server->life().nonce();
   options.first_timeout_ms = cluster.connect_timeout_ms();
   options.timeout_ms = cluster.member_timeout_ms();
   options.loading = [server] { return server->loading(); };
@@ -117,12 +123,23 @@ Status Serve(const Setup& setup, const transport::Limits& limits, Server* server
   if (reporter && !ran.ok()) reporter->SayFailure(ran);
   if (reporter) reporter->Stop();            // before the server goes, which it calls
   if (!server->EndSaving()) EndAtOnce(ran);  // the disk keeps it waiting
+  if (ran.ok()) return server->ClearLog();
   // What it reads may keep it waiting, and nothing is left half done.
   if (!ran.ok() && !server->is_loaded()) {
     if (server->saving() != nullptr) server->saving()->Discard();
     EndAtOnce(ran);
   }
   return ran;
+}
+
+Status OpenFolder(const Setup& setup, ServerOptions* options) {
+  if (FLAGS_data_dir.empty()) return OkStatus();
+  const auto count = static_cast<uint32_t>(setup.addresses.size());
+  const auto identity = session::MakeRunIdentity(setup.config, count, options->warm_start);
+  WEIR_ASSIGN_OR_RETURN(options->data_folder,
+                        DataFolder::Open(FileSystem::Real(), FLAGS_data_dir, identity,
+                                         static_cast<uint32_t>(FLAGS_shard)));
+  return OkStatus();
 }
 
 // That will have the parameters of the model to go on from, if there is one.
@@ -141,6 +158,7 @@ Result<std::unique_ptr<Server>> MakeServer(const Setup& setup, const transport::
       return shard->Load(*model, setup.config, progress);
     };
   }
+  WEIR_RETURN_IF_ERROR(OpenFolder(setup, &options));
   return std::make_unique<Server>(setup.config, static_cast<uint32_t>(setup.addresses.size()),
                                   static_cast<uint32_t>(FLAGS_shard),
                                   transport::MakeZmqServerTransport(limits), std::move(options));

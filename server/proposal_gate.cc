@@ -75,7 +75,8 @@ Result<std::optional<ProposalGate::Reply>> ProposalGate::Keep(RoundSender sender
   if (const auto closed = closed_.find(sender.round);
       closed != closed_.end() &&
       std::ranges::binary_search(closed->second.members, sender.trainer)) {
-    return std::optional(Reply{sender.peer, MessageOf(closed->second, proposal.request_id())});
+    return std::optional(
+        Reply{sender.peer, MessageOf(closed->second, proposal.request_id()), sender.round});
   }
   if (closed_.size() >= kMostClosed) {
     return InvalidData(StrCat("proposals for more than ", kMostClosed, " rounds without a push"));
@@ -91,8 +92,9 @@ std::vector<ProposalGate::Reply> ProposalGate::Close() {
   const Closed& closed =
       closed_.insert_or_assign(proposals[0].sender.round, Unite(proposals)).first->second;
   for (const Gate::Kept& proposal : proposals) {
-    replies.push_back(
-        {proposal.sender.peer, MessageOf(closed, proposal.payload.header.request_id())});
+    replies.push_back({proposal.sender.peer,
+                       MessageOf(closed, proposal.payload.header.request_id()),
+                       proposal.sender.round});
   }
   return replies;
 }
@@ -132,9 +134,19 @@ transport::Message ProposalGate::MessageOf(const Closed& closed, uint64_t reques
   return session::MakeMessage(header, closed.frames);
 }
 
-std::shared_ptr<const AgreedElements> ProposalGate::UnionOf(uint64_t round) const {
+const ProposalGate::Closed* ProposalGate::Find(uint64_t round) const {
   const auto found = closed_.find(round);
-  return found == closed_.end() ? nullptr : found->second.elements;
+  return found == closed_.end() ? nullptr : &found->second;
+}
+
+std::shared_ptr<const AgreedElements> ProposalGate::UnionOf(uint64_t round) const {
+  const Closed* const closed = Find(round);
+  return closed == nullptr ? nullptr : closed->elements;
+}
+
+void ProposalGate::Restore(uint64_t round, Closed closed) {
+  gate_.GoOnAfter(round);
+  closed_.insert_or_assign(round, std::move(closed));
 }
 
 }  // namespace weir::server

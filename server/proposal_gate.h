@@ -33,6 +33,7 @@ class ProposalGate {
   struct Reply {
     transport::PeerId peer;
     transport::Message message;
+    uint64_t round = 0;
   };
   // Keeps the proposal; says why not, to whoever sent it; or, if it has been answered, what the
   // answer was.
@@ -45,8 +46,19 @@ class ProposalGate {
   void Leave(const v1::Departure& departure) { gate_.Leave(departure); }
   std::vector<AddressedNotice> Notices() const { return gate_.Notices(); }
 
+  // What a round has agreed on.
+  struct Closed {
+    std::vector<uint32_t> members;
+    v1::Agreement agreement;
+    std::shared_ptr<const AgreedElements> elements;
+    std::vector<transport::Part> frames;
+  };
   // Null where nothing was proposed for the round.
+  const Closed* Find(uint64_t round) const;
   std::shared_ptr<const AgreedElements> UnionOf(uint64_t round) const;
+  // In another life of the server.
+  void Restore(uint64_t round, Closed closed);
+  void GoOnAfter(uint64_t round) { gate_.GoOnAfter(round); }
   // The round's pushes are a step: nobody asks again for this union, or an earlier one.
   void Forget(uint64_t round) { closed_.erase(closed_.begin(), closed_.upper_bound(round)); }
 
@@ -56,12 +68,6 @@ class ProposalGate {
     AgreedElements elements;
   };
   using Gate = RoundGate<Proposed>;
-  struct Closed {
-    std::vector<uint32_t> members;
-    v1::Agreement agreement;
-    std::shared_ptr<const AgreedElements> elements;
-    std::vector<transport::Part> frames;
-  };
 
   Closed Unite(const std::vector<Gate::Kept>& proposals) const;
   std::vector<transport::Part> FramesOf(const AgreedElements& elements) const;

@@ -21,7 +21,8 @@ size_t ReplyBytes(const PendingRows& rows, wire::ValueCoding coding) {
 
 }  // namespace
 
-transport::Message AnswerOf(const PendingStep& step, PendingAnswer* pending) {
+transport::Message AnswerOf(const PendingStep& step, PendingAnswer* pending,
+                            uint64_t durable_sequence) {
   const session::AnswerSlot& slot = pending->task.slot;
   v1::Header header;
   v1::Answer& answer = *header.mutable_answer();
@@ -29,7 +30,7 @@ transport::Message AnswerOf(const PendingStep& step, PendingAnswer* pending) {
   answer.set_index(slot.index);
   answer.set_sequence(pending->task.sequence);
   answer.set_version(step.version);
-  answer.set_durable_sequence(pending->task.sequence);  // without a log: the last answered
+  answer.set_durable_sequence(durable_sequence);
   answer.set_staleness(pending->staleness);
   answer.set_is_catch_up(!step.is_step);
   return session::MakeMessage(header, session::ToBody(std::move(pending->values)));

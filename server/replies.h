@@ -14,8 +14,9 @@
 
 namespace weir::server {
 
-// Takes the answer's values.
-transport::Message AnswerOf(const PendingStep& step, PendingAnswer* pending);
+// Takes the answer's values. durable_sequence: of the worker's pushes.
+transport::Message AnswerOf(const PendingStep& step, PendingAnswer* pending,
+                            uint64_t durable_sequence);
 
 // coding: of rows to be trained on; what is only read goes as it is.
 transport::Message RowReplyOf(const PendingRows& rows, const ModelLayout& layout,

@@ -75,6 +75,7 @@ class RoundGate {
     book_.Leave(departure.trainer(), departure.last_round());
   }
   bool IsKept(uint32_t trainer) const { return kept_.contains(trainer); }
+  void GoOnAfter(uint64_t round) { book_.GoOnAfter(round); }
 
   // The next round that is whole: what was kept for it, by trainers' numbers.
   std::vector<Kept> Close() {

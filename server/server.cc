@@ -42,12 +42,14 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
       shard_index_(shard_index),
       options_(std::move(options)),
       identity_(session::MakeRunIdentity(config, server_count, options_.warm_start)),
+      life_(options_.data_folder, options_.environment),
       transport_(std::move(transport)),
+      mail_(transport_.get()),
       clock_(options_.environment.clock),
       outbox_([this] { transport_->Wake(); }) {
   if (shard_index == 0) {
-    coordinator_ = std::make_unique<Coordinator>(config_, identity_, server_count,
-                                                 options_.environment.nonce(), options_.addresses);
+    coordinator_ = std::make_unique<Coordinator>(config_, identity_, server_count, life_.run(),
+                                                 options_.addresses);
     coordinator_->BeginAfter(options_.rule_starts);
     run_ = coordinator_->run();
   }
@@ -61,9 +63,11 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
       coordinator_->OnOffset(seat, push, step);
     };
   }
-  dispatcher_ =
-      std::make_unique<Dispatcher>(nullptr, transport_.get(), identity_,
-                                   options_.environment.nonce(), shard_index, std::move(listeners));
+  dispatcher_ = std::make_unique<Dispatcher>(nullptr, &mail_, identity_, &life_, shard_index,
+                                             std::move(listeners));
+  if (coordinator_) {
+    control_ = std::make_unique<ControlDesk>(coordinator_.get(), &mail_, &dispatcher_->log());
+  }
   if (config_.consistency().has_sync()) {
     // Several before a worker doubts its connection.
     const int64_t silence_ms = session::SilenceMs(config_.cluster().answer_timeout_ms());
@@ -87,6 +91,7 @@ Status Server::Run() {
 std::optional<Status> Server::Step(int64_t timeout_ms) {
   if (!next_tick_ms_) StartLoading();
   LookAtLoader(clock_.Look());
+  LogRun();
   ReceiveOne(timeout_ms);
   if (next_tick_ms_ && clock_.Look() < *next_tick_ms_ && !stopping_) return std::nullopt;
   ReceiveQueued();
@@ -95,10 +100,19 @@ std::optional<Status> Server::Step(int64_t timeout_ms) {
   if (coordinator_ && stopping_) coordinator_->Fail("server 0 was stopped");
   if (coordinator_) coordinator_->Tick(now_ms);
   LookAtSaving();
-  SendHeldReplies(now_ms);
+  if (control_) control_->SendHeld(now_ms);
   dispatcher_->OnDepartures(coordinator_ ? coordinator_->departures() : departures_.Get());
   dispatcher_->Tick(now_ms);
+  mail_.Tick();
   return Outcome(now_ms);
+}
+
+// Another server learns it of server 0.
+void Server::LogRun() {
+  ServerLog& log = dispatcher_->log();
+  if (!log.has_begun() || logged_run_ == run_) return;
+  logged_run_ = run_;
+  log.AddRun(logged_run_);
 }
 
 // A tick judges who was silent. After a stall of this thread the proof that they were not is still
@@ -118,7 +132,7 @@ bool Server::ReceiveOne(int64_t timeout_ms) {
   const bool has_come = incoming.has_value();
   if (has_come) Receive(*std::move(incoming), clock_.Look());
   if (shard_) WorkOrHandOver(has_come);
-  SendHeldReplies(clock_.Look());
+  if (control_) control_->SendHeld(clock_.Look());
   dispatcher_->Flush(outbox_.TakeAll());
   return has_come;
 }
@@ -130,13 +144,6 @@ void Server::WorkOrHandOver(bool has_come) {
     shard_->HandOver();
   }
   if (!shard_->has_ready()) received_together_ = 0;
-}
-
-void Server::SendHeldReplies(int64_t now_ms) {
-  if (!coordinator_) return;
-  for (const Coordinator::HeldReply& held : coordinator_->TakeHeldReplies(now_ms)) {
-    if (!Reply(held.peer, held.header)) coordinator_->OnLostReply(held.seat);
-  }
 }
 
 std::optional<Status> Server::Outcome(int64_t now_ms) {
@@ -152,6 +159,7 @@ std::optional<Status> Server::Outcome(int64_t now_ms) {
     return FailedPrecondition("the run has failed: " + coordinator_->failure());
   }
   if (!coordinator_ && !load_failure_.ok()) return load_failure_;
+  if (Status failure = dispatcher_->log().failure(); !failure.ok()) return failure;
   std::lock_guard lock(mutex_);
   return ended_;
 }

@@ -7,24 +7,22 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 
 #include "common/base/clock.h"
-#include "common/base/status.h"
-#include "common/layout/model_layout.h"
-#include "common/proto/config.pb.h"
 #include "common/transport/transport.h"
+#include "server/control_desk.h"
 #include "server/coordinator/coordinator.h"
 #include "server/departure_list.h"
 #include "server/dispatcher.h"
 #include "server/loader.h"
+#include "server/log/server_life.h"
+#include "server/mail.h"
 #include "server/saving.h"
 #include "server/server_options.h"
-#include "server/shard/pending.h"
 #include "server/shard/shard.h"
 
 namespace weir::server {
@@ -43,25 +41,25 @@ class Server {
   // Run by its caller: again and again until it returns something. Throws std::bad_alloc.
   std::optional<Status> Step(int64_t timeout_ms);
 
-  // Any thread, or a signal handler.
-  void Stop();
+  void Stop();  // any thread, or a signal handler
   // Any thread. Which run this is; shard 0 knows by itself (ShardReporter tells the others).
   void Serve(uint64_t run);
   // Any thread. The run is over, for reasons that Run cannot see (ShardReporter).
   void End(Status status);
 
-  // Before Run. Who hears, on any thread, why the process is about to end for want of memory.
+  // Before Run. Hears, on any thread, why the process is about to end for want of memory.
   void SetLastWords(std::function<void(const Status& why)> say) { last_words_ = std::move(say); }
   // Returns the address with the port that was bound; before Run.
   Result<std::string> Bind(const std::string& address) { return transport_->Bind(address); }
 
+  Status ClearLog();  // after Run, where that has ended well: it is of no use any more
   // Where servers save the model. Of shard 0, before Bind: what cannot be written is said first.
   Status PrepareSaving();
-  // After Run: whether nothing writes any more; else the process is to end at once.
-  bool EndSaving();
+  bool EndSaving();  // after Run: whether nothing writes any more; else it is to end at once
   Saving* saving() { return saving_.get(); }  // null where servers do not save
 
   const v1::RunIdentity& identity() const { return identity_; }
+  const ServerLife& life() const { return life_; }
   DepartureList& departures() { return departures_; }  // of shard > 0, as server 0 tells them
   // Any thread. Whether the parameters are there, and how far they are meanwhile.
   bool is_loaded() const { return is_loaded_; }
@@ -71,6 +69,8 @@ class Server {
  private:
   void StartLoading();
   Loader::Made MakeShard(LoadProgress* progress);  // on the loader's thread
+  void Recover();
+  void LogRun();
   void LookAtLoader(int64_t now_ms);
   void TakeShard(Loader::Made made, int64_t now_ms);
   void MakeSaving(uint32_t server_count);
@@ -79,14 +79,10 @@ class Server {
   void ReceiveQueued();
   // Handles a message, if one comes, and sends what strands have finished. Whether one came.
   bool ReceiveOne(int64_t timeout_ms);
-  void WorkOrHandOver(bool has_come);    // what strands have to do; others may have come behind it
-  void SendHeldReplies(int64_t now_ms);  // to those who wait for something to do
+  void WorkOrHandOver(bool has_come);  // what strands have to do; others may have come behind it
   void Receive(transport::IncomingMessage incoming, int64_t now_ms);
   void ReceiveControl(const transport::PeerId& peer, const v1::Header& header,
                       const transport::Message& message, int64_t now_ms);
-  // False, with a word in the log, if it could not be sent: who is there asks again.
-  bool Reply(const transport::PeerId& peer, const v1::Header& header);
-  void ReplyIfAny(const transport::PeerId& peer, const std::optional<v1::Header>& header);
   std::optional<Status> Outcome(int64_t now_ms);
 
   const v1::Config config_;
@@ -94,7 +90,9 @@ class Server {
   const uint32_t shard_index_;
   ServerOptions options_;
   const v1::RunIdentity identity_;
+  ServerLife life_;
   std::unique_ptr<transport::ServerTransport> transport_;
+  Mail mail_;
   AwakeClock clock_;  // what came while the process stood still may not have been read yet
   std::optional<int64_t> next_tick_ms_;  // from the first step on
   Outbox outbox_;
@@ -102,7 +100,9 @@ class Server {
   std::unique_ptr<Shard> shard_;              // null until it is loaded
   std::unique_ptr<Coordinator> coordinator_;  // shard 0 only
   std::unique_ptr<Dispatcher> dispatcher_;
-  std::atomic<uint64_t> run_{0};  // 0: not known yet
+  std::unique_ptr<ControlDesk> control_;  // of the coordinator
+  std::atomic<uint64_t> run_{0};          // 0: not known yet
+  uint64_t logged_run_ = 0;
   std::atomic<bool> stopping_{false};
   int64_t received_ms_ = 0;            // when the message at hand came
   int received_together_ = 0;          // messages since strands last had nothing ready

@@ -27,7 +27,24 @@ Loader::Made Server::MakeShard(LoadProgress* progress) {
   if (const auto load = std::exchange(options_.load, nullptr)) {
     WEIR_RETURN_IF_ERROR(load(shard.get(), progress));
   }
+  WEIR_RETURN_IF_ERROR(life_.Recover(
+      config_.cluster(), {identity_, shard_index_, run_}, [this] { transport_->Wake(); },
+      shard.get(), progress));
   return shard;
+}
+
+// What the life before knew, and the log from here on.
+void Server::Recover() {
+  if (auto recovered = life_.TakeRecovered()) {
+    if (recovered->run != 0) run_ = logged_run_ = recovered->run;
+    dispatcher_->Restore(*std::move(recovered));
+  }
+  life_.BeginLog(&dispatcher_->log());
+}
+
+Status Server::ClearLog() {
+  dispatcher_->log().End();
+  return life_.Clear();
 }
 
 void Server::LookAtLoader(int64_t now_ms) {
@@ -54,6 +71,7 @@ void Server::TakeShard(Loader::Made made, int64_t now_ms) {
   is_loaded_ = true;
   LOG(INFO) << "has its parameters";
   dispatcher_->Open(shard_.get());
+  Recover();
   if (coordinator_) coordinator_->OnLoaded(0);
 }
 

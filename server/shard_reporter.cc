@@ -88,7 +88,7 @@ Status ShardReporter::Open() {
   v1::ShardReport& report = *header_.mutable_shard_report();
   *report.mutable_identity() = options_.identity;
   report.set_shard(options_.shard_index);
-  report.set_nonce(options_.environment.nonce());
+  report.set_nonce(options_.nonce != 0 ? options_.nonce : options_.environment.nonce());
   report.set_saves(options_.saves);
   heard_ms_ = connection_ms_ = clock_.Look();
   WEIR_ASSIGN_OR_RETURN(connection_, transport_->Open(options_.coordinator_address));

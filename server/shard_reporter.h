@@ -30,6 +30,7 @@ struct ShardReporterOptions {
   std::string coordinator_address;
   v1::RunIdentity identity;
   uint32_t shard_index = 1;
+  uint64_t nonce = 0;                // of this server; 0: another in each life
   int64_t first_timeout_ms = 30000;  // until the coordinator answers for the first time
   int64_t timeout_ms = 15000;        // of its silence later
   int64_t taken_timeout_ms = 5000;   // of another process serving the shard

@@ -89,6 +89,7 @@ Status LogReader::LeaveFile() {
   if (is_last) WEIR_RETURN_IF_ERROR(CheckTorn());
   if (is_last) torn_bytes_ = size_ - offset_;
   done_bytes_ += size_;
+  offset_ = 0;
   segments_.erase(segments_.begin());
   return is_last ? OkStatus() : BeginFile();
 }

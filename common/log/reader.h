@@ -32,9 +32,9 @@ class LogReader {
   uint64_t next_number() const { return next_number_; }
   // At the end: bytes that were begun and are left out.
   uint64_t torn_bytes() const { return torn_bytes_; }
-  // Of all files, and those that are read.
+  // Of all files, and what of them was read.
   uint64_t total_bytes() const { return total_bytes_; }
-  uint64_t done_bytes() const { return done_bytes_; }
+  uint64_t read_bytes() const { return done_bytes_ + offset_; }
 
  private:
   LogReader(FileSystem& files, std::vector<Segment> segments);

@@ -4,6 +4,7 @@
 
 #include "common/base/check.h"
 #include "common/base/strings.h"
+#include "common/session/server_session.h"
 
 namespace weir::session {
 namespace {
@@ -65,7 +66,7 @@ void ClientSession::Connect(int64_t now_ms, ClientActions& actions) {
   hello.set_connection(connection_);
   if (has_version_) {
     hello.set_server_epoch(server_epoch_);
-    hello.set_version(version_);
+    hello.set_version(needs_all_ ? kNoVersion : version_);
   }
   actions.push_back(std::move(send));
 }
@@ -122,7 +123,8 @@ ClientActions ClientSession::OnHelloReply(const v1::HelloReply& reply, int64_t n
   ClientActions actions;
   if (state_ != State::kConnecting || reply.connection() != connection_) return actions;
   heard_ms_ = now_ms;
-  if (server_epoch_ != 0 && reply.server_epoch() != server_epoch_) {
+  const bool is_another = server_epoch_ != 0 && reply.server_epoch() != server_epoch_;
+  if (is_another && !reply.goes_on()) {
     Fail(FailedPrecondition(StrCat(options_.peer_name,
                                    " was restarted and has lost its parameters; "
                                    "the run cannot go on: start it again")),
@@ -136,6 +138,10 @@ ClientActions ClientSession::OnHelloReply(const v1::HelloReply& reply, int64_t n
                             " of ours; we have sent ", submitted_)),
          actions);
     return actions;
+  }
+  if (is_another) {
+    ++server_restarts_;
+    needs_all_ = true;
   }
   server_epoch_ = reply.server_epoch();
   state_ = State::kReady;
@@ -158,7 +164,7 @@ ClientActions ClientSession::OnAnswer(const v1::Answer& answer, int64_t now_ms) 
     Connect(now_ms, actions);
     return actions;
   }
-  const bool goes_back = has_version_ && answer.version() < version_;
+  const bool goes_back = has_version_ && !needs_all_ && answer.version() < version_;
   if (answer.sequence() > submitted_ || goes_back) {
     Fail(InvalidData(StrCat(options_.peer_name, " answers push ", answer.sequence(), " at version ",
                             answer.version(), "; the last push is ", submitted_,
@@ -171,6 +177,7 @@ ClientActions ClientSession::OnAnswer(const v1::Answer& answer, int64_t now_ms) 
   retry_ms_ = options_.first_retry_ms;
   version_ = answer.version();
   has_version_ = true;
+  needs_all_ = false;
   actions.push_back({.kind = ClientAction::Kind::kApply});
   accepted_ = std::max(accepted_, answer.sequence());
   ForgetDurable(answer.durable_sequence());
@@ -189,6 +196,11 @@ void ClientSession::LearnFrom(const v1::Answer& answer, int64_t waited_ms, int64
   }
   if (takes_one || !caught_up_) progress_ms_ = now_ms;
   caught_up_ = !takes_one;
+}
+
+void ClientSession::OnDurableNotice(const v1::DurableNotice& notice) {
+  if (state_ != State::kReady || notice.connection() != connection_) return;
+  ForgetDurable(notice.durable_sequence());
 }
 
 void ClientSession::OnRoundNotice(const v1::RoundNotice& notice, int64_t now_ms) {

@@ -30,7 +30,7 @@
 
 namespace weir::session {
 
-inline constexpr uint32_t kProtocolVersion = 10;
+inline constexpr uint32_t kProtocolVersion = 11;
 
 // After so long without a word that is due, a worker doubts its connection and makes another.
 int64_t SilenceMs(int64_t answer_timeout_ms);
@@ -109,6 +109,7 @@ class ClientSession {
   // Accepts nothing: what the server took is in the replica with its first answer, not before.
   ClientActions OnHelloReply(const v1::HelloReply& reply, int64_t now_ms);
   ClientActions OnAnswer(const v1::Answer& answer, int64_t now_ms);
+  void OnDurableNotice(const v1::DurableNotice& notice);
   // The push that is owed an answer waits for those of others: the server lives.
   void OnRoundNotice(const v1::RoundNotice& notice, int64_t now_ms);
   ClientActions OnRefusal(const v1::Refusal& refusal, int64_t now_ms);
@@ -132,6 +133,8 @@ class ClientSession {
   uint64_t replayed_pushes() const { return replayed_; }
   // Connections that were ready and had to be made again, however many attempts that took.
   uint64_t reconnects() const { return reconnects_; }
+  // How often the server was another process than before, and went on.
+  uint64_t server_restarts() const { return server_restarts_; }
 
  private:
   enum class State { kIdle, kConnecting, kReady, kFailed };
@@ -159,6 +162,7 @@ class ClientSession {
   uint64_t server_epoch_ = 0;
   bool has_version_ = false;
   uint64_t version_ = 0;
+  bool needs_all_ = false;  // changes since that version are not known any more
   uint64_t next_answer_index_ = 0;
   uint64_t submitted_ = 0;
   uint64_t accepted_ = 0;
@@ -168,6 +172,7 @@ class ClientSession {
   uint64_t sent_ = 0;  // the highest sequence sent
   uint64_t replayed_ = 0;
   uint64_t reconnects_ = 0;
+  uint64_t server_restarts_ = 0;
 
   Patience answer_patience_;
   Patience data_patience_;

@@ -72,11 +72,18 @@ class ServerSession {
   // push, which gets the next one if it is new and no refresh.
   AnswerTask Take(const v1::Push& push, uint64_t current_version);
 
+  // As it was in another life of the server. Before the first hello.
+  void Restore(uint64_t incarnation, uint64_t last_sequence) {
+    incarnation_ = incarnation;
+    last_sequence_ = last_sequence;
+  }
+
   // The strands have finished a task. Returns the messages that may leave now, in order.
   std::vector<transport::Message> OnAnswerBuilt(const AnswerSlot& slot, transport::Message message);
 
   const std::string& peer() const { return peer_; }
   uint64_t incarnation() const { return incarnation_; }
+  uint32_t connection() const { return connection_; }
   uint64_t last_sequence() const { return last_sequence_; }
   bool Serves(const std::string& peer, uint32_t connection) const {
     return incarnation_ != 0 && peer == peer_ && connection == connection_;

@@ -63,12 +63,15 @@ struct PendingStep {
   bool is_step = false;  // somebody asks for more than answers
   std::vector<Contribution> contributions;
   std::shared_ptr<const AgreedElements> agreed;  // what frames of agreed gradients are of; or null
-  std::vector<PendingAnswer> answers;  // the first are of those who contribute, in their order
+  // The first are of those who contribute, in their order. None where it is replayed.
+  std::vector<PendingAnswer> answers;
+  uint64_t log_number = 0;  // of the record that answers wait for
   std::atomic<int> left{0};
 
   // The first failure of any strand with a contribution.
   void Fail(size_t contribution, Status failure) {
     std::lock_guard lock(mutex);
+    if (answers.empty()) return;
     Status& status = answers[contribution].status;
     if (status.ok()) status = std::move(failure);
   }

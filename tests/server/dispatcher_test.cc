@@ -146,11 +146,13 @@ class DispatcherTest : public testing::Test {
   std::vector<std::pair<cluster::Seat, uint64_t>> offsets_, heard_;
   std::vector<uint64_t> steps_;
   uint64_t run_ = kRun;
+  Mail mail_{server_.get()};
+  const ServerLife life_{nullptr, Environment{.nonce = [] { return kEpoch; }}};
   Dispatcher dispatcher_{
       &shard_,
-      server_.get(),
+      &mail_,
       identity_,
-      kEpoch,
+      &life_,
       0,
       {.heard = [this](cluster::Seat seat,
                        uint64_t incarnation) { heard_.emplace_back(seat, incarnation); },

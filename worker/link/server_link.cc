@@ -472,6 +472,9 @@ void ServerLink::Handle(size_t server, const v1::Header& header,
       TakeHelloReply(server, header.hello_reply());
       PublishTaken();
       break;
+    case v1::Header::kDurableNotice:
+      peers_[server].session->OnDurableNotice(header.durable_notice());
+      return PublishTaken();
     case v1::Header::kRoundNotice:
       return TakeRoundNotice(server, header.round_notice());
     case v1::Header::kAnswer:

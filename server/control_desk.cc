@@ -1,0 +1,46 @@
+#include "server/control_desk.h"
+
+#include <utility>
+
+namespace weir::server {
+
+void ControlDesk::Take(const transport::PeerId& peer, const v1::Header& header,
+                       const transport::Message& message, int64_t now_ms) {
+  auto reply = ReplyTo(peer, header, message, now_ms);
+  if (!reply) return;
+  if (reply->shard_reply().state() == v1::ShardReply::RUNNING) mail_.Welcome(peer);
+  log_.Await(log_.last_number(),
+             [this, peer, reply = *std::move(reply)] { mail_.Send(peer, reply); });
+}
+
+std::optional<v1::Header> ControlDesk::ReplyTo(const transport::PeerId& peer,
+                                               const v1::Header& header,
+                                               const transport::Message& message, int64_t now_ms) {
+  switch (header.body_case()) {
+    case v1::Header::kJoin:
+      return coordinator_.OnJoin(header.join(), now_ms);
+    case v1::Header::kShardReport:
+      return coordinator_.OnShardReport(header.shard_report(), now_ms);
+    case v1::Header::kHeartbeat:
+      return coordinator_.OnHeartbeat(header.heartbeat(), now_ms);
+    case v1::Header::kWorkRequest:
+      return coordinator_.OnWorkRequest(header.work_request(), message, peer, now_ms);
+    case v1::Header::kReport:
+      return coordinator_.OnReport(header.report(), peer, now_ms);
+    case v1::Header::kLeave:
+      return coordinator_.OnLeave(header.leave(), now_ms);
+    default:
+      mail_.Refuse(peer, "a message that servers do not take", false);
+      return std::nullopt;
+  }
+}
+
+void ControlDesk::SendHeld(int64_t now_ms) {
+  for (Coordinator::HeldReply& held : coordinator_.TakeHeldReplies(now_ms)) {
+    log_.Await(log_.last_number(), [this, held = std::move(held)] {
+      if (!mail_.Send(held.peer, held.header)) coordinator_.OnLostReply(held.seat);
+    });
+  }
+}
+
+}  // namespace weir::server

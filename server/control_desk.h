@@ -1,0 +1,38 @@
+// Where words for the coordinator come in, and its replies leave: once the log has what they tell,
+// so that the next life of server 0 knows what it has said.
+//
+// Place in the life of a batch: before it (join, **lease**) and after it (completion, progress).
+// Thread rule: I/O thread of shard 0 only. Borrows all.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "common/proto/protocol.pb.h"
+#include "common/transport/transport.h"
+#include "server/coordinator/coordinator.h"
+#include "server/log/server_log.h"
+#include "server/mail.h"
+
+namespace weir::server {
+
+class ControlDesk {
+ public:
+  ControlDesk(Coordinator* coordinator, Mail* mail, ServerLog* log)
+      : coordinator_(*coordinator), mail_(*mail), log_(*log) {}
+
+  void Take(const transport::PeerId& peer, const v1::Header& header,
+            const transport::Message& message, int64_t now_ms);
+  // To those who wait for something to do, and those who have said their last words.
+  void SendHeld(int64_t now_ms);
+
+ private:
+  std::optional<v1::Header> ReplyTo(const transport::PeerId& peer, const v1::Header& header,
+                                    const transport::Message& message, int64_t now_ms);
+
+  Coordinator& coordinator_;
+  Mail& mail_;
+  ServerLog& log_;
+};
+
+}  // namespace weir::server

@@ -1,0 +1,122 @@
+// How a worker's session begins, and goes on over another connection.
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/base/strings.h"
+#include "common/session/loading.h"
+#include "common/session/run_identity.h"
+#include "server/dispatcher.h"
+
+namespace weir::server {
+namespace {
+
+bool HasStage(const ModelLayout& layout, const v1::Hello& hello) {
+  return hello.stage() < std::max(1u, hello.stage_count()) &&
+         (hello.stage_count() <= 1 || hello.stage_count() == layout.stages().size());
+}
+
+}  // namespace
+
+void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello, uint64_t run) {
+  const std::string difference = session::DescribeMismatch(identity_, hello.identity());
+  if (!difference.empty()) {  // it may say it again, if that was damaged
+    return mail_->Refuse(peer, difference, session::IsDamaged(hello.identity()));
+  }
+  const uint64_t epoch = hello.server_epoch();
+  // It knew other parameters at this address: it hears so, and whoever has its seat here keeps it.
+  if (epoch != 0 && epoch != life_->epoch() && !life_->Knows(epoch)) {
+    v1::Header header;
+    header.mutable_hello_reply()->set_connection(hello.connection());
+    header.mutable_hello_reply()->set_server_epoch(life_->epoch());
+    header.mutable_hello_reply()->set_shard(shard_index_);
+    mail_->Send(peer, header);
+    return;
+  }
+  if (shard_ == nullptr) return RefuseWhileLoading(peer);
+  if (const Status status = Check(hello, run); !status.ok()) {
+    return mail_->Refuse(peer, status.message(), status.code() == StatusCode::kUnavailable);
+  }
+  Greet(workers_.Of({hello.trainer(), hello.stage()}), peer, hello);
+}
+
+Status Dispatcher::Check(const v1::Hello& hello, uint64_t run) const {
+  if (!HasStage(shard_->layout(), hello)) {
+    return FailedPrecondition(
+        StrCat("there is no stage ", hello.stage(), " of ", hello.stage_count()));
+  }
+  if (run == 0) return Unavailable("it has not heard from server 0 yet");
+  // Seats and incarnations are alike in every run: it would have that of a worker of this one.
+  if (hello.run() != run) {
+    return FailedPrecondition("it serves another run now; start this one again, with all servers");
+  }
+  const bool in_stages = hello.stage_count() > 1;
+  if (in_stages_.value_or(in_stages) != in_stages) {
+    return FailedPrecondition(
+        StrCat("the other workers of this run have ",
+               *in_stages_ ? "one stage of the model each" : "the whole model each",
+               "; give all a --stage or none"));
+  }
+  const Worker* const known = workers_.Find({hello.trainer(), hello.stage()});
+  if (known == nullptr) return OkStatus();
+  const Worker& worker = *known;
+  // It may not have heard that a push of it was refused, and what it pushed is gone.
+  if (!worker.failure.empty() && hello.incarnation() == worker.failed_incarnation) {
+    return FailedPrecondition(worker.failure);
+  }
+  if (worker.tasks_in_flight >= kMaxTasksInFlight) {
+    return Unavailable(StrCat(kMaxTasksInFlight, " answers are under way already"));
+  }
+  return OkStatus();
+}
+
+void Dispatcher::Greet(Worker& worker, const transport::PeerId& peer, const v1::Hello& hello) {
+  const bool in_stages = hello.stage_count() > 1;
+  const StageId stage = in_stages ? StageId(hello.stage()) : StageId();
+  const transport::PeerId old_peer = worker.session.peer();
+  const bool is_another = hello.incarnation() > worker.session.incarnation();
+  auto verdict = worker.session.OnHello(peer, hello, life_->epoch(), shard_->version(stage));
+  if (verdict.refusal) return mail_->Refuse(peer, *verdict.refusal, verdict.refusal_retry);
+  if (!verdict.reply) return;
+  in_stages_ = in_stages;
+  worker.stage = stage;
+  if (is_another) {
+    log_.AddHello(worker.seat, hello);
+    worker.durable = {};
+  }
+  TakeConnection(worker, old_peer, hello);
+  v1::Header header;
+  v1::HelloReply& reply = *header.mutable_hello_reply();
+  reply = *std::move(verdict.reply);
+  reply.set_shard(shard_index_);
+  reply.set_goes_on(hello.server_epoch() != 0 && hello.server_epoch() != life_->epoch());
+  mail_->Send(peer, header);
+  Answer(worker, *verdict.task);
+}
+
+// What was under way on the one before is on its way again, or for nobody.
+void Dispatcher::TakeConnection(Worker& worker, const transport::PeerId& old_peer,
+                                const v1::Hello& hello) {
+  const transport::PeerId& peer = worker.session.peer();
+  if (peer != old_peer) worker.pulls_in_flight = 0;  // the replies will not find their way
+  worker.begun = BegunPushes(shard_->max_message_bytes());
+  rounds_.Drop(worker.seat.trainer);
+  workers_.Connect(worker, old_peer);
+  mail_->Welcome(peer);
+  Hear(peer);
+  LOG(INFO) << "trainer " << worker.seat.trainer << " stage " << worker.seat.stage
+            << " incarnation " << hello.incarnation() << " connection " << hello.connection();
+}
+
+// Not in the log: a worker asks again and again.
+void Dispatcher::RefuseWhileLoading(const transport::PeerId& peer) {
+  v1::Header header;
+  v1::Refusal& refusal = *header.mutable_refusal();
+  refusal.set_reason("it " + session::DescribeLoading(loading_));
+  refusal.set_retry(true);
+  *refusal.mutable_loading() = loading_;
+  mail_->Send(peer, header);
+}
+
+}  // namespace weir::server

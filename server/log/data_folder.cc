@@ -1,0 +1,109 @@
+#include "server/log/data_folder.h"
+
+#include <algorithm>
+#include <ranges>
+#include <utility>
+
+#include "common/base/strings.h"
+#include "common/log/record.h"
+#include "common/log/segments.h"
+#include "common/session/run_identity.h"
+
+namespace weir::server {
+namespace {
+
+// Nobody comes back who knew only an earlier one.
+constexpr int kMostEpochs = 64;
+
+// Of the file's first record; nothing where that is not whole.
+Result<std::optional<v1::LogStart>> StartIn(FileSystem& files, const std::string& path) {
+  WEIR_ASSIGN_OR_RETURN(const Bytes beginning, files.Read(path, 0, log::kPrefixBytes));
+  const auto prefix = log::ParsePrefix(beginning);
+  WEIR_ASSIGN_OR_RETURN(const uint64_t size, files.Size(path));
+  if (!prefix || prefix->byte_count() > size) return std::optional<v1::LogStart>();
+  WEIR_ASSIGN_OR_RETURN(const Bytes whole, files.Read(path, 0, prefix->byte_count()));
+  auto record = log::ParseRecord(*prefix, whole);
+  if (!record || !record->header.has_start()) return std::optional<v1::LogStart>();
+  return std::optional(std::move(*record->header.mutable_start()));
+}
+
+}  // namespace
+
+void DataFolder::CheckFlag(const std::string& flag, const v1::ClusterConfig& config,
+                           std::vector<std::string>* problems) {
+  const bool wants_log = config.durability() != v1::NONE;
+  if (wants_log && flag.empty()) {
+    problems->push_back(StrCat("cluster.durability is ", v1::Durability_Name(config.durability()),
+                               ": give --data_dir, a folder of this server's own for its log"));
+  }
+  if (!wants_log && !flag.empty()) {
+    problems->emplace_back(
+        "--data_dir: cluster.durability is NONE, so nothing would be written there; choose PROCESS "
+        "or MACHINE");
+  }
+}
+
+Result<std::shared_ptr<DataFolder>> DataFolder::Open(FileSystem& files, const std::string& path,
+                                                     const v1::RunIdentity& identity,
+                                                     uint32_t shard) {
+  std::shared_ptr<DataFolder> folder(new DataFolder(files, path));
+  WEIR_RETURN_IF_ERROR(files.MakeFolder(path));
+  auto claim = files.Claim(path);
+  if (claim.status().code() == StatusCode::kFailedPrecondition) {
+    return FailedPrecondition(
+        StrCat("--data_dir: another server uses ", path, "; each needs a folder of its own"));
+  }
+  if (!claim.ok()) return claim.status();
+  folder->claim_ = *std::move(claim);
+  WEIR_RETURN_IF_ERROR(folder->FindFormer());
+  WEIR_RETURN_IF_ERROR(folder->CheckFormer(identity, shard));
+  return folder;
+}
+
+// A life may have ended before its start was written.
+Status DataFolder::FindFormer() {
+  WEIR_ASSIGN_OR_RETURN(const auto segments, log::FindSegments(files_, path_));
+  for (const log::Segment& segment : std::views::reverse(segments)) {
+    WEIR_ASSIGN_OR_RETURN(former_, StartIn(files_, segment.path));
+    if (former_) return OkStatus();
+  }
+  return OkStatus();
+}
+
+Status DataFolder::CheckFormer(const v1::RunIdentity& identity, uint32_t shard) const {
+  if (!former_) return OkStatus();
+  std::string difference = session::DescribeMismatch(identity, former_->identity());
+  if (difference.empty() && former_->shard() != shard) {
+    difference = StrCat("it is of shard ", former_->shard());
+  }
+  if (difference.empty()) return OkStatus();
+  return FailedPrecondition(StrCat("--data_dir: ", path_, " holds the log of another run (",
+                                   difference, "); choose another folder, or remove this one"));
+}
+
+bool DataFolder::Knows(uint64_t epoch) const {
+  return former_ && std::ranges::find(former_->epochs(), epoch) != former_->epochs().end();
+}
+
+v1::LogStart DataFolder::StartOf(const v1::RunIdentity& identity, uint32_t shard, uint64_t run,
+                                 uint64_t nonce, uint64_t epoch) const {
+  v1::LogStart start;
+  *start.mutable_identity() = identity;
+  start.set_shard(shard);
+  start.set_run(run);
+  start.set_nonce(nonce);
+  if (former_) *start.mutable_epochs() = former_->epochs();
+  while (start.epochs_size() >= kMostEpochs) start.mutable_epochs()->erase(start.epochs().begin());
+  start.add_epochs(epoch);
+  return start;
+}
+
+Status DataFolder::Clear() {
+  WEIR_ASSIGN_OR_RETURN(const auto segments, log::FindSegments(files_, path_));
+  for (const log::Segment& segment : segments) {
+    WEIR_RETURN_IF_ERROR(files_.Remove(segment.path));
+  }
+  return files_.SyncFolder(path_);
+}
+
+}  // namespace weir::server

@@ -1,0 +1,66 @@
+// What a server takes, as records of its log in the order in which it takes it; and what waits
+// until it is there: nobody hears of a push that the next life of the server would not know.
+//
+// Place in the life of a batch: push -> number -> **log** -> answer.
+// Thread rule: I/O thread only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/cluster/membership.h"
+#include "common/log/writer.h"
+#include "common/proto/log.pb.h"
+#include "common/proto/protocol.pb.h"
+#include "server/shard/pending.h"
+
+namespace weir::server {
+
+class ServerLog {
+ public:
+  // Until it begins there is none: nothing is written, and nothing waits.
+  ServerLog() = default;
+  // writer: one that was started, or steps with this.
+  void Begin(std::unique_ptr<log::LogWriter> writer, bool is_started);
+  bool has_begun() const { return writer_ != nullptr; }
+  // Whether more is durable than when this was asked last, of what was written before it was.
+  bool TakePromise();
+  // What was queued is written, if it can be.
+  void End() { writer_.reset(); }
+
+  void AddRun(uint64_t run);
+  void AddHello(cluster::Seat seat, const v1::Hello& hello);
+  void AddAgreement(uint64_t round, const std::vector<uint32_t>& members,
+                    const v1::Agreement& agreement, std::vector<transport::Part> frames);
+  // step: of the contributions, in their order, without body_bytes.
+  void AddStep(v1::LogStep step, const std::vector<Contribution>& contributions);
+  void AddPart(std::string name, std::string state);
+
+  void AddFailure(cluster::Seat seat, uint64_t incarnation, const std::string& reason);
+
+  // Calls it once that record is written; now where it is.
+  void Await(uint64_t number, std::function<void()> then);
+  // After what was at hand: writes where no thread does, and calls those who have waited.
+  void Step();
+
+  // Of the last record, and of the last that was promised to stay.
+  uint64_t last_number() const { return last_number_; }
+  uint64_t durable_number() const { return writer_ == nullptr ? last_number_ : writer_->durable(); }
+  Status failure() const { return writer_ == nullptr ? OkStatus() : writer_->failure(); }
+
+ private:
+  void Add(v1::LogRecord record, std::vector<transport::Part> body = {});
+
+  std::unique_ptr<log::LogWriter> writer_;
+  bool is_started_ = false;
+  uint64_t last_number_ = 0, told_number_ = 0;
+  std::multimap<uint64_t, std::function<void()>> waiting_;  // by the record that it waits for
+};
+
+}  // namespace weir::server

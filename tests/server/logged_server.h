@@ -1,0 +1,120 @@
+// A server with a log on a disk of the test's, whose lives end and begin again.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "common/session/header_message.h"
+#include "common/session/run_identity.h"
+#include "common/transport/loopback.h"
+#include "server/server.h"
+#include "tests/server/server_test_support.h"
+#include "tests/support/memory_files.h"
+
+namespace weir::server {
+
+inline constexpr char kLoggedAddress[] = "inproc://logged";
+inline constexpr char kData[] = "/data";
+inline constexpr uint64_t kLoggedRun = 17;
+inline constexpr uint32_t kServers = 2, kShard = 1;
+
+class LoggedServer : public testing::Test {
+ protected:
+  LoggedServer() {
+    config_.mutable_cluster()->set_durability(v1::PROCESS);
+    identity_ = session::MakeRunIdentity(config_, kServers, 0);
+    Start();
+  }
+
+  void Start() {
+    auto transport = network_.MakeServer();
+    CHECK(transport->Bind(kLoggedAddress).ok());
+    ServerOptions options{
+        .environment = {.clock = clock_, .nonce = [this] { return ++names_; }, .files = files_},
+        .prompt_ms = 120'000};
+    options.data_folder = DataFolder::Open(files_, kData, identity_, kShard).value();
+    server_ = std::make_unique<Server>(config_, kServers, kShard, std::move(transport),
+                                       std::move(options));
+    while (!server_->is_loaded()) outcome_ = server_->Step(0);
+    client_ = network_.MakeClient();
+    connection_ = client_->Open(kLoggedAddress).value();
+  }
+  void Kill() {  // as SIGKILL does
+    files_.EndProcess();
+    server_.reset();
+    client_.reset();
+  }
+
+  // Until all is answered, or the server ends.
+  std::vector<v1::Header> Exchange(const v1::Header& header, std::vector<Bytes> body = {}) {
+    CHECK(client_->Send(connection_, MakeParts(header, std::move(body))).ok());
+    std::vector<v1::Header> replies;
+    changes_.clear();
+    while (replies.size() < (header.has_hello() ? 2u : 1u) && !outcome_) {
+      outcome_ = server_->Step(1);
+      clock_.Advance(10);
+      const auto incoming = client_->Receive(0);
+      if (!incoming) continue;
+      replies.push_back(session::ParseHeader(incoming->message).value());
+      if (replies.back().has_refusal()) break;
+      for (size_t i = 1; i < incoming->message.parts.size(); ++i) {
+        AddChanges(layout_, incoming->message.parts[i].span(), &changes_);
+      }
+    }
+    return replies;
+  }
+
+  v1::Header Hello(uint32_t connection, uint64_t epoch = 0, uint64_t version = 0) const {
+    v1::Header header;
+    *header.mutable_hello()->mutable_identity() = identity_;
+    header.mutable_hello()->set_incarnation(1);
+    header.mutable_hello()->set_connection(connection);
+    header.mutable_hello()->set_run(kLoggedRun);
+    header.mutable_hello()->set_server_epoch(epoch);
+    header.mutable_hello()->set_version(version);
+    return header;
+  }
+  static v1::Header Push(uint64_t sequence, uint32_t connection = 1) {
+    v1::Header header;
+    header.mutable_push()->set_sequence(sequence);
+    header.mutable_push()->set_connection(connection);
+    return header;
+  }
+  Bytes Gradient(float value) const {
+    for (const PieceSpec& piece : layout_.pieces()) {
+      if (piece.server == kShard) return GradientFrame(piece, 0, {1, 3}, {value, 2 * value});
+    }
+    return {};
+  }
+  // On the worker's first connection.
+  void PushSome(uint64_t count) {
+    server_->Serve(kLoggedRun);
+    const auto greeted = Exchange(Hello(1));
+    ASSERT_EQ(greeted.size(), 2u);
+    epoch_ = greeted[0].hello_reply().server_epoch();
+    for (uint64_t i = 1; i <= count; ++i) {
+      const auto answers = Exchange(Push(i), {Gradient(static_cast<float>(i))});
+      ASSERT_EQ(answers.size(), 1u);
+      EXPECT_EQ(answers[0].answer().durable_sequence(), i);
+    }
+  }
+
+  v1::Config config_ = TinyConfig();
+  const ModelLayout layout_{config_, kServers};
+  v1::RunIdentity identity_;
+  transport::LoopbackNetwork network_;
+  test::MemoryFiles files_;
+  ManualClock clock_;
+  uint64_t names_ = 100, epoch_ = 0;
+  std::unique_ptr<Server> server_;
+  std::unique_ptr<transport::ClientTransport> client_;
+  transport::ConnectionId connection_ = 0;
+  std::optional<Status> outcome_;
+  DenseChanges changes_;
+};
+
+}  // namespace weir::server

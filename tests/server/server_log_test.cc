@@ -1,0 +1,95 @@
+// A server with a log, whose life ends and begins again.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/server/logged_server.h"
+
+namespace weir::server {
+namespace {
+
+TEST_F(LoggedServer, GoesOnWhereItWas) {
+  PushSome(3);
+  Exchange(Hello(2));
+  const DenseChanges before = changes_;
+  Kill();
+  Start();
+  const auto replies = Exchange(Hello(3, epoch_, 3));
+  ASSERT_EQ(replies.size(), 2u);
+  EXPECT_TRUE(replies[0].hello_reply().goes_on());
+  EXPECT_NE(replies[0].hello_reply().server_epoch(), epoch_);
+  EXPECT_EQ(replies[0].hello_reply().last_sequence(), 3u);
+  EXPECT_EQ(replies[1].answer().version(), 3u);
+  EXPECT_EQ(changes_, before) << "all of it, and not only what has changed since";
+}
+
+TEST_F(LoggedServer, TakesNothingTwice) {
+  PushSome(3);
+  Kill();
+  Start();
+  Exchange(Hello(2, epoch_, 2));
+  const auto again = Exchange(Push(3, 2), {Gradient(3)});
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_TRUE(again[0].answer().is_catch_up());
+  EXPECT_TRUE(changes_.empty());
+  const auto next = Exchange(Push(4, 2), {Gradient(4)});
+  ASSERT_EQ(next.size(), 1u);
+  EXPECT_EQ(next[0].answer().version(), 4u);
+}
+
+TEST_F(LoggedServer, KnowsAllOfItsLives) {
+  PushSome(1);
+  for (uint32_t life = 2; life < 6; ++life) {
+    Kill();
+    Start();
+    const auto replies = Exchange(Hello(life, epoch_));
+    ASSERT_EQ(replies.size(), 2u);
+    EXPECT_TRUE(replies[0].hello_reply().goes_on()) << "an epoch of some lives ago";
+    ASSERT_EQ(Exchange(Push(life, life), {Gradient(1)}).size(), 1u);
+    EXPECT_EQ(server_->shard().version(), life);
+  }
+}
+
+TEST_F(LoggedServer, TellsWhoKnewOtherParametersThatTheseAreNotTheirs) {
+  PushSome(1);
+  CHECK(client_->Send(connection_, MakeParts(Hello(2, epoch_ + 1000), {})).ok());
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(server_->Step(0).has_value());
+  const auto reply = client_->Receive(0);
+  ASSERT_TRUE(reply.has_value());
+  EXPECT_FALSE(session::ParseHeader(reply->message)->hello_reply().goes_on());
+}
+
+TEST_F(LoggedServer, RefusesItsFormerProcesses) {
+  PushSome(1);
+  v1::Header newer = Hello(1);
+  newer.mutable_hello()->set_incarnation(2);
+  Exchange(newer);
+  Kill();
+  Start();
+  const auto replies = Exchange(Hello(9, epoch_));
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_THAT(replies[0].refusal().reason(), testing::HasSubstr("was replaced by incarnation 2"));
+}
+
+TEST_F(LoggedServer, EndsWithAMessageWhereTheDiskIsFull) {
+  PushSome(2);
+  files_.FailFrom(1);
+  EXPECT_TRUE(Exchange(Push(3), {Gradient(3)}).empty()) << "no answer without its record";
+  ASSERT_TRUE(outcome_.has_value());
+  EXPECT_THAT(outcome_->message(), testing::HasSubstr("No space left on device"));
+  Kill();
+  files_.Heal();
+  outcome_.reset();
+  Start();
+  const auto replies = Exchange(Hello(2, epoch_));
+  ASSERT_EQ(replies.size(), 2u);
+  EXPECT_EQ(replies[0].hello_reply().last_sequence(), 2u);
+}
+
+TEST_F(LoggedServer, LeavesNoLogOfARunThatIsOver) {
+  PushSome(1);
+  ASSERT_TRUE(server_->ClearLog().ok());
+  EXPECT_TRUE(files_.List(kData).value().empty());
+}
+
+}  // namespace
+}  // namespace weir::server
