@@ -136,12 +136,15 @@ void Piece::FinishPush(uint64_t version) {
   }
 }
 
-void Piece::Load(std::span<const float> values, std::span<const float> state) {
+void Piece::Load(std::span<const float> values, std::span<const float> state, uint64_t version) {
   CHECK_EQ(last_version_, 0u) << "loaded after a push";
   CHECK_EQ(values.size(), values_.size());
   std::ranges::copy(values, values_.span().begin());
   CHECK_EQ(state.size(), state_.size());
   std::ranges::copy(state, state_.span().begin());
+  // Of what came before it no stamp tells.
+  last_version_ = stamp_base_ = version;
+  std::ranges::fill(stripe_versions_, version);
 }
 
 std::vector<float> Piece::StateAfterSkipping(uint64_t step_count) const {

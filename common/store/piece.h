@@ -57,8 +57,9 @@ class Piece {
   // the stripes that it gave none.
   void FinishPush(uint64_t version);
 
-  // Takes values and optimizer state over from a saved model, before the first push.
-  void Load(std::span<const float> values, std::span<const float> state);
+  // Takes values and optimizer state over, before the first push: from a saved model, or of a piece
+  // as they lay after push `version`. Changes since an older one are all elements then.
+  void Load(std::span<const float> values, std::span<const float> state, uint64_t version = 0);
 
   // Calls visit(const ChangedStripe&) for each stripe with a change after version `since`, in
   // order; stripes without one are skipped at the cost of a comparison. Exact as long as `since` is

@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/layout/initial_values.h"
+#include "common/store/row_cut.h"
 #include "common/store/update_rules.h"
 
 namespace weir::store {
@@ -73,20 +74,27 @@ void RowPartitionStore::Apply(uint32_t table, uint64_t id, std::span<const float
                               uint64_t step) {
   CHECK_EQ(gradient.size(), dimension_);
   const uint32_t slot = FindOrCreateSlot(table, id);
+  if (cut_ != nullptr) Keep(Row(slot));
   rule_.ApplyRow(Values(slot), State(slot), gradient, step);
 }
 
 void RowPartitionStore::Load(uint32_t table, uint64_t id, std::span<const float> values,
                              std::span<const float> state) {
   CHECK_EQ(values.size(), dimension_);
-  const uint32_t slot = FindOrCreateSlot(table, id);
-  std::copy(values.begin(), values.end(), Values(slot).begin());
   CHECK_EQ(state.size(), state_per_row_);
-  std::copy(state.begin(), state.end(), State(slot).begin());
+  const uint64_t key = PackKey(table, id);
+  std::byte* row = RowOrNull(FindSlot(key));
+  if (row == nullptr) row = Append(key);
+  if (cut_ != nullptr) Keep(row);
+  std::ranges::copy(values, ValuesOf(row).begin());
+  std::ranges::copy(state, StateOf(row).begin());
 }
 
 void RowPartitionStore::Settle(uint32_t begin, uint32_t end, uint64_t step) {
-  for (uint32_t slot = begin; slot < end; ++slot) rule_.SettleRow(Values(slot), State(slot), step);
+  for (uint32_t slot = begin; slot < end; ++slot) {
+    if (cut_ != nullptr) Keep(Row(slot));
+    rule_.SettleRow(Values(slot), State(slot), step);
+  }
 }
 
 uint64_t RowPartitionStore::PackKey(uint32_t table, uint64_t id) {
@@ -105,14 +113,19 @@ uint32_t RowPartitionStore::FindOrCreateSlot(uint32_t table, uint64_t id) {
 }
 
 uint32_t RowPartitionStore::CreateSlot(uint32_t table, uint64_t id) {
-  const uint64_t key = PackKey(table, id);
+  const uint32_t slot = index_.size();
+  std::byte* const row = Append(PackKey(table, id));
+  InitialRowValues(layout_.seed(), layout_.tables()[table], id, ValuesOf(row));
+  MakeState(StateOf(row));
+  return slot;
+}
+
+std::byte* RowPartitionStore::Append(uint64_t key) {
   const uint32_t slot = index_.size();
   if (slot % slab_rows_ == 0) slabs_.push_back(pool_.Take());
   index_.Append(key, [this](uint32_t earlier) { return Row(earlier); });
   std::memcpy(Row(slot), &key, sizeof(key));
-  InitialRowValues(layout_.seed(), layout_.tables()[table], id, Values(slot));
-  MakeState(State(slot));
-  return slot;
+  return Row(slot);
 }
 
 // Calls visit(row, memory), null for a row that is not there, in order; between two calls rows may
@@ -208,6 +221,13 @@ void RowPartitionStore::ReadBatchOrInitial(std::span<const BatchRow> rows, uint6
   });
 }
 
+// They are looked up twice then, the second time where memory has answered already.
+void RowPartitionStore::KeepBatch(std::span<const BatchRow> rows) {
+  VisitBatch(rows, nullptr, [&](const BatchRow& /*row*/, std::byte* memory) {
+    if (memory != nullptr) Keep(memory);
+  });
+}
+
 // A step's updates, some at a time: the rule's loop is worth entering for many.
 class RowPartitionStore::Updates {
  public:
@@ -236,6 +256,9 @@ class RowPartitionStore::Updates {
 
 void RowPartitionStore::ApplyBatch(std::span<const BatchRow> rows, std::span<const float> matrix,
                                    uint64_t step) {
+  if (cut_ != nullptr) [[unlikely]] {
+    KeepBatch(rows);
+  }
   Updates updates(*this, matrix, step);
   VisitBatch(rows, matrix.data(), [&](const BatchRow& row, std::byte* memory) {
     if (memory == nullptr) memory = Row(CreateSlot(row.table, row.id));
@@ -246,6 +269,9 @@ void RowPartitionStore::ApplyBatch(std::span<const BatchRow> rows, std::span<con
 
 void RowPartitionStore::ApplyPlaces(std::span<const RowPlace> places, std::span<const float> matrix,
                                     uint64_t step) {
+  if (cut_ != nullptr) [[unlikely]] {
+    for (const RowPlace& place : places) Keep(place.row);
+  }
   Updates updates(*this, matrix, step);
   for (size_t begin = 0; begin < places.size() + kAhead; begin += kGroup) {
     for (size_t i = begin; i < std::min(begin + kGroup, places.size()); ++i) {
@@ -264,7 +290,9 @@ void RowPartitionStore::ApplyPlaces(std::span<const RowPlace> places, std::span<
 int64_t RowPartitionStore::memory_bytes() const {
   const size_t first_bytes = std::min(index_.size(), slab_rows_) * row_bytes_;
   const size_t later_slabs = slabs_.empty() ? 0 : slabs_.size() - 1;
-  return static_cast<int64_t>(first_bytes + later_slabs * SlabPool::kSlabBytes +
+  const int64_t kept_bytes = cut_ != nullptr ? cut_->kept.memory_bytes() : 0;
+  return kept_bytes +
+         static_cast<int64_t>(first_bytes + later_slabs * SlabPool::kSlabBytes +
                               slabs_.capacity() * sizeof(slabs_[0]) + index_.memory_bytes());
 }
 

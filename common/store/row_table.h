@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -47,6 +48,7 @@ class RowPartitionStore {
  public:
   // layout and rule must outlive the store. At most 2^16 tables of at most 2^48 rows.
   RowPartitionStore(const ModelLayout& layout, const UpdateRule& rule);
+  ~RowPartitionStore();
 
   // One row at a time, which runs do not: what the batch forms are defined and tested by.
   //
@@ -72,7 +74,7 @@ class RowPartitionStore {
   // By the places that ReadBatch gave.
   void ApplyPlaces(std::span<const RowPlace> places, std::span<const float> matrix, uint64_t step);
 
-  // Takes a row over from a saved model.
+  // Takes a row over from a saved model, or from a cut.
   void Load(uint32_t table, uint64_t id, std::span<const float> values,
             std::span<const float> state);
 
@@ -91,11 +93,29 @@ class RowPartitionStore {
   // For rows [begin, end) of that order.
   template <typename Visitor>
   void ForEachRow(uint32_t begin, uint32_t end, Visitor&& visit) const {
-    for (uint32_t slot = begin; slot < end; ++slot) {
-      const uint64_t key = Key(slot);
-      visit(static_cast<uint32_t>(key >> kIdBits), key & kIdMask, Values(slot), State(slot));
-    }
+    for (uint32_t slot = begin; slot < end; ++slot) VisitRow(Row(slot), visit);
   }
+
+  // A cut: all rows as they are now, bit by bit, read some at a time while they go on changing
+  // (row_cut.cc). A row that changes before it was read is kept as it was, so beside the rows there
+  // is memory for those alone. One at a time.
+  void BeginCut();
+  // Calls visit as above for the next rows of the cut, in the order of their creation, so many at
+  // most. Whether there are more.
+  template <typename Visitor>
+  bool VisitCut(uint32_t most, Visitor&& visit) {
+    for (; most > 0; --most) {
+      std::byte* const row = TakeCutRow();
+      if (row == nullptr) return false;
+      VisitRow(row, visit);
+    }
+    return cut_rows_read() < cut_row_count();
+  }
+  // Those that the cut has; 0 where there is none.
+  uint32_t cut_row_count() const;
+  uint32_t cut_rows_read() const;
+  // Forgets what was kept, whether all was read or not; nothing where there is no cut.
+  void EndCut();
 
   int64_t row_count() const { return index_.size(); }
   // Floats of a row: values and state.
@@ -135,6 +155,17 @@ class RowPartitionStore {
   uint32_t FindSlot(uint64_t key) const;
   uint32_t FindOrCreateSlot(uint32_t table, uint64_t id);
   uint32_t CreateSlot(uint32_t table, uint64_t id);
+  std::byte* Append(uint64_t key);
+
+  template <typename Visitor>
+  void VisitRow(std::byte* row, Visitor&& visit) const {
+    const uint64_t key = KeyOf(row);
+    visit(static_cast<uint32_t>(key >> kIdBits), key & kIdMask, ValuesOf(row), StateOf(row));
+  }
+  // Before it changes while there is a cut.
+  void Keep(const std::byte* row);
+  void KeepBatch(std::span<const BatchRow> rows);
+  std::byte* TakeCutRow();
 
   template <typename Visit>
   void VisitBatch(std::span<const BatchRow> rows, const float* gradients, const Visit& visit) const;
@@ -156,6 +187,8 @@ class RowPartitionStore {
   RowIndex index_;
   SlabPool pool_;
   std::vector<std::byte*> slabs_;
+  struct Cut;
+  std::unique_ptr<Cut> cut_;  // null: there is none
 };
 
 }  // namespace weir::store

@@ -1,8 +1,10 @@
 // Small layouts and rules for the tests of common/store.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,11 +69,29 @@ inline std::unique_ptr<UpdateRule> MakeRule(std::string_view name, double learni
   return MakeUpdateRule(RuleConfig(name, learning_rate));
 }
 
+// Of each rule, with and without steps at rest.
+inline constexpr const char* kRulesOfRows[] = {
+    "sgd { learning_rate: 0.1 }",
+    "sgd { learning_rate: 0.1 } weight_decay: 0.01 l2_penalty: 0.01",
+    "momentum { learning_rate: 0.1 }",
+    "adagrad { learning_rate: 0.1 initial_accumulator: 0.25 } schedule { warmup_steps: 20 }",
+    "rowwise_adagrad { learning_rate: 0.1 }",
+    "rowwise_adagrad { learning_rate: 0.1 } weight_decay: 0.01",
+    "adam { learning_rate: 0.1 } weight_decay: 0.01 schedule { warmup_steps: 20 }",
+};
+
 inline std::vector<std::string> NamesOfAllRules() {
   const auto& rules = *v1::UpdateRule::descriptor()->FindOneofByName("rule");
   std::vector<std::string> names;
   for (int i = 0; i < rules.field_count(); ++i) names.push_back(rules.field(i)->name());
   return names;
+}
+
+// For state, of which a float may be a number of steps, and so a NaN.
+inline std::vector<uint32_t> BitsIn(std::span<const float> values) {
+  std::vector<uint32_t> bits;
+  for (const float value : values) bits.push_back(std::bit_cast<uint32_t>(value));
+  return bits;
 }
 
 inline std::vector<float> RandomVector(RandomStream& random, size_t size) {
