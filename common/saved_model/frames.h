@@ -1,7 +1,7 @@
-// Pieces and rows as frames of a saved model, and back.
+// Pieces and rows as frames, of a saved model or of a server as it was at one push, and back.
 //
-// Place in the life of a batch: none; at the end of a run, and at the start of one that goes on or
-// only predicts.
+// Place in the life of a batch: none; at the end of a run, at the start of one that goes on or only
+// predicts, and while a server goes on and another thread writes what it was.
 // Thread rule: that of the piece and the rows.
 #pragma once
 
@@ -34,6 +34,11 @@ uint64_t AppendRows(uint64_t first, uint64_t step, store::RowPartitionStore* row
 // Gives them all to take, so many at a time.
 Status TakeRows(uint64_t step, store::RowPartitionStore* rows,
                 const std::function<Status(ByteSpan frames)>& take);
+
+// The same of the store's cut, where it was read to: rows as they lay, of more of them at a time,
+// each with its number in the order of their creation behind its state, as bits. Whether there are
+// more.
+bool AppendCutRows(store::RowPartitionStore* rows, Bytes* out);
 
 // What the frames hold, borrowed until the visitor returns; rows as long as the frames.
 struct SavedPiece {
