@@ -1,6 +1,7 @@
 #include "server/shard/dense_strand.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/saved_model/frames.h"
 #include "common/session/server_session.h"
@@ -76,6 +77,23 @@ void DenseStrand::Save(std::shared_ptr<PendingSection> pending, Outbox* outbox) 
     saved_model::AppendPiece(piece_.spec(), piece_.values(), state, &pending->frames);
     outbox->Put(std::move(pending));
   });
+}
+
+void DenseStrand::BeginCut() {
+  strand_.Post([this] {
+    saved_model::AppendPiece(piece_.spec(), piece_.values(), piece_.state(), &cut_frames_);
+  });
+}
+
+void DenseStrand::SaveCut(std::shared_ptr<PendingSection> pending, Outbox* outbox) {
+  strand_.Post([this, pending = std::move(pending), outbox]() mutable {
+    pending->frames = std::exchange(cut_frames_, {});
+    outbox->Put(std::move(pending));
+  });
+}
+
+void DenseStrand::EndCut() {
+  strand_.Post([this] { cut_frames_ = {}; });
 }
 
 std::span<const uint32_t> DenseStrand::AgreedOf(const PendingStep& step) const {

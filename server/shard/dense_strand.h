@@ -30,6 +30,10 @@ class DenseStrand {
 
   // Queues writing the piece down for a saved model.
   void Save(std::shared_ptr<PendingSection> pending, Outbox* outbox);
+  // Queues writing it down as it lies then; handing that over, once; and forgetting it.
+  void BeginCut();
+  void SaveCut(std::shared_ptr<PendingSection> pending, Outbox* outbox);
+  void EndCut();
   // Before the first push.
   store::Piece& piece() { return piece_; }
   const store::Piece& piece() const { return piece_; }  // when the strand is idle
@@ -46,6 +50,7 @@ class DenseStrand {
 
   const std::string tensor_name_;
   store::Piece piece_;
+  Bytes cut_frames_;
   const wire::ValueCoding answer_values_;
   const size_t slot_;
   Strand strand_;

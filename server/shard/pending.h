@@ -100,7 +100,7 @@ struct PendingRows {
   std::atomic<int> left{0};
 };
 
-// A section of a saved model.
+// A section of a saved model, or of a cut (shard_cut.h).
 struct PendingSection {
   transport::PeerId peer;
   uint64_t request_id = 0;
@@ -111,6 +111,7 @@ struct PendingSection {
   uint64_t row_steps = 0;  // and of the stage with the rows
   Status status = {};      // why it cannot be saved
   uint64_t next_row = 0;   // where the strand's next section begins; 0: it has no more
+  uint64_t row_count = 0;  // of a cut: the strand's rows at it
   Bytes frames;
 };
 

@@ -88,6 +88,23 @@ void RowStrand::Save(std::shared_ptr<PendingSection> pending, Outbox* outbox) {
   });
 }
 
+void RowStrand::BeginCut() {
+  strand_.Post([this] { rows_.BeginCut(); });
+}
+
+void RowStrand::SaveCut(std::shared_ptr<PendingSection> pending, Outbox* outbox) {
+  strand_.Post([this, pending = std::move(pending), outbox]() mutable {
+    const bool has_more = saved_model::AppendCutRows(&rows_, &pending->frames);
+    pending->next_row = has_more ? rows_.cut_rows_read() : 0;
+    pending->row_count = rows_.cut_row_count();
+    outbox->Put(std::move(pending));
+  });
+}
+
+void RowStrand::EndCut() {
+  strand_.Post([this] { rows_.EndCut(); });
+}
+
 void RowStrand::Read(std::shared_ptr<PendingRows> pending, Outbox* outbox) {
   strand_.Post([this, pending = std::move(pending), outbox]() mutable {
     for (PendingRows::Block& block : pending->blocks) {

@@ -23,6 +23,10 @@ class RowStrand {
 
   // Queues writing down rows for a saved model.
   void Save(std::shared_ptr<PendingSection> pending, Outbox* outbox);
+  // Queues the beginning of a cut, writing down its next rows, and its end.
+  void BeginCut();
+  void SaveCut(std::shared_ptr<PendingSection> pending, Outbox* outbox);
+  void EndCut();
   // Before the first push.
   store::RowPartitionStore& rows() { return rows_; }
   const store::RowPartitionStore& rows() const { return rows_; }  // when the strand is idle

@@ -17,6 +17,11 @@ bool HasRows(const PendingStep& step, size_t partition) {
   });
 }
 
+bool HasRows(const PendingRows& pending, size_t partition) {
+  return std::ranges::any_of(pending.blocks,
+                             [&](const auto& block) { return !block.rows[partition].empty(); });
+}
+
 uint64_t ValueBytes(const PieceSpec& piece) {
   return static_cast<uint64_t>(piece.element_count) * sizeof(float);
 }
@@ -83,15 +88,8 @@ Status Shard::Load(const saved_model::SavedModel& model, const v1::Config& confi
            [&](uint32_t table, uint64_t id) {
              return server_count == 1 || RowServer(table, id, server_count) == shard_index_;
            },
-       .begin_rules =
-           [&](const v1::RuleStarts& starts) {
-             dense_rule_->BeginAfter(starts.dense());
-             row_rule_->BeginAfter(starts.rows());
-           },
-       .start_rows =
-           [&](uint64_t step) {
-             for (const auto& strand : rows_) strand->rows().StartAt(step);
-           },
+       .begin_rules = [&](const v1::RuleStarts& starts) { BeginRules(starts); },
+       .start_rows = [](uint64_t) {},  // BeginRules does
        .piece =
            [&](const PieceSpec& spec, std::span<const float> values, std::span<const float> state) {
              if (spec.server != shard_index_) return;
@@ -106,6 +104,13 @@ Status Shard::Load(const saved_model::SavedModel& model, const v1::Config& confi
            }}));
   std::ranges::fill(versions_, model.manifest().steps());
   return OkStatus();
+}
+
+void Shard::BeginRules(const v1::RuleStarts& starts) {
+  rule_starts_ = starts;
+  dense_rule_->BeginAfter(starts.dense());
+  row_rule_->BeginAfter(starts.rows());
+  for (const auto& strand : rows_) strand->rows().StartAt(starts.untouched_rows());
 }
 
 void Shard::Post(std::shared_ptr<PendingStep> pending) {
@@ -141,7 +146,10 @@ Status Shard::PostRows(std::shared_ptr<PendingRows> pending, const transport::Me
   for (PendingRows::Block& block : pending->blocks) {
     block.values.resize(block.row_count * static_cast<size_t>(layout_.embedding_dimension()));
   }
-  const std::vector<RowStrand*> touched = StrandsOf(*pending);
+  std::vector<RowStrand*> touched;
+  for (size_t slot = 0; slot < rows_.size(); ++slot) {
+    if (HasRows(*pending, slot)) touched.push_back(rows_[slot].get());
+  }
   pending->left = static_cast<int>(touched.size());
   if (touched.empty()) {
     outbox_->Put(std::move(pending));
@@ -149,16 +157,6 @@ Status Shard::PostRows(std::shared_ptr<PendingRows> pending, const transport::Me
   }
   for (RowStrand* strand : touched) strand->Read(pending, outbox_);
   return OkStatus();
-}
-
-std::vector<RowStrand*> Shard::StrandsOf(const PendingRows& pending) const {
-  std::vector<RowStrand*> strands;
-  for (size_t slot = 0; slot < rows_.size(); ++slot) {
-    const bool has_rows = std::ranges::any_of(
-        pending.blocks, [&](const auto& block) { return !block.rows[slot].empty(); });
-    if (has_rows) strands.push_back(rows_[slot].get());
-  }
-  return strands;
 }
 
 Status Shard::PostSection(std::shared_ptr<PendingSection> pending, Outbox* outbox) {
@@ -184,6 +182,10 @@ std::optional<v1::ModelPlace> Shard::PlaceAfter(const PendingSection& section) c
   next.set_row(section.next_row);
   if (next.strand() == dense_.size() + rows_.size()) return std::nullopt;
   return next;
+}
+
+void Shard::SetLastWords(std::function<void(const Status& why)> say) {
+  arena_.SetLastWords(std::move(say));
 }
 
 int64_t Shard::row_count() const {

@@ -1,7 +1,6 @@
 // What one server owns: its pieces and row partitions, each on a strand, and for each stage of the
 // model the number of the last push that was queued on its strands. A stage's steps count for its
-// own parameters alone, so that rules and schedules that count steps do not see those of others; a
-// worker with the whole model steps all of them, and then they are equal.
+// own parameters and their rules alone; a worker with the whole model steps all of them.
 //
 // Place in the life of a batch: dispatcher -> **strands** -> outbox.
 // Thread rule: I/O thread only, except the strands' own work. Owns arena, strands, update rules.
@@ -19,6 +18,7 @@
 #include "common/proto/config.pb.h"
 #include "common/proto/protocol.pb.h"
 #include "common/saved_model/saved_model.h"
+#include "server/shard/cut_summary.h"
 #include "server/shard/dense_strand.h"
 #include "server/shard/load_progress.h"
 #include "server/shard/pending.h"
@@ -40,6 +40,10 @@ class Shard {
   // is cancelled.
   Status Load(const saved_model::SavedModel& model, const v1::Config& config,
               LoadProgress* progress);
+
+  // Makes a fresh shard what another was at a cut (shard_cut.h). InvalidData when the sections are
+  // not all of it; then the shard is of no use.
+  Status Restore(const CutSummary& summary, const NextSection& next);
 
   // Sorts the frames of a push's messages by strands. InvalidData for anything that this server
   // does not serve, or this stage does not have.
@@ -64,6 +68,7 @@ class Shard {
   uint64_t version(StageId stage = {}) const { return versions_[stage.value_or(0)]; }
   // Of the stage that has the rows.
   uint64_t row_version() const { return versions_[layout_.row_stage()]; }
+  const v1::RuleStarts& rule_starts() const { return rule_starts_; }
   const ModelLayout& layout() const { return layout_; }
   size_t max_message_bytes() const { return static_cast<size_t>(max_message_bytes_); }
   // How rows look on the way to a trainer.
@@ -77,28 +82,21 @@ class Shard {
   // The rest is for tests and reports, with nothing in flight.
   void WaitIdle() { arena_.WaitIdle(); }
   // See StrandArena.
-  void SetLastWords(std::function<void(const Status& why)> say) {
-    arena_.SetLastWords(std::move(say));
-  }
+  void SetLastWords(std::function<void(const Status& why)> say);
   const std::vector<std::unique_ptr<DenseStrand>>& dense_strands() const { return dense_; }
   const std::vector<std::unique_ptr<RowStrand>>& row_strands() const { return rows_; }
   int64_t row_count() const;
 
  private:
+  class Restoring;
+  void BeginRules(const v1::RuleStarts& starts);
   void MakePieces(wire::ValueCoding answer_values, bool awaits_load, LoadProgress* progress);
   Result<size_t> SlotOf(const wire::FrameHeader& header) const;  // the dense strand with its piece
-  // What the push carries, frame after frame.
-  Status FindFrames(Contribution* contribution) const;
   Status RouteDense(StageId stage, const wire::FrameView& frame, Contribution* contribution) const;
   Status RouteRows(StageId stage, const wire::FrameView& frame, Contribution* contribution) const;
   // row_count, frame_count: of the request's frames before this one.
   Status RouteRowIds(const wire::FrameView& frame, size_t row_count, size_t frame_count,
                      PendingRows* pending) const;
-  std::vector<RowStrand*> StrandsOf(const PendingRows& pending) const;
-  // Where rows of a request's next frame go.
-  PendingRows::Block& BlockOf(PendingRows* pending) const;
-  Status CheckTable(uint32_t table) const;
-  Status CheckServes(uint32_t table, std::span<const uint64_t> ids) const;
   static bool Has(StageId worker, uint32_t stage) { return !worker || *worker == stage; }
 
   const ModelLayout& layout_;
@@ -109,6 +107,7 @@ class Shard {
   Outbox* const outbox_;
   std::unique_ptr<store::UpdateRule> dense_rule_;
   std::unique_ptr<store::UpdateRule> row_rule_;
+  v1::RuleStarts rule_starts_;
   StrandArena arena_;
   std::vector<std::unique_ptr<DenseStrand>> dense_;
   std::vector<std::unique_ptr<RowStrand>> rows_;

@@ -29,11 +29,8 @@ DecodedRows& RowScratch() {
   return scratch;
 }
 
-}  // namespace
-
-Status Shard::FindFrames(Contribution* contribution) const {
-  // Of each piece one frame; of each table one, and those that are full.
-  size_t most_frames = dense_.size() + layout_.tables().size();
+// What the push carries, frame after frame. most_frames: beside those that are full.
+Status FindFrames(size_t most_frames, Contribution* contribution) {
   for (const transport::Message& message : contribution->messages) {
     most_frames += transport::WireBytes(message) / wire::kRowFrameValues;
   }
@@ -50,12 +47,39 @@ Status Shard::FindFrames(Contribution* contribution) const {
   return OkStatus();
 }
 
+Status CheckTable(const ModelLayout& layout, uint32_t table) {
+  if (table < layout.tables().size()) return OkStatus();
+  return InvalidData(StrCat("there is no table ", table));
+}
+
+Status CheckServes(const ModelLayout& layout, uint32_t server, uint32_t table,
+                   std::span<const uint64_t> ids) {
+  const uint32_t server_count = layout.server_count();
+  if (server_count == 1) return OkStatus();
+  const auto foreign = std::ranges::find_if(
+      ids, [&](uint64_t id) { return RowServer(table, id, server_count) != server; });
+  if (foreign == ids.end()) return OkStatus();
+  return InvalidData(
+      StrCat("server ", server, " does not serve row ", *foreign, " of table ", table));
+}
+
+// Where rows of a request's next frame go.
+PendingRows::Block& BlockOf(size_t dimension, size_t partition_count, PendingRows* pending) {
+  if (pending->blocks.empty() || pending->blocks.back().row_count * dimension >= kBlockValues) {
+    pending->blocks.emplace_back().rows.resize(partition_count);
+  }
+  return pending->blocks.back();
+}
+
+}  // namespace
+
 Result<Contribution> Shard::Route(StageId stage, std::vector<transport::Message> push) const {
   Contribution contribution;
   contribution.messages = std::move(push);
   contribution.dense_frames.assign(dense_.size(), nullptr);
   contribution.row_gradients.resize(rows_.size());
-  WEIR_RETURN_IF_ERROR(FindFrames(&contribution));
+  // Of each piece one frame, and of each table.
+  WEIR_RETURN_IF_ERROR(FindFrames(dense_.size() + layout_.tables().size(), &contribution));
   for (const wire::FrameView& frame : contribution.frames) {
     if (frame.header.kind == wire::FrameKind::kGradient ||
         frame.header.kind == wire::FrameKind::kAgreedGradients) {
@@ -89,12 +113,12 @@ Status Shard::RouteRows(StageId stage, const wire::FrameView& frame,
         StrCat("stage ", *stage, " pushes rows; stage ", layout_.row_stage(), " has them"));
   }
   const uint32_t table = frame.header.tensor;
-  WEIR_RETURN_IF_ERROR(CheckTable(table));
+  WEIR_RETURN_IF_ERROR(CheckTable(layout_, table));
   const auto dimension = static_cast<uint32_t>(layout_.embedding_dimension());
   auto& [ids, values] = RowScratch();
   WEIR_RETURN_IF_ERROR(wire::DecodeRowGradients(
       frame, dimension, static_cast<uint64_t>(layout_.tables()[table].row_count), &ids, &values));
-  WEIR_RETURN_IF_ERROR(CheckServes(table, ids));
+  WEIR_RETURN_IF_ERROR(CheckServes(layout_, shard_index_, table, ids));
   for (size_t i = 0; i < ids.size(); ++i) {
     RowGradients& part = contribution->row_gradients[RowPartition(table, ids[i], partition_count_)];
     if (part.rows.empty()) part.Reserve(kRowsAtFirst, dimension);
@@ -128,36 +152,13 @@ Result<size_t> Shard::SlotOf(const wire::FrameHeader& header) const {
                             header.tensor, " at ", header.begin));
 }
 
-Status Shard::CheckTable(uint32_t table) const {
-  if (table < layout_.tables().size()) return OkStatus();
-  return InvalidData(StrCat("there is no table ", table));
-}
-
-Status Shard::CheckServes(uint32_t table, std::span<const uint64_t> ids) const {
-  const uint32_t server_count = layout_.server_count();
-  if (server_count == 1) return OkStatus();
-  const auto foreign = std::ranges::find_if(
-      ids, [&](uint64_t id) { return RowServer(table, id, server_count) != shard_index_; });
-  if (foreign == ids.end()) return OkStatus();
-  return InvalidData(
-      StrCat("server ", shard_index_, " does not serve row ", *foreign, " of table ", table));
-}
-
-PendingRows::Block& Shard::BlockOf(PendingRows* pending) const {
-  const auto dimension = static_cast<size_t>(layout_.embedding_dimension());
-  if (pending->blocks.empty() || pending->blocks.back().row_count * dimension >= kBlockValues) {
-    pending->blocks.emplace_back().rows.resize(rows_.size());
-  }
-  return pending->blocks.back();
-}
-
 Status Shard::RouteRowIds(const wire::FrameView& frame, size_t row_count, size_t frame_count,
                           PendingRows* pending) const {
   const uint32_t table = frame.header.tensor;
   if (frame.header.kind != wire::FrameKind::kRowIds) {
     return InvalidData(StrCat("a row pull carries a ", wire::DescribeFrame(frame.header)));
   }
-  WEIR_RETURN_IF_ERROR(CheckTable(table));
+  WEIR_RETURN_IF_ERROR(CheckTable(layout_, table));
   const auto dimension = static_cast<uint32_t>(layout_.embedding_dimension());
   // Of each table one, and those that are full.
   if (frame_count >= layout_.tables().size() + row_count / wire::RowsPerFrame(dimension)) {
@@ -175,8 +176,8 @@ Status Shard::RouteRowIds(const wire::FrameView& frame, size_t row_count, size_t
   std::vector<uint64_t>& ids = RowScratch().ids;
   WEIR_RETURN_IF_ERROR(wire::DecodeRowIds(
       frame, dimension, static_cast<uint64_t>(layout_.tables()[table].row_count), &ids));
-  WEIR_RETURN_IF_ERROR(CheckServes(table, ids));
-  PendingRows::Block& block = BlockOf(pending);
+  WEIR_RETURN_IF_ERROR(CheckServes(layout_, shard_index_, table, ids));
+  PendingRows::Block& block = BlockOf(dimension, rows_.size(), pending);
   block.frames.push_back({table, ids.size()});
   for (const uint64_t id : ids) {
     std::vector<store::BatchRow>& part = block.rows[RowPartition(table, id, partition_count_)];

@@ -206,6 +206,7 @@ TEST_F(ShardSave, ARunThatGoesOnFindsEverythingAsItWas) {
   ASSERT_TRUE(next.shard().Load(*model_, config_, &progress).ok());
   EXPECT_EQ(progress.ToProto().done_bytes(), model_->manifest().parameter_bytes());
   for (const uint32_t stage : {0u, 1u}) EXPECT_EQ(next.shard().version(stage), kStepsOfFirst);
+  EXPECT_EQ(next.shard().rule_starts().untouched_rows(), kStepsOfFirst - kStepsOfRows);
   for (const uint64_t id : {kTouched, kUntouched}) {
     const std::vector<float> before = trained_.Row(id), after = next.Row(id);
     for (size_t i = 0; i < kDimension; ++i) EXPECT_FLOAT_EQ(after[i], before[i]) << id;

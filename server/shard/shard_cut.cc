@@ -1,0 +1,37 @@
+#include "server/shard/shard_cut.h"
+
+namespace weir::server {
+
+ShardCut::ShardCut(Shard* shard) : shard_(shard) {
+  for (uint32_t stage = 0; stage < shard->layout().stages().size(); ++stage) {
+    summary_.versions.push_back(shard->version(stage));
+  }
+  summary_.rule_starts = shard->rule_starts();
+  for (const auto& strand : shard->row_strands()) strand->BeginCut();
+  for (const auto& strand : shard->dense_strands()) strand->BeginCut();
+}
+
+ShardCut::~ShardCut() {
+  for (const auto& strand : shard_->dense_strands()) strand->EndCut();
+  for (const auto& strand : shard_->row_strands()) strand->EndCut();
+}
+
+std::shared_ptr<PendingSection> ShardCut::Ask(Outbox* outbox) {
+  const size_t dense_count = shard_->dense_strands().size();
+  if (asked_ != nullptr && asked_->next_row == 0) {
+    if (strand_ >= dense_count) summary_.row_counts.push_back(asked_->row_count);
+    ++strand_;
+  }
+  asked_.reset();
+  if (strand_ == dense_count + shard_->row_strands().size()) return nullptr;
+  asked_ = std::make_shared<PendingSection>();
+  asked_->strand = strand_;
+  if (strand_ < dense_count) {
+    shard_->dense_strands()[strand_]->SaveCut(asked_, outbox);
+  } else {
+    shard_->row_strands()[strand_ - dense_count]->SaveCut(asked_, outbox);
+  }
+  return asked_;
+}
+
+}  // namespace weir::server

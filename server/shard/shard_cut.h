@@ -1,0 +1,48 @@
+// A shard as it was at one push, written down while it goes on: a marker in the queue of every
+// strand stands behind the pushes that it has. Pieces are copied at the marker. Rows are read some
+// at a time, whenever the ones before were taken, so that pushes have their turn between, and a row
+// that changes before is kept as it was (RowPartitionStore::BeginCut).
+//
+//   ShardCut cut(&shard);                  // I/O thread, between two steps
+//   while (auto section = cut.Ask(&outbox)) { ...when the outbox has it: write section->frames }
+//   cut.summary()                          // written, too, it makes the sections a whole
+//
+// Of each section the frames are written, none where there are none; Shard::Restore wants them back
+// as they were given.
+//
+// Place in the life of a batch: beside all of it.
+// Thread rule: made where steps are posted; then one thread at a time. The shard outlives it, and
+// has one at a time. As with steps, who calls sees to it that Work or HandOver comes.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "server/shard/cut_summary.h"
+#include "server/shard/pending.h"
+#include "server/shard/shard.h"
+
+namespace weir::server {
+
+class ShardCut {
+ public:
+  explicit ShardCut(Shard* shard);
+  ~ShardCut();  // whatever was not taken is forgotten
+  ShardCut(const ShardCut&) = delete;
+  ShardCut& operator=(const ShardCut&) = delete;
+
+  // Asks for the next section, once the one before has come out of its outbox, which outlives what
+  // was asked for. Null: that was all.
+  std::shared_ptr<PendingSection> Ask(Outbox* outbox);
+
+  // Whole once Ask has given null; the versions are there from the start.
+  const CutSummary& summary() const { return summary_; }
+
+ private:
+  Shard* const shard_;
+  CutSummary summary_;
+  size_t strand_ = 0;  // whose sections are next
+  std::shared_ptr<PendingSection> asked_;
+};
+
+}  // namespace weir::server
