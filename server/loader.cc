@@ -1,18 +1,19 @@
 #include "server/loader.h"
 
-#include <chrono>
 #include <exception>
 #include <new>
 #include <utility>
 
 namespace weir::server {
 
-Loader::Loader(Make make, std::function<void()> on_end)
-    : make_(std::move(make)), on_end_(std::move(on_end)), thread_([this] { Run(); }) {}
+Loader::Loader(Make make, std::function<void()> on_end, Executor& executor)
+    : make_(std::move(make)),
+      on_end_(std::move(on_end)),
+      work_(executor.Begin([this] { Run(); })) {}
 
 Loader::~Loader() {
   progress_.Cancel();
-  thread_.join();
+  work_->Wait();
 }
 
 void Loader::Run() {
@@ -20,7 +21,6 @@ void Loader::Run() {
   {
     std::lock_guard lock(mutex_);
     made_.emplace(std::move(made));
-    ended_.notify_all();
   }
   on_end_();
 }
@@ -37,11 +37,12 @@ Loader::Made Loader::MakeOrRunOut() {
   }
 }
 
-bool Loader::EndsWithin(int64_t timeout_ms) {
-  std::unique_lock lock(mutex_);
-  return ended_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
-                         [&] { return made_.has_value(); });
+bool Loader::has_ended() {
+  std::lock_guard lock(mutex_);
+  return made_.has_value();
 }
+
+bool Loader::EndsWithin(int64_t timeout_ms) { return has_ended() || work_->EndsWithin(timeout_ms); }
 
 std::optional<Loader::Made> Loader::Take() {
   std::lock_guard lock(mutex_);

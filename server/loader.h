@@ -1,19 +1,18 @@
-// Makes or loads a server's parameters on a thread of its own, while the I/O thread answers those
-// who wait for them.
+// Makes or loads a server's parameters in the background, while the I/O thread answers those who
+// wait for them.
 //
 // Place in the life of a batch: before the first.
-// Thread rule: owner thread only, but progress. What it makes is its own thread's until it is
+// Thread rule: owner thread only, but progress. What it makes is the background's until it is
 // taken.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 
+#include "common/base/executor.h"
 #include "common/base/status.h"
 #include "server/shard/load_progress.h"
 #include "server/shard/shard.h"
@@ -26,8 +25,8 @@ class Loader {
   // Returns early, with whatever status, when the progress is cancelled.
   using Make = std::function<Made(LoadProgress* progress)>;
 
-  // on_end: called from the loader's thread.
-  Loader(Make make, std::function<void()> on_end);
+  // on_end: called in the background too.
+  Loader(Make make, std::function<void()> on_end, Executor& executor = Executor::Threads());
   // Cancels what is not done, and waits for it.
   ~Loader();
 
@@ -40,15 +39,15 @@ class Loader {
 
  private:
   void Run();
+  bool has_ended();
   Made MakeOrRunOut();
 
   const Make make_;
   const std::function<void()> on_end_;
   LoadProgress progress_;
   std::mutex mutex_;
-  std::condition_variable ended_;
   std::optional<Made> made_;
-  std::thread thread_;
+  const std::unique_ptr<Executor::Work> work_;  // uses what is above
 };
 
 }  // namespace weir::server

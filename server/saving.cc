@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <exception>
 #include <filesystem>
 #include <new>
@@ -28,12 +27,15 @@ Status TryWork(const std::function<Status()>& work) {
 
 }  // namespace
 
-Saving::Saving(std::string directory, uint32_t server, uint32_t server_count)
-    : directory_(std::move(directory)), server_(server), server_count_(server_count) {}
+Saving::Saving(std::string directory, uint32_t server, uint32_t server_count, Executor& executor)
+    : directory_(std::move(directory)),
+      server_(server),
+      server_count_(server_count),
+      executor_(executor) {}
 
 Saving::~Saving() {
   progress_.Cancel();
-  if (thread_.joinable()) thread_.join();
+  if (work_) work_->Wait();
 }
 
 Status Saving::Prepare(uint64_t run) {
@@ -103,9 +105,7 @@ Status Saving::failure() const {
 
 bool Saving::End(int64_t patience_ms) {
   progress_.Cancel();
-  std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, std::chrono::milliseconds(patience_ms),
-                           [this] { return !is_at_work_; });
+  return !work_ || work_->EndsWithin(patience_ms);
 }
 
 void Saving::Discard() const {
@@ -113,17 +113,11 @@ void Saving::Discard() const {
 }
 
 void Saving::Start(std::function<Status()> work) {
-  if (thread_.joinable()) thread_.join();
-  {
-    std::lock_guard lock(mutex_);
-    is_at_work_ = true;
-  }
-  thread_ = std::thread([this, work = std::move(work)] {
+  if (work_) work_->Wait();
+  work_ = executor_.Begin([this, work = std::move(work)] {
     Status status = TryWork(work);
     std::lock_guard lock(mutex_);
     if (!status.ok()) failure_ = std::move(status);
-    is_at_work_ = false;
-    changed_.notify_all();
   });
 }
 

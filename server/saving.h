@@ -1,6 +1,6 @@
-// What a server does so that the servers of a run save the model: its own part, on a thread of its
-// own, into the folder aside that all of them reach; and server 0 the folder itself, and with all
-// parts the model.
+// What a server does so that the servers of a run save the model: its own part, in the background,
+// into the folder aside that all of them reach; and server 0 the folder itself, and with all parts
+// the model.
 //
 // What a server has told to be written belongs to server 0, which may have made a model of it: it
 // stays whatever becomes of this process.
@@ -11,15 +11,14 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 
+#include "common/base/executor.h"
 #include "common/base/status.h"
 #include "common/proto/protocol.pb.h"
 #include "common/proto/saved_model.pb.h"
@@ -32,7 +31,8 @@ namespace weir::server {
 class Saving {
  public:
   // directory: where the model is to be.
-  Saving(std::string directory, uint32_t server, uint32_t server_count);
+  Saving(std::string directory, uint32_t server, uint32_t server_count,
+         Executor& executor = Executor::Threads());
   // Waits for what is at work, and takes away what no model was made of.
   ~Saving();
 
@@ -67,17 +67,17 @@ class Saving {
 
   const std::string directory_;
   const uint32_t server_, server_count_;
+  Executor& executor_;
   std::string part_path_;
   std::unique_ptr<saved_model::ModelFolder> folder_;  // of server 0
   std::atomic<bool> is_asked_{false}, has_begun_{false};
   bool is_concluding_ = false;
   WriteProgress progress_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  bool is_at_work_ = false, is_concluded_ = false;
+  bool is_concluded_ = false;
   std::optional<v1::PartReport> done_;
   Status failure_;
-  std::thread thread_;
+  std::unique_ptr<Executor::Work> work_;  // the last that was begun
 };
 
 // So that reports tell how far it is, and their replies have the part written. saving: null where

@@ -48,8 +48,9 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
       clock_(options_.environment.clock),
       outbox_([this] { transport_->Wake(); }) {
   if (shard_index == 0) {
-    coordinator_ = std::make_unique<Coordinator>(config_, identity_, server_count, life_.run(),
-                                                 options_.addresses);
+    coordinator_ =
+        std::make_unique<Coordinator>(config_, identity_, server_count, life_.run(),
+                                      options_.addresses, options_.environment.executor);
     coordinator_->BeginAfter(options_.rule_starts);
     run_ = coordinator_->run();
   }

@@ -68,7 +68,7 @@ class Server {
 
  private:
   void StartLoading();
-  Loader::Made MakeShard(LoadProgress* progress);  // on the loader's thread
+  Loader::Made MakeShard(LoadProgress* progress);  // in the background
   void Recover();
   void LogRun();
   void LookAtLoader(int64_t now_ms);

@@ -10,7 +10,7 @@ namespace weir::server {
 void Server::StartLoading() {
   auto loader =
       std::make_unique<Loader>([this](LoadProgress* progress) { return MakeShard(progress); },
-                               [this] { transport_->Wake(); });
+                               [this] { transport_->Wake(); }, options_.environment.executor);
   const bool is_prompt = loader->EndsWithin(options_.prompt_ms);
   std::lock_guard lock(mutex_);
   loader_ = std::move(loader);
@@ -19,8 +19,10 @@ void Server::StartLoading() {
 
 Loader::Made Server::MakeShard(LoadProgress* progress) {
   progress->Expect(options_.load_bytes);
-  auto shard = std::make_unique<Shard>(config_, layout_, shard_index_, &outbox_, progress,
-                                       options_.load != nullptr);
+  auto shard = std::make_unique<Shard>(config_, layout_, shard_index_, &outbox_,
+                                       ShardOptions{.progress = progress,
+                                                    .awaits_load = options_.load != nullptr,
+                                                    .executor = options_.environment.executor});
   shard->SetLastWords(last_words_);
   if (progress->is_cancelled()) return Interrupted("stopped");
   // What it needs, a file perhaps, goes with it.

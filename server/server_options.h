@@ -22,7 +22,7 @@ struct ServerOptions {
   Environment environment = {};
   std::vector<std::string> addresses = {};  // of all servers, for messages
   uint64_t warm_start = 0;                  // id of the saved model to go on from; 0: none
-  // Gives the shard that model's parameters, on the loader's thread, and adds load_bytes to the
+  // Gives the shard that model's parameters, in the background, and adds load_bytes to the
   // progress on the way; returns early when it is cancelled. Empty: they are the initial ones.
   std::function<Status(Shard* shard, LoadProgress* progress)> load = {};
   uint64_t load_bytes = 0;

@@ -14,7 +14,8 @@ constexpr int64_t kEndSavingMs = 2000;
 
 void Server::MakeSaving(uint32_t server_count) {
   if (options_.save.empty()) return;
-  saving_ = std::make_unique<Saving>(options_.save, shard_index_, server_count);
+  saving_ = std::make_unique<Saving>(options_.save, shard_index_, server_count,
+                                     options_.environment.executor);
   if (coordinator_) coordinator_->ServersSave(options_.learned);
 }
 

@@ -2,8 +2,6 @@
 
 #include <chrono>
 #include <memory>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 namespace weir::cluster {
@@ -14,19 +12,15 @@ constexpr size_t kFewTestRows = 1'000'000;
 
 }  // namespace
 
-// Detached, because a run that ends meanwhile does not wait for it; the scores are its own.
+// What is begun is dropped, because a run that ends meanwhile does not wait for it; the scores are
+// its own.
 std::optional<v1::EvaluationReport> Evaluator::Begin(ChunkScores scores) {
   if (RowCount(scores) <= kFewTestRows) return Evaluate(scores);
-  const auto shared = std::make_shared<const ChunkScores>(std::move(scores));
-  std::packaged_task<v1::EvaluationReport()> task([shared] { return Evaluate(*shared); });
-  at_work_ = task.get_future();
-  try {
-    std::thread(std::move(task)).detach();
-    return std::nullopt;
-  } catch (const std::system_error&) {  // no more threads are to be had: others wait meanwhile
-    at_work_ = {};
-    return Evaluate(*shared);
-  }
+  const auto task = std::make_shared<std::packaged_task<v1::EvaluationReport()>>(
+      [scores = std::move(scores)] { return Evaluate(scores); });
+  at_work_ = task->get_future();
+  (void)executor_.Begin([task] { (*task)(); });
+  return std::nullopt;
 }
 
 std::optional<v1::EvaluationReport> Evaluator::Take() {

@@ -8,8 +8,8 @@
 
 namespace weir::cluster {
 
-RunBook::RunBook(const v1::Config& config, RunFacts facts)
-    : config_(config), facts_(std::move(facts)), director_(PlanRun(config)) {}
+RunBook::RunBook(const v1::Config& config, RunFacts facts, Executor& executor)
+    : config_(config), facts_(std::move(facts)), director_(PlanRun(config)), evaluator_(executor) {}
 
 void RunBook::TakeWork(const v1::WorkRequest& request, Seat seat, std::vector<eval::Scores> scores,
                        int64_t now_ms) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/executor.h"
 #include "common/base/status.h"
 #include "common/cluster/evaluator.h"
 #include "common/cluster/membership.h"
@@ -30,8 +31,9 @@ struct RunFacts {
 
 class RunBook {
  public:
-  // config: valid, with defaults filled in; outlives the book.
-  RunBook(const v1::Config& config, RunFacts facts);
+  // config: valid, with defaults filled in; outlives the book. executor: computes what many test
+  // scores come to.
+  RunBook(const v1::Config& config, RunFacts facts, Executor& executor = Executor::Threads());
 
   RunDirector& director() { return director_; }
   ReportBook& reports() { return reports_; }

@@ -28,17 +28,20 @@ v1::Header RefusalHeader(std::string reason, bool retry) {
 }  // namespace
 
 Coordinator::Coordinator(const v1::Config& config, v1::RunIdentity identity, uint32_t server_count,
-                         uint64_t run, std::vector<std::string> server_addresses)
+                         uint64_t run, std::vector<std::string> server_addresses,
+                         Executor& executor)
     : config_(config),
       identity_(std::move(identity)),
       server_count_(server_count),
       run_(run),
       admission_(static_cast<uint32_t>(config.pipeline().split_size()) + 1),
       membership_(config.cluster().member_timeout_ms()),
-      run_book_(config_, {.mode = config.consistency().has_sync() ? "sync" : "async",
-                          .config_hash = config::ConfigHash(config),
-                          .servers = server_count,
-                          .goes_on = identity_.warm_start() != 0}),
+      run_book_(config_,
+                {.mode = config.consistency().has_sync() ? "sync" : "async",
+                 .config_hash = config::ConfigHash(config),
+                 .servers = server_count,
+                 .goes_on = identity_.warm_start() != 0},
+                executor),
       director_(run_book_.director()),
       reports_(run_book_.reports()),
       pipelines_(run_),

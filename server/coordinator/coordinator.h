@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/executor.h"
 #include "common/base/status.h"
 #include "common/cluster/admission.h"
 #include "common/cluster/last_words.h"
@@ -49,7 +50,8 @@ class Coordinator {
   // run: a number that tells this run from others at the same address, not 0. server_addresses: for
   // messages; may be empty.
   Coordinator(const v1::Config& config, v1::RunIdentity identity, uint32_t server_count,
-              uint64_t run, std::vector<std::string> server_addresses = {});
+              uint64_t run, std::vector<std::string> server_addresses = {},
+              Executor& executor = Executor::Threads());
 
   uint64_t run() const { return run_; }
 

@@ -33,7 +33,7 @@ wire::ValueCoding CodingOf(v1::ValueCoding coding) {
 }  // namespace
 
 Shard::Shard(const v1::Config& config, const ModelLayout& layout, uint32_t shard_index,
-             Outbox* outbox, LoadProgress* progress, bool awaits_load)
+             Outbox* outbox, const ShardOptions& options)
     : layout_(layout),
       shard_index_(shard_index),
       partition_count_(static_cast<uint32_t>(config.cluster().row_partitions())),
@@ -42,15 +42,16 @@ Shard::Shard(const v1::Config& config, const ModelLayout& layout, uint32_t shard
       outbox_(outbox),
       dense_rule_(store::MakeUpdateRule(config.update().dense())),
       row_rule_(store::MakeUpdateRule(config.update().rows())),
-      arena_(config.cluster().server_threads()),
+      arena_(config.cluster().server_threads(), options.executor),
       versions_(layout.stages().size()) {
-  MakePieces(CodingOf(config.cluster().answer_values()), awaits_load, progress);
+  MakePieces(CodingOf(config.cluster().answer_values()), options);
   for (size_t slot = 0; slot < partition_count_; ++slot) {
     rows_.push_back(std::make_unique<RowStrand>(layout, *row_rule_, slot, &arena_));
   }
 }
 
-void Shard::MakePieces(wire::ValueCoding answer_values, bool awaits_load, LoadProgress* progress) {
+void Shard::MakePieces(wire::ValueCoding answer_values, const ShardOptions& options) {
+  LoadProgress* const progress = options.progress;
   uint64_t total_bytes = 0;
   std::vector<const PieceSpec*> own;
   for (const PieceSpec& piece : layout_.pieces()) {
@@ -60,13 +61,13 @@ void Shard::MakePieces(wire::ValueCoding answer_values, bool awaits_load, LoadPr
     own.push_back(&piece);
     total_bytes += ValueBytes(piece);
   }
-  const bool tells = progress != nullptr && !awaits_load;  // else loading does
+  const bool tells = progress != nullptr && !options.awaits_load;  // else loading does
   if (tells) progress->Expect(total_bytes);
   dense_.resize(own.size());
   arena_.ForEach(own.size(), [&](size_t slot) {
     if (progress != nullptr && progress->is_cancelled()) return;
     dense_[slot] = std::make_unique<DenseStrand>(layout_, *own[slot], *dense_rule_, answer_values,
-                                                 slot, awaits_load, &arena_);
+                                                 slot, options.awaits_load, &arena_);
     if (tells) progress->Add(ValueBytes(*own[slot]));
   });
 }

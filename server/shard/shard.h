@@ -23,16 +23,15 @@
 #include "server/shard/load_progress.h"
 #include "server/shard/pending.h"
 #include "server/shard/row_strand.h"
+#include "server/shard/shard_options.h"
 
 namespace weir::server {
 
 class Shard {
  public:
   // Makes the initial values on the arena's threads and the caller's. outbox outlives the shard.
-  // progress: hears of each piece that has them; where it is cancelled, the shard is of no use.
-  // awaits_load: there are none, because Load comes next.
   Shard(const v1::Config& config, const ModelLayout& layout, uint32_t shard_index, Outbox* outbox,
-        LoadProgress* progress = nullptr, bool awaits_load = false);
+        const ShardOptions& options = {});
   ~Shard();
 
   // Takes over what this server owns of a saved model, before the first push. FailedPrecondition
@@ -90,7 +89,7 @@ class Shard {
  private:
   class Restoring;
   void BeginRules(const v1::RuleStarts& starts);
-  void MakePieces(wire::ValueCoding answer_values, bool awaits_load, LoadProgress* progress);
+  void MakePieces(wire::ValueCoding answer_values, const ShardOptions& options);
   Result<size_t> SlotOf(const wire::FrameHeader& header) const;  // the dense strand with its piece
   Status RouteDense(StageId stage, const wire::FrameView& frame, Contribution* contribution) const;
   Status RouteRows(StageId stage, const wire::FrameView& frame, Contribution* contribution) const;

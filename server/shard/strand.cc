@@ -38,6 +38,10 @@ void AfterDequeue([[maybe_unused]] void* arena) {
 
 }  // namespace
 
+StrandArena::StrandArena(int thread_count, const Executor& executor) {
+  if (executor.has_threads()) threads_.emplace(thread_count, 0);
+}
+
 // Without memory a push may be half applied: nothing more that this process could do would be
 // right, and an exception may not leave a task.
 void StrandArena::RunOrEnd(const std::function<void()>& work) {
@@ -89,7 +93,13 @@ void StrandArena::Work(const std::function<bool()>& may_go_on) {
 }
 
 void StrandArena::HandOver() {
-  while (Strand* const strand = TakeReady()) Enqueue(strand);
+  while (Strand* const strand = TakeReady()) {
+    if (threads_) {
+      Enqueue(strand);
+    } else {
+      Run(strand);
+    }
+  }
 }
 
 void StrandArena::WaitIdle() {
@@ -112,7 +122,8 @@ void StrandArena::ForEach(size_t count, const std::function<void(size_t)>& work)
       is_short_of_memory = true;
     }
   };
-  std::vector<std::unique_ptr<Strand>> strands(static_cast<size_t>(arena_.max_concurrency()));
+  const int helpers = threads_ ? threads_->max_concurrency() : 0;
+  std::vector<std::unique_ptr<Strand>> strands(static_cast<size_t>(helpers));
   for (auto& strand : strands) strand = std::make_unique<Strand>(this);
   RunOrEnd([&] {  // what was posted would outlive its strand
     for (const auto& strand : strands) strand->Post(take_turns);
@@ -124,12 +135,16 @@ void StrandArena::ForEach(size_t count, const std::function<void(size_t)>& work)
 }
 
 void StrandArena::Enqueue(Strand* strand) {
+  if (!threads_) {  // whoever runs strands comes to it again
+    std::lock_guard lock(mutex_);
+    return ready_.push_back(strand);
+  }
   BeforeEnqueue(this);
   const auto task = [this, strand] {
     AfterDequeue(this);
     Run(strand);
   };
-  RunOrEnd([&] { arena_.enqueue(task); });  // who waits would wait for ever
+  RunOrEnd([&] { threads_->enqueue(task); });  // who waits would wait for ever
 }
 
 void StrandArena::Run(Strand* strand) {

@@ -6,6 +6,9 @@
 // for more to do for as long again before it sleeps. So a strand that was idle first waits: who
 // posted does its work (Work), or gives it to the arena (HandOver).
 //
+// Where the executor has no threads the arena has none: who hands over or waits runs the strands
+// then, in the order in which they became ready, a few tasks of each.
+//
 // Place in the life of a batch: dispatcher -> **queue** -> decode and apply -> answer.
 // Thread rule: any thread; who posts sees to it that Work or HandOver comes. The arena outlives its
 // strands, and WaitIdle() comes before the strands go.
@@ -17,10 +20,12 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include <tbb/task_arena.h>
 
+#include "common/base/executor.h"
 #include "common/base/status.h"
 
 namespace weir::server {
@@ -29,7 +34,7 @@ class Strand;
 
 class StrandArena {
  public:
-  explicit StrandArena(int thread_count) : arena_(thread_count, 0) {}
+  explicit StrandArena(int thread_count, const Executor& executor = Executor::Threads());
 
   // Called once when memory has run out, on the thread that met it, before the process ends. Before
   // anything is posted.
@@ -63,7 +68,7 @@ class StrandArena {
   void RunOrEnd(const std::function<void()>& work);
   [[noreturn]] void EndShortOfMemory();
 
-  tbb::task_arena arena_;
+  std::optional<tbb::task_arena> threads_;  // unless the executor has none
   std::function<void(const Status& why)> say_last_words_;
   std::once_flag ends_;
   mutable std::mutex mutex_;

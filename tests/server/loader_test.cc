@@ -5,6 +5,8 @@
 #include <latch>
 #include <new>
 
+#include "tests/support/manual_executor.h"
+
 namespace weir::server {
 namespace {
 
@@ -41,6 +43,33 @@ TEST(Loader, CancelsWhatIsNotDoneWhenItGoes) {
       },
       [] {});
   EXPECT_FALSE(loader.Take());
+}
+
+TEST(Loader, DoesNothingByItselfWithoutThreads) {
+  test::ManualExecutor executor;
+  bool ended = false;
+  Loader loader([](LoadProgress*) { return NothingMade(); }, [&] { ended = true; }, executor);
+  EXPECT_FALSE(loader.EndsWithin(kLongMs));
+  EXPECT_FALSE(ended);
+  EXPECT_TRUE(executor.RunOne());
+  EXPECT_TRUE(ended);
+  EXPECT_TRUE(loader.EndsWithin(0));
+  EXPECT_TRUE(loader.Take());
+}
+
+TEST(Loader, WithoutThreadsWhoEndsItRunsWhatIsCancelled) {
+  test::ManualExecutor executor;
+  bool was_cancelled = false;
+  {
+    Loader loader(
+        [&](LoadProgress* progress) {
+          was_cancelled = progress->is_cancelled();
+          return NothingMade();
+        },
+        [] {}, executor);
+  }
+  EXPECT_TRUE(was_cancelled);
+  EXPECT_EQ(executor.waiting(), 0u);
 }
 
 TEST(Loader, WithoutMemoryItSaysWhatToMakeSmaller) {

@@ -1,12 +1,15 @@
-// A server without a thread of its own: its steps are the test's, and so are its time and names.
+// A server without a thread: its steps and what it does in the background are the test's, and so
+// are its time and names.
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <utility>
 
+#include "common/session/header_message.h"
 #include "common/transport/loopback.h"
 #include "server/server.h"
 #include "tests/server/server_test_support.h"
+#include "tests/support/manual_executor.h"
 
 namespace weir::server {
 namespace {
@@ -18,11 +21,17 @@ class ServerSteps : public testing::Test {
   ServerSteps() {
     auto transport = network_.MakeServer();
     CHECK(transport->Bind(kSteppedAddress).ok());
-    server_ = std::make_unique<Server>(
-        TinyConfig(), 1, 0, std::move(transport),
-        ServerOptions{.environment = {.clock = clock_, .nonce = [this] { return ++names_; }},
-                      .prompt_ms = 120'000});
-    while (!server_->is_loaded()) EXPECT_FALSE(server_->Step(0).has_value());
+    server_ =
+        std::make_unique<Server>(TinyConfig(), 1, 0, std::move(transport),
+                                 ServerOptions{.environment = {.clock = clock_,
+                                                               .nonce = [this] { return ++names_; },
+                                                               .executor = executor_}});
+  }
+  void Load() {
+    EXPECT_FALSE(server_->Step(0).has_value());
+    EXPECT_TRUE(executor_.RunOne());
+    EXPECT_FALSE(server_->Step(0).has_value());
+    EXPECT_TRUE(server_->is_loaded());
   }
 
   v1::Header Join() const {
@@ -32,29 +41,50 @@ class ServerSteps : public testing::Test {
     return header;
   }
 
+  static v1::Header NextHeader(transport::ClientTransport& client) {
+    const auto incoming = client.Receive(0);
+    CHECK(incoming.has_value());
+    return session::ParseHeader(incoming->message).value();
+  }
+
   transport::LoopbackNetwork network_;
   ManualClock clock_;
+  test::ManualExecutor executor_;
   uint64_t names_ = 100;
   std::unique_ptr<Server> server_;
 };
 
+TEST_F(ServerSteps, SayThatItLoadsUntilItHasItsParameters) {
+  const auto client = network_.MakeClient();
+  const auto connection = client->Open(kSteppedAddress).value();
+  EXPECT_FALSE(server_->Step(0).has_value());
+  EXPECT_FALSE(server_->is_loaded());
+  EXPECT_TRUE(server_->loading().has_value());
+  ASSERT_TRUE(client->Send(connection, MakeParts(Join(), {})).ok());
+  EXPECT_FALSE(server_->Step(0).has_value());
+  EXPECT_TRUE(NextHeader(*client).refusal().has_loading());
+  Load();
+  EXPECT_FALSE(server_->loading().has_value());
+  ASSERT_TRUE(client->Send(connection, MakeParts(Join(), {})).ok());
+  EXPECT_FALSE(server_->Step(0).has_value());
+  EXPECT_TRUE(NextHeader(*client).has_join_reply());
+}
+
 TEST_F(ServerSteps, AnswerWhatHasCome) {
+  Load();
   const auto client = network_.MakeClient();
   const auto connection = client->Open(kSteppedAddress).value();
   ASSERT_TRUE(client->Send(connection, MakeParts(Join(), {})).ok());
   EXPECT_FALSE(client->Receive(0).has_value());
   EXPECT_FALSE(server_->Step(0).has_value());
-  const auto incoming = client->Receive(0);
-  ASSERT_TRUE(incoming.has_value());
-  v1::Header reply;
-  const ByteSpan bytes = incoming->message.parts[0].span();
-  ASSERT_TRUE(reply.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
-  EXPECT_GT(reply.join_reply().run(), 100u) << "a name of this environment";
-  EXPECT_LE(reply.join_reply().run(), names_);
+  const uint64_t run = NextHeader(*client).join_reply().run();
+  EXPECT_GT(run, 100u) << "a name of this environment";
+  EXPECT_LE(run, names_);
 }
 
 // Who has joined is told, and waited for until so much of the server's time has passed.
 TEST_F(ServerSteps, GoByTheirOwnTime) {
+  Load();
   const auto client = network_.MakeClient();
   const auto connection = client->Open(kSteppedAddress).value();
   ASSERT_TRUE(client->Send(connection, MakeParts(Join(), {})).ok());

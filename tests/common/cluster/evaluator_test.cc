@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <optional>
 #include <thread>
+
+#include "tests/support/manual_executor.h"
 
 namespace weir::cluster {
 namespace {
@@ -30,8 +33,20 @@ TEST(Evaluator, FewRowsAreEvaluatedAtOnce) {
 }
 
 TEST(Evaluator, ManyRowsAreTakenOnceWhenTheyAreEvaluated) {
-  Evaluator evaluator;
+  test::ManualExecutor executor;
+  Evaluator evaluator(executor);
   EXPECT_FALSE(evaluator.Take().has_value()) << "nothing was begun";
+  ASSERT_FALSE(evaluator.Begin(Scores(1'000'001)).has_value());
+  EXPECT_FALSE(evaluator.Take().has_value());
+  EXPECT_TRUE(executor.RunOne());
+  const auto report = evaluator.Take();
+  ASSERT_TRUE(report.has_value());
+  EXPECT_EQ(report->samples(), 1'000'001u);
+  EXPECT_FALSE(evaluator.Take().has_value());
+}
+
+TEST(Evaluator, ManyRowsAreEvaluatedOnAThreadOfTheirOwn) {
+  Evaluator evaluator;
   ASSERT_FALSE(evaluator.Begin(Scores(1'000'001)).has_value());
   std::optional<v1::EvaluationReport> report;
   for (int i = 0; i < 6000 && !report; ++i) {
@@ -40,7 +55,16 @@ TEST(Evaluator, ManyRowsAreTakenOnceWhenTheyAreEvaluated) {
   }
   ASSERT_TRUE(report.has_value());
   EXPECT_EQ(report->samples(), 1'000'001u);
-  EXPECT_FALSE(evaluator.Take().has_value());
+}
+
+TEST(Evaluator, WhoGoesDoesNotWaitForWhatWasBegun) {
+  test::ManualExecutor executor;
+  {
+    Evaluator evaluator(executor);
+    ASSERT_FALSE(evaluator.Begin(Scores(1'000'001)).has_value());
+  }
+  EXPECT_EQ(executor.waiting(), 1u);
+  EXPECT_TRUE(executor.RunOne()) << "of what is its own alone";
 }
 
 }  // namespace

@@ -47,8 +47,8 @@ class Servers {
   Servers(const v1::Config& config, uint32_t count, bool awaits_load)
       : config_(config), layout_(config, count) {
     for (uint32_t i = 0; i < count; ++i) {
-      shards_.push_back(
-          std::make_unique<Shard>(config_, layout_, i, &outbox_, nullptr, awaits_load));
+      shards_.push_back(std::make_unique<Shard>(config_, layout_, i, &outbox_,
+                                                ShardOptions{.awaits_load = awaits_load}));
     }
   }
 

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <future>
 #include <memory>
 #include <new>
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "common/base/check.h"
+#include "tests/support/manual_executor.h"
 
 namespace weir::server {
 namespace {
@@ -231,6 +234,62 @@ TEST(StrandArena, WaitIdleWaitsForTheTaskThatRuns) {
     done = true;
   });
   arena.WaitIdle();
+  EXPECT_TRUE(done);
+}
+
+// Two strands with so many tasks each, which say whose turn it was.
+std::vector<int> TurnsOf(int tasks, const std::function<void(StrandArena&)>& run) {
+  const test::ManualExecutor executor;
+  StrandArena arena(4, executor);
+  Strand first(&arena), second(&arena);
+  std::vector<int> turns;
+  const auto here = std::this_thread::get_id();
+  for (int i = 0; i < tasks; ++i) {
+    for (Strand* const strand : {&first, &second}) {
+      strand->Post([&turns, here, number = strand == &first ? 1 : 2] {
+        EXPECT_EQ(std::this_thread::get_id(), here);
+        turns.push_back(number);
+      });
+    }
+  }
+  EXPECT_TRUE(turns.empty());
+  EXPECT_TRUE(arena.has_ready());
+  run(arena);
+  EXPECT_FALSE(arena.has_ready());
+  return turns;
+}
+
+TEST(StrandArenaWithoutThreads, WhoHandsOverOrWaitsRunsTheStrandsATurnEach) {
+  const auto hand_over = [](StrandArena& arena) { arena.HandOver(); };
+  EXPECT_EQ(TurnsOf(2, hand_over), (std::vector{1, 1, 2, 2}));
+  const std::vector<int> turns = TurnsOf(100, hand_over);
+  EXPECT_EQ(turns.size(), 200u);
+  EXPECT_NE(std::ranges::find(turns, 2) - turns.begin(), 100) << "each has a few tasks at a time";
+  EXPECT_EQ(TurnsOf(100, [](StrandArena& arena) { arena.WaitIdle(); }), turns);
+  EXPECT_EQ(TurnsOf(100, [](StrandArena& arena) { arena.Work([] { return true; }); }), turns);
+  EXPECT_EQ(TurnsOf(100, [](StrandArena& arena) { arena.Work([] { return false; }); }), turns);
+}
+
+TEST(StrandArenaWithoutThreads, DoesEachOfManyThingsOnTheThreadOfWhoAsks) {
+  const test::ManualExecutor executor;
+  StrandArena arena(4, executor);
+  std::vector<size_t> done;
+  const auto here = std::this_thread::get_id();
+  arena.ForEach(3, [&](size_t i) {
+    EXPECT_EQ(std::this_thread::get_id(), here);
+    done.push_back(i);
+  });
+  EXPECT_EQ(done, (std::vector<size_t>{0, 1, 2}));
+  EXPECT_THROW(arena.ForEach(3, [](size_t) { throw std::bad_alloc(); }), std::bad_alloc);
+}
+
+TEST(StrandArenaWithoutThreads, WhatTasksPostIsRunToo) {
+  const test::ManualExecutor executor;
+  StrandArena arena(4, executor);
+  Strand first(&arena), second(&arena);
+  bool done = false;
+  first.Post([&] { second.Post([&] { done = true; }); });
+  arena.HandOver();
   EXPECT_TRUE(done);
 }
 
