@@ -22,65 +22,68 @@ ShardReporter::ShardReporter(ShardReporterOptions options,
 
 ShardReporter::~ShardReporter() { Stop(); }
 
-void ShardReporter::Stop() {
+void ShardReporter::Stop() { End({}); }
+
+void ShardReporter::SayFailure(const Status& status) {
+  End(status.code() == StatusCode::kInterrupted ? "was stopped"
+                                                : StrCat("has ended: ", ToUtf8(status.message())));
+}
+
+void ShardReporter::End(const std::string& failure) {
   std::lock_guard lock(mutex_);
   if (!transport_) return;
   stopping_ = true;
   transport_->Wake();
   if (thread_.joinable()) thread_.join();
+  if (!failure.empty() && !has_told_end_ && (is_open_ || Open().ok())) {
+    header_.mutable_shard_report()->set_failure(failure);
+    SendReport();
+  }
   transport_.reset();  // what is queued leaves
 }
 
-void ShardReporter::SayFailure(const Status& status) {
-  {
-    std::lock_guard lock(mutex_);
-    if (stopping_) return;
-    failure_ = status.code() == StatusCode::kInterrupted
-                   ? "was stopped"
-                   : StrCat("has ended: ", ToUtf8(status.message()));
-  }
-  Stop();
-}
-
 void ShardReporter::Start() {
-  thread_ = std::thread([this] { Run(); });
+  thread_ = std::thread([this] {
+    while (Step(options_.interval_ms)) continue;
+  });
 }
 
-void ShardReporter::Run() {
-  Status status = ReportOrRunOut();
-  if (!stopping_) return on_end_(std::move(status));
-  if (failure_.empty()) return;
-  header_.mutable_shard_report()->set_failure(failure_);
-  SendReport();
+bool ShardReporter::Step(int64_t timeout_ms) {
+  if (stopping_ || has_told_end_) return false;
+  std::optional<Status> end = ReportOrRunOut(timeout_ms);
+  if (stopping_) return false;
+  if (!end) return true;
+  has_told_end_ = true;
+  on_end_(*std::move(end));
+  return false;
 }
 
-Status ShardReporter::ReportOrRunOut() {
+std::optional<Status> ShardReporter::ReportOrRunOut(int64_t timeout_ms) {
   try {
-    return Report();
+    return Report(timeout_ms);
   } catch (const std::bad_alloc&) {
     return ResourceExhausted("no memory for words to the coordinator");
   }
 }
 
-// Ends when the run does, when the coordinator refuses or falls silent, or when it is stopped.
-Status ShardReporter::Report() {
-  WEIR_RETURN_IF_ERROR(Open());
-  int64_t next_report_ms = 0;
-  while (!stopping_) {
-    const int64_t now_ms = clock_.Look();
-    if (now_ms >= next_report_ms) {
-      next_report_ms = now_ms + TellProgress();
-      WEIR_RETURN_IF_ERROR(Reconnect(now_ms));
-      SendReport();
-    }
-    const auto received = transport_->Receive(next_report_ms - now_ms);
-    clock_.Look();
-    if (received) {
-      connection_ms_ = clock_.NowMs();
-      if (auto end = OnMessage(received->message)) return *std::move(end);
-    }
-    if (auto end = CheckSilence()) return *std::move(end);
+std::optional<Status> ShardReporter::Report(int64_t timeout_ms) {
+  if (Status status = is_open_ ? OkStatus() : Open(); !status.ok()) return status;
+  const int64_t now_ms = clock_.Look();
+  if (Status status = ReportIfDue(now_ms); !status.ok()) return status;
+  const auto received = transport_->Receive(std::min(timeout_ms, next_report_ms_ - now_ms));
+  clock_.Look();
+  if (received) {
+    connection_ms_ = clock_.NowMs();
+    if (auto end = OnMessage(received->message)) return end;
   }
+  return CheckSilence();
+}
+
+Status ShardReporter::ReportIfDue(int64_t now_ms) {
+  if (now_ms < next_report_ms_) return OkStatus();
+  next_report_ms_ = now_ms + TellProgress();
+  WEIR_RETURN_IF_ERROR(Reconnect(now_ms));
+  SendReport();
   return OkStatus();
 }
 
@@ -92,6 +95,7 @@ Status ShardReporter::Open() {
   report.set_saves(options_.saves);
   heard_ms_ = connection_ms_ = clock_.Look();
   WEIR_ASSIGN_OR_RETURN(connection_, transport_->Open(options_.coordinator_address));
+  is_open_ = true;
   return OkStatus();
 }
 

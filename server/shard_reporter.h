@@ -4,7 +4,8 @@
 // membership.
 //
 // Place in the life of a batch: none.
-// Thread rule: runs a thread of its own between Start and destruction; SayFailure from any thread.
+// Thread rule: runs a thread of its own between Start and destruction, or is run by its caller,
+// Step after Step; SayFailure and Stop from any thread where there is that thread.
 #pragma once
 
 #include <atomic>
@@ -49,13 +50,17 @@ struct ShardReporterOptions {
 
 class ShardReporter {
  public:
-  // Both are called once, from the reporter's thread. on_run: which run this is (JoinReply.run).
-  // on_end: it is over (OK) or cannot go on.
+  // Both are called once, from the reporter's thread or from Step. on_run: which run this is
+  // (JoinReply.run). on_end: it is over (OK) or cannot go on.
   ShardReporter(ShardReporterOptions options, std::unique_ptr<transport::ClientTransport> transport,
                 std::function<void(uint64_t)> on_run, std::function<void(Status)> on_end);
   ~ShardReporter();
 
   void Start();
+  // Instead of Start: one report, if it is due, and one message, if it comes in time. The first
+  // step opens the connection. False once on_end was called or the reporter was stopped: no more is
+  // to come.
+  bool Step(int64_t timeout_ms);
 
   // The last words: how this server ends, unless the run is over. Waits until they have left, for a
   // second or so at most.
@@ -64,10 +69,13 @@ class ShardReporter {
   void Stop();
 
  private:
-  void Run();
-  Status ReportOrRunOut();
-  Status Report();
+  void End(const std::string& failure);  // empty: without a word
+  // How the reporter ends, if it does: when the run does, or when the coordinator refuses or falls
+  // silent.
+  std::optional<Status> ReportOrRunOut(int64_t timeout_ms);
+  std::optional<Status> Report(int64_t timeout_ms);
   Status Open();
+  Status ReportIfDue(int64_t now_ms);
   Status Reconnect(int64_t now_ms);
   void SendReport();
   // Puts into the reports how far it is. When the next one is due.
@@ -84,15 +92,16 @@ class ShardReporter {
   const std::function<void(Status)> on_end_;
   std::atomic<bool> stopping_{false};
   std::thread thread_;
-  std::mutex mutex_;     // of who ends it
-  std::string failure_;  // its thread's, once stopping
+  std::mutex mutex_;  // of who ends it
 
-  // The thread's own.
+  // The thread's own, until it is gone.
   v1::Header header_;
   transport::ConnectionId connection_ = 0;
+  bool is_open_ = false, has_told_end_ = false;
   bool heard_once_ = false, was_told_to_save_ = false;
   AwakeClock clock_;
   uint64_t run_ = 0;  // of the first coordinator heard
+  int64_t next_report_ms_ = 0;
   int64_t heard_ms_ = 0;
   int64_t connection_ms_ = 0;  // when the connection was opened, or last carried something here
 };

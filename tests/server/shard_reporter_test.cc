@@ -1,4 +1,5 @@
-// A shard's reporter against a coordinator that is played by hand, over the loopback network.
+// A shard's reporter against a coordinator that is played by hand, over the loopback network: on a
+// thread of its own, and by steps in a time that stands still until it is moved.
 #include "server/shard_reporter.h"
 
 #include <gmock/gmock.h>
@@ -283,6 +284,88 @@ TEST_F(ShardReporterTest, DestructionEndsItWithoutAWord) {
     reporter.Start();
   }
   EXPECT_FALSE(told);
+}
+
+class ShardReporterSteps : public testing::Test {
+ protected:
+  ShardReporterSteps() {
+    CHECK(coordinator_->Bind(kCoordinatorAddress).ok());
+    reporter_ = std::make_unique<ShardReporter>(
+        ShardReporterOptions{.environment = {.clock = clock_, .nonce = [] { return 77; }},
+                             .coordinator_address = kCoordinatorAddress,
+                             .identity = {}},
+        network_.MakeClient(), [this](uint64_t run) { runs_.push_back(run); },
+        [this](Status status) { ends_.push_back(std::move(status)); });
+  }
+
+  bool Step() { return reporter_->Step(0); }
+  void Answer(v1::ShardReply::State state) {
+    v1::Header reply;
+    reply.mutable_shard_reply()->set_state(state);
+    reply.mutable_shard_reply()->set_run(5);
+    CHECK(coordinator_->Send(peer_, session::MakeMessage(reply)).ok());
+  }
+  // What has come of the shard; nothing where that is nothing.
+  std::optional<v1::ShardReport> Heard() {
+    const auto incoming = coordinator_->Receive(0);
+    if (!incoming) return std::nullopt;
+    peer_ = incoming->peer;
+    return session::ParseHeader(incoming->message).value().shard_report();
+  }
+
+  ManualClock clock_;
+  transport::LoopbackNetwork network_;
+  std::unique_ptr<transport::ServerTransport> coordinator_ = network_.MakeServer();
+  transport::PeerId peer_;
+  std::vector<uint64_t> runs_;
+  std::vector<Status> ends_;
+  std::unique_ptr<ShardReporter> reporter_;
+};
+
+TEST_F(ShardReporterSteps, ReportOnceASecondUntilTheRunIsFinished) {
+  EXPECT_FALSE(Heard()) << "the first step opens the connection";
+  EXPECT_TRUE(Step());
+  EXPECT_EQ(Heard()->nonce(), 77u);
+  clock_.Advance(999);
+  EXPECT_TRUE(Step());
+  EXPECT_FALSE(Heard());
+  Answer(v1::ShardReply::RUNNING);
+  EXPECT_TRUE(runs_.empty());
+  clock_.Advance(1);
+  EXPECT_TRUE(Step());
+  EXPECT_EQ(runs_, std::vector<uint64_t>{5});
+  EXPECT_FALSE(Heard()->farewell());
+  Answer(v1::ShardReply::FINISHED);
+  EXPECT_FALSE(Step());
+  ASSERT_EQ(ends_.size(), 1u);
+  EXPECT_TRUE(ends_[0].ok());
+  EXPECT_TRUE(Heard()->farewell());
+  EXPECT_FALSE(Step()) << "no more is to come";
+  EXPECT_EQ(ends_.size(), 1u);
+  reporter_->SayFailure(Interrupted("stopped"));
+  EXPECT_FALSE(Heard()) << "the run is over, and how is said";
+}
+
+TEST_F(ShardReporterSteps, ASilentCoordinatorIsGivenUpInTheirTime) {
+  int64_t waited_ms = 0;
+  for (; Step(); waited_ms += 500) clock_.Advance(500);
+  EXPECT_EQ(waited_ms, 30'500);
+  ASSERT_EQ(ends_.size(), 1u);
+  EXPECT_EQ(ends_[0].code(), StatusCode::kDeadlineExceeded);
+}
+
+TEST_F(ShardReporterSteps, WhoIsStoppedBetweenThemSaysWhyAndTakesNoMore) {
+  EXPECT_TRUE(Step());
+  EXPECT_EQ(Heard()->failure(), "");
+  reporter_->SayFailure(ResourceExhausted("no memory"));
+  EXPECT_EQ(Heard()->failure(), "has ended: no memory");
+  EXPECT_FALSE(Step());
+  EXPECT_TRUE(ends_.empty());
+}
+
+TEST_F(ShardReporterSteps, WhoIsStoppedBeforeTheFirstSaysWhyToo) {
+  reporter_->SayFailure(Interrupted("stopped"));
+  EXPECT_EQ(Heard()->failure(), "was stopped");
 }
 
 }  // namespace
