@@ -1,0 +1,116 @@
+// What is asked of servers beside pushes: for compute threads.
+
+#include <utility>
+
+#include "common/base/check.h"
+#include "worker/link/server_link.h"
+
+namespace weir::worker {
+
+void ServerLink::SubmitRowPull(RowRequest* request) {
+  {
+    std::lock_guard lock(mutex_);
+    SubmitRowPullLocked(request);
+  }
+  transport_->Wake();
+}
+
+void ServerLink::SubmitRowPullLocked(RowRequest* request) {
+  CHECK_EQ(request->bodies.size(), peers_.size());
+  const uint64_t id =
+      outstanding_.AddPull(std::move(request->bodies), request->read_only, clock_.NowMs());
+  commands_.emplace_back(
+      [this, id](size_t i) { SendRequest(i, [&] { return outstanding_.PullFor(i, id); }); });
+  request->id = id;
+}
+
+Result<std::vector<Body>> ServerLink::AwaitRowReplies(uint64_t request_id) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !failure_.ok() || outstanding_.PullIsDone(request_id); });
+  if (!failure_.ok()) return failure_;
+  return outstanding_.TakePull(request_id);
+}
+
+void ServerLink::ForgetRowPull(uint64_t request_id) {
+  std::lock_guard lock(mutex_);
+  outstanding_.DropPull(request_id);
+}
+
+Result<ServerLink::Agreed> ServerLink::Propose(v1::Proposal proposal, std::vector<Body> bodies) {
+  std::unique_lock lock(mutex_);
+  const uint64_t id =
+      outstanding_.AddProposal(std::move(bodies), std::move(proposal), clock_.NowMs());
+  commands_.emplace_back(
+      [this, id](size_t i) { SendRequest(i, [&] { return outstanding_.PullFor(i, id); }); });
+  transport_->Wake();
+  changed_.wait(lock, [&] { return !failure_.ok() || outstanding_.PullIsDone(id); });
+  if (!failure_.ok()) return failure_;
+  Agreed agreed;
+  agreed.replies = outstanding_.TakePull(id, &agreed.words);
+  return agreed;
+}
+
+uint64_t ServerLink::SubmitProbe(std::vector<Body> bodies) {
+  CHECK_EQ(bodies.size(), peers_.size());
+  uint64_t id = 0;
+  {
+    std::lock_guard lock(mutex_);
+    id = outstanding_.AddProbe(std::move(bodies), clock_.NowMs());
+    commands_.emplace_back(
+        [this, id](size_t i) { SendRequest(i, [&] { return outstanding_.PullFor(i, id); }); });
+  }
+  transport_->Wake();
+  return id;
+}
+
+Result<double> ServerLink::AwaitProbe(uint64_t id) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !failure_.ok() || outstanding_.PullIsDone(id); });
+  if (!failure_.ok()) return failure_;
+  return outstanding_.TakeProbe(id);
+}
+
+Result<Outstanding::Section> ServerLink::PullSection(size_t server, const v1::ModelPlace& place) {
+  std::unique_lock lock(mutex_);
+  if (!failure_.ok()) return failure_;
+  outstanding_.SetSection(server, place, clock_.NowMs());
+  commands_.emplace_back([this, server](size_t i) {
+    if (i == server) SendRequest(i, [&] { return outstanding_.SectionFor(i); });
+  });
+  transport_->Wake();
+  changed_.wait(lock, [&] { return !failure_.ok() || outstanding_.SectionIsDone(); });
+  if (!failure_.ok()) return failure_;
+  return outstanding_.TakeSection();
+}
+
+Result<v1::WorkReply> ServerLink::RequestWork(v1::WorkRequest request, Body scores) {
+  v1::Header header;
+  *request.mutable_speaker() = Speaker();
+  *header.mutable_work_request() = std::move(request);
+  WEIR_ASSIGN_OR_RETURN(v1::Header reply, Exchange(std::move(header), std::move(scores)));
+  return std::move(*reply.mutable_work_reply());
+}
+
+Result<v1::ReportReply> ServerLink::SendReport(v1::Report report) {
+  v1::Header header;
+  *report.mutable_speaker() = Speaker();
+  *header.mutable_report() = std::move(report);
+  WEIR_ASSIGN_OR_RETURN(v1::Header reply, Exchange(std::move(header), {}));
+  return std::move(*reply.mutable_report_reply());
+}
+
+Result<v1::Header> ServerLink::Exchange(v1::Header request, Body scores) {
+  std::unique_lock lock(mutex_);
+  if (!failure_.ok()) return failure_;
+  outstanding_.SetExchange(std::move(request), std::move(scores), clock_.NowMs());
+  commands_.emplace_back([this](size_t i) {
+    if (i == 0) SendRequest(0, [&] { return outstanding_.ExchangeFor(0); });
+  });
+  transport_->Wake();
+  changed_.wait(lock, [&] { return !failure_.ok() || outstanding_.ExchangeIsDone(); });
+  // What the coordinator said counts even if the link has failed since.
+  if (auto reply = outstanding_.TakeExchange()) return *std::move(reply);
+  return failure_;
+}
+
+}  // namespace weir::worker
