@@ -1,19 +1,19 @@
-// A worker's way into the run: it asks shard 0 for its place until it has one.
+// A worker's way into the run: it asks shard 0 for its place until it has one. A state machine:
+// events in, what is to be sent out; no thread, clock or socket inside.
 //
 // Place in the life of a batch: before it.
-// Thread rule: the caller's thread, before the link's I/O thread starts.
+// Thread rule: owner thread only (the link's I/O thread).
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "common/base/environment.h"
 #include "common/base/status.h"
 #include "common/proto/protocol.pb.h"
-#include "common/transport/transport.h"
-#include "worker/link/wire_meter.h"
+#include "common/session/loading.h"
+#include "worker/link/loading_notice.h"
 
 namespace weir::worker {
 
@@ -32,15 +32,34 @@ struct JoinOptions {
   // Of time in which this process runs; begins anew whenever the servers have loaded more.
   int64_t timeout_ms = 30000;
   int64_t member_timeout_ms = 15000;  // a seat whose holder is silent is free then
-  Environment environment = {};
+  uint64_t nonce = 0;                 // tells this process from another that wants the same seat
 };
 
-// Fails if the coordinator refuses for good (TooLate when the run has ended well), is silent for
-// the timeout, or as soon as failure() does. Servers that load are waited for as long as they
-// progress, with a line in the log now and then. A seat that another process holds is waited for
-// until that one would have lost it, had it been silent since.
-Result<v1::JoinReply> JoinRun(const JoinOptions& options, transport::ConnectionId coordinator,
-                              transport::ClientTransport* transport, WireMeter* meter,
-                              const std::function<Status()>& failure);
+class Joining {
+ public:
+  Joining(JoinOptions options, int64_t now_ms);
+
+  // Call often. The request, when it is to be sent, lost or not, once more. Fails when nothing new
+  // was heard for the timeout. Servers that load are waited for as long as they progress, with a
+  // line in the log now and then; a seat that another process holds until that one would have lost
+  // it, had it been silent since.
+  Result<std::optional<v1::Header>> Tick(int64_t now_ms);
+
+  // Of shard 0. The place, if this gives it. Fails when it is refused for good; TooLate when the
+  // run has ended well.
+  Result<std::optional<v1::JoinReply>> OnMessage(const v1::Header& header, int64_t now_ms);
+
+ private:
+  Status OnRefusal(const v1::Refusal& refusal, int64_t now_ms);
+
+  const JoinOptions options_;
+  const int64_t started_ms_;
+  int64_t deadline_ms_;
+  int64_t next_ms_;  // when the request is due
+  bool seat_was_taken_ = false;
+  std::string reason_ = "is weir-server running there, and are host and port right and open?";
+  session::LoadingWatch watch_;
+  LoadingNotice notice_;
+};
 
 }  // namespace weir::worker

@@ -1,9 +1,7 @@
 #include "worker/link/server_link.h"
 
 #include <algorithm>
-#include <chrono>
 #include <new>
-#include <thread>
 #include <utility>
 
 #include "common/base/check.h"
@@ -18,6 +16,8 @@ namespace {
 // Between looks at what is owed for too long: at the start, and once all servers have let this
 // worker in an eighth of the silence after which it doubts them.
 constexpr int64_t kTickMs = 20;
+// Of the link's own thread; its clock is to be looked at so often.
+constexpr int64_t kLongestStepMs = AwakeClock::kLongestGapMs / 2;
 
 }  // namespace
 
@@ -38,26 +38,38 @@ ServerLink::ServerLink(const v1::Config& config, const ModelLayout& layout, Link
   taken_.versions.resize(peers_.size());
 }
 
+// The last words are those of who has joined. The thread is gone by then, so they are said here.
 ServerLink::~ServerLink() {
   stopping_ = true;
   transport_->Wake();
   if (thread_.joinable()) thread_.join();
+  if (phase_ != Phase::kJoining) DoOrFail([this] { SayLastWords(); });
 }
 
 std::string ServerLink::PeerName(size_t server) const {
   return StrCat("server ", server, " at ", options_.server_addresses[server]);
 }
 
-void ServerLink::Run() {
-  if (!DoOrFail(&ServerLink::Converse)) {
-    while (!stopping_) std::this_thread::sleep_for(std::chrono::milliseconds(kTickMs));
-  }
-  DoOrFail(&ServerLink::SayLastWords);
+Status ServerLink::Connect() {
+  thread_ = std::thread([this] {
+    while (!stopping_ && Step(kLongestStepMs)) continue;
+  });
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return is_connected_ || !failure_.ok(); });
+  return failure_;
 }
 
-bool ServerLink::DoOrFail(void (ServerLink::*work)()) {
+bool ServerLink::Step(int64_t timeout_ms) {
+  if (has_ended_) return false;
+  const bool had_memory =
+      DoOrFail([&] { phase_ == Phase::kJoining ? Join(timeout_ms) : Converse(timeout_ms); });
+  if (!had_memory) has_ended_ = true;
+  return !has_ended_;
+}
+
+bool ServerLink::DoOrFail(FunctionRef<void()> work) {
   try {
-    (this->*work)();
+    work();
     return true;
   } catch (const std::bad_alloc& error) {
     Fail(ShortOfMemory(error,
@@ -67,20 +79,16 @@ bool ServerLink::DoOrFail(void (ServerLink::*work)()) {
   }
 }
 
-void ServerLink::Converse() {
-  clock_.Look();
-  for (size_t i = 0; i < peers_.size(); ++i) Do(i, peers_[i].session->Start(clock_.NowMs()));
-  int64_t next_tick_ms = 0;
-  while (!stopping_) {
-    RunCommands();
-    const int64_t pause_ms = std::min(next_tick_ms, next_heartbeat_ms_) - clock_.NowMs();
-    auto incoming = transport_->Receive(std::max<int64_t>(pause_ms, 0));
-    const int64_t now_ms = clock_.Look();
-    if (incoming) Receive(*std::move(incoming));
-    if (now_ms < std::min(next_tick_ms, next_heartbeat_ms_)) continue;
-    Tick();
-    next_tick_ms = now_ms + PauseMs();
-  }
+void ServerLink::Converse(int64_t timeout_ms) {
+  RunCommands();
+  const int64_t pause_ms = std::min(next_tick_ms_, next_heartbeat_ms_) - clock_.NowMs();
+  auto incoming = transport_->Receive(std::max<int64_t>(std::min(pause_ms, timeout_ms), 0));
+  const int64_t now_ms = clock_.Look();
+  if (incoming) Receive(*std::move(incoming));
+  if (phase_ != Phase::kConnected) GoOnConnecting();
+  if (now_ms < std::min(next_tick_ms_, next_heartbeat_ms_)) return;
+  Tick();
+  next_tick_ms_ = now_ms + PauseMs();
 }
 
 int64_t ServerLink::PauseMs() const {
@@ -99,6 +107,7 @@ void ServerLink::Tick() {
 }
 
 void ServerLink::SayLastWords() {
+  if (phase_ != Phase::kConnected) GoOnConnecting();
   RunCommands();  // why this worker ends, if it says so
   if (!run_is_over_) SayFarewell();
 }
@@ -117,16 +126,18 @@ void ServerLink::RunCommands() {
 }
 
 void ServerLink::Stop(const Status& status, bool tell_others) {
-  if (tell_others) {
-    Post([this, status] {
-      v1::Header header;
-      header.mutable_leave()->set_failure(ToUtf8(status.message()));
-      header.mutable_leave()->set_others_may_go_on(status.code() == StatusCode::kDeadlineExceeded);
-      *header.mutable_leave()->mutable_speaker() = Speaker();
-      Send(0, header, {});
-    });
-  }
+  if (tell_others) TellFailure(status);
   Fail(status);
+}
+
+void ServerLink::TellFailure(const Status& status) {
+  Post([this, status] {
+    v1::Header header;
+    header.mutable_leave()->set_failure(ToUtf8(status.message()));
+    header.mutable_leave()->set_others_may_go_on(status.code() == StatusCode::kDeadlineExceeded);
+    *header.mutable_leave()->mutable_speaker() = Speaker();
+    Send(0, header, {});
+  });
 }
 
 void ServerLink::Post(std::function<void()> command) {
@@ -137,6 +148,11 @@ void ServerLink::Post(std::function<void()> command) {
     });
   }
   transport_->Wake();
+}
+
+bool ServerLink::is_connected() const {
+  std::lock_guard lock(mutex_);
+  return is_connected_;
 }
 
 Status ServerLink::failure() const {

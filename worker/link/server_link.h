@@ -1,13 +1,17 @@
-// A worker's I/O thread: its connections to all servers, the sessions on them, and everything that
-// is outstanding. Compute threads hand it messages and wait for what they need.
+// A worker's I/O: its connections to all servers, the sessions on them, and everything that is
+// outstanding. A thread of its own does it, step after step, or who calls Step. Compute threads
+// hand it messages and wait for what they need; who has no threads to wait looks whether it is
+// there.
 //
 // A push goes to every server under one number and counts as accepted when all have answered. The
 // replica changes only here, by answers. Row pulls and work requests carry ids instead of numbers
 // and are repeated on a new connection, since repeating them changes nothing.
 //
 // Place in the life of a batch: **pull rows**, **push**, **answer -> replica**.
-// Thread rule: public methods from any thread. The replica is written by the I/O thread only.
-// Legal order: Connect, then anything, then destruction; Stop at any time.
+// Thread rule: public methods from any thread. The replica is written by the I/O thread only, the
+// link's own or the one that steps.
+// Legal order: Connect, then anything, then destruction; Stop at any time. Or Step instead of
+// Connect, again and again, and once is_connected anything that does not wait.
 #pragma once
 
 #include <atomic>
@@ -22,16 +26,17 @@
 #include <vector>
 
 #include "common/base/clock.h"
-#include "common/base/environment.h"
+#include "common/base/function_ref.h"
 #include "common/base/status.h"
 #include "common/layout/model_layout.h"
 #include "common/metrics/histogram.h"
 #include "common/proto/config.pb.h"
-#include "common/proto/learned.pb.h"
 #include "common/proto/protocol.pb.h"
 #include "common/session/client_session.h"
 #include "common/transport/transport.h"
 #include "worker/link/agreed_pieces.h"
+#include "worker/link/joining.h"
+#include "worker/link/link_options.h"
 #include "worker/link/loading_notice.h"
 #include "worker/link/outstanding.h"
 #include "worker/link/read_mark.h"
@@ -39,33 +44,6 @@
 #include "worker/link/wire_meter.h"
 
 namespace weir::worker {
-
-struct LinkOptions {
-  Environment environment = {};
-  std::vector<std::string> server_addresses;  // entry i is shard i
-  uint32_t trainer = 0;
-  uint32_t stage = 0;
-  uint32_t stage_count = 1;       // that a trainer's model is cut into; 1: it is whole
-  std::string link_address = {};  // where the stage before finds this one; empty: there is none
-  // Of several stages: hears the state of the pipeline, from the I/O thread, often. May be called
-  // again with what it knows.
-  std::function<void(const v1::PipelineView&)> on_pipeline = {};
-  // Whether the model is pulled when the run is over: the servers stay until this link is
-  // destroyed.
-  bool saves = false;
-  // Whether they stay so long although nothing is pulled.
-  bool stays = false;
-  // Some worker of the run saves the model: the servers stay for that one too.
-  bool awaits_model = false;
-  // Id of the saved model that the run goes on from; 0: none.
-  uint64_t warm_start = 0;
-  // Of what it reads, data::FileBytes.
-  std::vector<uint64_t> file_bytes = {};
-  uint32_t train_files = 0;         // how many of them are to train on
-  v1::LearnedColumns learned = {};  // by the reader, for servers that save the model
-  // Where the replica is.
-  kernels::Compute compute = kernels::CpuCompute(kernels::Precision::kF32);
-};
 
 // A pull of rows. Once it is submitted it is known by its id, and its bodies are gone.
 struct RowRequest {
@@ -84,8 +62,17 @@ class ServerLink {
   // Joins the run and waits until the replica holds every server's pieces.
   Status Connect();
 
+  // One look at what is to be sent, at a message if one comes in time, and at what is due. The
+  // first ones join the run. False once the link has no more to do, because it could not join or
+  // there was no memory.
+  bool Step(int64_t timeout_ms);
+  // What Connect waits for.
+  bool is_connected() const;
+  // Why everything fails, once it does.
+  Status failure() const;
+
   uint32_t trainer() const { return options_.trainer; }
-  // Once Connect has succeeded: which process of its seat this is, from 1, and what tells the run
+  // Once it is connected: which process of its seat this is, from 1, and what tells the run
   // from others.
   uint64_t incarnation() const { return incarnation_; }
   uint64_t run() const { return run_; }
@@ -121,14 +108,18 @@ class ServerLink {
   void SubmitRowPull(RowRequest* request);
   // The servers' replies, bodies only, in server order; empty where nothing was asked.
   Result<std::vector<Body>> AwaitRowReplies(uint64_t request_id);
+  // The same once they are there; nothing before, and nothing of a link that has failed.
+  std::optional<std::vector<Body>> TryTakeRowReplies(uint64_t request_id);
 
   // Waits for what all of the round propose. bodies[i]: for server i, ELEMENT_IDS frames, and such
-  // are the replies. One thread at a time.
+  // are the replies. One thread at a time. Or without waiting, by the proposal's id.
   struct Agreed {
     v1::Agreement words;
     std::vector<Body> replies;  // in server order
   };
   Result<Agreed> Propose(v1::Proposal proposal, std::vector<Body> bodies);
+  uint64_t SubmitProposal(v1::Proposal proposal, std::vector<Body> bodies);
+  std::optional<Agreed> TryTakeAgreed(uint64_t proposal_id);
 
   // Messages that only tell how long such ones take (message_times.h). bodies[i]: for server i, any
   // bytes; without them it is not asked. And when the last reply came, MonotonicSeconds.
@@ -145,9 +136,14 @@ class ServerLink {
   // Waits for a section of what a server saves; one thread at a time.
   Result<Outstanding::Section> PullSection(size_t server, const v1::ModelPlace& place);
 
-  // One exchange with the coordinator at a time.
+  // One exchange with the coordinator at a time. Or without waiting: what was submitted is over
+  // once its reply is taken.
   Result<v1::WorkReply> RequestWork(v1::WorkRequest request, Body scores);
   Result<v1::ReportReply> SendReport(v1::Report report);
+  void SubmitWorkRequest(v1::WorkRequest request, Body scores);
+  std::optional<v1::WorkReply> TryTakeWork();
+  void SubmitReport(v1::Report report);
+  std::optional<v1::ReportReply> TryTakeReportReply();
 
   // Fails everything that waits, Connect included, now and later. tell_others: the coordinator
   // hears the reason, if this worker has joined.
@@ -172,15 +168,18 @@ class ServerLink {
     int64_t noticed_ms = 0;  // when it last said that a push, and what is behind, waits for others
   };
 
-  void OpenSessions(const v1::JoinReply& joined);
-  Status TellLearned();
-  Status AwaitReplica();
+  // How far it is; in the last one, too, when it has joined and failed since.
+  enum class Phase { kJoining, kAwaitingReplica, kTellingLearned, kConnected };
 
-  // The I/O thread.
-  void Run();
-  // False, and the link has failed, when it runs out of memory.
-  bool DoOrFail(void (ServerLink::*work)());
-  void Converse();
+  // The I/O thread. False, and the link has failed, when it runs out of memory.
+  bool DoOrFail(FunctionRef<void()> work);
+  void Join(int64_t timeout_ms);
+  Status TryToJoin(int64_t timeout_ms);
+  Status BeginJoining(int64_t now_ms);
+  void OpenSessions(const v1::JoinReply& joined);
+  void Converse(int64_t timeout_ms);
+  void GoOnConnecting();
+  Status TellLearned();
   void SayLastWords();
   void RunCommands();
   void Receive(transport::ConnectionMessage incoming);
@@ -221,10 +220,13 @@ class ServerLink {
 
   bool HasCreditLocked() const;
   void SubmitRowPullLocked(RowRequest* request);
-  Result<v1::Header> Exchange(v1::Header request, Body scores);
+  Agreed TakeAgreedLocked(uint64_t proposal_id);
+  void SubmitExchange(v1::Header request, Body scores);
+  Result<v1::Header> AwaitExchange();
+  std::optional<v1::Header> TryTakeExchange();
+  void TellFailure(const Status& status);
   void Post(std::function<void()> command);
   void Fail(const Status& status);
-  Status failure() const;
 
   const v1::Config& config_;
   const LinkOptions options_;
@@ -234,6 +236,11 @@ class ServerLink {
   Replica replica_;
   WireMeter meter_;
   std::vector<Peer> peers_;
+  Phase phase_ = Phase::kJoining;
+  bool has_ended_ = false;  // Step has no more to do
+  std::optional<Joining> joining_;
+  bool wants_learned_ = false;  // as the coordinator has said
+  int64_t next_tick_ms_ = 0;
   uint64_t incarnation_ = 0;
   uint64_t run_ = 0;
   int64_t next_heartbeat_ms_ = 0;
@@ -250,6 +257,7 @@ class ServerLink {
   // For each server in turn, so that what several have for one goes to it at a time.
   std::vector<std::function<void(size_t server)>> commands_;
   Status failure_;
+  bool is_connected_ = false;
   ReadMark taken_;
   size_t servers_ready_ = 0;  // whose pieces the replica holds
   uint64_t submitted_ = 0;

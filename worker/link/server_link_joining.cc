@@ -1,4 +1,4 @@
-// How a link gets into the run, until the replica is there.
+// How a link gets into the run, and then has the replica: what Connect waits for.
 
 #include <algorithm>
 #include <utility>
@@ -6,11 +6,13 @@
 #include "common/base/strings.h"
 #include "common/session/header_message.h"
 #include "common/transport/tcp_address.h"
-#include "worker/link/joining.h"
 #include "worker/link/server_link.h"
 
 namespace weir::worker {
 namespace {
+
+// So often it is looked whether the link is to be stopped.
+constexpr int64_t kJoiningPauseMs = 20;
 
 // A host that is not known is asked for until the time is over, because it may come to be.
 Status WithHostProblem(const Status& failure, const std::string& address) {
@@ -34,25 +36,64 @@ JoinOptions JoinOptionsOf(const LinkOptions& options, const v1::ClusterConfig& c
           .train_files = options.train_files,
           .timeout_ms = cluster.connect_timeout_ms(),
           .member_timeout_ms = cluster.member_timeout_ms() + 1,
-          .environment = options.environment};
+          .nonce = options.environment.nonce()};
 }
 
 }  // namespace
 
-Status ServerLink::Connect() {
+void ServerLink::Join(int64_t timeout_ms) {
+  const Status status = TryToJoin(timeout_ms);
+  if (status.ok()) return;
+  Fail(WithHostProblem(status, peers_[0].address));
+  has_ended_ = true;
+}
+
+Status ServerLink::TryToJoin(int64_t timeout_ms) {
+  WEIR_RETURN_IF_ERROR(failure());
+  const int64_t now_ms = clock_.Look();
+  if (!joining_) WEIR_RETURN_IF_ERROR(BeginJoining(now_ms));
+  WEIR_ASSIGN_OR_RETURN(const std::optional<v1::Header> request, joining_->Tick(now_ms));
+  if (request) Send(0, *request, {});
+  const auto incoming = transport_->Receive(std::min(timeout_ms, kJoiningPauseMs));
+  if (!incoming) return OkStatus();
+  meter_.AddReceived(incoming->message);
+  const auto header = session::ParseHeader(incoming->message);
+  if (!header) return OkStatus();
+  WEIR_ASSIGN_OR_RETURN(const std::optional<v1::JoinReply> joined,
+                        joining_->OnMessage(*header, clock_.Look()));
+  if (joined) OpenSessions(*joined);
+  return OkStatus();
+}
+
+Status ServerLink::BeginJoining(int64_t now_ms) {
   WEIR_ASSIGN_OR_RETURN(peers_[0].connection, transport_->Open(peers_[0].address));
   JoinOptions join = JoinOptionsOf(options_, config_.cluster());
   join.coordinator_name = PeerName(0);
   join.identity = identity_;
-  const Result<v1::JoinReply> joined =
-      JoinRun(join, peers_[0].connection, transport_.get(), &meter_, [this] { return failure(); });
-  if (!joined.ok()) return WithHostProblem(joined.status(), peers_[0].address);
-  OpenSessions(*joined);
-  thread_ = std::thread([this] { Run(); });
-  Status status = AwaitReplica();
-  if (status.ok() && joined->wants_learned()) status = TellLearned();
-  if (!status.ok()) Stop(status, true);  // who has joined is waited for, unless he says so
-  return status;
+  joining_.emplace(std::move(join), now_ms);
+  return OkStatus();
+}
+
+// Who has joined is waited for, unless he says why he does not come.
+void ServerLink::GoOnConnecting() {
+  if (const Status status = failure(); !status.ok()) {
+    phase_ = Phase::kConnected;
+    return TellFailure(status);
+  }
+  if (phase_ == Phase::kAwaitingReplica) {
+    std::unique_lock lock(mutex_);
+    if (servers_ready_ < peers_.size()) return;
+    lock.unlock();
+    phase_ = Phase::kTellingLearned;
+    if (const Status status = wants_learned_ ? TellLearned() : OkStatus(); !status.ok()) {
+      return Fail(status);
+    }
+  }
+  if (wants_learned_ && !TryTakeWork()) return;
+  phase_ = Phase::kConnected;
+  std::lock_guard lock(mutex_);
+  is_connected_ = true;
+  changed_.notify_all();
 }
 
 // Before training, so that who saves the model knows when it is over.
@@ -69,10 +110,12 @@ Status ServerLink::TellLearned() {
   v1::WorkRequest request;
   *request.mutable_learned() = options_.learned;
   request.set_wants_nothing(true);
-  return RequestWork(std::move(request), {}).status();
+  SubmitWorkRequest(std::move(request), {});
+  return OkStatus();
 }
 
 void ServerLink::OpenSessions(const v1::JoinReply& joined) {
+  wants_learned_ = joined.wants_learned();
   incarnation_ = joined.incarnation();
   run_ = joined.run();
   const v1::ClusterConfig& cluster = config_.cluster();
@@ -94,12 +137,8 @@ void ServerLink::OpenSessions(const v1::JoinReply& joined) {
         std::min(cluster.answer_timeout_ms() / 2, cluster.member_timeout_ms() * 2 / 3);
     peers_[i].session.emplace(std::move(session));
   }
-}
-
-Status ServerLink::AwaitReplica() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !failure_.ok() || servers_ready_ == peers_.size(); });
-  return failure_;
+  phase_ = Phase::kAwaitingReplica;
+  for (size_t i = 0; i < peers_.size(); ++i) Do(i, peers_[i].session->Start(clock_.NowMs()));
 }
 
 }  // namespace weir::worker

@@ -31,22 +31,46 @@ Result<std::vector<Body>> ServerLink::AwaitRowReplies(uint64_t request_id) {
   return outstanding_.TakePull(request_id);
 }
 
+std::optional<std::vector<Body>> ServerLink::TryTakeRowReplies(uint64_t request_id) {
+  std::lock_guard lock(mutex_);
+  if (!failure_.ok() || !outstanding_.PullIsDone(request_id)) return std::nullopt;
+  return outstanding_.TakePull(request_id);
+}
+
 void ServerLink::ForgetRowPull(uint64_t request_id) {
   std::lock_guard lock(mutex_);
   outstanding_.DropPull(request_id);
 }
 
 Result<ServerLink::Agreed> ServerLink::Propose(v1::Proposal proposal, std::vector<Body> bodies) {
+  const uint64_t id = SubmitProposal(std::move(proposal), std::move(bodies));
   std::unique_lock lock(mutex_);
-  const uint64_t id =
-      outstanding_.AddProposal(std::move(bodies), std::move(proposal), clock_.NowMs());
-  commands_.emplace_back(
-      [this, id](size_t i) { SendRequest(i, [&] { return outstanding_.PullFor(i, id); }); });
-  transport_->Wake();
   changed_.wait(lock, [&] { return !failure_.ok() || outstanding_.PullIsDone(id); });
   if (!failure_.ok()) return failure_;
+  return TakeAgreedLocked(id);
+}
+
+uint64_t ServerLink::SubmitProposal(v1::Proposal proposal, std::vector<Body> bodies) {
+  uint64_t id = 0;
+  {
+    std::lock_guard lock(mutex_);
+    id = outstanding_.AddProposal(std::move(bodies), std::move(proposal), clock_.NowMs());
+    commands_.emplace_back(
+        [this, id](size_t i) { SendRequest(i, [&] { return outstanding_.PullFor(i, id); }); });
+  }
+  transport_->Wake();
+  return id;
+}
+
+std::optional<ServerLink::Agreed> ServerLink::TryTakeAgreed(uint64_t proposal_id) {
+  std::lock_guard lock(mutex_);
+  if (!failure_.ok() || !outstanding_.PullIsDone(proposal_id)) return std::nullopt;
+  return TakeAgreedLocked(proposal_id);
+}
+
+ServerLink::Agreed ServerLink::TakeAgreedLocked(uint64_t proposal_id) {
   Agreed agreed;
-  agreed.replies = outstanding_.TakePull(id, &agreed.words);
+  agreed.replies = outstanding_.TakePull(proposal_id, &agreed.words);
   return agreed;
 }
 
@@ -84,33 +108,68 @@ Result<Outstanding::Section> ServerLink::PullSection(size_t server, const v1::Mo
 }
 
 Result<v1::WorkReply> ServerLink::RequestWork(v1::WorkRequest request, Body scores) {
-  v1::Header header;
-  *request.mutable_speaker() = Speaker();
-  *header.mutable_work_request() = std::move(request);
-  WEIR_ASSIGN_OR_RETURN(v1::Header reply, Exchange(std::move(header), std::move(scores)));
+  WEIR_RETURN_IF_ERROR(failure());
+  SubmitWorkRequest(std::move(request), std::move(scores));
+  WEIR_ASSIGN_OR_RETURN(v1::Header reply, AwaitExchange());
   return std::move(*reply.mutable_work_reply());
 }
 
-Result<v1::ReportReply> ServerLink::SendReport(v1::Report report) {
+void ServerLink::SubmitWorkRequest(v1::WorkRequest request, Body scores) {
   v1::Header header;
-  *report.mutable_speaker() = Speaker();
-  *header.mutable_report() = std::move(report);
-  WEIR_ASSIGN_OR_RETURN(v1::Header reply, Exchange(std::move(header), {}));
+  *request.mutable_speaker() = Speaker();
+  *header.mutable_work_request() = std::move(request);
+  SubmitExchange(std::move(header), std::move(scores));
+}
+
+std::optional<v1::WorkReply> ServerLink::TryTakeWork() {
+  auto reply = TryTakeExchange();
+  if (!reply) return std::nullopt;
+  return std::move(*reply->mutable_work_reply());
+}
+
+Result<v1::ReportReply> ServerLink::SendReport(v1::Report report) {
+  WEIR_RETURN_IF_ERROR(failure());
+  SubmitReport(std::move(report));
+  WEIR_ASSIGN_OR_RETURN(v1::Header reply, AwaitExchange());
   return std::move(*reply.mutable_report_reply());
 }
 
-Result<v1::Header> ServerLink::Exchange(v1::Header request, Body scores) {
-  std::unique_lock lock(mutex_);
-  if (!failure_.ok()) return failure_;
-  outstanding_.SetExchange(std::move(request), std::move(scores), clock_.NowMs());
-  commands_.emplace_back([this](size_t i) {
-    if (i == 0) SendRequest(0, [&] { return outstanding_.ExchangeFor(0); });
-  });
+void ServerLink::SubmitReport(v1::Report report) {
+  v1::Header header;
+  *report.mutable_speaker() = Speaker();
+  *header.mutable_report() = std::move(report);
+  SubmitExchange(std::move(header), {});
+}
+
+std::optional<v1::ReportReply> ServerLink::TryTakeReportReply() {
+  auto reply = TryTakeExchange();
+  if (!reply) return std::nullopt;
+  return std::move(*reply->mutable_report_reply());
+}
+
+void ServerLink::SubmitExchange(v1::Header request, Body scores) {
+  {
+    std::lock_guard lock(mutex_);
+    outstanding_.SetExchange(std::move(request), std::move(scores), clock_.NowMs());
+    commands_.emplace_back([this](size_t i) {
+      if (i == 0) SendRequest(0, [&] { return outstanding_.ExchangeFor(0); });
+    });
+  }
   transport_->Wake();
+}
+
+// What the coordinator said counts even if the link has failed since.
+Result<v1::Header> ServerLink::AwaitExchange() {
+  std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return !failure_.ok() || outstanding_.ExchangeIsDone(); });
-  // What the coordinator said counts even if the link has failed since.
   if (auto reply = outstanding_.TakeExchange()) return *std::move(reply);
   return failure_;
+}
+
+std::optional<v1::Header> ServerLink::TryTakeExchange() {
+  std::lock_guard lock(mutex_);
+  if (!outstanding_.ExchangeIsDone()) return std::nullopt;
+  return outstanding_.TakeExchange();
 }
 
 }  // namespace weir::worker

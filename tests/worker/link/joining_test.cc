@@ -3,78 +3,26 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <optional>
-#include <utility>
-
-#include "common/session/header_message.h"
 #include "tests/common/session/loading.h"
 
 namespace weir::worker {
 namespace {
 
-// A coordinator that answers the request that comes after the pause.
-class PausedTransport : public transport::ClientTransport {
+// Answers each request once the time of a wait has passed.
+class PlayedCoordinator {
  public:
-  PausedTransport(ManualClock* clock, int64_t pause_ms) : clock_(clock), pause_ms_(pause_ms) {}
-
-  Result<transport::ConnectionId> Open(const std::string& /*address*/) override { return 1u; }
-  void Close(transport::ConnectionId /*connection*/) override {}
-  Status Send(transport::ConnectionId /*connection*/, transport::Message /*message*/) override {
-    ++sent_;
-    return OkStatus();
-  }
-  std::optional<transport::ConnectionMessage> Receive(int64_t timeout_ms) override {
-    clock_->Advance(std::exchange(pause_ms_, timeout_ms));
-    if (sent_ < 2) return std::nullopt;
-    v1::Header header;
-    header.mutable_join_reply()->set_incarnation(7);
-    return transport::ConnectionMessage{.connection = 1, .message = session::MakeMessage(header)};
-  }
-  void Wake() override {}
-
- private:
-  ManualClock* const clock_;
-  int64_t pause_ms_;
-  int sent_ = 0;
-};
-
-// A coordinator that answers each request once the time of a wait has passed.
-class AnsweringTransport : public transport::ClientTransport {
- public:
-  explicit AnsweringTransport(ManualClock* clock) : clock_(clock) {}
-
-  Result<transport::ConnectionId> Open(const std::string& /*address*/) override { return 1u; }
-  void Close(transport::ConnectionId /*connection*/) override {}
-  Status Send(transport::ConnectionId /*connection*/, transport::Message /*message*/) override {
-    asked_ = true;
-    return OkStatus();
-  }
-  std::optional<transport::ConnectionMessage> Receive(int64_t timeout_ms) override {
-    clock_->Advance(timeout_ms);
-    if (!std::exchange(asked_, false)) return std::nullopt;
-    return transport::ConnectionMessage{.connection = 1,
-                                        .message = session::MakeMessage(Answer(clock_->NowMs()))};
-  }
-  void Wake() override {}
-
- protected:
+  virtual ~PlayedCoordinator() = default;
   virtual v1::Header Answer(int64_t now_ms) = 0;
-
- private:
-  ManualClock* const clock_;
-  bool asked_ = false;
 };
 
 // A coordinator that gives the seat away once another process has lost it.
-class TakenSeat : public AnsweringTransport {
+class TakenSeat : public PlayedCoordinator {
  public:
-  TakenSeat(ManualClock* clock, int64_t free_ms) : AnsweringTransport(clock), free_ms_(free_ms) {}
+  explicit TakenSeat(int64_t free_ms) : free_ms_(free_ms) {}
 
   // Its holder lives: what is left until it loses the seat does not become less.
   void HolderLives() { says_when_ = false; }
   static constexpr int64_t kHeldMs = 5000;
-
- private:
   v1::Header Answer(int64_t now_ms) override {
     v1::Header header;
     const int64_t wait_ms = free_ms_ - now_ms;
@@ -88,18 +36,17 @@ class TakenSeat : public AnsweringTransport {
     return header;
   }
 
+ private:
   const int64_t free_ms_;
   bool says_when_ = true;
 };
 
 // A coordinator whose servers load some bytes between two requests, and then no more; in the end
 // they serve, if they have loaded all.
-class LoadingServers : public AnsweringTransport {
+class LoadingServers : public PlayedCoordinator {
  public:
-  LoadingServers(ManualClock* clock, uint64_t until, uint64_t total)
-      : AnsweringTransport(clock), until_(until), total_(total) {}
+  LoadingServers(uint64_t until, uint64_t total) : until_(until), total_(total) {}
 
- private:
   v1::Header Answer(int64_t /*now_ms*/) override {
     v1::Header header;
     if (done_ >= total_) {
@@ -114,71 +61,103 @@ class LoadingServers : public AnsweringTransport {
     return header;
   }
 
+ private:
   const uint64_t until_, total_;
   uint64_t done_ = 0;
 };
 
-Result<v1::JoinReply> JoinWithin(int64_t timeout_ms, const Clock& clock,
-                                 transport::ClientTransport* transport) {
-  WireMeter meter;
-  return JoinRun(
-      {.coordinator_name = "server 0", .timeout_ms = timeout_ms, .environment = {.clock = clock}},
-      1, transport, &meter, [] { return OkStatus(); });
-}
+// How it ends, and when.
+struct Outcome {
+  Result<v1::JoinReply> joined;
+  int64_t at_ms = 0;
+};
 
-Result<v1::JoinReply> JoinAfterPause(int64_t pause_ms, int64_t timeout_ms) {
-  ManualClock clock;
-  PausedTransport transport(&clock, pause_ms);
-  return JoinWithin(timeout_ms, clock, &transport);
-}
+constexpr int64_t kWaitMs = 20;
 
-// A container that is stopped while its worker joins: nobody was silent.
-TEST(Joining, APauseOfThisProcessIsNoSilenceOfThePeer) {
-  const auto joined = JoinAfterPause(1'000'000, 30'000);
-  ASSERT_TRUE(joined.ok()) << joined.status();
-  EXPECT_EQ(joined->incarnation(), 7u);
+Outcome JoinWithin(int64_t timeout_ms, PlayedCoordinator* coordinator) {
+  Joining joining({.coordinator_name = "server 0", .timeout_ms = timeout_ms}, 0);
+  for (int64_t now_ms = 0;;) {
+    const auto request = joining.Tick(now_ms);
+    if (!request.ok()) return {request.status(), now_ms};
+    now_ms += kWaitMs;
+    if (!request->has_value()) continue;
+    EXPECT_TRUE((*request)->has_join());
+    const auto joined = joining.OnMessage(coordinator->Answer(now_ms), now_ms);
+    if (!joined.ok()) return {joined.status(), now_ms};
+    if (joined->has_value()) return {**joined, now_ms};
+  }
 }
 
 // Of a trainer that is started again at once, however short its own timeout is.
 TEST(Joining, WaitsForTheSeatOfAProcessThatIsGone) {
-  ManualClock clock;
-  TakenSeat transport(&clock, clock.NowMs() + 15'000);
-  const auto joined = JoinWithin(1500, clock, &transport);
+  TakenSeat coordinator(15'000);
+  const auto joined = JoinWithin(1500, &coordinator).joined;
   ASSERT_TRUE(joined.ok()) << joined.status();
   EXPECT_EQ(joined->incarnation(), 2u);
 }
 
 TEST(Joining, DoesNotWaitLongerForASeatWhoseHolderLives) {
-  ManualClock clock;
-  const int64_t start_ms = clock.NowMs();
-  TakenSeat transport(&clock, start_ms + 1'000'000);
-  transport.HolderLives();
-  const auto joined = JoinWithin(1500, clock, &transport);
-  EXPECT_EQ(joined.status().code(), StatusCode::kDeadlineExceeded);
-  EXPECT_LE(clock.NowMs() - start_ms, TakenSeat::kHeldMs + 3000);
+  TakenSeat coordinator(1'000'000);
+  coordinator.HolderLives();
+  const Outcome outcome = JoinWithin(1500, &coordinator);
+  EXPECT_EQ(outcome.joined.status().code(), StatusCode::kDeadlineExceeded);
+  EXPECT_LE(outcome.at_ms, TakenSeat::kHeldMs + 3000);
 }
 
 TEST(Joining, WaitsForServersThatLoadAsLongAsTheyProgress) {
-  ManualClock clock;
-  LoadingServers transport(&clock, 100, 100);
-  const auto joined = JoinWithin(1500, clock, &transport);
+  LoadingServers coordinator(100, 100);
+  const auto joined = JoinWithin(1500, &coordinator).joined;
   ASSERT_TRUE(joined.ok()) << joined.status();
   EXPECT_EQ(joined->incarnation(), 3u);
 }
 
 TEST(Joining, GivesUpServersThatLoadNoMore) {
-  ManualClock clock;
-  LoadingServers transport(&clock, 50, 100);
-  const auto joined = JoinWithin(1500, clock, &transport);
+  LoadingServers coordinator(50, 100);
+  const auto joined = JoinWithin(1500, &coordinator).joined;
   EXPECT_EQ(joined.status().code(), StatusCode::kDeadlineExceeded);
   EXPECT_THAT(joined.status().message(),
               testing::AllOf(testing::HasSubstr("server 2 is loading, so far"),
                              testing::HasSubstr("1500 ms (cluster.connect_timeout_ms)")));
 }
 
-TEST(Joining, EndsAtItsTimeout) {
-  const auto joined = JoinAfterPause(100, 150);
-  EXPECT_EQ(joined.status().code(), StatusCode::kDeadlineExceeded);
+TEST(Joining, AsksAgainUntilItsTimeout) {
+  Joining joining({.coordinator_name = "server 0", .timeout_ms = 1000}, 5000);
+  EXPECT_TRUE(joining.Tick(5000)->has_value());
+  EXPECT_FALSE(joining.Tick(5299)->has_value());
+  EXPECT_TRUE(joining.Tick(5300)->has_value());
+  EXPECT_TRUE(joining.Tick(5999).ok());
+  const Status late = joining.Tick(6000).status();
+  EXPECT_EQ(late.code(), StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(late.message(), testing::HasSubstr("through server 0 within 1000 ms"));
+}
+
+TEST(Joining, AsksAsTheSameProcessEachTime) {
+  Joining joining({.trainer = 3, .timeout_ms = 1000, .nonce = 77}, 0);
+  for (const int64_t now_ms : {0, 300, 600}) {
+    const auto request = joining.Tick(now_ms);
+    ASSERT_TRUE(request.ok() && request->has_value());
+    EXPECT_EQ((*request)->join().trainer(), 3u);
+    EXPECT_EQ((*request)->join().nonce(), 77u);
+  }
+}
+
+TEST(Joining, ARefusalForGoodEndsIt) {
+  v1::Header header;
+  header.mutable_refusal()->set_reason("the configs differ");
+  const auto refused = [&] {
+    return Joining({.coordinator_name = "server 0"}, 0).OnMessage(header, 1).status();
+  };
+  EXPECT_EQ(refused().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(refused().message(), "server 0 refuses: the configs differ");
+  header.mutable_refusal()->set_finished_well(true);
+  EXPECT_EQ(refused().code(), StatusCode::kTooLate);
+}
+
+TEST(Joining, OtherMessagesSayNothing) {
+  Joining joining({.coordinator_name = "server 0"}, 0);
+  const auto said = joining.OnMessage({}, 1);
+  ASSERT_TRUE(said.ok());
+  EXPECT_FALSE(said->has_value());
 }
 
 }  // namespace
