@@ -50,6 +50,9 @@ void ServerLink::Handle(size_t server, const v1::Header& header,
       TakeHelloReply(server, header.hello_reply());
       PublishTaken();
       break;
+    case v1::Header::kDurableNotice:
+      session.OnDurableNotice(header.durable_notice());
+      return PublishTaken();
     case v1::Header::kRoundNotice:
       return TakeRoundNotice(server, header.round_notice());
     case v1::Header::kAnswer:
