@@ -34,6 +34,14 @@ class Admission {
   };
   static Files FilesOf(const v1::Join& join);
 
+  static void Fields(auto& self, auto& state) {
+    state(self.stage_count_, self.file_bytes_, self.train_file_count_);
+  }
+  bool IsSound() const {
+    return (stage_count_ <= 1 || stage_count_ == config_stages_) &&
+           train_file_count_ <= file_bytes_.size();
+  }
+
  private:
   Status CheckStage(const v1::Join& join) const;
   Status CheckFiles(const v1::Join& join, bool has_members) const;

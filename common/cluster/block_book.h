@@ -7,6 +7,7 @@
 // Thread rule: owner thread only (the coordinator's).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -45,6 +46,11 @@ class BlockBook {
   bool has_begun() const { return next_round_ > 1; }
   size_t present_count() const { return present_.size(); }
   size_t first_trainer_count() const { return first_trainer_count_; }
+
+  static void Fields(auto& self, auto& state) {
+    state(self.next_round_, self.present_, self.asked_, self.last_rounds_);
+  }
+  bool IsSound() const { return next_round_ > 0 && std::ranges::includes(present_, asked_); }
 
  private:
   const uint32_t first_trainer_count_;

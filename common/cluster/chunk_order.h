@@ -14,6 +14,7 @@
 
 #include "common/cluster/chunk_places.h"
 #include "common/cluster/membership.h"
+#include "common/cluster/saved_map.h"
 
 namespace weir::cluster {
 
@@ -22,6 +23,7 @@ struct ChunkKey {
   uint32_t file = 0;
   uint64_t chunk = 0;
   auto operator<=>(const ChunkKey&) const = default;  // NOLINT(modernize-use-nullptr)
+  static void Fields(auto& self, auto& state) { state(self.epoch, self.file, self.chunk); }
 };
 
 class ChunkOrder {
@@ -33,7 +35,7 @@ class ChunkOrder {
   // That chunk is lent to it.
   void Take(Seat member, const ChunkKey& key, const ChunkPlaces& places);
   // The member is lent a chunk of this file that came back.
-  void Stand(Seat member, uint32_t file) { files_[file].readers.insert(member); }
+  void Stand(Seat member, uint32_t file);
   // It is gone.
   void Forget(Seat member);
   // All was lent.
@@ -47,12 +49,22 @@ class ChunkOrder {
   // When the ends of all files are known.
   std::optional<uint64_t> chunks_per_epoch() const;
   uint32_t file_count() const { return static_cast<uint32_t>(files_.size()); }
+  // Nothing was lent of another number of files.
+  void SetFileCount(uint32_t file_count);
+
+  void SaveChanges(SavedParts* parts);
+  // Into one of any number of files.
+  Status Load(PartSource* source);
+  static void Fields(auto& self, auto& state) { state(self.epoch_, self.begun_, self.next_file_); }
 
  private:
   struct File {
     std::optional<uint64_t> chunk_count;  // once its end was met
     uint64_t next = 0;                    // chunk of this pass
     std::set<Seat> readers;               // who goes on with it where it is far
+    static void Fields(auto& self, auto& state) {
+      state(self.chunk_count, self.next, self.readers);
+    }
   };
 
   bool IsDone(const File& file) const { return file.chunk_count && file.next >= *file.chunk_count; }
@@ -61,10 +73,11 @@ class ChunkOrder {
   void BeginPass(uint32_t epoch);
 
   uint32_t epoch_count_;
-  std::vector<File> files_;
+  SavedMap<uint32_t, File> files_{"file"};  // 0, 1, ...
   uint32_t epoch_ = 0;
   std::vector<uint32_t> begun_;  // in this pass, and not done
   uint32_t next_file_ = 0;       // to begin
+  WholePart saved_order_{"order"};
 };
 
 }  // namespace weir::cluster

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <tuple>
+#include <utility>
 
 namespace weir::cluster {
 
@@ -11,18 +12,19 @@ ChunkPlaces::ChunkPlaces(uint32_t file_count, uint64_t lines_per_chunk, size_t m
 
 bool ChunkPlaces::Learn(uint32_t index, const v1::ChunkPlace& told) {
   if (index >= files_.size() || told.chunk() == 0) return true;
+  if (untrusted_.contains(index)) return true;
   File& file = files_[index];
-  if (!file.is_trusted) return true;
   const Place place{told.chunk(), told.entry(), told.behind(), told.text_lines()};
-  const auto at = std::ranges::lower_bound(file.places, place.chunk, {}, &Place::chunk);
-  if (!Fits(file, static_cast<size_t>(at - file.places.begin()), place)) {
-    Forget(&file);
+  const auto at = std::ranges::lower_bound(file, place.chunk, {}, &Place::chunk);
+  if (!Fits(file, static_cast<size_t>(at - file.begin()), place)) {
+    Forget(index);
     return false;
   }
   has_far_ = has_far_ || place.behind >= kFarBytes;
-  const bool is_known = at != file.places.end() && at->chunk == place.chunk;
+  const bool is_known = at != file.end() && at->chunk == place.chunk;
   if (is_known || place.chunk % stride_ != 0) return true;
-  file.places.insert(at, place);
+  file.insert(at, place);
+  if (is_saved_) changed_.insert(BlockOf(index, place.chunk));
   if (++size_ > most_places_) KeepEveryOther();
   return true;
 }
@@ -30,9 +32,9 @@ bool ChunkPlaces::Learn(uint32_t index, const v1::ChunkPlace& told) {
 // index: of the first place in the file whose chunk is not before this one.
 bool ChunkPlaces::Fits(const File& file, size_t index, const Place& place) const {
   if (!MayPrecede({}, place)) return false;
-  if (index > 0 && !MayPrecede(file.places[index - 1], place)) return false;
-  if (index == file.places.size()) return true;
-  const Place& next = file.places[index];
+  if (index > 0 && !MayPrecede(file[index - 1], place)) return false;
+  if (index == file.size()) return true;
+  const Place& next = file[index];
   if (next.chunk != place.chunk) return MayPrecede(place, next);
   return std::tie(next.entry, next.behind, next.text_lines) ==
          std::tie(place.entry, place.behind, place.text_lines);
@@ -44,23 +46,27 @@ bool ChunkPlaces::MayPrecede(const Place& first, const Place& second) const {
   return (second.text_lines - first.text_lines) / lines_per_chunk_ >= second.chunk - first.chunk;
 }
 
-void ChunkPlaces::Forget(File* file) {
-  size_ -= file->places.size();
-  *file = {.is_trusted = false, .places = {}};
+void ChunkPlaces::Forget(uint32_t file) {
+  MarkAll(file);
+  size_ -= files_[file].size();
+  files_[file] = {};
+  untrusted_.insert(file);
 }
 
 void ChunkPlaces::KeepEveryOther() {
+  MarkAll();
   stride_ *= 2;
   size_ = 0;
   for (File& file : files_) {
-    std::erase_if(file.places, [&](const Place& place) { return place.chunk % stride_ != 0; });
-    size_ += file.places.size();
+    std::erase_if(file, [&](const Place& place) { return place.chunk % stride_ != 0; });
+    size_ += file.size();
   }
+  MarkAll();
 }
 
 std::optional<v1::ChunkPlace> ChunkPlaces::Find(uint32_t index, uint64_t chunk) const {
   if (index >= files_.size()) return std::nullopt;
-  const std::vector<Place>& places = files_[index].places;
+  const File& places = files_[index];
   const auto behind = std::ranges::upper_bound(places, chunk, {}, &Place::chunk);
   if (behind == places.begin()) return std::nullopt;
   const Place& found = *std::prev(behind);
@@ -80,8 +86,8 @@ bool ChunkPlaces::IsFar(uint32_t file, uint64_t chunk) const {
 }
 
 bool ChunkPlaces::Wants(uint32_t index, uint64_t chunk) const {
-  if (index >= files_.size() || !files_[index].is_trusted || chunk % stride_ != 0) return false;
-  return !std::ranges::binary_search(files_[index].places, chunk, {}, &Place::chunk);
+  if (index >= files_.size() || untrusted_.contains(index) || chunk % stride_ != 0) return false;
+  return !std::ranges::binary_search(files_[index], chunk, {}, &Place::chunk);
 }
 
 }  // namespace weir::cluster

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 namespace weir::cluster {
 
@@ -43,7 +44,22 @@ class Concurrency {
         std::max<uint64_t>(1, allowed() / std::max<uint64_t>(1, trainers)));
   }
 
+  // Every push has a step: another one is saved only when more is allowed by it.
+  static void Fields(auto& self, auto& state) {
+    if constexpr (std::is_const_v<std::remove_reference_t<decltype(self)>>) {
+      state(self.first_, self.LeastStep());
+    } else {
+      state(self.first_, self.step_);
+    }
+  }
+  bool IsSound() const { return first_ <= step_; }
+
  private:
+  // By which as much is allowed.
+  uint64_t LeastStep() const {
+    return warmup_steps_ == 0 ? first_ : step_ - (step_ - first_) % warmup_steps_;
+  }
+
   const uint64_t warmup_steps_;
   const uint64_t most_;
   uint64_t first_ = 0;

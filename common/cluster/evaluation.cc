@@ -16,16 +16,16 @@ void Append(const std::vector<T>& from, std::vector<T>* to) {
 
 size_t RowCount(const ChunkScores& chunks) {
   size_t rows = 0;
-  for (const auto& [key, scores] : chunks) rows += scores.labels.size();
+  for (const auto& [key, scores] : chunks) rows += scores->labels.size();
   return rows;
 }
 
 v1::EvaluationReport Evaluate(const ChunkScores& chunks) {
   eval::Scores all;
   for (const auto& [key, scores] : chunks) {
-    Append(scores.probabilities, &all.probabilities);
-    Append(scores.unmasked, &all.unmasked);
-    Append(scores.labels, &all.labels);
+    Append(scores->probabilities, &all.probabilities);
+    Append(scores->unmasked, &all.unmasked);
+    Append(scores->labels, &all.labels);
   }
   const eval::Metrics metrics = eval::ComputeMetrics(all.probabilities, all.labels);
   v1::EvaluationReport report;

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 
 #include "common/cluster/lease_book.h"
 #include "common/eval/scores.h"
@@ -14,7 +15,8 @@
 
 namespace weir::cluster {
 
-using ChunkScores = std::map<ChunkKey, eval::Scores>;
+// Shared: whoever computes has them, and so has who would have it done again.
+using ChunkScores = std::map<ChunkKey, std::shared_ptr<const eval::Scores>>;
 
 size_t RowCount(const ChunkScores& chunks);
 

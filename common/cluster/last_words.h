@@ -7,9 +7,9 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 
 #include "common/cluster/membership.h"
+#include "common/cluster/saved_map.h"
 
 namespace weir::cluster {
 
@@ -19,21 +19,31 @@ class LastWords {
   static constexpr int64_t kLongestMs = 2000;
 
   // It has asked for work.
-  void Expect(Seat seat) { awaited_.insert(seat); }
+  void Expect(Seat seat) { awaited_.Add(seat); }
   void Say(Seat seat, int64_t now_ms) {
     if (!first_ms_) first_ms_ = now_ms;
-    awaited_.erase(seat);
+    awaited_.Erase(seat);
   }
-  void Forget(Seat seat) { awaited_.erase(seat); }
+  void Forget(Seat seat) { awaited_.Erase(seat); }
 
   // Once somebody has said his.
   bool AreAwaited(int64_t now_ms) const {
     return !awaited_.empty() && now_ms - first_ms_.value_or(now_ms) <= kLongestMs;
   }
 
+  void SaveChanges(SavedParts* parts) {
+    saved_first_.SaveChanges(first_ms_, parts);
+    awaited_.SaveChanges(parts);
+  }
+  Status Load(PartSource* source) {
+    WEIR_RETURN_IF_ERROR(saved_first_.Load(source, &first_ms_));
+    return awaited_.Load(source);
+  }
+
  private:
-  std::set<Seat> awaited_;
+  SavedMap<Seat, Listed> awaited_{"last_word"};
   std::optional<int64_t> first_ms_;
+  WholePart saved_first_{"first_last_word"};
 };
 
 }  // namespace weir::cluster

@@ -6,10 +6,13 @@ namespace weir::cluster {
 
 LeaseBook::LeaseBook(v1::InputSplit split, uint32_t file_count, uint32_t epoch_count,
                      uint64_t lines_per_chunk)
-    : split_(split),
-      order_(file_count, epoch_count),
-      places_(file_count, lines_per_chunk),
-      chunks_with_rows_(file_count) {}
+    : split_(split), order_(file_count, epoch_count), places_(file_count, lines_per_chunk) {}
+
+void LeaseBook::SetFileCount(uint32_t file_count) {
+  order_.SetFileCount(file_count);
+  places_.SetFileCount(file_count);
+  chunks_with_rows_.Clear();
+}
 
 std::optional<v1::ChunkLease> LeaseBook::Lend(Seat member) {
   Lease lease;
@@ -24,7 +27,7 @@ std::optional<v1::ChunkLease> LeaseBook::Lend(Seat member) {
     lease.key = *next;
   }
   const uint64_t id = next_id_++;
-  lent_[id] = {member, lease, lease.first_row};
+  lent_.Change(id) = {member, lease, lease.first_row};
   ++lent_counts_[member];
   return MakeMessage(id, lease);
 }
@@ -47,7 +50,7 @@ void LeaseBook::AskForNext(Seat member, v1::ChunkLease* lease) {
   const ChunkKey next{.epoch = lease->epoch(), .file = lease->file(), .chunk = lease->chunk() + 1};
   if (order_.IsPastEnd(next) || !places_.Wants(next.file, next.chunk)) return;
   lease->set_wants_next(true);
-  tellers_[member] = next;
+  tellers_.Change(member) = next;
 }
 
 bool LeaseBook::IsLookedFor(Seat member) {
@@ -63,7 +66,7 @@ std::optional<Lease> LeaseBook::Finish(Seat member, uint64_t lease_id) {
   const auto found = lent_.find(lease_id);
   if (found == lent_.end() || found->second.member != member) return std::nullopt;
   const Lease lease = {found->second.lease.key, found->second.lent_from_row};
-  lent_.erase(found);
+  lent_.Erase(lease_id);
   CountReturned(member);
   return lease;
 }
@@ -71,39 +74,44 @@ std::optional<Lease> LeaseBook::Finish(Seat member, uint64_t lease_id) {
 void LeaseBook::Advance(Seat member, uint64_t lease_id, uint64_t row) {
   const auto found = lent_.find(lease_id);
   if (found == lent_.end() || found->second.member != member) return;
-  uint64_t& first_row = found->second.lease.first_row;
-  first_row = std::max(first_row, row);
+  if (row > found->second.lease.first_row) lent_.Change(lease_id).lease.first_row = row;
 }
 
 bool LeaseBook::LearnEnd(uint32_t file, uint64_t chunk_count) {
   if (file >= order_.file_count()) return true;
   const uint64_t known = order_.LearnEnd(file, chunk_count);
   ForgetPastEnds();
-  return known >= chunks_with_rows_[file];
+  const auto met = chunks_with_rows_.find(file);
+  return met == chunks_with_rows_.end() || known >= met->second;
 }
 
 bool LeaseBook::LearnRows(const ChunkKey& key) {
-  uint64_t& met = chunks_with_rows_[key.file];
-  met = std::max(met, key.chunk + 1);
+  const auto met = chunks_with_rows_.find(key.file);
+  if (met == chunks_with_rows_.end() || met->second < key.chunk + 1) {
+    chunks_with_rows_.Change(key.file) = key.chunk + 1;
+  }
   return !order_.IsPastEnd(key);
 }
 
 uint64_t LeaseBook::TakeBack(Seat member) {
   uint64_t finished_rows = 0;
   for (auto it = lent_.begin(); it != lent_.end();) {
-    if (it->second.member == member) {
-      finished_rows += it->second.lease.first_row - it->second.lent_from_row;
-      returned_.push_back(it->second.lease);
-      it = lent_.erase(it);
-    } else {
-      ++it;
-    }
+    const auto [id, lent] = *it++;
+    if (lent.member != member) continue;
+    finished_rows += lent.lease.first_row - lent.lent_from_row;
+    returned_.push_back(lent.lease);
+    lent_.Erase(id);
   }
   lent_counts_.erase(member);
   order_.Forget(member);
-  tellers_.erase(member);
+  tellers_.Erase(member);
   ForgetPastEnds();
   return finished_rows;
+}
+
+uint64_t LeaseBook::CountOf(Seat member) const {
+  const auto found = lent_counts_.find(member);
+  return found == lent_counts_.end() ? 0 : found->second;
 }
 
 void LeaseBook::ForgetPastEnds() {
@@ -117,8 +125,8 @@ void LeaseBook::CountReturned(Seat member) {
 
 void LeaseBook::Restart() {
   order_.Restart();
-  tellers_.clear();
-  lent_.clear();
+  tellers_.Clear();
+  lent_.Clear();
   lent_counts_.clear();
   returned_.clear();
 }

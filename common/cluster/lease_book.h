@@ -13,11 +13,11 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <vector>
 
 #include "common/cluster/chunk_order.h"
 #include "common/cluster/chunk_places.h"
 #include "common/cluster/membership.h"
+#include "common/cluster/saved_map.h"
 #include "common/proto/protocol.pb.h"
 
 namespace weir::cluster {
@@ -25,6 +25,7 @@ namespace weir::cluster {
 struct Lease {
   ChunkKey key;
   uint64_t first_row = 0;  // rows before it were finished under an earlier lease
+  static void Fields(auto& self, auto& state) { state(self.key, self.first_row); }
 };
 
 class LeaseBook {
@@ -33,6 +34,8 @@ class LeaseBook {
   LeaseBook(v1::InputSplit split, uint32_t file_count, uint32_t epoch_count,
             uint64_t lines_per_chunk = 1);
 
+  // Before any chunk is lent.
+  void SetFileCount(uint32_t file_count);
   // The next chunk for this member; nothing when all are lent (some may come back). Without
   // wants_next.
   std::optional<v1::ChunkLease> Lend(Seat member);
@@ -54,7 +57,7 @@ class LeaseBook {
   // it may be one.
   void AskForNext(Seat member, v1::ChunkLease* lease);
   // It has told, or will not. Returns whether it was to.
-  bool TakeWord(Seat member) { return tellers_.erase(member) > 0; }
+  bool TakeWord(Seat member) { return tellers_.Erase(member); }
   // Whether somebody is looking for where the member's next chunk begins.
   bool IsLookedFor(Seat member);
 
@@ -62,10 +65,7 @@ class LeaseBook {
   // rows that it had finished in them.
   uint64_t TakeBack(Seat member);
   bool IsLentTo(Seat member) const { return lent_counts_.contains(member); }
-  uint64_t CountOf(Seat member) const {
-    const auto found = lent_counts_.find(member);
-    return found == lent_counts_.end() ? 0 : found->second;
-  }
+  uint64_t CountOf(Seat member) const;
   // Members that have a lease.
   size_t member_count() const { return lent_counts_.size(); }
 
@@ -82,27 +82,39 @@ class LeaseBook {
   bool exhausted() const { return returned_.empty() && order_.exhausted(); }
   // Chunks of one epoch, when the ends of all files are known.
   std::optional<uint64_t> chunks_per_epoch() const { return order_.chunks_per_epoch(); }
+  uint32_t file_count() const { return order_.file_count(); }
+
+  // Who is loaded lends the same chunks next.
+  void SaveChanges(SavedParts* parts);
+  Status Load(PartSource* source);
+  static void Fields(auto& self, auto& state) { state(self.next_id_, self.returned_); }
 
  private:
   struct Lent {
     Seat member;
     Lease lease;
     uint64_t lent_from_row = 0;
+    static void Fields(auto& self, auto& state) {
+      state(self.member, self.lease, self.lent_from_row);
+    }
+    bool IsSound() const { return lease.first_row >= lent_from_row; }
   };
 
   v1::ChunkLease MakeMessage(uint64_t id, const Lease& lease) const;
   void CountReturned(Seat member);
   void ForgetPastEnds();
+  bool HoldsTogether() const;
 
   v1::InputSplit split_;
   ChunkOrder order_;
   ChunkPlaces places_;
-  std::vector<uint64_t> chunks_with_rows_;  // per file: up to the last one met
+  SavedMap<uint32_t, uint64_t> chunks_with_rows_{"rows"};  // by file: up to the last one met
   uint64_t next_id_ = 1;
-  std::map<uint64_t, Lent> lent_;
+  SavedMap<uint64_t, Lent> lent_{"lent"};
   std::map<Seat, uint64_t> lent_counts_;  // of who has any
   std::deque<Lease> returned_;
-  std::map<Seat, ChunkKey> tellers_;  // and where which chunk begins, of one pass or another
+  SavedMap<Seat, ChunkKey> tellers_{"teller"};  // and where which chunk begins, of some pass
+  WholePart saved_leases_{"leases"};
 };
 
 }  // namespace weir::cluster

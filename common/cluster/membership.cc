@@ -12,46 +12,41 @@ std::string Name(Seat seat) {
 }
 
 Membership::Admission Membership::Join(Seat seat, uint64_t nonce, int64_t now_ms) {
-  Member& member = members_[seat];
-  if (member.present && member.nonce == nonce) {
-    return {.incarnation = member.incarnation, .epoch = epoch_, .silent_ms = 0};
+  const auto found = members_.find(seat);
+  const Member known = found == members_.end() ? Member() : found->second;
+  if (known.present && known.nonce == nonce) {
+    return {.incarnation = known.incarnation, .epoch = epoch_, .silent_ms = 0};
   }
   Admission admission;
-  if (member.present) {
-    admission.silent_ms = now_ms - member.heard_ms;
+  if (known.present) {
+    admission.silent_ms = now_ms - known.heard_ms;
     if (admission.silent_ms <= member_timeout_ms_) return admission;
   }
-  member = {nonce, member.incarnation + 1, now_ms, true};
-  admission.incarnation = member.incarnation;
+  admission.incarnation = known.incarnation + 1;
+  members_.Change(seat) = {nonce, admission.incarnation, now_ms, true};
   admission.epoch = ++epoch_;
   return admission;
 }
 
 bool Membership::Heard(Seat seat, uint64_t incarnation, int64_t now_ms) {
-  const auto found = members_.find(seat);
-  if (found == members_.end() || !found->second.present ||
-      found->second.incarnation != incarnation) {
-    return false;
-  }
-  found->second.heard_ms = now_ms;
+  Member* const member = members_.FindUnsaved(seat);
+  if (member == nullptr || !member->present || member->incarnation != incarnation) return false;
+  member->heard_ms = now_ms;
   return true;
 }
 
 void Membership::Leave(Seat seat) {
-  const auto found = members_.find(seat);
-  if (found == members_.end() || !found->second.present) return;
-  found->second.present = false;
+  if (!IsMember(seat)) return;
+  members_.Change(seat).present = false;
   ++epoch_;
 }
 
 std::vector<Seat> Membership::Expire(int64_t now_ms) {
   std::vector<Seat> expired;
-  for (auto& [seat, member] : members_) {
-    if (!member.present || now_ms - member.heard_ms <= member_timeout_ms_) continue;
-    member.present = false;
-    ++epoch_;
-    expired.push_back(seat);
+  for (const auto& [seat, member] : members_) {
+    if (member.present && now_ms - member.heard_ms > member_timeout_ms_) expired.push_back(seat);
   }
+  for (const Seat seat : expired) Leave(seat);
   return expired;
 }
 
@@ -63,6 +58,18 @@ bool Membership::IsMember(Seat seat) const {
 size_t Membership::member_count() const {
   return static_cast<size_t>(std::count_if(members_.begin(), members_.end(),
                                            [](const auto& entry) { return entry.second.present; }));
+}
+
+void Membership::SaveChanges(SavedParts* parts) {
+  saved_epoch_.SaveChanges(epoch_, parts);
+  members_.SaveChanges(parts);
+}
+
+Status Membership::Load(PartSource* source, int64_t now_ms) {
+  WEIR_RETURN_IF_ERROR(saved_epoch_.Load(source, &epoch_));
+  WEIR_RETURN_IF_ERROR(members_.Load(source));
+  for (const auto& entry : members_) members_.FindUnsaved(entry.first)->heard_ms = now_ms;
+  return OkStatus();
 }
 
 }  // namespace weir::cluster

@@ -12,10 +12,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "common/base/status.h"
+#include "common/cluster/saved_map.h"
 
 namespace weir::cluster {
 
@@ -23,6 +25,7 @@ struct Seat {
   uint32_t trainer = 0;
   uint32_t stage = 0;
   auto operator<=>(const Seat&) const = default;  // NOLINT(modernize-use-nullptr)
+  static void Fields(auto& self, auto& state) { state(self.trainer, self.stage); }
 };
 
 // "trainer 3", "trainer 3 stage 1".
@@ -52,17 +55,25 @@ class Membership {
   size_t member_count() const;
   uint64_t epoch() const { return epoch_; }
 
+  // Whose last word was when is not saved: who is loaded counts as heard of then.
+  void SaveChanges(SavedParts* parts);
+  Status Load(PartSource* source, int64_t now_ms);
+
  private:
   struct Member {
     uint64_t nonce = 0;
     uint64_t incarnation = 0;
     int64_t heard_ms = 0;
     bool present = false;
+    static void Fields(auto& self, auto& state) {
+      state(self.nonce, self.incarnation, self.present);
+    }
   };
 
   const int64_t member_timeout_ms_;
   uint64_t epoch_ = 0;
-  std::map<Seat, Member> members_;  // seats ever taken
+  WholePart saved_epoch_{"members"};
+  SavedMap<Seat, Member> members_{"member"};  // seats ever taken
 };
 
 }  // namespace weir::cluster

@@ -6,7 +6,7 @@
 
 namespace weir::cluster {
 
-PipelineBook::Place* PipelineBook::Find(Seat seat) {
+const PipelineBook::Place* PipelineBook::Find(Seat seat) const {
   const auto found = pipelines_.find(seat.trainer);
   if (found == pipelines_.end() || seat.stage >= found->second.places.size()) return nullptr;
   return &found->second.places[seat.stage];
@@ -37,8 +37,8 @@ void PipelineBook::Changed(Pipeline* pipeline, int64_t now_ms) {
 
 void PipelineBook::Join(Seat seat, uint32_t stage_count, uint64_t incarnation,
                         const std::string& address, int64_t now_ms) {
-  const auto [entry, is_new] = pipelines_.try_emplace(seat.trainer);
-  Pipeline& pipeline = entry->second;
+  const bool is_new = !pipelines_.contains(seat.trainer);
+  Pipeline& pipeline = pipelines_.Change(seat.trainer);
   if (is_new) pipeline.generation = first_generation_;
   pipeline.places.resize(std::max<size_t>(pipeline.places.size(), stage_count));
   Place& place = pipeline.places[seat.stage];
@@ -48,29 +48,30 @@ void PipelineBook::Join(Seat seat, uint32_t stage_count, uint64_t incarnation,
 }
 
 void PipelineBook::Leave(Seat seat, int64_t now_ms) {
-  Place* const place = Find(seat);
+  const Place* const place = Find(seat);
   if (place == nullptr || place->incarnation == 0) return;
-  *place = {};
-  Changed(&pipelines_[seat.trainer], now_ms);
+  Pipeline& pipeline = pipelines_.Change(seat.trainer);
+  pipeline.places[seat.stage] = {};
+  Changed(&pipeline, now_ms);
 }
 
 void PipelineBook::Adopt(Seat seat, uint64_t generation, bool awaited_next) {
-  Place* const place = Find(seat);
-  if (place == nullptr || generation <= place->adopted) return;
-  place->adopted = generation;
-  place->awaited_next = awaited_next;
+  const Place* const known = Find(seat);
+  if (known == nullptr || generation <= known->adopted) return;
+  Place& place = pipelines_.Change(seat.trainer).places[seat.stage];
+  place.adopted = generation;
+  place.awaited_next = awaited_next;
 }
 
 void PipelineBook::Renew(Seat seat, uint64_t generation) {
-  if (Find(seat) == nullptr) return;
-  Pipeline& pipeline = pipelines_[seat.trainer];
-  if (generation == pipeline.generation) ++pipeline.generation;
+  if (Find(seat) == nullptr || generation != Generation(seat.trainer)) return;
+  ++pipelines_.Change(seat.trainer).generation;
 }
 
 void PipelineBook::Revoke(uint32_t trainer) {
-  const auto found = pipelines_.find(trainer);
-  if (found == pipelines_.end()) return;
-  found->second.leases_since = ++found->second.generation;
+  if (!pipelines_.contains(trainer)) return;
+  Pipeline& pipeline = pipelines_.Change(trainer);
+  pipeline.leases_since = ++pipeline.generation;
 }
 
 bool PipelineBook::IsReady(uint32_t trainer) const {
@@ -121,6 +122,16 @@ void PipelineBook::FillView(uint32_t trainer, v1::PipelineView* view) const {
     stage.set_link_address(place.address);
     stage.set_awaited_next(place.awaited_next);
   }
+}
+
+void PipelineBook::SaveChanges(SavedParts* parts) {
+  saved_since_.SaveChanges(none_complete_since_ms_, parts);
+  pipelines_.SaveChanges(parts);
+}
+
+Status PipelineBook::Load(PartSource* source) {
+  WEIR_RETURN_IF_ERROR(saved_since_.Load(source, &none_complete_since_ms_));
+  return pipelines_.Load(source);
 }
 
 }  // namespace weir::cluster

@@ -12,12 +12,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "common/cluster/membership.h"
+#include "common/cluster/saved_map.h"
 #include "common/proto/protocol.pb.h"
 
 namespace weir::cluster {
@@ -61,28 +61,38 @@ class PipelineBook {
   // Nothing is set for a trainer that has no stages.
   void FillView(uint32_t trainer, v1::PipelineView* view) const;
 
+  void SaveChanges(SavedParts* parts);
+  Status Load(PartSource* source);
+
  private:
   struct Place {
     uint64_t incarnation = 0;  // 0: nobody
     std::string address;
     uint64_t adopted = 0;
     bool awaited_next = false;
+    static void Fields(auto& self, auto& state) {
+      state(self.incarnation, self.address, self.adopted, self.awaited_next);
+    }
   };
   struct Pipeline {
     uint64_t generation = 0;
     uint64_t leases_since = 0;  // generation
     std::vector<Place> places;
     std::optional<int64_t> incomplete_since_ms;
+    static void Fields(auto& self, auto& state) {
+      state(self.generation, self.leases_since, self.places, self.incomplete_since_ms);
+    }
   };
 
-  Place* Find(Seat seat);
+  const Place* Find(Seat seat) const;
   const Pipeline* FindPipeline(uint32_t trainer) const;
   // A stage of the trainer has come or gone.
   void Changed(Pipeline* pipeline, int64_t now_ms);
 
   const uint64_t first_generation_ = 0;
-  std::map<uint32_t, Pipeline> pipelines_;  // by trainer
+  SavedMap<uint32_t, Pipeline> pipelines_{"pipeline"};  // by trainer
   std::optional<int64_t> none_complete_since_ms_;
+  WholePart saved_since_{"no_pipeline_since"};
 };
 
 }  // namespace weir::cluster

@@ -18,11 +18,21 @@ Status ReportBook::Take(Seat seat, v1::WorkerReport report) {
     layer.clear_threshold_workers();
     layer.clear_residual_workers();
   }
-  WEIR_ASSIGN_OR_RETURN(known_, metrics::MergeReports(known_, report));
-  const auto [entry, is_new] = leaves_.try_emplace(seat, kGone);
-  if (is_new) entry->second = TakeLeaf();
-  tree_.Set(entry->second, std::move(report));
+  WEIR_RETURN_IF_ERROR(Know(report));
+  if (!leaves_.contains(seat)) leaves_.Add(seat, TakeLeaf());
+  SetLeaf(leaves_.at(seat), std::move(report));
   is_stale_ = true;
+  return OkStatus();
+}
+
+// All must fit each other, so that there is a sum.
+Status ReportBook::Know(const v1::WorkerReport& report) {
+  WEIR_ASSIGN_OR_RETURN(const v1::WorkerReport sum, metrics::MergeReports(known_, report));
+  for (int i = known_.layers_size(); i < sum.layers_size(); ++i) {
+    v1::LayerReport& layer = *known_.add_layers();
+    layer.set_name(sum.layers(i).name());
+    layer.set_elements(sum.layers(i).elements());
+  }
   return OkStatus();
 }
 
@@ -33,6 +43,11 @@ size_t ReportBook::TakeLeaf() {
   return leaf;
 }
 
+void ReportBook::SetLeaf(size_t leaf, v1::WorkerReport report) {
+  tree_.Set(leaf, std::move(report));
+  if (is_saved_) changed_leaves_.insert(leaf);
+}
+
 void ReportBook::Close(Seat seat) {
   const auto found = leaves_.find(seat);
   if (found == leaves_.end()) return;
@@ -40,10 +55,10 @@ void ReportBook::Close(Seat seat) {
   v1::WorkerReport last = tree_.Leaf(leaf);
   metrics::ForgetGauges(&last);
   auto gone = metrics::MergeReports(tree_.Leaf(kGone), last);
-  if (gone.ok()) tree_.Set(kGone, *std::move(gone));
-  tree_.Set(leaf, {});
+  if (gone.ok()) SetLeaf(kGone, *std::move(gone));
+  SetLeaf(leaf, {});
   free_leaves_.push_back(leaf);
-  leaves_.erase(found);
+  leaves_.Erase(seat);
   is_stale_ = true;
 }
 

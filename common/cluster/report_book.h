@@ -8,14 +8,17 @@
 // Thread rule: owner thread only (the coordinator's).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <vector>
 
 #include "common/base/status.h"
 #include "common/cluster/membership.h"
 #include "common/cluster/report_tree.h"
+#include "common/cluster/saved_map.h"
 #include "common/proto/report.pb.h"
 
 namespace weir::cluster {
@@ -34,19 +37,32 @@ class ReportBook {
   // As it is.
   const v1::WorkerReport& MergedNow();
 
+  void SaveChanges(SavedParts* parts);
+  Status Load(PartSource* source);
+  static void Fields(auto& self, auto& state) { state(self.leaf_count_, self.free_leaves_); }
+
  private:
   static constexpr size_t kGone = 0;  // the leaf of processes that are gone
 
   size_t TakeLeaf();
+  void SetLeaf(size_t leaf, v1::WorkerReport report);
+  Status Know(const v1::WorkerReport& report);
+  bool HoldsTogether() const;
+  bool LoadLeaf(std::string_view name, ByteSpan bytes);
 
   ReportTree tree_;
-  std::map<Seat, size_t> leaves_;  // of processes that are there
+  SavedMap<Seat, size_t> leaves_{"leaf"};  // of processes that are there
   std::vector<size_t> free_leaves_;
   size_t leaf_count_ = kGone + 1;  // that were ever taken
-  v1::WorkerReport known_;         // of it only names and sizes, which all must share
+  v1::WorkerReport known_;         // layers that were ever reported: their names and sizes
   v1::WorkerReport merged_;
   bool is_stale_ = false;  // merged_ lacks something
   std::optional<int64_t> merged_ms_;
+
+  WholePart saved_leaves_{"leaves"}, saved_layers_{"layers"};
+  int saved_layer_count_ = -1;
+  bool is_saved_ = false;
+  std::set<size_t> changed_leaves_;  // since then
 };
 
 }  // namespace weir::cluster

@@ -51,6 +51,9 @@ class RoundBook {
   // Rounds up to this one have closed, in another life.
   void GoOnAfter(uint64_t round) { last_closed_ = round; }
 
+  // Without the rounds that are open: what is kept for them is pushed again.
+  static void Fields(auto& self, auto& state) { state(self.last_closed_, self.gone_until_); }
+
  private:
   struct Open {
     std::vector<uint32_t> members;

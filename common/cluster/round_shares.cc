@@ -30,7 +30,7 @@ void RoundShares::Open(std::map<Seat, v1::ChunkLease> leases) {
     lease.set_first_round(block.first_round);
     lease.set_round_count(block.round_count);
     lease.mutable_members()->Add(block.members.begin(), block.members.end());
-    shares_.insert_or_assign(seat, Share{std::move(lease), first_lease});
+    shares_.Change(seat) = {std::move(lease), first_lease};
   }
 }
 
@@ -39,13 +39,15 @@ std::optional<v1::ChunkLease> RoundShares::Take(Seat member, uint64_t oldest_lea
   if (found == shares_.end()) return std::nullopt;
   const Share& share = found->second;
   if (share.lease.begins() && oldest_lease < share.first_lease) return std::nullopt;
-  return std::move(shares_.extract(found).mapped().lease);
+  v1::ChunkLease lease = share.lease;
+  shares_.Erase(member);
+  return lease;
 }
 
 bool RoundShares::Leave(Seat member) {
-  shares_.erase(member);
+  shares_.Erase(member);
   const uint64_t last_round = blocks_.Leave(member.trainer);
-  if (last_round > 0) departures_[member.trainer] = last_round;
+  if (last_round > 0) departures_.Change(member.trainer) = last_round;
   return last_round > 0;
 }
 
@@ -62,6 +64,18 @@ std::vector<v1::Departure> RoundShares::departures() const {
 std::optional<RoundShares::Start> RoundShares::awaited_start() const {
   if (blocks_.has_begun()) return std::nullopt;
   return Start{blocks_.present_count(), blocks_.first_trainer_count()};
+}
+
+void RoundShares::SaveChanges(SavedParts* parts) {
+  saved_blocks_.SaveChanges(blocks_, parts);
+  shares_.SaveChanges(parts);
+  departures_.SaveChanges(parts);
+}
+
+Status RoundShares::Load(PartSource* source) {
+  WEIR_RETURN_IF_ERROR(saved_blocks_.Load(source, &blocks_));
+  WEIR_RETURN_IF_ERROR(shares_.Load(source));
+  return departures_.Load(source);
 }
 
 }  // namespace weir::cluster

@@ -16,6 +16,7 @@
 #include "common/base/function_ref.h"
 #include "common/cluster/block_book.h"
 #include "common/cluster/membership.h"
+#include "common/cluster/saved_map.h"
 #include "common/proto/protocol.pb.h"
 
 namespace weir::cluster {
@@ -47,17 +48,22 @@ class RoundShares {
   };
   std::optional<Start> awaited_start() const;
 
+  void SaveChanges(SavedParts* parts);
+  Status Load(PartSource* source);
+
  private:
   struct Share {
     v1::ChunkLease lease;
     uint64_t first_lease = 0;  // of its block
+    static void Fields(auto& self, auto& state) { state(self.lease, self.first_lease); }
   };
 
   void Open(std::map<Seat, v1::ChunkLease> leases);
 
   BlockBook blocks_;
-  std::map<Seat, Share> shares_;
-  std::map<uint32_t, uint64_t> departures_;  // by trainer: the last round that waited for it
+  WholePart saved_blocks_{"blocks"};
+  SavedMap<Seat, Share> shares_{"share"};
+  SavedMap<uint32_t, uint64_t> departures_{"departure"};  // by trainer: the last round with it
 };
 
 }  // namespace weir::cluster

@@ -47,6 +47,16 @@ v1::ReportReply RunBook::ReplyTo(const v1::Report& report, uint32_t trainers, in
   return reply;
 }
 
+void RunBook::SaveChanges(SavedParts* parts) {
+  director_.SaveChanges(parts);
+  reports_.SaveChanges(parts);
+}
+
+Status RunBook::Load(PartSource* source) {
+  WEIR_RETURN_IF_ERROR(director_.Load(source));
+  return reports_.Load(source);
+}
+
 v1::RunReport RunBook::FinalReport(uint32_t trainers, int64_t now_ms) {
   v1::RunReport report;
   report.set_mode(facts_.mode);

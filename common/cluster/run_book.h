@@ -48,6 +48,9 @@ class RunBook {
   // What the sender of a report is told, once that is in the book.
   v1::ReportReply ReplyTo(const v1::Report& report, uint32_t trainers, int64_t now_ms);
 
+  void SaveChanges(SavedParts* parts);
+  Status Load(PartSource* source);
+
  private:
   v1::RunReport FinalReport(uint32_t trainers, int64_t now_ms);
 

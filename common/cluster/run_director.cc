@@ -57,8 +57,8 @@ bool RunDirector::SetFileCounts(uint32_t train, uint32_t test) {
   if (train_.has_lent()) return false;
   plan_.train_file_count = train;
   plan_.test_file_count = test;
-  train_ = LeaseBook(v1::TRAIN, train, plan_.epoch_count, plan_.lines_per_chunk);
-  test_ = LeaseBook(v1::TEST, test, 1, plan_.lines_per_chunk);
+  train_.SetFileCount(train);
+  test_.SetFileCount(test);
   return true;
 }
 
@@ -78,14 +78,19 @@ void RunDirector::Complete(Seat member, const v1::Completion& completion, eval::
     if (rows > 0 && !book.LearnRows(lease->key)) {
       return FailBecauseFilesDiffer(member, is_test ? v1::TEST : v1::TRAIN, lease->key.file);
     }
-    if (is_test) scores_[lease->key] = std::move(scores);
-    if (!is_test) {
-      samples_ += rows;
-      finished_chunks_ += rows > 0;
-      finished_chunk_rows_ += rows > 0 ? lease->first_row + rows : 0;
-    }
+    is_test ? KeepScores(*lease, std::move(scores)) : CountTrained(*lease, rows);
   }
   StepPhase(now_ms);
+}
+
+void RunDirector::KeepScores(const Lease& lease, eval::Scores scores) {
+  scores_.Change(lease.key) = std::make_shared<const eval::Scores>(std::move(scores));
+}
+
+void RunDirector::CountTrained(const Lease& lease, uint64_t rows) {
+  samples_ += rows;
+  finished_chunks_ += rows > 0;
+  finished_chunk_rows_ += rows > 0 ? lease.first_row + rows : 0;
 }
 
 void RunDirector::LearnEnd(Seat member, const v1::FileEnd& end) {
@@ -132,8 +137,8 @@ void RunDirector::TakeBack(Seat member) {
   ++changes_;
   ++work_;
   kept_out_ = false;
-  asked_.erase(member);
-  await_place_.erase(member);
+  asked_.Erase(member);
+  await_place_.Erase(member);
   samples_ += train_.TakeBack(member);
   test_.TakeBack(member);
   if (shares_ && shares_->Leave(member) && plan_.ends_with_lost_trainer) {
@@ -167,7 +172,7 @@ v1::WorkReply RunDirector::Next(Seat member, int64_t now_ms, bool may_look) {
     reply.set_finished(true);
     return reply;
   }
-  asked_.insert(member);
+  asked_.Add(member);
   if (std::optional<v1::ChunkLease> lease = LendNext(member, now_ms, may_look)) {
     ++work_;
     if (lease->split() == v1::TRAIN) TellOfOthers(member, &reply);
@@ -190,7 +195,7 @@ std::optional<v1::ChunkLease> RunDirector::LendNext(Seat member, int64_t now_ms,
     if (lease) lease->set_evaluation(static_cast<uint32_t>(evaluations_.size()));
     return lease;
   }
-  await_place_.erase(member);
+  await_place_.Erase(member);
   return std::nullopt;
 }
 
@@ -204,7 +209,7 @@ std::optional<v1::ChunkLease> RunDirector::LendForRounds(Seat member, int64_t no
 std::optional<v1::ChunkLease> RunDirector::Lend(LeaseBook* book, Seat member, int64_t now_ms,
                                                 bool may_look) {
   if (may_look && MustAwaitPlace(book, member, now_ms)) return std::nullopt;
-  await_place_.erase(member);
+  await_place_.Erase(member);
   auto lease = book->Lend(member);
   if (lease && plan_.has_places && asked_.size() > 1) book->AskForNext(member, &*lease);
   return lease;
@@ -213,8 +218,8 @@ std::optional<v1::ChunkLease> RunDirector::Lend(LeaseBook* book, Seat member, in
 // That takes no longer than to go over the lines, which the other has begun before.
 bool RunDirector::MustAwaitPlace(LeaseBook* book, Seat member, int64_t now_ms) {
   if (!book->IsLookedFor(member)) return false;
-  const int64_t since_ms = await_place_.emplace(member, now_ms).first->second;
-  return now_ms - since_ms < kLongestLookMs;
+  await_place_.Add(member, now_ms);
+  return now_ms - await_place_.at(member) < kLongestLookMs;
 }
 
 void RunDirector::TellOfOthers(Seat member, v1::WorkReply* reply) const {
@@ -234,7 +239,7 @@ std::optional<v1::ChunkLease> RunDirector::LendToTrain(Seat member, int64_t now_
   const bool may_begin = train_.member_count() < concurrency_.allowed();
   if (!may_begin && !train_.IsLentTo(member)) {
     kept_out_ = true;
-    await_place_.erase(member);
+    await_place_.Erase(member);
     return std::nullopt;
   }
   const bool begins = !train_.IsLentTo(member);
@@ -321,7 +326,7 @@ void RunDirector::BeginEvaluation(int64_t now_ms) {
     return;
   }
   test_.Restart();
-  scores_.clear();
+  scores_.Clear();
   evaluation_since_ms_ = now_ms;
   phase_ = Phase::kEvaluating;
 }
@@ -329,7 +334,7 @@ void RunDirector::BeginEvaluation(int64_t now_ms) {
 std::optional<ChunkScores> RunDirector::TakeScores() {
   if (phase_ != Phase::kScoring || scores_taken_) return std::nullopt;
   scores_taken_ = true;
-  return std::exchange(scores_, {});
+  return scores_.values();
 }
 
 void RunDirector::Evaluated(v1::EvaluationReport report, int64_t now_ms) {
@@ -338,6 +343,7 @@ void RunDirector::Evaluated(v1::EvaluationReport report, int64_t now_ms) {
   report.set_at_samples(samples_);
   report.set_seconds(static_cast<double>(now_ms - evaluation_since_ms_) * 1e-3);
   evaluations_.push_back(std::move(report));
+  scores_.Clear();
   EndEvaluation();
 }
 

@@ -12,10 +12,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +24,7 @@
 #include "common/cluster/lease_book.h"
 #include "common/cluster/membership.h"
 #include "common/cluster/round_shares.h"
+#include "common/cluster/saved_map.h"
 #include "common/eval/scores.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/protocol.pb.h"
@@ -133,10 +134,23 @@ class RunDirector {
   // From the first lease to now or the end, evaluations apart.
   double TrainSeconds(int64_t now_ms) const;
 
+  // What was saved of one with the same plan; an evaluation whose scores are all there is computed
+  // anew.
+  void SaveChanges(SavedParts* parts);
+  Status Load(PartSource* source);
+  static void Fields(auto& self, auto& state) {
+    state(self.state_, self.failure_, self.phase_, self.concurrency_, self.samples_);
+    state(self.finished_chunks_, self.finished_chunk_rows_, self.next_evaluation_);
+    state(self.kept_out_, self.awaits_settling_, self.settling_count_);
+    state(self.train_clock_runs_, self.train_since_ms_, self.train_ms_, self.evaluation_since_ms_);
+  }
+
  private:
   enum class Phase { kTraining, kDraining, kSettling, kEvaluating, kScoring };
 
   void FailBecauseFilesDiffer(Seat member, v1::InputSplit split, uint32_t file);
+  void KeepScores(const Lease& lease, eval::Scores scores);
+  void CountTrained(const Lease& lease, uint64_t rows);
   bool IsEvaluationDue() const;
   std::optional<v1::ChunkLease> LendNext(Seat member, int64_t now_ms, bool may_look);
   std::optional<v1::ChunkLease> LendForRounds(Seat member, int64_t now_ms);
@@ -150,6 +164,7 @@ class RunDirector {
   void BeginEvaluation(int64_t now_ms);
   void EndEvaluation();
   void StopTrainClock(int64_t now_ms);
+  Status LoadEvaluations(PartSource* source);
 
   RunPlan plan_;
   State state_ = State::kRunning;
@@ -158,11 +173,11 @@ class RunDirector {
   Concurrency concurrency_;
   LeaseBook train_;
   LeaseBook test_;
-  std::optional<RoundShares> shares_;    // of a run in rounds
-  uint64_t work_ = 1;                    // what members said of leases, counted
-  uint64_t changes_ = 1;                 // of that and other things, counted
-  std::set<Seat> asked_;                 // for work, of those that are not gone
-  std::map<Seat, int64_t> await_place_;  // of their next chunk, and since when
+  std::optional<RoundShares> shares_;                    // of a run in rounds
+  uint64_t work_ = 1;                                    // what members said of leases, counted
+  uint64_t changes_ = 1;                                 // of that and other things, counted
+  SavedMap<Seat, Listed> asked_{"asked"};                // for work, of those that are not gone
+  SavedMap<Seat, int64_t> await_place_{"awaits_place"};  // of their next chunk, and since when
   uint64_t samples_ = 0;
   uint64_t finished_chunks_ = 0;  // to train on
   uint64_t finished_chunk_rows_ = 0;
@@ -170,9 +185,11 @@ class RunDirector {
   bool kept_out_ = false;  // somebody waits until more may be at work
   bool awaits_settling_ = false;
   uint32_t settling_count_ = 0;
-  ChunkScores scores_;
+  SavedMap<ChunkKey, std::shared_ptr<const eval::Scores>> scores_{"scores"};
   bool scores_taken_ = false;
   std::vector<v1::EvaluationReport> evaluations_;
+  size_t saved_evaluations_ = 0;  // the first ones
+  WholePart saved_run_{"run"};
 
   bool train_clock_runs_ = false;
   int64_t train_since_ms_ = 0;

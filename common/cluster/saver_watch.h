@@ -36,6 +36,12 @@ class SaverWatch {
   // Why nobody will, though the run ended well; empty while somebody may.
   const std::string& loss() const { return loss_; }
 
+  // That the servers are to save it is whoever's who starts them again.
+  static void Fields(auto& self, auto& state) {
+    state(self.is_expected_, self.is_saved_, self.servers_have_saved_);
+    state(self.missing_since_ms_, self.loss_);
+  }
+
  private:
   const int64_t timeout_ms_;
   bool is_expected_ = false, is_saved_ = false;

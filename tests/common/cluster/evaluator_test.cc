@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "tests/support/manual_executor.h"
 
@@ -19,7 +21,7 @@ ChunkScores Scores(size_t rows) {
     scores.probabilities.push_back(i % 2 == 0 ? 0.75f : 0.25f);
   }
   ChunkScores chunks;
-  chunks[ChunkKey()] = std::move(scores);
+  chunks[ChunkKey()] = std::make_shared<const eval::Scores>(std::move(scores));
   return chunks;
 }
 
