@@ -3,8 +3,8 @@
 namespace weir::gpu {
 namespace {
 
-// A run has one for full batches of each thread and one for the last; what has more does not repeat
-// itself.
+// A thread has one for full batches and one for the last, and a few for what follows them; what has
+// more does not repeat itself.
 constexpr size_t kMostGraphs = 64;
 
 // Null where it cannot be.

@@ -4,7 +4,7 @@
 // time it is captured, and from then on the graph is launched. What cannot be captured runs as it
 // comes for good.
 //
-// Place in the life of a batch: forward, loss and backward.
+// Place in the life of a batch: forward, loss and backward, clipping, selection.
 // Thread rule: the stream's.
 #pragma once
 

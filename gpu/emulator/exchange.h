@@ -67,6 +67,11 @@ void ResetDevice();
 
 const std::string& LastReport();  // of the last launch that failed; empty after one that did not
 uint64_t Switches();
+// What streams were given: graphs, and what was in none.
+struct Enqueued {
+  uint64_t graphs = 0, alone = 0;
+};
+Enqueued EnqueuedSoFar();
 // How often a kernel was given less shared memory than before: another thread's launch of it, which
 // needs more, then fails on a card.
 uint64_t LoweredSharedLimits();

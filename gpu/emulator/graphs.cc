@@ -30,10 +30,11 @@ bool BreaksCaptureOfThread() {
 
 using weir::gpu::emulator::captured_by_thread;
 
-using weir::gpu::emulator::Enqueue;
 using weir::gpu::emulator::LastError;
+using weir::gpu::emulator::Put;
 using weir::gpu::emulator::RuntimeMutex;
 using weir::gpu::emulator::StreamOf;
+using weir::gpu::emulator::TheEnqueued;
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
   const std::lock_guard locked(RuntimeMutex());
@@ -65,7 +66,8 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t gra
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
   const std::lock_guard locked(RuntimeMutex());
-  for (const auto& work : exec->work) Enqueue(stream, work);
+  ++TheEnqueued().graphs;
+  for (const auto& work : exec->work) Put(StreamOf(stream), work);
   return LastError();
 }
 

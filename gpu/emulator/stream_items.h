@@ -38,6 +38,9 @@ namespace weir::gpu::emulator {
 std::recursive_mutex& RuntimeMutex();
 // Of null the default one.
 WeirStream* StreamOf(cudaStream_t stream);
+// Into a stream, or what it captures; under the runtime's lock.
+void Put(WeirStream* to, std::function<void()> work);
+Enqueued& TheEnqueued();
 // The thread's current one.
 int CurrentDevice();
 bool IsOfCurrentDevice(cudaStream_t stream);

@@ -69,8 +69,23 @@ WeirStream* StreamOf(cudaStream_t stream) {
 void Enqueue(void* stream, std::function<void()> work) {
   const Locked locked(RuntimeMutex());
   WeirStream* const to = StreamOf(static_cast<cudaStream_t>(stream));
+  if (!to->capture) ++TheEnqueued().alone;
+  Put(to, std::move(work));
+}
+
+void Put(WeirStream* to, std::function<void()> work) {
   if (to->capture) return to->capture->push_back(std::move(work));
   to->items.push_back({std::move(work), nullptr});
+}
+
+Enqueued& TheEnqueued() {
+  static Enqueued all;
+  return all;
+}
+
+Enqueued EnqueuedSoFar() {
+  const Locked locked(RuntimeMutex());
+  return TheEnqueued();
 }
 
 // Whether a stream is captured, and so cannot be waited for, nor wait.

@@ -23,6 +23,10 @@ inline void SetCardOrder(uint64_t /*seed*/) {}
 inline std::string CardReport() { return ""; }
 inline void FailAfterLaunches(uint64_t /*count*/) {}
 inline void ResetCard() {}
+struct CardEnqueued {
+  uint64_t graphs = 0, alone = 0;
+};
+inline CardEnqueued EnqueuedOnCard() { return {}; }
 // What becomes of cuBLASLt there.
 enum class CardLibrary { kGood };
 inline const std::vector<CardLibrary>& CardLibraries() {
@@ -43,6 +47,8 @@ inline void SetCardOrder(uint64_t seed) { gpu::emulator::options().seed = seed; 
 inline std::string CardReport() { return gpu::emulator::LastReport(); }
 inline void FailAfterLaunches(uint64_t count) { gpu::emulator::faults().good_launches = count; }
 inline void ResetCard() { gpu::emulator::ResetDevice(); }
+using CardEnqueued = gpu::emulator::Enqueued;
+inline CardEnqueued EnqueuedOnCard() { return gpu::emulator::EnqueuedSoFar(); }
 using CardLibrary = gpu::emulator::Library;
 inline const std::vector<CardLibrary>& CardLibraries() {
   static const std::vector<CardLibrary> there_and_not = {CardLibrary::kGood, CardLibrary::kAbsent,

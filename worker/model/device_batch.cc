@@ -3,8 +3,8 @@
 #include <cstring>
 #include <span>
 
-#include "common/base/random.h"
 #include "common/device/cpu_device.h"
+#include "common/device/repeat_key.h"
 
 namespace weir::model {
 namespace {
@@ -104,8 +104,8 @@ void DeviceBatch::Copy(const data::Batch& batch, device::Stream& stream) {
 }
 
 uint64_t DeviceBatch::LayoutKey() const {
-  const auto at = [](auto pointer) { return reinterpret_cast<uintptr_t>(pointer.address()); };
-  return KeyedHash(at(labels_), at(dense_), at(table_views_), host_->tables.size());
+  return device::RepeatKey(device::Repeated::kSlice, labels_, dense_, table_views_,
+                           host_->tables.size());
 }
 
 kernels::ConstDeviceMatrix DeviceBatch::Dense(const Slice& slice, int64_t feature_count) const {

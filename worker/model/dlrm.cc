@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "common/base/check.h"
-#include "common/base/random.h"
 #include "common/base/timed.h"
+#include "common/device/repeat_key.h"
 #include "worker/model/batch_shapes.h"
 
 namespace weir::model {
@@ -96,12 +96,9 @@ Status Dlrm::TrainSlice(const Input& input, const Slice& slice, int64_t mean_row
 
 void Dlrm::RepeatSlice(const Input& input, const Slice& slice, int64_t mean_rows,
                        const GradientBuffers& gradients) {
-  const auto at = [](auto pointer) { return reinterpret_cast<uintptr_t>(pointer.address()); };
-  // All that kernels are told.
-  const uint64_t key =
-      KeyedHash(batch_.LayoutKey(), slice.begin, slice.row_count, mean_rows, at(input.parameters),
-                at(input.rows.data), input.rows.size, at(gradients.dense), at(gradients.rows.data),
-                gradients.rows.size, at(gradients.row_squares.data), gradients.row_squares.size);
+  const uint64_t key = device::RepeatKey(device::Repeated::kSlice, batch_.LayoutKey(), slice.begin,
+                                         slice.row_count, mean_rows, input.parameters, input.rows,
+                                         gradients.dense, gradients.rows, gradients.row_squares);
   GradientBuffers repeated = gradients;
   if (tells_behind_) repeated.listener = nullptr;
   input.stream.Repeat(key, [&] {

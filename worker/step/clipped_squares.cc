@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "common/device/repeat_key.h"
+
 namespace weir::worker {
 
 ClippedSquares::ClippedSquares(const kernels::Compute& compute, compress::SquareSumsOfTensors sums)
@@ -17,6 +19,16 @@ compress::SquareSumsOfTensors ClippedSquares::of_step() {
     squares.push_back({.sums = tensor.span(), .decay = 0});
   }
   return squares;
+}
+
+uint64_t ClippedSquares::Key() const {
+  uint64_t key = sums_.size();
+  for (size_t i = 0; i < sums_.size(); ++i) {
+    key = device::AddToKey(key, squares_[i].span());
+    key = device::AddToKey(key, sums_[i].sums);
+    key = device::AddToKey(key, sums_[i].decay);
+  }
+  return key;
 }
 
 void ClippedSquares::Add(device::Stream& stream, device::Pointer<const float> factor) {

@@ -6,6 +6,7 @@
 // (common/compress/square_sums.h) and outlive it.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "common/compress/square_sums.h"
@@ -20,6 +21,9 @@ class ClippedSquares {
 
   // What a backward pass overwrites with the squares of its step, which has rows.
   compress::SquareSumsOfTensors of_step();
+
+  // Of what Add enqueues but for the factor (device::RepeatKey).
+  uint64_t Key() const;
 
   // sums = decay sums + *factor^2 times the squares of the step. factor: the gradients'.
   void Add(device::Stream& stream, device::Pointer<const float> factor);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/device/repeat_key.h"
+
 namespace weir::worker {
 namespace {
 
@@ -31,16 +33,23 @@ DeadUnits::Watch::Watch(DeadUnits* sums, const kernels::Compute& compute)
 
 Status DeadUnits::Watch::Add(device::Stream& stream, device::Pointer<const float> gradients,
                              int64_t sample_count) {
-  for (size_t i = 0; i < alive_.size(); ++i) {
-    const TensorSpec& bias = sums_.layers_[i]->bias;
-    kernels_.mark_nonzero(stream, {gradients + bias.offset, bias.element_count()},
-                          alive_[i].device().data);
-  }
+  if (alive_.empty()) return OkStatus();
+  uint64_t key = device::RepeatKey(device::Repeated::kDeadUnits, gradients);
+  for (const auto& layer : alive_) key = device::AddToKey(key, layer);
+  stream.Repeat(key, [&] { Mark(stream, gradients); });
   samples_ += sample_count;
   if (++steps_ < kSteps || samples_ < kSamples) return OkStatus();
   steps_ = 0;
   samples_ = 0;
   return AddUp(stream);
+}
+
+void DeadUnits::Watch::Mark(device::Stream& stream, device::Pointer<const float> gradients) const {
+  for (size_t i = 0; i < alive_.size(); ++i) {
+    const TensorSpec& bias = sums_.layers_[i]->bias;
+    kernels_.mark_nonzero(stream, {gradients + bias.offset, bias.element_count()},
+                          alive_[i].device().data);
+  }
 }
 
 Status DeadUnits::Watch::AddUp(device::Stream& stream) {

@@ -39,6 +39,7 @@ class DeadUnits {
                int64_t sample_count);
 
    private:
+    void Mark(device::Stream& stream, device::Pointer<const float> gradients) const;
     Status AddUp(device::Stream& stream);
 
     DeadUnits& sums_;

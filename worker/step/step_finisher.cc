@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "common/device/repeat_key.h"
+
 namespace weir::worker {
 namespace {
 
@@ -96,16 +98,22 @@ void StepFinisher::DownloadRows(StepGradients* step) {
 }
 
 void StepFinisher::Clip(int64_t row_count) {
-  const kernels::DeviceKernels& kernels = *compute_.kernels;
   if (const double limit = parts_.update.dense().clip_norm(); limit > 0) {
-    kernels.clip_norm(parts_.stream, limit, View(dense_.span()), {}, factor_.data());
-    if (row_count > 0) clipped_squares_->Add(parts_.stream, factor_.data());
+    const uint64_t key = device::RepeatKey(device::Repeated::kClipping, clipped_squares_->Key(),
+                                           limit, dense_.span(), factor_.data(), row_count > 0);
+    parts_.stream.Repeat(key, [&] { ClipDense(limit, row_count > 0); });
   }
+  // Of as many rows as the batch has: never the same twice.
   if (const double limit = parts_.update.rows().clip_norm(); limit > 0) {
-    kernels.clip_norm(parts_.stream, limit,
-                      View(row_gradients_.device().first(used_row_gradients_)),
-                      View(row_squares_.device().first(used_row_squares_)), factor_.data());
+    compute_.kernels->clip_norm(
+        parts_.stream, limit, View(row_gradients_.device().first(used_row_gradients_)),
+        View(row_squares_.device().first(used_row_squares_)), factor_.data());
   }
+}
+
+void StepFinisher::ClipDense(double limit, bool has_squares) {
+  compute_.kernels->clip_norm(parts_.stream, limit, View(dense_.span()), {}, factor_.data());
+  if (has_squares) clipped_squares_->Add(parts_.stream, factor_.data());
 }
 
 }  // namespace weir::worker

@@ -70,6 +70,7 @@ class StepFinisher {
 
  private:
   void Clip(int64_t row_count);
+  void ClipDense(double limit, bool has_squares);
   // What the host is to have of rows, once the stream is waited for.
   void DownloadRows(StepGradients* step);
   // Of a buffer as much as is used; all where a device repeats what it does, so that it is the
