@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "common/device/repeat_key.h"
+
 namespace weir::compress {
 namespace {
 
@@ -57,7 +59,10 @@ Status DevicePlanner::Plan(device::Stream& stream, const kernels::SelectFrom& fr
     WEIR_ASSIGN_OR_RETURN(const DeviceSelectable::Seen seen, SeenOf(stream, from, asks_[i], i));
     plans->push_back(layers_[i].selectable().PlanOf(*layers_[i].state, asks_[i], seen));
   }
-  Upload(stream, *plans);
+  Place(*plans);
+  is_uploaded_ = std::ranges::any_of(asks_, &DeviceSelectable::Ask::is_of_sample);
+  if (!is_uploaded_) return OkStatus();
+  Upload(stream);
   sample_ranks_.Find(stream, from, asks_, taken_.device().data);
   return OkStatus();
 }
@@ -163,23 +168,31 @@ Result<RankedMagnitude> DevicePlanner::Ranked(device::Stream& stream,
   return ranked;
 }
 
-void DevicePlanner::Upload(device::Stream& stream, std::span<const StepPlan> plans) {
-  size_t scale_count = 0;
+void DevicePlanner::Place(std::span<const StepPlan> plans) {
+  scale_count_ = 0;
   for (size_t i = 0; i < plans.size(); ++i) {
     kernels::LayerPlan& taken = taken_.host()[i];
     taken = layers_[i].selectable().Taken(*layers_[i].scope, plans[i]);
-    taken.first_scale = static_cast<uint32_t>(scale_count);
-    if (HasScales(taken)) scale_count += ScalesOf(plans[i]).size();
+    taken.first_scale = static_cast<uint32_t>(scale_count_);
+    if (HasScales(taken)) scale_count_ += ScalesOf(plans[i]).size();
   }
-  GrowForSelection(*compute_.device, scale_count, &scales_);
+  GrowForSelection(*compute_.device, scale_count_, &scales_);
   for (size_t i = 0; i < plans.size(); ++i) {
     const kernels::LayerPlan& taken = taken_.host()[i];
     if (HasScales(taken)) {
       std::ranges::copy(ScalesOf(plans[i]), scales_.host().subspan(taken.first_scale).begin());
     }
   }
+}
+
+void DevicePlanner::Upload(device::Stream& stream) const {
   taken_.Upload(stream, taken_.size());
-  scales_.Upload(stream, scale_count);
+  scales_.Upload(stream, scale_count_);
+}
+
+uint64_t DevicePlanner::Key() const {
+  return device::AddToKey(device::AddToKey(device::AddToKey(scale_count_, taken_), scales_),
+                          is_uploaded_);
 }
 
 }  // namespace weir::compress

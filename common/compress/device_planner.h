@@ -25,12 +25,19 @@ class DevicePlanner {
   DevicePlanner(const kernels::Compute& compute, std::span<const DeviceLayer> layers,
                 kernels::StripesView stripes);
 
-  // The plans of a step, by layer, for policies; and uploads them for the device. Waits for the
-  // stream where a policy asks for anything but the rank of a sample.
+  // The plans of a step, by layer, for policies; and where ranks of samples go into them on the
+  // device, uploads them. Waits for the stream where a policy asks for anything but such a rank.
   Status Plan(device::Stream& stream, const kernels::SelectFrom& from,
               std::vector<StepPlan>* plans);
   // Those ranks, to the policies and their plans; once the stream has done what Plan enqueued.
   void TakeRanks(std::span<StepPlan> plans) const { sample_ranks_.Take(asks_, plans); }
+
+  // Of the last step: what is still to be uploaded before it selects, and of what that is told, and
+  // on_device and scales, the key (device::RepeatKey).
+  void UploadRest(device::Stream& stream) const {
+    if (!is_uploaded_) Upload(stream);
+  }
+  uint64_t Key() const;
 
   // Of the last step.
   device::Pointer<const kernels::LayerPlan> on_device() const { return taken_.device().data; }
@@ -48,7 +55,9 @@ class DevicePlanner {
                                         const DeviceSelectable::Ask& ask, size_t layer);
   Result<RankedMagnitude> Ranked(device::Stream& stream, const kernels::SelectFrom& from,
                                  size_t layer);
-  void Upload(device::Stream& stream, std::span<const StepPlan> plans);
+  // Where they are uploaded from.
+  void Place(std::span<const StepPlan> plans);
+  void Upload(device::Stream& stream) const;
 
   const kernels::Compute compute_;
   const std::span<const DeviceLayer> layers_;
@@ -63,6 +72,8 @@ class DevicePlanner {
   device::Mirror<BucketSums> bucket_sums_;
   device::Mirror<kernels::LayerPlan> taken_;
   device::Mirror<float> scales_;
+  size_t scale_count_ = 0;    // of the last step
+  bool is_uploaded_ = false;  // its plans and scales
 };
 
 }  // namespace weir::compress

@@ -7,6 +7,7 @@
 
 #include "common/base/check.h"
 #include "common/compress/not_finite.h"
+#include "common/device/repeat_key.h"
 
 namespace weir::compress {
 DeviceSelector::DeviceSelector(const kernels::Compute& compute, std::vector<Layer> layers,
@@ -83,8 +84,6 @@ Status DeviceSelector::Select(device::Stream& stream, device::Pointer<const floa
   const std::lock_guard lock(mutex_);
   selection->MakeRoom(*compute_.device, places_.size());
   WEIR_RETURN_IF_ERROR(planner_->Plan(stream, From(gradients), &selection->plans));
-  watched_.Gather(stream, gradients, residual_.data());
-  watched_.Download(stream);
   EnqueueSelection(stream, From(gradients), *selection);
   WEIR_RETURN_IF_ERROR(selection->DownloadCounts(stream));
   WEIR_RETURN_IF_ERROR(CheckWatched());
@@ -96,10 +95,19 @@ Status DeviceSelector::Select(device::Stream& stream, device::Pointer<const floa
 
 void DeviceSelector::EnqueueSelection(device::Stream& stream, const kernels::SelectFrom& from,
                                       const DeviceSelection& selection) {
+  const uint64_t key = device::RepeatKey(
+      device::Repeated::kSelection, stripes().stripes, stripes().count, planner_->Key(),
+      watched_.Key(), from.gradient, from.residual, from.square_sums, selection.ends.device(),
+      selection.discarded.device(), offsets_.span(), values_.span());
   stream.Wait(*read_);  // those of the step before
-  compute_.select->accumulate_and_select(stream, stripes(), planner_->on_device(), from,
-                                         {selection.ends.device().data, offsets_.data(),
-                                          values_.data(), selection.discarded.device().data});
+  stream.Repeat(key, [&] {
+    planner_->UploadRest(stream);
+    watched_.Gather(stream, from.gradient, residual_.data());
+    watched_.Download(stream);
+    compute_.select->accumulate_and_select(stream, stripes(), planner_->on_device(), from,
+                                           {selection.ends.device().data, offsets_.data(),
+                                            values_.data(), selection.discarded.device().data});
+  });
 }
 
 std::vector<bool> DeviceSelector::WhichAreDense() const {

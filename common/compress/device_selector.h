@@ -61,6 +61,7 @@ class DeviceSelector {
   void PlaceLayers();
   kernels::StripesView stripes() const;
   kernels::SelectFrom From(device::Pointer<const float> gradients) const;
+  // With what is uploaded for it, and what must be finite.
   void EnqueueSelection(device::Stream& stream, const kernels::SelectFrom& from,
                         const DeviceSelection& selection);
   Status CheckWatched() const;

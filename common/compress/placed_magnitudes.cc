@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/device/repeat_key.h"
+
 namespace weir::compress {
 
 void PlacedMagnitudes::SetPlaces(device::Stream& stream, std::span<const uint32_t> places) {
@@ -20,6 +22,10 @@ void PlacedMagnitudes::Gather(device::Stream& stream, device::Pointer<const floa
   if (count_ == 0) return;
   compute_.select->gather_magnitudes(stream, places_.device().data, static_cast<int64_t>(count_),
                                      gradients, residual, magnitudes_.device().data);
+}
+
+uint64_t PlacedMagnitudes::Key() const {
+  return device::AddToKey(device::AddToKey(count_, places_), magnitudes_);
 }
 
 }  // namespace weir::compress

@@ -25,6 +25,9 @@ class PlacedMagnitudes {
               device::Pointer<const float> residual) const;
   void Download(device::Stream& stream) const { magnitudes_.Download(stream, count_); }
 
+  // Of what Gather and Download are told of places and magnitudes (device::RepeatKey).
+  uint64_t Key() const;
+
   // Of each place, once the stream has done it.
   device::Pointer<const float> on_device() const { return magnitudes_.device().data; }
   std::span<float> host() const { return magnitudes_.host().first(count_); }

@@ -1,9 +1,10 @@
-// Selection on a card by the streams' events: a threshold that a sample gives is not awaited, and
-// what a step selected stays until it is copied, whatever other streams do.
+// Selection on a card by the streams' events: what a step selected stays until it is copied,
+// whatever other streams do; and what repeats itself is a graph.
 #include "common/compress/device_selector.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -12,103 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "common/compress/policy_table.h"
-#include "google/protobuf/text_format.h"
-#include "gpu/device/cuda_device.h"
-#include "gpu/device/cuda_kernels.h"
-#include "tests/gpu/card.h"
-#include "tests/gpu/training/encoder_support.h"
+#include "tests/gpu/training/card_layer.h"
 
 namespace weir::compress {
 namespace {
-
-constexpr int64_t kElements = 9000;
-
-// One layer of a card.
-class CardLayer {
- public:
-  explicit CardLayer(const std::string& rule) {
-    v1::PolicyRule parsed;
-    CHECK(google::protobuf::TextFormat::ParseFromString(rule, &parsed));
-    policy_ = MakePolicy(parsed);
-    scope_ = {.element_count = kElements, .seed = 3, .is_on_device = true};
-    state_ = policy_->MakeState(scope_);
-  }
-
-  DeviceLayer layer() const {
-    return {.name = "a layer", .policy = policy_.get(), .state = state_.get(), .scope = &scope_};
-  }
-  const kernels::Compute& compute() const { return compute_; }
-  std::unique_ptr<device::Stream> MakeStream() const { return card_->MakeStream(); }
-  device::Buffer<float> Put(const std::vector<float>& values) const {
-    device::Buffer<float> buffer(*card_, values.size(), "a test");
-    const auto stream = MakeStream();
-    stream->CopyToDevice<float>(values, buffer.span());
-    CHECK(stream->Synchronize().ok());
-    return buffer;
-  }
-
- private:
-  std::unique_ptr<gpu::CudaDevice> card_ = test::OpenCard();
-  kernels::Compute compute_ = gpu::CudaCompute(*card_, kernels::Precision::kF32, 64);
-  std::unique_ptr<const Policy> policy_;
-  Scope scope_;
-  std::unique_ptr<PolicyState> state_;
-};
-
-std::vector<float> Drawn(uint64_t seed) {
-  return test::RandomGradients(static_cast<size_t>(kElements), seed);
-}
-
-// Plans of two steps, of which the second must not run anything, and what comes of it.
-class TwoPlans {
- public:
-  explicit TwoPlans(const std::string& rule) : layer_(rule), layers_{layer_.layer()} {
-    EXPECT_TRUE(planner_.Plan(*stream_, from_, &plans_).ok());  // makes room
-    EXPECT_TRUE(stream_->Synchronize().ok());
-    planner_.TakeRanks(plans_);
-    test::FailAfterLaunches(0);
-    second_ = planner_.Plan(*stream_, from_, &plans_);
-    test::FailAfterLaunches(std::numeric_limits<uint64_t>::max());
-  }
-  ~TwoPlans() { test::ResetCard(); }
-
-  const Status& second() const { return second_; }
-  const StepPlan& EndOfSecond() {
-    EXPECT_TRUE(stream_->Synchronize().ok());
-    planner_.TakeRanks(plans_);
-    return plans_[0];
-  }
-  std::vector<StepPlan>& plans() { return plans_; }
-
- private:
-  const CardLayer layer_;
-  const std::vector<DeviceLayer> layers_;
-  const std::unique_ptr<device::Stream> stream_ = layer_.MakeStream();
-  const device::Buffer<float> gradient_ = layer_.Put(Drawn(1));
-  const device::Buffer<float> residual_ = layer_.Put(std::vector<float>(Drawn(1).size()));
-  const kernels::SelectFrom from_{
-      .gradient = gradient_.data(), .residual = residual_.data(), .square_sums = {}, .scales = {}};
-  DevicePlanner planner_{layer_.compute(), layers_, {}};
-  std::vector<StepPlan> plans_;
-  Status second_;
-};
-
-TEST(DevicePlannerOnACard, DoesNotAwaitTheRankOfASample) {
-  if (!test::kIsEmulated) GTEST_SKIP() << "a real one runs before anybody waits";
-  TwoPlans dct("dct { sparsity: 0.99 lifespan: 1 controller: false }");
-  ASSERT_TRUE(dct.second().ok()) << dct.second();
-  EXPECT_EQ(dct.plans()[0].threshold, std::nullopt);
-  std::vector<float> magnitudes = Drawn(1);
-  for (float& magnitude : magnitudes) magnitude = std::fabs(magnitude);
-  EXPECT_EQ(dct.EndOfSecond().threshold, RankedOf(magnitudes, {.sparsity = 0.99}));
-}
-
-// A sample that a policy itself looks at comes to the host.
-TEST(DevicePlannerOnACard, AwaitsASample) {
-  if (!test::kIsEmulated) GTEST_SKIP() << "a real one runs before anybody waits";
-  EXPECT_FALSE(TwoPlans("sidco { sparsity: 0.99 }").second().ok());
-}
 
 // What steps of two streams sent, one behind the other.
 class TwoStreams {
@@ -161,6 +69,88 @@ TEST(DeviceSelectorOnACard, KeepsWhatAStepSelectedUntilItIsCopied) {
     const std::vector<float> expected = TwoStreams().Sent(true);
     EXPECT_GT(expected.size(), 3000u);
     EXPECT_EQ(TwoStreams().Sent(false), expected);
+  }
+}
+
+constexpr float kThreshold = 1.5f;
+
+// Steps of one stream, with selections of which each is another's place in memory.
+class Selections {
+ public:
+  explicit Selections(const std::string& rule)
+      : layer_(rule), selector_(layer_.compute(), {layer_.layer()}, kElements) {}
+
+  DeviceSelection& Select(size_t selection, size_t gradient) {
+    DeviceSelection& selected = selections_[selection];
+    EXPECT_TRUE(selector_.Select(*stream_, gradients_[gradient].data(), &selected).ok());
+    EXPECT_TRUE(selected.Await().ok());
+    return selected;
+  }
+
+  // What a step with the first selection enqueues.
+  test::CardEnqueued EnqueuedByStep() {
+    const test::CardEnqueued before = test::EnqueuedOnCard();
+    EXPECT_TRUE(selector_.EndStep(Select(0, 0)).ok());
+    const test::CardEnqueued after = test::EnqueuedOnCard();
+    return {.graphs = after.graphs - before.graphs, .alone = after.alone - before.alone};
+  }
+
+ private:
+  const CardLayer layer_;
+  DeviceSelector selector_;
+  const std::unique_ptr<device::Stream> stream_ = layer_.MakeStream();
+  const std::array<device::Buffer<float>, 2> gradients_ = {layer_.Put(Drawn(1)),
+                                                           layer_.Put(Drawn(2))};
+  std::array<DeviceSelection, 2> selections_;
+};
+
+// Without a graph the plans' upload, what must be finite and its download, zeroing and selecting.
+TEST(DeviceSelectorOnACard, EnqueuesASteadySelectionAsOneGraph) {
+  if (!test::kIsEmulated) GTEST_SKIP() << "of a real one nobody counts";
+  for (const char* const rule : {"hard_threshold { threshold: 1.5 }", "strom { threshold: 1 }",
+                                 "dct { sparsity: 0.9 lifespan: 100 start: PAPER }"}) {
+    SCOPED_TRACE(rule);
+    Selections selections(rule);
+    selections.EnqueuedByStep();  // dct's threshold, and what grows
+    const test::CardEnqueued first = selections.EnqueuedByStep();
+    EXPECT_EQ(first.graphs, 0u);
+    for (int step = 0; step < 3; ++step) {
+      const test::CardEnqueued steady = selections.EnqueuedByStep();
+      EXPECT_EQ(steady.graphs, 1u);
+      EXPECT_EQ(steady.alone + 5, first.alone) << step;
+    }
+  }
+}
+
+// A plain loop's.
+void ExpectSelected(const DeviceSelection& selection, const std::vector<float>& gradient,
+                    std::vector<float>* residual) {
+  for (size_t stripe = 0; stripe < selection.ends.size(); ++stripe) {
+    std::vector<uint16_t> offsets;
+    std::vector<float> values;
+    for (size_t i = stripe * kStripeElements;
+         i < std::min<size_t>((stripe + 1) * kStripeElements, gradient.size()); ++i) {
+      float& sum = (*residual)[i];
+      sum += gradient[i];
+      if (std::fabs(sum) < kThreshold) continue;
+      offsets.push_back(static_cast<uint16_t>(i % kStripeElements));
+      values.push_back(sum);
+      sum = 0;
+    }
+    const auto got = selection.stripe(stripe);
+    ASSERT_EQ(std::vector<uint16_t>(got.offsets.begin(), got.offsets.end()), offsets) << stripe;
+    ASSERT_EQ(std::vector<float>(got.values.begin(), got.values.end()), values) << stripe;
+  }
+}
+
+TEST(DeviceSelectorOnACard, GivesSelectionsThatTakeTurnsTheirOwn) {
+  WEIR_SKIP_WITHOUT_A_CARD();
+  Selections selections("hard_threshold { threshold: 1.5 }");
+  std::vector<float> residual(static_cast<size_t>(kElements));
+  for (size_t step = 0; step < 16; ++step) {
+    SCOPED_TRACE(step);
+    const size_t selection = step % 2, gradient = step / 2 % 2;
+    ExpectSelected(selections.Select(selection, gradient), Drawn(1 + gradient), &residual);
   }
 }
 
