@@ -100,7 +100,7 @@ void DeviceSelector::EnqueueSelection(device::Stream& stream, const kernels::Sel
       watched_.Key(), from.gradient, from.residual, from.square_sums, selection.ends.device(),
       selection.discarded.device(), offsets_.span(), values_.span());
   stream.Wait(*read_);  // those of the step before
-  stream.Repeat(key, [&] {
+  stream.Repeat("selection", key, [&] {
     planner_->UploadRest(stream);
     watched_.Gather(stream, from.gradient, residual_.data());
     watched_.Download(stream);

@@ -57,8 +57,10 @@ class Stream {
 
   // Enqueues what `enqueue` does, of which a device may keep what it enqueued and start it as one
   // the next time: under one key it is always the same, with the same memory, and waits for
-  // nothing.
-  virtual void Repeat(uint64_t /*key*/, FunctionRef<void()> enqueue) { enqueue(); }
+  // nothing. name: of all of it, for the message of an error; a literal.
+  virtual void Repeat(const char* /*name*/, uint64_t /*key*/, FunctionRef<void()> enqueue) {
+    enqueue();
+  }
 
   virtual void Record(Event* event) = 0;
   // What is enqueued from here on happens after the event, as it was last recorded; one that never

@@ -144,7 +144,7 @@ std::string CudaDevice::WhyNot(cudaError_t error, size_t byte_count,
   if (error == cudaErrorMemoryAllocation) {
     return StrCat(Message(byte_count, purpose), " (", cudaGetErrorString(error), ")");
   }
-  return StrCat("CUDA: memory on ", name(), " for ", purpose, ": ", cudaGetErrorString(error));
+  return CudaStatus(error, StrCat("memory on ", name(), " for ", purpose).c_str()).message();
 }
 
 std::unique_ptr<device::Block> CudaDevice::Allocate(size_t byte_count, const std::string& purpose) {
@@ -177,7 +177,7 @@ std::unique_ptr<device::Block> CudaDevice::AllocatePinned(size_t byte_count,
         error == cudaErrorMemoryAllocation
             ? StrCat("no pinned memory for ", purpose, ": ", Mebibytes(byte_count), " asked for (",
                      cudaGetErrorString(error), ")")
-            : StrCat("CUDA: pinned memory for ", purpose, ": ", cudaGetErrorString(error)));
+            : CudaStatus(error, StrCat("pinned memory for ", purpose).c_str()).message());
   }
   std::memset(address, 0, at_least);
   return std::make_unique<PinnedBlock>(address);

@@ -7,9 +7,36 @@
 
 namespace weir::gpu {
 
+namespace {
+
+// Where this stream has enqueued nothing since it was waited for.
+constexpr char kOthers[] = "the work of another stream";
+
+// Of a kernel that ran: whoever calls next is told, whatever that asks for.
+bool IsOfARun(cudaError_t error) {
+  switch (error) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 Status CudaStatus(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return OkStatus();
-  const std::string message = StrCat("CUDA: ", what, ": ", cudaGetErrorString(error));
+  const std::string message =
+      StrCat("CUDA: ", what, IsOfARun(error) ? ", or what was enqueued before it: " : ": ",
+             cudaGetErrorString(error));
   if (error == cudaErrorMemoryAllocation) return ResourceExhausted(message);
   return Internal(message);
 }
@@ -28,10 +55,11 @@ Status CudaEvent::Synchronize() {
 }
 
 CudaStream::CudaStream(CudaDevice& device, int number)
-    : device_(device), products_(std::make_unique<LibraryProducts>(device)) {
+    : device_(device), last_(kOthers), products_(std::make_unique<LibraryProducts>(device)) {
   // Of the thread that makes the stream, which is the one that uses it.
   Keep(cudaSetDevice(number), "choosing the device");
   Keep(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+  last_ = kOthers;
 }
 
 CudaStream::~CudaStream() {
@@ -51,7 +79,11 @@ cudaStream_t CudaStream::handle() {
 }
 
 void CudaStream::Keep(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) Keep(CudaStatus(error, what));
+  if (error == cudaSuccess) {
+    last_ = what;
+  } else {
+    Keep(CudaStatus(error, what));
+  }
 }
 
 void CudaStream::Keep(const Status& error) {
@@ -63,8 +95,7 @@ void* CudaStream::Scratch(size_t byte_count) {
   if (scratch_.size() >= byte_count) return scratch_.data().address();
   // What is enqueued may use the old one, and graphs do. While one is captured nothing is waited
   // for, and so nothing grows.
-  Keep(cudaStreamSynchronize(stream_), "what was enqueued");
-  if (has_failed()) return nullptr;
+  if (!Await()) return nullptr;
   graphs_.Clear();
   try {
     scratch_ = device::Buffer<uint8_t>(device_, byte_count + byte_count / 4, "scratch");
@@ -75,9 +106,9 @@ void* CudaStream::Scratch(size_t byte_count) {
   return scratch_.data().address();
 }
 
-void CudaStream::Repeat(uint64_t key, FunctionRef<void()> enqueue) {
+void CudaStream::Repeat(const char* name, uint64_t key, FunctionRef<void()> enqueue) {
   if (has_failed()) return;
-  Keep(graphs_.Run(key, handle(), enqueue, [this] { status_ = OkStatus(); }), "a graph");
+  Keep(graphs_.Run(key, handle(), enqueue, [this] { status_ = OkStatus(); }), name);
 }
 
 void CudaStream::Record(device::Event* event) {
@@ -91,8 +122,18 @@ void CudaStream::Wait(const device::Event& event) {
        "waiting in a stream");
 }
 
+bool CudaStream::Await() {
+  const cudaError_t error = cudaStreamSynchronize(stream_);
+  if (error == cudaSuccess) {
+    last_ = kOthers;
+  } else {
+    Keep(CudaStatus(error, last_));
+  }
+  return !has_failed();
+}
+
 Status CudaStream::Synchronize() {
-  if (!has_failed()) Keep(cudaStreamSynchronize(stream_), "what was enqueued");
+  if (!has_failed()) Await();
   if (!idle_since_) idle_since_ = std::chrono::steady_clock::now();
   return status_;
 }

@@ -1,7 +1,8 @@
 // A stream of a card, and its events (common/device/device.h).
 //
 // The first error of a stream is kept with the name of what failed; from then on nothing more is
-// enqueued, and Synchronize tells it.
+// enqueued, and Synchronize tells it. Of what fails while it runs a card says no name: the message
+// has what was enqueued last by then (CUDA_LAUNCH_BLOCKING=1 makes that what failed).
 //
 // Place in the life of a batch: all that a trainer computes on a card is enqueued here.
 // Thread rule: one thread at a time. The device outlives it.
@@ -49,7 +50,7 @@ class CudaStream final : public device::Stream {
   cudaStream_t handle();
   // Enqueues nothing any more.
   bool has_failed() const { return !status_.ok(); }
-  // Keeps the error of what was enqueued, if it is the first. what: for the message.
+  // Keeps the error of what was enqueued, if it is the first. what: for the message; a literal.
   void Keep(cudaError_t error, const char* what);
   void Keep(const Status& error);
 
@@ -59,7 +60,7 @@ class CudaStream final : public device::Stream {
   // This stream's own.
   LibraryProducts& products() { return *products_; }
 
-  void Repeat(uint64_t key, FunctionRef<void()> enqueue) override;
+  void Repeat(const char* name, uint64_t key, FunctionRef<void()> enqueue) override;
   void Record(device::Event* event) override;
   void Wait(const device::Event& event) override;
   Status Synchronize() override;
@@ -72,9 +73,13 @@ class CudaStream final : public device::Stream {
   void DoZero(void* at, size_t byte_count) override;
 
  private:
+  // Until all has happened; whether nothing has failed.
+  bool Await();
+
   CudaDevice& device_;
   cudaStream_t stream_ = nullptr;
   Status status_;
+  const char* last_;  // what was enqueued last
   std::optional<std::chrono::steady_clock::time_point> idle_since_;
   double idle_seconds_ = 0;
   device::Buffer<uint8_t> scratch_;
@@ -82,7 +87,7 @@ class CudaStream final : public device::Stream {
   const std::unique_ptr<LibraryProducts> products_;
 };
 
-// As an error of the world: what failed, why, and what can be done.
+// As an error of the world: what failed, or heard of what failed before it, and why.
 Status CudaStatus(cudaError_t error, const char* what);
 
 }  // namespace weir::gpu

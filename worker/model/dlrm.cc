@@ -101,7 +101,7 @@ void Dlrm::RepeatSlice(const Input& input, const Slice& slice, int64_t mean_rows
                                          gradients.dense, gradients.rows, gradients.row_squares);
   GradientBuffers repeated = gradients;
   if (tells_behind_) repeated.listener = nullptr;
-  input.stream.Repeat(key, [&] {
+  input.stream.Repeat("forward and backward", key, [&] {
     const Status status = TrainSlice(input, slice, mean_rows, repeated);
     CHECK(status.ok()) << status;  // splits alone can fail
   });

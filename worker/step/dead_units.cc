@@ -36,7 +36,7 @@ Status DeadUnits::Watch::Add(device::Stream& stream, device::Pointer<const float
   if (alive_.empty()) return OkStatus();
   uint64_t key = device::RepeatKey(device::Repeated::kDeadUnits, gradients);
   for (const auto& layer : alive_) key = device::AddToKey(key, layer);
-  stream.Repeat(key, [&] { Mark(stream, gradients); });
+  stream.Repeat("marks of units", key, [&] { Mark(stream, gradients); });
   samples_ += sample_count;
   if (++steps_ < kSteps || samples_ < kSamples) return OkStatus();
   steps_ = 0;

@@ -101,7 +101,7 @@ void StepFinisher::Clip(int64_t row_count) {
   if (const double limit = parts_.update.dense().clip_norm(); limit > 0) {
     const uint64_t key = device::RepeatKey(device::Repeated::kClipping, clipped_squares_->Key(),
                                            limit, dense_.span(), factor_.data(), row_count > 0);
-    parts_.stream.Repeat(key, [&] { ClipDense(limit, row_count > 0); });
+    parts_.stream.Repeat("clipping", key, [&] { ClipDense(limit, row_count > 0); });
   }
   // Of as many rows as the batch has: never the same twice.
   if (const double limit = parts_.update.rows().clip_norm(); limit > 0) {

@@ -43,14 +43,14 @@ TEST_F(CudaGraphsTest, DoWhatWasCapturedWithWhatIsInMemoryThen) {
   for (int i = 0; i < 6; ++i) {
     in_.host()[0] = static_cast<float>(i % 2);
     in_.host()[1] = static_cast<float>(i);
-    stream_->Repeat(7, [&] { MarkInto(&marks); });
+    stream_->Repeat("marks", 7, [&] { MarkInto(&marks); });
     ASSERT_TRUE(stream_->Synchronize().ok());
     EXPECT_EQ(marks_.host()[0], i % 2) << i;
     EXPECT_EQ(marks_.host()[1], i == 0 ? 0 : 1) << i;
     EXPECT_EQ(marks_.host()[2], 0) << i;
   }
   EXPECT_EQ(calls_, 2) << "as it comes, and to be captured";
-  stream_->Repeat(8, [&] { MarkInto(&marks); });
+  stream_->Repeat("marks", 8, [&] { MarkInto(&marks); });
   EXPECT_EQ(calls_, 3) << "another key is another thing";
   ASSERT_TRUE(stream_->Synchronize().ok());
 }
@@ -61,7 +61,7 @@ TEST_F(CudaGraphsTest, WhatWaitsIsNotCapturedAndRunsAsItComes) {
   for (int i = 0; i < 4; ++i) {
     in_.host()[1] = static_cast<float>(i);
     int call = 0;
-    stream_->Repeat(7, [&] {
+    stream_->Repeat("marks", 7, [&] {
       is_captured_ = i == 1 && call++ == 0;
       MarkInto(&marks);
     });
@@ -76,7 +76,7 @@ TEST_F(CudaGraphsTest, WhatNeedsMoreMemoryThanTheFirstTimeIsCapturedOnceItHasTha
   std::vector<uint8_t> marks;
   for (int i = 0; i < 5; ++i) {
     in_.host()[1] = static_cast<float>(i);
-    stream_->Repeat(7, [&] {
+    stream_->Repeat("marks", 7, [&] {
       if (i > 0) static_cast<CudaStream&>(*stream_).Scratch(size_t{1} << 20);
       MarkInto(&marks);
     });
@@ -88,10 +88,10 @@ TEST_F(CudaGraphsTest, WhatNeedsMoreMemoryThanTheFirstTimeIsCapturedOnceItHasTha
 
 TEST_F(CudaGraphsTest, AreForgottenWhereMemoryThatTheyUseGrows) {
   std::vector<uint8_t> marks;
-  for (int i = 0; i < 3; ++i) stream_->Repeat(7, [&] { MarkInto(&marks); });
+  for (int i = 0; i < 3; ++i) stream_->Repeat("marks", 7, [&] { MarkInto(&marks); });
   EXPECT_EQ(calls_, 2);
   ASSERT_NE(static_cast<CudaStream&>(*stream_).Scratch(size_t{1} << 20), nullptr);
-  stream_->Repeat(7, [&] { MarkInto(&marks); });
+  stream_->Repeat("marks", 7, [&] { MarkInto(&marks); });
   EXPECT_EQ(calls_, 3);
   ASSERT_TRUE(stream_->Synchronize().ok());
 }

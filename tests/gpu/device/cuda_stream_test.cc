@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <memory>
+#include <string>
 #include <thread>
 
 #include "common/device/buffers.h"
@@ -27,6 +29,70 @@ TEST(CudaStream, IsIdleWhileItHasNothingToDo) {
   EXPECT_GE(idle_seconds, 0.002);
   stream->Zero(buffer.span());
   EXPECT_EQ(stream->idle_seconds(), idle_seconds);
+}
+
+// What a stream does with three numbers, when launches fail.
+class FailingStream : public testing::Test {
+ protected:
+  ~FailingStream() override { emulator::ResetDevice(); }
+
+  void Mark() const {
+    compute_.kernels->mark_nonzero(*stream_, {values_.data(), 3}, marks_.data());
+  }
+  void Sigmoid() const {
+    compute_.kernels->sigmoid(*stream_, {values_.data(), 3}, {values_.data(), 3});
+  }
+  std::string Said(device::Stream& stream) const { return stream.Synchronize().message(); }
+
+  const std::unique_ptr<CudaDevice> device_ = *CudaDevice::Open(0);
+  const kernels::Compute compute_ = CudaCompute(*device_, kernels::Precision::kF32, 1);
+  const std::unique_ptr<device::Stream> stream_ = device_->MakeStream();
+  const device::Buffer<float> values_{*device_, 3, "a test"};
+  const device::Buffer<uint8_t> marks_{*device_, 3, "a test"};
+};
+
+TEST_F(FailingStream, NamesWhatWasEnqueuedLastWhenAKernelHadFailed) {
+  emulator::faults().good_launches = 1;
+  Mark();
+  Sigmoid();
+  Mark();
+  EXPECT_EQ(Said(*stream_),
+            "CUDA: mark_nonzero, or what was enqueued before it: unspecified launch failure");
+}
+
+// By the time that it is enqueued the card says what an earlier kernel did.
+TEST_F(FailingStream, DoesNotBlameWhoeverIsToldFirst) {
+  const auto other = device_->MakeStream();
+  emulator::faults().good_launches = 0;
+  Sigmoid();
+  EXPECT_EQ(Said(*stream_),
+            "CUDA: sigmoid, or what was enqueued before it: unspecified launch failure");
+  EXPECT_EQ(Said(*other),
+            "CUDA: the work of another stream, or what was enqueued before it: unspecified launch "
+            "failure");
+  const auto late = device_->MakeStream();
+  compute_.kernels->mark_nonzero(*late, {values_.data(), 3}, marks_.data());
+  EXPECT_EQ(Said(*late),
+            "CUDA: mark_nonzero, or what was enqueued before it: unspecified launch failure");
+}
+
+TEST_F(FailingStream, NamesTheGraph) {
+  for (int i = 0; i < 3; ++i) {
+    if (i == 2) emulator::faults().good_launches = 0;
+    stream_->Repeat("marks", 7, [this] { Mark(); });
+    ASSERT_EQ(stream_->Synchronize().ok(), i < 2);
+  }
+  EXPECT_EQ(Said(*stream_),
+            "CUDA: marks, or what was enqueued before it: unspecified launch failure");
+}
+
+// What a card refuses at once.
+TEST_F(FailingStream, NamesALaunchThatIsRefused) {
+  cudaSetDevice(1);
+  Sigmoid();
+  cudaSetDevice(0);
+  Mark();
+  EXPECT_EQ(Said(*stream_), "CUDA: sigmoid: invalid resource handle");
 }
 
 TEST(CudaStream, ScratchMemoryThatIsNotThereIsItsError) {

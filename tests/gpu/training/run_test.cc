@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "common/base/strings.h"
 #include "tests/gpu/training/card_runs.h"
 #include "tests/integration/cluster_checks.h"
 
@@ -128,17 +131,40 @@ TEST(OnACard, APipelineMayMixCardsAndCpus) {
   EXPECT_EQ(cluster.report().total().samples(), 3200u);
 }
 
-TEST(OnACard, AKernelThatFailsEndsTheRunWithItsName) {
+// A card does not say which kernel failed. What is enqueued last by then is named, to the servers
+// too.
+TEST(OnACard, AKernelThatFailsEndsTheRunWithWhatWasEnqueuedByThen) {
   if (!kIsEmulated) GTEST_SKIP() << "a real one does not fail when it is told to";
-  const v1::Config config = MakeConfig({kSmallModel});
-  const Card card(config);
-  ClusterOptions options{.servers = 1, .trainers = 1, .threads = 1, .faults = {}};
-  options.compute = [&](uint32_t, uint32_t) { return card.compute(); };
-  LoopbackCluster cluster(config, options);
-  FailAfterLaunches(300);
-  cluster.Run();
-  EXPECT_THAT(cluster.trainer_statuses()[0].message(), HasSubstr("unspecified launch failure"));
-  EXPECT_THAT(cluster.server_statuses()[0].message(), HasSubstr("unspecified launch failure"));
+  const v1::Config config = MakeConfig({kSmallModel, kDct});
+  for (const uint64_t launches : {0, 20, 300, 301, 777}) {
+    SCOPED_TRACE(launches);
+    const Card card(config);
+    ClusterOptions options{.servers = 1, .trainers = 1, .threads = 1, .faults = {}};
+    options.compute = [&](uint32_t, uint32_t) { return card.compute(); };
+    LoopbackCluster cluster(config, options);
+    FailAfterLaunches(launches);
+    cluster.Run();
+    const std::string& said = cluster.trainer_statuses()[0].message();
+    EXPECT_THAT(said, testing::ContainsRegex("CUDA: [a-z_ ]+, or what was enqueued before it: "
+                                             "unspecified launch failure"));
+    EXPECT_THAT(cluster.server_statuses()[0].message(), HasSubstr(said));
+  }
+}
+
+TEST(OnACard, ALossThatIsNotFiniteNamesTheLayerAsOnTheCpu) {
+  WEIR_SKIP_WITHOUT_A_CARD();
+  const std::pair<const char*, const char*> layers[] = {{"1e12", "top/1"}, {"1e30", "bottom/1"}};
+  for (const auto& [rate, layer] : layers) {
+    SCOPED_TRACE(rate);
+    const v1::Config config =
+        MakeConfig({kSmallModel, StrCat("update { dense { sgd { learning_rate: ", rate, " } } }")});
+    const Card card(config);
+    const auto expected = RunEmbedded(config, kernels::CpuCompute(kernels::Precision::kF32));
+    const auto got = RunEmbedded(config, card.compute());
+    EXPECT_THAT(got.status().message(),
+                HasSubstr(StrCat("the first place that is not: the output of ", layer)));
+    EXPECT_EQ(got.status().message(), expected.status().message());
+  }
 }
 
 TEST(OnACard, TooLittleMemoryNamesWhatAskedForHowMuch) {
