@@ -11,8 +11,8 @@
 
 namespace weir::test {
 
-// Tables of any size, of which some have lists, and some of these weights. Samples of a slice that
-// begins anywhere in a batch.
+// Tables of any size, of which some have lists, and some of these weights. Samples, `most_samples`
+// at most, of a slice that begins anywhere in a batch.
 class RandomTables {
  public:
   struct Table {
@@ -21,8 +21,8 @@ class RandomTables {
     int64_t row_count = 0;
   };
 
-  explicit RandomTables(RandomStream* random)
-      : first_sample(RandomSize(9, random)), sample_count(RandomSize(70, random)) {
+  explicit RandomTables(RandomStream* random, int64_t most_samples = 70)
+      : first_sample(RandomSize(9, random)), sample_count(RandomSize(most_samples, random)) {
     const auto batch = static_cast<size_t>(first_sample + sample_count);
     tables_.resize(1 + random->NextBelow(4));
     for (Table& table : tables_) {

@@ -43,22 +43,22 @@ struct Bench {
 // A matrix on a bench, in the midst of memory that is not its own.
 class PlacedMatrix {
  public:
-  // Of eighths, or as `draw` has it.
+  // Of eighths, or as `draw` has it. shift: from memory that is aligned for anything, in floats.
   PlacedMatrix(const Bench& bench, int64_t rows, int64_t columns, int64_t stride, uint64_t seed,
-               float (*draw)(RandomStream*) = RandomEighth)
-      : bench_(bench), rows_(rows), columns_(columns), stride_(stride) {
+               float (*draw)(RandomStream*) = RandomEighth, size_t shift = 0)
+      : bench_(bench), rows_(rows), columns_(columns), stride_(stride), first_(kAround + shift) {
     RandomStream random(seed);
-    std::vector<float> values(static_cast<size_t>(rows * stride) + 2 * kAround, kOutside);
+    std::vector<float> values(static_cast<size_t>(rows * stride) + first_ + kAround, kOutside);
     for (int64_t r = 0; r < rows; ++r) {
       for (int64_t c = 0; c < columns; ++c) {
-        values[kAround + static_cast<size_t>(r * stride + c)] = draw(&random);
+        values[first_ + static_cast<size_t>(r * stride + c)] = draw(&random);
       }
     }
     memory_ = bench.Put(values);
   }
 
   kernels::DeviceMatrix view() const {
-    return {memory_.data() + static_cast<int64_t>(kAround), rows_, columns_, stride_};
+    return {memory_.data() + static_cast<int64_t>(first_), rows_, columns_, stride_};
   }
   kernels::DeviceVector vector() const { return {view().data, columns_}; }
 
@@ -66,12 +66,12 @@ class PlacedMatrix {
   std::vector<float> Contents() const {
     const std::vector<float> all = bench_.Get<float>(memory_.span());
     std::vector<float> contents;
-    const size_t end = kAround + static_cast<size_t>(rows_ * stride_);
+    const size_t end = first_ + static_cast<size_t>(rows_ * stride_);
     for (size_t i = 0; i < all.size(); ++i) {
-      const bool is_around = i < kAround || i >= end;
+      const bool is_around = i < first_ || i >= end;
       if (is_around && all[i] != kOutside) ADD_FAILURE() << "something was written at " << i;
-      const bool is_inside = !is_around && (i - kAround) % static_cast<size_t>(stride_) <
-                                               static_cast<size_t>(columns_);
+      const bool is_inside =
+          !is_around && (i - first_) % static_cast<size_t>(stride_) < static_cast<size_t>(columns_);
       if (is_inside) contents.push_back(all[i]);
     }
     return contents;
@@ -83,6 +83,7 @@ class PlacedMatrix {
 
   const Bench& bench_;
   const int64_t rows_, columns_, stride_;
+  const size_t first_;
   device::Buffer<float> memory_;
 };
 

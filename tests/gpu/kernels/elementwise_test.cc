@@ -1,4 +1,5 @@
 // Activations, the loss, and what happens to gradients: the arithmetic is the CPU's.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -16,7 +17,8 @@ struct MatrixShape {
   int64_t rows, columns;
 };
 
-constexpr MatrixShape kMatrixShapes[] = {{1, 1}, {3, 5}, {32, 32}, {33, 70}, {2, 300}, {7, 257}};
+constexpr MatrixShape kMatrixShapes[] = {{0, 0},   {0, 5},   {3, 0},   {1, 1},  {3, 5},
+                                         {32, 32}, {33, 70}, {2, 300}, {7, 257}};
 
 float Logit(RandomStream* random) { return static_cast<float>(20 * random->NextUnit() - 10); }
 float Label(RandomStream* random) { return random->NextUnit() < 0.5 ? 0.0f : 1.0f; }
@@ -76,7 +78,7 @@ std::vector<float> LossOf(const Bench& bench, const kernels::Loss& loss, int64_t
 }
 
 TEST(ElementwiseOnACard, GradientsOfTheLossAreTheCpus) {
-  for (const int64_t count : {1, 255, 256, 700}) {
+  for (const int64_t count : {0, 1, 255, 256, 700}) {
     for (const kernels::Loss& loss :
          {kernels::Loss{}, kernels::Loss{kernels::Loss::Kind::kCrossEntropy, 3, 0.5},
           kernels::Loss{.kind = kernels::Loss::Kind::kSquare}}) {
@@ -99,7 +101,7 @@ TEST(ElementwiseOnACard, TheSumOfTheLossIsTheCpus) {
 
 TEST(ElementwiseOnACard, ClippingIsTheCpus) {
   for (const double limit : {0.5, 1e6}) {
-    for (const int64_t count : {1, 256, 3000}) {
+    for (const int64_t count : {0, 1, 256, 3000}) {
       ExpectSame([&](const Bench& bench) {
         const PlacedMatrix gradients(bench, 1, count, count, 1), squares(bench, 1, 40, 40, 2);
         const PlacedMatrix factor(bench, 1, 1, 1, 3);
@@ -128,21 +130,26 @@ TEST(ElementwiseOnACard, WhatIsNotFiniteIsNotClipped) {
   }
 }
 
+// Marks that are not set stay what they were.
 TEST(ElementwiseOnACard, SquaresValuesAndMarksAreTheCpus) {
-  ExpectSame([](const Bench& bench) {
-    const PlacedMatrix squares(bench, 1, 500, 500, 1), sums(bench, 1, 500, 500, 2);
-    const PlacedMatrix factor(bench, 1, 1, 1, 3), values(bench, 1, 3, 3, 4, MostlyZero);
-    bench.compute.kernels->add_squares(bench.stream, squares.vector(), factor.view().data, 0.5f,
-                                       sums.vector());
-    const device::Buffer<uint32_t> indexes = bench.Put(std::vector<uint32_t>{499, 0, 7});
-    bench.compute.kernels->write_values(bench.stream, values.vector(), indexes.data(),
-                                        sums.vector());
-    const device::Buffer<uint8_t> marks = bench.Put(std::vector<uint8_t>(500));
-    bench.compute.kernels->mark_nonzero(bench.stream, squares.vector(), marks.data());
-    std::vector<float> all = sums.Contents();
-    for (const uint8_t mark : bench.Get<uint8_t>(marks.span())) all.push_back(mark);
-    return all;
-  });
+  for (const int64_t count : {0, 1, 500}) {
+    ExpectSame([&](const Bench& bench) {
+      const PlacedMatrix squares(bench, 1, count, count, 1), sums(bench, 1, count, count, 2);
+      const PlacedMatrix factor(bench, 1, 1, 1, 3), values(bench, 1, 3, 3, 4, MostlyZero);
+      const PlacedMatrix to(bench, 1, 500, 500, 5);
+      const kernels::DeviceKernels& kernels = *bench.compute.kernels;
+      kernels.add_squares(bench.stream, squares.vector(), factor.view().data, 0.5f, sums.vector());
+      const device::Buffer<uint32_t> indexes = bench.Put(std::vector<uint32_t>{499, 0, 7});
+      kernels.write_values(bench.stream, {values.view().data, std::min<int64_t>(count, 3)},
+                           indexes.data(), to.vector());
+      const device::Buffer<uint8_t> marks = bench.Put(std::vector<uint8_t>(500, 77));
+      kernels.mark_nonzero(bench.stream, squares.vector(), marks.data());
+      std::vector<float> all = sums.Contents();
+      for (const float value : to.Contents()) all.push_back(value);
+      for (const uint8_t mark : bench.Get<uint8_t>(marks.span())) all.push_back(mark);
+      return all;
+    });
+  }
 }
 
 }  // namespace

@@ -42,11 +42,16 @@ class PlacedTables {
   device::Buffer<kernels::TableView> on_device_;
 };
 
+// Of batches of any size, the first few empty or of one sample.
+RandomTables DrawTables(uint64_t seed, RandomStream* random) {
+  return RandomTables(random, seed < 4 ? static_cast<int64_t>(seed / 2) : 70);
+}
+
 TEST(TablesOnACard, VectorsAreTheCpus) {
   for (uint64_t seed = 0; seed < 12; ++seed) {
     SCOPED_TRACE(seed);
     RandomStream random(seed);
-    const RandomTables tables(&random);
+    const RandomTables tables = DrawTables(seed, &random);
     const int64_t dimension = 1 + test::RandomSize(40, &random), samples = tables.sample_count;
     ExpectSame([&](const Bench& bench) {
       const PlacedTables placed(bench, tables);
@@ -62,7 +67,7 @@ TEST(TablesOnACard, GradientsOfRowsAndTheirSquaresAreTheCpus) {
   for (uint64_t seed = 0; seed < 12; ++seed) {
     SCOPED_TRACE(seed);
     RandomStream random(seed);
-    const RandomTables tables(&random);
+    const RandomTables tables = DrawTables(seed, &random);
     const int64_t dimension = 1 + test::RandomSize(40, &random), samples = tables.sample_count;
     for (const bool with_squares : {false, true}) {
       ExpectSame([&](const Bench& bench) {
@@ -82,12 +87,33 @@ TEST(TablesOnACard, GradientsOfRowsAndTheirSquaresAreTheCpus) {
   }
 }
 
+// Two samples, of which neither has any row of either table: there is none.
+TEST(TablesOnACard, OfNoRowsVectorsAreZero) {
+  ExpectSame([&](const Bench& bench) {
+    const device::Buffer<uint32_t> ends = bench.Put<uint32_t>({0, 0});
+    const kernels::TableView table{nullptr, ends.data(), nullptr, 0, 0};
+    const device::Buffer<kernels::TableView> tables = bench.Put<kernels::TableView>({table, table});
+    const PlacedMatrix rows(bench, 0, 3, 3, 1), vectors(bench, 6, 2, 16, 2);
+    const kernels::TablesView view{tables.data(), 2, 0};
+    bench.compute.kernels->pool_tables(bench.stream, rows.view(), view, vectors.view());
+    const std::vector<float> pooled = vectors.Contents();
+    EXPECT_EQ(pooled, std::vector<float>(12));
+    bench.compute.kernels->scatter_tables(bench.stream, vectors.view(), view, rows.view(), {});
+    bench.Finish();
+    EXPECT_TRUE(rows.Contents().empty());
+    return pooled;
+  });
+}
+
 struct VectorsShape {
   int64_t vectors, dimension, samples;
 };
 
+constexpr VectorsShape kVectorsShapes[] = {
+    {1, 3, 5}, {3, 2, 0}, {2, 1, 1}, {5, 4, 33}, {9, 16, 130}};
+
 TEST(InteractionOnACard, ProductsAndTheirGradientsAreTheCpus) {
-  for (const VectorsShape& shape : {VectorsShape{1, 3, 5}, {2, 1, 1}, {5, 4, 33}, {9, 16, 130}}) {
+  for (const VectorsShape& shape : kVectorsShapes) {
     for (const auto pairs : {kernels::Pairs::kDistinct, kernels::Pairs::kWithSelf}) {
       const bool with_self = pairs == kernels::Pairs::kWithSelf;
       const int64_t products = shape.vectors * (shape.vectors + (with_self ? 1 : -1)) / 2;

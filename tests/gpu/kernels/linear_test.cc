@@ -1,21 +1,17 @@
 // Products of eighths add up exactly in 32 bits, in any order: what a card makes of them is the
 // CPU's to the bit, by cuBLASLt and by our tiles.
-#include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <limits>
 #include <vector>
 
-#include "tests/gpu/kernels/operations.h"
+#include "tests/gpu/kernels/linear_layers.h"
 
 namespace weir::gpu {
 namespace {
 
 using kernels::Precision;
-using test::Bench;
 using test::ExpectNear;
 using test::ExpectSame;
-using test::PlacedMatrix;
 
 class LinearOnACard : public testing::TestWithParam<test::CardLibrary> {
  protected:
@@ -25,53 +21,13 @@ class LinearOnACard : public testing::TestWithParam<test::CardLibrary> {
 
 INSTANTIATE_TEST_SUITE_P(Library, LinearOnACard, testing::ValuesIn(test::CardLibraries()));
 
-struct LayerShape {
-  int64_t samples, inputs, outputs;
-};
-
-// One sample, one feature; odd; a tile's border; larger than a tile, both ways and in depth.
-constexpr LayerShape kLayerShapes[] = {
-    {1, 1, 1}, {3, 5, 7}, {64, 16, 64}, {70, 33, 65}, {130, 17, 3}};
+// One sample, one feature; odd; a tile's border; larger than a tile, both ways and in depth; and
+// such at odd addresses.
+constexpr LayerShape kLayerShapes[] = {{1, 1, 1},       {3, 5, 7},    {64, 16, 64},
+                                       {70, 33, 65},    {130, 17, 3}, {64, 16, 64, 1},
+                                       {70, 33, 65, 3}, {17, 8, 4, 1}};
 
 float AnyFloat(RandomStream* random) { return static_cast<float>(2 * random->NextUnit() - 1); }
-
-int64_t Stride(const LayerShape& shape) { return kernels::PaddedStride(shape.samples); }
-
-std::vector<float> ContentsOf(std::initializer_list<const PlacedMatrix*> matrices) {
-  std::vector<float> all;
-  for (const PlacedMatrix* const matrix : matrices) {
-    for (const float value : matrix->Contents()) all.push_back(value);
-  }
-  return all;
-}
-
-std::vector<float> Forward(const Bench& bench, const LayerShape& shape,
-                           kernels::Activation activation, float (*draw)(RandomStream*)) {
-  const PlacedMatrix x(bench, shape.inputs, shape.samples, Stride(shape), 1, draw);
-  const PlacedMatrix weight(bench, shape.outputs, shape.inputs, shape.inputs, 2, draw);
-  const PlacedMatrix bias(bench, 1, shape.outputs, shape.outputs, 3, draw);
-  const PlacedMatrix y(bench, shape.outputs, shape.samples, Stride(shape), 4);
-  bench.compute.kernels->linear_forward(bench.stream, x.view(), weight.view(), bias.vector(),
-                                        activation, y.view());
-  return y.Contents();
-}
-
-float ReluResult(RandomStream* random) { return std::max(0.0f, test::RandomEighth(random)); }
-
-// The gradients of weight, bias and input, which was a ReLU's result.
-std::vector<float> Backward(const Bench& bench, const LayerShape& shape, bool accumulate) {
-  const PlacedMatrix dy(bench, shape.outputs, shape.samples, Stride(shape), 1);
-  const PlacedMatrix x(bench, shape.inputs, shape.samples, Stride(shape), 2, ReluResult);
-  const PlacedMatrix weight(bench, shape.outputs, shape.inputs, shape.inputs, 5);
-  const PlacedMatrix dw(bench, shape.outputs, shape.inputs, shape.inputs, 3);
-  const PlacedMatrix dx(bench, shape.inputs, shape.samples, Stride(shape), 6);
-  const PlacedMatrix bias(bench, 1, shape.outputs, shape.outputs, 4);
-  const kernels::DeviceKernels& kernels = *bench.compute.kernels;
-  kernels.linear_backward_weight(bench.stream, dy.view(), x.view(), accumulate, dw.view(),
-                                 bias.vector());
-  kernels.linear_backward_data(bench.stream, dy.view(), weight.view(), x.view(), dx.view());
-  return ContentsOf({&dw, &bias, &dx});
-}
 
 TEST_P(LinearOnACard, ForwardIsTheCpus) {
   for (const LayerShape& shape : kLayerShapes) {
@@ -117,10 +73,11 @@ TEST_P(LinearOnACard, BackwardDataIsTheCpusWithAndWithoutAReluBehindIt) {
   for (const LayerShape& shape : kLayerShapes) {
     for (const bool is_cut : {false, true}) {
       ExpectSame([&](const Bench& bench) {
-        const PlacedMatrix dy(bench, shape.outputs, shape.samples, Stride(shape), 1);
-        const PlacedMatrix weight(bench, shape.outputs, shape.inputs, shape.inputs, 2);
-        const PlacedMatrix output(bench, shape.inputs, shape.samples, Stride(shape), 3, ReluResult);
-        const PlacedMatrix dx(bench, shape.inputs, shape.samples, Stride(shape), 4);
+        const LayerMatrix dy(bench, shape, shape.outputs, shape.samples, Stride(shape), 1);
+        const LayerMatrix weight(bench, shape, shape.outputs, shape.inputs, shape.inputs, 2);
+        const LayerMatrix output(bench, shape, shape.inputs, shape.samples, Stride(shape), 3,
+                                 ReluResult);
+        const LayerMatrix dx(bench, shape, shape.inputs, shape.samples, Stride(shape), 4);
         bench.compute.kernels->linear_backward_data(
             bench.stream, dy.view(), weight.view(),
             is_cut ? output.view() : kernels::ConstDeviceMatrix(), dx.view());
@@ -161,10 +118,10 @@ TEST_P(LinearOnACard, SquaresAreTheCpus) {
     for (const float keep : {0.0f, 0.5f}) {
       // Where the CPU has fast units for them it rounds squares to 8 bits; eighths' are exact.
       ExpectSame([&](const Bench& bench) {
-        const PlacedMatrix dy(bench, shape.outputs, shape.samples, Stride(shape), 1);
-        const PlacedMatrix x(bench, shape.inputs, shape.samples, Stride(shape), 2);
-        const PlacedMatrix sums(bench, shape.outputs, shape.inputs, shape.inputs, 3);
-        const PlacedMatrix bias(bench, 1, shape.outputs, shape.outputs, 4);
+        const LayerMatrix dy(bench, shape, shape.outputs, shape.samples, Stride(shape), 1);
+        const LayerMatrix x(bench, shape, shape.inputs, shape.samples, Stride(shape), 2);
+        const LayerMatrix sums(bench, shape, shape.outputs, shape.inputs, shape.inputs, 3);
+        const LayerMatrix bias(bench, shape, 1, shape.outputs, shape.outputs, 4);
         bench.compute.kernels->linear_backward_squares(bench.stream, dy.view(), x.view(), keep,
                                                        sums.view());
         bench.compute.kernels->bias_backward_squares(bench.stream, dy.view(), keep, bias.vector());
@@ -175,12 +132,28 @@ TEST_P(LinearOnACard, SquaresAreTheCpus) {
 }
 
 TEST_P(LinearOnACard, ABatchOfNothingHasNoGradient) {
+  for (const float keep : {0.0f, 0.5f}) {
+    ExpectSame([&](const Bench& bench) {
+      const PlacedMatrix dy(bench, 3, 0, 16, 1), x(bench, 5, 0, 16, 2);
+      const PlacedMatrix dw(bench, 3, 5, 5, 3), bias(bench, 1, 3, 3, 4);
+      const PlacedMatrix squares(bench, 3, 5, 5, 5), bias_squares(bench, 1, 3, 3, 6);
+      const kernels::DeviceKernels& kernels = *bench.compute.kernels;
+      kernels.linear_backward_weight(bench.stream, dy.view(), x.view(), false, dw.view(),
+                                     bias.vector());
+      kernels.linear_backward_squares(bench.stream, dy.view(), x.view(), keep, squares.view());
+      kernels.bias_backward_squares(bench.stream, dy.view(), keep, bias_squares.vector());
+      return ContentsOf({&dw, &bias, &squares, &bias_squares});
+    });
+  }
+}
+
+TEST_P(LinearOnACard, ABatchOfNothingGoesThroughLayers) {
   ExpectSame([](const Bench& bench) {
-    const PlacedMatrix dy(bench, 3, 0, 16, 1), x(bench, 5, 0, 16, 2);
-    const PlacedMatrix dw(bench, 3, 5, 5, 3), bias(bench, 1, 3, 3, 4);
-    bench.compute.kernels->linear_backward_weight(bench.stream, dy.view(), x.view(), false,
-                                                  dw.view(), bias.vector());
-    return ContentsOf({&dw, &bias});
+    const LayerShape shape{0, 5, 3};
+    const std::vector<float> forward =
+        Forward(bench, shape, kernels::Activation::kRelu, test::RandomEighth);
+    EXPECT_TRUE(forward.empty());
+    return Backward(bench, shape, true);
   });
 }
 

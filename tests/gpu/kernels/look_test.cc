@@ -74,5 +74,55 @@ TEST(SelectOnACard, LargestMagnitudesAreAPlainLoops) {
   });
 }
 
+// Of as many stripes as are given; what is around layers stays.
+TEST(SelectOnACard, GradientsAreAddedToTheResidual) {
+  const Look look;
+  for (const size_t count : {look.layers.stripes.size(), size_t{1}, size_t{0}}) {
+    const size_t end = count == 0 ? 0 : kAround + (count == 1 ? 4096 : 4097 + 700);
+    look.OnCard([&](const Bench& bench, kernels::StripesView stripes, const auto& from) {
+      stripes.count = static_cast<int64_t>(count);
+      bench.compute.select->accumulate(bench.stream, stripes, from.gradient, from.residual);
+      const auto got = bench.Get<float>({from.residual, look.layers.flat_count});
+      for (size_t i = 0; i < got.size(); ++i) {
+        const bool is_added = i >= kAround && i < end;
+        ASSERT_EQ(got[i], is_added ? look.SumAt(i) : look.inputs.residual[i]) << i;
+      }
+    });
+  }
+}
+
+TEST(SelectOnACard, MagnitudesAreGatheredFromTheirPlaces) {
+  const Look look;
+  for (const size_t count : {size_t{0}, size_t{1}, size_t{256}, size_t{700}}) {
+    RandomStream random(count);
+    std::vector<uint32_t> places(count);
+    for (uint32_t& place : places) place = static_cast<uint32_t>(kAround + random.NextBelow(4797));
+    look.OnCard([&](const Bench& bench, const auto&, const auto& from) {
+      const auto on_card = bench.Put(places);
+      const auto magnitudes = bench.Put(std::vector<float>(count + 1, 77.0f));
+      bench.compute.select->gather_magnitudes(bench.stream, on_card.data(),
+                                              static_cast<int64_t>(count), from.gradient,
+                                              from.residual, magnitudes.data());
+      const auto got = bench.Get<float>(magnitudes.span());
+      for (size_t i = 0; i < count; ++i) ASSERT_EQ(got[i], std::fabs(look.SumAt(places[i]))) << i;
+      EXPECT_EQ(got[count], 77.0f) << "behind them";
+    });
+  }
+}
+
+TEST(SelectOnACard, OfNoStripesNothingIsLookedAt) {
+  const Look look;
+  look.OnCard([&](const Bench& bench, kernels::StripesView stripes, const auto& from) {
+    stripes.count = 0;
+    const auto sums = bench.Put(std::vector<kernels::BucketSums>(1, {.sum = 77}));
+    const auto buckets = bench.Put<kernels::LayerBuckets>({{4, 1, 0}});
+    const auto largest = bench.Put<kernels::LayerLargest>({{1, 2.0f}});
+    bench.compute.select->sum_buckets(bench.stream, stripes, buckets.data(), from, sums.data());
+    bench.compute.select->find_largest(bench.stream, stripes, largest.data(), from);
+    EXPECT_EQ(bench.Get<kernels::BucketSums>(sums.span())[0].sum, 77.0);
+    EXPECT_EQ(bench.Get<kernels::LayerLargest>(largest.span())[0].passing_bits, 0u);
+  });
+}
+
 }  // namespace
 }  // namespace weir::gpu

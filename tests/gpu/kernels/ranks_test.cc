@@ -162,5 +162,28 @@ TEST(RanksOnACard, LeaveAloneWhoeverAsksForNoneOrTakesNone) {
   });
 }
 
+// One in the midst, and all of them: nothing is launched.
+TEST(RanksOnACard, OfALayerWithoutElementsThereIsNone) {
+  const Layers layers({3, 0, 1});
+  const std::vector<float> values(layers.flat_count, 0.5f);
+  test::OnCard([&](const Bench& bench) {
+    const auto stripes = bench.Put(layers.stripes);
+    const auto on_card = bench.Put(values);
+    for (const size_t count : {layers.stripes.size(), size_t{0}}) {
+      const auto ranks = bench.Put(std::vector<LayerRank>(3, {.is_asked = 1, .rank = 1}));
+      const auto plans = bench.Put(
+          std::vector<LayerPlan>(3, {.taking = Taking::kReaching, .least = 77, .takes_rank = 1}));
+      bench.compute.select->find_ranks(bench.stream, {stripes.data(), static_cast<int64_t>(count)},
+                                       ranks.data(), 3, on_card.data(), nullptr, plans.data());
+      const auto found = bench.Get<LayerRank>(ranks.span());
+      const auto taken = bench.Get<LayerPlan>(plans.span());
+      EXPECT_EQ(found[1].magnitude_bits, 0u);
+      EXPECT_EQ(found[2].magnitude_bits, count == 0 ? 0u : std::bit_cast<uint32_t>(0.5f));
+      EXPECT_EQ(taken[1].taking, count == 0 ? Taking::kReaching : Taking::kNothing);
+      EXPECT_EQ(taken[2].least, count == 0 ? 77.0f : 0.5f);
+    }
+  });
+}
+
 }  // namespace
 }  // namespace weir::gpu

@@ -53,7 +53,7 @@ TEST(RestsOnACard, RowsAreReadAndChangedByThem) {
       const auto values = bench.Put(rows.values), state = bench.Put(rows.state);
       const auto of_numbers = bench.Put(std::vector<uint32_t>(kNumbers.begin(), kNumbers.end()));
       const auto rests = bench.Put(Rests());
-      const auto read = bench.Put(std::vector<float>(kNumbers.size() * kDimension));
+      const auto read = bench.Put(std::vector<float>(kNumbers.size() * kDimension, 77.0f));
       const kernels::StoredRows stored{values.data(), state.data(), nullptr, kDimension,
                                        static_cast<int64_t>(rows.width)};
       bench.compute.update->read_rested_rows(bench.stream, rule.step, stored,

@@ -98,6 +98,17 @@ TEST(SelectOnACard, NothingIsLostWhateverIsTaken) {
   }
 }
 
+TEST(SelectOnACard, LayersWithoutElementsSendNothing) {
+  const std::vector<LayerPlan> plans(4, {.taking = Taking::kAll});
+  for (const std::vector<uint32_t>& sizes : {std::vector<uint32_t>{0, 2, 0, 1}, {0, 0, 0, 0}}) {
+    const Layers layers(sizes);
+    const Inputs inputs{DrawFlat(layers.flat_count, 1), DrawFlat(layers.flat_count, 2), {}, {}};
+    test::OnCard([&](const Bench& bench) {
+      ExpectNothingIsLost(layers, inputs, Select(bench, layers, plans, inputs));
+    });
+  }
+}
+
 // Levels keep nothing: what is sent is a multiple of the scale, next to the gradient.
 TEST(SelectOnACard, LevelsAreNextToTheGradientAndLeaveTheResidualAlone) {
   const Layers layers({4097, 1});

@@ -44,10 +44,11 @@ struct ChosenOf {
 ChosenOf Choose(const Bench& bench, const SplitShape& shape, const std::vector<float>& block) {
   const auto parts = static_cast<size_t>((shape.samples + shape.part - 1) / shape.part);
   const auto on_card = bench.Put(block);
-  const auto ends = bench.Put(std::vector<uint32_t>(parts));
-  const auto positions = bench.Put(std::vector<uint32_t>(block.size()));
-  const auto values = bench.Put(std::vector<float>(block.size()));
-  const auto thresholds = bench.Put(std::vector<float>(static_cast<size_t>(shape.samples)));
+  const auto ends = bench.Put(std::vector<uint32_t>(parts, UINT32_MAX));
+  const auto positions = bench.Put(std::vector<uint32_t>(block.size(), UINT32_MAX));
+  const auto values = bench.Put(std::vector<float>(block.size(), std::nanf("")));
+  const auto thresholds =
+      bench.Put(std::vector<float>(static_cast<size_t>(shape.samples), std::nanf("")));
   bench.compute.split->choose_largest(
       bench.stream, kernels::Dense(on_card.data(), shape.features, shape.samples), shape.keep,
       shape.part, {ends.data(), positions.data(), values.data(), thresholds.data()});
@@ -78,12 +79,32 @@ void ExpectChosen(const Bench& bench, const SplitShape& shape) {
 
 TEST(SplitKernelsOnACard, ChooseTheLargestOfEachSample) {
   for (const SplitShape& shape : {SplitShape{1, 1, 1, 128},
+                                  {4, 0, 2, 128},
                                   {5, 33, 2, 128},
                                   {40, 70, 4, 32},
                                   {130, 64, 1, 64},
                                   {17, 5, 17, 2}}) {
     SCOPED_TRACE(::testing::Message() << shape.features << " x " << shape.samples);
     test::OnCard([&](const Bench& bench) { ExpectChosen(bench, shape); });
+  }
+}
+
+TEST(SplitKernelsOnACard, GatherValuesByTheirIndexes) {
+  const std::vector<float> from = DrawBlock({9, 70, 1, 1});
+  for (const size_t count : {size_t{0}, size_t{1}, size_t{256}, size_t{300}}) {
+    RandomStream random(count);
+    std::vector<uint32_t> indexes(count);
+    for (uint32_t& index : indexes) index = static_cast<uint32_t>(random.NextBelow(from.size()));
+    test::OnCard([&](const Bench& bench) {
+      const auto on_card = bench.Put(from);
+      const auto of_indexes = bench.Put(indexes);
+      const auto to = bench.Put(std::vector<float>(count + 1, 77.0f));
+      bench.compute.split->gather_values(bench.stream, on_card.data(), of_indexes.data(),
+                                         {to.data(), static_cast<int64_t>(count)});
+      const std::vector<float> got = bench.Get<float>(to.span());
+      for (size_t i = 0; i < count; ++i) ASSERT_EQ(got[i], from[indexes[i]]) << i;
+      EXPECT_EQ(got[count], 77.0f) << "behind them";
+    });
   }
 }
 

@@ -1,4 +1,5 @@
 // Update rules and rows on a card: each element takes the step that the host's would.
+#include <cmath>
 #include <vector>
 
 #include "tests/gpu/kernels/update_cases.h"
@@ -26,7 +27,7 @@ void TakeOnHost(const UpdateStep& step, float gradient, float& value, float* m, 
 
 TEST(UpdatesOnACard, DenseElementsTakeTheirSteps) {
   for (const RuleCase& rule : Rules()) {
-    for (const size_t count : {size_t{1}, size_t{255}, size_t{1000}}) {
+    for (const size_t count : {size_t{0}, size_t{1}, size_t{255}, size_t{1000}}) {
       OnCard([&](const Bench& bench) {
         std::vector<float> values = DrawOperand(count, 1),
                            moments = DrawOperand(count * rule.moments, 2);
@@ -123,7 +124,8 @@ TEST(UpdatesOnACard, RowsAreReadCopiedAndWrittenByTheirNumbers) {
     const auto numbers = bench.Put<uint32_t>({9, 0, 4}),
                to_numbers = bench.Put<uint32_t>({1, 2, 0});
     const auto some = bench.Put<uint32_t>({2, UINT32_MAX, 0});
-    const auto read = bench.Put(std::vector<float>(9)), copied = bench.Put(std::vector<float>(9));
+    const auto read = bench.Put(std::vector<float>(9, std::nanf("")));
+    const auto copied = bench.Put(std::vector<float>(9, std::nanf("")));
     const auto written = bench.Put(std::vector<float>(9, 7.0f));
     const kernels::UpdateTable& table = *bench.compute.update;
     table.read_rows(bench.stream, {from.data(), nullptr, nullptr, 3, 0}, {numbers.data(), 3},
