@@ -25,6 +25,7 @@ struct LoopbackCluster::Trainer {
   std::unique_ptr<worker::StageLinks> links;
   std::unique_ptr<data::Reader> reader;
   std::unique_ptr<worker::ServerClient> client;
+  worker::ParameterClient* trained_with = nullptr;
   std::thread thread;
 };
 
@@ -158,6 +159,8 @@ void LoopbackCluster::MakeStage(uint32_t trainer, uint32_t stage) {
     parts->client = std::make_unique<worker::ServerClient>(parts->config, *parts->layout, options,
                                                            network_.MakeClient());
   }
+  parts->trained_with =
+      options_.around ? options_.around(parts->client.get()) : parts->client.get();
   trainers_.push_back(std::move(parts));
 }
 
@@ -188,7 +191,7 @@ Status LoopbackCluster::RunStage(uint32_t trainer, uint32_t stage, Trainer* part
     };
   }
   worker::Worker worker(parts->config, *parts->layout, std::move(options), parts->reader.get(),
-                        parts->client.get());
+                        parts->trained_with);
   auto report = worker.Run();
   Status status = report.status();
   if (trainer == 0 && stage == 0 && report.ok()) report_ = *std::move(report);

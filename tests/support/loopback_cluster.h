@@ -42,6 +42,8 @@ struct ClusterOptions {
   std::string save = {};                        // where servers save the model; empty: they do not
   // Of a trainer's stage; empty: the CPU's.
   std::function<kernels::Compute(uint32_t trainer, uint32_t stage)> compute = {};
+  // What trainers of one stage train with, given each one's client in their order; empty: that.
+  std::function<worker::ParameterClient*(worker::ServerClient* client)> around = {};
 };
 
 // Texts laid over each other, with defaults filled in. Dies on a config that is not valid.

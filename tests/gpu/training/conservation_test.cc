@@ -22,19 +22,6 @@ uint32_t PieceElements(const ModelLayout& layout, const wire::FrameView& frame) 
   return 0;
 }
 
-// What is kept of a layer, in a saved state: a count, and so many floats.
-void AddResidual(const ModelLayout& layout, const std::string& name, const Bytes& state,
-                 std::vector<double>* sums) {
-  for (const TensorSpec& tensor : layout.tensors()) {
-    if (tensor.name != name) continue;
-    ByteReader reader(state);
-    ASSERT_EQ(reader.Get<int64_t>(), tensor.element_count());
-    for (int64_t i = 0; i < tensor.element_count(); ++i) {
-      (*sums)[static_cast<size_t>(tensor.offset + i)] += reader.Get<float>();
-    }
-  }
-}
-
 // The sums of what was sent, as a server has them.
 void AddSent(const ModelLayout& layout, const std::vector<session::Body>& bodies,
              std::vector<double>* sums) {
@@ -124,7 +111,7 @@ TEST(ConservationOnACard, WhatThreadsSendAndKeepIsAllTheirGradients) {
   threads.Run();
   std::vector<double> kept(static_cast<size_t>(threads.layout().flat_element_count()));
   for (const auto& [header, state] : test::StatesOf(threads.encoder())) {
-    AddResidual(threads.layout(), header.name(), state, &kept);
+    test::AddResidual(threads.layout(), header.name(), state, &kept);
   }
   for (const TensorSpec& tensor : threads.layout().tensors()) {
     for (int64_t element = 0; element < tensor.element_count(); ++element) {

@@ -56,6 +56,19 @@ inline std::vector<float> ResidualsOf(const worker::StepEncoder& encoder) {
   return residuals;
 }
 
+// What is kept of a layer, in a saved state: a count, and so many floats.
+inline void AddResidual(const ModelLayout& layout, const std::string& name, ByteSpan state,
+                        std::vector<double>* sums) {
+  for (const TensorSpec& tensor : layout.tensors()) {
+    if (tensor.name != name) continue;
+    ByteReader reader(state);
+    CHECK_EQ(reader.Get<int64_t>(), tensor.element_count());
+    for (int64_t i = 0; i < tensor.element_count(); ++i) {
+      (*sums)[static_cast<size_t>(tensor.offset + i)] += reader.Get<float>();
+    }
+  }
+}
+
 // Between two devices: times, sums in another order, and residuals, which nobody fetches from a
 // card for a report.
 inline void ClearWhatDiffers(v1::LayerReport* layer) {
