@@ -123,13 +123,14 @@ void Coordinator::Admit(const v1::Join& join, const cluster::Membership::Admissi
   const cluster::Seat seat{join.trainer(), join.stage()};
   anyone_joined_ = true;
   admission_.Take(join, membership_.member_count() == 1);
+  has_admitted_ = true;
   saver_.OnJoin(join.saves() || join.awaits_model());
   if (admission_.stage_count() > 1) {
     director_.AwaitSettling();
     pipelines_.Join(seat, admission_.stage_count(), admission.incarnation, join.link_address(),
                     now_ms);
   }
-  Desk& desk = desks_[seat];
+  Desk& desk = desks_.Change(seat);
   desk.saves = join.saves();
   desk.stays = join.saves() || join.stays();
   if (desk.incarnation != admission.incarnation) TakeSeatAnew(seat, admission.incarnation);
@@ -142,7 +143,7 @@ void Coordinator::TakeSeatAnew(cluster::Seat seat, uint64_t incarnation) {
   last_words_.Forget(seat);
   reports_.Close(seat);
   settling_.Begin(seat);
-  Desk& desk = desks_[seat];
+  Desk& desk = desks_.Change(seat);
   desk.incarnation = incarnation;
   desk.last_request_id = 0;
   desk.has_left = false;
@@ -176,7 +177,7 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
   if (IsHeld(request, peer)) return std::nullopt;
   held_.erase(seat);
   if (running()) last_words_.Expect(seat);
-  if (desks_[seat].saves && request.model_saved() && !running() && !failed()) saver_.OnSaved();
+  if (Saves(seat) && request.model_saved() && !running() && !failed()) saver_.OnSaved();
   if (request.has_learned()) save_.TakeLearned(request.learned());
   TakeWork(request, seat, message, now_ms);
   v1::Header header;
@@ -187,10 +188,11 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
 }
 
 Coordinator::Repeat Coordinator::FindRepeat(cluster::Seat seat, uint64_t request_id) {
-  const Desk& desk = desks_[seat];
-  if (request_id > desk.last_request_id) return {};
-  const bool is_last = request_id == desk.last_request_id && request_id > 0;
-  return {.is_one = true, .reply = is_last ? std::optional(desk.last_reply) : std::nullopt};
+  const auto desk = desks_.find(seat);
+  const uint64_t last_id = desk == desks_.end() ? 0 : desk->second.last_request_id;
+  if (request_id > last_id) return {};
+  if (request_id < last_id || request_id == 0) return {.is_one = true, .reply = std::nullopt};
+  return {.is_one = true, .reply = desk->second.last_reply};
 }
 
 std::optional<v1::Header> Coordinator::OnReport(const v1::Report& report,
@@ -239,8 +241,13 @@ Coordinator::Hearing Coordinator::Hear(const v1::Speaker& speaker, int64_t now_m
           .refusal = RefusalHeader(
               StrCat(Name(seat), " was silent for more than ",
                      config_.cluster().member_timeout_ms(), " ms and its work was given to others",
-                     desks_[seat].saves && !saver_.saved() ? "; the model is not saved" : ""),
+                     Saves(seat) && !saver_.saved() ? "; the model is not saved" : ""),
               false)};
+}
+
+bool Coordinator::Saves(cluster::Seat seat) const {
+  const auto found = desks_.find(seat);
+  return found != desks_.end() && found->second.saves;
 }
 
 bool Coordinator::IsAfterFarewell(const v1::Speaker& speaker) const {
@@ -252,7 +259,7 @@ bool Coordinator::IsAfterFarewell(const v1::Speaker& speaker) const {
 void Coordinator::TakeFailure(cluster::Seat seat, const v1::Leave& leave) {
   std::string reason = StrCat(Name(seat), ": ", leave.failure());
   if (!running()) return TakeLateFailure(seat, std::move(reason));
-  if (!leave.others_may_go_on() || desks_[seat].saves || !HasOtherTrainer(seat.trainer)) {
+  if (!leave.others_may_go_on() || Saves(seat) || !HasOtherTrainer(seat.trainer)) {
     return director_.Fail(std::move(reason));
   }
   reports_.Close(seat);
@@ -264,7 +271,7 @@ void Coordinator::TakeLateFailure(cluster::Seat seat, std::string reason) {
   const bool has_other =
       saver_.servers_save() ||
       HasMember([&](cluster::Seat other, const Desk& desk) { return desk.saves && other != seat; });
-  if (desks_[seat].saves && !has_other) return Fail(std::move(reason));
+  if (Saves(seat) && !has_other) return Fail(std::move(reason));
   LOG(WARNING) << reason << "; the run is over";
 }
 
@@ -280,8 +287,9 @@ void Coordinator::Dismiss(cluster::Seat seat, int64_t now_ms) {
   held_.erase(seat);
   held_reports_.erase(seat);
   last_words_.Forget(seat);
-  desks_[seat].has_left = true;
-  desks_[seat].gone = "has left";
+  Desk& desk = desks_.Change(seat);
+  desk.has_left = true;
+  desk.gone = "has left";
   director_.TakeBack(seat);
   membership_.Leave(seat);
   if (!running()) return;
@@ -359,7 +367,7 @@ void Coordinator::FailToLoad(const std::string& why, int64_t now_ms) {
 
 bool Coordinator::HasMember(
     const std::function<bool(cluster::Seat, const Desk&)>& is_asked_for) const {
-  return std::ranges::any_of(desks_, [&](const auto& entry) {
+  return std::ranges::any_of(desks_.values(), [&](const auto& entry) {
     return membership_.IsMember(entry.first) && is_asked_for(entry.first, entry.second);
   });
 }

@@ -25,6 +25,7 @@
 #include "common/cluster/membership.h"
 #include "common/cluster/pipeline_book.h"
 #include "common/cluster/run_book.h"
+#include "common/cluster/saved_map.h"
 #include "common/cluster/saver_watch.h"
 #include "common/cluster/settling_book.h"
 #include "common/proto/config.pb.h"
@@ -122,6 +123,19 @@ class Coordinator {
     return saver_.loss().empty() ? director_.failure() : saver_.loss();
   }
 
+  // What is another than when it was last called; the first time all there is. Replies that were
+  // held back are not in it: who waits for one asks again. Call it after each event, before what it
+  // replied leaves, and take all of a call or nothing.
+  void SaveChanges(cluster::SavedParts* parts);
+  // Into one made like the one that was saved, and told alike what comes before the first of the
+  // run. Whoever was there counts as heard of at now_ms; a server that loads is heard of again.
+  // InvalidData, and it is of no use, when the parts are no state of such a one.
+  Status Load(const cluster::PartMap& parts, int64_t now_ms);
+  static void Fields(auto& self, auto& state) {
+    state(self.saver_, self.started_ms_, self.anyone_joined_, self.last_knock_ms_);
+    state(self.last_waited_ms_, self.told_of_start_, self.ended_ms_);
+  }
+
  private:
   struct Desk {  // what is remembered of one worker
     uint64_t incarnation = 0;
@@ -131,6 +145,10 @@ class Coordinator {
     bool saves = false;
     bool stays = false;  // servers are needed until it has left, because it saves or asked for it
     v1::Header last_reply;
+    static void Fields(auto& self, auto& state) {
+      state(self.incarnation, self.last_request_id, self.has_left, self.gone);
+      state(self.saves, self.stays, self.last_reply);
+    }
   };
   // Of a worker that waits for something to do.
   struct Held {
@@ -166,6 +184,8 @@ class Coordinator {
                             const cluster::Membership::Admission& admission) const;
   void TakeSeatAnew(cluster::Seat seat, uint64_t incarnation);
 
+  // Of a worker that has ever joined.
+  bool Saves(cluster::Seat seat) const;
   // What of a word ends the matter: it comes from nobody who is a member, or has left since.
   struct Hearing {
     bool is_heard = false;
@@ -246,7 +266,7 @@ class Coordinator {
   SaveBook save_;
   ShardBook shards_;
   LoadingBook loading_;
-  std::map<cluster::Seat, Desk> desks_;
+  cluster::SavedMap<cluster::Seat, Desk> desks_{"desk"};
   std::map<cluster::Seat, Held> held_;
   std::map<cluster::Seat, HeldReport> held_reports_;
   uint64_t looked_at_changes_ = 0;  // director_.changes(), when held_ was last looked at
@@ -263,6 +283,10 @@ class Coordinator {
   Unchanged awaited_work_;   // director_.awaited_work()
   Unchanged awaited_parts_;  // save_.progress()
   std::optional<int64_t> ended_ms_;
+
+  cluster::WholePart saved_coordinator_{"coordinator"};
+  cluster::WholePart saved_admission_{"admission"};
+  bool has_admitted_ = true;  // since that was saved
 };
 
 }  // namespace weir::server

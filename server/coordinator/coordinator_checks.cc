@@ -32,7 +32,7 @@ void Coordinator::Expire(int64_t now_ms) {
     LOG(WARNING) << Name(seat) << " was silent for more than " << timeout_ms
                  << (seat.stage == 0 ? " ms: its work goes to others"
                                      : " ms: its trainer waits for its return");
-    desks_[seat].gone = StrCat("was silent for more than ", timeout_ms, " ms");
+    desks_.Change(seat).gone = StrCat("was silent for more than ", timeout_ms, " ms");
     held_.erase(seat);
     held_reports_.erase(seat);
     last_words_.Forget(seat);

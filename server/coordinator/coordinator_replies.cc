@@ -20,7 +20,7 @@ constexpr int64_t kLookMs = 50;
 }  // namespace
 
 void Coordinator::Remember(cluster::Seat seat, uint64_t request_id, const v1::Header& reply) {
-  Desk& desk = desks_[seat];
+  Desk& desk = desks_.Change(seat);
   desk.last_request_id = request_id;
   desk.last_reply = reply;
 }
@@ -87,8 +87,8 @@ void Coordinator::FinishReply(const v1::WorkRequest& request, int64_t now_ms, He
 v1::Header Coordinator::ReplyToReport(const v1::Report& report, int64_t now_ms) {
   v1::Header header;
   v1::ReportReply& reply = *header.mutable_report_reply();
-  const auto trainers =
-      std::ranges::count_if(desks_, [](const auto& entry) { return entry.first.stage == 0; });
+  const auto trainers = std::ranges::count_if(
+      desks_.values(), [](const auto& entry) { return entry.first.stage == 0; });
   reply = run_book_.ReplyTo(report, static_cast<uint32_t>(trainers), now_ms);
   if (failed()) reply.set_failed(failure());
   return header;
@@ -109,7 +109,7 @@ void Coordinator::ReleaseReports(int64_t now_ms, std::vector<HeldReply>* replies
 // What it has at work goes on; then the reply is there for it when it asks again, as any other.
 void Coordinator::OnLostReply(cluster::Seat seat) {
   if (director_.is_in_rounds()) return;  // others wait for it; who is dead is found silent
-  Desk& desk = desks_[seat];
+  Desk& desk = desks_.Change(seat);
   const bool lends = desk.last_reply.work_reply().has_chunk();
   if (director_.LeasesOf(seat) > (lends ? 1 : 0)) return;
   director_.TakeBack(seat);

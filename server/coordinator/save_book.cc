@@ -1,9 +1,15 @@
 #include "server/coordinator/save_book.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace weir::server {
+namespace {
+
+constexpr char kLearned[] = "learned";
+
+}  // namespace
 
 SaveBook::SaveBook(const v1::DataConfig& data, uint32_t server_count)
     : data_(data), server_count_(server_count) {}
@@ -21,8 +27,8 @@ void SaveBook::TakeLearned(const v1::LearnedColumns& learned) {
 
 void SaveBook::Take(uint32_t server, const v1::PartReport& part) {
   if (!has_begun_ || server >= server_count_) return;
-  v1::PartReport& known = parts_[server];
-  if (!known.is_done()) known = part;
+  const auto known = parts_.find(server);
+  if (known == parts_.end() || !known->second.is_done()) parts_.Change(server) = part;
 }
 
 bool SaveBook::is_whole() const { return has_begun_ && late().empty(); }
@@ -63,6 +69,28 @@ Result<v1::SavedModelManifest> SaveBook::Manifest() const {
   manifest.set_steps(steps);
   manifest.set_row_steps(row_steps);
   return manifest;
+}
+
+// What columns have learned is told once, and may be much.
+void SaveBook::SaveChanges(cluster::SavedParts* parts) {
+  saved_begin_.SaveChanges(has_begun_, parts);
+  parts_.SaveChanges(parts);
+  if (!learned_ || std::exchange(is_learned_saved_, true)) return;
+  parts->Put(kLearned, cluster::WriteState(*learned_));
+}
+
+Status SaveBook::Load(cluster::PartSource* source) {
+  WEIR_RETURN_IF_ERROR(saved_begin_.Load(source, &has_begun_));
+  WEIR_RETURN_IF_ERROR(parts_.Load(source));
+  for (const auto& entry : parts_) {
+    if (entry.first >= server_count_) return source->Damaged("written");
+  }
+  return source->TakeEach(kLearned, [this](std::string_view rest, ByteSpan bytes) {
+    cluster::StateReader state(bytes);
+    state(learned_.emplace());
+    is_learned_saved_ = true;
+    return rest.empty() && state.done();
+  });
 }
 
 }  // namespace weir::server

@@ -7,12 +7,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/cluster/saved_map.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/protocol.pb.h"
 #include "common/proto/saved_model.pb.h"
@@ -46,12 +46,18 @@ class SaveBook {
   // has told that.
   Result<v1::SavedModelManifest> Manifest() const;
 
+  // Whether servers save is told by whoever starts them again.
+  void SaveChanges(cluster::SavedParts* parts);
+  Status Load(cluster::PartSource* source);
+
  private:
   const v1::DataConfig data_;
   const uint32_t server_count_;
   bool is_expected_ = false, has_begun_ = false;
   std::optional<v1::LearnedColumns> learned_;
-  std::map<uint32_t, v1::PartReport> parts_;
+  cluster::SavedMap<uint32_t, v1::PartReport> parts_{"written"};
+  cluster::WholePart saved_begin_{"saving"};
+  bool is_learned_saved_ = false;
 };
 
 }  // namespace weir::server

@@ -53,14 +53,16 @@ Status ShardBook::Check(const v1::ShardReport& report) const {
 
 void ShardBook::TakeFarewell(const v1::ShardReport& report) {
   const auto found = shards_.find(report.shard());
-  if (found != shards_.end()) found->second.has_left |= found->second.nonce == report.nonce();
+  if (found == shards_.end() || found->second.nonce != report.nonce()) return;
+  shards_.Change(report.shard()).has_left = true;
 }
 
 ShardBook::Outcome ShardBook::TakeFailure(const v1::ShardReport& report) {
-  const auto [found, is_new] = shards_.try_emplace(report.shard());
-  if (!is_new && found->second.nonce != report.nonce()) return {};
-  found->second.nonce = report.nonce();
-  found->second.has_left = true;
+  const auto found = shards_.find(report.shard());
+  if (found != shards_.end() && found->second.nonce != report.nonce()) return {};
+  ShardSeat& shard = shards_.Change(report.shard());
+  shard.nonce = report.nonce();
+  shard.has_left = true;
   Outcome outcome;
   outcome.failure = StrCat(Name(report.shard()), " ", report.failure());
   return outcome;
@@ -84,9 +86,8 @@ ShardBook::Outcome ShardBook::TakeReport(const v1::ShardReport& report, bool is_
   if (is_another) {
     outcome.failure = StrCat(Name(report.shard()), " was restarted and has lost its parameters");
   }
-  ShardSeat& shard = shards_[report.shard()];
-  shard.nonce = report.nonce();
-  shard.heard_ms = now_ms;
+  if (is_another || found == shards_.end()) shards_.Change(report.shard()).nonce = report.nonce();
+  shards_.FindUnsaved(report.shard())->heard_ms = now_ms;
   return outcome;
 }
 
@@ -110,7 +111,17 @@ std::string ShardBook::DescribeSilent(int64_t timeout_ms, int64_t now_ms) const 
 
 bool ShardBook::all_have_left() const {
   return shards_.size() + 1 == server_count_ &&
-         std::ranges::all_of(shards_, [](const auto& entry) { return entry.second.has_left; });
+         std::ranges::all_of(shards_.values(),
+                             [](const auto& entry) { return entry.second.has_left; });
+}
+
+Status ShardBook::Load(cluster::PartSource* source, int64_t now_ms) {
+  WEIR_RETURN_IF_ERROR(shards_.Load(source));
+  for (const auto& entry : shards_) {
+    if (entry.first == 0 || entry.first >= server_count_) return source->Damaged("shard");
+    shards_.FindUnsaved(entry.first)->heard_ms = now_ms;
+  }
+  return OkStatus();
 }
 
 std::string ShardBook::Name(uint32_t server) const {

@@ -7,12 +7,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/cluster/saved_map.h"
 #include "common/proto/protocol.pb.h"
 
 namespace weir::server {
@@ -42,11 +42,17 @@ class ShardBook {
   // "server 1 at tcp://h1:7100", of any server.
   std::string Name(uint32_t server) const;
 
+  // Who is loaded counts as heard of at now_ms. Whether servers save is told by whoever starts them
+  // again.
+  void SaveChanges(cluster::SavedParts* parts) { shards_.SaveChanges(parts); }
+  Status Load(cluster::PartSource* source, int64_t now_ms);
+
  private:
   struct ShardSeat {
     uint64_t nonce = 0;
     int64_t heard_ms = 0;
     bool has_left = false;
+    static void Fields(auto& self, auto& state) { state(self.nonce, self.has_left); }
   };
 
   Status Check(const v1::ShardReport& report) const;
@@ -61,7 +67,7 @@ class ShardBook {
   const std::vector<std::string> addresses_;
   const uint64_t run_;
   bool servers_save_ = false;
-  std::map<uint32_t, ShardSeat> shards_;
+  cluster::SavedMap<uint32_t, ShardSeat> shards_{"shard"};
 };
 
 }  // namespace weir::server

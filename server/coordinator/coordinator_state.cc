@@ -1,0 +1,38 @@
+// What the coordinator remembers of a run, as parts: after its death another one goes on with them.
+
+#include <utility>
+
+#include "server/coordinator/coordinator.h"
+
+namespace weir::server {
+
+void Coordinator::SaveChanges(cluster::SavedParts* parts) {
+  saved_coordinator_.SaveChanges(*this, parts);
+  if (std::exchange(has_admitted_, false)) saved_admission_.SaveChanges(admission_, parts);
+  membership_.SaveChanges(parts);
+  run_book_.SaveChanges(parts);
+  pipelines_.SaveChanges(parts);
+  settling_.SaveChanges(parts);
+  last_words_.SaveChanges(parts);
+  save_.SaveChanges(parts);
+  shards_.SaveChanges(parts);
+  desks_.SaveChanges(parts);
+}
+
+Status Coordinator::Load(const cluster::PartMap& parts, int64_t now_ms) {
+  cluster::PartSource source(parts);
+  WEIR_RETURN_IF_ERROR(saved_coordinator_.Load(&source, this));
+  WEIR_RETURN_IF_ERROR(saved_admission_.Load(&source, &admission_));
+  has_admitted_ = false;
+  WEIR_RETURN_IF_ERROR(membership_.Load(&source, now_ms));
+  WEIR_RETURN_IF_ERROR(run_book_.Load(&source));
+  WEIR_RETURN_IF_ERROR(pipelines_.Load(&source));
+  WEIR_RETURN_IF_ERROR(settling_.Load(&source));
+  WEIR_RETURN_IF_ERROR(last_words_.Load(&source));
+  WEIR_RETURN_IF_ERROR(save_.Load(&source));
+  WEIR_RETURN_IF_ERROR(shards_.Load(&source, now_ms));
+  WEIR_RETURN_IF_ERROR(desks_.Load(&source));
+  return source.CheckAllWereTaken();
+}
+
+}  // namespace weir::server
