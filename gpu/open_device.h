@@ -25,4 +25,8 @@ struct OpenedDevice {
 Result<OpenedDevice> OpenDevice(const device::DeviceName& name, size_t memory_bytes,
                                 kernels::Precision precision, int64_t batch_rows);
 
+// Whether it could be opened, as far as that is known without taking any of a card's memory: the
+// same FailedPrecondition. For who starts processes that will.
+Status CheckDevice(const device::DeviceName& name);
+
 }  // namespace weir::gpu

@@ -2,6 +2,7 @@
 
 #include "gpu/device/cuda_device.h"
 #include "gpu/device/cuda_kernels.h"
+#include "gpu/device/find_card.h"
 
 namespace weir::gpu {
 
@@ -12,6 +13,10 @@ Result<OpenedDevice> OpenDevice(const device::DeviceName& name, size_t memory_by
                         CudaDevice::Open(name.number, memory_bytes));
   const kernels::Compute compute = CudaCompute(*card, precision, batch_rows);
   return OpenedDevice{std::move(card), compute};
+}
+
+Status CheckDevice(const device::DeviceName& name) {
+  return name.is_cuda ? FindCard(name.number).status() : OkStatus();
 }
 
 }  // namespace weir::gpu

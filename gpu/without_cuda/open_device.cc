@@ -6,7 +6,12 @@ namespace weir::gpu {
 
 Result<OpenedDevice> OpenDevice(const device::DeviceName& name, size_t /*memory_bytes*/,
                                 kernels::Precision precision, int64_t /*batch_rows*/) {
-  if (!name.is_cuda) return OpenedDevice{nullptr, kernels::CpuCompute(precision)};
+  WEIR_RETURN_IF_ERROR(CheckDevice(name));
+  return OpenedDevice{nullptr, kernels::CpuCompute(precision)};
+}
+
+Status CheckDevice(const device::DeviceName& name) {
+  if (!name.is_cuda) return OkStatus();
   return FailedPrecondition(
       StrCat("cuda:", name.number,
              ": this build has no CUDA; configure it with the preset `cuda` (docs/guides/gpu.md), "

@@ -164,6 +164,17 @@ class Launcher(unittest.TestCase):
             self.assertIn(mistake, result.stderr)
         self.assertEqual(self.pids(), [])
 
+    def test_says_what_is_missing_of_a_card_before_anything_starts(self):
+        # In a build with CUDA there is none of that number either.
+        missing = r"(cuda:1023: this build has no CUDA; configure it|there is no (card|cuda:1023|NVIDIA driver)|too old)"
+        for flags, flag in (("--device=cuda:1023",), "--device"), (("--devices=cpu,cuda:1023",), "--devices"):
+            result = self.run_launcher("--trainers=2", *flags)
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertRegex(result.stderr, f"error: {flag}: .*{missing}")
+            self.assertEqual(result.stderr.count("cuda:1023"), 1, "once, of however many trainers")
+            self.assertEqual(self.pids(), [])
+            self.assertFalse(self.out.exists())
+
     def test_explains_itself(self):
         result = self.run_launcher("--help")
         self.assertEqual(result.returncode, 0)

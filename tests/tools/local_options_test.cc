@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "common/base/strings.h"
 #include "tests/tools/local_support.h"
 #include "tools/local/commands.h"
 #include "tools/local/ports.h"
@@ -91,6 +92,21 @@ TEST_F(LocalOptionsTest, NameADeviceForAllTrainersOrForEach) {
   EXPECT_THAT(OptionMistakes(options_),
               ElementsAre(HasSubstr("--devices: 'CPU' is no device"),
                           HasSubstr("--devices: names 3"), HasSubstr("--device_memory: '20'")));
+}
+
+TEST_F(LocalOptionsTest, SayOnceWhichDevicesCannotBeHad) {
+  const auto check = [](const device::DeviceName& name) {
+    return name.is_cuda && name.number > 0 ? FailedPrecondition(StrCat("no cuda:", name.number))
+                                           : OkStatus();
+  };
+  options_.trainer_count = 4;
+  EXPECT_THAT(OptionMistakes(options_, check), IsEmpty());
+  options_.device = "cuda:3";
+  EXPECT_THAT(OptionMistakes(options_, check), ElementsAre("--device: no cuda:3"));
+  options_.device.reset();
+  options_.devices = {"cuda:2", "cpu", "cuda:1", "cuda:2"};
+  EXPECT_THAT(OptionMistakes(options_, check),
+              ElementsAre("--devices: no cuda:2", "--devices: no cuda:1"));
 }
 
 TEST_F(LocalOptionsTest, AskForMemoryOfCardsAlone) {

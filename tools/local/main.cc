@@ -23,6 +23,7 @@
 #include "common/config/load_config.h"
 #include "common/program/program.h"
 #include "common/saved_model/writer.h"
+#include "gpu/open_device.h"
 #include "tools/local/commands.h"
 #include "tools/local/end_report.h"
 #include "tools/local/options.h"
@@ -97,7 +98,7 @@ Result<v1::Config> Load(const LocalOptions& options, bool counts_rows) {
 }
 
 std::vector<std::string> FlagMistakes(const Arguments& arguments, const LocalOptions& options) {
-  std::vector<std::string> mistakes = OptionMistakes(options);
+  std::vector<std::string> mistakes = OptionMistakes(options, gpu::CheckDevice);
   for (const std::string& argument : arguments) {
     mistakes.push_back(StrCat("\"", argument, "\": only flags are understood, as in --out=DIR"));
   }

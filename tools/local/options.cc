@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <utility>
 
 #include "common/base/strings.h"
 #include "common/config/validate_config.h"
 #include "common/config/validate_consistency.h"
-#include "common/device/device_name.h"
 #include "common/saved_model/saved_model.h"
 
 namespace weir::tools {
@@ -81,14 +81,21 @@ Mistakes StageMistakes(const LocalOptions& options, const v1::Config& config) {
                  stages == 1 ? " stage" : " stages", " of the model; give that, or 1")};
 }
 
-void CheckDeviceName(const char* flag, const std::string& text, Mistakes& mistakes) {
+// One mistake, of however many trainers.
+void CheckDeviceName(const char* flag, const std::string& text, const DeviceCheck& check,
+                     Mistakes& mistakes) {
   const auto name = device::ParseDeviceName(text);
-  if (!name.ok()) mistakes.push_back(StrCat(flag, ": ", name.status().message()));
+  const Status status = name.ok() && check ? check(*name) : name.status();
+  std::string mistake = StrCat(flag, ": ", status.message());
+  const bool is_new = std::ranges::find(mistakes, mistake) == mistakes.end();
+  if (!status.ok() && is_new) mistakes.push_back(std::move(mistake));
 }
 
-void CheckDeviceNames(const LocalOptions& options, Mistakes& mistakes) {
-  if (options.device) CheckDeviceName("--device", *options.device, mistakes);
-  for (const std::string& text : options.devices) CheckDeviceName("--devices", text, mistakes);
+void CheckDeviceNames(const LocalOptions& options, const DeviceCheck& check, Mistakes& mistakes) {
+  if (options.device) CheckDeviceName("--device", *options.device, check, mistakes);
+  for (const std::string& text : options.devices) {
+    CheckDeviceName("--devices", text, check, mistakes);
+  }
   const auto count = static_cast<int>(options.devices.size());
   if (count == 0) return;
   if (options.device) {
@@ -100,8 +107,8 @@ void CheckDeviceNames(const LocalOptions& options, Mistakes& mistakes) {
   }
 }
 
-void CheckDevices(const LocalOptions& options, Mistakes& mistakes) {
-  CheckDeviceNames(options, mistakes);
+void CheckDevices(const LocalOptions& options, const DeviceCheck& check, Mistakes& mistakes) {
+  CheckDeviceNames(options, check, mistakes);
   if (const auto memory = device::ParseMemorySize(options.device_memory); !memory.ok()) {
     mistakes.push_back(StrCat("--device_memory: ", memory.status().message()));
   }
@@ -130,14 +137,14 @@ std::string DeviceOf(const LocalOptions& options, int trainer) {
                                  : options.devices[static_cast<size_t>(trainer)];
 }
 
-std::vector<std::string> OptionMistakes(const LocalOptions& options) {
+std::vector<std::string> OptionMistakes(const LocalOptions& options, const DeviceCheck& check) {
   Mistakes mistakes;
   if (options.config_files.empty()) {
     mistakes.emplace_back("--config=a.textproto,b.textproto is required: the files to overlay");
   }
   CheckCounts(options, mistakes);
   CheckPorts(options, mistakes);
-  CheckDevices(options, mistakes);
+  CheckDevices(options, check, mistakes);
   CheckOutDirectory(options, mistakes);
   if (!IsEmbedded(options)) CheckBinary(options, "weir-server", mistakes);
   CheckBinary(options, "weir-worker", mistakes);

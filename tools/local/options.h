@@ -6,10 +6,13 @@
 // Thread rule: values; any thread.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "common/base/status.h"
+#include "common/device/device_name.h"
 #include "common/proto/config.pb.h"
 
 namespace weir::tools {
@@ -48,8 +51,10 @@ inline bool IsEmbedded(const LocalOptions& options) { return options.server_coun
 std::string DeviceOf(const LocalOptions& options, int trainer);
 
 // Every rule that `options` breaks, each with the flag's name and what it should be. Looks at the
-// file system for the binaries and the output directory; does not read config files.
-std::vector<std::string> OptionMistakes(const LocalOptions& options);
+// file system for the binaries and the output directory; does not read config files. check: whether
+// a device can be had, as its trainers would say (gpu/open_device.h); empty: nobody looks.
+using DeviceCheck = std::function<Status(const device::DeviceName&)>;
+std::vector<std::string> OptionMistakes(const LocalOptions& options, const DeviceCheck& check = {});
 
 // Of a config that is sound for some run: what makes it none for this one.
 std::vector<std::string> RunMistakes(const LocalOptions& options, const v1::Config& config);

@@ -187,7 +187,13 @@ class DeviceRows : public RowParameters {
 std::unique_ptr<RowParameters> MakeDeviceRows(const ModelLayout& layout,
                                               const store::UpdateRule& rule,
                                               const kernels::Compute& compute) {
-  if (RowCount(layout) >= UINT32_MAX) return nullptr;
+  constexpr size_t kMost = UINT32_MAX - 1;
+  if (const size_t count = RowCount(layout); count > kMost) {
+    LOG(WARNING) << "the tables have " << count << " rows, and " << compute.device->name()
+                 << " has numbers for " << kMost
+                 << " at most: rows stay on the host, which makes those that are trained";
+    return nullptr;
+  }
   return std::make_unique<DeviceRows>(layout, rule, compute);
 }
 

@@ -29,32 +29,6 @@ TEST_F(CudaDeviceTest, IsOpenedByItsNumber) {
   EXPECT_FALSE((*device)->is_host());
 }
 
-TEST_F(CudaDeviceTest, SaysWhatThereIsOfAnother) {
-  emulator::faults().cards = 1;
-  EXPECT_THAT(CudaDevice::Open(7).status().message(),
-              HasSubstr("there is no cuda:7: this machine has 1 card, cuda:0"));
-  emulator::faults().cards = 3;
-  EXPECT_THAT(CudaDevice::Open(7).status().message(),
-              HasSubstr("this machine has 3 cards, cuda:0 to cuda:2"));
-  emulator::faults().cards = 0;
-  EXPECT_THAT(CudaDevice::Open(0).status().message(),
-              AllOf(HasSubstr("there is no card"), HasSubstr("CUDA_VISIBLE_DEVICES")));
-  emulator::faults().driver_version = 11080;
-  EXPECT_THAT(CudaDevice::Open(0).status().message(),
-              HasSubstr("too old: it knows CUDA 11.8, and this build needs 12.0"));
-  emulator::faults().driver_version = 0;
-  EXPECT_THAT(CudaDevice::Open(0).status().message(), HasSubstr("there is no NVIDIA driver"));
-}
-
-TEST_F(CudaDeviceTest, ACardWithoutWhatKernelsNeedIsNotOpened) {
-  emulator::faults().capability = 75;
-  EXPECT_THAT(CudaDevice::Open(0).status().message(),
-              HasSubstr("cuda:0 is too old: an emulated card has compute capability 7.5, and "
-                        "kernels need 8.0"));
-  emulator::faults().capability = 80;
-  EXPECT_TRUE(CudaDevice::Open(0).ok());
-}
-
 TEST_F(CudaDeviceTest, TheFlagsDeviceIsOpenedWithKernelsForIt) {
   const auto opened =
       OpenDevice({.is_cuda = true, .number = 0}, size_t{1} << 30, kernels::Precision::kF32, 4096);

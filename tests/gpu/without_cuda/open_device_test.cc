@@ -19,6 +19,8 @@ TEST(WithoutCuda, ACardIsRefusedWithWhatIsMissing) {
   EXPECT_THAT(opened.status().message(),
               testing::AllOf(testing::HasSubstr("cuda:2: this build has no CUDA"),
                              testing::HasSubstr("preset `cuda`")));
+  EXPECT_EQ(CheckDevice({.is_cuda = true, .number = 2}).ToString(), opened.status().ToString());
+  EXPECT_TRUE(CheckDevice({}).ok());
 }
 
 }  // namespace
