@@ -2,11 +2,33 @@
 
 #include <utility>
 
+#include "common/cluster/saved_parts.h"
+
 namespace weir::server {
+namespace {
+
+class LoggedParts final : public cluster::SavedParts {
+ public:
+  explicit LoggedParts(ServerLog* log) : log_(*log) {}
+  void Put(std::string name, Bytes state) override { log_.AddPart(name, std::move(state)); }
+  void Remove(std::string name) override { log_.AddPart(name, {}); }
+
+ private:
+  ServerLog& log_;
+};
+
+}  // namespace
+
+void ControlDesk::Save() {
+  if (!log_.has_begun()) return;
+  LoggedParts parts(&log_);
+  coordinator_.SaveChanges(&parts);
+}
 
 void ControlDesk::Take(const transport::PeerId& peer, const v1::Header& header,
                        const transport::Message& message, int64_t now_ms) {
   auto reply = ReplyTo(peer, header, message, now_ms);
+  Save();
   if (!reply) return;
   if (reply->shard_reply().state() == v1::ShardReply::RUNNING) mail_.Welcome(peer);
   log_.Await(log_.last_number(),
@@ -36,7 +58,9 @@ std::optional<v1::Header> ControlDesk::ReplyTo(const transport::PeerId& peer,
 }
 
 void ControlDesk::SendHeld(int64_t now_ms) {
-  for (Coordinator::HeldReply& held : coordinator_.TakeHeldReplies(now_ms)) {
+  std::vector<Coordinator::HeldReply> replies = coordinator_.TakeHeldReplies(now_ms);
+  if (!replies.empty()) Save();
+  for (Coordinator::HeldReply& held : replies) {
     log_.Await(log_.last_number(), [this, held = std::move(held)] {
       if (!mail_.Send(held.peer, held.header)) coordinator_.OnLostReply(held.seat);
     });

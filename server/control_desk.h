@@ -25,6 +25,8 @@ class ControlDesk {
             const transport::Message& message, int64_t now_ms);
   // To those who wait for something to do, and those who have said their last words.
   void SendHeld(int64_t now_ms);
+  // What the coordinator has become otherwise, as by a tick, goes into the log.
+  void Save();
 
  private:
   std::optional<v1::Header> ReplyTo(const transport::PeerId& peer, const v1::Header& header,

@@ -23,6 +23,8 @@ struct DispatchedWorker {
   StageId stage;
   BegunPushes begun;
   DurableSequence durable;
+  v1::Push last_push;      // that was taken
+  uint64_t last_step = 0;  // of its stage, that it was
   int tasks_in_flight = 0;
   int pulls_in_flight = 0;
   // Of the last push that was refused when its frames were applied: why, and whose it was.

@@ -119,7 +119,8 @@ void Dispatcher::AddPush(Worker& worker, const v1::Push& push, Contribution cont
   taken.set_trainer(worker.seat.trainer);
   taken.set_stage(worker.seat.stage);
   taken.set_incarnation(worker.session.incarnation());
-  *taken.mutable_push() = push;
+  *taken.mutable_push() = worker.last_push = push;
+  worker.last_step = step;
   if (listeners_.offset) listeners_.offset(worker.seat, push, step);
 }
 

@@ -43,12 +43,13 @@ class Dispatcher {
 
   void Restore(Recovered recovered);  // what an earlier life of the server knew of workers
   ServerLog& log() { return log_; }   // where what is taken goes, and answers wait for it
+  void LogState();                    // all that Restore wants, behind a snapshot
 
   // How far the shard is that is being made: whoever says hello is told to come again.
   void SetLoading(const v1::Loading& loading) { loading_ = loading; }
   void Open(Shard* shard);
   void EndTraining() { is_saved_ = true; }  // the model is being saved: pushes come too late
-  // The run is one in rounds: pushes say which they are of.
+  // Pushes say which round they are of.
   void BeginRounds(int64_t notice_interval_ms) { rounds_.Begin(notice_interval_ms); }
 
   // run: that this server serves; 0: it has not been told yet.
@@ -64,7 +65,6 @@ class Dispatcher {
                  transport::Message message);
   // Of a run in rounds: who is gone from which; again changes nothing.
   void OnDepartures(const std::vector<v1::Departure>& departures);
-
   // Sends what the strands have finished and the log has.
   void Flush(const Outbox::Contents& finished);
   // Now and then: tells who waits.

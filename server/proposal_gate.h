@@ -56,6 +56,10 @@ class ProposalGate {
   // Null where nothing was proposed for the round.
   const Closed* Find(uint64_t round) const;
   std::shared_ptr<const AgreedElements> UnionOf(uint64_t round) const;
+  template <typename Visit>
+  void ForEachClosed(const Visit& visit) const {
+    for (const auto& [round, closed] : closed_) visit(round, closed);
+  }
   // In another life of the server.
   void Restore(uint64_t round, Closed closed);
   void GoOnAfter(uint64_t round) { gate_.GoOnAfter(round); }

@@ -42,15 +42,16 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
       shard_index_(shard_index),
       options_(std::move(options)),
       identity_(session::MakeRunIdentity(config, server_count, options_.warm_start)),
-      life_(options_.data_folder, options_.environment),
+      life_(
+          options_.data_folder, options_.environment, [this] { transport_->Wake(); },
+          options_.snapshots),
       transport_(std::move(transport)),
       mail_(transport_.get()),
       clock_(options_.environment.clock),
       outbox_([this] { transport_->Wake(); }) {
   if (shard_index == 0) {
-    coordinator_ =
-        std::make_unique<Coordinator>(config_, identity_, server_count, life_.run(),
-                                      options_.addresses, options_.environment.executor);
+    coordinator_ = std::make_unique<Coordinator>(config_, identity_, server_count, life_.run(),
+                                                 options_.addresses, options_.environment.executor);
     coordinator_->BeginAfter(options_.rule_starts);
     run_ = coordinator_->run();
   }
@@ -76,7 +77,7 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
   }
 }
 
-Server::~Server() = default;
+Server::~Server() { life_.EndSnapshots(); }
 
 Status Server::Run() {
   try {
@@ -100,7 +101,9 @@ std::optional<Status> Server::Step(int64_t timeout_ms) {
   next_tick_ms_ = now_ms + kTickMs;
   if (coordinator_ && stopping_) coordinator_->Fail("server 0 was stopped");
   if (coordinator_) coordinator_->Tick(now_ms);
+  if (control_) control_->Save();
   LookAtSaving();
+  LookAtLog();
   if (control_) control_->SendHeld(now_ms);
   dispatcher_->OnDepartures(coordinator_ ? coordinator_->departures() : departures_.Get());
   dispatcher_->Tick(now_ms);
@@ -134,6 +137,7 @@ bool Server::ReceiveOne(int64_t timeout_ms) {
   if (has_come) Receive(*std::move(incoming), clock_.Look());
   if (shard_) WorkOrHandOver(has_come);
   if (control_) control_->SendHeld(clock_.Look());
+  life_.StepSnapshot();
   dispatcher_->Flush(outbox_.TakeAll());
   return has_come;
 }

@@ -42,18 +42,16 @@ class Server {
   std::optional<Status> Step(int64_t timeout_ms);
 
   void Stop();  // any thread, or a signal handler
-  // Any thread. Which run this is; shard 0 knows by itself (ShardReporter tells the others).
+  // Any thread; of a ShardReporter. Which run this is, and that it is over.
   void Serve(uint64_t run);
-  // Any thread. The run is over, for reasons that Run cannot see (ShardReporter).
   void End(Status status);
-
   // Before Run. Hears, on any thread, why the process is about to end for want of memory.
   void SetLastWords(std::function<void(const Status& why)> say) { last_words_ = std::move(say); }
   // Returns the address with the port that was bound; before Run.
   Result<std::string> Bind(const std::string& address) { return transport_->Bind(address); }
 
   Status ClearLog();  // after Run, where that has ended well: it is of no use any more
-  // Where servers save the model. Of shard 0, before Bind: what cannot be written is said first.
+  // Of shard 0, before Bind: where the model cannot be saved is said first.
   Status PrepareSaving();
   bool EndSaving();  // after Run: whether nothing writes any more; else it is to end at once
   Saving* saving() { return saving_.get(); }  // null where servers do not save
@@ -68,18 +66,20 @@ class Server {
 
  private:
   void StartLoading();
+  std::unique_ptr<Shard> NewShard(bool awaits_load, LoadProgress* progress);
   Loader::Made MakeShard(LoadProgress* progress);  // in the background
-  void Recover();
+  ServerLife::Self Self() const { return {identity_, shard_index_, run_}; }
+  Status Recover(int64_t now_ms);
   void LogRun();
+  void LookAtLog();
   void LookAtLoader(int64_t now_ms);
   void TakeShard(Loader::Made made, int64_t now_ms);
   void MakeSaving(uint32_t server_count);
   void LookAtSaving();
   void LookAtModel();
   void ReceiveQueued();
-  // Handles a message, if one comes, and sends what strands have finished. Whether one came.
-  bool ReceiveOne(int64_t timeout_ms);
-  void WorkOrHandOver(bool has_come);  // what strands have to do; others may have come behind it
+  bool ReceiveOne(int64_t timeout_ms);  // and sends what strands have finished; whether one came
+  void WorkOrHandOver(bool has_come);   // of what strands have to do
   void Receive(transport::IncomingMessage incoming, int64_t now_ms);
   void ReceiveControl(const transport::PeerId& peer, const v1::Header& header,
                       const transport::Message& message, int64_t now_ms);

@@ -17,31 +17,52 @@ void Server::StartLoading() {
   tells_loading_ = !is_prompt;
 }
 
-Loader::Made Server::MakeShard(LoadProgress* progress) {
-  progress->Expect(options_.load_bytes);
+std::unique_ptr<Shard> Server::NewShard(bool awaits_load, LoadProgress* progress) {
   auto shard = std::make_unique<Shard>(config_, layout_, shard_index_, &outbox_,
                                        ShardOptions{.progress = progress,
-                                                    .awaits_load = options_.load != nullptr,
+                                                    .awaits_load = awaits_load,
                                                     .executor = options_.environment.executor});
   shard->SetLastWords(last_words_);
-  if (progress->is_cancelled()) return Interrupted("stopped");
+  return shard;
+}
+
+Loader::Made Server::MakeShard(LoadProgress* progress) {
   // What it needs, a file perhaps, goes with it.
-  if (const auto load = std::exchange(options_.load, nullptr)) {
-    WEIR_RETURN_IF_ERROR(load(shard.get(), progress));
+  const auto load = std::exchange(options_.load, nullptr);
+  WEIR_ASSIGN_OR_RETURN(std::unique_ptr<Shard> shard,
+                        life_.Restore([&] { return NewShard(true, progress); }, progress));
+  if (shard == nullptr) {
+    progress->Expect(options_.load_bytes);
+    shard = NewShard(load != nullptr, progress);
+    if (progress->is_cancelled()) return Interrupted("stopped");
+    if (load) WEIR_RETURN_IF_ERROR(load(shard.get(), progress));
   }
-  WEIR_RETURN_IF_ERROR(life_.Recover(
-      config_.cluster(), {identity_, shard_index_, run_}, [this] { transport_->Wake(); },
-      shard.get(), progress));
+  WEIR_RETURN_IF_ERROR(life_.Recover(config_.cluster(), Self(), shard.get(), progress));
   return shard;
 }
 
 // What the life before knew, and the log from here on.
-void Server::Recover() {
-  if (auto recovered = life_.TakeRecovered()) {
-    if (recovered->run != 0) run_ = logged_run_ = recovered->run;
-    dispatcher_->Restore(*std::move(recovered));
+Status Server::Recover(int64_t now_ms) {
+  auto recovered = life_.TakeRecovered();
+  if (!recovered) return OkStatus();
+  if (recovered->run != 0) run_ = logged_run_ = recovered->run;
+  if (coordinator_ && !recovered->parts.empty()) {
+    WEIR_RETURN_IF_ERROR(coordinator_->Load(recovered->parts, now_ms));
+    for (const auto& [seat, worker] : recovered->workers) {
+      coordinator_->OnOffset(seat, worker.last_push, worker.last_step);
+    }
   }
-  life_.BeginLog(&dispatcher_->log());
+  life_.BeginLog(&dispatcher_->log(), std::move(recovered->parts));
+  dispatcher_->Restore(*std::move(recovered));
+  return OkStatus();
+}
+
+void Server::LookAtLog() {
+  ServerLog& log = dispatcher_->log();
+  const bool is_saving = saving_ && saving_->has_begun();
+  if (is_saving || !life_.IsSnapshotDue(log)) return;
+  life_.BeginSnapshot(Self(), shard_.get(), &log);
+  dispatcher_->LogState();
 }
 
 Status Server::ClearLog() {
@@ -64,8 +85,8 @@ void Server::TakeShard(Loader::Made made, int64_t now_ms) {
     tells_loading_ = false;
     loader_.reset();
   }
-  if (!made.ok()) {
-    load_failure_ = made.status();
+  load_failure_ = made.ok() ? Recover(now_ms) : made.status();
+  if (!load_failure_.ok()) {
     if (coordinator_) coordinator_->FailToLoad(load_failure_.message(), now_ms);
     return;
   }
@@ -73,7 +94,6 @@ void Server::TakeShard(Loader::Made made, int64_t now_ms) {
   is_loaded_ = true;
   LOG(INFO) << "has its parameters";
   dispatcher_->Open(shard_.get());
-  Recover();
   if (coordinator_) coordinator_->OnLoaded(0);
 }
 

@@ -1,21 +1,8 @@
 #include "common/log/reader.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "common/base/strings.h"
 
 namespace weir::log {
-namespace {
-
-constexpr uint64_t kBlockBytes = uint64_t{4} << 20;
-
-}  // namespace
-
-LogReader::LogReader(FileSystem& files, std::vector<Segment> segments)
-    : files_(&files),
-      segments_(std::move(segments)),
-      next_number_(segments_.front().first_number) {}
 
 Result<LogReader> LogReader::Open(FileSystem& files, const std::string& folder,
                                   uint64_t first_number) {
@@ -29,25 +16,18 @@ Result<LogReader> LogReader::Open(FileSystem& files, const std::string& folder,
                               segments.front().first_number, ", behind the ", first_number,
                               " that is needed"));
   }
-  LogReader reader(files, std::move(segments));
+  WEIR_ASSIGN_OR_RETURN(RecordReader file, RecordReader::Open(files, segments.front().path));
+  LogReader reader(files, std::move(segments), std::move(file));
   for (const Segment& segment : reader.segments_) {
     WEIR_ASSIGN_OR_RETURN(const uint64_t size, files.Size(segment.path));
     reader.total_bytes_ += size;
   }
-  WEIR_RETURN_IF_ERROR(reader.BeginFile());
   return reader;
-}
-
-Status LogReader::BeginFile() {
-  offset_ = block_offset_ = 0;
-  block_.clear();
-  WEIR_ASSIGN_OR_RETURN(size_, files_->Size(segments_.front().path));
-  return OkStatus();
 }
 
 Result<std::optional<Record>> LogReader::Next() {
   while (!segments_.empty()) {
-    WEIR_ASSIGN_OR_RETURN(std::optional<Record> record, ReadHere());
+    WEIR_ASSIGN_OR_RETURN(std::optional<Record> record, file_.Next(next_number_));
     if (record) {
       ++next_number_;
       return record;
@@ -57,61 +37,35 @@ Result<std::optional<Record>> LogReader::Next() {
   return std::optional<Record>();
 }
 
-Result<ByteSpan> LogReader::Look(uint64_t byte_count) {
-  if (offset_ < block_offset_ || offset_ + byte_count > block_offset_ + block_.size()) {
-    WEIR_ASSIGN_OR_RETURN(
-        block_, files_->Read(segments_.front().path, offset_, std::max(byte_count, kBlockBytes)));
-    block_offset_ = offset_;
-  }
-  const ByteSpan there = ByteSpan(block_).subspan(offset_ - block_offset_);
-  return there.first(std::min<size_t>(there.size(), byte_count));
-}
-
-// Lengths are believed as far as the file goes.
-Result<std::optional<Record>> LogReader::ReadHere() {
-  WEIR_ASSIGN_OR_RETURN(const ByteSpan beginning, Look(kPrefixBytes));
-  const auto prefix = ParsePrefix(beginning);
-  if (!prefix || prefix->number != next_number_) return std::optional<Record>();
-  if (prefix->byte_count() > size_ - offset_) return std::optional<Record>();
-  WEIR_ASSIGN_OR_RETURN(const ByteSpan whole, Look(prefix->byte_count()));
-  std::optional<Record> record = ParseRecord(*prefix, whole);
-  if (record) offset_ += prefix->byte_count();
-  return record;
-}
-
 // The process that began the next file went on with what it could read of this one.
 Status LogReader::LeaveFile() {
   const bool is_last = segments_.size() == 1;
   if (!is_last && segments_[1].first_number != next_number_) {
-    return Damaged(StrCat("record ", next_number_, " is not there, and ", segments_[1].path,
-                          " goes on behind it"));
+    return file_.Damaged(StrCat("record ", next_number_, " is not there, and ", segments_[1].path,
+                                " goes on behind it"));
   }
   if (is_last) WEIR_RETURN_IF_ERROR(CheckTorn());
-  if (is_last) torn_bytes_ = size_ - offset_;
-  done_bytes_ += size_;
-  offset_ = 0;
+  if (is_last) torn_bytes_ = file_.size() - file_.offset();
+  done_bytes_ += file_.size();
   segments_.erase(segments_.begin());
-  return is_last ? OkStatus() : BeginFile();
+  if (is_last) return OkStatus();
+  WEIR_ASSIGN_OR_RETURN(file_, RecordReader::Open(*files_, segments_.front().path));
+  return OkStatus();
 }
 
 // Any whole record behind it that was written once this one was promised tells that it is damaged.
-Status LogReader::CheckTorn() {
-  const std::string& path = segments_.front().path;
-  WEIR_ASSIGN_OR_RETURN(const Bytes rest, files_->Read(path, offset_, size_ - offset_));
+Status LogReader::CheckTorn() const {
+  WEIR_ASSIGN_OR_RETURN(const Bytes rest, file_.Rest());
   for (size_t at = 0; at + kPrefixBytes <= rest.size(); ++at) {
     const ByteSpan here = ByteSpan(rest).subspan(at);
     const auto prefix = ParsePrefix(here);
     if (!prefix || prefix->durable < next_number_ || prefix->byte_count() > here.size()) continue;
     if (ParseRecord(*prefix, here.first(prefix->byte_count()))) {
-      return Damaged(StrCat("record ", next_number_, " is damaged; record ", prefix->number,
-                            " behind it is whole"));
+      return file_.Damaged(StrCat("record ", next_number_, " is damaged; record ", prefix->number,
+                                  " behind it is whole"));
     }
   }
   return OkStatus();
-}
-
-Status LogReader::Damaged(const std::string& what) const {
-  return InvalidData(StrCat(segments_.front().path, " at byte ", offset_, ": ", what));
 }
 
 }  // namespace weir::log

@@ -9,11 +9,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/file_system.h"
 #include "common/base/status.h"
-#include "common/log/record.h"
+#include "common/log/record_reader.h"
 #include "common/log/segments.h"
 
 namespace weir::log {
@@ -34,27 +35,25 @@ class LogReader {
   uint64_t torn_bytes() const { return torn_bytes_; }
   // Of all files, and what of them was read.
   uint64_t total_bytes() const { return total_bytes_; }
-  uint64_t read_bytes() const { return done_bytes_ + offset_; }
+  uint64_t read_bytes() const {
+    return segments_.empty() ? done_bytes_ : done_bytes_ + file_.offset();
+  }
 
  private:
-  LogReader(FileSystem& files, std::vector<Segment> segments);
-  Status BeginFile();
+  LogReader(FileSystem& files, std::vector<Segment> segments, RecordReader file)
+      : files_(&files),
+        segments_(std::move(segments)),
+        file_(std::move(file)),
+        next_number_(segments_.front().first_number) {}
 
-  // So many bytes of the current file from the offset on, fewer at its end.
-  Result<ByteSpan> Look(uint64_t byte_count);
-  Result<std::optional<Record>> ReadHere();
   // The current file holds no more whole records: whether the log may go on without what is left.
   Status LeaveFile();
-  Status CheckTorn();
-  Status Damaged(const std::string& what) const;
+  Status CheckTorn() const;
 
   FileSystem* files_;
   std::vector<Segment> segments_;  // the current one first
+  RecordReader file_;
   uint64_t next_number_;
-  uint64_t size_ = 0;    // of the current file
-  uint64_t offset_ = 0;  // in it
-  Bytes block_;          // of it, from block_offset_ on
-  uint64_t block_offset_ = 0;
   uint64_t torn_bytes_ = 0, total_bytes_ = 0, done_bytes_ = 0;
 };
 

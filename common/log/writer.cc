@@ -48,7 +48,10 @@ void LogWriter::Cut(v1::LogStart start) {
 
 uint64_t LogWriter::Put(Queued record) {
   record.number = next_number_++;
-  queued_bytes_ += SizeOf(record.body);
+  const uint64_t body_bytes = SizeOf(record.body);
+  queued_bytes_ += body_bytes;
+  if (record.begins_file) file_bytes_ = 0;
+  file_bytes_ += kPrefixBytes + record.header.ByteSizeLong() + body_bytes;
   std::lock_guard lock(mutex_);
   queue_.push_back(std::move(record));
   changed_.notify_all();

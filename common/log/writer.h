@@ -54,6 +54,8 @@ class LogWriter {
   uint64_t durable() const { return durable_; }
   // Of records that are not written.
   uint64_t queued_bytes() const { return queued_bytes_; }
+  // That came since the current file was begun.
+  uint64_t file_bytes() const { return file_bytes_; }
   // Why nothing more is written.
   Status failure() const;
 
@@ -81,7 +83,7 @@ class LogWriter {
   void Fail(Status status);
 
   const WriterOptions options_;
-  uint64_t next_number_;
+  uint64_t next_number_, file_bytes_ = 0;
   std::atomic<uint64_t> written_;
   std::atomic<uint64_t> durable_;  // 0 until what others have written is synced too
   std::atomic<uint64_t> queued_bytes_{0};

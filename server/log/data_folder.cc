@@ -57,6 +57,7 @@ Result<std::shared_ptr<DataFolder>> DataFolder::Open(FileSystem& files, const st
   folder->claim_ = *std::move(claim);
   WEIR_RETURN_IF_ERROR(folder->FindFormer());
   WEIR_RETURN_IF_ERROR(folder->CheckFormer(identity, shard));
+  WEIR_RETURN_IF_ERROR(folder->RemovePartial());
   return folder;
 }
 
@@ -99,11 +100,25 @@ v1::LogStart DataFolder::StartOf(const v1::RunIdentity& identity, uint32_t shard
 }
 
 Status DataFolder::Clear() {
+  WEIR_ASSIGN_OR_RETURN(const auto snapshots, log::FindSnapshots(files_, path_));
+  for (const log::Snapshot& snapshot : snapshots) {
+    WEIR_RETURN_IF_ERROR(files_.Remove(snapshot.path));
+  }
   WEIR_ASSIGN_OR_RETURN(const auto segments, log::FindSegments(files_, path_));
   for (const log::Segment& segment : segments) {
     WEIR_RETURN_IF_ERROR(files_.Remove(segment.path));
   }
+  WEIR_RETURN_IF_ERROR(RemovePartial());
   return files_.SyncFolder(path_);
+}
+
+// Nobody else writes here, so nobody is at it.
+Status DataFolder::RemovePartial() {
+  WEIR_ASSIGN_OR_RETURN(const auto names, files_.List(path_));
+  for (const std::string& name : names) {
+    if (log::IsPartial(name)) WEIR_RETURN_IF_ERROR(files_.Remove(StrCat(path_, "/", name)));
+  }
+  return OkStatus();
 }
 
 }  // namespace weir::server

@@ -44,6 +44,7 @@ class DataFolder {
  private:
   DataFolder(FileSystem& files, std::string path) : files_(files), path_(std::move(path)) {}
   Status FindFormer();
+  Status RemovePartial();
   Status CheckFormer(const v1::RunIdentity& identity, uint32_t shard) const;
 
   FileSystem& files_;

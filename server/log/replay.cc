@@ -63,11 +63,12 @@ class Replayer {
         return TakeStep(record.header.step(), record.body);
       case v1::LogRecord::kAgreement:
         return TakeAgreement(record.header.agreement(), record.body);
-      case v1::LogRecord::kFailure: {
-        const v1::LogFailure& failure = record.header.failure();
-        out_.workers[{failure.trainer(), failure.stage()}].failure = failure.reason();
+      case v1::LogRecord::kFailure:
+        TakeFailure(record.header.failure());
         return OkStatus();
-      }
+      case v1::LogRecord::kWorker:
+        TakeWorker(record.header.worker());
+        return OkStatus();
       case v1::LogRecord::kPart:
         TakePart(record.header.part());
         return OkStatus();
@@ -87,11 +88,28 @@ class Replayer {
     out_.workers[{hello.trainer(), hello.stage()}] = std::move(worker);
   }
 
+  void TakeFailure(const v1::LogFailure& failure) {
+    out_.workers[{failure.trainer(), failure.stage()}].failure = failure.reason();
+  }
+
+  void TakeWorker(const v1::LogWorker& worker) {
+    out_.in_stages = worker.stage_count() > 1;
+    out_.workers[{worker.trainer(), worker.stage()}] = {worker.incarnation(), worker.last_push(),
+                                                        worker.last_step(), worker.failure()};
+    FinishRound(worker.last_push().round());
+  }
+
+  void FinishRound(uint64_t round) {
+    out_.last_round = std::max(out_.last_round, round);
+    out_.agreements.erase(out_.agreements.begin(), out_.agreements.upper_bound(out_.last_round));
+  }
+
   void TakePart(const v1::LogPart& part) {
     if (part.state().empty()) {
       out_.parts.erase(part.name());
     } else {
-      out_.parts[part.name()] = part.state();
+      const ByteSpan state = AsBytes(part.state());
+      out_.parts.insert_or_assign(part.name(), Bytes(state.begin(), state.end()));
     }
   }
 
@@ -118,8 +136,7 @@ class Replayer {
     if (const auto agreed = out_.agreements.find(round); agreed != out_.agreements.end()) {
       pending->agreed = agreed->second.elements;
     }
-    out_.last_round = std::max(out_.last_round, round);
-    out_.agreements.erase(out_.agreements.begin(), out_.agreements.upper_bound(out_.last_round));
+    FinishRound(round);
     shard_->Post(std::move(pending));
     if (++posted_ % kStepsAtOnce == 0) shard_->WaitIdle();
     return OkStatus();

@@ -14,6 +14,7 @@
 
 #include "common/base/status.h"
 #include "common/cluster/membership.h"
+#include "common/cluster/saved_parts.h"
 #include "common/log/reader.h"
 #include "common/proto/log.pb.h"
 #include "server/shard/load_progress.h"
@@ -43,7 +44,7 @@ struct Recovered {
   std::map<cluster::Seat, RecoveredWorker> workers;
   uint64_t last_round = 0;                            // whose pushes are a step
   std::map<uint64_t, RecoveredAgreement> agreements;  // of rounds behind it
-  std::map<std::string, std::string> parts;           // of the coordinator
+  cluster::PartMap parts;                             // of the coordinator
 };
 
 // progress: hears of each byte; Interrupted where it is cancelled. InvalidData where the log is

@@ -1,5 +1,7 @@
 #include "server/log/server_life.h"
 
+#include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "common/base/check.h"
@@ -17,43 +19,71 @@ uint64_t FormerOr(uint64_t (v1::LogStart::*field)() const, const DataFolder* fol
 
 }  // namespace
 
-ServerLife::ServerLife(std::shared_ptr<DataFolder> folder, const Environment& environment)
+ServerLife::ServerLife(std::shared_ptr<DataFolder> folder, const Environment& environment,
+                       std::function<void()> wake, const SnapshotRule& rule)
     : folder_(std::move(folder)),
       environment_(environment),
+      wake_(std::move(wake)),
+      rule_(rule),
       nonce_(FormerOr(&v1::LogStart::nonce, folder_.get(), environment)),
       epoch_(environment.nonce()),
       run_(FormerOr(&v1::LogStart::run, folder_.get(), environment)) {}
 
-// What was only begun when the life before ended is left out.
-Status ServerLife::Recover(const v1::ClusterConfig& config, const Self& self,
-                           std::function<void()> on_progress, Shard* shard,
+Result<std::unique_ptr<Shard>> ServerLife::Restore(const MakeShard& make, LoadProgress* progress) {
+  std::unique_ptr<Shard> shard;
+  if (!folder_) return shard;
+  WEIR_ASSIGN_OR_RETURN(const auto snapshots,
+                        log::FindSnapshots(folder_->files(), folder_->path()));
+  for (const log::Snapshot& snapshot : std::views::reverse(snapshots)) {
+    shard = make();
+    const Status status = ReadSnapshot(folder_->files(), snapshot, shard.get(), progress);
+    if (status.ok()) {
+      first_number_ = snapshot.last_number + 1;
+      return shard;
+    }
+    if (status.code() != StatusCode::kInvalidData) return status;
+    LOG(WARNING) << status.message() << "; the snapshot before it is used, if there is one";
+    shard.reset();
+  }
+  return shard;
+}
+
+Status ServerLife::Recover(const v1::ClusterConfig& config, const Self& self, Shard* shard,
                            LoadProgress* progress) {
   if (!folder_) return OkStatus();
   recovered_.emplace();
-  if (folder_->former()) {
-    WEIR_ASSIGN_OR_RETURN(log::LogReader reader,
-                          log::LogReader::Open(folder_->files(), folder_->path()));
-    WEIR_ASSIGN_OR_RETURN(recovered_, Replay(std::move(reader), shard, progress));
-    LOG(INFO) << "goes on behind record " << recovered_->next_number - 1 << " of its log, with "
-              << shard->version() << " steps"
-              << (recovered_->torn_bytes > 0 ? "; what was begun behind it was never promised"
-                                             : "");
-  }
-  return Begin(config, self, std::move(on_progress));
+  if (folder_->former()) WEIR_RETURN_IF_ERROR(Replay(shard, progress));
+  return Begin(config, self);
 }
 
-Status ServerLife::Begin(const v1::ClusterConfig& config, const Self& self,
-                         std::function<void()> on_progress) {
+// What was only begun when the life before ended is left out.
+Status ServerLife::Replay(Shard* shard, LoadProgress* progress) {
+  WEIR_ASSIGN_OR_RETURN(log::LogReader reader,
+                        log::LogReader::Open(folder_->files(), folder_->path(), first_number_));
+  WEIR_ASSIGN_OR_RETURN(recovered_, server::Replay(std::move(reader), shard, progress));
+  LOG(INFO) << "goes on behind record " << recovered_->next_number - 1 << " of its log, "
+            << recovered_->next_number - first_number_ << " of them behind a snapshot, with "
+            << shard->version() << " steps"
+            << (recovered_->torn_bytes > 0 ? "; what was begun behind it was never promised" : "");
+  return OkStatus();
+}
+
+v1::LogStart ServerLife::StartOf(const Self& self) const {
+  return folder_->StartOf(self.identity, self.shard, self.run, nonce_, epoch_);
+}
+
+Status ServerLife::Begin(const v1::ClusterConfig& config, const Self& self) {
   syncs_ = config.durability() == v1::MACHINE;
-  const uint64_t run = recovered_->run != 0 ? recovered_->run : self.run;
+  Self known = self;
+  if (recovered_->run != 0) known.run = recovered_->run;
   writer_ = std::make_unique<log::LogWriter>(
       log::WriterOptions{.files = folder_->files(),
                          .clock = environment_.clock,
                          .folder = folder_->path(),
                          .syncs = syncs_,
                          .commit_interval_ms = config.commit_interval_ms(),
-                         .on_progress = std::move(on_progress)},
-      recovered_->next_number, folder_->StartOf(self.identity, self.shard, run, nonce_, epoch_));
+                         .on_progress = wake_},
+      recovered_->next_number, StartOf(known));
   writer_->Step();  // whoever hears of this epoch finds it known in the next life
   return writer_->failure();
 }
@@ -62,10 +92,23 @@ std::optional<Recovered> ServerLife::TakeRecovered() {
   return std::exchange(recovered_, std::nullopt);
 }
 
-void ServerLife::BeginLog(ServerLog* log) {
+void ServerLife::BeginLog(ServerLog* log, cluster::PartMap parts) {
   if (!writer_) return;
   if (syncs_) writer_->Start();
-  log->Begin(std::move(writer_), syncs_);
+  log->Begin(std::move(writer_), syncs_, std::move(parts));
+  taker_ = std::make_unique<SnapshotTaker>(environment_, folder_->path(), wake_);
+}
+
+bool ServerLife::IsSnapshotDue(const ServerLog& log) const {
+  if (!taker_ || taker_->is_at_work()) return false;
+  const double share = rule_.least_share * static_cast<double>(taker_->byte_count());
+  return log.file_bytes() >= std::max(rule_.least_log_bytes, static_cast<uint64_t>(share));
+}
+
+void ServerLife::BeginSnapshot(const Self& self, Shard* shard, ServerLog* log) {
+  const uint64_t last_number = log->last_number();
+  log->Cut(StartOf(self));
+  taker_->Begin(shard, last_number, StartOf(self));
 }
 
 }  // namespace weir::server

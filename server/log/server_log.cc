@@ -17,8 +17,10 @@ uint64_t AppendBody(const Contribution& contribution, std::vector<transport::Par
 
 }  // namespace
 
-void ServerLog::Begin(std::unique_ptr<log::LogWriter> writer, bool is_started) {
+void ServerLog::Begin(std::unique_ptr<log::LogWriter> writer, bool is_started,
+                      cluster::PartMap parts) {
   writer_ = std::move(writer);
+  parts_ = std::move(parts);
   is_started_ = is_started;
   last_number_ = writer_->written();
 }
@@ -66,12 +68,34 @@ void ServerLog::AddStep(v1::LogStep step, const std::vector<Contribution>& contr
   Add(std::move(record), std::move(body));
 }
 
-void ServerLog::AddPart(std::string name, std::string state) {
+void ServerLog::AddPart(const std::string& name, Bytes state) {
+  if (!has_begun()) return;
+  WritePart(name, state);
+  if (state.empty()) {
+    parts_.erase(name);
+  } else {
+    parts_.insert_or_assign(name, std::move(state));
+  }
+}
+
+void ServerLog::WritePart(const std::string& name, const Bytes& state) {
+  v1::LogRecord record;
+  record.mutable_part()->set_name(name);
+  record.mutable_part()->set_state(state.data(), state.size());
+  Add(std::move(record));
+}
+
+void ServerLog::AddWorker(v1::LogWorker worker) {
   if (!has_begun()) return;
   v1::LogRecord record;
-  record.mutable_part()->set_name(std::move(name));
-  record.mutable_part()->set_state(std::move(state));
+  *record.mutable_worker() = std::move(worker);
   Add(std::move(record));
+}
+
+void ServerLog::Cut(v1::LogStart start) {
+  writer_->Cut(std::move(start));
+  ++last_number_;
+  for (const auto& [name, state] : parts_) WritePart(name, state);
 }
 
 void ServerLog::AddFailure(cluster::Seat seat, uint64_t incarnation, const std::string& reason) {

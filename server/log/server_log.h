@@ -15,6 +15,7 @@
 
 #include "common/base/status.h"
 #include "common/cluster/membership.h"
+#include "common/cluster/saved_parts.h"
 #include "common/log/writer.h"
 #include "common/proto/log.pb.h"
 #include "common/proto/protocol.pb.h"
@@ -27,7 +28,8 @@ class ServerLog {
   // Until it begins there is none: nothing is written, and nothing waits.
   ServerLog() = default;
   // writer: one that was started, or steps with this.
-  void Begin(std::unique_ptr<log::LogWriter> writer, bool is_started);
+  // parts: those that are there.
+  void Begin(std::unique_ptr<log::LogWriter> writer, bool is_started, cluster::PartMap parts);
   bool has_begun() const { return writer_ != nullptr; }
   // Whether more is durable than when this was asked last, of what was written before it was.
   bool TakePromise();
@@ -40,9 +42,16 @@ class ServerLog {
                     const v1::Agreement& agreement, std::vector<transport::Part> frames);
   // step: of the contributions, in their order, without body_bytes.
   void AddStep(v1::LogStep step, const std::vector<Contribution>& contributions);
-  void AddPart(std::string name, std::string state);
+  // state: empty where it is gone.
+  void AddPart(const std::string& name, Bytes state);
 
   void AddFailure(cluster::Seat seat, uint64_t incarnation, const std::string& reason);
+
+  void AddWorker(v1::LogWorker worker);
+
+  // What comes next goes into another file, which begins with all parts. start: of that file.
+  void Cut(v1::LogStart start);
+  uint64_t file_bytes() const { return writer_ == nullptr ? 0 : writer_->file_bytes(); }
 
   // Calls it once that record is written; now where it is.
   void Await(uint64_t number, std::function<void()> then);
@@ -55,10 +64,12 @@ class ServerLog {
   Status failure() const { return writer_ == nullptr ? OkStatus() : writer_->failure(); }
 
  private:
+  void WritePart(const std::string& name, const Bytes& state);
   void Add(v1::LogRecord record, std::vector<transport::Part> body = {});
 
   std::unique_ptr<log::LogWriter> writer_;
   bool is_started_ = false;
+  cluster::PartMap parts_;
   uint64_t last_number_ = 0, told_number_ = 0;
   std::multimap<uint64_t, std::function<void()>> waiting_;  // by the record that it waits for
 };

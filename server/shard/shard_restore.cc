@@ -45,7 +45,8 @@ class Shard::Restoring {
   Status CheckWhole() const {
     const auto missing = std::ranges::find(is_there_, false);
     if (missing != is_there_.end()) {
-      const PieceSpec& spec = shard_.dense_[missing - is_there_.begin()]->piece().spec();
+      const PieceSpec& spec =
+          shard_.dense_[static_cast<size_t>(missing - is_there_.begin())]->piece().spec();
       return InvalidData(StrCat("a cut of a server without the piece of tensor ", spec.tensor,
                                 " at ", spec.begin));
     }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -22,24 +23,34 @@ inline constexpr char kData[] = "/data";
 inline constexpr uint64_t kLoggedRun = 17;
 inline constexpr uint32_t kServers = 2, kShard = 1;
 
+inline v1::Header PushHeader(uint64_t sequence, uint32_t connection = 1) {
+  v1::Header header;
+  header.mutable_push()->set_sequence(sequence);
+  header.mutable_push()->set_connection(connection);
+  return header;
+}
+
 class LoggedServer : public testing::Test {
  protected:
-  LoggedServer() {
+  explicit LoggedServer(const SnapshotRule& snapshots = {}) : snapshots_(snapshots) {
     config_.mutable_cluster()->set_durability(v1::PROCESS);
     identity_ = session::MakeRunIdentity(config_, kServers, 0);
     Start();
   }
-
   void Start() {
     auto transport = network_.MakeServer();
     CHECK(transport->Bind(kLoggedAddress).ok());
     ServerOptions options{
         .environment = {.clock = clock_, .nonce = [this] { return ++names_; }, .files = files_},
-        .prompt_ms = 120'000};
+        .prompt_ms = 120'000,
+        .snapshots = snapshots_};
     options.data_folder = DataFolder::Open(files_, kData, identity_, kShard).value();
     server_ = std::make_unique<Server>(config_, kServers, kShard, std::move(transport),
                                        std::move(options));
-    while (!server_->is_loaded()) outcome_ = server_->Step(0);
+    while (!server_->is_loaded() && !outcome_) {
+      outcome_ = server_->Step(0);
+      clock_.Advance(10);
+    }
     client_ = network_.MakeClient();
     connection_ = client_->Open(kLoggedAddress).value();
   }
@@ -49,7 +60,6 @@ class LoggedServer : public testing::Test {
     client_.reset();
   }
 
-  // Until all is answered, or the server ends.
   std::vector<v1::Header> Exchange(const v1::Header& header, std::vector<Bytes> body = {}) {
     CHECK(client_->Send(connection_, MakeParts(header, std::move(body))).ok());
     std::vector<v1::Header> replies;
@@ -78,31 +88,20 @@ class LoggedServer : public testing::Test {
     header.mutable_hello()->set_version(version);
     return header;
   }
-  static v1::Header Push(uint64_t sequence, uint32_t connection = 1) {
-    v1::Header header;
-    header.mutable_push()->set_sequence(sequence);
-    header.mutable_push()->set_connection(connection);
-    return header;
-  }
   Bytes Gradient(float value) const {
-    for (const PieceSpec& piece : layout_.pieces()) {
-      if (piece.server == kShard) return GradientFrame(piece, 0, {1, 3}, {value, 2 * value});
-    }
-    return {};
+    const auto own = std::ranges::find(layout_.pieces(), kShard, &PieceSpec::server);
+    return GradientFrame(*own, 0, {1, 3}, {value, 2 * value});
   }
-  // On the worker's first connection.
   void PushSome(uint64_t count) {
     server_->Serve(kLoggedRun);
-    const auto greeted = Exchange(Hello(1));
-    ASSERT_EQ(greeted.size(), 2u);
-    epoch_ = greeted[0].hello_reply().server_epoch();
+    epoch_ = Exchange(Hello(1)).at(0).hello_reply().server_epoch();
     for (uint64_t i = 1; i <= count; ++i) {
-      const auto answers = Exchange(Push(i), {Gradient(static_cast<float>(i))});
-      ASSERT_EQ(answers.size(), 1u);
-      EXPECT_EQ(answers[0].answer().durable_sequence(), i);
+      const auto answers = Exchange(PushHeader(i), {Gradient(static_cast<float>(i))});
+      EXPECT_EQ(answers.at(0).answer().durable_sequence(), i);
     }
   }
 
+  const SnapshotRule snapshots_;
   v1::Config config_ = TinyConfig();
   const ModelLayout layout_{config_, kServers};
   v1::RunIdentity identity_;

@@ -27,11 +27,11 @@ TEST_F(LoggedServer, TakesNothingTwice) {
   Kill();
   Start();
   Exchange(Hello(2, epoch_, 2));
-  const auto again = Exchange(Push(3, 2), {Gradient(3)});
+  const auto again = Exchange(PushHeader(3, 2), {Gradient(3)});
   ASSERT_EQ(again.size(), 1u);
   EXPECT_TRUE(again[0].answer().is_catch_up());
   EXPECT_TRUE(changes_.empty());
-  const auto next = Exchange(Push(4, 2), {Gradient(4)});
+  const auto next = Exchange(PushHeader(4, 2), {Gradient(4)});
   ASSERT_EQ(next.size(), 1u);
   EXPECT_EQ(next[0].answer().version(), 4u);
 }
@@ -44,7 +44,7 @@ TEST_F(LoggedServer, KnowsAllOfItsLives) {
     const auto replies = Exchange(Hello(life, epoch_));
     ASSERT_EQ(replies.size(), 2u);
     EXPECT_TRUE(replies[0].hello_reply().goes_on()) << "an epoch of some lives ago";
-    ASSERT_EQ(Exchange(Push(life, life), {Gradient(1)}).size(), 1u);
+    ASSERT_EQ(Exchange(PushHeader(life, life), {Gradient(1)}).size(), 1u);
     EXPECT_EQ(server_->shard().version(), life);
   }
 }
@@ -73,7 +73,7 @@ TEST_F(LoggedServer, RefusesItsFormerProcesses) {
 TEST_F(LoggedServer, EndsWithAMessageWhereTheDiskIsFull) {
   PushSome(2);
   files_.FailFrom(1);
-  EXPECT_TRUE(Exchange(Push(3), {Gradient(3)}).empty()) << "no answer without its record";
+  EXPECT_TRUE(Exchange(PushHeader(3), {Gradient(3)}).empty()) << "no answer without its record";
   ASSERT_TRUE(outcome_.has_value());
   EXPECT_THAT(outcome_->message(), testing::HasSubstr("No space left on device"));
   Kill();

@@ -67,7 +67,8 @@ class MemoryFiles::MemoryClaim : public FolderClaim {
 };
 
 Status MemoryFiles::Change(const std::string& path) {
-  if (++changes_ < fails_from_) return OkStatus();
+  const bool fails = !fails_in_.empty() && path.find(fails_in_) != std::string::npos;
+  if (++changes_ < fails_from_ && !fails) return OkStatus();
   return Unavailable(StrCat("cannot write ", path, ": No space left on device"));
 }
 

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "common/base/file_system.h"
 #include "common/base/random.h"
@@ -41,6 +42,8 @@ class MemoryFiles : public FileSystem {
   // or, of an append, a part.
   void FailFrom(uint64_t change) { fails_from_ = changes_ + change; }
   void Heal() { fails_from_ = UINT64_MAX; }
+  // Nothing can be written whose path has this in it; empty: all can.
+  void FailFiles(std::string part) { fails_in_ = std::move(part); }
   uint64_t changes() const { return changes_; }
 
   // The bytes of a file, to damage.
@@ -62,6 +65,7 @@ class MemoryFiles : public FileSystem {
   mutable std::mutex mutex_;
   Names names_, synced_names_;
   std::set<std::string> folders_, claims_;
+  std::string fails_in_;
   uint64_t process_ = 1, changes_ = 0, fails_from_ = UINT64_MAX;
 };
 

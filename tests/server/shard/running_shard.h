@@ -25,7 +25,8 @@ struct Event {
 class Running {
  public:
   explicit Running(const v1::Config& config, bool awaits_load = false)
-      : layout_(config, 1), shard_(config, layout_, 0, &outbox_, nullptr, awaits_load) {}
+      : layout_(config, 1),
+        shard_(config, layout_, 0, &outbox_, ShardOptions{.awaits_load = awaits_load}) {}
 
   // Waits for nothing.
   void Take(const Event& event) {
