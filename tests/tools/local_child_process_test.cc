@@ -59,6 +59,28 @@ TEST_F(LocalChildProcess, WritesBothOutputsToANewLog) {
   EXPECT_EQ(ReadFile(Path("a.log")), "out\nerr\n");
 }
 
+TEST_F(LocalChildProcess, GoesOnWithItsLogWhenItIsStartedAgain) {
+  ChildProcess child = Start(Shell("a", "[ -e $0/life ] && exit 3; echo > $0/life; kill -KILL $$"));
+  AppendFile(Path("a.log"), "first\n");
+  EXPECT_EQ(WaitForExit(child).signal_number, SIGKILL);
+  ASSERT_TRUE(child.StartAgain().ok());
+  EXPECT_TRUE(child.running());
+  EXPECT_EQ(WaitForExit(child).exit_code, 3);
+  EXPECT_EQ(ReadFile(Path("a.log")), "first\n");
+}
+
+TEST_F(LocalChildProcess, SaysWhyItCannotBeStartedAgain) {
+  WriteFile(Path("program"), "#!/bin/sh\n");
+  std::filesystem::permissions(Path("program"), std::filesystem::perms::owner_all);
+  ChildCommand command = Shell("server-0", "");
+  command.arguments = {Path("program")};
+  ChildProcess child = Start(command);
+  EXPECT_TRUE(WaitForExit(child).ok());
+  std::filesystem::remove(Path("program"));
+  EXPECT_THAT(child.StartAgain().message(), HasSubstr("cannot start server-0"));
+  EXPECT_FALSE(child.running());
+}
+
 TEST_F(LocalChildProcess, ReadsNothing) {
   ChildProcess child = Start(Shell("a", "cat; echo end"));
   EXPECT_TRUE(WaitForExit(child).ok());

@@ -40,12 +40,15 @@ TEST_F(LocalOptionsTest, HaveAllMistakesToldAtOnce) {
   options.stage_count = 17;
   options.device = "gpu";
   options.base_port = 70000;
+  options.most_restarts = -1;
+  options.kill_after = "server-1:soon";
   options.binary_directory = "/absent";
   EXPECT_THAT(
       OptionMistakes(options),
       ElementsAre(HasSubstr("--config"), HasSubstr("--servers=-1"), HasSubstr("--trainers=0"),
                   HasSubstr("--threads=0"), HasSubstr("--stages=17"),
                   HasSubstr("--base_port=70000"), HasSubstr("--device: 'gpu' is no device"),
+                  HasSubstr("--restart=-1"), HasSubstr("--kill_after: \"server-1:soon\""),
                   HasSubstr("/absent/weir-server"), HasSubstr("/absent/weir-worker")));
 }
 
@@ -117,6 +120,35 @@ TEST_F(LocalOptionsTest, AskForMemoryOfCardsAlone) {
   }
 }
 
+TEST_F(LocalOptionsTest, KeepALogWhereTheConfigSaysSo) {
+  v1::Config config;
+  config.mutable_cluster()->set_durability(v1::NONE);
+  EXPECT_THAT(RunMistakes(options_, config), IsEmpty());
+  options_.data_directory = Path("data");
+  EXPECT_THAT(RunMistakes(options_, config), ElementsAre(HasSubstr("--data_dir: cluster.durab")));
+  config.mutable_cluster()->set_durability(v1::PROCESS);
+  EXPECT_THAT(RunMistakes(options_, config), IsEmpty());
+  EXPECT_THAT(OptionMistakes(options_), IsEmpty());
+  options_.data_directory.clear();
+  EXPECT_THAT(RunMistakes(options_, config),
+              ElementsAre(HasSubstr("cluster.durability is PROCESS: give --data_dir")));
+}
+
+TEST_F(LocalOptionsTest, KeepAndRestartNothingWithoutServers) {
+  options_.server_count = 0;
+  options_.trainer_count = 1;
+  options_.data_directory = Path("data");
+  options_.most_restarts = 1;
+  EXPECT_THAT(OptionMistakes(options_),
+              ElementsAre(HasSubstr("nothing to keep"), HasSubstr("begins anew")));
+}
+
+TEST_F(LocalOptionsTest, RefuseAFileForLogs) {
+  options_.data_directory = Path("weir-server");
+  EXPECT_THAT(OptionMistakes(options_),
+              ElementsAre(HasSubstr("--data_dir=" + Path("weir-server") + ": is not a directory")));
+}
+
 TEST(DefaultOut, NamesTheConfigs) {
   EXPECT_EQ(DefaultOut({"configs/runs/adult.textproto"}), "out/adult");
   EXPECT_EQ(DefaultOut({"a/b.textproto", "c.textproto"}), "out/b-c");
@@ -150,6 +182,14 @@ TEST_F(LocalOptionsTest, BecomeACommandForEachProcess) {
               ElementsAre(Path("weir-worker"), "--config=out/config.textproto",
                           "--servers=tcp://h:1,tcp://h:2", "--trainer=0", "--threads=3",
                           "--device=cpu", "--out=out/trainer-0"));
+}
+
+TEST_F(LocalOptionsTest, GiveEachServerAFolderOfItsOwnForItsLog) {
+  options_.data_directory = "data";
+  const auto commands = RunCommands(options_, {"tcp://h:1", "tcp://h:2"}, "");
+  EXPECT_THAT(commands[0].arguments, testing::Contains("--data_dir=data/server-0"));
+  EXPECT_THAT(commands[1].arguments, testing::Contains("--data_dir=data/server-1"));
+  EXPECT_THAT(commands[2].arguments, testing::Not(testing::Contains(HasSubstr("--data_dir"))));
 }
 
 TEST_F(LocalOptionsTest, BecomeOneWorkerWithoutServersWhenEmbedded) {

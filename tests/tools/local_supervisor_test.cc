@@ -34,7 +34,10 @@ class LocalSupervisor : public LocalTest {
   Status Run(const std::vector<ChildCommand>& commands) {
     Supervisor supervisor(
         options_, [this] { ++tick_count_; },
-        [this](const std::string& line) { notices_.push_back(line); });
+        [this](const std::string& line) {
+          notices_.push_back(line);
+          WriteFile(Path("noticed"), line);
+        });
     return supervisor.Run(commands);
   }
 
@@ -76,6 +79,57 @@ TEST_F(LocalSupervisor, NamesTheSignalOfACrash) {
   EXPECT_EQ(ending.message(),
             "server-0 was killed by signal 11 (Segmentation fault) and wrote nothing to its log " +
                 Path("server-0.log"));
+}
+
+TEST_F(LocalSupervisor, StartsAgainWhatASignalHasEnded) {
+  options_.restarts = {.most = 2, .servers_go_on = true};
+  const std::string dies_twice =
+      "echo life >> $0/lives; [ $(wc -l < $0/lives) = 3 ] || kill -KILL $$";
+  const Status ending =
+      Run({Shell("server-0", "while ! [ -e $0/done ]; do sleep 0.01; done", Role::kServer),
+           Shell("trainer-0", dies_twice + "; echo > $0/done")});
+  EXPECT_EQ(ExitCode(ending), 0) << ending.message();
+  EXPECT_EQ(ReadFile(Path("lives")), "life\nlife\nlife\n");
+  const std::string notice = "trainer-0 was killed by signal 9 (Killed); starting it again ";
+  EXPECT_THAT(notices_, testing::ElementsAre(notice + "(restart 1 of at most 2)",
+                                             notice + "(restart 2 of at most 2)"));
+}
+
+TEST_F(LocalSupervisor, BlamesWhoIsKilledOnceTooOften) {
+  options_.restarts = {.most = 1, .servers_go_on = true};
+  const Status ending =
+      Run({Shell("server-0", "kill -KILL $$", Role::kServer), Shell("trainer-0", kSleep)});
+  EXPECT_EQ(ExitCode(ending), 1);
+  EXPECT_THAT(ending.message(),
+              HasSubstr("server-0 was killed by signal 9 (Killed), after 1 restart"));
+  ExpectNobodyIsLeft();
+}
+
+TEST_F(LocalSupervisor, DoesNotStartAgainWhatItKills) {
+  options_.restarts = {.most = 3, .servers_go_on = true};
+  options_.grace_ms = 50;
+  const Status ending = Run({Shell("server-0", kIgnoreEverything, Role::kServer),
+                             Shell("trainer-0", std::string(kWaitUntilOtherIgnores) + "exit 1")});
+  EXPECT_EQ(ExitCode(ending), 1);
+  EXPECT_THAT(ending.message(), HasSubstr("trainer-0 exited with code 1"));
+  EXPECT_THAT(notices_, Not(Contains(HasSubstr("starting it again"))));
+  ExpectNobodyIsLeft();
+}
+
+TEST_F(LocalSupervisor, KillsWhomItIsToldTo) {
+  options_.kill_after = "trainer-0:20,trainer-1:30";
+  const Status ending = Run({Shell("server-0", kSleep, Role::kServer), Shell("trainer-0", kSleep)});
+  EXPECT_EQ(ExitCode(ending), 1);
+  EXPECT_THAT(ending.message(), HasSubstr("trainer-0 was killed by signal 9 (Killed)"));
+  EXPECT_THAT(notices_, Contains("--kill_after: trainer-0 is killed, 20 ms after the start"));
+  ExpectNobodyIsLeft();
+}
+
+TEST_F(LocalSupervisor, SaysThatWhomItIsToKillHasEndedBefore) {
+  options_.kill_after = "trainer-1:0";
+  const Status ending = Run({Shell("trainer-0", "while ! [ -e $0/noticed ]; do sleep 0.01; done")});
+  EXPECT_EQ(ExitCode(ending), 0) << ending.message();
+  EXPECT_THAT(notices_, Contains("--kill_after: trainer-1 has ended before"));
 }
 
 TEST_F(LocalSupervisor, PassesOnThatAConfigWasRefused) {

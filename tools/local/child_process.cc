@@ -19,6 +19,8 @@ namespace {
 class FileDescriptor {
  public:
   explicit FileDescriptor(int descriptor) : descriptor_(descriptor) {}
+  FileDescriptor(FileDescriptor&& other) noexcept
+      : descriptor_(std::exchange(other.descriptor_, -1)) {}
   ~FileDescriptor() { Close(); }
   FileDescriptor(const FileDescriptor&) = delete;
   FileDescriptor& operator=(const FileDescriptor&) = delete;
@@ -93,29 +95,24 @@ pid_t WaitFor(pid_t pid, int* wait_status) {
   return waited;
 }
 
-}  // namespace
-
-std::string ToString(const ChildExit& exit) {
-  if (exit.signal_number == 0) return StrCat("exited with code ", exit.exit_code);
-  return StrCat("was killed by signal ", exit.signal_number, " (", strsignal(exit.signal_number),
-                ")");
+// how: O_TRUNC or nothing.
+Result<FileDescriptor> OpenLog(const std::string& path, int how) {
+  FileDescriptor log(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | how, 0644));
+  if (log.valid()) return log;
+  return NotFound(StrCat("cannot write ", path, ": ", std::strerror(errno)));
 }
 
-Result<ChildProcess> ChildProcess::Start(ChildCommand command) {
-  CHECK(!command.arguments.empty());
+// Returns once the program runs.
+Result<pid_t> Launch(const ChildCommand& command, int log_descriptor) {
   const FileDescriptor input(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  const FileDescriptor log(
-      open(command.log_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
-  if (!log.valid()) {
-    return NotFound(StrCat("cannot write ", command.log_path, ": ", std::strerror(errno)));
-  }
   std::array<int, 2> ends = {-1, -1};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) {
     return ResourceExhausted(StrCat("cannot make a pipe: ", std::strerror(errno)));
   }
   const FileDescriptor read_end(ends[0]);
   FileDescriptor write_end(ends[1]);
-  const ChildSetup setup = {ArgumentPointers(command.arguments), getpid(), input.get(), log.get(),
+  std::vector<std::string> arguments = command.arguments;
+  const ChildSetup setup = {ArgumentPointers(arguments), getpid(), input.get(), log_descriptor,
                             write_end.get()};
   const pid_t pid = fork();
   if (pid < 0) {
@@ -128,7 +125,29 @@ Result<ChildProcess> ChildProcess::Start(ChildCommand command) {
     return NotFound(StrCat("cannot start ", command.name, ": cannot run ", command.arguments[0],
                            ": ", std::strerror(error)));
   }
+  return pid;
+}
+
+}  // namespace
+
+std::string ToString(const ChildExit& exit) {
+  if (exit.signal_number == 0) return StrCat("exited with code ", exit.exit_code);
+  return StrCat("was killed by signal ", exit.signal_number, " (", strsignal(exit.signal_number),
+                ")");
+}
+
+Result<ChildProcess> ChildProcess::Start(ChildCommand command) {
+  CHECK(!command.arguments.empty());
+  WEIR_ASSIGN_OR_RETURN(const FileDescriptor log, OpenLog(command.log_path, O_TRUNC));
+  WEIR_ASSIGN_OR_RETURN(const pid_t pid, Launch(command, log.get()));
   return ChildProcess(std::move(command), pid);
+}
+
+Status ChildProcess::StartAgain() {
+  CHECK(!running());
+  WEIR_ASSIGN_OR_RETURN(const FileDescriptor log, OpenLog(command_.log_path, 0));
+  WEIR_ASSIGN_OR_RETURN(pid_, Launch(command_, log.get()));
+  return OkStatus();
 }
 
 ChildProcess::ChildProcess(ChildProcess&& other) noexcept

@@ -26,7 +26,8 @@ struct ChildCommand {
   Role role = Role::kWorker;
   // arguments[0] is the program's path.
   std::vector<std::string> arguments;
-  // Gets standard output and standard error; written from its beginning.
+  // Gets standard output and standard error; written from its beginning, but by one that is started
+  // again.
   std::string log_path;
   // Whether the run has failed when this process has, however well others ended.
   bool must_end_well = false;
@@ -49,6 +50,9 @@ class ChildProcess {
  public:
   // Returns once the program runs; NotFound when it cannot be run, with the reason.
   static Result<ChildProcess> Start(ChildCommand command);
+
+  // The same command, once the process has ended; its log goes on. Does nothing on failure.
+  Status StartAgain();
 
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&&) = delete;

@@ -27,10 +27,12 @@ void AddWarmStart(const LocalOptions& options, ChildCommand* command) {
 }
 
 ChildCommand ServerCommand(const LocalOptions& options, const std::string& servers, int shard) {
-  ChildCommand command =
-      MakeCommand(options, Role::kServer, "weir-server", StrCat("server-", shard));
+  ChildCommand command = MakeCommand(options, Role::kServer, "weir-server", ServerName(shard));
   command.arguments.push_back(StrCat("--servers=", servers));
   command.arguments.push_back(StrCat("--shard=", shard));
+  if (!options.data_directory.empty()) {
+    command.arguments.push_back(StrCat("--data_dir=", ServerDataDirectory(options, shard)));
+  }
   AddWarmStart(options, &command);
   return command;
 }
@@ -38,9 +40,8 @@ ChildCommand ServerCommand(const LocalOptions& options, const std::string& serve
 // stage: of several; else 0.
 ChildCommand WorkerCommand(const LocalOptions& options, const std::string& servers,
                            const std::string& residuals_folder, int trainer, int stage) {
-  const std::string name = StrCat("trainer-", trainer);
-  ChildCommand command = MakeCommand(options, Role::kWorker, "weir-worker",
-                                     stage == 0 ? name : StrCat(name, "-stage-", stage));
+  ChildCommand command =
+      MakeCommand(options, Role::kWorker, "weir-worker", WorkerName(trainer, stage));
   if (!servers.empty()) command.arguments.push_back(StrCat("--servers=", servers));
   command.arguments.push_back(StrCat("--trainer=", trainer));
   command.arguments.push_back(StrCat("--threads=", options.thread_count));
@@ -73,6 +74,17 @@ std::string Plural(int count, const char* noun) {
 }
 
 }  // namespace
+
+std::string ServerName(int shard) { return StrCat("server-", shard); }
+
+std::string WorkerName(int trainer, int stage) {
+  const std::string name = StrCat("trainer-", trainer);
+  return stage == 0 ? name : StrCat(name, "-stage-", stage);
+}
+
+std::string ServerDataDirectory(const LocalOptions& options, int shard) {
+  return StrCat(options.data_directory, "/", ServerName(shard));
+}
 
 std::vector<ChildCommand> RunCommands(const LocalOptions& options,
                                       const std::vector<std::string>& addresses,

@@ -1,4 +1,4 @@
-// The command lines of a local run: which processes there are and what each is told.
+// The command lines of a local run: which processes there are, what each is called and is told.
 //
 // Thread rule: any thread.
 #pragma once
@@ -10,6 +10,14 @@
 #include "tools/local/options.h"
 
 namespace weir::tools {
+
+// "server-1".
+std::string ServerName(int shard);
+// "trainer-0", "trainer-0-stage-1".
+std::string WorkerName(int trainer, int stage);
+
+// Of a run whose servers keep logs.
+std::string ServerDataDirectory(const LocalOptions& options, int shard);
 
 // The servers in shard order, then the trainers. `addresses` has one entry for each server, empty
 // when embedded. residuals_folder: Residuals::folder().

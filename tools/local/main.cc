@@ -7,31 +7,20 @@
 // 130 interrupted.
 
 #include <gflags/gflags.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <iostream>
 #include <iterator>
 #include <string>
 #include <vector>
 
-#include "common/base/clock.h"
 #include "common/base/signal_watcher.h"
 #include "common/base/strings.h"
 #include "common/config/load_config.h"
 #include "common/program/program.h"
-#include "common/saved_model/writer.h"
 #include "gpu/open_device.h"
-#include "tools/local/commands.h"
-#include "tools/local/end_report.h"
+#include "tools/local/local_run.h"
 #include "tools/local/options.h"
-#include "tools/local/output_directory.h"
-#include "tools/local/ports.h"
-#include "tools/local/progress.h"
-#include "tools/local/residuals.h"
-#include "tools/local/supervisor.h"
 #include "worker/data/train_rows.h"
 
 DEFINE_string(config, "", "config files, overlaid in order: a.textproto,b.textproto");
@@ -50,6 +39,16 @@ DEFINE_string(out, "",
               "if not given");
 DEFINE_string(save, "", "folder to save the trained model in");
 DEFINE_string(warm_start, "", "folder of a saved model to go on from");
+DEFINE_string(
+    data_dir, "",
+    "folder for the logs of the servers (cluster.durability), one in it for each: started "
+    "again, they go on where they were");
+DEFINE_int32(restart, 0,
+             "start a process that a signal has ended again, so often at most; a server only with "
+             "--data_dir");
+DEFINE_string(kill_after, "",
+              "to try what happens: server-1:3000,trainer-0:5000 kills each so many milliseconds "
+              "after the start");
 DEFINE_string(binaries, "", "where weir-server and weir-worker are; default beside this program");
 DEFINE_int32(base_port, 0, "server i listens on base_port + i; 0 takes free ports");
 
@@ -80,6 +79,9 @@ LocalOptions OptionsFromFlags() {
   options.out_directory = FLAGS_out.empty() ? DefaultOut(options.config_files) : FLAGS_out;
   options.save_directory = FLAGS_save;
   options.warm_start_directory = FLAGS_warm_start;
+  options.data_directory = FLAGS_data_dir;
+  options.most_restarts = FLAGS_restart;
+  options.kill_after = FLAGS_kill_after;
   options.binary_directory = FLAGS_binaries.empty() ? OwnDirectory() : FLAGS_binaries;
   options.base_port = FLAGS_base_port;
   return options;
@@ -118,67 +120,6 @@ Status Check(const Arguments& arguments, const LocalOptions& options, v1::Config
   return mistakes.empty() ? OkStatus() : InvalidConfig(StrJoin(mistakes, "\n"));
 }
 
-// 0 when standard error is no terminal.
-int TerminalColumns() {
-  constexpr int kUsualColumns = 80;
-  winsize size = {};
-  if (isatty(STDERR_FILENO) == 0) return 0;
-  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
-  return known ? size.ws_col : kUsualColumns;
-}
-
-// 0 when only reading the data would tell.
-int64_t TotalSamples(const v1::DataConfig& data) {
-  return data.has_synthetic() ? data.synthetic().rows() * data.epochs() : 0;
-}
-
-Status Finish(const LocalOptions& options) {
-  const OutputDirectory out(options.out_directory);
-  WEIR_ASSIGN_OR_RETURN(const auto summary, out.Collect(options.trainer_count));
-  WEIR_ASSIGN_OR_RETURN(const std::string report, EndReport(summary));
-  std::cout << "done: " << CountText(options) << "\n"
-            << report << "  files   " << out.SummaryPath() << ", " << out.RunMetricsPath() << ", "
-            << out.LogDirectory() << "/\n";
-  return OkStatus();
-}
-
-Status RunProcesses(const LocalOptions& options, const v1::Config& config) {
-  const OutputDirectory out(options.out_directory);
-  WEIR_ASSIGN_OR_RETURN(auto claim, out.Prepare(options.trainer_count, config::ToText(config)));
-  WEIR_ASSIGN_OR_RETURN(const std::vector<HeldPort> ports,
-                        HoldLoopbackPorts(options.server_count, options.base_port));
-
-  Progress progress(out.MetricsPath(0), TotalSamples(config.data()),
-                    Display{std::cerr, TerminalColumns()}, Clock::Real());
-  Residuals residuals(options);
-  std::vector<std::string> notices = residuals.Losses(config);
-  if (!options.save_directory.empty()) {
-    const std::string left = saved_model::DescribeLeftAside(options.save_directory);
-    if (!left.empty()) notices.push_back(left);
-  }
-  SupervisorOptions supervising;  // a late trainer is stopped before it gives up by itself
-  supervising.late_timeout_ms =
-      std::min<int64_t>(supervising.late_timeout_ms, config.cluster().connect_timeout_ms() / 2);
-  Supervisor supervisor(
-      supervising, [&progress] { progress.Update(); },
-      [&progress](const std::string& line) { progress.Notice(line); });
-  progress.Notice(StrCat("starting ", CountText(options), "; logs in ", out.LogDirectory(), "/"));
-  for (const std::string& notice : notices) progress.Notice(notice);
-  const Status ending =
-      supervisor.Run(RunCommands(options, LoopbackAddresses(ports), residuals.folder()));
-  progress.Finish();
-  if (ending.ok()) claim.earlier.Forget();
-  std::string missing;
-  const Status moved = residuals.Move(&missing);
-  if (!missing.empty()) progress.Notice(missing);
-  if (!ending.ok() && residuals.HasModelCome()) {
-    progress.Notice(StrCat("the model in ", options.save_directory,
-                           " is this run's all the same: all of it was trained and saved"));
-  }
-  // Each is worth having without the others.
-  return Joined(ending.ok() ? Finish(options) : ending, moved);
-}
-
 }  // namespace
 }  // namespace weir::tools
 
@@ -195,6 +136,6 @@ int main(int argc, char** argv) {
              options = weir::tools::OptionsFromFlags();
              return weir::tools::Check(arguments, options, &config);
            },
-       .run = [&](const auto&) { return weir::tools::RunProcesses(options, config); }},
+       .run = [&](const auto&) { return weir::tools::RunLocally(options, config); }},
       argc, argv);
 }

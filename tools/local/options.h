@@ -36,6 +36,11 @@ struct LocalOptions {
   // Of the model: to save it in, and to go on from. Empty: neither.
   std::string save_directory;
   std::string warm_start_directory;
+  // Each server has a folder of its own in it for its log (commands.h); empty: none has.
+  std::string data_directory;
+  // A process that a signal has ended is started again, so often at most (failure_judge.h).
+  int most_restarts = 0;
+  std::string kill_after;  // which are killed on purpose, as KillPlan reads it
   // Where weir-server and weir-worker are.
   std::string binary_directory;
   // Server i listens on base_port + i; 0 takes free ports.
@@ -51,7 +56,7 @@ inline bool IsEmbedded(const LocalOptions& options) { return options.server_coun
 std::string DeviceOf(const LocalOptions& options, int trainer);
 
 // Every rule that `options` breaks, each with the flag's name and what it should be. Looks at the
-// file system for the binaries and the output directory; does not read config files. check: whether
+// file system for the binaries and the folders; does not read config files. check: whether
 // a device can be had, as its trainers would say (gpu/open_device.h); empty: nobody looks.
 using DeviceCheck = std::function<Status(const device::DeviceName&)>;
 std::vector<std::string> OptionMistakes(const LocalOptions& options, const DeviceCheck& check = {});

@@ -30,14 +30,14 @@ Status Remove(const fs::path& path) {
       StrCat("cannot remove ", path.string(), " of an earlier run: ", error.message()));
 }
 
+}  // namespace
+
 Status MakeDirectory(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
   if (!error) return OkStatus();
   return Unavailable(StrCat("cannot make the directory ", path, ": ", error.message()));
 }
-
-}  // namespace
 
 std::string OutputDirectory::LogPath(const std::string& process_name) const {
   return StrCat(LogDirectory(), "/", process_name, ".log");

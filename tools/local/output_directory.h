@@ -18,6 +18,9 @@
 
 namespace weir::tools {
 
+// With those above it. The error names the path.
+Status MakeDirectory(const std::string& path);
+
 class OutputDirectory {
  public:
   explicit OutputDirectory(std::string path) : path_(std::move(path)) {}

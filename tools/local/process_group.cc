@@ -18,6 +18,15 @@ Status ProcessGroup::Start(const std::vector<ChildCommand>& commands) {
   return OkStatus();
 }
 
+Status ProcessGroup::StartAgain(const ChildCommand& command) {
+  const auto member = std::ranges::find_if(
+      members_, [&](const Member& m) { return &m.process.command() == &command; });
+  CHECK(member != members_.end());
+  WEIR_RETURN_IF_ERROR(member->process.StartAgain());
+  member->exit.reset();
+  return OkStatus();
+}
+
 std::vector<ProcessGroup::Failure> ProcessGroup::Reap() {
   std::vector<Failure> failures;
   for (Member& member : members_) {
@@ -81,6 +90,15 @@ void ProcessGroup::Signal(Role role, int signal_number) const {
   for (const Member& member : members_) {
     if (member.role() == role) member.process.Signal(signal_number);
   }
+}
+
+bool ProcessGroup::Signal(const std::string& name, int signal_number) const {
+  const auto member = std::ranges::find_if(members_, [&](const Member& m) {
+    return m.process.running() && m.process.command().name == name;
+  });
+  if (member == members_.end()) return false;
+  member->process.Signal(signal_number);
+  return true;
 }
 
 }  // namespace weir::tools

@@ -23,6 +23,10 @@ class ProcessGroup {
   // In the order given, servers in shard order. Once only; what was started before an error runs.
   Status Start(const std::vector<ChildCommand>& commands);
 
+  // Of a process that has ended: runs it once more. Which is a failure's, so the pointers of others
+  // stay what they are.
+  Status StartAgain(const ChildCommand& command);
+
   // Notes every process that has ended. The failures among them, the likeliest cause first.
   std::vector<Failure> Reap();
 
@@ -38,6 +42,8 @@ class ProcessGroup {
 
   void Signal(int signal_number) const;
   void Signal(Role role, int signal_number) const;
+  // False when it does not run.
+  bool Signal(const std::string& name, int signal_number) const;
 
  private:
   struct Member {

@@ -3,38 +3,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "common/base/clock.h"
 #include "common/base/exit_code.h"
 #include "common/base/signal_watcher.h"
 #include "common/base/strings.h"
-#include "tools/local/log_excerpt.h"
+#include "tools/local/failure_text.h"
 
 namespace weir::tools {
 namespace {
-
-// A log on a full disk lacks what its process said last, and that is where it says so.
-bool IsDiskFull(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::space_info space = std::filesystem::space(path, error);
-  return !error && space.available == 0;
-}
-
-std::string FailureMessage(const ChildCommand& command, const ChildExit& exit) {
-  std::string message = StrCat(command.name, " ", ToString(exit));
-  if (IsDiskFull(command.log_path)) {
-    message += StrCat("; no space is left on the disk of its log ", command.log_path,
-                      ", which may be why, and may lack its last words");
-  }
-  const std::vector<std::string> lines = LogExcerpt(command.log_path);
-  if (lines.empty()) return StrCat(message, " and wrote nothing to its log ", command.log_path);
-  message += StrCat("; from its log ", command.log_path, ":");
-  for (const std::string& line : lines) message += StrCat("\n    ", line);
-  return message;
-}
 
 timespec ToTimespec(int64_t duration_ms) {
   return {.tv_sec = duration_ms / 1000, .tv_nsec = (duration_ms % 1000) * 1000000};
@@ -44,7 +22,11 @@ timespec ToTimespec(int64_t duration_ms) {
 
 Supervisor::Supervisor(SupervisorOptions options, std::function<void()> on_tick,
                        std::function<void(const std::string&)> on_notice)
-    : options_(options), on_tick_(std::move(on_tick)), on_notice_(std::move(on_notice)) {
+    : options_(std::move(options)),
+      on_tick_(std::move(on_tick)),
+      on_notice_(std::move(on_notice)),
+      judge_(options_.restarts),
+      kills_(options_.kill_after) {
   // Inherited as "ignore" it would make the kernel drop how children ended.
   signal(SIGCHLD, SIG_DFL);
   signals_ = StopSignals();
@@ -61,6 +43,7 @@ Status Supervisor::Run(const std::vector<ChildCommand>& commands) {
   if (Status status = group_.Start(commands); !status.ok()) {
     BeginStop(status, SIGTERM);
   }
+  kills_.Begin(Clock::Real().NowMs());
   while (group_.AnyRunning()) {
     const int signal_number = WaitForSignal();
     if (signal_number != 0 && signal_number != SIGCHLD) OnInterrupt(signal_number);
@@ -74,7 +57,7 @@ Status Supervisor::Run(const std::vector<ChildCommand>& commands) {
 int Supervisor::WaitForSignal() const {
   const int64_t now_ms = Clock::Real().NowMs();
   int64_t wait_ms = options_.tick_ms;
-  for (const auto& deadline_ms : {kill_at_ms_, finish_by_ms_, leave_by_ms_}) {
+  for (const auto& deadline_ms : {kill_at_ms_, finish_by_ms_, leave_by_ms_, kills_.next_ms()}) {
     if (deadline_ms) wait_ms = std::clamp<int64_t>(*deadline_ms - now_ms, 0, wait_ms);
   }
   const timespec timeout = ToTimespec(wait_ms);
@@ -84,28 +67,33 @@ int Supervisor::WaitForSignal() const {
 
 void Supervisor::OnFailure(const Failure& failure) {
   if (ending_) return;
-  if (failure.command->role == Role::kWorker) {
-    OnTrainerFailure(failure);
-  } else {
-    Blame(failure);
+  const std::string saver = group_.NameOfNeeded();
+  const RunSituation now = {.is_over = group_.ServerZeroDone(),
+                            .late_trainers_stopped = late_trainers_stopped_,
+                            .waits_for_saver = !saver.empty()};
+  switch (judge_.Judge(*failure.command, failure.exit, now)) {
+    case Verdict::kStartAgain:
+      return StartAgain(failure);
+    case Verdict::kBlame:
+      return Blame(failure);
+    case Verdict::kHold:
+      return Hold(failure, saver);
+    case Verdict::kTooLate:
+      return late_.push_back(failure);
   }
 }
 
-void Supervisor::OnTrainerFailure(const Failure& failure) {
-  const ChildExit& exit = failure.exit;
-  const bool was_stopped =
-      late_trainers_stopped_ && (exit.exit_code == kExitInterrupted ||
-                                 exit.signal_number == SIGTERM || exit.signal_number == SIGKILL);
-  const std::string saver = group_.NameOfNeeded();
-  if (!failure.command->must_end_well && exit.exit_code == kExitFailed && !saver.empty()) {
-    on_notice_(StrCat(failure.command->name, " ", ToString(exit), "; waiting for ", saver,
-                      ", which is to save the model"));
-    if (!held_) held_ = failure;
-  } else if (failure.command->must_end_well || !(exit.exit_code == kExitTooLate || was_stopped)) {
-    Blame(failure);
-  } else {
-    late_.push_back(failure);
-  }
+void Supervisor::StartAgain(const Failure& failure) {
+  const ChildCommand& command = *failure.command;
+  on_notice_(
+      RestartText(command, failure.exit, judge_.RestartsOf(command.name), judge_.most_restarts()));
+  if (Status status = group_.StartAgain(command); !status.ok()) BeginStop(status, SIGTERM);
+}
+
+void Supervisor::Hold(const Failure& failure, const std::string& saver) {
+  on_notice_(StrCat(failure.command->name, " ", ToString(failure.exit), "; waiting for ", saver,
+                    ", which is to save the model"));
+  if (!held_) held_ = failure;
 }
 
 void Supervisor::BlameHeld() {
@@ -114,7 +102,8 @@ void Supervisor::BlameHeld() {
 
 void Supervisor::Blame(const Failure& last) {
   const Failure& failure = held_ ? *held_ : last;  // the first explains the others
-  std::string message = FailureMessage(*failure.command, failure.exit);
+  std::string message =
+      FailureText(*failure.command, failure.exit, judge_.RestartsOf(failure.command->name));
   const bool was_refused = failure.exit.exit_code == kExitRefused;
   BeginStop(was_refused ? InvalidConfig(std::move(message)) : Unavailable(std::move(message)),
             SIGTERM);
@@ -142,6 +131,7 @@ void Supervisor::OnInterrupt(int signal_number) {
 void Supervisor::CheckDeadlines() {
   const int64_t now_ms = Clock::Real().NowMs();
   CheckKill(now_ms);
+  if (!ending_) CheckKillPlan(now_ms);
   if (!ending_) BlameHeld();
   if (!ending_) CheckLate();
   if (!ending_) CheckLateTrainers(now_ms);
@@ -159,6 +149,15 @@ void Supervisor::CheckKill(int64_t now_ms) {
     group_.Signal(SIGKILL);
   } else {
     group_.Signal(Role::kWorker, SIGKILL);
+  }
+}
+
+void Supervisor::CheckKillPlan(int64_t now_ms) {
+  while (const auto order = kills_.TakeDue(now_ms)) {
+    const bool runs = group_.Signal(order->name, SIGKILL);
+    on_notice_(StrCat("--kill_after: ", order->name,
+                      runs ? StrCat(" is killed, ", order->after_ms, " ms after the start")
+                           : std::string(" has ended before")));
   }
 }
 
@@ -211,6 +210,7 @@ void Supervisor::BeginStop(Status ending, int signal_number) {
   ending_ = std::move(ending);
   group_.Signal(signal_number);
   kill_at_ms_ = Clock::Real().NowMs() + options_.grace_ms;
+  kills_ = KillPlan();
   for (auto* deadline : {&finish_by_ms_, &leave_by_ms_}) deadline->reset();
 }
 

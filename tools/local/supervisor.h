@@ -12,6 +12,9 @@
 // fails by itself does not keep another from saving the model, which it may do after a run that has
 // ended well: that one is waited for. Where the run has failed, it ends soon.
 //
+// A process that a signal has ended may be started again (failure_judge.h has the rules), and one
+// may be killed to try what happens then (kill_plan.h).
+//
 // The supervisor sleeps in the kernel until a signal (SIGCHLD among them), a deadline or the next
 // tick. It blocks these signals for its thread from construction to destruction: build it before
 // any other thread is started.
@@ -29,6 +32,8 @@
 
 #include "common/base/status.h"
 #include "tools/local/child_process.h"
+#include "tools/local/failure_judge.h"
+#include "tools/local/kill_plan.h"
 #include "tools/local/process_group.h"
 
 namespace weir::tools {
@@ -44,6 +49,8 @@ struct SupervisorOptions {
   int64_t same_signal_ms = 100;
   // Between two calls of the progress callback.
   int64_t tick_ms = 500;
+  RestartRule restarts = {};
+  std::string kill_after = {};  // as KillPlan has it
 };
 
 class Supervisor {
@@ -67,8 +74,8 @@ class Supervisor {
   // Waits until a signal, a deadline or the next tick; 0 when it was no signal.
   int WaitForSignal() const;
   void OnFailure(const Failure& failure);
-  // A trainer's failure may turn out to be none.
-  void OnTrainerFailure(const Failure& failure);
+  void StartAgain(const Failure& failure);
+  void Hold(const Failure& failure, const std::string& saver);
   void Blame(const Failure& failure);
   // Once nobody saves any more.
   void BlameHeld();
@@ -80,6 +87,7 @@ class Supervisor {
   void CheckLateTrainers(int64_t now_ms);
   void CheckLateServers(int64_t now_ms);
   void CheckKill(int64_t now_ms);
+  void CheckKillPlan(int64_t now_ms);
 
   // The first ending given is the one that counts.
   void BeginStop(Status ending, int signal_number);
@@ -90,6 +98,8 @@ class Supervisor {
   sigset_t signals_;
   sigset_t previous_mask_;
   ProcessGroup group_;
+  FailureJudge judge_;
+  KillPlan kills_;
   std::optional<Status> ending_;
   std::optional<int64_t> interrupted_ms_;
   // Trainers that came too late, as long as no other has ended well.
