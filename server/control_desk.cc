@@ -19,8 +19,9 @@ class LoggedParts final : public cluster::SavedParts {
 
 }  // namespace
 
+// A run that has failed is not gone on with as such: what it was before is, by the same command.
 void ControlDesk::Save() {
-  if (!log_.has_begun()) return;
+  if (!log_.has_begun() || coordinator_.failed()) return;
   LoggedParts parts(&log_);
   coordinator_.SaveChanges(&parts);
 }

@@ -20,7 +20,7 @@ Membership::Admission Membership::Join(Seat seat, uint64_t nonce, int64_t now_ms
   Admission admission;
   if (known.present) {
     admission.silent_ms = now_ms - known.heard_ms;
-    if (admission.silent_ms <= member_timeout_ms_) return admission;
+    if (admission.silent_ms <= claim_timeout_ms()) return admission;
   }
   admission.incarnation = known.incarnation + 1;
   members_.Change(seat) = {nonce, admission.incarnation, now_ms, true};

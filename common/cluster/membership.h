@@ -3,13 +3,14 @@
 //
 // A trainer's stage is a seat. A process that joins gets the seat's next incarnation; whatever an
 // older incarnation still says is refused. A seat is free again when its member has left or has not
-// been heard of for member_timeout_ms, so two processes started for one seat by mistake do not
-// fight.
+// been heard of for member_timeout_ms, or for less when another process asks for it; so two
+// processes started for one seat by mistake do not fight, and who comes back soon gets its own.
 //
 // Place in the life of a batch: before it; only members are lent input.
 // Thread rule: owner thread only (the coordinator's).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -33,6 +34,10 @@ std::string Name(Seat seat);
 
 class Membership {
  public:
+  // Who is silent for so long loses its seat to another process that asks for it: workers are heard
+  // of every second.
+  static constexpr int64_t kClaimedSilenceMs = 2000;
+
   explicit Membership(int64_t member_timeout_ms) : member_timeout_ms_(member_timeout_ms) {}
 
   struct Admission {
@@ -40,6 +45,8 @@ class Membership {
     uint64_t epoch = 0;
     int64_t silent_ms = 0;  // of the member that holds the seat
   };
+  // For how long a member must be silent until another gets its seat.
+  int64_t claim_timeout_ms() const { return std::min(member_timeout_ms_, kClaimedSilenceMs); }
   // nonce: of the asking process; a repeated request gets the same answer.
   Admission Join(Seat seat, uint64_t nonce, int64_t now_ms);
 

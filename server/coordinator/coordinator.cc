@@ -114,7 +114,7 @@ v1::Header Coordinator::RefuseTakenSeat(const v1::Join& join, int64_t silent_ms)
              " is already running: another process answered ", silent_ms,
              " ms ago; give each its own --trainer", join.stage_count() > 1 ? " and --stage" : ""),
       true);
-  taken.mutable_refusal()->set_wait_ms(config_.cluster().member_timeout_ms() + 1 - silent_ms);
+  taken.mutable_refusal()->set_wait_ms(membership_.claim_timeout_ms() + 1 - silent_ms);
   return taken;
 }
 

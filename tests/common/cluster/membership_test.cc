@@ -54,6 +54,15 @@ TEST(Membership, ATakenSeatIsRefusedUntilItsMemberIsSilent) {
   EXPECT_EQ(membership.member_count(), 1u);
 }
 
+// A trainer that was killed and started again need not wait until everybody would give it up.
+TEST(Membership, ASeatThatAnotherAsksForIsLostSooner) {
+  Membership membership(15'000);
+  membership.Join(kFirst, 11, 0);
+  EXPECT_EQ(membership.Join(kFirst, 12, Membership::kClaimedSilenceMs).incarnation, 0u);
+  EXPECT_THAT(membership.Expire(Membership::kClaimedSilenceMs + 1), IsEmpty()) << "nobody asks";
+  EXPECT_EQ(membership.Join(kFirst, 12, Membership::kClaimedSilenceMs + 1).incarnation, 2u);
+}
+
 TEST(Membership, AnOlderIncarnationIsNotHeard) {
   Membership membership(kTimeoutMs);
   membership.Join(kFirst, 11, 0);

@@ -271,7 +271,7 @@ TEST_F(CoordinatorTest, TheFirstJoinTellsHowManyFilesThereAre) {
 
 TEST_F(CoordinatorTest, ASecondProcessForASeatIsRefusedUntilTheFirstIsSilent) {
   Join(0, 55);
-  now_ms_ += kMemberTimeoutMs;
+  now_ms_ += cluster::Membership::kClaimedSilenceMs;
   const v1::Header refused = Join(0, 66);
   EXPECT_THAT(refused.refusal().reason(),
               AllOf(HasSubstr("trainer 0 is already running"), HasSubstr("--trainer")));
@@ -427,7 +427,7 @@ TEST_F(CoordinatorTest, WhoLeftARunThatGoesOnMayComeBack) {
 // Between the silence that frees the seat and its next request the coordinator looks who is there.
 TEST_F(CoordinatorTest, TheOnlyTrainerMayBeStartedAgainAtOnce) {
   Admit(0);
-  now_ms_ += kMemberTimeoutMs;
+  now_ms_ += cluster::Membership::kClaimedSilenceMs;
   EXPECT_TRUE(Join(0, 777).has_refusal());
   now_ms_ += 100;
   coordinator_.Tick(now_ms_);
@@ -441,9 +441,9 @@ TEST_F(CoordinatorTest, TheOnlyTrainerMayBeStartedAgainAtOnce) {
 
 TEST_F(CoordinatorTest, WhoOnceAskedForASeatIsNotAwaitedForLong) {
   Admit(0);
-  now_ms_ += kMemberTimeoutMs;
+  now_ms_ += cluster::Membership::kClaimedSilenceMs;
   EXPECT_TRUE(Join(0, 777).has_refusal());
-  now_ms_ += 2001;
+  now_ms_ += kMemberTimeoutMs;
   coordinator_.Tick(now_ms_);
   EXPECT_EQ(coordinator_.failure(),
             "all trainers are gone: trainer 0 was silent for more than 15000 ms");
