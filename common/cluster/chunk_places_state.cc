@@ -34,10 +34,9 @@ void ChunkPlaces::MarkAll() {
 std::vector<ChunkPlaces::Place> ChunkPlaces::PlacesOf(const Block& block) const {
   if (block.file >= file_count()) return {};
   const File& file = files_[block.file];
-  const auto of_block = std::ranges::equal_range(file, block.index, {}, [&](const Place& place) {
-    return BlockOf(block.file, place.chunk).index;
-  });
-  return {of_block.begin(), of_block.end()};
+  const auto index_of = [&](const Place& place) { return BlockOf(block.file, place.chunk).index; };
+  const auto first = std::ranges::lower_bound(file, block.index, {}, index_of);
+  return {first, std::ranges::upper_bound(first, file.end(), block.index, {}, index_of)};
 }
 
 void ChunkPlaces::SaveChanges(SavedParts* parts) {
