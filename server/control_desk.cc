@@ -2,34 +2,53 @@
 
 #include <utility>
 
-#include "common/cluster/saved_parts.h"
+#include "common/base/bytes.h"
 
 namespace weir::server {
 namespace {
 
-class LoggedParts final : public cluster::SavedParts {
+// What one change puts.
+class ChangedParts final : public cluster::SavedParts {
  public:
-  explicit LoggedParts(ServerLog* log) : log_(*log) {}
-  void Put(std::string name, Bytes state) override { log_.AddPart(name, std::move(state)); }
-  void Remove(std::string name) override { log_.AddPart(name, {}); }
+  void Put(std::string name, Bytes state) override {
+    parts_.insert_or_assign(std::move(name), std::move(state));
+  }
+  void Remove(std::string name) override { Put(std::move(name), {}); }
+  cluster::PartMap& parts() { return parts_; }
 
  private:
-  ServerLog& log_;
+  cluster::PartMap parts_;
 };
+
+// Beside the coordinator's own.
+constexpr const char* kTimePart = "server/time";
 
 }  // namespace
 
 // A run that has failed is not gone on with as such: what it was before is, by the same command.
-void ControlDesk::Save() {
+void ControlDesk::Save(int64_t now_ms) {
   if (!log_.has_begun() || coordinator_.failed()) return;
-  LoggedParts parts(&log_);
-  coordinator_.SaveChanges(&parts);
+  ChangedParts changed;
+  coordinator_.SaveChanges(&changed);
+  if (changed.parts().empty()) return;
+  Bytes time;
+  ByteWriter(time).Put(now_ms);
+  changed.Put(kTimePart, std::move(time));
+  log_.AddParts(std::move(changed.parts()));
+}
+
+int64_t ControlDesk::TakeTime(cluster::PartMap* parts) {
+  const auto found = parts->find(kTimePart);
+  if (found == parts->end()) return 0;
+  const Bytes time = std::move(found->second);
+  parts->erase(found);
+  return ByteReader(time).Get<int64_t>();
 }
 
 void ControlDesk::Take(const transport::PeerId& peer, const v1::Header& header,
                        const transport::Message& message, int64_t now_ms) {
   auto reply = ReplyTo(peer, header, message, now_ms);
-  Save();
+  Save(now_ms);
   if (!reply) return;
   if (reply->shard_reply().state() == v1::ShardReply::RUNNING) mail_.Welcome(peer);
   log_.Await(log_.last_number(),
@@ -60,7 +79,7 @@ std::optional<v1::Header> ControlDesk::ReplyTo(const transport::PeerId& peer,
 
 void ControlDesk::SendHeld(int64_t now_ms) {
   std::vector<Coordinator::HeldReply> replies = coordinator_.TakeHeldReplies(now_ms);
-  if (!replies.empty()) Save();
+  if (!replies.empty()) Save(now_ms);
   for (Coordinator::HeldReply& held : replies) {
     log_.Await(log_.last_number(), [this, held = std::move(held)] {
       if (!mail_.Send(held.peer, held.header)) coordinator_.OnLostReply(held.seat);

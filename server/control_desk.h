@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "common/cluster/saved_parts.h"
 #include "common/proto/protocol.pb.h"
 #include "common/transport/transport.h"
 #include "server/coordinator/coordinator.h"
@@ -26,7 +27,9 @@ class ControlDesk {
   // To those who wait for something to do, and those who have said their last words.
   void SendHeld(int64_t now_ms);
   // What the coordinator has become otherwise, as by a tick, goes into the log.
-  void Save();
+  void Save(int64_t now_ms);
+  // Takes it out of what was saved: when that was. 0: nothing was.
+  static int64_t TakeTime(cluster::PartMap* parts);
 
  private:
   std::optional<v1::Header> ReplyTo(const transport::PeerId& peer, const v1::Header& header,

@@ -77,7 +77,11 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
   }
 }
 
-Server::~Server() { life_.EndSnapshots(); }
+// What was asked of strands is theirs until they are done.
+Server::~Server() {
+  if (shard_) shard_->WaitIdle();
+  life_.EndSnapshots();
+}
 
 Status Server::Run() {
   try {
@@ -101,7 +105,7 @@ std::optional<Status> Server::Step(int64_t timeout_ms) {
   next_tick_ms_ = now_ms + kTickMs;
   if (coordinator_ && stopping_) coordinator_->Fail("server 0 was stopped");
   if (coordinator_) coordinator_->Tick(now_ms);
-  if (control_) control_->Save();
+  if (control_) control_->Save(now_ms);
   LookAtSaving();
   LookAtLog();
   if (control_) control_->SendHeld(now_ms);

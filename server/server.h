@@ -69,7 +69,7 @@ class Server {
   std::unique_ptr<Shard> NewShard(bool awaits_load, LoadProgress* progress);
   Loader::Made MakeShard(LoadProgress* progress);  // in the background
   ServerLife::Self Self() const { return {identity_, shard_index_, run_}; }
-  Status Recover(int64_t now_ms);
+  Status Recover();
   void LogRun();
   void LookAtLog();
   void LookAtLoader(int64_t now_ms);

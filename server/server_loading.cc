@@ -42,12 +42,14 @@ Loader::Made Server::MakeShard(LoadProgress* progress) {
 }
 
 // What the life before knew, and the log from here on.
-Status Server::Recover(int64_t now_ms) {
+Status Server::Recover() {
   auto recovered = life_.TakeRecovered();
   if (!recovered) return OkStatus();
   if (recovered->run != 0) run_ = logged_run_ = recovered->run;
   if (coordinator_ && !recovered->parts.empty()) {
-    WEIR_RETURN_IF_ERROR(coordinator_->Load(recovered->parts, now_ms));
+    clock_.GoOnFrom(ControlDesk::TakeTime(&recovered->parts));
+    WEIR_RETURN_IF_ERROR(coordinator_->Load(recovered->parts, clock_.NowMs()));
+    coordinator_->SetLivesEnded(life_.ended_count());
     for (const auto& [seat, worker] : recovered->workers) {
       coordinator_->OnOffset(seat, worker.last_push, worker.last_step);
     }
@@ -85,7 +87,7 @@ void Server::TakeShard(Loader::Made made, int64_t now_ms) {
     tells_loading_ = false;
     loader_.reset();
   }
-  load_failure_ = made.ok() ? Recover(now_ms) : made.status();
+  load_failure_ = made.ok() ? Recover() : made.status();
   if (!load_failure_.ok()) {
     if (coordinator_) coordinator_->FailToLoad(load_failure_.message(), now_ms);
     return;

@@ -54,6 +54,8 @@ class AwakeClock : public Clock {
     return awake_ms_;
   }
   int64_t NowMs() const override { return awake_ms_; }
+  // What another process called its time is past, whatever the machine calls it now.
+  void GoOnFrom(int64_t time_ms) { awake_ms_ = std::max(awake_ms_.load(), time_ms); }
   // For how long it stood still in all.
   int64_t still_ms() const { return still_ms_; }
 

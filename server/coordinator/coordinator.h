@@ -131,6 +131,8 @@ class Coordinator {
   // run. Whoever was there counts as heard of at now_ms; a server that loads is heard of again.
   // InvalidData, and it is of no use, when the parts are no state of such a one.
   Status Load(const cluster::PartMap& parts, int64_t now_ms);
+  // How many lives of this server in the run are over.
+  void SetLivesEnded(uint64_t count) { lives_ended_ = count; }
   static void Fields(auto& self, auto& state) {
     state(self.saver_, self.started_ms_, self.anyone_joined_, self.last_knock_ms_);
     state(self.last_waited_ms_, self.told_of_start_, self.ended_ms_);
@@ -283,6 +285,7 @@ class Coordinator {
   Unchanged awaited_work_;   // director_.awaited_work()
   Unchanged awaited_parts_;  // save_.progress()
   std::optional<int64_t> ended_ms_;
+  uint64_t lives_ended_ = 0;  // of this server, before the present one
 
   cluster::WholePart saved_coordinator_{"coordinator"};
   cluster::WholePart saved_admission_{"admission"};

@@ -90,6 +90,7 @@ v1::Header Coordinator::ReplyToReport(const v1::Report& report, int64_t now_ms) 
   const auto trainers = std::ranges::count_if(
       desks_.values(), [](const auto& entry) { return entry.first.stage == 0; });
   reply = run_book_.ReplyTo(report, static_cast<uint32_t>(trainers), now_ms);
+  if (reply.has_run()) reply.mutable_run()->set_server_restarts(lives_ended_ + shards_.restarts());
   if (failed()) reply.set_failed(failure());
   return header;
 }

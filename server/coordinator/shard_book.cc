@@ -71,9 +71,10 @@ ShardBook::Outcome ShardBook::TakeFailure(const v1::ShardReport& report) {
 ShardBook::Outcome ShardBook::TakeReport(const v1::ShardReport& report, bool is_over,
                                          bool has_failed, int64_t now_ms) {
   const auto found = shards_.find(report.shard());
-  const bool is_another = found != shards_.end() && found->second.nonce != report.nonce();
+  const bool is_known = found != shards_.end();
+  const bool is_another = is_known && found->second.nonce != report.nonce();
   // Of the next run, at the same addresses: its own coordinator comes when this one has left.
-  if (is_over && report.run() == 0 && (is_another || !has_failed)) {
+  if (is_over && report.run() == 0 && (is_another || (!is_known && !has_failed))) {
     return Replied(v1::ShardReply::TAKEN, StrCat("a run has ended there, of which this shard ",
                                                  report.shard(), " was no part"));
   }
@@ -87,8 +88,24 @@ ShardBook::Outcome ShardBook::TakeReport(const v1::ShardReport& report, bool is_
     outcome.failure = StrCat(Name(report.shard()), " was restarted and has lost its parameters");
   }
   if (is_another || found == shards_.end()) shards_.Change(report.shard()).nonce = report.nonce();
+  CountLives(report);
   shards_.FindUnsaved(report.shard())->heard_ms = now_ms;
   return outcome;
+}
+
+void ShardBook::CountLives(const v1::ShardReport& report) {
+  const bool knows_run = report.run() != 0;
+  const bool knew_run = shards_.find(report.shard())->second.knew_run;
+  if (knows_run == knew_run) return;
+  ShardSeat& shard = shards_.Change(report.shard());
+  shard.knew_run = knows_run;
+  if (knew_run) ++shard.lives_ended;
+}
+
+uint64_t ShardBook::restarts() const {
+  uint64_t count = 0;
+  for (const auto& [shard, seat] : shards_) count += seat.lives_ended;
+  return count;
 }
 
 ShardBook::Outcome ShardBook::Replied(v1::ShardReply::State state, std::string reason) const {

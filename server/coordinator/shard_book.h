@@ -37,6 +37,8 @@ class ShardBook {
   // "server 1 at tcp://h1:7100 was not heard of for 20000 ms", of one; empty: none was silent for
   // so long.
   std::string DescribeSilent(int64_t timeout_ms, int64_t now_ms) const;
+  // How often they were started anew, and went on.
+  uint64_t restarts() const;
   // Every shard was there and has said farewell.
   bool all_have_left() const;
   // "server 1 at tcp://h1:7100", of any server.
@@ -52,13 +54,19 @@ class ShardBook {
     uint64_t nonce = 0;
     int64_t heard_ms = 0;
     bool has_left = false;
-    static void Fields(auto& self, auto& state) { state(self.nonce, self.has_left); }
+    bool knew_run = false;     // when it reported last
+    uint64_t lives_ended = 0;  // before the present one, in this run
+    static void Fields(auto& self, auto& state) {
+      state(self.nonce, self.has_left, self.knew_run, self.lives_ended);
+    }
   };
 
   Status Check(const v1::ShardReport& report) const;
   void TakeFarewell(const v1::ShardReport& report);
   // Of another process than the one that serves the shard it says nothing.
   Outcome TakeFailure(const v1::ShardReport& report);
+  // Who knew the run, and does not any more, is another process with the same log.
+  void CountLives(const v1::ShardReport& report);
   Outcome TakeReport(const v1::ShardReport& report, bool is_over, bool has_failed, int64_t now_ms);
   Outcome Replied(v1::ShardReply::State state, std::string reason) const;
 

@@ -69,8 +69,8 @@ class Replayer {
       case v1::LogRecord::kWorker:
         TakeWorker(record.header.worker());
         return OkStatus();
-      case v1::LogRecord::kPart:
-        TakePart(record.header.part());
+      case v1::LogRecord::kParts:
+        for (const v1::LogPart& part : record.header.parts().parts()) TakePart(part);
         return OkStatus();
       default:
         return InvalidData("it is of a kind that this release does not know");

@@ -42,7 +42,12 @@ class ServerLife {
   uint64_t nonce() const { return nonce_; }
   uint64_t epoch() const { return epoch_; }
   uint64_t run() const { return run_; }
-  bool is_first() const { return !folder_ || !folder_->former(); }
+  bool is_first() const { return ended_count() == 0; }
+  // How many are known to be over.
+  uint64_t ended_count() const {
+    if (!folder_ || !folder_->former()) return 0;
+    return static_cast<uint64_t>(folder_->former()->epochs_size());
+  }
   // Whether an earlier one had this epoch.
   bool Knows(uint64_t epoch) const { return folder_ && folder_->Knows(epoch); }
 

@@ -68,20 +68,25 @@ void ServerLog::AddStep(v1::LogStep step, const std::vector<Contribution>& contr
   Add(std::move(record), std::move(body));
 }
 
-void ServerLog::AddPart(const std::string& name, Bytes state) {
+void ServerLog::AddParts(cluster::PartMap parts) {
   if (!has_begun()) return;
-  WritePart(name, state);
-  if (state.empty()) {
-    parts_.erase(name);
-  } else {
-    parts_.insert_or_assign(name, std::move(state));
+  WriteParts(parts);
+  for (auto& [name, state] : parts) {
+    if (state.empty()) {
+      parts_.erase(name);
+    } else {
+      parts_.insert_or_assign(name, std::move(state));
+    }
   }
 }
 
-void ServerLog::WritePart(const std::string& name, const Bytes& state) {
+void ServerLog::WriteParts(const cluster::PartMap& parts) {
   v1::LogRecord record;
-  record.mutable_part()->set_name(name);
-  record.mutable_part()->set_state(state.data(), state.size());
+  for (const auto& [name, state] : parts) {
+    v1::LogPart& part = *record.mutable_parts()->add_parts();
+    part.set_name(name);
+    part.set_state(state.data(), state.size());
+  }
   Add(std::move(record));
 }
 
@@ -95,7 +100,7 @@ void ServerLog::AddWorker(v1::LogWorker worker) {
 void ServerLog::Cut(v1::LogStart start) {
   writer_->Cut(std::move(start));
   ++last_number_;
-  for (const auto& [name, state] : parts_) WritePart(name, state);
+  if (!parts_.empty()) WriteParts(parts_);
 }
 
 void ServerLog::AddFailure(cluster::Seat seat, uint64_t incarnation, const std::string& reason) {

@@ -42,8 +42,8 @@ class ServerLog {
                     const v1::Agreement& agreement, std::vector<transport::Part> frames);
   // step: of the contributions, in their order, without body_bytes.
   void AddStep(v1::LogStep step, const std::vector<Contribution>& contributions);
-  // state: empty where it is gone.
-  void AddPart(const std::string& name, Bytes state);
+  // Of one change; empty where they are gone.
+  void AddParts(cluster::PartMap parts);
 
   void AddFailure(cluster::Seat seat, uint64_t incarnation, const std::string& reason);
 
@@ -64,7 +64,7 @@ class ServerLog {
   Status failure() const { return writer_ == nullptr ? OkStatus() : writer_->failure(); }
 
  private:
-  void WritePart(const std::string& name, const Bytes& state);
+  void WriteParts(const cluster::PartMap& parts);
   void Add(v1::LogRecord record, std::vector<transport::Part> body = {});
 
   std::unique_ptr<log::LogWriter> writer_;

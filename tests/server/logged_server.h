@@ -21,7 +21,6 @@ namespace weir::server {
 inline constexpr char kLoggedAddress[] = "inproc://logged";
 inline constexpr char kData[] = "/data";
 inline constexpr uint64_t kLoggedRun = 17;
-inline constexpr uint32_t kServers = 2, kShard = 1;
 
 inline v1::Header PushHeader(uint64_t sequence, uint32_t connection = 1) {
   v1::Header header;
@@ -32,9 +31,10 @@ inline v1::Header PushHeader(uint64_t sequence, uint32_t connection = 1) {
 
 class LoggedServer : public testing::Test {
  protected:
-  explicit LoggedServer(const SnapshotRule& snapshots = {}) : snapshots_(snapshots) {
+  explicit LoggedServer(const SnapshotRule& snapshots = {}, uint32_t shard = 1)
+      : snapshots_(snapshots), shard_(shard) {
     config_.mutable_cluster()->set_durability(v1::PROCESS);
-    identity_ = session::MakeRunIdentity(config_, kServers, 0);
+    identity_ = session::MakeRunIdentity(config_, servers_, 0);
     Start();
   }
   void Start() {
@@ -44,8 +44,8 @@ class LoggedServer : public testing::Test {
         .environment = {.clock = clock_, .nonce = [this] { return ++names_; }, .files = files_},
         .prompt_ms = 120'000,
         .snapshots = snapshots_};
-    options.data_folder = DataFolder::Open(files_, kData, identity_, kShard).value();
-    server_ = std::make_unique<Server>(config_, kServers, kShard, std::move(transport),
+    options.data_folder = DataFolder::Open(files_, kData, identity_, shard_).value();
+    server_ = std::make_unique<Server>(config_, servers_, shard_, std::move(transport),
                                        std::move(options));
     while (!server_->is_loaded() && !outcome_) {
       outcome_ = server_->Step(0);
@@ -89,7 +89,7 @@ class LoggedServer : public testing::Test {
     return header;
   }
   Bytes Gradient(float value) const {
-    const auto own = std::ranges::find(layout_.pieces(), kShard, &PieceSpec::server);
+    const auto own = std::ranges::find(layout_.pieces(), shard_, &PieceSpec::server);
     return GradientFrame(*own, 0, {1, 3}, {value, 2 * value});
   }
   void PushSome(uint64_t count) {
@@ -102,8 +102,9 @@ class LoggedServer : public testing::Test {
   }
 
   const SnapshotRule snapshots_;
+  const uint32_t shard_, servers_ = shard_ + 1;
   v1::Config config_ = TinyConfig();
-  const ModelLayout layout_{config_, kServers};
+  const ModelLayout layout_{config_, servers_};
   v1::RunIdentity identity_;
   transport::LoopbackNetwork network_;
   test::MemoryFiles files_;

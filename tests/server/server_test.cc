@@ -295,7 +295,7 @@ TEST_F(ServerTest, APushEndsTheSilenceOfItsWorker) {
     v1::Header reply = Exchange(connection, other);
     while (!HasFailure() && !reply.has_refusal()) reply = Receive(connection);  // answers to pushes
     EXPECT_THAT(reply.refusal().reason(), HasSubstr("already running"));
-    return config_.cluster().member_timeout_ms() + 1 - reply.refusal().wait_ms();
+    return cluster::Membership::kClaimedSilenceMs + 1 - reply.refusal().wait_ms();
   };
   constexpr int64_t kLongMs = 50;
   int64_t least_ms = 0;

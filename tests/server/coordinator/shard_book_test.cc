@@ -77,6 +77,18 @@ TEST_F(ShardBookTest, OneOfTheNextRunWaitsUntilThisCoordinatorHasLeft) {
   EXPECT_FALSE(earlier.tells_state);
 }
 
+// It has its log, and its nonce with it, and has to be told of the run anew.
+TEST_F(ShardBookTest, AShardThatIsStartedAnewGoesOnAndIsCounted) {
+  for (int life = 0; life < 3; ++life) {
+    EXPECT_TRUE(Say(Report(1, 5, 0)).tells_state);
+    EXPECT_TRUE(Say(Report(1, 5)).tells_state);
+    EXPECT_TRUE(Say(Report(1, 5)).tells_state);
+  }
+  Say(Report(2, 6));
+  EXPECT_EQ(book_.restarts(), 2u);
+  EXPECT_TRUE(Say(Report(1, 5, 0), /*is_over=*/true).tells_state) << "it hears how the run ended";
+}
+
 TEST_F(ShardBookTest, AShardThatEndsSaysWhyAndAStrangerNothing) {
   Say(Report(2, 5));
   v1::ShardReport end = Report(2, 6);

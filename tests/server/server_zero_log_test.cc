@@ -1,0 +1,80 @@
+// Server 0 with a log, and what its coordinator knows after its death; time goes on, although the
+// machine's clock may begin anew.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/server/logged_server.h"
+
+namespace weir::server {
+namespace {
+
+class LoggedServerZero : public LoggedServer {
+ protected:
+  LoggedServerZero() : LoggedServer({}, /*shard=*/0) {}
+
+  v1::Header Ask(v1::Header header) {
+    const auto replies = Exchange(header);
+    return replies.empty() ? v1::Header() : replies[0];
+  }
+  v1::Header Join(uint64_t nonce) {
+    v1::Header header;
+    *header.mutable_join()->mutable_identity() = identity_;
+    header.mutable_join()->set_nonce(nonce);
+    return Ask(header);
+  }
+  v1::Header Request(uint64_t id) {
+    v1::Header header;
+    v1::WorkRequest& request = *header.mutable_work_request();
+    request.mutable_speaker()->set_incarnation(1);
+    request.mutable_speaker()->set_run(run_);
+    request.set_request_id(id);
+    return Ask(header);
+  }
+  // Another life, on a machine whose clock says so much less.
+  void Restart(int64_t less_ms) {
+    Kill();
+    clock_.Advance(-less_ms);
+    Start();
+  }
+
+  uint64_t run_ = 0;
+};
+
+TEST_F(LoggedServerZero, KnowsItsRunItsMembersAndTheirLeases) {
+  run_ = Join(5).join_reply().run();
+  const v1::Header lent = Request(1);
+  ASSERT_TRUE(lent.work_reply().has_chunk()) << lent.DebugString();
+  for (const int64_t less_ms : {int64_t{0}, int64_t{-100'000}, clock_.NowMs()}) {
+    Restart(less_ms);
+    EXPECT_EQ(Join(5).join_reply().run(), run_);
+    EXPECT_EQ(Request(1).DebugString(), lent.DebugString()) << "the same again";
+  }
+  const v1::Header next = Request(2);
+  ASSERT_TRUE(next.work_reply().has_chunk());
+  EXPECT_NE(next.work_reply().chunk().lease(), lent.work_reply().chunk().lease());
+}
+
+// It counts as heard of when the server is there again, and from then on as always.
+TEST_F(LoggedServerZero, GivesUpWhoIsSilentInItsOwnTime) {
+  run_ = Join(5).join_reply().run();
+  Restart(clock_.NowMs());
+  EXPECT_TRUE(Join(6).has_refusal()) << "another process has the seat";
+  clock_.Advance(cluster::Membership::kClaimedSilenceMs);
+  EXPECT_EQ(Join(6).join_reply().incarnation(), 2u);
+}
+
+// What has failed is not gone on with: what was before is.
+TEST_F(LoggedServerZero, GoesOnWithARunThatWasInterrupted) {
+  run_ = Join(5).join_reply().run();
+  server_->Stop();
+  while (!outcome_) {
+    outcome_ = server_->Step(0);
+    clock_.Advance(100);
+  }
+  outcome_.reset();
+  Restart(0);
+  EXPECT_EQ(Join(5).join_reply().run(), run_);
+}
+
+}  // namespace
+}  // namespace weir::server
