@@ -120,35 +120,6 @@ TEST_F(LocalOptionsTest, AskForMemoryOfCardsAlone) {
   }
 }
 
-TEST_F(LocalOptionsTest, KeepALogWhereTheConfigSaysSo) {
-  v1::Config config;
-  config.mutable_cluster()->set_durability(v1::NONE);
-  EXPECT_THAT(RunMistakes(options_, config), IsEmpty());
-  options_.data_directory = Path("data");
-  EXPECT_THAT(RunMistakes(options_, config), ElementsAre(HasSubstr("--data_dir: cluster.durab")));
-  config.mutable_cluster()->set_durability(v1::PROCESS);
-  EXPECT_THAT(RunMistakes(options_, config), IsEmpty());
-  EXPECT_THAT(OptionMistakes(options_), IsEmpty());
-  options_.data_directory.clear();
-  EXPECT_THAT(RunMistakes(options_, config),
-              ElementsAre(HasSubstr("cluster.durability is PROCESS: give --data_dir")));
-}
-
-TEST_F(LocalOptionsTest, KeepAndRestartNothingWithoutServers) {
-  options_.server_count = 0;
-  options_.trainer_count = 1;
-  options_.data_directory = Path("data");
-  options_.most_restarts = 1;
-  EXPECT_THAT(OptionMistakes(options_),
-              ElementsAre(HasSubstr("nothing to keep"), HasSubstr("begins anew")));
-}
-
-TEST_F(LocalOptionsTest, RefuseAFileForLogs) {
-  options_.data_directory = Path("weir-server");
-  EXPECT_THAT(OptionMistakes(options_),
-              ElementsAre(HasSubstr("--data_dir=" + Path("weir-server") + ": is not a directory")));
-}
-
 TEST(DefaultOut, NamesTheConfigs) {
   EXPECT_EQ(DefaultOut({"configs/runs/adult.textproto"}), "out/adult");
   EXPECT_EQ(DefaultOut({"a/b.textproto", "c.textproto"}), "out/b-c");

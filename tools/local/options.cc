@@ -11,7 +11,7 @@
 #include "common/config/validate_config.h"
 #include "common/config/validate_consistency.h"
 #include "common/saved_model/saved_model.h"
-#include "tools/local/kill_plan.h"
+#include "tools/local/recovery_options.h"
 
 namespace weir::tools {
 namespace {
@@ -19,7 +19,6 @@ namespace {
 constexpr int kMaxProcesses = 1024;
 constexpr int kMaxStages = 16;
 constexpr int kLastPort = 65535;
-constexpr int kMostRestarts = 1000;
 
 using Mistakes = std::vector<std::string>;
 
@@ -72,37 +71,6 @@ void CheckOutDirectory(const LocalOptions& options, Mistakes& mistakes) {
                  ignored)) {
     mistakes.push_back(StrCat("--out=", options.out_directory,
                               ": holds a saved model; name another folder for results"));
-  }
-}
-
-void CheckRecovery(const LocalOptions& options, Mistakes& mistakes) {
-  std::error_code ignored;
-  const std::string& folder = options.data_directory;
-  CheckRange("restart", options.most_restarts, 0, kMostRestarts, mistakes);
-  if (IsEmbedded(options) && !folder.empty()) {
-    mistakes.emplace_back("--data_dir: without servers there is nothing to keep; leave it out");
-  } else if (std::filesystem::exists(folder, ignored) &&
-             !std::filesystem::is_directory(folder, ignored)) {
-    mistakes.push_back(StrCat("--data_dir=", folder, ": is not a directory"));
-  }
-  if (IsEmbedded(options) && options.most_restarts > 0) {
-    mistakes.emplace_back(
-        "--restart: without servers a worker that is started again begins anew; leave it out");
-  }
-  std::ranges::move(KillMistakes(options), std::back_inserter(mistakes));
-}
-
-void CheckDurability(const LocalOptions& options, const v1::ClusterConfig& cluster,
-                     Mistakes& mistakes) {
-  if (IsEmbedded(options)) return;
-  const bool is_none = cluster.durability() == v1::NONE;
-  if (is_none && !options.data_directory.empty()) {
-    mistakes.emplace_back(
-        "--data_dir: cluster.durability is NONE, so nothing would be kept there; choose PROCESS or "
-        "MACHINE");
-  } else if (!is_none && options.data_directory.empty()) {
-    mistakes.push_back(StrCat("cluster.durability is ", v1::Durability_Name(cluster.durability()),
-                              ": give --data_dir, a folder for the logs of all servers"));
   }
 }
 
@@ -179,7 +147,7 @@ std::vector<std::string> OptionMistakes(const LocalOptions& options, const Devic
   CheckPorts(options, mistakes);
   CheckDevices(options, check, mistakes);
   CheckOutDirectory(options, mistakes);
-  CheckRecovery(options, mistakes);
+  std::ranges::move(RecoveryMistakes(options), std::back_inserter(mistakes));
   if (!IsEmbedded(options)) CheckBinary(options, "weir-server", mistakes);
   CheckBinary(options, "weir-worker", mistakes);
   return mistakes;
@@ -194,7 +162,7 @@ std::vector<std::string> RunMistakes(const LocalOptions& options, const v1::Conf
     mistakes.push_back(StrCat("consistency.sync.trainers: the first round would wait for ", wanted,
                               ", and --trainers=", options.trainer_count, " are started"));
   }
-  CheckDurability(options, config.cluster(), mistakes);
+  std::ranges::move(DurabilityMistakes(options, config.cluster()), std::back_inserter(mistakes));
   return mistakes;
 }
 
