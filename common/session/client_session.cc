@@ -64,9 +64,9 @@ void ClientSession::Connect(int64_t now_ms, ClientActions& actions) {
   hello.set_membership_epoch(options_.membership_epoch);
   hello.set_run(options_.run);
   hello.set_connection(connection_);
-  if (has_version_) {
+  if (server_epoch_ != 0) {
     hello.set_server_epoch(server_epoch_);
-    hello.set_version(needs_all_ ? kNoVersion : version_);
+    hello.set_version(has_version_ && !needs_all_ ? version_ : kNoVersion);
   }
   actions.push_back(std::move(send));
 }

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/session/server_session.h"
+
 namespace weir::session {
 namespace {
 
@@ -135,6 +137,17 @@ TEST_F(ClientSessionTest, FirstHelloNamesItselfAndNoVersion) {
   EXPECT_EQ(hello->membership_epoch(), 9u);
   EXPECT_EQ(hello->connection(), 1u);
   EXPECT_EQ(hello->server_epoch(), 0u);
+}
+
+// By it a server that was started anew tells that it goes on.
+TEST_F(ClientSessionTest, HelloNamesTheServerThatWasMetBeforeItsFirstAnswer) {
+  session_.Start(0);
+  session_.OnHelloReply(HelloReply(1, 0), 0);
+  const ClientActions actions = session_.OnRefusal(Refusal("say hello", true), 1);
+  const v1::Hello* hello = SentHello(actions);
+  ASSERT_NE(hello, nullptr);
+  EXPECT_EQ(hello->server_epoch(), kServerEpoch);
+  EXPECT_EQ(hello->version(), kNoVersion);
 }
 
 TEST_F(ClientSessionTest, HelloAfterABreakNamesTheLastVersionTaken) {
