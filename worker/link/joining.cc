@@ -11,6 +11,8 @@ namespace {
 constexpr int64_t kRetryMs = 300;
 // How long a seat is still asked for once it should have become free.
 constexpr int64_t kFreeSeatMs = 2000;
+// Who holds a seat and lives says so every second; when it becomes free moves so much by then.
+constexpr int64_t kSilentHolderMs = 3000, kHeardAgainMs = 500;
 
 v1::Header JoinHeader(const JoinOptions& options) {
   v1::Header header;
@@ -73,12 +75,21 @@ Status Joining::OnRefusal(const v1::Refusal& refusal, int64_t now_ms) {
       deadline_ms_ = std::max(deadline_ms_, now_ms + options_.timeout_ms);
     }
   }
-  // Of a process that is gone, perhaps, whose place this one is to take.
-  if (refusal.wait_ms() > 0 && !std::exchange(seat_was_taken_, true)) {
-    const int64_t free_ms = now_ms + std::min(refusal.wait_ms(), options_.member_timeout_ms);
-    deadline_ms_ = std::max(deadline_ms_, free_ms + kFreeSeatMs);
-  }
+  if (refusal.wait_ms() > 0) AwaitSeat(refusal.wait_ms(), now_ms);
   return OkStatus();
+}
+
+// Of a process that is gone, perhaps, whose place this one is to take. A coordinator that is
+// started anew counts its silence from then on.
+void Joining::AwaitSeat(int64_t wait_ms, int64_t now_ms) {
+  const int64_t free_ms = now_ms + std::min(wait_ms, options_.member_timeout_ms);
+  const bool is_silent = !seat_free_ms_ || now_ms - seat_heard_ms_ >= kSilentHolderMs;
+  if (!seat_free_ms_ || free_ms > *seat_free_ms_ + kHeardAgainMs) {
+    seat_free_ms_ = free_ms;
+    seat_heard_ms_ = now_ms;
+  }
+  if (!is_silent) return;
+  deadline_ms_ = std::max(deadline_ms_, *seat_free_ms_ + kFreeSeatMs);
 }
 
 }  // namespace weir::worker

@@ -51,12 +51,14 @@ class Joining {
 
  private:
   Status OnRefusal(const v1::Refusal& refusal, int64_t now_ms);
+  void AwaitSeat(int64_t wait_ms, int64_t now_ms);
 
   const JoinOptions options_;
   const int64_t started_ms_;
   int64_t deadline_ms_;
-  int64_t next_ms_;  // when the request is due
-  bool seat_was_taken_ = false;
+  int64_t next_ms_;                      // when the request is due
+  std::optional<int64_t> seat_free_ms_;  // if its holder is not heard of again
+  int64_t seat_heard_ms_ = 0;            // when that changed last
   std::string reason_ = "is weir-server running there, and are host and port right and open?";
   session::LoadingWatch watch_;
   LoadingNotice notice_;

@@ -41,6 +41,15 @@ class TakenSeat : public PlayedCoordinator {
   bool says_when_ = true;
 };
 
+// That is started anew, once or more, and counts the silence of the seat's holder from then on.
+class RestartedCoordinator : public PlayedCoordinator {
+ public:
+  v1::Header Answer(int64_t now_ms) override {
+    if (now_ms < 24'000) return TakenSeat(now_ms / 12'000 * 12'000 + 15'000).Answer(now_ms);
+    return TakenSeat(24'000 + 15'000).Answer(now_ms);
+  }
+};
+
 // A coordinator whose servers load some bytes between two requests, and then no more; in the end
 // they serve, if they have loaded all.
 class LoadingServers : public PlayedCoordinator {
@@ -109,6 +118,13 @@ TEST(Joining, WaitsForServersThatLoadAsLongAsTheyProgress) {
   const auto joined = JoinWithin(1500, &coordinator).joined;
   ASSERT_TRUE(joined.ok()) << joined.status();
   EXPECT_EQ(joined->incarnation(), 3u);
+}
+
+TEST(Joining, WaitsForASeatWhoseHolderIsSilentThoughTheCoordinatorIsStartedAnew) {
+  RestartedCoordinator coordinator;
+  const auto outcome = JoinWithin(20'000, &coordinator);
+  ASSERT_TRUE(outcome.joined.ok()) << outcome.joined.status();
+  EXPECT_GE(outcome.at_ms, 39'000);
 }
 
 TEST(Joining, GivesUpServersThatLoadNoMore) {
