@@ -15,6 +15,7 @@
 #include "common/session/run_identity.h"
 #include "common/transport/tcp_address.h"
 #include "common/transport/zmq_transport.h"
+#include "server/coordinator/shard_book.h"
 #include "server/server.h"
 #include "server/shard_reporter.h"
 
@@ -96,7 +97,7 @@ std::shared_ptr<ShardReporter> StartReporter(const Setup& setup, Server* server,
   options.shard_index = static_cast<uint32_t>(FLAGS_shard);
   options.nonce = server->life().nonce();
   options.first_timeout_ms = cluster.connect_timeout_ms();
-  options.timeout_ms = cluster.member_timeout_ms();
+  options.timeout_ms = ServerPatienceMs(cluster);
   options.loading = [server] { return server->loading(); };
   options.departures = &server->departures();
   ReportSaving(server->saving(), &options);

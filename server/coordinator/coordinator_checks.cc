@@ -126,7 +126,7 @@ void Coordinator::CheckLeases(int64_t now_ms) {
 
 void Coordinator::CheckShards(int64_t now_ms) {
   if (!running() && !saver_.awaits()) return;
-  std::string silent = shards_.DescribeSilent(config_.cluster().member_timeout_ms(), now_ms);
+  std::string silent = shards_.DescribeSilent(ServerPatienceMs(config_.cluster()), now_ms);
   if (!silent.empty()) Fail(std::move(silent));
 }
 

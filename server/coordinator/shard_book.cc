@@ -14,6 +14,12 @@ constexpr int64_t kSilenceMs = 3000;
 
 }  // namespace
 
+int64_t ServerPatienceMs(const v1::ClusterConfig& config) {
+  const int64_t silence_ms = config.member_timeout_ms();
+  const bool comes_back = config.durability() != v1::NONE;
+  return comes_back ? std::max<int64_t>(silence_ms, config.answer_timeout_ms()) : silence_ms;
+}
+
 ShardBook::ShardBook(v1::RunIdentity identity, uint32_t server_count,
                      std::vector<std::string> addresses, uint64_t run)
     : identity_(std::move(identity)),

@@ -13,9 +13,14 @@
 
 #include "common/base/status.h"
 #include "common/cluster/saved_map.h"
+#include "common/proto/config.pb.h"
 #include "common/proto/protocol.pb.h"
 
 namespace weir::server {
+
+// How long servers bear each other's silence. One that keeps a log is started again and comes back,
+// so they have as much time for it as workers do.
+int64_t ServerPatienceMs(const v1::ClusterConfig& config);
 
 class ShardBook {
  public:

@@ -809,6 +809,24 @@ TEST_F(CoordinatorTest, AShardThatFallsSilentFailsTheRun) {
   EXPECT_THAT(coordinator_.failure(), HasSubstr("server 2 was not heard of"));
 }
 
+// The time that workers have for it, which is longer.
+TEST(Coordinator, AShardThatKeepsALogIsAwaitedForLonger) {
+  v1::Config config = CoordinatorConfig();
+  config.mutable_cluster()->set_durability(v1::PROCESS);
+  config.mutable_cluster()->set_answer_timeout_ms(2 * kMemberTimeoutMs);
+  const v1::RunIdentity identity = session::MakeRunIdentity(config, kServers);
+  Coordinator coordinator(config, identity, kServers, 77);
+  v1::ShardReport report;
+  *report.mutable_identity() = identity;
+  report.set_shard(2);
+  report.set_nonce(8);
+  coordinator.OnShardReport(report, 0);
+  coordinator.Tick(2 * kMemberTimeoutMs);
+  EXPECT_EQ(coordinator.failure(), "");
+  coordinator.Tick(2 * kMemberTimeoutMs + 1);
+  EXPECT_THAT(coordinator.failure(), HasSubstr("server 2 was not heard of"));
+}
+
 TEST_F(CoordinatorTest, AShardThatEndsFailsTheRunAtOnce) {
   Admit(0);
   Report(2, 8);
