@@ -67,7 +67,13 @@ void Server::LookAtLog() {
   dispatcher_->LogState();
 }
 
+// A run may end before a server that was started again has loaded: that would begin another file.
 Status Server::ClearLog() {
+  {
+    std::lock_guard lock(mutex_);
+    tells_loading_ = false;
+    loader_.reset();
+  }
   dispatcher_->log().End();
   return life_.Clear();
 }

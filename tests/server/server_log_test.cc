@@ -91,5 +91,15 @@ TEST_F(LoggedServer, LeavesNoLogOfARunThatIsOver) {
   EXPECT_TRUE(files_.List(kData).value().empty());
 }
 
+TEST_F(LoggedServer, LeavesNoneEitherWhereTheRunWasOverBeforeItHadLoaded) {
+  PushSome(3);
+  Kill();
+  Start(0);
+  server_->Step(0);
+  ASSERT_TRUE(server_->ClearLog().ok());
+  server_.reset();
+  EXPECT_TRUE(files_.List(kData).value().empty());
+}
+
 }  // namespace
 }  // namespace weir::server
