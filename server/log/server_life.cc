@@ -94,8 +94,9 @@ std::optional<Recovered> ServerLife::TakeRecovered() {
 
 void ServerLife::BeginLog(ServerLog* log, cluster::PartMap parts) {
   if (!writer_) return;
-  if (syncs_) writer_->Start();
-  log->Begin(std::move(writer_), syncs_, std::move(parts));
+  const bool has_thread = syncs_ && environment_.executor.has_threads();
+  if (has_thread) writer_->Start();
+  log->Begin(std::move(writer_), {.syncs = syncs_, .has_thread = has_thread}, std::move(parts));
   taker_ = std::make_unique<SnapshotTaker>(environment_, folder_->path(), wake_);
 }
 

@@ -17,11 +17,11 @@ uint64_t AppendBody(const Contribution& contribution, std::vector<transport::Par
 
 }  // namespace
 
-void ServerLog::Begin(std::unique_ptr<log::LogWriter> writer, bool is_started,
+void ServerLog::Begin(std::unique_ptr<log::LogWriter> writer, Writing writing,
                       cluster::PartMap parts) {
   writer_ = std::move(writer);
   parts_ = std::move(parts);
-  is_started_ = is_started;
+  writing_ = writing;
   last_number_ = writer_->written();
 }
 
@@ -119,14 +119,14 @@ void ServerLog::Await(uint64_t number, std::function<void()> then) {
 }
 
 bool ServerLog::TakePromise() {
-  if (!is_started_) return false;
+  if (!writing_.syncs) return false;
   const uint64_t durable = writer_->durable();
   return std::exchange(told_number_, durable) != durable;
 }
 
 void ServerLog::Step() {
   if (!has_begun()) return;
-  if (!is_started_ && writer_->written() < last_number_) writer_->Step();
+  if (!writing_.has_thread && writer_->durable() < last_number_) writer_->Step();
   while (!waiting_.empty() && waiting_.begin()->first <= writer_->written()) {
     const std::function<void()> then = std::move(waiting_.begin()->second);
     waiting_.erase(waiting_.begin());

@@ -27,9 +27,12 @@ class ServerLog {
  public:
   // Until it begins there is none: nothing is written, and nothing waits.
   ServerLog() = default;
-  // writer: one that was started, or steps with this.
+  // Of a writer: whether it syncs, and whether it was started; else it steps with this.
+  struct Writing {
+    bool syncs = false, has_thread = false;
+  };
   // parts: those that are there.
-  void Begin(std::unique_ptr<log::LogWriter> writer, bool is_started, cluster::PartMap parts);
+  void Begin(std::unique_ptr<log::LogWriter> writer, Writing writing, cluster::PartMap parts);
   bool has_begun() const { return writer_ != nullptr; }
   // Whether more is durable than when this was asked last, of what was written before it was.
   bool TakePromise();
@@ -68,7 +71,7 @@ class ServerLog {
   void Add(v1::LogRecord record, std::vector<transport::Part> body = {});
 
   std::unique_ptr<log::LogWriter> writer_;
-  bool is_started_ = false;
+  Writing writing_;
   cluster::PartMap parts_;
   uint64_t last_number_ = 0, told_number_ = 0;
   std::multimap<uint64_t, std::function<void()>> waiting_;  // by the record that it waits for

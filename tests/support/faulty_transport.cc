@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "common/base/check.h"
-#include "common/base/clock.h"
 #include "common/base/random.h"
 #include "common/base/strings.h"
 #include "common/transport/deadline.h"
@@ -17,8 +16,6 @@ namespace {
 constexpr size_t kMaxHeld = 1000;
 
 enum class Draw { kFault, kDelay };
-
-int64_t NowMs() { return Clock::Real().NowMs(); }
 
 }  // namespace
 
@@ -55,6 +52,7 @@ Status FaultyClientTransport::Send(ConnectionId id, Message message) {
   if (entry == connections_.end()) return NotFound(StrCat("connection ", id, " is not open"));
   SendDue(NowMs());
   Connection& connection = entry->second;
+  if (cut_.contains(connection.address)) return OkStatus();
   Lane& lane = connection.out;
   const uint64_t index = lane.message_count;
   const Fault fault = DrawFault(*entry, Direction::kOut, index);
@@ -98,6 +96,20 @@ std::optional<ConnectionMessage> FaultyClientTransport::Receive(int64_t timeout_
 void FaultyClientTransport::Wake() {
   woken_ = true;
   inner_->Wake();
+}
+
+void FaultyClientTransport::Cut(const std::string& address) {
+  for (auto& [id, connection] : connections_) {
+    if (connection.address == address) Break(connection);
+  }
+  cut_.insert(address);
+}
+
+void FaultyClientTransport::Heal() {
+  for (auto& [id, connection] : connections_) {
+    if (cut_.contains(connection.address)) Break(connection);
+  }
+  cut_.clear();
 }
 
 void FaultyClientTransport::BreakAll() {
@@ -163,7 +175,7 @@ void FaultyClientTransport::Admit(ConnectionMessage received) {
   const auto entry = std::find_if(
       connections_.begin(), connections_.end(),
       [&](const Entry& candidate) { return candidate.second.inner == received.connection; });
-  if (entry == connections_.end()) return;
+  if (entry == connections_.end() || cut_.contains(entry->second.address)) return;
   Lane& lane = entry->second.in;
   const uint64_t index = lane.message_count++;
   const Fault fault = DrawFault(*entry, Direction::kIn, index);

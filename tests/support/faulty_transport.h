@@ -17,8 +17,10 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
+#include "common/base/clock.h"
 #include "common/transport/transport.h"
 
 namespace weir::transport {
@@ -28,8 +30,9 @@ struct FaultPlan {
   uint64_t seed = 1;
   double break_probability = 0;  // the connection breaks, and this message is lost with it
   double drop_probability = 0;   // only this message is lost: a gap that no tcp connection makes
-  double duplicate_probability = 0;  // it arrives twice
-  int64_t max_delay_ms = 0;          // each message waits for 0..max_delay_ms, uniformly
+  double duplicate_probability = 0;     // it arrives twice
+  int64_t max_delay_ms = 0;             // each message waits for 0..max_delay_ms, uniformly
+  const Clock* clock = &Clock::Real();  // of delays
 };
 
 struct FaultCounts {
@@ -53,6 +56,11 @@ class FaultyClientTransport final : public ClientTransport {
 
   // Breaks every open connection now.
   void BreakAll();
+
+  // Until it is healed nothing goes through to that address or comes from it, and nobody is told;
+  // then the connections there are new ones.
+  void Cut(const std::string& address);
+  void Heal();
 
   // What has happened so far, BreakAll() included.
   const FaultCounts& counts() const { return counts_; }
@@ -82,6 +90,7 @@ class FaultyClientTransport final : public ClientTransport {
   void Break(Connection& connection);
   void Hold(Lane& lane, Message message, int64_t delay_ms, bool twice);
   Status SendThrough(Connection& connection, const Message& message, bool twice);
+  int64_t NowMs() const { return plan_.clock->NowMs(); }
   void SendDue(int64_t now_ms);
   void Admit(ConnectionMessage received);
   std::optional<ConnectionMessage> TakeDue(int64_t now_ms);
@@ -92,6 +101,7 @@ class FaultyClientTransport final : public ClientTransport {
   const FaultPlan plan_;
   std::map<ConnectionId, Connection> connections_;
   ConnectionId next_id_ = 1;
+  std::set<std::string> cut_;
   FaultCounts counts_;
   std::atomic<bool> woken_{false};
 };

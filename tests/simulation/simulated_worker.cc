@@ -1,0 +1,186 @@
+#include "tests/simulation/simulated_worker.h"
+
+#include <algorithm>
+
+namespace weir::simulation {
+
+const PieceSpec& PieceOf(const ModelLayout& layout, uint32_t server) {
+  const PieceSpec* best = nullptr;
+  for (const PieceSpec& piece : layout.pieces()) {
+    if (piece.server != server) continue;
+    if (best == nullptr || piece.element_count > best->element_count) best = &piece;
+  }
+  CHECK(best != nullptr);
+  return *best;
+}
+
+uint64_t RowOf(uint32_t trainer, uint32_t server, uint32_t server_count) {
+  uint64_t found = 0;
+  for (uint64_t id = 0;; ++id) {
+    if (RowServer(0, id, server_count) == server && found++ == trainer) return id;
+  }
+}
+
+void SimulatedWorker::Start() {
+  auto client = MakeClient(
+      trainer_, [this](const auto& address, const auto& header) { Watch(address, header); });
+  link_ =
+      std::make_unique<worker::ServerLink>(scene_.config, scene_.layout,
+                                           worker::LinkOptions{.environment = environment(),
+                                                               .server_addresses = scene_.addresses,
+                                                               .trainer = trainer_,
+                                                               .stays = true},
+                                           std::move(client));
+}
+
+void SimulatedWorker::Kill(RandomStream* /*random*/) {
+  Silence();
+  ForgetTransport();
+  link_.reset();
+  work_ = {};
+  has_asked_ = is_finished_ = is_refreshed_ = is_reporting_ = false;
+  refresh_.reset();
+}
+
+void SimulatedWorker::Step() {
+  if (has_left_) return;
+  HealIfDue();
+  const bool goes_on = link_->Step(0);
+  if (const Status failure = link_->failure(); !goes_on || !failure.ok()) return End(failure);
+  if (!link_->is_connected()) return;
+  if (!has_asked_) Ask({});
+  if (work_.lease) GoOn();
+  if (is_finished_) return EndWell();
+  if (auto reply = link_->TryTakeWork()) Take(*reply);
+}
+
+void SimulatedWorker::Watch(const std::string& address, const v1::Header& header) {
+  uint64_t sequence = 0;
+  if (header.has_answer()) sequence = header.answer().durable_sequence();
+  if (header.has_durable_notice()) sequence = header.durable_notice().durable_sequence();
+  for (uint32_t i = 0; i < scene_.mix.servers; ++i) {
+    uint64_t& known = durable_[i][life()];
+    if (scene_.addresses[i] == address) known = std::max(known, sequence);
+  }
+}
+
+void SimulatedWorker::End(const Status& failure) {
+  if (failure.code() != StatusCode::kTooLate) {
+    return scene_.Violate(StrCat(name_, ": ", failure.message()));
+  }
+  scene_.Tell(StrCat(name_, " comes too late"));
+  comes_too_late_ = has_left_ = true;
+}
+
+void SimulatedWorker::Ask(v1::WorkRequest request) {
+  has_asked_ = true;
+  request.set_may_wait(true);
+  link_->SubmitWorkRequest(std::move(request), {});
+}
+
+void SimulatedWorker::Take(const v1::WorkReply& reply) {
+  if (reply.has_failed()) return scene_.Violate(StrCat("the run fails: ", reply.failed()));
+  if (reply.has_finished()) {
+    is_finished_ = true;
+    scene_.Tell(StrCat(name_, " has heard that the run has finished"));
+  } else if (!reply.has_chunk()) {
+    Ask({});
+  } else if (reply.chunk().chunk() >= scene_.mix.chunks) {
+    Finish(reply.chunk(), 0);
+  } else {
+    work_ = {};
+    work_.lease = reply.chunk();
+    work_.next_row = work_.accepted_row = reply.chunk().first_row();
+  }
+}
+
+void SimulatedWorker::GoOn() {
+  while (!work_.sent.empty() && link_->MarkRead().accepted_sequence >= work_.sent.front().first) {
+    work_.accepted_row = work_.sent.front().second;
+    work_.sent.pop_front();
+  }
+  if (work_.next_row < ChunkRows()) {
+    if (scene_.now_ms >= next_batch_ms_) NextBatch();
+    return;
+  }
+  if (!work_.sent.empty()) return;
+  const v1::ChunkLease lease = *std::exchange(work_, {}).lease;
+  Finish(lease, ChunkRows() - std::min(ChunkRows(), lease.first_row()));
+}
+
+void SimulatedWorker::NextBatch() {
+  if (work_.rows.id == 0) {
+    for (uint32_t i = 0; i < scene_.mix.servers; ++i) {
+      session::Body body;
+      body.emplace_back(server::RowIdsFrame(0, {RowOf(trainer_, i, scene_.mix.servers)}));
+      work_.rows.bodies.push_back(std::move(body));
+    }
+    return link_->SubmitRowPull(&work_.rows);
+  }
+  if (!has_rows_) has_rows_ = link_->TryTakeRowReplies(work_.rows.id).has_value();
+  if (!has_rows_ || !link_->TryAcquireCredit()) return;
+  has_rows_ = false;
+  work_.rows = {};
+  Push();
+}
+
+void SimulatedWorker::Push() {
+  const size_t element = scene_.pushes.size();
+  std::vector<session::Body> bodies;
+  for (uint32_t i = 0; i < scene_.mix.servers; ++i) {
+    const PieceSpec& piece = PieceOf(scene_.layout, i);
+    CHECK_LT(static_cast<int64_t>(element), piece.element_count);
+    session::Body body;
+    body.emplace_back(server::GradientFrame(piece, 0, {static_cast<uint16_t>(element)}, {1}));
+    body.emplace_back(server::RowGradientsFrame(0, {RowOf(trainer_, i, scene_.mix.servers)}, 1));
+    bodies.push_back(std::move(body));
+  }
+  v1::Push push;
+  push.set_lease(work_.lease->lease());
+  push.set_offset(work_.accepted_row);
+  const uint64_t sequence = link_->SubmitPush(push, std::move(bodies), link_->MarkRead());
+  scene_.pushes.push_back({trainer_, life(), sequence, work_.lease->chunk(), work_.next_row});
+  work_.next_row += kBatchRows;
+  next_batch_ms_ = scene_.now_ms + scene_.mix.batch_ms;
+  work_.sent.emplace_back(sequence, work_.next_row);
+}
+
+void SimulatedWorker::Finish(const v1::ChunkLease& lease, uint64_t row_count) {
+  v1::WorkRequest request;
+  v1::Completion& completion = *request.add_completions();
+  completion.set_lease(lease.lease());
+  completion.set_row_count(row_count);
+  if (row_count == 0 && lease.chunk() >= scene_.mix.chunks) {
+    v1::FileEnd& end = *request.add_file_ends();
+    end.set_split(v1::TRAIN);
+    end.set_chunk_count(scene_.mix.chunks);
+  }
+  Ask(std::move(request));
+}
+
+void SimulatedWorker::EndWell() {
+  if (may_leave_) return Report();
+  if (!refresh_ && scene_.all_have_finished && !link_->has_unaccepted()) {
+    if (!link_->TryAcquireCredit()) return;
+    v1::Push refresh;
+    refresh.set_is_refresh(true);
+    refresh_ = link_->SubmitPush(refresh, std::vector<session::Body>(scene_.mix.servers),
+                                 link_->MarkRead());
+  }
+  is_refreshed_ = refresh_ && link_->MarkRead().accepted_sequence >= *refresh_;
+}
+
+void SimulatedWorker::Report() {
+  if (!std::exchange(is_reporting_, true)) {
+    v1::Report report;
+    report.set_is_last(true);
+    link_->SubmitReport(std::move(report));
+  }
+  if (!link_->TryTakeReportReply()) return;
+  has_left_ = true;
+  scene_.Tell(StrCat(name_, " has left"));
+  ForgetTransport();
+  link_.reset();
+}
+
+}  // namespace weir::simulation
