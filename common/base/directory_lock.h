@@ -15,6 +15,10 @@ class DirectoryLock {
   // Fails when another holder is there, or the folder cannot be opened.
   static Result<DirectoryLock> Take(const std::string& directory);
 
+  // Whether a process seems to hold it, as far as the kernel tells; takes nothing, so nobody is
+  // kept from it meanwhile.
+  static bool SeemsHeld(const std::string& directory);
+
   DirectoryLock(DirectoryLock&& other) noexcept;
   DirectoryLock& operator=(DirectoryLock&&) = delete;
   ~DirectoryLock();

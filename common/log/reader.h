@@ -29,6 +29,10 @@ class LogReader {
   // The next record; nothing at the end. InvalidData, with file and offset, where it is damaged.
   Result<std::optional<Record>> Next();
 
+  // Of the file that is read, and where its next record is.
+  const std::string& path() const { return file_.path(); }
+  uint64_t offset() const { return file_.offset(); }
+
   // That the log goes on with.
   uint64_t next_number() const { return next_number_; }
   // At the end: bytes that were begun and are left out.

@@ -19,6 +19,7 @@ TEST(DirectoryLock, OneHolderAtATime) {
   std::filesystem::create_directories(folder);
   auto first = DirectoryLock::Take(folder);
   ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_TRUE(DirectoryLock::SeemsHeld(folder));
   const Status refused = DirectoryLock::Take(folder).status();
   EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(refused.message(), HasSubstr("another run writes to " + folder));
@@ -26,6 +27,7 @@ TEST(DirectoryLock, OneHolderAtATime) {
     const DirectoryLock moved = *std::move(first);
     EXPECT_FALSE(DirectoryLock::Take(folder).ok());
   }
+  EXPECT_FALSE(DirectoryLock::SeemsHeld(folder));
   EXPECT_TRUE(DirectoryLock::Take(folder).ok());
   EXPECT_TRUE(std::filesystem::is_empty(folder));
   std::filesystem::remove(folder);
