@@ -25,9 +25,8 @@ constexpr const char* kTimePart = "server/time";
 
 }  // namespace
 
-// A run that has failed is not gone on with as such: what it was before is, by the same command.
 void ControlDesk::Save(int64_t now_ms) {
-  if (!log_.has_begun() || coordinator_.failed()) return;
+  if (!log_.has_begun()) return;
   ChangedParts changed;
   coordinator_.SaveChanges(&changed);
   if (changed.parts().empty()) return;

@@ -49,6 +49,7 @@ Status Server::Recover() {
   if (coordinator_ && !recovered->parts.empty()) {
     clock_.GoOnFrom(ControlDesk::TakeTime(&recovered->parts));
     WEIR_RETURN_IF_ERROR(coordinator_->Load(recovered->parts, clock_.NowMs()));
+    coordinator_->TryAgain();
     coordinator_->SetLivesEnded(life_.ended_count());
     for (const auto& [seat, worker] : recovered->workers) {
       coordinator_->OnOffset(seat, worker.last_push, worker.last_step);

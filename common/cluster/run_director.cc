@@ -161,6 +161,13 @@ void RunDirector::Fail(std::string reason) {
   failure_ = std::move(reason);
 }
 
+void RunDirector::TryAgain() {
+  if (state_ != State::kFailed) return;
+  ++changes_;
+  state_ = State::kRunning;
+  failure_.clear();
+}
+
 v1::WorkReply RunDirector::Next(Seat member, int64_t now_ms, bool may_look) {
   v1::WorkReply reply;
   StepPhase(now_ms);

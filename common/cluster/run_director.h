@@ -119,6 +119,9 @@ class RunDirector {
   // Whether the last reply to the member was that one.
   bool AwaitsPlace(Seat member) const { return await_place_.contains(member); }
 
+  // After a failure, what is left to do is done after all. Nobody has a lease.
+  void TryAgain();
+
   // What the run knows of itself; `total`, the workers' counters, is the caller's.
   // Evaluations after the first known_evaluations only.
   void FillProgress(uint32_t known_evaluations, int64_t now_ms, v1::RunProgress* progress) const;

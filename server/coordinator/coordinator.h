@@ -131,6 +131,9 @@ class Coordinator {
   // run. Whoever was there counts as heard of at now_ms; a server that loads is heard of again.
   // InvalidData, and it is of no use, when the parts are no state of such a one.
   Status Load(const cluster::PartMap& parts, int64_t now_ms);
+  // After it: a run that had failed, for want of room on a disk say, goes on, and trainers have as
+  // much time to come as at its start.
+  void TryAgain();
   // How many lives of this server in the run are over.
   void SetLivesEnded(uint64_t count) { lives_ended_ = count; }
   static void Fields(auto& self, auto& state) {

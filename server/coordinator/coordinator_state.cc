@@ -35,4 +35,13 @@ Status Coordinator::Load(const cluster::PartMap& parts, int64_t now_ms) {
   return source.CheckAllWereTaken();
 }
 
+void Coordinator::TryAgain() {
+  if (director_.failure().empty()) return;
+  LOG(INFO) << "the run had failed (" << director_.failure() << ") and goes on";
+  director_.TryAgain();
+  ended_ms_.reset();
+  started_ms_.reset();
+  anyone_joined_ = membership_.member_count() > 0;
+}
+
 }  // namespace weir::server

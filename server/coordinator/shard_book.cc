@@ -93,9 +93,8 @@ ShardBook::Outcome ShardBook::TakeReport(const v1::ShardReport& report, bool is_
   if (is_another) {
     outcome.failure = StrCat(Name(report.shard()), " was restarted and has lost its parameters");
   }
-  if (is_another || found == shards_.end()) shards_.Change(report.shard()).nonce = report.nonce();
+  Seat(report, now_ms);
   CountLives(report);
-  shards_.FindUnsaved(report.shard())->heard_ms = now_ms;
   return outcome;
 }
 
@@ -112,6 +111,18 @@ uint64_t ShardBook::restarts() const {
   uint64_t count = 0;
   for (const auto& [shard, seat] : shards_) count += seat.lives_ended;
   return count;
+}
+
+// One that had left has been started again.
+void ShardBook::Seat(const v1::ShardReport& report, int64_t now_ms) {
+  const auto found = shards_.find(report.shard());
+  const bool is_known = found != shards_.end() && found->second.nonce == report.nonce();
+  if (!is_known || found->second.has_left) {
+    ShardSeat& shard = shards_.Change(report.shard());
+    shard.nonce = report.nonce();
+    shard.has_left = false;
+  }
+  shards_.FindUnsaved(report.shard())->heard_ms = now_ms;
 }
 
 ShardBook::Outcome ShardBook::Replied(v1::ShardReply::State state, std::string reason) const {

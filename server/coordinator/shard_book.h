@@ -73,6 +73,7 @@ class ShardBook {
   // Who knew the run, and does not any more, is another process with the same log.
   void CountLives(const v1::ShardReport& report);
   Outcome TakeReport(const v1::ShardReport& report, bool is_over, bool has_failed, int64_t now_ms);
+  void Seat(const v1::ShardReport& report, int64_t now_ms);
   Outcome Replied(v1::ShardReply::State state, std::string reason) const;
 
   const v1::RunIdentity identity_;

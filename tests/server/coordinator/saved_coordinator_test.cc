@@ -92,6 +92,33 @@ class SavedRun : public testing::Test {
   cluster::KeptParts kept_;
 };
 
+// Whoever starts it again has mended what it failed of; trainers come back, later perhaps.
+TEST_F(SavedRun, OneThatHadFailedGoesOn) {
+  coordinator_.Fail("server 1 has ended: the disk is full");
+  for (const uint32_t trainer : {0, 1}) {
+    v1::Leave leave;
+    leave.mutable_speaker()->set_trainer(trainer);
+    leave.mutable_speaker()->set_incarnation(1);
+    leave.mutable_speaker()->set_run(77);
+    coordinator_.OnLeave(leave, 1000);
+  }
+  coordinator_.Tick(1000);
+  Save();
+  ASSERT_TRUE(Load(kept_.parts()).ok());
+  EXPECT_EQ(loaded_->failure(), "server 1 has ended: the disk is full");
+  loaded_->TryAgain();
+  loaded_->Tick(100'000);
+  EXPECT_EQ(loaded_->failure(), "") << "nobody has come yet";
+  EXPECT_FALSE(loaded_->over(200'000));
+  JoinAs(0, config_, loaded_.get());
+  v1::WorkRequest request = WaitingRequest(1);
+  request.mutable_speaker()->set_run(77);
+  request.mutable_speaker()->set_incarnation(2);
+  const auto reply = loaded_->OnWorkRequest(request, MakeParts({}, {}), "a", 100'001);
+  ASSERT_TRUE(reply.has_value());
+  EXPECT_TRUE(reply->work_reply().has_chunk()) << reply->DebugString();
+}
+
 // Counts what it is told.
 class CountedParts final : public cluster::SavedParts {
  public:

@@ -89,6 +89,18 @@ TEST_F(ShardBookTest, AShardThatIsStartedAnewGoesOnAndIsCounted) {
   EXPECT_TRUE(Say(Report(1, 5, 0), /*is_over=*/true).tells_state) << "it hears how the run ended";
 }
 
+TEST_F(ShardBookTest, OneThatHadLeftAndIsStartedAgainIsThere) {
+  for (const uint32_t shard : {1, 2}) {
+    v1::ShardReport end = Report(shard, 5);
+    Say(end);
+    end.set_failure("was stopped");
+    Say(end);
+  }
+  ASSERT_TRUE(book_.all_have_left());
+  Say(Report(2, 5, 0));
+  EXPECT_FALSE(book_.all_have_left());
+}
+
 TEST_F(ShardBookTest, AShardThatEndsSaysWhyAndAStrangerNothing) {
   Say(Report(2, 5));
   v1::ShardReport end = Report(2, 6);
