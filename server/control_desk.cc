@@ -50,8 +50,8 @@ void ControlDesk::Take(const transport::PeerId& peer, const v1::Header& header,
   Save(now_ms);
   if (!reply) return;
   if (reply->shard_reply().state() == v1::ShardReply::RUNNING) mail_.Welcome(peer);
-  log_.Await(log_.last_number(),
-             [this, peer, reply = *std::move(reply)] { mail_.Send(peer, reply); });
+  log_.AwaitDurable(log_.last_number(),
+                    [this, peer, reply = *std::move(reply)] { mail_.Send(peer, reply); });
 }
 
 std::optional<v1::Header> ControlDesk::ReplyTo(const transport::PeerId& peer,
@@ -80,7 +80,7 @@ void ControlDesk::SendHeld(int64_t now_ms) {
   std::vector<Coordinator::HeldReply> replies = coordinator_.TakeHeldReplies(now_ms);
   if (!replies.empty()) Save(now_ms);
   for (Coordinator::HeldReply& held : replies) {
-    log_.Await(log_.last_number(), [this, held = std::move(held)] {
+    log_.AwaitDurable(log_.last_number(), [this, held = std::move(held)] {
       if (!mail_.Send(held.peer, held.header)) coordinator_.OnLostReply(held.seat);
     });
   }

@@ -1,4 +1,4 @@
-// Where words for the coordinator come in, and its replies leave: once the log has what they tell,
+// Where words for the coordinator come in, and its replies leave: once what they tell is durable,
 // so that the next life of server 0 knows what it has said.
 //
 // Place in the life of a batch: before it (join, **lease**) and after it (completion, progress).

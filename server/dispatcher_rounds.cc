@@ -28,8 +28,8 @@ void Dispatcher::OnProposal(const transport::PeerId& peer, const v1::Proposal& p
 
 // A trainer that has it pushes by it, and asks nobody again.
 void Dispatcher::SendAgreement(ProposalGate::Reply reply) {
-  log_.Await(log_.last_number(),
-             [this, reply = std::move(reply)] { mail_->Send(reply.peer, reply.message); });
+  log_.AwaitDurable(log_.last_number(),
+                    [this, reply = std::move(reply)] { mail_->Send(reply.peer, reply.message); });
 }
 
 void Dispatcher::KeepForRound(const Worker& worker, const transport::PeerId& peer,

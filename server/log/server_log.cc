@@ -118,6 +118,19 @@ void ServerLog::Await(uint64_t number, std::function<void()> then) {
   waiting_.emplace(number, std::move(then));
 }
 
+void ServerLog::AwaitDurable(uint64_t number, std::function<void()> then) {
+  if (!has_begun() || writer_->durable() >= number) return then();
+  waiting_for_durable_.emplace(number, std::move(then));
+}
+
+void ServerLog::Release(uint64_t number, Waiting* waiting) {
+  while (!waiting->empty() && waiting->begin()->first <= number) {
+    const std::function<void()> then = std::move(waiting->begin()->second);
+    waiting->erase(waiting->begin());
+    then();
+  }
+}
+
 bool ServerLog::TakePromise() {
   if (!writing_.syncs) return false;
   const uint64_t durable = writer_->durable();
@@ -127,11 +140,8 @@ bool ServerLog::TakePromise() {
 void ServerLog::Step() {
   if (!has_begun()) return;
   if (!writing_.has_thread && writer_->durable() < last_number_) writer_->Step();
-  while (!waiting_.empty() && waiting_.begin()->first <= writer_->written()) {
-    const std::function<void()> then = std::move(waiting_.begin()->second);
-    waiting_.erase(waiting_.begin());
-    then();
-  }
+  Release(writer_->written(), &waiting_);
+  Release(writer_->durable(), &waiting_for_durable_);
 }
 
 }  // namespace weir::server

@@ -56,8 +56,10 @@ class ServerLog {
   void Cut(v1::LogStart start);
   uint64_t file_bytes() const { return writer_ == nullptr ? 0 : writer_->file_bytes(); }
 
-  // Calls it once that record is written; now where it is.
+  // Calls it once that record is written; now where it is. Or once it is durable: for what nobody
+  // keeps until then, as workers keep pushes.
   void Await(uint64_t number, std::function<void()> then);
+  void AwaitDurable(uint64_t number, std::function<void()> then);
   // After what was at hand: writes where no thread does, and calls those who have waited.
   void Step();
 
@@ -74,7 +76,10 @@ class ServerLog {
   Writing writing_;
   cluster::PartMap parts_;
   uint64_t last_number_ = 0, told_number_ = 0;
-  std::multimap<uint64_t, std::function<void()>> waiting_;  // by the record that it waits for
+  // By the record that it waits for.
+  using Waiting = std::multimap<uint64_t, std::function<void()>>;
+  static void Release(uint64_t number, Waiting* waiting);
+  Waiting waiting_, waiting_for_durable_;
 };
 
 }  // namespace weir::server
