@@ -37,6 +37,11 @@ class Plans(unittest.TestCase):
         self.assertEqual(kinds([]), {"server0", "server", "trainer", "stop"})
         self.assertEqual(kinds(["server0", "stop"]), {"server", "trainer"})
 
+    def test_stages_can_be_left_out(self):
+        def stages(spare):
+            return {harm.draw(seed, flags(spare=spare), 5).stages for seed in range(50)}
+        self.assertEqual((stages([]), stages(["stages"])), ({1, 2}, {1}))
+
     def test_harm_is_in_the_order_in_which_it_is_done(self):
         for seed in range(20):
             times = [one.at_s for one in harm.draw(seed, flags(), 5).harm]

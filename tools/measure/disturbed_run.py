@@ -53,8 +53,8 @@ def addresses(count):
 def override(flags, plan):
     pipeline = "pipeline { split { after: 'bottom/0' } }" if plan.stages > 1 else ""
     return ("data { synthetic { rows: %d test_rows: %d } } run { seed: %d } "
-            "cluster { durability: %s member_timeout_ms: %d } %s"
-            % (flags.rows, TEST_ROWS, plan.seed, plan.durability, MEMBER_TIMEOUT_MS, pipeline))
+            "cluster { durability: %s member_timeout_ms: %d } %s %s"
+            % (flags.rows, TEST_ROWS, plan.seed, plan.durability, MEMBER_TIMEOUT_MS, pipeline, flags.override))
 
 
 def commands(flags, plan, folder):

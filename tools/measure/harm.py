@@ -3,7 +3,7 @@
 import dataclasses
 import random
 
-KINDS = ("server0", "server", "trainer", "stop", "end")
+KINDS = ("server0", "server", "trainer", "stop", "end", "stages")
 # When harm is done, in lengths of a run that nobody disturbs; some of it about the end.
 HARM_SHARES, END_SHARES = (0.05, 1.0), (0.85, 1.4)
 LATE_SHARE, STOP_SHARE, TWICE_SHARE, STAGES_SHARE = 0.3, 0.2, 0.15, 0.2
@@ -67,7 +67,7 @@ def _draw_harm(dice, plan, flags, calm_s):
 def draw(seed, flags, calm_s):
     """calm_s: of a run that nobody disturbs."""
     dice = random.Random(seed)
-    stages = 2 if dice.random() < STAGES_SHARE else 1
+    stages = 2 if dice.random() < STAGES_SHARE and "stages" not in flags.spare else 1
     plan = Plan(seed, dice.choice((2, 3)), 1 if stages > 1 else dice.choice((1, 2, 3)), stages,
                 dice.choice(flags.durability), [])
     for _ in range(dice.randint((flags.kills + 1) // 2, flags.kills)):
