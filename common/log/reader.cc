@@ -1,5 +1,7 @@
 #include "common/log/reader.h"
 
+#include <algorithm>
+
 #include "common/base/strings.h"
 
 namespace weir::log {
@@ -22,7 +24,18 @@ Result<LogReader> LogReader::Open(FileSystem& files, const std::string& folder,
     WEIR_ASSIGN_OR_RETURN(const uint64_t size, files.Size(segment.path));
     reader.total_bytes_ += size;
   }
+  WEIR_RETURN_IF_ERROR(reader.SkipTo(first_number));
   return reader;
+}
+
+// Where the log was lost up to there, and who reads knows that from elsewhere, it goes on from it.
+Status LogReader::SkipTo(uint64_t number) {
+  while (next_number_ < number) {
+    WEIR_ASSIGN_OR_RETURN(const std::optional<Record> record, Next());
+    if (!record) break;
+  }
+  next_number_ = std::max(next_number_, number);
+  return OkStatus();
 }
 
 Result<std::optional<Record>> LogReader::Next() {

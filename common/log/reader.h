@@ -21,8 +21,8 @@ namespace weir::log {
 
 class LogReader {
  public:
-  // From the file on that has this record. NotFound where there is no log, InvalidData where the
-  // record is in none of its files.
+  // From this record on, which may be the one behind the last. NotFound where there is no log,
+  // InvalidData where it begins behind the record.
   static Result<LogReader> Open(FileSystem& files, const std::string& folder,
                                 uint64_t first_number = 1);
 
@@ -50,6 +50,7 @@ class LogReader {
         file_(std::move(file)),
         next_number_(segments_.front().first_number) {}
 
+  Status SkipTo(uint64_t number);
   // The current file holds no more whole records: whether the log may go on without what is left.
   Status LeaveFile();
   Status CheckTorn() const;

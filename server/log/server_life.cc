@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/base/strings.h"
 #include "common/log/reader.h"
 
 namespace weir::server {
@@ -34,6 +35,11 @@ Result<std::unique_ptr<Shard>> ServerLife::Restore(const MakeShard& make, LoadPr
   if (!folder_) return shard;
   WEIR_ASSIGN_OR_RETURN(const auto snapshots,
                         log::FindSnapshots(folder_->files(), folder_->path()));
+  if (!snapshots.empty() && !folder_->former()) {
+    return InvalidData(StrCat(folder_->path(),
+                              " has snapshots, and no log that says whose; remove ",
+                              "it to begin anew"));
+  }
   for (const log::Snapshot& snapshot : std::views::reverse(snapshots)) {
     shard = make();
     const Status status = ReadSnapshot(folder_->files(), snapshot, shard.get(), progress);

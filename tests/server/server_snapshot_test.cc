@@ -91,6 +91,39 @@ TEST_F(SnapshotServer, SaysWhatIsDamagedIfNothingIsLeft) {
   EXPECT_THAT(outcome_->message(), testing::HasSubstr("begins with record"));
 }
 
+// A machine may end with the snapshot on disk, and the name of the log's next file not.
+TEST_F(SnapshotServer, AppliesNothingTwiceIfTheLogBehindItIsNotThere) {
+  PushSome(1);
+  const uint64_t last = PushUntil(1, 2);
+  const DenseChanges before = All();
+  const uint64_t known = Snapshots().back().last_number;
+  Kill();
+  for (const log::Segment& segment : Segments()) {
+    if (segment.first_number > known) ASSERT_TRUE(files_.Remove(segment.path).ok());
+  }
+  Start();
+  const auto replies = Exchange(Hello(++connections_, epoch_));
+  ASSERT_EQ(replies.size(), 2u);
+  EXPECT_LE(replies[0].hello_reply().last_sequence(), last);
+  for (uint64_t i = replies[0].hello_reply().last_sequence() + 1; i <= last; ++i) {
+    Exchange(PushHeader(i, connections_), {Gradient(static_cast<float>(i))});
+  }
+  EXPECT_EQ(All(), before);
+  EXPECT_EQ(GoOn(), last) << "and once more";
+}
+
+TEST_F(SnapshotServer, RefusesOneWithoutALogThatSaysWhoseItIs) {
+  PushSome(1);
+  PushUntil(1, 2);
+  Kill();
+  for (const log::Segment& segment : Segments()) {
+    ASSERT_TRUE(files_.Remove(segment.path).ok());
+  }
+  Start();
+  ASSERT_TRUE(outcome_.has_value());
+  EXPECT_THAT(outcome_->message(), testing::HasSubstr("has snapshots, and no log"));
+}
+
 TEST_F(SnapshotServer, TakesAwayOneThatWasOnlyBegun) {
   Kill();
   ASSERT_TRUE(files_.Create("/data/snapshot-00000000000000000009.weir.partial").ok());

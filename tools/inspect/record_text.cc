@@ -29,8 +29,10 @@ std::string HelloText(const v1::LogHello& hello) {
   return StrCat(SeatText(hello.trainer(), hello.stage()), " incarnation ", hello.incarnation());
 }
 
-std::string PartText(const v1::LogPart& part) {
-  return StrCat(" of the coordinator, ", part.state().size(), " bytes of state");
+std::string PartsText(const v1::LogParts& parts) {
+  size_t bytes = 0;
+  for (const v1::LogPart& part : parts.parts()) bytes += part.state().size();
+  return StrCat(" ", parts.parts_size(), " of the coordinator, ", bytes, " bytes of state");
 }
 
 std::string SaysText(const v1::LogRecord& record) {
@@ -41,8 +43,8 @@ std::string SaysText(const v1::LogRecord& record) {
       return HelloText(record.hello());
     case v1::LogRecord::kStep:
       return StepText(record.step());
-    case v1::LogRecord::kPart:
-      return PartText(record.part());
+    case v1::LogRecord::kParts:
+      return PartsText(record.parts());
     case v1::LogRecord::kAgreement:
       return StrCat(" round ", record.agreement().round());
     case v1::LogRecord::kFailure:

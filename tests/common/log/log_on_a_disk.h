@@ -47,9 +47,11 @@ class LogTest : public testing::Test {
   // All that is there, each as it was written; how many.
   Result<uint64_t> ReadAll(uint64_t first_number = 1) {
     WEIR_ASSIGN_OR_RETURN(LogReader reader, LogReader::Open(*disk_, kFolder, first_number));
+    first_read_ = 0;
     while (true) {
       WEIR_ASSIGN_OR_RETURN(const std::optional<Record> record, reader.Next());
       if (!record) break;
+      if (first_read_ == 0) first_read_ = record->number;
       if (record->header.has_start()) continue;
       EXPECT_EQ(record->header.hello().incarnation(), record->number);
       EXPECT_EQ(record->body, BodyOf(record->number));
@@ -73,7 +75,7 @@ class LogTest : public testing::Test {
 
   std::unique_ptr<test::MemoryFiles> disk_;
   ManualClock clock_;
-  uint64_t appended_ = 0, torn_bytes_ = 0;
+  uint64_t appended_ = 0, torn_bytes_ = 0, first_read_ = 0;
 };
 
 }  // namespace weir::log

@@ -18,6 +18,9 @@ TEST_F(LogTest, IsReadAsItWasWritten) {
   EXPECT_EQ(FindSegments(*disk_, kFolder).value().size(), 3u);
   EXPECT_EQ(ReadAll(4).value(), 9u) << "from the second file on";
   EXPECT_EQ(ReadAll(6).value(), 9u) << "from the file that has it";
+  EXPECT_EQ(first_read_, 6u) << "and not from its beginning";
+  EXPECT_EQ(ReadAll(10).value(), 9u) << "behind the last";
+  EXPECT_EQ(ReadAll(20).value(), 19u) << "what is before is known from elsewhere";
 }
 
 TEST_F(LogTest, ThatIsNotThereIsNotFound) {
