@@ -122,6 +122,7 @@ void Coordinator::Admit(const v1::Join& join, const cluster::Membership::Admissi
                         int64_t now_ms) {
   const cluster::Seat seat{join.trainer(), join.stage()};
   anyone_joined_ = true;
+  awaits_return_ = false;
   admission_.Take(join, membership_.member_count() == 1);
   has_admitted_ = true;
   saver_.OnJoin(join.saves() || join.awaits_model());
@@ -235,8 +236,10 @@ Coordinator::Hearing Coordinator::Hear(const v1::Speaker& speaker, int64_t now_m
                                      false)};
   }
   if (IsAfterFarewell(speaker)) return {};
-  if (membership_.Heard(seat, speaker.incarnation(), now_ms))
+  if (membership_.Heard(seat, speaker.incarnation(), now_ms)) {
+    awaits_return_ = false;
     return {.is_heard = true, .refusal = {}};
+  }
   return {.is_heard = false,
           .refusal = RefusalHeader(
               StrCat(Name(seat), " was silent for more than ",

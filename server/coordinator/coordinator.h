@@ -131,8 +131,8 @@ class Coordinator {
   // run. Whoever was there counts as heard of at now_ms; a server that loads is heard of again.
   // InvalidData, and it is of no use, when the parts are no state of such a one.
   Status Load(const cluster::PartMap& parts, int64_t now_ms);
-  // After it: a run that had failed, for want of room on a disk say, goes on, and trainers have as
-  // much time to come as at its start.
+  // After it: a run that had failed, for want of room on a disk say, goes on. Trainers have as much
+  // time to come back as to come at the start: they may have died, too.
   void TryAgain();
   // How many lives of this server in the run are over.
   void SetLivesEnded(uint64_t count) { lives_ended_ = count; }
@@ -278,6 +278,7 @@ class Coordinator {
   int64_t looked_at_ms_ = 0;
   std::optional<int64_t> started_ms_;  // the first tick: from then on others can join
   bool anyone_joined_ = false;
+  bool awaits_return_ = false;  // nobody has been heard of in this life yet, which is not the first
   std::optional<int64_t> last_knock_ms_;  // when somebody last asked for a seat that was taken
   // When somebody was last known to wait for servers that load, or for a seat.
   std::optional<int64_t> last_waited_ms_;

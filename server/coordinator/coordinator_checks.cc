@@ -45,6 +45,9 @@ void Coordinator::Expire(int64_t now_ms) {
 // A run without a trainer waits for one to come, or to come back, while some of its stages are
 // there, or somebody waits for the seat of a process that has just been given up.
 void Coordinator::CheckTrainers(int64_t now_ms) {
+  if (membership_.member_count() == 0 && std::exchange(awaits_return_, false)) {
+    anyone_joined_ = false;
+  }
   if (!running() || !anyone_joined_) return;
   if (membership_.member_count() == 0) {
     if (last_knock_ms_ && now_ms - *last_knock_ms_ <= kKnockMs) return;

@@ -36,12 +36,12 @@ Status Coordinator::Load(const cluster::PartMap& parts, int64_t now_ms) {
 }
 
 void Coordinator::TryAgain() {
+  started_ms_.reset();
+  awaits_return_ = true;
   if (director_.failure().empty()) return;
   LOG(INFO) << "the run had failed (" << director_.failure() << ") and goes on";
   director_.TryAgain();
   ended_ms_.reset();
-  started_ms_.reset();
-  anyone_joined_ = membership_.member_count() > 0;
 }
 
 }  // namespace weir::server
