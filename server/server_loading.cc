@@ -66,6 +66,7 @@ void Server::LookAtLog() {
   if (is_saving || !life_.IsSnapshotDue(log)) return;
   life_.BeginSnapshot(Self(), shard_.get(), &log);
   dispatcher_->LogState();
+  life_.FinishSnapshotBehind(log.last_number());
 }
 
 // A run may end before a server that was started again has loaded: that would begin another file.

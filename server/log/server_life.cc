@@ -42,16 +42,26 @@ Result<std::unique_ptr<Shard>> ServerLife::Restore(const MakeShard& make, LoadPr
   }
   for (const log::Snapshot& snapshot : std::views::reverse(snapshots)) {
     shard = make();
-    const Status status = ReadSnapshot(folder_->files(), snapshot, shard.get(), progress);
-    if (status.ok()) {
-      first_number_ = snapshot.last_number + 1;
-      return shard;
-    }
+    const Status status = RestoreFrom(snapshot, shard.get(), progress);
+    if (status.ok()) return shard;
     if (status.code() != StatusCode::kInvalidData) return status;
     LOG(WARNING) << status.message() << "; the snapshot before it is used, if there is one";
     shard.reset();
   }
   return shard;
+}
+
+// What is known of workers and of the run is in the file of the log behind it.
+Status ServerLife::RestoreFrom(const log::Snapshot& snapshot, Shard* shard,
+                               LoadProgress* progress) {
+  const uint64_t next = snapshot.last_number + 1;
+  const std::string behind = log::SegmentPath(folder_->path(), next);
+  if (!folder_->files().Size(behind).ok()) {
+    return InvalidData(StrCat(snapshot.path, ": ", behind, " is not there"));
+  }
+  WEIR_RETURN_IF_ERROR(ReadSnapshot(folder_->files(), snapshot, shard, progress));
+  first_number_ = next;
+  return OkStatus();
 }
 
 Status ServerLife::Recover(const v1::ClusterConfig& config, const Self& self, Shard* shard,
@@ -115,7 +125,9 @@ bool ServerLife::IsSnapshotDue(const ServerLog& log) const {
 void ServerLife::BeginSnapshot(const Self& self, Shard* shard, ServerLog* log) {
   const uint64_t last_number = log->last_number();
   log->Cut(StartOf(self));
-  taker_->Begin(shard, last_number, StartOf(self));
+  finish_behind_ = UINT64_MAX;
+  taker_->Begin(shard, last_number, StartOf(self),
+                [this, log] { return log->durable_number() >= finish_behind_; });
 }
 
 }  // namespace weir::server

@@ -73,6 +73,8 @@ class ServerLife {
   // calls adds what is known of workers.
   bool IsSnapshotDue(const ServerLog& log) const;
   void BeginSnapshot(const Self& self, Shard* shard, ServerLog* log);
+  // All of that has been added to the log.
+  void FinishSnapshotBehind(uint64_t number) { finish_behind_ = number; }
   void StepSnapshot() {
     if (taker_) taker_->Step();
   }
@@ -83,6 +85,7 @@ class ServerLife {
   Status Clear() { return folder_ ? folder_->Clear() : OkStatus(); }
 
  private:
+  Status RestoreFrom(const log::Snapshot& snapshot, Shard* shard, LoadProgress* progress);
   Status Begin(const v1::ClusterConfig& config, const Self& self);
   Status Replay(Shard* shard, LoadProgress* progress);
   v1::LogStart StartOf(const Self& self) const;
@@ -97,6 +100,7 @@ class ServerLife {
   std::unique_ptr<log::LogWriter> writer_;
   bool syncs_ = false;
   std::unique_ptr<SnapshotTaker> taker_;
+  uint64_t finish_behind_ = 0;  // record of the log
 };
 
 }  // namespace weir::server

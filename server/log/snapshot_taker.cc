@@ -24,10 +24,12 @@ SnapshotTaker::~SnapshotTaker() {
   if (at_work_) at_work_->Wait();
 }
 
-void SnapshotTaker::Begin(Shard* shard, uint64_t last_number, v1::LogStart of) {
+void SnapshotTaker::Begin(Shard* shard, uint64_t last_number, v1::LogStart of,
+                          std::function<bool()> may_finish) {
   CHECK(!is_at_work());
   cut_ = std::make_unique<ShardCut>(shard);
-  is_whole_ = false;
+  may_finish_ = std::move(may_finish);
+  has_all_ = is_whole_ = false;
   InBackground([this, last_number, of = std::move(of)] {
     auto writer = SnapshotWriter::Create(files_, folder_, last_number, of);
     if (writer.ok()) writer_ = *std::move(writer);
@@ -43,6 +45,7 @@ void SnapshotTaker::InBackground(std::function<Status()> work) {
 }
 
 void SnapshotTaker::Step() {
+  if (!is_at_work()) return;
   if (at_work_) {
     if (!at_work_->EndsWithin(0)) return;
     at_work_.reset();
@@ -50,6 +53,7 @@ void SnapshotTaker::Step() {
     if (!done_.ok() || is_whole_) return End();
     return Ask();
   }
+  if (has_all_) return FinishIfItMay();
   for (const auto& section : outbox_.TakeAll().sections) {
     if (section->frames.empty()) return Ask();
     InBackground([this, section] { return writer_->Append(std::move(section->frames)); });
@@ -58,6 +62,12 @@ void SnapshotTaker::Step() {
 
 void SnapshotTaker::Ask() {
   if (cut_->Ask(&outbox_) != nullptr) return;
+  has_all_ = true;
+  FinishIfItMay();
+}
+
+void SnapshotTaker::FinishIfItMay() {
+  if (!may_finish_()) return;
   is_whole_ = true;
   InBackground([this] { return Finish(); });
 }

