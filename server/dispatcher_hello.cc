@@ -17,6 +17,15 @@ bool HasStage(const ModelLayout& layout, const v1::Hello& hello) {
          (hello.stage_count() <= 1 || hello.stage_count() == layout.stages().size());
 }
 
+// Nothing of the process before is the new one's, but the round that is over.
+void ForgetProcess(DispatchedWorker* worker) {
+  const uint64_t round = worker->last_push.round();
+  worker->last_push.Clear();
+  worker->last_push.set_round(round);
+  worker->failure.clear();
+  worker->durable = {};
+}
+
 }  // namespace
 
 void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello, uint64_t run) {
@@ -83,7 +92,7 @@ void Dispatcher::Greet(Worker& worker, const transport::PeerId& peer, const v1::
   worker.stage = stage;
   if (is_another) {
     log_.AddHello(worker.seat, hello);
-    worker.durable = {};
+    ForgetProcess(&worker);
   }
   TakeConnection(worker, old_peer, hello);
   v1::Header header;

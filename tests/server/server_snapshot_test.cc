@@ -55,6 +55,25 @@ TEST_F(SnapshotServer, GoesOnFromOne) {
   EXPECT_EQ(next[0].answer().version(), last + 1);
 }
 
+TEST_F(SnapshotServer, KnowsWhatAProcessHasSentAndNotTheOneBeforeIt) {
+  PushSome(5);
+  const size_t before = Segments().back().first_number;
+  v1::Header newer = Hello(1);
+  for (uint64_t i = 2; i < 100 && Segments().back().first_number == before; ++i) {
+    newer.mutable_hello()->set_incarnation(i);
+    Exchange(newer);
+    for (int step = 0; step < 50; ++step) {
+      server_->Step(0);
+      clock_.Advance(10);
+    }
+  }
+  ASSERT_GT(Segments().back().first_number, before);
+  Kill();
+  Start();
+  newer.mutable_hello()->set_connection(2);
+  EXPECT_EQ(Exchange(newer).at(0).hello_reply().last_sequence(), 0u);
+}
+
 TEST_F(SnapshotServer, KeepsTwoAndTheLogBehindTheFirst) {
   PushSome(1);
   uint64_t last = 1;
