@@ -38,7 +38,8 @@ void SimulatedWorker::Kill(RandomStream* /*random*/) {
   ForgetTransport();
   link_.reset();
   work_ = {};
-  has_asked_ = is_finished_ = is_refreshed_ = is_reporting_ = false;
+  has_asked_ = is_finished_ = is_reporting_ = false;
+  refreshes_ = 0;
   refresh_.reset();
 }
 
@@ -125,7 +126,8 @@ void SimulatedWorker::NextBatch() {
 }
 
 void SimulatedWorker::Push() {
-  const size_t element = scene_.pushes.size();
+  const bool is_again = scene_.mix.plant == Plant::kPushTakenTwice && scene_.pushes.size() % 8 == 7;
+  const size_t element = scene_.pushes.size() - (is_again ? 1 : 0);
   std::vector<session::Body> bodies;
   for (uint32_t i = 0; i < scene_.mix.servers; ++i) {
     const PieceSpec& piece = PieceOf(scene_.layout, i);
@@ -160,14 +162,17 @@ void SimulatedWorker::Finish(const v1::ChunkLease& lease, uint64_t row_count) {
 
 void SimulatedWorker::EndWell() {
   if (may_leave_) return Report();
-  if (!refresh_ && scene_.all_have_finished && !link_->has_unaccepted()) {
-    if (!link_->TryAcquireCredit()) return;
-    v1::Push refresh;
-    refresh.set_is_refresh(true);
-    refresh_ = link_->SubmitPush(refresh, std::vector<session::Body>(scene_.mix.servers),
-                                 link_->MarkRead());
+  if (refresh_) {
+    if (link_->MarkRead().accepted_sequence < *refresh_) return;
+    ++refreshes_;
+    refresh_.reset();
   }
-  is_refreshed_ = refresh_ && link_->MarkRead().accepted_sequence >= *refresh_;
+  if (!scene_.all_have_finished || refreshes_ >= scene_.refresh || link_->has_unaccepted()) return;
+  if (!link_->TryAcquireCredit()) return;
+  v1::Push refresh;
+  refresh.set_is_refresh(true);
+  refresh_ =
+      link_->SubmitPush(refresh, std::vector<session::Body>(scene_.mix.servers), link_->MarkRead());
 }
 
 void SimulatedWorker::Report() {

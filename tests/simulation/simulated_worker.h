@@ -32,7 +32,7 @@ class SimulatedWorker final : public SimulatedProcess {
   ~SimulatedWorker() override { link_.reset(); }
 
   // It has heard that the run has finished, and all that it knows is what the servers have.
-  bool is_quiet() const { return is_alive() && (is_refreshed_ || comes_too_late_); }
+  bool is_quiet() const { return is_alive() && (refreshes_ >= scene_.refresh || comes_too_late_); }
   // A seat that nobody asks for is given up: one who has just come has some time.
   bool is_at_work() const override { return link_ != nullptr && link_->is_connected(); }
   // Now it may tell the coordinator so.
@@ -76,16 +76,17 @@ class SimulatedWorker final : public SimulatedProcess {
 
  public:
   bool is_finished() const { return is_finished_ || comes_too_late_; }
-  bool has_replica() const { return is_refreshed_; }
+  bool has_replica() const { return !comes_too_late_; }
 
  private:
   const uint32_t trainer_;
   std::vector<std::map<uint64_t, uint64_t>> durable_;  // of each server: by life
   std::unique_ptr<worker::ServerLink> link_;
   Work work_;
-  bool has_asked_ = false, has_rows_ = false, is_finished_ = false, is_refreshed_ = false;
+  bool has_asked_ = false, has_rows_ = false, is_finished_ = false;
   bool comes_too_late_ = false, may_leave_ = false, is_reporting_ = false, has_left_ = false;
   std::optional<uint64_t> refresh_;
+  int refreshes_ = 0;
   int64_t next_batch_ms_ = 0;
 };
 

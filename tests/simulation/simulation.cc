@@ -7,7 +7,8 @@
 
 namespace weir::simulation {
 
-Simulation::Simulation(uint64_t seed) : scene_(DrawMix(seed)), random_(seed, 2) {
+Simulation::Simulation(uint64_t seed, Plant plant)
+    : scene_(DrawMix(seed, plant)), random_(seed, 2) {
   for (uint32_t i = 0; i < scene_.mix.servers; ++i) {
     servers_.push_back(std::make_unique<SimulatedServer>(&scene_, i));
     processes_.push_back(servers_.back().get());
@@ -82,6 +83,10 @@ void Simulation::LookAtEnd() {
   if (!std::ranges::all_of(workers_, [](const auto& worker) { return worker->is_quiet(); })) return;
   if (!std::ranges::all_of(servers_, [](const auto& server) { return server->is_serving(); }))
     return;
+  if (scene_.refresh == 1) {
+    ++scene_.refresh;
+    return;
+  }
   was_checked_ = true;
   for (uint32_t i = 0; i < scene_.mix.servers; ++i) CheckServer(i);
   for (const auto& worker : workers_) {

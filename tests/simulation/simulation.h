@@ -24,7 +24,7 @@ struct Outcome {
 
 class Simulation {
  public:
-  explicit Simulation(uint64_t seed);
+  explicit Simulation(uint64_t seed, Plant plant = Plant::kNone);
   Outcome Run();
 
  private:

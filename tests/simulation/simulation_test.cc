@@ -38,6 +38,19 @@ TEST(Simulation, NothingIsLostOrTakenTwice) {
             << pushes << " pushes; trace " << std::hex << trace << std::dec << "\n";
 }
 
+int CountFound(Plant plant) {
+  int found = 0;
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    found += Simulation(seed, plant).Run().violation.empty() ? 0 : 1;
+  }
+  return found;
+}
+
+TEST(Simulation, FindsWhatIsPlanted) {
+  EXPECT_GT(CountFound(Plant::kNothingSynced), 0);
+  EXPECT_GT(CountFound(Plant::kPushTakenTwice), 0);
+}
+
 TEST(Simulation, RepeatsItself) {
   for (uint64_t seed = 1; seed <= 5; ++seed) {
     EXPECT_EQ(Simulation(seed).Run().trace, Simulation(seed).Run().trace) << "seed " << seed;
