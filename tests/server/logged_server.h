@@ -4,9 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "common/session/header_message.h"
@@ -14,6 +12,7 @@
 #include "common/transport/loopback.h"
 #include "server/server.h"
 #include "tests/server/server_test_support.h"
+#include "tests/support/manual_executor.h"
 #include "tests/support/memory_files.h"
 
 namespace weir::server {
@@ -40,19 +39,20 @@ class LoggedServer : public testing::Test {
   void Start(int64_t prompt_ms = 120'000) {  // 0: it may still load then
     auto transport = network_.MakeServer();
     CHECK(transport->Bind(kLoggedAddress).ok());
-    ServerOptions options{
-        .environment = {.clock = clock_, .nonce = [this] { return ++names_; }, .files = files_},
-        .prompt_ms = prompt_ms,
-        .snapshots = snapshots_};
+    ServerOptions options{.environment = {clock_, [this] { return ++names_; }, files_, executor_},
+                          .prompt_ms = prompt_ms,
+                          .snapshots = snapshots_};
     options.data_folder = DataFolder::Open(files_, kData, identity_, shard_).value();
     server_ = std::make_unique<Server>(config_, servers_, shard_, std::move(transport),
                                        std::move(options));
-    while (prompt_ms > 0 && !server_->is_loaded() && !outcome_) {
-      outcome_ = server_->Step(0);
-      clock_.Advance(10);
-    }
+    while (prompt_ms > 0 && !server_->is_loaded() && !outcome_) Step();
     client_ = network_.MakeClient();
     connection_ = client_->Open(kLoggedAddress).value();
+  }
+  void Step() {
+    executor_.RunOne();
+    outcome_ = server_->Step(0);
+    clock_.Advance(10);
   }
   void Kill() {  // as SIGKILL does
     files_.EndProcess();
@@ -65,8 +65,7 @@ class LoggedServer : public testing::Test {
     std::vector<v1::Header> replies;
     changes_.clear();
     while (replies.size() < (header.has_hello() ? 2u : 1u) && !outcome_) {
-      outcome_ = server_->Step(1);
-      clock_.Advance(10);
+      Step();
       const auto incoming = client_->Receive(0);
       if (!incoming) continue;
       replies.push_back(session::ParseHeader(incoming->message).value());
@@ -108,6 +107,7 @@ class LoggedServer : public testing::Test {
   v1::RunIdentity identity_;
   transport::LoopbackNetwork network_;
   test::MemoryFiles files_;
+  test::ManualExecutor executor_;
   ManualClock clock_;
   uint64_t names_ = 100, epoch_ = 0;
   std::unique_ptr<Server> server_;
