@@ -1,7 +1,6 @@
 #include "server/log/data_folder.h"
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 #include "common/base/strings.h"
@@ -64,8 +63,8 @@ Result<std::shared_ptr<DataFolder>> DataFolder::Open(FileSystem& files, const st
 // A life may have ended before its start was written.
 Status DataFolder::FindFormer() {
   WEIR_ASSIGN_OR_RETURN(const auto segments, log::FindSegments(files_, path_));
-  for (const log::Segment& segment : std::views::reverse(segments)) {
-    WEIR_ASSIGN_OR_RETURN(former_, StartIn(files_, segment.path));
+  for (auto segment = segments.rbegin(); segment != segments.rend(); ++segment) {
+    WEIR_ASSIGN_OR_RETURN(former_, StartIn(files_, segment->path));
     if (former_) return OkStatus();
   }
   return OkStatus();

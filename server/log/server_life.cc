@@ -1,7 +1,6 @@
 #include "server/log/server_life.h"
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 #include "common/base/check.h"
@@ -40,9 +39,9 @@ Result<std::unique_ptr<Shard>> ServerLife::Restore(const MakeShard& make, LoadPr
                               " has snapshots, and no log that says whose; remove ",
                               "it to begin anew"));
   }
-  for (const log::Snapshot& snapshot : std::views::reverse(snapshots)) {
+  for (auto snapshot = snapshots.rbegin(); snapshot != snapshots.rend(); ++snapshot) {
     shard = make();
-    const Status status = RestoreFrom(snapshot, shard.get(), progress);
+    const Status status = RestoreFrom(*snapshot, shard.get(), progress);
     if (status.ok()) return shard;
     if (status.code() != StatusCode::kInvalidData) return status;
     LOG(WARNING) << status.message() << "; the snapshot before it is used, if there is one";

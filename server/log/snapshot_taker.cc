@@ -32,8 +32,9 @@ void SnapshotTaker::Begin(Shard* shard, uint64_t last_number, v1::LogStart of,
   has_all_ = is_whole_ = false;
   InBackground([this, last_number, of = std::move(of)] {
     auto writer = SnapshotWriter::Create(files_, folder_, last_number, of);
-    if (writer.ok()) writer_ = *std::move(writer);
-    return writer.status();
+    Status status = writer.status();
+    if (status.ok()) writer_ = *std::move(writer);
+    return status;
   });
 }
 

@@ -12,7 +12,7 @@ class LoggedServerZero : public LoggedServer {
  protected:
   LoggedServerZero() : LoggedServer({}, /*shard=*/0) {}
 
-  v1::Header Ask(v1::Header header) {
+  v1::Header Ask(const v1::Header& header) {
     const auto replies = Exchange(header);
     return replies.empty() ? v1::Header() : replies[0];
   }

@@ -44,7 +44,7 @@ class Scene {
     if (tells) std::cerr << now_ms << " ms: " << what << "\n";
   }
   // The first is kept.
-  void Violate(std::string what) {
+  void Violate(const std::string& what) {
     if (violation.empty()) violation = StrCat("after ", now_ms, " ms: ", what);
   }
 

@@ -56,7 +56,8 @@ class ManualExecutor final : public Executor {
   };
 
   void Run(const std::shared_ptr<Piece>& chosen) {
-    const std::shared_ptr<Piece> piece = chosen;  // what it runs may begin others
+    std::shared_ptr<Piece> piece;  // a copy, for what it runs may begin others
+    piece = chosen;
     if (std::erase(waiting_, piece) == 0) return;
     piece->work();
     piece->work = nullptr;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <ranges>
 #include <utility>
 
 #include "common/base/strings.h"
@@ -14,11 +13,11 @@ namespace {
 constexpr int kMostAttempts = 10;
 
 const v1::LogStart* LastStart(const DataFolderLook& look) {
-  for (const LogFileLook& file : std::views::reverse(look.log)) {
-    if (file.start) return &*file.start;
+  for (auto file = look.log.rbegin(); file != look.log.rend(); ++file) {
+    if (file->start) return &*file->start;
   }
-  for (const SnapshotLook& snapshot : std::views::reverse(look.snapshots)) {
-    if (snapshot.start) return &*snapshot.start;
+  for (auto snapshot = look.snapshots.rbegin(); snapshot != look.snapshots.rend(); ++snapshot) {
+    if (snapshot->start) return &*snapshot->start;
   }
   return nullptr;
 }
@@ -90,8 +89,8 @@ void PrintSnapshot(const SnapshotLook& look, std::ostream& out) {
 
 // Which run it is may be told by a record behind the start.
 uint64_t RunOf(const DataFolderLook& look, const v1::LogStart& start) {
-  for (const LogFileLook& file : std::views::reverse(look.log)) {
-    if (file.run != 0) return file.run;
+  for (auto file = look.log.rbegin(); file != look.log.rend(); ++file) {
+    if (file->run != 0) return file->run;
   }
   return start.run();
 }

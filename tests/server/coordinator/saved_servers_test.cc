@@ -1,4 +1,5 @@
 // What is known of servers, after the death of who knew it.
+#include "common/base/strings.h"
 #include "common/session/run_identity.h"
 #include "server/coordinator/save_book.h"
 #include "server/coordinator/shard_book.h"

@@ -20,7 +20,7 @@ class InspectedServer : public server::LoggedServer {
   // text_: what is printed.
   Status Inspect(const FolderOptions& options = {}) {
     std::ostringstream out;
-    const Status status = InspectFolder(files_, server::kData, options, out);
+    Status status = InspectFolder(files_, server::kData, options, out);
     text_ = out.str();
     return status;
   }
