@@ -47,11 +47,13 @@ class ReplicaTest : public testing::TestWithParam<Case> {
     batch.row_count = 1;
     batch.tables.resize(cluster_.layout().tables().size());
     std::vector<float> gradients(static_cast<size_t>(cluster_.layout().flat_element_count()));
+    const auto scratch = clients_[worker]->NewPushScratch();
     RandomStream random(7, worker, thread, round);
     for (int step = 0; step < kStepsPerRound; ++step) {
       for (float& value : gradients) value = static_cast<float>(random.NextUnit() - 0.5);
       worker::StepGradients push;
       push.batch = &batch;
+      push.scratch = scratch.get();
       push.dense = device::OnCpu(std::span<const float>(gradients));
       push.mark = clients_[worker]->MarkRead();
       const auto sequence = clients_[worker]->Push(push);

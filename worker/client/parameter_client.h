@@ -69,8 +69,12 @@ class ParameterClient {
   // Call before reading the replica.
   virtual ReadMark MarkRead() = 0;
 
-  // Before the backward pass, of a step with its batch, mark and dense gradients, which are not
-  // there yet: who takes layers as they come; null where all leave together.
+  // For every thread that pushes: what its steps bring along. Null: nothing is needed. Goes before
+  // the client and the device.
+  virtual std::unique_ptr<PushScratch> NewPushScratch() const { return nullptr; }
+
+  // Before the backward pass, of a step with its batch, mark, scratch and dense gradients, which
+  // are not there yet: who takes layers as they come; null where all leave together.
   virtual std::unique_ptr<BegunPush> BeginPush(const StepGradients& /*step*/) { return nullptr; }
 
   // Hands a step's gradients on; waits for credit if they cannot wait. Then asks for the rows of

@@ -19,7 +19,6 @@
 #include "worker/client/row_caches.h"
 #include "worker/client/server_pull.h"
 #include "worker/link/server_link.h"
-#include "worker/push/host_gradients.h"
 #include "worker/push/step_encoder.h"
 
 namespace weir::worker {
@@ -53,6 +52,7 @@ class ServerClient : public ParameterClient {
   void Forget(RowPull* pull) override;
   bool has_unaccepted() const override { return link_.has_unaccepted(); }
   ReadMark MarkRead() override;
+  std::unique_ptr<PushScratch> NewPushScratch() const override;
   std::unique_ptr<BegunPush> BeginPush(const StepGradients& step) override;
   Result<uint64_t> Push(const StepGradients& step) override;
   void SetPlace(uint32_t rank, uint32_t trainer_count) override {
@@ -100,7 +100,7 @@ class ServerClient : public ParameterClient {
   Result<ServerLink::Agreed> Agree(v1::Proposal proposal, std::vector<Body> proposed,
                                    PushSeconds* times);
   uint64_t Send(const StepGradients& step, Encoded encoded);
-  Status Measure(PushInParts* begun);  // the thread's push, which has just left
+  Status Measure(const StepGradients& step);  // whose push has just left
   void CountDense(const data::Batch& batch, bool is_step);
   Status LoadPolicyStates();
 

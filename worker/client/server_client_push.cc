@@ -9,14 +9,10 @@
 #include "worker/client/agreed_reply.h"
 #include "worker/client/push_in_parts.h"
 #include "worker/client/server_client.h"
+#include "worker/push/host_gradients.h"
 
 namespace weir::worker {
 namespace {
-
-StepEncoder::Scratch& ThreadScratch() {
-  thread_local StepEncoder::Scratch scratch;
-  return scratch;
-}
 
 // MonotonicSeconds of the last step, and of the last push, and how that left; null if it was not
 // begun.
@@ -26,12 +22,22 @@ struct LastEnds {
   const PartPlan* plan = nullptr;
 };
 
-LastEnds& ThreadEnds() {
-  thread_local LastEnds ends;
-  return ends;
+struct ServerPushScratch final : PushScratch {
+  StepEncoder::Scratch encoder;
+  HostGradients on_host;
+  LastEnds last;
+};
+
+ServerPushScratch& ScratchOf(const StepGradients& step) {
+  CHECK(step.scratch != nullptr) << "a step without its thread's scratch";
+  return static_cast<ServerPushScratch&>(*step.scratch);
 }
 
 }  // namespace
+
+std::unique_ptr<PushScratch> ServerClient::NewPushScratch() const {
+  return std::make_unique<ServerPushScratch>();
+}
 
 // Without credit nothing leaves, and it may be that nothing shall: then Push decides.
 std::unique_ptr<BegunPush> ServerClient::BeginPush(const StepGradients& step) {
@@ -40,13 +46,13 @@ std::unique_ptr<BegunPush> ServerClient::BeginPush(const StepGradients& step) {
   const std::span<const float> gradients(device::OnHost(step.dense.data), step.dense.size);
   return std::make_unique<PushInParts>(
       plan, StepEncoder::Dense{.on_host = gradients, .on_device = {}, .stream = step.stream},
-      &encoder_, &link_, &ThreadScratch());
+      &encoder_, &link_, &ScratchOf(step).encoder);
 }
 
 Result<uint64_t> ServerClient::Push(const StepGradients& step) {
   PushSeconds times;
   const auto sequence = Push(step, &times);
-  times.Add(ThreadScratch().layer.times.Take());
+  times.Add(ScratchOf(step).encoder.layer.times.Take());
   if (step.times != nullptr) step.times->Add(times);
   return sequence;
 }
@@ -66,17 +72,19 @@ Result<uint64_t> ServerClient::Push(const StepGradients& step, PushSeconds* time
   }
   WEIR_ASSIGN_OR_RETURN(Encoded encoded, Encode(step, dense, times));
   const uint64_t sequence = Send(step, std::move(encoded));
-  if (schedule_.measures()) WEIR_RETURN_IF_ERROR(Measure(begun));
+  if (schedule_.measures()) WEIR_RETURN_IF_ERROR(Measure(step));
   return sequence;
 }
 
 // A push that was not begun with the step had no credit then: it only ends an interval.
-Status ServerClient::Measure(PushInParts* begun) {
-  LastEnds& last = ThreadEnds();
+Status ServerClient::Measure(const StepGradients& step) {
+  auto* const begun = static_cast<PushInParts*>(step.begun);
+  ServerPushScratch& of_thread = ScratchOf(step);
+  LastEnds& last = of_thread.last;
   const double now = MonotonicSeconds();
   std::optional<MeasuredPush> push;
   if (begun != nullptr) {
-    const StepEncoder::Scratch& scratch = ThreadScratch();
+    const StepEncoder::Scratch& scratch = of_thread.encoder;
     push = {.step = begun->TakeTimes(),
             .follows_its_kind = last.plan == &begun->plan(),
             .seconds_since_push = now - last.push,
@@ -98,7 +106,7 @@ Result<uint64_t> ServerClient::Keep(const StepGradients& step, const StepEncoder
     WEIR_RETURN_IF_ERROR(encoder_.Accumulate(dense, *step.batch, rows));
   }
   if (step.next != nullptr) step.next->pull = PullRows(step.next->batch, false);
-  ThreadEnds().step = MonotonicSeconds();
+  ScratchOf(step).last.step = MonotonicSeconds();
   return uint64_t{0};
 }
 
@@ -109,7 +117,7 @@ Result<ServerClient::Encoded> ServerClient::Encode(const StepGradients& step,
   const BatchRows rows{step.rows, step.row_squares};
   Encoded encoded;
   WEIR_ASSIGN_OR_RETURN(encoded.bodies,
-                        encoder_.Encode(dense, *step.batch, rows, &ThreadScratch()));
+                        encoder_.Encode(dense, *step.batch, rows, &ScratchOf(step).encoder));
   return encoded;
 }
 
@@ -132,8 +140,9 @@ Result<ServerClient::Encoded> ServerClient::EncodeAgreed(const StepGradients& st
       ReadAgreed(layout_, reply.replies, [this](size_t server) { return link_.PeerName(server); }));
   const BatchRows rows{step.rows, step.row_squares};
   Encoded encoded;
-  WEIR_ASSIGN_OR_RETURN(encoded.bodies, encoder_.EncodeAgreed(dense, *step.batch, rows, agreed,
-                                                              reply.words, &ThreadScratch()));
+  WEIR_ASSIGN_OR_RETURN(encoded.bodies,
+                        encoder_.EncodeAgreed(dense, *step.batch, rows, agreed, reply.words,
+                                              &ScratchOf(step).encoder));
   encoded.agreed = std::make_shared<const AgreedPieces>(std::move(agreed));
   return encoded;
 }
@@ -155,9 +164,8 @@ Result<StepEncoder::Dense> ServerClient::DenseOf(const StepGradients& step) cons
   StepEncoder::Dense dense{.on_host = {}, .on_device = step.dense.data, .stream = step.stream};
   if (!device_.is_host()) dense.once_taken = &step.once_taken;
   if (encoder_.on_host().empty()) return dense;
-  thread_local HostGradients gradients;
-  WEIR_ASSIGN_OR_RETURN(dense.on_host,
-                        gradients.Fetch(device_, step.stream, step.dense, encoder_.on_host()));
+  WEIR_ASSIGN_OR_RETURN(dense.on_host, ScratchOf(step).on_host.Fetch(
+                                           device_, step.stream, step.dense, encoder_.on_host()));
   return dense;
 }
 

@@ -43,10 +43,18 @@ class BegunPush {
   virtual void OnTensors(uint32_t begin, uint32_t end) = 0;
 };
 
+// What a client needs to push one thread's steps, one after another: made by the client
+// (NewPushScratch), kept by the thread.
+class PushScratch {
+ public:
+  virtual ~PushScratch() = default;
+};
+
 // One step's result.
 struct StepGradients {
   const data::Batch* batch = nullptr;
   RowPull* pull = nullptr;           // of the batch's rows, to find them again by; or null
+  PushScratch* scratch = nullptr;    // the thread's; null where the client needs none
   NextRows* next = nullptr;          // whose rows are to be asked for as well, to train; or null
   device::Span<const float> dense;   // flat, as ModelLayout places tensors; on the device
   BegunPush* begun = nullptr;        // of which part has left already; or null

@@ -28,6 +28,7 @@ StepFinisher::StepFinisher(const Parts& parts)
     : parts_(parts),
       compute_(parts.compute),
       dimension_(static_cast<size_t>(parts.layout.embedding_dimension())),
+      push_scratch_(parts.client->NewPushScratch()),
       dead_units_(parts.dead_units, parts.compute),
       dense_(*parts.compute.device, static_cast<size_t>(parts.layout.flat_element_count()),
              "gradients"),
@@ -56,11 +57,15 @@ model::GradientBuffers StepFinisher::Gradients(size_t row_element_count) {
           Used(row_squares_, used_row_squares_)};
 }
 
+StepGradients StepFinisher::WithDense(StepGradients step) const {
+  step.scratch = push_scratch_.get();
+  step.dense = dense_.span();
+  step.stream = &parts_.stream;
+  return step;
+}
+
 model::GradientListener* StepFinisher::Begin(const StepGradients& step) {
-  StepGradients begun = step;
-  begun.dense = dense_.span();
-  begun.stream = &parts_.stream;
-  listener_.push = parts_.client->BeginPush(begun);
+  listener_.push = parts_.client->BeginPush(WithDense(step));
   return listener_.push == nullptr ? nullptr : &listener_;
 }
 
@@ -69,8 +74,7 @@ Result<uint64_t> StepFinisher::Finish(StepGradients step, const AwaitLoss& await
   const int64_t row_count = step.batch->row_count;
   WEIR_RETURN_IF_ERROR(dead_units_.Add(parts_.stream, dense_.data(), row_count));
   Clip(row_count);
-  step.dense = dense_.span();
-  step.stream = &parts_.stream;
+  step = WithDense(std::move(step));
   step.rows_on_device = row_gradients_.device().first(used_row_gradients_);
   if (!parts_.client->applies_rows_on_device()) DownloadRows(&step);
   WEIR_ASSIGN_OR_RETURN(const double logloss_sum, await_loss());

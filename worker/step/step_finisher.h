@@ -69,6 +69,8 @@ class StepFinisher {
                           const ChunkWork::BatchRange& range);
 
  private:
+  // With what a push needs of this thread, but for rows.
+  StepGradients WithDense(StepGradients step) const;
   void Clip(int64_t row_count);
   void ClipDense(double limit, bool has_squares);
   // What the host is to have of rows, once the stream is waited for.
@@ -91,6 +93,7 @@ class StepFinisher {
   const Parts parts_;
   const kernels::Compute compute_;
   const size_t dimension_;
+  const std::unique_ptr<PushScratch> push_scratch_;
   std::optional<ClippedSquares> clipped_squares_;  // where gradients are clipped
   DeadUnits::Watch dead_units_;
   device::Buffer<float> dense_;   // flat

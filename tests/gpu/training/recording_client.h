@@ -82,6 +82,9 @@ class RecordingClient final : public worker::ParameterClient {
   void Forget(worker::RowPull* pull) override { client_.Forget(pull); }
   bool has_unaccepted() const override { return client_.has_unaccepted(); }
   worker::ReadMark MarkRead() override { return client_.MarkRead(); }
+  std::unique_ptr<worker::PushScratch> NewPushScratch() const override {
+    return client_.NewPushScratch();
+  }
   void SetPlace(uint32_t rank, uint32_t count) override { client_.SetPlace(rank, count); }
   void SetWindow(int window, bool awaits) override { client_.SetWindow(window, awaits); }
   Status AwaitAccepted(uint64_t sequence) override { return client_.AwaitAccepted(sequence); }

@@ -42,12 +42,14 @@ class ReplicaOnACard : public testing::TestWithParam<const char*> {
     data::Batch batch;
     batch.row_count = 1;
     batch.tables.resize(cluster_.layout().tables().size());
+    const auto scratch = client_->NewPushScratch();
     RandomStream random(7, thread);
     for (int step = 0; step < kSteps; ++step) {
       for (float& value : gradients) value = static_cast<float>(random.NextUnit() - 0.5);
       stream->CopyToDevice<float>(gradients, on_card.span());
       worker::StepGradients push;
       push.batch = &batch;
+      push.scratch = scratch.get();
       push.dense = on_card.span();
       push.stream = stream.get();
       push.mark = client_->MarkRead();
