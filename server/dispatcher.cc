@@ -32,6 +32,7 @@ Dispatcher::Dispatcher(Shard* shard, Mail* mail, v1::RunIdentity identity, const
 
 void Dispatcher::Open(Shard* shard) {
   shard_ = shard;
+  pulled_.emplace(shard);
   std::vector<ProposalGate::Piece> pieces;
   for (const auto& strand : shard->dense_strands()) {
     const PieceSpec& spec = strand->piece().spec();
@@ -84,6 +85,9 @@ void Dispatcher::OnPush(const transport::PeerId& peer, const v1::Push& push,
   if (!routed.ok()) return mail_->Refuse(peer, routed.status().message(), false);
   const bool is_of_round = rounds_.has_begun() && !push.is_refresh();
   if (is_of_round) return KeepForRound(*worker, peer, push, *std::move(routed));
+  if (push.is_refresh() && push.checkpoint() > 0 && listeners_.checkpoint) {
+    listeners_.checkpoint(push.checkpoint());
+  }
   Take(*worker, push, *std::move(routed));
 }
 
@@ -164,25 +168,14 @@ void Dispatcher::OnProbe(const transport::PeerId& peer, const v1::Probe& probe) 
 }
 
 void Dispatcher::OnModelPull(const transport::PeerId& peer, const v1::ModelPull& pull) {
-  Worker* worker = Hear(peer);
-  if (worker == nullptr) return mail_->Refuse(peer, "a model pull without a hello", true);
-  if (worker->pulls_in_flight >= kMaxPullsInFlight) {
-    return mail_->Refuse(peer, StrCat("more than ", kMaxPullsInFlight, " pulls in flight"), false);
-  }
-  is_saved_ = true;
-  auto pending = std::make_shared<PendingSection>();
-  pending->peer = peer;
-  pending->request_id = pull.request_id();
-  pending->strand = pull.place().strand();
-  pending->row = pull.place().row();
-  if (Status status = shard_->PostSection(std::move(pending)); !status.ok()) {
-    return mail_->Refuse(peer, status.message(), false);
-  }
-  ++worker->pulls_in_flight;
+  if (Hear(peer) == nullptr) return mail_->Refuse(peer, "a model pull without a hello", true);
+  if (listeners_.pull) listeners_.pull();
+  const Status asked = pulled_->Pull(peer, pull);
+  if (!asked.ok()) mail_->Refuse(peer, asked.message(), false);
 }
 
 void Dispatcher::Flush(const Outbox::Contents& finished) {
-  for (const auto& section : finished.sections) SendSection(*section);
+  for (const auto& section : finished.sections) SendSection(section);
   for (const auto& step : finished.steps) {
     log_.Await(step->log_number, [this, step] {
       for (PendingAnswer& answer : step->answers) SendAnswer(*step, &answer);
@@ -235,10 +228,12 @@ void Dispatcher::SendRows(const PendingRows& rows) {
   mail_->Send(rows.peer, RowReplyOf(rows, shard_->layout(), shard_->row_values()));
 }
 
-void Dispatcher::SendSection(PendingSection& section) {
-  if (Worker* worker = workers_.FindByPeer(section.peer)) --worker->pulls_in_flight;
-  if (!section.status.ok()) return mail_->Refuse(section.peer, section.status.message(), false);
-  mail_->Send(section.peer, SectionReplyOf(&section, shard_->PlaceAfter(section)));
+void Dispatcher::SendSection(const std::shared_ptr<PendingSection>& section) {
+  auto reply = pulled_->Take(section);
+  if (!reply) return;
+  const Status& status = reply->message.status();
+  if (!status.ok()) return mail_->Refuse(reply->peer, status.message(), false);
+  mail_->Send(reply->peer, *std::move(reply->message));
 }
 
 Dispatcher::Worker* Dispatcher::Hear(const transport::PeerId& peer) {

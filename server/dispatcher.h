@@ -16,10 +16,12 @@
 #include "common/proto/protocol.pb.h"
 #include "common/session/server_session.h"
 #include "common/transport/transport.h"
+#include "server/dispatch_listeners.h"
 #include "server/log/replay.h"
 #include "server/log/server_life.h"
 #include "server/log/server_log.h"
 #include "server/mail.h"
+#include "server/pulled_model.h"
 #include "server/rounds.h"
 #include "server/shard/pending.h"
 #include "server/shard/shard.h"
@@ -29,13 +31,7 @@ namespace weir::server {
 
 class Dispatcher {
  public:
-  // What others want to know of what workers send; either may be empty.
-  struct Listeners {
-    // Something has come on the connection of this incarnation.
-    std::function<void(cluster::Seat seat, uint64_t incarnation)> heard;
-    // A push was queued, as this step of its stage: how far its lease has come.
-    std::function<void(cluster::Seat seat, const v1::Push& push, uint64_t step)> offset;
-  };
+  using Listeners = DispatchListeners;
 
   // shard: null while it is being made. mail, life: outlive it.
   Dispatcher(Shard* shard, Mail* mail, v1::RunIdentity identity, const ServerLife* life,
@@ -100,7 +96,7 @@ class Dispatcher {
   Worker* Hear(const transport::PeerId& peer);  // of whom something has come; null: not known
   void SendAnswer(const PendingStep& step, PendingAnswer* pending);
   void SendRows(const PendingRows& rows);
-  void SendSection(PendingSection& section);
+  void SendSection(const std::shared_ptr<PendingSection>& section);
 
   Shard* shard_ = nullptr;  // while it is being made
   Mail* const mail_;
@@ -111,9 +107,10 @@ class Dispatcher {
   v1::Loading loading_;
   // Whether workers have a stage of the model each: all or none. Unset before the first hello.
   std::optional<bool> in_stages_;
-  bool is_saved_ = false;  // being: all sections are of one step, and later pushes come too late
+  bool is_saved_ = false;  // being: later pushes come too late
   Rounds rounds_;
   ServerLog log_;
+  std::optional<PulledModel> pulled_;  // of the shard that there is
   WorkerTable workers_;
 };
 

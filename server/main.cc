@@ -9,13 +9,14 @@
 #include "common/base/signal_watcher.h"
 #include "common/base/strings.h"
 #include "common/config/load_config.h"
+#include "common/config/validate_config.h"
 #include "common/layout/message_bound.h"
 #include "common/program/program.h"
-#include "common/saved_model/warm_start.h"
 #include "common/session/run_identity.h"
 #include "common/transport/tcp_address.h"
 #include "common/transport/zmq_transport.h"
-#include "server/coordinator/shard_book.h"
+#include "server/begin_with.h"
+#include "server/reports_of.h"
 #include "server/server.h"
 #include "server/shard_reporter.h"
 
@@ -28,6 +29,12 @@ DEFINE_string(warm_start, "", "folder of a saved model to go on from; the same o
 DEFINE_string(save, "",
               "folder to save the model in when the run is over, each server its own part: one "
               "that all servers reach; of all servers, or none");
+DEFINE_string(checkpoints, "",
+              "folder for the run's checkpoints (run.checkpoint_every_samples and the like), on "
+              "storage that all servers and trainers reach; of all of them, or none");
+DEFINE_string(resume, "",
+              "folder of a checkpoint, or of several, to go on from, where the run was; the same "
+              "for all servers and trainers");
 DEFINE_string(data_dir, "",
               "folder of this server's own for the log of what it takes (cluster.durability); "
               "started again with it, the server goes on where it was");
@@ -77,9 +84,15 @@ Status ReadFlags(const Arguments& arguments, Setup* read) {
     if (!status.ok()) problems.push_back(StrCat("--listen: ", status.message()));
   }
   if (FLAGS_config.empty()) problems.push_back("--config: name at least one file");
+  if (!FLAGS_resume.empty() && !FLAGS_warm_start.empty()) {
+    problems.push_back("--resume, --warm_start: a run goes on from one of them");
+  }
   auto config = config::LoadConfig(StrSplit(FLAGS_config, ','), FLAGS_override);
   if (!FLAGS_config.empty() && !config.ok()) problems.push_back(config.status().message());
   if (config.ok()) DataFolder::CheckFlag(FLAGS_data_dir, config->cluster(), &problems);
+  if (config.ok() && FLAGS_checkpoints.empty() && config::HasCheckpoints(config->run())) {
+    problems.emplace_back(config::kCheckpointsWantFolder);
+  }
   if (count == 0 || !has_shard || FLAGS_config.empty()) problems.emplace_back(kExample);
   if (!problems.empty()) return InvalidConfig(StrJoin(problems, "\n"));
   setup.config = *std::move(config);
@@ -90,20 +103,9 @@ Status ReadFlags(const Arguments& arguments, Setup* read) {
 
 std::shared_ptr<ShardReporter> StartReporter(const Setup& setup, Server* server,
                                              const transport::Limits& limits) {
-  const v1::ClusterConfig& cluster = setup.config.cluster();
-  ShardReporterOptions options;
-  options.coordinator_address = setup.addresses[0];
-  options.identity = server->identity();
-  options.shard_index = static_cast<uint32_t>(FLAGS_shard);
-  options.nonce = server->life().nonce();
-  options.first_timeout_ms = cluster.connect_timeout_ms();
-  options.timeout_ms = ServerPatienceMs(cluster);
-  options.loading = [server] { return server->loading(); };
-  options.departures = &server->departures();
-  ReportSaving(server->saving(), &options);
   auto reporter = std::make_shared<ShardReporter>(
-      std::move(options), transport::MakeZmqClientTransport(limits),
-      [server](uint64_t run) { server->Serve(run); },
+      ReportsOf(setup.config.cluster(), setup.addresses[0], FLAGS_shard, server),
+      transport::MakeZmqClientTransport(limits), [server](uint64_t run) { server->Serve(run); },
       [server](Status status) { server->End(std::move(status)); });
   reporter->Start();
   return reporter;
@@ -148,17 +150,8 @@ Result<std::unique_ptr<Server>> MakeServer(const Setup& setup, const transport::
   ServerOptions options;
   options.addresses = setup.addresses;
   options.save = FLAGS_save;
-  if (!FLAGS_warm_start.empty()) {
-    WEIR_ASSIGN_OR_RETURN(auto opened, saved_model::SavedModel::Open(FLAGS_warm_start));
-    const std::shared_ptr<const saved_model::SavedModel> model = std::move(opened);
-    options.warm_start = model->manifest().id();
-    options.load_bytes = model->manifest().parameter_bytes();
-    options.rule_starts = saved_model::StartsOfRules(*model, setup.config.update());
-    options.learned = model->manifest().learned();
-    options.load = [model, &setup](Shard* shard, LoadProgress* progress) {
-      return shard->Load(*model, setup.config, progress);
-    };
-  }
+  options.checkpoints = FLAGS_checkpoints;
+  WEIR_RETURN_IF_ERROR(BeginWith(FLAGS_warm_start, FLAGS_resume, setup.config, &options));
   WEIR_RETURN_IF_ERROR(OpenFolder(setup, &options));
   return std::make_unique<Server>(setup.config, static_cast<uint32_t>(setup.addresses.size()),
                                   static_cast<uint32_t>(FLAGS_shard),
@@ -167,7 +160,10 @@ Result<std::unique_ptr<Server>> MakeServer(const Setup& setup, const transport::
 
 Status RunServer(const Setup& setup) {
   InterruptTarget interrupt;
-  const SignalWatcher signals([&] { interrupt.Fire(); });
+  InterruptTarget terminate, wish;
+  const SignalWatcher signals({.on_signal = [&] { interrupt.Fire(); },
+                               .on_terminate = [&] { terminate.Fire(); },
+                               .on_user = [&] { wish.Fire(); }});
   const auto server_count = static_cast<uint32_t>(setup.addresses.size());
   WEIR_RETURN_IF_ERROR(CheckMessageBound(setup.config, ModelLayout(setup.config, server_count)));
   transport::Limits limits;
@@ -176,10 +172,12 @@ Status RunServer(const Setup& setup) {
   std::unique_ptr<Server> server;
   {
     // A folder may keep it waiting, and nobody knows of this process yet.
-    const InterruptScope scope(&interrupt, EndInterrupted);
+    const InterruptScope scope(&interrupt, EndInterrupted), too(&terminate, EndInterrupted);
     WEIR_ASSIGN_OR_RETURN(server, MakeServer(setup, limits));
   }
   const InterruptScope scope(&interrupt, [&] { server->Stop(); });
+  const InterruptScope on_terminate(&terminate, [&] { server->StopBehindCheckpoint(); });
+  const InterruptScope on_wish(&wish, [&] { server->checkpoints().Want(); });
   return Serve(setup, limits, server.get());
 }
 

@@ -57,15 +57,11 @@ transport::Message RowReplyOf(const PendingRows& rows, const ModelLayout& layout
   return session::MakeMessage(header, body);
 }
 
-transport::Message SectionReplyOf(PendingSection* section, std::optional<v1::ModelPlace> next) {
+transport::Message SectionReplyOf(v1::ModelReply reply, Bytes frames) {
   v1::Header header;
-  v1::ModelReply& reply = *header.mutable_model_reply();
-  reply.set_request_id(section->request_id);
-  reply.set_version(section->steps);
-  reply.set_row_version(section->row_steps);
-  if (next) *reply.mutable_next() = *std::move(next);
+  *header.mutable_model_reply() = std::move(reply);
   std::vector<Bytes> parts;
-  parts.push_back(std::move(section->frames));
+  parts.push_back(std::move(frames));
   return session::MakeMessage(header, session::ToBody(std::move(parts)));
 }
 

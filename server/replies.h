@@ -4,8 +4,7 @@
 // Thread rule: I/O thread only.
 #pragma once
 
-#include <optional>
-
+#include "common/base/bytes.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/protocol.pb.h"
 #include "common/transport/message.h"
@@ -22,7 +21,7 @@ transport::Message AnswerOf(const PendingStep& step, PendingAnswer* pending,
 transport::Message RowReplyOf(const PendingRows& rows, const ModelLayout& layout,
                               wire::ValueCoding coding);
 
-// Takes the section's frames. next: where the one behind it begins, if there is one.
-transport::Message SectionReplyOf(PendingSection* section, std::optional<v1::ModelPlace> next);
+// frames: of the section.
+transport::Message SectionReplyOf(v1::ModelReply reply, Bytes frames);
 
 }  // namespace weir::server

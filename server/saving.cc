@@ -2,39 +2,26 @@
 
 #include <unistd.h>
 
-#include <exception>
 #include <filesystem>
-#include <new>
 #include <utility>
 
 #include "common/base/check.h"
 #include "common/base/file_writer.h"
 #include "common/base/strings.h"
 #include "common/saved_model/places.h"
+#include "server/part_sink.h"
 
 namespace weir::server {
-namespace {
 
-Status TryWork(const std::function<Status()>& work) {
-  try {
-    return work();
-  } catch (const std::bad_alloc&) {
-    return ResourceExhausted("not enough memory to save the model");
-  } catch (const std::exception& exception) {  // of a library, where the machine lacks something
-    return ResourceExhausted(exception.what());
-  }
-}
-
-}  // namespace
-
-Saving::Saving(std::string directory, uint32_t server, uint32_t server_count, Executor& executor)
+Saving::Saving(std::string directory, uint32_t server, uint32_t server_count, Executor& executor,
+               std::function<void()> wake)
     : directory_(std::move(directory)),
       server_(server),
       server_count_(server_count),
-      executor_(executor) {}
+      executor_(executor),
+      taker_(executor, std::move(wake)) {}
 
 Saving::~Saving() {
-  progress_.Cancel();
   if (work_) work_->Wait();
 }
 
@@ -60,17 +47,26 @@ Status Saving::Prepare(uint64_t run) {
 
 void Saving::Begin(Shard* shard) {
   has_begun_ = true;
-  std::string path;
+  PartSink::Part part{.path = {},
+                      .row_stage = shard->layout().row_stage(),
+                      .written_bytes = &written_bytes_,
+                      .on_done = [this](v1::PartReport done) {
+                        std::lock_guard lock(mutex_);
+                        done_ = std::move(done);
+                      }};
   {
     std::lock_guard lock(mutex_);
-    path = part_path_;
+    part.path = part_path_;
   }
-  Start([this, shard, path] {
-    WEIR_ASSIGN_OR_RETURN(v1::PartReport part, WritePart(shard, path, &progress_));
-    std::lock_guard lock(mutex_);
-    done_ = std::move(part);
-    return OkStatus();
-  });
+  taker_.Begin(shard, CutForm::kModel, [part] { return PartSink::Open(part); });
+}
+
+void Saving::Step() {
+  if (!taker_.is_at_work()) return;
+  taker_.Step();
+  if (taker_.is_at_work() || taker_.outcome().ok()) return;
+  std::lock_guard lock(mutex_);
+  failure_ = taker_.outcome();
 }
 
 std::optional<v1::PartReport> Saving::part() const {
@@ -78,15 +74,17 @@ std::optional<v1::PartReport> Saving::part() const {
   std::lock_guard lock(mutex_);
   if (done_) return done_;
   v1::PartReport part;
-  part.set_written_bytes(progress_.written_bytes());
+  part.set_written_bytes(written_bytes_);
   return part;
 }
 
-void Saving::Conclude(v1::SavedModelManifest manifest) {
+void Saving::Conclude(v1::SavedModelManifest manifest, Add add, std::function<void()> then) {
   is_concluding_ = true;
-  Start([this, manifest = std::move(manifest)] {
-    WEIR_RETURN_IF_ERROR(folder_->Finish(manifest));
-    LOG(INFO) << "the model is in " << directory_;
+  Start([this, manifest = std::move(manifest), add = std::move(add),
+         then = std::move(then)]() mutable {
+    if (add) WEIR_RETURN_IF_ERROR(add(folder_->path(), &manifest));
+    WEIR_RETURN_IF_ERROR(folder_->Finish(std::move(manifest)));
+    then();
     std::lock_guard lock(mutex_);
     is_concluded_ = true;
     return OkStatus();
@@ -104,8 +102,7 @@ Status Saving::failure() const {
 }
 
 bool Saving::End(int64_t patience_ms) {
-  progress_.Cancel();
-  return !work_ || work_->EndsWithin(patience_ms);
+  return taker_.AbandonWithin(patience_ms) && (!work_ || work_->EndsWithin(patience_ms));
 }
 
 void Saving::Discard() const {
@@ -115,7 +112,7 @@ void Saving::Discard() const {
 void Saving::Start(std::function<Status()> work) {
   if (work_) work_->Wait();
   work_ = executor_.Begin([this, work = std::move(work)] {
-    Status status = TryWork(work);
+    Status status = work();
     std::lock_guard lock(mutex_);
     if (!status.ok()) failure_ = std::move(status);
   });

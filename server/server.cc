@@ -59,7 +59,15 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
     run_ = coordinator_->run();
   }
   MakeSaving(server_count);
+  checkpoints_ =
+      std::make_unique<ServerCheckpoints>(config_, options_, shard_index, server_count,
+                                          coordinator_.get(), [this] { transport_->Wake(); });
   Dispatcher::Listeners listeners;
+  listeners.pull = [this] { YieldCut(); };
+  listeners.checkpoint = [this](uint64_t number) {
+    life_.YieldCut();
+    checkpoints_->Take(number, run_, shard_.get());
+  };
   if (coordinator_) {
     listeners.heard = [this](cluster::Seat seat, uint64_t incarnation) {
       coordinator_->OnWord(seat, incarnation, received_ms_);
@@ -106,6 +114,7 @@ std::optional<Status> Server::Step(int64_t timeout_ms) {
   ReceiveQueued();
   const int64_t now_ms = clock_.Look();
   next_tick_ms_ = now_ms + kTickMs;
+  if (!stopping_ && checkpoints_->LookAtWishes(now_ms)) stopping_ = true;
   if (coordinator_ && stopping_) coordinator_->Fail("server 0 was stopped");
   if (coordinator_) coordinator_->Tick(now_ms);
   if (control_) control_->Save(now_ms);
@@ -143,8 +152,10 @@ bool Server::ReceiveOne(int64_t timeout_ms) {
   const bool has_come = incoming.has_value();
   if (has_come) Receive(*std::move(incoming), clock_.Look());
   if (shard_) WorkOrHandOver(has_come);
+  checkpoints_->Step(run_);
   if (control_) control_->SendHeld(clock_.Look());
   life_.StepSnapshot();
+  if (saving_) saving_->Step();
   dispatcher_->Flush(outbox_.TakeAll());
   return has_come;
 }
@@ -174,11 +185,6 @@ std::optional<Status> Server::Outcome(int64_t now_ms) {
   if (Status failure = dispatcher_->log().failure(); !failure.ok()) return failure;
   std::lock_guard lock(mutex_);
   return ended_;
-}
-
-void Server::Stop() {
-  stopping_ = true;
-  transport_->Wake();
 }
 
 void Server::End(Status status) {

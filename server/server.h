@@ -22,6 +22,7 @@
 #include "server/log/server_life.h"
 #include "server/mail.h"
 #include "server/saving.h"
+#include "server/server_checkpoints.h"
 #include "server/server_options.h"
 #include "server/shard/shard.h"
 
@@ -29,38 +30,35 @@ namespace weir::server {
 
 class Server {
  public:
-  // shard_index below server_count; shard 0 coordinates.
   Server(const v1::Config& config, uint32_t server_count, uint32_t shard_index,
          std::unique_ptr<transport::ServerTransport> transport, ServerOptions options = {});
   ~Server();
-
   // Makes the parameters, and tells who asks how far it is; then serves until the run is over (OK),
-  // has failed, Stop was called (Interrupted), or there is no memory for messages. Parameters that
-  // cannot be had: why, once those who wait have been told.
+  // has failed, Stop was called (Interrupted), or there is no memory. Parameters that cannot be
+  // had: why, once those who wait have been told. Step: run by its caller, until it returns
+  // something.
   Status Run();
-  // Run by its caller: again and again until it returns something. Throws std::bad_alloc.
-  std::optional<Status> Step(int64_t timeout_ms);
+  std::optional<Status> Step(int64_t timeout_ms);  // throws std::bad_alloc
 
-  void Stop();  // any thread, or a signal handler
-  // Any thread; of a ShardReporter. Which run this is, and that it is over.
-  void Serve(uint64_t run);
-  void End(Status status);
-  // Before Run. Hears, on any thread, why the process is about to end for want of memory.
+  void Stop();                  // any thread, or a signal handler
+  void StopBehindCheckpoint();  // the same; without checkpoints it stops at once
+  void Serve(uint64_t run);     // any thread; of a ShardReporter: which run this is
+  void End(Status status);      // and that it is over
+  // Before Run. Hears, on any thread, why the process is about to end for want of memory. And:
+  // returns the address with the port that was bound.
   void SetLastWords(std::function<void(const Status& why)> say) { last_words_ = std::move(say); }
-  // Returns the address with the port that was bound; before Run.
   Result<std::string> Bind(const std::string& address) { return transport_->Bind(address); }
 
-  Status ClearLog();  // after Run, where that has ended well: it is of no use any more
-  // Of shard 0, before Bind: where the model cannot be saved is said first.
-  Status PrepareSaving();
-  bool EndSaving();  // after Run: whether nothing writes any more; else it is to end at once
+  Status ClearLog();       // after Run, where that has ended well: it is of no use any more
+  Status PrepareSaving();  // of shard 0, before Bind: where the model cannot be saved is said first
+  bool EndSaving();        // after Run: whether nothing writes any more; else it is to end at once
   Saving* saving() { return saving_.get(); }  // null where servers do not save
+  ServerCheckpoints& checkpoints() { return *checkpoints_; }
 
   const v1::RunIdentity& identity() const { return identity_; }
   const ServerLife& life() const { return life_; }
   DepartureList& departures() { return departures_; }  // of shard > 0, as server 0 tells them
-  // Any thread. Whether the parameters are there, and how far they are meanwhile.
-  bool is_loaded() const { return is_loaded_; }
+  bool is_loaded() const { return is_loaded_; }        // any thread; and how far that is
   std::optional<v1::Loading> loading() const;
   Shard& shard() { return *shard_; }  // for tests, once it is loaded, with nothing in flight
 
@@ -77,6 +75,7 @@ class Server {
   void MakeSaving(uint32_t server_count);
   void LookAtSaving();
   void LookAtModel();
+  void YieldCut();  // of the shard: another wants one
   void ReceiveQueued();
   bool ReceiveOne(int64_t timeout_ms);  // and sends what strands have finished; whether one came
   void WorkOrHandOver(bool has_come);   // of what strands have to do
@@ -93,7 +92,7 @@ class Server {
   ServerLife life_;
   std::unique_ptr<transport::ServerTransport> transport_;
   Mail mail_;
-  AwakeClock clock_;  // what came while the process stood still may not have been read yet
+  AwakeClock clock_;                     // what came in a stall may not have been read yet
   std::optional<int64_t> next_tick_ms_;  // from the first step on
   Outbox outbox_;
   std::function<void(const Status& why)> last_words_;
@@ -114,7 +113,8 @@ class Server {
   std::optional<Status> ended_;
   bool tells_loading_ = false;
   std::unique_ptr<Loader> loader_;  // until it has ended; uses what is above
-  std::unique_ptr<Saving> saving_;  // uses the shard
+  std::unique_ptr<Saving> saving_;  // uses the shard, and so do these
+  std::unique_ptr<ServerCheckpoints> checkpoints_;
 };
 
 }  // namespace weir::server

@@ -44,7 +44,7 @@ Loader::Made Server::MakeShard(LoadProgress* progress) {
 // What the life before knew, and the log from here on.
 Status Server::Recover() {
   auto recovered = life_.TakeRecovered();
-  if (!recovered) return OkStatus();
+  if (!recovered) return checkpoints_->Begin(run_, false);
   if (recovered->run != 0) run_ = logged_run_ = recovered->run;
   if (coordinator_ && !recovered->parts.empty()) {
     clock_.GoOnFrom(ControlDesk::TakeTime(&recovered->parts));
@@ -55,6 +55,7 @@ Status Server::Recover() {
       coordinator_->OnOffset(seat, worker.last_push, worker.last_step);
     }
   }
+  WEIR_RETURN_IF_ERROR(checkpoints_->Begin(run_, !recovered->parts.empty()));
   life_.BeginLog(&dispatcher_->log(), std::move(recovered->parts));
   dispatcher_->Restore(*std::move(recovered));
   return OkStatus();
@@ -63,7 +64,7 @@ Status Server::Recover() {
 void Server::LookAtLog() {
   ServerLog& log = dispatcher_->log();
   const bool is_saving = saving_ && saving_->has_begun();
-  if (is_saving || !life_.IsSnapshotDue(log)) return;
+  if (is_saving || checkpoints_->holds_cut() || !life_.IsSnapshotDue(log)) return;
   life_.BeginSnapshot(Self(), shard_.get(), &log);
   dispatcher_->LogState();
   life_.FinishSnapshotBehind(log.last_number());

@@ -12,6 +12,7 @@
 #include "common/base/status.h"
 #include "common/proto/learned.pb.h"
 #include "common/proto/saved_model.pb.h"
+#include "common/saved_model/checkpoint_folder.h"
 #include "server/log/server_life.h"
 #include "server/shard/load_progress.h"
 #include "server/shard/shard.h"
@@ -29,7 +30,10 @@ struct ServerOptions {
   v1::RuleStarts rule_starts = {};  // what the run's update rules count from
   // So long it does not receive: of parameters that are there by then nobody hears that they load.
   int64_t prompt_ms = 200;
-  std::string save = {};  // where servers save the model; empty: they do not
+  std::string save = {};               // where servers save the model; empty: they do not
+  std::string checkpoints = {};        // the folder of the run's checkpoints; empty: there are none
+  uint64_t lineage = 0;                // of the checkpoint to go on from
+  saved_model::RunParts resumed = {};  // of the checkpoint to go on from; none: it is another run
   SnapshotRule snapshots = {};
   std::shared_ptr<DataFolder> data_folder = {};    // for its log; null: it has none
   std::optional<v1::LearnedColumns> learned = {};  // of the saved model to go on from

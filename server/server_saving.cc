@@ -15,7 +15,7 @@ constexpr int64_t kEndSavingMs = 2000;
 void Server::MakeSaving(uint32_t server_count) {
   if (options_.save.empty()) return;
   saving_ = std::make_unique<Saving>(options_.save, shard_index_, server_count,
-                                     options_.environment.executor);
+                                     options_.environment.executor, [this] { transport_->Wake(); });
   if (coordinator_) coordinator_->ServersSave(options_.learned);
 }
 
@@ -29,17 +29,33 @@ void Server::Serve(uint64_t run) {
   if (Status status = saving_->Prepare(run); !status.ok()) End(std::move(status));
 }
 
-bool Server::EndSaving() { return !saving_ || saving_->End(kEndSavingMs); }
+bool Server::EndSaving() {
+  const bool has_ended = checkpoints_->End(kEndSavingMs);
+  return has_ended && (!saving_ || saving_->End(kEndSavingMs));
+}
 
 void Server::LookAtSaving() {
   if (!saving_) return;
   if (coordinator_ && coordinator_->wants_parts()) saving_->Ask();
   if (saving_->is_asked() && !saving_->has_begun() && shard_) {
     dispatcher_->EndTraining();
+    YieldCut();
     saving_->Begin(shard_.get());
   }
   if (coordinator_) return LookAtModel();
   if (Status status = saving_->failure(); !status.ok()) End(std::move(status));
+}
+
+void Server::Stop() {
+  stopping_ = true;
+  transport_->Wake();
+}
+
+void Server::StopBehindCheckpoint() { checkpoints_->StopBehind() ? transport_->Wake() : Stop(); }
+
+void Server::YieldCut() {
+  life_.YieldCut();
+  checkpoints_->YieldCut();
 }
 
 void Server::LookAtModel() {
@@ -56,7 +72,8 @@ void Server::LookAtModel() {
   *manifest->mutable_config() = config_;
   *manifest->mutable_rule_starts() = options_.rule_starts;
   manifest->set_run(run_);
-  saving_->Conclude(*std::move(manifest));
+  saving_->Conclude(*std::move(manifest), nullptr,
+                    [folder = options_.save] { LOG(INFO) << "the model is in " << folder; });
 }
 
 }  // namespace weir::server

@@ -116,7 +116,11 @@ int64_t ShardReporter::TellProgress() {
   const auto part = options_.part ? options_.part() : std::nullopt;
   if (loading) *report.mutable_loading() = *loading;
   if (part) *report.mutable_part() = *part;
-  const bool is_busy = loading || part;
+  const auto checkpoint = options_.checkpoint ? options_.checkpoint() : std::nullopt;
+  if (checkpoint) *report.mutable_checkpoint() = *checkpoint;
+  report.set_wants_checkpoint(options_.wants_checkpoint && options_.wants_checkpoint());
+  const bool is_writing = checkpoint && !checkpoint->is_done();
+  const bool is_busy = loading || part || is_writing;
   return is_busy ? std::min(options_.busy_interval_ms, options_.interval_ms) : options_.interval_ms;
 }
 

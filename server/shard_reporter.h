@@ -44,6 +44,10 @@ struct ShardReporterOptions {
   bool saves = false;
   std::function<void()> on_save = {};
   std::function<std::optional<v1::PartReport>()> part = {};
+  // Any thread: how far the last checkpoint's is. Empty: there are none.
+  std::function<std::optional<v1::PartReport>()> checkpoint = {};
+  // Any thread: whether somebody wants one, once. Empty: nobody does.
+  std::function<bool()> wants_checkpoint = {};
   DepartureList* departures = nullptr;  // where the shard looks for them; null: nowhere
   int64_t busy_interval_ms = 200;       // while it loads or saves: others wait for its end
 };

@@ -23,6 +23,7 @@
 #include "common/layout/message_bound.h"
 #include "common/program/build_commit.h"
 #include "common/program/program.h"
+#include "common/saved_model/checkpoint_folder.h"
 #include "common/saved_model/places.h"
 #include "common/saved_model/policy_states.h"
 #include "common/saved_model/warm_start.h"
@@ -63,6 +64,9 @@ DEFINE_string(save, "", "folder to save the model in when the run is over; of on
 DEFINE_string(save_residuals, "",
               "folder for what this worker's policies have not sent when the run is over; put it "
               "into the saved model as `residuals`. Servers then wait for a worker with --save");
+DEFINE_string(checkpoints, "", "folder of the run's checkpoints; the same as the servers'");
+DEFINE_string(resume, "",
+              "folder of a checkpoint, or of several, to go on from; the same as the servers'");
 DEFINE_string(warm_start, "",
               "folder of a saved model to go on from; the same as the servers' when there are any");
 
@@ -71,6 +75,10 @@ namespace {
 
 // That an interrupted worker has to tell others and to end by itself.
 constexpr std::chrono::seconds kGrace{5};
+
+// And before that, where a SIGTERM has a checkpoint written: whoever sends one waits half a minute,
+// as a rule, before it kills.
+constexpr std::chrono::seconds kCheckpointGrace{20};
 
 struct Setup {
   v1::Config config;
@@ -114,6 +122,16 @@ void CheckResidualsFlag(Problems& problems) {
   }
 }
 
+void CheckCheckpointFlags(Problems& problems) {
+  if (!FLAGS_resume.empty() && !FLAGS_warm_start.empty()) {
+    problems.push_back("--resume, --warm_start: a run goes on from one of them");
+  }
+  if (!FLAGS_servers.empty()) return;
+  if (!FLAGS_checkpoints.empty() || !FLAGS_resume.empty()) {
+    problems.push_back("--checkpoints, --resume: of a run with servers; leave them out");
+  }
+}
+
 void CheckDeviceFlags(Problems& problems) {
   const auto name = device::ParseDeviceName(FLAGS_device);
   if (!name.ok()) problems.push_back(StrCat("--device: ", name.status().message()));
@@ -140,6 +158,7 @@ Problems CheckFlags(const Arguments& arguments) {
     problems.push_back("--save: of the first stage; servers give it the whole model");
   }
   CheckResidualsFlag(problems);
+  CheckCheckpointFlags(problems);
   if (FLAGS_threads < 1 || FLAGS_threads > 1024) problems.push_back("--threads: 1 to 1024");
   CheckDeviceFlags(problems);
   return problems;
@@ -153,6 +172,9 @@ Problems RunProblems(const v1::Config& config) {
   }
   for (std::string& problem : config::ValidateThreads(config, FLAGS_threads)) {
     problems.push_back(std::move(problem));
+  }
+  if (!FLAGS_servers.empty() && FLAGS_checkpoints.empty() && config::HasCheckpoints(config.run())) {
+    problems.emplace_back(config::kCheckpointsWantFolder);
   }
   return problems;
 }
@@ -216,6 +238,7 @@ struct Parts {
   PipelineViews views;                       // of one stage
   std::unique_ptr<StageLinks> links;         // of one stage
   std::unique_ptr<ServerClient> remote;
+  CheckpointWishes wishes;
 };
 
 // Who has not answered a hello has nothing larger to say than why it refuses.
@@ -327,8 +350,12 @@ void SetStage(const Setup& setup, Parts* parts, WorkerOptions* options) {
 Status ReadData(const Setup& setup, Parts* parts) {
   parts->found = setup.config;
   WEIR_ASSIGN_OR_RETURN(*parts->found.mutable_data(), data::FindFiles(setup.config.data()));
-  if (!FLAGS_warm_start.empty()) {
-    WEIR_ASSIGN_OR_RETURN(parts->warm_start, saved_model::SavedModel::Open(FLAGS_warm_start));
+  std::string begins_with = FLAGS_warm_start;
+  if (!FLAGS_resume.empty()) {
+    WEIR_ASSIGN_OR_RETURN(begins_with, saved_model::FindCheckpoint(FLAGS_resume));
+  }
+  if (!begins_with.empty()) {
+    WEIR_ASSIGN_OR_RETURN(parts->warm_start, saved_model::SavedModel::Open(begins_with));
     parts->learned = parts->warm_start->manifest().learned();
   } else {
     WEIR_ASSIGN_OR_RETURN(parts->learned, data::LearnFromData(parts->found));
@@ -395,6 +422,8 @@ WorkerOptions OptionsOf(const Setup& setup, Parts* parts) {
   options.commit = BuildCommit();
   options.show_progress = true;
   options.save = parts->save.get();
+  options.checkpoints = FLAGS_checkpoints;
+  options.checkpoint_wishes = &parts->wishes;
   options.learned = parts->learned;
   options.notices = parts->notices;
   if (parts->warm_start) {
@@ -431,7 +460,7 @@ class Ending {
     is_reached_ = true;
     changed_.notify_all();
   }
-  bool Await(std::chrono::seconds patience) {
+  bool Await(std::chrono::milliseconds patience) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, patience, [this] { return is_reached_; });
   }
@@ -448,6 +477,18 @@ void EndInGoodOrderOrAtOnce(InterruptTarget* interrupt, Ending* ending, Parts* p
   if (ending->Await(kGrace)) return;
   if (parts->save) parts->save->Discard();
   EndInterrupted();
+}
+
+// The same, once what this worker has not sent is in a checkpoint, if there are any.
+void EndBehindCheckpoint(InterruptTarget* interrupt, Ending* ending, Parts* parts) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + (FLAGS_checkpoints.empty() ? kGrace * 0 : kCheckpointGrace);
+  const uint64_t before = parts->wishes.written;
+  parts->wishes.wants_one = true;
+  while (Clock::now() < end && parts->wishes.written == before) {
+    if (ending->Await(std::chrono::milliseconds(50))) return;
+  }
+  EndInGoodOrderOrAtOnce(interrupt, ending, parts);
 }
 
 Status PrepareAndTrain(const Setup& setup, InterruptTarget* interrupt, Parts* parts) {
@@ -468,7 +509,10 @@ Status RunWorker(const Setup& setup) {
   InterruptTarget interrupt;
   Ending ending;
   Parts parts;
-  const SignalWatcher signals([&] { EndInGoodOrderOrAtOnce(&interrupt, &ending, &parts); });
+  const SignalWatcher signals(
+      {.on_signal = [&] { EndInGoodOrderOrAtOnce(&interrupt, &ending, &parts); },
+       .on_terminate = [&] { EndBehindCheckpoint(&interrupt, &ending, &parts); },
+       .on_user = [&] { parts.wishes.wants_one = true; }});
   Status status = PrepareAndTrain(setup, &interrupt, &parts);
   ending.Reached();
   return status;

@@ -95,7 +95,10 @@ Worker::Worker(const v1::Config& config, const ModelLayout& layout, WorkerOption
       client_(client),
       compute_(options_.compute ? *options_.compute : model::CpuComputeFor(config.model())),
       row_watch_(config.data()),
-      notices_(Brief(options_.notices)) {
+      notices_(Brief(options_.notices)),
+      checkpoint_(options_.checkpoints,
+                  {.trainer = client->trainer(), .stage = options_.stage, .run = options_.run},
+                  options_.checkpoint_wishes) {
   if (options_.log) known_evaluations_ = options_.log->evaluations();
 }
 
@@ -187,10 +190,10 @@ Result<v1::RunReport> Worker::RunLoop() {
     if (reply.has_finished()) return Conclude(reply.progress());
     ShowEvaluations(reply.progress());
     if (reply.has_failed()) return FailedPrecondition(reply.failed());
-    if (reply.concurrency() > 0) TakeConcurrency(reply.concurrency());
-    if (reply.rank() < reply.trainer_count())
-      client_->SetPlace(reply.rank(), reply.trainer_count());
-    if (reply.has_chunk()) {
+    TakePlace(reply);
+    if (reply.checkpoint() > 0) {
+      WEIR_RETURN_IF_ERROR(TakeCheckpoint(reply.checkpoint()));
+    } else if (reply.has_chunk()) {
       WEIR_RETURN_IF_ERROR(TakeLease(reply.chunk()));
       while (at_work_.size() >= kChunksInHand) WEIR_RETURN_IF_ERROR(FinishOldest());
     } else if (!at_work_.empty()) {
@@ -200,6 +203,17 @@ Result<v1::RunReport> Worker::RunLoop() {
           std::chrono::milliseconds(std::min(reply.wait_ms(), kLongestWaitMs)));
     }
   }
+}
+
+// What was counted so far is of it, too.
+Status Worker::TakeCheckpoint(uint64_t number) {
+  WEIR_RETURN_IF_ERROR(Report());
+  return checkpoint_.Take(number, client_);
+}
+
+void Worker::TakePlace(const v1::WorkReply& reply) {
+  if (reply.concurrency() > 0) TakeConcurrency(reply.concurrency());
+  if (reply.rank() < reply.trainer_count()) client_->SetPlace(reply.rank(), reply.trainer_count());
 }
 
 // Batches of a stage are many at a time in any case: that there are fewer trainers has to do there.
@@ -344,7 +358,8 @@ v1::WorkRequest Worker::MakeRequest(std::vector<Bytes>* scores) {
   for (v1::FileEnd& end : file_ends_) *request.add_file_ends() = std::move(end);
   file_ends_.clear();
   request.set_known_evaluations(known_evaluations_);
-  request.set_may_wait(at_work_.empty());
+  checkpoint_.AddWord(&request);
+  request.set_may_wait(at_work_.empty() && !checkpoint_.has_news());
   return request;
 }
 

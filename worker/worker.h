@@ -24,6 +24,7 @@
 #include "common/proto/learned.pb.h"
 #include "common/proto/protocol.pb.h"
 #include "common/saved_model/writer.h"
+#include "worker/checkpoint_share.h"
 #include "worker/client/parameter_client.h"
 #include "worker/data/reader.h"
 #include "worker/row_watch.h"
@@ -40,10 +41,12 @@ struct WorkerOptions {
   std::unique_ptr<metrics::MetricsLog> log;
   bool show_progress = false;           // a line on stdout at every report
   saved_model::Writer* save = nullptr;  // takes the model when the run is over
-  v1::LearnedColumns learned;           // by the reader
-  v1::RuleStarts rule_starts;           // of the run, for the saved model
-  uint64_t run = 0;                     // tells it from others; 0: embedded
-  std::vector<std::string> notices;     // what was noticed so far, for whoever started the run
+  std::string checkpoints = {};         // folder of the run's checkpoints; empty: there are none
+  CheckpointWishes* checkpoint_wishes = nullptr;  // outlives the worker; may be null
+  v1::LearnedColumns learned;                     // by the reader
+  v1::RuleStarts rule_starts;                     // of the run, for the saved model
+  uint64_t run = 0;                               // tells it from others; 0: embedded
+  std::vector<std::string> notices;  // what was noticed so far, for whoever started the run
   // Of a worker that runs a stage: which, and what makes its threads; on_failure as Trainer has it.
   std::optional<uint32_t> stage = {};
   std::function<std::unique_ptr<BatchTrainer>(std::function<void(const Status&)> on_failure)>
@@ -79,6 +82,8 @@ class Worker {
   Result<v1::RunReport> TrainOrRunOut();
   Result<v1::RunReport> Train();
   Result<v1::RunReport> RunLoop();
+  Status TakeCheckpoint(uint64_t number);
+  void TakePlace(const v1::WorkReply& reply);
   void TakeConcurrency(uint32_t concurrency);
   Status TakeLease(const v1::ChunkLease& lease);
   Status TellNext(const v1::ChunkLease& lease);
@@ -128,6 +133,7 @@ class Worker {
   SplitLines train_lines_, test_lines_;
   RowWatch row_watch_;
   const std::vector<std::string> notices_;  // of the options, as reports have them
+  CheckpointShare checkpoint_;
   std::set<std::string> told_warnings_;
   int64_t next_report_ms_ = 0;
   int64_t next_line_ms_ = 0;             // of the log

@@ -23,9 +23,9 @@ sigset_t StopSignals() {
   return set;
 }
 
-SignalWatcher::SignalWatcher(std::function<void()> on_signal, int64_t same_signal_ms)
-    : on_signal_(std::move(on_signal)), same_signal_ms_(same_signal_ms) {
-  const sigset_t set = StopSignals();
+SignalWatcher::SignalWatcher(Handlers handlers, int64_t same_signal_ms)
+    : handlers_(std::move(handlers)), same_signal_ms_(same_signal_ms) {
+  const sigset_t set = Watched();
   CHECK_EQ(pthread_sigmask(SIG_BLOCK, &set, nullptr), 0);
   thread_ = std::thread([this] { Run(); });
 }
@@ -37,10 +37,13 @@ SignalWatcher::~SignalWatcher() {
 }
 
 void SignalWatcher::Run() {
-  if (!AwaitSignal()) return;
+  const int signal_number = AwaitSignal();
+  if (signal_number == 0) return;
+  const bool terminates = signal_number == SIGTERM && handlers_.on_terminate;
   const int64_t first_ms = Clock::Real().NowMs();
-  std::thread handler = StartHandler();  // it may take long, or never return
-  while (AwaitSignal()) {
+  // It may take long, or never return.
+  std::thread handler = StartHandler(terminates ? handlers_.on_terminate : handlers_.on_signal);
+  while (AwaitSignal() != 0) {
     if (Clock::Real().NowMs() - first_ms >= same_signal_ms_) _exit(ExitCode(Interrupted("twice")));
   }
   if (handler.joinable()) handler.join();
@@ -48,21 +51,29 @@ void SignalWatcher::Run() {
 
 // Where no more threads are to be had, or no memory for one, the handler runs here, and a second
 // signal is not heard before it has returned.
-std::thread SignalWatcher::StartHandler() const {
+std::thread SignalWatcher::StartHandler(const std::function<void()>& handler) {
   try {
-    return std::thread(on_signal_);
+    return std::thread(handler);
   } catch (const std::exception&) {
-    on_signal_();
+    handler();
     return {};
   }
 }
 
-bool SignalWatcher::AwaitSignal() const {
-  const sigset_t set = StopSignals();
+sigset_t SignalWatcher::Watched() const {
+  sigset_t set = StopSignals();
+  if (handlers_.on_user) sigaddset(&set, SIGUSR1);
+  return set;
+}
+
+int SignalWatcher::AwaitSignal() const {
+  const sigset_t set = Watched();
   while (!stopping_) {
-    if (sigwaitinfo(&set, nullptr) > 0) return !stopping_;
+    const int signal_number = sigwaitinfo(&set, nullptr);
+    if (signal_number == SIGUSR1 && !stopping_) handlers_.on_user();
+    if (signal_number > 0 && signal_number != SIGUSR1) return stopping_ ? 0 : signal_number;
   }
-  return false;
+  return 0;
 }
 
 }  // namespace weir

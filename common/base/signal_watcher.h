@@ -5,8 +5,10 @@
 // The handler asks for an orderly end. Whoever does not want to wait for it sends a second signal:
 // the process then ends at once, with exit code 130 like after the first, whatever its threads do.
 //
-// Thread rule: construct in main before any other thread starts, one at a time. The handler runs
-// once, on a thread of the watcher's.
+// SIGUSR1 asks for something else, and may come again: whoever has a handler for it is told.
+//
+// Thread rule: construct in main before any other thread starts, one at a time. The handler of an
+// end runs once, on a thread of the watcher's; the other on the watcher's own.
 #pragma once
 
 #include <signal.h>
@@ -15,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <thread>
+#include <utility>
 
 namespace weir {
 
@@ -24,19 +27,29 @@ sigset_t StopSignals();
 
 class SignalWatcher {
  public:
+  struct Handlers {
+    std::function<void()> on_signal;
+    std::function<void()> on_terminate = {};  // in its place on SIGTERM; empty: none is
+    std::function<void()> on_user = {};       // SIGUSR1; empty: it ends the process, as ever
+  };
+  explicit SignalWatcher(Handlers handlers, int64_t same_signal_ms = kSameSignalMs);
   // same_signal_ms: what comes so soon after the first is the first again. Some senders (timeout(1)
   // is one) signal a process and then its whole group.
-  explicit SignalWatcher(std::function<void()> on_signal, int64_t same_signal_ms = 100);
+  explicit SignalWatcher(std::function<void()> on_signal, int64_t same_signal_ms = kSameSignalMs)
+      : SignalWatcher(Handlers{.on_signal = std::move(on_signal)}, same_signal_ms) {}
   // Waits for a handler that runs.
   ~SignalWatcher();
 
  private:
-  void Run();
-  std::thread StartHandler() const;
-  // False once the watcher is to end.
-  bool AwaitSignal() const;
+  static constexpr int64_t kSameSignalMs = 100;
 
-  const std::function<void()> on_signal_;
+  void Run();
+  static std::thread StartHandler(const std::function<void()>& handler);
+  // That asks for an end; 0 once the watcher is to end.
+  int AwaitSignal() const;
+  sigset_t Watched() const;
+
+  const Handlers handlers_;
   const int64_t same_signal_ms_;
   std::atomic<bool> stopping_{false};
   std::thread thread_;

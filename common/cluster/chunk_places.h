@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "common/cluster/saved_parts.h"
+#include "common/cluster/whole_part.h"
 #include "common/proto/protocol.pb.h"
 
 namespace weir::cluster {

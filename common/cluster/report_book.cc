@@ -48,6 +48,10 @@ void ReportBook::SetLeaf(size_t leaf, v1::WorkerReport report) {
   if (is_saved_) changed_leaves_.insert(leaf);
 }
 
+void ReportBook::CloseAll() {
+  while (!leaves_.empty()) Close(leaves_.begin()->first);
+}
+
 void ReportBook::Close(Seat seat) {
   const auto found = leaves_.find(seat);
   if (found == leaves_.end()) return;

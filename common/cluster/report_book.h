@@ -31,6 +31,7 @@ class ReportBook {
   // The process is gone, or another one has the seat and counts anew: what it has counted stays in
   // the sum, what it was like last does not.
   void Close(Seat seat);
+  void CloseAll();
 
   // Of all, as it was a moment ago: 5 ms for each worker.
   const v1::WorkerReport& Merged(int64_t now_ms);

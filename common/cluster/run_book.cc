@@ -57,6 +57,11 @@ Status RunBook::Load(PartSource* source) {
   return reports_.Load(source);
 }
 
+void RunBook::BeginAnew() {
+  director_.BeginAnew();
+  reports_.CloseAll();
+}
+
 v1::RunReport RunBook::FinalReport(uint32_t trainers, int64_t now_ms) {
   v1::RunReport report;
   report.set_mode(facts_.mode);

@@ -50,6 +50,8 @@ class RunBook {
 
   void SaveChanges(SavedParts* parts);
   Status Load(PartSource* source);
+  // After Load, of a checkpoint: what others have counted stays, and they are gone.
+  void BeginAnew();
 
  private:
   v1::RunReport FinalReport(uint32_t trainers, int64_t now_ms);

@@ -30,6 +30,7 @@ RunPlan PlanRun(const v1::Config& config) {
       static_cast<uint64_t>(data.batch_size()) * static_cast<uint64_t>(data.chunk_batches());
   if (is_synthetic) plan.train_rows = static_cast<uint64_t>(data.synthetic().rows());
   plan.evaluate_every_samples = static_cast<uint64_t>(config.run().evaluate_every_samples());
+  plan.checkpoint_every_samples = static_cast<uint64_t>(config.run().checkpoint_every_samples());
   const v1::ClusterConfig& cluster = config.cluster();
   plan.concurrency_warmup_steps = static_cast<uint64_t>(cluster.concurrency_warmup_steps());
   plan.max_concurrency = static_cast<uint64_t>(cluster.max_concurrency());
@@ -299,17 +300,15 @@ bool RunDirector::IsEvaluationDue() const {
 
 void RunDirector::StepPhase(int64_t now_ms) {
   if (state_ != State::kRunning) return;
-  if (phase_ == Phase::kTraining && (train_.exhausted() || IsEvaluationDue())) {
-    phase_ = Phase::kDraining;
-  }
+  if (phase_ == Phase::kTraining && IsDrainDue()) phase_ = Phase::kDraining;
   if (phase_ == Phase::kDraining) {
-    if (!train_.exhausted() && !IsEvaluationDue()) {
+    if (!IsDrainDue()) {
       phase_ = Phase::kTraining;  // a lease came back, or a chunk was shorter than it might be
     } else if (train_.lent_count() == 0 && awaits_settling_) {
       phase_ = Phase::kSettling;
       ++settling_count_;
     } else if (train_.lent_count() == 0) {
-      BeginEvaluation(now_ms);
+      Drained(now_ms);
     }
   }
   if (phase_ != Phase::kEvaluating || !test_.done()) return;
@@ -321,17 +320,19 @@ void RunDirector::StepPhase(int64_t now_ms) {
 void RunDirector::Settled(int64_t now_ms) {
   ++changes_;
   if (phase_ != Phase::kSettling) return;
-  BeginEvaluation(now_ms);
+  Drained(now_ms);
   StepPhase(now_ms);
+}
+
+void RunDirector::Drained(int64_t now_ms) {
+  if (train_.exhausted() || IsEvaluationDue()) return BeginEvaluation(now_ms);
+  BeginCheckpoint();
 }
 
 void RunDirector::BeginEvaluation(int64_t now_ms) {
   StopTrainClock(now_ms);
   const bool is_evaluated = !evaluations_.empty() && evaluations_.back().at_samples() == samples_;
-  if (is_evaluated && train_.done()) {  // the last regular evaluation was at the very end
-    state_ = State::kFinished;
-    return;
-  }
+  if (is_evaluated && train_.done()) return GoOnOrEnd();  // it was the last regular one
   test_.Restart();
   scores_.Clear();
   evaluation_since_ms_ = now_ms;
@@ -347,6 +348,8 @@ std::optional<ChunkScores> RunDirector::TakeScores() {
 void RunDirector::Evaluated(v1::EvaluationReport report, int64_t now_ms) {
   ++changes_;
   if (phase_ != Phase::kScoring || state_ != State::kRunning) return;
+  is_best_ = report.samples() > 0 && (!best_logloss_ || report.logloss() < *best_logloss_);
+  if (is_best_) best_logloss_ = report.logloss();
   report.set_at_samples(samples_);
   report.set_seconds(static_cast<double>(now_ms - evaluation_since_ms_) * 1e-3);
   evaluations_.push_back(std::move(report));
@@ -359,10 +362,10 @@ void RunDirector::EndEvaluation() {
     const uint64_t passed = samples_ / plan_.evaluate_every_samples;
     next_evaluation_ = (passed + 1) * plan_.evaluate_every_samples;
   }
-  phase_ = Phase::kTraining;
-  if (!train_.done()) return;
-  if (samples_ == 0) return Fail("data.train has no usable row: nothing was trained");
-  state_ = State::kFinished;
+  if (train_.done() && samples_ == 0) {
+    return Fail("data.train has no usable row: nothing was trained");
+  }
+  GoOnOrEnd();
 }
 
 void RunDirector::StopTrainClock(int64_t now_ms) {

@@ -7,6 +7,9 @@
 // computed, by the caller, before training goes on. Its time is kept apart. Where other stages of a
 // model push for chunks too, test chunks are lent once those have settled.
 //
+// A checkpoint, too, closes admission, until all of it that changes with training has been put
+// aside.
+//
 // Place in the life of a batch: the very beginning (**lease**) and the very end.
 // Thread rule: owner thread only.
 #pragma once
@@ -39,6 +42,7 @@ struct RunPlan {
   uint64_t lines_per_chunk = 0;
   bool has_places = true;                 // chunks are parts of files, and begin somewhere
   uint64_t evaluate_every_samples = 0;    // 0: only at the end
+  uint64_t checkpoint_every_samples = 0;  // 0: when they are asked for
   uint64_t train_rows = 0;                // of one epoch; 0: not known before it was read
   uint64_t concurrency_warmup_steps = 0;  // as Concurrency has them
   uint64_t max_concurrency = 0;
@@ -86,6 +90,7 @@ class RunDirector {
   }
   bool HasLease(Seat member) const { return train_.IsLentTo(member) || test_.IsLentTo(member); }
   uint64_t LeasesOf(Seat member) const { return train_.CountOf(member) + test_.CountOf(member); }
+  bool HasAsked(Seat member) const { return asked_.contains(member); }
   void Fail(std::string reason);
 
   // Changes with whatever may give somebody who waits something to do.
@@ -109,6 +114,30 @@ class RunDirector {
   // of them, where that takes no thread's time that others need, and says so. Workers wait.
   std::optional<ChunkScores> TakeScores();
   void Evaluated(v1::EvaluationReport report, int64_t now_ms);
+
+  // From now on there are checkpoints: every so many samples, behind each evaluation that is the
+  // best so far, at the end, and when one is wanted and none is at work (SetCheckpointAtWork).
+  // Their numbers follow this one.
+  void TakeCheckpointsAfter(uint64_t number) {
+    takes_checkpoints_ = true;
+    checkpoint_count_ = std::max(checkpoint_count_, number);
+  }
+  void WantCheckpoint();
+  void SetCheckpointAtWork(bool is_at_work);
+  // Whether anything was trained, or is, that the last one does not have.
+  bool has_news() const { return samples_ != checkpoint_samples_ || train_.lent_count() > 0; }
+  // The number of the one that training waits for; 0: none.
+  uint64_t checkpoint() const { return phase_ == Phase::kSaving ? checkpoint_count_ : 0; }
+  // It goes on, or ends.
+  void SavedCheckpoint();
+  bool at_end() const { return train_.done(); }  // all that there is to train was trained
+  // Somebody who waits may have something to do.
+  void Changed() { ++changes_; }
+  // The test logloss as of the parameters that there are; nothing where nobody has evaluated them.
+  std::optional<double> test_logloss() const;
+  // What was loaded is of a checkpoint, and this another run: whoever was there is not, and all
+  // that was lent was finished.
+  void BeginAnew();
 
   // A chunk, a wait, or the state of a run that is over. Who
   // has none is lent a chunk to train on while fewer train than batches may be at work at once.
@@ -146,15 +175,19 @@ class RunDirector {
     state(self.finished_chunks_, self.finished_chunk_rows_, self.next_evaluation_);
     state(self.kept_out_, self.awaits_settling_, self.settling_count_);
     state(self.train_clock_runs_, self.train_since_ms_, self.train_ms_, self.evaluation_since_ms_);
+    state(self.checkpoint_count_, self.checkpoint_samples_, self.wants_checkpoint_);
+    state(self.best_logloss_);
   }
 
  private:
-  enum class Phase { kTraining, kDraining, kSettling, kEvaluating, kScoring };
+  enum class Phase { kTraining, kDraining, kSettling, kEvaluating, kScoring, kSaving };
 
   void FailBecauseFilesDiffer(Seat member, v1::InputSplit split, uint32_t file);
   void KeepScores(const Lease& lease, eval::Scores scores);
   void CountTrained(const Lease& lease, uint64_t rows);
   bool IsEvaluationDue() const;
+  bool IsCheckpointDue() const;
+  bool IsDrainDue() const { return train_.exhausted() || IsEvaluationDue() || IsCheckpointDue(); }
   std::optional<v1::ChunkLease> LendNext(Seat member, int64_t now_ms, bool may_look);
   std::optional<v1::ChunkLease> LendForRounds(Seat member, int64_t now_ms);
   std::optional<v1::ChunkLease> LendToTrain(Seat member, int64_t now_ms, bool may_look);
@@ -164,8 +197,11 @@ class RunDirector {
   void TellOfOthers(Seat member, v1::WorkReply* reply) const;
   uint32_t ShareOfEach() const;
   void StepPhase(int64_t now_ms);
+  void Drained(int64_t now_ms);
   void BeginEvaluation(int64_t now_ms);
   void EndEvaluation();
+  void GoOnOrEnd();
+  void BeginCheckpoint();
   void StopTrainClock(int64_t now_ms);
   Status LoadEvaluations(PartSource* source);
 
@@ -193,6 +229,12 @@ class RunDirector {
   std::vector<v1::EvaluationReport> evaluations_;
   size_t saved_evaluations_ = 0;  // the first ones
   WholePart saved_run_{"run"};
+
+  bool takes_checkpoints_ = false, is_checkpoint_at_work_ = false;
+  bool wants_checkpoint_ = false, is_best_ = false;
+  uint64_t checkpoint_count_ = 0;
+  uint64_t checkpoint_samples_ = 0;  // that the last one has
+  std::optional<double> best_logloss_;
 
   bool train_clock_runs_ = false;
   int64_t train_since_ms_ = 0;

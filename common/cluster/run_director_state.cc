@@ -22,7 +22,7 @@ void RunDirector::SaveChanges(SavedParts* parts) {
 
 Status RunDirector::Load(PartSource* source) {
   WEIR_RETURN_IF_ERROR(saved_run_.Load(source, this));
-  if (state_ > State::kFailed || phase_ > Phase::kScoring) return source->Damaged("run");
+  if (state_ > State::kFailed || phase_ > Phase::kSaving) return source->Damaged("run");
   PartSource train("train/", source), test("test/", source);
   WEIR_RETURN_IF_ERROR(train_.Load(&train));
   WEIR_RETURN_IF_ERROR(test_.Load(&test));

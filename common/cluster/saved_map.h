@@ -14,6 +14,7 @@
 
 #include "common/cluster/part_key.h"
 #include "common/cluster/saved_parts.h"
+#include "common/cluster/whole_part.h"
 
 namespace weir::cluster {
 

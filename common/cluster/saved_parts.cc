@@ -9,8 +9,13 @@ Result<ByteSpan> PartSource::Take(std::string_view name) {
   if (found == parts_.end()) {
     return InvalidData(StrCat("what was saved of the run lacks \"", beginning_, name, "\""));
   }
-  ++read_count_;
+  Count(*found);
   return ByteSpan(found->second);
+}
+
+void PartSource::Count(const PartMap::value_type& part) {
+  ++taken_.count;
+  if (taken_.copy != nullptr) taken_.copy->Put(part.first, part.second);
 }
 
 Status PartSource::TakeEach(const std::string& beginning, TakePart take) {
@@ -18,7 +23,7 @@ Status PartSource::TakeEach(const std::string& beginning, TakePart take) {
   for (auto part = parts_.lower_bound(start); part != parts_.end(); ++part) {
     const std::string_view name = part->first;
     if (!name.starts_with(start)) break;
-    ++read_count_;
+    Count(*part);
     if (!take(name.substr(start.size()), part->second)) {
       return Damaged(name.substr(beginning_.size()));
     }
@@ -32,8 +37,8 @@ Status PartSource::Damaged(std::string_view name) const {
 }
 
 Status PartSource::CheckAllWereTaken() const {
-  if (read_count_ == parts_.size()) return OkStatus();
-  return InvalidData(StrCat("of what was saved of the run ", parts_.size() - read_count_,
+  if (taken_.count == parts_.size()) return OkStatus();
+  return InvalidData(StrCat("of what was saved of the run ", parts_.size() - taken_.count,
                             " parts are unknown: another release wrote it"));
 }
 

@@ -67,9 +67,7 @@ class PartSource {
   explicit PartSource(const PartMap& parts) : parts_(parts) {}
   // Those of another's parts whose names begin so, by what follows in them.
   PartSource(const std::string& beginning, PartSource* other)
-      : parts_(other->parts_),
-        beginning_(other->beginning_ + beginning),
-        read_count_(other->read_count_) {}
+      : parts_(other->parts_), beginning_(other->beginning_ + beginning), taken_(other->taken_) {}
   PartSource(const PartSource&) = delete;
   PartSource& operator=(const PartSource&) = delete;
 
@@ -79,40 +77,22 @@ class PartSource {
   Status TakeEach(const std::string& beginning, TakePart take);
   Status Damaged(std::string_view name) const;
 
+  // From now on what is taken is put there, too; null: nowhere any more.
+  void CopyTo(KeptParts* copy) { taken_.copy = copy; }
+
   // No part is left that nobody has taken.
   Status CheckAllWereTaken() const;
 
  private:
+  void Count(const PartMap::value_type& part);
+
   const PartMap& parts_;
   const std::string beginning_;
-  size_t own_read_count_ = 0;
-  size_t& read_count_ = own_read_count_;
-};
-
-// A part that is small, and written whole when it is not what it was.
-class WholePart {
- public:
-  explicit WholePart(std::string_view name) : name_(name) {}
-
-  template <typename T>
-  void SaveChanges(const T& value, SavedParts* parts) {
-    Bytes bytes = WriteState(value);
-    if (bytes == last_) return;
-    last_ = bytes;
-    parts->Put(name_, std::move(bytes));
-  }
-  template <typename T>
-  Status Load(PartSource* source, T* value) {
-    WEIR_ASSIGN_OR_RETURN(const ByteSpan bytes, source->Take(name_));
-    StateReader state(bytes);
-    state(*value);
-    last_.assign(bytes.begin(), bytes.end());
-    return state.done() ? OkStatus() : source->Damaged(name_);
-  }
-
- private:
-  const std::string name_;
-  Bytes last_;
+  struct Taken {
+    size_t count = 0;
+    KeptParts* copy = nullptr;
+  } own_;
+  Taken& taken_ = own_;
 };
 
 }  // namespace weir::cluster

@@ -310,6 +310,9 @@ void FillRun(v1::RunConfig& run) {
   WEIR_DEFAULT(run, seed, 1);
   WEIR_DEFAULT(run, evaluate_every_samples, 0);
   WEIR_DEFAULT(run, report_interval_ms, 2000);
+  WEIR_DEFAULT(run, checkpoint_every_samples, 0);
+  WEIR_DEFAULT(run, checkpoint_every_ms, 0);
+  WEIR_DEFAULT(run, keep, 2);
 }
 
 void FillSplit(v1::SplitConfig& split) {

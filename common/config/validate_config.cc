@@ -209,6 +209,11 @@ void ValidateRun(const v1::RunConfig& run, const v1::DataConfig& data, Violation
                     "to 0");
   }
   violations->RequireRange("run.report_interval_ms", run.report_interval_ms(), 1, kMaxInt32);
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  violations->RequireRange("run.checkpoint_every_samples", run.checkpoint_every_samples(), 0,
+                           kMost);
+  violations->RequireRange("run.checkpoint_every_ms", run.checkpoint_every_ms(), 0, kMost);
+  violations->RequireRange("run.keep", run.keep(), 1, kMaxInt32);
 }
 
 }  // namespace
@@ -270,6 +275,11 @@ std::vector<std::string> ValidateEmbedded(const v1::Config& config) {
     violations.Add("schedule",
                    "says how layers leave for servers and there are none; give --servers, or "
                    "remove it");
+  }
+  if (HasCheckpoints(config.run())) {
+    violations.Add("run",
+                   "checkpoint_every_samples and checkpoint_every_ms are of a run with servers; "
+                   "give --servers, or remove them");
   }
   if (config.consistency().has_sync()) {
     violations.Add("consistency.sync",

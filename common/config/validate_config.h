@@ -25,6 +25,14 @@ std::vector<std::string> ValidateConfig(const v1::Config& config);
 // is.
 std::vector<std::string> ValidateEmbedded(const v1::Config& config);
 
+// Whether the run is to have checkpoints of itself; and what is said where no folder is named.
+inline bool HasCheckpoints(const v1::RunConfig& run) {
+  return run.checkpoint_every_samples() > 0 || run.checkpoint_every_ms() > 0;
+}
+inline constexpr const char* kCheckpointsWantFolder =
+    "--checkpoints: run.checkpoint_every_samples or run.checkpoint_every_ms asks for checkpoints; "
+    "name a folder for them that all servers and trainers reach";
+
 // What is wrong when this process runs one stage of the model alone. stage: below 0: it runs all.
 std::vector<std::string> ValidateStage(const v1::Config& config, int stage);
 

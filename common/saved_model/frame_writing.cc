@@ -19,8 +19,8 @@ namespace {
 // Rows at a time: below the least cluster.max_message_bytes.
 constexpr uint64_t kSectionBytes = uint64_t{1} << 18;
 
-// Of a cut, whose rows are read at memory speed.
-constexpr uint64_t kCutSectionBytes = uint64_t{1} << 20;
+// Of rows that no message carries.
+constexpr uint64_t kNumberedSectionBytes = uint64_t{1} << 20;
 
 struct RowView {
   uint32_t table;
@@ -95,8 +95,20 @@ uint64_t AppendRows(uint64_t first, uint64_t step, store::RowPartitionStore* row
 }
 
 bool AppendCutRows(store::RowPartitionStore* rows, Bytes* out) {
+  const size_t most = kSectionBytes / (rows->row_floats() * sizeof(float)) + 1;
+  std::vector<RowView> views;
+  const bool has_more = rows->VisitCut(
+      static_cast<uint32_t>(most), [&](uint32_t table, uint64_t id, std::span<const float> values,
+                                       std::span<const float> state) {
+        views.push_back({table, id, values, state});
+      });
+  AppendTables(std::move(views), rows->row_floats(), out);
+  return has_more;
+}
+
+bool AppendNumberedCutRows(store::RowPartitionStore* rows, Bytes* out) {
   const size_t row_floats = rows->row_floats() + 1;
-  const size_t most = kCutSectionBytes / (row_floats * sizeof(float)) + 1;
+  const size_t most = kNumberedSectionBytes / (row_floats * sizeof(float)) + 1;
   std::vector<RowView> views;
   uint32_t number = rows->cut_rows_read();
   const bool has_more = rows->VisitCut(

@@ -35,10 +35,11 @@ uint64_t AppendRows(uint64_t first, uint64_t step, store::RowPartitionStore* row
 Status TakeRows(uint64_t step, store::RowPartitionStore* rows,
                 const std::function<Status(ByteSpan frames)>& take);
 
-// The same of the store's cut, where it was read to: rows as they lay, of more of them at a time,
-// each with its number in the order of their creation behind its state, as bits. Whether there are
-// more.
+// The same of the store's cut, where it was read to. Whether there are more.
 bool AppendCutRows(store::RowPartitionStore* rows, Bytes* out);
+// With each row's number in the order of their creation behind its state, as bits; more of them at
+// a time.
+bool AppendNumberedCutRows(store::RowPartitionStore* rows, Bytes* out);
 
 // What the frames hold, borrowed until the visitor returns; rows as long as the frames.
 struct SavedPiece {

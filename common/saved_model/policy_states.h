@@ -14,6 +14,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/bytes.h"
@@ -32,6 +33,9 @@ struct StatesOwner {
 // Of one layer or table; borrowed until the call returns. Format and run are filled in when
 // written.
 using TakeState = std::function<Status(const v1::PolicyStateHeader& header, ByteSpan state)>;
+
+// Copies, in memory.
+using KeptStates = std::vector<std::pair<v1::PolicyStateHeader, Bytes>>;
 
 // Makes the folder. Unavailable when it cannot be written to.
 Status PrepareStatesFolder(const std::string& folder);

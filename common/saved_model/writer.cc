@@ -15,6 +15,7 @@
 #include "common/saved_model/manifest.h"
 #include "common/saved_model/places.h"
 #include "common/saved_model/policy_states.h"
+#include "common/saved_model/progress_file.h"
 
 namespace weir::saved_model {
 namespace {
@@ -51,7 +52,8 @@ Status CheckReplaceable(const std::string& directory) {
     const std::string name = entry->path().filename().string();
     has_manifest |= name == kManifestFile;
     const bool is_residuals = name == kResidualsName && HoldsStatesAlone(entry->path().string());
-    has_other |= name != kManifestFile && !IsParametersName(name) && !is_residuals;
+    const bool is_ours = name == kManifestFile || name == kProgressFile || IsParametersName(name);
+    has_other |= !is_ours && !is_residuals;
   }
   if (!error && !has_other && (has_manifest || fs::is_empty(directory, error))) return OkStatus();
   return FailedPrecondition(

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 
 #include "common/store/row_table.h"
@@ -18,7 +19,8 @@ struct RowPartitionStore::Cut {
   Cut(const ModelLayout& layout, const UpdateRule& rule) : kept(layout, rule) {}
 
   RowPartitionStore kept;
-  uint32_t next = 0, end = 0;  // slots still to be read
+  uint32_t next = 0, end = 0;    // slots still to be read
+  std::optional<uint64_t> step;  // that rows are settled at
   // The first slot of each slab, by its address: who changes a row knows where it lies, not when it
   // was created.
   std::unordered_map<uintptr_t, uint32_t> first_slots;

@@ -177,6 +177,7 @@ void RowPartitionStore::CopyRow(const float* from, float* to) const {
 }
 
 void RowPartitionStore::ReadRow(std::byte* row, uint64_t step, std::span<float> out) const {
+  if (moves_at_rest_ && cut_ != nullptr) SettleToRead(row);
   CopyRow(ValuesOf(row).data(), out.data());
   if (moves_at_rest_) [[unlikely]] {
     rule_.CatchUp(out, StateOf(row), step);

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -98,8 +99,9 @@ class RowPartitionStore {
 
   // A cut: all rows as they are now, bit by bit, read some at a time while they go on changing
   // (row_cut.cc). A row that changes before it was read is kept as it was, so beside the rows there
-  // is memory for those alone. One at a time.
-  void BeginCut();
+  // is memory for those alone. One at a time. step: they are made what they are after it, in their
+  // place, as Settle does; nothing: they stay as they lie.
+  void BeginCut(std::optional<uint64_t> step = std::nullopt);
   // Calls visit as above for the next rows of the cut, in the order of their creation, so many at
   // most. Whether there are more.
   template <typename Visitor>
@@ -163,7 +165,10 @@ class RowPartitionStore {
     visit(static_cast<uint32_t>(key >> kIdBits), key & kIdMask, ValuesOf(row), StateOf(row));
   }
   // Before it changes while there is a cut.
-  void Keep(const std::byte* row);
+  void Keep(std::byte* row);
+  bool IsUnread(const std::byte* row) const;
+  void SettleForCut(std::byte* row) const;
+  void SettleToRead(std::byte* row) const;
   void KeepBatch(std::span<const BatchRow> rows);
   std::byte* TakeCutRow();
 

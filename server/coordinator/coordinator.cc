@@ -44,6 +44,7 @@ Coordinator::Coordinator(const v1::Config& config, v1::RunIdentity identity, uin
                 executor),
       director_(run_book_.director()),
       reports_(run_book_.reports()),
+      checkpoints_(config_, server_count, &run_book_),
       pipelines_(run_),
       saver_(config.cluster().join_timeout_ms()),
       save_(config.data(), server_count),
@@ -295,6 +296,7 @@ void Coordinator::Dismiss(cluster::Seat seat, int64_t now_ms) {
   desk.gone = "has left";
   director_.TakeBack(seat);
   membership_.Leave(seat);
+  checkpoints_.Leave(seat);
   if (!running()) return;
   pipelines_.Leave(seat, now_ms);
   reports_.Close(seat);
@@ -318,6 +320,8 @@ void Coordinator::TakeWork(const v1::WorkRequest& request, cluster::Seat seat,
   }
   Settle(seat, request.is_busy(), now_ms);
   run_book_.StepEvaluation(now_ms);
+  checkpoints_.Take(seat, request);
+  StepCheckpoints(now_ms);
 }
 
 // An evaluation waits until later stages have pushed what belongs to the chunks that are done.
@@ -348,6 +352,8 @@ std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& repo
   if (outcome.tells_state) {
     report.has_loading() ? OnLoading(report.shard(), report.loading()) : OnLoaded(report.shard());
     if (report.has_part()) save_.Take(report.shard(), report.part());
+    if (report.has_checkpoint()) checkpoints_.TakePart(report.shard(), report.checkpoint());
+    if (report.wants_checkpoint()) checkpoints_.Want();
     outcome.reply->set_save(wants_parts());
     outcome.reply->set_state(needs_servers() ? v1::ShardReply::RUNNING
                              : failed()      ? v1::ShardReply::FAILED
@@ -415,7 +421,7 @@ bool Coordinator::needs_servers() const {
 // Who was told to wait for servers, or for a seat, asks again soon, and hears what has become of
 // it.
 bool Coordinator::over(int64_t now_ms) const {
-  if (!ended_ms_) return false;
+  if (!ended_ms_ || checkpoints_.is_closing()) return false;
   const bool is_asked = last_waited_ms_ && *ended_ms_ - *last_waited_ms_ <= kKnockMs;
   if (is_asked && now_ms - *ended_ms_ <= kTellMs) return false;
   const bool all_left = membership_.member_count() == 0 && shards_.all_have_left();

@@ -33,6 +33,7 @@
 #include "common/proto/saved_model.pb.h"
 #include "common/transport/message.h"
 #include "common/transport/transport.h"
+#include "server/coordinator/checkpoints.h"
 #include "server/coordinator/loading_book.h"
 #include "server/coordinator/save_book.h"
 #include "server/coordinator/shard_book.h"
@@ -99,6 +100,14 @@ class Coordinator {
   Result<v1::SavedModelManifest> Manifest() const { return save_.Manifest(); }
   void OnModel() { saver_.OnServersSaved(); }
   void OnModelFailure(const std::string& why);
+
+  // What becomes of the run's checkpoints. learned: as of ServersSave.
+  void StartCheckpoints(const Checkpoints::Beginning& beginning,
+                        std::optional<v1::LearnedColumns> learned);
+  Checkpoints& checkpoints() { return checkpoints_; }
+  const std::optional<v1::LearnedColumns>& learned() const { return save_.learned(); }
+  // After each event: whether others may have something to do.
+  void StepCheckpoints(int64_t now_ms);
 
   // Something else of this worker has come to shard 0, so it lives: its heartbeats may be stuck
   // behind its pushes.
@@ -264,6 +273,7 @@ class Coordinator {
   cluster::RunBook run_book_;
   cluster::RunDirector& director_;  // of the book, and so are the reports
   cluster::ReportBook& reports_;
+  Checkpoints checkpoints_;
   cluster::PipelineBook pipelines_;
   cluster::SettlingBook settling_;
   cluster::LastWords last_words_;

@@ -13,6 +13,7 @@ void Coordinator::Tick(int64_t now_ms) {
   if (!started_ms_) started_ms_ = now_ms;
   Expire(now_ms);
   run_book_.StepEvaluation(now_ms);
+  StepCheckpoints(now_ms);
   CheckTrainers(now_ms);
   CheckSettling(now_ms);
   RevokeLeases(now_ms);

@@ -17,6 +17,11 @@ constexpr uint32_t kSettlingWaitMs = 5;
 // How often who waits for something to do is looked at, though nothing seems to have changed.
 constexpr int64_t kLookMs = 50;
 
+// Nothing is to be done.
+bool IsIdle(const v1::WorkReply& reply) {
+  return reply.work_case() == v1::WorkReply::kWaitMs && reply.checkpoint() == 0;
+}
+
 }  // namespace
 
 void Coordinator::Remember(cluster::Seat seat, uint64_t request_id, const v1::Header& reply) {
@@ -37,7 +42,7 @@ bool Coordinator::IsHeld(const v1::WorkRequest& request, const transport::PeerId
 
 bool Coordinator::Hold(const v1::WorkRequest& request, const transport::PeerId& peer,
                        const v1::WorkReply& reply, int64_t now_ms) {
-  const bool is_idle = reply.work_case() == v1::WorkReply::kWaitMs;
+  const bool is_idle = IsIdle(reply);
   const cluster::Seat seat = SeatOf(request.speaker());
   const bool may_wait = request.may_wait() || director_.AwaitsPlace(seat);
   if (!may_wait || request.wants_nothing() || !is_idle || !CanHold(0)) return false;
@@ -64,7 +69,7 @@ std::vector<Coordinator::HeldReply> Coordinator::TakeHeldReplies(int64_t now_ms)
     HeldReply reply{seat, held.peer, {}};
     v1::WorkReply& work = *reply.header.mutable_work_reply();
     FillWork(held.request, seat, now_ms, &work);
-    const bool is_idle = work.work_case() == v1::WorkReply::kWaitMs;
+    const bool is_idle = IsIdle(work);
     const bool awaits_place = director_.AwaitsPlace(seat);
     is_nothing_left |= is_idle && !awaits_place && !director_.is_in_rounds();
     if (is_idle && may_wait_longer && (held.request.may_wait() || awaits_place)) return false;
@@ -141,6 +146,7 @@ void Coordinator::FillReply(const v1::WorkRequest& request, cluster::Seat seat, 
 void Coordinator::FillWork(const v1::WorkRequest& request, cluster::Seat seat, int64_t now_ms,
                            v1::WorkReply* reply) {
   if (request.wants_nothing()) return reply->set_wait_ms(0);
+  checkpoints_.Fill(seat, reply);
   const bool lacks_stage = admission_.stage_count() > 1 && !pipelines_.IsReady(seat.trainer);
   if (running() && (seat.stage > 0 || lacks_stage)) {
     const bool is_awaited = seat.stage > 0 && !settling_.HasSettled(seat, director_.settling());

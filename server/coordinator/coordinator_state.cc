@@ -10,7 +10,7 @@ void Coordinator::SaveChanges(cluster::SavedParts* parts) {
   saved_coordinator_.SaveChanges(*this, parts);
   if (std::exchange(has_admitted_, false)) saved_admission_.SaveChanges(admission_, parts);
   membership_.SaveChanges(parts);
-  run_book_.SaveChanges(parts);
+  checkpoints_.SaveRun(parts);
   pipelines_.SaveChanges(parts);
   settling_.SaveChanges(parts);
   last_words_.SaveChanges(parts);
@@ -25,7 +25,7 @@ Status Coordinator::Load(const cluster::PartMap& parts, int64_t now_ms) {
   WEIR_RETURN_IF_ERROR(saved_admission_.Load(&source, &admission_));
   has_admitted_ = false;
   WEIR_RETURN_IF_ERROR(membership_.Load(&source, now_ms));
-  WEIR_RETURN_IF_ERROR(run_book_.Load(&source));
+  WEIR_RETURN_IF_ERROR(checkpoints_.LoadRun(&source));
   WEIR_RETURN_IF_ERROR(pipelines_.Load(&source));
   WEIR_RETURN_IF_ERROR(settling_.Load(&source));
   WEIR_RETURN_IF_ERROR(last_words_.Load(&source));

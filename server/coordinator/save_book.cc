@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "server/coordinator/part_totals.h"
+
 namespace weir::server {
 namespace {
 
@@ -15,8 +17,7 @@ SaveBook::SaveBook(const v1::DataConfig& data, uint32_t server_count)
     : data_(data), server_count_(server_count) {}
 
 void SaveBook::Expect(std::optional<v1::LearnedColumns> learned) {
-  is_expected_ = true;
-  learned_ = std::move(learned);
+  ExpectLearned(std::move(learned));
 }
 
 void SaveBook::TakeLearned(const v1::LearnedColumns& learned) {
@@ -56,18 +57,7 @@ Result<v1::SavedModelManifest> SaveBook::Manifest() const {
   }
   v1::SavedModelManifest manifest;
   *manifest.mutable_learned() = *learned_;
-  uint64_t bytes = 0, steps = 0, row_steps = 0;
-  for (const auto& [server, report] : parts_) {
-    v1::SavedPart& part = *manifest.add_parts();
-    part.set_bytes(report.written_bytes());
-    part.set_checksum(report.checksum());
-    bytes += report.written_bytes();
-    steps = std::max(steps, report.steps());
-    row_steps = std::max(row_steps, report.row_steps());
-  }
-  manifest.set_parameter_bytes(bytes);
-  manifest.set_steps(steps);
-  manifest.set_row_steps(row_steps);
+  AddParts(parts_, &manifest);
   return manifest;
 }
 

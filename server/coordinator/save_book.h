@@ -25,8 +25,14 @@ class SaveBook {
 
   // Servers save. learned: known already, of the model that the run goes on from.
   void Expect(std::optional<v1::LearnedColumns> learned);
+  // There are checkpoints: what columns have learned is wanted for them, too.
+  void ExpectLearned(std::optional<v1::LearnedColumns> learned) {
+    wants_learned_ = true;
+    learned_ = std::move(learned);
+  }
+  const std::optional<v1::LearnedColumns>& learned() const { return learned_; }
   // Whether a trainer is to tell it.
-  bool wants_learned() const { return is_expected_ && !learned_; }
+  bool wants_learned() const { return wants_learned_ && !learned_; }
   // The first that fits the config's columns counts: all trainers learn the same.
   void TakeLearned(const v1::LearnedColumns& learned);
 
@@ -53,7 +59,7 @@ class SaveBook {
  private:
   const v1::DataConfig data_;
   const uint32_t server_count_;
-  bool is_expected_ = false, has_begun_ = false;
+  bool wants_learned_ = false, has_begun_ = false;
   std::optional<v1::LearnedColumns> learned_;
   cluster::SavedMap<uint32_t, v1::PartReport> parts_{"written"};
   cluster::WholePart saved_begin_{"saving"};

@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/strings.h"
 #include "common/log/reader.h"
+#include "server/log/snapshot_file.h"
 
 namespace weir::server {
 namespace {

@@ -78,6 +78,9 @@ class ServerLife {
   void StepSnapshot() {
     if (taker_) taker_->Step();
   }
+  void YieldCut() {  // of the shard: another wants one
+    if (taker_) taker_->YieldCut();
+  }
   // The shard is about to go.
   void EndSnapshots() { taker_.reset(); }
 

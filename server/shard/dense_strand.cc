@@ -69,24 +69,23 @@ void DenseStrand::Apply(PendingStep* pending) {
   if (count > 1) applier.ApplyMean(count, pending->version, &piece_);
 }
 
-void DenseStrand::Save(std::shared_ptr<PendingSection> pending, Outbox* outbox) {
-  strand_.Post([this, pending = std::move(pending), outbox]() mutable {
-    pending->status = saved_model::CheckFinite(tensor_name_, piece_.values());
+void DenseStrand::BeginCut(const CutPlace& place) {
+  strand_.Post([this, place] {
+    cut_status_ = OkStatus();
+    if (place.form == CutForm::kBits) {
+      saved_model::AppendPiece(piece_.spec(), piece_.values(), piece_.state(), &cut_frames_);
+      return;
+    }
+    cut_status_ = saved_model::CheckFinite(tensor_name_, piece_.values());
     // A saved model has one number of steps. What the stage lacks of it does not count as rest.
-    const std::vector<float> state = piece_.StateAfterSkipping(pending->steps - pending->version);
-    saved_model::AppendPiece(piece_.spec(), piece_.values(), state, &pending->frames);
-    outbox->Put(std::move(pending));
-  });
-}
-
-void DenseStrand::BeginCut() {
-  strand_.Post([this] {
-    saved_model::AppendPiece(piece_.spec(), piece_.values(), piece_.state(), &cut_frames_);
+    const std::vector<float> state = piece_.StateAfterSkipping(place.steps - place.version);
+    saved_model::AppendPiece(piece_.spec(), piece_.values(), state, &cut_frames_);
   });
 }
 
 void DenseStrand::SaveCut(std::shared_ptr<PendingSection> pending, Outbox* outbox) {
   strand_.Post([this, pending = std::move(pending), outbox]() mutable {
+    pending->status = cut_status_;
     pending->frames = std::exchange(cut_frames_, {});
     outbox->Put(std::move(pending));
   });

@@ -10,10 +10,12 @@
 #include <span>
 #include <string>
 
+#include "common/base/status.h"
 #include "common/layout/model_layout.h"
 #include "common/store/piece.h"
 #include "common/store/update_rule.h"
 #include "common/wire/value_coding.h"
+#include "server/shard/cut_form.h"
 #include "server/shard/pending.h"
 #include "server/shard/strand.h"
 
@@ -28,10 +30,8 @@ class DenseStrand {
   // Queues this strand's part of the work, or does it if that is small and the strand idle.
   void Visit(std::shared_ptr<PendingStep> pending, Outbox* outbox);
 
-  // Queues writing the piece down for a saved model.
-  void Save(std::shared_ptr<PendingSection> pending, Outbox* outbox);
-  // Queues writing it down as it lies then; handing that over, once; and forgetting it.
-  void BeginCut();
+  // Queues writing it down as it is then; handing that over, once; and forgetting it.
+  void BeginCut(const CutPlace& place);
   void SaveCut(std::shared_ptr<PendingSection> pending, Outbox* outbox);
   void EndCut();
   // Before the first push.
@@ -51,6 +51,7 @@ class DenseStrand {
   const std::string tensor_name_;
   store::Piece piece_;
   Bytes cut_frames_;
+  Status cut_status_;
   const wire::ValueCoding answer_values_;
   const size_t slot_;
   Strand strand_;

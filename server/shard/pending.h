@@ -100,18 +100,11 @@ struct PendingRows {
   std::atomic<int> left{0};
 };
 
-// A section of a saved model, or of a cut (shard_cut.h).
+// A section of a cut (shard_cut.h).
 struct PendingSection {
-  transport::PeerId peer;
-  uint64_t request_id = 0;
-  uint64_t strand = 0;
-  uint64_t row = 0;        // where it begins
-  uint64_t version = 0;    // of the strand's last step before it
-  uint64_t steps = 0;      // and of that stage's last one which has taken most
-  uint64_t row_steps = 0;  // and of the stage with the rows
   Status status = {};      // why it cannot be saved
   uint64_t next_row = 0;   // where the strand's next section begins; 0: it has no more
-  uint64_t row_count = 0;  // of a cut: the strand's rows at it
+  uint64_t row_count = 0;  // the strand's rows at the cut
   Bytes frames;
 };
 

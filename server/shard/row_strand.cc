@@ -80,21 +80,18 @@ Status RowStrand::Check(const RowGradients& gradients) const {
       StrCat("a gradient of row ", row.id, " of table ", row.table, " is NaN or infinite"));
 }
 
-void RowStrand::Save(std::shared_ptr<PendingSection> pending, Outbox* outbox) {
-  strand_.Post([this, pending = std::move(pending), outbox]() mutable {
-    pending->next_row =
-        saved_model::AppendRows(pending->row, pending->version, &rows_, &pending->frames);
-    outbox->Put(std::move(pending));
+void RowStrand::BeginCut(const CutPlace& place) {
+  strand_.Post([this, place] {
+    cut_form_ = place.form;
+    rows_.BeginCut(place.form == CutForm::kBits ? std::nullopt : std::optional(place.version));
   });
-}
-
-void RowStrand::BeginCut() {
-  strand_.Post([this] { rows_.BeginCut(); });
 }
 
 void RowStrand::SaveCut(std::shared_ptr<PendingSection> pending, Outbox* outbox) {
   strand_.Post([this, pending = std::move(pending), outbox]() mutable {
-    const bool has_more = saved_model::AppendCutRows(&rows_, &pending->frames);
+    const bool has_more = cut_form_ == CutForm::kBits
+                              ? saved_model::AppendNumberedCutRows(&rows_, &pending->frames)
+                              : saved_model::AppendCutRows(&rows_, &pending->frames);
     pending->next_row = has_more ? rows_.cut_rows_read() : 0;
     pending->row_count = rows_.cut_row_count();
     outbox->Put(std::move(pending));

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "common/store/row_table.h"
+#include "server/shard/cut_form.h"
 #include "server/shard/pending.h"
 #include "server/shard/strand.h"
 
@@ -21,10 +22,8 @@ class RowStrand {
   void Visit(std::shared_ptr<PendingStep> pending, Outbox* outbox);
   void Read(std::shared_ptr<PendingRows> pending, Outbox* outbox);
 
-  // Queues writing down rows for a saved model.
-  void Save(std::shared_ptr<PendingSection> pending, Outbox* outbox);
   // Queues the beginning of a cut, writing down its next rows, and its end.
-  void BeginCut();
+  void BeginCut(const CutPlace& place);
   void SaveCut(std::shared_ptr<PendingSection> pending, Outbox* outbox);
   void EndCut();
   // Before the first push.
@@ -37,6 +36,7 @@ class RowStrand {
 
   const size_t dimension_;
   store::RowPartitionStore rows_;
+  CutForm cut_form_ = CutForm::kBits;
   const size_t slot_;
   Strand strand_;
 };

@@ -160,31 +160,6 @@ Status Shard::PostRows(std::shared_ptr<PendingRows> pending, const transport::Me
   return OkStatus();
 }
 
-Status Shard::PostSection(std::shared_ptr<PendingSection> pending, Outbox* outbox) {
-  if (outbox == nullptr) outbox = outbox_;
-  const uint64_t strand = pending->strand;
-  pending->version = strand < dense_.size() ? versions_[dense_stages_[strand]] : row_version();
-  pending->steps = std::ranges::max(versions_);
-  pending->row_steps = row_version();
-  if (strand < dense_.size()) {
-    dense_[strand]->Save(std::move(pending), outbox);
-  } else if (strand < dense_.size() + rows_.size()) {
-    rows_[strand - dense_.size()]->Save(std::move(pending), outbox);
-  } else {
-    return InvalidData(StrCat("strand ", strand, " of a saved model: this server has ",
-                              dense_.size() + rows_.size()));
-  }
-  return OkStatus();
-}
-
-std::optional<v1::ModelPlace> Shard::PlaceAfter(const PendingSection& section) const {
-  v1::ModelPlace next;
-  next.set_strand(static_cast<uint32_t>(section.strand + (section.next_row == 0 ? 1 : 0)));
-  next.set_row(section.next_row);
-  if (next.strand() == dense_.size() + rows_.size()) return std::nullopt;
-  return next;
-}
-
 void Shard::SetLastWords(std::function<void(const Status& why)> say) {
   arena_.SetLastWords(std::move(say));
 }

@@ -57,12 +57,6 @@ class Shard {
   // Sorts the request's ROW_IDS frames by partition and queues the reads.
   Status PostRows(std::shared_ptr<PendingRows> pending, const transport::Message& message);
 
-  // Queues writing down a section of a saved model, which goes to that outbox, or to the shard's.
-  // InvalidData when the place is none of this shard's. Any thread, while no step is posted.
-  Status PostSection(std::shared_ptr<PendingSection> pending, Outbox* outbox = nullptr);
-  // The section after this one; nothing when that was all.
-  std::optional<v1::ModelPlace> PlaceAfter(const PendingSection& section) const;
-
   // Steps of the stage queued so far.
   uint64_t version(StageId stage = {}) const { return versions_[stage.value_or(0)]; }
   // Of the stage that has the rows.
@@ -78,11 +72,16 @@ class Shard {
   void Work(const std::function<bool()>& may_go_on) { arena_.Work(may_go_on); }
   void HandOver() { arena_.HandOver(); }
 
+  // Where what strands finish goes, and how many of them there are.
+  Outbox* outbox() const { return outbox_; }
+  size_t strand_count() const { return dense_.size() + rows_.size(); }
+
   // The rest is for tests and reports, with nothing in flight.
   void WaitIdle() { arena_.WaitIdle(); }
   // See StrandArena.
   void SetLastWords(std::function<void(const Status& why)> say);
   const std::vector<std::unique_ptr<DenseStrand>>& dense_strands() const { return dense_; }
+  uint32_t StageOf(size_t dense_strand) const { return dense_stages_[dense_strand]; }
   const std::vector<std::unique_ptr<RowStrand>>& row_strands() const { return rows_; }
   int64_t row_count() const;
 

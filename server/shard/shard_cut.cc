@@ -2,13 +2,16 @@
 
 namespace weir::server {
 
-ShardCut::ShardCut(Shard* shard) : shard_(shard) {
+ShardCut::ShardCut(Shard* shard, CutForm form) : shard_(shard) {
   for (uint32_t stage = 0; stage < shard->layout().stages().size(); ++stage) {
     summary_.versions.push_back(shard->version(stage));
   }
   summary_.rule_starts = shard->rule_starts();
-  for (const auto& strand : shard->row_strands()) strand->BeginCut();
-  for (const auto& strand : shard->dense_strands()) strand->BeginCut();
+  for (const auto& strand : shard->row_strands()) strand->BeginCut({form, row_steps(), steps()});
+  for (size_t i = 0; i < shard->dense_strands().size(); ++i) {
+    const uint64_t version = summary_.versions[shard->StageOf(i)];
+    shard->dense_strands()[i]->BeginCut({form, version, steps()});
+  }
 }
 
 ShardCut::~ShardCut() {
@@ -25,7 +28,6 @@ std::shared_ptr<PendingSection> ShardCut::Ask(Outbox* outbox) {
   asked_.reset();
   if (strand_ == dense_count + shard_->row_strands().size()) return nullptr;
   asked_ = std::make_shared<PendingSection>();
-  asked_->strand = strand_;
   if (strand_ < dense_count) {
     shard_->dense_strands()[strand_]->SaveCut(asked_, outbox);
   } else {

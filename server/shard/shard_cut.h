@@ -1,23 +1,26 @@
 // A shard as it was at one push, written down while it goes on: a marker in the queue of every
 // strand stands behind the pushes that it has. Pieces are copied at the marker. Rows are read some
 // at a time, whenever the ones before were taken, so that pushes have their turn between, and a row
-// that changes before is kept as it was (RowPartitionStore::BeginCut).
+// that changes before is kept as it was (RowPartitionStore::BeginCut). Form says for whom it is.
 //
 //   ShardCut cut(&shard);                  // I/O thread, between two steps
 //   while (auto section = cut.Ask(&outbox)) { ...when the outbox has it: write section->frames }
 //   cut.summary()                          // written, too, it makes the sections a whole
 //
-// Of each section the frames are written, none where there are none; Shard::Restore wants them back
-// as they were given.
+// Of each section the frames are written, none where there are none; Shard::Restore wants those of
+// bits back as they were given.
 //
 // Place in the life of a batch: beside all of it.
 // Thread rule: made where steps are posted; then one thread at a time. The shard outlives it, and
 // has one at a time. As with steps, who calls sees to it that Work or HandOver comes.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
+#include "server/shard/cut_form.h"
 #include "server/shard/cut_summary.h"
 #include "server/shard/pending.h"
 #include "server/shard/shard.h"
@@ -26,7 +29,7 @@ namespace weir::server {
 
 class ShardCut {
  public:
-  explicit ShardCut(Shard* shard);
+  explicit ShardCut(Shard* shard, CutForm form = CutForm::kBits);
   ~ShardCut();  // whatever was not taken is forgotten
   ShardCut(const ShardCut&) = delete;
   ShardCut& operator=(const ShardCut&) = delete;
@@ -37,6 +40,9 @@ class ShardCut {
 
   // Whole once Ask has given null; the versions are there from the start.
   const CutSummary& summary() const { return summary_; }
+  // Of the stage that had taken most, and of the one with the rows.
+  uint64_t steps() const { return std::ranges::max(summary_.versions); }
+  uint64_t row_steps() const { return summary_.versions[shard_->layout().row_stage()]; }
 
  private:
   Shard* const shard_;

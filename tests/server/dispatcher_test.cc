@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "common/base/strings.h"
@@ -483,15 +484,56 @@ TEST_F(DispatcherTest, APushThatComesWhileTheModelIsSavedIsRefusedForGoodAndNotA
   const auto saver = Connected(0);
   const auto late = Connected(1);
   Exchange(late, Push(1), {Gradient(3)});
-  v1::Header pull;
-  pull.mutable_model_pull()->set_request_id(1);
-  ASSERT_TRUE(Exchange(saver, pull).at(0).header.has_model_reply());
+  dispatcher_.EndTraining();
   ExpectRefusal(Exchange(late, Push(2), {Gradient(3)}), "training is over", false);
   EXPECT_EQ(shard_.version(), 1u);
   EXPECT_EQ(Exchange(late, Push(1), {Gradient(3)}).at(0).header.answer().sequence(), 1u);
   v1::Header refresh = Push(1);
   refresh.mutable_push()->set_is_refresh(true);
   EXPECT_TRUE(Exchange(saver, refresh).at(0).header.answer().is_catch_up());
+}
+
+TEST_F(DispatcherTest, WhatIsPulledOfTheModelIsAsOfOnePush) {
+  const auto saver = Connected(0);
+  const auto other = Connected(1);
+  Exchange(other, Push(1), {Gradient(3)});
+  v1::Header pull;
+  pull.mutable_model_pull()->set_request_id(1);
+  uint64_t pushes = 1;
+  do {
+    const auto replies = Exchange(saver, pull);
+    ASSERT_EQ(replies.size(), 1u);
+    const v1::ModelReply& reply = replies[0].header.model_reply();
+    EXPECT_EQ(reply.version(), 1u) << replies[0].header.DebugString();
+    pull.mutable_model_pull()->clear_place();
+    if (reply.has_next()) *pull.mutable_model_pull()->mutable_place() = reply.next();
+    Exchange(other, Push(++pushes), {Gradient(3)});
+  } while (pull.model_pull().has_place());
+  EXPECT_EQ(shard_.version(), pushes);
+}
+
+// The reply was lost with its connection.
+TEST_F(DispatcherTest, ASectionOfTheModelIsGivenAgain) {
+  const auto saver = Connected(0);
+  v1::Header pull;
+  pull.mutable_model_pull()->mutable_place()->set_strand(1);
+  const auto exchange = [&] {
+    Send(saver, pull);
+    Receive();
+    for (int section = 0; section < 2; ++section) Flush();  // those before it are read, too
+    return TakeReplies(saver);
+  };
+  const auto first = exchange(), again = exchange();
+  ASSERT_EQ(first.size(), 1u);
+  ASSERT_EQ(again.size(), 1u);
+  ASSERT_TRUE(first.at(0).header.has_model_reply());
+  ASSERT_TRUE(again.at(0).header.has_model_reply());
+  EXPECT_TRUE(std::ranges::equal(first[0].body.at(0).span(), again[0].body.at(0).span()));
+  pull.mutable_model_pull()->mutable_place()->set_strand(1000);
+  Send(saver, pull);
+  Receive();
+  for (int section = 0; section < 100; ++section) Flush();
+  ExpectRefusal(TakeReplies(saver), "section 1000:0", false);
 }
 
 TEST_F(DispatcherTest, ARefreshAddsNothing) {
@@ -592,18 +634,12 @@ TEST_F(DispatcherTest, PullsOfALostConnectionDoNotCountAgainstTheNextOne) {
 
 TEST_F(DispatcherTest, MorePullsUnderWayThanAWorkerMayHaveAreRefused) {
   const auto connection = Connected(0);
-  v1::Header part;
-  part.mutable_model_pull()->set_request_id(1);
-  Send(connection, part);
-  for (uint64_t id = 2; id <= 20'000; ++id) Send(connection, RowPull(id));
+  for (uint64_t id = 1; id <= 20'000; ++id) Send(connection, RowPull(id));
   Receive();
   ASSERT_EQ(TakeReplies(connection).size(), 0u) << "all of them are";
   Send(connection, RowPull(20'001));
   Receive();
   ExpectRefusal(TakeReplies(connection), "more than 20000 row pulls in flight", false);
-  Send(connection, part);
-  Receive();
-  ExpectRefusal(TakeReplies(connection), "more than 20000 pulls in flight", false);
 
   Flush();
   EXPECT_EQ(TakeReplies(connection).size(), 20'000u);

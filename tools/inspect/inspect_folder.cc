@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/strings.h"
+#include "common/saved_model/checkpoint_folder.h"
 #include "common/saved_model/saved_model.h"
 #include "tools/inspect/data_folder_look.h"
 #include "tools/inspect/record_text.h"
@@ -22,6 +23,15 @@ Status InspectModel(const std::string& folder, std::ostream& out) {
   const Status status = InspectSavedModel(folder, out);
   if (!status.ok()) out << "  damaged: " << status.message() << "\n";
   return status;
+}
+
+// Each by itself: one that is damaged leaves others to go on from.
+Status InspectCheckpoints(const std::string& folder, std::ostream& out) {
+  Status damage;
+  for (const uint64_t number : saved_model::CheckpointsIn(folder)) {
+    damage = Joined(damage, InspectModel(saved_model::CheckpointPath(folder, number), out));
+  }
+  return damage;
 }
 
 Status InspectData(const DataFolderLook& look, const std::string& folder, bool seems_used,
@@ -51,15 +61,18 @@ Status InspectFolder(FileSystem& files, const std::string& folder, const FolderO
   WEIR_ASSIGN_OR_RETURN(const auto names, files.List(folder));
   WEIR_ASSIGN_OR_RETURN(const DataFolderLook look, LookAtDataFolder(files, folder));
   const bool holds_model = HoldsModel(names);
-  if (look.is_empty() && !holds_model) {
-    return NotFound(StrCat(folder,
-                           " is neither the data folder of a server nor a saved model (a server "
-                           "whose run has ended well leaves its own empty)"));
+  const bool holds_checkpoints = saved_model::LastCheckpoint(folder) > 0;
+  if (look.is_empty() && !holds_model && !holds_checkpoints) {
+    return NotFound(
+        StrCat(folder,
+               " is neither the data folder of a server nor a saved model or a folder "
+               "of checkpoints (a server whose run has ended well leaves its own empty)"));
   }
   Status status;
   if (!look.is_empty()) status = InspectData(look, folder, options.seems_used, out);
   if (options.lists_records) WEIR_RETURN_IF_ERROR(ListRecords(files, folder, out));
   if (holds_model) status = Joined(status, InspectModel(folder, out));
+  if (holds_checkpoints) status = Joined(status, InspectCheckpoints(folder, out));
   return status;
 }
 

@@ -3,8 +3,10 @@
 #include <map>
 
 #include "common/base/strings.h"
+#include "common/saved_model/checkpoint_folder.h"
 #include "common/saved_model/manifest.h"
 #include "common/saved_model/policy_states.h"
+#include "common/saved_model/progress_file.h"
 #include "common/saved_model/saved_model.h"
 
 namespace weir::tools {
@@ -16,6 +18,16 @@ void PrintManifest(const v1::SavedModelManifest& manifest, std::ostream& out) {
   out << "model       " << manifest.id() << ", " << run << "\n"
       << "steps       " << manifest.steps() << ", of the rows " << saved_model::RowSteps(manifest)
       << "\n";
+}
+
+Status InspectProgress(const std::string& folder, const v1::CheckpointFacts& facts,
+                       std::ostream& out) {
+  WEIR_ASSIGN_OR_RETURN(const auto parts, saved_model::ReadProgress(folder, facts));
+  out << "checkpoint  " << facts.number() << ", behind " << facts.samples() << " samples"
+      << (facts.is_end() ? ", the last of its run" : "") << "\n";
+  if (facts.has_test_logloss()) out << "logloss     " << facts.test_logloss() << " of the test\n";
+  out << saved_model::kProgressFile << "  " << parts.size() << " parts, whole\n";
+  return OkStatus();
 }
 
 // Reading all of it compares every checksum.
@@ -61,6 +73,9 @@ Status InspectResiduals(const saved_model::SavedModel& model, std::ostream& out)
 Status InspectSavedModel(const std::string& folder, std::ostream& out) {
   WEIR_ASSIGN_OR_RETURN(const auto model, saved_model::SavedModel::Open(folder));
   PrintManifest(model->manifest(), out);
+  if (model->manifest().has_checkpoint()) {
+    WEIR_RETURN_IF_ERROR(InspectProgress(folder, model->manifest().checkpoint(), out));
+  }
   WEIR_RETURN_IF_ERROR(InspectParameters(*model, out));
   return InspectResiduals(*model, out);
 }

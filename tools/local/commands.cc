@@ -21,9 +21,13 @@ ChildCommand MakeCommand(const LocalOptions& options, Role role, const std::stri
   return command;
 }
 
-void AddWarmStart(const LocalOptions& options, ChildCommand* command) {
-  if (options.warm_start_directory.empty()) return;
-  command->arguments.push_back(StrCat("--warm_start=", options.warm_start_directory));
+void AddFolders(const LocalOptions& options, ChildCommand* command) {
+  const auto add = [&](const char* flag, const std::string& folder) {
+    if (!folder.empty()) command->arguments.push_back(StrCat(flag, folder));
+  };
+  add("--warm_start=", options.warm_start_directory);
+  add("--resume=", options.resume_directory);
+  add("--checkpoints=", options.checkpoint_directory);
 }
 
 ChildCommand ServerCommand(const LocalOptions& options, const std::string& servers, int shard) {
@@ -33,7 +37,7 @@ ChildCommand ServerCommand(const LocalOptions& options, const std::string& serve
   if (!options.data_directory.empty()) {
     command.arguments.push_back(StrCat("--data_dir=", ServerDataDirectory(options, shard)));
   }
-  AddWarmStart(options, &command);
+  AddFolders(options, &command);
   return command;
 }
 
@@ -55,7 +59,7 @@ ChildCommand WorkerCommand(const LocalOptions& options, const std::string& serve
     // An address of its own on the loopback, so that traffic of each link can be told apart.
     command.arguments.push_back(StrCat("--link=tcp://127.0.0.", stage + 1, ":0"));
   }
-  AddWarmStart(options, &command);
+  AddFolders(options, &command);
   if (!residuals_folder.empty()) {
     command.arguments.push_back(StrCat("--save_residuals=", residuals_folder));
   }

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <iostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/strings.h"
 #include "common/config/load_config.h"
 #include "common/saved_model/writer.h"
+#include "tools/local/checkpoint_options.h"
 #include "tools/local/commands.h"
 #include "tools/local/end_report.h"
 #include "tools/local/output_directory.h"
@@ -54,6 +56,7 @@ SupervisorOptions Supervising(const LocalOptions& options, const v1::Config& con
   supervising.restarts = {.most = options.most_restarts,
                           .servers_go_on = !options.data_directory.empty()};
   supervising.kill_after = options.kill_after;
+  supervising.has_checkpoints = !options.checkpoint_directory.empty();
   return supervising;
 }
 
@@ -78,6 +81,9 @@ Status RunLocally(const LocalOptions& options, const v1::Config& config) {
                     Display{std::cerr, TerminalColumns()}, Clock::Real());
   Residuals residuals(options);
   std::vector<std::string> notices = residuals.Losses(config);
+  if (std::string resumed = DescribeResumed(options); !resumed.empty()) {
+    notices.push_back(std::move(resumed));
+  }
   if (!options.save_directory.empty()) {
     const std::string left = saved_model::DescribeLeftAside(options.save_directory);
     if (!left.empty()) notices.push_back(left);

@@ -19,6 +19,7 @@
 #include "common/config/load_config.h"
 #include "common/program/program.h"
 #include "gpu/open_device.h"
+#include "tools/local/checkpoint_options.h"
 #include "tools/local/local_run.h"
 #include "tools/local/options.h"
 #include "worker/data/train_rows.h"
@@ -43,6 +44,13 @@ DEFINE_string(
     data_dir, "",
     "folder for the logs of the servers (cluster.durability), one in it for each: started "
     "again, they go on where they were");
+DEFINE_string(checkpoints, "",
+              "folder for the run's checkpoints; <out>/checkpoints if not given and the config has "
+              "them (run.checkpoint_every_samples, run.checkpoint_every_ms)");
+DEFINE_string(
+    resume, "",
+    "folder of a checkpoint, or of several, to go on from, where the run was; not given: a "
+    "run that has left checkpoints where this one has its own, and has not ended, goes on");
 DEFINE_int32(restart, 0,
              "start a process that a signal has ended again, so often at most; a server only with "
              "--data_dir");
@@ -80,6 +88,8 @@ LocalOptions OptionsFromFlags() {
   options.save_directory = FLAGS_save;
   options.warm_start_directory = FLAGS_warm_start;
   options.data_directory = FLAGS_data_dir;
+  options.checkpoint_directory = FLAGS_checkpoints;
+  options.resume_directory = FLAGS_resume;
   options.most_restarts = FLAGS_restart;
   options.kill_after = FLAGS_kill_after;
   options.binary_directory = FLAGS_binaries.empty() ? OwnDirectory() : FLAGS_binaries;
@@ -134,7 +144,9 @@ int main(int argc, char** argv) {
        .check =
            [&](const auto& arguments) {
              options = weir::tools::OptionsFromFlags();
-             return weir::tools::Check(arguments, options, &config);
+             const auto checked = weir::tools::Check(arguments, options, &config);
+             if (checked.ok()) weir::tools::FindCheckpoints(config, &options);
+             return checked;
            },
        .run = [&](const auto&) { return weir::tools::RunLocally(options, config); }},
       argc, argv);

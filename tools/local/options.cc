@@ -11,6 +11,7 @@
 #include "common/config/validate_config.h"
 #include "common/config/validate_consistency.h"
 #include "common/saved_model/saved_model.h"
+#include "tools/local/checkpoint_options.h"
 #include "tools/local/recovery_options.h"
 
 namespace weir::tools {
@@ -148,6 +149,7 @@ std::vector<std::string> OptionMistakes(const LocalOptions& options, const Devic
   CheckDevices(options, check, mistakes);
   CheckOutDirectory(options, mistakes);
   std::ranges::move(RecoveryMistakes(options), std::back_inserter(mistakes));
+  std::ranges::move(CheckpointMistakes(options), std::back_inserter(mistakes));
   if (!IsEmbedded(options)) CheckBinary(options, "weir-server", mistakes);
   CheckBinary(options, "weir-worker", mistakes);
   return mistakes;

@@ -38,6 +38,9 @@ struct LocalOptions {
   std::string warm_start_directory;
   // Each server has a folder of its own in it for its log (commands.h); empty: none has.
   std::string data_directory;
+  // Of the run's checkpoints, and to go on from (checkpoint_options.h). Empty: neither.
+  std::string checkpoint_directory;
+  std::string resume_directory;
   // A process that a signal has ended is started again, so often at most (failure_judge.h).
   int most_restarts = 0;
   std::string kill_after;  // which are killed on purpose, as KillPlan reads it

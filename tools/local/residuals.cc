@@ -9,6 +9,7 @@
 #include "common/base/strings.h"
 #include "common/compress/policy_table.h"
 #include "common/config/policy_rules.h"
+#include "common/saved_model/checkpoint_folder.h"
 #include "common/saved_model/policy_states.h"
 #include "common/saved_model/saved_model.h"
 #include "common/saved_model/writer.h"
@@ -74,8 +75,11 @@ Residuals::~Residuals() {
 }
 
 std::vector<std::string> Residuals::Losses(const v1::Config& config) const {
-  if (options_.warm_start_directory.empty()) return {};
-  const auto model = saved_model::SavedModel::Open(options_.warm_start_directory);
+  const bool is_resumed = !options_.resume_directory.empty();
+  const auto found = is_resumed ? saved_model::FindCheckpoint(options_.resume_directory)
+                                : Result<std::string>(options_.warm_start_directory);
+  if (!found.ok() || found->empty()) return {};
+  const auto model = saved_model::SavedModel::Open(*found);
   if (!model.ok()) return {};  // workers say what is wrong with it
   const std::string folder = model.value()->residuals_folder();
   const auto trainers = saved_model::TrainersWithStates(folder);

@@ -9,6 +9,7 @@
 #include "common/base/exit_code.h"
 #include "common/base/signal_watcher.h"
 #include "common/base/strings.h"
+#include "tools/local/commands.h"
 #include "tools/local/failure_text.h"
 
 namespace weir::tools {
@@ -31,6 +32,7 @@ Supervisor::Supervisor(SupervisorOptions options, std::function<void()> on_tick,
   signal(SIGCHLD, SIG_DFL);
   signals_ = StopSignals();
   sigaddset(&signals_, SIGCHLD);
+  if (options_.has_checkpoints) sigaddset(&signals_, SIGUSR1);
   CHECK_EQ(pthread_sigmask(SIG_BLOCK, &signals_, &previous_mask_), 0);
 }
 
@@ -46,7 +48,11 @@ Status Supervisor::Run(const std::vector<ChildCommand>& commands) {
   kills_.Begin(Clock::Real().NowMs());
   while (group_.AnyRunning()) {
     const int signal_number = WaitForSignal();
-    if (signal_number != 0 && signal_number != SIGCHLD) OnInterrupt(signal_number);
+    if (signal_number == SIGUSR1) {
+      group_.Signal(ServerName(0), SIGUSR1);
+    } else if (signal_number != 0 && signal_number != SIGCHLD) {
+      OnInterrupt(signal_number);
+    }
     for (const Failure& failure : group_.Reap()) OnFailure(failure);
     CheckDeadlines();
     if (!ending_) on_tick_();
@@ -124,8 +130,11 @@ void Supervisor::OnInterrupt(int signal_number) {
     group_.Signal(SIGKILL);
     return;
   }
-  BeginStop(Interrupted(StrCat("interrupted by ", strsignal(signal_number))), SIGINT);
-  on_notice_(StrCat("interrupted; stopping ", group_.RunningNames(), " (once more kills at once)"));
+  const bool has_checkpoint = options_.has_checkpoints && signal_number == SIGTERM;
+  BeginStop(Interrupted(StrCat("interrupted by ", strsignal(signal_number))), SIGINT,
+            has_checkpoint);
+  on_notice_(StrCat("interrupted; stopping ", group_.RunningNames(),
+                    has_checkpoint ? " behind a checkpoint" : "", " (once more kills at once)"));
 }
 
 void Supervisor::CheckDeadlines() {
@@ -192,7 +201,7 @@ void Supervisor::CheckLateTrainers(int64_t now_ms) {
   late_trainers_stopped_ = true;
   on_notice_(StrCat("the run ended well; stopping ", group_.RunningNames(Role::kWorker),
                     ", which came too late"));
-  group_.Signal(Role::kWorker, SIGTERM);
+  group_.Signal(Role::kWorker, AtOnce(SIGTERM));
   kill_at_ms_ = now_ms + options_.grace_ms;
 }
 
@@ -205,11 +214,12 @@ void Supervisor::CheckLateServers(int64_t now_ms) {
             SIGTERM);
 }
 
-void Supervisor::BeginStop(Status ending, int signal_number) {
+void Supervisor::BeginStop(Status ending, int signal_number, bool behind_checkpoint) {
   CHECK(!ending_);
   ending_ = std::move(ending);
-  group_.Signal(signal_number);
-  kill_at_ms_ = Clock::Real().NowMs() + options_.grace_ms;
+  group_.Signal(behind_checkpoint ? SIGTERM : AtOnce(signal_number));
+  kill_at_ms_ = Clock::Real().NowMs() +
+                (behind_checkpoint ? options_.checkpoint_grace_ms : options_.grace_ms);
   kills_ = KillPlan();
   for (auto* deadline : {&finish_by_ms_, &leave_by_ms_}) deadline->reset();
 }

@@ -41,6 +41,9 @@ namespace weir::tools {
 struct SupervisorOptions {
   // From being asked to stop to being killed.
   int64_t grace_ms = 5000;
+  // The same where the run has checkpoints, and a SIGTERM asks for one more.
+  bool has_checkpoints = false;
+  int64_t checkpoint_grace_ms = 25000;
   // From the end of the last trainer to that of the last server.
   int64_t finish_timeout_ms = 60000;
   // For a trainer to end well after server 0 did.
@@ -90,7 +93,8 @@ class Supervisor {
   void CheckKillPlan(int64_t now_ms);
 
   // The first ending given is the one that counts.
-  void BeginStop(Status ending, int signal_number);
+  void BeginStop(Status ending, int signal_number, bool behind_checkpoint = false);
+  int AtOnce(int signal_number) const { return options_.has_checkpoints ? SIGINT : signal_number; }
 
   const SupervisorOptions options_;
   const std::function<void()> on_tick_;

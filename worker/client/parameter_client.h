@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "common/base/bytes.h"
-#include "common/base/check.h"
 #include "common/base/status.h"
 #include "common/compress/square_sums.h"
 #include "common/device/device.h"
 #include "common/proto/protocol.pb.h"
+#include "common/saved_model/policy_states.h"
 #include "worker/client/step_gradients.h"
 #include "worker/data/batch.h"
 #include "worker/link/read_mark.h"
@@ -57,11 +57,7 @@ class ParameterClient {
   virtual bool rows_may_come_ahead() const { return false; }
   // Whether Push takes the gradients of rows there.
   virtual bool applies_rows_on_device() const { return false; }
-  virtual Status AwaitRowsOnDevice(RowPull* /*pull*/, device::Stream& /*stream*/,
-                                   device::Span<float> /*rows*/) {
-    LOG(FATAL) << "this client has no rows on the device";
-    return OkStatus();
-  }
+  virtual Status AwaitRowsOnDevice(RowPull* pull, device::Stream& stream, device::Span<float> rows);
 
   // Instead of AwaitRows: nobody wants them any more.
   virtual void Forget(RowPull* /*pull*/) {}
@@ -105,6 +101,10 @@ class ParameterClient {
   // When the run is over: calls take with frames (common/saved_model/frames.h), part by part, that
   // together are the model. Returns the steps that made it.
   virtual Result<SavedSteps> Save(const std::function<Status(ByteSpan frames)>& take) = 0;
+
+  // For the checkpoint of this number, while no thread takes steps: has all servers write their
+  // parameters down as they are, and gives what this worker's policies have not sent.
+  virtual Result<saved_model::KeptStates> PutAside(uint64_t checkpoint);
 
   // Adds what the client knows: bytes, layers, staleness, reconnects.
   virtual void FillReport(v1::WorkerReport* report) = 0;

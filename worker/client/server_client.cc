@@ -84,10 +84,13 @@ void ServerClient::SetWindow(int window, bool awaits_answers) {
   schedule_.SetWaits(awaits_answers);
 }
 
-Status ServerClient::Refresh() {
+Status ServerClient::Refresh() { return Refresh(0); }
+
+Status ServerClient::Refresh(uint64_t checkpoint) {
   WEIR_RETURN_IF_ERROR(link_.AcquireCredit());
   v1::Push push;
   push.set_is_refresh(true);
+  push.set_checkpoint(checkpoint);
   const uint64_t sequence = link_.SubmitPush(
       std::move(push), std::vector<Body>(layout_.server_count()), link_.MarkRead());
   return link_.AwaitAccepted(sequence);

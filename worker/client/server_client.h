@@ -66,11 +66,11 @@ class ServerClient : public ParameterClient {
     return link_.SendReport(std::move(report));
   }
   Result<SavedSteps> Save(const std::function<Status(ByteSpan frames)>& take) override;
+  Result<saved_model::KeptStates> PutAside(uint64_t checkpoint) override;
   void FillReport(v1::WorkerReport* report) override;
   void Stop(const Status& status, bool tell_others) override { link_.Stop(status, tell_others); }
 
-  // Once connected: what tells the run from others.
-  uint64_t run() const { return link_.run(); }
+  uint64_t run() const { return link_.run(); }  // once connected
 
   // What the policies remember (policy_states.h). Before Connect, of the model that the run goes on
   // from; Connect takes it over, unless this process is not the first of its seat: that one may
@@ -80,12 +80,11 @@ class ServerClient : public ParameterClient {
 
  private:
   Result<uint64_t> Push(const StepGradients& step, PushSeconds* times);
-  // A step without a push.
   Result<uint64_t> Keep(const StepGradients& step, const StepEncoder::Dense& dense,
                         PushSeconds* times);
   Result<StepEncoder::Dense> DenseOf(const StepGradients& step) const;
-  // Not submitted yet.
-  std::unique_ptr<ServerPull> MakePull(const data::Batch& batch, bool read_only);
+  std::unique_ptr<ServerPull> MakePull(const data::Batch& batch,
+                                       bool read_only);  // to be submitted
   // In a round whose trainers agree on what they send: asks them.
   struct Encoded {
     std::vector<Body> bodies;
@@ -103,6 +102,7 @@ class ServerClient : public ParameterClient {
   Status Measure(const StepGradients& step);  // whose push has just left
   void CountDense(const data::Batch& batch, bool is_step);
   Status LoadPolicyStates();
+  Status Refresh(uint64_t checkpoint);
 
   const ModelLayout& layout_;
   const std::optional<uint32_t> stage_number_;  // nothing: the whole model
@@ -113,7 +113,7 @@ class ServerClient : public ParameterClient {
   std::atomic<uint64_t> pull_step_{0};
   StepEncoder encoder_;
   PushSchedule schedule_;
-  std::vector<std::pair<v1::PolicyStateHeader, Bytes>> read_states_;  // until Connect
+  saved_model::KeptStates read_states_;  // until Connect
   ServerLink link_;
 };
 

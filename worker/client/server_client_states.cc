@@ -33,6 +33,18 @@ Status ServerClient::LoadPolicyStates() {
   return OkStatus();
 }
 
+// The servers' answers say that they have begun.
+Result<saved_model::KeptStates> ServerClient::PutAside(uint64_t checkpoint) {
+  WEIR_RETURN_IF_ERROR(Refresh(checkpoint));
+  saved_model::KeptStates states;
+  WEIR_RETURN_IF_ERROR(
+      encoder_.SaveStates([&states](const v1::PolicyStateHeader& header, ByteSpan state) {
+        states.emplace_back(header, Bytes(state.begin(), state.end()));
+        return OkStatus();
+      }));
+  return states;
+}
+
 Status ServerClient::SavePolicyStates(const std::string& folder) const {
   return saved_model::WritePolicyStates(
       folder, {.trainer = link_.trainer(), .stage = stage_number_, .run = link_.run()},

@@ -74,7 +74,7 @@ TEST_F(CutFrames, HaveRowsBitByBitAndTheOrderOfTheirCreation) {
   Create(1000);
   store_.BeginCut();
   Bytes frames;
-  EXPECT_FALSE(AppendCutRows(&store_, &frames));
+  EXPECT_FALSE(AppendNumberedCutRows(&store_, &frames));
   const auto rows = RowsOf(frames);
   ASSERT_TRUE(rows.ok()) << rows.status();
   EXPECT_EQ(*rows, RowsOfStore());
@@ -88,7 +88,7 @@ TEST_F(CutFrames, AreSectionsOfAMegabyte) {
   int section_count = 0;
   for (; has_more; ++section_count) {
     Bytes frames;
-    has_more = AppendCutRows(&store_, &frames);
+    has_more = AppendNumberedCutRows(&store_, &frames);
     EXPECT_LT(frames.size(), size_t{9} << 17);
     rows.merge(RowsOf(frames).value());
   }
@@ -99,7 +99,7 @@ TEST_F(CutFrames, AreSectionsOfAMegabyte) {
 TEST_F(CutFrames, OfAStoreWithoutRowsAreNone) {
   store_.BeginCut();
   Bytes frames;
-  EXPECT_FALSE(AppendCutRows(&store_, &frames));
+  EXPECT_FALSE(AppendNumberedCutRows(&store_, &frames));
   EXPECT_TRUE(frames.empty());
 }
 
@@ -107,7 +107,7 @@ TEST_F(CutFrames, ThatAreDamagedOrCutShortAreRefused) {
   Create(40);
   store_.BeginCut();
   Bytes frames;
-  AppendCutRows(&store_, &frames);
+  AppendNumberedCutRows(&store_, &frames);
   const auto whole = RowsOf(frames).value();
   for (size_t size = 1; size < frames.size(); ++size) {
     const auto rows = RowsOf(ByteSpan(frames).first(size));

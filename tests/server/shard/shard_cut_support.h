@@ -32,12 +32,18 @@ inline v1::Config CutConfig(const std::string& dense_rule, const std::string& ro
 struct WrittenCut {
   std::vector<Bytes> sections;
   Bytes summary;
+  Status status;  // of all sections
+  uint64_t steps = 0;
 };
 
 // Asks for a section whenever the one before is there.
 class CutReader {
  public:
-  explicit CutReader(Shard* shard) : shard_(shard), cut_(shard) { is_done_ = !Ask(); }
+  explicit CutReader(Shard* shard, CutForm form = CutForm::kBits)
+      : shard_(shard), cut_(shard, form) {
+    written_.steps = cut_.steps();
+    is_done_ = !Ask();
+  }
 
   // What was asked for comes into the outbox.
   ~CutReader() { shard_->WaitIdle(); }
@@ -46,6 +52,7 @@ class CutReader {
   bool Look() {
     const auto sections = outbox_.TakeAll().sections;
     if (is_done_ || sections.empty()) return is_done_;
+    if (written_.status.ok()) written_.status = sections[0]->status;
     written_.sections.push_back(std::move(sections[0]->frames));
     is_done_ = !Ask();
     if (is_done_) written_.summary = cut_.summary().Encode();

@@ -14,6 +14,7 @@
 #include "common/store/row_table.h"
 #include "server/shard/shard.h"
 #include "tests/server/server_test_support.h"
+#include "tests/server/shard/shard_cut_support.h"
 #include "tests/server/shard/step_support.h"
 
 namespace weir::server {
@@ -79,18 +80,10 @@ class StagedShard {
     WEIR_ASSIGN_OR_RETURN(const auto writer, saved_model::Writer::Create(folder));
     v1::SavedModelManifest manifest;
     *manifest.mutable_config() = config;
-    for (std::optional<v1::ModelPlace> place(std::in_place); place;) {
-      auto pending = std::make_shared<PendingSection>();
-      pending->strand = place->strand();
-      pending->row = place->row();
-      WEIR_RETURN_IF_ERROR(shard_.PostSection(pending));
-      shard_.WaitIdle();
-      outbox_.TakeAll();
-      WEIR_RETURN_IF_ERROR(pending->status);
-      WEIR_RETURN_IF_ERROR(writer->Append(pending->frames));
-      manifest.set_steps(pending->steps);
-      place = shard_.PlaceAfter(*pending);
-    }
+    const WrittenCut cut = CutReader(&shard_, CutForm::kModel).ReadAll();
+    WEIR_RETURN_IF_ERROR(cut.status);
+    for (const Bytes& section : cut.sections) WEIR_RETURN_IF_ERROR(writer->Append(section));
+    manifest.set_steps(cut.steps);
     manifest.set_row_steps(shard_.row_version());
     return writer->Finish(std::move(manifest));
   }

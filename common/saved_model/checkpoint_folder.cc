@@ -1,0 +1,165 @@
+#include "common/saved_model/checkpoint_folder.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/base/check.h"
+#include "common/base/file_writer.h"
+#include "common/base/strings.h"
+#include "common/saved_model/manifest.h"
+#include "common/saved_model/places.h"
+#include "common/saved_model/policy_states.h"
+#include "common/saved_model/progress_file.h"
+#include "common/saved_model/saved_model.h"
+#include "common/saved_model/writer.h"
+
+namespace weir::saved_model {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kCheckpoint = "checkpoint-";
+constexpr const char* kBest = "best";
+
+std::optional<uint64_t> NumberOf(std::string_view name) {
+  if (!name.starts_with(kCheckpoint)) return std::nullopt;
+  name.remove_prefix(kCheckpoint.size());
+  uint64_t number = 0;
+  const auto end = std::from_chars(name.data(), name.data() + name.size(), number);
+  const bool is_number = end.ec == std::errc() && end.ptr == name.data() + name.size();
+  return is_number ? std::optional(number) : std::nullopt;
+}
+
+Status CheckResiduals(const SavedModel& model) {
+  for (const v1::SeatOfResiduals& seat : model.manifest().checkpoint().residuals()) {
+    const std::string folder = model.residuals_folder();
+    WEIR_ASSIGN_OR_RETURN(const std::vector<uint32_t> trainers, TrainersWithStates(folder));
+    if (std::ranges::find(trainers, seat.trainer()) == trainers.end()) {
+      return InvalidData(StrCat(folder, " lacks the file of trainer ", seat.trainer()));
+    }
+    WEIR_RETURN_IF_ERROR(
+        VisitPolicyStates(folder, seat.trainer(), model.manifest().run(),
+                          [](const v1::PolicyStateHeader&, ByteSpan) { return OkStatus(); }));
+  }
+  return OkStatus();
+}
+
+// Every byte, where there are others to take instead: else whoever loads it finds what is damaged.
+Status CheckBytes(const SavedModel& model) {
+  WEIR_RETURN_IF_ERROR(
+      model.Visit({.piece = [](const SavedPiece&) {}, .rows = [](const SavedRows&) {}}));
+  return CheckResiduals(model);
+}
+
+Status CheckWhole(const std::string& checkpoint, bool has_others) {
+  WEIR_ASSIGN_OR_RETURN(const auto model, SavedModel::Open(checkpoint));
+  if (!model->manifest().has_checkpoint()) {
+    return InvalidData(StrCat(checkpoint,
+                              " is a saved model and no checkpoint of a run: name it "
+                              "with --warm_start to begin another run with it"));
+  }
+  WEIR_RETURN_IF_ERROR(ReadProgress(checkpoint, model->manifest().checkpoint()).status());
+  return has_others ? CheckBytes(*model) : OkStatus();
+}
+
+// The number of the one with the least test logloss; 0: none was evaluated.
+uint64_t FindBest(const std::string& folder, const std::vector<uint64_t>& numbers) {
+  uint64_t best = 0, lineage = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (const uint64_t number : numbers) {
+    const auto manifest = ReadManifest(FileIn(CheckpointPath(folder, number), kManifestFile));
+    if (!manifest.ok() || !manifest->has_checkpoint()) continue;
+    if (lineage == 0) lineage = manifest->checkpoint().lineage();
+    const bool is_ours = manifest->checkpoint().lineage() == lineage;
+    if (!is_ours || !manifest->checkpoint().has_test_logloss()) continue;
+    const double logloss = manifest->checkpoint().test_logloss();
+    if (logloss > least) continue;
+    least = logloss;
+    best = number;
+  }
+  return best;
+}
+
+// The link is replaced at once: whoever follows it finds the one or the other.
+Status PointToBest(const std::string& folder, uint64_t number) {
+  const fs::path link = FileIn(folder, kBest), aside = FileIn(folder, StrCat(kBest, ".partial"));
+  const fs::path target = fs::path(CheckpointPath(folder, number)).filename();
+  std::error_code error;
+  fs::remove(aside, error);
+  fs::create_symlink(target, aside, error);
+  if (!error) fs::rename(aside, link, error);
+  if (!error) return OkStatus();
+  return Unavailable(StrCat("cannot make ", link.string(), ": ", error.message()));
+}
+
+}  // namespace
+
+std::string CheckpointPath(const std::string& folder, uint64_t number) {
+  constexpr size_t kMostDigits = 24;
+  char digits[kMostDigits];
+  std::snprintf(digits, sizeof(digits), "%06llu", static_cast<unsigned long long>(number));
+  return FileIn(WithoutSlashes(folder), StrCat(kCheckpoint, digits));
+}
+
+std::vector<uint64_t> CheckpointsIn(const std::string& folder) {
+  std::vector<uint64_t> numbers;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (const auto number = NumberOf(entry->path().filename().string())) {
+      numbers.push_back(*number);
+    }
+  }
+  std::sort(numbers.rbegin(), numbers.rend());
+  return numbers;
+}
+
+uint64_t LastCheckpoint(const std::string& folder) {
+  const std::vector<uint64_t> numbers = CheckpointsIn(folder);
+  return numbers.empty() ? 0 : numbers.front();
+}
+
+Result<std::string> FindCheckpoint(const std::string& path) {
+  std::error_code error;
+  if (fs::exists(FileIn(path, kManifestFile), error)) {
+    WEIR_RETURN_IF_ERROR(CheckWhole(path, false));
+    return path;
+  }
+  std::vector<std::string> problems;
+  for (const uint64_t number : CheckpointsIn(path)) {
+    const std::string checkpoint = CheckpointPath(path, number);
+    const Status whole = CheckWhole(checkpoint, true);
+    if (whole.ok() && !problems.empty()) {
+      LOG(WARNING) << StrJoin(problems, "; ") << "; takes the one before it, " << checkpoint;
+    }
+    if (whole.ok()) return checkpoint;
+    problems.push_back(whole.message());
+  }
+  if (problems.empty()) return InvalidData(StrCat(path, " holds no checkpoint"));
+  return InvalidData(StrJoin(problems, "; "));
+}
+
+Status TidyCheckpoints(const std::string& folder, uint64_t keep, uint64_t run) {
+  const std::vector<uint64_t> numbers = CheckpointsIn(folder);
+  const uint64_t best = FindBest(folder, numbers);
+  std::error_code ignored;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const std::string checkpoint = CheckpointPath(folder, numbers[i]);
+    if (i >= keep && numbers[i] != best) fs::remove_all(checkpoint, ignored);
+  }
+  const uint64_t newest = numbers.empty() ? 0 : numbers.front();
+  for (uint64_t number = newest; number > 0 && number + keep > newest; --number) {
+    fs::remove_all(FolderOfRun(CheckpointPath(folder, number), run), ignored);
+  }
+  return best == 0 ? OkStatus() : PointToBest(folder, best);
+}
+
+}  // namespace weir::saved_model

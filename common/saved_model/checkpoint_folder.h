@@ -1,0 +1,50 @@
+// Checkpoints in their folder: each is a saved model (saved_model.h) of one moment of a run, with
+// where the run was:
+//
+//   checkpoint-000001/   manifest.textproto with `checkpoint`, parameters, residuals, and
+//     progress.weir      what the coordinator knew: what of the data was trained, evaluations,
+//     counts
+//   best                 a link to the one with the least test logloss
+//
+// Each is written aside and renamed when it is whole, so whoever finds one finds all of it.
+//
+// Place in the life of a batch: beside all of it, and before the first of a run that goes on.
+// Thread rule: any thread; one process writes to a folder.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/base/bytes.h"
+#include "common/base/status.h"
+#include "common/proto/saved_model.pb.h"
+
+namespace weir::saved_model {
+
+// In the folder.
+std::string CheckpointPath(const std::string& folder, uint64_t number);
+
+// Where the checkpoint is that a run goes on from: the path itself, or the newest in it that is
+// whole. InvalidData, and what is wrong with each, when there is none.
+Result<std::string> FindCheckpoint(const std::string& path);
+// The numbers of those in the folder, whole or not, the newest first; and of that, 0: there is
+// none.
+std::vector<uint64_t> CheckpointsIn(const std::string& folder);
+uint64_t LastCheckpoint(const std::string& folder);
+
+// Parts of the run's state by their names (cluster/saved_parts.h).
+using RunParts = std::map<std::string, Bytes, std::less<>>;
+
+// Into the folder of one that comes to be; it is on disk then. Returns its XXH3.
+Result<uint64_t> WriteProgress(const std::string& checkpoint, const RunParts& parts);
+// InvalidData with the file when it is not the one that the manifest tells of.
+Result<RunParts> ReadProgress(const std::string& checkpoint, const v1::CheckpointFacts& facts);
+
+// Removes all but the newest `keep` and, of those with the newest one's lineage, the best, to which
+// `best` leads then; and what this run has left aside of earlier ones. What cannot be removed
+// stays.
+Status TidyCheckpoints(const std::string& folder, uint64_t keep, uint64_t run);
+
+}  // namespace weir::saved_model

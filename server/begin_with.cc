@@ -1,0 +1,52 @@
+#include "server/begin_with.h"
+
+#include <memory>
+#include <utility>
+
+#include "common/base/strings.h"
+#include "common/saved_model/checkpoint_folder.h"
+#include "common/saved_model/saved_model.h"
+#include "common/saved_model/warm_start.h"
+#include "common/session/run_identity.h"
+
+namespace weir::server {
+namespace {
+
+Status Resume(const std::string& checkpoint, const saved_model::SavedModel& model,
+              const v1::Config& config, ServerOptions* options) {
+  const uint64_t data = session::MakeRunIdentity(config, 1).data();
+  if (data != session::MakeRunIdentity(model.config(), 1).data()) {
+    return InvalidConfig(StrCat("--resume: ", checkpoint,
+                                " is of a run on other data, or cut otherwise (data of the "
+                                "config); name that config; or begin another run, elsewhere, or "
+                                "with --warm_start"));
+  }
+  const v1::CheckpointFacts& facts = model.manifest().checkpoint();
+  options->lineage = facts.lineage();
+  WEIR_ASSIGN_OR_RETURN(options->resumed, saved_model::ReadProgress(checkpoint, facts));
+  return OkStatus();
+}
+
+}  // namespace
+
+Status BeginWith(const std::string& warm_start, const std::string& resume, const v1::Config& config,
+                 ServerOptions* options) {
+  std::string folder = warm_start;
+  if (!resume.empty()) {
+    WEIR_ASSIGN_OR_RETURN(folder, saved_model::FindCheckpoint(resume));
+  }
+  if (folder.empty()) return OkStatus();
+  WEIR_ASSIGN_OR_RETURN(auto opened, saved_model::SavedModel::Open(folder));
+  const std::shared_ptr<const saved_model::SavedModel> model = std::move(opened);
+  if (!resume.empty()) WEIR_RETURN_IF_ERROR(Resume(folder, *model, config, options));
+  options->warm_start = model->manifest().id();
+  options->load_bytes = model->manifest().parameter_bytes();
+  options->rule_starts = saved_model::StartsOfRules(*model, config.update());
+  options->learned = model->manifest().learned();
+  options->load = [model, &config](Shard* shard, LoadProgress* progress) {
+    return shard->Load(*model, config, progress);
+  };
+  return OkStatus();
+}
+
+}  // namespace weir::server

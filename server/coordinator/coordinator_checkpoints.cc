@@ -1,0 +1,24 @@
+// Whom the coordinator waits for while a checkpoint is put aside.
+
+#include <utility>
+
+#include "server/coordinator/coordinator.h"
+
+namespace weir::server {
+
+void Coordinator::StartCheckpoints(const Checkpoints::Beginning& beginning,
+                                   std::optional<v1::LearnedColumns> learned) {
+  save_.ExpectLearned(std::move(learned));
+  checkpoints_.Start(beginning);
+}
+
+// A trainer that has asked for nothing yet has nothing that would be lost.
+void Coordinator::StepCheckpoints(int64_t now_ms) {
+  const bool is_awaited = HasMember([this](cluster::Seat seat, const Desk&) {
+    const bool has_part = seat.stage > 0 || director_.HasAsked(seat);
+    return has_part && !checkpoints_.HasPutAside(seat);
+  });
+  checkpoints_.Step(!is_awaited, now_ms);
+}
+
+}  // namespace weir::server

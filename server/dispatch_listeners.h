@@ -1,0 +1,26 @@
+// What others want to know of what workers send to a dispatcher. Each may be empty.
+//
+// Place in the life of a batch: beside **number**.
+// Thread rule: called on the I/O thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "common/cluster/membership.h"
+#include "common/proto/protocol.pb.h"
+
+namespace weir::server {
+
+struct DispatchListeners {
+  // Something has come on the connection of this incarnation.
+  std::function<void(cluster::Seat seat, uint64_t incarnation)> heard = {};
+  // A push was queued, as this step of its stage: how far its lease has come.
+  std::function<void(cluster::Seat seat, const v1::Push& push, uint64_t step)> offset = {};
+  // The parameters are to be in this checkpoint as they are now.
+  std::function<void(uint64_t number)> checkpoint = {};
+  // The model is pulled, and so a cut of the shard is wanted.
+  std::function<void()> pull = {};
+};
+
+}  // namespace weir::server

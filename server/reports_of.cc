@@ -1,0 +1,23 @@
+#include "server/reports_of.h"
+
+#include "server/coordinator/shard_book.h"
+
+namespace weir::server {
+
+ShardReporterOptions ReportsOf(const v1::ClusterConfig& cluster, const std::string& address,
+                               int32_t shard, Server* server) {
+  ShardReporterOptions options;
+  options.coordinator_address = address;
+  options.identity = server->identity();
+  options.shard_index = static_cast<uint32_t>(shard);
+  options.nonce = server->life().nonce();
+  options.first_timeout_ms = cluster.connect_timeout_ms();
+  options.timeout_ms = ServerPatienceMs(cluster);
+  options.loading = [server] { return server->loading(); };
+  options.departures = &server->departures();
+  ReportSaving(server->saving(), &options);
+  server->checkpoints().Report(&options);
+  return options;
+}
+
+}  // namespace weir::server
