@@ -13,7 +13,8 @@
 namespace weir::server {
 namespace {
 
-// After the end, how long the coordinator stays for those who have not said farewell.
+// After the end, how long the coordinator stays for those who have not said farewell. A server that
+// is cut off, or is started again, has as long for it as for anything else.
 constexpr int64_t kFarewellMs = 5000;
 // And for those who wait to join: they ask every 300 ms.
 constexpr int64_t kTellMs = 1000;
@@ -425,7 +426,8 @@ bool Coordinator::over(int64_t now_ms) const {
   const bool is_asked = last_waited_ms_ && *ended_ms_ - *last_waited_ms_ <= kKnockMs;
   if (is_asked && now_ms - *ended_ms_ <= kTellMs) return false;
   const bool all_left = membership_.member_count() == 0 && shards_.all_have_left();
-  return all_left || now_ms - *ended_ms_ > kFarewellMs;
+  if (all_left || now_ms - *ended_ms_ <= kFarewellMs) return all_left;
+  return !shards_.AwaitsFarewell(ServerPatienceMs(config_.cluster()), now_ms);
 }
 
 }  // namespace weir::server

@@ -149,6 +149,12 @@ bool ShardBook::all_have_left() const {
                              [](const auto& entry) { return entry.second.has_left; });
 }
 
+bool ShardBook::AwaitsFarewell(int64_t patience_ms, int64_t now_ms) const {
+  return std::ranges::any_of(shards_.values(), [&](const auto& entry) {
+    return !entry.second.has_left && now_ms - entry.second.heard_ms <= patience_ms;
+  });
+}
+
 Status ShardBook::Load(cluster::PartSource* source, int64_t now_ms) {
   WEIR_RETURN_IF_ERROR(shards_.Load(source));
   for (const auto& entry : shards_) {

@@ -46,6 +46,8 @@ class ShardBook {
   uint64_t restarts() const;
   // Every shard was there and has said farewell.
   bool all_have_left() const;
+  // Some shard that was there has not, and may yet: it has been silent for no longer than that.
+  bool AwaitsFarewell(int64_t patience_ms, int64_t now_ms) const;
   // "server 1 at tcp://h1:7100", of any server.
   std::string Name(uint32_t server) const;
 

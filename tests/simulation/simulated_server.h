@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/session/run_identity.h"
+#include "server/coordinator/shard_book.h"
 #include "server/server.h"
 #include "server/shard_reporter.h"
 #include "tests/simulation/simulated_process.h"
@@ -76,7 +77,7 @@ class SimulatedServer final : public SimulatedProcess {
                                          .shard_index = shard_,
                                          .nonce = server_->life().nonce(),
                                          .first_timeout_ms = cluster.connect_timeout_ms(),
-                                         .timeout_ms = cluster.member_timeout_ms(),
+                                         .timeout_ms = server::ServerPatienceMs(cluster),
                                          .loading = [this] { return server_->loading(); },
                                          .departures = &server_->departures()};
     reporter_ = std::make_unique<server::ShardReporter>(

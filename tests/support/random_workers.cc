@@ -132,7 +132,11 @@ void RandomWorkers::ReportShard() {
     report.mutable_part()->set_written_bytes(written_bytes_);
     report.mutable_part()->set_is_done(written_bytes_ > 50);
   }
-  twins_.Tell([&](Coordinator& to) { return to.OnShardReport(report, now_ms_); });
+  const auto say = [&](Coordinator& to) { return to.OnShardReport(report, now_ms_); };
+  const auto reply = twins_.Tell(say);
+  if (!reply || reply->shard_reply().state() != v1::ShardReply::FINISHED) return;
+  report.set_farewell(true);
+  twins_.Tell(say);
 }
 
 }  // namespace weir::server

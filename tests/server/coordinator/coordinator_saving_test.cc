@@ -127,7 +127,7 @@ TEST_F(CoordinatorSaving, PartsAreWrittenWhenTheRunIsOverAndServersStayUntilTher
   EXPECT_EQ(Report(Written(20, true)).state(), v1::ShardReply::FINISHED);
   EXPECT_FALSE(coordinator_.failed());
   Tick();
-  EXPECT_TRUE(coordinator_.over(now_ms_ + 5001));
+  EXPECT_TRUE(coordinator_.over(now_ms_ + kSilenceMs + 1));
 }
 
 TEST_F(CoordinatorSaving, AServerThatFallsSilentMeanwhileIsAFailure) {

@@ -914,6 +914,28 @@ TEST_F(CoordinatorTest, ItIsOverAfterFiveSecondsWhoeverSaysNothing) {
   EXPECT_TRUE(coordinator_.over(now_ms_ + 5001));
 }
 
+// It is cut off, or is being started again, and would wait for nobody as long as everybody does.
+TEST_F(CoordinatorTest, AServerThatIsNotHeardOfIsAwaitedForAsLongAsAServerIs) {
+  Admit(0);
+  for (const uint32_t shard : {1u, 2u}) Report(shard, 8);
+  now_ms_ += 1000;
+  Report(2, 8);
+  uint64_t last_id = 0;
+  FinishTheRun(&last_id);
+  coordinator_.Tick(now_ms_);
+  SayFarewell(0);
+  ShardSaysFarewell(2, 8);
+  const int64_t patience_ms = ServerPatienceMs(config_.cluster());
+  ASSERT_GT(patience_ms, 6000);
+  EXPECT_FALSE(coordinator_.over(now_ms_ - 1000 + patience_ms));
+  EXPECT_TRUE(coordinator_.over(now_ms_ - 1000 + patience_ms + 1));
+  now_ms_ += patience_ms - 1500;
+  EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::FINISHED);
+  EXPECT_FALSE(coordinator_.over(now_ms_));
+  ShardSaysFarewell(1, 8);
+  EXPECT_TRUE(coordinator_.over(now_ms_));
+}
+
 TEST_F(CoordinatorTest, ServersStayUntilWhoSavesTheModelHasLeft) {
   ASSERT_TRUE(Join(0, 100, true).has_join_reply());
   uint64_t last_id = 0;
@@ -972,6 +994,7 @@ TEST_F(CoordinatorTest, ServersStayForAWhileForASaverThatFallsSilent) {
   EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::FAILED);
   EXPECT_THAT(coordinator_.failure(),
               AllOf(HasSubstr("no worker with --save"), HasSubstr("cluster.join_timeout_ms")));
+  ShardSaysFarewell(1, 8);
   EXPECT_TRUE(coordinator_.over(now_ms_ + 5001));
 }
 
