@@ -13,9 +13,10 @@ namespace {
 // new connection would have them sent again, behind what the old one still has.
 constexpr int64_t kSlowBytesPerMs = 1000;
 
-// A peer that refuses for a moment is there: nothing is to be spared by waiting longer.
+// A peer that refuses for a moment is there, as is one that takes a connection and ends it: nothing
+// is to be spared by waiting longer. By waiting so long, much is: it may end each one.
 constexpr int64_t kRefusedRetryMs = 300;
-// Loading may take minutes, and each try is a connection.
+// Loading may take minutes, and each try is a connection: at most so long, and shorter at first.
 constexpr int64_t kLoadingRetryMs = 1000;
 
 int64_t BodyBytes(const std::vector<transport::Part>& body) {
@@ -49,6 +50,7 @@ ClientActions ClientSession::Start(int64_t now_ms) {
 void ClientSession::Connect(int64_t now_ms, ClientActions& actions) {
   reconnects_ += state_ == State::kReady;
   state_ = State::kConnecting;
+  is_broken_ = false;
   ++connection_;
   opened_ms_ = heard_ms_ = now_ms;
   retry_ms_ = std::min(2 * retry_ms_, options_.silence_ms);
@@ -145,6 +147,7 @@ ClientActions ClientSession::OnHelloReply(const v1::HelloReply& reply, int64_t n
   }
   server_epoch_ = reply.server_epoch();
   state_ = State::kReady;
+  was_loading_ = false;
   next_answer_index_ = 0;
   for (const KeptPush& kept : kept_) {
     if (kept.push.sequence() <= reply.last_sequence()) continue;
@@ -217,11 +220,18 @@ ClientActions ClientSession::OnRefusal(const v1::Refusal& refusal, int64_t now_m
     Connect(now_ms, actions);
   } else {
     refusal_ = refusal.reason();
+    if (refusal.has_loading() && !was_loading_) retry_ms_ = options_.first_retry_ms;
     was_loading_ = refusal.has_loading();
     if (was_loading_ && loading_.HasProgressed(refusal.loading())) progress_ms_ = now_ms;
     retry_ms_ = std::min(retry_ms_, was_loading_ ? kLoadingRetryMs : kRefusedRetryMs);
   }
   return actions;
+}
+
+ClientActions ClientSession::OnBroken(const OtherWaits& others, int64_t now_ms) {
+  if (state_ == State::kConnecting) retry_ms_ = std::min(retry_ms_, kRefusedRetryMs);
+  is_broken_ = state_ == State::kReady;
+  return Tick(others, now_ms);
 }
 
 ClientActions ClientSession::Tick(const OtherWaits& others, int64_t now_ms) {
@@ -242,6 +252,8 @@ ClientActions ClientSession::Tick(const OtherWaits& others, int64_t now_ms) {
 
 bool ClientSession::IsSilent(const OtherWaits& others, int64_t now_ms) {
   if (state_ == State::kConnecting) return now_ms - heard_ms_ > retry_ms_;
+  const bool is_owed = IsOwed() || others.data_since_ms || others.word_since_ms;
+  if (is_broken_ && is_owed && now_ms - opened_ms_ >= kRefusedRetryMs) return true;
   const int64_t under_way_ms = kept_bytes_ / kSlowBytesPerMs;
   const auto is_over = [&](int64_t since_ms, Patience* patience) {
     const int64_t most_ms = std::max(patience->ms(), options_.most_silence_ms);

@@ -6,9 +6,10 @@
 // hello that names the last version taken; the reply names the last push taken. From these two
 // numbers both sides know what was lost: the worker replays pushes, the server sends one catch-up
 // answer with all that changed since that version. A connection is given up when the server asks
-// for it, when an answer is missing (their indexes are consecutive), or when something is owed and
-// nothing whole comes for a while: silence_ms at first, longer while large pushes are under way,
-// and twice as long after each vain try, so that a slow network gets through what is large.
+// for it, when an answer is missing (their indexes are consecutive), when it was seen to break, or
+// when something is owed and nothing whole comes for a while: silence_ms at first, longer while
+// large pushes are under way, and twice as long after each vain try, so that a slow network gets
+// through what is large.
 //
 // Place in the life of a batch: push -> **sequence, keep, replay** -> ... -> answer -> replica.
 // Thread rule: owner thread only (the worker's I/O thread). Owns the pushes until they are durable.
@@ -116,6 +117,9 @@ class ClientSession {
   // Call often: what is due is as late as the call. The caller repeats requests whose replies are
   // outstanding when the session is ready again.
   ClientActions Tick(const OtherWaits& others, int64_t now_ms);
+  // What was under way on the current connection is lost. Who is owed nothing leaves it at that: a
+  // server that has done its work may be gone.
+  ClientActions OnBroken(const OtherWaits& others, int64_t now_ms);
   // A reply outside the sequence came after so long.
   void OnDataReply(int64_t waited_ms) { data_patience_.Learn(waited_ms); }
   void OnWordReply(int64_t waited_ms) { word_patience_.Learn(waited_ms); }
@@ -181,6 +185,7 @@ class ClientSession {
   int64_t heard_ms_ = 0;      // last message of the sequence, or since when one is owed
   int64_t progress_ms_ = 0;   // last time that nothing was owed, or something owed came
   bool caught_up_ = false;    // an answer has come that took none of the pushes that are owed
+  bool is_broken_ = false;    // the current connection, since it was ready
   int64_t retry_ms_ = 0;      // silence allowed to the current connection attempt
   std::string refusal_;       // why the last hello was refused, if it may be said again
   bool was_loading_ = false;  // which is that the server loads

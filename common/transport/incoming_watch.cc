@@ -24,6 +24,8 @@ constexpr int64_t kSlackBytes = 65'536;
 // While somebody is there whom nobody knows, and else.
 constexpr int64_t kStrangerLookMs = 10, kLookMs = 100;
 constexpr int64_t kToldAgainMs = 60'000;
+// More ends than anybody looks at: nobody does.
+constexpr size_t kMostEnded = 10'000;
 // Connections take turns, but ZeroMQ may be so many messages late to see that one has something.
 constexpr int64_t kLateMessages = 100;
 
@@ -92,6 +94,7 @@ void IncomingWatch::Forget(int descriptor) {
   const auto found = connections_.find(descriptor);
   if (found == connections_.end()) return;
   descriptors_.erase(found->second.peer);
+  if (ended_.size() < kMostEnded) ended_.push_back(std::move(found->second.peer));
   connections_.erase(found);
 }
 

@@ -1,8 +1,8 @@
-// Watches what the peers of a ZeroMQ socket send, be it that listens or one that connects: a
-// message reaches its receiver when its last part has come, and until then ZeroMQ keeps whatever
-// comes, which may be parts without end. The connection of a peer that goes on for too long is
-// ended; ZeroMQ then drops what it has of the message, and others are served as before. Private to
-// this folder.
+// Watches what the peers of a ZeroMQ socket send, be it that listens or one that connects, and
+// which of their connections end. A message reaches its receiver when its last part has come, and
+// until then ZeroMQ keeps whatever comes, which may be parts without end. The connection of a peer
+// that goes on for too long is ended; ZeroMQ then drops what it has of the message, and others are
+// served as before. Private to this folder.
 //
 // What a connection has carried, the kernel counts; what of it was received as messages, the owner
 // says. The rest may be whole messages that nobody took yet: it counts as begun once it was too
@@ -19,6 +19,8 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "common/base/rare_lines.h"
 #include "common/base/status.h"
@@ -52,6 +54,9 @@ class IncomingWatch {
   // Soon, while there are peers that nobody has welcomed.
   int64_t next_look_ms() const;
   bool has_stranger() const;
+  // The peers of connections that have ended since the last call, by the last look; a name is empty
+  // where nothing had come.
+  std::vector<PeerId> TakeEnded() { return std::exchange(ended_, {}); }
 
  private:
   struct Connection {
@@ -81,9 +86,10 @@ class IncomingWatch {
   const Limits limits_;
   std::map<int, Connection> connections_;        // by descriptor
   std::unordered_map<PeerId, int> descriptors_;  // of peers of which something has come
-  int64_t message_count_ = 0;                    // of all peers
-  RareWarnings complaints_;                      // by host
-  int64_t told_full_ms_;                         // when the log last had that no descriptor is left
+  std::vector<PeerId> ended_;
+  int64_t message_count_ = 0;  // of all peers
+  RareWarnings complaints_;    // by host
+  int64_t told_full_ms_;       // when the log last had that no descriptor is left
 };
 
 }  // namespace weir::transport

@@ -30,6 +30,7 @@ auto WaitFor(std::unique_lock<std::mutex>& lock, LoopbackMailbox& mailbox, int64
   for (;;) {
     if (auto item = take()) return item;
     if (std::exchange(mailbox.woken, false)) return std::nullopt;
+    if (std::exchange(mailbox.has_news, false)) return std::nullopt;
     const int64_t remaining_ms = deadline.RemainingMs();
     if (remaining_ms == 0) return std::nullopt;
     mailbox.changed.wait_for(lock, std::chrono::milliseconds(remaining_ms));
@@ -68,6 +69,11 @@ class LoopbackServer final : public ServerTransport {
                          return IncomingMessage{connection.peer, std::move(message)};
                        });
     });
+  }
+
+  std::vector<PeerId> TakeGone() override {
+    const std::lock_guard lock(hub_.mutex());
+    return std::exchange(mailbox_.gone, {});
   }
 
   Status Send(const PeerId& peer, Message message) override {
@@ -131,6 +137,12 @@ class LoopbackClient final : public ClientTransport {
                          return ConnectionMessage{connection.id, std::move(message)};
                        });
     });
+  }
+
+  std::vector<ConnectionId> TakeBroken() override {
+    const std::lock_guard lock(hub_.mutex());
+    mailbox_.has_news = false;
+    return std::exchange(mailbox_.broken, {});
   }
 
   void Wake() override {

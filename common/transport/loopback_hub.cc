@@ -1,5 +1,7 @@
 #include "common/transport/loopback_hub.h"
 
+#include <utility>
+
 #include "common/base/check.h"
 #include "common/base/strings.h"
 
@@ -35,14 +37,18 @@ ConnectionId LoopbackHub::AddConnection(const std::string& address, Mailbox* cli
 }
 
 void LoopbackHub::Close(Connection& connection) {
-  connection.to_client.receiver = nullptr;
+  TellServer(connection);
+  Mailbox& client = *std::exchange(connection.to_client.receiver, nullptr);
+  std::erase(client.broken, connection.id);
   connection.to_server.queue.clear();
   ForgetDeadConnections();
 }
 
 void LoopbackHub::RemoveClient(const Mailbox* client) {
   for (const auto& connection : connections_) {
-    if (connection->to_client.receiver == client) connection->to_client.receiver = nullptr;
+    if (connection->to_client.receiver != client) continue;
+    TellServer(*connection);
+    connection->to_client.receiver = nullptr;
   }
   ForgetDeadConnections();
 }
@@ -72,13 +78,25 @@ void LoopbackHub::Attach(Connection& connection) {
   server->second->changed.notify_one();
 }
 
+void LoopbackHub::TellServer(const Connection& connection) {
+  Mailbox* const server = connection.to_server.receiver;
+  if (server != nullptr) server->gone.push_back(connection.peer);
+}
+
 void LoopbackHub::Detach(Connection& connection) {
+  Mailbox* const client = connection.to_client.receiver;
+  if (client != nullptr && connection.to_server.receiver != nullptr) {
+    client->broken.push_back(connection.id);
+    client->has_news = true;
+    client->changed.notify_one();
+  }
   connection.to_server = {};
   connection.peer.clear();
 }
 
 void LoopbackHub::Break(Connection& connection) {
   connection.to_client.queue.clear();
+  TellServer(connection);
   Detach(connection);
   Attach(connection);
 }

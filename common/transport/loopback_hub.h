@@ -30,6 +30,9 @@ struct LoopbackMailbox {
   const Limits limits;
   std::condition_variable changed;
   bool woken = false;
+  std::vector<PeerId> gone = {};          // of a server
+  std::vector<ConnectionId> broken = {};  // of a client
+  bool has_news = false;                  // of those: the wait is to end
 };
 
 // One direction of a connection. Without a receiver: the client closed it, or nobody is bound yet.
@@ -93,7 +96,9 @@ class LoopbackHub {
 
  private:
   void Attach(Connection& connection);
+  // Each end of one that was connected hears of it.
   static void Detach(Connection& connection);
+  static void TellServer(const Connection& connection);
   // Both directions lose what is in flight; the server will see a new peer.
   void Break(Connection& connection);
   Connection* NextWithMessage(Way Connection::*way, const Mailbox* receiver, size_t& cursor) const;

@@ -3,9 +3,10 @@
 // tcp (zmq_transport.h) and in-process queues (loopback.h).
 //
 // Delivery: per connection, messages arrive in order and whole, or not at all. A connection may
-// break and come back without notice, losing what was in flight in both directions: detecting that
-// and replaying is the session's work (common/session). What a client had queued before a break may
-// arrive after it, from a new PeerId. Nothing here interprets bytes.
+// break and come back, losing what was in flight in both directions: detecting that and replaying
+// is the session's work (common/session). Ends that are seen are told (TakeBroken, TakeGone), so
+// that who waits need not wait for a silence; others are not. What a client had queued before a
+// break may arrive after it, from a new PeerId. Nothing here interprets bytes.
 //
 // Thread rule: one owner thread per object calls everything; only Wake() may be called from any
 // thread. Queues are bounded: Send refuses with ResourceExhausted instead of blocking. A message
@@ -19,6 +20,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/status.h"
 #include "common/transport/message.h"
@@ -71,6 +73,10 @@ class ServerTransport {
   // The sender of a message that was received is one of ours: it may send large ones.
   virtual void Welcome(const PeerId& /*peer*/) {}
 
+  // Of whom something had come, and whose connection has ended since the last call. What they sent
+  // before may still be received.
+  virtual std::vector<PeerId> TakeGone() { return {}; }
+
   // Makes the current or the next Receive return. Any thread.
   virtual void Wake() = 0;
 };
@@ -100,8 +106,11 @@ class ClientTransport {
   // Who listens at its other end, as it is now, is one of ours: it may send large messages.
   virtual void Welcome(ConnectionId /*connection*/) {}
 
-  // Waits for a message on any connection, a Wake() or the timeout; as ServerTransport::Receive.
-  // Connections with messages take turns.
+  // Those that have broken since the last call, and were not closed. They come back by themselves.
+  virtual std::vector<ConnectionId> TakeBroken() { return {}; }
+
+  // Waits for a message on any connection, a break, a Wake() or the timeout; as
+  // ServerTransport::Receive. Connections with messages take turns.
   virtual std::optional<ConnectionMessage> Receive(int64_t timeout_ms) = 0;
 
   // Makes the current or the next Receive return. Any thread.

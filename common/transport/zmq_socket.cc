@@ -33,7 +33,8 @@ constexpr int kHeartbeatIntervalMs = 10'000;
 constexpr int kHeartbeatTimeoutMs = 60'000;
 
 constexpr int kFirstReconnectMs = 50;
-constexpr int kLongestReconnectMs = 5'000;
+// A server that was started again is found so late.
+constexpr int kLongestReconnectMs = 500;
 constexpr int kConnectTimeoutMs = 10'000;
 
 void SetConnectionOptions(zmq::socket_t& socket) {

@@ -52,13 +52,14 @@ Waited Wait(std::vector<pollfd>& items, WakeEvent& wake, int64_t timeout_ms) {
 }
 
 // What take() finds before the timeout and a wake-up. look() sees to what peers do and gives the
-// milliseconds until it is to be called again.
+// milliseconds until it is to be called again; negative when it has found what ends the wait.
 template <typename Take, typename Look>
 auto TakeWithin(int64_t timeout_ms, std::vector<pollfd>& items, WakeEvent& wake, const Take& take,
                 const Look& look) -> decltype(take()) {
   const Deadline deadline(timeout_ms);
   for (;;) {
     const int64_t left_ms = deadline.RemainingMs(), look_ms = look();
+    if (look_ms < 0) return std::nullopt;
     const Waited waited = Wait(items, wake, std::min(left_ms, look_ms));
     if (waited == Waited::kWoken) return std::nullopt;
     if (waited == Waited::kTimeout && left_ms <= look_ms) return std::nullopt;
@@ -115,6 +116,13 @@ class ZmqServer final : public ServerTransport {
 
   void Welcome(const PeerId& peer) override {
     if (socket_->watch() != nullptr) socket_->watch()->Welcome(peer);
+  }
+
+  std::vector<PeerId> TakeGone() override {
+    if (socket_->watch() == nullptr) return {};
+    std::vector<PeerId> gone = socket_->watch()->TakeEnded();
+    std::erase(gone, PeerId());
+    return gone;
   }
 
   Status Send(const PeerId& peer, Message message) override {
@@ -178,6 +186,7 @@ class ZmqClient final : public ClientTransport {
     found->socket->DropQueued();
     poll_items_.erase(poll_items_.begin() + 1 + (found - connections_.begin()));
     connections_.erase(found);
+    std::erase(broken_, connection);
   }
 
   Status Send(ConnectionId connection, Message message) override {
@@ -209,7 +218,15 @@ class ZmqClient final : public ClientTransport {
           MarkReady();
           return TakeTurns();
         },
-        [this] { return LookWhenDue(); });
+        [this] {
+          const int64_t look_ms = LookWhenDue();
+          return std::exchange(has_news_, false) ? -1 : look_ms;
+        });
+  }
+
+  std::vector<ConnectionId> TakeBroken() override {
+    has_news_ = false;
+    return std::exchange(broken_, {});
   }
 
   void Welcome(ConnectionId connection) override {
@@ -237,12 +254,19 @@ class ZmqClient final : public ClientTransport {
       int64_t pause_ms = kLongestPauseMs;
       for (Connection& connection : connections_) {
         connection.socket->Look(!connection.may_have_message);
-        const IncomingWatch& watch = *connection.socket->watch();
+        IncomingWatch& watch = *connection.socket->watch();
+        if (!watch.TakeEnded().empty()) AddBroken(connection.id);
         if (watch.has_stranger()) pause_ms = std::min(pause_ms, watch.next_look_ms());
       }
       next_look_ms_ = now_ms + pause_ms;
     }
     return next_look_ms_ - now_ms;
+  }
+
+  void AddBroken(ConnectionId connection) {
+    if (std::ranges::find(broken_, connection) != broken_.end()) return;
+    broken_.push_back(connection);
+    has_news_ = true;
   }
 
   // Nothing when no connection has a message.
@@ -284,6 +308,8 @@ class ZmqClient final : public ClientTransport {
   std::vector<pollfd> poll_items_;       // the wake event, then one for each connection
   size_t next_turn_ = 0;                 // of the connections
   ConnectionId next_id_ = 1;
+  std::vector<ConnectionId> broken_;  // and not told yet
+  bool has_news_ = false;             // of them: the wait is to end
   int64_t next_look_ms_ = 0;
 };
 

@@ -4,9 +4,10 @@
 // Parts of a kilobyte and more are sent from the buffer they live in, and received parts of four
 // and more stay in the buffer that ZeroMQ received them into; smaller ones are copied. A client
 // keeps what it queued while nobody listens, and after a break what had not left yet goes to the
-// server's next incarnation, under a new PeerId. A silent peer is noticed by heartbeats. Destroying
-// a transport waits up to a second for queued messages to leave, so that a refusal or a goodbye
-// arrives; Close() of a connection drops them.
+// server's next incarnation, under a new PeerId; it looks for that one every half second. A silent
+// peer is noticed by heartbeats. Ends of connections are told by who has a limit for strangers, a
+// quarter of a second late at most. Destroying a transport waits up to a second for queued messages
+// to leave, so that a refusal or a goodbye arrives; Close() of a connection drops them.
 //
 // Limits: ZeroMQ bounds each part by max_message_bytes before allocation and ends the connection
 // of a peer that sends a larger one; a message whose parts are only together too large is dropped

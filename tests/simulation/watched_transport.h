@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/session/header_message.h"
 #include "tests/simulation/scene.h"
@@ -41,6 +42,7 @@ class WatchedTransport final : public transport::ClientTransport {
     if (header) seen_(addresses_[received->connection], *header);
     return received;
   }
+  std::vector<transport::ConnectionId> TakeBroken() override { return faulty_.TakeBroken(); }
   void Wake() override { faulty_.Wake(); }
 
   transport::FaultyClientTransport& faulty() { return faulty_; }

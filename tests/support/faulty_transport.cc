@@ -15,7 +15,7 @@ namespace {
 // Per connection and direction.
 constexpr size_t kMaxHeld = 1000;
 
-enum class Draw { kFault, kDelay };
+enum class Draw { kFault, kDelay, kTold };
 
 }  // namespace
 
@@ -45,6 +45,7 @@ void FaultyClientTransport::Close(ConnectionId connection) {
   if (found == connections_.end()) return;
   inner_->Close(found->second.inner);
   connections_.erase(found);
+  std::erase(broken_, connection);
 }
 
 Status FaultyClientTransport::Send(ConnectionId id, Message message) {
@@ -57,7 +58,7 @@ Status FaultyClientTransport::Send(ConnectionId id, Message message) {
   const uint64_t index = lane.message_count;
   const Fault fault = DrawFault(*entry, Direction::kOut, index);
   if (fault == Fault::kBreak) {
-    Break(connection);
+    BreakByFault(*entry, Direction::kOut, index);
   } else if (fault == Fault::kDrop) {
     ++counts_.drops;
   } else {
@@ -91,6 +92,16 @@ std::optional<ConnectionMessage> FaultyClientTransport::Receive(int64_t timeout_
       return std::nullopt;
     }
   }
+}
+
+std::vector<ConnectionId> FaultyClientTransport::TakeBroken() {
+  std::vector<ConnectionId> broken = std::exchange(broken_, {});
+  const std::vector<ConnectionId> inner = inner_->TakeBroken();
+  for (const auto& [id, connection] : connections_) {
+    const bool is_cut = cut_.contains(connection.address);
+    if (!is_cut && std::ranges::count(inner, connection.inner) > 0) broken.push_back(id);
+  }
+  return broken;
 }
 
 void FaultyClientTransport::Wake() {
@@ -143,6 +154,13 @@ void FaultyClientTransport::Break(Connection& connection) {
   ++counts_.breaks;
 }
 
+void FaultyClientTransport::BreakByFault(Entry& entry, Direction direction,
+                                         uint64_t message_index) {
+  Break(entry.second);
+  const uint64_t hash = KeyedHash(plan_.seed, entry.first, direction, message_index, Draw::kTold);
+  if (UnitFromHash(hash) < 0.5) broken_.push_back(entry.first);
+}
+
 void FaultyClientTransport::Hold(Lane& lane, Message message, int64_t delay_ms, bool twice) {
   const int64_t due_ms = NowMs() + delay_ms;
   if (twice) {
@@ -180,7 +198,7 @@ void FaultyClientTransport::Admit(ConnectionMessage received) {
   const uint64_t index = lane.message_count++;
   const Fault fault = DrawFault(*entry, Direction::kIn, index);
   if (fault == Fault::kBreak) {
-    Break(entry->second);
+    BreakByFault(*entry, Direction::kIn, index);
   } else if (fault == Fault::kDrop) {
     ++counts_.drops;
   } else {

@@ -2,7 +2,8 @@
 // messages, as a seed says. For tests of sessions and of everything that must survive them.
 //
 // A break is ZeroMQ's silent reconnect: both directions lose what is in flight, the caller keeps
-// its ConnectionId, the server meets a new PeerId. The fault that befalls message n of a connection
+// its ConnectionId and is told of the break or, half of the time, not, the server meets a new
+// PeerId. The fault that befalls message n of a connection
 // and direction is a function of (seed, connection, direction, n) alone, so that threads and clocks
 // do not change it; connections count from 1 in the order of Open. A delayed message holds back
 // those behind it: order is kept.
@@ -19,6 +20,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "common/transport/transport.h"
@@ -52,9 +54,10 @@ class FaultyClientTransport final : public ClientTransport {
   // A message that a fault swallows was accepted. Delayed messages count against a bound, too.
   Status Send(ConnectionId connection, Message message) override;
   std::optional<ConnectionMessage> Receive(int64_t timeout_ms) override;
+  std::vector<ConnectionId> TakeBroken() override;
   void Wake() override;
 
-  // Breaks every open connection now.
+  // Breaks every open connection now, and tells nobody.
   void BreakAll();
 
   // Until it is healed nothing goes through to that address or comes from it, and nobody is told;
@@ -88,6 +91,7 @@ class FaultyClientTransport final : public ClientTransport {
   Fault DrawFault(const Entry& entry, Direction direction, uint64_t message_index) const;
   int64_t DrawDelayMs(const Entry& entry, Direction direction, uint64_t message_index) const;
   void Break(Connection& connection);
+  void BreakByFault(Entry& entry, Direction direction, uint64_t message_index);
   void Hold(Lane& lane, Message message, int64_t delay_ms, bool twice);
   Status SendThrough(Connection& connection, const Message& message, bool twice);
   int64_t NowMs() const { return plan_.clock->NowMs(); }
@@ -102,6 +106,7 @@ class FaultyClientTransport final : public ClientTransport {
   std::map<ConnectionId, Connection> connections_;
   ConnectionId next_id_ = 1;
   std::set<std::string> cut_;
+  std::vector<ConnectionId> broken_;  // and not told yet
   FaultCounts counts_;
   std::atomic<bool> woken_{false};
 };

@@ -5,6 +5,7 @@
 #include <memory>
 #include <new>
 #include <utility>
+#include <vector>
 
 #include "common/transport/transport.h"
 
@@ -33,6 +34,7 @@ class NoMemoryClient final : public transport::ClientTransport {
     if (is_out_) throw std::bad_alloc();
     return message;
   }
+  std::vector<transport::ConnectionId> TakeBroken() override { return client_->TakeBroken(); }
   void Wake() override { client_->Wake(); }
 
  private:

@@ -84,7 +84,7 @@ void ServerLink::Converse(int64_t timeout_ms) {
   const int64_t pause_ms = std::min(next_tick_ms_, next_heartbeat_ms_) - clock_.NowMs();
   auto incoming = transport_->Receive(std::max<int64_t>(std::min(pause_ms, timeout_ms), 0));
   const int64_t now_ms = clock_.Look();
-  if (incoming) Receive(*std::move(incoming));
+  incoming ? Receive(*std::move(incoming)) : LookAtBroken(now_ms);
   if (phase_ != Phase::kConnected) GoOnConnecting();
   if (now_ms < std::min(next_tick_ms_, next_heartbeat_ms_)) return;
   Tick();

@@ -184,6 +184,7 @@ class ServerLink {
   void SayLastWords();
   void RunCommands();
   void Receive(transport::ConnectionMessage incoming);
+  void LookAtBroken(int64_t now_ms);
   void Handle(size_t server, const v1::Header& header, const transport::Message& message);
   void Do(size_t server, const session::ClientActions& actions,
           const transport::Message* answer = nullptr);

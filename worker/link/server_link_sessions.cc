@@ -22,6 +22,16 @@ void ServerLink::TakeHelloReply(size_t server, const v1::HelloReply& reply) {
   if (session.ready()) RepeatOutstanding(server);
 }
 
+// Once all that came before has been received.
+void ServerLink::LookAtBroken(int64_t now_ms) {
+  for (const transport::ConnectionId broken : transport_->TakeBroken()) {
+    const auto peer = std::ranges::find(peers_, broken, &Peer::connection);
+    if (peer == peers_.end()) continue;
+    const auto server = static_cast<size_t>(peer - peers_.begin());
+    Do(server, peer->session->OnBroken(OldestOutstanding(server), now_ms));
+  }
+}
+
 void ServerLink::Do(size_t server, const session::ClientActions& actions,
                     const transport::Message* answer) {
   using Kind = session::ClientAction::Kind;

@@ -514,6 +514,52 @@ TEST_F(ClientSessionTest, WordsDoNotUndoThePatienceThatRowPullsNeed) {
               ElementsAre(Kind::kConnect, Kind::kSend));
 }
 
+TEST_F(ClientSessionTest, AConnectionThatBreaksUnderWhatIsOwedIsMadeAnewAtOnce) {
+  BeReady();
+  session_.Submit({}, Payload(1), 1000);
+  EXPECT_THAT(Kinds(session_.OnBroken({}, 1001)), ElementsAre(Kind::kConnect, Kind::kSend));
+  session_.OnHelloReply(HelloReply(2, 1), 1002);
+  session_.OnAnswer(Answer({.connection = 2, .sequence = 1, .version = 11}), 1002);
+  EXPECT_THAT(session_.OnBroken({.data_since_ms = 1003}, 1300), IsEmpty())
+      << "its server may end each connection";
+  EXPECT_THAT(Kinds(session_.Tick({.data_since_ms = 1003}, 1301)),
+              ElementsAre(Kind::kConnect, Kind::kSend));
+}
+
+// Its server may have done all it was there for.
+TEST_F(ClientSessionTest, AConnectionThatBreaksUnderNothingIsMadeAnewWhenSomethingIsOwed) {
+  BeReady();
+  EXPECT_THAT(session_.OnBroken({}, 1000), IsEmpty());
+  EXPECT_THAT(ConnectTimes(session_, 1010, 100'000), IsEmpty());
+  EXPECT_THAT(Kinds(session_.Tick({.word_since_ms = 100'020}, 100'021)),
+              ElementsAre(Kind::kConnect, Kind::kSend));
+  session_.OnHelloReply(HelloReply(2, 0), 100'022);
+  session_.OnAnswer(Answer({.connection = 2, .version = 10}), 100'022);
+  EXPECT_THAT(session_.Tick({.word_since_ms = 100'020}, 100'023), IsEmpty());
+}
+
+// Something else may listen at the address, and end all that comes.
+TEST_F(ClientSessionTest, AConnectionThatBreaksBeforeItIsReadyIsTriedAgainSoonButNotAtOnce) {
+  session_.Start(0);
+  EXPECT_THAT(ConnectTimes(session_, 10, 740), ElementsAre(110, 320, 730));
+  EXPECT_THAT(session_.OnBroken({}, 740), IsEmpty());
+  EXPECT_THAT(ConnectTimes(session_, 740, 1200), ElementsAre(1040));
+}
+
+// It may soon have done so, however long it was not there.
+TEST_F(ClientSessionTest, AServerThatBeginsToLoadIsAskedSoonAgain) {
+  BeReady();
+  Submit(1);
+  ConnectTimes(session_, 0, 4000);
+  v1::Refusal refusal = Refusal("it is loading, 0 %", true);
+  refusal.mutable_loading()->set_total_bytes(100);
+  const auto again_ms = [&](int64_t now_ms) {
+    session_.OnRefusal(refusal, now_ms);
+    return ConnectTimes(session_, now_ms, now_ms + 2000).at(0) - now_ms;
+  };
+  EXPECT_LE(again_ms(4000), 50);
+}
+
 TEST_F(ClientSessionTest, SilenceIsNothingWhenNothingIsOwed) {
   BeReady();
   EXPECT_THAT(ConnectTimes(session_, 10, 100'000), IsEmpty());

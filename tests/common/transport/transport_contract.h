@@ -115,6 +115,26 @@ class TransportContract : public testing::Test {
     EXPECT_EQ(text, "small");
   }
 
+  // Who is told of next, if nothing else comes; nobody after kLongMs.
+  std::vector<PeerId> NextGone() {
+    std::vector<PeerId> gone;
+    const int64_t start_ms = Clock::Real().NowMs();
+    while (gone.empty() && Clock::Real().NowMs() - start_ms < kLongMs) {
+      EXPECT_FALSE(server_->Receive(10).has_value());
+      gone = server_->TakeGone();
+    }
+    return gone;
+  }
+  std::vector<ConnectionId> NextBroken() {
+    std::vector<ConnectionId> broken;
+    const int64_t start_ms = Clock::Real().NowMs();
+    while (broken.empty() && Clock::Real().NowMs() - start_ms < kLongMs) {
+      EXPECT_FALSE(client_->Receive(2 * kLongMs).has_value()) << "it ends the wait";
+      broken = client_->TakeBroken();
+    }
+    return broken;
+  }
+
   Network network_;
   std::string address_;
   std::unique_ptr<ServerTransport> server_;
@@ -450,6 +470,22 @@ TYPED_TEST_P(TransportContract, ReachesARestartedServerAsANewPeer) {
   EXPECT_EQ(Texts(reply->message)[0], "welcome");
 }
 
+// Who watches for strangers sees connections end. A client's own Close is no news to it.
+TYPED_TEST_P(TransportContract, EachEndHearsThatTheOtherIsGone) {
+  const Limits limits{.max_stranger_bytes = 1 << 20};
+  this->Connect(limits);
+  EXPECT_TRUE(this->server_->TakeGone().empty());
+  EXPECT_TRUE(this->client_->TakeBroken().empty());
+  const ConnectionId other = this->client_->Open(this->address_).value();
+  ASSERT_TRUE(this->client_->Send(other, TextMessage({"hello"})).ok());
+  ASSERT_EQ(ReceiveText(*this->server_), "hello");
+  this->client_->Close(this->connection_);
+  EXPECT_EQ(this->NextGone(), std::vector<PeerId>{this->peer_});
+  EXPECT_FALSE(this->client_->Receive(0).has_value());
+  this->server_.reset();
+  EXPECT_EQ(this->NextBroken(), std::vector<ConnectionId>{other});
+}
+
 TYPED_TEST_P(TransportContract, OversizedMessageReachesNobody) {
   this->server_ = this->BoundServer({.max_message_bytes = 1000});
   this->client_ = this->network_.MakeClient({});
@@ -520,18 +556,16 @@ TYPED_TEST_P(TransportContract, BadAddressIsAConfigError) {
   EXPECT_NE(open.message().find("'" + bad + "'"), std::string::npos) << open;
 }
 
-REGISTER_TYPED_TEST_SUITE_P(TransportContract, KeepsOrderInBothDirections,
-                            KeepsPartsEmptyOnesIncluded, CarriesLargePartsIntact,
-                            SendsASharedPartAfterItsOwnerIsGone, ReleasesASharedPartOnceItHasLeft,
-                            KeepsOrderAndBytesOfPartsOfAllSizes, MissesNoReplyBetweenSends,
-                            AnswersEachOfManyClients, ClientTakesTurnsAmongItsConnections,
-                            WakeEndsReceive, WakeLosesNoMessage, ReceiveGivesNothingAfterItsTimeout,
-                            RefusesToSendToADepartedPeer, RefusesToSendOnAClosedConnection,
-                            LastWordsArriveAfterDestruction, FullQueueRefusesAndRecovers,
-                            QueuesABoundedNumberWhileNobodyListens,
-                            ReachesARestartedServerAsANewPeer, OversizedMessageReachesNobody,
-                            RefusesToSendAnOversizedMessage, AMessageOfTooManyPartsReachesNobody,
-                            RefusesToSendAMessageOfTooManyParts, BindToAUsedAddressNamesIt,
-                            BadAddressIsAConfigError);
+REGISTER_TYPED_TEST_SUITE_P(
+    TransportContract, KeepsOrderInBothDirections, KeepsPartsEmptyOnesIncluded,
+    CarriesLargePartsIntact, SendsASharedPartAfterItsOwnerIsGone, ReleasesASharedPartOnceItHasLeft,
+    KeepsOrderAndBytesOfPartsOfAllSizes, MissesNoReplyBetweenSends, AnswersEachOfManyClients,
+    ClientTakesTurnsAmongItsConnections, WakeEndsReceive, WakeLosesNoMessage,
+    ReceiveGivesNothingAfterItsTimeout, RefusesToSendToADepartedPeer,
+    RefusesToSendOnAClosedConnection, LastWordsArriveAfterDestruction, FullQueueRefusesAndRecovers,
+    QueuesABoundedNumberWhileNobodyListens, ReachesARestartedServerAsANewPeer,
+    EachEndHearsThatTheOtherIsGone, OversizedMessageReachesNobody, RefusesToSendAnOversizedMessage,
+    AMessageOfTooManyPartsReachesNobody, RefusesToSendAMessageOfTooManyParts,
+    BindToAUsedAddressNamesIt, BadAddressIsAConfigError);
 
 }  // namespace weir::transport

@@ -109,6 +109,27 @@ TEST_F(LinkStep, TellsWhatColumnsHaveLearnedBeforeItIsConnected) {
   EXPECT_TRUE(link_.is_connected());
 }
 
+// A server that died is one of which nothing more can come.
+TEST_F(LinkStep, SaysHelloToAServerThatIsStartedAgainWithoutWaitingForASilence) {
+  EXPECT_TRUE(link_.Step(0));
+  EXPECT_TRUE(Heard()->has_join());
+  LetJoin();
+  Admit(*Heard());
+  ASSERT_TRUE(link_.is_connected());
+  ASSERT_TRUE(link_.TryAcquireCredit());
+  link_.SubmitPush({}, std::vector<Body>(1), link_.MarkRead());
+  EXPECT_TRUE(link_.Step(0));
+  EXPECT_TRUE(HeardLast()->has_push());
+  clock_.Advance(300);
+  coordinator_.reset();
+  EXPECT_TRUE(link_.Step(0));
+  coordinator_ = network_.MakeServer();
+  ASSERT_TRUE(coordinator_->Bind(kSteppedServer).ok());
+  const auto hello = HeardLast();
+  ASSERT_TRUE(hello && hello->has_hello());
+  EXPECT_EQ(hello->hello().connection(), 2u);
+}
+
 // A container that is stopped while its worker joins: nobody was silent.
 TEST_F(LinkStep, APauseOfThisProcessIsNoSilenceOfTheCoordinator) {
   EXPECT_TRUE(link_.Step(0));
