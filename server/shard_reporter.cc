@@ -74,6 +74,7 @@ std::optional<Status> ShardReporter::Report(int64_t timeout_ms) {
   clock_.Look();
   if (received) {
     connection_ms_ = clock_.NowMs();
+    next_report_ms_ = answered_next_ms_;
     if (auto end = OnMessage(received->message)) return end;
   }
   return CheckSilence();
@@ -81,7 +82,8 @@ std::optional<Status> ShardReporter::Report(int64_t timeout_ms) {
 
 Status ShardReporter::ReportIfDue(int64_t now_ms) {
   if (now_ms < next_report_ms_) return OkStatus();
-  next_report_ms_ = now_ms + TellProgress();
+  answered_next_ms_ = now_ms + TellProgress();
+  next_report_ms_ = std::min(answered_next_ms_, now_ms + options_.busy_interval_ms);
   WEIR_RETURN_IF_ERROR(Reconnect(now_ms));
   SendReport();
   return OkStatus();

@@ -49,7 +49,9 @@ struct ShardReporterOptions {
   // Any thread: whether somebody wants one, once. Empty: nobody does.
   std::function<bool()> wants_checkpoint = {};
   DepartureList* departures = nullptr;  // where the shard looks for them; null: nowhere
-  int64_t busy_interval_ms = 200;       // while it loads or saves: others wait for its end
+  // While it loads or saves, since others wait for its end, and while there is no answer: server 0
+  // may be there again at any moment.
+  int64_t busy_interval_ms = 200;
 };
 
 class ShardReporter {
@@ -106,6 +108,7 @@ class ShardReporter {
   AwakeClock clock_;
   uint64_t run_ = 0;  // of the first coordinator heard
   int64_t next_report_ms_ = 0;
+  int64_t answered_next_ms_ = 0;  // the same, if the last one is answered
   int64_t heard_ms_ = 0;
   int64_t connection_ms_ = 0;  // when the connection was opened, or last carried something here
 };

@@ -326,14 +326,15 @@ TEST_F(ShardReporterSteps, ReportOnceASecondUntilTheRunIsFinished) {
   EXPECT_FALSE(Heard()) << "the first step opens the connection";
   EXPECT_TRUE(Step());
   EXPECT_EQ(Heard()->nonce(), 77u);
+  EXPECT_TRUE(runs_.empty());
+  Answer(v1::ShardReply::RUNNING);
+  EXPECT_TRUE(Step());
+  EXPECT_EQ(runs_, std::vector<uint64_t>{5});
   clock_.Advance(999);
   EXPECT_TRUE(Step());
   EXPECT_FALSE(Heard());
-  Answer(v1::ShardReply::RUNNING);
-  EXPECT_TRUE(runs_.empty());
   clock_.Advance(1);
   EXPECT_TRUE(Step());
-  EXPECT_EQ(runs_, std::vector<uint64_t>{5});
   EXPECT_FALSE(Heard()->farewell());
   Answer(v1::ShardReply::FINISHED);
   EXPECT_FALSE(Step());
@@ -344,6 +345,20 @@ TEST_F(ShardReporterSteps, ReportOnceASecondUntilTheRunIsFinished) {
   EXPECT_EQ(ends_.size(), 1u);
   reporter_->SayFailure(Interrupted("stopped"));
   EXPECT_FALSE(Heard()) << "the run is over, and how is said";
+}
+
+// A server 0 that is started again takes no reports before it has its parameters.
+TEST_F(ShardReporterSteps, WhoIsNotAnsweredReportsAgainSoon) {
+  EXPECT_TRUE(Step());
+  EXPECT_TRUE(Heard());
+  for (int i = 0; i < 3; ++i) {
+    clock_.Advance(199);
+    EXPECT_TRUE(Step());
+    EXPECT_FALSE(Heard());
+    clock_.Advance(1);
+    EXPECT_TRUE(Step());
+    EXPECT_TRUE(Heard());
+  }
 }
 
 TEST_F(ShardReporterSteps, ASilentCoordinatorIsGivenUpInTheirTime) {
