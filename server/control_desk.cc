@@ -76,6 +76,11 @@ std::optional<v1::Header> ControlDesk::ReplyTo(const transport::PeerId& peer,
   }
 }
 
+void ControlDesk::Parted(const DispatchedWorker* worker, int64_t now_ms) {
+  if (worker == nullptr) return;
+  coordinator_.OnParted(worker->seat, worker->session.incarnation(), now_ms);
+}
+
 void ControlDesk::SendHeld(int64_t now_ms) {
   std::vector<Coordinator::HeldReply> replies = coordinator_.TakeHeldReplies(now_ms);
   if (!replies.empty()) Save(now_ms);

@@ -12,6 +12,7 @@
 #include "common/proto/protocol.pb.h"
 #include "common/transport/transport.h"
 #include "server/coordinator/coordinator.h"
+#include "server/dispatched_worker.h"
 #include "server/log/server_log.h"
 #include "server/mail.h"
 
@@ -24,6 +25,8 @@ class ControlDesk {
 
   void Take(const transport::PeerId& peer, const v1::Header& header,
             const transport::Message& message, int64_t now_ms);
+  // Whose connection has ended, behind all that came over it; null: nobody's.
+  void Parted(const DispatchedWorker* worker, int64_t now_ms);
   // To those who wait for something to do, and those who have said their last words.
   void SendHeld(int64_t now_ms);
   // What the coordinator has become otherwise, as by a tick, goes into the log.

@@ -236,6 +236,10 @@ void Dispatcher::SendSection(const std::shared_ptr<PendingSection>& section) {
   mail_->Send(reply->peer, *std::move(reply->message));
 }
 
+const DispatchedWorker* Dispatcher::FindByPeer(const transport::PeerId& peer) {
+  return workers_.FindByPeer(peer);
+}
+
 Dispatcher::Worker* Dispatcher::Hear(const transport::PeerId& peer) {
   Worker* const worker = workers_.FindByPeer(peer);
   if (worker != nullptr && listeners_.heard) {

@@ -63,8 +63,8 @@ class Dispatcher {
   void OnDepartures(const std::vector<v1::Departure>& departures);
   // Sends what the strands have finished and the log has.
   void Flush(const Outbox::Contents& finished);
-  // Now and then: tells who waits.
-  void Tick(int64_t now_ms);
+  void Tick(int64_t now_ms);  // now and then: tells who waits
+  const DispatchedWorker* FindByPeer(const transport::PeerId& peer);  // null: not known
 
  private:
   using Worker = DispatchedWorker;

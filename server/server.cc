@@ -151,6 +151,11 @@ bool Server::ReceiveOne(int64_t timeout_ms) {
   outbox_.Attend();
   const bool has_come = incoming.has_value();
   if (has_come) Receive(*std::move(incoming), clock_.Look());
+  if (!has_come && control_) {  // not before what they sent last
+    for (const transport::PeerId& peer : transport_->TakeGone()) {
+      control_->Parted(dispatcher_->FindByPeer(peer), clock_.Look());
+    }
+  }
   if (shard_) WorkOrHandOver(has_come);
   checkpoints_->Step(run_);
   if (control_) control_->SendHeld(clock_.Look());

@@ -20,10 +20,11 @@ Membership::Admission Membership::Join(Seat seat, uint64_t nonce, int64_t now_ms
   Admission admission;
   if (known.present) {
     admission.silent_ms = now_ms - known.heard_ms;
-    if (admission.silent_ms <= claim_timeout_ms()) return admission;
+    admission.wait_ms = ClaimableMs(known) - now_ms;
+    if (admission.wait_ms > 0) return admission;
   }
   admission.incarnation = known.incarnation + 1;
-  members_.Change(seat) = {nonce, admission.incarnation, now_ms, true};
+  members_.Change(seat) = {nonce, admission.incarnation, now_ms, true, std::nullopt};
   admission.epoch = ++epoch_;
   return admission;
 }
@@ -32,7 +33,19 @@ bool Membership::Heard(Seat seat, uint64_t incarnation, int64_t now_ms) {
   Member* const member = members_.FindUnsaved(seat);
   if (member == nullptr || !member->present || member->incarnation != incarnation) return false;
   member->heard_ms = now_ms;
+  member->claimable_ms.reset();
   return true;
+}
+
+void Membership::Parted(Seat seat, uint64_t incarnation, int64_t now_ms) {
+  Member* const member = members_.FindUnsaved(seat);
+  if (member == nullptr || !member->present || member->incarnation != incarnation) return;
+  member->claimable_ms = now_ms + kPartedMs + 1;
+}
+
+int64_t Membership::ClaimableMs(const Member& member) const {
+  const int64_t silent_ms = member.heard_ms + std::min(member_timeout_ms_, kClaimedSilenceMs) + 1;
+  return std::min(silent_ms, member.claimable_ms.value_or(silent_ms));
 }
 
 void Membership::Leave(Seat seat) {
@@ -68,7 +81,11 @@ void Membership::SaveChanges(SavedParts* parts) {
 Status Membership::Load(PartSource* source, int64_t now_ms) {
   WEIR_RETURN_IF_ERROR(saved_epoch_.Load(source, &epoch_));
   WEIR_RETURN_IF_ERROR(members_.Load(source));
-  for (const auto& entry : members_) members_.FindUnsaved(entry.first)->heard_ms = now_ms;
+  for (const auto& entry : members_) {
+    Member& member = *members_.FindUnsaved(entry.first);
+    member.heard_ms = now_ms;
+    member.claimable_ms = now_ms + kLostMs + 1;
+  }
   return OkStatus();
 }
 

@@ -65,7 +65,7 @@ v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
   const auto admission = membership_.Join({join.trainer(), join.stage()}, join.nonce(), now_ms);
   if (admission.incarnation == 0) {
     last_knock_ms_ = last_waited_ms_ = now_ms;
-    return RefuseTakenSeat(join, admission.silent_ms);
+    return RefuseTakenSeat(join, admission);
   }
   Admit(join, admission, now_ms);
   return AdmissionReply(join, admission);
@@ -110,13 +110,14 @@ v1::Header Coordinator::RefuseOverRun(const v1::Join& join) const {
   return over;
 }
 
-v1::Header Coordinator::RefuseTakenSeat(const v1::Join& join, int64_t silent_ms) {
+v1::Header Coordinator::RefuseTakenSeat(const v1::Join& join,
+                                        const cluster::Membership::Admission& admission) {
   v1::Header taken = RefusalHeader(
       StrCat(cluster::Name({join.trainer(), join.stage()}),
-             " is already running: another process answered ", silent_ms,
+             " is already running: another process answered ", admission.silent_ms,
              " ms ago; give each its own --trainer", join.stage_count() > 1 ? " and --stage" : ""),
       true);
-  taken.mutable_refusal()->set_wait_ms(membership_.claim_timeout_ms() + 1 - silent_ms);
+  taken.mutable_refusal()->set_wait_ms(admission.wait_ms);
   return taken;
 }
 

@@ -112,6 +112,10 @@ class Coordinator {
   // Something else of this worker has come to shard 0, so it lives: its heartbeats may be stuck
   // behind its pushes.
   void OnWord(cluster::Seat seat, uint64_t incarnation, int64_t now_ms);
+  // Its connection has ended, behind all that came over it.
+  void OnParted(cluster::Seat seat, uint64_t incarnation, int64_t now_ms) {
+    membership_.Parted(seat, incarnation, now_ms);
+  }
   // A push of this worker was queued, as this step of its stage: how far its lease has come.
   void OnOffset(cluster::Seat seat, const v1::Push& push, uint64_t step);
 
@@ -192,7 +196,8 @@ class Coordinator {
   Status CheckJoin(const v1::Join& join);
   v1::Header RefuseWhileLoading(int64_t now_ms);
   v1::Header RefuseOverRun(const v1::Join& join) const;
-  v1::Header RefuseTakenSeat(const v1::Join& join, int64_t silent_ms);
+  static v1::Header RefuseTakenSeat(const v1::Join& join,
+                                    const cluster::Membership::Admission& admission);
   void Admit(const v1::Join& join, const cluster::Membership::Admission& admission, int64_t now_ms);
   v1::Header AdmissionReply(const v1::Join& join,
                             const cluster::Membership::Admission& admission) const;

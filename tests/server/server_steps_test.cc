@@ -47,6 +47,13 @@ class ServerSteps : public testing::Test {
     return session::ParseHeader(incoming->message).value();
   }
 
+  // Over another connection.
+  v1::Header Ask(transport::ClientTransport& client, const v1::Header& header) {
+    CHECK(client.Send(client.Open(kSteppedAddress).value(), MakeParts(header, {})).ok());
+    EXPECT_FALSE(server_->Step(0).has_value());
+    return NextHeader(client);
+  }
+
   transport::LoopbackNetwork network_;
   ManualClock clock_;
   test::ManualExecutor executor_;
@@ -80,6 +87,28 @@ TEST_F(ServerSteps, AnswerWhatHasCome) {
   const uint64_t run = NextHeader(*client).join_reply().run();
   EXPECT_GT(run, 100u) << "a name of this environment";
   EXPECT_LE(run, names_);
+}
+
+// Its process is gone with it, most likely, and the one that asks is the next.
+TEST_F(ServerSteps, GiveTheSeatOfWhoseConnectionHasEndedToTheNextSoon) {
+  Load();
+  auto client = network_.MakeClient();
+  const uint64_t run = Ask(*client, Join()).join_reply().run();
+  v1::Header hello;
+  *hello.mutable_hello()->mutable_identity() = server_->identity();
+  hello.mutable_hello()->set_incarnation(1);
+  hello.mutable_hello()->set_connection(1);
+  hello.mutable_hello()->set_run(run);
+  EXPECT_TRUE(Ask(*client, hello).has_hello_reply());
+  client.reset();
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(server_->Step(0).has_value());
+  const auto next = network_.MakeClient();
+  v1::Header join = Join();
+  join.mutable_join()->set_nonce(6);
+  clock_.Advance(cluster::Membership::kPartedMs);
+  EXPECT_EQ(Ask(*next, join).refusal().wait_ms(), 1);
+  clock_.Advance(1);
+  EXPECT_EQ(Ask(*next, join).join_reply().incarnation(), 2u);
 }
 
 // Who has joined is told, and waited for until so much of the server's time has passed.

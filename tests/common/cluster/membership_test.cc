@@ -63,6 +63,22 @@ TEST(Membership, ASeatThatAnotherAsksForIsLostSooner) {
   EXPECT_EQ(membership.Join(kFirst, 12, Membership::kClaimedSilenceMs + 1).incarnation, 2u);
 }
 
+// Who lives makes another connection before that, and is heard over it.
+TEST(Membership, ASeatWhoseConnectionHasEndedIsLostSoonest) {
+  Membership membership(15'000);
+  membership.Join(kFirst, 11, 0);
+  membership.Parted(kFirst, 1, 100);
+  EXPECT_EQ(membership.Join(kFirst, 12, 100).wait_ms, Membership::kPartedMs + 1);
+  ASSERT_TRUE(membership.Heard(kFirst, 1, 200));
+  EXPECT_EQ(membership.Join(kFirst, 12, 100 + Membership::kPartedMs + 1).incarnation, 0u);
+  membership.Parted(kFirst, 1, 1000);
+  EXPECT_EQ(membership.Join(kFirst, 12, 1000 + Membership::kPartedMs).incarnation, 0u);
+  EXPECT_THAT(membership.Expire(1000 + Membership::kPartedMs + 1), IsEmpty()) << "nobody asks";
+  EXPECT_EQ(membership.Join(kFirst, 12, 1000 + Membership::kPartedMs + 1).incarnation, 2u);
+  membership.Parted(kFirst, 1, 2000);
+  EXPECT_EQ(membership.Join(kFirst, 13, 2500).incarnation, 0u) << "that was another's";
+}
+
 TEST(Membership, AnOlderIncarnationIsNotHeard) {
   Membership membership(kTimeoutMs);
   membership.Join(kFirst, 11, 0);
