@@ -16,10 +16,6 @@ constexpr int64_t kTickMs = 100;
 // A coordinator that is stopped stays so long, to tell the others.
 constexpr int64_t kStopMs = 2000;
 
-// Of those that wait, how many are taken before a tick: more than wait after any stall that
-// heartbeats survive, and a bound for who never stops sending.
-constexpr int kMessagesBeforeTick = 1000;
-
 // Who comes next waits no longer, but for what is done of the strand at hand.
 constexpr std::chrono::microseconds kLongestWork{500};
 
@@ -133,14 +129,6 @@ void Server::LogRun() {
   if (!log.has_begun() || logged_run_ == run_) return;
   logged_run_ = run_;
   log.AddRun(logged_run_);
-}
-
-// A tick judges who was silent. After a stall of this thread the proof that they were not is still
-// in the queue.
-void Server::ReceiveQueued() {
-  for (int i = 0; i < kMessagesBeforeTick && !stopping_; ++i) {
-    if (!ReceiveOne(0)) return;
-  }
 }
 
 // Each Receive may end by the wake-up of a strand that has finished, and is told of it once. While

@@ -6,6 +6,21 @@
 #include "server/server.h"
 
 namespace weir::server {
+namespace {
+
+// Of those that wait, how many are taken before a tick: more than wait after any stall that
+// heartbeats survive, and a bound for who never stops sending.
+constexpr int kMessagesBeforeTick = 1000;
+
+}  // namespace
+
+// A tick judges who was silent. After a stall of this thread the proof that they were not is still
+// in the queue.
+void Server::ReceiveQueued() {
+  for (int i = 0; i < kMessagesBeforeTick && !stopping_; ++i) {
+    if (!ReceiveOne(0)) return;
+  }
+}
 
 void Server::Receive(transport::IncomingMessage incoming, int64_t now_ms) {
   received_ms_ = now_ms;
