@@ -12,6 +12,37 @@ namespace {
 // heartbeats survive, and a bound for who never stops sending.
 constexpr int kMessagesBeforeTick = 1000;
 
+// Whether it is one of these, and so has been taken.
+bool TakeIfPush(const v1::Header& header, transport::IncomingMessage* incoming,
+                Dispatcher* dispatcher) {
+  const transport::PeerId& peer = incoming->peer;
+  if (header.has_push()) {
+    dispatcher->OnPush(peer, header.push(), std::move(incoming->message));
+  } else if (header.has_push_part()) {
+    dispatcher->OnPushPart(peer, header.push_part(), std::move(incoming->message));
+  } else if (header.has_proposal()) {
+    dispatcher->OnProposal(peer, header.proposal(), incoming->message);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool TakeIfPull(const v1::Header& header, transport::IncomingMessage* incoming,
+                Dispatcher* dispatcher) {
+  const transport::PeerId& peer = incoming->peer;
+  if (header.has_row_pull()) {
+    dispatcher->OnRowPull(peer, header.row_pull(), std::move(incoming->message));
+  } else if (header.has_model_pull()) {
+    dispatcher->OnModelPull(peer, header.model_pull());
+  } else if (header.has_probe()) {
+    dispatcher->OnProbe(peer, header.probe());
+  } else {
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 // A tick judges who was silent. After a stall of this thread the proof that they were not is still
@@ -24,27 +55,15 @@ void Server::ReceiveQueued() {
 
 void Server::Receive(transport::IncomingMessage incoming, int64_t now_ms) {
   received_ms_ = now_ms;
-  const transport::PeerId& peer = incoming.peer;
   const auto header = session::ParseHeader(incoming.message);
-  if (!header) return mail_.Refuse(peer, "a message without a header that parses", false);
-  switch (header->body_case()) {
-    case v1::Header::kPush:
-      return dispatcher_->OnPush(peer, header->push(), std::move(incoming.message));
-    case v1::Header::kPushPart:
-      return dispatcher_->OnPushPart(peer, header->push_part(), std::move(incoming.message));
-    case v1::Header::kRowPull:
-      return dispatcher_->OnRowPull(peer, header->row_pull(), std::move(incoming.message));
-    case v1::Header::kProposal:
-      return dispatcher_->OnProposal(peer, header->proposal(), incoming.message);
-    case v1::Header::kProbe:
-      return dispatcher_->OnProbe(peer, header->probe());
-    case v1::Header::kModelPull:
-      return dispatcher_->OnModelPull(peer, header->model_pull());
-    case v1::Header::kHello:
-      return dispatcher_->OnHello(peer, header->hello(), run_);
-    default:
-      return ReceiveControl(peer, *header, incoming.message, now_ms);
+  if (!header.ok()) {  // what was damaged may come whole another time
+    return mail_.Refuse(incoming.peer, header.status().message(),
+                        header.status().code() == StatusCode::kInvalidData);
   }
+  if (header->has_hello()) return dispatcher_->OnHello(incoming.peer, header->hello(), run_);
+  if (TakeIfPush(*header, &incoming, dispatcher_.get())) return;
+  if (TakeIfPull(*header, &incoming, dispatcher_.get())) return;
+  ReceiveControl(incoming.peer, *header, incoming.message, now_ms);
 }
 
 // What was known before is not there yet; who asks, asks again.

@@ -133,7 +133,10 @@ void ShardReporter::SendReport() {
 
 std::optional<Status> ShardReporter::OnMessage(const transport::Message& message) {
   const auto header = session::ParseHeader(message);
-  if (!header) return std::nullopt;
+  if (header.status().code() == StatusCode::kFailedPrecondition) {
+    return Refused(header.status().message());
+  }
+  if (!header.ok()) return std::nullopt;  // reports are made again and again
   if (header->has_shard_reply()) return OnReply(header->shard_reply());
   // Whoever is there does not take reports: it is not the coordinator, or not of our kind.
   if (header->has_refusal() && !header->refusal().retry()) {

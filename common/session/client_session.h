@@ -31,7 +31,7 @@
 
 namespace weir::session {
 
-inline constexpr uint32_t kProtocolVersion = 11;
+inline constexpr uint32_t kProtocolVersion = 12;
 
 // After so long without a word that is due, a worker doubts its connection and makes another.
 int64_t SilenceMs(int64_t answer_timeout_ms);

@@ -49,11 +49,15 @@ bool IsDamaged(const v1::RunIdentity& identity) {
   return identity.checksum() != 0 && identity.checksum() != ChecksumOf(identity);
 }
 
+std::string DescribeVersions(uint32_t ours, uint32_t theirs) {
+  return StrCat("protocol version ", theirs, " meets ", ours,
+                ": both sides must run the same release");
+}
+
 std::string DescribeMismatch(const v1::RunIdentity& ours, const v1::RunIdentity& theirs) {
   if (IsDamaged(theirs)) return "what it says of its config was damaged on the way here";
   if (ours.protocol_version() != theirs.protocol_version()) {
-    return StrCat("protocol version ", theirs.protocol_version(), " meets ",
-                  ours.protocol_version(), ": both sides must run the same release");
+    return DescribeVersions(ours.protocol_version(), theirs.protocol_version());
   }
   if (ours.server_count() != theirs.server_count()) {
     return StrCat("--servers lists ", theirs.server_count(), " servers here and ",

@@ -20,6 +20,9 @@ v1::RunIdentity MakeRunIdentity(const v1::Config& config, uint32_t server_count,
 // What it says of itself is not what it had to say.
 bool IsDamaged(const v1::RunIdentity& identity);
 
+// Two versions of the protocol that are not the same.
+std::string DescribeVersions(uint32_t ours, uint32_t theirs);
+
 // "" when they agree; else what differs, in words for theirs, the one who is refused: it reads them
 // and is "here".
 std::string DescribeMismatch(const v1::RunIdentity& ours, const v1::RunIdentity& theirs);

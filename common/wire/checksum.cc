@@ -6,6 +6,8 @@
 
 namespace weir::wire {
 
+uint64_t ChecksumOf(ByteSpan bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+
 struct Checksum::State {
   XXH3_state_t of_all;
 };

@@ -10,6 +10,9 @@
 
 namespace weir::wire {
 
+// Of bytes that are all there.
+uint64_t ChecksumOf(ByteSpan bytes);
+
 class Checksum {
  public:
   Checksum();

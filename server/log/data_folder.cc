@@ -72,6 +72,13 @@ Status DataFolder::FindFormer() {
 
 Status DataFolder::CheckFormer(const v1::RunIdentity& identity, uint32_t shard) const {
   if (!former_) return OkStatus();
+  const uint32_t version = former_->identity().protocol_version();
+  if (version != identity.protocol_version()) {
+    return FailedPrecondition(
+        StrCat("--data_dir: ", path_, " holds the log of another release (protocol version ",
+               version, "; this one has ", identity.protocol_version(),
+               "); go on with that one, choose another folder, or remove this one"));
+  }
   std::string difference = session::DescribeMismatch(identity, former_->identity());
   if (difference.empty() && former_->shard() != shard) {
     difference = StrCat("it is of shard ", former_->shard());

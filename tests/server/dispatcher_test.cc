@@ -50,9 +50,7 @@ class DispatcherTest : public testing::Test {
   // Hands what has arrived to the dispatcher; strands may run, but nothing is sent yet.
   void Receive() {
     while (auto incoming = server_->Receive(0)) {
-      v1::Header header;
-      const ByteSpan bytes = incoming->message.parts[0].span();
-      CHECK(header.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
+      const v1::Header header = session::ParseHeader(incoming->message).value();
       if (header.has_hello()) dispatcher_.OnHello(incoming->peer, header.hello(), run_);
       if (header.has_row_pull()) {
         dispatcher_.OnRowPull(incoming->peer, header.row_pull(), incoming->message);
@@ -80,8 +78,7 @@ class DispatcherTest : public testing::Test {
     while (auto incoming = client_->Receive(0)) {
       if (incoming->connection != connection) continue;
       Received received;
-      const ByteSpan bytes = incoming->message.parts[0].span();
-      CHECK(received.header.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
+      received.header = session::ParseHeader(incoming->message).value();
       received.body.assign(incoming->message.parts.begin() + 1, incoming->message.parts.end());
       replies.push_back(std::move(received));
     }

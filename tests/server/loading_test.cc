@@ -6,6 +6,7 @@
 #include <latch>
 #include <thread>
 
+#include "common/session/header_message.h"
 #include "common/transport/loopback.h"
 #include "server/server.h"
 #include "tests/server/server_test_support.h"
@@ -56,10 +57,7 @@ class LoadingServer : public testing::Test {
     EXPECT_TRUE(client_->Send(connection_, MakeParts(header, {})).ok());
     const auto incoming = client_->Receive(kReplyPatienceMs);
     CHECK(incoming) << "no reply";
-    v1::Header reply;
-    const ByteSpan bytes = incoming->message.parts[0].span();
-    EXPECT_TRUE(reply.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
-    return reply;
+    return session::ParseHeader(incoming->message).value();
   }
   v1::Header Join() const {
     v1::Header header;

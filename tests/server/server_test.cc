@@ -12,7 +12,9 @@
 
 #include "common/base/clock.h"
 #include "common/base/random.h"
+#include "common/session/header_message.h"
 #include "common/transport/loopback.h"
+#include "common/wire/checksum.h"
 #include "common/wire/score_frame.h"
 #include "server/dispatcher.h"
 #include "tests/server/server_test_support.h"
@@ -121,10 +123,7 @@ class ServerTest : public testing::Test {
     while (clock.NowMs() < deadline_ms) {
       auto incoming = client_->Receive(100);
       if (!incoming || incoming->connection != connection) continue;
-      v1::Header header;
-      const ByteSpan bytes = incoming->message.parts[0].span();
-      EXPECT_TRUE(header.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
-      return header;
+      return session::ParseHeader(incoming->message).value();
     }
     ADD_FAILURE() << "no reply";
     return {};
@@ -382,6 +381,7 @@ class GarbageMaker {
     transport::Message message = sound_[random_.NextBelow(sound_.size())];
     const uint64_t changes = 1 + random_.NextBelow(3);
     for (uint64_t i = 0; i < changes; ++i) Damage(message);
+    if (random_.NextBelow(2) == 0) SealAgain(message);
     return message;
   }
 
@@ -423,6 +423,16 @@ class GarbageMaker {
         return;
     }
     part = transport::Part(std::move(bytes));
+  }
+  // With the checksum of what was changed: a peer's program is broken, and not the network.
+  void SealAgain(transport::Message& message) {
+    const ByteSpan old = message.parts[0].span();
+    Bytes bytes(old.begin(), old.end());
+    bytes.resize(bytes.size() - std::min<size_t>(bytes.size(), 10));
+    const uint64_t checksum = wire::ChecksumOf(bytes);
+    ByteWriter(bytes).Put(uint16_t{0x7ff9});
+    ByteWriter(bytes).Put(checksum);
+    message.parts[0] = transport::Part(std::move(bytes));
   }
 
   const std::vector<transport::Message> sound_;

@@ -14,6 +14,7 @@
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/protocol.pb.h"
+#include "common/session/header_message.h"
 #include "common/transport/message.h"
 #include "common/wire/piece_frame.h"
 #include "common/wire/row_frame.h"
@@ -95,16 +96,9 @@ inline Bytes RowGradientsFrame(uint32_t table, const std::vector<uint64_t>& ids,
   return bytes;
 }
 
-inline Bytes Serialize(const v1::Header& header) {
-  Bytes bytes(header.ByteSizeLong());
-  CHECK(header.SerializeToArray(bytes.data(), static_cast<int>(bytes.size())));
-  return bytes;
-}
-
 // A header and a part for each element of the body.
 inline transport::Message MakeParts(const v1::Header& header, std::vector<Bytes> body) {
-  transport::Message message;
-  message.parts.emplace_back(Serialize(header));
+  transport::Message message = session::MakeMessage(header);
   for (Bytes& part : body) message.parts.emplace_back(std::move(part));
   return message;
 }

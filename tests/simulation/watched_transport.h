@@ -39,7 +39,7 @@ class WatchedTransport final : public transport::ClientTransport {
     scene_.Trace(static_cast<uint64_t>(scene_.now_ms));
     scene_.Trace(received->message);
     const auto header = session::ParseHeader(received->message);
-    if (header) seen_(addresses_[received->connection], *header);
+    if (header.ok()) seen_(addresses_[received->connection], *header);
     return received;
   }
   std::vector<transport::ConnectionId> TakeBroken() override { return faulty_.TakeBroken(); }

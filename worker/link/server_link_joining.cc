@@ -58,7 +58,10 @@ Status ServerLink::TryToJoin(int64_t timeout_ms) {
   if (!incoming) return OkStatus();
   meter_.AddReceived(incoming->message);
   const auto header = session::ParseHeader(incoming->message);
-  if (!header) return OkStatus();
+  if (header.status().code() == StatusCode::kFailedPrecondition) {
+    return FailedPrecondition(StrCat(PeerName(0), " sent ", header.status().message()));
+  }
+  if (!header.ok()) return OkStatus();  // it is asked again
   WEIR_ASSIGN_OR_RETURN(const std::optional<v1::JoinReply> joined,
                         joining_->OnMessage(*header, clock_.Look()));
   if (joined) OpenSessions(*joined);

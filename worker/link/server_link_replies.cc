@@ -31,8 +31,8 @@ void ServerLink::Receive(transport::ConnectionMessage incoming) {
   if (peer == peers_.end()) return;  // a connection that was given up
   const auto server = static_cast<size_t>(peer - peers_.begin());
   const auto header = session::ParseHeader(incoming.message);
-  if (!header) {
-    return Fail(InvalidData(StrCat(PeerName(server), " sent a header that does not parse")));
+  if (!header.ok()) {
+    return Fail(InvalidData(StrCat(PeerName(server), " sent ", header.status().message())));
   }
   Handle(server, *header, incoming.message);
 }

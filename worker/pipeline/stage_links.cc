@@ -152,7 +152,7 @@ void StageLinks::ServeUpstream() {
 
 void StageLinks::TakeUpstream(transport::IncomingMessage incoming) {
   auto header = session::ParseHeader(incoming.message);
-  if (!header || !header->has_stage_forward()) {
+  if (!header.ok() || !header->has_stage_forward()) {
     upstream_complaints_.Warn(incoming.peer,
                               StrCat("something came to the link of stage ", options_.stage,
                                      " that is no batch, and is dropped"));
@@ -219,7 +219,7 @@ void StageLinks::Count(const Outgoing& out) {
 
 void StageLinks::TakeDownstream(transport::Message message) {
   auto header = session::ParseHeader(message);
-  if (!header || !header->has_stage_backward()) {
+  if (!header.ok() || !header->has_stage_backward()) {
     return on_failure_(InvalidData(StrCat(NextName(), " answers with something that is no batch")));
   }
   const v1::StageBackward& backward = header->stage_backward();

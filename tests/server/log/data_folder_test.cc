@@ -68,6 +68,16 @@ TEST_F(DataFolderTest, IsNotThatOfAnotherRunOrShard) {
   EXPECT_THAT(status.message(), HasSubstr("/data holds the log of another run"));
 }
 
+TEST_F(DataFolderTest, IsNotThatOfAnotherRelease) {
+  identity_.set_protocol_version(11);
+  Live(1, 100);
+  identity_.set_protocol_version(12);
+  const Status status = Open().status();
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(),
+              HasSubstr("another release (protocol version 11; this one has 12)"));
+}
+
 TEST_F(DataFolderTest, IsOneServersAlone) {
   const auto folder = Open();
   EXPECT_THAT(Open().status().message(), HasSubstr("another server uses /data"));

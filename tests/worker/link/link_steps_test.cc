@@ -28,7 +28,7 @@ class LinkStep : public testing::Test {
     const auto incoming = coordinator_->Receive(0);
     if (!incoming) return std::nullopt;
     peer_ = incoming->peer;
-    return session::ParseHeader(incoming->message);
+    return session::ParseHeader(incoming->message).value();
   }
   void Say(const v1::Header& header) {
     CHECK(coordinator_->Send(peer_, session::MakeMessage(header)).ok());

@@ -194,7 +194,7 @@ TEST_F(LastStageTest, AnswersABatchThatFits) {
   const auto answer = neighbour_->Receive(kPatienceMs);
   ASSERT_TRUE(answer);
   const auto header = session::ParseHeader(answer->message);
-  ASSERT_TRUE(header && header->has_stage_backward());
+  ASSERT_TRUE(header.ok() && header->has_stage_backward());
   EXPECT_EQ(header->stage_backward().batch(), 1u);
   EXPECT_GT(header->stage_backward().logloss_sum(), 0);
   EXPECT_EQ(answer->message.parts.size(), 2u);
@@ -329,7 +329,7 @@ class FirstStageTest : public StageNeighboursTest {
     CHECK(message);
     peer_ = message->peer;
     const auto header = session::ParseHeader(message->message);
-    CHECK(header && header->has_stage_forward());
+    CHECK(header.ok() && header->has_stage_forward());
     forward_ = header->stage_forward();
     frames_ = session::BodyOf(message->message);
     backward().set_batch(forward_.batch());
