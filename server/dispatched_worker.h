@@ -8,6 +8,7 @@
 #include <string>
 
 #include "common/cluster/membership.h"
+#include "common/session/damage.h"
 #include "common/session/server_session.h"
 #include "server/begun_pushes.h"
 #include "server/durable_sequence.h"
@@ -23,6 +24,7 @@ struct DispatchedWorker {
   StageId stage;
   BegunPushes begun;
   DurableSequence durable;
+  session::DamageBook damage;
   v1::Push last_push;      // that was taken
   uint64_t last_step = 0;  // of its stage, that it was
   int tasks_in_flight = 0;

@@ -45,11 +45,12 @@ class Dispatcher {
   void SetLoading(const v1::Loading& loading) { loading_ = loading; }
   void Open(Shard* shard);
   void EndTraining() { is_saved_ = true; }  // the model is being saved: pushes come too late
-  // Pushes say which round they are of.
   void BeginRounds(int64_t notice_interval_ms) { rounds_.Begin(notice_interval_ms); }
 
   // run: that this server serves; 0: it has not been told yet.
   void OnHello(const transport::PeerId& peer, const v1::Hello& hello, uint64_t run);
+  // Some message whose header is whole, and its frames are not.
+  void OnDamage(const transport::PeerId& peer, const v1::Header& header, const Status& damage);
   void OnPush(const transport::PeerId& peer, const v1::Push& push, transport::Message message);
   void OnPushPart(const transport::PeerId& peer, const v1::PushPart& part,
                   transport::Message message);

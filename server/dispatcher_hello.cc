@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/base/strings.h"
+#include "common/session/damage.h"
 #include "common/session/loading.h"
 #include "common/session/run_identity.h"
 #include "server/dispatcher.h"
@@ -24,6 +25,7 @@ void ForgetProcess(DispatchedWorker* worker) {
   worker->last_push.set_round(round);
   worker->failure.clear();
   worker->durable = {};
+  worker->damage = {};
 }
 
 }  // namespace
@@ -116,6 +118,19 @@ void Dispatcher::TakeConnection(Worker& worker, const transport::PeerId& old_pee
   Hear(peer);
   LOG(INFO) << "trainer " << worker.seat.trainer << " stage " << worker.seat.stage
             << " incarnation " << hello.incarnation() << " connection " << hello.connection();
+}
+
+// Nothing of it is taken: on its next connection the worker sends again what is missing.
+void Dispatcher::OnDamage(const transport::PeerId& peer, const v1::Header& header,
+                          const Status& damage) {
+  Worker* const worker = Hear(peer);
+  if (worker == nullptr || !worker->damage.Add(header)) {
+    return mail_->Refuse(peer, damage.message(), true);
+  }
+  mail_->Refuse(peer,
+                StrCat("of ", cluster::Name(worker->seat), " ", damage.message(), "; so it has ",
+                       session::DamageBook::kMostTimes, " times, and is not sent again"),
+                false);
 }
 
 // Not in the log: a worker asks again and again.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/session/damage.h"
 #include "common/session/header_message.h"
 #include "server/server.h"
 
@@ -60,6 +61,8 @@ void Server::Receive(transport::IncomingMessage incoming, int64_t now_ms) {
     return mail_.Refuse(incoming.peer, header.status().message(),
                         header.status().code() == StatusCode::kInvalidData);
   }
+  const Status whole = session::CheckFrames(*header, incoming.message);
+  if (!whole.ok()) return dispatcher_->OnDamage(incoming.peer, *header, whole);
   if (header->has_hello()) return dispatcher_->OnHello(incoming.peer, header->hello(), run_);
   if (TakeIfPush(*header, &incoming, dispatcher_.get())) return;
   if (TakeIfPull(*header, &incoming, dispatcher_.get())) return;

@@ -198,6 +198,7 @@ void ClientSession::LearnFrom(const v1::Answer& answer, int64_t waited_ms, int64
     answer_patience_.LearnNoLess(waited_ms);
   }
   if (takes_one || !caught_up_) progress_ms_ = now_ms;
+  if (takes_one) refusal_.clear();
   caught_up_ = !takes_one;
 }
 
@@ -216,10 +217,12 @@ ClientActions ClientSession::OnRefusal(const v1::Refusal& refusal, int64_t now_m
   if (state_ == State::kFailed) return actions;
   if (!refusal.retry()) {
     Fail(FailedPrecondition(StrCat(options_.peer_name, " refuses: ", refusal.reason())), actions);
-  } else if (state_ == State::kReady) {
+    return actions;
+  }
+  refusal_ = refusal.reason();
+  if (state_ == State::kReady) {
     Connect(now_ms, actions);
   } else {
-    refusal_ = refusal.reason();
     if (refusal.has_loading() && !was_loading_) retry_ms_ = options_.first_retry_ms;
     was_loading_ = refusal.has_loading();
     if (was_loading_ && loading_.HasProgressed(refusal.loading())) progress_ms_ = now_ms;
@@ -232,6 +235,13 @@ ClientActions ClientSession::OnBroken(const OtherWaits& others, int64_t now_ms) 
   if (state_ == State::kConnecting) retry_ms_ = std::min(retry_ms_, kRefusedRetryMs);
   is_broken_ = state_ == State::kReady;
   return Tick(others, now_ms);
+}
+
+// One that is being made is tried again in time.
+ClientActions ClientSession::OnDamage(int64_t now_ms) {
+  ClientActions actions;
+  if (state_ == State::kReady) Connect(now_ms, actions);
+  return actions;
 }
 
 ClientActions ClientSession::Tick(const OtherWaits& others, int64_t now_ms) {
@@ -302,7 +312,9 @@ Status ClientSession::SilenceStatus(int64_t since_ms, int64_t now_ms) const {
                                ? StrCat("push ", accepted_ + 1, " of ", submitted_)
                                : std::string("a request for rows or for work, or a heartbeat");
   return DeadlineExceeded(StrCat(options_.peer_name, " has not answered for ", seconds, " (", what,
-                                 "); it has stopped, or the network between us has"));
+                                 "); ",
+                                 refusal_.empty() ? "it has stopped, or the network between us has"
+                                                  : "the last that it refused: " + refusal_));
 }
 
 void ClientSession::Fail(Status status, ClientActions& actions) {

@@ -6,8 +6,8 @@
 // hello that names the last version taken; the reply names the last push taken. From these two
 // numbers both sides know what was lost: the worker replays pushes, the server sends one catch-up
 // answer with all that changed since that version. A connection is given up when the server asks
-// for it, when an answer is missing (their indexes are consecutive), when it was seen to break, or
-// when something is owed and nothing whole comes for a while: silence_ms at first, longer while
+// for it, when something came damaged, when an answer is missing (their indexes are consecutive),
+// when it was seen to break, or when something is owed and nothing whole comes for a while: silence_ms at first, longer while
 // large pushes are under way, and twice as long after each vain try, so that a slow network gets
 // through what is large.
 //
@@ -114,6 +114,8 @@ class ClientSession {
   // The push that is owed an answer waits for those of others: the server lives.
   void OnRoundNotice(const v1::RoundNotice& notice, int64_t now_ms);
   ClientActions OnRefusal(const v1::Refusal& refusal, int64_t now_ms);
+  // Something that came was damaged, and not taken: it comes again on another connection.
+  ClientActions OnDamage(int64_t now_ms);
   // Call often: what is due is as late as the call. The caller repeats requests whose replies are
   // outstanding when the session is ready again.
   ClientActions Tick(const OtherWaits& others, int64_t now_ms);

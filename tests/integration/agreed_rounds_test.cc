@@ -57,6 +57,7 @@ TEST(AgreedRounds, ABadNetworkChangesNothing) {
   faults.seed = 5;
   faults.break_probability = 0.01;
   faults.duplicate_probability = 0.01;
+  faults.flip_probability = 0.01;
   faults.max_delay_ms = 2;
   const AgreedRun first = RunAgreed(config), second = RunAgreed(config, faults);
   EXPECT_EQ(second.values, first.values);

@@ -33,6 +33,13 @@ transport::FaultPlan Faults(uint64_t seed) {
   return faults;
 }
 
+transport::FaultPlan Flips(uint64_t seed) {
+  transport::FaultPlan faults;
+  faults.seed = seed;
+  faults.flip_probability = 0.03;
+  return faults;
+}
+
 class ReplicaTest : public testing::TestWithParam<Case> {
  protected:
   static constexpr uint32_t kWorkers = 2;
@@ -107,14 +114,15 @@ TEST_P(ReplicaTest, EqualsTheServersAtEveryQuietMoment) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, ReplicaTest,
-    testing::Values(Case{"Dense", ""}, Case{"Dct", kDct},
-                    Case{"Bf16Answers", "cluster { answer_values: BF16 }", true},
-                    Case{"SeveralThreads", kDct, false, 3},
-                    Case{"FaultsDense", "", false, 1, Faults(1)},
-                    Case{"FaultsDct", kDct, false, 1, Faults(2)},
-                    Case{"FaultsBf16Answers", "cluster { answer_values: BF16 }", true, 1,
-                         Faults(3)},
-                    Case{"FaultsSeveralThreads", kDct, false, 3, Faults(4)}),
+    testing::Values(
+        Case{"Dense", ""}, Case{"Dct", kDct},
+        Case{"Bf16Answers", "cluster { answer_values: BF16 }", true},
+        Case{"SeveralThreads", kDct, false, 3}, Case{"FaultsDense", "", false, 1, Faults(1)},
+        Case{"FaultsDct", kDct, false, 1, Faults(2)},
+        Case{"FaultsBf16Answers", "cluster { answer_values: BF16 }", true, 1, Faults(3)},
+        Case{"FaultsSeveralThreads", kDct, false, 3, Faults(4)},
+        Case{"FlipsDense", "", false, 1, Flips(5)}, Case{"FlipsDct", kDct, false, 1, Flips(6)},
+        Case{"FlipsSeveralThreads", kDct, false, 3, Flips(7)}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

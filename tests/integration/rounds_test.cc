@@ -44,7 +44,8 @@ TEST(Rounds, ThreeTrainersAreOneStepARound) {
   EXPECT_LT(run.report.test().normalized_entropy(), 1.02);
 }
 
-// Whoever is faster, and whatever connections break or messages come late, twice or not at all.
+// Whoever is faster, and whatever connections break or messages come late, twice, damaged or not at
+// all.
 TEST(Rounds, TwoRunsAreTheSameToTheBit) {
   for (const char* policy : {"", kDct, "compression { default { top_k { sparsity: 0.99 } } }"}) {
     SCOPED_TRACE(policy);
@@ -56,7 +57,9 @@ TEST(Rounds, TwoRunsAreTheSameToTheBit) {
     faulty.faults.break_probability = 0.01;
     faulty.faults.duplicate_probability = 0.01;
     faulty.faults.max_delay_ms = 2;
-    for (const ClusterOptions& options : {Options(2, 3), faulty}) {
+    ClusterOptions flipping = Options(2, 3);
+    flipping.faults.flip_probability = 0.01;
+    for (const ClusterOptions& options : {Options(2, 3), faulty, flipping}) {
       SCOPED_TRACE(options.faults.break_probability);
       const RoundsRun second = RunRounds(config, options);
       EXPECT_EQ(second.values, first.values);

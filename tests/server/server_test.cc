@@ -310,6 +310,57 @@ TEST_F(ServerTest, APushEndsTheSilenceOfItsWorker) {
   SayFarewell(connection, 0, incarnation);
 }
 
+// As of the next connection, which says hello.
+TEST_F(ServerTest, APushThatComesDamagedIsTakenWhenItComesWhole) {
+  StartServer();
+  auto connection = client_->Open(kServerAddress).value();
+  const uint64_t incarnation = JoinAndSayHello(connection, 0);
+  const Bytes whole = GradientFrame(layout_.pieces()[0], 0, {1, 9}, {1, 2});
+  Bytes damaged = whole;
+  damaged.back() ^= 1;
+  v1::Header push = Push(1);
+  const v1::Refusal refusal = Exchange(connection, push, {damaged}).refusal();
+  EXPECT_THAT(refusal.reason(), HasSubstr("push 1 came damaged: part 1"));
+  EXPECT_TRUE(refusal.retry());
+
+  connection = client_->Open(kServerAddress).value();
+  v1::Header hello = Hello(0, incarnation);
+  hello.mutable_hello()->set_connection(2);
+  EXPECT_EQ(Exchange(connection, hello).hello_reply().last_sequence(), 0u);
+  const uint64_t version = Receive(connection).answer().version();
+  push.mutable_push()->set_connection(2);
+  const v1::Answer answer = Exchange(connection, push, {whole}).answer();
+  EXPECT_EQ(answer.sequence(), 1u);
+  EXPECT_EQ(answer.version(), version + 1);
+  SayFarewell(connection, 0, incarnation);
+}
+
+TEST_F(ServerTest, APushThatComesDamagedEachTimeEndsItsWorker) {
+  StartServer();
+  const auto connection = client_->Open(kServerAddress).value();
+  const uint64_t incarnation = JoinAndSayHello(connection, 0);
+  Bytes damaged = GradientFrame(layout_.pieces()[0], 0, {1, 9}, {1, 2});
+  damaged.back() ^= 1;
+  EXPECT_TRUE(Exchange(connection, Push(1), {damaged}).refusal().retry());
+  EXPECT_TRUE(Exchange(connection, Push(1), {damaged}).refusal().retry());
+  const v1::Refusal last = Exchange(connection, Push(1), {damaged}).refusal();
+  EXPECT_FALSE(last.retry());
+  EXPECT_THAT(last.reason(),
+              HasSubstr("of trainer 0 push 1 came damaged: part 1: frame at byte 0"));
+  SayFarewell(connection, 0, incarnation);
+}
+
+// What is whole and does not fit is no damage.
+TEST_F(ServerTest, APushThatIsWholeAndDoesNotFitEndsItsWorkerAtOnce) {
+  StartServer();
+  const auto connection = client_->Open(kServerAddress).value();
+  const uint64_t incarnation = JoinAndSayHello(connection, 0);
+  const v1::Refusal refusal = Exchange(connection, Push(1), {RowIdsFrame(0, {1})}).refusal();
+  EXPECT_FALSE(refusal.retry());
+  EXPECT_THAT(refusal.reason(), HasSubstr("a push carries a row ids frame"));
+  SayFarewell(connection, 0, incarnation);
+}
+
 TEST_F(ServerTest, WhatAPushTellsOfItsLeaseIsNotLentAgain) {
   StartServer();
   const auto connection = client_->Open(kServerAddress).value();

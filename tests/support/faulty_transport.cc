@@ -15,7 +15,7 @@ namespace {
 // Per connection and direction.
 constexpr size_t kMaxHeld = 1000;
 
-enum class Draw { kFault, kDelay, kTold };
+enum class Draw { kFault, kDelay, kTold, kBit };
 
 }  // namespace
 
@@ -25,7 +25,10 @@ FaultyClientTransport::FaultyClientTransport(std::unique_ptr<ClientTransport> in
   CHECK_GE(plan.break_probability, 0);
   CHECK_GE(plan.drop_probability, 0);
   CHECK_GE(plan.duplicate_probability, 0);
-  CHECK_LE(plan.break_probability + plan.drop_probability + plan.duplicate_probability, 1.0);
+  CHECK_GE(plan.flip_probability, 0);
+  CHECK_LE(plan.break_probability + plan.drop_probability + plan.duplicate_probability +
+               plan.flip_probability,
+           1.0);
   CHECK_GE(plan.max_delay_ms, 0);
 }
 
@@ -63,6 +66,9 @@ Status FaultyClientTransport::Send(ConnectionId id, Message message) {
     ++counts_.drops;
   } else {
     const bool twice = fault == Fault::kDuplicate;
+    if (fault == Fault::kFlip) {
+      message = WithFlippedBit(*entry, Direction::kOut, index, std::move(message));
+    }
     const int64_t delay_ms = DrawDelayMs(*entry, Direction::kOut, index);
     if (lane.held.size() >= kMaxHeld) {
       return ResourceExhausted(StrCat("the queue to ", connection.address, " is full"));
@@ -136,7 +142,9 @@ FaultyClientTransport::Fault FaultyClientTransport::DrawFault(const Entry& entry
   const double drop_below = break_below + plan_.drop_probability;
   if (unit < break_below) return Fault::kBreak;
   if (unit < drop_below) return Fault::kDrop;
-  if (unit < drop_below + plan_.duplicate_probability) return Fault::kDuplicate;
+  const double duplicate_below = drop_below + plan_.duplicate_probability;
+  if (unit < duplicate_below) return Fault::kDuplicate;
+  if (unit < duplicate_below + plan_.flip_probability) return Fault::kFlip;
   return Fault::kNone;
 }
 
@@ -144,6 +152,27 @@ int64_t FaultyClientTransport::DrawDelayMs(const Entry& entry, Direction directi
                                            uint64_t message_index) const {
   RandomStream stream(plan_.seed, entry.first, direction, message_index, Draw::kDelay);
   return static_cast<int64_t>(stream.NextBelow(static_cast<uint64_t>(plan_.max_delay_ms) + 1));
+}
+
+// Any bit of any part, whatever the sizes of parts.
+Message FaultyClientTransport::WithFlippedBit(const Entry& entry, Direction direction,
+                                              uint64_t message_index, Message message) {
+  uint64_t byte_count = 0;
+  for (const Part& part : message.parts) byte_count += part.size();
+  if (byte_count == 0) return message;
+  RandomStream stream(plan_.seed, entry.first, direction, message_index, Draw::kBit);
+  uint64_t bit = stream.NextBelow(8 * byte_count);
+  for (Part& part : message.parts) {
+    if (bit < 8 * part.size()) {
+      Bytes bytes(part.span().begin(), part.span().end());
+      bytes[bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
+      part = Part(std::move(bytes));
+      break;
+    }
+    bit -= 8 * part.size();
+  }
+  ++counts_.flips;
+  return message;
 }
 
 void FaultyClientTransport::Break(Connection& connection) {
@@ -202,6 +231,9 @@ void FaultyClientTransport::Admit(ConnectionMessage received) {
   } else if (fault == Fault::kDrop) {
     ++counts_.drops;
   } else {
+    if (fault == Fault::kFlip) {
+      received.message = WithFlippedBit(*entry, Direction::kIn, index, std::move(received.message));
+    }
     Hold(lane, std::move(received.message), DrawDelayMs(*entry, Direction::kIn, index),
          fault == Fault::kDuplicate);
   }

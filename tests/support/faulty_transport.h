@@ -1,5 +1,6 @@
-// A client transport on a bad network: a wrapper that breaks connections, loses, doubles and delays
-// messages, as a seed says. For tests of sessions and of everything that must survive them.
+// A client transport on a bad network: a wrapper that breaks connections, loses, doubles, damages
+// and delays messages, as a seed says. For tests of sessions and of everything that must survive
+// them.
 //
 // A break is ZeroMQ's silent reconnect: both directions lose what is in flight, the caller keeps
 // its ConnectionId and is told of the break or, half of the time, not, the server meets a new
@@ -33,6 +34,7 @@ struct FaultPlan {
   double break_probability = 0;  // the connection breaks, and this message is lost with it
   double drop_probability = 0;   // only this message is lost: a gap that no tcp connection makes
   double duplicate_probability = 0;     // it arrives twice
+  double flip_probability = 0;          // a bit of it is another one
   int64_t max_delay_ms = 0;             // each message waits for 0..max_delay_ms, uniformly
   const Clock* clock = &Clock::Real();  // of delays
 };
@@ -41,6 +43,7 @@ struct FaultCounts {
   int64_t breaks = 0;
   int64_t drops = 0;
   int64_t duplicates = 0;
+  int64_t flips = 0;
   int64_t delays = 0;
 };
 
@@ -69,7 +72,7 @@ class FaultyClientTransport final : public ClientTransport {
   const FaultCounts& counts() const { return counts_; }
 
  private:
-  enum class Fault { kNone, kBreak, kDrop, kDuplicate };
+  enum class Fault { kNone, kBreak, kDrop, kDuplicate, kFlip };
   enum class Direction { kOut, kIn };
 
   struct Held {
@@ -92,6 +95,8 @@ class FaultyClientTransport final : public ClientTransport {
   int64_t DrawDelayMs(const Entry& entry, Direction direction, uint64_t message_index) const;
   void Break(Connection& connection);
   void BreakByFault(Entry& entry, Direction direction, uint64_t message_index);
+  Message WithFlippedBit(const Entry& entry, Direction direction, uint64_t message_index,
+                         Message message);
   void Hold(Lane& lane, Message message, int64_t delay_ms, bool twice);
   Status SendThrough(Connection& connection, const Message& message, bool twice);
   int64_t NowMs() const { return plan_.clock->NowMs(); }

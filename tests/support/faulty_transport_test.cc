@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <string>
 #include <vector>
 
@@ -116,6 +117,22 @@ TEST_F(FaultyTransport, BreakLosesBothDirectionsAndMakesANewPeer) {
 TEST_F(FaultyTransport, DuplicatesArriveNextToEachOther) {
   Start({.duplicate_probability = 1});
   EXPECT_EQ(Exchange(2), (std::vector<int>{1, 1, -1, -1, -1, -1, 2, 2, -2, -2, -2, -2}));
+}
+
+TEST_F(FaultyTransport, AFlipIsOfOneBit) {
+  Start({.flip_probability = 1});
+  for (int i = 0; i < 100; ++i) {
+    Send(1234567);
+    const Message sent = NumberMessage(1234567), came = server_->Receive(kLongMs).value().message;
+    ASSERT_EQ(came.parts[0].size(), sent.parts[0].size());
+    int bits = 0;
+    for (size_t byte = 0; byte < sent.parts[0].size(); ++byte) {
+      bits += std::popcount(
+          static_cast<uint8_t>(sent.parts[0].span()[byte] ^ came.parts[0].span()[byte]));
+    }
+    ASSERT_EQ(bits, 1);
+  }
+  EXPECT_EQ(client_->counts().flips, 100);
 }
 
 TEST_F(FaultyTransport, DelaysKeepOrderAndLoseNothing) {

@@ -99,6 +99,7 @@ int64_t ServerLink::PauseMs() const {
 }
 
 void ServerLink::Tick() {
+  complaints_.WarnOfCounted();
   const int64_t now_ms = clock_.NowMs();
   for (size_t i = 0; i < peers_.size(); ++i) {
     Do(i, peers_[i].session->Tick(OldestOutstanding(i), now_ms));

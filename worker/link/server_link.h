@@ -27,12 +27,14 @@
 
 #include "common/base/clock.h"
 #include "common/base/function_ref.h"
+#include "common/base/rare_lines.h"
 #include "common/base/status.h"
 #include "common/layout/model_layout.h"
 #include "common/metrics/histogram.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/protocol.pb.h"
 #include "common/session/client_session.h"
+#include "common/session/damage.h"
 #include "common/transport/transport.h"
 #include "worker/link/agreed_pieces.h"
 #include "worker/link/joining.h"
@@ -167,6 +169,7 @@ class ServerLink {
     std::optional<session::ClientSession> session;
     transport::ConnectionId connection = 0;
     int64_t noticed_ms = 0;  // when it last said that a push, and what is behind, waits for others
+    session::DamageBook damage;
   };
 
   // How far it is; in the last one, too, when it has joined and failed since.
@@ -185,6 +188,7 @@ class ServerLink {
   void RunCommands();
   void Receive(transport::ConnectionMessage incoming);
   void LookAtBroken(int64_t now_ms);
+  void TakeDamage(size_t server, const Result<v1::Header>& header, const Status& damage);
   void Handle(size_t server, const v1::Header& header, const transport::Message& message);
   void Do(size_t server, const session::ClientActions& actions,
           const transport::Message* answer = nullptr);
@@ -251,6 +255,7 @@ class ServerLink {
   bool awaited_next_ = false;  // when it was adopted
   bool run_is_over_ = false;   // as the coordinator says
   LoadingNotice loading_notice_;
+  RareWarnings complaints_;
   std::optional<int64_t> round_waits_since_ms_;  // and has not been told of
   uint64_t waiting_round_ = 0;
 

@@ -8,6 +8,7 @@
 #include "common/base/check.h"
 #include "common/base/clock.h"
 #include "common/base/strings.h"
+#include "common/session/damage.h"
 #include "common/session/header_message.h"
 #include "worker/link/server_link.h"
 
@@ -31,9 +32,9 @@ void ServerLink::Receive(transport::ConnectionMessage incoming) {
   if (peer == peers_.end()) return;  // a connection that was given up
   const auto server = static_cast<size_t>(peer - peers_.begin());
   const auto header = session::ParseHeader(incoming.message);
-  if (!header.ok()) {
-    return Fail(InvalidData(StrCat(PeerName(server), " sent ", header.status().message())));
-  }
+  const Status whole =
+      header.ok() ? session::CheckFrames(*header, incoming.message) : header.status();
+  if (!whole.ok()) return TakeDamage(server, header, whole);
   Handle(server, *header, incoming.message);
 }
 

@@ -6,6 +6,7 @@
 
 #include "common/base/check.h"
 #include "common/base/strings.h"
+#include "common/session/damage.h"
 #include "worker/link/server_link.h"
 
 namespace weir::worker {
@@ -58,11 +59,25 @@ void ServerLink::Do(size_t server, const session::ClientActions& actions,
   }
 }
 
+// Nothing of it is taken, as if it had been lost.
+void ServerLink::TakeDamage(size_t server, const Result<v1::Header>& header, const Status& damage) {
+  const std::string what = StrCat("from ", PeerName(server), " ", damage.message());
+  if (damage.code() != StatusCode::kInvalidData) return Fail({damage.code(), what});
+  complaints_.Warn(PeerName(server), what);
+  if (header.ok() && peers_[server].damage.Add(*header)) {
+    return Fail(InvalidData(StrCat(what, "; so it has ", session::DamageBook::kMostTimes,
+                                   " times, and is not asked for again")));
+  }
+  Do(server, peers_[server].session->OnDamage(clock_.NowMs()));
+  PublishTaken();
+}
+
 void ServerLink::ApplyAnswer(size_t server, const transport::Message* answer) {
   CHECK(answer != nullptr) << "kApply follows OnAnswer only";
   if (Status status = replica_.Apply(server, *answer); !status.ok()) {
     Fail(status.code() == StatusCode::kInvalidData
-             ? InvalidData(StrCat(PeerName(server), " sent a damaged answer: ", status.message()))
+             ? InvalidData(
+                   StrCat(PeerName(server), " sent an answer that is none: ", status.message()))
              : status);
   }
 }

@@ -7,6 +7,7 @@
 #include "common/base/strings.h"
 #include "common/cluster/membership.h"
 #include "common/cluster/pipeline_book.h"
+#include "common/session/damage.h"
 #include "common/session/header_message.h"
 
 namespace weir::worker {
@@ -30,7 +31,9 @@ StageLinks::StageLinks(StageLinkOptions options,
                        std::unique_ptr<transport::ClientTransport> downstream)
     : options_(std::move(options)),
       upstream_(std::move(upstream)),
-      downstream_(std::move(downstream)) {
+      downstream_(std::move(downstream)),
+      before_{.stage = options_.stage - 1},
+      next_{.stage = options_.stage + 1} {
   CHECK_EQ(upstream_ == nullptr, options_.stage == 0);
   CHECK_EQ(downstream_ == nullptr, options_.stage + 1 == options_.stage_count);
 }
@@ -53,9 +56,11 @@ Status StageLinks::Listen() {
 }
 
 void StageLinks::Start(std::function<void(v1::Header, transport::Message)> on_message,
-                       std::function<void(const Status&)> on_failure) {
+                       std::function<void(const Status&)> on_failure,
+                       std::function<void(uint64_t)> on_damage) {
   on_message_ = std::move(on_message);
   on_failure_ = std::move(on_failure);
+  on_damage_ = std::move(on_damage);
   if (upstream_) upstream_thread_ = std::thread([this] { Run(&StageLinks::ServeUpstream); });
   if (downstream_) {
     downstream_thread_ = std::thread([this] { Run(&StageLinks::ServeDownstream); });
@@ -114,18 +119,18 @@ std::deque<StageLinks::Outgoing> StageLinks::TakeQueue(std::deque<Outgoing>* que
 }
 
 bool StageLinks::IsExpected(uint32_t trainer, uint32_t from_stage, uint64_t generation,
-                            uint32_t neighbour, RareWarnings* complaints) const {
+                            Neighbour* neighbour) const {
   const uint64_t present = generation_;
   const bool is_of_run =
       present == 0 || cluster::RunOfGeneration(generation) == cluster::RunOfGeneration(present);
-  if (trainer == options_.trainer && from_stage == neighbour && is_of_run) {
+  if (trainer == options_.trainer && from_stage == neighbour->stage && is_of_run) {
     return present != 0 && generation == present;
   }
   const std::string sender = cluster::Name({trainer, from_stage});
-  complaints->Warn(sender,
-                   StrCat("a message of ", sender, is_of_run ? "" : " of another run", " came to ",
-                          cluster::Name({options_.trainer, options_.stage}),
-                          " and is dropped: see that --link is another one for each stage"));
+  neighbour->complaints.Warn(
+      sender, StrCat("a message of ", sender, is_of_run ? "" : " of another run", " came to ",
+                     cluster::Name({options_.trainer, options_.stage}),
+                     " and is dropped: see that --link is another one for each stage"));
   return false;
 }
 
@@ -143,28 +148,47 @@ void StageLinks::ServeUpstream() {
       }
       waiting.pop_front();
     }
-    upstream_complaints_.WarnOfCounted();
+    before_.complaints.WarnOfCounted();
     if (auto incoming = upstream_->Receive(waiting.empty() ? kReceiveMs : kRetryMs)) {
       TakeUpstream(*std::move(incoming));
     }
   }
 }
 
+// Of one generation many batches may be: the first ends it.
+void StageLinks::TakeDamage(const Status& damage, uint64_t generation, Neighbour* neighbour) {
+  const std::string sender = cluster::Name({options_.trainer, neighbour->stage});
+  const std::string what = StrCat("from ", sender, " ", damage.message());
+  neighbour->complaints.Warn(sender, what);
+  if (generation == neighbour->damaged_generation) return;
+  neighbour->damaged_generation = generation;
+  if (++neighbour->damaged_generations < session::DamageBook::kMostTimes) {
+    return on_damage_(generation);
+  }
+  on_failure_(InvalidData(StrCat(what, "; so has something ", neighbour->damaged_generations,
+                                 " times, and nothing came whole")));
+}
+
 void StageLinks::TakeUpstream(transport::IncomingMessage incoming) {
   auto header = session::ParseHeader(incoming.message);
+  if (!header.ok() && incoming.peer == peer_) {
+    return TakeDamage(header.status(), peer_generation_, &before_);
+  }
   if (!header.ok() || !header->has_stage_forward()) {
-    upstream_complaints_.Warn(incoming.peer,
-                              StrCat("something came to the link of stage ", options_.stage,
-                                     " that is no batch, and is dropped"));
+    before_.complaints.Warn(incoming.peer,
+                            StrCat("something came to the link of stage ", options_.stage,
+                                   " that is no batch, and is dropped"));
     return;
   }
   const v1::StageForward& forward = header->stage_forward();
-  if (!IsExpected(forward.trainer(), forward.from_stage(), forward.generation(), options_.stage - 1,
-                  &upstream_complaints_)) {
+  if (!IsExpected(forward.trainer(), forward.from_stage(), forward.generation(), &before_)) {
     return;
   }
   peer_ = incoming.peer;
   peer_generation_ = forward.generation();
+  const Status whole = session::CheckFrames(*header, incoming.message);
+  if (!whole.ok()) return TakeDamage(whole, peer_generation_, &before_);
+  before_.damaged_generations = 0;
   on_message_(*std::move(header), std::move(incoming.message));
 }
 
@@ -201,7 +225,7 @@ void StageLinks::ServeDownstream() {
       }
       waiting.pop_front();
     }
-    downstream_complaints_.WarnOfCounted();
+    next_.complaints.WarnOfCounted();
     auto incoming = downstream_->Receive(waiting.empty() ? kReceiveMs : kRetryMs);
     if (incoming && incoming->connection == connection_) {
       TakeDownstream(std::move(incoming->message));
@@ -219,14 +243,19 @@ void StageLinks::Count(const Outgoing& out) {
 
 void StageLinks::TakeDownstream(transport::Message message) {
   auto header = session::ParseHeader(message);
+  if (header.status().code() == StatusCode::kInvalidData) {
+    return TakeDamage(header.status(), generation_, &next_);
+  }
   if (!header.ok() || !header->has_stage_backward()) {
     return on_failure_(InvalidData(StrCat(NextName(), " answers with something that is no batch")));
   }
   const v1::StageBackward& backward = header->stage_backward();
-  if (!IsExpected(backward.trainer(), backward.from_stage(), backward.generation(),
-                  options_.stage + 1, &downstream_complaints_)) {
+  if (!IsExpected(backward.trainer(), backward.from_stage(), backward.generation(), &next_)) {
     return;
   }
+  const Status whole = session::CheckFrames(*header, message);
+  if (!whole.ok()) return TakeDamage(whole, backward.generation(), &next_);
+  next_.damaged_generations = 0;
   {
     std::lock_guard lock(mutex_);
     const bool was_away = backward.generation() == generation_ && away_.erase(backward.batch()) > 0;

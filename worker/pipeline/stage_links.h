@@ -4,7 +4,8 @@
 // The coordinator says where the next stage is (PipelineView), and which generation of the pipeline
 // there is: a message of another generation is dropped, one of somebody else with a word in the
 // log. What is lost with a connection stays lost: the first stage notices that a batch does not
-// come back and asks for a new generation.
+// come back and asks for a new generation. So does who is handed a batch that was damaged on the
+// way, at once.
 //
 // Place in the life of a batch: forward -> **the next stage** -> forward; and back.
 // Thread rule: public methods from any thread; two I/O threads own a transport each and call
@@ -52,9 +53,11 @@ class StageLinks {
   const std::string& address() const { return address_; }
 
   // on_message: a stage_forward of the stage before or a stage_backward of the one behind, of the
-  // present generation; from an I/O thread. on_failure: no message will come any more.
+  // present generation; from an I/O thread. on_failure: no message will come any more. on_damage:
+  // something of this generation was, and is not handed on.
   void Start(std::function<void(v1::Header, transport::Message)> on_message,
-             std::function<void(const Status&)> on_failure);
+             std::function<void(const Status&)> on_failure,
+             std::function<void(uint64_t generation)> on_damage);
 
   // Nothing comes or goes any more; the I/O threads are over. Again does no harm.
   void Stop();
@@ -82,6 +85,13 @@ class StageLinks {
     transport::Message message;
   };
 
+  struct Neighbour {
+    uint32_t stage = 0;
+    RareWarnings complaints = {};
+    uint64_t damaged_generation = 0;  // the last of which something came damaged
+    int damaged_generations = 0;      // so many of them since something came whole
+  };
+
   // Serves until Stop, or until there is no memory for it, which is a failure.
   void Run(void (StageLinks::*serve)());
   void ServeUpstream();
@@ -91,10 +101,11 @@ class StageLinks {
   std::deque<Outgoing> TakeQueue(std::deque<Outgoing>* queue);
   void TakeUpstream(transport::IncomingMessage incoming);
   void Count(const Outgoing& out);
+  void TakeDamage(const Status& damage, uint64_t generation, Neighbour* neighbour);
   void TakeDownstream(transport::Message message);
   // True if a batch message of the neighbour from_stage and of this generation.
-  bool IsExpected(uint32_t trainer, uint32_t from_stage, uint64_t generation, uint32_t neighbour,
-                  RareWarnings* complaints) const;
+  bool IsExpected(uint32_t trainer, uint32_t from_stage, uint64_t generation,
+                  Neighbour* neighbour) const;
 
   const StageLinkOptions options_;
   const std::unique_ptr<transport::ServerTransport> upstream_;
@@ -102,6 +113,7 @@ class StageLinks {
   std::string address_;
   std::function<void(v1::Header, transport::Message)> on_message_;
   std::function<void(const Status&)> on_failure_;
+  std::function<void(uint64_t)> on_damage_;
 
   std::atomic<bool> stopping_{false};
   std::atomic<uint64_t> generation_{0};
@@ -112,10 +124,10 @@ class StageLinks {
   bool must_connect_ = false;                // to next_address_
   std::deque<Outgoing> forward_, backward_;  // to leave
 
-  RareWarnings upstream_complaints_;    // upstream thread only, as what follows
-  transport::PeerId peer_;              // the stage before
-  uint64_t peer_generation_ = 0;        // that it is of
-  RareWarnings downstream_complaints_;  // downstream thread only, as what follows
+  Neighbour before_;              // upstream thread only, as what follows
+  transport::PeerId peer_;        // the stage before
+  uint64_t peer_generation_ = 0;  // that it is of
+  Neighbour next_;                // downstream thread only, as what follows
   transport::ConnectionId connection_ = 0;
 
   WireMeter meter_;

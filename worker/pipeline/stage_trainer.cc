@@ -41,7 +41,7 @@ StageTrainer::StageTrainer(const v1::Config& config, const ModelLayout& layout,
       [this](v1::Header header, transport::Message message) {
         queue_.TakeMessage(std::move(header), std::move(message));
       },
-      [this](const Status& status) { Fail(status); });
+      [this](const Status& status) { Fail(status); }, parts_.tell_lost);
   parts_.views->Watch([this](const v1::PipelineView& view) { TakeView(view); });
   try {
     for (int i = 0; i < thread_count; ++i) threads_.emplace_back([this] { RunThread(); });

@@ -307,6 +307,32 @@ TEST_F(ClientSessionTest, ALostAnswerLeadsToANewConnectionAndTheCatchUpIsTaken) 
   EXPECT_EQ(session_.kept_bytes(), 0);
 }
 
+TEST_F(ClientSessionTest, DamageLeadsToANewConnectionAndNothingOfItIsTaken) {
+  BeReady();
+  Submit(2);
+  const ClientActions damage = session_.OnDamage(5);
+  EXPECT_THAT(Kinds(damage), ElementsAre(Kind::kConnect, Kind::kSend));
+  EXPECT_EQ(SentHello(damage)->version(), 10u);
+  EXPECT_THAT(session_.OnDamage(6), IsEmpty()) << "it is being made";
+  EXPECT_THAT(SentPushes(session_.OnHelloReply(HelloReply(2, 1), 7)), ElementsAre(2));
+}
+
+TEST_F(ClientSessionTest, AServerThatTakesNoPushIsQuotedInTheEnd) {
+  BeReady();
+  Submit(1);
+  uint32_t connection = 1;
+  Status failure;
+  for (int64_t now_ms = 0; failure.ok() && now_ms < 100'000; now_ms += 10) {
+    if (SentHello(session_.OnRefusal(Refusal("a header that was damaged", true), now_ms))) {
+      session_.OnHelloReply(HelloReply(++connection, 0), now_ms);
+      session_.OnAnswer(Answer({.connection = connection, .version = 10}), now_ms);
+    }
+    failure = FailureOf(session_.Tick({}, now_ms));
+  }
+  EXPECT_THAT(failure.message(),
+              AllOf(HasSubstr("push 1 of 1"), HasSubstr("a header that was damaged")));
+}
+
 TEST_F(ClientSessionTest, MessagesOfAnEarlierConnectionAreIgnored) {
   BeReady();
   Submit(1);

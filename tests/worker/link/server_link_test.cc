@@ -8,7 +8,10 @@
 #include <map>
 
 #include "common/metrics/histogram.h"
+#include "common/session/damage.h"
+#include "common/session/header_message.h"
 #include "common/transport/loopback.h"
+#include "common/wire/row_frame.h"
 #include "tests/support/no_memory_client.h"
 #include "tests/worker/link/small_model.h"
 
@@ -222,6 +225,54 @@ TEST_F(ServerLinkTest, AHeartbeatLeavesBeforeThePushesThatAreSentAgain) {
   EXPECT_TRUE(first[last].has_heartbeat()) << first[last].DebugString();
   link_->Stop(Interrupted("done"), false);
   link_.reset();
+}
+
+// A header or a frame of which a bit is another one.
+transport::Message Damaged(const v1::Header& header, const Body& body = {}) {
+  transport::Message message = session::MakeMessage(header, body);
+  transport::Part& last = message.parts.back();
+  Bytes bytes(last.span().begin(), last.span().end());
+  bytes.back() ^= 4;
+  last = transport::Part(std::move(bytes));
+  return message;
+}
+
+Body SomeRows() {
+  Bytes frame;
+  wire::AppendRowIds(&frame, 0, 4, std::vector<uint64_t>{1, 2});
+  return session::ToBody({std::move(frame)});
+}
+
+TEST_F(ServerLinkTest, ADamagedHeaderIsNotTakenAndAnotherConnectionIsMade) {
+  BeConnected();
+  v1::Header answer;
+  answer.mutable_answer()->set_connection(connections_[1]);
+  answer.mutable_answer()->set_index(next_index_[1]);
+  answer.mutable_answer()->set_version(5);
+  CHECK(servers_[1]->Send(peers_[1], Damaged(answer)).ok());
+  const auto hello = Expect(1, v1::Header::kHello);
+  EXPECT_EQ(session::ParseHeader(hello.message)->hello().version(), 0u);
+  EXPECT_EQ(link_->MarkRead().versions[1], 0u);
+  EXPECT_TRUE(link_->failure().ok());
+}
+
+TEST_F(ServerLinkTest, AnAnswerThatComesDamagedEachTimeEndsTheLinkAndSaysWhose) {
+  BeConnected();
+  for (int times = 1; times < session::DamageBook::kMostTimes; ++times) {
+    v1::Header answer;
+    answer.mutable_answer()->set_connection(connections_[1]);
+    answer.mutable_answer()->set_index(next_index_[1]);
+    answer.mutable_answer()->set_version(5);
+    CHECK(servers_[1]->Send(peers_[1], Damaged(answer, SomeRows())).ok());
+    LetIn(1);
+    EXPECT_TRUE(link_->failure().ok());
+  }
+  v1::Header answer;
+  answer.mutable_answer()->set_version(5);
+  CHECK(servers_[1]->Send(peers_[1], Damaged(answer, SomeRows())).ok());
+  EXPECT_THAT(link_->AwaitAccepted(1).message(),
+              AllOf(HasSubstr("from server 1 at inproc://1"), HasSubstr("answer 0 came damaged"),
+                    HasSubstr("part 1: frame at byte 0")));
 }
 
 // And the coordinator hears why this worker ends.

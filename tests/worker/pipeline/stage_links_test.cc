@@ -1,13 +1,17 @@
 #include "worker/pipeline/stage_links.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <future>
+#include <thread>
 #include <vector>
 
 #include "common/session/header_message.h"
 #include "common/transport/loopback.h"
+#include "common/wire/score_frame.h"
 #include "tests/support/no_memory_client.h"
 
 namespace weir::worker {
@@ -61,7 +65,12 @@ class End {
                                                         : header.stage_backward().batch());
           changed_.notify_all();
         },
-        [](const Status& status) { ADD_FAILURE() << status; });
+        [](const Status& status) { ADD_FAILURE() << status; },
+        [this](uint64_t generation) {
+          std::lock_guard lock(mutex_);
+          damaged_.push_back(generation);
+          changed_.notify_all();
+        });
   }
 
   std::vector<uint64_t> Await(size_t count) {
@@ -70,12 +79,19 @@ class End {
     return batches_;
   }
 
+  // The generations of which something came damaged.
+  std::vector<uint64_t> AwaitDamage(size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds(20), [&] { return damaged_.size() >= count; });
+    return damaged_;
+  }
+
   StageLinks& links() { return links_; }
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<uint64_t> batches_;
+  std::vector<uint64_t> batches_, damaged_;
   StageLinks links_;
 };
 
@@ -106,7 +122,7 @@ TEST(StageLinks, FailWhenTheyRunOutOfMemory) {
                    nullptr, std::move(client));
   std::promise<Status> end;
   links.Start([](const v1::Header&, const transport::Message&) {},
-              [&](const Status& status) { end.set_value(status); });
+              [&](const Status& status) { end.set_value(status); }, [](uint64_t) {});
   auto ended = end.get_future();
   ASSERT_EQ(ended.wait_for(std::chrono::seconds(60)), std::future_status::ready);
   EXPECT_EQ(ended.get().code(), StatusCode::kResourceExhausted);
@@ -147,6 +163,62 @@ TEST(StageLinks, OpenAnotherConnectionForEachGenerationThoughTheAddressStays) {
     }
     before = incoming->peer;
   }
+}
+
+Bytes SomeFrame() {
+  Bytes frame;
+  const float score = 1;
+  const uint8_t label = 0;
+  wire::AppendScores(&frame, {&score, 1}, {&label, 1});
+  return frame;
+}
+
+session::Body Damaged() {
+  Bytes frame = SomeFrame();
+  frame.back() ^= 4;
+  return session::ToBody({std::move(frame)});
+}
+
+TEST(StageLinks, SayOnceAGenerationThatSomethingCameDamagedAndDropIt) {
+  transport::LoopbackNetwork network;
+  End second(1, &network), first(0, &network);
+  for (const uint64_t generation : {5, 6}) {
+    second.links().SetView(View(generation));
+    first.links().SetView(View(generation));
+    first.links().Send(Forward(0, generation, 1), Damaged());
+    first.links().Send(Forward(0, generation, 2), Damaged());
+    first.links().Send(Forward(0, generation, generation), session::ToBody({SomeFrame()}));
+    second.Await(generation - 4);
+    second.links().Send(Backward(generation, 1), Damaged());
+    first.AwaitDamage(generation - 4);
+  }
+  EXPECT_EQ(second.Await(2), (std::vector<uint64_t>{5, 6}));
+  EXPECT_EQ(second.AwaitDamage(2), (std::vector<uint64_t>{5, 6}));
+  EXPECT_EQ(first.AwaitDamage(2), (std::vector<uint64_t>{5, 6}));
+}
+
+// As a program would do it, or a machine on the way.
+TEST(StageLinks, EndWhereNothingComesWholeInGenerationsOneAfterTheOther) {
+  transport::LoopbackNetwork network;
+  const auto next = network.MakeServer();
+  ASSERT_TRUE(next->Bind(kAddress).ok());
+  StageLinks links({.trainer = 0, .stage = 0, .stage_count = 2, .listen_address = kAddress},
+                   nullptr, network.MakeClient());
+  std::promise<Status> end;
+  std::atomic<uint64_t> damaged = 0;
+  links.Start([](const v1::Header&, const transport::Message&) {},
+              [&](const Status& status) { end.set_value(status); },
+              [&](uint64_t generation) { damaged = generation; });
+  for (const uint64_t generation : {5, 6, 7}) {
+    links.SetView(View(generation));
+    links.Send(Forward(0, generation, 1), {});
+    const auto incoming = next->Receive(20'000);
+    ASSERT_TRUE(incoming);
+    ASSERT_TRUE(
+        next->Send(incoming->peer, session::MakeMessage(Backward(generation, 1), Damaged())).ok());
+    while (generation < 7 && damaged != generation) std::this_thread::yield();
+  }
+  EXPECT_THAT(end.get_future().get().message(), testing::HasSubstr("from trainer 0 stage 1"));
 }
 
 TEST(StageLinks, KnowWhetherTheNextStageHasBatches) {

@@ -21,6 +21,7 @@
 #include "common/tensor/aligned_buffer.h"
 #include "common/transport/loopback.h"
 #include "common/wire/frame.h"
+#include "common/wire/row_frame.h"
 #include "tests/support/loopback_cluster.h"
 #include "tests/worker/recording_client.h"
 #include "worker/model/kernels_for.h"
@@ -259,10 +260,6 @@ std::vector<BadBatch> BadBatches() {
          for (uint32_t i = 0; i < 1u << 20; ++i) name->add_malformed(i);
        }},
       {"NoFrames", "frame at byte 0", [](v1::BatchName*, Bytes* frames) { frames->clear(); }},
-      {"HalfAFrame", "frame at byte 0",
-       [](v1::BatchName*, Bytes* frames) { frames->resize(frames->size() / 2); }},
-      {"DamagedFrames", "frame at byte 0",
-       [](v1::BatchName*, Bytes* frames) { frames->at(frames->size() / 2) ^= 0x10; }},
       {"ATwin", "more frames than the batch has slices",
        [](v1::BatchName*, Bytes* frames) {
          const Bytes copy = *frames;
@@ -442,7 +439,9 @@ TEST_F(FirstStageTest, RefusesScoresOfOtherLabels) {
 TEST_F(FirstStageTest, RefusesScoresThatAreNone) {
   Begin(data::Split::kTest);
   WriteScores(kBatchSize);
-  Answer({transport::Part(Bytes{1, 2, 3})});
+  Bytes rows;
+  wire::AppendRowIds(&rows, 0, 4, std::vector<uint64_t>{1});
+  Answer({transport::Part(std::move(rows))});
   EXPECT_THAT(Failure(), StartsWith(kMisfit));
 }
 
