@@ -1,14 +1,12 @@
 #include "common/cluster/saver_watch.h"
 
-#include <utility>
-
 #include "common/base/check.h"
 #include "common/base/strings.h"
 
 namespace weir::cluster {
 
 void SaverWatch::OnJoin(bool expects_model) {
-  is_expected_ |= expects_model;
+  is_expected_ = expects_model;
   missing_since_ms_.reset();
 }
 
@@ -21,7 +19,8 @@ void SaverWatch::Tick(bool is_over, bool has_saver, int64_t now_ms) {
                  << timeout_ms_ << " ms (cluster.join_timeout_ms)";
   }
   if (now_ms - *missing_since_ms_ <= timeout_ms_) return;
-  Lose(StrCat("no worker with --save came within ", timeout_ms_,
+  const std::string after = last_failure_.empty() ? "" : StrCat(last_failure_, "; ");
+  Lose(StrCat(after, "no worker with --save came within ", timeout_ms_,
               " ms of the end (cluster.join_timeout_ms): the model is not saved"));
 }
 

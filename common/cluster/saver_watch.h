@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace weir::cluster {
 
@@ -17,8 +18,11 @@ class SaverWatch {
   // timeout_ms: how long a saver that is not there has to come.
   explicit SaverWatch(int64_t timeout_ms) : timeout_ms_(timeout_ms) {}
 
-  // A worker has joined. expects_model: it saves the model, or leaves something beside it.
+  // A worker has joined. expects_model: some worker, this one or another before or after it, saves
+  // the model, or leaves something beside it.
   void OnJoin(bool expects_model);
+  // One that was to save it could not: another may come.
+  void OnFailure(std::string reason) { last_failure_ = std::move(reason); }
   void OnSaved() { is_saved_ = true; }
   // The servers are to save it, whatever workers do; and they have. Of their time others judge.
   void ServersSave() { servers_save_ = true; }
@@ -39,7 +43,7 @@ class SaverWatch {
   // That the servers are to save it is whoever's who starts them again.
   static void Fields(auto& self, auto& state) {
     state(self.is_expected_, self.is_saved_, self.servers_have_saved_);
-    state(self.missing_since_ms_, self.loss_);
+    state(self.missing_since_ms_, self.last_failure_, self.loss_);
   }
 
  private:
@@ -47,6 +51,7 @@ class SaverWatch {
   bool is_expected_ = false, is_saved_ = false;
   bool servers_save_ = false, servers_have_saved_ = false;
   std::optional<int64_t> missing_since_ms_;  // only a saver is waited for that is absent
+  std::string last_failure_;
   std::string loss_;
 };
 

@@ -7,9 +7,9 @@
 // numbers both sides know what was lost: the worker replays pushes, the server sends one catch-up
 // answer with all that changed since that version. A connection is given up when the server asks
 // for it, when something came damaged, when an answer is missing (their indexes are consecutive),
-// when it was seen to break, or when something is owed and nothing whole comes for a while: silence_ms at first, longer while
-// large pushes are under way, and twice as long after each vain try, so that a slow network gets
-// through what is large.
+// when it was seen to break, or when something is owed and nothing whole comes for a while:
+// silence_ms at first, longer while large pushes are under way, and twice as long after each vain
+// try, so that a slow network gets through what is large.
 //
 // Place in the life of a batch: push -> **sequence, keep, replay** -> ... -> answer -> replica.
 // Thread rule: owner thread only (the worker's I/O thread). Owns the pushes until they are durable.

@@ -128,7 +128,6 @@ void Coordinator::Admit(const v1::Join& join, const cluster::Membership::Admissi
   awaits_return_ = false;
   admission_.Take(join, membership_.member_count() == 1);
   has_admitted_ = true;
-  saver_.OnJoin(join.saves() || join.awaits_model());
   if (admission_.stage_count() > 1) {
     director_.AwaitSettling();
     pipelines_.Join(seat, admission_.stage_count(), admission.incarnation, join.link_address(),
@@ -137,6 +136,9 @@ void Coordinator::Admit(const v1::Join& join, const cluster::Membership::Admissi
   Desk& desk = desks_.Change(seat);
   desk.saves = join.saves();
   desk.stays = join.saves() || join.stays();
+  desk.expects_model = join.saves() || join.awaits_model();
+  saver_.OnJoin(std::ranges::any_of(desks_.values(),
+                                    [](const auto& entry) { return entry.second.expects_model; }));
   if (desk.incarnation != admission.incarnation) TakeSeatAnew(seat, admission.incarnation);
 }
 
@@ -272,13 +274,10 @@ void Coordinator::TakeFailure(cluster::Seat seat, const v1::Leave& leave) {
   LOG(WARNING) << reason << "; it ends, and the other trainers go on";
 }
 
-// What was learned is lost with a worker that was to save it, if no other will.
+// Of a worker that was to save the model another may be started: the servers have it still.
 void Coordinator::TakeLateFailure(cluster::Seat seat, std::string reason) {
-  const bool has_other =
-      saver_.servers_save() ||
-      HasMember([&](cluster::Seat other, const Desk& desk) { return desk.saves && other != seat; });
-  if (Saves(seat) && !has_other) return Fail(std::move(reason));
   LOG(WARNING) << reason << "; the run is over";
+  if (Saves(seat)) saver_.OnFailure(std::move(reason));
 }
 
 // Once all parts are on disk nobody's end keeps this server from making a model of them.

@@ -162,10 +162,11 @@ class Coordinator {
     std::string gone = "has left";  // why, once it is no member any more
     bool saves = false;
     bool stays = false;  // servers are needed until it has left, because it saves or asked for it
+    bool expects_model = false;  // by itself or another; the next in its seat may not
     v1::Header last_reply;
     static void Fields(auto& self, auto& state) {
       state(self.incarnation, self.last_request_id, self.has_left, self.gone);
-      state(self.saves, self.stays, self.last_reply);
+      state(self.saves, self.stays, self.expects_model, self.last_reply);
     }
   };
   // Of a worker that waits for something to do.

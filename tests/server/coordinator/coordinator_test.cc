@@ -562,7 +562,7 @@ TEST_F(LastReportTest, AReplyThatWasLostIsGivenAgain) {
 
 TEST_F(LastReportTest, ARunThatFailsMeanwhileIsNotReported) {
   CountLast(Speaker(0), last_id_ + 1);
-  EXPECT_FALSE(SayGoodbye(Speaker(2), "no disk"));
+  coordinator_.OnPartFailure("no disk");
   const auto replies = TakeReportReplies();
   ASSERT_THAT(replies, SizeIs(1));
   EXPECT_THAT(replies[0].failed(), HasSubstr("no disk"));
@@ -1026,14 +1026,48 @@ TEST_F(CoordinatorTest, ASaverThatComesAfterTheEndSavesTheModel) {
   EXPECT_TRUE(Join(1, 103, true).refusal().finished_well()) << "it is saved";
 }
 
-TEST_F(CoordinatorTest, AModelThatCannotBeSavedIsAFailure) {
+TEST_F(CoordinatorTest, AModelThatOneCouldNotSaveAnotherSaves) {
   ASSERT_TRUE(Join(0, 100, true).has_join_reply());
   uint64_t last_id = 0;
   FinishTheRun(&last_id);
   FailAs(0, "no space left");
   coordinator_.Tick(now_ms_);
+  EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::RUNNING);
+  ASSERT_TRUE(Join(1, 101, true).has_join_reply());
+  EXPECT_TRUE(Work(Request(1, 1)).has_finished());
+  SaySaved(1, 2);
+  SayFarewell(1);
+  EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::FINISHED);
+  EXPECT_FALSE(coordinator_.failed());
+}
+
+TEST_F(CoordinatorTest, AModelThatNobodySavesIsAFailureThatSaysWhoCouldNot) {
+  ASSERT_TRUE(Join(0, 100, true).has_join_reply());
+  uint64_t last_id = 0;
+  FinishTheRun(&last_id);
+  FailAs(0, "no space left");
+  coordinator_.Tick(now_ms_);
+  EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::RUNNING);
+  now_ms_ += kJoinTimeoutMs + 1;
+  Report(1, 8);
+  coordinator_.Tick(now_ms_);
   EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::FAILED);
-  EXPECT_EQ(coordinator_.failure(), "trainer 0: no space left");
+  EXPECT_THAT(coordinator_.failure(),
+              AllOf(HasSubstr("trainer 0: no space left; no worker with --save came")));
+}
+
+// Whoever is started again for it has changed their mind.
+TEST_F(CoordinatorTest, ASaverThatComesBackWithoutSavingIsAwaitedByNobody) {
+  ASSERT_TRUE(Join(0, 100).has_join_reply());
+  ASSERT_TRUE(Join(1, 101, true).has_join_reply());
+  SayFarewell(1);
+  ASSERT_TRUE(Join(1, 102).has_join_reply());
+  Report(1, 8);
+  uint64_t last_id = 0;
+  FinishTheRun(&last_id);
+  SayFarewell(0);
+  coordinator_.Tick(now_ms_);
+  EXPECT_EQ(Report(1, 8).state(), v1::ShardReply::FINISHED);
 }
 
 TEST_F(CoordinatorTest, AModelThatAnotherSavesIsNotLostWithOneThatCannot) {
