@@ -115,6 +115,18 @@ std::string DescribeSiblings(const std::string& directory,
                 " there, of a run that was killed or is at work; remove what is of no use");
 }
 
+// Where servers of a run write, they may go on.
+void RemoveOfTheGone(const std::string& directory) {
+  for (const std::string& path : Siblings(directory, {kPartial})) {
+    if (path.starts_with(WithoutSlashes(directory) + kPartialOfRun)) continue;
+    const auto owner = FolderOwner::InPlaceOfTheGone(path);
+    std::error_code error;
+    if (!owner) continue;
+    fs::remove_all(path, error);
+    LOG(INFO) << path << " was left by a process that is gone, and holds no model: it is removed";
+  }
+}
+
 }  // namespace
 
 std::string DescribeLeftAside(const std::string& directory) {
@@ -139,26 +151,40 @@ std::string FolderOfRun(const std::string& directory, uint64_t run) {
 
 Result<std::unique_ptr<ModelFolder>> ModelFolder::Create(const std::string& directory) {
   const std::string target = WithoutSlashes(directory);
-  return CreateAside(target, StrCat(target, kPartial, static_cast<int64_t>(getpid())), kMostAside);
+  WEIR_RETURN_IF_ERROR(Look(target));
+  return Make(target, StrCat(target, kPartial, static_cast<int64_t>(getpid())), kMostAside);
+}
+
+Result<std::unique_ptr<ModelFolder>> ModelFolder::Make(const std::string& target,
+                                                       const std::string& first, int most) {
+  WEIR_ASSIGN_OR_RETURN(std::string aside, MakeAside(first, most));
+  auto owner = FolderOwner::Of(aside);
+  return std::unique_ptr<ModelFolder>(new ModelFolder(target, std::move(aside), std::move(owner)));
 }
 
 Result<std::unique_ptr<ModelFolder>> ModelFolder::CreateForRun(const std::string& directory,
                                                                uint64_t run) {
-  return CreateAside(WithoutSlashes(directory), FolderOfRun(directory, run), 1);
+  const std::string target = WithoutSlashes(directory);
+  WEIR_RETURN_IF_ERROR(Look(target));
+  std::string aside = FolderOfRun(directory, run);
+  if (auto owner = FolderOwner::InPlaceOfTheGone(aside)) {
+    return std::unique_ptr<ModelFolder>(
+        new ModelFolder(target, std::move(aside), std::move(owner)));
+  }
+  return Make(target, aside, 1);
 }
 
-Result<std::unique_ptr<ModelFolder>> ModelFolder::CreateAside(const std::string& target,
-                                                              const std::string& first, int most) {
+Status ModelFolder::Look(const std::string& target) {
   WEIR_RETURN_IF_ERROR(CheckReplaceable(target));
+  RemoveOfTheGone(target);
   // Of residuals only who starts the run can tell whose they are.
   const std::string left = DescribeSiblings(target, {kPartial});
   if (!left.empty()) LOG(WARNING) << left;
-  WEIR_ASSIGN_OR_RETURN(std::string aside, MakeAside(first, most));
-  return std::unique_ptr<ModelFolder>(new ModelFolder(target, std::move(aside)));
+  return OkStatus();
 }
 
-ModelFolder::ModelFolder(std::string directory, std::string aside)
-    : directory_(std::move(directory)), aside_(std::move(aside)) {}
+ModelFolder::ModelFolder(std::string directory, std::string aside, std::optional<FolderOwner> owner)
+    : directory_(std::move(directory)), aside_(std::move(aside)), owner_(std::move(owner)) {}
 
 ModelFolder::~ModelFolder() { Discard(); }
 
@@ -171,6 +197,7 @@ Status ModelFolder::Finish(v1::SavedModelManifest manifest) {
   WEIR_RETURN_IF_ERROR(CheckFiles(manifest));
   manifest.set_id(RandomNonce());
   WEIR_RETURN_IF_ERROR(WriteManifest(manifest));
+  if (owner_) owner_->GiveUp();
   WEIR_RETURN_IF_ERROR(SyncFolder(aside_));
   return Rename();
 }

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "common/base/bytes.h"
 #include "common/base/status.h"
 #include "common/proto/saved_model.pb.h"
+#include "common/saved_model/folder_owner.h"
 #include "common/saved_model/parts.h"
 #include "common/saved_model/saved_model.h"
 
@@ -26,7 +28,7 @@ std::string ResidualsAside(const std::string& directory);
 
 // What runs that save to the folder have left beside it, where they were killed, or write there
 // now: "DIR.partial-1234 is there, ...". Empty if there is nothing. It may be all that is left of a
-// model, so nothing takes it away.
+// model, so nothing takes it away unless its process is gone for certain and it holds no model.
 std::string DescribeLeftAside(const std::string& directory);
 
 // Folders beside it with what was to become the model there.
@@ -40,9 +42,11 @@ std::string FolderOfRun(const std::string& directory, uint64_t run);
 class ModelFolder {
  public:
   // FailedPrecondition when the folder is there and is no saved model, or lies in one, Unavailable
-  // when it cannot be written. What another process has left beside it is not touched.
+  // when it cannot be written. What a process has left beside it that is gone for certain
+  // (FolderOwner) is taken away; anything else is not touched.
   static Result<std::unique_ptr<ModelFolder>> Create(const std::string& directory);
-  // The same, as FolderOfRun names it.
+  // The same, as FolderOfRun names it: that which an earlier life of this process has left, with
+  // the parts that are there, or a new one.
   static Result<std::unique_ptr<ModelFolder>> CreateForRun(const std::string& directory,
                                                            uint64_t run);
   // Takes away what was not finished.
@@ -59,15 +63,17 @@ class ModelFolder {
   Status Finish(v1::SavedModelManifest manifest);
 
  private:
-  ModelFolder(std::string directory, std::string aside);
-  static Result<std::unique_ptr<ModelFolder>> CreateAside(const std::string& target,
-                                                          const std::string& first, int most);
+  ModelFolder(std::string directory, std::string aside, std::optional<FolderOwner> owner);
+  static Status Look(const std::string& target);
+  static Result<std::unique_ptr<ModelFolder>> Make(const std::string& target,
+                                                   const std::string& first, int most);
   Status CheckFiles(const v1::SavedModelManifest& manifest) const;
   Status WriteManifest(const v1::SavedModelManifest& manifest);
   Status Rename();
 
   const std::string directory_;
   const std::string aside_;
+  std::optional<FolderOwner> owner_;
   std::atomic<bool> finished_{false};
 };
 

@@ -162,6 +162,31 @@ class ServerSaveTest(ProgramTestCase):
             f.write("mine")
         self.end(self.servers(self.flags(1), 1)[0], 1, "is there and is no folder")
 
+    def test_a_server_with_a_log_that_dies_while_it_saves_is_started_again_and_the_model_is_whole(self):
+        for dying in (0, 1):
+            flags = self.flags(2, "cluster { durability: PROCESS } ")
+            data = [["--data_dir=" + self.path("data-%d-%d" % (dying, i))] for i in range(2)]
+            servers = [self.servers(flags + data[0], 1)[0], None]
+            servers[1] = self.start("weir-server", *flags, *data[1], "--shard=1", "--save=" + self.path("model"))
+            part = self.hold_part(dying)
+            self.end(self.worker(flags, "--save=" + self.path("whole")), 0)
+            other = os.path.join(self.partial()[0], "parameters-%d-of-2.weir" % (1 - dying))
+            self.until(lambda: os.path.exists(other) and os.path.getsize(other) > 0)
+            servers[dying].kill()
+            self.end(servers[dying], -signal.SIGKILL)
+            os.remove(part)
+            servers[dying] = self.start("weir-server", *flags, *data[dying], "--shard=%d" % dying,
+                                        "--save=" + self.path("model"))
+            for child in servers:
+                self.end(child, 0)
+            parts = b""
+            for i in range(2):
+                with open(self.path("model/parameters-%d-of-2.weir" % i), "rb") as f:
+                    parts += f.read()
+            with open(self.path("whole/parameters.weir"), "rb") as f:
+                self.assertEqual(f.read(), parts)
+            self.assertEqual(self.partial(), [])
+
     # --- what fails
 
     def test_a_full_disk_is_told_by_all_and_the_model_before_stays(self):

@@ -333,6 +333,47 @@ TEST_F(SavedModelTest, IsWrittenBesideWhatWasLeftAside) {
   EXPECT_FALSE(fs::exists(aside + "-3"));
 }
 
+// As a killed process leaves it: the lock is free, and the file still says whose it was.
+TEST_F(SavedModelTest, WhatAProcessHasLeftThatIsGoneIsTakenAway) {
+  const std::string gone = Folder() + ".partial-7", whole = Folder() + ".partial-8",
+                    of_run = FolderOfRun(Folder(), 5);
+  for (const std::string& left : {gone, whole, of_run}) {
+    fs::create_directory(left);
+    ASSERT_TRUE(FolderOwner::Of(left).has_value());
+    WriteText(left + "/parameters.weir", "half");
+  }
+  WriteText(whole + "/manifest.textproto", "of a model");
+  ASSERT_TRUE(Save().ok());
+  EXPECT_FALSE(fs::exists(gone));
+  EXPECT_TRUE(fs::exists(whole)) << "it may be all that is left of a model";
+  EXPECT_TRUE(fs::exists(of_run)) << "its servers may go on";
+  EXPECT_FALSE(fs::exists(Folder() + "/.owner"));
+}
+
+TEST_F(SavedModelTest, WhatAProcessOfAnotherMachineLeftOrOneThatLivesIsNot) {
+  const std::string lives = Folder() + ".partial-7", elsewhere = Folder() + ".partial-8";
+  for (const std::string& left : {lives, elsewhere}) fs::create_directory(left);
+  const auto owner = FolderOwner::Of(lives);
+  ASSERT_TRUE(owner.has_value());
+  WriteText(elsewhere + "/.owner", "another machine");
+  ASSERT_TRUE(Save().ok());
+  EXPECT_TRUE(fs::exists(lives));
+  EXPECT_TRUE(fs::exists(elsewhere));
+}
+
+// A server that is started again goes on where the one before it was, and keeps others' parts.
+TEST_F(SavedModelTest, TheFolderOfARunIsTakenOverFromAProcessThatIsGone) {
+  const std::string aside = FolderOfRun(Folder(), 5);
+  fs::create_directory(aside);
+  WriteText(aside + "/parameters-1-of-2.weir", "a part");
+  EXPECT_FALSE(ModelFolder::CreateForRun(Folder(), 5).ok()) << "whose it is is not known";
+  ASSERT_TRUE(FolderOwner::Of(aside).has_value());
+  const auto folder = ModelFolder::CreateForRun(Folder(), 5);
+  ASSERT_TRUE(folder.ok()) << folder.status();
+  EXPECT_EQ(ReadText(aside + "/parameters-1-of-2.weir"), "a part");
+  EXPECT_FALSE(ModelFolder::CreateForRun(Folder(), 5).ok()) << "it lives";
+}
+
 // A killed run's may be large, and who runs the next should know.
 TEST_F(SavedModelTest, TellsWhatWasLeftAside) {
   EXPECT_EQ(DescribeLeftAside(Folder()), "");
