@@ -6,18 +6,12 @@
 #include <cstdint>
 
 #include "common/base/random.h"
+#include "tests/simulation/plants.h"
 #include "tests/support/faulty_transport.h"
 
 namespace weir::simulation {
 
 inline constexpr uint64_t kBatchRows = 10;
-
-// Faults of the system's own, which have to be found.
-enum class Plant {
-  kNone,
-  kNothingSynced,   // servers promise what the end of their machine takes away
-  kPushTakenTwice,  // trainers send some pushes again under another number
-};
 
 // Each seed has its own mix of faults, so that each kind is also met without the others.
 struct Mix {
@@ -29,15 +23,31 @@ struct Mix {
   int64_t batch_ms = 0;  // that one takes at most
   // Chances in each second of a storm, of each process.
   double server_death = 0, worker_death = 0, standstill = 0, cut = 0;
+  double crash = 0;         // of a server, in the midst of a change of its disk
+  double disk_failure = 0;  // for a while nothing can be written
+  double clock_jump = 0;    // of minutes, forward
+  int64_t sync_ms = 0;      // that the disk takes at most to sync
+  int32_t commit_ms = 10;   // between two syncs of the log
+  uint64_t pull_every = 1;  // batches: others have their rows
   transport::FaultPlan network;
 };
 
+// Half of all seeds are without it.
+inline double DrawChance(double most, RandomStream* random) {
+  const double chance = most * random->NextUnit();
+  return random->NextBelow(2) == 0 ? 0 : chance;
+}
+
+inline void DrawDisk(RandomStream* random, Mix* mix) {
+  mix->crash = DrawChance(0.5, random);
+  mix->disk_failure = DrawChance(0.2, random);
+  mix->clock_jump = DrawChance(0.2, random);
+  mix->sync_ms = static_cast<int64_t>(DrawChance(100, random));
+  mix->commit_ms = 1 + static_cast<int32_t>(random->NextBelow(200));
+}
+
 inline Mix DrawMix(uint64_t seed, Plant plant) {
   RandomStream random(seed, 1);
-  const auto perhaps = [&](double most) {
-    const double chance = most * random.NextUnit();
-    return random.NextBelow(2) == 0 ? 0 : chance;
-  };
   Mix mix;
   mix.plant = plant;
   mix.servers = 1 + static_cast<uint32_t>(random.NextBelow(3));
@@ -47,13 +57,15 @@ inline Mix DrawMix(uint64_t seed, Plant plant) {
   mix.machines_end = random.NextBelow(2) == 0;
   mix.snapshot_bytes = 500 + random.NextBelow(10'000);
   mix.batch_ms = static_cast<int64_t>(random.NextBelow(400));
-  mix.server_death = perhaps(1);
-  mix.worker_death = perhaps(0.5);
-  mix.standstill = perhaps(0.5);
-  mix.cut = perhaps(0.5);
+  mix.server_death = DrawChance(1, &random);
+  mix.worker_death = DrawChance(0.5, &random);
+  mix.standstill = DrawChance(0.5, &random);
+  mix.cut = DrawChance(0.5, &random);
   mix.network.seed = seed;
-  mix.network.break_probability = perhaps(0.02);
-  mix.network.max_delay_ms = static_cast<int64_t>(perhaps(100));
+  mix.network.break_probability = DrawChance(0.02, &random);
+  mix.network.max_delay_ms = static_cast<int64_t>(DrawChance(100, &random));
+  DrawDisk(&random, &mix);
+  mix.pull_every = 1 + random.NextBelow(4);
   return mix;
 }
 

@@ -53,11 +53,13 @@ class Scene {
   const ModelLayout layout{config, mix.servers};
   std::vector<std::string> addresses;
   transport::LoopbackNetwork network;
+  PlantMemory planted;
   uint64_t names = 100, trace = 0;
   int64_t now_ms = 0;
   const bool tells = std::getenv("WEIR_TELL") != nullptr;
   std::string violation;
   bool all_have_finished = false;  // workers, as each has heard
+  bool has_disk_failed = false;    // and ended a server
   int refresh = 1;  // with the first, what a server has lost is sent again; with the next all come
   std::vector<SentPush> pushes;  // each has the element of its index
 
@@ -74,6 +76,7 @@ class Scene {
     v1::ClusterConfig& cluster = *config.mutable_cluster();
     const bool syncs = mix.machines_end && mix.plant != Plant::kNothingSynced;
     cluster.set_durability(syncs ? v1::MACHINE : v1::PROCESS);
+    cluster.set_commit_interval_ms(mix.commit_ms);
     config::FillDefaults(&config);
     const auto mistakes = config::ValidateConfig(config);
     CHECK(mistakes.empty()) << mistakes.front();

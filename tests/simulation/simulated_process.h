@@ -4,6 +4,7 @@
 // Thread rule: one thread.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,9 +12,9 @@
 
 #include "common/base/clock.h"
 #include "common/base/environment.h"
+#include "tests/simulation/simulated_disk.h"
 #include "tests/simulation/watched_transport.h"
 #include "tests/support/manual_executor.h"
-#include "tests/support/memory_files.h"
 
 namespace weir::simulation {
 
@@ -25,44 +26,30 @@ class SimulatedProcess {
   bool is_alive() const { return is_alive_; }
   // Whether it does what it is there for, so that something may befall it.
   virtual bool is_at_work() const { return is_alive_; }
-  void Begin() {
-    is_alive_ = true;
-    ++life_;
-    executor_ = std::make_unique<test::ManualExecutor>(scene_.mix.network.seed + life_);
-    scene_.Trace(100 + life_);
-    scene_.Tell(StrCat(name_, " begins"));
-    Start();
-  }
-  void Die(int64_t for_ms, RandomStream* random) {
-    is_alive_ = false;
-    begins_ms_ = scene_.now_ms + for_ms;
-    scene_.Trace(10);
-    scene_.Tell(StrCat(name_, " dies for ", for_ms));
-    Kill(random);
-    executor_.reset();
-  }
+  // Whether it has ended in the midst of what it did, or with a message that a fault explains, so
+  // that it is to be started again.
+  virtual bool has_crashed() const { return false; }
+  bool has_failed() const { return has_failed_; }
+  // What others may hold against it.
+  bool was_harmed() const { return was_harmed_; }
+  void Begin();
+  // machine: what chance has left of its machine's memory; null where that goes on.
+  void Die(int64_t for_ms, RandomStream* machine);
   // It does nothing for so long; others do.
-  void StandStill(int64_t for_ms) {
-    scene_.Tell(StrCat(name_, " stands still for ", for_ms));
-    stands_until_ms_ = scene_.now_ms + for_ms;
-  }
+  void StandStill(int64_t for_ms);
   void Look() {
     if (!is_alive_ && scene_.now_ms >= begins_ms_) Begin();
     if (is_alive_ && scene_.now_ms >= stands_until_ms_) Step();
   }
-  void CutFrom(const std::string& address, int64_t for_ms) {
-    if (transport_ == nullptr || !is_alive_) return;
-    scene_.Tell(StrCat(name_, " is cut from ", address, " for ", for_ms));
-    transport_->faulty().Cut(address);
-    heals_ms_ = scene_.now_ms + for_ms;
-  }
+  void CutFrom(const std::string& address, int64_t for_ms);
 
  protected:
-  SimulatedProcess(Scene* scene, std::string name) : scene_(*scene), name_(std::move(name)) {
-    clock_.Advance(1'000'000);  // as that of a machine that has run for a while
+  SimulatedProcess(Scene* scene, std::string name)
+      : scene_(*scene), name_(std::move(name)), files_(scene->mix.plant) {
+    SetClock();
   }
   virtual void Start() = 0;
-  virtual void Kill(RandomStream* random) = 0;
+  virtual void Kill(RandomStream* machine) = 0;
   virtual void Step() = 0;
 
   Environment environment() {
@@ -71,15 +58,7 @@ class SimulatedProcess {
             .files = files_,
             .executor = *executor_};
   }
-  std::unique_ptr<transport::ClientTransport> MakeClient(uint64_t who,
-                                                         WatchedTransport::Seen seen) {
-    transport::FaultPlan plan = scene_.mix.network;
-    plan.seed = KeyedHash(plan.seed, who, life_);
-    plan.clock = &clock_;
-    auto client = std::make_unique<WatchedTransport>(&scene_, plan, std::move(seen));
-    transport_ = client.get();
-    return client;
-  }
+  std::unique_ptr<transport::ClientTransport> MakeClient(uint64_t who, WatchedTransport::Seen seen);
   void HealIfDue() {
     if (!heals_ms_ || scene_.now_ms < *heals_ms_) return;
     transport_->faulty().Heal();
@@ -94,15 +73,24 @@ class SimulatedProcess {
     heals_ms_.reset();
   }
   uint64_t life() const { return life_; }
+  // It ends with these words, which only a disk that failed allows.
+  void EndBecause(const std::string& words);
+  // The disk keeps it waiting.
+  void WaitFor(int64_t duration_ms) {
+    stands_until_ms_ = std::max(stands_until_ms_, scene_.now_ms + duration_ms);
+  }
 
   Scene& scene_;
   const std::string name_;
   ManualClock clock_;
-  test::MemoryFiles files_;
+  SimulatedDisk files_;
   std::unique_ptr<test::ManualExecutor> executor_;  // of this life
 
  private:
-  bool is_alive_ = false;
+  // That of a machine counts from when it was started.
+  void SetClock();
+
+  bool is_alive_ = false, has_failed_ = false, was_harmed_ = false;
   uint64_t life_ = 0;
   int64_t begins_ms_ = 0, stands_until_ms_ = 0;
   std::optional<int64_t> heals_ms_;

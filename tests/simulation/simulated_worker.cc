@@ -33,18 +33,18 @@ void SimulatedWorker::Start() {
                                            std::move(client));
 }
 
-void SimulatedWorker::Kill(RandomStream* /*random*/) {
+void SimulatedWorker::Kill(RandomStream* /*machine*/) {
   Silence();
   ForgetTransport();
   link_.reset();
   work_ = {};
-  has_asked_ = is_finished_ = is_reporting_ = false;
+  has_asked_ = has_rows_ = is_finished_ = is_reporting_ = false;
   refreshes_ = 0;
   refresh_.reset();
 }
 
 void SimulatedWorker::Step() {
-  if (has_left_) return;
+  if (has_left_ || has_failed()) return;
   HealIfDue();
   const bool goes_on = link_->Step(0);
   if (const Status failure = link_->failure(); !goes_on || !failure.ok()) return End(failure);
@@ -66,9 +66,7 @@ void SimulatedWorker::Watch(const std::string& address, const v1::Header& header
 }
 
 void SimulatedWorker::End(const Status& failure) {
-  if (failure.code() != StatusCode::kTooLate) {
-    return scene_.Violate(StrCat(name_, ": ", failure.message()));
-  }
+  if (failure.code() != StatusCode::kTooLate) return EndBecause(failure.message());
   scene_.Tell(StrCat(name_, " comes too late"));
   comes_too_late_ = has_left_ = true;
 }
@@ -80,7 +78,7 @@ void SimulatedWorker::Ask(v1::WorkRequest request) {
 }
 
 void SimulatedWorker::Take(const v1::WorkReply& reply) {
-  if (reply.has_failed()) return scene_.Violate(StrCat("the run fails: ", reply.failed()));
+  if (reply.has_failed()) return EndBecause(reply.failed());
   if (reply.has_finished()) {
     is_finished_ = true;
     scene_.Tell(StrCat(name_, " has heard that the run has finished"));
@@ -104,23 +102,32 @@ void SimulatedWorker::GoOn() {
     if (scene_.now_ms >= next_batch_ms_) NextBatch();
     return;
   }
-  if (!work_.sent.empty()) return;
+  if (!work_.sent.empty() && scene_.mix.plant != Plant::kDoneTooEarly) return;
   const v1::ChunkLease lease = *std::exchange(work_, {}).lease;
   Finish(lease, ChunkRows() - std::min(ChunkRows(), lease.first_row()));
 }
 
-void SimulatedWorker::NextBatch() {
-  if (work_.rows.id == 0) {
-    for (uint32_t i = 0; i < scene_.mix.servers; ++i) {
-      session::Body body;
-      body.emplace_back(server::RowIdsFrame(0, {RowOf(trainer_, i, scene_.mix.servers)}));
-      work_.rows.bodies.push_back(std::move(body));
-    }
-    return link_->SubmitRowPull(&work_.rows);
+// Of some batches all rows are known.
+bool SimulatedWorker::HasRows() {
+  if (has_rows_ || work_.rows.id != 0) {
+    has_rows_ = has_rows_ || link_->TryTakeRowReplies(work_.rows.id).has_value();
+    return has_rows_;
   }
-  if (!has_rows_) has_rows_ = link_->TryTakeRowReplies(work_.rows.id).has_value();
-  if (!has_rows_ || !link_->TryAcquireCredit()) return;
+  has_rows_ = batches_ % scene_.mix.pull_every != 0;
+  if (has_rows_) return true;
+  for (uint32_t i = 0; i < scene_.mix.servers; ++i) {
+    session::Body body;
+    body.emplace_back(server::RowIdsFrame(0, {RowOf(trainer_, i, scene_.mix.servers)}));
+    work_.rows.bodies.push_back(std::move(body));
+  }
+  link_->SubmitRowPull(&work_.rows);
+  return false;
+}
+
+void SimulatedWorker::NextBatch() {
+  if (!HasRows() || !link_->TryAcquireCredit()) return;
   has_rows_ = false;
+  ++batches_;
   work_.rows = {};
   Push();
 }
@@ -139,7 +146,8 @@ void SimulatedWorker::Push() {
   }
   v1::Push push;
   push.set_lease(work_.lease->lease());
-  push.set_offset(work_.accepted_row);
+  const bool is_early = scene_.mix.plant == Plant::kAcceptedTooEarly;
+  push.set_offset(is_early ? work_.next_row : work_.accepted_row);
   const uint64_t sequence = link_->SubmitPush(push, std::move(bodies), link_->MarkRead());
   scene_.pushes.push_back({trainer_, life(), sequence, work_.lease->chunk(), work_.next_row});
   work_.next_row += kBatchRows;

@@ -47,7 +47,7 @@ class SimulatedWorker final : public SimulatedProcess {
 
  protected:
   void Start() override;
-  void Kill(RandomStream* /*random*/) override;
+  void Kill(RandomStream* /*machine*/) override;
   void Step() override;
 
  private:
@@ -67,6 +67,7 @@ class SimulatedWorker final : public SimulatedProcess {
   uint64_t ChunkRows() const { return kBatchRows * scene_.mix.chunk_batches; }
 
   void GoOn();
+  bool HasRows();
   void NextBatch();
   void Push();
   void Finish(const v1::ChunkLease& lease, uint64_t row_count);
@@ -88,6 +89,7 @@ class SimulatedWorker final : public SimulatedProcess {
   std::optional<uint64_t> refresh_;
   int refreshes_ = 0;
   int64_t next_batch_ms_ = 0;
+  uint64_t batches_ = 0;
 };
 
 }  // namespace weir::simulation

@@ -1,14 +1,11 @@
 #include "tests/simulation/simulation.h"
 
-#include <cmath>
-
 #include "common/base/strings.h"
-#include "common/device/cpu_device.h"
+#include "tests/simulation/invariants.h"
 
 namespace weir::simulation {
 
-Simulation::Simulation(uint64_t seed, Plant plant)
-    : scene_(DrawMix(seed, plant)), random_(seed, 2) {
+Simulation::Simulation(const Mix& mix) : scene_(mix), random_(mix.network.seed, 2) {
   for (uint32_t i = 0; i < scene_.mix.servers; ++i) {
     servers_.push_back(std::make_unique<SimulatedServer>(&scene_, i));
     processes_.push_back(servers_.back().get());
@@ -39,7 +36,9 @@ void Simulation::Turn() {
   const uint64_t before = scene_.trace;
   const size_t first = random_.NextBelow(processes_.size());
   for (size_t i = 0; i < processes_.size(); ++i) {
-    processes_[(first + i) % processes_.size()]->Look();
+    SimulatedProcess& process = *processes_[(first + i) % processes_.size()];
+    process.Look();
+    LookAfter(process);
   }
   const int64_t duration_ms = scene_.trace != before ? 2 : 20;
   scene_.now_ms += duration_ms;
@@ -49,6 +48,12 @@ void Simulation::Turn() {
   if (scene_.now_ms > kLongestMs) scene_.Violate("the run does not end");
 }
 
+void Simulation::LookAfter(SimulatedProcess& process) {
+  if (!process.is_alive() || (!process.has_crashed() && !process.has_failed())) return;
+  ++deaths_;
+  process.Die(DrawMs(3000), process.has_crashed() ? &random_ : nullptr);
+}
+
 bool Simulation::Befalls(double chance_per_second, int64_t duration_ms) {
   return random_.NextUnit() < chance_per_second * static_cast<double>(duration_ms) / 1000;
 }
@@ -56,22 +61,31 @@ bool Simulation::Befalls(double chance_per_second, int64_t duration_ms) {
 // In storms, with time between them in which all find each other again.
 void Simulation::Harm(int64_t duration_ms) {
   if (scene_.now_ms % kStormEveryMs > kStormMs) return;
-  const auto draw_ms = [this](uint64_t most) {
-    return static_cast<int64_t>(1 + random_.NextBelow(most));
-  };
-  for (size_t i = 0; i < processes_.size(); ++i) {
-    const bool is_server = i < servers_.size();
-    const double death = is_server ? scene_.mix.server_death : scene_.mix.worker_death;
-    SimulatedProcess& process = *processes_[i];
-    if (!process.is_at_work()) continue;
-    if (Befalls(death, duration_ms)) {
-      ++deaths_;
-      process.Die(draw_ms(3000), &random_);
-    }
-    if (Befalls(scene_.mix.standstill, duration_ms)) process.StandStill(draw_ms(4000));
-    if (process.is_at_work() && Befalls(scene_.mix.cut, duration_ms)) {
-      process.CutFrom(scene_.addresses[random_.NextBelow(scene_.mix.servers)], draw_ms(5000));
-    }
+  for (const auto& server : servers_) HarmServer(*server, duration_ms);
+  for (const auto& worker : workers_) HarmProcess(*worker, scene_.mix.worker_death, duration_ms);
+}
+
+void Simulation::HarmServer(SimulatedServer& server, int64_t duration_ms) {
+  HarmProcess(server, scene_.mix.server_death, duration_ms);
+  if (!server.is_at_work()) return;
+  if (Befalls(scene_.mix.crash, duration_ms)) server.CrashAt(1 + random_.NextBelow(10));
+  if (Befalls(scene_.mix.disk_failure, duration_ms)) {
+    server.FailDisk(1 + random_.NextBelow(10), DrawMs(5000));
+  }
+  const bool goes_back = scene_.mix.plant == Plant::kClockGoesBack;
+  if (goes_back && Befalls(0.5, duration_ms)) server.Advance(-600'000);
+}
+
+void Simulation::HarmProcess(SimulatedProcess& process, double death, int64_t duration_ms) {
+  if (!process.is_at_work()) return;
+  if (Befalls(death, duration_ms)) {
+    ++deaths_;
+    process.Die(DrawMs(3000), &random_);
+  }
+  if (Befalls(scene_.mix.standstill, duration_ms)) process.StandStill(DrawMs(4000));
+  if (Befalls(scene_.mix.clock_jump, duration_ms)) process.Advance(DrawMs(600'000));
+  if (process.is_at_work() && Befalls(scene_.mix.cut, duration_ms)) {
+    process.CutFrom(scene_.addresses[random_.NextBelow(scene_.mix.servers)], DrawMs(5000));
   }
 }
 
@@ -88,70 +102,8 @@ void Simulation::LookAtEnd() {
     return;
   }
   was_checked_ = true;
-  for (uint32_t i = 0; i < scene_.mix.servers; ++i) CheckServer(i);
-  for (const auto& worker : workers_) {
-    if (worker->has_replica()) CheckReplica(*worker);
-  }
+  Invariants(&scene_, servers_, workers_).Check();
   for (const auto& worker : workers_) worker->Leave();
-}
-
-void Simulation::CheckServer(uint32_t server) {
-  const ModelLayout& layout = scene_.layout;
-  const PieceSpec& own = PieceOf(layout, server);
-  std::vector<int64_t> counts(scene_.mix.trainers);
-  for (const auto& strand : servers_[server]->shard().dense_strands()) {
-    const PieceSpec& piece = strand->piece().spec();
-    for (int64_t i = 0; i < piece.element_count; ++i) {
-      const float begin = server::InitialValue(layout, piece.tensor, piece.begin + i);
-      const float moved = begin - strand->piece().values()[static_cast<size_t>(i)];
-      const int64_t count = std::lround(moved / server::kDenseRate);
-      const bool is_sent = piece.id == own.id && i < std::ssize(scene_.pushes);
-      if (is_sent) CheckPush(server, static_cast<size_t>(i), count);
-      if (is_sent) counts[scene_.pushes[static_cast<size_t>(i)].trainer] += count;
-      if (!is_sent && count != 0) scene_.Violate(StrCat("server ", server, " has made up a push"));
-    }
-  }
-  CheckRows(server, counts);
-}
-
-// pushes: of each trainer, as the pieces have them.
-void Simulation::CheckRows(uint32_t server, const std::vector<int64_t>& pushes) {
-  for (uint32_t trainer = 0; trainer < scene_.mix.trainers; ++trainer) {
-    const uint64_t id = RowOf(trainer, server, scene_.mix.servers);
-    int64_t count = 0;
-    for (const auto& strand : servers_[server]->shard().row_strands()) {
-      const auto row = strand->rows().Find(0, id);
-      if (row.empty()) continue;
-      const float moved = server::InitialRow(scene_.layout, 0, id)[0] - row[0];
-      count += std::lround(moved / server::kRowRate);
-    }
-    if (count == pushes[trainer]) continue;
-    scene_.Violate(StrCat("server ", server, " has ", pushes[trainer], " pushes of trainer ",
-                          trainer, " in its pieces and ", count, " in its rows"));
-  }
-}
-
-void Simulation::CheckPush(uint32_t server, size_t element, int64_t count) {
-  const SentPush& push = scene_.pushes[element];
-  const bool is_durable = workers_[push.trainer]->Durable(server, push.life) >= push.sequence;
-  if (count == 1 || (count == 0 && !is_durable)) return;
-  scene_.Violate(StrCat("server ", server, " has push ", push.sequence, " of trainer ",
-                        push.trainer, " in its life ", push.life, " ", count, " times"));
-}
-
-void Simulation::CheckReplica(const SimulatedWorker& worker) {
-  const float* const replica = device::OnHost(worker.link().replica());
-  for (const auto& server : servers_) {
-    for (const auto& strand : server->shard().dense_strands()) {
-      const store::Piece& piece = strand->piece();
-      const int64_t begin =
-          scene_.layout.tensors()[piece.spec().tensor].offset + piece.spec().begin;
-      for (size_t i = 0; i < piece.values().size(); ++i) {
-        if (replica[static_cast<size_t>(begin) + i] == piece.values()[i]) continue;
-        return scene_.Violate("a replica is not what the servers have");
-      }
-    }
-  }
 }
 
 }  // namespace weir::simulation

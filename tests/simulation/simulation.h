@@ -24,23 +24,26 @@ struct Outcome {
 
 class Simulation {
  public:
-  explicit Simulation(uint64_t seed, Plant plant = Plant::kNone);
+  explicit Simulation(const Mix& mix);
+  explicit Simulation(uint64_t seed, Plant plant = Plant::kNone)
+      : Simulation(DrawMix(seed, plant)) {}
   Outcome Run();
 
  private:
-  static constexpr int64_t kFaultsMs = 60'000;  // then there are none
-  static constexpr int64_t kStormEveryMs = 12'000, kStormMs = 4'000;
+  static constexpr int64_t kFaultsMs = 100'000;  // then there are none
+  static constexpr int64_t kStormEveryMs = 20'000, kStormMs = 4'000;
   static constexpr int64_t kLongestMs = 300'000;
 
   void Turn();
+  // Who has ended without being asked is started again.
+  void LookAfter(SimulatedProcess& process);
   void Harm(int64_t duration_ms);
+  void HarmServer(SimulatedServer& server, int64_t duration_ms);
+  void HarmProcess(SimulatedProcess& process, double death, int64_t duration_ms);
   bool Befalls(double chance_per_second, int64_t duration_ms);
+  int64_t DrawMs(uint64_t most) { return static_cast<int64_t>(1 + random_.NextBelow(most)); }
   bool IsOver() const;
   void LookAtEnd();
-  void CheckServer(uint32_t server);
-  void CheckRows(uint32_t server, const std::vector<int64_t>& pushes);
-  void CheckPush(uint32_t server, size_t element, int64_t count);
-  void CheckReplica(const SimulatedWorker& worker);
 
   Scene scene_;
   RandomStream random_;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/session/header_message.h"
+#include "tests/simulation/corruption.h"
 #include "tests/simulation/scene.h"
 
 namespace weir::simulation {
@@ -20,8 +21,11 @@ class WatchedTransport final : public transport::ClientTransport {
  public:
   using Seen = std::function<void(const std::string& address, const v1::Header& header)>;
 
-  WatchedTransport(Scene* scene, const transport::FaultPlan& plan, Seen seen)
-      : scene_(*scene), faulty_(scene->network.MakeClient(), plan), seen_(std::move(seen)) {}
+  WatchedTransport(Scene* scene, uint64_t who, const transport::FaultPlan& plan, Seen seen)
+      : scene_(*scene),
+        who_(who),
+        faulty_(scene->network.MakeClient(), plan),
+        seen_(std::move(seen)) {}
 
   Result<transport::ConnectionId> Open(const std::string& address) override {
     WEIR_ASSIGN_OR_RETURN(const auto id, faulty_.Open(address));
@@ -36,6 +40,7 @@ class WatchedTransport final : public transport::ClientTransport {
   std::optional<transport::ConnectionMessage> Receive(int64_t timeout_ms) override {
     auto received = faulty_.Receive(timeout_ms);
     if (!received) return received;
+    Corrupt(scene_.mix.plant, who_, &scene_.planted, &received->message);
     scene_.Trace(static_cast<uint64_t>(scene_.now_ms));
     scene_.Trace(received->message);
     const auto header = session::ParseHeader(received->message);
@@ -50,6 +55,7 @@ class WatchedTransport final : public transport::ClientTransport {
 
  private:
   Scene& scene_;
+  const uint64_t who_;
   transport::FaultyClientTransport faulty_;
   const Seen seen_;
   std::map<transport::ConnectionId, std::string> addresses_;

@@ -42,6 +42,7 @@ class MemoryFiles : public FileSystem {
   // or, of an append, a part.
   void FailFrom(uint64_t change) { fails_from_ = changes_ + change; }
   void Heal() { fails_from_ = UINT64_MAX; }
+  bool has_failed() const { return changes_ >= fails_from_; }
   // Nothing can be written whose path has this in it; empty: all can.
   void FailFiles(std::string part) { fails_in_ = std::move(part); }
   uint64_t changes() const { return changes_; }

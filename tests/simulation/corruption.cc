@@ -1,0 +1,69 @@
+#include "tests/simulation/corruption.h"
+
+#include <utility>
+
+#include "common/session/header_message.h"
+
+namespace weir::simulation {
+namespace {
+
+// Of those that a fault may befall, so many are spared before one.
+constexpr uint64_t kEvery = 4;
+
+bool Befalls(PlantMemory* memory) { return ++memory->met % kEvery == 0; }
+
+bool KeepIncarnation(uint64_t trainer, PlantMemory* memory, v1::JoinReply* reply) {
+  const uint64_t first =
+      memory->incarnation.try_emplace(trainer, reply->incarnation()).first->second;
+  reply->set_incarnation(first);
+  return true;
+}
+
+bool LendAgain(PlantMemory* memory, v1::ChunkLease* lease) {
+  const auto lent = std::exchange(memory->lent_chunk, lease->chunk());
+  if (!lent || !Befalls(memory)) return false;
+  lease->set_chunk(*lent);
+  return true;
+}
+
+bool ChangeAnswer(Plant plant, PlantMemory* memory, v1::Answer* answer) {
+  if (plant == Plant::kPromisedTooEarly) {
+    answer->set_durable_sequence(answer->sequence());
+    return true;
+  }
+  if (plant != Plant::kAnsweredTooEarly || answer->is_catch_up() || !Befalls(memory)) return false;
+  answer->set_sequence(answer->sequence() + 1);
+  return true;
+}
+
+// Whether it says something else now.
+bool Change(Plant plant, uint64_t trainer, PlantMemory* memory, v1::Header* header) {
+  if (header->has_answer()) return ChangeAnswer(plant, memory, header->mutable_answer());
+  if (plant == Plant::kTakenTooHigh && header->has_hello_reply()) {
+    v1::HelloReply& reply = *header->mutable_hello_reply();
+    if (reply.last_sequence() == 0) return false;
+    reply.set_last_sequence(reply.last_sequence() + 1);
+    return true;
+  }
+  if (plant == Plant::kSeatGrantedTwice && header->has_join_reply()) {
+    return KeepIncarnation(trainer, memory, header->mutable_join_reply());
+  }
+  if (plant == Plant::kLeaseLentTwice && header->work_reply().has_chunk()) {
+    return LendAgain(memory, header->mutable_work_reply()->mutable_chunk());
+  }
+  return false;
+}
+
+}  // namespace
+
+void Corrupt(Plant plant, uint64_t trainer, PlantMemory* memory, transport::Message* message) {
+  auto header = session::ParseHeader(*message);
+  if (!header) return;
+  const bool loses_values = plant == Plant::kAnswerWithoutValues && header->has_answer() &&
+                            message->parts.size() > 1 && Befalls(memory);
+  if (loses_values) message->parts.resize(1);
+  if (!Change(plant, trainer, memory, &*header)) return;
+  *message = session::MakeMessage(*header, session::BodyOf(*message));
+}
+
+}  // namespace weir::simulation

@@ -1,0 +1,14 @@
+// Planted faults in what servers say: headers that say something else when they come.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include "common/transport/message.h"
+#include "tests/simulation/plants.h"
+
+namespace weir::simulation {
+
+// A message to that trainer.
+void Corrupt(Plant plant, uint64_t trainer, PlantMemory* memory, transport::Message* message);
+
+}  // namespace weir::simulation

@@ -1,0 +1,112 @@
+#include "tests/simulation/invariants.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "common/base/strings.h"
+#include "common/device/cpu_device.h"
+
+namespace weir::simulation {
+
+void Invariants::Check() {
+  for (uint32_t i = 0; i < scene_.mix.servers; ++i) {
+    CheckServer(i);
+    CheckRows(i);
+  }
+  CheckBatches();
+  for (const auto& worker : workers_) {
+    if (worker->has_replica()) CheckReplica(*worker);
+  }
+}
+
+void Invariants::CheckServer(uint32_t server) {
+  const ModelLayout& layout = scene_.layout;
+  const PieceSpec& own = PieceOf(layout, server);
+  counts_[server].resize(scene_.pushes.size());
+  for (const auto& strand : servers_[server]->shard().dense_strands()) {
+    const PieceSpec& piece = strand->piece().spec();
+    for (int64_t i = 0; i < piece.element_count; ++i) {
+      const float begin = server::InitialValue(layout, piece.tensor, piece.begin + i);
+      const float moved = begin - strand->piece().values()[static_cast<size_t>(i)];
+      const int64_t count = std::lround(moved / server::kDenseRate);
+      const bool is_sent = piece.id == own.id && i < std::ssize(scene_.pushes);
+      if (is_sent) CheckPush(server, static_cast<size_t>(i), count);
+      if (!is_sent && count != 0) scene_.Violate(StrCat("server ", server, " has made up a push"));
+    }
+  }
+}
+
+void Invariants::CheckPush(uint32_t server, size_t element, int64_t count) {
+  counts_[server][element] = count;
+  const SentPush& push = scene_.pushes[element];
+  const bool is_durable = workers_[push.trainer]->Durable(server, push.life) >= push.sequence;
+  if (count == 1 || (count == 0 && !is_durable)) return;
+  scene_.Violate(StrCat("server ", server, " has push ", push.sequence, " of trainer ",
+                        push.trainer, " in its life ", push.life, " ", count, " times"));
+}
+
+void Invariants::CheckRows(uint32_t server) {
+  std::vector<int64_t> pushes(scene_.mix.trainers);
+  for (size_t i = 0; i < scene_.pushes.size(); ++i) {
+    pushes[scene_.pushes[i].trainer] += counts_[server][i];
+  }
+  for (uint32_t trainer = 0; trainer < scene_.mix.trainers; ++trainer) {
+    const uint64_t id = RowOf(trainer, server, scene_.mix.servers);
+    int64_t count = 0;
+    for (const auto& strand : servers_[server]->shard().row_strands()) {
+      const auto row = strand->rows().Find(0, id);
+      if (row.empty()) continue;
+      const float moved = server::InitialRow(scene_.layout, 0, id)[0] - row[0];
+      count += std::lround(moved / server::kRowRate);
+    }
+    if (count == pushes[trainer]) continue;
+    scene_.Violate(StrCat("server ", server, " has ", pushes[trainer], " pushes of trainer ",
+                          trainer, " in its pieces and ", count, " in its rows"));
+  }
+}
+
+void Invariants::CheckBatches() {
+  std::map<std::pair<uint64_t, uint64_t>, std::vector<size_t>> batches;
+  for (uint64_t chunk = 0; chunk < scene_.mix.chunks; ++chunk) {
+    for (uint64_t i = 0; i < scene_.mix.chunk_batches; ++i) batches[{chunk, i * kBatchRows}];
+  }
+  for (size_t i = 0; i < scene_.pushes.size(); ++i) {
+    batches[{scene_.pushes[i].chunk, scene_.pushes[i].row}].push_back(i);
+  }
+  for (const auto& [place, pushes] : batches) {
+    CheckBatch(pushes, StrCat("row ", place.second, " of chunk ", place.first));
+  }
+}
+
+void Invariants::CheckBatch(const std::vector<size_t>& pushes, const std::string& name) {
+  const bool was_somebody_lost = std::ranges::any_of(
+      pushes, [&](size_t push) { return workers_[scene_.pushes[push].trainer]->was_harmed(); });
+  for (uint32_t server = 0; server < scene_.mix.servers; ++server) {
+    int64_t count = 0;
+    for (const size_t push : pushes) count += counts_[server][push];
+    if (count == 0) scene_.Violate(StrCat("server ", server, " has no push of ", name));
+    if (count <= 1 || was_somebody_lost) continue;
+    scene_.Violate(StrCat("server ", server, " has ", count, " pushes of ", name,
+                          ", and no trainer was lost"));
+  }
+}
+
+void Invariants::CheckReplica(const SimulatedWorker& worker) {
+  const float* const replica = device::OnHost(worker.link().replica());
+  for (const auto& server : servers_) {
+    for (const auto& strand : server->shard().dense_strands()) {
+      const store::Piece& piece = strand->piece();
+      const int64_t begin =
+          scene_.layout.tensors()[piece.spec().tensor].offset + piece.spec().begin;
+      for (size_t i = 0; i < piece.values().size(); ++i) {
+        if (replica[static_cast<size_t>(begin) + i] == piece.values()[i]) continue;
+        return scene_.Violate("a replica is not what the servers have");
+      }
+    }
+  }
+}
+
+}  // namespace weir::simulation

@@ -1,0 +1,44 @@
+// What must hold at the end of a simulated run, while nothing is under way.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "tests/simulation/scene.h"
+#include "tests/simulation/simulated_server.h"
+#include "tests/simulation/simulated_worker.h"
+
+namespace weir::simulation {
+
+class Invariants {
+ public:
+  using Servers = std::vector<std::unique_ptr<SimulatedServer>>;
+  using Workers = std::vector<std::unique_ptr<SimulatedWorker>>;
+  Invariants(Scene* scene, const Servers& servers, const Workers& workers)
+      : scene_(*scene), servers_(servers), workers_(workers), counts_(servers.size()) {}
+
+  // The scene hears of what does not hold.
+  void Check();
+
+ private:
+  // A server has each push once that it has promised, and nothing else.
+  void CheckServer(uint32_t server);
+  void CheckPush(uint32_t server, size_t element, int64_t count);
+  // What is in its pieces is in its rows.
+  void CheckRows(uint32_t server);
+  // Each batch was trained, and again only where somebody was lost.
+  void CheckBatches();
+  void CheckBatch(const std::vector<size_t>& pushes, const std::string& name);
+  // A trainer knows what the servers have.
+  void CheckReplica(const SimulatedWorker& worker);
+
+  Scene& scene_;
+  const Servers& servers_;
+  const Workers& workers_;
+  std::vector<std::vector<int64_t>> counts_;  // of each server: how often it has each push
+};
+
+}  // namespace weir::simulation

@@ -1,0 +1,44 @@
+// Faults of the system's own, which a simulated run has to find.
+//
+// Thread rule: any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+namespace weir::simulation {
+
+enum class Plant {
+  kNone,
+  // Of the disk.
+  kNothingSynced,       // servers promise what the end of their machine takes away
+  kSyncLies,            // a file that was synced is not
+  kNamesNotSynced,      // a folder that was synced is not
+  kSnapshotsNotSynced,  // a snapshot has its name before its bytes are safe
+  kWritesHeldBack,      // answers leave before their record is where the process's end spares it
+  kBytesRot,            // of a log, now and then, when it is read again
+  // Of what servers say.
+  kPromisedTooEarly,     // the durable sequence is that of the answer
+  kAnsweredTooEarly,     // the answer is said to be that of the next push, too
+  kTakenTooHigh,         // the last push that a server took is said to be the one behind it
+  kAnswerWithoutValues,  // some answers lack what has changed
+  kLeaseLentTwice,       // and another one never
+  kSeatGrantedTwice,     // a trainer that comes again is taken for the one before it
+  kEpochKept,            // a server that comes again is taken for the one before it
+  // Of what trainers do.
+  kPushTakenTwice,    // some are sent again under another number
+  kDoneTooEarly,      // a lease is done before its pushes are accepted
+  kAcceptedTooEarly,  // rows count as accepted once they are pushed
+  // Of a machine.
+  kClockGoesBack,
+};
+
+// What the planted fault has seen, of all lives.
+struct PlantMemory {
+  uint64_t met = 0;                          // messages that it might befall
+  std::map<uint64_t, uint64_t> incarnation;  // the first one of each trainer
+  std::optional<uint64_t> lent_chunk;
+};
+
+}  // namespace weir::simulation
