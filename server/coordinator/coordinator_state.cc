@@ -41,6 +41,7 @@ void Coordinator::TryAgain() {
   if (director_.failure().empty()) return;
   LOG(INFO) << "the run had failed (" << director_.failure() << ") and goes on";
   director_.TryAgain();
+  shards_.AwaitAll();
   ended_ms_.reset();
 }
 

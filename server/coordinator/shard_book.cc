@@ -155,6 +155,13 @@ bool ShardBook::AwaitsFarewell(int64_t patience_ms, int64_t now_ms) const {
   });
 }
 
+void ShardBook::AwaitAll() {
+  for (uint32_t shard = 1; shard < server_count_; ++shard) {
+    const auto found = shards_.find(shard);
+    if (found != shards_.end() && found->second.has_left) shards_.Change(shard).has_left = false;
+  }
+}
+
 Status ShardBook::Load(cluster::PartSource* source, int64_t now_ms) {
   WEIR_RETURN_IF_ERROR(shards_.Load(source));
   for (const auto& entry : shards_) {

@@ -55,6 +55,8 @@ class ShardBook {
   // again.
   void SaveChanges(cluster::SavedParts* parts) { shards_.SaveChanges(parts); }
   Status Load(cluster::PartSource* source, int64_t now_ms);
+  // The run goes on: those that have left come back.
+  void AwaitAll();
 
  private:
   struct ShardSeat {

@@ -1,6 +1,7 @@
 // What is known of servers, after the death of who knew it.
 #include "common/base/strings.h"
 #include "common/session/run_identity.h"
+#include "server/coordinator/coordinator.h"
 #include "server/coordinator/save_book.h"
 #include "server/coordinator/shard_book.h"
 #include "tests/common/cluster/saved_books.h"
@@ -83,6 +84,32 @@ TEST(SavedSaveBook, GoesOn) {
   };
   trial.act = SaveSome;
   ExpectSurvives(trial);
+}
+
+// Else it would end before they have heard that it does.
+TEST(SavedServers, AreAwaitedAgainOnceTheRunThatHadFailedGoesOn) {
+  const v1::Config config = TinyConfig();
+  const v1::RunIdentity identity = session::MakeRunIdentity(config, 2);
+  Coordinator former(config, identity, 2, 77);
+  v1::ShardReport report;
+  *report.mutable_identity() = identity;
+  report.set_shard(1);
+  report.set_nonce(5);
+  former.OnShardReport(report, 1000);
+  former.Fail("the disk is full");
+  former.Tick(1000);
+  report.set_farewell(true);
+  former.OnShardReport(report, 1000);
+  cluster::KeptParts kept;
+  former.SaveChanges(&kept);
+  Coordinator loaded(config, identity, 2, 77);
+  ASSERT_TRUE(loaded.Load(kept.parts(), 1000).ok());
+  loaded.TryAgain();
+  loaded.Fail("for another reason");
+  loaded.Tick(1001);
+  EXPECT_FALSE(loaded.over(1001));
+  loaded.OnShardReport(report, 1001);
+  EXPECT_TRUE(loaded.over(1001));
 }
 
 }  // namespace
