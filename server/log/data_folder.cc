@@ -14,6 +14,9 @@ namespace {
 // Nobody comes back who knew only an earlier one.
 constexpr int kMostEpochs = 64;
 
+// Is there while a folder is emptied: a part of a log is none.
+std::string OverPath(const std::string& folder) { return StrCat(folder, "/over.weir"); }
+
 // Of the file's first record; nothing where that is not whole.
 Result<std::optional<v1::LogStart>> StartIn(FileSystem& files, const std::string& path) {
   WEIR_ASSIGN_OR_RETURN(const Bytes beginning, files.Read(path, 0, log::kPrefixBytes));
@@ -54,6 +57,7 @@ Result<std::shared_ptr<DataFolder>> DataFolder::Open(FileSystem& files, const st
   }
   if (!claim.ok()) return claim.status();
   folder->claim_ = *std::move(claim);
+  WEIR_RETURN_IF_ERROR(folder->GoOnClearing());
   WEIR_RETURN_IF_ERROR(folder->FindFormer());
   WEIR_RETURN_IF_ERROR(folder->CheckFormer(identity, shard));
   WEIR_RETURN_IF_ERROR(folder->RemovePartial());
@@ -105,7 +109,20 @@ v1::LogStart DataFolder::StartOf(const v1::RunIdentity& identity, uint32_t shard
   return start;
 }
 
+// A full disk may have no room for the mark, and is to be emptied nevertheless.
 Status DataFolder::Clear() {
+  if (files_.Create(OverPath(path_)).ok()) WEIR_RETURN_IF_ERROR(files_.SyncFolder(path_));
+  WEIR_RETURN_IF_ERROR(RemoveAll());
+  WEIR_RETURN_IF_ERROR(files_.SyncFolder(path_));
+  return files_.Remove(OverPath(path_));
+}
+
+Status DataFolder::GoOnClearing() {
+  if (!files_.Size(OverPath(path_)).ok()) return OkStatus();
+  return Clear();
+}
+
+Status DataFolder::RemoveAll() {
   WEIR_ASSIGN_OR_RETURN(const auto snapshots, log::FindSnapshots(files_, path_));
   for (const log::Snapshot& snapshot : snapshots) {
     WEIR_RETURN_IF_ERROR(files_.Remove(snapshot.path));
@@ -114,8 +131,7 @@ Status DataFolder::Clear() {
   for (const log::Segment& segment : segments) {
     WEIR_RETURN_IF_ERROR(files_.Remove(segment.path));
   }
-  WEIR_RETURN_IF_ERROR(RemovePartial());
-  return files_.SyncFolder(path_);
+  return RemovePartial();
 }
 
 // Nobody else writes here, so nobody is at it.

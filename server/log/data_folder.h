@@ -38,11 +38,14 @@ class DataFolder {
   v1::LogStart StartOf(const v1::RunIdentity& identity, uint32_t shard, uint64_t run,
                        uint64_t nonce, uint64_t epoch) const;
 
-  // The run is over and well: what is there is of no use any more.
+  // The run is over and well: what is there is of no use any more. Where that is cut short the next
+  // Open goes on with it.
   Status Clear();
 
  private:
   DataFolder(FileSystem& files, std::string path) : files_(files), path_(std::move(path)) {}
+  Status GoOnClearing();
+  Status RemoveAll();
   Status FindFormer();
   Status RemovePartial();
   Status CheckFormer(const v1::RunIdentity& identity, uint32_t shard) const;

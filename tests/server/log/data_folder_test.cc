@@ -90,6 +90,32 @@ TEST_F(DataFolderTest, IsClearedOfLogsAlone) {
   EXPECT_EQ(files_.List(kFolderPath).value(), std::vector<std::string>{"notes"});
 }
 
+// A part of a log is none: it would be refused, whoever comes next.
+TEST_F(DataFolderTest, IsClearedAsAWholeOrNotAtAll) {
+  for (uint64_t change = 1;; ++change) {
+    Live(Live(1, 100) + 1, 101);
+    ASSERT_TRUE(files_.Create("/data/snapshot-00000000000000000002.weir").ok());
+    const auto whole = files_.List(kFolderPath).value();
+    files_.FailFrom(change);
+    const bool is_cleared = Open().value()->Clear().ok();
+    files_.EndProcess();
+    files_.Heal();
+    const bool has_former = Open().value()->former().has_value();
+    const auto left = files_.List(kFolderPath).value();
+    EXPECT_TRUE(left.empty() || left == whole) << "change " << change;
+    EXPECT_EQ(has_former, !left.empty()) << "change " << change;
+    if (is_cleared) break;
+  }
+}
+
+TEST_F(DataFolderTest, IsClearedOfAFullDiskToo) {
+  Live(1, 100);
+  files_.FailFiles("over.weir");
+  EXPECT_FALSE(files_.Create("/data/over.weir").ok());
+  (void)Open().value()->Clear();
+  EXPECT_THAT(files_.List(kFolderPath).value(), IsEmpty());
+}
+
 std::vector<std::string> ProblemsOf(const std::string& flag, v1::Durability durability) {
   v1::ClusterConfig config;
   config.set_durability(durability);
