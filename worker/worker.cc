@@ -313,7 +313,7 @@ Status Worker::FinishOldest() {
     return OkStatus();
   }
   if (!sequence) return Internal("a chunk was abandoned");
-  WEIR_RETURN_IF_ERROR(client_->AwaitAccepted(*sequence));
+  WEIR_RETURN_IF_ERROR(client_->AwaitDurable(*sequence));
   at_work_.pop_front();
   if (chunk->is_test()) WEIR_RETURN_IF_ERROR(CheckScores(*chunk));
   finished_.push_back(chunk);
@@ -352,7 +352,7 @@ void Worker::AddCompletion(const ChunkWork& chunk, v1::WorkRequest* request,
 
 v1::WorkRequest Worker::MakeRequest(std::vector<Bytes>* scores) {
   v1::WorkRequest request;
-  request.set_is_busy(trainer_->is_busy() || client_->has_unaccepted());
+  request.set_is_busy(trainer_->is_busy() || client_->has_volatile());
   for (const auto& chunk : finished_) AddCompletion(*chunk, &request, scores);
   finished_.clear();
   for (v1::FileEnd& end : file_ends_) *request.add_file_ends() = std::move(end);

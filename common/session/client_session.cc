@@ -202,8 +202,9 @@ void ClientSession::LearnFrom(const v1::Answer& answer, int64_t waited_ms, int64
   caught_up_ = !takes_one;
 }
 
-void ClientSession::OnDurableNotice(const v1::DurableNotice& notice) {
+void ClientSession::OnDurableNotice(const v1::DurableNotice& notice, int64_t now_ms) {
   if (state_ != State::kReady || notice.connection() != connection_) return;
+  heard_ms_ = now_ms;
   ForgetDurable(notice.durable_sequence());
 }
 
@@ -287,8 +288,9 @@ void ClientSession::ForgetDurable(uint64_t sequence) {
   }
 }
 
+// A push that is not durable is owed a notice: the server may have ended since its answer.
 bool ClientSession::IsOwed() const {
-  return state_ == State::kConnecting || next_answer_index_ == 0 || accepted_ < submitted_;
+  return state_ == State::kConnecting || next_answer_index_ == 0 || !kept_.empty();
 }
 
 Status ClientSession::SilenceStatus(int64_t since_ms, int64_t now_ms) const {

@@ -110,7 +110,7 @@ class ClientSession {
   // Accepts nothing: what the server took is in the replica with its first answer, not before.
   ClientActions OnHelloReply(const v1::HelloReply& reply, int64_t now_ms);
   ClientActions OnAnswer(const v1::Answer& answer, int64_t now_ms);
-  void OnDurableNotice(const v1::DurableNotice& notice);
+  void OnDurableNotice(const v1::DurableNotice& notice, int64_t now_ms);
   // The push that is owed an answer waits for those of others: the server lives.
   void OnRoundNotice(const v1::RoundNotice& notice, int64_t now_ms);
   ClientActions OnRefusal(const v1::Refusal& refusal, int64_t now_ms);
@@ -133,6 +133,8 @@ class ClientSession {
   bool has_version() const { return server_epoch_ != 0 && has_version_; }
   uint64_t version() const { return version_; }
   uint64_t accepted_sequence() const { return accepted_; }
+  // Up to here the server keeps them, whatever ends.
+  uint64_t durable_sequence() const { return submitted_ - kept_.size(); }
   uint64_t submitted_sequence() const { return submitted_; }
   // Bytes of the pushes that are kept for a replay.
   int64_t kept_bytes() const { return kept_bytes_; }

@@ -89,13 +89,13 @@ void SimulatedWorker::Take(const v1::WorkReply& reply) {
   } else {
     work_ = {};
     work_.lease = reply.chunk();
-    work_.next_row = work_.accepted_row = reply.chunk().first_row();
+    work_.next_row = work_.durable_row = reply.chunk().first_row();
   }
 }
 
 void SimulatedWorker::GoOn() {
-  while (!work_.sent.empty() && link_->MarkRead().accepted_sequence >= work_.sent.front().first) {
-    work_.accepted_row = work_.sent.front().second;
+  while (!work_.sent.empty() && link_->MarkRead().durable_sequence >= work_.sent.front().first) {
+    work_.durable_row = work_.sent.front().second;
     work_.sent.pop_front();
   }
   if (work_.next_row < ChunkRows()) {
@@ -147,7 +147,7 @@ void SimulatedWorker::Push() {
   v1::Push push;
   push.set_lease(work_.lease->lease());
   const bool is_early = scene_.mix.plant == Plant::kAcceptedTooEarly;
-  push.set_offset(is_early ? work_.next_row : work_.accepted_row);
+  push.set_offset(is_early ? work_.next_row : work_.durable_row);
   const uint64_t sequence = link_->SubmitPush(push, std::move(bodies), link_->MarkRead());
   scene_.pushes.push_back({trainer_, life(), sequence, work_.lease->chunk(), work_.next_row});
   work_.next_row += kBatchRows;
@@ -175,7 +175,7 @@ void SimulatedWorker::EndWell() {
     ++refreshes_;
     refresh_.reset();
   }
-  if (!scene_.all_have_finished || refreshes_ >= scene_.refresh || link_->has_unaccepted()) return;
+  if (!scene_.all_have_finished || refreshes_ >= scene_.refresh || link_->has_volatile()) return;
   if (!link_->TryAcquireCredit()) return;
   v1::Push refresh;
   refresh.set_is_refresh(true);

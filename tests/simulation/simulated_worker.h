@@ -56,7 +56,7 @@ class SimulatedWorker final : public SimulatedProcess {
     uint64_t next_row = 0;
     worker::RowRequest rows;
     std::deque<std::pair<uint64_t, uint64_t>> sent;  // push, and the row behind it
-    uint64_t accepted_row = 0;
+    uint64_t durable_row = 0;
   };
 
   void Watch(const std::string& address, const v1::Header& header);

@@ -58,7 +58,7 @@ constexpr Planted kPlanted[] = {
     {Plant::kAnswerWithoutValues, "answers lack what has changed", 40},
     {Plant::kLeaseLentTwice, "a chunk is lent twice, another never", 40},
     {Plant::kSeatGrantedTwice, "two processes get one seat", 40},
-    {Plant::kEpochKept, "a server comes again as if it had not ended", 40},
+    {Plant::kEpochKept, "a server comes again as if it had not ended", 200},
     {Plant::kPushTakenTwice, "a push is taken twice", 40},
     {Plant::kDoneTooEarly, "chunks are done before their pushes are taken", 40},
     {Plant::kAcceptedTooEarly, "rows count as done once they are pushed", 40},

@@ -21,12 +21,12 @@ class RecordingClient : public EmbeddedClient {
     bool with_next_rows = false;
   };
 
-  // accepted: the push up to which servers have answered, all the time.
-  RecordingClient(const v1::Config& config, const ModelLayout& layout, uint64_t accepted = 0)
-      : EmbeddedClient(config, layout), accepted_(accepted) {}
+  // durable: the push up to which servers keep them, all the time.
+  RecordingClient(const v1::Config& config, const ModelLayout& layout, uint64_t durable = 0)
+      : EmbeddedClient(config, layout), durable_(durable) {}
 
   bool needs_row_squares() const override { return true; }
-  ReadMark MarkRead() override { return {.versions = {}, .accepted_sequence = accepted_}; }
+  ReadMark MarkRead() override { return {.versions = {}, .durable_sequence = durable_}; }
   Result<uint64_t> Push(const StepGradients& step) override {
     WEIR_RETURN_IF_ERROR(EmbeddedClient::Push(step).status());
     std::lock_guard lock(mutex_);
@@ -63,7 +63,7 @@ class RecordingClient : public EmbeddedClient {
     return {host.begin(), host.end()};
   }
 
-  const uint64_t accepted_;
+  const uint64_t durable_;
   mutable std::mutex mutex_;
   std::vector<Pushed> pushed_;
   int refreshes_ = 0;

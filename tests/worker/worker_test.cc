@@ -25,15 +25,15 @@ class AcceptsWhenAwaited : public EmbeddedClient {
     std::lock_guard lock(mutex_);
     return last_of_lease_[step.lease] = ++pushes_;
   }
-  Status AwaitAccepted(uint64_t sequence) override {
+  Status AwaitDurable(uint64_t sequence) override {
     std::lock_guard lock(mutex_);
-    accepted_ = std::max(accepted_, sequence);
+    durable_ = std::max(durable_, sequence);
     return OkStatus();
   }
   Result<v1::WorkReply> RequestWork(v1::WorkRequest request, std::vector<Bytes> scores) override {
     for (const v1::Completion& completion : request.completions()) {
       std::lock_guard lock(mutex_);
-      EXPECT_LE(last_of_lease_[completion.lease()], accepted_) << "lease " << completion.lease();
+      EXPECT_LE(last_of_lease_[completion.lease()], durable_) << "lease " << completion.lease();
       ++completions;
     }
     return EmbeddedClient::RequestWork(std::move(request), std::move(scores));
@@ -43,23 +43,23 @@ class AcceptsWhenAwaited : public EmbeddedClient {
  private:
   std::mutex mutex_;
   uint64_t pushes_ = 0;
-  uint64_t accepted_ = 0;
+  uint64_t durable_ = 0;
   std::map<uint64_t, uint64_t> last_of_lease_;
 };
 
 // A push may be under way at every second request.
-class UnacceptedByTurns : public EmbeddedClient {
+class VolatileByTurns : public EmbeddedClient {
  public:
   using EmbeddedClient::EmbeddedClient;
-  bool has_unaccepted() const override { return has_unaccepted_; }
+  bool has_volatile() const override { return has_volatile_; }
   Result<v1::WorkReply> RequestWork(v1::WorkRequest request, std::vector<Bytes> scores) override {
-    EXPECT_TRUE(request.is_busy() || !has_unaccepted_);  // a thread may be busy, too
-    has_unaccepted_ = !has_unaccepted_;
+    EXPECT_TRUE(request.is_busy() || !has_volatile_);  // a thread may be busy, too
+    has_volatile_ = !has_volatile_;
     return EmbeddedClient::RequestWork(std::move(request), std::move(scores));
   }
 
  private:
-  bool has_unaccepted_ = true;
+  bool has_volatile_ = true;
 };
 
 class WorkerTest : public testing::Test {
@@ -78,14 +78,14 @@ class WorkerTest : public testing::Test {
 };
 
 // Else the coordinator would evaluate, or end the run, with pushes still to come.
-TEST_F(WorkerTest, ReportsAChunkOnceItsPushesAreAccepted) {
+TEST_F(WorkerTest, ReportsAChunkOnceItsPushesAreDurable) {
   AcceptsWhenAwaited client(config_, layout_);
   Run(&client);
   EXPECT_GE(client.completions, 4 * 13) << "each chunk of each epoch, and those to test on";
 }
 
 TEST_F(WorkerTest, IsBusyWhileAPushIsUnderWay) {
-  UnacceptedByTurns client(config_, layout_);
+  VolatileByTurns client(config_, layout_);
   Run(&client);
 }
 

@@ -85,9 +85,11 @@ class ParameterClient {
 
   // Until every server has answered all pushes up to this one.
   virtual Status AwaitAccepted(uint64_t sequence) = 0;
+  // And has promised to keep them, whatever ends.
+  virtual Status AwaitDurable(uint64_t sequence) { return AwaitAccepted(sequence); }
 
-  // Whether a push has left that not every server has answered.
-  virtual bool has_unaccepted() const { return false; }
+  // Whether a push has left that not every server has promised to keep.
+  virtual bool has_volatile() const { return false; }
 
   // Until the replica is what the servers have now.
   virtual Status Refresh() = 0;

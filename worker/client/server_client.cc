@@ -96,6 +96,10 @@ Status ServerClient::Refresh(uint64_t checkpoint) {
   return link_.AwaitAccepted(sequence);
 }
 
+Result<v1::ReportReply> ServerClient::SendReport(v1::Report report) {
+  return link_.SendReport(std::move(report));
+}
+
 Result<v1::WorkReply> ServerClient::RequestWork(v1::WorkRequest request,
                                                 std::vector<Bytes> scores) {
   Body body;

@@ -50,7 +50,7 @@ class ServerClient : public ParameterClient {
   Status AwaitRowsOnDevice(RowPull* pull, device::Stream& stream,
                            device::Span<float> rows) override;
   void Forget(RowPull* pull) override;
-  bool has_unaccepted() const override { return link_.has_unaccepted(); }
+  bool has_volatile() const override { return link_.has_volatile(); }
   ReadMark MarkRead() override;
   std::unique_ptr<PushScratch> NewPushScratch() const override;
   std::unique_ptr<BegunPush> BeginPush(const StepGradients& step) override;
@@ -60,11 +60,10 @@ class ServerClient : public ParameterClient {
   }
   void SetWindow(int window, bool awaits_answers) override;
   Status AwaitAccepted(uint64_t sequence) override { return link_.AwaitAccepted(sequence); }
+  Status AwaitDurable(uint64_t sequence) override { return link_.AwaitDurable(sequence); }
   Status Refresh() override;
   Result<v1::WorkReply> RequestWork(v1::WorkRequest request, std::vector<Bytes> scores) override;
-  Result<v1::ReportReply> SendReport(v1::Report report) override {
-    return link_.SendReport(std::move(report));
-  }
+  Result<v1::ReportReply> SendReport(v1::Report report) override;
   Result<SavedSteps> Save(const std::function<Status(ByteSpan frames)>& take) override;
   Result<saved_model::KeptStates> PutAside(uint64_t checkpoint) override;
   void FillReport(v1::WorkerReport* report) override;

@@ -13,6 +13,7 @@ namespace weir::worker {
 struct ReadMark {
   std::vector<uint64_t> versions;  // of the last answer taken, per server
   uint64_t accepted_sequence = 0;  // own push that every server had answered
+  uint64_t durable_sequence = 0;   // and had promised to keep, whatever ends
 };
 
 }  // namespace weir::worker

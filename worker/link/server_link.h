@@ -101,6 +101,7 @@ class ServerLink {
                       RowRequest* next_rows = nullptr,
                       std::shared_ptr<const AgreedPieces> agreed = nullptr);
   Status AwaitAccepted(uint64_t sequence);
+  Status AwaitDurable(uint64_t sequence);
 
   // A push may begin with parts: a name for all of them, for its parts_name; the credit is the
   // push's.
@@ -133,8 +134,8 @@ class ServerLink {
   // Nobody will wait for it.
   void ForgetRowPull(uint64_t request_id);
 
-  // Some push was submitted that not every server has answered.
-  bool has_unaccepted() const;
+  // Some push was submitted that not every server has promised to keep.
+  bool has_volatile() const;
 
   // Waits for a section of what a server saves; one thread at a time.
   Result<Outstanding::Section> PullSection(size_t server, const v1::ModelPlace& place);

@@ -85,9 +85,15 @@ Status ServerLink::AwaitAccepted(uint64_t sequence) {
   return failure_;
 }
 
-bool ServerLink::has_unaccepted() const {
+Status ServerLink::AwaitDurable(uint64_t sequence) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !failure_.ok() || taken_.durable_sequence >= sequence; });
+  return failure_;
+}
+
+bool ServerLink::has_volatile() const {
   std::lock_guard lock(mutex_);
-  return submitted_ > taken_.accepted_sequence;
+  return submitted_ > taken_.durable_sequence;
 }
 
 }  // namespace weir::worker

@@ -52,7 +52,7 @@ void ServerLink::Handle(size_t server, const v1::Header& header,
       PublishTaken();
       break;
     case v1::Header::kDurableNotice:
-      session.OnDurableNotice(header.durable_notice());
+      session.OnDurableNotice(header.durable_notice(), clock_.NowMs());
       return PublishTaken();
     case v1::Header::kRoundNotice:
       return TakeRoundNotice(server, header.round_notice());

@@ -95,11 +95,12 @@ void ServerLink::PublishTaken() {
   std::lock_guard lock(mutex_);
   const size_t servers_before = std::exchange(servers_ready_, 0);
   const int64_t kept_before = std::exchange(kept_bytes_, 0);
-  uint64_t accepted = UINT64_MAX;
+  uint64_t accepted = UINT64_MAX, durable = UINT64_MAX;
   reconnects_ = replayed_ = 0;
   for (size_t i = 0; i < peers_.size(); ++i) {
     const session::ClientSession& session = *peers_[i].session;
     accepted = std::min(accepted, session.accepted_sequence());
+    durable = std::min(durable, session.durable_sequence());
     taken_.versions[i] = session.version();
     servers_ready_ += session.has_version() ? 1 : 0;
     reconnects_ += session.reconnects();
@@ -107,9 +108,10 @@ void ServerLink::PublishTaken() {
     kept_bytes_ += session.kept_bytes();
   }
   const uint64_t accepted_before = std::exchange(taken_.accepted_sequence, accepted);
+  const uint64_t durable_before = std::exchange(taken_.durable_sequence, durable);
   credits_taken_ -= static_cast<int64_t>(accepted - accepted_before);
-  const bool may_let_go =
-      accepted > accepted_before || kept_bytes_ < kept_before || servers_ready_ != servers_before;
+  const bool may_let_go = accepted > accepted_before || durable > durable_before ||
+                          kept_bytes_ < kept_before || servers_ready_ != servers_before;
   if (may_let_go) changed_.notify_all();
 }
 

@@ -78,13 +78,13 @@ std::vector<int64_t> ChunkWork::RowsWithoutScore() const {
   return rows;
 }
 
-uint64_t ChunkWork::FinishedRows(uint64_t accepted_sequence) {
+uint64_t ChunkWork::FinishedRows(uint64_t durable_sequence) {
   std::lock_guard lock(mutex_);
-  while (accepted_prefix_ < batch_count_ && sequences_[accepted_prefix_] &&
-         *sequences_[accepted_prefix_] <= accepted_sequence) {
-    ++accepted_prefix_;
+  while (durable_prefix_ < batch_count_ && sequences_[durable_prefix_] &&
+         *sequences_[durable_prefix_] <= durable_sequence) {
+    ++durable_prefix_;
   }
-  const int64_t rows = static_cast<int64_t>(accepted_prefix_) * batch_size_;
+  const int64_t rows = static_cast<int64_t>(durable_prefix_) * batch_size_;
   return static_cast<uint64_t>(std::min(first_row_ + rows, rows_.row_count()));
 }
 

@@ -40,8 +40,8 @@ class ChunkWork {
   void FinishScores(const BatchRange& range, std::span<const float> probabilities,
                     std::span<const float> unmasked = {});
 
-  // Rows, from the chunk's first, in batches that are pushed and accepted without a gap.
-  uint64_t FinishedRows(uint64_t accepted_sequence);
+  // Rows, from the chunk's first, in batches that are pushed and durable without a gap.
+  uint64_t FinishedRows(uint64_t durable_sequence);
 
   // Until every batch is finished, or Abandon or Revoke. Returns the highest push number.
   std::optional<uint64_t> AwaitFinished();
@@ -72,7 +72,7 @@ class ChunkWork {
   size_t batch_count_ = 0;
   size_t next_ = 0;
   size_t finished_ = 0;
-  size_t accepted_prefix_ = 0;  // batches
+  size_t durable_prefix_ = 0;  // batches
   bool abandoned_ = false;
   bool revoked_ = false;                            // then it is abandoned as well
   std::vector<std::optional<uint64_t>> sequences_;  // per batch

@@ -81,7 +81,7 @@ Result<uint64_t> StepFinisher::Finish(StepGradients step, const AwaitLoss& await
   WEIR_RETURN_IF_ERROR(parts_.stream.Synchronize());
   if (chunk != nullptr) {
     step.lease = chunk->lease().lease();
-    step.offset = chunk->FinishedRows(step.mark.accepted_sequence);
+    step.offset = chunk->FinishedRows(step.mark.durable_sequence);
     step.round = chunk->round(range);
   }
   const std::unique_ptr<BegunPush> begun = std::move(listener_.push);

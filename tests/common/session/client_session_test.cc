@@ -284,6 +284,24 @@ TEST_F(ClientSessionTest, KeptPushesAreFreedWhenDurableAndNotBefore) {
   EXPECT_EQ(session_.kept_bytes(), 0);
 }
 
+// The server may have ended since, and nobody else would notice.
+TEST_F(ClientSessionTest, APushThatIsNotDurableIsOwedANotice) {
+  BeReady();
+  Submit(1);
+  session_.OnAnswer(Answer({.index = 1, .sequence = 1, .version = 11}), 0);
+  EXPECT_EQ(session_.durable_sequence(), 0u);
+  EXPECT_THAT(session_.Tick({}, 400), IsEmpty());
+  EXPECT_THAT(Kinds(session_.Tick({}, 401)), ElementsAre(Kind::kConnect, Kind::kSend));
+  session_.OnHelloReply(HelloReply(2, 1), 500);
+  session_.OnAnswer(Answer({.connection = 2, .sequence = 1, .version = 11}), 500);
+  v1::DurableNotice notice;
+  notice.set_connection(2);
+  notice.set_durable_sequence(1);
+  session_.OnDurableNotice(notice, 600);
+  EXPECT_EQ(session_.durable_sequence(), 1u);
+  EXPECT_THAT(session_.Tick({}, 100'000), IsEmpty());
+}
+
 TEST_F(ClientSessionTest, APushThatWasNotAcceptedIsKeptWhateverIsCalledDurable) {
   BeReady();
   Submit(2);

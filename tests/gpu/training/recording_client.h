@@ -80,7 +80,7 @@ class RecordingClient final : public worker::ParameterClient {
   }
   bool rows_may_come_ahead() const override { return client_.rows_may_come_ahead(); }
   void Forget(worker::RowPull* pull) override { client_.Forget(pull); }
-  bool has_unaccepted() const override { return client_.has_unaccepted(); }
+  bool has_volatile() const override { return client_.has_volatile(); }
   worker::ReadMark MarkRead() override { return client_.MarkRead(); }
   std::unique_ptr<worker::PushScratch> NewPushScratch() const override {
     return client_.NewPushScratch();

@@ -125,7 +125,7 @@ TEST_F(RunInSteps, ReplicasAreTheServersWhenNothingIsUnderWay) {
       EXPECT_TRUE(link.Step(0));
       if (!outcome_) outcome_ = server_->Step(0);
     }
-    EXPECT_FALSE(link.has_unaccepted());
+    EXPECT_FALSE(link.has_volatile());
   }
   ExpectReplicaIsTheServers(0);
   ExpectReplicaIsTheServers(1);

@@ -74,7 +74,7 @@ TEST(ChunkWork, FinishedRowsAreTheAcceptedPrefixWithoutAGap) {
   chunk.Finish(ranges[1], 5);
   EXPECT_EQ(chunk.FinishedRows(100), 0u) << "batch 0 is missing";
   chunk.Finish(ranges[0], 7);
-  EXPECT_EQ(chunk.FinishedRows(6), 0u) << "push 7 is not accepted";
+  EXPECT_EQ(chunk.FinishedRows(6), 0u) << "push 7 is not durable";
   EXPECT_EQ(chunk.FinishedRows(7), 20u);
   chunk.Finish(ranges[2], 8);
   chunk.Finish(ranges[3], 9);
