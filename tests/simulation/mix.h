@@ -65,6 +65,7 @@ inline Mix DrawMix(uint64_t seed, Plant plant) {
   mix.network.break_probability = DrawChance(0.02, &random);
   mix.network.max_delay_ms = static_cast<int64_t>(DrawChance(100, &random));
   DrawDisk(&random, &mix);
+  mix.network.late_probability = DrawChance(1, &random);
   mix.pull_every = 1 + random.NextBelow(4);
   return mix;
 }

@@ -75,7 +75,8 @@ void SimulatedServer::Step() {
 }
 
 void SimulatedServer::HealDiskIfDue() {
-  if (!disk_heals_ms_ || scene_.now_ms < *disk_heals_ms_) return;
+  const bool is_due = scene_.all_have_finished || scene_.now_ms >= disk_heals_ms_.value_or(0);
+  if (!disk_heals_ms_ || !is_due) return;
   disk_heals_ms_.reset();
   files_.Heal();
 }

@@ -28,6 +28,7 @@ class Simulation {
   explicit Simulation(uint64_t seed, Plant plant = Plant::kNone)
       : Simulation(DrawMix(seed, plant)) {}
   Outcome Run();
+  SimulatedServer& server(uint32_t index) { return *servers_[index]; }
 
  private:
   static constexpr int64_t kFaultsMs = 100'000;  // then there are none

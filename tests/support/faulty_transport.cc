@@ -15,7 +15,7 @@ namespace {
 // Per connection and direction.
 constexpr size_t kMaxHeld = 1000;
 
-enum class Draw { kFault, kDelay, kTold, kBit };
+enum class Draw { kFault, kDelay, kTold, kBit, kLate };
 
 }  // namespace
 
@@ -117,20 +117,20 @@ void FaultyClientTransport::Wake() {
 
 void FaultyClientTransport::Cut(const std::string& address) {
   for (auto& [id, connection] : connections_) {
-    if (connection.address == address) Break(connection);
+    if (connection.address == address) Renew(connection);
   }
   cut_.insert(address);
 }
 
 void FaultyClientTransport::Heal() {
   for (auto& [id, connection] : connections_) {
-    if (cut_.contains(connection.address)) Break(connection);
+    if (cut_.contains(connection.address)) Renew(connection);
   }
   cut_.clear();
 }
 
 void FaultyClientTransport::BreakAll() {
-  for (auto& [id, connection] : connections_) Break(connection);
+  for (Entry& entry : connections_) Break(entry);
 }
 
 FaultyClientTransport::Fault FaultyClientTransport::DrawFault(const Entry& entry,
@@ -175,7 +175,17 @@ Message FaultyClientTransport::WithFlippedBit(const Entry& entry, Direction dire
   return message;
 }
 
-void FaultyClientTransport::Break(Connection& connection) {
+void FaultyClientTransport::Break(Entry& entry) {
+  Lane& out = entry.second.out;
+  const uint64_t index = out.message_count;
+  const double unit = UnitFromHash(KeyedHash(plan_.seed, entry.first, index, Draw::kLate));
+  std::deque<Held> late;
+  if (unit < plan_.late_probability) late = std::move(out.held);
+  Renew(entry.second);
+  out.held = std::move(late);
+}
+
+void FaultyClientTransport::Renew(Connection& connection) {
   inner_->Close(connection.inner);
   connection.inner = inner_->Open(connection.address).value();
   connection.out.held.clear();
@@ -185,7 +195,7 @@ void FaultyClientTransport::Break(Connection& connection) {
 
 void FaultyClientTransport::BreakByFault(Entry& entry, Direction direction,
                                          uint64_t message_index) {
-  Break(entry.second);
+  Break(entry);
   const uint64_t hash = KeyedHash(plan_.seed, entry.first, direction, message_index, Draw::kTold);
   if (UnitFromHash(hash) < 0.5) broken_.push_back(entry.first);
 }

@@ -2,9 +2,9 @@
 // and delays messages, as a seed says. For tests of sessions and of everything that must survive
 // them.
 //
-// A break is ZeroMQ's silent reconnect: both directions lose what is in flight, the caller keeps
-// its ConnectionId and is told of the break or, half of the time, not, the server meets a new
-// PeerId. The fault that befalls message n of a connection
+// A break is ZeroMQ's silent reconnect: both directions lose what is in flight, or the way out
+// keeps what has not left, the caller keeps its ConnectionId and is told of the break or, half of
+// the time, not, the server meets a new PeerId. The fault that befalls message n of a connection
 // and direction is a function of (seed, connection, direction, n) alone, so that threads and clocks
 // do not change it; connections count from 1 in the order of Open. A delayed message holds back
 // those behind it: order is kept.
@@ -35,6 +35,7 @@ struct FaultPlan {
   double drop_probability = 0;   // only this message is lost: a gap that no tcp connection makes
   double duplicate_probability = 0;     // it arrives twice
   double flip_probability = 0;          // a bit of it is another one
+  double late_probability = 0;          // at a break what waits to leave leaves on the next one
   int64_t max_delay_ms = 0;             // each message waits for 0..max_delay_ms, uniformly
   const Clock* clock = &Clock::Real();  // of delays
 };
@@ -93,18 +94,19 @@ class FaultyClientTransport final : public ClientTransport {
 
   Fault DrawFault(const Entry& entry, Direction direction, uint64_t message_index) const;
   int64_t DrawDelayMs(const Entry& entry, Direction direction, uint64_t message_index) const;
-  void Break(Connection& connection);
+  void Break(Entry& entry);
   void BreakByFault(Entry& entry, Direction direction, uint64_t message_index);
   Message WithFlippedBit(const Entry& entry, Direction direction, uint64_t message_index,
                          Message message);
+  void Renew(Connection& connection);  // with nothing in flight
   void Hold(Lane& lane, Message message, int64_t delay_ms, bool twice);
   Status SendThrough(Connection& connection, const Message& message, bool twice);
   int64_t NowMs() const { return plan_.clock->NowMs(); }
   void SendDue(int64_t now_ms);
   void Admit(ConnectionMessage received);
   std::optional<ConnectionMessage> TakeDue(int64_t now_ms);
-  // The time until a held message can move, at most limit_ms.
-  int64_t WaitMs(int64_t now_ms, int64_t limit_ms) const;
+  int64_t WaitMs(int64_t now_ms,
+                 int64_t limit_ms) const;  // until one held can move; limit_ms at most
 
   const std::unique_ptr<ClientTransport> inner_;
   const FaultPlan plan_;

@@ -114,6 +114,16 @@ TEST_F(FaultyTransport, BreakLosesBothDirectionsAndMakesANewPeer) {
   EXPECT_EQ(Number(answer.message), 6);
 }
 
+TEST_F(FaultyTransport, WhatHasNotLeftMayOutliveABreak) {
+  for (const double late : {0.0, 1.0}) {
+    Start({.late_probability = late, .max_delay_ms = 1'000'000});
+    Send(1);
+    client_->BreakAll();
+    client_.reset();
+    EXPECT_EQ(server_->Receive(0).has_value(), late == 1);
+  }
+}
+
 TEST_F(FaultyTransport, DuplicatesArriveNextToEachOther) {
   Start({.duplicate_probability = 1});
   EXPECT_EQ(Exchange(2), (std::vector<int>{1, 1, -1, -1, -1, -1, 2, 2, -2, -2, -2, -2}));

@@ -1,0 +1,69 @@
+// One short run, again and again: each time a server ends in the midst of another change of its
+// disk, as a process or with its machine, and is started again.
+#include <gtest/gtest.h>
+
+#include <tuple>
+
+#include "tests/simulation/simulation.h"
+
+namespace weir::simulation {
+namespace {
+
+Mix ShortRun(bool machines_end) {
+  Mix mix;
+  mix.servers = 2;
+  mix.chunks = 4;
+  mix.snapshot_bytes = 700;
+  mix.batch_ms = 30;
+  mix.commit_ms = 40;
+  mix.machines_end = machines_end;
+  return mix;
+}
+
+// Of a whole run; nothing where that is not as it has to be.
+uint64_t CountChanges(const Mix& mix, uint32_t server) {
+  Simulation simulation(mix);
+  return simulation.Run().violation.empty() ? simulation.server(server).disk_changes() : 0;
+}
+
+Outcome CrashAt(const Mix& mix, uint32_t server, uint64_t change) {
+  Simulation simulation(mix);
+  simulation.server(server).CrashAt(change);
+  return simulation.Run();
+}
+
+class CrashPoints : public testing::TestWithParam<std::tuple<bool, uint32_t>> {};
+
+TEST_P(CrashPoints, AreAllSurvived) {
+  const auto [machines_end, server] = GetParam();
+  const Mix mix = ShortRun(machines_end);
+  const uint64_t changes = CountChanges(mix, server);
+  EXPECT_GT(changes, 30u);
+  for (uint64_t change = 1; change <= changes; ++change) {
+    const Outcome outcome = CrashAt(mix, server, change);
+    EXPECT_EQ(outcome.violation, "") << "change " << change;
+    EXPECT_EQ(outcome.deaths, 1) << "change " << change;
+  }
+}
+
+TEST(CrashPointsOfADisk, FindWhatIsPlanted) {
+  for (const Plant plant : {Plant::kSyncLies, Plant::kNamesNotSynced, Plant::kWritesHeldBack}) {
+    Mix mix = ShortRun(plant != Plant::kWritesHeldBack);
+    const uint64_t changes = CountChanges(mix, 0);
+    mix.plant = plant;
+    uint64_t change = 1;
+    while (change <= changes && CrashAt(mix, 0, change).violation.empty()) ++change;
+    EXPECT_LE(change, changes) << static_cast<int>(plant);
+  }
+}
+
+std::string NameOf(const testing::TestParamInfo<std::tuple<bool, uint32_t>>& info) {
+  return StrCat(std::get<0>(info.param) ? "Machine" : "Process", "OfServer",
+                std::get<1>(info.param));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CrashPoints, testing::Combine(testing::Bool(), testing::Values(0, 1)),
+                         NameOf);
+
+}  // namespace
+}  // namespace weir::simulation
