@@ -26,6 +26,12 @@ bool LendAgain(PlantMemory* memory, v1::ChunkLease* lease) {
   return true;
 }
 
+bool LeaveOut(PlantMemory* memory, v1::ChunkLease* lease) {
+  if (lease->members_size() < 2 || !Befalls(memory)) return false;
+  lease->mutable_members()->RemoveLast();
+  return true;
+}
+
 bool ChangeAnswer(Plant plant, PlantMemory* memory, v1::Answer* answer) {
   if (plant == Plant::kPromisedTooEarly) {
     answer->set_durable_sequence(answer->sequence());
@@ -50,6 +56,9 @@ bool Change(Plant plant, uint64_t trainer, PlantMemory* memory, v1::Header* head
   }
   if (plant == Plant::kLeaseLentTwice && header->work_reply().has_chunk()) {
     return LendAgain(memory, header->mutable_work_reply()->mutable_chunk());
+  }
+  if (plant == Plant::kMemberLeftOut && header->work_reply().has_chunk()) {
+    return LeaveOut(memory, header->mutable_work_reply()->mutable_chunk());
   }
   return false;
 }

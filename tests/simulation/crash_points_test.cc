@@ -9,14 +9,18 @@
 namespace weir::simulation {
 namespace {
 
-Mix ShortRun(bool machines_end) {
+enum class Kind { kProcess, kMachine, kMachineInRounds };
+
+Mix ShortRun(Kind kind) {
   Mix mix;
   mix.servers = 2;
   mix.chunks = 4;
   mix.snapshot_bytes = 700;
   mix.batch_ms = 30;
   mix.commit_ms = 40;
-  mix.machines_end = machines_end;
+  mix.machines_end = kind != Kind::kProcess;
+  mix.in_rounds = kind == Kind::kMachineInRounds;
+  if (mix.in_rounds) mix.trainers = 2;
   return mix;
 }
 
@@ -32,11 +36,11 @@ Outcome CrashAt(const Mix& mix, uint32_t server, uint64_t change) {
   return simulation.Run();
 }
 
-class CrashPoints : public testing::TestWithParam<std::tuple<bool, uint32_t>> {};
+class CrashPoints : public testing::TestWithParam<std::tuple<Kind, uint32_t>> {};
 
 TEST_P(CrashPoints, AreAllSurvived) {
-  const auto [machines_end, server] = GetParam();
-  const Mix mix = ShortRun(machines_end);
+  const auto [kind, server] = GetParam();
+  const Mix mix = ShortRun(kind);
   const uint64_t changes = CountChanges(mix, server);
   EXPECT_GT(changes, 30u);
   for (uint64_t change = 1; change <= changes; ++change) {
@@ -48,7 +52,7 @@ TEST_P(CrashPoints, AreAllSurvived) {
 
 TEST(CrashPointsOfADisk, FindWhatIsPlanted) {
   for (const Plant plant : {Plant::kSyncLies, Plant::kNamesNotSynced, Plant::kWritesHeldBack}) {
-    Mix mix = ShortRun(plant != Plant::kWritesHeldBack);
+    Mix mix = ShortRun(plant == Plant::kWritesHeldBack ? Kind::kProcess : Kind::kMachine);
     const uint64_t changes = CountChanges(mix, 0);
     mix.plant = plant;
     uint64_t change = 1;
@@ -57,12 +61,16 @@ TEST(CrashPointsOfADisk, FindWhatIsPlanted) {
   }
 }
 
-std::string NameOf(const testing::TestParamInfo<std::tuple<bool, uint32_t>>& info) {
-  return StrCat(std::get<0>(info.param) ? "Machine" : "Process", "OfServer",
-                std::get<1>(info.param));
+std::string NameOf(const testing::TestParamInfo<std::tuple<Kind, uint32_t>>& info) {
+  constexpr const char* kNames[] = {"Process", "Machine", "MachineInRounds"};
+  const auto [kind, server] = info.param;
+  return StrCat(kNames[static_cast<int>(kind)], "OfServer", server);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CrashPoints, testing::Combine(testing::Bool(), testing::Values(0, 1)),
+INSTANTIATE_TEST_SUITE_P(All, CrashPoints,
+                         testing::Combine(testing::Values(Kind::kProcess, Kind::kMachine,
+                                                          Kind::kMachineInRounds),
+                                          testing::Values(0, 1)),
                          NameOf);
 
 }  // namespace

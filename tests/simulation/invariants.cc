@@ -10,10 +10,17 @@
 #include "common/device/cpu_device.h"
 
 namespace weir::simulation {
+namespace {
+
+// Of a push, what no sum of roundings comes to.
+constexpr double kNoShare = 0.01;
+
+}  // namespace
 
 void Invariants::Check() {
   for (uint32_t i = 0; i < scene_.mix.servers; ++i) {
     CheckServer(i);
+    CheckRounds(i);
     CheckRows(i);
   }
   CheckBatches();
@@ -25,22 +32,32 @@ void Invariants::Check() {
 void Invariants::CheckServer(uint32_t server) {
   const ModelLayout& layout = scene_.layout;
   const PieceSpec& own = PieceOf(layout, server);
-  counts_[server].resize(scene_.pushes.size());
+  std::vector<double>& shares = shares_[server];
+  shares.resize(scene_.pushes.size());
   for (const auto& strand : servers_[server]->shard().dense_strands()) {
     const PieceSpec& piece = strand->piece().spec();
     for (int64_t i = 0; i < piece.element_count; ++i) {
+      const auto element = static_cast<size_t>(i);
       const float begin = server::InitialValue(layout, piece.tensor, piece.begin + i);
-      const float moved = begin - strand->piece().values()[static_cast<size_t>(i)];
-      const int64_t count = std::lround(moved / server::kDenseRate);
-      const bool is_sent = piece.id == own.id && i < std::ssize(scene_.pushes);
-      if (is_sent) CheckPush(server, static_cast<size_t>(i), count);
-      if (!is_sent && count != 0) scene_.Violate(StrCat("server ", server, " has made up a push"));
+      const double share = (begin - strand->piece().values()[element]) / server::kDenseRate;
+      if (piece.id == own.id && element < shares.size()) {
+        shares[element] = share;
+      } else if (std::abs(share) > kNoShare) {
+        scene_.Violate(StrCat("server ", server, " has made up a push"));
+      }
     }
   }
+  for (size_t element = 0; element < shares.size(); ++element) CheckPush(server, element);
 }
 
-void Invariants::CheckPush(uint32_t server, size_t element, int64_t count) {
-  counts_[server][element] = count;
+int64_t Invariants::CountOf(uint32_t server, size_t element) const {
+  const double share = shares_[server][element];
+  if (scene_.pushes[element].round == 0) return std::lround(share);
+  return std::abs(share) > kNoShare ? 1 : 0;
+}
+
+void Invariants::CheckPush(uint32_t server, size_t element) {
+  const int64_t count = CountOf(server, element);
   const SentPush& push = scene_.pushes[element];
   const bool is_durable = workers_[push.trainer]->Durable(server, push.life) >= push.sequence;
   if (count == 1 || (count == 0 && !is_durable)) return;
@@ -48,23 +65,38 @@ void Invariants::CheckPush(uint32_t server, size_t element, int64_t count) {
                         push.trainer, " in its life ", push.life, " ", count, " times"));
 }
 
-void Invariants::CheckRows(uint32_t server) {
-  std::vector<int64_t> pushes(scene_.mix.trainers);
+void Invariants::CheckRounds(uint32_t server) {
+  std::map<uint64_t, std::vector<double>> rounds;
   for (size_t i = 0; i < scene_.pushes.size(); ++i) {
-    pushes[scene_.pushes[i].trainer] += counts_[server][i];
+    const bool is_there = scene_.pushes[i].round > 0 && CountOf(server, i) > 0;
+    if (is_there) rounds[scene_.pushes[i].round].push_back(shares_[server][i]);
+  }
+  for (const auto& [round, shares] : rounds) {
+    const double divisor = std::round(1 / shares[0]);
+    const bool is_mean = std::ranges::all_of(
+        shares, [&](double share) { return std::abs(share * divisor - 1) < kNoShare; });
+    const auto trainers = static_cast<double>(scene_.mix.trainers);
+    if (is_mean && divisor >= static_cast<double>(shares.size()) && divisor <= trainers) continue;
+    scene_.Violate(StrCat("server ", server, " has no mean of round ", round));
+  }
+}
+
+void Invariants::CheckRows(uint32_t server) {
+  std::vector<double> pushed(scene_.mix.trainers);
+  for (size_t i = 0; i < scene_.pushes.size(); ++i) {
+    pushed[scene_.pushes[i].trainer] += shares_[server][i];
   }
   for (uint32_t trainer = 0; trainer < scene_.mix.trainers; ++trainer) {
     const uint64_t id = RowOf(trainer, server, scene_.mix.servers);
-    int64_t count = 0;
+    double in_rows = 0;
     for (const auto& strand : servers_[server]->shard().row_strands()) {
       const auto row = strand->rows().Find(0, id);
       if (row.empty()) continue;
-      const float moved = server::InitialRow(scene_.layout, 0, id)[0] - row[0];
-      count += std::lround(moved / server::kRowRate);
+      in_rows += (server::InitialRow(scene_.layout, 0, id)[0] - row[0]) / server::kRowRate;
     }
-    if (count == pushes[trainer]) continue;
-    scene_.Violate(StrCat("server ", server, " has ", pushes[trainer], " pushes of trainer ",
-                          trainer, " in its pieces and ", count, " in its rows"));
+    if (std::abs(in_rows - pushed[trainer]) < kNoShare) continue;
+    scene_.Violate(StrCat("server ", server, " has ", pushed[trainer], " pushes of trainer ",
+                          trainer, " in its pieces and ", in_rows, " in its rows"));
   }
 }
 
@@ -86,7 +118,7 @@ void Invariants::CheckBatch(const std::vector<size_t>& pushes, const std::string
       pushes, [&](size_t push) { return workers_[scene_.pushes[push].trainer]->was_harmed(); });
   for (uint32_t server = 0; server < scene_.mix.servers; ++server) {
     int64_t count = 0;
-    for (const size_t push : pushes) count += counts_[server][push];
+    for (const size_t push : pushes) count += CountOf(server, push);
     if (count == 0) scene_.Violate(StrCat("server ", server, " has no push of ", name));
     if (count <= 1 || was_somebody_lost) continue;
     scene_.Violate(StrCat("server ", server, " has ", count, " pushes of ", name,

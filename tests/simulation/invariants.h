@@ -18,7 +18,7 @@ class Invariants {
   using Servers = std::vector<std::unique_ptr<SimulatedServer>>;
   using Workers = std::vector<std::unique_ptr<SimulatedWorker>>;
   Invariants(Scene* scene, const Servers& servers, const Workers& workers)
-      : scene_(*scene), servers_(servers), workers_(workers), counts_(servers.size()) {}
+      : scene_(*scene), servers_(servers), workers_(workers), shares_(servers.size()) {}
 
   // The scene hears of what does not hold.
   void Check();
@@ -26,7 +26,10 @@ class Invariants {
  private:
   // A server has each push once that it has promised, and nothing else.
   void CheckServer(uint32_t server);
-  void CheckPush(uint32_t server, size_t element, int64_t count);
+  void CheckPush(uint32_t server, size_t element);
+  // In rounds it has the mean of the pushes.
+  void CheckRounds(uint32_t server);
+  int64_t CountOf(uint32_t server, size_t element) const;
   // What is in its pieces is in its rows.
   void CheckRows(uint32_t server);
   // Each batch was trained, and again only where somebody was lost.
@@ -38,7 +41,7 @@ class Invariants {
   Scene& scene_;
   const Servers& servers_;
   const Workers& workers_;
-  std::vector<std::vector<int64_t>> counts_;  // of each server: how often it has each push
+  std::vector<std::vector<double>> shares_;  // of each server: how much it has of each push
 };
 
 }  // namespace weir::simulation

@@ -18,6 +18,7 @@ struct Mix {
   Plant plant = Plant::kNone;
   uint32_t servers = 1, trainers = 1;
   uint64_t chunks = 10, chunk_batches = 2;
+  bool in_rounds = false;
   bool machines_end = false;  // with what was not synced; else processes alone do
   uint64_t snapshot_bytes = 1000;
   int64_t batch_ms = 0;  // that one takes at most
@@ -67,6 +68,7 @@ inline Mix DrawMix(uint64_t seed, Plant plant) {
   DrawDisk(&random, &mix);
   mix.network.late_probability = DrawChance(1, &random);
   mix.pull_every = 1 + random.NextBelow(4);
+  mix.in_rounds = random.NextBelow(4) == 0;
   return mix;
 }
 

@@ -24,6 +24,7 @@ enum class Plant {
   kTakenTooHigh,         // the last push that a server took is said to be the one behind it
   kAnswerWithoutValues,  // some answers lack what has changed
   kLeaseLentTwice,       // and another one never
+  kMemberLeftOut,        // of a round, in the lease of one trainer
   kSeatGrantedTwice,     // a trainer that comes again is taken for the one before it
   kEpochKept,            // a server that comes again is taken for the one before it
   // Of what trainers do.

@@ -20,11 +20,12 @@
 
 namespace weir::simulation {
 
-// A push adds 1 to an element of its own at every server, and to a row that its trainer has there.
+// A push adds 1 to an element of its own at every server, and to a row that its trainer has there;
+// in rounds, its part of that.
 struct SentPush {
   uint32_t trainer = 0;
   uint64_t life = 0, sequence = 0;
-  uint64_t chunk = 0, row = 0;
+  uint64_t chunk = 0, row = 0, round = 0;
 };
 
 class Scene {
@@ -77,6 +78,10 @@ class Scene {
     const bool syncs = mix.machines_end && mix.plant != Plant::kNothingSynced;
     cluster.set_durability(syncs ? v1::MACHINE : v1::PROCESS);
     cluster.set_commit_interval_ms(mix.commit_ms);
+    if (mix.in_rounds) {
+      config.mutable_consistency()->mutable_sync()->set_trainers(
+          static_cast<int32_t>(mix.trainers));
+    }
     config::FillDefaults(&config);
     const auto mistakes = config::ValidateConfig(config);
     CHECK(mistakes.empty()) << mistakes.front();

@@ -103,6 +103,7 @@ void SimulatedServer::End() {
   scene_.Trace(20 + shard_);
   scene_.Tell(StrCat(name_, " has ended"));
   if (!outcome_->ok()) {
+    ForgetTransport();
     if (reporter_) reporter_->SayFailure(*outcome_);
     return EndBecause(outcome_->message());
   }

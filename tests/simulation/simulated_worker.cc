@@ -4,23 +4,6 @@
 
 namespace weir::simulation {
 
-const PieceSpec& PieceOf(const ModelLayout& layout, uint32_t server) {
-  const PieceSpec* best = nullptr;
-  for (const PieceSpec& piece : layout.pieces()) {
-    if (piece.server != server) continue;
-    if (best == nullptr || piece.element_count > best->element_count) best = &piece;
-  }
-  CHECK(best != nullptr);
-  return *best;
-}
-
-uint64_t RowOf(uint32_t trainer, uint32_t server, uint32_t server_count) {
-  uint64_t found = 0;
-  for (uint64_t id = 0;; ++id) {
-    if (RowServer(0, id, server_count) == server && found++ == trainer) return id;
-  }
-}
-
 void SimulatedWorker::Start() {
   auto client = MakeClient(
       trainer_, [this](const auto& address, const auto& header) { Watch(address, header); });
@@ -84,12 +67,11 @@ void SimulatedWorker::Take(const v1::WorkReply& reply) {
     scene_.Tell(StrCat(name_, " has heard that the run has finished"));
   } else if (!reply.has_chunk()) {
     Ask({});
-  } else if (reply.chunk().chunk() >= scene_.mix.chunks) {
-    Finish(reply.chunk(), 0);
   } else {
     work_ = {};
     work_.lease = reply.chunk();
     work_.next_row = work_.durable_row = reply.chunk().first_row();
+    if (reply.chunk().chunk() >= scene_.mix.chunks) work_.next_row = ChunkRows();
   }
 }
 
@@ -98,61 +80,14 @@ void SimulatedWorker::GoOn() {
     work_.durable_row = work_.sent.front().second;
     work_.sent.pop_front();
   }
-  if (work_.next_row < ChunkRows()) {
+  if (work_.next_row < ChunkRows() || work_.pushes < work_.lease->round_count()) {
     if (scene_.now_ms >= next_batch_ms_) NextBatch();
     return;
   }
   if (!work_.sent.empty() && scene_.mix.plant != Plant::kDoneTooEarly) return;
   const v1::ChunkLease lease = *std::exchange(work_, {}).lease;
-  Finish(lease, ChunkRows() - std::min(ChunkRows(), lease.first_row()));
-}
-
-// Of some batches all rows are known.
-bool SimulatedWorker::HasRows() {
-  if (has_rows_ || work_.rows.id != 0) {
-    has_rows_ = has_rows_ || link_->TryTakeRowReplies(work_.rows.id).has_value();
-    return has_rows_;
-  }
-  has_rows_ = batches_ % scene_.mix.pull_every != 0;
-  if (has_rows_) return true;
-  for (uint32_t i = 0; i < scene_.mix.servers; ++i) {
-    session::Body body;
-    body.emplace_back(server::RowIdsFrame(0, {RowOf(trainer_, i, scene_.mix.servers)}));
-    work_.rows.bodies.push_back(std::move(body));
-  }
-  link_->SubmitRowPull(&work_.rows);
-  return false;
-}
-
-void SimulatedWorker::NextBatch() {
-  if (!HasRows() || !link_->TryAcquireCredit()) return;
-  has_rows_ = false;
-  ++batches_;
-  work_.rows = {};
-  Push();
-}
-
-void SimulatedWorker::Push() {
-  const bool is_again = scene_.mix.plant == Plant::kPushTakenTwice && scene_.pushes.size() % 8 == 7;
-  const size_t element = scene_.pushes.size() - (is_again ? 1 : 0);
-  std::vector<session::Body> bodies;
-  for (uint32_t i = 0; i < scene_.mix.servers; ++i) {
-    const PieceSpec& piece = PieceOf(scene_.layout, i);
-    CHECK_LT(static_cast<int64_t>(element), piece.element_count);
-    session::Body body;
-    body.emplace_back(server::GradientFrame(piece, 0, {static_cast<uint16_t>(element)}, {1}));
-    body.emplace_back(server::RowGradientsFrame(0, {RowOf(trainer_, i, scene_.mix.servers)}, 1));
-    bodies.push_back(std::move(body));
-  }
-  v1::Push push;
-  push.set_lease(work_.lease->lease());
-  const bool is_early = scene_.mix.plant == Plant::kAcceptedTooEarly;
-  push.set_offset(is_early ? work_.next_row : work_.durable_row);
-  const uint64_t sequence = link_->SubmitPush(push, std::move(bodies), link_->MarkRead());
-  scene_.pushes.push_back({trainer_, life(), sequence, work_.lease->chunk(), work_.next_row});
-  work_.next_row += kBatchRows;
-  next_batch_ms_ = scene_.now_ms + scene_.mix.batch_ms;
-  work_.sent.emplace_back(sequence, work_.next_row);
+  const bool is_past_end = lease.chunk() >= scene_.mix.chunks;
+  Finish(lease, is_past_end ? 0 : ChunkRows() - std::min(ChunkRows(), lease.first_row()));
 }
 
 void SimulatedWorker::Finish(const v1::ChunkLease& lease, uint64_t row_count) {

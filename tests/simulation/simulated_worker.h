@@ -57,6 +57,7 @@ class SimulatedWorker final : public SimulatedProcess {
     worker::RowRequest rows;
     std::deque<std::pair<uint64_t, uint64_t>> sent;  // push, and the row behind it
     uint64_t durable_row = 0;
+    uint64_t pushes = 0, last_sequence = 0;
   };
 
   void Watch(const std::string& address, const v1::Header& header);
@@ -69,7 +70,9 @@ class SimulatedWorker final : public SimulatedProcess {
   void GoOn();
   bool HasRows();
   void NextBatch();
-  void Push();
+  v1::Push PushOfLease() const;
+  session::Body BodyOf(size_t element, uint32_t server) const;
+  void Push(bool has_batch);
   void Finish(const v1::ChunkLease& lease, uint64_t row_count);
   // An answer holds what others have pushed meanwhile.
   void EndWell();

@@ -57,6 +57,7 @@ constexpr Planted kPlanted[] = {
     {Plant::kTakenTooHigh, "a push counts as taken before it is", 40},
     {Plant::kAnswerWithoutValues, "answers lack what has changed", 40},
     {Plant::kLeaseLentTwice, "a chunk is lent twice, another never", 40},
+    {Plant::kMemberLeftOut, "a round is said to have fewer members", 40},
     {Plant::kSeatGrantedTwice, "two processes get one seat", 40},
     {Plant::kEpochKept, "a server comes again as if it had not ended", 200},
     {Plant::kPushTakenTwice, "a push is taken twice", 40},
