@@ -6,8 +6,7 @@
 // keeps what has not left, the caller keeps its ConnectionId and is told of the break or, half of
 // the time, not, the server meets a new PeerId. The fault that befalls message n of a connection
 // and direction is a function of (seed, connection, direction, n) alone, so that threads and clocks
-// do not change it; connections count from 1 in the order of Open. A delayed message holds back
-// those behind it: order is kept.
+// do not change it; connections count from 1. Delayed messages hold back those behind: in order.
 //
 // Thread rule: as transport.h says. Delayed messages move only while the owner thread calls Send or
 // Receive.
