@@ -104,6 +104,8 @@ void Checkpoints::Step(bool all_have_put_aside, int64_t now_ms) {
     CatchUp();
     of_run_ = kept_.parts();
     book_.Cut();
+    LOG(INFO) << "checkpoint " << book_.number() << " is put aside; training stood still for "
+              << now_ms - *last_ms_ << " ms, but for the last chunks' time";
     // At the very end nobody has anything else to do than to wait for it.
     if (!director_.at_end()) director_.SavedCheckpoint();
   }

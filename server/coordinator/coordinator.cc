@@ -149,6 +149,7 @@ void Coordinator::TakeSeatAnew(cluster::Seat seat, uint64_t incarnation) {
   last_words_.Forget(seat);
   reports_.Close(seat);
   settling_.Begin(seat);
+  checkpoints_.Leave(seat);
   Desk& desk = desks_.Change(seat);
   desk.incarnation = incarnation;
   desk.last_request_id = 0;
@@ -347,7 +348,8 @@ void Coordinator::OnOffset(cluster::Seat seat, const v1::Push& push, uint64_t st
 
 std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& report,
                                                      int64_t now_ms) {
-  ShardBook::Outcome outcome = shards_.OnReport(report, !needs_servers(), failed(), now_ms);
+  const bool needs_shard = needs_servers() || ClosesCheckpoint(now_ms);
+  ShardBook::Outcome outcome = shards_.OnReport(report, !needs_shard, failed(), now_ms);
   if (!outcome.failure.empty()) Fail(std::move(outcome.failure));
   if (!outcome.reply) return std::nullopt;
   if (outcome.tells_state) {
@@ -356,9 +358,9 @@ std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& repo
     if (report.has_checkpoint()) checkpoints_.TakePart(report.shard(), report.checkpoint());
     if (report.wants_checkpoint()) checkpoints_.Want();
     outcome.reply->set_save(wants_parts());
-    outcome.reply->set_state(needs_servers() ? v1::ShardReply::RUNNING
-                             : failed()      ? v1::ShardReply::FAILED
-                                             : v1::ShardReply::FINISHED);
+    outcome.reply->set_state(needs_shard ? v1::ShardReply::RUNNING
+                             : failed()  ? v1::ShardReply::FAILED
+                                         : v1::ShardReply::FINISHED);
     outcome.reply->set_reason(failure());
     for (v1::Departure& departure : director_.departures()) {
       *outcome.reply->add_departures() = std::move(departure);
@@ -422,7 +424,7 @@ bool Coordinator::needs_servers() const {
 // Who was told to wait for servers, or for a seat, asks again soon, and hears what has become of
 // it.
 bool Coordinator::over(int64_t now_ms) const {
-  if (!ended_ms_ || checkpoints_.is_closing()) return false;
+  if (!ended_ms_ || ClosesCheckpoint(now_ms)) return false;
   const bool is_asked = last_waited_ms_ && *ended_ms_ - *last_waited_ms_ <= kKnockMs;
   if (is_asked && now_ms - *ended_ms_ <= kTellMs) return false;
   const bool all_left = membership_.member_count() == 0 && shards_.all_have_left();

@@ -106,8 +106,7 @@ class Coordinator {
                         std::optional<v1::LearnedColumns> learned);
   Checkpoints& checkpoints() { return checkpoints_; }
   const std::optional<v1::LearnedColumns>& learned() const { return save_.learned(); }
-  // After each event: whether others may have something to do.
-  void StepCheckpoints(int64_t now_ms);
+  void StepCheckpoints(int64_t now_ms);  // after each event
 
   // Something else of this worker has come to shard 0, so it lives: its heartbeats may be stuck
   // behind its pushes.
@@ -260,6 +259,8 @@ class Coordinator {
   bool running() const { return director_.state() == cluster::RunDirector::State::kRunning; }
   // Whether somebody still needs the parameters, or may.
   bool needs_servers() const;
+  // A run that has failed, or was stopped, leaves a checkpoint of which all is put aside.
+  bool ClosesCheckpoint(int64_t now_ms) const;
   // Whether it can train is CheckTrainers' business.
   bool HasOtherTrainer(uint32_t trainer) const;
   bool IsAwaitedToSettle(cluster::Seat seat) const;

@@ -5,6 +5,16 @@
 #include "server/coordinator/coordinator.h"
 
 namespace weir::server {
+namespace {
+
+// As long as others are waited for that are to hear of the end.
+constexpr int64_t kClosingMs = 5000;
+
+}  // namespace
+
+bool Coordinator::ClosesCheckpoint(int64_t now_ms) const {
+  return checkpoints_.is_closing() && (!ended_ms_ || now_ms - *ended_ms_ <= kClosingMs);
+}
 
 void Coordinator::StartCheckpoints(const Checkpoints::Beginning& beginning,
                                    std::optional<v1::LearnedColumns> learned) {

@@ -38,6 +38,7 @@ void Coordinator::Expire(int64_t now_ms) {
     held_reports_.erase(seat);
     last_words_.Forget(seat);
     director_.TakeBack(seat);
+    checkpoints_.Leave(seat);
     pipelines_.Leave(seat, now_ms);
     reports_.Close(seat);
   }

@@ -67,7 +67,7 @@ bool Change(Plant plant, uint64_t trainer, PlantMemory* memory, v1::Header* head
 
 void Corrupt(Plant plant, uint64_t trainer, PlantMemory* memory, transport::Message* message) {
   auto header = session::ParseHeader(*message);
-  if (!header) return;
+  if (!header.ok()) return;
   const bool loses_values = plant == Plant::kAnswerWithoutValues && header->has_answer() &&
                             message->parts.size() > 1 && Befalls(memory);
   if (loses_values) message->parts.resize(1);
