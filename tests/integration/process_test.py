@@ -1090,6 +1090,17 @@ class ProcessTest(ProgramTestCase):
         self.assertTrue(os.path.exists(self.path("model/manifest.textproto")))
         self.assertEqual(sorted(os.listdir(self.path("left"))), ["trainer-0.weir", "trainer-1.weir"])
 
+    def test_a_model_that_a_full_disk_kept_from_being_saved_another_worker_saves(self):
+        flags = ["--config=" + RUN, "--servers=" + self.servers(1), "--override=data { synthetic { rows: 2000 } }"]
+        server = self.start("weir-server", *flags, "--shard=0")
+        model = self.path("model")
+        self.end(self.limited("-f 8", "weir-worker", *flags, "--trainer=0", "--save=" + model), 1, "File too large")
+        self.assertFalse(os.path.exists(model))
+        self.assertIsNone(server.poll(), "it has all that was learned")
+        self.end(self.start("weir-worker", *flags, "--trainer=0", "--save=" + model), 0)
+        self.end(server, 0, timeout=30)
+        self.assertTrue(os.path.exists(self.path("model/manifest.textproto")))
+
     def test_where_nothing_can_be_left_is_said_before_training(self):
         flags = ["--config=" + RUN, "--servers=" + self.servers(1), "--trainer=0"]
         there = self.write("there", b"a file")
