@@ -444,6 +444,9 @@ Status Worker::Save() {
   *manifest.mutable_learned() = options_.learned;
   *manifest.mutable_rule_starts() = options_.rule_starts;
   manifest.set_run(options_.run);
+  // Of rows, and what update rules keep, only the servers know how many there are.
+  const auto dense_bytes = static_cast<uint64_t>(layout_.flat_element_count()) * sizeof(float);
+  WEIR_RETURN_IF_ERROR(options_.save->CheckRoom(dense_bytes));
   WEIR_ASSIGN_OR_RETURN(const SavedSteps steps, client_->Save([this](ByteSpan frames) {
     return options_.save->Append(frames);
   }));

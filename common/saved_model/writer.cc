@@ -193,6 +193,15 @@ void ModelFolder::Discard() const {
   if (!finished_) fs::remove_all(aside_, error);
 }
 
+// Some file systems do not tell.
+Status ModelFolder::CheckRoom(uint64_t least_bytes) const {
+  std::error_code error;
+  const fs::space_info room = fs::space(aside_, error);
+  if (error || room.available >= least_bytes) return OkStatus();
+  return Unavailable(StrCat("the model takes ", least_bytes, " bytes at least, and the disk of ",
+                            aside_, " has room for ", room.available, ": make room there"));
+}
+
 Status ModelFolder::Finish(v1::SavedModelManifest manifest) {
   WEIR_RETURN_IF_ERROR(CheckFiles(manifest));
   manifest.set_id(RandomNonce());

@@ -58,6 +58,9 @@ class ModelFolder {
 
   const std::string& path() const { return aside_; }
 
+  // Unavailable where so many bytes, of what the model takes at least, have no room on its disk.
+  Status CheckRoom(uint64_t least_bytes) const;
+
   // The files that the manifest tells of (ParametersFiles) are there and on disk; with it they take
   // the model's place. manifest: format and id are filled in.
   Status Finish(v1::SavedModelManifest manifest);
@@ -83,6 +86,7 @@ class Writer {
   // Fails as ModelFolder::Create does.
   static Result<std::unique_ptr<Writer>> Create(const std::string& directory);
   void Discard() const { folder_->Discard(); }
+  Status CheckRoom(uint64_t least_bytes) const { return folder_->CheckRoom(least_bytes); }
 
   // Whole frames.
   Status Append(ByteSpan frames) { return parameters_->Append(frames); }

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/strings.h"
 #include "common/config/defaults.h"
 #include "common/saved_model/manifest.h"
 #include "common/saved_model/warm_start.h"
@@ -331,6 +332,15 @@ TEST_F(SavedModelTest, IsWrittenBesideWhatWasLeftAside) {
   EXPECT_EQ(OpenProblem(), "");
   EXPECT_EQ(ReadText(aside + "/parameters.weir"), "half");
   EXPECT_FALSE(fs::exists(aside + "-3"));
+}
+
+TEST_F(SavedModelTest, LooksForRoomBeforeItIsWritten) {
+  const auto writer = Writer::Create(Folder()).value();
+  EXPECT_TRUE(writer->CheckRoom(1).ok());
+  constexpr uint64_t kMore = uint64_t{1} << 62;
+  const std::string message = writer->CheckRoom(kMore).message();
+  EXPECT_THAT(message, HasSubstr(StrCat("takes ", kMore, " bytes at least")));
+  EXPECT_THAT(message, testing::ContainsRegex("has room for [0-9]+: make room there"));
 }
 
 // As a killed process leaves it: the lock is free, and the file still says whose it was.
