@@ -25,6 +25,12 @@ int64_t BodyBytes(const std::vector<transport::Part>& body) {
   return total;
 }
 
+std::string WhatIsOwed(uint64_t accepted, uint64_t durable, uint64_t submitted) {
+  if (accepted < submitted) return StrCat("push ", accepted + 1, " of ", submitted);
+  if (durable < submitted) return StrCat("word that push ", durable + 1, " is safe");
+  return "a request for rows or for work, or a heartbeat";
+}
+
 }  // namespace
 
 int64_t SilenceMs(int64_t answer_timeout_ms) {
@@ -310,9 +316,7 @@ Status ClientSession::SilenceStatus(int64_t since_ms, int64_t now_ms) const {
         StrCat(options_.peer_name, " did not answer for ", seconds,
                "; is weir-server running there, and are host and port right and open?"));
   }
-  const std::string what = accepted_ < submitted_
-                               ? StrCat("push ", accepted_ + 1, " of ", submitted_)
-                               : std::string("a request for rows or for work, or a heartbeat");
+  const std::string what = WhatIsOwed(accepted_, durable_sequence(), submitted_);
   return DeadlineExceeded(StrCat(options_.peer_name, " has not answered for ", seconds, " (", what,
                                  "); ",
                                  refusal_.empty() ? "it has stopped, or the network between us has"

@@ -292,6 +292,8 @@ TEST_F(ClientSessionTest, APushThatIsNotDurableIsOwedANotice) {
   EXPECT_EQ(session_.durable_sequence(), 0u);
   EXPECT_THAT(session_.Tick({}, 400), IsEmpty());
   EXPECT_THAT(Kinds(session_.Tick({}, 401)), ElementsAre(Kind::kConnect, Kind::kSend));
+  ClientSession another = session_;
+  EXPECT_THAT(FailureOf(another.Tick({}, 6000)).message(), HasSubstr("(word that push 1 is safe)"));
   session_.OnHelloReply(HelloReply(2, 1), 500);
   session_.OnAnswer(Answer({.connection = 2, .sequence = 1, .version = 11}), 500);
   v1::DurableNotice notice;
