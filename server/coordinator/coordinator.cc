@@ -348,8 +348,8 @@ void Coordinator::OnOffset(cluster::Seat seat, const v1::Push& push, uint64_t st
 
 std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& report,
                                                      int64_t now_ms) {
-  const bool needs_shard = needs_servers() || ClosesCheckpoint(now_ms);
-  ShardBook::Outcome outcome = shards_.OnReport(report, !needs_shard, failed(), now_ms);
+  const auto needs_shard = [&] { return needs_servers() || ClosesCheckpoint(now_ms); };
+  ShardBook::Outcome outcome = shards_.OnReport(report, !needs_shard(), failed(), now_ms);
   if (!outcome.failure.empty()) Fail(std::move(outcome.failure));
   if (!outcome.reply) return std::nullopt;
   if (outcome.tells_state) {
@@ -358,9 +358,9 @@ std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& repo
     if (report.has_checkpoint()) checkpoints_.TakePart(report.shard(), report.checkpoint());
     if (report.wants_checkpoint()) checkpoints_.Want();
     outcome.reply->set_save(wants_parts());
-    outcome.reply->set_state(needs_shard ? v1::ShardReply::RUNNING
-                             : failed()  ? v1::ShardReply::FAILED
-                                         : v1::ShardReply::FINISHED);
+    outcome.reply->set_state(needs_shard() ? v1::ShardReply::RUNNING
+                             : failed()    ? v1::ShardReply::FAILED
+                                           : v1::ShardReply::FINISHED);
     outcome.reply->set_reason(failure());
     for (v1::Departure& departure : director_.departures()) {
       *outcome.reply->add_departures() = std::move(departure);
