@@ -113,6 +113,7 @@ std::optional<Status> Server::Step(int64_t timeout_ms) {
   if (!stopping_ && checkpoints_->LookAtWishes(now_ms)) stopping_ = true;
   if (coordinator_ && stopping_) coordinator_->Fail("server 0 was stopped");
   if (coordinator_) coordinator_->Tick(now_ms);
+  checkpoints_->Step(run_);
   if (control_) control_->Save(now_ms);
   LookAtSaving();
   LookAtLog();

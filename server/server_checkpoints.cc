@@ -90,7 +90,9 @@ bool ServerCheckpoints::LookAtWishes(int64_t now_ms) {
 // Of one that was begun since: on server 0 all of it, elsewhere this server's part.
 bool ServerCheckpoints::HasStopCheckpoint() const {
   const bool is_whole = coordinator_ != nullptr && !coordinator_->checkpoints().is_at_work();
-  if (coordinator_ != nullptr && coordinator_->failed()) return true;
+  if (coordinator_ != nullptr && coordinator_->failed()) {
+    return !coordinator_->checkpoints().is_closing();
+  }
   if (is_whole && !coordinator_->checkpoints().has_news()) return true;
   const auto part = saving_->part();
   const bool is_new = part && part->is_done() && part->checkpoint() > before_stop_;
@@ -99,6 +101,7 @@ bool ServerCheckpoints::HasStopCheckpoint() const {
 
 void ServerCheckpoints::Report(ShardReporterOptions* options) {
   if (!saving_) return;
+  options->interval_ms = options->busy_interval_ms;  // a checkpoint waits for the word of it
   options->checkpoint = [this] { return saving_->part(); };
   options->wants_checkpoint = [this] { return wants_one_.exchange(false); };
 }

@@ -36,6 +36,7 @@ void ShardReporter::End(const std::string& failure) {
   transport_->Wake();
   if (thread_.joinable()) thread_.join();
   if (!failure.empty() && !has_told_end_ && (is_open_ || Open().ok())) {
+    TellProgress();  // what it has done stays done
     header_.mutable_shard_report()->set_failure(failure);
     SendReport();
   }

@@ -346,17 +346,24 @@ void Coordinator::OnOffset(cluster::Seat seat, const v1::Push& push, uint64_t st
   if (seat.stage == 0) director_.Reach(step);
 }
 
+void Coordinator::TakeProgress(const v1::ShardReport& report) {
+  report.has_loading() ? OnLoading(report.shard(), report.loading()) : OnLoaded(report.shard());
+  if (report.has_part()) save_.Take(report.shard(), report.part());
+  if (report.wants_checkpoint()) checkpoints_.Want();
+}
+
 std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& report,
                                                      int64_t now_ms) {
   const auto needs_shard = [&] { return needs_servers() || ClosesCheckpoint(now_ms); };
   ShardBook::Outcome outcome = shards_.OnReport(report, !needs_shard(), failed(), now_ms);
+  const bool is_known = outcome.tells_state || !outcome.failure.empty();
+  if (is_known && report.has_checkpoint()) {
+    checkpoints_.TakePart(report.shard(), report.checkpoint());
+  }
   if (!outcome.failure.empty()) Fail(std::move(outcome.failure));
   if (!outcome.reply) return std::nullopt;
   if (outcome.tells_state) {
-    report.has_loading() ? OnLoading(report.shard(), report.loading()) : OnLoaded(report.shard());
-    if (report.has_part()) save_.Take(report.shard(), report.part());
-    if (report.has_checkpoint()) checkpoints_.TakePart(report.shard(), report.checkpoint());
-    if (report.wants_checkpoint()) checkpoints_.Want();
+    TakeProgress(report);
     outcome.reply->set_save(wants_parts());
     outcome.reply->set_state(needs_shard() ? v1::ShardReply::RUNNING
                              : failed()    ? v1::ShardReply::FAILED

@@ -224,6 +224,7 @@ class Coordinator {
     std::optional<v1::Header> reply;
   };
   Repeat FindRepeat(cluster::Seat seat, uint64_t request_id);
+  void TakeProgress(const v1::ShardReport& report);
   void TakeReport(cluster::Seat seat, const v1::WorkerReport& report);
   void TakeWork(const v1::WorkRequest& request, cluster::Seat seat,
                 const transport::Message& message, int64_t now_ms);
